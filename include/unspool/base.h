@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* The types that every other header uses: addresses, processors, statuses, the version.
+ * Not the place for anything that captures, walks or names. */
+#ifndef UNSPOOL_BASE_H
+#define UNSPOOL_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define USP_VERSION_MAJOR 0
+#define USP_VERSION_MINOR 1
+#define USP_VERSION_PATCH 0
+
+#if defined(__GNUC__) || defined(__clang__)
+#define USP_API __attribute__((visibility("default")))
+#else
+#define USP_API
+#endif
+
+#ifdef __cplusplus
+#define USP_BEGIN_DECLS extern "C" {
+#define USP_END_DECLS }
+#else
+#define USP_BEGIN_DECLS
+#define USP_END_DECLS
+#endif
+
+USP_BEGIN_DECLS
+
+/* An address in the target (the process, core file or emulator whose stack is looked at), zero-extended to 64 bits.
+ * Never a pointer of this process: it must not be dereferenced, only handed to a reader. */
+typedef uint64_t usp_addr;
+
+/* The processors. The numbers are part of the interface and of stored captures. */
+enum usp_arch {
+    USP_ARCH_NONE = 0, /* not known, or a host that no backend describes */
+    USP_ARCH_ARM64 = 1,
+    USP_ARCH_ARM64_32 = 2, /* arm64 instructions, 32-bit pointers, 64-bit stack slots (Apple Watch) */
+    USP_ARCH_ARMV7 = 3,    /* ARM and Thumb-2, armv7k and armv7s included */
+    USP_ARCH_X86_64 = 4,
+    USP_ARCH_I386 = 5
+};
+
+/* What a function that can fail returns. 0 is success, failures are negative; a positive value, where a function
+ * returns one, is a count. The numbers never change. */
+enum usp_status {
+    USP_OK = 0,
+    USP_ERROR_ARGUMENT = -1,     /* an argument is outside what the function's contract allows */
+    USP_ERROR_UNREADABLE = -2,   /* target memory is not mapped, not readable, or gone */
+    USP_ERROR_ABSENT = -3,       /* a core file knows the memory but does not hold it, and no file stands in */
+    USP_ERROR_NO_MEMORY = -4,    /* an allocation failed */
+    USP_ERROR_UNSUPPORTED = -5,  /* this platform, build or processor cannot do that */
+    USP_ERROR_NOT_PREPARED = -6, /* needs usp_prepare first */
+    USP_ERROR_NO_THREAD = -7,    /* the thread or process does not exist, or ended meanwhile */
+    USP_ERROR_TIMEOUT = -8,      /* the thread did not answer in time (blocked signal, uninterruptible sleep) */
+    USP_ERROR_PERMISSION = -9,   /* the system does not allow it; usp_strerror's page tells what to do */
+    USP_ERROR_SYSTEM = -10,      /* a system call failed in a way that has no status of its own */
+    USP_ERROR_FORMAT = -11,      /* a file, core, state or table is malformed */
+    USP_ERROR_TRUNCATED = -12,   /* it ends before what it promises */
+    USP_ERROR_MISMATCH = -13,    /* build-id or UUID differ: another build of the file */
+    USP_ERROR_NOT_FOUND = -14,   /* no such image, symbol, file or element */
+    USP_ERROR_BUSY = -15,        /* somebody else is doing it, or the list is being changed; try again */
+    USP_ERROR_FULL = -16         /* the caller's or a bounded buffer is too small; the count that is needed is told */
+};
+
+/* A sentence in English for a status. Returns a string of static lifetime, never NULL, also for unknown numbers.
+ * Allocates nothing. Signal-safe, thread-safe. */
+USP_API const char *usp_strerror(int status);
+
+/* The processor's short name as tools spell it ("arm64", "arm64_32", "armv7", "x86_64", "i386"), "unknown" otherwise.
+ * Static lifetime. Signal-safe, thread-safe. */
+USP_API const char *usp_arch_name(uint32_t arch);
+
+/* The processor with that name; also accepts "aarch64", "armv7k", "armv7s", "arm", "arm64e", "amd64", "i686".
+ * Returns an enum usp_arch, USP_ARCH_NONE if there is none. Signal-safe, thread-safe. */
+USP_API uint32_t usp_arch_from_name(const char *name);
+
+/* The processor this library was compiled for, USP_ARCH_NONE where no backend describes it (the library can still read
+ * foreign stacks there). Signal-safe, thread-safe. */
+USP_API uint32_t usp_arch_host(void);
+
+/* The version of the library that is loaded, major << 16 | minor << 8 | patch; and as text. Signal-safe. */
+USP_API uint32_t usp_version(void);
+USP_API const char *usp_version_string(void);
+
+USP_END_DECLS
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* The images (programs, libraries, the vdso) that are loaded in this process, another one or a core, as one sorted list.
+ * What stands inside an image, its symbols, is symbolize.h's. */
+#ifndef UNSPOOL_IMAGES_H
+#define UNSPOOL_IMAGES_H
+
+#include <unspool/base.h>
+
+USP_BEGIN_DECLS
+
+/* Opaque, immutable once made; any number of threads may read one. */
+struct usp_images;
+
+enum usp_image_flags {
+    USP_IMAGE_MAIN = 1 << 0,    /* the program itself */
+    USP_IMAGE_KERNEL = 1 << 1,  /* the vdso: in memory only, no file */
+    USP_IMAGE_DELETED = 1 << 2, /* its file was replaced or removed since it was mapped */
+    USP_IMAGE_MACHO = 1 << 3,   /* Mach-O; otherwise ELF */
+    USP_IMAGE_LOADER = 1 << 4   /* the dynamic loader: dyld, ld.so */
+};
+
+#define USP_BUILD_ID_MAX 32
+
+struct usp_image {
+    const char *path;      /* as the loader or the mapping names it; "" if it has none. Lives as long as its list */
+    usp_addr load_address; /* of its first byte (the header): what offsets are counted from */
+    usp_addr text_low;     /* the executable range: inclusive, */
+    usp_addr text_high;    /* exclusive */
+    usp_addr end;          /* behind the last mapped byte */
+    uint64_t slide;        /* load address − the address it was linked for, modulo 2^64 */
+    uint32_t arch;         /* enum usp_arch, 0 unknown */
+    uint32_t flags;        /* enum usp_image_flags */
+    uint8_t build_id[USP_BUILD_ID_MAX]; /* ELF build-id (cut at 32 bytes) or Mach-O UUID (16) */
+    uint32_t build_id_size;             /* in bytes; 0: it has none or it could not be read */
+    uint32_t reserved0;
+    uint64_t reserved[4];
+};
+
+/* This process, as it is now. On success *images is the caller's to free. Returns USP_OK, USP_ERROR_NO_MEMORY,
+ * USP_ERROR_UNSUPPORTED. Thread-safe, not signal-safe (it asks the loader). */
+USP_API int usp_images_self(struct usp_images **images);
+
+/* Another process. USP_OK, USP_ERROR_NO_THREAD, USP_ERROR_PERMISSION, USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED,
+ * USP_ERROR_SYSTEM. Not signal-safe. */
+USP_API int usp_images_process(int64_t pid, struct usp_images **images);
+
+/* Frees a list; NULL is ignored. Lists that belong to a snapshot are freed with it, never with this. */
+USP_API void usp_images_free(struct usp_images *images);
+
+/* How many, and the i-th by load address (NULL behind the end); the entries live as long as the list.
+ * Signal-safe. */
+USP_API size_t usp_images_count(const struct usp_images *images);
+USP_API const struct usp_image *usp_images_get(const struct usp_images *images, size_t i);
+
+/* The image that holds an address (load_address … end), NULL if none does. Binary search. Signal-safe. */
+USP_API const struct usp_image *usp_images_find(const struct usp_images *images, usp_addr address);
+
+USP_END_DECLS
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Everything that unspool offers to C and C++; each part can be included alone. */
+#ifndef UNSPOOL_UNSPOOL_H
+#define UNSPOOL_UNSPOOL_H
+
+#include <unspool/base.h>
+#include <unspool/capture.h>
+#include <unspool/format.h>
+#include <unspool/images.h>
+#include <unspool/registers.h>
+#include <unspool/snapshot.h>
+#include <unspool/symbolize.h>
+#include <unspool/unwind.h>
+
+#endif

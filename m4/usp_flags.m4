@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+# Compiler and linker flags that are used where they are understood.
+
+# USP_TRY_CFLAG(VARIABLE, FLAG): adds FLAG to VARIABLE when the compiler takes it without a complaint.
+AC_DEFUN([USP_TRY_CFLAG], [
+  AS_VAR_PUSHDEF([cache], [usp_cv_cflag_$2])dnl
+  AC_CACHE_CHECK([whether $CC understands $2], [cache],
+    [usp_saved_CFLAGS=$CFLAGS
+     CFLAGS="$CFLAGS -Werror $2"
+     AC_COMPILE_IFELSE([AC_LANG_PROGRAM([], [])], [AS_VAR_SET([cache], [yes])], [AS_VAR_SET([cache], [no])])
+     CFLAGS=$usp_saved_CFLAGS])
+  AS_VAR_IF([cache], [yes], [$1="$$1 $2"])
+  AS_VAR_POPDEF([cache])dnl
+])
+
+AC_DEFUN([USP_WARNINGS], [
+  WARNING_CFLAGS=
+  m4_foreach_w([flag], [-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+    -Wvla -Wundef -Wwrite-strings], [USP_TRY_CFLAG([WARNING_CFLAGS], flag)])
+  AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [a warning ends the build (for developers)])])
+  AS_IF([test "$enable_werror" = yes], [WARNING_CFLAGS="$WARNING_CFLAGS -Werror"])
+  AC_SUBST([WARNING_CFLAGS])
+])
+
+# The library's own frames must have records, or the walk that starts in them has nowhere to start.
+AC_DEFUN([USP_FRAME_POINTERS], [
+  FRAME_CFLAGS=
+  m4_foreach_w([flag], [-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer],
+    [USP_TRY_CFLAG([FRAME_CFLAGS], flag)])
+  AC_SUBST([FRAME_CFLAGS])
+])
+
+# USP_VERSION_SCRIPT(MAP): only public names are exported, each under the release that brought it, and the library stays
+# loaded once it is (its signal handler may be running).
+AC_DEFUN([USP_VERSION_SCRIPT], [
+  AC_CACHE_CHECK([whether the linker takes a version script], [usp_cv_version_script],
+    [echo "PROBE_1 { global: probe; local: *; };" > conftest.map
+     usp_saved_LDFLAGS=$LDFLAGS
+     LDFLAGS="$LDFLAGS -shared -fPIC -Wl,--version-script=conftest.map -Wl,-z,nodelete"
+     AC_LINK_IFELSE([AC_LANG_SOURCE([int probe(void); int probe(void) { return 0; }])],
+       [usp_cv_version_script=yes], [usp_cv_version_script=no])
+     LDFLAGS=$usp_saved_LDFLAGS
+     rm -f conftest.map])
+  VERSION_LDFLAGS=
+  AS_IF([test $usp_cv_version_script = yes],
+    [VERSION_LDFLAGS="-Wl,--version-script=\$(srcdir)/$1 -Wl,-z,nodelete"])
+  AC_SUBST([VERSION_LDFLAGS])
+  AM_CONDITIONAL([HAVE_VERSION_SCRIPT], [test $usp_cv_version_script = yes])
+])
+
+AC_DEFUN([USP_PTHREAD], [
+  AC_SEARCH_LIBS([pthread_create], [pthread])
+])
