@@ -144,6 +144,9 @@ struct uspi_backend {
      * at the beginning of text). thumb: the return address had bit 0 set. True when some call instruction ends exactly
      * there. *target becomes the callee of a direct call, 0 otherwise. */
     bool (*follows_call)(const uint8_t *before, size_t n, usp_addr return_address, bool thumb, usp_addr *target);
+
+    /* Decoding mode at an exact pc, from the flags register; NULL: 0. */
+    uint32_t (*initial_mode)(uint32_t flags);
 };
 
 extern const struct uspi_backend uspi_arm64;

@@ -215,7 +215,7 @@ USP_API int usp_unwind(const struct usp_target *target, const struct usp_registe
 /* A walk in single steps, for those who want each frame's registers. Caller-allocated; the contents are the library's.
  * Valid as long as the target (and what it points to) is. May be copied with memcpy to branch a walk. */
 struct usp_cursor {
-    uint64_t opaque[320];
+    uint64_t opaque[192];
 };
 
 /* Positions the cursor before the first frame. Arguments as for usp_unwind (tail, skip, async and images are not used).

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* Which processor this is compiled for: the only file that asks.
+ * Offers what the fast local walk needs as constants; everything else goes through the table of backends. */
+#ifndef USPI_HOST_H
+#define USPI_HOST_H
+
+#include "arch/backend.h"
+#include "arch/frame.h"
+
+/* USPI_HOST_RECORDS: compilers keep frame records here and __builtin_frame_address(0) points at one. */
+#if defined(__aarch64__) && defined(__LP64__)
+#define USPI_HOST_ARCH USP_ARCH_ARM64
+#define USPI_HOST_RECORDS 1
+#elif defined(__aarch64__)
+#define USPI_HOST_ARCH USP_ARCH_ARM64_32
+#define USPI_HOST_RECORDS 1
+#elif defined(__arm__)
+#define USPI_HOST_ARCH USP_ARCH_ARMV7
+/* GCC's frame pointer points at the locals in Thumb state, behind the record in ARM state. */
+#if defined(__clang__)
+#define USPI_HOST_RECORDS 1
+#else
+#define USPI_HOST_RECORDS 0
+#endif
+#elif defined(__x86_64__) && defined(__LP64__)
+#define USPI_HOST_ARCH USP_ARCH_X86_64
+#define USPI_HOST_RECORDS 1
+#elif defined(__i386__)
+#define USPI_HOST_ARCH USP_ARCH_I386
+#define USPI_HOST_RECORDS 1
+#else
+#define USPI_HOST_ARCH USP_ARCH_NONE
+#define USPI_HOST_RECORDS 0
+#endif
+
+#if defined(__aarch64__)
+#define USPI_HOST_SLOT 8u
+#define USPI_HOST_ALIGN 8u
+#define USPI_HOST_ASYNC true
+#elif defined(__x86_64__)
+#define USPI_HOST_SLOT 8u
+#define USPI_HOST_ALIGN 8u
+#define USPI_HOST_ASYNC true
+#else
+#define USPI_HOST_SLOT 4u
+#define USPI_HOST_ALIGN 4u
+#define USPI_HOST_ASYNC false
+#endif
+
+static inline struct uspi_record_shape uspi_host_record_shape(void) {
+    struct uspi_record_shape shape = {USPI_HOST_SLOT, USPI_HOST_ALIGN, USPI_HOST_ASYNC, UINTPTR_MAX};
+    return shape;
+}
+
+/* A return address of this process without its signature and Thumb bit. */
+static inline uintptr_t uspi_host_strip(uintptr_t address) {
+#if defined(__aarch64__) && defined(__LP64__)
+    /* xpaclri (hint #7) works on x30 and is a no-op on processors without the feature. */
+    register uintptr_t x30 __asm__("x30") = address;
+    __asm__("hint #7" : "+r"(x30));
+    return x30;
+#elif defined(__arm__)
+    return address & ~(uintptr_t)1;
+#else
+    return address;
+#endif
+}
+
+/* The stack pointer of the function that this is inlined into. */
+USPI_TEMPLATE uintptr_t uspi_host_sp(void) {
+    uintptr_t sp;
+#if defined(__aarch64__) || defined(__arm__)
+    __asm__("mov %0, sp" : "=r"(sp));
+#elif defined(__x86_64__)
+    __asm__("mov %%rsp, %0" : "=r"(sp));
+#elif defined(__i386__)
+    __asm__("mov %%esp, %0" : "=r"(sp));
+#else
+    sp = (uintptr_t)__builtin_frame_address(0);
+#endif
+    return sp;
+}
+
+#endif

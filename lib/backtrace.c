@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* The fast walks of the calling thread: the frame-record template with direct loads inside known bounds or, on a stack
+ * that the OS layer does not know, with a check once a page. Return addresses only; the typed walk is lib/walker.c. */
+#include "arch/host.h"
+#include "lib/call_sites.h"
+#include "lib/os.h"
+
+#include <unspool/capture.h>
+
+/* Off the known stack, what lies more than this above the last record is no record (Libc gen/thread_stack_pcs.c). */
+#define MAX_GAP 0x100000u
+/* The smallest page size of our systems. */
+#define PAGE 4096u
+
+struct walk {
+    uintptr_t fp, low;    /* the next record, and what it may not lie below */
+    uintptr_t last;       /* highest address of a record on the known stack; 0: on an unknown stack */
+    uintptr_t checked;    /* a page that is known to be readable, on an unknown stack */
+    uintptr_t extended;   /* the first Swift async record met, 0: none */
+    void **buffer;
+    size_t size, count;
+};
+
+USPI_NO_ASAN USPI_TEMPLATE bool load_direct(const void *context, usp_addr at, unsigned slot, usp_addr pair[2]) {
+    (void)context;
+    pair[0] = *(const uintptr_t *)(uintptr_t)at;
+    pair[1] = *(const uintptr_t *)((uintptr_t)at + slot);
+    return true;
+}
+
+USPI_NO_ASAN static bool load_checked(const void *context, usp_addr at, unsigned slot, usp_addr pair[2]) {
+    struct walk *w = (struct walk *)(uintptr_t)context;
+    uintptr_t ends[2] = {(uintptr_t)at, (uintptr_t)at + 2 * slot - 1};
+    for (unsigned i = 0; i < 2; i++) {
+        uintptr_t page = ends[i] & ~(uintptr_t)(PAGE - 1);
+        if (page == w->checked) continue;
+        if (!uspi_os_can_read(page)) return false;
+        w->checked = page;
+    }
+    return load_direct(NULL, at, slot, pair);
+}
+
+/* Takes records until the buffer is full, the chain ends, or (with `async`) an extended record is met. */
+USPI_NO_ASAN USPI_TEMPLATE enum usp_stop take_records(struct walk *w, uspi_load_pair load, bool known, bool async) {
+    const struct uspi_record_shape shape = uspi_host_record_shape();
+    enum usp_stop stop = USP_STOP_CAPACITY;
+    uintptr_t fp = w->fp, low = w->low;
+    const uintptr_t known_last = w->last;
+    size_t n = w->count;
+    while (n < w->size) {
+        struct uspi_record record;
+        stop = uspi_record_read(shape, load, w, low, known ? known_last : (usp_addr)low + MAX_GAP, fp, &record);
+        if (USPI_UNLIKELY(stop != USP_STOP_NONE)) break;
+        uintptr_t raw = (uintptr_t)record.return_address;
+        uintptr_t address = uspi_host_strip(raw);
+        if (USPI_UNLIKELY(!uspi_call_site_known(address, raw))) {
+            stop = USP_STOP_RA_NOT_CODE;
+            break;
+        }
+        if (async && USPI_UNLIKELY(record.extended)) {
+            w->extended = fp;
+            break;
+        }
+        w->buffer[n++] = (void *)address;
+        low = fp + 2 * shape.slot;
+        fp = (uintptr_t)record.previous;
+    }
+    w->fp = fp;
+    w->low = low;
+    w->count = n;
+    return stop;
+}
+
+USPI_NO_ASAN static void walk_unknown_stack(struct walk *w, bool async) {
+    w->last = 0;
+    enum usp_stop stop = take_records(w, load_checked, false, async);
+    if (stop != USP_STOP_FP_BACKWARDS && stop != USP_STOP_FP_OUTSIDE) return;
+    /* A handler's chain leaves the alternate signal stack for the thread's own, in either direction. */
+    uintptr_t high;
+    if (!uspi_os_stack(w->fp, &high)) return;
+    w->low = w->fp;
+    w->last = high - 2 * USPI_HOST_SLOT;
+    if (async) {
+        take_records(w, load_direct, true, true);
+    } else {
+        take_records(w, load_direct, true, false);
+    }
+}
+
+USPI_NO_ASAN USPI_TEMPLATE void walk_stack(struct walk *w, bool async) {
+    uintptr_t high;
+    if (USPI_LIKELY(uspi_os_stack(w->fp, &high))) {
+        w->last = high - 2 * USPI_HOST_SLOT;
+        take_records(w, load_direct, true, async);
+    } else if (uspi_os_kind() != USP_OS_UNKNOWN) {
+        walk_unknown_stack(w, async);
+    }
+}
+
+#define OWN_RECORD() ((uintptr_t)__builtin_frame_address(0))
+
+USPI_NO_ASAN int usp_backtrace(void **buffer, int size) {
+    if (!USPI_HOST_RECORDS || buffer == NULL || size <= 0) return 0;
+    struct walk w = {.fp = OWN_RECORD(), .low = OWN_RECORD(), .buffer = buffer, .size = (size_t)size};
+    walk_stack(&w, false);
+    return (int)w.count;
+}
+
+USPI_NO_ASAN int usp_backtrace_from_fp(void *startfp, void **buffer, int size) {
+    if (!USPI_HOST_RECORDS || buffer == NULL || size <= 0) return 0;
+    struct walk w = {.fp = OWN_RECORD(), .low = OWN_RECORD(), .buffer = buffer, .size = 1};
+    /* Up to the last record that does not lie above startfp: one record at a time, into the same place. */
+    for (;;) {
+        uintptr_t fp = w.fp, low = w.low;
+        w.count = 0;
+        walk_stack(&w, false);
+        if (w.count == 0) return 0;
+        if (w.fp > (uintptr_t)startfp || w.fp == 0) {
+            w.fp = fp;
+            w.low = low;
+            break;
+        }
+    }
+    w.count = 0;
+    w.size = (size_t)size;
+    walk_stack(&w, false);
+    return (int)w.count;
+}
+
+/* The contexts behind an extended record, which may lie anywhere: resume addresses + 1. */
+static void take_contexts(struct walk *w) {
+    const struct uspi_backend *b = uspi_backend_find(USPI_HOST_ARCH);
+    uintptr_t context, words[2];
+    if (uspi_os_read(NULL, w->extended - 8, &context, sizeof context) != USP_OK) return;
+    while (w->count < w->size) {
+        context = uspi_host_strip(context);
+        if (context == 0 || (context & (b->word - 1u)) != 0) return;
+        if (uspi_os_read(NULL, context, words, sizeof words) != USP_OK || words[1] == 0) return;
+        w->buffer[w->count++] = (void *)(uspi_host_strip(words[1]) + 1);
+        context = words[0];
+    }
+}
+
+USPI_NO_ASAN size_t usp_backtrace_async(void **buffer, size_t length, uint32_t *task_id) {
+    uint32_t id = 0;
+    if (task_id != NULL) *task_id = 0;
+    if (!USPI_HOST_RECORDS || buffer == NULL || length == 0) return 0;
+    struct walk w = {.fp = OWN_RECORD(), .low = OWN_RECORD(), .buffer = buffer, .size = length};
+    bool runs_task = USPI_HOST_ASYNC && uspi_os_swift_task(&id);
+    if (!runs_task) {
+        walk_stack(&w, false);
+        return w.count;
+    }
+    walk_stack(&w, true);
+    if (w.extended != 0) {
+        take_contexts(&w);
+        if (task_id != NULL) *task_id = id;
+    }
+    return w.count;
+}

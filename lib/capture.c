@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* Typed capture in this process: the calling thread, a signal's context, another thread. Joins the walker with what the
+ * OS layer offers; the system calls are lib/os/'s, all threads at once lib/snapshot.c's. */
+#include "arch/host.h"
+#include "lib/os.h"
+#include "lib/unwind.h"
+
+#include <unspool/capture.h>
+
+/* Memory of this process: the part of the stack that is surely there directly, everything else with a check. */
+struct own_memory {
+    uintptr_t low, high;
+};
+
+USPI_NO_ASAN static int read_own(void *context, usp_addr from, void *to, size_t n) {
+    const struct own_memory *own = context;
+    if (from < own->low || from >= own->high || n > own->high - from) return uspi_os_read(NULL, from, to, n);
+    /* Not memcpy: what lies on a stack may be fenced off by AddressSanitizer. */
+    const volatile uint8_t *bytes = (const volatile uint8_t *)(uintptr_t)from;
+    for (size_t i = 0; i < n; i++) ((uint8_t *)to)[i] = bytes[i];
+    return USP_OK;
+}
+
+/* `sp` is where the walk begins. On a stack that is not known the reads decide how far it goes. */
+static void init_own_target(struct usp_target *target, struct own_memory *own, uintptr_t sp) {
+    usp_target_init(target, USPI_HOST_ARCH);
+    uspi_os_describe_self(target);
+    *own = (struct own_memory){0, 0};
+    if (uspi_os_stack(sp, &own->high)) own->low = sp;
+    target->memory = (struct usp_memory){read_own, own};
+    target->code = (struct usp_memory){uspi_os_read, NULL};
+}
+
+static int refuse(struct usp_stack *stack, int status) {
+    if (stack != NULL) {
+        usp_stack_init(stack, stack->frames, stack->capacity);
+        stack->status = status;
+    }
+    return status;
+}
+
+static bool can_capture(void) { return USPI_HOST_ARCH != USP_ARCH_NONE && uspi_os_kind() != USP_OS_UNKNOWN; }
+
+/* The stack of the caller of the function that this is inlined into. */
+USPI_TEMPLATE int capture_caller(const struct usp_options *options, struct usp_stack *stack) {
+    if (!can_capture()) return refuse(stack, USP_ERROR_UNSUPPORTED);
+    struct usp_registers registers;
+    struct usp_target target;
+    struct own_memory own;
+    uintptr_t own_record = (uintptr_t)__builtin_frame_address(0);
+    usp_registers_init(&registers, USPI_HOST_ARCH);
+    usp_registers_set_pc(&registers, (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)));
+    usp_registers_set_sp(&registers, (uintptr_t)__builtin_dwarf_cfa());
+    if (USPI_HOST_RECORDS) usp_registers_set_fp(&registers, *(const uintptr_t *)own_record);
+    init_own_target(&target, &own, own_record);
+    return uspi_unwind(&target, &registers, true, options, stack);
+}
+
+int usp_capture_self(const struct usp_options *options, struct usp_stack *stack) {
+    return capture_caller(options, stack);
+}
+
+int usp_capture_context(const void *ucontext, const struct usp_options *options, struct usp_stack *stack) {
+    if (!can_capture()) return refuse(stack, USP_ERROR_UNSUPPORTED);
+    struct usp_registers registers;
+    struct usp_target target;
+    struct own_memory own;
+    if (ucontext == NULL || uspi_os_context_registers(ucontext, &registers) != USP_OK) {
+        return refuse(stack, USP_ERROR_ARGUMENT);
+    }
+    init_own_target(&target, &own, (uintptr_t)usp_registers_sp(&registers));
+    return usp_unwind(&target, &registers, options, stack);
+}
+
+int usp_prepare(const struct usp_prepare_options *options) {
+    struct usp_prepare_options completed;
+    usp_prepare_options_init(&completed);
+    if (options != NULL) {
+        if (options->size < offsetof(struct usp_prepare_options, max_threads)) return USP_ERROR_ARGUMENT;
+        memcpy(&completed, options, options->size < sizeof completed ? options->size : sizeof completed);
+        completed.size = sizeof completed;
+    }
+    int status = uspi_os_prepare(&completed);
+    if (status == USP_OK) uspi_os_learn_thread();
+    return status;
+}
+
+void usp_prepare_options_init(struct usp_prepare_options *options) {
+    memset(options, 0, sizeof *options);
+    options->size = sizeof *options;
+    options->max_threads = 64;
+    options->stack_copy = 65536;
+    options->timeout = 100000000;
+}
+
+int usp_thread_prepare(void) { return uspi_os_learn_thread(); }
+
+void usp_shutdown(void) { uspi_os_shutdown(); }
+
+uint64_t usp_clock(void) { return uspi_os_clock(); }
+
+int usp_thread_self(struct usp_thread *thread) {
+    return thread != NULL ? uspi_os_thread_self(thread) : USP_ERROR_ARGUMENT;
+}
+
+int usp_thread_main(struct usp_thread *thread) {
+    return thread != NULL ? uspi_os_thread_main(thread) : USP_ERROR_ARGUMENT;
+}
+
+int usp_thread_from_pthread(uintptr_t pthread, struct usp_thread *thread) {
+    return thread != NULL ? uspi_os_thread_from_pthread(pthread, thread) : USP_ERROR_ARGUMENT;
+}
+
+void usp_thread_release(struct usp_thread *thread) {
+    if (thread == NULL) return;
+    uspi_os_thread_release(thread);
+    memset(thread, 0, sizeof *thread);
+}
+
+int usp_threads(struct usp_thread_info *infos, size_t capacity, size_t *count) {
+    if (count == NULL || (infos == NULL && capacity != 0)) return USP_ERROR_ARGUMENT;
+    return uspi_os_threads(infos, capacity, count);
+}
+
+/* A stopped thread's memory: its copy; whatever the copy lacks (contexts on the heap) is read as it is now. */
+int uspi_read_copy(void *context, usp_addr from, void *to, size_t n) {
+    const struct uspi_thread_copy *copy = context;
+    if (from < copy->from || from - copy->from > copy->size || n > copy->size - (from - copy->from)) {
+        return uspi_os_read(NULL, from, to, n);
+    }
+    memcpy(to, copy->bytes + (from - copy->from), n);
+    return USP_OK;
+}
+
+int usp_capture_thread(const struct usp_thread *thread, const struct usp_options *options, struct usp_stack *stack) {
+    if (thread == NULL || stack == NULL) return refuse(stack, USP_ERROR_ARGUMENT);
+    struct usp_thread self;
+    if (uspi_os_thread_self(&self) == USP_OK) {
+        bool is_self = self.id == thread->id;
+        uspi_os_thread_release(&self);
+        if (is_self) return capture_caller(options, stack);
+    }
+    struct uspi_thread_copy copy;
+    int status = uspi_os_copy_thread(thread, &copy);
+    if (status != USP_OK) return refuse(stack, status);
+    struct usp_target target;
+    usp_target_init(&target, USPI_HOST_ARCH);
+    uspi_os_describe_self(&target);
+    target.swift_task_slot = copy.swift_task_slot;
+    target.stack_low = copy.stack_low;
+    target.stack_high = copy.stack_high;
+    target.memory = (struct usp_memory){uspi_read_copy, &copy};
+    target.code = (struct usp_memory){uspi_os_read, NULL};
+    status = usp_unwind(&target, &copy.registers, options, stack);
+    stack->stopped_ns = copy.stopped_ns;
+    uspi_os_release_copy(&copy);
+    return status;
+}

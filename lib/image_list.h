@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Building a list of images. Who finds them (the loader, /proc/PID/maps, a core) adds them one by one; sealed, they are
+ * the public, sorted, immutable struct usp_images. */
+#ifndef USPI_IMAGE_LIST_H
+#define USPI_IMAGE_LIST_H
+
+#include <unspool/images.h>
+
+struct uspi_image_list {
+    struct usp_image *images; /* paths are owned */
+    size_t count, capacity;
+};
+
+/* Adds a copy of *image, its path included. USP_OK or USP_ERROR_NO_MEMORY (the list is as before). */
+int uspi_image_list_add(struct uspi_image_list *list, const struct usp_image *image);
+
+/* Turns the list into a sorted struct usp_images and empties it, also on failure. USP_OK or USP_ERROR_NO_MEMORY. */
+int uspi_image_list_seal(struct uspi_image_list *list, struct usp_images **images);
+
+/* Frees what was added and not sealed. */
+void uspi_image_list_clear(struct uspi_image_list *list);
+
+#endif

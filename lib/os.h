@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* What the library asks of the operating system. lib/os/ has one implementation for each of linux, darwin and none; the
+ * last answers every question honestly with "unsupported", so that no caller needs an #ifdef.
+ *
+ * Only lib/os/ uses system headers. Functions marked "any time" are safe in a signal handler and while threads are
+ * stopped: they allocate nothing, lock nothing, never call the loader, and leave errno as it was. */
+#ifndef USPI_OS_H
+#define USPI_OS_H
+
+#include <unspool/capture.h>
+#include <unspool/images.h>
+#include <unspool/snapshot.h>
+#include <unspool/unwind.h>
+
+struct uspi_image_list; /* lib/image_list.h */
+
+/* enum usp_os of this host, USP_OS_UNKNOWN where live stacks cannot be had. Any time. */
+uint32_t uspi_os_kind(void);
+
+/* ---- the calling thread ---- */
+
+/* The part of the calling thread's stack that is surely mapped and will stay so while the thread runs on it, when `sp`
+ * lies in it: sp … *high. False when the thread is not known yet or sp is on another stack (signal, coroutine): then
+ * memory must be read with uspi_os_read. Learns the thread the first time when that takes no more than a few probes.
+ * Any time. */
+bool uspi_os_stack(uintptr_t sp, uintptr_t *high);
+
+/* Learns the calling thread's bounds by whatever means. Not any time. */
+int uspi_os_learn_thread(void);
+
+/* Whether the page that holds `address` can be read. Any time. */
+bool uspi_os_can_read(uintptr_t address);
+
+/* Copies n bytes of this process from any address, mapped or not: all and USP_OK, or USP_ERROR_UNREADABLE. Has the shape
+ * of usp_memory.read; context is not used. Any time. */
+int uspi_os_read(void *context, usp_addr from, void *to, size_t n);
+
+/* The registers in a signal handler's third argument. Any time. */
+int uspi_os_context_registers(const void *ucontext, struct usp_registers *registers);
+
+/* Completes a target for a stack of this process: os, signature bits, roots, the Swift task slot of the calling thread.
+ * Any time. */
+void uspi_os_describe_self(struct usp_target *target);
+
+/* Whether the calling thread runs a Swift task, as far as the platform tells; true with *id 0 where it does not tell and
+ * the marks on the stack have to decide. Any time. */
+bool uspi_os_swift_task(uint32_t *id);
+
+/* usp_clock. Any time. */
+uint64_t uspi_os_clock(void);
+
+/* ---- getting ready ---- */
+
+int uspi_os_prepare(const struct usp_prepare_options *options);
+void uspi_os_shutdown(void);
+
+/* ---- threads of this process ---- */
+
+int uspi_os_thread_self(struct usp_thread *thread);
+int uspi_os_thread_main(struct usp_thread *thread);
+int uspi_os_thread_from_pthread(uintptr_t pthread, struct usp_thread *thread);
+void uspi_os_thread_release(struct usp_thread *thread);
+int uspi_os_threads(struct usp_thread_info *infos, size_t capacity, size_t *count);
+
+/* A thread as it stood: registers and the copied live part of its stack. */
+struct uspi_thread_copy {
+    struct usp_registers registers;
+    const uint8_t *bytes;           /* of the copy, valid until uspi_os_release_copy */
+    usp_addr from;                  /* target address of bytes[0] */
+    size_t size;
+    usp_addr stack_low, stack_high; /* of the whole stack; 0, 0 unknown */
+    usp_addr swift_task_slot;       /* see struct usp_target */
+    uint64_t stopped_ns;
+};
+
+/* The shape of usp_memory.read over a copy: context is the struct uspi_thread_copy. What the copy lacks is read from this
+ * process as it is now. (lib/capture.c) */
+int uspi_read_copy(void *context, usp_addr from, void *to, size_t n);
+
+/* Stops another thread of this process, copies, lets it go. One at a time: callers wait for each other, bounded by the
+ * timeout. On USP_OK the copy must be given back. */
+int uspi_os_copy_thread(const struct usp_thread *thread, struct uspi_thread_copy *copy);
+void uspi_os_release_copy(struct uspi_thread_copy *copy);
+
+/* ---- all threads at one moment ---- */
+
+/* One thread of a stopped process. `status` says whether the copy is there. */
+struct uspi_stopped_thread {
+    struct usp_thread_info info;
+    int32_t status;
+    struct uspi_thread_copy copy;
+};
+
+/* A process that was stopped, copied and let go. Opaque bookkeeping of the implementation in `arena`. */
+struct uspi_stopped_process {
+    struct uspi_stopped_thread *threads;
+    size_t thread_count;
+    uint32_t arch;
+    uint64_t pac_mask;
+    uint64_t stopped_ns;
+    void *arena;
+};
+
+/* Every thread of this process but the caller, which is in the list without a copy. */
+int uspi_os_stop_self(uint64_t timeout, uint64_t only_thread, struct uspi_stopped_process *out);
+
+/* Every thread of another process. `error` as in usp_snapshot_process. */
+int uspi_os_stop_process(int64_t pid, uint64_t timeout, uint64_t only_thread, struct uspi_stopped_process *out,
+                         char *error, size_t error_size);
+
+void uspi_os_free_stopped(struct uspi_stopped_process *process);
+
+/* Memory of another process while it runs: context is the pid as intptr_t. */
+int uspi_os_read_process(void *context, usp_addr from, void *to, size_t n);
+
+/* ---- images ---- */
+
+/* Adds all images of this process, of another one, to a list that is being built. */
+int uspi_os_images_self(struct uspi_image_list *list);
+int uspi_os_images_process(int64_t pid, struct uspi_image_list *list);
+
+/* What dladdr says of an address of this process: the symbol's name, address and size if known, and the image.
+ * Copies nothing: the strings live as long as the image is loaded. False when no image holds it. Takes the loader's
+ * lock. */
+bool uspi_os_dladdr(uintptr_t address, const char **name, uintptr_t *start, size_t *size, const char **path,
+                    uintptr_t *load);
+
+#endif

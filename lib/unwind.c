@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* usp_unwind: the walker's frames into the caller's, with the outermost kept when they do not all fit, the async chain
+ * behind them, and the hash. */
+#include "lib/unwind.h"
+#include "lib/async.h"
+
+#include <unspool/images.h>
+
+void usp_stack_init(struct usp_stack *stack, struct usp_frame *frames, uint32_t capacity) {
+    memset(stack, 0, sizeof *stack);
+    stack->frames = frames;
+    stack->capacity = frames != NULL ? capacity : 0;
+    stack->omitted_at = stack->extended = stack->async_join = USP_NO_INDEX;
+}
+
+void usp_target_init(struct usp_target *target, uint32_t arch) {
+    memset(target, 0, sizeof *target);
+    target->size = sizeof *target;
+    target->arch = arch;
+}
+
+void usp_options_init(struct usp_options *options) {
+    memset(options, 0, sizeof *options);
+    options->size = sizeof *options;
+    options->step_limit = 1000000;
+    options->readers = USP_READER_ALL;
+}
+
+usp_addr usp_frame_call_site(uint32_t arch, const struct usp_frame *frame) {
+    const struct uspi_backend *b = uspi_backend_find(arch);
+    if (frame->kind != USP_KIND_RETURN_ADDRESS && frame->kind != USP_KIND_LINK_REGISTER) return frame->pc;
+    usp_addr pc = b != NULL && b->has_thumb ? frame->pc & ~UINT64_C(1) : frame->pc;
+    return pc - 1;
+}
+
+/* FNV-1a over 8 bytes at a time would be weak against permutation of small differences; a multiply-xorshift step per
+ * element is order-dependent and cheap. The constants are those of splitmix64 (Steele, Lea, Flood, 2014). */
+static uint64_t mix(uint64_t hash, uint64_t v) {
+    hash = (hash ^ v) + UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
+    return hash ^ hash >> 31;
+}
+
+/* With images an address counts as (identity of its image, offset), so that another launch gives the same value. */
+static uint64_t hash_address(uint64_t hash, const struct usp_images *images, usp_addr pc) {
+    const struct usp_image *image = images != NULL ? usp_images_find(images, pc) : NULL;
+    if (image == NULL) return mix(hash, pc);
+    for (uint32_t i = 0; i < image->build_id_size; i += 8) {
+        uint32_t n = image->build_id_size - i;
+        hash = mix(hash, uspi_load_le(image->build_id + i, n < 8 ? n : 8));
+    }
+    if (image->build_id_size == 0) {
+        for (const char *p = image->path; *p != '\0'; p++) hash = mix(hash, (uint8_t)*p);
+    }
+    return mix(hash, pc - image->load_address);
+}
+
+static uint64_t hash_stack(const struct usp_stack *stack, const struct usp_images *images) {
+    uint64_t hash = stack->physical;
+    for (uint32_t i = 0; i < stack->count; i++) hash = hash_address(hash, images, stack->frames[i].pc);
+    return stack->count == 0 ? 0 : hash | (hash == 0);
+}
+
+static void reverse(struct usp_frame *frames, uint32_t n) {
+    for (uint32_t i = 0; i < n / 2; i++) {
+        struct usp_frame f = frames[i];
+        frames[i] = frames[n - 1 - i];
+        frames[n - 1 - i] = f;
+    }
+}
+
+/* Where frames go: the head fills up, then the last `tail` places are a ring. */
+struct shelf {
+    struct usp_stack *stack;
+    uint32_t head, tail;
+    uint64_t seen; /* frames put, skipped ones not among them */
+};
+
+static uint32_t place_of(const struct shelf *shelf, uint64_t n) {
+    return n < shelf->head + shelf->tail ? (uint32_t)n
+                                         : shelf->head + (uint32_t)((n - shelf->head) % shelf->tail);
+}
+
+/* Puts the ring in order. */
+static void settle(struct shelf *shelf) {
+    struct usp_stack *stack = shelf->stack;
+    uint64_t kept = (uint64_t)shelf->head + shelf->tail;
+    if (shelf->seen <= kept) {
+        stack->physical = (uint32_t)shelf->seen;
+        return;
+    }
+    stack->physical = (uint32_t)kept;
+    stack->omitted = shelf->seen - kept;
+    stack->omitted_at = shelf->head;
+    uint32_t oldest = (uint32_t)((shelf->seen - shelf->head) % shelf->tail);
+    struct usp_frame *ring = stack->frames + shelf->head;
+    reverse(ring, oldest);
+    reverse(ring + oldest, shelf->tail - oldest);
+    reverse(ring, shelf->tail);
+}
+
+/* The index at which the n-th frame came to lie. */
+static uint32_t index_of(const struct shelf *shelf, uint64_t n) {
+    if (n < shelf->head || shelf->seen <= (uint64_t)shelf->head + shelf->tail) return (uint32_t)n;
+    uint64_t first_kept = shelf->seen - shelf->tail;
+    return n < first_kept ? USP_NO_INDEX : shelf->head + (uint32_t)(n - first_kept);
+}
+
+static void append_async(struct uspi_walker *w, usp_addr record, const struct usp_options *options,
+                         struct usp_stack *stack) {
+    bool known;
+    uint64_t total;
+    if (!uspi_async_task(&w->walk, &stack->task_id, &known)) return;
+    if (known) stack->flags |= USP_STACK_TASK_ID;
+    if (options->async == 0) return;
+    uint32_t n = uspi_async_chain(&w->walk, record, options->step_limit, stack->frames + stack->count,
+                                  stack->capacity - stack->count, &total, &stack->async_stop);
+    stack->count += n;
+    stack->async_omitted = total - n;
+    stack->async_join = stack->extended;
+    if (stack->async_stop != USP_STOP_ROOT) stack->flags |= USP_STACK_ASYNC_BROKEN;
+}
+
+static int walk_stack(struct uspi_walker *w, const struct usp_options *options, struct usp_stack *stack) {
+    struct usp_frame frame;
+    struct shelf shelf = {.stack = stack, .tail = options->tail};
+    if (shelf.tail >= stack->capacity) shelf.tail = stack->capacity == 0 ? 0 : stack->capacity - 1;
+    shelf.head = stack->capacity - shelf.tail;
+    uint64_t extended = UINT64_MAX, n = 0;
+    usp_addr record = 0;
+    bool full = false;
+    while (uspi_walker_step(w, &frame)) {
+        if (n++ < options->skip) continue;
+        if (shelf.seen >= shelf.head && shelf.tail == 0) {
+            full = true;
+            break;
+        }
+        if (w->record != 0 && extended == UINT64_MAX) {
+            extended = shelf.seen;
+            record = w->record;
+        }
+        stack->frames[place_of(&shelf, shelf.seen++)] = frame;
+    }
+    settle(&shelf);
+    stack->count = stack->physical;
+    stack->stop = w->stop;
+    stack->stop_address = w->stop_address;
+    if (full) {
+        stack->stop = USP_STOP_CAPACITY;
+        stack->stop_address = frame.pc;
+        stack->omitted = 1;
+        stack->omitted_at = stack->physical;
+    }
+    stack->flags |= w->walk.stack_flags;
+    if (record != 0) {
+        stack->extended = index_of(&shelf, extended);
+        append_async(w, record, options, stack);
+    }
+    stack->hash = hash_stack(stack, options->images);
+    return USP_OK;
+}
+
+static int begin(struct usp_stack *stack, int status) {
+    usp_stack_init(stack, stack->frames, stack->capacity);
+    stack->status = status;
+    return status;
+}
+
+int uspi_unwind(const struct usp_target *target, const struct usp_registers *registers, bool at_return,
+                const struct usp_options *options, struct usp_stack *stack) {
+    struct usp_options completed;
+    struct uspi_walker w;
+    if (stack == NULL) return USP_ERROR_ARGUMENT;
+    if (!uspi_complete_options(options, &completed)) return begin(stack, USP_ERROR_ARGUMENT);
+    int status = begin(stack, uspi_walker_init(&w, target, registers, &completed));
+    if (status != USP_OK) return status;
+    stack->arch = registers->arch;
+    if (at_return) uspi_walker_begin_at_return(&w);
+    return walk_stack(&w, &completed, stack);
+}
+
+int usp_unwind(const struct usp_target *target, const struct usp_registers *registers,
+               const struct usp_options *options, struct usp_stack *stack) {
+    return uspi_unwind(target, registers, false, options, stack);
+}

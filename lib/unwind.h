@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* usp_unwind for the library's own captures. */
+#ifndef USPI_UNWIND_H
+#define USPI_UNWIND_H
+
+#include "lib/walker.h"
+
+/* As usp_unwind; at_return: the registers' pc is a return address, not where the thread stands. */
+int uspi_unwind(const struct usp_target *target, const struct usp_registers *registers, bool at_return,
+                const struct usp_options *options, struct usp_stack *stack);
+
+#endif

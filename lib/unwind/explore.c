@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: MIT */
+/* See explore.h.
+ *
+ * A state is what is known of registers and stack slots at one point of one way, in terms of the registers at the
+ * beginning. All states share one log of assignments that grows as a tree: a state is its newest entry, and what a
+ * register or slot holds is said by the first entry found on the way to the root; what is not found is as it was at the
+ * beginning. So a branch costs one number, and ways can be taken up again in any order. */
+#include "lib/unwind/explore.h"
+
+#define LOG_MAX 112
+#define PENDING_MAX 32
+#define RUNS_MAX 40
+#define ROOT 0xffffu
+
+enum value_kind { UNKNOWN, ADDRESS, CONTENT, CONSTANT };
+
+/* ADDRESS: base + offset, base's value at the beginning. CONTENT: [base + offset] + addend, memory at the beginning.
+ * CONSTANT: addend << 32 | offset. */
+struct value {
+    uint8_t kind;
+    uint8_t base;
+    int32_t offset;
+    int32_t addend;
+};
+
+#define SLOT 0x80u /* `where` of a stack slot: SLOT | base, at base + slot */
+
+struct entry {
+    uint16_t previous;
+    uint8_t where;
+    uint8_t kind;
+    uint8_t base;
+    int32_t slot;
+    int32_t offset;
+    int32_t addend;
+};
+
+struct way {
+    usp_addr pc;
+    uint32_t mode;
+    uint16_t newest;
+    uint8_t doubts;
+    uint8_t assumed; /* the condition that this way takes for true, + 1; see `conditional` */
+};
+
+struct run {
+    int32_t from, to; /* relative to the origin */
+};
+
+struct explorer {
+    struct uspi_code *code;
+    const struct uspi_backend *backend;
+    uspi_judge judge;
+    void *context;
+    usp_addr origin, low, high;
+    usp_addr goal; /* from a start: the pc */
+    bool to_return;
+    unsigned budget, judged;
+    unsigned log_count, pending_count, run_count;
+    unsigned shared; /* log entries below this one belong to pending ways as well */
+    struct entry log[LOG_MAX];
+    struct way pending[PENDING_MAX];
+    struct run runs[RUNS_MAX];
+};
+
+static const struct value unknown = {.kind = UNKNOWN};
+
+static struct value address(unsigned base, int64_t offset) {
+    if (offset != (int32_t)offset) return unknown;
+    return (struct value){.kind = ADDRESS, .base = (uint8_t)base, .offset = (int32_t)offset};
+}
+
+static struct value constant(int64_t v) {
+    return (struct value){.kind = CONSTANT, .offset = (int32_t)(uint32_t)v, .addend = (int32_t)(v >> 32)};
+}
+
+static int64_t constant_of(struct value v) {
+    return (int64_t)((uint64_t)(uint32_t)v.addend << 32 | (uint32_t)v.offset);
+}
+
+static bool find(const struct explorer *x, uint16_t newest, uint8_t where, int32_t slot, struct value *v) {
+    for (uint16_t i = newest; i != ROOT; i = x->log[i].previous) {
+        const struct entry *e = &x->log[i];
+        if (e->where == where && e->slot == slot) {
+            *v = (struct value){e->kind, e->base, e->offset, e->addend};
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct value register_value(const struct explorer *x, const struct way *way, unsigned reg) {
+    struct value v;
+    if (find(x, way->newest, (uint8_t)reg, 0, &v)) return v;
+    return address(reg, 0);
+}
+
+/* False when the log is full: the way ends there. An entry that no pending way can see is written over. */
+static bool assign(struct explorer *x, struct way *way, uint8_t where, int32_t slot, struct value v) {
+    for (uint16_t i = way->newest; i != ROOT && i >= x->shared; i = x->log[i].previous) {
+        struct entry *e = &x->log[i];
+        if (e->where == where && e->slot == slot) {
+            *e = (struct entry){e->previous, where, v.kind, v.base, slot, v.offset, v.addend};
+            return true;
+        }
+    }
+    if (x->log_count == LOG_MAX) return false;
+    x->log[x->log_count] = (struct entry){way->newest, where, v.kind, v.base, slot, v.offset, v.addend};
+    way->newest = (uint16_t)x->log_count++;
+    return true;
+}
+
+static bool assign_register(struct explorer *x, struct way *way, unsigned reg, struct value v) {
+    if (reg == USPI_NO_REGISTER) return true;
+    struct value old = register_value(x, way, reg);
+    if (old.kind == v.kind && (v.kind == UNKNOWN || (old.base == v.base && old.offset == v.offset && old.addend == v.addend))) {
+        return true;
+    }
+    return assign(x, way, (uint8_t)reg, 0, v);
+}
+
+static struct value plus(struct value v, int64_t n) {
+    switch (v.kind) {
+    case ADDRESS: return address(v.base, v.offset + n);
+    case CONTENT:
+        if (v.addend + n != (int32_t)(v.addend + n)) return unknown;
+        v.addend = (int32_t)(v.addend + n);
+        return v;
+    case CONSTANT: return constant((int64_t)((uint64_t)constant_of(v) + (uint64_t)n));
+    default: return unknown;
+    }
+}
+
+static struct value memory_value(const struct explorer *x, const struct way *way, struct value at) {
+    struct value v;
+    if (at.kind != ADDRESS) return unknown;
+    if (find(x, way->newest, (uint8_t)(SLOT | at.base), at.offset, &v)) return v;
+    return (struct value){.kind = CONTENT, .base = at.base, .offset = at.offset};
+}
+
+static struct value literal(struct explorer *x, usp_addr at) {
+    const uint8_t *bytes;
+    unsigned n = x->backend->word;
+    if (uspi_code_read(x->code, at, n, &bytes) != n) return unknown;
+    return constant(uspi_sign_extend(uspi_load_le(bytes, n), n * 8));
+}
+
+static bool apply_effect(struct explorer *x, struct way *way, const struct uspi_effect *e) {
+    struct value base = e->base == USPI_NO_REGISTER ? constant(0) : register_value(x, way, e->base);
+    switch (e->op) {
+    case USPI_SET: return assign_register(x, way, e->reg, plus(base, e->value));
+    case USPI_INSERT: {
+        struct value old = register_value(x, way, e->reg);
+        if (old.kind != CONSTANT || e->index > 48) return assign_register(x, way, e->reg, unknown);
+        uint64_t mask = UINT64_C(0xffff) << e->index;
+        uint64_t bits = (uint64_t)e->value << e->index & mask;
+        uint64_t v = ((uint64_t)constant_of(old) & ~mask) | bits;
+        if (x->backend->word == 4 && x->backend->slot == 4) v = (uint64_t)uspi_sign_extend(v, 32);
+        return assign_register(x, way, e->reg, constant((int64_t)v));
+    }
+    case USPI_ADD:
+    case USPI_SUBTRACT: {
+        struct value index = register_value(x, way, e->index);
+        struct value sum = unknown;
+        if (index.kind == CONSTANT) {
+            int64_t n = constant_of(index);
+            sum = plus(base, e->op == USPI_ADD ? n : (int64_t)(0 - (uint64_t)n));
+        } else if (base.kind == CONSTANT && e->op == USPI_ADD) {
+            sum = plus(index, constant_of(base));
+        }
+        return assign_register(x, way, e->reg, sum);
+    }
+    case USPI_LOAD: return assign_register(x, way, e->reg, memory_value(x, way, plus(base, e->value)));
+    case USPI_LITERAL: return assign_register(x, way, e->reg, literal(x, (usp_addr)e->value));
+    case USPI_STORE: {
+        struct value at = plus(base, e->value);
+        if (at.kind != ADDRESS) return true;
+        struct value v = e->reg == USPI_NO_REGISTER ? unknown : register_value(x, way, e->reg);
+        return assign(x, way, (uint8_t)(SLOT | at.base), at.offset, v);
+    }
+    default: return true;
+    }
+}
+
+static bool forget(struct explorer *x, struct way *way, uint64_t mask) {
+    for (unsigned reg = 0; mask != 0; reg++, mask >>= 1) {
+        if ((mask & 1) != 0 && !assign_register(x, way, reg, unknown)) return false;
+    }
+    return true;
+}
+
+static bool apply(struct explorer *x, struct way *way, const struct uspi_instruction *i) {
+    for (unsigned n = 0; n < i->effect_count; n++) {
+        if (!apply_effect(x, way, &i->effects[n])) return false;
+    }
+    return forget(x, way, i->clobbers);
+}
+
+/* A callee keeps the callee-saved registers and sp; everything else is its own. */
+static bool apply_call(struct explorer *x, struct way *way) {
+    const struct uspi_backend *b = x->backend;
+    uint64_t all = (UINT64_C(1) << b->register_count) - 1;
+    uint64_t kept = b->callee_saved | UINT64_C(1) << b->sp | UINT64_C(1) << b->pc;
+    return forget(x, way, all & ~kept);
+}
+
+/* ---- visited addresses: the linear runs taken so far ---- */
+
+static bool relative(const struct explorer *x, usp_addr pc, int32_t *to) {
+    int64_t d = (int64_t)(pc - x->origin);
+    if (d != (int32_t)d) return false;
+    *to = (int32_t)d;
+    return true;
+}
+
+static bool visited(const struct explorer *x, int32_t at) {
+    for (unsigned i = 0; i < x->run_count; i++) {
+        if (at >= x->runs[i].from && at < x->runs[i].to) return true;
+    }
+    return false;
+}
+
+static void take_later(struct explorer *x, const struct way *way, usp_addr pc, uint32_t mode, unsigned doubts) {
+    if (x->pending_count == PENDING_MAX) return;
+    struct way *later = &x->pending[x->pending_count++];
+    *later = *way;
+    later->pc = pc;
+    later->mode = mode;
+    later->doubts = (uint8_t)(way->doubts | doubts);
+    x->shared = x->log_count;
+}
+
+/* The least doubtful way, the newest among equals. What only ended ways have written is dropped from the log. */
+static struct way take_next(struct explorer *x) {
+    unsigned best = x->pending_count - 1;
+    for (unsigned i = best; i-- > 0;) {
+        if (x->pending[i].doubts < x->pending[best].doubts) best = i;
+    }
+    struct way way = x->pending[best];
+    memmove(&x->pending[best], &x->pending[best + 1], (x->pending_count - best - 1) * sizeof way);
+    x->pending_count--;
+    x->shared = 0;
+    for (unsigned i = 0; i < x->pending_count; i++) {
+        if (x->pending[i].newest != ROOT && x->pending[i].newest >= x->shared) x->shared = x->pending[i].newest + 1u;
+    }
+    x->log_count = x->shared;
+    if (way.newest != ROOT && way.newest >= x->log_count) x->log_count = way.newest + 1u;
+    return way;
+}
+
+/* ---- rules ---- */
+
+static struct uspi_location location_of(struct value v, unsigned reg) {
+    switch (v.kind) {
+    case ADDRESS:
+        if (v.base == reg && v.offset == 0) return (struct uspi_location){.kind = USPI_SAME, .base = (uint8_t)reg};
+        return (struct uspi_location){.kind = USPI_REGISTER, .base = v.base, .offset = v.offset};
+    case CONTENT:
+        return (struct uspi_location){
+            .kind = USPI_MEMORY, .base = v.base, .offset = v.offset, .addend = v.addend};
+    default: return (struct uspi_location){.kind = USPI_LOST};
+    }
+}
+
+/* At a return the caller's registers are what the registers are now. The link register of a frame behind a call holds
+ * nothing: that is for the judge to know. */
+static bool judge_return(struct explorer *x, const struct way *way, struct value return_address, struct value sp,
+                         unsigned doubts) {
+    const struct uspi_backend *b = x->backend;
+    struct uspi_rule rule = {0};
+    rule.cfa = location_of(sp, USPI_NO_REGISTER);
+    rule.return_address = location_of(return_address, USPI_NO_REGISTER);
+    if (rule.cfa.kind == USPI_LOST || rule.return_address.kind == USPI_LOST) return false;
+    for (unsigned reg = 0; reg < b->register_count; reg++) {
+        if ((b->callee_saved >> reg & 1) != 0) {
+            uspi_rule_add(&rule, reg, location_of(register_value(x, way, reg), reg));
+        }
+    }
+    x->judged++;
+    return x->judge(x->context, &rule, doubts);
+}
+
+/* An indirect jump out of the function: as if the callee's return were here. */
+static bool judge_tail_call(struct explorer *x, const struct way *way, unsigned doubts) {
+    const struct uspi_backend *b = x->backend;
+    struct value sp = register_value(x, way, b->sp);
+    struct value ra = b->lr == USPI_NO_REGISTER ? memory_value(x, way, sp) : register_value(x, way, b->lr);
+    return judge_return(x, way, ra, plus(sp, b->call_push), doubts);
+}
+
+/* The slot in which a register's value at the start was saved; the newest wins. */
+static bool find_saved(const struct explorer *x, const struct way *way, unsigned reg, int32_t *slot) {
+    for (uint16_t i = way->newest; i != ROOT; i = x->log[i].previous) {
+        const struct entry *e = &x->log[i];
+        if (e->where != (SLOT | x->backend->sp) || e->kind != ADDRESS || e->base != reg || e->offset != 0) continue;
+        struct value v = memory_value(x, way, address(x->backend->sp, e->slot));
+        if (v.kind == ADDRESS && v.base == reg && v.offset == 0) {
+            *slot = e->slot;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* At the pc, everything is expressed from the stack pointer at the start; turns it round. */
+static bool judge_at_pc(struct explorer *x, const struct way *way) {
+    const struct uspi_backend *b = x->backend;
+    struct uspi_rule rule = {0};
+    unsigned anchor = USPI_NO_REGISTER;
+    int32_t below = 0;
+    /* fp first: after calls whose callee pops arguments, sp is the less certain one. */
+    const uint8_t order[] = {b->fp, b->sp};
+    for (unsigned i = 0; i < sizeof order && anchor == USPI_NO_REGISTER; i++) {
+        struct value v = register_value(x, way, order[i]);
+        if (v.kind == ADDRESS && v.base == b->sp) anchor = order[i], below = v.offset;
+    }
+    for (unsigned reg = 0; reg < b->register_count && anchor == USPI_NO_REGISTER; reg++) {
+        struct value v = register_value(x, way, reg);
+        if (v.kind == ADDRESS && v.base == b->sp) anchor = reg, below = v.offset;
+    }
+    if (anchor == USPI_NO_REGISTER) return false;
+
+    /* sp at the start = anchor − below */
+    rule.cfa = (struct uspi_location){
+        .kind = USPI_REGISTER, .base = (uint8_t)anchor, .offset = (int32_t)(b->call_push - (int64_t)below)};
+    struct uspi_location saved = {.kind = USPI_MEMORY, .base = (uint8_t)anchor};
+    int32_t slot;
+    if (b->lr == USPI_NO_REGISTER) {
+        saved.offset = (int32_t)(0 - (int64_t)below);
+        rule.return_address = saved;
+    } else {
+        struct value lr = register_value(x, way, b->lr);
+        if (lr.kind == ADDRESS && lr.base == b->lr && lr.offset == 0) {
+            rule.return_address = (struct uspi_location){.kind = USPI_REGISTER, .base = b->lr};
+        } else if (find_saved(x, way, b->lr, &slot)) {
+            saved.offset = (int32_t)(slot - (int64_t)below);
+            rule.return_address = saved;
+        } else {
+            return false;
+        }
+    }
+    for (unsigned reg = 0; reg < b->register_count; reg++) {
+        if ((b->callee_saved >> reg & 1) == 0) continue;
+        struct value v = register_value(x, way, reg);
+        if (v.kind == ADDRESS && v.base == reg && v.offset == 0) continue;
+        if (find_saved(x, way, reg, &slot)) {
+            saved.offset = (int32_t)(slot - (int64_t)below);
+            uspi_rule_add(&rule, reg, saved);
+        } else {
+            uspi_rule_add(&rule, reg, (struct uspi_location){.kind = USPI_LOST});
+        }
+    }
+    x->judged++;
+    return x->judge(x->context, &rule, way->doubts);
+}
+
+/* ---- the ways ---- */
+
+/* Predicated instructions. Those that only compute are taken as not known to have happened; where the stack or the flow
+ * depends on it, the way divides, and remembers what it took for true until the next instruction without a condition.
+ * Returns false when this way skips the instruction. */
+static bool resolve_condition(struct explorer *x, struct way *way, struct uspi_instruction *i, usp_addr next) {
+    if (i->conditional == 0) {
+        way->assumed = 0;
+        return true;
+    }
+    if (way->assumed == i->conditional) return true;
+    if (way->assumed != 0 && ((way->assumed - 1) ^ 1) == i->conditional - 1) return false;
+
+    uint64_t matters = x->backend->callee_saved | UINT64_C(1) << x->backend->sp;
+    if (x->backend->lr != USPI_NO_REGISTER) matters |= UINT64_C(1) << x->backend->lr;
+    uint64_t written = i->clobbers;
+    for (unsigned n = 0; n < i->effect_count; n++) {
+        const struct uspi_effect *e = &i->effects[n];
+        if (e->op != USPI_STORE && e->reg != USPI_NO_REGISTER) written |= UINT64_C(1) << e->reg;
+    }
+    if (i->flow == USPI_NEXT && (written & matters) == 0) {
+        i->effect_count = 0;
+        i->clobbers = written;
+        return true;
+    }
+    struct way skipped = *way;
+    skipped.assumed = (uint8_t)(((i->conditional - 1) ^ 1) + 1);
+    take_later(x, &skipped, next, i->mode, 0);
+    way->assumed = i->conditional;
+    return true;
+}
+
+static bool leaves_bounds(const struct explorer *x, usp_addr pc) { return x->high != 0 && (pc < x->low || pc >= x->high); }
+
+/* Follows one way to its end. True: the judge has had enough. */
+static bool follow(struct explorer *x, struct way way) {
+    int32_t at;
+    bool behind_call = false;
+    struct run *run = NULL;
+    while (x->budget > 0) {
+        if (!relative(x, way.pc, &at)) return false;
+        if (!x->to_return && way.pc == x->goal) return judge_at_pc(x, &way);
+        if (visited(x, at)) return false;
+        if (run == NULL) {
+            if (x->run_count == RUNS_MAX) return false;
+            run = &x->runs[x->run_count++];
+            run->from = at;
+        }
+        x->budget--;
+        struct uspi_instruction i;
+        run->to = at + 1;
+        if (!uspi_code_decode(x->code, way.pc, way.mode, &i)) return false;
+        run->to = at + i.length;
+        /* Behind a call comes the next function: the callee does not return. */
+        if (behind_call && i.start_hint) return false;
+        behind_call = false;
+
+        usp_addr next = way.pc + i.length;
+        usp_addr go = next;
+        uint32_t mode = i.mode;
+        if (!resolve_condition(x, &way, &i, next)) {
+            way.pc = next;
+            way.mode = i.mode;
+            continue;
+        }
+        if (!apply(x, &way, &i)) return false;
+
+        switch (i.flow) {
+        case USPI_NEXT: break;
+        case USPI_JUMP:
+            go = i.target;
+            mode = i.target_mode;
+            run = NULL;
+            break;
+        case USPI_BRANCH: take_later(x, &way, i.target, i.target_mode, 0); break;
+        case USPI_CALL:
+            if (!apply_call(x, &way)) return false;
+            behind_call = true;
+            /* Ways that need no call to return come first. */
+            if ((way.doubts & USPI_DOUBT_CALL) == 0 && x->pending_count > 0) {
+                if (!leaves_bounds(x, next)) take_later(x, &way, next, mode, USPI_DOUBT_CALL);
+                return false;
+            }
+            way.doubts |= USPI_DOUBT_CALL;
+            break;
+        case USPI_JUMP_TABLE:
+            if (i.target != 0) {
+                go = i.target;
+                mode = i.target_mode;
+            }
+            way.doubts |= USPI_DOUBT_SWITCH;
+            run = NULL;
+            break;
+        case USPI_JUMP_UNKNOWN:
+            if (x->to_return && judge_tail_call(x, &way, way.doubts | USPI_DOUBT_TAIL_CALL)) return true;
+            if (i.target_register == USPI_NO_REGISTER) return false;
+            take_later(x, &way, next, i.mode, USPI_DOUBT_SWITCH);
+            return false;
+        case USPI_RETURN:
+            return x->to_return && judge_return(x, &way, register_value(x, &way, i.target_register),
+                                                register_value(x, &way, x->backend->sp), way.doubts);
+        default: return false;
+        }
+        if (go == next && leaves_bounds(x, next)) return false;
+        way.pc = go;
+        way.mode = mode;
+    }
+    return false;
+}
+
+static unsigned explore(struct explorer *x, usp_addr from, uint32_t mode) {
+    x->origin = from;
+    x->judged = 0;
+    x->log_count = x->run_count = x->shared = 0;
+    x->pending_count = 1;
+    x->pending[0] = (struct way){.pc = from, .mode = mode, .newest = ROOT};
+    while (x->pending_count > 0) {
+        if (follow(x, take_next(x))) break;
+    }
+    return x->judged;
+}
+
+unsigned uspi_explore_to_return(struct uspi_code *code, usp_addr pc, uint32_t mode, usp_addr low, usp_addr high,
+                                unsigned budget, uspi_judge judge, void *context) {
+    struct explorer x = {.code = code, .backend = code->backend, .judge = judge, .context = context, .low = low,
+                         .high = high, .to_return = true, .budget = budget};
+    return explore(&x, pc, mode);
+}
+
+unsigned uspi_explore_from_start(struct uspi_code *code, usp_addr start, uint32_t mode, usp_addr pc, usp_addr high,
+                                 unsigned budget, uspi_judge judge, void *context) {
+    struct explorer x = {.code = code, .backend = code->backend, .judge = judge, .context = context, .low = start,
+                         .high = high, .goal = pc, .budget = budget};
+    return explore(&x, start, mode);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Unwind rules out of code alone: carries out the stack effects of instructions symbolically, along every branch, either
+ * from a pc forward to a return or from a function's start forward to the pc.
+ *
+ * Compiled code keeps one promise on which this rests: at one address the stack always has the same shape, whichever way
+ * led there. So each address is visited once, and any way that really can be taken to a return tells what the function
+ * will restore from where.
+ *
+ * Decides nothing about memory or registers of an actual thread: it produces rules, the caller judges them. */
+#ifndef USPI_EXPLORE_H
+#define USPI_EXPLORE_H
+
+#include "lib/unwind/code.h"
+#include "lib/unwind/rule.h"
+
+/* How a way could be wrong, although every instruction on it was understood. */
+enum uspi_doubt {
+    USPI_DOUBT_CALL = 1 << 0,     /* it goes on behind a call, which may never return */
+    USPI_DOUBT_SWITCH = 1 << 1,   /* it takes the code behind an indirect jump for one of its destinations */
+    USPI_DOUBT_TAIL_CALL = 1 << 2 /* it takes an indirect jump for a tail call */
+};
+
+/* Is given each rule that is found, the least doubtful first. True ends the search. */
+typedef bool (*uspi_judge)(void *context, const struct uspi_rule *rule, unsigned doubts);
+
+/* From pc to a return. Linear flow does not leave [low, high) (0, 0: no bounds); jumps may.
+ *   mode    decoding mode at pc
+ *   budget  instructions to look at, at most
+ * Returns how many rules were judged. Needs about 4 KB of stack. */
+unsigned uspi_explore_to_return(struct uspi_code *code, usp_addr pc, uint32_t mode, usp_addr low, usp_addr high,
+                                unsigned budget, uspi_judge judge, void *context);
+
+/* From a function's first instruction to pc: the rule at pc. */
+unsigned uspi_explore_from_start(struct uspi_code *code, usp_addr start, uint32_t mode, usp_addr pc, usp_addr high,
+                                 unsigned budget, uspi_judge judge, void *context);
+
+#endif

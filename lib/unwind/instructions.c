@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* The reader of instructions: the first-frame rule, and code without frame records below it.
+ *
+ * At an exact pc a frame record says who the caller is only between the instruction that makes it and the one that undoes
+ * it. What holds elsewhere, and whether this is elsewhere, is in the instructions: the explorer carries out what is left
+ * of the function and sees from where it will return.
+ *
+ *     x86    return address = [sp + what is left to pop]
+ *     arm    return address = lr, until it is stored; then [the slot from which it will be loaded]
+ *
+ * Three witnesses are heard: the way forward to a return (it can go astray behind a call that never returns), the way
+ * from the function's start to the pc (it needs the start), and the frame record that fp points to (it can belong to a
+ * caller, or to nobody). Where they agree there is nothing to decide; where not, the call before each return address
+ * tells which function was called, and that function's first instruction is a start to try. */
+#include "lib/unwind/explore.h"
+#include "lib/unwind/reader.h"
+
+/* Instructions to look at. A function's way to its return is rarely longer than some hundred. */
+#define BUDGET_EXACT 4096
+#define BUDGET_RETURN 1024
+#define FUNCTION_MAX (1u << 22) /* bytes between a start and a pc to which it is believed to lead */
+
+/* One account of where the caller is. */
+struct account {
+    bool found;
+    unsigned doubts;
+    enum uspi_credit credit;
+    bool from_register;  /* the return address was still in the link register */
+    bool is_record;      /* it is the frame record at fp */
+    struct uspi_return_address ra;
+    usp_addr fp_at;      /* where the caller's fp was read, 0: it was in the register */
+    bool extended;
+    struct usp_registers caller;
+};
+
+struct inquiry {
+    struct uspi_walk *walk;
+    const struct uspi_frame_state *frame;
+    struct uspi_code code; /* the explorer's window */
+    struct uspi_code aside; /* for the code around return addresses */
+    bool has_record;
+    struct uspi_record record;
+    struct uspi_return_address record_ra;
+    struct account best;
+};
+
+/* The caller's stack pointer must lie above ours, by a word where the call pushed one or the frame made one. */
+static bool plausible_cfa(const struct inquiry *q, usp_addr cfa) {
+    const struct uspi_walk *walk = q->walk;
+    const struct uspi_backend *b = walk->backend;
+    usp_addr sp = q->frame->registers.value[b->sp];
+    if ((cfa & (b->word - 1u)) != 0) return false;
+    if (q->frame->sp_known && (q->frame->exact ? cfa < sp + b->call_push : cfa <= sp)) return false;
+    return walk->target.stack_high == 0 || cfa <= walk->target.stack_high;
+}
+
+static bool make_account(struct inquiry *q, const struct uspi_rule *rule, unsigned doubts, struct account *a) {
+    const struct uspi_backend *b = q->walk->backend;
+    usp_addr raw;
+    memset(a, 0, sizeof *a);
+    if (!uspi_apply_rule(q->walk, q->frame, rule, &a->caller, &raw, &a->fp_at, &a->extended)) return false;
+    if (!plausible_cfa(q, a->caller.value[b->sp])) return false;
+    a->ra = uspi_judge_return_address(q->walk, &q->aside, raw);
+    a->credit = a->ra.credit;
+    if (a->credit == USPI_REFUTED) return false;
+    a->found = true;
+    a->doubts = doubts;
+    a->from_register = rule->return_address.kind == USPI_REGISTER;
+    a->is_record = q->has_record && a->fp_at == q->frame->registers.value[b->fp] && a->ra.pc == q->record_ra.pc;
+    return true;
+}
+
+static bool better(const struct account *a, const struct account *b) {
+    return !b->found || (a->is_record && !b->is_record) || (a->is_record == b->is_record && a->credit > b->credit);
+}
+
+/* The judge of ways forward: takes at once what has no doubt or what the record confirms, keeps the best of the rest. */
+static bool judge_forward(void *context, const struct uspi_rule *rule, unsigned doubts) {
+    struct inquiry *q = context;
+    struct account a;
+    /* A call destroys the link register, and a way past the function's end ends in a return to nowhere. */
+    if (q->walk->backend->lr != USPI_NO_REGISTER) doubts &= ~(unsigned)USPI_DOUBT_CALL;
+    if (!make_account(q, rule, doubts, &a)) return false;
+    if (better(&a, &q->best)) q->best = a;
+    return doubts == 0 || q->best.is_record || (q->best.credit == USPI_VERIFIED && doubts == USPI_DOUBT_CALL);
+}
+
+static bool judge_only(void *context, const struct uspi_rule *rule, unsigned doubts) {
+    struct inquiry *q = context;
+    struct account a;
+    if (!make_account(q, rule, doubts, &a)) return false;
+    q->best = a;
+    return true;
+}
+
+/* What the way from a start says; *a is written only when it says something. */
+static bool from_start(struct inquiry *q, usp_addr start, uint32_t mode, usp_addr end, struct account *a) {
+    usp_addr pc = q->frame->registers.value[q->walk->backend->pc];
+    /* A tail call may have led to a function that lies before the one that was called. */
+    if (pc - start > FUNCTION_MAX && start - pc > FUNCTION_MAX) return false;
+    struct account kept = q->best;
+    q->best.found = false;
+    uspi_explore_from_start(&q->code, start, mode & USPI_MODE_THUMB, pc, end, BUDGET_EXACT, judge_only, q);
+    bool found = q->best.found;
+    if (found) *a = q->best;
+    q->best = kept;
+    return found;
+}
+
+/* A return address proves itself when the call before it calls a function from whose start the same return address
+ * follows for our pc. */
+static bool proves_itself(struct inquiry *q, const struct uspi_return_address *ra, struct account *a) {
+    if (ra->callee == 0) return false;
+    uint32_t mode = uspi_frame_mode(q->walk, q->frame);
+    return from_start(q, ra->callee, mode, 0, a) && a->ra.pc == ra->pc;
+}
+
+static enum uspi_answer accept(struct inquiry *q, const struct account *a, struct uspi_answer_data *out) {
+    const struct uspi_backend *b = q->walk->backend;
+    out->caller.registers = a->caller;
+    out->caller.sp_known = true;
+    out->cfa = a->caller.value[b->sp];
+    out->caller.low = out->cfa;
+    /* A record is where fp and the return address were found side by side. */
+    if (a->fp_at != 0 && !a->from_register) {
+        out->record = a->fp_at;
+        out->extended = a->extended;
+    }
+    uint32_t kind = a->from_register ? USP_KIND_LINK_REGISTER : USP_KIND_RETURN_ADDRESS;
+    uint32_t method = a->from_register ? USP_METHOD_LINK_REGISTER
+                      : a->is_record   ? USP_METHOD_FRAME_POINTER
+                                       : USP_METHOD_INSTRUCTIONS;
+    uspi_set_caller(q->walk, &out->caller, &a->ra, kind, method);
+    return USPI_FOUND;
+}
+
+/* A call through a bad pointer: nothing of the callee was carried out, so the function's entry rule holds.
+ *
+ *     x86    return address = [sp]       arm    return address = lr */
+static enum uspi_answer read_bad_call(struct inquiry *q, struct uspi_answer_data *out) {
+    const struct uspi_backend *b = q->walk->backend;
+    struct uspi_rule rule = {.cfa = {.kind = USPI_REGISTER, .base = b->sp, .offset = b->call_push}};
+    struct account a;
+    if (b->lr == USPI_NO_REGISTER) {
+        rule.return_address = (struct uspi_location){.kind = USPI_MEMORY, .base = b->sp};
+    } else {
+        rule.return_address = (struct uspi_location){.kind = USPI_REGISTER, .base = b->lr};
+    }
+    return make_account(q, &rule, 0, &a) ? accept(q, &a, out) : USPI_NOT_MINE;
+}
+
+static bool known_not_code(const struct uspi_walk *walk, usp_addr pc) {
+    struct usp_region region;
+    if (pc < 4096) return true;
+    return walk->target.image_at != NULL &&
+           walk->target.image_at(walk->target.context, pc, &region) == USP_ERROR_NOT_FOUND;
+}
+
+enum uspi_answer uspi_read_instructions(struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                                        struct uspi_answer_data *out) {
+    const struct uspi_backend *b = walk->backend;
+    usp_addr pc = frame->registers.value[b->pc];
+    struct inquiry q = {.walk = walk, .frame = frame};
+    uspi_code_init(&q.code, b, uspi_code_memory(walk));
+    uspi_code_init(&q.aside, b, uspi_code_memory(walk));
+
+    const uint8_t *bytes;
+    if (uspi_code_read(&q.code, pc, b->code_align, &bytes) == 0) {
+        if (frame->exact && known_not_code(walk, pc)) return read_bad_call(&q, out);
+        walk->stack_flags |= USP_STACK_NO_INSTRUCTIONS;
+        return USPI_NOT_MINE;
+    }
+    q.has_record = uspi_find_record(walk, &q.aside, frame, &q.record, &q.record_ra) == USP_STOP_NONE;
+
+    usp_addr low = 0, high = 0;
+    bool bounded = walk->target.function_start != NULL &&
+                   walk->target.function_start(walk->target.context, frame->exact ? pc : pc - 1, &low, &high) == 0 &&
+                   low <= pc;
+    uint32_t mode = uspi_frame_mode(walk, frame);
+    uspi_explore_to_return(&q.code, pc, mode, low, high, frame->exact ? BUDGET_EXACT : BUDGET_RETURN, judge_forward, &q);
+    const struct account *forward = &q.best;
+    if (forward->found && (forward->doubts == 0 || forward->is_record)) return accept(&q, forward, out);
+
+    struct account start;
+    if (bounded && from_start(&q, low, mode, high, &start)) return accept(&q, &start, out);
+    if (forward->found && proves_itself(&q, &forward->ra, &start)) return accept(&q, &start, out);
+    if (q.has_record && proves_itself(&q, &q.record_ra, &start)) return accept(&q, &start, out);
+    if (frame->exact && b->lr != USPI_NO_REGISTER && uspi_known(&frame->registers, b->lr)) {
+        struct uspi_return_address lr = uspi_judge_return_address(walk, &q.aside, frame->registers.value[b->lr]);
+        if (lr.credit != USPI_REFUTED && proves_itself(&q, &lr, &start)) return accept(&q, &start, out);
+    }
+    if (forward->found && (forward->credit == USPI_VERIFIED || !q.has_record)) return accept(&q, forward, out);
+    return USPI_NOT_MINE;
+}

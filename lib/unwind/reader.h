@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* The contract of frame readers, and what the walker gives them.
+ *
+ * A reader is asked: given a frame's registers, the memory and the code around its pc, what are the caller's registers?
+ * It answers with them and says how it knows, or that the frame is not its business, or that what it should have read
+ * is corrupt. The walker asks an ordered array of readers (readers.c) and takes the first answer; it does all checks that
+ * hold for every answer itself. New ways of unwinding are new entries in that array and change nothing else. */
+#ifndef USPI_READER_H
+#define USPI_READER_H
+
+#include "arch/frame.h"
+#include "lib/unwind/code.h"
+#include "lib/unwind/rule.h"
+
+/* What readers share during one walk. */
+struct uspi_walk {
+    const struct uspi_backend *backend;
+    struct usp_target target; /* the caller's, completed */
+    uint64_t strip_mask;      /* the bits of a code or context pointer that are an address */
+    uint32_t readers;         /* enum usp_readers */
+    uint32_t stack_flags;     /* enum usp_stack_flags, gathered */
+};
+
+/* A frame, seen from inside. */
+struct uspi_frame_state {
+    struct usp_registers registers;
+    bool exact;     /* the pc is where the thread stands (interrupted), not a return address */
+    bool sp_known;  /* registers' sp is the frame's own, not only a lower bound */
+    uint32_t kind;  /* enum usp_kind */
+    uint32_t method;
+    uint32_t flags; /* enum usp_frame_flags */
+    usp_addr low;   /* the caller's record cannot lie below this address */
+};
+
+enum uspi_answer {
+    USPI_FOUND,
+    USPI_NOT_MINE,
+    USPI_CORRUPT, /* of no use and suspicious: the walker goes on with the next reader and remembers it */
+    USPI_STOPPED  /* the stack ends here, for the reason given */
+};
+
+/* What a reader says of a frame's caller. */
+struct uspi_answer_data {
+    struct uspi_frame_state caller; /* USPI_FOUND */
+    usp_addr cfa;                   /* of the frame that was asked about; 0: not known */
+    bool extended;                  /* the frame that was asked about has a Swift async record, */
+    usp_addr record;                /* at this address; 0: none is known */
+    uint32_t stop;                  /* USPI_STOPPED, USPI_NOT_MINE: enum usp_stop, */
+    usp_addr stop_address;          /* and where */
+};
+
+/* *out is cleared before; the reader fills what its answer needs. */
+typedef enum uspi_answer (*uspi_reader)(struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                                        struct uspi_answer_data *out);
+
+struct uspi_reader_entry {
+    uint32_t bit; /* enum usp_readers */
+    uspi_reader read;
+};
+
+extern const struct uspi_reader_entry uspi_readers[];
+extern const size_t uspi_reader_count;
+
+enum uspi_answer uspi_read_signal_frame(struct uspi_walk *, const struct uspi_frame_state *, struct uspi_answer_data *);
+enum uspi_answer uspi_read_instructions(struct uspi_walk *, const struct uspi_frame_state *, struct uspi_answer_data *);
+enum uspi_answer uspi_read_frame_record(struct uspi_walk *, const struct uspi_frame_state *, struct uspi_answer_data *);
+
+/* ---- what several readers need ---- */
+
+static inline bool uspi_known(const struct usp_registers *r, unsigned reg) {
+    return reg < USP_REGISTERS_MAX && (r->known >> reg & 1) != 0;
+}
+
+static inline void uspi_set(struct usp_registers *r, unsigned reg, usp_addr value) {
+    r->value[reg] = value;
+    r->known |= UINT64_C(1) << reg;
+}
+
+static inline void uspi_forget(struct usp_registers *r, unsigned reg) { r->known &= ~(UINT64_C(1) << reg); }
+
+/* The memory that text is read from. */
+static inline const struct usp_memory *uspi_code_memory(const struct uspi_walk *walk) {
+    return walk->target.code.read != NULL ? &walk->target.code : &walk->target.memory;
+}
+
+/* A stack slot of the target, all of its bits. */
+bool uspi_read_slot(const struct uspi_walk *walk, usp_addr at, uint64_t *value);
+
+/* Whether the target names this return address as one that ends a stack. */
+bool uspi_is_root(const struct uspi_walk *walk, usp_addr pc);
+
+/* Decoding mode at the pc of a frame. */
+uint32_t uspi_frame_mode(const struct uspi_walk *walk, const struct uspi_frame_state *frame);
+
+/* How far a return address can be believed. */
+enum uspi_credit {
+    USPI_REFUTED,    /* zero, known not to be code, or no call precedes it */
+    USPI_UNVERIFIED, /* nothing speaks against it, but the code could not be read */
+    USPI_VERIFIED    /* it follows a call, or is a signal trampoline, or a root */
+};
+
+struct uspi_return_address {
+    usp_addr pc;       /* without signature and Thumb bit */
+    uint32_t flags;    /* enum usp_frame_flags */
+    enum uspi_credit credit;
+    usp_addr callee;   /* what the call before it calls, 0 not known */
+};
+
+/* Judges a word that should be a return address. */
+struct uspi_return_address uspi_judge_return_address(struct uspi_walk *walk, struct uspi_code *code, usp_addr raw);
+
+/* The frame record that a frame's fp points to, judged. Returns USP_STOP_NONE and fills both, or why there is none. */
+uint32_t uspi_find_record(struct uspi_walk *walk, struct uspi_code *code, const struct uspi_frame_state *frame,
+                          struct uspi_record *record, struct uspi_return_address *ra);
+
+/* Carries out a rule. False when it needs an unknown register or unreadable memory; else *caller has the caller's
+ * registers without its pc (that is judged apart): *raw_ra as found, *fp_at where fp was read from (0: it was not). */
+bool uspi_apply_rule(const struct uspi_walk *walk, const struct uspi_frame_state *frame, const struct uspi_rule *rule,
+                     struct usp_registers *caller, usp_addr *raw_ra, usp_addr *fp_at, bool *fp_extended);
+
+/* Gives a caller its pc and how it was found. */
+void uspi_set_caller(const struct uspi_walk *walk, struct uspi_frame_state *caller, const struct uspi_return_address *ra,
+                     uint32_t kind, uint32_t method);
+
+#endif

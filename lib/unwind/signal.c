@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* The reader of signal frames: code that is a signal trampoline has the interrupted registers on the stack.
+ *
+ *        |  ucontext: all registers |  sp + stub.context
+ *        |  siginfo …               |
+ *  sp -> |                          |  as the handler's return leaves it
+ *
+ * The frame above starts afresh: an exact pc, every register known, the first-frame rule applies again. */
+#include "lib/unwind/signal.h"
+
+/* The largest state that a stub's layout needs (aarch64 ucontext up to pstate). */
+#define STATE_MAX 512
+
+const struct uspi_signal_stub *uspi_signal_stub_at(const struct uspi_walk *walk, struct uspi_code *code, usp_addr pc,
+                                                   bool thumb) {
+    const struct uspi_backend *b = walk->backend;
+    for (size_t i = 0; i < b->stub_count; i++) {
+        const struct uspi_signal_stub *stub = &b->stubs[i];
+        if (walk->target.os != USP_OS_UNKNOWN && walk->target.os != stub->os) continue;
+        if ((stub->thumb != 0) != thumb || pc < stub->entry) continue;
+        const uint8_t *bytes;
+        if (uspi_code_read(code, pc - stub->entry, stub->length, &bytes) == stub->length &&
+            memcmp(bytes, stub->code, stub->length) == 0) {
+            return stub;
+        }
+    }
+    return NULL;
+}
+
+static const struct uspi_state_layout *layout_of(const struct uspi_backend *b, uint32_t state) {
+    for (size_t i = 0; i < b->state_count; i++) {
+        if (b->states[i].state == state) return &b->states[i];
+    }
+    return NULL;
+}
+
+static bool read_context(const struct uspi_walk *walk, const struct uspi_signal_stub *stub, usp_addr at,
+                         struct usp_registers *registers) {
+    const struct uspi_state_layout *layout = layout_of(walk->backend, stub->state);
+    uint8_t bytes[STATE_MAX];
+    if (layout == NULL || layout->size > sizeof bytes) return false;
+    const struct usp_memory *memory = &walk->target.memory;
+    if (memory->read(memory->context, at, bytes, layout->size) != 0) return false;
+    return usp_registers_from_state(registers, walk->backend->arch, stub->state, bytes, layout->size) == USP_OK;
+}
+
+/* Where sp is not known (a record-only step on arm64), the kernel's own record helps: it writes {interrupted x29, x30}
+ * behind the context and points x29 at it, so the context is the one between here and there whose fp says the same
+ * (Linux arch/arm64/kernel/signal.c, setup_sigframe). */
+static bool search_context(const struct uspi_walk *walk, const struct uspi_signal_stub *stub,
+                           const struct uspi_frame_state *frame, struct usp_registers *registers) {
+    const struct uspi_backend *b = walk->backend;
+    uint64_t fp, interrupted_fp, interrupted_lr;
+    if (b->lr == USPI_NO_REGISTER || b->slot != 8 || !uspi_known(&frame->registers, b->fp)) return false;
+    fp = frame->registers.value[b->fp];
+    if (!uspi_read_slot(walk, fp, &interrupted_fp) || !uspi_read_slot(walk, fp + b->slot, &interrupted_lr)) return false;
+    for (usp_addr sp = (frame->low + 15) & ~UINT64_C(15); sp < fp && fp - sp < 65536; sp += 16) {
+        if (read_context(walk, stub, sp + stub->context, registers) && registers->value[b->fp] == interrupted_fp &&
+            registers->value[b->lr] == interrupted_lr && registers->value[b->sp] > sp) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum uspi_answer uspi_read_signal_frame(struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                                        struct uspi_answer_data *out) {
+    const struct uspi_backend *b = walk->backend;
+    usp_addr pc = frame->registers.value[b->pc];
+    bool thumb = (frame->flags & USP_FRAME_THUMB) != 0;
+    struct uspi_code code;
+    uspi_code_init(&code, b, uspi_code_memory(walk));
+    const struct uspi_signal_stub *stub = uspi_signal_stub_at(walk, &code, pc, thumb);
+    if (stub == NULL) return USPI_NOT_MINE;
+
+    struct uspi_frame_state *caller = &out->caller;
+    bool found;
+    if (frame->sp_known && uspi_known(&frame->registers, b->sp)) {
+        usp_addr sp = frame->registers.value[b->sp];
+        found = read_context(walk, stub, (sp + stub->context) & b->word_mask, &caller->registers);
+        out->cfa = sp;
+    } else {
+        found = search_context(walk, stub, frame, &caller->registers);
+    }
+    if (!found) {
+        out->stop = USP_STOP_UNREADABLE;
+        out->stop_address = frame->low;
+        return USPI_STOPPED;
+    }
+    caller->exact = true;
+    caller->sp_known = true;
+    caller->kind = USP_KIND_SIGNAL;
+    caller->method = USP_METHOD_SIGNAL;
+    caller->low = caller->registers.value[b->sp];
+    return USPI_FOUND;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* See walker.h. */
+#include "lib/walker.h"
+
+/* Addressable bits where nobody says them. Linux arm64: 48 (or fewer; a signature lies above the configured size in any
+ * case). Darwin: 39 on devices, 47 on macOS, simulators and newer iOS kernels; the smaller one that covers what is known
+ * to be an address (xnu osfmk/arm64/proc_reg.h, pexpert/pexpert/arm64/apple_arm64_common.h). */
+#define LINUX_BITS 48
+#define DARWIN_DEVICE_BITS 39
+#define DARWIN_BITS 47
+#define LOW_BITS(n) ((n) >= 64 ? UINT64_MAX : (UINT64_C(1) << (n)) - 1)
+
+/* No signature and no tag that software uses: a user address never has bits 63:56 (top byte) set. */
+static uint64_t choose_strip_mask(const struct usp_target *t, const struct usp_registers *r,
+                                  const struct uspi_backend *b) {
+    if (!b->has_signatures) return UINT64_MAX;
+    if (t->pac_mask != 0) return ~t->pac_mask & LOW_BITS(56);
+    if (t->address_bits != 0) return LOW_BITS(t->address_bits);
+    if (t->os == USP_OS_LINUX) return LOW_BITS(LINUX_BITS);
+    usp_addr known = t->stack_high | t->stack_low;
+    if (uspi_known(r, b->sp)) known |= r->value[b->sp];
+    if (uspi_known(r, b->fp)) known |= r->value[b->fp] & ~USPI_FP_TAG_MASK;
+    /* A program counter is never signed, but a call through a bad pointer can put anything into it. */
+    struct usp_region region;
+    if (uspi_known(r, b->pc) && t->image_at != NULL && t->image_at(t->context, r->value[b->pc], &region) == 0) {
+        known |= region.text_high;
+    }
+    return LOW_BITS(known <= LOW_BITS(DARWIN_DEVICE_BITS) ? DARWIN_DEVICE_BITS : DARWIN_BITS);
+}
+
+bool uspi_complete_target(const struct usp_target *given, struct usp_target *target) {
+    const uint32_t least = (uint32_t)offsetof(struct usp_target, code);
+    if (given == NULL || given->size < least) return false;
+    memset(target, 0, sizeof *target);
+    memcpy(target, given, given->size < sizeof *target ? given->size : sizeof *target);
+    target->size = sizeof *target;
+    return uspi_backend_find(target->arch) != NULL && target->memory.read != NULL &&
+           (target->roots != NULL || target->root_count == 0) &&
+           (target->stack_high == 0 || target->stack_low < target->stack_high);
+}
+
+bool uspi_complete_options(const struct usp_options *given, struct usp_options *options) {
+    usp_options_init(options);
+    if (given == NULL) return true;
+    if (given->size < offsetof(struct usp_options, skip)) return false;
+    memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
+    options->size = sizeof *options;
+    return true;
+}
+
+int uspi_walker_init(struct uspi_walker *w, const struct usp_target *target, const struct usp_registers *registers,
+                     const struct usp_options *options) {
+    struct usp_options completed;
+    memset(w, 0, sizeof *w);
+    if (registers == NULL || !uspi_complete_target(target, &w->walk.target) ||
+        !uspi_complete_options(options, &completed) || registers->arch != w->walk.target.arch) {
+        w->stop = USP_STOP_REGISTERS;
+        return USP_ERROR_ARGUMENT;
+    }
+    const struct uspi_backend *b = uspi_backend_find(registers->arch);
+    w->walk.backend = b;
+    w->walk.readers = completed.readers;
+    w->walk.strip_mask = choose_strip_mask(&w->walk.target, registers, b);
+    w->step_limit = completed.step_limit;
+    w->deadline = completed.deadline;
+
+    struct uspi_frame_state *first = &w->next;
+    first->registers = *registers;
+    if (b->has_async) first->registers.value[b->fp] &= ~USPI_FP_TAG_MASK;
+    for (unsigned reg = 0; reg < b->register_count; reg++) first->registers.value[reg] &= b->word_mask;
+    if (b->has_thumb) {
+        usp_registers_set_pc(&first->registers, first->registers.value[b->pc]);
+        if ((first->registers.flags & 0x20u) != 0) first->flags |= USP_FRAME_THUMB;
+    }
+    first->exact = true;
+    first->kind = USP_KIND_INTERRUPTED;
+    first->method = USP_METHOD_CONTEXT;
+    first->sp_known = uspi_known(registers, b->sp);
+    first->low = first->sp_known ? first->registers.value[b->sp] : 1;
+    if (w->walk.target.stack_low > first->low) first->low = w->walk.target.stack_low;
+    if (!uspi_known(registers, b->pc)) w->stop = USP_STOP_REGISTERS;
+    return USP_OK;
+}
+
+void uspi_walker_begin_at_return(struct uspi_walker *w) {
+    w->next.exact = false;
+    w->next.kind = USP_KIND_RETURN_ADDRESS;
+}
+
+static uint32_t out_of_patience(const struct uspi_walker *w) {
+    if (w->steps >= w->step_limit) return USP_STOP_STEP_LIMIT;
+    if (w->deadline != 0 && (w->steps & 15) == 15 && usp_clock() >= w->deadline) return USP_STOP_DEADLINE;
+    return USP_STOP_NONE;
+}
+
+static bool in_a_circle(struct uspi_walker *w, const struct uspi_frame_state *frame) {
+    usp_addr pc = frame->registers.value[w->walk.backend->pc];
+    if (w->steps != 0 && pc == w->watched_pc && frame->low == w->watched_low) return true;
+    if (w->steps >= w->watch_until) {
+        w->watched_pc = pc;
+        w->watched_low = frame->low;
+        w->watch_until = w->steps * 2 + 1;
+    }
+    return false;
+}
+
+/* Asks the readers for the caller of w->frame. */
+static void find_caller(struct uspi_walker *w, struct usp_frame *frame) {
+    struct uspi_walk *walk = &w->walk;
+    struct uspi_answer_data answer;
+    w->record = 0;
+    w->stop = USP_STOP_NO_RECORD;
+    w->stop_address = frame->pc;
+    if (!w->frame.exact && uspi_is_root(walk, frame->pc)) {
+        w->stop = USP_STOP_ROOT;
+        return;
+    }
+    for (size_t i = 0; i < uspi_reader_count; i++) {
+        if ((walk->readers & uspi_readers[i].bit) == 0) continue;
+        memset(&answer, 0, sizeof answer);
+        enum uspi_answer a = uspi_readers[i].read(walk, &w->frame, &answer);
+        if (a == USPI_FOUND || a == USPI_STOPPED) {
+            frame->cfa = answer.cfa;
+            if (answer.extended) {
+                frame->flags |= USP_FRAME_EXTENDED;
+                walk->stack_flags |= USP_STACK_EXTENDED;
+                w->record = answer.record;
+            }
+        }
+        if (a == USPI_FOUND) {
+            w->next = answer.caller;
+            w->stop = USP_STOP_NONE;
+            return;
+        }
+        if (a == USPI_CORRUPT) {
+            w->stop = USP_STOP_CORRUPT_TABLE;
+        } else if (answer.stop != USP_STOP_NONE) {
+            w->stop = answer.stop;
+            w->stop_address = answer.stop_address;
+        }
+        if (a == USPI_STOPPED) return;
+    }
+}
+
+bool uspi_walker_step(struct uspi_walker *w, struct usp_frame *frame) {
+    if (w->stop != USP_STOP_NONE) return false;
+    w->stop = out_of_patience(w);
+    if (w->stop == USP_STOP_NONE && in_a_circle(w, &w->next)) w->stop = USP_STOP_CYCLE;
+    const struct uspi_backend *b = w->walk.backend;
+    if (w->stop != USP_STOP_NONE) {
+        w->stop_address = w->next.registers.value[b->pc];
+        return false;
+    }
+    w->steps++;
+    w->started = 1;
+    w->frame = w->next;
+    memset(frame, 0, sizeof *frame);
+    frame->pc = w->frame.registers.value[b->pc];
+    frame->fp = uspi_known(&w->frame.registers, b->fp) ? w->frame.registers.value[b->fp] : 0;
+    frame->kind = w->frame.kind;
+    frame->method = w->frame.method;
+    frame->flags = w->frame.flags;
+    find_caller(w, frame);
+    return true;
+}
+
+_Static_assert(sizeof(struct uspi_walker) <= sizeof(struct usp_cursor), "the cursor's opaque room is too small");
+
+static struct uspi_walker *walker_of(const struct usp_cursor *cursor) {
+    return (struct uspi_walker *)(uintptr_t)cursor->opaque;
+}
+
+int usp_cursor_init(struct usp_cursor *cursor, const struct usp_target *target, const struct usp_registers *registers,
+                    const struct usp_options *options) {
+    if (cursor == NULL) return USP_ERROR_ARGUMENT;
+    return uspi_walker_init(walker_of(cursor), target, registers, options);
+}
+
+int usp_cursor_step(struct usp_cursor *cursor, struct usp_frame *frame) {
+    struct usp_frame unwanted;
+    return uspi_walker_step(walker_of(cursor), frame != NULL ? frame : &unwanted);
+}
+
+int usp_cursor_registers(const struct usp_cursor *cursor, struct usp_registers *registers) {
+    const struct uspi_walker *w = walker_of(cursor);
+    if (registers == NULL || !w->started) return USP_ERROR_ARGUMENT;
+    *registers = w->frame.registers;
+    return USP_OK;
+}
+
+uint32_t usp_cursor_stop(const struct usp_cursor *cursor, usp_addr *address) {
+    const struct uspi_walker *w = walker_of(cursor);
+    if (address != NULL) *address = w->stop_address;
+    return w->stop;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* The walk itself: from frame to frame, with the checks that hold whoever found the caller. What usp_cursor and
+ * usp_unwind are made of; the readers it asks are behind lib/unwind/reader.h. */
+#ifndef USPI_WALKER_H
+#define USPI_WALKER_H
+
+#include "lib/unwind/reader.h"
+
+struct uspi_walker {
+    struct uspi_walk walk;
+    struct uspi_frame_state frame; /* the one given last */
+    struct uspi_frame_state next;  /* valid while stop is USP_STOP_NONE */
+    uint32_t stop;                 /* enum usp_stop */
+    uint32_t started;
+    uint64_t steps, step_limit, deadline;
+    usp_addr stop_address;
+    /* Brent's cycle detection: the walk is compared with a frame that stays put for twice as long each time. */
+    usp_addr watched_pc, watched_low;
+    uint64_t watch_until;
+    usp_addr record; /* of the frame given last, when it is an extended one; 0 otherwise */
+}
+#if defined(__GNUC__)
+/* usp_cursor's opaque words are seen through it. */
+__attribute__((may_alias))
+#endif
+;
+
+/* A target and options as later versions know them, whatever size the caller's had. False when they make no sense. */
+bool uspi_complete_target(const struct usp_target *given, struct usp_target *target);
+bool uspi_complete_options(const struct usp_options *given, struct usp_options *options);
+
+int uspi_walker_init(struct uspi_walker *walker, const struct usp_target *target,
+                     const struct usp_registers *registers, const struct usp_options *options);
+
+/* The next frame; false at the end. */
+bool uspi_walker_step(struct uspi_walker *walker, struct usp_frame *frame);
+
+/* Makes the walk begin at a frame that is not interrupted but stands behind a call. */
+void uspi_walker_begin_at_return(struct uspi_walker *walker);
+
+#endif
