@@ -5,7 +5,7 @@
 set -euo pipefail
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/script.sh"
-NM=${NM:-nm}
+read -ra nm <<<"${NM:-nm}"
 map=$top/lib/unspool.map
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -35,7 +35,7 @@ built=0
 if [[ -e lib/.libs/libunspool.so ]]; then
   built=1
   # Versions stand behind @ or @@; the version nodes themselves are absolute symbols.
-  "$NM" -D --defined-only lib/.libs/libunspool.so | awk '$2 != "A" { sub(/@@/, "@", $3); print $3 }' |
+  "${nm[@]}" -D --defined-only lib/.libs/libunspool.so | awk '$2 != "A" { sub(/@@/, "@", $3); print $3 }' |
     sort >"$work/exported"
   while read -r name; do fail "$name is in lib/unspool.map but not exported so"; done \
     < <(comm -23 "$work/mapped" "$work/exported")
@@ -44,7 +44,7 @@ if [[ -e lib/.libs/libunspool.so ]]; then
 fi
 if [[ -e lib/.libs/libunspool.a ]]; then
   built=1
-  "$NM" -g --defined-only lib/.libs/libunspool.a 2>/dev/null | awk 'NF == 3 { print $3 }' |
+  "${nm[@]}" -g --defined-only lib/.libs/libunspool.a 2>/dev/null | awk 'NF == 3 { print $3 }' |
     grep -vE '^_*(usp|uspi)_|^__(x86\.get_pc_thunk|asan|odr_asan|ubsan|sanitizer)' >"$work/foreign" || :
   while read -r name; do fail "$name in the static library has none of our prefixes"; done <"$work/foreign"
 fi

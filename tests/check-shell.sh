@@ -4,9 +4,10 @@
 set -euo pipefail
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/script.sh"
+need_clone
 have shellcheck || skip "no shellcheck"
 cd "$top"
-mapfile -t files < <(sources | while read -r file; do
+mapfile -t files < <(project_files | while read -r file; do
   if [[ $file == *.sh ]] || head -n 1 "$file" | grep -aqE '^#!.*\b(ba)?sh$'; then echo "$file"; fi
 done)
 [[ ${#files[@]} -gt 0 ]] || fail "no script found"

@@ -4,11 +4,12 @@
 set -euo pipefail
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/script.sh"
+need_clone
 cd "$top"
 
 licence='SPDX-License-Identifier: MIT'
 # Written so that this file does not match itself.
-machine='/wor[k]/|/far[m]/|/home/[a-z]|/roo[t]/|/tm[p]/(prompt|wt-|bash_jobs)'
+machine='/wor[k]/|/far[m]/|(^|[[:space:]"=(:])/(home|roo[t])/|/tm[p]/(prompt|wt-|bash_jobs)'
 notes='\b(TOD[O]|FIXM[E]|XX[X]|HAC[K])\b'
 
 while read -r file; do
@@ -32,12 +33,12 @@ while read -r file; do
   [[ -z $(tail -c 1 "$file") ]] || fail "$file: no newline at the end"
   grep -nE "$machine" "$file" | head -n 3 && fail "$file: a path of somebody's machine"
   grep -nE "$notes" "$file" | head -n 3 && fail "$file: a note to oneself"
-done < <(sources)
+done < <(project_files)
 
 # One list of lanes, and each of them is there.
 lanes=$(tools/ci-lane --names)
 for lane in $lanes; do [[ -f tests/lanes/$lane.sh ]] || fail "tools/ci-lane names $lane, which tests/lanes/ lacks"; done
-for file in $(sources tests/lanes | grep '\.sh$'); do
+for file in $(project_files | grep -E '^tests/lanes/.*\.sh$'); do
   name=$(basename "$file" .sh)
   [[ $name == common ]] || grep -qx "$name" <<<"$lanes" || fail "$file is in no list of lanes"
 done

@@ -4,6 +4,7 @@
 # when it looks at the source alone.
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+started_in=$PWD
 failures=0
 
 # fail TEXT...: one finding; the script goes on and ends with `verdict`.
@@ -27,23 +28,24 @@ skip() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# The project's own files below the folders given (default: all), relative to $top: what git knows, or without git what
-# is there but for what a build makes.
-# shellcheck disable=SC2120 # no folder is a call as good as any
-sources() {
-  (
-    cd "$top" || exit 1
-    if git rev-parse --git-dir >/dev/null 2>&1; then
-      git ls-files --cached --others --exclude-standard -- "$@" | while read -r file; do
-        [[ -f $file ]] && echo "$file"
-      done
-    else
-      find "${@:-.}" \( -name build -o -name build-aux -o -name autom4te.cache -o -name .libs -o -name .deps \) -prune \
-        -o -type f -print | sed 's,^\./,,'
-    fi
-  )
-}
+# The C files below the folders given, relative to $top.
+code() { (cd "$top" && find "$@" -name '*.[chm]' | sort); }
 
+# Whatever the project consists of, relative to $top, what is not committed yet included. Only a clone knows what is ours
+# and what a build has made; in a release archive nobody is going to change it, so the test that asks is skipped.
+project_files() {
+  local build=()
+  # A build folder whose name .gitignore doesn't know.
+  if [[ $started_in == "$top"/* ]]; then build=(":!:${started_in#"$top"/}"); fi
+  git -C "$top" -c safe.directory="$top" ls-files --cached --others --exclude-standard -- "${build[@]}" |
+    while read -r file; do if [[ -f $top/$file ]]; then echo "$file"; fi; done
+}
+need_clone() {
+  if [[ ! -e $top/.git ]] || ! have git; then
+    echo "skipped: not a clone, or no git"
+    exit 77
+  fi
+}
 # C text on standard input without comments and with string literals emptied. (Automake needs perl as well.)
 strip_comments() { perl -0pe 's{/\*.*?\*/}{ }gs; s{//[^\n]*}{}g; s{"(?:[^"\\\n]|\\.)*"}{""}g'; }
 

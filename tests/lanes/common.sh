@@ -23,7 +23,7 @@ build_and_check() {
   shift
   configure_in "$name" "$@"
   make_in "$name" all
-  make_in "$name" check VERBOSE=1 TEST_SCRIPTS= "${check_arguments[@]}"
+  make_in "$name" check VERBOSE=1 test_scripts= "${check_arguments[@]}"
 }
 check_arguments=()
 
