@@ -144,6 +144,8 @@ struct uspi_backend {
      * at the beginning of text). thumb: the return address had bit 0 set. True when some call instruction ends exactly
      * there. *target becomes the callee of a direct call, 0 otherwise. */
     bool (*follows_call)(const uint8_t *before, size_t n, usp_addr return_address, bool thumb, usp_addr *target);
+
+    uint32_t (*initial_mode)(uint32_t flags); /* decoding mode from the flags register; NULL: 0 */
 };
 
 extern const struct uspi_backend uspi_arm64;
