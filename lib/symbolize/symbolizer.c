@@ -4,7 +4,6 @@
 #include "lib/symbolize/strategy.h"
 #include "lib/symbolize/view.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +18,7 @@ struct usp_symbolizer {
     bool in_process;
     char *sysroot; /* NULL: none */
     struct uspi_names *names;
-    pthread_mutex_t lock;   /* for the two below */
+    struct uspi_lock *lock; /* for the two below */
     struct uspi_view *view; /* of a list that was given: set once */
     struct module_link *modules;
 };
@@ -41,15 +40,12 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
     }
     struct usp_symbolizer *made = calloc(1, sizeof *made);
     if (made == NULL) return USP_ERROR_NO_MEMORY;
-    if (pthread_mutex_init(&made->lock, NULL) != 0) {
-        free(made);
-        return USP_ERROR_NO_MEMORY;
-    }
     made->in_process = images == NULL;
+    made->lock = uspi_lock_create();
     made->names = uspi_names_create();
     made->sysroot = completed.sysroot != NULL ? strdup(completed.sysroot) : NULL;
     made->view = images != NULL ? uspi_view_create(images, NULL, 0) : NULL;
-    if (made->names == NULL || (completed.sysroot != NULL && made->sysroot == NULL) ||
+    if (made->lock == NULL || made->names == NULL || (completed.sysroot != NULL && made->sysroot == NULL) ||
         (images != NULL && made->view == NULL)) {
         usp_symbolizer_free(made);
         return USP_ERROR_NO_MEMORY;
@@ -68,7 +64,7 @@ void usp_symbolizer_free(struct usp_symbolizer *symbolizer) {
         free(link);
     }
     uspi_names_free(symbolizer->names);
-    pthread_mutex_destroy(&symbolizer->lock);
+    uspi_lock_free(symbolizer->lock);
     free(symbolizer->sysroot);
     free(symbolizer);
 }
@@ -94,13 +90,13 @@ static int refresh_view(struct usp_symbolizer *symbolizer) {
 static int take_view(struct usp_symbolizer *symbolizer, struct uspi_view **view) {
     *view = symbolizer->view;
     if (!symbolizer->in_process) return USP_OK;
-    pthread_mutex_lock(&symbolizer->lock);
+    uspi_lock_take(symbolizer->lock);
     int status = refresh_view(symbolizer);
     if (status == USP_OK) {
         *view = symbolizer->view;
         atomic_fetch_add_explicit(&(*view)->users, 1, memory_order_relaxed);
     }
-    pthread_mutex_unlock(&symbolizer->lock);
+    uspi_lock_give(symbolizer->lock);
     return status;
 }
 
@@ -129,10 +125,10 @@ static struct uspi_module *module_of(struct usp_symbolizer *symbolizer, struct u
     _Atomic(struct uspi_module *) *place = uspi_view_module(view, image);
     struct uspi_module *module = atomic_load_explicit(place, memory_order_acquire);
     if (module != NULL) return module;
-    pthread_mutex_lock(&symbolizer->lock);
+    uspi_lock_take(symbolizer->lock);
     module = get_module(symbolizer, image);
     atomic_store_explicit(place, module, memory_order_release);
-    pthread_mutex_unlock(&symbolizer->lock);
+    uspi_lock_give(symbolizer->lock);
     return module;
 }
 
