@@ -160,8 +160,10 @@ static inline void file_build(struct file_bytes *file, const struct symbol_file 
     }
 }
 
-/* Returns whether it was written. */
+/* Returns whether it was written. A new file each time: some file systems wait for the disk when one is cut and written
+ * again. */
 static inline bool file_write(const struct file_bytes *file, const char *path) {
+    remove(path);
     FILE *out = fopen(path, "wb");
     if (out == NULL) return false;
     bool is_written = fwrite(file->bytes, 1, file->size, out) == file->size;
