@@ -137,6 +137,10 @@ int uspi_os_read_process(void *context, usp_addr from, void *to, size_t n);
 int uspi_os_images_self(struct uspi_image_list *list);
 int uspi_os_images_process(int64_t pid, struct uspi_image_list *list);
 
+/* A number that changes whenever an image is loaded into this process or unloaded; 0 where there are none. Takes the
+ * loader's lock. */
+uint64_t uspi_os_images_generation(void);
+
 /* What dladdr says of an address of this process: the symbol's name, address and size if known, and the image.
  * Copies nothing: the strings live as long as the image is loaded. False when no image holds it. Takes the loader's
  * lock. */
