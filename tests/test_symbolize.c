@@ -68,13 +68,17 @@ struct fixture {
     usp_addr load;
 };
 
-static struct fixture begin_with(struct usp_images *images, const char *sysroot) {
+static struct fixture begin_as(struct usp_images *images, const struct usp_symbolizer_options *options) {
     struct fixture f = {.images = images, .load = usp_images_get(images, 0)->load_address};
+    ck_assert_int_eq(usp_symbolizer_create(images, options, &f.symbolizer), USP_OK);
+    return f;
+}
+
+static struct fixture begin_with(struct usp_images *images, const char *sysroot) {
     struct usp_symbolizer_options options;
     usp_symbolizer_options_init(&options);
     options.sysroot = sysroot;
-    ck_assert_int_eq(usp_symbolizer_create(images, &options, &f.symbolizer), USP_OK);
-    return f;
+    return begin_as(images, &options);
 }
 
 static uint32_t arch_of(uint16_t machine) {
@@ -351,6 +355,32 @@ START_TEST(the_sysroot_comes_first) {
 }
 END_TEST
 
+/* The program's file counts for the program alone; a folder of files is the last place. */
+START_TEST(program_and_folder) {
+    char other[sizeof folder + 16], command[256];
+    struct usp_symbolizer_options options;
+    usp_symbolizer_options_init(&options);
+    options.program = other;
+    snprintf(other, sizeof other, "%s/other", folder);
+    write_file(&whole, other);
+    struct fixture f = begin_as(loaded(USP_ARCH_X86_64, build_id, sizeof build_id, USP_IMAGE_MAIN), &options);
+    expect(&f, 0x1090, "hidden", 0x1080);
+    end(&f);
+    f = begin_as(loaded(USP_ARCH_X86_64, build_id, sizeof build_id, 0), &options);
+    expect(&f, 0x1090, NULL, 0);
+    end(&f);
+
+    snprintf(command, sizeof command, "mkdir %s/cache && mv %s %s/cache/library", folder, other, folder);
+    ck_assert_int_eq(system(command), 0);
+    snprintf(other, sizeof other, "%s/cache", folder);
+    usp_symbolizer_options_init(&options);
+    options.folder = other;
+    f = begin_as(loaded(USP_ARCH_X86_64, build_id, sizeof build_id, 0), &options);
+    expect(&f, 0x1090, "hidden", 0x1080);
+    end(&f);
+}
+END_TEST
+
 START_TEST(no_file_no_image) {
     struct fixture f = begin_with(loaded(USP_ARCH_X86_64, build_id, sizeof build_id, 0), NULL);
     struct usp_symbol symbol;
@@ -526,6 +556,7 @@ int main(void) {
     tcase_add_test(files, split_debug_files);
     tcase_add_test(files, other_builds_are_refused);
     tcase_add_test(files, the_sysroot_comes_first);
+    tcase_add_test(files, program_and_folder);
     tcase_add_test(files, no_file_no_image);
     tcase_add_test(files, threads_get_the_same_names);
     tcase_set_timeout(files, 60);

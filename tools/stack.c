@@ -203,29 +203,42 @@ static int warn(const struct usp_snapshot *snapshot) {
     return result;
 }
 
-/* A live process may see other files under its names than we do: its own root comes first. */
-static void find_sysroot(const struct request *request, char room[64], struct usp_symbolizer_options *names) {
+/* Where the files lie that names come from. A live process may see other files under its names than we do: its own root
+ * comes first. A core that was sent home often has its files beside it. *room is to be freed. False when memory lacks. */
+static bool choose_files(const struct request *request, struct usp_symbolizer_options *names, char **room) {
+    usp_symbolizer_options_init(names);
+    names->program = request->options.program;
     names->sysroot = request->options.sysroot;
-    if (names->sysroot != NULL || request->pid == 0) return;
-    snprintf(room, 64, "/proc/%" PRId64 "/root", request->pid);
-    names->sysroot = room;
+    size_t size = strlen(request->target) + 32;
+    *room = malloc(size);
+    if (*room == NULL) return false;
+    if (request->pid == 0) {
+        const char *slash = strrchr(request->target, '/');
+        snprintf(*room, size, "%.*s", slash != NULL ? (int)(slash - request->target) + 1 : 0, request->target);
+        names->folder = *room;
+    } else if (names->sysroot == NULL) {
+        snprintf(*room, size, "/proc/%" PRId64 "/root", request->pid);
+        names->sysroot = *room;
+    }
+    return true;
 }
 
 static int write_report(const struct request *request, const struct usp_snapshot *snapshot) {
     struct stack_report report = {snapshot, NULL};
     struct usp_symbolizer_options names;
-    char room[64];
-    usp_symbolizer_options_init(&names);
-    find_sysroot(request, room, &names);
-    bool is_written = request->no_symbols ||
-                      usp_symbolizer_create(usp_snapshot_images(snapshot), &names, &report.symbolizer) == USP_OK;
-    if (is_written && request->json) {
+    char *room;
+    bool is_ready = choose_files(request, &names, &room);
+    if (is_ready && !request->no_symbols) {
+        is_ready = usp_symbolizer_create(usp_snapshot_images(snapshot), &names, &report.symbolizer) == USP_OK;
+    }
+    if (is_ready && request->json) {
         stack_write_json(&report, stdout);
-    } else if (is_written) {
-        is_written = stack_write_text(&report, stdout);
+    } else if (is_ready) {
+        is_ready = stack_write_text(&report, stdout);
     }
     usp_symbolizer_free(report.symbolizer);
-    if (is_written) return EXIT_ALL_WELL;
+    free(room);
+    if (is_ready) return EXIT_ALL_WELL;
     complain("%s", usp_strerror(USP_ERROR_NO_MEMORY));
     return EXIT_FAILED;
 }

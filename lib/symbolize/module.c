@@ -11,7 +11,7 @@
 
 struct uspi_module {
     struct usp_image image; /* its path is owned */
-    const char *sysroot;
+    const struct uspi_search *search;
     struct uspi_lock *lock; /* held while the rest is made */
     _Atomic bool is_made;   /* then the rest does not change any more */
     struct uspi_file *file, *debug;
@@ -36,12 +36,12 @@ void uspi_module_free(struct uspi_module *module) {
     free(module);
 }
 
-struct uspi_module *uspi_module_create(const struct usp_image *image, const char *sysroot) {
+struct uspi_module *uspi_module_create(const struct usp_image *image, const struct uspi_search *search) {
     struct uspi_module *module = calloc(1, sizeof *module);
     if (module == NULL) return NULL;
     module->image = *image;
     module->image.path = strdup(image->path);
-    module->sysroot = sysroot;
+    module->search = search;
     module->lock = uspi_lock_create();
     atomic_init(&module->is_made, false);
     if (module->image.path != NULL && module->lock != NULL) return module;
@@ -70,9 +70,9 @@ static int index_tables(struct uspi_module *module) {
 }
 
 static int make_symbols(struct uspi_module *module) {
-    int status = uspi_image_file_open(&module->image, module->sysroot, &module->file, NULL);
+    int status = uspi_image_file_open(&module->image, module->search, &module->file, NULL);
     if (status == USP_OK) {
-        status = uspi_debug_file_open(&module->image, module->sysroot, &module->debug, NULL);
+        status = uspi_debug_file_open(&module->image, module->search, &module->debug, NULL);
         if (status != USP_ERROR_NO_MEMORY) status = uspi_elf_tables_open(module->file, module->debug, &module->tables);
     }
     if (status == USP_OK) status = index_tables(module);

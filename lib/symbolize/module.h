@@ -4,14 +4,16 @@
 #ifndef USPI_MODULE_H
 #define USPI_MODULE_H
 
+#include "lib/object/search.h"
 #include "lib/symbolize/tables.h"
 
 #include <unspool/images.h>
 
 struct uspi_module;
 
-/* Opens nothing yet. `sysroot` (NULL: none) must live as long as the module. NULL when memory lacks. */
-struct uspi_module *uspi_module_create(const struct usp_image *image, const char *sysroot);
+/* Opens nothing yet. `search` says where files are looked for and must live as long as the module. NULL when memory
+ * lacks. */
+struct uspi_module *uspi_module_create(const struct usp_image *image, const struct uspi_search *search);
 
 /* NULL is ignored. Names that point into the file go with it. */
 void uspi_module_free(struct uspi_module *module);

@@ -16,7 +16,7 @@ struct module_link {
 
 struct usp_symbolizer {
     bool in_process;
-    char *sysroot; /* NULL: none */
+    struct uspi_search search; /* its strings are owned */
     struct uspi_names *names;
     struct uspi_lock *lock; /* for the two below */
     struct uspi_view *view; /* of a list that was given: set once */
@@ -26,6 +26,13 @@ struct usp_symbolizer {
 void usp_symbolizer_options_init(struct usp_symbolizer_options *options) {
     memset(options, 0, sizeof *options);
     options->size = sizeof *options;
+}
+
+/* NULL stays NULL. False when memory lacks. */
+static bool copy_string(const char *string, const char **copy) {
+    if (string == NULL) return true;
+    *copy = strdup(string);
+    return *copy != NULL;
 }
 
 int usp_symbolizer_create(const struct usp_images *images, const struct usp_symbolizer_options *options,
@@ -43,10 +50,13 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
     made->in_process = images == NULL;
     made->lock = uspi_lock_create();
     made->names = uspi_names_create();
-    made->sysroot = completed.sysroot != NULL ? strdup(completed.sysroot) : NULL;
     made->view = images != NULL ? uspi_view_create(images, NULL, 0) : NULL;
-    if (made->lock == NULL || made->names == NULL || (completed.sysroot != NULL && made->sysroot == NULL) ||
-        (images != NULL && made->view == NULL)) {
+    made->search.as_named = true;
+    bool is_whole = made->lock != NULL && made->names != NULL && (images == NULL || made->view != NULL) &&
+                    copy_string(completed.program, &made->search.file) &&
+                    copy_string(completed.sysroot, &made->search.sysroot) &&
+                    copy_string(completed.folder, &made->search.folder);
+    if (!is_whole) {
         usp_symbolizer_free(made);
         return USP_ERROR_NO_MEMORY;
     }
@@ -65,7 +75,9 @@ void usp_symbolizer_free(struct usp_symbolizer *symbolizer) {
     }
     uspi_names_free(symbolizer->names);
     uspi_lock_free(symbolizer->lock);
-    free(symbolizer->sysroot);
+    free((char *)(uintptr_t)symbolizer->search.file);
+    free((char *)(uintptr_t)symbolizer->search.sysroot);
+    free((char *)(uintptr_t)symbolizer->search.folder);
     free(symbolizer);
 }
 
@@ -110,7 +122,7 @@ static struct uspi_module *get_module(struct usp_symbolizer *symbolizer, const s
         if (uspi_module_is_of(link->module, image)) return link->module;
     }
     struct module_link *link = malloc(sizeof *link);
-    struct uspi_module *module = link != NULL ? uspi_module_create(image, symbolizer->sysroot) : NULL;
+    struct uspi_module *module = link != NULL ? uspi_module_create(image, &symbolizer->search) : NULL;
     if (module == NULL) {
         free(link);
         return NULL;
