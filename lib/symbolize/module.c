@@ -107,7 +107,5 @@ int uspi_module_find(struct uspi_module *module, usp_addr address, struct uspi_n
     uint32_t symbol = uspi_index_find(&module->index, address);
     if (symbol == USPI_NO_SYMBOL) return USP_ERROR_NOT_FOUND;
     status = module->tables->get(module->tables, symbol, names, named);
-    if (status != USP_OK) return status == USP_ERROR_NO_MEMORY ? status : USP_ERROR_NOT_FOUND;
-    bool holds = address >= named->start && (named->size == 0 || address - named->start < named->size);
-    return holds ? USP_OK : USP_ERROR_NOT_FOUND;
+    return status == USP_OK || status == USP_ERROR_NO_MEMORY ? status : USP_ERROR_NOT_FOUND;
 }

@@ -28,8 +28,9 @@ bool uspi_module_is_of(const struct uspi_module *module, const struct usp_image 
 /* Whether there are symbols to look in; builds the index if nobody has. */
 bool uspi_module_has_symbols(struct uspi_module *module);
 
-/* The symbol that holds an address, as linked. USP_OK, USP_ERROR_NOT_FOUND when none does, USP_ERROR_ABSENT when there is
- * no table to look in (also later), USP_ERROR_NO_MEMORY (a later call tries again). */
+/* The symbol that an address, as linked, can belong to; whether its size reaches so far, the caller checks. USP_OK,
+ * USP_ERROR_NOT_FOUND when there is none, USP_ERROR_ABSENT when there is no table to look in (also later),
+ * USP_ERROR_NO_MEMORY (a later call tries again). */
 int uspi_module_find(struct uspi_module *module, usp_addr address, struct uspi_names *names, struct uspi_named *named);
 
 #endif
