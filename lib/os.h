@@ -158,6 +158,10 @@ uint32_t uspi_os_roots_in(const struct usp_images *images, usp_addr *roots, uint
 int uspi_os_images_self(struct uspi_image_list *list);
 int uspi_os_images_process(int64_t pid, struct uspi_image_list *list);
 
+/* A number that changes whenever an image is loaded into this process or unloaded; 0 where there are none. Takes the
+ * loader's lock. */
+uint64_t uspi_os_images_generation(void);
+
 /* What dladdr says of an address of this process: the symbol's name, address and size if known, and the image.
  * Copies nothing: the strings live as long as the image is loaded. False when no image holds it. Takes the loader's
  * lock. */
