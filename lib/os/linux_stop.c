@@ -240,7 +240,7 @@ static const struct note *find_note(const struct notes *notes, pid_t tid) {
 struct stop {
     struct uspi_reservation *r;
     pid_t self, only;
-    uint64_t deadline, stopped_ns;
+    uint64_t deadline, ended, stopped_ns;
     bool met_self;   /* the listing has the requester's id */
     bool lost;       /* a handler still owns a slot */
     size_t slots, arena; /* needed */
@@ -316,12 +316,11 @@ static int stop_once(struct stop *stop, bool all_that_fits) {
     /* A handler of this thread would run while everyone else stands still. */
     memset(&all, 0xff, sizeof all);
     bool masked = uspi_linux->set_mask(&all, &mask) >= 0;
-    uint64_t began = uspi_os_clock();
     uspi_ask_begin(r, true);
     int e = ask_everyone(stop);
     if (e == 0) copy_stacks(stop, all_that_fits);
     uspi_ask_release(r);
-    uint64_t ended = uspi_os_clock();
+    stop->ended = uspi_os_clock();
     if (masked) uspi_linux->set_mask(&mask, NULL);
 
     stop->slots = e == -ECANCELED ? r->slot_count * 2 : r->slot_count;
@@ -330,8 +329,7 @@ static int stop_once(struct stop *stop, bool all_that_fits) {
     for (uint32_t i = 0; i < used; i++) {
         const struct uspi_slot *s = &r->slots[i];
         if (s->status != USP_OK) continue;
-        uint64_t since = s->arrived > began ? s->arrived : began;
-        if (ended - since > stop->stopped_ns) stop->stopped_ns = ended - since;
+        if (stop->ended - s->arrived > stop->stopped_ns) stop->stopped_ns = stop->ended - s->arrived;
     }
     if (stop->lost) give_up_reservation();
     return e;
@@ -350,7 +348,8 @@ static void describe(struct usp_thread_info *info, pid_t tid, const struct notes
     if (before != NULL) info->run_state = (uint8_t)before->state;
 }
 
-static void add_answer(struct uspi_stopped_process *out, const struct uspi_slot *s, const struct notes *notes) {
+static void add_answer(struct uspi_stopped_process *out, const struct uspi_slot *s, const struct stop *stop,
+                       const struct notes *notes) {
     struct uspi_stopped_thread *t = &out->threads[out->thread_count];
     pid_t tid = uspi_slot_thread(s);
     /* What ended before everyone stood still was not there at that moment. */
@@ -365,6 +364,7 @@ static void add_answer(struct uspi_stopped_process *out, const struct uspi_slot 
     memcpy(t->info.name, s->name, sizeof s->name);
     t->info.cpu_time = s->cpu_ns;
     fill_copy(&t->copy, s, out->owned);
+    t->copy.stopped_ns = stop->ended - s->arrived;
 }
 
 static void add_requester(struct uspi_stopped_process *out, pid_t self, const struct notes *notes) {
@@ -387,7 +387,7 @@ static int collect(const struct stop *stop, const struct notes *notes, struct us
         return USP_ERROR_NO_MEMORY;
     }
     memcpy(out->owned, r->arena, stop->copied);
-    for (uint32_t i = 0; i < used; i++) add_answer(out, &r->slots[i], notes);
+    for (uint32_t i = 0; i < used; i++) add_answer(out, &r->slots[i], stop, notes);
     if (stop->only == 0 || stop->only == stop->self) add_requester(out, stop->self, notes);
     usp_target_init(&target, USPI_HOST_ARCH);
     uspi_os_describe_self(&target);
