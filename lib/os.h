@@ -138,10 +138,11 @@ struct uspi_stopped_thread {
     struct uspi_thread_copy copy;
 };
 
-/* A process that was stopped, copied and let go. The implementation's own bookkeeping hangs on `owned`. */
+/* A process that was stopped, copied and let go. What was copied hangs on `owned`. */
 struct uspi_stopped_process {
     struct uspi_stopped_thread *threads;
     size_t thread_count;
+    int64_t pid;
     uint32_t arch;
     uint64_t pac_mask;       /* see struct usp_target */
     const usp_addr *roots;   /* see struct usp_target; */
@@ -149,6 +150,7 @@ struct uspi_stopped_process {
     uint64_t stopped_ns;     /* from the first thread that stopped to the last one running again */
     struct usp_memory live;  /* the process's memory as it is when it is read; not of another one under its id */
     void *owned;
+    void (*release)(void *owned);
 };
 
 /* Every thread of this process but the caller, which is in the list without a copy (USP_THREAD_REQUESTER). timeout in
@@ -159,7 +161,12 @@ int uspi_os_stop_self(uint64_t timeout, uint64_t only_thread, struct uspi_stoppe
 int uspi_os_stop_process(int64_t pid, uint64_t timeout, uint64_t only_thread, struct uspi_stopped_process *out,
                          char *error, size_t error_size);
 
+/* Frees what it holds and clears it. (lib/snapshot.c) */
 void uspi_os_free_stopped(struct uspi_stopped_process *process);
+
+/* Where stacks of another process end, as far as it has the images in which ours do (the same libc): writes up to
+ * `capacity` return addresses, returns how many. Known after uspi_os_prepare or uspi_os_stop_process. Any time. */
+uint32_t uspi_os_roots_in(const struct usp_images *images, usp_addr *roots, uint32_t capacity);
 
 /* ---- images ---- */
 

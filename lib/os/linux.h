@@ -15,6 +15,9 @@ int uspi_linux_status(long result);
 /* Copies up to n bytes of this process, from `from` up to the first that cannot be read. Returns how many. Any time. */
 size_t uspi_linux_read_some(uintptr_t from, void *to, size_t n);
 
+/* This process's id without a system call once usp_prepare has run. Any time. */
+pid_t uspi_linux_pid(void);
+
 /* What is known of the calling thread's own stack without looking at sp: readable memory up to its top. 0, 0 when
  * nothing is. Any time. */
 void uspi_linux_own_stack(uintptr_t *low, uintptr_t *high);

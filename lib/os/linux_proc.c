@@ -213,6 +213,20 @@ void uspi_proc_threads_close(struct uspi_proc_threads *list) {
     list->fd = -1;
 }
 
+/* ---- memory ---- */
+
+int uspi_proc_memory_open(int64_t pid, int *fd) {
+    *fd = open_proc(pid, 0, "mem", O_RDONLY);
+    return *fd < 0 ? *fd : 0;
+}
+
+int uspi_proc_memory_read(void *context, usp_addr from, void *to, size_t n) {
+    int fd = (int)(intptr_t)context;
+    if (n == 0) return USP_OK;
+    if (from > INT64_MAX) return USP_ERROR_UNREADABLE;
+    return uspi_linux->pread(fd, to, n, from) == (long)n ? USP_OK : USP_ERROR_UNREADABLE;
+}
+
 /* ---- mappings ---- */
 
 int uspi_proc_maps_open(struct uspi_proc_maps *maps, int64_t pid) {

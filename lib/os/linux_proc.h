@@ -66,6 +66,13 @@ long uspi_proc_threads_count(const struct uspi_proc_threads *list);
 
 void uspi_proc_threads_close(struct uspi_proc_threads *list);
 
+/* Opens the memory of a process for reading; the descriptor stays with that process when its id is used again. Returns 0
+ * or a negative error number. */
+int uspi_proc_memory_open(int64_t pid, int *fd);
+
+/* The shape of usp_memory.read over such a descriptor: context is its number. */
+int uspi_proc_memory_read(void *context, usp_addr from, void *to, size_t n);
+
 struct uspi_mapping {
     usp_addr low, high;
     uint64_t offset; /* in its file, in bytes */

@@ -71,8 +71,8 @@ bool uspi_os_learn_in_passing(uintptr_t sp) {
 }
 
 void uspi_linux_own_stack(uintptr_t *low, uintptr_t *high) {
-    *low = own_stack.low;
-    *high = own_stack.high;
+    *low = uspi_own_stack.low;
+    *high = uspi_own_stack.high;
     if (*high != 0) return;
     uintptr_t top = own_top();
     uintptr_t page = top & ~(uintptr_t)(PAGE - 1);
@@ -123,6 +123,32 @@ int uspi_os_read(void *context, usp_addr from, void *to, size_t n) {
     (void)context;
     if (from > UINTPTR_MAX) return n == 0 ? USP_OK : USP_ERROR_UNREADABLE;
     return uspi_linux_read_some((uintptr_t)from, to, n) == n ? USP_OK : USP_ERROR_UNREADABLE;
+}
+
+int uspi_os_read_pieces(const usp_addr *from, size_t count, void *to, size_t size) {
+    enum { AT_ONCE = 64 };
+    struct iovec remote[AT_ONCE];
+    uint8_t *at = to;
+    while (count > 0) {
+        size_t n = count < AT_ONCE ? count : AT_ONCE;
+        for (size_t i = 0; i < n; i++) {
+            if (from[i] > UINTPTR_MAX) return USP_ERROR_UNREADABLE;
+            remote[i] = (struct iovec){(void *)(uintptr_t)from[i], size};
+        }
+        struct iovec local = {at, n * size};
+        long got = uspi_linux->read_process(uspi_linux_pid(), &local, remote, n);
+        if (got >= 0 || got == -EFAULT) {
+            if (got != (long)(n * size)) return USP_ERROR_UNREADABLE;
+        } else {
+            for (size_t i = 0; i < n; i++) {
+                if (read_probed((uintptr_t)from[i], at + i * size, size) != size) return USP_ERROR_UNREADABLE;
+            }
+        }
+        from += n;
+        at += n * size;
+        count -= n;
+    }
+    return USP_OK;
 }
 
 int uspi_os_context_registers(const void *ucontext, struct usp_registers *registers) {

@@ -131,6 +131,7 @@ static void answer(struct uspi_reservation *r, struct uspi_slot *s, pid_t tid, c
         int64_t cpu = uspi_linux->cpu_time();
         s->cpu_ns = cpu > 0 ? (uint64_t)cpu : 0;
     } else {
+        s->offset = 0;
         s->copied[0] = uspi_extent_copy(&s->extents[0], r->arena, r->arena_size);
         s->copied[1] = uspi_extent_copy(&s->extents[1], r->arena + s->copied[0], r->arena_size - s->copied[0]);
     }
@@ -217,6 +218,8 @@ void uspi_signal_uninstall(void) {
 }
 
 int uspi_signal_number(void) { return own.number; }
+
+pid_t uspi_linux_pid(void) { return own.pid != 0 ? own.pid : uspi_linux->own_process(); }
 
 void uspi_signal_after_fork(pid_t pid) {
     own.pid = pid;

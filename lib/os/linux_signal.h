@@ -44,7 +44,8 @@ struct uspi_slot {
     struct usp_registers registers;
     struct uspi_extent extents[2]; /* the live part of the stack it runs on; when that is another one (a signal's, a
                                       coroutine's): what is known of its own stack */
-    size_t copied[2];        /* bytes of the extents in the arena, one behind the other; threads that are not held */
+    size_t offset;           /* in the arena, of */
+    size_t copied[2];        /* so many bytes of the extents, one behind the other */
     uintptr_t stack_low, stack_high; /* of its own stack, when it runs on it; else 0, 0 */
     uint64_t arrived, left;  /* usp_clock() */
     uint64_t cpu_ns;         /* of a held thread */

@@ -26,7 +26,7 @@
 
 static struct {
     _Atomic(uint32_t) lock; /* 0 free, 1 held, 2 held and waited for */
-    bool prepared;
+    _Atomic(bool) prepared;
     struct usp_prepare_options options;
 } requester;
 
@@ -94,11 +94,13 @@ static int prepare(const struct usp_prepare_options *o) {
 }
 
 int uspi_os_prepare(const struct usp_prepare_options *options) {
-    static pthread_once_t fork_handler = PTHREAD_ONCE_INIT, roots = PTHREAD_ONCE_INIT;
+    static pthread_once_t fork_handler = PTHREAD_ONCE_INIT;
     if (USPI_HOST_ARCH == USP_ARCH_NONE) return USP_ERROR_UNSUPPORTED;
     if (!is_valid(options)) return USP_ERROR_ARGUMENT;
     pthread_once(&fork_handler, register_fork_handler);
-    pthread_once(&roots, uspi_linux_learn_roots);
+    uspi_linux_learn_roots();
+    /* A child that was made without libc's fork did not pass by the handler. */
+    if (uspi_linux_pid() != uspi_linux->own_process()) start_afresh();
     if (!take_lock(uspi_os_clock() + options->timeout + SECOND)) return USP_ERROR_BUSY;
     int status = prepare(options);
     give_lock();
@@ -150,14 +152,15 @@ static bool grow(size_t slots, size_t arena) {
 
 static size_t need_of(const struct uspi_slot *s) { return s->extents[0].size + s->extents[1].size; }
 
-static void fill_copy(struct uspi_thread_copy *copy, const struct uspi_slot *s, const uint8_t *bytes,
-                      const size_t copied[2]) {
+/* `arena` is where the reservation's arena is, or a copy of it. */
+static void fill_copy(struct uspi_thread_copy *copy, const struct uspi_slot *s, const uint8_t *arena) {
+    const uint8_t *bytes = arena + s->offset;
     copy->registers = s->registers;
     copy->stack_low = s->stack_low;
     copy->stack_high = s->stack_high;
     copy->stopped_ns = s->left - s->arrived;
-    copy->parts[0] = (struct uspi_copied){bytes, s->extents[0].from, copied[0]};
-    copy->parts[1] = (struct uspi_copied){bytes + copied[0], s->extents[1].from, copied[1]};
+    copy->parts[0] = (struct uspi_copied){bytes, s->extents[0].from, s->copied[0]};
+    copy->parts[1] = (struct uspi_copied){bytes + s->copied[0], s->extents[1].from, s->copied[1]};
 }
 
 static int copy_once(pid_t tid, struct uspi_thread_copy *copy, size_t *need) {
@@ -171,7 +174,7 @@ static int copy_once(pid_t tid, struct uspi_thread_copy *copy, size_t *need) {
     const struct uspi_slot *s = &r->slots[0];
     if (!uspi_slot_ready(s)) return s->status;
     *need = need_of(s);
-    fill_copy(copy, s, r->arena, s->copied);
+    fill_copy(copy, s, r->arena);
     return USP_OK;
 }
 
@@ -237,11 +240,11 @@ static const struct note *find_note(const struct notes *notes, pid_t tid) {
 struct stop {
     struct uspi_reservation *r;
     pid_t self, only;
-    uint64_t deadline, stopped_ns;
+    uint64_t deadline, ended, stopped_ns;
     bool met_self;   /* the listing has the requester's id */
     bool lost;       /* a handler still owns a slot */
     size_t slots, arena; /* needed */
-    size_t (*copied)[2];
+    size_t copied;   /* bytes of the arena */
     uint32_t found;  /* new threads in the last listing */
 };
 
@@ -280,7 +283,7 @@ static void copy_stacks(struct stop *stop, bool all_that_fits) {
     struct uspi_reservation *r = stop->r;
     uint32_t used = atomic_load(&r->used), ready = 0;
     size_t at = 0;
-    stop->arena = 0;
+    stop->arena = stop->copied = 0;
     for (uint32_t i = 0; i < used; i++) {
         if (!uspi_slot_ready(&r->slots[i])) continue;
         stop->arena += need_of(&r->slots[i]);
@@ -291,6 +294,7 @@ static void copy_stacks(struct stop *stop, bool all_that_fits) {
     for (uint32_t i = 0; i < used; i++) {
         struct uspi_slot *s = &r->slots[i];
         if (!uspi_slot_ready(s)) continue;
+        s->offset = at;
         size_t room = r->arena_size - at < share ? r->arena_size - at : share;
         for (unsigned part = 0; part < 2; part++) {
             s->copied[part] = uspi_extent_copy(&s->extents[part], r->arena + at, room);
@@ -302,6 +306,7 @@ static void copy_stacks(struct stop *stop, bool all_that_fits) {
         /* It may have let itself go while it was being copied. */
         if (!uspi_slot_ready(s)) s->status = USP_ERROR_TIMEOUT;
     }
+    stop->copied = at;
 }
 
 /* One stop from the first question to the release. */
@@ -311,12 +316,11 @@ static int stop_once(struct stop *stop, bool all_that_fits) {
     /* A handler of this thread would run while everyone else stands still. */
     memset(&all, 0xff, sizeof all);
     bool masked = uspi_linux->set_mask(&all, &mask) >= 0;
-    uint64_t began = uspi_os_clock();
     uspi_ask_begin(r, true);
     int e = ask_everyone(stop);
     if (e == 0) copy_stacks(stop, all_that_fits);
     uspi_ask_release(r);
-    uint64_t ended = uspi_os_clock();
+    stop->ended = uspi_os_clock();
     if (masked) uspi_linux->set_mask(&mask, NULL);
 
     stop->slots = e == -ECANCELED ? r->slot_count * 2 : r->slot_count;
@@ -325,8 +329,7 @@ static int stop_once(struct stop *stop, bool all_that_fits) {
     for (uint32_t i = 0; i < used; i++) {
         const struct uspi_slot *s = &r->slots[i];
         if (s->status != USP_OK) continue;
-        uint64_t since = s->arrived > began ? s->arrived : began;
-        if (ended - since > stop->stopped_ns) stop->stopped_ns = ended - since;
+        if (stop->ended - s->arrived > stop->stopped_ns) stop->stopped_ns = stop->ended - s->arrived;
     }
     if (stop->lost) give_up_reservation();
     return e;
@@ -345,8 +348,8 @@ static void describe(struct usp_thread_info *info, pid_t tid, const struct notes
     if (before != NULL) info->run_state = (uint8_t)before->state;
 }
 
-static void add_answer(struct uspi_stopped_process *out, const struct uspi_slot *s, const struct notes *notes,
-                       uint8_t **bytes) {
+static void add_answer(struct uspi_stopped_process *out, const struct uspi_slot *s, const struct stop *stop,
+                       const struct notes *notes) {
     struct uspi_stopped_thread *t = &out->threads[out->thread_count];
     pid_t tid = uspi_slot_thread(s);
     /* What ended before everyone stood still was not there at that moment. */
@@ -360,8 +363,8 @@ static void add_answer(struct uspi_stopped_process *out, const struct uspi_slot 
     }
     memcpy(t->info.name, s->name, sizeof s->name);
     t->info.cpu_time = s->cpu_ns;
-    fill_copy(&t->copy, s, *bytes, s->copied);
-    *bytes += s->copied[0] + s->copied[1];
+    fill_copy(&t->copy, s, out->owned);
+    t->copy.stopped_ns = stop->ended - s->arrived;
 }
 
 static void add_requester(struct uspi_stopped_process *out, pid_t self, const struct notes *notes) {
@@ -376,22 +379,19 @@ static int collect(const struct stop *stop, const struct notes *notes, struct us
     const struct uspi_reservation *r = stop->r;
     struct usp_target target;
     uint32_t used = atomic_load(&r->used);
-    size_t total = 0;
-    for (uint32_t i = 0; i < used; i++) {
-        if (r->slots[i].status == USP_OK) total += r->slots[i].copied[0] + r->slots[i].copied[1];
-    }
     out->threads = calloc((size_t)used + 1, sizeof *out->threads);
-    uint8_t *bytes = malloc(total != 0 ? total : 1);
-    out->owned = bytes;
-    if (out->threads == NULL || bytes == NULL) {
+    out->owned = malloc(stop->copied + 1);
+    out->release = free;
+    if (out->threads == NULL || out->owned == NULL) {
         uspi_os_free_stopped(out);
         return USP_ERROR_NO_MEMORY;
     }
-    memcpy(bytes, r->arena, total);
-    for (uint32_t i = 0; i < used; i++) add_answer(out, &r->slots[i], notes, &bytes);
+    memcpy(out->owned, r->arena, stop->copied);
+    for (uint32_t i = 0; i < used; i++) add_answer(out, &r->slots[i], stop, notes);
     if (stop->only == 0 || stop->only == stop->self) add_requester(out, stop->self, notes);
     usp_target_init(&target, USPI_HOST_ARCH);
     uspi_os_describe_self(&target);
+    out->pid = (int64_t)uspi_linux->own_process();
     out->arch = target.arch;
     out->pac_mask = target.pac_mask;
     out->roots = target.roots;
@@ -405,19 +405,24 @@ static int stop_and_collect(struct stop *stop, uint64_t timeout, const struct no
                             struct uspi_stopped_process *out) {
     size_t slots = notes->count + notes->count / 4 + 16;
     if (slots > uspi_reservation_current()->slot_count) grow(slots, 0);
+    bool last = false;
     for (unsigned attempt = 1; attempt <= ATTEMPTS; attempt++) {
+        last = last || attempt == ATTEMPTS;
+        uspi_reservation_current()->patience = patience(timeout);
         stop->deadline = uspi_os_clock() + timeout;
-        int e = stop_once(stop, attempt == ATTEMPTS);
+        int e = stop_once(stop, last);
         if (stop->lost) return USP_ERROR_TIMEOUT;
         bool short_of_slots = e == -ECANCELED, short_of_arena = e == 0 && stop->arena > stop->r->arena_size;
         if (e < 0 && !short_of_slots) return uspi_linux_status(e);
-        bool last = attempt == ATTEMPTS;
         if (!short_of_slots && (!short_of_arena || last)) {
             /* A /proc of another pid namespace shows other ids. */
             return stop->met_self ? collect(stop, notes, out) : USP_ERROR_UNSUPPORTED;
         }
         size_t arena = short_of_arena ? stop->arena + stop->arena / 4 : 0;
-        if (!grow(stop->slots, arena) && short_of_slots) return USP_ERROR_NO_MEMORY;
+        if (!grow(stop->slots, arena)) {
+            if (short_of_slots) break;
+            last = true;
+        }
     }
     return USP_ERROR_NO_MEMORY;
 }
