@@ -17,6 +17,22 @@ struct uspi_image_list; /* lib/image_list.h */
 /* enum usp_os of this host, USP_OS_UNKNOWN where live stacks cannot be had. Any time. */
 uint32_t uspi_os_kind(void);
 
+/* ---- locks ----
+ *
+ * Between threads that may wait for each other: for naming and for lists of images, never for capturing. Not recursive,
+ * not any time. */
+
+struct uspi_lock;
+
+/* NULL when memory lacks. */
+struct uspi_lock *uspi_lock_create(void);
+
+/* Nobody may hold it. NULL is ignored. */
+void uspi_lock_free(struct uspi_lock *lock);
+
+void uspi_lock_take(struct uspi_lock *lock);
+void uspi_lock_give(struct uspi_lock *lock);
+
 /* ---- the calling thread ---- */
 
 /* The part of the calling thread's stack that is surely mapped and will stay so while the thread runs on it; 0, 0 before

@@ -2,37 +2,22 @@
 /* See module.h. */
 #include "lib/symbolize/module.h"
 
+#include "lib/os.h"
 #include "lib/symbolize/image_file.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct uspi_module {
     struct usp_image image; /* its path is owned */
-    const char *sysroot;
-    pthread_mutex_t lock; /* held while the rest is made */
-    _Atomic bool is_made; /* then the rest does not change any more */
+    const struct uspi_search *search;
+    struct uspi_lock *lock; /* held while the rest is made */
+    _Atomic bool is_made;   /* then the rest does not change any more */
     struct uspi_file *file, *debug;
     struct uspi_tables *tables; /* NULL: none could be had */
     struct uspi_index index;
 };
-
-struct uspi_module *uspi_module_create(const struct usp_image *image, const char *sysroot) {
-    struct uspi_module *module = calloc(1, sizeof *module);
-    if (module == NULL) return NULL;
-    module->image = *image;
-    module->image.path = strdup(image->path);
-    module->sysroot = sysroot;
-    atomic_init(&module->is_made, false);
-    if (module->image.path == NULL || pthread_mutex_init(&module->lock, NULL) != 0) {
-        free((char *)(uintptr_t)module->image.path);
-        free(module);
-        return NULL;
-    }
-    return module;
-}
 
 static void drop_symbols(struct uspi_module *module) {
     if (module->tables != NULL) module->tables->close(module->tables);
@@ -46,9 +31,22 @@ static void drop_symbols(struct uspi_module *module) {
 void uspi_module_free(struct uspi_module *module) {
     if (module == NULL) return;
     drop_symbols(module);
-    pthread_mutex_destroy(&module->lock);
+    uspi_lock_free(module->lock);
     free((char *)(uintptr_t)module->image.path);
     free(module);
+}
+
+struct uspi_module *uspi_module_create(const struct usp_image *image, const struct uspi_search *search) {
+    struct uspi_module *module = calloc(1, sizeof *module);
+    if (module == NULL) return NULL;
+    module->image = *image;
+    module->image.path = strdup(image->path);
+    module->search = search;
+    module->lock = uspi_lock_create();
+    atomic_init(&module->is_made, false);
+    if (module->image.path != NULL && module->lock != NULL) return module;
+    uspi_module_free(module);
+    return NULL;
 }
 
 const char *uspi_module_path(const struct uspi_module *module) { return module->image.path; }
@@ -72,9 +70,9 @@ static int index_tables(struct uspi_module *module) {
 }
 
 static int make_symbols(struct uspi_module *module) {
-    int status = uspi_image_file_open(&module->image, module->sysroot, &module->file, NULL);
+    int status = uspi_image_file_open(&module->image, module->search, &module->file, NULL);
     if (status == USP_OK) {
-        status = uspi_debug_file_open(&module->image, module->sysroot, &module->debug, NULL);
+        status = uspi_debug_file_open(&module->image, module->search, &module->debug, NULL);
         if (status != USP_ERROR_NO_MEMORY) status = uspi_elf_tables_open(module->file, module->debug, &module->tables);
     }
     if (status == USP_OK) status = index_tables(module);
@@ -86,7 +84,7 @@ static int make_symbols(struct uspi_module *module) {
 static int make_once(struct uspi_module *module) {
     int status = USP_OK;
     if (atomic_load_explicit(&module->is_made, memory_order_acquire)) return USP_OK;
-    pthread_mutex_lock(&module->lock);
+    uspi_lock_take(module->lock);
     if (!atomic_load_explicit(&module->is_made, memory_order_relaxed)) {
         status = make_symbols(module);
         if (status != USP_ERROR_NO_MEMORY) {
@@ -94,7 +92,7 @@ static int make_once(struct uspi_module *module) {
             status = USP_OK;
         }
     }
-    pthread_mutex_unlock(&module->lock);
+    uspi_lock_give(module->lock);
     return status;
 }
 
@@ -109,7 +107,5 @@ int uspi_module_find(struct uspi_module *module, usp_addr address, struct uspi_n
     uint32_t symbol = uspi_index_find(&module->index, address);
     if (symbol == USPI_NO_SYMBOL) return USP_ERROR_NOT_FOUND;
     status = module->tables->get(module->tables, symbol, names, named);
-    if (status != USP_OK) return status == USP_ERROR_NO_MEMORY ? status : USP_ERROR_NOT_FOUND;
-    bool holds = address >= named->start && (named->size == 0 || address - named->start < named->size);
-    return holds ? USP_OK : USP_ERROR_NOT_FOUND;
+    return status == USP_OK || status == USP_ERROR_NO_MEMORY ? status : USP_ERROR_NOT_FOUND;
 }

@@ -2,7 +2,8 @@
 /* See names.h: a hash set with open addressing over strings that are allocated one by one. */
 #include "lib/symbolize/names.h"
 
-#include <pthread.h>
+#include "lib/os.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #define INITIAL_SLOTS 64
 
 struct uspi_names {
-    pthread_mutex_t lock;
+    struct uspi_lock *lock;
     char **slots;
     size_t slot_count; /* a power of two, larger than `used` */
     size_t used;
@@ -19,21 +20,19 @@ struct uspi_names {
 struct uspi_names *uspi_names_create(void) {
     struct uspi_names *names = calloc(1, sizeof *names);
     if (names == NULL) return NULL;
+    names->lock = uspi_lock_create();
     names->slots = calloc(INITIAL_SLOTS, sizeof *names->slots);
-    names->slot_count = INITIAL_SLOTS;
-    if (names->slots == NULL || pthread_mutex_init(&names->lock, NULL) != 0) {
-        free(names->slots);
-        free(names);
-        return NULL;
-    }
-    return names;
+    names->slot_count = names->slots != NULL ? INITIAL_SLOTS : 0;
+    if (names->lock != NULL && names->slots != NULL) return names;
+    uspi_names_free(names);
+    return NULL;
 }
 
 void uspi_names_free(struct uspi_names *names) {
     if (names == NULL) return;
     for (size_t i = 0; i < names->slot_count; i++) free(names->slots[i]);
     free(names->slots);
-    pthread_mutex_destroy(&names->lock);
+    uspi_lock_free(names->lock);
     free(names);
 }
 
@@ -84,8 +83,8 @@ static const char *keep(struct uspi_names *names, const char *bytes, size_t leng
 }
 
 const char *uspi_names_keep(struct uspi_names *names, const char *bytes, size_t length) {
-    pthread_mutex_lock(&names->lock);
+    uspi_lock_take(names->lock);
     const char *kept = keep(names, bytes, length);
-    pthread_mutex_unlock(&names->lock);
+    uspi_lock_give(names->lock);
     return kept;
 }

@@ -23,8 +23,9 @@ struct uspi_query {
 struct uspi_strategy {
     uint32_t id; /* enum usp_strategy */
 
-    /* Fills *found, with addresses in the target. USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_ABSENT when it has nothing to look
-     * in, USP_ERROR_NO_MEMORY. Called by many threads at a time. */
+    /* Fills *found, with addresses in the target, whether or not its size reaches the address. USP_OK,
+     * USP_ERROR_NOT_FOUND, USP_ERROR_ABSENT when it has nothing to look in, USP_ERROR_NO_MEMORY. Called by many threads at
+     * a time. */
     int (*find)(const struct uspi_query *query, struct uspi_named *found);
 };
 

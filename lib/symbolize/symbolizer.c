@@ -4,7 +4,6 @@
 #include "lib/symbolize/strategy.h"
 #include "lib/symbolize/view.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,9 +16,9 @@ struct module_link {
 
 struct usp_symbolizer {
     bool in_process;
-    char *sysroot; /* NULL: none */
+    struct uspi_search search; /* its strings are owned */
     struct uspi_names *names;
-    pthread_mutex_t lock;   /* for the two below */
+    struct uspi_lock *lock; /* for the two below */
     struct uspi_view *view; /* of a list that was given: set once */
     struct module_link *modules;
 };
@@ -27,6 +26,13 @@ struct usp_symbolizer {
 void usp_symbolizer_options_init(struct usp_symbolizer_options *options) {
     memset(options, 0, sizeof *options);
     options->size = sizeof *options;
+}
+
+/* NULL stays NULL. False when memory lacks. */
+static bool copy_string(const char *string, const char **copy) {
+    if (string == NULL) return true;
+    *copy = strdup(string);
+    return *copy != NULL;
 }
 
 int usp_symbolizer_create(const struct usp_images *images, const struct usp_symbolizer_options *options,
@@ -41,16 +47,16 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
     }
     struct usp_symbolizer *made = calloc(1, sizeof *made);
     if (made == NULL) return USP_ERROR_NO_MEMORY;
-    if (pthread_mutex_init(&made->lock, NULL) != 0) {
-        free(made);
-        return USP_ERROR_NO_MEMORY;
-    }
     made->in_process = images == NULL;
+    made->lock = uspi_lock_create();
     made->names = uspi_names_create();
-    made->sysroot = completed.sysroot != NULL ? strdup(completed.sysroot) : NULL;
     made->view = images != NULL ? uspi_view_create(images, NULL, 0) : NULL;
-    if (made->names == NULL || (completed.sysroot != NULL && made->sysroot == NULL) ||
-        (images != NULL && made->view == NULL)) {
+    made->search.as_named = true;
+    bool is_whole = made->lock != NULL && made->names != NULL && (images == NULL || made->view != NULL) &&
+                    copy_string(completed.program, &made->search.file) &&
+                    copy_string(completed.sysroot, &made->search.sysroot) &&
+                    copy_string(completed.folder, &made->search.folder);
+    if (!is_whole) {
         usp_symbolizer_free(made);
         return USP_ERROR_NO_MEMORY;
     }
@@ -68,8 +74,10 @@ void usp_symbolizer_free(struct usp_symbolizer *symbolizer) {
         free(link);
     }
     uspi_names_free(symbolizer->names);
-    pthread_mutex_destroy(&symbolizer->lock);
-    free(symbolizer->sysroot);
+    uspi_lock_free(symbolizer->lock);
+    free((char *)(uintptr_t)symbolizer->search.file);
+    free((char *)(uintptr_t)symbolizer->search.sysroot);
+    free((char *)(uintptr_t)symbolizer->search.folder);
     free(symbolizer);
 }
 
@@ -94,13 +102,13 @@ static int refresh_view(struct usp_symbolizer *symbolizer) {
 static int take_view(struct usp_symbolizer *symbolizer, struct uspi_view **view) {
     *view = symbolizer->view;
     if (!symbolizer->in_process) return USP_OK;
-    pthread_mutex_lock(&symbolizer->lock);
+    uspi_lock_take(symbolizer->lock);
     int status = refresh_view(symbolizer);
     if (status == USP_OK) {
         *view = symbolizer->view;
         atomic_fetch_add_explicit(&(*view)->users, 1, memory_order_relaxed);
     }
-    pthread_mutex_unlock(&symbolizer->lock);
+    uspi_lock_give(symbolizer->lock);
     return status;
 }
 
@@ -114,7 +122,7 @@ static struct uspi_module *get_module(struct usp_symbolizer *symbolizer, const s
         if (uspi_module_is_of(link->module, image)) return link->module;
     }
     struct module_link *link = malloc(sizeof *link);
-    struct uspi_module *module = link != NULL ? uspi_module_create(image, symbolizer->sysroot) : NULL;
+    struct uspi_module *module = link != NULL ? uspi_module_create(image, &symbolizer->search) : NULL;
     if (module == NULL) {
         free(link);
         return NULL;
@@ -129,10 +137,10 @@ static struct uspi_module *module_of(struct usp_symbolizer *symbolizer, struct u
     _Atomic(struct uspi_module *) *place = uspi_view_module(view, image);
     struct uspi_module *module = atomic_load_explicit(place, memory_order_acquire);
     if (module != NULL) return module;
-    pthread_mutex_lock(&symbolizer->lock);
+    uspi_lock_take(symbolizer->lock);
     module = get_module(symbolizer, image);
     atomic_store_explicit(place, module, memory_order_release);
-    pthread_mutex_unlock(&symbolizer->lock);
+    uspi_lock_give(symbolizer->lock);
     return module;
 }
 
