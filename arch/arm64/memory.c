@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A64 loads and stores, as far as stacks are concerned, for arm64 and arm64_32. Everything else is in decode.c, and so is
+/* A64 loads and stores, as far as stacks are concerned, for arm64 and arm64_32. Everything else is in decode.c, also
  * the source of the encodings. */
 #include "arch/arm64/fields.h"
 
