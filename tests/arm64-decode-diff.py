@@ -136,7 +136,9 @@ def disassemble(path):
 
 
 def invented_words(count, seed):
-    """Random words in which fields are often all zeros or all ones, as most rare encodings want them."""
+    """All hints, which chance would hardly find, then random words in which fields are often all zeros or all ones, as
+    most rare encodings want them."""
+    yield from (0xD503201F | hint << 5 for hint in range(128))
     generator = random.Random(seed)
     fields = ((0, 5), (5, 5), (10, 3), (13, 3), (16, 5), (21, 3), (24, 2))
     for _ in range(count):
