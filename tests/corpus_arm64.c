@@ -2,10 +2,27 @@
 /* Functions for arm64-check.sh to compile for many targets: each makes another kind of frame or of access to it. Needs
  * no headers, so that it compiles for Apple's systems without an SDK. Never run. */
 typedef __SIZE_TYPE__ size;
+__extension__ typedef __int128 wide;
 
 void use(void *);
 int more(int);
 extern int shared;
+
+int leaf(int a, int b);
+int tail_call(int a);
+int shrink_wrapped(int *p, int n);
+int dynamic_frame(size n);
+int aligned_frame(void);
+int many_registers(const int *p);
+double saved_vectors(const double *p);
+int switches(int n, char *s);
+int through_pointer(int (*f)(int), int n);
+long atomics(long *p, long n);
+void vectorized(float *p, double *q, int *r, int n);
+void *copies(char *to, const char *from, size n);
+wide long_division(wide a, wide b);
+int stops(int n);
+int small_frame(int n), page_frame(int n), wide_frame(int n), huge_frame(int n);
 
 int leaf(int a, int b) { return a * b + shared; }
 
@@ -90,7 +107,7 @@ void *copies(char *to, const char *from, size n) {
     return __builtin_memmove(to + 1, to, n);
 }
 
-__int128 long_division(__int128 a, __int128 b) { return a * b / 3; }
+wide long_division(wide a, wide b) { return a * b / 3; }
 
 int stops(int n) {
     if (n > 3) __builtin_trap();
@@ -98,7 +115,9 @@ int stops(int n) {
 }
 
 #ifdef __clang__
-__attribute__((swiftasynccall)) void async_frame(__attribute__((swift_async_context)) char *context, int n) {
+#define CONTEXT __attribute__((swift_async_context)) char *
+__attribute__((swiftasynccall)) void async_frame(CONTEXT context, int n);
+__attribute__((swiftasynccall)) void async_frame(CONTEXT context, int n) {
     char local[500];
     use(local);
     use(context + n);
