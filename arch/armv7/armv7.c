@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* armv7: constants, thread states and signal trampolines of 32-bit Arm on Darwin and Linux, and the choice between its
+ * two instruction sets. Decoding itself is in decode_arm.c and decode_thumb.c. */
+#include "arch/armv7/decode.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static const char *const names[] = {"r0", "r1", "r2",  "r3",  "r4",  "r5", "r6", "r7",
+                                    "r8", "r9", "r10", "r11", "r12", "sp", "lr", "pc"};
+
+/* Each of the states is the register file in order, then cpsr: xnu osfmk/mach/arm/_structs.h
+ * (_STRUCT_ARM_THREAD_STATE), Linux arch/arm/include/asm/ptrace.h (pt_regs: orig_r0 follows) and
+ * arch/arm/include/uapi/asm/sigcontext.h (arm_r0 … arm_cpsr). */
+static const struct uspi_run runs[] = {
+    {.first = 0, .count = 16, .width = 4, .stride = 4, .offset = 0},
+    {.first = USPI_FLAGS_REGISTER, .count = 1, .width = 4, .stride = 4, .offset = 64},
+};
+
+#define REGISTERS_SIZE 68
+
+/* Flavors: xnu osfmk/mach/arm/thread_status.h, ARM_THREAD_STATE 1, ARM_THREAD_STATE32 9. An mcontext begins with the
+ * exception state of 12 bytes: xnu bsd/arm/_mcontext.h. A Linux ucontext has flags, link and a stack_t of 12 bytes, then
+ * the sigcontext, whose first three words are trap_no, error_code and oldmask. */
+static const struct uspi_state_layout states[] = {
+    {.state = USP_STATE_LINUX_PRSTATUS, .size = REGISTERS_SIZE, .base = 0, .run_count = COUNT(runs), .runs = runs},
+    {.state = USP_STATE_LINUX_UCONTEXT,
+     .size = 32 + REGISTERS_SIZE,
+     .base = 32,
+     .run_count = COUNT(runs),
+     .runs = runs},
+    {.state = USP_STATE_DARWIN_MCONTEXT,
+     .size = 12 + REGISTERS_SIZE,
+     .base = 12,
+     .run_count = COUNT(runs),
+     .runs = runs},
+    {.state = USP_STATE_MACH + 1, .size = REGISTERS_SIZE, .base = 0, .run_count = COUNT(runs), .runs = runs},
+    {.state = USP_STATE_MACH + 9, .size = REGISTERS_SIZE, .base = 0, .run_count = COUNT(runs), .runs = runs},
+};
+
+/* mov r7, #173 (rt_sigreturn) or #119 (sigreturn); svc. Linux arch/arm/kernel/sigreturn_codes.S has the forms with
+ * numbers in svc's immediate and the 16-bit ones; glibc's sigrestorer.S the EABI ones, assembled to 16 or 32 bits. */
+static const uint8_t rt_arm[] = {0xad, 0x70, 0xa0, 0xe3, 0x00, 0x00, 0x00, 0xef};
+static const uint8_t rt_arm_oabi[] = {0xad, 0x70, 0xa0, 0xe3, 0xad, 0x00, 0x90, 0xef};
+static const uint8_t rt_thumb[] = {0xad, 0x27, 0x00, 0xdf};
+static const uint8_t rt_thumb2[] = {0x4f, 0xf0, 0xad, 0x07, 0x00, 0xdf};
+static const uint8_t old_arm[] = {0x77, 0x70, 0xa0, 0xe3, 0x00, 0x00, 0x00, 0xef};
+static const uint8_t old_arm_oabi[] = {0x77, 0x70, 0xa0, 0xe3, 0x77, 0x00, 0x90, 0xef};
+static const uint8_t old_thumb[] = {0x77, 0x27, 0x00, 0xdf};
+static const uint8_t old_thumb2[] = {0x4f, 0xf0, 0x77, 0x07, 0x00, 0xdf};
+
+/* Linux arch/arm/kernel/signal.h: struct rt_sigframe is a siginfo of 128 bytes, then struct sigframe, which begins with
+ * the ucontext. */
+#define RT_CONTEXT  128
+#define OLD_CONTEXT 0
+
+#define STUB(bytes, is_thumb, at)                                                                                      \
+    {                                                                                                                  \
+        .os = USP_OS_LINUX, .state = USP_STATE_LINUX_UCONTEXT, .thumb = (is_thumb), .length = sizeof(bytes),           \
+        .entry = 0, .context = (at), .code = (bytes)                                                                   \
+    }
+
+static const struct uspi_signal_stub stubs[] = {
+    STUB(rt_thumb2, 1, RT_CONTEXT),   STUB(rt_thumb, 1, RT_CONTEXT),      STUB(rt_arm, 0, RT_CONTEXT),
+    STUB(rt_arm_oabi, 0, RT_CONTEXT), STUB(old_thumb2, 1, OLD_CONTEXT),   STUB(old_thumb, 1, OLD_CONTEXT),
+    STUB(old_arm, 0, OLD_CONTEXT),    STUB(old_arm_oabi, 0, OLD_CONTEXT),
+};
+
+static bool decode(const uint8_t *bytes, size_t n, usp_addr pc, uint32_t mode, struct uspi_instruction *out) {
+    bool thumb = mode & USPI_MODE_THUMB;
+    struct uspi_arm_code code = {
+        .bytes = bytes, .n = n, .pc = (uint32_t)pc + (thumb ? 4 : 8), .mode = mode & USPI_MODE_THUMB};
+    if (pc & (thumb ? 1 : 3)) return false;
+    memset(out, 0, sizeof *out);
+    out->length = 4;
+    out->target_register = USPI_NO_REGISTER;
+    out->mode = code.mode;
+    if (thumb) return uspi_arm_decode_thumb(&code, mode >> USPI_MODE_IT_SHIFT & 0xff, out);
+    return uspi_arm_decode_arm(&code, out);
+}
+
+/* The calls are few enough to let the decoder say what they are: whatever decodes to a call that ends here is one. */
+static bool follows_call(const uint8_t *before, size_t n, usp_addr return_address, bool thumb, usp_addr *target) {
+    usp_addr end = (uint32_t)return_address & ~(usp_addr)1;
+    uint32_t mode = thumb ? USPI_MODE_THUMB : 0;
+    struct uspi_instruction instruction;
+    *target = 0;
+    for (size_t length = 4; length >= (thumb ? 2 : 4); length -= 2) {
+        if (n < length || end < length) continue;
+        if (!decode(before + n - length, length, end - length, mode, &instruction)) continue;
+        if (instruction.flow == USPI_CALL && instruction.length == length) {
+            *target = instruction.target;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* CPSR: T is bit 5, ITSTATE<1:0> bits 26:25, ITSTATE<7:2> bits 15:10 (DDI 0406C B1.3.3). */
+static uint32_t initial_mode(uint32_t flags) {
+    uint32_t it_state = uspi_arm_bits(flags, 26, 25) | uspi_arm_bits(flags, 15, 10) << 2;
+    return flags >> 5 & 1 ? USPI_MODE_THUMB | it_state << USPI_MODE_IT_SHIFT : 0;
+}
+
+/* Callee-saved registers: Arm "Procedure Call Standard for the Arm Architecture" (r4 … r11). iOS lets a function change
+ * r9; it rarely does, and its value leads nowhere. */
+const struct uspi_backend uspi_armv7 = {
+    .arch = USP_ARCH_ARMV7,
+    .name = "armv7",
+    .register_count = COUNT(names),
+    .pc = USPI_ARM_PC,
+    .sp = USPI_ARM_SP,
+    .fp = 7,
+    .lr = USPI_ARM_LR,
+    .word = 4,
+    .slot = 4,
+    .record_align = 4,
+    .call_push = 0,
+    .code_align = 2,
+    .instruction_max = 4,
+    .call_window = 4,
+    .red_zone = 0,
+    .has_thumb = 1,
+    .word_mask = UINT32_MAX,
+    .callee_saved = 0x0ff0,
+    .register_names = names,
+    .states = states,
+    .state_count = COUNT(states),
+    .stubs = stubs,
+    .stub_count = COUNT(stubs),
+    .decode = decode,
+    .follows_call = follows_call,
+    .initial_mode = initial_mode,
+};

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/* The ARM instruction set (A32): one 32-bit word to its effects. Conditions are handled at the very end; nothing before
+ * looks at them but the space that has none. Section numbers are those of DDI 0406C. */
+#include "arch/armv7/decode.h"
+
+static uint32_t rotate_right(uint32_t value, unsigned by) { return by ? value >> by | value << (32 - by) : value; }
+
+/* A5.2.4 */
+static uint32_t modified_immediate(uint32_t w) { return rotate_right(w & 0xff, 2 * uspi_arm_bits(w, 11, 8)); }
+
+static bool undefined_target(unsigned reg) { return reg == USPI_ARM_PC; }
+
+/* A result in a register that must not be pc. */
+static bool plain(struct uspi_instruction *out, unsigned reg) {
+    if (undefined_target(reg)) return false;
+    uspi_arm_unknown(out, reg);
+    return true;
+}
+
+static bool plain_pair(struct uspi_instruction *out, unsigned low, unsigned high) {
+    return plain(out, low) && plain(out, high);
+}
+
+/* A5.2.1 to A5.2.3 */
+static bool data_processing(struct uspi_instruction *out, const struct uspi_arm_code *code, uint32_t w) {
+    static const uint8_t operations[16] = {
+        [2] = USPI_ARM_SUBTRACT, [4] = USPI_ARM_ADD, [13] = USPI_ARM_MOVE, [15] = USPI_ARM_NOT};
+    unsigned opcode = uspi_arm_bits(w, 24, 21), reg = uspi_arm_bits(w, 15, 12), first = uspi_arm_bits(w, 19, 16);
+    bool set_flags = w >> 20 & 1, compare = opcode >= 8 && opcode <= 11;
+    enum uspi_arm_operation operation = (enum uspi_arm_operation)operations[opcode];
+    if (compare) return true;
+    if (reg == USPI_ARM_PC && set_flags) { /* returns from an exception */
+        out->flow = USPI_END;
+        return true;
+    }
+    if (w >> 25 & 1) {
+        uspi_arm_result(out, code, operation, reg, first, modified_immediate(w));
+        return true;
+    }
+    bool by_register = w >> 4 & 1;
+    if (by_register && undefined_target(reg)) return false;
+    uspi_arm_result_register(out, code, operation, reg, first, w & 15, (w & 0xff0) != 0);
+    return true;
+}
+
+/* A5.2.5 */
+static bool multiply(struct uspi_instruction *out, uint32_t w) {
+    unsigned op = uspi_arm_bits(w, 23, 20), high = uspi_arm_bits(w, 19, 16), low = uspi_arm_bits(w, 15, 12);
+    if (op == 5 || op == 7) return false; /* umaal and mls set no flags */
+    if (op < 4 || op == 6) return plain(out, high);
+    return plain_pair(out, low, high);
+}
+
+/* A5.2.7 */
+static bool halfword_multiply(struct uspi_instruction *out, uint32_t w) {
+    unsigned high = uspi_arm_bits(w, 19, 16);
+    if (uspi_arm_bits(w, 22, 21) == 2) return plain_pair(out, uspi_arm_bits(w, 15, 12), high);
+    return plain(out, high);
+}
+
+/* A5.2.10, and ARMv8's load-acquire and store-release */
+static bool synchronization(struct uspi_instruction *out, uint32_t w) {
+    unsigned op = uspi_arm_bits(w, 23, 20), base = uspi_arm_bits(w, 19, 16), reg = uspi_arm_bits(w, 15, 12);
+    if (base == USPI_ARM_PC) return false;
+    if (op < 8) { /* swp, swpb */
+        if (op & 3 || uspi_arm_bits(w, 11, 8) != 0) return false;
+        uspi_arm_store_unknown(out, base, 0, op ? 1 : 4);
+        return plain(out, reg);
+    }
+    static const uint8_t sizes[4] = {4, 8, 1, 2};
+    uint32_t size = sizes[op >> 1 & 3];
+    unsigned kind = uspi_arm_bits(w, 11, 8); /* 12: lda, stl; 14: ldaex, stlex; 15: ldrex, strex */
+    if (kind < 12 || kind == 13 || (kind == 12 && size == 8)) return false;
+    if (op & 1) {
+        if (size == 8) return !(reg & 1) && plain_pair(out, reg, reg + 1);
+        return plain(out, reg);
+    }
+    uspi_arm_store_unknown(out, base, 0, size);
+    return kind == 12 || plain(out, reg);
+}
+
+static bool transfer(struct uspi_instruction *out, const struct uspi_arm_code *code, uint32_t w,
+                     struct uspi_arm_transfer t, bool by_register, int32_t amount, bool shifted) {
+    bool pre = w >> 24 & 1, up = w >> 23 & 1;
+    t.reg = (uint8_t)uspi_arm_bits(w, 15, 12);
+    t.second = (uint8_t)(t.reg + 1);
+    t.base = (uint8_t)uspi_arm_bits(w, 19, 16);
+    t.post_indexed = !pre;
+    t.write_back = !pre || (w >> 21 & 1); /* post-indexed with W: the unprivileged forms, the same for a user */
+    t.offset = up ? amount : -amount;
+    if (t.write_back && t.base == USPI_ARM_PC) return false;
+    if (t.size != 4 && undefined_target(t.reg)) return false;
+    if (t.size == 8 && t.reg & 1) return false;
+    if (t.size == 8 && t.load && undefined_target(t.second)) return false;
+    if (by_register) {
+        if ((w & 15) == USPI_ARM_PC) return false;
+        uspi_arm_transfer_register(out, code, &t, w & 15, shifted, !up);
+    } else {
+        uspi_arm_transfer(out, code, &t);
+    }
+    return true;
+}
+
+/* A5.2.8, A5.2.9 */
+static bool extra_transfer(struct uspi_instruction *out, const struct uspi_arm_code *code, uint32_t w) {
+    unsigned op = uspi_arm_bits(w, 6, 5);
+    bool load_bit = w >> 20 & 1, dual = !load_bit && op != 1, unprivileged = !(w >> 24 & 1) && (w >> 21 & 1);
+    if (dual && unprivileged) return false;
+    struct uspi_arm_transfer t = {.size = dual ? 8 : op == 2 ? 1 : 2, .load = load_bit || op == 2};
+    int32_t amount = (int32_t)(uspi_arm_bits(w, 11, 8) << 4 | (w & 15));
+    return transfer(out, code, w, t, !(w >> 22 & 1), amount, false);
+}
+
+/* A5.3. ldr pc, [pc, index, lsl #2] is a switch: its table stands behind the following instruction. */
+static bool word_byte_transfer(struct uspi_instruction *out, const struct uspi_arm_code *code, uint32_t w) {
+    bool by_register = w >> 25 & 1, shifted = (w & 0xff0) != 0;
+    struct uspi_arm_transfer t = {.size = w >> 22 & 1 ? 1 : 4, .load = w >> 20 & 1};
+    if (!transfer(out, code, w, t, by_register, (int32_t)(w & 0xfff), shifted)) return false;
+    if (by_register && out->flow == USPI_JUMP_UNKNOWN && uspi_arm_bits(w, 19, 16) == USPI_ARM_PC) {
+        out->flow = USPI_JUMP_TABLE;
+        if (code->n >= 12) {
+            uint32_t entry = uspi_load32(code->bytes + 8);
+            out->target_mode = entry & 1 ? USPI_MODE_THUMB : 0;
+            out->target = entry & (entry & 1 ? ~1u : ~3u);
+        }
+    }
+    return true;
+}
+
+/* A5.2.12 */
+static bool miscellaneous(struct uspi_instruction *out, const struct uspi_arm_code *code, uint32_t w) {
+    unsigned op = uspi_arm_bits(w, 22, 21), op2 = uspi_arm_bits(w, 6, 4);
+    unsigned reg = uspi_arm_bits(w, 15, 12), source = w & 15;
+    switch (op2) {
+    case 0: return op & 1 || plain(out, reg); /* msr; mrs */
+    case 1:
+        if (op == 1) {
+            uspi_arm_jump_register(out, code, source);
+            return true;
+        }
+        return op == 3 && plain(out, reg); /* clz */
+    case 2:                                /* bxj, which behaves as bx */
+        if (op != 1) return false;
+        uspi_arm_jump_register(out, code, source);
+        return true;
+    case 3:
+        if (op != 1 || source == USPI_ARM_PC) return false;
+        uspi_arm_call(out, 0, 0);
+        return true;
+    case 4: /* crc32 */
+    case 5: /* qadd … */ return plain(out, reg);
+    case 6:
+    case 7:
+        if (op2 == 7 && op >= 2) { /* hvc, smc: by the SMC calling convention results are in r0 … r3 */
+            out->clobbers |= 0xf;
+            return true;
+        }
+        if (op2 == 6 && op != 3) return false;
+        out->flow = USPI_END; /* eret, hlt, bkpt */
+        return true;
+    default: return false;
+    }
+}
+
+/* A5.2 with bit 25 clear */
+static bool registers(struct uspi_instruction *out, const struct uspi_arm_code *code, uint32_t w) {
+    bool bit7 = w >> 7 & 1, bit4 = w >> 4 & 1;
+    if (bit7 && bit4) {
+        if (w & 0x60) return extra_transfer(out, code, w);
+        return w >> 24 & 1 ? synchronization(out, w) : multiply(out, w);
+    }
+    if ((w & 0x01900000) == 0x01000000) {
+        return bit7 ? halfword_multiply(out, w) : miscellaneous(out, code, w);
+    }
+    return data_processing(out, code, w);
+}
+
+/* A5.2 with bit 25 set */
+static bool immediates(struct uspi_instruction *out, const struct uspi_arm_code *code, uint32_t w) {
+    unsigned reg = uspi_arm_bits(w, 15, 12);
+    uint32_t half = uspi_arm_bits(w, 19, 16) << 12 | (w & 0xfff);
+    switch (uspi_arm_bits(w, 24, 20)) {
+    case 0x10: /* movw */
+        if (undefined_target(reg)) return false;
+        uspi_add_effect(out, USPI_SET, reg, USPI_NO_REGISTER, half);
+        return true;
+    case 0x14: /* movt */
+        if (undefined_target(reg)) return false;
+        uspi_add_effect(out, USPI_INSERT, reg, USPI_NO_REGISTER, half)->index = 16;
+        return true;
+    case 0x12:
+    case 0x16: return true; /* msr, hints */
+    default: return data_processing(out, code, w);
+    }
+}
+
+/* A5.4 */
+static bool media(struct uspi_instruction *out, uint32_t w) {
+    unsigned op = uspi_arm_bits(w, 24, 20), op2 = uspi_arm_bits(w, 7, 5);
+    unsigned high = uspi_arm_bits(w, 19, 16), low = uspi_arm_bits(w, 15, 12);
+    if (op < 8) { /* parallel additions; */
+        return op & 3 && op2 != 5 && op2 != 6 && plain(out, low);
+    }
+    if (op < 16) { /* packing, saturation, reversal */
+        /* by op, which op2 are defined */
+        static const uint8_t defined[8] = {0x7d, 0, 0x5f, 0x7f, 0x08, 0, 0x5f, 0x7f};
+        return defined[op & 7] >> op2 & 1 && plain(out, low);
+    }
+    switch (op) {
+    case 0x10: return op2 < 4 && plain(out, high);              /* smlad, smlsd */
+    case 0x11:                                                  /* sdiv */
+    case 0x13: return op2 == 0 && plain(out, high);             /* udiv */
+    case 0x14: return op2 < 4 && plain_pair(out, low, high);    /* smlald, smlsld */
+    case 0x15: return (op2 < 2 || op2 > 5) && plain(out, high); /* smmla, smmls */
+    case 0x18: return op2 == 0 && plain(out, high);             /* usada8 */
+    case 0x1a:                                                  /* sbfx */
+    case 0x1b:                                                  /* sbfx */
+    case 0x1e: return (op2 & 3) == 2 && plain(out, low);        /* ubfx */
+    case 0x1c:                                                  /* bfi */
+    case 0x1d: return (op2 & 3) == 0 && plain(out, low);        /* bfi */
+    case 0x1f:
+        if (op2 == 7) {
+            out->flow = USPI_END; /* udf */
+            return true;
+        }
+        return (op2 & 3) == 2 && plain(out, low); /* ubfx */
+    default: return false;
+    }
+}
+
+static unsigned count_bits(unsigned list) {
+    unsigned count = 0;
+    for (; list; list &= list - 1) count++;
+    return count;
+}
+
+/* A5.5 */
+static bool block_transfer(struct uspi_instruction *out, uint32_t w) {
+    bool before = w >> 24 & 1, up = w >> 23 & 1, user = w >> 22 & 1, write_back = w >> 21 & 1, load = w >> 20 & 1;
+    unsigned base = uspi_arm_bits(w, 19, 16), list = w & 0xffff;
+    int32_t size = 4 * (int32_t)count_bits(list);
+    if (base == USPI_ARM_PC || list == 0) return false;
+    int32_t lowest = up ? (before ? 4 : 0) : (before ? -size : 4 - size);
+    if (!user) {
+        uspi_arm_multiple(out, load, base, list, lowest, write_back, up ? size : -size);
+        return true;
+    }
+    /* with pc a return from an exception, else the registers of user mode */
+    if (load && list >> USPI_ARM_PC & 1) {
+        out->flow = USPI_END;
+        return true;
+    }
+    if (load) {
+        out->clobbers |= list;
+    } else {
+        uspi_arm_store_unknown(out, base, lowest, (uint32_t)size);
+    }
+    if (write_back) uspi_arm_unknown(out, base);
+    return true;
+}
+
+static bool branch(struct uspi_instruction *out, const struct uspi_arm_code *code, uint32_t w) {
+    uint32_t target = code->pc + (uint32_t)uspi_sign_extend((uint64_t)(w & 0xffffff) << 2, 26);
+    if (w >> 24 & 1) {
+        uspi_arm_call(out, target, 0);
+    } else {
+        uspi_arm_jump(out, target, 0);
+    }
+    return true;
+}
+
+/* A5.7: the space of condition 15 */
+static bool unconditional(struct uspi_instruction *out, const struct uspi_arm_code *code, uint32_t w) {
+    unsigned op = uspi_arm_bits(w, 27, 20);
+    if (op >> 5 == 5) { /* blx */
+        uint32_t target = code->pc + (uint32_t)uspi_sign_extend((uint64_t)(w & 0xffffff) << 2, 26);
+        uspi_arm_call(out, target | (w >> 23 & 2), USPI_MODE_THUMB);
+        return true;
+    }
+    if (op >> 5 == 4) {
+        if ((op & 5) == 1) {
+            out->flow = USPI_END; /* rfe */
+            return true;
+        }
+        if ((op & 5) != 4) return false;
+        if (op & 2) uspi_arm_unknown(out, USPI_ARM_SP); /* srs, to a stack of its choice */
+        return true;
+    }
+    if (op >= 0xc0) return op < 0xf0 && uspi_arm_coprocessor(out, w);
+    if (op >> 5 == 1) return true; /* Advanced SIMD data processing */
+    if (op >> 4 == 4 && !(op & 1)) return uspi_arm_structures(out, w);
+    if (op == 0x10) return true;                                          /* cps, setend */
+    if (op == 0x11) return true;                                          /* setpan: ARMv8.1 */
+    if (op == 0x57) return uspi_arm_bits(w, 7, 4) != 0;                   /* clrex, dsb, dmb, isb, sb */
+    return (op >> 5 == 2 || (op >> 5 == 3 && !(w >> 4 & 1))) && (op & 1); /* pld, pldw, pli, and what may become so */
+}
+
+static bool conditional(struct uspi_instruction *out, const struct uspi_arm_code *code, uint32_t w) {
+    switch (uspi_arm_bits(w, 27, 25)) {
+    case 0: return registers(out, code, w);
+    case 1: return immediates(out, code, w);
+    case 2: return word_byte_transfer(out, code, w);
+    case 3: return w >> 4 & 1 ? media(out, w) : word_byte_transfer(out, code, w);
+    case 4: return block_transfer(out, w);
+    case 5: return branch(out, code, w);
+    case 6: return uspi_arm_coprocessor(out, w);
+    default:
+        if (!(w >> 24 & 1)) return uspi_arm_coprocessor(out, w);
+        out->clobbers |= 3; /* svc: Linux answers in r0, Darwin in r0 and r1 */
+        return true;
+    }
+}
+
+bool uspi_arm_decode_arm(const struct uspi_arm_code *code, struct uspi_instruction *out) {
+    if (code->n < 4) return false;
+    uint32_t w = uspi_load32(code->bytes);
+    unsigned condition = w >> 28;
+    if (condition == 15) return unconditional(out, code, w);
+    if (!conditional(out, code, w)) return false;
+    if (condition == USPI_ARM_COND_ALWAYS) return true;
+    if (out->flow == USPI_JUMP) {
+        out->flow = USPI_BRANCH;
+    } else {
+        out->conditional = 1;
+    }
+    return true;
+}
