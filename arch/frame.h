@@ -56,29 +56,44 @@ static inline struct uspi_record_shape uspi_record_shape_of(const struct uspi_ba
 }
 
 struct uspi_record {
-    usp_addr previous;       /* frame pointer of the caller, without tag */
+    usp_addr at;             /* the record's address: fp without its tag */
+    usp_addr previous;       /* as stored: the caller's frame pointer, a tag still on it */
     usp_addr return_address; /* as stored: signature and Thumb bit still on it */
-    bool extended;           /* an async context stands at fp − 8 */
 };
 
 /* Reads the two slots at `at`; false when they cannot be read. */
 typedef bool (*uspi_load_pair)(const void *context, usp_addr at, unsigned slot, usp_addr pair[2]);
 
-/* The record at fp, which must lie at low … last. `low` is the stack pointer for the first record and the end of the
- * previous record for the others, `last` the highest address at which a whole record fits into the stack. Returns
- * USP_STOP_NONE and fills *record, or says why there is no record. */
+/* A frame pointer as an address. */
+USPI_TEMPLATE usp_addr uspi_untagged(struct uspi_record_shape shape, usp_addr fp) {
+    return (shape.has_async ? fp & ~USPI_FP_TAG_MASK : fp) & shape.word_mask;
+}
+
+/* Whether an async context stands at fp − 8. */
+USPI_TEMPLATE bool uspi_is_extended(struct uspi_record_shape shape, const struct uspi_record *record) {
+    return shape.has_async && (record->previous & USPI_FP_TAG_MASK) == USPI_FP_TAG_ASYNC;
+}
+
+/* The record at fp (which may carry a tag), which must lie at low … last. `low` is the stack pointer for the first record
+ * and the end of the previous record for the others, `last` the highest address at which a whole record fits into the
+ * stack. Returns USP_STOP_NONE and fills *record, or says why there is no record.
+ *
+ * A tag puts a frame pointer beyond every stack, so it is only looked for where the address does not fit: the chain's
+ * loads wait for nothing but each other. */
 USPI_TEMPLATE enum usp_stop uspi_record_read(struct uspi_record_shape shape, uspi_load_pair load, const void *context,
                                              usp_addr low, usp_addr last, usp_addr fp, struct uspi_record *record) {
     if (USPI_UNLIKELY(fp < low || fp > last || (fp & (shape.align - 1)) != 0)) {
+        fp = uspi_untagged(shape, fp);
         if (fp == 0) return USP_STOP_FP_ZERO;
         if ((fp & (shape.align - 1)) != 0) return USP_STOP_FP_MISALIGNED;
-        return fp < low ? USP_STOP_FP_BACKWARDS : USP_STOP_FP_OUTSIDE;
+        if (fp < low) return USP_STOP_FP_BACKWARDS;
+        if (fp > last) return USP_STOP_FP_OUTSIDE;
     }
     usp_addr pair[2];
     if (USPI_UNLIKELY(!load(context, fp, shape.slot, pair))) return USP_STOP_UNREADABLE;
-    record->extended = shape.has_async && (pair[0] & USPI_FP_TAG_MASK) == USPI_FP_TAG_ASYNC;
-    record->previous = (shape.has_async ? pair[0] & ~USPI_FP_TAG_MASK : pair[0]) & shape.word_mask;
-    record->return_address = pair[1] & shape.word_mask;
+    record->at = fp;
+    record->previous = pair[0];
+    record->return_address = pair[1];
     return USP_STOP_NONE;
 }
 

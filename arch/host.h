@@ -47,6 +47,15 @@
 #define USPI_HOST_ASYNC false
 #endif
 
+/* Low bits that are 0 in every code address. */
+#if defined(__aarch64__)
+#define USPI_HOST_CODE_SHIFT 2
+#elif defined(__arm__)
+#define USPI_HOST_CODE_SHIFT 1
+#else
+#define USPI_HOST_CODE_SHIFT 0
+#endif
+
 static inline struct uspi_record_shape uspi_host_record_shape(void) {
     struct uspi_record_shape shape = {USPI_HOST_SLOT, USPI_HOST_ALIGN, USPI_HOST_ASYNC, UINTPTR_MAX};
     return shape;

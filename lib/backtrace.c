@@ -40,61 +40,75 @@ USPI_NO_ASAN static bool load_checked(const void *context, usp_addr at, unsigned
     return load_direct(NULL, at, slot, pair);
 }
 
-/* Takes records until the buffer is full, the chain ends, or (with `async`) an extended record is met. */
-USPI_NO_ASAN USPI_TEMPLATE enum usp_stop take_records(struct walk *w, uspi_load_pair load, bool known, bool async) {
+/* Takes records until the buffer is full, the chain ends, or (with `async`) an extended record is met. Without `verify`
+ * also, with USP_STOP_NONE, until a return address that has not been seen before. */
+USPI_NO_ASAN USPI_TEMPLATE enum usp_stop take_records(struct walk *w, uspi_load_pair load, bool known, bool async,
+                                                      bool verify) {
     const struct uspi_record_shape shape = uspi_host_record_shape();
     enum usp_stop stop = USP_STOP_CAPACITY;
-    uintptr_t fp = w->fp, low = w->low;
-    const uintptr_t known_last = w->last;
-    size_t n = w->count;
-    while (n < w->size) {
+    usp_addr fp = w->fp, low = w->low;
+    const usp_addr known_last = w->last;
+    void **to = w->buffer + w->count, **const end = w->buffer + w->size;
+    while (to < end) {
         struct uspi_record record;
-        stop = uspi_record_read(shape, load, w, low, known ? known_last : (usp_addr)low + MAX_GAP, fp, &record);
+        stop = uspi_record_read(shape, load, known ? NULL : w, low, known ? known_last : low + MAX_GAP, fp, &record);
         if (USPI_UNLIKELY(stop != USP_STOP_NONE)) break;
         uintptr_t raw = (uintptr_t)record.return_address;
         uintptr_t address = uspi_host_strip(raw);
-        if (USPI_UNLIKELY(!uspi_call_site_known(address, raw))) {
-            stop = USP_STOP_RA_NOT_CODE;
+        if (USPI_UNLIKELY(!uspi_call_site_cached(address))) {
+            if (!verify) break;
+            if (!uspi_call_site_verify(address, raw)) {
+                stop = USP_STOP_RA_NOT_CODE;
+                break;
+            }
+        }
+        if (async && USPI_UNLIKELY(uspi_is_extended(shape, &record))) {
+            w->extended = (uintptr_t)record.at;
             break;
         }
-        if (async && USPI_UNLIKELY(record.extended)) {
-            w->extended = fp;
-            break;
-        }
-        w->buffer[n++] = (void *)address;
-        low = fp + 2 * shape.slot;
-        fp = (uintptr_t)record.previous;
+        *to++ = (void *)address;
+        low = record.at + 2 * shape.slot;
+        fp = record.previous;
     }
-    w->fp = fp;
-    w->low = low;
-    w->count = n;
+    w->fp = (uintptr_t)uspi_untagged(shape, fp);
+    w->low = (uintptr_t)low;
+    w->count = (size_t)(to - w->buffer);
     return stop;
 }
 
 USPI_NO_ASAN static void walk_unknown_stack(struct walk *w, bool async) {
-    w->last = 0;
-    enum usp_stop stop = take_records(w, load_checked, false, async);
+    enum usp_stop stop = take_records(w, load_checked, false, async, true);
     if (stop != USP_STOP_FP_BACKWARDS && stop != USP_STOP_FP_OUTSIDE) return;
     /* A handler's chain leaves the alternate signal stack for the thread's own, in either direction. */
     uintptr_t high;
     if (!uspi_os_stack(w->fp, &high)) return;
     w->low = w->fp;
     w->last = high - 2 * USPI_HOST_SLOT;
-    if (async) {
-        take_records(w, load_direct, true, true);
-    } else {
-        take_records(w, load_direct, true, false);
-    }
+    take_records(w, load_direct, true, async, true);
 }
 
-USPI_NO_ASAN USPI_TEMPLATE void walk_stack(struct walk *w, bool async) {
+/* What the fast way leaves to be done: the first time on a stack, the first time at a return address. */
+USPI_NO_ASAN static __attribute__((noinline)) void walk_on(struct walk *w, bool async) {
     uintptr_t high;
-    if (USPI_LIKELY(uspi_os_stack(w->fp, &high))) {
-        w->last = high - 2 * USPI_HOST_SLOT;
-        take_records(w, load_direct, true, async);
+    if (w->last == 0 && uspi_os_stack(w->fp, &high)) w->last = high - 2 * USPI_HOST_SLOT;
+    if (w->last != 0) {
+        take_records(w, load_direct, true, async, true);
     } else if (uspi_os_kind() != USP_OS_UNKNOWN) {
         walk_unknown_stack(w, async);
     }
+}
+
+/* Everything that can wait is behind calls out of here, so that the loop needs no registers but its own. */
+USPI_NO_ASAN USPI_TEMPLATE void walk_stack(struct walk *w, bool async) {
+    uintptr_t high;
+    w->last = 0;
+    if (USPI_LIKELY(uspi_on_known_stack(w->fp, &high))) {
+        w->last = high - 2 * USPI_HOST_SLOT;
+        if (USPI_LIKELY(take_records(w, load_direct, true, async, false) != USP_STOP_NONE)) return;
+    }
+    struct walk rest = *w;
+    walk_on(&rest, async);
+    *w = rest;
 }
 
 #define OWN_RECORD() ((uintptr_t)__builtin_frame_address(0))

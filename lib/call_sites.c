@@ -6,7 +6,8 @@
 #include "lib/os.h"
 #include "lib/unwind/reader.h"
 
-_Atomic(uintptr_t) uspi_call_sites[USPI_CALL_SITES];
+/* 0 is no return address: its place must not look as if it were. */
+_Atomic(uintptr_t) uspi_call_sites[USPI_CALL_SITES] = {UINTPTR_MAX};
 
 /* Two hot addresses may share the first place. */
 static unsigned second_slot(uintptr_t address) {

@@ -6,25 +6,27 @@
 #ifndef USPI_CALL_SITES_H
 #define USPI_CALL_SITES_H
 
+#include "arch/host.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#define USPI_CALL_SITES 1024u
+#define USPI_CALL_SITES 2048u
 
 extern _Atomic(uintptr_t) uspi_call_sites[USPI_CALL_SITES];
 
 static inline unsigned uspi_call_site_slot(uintptr_t address) {
-    return (unsigned)((address ^ address >> 11) & (USPI_CALL_SITES - 1));
+    return (unsigned)(address >> USPI_HOST_CODE_SHIFT & (USPI_CALL_SITES - 1));
 }
 
-/* The long way: a second place in the cache, then the code itself. `raw` still has its Thumb bit. Signal-safe. */
+/* Whether `address` (stripped; `raw` still has its Thumb bit) follows a call, by its second place in the cache or by the
+ * code itself. Signal-safe, thread-safe. */
 bool uspi_call_site_verify(uintptr_t address, uintptr_t raw);
 
-/* Whether `address` (stripped) follows a call. Signal-safe, thread-safe. */
-static inline bool uspi_call_site_known(uintptr_t address, uintptr_t raw) {
-    uintptr_t cached = atomic_load_explicit(&uspi_call_sites[uspi_call_site_slot(address)], memory_order_relaxed);
-    return __builtin_expect(cached == address && address != 0, 1) || uspi_call_site_verify(address, raw);
+/* Whether `address` (stripped) is in its first place in the cache. Signal-safe, thread-safe. */
+static inline bool uspi_call_site_cached(uintptr_t address) {
+    return atomic_load_explicit(&uspi_call_sites[uspi_call_site_slot(address)], memory_order_relaxed) == address;
 }
 
 #endif

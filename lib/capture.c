@@ -21,14 +21,55 @@ USPI_NO_ASAN static int read_own(void *context, usp_addr from, void *to, size_t 
     return USP_OK;
 }
 
+#define PAGE 4096u
+#define CODE_PAGES 8u
+
+/* Text under the calling thread's own frames stays where it is while they are there: a page that was read once with a
+ * check is read directly from then on, for the length of one capture. */
+struct own_code {
+    uintptr_t pages[CODE_PAGES];
+    unsigned next;
+};
+
+static bool is_checked(const struct own_code *code, uintptr_t page) {
+    for (unsigned i = 0; i < CODE_PAGES; i++) {
+        if (code->pages[i] == page) return true;
+    }
+    return false;
+}
+
+USPI_NO_ASAN static int read_own_code(void *context, usp_addr from, void *to, size_t n) {
+    struct own_code *code = context;
+    uintptr_t page = (uintptr_t)from & ~(uintptr_t)(PAGE - 1);
+    bool one_page = n != 0 && n <= PAGE - (from & (PAGE - 1));
+    if (one_page && page != 0 && is_checked(code, page)) {
+        const volatile uint8_t *bytes = (const volatile uint8_t *)(uintptr_t)from;
+        for (size_t i = 0; i < n; i++) ((uint8_t *)to)[i] = bytes[i];
+        return USP_OK;
+    }
+    int status = uspi_os_read(NULL, from, to, n);
+    if (status == USP_OK && one_page) code->pages[code->next++ % CODE_PAGES] = page;
+    return status;
+}
+
+/* What a walk of the calling thread reads. */
+struct own_surroundings {
+    struct own_memory memory;
+    struct own_code code;
+};
+
 /* `sp` is where the walk begins. On a stack that is not known the reads decide how far it goes. */
-static void init_own_target(struct usp_target *target, struct own_memory *own, uintptr_t sp) {
+static void init_own_target(struct usp_target *target, struct own_surroundings *own, uintptr_t sp) {
     usp_target_init(target, USPI_HOST_ARCH);
     uspi_os_describe_self(target);
-    *own = (struct own_memory){0, 0};
-    if (uspi_os_stack(sp, &own->high)) own->low = sp;
-    target->memory = (struct usp_memory){read_own, own};
-    target->code = (struct usp_memory){uspi_os_read, NULL};
+    memset(own, 0, sizeof *own);
+    if (uspi_os_stack(sp, &own->memory.high)) {
+        own->memory.low = sp;
+    } else {
+        own->memory.high = 0;
+    }
+    target->memory = (struct usp_memory){read_own, &own->memory};
+    target->code = (struct usp_memory){read_own_code, &own->code};
 }
 
 static int refuse(struct usp_stack *stack, int status) {
@@ -46,7 +87,7 @@ USPI_TEMPLATE int capture_caller(const struct usp_options *options, struct usp_s
     if (!can_capture()) return refuse(stack, USP_ERROR_UNSUPPORTED);
     struct usp_registers registers;
     struct usp_target target;
-    struct own_memory own;
+    struct own_surroundings own;
     uintptr_t own_record = (uintptr_t)__builtin_frame_address(0);
     usp_registers_init(&registers, USPI_HOST_ARCH);
     usp_registers_set_pc(&registers, (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)));
@@ -64,7 +105,7 @@ int usp_capture_context(const void *ucontext, const struct usp_options *options,
     if (!can_capture()) return refuse(stack, USP_ERROR_UNSUPPORTED);
     struct usp_registers registers;
     struct usp_target target;
-    struct own_memory own;
+    struct own_surroundings own;
     if (ucontext == NULL || uspi_os_context_registers(ucontext, &registers) != USP_OK) {
         return refuse(stack, USP_ERROR_ARGUMENT);
     }

@@ -19,11 +19,29 @@ uint32_t uspi_os_kind(void);
 
 /* ---- the calling thread ---- */
 
-/* The part of the calling thread's stack that is surely mapped and will stay so while the thread runs on it, when `sp`
- * lies in it: sp … *high. False when the thread is not known yet or sp is on another stack (signal, coroutine): then
- * memory must be read with uspi_os_read. Learns the thread the first time when that takes no more than a few probes.
- * Any time. */
-bool uspi_os_stack(uintptr_t sp, uintptr_t *high);
+/* The part of the calling thread's stack that is surely mapped and will stay so while the thread runs on it; 0, 0 before
+ * it is learned. Initial-exec: the first touch of dynamic thread-local storage may allocate, and may happen in a signal
+ * handler. */
+struct uspi_own_stack {
+    uintptr_t low, high;
+};
+extern _Thread_local __attribute__((tls_model("initial-exec"))) struct uspi_own_stack uspi_own_stack;
+
+/* Tries to learn the calling thread, on whose stack `sp` should lie, with no more than a few probes. Any time. */
+bool uspi_os_learn_in_passing(uintptr_t sp);
+
+/* Whether `sp` lies on the calling thread's own stack, as far as it is known: then sp … *high can be read directly. Any
+ * time. */
+static inline bool uspi_on_known_stack(uintptr_t sp, uintptr_t *high) {
+    *high = uspi_own_stack.high;
+    return sp - uspi_own_stack.low < uspi_own_stack.high - uspi_own_stack.low;
+}
+
+/* The same, and learns the thread if it can. False: sp is on another stack (signal, coroutine), or the thread cannot be
+ * learned in passing; then memory must be read with uspi_os_read. Any time. */
+static inline bool uspi_os_stack(uintptr_t sp, uintptr_t *high) {
+    return uspi_on_known_stack(sp, high) || (uspi_os_learn_in_passing(sp) && uspi_on_known_stack(sp, high));
+}
 
 /* Learns the calling thread's bounds by whatever means. Not any time. */
 int uspi_os_learn_thread(void);

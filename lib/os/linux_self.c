@@ -18,10 +18,7 @@
 /* Pages that are probed to learn a stack in passing: 2 MB, some 50 µs once. */
 #define PAGES_TO_LEARN 512u
 
-/* Initial-exec: the first touch of dynamic thread-local storage may allocate, and may happen in a signal handler. */
-static _Thread_local __attribute__((tls_model("initial-exec"))) struct {
-    uintptr_t low, high;
-} own_stack;
+_Thread_local __attribute__((tls_model("initial-exec"))) struct uspi_own_stack uspi_own_stack;
 
 /* The top of the main thread's stack. */
 static uintptr_t main_top;
@@ -58,19 +55,13 @@ static uintptr_t own_top(void) {
 
 /* Between two addresses of one stack there is no unmapped page, and another stack in between would have its guard
  * page. */
-static bool learn_in_passing(uintptr_t sp) {
+bool uspi_os_learn_in_passing(uintptr_t sp) {
     uintptr_t high = own_top();
     if (sp >= high || high - sp > (uintptr_t)PAGES_TO_LEARN * PAGE) return false;
-    uintptr_t from = own_stack.high == high && sp < own_stack.low ? own_stack.low : high;
+    uintptr_t from = uspi_own_stack.high == high && sp < uspi_own_stack.low ? uspi_own_stack.low : high;
     if (!is_readable_to(sp, from)) return false;
-    own_stack.low = sp & ~(uintptr_t)(PAGE - 1);
-    own_stack.high = high;
-    return true;
-}
-
-bool uspi_os_stack(uintptr_t sp, uintptr_t *high) {
-    if (sp - own_stack.low >= own_stack.high - own_stack.low && !learn_in_passing(sp)) return false;
-    *high = own_stack.high;
+    uspi_own_stack.low = sp & ~(uintptr_t)(PAGE - 1);
+    uspi_own_stack.high = high;
     return true;
 }
 
@@ -85,8 +76,8 @@ int uspi_os_learn_thread(void) {
     pthread_attr_destroy(&attributes);
     if (failed != 0) return USP_ERROR_SYSTEM;
     if (uspi_host_sp() - (uintptr_t)low < size) {
-        own_stack.low = (uintptr_t)low;
-        own_stack.high = (uintptr_t)low + size;
+        uspi_own_stack.low = (uintptr_t)low;
+        uspi_own_stack.high = (uintptr_t)low + size;
     }
     return USP_OK;
 }

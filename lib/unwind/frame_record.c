@@ -28,8 +28,8 @@ uint32_t uspi_find_record(struct uspi_walk *walk, struct uspi_code *code, const 
     usp_addr high = walk->target.stack_high;
     /* Without bounds every read decides; a record still has to fit into the address space. */
     usp_addr last = (high != 0 ? high : UINT64_MAX) - 2u * b->slot;
-    usp_addr fp = frame->registers.value[b->fp];
-    uint32_t stop = uspi_record_read(uspi_record_shape_of(b), load_pair, &walk->target.memory, frame->low, last, fp, record);
+    uint32_t stop = uspi_record_read(uspi_record_shape_of(b), load_pair, &walk->target.memory, frame->low, last,
+                                     frame->registers.value[b->fp], record);
     if (stop != USP_STOP_NONE) return stop;
     *ra = uspi_judge_return_address(walk, code, record->return_address);
     if (ra->credit != USPI_REFUTED) return USP_STOP_NONE;
@@ -53,14 +53,15 @@ enum uspi_answer uspi_read_frame_record(struct uspi_walk *walk, const struct usp
     usp_addr behind = fp + 2u * b->slot;
     struct uspi_frame_state *caller = &out->caller;
     usp_registers_init(&caller->registers, b->arch);
-    uspi_set(&caller->registers, b->fp, record.previous);
+    const struct uspi_record_shape shape = uspi_record_shape_of(b);
+    uspi_set(&caller->registers, b->fp, uspi_untagged(shape, record.previous));
     caller->low = behind;
     if (record_is_top(walk)) {
         out->cfa = behind;
         uspi_set(&caller->registers, b->sp, behind);
         caller->sp_known = true;
     }
-    out->extended = record.extended;
+    out->extended = uspi_is_extended(shape, &record);
     out->record = fp;
     uspi_set_caller(walk, caller, &ra, USP_KIND_RETURN_ADDRESS, USP_METHOD_FRAME_POINTER);
     return USPI_FOUND;
