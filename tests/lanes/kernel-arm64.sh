@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# About: a real arm64 kernel with pointer authentication, booted by qemu-system-aarch64, runs the tests with pac-ret code
+need_build gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm cpio
+check_for arm64 aarch64-linux-gnu
+
+# The kernel: of its package only the image itself is unpacked, the tests need no module.
+kernel=$cache/arm64/kernel/vmlinuz
+if [[ ! -s $kernel ]]; then
+  fetch=$cache/arm64/kernel
+  mkdir -p "$fetch"
+  for attempt in 1 2 3 4 5; do
+    rm -f "$fetch"/*.deb
+    # linux-image-arm64 is empty and depends on the newest kernel.
+    if (
+      cd "$fetch"
+      apt_for arm64 update
+      apt_for arm64 download linux-image-arm64
+      image=$(dpkg -f linux-image-arm64_*.deb Depends | grep -o 'linux-image-[^ ,]*' | head -n 1)
+      apt_for arm64 download "$image"
+    ) >"$fetch/log" 2>&1; then
+      break
+    fi
+    [[ $attempt -lt 5 ]] || {
+      tail -n 20 "$fetch/log" >&2
+      exit 1
+    }
+    sleep $((attempt * 4))
+  done
+  rm "$fetch"/linux-image-arm64_*.deb
+  dpkg --fsys-tarfile "$fetch"/linux-image-*.deb | tar -xO --wildcards './boot/vmlinuz-*' >"$kernel.new"
+  mv "$kernel.new" "$kernel"
+  rm "$fetch"/*.deb
+fi
+
+build=$top/build/aarch64-pac
+configure_in aarch64-pac --host=aarch64-linux-gnu "CFLAGS=-O2 -g -mbranch-protection=pac-ret"
+make_in aarch64-pac all
+make_in aarch64-pac check TESTS=
+
+# The machine's only file system. What was built lies where it lies here, so that run paths hold there too.
+root=$build/kernel/root
+rm -rf "$build/kernel"
+mkdir -p "$root"/{proc,sys,dev,tmp,lib,bin}
+aarch64-linux-gnu-gcc -static -O2 -std=gnu11 -Wall -Wextra -Werror "$top/tests/kernel/init.c" -o "$root/init"
+for library in ld-linux-aarch64.so.1 libc.so.6 libm.so.6 libdl.so.2 librt.so.1 libpthread.so.0 libgcc_s.so.1; do
+  cp -L "/usr/aarch64-linux-gnu/lib/$library" "$root/lib/"
+done
+(cd "$build" && find . -path ./kernel -prune -o -type f -perm -u+x -print -o -name '*.so*' -print) |
+  (cd "$build" && grep -vE '/(config\.status|libtool)$' | cpio --quiet -pdm "$root$build")
+make -s -C "$build" print-test-programs | sed "s,^,$build/," >"$root/tests"
+(cd "$root" && find . | cpio --quiet -o -H newc | gzip -1) >"$build/kernel/initrd.gz"
+
+console=$build/kernel/console
+timeout --foreground 900 qemu-system-aarch64 -M virt -cpu max -smp 2 -m 1024 -nographic -nic none -no-reboot \
+  -kernel "$kernel" -initrd "$build/kernel/initrd.gz" -append "console=ttyAMA0 panic=-1 quiet" \
+  </dev/null | tr -d '\r' | tee "$console"
+verdict=$(grep -a 'unspool-kernel: passed' "$console" || echo 'the machine did not come to its end')
+[[ $verdict == *' failed 0' && $verdict != *'passed 0 '* ]] || {
+  echo "$verdict" >&2
+  exit 1
+}
