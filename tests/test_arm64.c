@@ -264,6 +264,11 @@ START_TEST(signatures) {
         {0xd503235f, "pacibz", .effects = {SET(30, 30, 0)}},
         {0xd50320ff, "xpaclri", .effects = {SET(30, 30, 0)}},
         {0xd503211f, "pacia1716", .effects = {SET(17, 17, 0)}},
+        {0xd503215f, "pacib1716", .effects = {SET(17, 17, 0)}},
+        {0xd503219f, "autia1716", .effects = {SET(17, 17, 0)}},
+        {0xd50321df, "autib1716", .effects = {SET(17, 17, 0)}},
+        {0xdac18bfe, "pacia171615", .effects = {SET(17, 17, 0)}},
+        {0xdac1bffe, "autib171615", .effects = {SET(17, 17, 0)}},
         {0xdac1079e, "pacib x30, x28", .effects = {SET(30, 30, 0)}},
         {0xdac1179e, "autib x30, x28", .effects = {SET(30, 30, 0)}},
         {0xdac143fe, "xpaci x30", .effects = {SET(30, 30, 0)}},
@@ -315,13 +320,16 @@ END_TEST
 
 START_TEST(not_instructions) {
     static const uint32_t words[] = {
-        0x02000000,              /* bits 28:25 = 1: reserved */
-        0x06000000,              /* bits 28:25 = 3: reserved */
-        0x00010000,              /* reserved, not udf */
-        0xd4000000,              /* exception generation without a level */
-        0xd6000000,              /* branch to register whose second opcode is not ones */
-        0x92400000 | 0x3f << 10, /* logical immediate of 64 ones */
-        0x32800000,              /* 0x12800000 is movn; opcode 1 of move wide is unallocated */
+        0x02000000, /* bits 28:25 = 1: reserved */
+        0x06000000, /* bits 28:25 = 3: reserved */
+        0x00010000, /* reserved, not udf */
+        0xd4000000, /* exception generation without a level */
+        0xd6000000, /* branch to register whose second opcode is not ones */
+        0x9240fc00, /* logical immediate of 64 ones */
+        0x12007c00, /* logical immediate of 32 ones */
+        0x1200fc00, /* logical immediate that names no size */
+        0x32800000, /* move wide, opcode 1 */
+        0x12c00000, /* movn of a w register, shifted by 32 */
     };
     struct uspi_instruction i;
     for (size_t n = 0; n < sizeof words / sizeof *words; n++) {
