@@ -122,3 +122,12 @@ int uspi_bytes_string(struct uspi_bytes bytes, uint64_t offset, char *to, size_t
     if (uspi_bytes_load(bytes, offset + used, 1, &terminator, what, error) == USP_OK && terminator == 0) return USP_OK;
     return uspi_bytes_error(error, bytes, offset, USP_ERROR_FULL, "%s is longer than %zu bytes", what, room - 1);
 }
+
+const char *uspi_bytes_string_in_place(struct uspi_bytes bytes, uint64_t offset, size_t *length) {
+    if (bytes.source->mapped == NULL || offset >= bytes.size) return NULL;
+    const char *string = (const char *)bytes.source->mapped + (size_t)(bytes.from + offset);
+    const char *end = memchr(string, '\0', (size_t)(bytes.size - offset));
+    if (end == NULL) return NULL;
+    *length = (size_t)(end - string);
+    return string;
+}

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# Installs build/dist under a DESTDIR, uses it as a stranger would, uninstalls it. Sourced by the lane distcheck.
+
+stage=$top/build/dist/stage
+consumer=$top/tests/install/consumer.c
+rm -rf "$stage"
+# One job and no output: libtool warns about every DESTDIR install.
+make -C "$top/build/dist" --no-print-directory install "DESTDIR=$stage" >"$top/build/dist/install.log" 2>&1
+
+export PKG_CONFIG_SYSROOT_DIR=$stage PKG_CONFIG_LIBDIR=$stage/usr/local/lib/pkgconfig
+unset PKG_CONFIG_PATH
+libraries=$stage/usr/local/lib
+read -ra cflags < <(pkg-config --cflags unspool)
+read -ra libs < <(pkg-config --libs unspool)
+read -ra static_libs < <(pkg-config --static --libs unspool)
+[[ $(pkg-config --modversion unspool) == "$(sed -n "s/^PACKAGE_VERSION = //p" "$top/build/dist/Makefile")" ]]
+
+warnings=(-Wall -Wextra -Wpedantic -Werror)
+gcc -std=c99 "${warnings[@]}" "${cflags[@]}" "$consumer" -o "$stage/shared" "${libs[@]}"
+LD_LIBRARY_PATH=$libraries "$stage/shared"
+g++ -std=c++11 -x c++ "${warnings[@]}" "${cflags[@]}" "$consumer" -x none -o "$stage/shared++" "${libs[@]}"
+LD_LIBRARY_PATH=$libraries "$stage/shared++"
+# Only this library is static: a static libc has its own ideas of dladdr.
+gcc -std=c99 "${warnings[@]}" "${cflags[@]}" "$consumer" -o "$stage/static" -Wl,-Bstatic "${static_libs[@]}" \
+  -Wl,-Bdynamic
+if ldd "$stage/static" | grep libunspool; then exit 1; fi
+"$stage/static"
+rm "$stage"/shared "$stage"/shared++ "$stage"/static
+
+# Nothing that is installed remembers where it was built.
+while read -r file; do
+  if readelf -d "$file" 2>/dev/null | grep -E 'R(UN)?PATH'; then
+    echo "$file has a run path" >&2
+    exit 1
+  fi
+  if grep -lF -e "$top" "$file" && ! readelf -S "$file" 2>/dev/null | grep -qF .debug_info; then
+    echo "$file names the build folder" >&2
+    exit 1
+  fi
+done < <(find "$stage" -type f)
+
+make -C "$top/build/dist" --no-print-directory uninstall "DESTDIR=$stage" >"$top/build/dist/uninstall.log" 2>&1
+left=$(find "$stage" ! -type d -o -name 'unspool*')
+[[ -z $left ]] || {
+  echo "left by uninstall: $left" >&2
+  exit 1
+}
+echo "installed, used, uninstalled"

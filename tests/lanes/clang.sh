@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# About: clang-19 with every warning an error, and the tests
+need_build clang-19
+build_and_check clang CC=clang-19 --enable-werror

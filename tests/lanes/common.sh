@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# What the lanes share. Sourced by tools/ci-lane, in a shell that ends at the first failure, before the lane's own file.
+
+# shellcheck source=tools/packages.sh
+. "$top/tools/packages.sh"
+# shellcheck source=tools/build.sh
+. "$top/tools/build.sh"
+
+# In CI a test that is skipped because a tool is missing is a test that nobody runs.
+export USP_REQUIRE_TOOLS=1
+
+# Downloads that outlive a clone.
+cache=${XDG_CACHE_HOME:-${HOME:-$top/build}/.cache}/unspool
+
+# shellcheck disable=SC2086 # words on purpose
+need_build() { need $build_packages check "$@"; }
+
+# build_and_check NAME ARGUMENT...: configures, builds and runs the unit tests; the scripts, which look at the same
+# source in each lane, are left to the lanes check and format.
+build_and_check() {
+  local name=$1
+  shift
+  configure_in "$name" "$@"
+  make_in "$name" all
+  make_in "$name" check VERBOSE=1 test_scripts= "${check_arguments[@]}"
+}
+check_arguments=()
+
+# run_tests_by COMMAND...: what runs each test program from here on: an emulator, a checker.
+run_tests_by() { check_arguments=("LOG_COMPILER=$*"); }
+
+# apt_for PROCESSOR ARGUMENT...: apt-get for another processor's packages with its own lists in the cache, so that this
+# machine's list of foreign architectures stays as it is and nobody needs to be root.
+apt_for() {
+  local processor=$1 state=$cache/$1/apt
+  shift
+  mkdir -p "$state/lists/partial" "$state/archives/partial"
+  apt-get -q -o "APT::Architecture=$processor" -o "APT::Architectures::=$processor" -o "Dir::State::lists=$state/lists" \
+    -o Dir::State::status=/dev/null -o "Dir::Cache=$state" -o Debug::NoLocking=true -o APT::Sandbox::User=root "$@"
+}
+
+# download_for PROCESSOR FOLDER PACKAGE...: the packages' files, nothing else, in the folder.
+download_for() {
+  local processor=$1 folder=$2
+  shift 2
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  apt_for "$processor" update
+  (cd "$folder" && apt_for "$processor" download "$@")
+}
+
+# unpack_for PROCESSOR PACKAGE...: Debian's packages for another processor, unpacked in the cache and not installed
+# (installing them may fail on versions that differ). They lie in $cache/PROCESSOR/root then.
+unpack_for() {
+  local processor=$1 home=$cache/$1 package missing=()
+  shift
+  mkdir -p "$home/root" "$home/done"
+  for package; do [[ -e $home/done/$package ]] || missing+=("$package"); done
+  [[ ${#missing[@]} -gt 0 ]] || return 0
+  echo "fetching for $processor: ${missing[*]}"
+  patiently "$home/log" download_for "$processor" "$home/new" "${missing[@]}"
+  for package in "$home"/new/*.deb; do dpkg -x "$package" "$home/root"; done
+  rm -rf "$home/new"
+  for package in "${missing[@]}"; do : >"$home/done/$package"; done
+}
+
+# check_for PROCESSOR MULTIARCH: the library Check for another processor, found by pkg-config from here on.
+check_for() {
+  unpack_for "$1" check libsubunit-dev
+  # Without the shared one the static one is linked, and a test program needs nothing but libc when it runs.
+  rm -f "$cache/$1/root/usr/lib/$2"/libsubunit.so
+  export PKG_CONFIG_SYSROOT_DIR=$cache/$1/root
+  export PKG_CONFIG_LIBDIR=$PKG_CONFIG_SYSROOT_DIR/usr/lib/$2/pkgconfig
+}

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# About: the release archive builds, tests, installs and uninstalls; programs against what is installed, shared and static
+need_build g++=g++ xz-utils git
+configure_in dist
+# One test run is enough here: the suites themselves ran in the lanes before.
+make_in dist distcheck VERBOSE=1 >"$top/build/dist/distcheck.log" 2>&1 || {
+  tail -n 200 "$top/build/dist/distcheck.log" >&2
+  exit 1
+}
+archive=$(echo "$top"/build/dist/unspool-*.tar.xz)
+
+# Nothing that git knows is missing from the archive, but for what only a clone needs.
+if git -C "$top" rev-parse --git-dir >/dev/null 2>&1; then
+  git -C "$top" ls-files | grep -vE '^(\.gitignore|\.ci/.*)$' | sort >"$top/build/dist/tracked"
+  tar -tf "$archive" | sed 's,^[^/]*/,,' | sort >"$top/build/dist/archived"
+  missing=$(comm -23 "$top/build/dist/tracked" "$top/build/dist/archived")
+  [[ -z $missing ]] || {
+    echo "not in the archive (EXTRA_DIST):" "$missing" >&2
+    exit 1
+  }
+fi
+
+# shellcheck source=tests/install/check.sh
+. "$top/tests/install/check.sh"

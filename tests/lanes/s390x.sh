@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# About: a big-endian host that no backend describes, cross-compiled and run by qemu-s390x
+need_build gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user
+check_for s390x s390x-linux-gnu
+export CK_TIMEOUT_MULTIPLIER=20
+export USP_TEST_UNDER=qemu
+run_tests_by qemu-s390x -L /usr/s390x-linux-gnu
+build_and_check s390x --host=s390x-linux-gnu --enable-werror

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# What the test scripts share. Sourced by them; each runs in the folder of the build (as make check does it), or anywhere
+# when it looks at the source alone.
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+started_in=$PWD
+failures=0
+
+# fail TEXT...: one finding; the script goes on and ends with `verdict`.
+fail() {
+  echo "$*"
+  failures=$((failures + 1))
+}
+
+verdict() {
+  [[ $failures -eq 0 ]] && exit 0
+  echo "$(basename "$0"): $failures found"
+  exit 1
+}
+
+# skip TEXT: Automake's status for a test that could not be made. Where USP_REQUIRE_TOOLS is set (CI), that is a failure.
+skip() {
+  echo "skipped: $*"
+  [[ -z ${USP_REQUIRE_TOOLS-} ]] || exit 1
+  exit 77
+}
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# The C files below the folders given, relative to $top.
+code() { (cd "$top" && find "$@" -name '*.[chm]' | sort); }
+
+# Whatever the project consists of, relative to $top, what is not committed yet included. Only a clone knows what is ours
+# and what a build has made; in a release archive nobody is going to change it, so the test that asks is skipped.
+project_files() {
+  local build=()
+  # A build folder whose name .gitignore doesn't know.
+  if [[ $started_in == "$top"/* ]]; then build=(":!:${started_in#"$top"/}"); fi
+  git -C "$top" -c safe.directory="$top" ls-files --cached --others --exclude-standard -- "${build[@]}" |
+    while read -r file; do if [[ -f $top/$file ]]; then echo "$file"; fi; done
+}
+need_clone() {
+  if [[ ! -e $top/.git ]] || ! have git; then
+    echo "skipped: not a clone, or no git"
+    exit 77
+  fi
+}
+# C text on standard input without comments and with string literals emptied. (Automake needs perl as well.)
+strip_comments() { perl -0pe 's{/\*.*?\*/}{ }gs; s{//[^\n]*}{}g; s{"(?:[^"\\\n]|\\.)*"}{""}g'; }
+
+# The functions that the public headers declare with USP_API, one a line.
+public_functions() {
+  cat "$top"/include/unspool/*.h | strip_comments | tr '\n' ' ' | grep -oE 'USP_API [^;{(]*\busp_[a-z0-9_]+ *\(' |
+    grep -oE 'usp_[a-z0-9_]+ *\($' | tr -d ' (' | sort -u
+}

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh
+# Builds outside of the source tree, in build/NAME, for tools/quickstart and the lanes. Sourced with $top set to the
+# project's folder; defines functions, does nothing by itself.
+
+jobs=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+
+# configure_in NAME ARGUMENT...: configures build/NAME, unless that was done before with the same arguments and the same
+# configure script (make itself notices a changed configure.ac). What configure takes from the environment counts.
+configure_in() {
+  name=$1
+  shift
+  if [ -f "$top/config.status" ]; then
+    echo "The source tree is configured in place, so nothing can be built outside of it: make distclean first." >&2
+    exit 1
+  fi
+  if [ ! -x "$top/configure" ] || [ ! -f "$top/Makefile.in" ]; then
+    echo "autoreconf"
+    mkdir -p "$top/build"
+    (cd "$top" && autoreconf -fi) >"$top/build/autoreconf.log" 2>&1 || {
+      cat "$top/build/autoreconf.log" >&2
+      exit 1
+    }
+  fi
+  wanted="$* ${CC-} ${CFLAGS-} ${CPPFLAGS-} ${LDFLAGS-} ${PKG_CONFIG_LIBDIR-} ${PKG_CONFIG_SYSROOT_DIR-}"
+  stamp=$top/build/$name/configured-with
+  if [ -f "$top/build/$name/Makefile" ] && [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ]; then
+    return 0
+  fi
+  echo "configure: build/$name $*"
+  # Objects that were made with other flags would be taken for finished.
+  rm -rf "${top:?}/build/$name"
+  mkdir -p "$top/build/$name"
+  (cd "$top/build/$name" && "$top/configure" --quiet "$@") || exit 1
+  printf '%s' "$wanted" >"$stamp"
+}
+
+# make_in NAME ARGUMENT...: make in build/NAME, as many jobs as there are processors.
+make_in() {
+  name=$1
+  shift
+  make -C "$top/build/$name" --no-print-directory -j"$jobs" "$@"
+}
