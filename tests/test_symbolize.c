@@ -11,6 +11,7 @@
 
 #include "lib/image_list.h"
 #include "lib/symbolize/index.h"
+#include "tests/failing_alloc.h"
 #include "tests/symbol_file.h"
 
 #define EM_386     3
@@ -441,6 +442,50 @@ START_TEST(every_byte_spoilt) {
 }
 END_TEST
 
+/* ---- no memory ---- */
+
+/* Nothing of the test library in here: it allocates as well. Returns whether all went as it should: the name, or the
+ * status and the name at the next call, because memory lacked for a moment only. */
+static bool symbolize_without(const struct usp_images *images, long n, bool *failed) {
+    struct usp_symbolizer_options options;
+    struct usp_symbolizer *symbolizer;
+    struct usp_symbol symbol;
+    usp_symbolizer_options_init(&options);
+    options.sysroot = "/nowhere";
+    fail_allocation(n);
+    int status = usp_symbolizer_create(images, &options, &symbolizer);
+    if (status != USP_OK) {
+        *failed = !allocation_still_to_fail();
+        fail_allocation(0);
+        return *failed && status == USP_ERROR_NO_MEMORY && symbolizer == NULL;
+    }
+    status = usp_symbolize(symbolizer, LOAD + 0x1008, &symbol);
+    *failed = !allocation_still_to_fail();
+    fail_allocation(0);
+    bool is_right = status == USP_OK || (*failed && status == USP_ERROR_NO_MEMORY);
+    if (status != USP_OK) status = usp_symbolize(symbolizer, LOAD + 0x1008, &symbol);
+    is_right = is_right && status == USP_OK && strcmp(symbol.name, "read") == 0;
+    usp_symbolizer_free(symbolizer);
+    return is_right;
+}
+
+/* The name has a version, so that it is kept in memory and not in the file. */
+START_TEST(each_allocation_fails) {
+    write_file(&FILE_OF({"read@@V1", 0x1000, 0x10, FUNC, GLOBAL, TEXT}), path);
+    struct usp_images *images = loaded(USP_ARCH_X86_64, build_id, sizeof build_id, 0);
+    long n = 0;
+    for (bool failed = true; failed;) {
+        const long before = allocations_held();
+        bool is_right = symbolize_without(images, ++n, &failed);
+        const long after = allocations_held();
+        ck_assert_msg(is_right, "allocation %ld", n);
+        ck_assert_int_eq(after, before);
+    }
+    ck_assert_int_gt(n, 15);
+    usp_images_free(images);
+}
+END_TEST
+
 /* ---- many threads ---- */
 
 static void *ask_often(void *argument) {
@@ -558,6 +603,7 @@ int main(void) {
     tcase_add_test(files, the_sysroot_comes_first);
     tcase_add_test(files, program_and_folder);
     tcase_add_test(files, no_file_no_image);
+    tcase_add_test(files, each_allocation_fails);
     tcase_add_test(files, threads_get_the_same_names);
     tcase_set_timeout(files, 60);
     tcase_add_test(files, every_truncation);
