@@ -95,7 +95,7 @@ static inline void walk_thread(const struct uspi_core *core, const struct uspi_c
     struct usp_target target;
     ck_assert_int_eq(thread->status, USP_OK);
     usp_stack_init(&walked->stack, walked->frames, FRAMES);
-    uspi_core_target(core, thread, &target);
+    uspi_core_target(core, &target);
     ck_assert_int_eq(usp_unwind(&target, &thread->registers, NULL, &walked->stack), USP_OK);
 }
 
@@ -118,7 +118,7 @@ static inline void expect_fixture_stacks(const struct uspi_core *core, uint32_t 
 /* Bytes of the process at an address, or the status. */
 static inline int read_at(const struct uspi_core *core, usp_addr from, void *to, size_t n) {
     struct usp_target target;
-    uspi_core_target(core, NULL, &target);
+    uspi_core_target(core, &target);
     return target.memory.read(target.memory.context, from, to, n);
 }
 

@@ -79,7 +79,7 @@ START_TEST(signed_return_addresses) {
                             .pac_mask = UINT64_C(0x007f000000000000)};
     build_elf_core(&b, &core);
     struct uspi_core *opened = open_bytes(&b, NULL);
-    ck_assert_uint_eq(opened->threads[0].pac_mask, core.pac_mask);
+    ck_assert_uint_eq(opened->pac_mask, core.pac_mask);
     expect_fixture_stacks(opened, USP_ARCH_ARM64, 2);
     walk_thread(opened, &opened->threads[1], &w);
     ck_assert_uint_eq(w.frames[1].flags & USP_FRAME_SIGNED, USP_FRAME_SIGNED);
@@ -161,7 +161,7 @@ START_TEST(known_to_be_no_code) {
     struct usp_region region;
     build_elf_core(&b, &core);
     struct uspi_core *opened = open_bytes(&b, NULL);
-    uspi_core_target(opened, &opened->threads[0], &target);
+    uspi_core_target(opened, &target);
     ck_assert_int_eq(target.image_at(target.context, CODE + 5, &region), USP_OK);
     ck_assert_uint_eq(region.text_low, CODE);
     ck_assert_uint_eq(region.text_high, CODE + PAGE);

@@ -222,7 +222,7 @@ START_TEST(listed_image_is_not_in_the_core) {
     core.with_dyld = true;
     build_macho_core(&b, &core);
     struct uspi_core *opened = open_bytes(&b, NULL);
-    uspi_core_target(opened, &opened->threads[0], &target);
+    uspi_core_target(opened, &target);
     ck_assert_int_eq(target.image_at(target.context, 0x999999, &region), USP_ERROR_NOT_FOUND);
     ck_assert_int_eq(target.image_at(target.context, STACK, &region), USP_ERROR_NOT_FOUND);
     ck_assert_int_eq(target.image_at(target.context, CODE, &region), USP_OK);
@@ -231,7 +231,7 @@ START_TEST(listed_image_is_not_in_the_core) {
     opened = open_bytes(&b, NULL);
     EXPECT_SAYS(opened, "headers of 1 images");
     ck_assert_uint_eq(usp_images_count(opened->images), 4);
-    uspi_core_target(opened, &opened->threads[0], &target);
+    uspi_core_target(opened, &target);
     ck_assert_int_eq(target.image_at(target.context, 0x999999, &region), USP_ERROR_ABSENT);
     ck_assert_int_eq(target.image_at(target.context, STACK, &region), USP_ERROR_NOT_FOUND);
     uspi_core_close(opened);
