@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <unspool/unspool.h>
@@ -73,7 +74,7 @@ static inline void wait_asleep(struct standing *s) {
 
 static void *stand(void *context) {
     struct standing *s = context;
-    usp_thread_self(&s->thread);
+    s->thread.id = s->thread.native = (uint64_t)syscall(SYS_gettid);
     if (s->prepare != NULL) s->prepare();
     stand_deep(s, s->depth);
     if (s->after != NULL) s->after();
@@ -106,7 +107,7 @@ static inline void show_stack(const struct usp_stack *stack) {
         fprintf(stderr, "  %2u %#llx kind %u method %u\n", i, (unsigned long long)stack->frames[i].pc,
                 stack->frames[i].kind, stack->frames[i].method);
     }
-    fprintf(stderr, "  stopped because %s\n", usp_stop_string(stack->stop));
+    fprintf(stderr, "  stopped for reason %u\n", stack->stop);
 }
 
 /* All of a standing thread's calls are there, and the stack ends where threads begin. */
