@@ -18,10 +18,6 @@ size_t uspi_linux_read_some(uintptr_t from, void *to, size_t n);
 /* This process's id without a system call once usp_prepare has run. Any time. */
 pid_t uspi_linux_pid(void);
 
-/* What is known of the calling thread's own stack without looking at sp: readable memory up to its top. 0, 0 when
- * nothing is. Any time. */
-void uspi_linux_own_stack(uintptr_t *low, uintptr_t *high);
-
 /* Learns the return addresses at which stacks of this process end (linux_roots.c). Starts and joins threads. */
 void uspi_linux_learn_roots(void);
 
