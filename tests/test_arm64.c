@@ -163,6 +163,9 @@ START_TEST(other_stores) {
         {0xd9e027e9, "stz2g x9, [sp], #32",
          .effects = {UNKNOWN(SP, 0), UNKNOWN(SP, 8), UNKNOWN(SP, 16), UNKNOWN(SP, 24), SET(SP, SP, 32)}},
         {0xd90a0909, "stilp x9, x10, [x8, #-16]!", .effects = {STORE(9, 8, -16), STORE(10, 8, -8), SET(8, 8, -16)}},
+        {0xd90a1909, "stilp x9, x10, [x8]", .effects = {STORE(9, 8, 0), STORE(10, 8, 8)}},
+        {0x1d810be0, "stlur q0, [sp, #16]", .effects = {UNKNOWN(SP, 16), UNKNOWN(SP, 24)}},
+        {0xd91f0d09, "gcsstr x9, [x8]", .effects = {STORE(9, 8, 0)}},
         {0xd9800909, "stlr x9, [x8, #-8]!", .effects = {STORE(9, 8, -8), SET(8, 8, -8)}},
     };
     EXPECT_ALL(arm64, table);
