@@ -357,6 +357,10 @@ static const struct instruction {
     {ARM, 0xe0d100b2, "ldrh r0, [r1], #2", "r1 = r1 + 2; ? r0"},
     {ARM, 0xe19100d2, "ldrsb r0, [r1, r2]", "? r0"},
     {ARM, 0xe4b10004, "ldrt r0, [r1], #4", "r0 = [r1]; r1 = r1 + 4"},
+    {ARM, 0xe1b20f9f, "ldrexd r0, r1, [r2]", "? r0 r1"},
+    {ARM, 0xe1a200f3, "strd r0, r1, [r2, r3]!", "r2 = r2 + r3"},
+    {ARM, 0xe1a200d3, "ldrd r0, r1, [r2, r3]!", "r2 = r2 + r3; ? r0 r1"},
+    {ARM, 0xe0c200d8, "ldrd r0, r1, [r2], #8", "r0 = [r2]; r1 = [r2 + 4]; r2 = r2 + 8"},
     {ARM, 0xe1020091, "swp r0, r1, [r2]", "[r2] = ?; ? r0"},
     {ARM, 0xed686b0b, "fstmdbx r8!, {d22-d26}",
      "[r8 - 44] = ?; [r8 - 40] = ?; [r8 - 36] = ?; [r8 - 32] = ?; [r8 - 28] = ?; [r8 - 24] = ?; [r8 - 20] = ?; [r8 - "
