@@ -5,8 +5,8 @@
  *
  * usage: effects_armv7 [COUNT SEED] < RUNS
  * RUNS is code in the format of decode_dump_armv7.c (decode_diff_armv7.py --feed makes it from object files); each
- * encoding is tried once in each state. All 16-bit Thumb instructions are tried in addition, and COUNT random encodings of
-32 bits of either instruction set.
+ * encoding is tried once in each state. All 16-bit Thumb instructions are tried in addition, and COUNT random encodings
+ * of 32 bits of either instruction set.
  * Exit status 1: they differ, or nothing could be executed. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -157,7 +157,7 @@ static uint32_t wide_word(void) {
     return trial.thumb ? w << 16 | w >> 16 : w;
 }
 
-/* `it`, which has no effect of its own and needs others behind it; ldc and stc, which Unicorn takes for mrrc and mcrr. */
+/* `it`, which does nothing of its own and needs others behind it; ldc, stc, which Unicorn takes for mrrc and mcrr. */
 static bool is_not_for_unicorn(void) {
     uint32_t w = wide_word(), coprocessor = w >> 8 & 15;
     if (is_narrow(trial.bytes, trial.thumb)) return trial.bytes[1] == 0xbf && (trial.bytes[0] & 15) != 0;
@@ -378,15 +378,22 @@ static void try_line(const char *line) {
     }
 }
 
+static bool hook(int type, void (*function)(void)) {
+    static uc_hook hooks[2];
+    static unsigned used;
+    void *callback; /* ISO C converts no function to void * */
+    memcpy(&callback, &function, sizeof callback);
+    return uc_hook_add(engine, &hooks[used++], type, callback, NULL, 1, 0) == UC_ERR_OK;
+}
+
 static bool open_engine(void) {
     uint32_t access = 0xf << 20, enable = 1u << 30; /* CPACR, FPEXC: VFP and Advanced SIMD */
-    uc_hook hook;
     if (uc_open(UC_ARCH_ARM, UC_MODE_ARM, &engine) != UC_ERR_OK) return false;
     if (uc_ctl_set_cpu_model(engine, UC_CPU_ARM_MAX) != UC_ERR_OK) return false;
     if (uc_mem_map_ptr(engine, CODE, REGION, UC_PROT_ALL, code_bytes) != UC_ERR_OK) return false;
     if (uc_mem_map_ptr(engine, DATA, REGION, UC_PROT_READ | UC_PROT_WRITE, data_bytes) != UC_ERR_OK) return false;
-    if (uc_hook_add(engine, &hook, UC_HOOK_MEM_WRITE, (void *)on_write, NULL, 1, 0) != UC_ERR_OK) return false;
-    if (uc_hook_add(engine, &hook, UC_HOOK_CODE, (void *)on_code, NULL, 1, 0) != UC_ERR_OK) return false;
+    if (!hook(UC_HOOK_MEM_WRITE, (void (*)(void))on_write)) return false;
+    if (!hook(UC_HOOK_CODE, (void (*)(void))on_code)) return false;
     uc_reg_write(engine, UC_ARM_REG_C1_C0_2, &access);
     uc_reg_write(engine, UC_ARM_REG_FPEXC, &enable);
     for (unsigned k = 0; k < REGION; k++) data_bytes[k] = (uint8_t)random32();
