@@ -3,9 +3,13 @@
  * OS layer offers; the system calls are lib/os/'s, all threads at once lib/snapshot.c's. */
 #include "arch/host.h"
 #include "lib/os.h"
+#include "lib/page_cache.h"
 #include "lib/unwind.h"
 
 #include <unspool/capture.h>
+
+#include <stdatomic.h>
+#include <stdlib.h>
 
 /* Memory of this process: the part of the stack that is surely there directly, everything else with a check. */
 struct own_memory {
@@ -113,6 +117,20 @@ int usp_capture_context(const void *ucontext, const struct usp_options *options,
     return usp_unwind(&target, &registers, options, stack);
 }
 
+/* Text, kept from one capture of another thread to the next, so that a capture makes few system calls however deep the
+ * stack. Whoever holds a thread's copy uses it: there is one at a time. */
+static struct uspi_page_cache *_Atomic text_pages;
+
+static bool reserve_text_pages(void) {
+    struct uspi_page_cache *none = NULL, *pages;
+    if (text_pages != NULL) return true;
+    pages = malloc(sizeof *pages);
+    if (pages == NULL) return false;
+    uspi_page_cache_init(pages, (struct usp_memory){uspi_os_read, NULL});
+    if (!atomic_compare_exchange_strong(&text_pages, &none, pages)) free(pages);
+    return true;
+}
+
 int usp_prepare(const struct usp_prepare_options *options) {
     struct usp_prepare_options completed;
     usp_prepare_options_init(&completed);
@@ -121,6 +139,7 @@ int usp_prepare(const struct usp_prepare_options *options) {
         memcpy(&completed, options, options->size < sizeof completed ? options->size : sizeof completed);
         completed.size = sizeof completed;
     }
+    if (!reserve_text_pages()) return USP_ERROR_NO_MEMORY;
     int status = uspi_os_prepare(&completed);
     if (status == USP_OK) uspi_os_learn_thread();
     return status;
@@ -136,7 +155,10 @@ void usp_prepare_options_init(struct usp_prepare_options *options) {
 
 int usp_thread_prepare(void) { return uspi_os_learn_thread(); }
 
-void usp_shutdown(void) { uspi_os_shutdown(); }
+void usp_shutdown(void) {
+    uspi_os_shutdown();
+    free(atomic_exchange(&text_pages, NULL));
+}
 
 uint64_t usp_clock(void) { return uspi_os_clock(); }
 
@@ -163,14 +185,38 @@ int usp_threads(struct usp_thread_info *infos, size_t capacity, size_t *count) {
     return uspi_os_threads(infos, capacity, count);
 }
 
-/* A stopped thread's memory: its copy; whatever the copy lacks (contexts on the heap) is read as it is now. */
-int uspi_read_copy(void *context, usp_addr from, void *to, size_t n) {
-    const struct uspi_thread_copy *copy = context;
-    if (from < copy->from || from - copy->from > copy->size || n > copy->size - (from - copy->from)) {
-        return uspi_os_read(NULL, from, to, n);
+int uspi_read_parts(const struct uspi_thread_copy *copy, usp_addr from, void *to, size_t n) {
+    for (unsigned i = 0; i < 2; i++) {
+        const struct uspi_copied *part = &copy->parts[i];
+        if (from < part->from || from - part->from > part->size || n > part->size - (from - part->from)) continue;
+        memcpy(to, part->bytes + (from - part->from), n);
+        return USP_OK;
     }
-    memcpy(to, copy->bytes + (from - copy->from), n);
-    return USP_OK;
+    return USP_ERROR_ABSENT;
+}
+
+int uspi_read_copy(void *context, usp_addr from, void *to, size_t n) {
+    return uspi_read_parts(context, from, to, n) == USP_OK ? USP_OK : uspi_os_read(NULL, from, to, n);
+}
+
+static int walk_copy(struct uspi_thread_copy *copy, const struct usp_options *options, struct usp_stack *stack) {
+    struct usp_target target;
+    usp_target_init(&target, USPI_HOST_ARCH);
+    uspi_os_describe_self(&target);
+    target.swift_task_slot = copy->swift_task_slot;
+    target.stack_low = copy->stack_low;
+    target.stack_high = copy->stack_high;
+    target.memory = (struct usp_memory){uspi_read_copy, copy};
+    target.code = (struct usp_memory){uspi_os_read, NULL};
+    struct uspi_page_cache *pages = text_pages;
+    for (unsigned attempt = 0; attempt < 2 && pages != NULL; attempt++) {
+        target.code = (struct usp_memory){uspi_page_cache_read, pages};
+        uspi_page_cache_begin(pages);
+        int status = usp_unwind(&target, &copy->registers, options, stack);
+        if (uspi_page_cache_confirm(pages, uspi_os_read_pieces) == USP_OK) return status;
+    }
+    target.code = (struct usp_memory){uspi_os_read, NULL};
+    return usp_unwind(&target, &copy->registers, options, stack);
 }
 
 int usp_capture_thread(const struct usp_thread *thread, const struct usp_options *options, struct usp_stack *stack) {
@@ -184,15 +230,7 @@ int usp_capture_thread(const struct usp_thread *thread, const struct usp_options
     struct uspi_thread_copy copy;
     int status = uspi_os_copy_thread(thread, &copy);
     if (status != USP_OK) return refuse(stack, status);
-    struct usp_target target;
-    usp_target_init(&target, USPI_HOST_ARCH);
-    uspi_os_describe_self(&target);
-    target.swift_task_slot = copy.swift_task_slot;
-    target.stack_low = copy.stack_low;
-    target.stack_high = copy.stack_high;
-    target.memory = (struct usp_memory){uspi_read_copy, &copy};
-    target.code = (struct usp_memory){uspi_os_read, NULL};
-    status = usp_unwind(&target, &copy.registers, options, stack);
+    status = walk_copy(&copy, options, stack);
     stack->stopped_ns = copy.stopped_ns;
     uspi_os_release_copy(&copy);
     return status;

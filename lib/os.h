@@ -17,6 +17,22 @@ struct uspi_image_list; /* lib/image_list.h */
 /* enum usp_os of this host, USP_OS_UNKNOWN where live stacks cannot be had. Any time. */
 uint32_t uspi_os_kind(void);
 
+/* ---- locks ----
+ *
+ * Between threads that may wait for each other: for naming and for lists of images, never for capturing. Not recursive,
+ * not any time. */
+
+struct uspi_lock;
+
+/* NULL when memory lacks. */
+struct uspi_lock *uspi_lock_create(void);
+
+/* Nobody may hold it. NULL is ignored. */
+void uspi_lock_free(struct uspi_lock *lock);
+
+void uspi_lock_take(struct uspi_lock *lock);
+void uspi_lock_give(struct uspi_lock *lock);
+
 /* ---- the calling thread ---- */
 
 /* The part of the calling thread's stack that is surely mapped and will stay so while the thread runs on it; 0, 0 before
@@ -53,6 +69,10 @@ bool uspi_os_can_read(uintptr_t address);
  * of usp_memory.read; context is not used. Any time. */
 int uspi_os_read(void *context, usp_addr from, void *to, size_t n);
 
+/* Copies `count` pieces of this process, `size` bytes each, from the addresses `from` to `to`, one behind the other, with
+ * as few system calls as there can be: all and USP_OK, or USP_ERROR_UNREADABLE. Any time. */
+int uspi_os_read_pieces(const usp_addr *from, size_t count, void *to, size_t size);
+
 /* The registers in a signal handler's third argument. Any time. */
 int uspi_os_context_registers(const void *ucontext, struct usp_registers *registers);
 
@@ -80,16 +100,25 @@ int uspi_os_thread_from_pthread(uintptr_t pthread, struct usp_thread *thread);
 void uspi_os_thread_release(struct usp_thread *thread);
 int uspi_os_threads(struct usp_thread_info *infos, size_t capacity, size_t *count);
 
-/* A thread as it stood: registers and the copied live part of its stack. */
+/* Target memory that was copied. */
+struct uspi_copied {
+    const uint8_t *bytes;
+    usp_addr from; /* target address of bytes[0] */
+    size_t size;
+};
+
+/* A thread as it stood: registers and the copied live part of its stack. The bytes are valid until
+ * uspi_os_release_copy or uspi_os_free_stopped. */
 struct uspi_thread_copy {
     struct usp_registers registers;
-    const uint8_t *bytes;           /* of the copy, valid until uspi_os_release_copy */
-    usp_addr from;                  /* target address of bytes[0] */
-    size_t size;
+    struct uspi_copied parts[2];    /* of the stack that it ran on; of its own one, when that was another */
     usp_addr stack_low, stack_high; /* of the whole stack; 0, 0 unknown */
     usp_addr swift_task_slot;       /* see struct usp_target */
     uint64_t stopped_ns;
 };
+
+/* What a copy holds of n bytes at `from`: USP_OK, or USP_ERROR_ABSENT when not all of them. (lib/capture.c) */
+int uspi_read_parts(const struct uspi_thread_copy *copy, usp_addr from, void *to, size_t n);
 
 /* The shape of usp_memory.read over a copy: context is the struct uspi_thread_copy. What the copy lacks is read from this
  * process as it is now. (lib/capture.c) */
@@ -109,33 +138,45 @@ struct uspi_stopped_thread {
     struct uspi_thread_copy copy;
 };
 
-/* A process that was stopped, copied and let go. Opaque bookkeeping of the implementation in `arena`. */
+/* A process that was stopped, copied and let go. What was copied hangs on `owned`. */
 struct uspi_stopped_process {
     struct uspi_stopped_thread *threads;
     size_t thread_count;
+    int64_t pid;
     uint32_t arch;
-    uint64_t pac_mask;
-    uint64_t stopped_ns;
-    void *arena;
+    uint64_t pac_mask;       /* see struct usp_target */
+    const usp_addr *roots;   /* see struct usp_target; */
+    uint32_t root_count;     /* these live as long as what they belong to */
+    uint64_t stopped_ns;     /* from the first thread that stopped to the last one running again */
+    struct usp_memory live;  /* the process's memory as it is when it is read; not of another one under its id */
+    void *owned;
+    void (*release)(void *owned);
 };
 
-/* Every thread of this process but the caller, which is in the list without a copy. */
+/* Every thread of this process but the caller, which is in the list without a copy (USP_THREAD_REQUESTER). timeout in
+ * ns; only_thread: an id, 0 for all. On USP_OK *out must be freed, otherwise it is empty. */
 int uspi_os_stop_self(uint64_t timeout, uint64_t only_thread, struct uspi_stopped_process *out);
 
 /* Every thread of another process. `error` as in usp_snapshot_process. */
 int uspi_os_stop_process(int64_t pid, uint64_t timeout, uint64_t only_thread, struct uspi_stopped_process *out,
                          char *error, size_t error_size);
 
+/* Frees what it holds and clears it. (lib/snapshot.c) */
 void uspi_os_free_stopped(struct uspi_stopped_process *process);
 
-/* Memory of another process while it runs: context is the pid as intptr_t. */
-int uspi_os_read_process(void *context, usp_addr from, void *to, size_t n);
+/* Where stacks of another process end, as far as it has the images in which ours do (the same libc): writes up to
+ * `capacity` return addresses, returns how many. Known after uspi_os_prepare or uspi_os_stop_process. Any time. */
+uint32_t uspi_os_roots_in(const struct usp_images *images, usp_addr *roots, uint32_t capacity);
 
 /* ---- images ---- */
 
 /* Adds all images of this process, of another one, to a list that is being built. */
 int uspi_os_images_self(struct uspi_image_list *list);
 int uspi_os_images_process(int64_t pid, struct uspi_image_list *list);
+
+/* A number that changes whenever an image is loaded into this process or unloaded; 0 where there are none. Takes the
+ * loader's lock. */
+uint64_t uspi_os_images_generation(void);
 
 /* What dladdr says of an address of this process: the symbol's name, address and size if known, and the image.
  * Copies nothing: the strings live as long as the image is loaded. False when no image holds it. Takes the loader's

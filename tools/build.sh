@@ -6,7 +6,7 @@
 jobs=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
 # configure_in NAME ARGUMENT...: configures build/NAME, unless that was done before with the same arguments and the same
-# configure script (make itself notices a changed configure.ac). PKG_CONFIG* in the environment count as arguments.
+# configure script (make itself notices a changed configure.ac). What configure takes from the environment counts.
 configure_in() {
   name=$1
   shift
@@ -22,7 +22,7 @@ configure_in() {
       exit 1
     }
   fi
-  wanted="$* ${PKG_CONFIG_LIBDIR-} ${PKG_CONFIG_SYSROOT_DIR-}"
+  wanted="$* ${CC-} ${CFLAGS-} ${CPPFLAGS-} ${LDFLAGS-} ${PKG_CONFIG_LIBDIR-} ${PKG_CONFIG_SYSROOT_DIR-}"
   stamp=$top/build/$name/configured-with
   if [ -f "$top/build/$name/Makefile" ] && [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ]; then
     return 0

@@ -31,6 +31,26 @@ as_root() {
   sudo -n true 2>/dev/null && echo 'sudo -n'
 }
 
+# patiently LOG COMMAND...: up to five attempts, because a mirror can be half updated for a moment. What the last one said
+# is in LOG, and shown when all have failed.
+patiently() {
+  log=$1
+  shift
+  mkdir -p "$(dirname "$log")"
+  for attempt in 1 2 3 4 5; do
+    "$@" >"$log" 2>&1 && return 0
+    [ "$attempt" -eq 5 ] || sleep $((attempt * 5))
+  done
+  tail -n 20 "$log" >&2
+  return 1
+}
+
+# The lists are renewed first, they can be missing or out of date; when that fails, the old ones may do.
+install_packages() {
+  $root apt-get -q update
+  $root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "$@"
+}
+
 # need PACKAGE[=COMMAND]...: returns when all are installed; otherwise ends the script with the list.
 need() {
   missing=$(missing_packages "$@")
@@ -44,21 +64,9 @@ need() {
     exit 1
   fi
   echo "installing:$missing"
-  mkdir -p "$top/build"
-  # The lists can be missing, out of date or changing at the mirror: each attempt begins with fresh ones.
-  for attempt in 1 2 3 4 5; do
-    # shellcheck disable=SC2086 # words on purpose
-    if {
-      $root apt-get -q update
-      $root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 install -y \
-        --no-install-recommends $missing
-    } >"$top/build/packages.log" 2>&1; then
-      return 0
-    fi
-    echo "apt-get failed (attempt $attempt of 5)"
-    sleep $((attempt * 4))
-  done
-  tail -n 20 "$top/build/packages.log" >&2
-  echo "apt-get could not install:$missing" >&2
-  exit 1
+  # shellcheck disable=SC2086 # words on purpose
+  patiently "$top/build/packages.log" install_packages $missing || {
+    echo "apt-get could not install:$missing" >&2
+    exit 1
+  }
 }

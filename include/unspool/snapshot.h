@@ -60,7 +60,8 @@ USP_API void usp_snapshot_free(struct usp_snapshot *snapshot);
 enum usp_snapshot_flags {
     USP_SNAPSHOT_PROGRAM_MISSING = 1 << 0, /* a core without the names of its files, and no program was given */
     USP_SNAPSHOT_FILES_MISSING = 1 << 1,   /* files that would complete the core are not there */
-    USP_SNAPSHOT_FILES_REFUSED = 1 << 2    /* files are there, but of another build */
+    USP_SNAPSHOT_FILES_REFUSED = 1 << 2,   /* files are there, but of another build */
+    USP_SNAPSHOT_TRUNCATED = 1 << 3        /* the core was cut off: threads or memory are missing from it */
 };
 
 struct usp_snapshot_info {

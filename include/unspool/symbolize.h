@@ -15,15 +15,18 @@ struct usp_symbolizer;
 struct usp_symbolizer_options {
     uint32_t size; /* of this struct in bytes; set by usp_symbolizer_options_init */
     uint32_t reserved0;
-    const char *sysroot; /* where the images' files are looked for first. Default NULL */
-    uint64_t reserved[6];
+    const char *program; /* the file of the image that is flagged USP_IMAGE_MAIN, tried first. Default NULL */
+    const char *sysroot; /* a folder below which the images' paths are looked for next. Default NULL */
+    const char *folder;  /* a folder in which they are looked for by their last part, after their own paths have failed
+                            (beside a core, in a cache of symbols). Default NULL */
+    uint64_t reserved[4];
 };
 
 USP_API void usp_symbolizer_options_init(struct usp_symbolizer_options *options);
 
 /* For a list of images, which must outlive the symbolizer; NULL: for this process as it is at each call.
- * options NULL: the defaults. On success *symbolizer is the caller's to free. Returns USP_OK, USP_ERROR_ARGUMENT,
- * USP_ERROR_NO_MEMORY. Not signal-safe. */
+ * options NULL: the defaults; its strings are copied. On success *symbolizer is the caller's to free. Returns USP_OK,
+ * USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Not signal-safe. */
 USP_API int usp_symbolizer_create(const struct usp_images *images, const struct usp_symbolizer_options *options,
                                   struct usp_symbolizer **symbolizer);
 
@@ -37,11 +40,11 @@ enum usp_strategy {
 };
 
 struct usp_symbol {
-    const char *name;     /* valid until the symbolizer is freed, also after dlclose; NULL: no symbol holds the address */
-    usp_addr start;       /* the symbol's address in the target */
-    uint64_t offset;      /* address − start */
-    uint64_t extent;      /* the symbol's size in bytes; 0 unknown */
-    uint32_t strategy;    /* enum usp_strategy: who named it */
+    const char *name;  /* valid until the symbolizer is freed, also after dlclose; NULL: no symbol holds the address */
+    usp_addr start;    /* the symbol's address in the target */
+    uint64_t offset;   /* address − start */
+    uint64_t extent;   /* the symbol's size in bytes; 0 unknown */
+    uint32_t strategy; /* enum usp_strategy: who named it */
     uint32_t reserved0;
     const char *image_path; /* the image that holds the address, NULL if none does; lifetime as name */
     usp_addr image_load;    /* its load address */

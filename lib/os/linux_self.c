@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* The calling thread on Linux: its stack's bounds, safe reads of this process's memory, the clock.
  * Other threads are linux_signal.c's, other processes linux_process.c's. */
-#include "lib/os.h"
+#define _GNU_SOURCE 1
+#include "lib/os/linux.h"
 
 #include "arch/host.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/auxv.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
 #include <time.h>
-#include <unistd.h>
 
-#define PAGE 4096u
+#define PAGE USPI_LINUX_PAGE
 /* Pages that are probed to learn a stack in passing: 2 MB, some 50 µs once. */
 #define PAGES_TO_LEARN 512u
+/* Pages that are probed downward from the top of a stack that the thread does not run on now. */
+#define PAGES_BELOW_TOP 64u
 
 _Thread_local __attribute__((tls_model("initial-exec"))) struct uspi_own_stack uspi_own_stack;
 
@@ -30,15 +29,21 @@ __attribute__((constructor)) static void learn_main_stack(void) {
 
 uint32_t uspi_os_kind(void) { return USP_OS_LINUX; }
 
-bool uspi_os_can_read(uintptr_t address) {
-    /* With an impossible `how` the kernel copies the set in before it looks: EFAULT says unreadable, EINVAL readable.
-     * It reads 8 bytes. */
-    int kept = errno;
-    long r = syscall(SYS_rt_sigprocmask, ~0, address & ~(uintptr_t)7, NULL, 8);
-    bool readable = r == 0 || errno != EFAULT;
-    errno = kept;
-    return readable;
+int uspi_linux_status(long result) {
+    switch (result < 0 ? -result : 0) {
+    case 0: return USP_OK;
+    case ESRCH:
+    case ENOENT: return USP_ERROR_NO_THREAD;
+    case EPERM:
+    case EACCES: return USP_ERROR_PERMISSION;
+    case ENOMEM: return USP_ERROR_NO_MEMORY;
+    case ENOSYS: return USP_ERROR_UNSUPPORTED;
+    case EFAULT: return USP_ERROR_UNREADABLE;
+    default: return USP_ERROR_SYSTEM;
+    }
 }
+
+bool uspi_os_can_read(uintptr_t address) { return uspi_linux->probe(address) != -EFAULT; }
 
 static bool is_readable_to(uintptr_t from, uintptr_t to) {
     for (uintptr_t page = from & ~(uintptr_t)(PAGE - 1); page < to; page += PAGE) {
@@ -50,7 +55,7 @@ static bool is_readable_to(uintptr_t from, uintptr_t to) {
 /* The highest address that surely belongs to the calling thread's own stack: for the main thread what the kernel put
  * there, for others the thread's control block, which glibc and musl place at the top of its stack. */
 static uintptr_t own_top(void) {
-    return syscall(SYS_gettid) == getpid() ? main_top : (uintptr_t)pthread_self();
+    return uspi_linux->own_thread() == uspi_linux->own_process() ? main_top : (uintptr_t)pthread_self();
 }
 
 /* Between two addresses of one stack there is no unmapped page, and another stack in between would have its guard
@@ -63,6 +68,19 @@ bool uspi_os_learn_in_passing(uintptr_t sp) {
     uspi_own_stack.low = sp & ~(uintptr_t)(PAGE - 1);
     uspi_own_stack.high = high;
     return true;
+}
+
+void uspi_linux_own_stack(uintptr_t *low, uintptr_t *high) {
+    *low = uspi_own_stack.low;
+    *high = uspi_own_stack.high;
+    if (*high != 0) return;
+    uintptr_t top = own_top();
+    uintptr_t page = top & ~(uintptr_t)(PAGE - 1);
+    unsigned n = 0;
+    while (n < PAGES_BELOW_TOP && uspi_os_can_read(page - n * PAGE)) n++;
+    if (n == 0) return;
+    *low = page - (n - 1) * PAGE;
+    *high = top;
 }
 
 int uspi_os_learn_thread(void) {
@@ -83,26 +101,54 @@ int uspi_os_learn_thread(void) {
 }
 
 /* Without the system call (seccomp, user-mode emulators): page by page, each probed before. */
-USPI_NO_ASAN static int read_probed(uintptr_t from, uint8_t *to, size_t n) {
+USPI_NO_ASAN static size_t read_probed(uintptr_t from, uint8_t *to, size_t n) {
     for (size_t i = 0; i < n; i++) {
         uintptr_t at = from + i;
-        if ((i == 0 || (at & (PAGE - 1)) == 0) && !uspi_os_can_read(at)) return USP_ERROR_UNREADABLE;
+        if ((i == 0 || (at & (PAGE - 1)) == 0) && !uspi_os_can_read(at)) return i;
         to[i] = *(const volatile uint8_t *)at;
     }
-    return USP_OK;
+    return n;
+}
+
+size_t uspi_linux_read_some(uintptr_t from, void *to, size_t n) {
+    if (n == 0) return 0;
+    if (n - 1 > UINTPTR_MAX - from) n = UINTPTR_MAX - from + 1;
+    struct iovec local = {to, n}, remote = {(void *)from, n};
+    long got = uspi_linux->read_process(uspi_linux->own_process(), &local, &remote, 1);
+    if (got >= 0) return (size_t)got;
+    return got == -EFAULT ? 0 : read_probed(from, to, n);
 }
 
 int uspi_os_read(void *context, usp_addr from, void *to, size_t n) {
     (void)context;
-    if (n == 0) return USP_OK;
-    if (from > UINTPTR_MAX - (n - 1)) return USP_ERROR_UNREADABLE;
-    int kept = errno;
-    struct iovec local = {to, n}, remote = {(void *)(uintptr_t)from, n};
-    long got = syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0);
-    int status = got == (long)n ? USP_OK : USP_ERROR_UNREADABLE;
-    if (got < 0 && errno != EFAULT) status = read_probed((uintptr_t)from, to, n);
-    errno = kept;
-    return status;
+    if (from > UINTPTR_MAX) return n == 0 ? USP_OK : USP_ERROR_UNREADABLE;
+    return uspi_linux_read_some((uintptr_t)from, to, n) == n ? USP_OK : USP_ERROR_UNREADABLE;
+}
+
+int uspi_os_read_pieces(const usp_addr *from, size_t count, void *to, size_t size) {
+    enum { AT_ONCE = 64 };
+    struct iovec remote[AT_ONCE];
+    uint8_t *at = to;
+    while (count > 0) {
+        size_t n = count < AT_ONCE ? count : AT_ONCE;
+        for (size_t i = 0; i < n; i++) {
+            if (from[i] > UINTPTR_MAX) return USP_ERROR_UNREADABLE;
+            remote[i] = (struct iovec){(void *)(uintptr_t)from[i], size};
+        }
+        struct iovec local = {at, n * size};
+        long got = uspi_linux->read_process(uspi_linux_pid(), &local, remote, n);
+        if (got >= 0 || got == -EFAULT) {
+            if (got != (long)(n * size)) return USP_ERROR_UNREADABLE;
+        } else {
+            for (size_t i = 0; i < n; i++) {
+                if (read_probed((uintptr_t)from[i], at + i * size, size) != size) return USP_ERROR_UNREADABLE;
+            }
+        }
+        from += n;
+        at += n * size;
+        count -= n;
+    }
+    return USP_OK;
 }
 
 int uspi_os_context_registers(const void *ucontext, struct usp_registers *registers) {

@@ -77,7 +77,6 @@ int main(void) {
     mount_or_say("proc", "/proc");
     mount_or_say("sysfs", "/sys");
     mount_or_say("devtmpfs", "/dev");
-    mount_or_say("tmpfs", "/tmp");
     write_to("/proc/sys/kernel/core_pattern", "core");
     (void)setrlimit(RLIMIT_CORE, &unlimited);
     (void)setenv("PATH", "/bin", 1);

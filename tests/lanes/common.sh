@@ -40,29 +40,28 @@ apt_for() {
     -o Dir::State::status=/dev/null -o "Dir::Cache=$state" -o Debug::NoLocking=true -o APT::Sandbox::User=root "$@"
 }
 
+# download_for PROCESSOR FOLDER PACKAGE...: the packages' files, nothing else, in the folder.
+download_for() {
+  local processor=$1 folder=$2
+  shift 2
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  apt_for "$processor" update
+  (cd "$folder" && apt_for "$processor" download "$@")
+}
+
 # unpack_for PROCESSOR PACKAGE...: Debian's packages for another processor, unpacked in the cache and not installed
 # (installing them may fail on versions that differ). They lie in $cache/PROCESSOR/root then.
 unpack_for() {
-  local processor=$1 home=$cache/$1 package attempt missing=()
+  local processor=$1 home=$cache/$1 package missing=()
   shift
-  mkdir -p "$home/root" "$home/done" "$home/new"
+  mkdir -p "$home/root" "$home/done"
   for package; do [[ -e $home/done/$package ]] || missing+=("$package"); done
   [[ ${#missing[@]} -gt 0 ]] || return 0
   echo "fetching for $processor: ${missing[*]}"
-  for attempt in 1 2 3 4 5; do
-    rm -f "$home"/new/*.deb
-    if { apt_for "$processor" update && (cd "$home/new" && apt_for "$processor" download "${missing[@]}"); } \
-      >"$home/log" 2>&1; then
-      break
-    fi
-    [[ $attempt -lt 5 ]] || {
-      tail -n 20 "$home/log" >&2
-      return 1
-    }
-    sleep $((attempt * 4))
-  done
+  patiently "$home/log" download_for "$processor" "$home/new" "${missing[@]}"
   for package in "$home"/new/*.deb; do dpkg -x "$package" "$home/root"; done
-  rm -f "$home"/new/*.deb
+  rm -rf "$home/new"
   for package in "${missing[@]}"; do : >"$home/done/$package"; done
 }
 

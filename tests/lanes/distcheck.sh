@@ -4,7 +4,10 @@
 need_build g++=g++ xz-utils git
 configure_in dist
 # One test run is enough here: the suites themselves ran in the lanes before.
-make_in dist distcheck
+make_in dist distcheck VERBOSE=1 >"$top/build/dist/distcheck.log" 2>&1 || {
+  tail -n 200 "$top/build/dist/distcheck.log" >&2
+  exit 1
+}
 archive=$(echo "$top"/build/dist/unspool-*.tar.xz)
 
 # Nothing that git knows is missing from the archive, but for what only a clone needs.

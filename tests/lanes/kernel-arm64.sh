@@ -5,38 +5,26 @@ need_build gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm cpio
 check_for arm64 aarch64-linux-gnu
 
 # The kernel: of its package only the image itself is unpacked, the tests need no module.
-kernel=$cache/arm64/kernel/vmlinuz
+kernel=$cache/arm64/vmlinuz
+# linux-image-arm64 is empty and depends on the newest one.
+download_kernel() {
+  local folder=$1 name
+  download_for arm64 "$folder" linux-image-arm64 || return 1
+  name=$(dpkg -f "$folder"/linux-image-arm64_*.deb Depends | grep -oE 'linux-image-[0-9][^ ,]*' | head -n 1)
+  download_for arm64 "$folder" "$name"
+}
 if [[ ! -s $kernel ]]; then
-  fetch=$cache/arm64/kernel
-  mkdir -p "$fetch"
-  for attempt in 1 2 3 4 5; do
-    rm -f "$fetch"/*.deb
-    # linux-image-arm64 is empty and depends on the newest kernel.
-    if (
-      cd "$fetch"
-      apt_for arm64 update
-      apt_for arm64 download linux-image-arm64
-      image=$(dpkg -f linux-image-arm64_*.deb Depends | grep -o 'linux-image-[^ ,]*' | head -n 1)
-      apt_for arm64 download "$image"
-    ) >"$fetch/log" 2>&1; then
-      break
-    fi
-    [[ $attempt -lt 5 ]] || {
-      tail -n 20 "$fetch/log" >&2
-      exit 1
-    }
-    sleep $((attempt * 4))
-  done
-  rm "$fetch"/linux-image-arm64_*.deb
-  dpkg --fsys-tarfile "$fetch"/linux-image-*.deb | tar -xO --wildcards './boot/vmlinuz-*' >"$kernel.new"
+  echo "fetching the arm64 kernel"
+  patiently "$cache/arm64/log" download_kernel "$cache/arm64/new"
+  dpkg --fsys-tarfile "$cache"/arm64/new/linux-image-*.deb | tar -xO --wildcards './boot/vmlinuz-*' >"$kernel.new"
   mv "$kernel.new" "$kernel"
-  rm "$fetch"/*.deb
+  rm -rf "$cache/arm64/new"
 fi
 
 build=$top/build/aarch64-pac
 configure_in aarch64-pac --host=aarch64-linux-gnu "CFLAGS=-O2 -g -mbranch-protection=pac-ret"
 make_in aarch64-pac all
-make_in aarch64-pac check TESTS=
+make_in aarch64-pac test-programs
 
 # The machine's only file system. What was built lies where it lies here, so that run paths hold there too.
 root=$build/kernel/root

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of lib/corefile/ share while a core is being opened. Nobody else includes it. */
+#ifndef USPI_CORE_BUILD_H
+#define USPI_CORE_BUILD_H
+
+#include "lib/corefile/core.h"
+#include "lib/image_list.h"
+#include "lib/object/elf.h"
+#include "lib/object/macho.h"
+
+/* Keeps a sentence for the user and sets flags (enum usp_snapshot_flags). Past a limit sentences are counted only. When
+ * memory runs out, opening the core fails at its end. */
+void uspi_core_say(struct uspi_core *core, uint32_t flags, const char *format, ...) USPI_PRINTF(3, 4);
+
+/* Appends a thread with that id and no registers yet; NULL when memory runs out. The pointer is valid until the next. */
+struct uspi_core_thread *uspi_core_add_thread(struct uspi_core *core, uint64_t id);
+
+/* Sets core->program to a copy. */
+void uspi_core_set_program(struct uspi_core *core, const char *program);
+
+/* Judges a candidate: USP_OK, or a status with *error saying why it is not the file that is wanted. */
+typedef int (*uspi_core_judge)(void *context, struct uspi_bytes bytes, struct uspi_error *error);
+
+/* Looks for the file of an image: the program named by option (if `main`), below the sysroot, as named, beside the core.
+ * The first candidate that `judge` accepts is kept open with the core, and true is returned. Otherwise it is said what
+ * was refused or is missing. `path` "" is not looked for. */
+bool uspi_core_find_file(struct uspi_core *core, const char *path, bool main, uspi_core_judge judge, void *context);
+
+/* ELF: threads and memory from segments and notes (elf_core.c); images and their files (elf_images.c). */
+int uspi_core_read_elf(struct uspi_core *core, struct uspi_bytes bytes, struct uspi_error *error);
+
+/* A line of NT_FILE. */
+struct uspi_core_mapping {
+    usp_addr low;
+    uint64_t size;
+    uint64_t offset;  /* in the file, in bytes */
+    const char *path; /* without the " (deleted)" of the kernel */
+    bool deleted;
+};
+
+/* What an ELF core's notes tell of the process as a whole; 0 where they don't. */
+struct uspi_core_process {
+    struct uspi_core_mapping *mappings; /* sorted, not overlapping */
+    size_t mapping_count;
+    bool has_mappings;                                           /* there was an NT_FILE */
+    usp_addr program_headers, entry, loader, vdso, program_path; /* NT_AUXV */
+    uint64_t program_header_count;
+};
+
+int uspi_core_elf_images(struct uspi_core *core, const struct uspi_core_process *process, struct uspi_image_list *list);
+
+/* Mach-O, likewise (macho_core.c, macho_images.c). */
+int uspi_core_read_macho(struct uspi_core *core, struct uspi_bytes bytes, struct uspi_error *error);
+int uspi_core_macho_images(struct uspi_core *core, struct uspi_image_list *list);
+
+#endif

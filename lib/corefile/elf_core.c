@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/* ELF cores as Linux and qemu-user write them: memory from PT_LOAD, threads and the process from PT_NOTE. Which images
+ * the memory holds is elf_images.c's.
+ *
+ * Sources: Linux fs/binfmt_elf.c (order of the notes, NT_FILE), include/linux/elfcore.h and elfcore-compat.h
+ * (elf_prstatus, elf_prpsinfo), include/uapi/linux/elf.h and auxvec.h. */
+#include "lib/corefile/build.h"
+
+#include <unspool/snapshot.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NT_PRSTATUS     1
+#define NT_PRPSINFO     3
+#define NT_AUXV         6
+#define NT_ARM_PAC_MASK 0x406
+#define NT_SIGINFO      0x53494749
+#define NT_FILE         0x46494c45
+
+#define AT_PHDR         3
+#define AT_PHNUM        5
+#define AT_BASE         7
+#define AT_ENTRY        9
+#define AT_EXECFN       31
+#define AT_SYSINFO_EHDR 33
+
+/* elf_prstatus: pr_cursig, pr_pid and pr_reg; what follows the registers is pr_fpvalid with its padding. */
+#define PRSTATUS_SIGNAL       12
+#define PRSTATUS_PID_64       32
+#define PRSTATUS_PID_32       24
+#define PRSTATUS_REGISTERS_64 112
+#define PRSTATUS_REGISTERS_32 72
+#define PRSTATUS_TAIL_64      8
+#define PRSTATUS_TAIL_32      4
+
+/* elf_prpsinfo ends, on every processor, with pid, ppid, pgrp, sid, fname[16], psargs[80]; what precedes them differs in
+ * the width of the user and group ids. */
+#define PRPSINFO_PID  112
+#define PRPSINFO_NAME 96
+#define NAME          16
+
+/* The kernel's limit for NT_FILE is 16 MB at most (Linux fs/coredump.c, core_file_note_size_limit). */
+#define FILE_NOTE_MAX (64u << 20)
+
+#define DELETED " (deleted)"
+
+struct reading {
+    struct uspi_core *core;
+    struct uspi_elf elf;
+    unsigned word;
+    struct uspi_core_process process;
+    char *paths;    /* the strings of NT_FILE */
+    bool in_thread; /* an NT_PRSTATUS has been met: per-thread notes belong to the last thread */
+    bool named;     /* NT_PRPSINFO had a name */
+    char name[NAME + 1];
+};
+
+/* ---- memory ---- */
+
+static void add_segment(struct reading *r, const struct uspi_elf_segment *segment, uint64_t i, uint64_t *cut) {
+    struct uspi_core *core = r->core;
+    uint64_t limit = r->elf.wide ? UINT64_MAX : UINT32_MAX;
+    if (segment->memory_size == 0) return;
+    if (segment->address > limit || segment->memory_size - 1 > limit - segment->address) {
+        uspi_core_say(core, 0, "%s: segment %" PRIu64 " wraps around the address space; not used", core->path, i);
+        return;
+    }
+    uint64_t promised = segment->file_size;
+    if (promised > segment->memory_size) {
+        uspi_core_say(core, 0,
+                      "%s: segment %" PRIu64 " has more bytes in the file than in memory; the rest is not used",
+                      core->path, i);
+        promised = segment->memory_size;
+    }
+    uint64_t size = r->elf.bytes.size, there = segment->offset < size ? size - segment->offset : 0;
+    if (segment->file_size > there) (*cut)++;
+    uint32_t access = 0;
+    if ((segment->flags & USPI_PF_R) != 0) access |= USPI_CORE_READ;
+    if ((segment->flags & USPI_PF_W) != 0) access |= USPI_CORE_WRITE;
+    if ((segment->flags & USPI_PF_X) != 0) access |= USPI_CORE_EXECUTE;
+    struct uspi_core_segment added = {.low = segment->address,
+                                      .size = segment->memory_size,
+                                      .stored = promised < there ? promised : there,
+                                      .promised = promised,
+                                      .offset = segment->offset,
+                                      .access = access,
+                                      .order = (uint32_t)i};
+    if (uspi_core_memory_add(&core->memory, &added) != USP_OK) core->out_of_memory = true;
+}
+
+static int read_segments(struct reading *r, struct uspi_error *error) {
+    struct uspi_elf_segment segment;
+    uint64_t cut = 0;
+    for (uint64_t i = 0; i < r->elf.segment_count; i++) {
+        int status = uspi_elf_segment(&r->elf, i, &segment, error);
+        if (status != USP_OK) return status;
+        if (segment.type == USPI_PT_LOAD) add_segment(r, &segment, i, &cut);
+        if (r->core->out_of_memory) return USP_ERROR_NO_MEMORY;
+    }
+    if (cut > 0) {
+        uspi_core_say(r->core, USP_SNAPSHOT_TRUNCATED,
+                      "%s: the file ends at offset 0x%" PRIx64 ", where %" PRIu64
+                      " of its segments still had bytes: it was cut off",
+                      r->core->path, r->elf.bytes.size, cut);
+    }
+    size_t overlaps = uspi_core_memory_seal(&r->core->memory);
+    if (overlaps > 0) {
+        uspi_core_say(r->core, 0, "%s: %zu segments overlap others; of each address the first segment is used",
+                      r->core->path, overlaps);
+    }
+    return USP_OK;
+}
+
+/* ---- notes ---- */
+
+static void damaged(struct reading *r, const struct uspi_error *error) {
+    uspi_core_say(r->core, error->status == USP_ERROR_TRUNCATED ? USP_SNAPSHOT_TRUNCATED : 0, "%s", error->text);
+}
+
+static int read_status(struct reading *r, struct uspi_bytes desc) {
+    struct uspi_error error;
+    uint8_t raw[512];
+    size_t pid_at = r->elf.wide ? PRSTATUS_PID_64 : PRSTATUS_PID_32;
+    size_t registers_at = r->elf.wide ? PRSTATUS_REGISTERS_64 : PRSTATUS_REGISTERS_32;
+    size_t tail = r->elf.wide ? PRSTATUS_TAIL_64 : PRSTATUS_TAIL_32;
+    size_t n = desc.size < sizeof raw ? (size_t)desc.size : sizeof raw;
+    int status = uspi_bytes_read(desc, 0, raw, n, "NT_PRSTATUS", &error);
+    if (status == USP_OK && n < registers_at) {
+        status = uspi_bytes_error(&error, desc, 0, USP_ERROR_FORMAT, "an NT_PRSTATUS of %zu bytes", n);
+    }
+    if (status != USP_OK) {
+        damaged(r, &error);
+        r->in_thread = false;
+        return USP_OK;
+    }
+    struct uspi_core_thread *thread = uspi_core_add_thread(r->core, uspi_le32(raw + pid_at));
+    if (thread == NULL) return USP_ERROR_NO_MEMORY;
+    r->in_thread = true;
+    thread->signal = uspi_le16(raw + PRSTATUS_SIGNAL);
+    if (r->core->signal == 0) r->core->signal = thread->signal;
+    size_t registers = n - registers_at < tail ? 0 : n - registers_at - tail;
+    thread->status = usp_registers_from_state(&thread->registers, r->core->arch, USP_STATE_LINUX_PRSTATUS,
+                                              raw + registers_at, registers);
+    if (thread->status != USP_OK) {
+        uspi_bytes_error(&error, desc, 0, USP_ERROR_FORMAT, "an NT_PRSTATUS of %" PRIu64 " bytes is none of %s",
+                         desc.size, usp_arch_name(r->core->arch));
+        damaged(r, &error);
+    }
+    return USP_OK;
+}
+
+static void read_process_info(struct reading *r, struct uspi_bytes desc) {
+    struct uspi_error error;
+    uint8_t raw[PRPSINFO_PID - PRPSINFO_NAME + NAME];
+    if (desc.size < PRPSINFO_PID) {
+        uspi_bytes_error(&error, desc, 0, USP_ERROR_FORMAT, "an NT_PRPSINFO of %" PRIu64 " bytes", desc.size);
+        damaged(r, &error);
+        return;
+    }
+    if (uspi_bytes_read(desc, desc.size - PRPSINFO_PID, raw, sizeof raw, "NT_PRPSINFO", &error) != USP_OK) {
+        damaged(r, &error);
+        return;
+    }
+    r->core->pid = (int32_t)uspi_le32(raw);
+    memcpy(r->name, raw + PRPSINFO_PID - PRPSINFO_NAME, NAME);
+    r->named = r->name[0] != '\0';
+}
+
+static void read_auxiliary(struct reading *r, struct uspi_bytes desc) {
+    struct uspi_core_process *p = &r->process;
+    uint8_t raw[16];
+    for (uint64_t at = 0; at + 2 * r->word <= desc.size; at += 2 * r->word) {
+        struct uspi_error error;
+        if (uspi_bytes_read(desc, at, raw, 2 * r->word, "NT_AUXV", &error) != USP_OK) {
+            damaged(r, &error);
+            return;
+        }
+        uint64_t value = uspi_le(raw + r->word, r->word);
+        switch (uspi_le(raw, r->word)) {
+        case AT_PHDR: p->program_headers = value; break;
+        case AT_PHNUM: p->program_header_count = value; break;
+        case AT_BASE: p->loader = value; break;
+        case AT_ENTRY: p->entry = value; break;
+        case AT_EXECFN: p->program_path = value; break;
+        case AT_SYSINFO_EHDR: p->vdso = value; break;
+        default: break;
+        }
+    }
+}
+
+/* The kernel's sign of a file that has lost its name. */
+static bool cut_deleted(char *path) {
+    size_t length = strlen(path), suffix = sizeof DELETED - 1;
+    if (length <= suffix || strcmp(path + length - suffix, DELETED) != 0) return false;
+    path[length - suffix] = '\0';
+    return true;
+}
+
+/* A line of NT_FILE: {start, end, offset in pages}; each begins at or above the end of the one before. */
+static int read_mapping(struct uspi_bytes entries, uint64_t i, unsigned word, uint64_t page, usp_addr behind,
+                        struct uspi_core_mapping *mapping, struct uspi_error *error) {
+    uint8_t raw[24];
+    int status = uspi_bytes_read(entries, i * 3 * word, raw, 3 * word, "a mapping of NT_FILE", error);
+    if (status != USP_OK) return status;
+    usp_addr low = uspi_le(raw, word), high = uspi_le(raw + word, word);
+    if (low < behind || high <= low) {
+        return uspi_bytes_error(error, entries, i * 3 * word, USP_ERROR_FORMAT,
+                                "the mappings of NT_FILE are not in order");
+    }
+    *mapping = (struct uspi_core_mapping){.low = low, .size = high - low};
+    if (!uspi_product(uspi_le(raw + 2 * word, word), page, &mapping->offset)) {
+        return uspi_bytes_error(error, entries, i * 3 * word, USP_ERROR_FORMAT, "a file offset is too large");
+    }
+    return USP_OK;
+}
+
+/* The lines with their names, up to the first that makes no sense. */
+static int name_mappings(struct reading *r, struct uspi_bytes entries, uint64_t count, uint64_t page, size_t strings,
+                         struct uspi_error *error) {
+    struct uspi_core_process *p = &r->process;
+    char *path = r->paths, *end = r->paths + strings;
+    usp_addr behind = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        struct uspi_core_mapping *mapping = &p->mappings[i];
+        int status = read_mapping(entries, i, r->word, page, behind, mapping, error);
+        if (status != USP_OK) return status;
+        if (path >= end) {
+            return uspi_bytes_error(error, entries, entries.size, USP_ERROR_TRUNCATED,
+                                    "NT_FILE has names for %" PRIu64 " of its %" PRIu64 " mappings", i, count);
+        }
+        char *next = path + strlen(path) + 1;
+        mapping->deleted = cut_deleted(path);
+        mapping->path = path;
+        behind = mapping->low + mapping->size;
+        path = next;
+        p->mapping_count++;
+    }
+    return USP_OK;
+}
+
+/* NT_FILE: count, page size, count lines, then count names. */
+static int read_mappings(struct reading *r, struct uspi_bytes desc) {
+    struct uspi_core_process *p = &r->process;
+    struct uspi_error error;
+    struct uspi_bytes entries;
+    uint64_t count, page;
+    unsigned word = r->word;
+    if (p->has_mappings) return USP_OK;
+    p->has_mappings = true;
+    int status = uspi_bytes_load(desc, 0, word, &count, "NT_FILE", &error);
+    if (status == USP_OK) status = uspi_bytes_load(desc, word, word, &page, "NT_FILE", &error);
+    if (status == USP_OK) {
+        status = uspi_bytes_array(desc, 2 * word, count, 3 * word, "the mappings of NT_FILE", &entries, &error);
+    }
+    if (status == USP_OK && (page == 0 || desc.size > FILE_NOTE_MAX)) {
+        status = uspi_bytes_error(&error, desc, 0, USP_ERROR_FORMAT,
+                                  "an NT_FILE of %" PRIu64 " bytes for pages of %" PRIu64, desc.size, page);
+    }
+    if (status == USP_OK && count > 0) {
+        size_t strings = (size_t)(desc.size - 2 * word - entries.size);
+        p->mappings = calloc((size_t)count, sizeof *p->mappings);
+        r->paths = malloc(strings + 1);
+        if (p->mappings == NULL || r->paths == NULL) return USP_ERROR_NO_MEMORY;
+        status = uspi_bytes_read(desc, desc.size - strings, r->paths, strings, "the names of NT_FILE", &error);
+        r->paths[strings] = '\0';
+        if (status == USP_OK) status = name_mappings(r, entries, count, page, strings, &error);
+    }
+    if (status != USP_OK) damaged(r, &error);
+    return USP_OK;
+}
+
+static int read_note(struct reading *r, const struct uspi_elf_note *note) {
+    uint64_t value;
+    if (strcmp(note->owner, "LINUX") == 0) {
+        /* {u64 data_mask, u64 insn_mask} (Linux arch/arm64/include/uapi/asm/ptrace.h, user_pac_mask). */
+        if (note->type == NT_ARM_PAC_MASK && r->in_thread &&
+            uspi_bytes_load(note->desc, 8, 8, &value, "NT_ARM_PAC_MASK", NULL) == USP_OK) {
+            r->core->threads[r->core->thread_count - 1].pac_mask = value;
+        }
+        return USP_OK;
+    }
+    if (strcmp(note->owner, "CORE") != 0) return USP_OK;
+    switch (note->type) {
+    case NT_PRSTATUS: return read_status(r, note->desc);
+    case NT_PRPSINFO: read_process_info(r, note->desc); return USP_OK;
+    case NT_AUXV: read_auxiliary(r, note->desc); return USP_OK;
+    case NT_FILE: return read_mappings(r, note->desc);
+    case NT_SIGINFO:
+        if (uspi_bytes_load(note->desc, 0, 4, &value, "NT_SIGINFO", NULL) == USP_OK && value != 0) {
+            r->core->signal = (uint32_t)value;
+        }
+        return USP_OK;
+    default: return USP_OK;
+    }
+}
+
+static int read_notes(struct reading *r, const struct uspi_elf_segment *segment) {
+    struct uspi_error error;
+    struct uspi_elf_note note;
+    struct uspi_bytes bytes, whole = r->elf.bytes;
+    uint64_t there = segment->offset < whole.size ? whole.size - segment->offset : 0;
+    uint64_t size = segment->file_size < there ? segment->file_size : there;
+    if (size < segment->file_size) {
+        uspi_core_say(r->core, USP_SNAPSHOT_TRUNCATED,
+                      "%s: the file ends at offset 0x%" PRIx64 ", within the notes: threads may be missing",
+                      r->core->path, whole.size);
+    }
+    if (size == 0) return USP_OK;
+    int status = uspi_bytes_sub(whole, segment->offset, size, "notes", &bytes, NULL);
+    if (status != USP_OK) return status;
+    struct uspi_elf_notes notes = uspi_elf_notes(bytes, segment->align);
+    int got;
+    while ((got = uspi_elf_next_note(&notes, &note, &error)) > 0) {
+        status = read_note(r, &note);
+        if (status != USP_OK) return status;
+    }
+    if (got < 0) damaged(r, &error);
+    return USP_OK;
+}
+
+/* ---- the whole ---- */
+
+static int read_all(struct reading *r, struct uspi_error *error) {
+    struct uspi_core *core = r->core;
+    struct uspi_elf_segment segment;
+    int status = read_segments(r, error);
+    if (status != USP_OK) return status;
+    for (uint64_t i = 0; i < r->elf.segment_count; i++) {
+        status = uspi_elf_segment(&r->elf, i, &segment, error);
+        if (status == USP_OK && segment.type == USPI_PT_NOTE) status = read_notes(r, &segment);
+        if (status != USP_OK) return status;
+    }
+    if (r->named) uspi_core_set_program(core, r->name);
+    /* Linux lists everything that is mapped, also what it does not dump. */
+    core->complete = core->memory.segment_count > 0;
+    struct uspi_image_list list = {0};
+    status = uspi_core_elf_images(core, &r->process, &list);
+    if (status == USP_OK) status = uspi_image_list_seal(&list, &core->images);
+    uspi_image_list_clear(&list);
+    return status;
+}
+
+int uspi_core_read_elf(struct uspi_core *core, struct uspi_bytes bytes, struct uspi_error *error) {
+    struct reading r = {.core = core};
+    int status = uspi_elf_open(&r.elf, bytes, error);
+    if (status != USP_OK) return status;
+    if (r.elf.type != USPI_ET_CORE) {
+        return uspi_bytes_error(error, bytes, 16, USP_ERROR_FORMAT, "an ELF file, but not a core");
+    }
+    if (r.elf.arch == USP_ARCH_NONE) {
+        char name[64];
+        uspi_elf_machine_name(&r.elf, name, sizeof name);
+        return uspi_bytes_error(error, bytes, 18, USP_ERROR_UNSUPPORTED, "a core of %s is not supported", name);
+    }
+    core->arch = r.elf.arch;
+    core->os = USP_OS_LINUX;
+    r.word = r.elf.wide ? 8 : 4;
+    status = read_all(&r, error);
+    free(r.process.mappings);
+    free(r.paths);
+    return status;
+}

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/* The images of an ELF core, and the files that stand in for text the core does not hold. Where NT_FILE names the
+ * mappings, images are made of its lines; cores without it (qemu-user) tell of the program in NT_AUXV and of libraries in
+ * the loader's own list.
+ *
+ * A file is only used when it is proven to be the one that was mapped: by its build-id, else by its first page. */
+#include "lib/corefile/build.h"
+
+#include <unspool/snapshot.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What Linux dumps of an image's beginning with coredump_filter's bit 4 (Linux Documentation/filesystems/proc.rst). */
+#define FIRST_PAGE 4096
+
+/* Names in the loader's list, and the list itself, are the process's data: they end somewhere. */
+#define PATH_ROOM     4096
+#define LIBRARIES_MAX 20000
+
+struct work {
+    struct uspi_core *core;
+    const struct uspi_core_process *process;
+    struct uspi_image_list *list;
+    struct usp_memory memory;
+    struct uspi_source source; /* the process's memory */
+    bool main_found;
+};
+
+/* An image that is being put together. */
+struct found {
+    const char *path;
+    usp_addr load, end;                    /* end: exclusive */
+    uint32_t flags;                        /* enum usp_image_flags */
+    const struct uspi_core_mapping *lines; /* of NT_FILE */
+    size_t line_count;
+    bool described;      /* `elf` is valid */
+    struct uspi_elf elf; /* in memory; or the program's file, where the core lacks its headers */
+    struct uspi_build_id id;
+};
+
+static bool is_image(const struct uspi_elf *elf) { return elf->type == USPI_ET_EXEC || elf->type == USPI_ET_DYN; }
+
+/* Reads the headers at found->load, if the core holds them. */
+static bool describe(struct work *w, struct found *found) {
+    struct uspi_elf_extent extent;
+    struct uspi_bytes bytes = uspi_bytes_at(&w->source, found->load);
+    if (uspi_elf_open_image(&found->elf, bytes, NULL) != USP_OK || !is_image(&found->elf) ||
+        found->elf.arch != w->core->arch || uspi_elf_extent(&found->elf, &extent, NULL) != USP_OK) {
+        return false;
+    }
+    usp_addr end = found->load + (extent.high - found->elf.header_address);
+    if (end <= found->load || extent.low < found->elf.header_address) return false;
+    found->described = true;
+    if (end > found->end) found->end = end;
+    if (uspi_elf_build_id(&found->elf, &found->id, NULL) != USP_OK) found->id.size = 0;
+    return true;
+}
+
+static void ask_for_program(struct uspi_core *core) {
+    uspi_core_say(core, USP_SNAPSHOT_PROGRAM_MISSING,
+                  "%s: the core neither names the program nor holds its code: give the program's file", core->path);
+}
+
+/* ---- proving a file ---- */
+
+struct candidate {
+    struct work *work;
+    const struct found *found;
+    struct uspi_bytes bytes; /* the accepted file, */
+    struct uspi_elf elf;
+    bool weak; /* without a build-id to compare */
+};
+
+static void write_hex(char *to, const struct uspi_build_id *id) {
+    static const char digits[] = "0123456789abcdef";
+    for (uint32_t i = 0; i < id->size; i++) {
+        *to++ = digits[id->bytes[i] >> 4];
+        *to++ = digits[id->bytes[i] & 15];
+    }
+    *to = '\0';
+}
+
+static int compare_ids(const struct candidate *c, struct uspi_error *error) {
+    struct uspi_build_id id;
+    const struct uspi_build_id *wanted = &c->found->id;
+    char own[2 * sizeof id.bytes + 1], expected[2 * sizeof id.bytes + 1];
+    int status = uspi_elf_build_id(&c->elf, &id, error);
+    if (status != USP_OK) return status;
+    if (id.size == wanted->size && memcmp(id.bytes, wanted->bytes, id.size) == 0) return USP_OK;
+    write_hex(own, &id);
+    write_hex(expected, wanted);
+    return uspi_bytes_error(error, c->bytes, 0, USP_ERROR_MISMATCH,
+                            "another build: its build-id is %s, the core's image has %s", own, expected);
+}
+
+static int compare_first_page(const struct candidate *c, struct uspi_error *error) {
+    uint8_t own[FIRST_PAGE], core[FIRST_PAGE];
+    size_t n = c->bytes.size < FIRST_PAGE ? (size_t)c->bytes.size : FIRST_PAGE;
+    int status = uspi_bytes_read(c->bytes, 0, own, n, "first page", error);
+    if (status != USP_OK) return status;
+    status = uspi_core_memory_read(&c->work->core->memory, c->found->load, core, n);
+    if (status != USP_OK) {
+        return uspi_bytes_error(error, c->bytes, 0, USP_ERROR_MISMATCH,
+                                "the core holds neither a build-id nor a first page to compare it with");
+    }
+    if (memcmp(own, core, n) == 0) return USP_OK;
+    return uspi_bytes_error(error, c->bytes, 0, USP_ERROR_MISMATCH,
+                            "another build: without a build-id, its first page differs from the core's");
+}
+
+static int open_candidate(struct candidate *c, struct uspi_bytes bytes, struct uspi_error *error) {
+    c->bytes = bytes;
+    int status = uspi_elf_open(&c->elf, bytes, error);
+    if (status != USP_OK) return status;
+    if (is_image(&c->elf) && c->elf.arch == c->work->core->arch) return USP_OK;
+    return uspi_bytes_error(error, bytes, 16, USP_ERROR_MISMATCH, "not a program or library of %s",
+                            usp_arch_name(c->work->core->arch));
+}
+
+/* uspi_core_judge: the file of an image whose headers the core holds, or at least names. */
+static int judge_image(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
+    struct candidate *c = context;
+    int status = open_candidate(c, bytes, error);
+    if (status != USP_OK) return status;
+    c->weak = c->found->id.size == 0;
+    return c->weak ? compare_first_page(c, error) : compare_ids(c, error);
+}
+
+/* uspi_core_judge: the program, where the core holds nothing of its headers but what the kernel told it at its start. */
+static int judge_program(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
+    struct candidate *c = context;
+    const struct uspi_core_process *p = c->work->process;
+    int status = open_candidate(c, bytes, error);
+    if (status != USP_OK) return status;
+    c->weak = true;
+    usp_addr slide = p->entry - c->elf.entry;
+    if ((slide & (FIRST_PAGE - 1)) == 0 && p->program_header_count == c->elf.segment_count &&
+        p->program_headers == slide + c->elf.header_address + c->elf.segment_offset) {
+        return USP_OK;
+    }
+    return uspi_bytes_error(error, bytes, 0, USP_ERROR_MISMATCH,
+                            "another program: its entry point and program headers are not the process's");
+}
+
+static void back(struct work *w, usp_addr low, uint64_t size, struct uspi_bytes file, uint64_t offset) {
+    uint64_t there = offset < file.size ? file.size - offset : 0;
+    struct uspi_core_backing backing = {.low = low, .size = size};
+    if (size == 0 || low + (size - 1) < low) return;
+    if (uspi_bytes_sub(file, there == 0 ? 0 : offset, there < size ? there : size, "text", &backing.bytes, NULL) !=
+            USP_OK ||
+        uspi_core_memory_back(&w->core->memory, &backing) != USP_OK) {
+        w->core->out_of_memory = true;
+    }
+}
+
+/* Lets an accepted file stand in where it is loaded. */
+static void back_image(struct work *w, const struct found *found, const struct candidate *c) {
+    for (size_t i = 0; i < found->line_count; i++) {
+        back(w, found->lines[i].low, found->lines[i].size, c->bytes, found->lines[i].offset);
+    }
+    struct uspi_elf_segment segment;
+    for (uint64_t i = 0; found->line_count == 0 && i < c->elf.segment_count; i++) {
+        if (uspi_elf_segment(&c->elf, i, &segment, NULL) != USP_OK) break;
+        if (segment.type != USPI_PT_LOAD) continue;
+        back(w, found->load + (segment.address - c->elf.header_address), segment.file_size, c->bytes, segment.offset);
+    }
+    if (c->weak) {
+        uspi_core_say(w->core, 0, "%s: used without a build-id to compare; what could be compared agrees",
+                      c->bytes.source->name);
+    }
+}
+
+/* Whether the core lacks text or read-only data of an image. */
+static bool lacks(const struct work *w, const struct found *found) {
+    const struct uspi_core_memory *memory = &w->core->memory;
+    for (size_t i = 0; i < found->line_count; i++) {
+        if (uspi_core_memory_lacks(memory, found->lines[i].low, found->lines[i].size)) return true;
+    }
+    struct uspi_elf_segment segment;
+    for (uint64_t i = 0; found->line_count == 0 && found->described && i < found->elf.segment_count; i++) {
+        if (uspi_elf_segment(&found->elf, i, &segment, NULL) != USP_OK) return true;
+        if (segment.type == USPI_PT_LOAD && (segment.flags & USPI_PF_W) == 0 &&
+            uspi_core_memory_lacks(memory, found->load + (segment.address - found->elf.header_address),
+                                   segment.file_size)) {
+            return true;
+        }
+    }
+    return found->line_count == 0 && !found->described;
+}
+
+static void complete_from_file(struct work *w, struct found *found) {
+    struct uspi_core *core = w->core;
+    struct candidate c = {.work = w, .found = found};
+    bool main = (found->flags & USP_IMAGE_MAIN) != 0;
+    if ((found->flags & USP_IMAGE_KERNEL) != 0 || !lacks(w, found)) return;
+    if (uspi_core_find_file(core, found->path, main, judge_image, &c)) {
+        back_image(w, found, &c);
+        if (found->path[0] == '\0') found->path = c.bytes.source->name;
+    } else if (main && found->path[0] == '\0' && core->named_program == NULL) {
+        ask_for_program(core);
+    }
+}
+
+/* ---- the list ---- */
+
+/* The executable part of an image whose headers the core lacks. */
+static void text_from_segments(const struct work *w, struct usp_image *image) {
+    const struct uspi_core_memory *memory = &w->core->memory;
+    for (size_t i = 0; i < memory->segment_count; i++) {
+        const struct uspi_core_segment *segment = &memory->segments[i];
+        if (segment->low < image->load_address || segment->low >= image->end) continue;
+        if ((segment->access & USPI_CORE_EXECUTE) == 0) continue;
+        if (image->text_high == 0) image->text_low = segment->low;
+        image->text_high = segment->low + segment->size;
+    }
+}
+
+static int add_image(struct work *w, const struct found *found) {
+    struct usp_image image = {.path = found->path,
+                              .load_address = found->load,
+                              .end = found->end,
+                              .slide = found->load,
+                              .flags = found->flags,
+                              .build_id_size = found->id.size};
+    struct uspi_elf_extent extent;
+    memcpy(image.build_id, found->id.bytes, sizeof image.build_id);
+    if (found->described && uspi_elf_extent(&found->elf, &extent, NULL) == USP_OK) {
+        image.arch = found->elf.arch;
+        image.slide = found->load - found->elf.header_address;
+        image.text_low = image.slide + extent.text_low;
+        image.text_high = image.slide + extent.text_high;
+    } else {
+        text_from_segments(w, &image);
+    }
+    if ((found->flags & USP_IMAGE_MAIN) != 0 && found->path[0] != '\0') uspi_core_set_program(w->core, found->path);
+    return uspi_image_list_add(w->list, &image);
+}
+
+/* ---- from NT_FILE ---- */
+
+static bool same_file(const struct uspi_core_mapping *a, const struct uspi_core_mapping *b) {
+    return strcmp(a->path, b->path) == 0;
+}
+
+static bool executable(const struct work *w, const struct found *found) {
+    for (size_t i = 0; i < found->line_count; i++) {
+        const struct uspi_core_segment *segment = uspi_core_memory_find(&w->core->memory, found->lines[i].low);
+        if (segment != NULL && (segment->access & USPI_CORE_EXECUTE) != 0) return true;
+    }
+    return false;
+}
+
+/* The image that begins at line i: *found describes it, or is left without lines when the mapping is no image's. Returns
+ * the index behind its lines. */
+static size_t gather(struct work *w, size_t i, struct found *found) {
+    const struct uspi_core_process *p = w->process;
+    const struct uspi_core_mapping *first = &p->mappings[i], *last = &p->mappings[p->mapping_count - 1];
+    const struct uspi_core_mapping *line = first;
+    *found = (struct found){.path = first->path, .load = first->low};
+    bool described = first->offset == 0 && describe(w, found);
+    for (; line <= last && same_file(line, first); line++) {
+        /* A file can be mapped again; its headers can also be mapped twice within one image. */
+        if (line != first && described && line->low >= found->end) break;
+        struct found other = {.load = line->low};
+        if (line != first && !described && line->offset == 0 && describe(w, &other)) break;
+    }
+    found->lines = first;
+    found->line_count = (size_t)(line - first);
+    usp_addr end = line[-1].low + line[-1].size;
+    if (end > found->end) found->end = end;
+    if (!described && !executable(w, found)) found->line_count = 0;
+    return i + (size_t)(line - first);
+}
+
+static int images_from_mappings(struct work *w) {
+    const struct uspi_core_process *p = w->process;
+    struct found found;
+    for (size_t i = 0; i < p->mapping_count;) {
+        i = gather(w, i, &found);
+        if (found.line_count == 0) continue;
+        if (found.lines[0].deleted) found.flags |= USP_IMAGE_DELETED;
+        if (p->program_headers - found.load < found.end - found.load) {
+            found.flags |= USP_IMAGE_MAIN;
+            w->main_found = true;
+        }
+        if (p->loader == found.load) found.flags |= USP_IMAGE_LOADER;
+        complete_from_file(w, &found);
+        int status = add_image(w, &found);
+        if (status != USP_OK) return status;
+    }
+    return USP_OK;
+}
+
+/* ---- without NT_FILE ---- */
+
+/* The program, from the address of its program headers. `path` has PATH_ROOM bytes and outlives *found. */
+static bool find_program(struct work *w, char *path, struct found *found) {
+    struct uspi_core *core = w->core;
+    const struct uspi_core_process *p = w->process;
+    *found = (struct found){.path = path, .flags = USP_IMAGE_MAIN};
+    if (p->program_headers == 0) return false;
+    if (p->program_path == 0 ||
+        uspi_bytes_string(uspi_bytes_at(&w->source, p->program_path), 0, path, PATH_ROOM, "path", NULL) != USP_OK) {
+        path[0] = '\0';
+    }
+    /* Program headers follow the header directly in everything that linkers make. */
+    unsigned header = core->arch == USP_ARCH_X86_64 || core->arch == USP_ARCH_ARM64 ? 64 : 52;
+    found->load = p->program_headers - header;
+    if (describe(w, found) && found->elf.segment_offset == header) {
+        complete_from_file(w, found);
+        return true;
+    }
+    struct candidate c = {.work = w, .found = found};
+    found->described = false;
+    if (core->named_program == NULL) {
+        ask_for_program(core);
+        return false;
+    }
+    struct uspi_elf_extent extent;
+    if (!uspi_core_find_file(core, "", true, judge_program, &c)) return false;
+    if (uspi_elf_extent(&c.elf, &extent, NULL) != USP_OK) return false;
+    if (path[0] == '\0') found->path = c.bytes.source->name;
+    found->elf = c.elf;
+    found->described = true;
+    found->load = p->entry - c.elf.entry + c.elf.header_address;
+    found->end = found->load + (extent.high - c.elf.header_address);
+    if (uspi_elf_build_id(&c.elf, &found->id, NULL) != USP_OK) found->id.size = 0;
+    back_image(w, found, &c);
+    return true;
+}
+
+/* The head of the loader's list of libraries: DT_DEBUG -> r_debug.r_map (glibc elf/link.h). */
+static usp_addr first_library(struct work *w, const struct found *program) {
+    struct uspi_elf_segment segment;
+    struct uspi_bytes section, memory = uspi_bytes_at(&w->source, program->load);
+    unsigned word = program->elf.wide ? 8 : 4;
+    uint64_t debug, map;
+    if (uspi_elf_find_segment(&program->elf, USPI_PT_DYNAMIC, &segment, NULL) != USP_OK ||
+        uspi_bytes_sub(memory, segment.address - program->elf.header_address, segment.memory_size, "dynamic section",
+                       &section, NULL) != USP_OK ||
+        uspi_elf_dynamic(section, program->elf.wide, USPI_DT_DEBUG, &debug, NULL) != USP_OK || debug == 0 ||
+        uspi_bytes_load(uspi_bytes_at(&w->source, debug), word, word, &map, "r_debug", NULL) != USP_OK) {
+        return 0;
+    }
+    return map;
+}
+
+static int add_library(struct work *w, usp_addr load, usp_addr dynamic, const char *path) {
+    struct found found = {.path = path, .load = load};
+    const struct uspi_core_segment *last = uspi_core_memory_find(&w->core->memory, dynamic);
+    if (load == w->process->loader) found.flags |= USP_IMAGE_LOADER;
+    if (!describe(w, &found)) {
+        if (last == NULL || last->low + last->size <= load) return USP_OK;
+        found.end = last->low + last->size;
+    }
+    complete_from_file(w, &found);
+    return add_image(w, &found);
+}
+
+/* struct link_map: l_addr, l_name, l_ld, l_next, l_prev; the program is the first. */
+static int images_from_loader(struct work *w, const struct found *program) {
+    unsigned word = program->elf.wide ? 8 : 4;
+    usp_addr at = first_library(w, program);
+    char path[PATH_ROOM];
+    for (unsigned i = 0; at != 0 && i < LIBRARIES_MAX; i++) {
+        uint8_t raw[4 * 8];
+        struct uspi_error error;
+        if (uspi_bytes_read(uspi_bytes_at(&w->source, at), 0, raw, 4 * word, "the loader's list", &error) != USP_OK) {
+            uspi_core_say(w->core, 0, "%s; libraries behind it are not known", error.text);
+            return USP_OK;
+        }
+        usp_addr load = uspi_le(raw, word), name = uspi_le(raw + word, word), dynamic = uspi_le(raw + 2 * word, word);
+        at = uspi_le(raw + 3 * word, word);
+        if (uspi_bytes_string(uspi_bytes_at(&w->source, name), 0, path, sizeof path, "path", NULL) != USP_OK) {
+            path[0] = '\0';
+        }
+        if (i == 0 || load == w->process->vdso) continue;
+        int status = add_library(w, load, dynamic, path);
+        if (status != USP_OK) return status;
+    }
+    return USP_OK;
+}
+
+static int images_without_mappings(struct work *w) {
+    struct found program;
+    char *path = malloc(PATH_ROOM);
+    if (path == NULL) return USP_ERROR_NO_MEMORY;
+    int status = USP_OK;
+    if (find_program(w, path, &program)) {
+        w->main_found = true;
+        status = add_image(w, &program);
+        if (status == USP_OK) status = images_from_loader(w, &program);
+    }
+    free(path);
+    return status;
+}
+
+int uspi_core_elf_images(struct uspi_core *core, const struct uspi_core_process *process,
+                         struct uspi_image_list *list) {
+    struct work w = {.core = core, .process = process, .list = list};
+    w.memory = (struct usp_memory){uspi_core_memory_read, &core->memory};
+    w.source = uspi_source_of_memory(&w.memory, core->path);
+    int status = process->has_mappings ? images_from_mappings(&w) : images_without_mappings(&w);
+    if (status != USP_OK) return status;
+    if (!w.main_found && core->named_program != NULL) {
+        uspi_core_say(core, USP_SNAPSHOT_FILES_REFUSED,
+                      "%s: not used, because the core does not tell where the program was loaded", core->named_program);
+    }
+    struct found vdso = {.path = "[vdso]", .load = process->vdso, .flags = USP_IMAGE_KERNEL};
+    if (process->vdso != 0 && describe(&w, &vdso)) status = add_image(&w, &vdso);
+    uspi_core_memory_seal(&core->memory);
+    return status;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* Mach-O cores as xnu, lldb and gcore write them: memory from LC_SEGMENT(_64), threads from LC_THREAD, the width of
+ * addresses from LC_NOTE. Which images the memory holds is macho_images.c's.
+ *
+ * Sources: xnu bsd/kern/kern_core.c (what is written), osfmk/mach/arm/thread_status.h and osfmk/mach/i386/thread_status.h
+ * (flavors and counts), osfmk/kern/kern_coredump.c and lldb's AddressableBits ("addrable bits"). */
+#include "lib/corefile/build.h"
+
+#include <unspool/snapshot.h>
+
+#include <inttypes.h>
+#include <string.h>
+
+#define ARM_THREAD_STATE  1
+#define X86_THREAD_STATE  7
+#define ARM_UNIFIED_COUNT 70
+#define STATE_MAX         512
+
+#define ADDRESS_BITS_NOTE "addrable bits"
+
+/* A register file by the processor's word in the header, flavor and count. The kernel calls arm64_32 processes "arm", so
+ * that there only the state tells them from armv7 (xnu bsd/kern/kern_core.c). */
+static const struct {
+    uint32_t cpu_type, flavor, count, arch;
+} register_files[] = {
+    {USPI_CPU_I386, 1, 16, USP_ARCH_I386},
+    {USPI_CPU_X86_64, 4, 42, USP_ARCH_X86_64},
+    {USPI_CPU_ARM, ARM_THREAD_STATE, 17, USP_ARCH_ARMV7},
+    {USPI_CPU_ARM, 9, 17, USP_ARCH_ARMV7},
+    {USPI_CPU_ARM, 6, 68, USP_ARCH_ARM64_32},
+    {USPI_CPU_ARM64_32, 6, 68, USP_ARCH_ARM64_32},
+    {USPI_CPU_ARM64, 6, 68, USP_ARCH_ARM64},
+};
+
+struct reading {
+    struct uspi_core *core;
+    struct uspi_macho macho;
+    bool damaged; /* load commands are missing or make no sense */
+    uint64_t cut; /* segments that the file's end cuts */
+};
+
+static void damaged(struct reading *r, const struct uspi_error *error) {
+    r->damaged = true;
+    uspi_core_say(r->core, error->status == USP_ERROR_TRUNCATED ? USP_SNAPSHOT_TRUNCATED : 0, "%s", error->text);
+}
+
+/* ---- memory ---- */
+
+static void add_segment(struct reading *r, const struct uspi_macho_command *command, uint32_t order) {
+    struct uspi_core *core = r->core;
+    struct uspi_macho_segment segment;
+    struct uspi_error error;
+    if (uspi_macho_segment(command, &segment, &error) != USP_OK) {
+        damaged(r, &error);
+        return;
+    }
+    uint64_t limit = command->kind == USPI_LC_SEGMENT_64 ? UINT64_MAX : UINT32_MAX;
+    if (segment.memory_size == 0) return;
+    if (segment.memory_size - 1 > limit - segment.address) {
+        uspi_core_say(core, 0, "%s: the segment at 0x%" PRIx64 " wraps around the address space; not used", core->path,
+                      segment.address);
+        return;
+    }
+    uint64_t promised = segment.file_size;
+    if (promised > segment.memory_size) {
+        uspi_core_say(
+            core, 0, "%s: the segment at 0x%" PRIx64 " has more bytes in the file than in memory; the rest is not used",
+            core->path, segment.address);
+        promised = segment.memory_size;
+    }
+    uint64_t size = r->macho.bytes.size, there = segment.file_offset < size ? size - segment.file_offset : 0;
+    if (segment.file_size > there) r->cut++;
+    uint32_t access = 0;
+    if ((segment.protection & USPI_PROT_READ) != 0) access |= USPI_CORE_READ;
+    if ((segment.protection & USPI_PROT_WRITE) != 0) access |= USPI_CORE_WRITE;
+    if ((segment.protection & USPI_PROT_EXECUTE) != 0) access |= USPI_CORE_EXECUTE;
+    struct uspi_core_segment added = {.low = segment.address,
+                                      .size = segment.memory_size,
+                                      .stored = promised < there ? promised : there,
+                                      .promised = promised,
+                                      .offset = segment.file_offset,
+                                      .access = access,
+                                      .order = order};
+    if (uspi_core_memory_add(&core->memory, &added) != USP_OK) core->out_of_memory = true;
+}
+
+/* ---- threads ---- */
+
+static bool unified(uint32_t cpu_type, const struct uspi_macho_state *state) {
+    if (cpu_type == USPI_CPU_I386 || cpu_type == USPI_CPU_X86_64) return state->flavor == X86_THREAD_STATE;
+    return state->flavor == ARM_THREAD_STATE && state->count == ARM_UNIFIED_COUNT;
+}
+
+/* Looks through a unified state, {flavor, count} and then a state of that flavor, to what is in it. */
+static bool unwrap(struct uspi_macho_state *state) {
+    uint8_t raw[8];
+    if (uspi_bytes_read(state->bytes, 0, raw, sizeof raw, "thread state", NULL) != USP_OK) return false;
+    state->flavor = uspi_le32(raw);
+    state->count = uspi_le32(raw + 4);
+    return uspi_bytes_array(state->bytes, sizeof raw, state->count, 4, "thread state", &state->bytes, NULL) == USP_OK;
+}
+
+/* The registers of a state; false when it is none of a register file's flavors. */
+static bool read_state(uint32_t cpu_type, struct uspi_macho_state state, struct usp_registers *registers) {
+    uint8_t raw[STATE_MAX];
+    if (unified(cpu_type, &state) && !unwrap(&state)) return false;
+    for (size_t i = 0; i < sizeof register_files / sizeof *register_files; i++) {
+        if (register_files[i].cpu_type != cpu_type || register_files[i].flavor != state.flavor ||
+            register_files[i].count != state.count) {
+            continue;
+        }
+        return uspi_bytes_read(state.bytes, 0, raw, (size_t)state.bytes.size, "thread state", NULL) == USP_OK &&
+               usp_registers_from_state(registers, register_files[i].arch, USP_STATE_MACH + state.flavor, raw,
+                                        (size_t)state.bytes.size) == USP_OK;
+    }
+    return false;
+}
+
+static void add_thread(struct reading *r, const struct uspi_macho_command *command) {
+    struct uspi_core *core = r->core;
+    struct uspi_macho_state state;
+    struct uspi_error error;
+    uint64_t offset = 0;
+    int got;
+    struct uspi_core_thread *thread = uspi_core_add_thread(core, core->thread_count + 1);
+    if (thread == NULL) return;
+    while ((got = uspi_macho_next_state(command, &offset, &state, &error)) > 0) {
+        if (thread->status == USP_OK || !read_state(r->macho.cpu_type, state, &thread->registers)) continue;
+        thread->status = USP_OK;
+    }
+    if (got < 0) damaged(r, &error);
+    if (thread->status != USP_OK) {
+        thread->status = USP_ERROR_UNSUPPORTED;
+        uspi_core_say(core, 0, "%s: thread %" PRIu64 " has no register state that is known", core->path, thread->id);
+        return;
+    }
+    /* Whether "arm" is armv7 or arm64_32, the first state decides. */
+    if (core->arch == USP_ARCH_NONE) core->arch = thread->registers.arch;
+    if (thread->registers.arch == core->arch) return;
+    thread->status = USP_ERROR_FORMAT;
+    uspi_core_say(core, 0, "%s: thread %" PRIu64 " has the registers of %s in a core of %s", core->path, thread->id,
+                  usp_arch_name(thread->registers.arch), usp_arch_name(core->arch));
+}
+
+/* ---- notes ---- */
+
+/* {u32 version, u32 bits, u64 0} in version 3; {u32 version, u32 bits of low addresses, u32 of high ones, u32 0} in
+ * version 4. */
+static void read_note(struct reading *r, const struct uspi_macho_command *command) {
+    struct uspi_macho_note note;
+    struct uspi_error error;
+    uint8_t raw[8];
+    if (uspi_macho_note(&r->macho, command, &note, &error) != USP_OK) {
+        damaged(r, &error);
+        return;
+    }
+    if (strcmp(note.owner, ADDRESS_BITS_NOTE) != 0) return;
+    if (uspi_bytes_read(note.bytes, 0, raw, sizeof raw, "number of address bits", &error) != USP_OK) {
+        damaged(r, &error);
+        return;
+    }
+    uint32_t version = uspi_le32(raw), bits = uspi_le32(raw + 4);
+    if ((version == 3 || version == 4) && bits > 0 && bits <= 64) {
+        r->core->address_bits = bits;
+    } else {
+        uspi_core_say(r->core, 0, "%s: version %" PRIu32 " of the number of address bits, %" PRIu32 ", is not known",
+                      r->core->path, version, bits);
+    }
+}
+
+/* ---- the whole ---- */
+
+static int read_commands(struct reading *r) {
+    struct uspi_core *core = r->core;
+    struct uspi_macho_cursor cursor = {0};
+    struct uspi_macho_command command;
+    struct uspi_error error;
+    int got;
+    while (!core->out_of_memory && (got = uspi_macho_next(&r->macho, &cursor, &command, &error)) != 0) {
+        if (got < 0) {
+            damaged(r, &error);
+            break;
+        }
+        switch (command.kind) {
+        case USPI_LC_SEGMENT:
+        case USPI_LC_SEGMENT_64: add_segment(r, &command, cursor.index); break;
+        case USPI_LC_THREAD:
+        case USPI_LC_UNIXTHREAD: add_thread(r, &command); break;
+        case USPI_LC_NOTE: read_note(r, &command); break;
+        default: break;
+        }
+    }
+    if (r->cut > 0) {
+        uspi_core_say(core, USP_SNAPSHOT_TRUNCATED,
+                      "%s: the file ends at offset 0x%" PRIx64 ", where %" PRIu64
+                      " of its segments still had bytes: it was cut off",
+                      core->path, r->macho.bytes.size, r->cut);
+    }
+    size_t overlaps = uspi_core_memory_seal(&core->memory);
+    if (overlaps > 0) {
+        uspi_core_say(core, 0, "%s: %zu segments overlap others; of each address the first segment is used", core->path,
+                      overlaps);
+    }
+    return core->out_of_memory ? USP_ERROR_NO_MEMORY : USP_OK;
+}
+
+int uspi_core_read_macho(struct uspi_core *core, struct uspi_bytes bytes, struct uspi_error *error) {
+    struct reading r = {.core = core};
+    int status = uspi_macho_open(&r.macho, bytes, error);
+    if (status != USP_OK) return status;
+    if (r.macho.type != USPI_MH_CORE) {
+        return uspi_bytes_error(error, bytes, 12, USP_ERROR_FORMAT, "a Mach-O file, but not a core");
+    }
+    if (r.macho.arch == USP_ARCH_NONE) {
+        return uspi_bytes_error(error, bytes, 4, USP_ERROR_UNSUPPORTED,
+                                "a core of cputype 0x%" PRIx32 " is not supported", r.macho.cpu_type);
+    }
+    core->os = USP_OS_DARWIN;
+    core->arch = r.macho.cpu_type == USPI_CPU_ARM ? USP_ARCH_NONE : r.macho.arch;
+    status = read_commands(&r);
+    if (status != USP_OK) return status;
+    if (core->arch == USP_ARCH_NONE) core->arch = r.macho.arch;
+    struct uspi_image_list list = {0};
+    status = uspi_core_macho_images(core, &list);
+    if (status == USP_OK) status = uspi_image_list_seal(&list, &core->images);
+    uspi_image_list_clear(&list);
+    if (r.damaged) core->complete = false;
+    return status;
+}

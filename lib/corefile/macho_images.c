@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* The images of a Mach-O core, and the files that stand in for text the core does not hold. The loader's own list names
+ * them where the core holds it; images that it does not name are found at the beginnings of segments.
+ *
+ * Sources: dyld include/mach-o/dyld_images.h (dyld_all_image_infos), xnu EXTERNAL_HEADERS/mach-o/loader.h. A file is only
+ * used when its UUID is the image's. */
+#include "lib/corefile/build.h"
+#include "lib/object/fat.h"
+
+#include <unspool/snapshot.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Paths and the list are the process's data: they end somewhere. */
+#define PATH_ROOM  4096
+#define IMAGES_MAX 20000
+
+/* dyld keeps its list in a section of its own, so that debuggers find it. */
+#define LIST_SECTION "__all_image_info"
+
+struct entry {
+    usp_addr load, path;
+};
+
+struct work {
+    struct uspi_core *core;
+    struct uspi_image_list *list;
+    struct usp_memory memory;
+    struct uspi_source source; /* the process's memory */
+    struct entry *entries;     /* of the loader's list, sorted */
+    size_t entry_count;
+    bool text_listed;      /* no image was met whose text the core leaves out */
+    size_t without_text;   /* images of the shared cache that lack their text */
+    size_t without_header; /* images whose headers the core does not hold */
+    char path[PATH_ROOM];
+};
+
+/* The addressable bits where only the platform is known; devices have 39 or 47, so nothing is said of them
+ * (xnu osfmk/arm64/proc_reg.h, pexpert/pexpert/arm64/apple_arm64_common.h). */
+static uint32_t bits_of_platform(uint32_t platform) {
+    switch (platform) {
+    case USPI_PLATFORM_MACOS:
+    case USPI_PLATFORM_CATALYST:
+    case USPI_PLATFORM_IOS_SIMULATOR:
+    case USPI_PLATFORM_TVOS_SIMULATOR:
+    case USPI_PLATFORM_WATCHOS_SIMULATOR: return 47;
+    default: return 0;
+    }
+}
+
+static bool is_image(const struct uspi_macho *macho) {
+    return macho->type == USPI_MH_EXECUTE || macho->type == USPI_MH_DYLIB || macho->type == USPI_MH_DYLINKER ||
+           macho->type == USPI_MH_BUNDLE;
+}
+
+static bool open_at(const struct work *w, usp_addr load, struct uspi_macho *macho) {
+    return uspi_macho_open(macho, uspi_bytes_at(&w->source, load), NULL) == USP_OK && is_image(macho);
+}
+
+/* ---- files ---- */
+
+struct candidate {
+    const struct uspi_build_id *uuid;
+    struct uspi_macho macho; /* the accepted slice */
+};
+
+/* uspi_core_judge. */
+static int judge(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
+    struct candidate *c = context;
+    if (c->uuid->size != USPI_UUID_SIZE) {
+        return uspi_bytes_error(error, bytes, 0, USP_ERROR_MISMATCH, "the core's image has no UUID to compare it with");
+    }
+    return uspi_fat_pick(bytes, c->uuid->bytes, USP_ARCH_NONE, &c->macho, error);
+}
+
+/* Whether the core lacks text or read-only data of an image; slide turns linked addresses into loaded ones. */
+static bool lacks(const struct work *w, const struct uspi_macho *macho, uint64_t slide) {
+    struct uspi_macho_cursor cursor = {0};
+    struct uspi_macho_segment segment;
+    while (uspi_macho_next_segment(macho, &cursor, &segment, NULL) > 0) {
+        if ((segment.protection & USPI_PROT_EXECUTE) == 0 || segment.file_size == 0) continue;
+        uint64_t size = segment.file_size < segment.memory_size ? segment.file_size : segment.memory_size;
+        if (uspi_core_memory_lacks(&w->core->memory, segment.address + slide, size)) return true;
+    }
+    return false;
+}
+
+static void back_image(struct work *w, const struct uspi_macho *file, usp_addr load) {
+    struct uspi_macho_cursor cursor = {0};
+    struct uspi_macho_segment segment;
+    struct uspi_macho_extent extent;
+    if (uspi_macho_extent(file, &extent, NULL) != USP_OK) return;
+    while (uspi_macho_next_segment(file, &cursor, &segment, NULL) > 0) {
+        struct uspi_core_backing backing = {.low = load + (segment.address - extent.header), .size = segment.file_size};
+        if ((segment.protection & USPI_PROT_WRITE) != 0 || backing.size == 0) continue;
+        if (backing.low + (backing.size - 1) < backing.low ||
+            uspi_bytes_sub(file->bytes, segment.file_offset, segment.file_size, "segment", &backing.bytes, NULL) !=
+                USP_OK) {
+            uspi_core_say(w->core, USP_SNAPSHOT_FILES_REFUSED, "%s: segment %s lies outside of the file; not used",
+                          file->bytes.source->name, segment.name);
+            continue;
+        }
+        if (uspi_core_memory_back(&w->core->memory, &backing) != USP_OK) w->core->out_of_memory = true;
+    }
+}
+
+static void complete_from_file(struct work *w, const struct uspi_macho *macho, const struct usp_image *image,
+                               const struct uspi_build_id *uuid) {
+    struct candidate c = {.uuid = uuid};
+    bool main = (image->flags & USP_IMAGE_MAIN) != 0;
+    if (!lacks(w, macho, image->slide)) return;
+    /* Images of the shared cache have no files of their own, unless somebody has unpacked it. */
+    if ((macho->flags & USPI_MH_DYLIB_IN_CACHE) != 0 && w->core->sysroot == NULL) {
+        w->without_text++;
+        return;
+    }
+    if (uspi_core_find_file(w->core, image->path, main, judge, &c)) {
+        back_image(w, &c.macho, image->load_address);
+    } else if (image->path[0] == '\0' && (!main || w->core->named_program == NULL)) {
+        uspi_core_say(w->core, main ? USP_SNAPSHOT_PROGRAM_MISSING : USP_SNAPSHOT_FILES_MISSING,
+                      "%s: the core neither names nor holds the code of the %s at 0x%" PRIx64, w->core->path,
+                      main ? "program" : "image", image->load_address);
+    }
+}
+
+/* ---- the list ---- */
+
+/* What a core can tell of an image whose header it does not hold. */
+static int add_unseen(struct work *w, usp_addr load, const char *path) {
+    struct usp_image image = {.path = path,
+                              .load_address = load,
+                              .text_low = load,
+                              .text_high = load,
+                              .end = load,
+                              .slide = load,
+                              .flags = USP_IMAGE_MACHO};
+    w->text_listed = false;
+    w->without_header++;
+    return uspi_image_list_add(w->list, &image);
+}
+
+/* Adds the image whose header is at `load`; w->path is its name if the loader's list tells it, else "". */
+static int add_image(struct work *w, usp_addr load) {
+    struct uspi_core *core = w->core;
+    struct uspi_macho macho;
+    struct uspi_macho_extent extent;
+    struct uspi_macho_version version;
+    struct uspi_build_id uuid = {.size = USPI_UUID_SIZE};
+    if (!open_at(w, load, &macho) || uspi_macho_extent(&macho, &extent, NULL) != USP_OK) {
+        return add_unseen(w, load, w->path);
+    }
+    if (w->path[0] == '\0' && uspi_macho_install_name(&macho, w->path, sizeof w->path, NULL) != USP_OK) {
+        w->path[0] = '\0';
+    }
+    struct usp_image image = {.path = w->path,
+                              .load_address = load,
+                              .slide = load - extent.header,
+                              .arch = macho.arch,
+                              .flags = USP_IMAGE_MACHO};
+    image.text_low = extent.text_low + image.slide;
+    image.text_high = extent.text_high + image.slide;
+    image.end = extent.high + image.slide;
+    if (macho.type == USPI_MH_EXECUTE) image.flags |= USP_IMAGE_MAIN;
+    if (macho.type == USPI_MH_DYLINKER) image.flags |= USP_IMAGE_LOADER;
+    if (uspi_macho_uuid(&macho, uuid.bytes, NULL) != USP_OK) uuid.size = 0;
+    memcpy(image.build_id, uuid.bytes, uuid.size);
+    image.build_id_size = uuid.size;
+    if (extent.text_high != 0 && (uspi_core_memory_find(&core->memory, image.text_low) == NULL ||
+                                  uspi_core_memory_find(&core->memory, image.text_high - 1) == NULL)) {
+        w->text_listed = false;
+    }
+    if (macho.type == USPI_MH_EXECUTE) {
+        if (w->path[0] != '\0') uspi_core_set_program(core, w->path);
+        if (core->arch == USP_ARCH_ARM64 && core->address_bits == 0 &&
+            uspi_macho_version(&macho, &version, NULL) == USP_OK) {
+            core->address_bits = bits_of_platform(version.platform);
+        }
+    }
+    complete_from_file(w, &macho, &image, &uuid);
+    return uspi_image_list_add(w->list, &image);
+}
+
+/* ---- the loader's list ---- */
+
+static int by_load(const void *a, const void *b) {
+    const struct entry *x = a, *y = b;
+    return (x->load > y->load) - (x->load < y->load);
+}
+
+/* Reads dyld_all_image_infos: {u32 version, u32 count, pointer to entries, …}. */
+static int read_list(struct work *w, usp_addr infos, bool wide, struct uspi_error *error) {
+    unsigned word = wide ? 8 : 4;
+    uint8_t raw[3 * 8];
+    struct uspi_bytes entries;
+    struct uspi_bytes memory = uspi_bytes_at(&w->source, infos);
+    int status = uspi_bytes_read(memory, 0, raw, 8 + word, "the loader's list of images", error);
+    if (status != USP_OK) return status;
+    uint32_t count = uspi_le32(raw + 4);
+    usp_addr array = uspi_le(raw + 8, word);
+    if (array == 0 || count == 0) {
+        return uspi_bytes_error(error, memory, 0, USP_ERROR_BUSY, "the loader's list of images was being changed");
+    }
+    if (count > IMAGES_MAX) {
+        return uspi_bytes_error(error, memory, 4, USP_ERROR_FORMAT, "a loader's list of %" PRIu32 " images", count);
+    }
+    status = uspi_bytes_array(uspi_bytes_at(&w->source, array), 0, count, 3 * word, "the loader's list of images",
+                              &entries, error);
+    if (status != USP_OK) return status;
+    w->entries = malloc(count * sizeof *w->entries);
+    if (w->entries == NULL) return USP_ERROR_NO_MEMORY;
+    for (uint32_t i = 0; i < count; i++) {
+        status = uspi_bytes_read(entries, (uint64_t)i * 3 * word, raw, 3 * word, "the loader's list of images", error);
+        if (status != USP_OK) return status;
+        w->entries[w->entry_count++] = (struct entry){uspi_le(raw, word), uspi_le(raw + word, word)};
+    }
+    return USP_OK;
+}
+
+/* The section with the loader's list in the loader that is loaded at `load`. */
+static bool find_list(const struct uspi_macho *loader, usp_addr load, usp_addr *infos) {
+    struct uspi_macho_cursor cursor = {0};
+    struct uspi_macho_segment segment;
+    struct uspi_macho_section section;
+    struct uspi_macho_extent extent;
+    if (uspi_macho_extent(loader, &extent, NULL) != USP_OK) return false;
+    while (uspi_macho_next_segment(loader, &cursor, &segment, NULL) > 0) {
+        for (uint32_t i = 0; i < segment.section_count; i++) {
+            if (uspi_macho_section(loader, &segment, i, &section, NULL) != USP_OK) break;
+            if (strcmp(section.name, LIST_SECTION) != 0) continue;
+            *infos = section.address + (load - extent.header);
+            return true;
+        }
+    }
+    return false;
+}
+
+static int images_of_loader(struct work *w) {
+    const struct uspi_core_memory *memory = &w->core->memory;
+    struct uspi_error error;
+    for (size_t i = 0; i < memory->segment_count; i++) {
+        struct uspi_macho macho;
+        usp_addr infos, load = memory->segments[i].low;
+        if (!open_at(w, load, &macho) || macho.type != USPI_MH_DYLINKER || !find_list(&macho, load, &infos)) continue;
+        int status = read_list(w, infos, macho.wide, &error);
+        if (status == USP_ERROR_NO_MEMORY) return status;
+        if (status != USP_OK) uspi_core_say(w->core, 0, "%s; images are looked for in memory", error.text);
+        break;
+    }
+    if (w->entry_count > 1) qsort(w->entries, w->entry_count, sizeof *w->entries, by_load);
+    for (size_t i = 0; i < w->entry_count; i++) {
+        const struct entry *e = &w->entries[i];
+        if (i > 0 && e->load == e[-1].load) continue;
+        if (uspi_bytes_string(uspi_bytes_at(&w->source, e->path), 0, w->path, sizeof w->path, "path", NULL) != USP_OK) {
+            w->path[0] = '\0';
+        }
+        int status = add_image(w, e->load);
+        if (status != USP_OK) return status;
+    }
+    return USP_OK;
+}
+
+static int other_images(struct work *w) {
+    const struct uspi_core_memory *memory = &w->core->memory;
+    for (size_t i = 0; i < memory->segment_count; i++) {
+        struct uspi_macho macho;
+        struct entry key = {.load = memory->segments[i].low};
+        if (w->entry_count > 0 && bsearch(&key, w->entries, w->entry_count, sizeof key, by_load) != NULL) continue;
+        if (!open_at(w, key.load, &macho)) continue;
+        w->path[0] = '\0';
+        int status = add_image(w, key.load);
+        if (status != USP_OK) return status;
+    }
+    return USP_OK;
+}
+
+static bool lists_text(const struct uspi_core_memory *memory) {
+    for (size_t i = 0; i < memory->segment_count; i++) {
+        if ((memory->segments[i].access & USPI_CORE_EXECUTE) != 0) return true;
+    }
+    return false;
+}
+
+int uspi_core_macho_images(struct uspi_core *core, struct uspi_image_list *list) {
+    struct work *w = calloc(1, sizeof *w);
+    if (w == NULL) return USP_ERROR_NO_MEMORY;
+    w->core = core;
+    w->list = list;
+    w->text_listed = lists_text(&core->memory);
+    w->memory = (struct usp_memory){uspi_core_memory_read, &core->memory};
+    w->source = uspi_source_of_memory(&w->memory, core->path);
+    int status = images_of_loader(w);
+    if (status == USP_OK) status = other_images(w);
+    if (w->without_text > 0) {
+        uspi_core_say(core, USP_SNAPSHOT_FILES_MISSING,
+                      "%s: the core does not hold the code of %zu images of the shared cache: give a sysroot with them",
+                      core->path, w->without_text);
+    }
+    if (w->without_header > 0) {
+        uspi_core_say(core, 0, "%s: the core does not hold the headers of %zu images that it lists", core->path,
+                      w->without_header);
+    }
+    /* A core that leaves out what its images say is there lists a choice of memory, not all of it. */
+    core->complete = w->text_listed;
+    uspi_core_memory_seal(&core->memory);
+    free(w->entries);
+    free(w);
+    return status;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* See memory.h. */
+#include "lib/corefile/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Makes room for one more entry; *entries is an array of `size`-byte elements. */
+static bool grow(void **entries, size_t count, size_t *room, size_t size) {
+    if (count < *room) return true;
+    size_t wanted = *room == 0 ? 64 : *room * 2;
+    if (wanted > SIZE_MAX / size) return false;
+    void *grown = realloc(*entries, wanted * size);
+    if (grown == NULL) return false;
+    *entries = grown;
+    *room = wanted;
+    return true;
+}
+
+int uspi_core_memory_add(struct uspi_core_memory *memory, const struct uspi_core_segment *segment) {
+    void *entries = memory->segments;
+    bool fits = grow(&entries, memory->segment_count, &memory->segment_room, sizeof *segment);
+    memory->segments = entries;
+    if (!fits) return USP_ERROR_NO_MEMORY;
+    memory->segments[memory->segment_count++] = *segment;
+    return USP_OK;
+}
+
+int uspi_core_memory_back(struct uspi_core_memory *memory, const struct uspi_core_backing *backing) {
+    void *entries = memory->backings;
+    bool fits = grow(&entries, memory->backing_count, &memory->backing_room, sizeof *backing);
+    memory->backings = entries;
+    if (!fits) return USP_ERROR_NO_MEMORY;
+    memory->backings[memory->backing_count++] = *backing;
+    return USP_OK;
+}
+
+static int by_address(const void *a, const void *b) {
+    const struct uspi_core_segment *x = a, *y = b;
+    if (x->low != y->low) return x->low < y->low ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+static int backing_by_address(const void *a, const void *b) {
+    const struct uspi_core_backing *x = a, *y = b;
+    return (x->low > y->low) - (x->low < y->low);
+}
+
+/* Removes the first n bytes of a segment. */
+static void cut_front(struct uspi_core_segment *segment, uint64_t n) {
+    segment->low += n;
+    segment->size -= n;
+    segment->offset += n < segment->stored ? n : segment->stored;
+    segment->stored -= n < segment->stored ? n : segment->stored;
+    segment->promised -= n < segment->promised ? n : segment->promised;
+}
+
+static size_t cut_overlaps(struct uspi_core_memory *memory) {
+    size_t kept = 0, overlaps = 0;
+    usp_addr last = 0; /* of the addresses that are taken */
+    for (size_t i = 0; i < memory->segment_count; i++) {
+        struct uspi_core_segment segment = memory->segments[i];
+        if (kept > 0 && segment.low <= last) {
+            overlaps++;
+            if (last - segment.low >= segment.size - 1) continue;
+            cut_front(&segment, last - segment.low + 1);
+        }
+        last = segment.low + (segment.size - 1);
+        memory->segments[kept++] = segment;
+    }
+    memory->segment_count = kept;
+    return overlaps;
+}
+
+/* Two files for one address: the lower one wins, as with segments. */
+static void cut_backings(struct uspi_core_memory *memory) {
+    size_t kept = 0;
+    for (size_t i = 0; i < memory->backing_count; i++) {
+        struct uspi_core_backing backing = memory->backings[i];
+        const struct uspi_core_backing *before = kept > 0 ? &memory->backings[kept - 1] : NULL;
+        if (before != NULL && backing.low - before->low < before->size) continue;
+        memory->backings[kept++] = backing;
+    }
+    memory->backing_count = kept;
+}
+
+size_t uspi_core_memory_seal(struct uspi_core_memory *memory) {
+    if (memory->segment_count > 1) {
+        qsort(memory->segments, memory->segment_count, sizeof *memory->segments, by_address);
+    }
+    if (memory->backing_count > 1) {
+        qsort(memory->backings, memory->backing_count, sizeof *memory->backings, backing_by_address);
+    }
+    cut_backings(memory);
+    return cut_overlaps(memory);
+}
+
+void uspi_core_memory_clear(struct uspi_core_memory *memory) {
+    free(memory->segments);
+    free(memory->backings);
+    memset(memory, 0, sizeof *memory);
+}
+
+/* How many segments begin at or below the address. */
+static size_t segments_up_to(const struct uspi_core_memory *memory, usp_addr address) {
+    size_t low = 0, high = memory->segment_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (memory->segments[middle].low <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+const struct uspi_core_segment *uspi_core_memory_find(const struct uspi_core_memory *memory, usp_addr address) {
+    size_t i = segments_up_to(memory, address);
+    if (i == 0) return NULL;
+    const struct uspi_core_segment *segment = &memory->segments[i - 1];
+    return address - segment->low < segment->size ? segment : NULL;
+}
+
+static const struct uspi_core_backing *find_backing(const struct uspi_core_memory *memory, usp_addr address) {
+    size_t low = 0, high = memory->backing_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (memory->backings[middle].low <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == 0) return NULL;
+    const struct uspi_core_backing *backing = &memory->backings[low - 1];
+    return address - backing->low < backing->size ? backing : NULL;
+}
+
+/* Reads a beginning of n bytes at an address, up to `limit` of them, from the file behind it. Returns how many, or a
+ * negative status. */
+static int64_t read_backing(const struct uspi_core_memory *memory, usp_addr from, void *to, uint64_t limit,
+                            int absent) {
+    const struct uspi_core_backing *backing = find_backing(memory, from);
+    if (backing == NULL) return absent;
+    uint64_t distance = from - backing->low;
+    uint64_t there = backing->bytes.size < backing->size ? backing->bytes.size : backing->size;
+    if (distance >= there) return USP_ERROR_ABSENT;
+    if (limit > there - distance) limit = there - distance;
+    int status = uspi_bytes_read(backing->bytes, distance, to, (size_t)limit, "text", NULL);
+    return status == USP_OK ? (int64_t)limit : status;
+}
+
+/* Reads a beginning of the n bytes at an address. Returns how many, or a negative status. */
+static int64_t read_some(const struct uspi_core_memory *memory, usp_addr from, void *to, size_t n) {
+    size_t i = segments_up_to(memory, from);
+    const struct uspi_core_segment *segment = i > 0 ? &memory->segments[i - 1] : NULL;
+    uint64_t limit = n;
+    if (segment == NULL || from - segment->low >= segment->size) {
+        if (i < memory->segment_count && limit > memory->segments[i].low - from) {
+            limit = memory->segments[i].low - from;
+        }
+        return read_backing(memory, from, to, limit, USP_ERROR_UNREADABLE);
+    }
+    uint64_t distance = from - segment->low;
+    if (distance < segment->stored) {
+        if (limit > segment->stored - distance) limit = segment->stored - distance;
+        int status = uspi_bytes_read(memory->core, segment->offset + distance, to, (size_t)limit, "memory", NULL);
+        return status == USP_OK ? (int64_t)limit : status;
+    }
+    /* What was cut off the core may have differed from the file. */
+    if (distance < segment->promised || (segment->access & USPI_CORE_WRITE) != 0) return USP_ERROR_ABSENT;
+    if (limit > segment->size - distance) limit = segment->size - distance;
+    return read_backing(memory, from, to, limit, USP_ERROR_ABSENT);
+}
+
+int uspi_core_memory_read(void *context, usp_addr from, void *to, size_t n) {
+    const struct uspi_core_memory *memory = context;
+    uint8_t *p = to;
+    if (n > 0 && from + (n - 1) < from) return USP_ERROR_UNREADABLE;
+    while (n > 0) {
+        int64_t got = read_some(memory, from, p, n);
+        if (got < 0) return (int)got;
+        p += got;
+        from += (usp_addr)got;
+        n -= (size_t)got;
+    }
+    return USP_OK;
+}
+
+bool uspi_core_memory_lacks(const struct uspi_core_memory *memory, usp_addr low, uint64_t size) {
+    while (size > 0) {
+        const struct uspi_core_segment *segment = uspi_core_memory_find(memory, low);
+        if (segment == NULL) return true;
+        uint64_t distance = low - segment->low, covered = segment->size - distance;
+        if (covered > size) covered = size;
+        bool stored = distance + covered <= segment->stored;
+        if (!stored && (segment->access & USPI_CORE_WRITE) == 0) return true;
+        low += covered;
+        size -= covered;
+    }
+    return false;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* See bytes.h. */
+#include "lib/object/bytes.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Of a file's name this much is shown, its end: the part that tells files apart, with room left for the sentence. */
+#define NAME_SHOWN 300
+
+static void write_text(struct uspi_error *error, size_t used, const char *format, va_list arguments) {
+    if (used < sizeof error->text) vsnprintf(error->text + used, sizeof error->text - used, format, arguments);
+}
+
+int uspi_error_set(struct uspi_error *error, int status, const char *format, ...) {
+    if (error == NULL) return status;
+    va_list arguments;
+    va_start(arguments, format);
+    error->status = status;
+    write_text(error, 0, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+int uspi_bytes_error(struct uspi_error *error, struct uspi_bytes bytes, uint64_t offset, int status, const char *format,
+                     ...) {
+    if (error == NULL) return status;
+    const char *name = bytes.source->name;
+    size_t length = strlen(name);
+    const char *shown = length > NAME_SHOWN ? name + (length - NAME_SHOWN) : name;
+    int used = snprintf(error->text, sizeof error->text, "%s%s: %s 0x%" PRIx64 ": ", shown != name ? "..." : "", shown,
+                        bytes.source->memory ? "address" : "offset", bytes.from + offset);
+    va_list arguments;
+    va_start(arguments, format);
+    error->status = status;
+    write_text(error, used < 0 ? 0 : (size_t)used, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+struct uspi_source uspi_source_of_memory(const struct usp_memory *memory, const char *name) {
+    return (struct uspi_source){.name = name, .read = memory->read, .context = memory->context, .memory = true};
+}
+
+struct uspi_bytes uspi_bytes_at(const struct uspi_source *source, usp_addr from) {
+    return (struct uspi_bytes){source, from, UINT64_MAX - from};
+}
+
+static int too_short(struct uspi_bytes bytes, uint64_t offset, uint64_t size, const char *what,
+                     struct uspi_error *error) {
+    if (offset > bytes.size) {
+        return uspi_bytes_error(error, bytes, offset, USP_ERROR_TRUNCATED,
+                                "%s lies behind the end, which is at 0x%" PRIx64, what, bytes.from + bytes.size);
+    }
+    return uspi_bytes_error(error, bytes, offset, USP_ERROR_TRUNCATED,
+                            "%s needs %" PRIu64 " bytes, %" PRIu64 " are left", what, size, bytes.size - offset);
+}
+
+int uspi_bytes_sub(struct uspi_bytes whole, uint64_t offset, uint64_t size, const char *what, struct uspi_bytes *part,
+                   struct uspi_error *error) {
+    if (offset > whole.size || size > whole.size - offset) return too_short(whole, offset, size, what, error);
+    *part = (struct uspi_bytes){whole.source, whole.from + offset, size};
+    return USP_OK;
+}
+
+int uspi_bytes_array(struct uspi_bytes whole, uint64_t offset, uint64_t count, uint64_t entry_size, const char *what,
+                     struct uspi_bytes *part, struct uspi_error *error) {
+    uint64_t size;
+    if (!uspi_product(count, entry_size, &size)) size = UINT64_MAX;
+    return uspi_bytes_sub(whole, offset, size, what, part, error);
+}
+
+int uspi_bytes_read(struct uspi_bytes bytes, uint64_t offset, void *to, size_t n, const char *what,
+                    struct uspi_error *error) {
+    if (offset > bytes.size || n > bytes.size - offset) return too_short(bytes, offset, n, what, error);
+    const struct uspi_source *source = bytes.source;
+    if (source->mapped != NULL) {
+        memcpy(to, source->mapped + (size_t)(bytes.from + offset), n);
+        return USP_OK;
+    }
+    int status = source->read(source->context, bytes.from + offset, to, n);
+    if (status == USP_OK) return USP_OK;
+    return uspi_bytes_error(error, bytes, offset, status, "%s: %s", what, usp_strerror(status));
+}
+
+int uspi_bytes_load(struct uspi_bytes bytes, uint64_t offset, unsigned width, uint64_t *value, const char *what,
+                    struct uspi_error *error) {
+    uint8_t raw[8];
+    int status = uspi_bytes_read(bytes, offset, raw, width, what, error);
+    if (status == USP_OK) *value = uspi_le(raw, width);
+    return status;
+}
+
+int uspi_bytes_string(struct uspi_bytes bytes, uint64_t offset, char *to, size_t room, const char *what,
+                      struct uspi_error *error) {
+    /* In aligned pieces, because memory can end at any page; where a piece is not there as a whole, byte by byte. */
+    enum { PIECE = 64 };
+    size_t used = 0;
+    bool single = false;
+    to[0] = '\0';
+    while (used + 1 < room) {
+        if (offset > bytes.size || used >= bytes.size - offset) {
+            return uspi_bytes_error(error, bytes, offset, USP_ERROR_TRUNCATED, "%s has no end", what);
+        }
+        uint64_t n = single ? 1 : PIECE - (bytes.from + offset + used) % PIECE;
+        if (n > bytes.size - offset - used) n = bytes.size - offset - used;
+        if (n > room - 1 - used) n = room - 1 - used;
+        int status = uspi_bytes_read(bytes, offset + used, to + used, (size_t)n, what, error);
+        if (status != USP_OK) {
+            to[used] = '\0';
+            if (single) return status;
+            single = true;
+            continue;
+        }
+        if (memchr(to + used, '\0', (size_t)n) != NULL) return USP_OK;
+        used += (size_t)n;
+        to[used] = '\0';
+    }
+    uint64_t terminator;
+    if (uspi_bytes_load(bytes, offset + used, 1, &terminator, what, error) == USP_OK && terminator == 0) return USP_OK;
+    return uspi_bytes_error(error, bytes, offset, USP_ERROR_FULL, "%s is longer than %zu bytes", what, room - 1);
+}
+
+const char *uspi_bytes_string_in_place(struct uspi_bytes bytes, uint64_t offset, size_t *length) {
+    if (bytes.source->mapped == NULL || offset >= bytes.size) return NULL;
+    const char *string = (const char *)bytes.source->mapped + (size_t)(bytes.from + offset);
+    const char *end = memchr(string, '\0', (size_t)(bytes.size - offset));
+    if (end == NULL) return NULL;
+    *length = (size_t)(end - string);
+    return string;
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/* See elf.h. */
+#include "lib/object/elf.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* e_ident, gABI chapter 4. */
+#define EI_CLASS    4
+#define EI_DATA     5
+#define EI_NIDENT   16
+#define ELFCLASS32  1
+#define ELFCLASS64  2
+#define ELFDATA2LSB 1
+#define ELFDATA2MSB 2
+
+#define HEADER_32  52
+#define HEADER_64  64
+#define SEGMENT_32 32
+#define SEGMENT_64 56
+#define SECTION_32 40
+#define SECTION_64 64
+
+/* Counts that do not fit are in section header 0 (gABI: e_phnum, e_shnum, e_shstrndx). */
+#define PN_XNUM    0xffff
+#define SHN_XINDEX 0xffff
+
+/* The kernel loads no program whose program headers exceed this (Linux fs/binfmt_elf.c, load_elf_phdrs). */
+#define IMAGE_HEADERS_MAX 65536
+
+#define NOTE_HEADER     12
+#define NT_GNU_BUILD_ID 3
+
+/* e_machine; the gABI's registry. The class decides as well: x32 and AArch64's ILP32 are none of our processors. */
+static uint32_t arch_of(uint16_t machine, bool wide) {
+    switch (machine) {
+    case 3: return wide ? USP_ARCH_NONE : USP_ARCH_I386;
+    case 40: return wide ? USP_ARCH_NONE : USP_ARCH_ARMV7;
+    case 62: return wide ? USP_ARCH_X86_64 : USP_ARCH_NONE;
+    case 183: return wide ? USP_ARCH_ARM64 : USP_ARCH_NONE;
+    default: return USP_ARCH_NONE;
+    }
+}
+
+void uspi_elf_machine_name(const struct uspi_elf *elf, char *to, size_t room) {
+    snprintf(to, room, "machine %u with %s-bit addresses", (unsigned)elf->machine, elf->wide ? "64" : "32");
+}
+
+static int read_header(struct uspi_elf *elf, struct uspi_error *error) {
+    uint8_t raw[HEADER_64];
+    int status = uspi_bytes_read(elf->bytes, 0, raw, EI_NIDENT, "ELF header", error);
+    if (status != USP_OK) return status;
+    if (memcmp(raw, "\177ELF", 4) != 0) {
+        return uspi_bytes_error(error, elf->bytes, 0, USP_ERROR_FORMAT, "not an ELF file");
+    }
+    if (raw[EI_CLASS] != ELFCLASS32 && raw[EI_CLASS] != ELFCLASS64) {
+        return uspi_bytes_error(error, elf->bytes, EI_CLASS, USP_ERROR_FORMAT, "unknown ELF class %u", raw[EI_CLASS]);
+    }
+    if (raw[EI_DATA] == ELFDATA2MSB) {
+        return uspi_bytes_error(error, elf->bytes, EI_DATA, USP_ERROR_UNSUPPORTED, "big-endian ELF is not supported");
+    }
+    if (raw[EI_DATA] != ELFDATA2LSB) {
+        return uspi_bytes_error(error, elf->bytes, EI_DATA, USP_ERROR_FORMAT, "unknown byte order %u", raw[EI_DATA]);
+    }
+    elf->wide = raw[EI_CLASS] == ELFCLASS64;
+    status = uspi_bytes_read(elf->bytes, 0, raw, elf->wide ? HEADER_64 : HEADER_32, "ELF header", error);
+    if (status != USP_OK) return status;
+    unsigned word = elf->wide ? 8 : 4;
+    elf->type = uspi_le16(raw + 16);
+    elf->machine = uspi_le16(raw + 18);
+    elf->arch = arch_of(elf->machine, elf->wide);
+    elf->entry = uspi_le(raw + 24, word);
+    elf->segment_offset = uspi_le(raw + 24 + word, word);
+    elf->section_offset = uspi_le(raw + 24 + 2 * word, word);
+    /* e_flags and e_ehsize come first. */
+    const uint8_t *sizes = raw + 24 + 3 * word + 6;
+    elf->segment_size = uspi_le16(sizes);
+    elf->segment_count = uspi_le16(sizes + 2);
+    elf->section_size = uspi_le16(sizes + 4);
+    elf->section_count = uspi_le16(sizes + 6);
+    elf->name_section = uspi_le16(sizes + 8);
+    return USP_OK;
+}
+
+static int read_section(const struct uspi_elf *elf, uint64_t offset, struct uspi_elf_section *section,
+                        struct uspi_error *error) {
+    uint8_t raw[SECTION_64];
+    int status = uspi_bytes_read(elf->bytes, offset, raw, elf->wide ? SECTION_64 : SECTION_32, "section header", error);
+    if (status != USP_OK) return status;
+    unsigned word = elf->wide ? 8 : 4;
+    section->name = uspi_le32(raw);
+    section->type = uspi_le32(raw + 4);
+    section->flags = uspi_le(raw + 8, word);
+    section->address = uspi_le(raw + 8 + word, word);
+    section->offset = uspi_le(raw + 8 + 2 * word, word);
+    section->size = uspi_le(raw + 8 + 3 * word, word);
+    section->link = uspi_le32(raw + 8 + 4 * word);
+    section->info = uspi_le32(raw + 12 + 4 * word);
+    section->align = uspi_le(raw + 16 + 4 * word, word);
+    section->entry_size = uspi_le(raw + 16 + 5 * word, word);
+    return USP_OK;
+}
+
+/* Takes the counts that the header could not hold from section header 0. */
+static int resolve_counts(struct uspi_elf *elf, struct uspi_error *error) {
+    bool segments = elf->segment_count == PN_XNUM;
+    bool sections = elf->section_offset != 0 && elf->section_count == 0;
+    bool names = elf->name_section == SHN_XINDEX;
+    if (!segments && !sections && !names) return USP_OK;
+    struct uspi_elf_section first;
+    if (segments && elf->section_offset == 0) {
+        return uspi_bytes_error(error, elf->bytes, 0, USP_ERROR_FORMAT,
+                                "the number of program headers is to be in a section header, and there is none");
+    }
+    int status = read_section(elf, elf->section_offset, &first, segments ? error : NULL);
+    if (status != USP_OK) {
+        /* Sections that cannot be reached are none; without the program headers nothing works. */
+        elf->section_count = elf->name_section = 0;
+        return segments ? status : USP_OK;
+    }
+    if (segments) elf->segment_count = first.info;
+    if (sections) elf->section_count = first.size;
+    if (names) elf->name_section = first.link;
+    return USP_OK;
+}
+
+static int check_segments(const struct uspi_elf *elf, struct uspi_error *error) {
+    if (elf->segment_count == 0) return USP_OK;
+    if (elf->segment_size < (elf->wide ? SEGMENT_64 : SEGMENT_32)) {
+        return uspi_bytes_error(error, elf->bytes, 0, USP_ERROR_FORMAT, "program headers of %u bytes are too small",
+                                (unsigned)elf->segment_size);
+    }
+    struct uspi_bytes headers;
+    return uspi_bytes_array(elf->bytes, elf->segment_offset, elf->segment_count, elf->segment_size, "program headers",
+                            &headers, error);
+}
+
+/* The address at which the first byte was linked, from the PT_LOAD that holds it (or the first of them). */
+static int find_header_address(struct uspi_elf *elf, struct uspi_error *error) {
+    struct uspi_elf_segment segment;
+    bool found = false;
+    for (uint64_t i = 0; i < elf->segment_count; i++) {
+        int status = uspi_elf_segment(elf, i, &segment, error);
+        if (status != USP_OK) return status;
+        if (segment.type != USPI_PT_LOAD || (found && segment.offset != 0)) continue;
+        elf->header_address = segment.address - segment.offset;
+        found = true;
+        if (segment.offset == 0) break;
+    }
+    return USP_OK;
+}
+
+int uspi_elf_open(struct uspi_elf *elf, struct uspi_bytes bytes, struct uspi_error *error) {
+    *elf = (struct uspi_elf){.bytes = bytes};
+    int status = read_header(elf, error);
+    if (status == USP_OK) status = resolve_counts(elf, error);
+    if (status == USP_OK) status = check_segments(elf, error);
+    if (status == USP_OK && elf->type != USPI_ET_CORE) status = find_header_address(elf, error);
+    return status;
+}
+
+int uspi_elf_open_image(struct uspi_elf *elf, struct uspi_bytes bytes, struct uspi_error *error) {
+    *elf = (struct uspi_elf){.bytes = bytes, .in_memory = true};
+    int status = read_header(elf, error);
+    if (status != USP_OK) return status;
+    elf->section_offset = elf->section_count = elf->name_section = 0;
+    if (elf->segment_count * elf->segment_size > IMAGE_HEADERS_MAX) {
+        return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "%" PRIu64 " program headers are too many",
+                                elf->segment_count);
+    }
+    status = check_segments(elf, error);
+    return status == USP_OK ? find_header_address(elf, error) : status;
+}
+
+int uspi_elf_segment(const struct uspi_elf *elf, uint64_t i, struct uspi_elf_segment *segment,
+                     struct uspi_error *error) {
+    uint8_t raw[SEGMENT_64];
+    if (i >= elf->segment_count) {
+        return uspi_bytes_error(error, elf->bytes, 0, USP_ERROR_NOT_FOUND, "no program header %" PRIu64, i);
+    }
+    int status = uspi_bytes_read(elf->bytes, elf->segment_offset + i * elf->segment_size, raw,
+                                 elf->wide ? SEGMENT_64 : SEGMENT_32, "program header", error);
+    if (status != USP_OK) return status;
+    segment->type = uspi_le32(raw);
+    if (elf->wide) {
+        segment->flags = uspi_le32(raw + 4);
+        segment->offset = uspi_le64(raw + 8);
+        segment->address = uspi_le64(raw + 16);
+        segment->file_size = uspi_le64(raw + 32);
+        segment->memory_size = uspi_le64(raw + 40);
+        segment->align = uspi_le64(raw + 48);
+    } else {
+        segment->offset = uspi_le32(raw + 4);
+        segment->address = uspi_le32(raw + 8);
+        segment->file_size = uspi_le32(raw + 16);
+        segment->memory_size = uspi_le32(raw + 20);
+        segment->flags = uspi_le32(raw + 24);
+        segment->align = uspi_le32(raw + 28);
+    }
+    return USP_OK;
+}
+
+int uspi_elf_find_segment(const struct uspi_elf *elf, uint32_t type, struct uspi_elf_segment *segment,
+                          struct uspi_error *error) {
+    for (uint64_t i = 0; i < elf->segment_count; i++) {
+        int status = uspi_elf_segment(elf, i, segment, error);
+        if (status != USP_OK || segment->type == type) return status;
+    }
+    return uspi_bytes_error(error, elf->bytes, 0, USP_ERROR_NOT_FOUND, "no program header of type 0x%" PRIx32, type);
+}
+
+int uspi_elf_segment_bytes(const struct uspi_elf *elf, const struct uspi_elf_segment *segment, struct uspi_bytes *bytes,
+                           struct uspi_error *error) {
+    uint64_t offset = elf->in_memory ? segment->address - elf->header_address : segment->offset;
+    return uspi_bytes_sub(elf->bytes, offset, segment->file_size, "segment", bytes, error);
+}
+
+int uspi_elf_extent(const struct uspi_elf *elf, struct uspi_elf_extent *extent, struct uspi_error *error) {
+    struct uspi_elf_segment segment;
+    bool any = false, text = false;
+    *extent = (struct uspi_elf_extent){0};
+    for (uint64_t i = 0; i < elf->segment_count; i++) {
+        int status = uspi_elf_segment(elf, i, &segment, error);
+        if (status != USP_OK) return status;
+        if (segment.type != USPI_PT_LOAD || segment.memory_size == 0) continue;
+        usp_addr high;
+        if (!uspi_sum(segment.address, segment.memory_size, &high)) {
+            return uspi_bytes_error(error, elf->bytes, elf->segment_offset + i * elf->segment_size, USP_ERROR_FORMAT,
+                                    "the segment wraps around the address space");
+        }
+        if (!any || segment.address < extent->low) extent->low = segment.address;
+        if (!any || high > extent->high) extent->high = high;
+        any = true;
+        if ((segment.flags & USPI_PF_X) == 0) continue;
+        if (!text || segment.address < extent->text_low) extent->text_low = segment.address;
+        if (!text || high > extent->text_high) extent->text_high = high;
+        text = true;
+    }
+    if (any) return USP_OK;
+    return uspi_bytes_error(error, elf->bytes, 0, USP_ERROR_NOT_FOUND, "nothing is loaded of this file");
+}
+
+int uspi_elf_section(const struct uspi_elf *elf, uint64_t i, struct uspi_elf_section *section,
+                     struct uspi_error *error) {
+    uint64_t distance, offset;
+    if (i >= elf->section_count) {
+        return uspi_bytes_error(error, elf->bytes, 0, USP_ERROR_NOT_FOUND, "no section header %" PRIu64, i);
+    }
+    if (elf->section_size < (elf->wide ? SECTION_64 : SECTION_32)) {
+        return uspi_bytes_error(error, elf->bytes, 0, USP_ERROR_FORMAT, "section headers of %u bytes are too small",
+                                (unsigned)elf->section_size);
+    }
+    if (!uspi_product(i, elf->section_size, &distance) || !uspi_sum(elf->section_offset, distance, &offset)) {
+        offset = UINT64_MAX;
+    }
+    return read_section(elf, offset, section, error);
+}
+
+int uspi_elf_find_section(const struct uspi_elf *elf, const char *name, struct uspi_elf_section *section,
+                          struct uspi_error *error) {
+    struct uspi_elf_section names;
+    struct uspi_bytes strings;
+    char found[64];
+    if (elf->name_section == 0) {
+        return uspi_bytes_error(error, elf->bytes, 0, USP_ERROR_NOT_FOUND, "no section names");
+    }
+    int status = uspi_elf_section(elf, elf->name_section, &names, error);
+    if (status == USP_OK) {
+        status = uspi_bytes_sub(elf->bytes, names.offset, names.size, "section of names", &strings, error);
+    }
+    for (uint64_t i = 1; status == USP_OK && i < elf->section_count; i++) {
+        status = uspi_elf_section(elf, i, section, error);
+        /* A name that cannot be read or is longer is not the one that is looked for. */
+        if (status == USP_OK &&
+            uspi_bytes_string(strings, section->name, found, sizeof found, "section name", NULL) == USP_OK &&
+            strcmp(found, name) == 0) {
+            return USP_OK;
+        }
+    }
+    if (status != USP_OK) return status;
+    return uspi_bytes_error(error, elf->bytes, 0, USP_ERROR_NOT_FOUND, "no section %s", name);
+}
+
+struct uspi_elf_notes uspi_elf_notes(struct uspi_bytes bytes, uint64_t align) {
+    return (struct uspi_elf_notes){.bytes = bytes, .align = align == 8 ? 8 : 4};
+}
+
+static uint64_t round_up(uint64_t value, unsigned align) { return (value + align - 1) & ~(uint64_t)(align - 1); }
+
+int uspi_elf_next_note(struct uspi_elf_notes *notes, struct uspi_elf_note *note, struct uspi_error *error) {
+    uint8_t raw[NOTE_HEADER];
+    struct uspi_bytes name;
+    /* Padding behind the last note is shorter than a header. */
+    if (notes->next >= notes->bytes.size || notes->bytes.size - notes->next < notes->align) return 0;
+    int status = uspi_bytes_read(notes->bytes, notes->next, raw, sizeof raw, "note", error);
+    if (status != USP_OK) return status;
+    uint64_t name_size = uspi_le32(raw), desc_size = uspi_le32(raw + 4);
+    uint64_t desc_at = round_up(notes->next + NOTE_HEADER + name_size, notes->align);
+    status = uspi_bytes_sub(notes->bytes, notes->next + NOTE_HEADER, name_size, "note's name", &name, error);
+    if (status != USP_OK) return status;
+    status = uspi_bytes_sub(notes->bytes, desc_at, desc_size, "note's descriptor", &note->desc, error);
+    if (status != USP_OK) return status;
+    memset(note->owner, 0, sizeof note->owner);
+    size_t shown = name_size < sizeof note->owner - 1 ? (size_t)name_size : sizeof note->owner - 1;
+    status = uspi_bytes_read(name, 0, note->owner, shown, "note's name", error);
+    if (status != USP_OK) return status;
+    note->type = uspi_le32(raw + 8);
+    notes->next = round_up(desc_at + desc_size, notes->align);
+    return 1;
+}
+
+/* 1 when the id was among them, 0 when not, or a negative status. */
+static int build_id_among(struct uspi_bytes bytes, uint64_t align, struct uspi_build_id *id, struct uspi_error *error) {
+    struct uspi_elf_notes notes = uspi_elf_notes(bytes, align);
+    struct uspi_elf_note note;
+    int got;
+    while ((got = uspi_elf_next_note(&notes, &note, error)) > 0) {
+        if (note.type != NT_GNU_BUILD_ID || strcmp(note.owner, "GNU") != 0 || note.desc.size == 0) continue;
+        size_t n = note.desc.size < sizeof id->bytes ? (size_t)note.desc.size : sizeof id->bytes;
+        int status = uspi_bytes_read(note.desc, 0, id->bytes, n, "build-id", error);
+        if (status != USP_OK) return status;
+        id->size = (uint32_t)n;
+        return 1;
+    }
+    return got;
+}
+
+int uspi_elf_build_id(const struct uspi_elf *elf, struct uspi_build_id *id, struct uspi_error *error) {
+    struct uspi_bytes bytes;
+    struct uspi_elf_segment segment;
+    struct uspi_elf_section section;
+    /* Other notes than the one that is looked for may be damaged or missing: the last reason stands when it is not found
+     * in any. */
+    int reason = uspi_bytes_error(error, elf->bytes, 0, USP_ERROR_NOT_FOUND, "no build-id");
+    memset(id, 0, sizeof *id);
+    for (uint64_t i = 0; i < elf->segment_count; i++) {
+        int status = uspi_elf_segment(elf, i, &segment, error);
+        if (status == USP_OK && segment.type != USPI_PT_NOTE) continue;
+        if (status == USP_OK) status = uspi_elf_segment_bytes(elf, &segment, &bytes, error);
+        if (status == USP_OK) status = build_id_among(bytes, segment.align, id, error);
+        if (status > 0) return USP_OK;
+        if (status < 0) reason = status;
+    }
+    for (uint64_t i = 0; i < elf->section_count; i++) {
+        int status = uspi_elf_section(elf, i, &section, error);
+        if (status != USP_OK) return status;
+        if (section.type != USPI_SHT_NOTE) continue;
+        status = uspi_bytes_sub(elf->bytes, section.offset, section.size, "section", &bytes, error);
+        if (status == USP_OK) status = build_id_among(bytes, section.align, id, error);
+        if (status > 0) return USP_OK;
+        if (status < 0) reason = status;
+    }
+    return reason;
+}
+
+int uspi_elf_dynamic(struct uspi_bytes section, bool wide, uint64_t tag, uint64_t *value, struct uspi_error *error) {
+    unsigned word = wide ? 8 : 4;
+    for (uint64_t at = 0; section.size - at >= 2 * word; at += 2 * word) {
+        uint8_t raw[16];
+        int status = uspi_bytes_read(section, at, raw, 2 * word, "dynamic section", error);
+        if (status != USP_OK) return status;
+        uint64_t found = uspi_le(raw, word);
+        if (found == USPI_DT_NULL) break;
+        if (found != tag) continue;
+        *value = uspi_le(raw + word, word);
+        return USP_OK;
+    }
+    return uspi_bytes_error(error, section, 0, USP_ERROR_NOT_FOUND, "no entry %" PRIu64 " in the dynamic section", tag);
+}

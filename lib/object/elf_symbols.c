@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* See elf_symbols.h. */
+#include "lib/object/elf_symbols.h"
+
+#include <inttypes.h>
+
+/* Bytes of a symbol (gABI: Elf32_Sym, Elf64_Sym). */
+#define ENTRY_32 16u
+#define ENTRY_64 24u
+
+/* Linux elf-em.h. */
+#define EM_ARM 40
+
+static int find_table(const struct uspi_elf *elf, uint32_t section_type, struct uspi_elf_section *table,
+                      struct uspi_error *error) {
+    for (uint64_t i = 0; i < elf->section_count; i++) {
+        int status = uspi_elf_section(elf, i, table, error);
+        if (status != USP_OK || table->type == section_type) return status;
+    }
+    return uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: no symbol table", elf->bytes.source->name);
+}
+
+int uspi_elf_symbols(const struct uspi_elf *elf, uint32_t section_type, struct uspi_elf_symbols *symbols,
+                     struct uspi_error *error) {
+    struct uspi_elf_section table, strings;
+    uint64_t entry_size = elf->wide ? ENTRY_64 : ENTRY_32;
+    int status = find_table(elf, section_type, &table, error);
+    if (status == USP_OK) status = uspi_elf_section(elf, table.link, &strings, error);
+    if (status != USP_OK) return status;
+    if (table.entry_size != entry_size) {
+        return uspi_bytes_error(error, elf->bytes, table.offset, USP_ERROR_FORMAT,
+                                "symbols of %" PRIu64 " bytes instead of %" PRIu64, table.entry_size, entry_size);
+    }
+    symbols->count = table.size / entry_size;
+    symbols->machine = elf->machine;
+    symbols->wide = elf->wide;
+    status = uspi_bytes_array(elf->bytes, table.offset, symbols->count, entry_size, "symbol table", &symbols->entries,
+                              error);
+    if (status != USP_OK) return status;
+    return uspi_bytes_sub(elf->bytes, strings.offset, strings.size, "symbols' names", &symbols->strings, error);
+}
+
+int uspi_elf_symbol(const struct uspi_elf_symbols *symbols, uint64_t i, struct uspi_elf_symbol *symbol,
+                    struct uspi_error *error) {
+    uint8_t raw[ENTRY_64];
+    size_t size = symbols->wide ? ENTRY_64 : ENTRY_32;
+    if (i >= symbols->count) return uspi_error_set(error, USP_ERROR_NOT_FOUND, "no such symbol");
+    int status = uspi_bytes_read(symbols->entries, i * size, raw, size, "symbol", error);
+    if (status != USP_OK) return status;
+    uint8_t info;
+    symbol->name = uspi_le32(raw);
+    if (symbols->wide) {
+        info = raw[4];
+        symbol->section = uspi_le16(raw + 6);
+        symbol->value = uspi_le64(raw + 8);
+        symbol->size = uspi_le64(raw + 16);
+    } else {
+        symbol->value = uspi_le32(raw + 4);
+        symbol->size = uspi_le32(raw + 8);
+        info = raw[12];
+        symbol->section = uspi_le16(raw + 14);
+    }
+    symbol->type = info & 0xf;
+    symbol->binding = info >> 4;
+    bool is_function = symbol->type == USPI_STT_FUNC || symbol->type == USPI_STT_GNU_IFUNC;
+    if (symbols->machine == EM_ARM && is_function) symbol->value &= ~UINT64_C(1);
+    return USP_OK;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* The symbol tables of an ELF file, entry by entry, as they stand in it. Which symbols name code, and which of several is
+ * the right name, is decided elsewhere. Sources: System V gABI chapter 4 "Symbol Table"; Linux elf.h. */
+#ifndef USPI_ELF_SYMBOLS_H
+#define USPI_ELF_SYMBOLS_H
+
+#include "lib/object/elf.h"
+
+enum uspi_elf_symbol_table { USPI_SHT_SYMTAB = 2, USPI_SHT_DYNSYM = 11 };
+enum uspi_elf_section_flags { USPI_SHF_ALLOC = 2, USPI_SHF_EXECINSTR = 4 };
+enum uspi_elf_symbol_type { USPI_STT_NOTYPE = 0, USPI_STT_FUNC = 2, USPI_STT_GNU_IFUNC = 10 };
+enum uspi_elf_binding { USPI_STB_LOCAL = 0, USPI_STB_GLOBAL = 1, USPI_STB_WEAK = 2, USPI_STB_GNU_UNIQUE = 10 };
+/* Section indices from RESERVED on name no section, except XINDEX: the real one is too large for the field. */
+enum uspi_elf_section_index { USPI_SHN_UNDEF = 0, USPI_SHN_RESERVED = 0xff00, USPI_SHN_XINDEX = 0xffff };
+
+struct uspi_elf_symbols {
+    struct uspi_bytes entries, strings;
+    uint64_t count;
+    uint16_t machine; /* e_machine */
+    bool wide;
+};
+
+/* The table in the first section of a type (enum uspi_elf_symbol_table). USP_ERROR_NOT_FOUND when there is none. */
+int uspi_elf_symbols(const struct uspi_elf *elf, uint32_t section_type, struct uspi_elf_symbols *symbols,
+                     struct uspi_error *error);
+
+struct uspi_elf_symbol {
+    usp_addr value; /* as linked; without the Thumb bit that 32-bit ARM's functions have in bit 0 */
+    uint64_t size;
+    uint32_t name; /* offset in the table's strings */
+    uint16_t section;
+    uint8_t type;
+    uint8_t binding;
+};
+
+/* Symbol i; USP_ERROR_NOT_FOUND behind the last. */
+int uspi_elf_symbol(const struct uspi_elf_symbols *symbols, uint64_t i, struct uspi_elf_symbol *symbol,
+                    struct uspi_error *error);
+
+#endif

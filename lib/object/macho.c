@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/* See macho.h. */
+#include "lib/object/macho.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define MH_MAGIC    0xfeedface
+#define MH_MAGIC_64 0xfeedfacf
+#define MH_CIGAM    0xcefaedfe
+#define MH_CIGAM_64 0xcffaedfe
+
+#define HEADER_32    28
+#define HEADER_64    32
+#define COMMAND      8
+#define SEGMENT_32   56
+#define SEGMENT_64   72
+#define SECTION_32   68
+#define SECTION_64   80
+#define UUID_COMMAND 24
+#define NOTE_COMMAND 40
+#define NAME         16
+
+uint32_t uspi_macho_arch(uint32_t cpu_type) {
+    switch (cpu_type) {
+    case USPI_CPU_I386: return USP_ARCH_I386;
+    case USPI_CPU_X86_64: return USP_ARCH_X86_64;
+    case USPI_CPU_ARM: return USP_ARCH_ARMV7;
+    case USPI_CPU_ARM64: return USP_ARCH_ARM64;
+    case USPI_CPU_ARM64_32: return USP_ARCH_ARM64_32;
+    default: return USP_ARCH_NONE;
+    }
+}
+
+int uspi_macho_open(struct uspi_macho *macho, struct uspi_bytes bytes, struct uspi_error *error) {
+    uint8_t raw[HEADER_64];
+    *macho = (struct uspi_macho){.bytes = bytes};
+    int status = uspi_bytes_read(bytes, 0, raw, 4, "Mach-O header", error);
+    if (status != USP_OK) return status;
+    switch (uspi_le32(raw)) {
+    case MH_MAGIC: break;
+    case MH_MAGIC_64: macho->wide = true; break;
+    case MH_CIGAM:
+    case MH_CIGAM_64:
+        return uspi_bytes_error(error, bytes, 0, USP_ERROR_UNSUPPORTED, "big-endian Mach-O is not supported");
+    default: return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "not a Mach-O file");
+    }
+    size_t header = macho->wide ? HEADER_64 : HEADER_32;
+    status = uspi_bytes_read(bytes, 0, raw, header, "Mach-O header", error);
+    if (status != USP_OK) return status;
+    macho->cpu_type = uspi_le32(raw + 4);
+    macho->cpu_subtype = uspi_le32(raw + 8);
+    macho->arch = uspi_macho_arch(macho->cpu_type);
+    macho->type = uspi_le32(raw + 12);
+    macho->command_count = uspi_le32(raw + 16);
+    macho->flags = uspi_le32(raw + 24);
+    return uspi_bytes_sub(bytes, header, uspi_le32(raw + 20), "load commands", &macho->commands, error);
+}
+
+int uspi_macho_next(const struct uspi_macho *macho, struct uspi_macho_cursor *cursor,
+                    struct uspi_macho_command *command, struct uspi_error *error) {
+    uint8_t raw[COMMAND];
+    if (cursor->index >= macho->command_count) return 0;
+    int status = uspi_bytes_read(macho->commands, cursor->offset, raw, sizeof raw, "load command", error);
+    if (status != USP_OK) return status;
+    uint32_t size = uspi_le32(raw + 4);
+    if (size < COMMAND) {
+        return uspi_bytes_error(error, macho->commands, cursor->offset, USP_ERROR_FORMAT,
+                                "a load command of %" PRIu32 " bytes", size);
+    }
+    status = uspi_bytes_sub(macho->commands, cursor->offset, size, "load command", &command->bytes, error);
+    if (status != USP_OK) return status;
+    command->kind = uspi_le32(raw);
+    cursor->index++;
+    cursor->offset += size;
+    return 1;
+}
+
+static int not_found(const struct uspi_macho *macho, const char *what, struct uspi_error *error) {
+    return uspi_bytes_error(error, macho->bytes, 0, USP_ERROR_NOT_FOUND, "no %s", what);
+}
+
+int uspi_macho_find(const struct uspi_macho *macho, uint32_t kind, struct uspi_macho_command *command,
+                    struct uspi_error *error) {
+    struct uspi_macho_cursor cursor = {0};
+    int got;
+    while ((got = uspi_macho_next(macho, &cursor, command, error)) > 0) {
+        if (command->kind == kind) return USP_OK;
+    }
+    return got < 0 ? got : not_found(macho, "such load command", error);
+}
+
+static void copy_name(char to[NAME + 1], const uint8_t *raw) {
+    memcpy(to, raw, NAME);
+    to[NAME] = '\0';
+}
+
+int uspi_macho_segment(const struct uspi_macho_command *command, struct uspi_macho_segment *segment,
+                       struct uspi_error *error) {
+    uint8_t raw[SEGMENT_64];
+    bool wide = command->kind == USPI_LC_SEGMENT_64;
+    unsigned word = wide ? 8 : 4;
+    size_t size = wide ? SEGMENT_64 : SEGMENT_32;
+    int status = uspi_bytes_read(command->bytes, 0, raw, size, "segment command", error);
+    if (status != USP_OK) return status;
+    copy_name(segment->name, raw + 8);
+    segment->address = uspi_le(raw + 24, word);
+    segment->memory_size = uspi_le(raw + 24 + word, word);
+    segment->file_offset = uspi_le(raw + 24 + 2 * word, word);
+    segment->file_size = uspi_le(raw + 24 + 3 * word, word);
+    /* maxprot comes first. */
+    const uint8_t *rest = raw + 24 + 4 * word;
+    segment->protection = uspi_le32(rest + 4);
+    segment->section_count = uspi_le32(rest + 8);
+    return uspi_bytes_array(command->bytes, size, segment->section_count, wide ? SECTION_64 : SECTION_32,
+                            "section headers", &segment->sections, error);
+}
+
+int uspi_macho_next_segment(const struct uspi_macho *macho, struct uspi_macho_cursor *cursor,
+                            struct uspi_macho_segment *segment, struct uspi_error *error) {
+    struct uspi_macho_command command;
+    int got;
+    while ((got = uspi_macho_next(macho, cursor, &command, error)) > 0) {
+        if (command.kind != (macho->wide ? USPI_LC_SEGMENT_64 : USPI_LC_SEGMENT)) continue;
+        int status = uspi_macho_segment(&command, segment, error);
+        return status == USP_OK ? 1 : status;
+    }
+    return got;
+}
+
+int uspi_macho_section(const struct uspi_macho *macho, const struct uspi_macho_segment *segment, uint32_t i,
+                       struct uspi_macho_section *section, struct uspi_error *error) {
+    uint8_t raw[SECTION_64];
+    size_t size = macho->wide ? SECTION_64 : SECTION_32;
+    unsigned word = macho->wide ? 8 : 4;
+    if (i >= segment->section_count) return not_found(macho, "such section", error);
+    int status = uspi_bytes_read(segment->sections, (uint64_t)i * size, raw, size, "section header", error);
+    if (status != USP_OK) return status;
+    copy_name(section->name, raw);
+    copy_name(section->segment, raw + 16);
+    section->address = uspi_le(raw + 32, word);
+    section->size = uspi_le(raw + 32 + word, word);
+    const uint8_t *rest = raw + 32 + 2 * word;
+    section->file_offset = uspi_le32(rest);
+    section->flags = uspi_le32(rest + 16);
+    return USP_OK;
+}
+
+int uspi_macho_extent(const struct uspi_macho *macho, struct uspi_macho_extent *extent, struct uspi_error *error) {
+    struct uspi_macho_cursor cursor = {0};
+    struct uspi_macho_segment segment;
+    bool header = false, text = false;
+    usp_addr last = 0;
+    int got;
+    *extent = (struct uspi_macho_extent){0};
+    while ((got = uspi_macho_next_segment(macho, &cursor, &segment, error)) > 0) {
+        usp_addr high;
+        if (!uspi_sum(segment.address, segment.memory_size, &high)) {
+            return uspi_bytes_error(error, macho->bytes, 0, USP_ERROR_FORMAT,
+                                    "segment %s wraps around the address space", segment.name);
+        }
+        /* __PAGEZERO reserves addresses, it holds nothing. */
+        if (segment.memory_size == 0 || (segment.protection == 0 && segment.file_size == 0)) continue;
+        if (!header && segment.file_offset == 0 && segment.file_size != 0) {
+            extent->header = segment.address;
+            header = true;
+        }
+        if (high > last) last = high;
+        if ((segment.protection & USPI_PROT_EXECUTE) == 0) continue;
+        if (!text || segment.address < extent->text_low) extent->text_low = segment.address;
+        if (!text || high > extent->text_high) extent->text_high = high;
+        text = true;
+    }
+    if (got < 0) return got;
+    if (!header) return not_found(macho, "segment that holds the header", error);
+    extent->high = (macho->flags & USPI_MH_DYLIB_IN_CACHE) != 0 && text ? extent->text_high : last;
+    return USP_OK;
+}
+
+int uspi_macho_uuid(const struct uspi_macho *macho, uint8_t uuid[USPI_UUID_SIZE], struct uspi_error *error) {
+    struct uspi_macho_command command;
+    int status = uspi_macho_find(macho, USPI_LC_UUID, &command, error);
+    if (status != USP_OK) return status;
+    return uspi_bytes_read(command.bytes, COMMAND, uuid, USPI_UUID_SIZE, "UUID", error);
+}
+
+int uspi_macho_install_name(const struct uspi_macho *macho, char *to, size_t room, struct uspi_error *error) {
+    struct uspi_macho_cursor cursor = {0};
+    struct uspi_macho_command command;
+    int got;
+    while ((got = uspi_macho_next(macho, &cursor, &command, error)) > 0) {
+        if (command.kind != USPI_LC_ID_DYLIB && command.kind != USPI_LC_ID_DYLINKER) continue;
+        uint64_t offset;
+        int status = uspi_bytes_load(command.bytes, COMMAND, 4, &offset, "install name", error);
+        return status == USP_OK ? uspi_bytes_string(command.bytes, offset, to, room, "install name", error) : status;
+    }
+    return got < 0 ? got : not_found(macho, "install name", error);
+}
+
+static uint32_t platform_of(uint32_t kind) {
+    switch (kind) {
+    case USPI_LC_VERSION_MIN_MACOSX: return USPI_PLATFORM_MACOS;
+    case USPI_LC_VERSION_MIN_IPHONEOS: return USPI_PLATFORM_IOS;
+    case USPI_LC_VERSION_MIN_TVOS: return USPI_PLATFORM_TVOS;
+    case USPI_LC_VERSION_MIN_WATCHOS: return USPI_PLATFORM_WATCHOS;
+    default: return 0;
+    }
+}
+
+int uspi_macho_version(const struct uspi_macho *macho, struct uspi_macho_version *version, struct uspi_error *error) {
+    struct uspi_macho_cursor cursor = {0};
+    struct uspi_macho_command command;
+    int got;
+    while ((got = uspi_macho_next(macho, &cursor, &command, error)) > 0) {
+        uint8_t raw[20];
+        bool build = command.kind == USPI_LC_BUILD_VERSION;
+        uint32_t platform = platform_of(command.kind);
+        if (!build && platform == 0) continue;
+        /* build_version_command has the platform before the two versions, version_min_command only these. */
+        int status = uspi_bytes_read(command.bytes, 0, raw, build ? 20 : 16, "version", error);
+        if (status != USP_OK) return status;
+        const uint8_t *versions = build ? raw + 12 : raw + 8;
+        version->platform = build ? uspi_le32(raw + 8) : platform;
+        version->minimum = uspi_le32(versions);
+        version->sdk = uspi_le32(versions + 4);
+        return USP_OK;
+    }
+    return got < 0 ? got : not_found(macho, "version", error);
+}
+
+int uspi_macho_next_state(const struct uspi_macho_command *command, uint64_t *offset, struct uspi_macho_state *state,
+                          struct uspi_error *error) {
+    uint8_t raw[8];
+    uint64_t at = *offset == 0 ? COMMAND : *offset;
+    if (at >= command->bytes.size) return 0;
+    int status = uspi_bytes_read(command->bytes, at, raw, sizeof raw, "thread state", error);
+    if (status != USP_OK) return status;
+    state->flavor = uspi_le32(raw);
+    state->count = uspi_le32(raw + 4);
+    status = uspi_bytes_array(command->bytes, at + sizeof raw, state->count, 4, "thread state", &state->bytes, error);
+    if (status != USP_OK) return status;
+    *offset = at + sizeof raw + state->bytes.size;
+    return 1;
+}
+
+int uspi_macho_note(const struct uspi_macho *macho, const struct uspi_macho_command *command,
+                    struct uspi_macho_note *note, struct uspi_error *error) {
+    uint8_t raw[NOTE_COMMAND];
+    int status = uspi_bytes_read(command->bytes, 0, raw, sizeof raw, "note command", error);
+    if (status != USP_OK) return status;
+    copy_name(note->owner, raw + 8);
+    return uspi_bytes_sub(macho->bytes, uspi_le64(raw + 24), uspi_le64(raw + 32), "note", &note->bytes, error);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* Thin little-endian Mach-O, 32 and 64 bits: files, cores, and images in a target's memory. Reads load commands and what
+ * hangs on them, one at a time, without allocating. Several of them in one file are fat.h's.
+ *
+ * Source of all layouts and numbers: xnu EXTERNAL_HEADERS/mach-o/loader.h, osfmk/mach/machine.h. All functions return
+ * USP_OK or a negative enum usp_status with *error written, and may be called by any number of threads for the same
+ * object. */
+#ifndef USPI_MACHO_H
+#define USPI_MACHO_H
+
+#include "lib/object/bytes.h"
+
+enum uspi_macho_type {
+    USPI_MH_OBJECT = 1,
+    USPI_MH_EXECUTE = 2,
+    USPI_MH_CORE = 4,
+    USPI_MH_DYLIB = 6,
+    USPI_MH_DYLINKER = 7,
+    USPI_MH_BUNDLE = 8,
+    USPI_MH_DSYM = 10
+};
+
+enum uspi_macho_cpu {
+    USPI_CPU_I386 = 7,
+    USPI_CPU_ARM = 12,
+    USPI_CPU_X86_64 = 0x01000007,
+    USPI_CPU_ARM64 = 0x0100000c,
+    USPI_CPU_ARM64_32 = 0x0200000c
+};
+
+/* A flag of the header: the image's segments lie apart from each other in the shared cache. */
+#define USPI_MH_DYLIB_IN_CACHE 0x80000000u
+
+enum uspi_macho_command_kind {
+    USPI_LC_SEGMENT = 0x1,
+    USPI_LC_THREAD = 0x4,
+    USPI_LC_UNIXTHREAD = 0x5,
+    USPI_LC_ID_DYLIB = 0xd,
+    USPI_LC_ID_DYLINKER = 0xf,
+    USPI_LC_SEGMENT_64 = 0x19,
+    USPI_LC_UUID = 0x1b,
+    USPI_LC_VERSION_MIN_MACOSX = 0x24,
+    USPI_LC_VERSION_MIN_IPHONEOS = 0x25,
+    USPI_LC_VERSION_MIN_TVOS = 0x2f,
+    USPI_LC_VERSION_MIN_WATCHOS = 0x30,
+    USPI_LC_NOTE = 0x31,
+    USPI_LC_BUILD_VERSION = 0x32
+};
+
+enum uspi_macho_protection { USPI_PROT_READ = 1, USPI_PROT_WRITE = 2, USPI_PROT_EXECUTE = 4 };
+
+struct uspi_macho {
+    struct uspi_bytes bytes;    /* the file (or slice) from its first byte, or target memory from the header on */
+    struct uspi_bytes commands; /* the load commands */
+    bool wide;                  /* mach_header_64 */
+    uint32_t cpu_type;          /* enum uspi_macho_cpu */
+    uint32_t cpu_subtype;       /* with the capability bits */
+    uint32_t arch;              /* enum usp_arch by cpu_type, USP_ARCH_NONE when none of ours */
+    uint32_t type;              /* enum uspi_macho_type */
+    uint32_t flags;             /* USPI_MH_… */
+    uint32_t command_count;
+};
+
+/* Checks the header and that the load commands lie in the bytes, each of them when it is reached. For an image in memory,
+ * `bytes` begins at its load address. Other statuses: USP_ERROR_FORMAT, USP_ERROR_UNSUPPORTED (big-endian). */
+int uspi_macho_open(struct uspi_macho *macho, struct uspi_bytes bytes, struct uspi_error *error);
+
+/* enum usp_arch of a cputype. */
+uint32_t uspi_macho_arch(uint32_t cpu_type);
+
+/* ---- load commands ---- */
+
+struct uspi_macho_command {
+    uint32_t kind;           /* enum uspi_macho_command_kind; other values occur */
+    struct uspi_bytes bytes; /* the whole command, its kind and size included */
+};
+
+/* Where an iteration stands; begin with {0}. */
+struct uspi_macho_cursor {
+    uint32_t index;
+    uint64_t offset;
+};
+
+/* The next command: 1, or 0 behind the last, or a negative status. */
+int uspi_macho_next(const struct uspi_macho *macho, struct uspi_macho_cursor *cursor,
+                    struct uspi_macho_command *command, struct uspi_error *error);
+
+/* The first command of a kind; USP_ERROR_NOT_FOUND. */
+int uspi_macho_find(const struct uspi_macho *macho, uint32_t kind, struct uspi_macho_command *command,
+                    struct uspi_error *error);
+
+/* ---- segments and sections ---- */
+
+struct uspi_macho_segment {
+    char name[17]; /* NUL-terminated */
+    usp_addr address;
+    uint64_t memory_size, file_offset, file_size;
+    uint32_t protection; /* enum uspi_macho_protection: initprot */
+    uint32_t section_count;
+    struct uspi_bytes sections; /* their headers */
+};
+
+/* Of an LC_SEGMENT or LC_SEGMENT_64. */
+int uspi_macho_segment(const struct uspi_macho_command *command, struct uspi_macho_segment *segment,
+                       struct uspi_error *error);
+
+/* The next segment, as uspi_macho_next. */
+int uspi_macho_next_segment(const struct uspi_macho *macho, struct uspi_macho_cursor *cursor,
+                            struct uspi_macho_segment *segment, struct uspi_error *error);
+
+struct uspi_macho_section {
+    char name[17], segment[17]; /* NUL-terminated */
+    usp_addr address;
+    uint64_t size;
+    uint32_t file_offset;
+    uint32_t flags;
+};
+
+/* Section header i of a segment; USP_ERROR_NOT_FOUND behind the last. */
+int uspi_macho_section(const struct uspi_macho *macho, const struct uspi_macho_segment *segment, uint32_t i,
+                       struct uspi_macho_section *section, struct uspi_error *error);
+
+/* Where an image's segments lie, as linked. `header` is the address its first byte was linked for; high is behind the
+ * last segment (an image in the shared cache: behind the text, because its other segments lie apart), text_low and
+ * text_high bound the executable segments (both 0 if none is). USP_ERROR_NOT_FOUND when no segment holds the header,
+ * USP_ERROR_FORMAT when one wraps around. */
+struct uspi_macho_extent {
+    usp_addr header, high;
+    usp_addr text_low, text_high;
+};
+int uspi_macho_extent(const struct uspi_macho *macho, struct uspi_macho_extent *extent, struct uspi_error *error);
+
+/* ---- the other commands ---- */
+
+#define USPI_UUID_SIZE 16
+
+/* LC_UUID. USP_ERROR_NOT_FOUND. */
+int uspi_macho_uuid(const struct uspi_macho *macho, uint8_t uuid[USPI_UUID_SIZE], struct uspi_error *error);
+
+/* The path in LC_ID_DYLIB or LC_ID_DYLINKER. USP_ERROR_NOT_FOUND; USP_ERROR_FULL when it is longer than `room` − 1. */
+int uspi_macho_install_name(const struct uspi_macho *macho, char *to, size_t room, struct uspi_error *error);
+
+enum uspi_macho_platform {
+    USPI_PLATFORM_MACOS = 1,
+    USPI_PLATFORM_IOS = 2,
+    USPI_PLATFORM_TVOS = 3,
+    USPI_PLATFORM_WATCHOS = 4,
+    USPI_PLATFORM_CATALYST = 6,
+    USPI_PLATFORM_IOS_SIMULATOR = 7,
+    USPI_PLATFORM_TVOS_SIMULATOR = 8,
+    USPI_PLATFORM_WATCHOS_SIMULATOR = 9
+};
+
+/* LC_BUILD_VERSION, or the older LC_VERSION_MIN_*: what it was built for. USP_ERROR_NOT_FOUND. */
+struct uspi_macho_version {
+    uint32_t platform; /* enum uspi_macho_platform; other values occur */
+    uint32_t minimum;  /* major << 16 | minor << 8 | patch */
+    uint32_t sdk;
+};
+int uspi_macho_version(const struct uspi_macho *macho, struct uspi_macho_version *version, struct uspi_error *error);
+
+/* One state of an LC_THREAD or LC_UNIXTHREAD. */
+struct uspi_macho_state {
+    uint32_t flavor;
+    uint32_t count; /* in words of 4 bytes */
+    struct uspi_bytes bytes;
+};
+
+/* The next state of a thread; *offset begins with 0. 1, or 0 behind the last, or a negative status. */
+int uspi_macho_next_state(const struct uspi_macho_command *command, uint64_t *offset, struct uspi_macho_state *state,
+                          struct uspi_error *error);
+
+/* An LC_NOTE of a core: who wrote it, and its bytes. USP_ERROR_TRUNCATED when they lie outside of the file. */
+struct uspi_macho_note {
+    char owner[17]; /* NUL-terminated */
+    struct uspi_bytes bytes;
+};
+int uspi_macho_note(const struct uspi_macho *macho, const struct uspi_macho_command *command,
+                    struct uspi_macho_note *note, struct uspi_error *error);
+
+#endif

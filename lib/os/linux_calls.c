@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* See linux_calls.h. */
+#define _GNU_SOURCE 1
+/* Addresses of a 32-bit process are offsets in its /proc/PID/mem. */
+#define _FILE_OFFSET_BITS 64
+#include "lib/os/linux_calls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* On 32-bit processors with a 64-bit time_t the old number takes another struct timespec. */
+#ifdef SYS_futex_time64
+#define FUTEX (sizeof(time_t) > sizeof(long) ? SYS_futex_time64 : SYS_futex)
+#else
+#define FUTEX SYS_futex
+#endif
+
+/* The value of a libc call that reports by errno, the kernel's way; `kept` is errno from before. */
+static long result(long value, int kept) {
+    if (value != -1) return value;
+    long error = -(long)errno;
+    errno = kept;
+    return error;
+}
+
+#define CALL(expression)                                                                                               \
+    int kept = errno;                                                                                                  \
+    return result((long)(expression), kept)
+
+static long real_open(const char *path, int flags) { CALL(open(path, flags | O_CLOEXEC)); }
+static long real_close(int fd) { CALL(syscall(SYS_close, fd)); }
+static long real_read(int fd, void *to, size_t n) { CALL(syscall(SYS_read, fd, to, n)); }
+static long real_pread(int fd, void *to, size_t n, uint64_t offset) { CALL(pread(fd, to, n, (off_t)offset)); }
+static long real_rewind(int fd) { CALL(lseek(fd, 0, SEEK_SET)); }
+static long real_list_directory(int fd, void *entries, size_t n) { CALL(syscall(SYS_getdents64, fd, entries, n)); }
+static long real_read_link(const char *path, char *to, size_t n) { CALL(readlink(path, to, n)); }
+
+static long real_count_links(int fd) {
+    struct stat s;
+    int kept = errno;
+    long r = result(fstat(fd, &s), kept);
+    return r < 0 ? r : (long)s.st_nlink;
+}
+
+static void *real_map(size_t n) {
+    int kept = errno;
+    void *at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    errno = kept;
+    return at != MAP_FAILED ? at : NULL;
+}
+
+static long real_unmap(void *at, size_t n) { CALL(munmap(at, n)); }
+
+static long real_probe(uintptr_t address) {
+    /* With an impossible `how` the kernel copies the set in before it looks: EFAULT says unreadable, EINVAL readable.
+     * It reads 8 bytes. */
+    CALL(syscall(SYS_rt_sigprocmask, ~0, address & ~(uintptr_t)7, NULL, 8));
+}
+
+static long real_read_process(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t remote_count) {
+    CALL(syscall(SYS_process_vm_readv, pid, local, 1, remote, remote_count, 0));
+}
+
+static pid_t real_own_thread(void) { return (pid_t)syscall(SYS_gettid); }
+static long real_own_name(char name[16]) { CALL(prctl(PR_GET_NAME, name, 0, 0, 0)); }
+static long real_probe_thread(pid_t pid, pid_t tid) { CALL(syscall(SYS_tgkill, pid, tid, 0)); }
+
+static long real_queue_signal(pid_t pid, pid_t tid, int signal, siginfo_t *info) {
+    CALL(syscall(SYS_rt_tgsigqueueinfo, pid, tid, signal, info));
+}
+
+static long real_set_action(int signal, const struct sigaction *action, struct sigaction *old) {
+    CALL(sigaction(signal, action, old));
+}
+
+static long real_set_mask(const sigset_t *mask, sigset_t *old) { CALL(sigprocmask(SIG_SETMASK, mask, old)); }
+
+static long real_wait(_Atomic(uint32_t) *word, uint32_t seen, uint64_t deadline) {
+    struct timespec until = {(time_t)(deadline / 1000000000u), (long)(deadline % 1000000000u)};
+    /* WAIT_BITSET takes an absolute time, so that interruptions do not prolong it. */
+    CALL(syscall(FUTEX, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, seen, &until, NULL, FUTEX_BITSET_MATCH_ANY));
+}
+
+static long real_wake(_Atomic(uint32_t) *word, int count) {
+    CALL(syscall(FUTEX, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, NULL, NULL, 0));
+}
+
+static long real_sleep(uint64_t ns) {
+    struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    CALL(nanosleep(&t, NULL));
+}
+
+static int64_t real_cpu_time(void) {
+    struct timespec t;
+    int kept = errno;
+    long r = result(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t), kept);
+    return r < 0 ? r : (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static long real_trace(long request, pid_t tid, void *address, void *data) {
+    /* Not libc's ptrace, which takes an enum and changes what it returns for some requests. */
+    CALL(syscall(SYS_ptrace, request, tid, address, data));
+}
+
+const struct uspi_linux_calls uspi_linux_real = {
+    .open = real_open,
+    .close = real_close,
+    .read = real_read,
+    .pread = real_pread,
+    .rewind = real_rewind,
+    .list_directory = real_list_directory,
+    .count_links = real_count_links,
+    .read_link = real_read_link,
+    .map = real_map,
+    .unmap = real_unmap,
+    .probe = real_probe,
+    .read_process = real_read_process,
+    .own_process = getpid,
+    .own_thread = real_own_thread,
+    .own_name = real_own_name,
+    .probe_thread = real_probe_thread,
+    .queue_signal = real_queue_signal,
+    .set_action = real_set_action,
+    .set_mask = real_set_mask,
+    .wait = real_wait,
+    .wake = real_wake,
+    .sleep = real_sleep,
+    .cpu_time = real_cpu_time,
+    .trace = real_trace,
+};
+
+const struct uspi_linux_calls *uspi_linux = &uspi_linux_real;

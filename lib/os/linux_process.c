@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: MIT */
+/* Stopping another process by ptrace: its threads' registers and stacks at one moment. What is made of them is not known
+ * here.
+ *
+ * A thread of its own does the tracing, and ends with it. Whatever happens, the kernel lets go of all that a tracer held
+ * when the tracer ends (ptrace(2), kernel/ptrace.c exit_ptrace): a thread that did not stop in time (it waits for its
+ * vfork child) and could not be detached for that reason, one that ended meanwhile, all of them when this process is
+ * killed. PTRACE_SEIZE stops nobody by itself, and leaves a process that was stopped by a signal stopped.
+ *
+ * Nothing is waited for by wait(2): that would take statuses from the rest of this process, or lose them to it. Whether a
+ * thread has stopped is seen by asking for its registers. */
+#define _GNU_SOURCE 1
+#include "lib/os/linux.h"
+#include "lib/os/linux_proc.h"
+
+#include "arch/backend.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+
+/* Of a stack, at most so much is copied: the usual limit of a stack's size. */
+#define STACK_MAX ((uint64_t)8 << 20)
+/* Of a stack whose mapping is not known. */
+#define UNSURE_COPY ((uint64_t)256 << 10)
+/* More than all stacks together may take. */
+#define ARENA_MAX ((uint64_t)(sizeof(size_t) > 4 ? 4096 : 512) << 20)
+/* Listings until nobody is new. */
+#define LISTINGS 64u
+/* Where the set is not there in <elf.h> (Linux include/uapi/linux/elf.h). */
+#define PAC_MASK_SET 0x406
+/* ptrace(2); glibc has it as an enumerator, musl as a macro, older ones not at all. */
+#define EVENT_STOP 128
+
+struct traced {
+    pid_t tid;
+    struct usp_thread_info info;
+    int status;
+    bool seized, stopped;
+    int signal; /* to hand over when the thread is let go */
+    struct usp_registers registers;
+    usp_addr from, stack_low, stack_high;
+    size_t room, copied;
+    uint8_t *bytes;
+};
+
+struct range {
+    usp_addr low, high;
+    bool grows; /* the first thread's stack */
+};
+
+struct job {
+    pid_t pid, only;
+    uint64_t timeout, deadline;
+    int memory; /* descriptor */
+    struct range *ranges; /* writable mappings, ascending */
+    size_t range_count, range_room;
+    struct traced *threads;
+    size_t count, room;
+    size_t found; /* new threads in the last listing */
+    uint8_t *arena;
+    size_t arena_size;
+    uint64_t began, ended;
+    uint64_t pac_mask;
+    uint32_t arch;
+    int status;
+    char *error;
+    size_t error_size;
+    char listing[65536];
+};
+
+/* ---- what to tell a person ---- */
+
+static int fail(struct job *job, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static int fail(struct job *job, int status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    if (job->error_size > 0) vsnprintf(job->error, job->error_size, format, arguments);
+    va_end(arguments);
+    job->status = status;
+    return status;
+}
+
+static bool yama_forbids(void) {
+    char scope[8];
+    int fd = (int)uspi_linux->open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY);
+    if (fd < 0) return false;
+    long n = uspi_linux->read(fd, scope, sizeof scope);
+    uspi_linux->close(fd);
+    return n > 0 && scope[0] > '0';
+}
+
+/* Why the kernel said no (ptrace(2), "Ptrace access mode checking"), the most likely reason first. */
+static int fail_permission(struct job *job) {
+    struct uspi_proc_status target, self;
+    int pid = job->pid;
+    if (uspi_proc_status(pid, 0, &target) < 0) {
+        return fail(job, USP_ERROR_PERMISSION, "process %d may not be looked at, not even by its status", pid);
+    }
+    if (target.tracer != 0) {
+        return fail(job, USP_ERROR_PERMISSION, "process %d is already traced by process %" PRId64 " (a debugger, strace): "
+                    "end that first", pid, target.tracer);
+    }
+    if (uspi_proc_status(0, 0, &self) == 0 && self.uid != 0 && self.uid != target.uid) {
+        return fail(job, USP_ERROR_PERMISSION, "process %d belongs to user %" PRId64 ", this is user %" PRId64 ": run as "
+                    "that user, or as root", pid, target.uid, self.uid);
+    }
+    if (yama_forbids()) {
+        return fail(job, USP_ERROR_PERMISSION, "the kernel's Yama module lets nobody trace process %d but its parent: run "
+                    "as root, or set /proc/sys/kernel/yama/ptrace_scope to 0", pid);
+    }
+    return fail(job, USP_ERROR_PERMISSION, "process %d may not be traced: it has made itself undumpable "
+                "(PR_SET_DUMPABLE, a set-user-id program), or this is a container without CAP_SYS_PTRACE: run as root, or "
+                "with that capability", pid);
+}
+
+static int fail_system(struct job *job, long e, const char *what) {
+    int pid = job->pid;
+    switch (-e) {
+    case ESRCH:
+    case ENOENT: return fail(job, USP_ERROR_NO_THREAD, "there is no process %d", pid);
+    case EPERM:
+    case EACCES: return fail_permission(job);
+    case ENOMEM: return fail(job, USP_ERROR_NO_MEMORY, "out of memory");
+    case ENOSYS:
+        return fail(job, USP_ERROR_UNSUPPORTED, "process %d cannot be stopped: this system has no %s (an emulator, a "
+                    "sandbox)", pid, what);
+    default:
+        return fail(job, USP_ERROR_SYSTEM, "process %d: %s failed: error %ld", pid, what, -e);
+    }
+}
+
+/* ---- before the stop ---- */
+
+static int read_ranges(struct job *job) {
+    struct uspi_proc_maps maps;
+    struct uspi_mapping m;
+    int e = uspi_proc_maps_open(&maps, job->pid);
+    if (e < 0) return fail_system(job, e, "/proc/PID/maps");
+    size_t all = 0;
+    while (uspi_proc_maps_next(&maps, &m)) {
+        all++;
+        if (!m.readable || !m.writable) continue;
+        if (job->range_count == job->range_room) {
+            size_t room = job->range_room == 0 ? 512 : job->range_room * 2;
+            struct range *grown = realloc(job->ranges, room * sizeof *grown);
+            if (grown == NULL) {
+                maps.error = -ENOMEM;
+                break;
+            }
+            job->ranges = grown;
+            job->range_room = room;
+        }
+        job->ranges[job->range_count++] = (struct range){m.low, m.high, strcmp(m.path, "[stack]") == 0};
+    }
+    uspi_proc_maps_close(&maps);
+    if (maps.error < 0) return fail_system(job, maps.error, "/proc/PID/maps");
+    if (all == 0) {
+        return fail(job, USP_ERROR_NO_THREAD, "process %d has no memory: it has ended and was not waited for, or is a "
+                    "thread of the kernel", job->pid);
+    }
+    return USP_OK;
+}
+
+/* The mapping that a stack pointer lies in; NULL when there was none. */
+static const struct range *find_range(const struct job *job, usp_addr sp) {
+    size_t low = 0, high = job->range_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (job->ranges[middle].high <= sp) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == job->range_count) return NULL;
+    const struct range *r = &job->ranges[low];
+    /* It may have grown downward since it was read. */
+    return sp >= r->low || (r->grows && r->low - sp < STACK_MAX) ? r : NULL;
+}
+
+/* ---- threads ---- */
+
+static struct traced *find_traced(const struct job *job, pid_t tid) {
+    for (size_t i = job->count; i > 0; i--) {
+        if (job->threads[i - 1].tid == tid) return &job->threads[i - 1];
+    }
+    return NULL;
+}
+
+static void describe(struct job *job, struct traced *t) {
+    struct uspi_proc_stat stat;
+    t->info.thread = (struct usp_thread){(uint64_t)t->tid, (uint64_t)t->tid};
+    if (t->tid == job->pid) t->info.flags |= USP_THREAD_MAIN;
+    uspi_proc_thread_name(job->pid, t->tid, t->info.name, sizeof t->info.name);
+    if (uspi_proc_stat(job->pid, t->tid, &stat) < 0) return;
+    t->info.run_state = (uint8_t)stat.state;
+    t->info.cpu_time = stat.cpu_ns;
+    if (stat.state == 'Z' || stat.state == 'X') t->status = USP_ERROR_NO_THREAD;
+}
+
+/* From here on the id cannot be used again before we let go. */
+static bool seize_if_new(void *context, pid_t tid) {
+    struct job *job = context;
+    if ((job->only != 0 && tid != job->only) || find_traced(job, tid) != NULL) return true;
+    if (job->count == job->room) {
+        size_t room = job->room == 0 ? 64 : job->room * 2;
+        struct traced *grown = realloc(job->threads, room * sizeof *grown);
+        if (grown == NULL) return false;
+        job->threads = grown;
+        job->room = room;
+    }
+    struct traced *t = &job->threads[job->count];
+    memset(t, 0, sizeof *t);
+    t->tid = tid;
+    long e = uspi_linux->trace(PTRACE_SEIZE, tid, NULL, NULL);
+    if (e == -ESRCH) return true;
+    job->count++;
+    job->found++;
+    t->seized = e >= 0;
+    if (!t->seized) t->status = uspi_linux_status(e);
+    describe(job, t);
+    return true;
+}
+
+static int list_threads(struct job *job) {
+    job->found = 0;
+    return uspi_linux_each_thread(job->pid, job->listing, sizeof job->listing, seize_if_new, job);
+}
+
+static void interrupt(struct job *job, size_t from) {
+    for (size_t i = from; i < job->count; i++) {
+        if (job->threads[i].seized) uspi_linux->trace(PTRACE_INTERRUPT, job->threads[i].tid, NULL, NULL);
+    }
+}
+
+/* The sizes of the sets are all different (FACTS: Linux asm/ptrace.h user_regs_struct, user_pt_regs, pt_regs). */
+static uint32_t arch_of_set(size_t size) {
+    switch (size) {
+    case 216: return USP_ARCH_X86_64;
+    case 68: return USP_ARCH_I386;
+    case 272: return USP_ARCH_ARM64;
+    case 72: return USP_ARCH_ARMV7;
+    default: return USP_ARCH_NONE;
+    }
+}
+
+/* Takes what a thread says that has stopped. False: it runs still, or is gone. */
+static bool take_registers(struct job *job, struct traced *t) {
+    uint8_t bytes[512];
+    struct iovec set = {bytes, sizeof bytes};
+    siginfo_t info;
+    long e = uspi_linux->trace(PTRACE_GETREGSET, t->tid, (void *)NT_PRSTATUS, &set);
+    if (e == -ESRCH) return false;
+    t->stopped = true;
+    if (e < 0) {
+        t->status = uspi_linux_status(e);
+    } else {
+        uint32_t arch = arch_of_set(set.iov_len);
+        if (arch != USP_ARCH_NONE && job->arch == USP_ARCH_NONE) job->arch = arch;
+        t->status = usp_registers_from_state(&t->registers, arch, USP_STATE_LINUX_PRSTATUS, bytes, set.iov_len);
+        if (t->status != USP_OK) t->status = USP_ERROR_UNSUPPORTED;
+    }
+    /* A signal may have been on its way and stopped the thread first: it would be lost. */
+    if (uspi_linux->trace(PTRACE_GETSIGINFO, t->tid, NULL, &info) >= 0 && info.si_code >> 8 != EVENT_STOP) {
+        t->signal = info.si_signo;
+    }
+    return true;
+}
+
+static bool is_gone(const struct job *job, const struct traced *t) {
+    struct uspi_proc_stat stat;
+    int e = uspi_proc_stat(job->pid, t->tid, &stat);
+    return e == -ENOENT || e == -ESRCH || (e == 0 && (stat.state == 'Z' || stat.state == 'X'));
+}
+
+static void wait_for_stops(struct job *job) {
+    uint64_t nap = 20000;
+    for (unsigned pass = 0;; pass++) {
+        size_t running = 0;
+        bool late = uspi_os_clock() >= job->deadline;
+        for (size_t i = 0; i < job->count; i++) {
+            struct traced *t = &job->threads[i];
+            if (!t->seized || t->stopped || t->status != USP_OK || take_registers(job, t)) continue;
+            if ((late || pass % 8 == 7) && is_gone(job, t)) {
+                t->status = USP_ERROR_NO_THREAD;
+            } else if (late) {
+                t->status = USP_ERROR_TIMEOUT;
+            } else {
+                running++;
+            }
+        }
+        if (running == 0) return;
+        uspi_linux->sleep(nap);
+        if (nap < 1000000) nap *= 2;
+    }
+}
+
+static void let_go(struct job *job) {
+    for (size_t i = 0; i < job->count; i++) {
+        struct traced *t = &job->threads[i];
+        if (t->stopped) uspi_linux->trace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)t->signal);
+    }
+    job->ended = uspi_os_clock();
+}
+
+/* ---- stacks ---- */
+
+static size_t read_stack(const struct job *job, const struct traced *t) {
+    if (t->from > UINTPTR_MAX) return 0;
+    struct iovec local = {t->bytes, t->room}, remote = {(void *)(uintptr_t)t->from, t->room};
+    long got = uspi_linux->read_process(job->pid, &local, &remote, 1);
+    if (got < 0 && got != -EFAULT && t->from <= INT64_MAX) {
+        got = uspi_linux->pread(job->memory, t->bytes, t->room, t->from);
+    }
+    return got > 0 ? (size_t)got : 0;
+}
+
+static void copy_stacks(struct job *job) {
+    uint64_t total = 0;
+    for (size_t i = 0; i < job->count; i++) {
+        struct traced *t = &job->threads[i];
+        if (!t->stopped || t->status != USP_OK) continue;
+        const struct uspi_backend *b = uspi_backend_find(t->registers.arch);
+        usp_addr sp = usp_registers_sp(&t->registers);
+        const struct range *r = find_range(job, sp);
+        t->from = sp >= b->red_zone ? (sp - b->red_zone) & ~UINT64_C(15) : 0;
+        uint64_t want = UNSURE_COPY;
+        if (r != NULL) {
+            t->stack_low = r->low < t->from ? r->low : t->from;
+            t->stack_high = r->high;
+            want = r->high - t->from < STACK_MAX ? r->high - t->from : STACK_MAX;
+        }
+        if (want > ARENA_MAX - total) want = ARENA_MAX - total;
+        t->room = (size_t)want;
+        total += (want + 63) & ~UINT64_C(63);
+    }
+    if (total == 0) return;
+    job->arena = uspi_linux->map((size_t)total);
+    job->arena_size = (size_t)total;
+    uint8_t *at = job->arena;
+    for (size_t i = 0; i < job->count && at != NULL; i++) {
+        struct traced *t = &job->threads[i];
+        if (t->room == 0) continue;
+        t->bytes = at;
+        t->copied = read_stack(job, t);
+        at += (t->room + 63) & ~(size_t)63;
+    }
+}
+
+static void read_pac_mask(struct job *job) {
+    struct {
+        uint64_t data, code; /* struct user_pac_mask (Linux arch/arm64/include/uapi/asm/ptrace.h) */
+    } masks;
+    struct iovec set = {&masks, sizeof masks};
+    if (job->arch != USP_ARCH_ARM64) return;
+    for (size_t i = 0; i < job->count; i++) {
+        const struct traced *t = &job->threads[i];
+        if (!t->stopped) continue;
+        long e = uspi_linux->trace(PTRACE_GETREGSET, t->tid, (void *)PAC_MASK_SET, &set);
+        if (e >= 0 && set.iov_len == sizeof masks) job->pac_mask = masks.code;
+        return;
+    }
+}
+
+/* ---- the tracer ---- */
+
+static bool any_seized(const struct job *job) {
+    for (size_t i = 0; i < job->count; i++) {
+        if (job->threads[i].seized) return true;
+    }
+    return false;
+}
+
+/* Why nobody could be seized. */
+static int fail_to_seize(struct job *job) {
+    if (job->count == 0 && job->only != 0) {
+        return fail(job, USP_ERROR_NO_THREAD, "process %d has no thread %d", job->pid, job->only);
+    }
+    int status = job->count == 0 ? USP_ERROR_NO_THREAD : job->threads[0].status;
+    switch (status) {
+    case USP_ERROR_PERMISSION: return fail_permission(job);
+    case USP_ERROR_UNSUPPORTED: return fail_system(job, -ENOSYS, "ptrace");
+    case USP_ERROR_NO_THREAD: return fail(job, status, "process %d has ended", job->pid);
+    default: return fail_system(job, -EIO, "ptrace");
+    }
+}
+
+static int seize_all(struct job *job) {
+    for (unsigned i = 0; i < LISTINGS; i++) {
+        int e = list_threads(job);
+        if (e == -ECANCELED) e = -ENOMEM;
+        if (e < 0) return fail_system(job, e, "/proc/PID/task");
+        if (job->found == 0) break;
+    }
+    return any_seized(job) ? USP_OK : fail_to_seize(job);
+}
+
+static void stop_all(struct job *job) {
+    job->began = uspi_os_clock();
+    job->deadline = job->began + job->timeout;
+    size_t from = 0;
+    for (unsigned i = 0; i < LISTINGS; i++) {
+        interrupt(job, from);
+        wait_for_stops(job);
+        from = job->count;
+        if (list_threads(job) < 0 || job->found == 0) break;
+    }
+}
+
+static void *trace(void *context) {
+    struct job *job = context;
+    if (seize_all(job) != USP_OK) return NULL;
+    stop_all(job);
+    read_pac_mask(job);
+    copy_stacks(job);
+    let_go(job);
+    return NULL;
+}
+
+/* Runs the tracer. When this returns, nobody is traced any more. */
+static int run_tracer(struct job *job) {
+    pthread_t tracer;
+    sigset_t all, mask;
+    sigfillset(&all);
+    /* None of the program's handlers should meet a thread that it does not know. */
+    pthread_sigmask(SIG_SETMASK, &all, &mask);
+    int e = pthread_create(&tracer, NULL, trace, job);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    if (e != 0) return fail_system(job, -e, "pthread_create");
+    pthread_join(tracer, NULL);
+    return job->status;
+}
+
+/* ---- the result ---- */
+
+struct kept {
+    int memory;
+    uint8_t *arena;
+    size_t arena_size;
+};
+
+static void release(void *owned) {
+    struct kept *kept = owned;
+    uspi_linux->close(kept->memory);
+    if (kept->arena != NULL) uspi_linux->unmap(kept->arena, kept->arena_size);
+    free(kept);
+}
+
+static int hand_over(struct job *job, struct uspi_stopped_process *out) {
+    struct kept *kept = malloc(sizeof *kept);
+    struct uspi_stopped_thread *threads = calloc(job->count, sizeof *threads);
+    if (kept == NULL || threads == NULL) {
+        free(kept);
+        free(threads);
+        return fail(job, USP_ERROR_NO_MEMORY, "out of memory");
+    }
+    for (size_t i = 0; i < job->count; i++) {
+        const struct traced *from = &job->threads[i];
+        struct uspi_stopped_thread *to = &threads[i];
+        to->info = from->info;
+        to->status = from->status;
+        if (from->status == USP_OK && !from->stopped) to->status = USP_ERROR_TIMEOUT;
+        to->copy.registers = from->registers;
+        to->copy.stack_low = from->stack_low;
+        to->copy.stack_high = from->stack_high;
+        to->copy.stopped_ns = from->stopped ? job->ended - job->began : 0;
+        to->copy.parts[0] = (struct uspi_copied){from->bytes, from->from, from->copied};
+    }
+    *kept = (struct kept){job->memory, job->arena, job->arena_size};
+    out->threads = threads;
+    out->thread_count = job->count;
+    out->pid = job->pid;
+    out->arch = job->arch;
+    out->pac_mask = job->pac_mask;
+    out->stopped_ns = job->ended - job->began;
+    out->live = (struct usp_memory){uspi_proc_memory_read, (void *)(intptr_t)job->memory};
+    out->owned = kept;
+    out->release = release;
+    return USP_OK;
+}
+
+int uspi_os_stop_process(int64_t pid, uint64_t timeout, uint64_t only_thread, struct uspi_stopped_process *out,
+                         char *error, size_t error_size) {
+    memset(out, 0, sizeof *out);
+    uspi_linux_learn_roots();
+    struct job *job = calloc(1, sizeof *job);
+    if (job == NULL) return USP_ERROR_NO_MEMORY;
+    job->pid = pid > 0 && pid <= INT32_MAX ? (pid_t)pid : 0;
+    job->only = only_thread <= INT32_MAX ? (pid_t)only_thread : -1;
+    job->timeout = timeout;
+    job->memory = -1;
+    job->error = error;
+    job->error_size = error != NULL ? error_size : 0;
+    if (job->error_size > 0) error[0] = '\0';
+    int e = 0, status;
+    if (job->pid == 0) {
+        status = fail(job, USP_ERROR_NO_THREAD, "%" PRId64 " is no process id", pid);
+    } else if (job->pid == uspi_linux->own_process()) {
+        status = fail(job, USP_ERROR_ARGUMENT, "process %d is this one: usp_snapshot_self captures it", job->pid);
+    } else if ((e = uspi_proc_memory_open(pid, &job->memory)) < 0) {
+        status = fail_system(job, e, "/proc/PID/mem");
+    } else if ((status = read_ranges(job)) == USP_OK && (status = run_tracer(job)) == USP_OK) {
+        status = hand_over(job, out);
+    }
+    if (status != USP_OK) {
+        if (job->memory >= 0) uspi_linux->close(job->memory);
+        if (job->arena != NULL) uspi_linux->unmap(job->arena, job->arena_size);
+    }
+    free(job->ranges);
+    free(job->threads);
+    free(job);
+    return status;
+}

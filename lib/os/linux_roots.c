@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* Where stacks of this process end: in the caller of main, and in what calls a thread's start routine. Learned by trying
+ * (threads) and by looking (main); also for another process that runs the same libc. */
+#define _GNU_SOURCE 1
+#include "lib/main_root.h"
+#include "lib/os/linux.h"
+#include "lib/os/linux_proc.h"
+
+#include "arch/host.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#ifndef __STDC_NO_THREADS__
+#include <threads.h>
+#endif
+
+/* main's, a POSIX thread's, a C11 thread's: the last two are different calls in glibc's start_thread. */
+#define ROOTS 3u
+
+static usp_addr own_roots[ROOTS];
+/* The same as seen from the image that holds them, which another process may have as well. */
+static struct {
+    uint64_t offset;
+    uint8_t build_id[USP_BUILD_ID_MAX];
+    uint32_t build_id_size; /* 0: of no use elsewhere */
+} portable_roots[ROOTS];
+static _Atomic(uint32_t) root_count;
+/* Who comes while another thread is learning goes on without: a lock could stay locked in a child that is forked now. */
+static atomic_flag learning = ATOMIC_FLAG_INIT;
+
+static void add_root(usp_addr root) {
+    uint32_t n = atomic_load(&root_count);
+    for (uint32_t i = 0; i < n; i++) {
+        if (own_roots[i] == root) return;
+    }
+    if (root == 0 || n == ROOTS) return;
+    struct usp_images *images = NULL;
+    const struct usp_image *image = usp_images_self(&images) == USP_OK ? usp_images_find(images, root) : NULL;
+    if (image != NULL) {
+        portable_roots[n].offset = root - image->load_address;
+        memcpy(portable_roots[n].build_id, image->build_id, sizeof image->build_id);
+        portable_roots[n].build_id_size = image->build_id_size;
+    }
+    usp_images_free(images);
+    own_roots[n] = root;
+    atomic_store(&root_count, n + 1);
+}
+
+/* ---- threads ---- */
+
+USPI_TEMPLATE uintptr_t caller(void) {
+    return uspi_host_strip((uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)));
+}
+
+static __attribute__((noinline)) void *record_caller(void *to) {
+    *(uintptr_t *)to = caller();
+    return NULL;
+}
+
+#ifndef __STDC_NO_THREADS__
+static __attribute__((noinline)) int record_c11_caller(void *to) {
+    *(uintptr_t *)to = caller();
+    return 0;
+}
+#endif
+
+static void learn_thread_roots(void) {
+    uintptr_t root = 0;
+    pthread_t thread;
+    sigset_t all, mask;
+    /* None of the program's handlers should meet a thread that it does not know. */
+    sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &mask) != 0) return;
+    if (pthread_create(&thread, NULL, record_caller, &root) == 0 && pthread_join(thread, NULL) == 0) add_root(root);
+#ifndef __STDC_NO_THREADS__
+    thrd_t c11;
+    root = 0;
+    if (thrd_create(&c11, record_c11_caller, &root) == thrd_success && thrd_join(c11, NULL) == thrd_success) {
+        add_root(root);
+    }
+#endif
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+}
+
+/* ---- main ---- */
+
+static bool learn_main_root(void) {
+    struct uspi_proc_stat stat;
+    struct usp_target target;
+    usp_addr root;
+    if (uspi_proc_stat(0, 0, &stat) < 0 || stat.stack_top == 0) return false;
+    usp_target_init(&target, USPI_HOST_ARCH);
+    uspi_os_describe_self(&target);
+    target.memory.read = uspi_os_read;
+    uintptr_t exit_address = uspi_host_strip((uintptr_t)exit);
+    if (uspi_find_main_root(&target, stat.stack_top, exit_address, &root) != USP_OK) return false;
+    add_root(root);
+    return true;
+}
+
+void uspi_linux_learn_roots(void) {
+    static bool threads_known, main_known;
+    if (atomic_flag_test_and_set(&learning)) return;
+    if (!threads_known) learn_thread_roots();
+    threads_known = true;
+    /* In a constructor main has not been called yet: later, then. */
+    if (!main_known) main_known = learn_main_root();
+    atomic_flag_clear(&learning);
+}
+
+void uspi_os_describe_self(struct usp_target *target) {
+    target->os = USP_OS_LINUX;
+    target->roots = own_roots;
+    target->root_count = atomic_load(&root_count);
+    /* What stripping clears in a user address (bit 55 is 0) that has every other bit set is where signatures are; nothing
+     * where the processor has none. */
+    uint64_t all = ~(UINT64_C(1) << 55);
+    if (sizeof(uintptr_t) == 8) target->pac_mask = all & ~(uint64_t)uspi_host_strip((uintptr_t)all);
+}
+
+uint32_t uspi_os_roots_in(const struct usp_images *images, usp_addr *roots, uint32_t capacity) {
+    uint32_t n = 0, known = atomic_load(&root_count);
+    for (size_t i = 0; i < usp_images_count(images); i++) {
+        const struct usp_image *image = usp_images_get(images, i);
+        for (uint32_t k = 0; k < known && n < capacity; k++) {
+            if (portable_roots[k].build_id_size != 0 && portable_roots[k].build_id_size == image->build_id_size &&
+                memcmp(portable_roots[k].build_id, image->build_id, sizeof image->build_id) == 0) {
+                roots[n++] = image->load_address + portable_roots[k].offset;
+            }
+        }
+    }
+    return n;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* The sorted index of a file's symbols: 8 bytes for each beside the file, searched by binary search over 4 of them. It
+ * knows where symbols lie and which one wins, not how a file stores them; names and sizes stay there.
+ *
+ *     starts:   0x0    0x40     0x80     0xa0    0xc0        offsets from base, ascending
+ *     symbols:  f      inner    f        g       nothing     valid up to the next start, and inside the symbol's size
+ *
+ * Symbols that lie inside others (f goes on behind inner) are flattened when the index is built, so that the last start at
+ * or below an address is all that a search has to look at. */
+#ifndef USPI_INDEX_H
+#define USPI_INDEX_H
+
+#include <unspool/base.h>
+
+/* A symbol by the number that its tables gave it, below USPI_NO_SYMBOL. */
+#define USPI_NO_SYMBOL UINT32_MAX
+
+/* What is known of a symbol when the index is built. Addresses are as linked. */
+struct uspi_candidate {
+    usp_addr start;
+    usp_addr end; /* behind its last byte; start itself when the size is not known: it reaches to the next start */
+    uint32_t symbol;
+    uint32_t rank; /* of symbols with the same start the one with the lowest rank wins */
+};
+
+/* Of two symbols with the same start and rank: negative when `a` is the better name, positive when `b` is. */
+typedef int (*uspi_prefer)(const void *context, uint32_t a, uint32_t b);
+
+/* Gathers candidates; all zero is an empty one. */
+struct uspi_gathering {
+    struct uspi_candidate *candidates;
+    size_t count, capacity;
+};
+
+/* USP_OK or USP_ERROR_NO_MEMORY. An interval that wraps around is taken as one of unknown size. */
+int uspi_gather(struct uspi_gathering *gathering, const struct uspi_candidate *candidate);
+
+/* From `address` on there is nothing, until the next symbol: the end of a section, a function without a name. */
+int uspi_gather_boundary(struct uspi_gathering *gathering, usp_addr address);
+
+void uspi_gathering_clear(struct uspi_gathering *gathering);
+
+struct uspi_index {
+    usp_addr base;
+    size_t count;
+    uint32_t *starts;  /* from base */
+    uint32_t *symbols; /* USPI_NO_SYMBOL: nothing */
+};
+
+/* Makes the index; sorts `gathering` in place. A symbol of unknown size inside one of known size is a label in it, not a
+ * function, and left out. Symbols more than 4 GB above the lowest are left out: the code of no image is that large.
+ * USP_OK or USP_ERROR_NO_MEMORY; the index is the caller's, to be cleared. */
+int uspi_index_build(struct uspi_index *index, struct uspi_gathering *gathering, uspi_prefer prefer,
+                     const void *context);
+
+/* The symbol at an address, USPI_NO_SYMBOL when there is none. Whether the address lies inside its size, the caller
+ * checks. */
+uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address);
+
+void uspi_index_clear(struct uspi_index *index);
+
+#endif

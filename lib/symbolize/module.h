@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* The symbols of one file, for all images that were loaded from it: opened, checked and indexed when the first address is
+ * looked up, by one thread while others that want the same file wait; searched without a lock afterwards. */
+#ifndef USPI_MODULE_H
+#define USPI_MODULE_H
+
+#include "lib/object/search.h"
+#include "lib/symbolize/tables.h"
+
+#include <unspool/images.h>
+
+struct uspi_module;
+
+/* Opens nothing yet. `search` says where files are looked for and must live as long as the module. NULL when memory
+ * lacks. */
+struct uspi_module *uspi_module_create(const struct usp_image *image, const struct uspi_search *search);
+
+/* NULL is ignored. Names that point into the file go with it. */
+void uspi_module_free(struct uspi_module *module);
+
+/* The image's path; lives as long as the module. */
+const char *uspi_module_path(const struct uspi_module *module);
+
+/* Whether another image is the same file: path and build-id, and with no build-id nothing but the image that the module
+ * was made for, at the same place. */
+bool uspi_module_is_of(const struct uspi_module *module, const struct usp_image *image);
+
+/* Whether there are symbols to look in; builds the index if nobody has. */
+bool uspi_module_has_symbols(struct uspi_module *module);
+
+/* The symbol that an address, as linked, can belong to; whether its size reaches so far, the caller checks. USP_OK,
+ * USP_ERROR_NOT_FOUND when there is none, USP_ERROR_ABSENT when there is no table to look in (also later),
+ * USP_ERROR_NO_MEMORY (a later call tries again). */
+int uspi_module_find(struct uspi_module *module, usp_addr address, struct uspi_names *names, struct uspi_named *named);
+
+#endif

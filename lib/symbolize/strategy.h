@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* The contract of a symbolization strategy: one way to find the function that holds an address. Strategies are asked in
+ * the order of uspi_strategies; each stands in a file of its own and knows nothing of the others.
+ *
+ * How the winner is chosen, in one place (symbolizer.c): a later answer replaces an earlier one only with a higher start,
+ * and no answer counts whose symbol does not hold the address. A strategy answers only with a symbol whose section holds
+ * the address; when in doubt it has no answer. */
+#ifndef USPI_STRATEGY_H
+#define USPI_STRATEGY_H
+
+#include "lib/symbolize/module.h"
+
+#include <unspool/symbolize.h>
+
+struct uspi_query {
+    usp_addr address;              /* in the target */
+    const struct usp_image *image; /* holds it */
+    struct uspi_module *module;    /* the image's file */
+    struct uspi_names *names;      /* keeps names that would not stay */
+    bool in_process;               /* the image is loaded in this process */
+};
+
+struct uspi_strategy {
+    uint32_t id; /* enum usp_strategy */
+
+    /* Fills *found, with addresses in the target, whether or not its size reaches the address. USP_OK,
+     * USP_ERROR_NOT_FOUND, USP_ERROR_ABSENT when it has nothing to look in, USP_ERROR_NO_MEMORY. Called by many threads at
+     * a time. */
+    int (*find)(const struct uspi_query *query, struct uspi_named *found);
+};
+
+extern const struct uspi_strategy uspi_strategy_dladdr;
+extern const struct uspi_strategy uspi_strategy_symtab;
+
+/* All of them, in order; NULL behind the last. */
+extern const struct uspi_strategy *const uspi_strategies[];
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* The strategy "symbol table": the index of the image's file. */
+#include "lib/symbolize/strategy.h"
+
+static int find(const struct uspi_query *query, struct uspi_named *found) {
+    usp_addr slide = query->image->slide;
+    int status = uspi_module_find(query->module, query->address - slide, query->names, found);
+    if (status == USP_OK) found->start += slide;
+    return status;
+}
+
+const struct uspi_strategy uspi_strategy_symtab = {USP_STRATEGY_SYMTAB, find};

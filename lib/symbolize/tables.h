@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* The symbol tables of a file behind one contract, whatever its format: what the index is made of, and what it leaves in
+ * the file. Addresses are as linked. */
+#ifndef USPI_TABLES_H
+#define USPI_TABLES_H
+
+#include "lib/object/file.h"
+#include "lib/symbolize/index.h"
+#include "lib/symbolize/names.h"
+
+struct uspi_named {
+    usp_addr start;
+    uint64_t size;    /* 0: not known */
+    const char *name; /* in the mapped file, or kept in the names that were given */
+};
+
+/* Implementations embed it at their beginning. Immutable once opened; any number of threads may read one. */
+struct uspi_tables {
+    /* Adds every symbol that can name code, and the ends of what they can lie in. Returns USP_OK, USP_ERROR_NO_MEMORY, or
+     * what reading the tables failed with. */
+    int (*gather)(const struct uspi_tables *tables, struct uspi_gathering *gathering);
+
+    /* A symbol that was gathered. USP_OK, USP_ERROR_NO_MEMORY, or what reading failed with. */
+    int (*get)(const struct uspi_tables *tables, uint32_t symbol, struct uspi_names *names, struct uspi_named *named);
+
+    uspi_prefer prefer; /* context: the tables */
+    void (*close)(struct uspi_tables *tables);
+};
+
+/* An ELF file's tables. `debug`, which may be NULL, is the file that its symbols were split off to, used where `file` has
+ * lost its own. Both files must stay open as long as the tables. On success *tables is the caller's, to be closed.
+ * USP_OK, USP_ERROR_NOT_FOUND when neither has a table, USP_ERROR_NO_MEMORY, or what is wrong with `file`. */
+int uspi_elf_tables_open(const struct uspi_file *file, const struct uspi_file *debug, struct uspi_tables **tables);
+
+#endif

@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: MIT */
+/* Names out of files: which symbol wins, when there is none, which file is believed. The files are made of bytes, so that
+ * any host gives the same answers. */
+#include <check.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <unspool/unspool.h>
+
+#include "lib/image_list.h"
+#include "lib/symbolize/index.h"
+#include "tests/symbol_file.h"
+
+#define EM_386     3
+#define EM_ARM     40
+#define EM_X86_64  62
+#define EM_AARCH64 183
+
+#define LOAD UINT64_C(0x7f0012340000)
+
+static char folder[] = "/tmp/unspool-symbols-XXXXXX";
+static char path[sizeof folder + 16];
+static const uint8_t build_id[20] = {0xab, 0xcd, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18};
+
+static void make_folder(void) {
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/library", folder);
+}
+
+static void remove_folder(void) {
+    char command[sizeof folder + 16];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    ck_assert_int_eq(system(command), 0);
+    memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
+}
+
+static void write_file(const struct symbol_file *wanted, const char *to) {
+    static struct file_bytes file;
+    file_build(&file, wanted);
+    ck_assert(file_write(&file, to));
+}
+
+/* The image list of a process that has loaded `path` at LOAD and knows its build-id. */
+static struct usp_images *loaded(uint32_t arch, const uint8_t *id, uint32_t id_size, uint32_t flags) {
+    struct uspi_image_list list = {0};
+    struct usp_images *images;
+    usp_addr load = arch == USP_ARCH_I386 || arch == USP_ARCH_ARMV7 ? 0x56780000 : LOAD;
+    struct usp_image image = {.path = path,
+                              .load_address = load,
+                              .text_low = load + TEXT_LOW,
+                              .text_high = load + INIT_HIGH,
+                              .end = load + FILE_END,
+                              .slide = load,
+                              .arch = arch,
+                              .flags = flags,
+                              .build_id_size = id_size};
+    if (id_size > 0) memcpy(image.build_id, id, id_size);
+    ck_assert_int_eq(uspi_image_list_add(&list, &image), USP_OK);
+    ck_assert_int_eq(uspi_image_list_seal(&list, &images), USP_OK);
+    return images;
+}
+
+struct fixture {
+    struct usp_images *images;
+    struct usp_symbolizer *symbolizer;
+    usp_addr load;
+};
+
+static struct fixture begin_as(struct usp_images *images, const struct usp_symbolizer_options *options) {
+    struct fixture f = {.images = images, .load = usp_images_get(images, 0)->load_address};
+    ck_assert_int_eq(usp_symbolizer_create(images, options, &f.symbolizer), USP_OK);
+    return f;
+}
+
+static struct fixture begin_with(struct usp_images *images, const char *sysroot) {
+    struct usp_symbolizer_options options;
+    usp_symbolizer_options_init(&options);
+    options.sysroot = sysroot;
+    return begin_as(images, &options);
+}
+
+static uint32_t arch_of(uint16_t machine) {
+    switch (machine) {
+    case EM_386: return USP_ARCH_I386;
+    case EM_ARM: return USP_ARCH_ARMV7;
+    case EM_AARCH64: return USP_ARCH_ARM64;
+    default: return USP_ARCH_X86_64;
+    }
+}
+
+static struct fixture begin(const struct symbol_file *wanted) {
+    write_file(wanted, path);
+    return begin_with(loaded(arch_of(wanted->machine), wanted->build_id, wanted->build_id_size, 0), NULL);
+}
+
+static void end(struct fixture *f) {
+    usp_symbolizer_free(f->symbolizer);
+    usp_images_free(f->images);
+}
+
+/* The symbol at a linked address is `name` and begins at the linked address `start`; NULL: there is none. */
+static void expect(struct fixture *f, usp_addr address, const char *name, usp_addr start) {
+    struct usp_symbol symbol;
+    memset(&symbol, 0xa5, sizeof symbol);
+    int status = usp_symbolize(f->symbolizer, f->load + address, &symbol);
+    ck_assert_msg(status == (name != NULL ? USP_OK : USP_ERROR_NOT_FOUND), "%#llx: %s", (unsigned long long)address,
+                  usp_strerror(status));
+    ck_assert_str_eq(symbol.image_path, path);
+    ck_assert_uint_eq(symbol.image_load, f->load);
+    if (name == NULL) {
+        ck_assert_ptr_null(symbol.name);
+        ck_assert_uint_eq(symbol.strategy, USP_STRATEGY_NONE);
+        return;
+    }
+    ck_assert_str_eq(symbol.name, name);
+    ck_assert_uint_eq(symbol.start, f->load + start);
+    ck_assert_uint_eq(symbol.offset, address - start);
+    ck_assert_uint_eq(symbol.strategy, USP_STRATEGY_SYMTAB);
+}
+
+#define FILE_OF(...)                                                                                                   \
+    (struct symbol_file) {                                                                                             \
+        .wide = true, .machine = EM_X86_64, .build_id = build_id, .build_id_size = sizeof build_id,                    \
+        .symtab = (const struct file_symbol[]) {                                                                       \
+            __VA_ARGS__, {0}                                                                                           \
+        }                                                                                                              \
+    }
+
+/* ---- which symbol ---- */
+
+START_TEST(functions_and_gaps) {
+    struct symbol_file file =
+        FILE_OF({"exported", 0x1100, 0x40, FUNC, GLOBAL, TEXT}, {"hidden", 0x1080, 0x20, FUNC, LOCAL, TEXT},
+                {"chosen", 0x1200, 0x10, IFUNC, GLOBAL, TEXT});
+    file.wide = _i == 0;
+    file.machine = _i == 0 ? EM_X86_64 : EM_386;
+    struct fixture f = begin(&file);
+    expect(&f, 0x107f, NULL, 0);
+    expect(&f, 0x1080, "hidden", 0x1080);
+    expect(&f, 0x109f, "hidden", 0x1080);
+    expect(&f, 0x10a0, NULL, 0);
+    expect(&f, 0x10ff, NULL, 0);
+    expect(&f, 0x1100, "exported", 0x1100);
+    expect(&f, 0x113f, "exported", 0x1100);
+    expect(&f, 0x1140, NULL, 0);
+    expect(&f, 0x1208, "chosen", 0x1200);
+    expect(&f, 0x10, NULL, 0);
+    end(&f);
+}
+END_TEST
+
+/* What has no size reaches to the next symbol, or to its section's end; labels inside a function with a size are not
+ * functions. */
+START_TEST(unknown_sizes) {
+    struct fixture f =
+        begin(&FILE_OF({"_start", 0x1000, 0, NOTYPE, GLOBAL, TEXT}, {"memcpy", 0x1100, 0x80, FUNC, GLOBAL, TEXT},
+                       {"copy_loop", 0x1120, 0, NOTYPE, LOCAL, TEXT}, {"frame_dummy", 0x1f00, 0, FUNC, LOCAL, TEXT},
+                       {"_init", 0x2000, 0, FUNC, LOCAL, INIT}));
+    expect(&f, 0x1000, "_start", 0x1000);
+    expect(&f, 0x10ff, "_start", 0x1000);
+    expect(&f, 0x1120, "memcpy", 0x1100);
+    expect(&f, 0x117f, "memcpy", 0x1100);
+    expect(&f, 0x1180, NULL, 0);
+    expect(&f, 0x1fff, "frame_dummy", 0x1f00);
+    expect(&f, 0x2000, "_init", 0x2000);
+    expect(&f, 0x20ff, "_init", 0x2000);
+    expect(&f, 0x2100, NULL, 0);
+    end(&f);
+}
+END_TEST
+
+START_TEST(only_symbols_of_code_in_its_own_section) {
+    struct fixture f =
+        begin(&FILE_OF({"f", 0x1000, 0x10, FUNC, GLOBAL, TEXT}, {"variable", 0x1100, 8, OBJECT, GLOBAL, TEXT},
+                       {"absolute", 0x1200, 0x10, FUNC, GLOBAL, ABSOLUTE}, {"undefined", 0x1300, 0x10, FUNC, GLOBAL, 0},
+                       {"outside", 0x1400, 0x10, FUNC, GLOBAL, INIT}, {"in_data", 0x3000, 0x100, FUNC, GLOBAL, DATA},
+                       {"_etext", 0x2100, 0, NOTYPE, GLOBAL, INIT}, {"too_long", 0x1f00, 0x10000, FUNC, GLOBAL, TEXT},
+                       {"", 0x1500, 0x10, FUNC, GLOBAL, TEXT}, {".L42", 0x1600, 0x10, NOTYPE, LOCAL, TEXT},
+                       {"endless", 0x1700, UINT64_MAX, FUNC, GLOBAL, TEXT}));
+    expect(&f, 0x1008, "f", 0x1000);
+    const usp_addr nameless[] = {0x1100, 0x1200, 0x1300, 0x1400, 0x1500, 0x1600, 0x2000, 0x2100, 0x3000};
+    for (unsigned i = 0; i < sizeof nameless / sizeof nameless[0]; i++) expect(&f, nameless[i], NULL, 0);
+    expect(&f, 0x1fff, "too_long", 0x1f00);
+    expect(&f, 0x1effu, "endless", 0x1700);
+    end(&f);
+}
+END_TEST
+
+START_TEST(aliases) {
+    struct fixture f =
+        begin(&FILE_OF({"weak", 0x1000, 0x10, FUNC, WEAK, TEXT}, {"local", 0x1000, 0x10, FUNC, LOCAL, TEXT},
+                       {"global", 0x1000, 0x10, FUNC, GLOBAL, TEXT}, {"b_local", 0x1100, 0x10, FUNC, LOCAL, TEXT},
+                       {"a_weak", 0x1100, 0x10, FUNC, WEAK, TEXT}, {"__read", 0x1200, 0x10, FUNC, GLOBAL, TEXT},
+                       {"read", 0x1200, 0x10, FUNC, GLOBAL, TEXT}, {"_a_read", 0x1200, 0x10, FUNC, GLOBAL, TEXT},
+                       {"zeta", 0x1300, 0x10, FUNC, GLOBAL, TEXT}, {"alpha", 0x1300, 0x10, FUNC, GLOBAL, TEXT},
+                       {"a_label", 0x1400, 0, NOTYPE, GLOBAL, TEXT}, {"z_function", 0x1400, 0x10, FUNC, WEAK, TEXT},
+                       {"a_unsized", 0x1500, 0, FUNC, GLOBAL, TEXT}, {"z_sized", 0x1500, 0x10, FUNC, GLOBAL, TEXT}));
+    expect(&f, 0x1008, "global", 0x1000);
+    expect(&f, 0x1108, "b_local", 0x1100);
+    expect(&f, 0x1208, "read", 0x1200);
+    expect(&f, 0x1308, "alpha", 0x1300);
+    expect(&f, 0x1408, "z_function", 0x1400);
+    expect(&f, 0x1508, "z_sized", 0x1500);
+    expect(&f, 0x1510, NULL, 0);
+    end(&f);
+}
+END_TEST
+
+/* The nearest symbol that holds the address wins; behind it the one around it goes on. */
+START_TEST(symbols_inside_others) {
+    struct fixture f =
+        begin(&FILE_OF({"outer", 0x1000, 0x100, FUNC, GLOBAL, TEXT}, {"inner", 0x1020, 0x40, FUNC, LOCAL, TEXT},
+                       {"innermost", 0x1030, 0x10, FUNC, LOCAL, TEXT}, {"beyond", 0x10e0, 0x40, FUNC, LOCAL, TEXT}));
+    expect(&f, 0x101f, "outer", 0x1000);
+    expect(&f, 0x1020, "inner", 0x1020);
+    expect(&f, 0x1030, "innermost", 0x1030);
+    expect(&f, 0x1040, "inner", 0x1020);
+    expect(&f, 0x1060, "outer", 0x1000);
+    expect(&f, 0x10e0, "beyond", 0x10e0);
+    expect(&f, 0x111f, "beyond", 0x10e0);
+    expect(&f, 0x1120, NULL, 0);
+    end(&f);
+}
+END_TEST
+
+START_TEST(thumb_and_mapping_symbols) {
+    struct symbol_file file =
+        FILE_OF({"thumb", 0x1001, 0x20, FUNC, GLOBAL, TEXT}, {"$t", 0x1000, 0, NOTYPE, LOCAL, TEXT},
+                {"arm", 0x1020, 0, FUNC, GLOBAL, TEXT}, {"$d.1", 0x1030, 0, NOTYPE, LOCAL, TEXT},
+                {"$a", 0x1040, 0, NOTYPE, LOCAL, TEXT}, {"$dollar", 0x1050, 0, NOTYPE, LOCAL, TEXT});
+    file.wide = false;
+    file.machine = EM_ARM;
+    struct fixture f = begin(&file);
+    expect(&f, 0x1000, "thumb", 0x1000);
+    expect(&f, 0x101e, "thumb", 0x1000);
+    expect(&f, 0x1048, "arm", 0x1020);
+    expect(&f, 0x1058, "$dollar", 0x1050);
+    end(&f);
+}
+END_TEST
+
+START_TEST(versions_are_dropped) {
+    struct fixture f =
+        begin(&FILE_OF({"read@@GLIBC_2.2.5", 0x1000, 0x10, FUNC, GLOBAL, TEXT},
+                       {"old@VERS_1", 0x1010, 0x10, FUNC, GLOBAL, TEXT}, {"@at", 0x1020, 0x10, FUNC, GLOBAL, TEXT}));
+    expect(&f, 0x1000, "read", 0x1000);
+    expect(&f, 0x1010, "old", 0x1010);
+    expect(&f, 0x1020, "@at", 0x1020);
+    end(&f);
+}
+END_TEST
+
+/* ---- which table, which file ---- */
+
+static const struct file_symbol exported[] = {{"exported", 0x1100, 0x40, FUNC, GLOBAL, TEXT}, {0}};
+static const struct file_symbol everything[] = {
+    {"hidden", 0x1080, 0x20, FUNC, LOCAL, TEXT}, {"exported", 0x1100, 0x40, FUNC, GLOBAL, TEXT}, {0}};
+static const struct symbol_file stripped = {
+    .wide = true, .machine = EM_X86_64, .dynsym = exported, .build_id = build_id, .build_id_size = sizeof build_id};
+static const struct symbol_file whole = {
+    .wide = true, .machine = EM_X86_64, .symtab = everything, .build_id = build_id, .build_id_size = sizeof build_id};
+
+START_TEST(stripped_files_name_what_they_export) {
+    struct fixture f = begin(&stripped);
+    expect(&f, 0x1090, NULL, 0);
+    expect(&f, 0x1110, "exported", 0x1100);
+    expect(&f, 0x1150, NULL, 0);
+    end(&f);
+}
+END_TEST
+
+START_TEST(both_tables_count) {
+    struct symbol_file file = whole;
+    file.symtab = (const struct file_symbol[]){{"hidden", 0x1080, 0x20, FUNC, LOCAL, TEXT}, {0}};
+    file.dynsym = exported;
+    struct fixture f = begin(&file);
+    expect(&f, 0x1090, "hidden", 0x1080);
+    expect(&f, 0x1110, "exported", 0x1100);
+    end(&f);
+}
+END_TEST
+
+START_TEST(split_debug_files) {
+    char command[256], debug[256];
+    snprintf(command, sizeof command, "mkdir -p %s/usr/lib/debug/.build-id/ab", folder);
+    ck_assert_int_eq(system(command), 0);
+    snprintf(debug, sizeof debug, "%s/usr/lib/debug/.build-id/ab/cd0102030405060708090a0b0c0d0e0f101112.debug", folder);
+    write_file(&whole, debug);
+    write_file(&stripped, path);
+    struct fixture f = begin_with(loaded(USP_ARCH_X86_64, build_id, sizeof build_id, 0), folder);
+    expect(&f, 0x1090, "hidden", 0x1080);
+    expect(&f, 0x1110, "exported", 0x1100);
+    end(&f);
+
+    /* At the right place, but of another build. */
+    const uint8_t other[20] = {0xab, 0xcd};
+    struct symbol_file wrong = whole;
+    wrong.build_id = other;
+    write_file(&wrong, debug);
+    f = begin_with(loaded(USP_ARCH_X86_64, build_id, sizeof build_id, 0), folder);
+    expect(&f, 0x1090, NULL, 0);
+    expect(&f, 0x1110, "exported", 0x1100);
+    end(&f);
+}
+END_TEST
+
+static void expect_believed(const uint8_t *id, uint32_t id_size, uint32_t flags, bool believed) {
+    struct fixture f = begin_with(loaded(USP_ARCH_X86_64, id, id_size, flags), NULL);
+    expect(&f, 0x1090, believed ? "hidden" : NULL, 0x1080);
+    end(&f);
+}
+
+START_TEST(other_builds_are_refused) {
+    uint8_t other[20];
+    memcpy(other, build_id, sizeof other);
+    other[19]++;
+    write_file(&whole, path);
+    expect_believed(build_id, sizeof build_id, 0, true);
+    expect_believed(build_id, sizeof build_id, USP_IMAGE_DELETED, true);
+    expect_believed(other, sizeof other, 0, false);
+    expect_believed(build_id, 16, 0, false);
+    expect_believed(NULL, 0, 0, false);
+    struct symbol_file anonymous = whole;
+    anonymous.build_id = NULL;
+    anonymous.build_id_size = 0;
+    write_file(&anonymous, path);
+    expect_believed(build_id, sizeof build_id, 0, false);
+    expect_believed(NULL, 0, 0, true);
+    expect_believed(NULL, 0, USP_IMAGE_DELETED, false);
+}
+END_TEST
+
+START_TEST(the_sysroot_comes_first) {
+    char root[sizeof folder + 16], below[256], command[600];
+    snprintf(root, sizeof root, "%s/root", folder);
+    snprintf(below, sizeof below, "%s%s", root, path);
+    snprintf(command, sizeof command, "mkdir -p %s%s", root, folder);
+    ck_assert_int_eq(system(command), 0);
+    write_file(&stripped, path);
+    write_file(&whole, below);
+    struct fixture f = begin_with(loaded(USP_ARCH_X86_64, build_id, sizeof build_id, 0), root);
+    expect(&f, 0x1090, "hidden", 0x1080);
+    end(&f);
+    /* What lies there is of another build: the path itself is next. */
+    const uint8_t other[20] = {1};
+    struct symbol_file wrong = whole;
+    wrong.build_id = other;
+    write_file(&wrong, below);
+    f = begin_with(loaded(USP_ARCH_X86_64, build_id, sizeof build_id, 0), root);
+    expect(&f, 0x1090, NULL, 0);
+    expect(&f, 0x1110, "exported", 0x1100);
+    end(&f);
+}
+END_TEST
+
+/* The program's file counts for the program alone; a folder of files is the last place. */
+START_TEST(program_and_folder) {
+    char other[sizeof folder + 16], command[256];
+    struct usp_symbolizer_options options;
+    usp_symbolizer_options_init(&options);
+    options.program = other;
+    snprintf(other, sizeof other, "%s/other", folder);
+    write_file(&whole, other);
+    struct fixture f = begin_as(loaded(USP_ARCH_X86_64, build_id, sizeof build_id, USP_IMAGE_MAIN), &options);
+    expect(&f, 0x1090, "hidden", 0x1080);
+    end(&f);
+    f = begin_as(loaded(USP_ARCH_X86_64, build_id, sizeof build_id, 0), &options);
+    expect(&f, 0x1090, NULL, 0);
+    end(&f);
+
+    snprintf(command, sizeof command, "mkdir %s/cache && mv %s %s/cache/library", folder, other, folder);
+    ck_assert_int_eq(system(command), 0);
+    snprintf(other, sizeof other, "%s/cache", folder);
+    usp_symbolizer_options_init(&options);
+    options.folder = other;
+    f = begin_as(loaded(USP_ARCH_X86_64, build_id, sizeof build_id, 0), &options);
+    expect(&f, 0x1090, "hidden", 0x1080);
+    end(&f);
+}
+END_TEST
+
+START_TEST(no_file_no_image) {
+    struct fixture f = begin_with(loaded(USP_ARCH_X86_64, build_id, sizeof build_id, 0), NULL);
+    struct usp_symbol symbol;
+    expect(&f, 0x1090, NULL, 0);
+    ck_assert_int_eq(usp_symbolize(f.symbolizer, f.load - 1, &symbol), USP_ERROR_NOT_FOUND);
+    ck_assert_ptr_null(symbol.image_path);
+    ck_assert_int_eq(usp_symbolize(f.symbolizer, f.load + FILE_END, &symbol), USP_ERROR_NOT_FOUND);
+    ck_assert_ptr_null(symbol.image_path);
+    ck_assert_int_eq(usp_symbolize(NULL, 0, &symbol), USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_symbolize(f.symbolizer, 0, NULL), USP_ERROR_ARGUMENT);
+    end(&f);
+}
+END_TEST
+
+/* ---- files that lie ---- */
+
+static void ask_everywhere(void) {
+    struct fixture f = begin_with(loaded(USP_ARCH_X86_64, build_id, sizeof build_id, 0), NULL);
+    for (usp_addr address = 0; address < FILE_END; address += 0x90) {
+        struct usp_symbol symbol;
+        int status = usp_symbolize(f.symbolizer, f.load + address, &symbol);
+        ck_assert(status == USP_OK || status == USP_ERROR_NOT_FOUND);
+        ck_assert((status == USP_OK) == (symbol.name != NULL));
+        if (symbol.name != NULL) ck_assert_uint_lt(strlen(symbol.name), FILE_ROOM);
+        if (symbol.name != NULL) ck_assert_uint_eq(symbol.start + symbol.offset, f.load + address);
+    }
+    end(&f);
+}
+
+START_TEST(every_truncation) {
+    static struct file_bytes file;
+    struct symbol_file both = whole;
+    both.dynsym = exported;
+    file_build(&file, &both);
+    const size_t size = file.size;
+    for (file.size = 0; file.size < size; file.size++) {
+        ck_assert(file_write(&file, path));
+        ask_everywhere();
+    }
+}
+END_TEST
+
+START_TEST(every_byte_spoilt) {
+    static struct file_bytes file;
+    struct symbol_file both = whole;
+    both.dynsym = exported;
+    file_build(&file, &both);
+    for (size_t i = 0; i < file.size; i++) {
+        const uint8_t kept = file.bytes[i];
+        const uint8_t spoilt[] = {0, 0xff, (uint8_t)(kept ^ 0x80), (uint8_t)(kept + 1)};
+        for (unsigned k = 0; k < sizeof spoilt; k++) {
+            file.bytes[i] = spoilt[k];
+            ck_assert(file_write(&file, path));
+            ask_everywhere();
+        }
+        file.bytes[i] = kept;
+    }
+}
+END_TEST
+
+/* ---- many threads ---- */
+
+static void *ask_often(void *argument) {
+    struct fixture *f = argument;
+    static const char *volatile first;
+    for (unsigned i = 0; i < 2000; i++) {
+        struct usp_symbol symbol;
+        ck_assert_int_eq(usp_symbolize(f->symbolizer, f->load + 0x1000 + i % 0x10, &symbol), USP_OK);
+        if (first == NULL) first = symbol.name;
+        if (symbol.name != first) return NULL;
+    }
+    return f;
+}
+
+/* The name has a version, so that it does not come straight from the file. */
+START_TEST(threads_get_the_same_names) {
+    struct fixture f = begin(&FILE_OF({"read@@V1", 0x1000, 0x10, FUNC, GLOBAL, TEXT}));
+    pthread_t threads[8];
+    for (unsigned i = 0; i < 8; i++) ck_assert_int_eq(pthread_create(&threads[i], NULL, ask_often, &f), 0);
+    for (unsigned i = 0; i < 8; i++) {
+        void *result;
+        ck_assert_int_eq(pthread_join(threads[i], &result), 0);
+        ck_assert_ptr_eq(result, &f);
+    }
+    end(&f);
+}
+END_TEST
+
+/* ---- the index alone, against a search that looks at everything ---- */
+
+static int no_preference(const void *context, uint32_t a, uint32_t b) {
+    (void)context;
+    return a < b ? -1 : 1;
+}
+
+static uint32_t search_all(const struct uspi_candidate *all, size_t count, usp_addr address) {
+    const struct uspi_candidate *best = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct uspi_candidate *c = &all[i];
+        if (address < c->start || address >= c->end) continue;
+        if (best == NULL || c->start > best->start || (c->start == best->start && c->rank < best->rank) ||
+            (c->start == best->start && c->rank == best->rank && c->symbol < best->symbol)) {
+            best = c;
+        }
+    }
+    return best != NULL ? best->symbol : USPI_NO_SYMBOL;
+}
+
+START_TEST(random_intervals) {
+    enum { COUNT = 60, SPAN = 400 };
+    srand((unsigned)_i + 1);
+    for (unsigned round = 0; round < 200; round++) {
+        struct uspi_candidate all[COUNT];
+        struct uspi_gathering gathering = {0};
+        struct uspi_index index;
+        size_t count = 1 + (size_t)rand() % COUNT;
+        for (size_t i = 0; i < count; i++) {
+            usp_addr start = LOAD + (usp_addr)(rand() % SPAN);
+            /* One size for each start: that of aliases. */
+            all[i] = (struct uspi_candidate){start, start + 1 + start * 7919 % 97, (uint32_t)i, (uint32_t)(rand() % 3)};
+            ck_assert_int_eq(uspi_gather(&gathering, &all[i]), USP_OK);
+        }
+        ck_assert_int_eq(uspi_index_build(&index, &gathering, no_preference, NULL), USP_OK);
+        for (usp_addr at = LOAD - 2; at < LOAD + SPAN + 100; at++) {
+            uint32_t found = uspi_index_find(&index, at);
+            /* The size is looked at by the caller. */
+            if (found != USPI_NO_SYMBOL && at >= all[found].end) found = USPI_NO_SYMBOL;
+            ck_assert_uint_eq(found, search_all(all, count, at));
+        }
+        uspi_index_clear(&index);
+        uspi_gathering_clear(&gathering);
+    }
+}
+END_TEST
+
+/* Eight bytes for each symbol beside the file. */
+START_TEST(the_index_is_small) {
+    enum { COUNT = 150000 };
+    struct uspi_gathering gathering = {0};
+    struct uspi_index index;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        struct uspi_candidate c = {LOAD + (usp_addr)i * 7919 % COUNT * 32, LOAD + (usp_addr)i * 7919 % COUNT * 32 + 24,
+                                   i, 0};
+        ck_assert_int_eq(uspi_gather(&gathering, &c), USP_OK);
+    }
+    ck_assert_int_eq(uspi_gather_boundary(&gathering, LOAD + COUNT * 32), USP_OK);
+    ck_assert_int_eq(uspi_index_build(&index, &gathering, no_preference, NULL), USP_OK);
+    ck_assert_uint_le(index.count * (sizeof *index.starts + sizeof *index.symbols), 8 * (COUNT + 1));
+    for (uint32_t i = 0; i < COUNT; i += 997) {
+        usp_addr start = LOAD + (usp_addr)i * 7919 % COUNT * 32;
+        ck_assert_uint_eq(uspi_index_find(&index, start), i);
+        ck_assert_uint_eq(uspi_index_find(&index, start + 23), i);
+    }
+    ck_assert_uint_eq(uspi_index_find(&index, LOAD + COUNT * 32), USPI_NO_SYMBOL);
+    uspi_index_clear(&index);
+    uspi_gathering_clear(&gathering);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("symbolize");
+    TCase *files = tcase_create("files");
+    tcase_add_checked_fixture(files, make_folder, remove_folder);
+    tcase_add_loop_test(files, functions_and_gaps, 0, 2);
+    tcase_add_test(files, unknown_sizes);
+    tcase_add_test(files, only_symbols_of_code_in_its_own_section);
+    tcase_add_test(files, aliases);
+    tcase_add_test(files, symbols_inside_others);
+    tcase_add_test(files, thumb_and_mapping_symbols);
+    tcase_add_test(files, versions_are_dropped);
+    tcase_add_test(files, stripped_files_name_what_they_export);
+    tcase_add_test(files, both_tables_count);
+    tcase_add_test(files, split_debug_files);
+    tcase_add_test(files, other_builds_are_refused);
+    tcase_add_test(files, the_sysroot_comes_first);
+    tcase_add_test(files, program_and_folder);
+    tcase_add_test(files, no_file_no_image);
+    tcase_add_test(files, threads_get_the_same_names);
+    tcase_set_timeout(files, 60);
+    tcase_add_test(files, every_truncation);
+    tcase_add_test(files, every_byte_spoilt);
+    suite_add_tcase(suite, files);
+
+    TCase *index = tcase_create("index");
+    tcase_add_loop_test(index, random_intervals, 0, 5);
+    tcase_add_test(index, the_index_is_small);
+    suite_add_tcase(suite, index);
+
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* What the sub-commands of `unspool` share: how they are found, and what they exit with. */
+#ifndef TOOL_COMMAND_H
+#define TOOL_COMMAND_H
+
+/* Part of the interface: doc/man/unspool.1 lists them. */
+enum exit_status {
+    EXIT_ALL_WELL = 0,
+    EXIT_INCOMPLETE = 1, /* some threads have no stack */
+    EXIT_USAGE = 2,
+    EXIT_NO_TARGET = 3, /* the process or file could not be read: not there, not permitted, not what it should be */
+    EXIT_FAILED = 4     /* the machine: memory, or writing the output */
+};
+
+struct command {
+    const char *name;
+    const char *summary;               /* for `unspool --help` */
+    int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns an enum exit_status */
+};
+
+extern const struct command command_stack;
+
+/* A line on standard error, "unspool: …". */
+void complain(const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 1, 2)))
+#endif
+    ;
+
+#endif

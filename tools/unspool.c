@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* The command `unspool`: finds the sub-command. What each does stands in a file of its own. */
+#include "tools/command.h"
+
+#include <unspool/base.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct command *const commands[] = {&command_stack};
+
+#define COMMANDS (sizeof commands / sizeof commands[0])
+
+void complain(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("unspool: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+static void usage(FILE *out) {
+    fputs("usage: unspool COMMAND [ARGUMENT...]\n"
+          "       unspool --help | --version\n"
+          "\n"
+          "Captures call stacks and names what stands on them.\n"
+          "\n",
+          out);
+    for (size_t i = 0; i < COMMANDS; i++) fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fputs("\n`unspool COMMAND --help` tells more of each; the manual page is unspool(1).\n", out);
+}
+
+static int run(int argc, char **argv) {
+    if (argc < 2) {
+        usage(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        usage(stdout);
+        return EXIT_ALL_WELL;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("unspool %s\n", usp_version_string());
+        return EXIT_ALL_WELL;
+    }
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(argv[1], commands[i]->name) == 0) return commands[i]->run(argc - 1, argv + 1);
+    }
+    complain("\"%s\" is no command; `unspool --help` lists them", argv[1]);
+    return EXIT_USAGE;
+}
+
+int main(int argc, char **argv) {
+    int status = run(argc, argv);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        complain("the output could not be written");
+        if (status < EXIT_FAILED) status = EXIT_FAILED;
+    }
+    return status;
+}
