@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # About: the instruction decoders against llvm-objdump over Debian's libc, and against what instructions do in the emulator
-need_build libunicorn-dev llvm-19 python3 clang-19 libc6-arm64-cross libc6-i386-cross gcc-arm-linux-gnueabihf \
+need_build libunicorn-dev libzydis-dev llvm-19 python3 clang-19 libc6-arm64-cross libc6-i386-cross gcc-arm-linux-gnueabihf \
   libc6-dev-armhf-cross
 configure_in check
 make_in check decoder-programs
@@ -30,4 +30,5 @@ for processor in x86_64 i386; do
   python3 "$top/tests/decode-diff-x86.py" "$built/decode_dump_x86" "$processor" --random 20000
   python3 "$top/tests/decode-diff-x86.py" "$built/decode_dump_x86" "$processor" --list "$work/$processor" "$library"
   "$built/emulated/effects_x86" "$processor" <"$work/$processor"
+  "$built/clobbers_x86" "$processor"
 done
