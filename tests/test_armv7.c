@@ -357,6 +357,10 @@ static const struct instruction {
     {ARM, 0xe0d100b2, "ldrh r0, [r1], #2", "r1 = r1 + 2; ? r0"},
     {ARM, 0xe19100d2, "ldrsb r0, [r1, r2]", "? r0"},
     {ARM, 0xe4b10004, "ldrt r0, [r1], #4", "r0 = [r1]; r1 = r1 + 4"},
+    {ARM, 0xe1b20f9f, "ldrexd r0, r1, [r2]", "? r0 r1"},
+    {ARM, 0xe1a200f3, "strd r0, r1, [r2, r3]!", "r2 = r2 + r3"},
+    {ARM, 0xe1a200d3, "ldrd r0, r1, [r2, r3]!", "r2 = r2 + r3; ? r0 r1"},
+    {ARM, 0xe0c200d8, "ldrd r0, r1, [r2], #8", "r0 = [r2]; r1 = [r2 + 4]; r2 = r2 + 8"},
     {ARM, 0xe1020091, "swp r0, r1, [r2]", "[r2] = ?; ? r0"},
     {ARM, 0xed686b0b, "fstmdbx r8!, {d22-d26}",
      "[r8 - 44] = ?; [r8 - 40] = ?; [r8 - 36] = ?; [r8 - 32] = ?; [r8 - 28] = ?; [r8 - 24] = ?; [r8 - 20] = ?; [r8 - "
@@ -497,6 +501,46 @@ START_TEST(undefined) {
     ck_assert(!uspi_armv7.decode(bytes, 4, PC + 2, ARM, &i));
     ck_assert(uspi_armv7.decode(bytes, 4, PC + 2, THUMB, &i));
     ck_assert(!uspi_armv7.decode(bytes, 4, PC + 1, THUMB, &i));
+}
+END_TEST
+
+static bool is_register(unsigned reg) { return reg < 16; }
+
+static bool is_register_or_none(unsigned reg) { return is_register(reg) || reg == USPI_NO_REGISTER; }
+
+static bool is_well_formed(const struct uspi_effect *e) {
+    switch (e->op) {
+    case USPI_SET: return is_register_or_none(e->base) && is_register(e->reg) && e->reg != uspi_armv7.pc;
+    case USPI_INSERT: return e->index == 16 && is_register(e->reg) && e->reg != uspi_armv7.pc;
+    case USPI_ADD:
+    case USPI_SUBTRACT:
+        return is_register(e->reg) && e->reg != uspi_armv7.pc && is_register(e->base) && is_register(e->index);
+    case USPI_LOAD: return is_register(e->reg) && is_register(e->base) && e->base != uspi_armv7.pc;
+    case USPI_LITERAL: return is_register(e->reg) && e->value >= 0 && e->value <= UINT32_MAX;
+    case USPI_STORE: return is_register_or_none(e->reg) && is_register(e->base) && e->base != uspi_armv7.pc;
+    default: return false;
+    }
+}
+
+/* Whatever the bytes are, what is said of them keeps to the contract. */
+START_TEST(any_bytes) {
+    uint64_t state = 0x2545f4914f6cdd1d;
+    for (unsigned k = 0; k < 2000000; k++) {
+        state = state * 6364136223846793005 + 1442695040888963407;
+        uint32_t word = (uint32_t)(state >> 32), mode = k & 1 ? THUMB | (word & 0xff00) : ARM;
+        uint8_t bytes[4];
+        struct uspi_instruction i;
+        encode(word, ARM, bytes);
+        if (!uspi_armv7.decode(bytes, 4, PC, mode, &i)) continue;
+        bool length = i.length == 4 || (i.length == 2 && mode & THUMB);
+        bool flow = i.flow <= USPI_END && (i.flow != USPI_RETURN || is_register(i.target_register));
+        bool target = i.target <= UINT32_MAX && i.target % (i.target_mode & THUMB ? 2 : 4) == 0;
+        bool written = i.clobbers < 1u << uspi_armv7.pc;
+        bool effects = i.effect_count <= USPI_EFFECTS_MAX;
+        for (unsigned e = 0; effects && e < i.effect_count; e++) effects = is_well_formed(&i.effects[e]);
+        /* Check's own assertions tell the parent process of each success, which takes too long here. */
+        if (!(length && flow && target && written && effects)) ck_abort_msg("%08" PRIx32, word);
+    }
 }
 END_TEST
 
@@ -710,6 +754,7 @@ int main(void) {
     tcase_add_loop_test(decoding, single_instructions, 0, (int)(sizeof instructions / sizeof instructions[0]));
     tcase_add_test(decoding, jump_tables);
     tcase_add_test(decoding, undefined);
+    tcase_add_test(decoding, any_bytes);
     tcase_add_loop_test(decoding, it_blocks, 0, 15);
     tcase_add_test(decoding, instructions_in_it_blocks);
     tcase_add_test(decoding, mode_from_flags);

@@ -304,6 +304,8 @@ START_TEST(clobbers) {
         {"0f 94 c7", "sete bh", .clobbers = BIT(RBX)},
         {"40 0f 94 c7", "sete dil", .clobbers = BIT(RDI)},
         {"48 0f 44 d8", "cmove rbx, rax", .clobbers = BIT(RBX)},
+        {"f3 48 0f b8 d8", "popcnt rbx, rax", .clobbers = BIT(RBX)},
+        {"0f bd d8", "bsr ebx, eax", .clobbers = BIT(RBX)},
         {"49 0f cd", "bswap r13", .clobbers = BIT(R13)},
         {"f3 48 0f ae c3", "rdfsbase rbx", .clobbers = BIT(RBX)},
         {"f3 48 0f ae d3", "wrfsbase rbx", .flow = USPI_NEXT},

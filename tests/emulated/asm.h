@@ -7,10 +7,15 @@
 #define JOIN(a, b)   JOIN_(a, b)
 #define SYMBOL(name) JOIN(__USER_LABEL_PREFIX__, name)
 
+/* In position-independent code a direct jump needs a target that no other image can replace. */
 #ifdef __APPLE__
 #define FUNCTION_TYPE(name)
+#define THUMB_FUNCTION(name) .thumb_func name
+#define HIDDEN(name)
 #else
-#define FUNCTION_TYPE(name) .type name, % function
+#define FUNCTION_TYPE(name) .type name, STT_FUNC
+#define THUMB_FUNCTION(name) .thumb_func
+#define HIDDEN(name) .hidden name
 #endif
 
 #endif

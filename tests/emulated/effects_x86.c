@@ -24,7 +24,6 @@
 #define CODE         UINT64_C(0x20000000)
 #define CODE_SIZE    UINT64_C(0x100000)
 #define SLOT         32 /* bytes that each instruction has in the code */
-#define STACK        UINT64_C(0x40000000)
 #define STACK_SIZE   UINT64_C(0x100000)
 #define MAPPED_MAX   256 /* pages mapped on demand before memory is emptied again */
 #define REGISTER_MAX 17
@@ -58,6 +57,7 @@ struct machine {
     const struct uspi_backend *backend;
     const int *ids;
     uc_engine *engine;
+    uint64_t stack; /* its lowest address; in 64-bit mode one that a 32-bit address cannot reach */
     uint64_t mapped[MAPPED_MAX];
     unsigned mapped_count;
 };
@@ -92,15 +92,20 @@ static void unmap_pages(struct machine *m) {
 }
 
 static bool start(struct machine *m, const struct uspi_backend *backend) {
+    /* Unicorn takes callbacks as object pointers, to which ISO C does not convert. */
+    bool (*callback)(uc_engine *, uc_mem_type, uint64_t, int, int64_t, void *) = on_unmapped;
+    void *object;
+    memcpy(&object, &callback, sizeof object);
     uc_hook hook;
     bool wide = backend->word == 8;
     m->backend = backend;
     m->ids = wide ? unicorn_64 : unicorn_32;
     m->mapped_count = 0;
+    m->stack = wide ? UINT64_C(0x7f0040000000) : UINT64_C(0x40000000);
     if (uc_open(UC_ARCH_X86, wide ? UC_MODE_64 : UC_MODE_32, &m->engine) != UC_ERR_OK) return false;
     return uc_mem_map(m->engine, CODE, CODE_SIZE, UC_PROT_READ | UC_PROT_EXEC) == UC_ERR_OK &&
-           uc_mem_map(m->engine, STACK, STACK_SIZE, UC_PROT_READ | UC_PROT_WRITE) == UC_ERR_OK &&
-           uc_hook_add(m->engine, &hook, UC_HOOK_MEM_UNMAPPED, (void *)on_unmapped, m, 1, 0) == UC_ERR_OK;
+           uc_mem_map(m->engine, m->stack, STACK_SIZE, UC_PROT_READ | UC_PROT_WRITE) == UC_ERR_OK &&
+           uc_hook_add(m->engine, &hook, UC_HOOK_MEM_UNMAPPED, object, m, 1, 0) == UC_ERR_OK;
 }
 
 static bool read_word(struct machine *m, uint64_t address, uint64_t *value) {
@@ -270,7 +275,7 @@ static enum outcome execute(struct machine *m, const uint8_t *code, const struct
     for (unsigned n = 0; n < b->register_count; n++) {
         /* Half of the values are addresses near the stack's middle, so that pointers differ from each other by little. */
         uint64_t value = random_word() & (b->word == 8 ? UINT64_C(0x7fffffffff) : UINT64_C(0xffffffff));
-        if ((random_word() & 1) != 0 || n == b->sp || n == b->fp) value = STACK + STACK_SIZE / 2 + (value & 0xfff8);
+        if ((random_word() & 1) != 0 || n == b->sp || n == b->fp) value = m->stack + STACK_SIZE / 2 + (value & 0xfff8);
         before.value[n] = value;
     }
     before.value[b->pc] = from;
@@ -279,6 +284,11 @@ static enum outcome execute(struct machine *m, const uint8_t *code, const struct
     if (m->mapped_count > MAPPED_MAX / 2) unmap_pages(m);
     if (!predict(m, i, &after, &stores)) return NOT_RUN;
 
+    /* So that an address with a segment is another one than without. 32-bit mode has descriptors for that, which this
+     * machine has not. */
+    uint64_t segment = 0x1000;
+    if (b->word == 8) uc_reg_write(m->engine, UC_X86_REG_FS_BASE, &segment);
+    if (b->word == 8) uc_reg_write(m->engine, UC_X86_REG_GS_BASE, &segment);
     uint64_t flags = 0x202 | (random_word() & 0x8d5);
     uc_reg_write(m->engine, UC_X86_REG_EFLAGS, &flags);
     for (unsigned n = 0; n < b->register_count; n++) uc_reg_write(m->engine, m->ids[n], &before.value[n]);

@@ -156,35 +156,41 @@ struct run {
     void *context;
 };
 
+static uint32_t thumb_length(struct machine *m, usp_addr pc) {
+    uint64_t half;
+    return machine_load(m, pc, 2, &half) && half >> 11 >= 0x1d ? 4 : 2;
+}
+
 /* ITSTATE of each instruction of the block that `it` at pc begins (Arm ARM, ITAdvance). */
 static void begin_it_block(struct machine *m, usp_addr pc, uint8_t state) {
     pc += 2;
     for (unsigned i = 0; i < 4; i++) {
-        uint64_t half;
         m->it_pc[i] = UINT64_MAX;
-        if (state == 0 || !machine_load(m, pc, 2, &half)) continue;
+        if (state == 0) continue;
         m->it_pc[i] = pc;
         m->it_state[i] = state;
-        pc += half >> 11 >= 0x1d ? 4 : 2;
+        pc += thumb_length(m, pc);
+        m->it_end = pc;
         state = (state & 7) == 0 ? 0 : (uint8_t)((state & 0xe0) | (state << 1 & 0x1f));
     }
+}
+
+static uint8_t it_state_at(const struct machine *m, usp_addr pc) {
+    for (unsigned i = 0; i < 4; i++) {
+        if (m->it_pc[i] == pc) return m->it_state[i];
+    }
+    return 0;
 }
 
 /* cpsr with ITSTATE[1:0] in bits 26:25 and ITSTATE[7:2] in bits 15:10. */
 static uint32_t read_cpsr(struct machine *m, usp_addr pc) {
     const uint32_t it_bits = 0x0600fc00u;
     uint32_t cpsr = 0;
-    uint64_t half;
     uc_reg_read(m->uc, UC_ARM_REG_CPSR, &cpsr);
     cpsr &= ~it_bits;
     if ((cpsr & CPSR_THUMB) == 0) return cpsr;
-    for (unsigned i = 0; i < 4; i++) {
-        if (m->it_pc[i] == pc) cpsr |= (uint32_t)(m->it_state[i] & 3) << 25 | (uint32_t)(m->it_state[i] >> 2) << 10;
-    }
-    if (machine_load(m, pc, 2, &half) && (half & 0xff00) == 0xbf00 && (half & 15) != 0) {
-        begin_it_block(m, pc, (uint8_t)half);
-    }
-    return cpsr;
+    uint8_t state = it_state_at(m, pc);
+    return cpsr | (uint32_t)(state & 3) << 25 | (uint32_t)(state >> 2) << 10;
 }
 
 static void read_moment(struct machine *m, usp_addr pc, uint32_t length, struct moment *now) {
@@ -203,12 +209,35 @@ static void read_moment(struct machine *m, usp_addr pc, uint32_t length, struct 
     if (b->arch == USP_ARCH_ARMV7) now->registers.flags = read_cpsr(m, pc);
 }
 
+/* Instructions that were stepped over because their condition does not hold change nothing: their moments are the next
+ * one's with another pc. */
+static void add_skipped(struct run *run, usp_addr pc) {
+    struct machine *m = run->machine;
+    usp_addr skipped = m->behind_last;
+    while (skipped < pc && pc <= m->it_end && it_state_at(m, skipped) != 0 && m->error == NULL) {
+        struct moment now;
+        uint32_t length = thumb_length(m, skipped);
+        read_moment(m, skipped, length, &now);
+        run->each_moment(run->context, &now);
+        skipped += length;
+    }
+}
+
 static void on_code(uc_engine *uc, uint64_t pc, uint32_t length, void *user) {
     struct run *run = user;
+    struct machine *m = run->machine;
     struct moment now;
+    uint64_t half;
     (void)uc;
-    if (run->machine->error != NULL) return;
-    read_moment(run->machine, pc, length, &now);
+    if (m->error != NULL) return;
+    if (m->backend->has_thumb) add_skipped(run, pc);
+    if (m->error != NULL) return;
+    read_moment(m, pc, length, &now);
+    if ((now.registers.flags & CPSR_THUMB) != 0 && machine_load(m, pc, 2, &half) && (half & 0xff00) == 0xbf00 &&
+        (half & 15) != 0) {
+        begin_it_block(m, pc, (uint8_t)half);
+    }
+    m->behind_last = pc + length;
     run->each_moment(run->context, &now);
 }
 

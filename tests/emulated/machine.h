@@ -27,6 +27,8 @@ struct machine {
      * register read finds it, but a stopped thread's cpsr has it. */
     usp_addr it_pc[4];
     uint8_t it_state[4];
+    usp_addr it_end;
+    usp_addr behind_last;       /* behind the instruction that was carried out last */
     int ids[USP_REGISTERS_MAX]; /* Unicorn's, by the library's number */
     uint64_t raw[USP_REGISTERS_MAX];
     void *places[USP_REGISTERS_MAX];
@@ -39,7 +41,8 @@ bool machine_open(struct machine *machine, const struct image *image, usp_addr s
 void machine_close(struct machine *machine);
 
 /* Calls each_moment before every instruction of usp_workload(rounds), and once more when it has returned. *result is what
- * it returned. */
+ * it returned. Unicorn does not stop at an instruction in an IT block whose condition does not hold; a thread can be
+ * stopped there, and each_moment is called. */
 bool machine_run(struct machine *machine, usp_addr entry, bool thumb, unsigned rounds,
                  void (*each_moment)(void *context, const struct moment *now), void *context, uint32_t *result);
 

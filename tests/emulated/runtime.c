@@ -60,10 +60,13 @@ __attribute__((noreturn)) void __stack_chk_fail(void);
 
 void __stack_chk_fail(void) { __builtin_trap(); }
 
-/* GCC's position-independent i386 code calls it so, without the procedure linkage table. */
+#ifndef __APPLE__
+/* GCC's position-independent i386 code calls it so, without the procedure linkage table. Not for Mach-O: LLVM 13's linker
+ * takes the wrong symbols from a file that has a hidden one. */
 __attribute__((noreturn, visibility("hidden"))) void __stack_chk_fail_local(void);
 
 void __stack_chk_fail_local(void) { __stack_chk_fail(); }
+#endif
 
 /* ---- division, by the schoolbook; a division by zero loops no more often than another ---- */
 

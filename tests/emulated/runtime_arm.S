@@ -10,7 +10,7 @@
     .p2align 2
     FUNCTION_TYPE(\name)
 #if USE_THUMB
-    .thumb_func \name
+    THUMB_FUNCTION(\name)
 #endif
 \name:
     push {FRAME, lr}

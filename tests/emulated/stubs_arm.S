@@ -10,12 +10,13 @@
     .p2align 2
     FUNCTION_TYPE(\name)
 #if USE_THUMB
-    .thumb_func \name
+    THUMB_FUNCTION(\name)
 #endif
 \name:
 .endm
 
     .text
+    HIDDEN(SYMBOL(stub_target))
 #if USE_THUMB
     .thumb
 #else
@@ -32,14 +33,17 @@ function SYMBOL(stub_jump)
 
 /* Through ip, as a stub in a Mach-O image or a PLT entry does it. */
 function SYMBOL(stub_jump_register)
+#ifdef __APPLE__
+    movw r12, :lower16:SYMBOL(stub_target)
+    movt r12, :upper16:SYMBOL(stub_target)
+#else
     ldr r12, 2f
 1:  add r12, pc
+#endif
     bx r12
+#ifndef __APPLE__
     .p2align 2
-#if USE_THUMB
-2:  .long SYMBOL(stub_target) - (1b + 4)
-#else
-2:  .long SYMBOL(stub_target) - (1b + 8)
+2:  .long stub_target - (1b + PC_AHEAD)
 #endif
 
 /* A push and a pop around nothing: the return address is in lr all the time. */

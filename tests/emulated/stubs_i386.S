@@ -10,9 +10,8 @@
 .endm
 
     .text
-#ifndef __APPLE__
-    .hidden stub_target /* position-independent code has no other direct jump to it */
-#endif
+    HIDDEN(SYMBOL(stub_target))
+    HIDDEN(SYMBOL(stub_leaf))
 
 function SYMBOL(stub_leaf)
     movl 4(%esp), %eax

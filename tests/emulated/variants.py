@@ -63,7 +63,7 @@ def arm64(name, triple, linker, flags, **more):
 
 def armv7(name, triple, linker, thumb, **more):
     state = ["-mthumb" if thumb else "-marm"]
-    macros = [f"-DUSE_THUMB={int(thumb)}", "-DFRAME=r7"]
+    macros = [f"-DUSE_THUMB={int(thumb)}", "-DFRAME=r7", f"-DPC_AHEAD={4 if thumb else 8}"]
     return Target(name, "armv7", clang(triple), linker, FRAMES + NO_GUARD + state + more.pop("flags", []),
                   "stubs_arm.S", 99.9, assembler_flags=state + macros, extra=["runtime_arm.S"],
                   triple=("thumb" if thumb else "arm") + "v7-" + triple.split("-", 1)[1], **more)
@@ -114,7 +114,7 @@ TARGETS = [
           bits=LINUX_BITS, levels=SOME),
     arm64("arm64 linux, pac-ret+leaf+b-key", LINUX_ARM64, STATIC,
           NO_GUARD + ["-mbranch-protection=pac-ret+leaf+b-key"], bits=[48], levels=SOME),
-    arm64("arm64 linux, standard, shared", LINUX_ARM64, SHARED + ["-z", "force-bti", "-z", "pac-plt"],
+    arm64("arm64 linux, standard, shared", LINUX_ARM64, SHARED + ["-z", "force-bti"],
           GUARD + ["-fPIC", "-mbranch-protection=standard", "-march=armv8.5-a"], bits=[48], levels=SOME),
     gcc(Target("arm64 linux, gcc", "arm64", GCC_ARM64, STATIC, FRAMES + NO_GUARD + ["-fno-pie"], "stubs_arm64.S", 100.0,
                triple=LINUX_ARM64)),
@@ -135,7 +135,7 @@ TARGETS = [
            is_async=True, triple=WATCH),
     armv7("armv7 apple, thumb", OLD_IOS, LINK_OLD_IOS, True),
     armv7("armv7 apple, arm", OLD_IOS, LINK_OLD_IOS, False),
-    armv7("armv7 apple, thumb, leaf frames, guard", OLD_IOS, LINK_OLD_IOS, True, flags=GUARD + LEAF_FRAMES, levels=SOME),
+    armv7("armv7 apple, thumb, leaf frames", OLD_IOS, LINK_OLD_IOS, True, flags=LEAF_FRAMES, levels=SOME),
     armv7("armv7 linux, thumb", LINUX_ARM, STATIC, True),
     armv7("armv7 linux, thumb, shared, guard", LINUX_ARM, SHARED, True, flags=GUARD + ["-fPIC"], levels=SOME),
     x86("x86_64 linux", clang(LINUX_X64), STATIC, NO_GUARD),
