@@ -177,6 +177,8 @@ START_TEST(libraries_come_and_go) {
 END_TEST
 
 int main(void) {
+    /* The files of such a host are not ours to read. 77: Automake's "skipped". */
+    if (usp_arch_host() == USP_ARCH_NONE) return 77;
     Suite *suite = suite_create("symbolize_loaded");
     TCase *loaded = tcase_create("loaded");
     tcase_set_timeout(loaded, 60);
