@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* The backend arm64 (arm64e included): constants, thread states, the signal trampoline of Linux.
+ * Not here: instructions (decode.c), and arm64_32, whose pointers are 32-bit. */
+#include "arch/arm64/decode.h"
+
+const char *const uspi_arm64_register_names[USPI_ARM64_REGISTERS] = {
+    "x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",  "x8",  "x9",  "x10",
+    "x11", "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x20", "x21",
+    "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "x30", "sp",  "pc",
+};
+
+/* x0…x28, fp, lr, sp, pc, then cpsr: xnu osfmk/mach/arm/_structs.h (arm_thread_state64) and Linux asm/ptrace.h
+ * (user_pt_regs) agree, but that Linux has 64 bits of pstate, of which the upper half says nothing of the state. */
+static const struct uspi_run whole_file[] = {
+    {.first = 0, .count = USPI_ARM64_REGISTERS, .width = 8, .stride = 8, .offset = 0},
+    {.first = USPI_FLAGS_REGISTER, .count = 1, .width = 4, .stride = 4, .offset = 264},
+};
+
+#define FILE_SIZE   272 /* ARM_THREAD_STATE64_COUNT 68 × 4; sizeof(struct user_pt_regs) */
+#define HEADER_SIZE 8   /* xnu osfmk/mach/arm/_structs.h: arm_state_hdr {flavor, count} */
+#define RUNS        .run_count = sizeof whole_file / sizeof whole_file[0], .runs = whole_file
+
+enum { ARM_THREAD_STATE = 1, ARM_THREAD_STATE64 = 6 }; /* xnu osfmk/mach/arm/thread_status.h */
+
+/* __es of arm64's mcontext: far 8 bytes, esr 4, exception 4 (xnu osfmk/mach/arm/_structs.h). */
+#define EXCEPTION_STATE 16
+
+/* Linux asm/ucontext.h and asm/sigcontext.h: flags 8, link 8, stack 24, sigmask and its reserve 128, to the 16-byte
+ * aligned sigcontext at 176, in which fault_address comes first. */
+#define UCONTEXT_REGISTERS 184
+
+const struct uspi_state_layout uspi_arm64_states[USPI_ARM64_STATES] = {
+    {.state = USP_STATE_MACH + ARM_THREAD_STATE64, .size = FILE_SIZE, .base = 0, RUNS},
+    {.state = USP_STATE_MACH + ARM_THREAD_STATE, .size = HEADER_SIZE, .base = HEADER_SIZE, .unified = 1},
+    {.state = USP_STATE_DARWIN_MCONTEXT, .size = EXCEPTION_STATE + FILE_SIZE, .base = EXCEPTION_STATE, RUNS},
+    {.state = USP_STATE_LINUX_PRSTATUS, .size = FILE_SIZE, .base = 0, RUNS},
+    {.state = USP_STATE_LINUX_UCONTEXT, .size = UCONTEXT_REGISTERS + FILE_SIZE, .base = UCONTEXT_REGISTERS, RUNS},
+};
+
+/* Linux arch/arm64/kernel/vdso/sigreturn.S: mov x8, #139 (__NR_rt_sigreturn); svc #0. */
+static const uint8_t sigreturn[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
+
+static const struct uspi_signal_stub stubs[] = {
+    {.os = USP_OS_LINUX,
+     .state = USP_STATE_LINUX_UCONTEXT,
+     .length = sizeof sigreturn,
+     .context = 128, /* behind siginfo_t in struct rt_sigframe (Linux arch/arm64/kernel/signal.c) */
+     .code = sigreturn},
+};
+
+const struct uspi_backend uspi_arm64 = {
+    .arch = USP_ARCH_ARM64,
+    .name = "arm64",
+    .register_count = USPI_ARM64_REGISTERS,
+    .pc = USPI_ARM64_PC,
+    .sp = USPI_ARM64_SP,
+    .fp = USPI_ARM64_FP,
+    .lr = USPI_ARM64_LR,
+    .word = 8,
+    .slot = USPI_ARM64_SLOT,
+    .record_align = USPI_ARM64_SLOT,
+    .code_align = USPI_ARM64_INSTRUCTION,
+    .instruction_max = USPI_ARM64_INSTRUCTION,
+    .call_window = USPI_ARM64_INSTRUCTION,
+    .red_zone = USPI_ARM64_RED_ZONE,
+    .has_signatures = 1,
+    .has_async = 1,
+    .word_mask = UINT64_MAX,
+    .callee_saved = USPI_ARM64_CALLEE_SAVED,
+    .register_names = uspi_arm64_register_names,
+    .states = uspi_arm64_states,
+    .state_count = USPI_ARM64_STATES,
+    .stubs = stubs,
+    .stub_count = sizeof stubs / sizeof stubs[0],
+    .decode = uspi_arm64_decode,
+    .follows_call = uspi_arm64_follows_call,
+};
