@@ -200,6 +200,9 @@ int uspi_os_images_process(int64_t pid, struct uspi_image_list *list) {
     struct candidate c = {.pending = false};
     int fd, status = USP_OK;
     if (pid <= 0 || pid > INT32_MAX) return USP_ERROR_NO_THREAD;
+    long living = uspi_linux_living_thread(pid);
+    if (living < 0) return uspi_linux_status(living);
+    pid = living;
     int e = uspi_proc_memory_open(pid, &fd);
     if (e < 0) return uspi_linux_status(e);
     e = uspi_proc_maps_open(&maps, pid);
