@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,13 @@ static void say_ready(void) {
     printf("ready %llx %llx\n", (unsigned long long)(size_t)__start_bounded_target,
            (unsigned long long)(size_t)__stop_bounded_target);
     fflush(stdout);
+}
+
+/* The main thread says it from where it will stand. */
+static __attribute__((noinline, noclone)) void say_ready_and_sleep(void) {
+    say_ready();
+    sleep_long();
+    sink++;
 }
 
 /* ---- what it can be asked for ---- */
@@ -135,13 +143,11 @@ int main(int count_of_arguments, char **arguments) {
     if (strcmp(what, "count") == 0) count_signals();
     start(threads);
     if (strcmp(what, "undumpable") == 0) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    bool stands = strcmp(what, "restless") != 0 && strcmp(what, "vfork") != 0 && strcmp(what, "leave") != 0;
+    if (stands) descend(DEPTH, say_ready_and_sleep);
     say_ready();
     if (strcmp(what, "restless") == 0) be_restless();
     if (strcmp(what, "vfork") == 0) wait_for_vfork_child();
-    if (strcmp(what, "leave") == 0) {
-        /* The main thread ends, the others live on. */
-        pthread_exit(NULL);
-    }
-    descend(DEPTH, sleep_long);
-    return 0;
+    /* The main thread ends, the others live on. */
+    pthread_exit(NULL);
 }
