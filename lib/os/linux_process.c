@@ -495,7 +495,10 @@ int uspi_os_stop_process(int64_t pid, uint64_t timeout, uint64_t only_thread, st
     memset(out, 0, sizeof *out);
     uspi_linux_learn_roots();
     struct job *job = calloc(1, sizeof *job);
-    if (job == NULL) return USP_ERROR_NO_MEMORY;
+    if (job == NULL) {
+        if (error != NULL && error_size > 0) snprintf(error, error_size, "out of memory");
+        return USP_ERROR_NO_MEMORY;
+    }
     job->pid = pid > 0 && pid <= INT32_MAX ? (pid_t)pid : 0;
     job->only = only_thread <= INT32_MAX ? (pid_t)only_thread : -1;
     job->timeout = timeout;
