@@ -16,6 +16,11 @@
 #include "lib/os/linux_signal.h"
 #include "tests/linux_storm.h"
 
+/* Built a second time with workers whose code keeps no frame records. */
+#ifndef USP_TEST_RECORDS
+#define USP_TEST_RECORDS 1
+#endif
+
 #define WORKERS  50u
 #define CAPTURES 2000u
 #define FRAMES   300u
@@ -76,8 +81,8 @@ static void judge(const struct shadow *s, const struct usp_stack *stack) {
     if (all_in_program) {
         tally.in_records++;
         tally.in_records_complete += verdict == SHADOW_COMPLETE;
-        if (verdict != SHADOW_COMPLETE) show(s, stack);
-        ck_assert_int_eq(verdict, SHADOW_COMPLETE);
+        if (USP_TEST_RECORDS && verdict != SHADOW_COMPLETE) show(s, stack);
+        if (USP_TEST_RECORDS) ck_assert_int_eq(verdict, SHADOW_COMPLETE);
     }
     tally.frames += stack->count;
     tally.captures++;
@@ -207,7 +212,7 @@ START_TEST(storm) {
     ck_assert_uint_lt(count_mappings(), mappings + 120);
     usp_shutdown();
 
-    printf("%lu captures judged (%lu frames), %lu threads ended under one; complete: %lu (%.1f %%); of %lu wholly in code with records: "
+    printf("%lu captures judged (%lu frames), %lu threads ended under one; complete: %lu (%.1f %%); of %lu wholly in the program: "
            "%lu; stopped %.1f us on average, %.1f at most\n",
            tally.captures, tally.frames, tally.vanished, tally.complete, 100.0 * (double)tally.complete / (double)tally.captures,
            tally.in_records, tally.in_records_complete, (double)tally.stopped_ns / 1000 / (double)tally.captures,
