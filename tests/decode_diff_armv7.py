@@ -5,10 +5,11 @@
 usage: decode_diff_armv7.py [--objdump PROGRAM] [--triple TRIPLE] [--lenient] [--verbose] DUMPER FILE...
        decode_diff_armv7.py [--objdump PROGRAM] [--triple TRIPLE] --feed FILE...
 
---feed prints the code alone, as DUMPER and effects_armv7 read it. DUMPER is the program made from decode_dump_armv7.c. Length, control flow, condition and direct target of every
+DUMPER is the program made from decode_dump_armv7.c. Length, control flow, condition and direct target of every
 instruction must be what the disassembler's text says. Files without mapping symbols need --triple (thumbv7, armv7);
-their literal pools are disassembled as code, so --lenient only counts where one side decodes and the other does not, or
-where the two took different words for an IT instruction before.
+their literal pools are disassembled as code, so --lenient only counts where one side decodes and the other does not,
+or where the two took different words for an IT instruction before. --feed prints the code alone, in the form that
+DUMPER and effects_armv7 read.
 Exit status 1: they differ."""
 import argparse
 import collections

@@ -159,7 +159,13 @@ START_TEST(other_stores) {
         {0x69bf2be9, "stgp x9, x10, [sp, #-32]!", .effects = {STORE(9, SP, -32), STORE(10, SP, -24), SET(SP, SP, -32)}},
         {0xd92027ff, "stg sp, [sp], #32", .effects = {SET(SP, SP, 32)}},
         {0xd9601be9, "stzg x9, [sp, #16]", .effects = {UNKNOWN(SP, 16), UNKNOWN(SP, 24)}},
+        {0xd96017e9, "stzg x9, [sp], #16", .effects = {UNKNOWN(SP, 0), UNKNOWN(SP, 8), SET(SP, SP, 16)}},
+        {0xd9e027e9, "stz2g x9, [sp], #32",
+         .effects = {UNKNOWN(SP, 0), UNKNOWN(SP, 8), UNKNOWN(SP, 16), UNKNOWN(SP, 24), SET(SP, SP, 32)}},
         {0xd90a0909, "stilp x9, x10, [x8, #-16]!", .effects = {STORE(9, 8, -16), STORE(10, 8, -8), SET(8, 8, -16)}},
+        {0xd90a1909, "stilp x9, x10, [x8]", .effects = {STORE(9, 8, 0), STORE(10, 8, 8)}},
+        {0x1d810be0, "stlur q0, [sp, #16]", .effects = {UNKNOWN(SP, 16), UNKNOWN(SP, 24)}},
+        {0xd91f0d09, "gcsstr x9, [x8]", .effects = {STORE(9, 8, 0)}},
         {0xd9800909, "stlr x9, [x8, #-8]!", .effects = {STORE(9, 8, -8), SET(8, 8, -8)}},
     };
     EXPECT_ALL(arm64, table);
@@ -175,6 +181,7 @@ START_TEST(other_loads) {
         {0x294127e8, "ldp w8, w9, [sp, #8]", .clobbers = X(8) | X(9)},
         {0xf8201d09, "ldraa x9, [x8, #8]!", .clobbers = X(8) | X(9)},
         {0xf9800520, "prfm pldl1keep, [x9, #8]", .clobbers = 0},
+        {0xd9601109, "ldg x9, [x8, #16]", .clobbers = X(9)},
         {0xc85f7d09, "ldxr x9, [x8]", .effects = {LOAD(9, 8, 0)}},
         {0xc87f2909, "ldxp x9, x10, [x8]", .clobbers = X(9) | X(10)},
         {0xf8bfc109, "ldapr x9, [x8]", .clobbers = X(9)},
@@ -192,6 +199,8 @@ START_TEST(atomics) {
         {0xc8291d06, "stxp w9, x6, x7, [x8]", .clobbers = X(9), .effects = {UNKNOWN(8, 0), UNKNOWN(8, 8)}},
         {0xc89ffd09, "stlr x9, [x8]", .effects = {STORE(9, 8, 0)}},
         {0xc8a97d07, "cas x9, x7, [x8]", .clobbers = X(9), .effects = {UNKNOWN(8, 0)}},
+        {0x082a7d06, "casp w10, w11, w6, w7, [x8]", .clobbers = X(10) | X(11), .effects = {UNKNOWN(8, 0)}},
+        {0x88291d06, "stxp w9, w6, w7, [x8]", .clobbers = X(9), .effects = {UNKNOWN(8, 0)}},
         {0x482a7d06, "casp x10, x11, x6, x7, [x8]", .clobbers = X(10) | X(11),
          .effects = {UNKNOWN(8, 0), UNKNOWN(8, 8)}},
         {0xf8278109, "swp x7, x9, [x8]", .clobbers = X(9), .effects = {UNKNOWN(8, 0)}},
@@ -202,6 +211,46 @@ START_TEST(atomics) {
                      UNKNOWN(9, 48), UNKNOWN(9, 56)}},
         {0x190a0569, "cpyfp [x9]!, [x10]!, x11!", .clobbers = X(9) | X(10) | X(11)},
         {0x19cb0549, "setp [x9]!, x10!, x11", .clobbers = X(9) | X(10)},
+    };
+    EXPECT_ALL(arm64, table);
+}
+END_TEST
+
+/* What indexes the base by the size of all that is transferred. */
+START_TEST(vector_structures) {
+    static const struct expectation table[] = {
+        {0x4cdf03e0, "ld4 { v0.16b, v1.16b, v2.16b, v3.16b }, [sp], #64", .effects = {SET(SP, SP, 64)}},
+        {0x0cdf23e0, "ld1 { v0.8b, v1.8b, v2.8b, v3.8b }, [sp], #32", .effects = {SET(SP, SP, 32)}},
+        {0x4cdf4be0, "ld3 { v0.4s, v1.4s, v2.4s }, [sp], #48", .effects = {SET(SP, SP, 48)}},
+        {0x4cdf6fe0, "ld1 { v0.2d, v1.2d, v2.2d }, [sp], #48", .effects = {SET(SP, SP, 48)}},
+        {0x4cdf7fe0, "ld1 { v0.2d }, [sp], #16", .effects = {SET(SP, SP, 16)}},
+        {0x4cdf87e0, "ld2 { v0.8h, v1.8h }, [sp], #32", .effects = {SET(SP, SP, 32)}},
+        {0x4cdfa7e0, "ld1 { v0.8h, v1.8h }, [sp], #32", .effects = {SET(SP, SP, 32)}},
+        {0x0ddf0fe0, "ld1 { v0.b }[3], [sp], #1", .effects = {SET(SP, SP, 1)}},
+        {0x0ddf7be0, "ld3 { v0.h, v1.h, v2.h }[3], [sp], #6", .effects = {SET(SP, SP, 6)}},
+        {0x0dff93e0, "ld2 { v0.s, v1.s }[1], [sp], #8", .effects = {SET(SP, SP, 8)}},
+        {0x4dffa7e0, "ld4 { v0.d, v1.d, v2.d, v3.d }[1], [sp], #32", .effects = {SET(SP, SP, 32)}},
+        {0x4ddfc7e0, "ld1r { v0.8h }, [sp], #2", .effects = {SET(SP, SP, 2)}},
+        {0x4dffebe0, "ld4r { v0.4s, v1.4s, v2.4s, v3.4s }, [sp], #16", .effects = {SET(SP, SP, 16)}},
+        {0x4d00a7e0, "st3 { v0.d, v1.d, v2.d }[1], [sp]", .effects = {UNKNOWN(SP, 0), UNKNOWN(SP, 8), UNKNOWN(SP, 16)}},
+    };
+    EXPECT_ALL(arm64, table);
+}
+END_TEST
+
+/* FEAT_LSUI, which neither llvm 19 nor Unicorn know (text of LLVM's own test armv9.6a-lsui.s). */
+START_TEST(unprivileged) {
+    static const struct expectation table[] = {
+        {0xc95f7fe9, "ldtxr x9, [sp]", .effects = {LOAD(9, SP, 0)}},
+        {0xc9057ce6, "sttxr w5, x6, [x7]", .clobbers = X(5), .effects = {UNKNOWN(7, 0)}},
+        {0xc9807c41, "cast x0, x1, [x2]", .clobbers = X(0), .effects = {UNKNOWN(2, 0)}},
+        {0x49807c82, "caspt x0, x1, x2, x3, [x4]", .clobbers = X(0) | X(1), .effects = {UNKNOWN(4, 0), UNKNOWN(4, 8)}},
+        {0x592a8509, "swpt x10, x9, [x8]", .clobbers = X(9), .effects = {UNKNOWN(8, 0)}},
+        {0x592a0509, "ldtadd x10, x9, [x8]", .clobbers = X(9), .effects = {UNKNOWN(8, 0)}},
+        {0xe8dff455, "ldtp x21, x29, [x2], #504", .effects = {LOAD(21, 2, 0), LOAD(29, 2, 8), SET(2, 2, 504)}},
+        {0xe98097e3, "sttp x3, x5, [sp, #8]!", .effects = {STORE(3, SP, 8), STORE(5, SP, 16), SET(SP, SP, 8)}},
+        {0xed8017e3, "sttp q3, q5, [sp, #0]!",
+         .effects = {UNKNOWN(SP, 0), UNKNOWN(SP, 8), UNKNOWN(SP, 16), UNKNOWN(SP, 24), SET(SP, SP, 0)}},
     };
     EXPECT_ALL(arm64, table);
 }
@@ -264,6 +313,11 @@ START_TEST(signatures) {
         {0xd503235f, "pacibz", .effects = {SET(30, 30, 0)}},
         {0xd50320ff, "xpaclri", .effects = {SET(30, 30, 0)}},
         {0xd503211f, "pacia1716", .effects = {SET(17, 17, 0)}},
+        {0xd503215f, "pacib1716", .effects = {SET(17, 17, 0)}},
+        {0xd503219f, "autia1716", .effects = {SET(17, 17, 0)}},
+        {0xd50321df, "autib1716", .effects = {SET(17, 17, 0)}},
+        {0xdac18bfe, "pacia171615", .effects = {SET(17, 17, 0)}},
+        {0xdac1bffe, "autib171615", .effects = {SET(17, 17, 0)}},
         {0xdac1079e, "pacib x30, x28", .effects = {SET(30, 30, 0)}},
         {0xdac1179e, "autib x30, x28", .effects = {SET(30, 30, 0)}},
         {0xdac143fe, "xpaci x30", .effects = {SET(30, 30, 0)}},
@@ -315,13 +369,16 @@ END_TEST
 
 START_TEST(not_instructions) {
     static const uint32_t words[] = {
-        0x02000000,              /* bits 28:25 = 1: reserved */
-        0x06000000,              /* bits 28:25 = 3: reserved */
-        0x00010000,              /* reserved, not udf */
-        0xd4000000,              /* exception generation without a level */
-        0xd6000000,              /* branch to register whose second opcode is not ones */
-        0x92400000 | 0x3f << 10, /* logical immediate of 64 ones */
-        0x32800000,              /* 0x12800000 is movn; opcode 1 of move wide is unallocated */
+        0x02000000, /* bits 28:25 = 1: reserved */
+        0x06000000, /* bits 28:25 = 3: reserved */
+        0x00010000, /* reserved, not udf */
+        0xd4000000, /* exception generation without a level */
+        0xd6000000, /* branch to register whose second opcode is not ones */
+        0x9240fc00, /* logical immediate of 64 ones */
+        0x12007c00, /* logical immediate of 32 ones */
+        0x1200fc00, /* logical immediate that names no size */
+        0x32800000, /* move wide, opcode 1 */
+        0x12c00000, /* movn of a w register, shifted by 32 */
     };
     struct uspi_instruction i;
     for (size_t n = 0; n < sizeof words / sizeof *words; n++) {
@@ -385,6 +442,8 @@ int main(void) {
                           other_stores,
                           other_loads,
                           atomics,
+                          vector_structures,
+                          unprivileged,
                           branches,
                           exceptions_and_system,
                           signatures,

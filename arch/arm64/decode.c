@@ -172,6 +172,8 @@ static bool hint(struct decoding *d) {
     case 25: /* paciasp */
     case 27: /* pacibsp */
         same_pointer(d, LR);
+        /* A shrink-wrapped function signs only where it saves, behind its first branches; but there sp, x30 and the
+         * callee-saved registers are still as at its start. */
         d->out->start_hint = 1;
         break;
     case 34: /* bti c */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A64 loads and stores, as far as stacks are concerned, for arm64 and arm64_32. Everything else is in decode.c, and so is
+/* A64 loads and stores, as far as stacks are concerned, for arm64 and arm64_32. Everything else is in decode.c, also
  * the source of the encodings. */
 #include "arch/arm64/fields.h"
 
@@ -153,7 +153,7 @@ static bool atomic_pair(struct decoding *d) {
     return true;
 }
 
-/* ldiapp, stilp; ldapr and stlr with write-back. They only index by their own size, towards the stack's usual side. */
+/* ldiapp, stilp; ldapr and stlr with write-back. Loads pop, stores push: the base moves by what is transferred. */
 static bool ordered_index(struct decoding *d) {
     bool is_load = bit(d, 22), single = bit(d, 23), indexed = single || bits(d, 12, 4) == 0;
     if (!bit(d, 31)) return false;
@@ -182,7 +182,7 @@ static bool transfer(struct decoding *d, int64_t offset) {
         return true;
     }
     bool prefetch = size == 3 && operation == LOAD_SIGNED;
-    if ((size == 3 && operation == LOAD_SIGNED_W) || (size == 2 && operation == LOAD_SIGNED_W)) return false;
+    if (size >= 2 && operation == LOAD_SIGNED_W) return false;
     if (operation == STORE)
         store(d, rt(d), rn(d), offset, bytes);
     else if (!prefetch)

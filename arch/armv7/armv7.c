@@ -19,8 +19,8 @@ static const struct uspi_run runs[] = {
 #define REGISTERS_SIZE 68
 
 /* Flavors: xnu osfmk/mach/arm/thread_status.h, ARM_THREAD_STATE 1, ARM_THREAD_STATE32 9. An mcontext begins with the
- * exception state of 12 bytes: xnu bsd/arm/_mcontext.h. A Linux ucontext has flags, link and a stack_t of 12 bytes, then
- * the sigcontext, whose first three words are trap_no, error_code and oldmask. */
+ * exception state of 12 bytes: xnu bsd/arm/_mcontext.h. A Linux ucontext has flags, link and a stack_t of 12 bytes,
+ * then the sigcontext, whose first three words are trap_no, error_code and oldmask. */
 static const struct uspi_state_layout states[] = {
     {.state = USP_STATE_LINUX_PRSTATUS, .size = REGISTERS_SIZE, .base = 0, .run_count = COUNT(runs), .runs = runs},
     {.state = USP_STATE_LINUX_UCONTEXT,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the decoders of the ARM (A32) and Thumb (T32) instruction sets share: results of data processing, memory
  * transfers and the coprocessor space, which both encode alike. Not here: anything that only one of them knows.
- * Source of every encoding: Arm Architecture Reference Manual, ARMv7-A/R edition (DDI 0406C), chapters A5 to A8, and for
- * what ARMv8 adds to AArch32 (DDI 0487) chapter F3: armv7 programs meet it in libraries that choose at run time. */
+ * Source of every encoding: Arm Architecture Reference Manual, ARMv7-A/R edition (DDI 0406C), chapters A5 to A8, and
+ * for what ARMv8 adds to AArch32 (DDI 0487) chapter F3: armv7 programs meet it in libraries that choose at run time. */
 #ifndef USPI_ARMV7_DECODE_H
 #define USPI_ARMV7_DECODE_H
 
@@ -46,8 +46,17 @@ static inline uint32_t uspi_arm_bits(uint32_t word, unsigned high, unsigned low)
     return word >> low & (UINT32_MAX >> (31 - (high - low)));
 }
 
+static inline unsigned uspi_arm_count(unsigned list) {
+    unsigned count = 0;
+    for (; list; list &= list - 1) count++;
+    return count;
+}
+
 /* The instruction writes reg, with a value that is not described; a write to pc is a jump. */
 void uspi_arm_unknown(struct uspi_instruction *out, unsigned reg);
+
+/* The same for an instruction that must not write pc: false if it would. */
+bool uspi_arm_plain(struct uspi_instruction *out, unsigned reg);
 
 /* It goes to target, always. */
 void uspi_arm_jump(struct uspi_instruction *out, uint32_t target, uint32_t mode);
@@ -89,8 +98,8 @@ void uspi_arm_multiple(struct uspi_instruction *out, bool load, unsigned base, u
  * more than the effects hold; no compiler aims those at a saved register's slot, and they are left out. */
 void uspi_arm_store_unknown(struct uspi_instruction *out, unsigned base, int32_t offset, uint32_t size);
 
-/* The coprocessor space with VFP, as the ARM set encodes it (bits 27:25 are 110, or 27:24 are 1110); Thumb's encoding of
- * the same has 1110 or 1111 in bits 31:28. False: undefined. */
+/* The coprocessor space with VFP, as the ARM set encodes it (bits 27:25 are 110, or 27:24 are 1110); Thumb's encoding
+ * of the same has 1110 or 1111 in bits 31:28. False: undefined. */
 bool uspi_arm_coprocessor(struct uspi_instruction *out, uint32_t word);
 
 /* Advanced SIMD element and structure loads and stores; both sets agree in bits 23:0, which alone are looked at.

@@ -8,17 +8,8 @@ static uint32_t rotate_right(uint32_t value, unsigned by) { return by ? value >>
 /* A5.2.4 */
 static uint32_t modified_immediate(uint32_t w) { return rotate_right(w & 0xff, 2 * uspi_arm_bits(w, 11, 8)); }
 
-static bool undefined_target(unsigned reg) { return reg == USPI_ARM_PC; }
-
-/* A result in a register that must not be pc. */
-static bool plain(struct uspi_instruction *out, unsigned reg) {
-    if (undefined_target(reg)) return false;
-    uspi_arm_unknown(out, reg);
-    return true;
-}
-
 static bool plain_pair(struct uspi_instruction *out, unsigned low, unsigned high) {
-    return plain(out, low) && plain(out, high);
+    return uspi_arm_plain(out, low) && uspi_arm_plain(out, high);
 }
 
 /* A5.2.1 to A5.2.3 */
@@ -38,7 +29,7 @@ static bool data_processing(struct uspi_instruction *out, const struct uspi_arm_
         return true;
     }
     bool by_register = w >> 4 & 1;
-    if (by_register && undefined_target(reg)) return false;
+    if (by_register && reg == USPI_ARM_PC) return false;
     uspi_arm_result_register(out, code, operation, reg, first, w & 15, (w & 0xff0) != 0);
     return true;
 }
@@ -47,7 +38,7 @@ static bool data_processing(struct uspi_instruction *out, const struct uspi_arm_
 static bool multiply(struct uspi_instruction *out, uint32_t w) {
     unsigned op = uspi_arm_bits(w, 23, 20), high = uspi_arm_bits(w, 19, 16), low = uspi_arm_bits(w, 15, 12);
     if (op == 5 || op == 7) return false; /* umaal and mls set no flags */
-    if (op < 4 || op == 6) return plain(out, high);
+    if (op < 4 || op == 6) return uspi_arm_plain(out, high);
     return plain_pair(out, low, high);
 }
 
@@ -55,7 +46,7 @@ static bool multiply(struct uspi_instruction *out, uint32_t w) {
 static bool halfword_multiply(struct uspi_instruction *out, uint32_t w) {
     unsigned high = uspi_arm_bits(w, 19, 16);
     if (uspi_arm_bits(w, 22, 21) == 2) return plain_pair(out, uspi_arm_bits(w, 15, 12), high);
-    return plain(out, high);
+    return uspi_arm_plain(out, high);
 }
 
 /* A5.2.10, and ARMv8's load-acquire and store-release */
@@ -65,7 +56,7 @@ static bool synchronization(struct uspi_instruction *out, uint32_t w) {
     if (op < 8) { /* swp, swpb */
         if (op & 3 || uspi_arm_bits(w, 11, 8) != 0) return false;
         uspi_arm_store_unknown(out, base, 0, op ? 1 : 4);
-        return plain(out, reg);
+        return uspi_arm_plain(out, reg);
     }
     static const uint8_t sizes[4] = {4, 8, 1, 2};
     uint32_t size = sizes[op >> 1 & 3];
@@ -73,10 +64,10 @@ static bool synchronization(struct uspi_instruction *out, uint32_t w) {
     if (kind < 12 || kind == 13 || (kind == 12 && size == 8)) return false;
     if (op & 1) {
         if (size == 8) return !(reg & 1) && plain_pair(out, reg, reg + 1);
-        return plain(out, reg);
+        return uspi_arm_plain(out, reg);
     }
     uspi_arm_store_unknown(out, base, 0, size);
-    return kind == 12 || plain(out, reg);
+    return kind == 12 || uspi_arm_plain(out, reg);
 }
 
 static bool transfer(struct uspi_instruction *out, const struct uspi_arm_code *code, uint32_t w,
@@ -89,9 +80,9 @@ static bool transfer(struct uspi_instruction *out, const struct uspi_arm_code *c
     t.write_back = !pre || (w >> 21 & 1); /* post-indexed with W: the unprivileged forms, the same for a user */
     t.offset = up ? amount : -amount;
     if (t.write_back && t.base == USPI_ARM_PC) return false;
-    if (t.size != 4 && undefined_target(t.reg)) return false;
+    if (t.size != 4 && t.reg == USPI_ARM_PC) return false;
     if (t.size == 8 && t.reg & 1) return false;
-    if (t.size == 8 && t.load && undefined_target(t.second)) return false;
+    if (t.size == 8 && t.load && t.second == USPI_ARM_PC) return false;
     if (by_register) {
         if ((w & 15) == USPI_ARM_PC) return false;
         uspi_arm_transfer_register(out, code, &t, w & 15, shifted, !up);
@@ -132,15 +123,15 @@ static bool miscellaneous(struct uspi_instruction *out, const struct uspi_arm_co
     unsigned op = uspi_arm_bits(w, 22, 21), op2 = uspi_arm_bits(w, 6, 4);
     unsigned reg = uspi_arm_bits(w, 15, 12), source = w & 15;
     switch (op2) {
-    case 0: return op & 1 || plain(out, reg); /* msr; mrs */
+    case 0: return op & 1 || uspi_arm_plain(out, reg); /* msr; mrs */
     case 1:
         if (op == 1) {
             uspi_arm_jump_register(out, code, source);
             return true;
         }
-        return op == 3 && plain(out, reg); /* clz */
-    case 2:                                /* bxj, which behaves as bx */
-        if (op != 1) return false;
+        return op == 3 && uspi_arm_plain(out, reg); /* clz */
+    case 2:
+        if (op != 1) return false; /* bxj, which behaves as bx */
         uspi_arm_jump_register(out, code, source);
         return true;
     case 3:
@@ -148,7 +139,7 @@ static bool miscellaneous(struct uspi_instruction *out, const struct uspi_arm_co
         uspi_arm_call(out, 0, 0);
         return true;
     case 4: /* crc32 */
-    case 5: /* qadd … */ return plain(out, reg);
+    case 5: /* qadd … */ return uspi_arm_plain(out, reg);
     case 6:
     case 7:
         if (op2 == 7 && op >= 2) { /* hvc, smc: by the SMC calling convention results are in r0 … r3 */
@@ -181,11 +172,11 @@ static bool immediates(struct uspi_instruction *out, const struct uspi_arm_code 
     uint32_t half = uspi_arm_bits(w, 19, 16) << 12 | (w & 0xfff);
     switch (uspi_arm_bits(w, 24, 20)) {
     case 0x10: /* movw */
-        if (undefined_target(reg)) return false;
+        if (reg == USPI_ARM_PC) return false;
         uspi_add_effect(out, USPI_SET, reg, USPI_NO_REGISTER, half);
         return true;
     case 0x14: /* movt */
-        if (undefined_target(reg)) return false;
+        if (reg == USPI_ARM_PC) return false;
         uspi_add_effect(out, USPI_INSERT, reg, USPI_NO_REGISTER, half)->index = 16;
         return true;
     case 0x12:
@@ -198,47 +189,37 @@ static bool immediates(struct uspi_instruction *out, const struct uspi_arm_code 
 static bool media(struct uspi_instruction *out, uint32_t w) {
     unsigned op = uspi_arm_bits(w, 24, 20), op2 = uspi_arm_bits(w, 7, 5);
     unsigned high = uspi_arm_bits(w, 19, 16), low = uspi_arm_bits(w, 15, 12);
-    if (op < 8) { /* parallel additions; */
-        return op & 3 && op2 != 5 && op2 != 6 && plain(out, low);
-    }
-    if (op < 16) { /* packing, saturation, reversal */
-        /* by op, which op2 are defined */
+    if (op < 8) return op & 3 && op2 != 5 && op2 != 6 && uspi_arm_plain(out, low); /* sadd16 … */
+    if (op < 16) { /* packing, saturation, reversal: a bit for each op2 that is defined */
         static const uint8_t defined[8] = {0x7d, 0, 0x5f, 0x7f, 0x08, 0, 0x5f, 0x7f};
-        return defined[op & 7] >> op2 & 1 && plain(out, low);
+        return defined[op & 7] >> op2 & 1 && uspi_arm_plain(out, low);
+    }
+    if (op == 0x1f && op2 == 7) {
+        out->flow = USPI_END; /* udf */
+        return true;
     }
     switch (op) {
-    case 0x10: return op2 < 4 && plain(out, high);              /* smlad, smlsd */
-    case 0x11:                                                  /* sdiv */
-    case 0x13: return op2 == 0 && plain(out, high);             /* udiv */
-    case 0x14: return op2 < 4 && plain_pair(out, low, high);    /* smlald, smlsld */
-    case 0x15: return (op2 < 2 || op2 > 5) && plain(out, high); /* smmla, smmls */
-    case 0x18: return op2 == 0 && plain(out, high);             /* usada8 */
-    case 0x1a:                                                  /* sbfx */
-    case 0x1b:                                                  /* sbfx */
-    case 0x1e: return (op2 & 3) == 2 && plain(out, low);        /* ubfx */
-    case 0x1c:                                                  /* bfi */
-    case 0x1d: return (op2 & 3) == 0 && plain(out, low);        /* bfi */
-    case 0x1f:
-        if (op2 == 7) {
-            out->flow = USPI_END; /* udf */
-            return true;
-        }
-        return (op2 & 3) == 2 && plain(out, low); /* ubfx */
+    case 0x10: return op2 < 4 && uspi_arm_plain(out, high);              /* smlad, smlsd */
+    case 0x11: return op2 == 0 && uspi_arm_plain(out, high);             /* sdiv */
+    case 0x13: return op2 == 0 && uspi_arm_plain(out, high);             /* udiv */
+    case 0x14: return op2 < 4 && plain_pair(out, low, high);             /* smlald, smlsld */
+    case 0x15: return (op2 < 2 || op2 > 5) && uspi_arm_plain(out, high); /* smmla, smmls */
+    case 0x18: return op2 == 0 && uspi_arm_plain(out, high);             /* usada8 */
+    case 0x1a:
+    case 0x1b:
+    case 0x1e:
+    case 0x1f: return (op2 & 3) == 2 && uspi_arm_plain(out, low); /* sbfx, ubfx */
+    case 0x1c:
+    case 0x1d: return (op2 & 3) == 0 && uspi_arm_plain(out, low); /* bfi, bfc */
     default: return false;
     }
-}
-
-static unsigned count_bits(unsigned list) {
-    unsigned count = 0;
-    for (; list; list &= list - 1) count++;
-    return count;
 }
 
 /* A5.5 */
 static bool block_transfer(struct uspi_instruction *out, uint32_t w) {
     bool before = w >> 24 & 1, up = w >> 23 & 1, user = w >> 22 & 1, write_back = w >> 21 & 1, load = w >> 20 & 1;
     unsigned base = uspi_arm_bits(w, 19, 16), list = w & 0xffff;
-    int32_t size = 4 * (int32_t)count_bits(list);
+    int32_t size = 4 * (int32_t)uspi_arm_count(list);
     if (base == USPI_ARM_PC || list == 0) return false;
     int32_t lowest = up ? (before ? 4 : 0) : (before ? -size : 4 - size);
     if (!user) {

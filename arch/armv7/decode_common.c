@@ -14,6 +14,12 @@ void uspi_arm_unknown(struct uspi_instruction *out, unsigned reg) {
     }
 }
 
+bool uspi_arm_plain(struct uspi_instruction *out, unsigned reg) {
+    if (reg == USPI_ARM_PC) return false;
+    uspi_arm_unknown(out, reg);
+    return true;
+}
+
 void uspi_arm_jump(struct uspi_instruction *out, uint32_t target, uint32_t mode) {
     out->flow = USPI_JUMP;
     out->target = target & (mode & USPI_MODE_THUMB ? ~1u : ~3u);
@@ -272,9 +278,11 @@ static bool coprocessor_transfer(struct uspi_instruction *out, uint32_t w) {
         if (!is_load) uspi_arm_store_unknown(out, base, change, size);
         return true;
     }
-    /* fstmx: an odd number of words, the last of which is not written */
-    if (!is_load)
-        uspi_arm_store_unknown(out, base, up ? 0 : change, (uint32_t)amount & (coprocessor == 11 ? ~7u : ~0u));
+    if (!is_load) {
+        /* fstmx has an odd number of words, the last of which is not written. */
+        uint32_t size = (uint32_t)amount & (coprocessor == 11 ? ~7u : ~0u);
+        uspi_arm_store_unknown(out, base, up ? 0 : change, size);
+    }
     if (write_back) sum(out, base, base, (uint32_t)change);
     return true;
 }

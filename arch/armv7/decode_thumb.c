@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The Thumb instruction set (T32): one or two halfwords to their effects. IT blocks are handled at the very end; nothing
- * before looks at them but `it` itself. A 32-bit instruction is one word here, its first halfword in the high half.
+/* The Thumb instruction set (T32): one or two halfwords to their effects. IT blocks are handled at the very end,
+ * nothing before looks at them. A 32-bit instruction is one word here, its first halfword in the high half.
  * Section numbers are those of DDI 0406C. */
 #include "arch/armv7/decode.h"
-
-static bool plain(struct uspi_instruction *out, unsigned reg) {
-    if (reg == USPI_ARM_PC) return false;
-    uspi_arm_unknown(out, reg);
-    return true;
-}
 
 /* ---- 16 bits ---- */
 
@@ -21,7 +15,7 @@ static bool shift_add_compare(struct uspi_instruction *out, const struct uspi_ar
         uspi_arm_result_register(out, code, USPI_ARM_MOVE, low, 0, middle, (h >> 6 & 31) != 0);
         return true;
     case 1:
-    case 2: return plain(out, low); /* lsrs, asrs */
+    case 2: return uspi_arm_plain(out, low); /* lsrs, asrs */
     case 3:
         if (h >> 10 & 1) {
             uspi_arm_result(out, code, sum, low, middle, h >> 6 & 7);
@@ -40,7 +34,7 @@ static bool shift_add_compare(struct uspi_instruction *out, const struct uspi_ar
 static bool data_processing16(struct uspi_instruction *out, uint32_t h) {
     unsigned op = h >> 6 & 15;
     bool compare = op == 8 || op == 10 || op == 11; /* tst, cmp, cmn */
-    return compare || plain(out, h & 7);
+    return compare || uspi_arm_plain(out, h & 7);
 }
 
 /* A6.2.3 */
@@ -91,20 +85,14 @@ static void transfer16(struct uspi_instruction *out, const struct uspi_arm_code 
     uspi_arm_transfer(out, code, &t);
 }
 
-static unsigned count_bits(unsigned list) {
-    unsigned count = 0;
-    for (; list; list &= list - 1) count++;
-    return count;
-}
-
 static bool push(struct uspi_instruction *out, unsigned list) {
-    int32_t size = 4 * (int32_t)count_bits(list);
+    int32_t size = 4 * (int32_t)uspi_arm_count(list);
     uspi_arm_multiple(out, false, USPI_ARM_SP, list, -size, true, -size);
     return list != 0;
 }
 
 static bool pop(struct uspi_instruction *out, unsigned list) {
-    uspi_arm_multiple(out, true, USPI_ARM_SP, list, 0, true, 4 * (int32_t)count_bits(list));
+    uspi_arm_multiple(out, true, USPI_ARM_SP, list, 0, true, 4 * (int32_t)uspi_arm_count(list));
     return list != 0;
 }
 
@@ -122,13 +110,13 @@ static bool miscellaneous16(struct uspi_instruction *out, const struct uspi_arm_
         uspi_arm_jump(out, code->pc + (h >> 3 & 0x40) + (h >> 2 & 0x3e), USPI_MODE_THUMB);
         out->flow = USPI_BRANCH;
         return true;
-    case 2: return plain(out, h & 7); /* sxth … */
+    case 2: return uspi_arm_plain(out, h & 7); /* sxth … */
     case 4:
     case 5: return push(out, (h & 0xff) | (h & 0x100 ? 1u << USPI_ARM_LR : 0));
     case 6: return (h & 0xe0) == 0x60 || (h & 0xf7) == 0x50 || (h & 0xf7) == 0x10; /* cps, setend, setpan */
     case 10:
-        if ((h >> 6 & 3) != 2) return plain(out, h & 7); /* rev … */
-        out->flow = USPI_END;                            /* hlt */
+        if ((h >> 6 & 3) != 2) return uspi_arm_plain(out, h & 7); /* rev … */
+        out->flow = USPI_END;                                     /* hlt */
         return true;
     case 12:
     case 13: return pop(out, (h & 0xff) | (h & 0x100 ? 1u << USPI_ARM_PC : 0));
@@ -170,10 +158,10 @@ static bool narrow(struct uspi_instruction *out, const struct uspi_arm_code *cod
     case 22:
     case 23: return miscellaneous16(out, code, h);
     case 24: /* stm, always with write-back */
-        uspi_arm_multiple(out, false, reg, list, 0, true, 4 * (int32_t)count_bits(list));
+        uspi_arm_multiple(out, false, reg, list, 0, true, 4 * (int32_t)uspi_arm_count(list));
         return list != 0;
     case 25: /* ldm, with write-back unless the base is loaded */
-        uspi_arm_multiple(out, true, reg, list, 0, !(list >> reg & 1), 4 * (int32_t)count_bits(list));
+        uspi_arm_multiple(out, true, reg, list, 0, !(list >> reg & 1), 4 * (int32_t)uspi_arm_count(list));
         return list != 0;
     case 26:
     case 27: return branch16(out, code, h);
@@ -201,8 +189,8 @@ static uint32_t expand_immediate(uint32_t w) {
     return value >> by | value << (32 - by);
 }
 
-/* The operations of A6.3.1 and A6.3.11. With a first register of pc orr and orn are mov and mvn, with a destination of pc
- * four are comparisons; anything else with pc is undefined. */
+/* The operations of A6.3.1 and A6.3.11. With a first register of pc orr and orn are mov and mvn, with a destination of
+ * pc four are comparisons; anything else with pc is undefined. */
 static bool operation32(unsigned op, unsigned reg, unsigned first, bool set_flags, bool *compare,
                         enum uspi_arm_operation *operation) {
     *compare = reg == USPI_ARM_PC && set_flags && (op == 0 || op == 4 || op == 8 || op == 13);
@@ -242,7 +230,7 @@ static bool shifted_register(struct uspi_instruction *out, const struct uspi_arm
     unsigned op = uspi_arm_bits(w, 24, 21), reg = uspi_arm_bits(w, 11, 8), first = uspi_arm_bits(w, 19, 16);
     bool compare;
     enum uspi_arm_operation operation;
-    if (op == 6) return !(w >> 20 & 1) && plain(out, reg); /* pkh */
+    if (op == 6) return !(w >> 20 & 1) && uspi_arm_plain(out, reg); /* pkh */
     if (!operation32(op, reg, first, w >> 20 & 1, &compare, &operation)) return false;
     if (!compare) uspi_arm_result_register(out, code, operation, reg, first, w & 15, (w & 0x70f0) != 0);
     return true;
@@ -264,7 +252,7 @@ static bool plain_immediate(struct uspi_instruction *out, const struct uspi_arm_
     case 22:                                                                                          /* bfi, bfc */
     case 24:                                                                                          /* usat */
     case 26:                                                                                          /* usat16 */
-    case 28: return plain(out, reg);                                                                  /* ubfx */
+    case 28: return uspi_arm_plain(out, reg);                                                         /* ubfx */
     default: return false;
     }
 }
@@ -297,7 +285,7 @@ static bool system_control(struct uspi_instruction *out, const struct uspi_arm_c
     case 0x3d: /* subs pc, lr; eret */
     case 0x78: /* dcps */ out->flow = USPI_END; return true;
     case 0x3e:
-    case 0x3f: return plain(out, uspi_arm_bits(w, 11, 8)); /* mrs */
+    case 0x3f: return uspi_arm_plain(out, uspi_arm_bits(w, 11, 8)); /* mrs */
     case 0x7e:
     case 0x7f:
         if (op1 == 2) {
@@ -340,7 +328,7 @@ static bool multiple32(struct uspi_instruction *out, uint32_t w) {
         return true;
     }
     if (base == USPI_ARM_PC || list == 0) return false;
-    int32_t size = 4 * (int32_t)count_bits(list);
+    int32_t size = 4 * (int32_t)uspi_arm_count(list);
     uspi_arm_multiple(out, load, base, list, op == 1 ? 0 : -size, write_back, op == 1 ? size : -size);
     return true;
 }
@@ -363,18 +351,18 @@ static bool synchronization(struct uspi_instruction *out, const struct uspi_arm_
     unsigned base = uspi_arm_bits(w, 19, 16), reg = uspi_arm_bits(w, 15, 12), second = uspi_arm_bits(w, 11, 8);
     if (!(w >> 23 & 1)) { /* ldrex, strex */
         if (base == USPI_ARM_PC || reg == USPI_ARM_PC) return false;
-        if (load) return plain(out, reg);
+        if (load) return uspi_arm_plain(out, reg);
         uspi_arm_store_unknown(out, base, (int32_t)(w & 0xff) * 4, 4);
-        return plain(out, second);
+        return uspi_arm_plain(out, second);
     }
     unsigned op = uspi_arm_bits(w, 7, 4);
     if (op < 2) return load && table_branch(out, code, w);
     /* by the two low bits: byte, halfword, word, doubleword; ops 4 … 7: exclusive, 8 … 11: ordered, 12 … 15: both */
     uint32_t size = 1u << (op & 3);
     if (op < 4 || op == 6 || op == 11 || base == USPI_ARM_PC || reg == USPI_ARM_PC) return false;
-    if (load) return plain(out, reg) && (size < 8 || plain(out, second));
+    if (load) return uspi_arm_plain(out, reg) && (size < 8 || uspi_arm_plain(out, second));
     uspi_arm_store_unknown(out, base, 0, size);
-    return op < 12 && op >= 8 ? true : plain(out, w & 15);
+    return op < 12 && op >= 8 ? true : uspi_arm_plain(out, w & 15);
 }
 
 /* A6.3.6 */
@@ -430,20 +418,20 @@ static bool register_operation(struct uspi_instruction *out, uint32_t w) {
     if (uspi_arm_bits(w, 15, 12) != 15) return false;
     if (op1 < 8) {
         bool shift = op2 == 0, extend = op2 >= 8 && op1 < 6;
-        return (shift || extend) && plain(out, reg);
+        return (shift || extend) && uspi_arm_plain(out, reg);
     }
     bool parallel = op2 < 8 && (op2 & 3) != 3 && (op1 & 7) != 3 && op1 != 15;
     bool other = op2 >= 8 && op2 < 12 && op1 < 14; /* qadd, rev, sel, clz, crc32 … */
-    return (parallel || other) && plain(out, reg);
+    return (parallel || other) && uspi_arm_plain(out, reg);
 }
 
 /* A6.3.16, A6.3.17 */
 static bool multiply(struct uspi_instruction *out, uint32_t w) {
     unsigned op1 = uspi_arm_bits(w, 22, 20), op2 = uspi_arm_bits(w, 7, 4);
     unsigned high = uspi_arm_bits(w, 11, 8), low = uspi_arm_bits(w, 15, 12);
-    if (!(w >> 23 & 1)) return op2 < 4 && plain(out, high);
-    if (op1 == 1 || op1 == 3) return op2 == 15 && plain(out, high); /* sdiv, udiv */
-    return op1 != 7 && plain(out, low) && plain(out, high);
+    if (!(w >> 23 & 1)) return op2 < 4 && uspi_arm_plain(out, high);
+    if (op1 == 1 || op1 == 3) return op2 == 15 && uspi_arm_plain(out, high); /* sdiv, udiv */
+    return op1 != 7 && uspi_arm_plain(out, low) && uspi_arm_plain(out, high);
 }
 
 /* A6.3 */

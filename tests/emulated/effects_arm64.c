@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Executes instructions one by one in Unicorn, from random registers, and holds what happened against what the decoders of
- * arm64 and arm64_32 say of them:
+/* Executes instructions one by one in Unicorn, from random registers, and holds what happened against what the decoders
+ * of arm64 and arm64_32 say of them:
  *   - registers that are neither clobbered nor set by an effect keep their value, all 64 bits of it;
  *   - registers that effects set have exactly the described value (arm64_32: its low half);
- *   - words that effects store are in memory, and every other byte that was written is covered by a STORE of nothing known,
- *     except where no effect can express the address;
+ *   - words that effects store are in memory, and every other byte that was written is covered by a STORE of nothing
+ *     known, except where no effect can express the address;
  *   - the next pc is where flow, target and target register say.
  * Not checked: instructions that trap or that this Unicorn does not know; they are counted as skipped.
  *   effects_arm64 [--arm64_32] [--trials N] [--seed N] WORDS…

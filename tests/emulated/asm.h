@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* What the assembly files share: how a symbol is spelled and a function begun, in ELF and in Mach-O. */
+#ifndef USP_TESTS_ASM_H
+#define USP_TESTS_ASM_H
+
+#define JOIN_(a, b)  a##b
+#define JOIN(a, b)   JOIN_(a, b)
+#define SYMBOL(name) JOIN(__USER_LABEL_PREFIX__, name)
+
+/* In position-independent code a direct jump needs a target that no other image can replace. */
+#ifdef __APPLE__
+#define FUNCTION_TYPE(name)
+#define THUMB_FUNCTION(name) .thumb_func name
+#define HIDDEN(name)
+#else
+#define FUNCTION_TYPE(name) .type name, STT_FUNC
+#define THUMB_FUNCTION(name) .thumb_func
+#define HIDDEN(name) .hidden name
+#endif
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* The emulated processor with an image and a stack: Unicorn behind the library's register numbers. Decides nothing about
+ * stacks. */
+#ifndef USP_TESTS_MACHINE_H
+#define USP_TESTS_MACHINE_H
+
+#include <unicorn/unicorn.h>
+
+#include "arch/backend.h"
+#include "image.h"
+
+/* What is known right before an instruction is carried out. */
+struct moment {
+    usp_addr pc; /* without the Thumb bit */
+    uint32_t length;
+    struct usp_registers registers; /* pc and flags included */
+};
+
+struct machine {
+    uc_engine *uc;
+    const struct uspi_backend *backend;
+    const struct image *image;
+    uint8_t *stack;
+    usp_addr stack_low, stack_high;
+    usp_addr root; /* where the entry returns to; without the Thumb bit */
+    /* The instructions of the newest IT block, and each one's ITSTATE: Unicorn keeps it in the translated code, where no
+     * register read finds it, but a stopped thread's cpsr has it. */
+    usp_addr it_pc[4];
+    uint8_t it_state[4];
+    usp_addr it_end;
+    usp_addr behind_last;       /* behind the instruction that was carried out last */
+    int ids[USP_REGISTERS_MAX]; /* Unicorn's, by the library's number */
+    uint64_t raw[USP_REGISTERS_MAX];
+    void *places[USP_REGISTERS_MAX];
+    const char *error;
+};
+
+/* stack_high: the end of the stack, page-aligned. False on a failure, which machine->error names; free it in both
+ * cases. */
+bool machine_open(struct machine *machine, const struct image *image, usp_addr stack_high);
+void machine_close(struct machine *machine);
+
+/* Calls each_moment before every instruction of usp_workload(rounds), and once more when it has returned. *result is what
+ * it returned. Unicorn does not stop at an instruction in an IT block whose condition does not hold; a thread can be
+ * stopped there, and each_moment is called. */
+bool machine_run(struct machine *machine, usp_addr entry, bool thumb, unsigned rounds,
+                 void (*each_moment)(void *context, const struct moment *now), void *context, uint32_t *result);
+
+/* All n bytes, or false. */
+bool machine_read(const struct machine *machine, usp_addr from, void *to, size_t n);
+
+/* A little-endian number of n <= 8 bytes. */
+bool machine_load(const struct machine *machine, usp_addr from, unsigned n, uint64_t *value);
+
+void machine_set(struct machine *machine, unsigned reg, uint64_t value);
+
+/* Ends the run; the reason is static. */
+void machine_fail(struct machine *machine, const char *why);
+
+#endif

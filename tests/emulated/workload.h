@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* What the emulated programs share: their one entry, and names for attributes. Only for code that runs in the emulator. */
+#ifndef USP_TESTS_WORKLOAD_H
+#define USP_TESTS_WORKLOAD_H
+
+#include <stdint.h>
+
+#define NOINLINE __attribute__((noinline))
+#define NORETURN __attribute__((noreturn))
+#define COLD     __attribute__((cold))
+
+/* The builder defines it where a processor has a convention in which the callee pops its arguments. */
+#ifndef CALLEE_POPS
+#define CALLEE_POPS
+#endif
+
+/* Runs everything `rounds` times and returns a checksum that is the same on every processor. */
+unsigned usp_workload(unsigned rounds);
+
+#endif
