@@ -15,8 +15,8 @@ import report
 import variants
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROUNDS = 2
-VISITS = 16  # of an instruction at which its stack is taken; USP_TEST_SCALE multiplies it
+ROUNDS = 1
+VISITS = 8  # of an instruction at which its stack is taken; USP_TEST_SCALE multiplies it
 
 
 def scale():
