@@ -163,6 +163,9 @@ START_TEST(other_stores) {
         {0xd9e027e9, "stz2g x9, [sp], #32",
          .effects = {UNKNOWN(SP, 0), UNKNOWN(SP, 8), UNKNOWN(SP, 16), UNKNOWN(SP, 24), SET(SP, SP, 32)}},
         {0xd90a0909, "stilp x9, x10, [x8, #-16]!", .effects = {STORE(9, 8, -16), STORE(10, 8, -8), SET(8, 8, -16)}},
+        {0xd90a1909, "stilp x9, x10, [x8]", .effects = {STORE(9, 8, 0), STORE(10, 8, 8)}},
+        {0x1d810be0, "stlur q0, [sp, #16]", .effects = {UNKNOWN(SP, 16), UNKNOWN(SP, 24)}},
+        {0xd91f0d09, "gcsstr x9, [x8]", .effects = {STORE(9, 8, 0)}},
         {0xd9800909, "stlr x9, [x8, #-8]!", .effects = {STORE(9, 8, -8), SET(8, 8, -8)}},
     };
     EXPECT_ALL(arm64, table);
@@ -203,6 +206,8 @@ START_TEST(atomics) {
         {0xf8278109, "swp x7, x9, [x8]", .clobbers = X(9), .effects = {UNKNOWN(8, 0)}},
         {0xf8270109, "ldadd x7, x9, [x8]", .clobbers = X(9), .effects = {UNKNOWN(8, 0)}},
         {0x192a8109, "swpp x9, x10, [x8]", .clobbers = X(9) | X(10), .effects = {UNKNOWN(8, 0), UNKNOWN(8, 8)}},
+        {0x192a0d06, "rcwcasp x10, x11, x6, x7, [x8]", .clobbers = X(10) | X(11),
+         .effects = {UNKNOWN(8, 0), UNKNOWN(8, 8)}},
         {0xf821b122, "st64bv x1, x2, [x9]", .clobbers = X(1),
          .effects = {UNKNOWN(9, 0), UNKNOWN(9, 8), UNKNOWN(9, 16), UNKNOWN(9, 24), UNKNOWN(9, 32), UNKNOWN(9, 40),
                      UNKNOWN(9, 48), UNKNOWN(9, 56)}},

@@ -58,6 +58,7 @@ START_TEST(pointers_in_w_registers) {
         {0xb94007e9, "ldr w9, [sp, #4]", .effects = {LOAD(9, SP, 4)}},
         {0xb98007e9, "ldrsw x9, [sp, #4]", .effects = {LOAD(9, SP, 4)}},
         {0x294127e8, "ldp w8, w9, [sp, #8]", .effects = {LOAD(8, SP, 8), LOAD(9, SP, 12)}},
+        {0x694127e8, "ldpsw x8, x9, [sp, #8]", .effects = {LOAD(8, SP, 8), LOAD(9, SP, 12)}},
         {0x18000089, "ldr w9, #16", .effects = {LITERAL(9, PC + 16)}},
         {0xb9000fe0, "str w0, [sp, #12]", .effects = {STORE(0, SP, 12)}},
         {0x290127e8, "stp w8, w9, [sp, #8]", .effects = {STORE(8, SP, 8), STORE(9, SP, 12)}},
