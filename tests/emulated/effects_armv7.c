@@ -17,11 +17,12 @@
 
 #define CODE       0x10000000u
 #define DATA       0x20000000u
-#define REGION     0x4000u /* bytes of each of them */
-#define SUCCESSES  2       /* wanted executions of an encoding */
-#define TRIES      40      /* with other register values, while they fault */
+#define REGION     0x40000u /* bytes of each of them */
+#define SUCCESSES  2        /* wanted executions of an encoding */
+#define TRIES      40       /* with other register values, while they fault */
 #define WRITES_MAX 64
-#define CONTEXT    24 /* bytes of code written around an instruction: `it`, the instruction, a jump table */
+#define CONTEXT    64      /* bytes that each execution has for `it`, the instruction and a jump table */
+#define MARGIN     0x8000u /* bytes before and behind, for what is relative to pc */
 
 enum { SP = 13, LR = 14, PC = 15 };
 
@@ -37,6 +38,7 @@ struct trial {
     const uint8_t *bytes;
     bool thumb;
     bool executed; /* its condition held */
+    bool observed; /* it is over, `after` is filled */
     uint32_t pc;
     uint32_t before[16], after[16], flags_after;
     struct write writes[WRITES_MAX];
@@ -54,10 +56,21 @@ struct prediction {
 };
 
 static uc_engine *engine;
-static uint8_t code_bytes[REGION], data_bytes[REGION];
+static uint8_t code_bytes[2 * REGION], data_bytes[REGION]; /* code: ARM, then Thumb */
 static struct trial trial;
+static struct prediction prediction;
 static unsigned instructions_left;
+
+/* Unicorn 2.0.1 keeps translated code when the bytes change, and crashes when it is told to drop some. So each
+ * execution has a place of its own where nothing was executed before; when none is left, a new engine begins again. */
+static uint32_t places[2];
+static bool translated[REGION]; /* by address / 2 */
 static unsigned long encodings, executed, skipped, failed;
+
+static const int ids[16] = {UC_ARM_REG_R0,  UC_ARM_REG_R1,  UC_ARM_REG_R2,  UC_ARM_REG_R3,
+                            UC_ARM_REG_R4,  UC_ARM_REG_R5,  UC_ARM_REG_R6,  UC_ARM_REG_R7,
+                            UC_ARM_REG_R8,  UC_ARM_REG_R9,  UC_ARM_REG_R10, UC_ARM_REG_R11,
+                            UC_ARM_REG_R12, UC_ARM_REG_R13, UC_ARM_REG_R14, UC_ARM_REG_R15};
 
 static uint32_t random32(void) {
     static uint64_t state = 88172645463325252u;
@@ -70,7 +83,7 @@ static uint32_t random32(void) {
 /* The emulated memory, which is this process's; NULL outside. */
 static uint8_t *host(uint32_t address, uint32_t size) {
     if (address - DATA <= REGION - size) return data_bytes + (address - DATA);
-    if (address - CODE <= REGION - size) return code_bytes + (address - CODE);
+    if (address - CODE <= 2 * REGION - size) return code_bytes + (address - CODE);
     return NULL;
 }
 
@@ -82,17 +95,6 @@ static void on_write(uc_engine *uc, uc_mem_type type, uint64_t address, int size
     w->address = (uint32_t)address;
     w->size = (uint32_t)size;
     memcpy(w->old, at, w->size);
-}
-
-/* Called before each instruction. In Thumb state Unicorn stops one instruction late, so everything around the one that
- * is tried is a branch to itself. */
-static void on_code(uc_engine *uc, uint64_t address, uint32_t size, void *context) {
-    (void)address, (void)size, (void)context;
-    if (instructions_left == 0) {
-        uc_emu_stop(uc);
-    } else {
-        instructions_left--;
-    }
 }
 
 static void undo_writes(void) {
@@ -259,22 +261,42 @@ static bool condition_holds(unsigned condition, uint32_t flags) {
     return condition >= 14 || results[condition >> 1] != (condition & 1);
 }
 
-/* start: trial.pc, or the `it` before it. */
-static bool execute(uint32_t start, uint32_t flags) {
-    static const int ids[16] = {UC_ARM_REG_R0,  UC_ARM_REG_R1,  UC_ARM_REG_R2,  UC_ARM_REG_R3,
-                                UC_ARM_REG_R4,  UC_ARM_REG_R5,  UC_ARM_REG_R6,  UC_ARM_REG_R7,
-                                UC_ARM_REG_R8,  UC_ARM_REG_R9,  UC_ARM_REG_R10, UC_ARM_REG_R11,
-                                UC_ARM_REG_R12, UC_ARM_REG_R13, UC_ARM_REG_R14, UC_ARM_REG_R15};
-    const uint32_t user = 0x10, thumb = trial.thumb ? 0x20 : 0;
-    uint32_t cpsr = flags | user | thumb;
-    uc_reg_write(engine, UC_ARM_REG_CPSR, &cpsr);
-    for (int r = 0; r < PC; r++) uc_reg_write(engine, ids[r], &trial.before[r]);
-    instructions_left = start == trial.pc ? 1 : 2;
-    uc_err status = uc_emu_start(engine, start | (trial.thumb ? 1 : 0), 0, 0, 0);
+/* Registers and memory are as the instruction left them. */
+static void observe(void) {
     for (int r = 0; r < 16; r++) uc_reg_read(engine, ids[r], &trial.after[r]);
     uc_reg_read(engine, UC_ARM_REG_CPSR, &trial.flags_after);
-    /* After a jump into the void the jump itself is done. */
-    return status == UC_ERR_OK || (status == UC_ERR_FETCH_UNMAPPED && trial.instruction.flow != USPI_NEXT);
+    trial.observed = true;
+    check(&prediction);
+}
+
+/* Called before each instruction in ARM state, before most in Thumb state: so around the one that is tried there are
+ * branches to themselves. */
+static void on_code(uc_engine *uc, uint64_t address, uint32_t size, void *context) {
+    (void)size, (void)context;
+    if (address - CODE < 2 * REGION) translated[(address - CODE) / 2] = true;
+    if (instructions_left > 0) {
+        instructions_left--;
+    } else {
+        if (!trial.observed) observe();
+        uc_emu_stop(uc);
+    }
+}
+
+/* start: trial.pc, or the `it` before it. */
+static bool execute(uint32_t start, uint32_t flags) {
+    const uint32_t user = 0x10, thumb = trial.thumb ? 0x20 : 0;
+    uint32_t cpsr = flags | user | thumb, next = trial.pc + trial.instruction.length;
+    uc_reg_write(engine, UC_ARM_REG_CPSR, &cpsr);
+    for (int r = 0; r < PC; r++) uc_reg_write(engine, ids[r], &trial.before[r]);
+    trial.write_count = 0;
+    trial.observed = false;
+    instructions_left = start == trial.pc ? 1 : 2;
+    uc_err status = uc_emu_start(engine, start | (trial.thumb ? 1 : 0), next, 0, 0);
+    /* It stops at `next`, or after a jump: before the target, or because there is nothing. */
+    bool jumped = status == UC_ERR_FETCH_UNMAPPED && trial.instruction.flow != USPI_NEXT;
+    if (!trial.observed && (status == UC_ERR_OK || jumped)) observe();
+    undo_writes();
+    return trial.observed;
 }
 
 /* Mostly pointers, some small numbers, few of anything. */
@@ -283,30 +305,41 @@ static uint32_t random_value(void) {
     return kind == 0 ? random32() : kind < 3 ? random32() & 0x3f : pointer;
 }
 
-/* Branches to themselves, and behind the place of the instruction a table of one address. */
-static void fill_code(void) {
-    static const uint8_t thumb[4] = {0xfe, 0xe7, 0xfe, 0xe7}, arm[4] = {0xfe, 0xff, 0xff, 0xea};
-    for (unsigned k = 0; k < REGION; k += 4) memcpy(code_bytes + k, trial.thumb ? thumb : arm, 4);
-    if (!trial.thumb) memcpy(code_bytes + REGION / 2 + 8, &(const uint32_t){CODE + 0x101 - (random32() & 1)}, 4);
+static void fill(uint8_t *to, size_t n, bool thumb) {
+    static const uint8_t branches[2][4] = {{0xfe, 0xff, 0xff, 0xea}, {0xfe, 0xe7, 0xfe, 0xe7}};
+    for (size_t k = 0; k < n; k += 4) memcpy(to + k, branches[thumb], 4);
+}
+
+static bool open_engine(void);
+
+/* Chooses trial.pc, with room for `it` before it. */
+static void next_place(void) {
+    uint32_t *place = &places[trial.thumb], region = CODE + (trial.thumb ? REGION : 0);
+    do {
+        fill(host(*place, CONTEXT), CONTEXT, trial.thumb);
+        *place += CONTEXT;
+        if (*place >= region + REGION - MARGIN && !open_engine()) abort();
+        trial.pc = *place + (trial.thumb ? 4 + (random32() & 2) : 4);
+    } while (translated[(trial.pc - CODE) / 2] || translated[(trial.pc - CODE) / 2 - 1]);
 }
 
 /* Returns whether it could be executed. */
 static bool run(bool in_it) {
     uint32_t flags = random32() & 0xf0000000, it_condition = random32() % 14, mode = trial.thumb ? USPI_MODE_THUMB : 0;
-    trial.pc = CODE + REGION / 2 + (trial.thumb ? random32() & 2 : 0);
-    uint8_t *code = host(trial.pc - 2, CONTEXT);
-    fill_code();
+    uint32_t entry = CODE + (random32() % REGION & ~3u); /* in an address table */
+    next_place();
+    uint8_t *code = host(trial.pc - 2, CONTEXT / 2);
     memcpy(code + 2, trial.bytes, is_narrow(trial.bytes, trial.thumb) ? 2 : 4);
+    if (!trial.thumb) memcpy(code + 2 + 8, &entry, 4);
     if (in_it) {
         struct uspi_instruction it;
         code[0] = (uint8_t)(it_condition << 4 | 8);
         code[1] = 0xbf;
-        if (!uspi_armv7.decode(code, CONTEXT, trial.pc - 2, mode, &it)) return false;
+        if (!uspi_armv7.decode(code, CONTEXT / 2, trial.pc - 2, mode, &it)) return false;
         mode = it.mode;
     }
     struct uspi_instruction *i = &trial.instruction;
-    if (!uspi_armv7.decode(code + 2, CONTEXT - 2, trial.pc, mode, i) || i->flow == USPI_END || is_not_for_unicorn())
-        return false;
+    if (!uspi_armv7.decode(code + 2, CONTEXT / 2 - 2, trial.pc, mode, i)) return false;
     trial.executed = true;
     if (in_it && (i->conditional || i->flow == USPI_BRANCH)) trial.executed = condition_holds(it_condition, flags);
     if (!trial.thumb) trial.executed = condition_holds(trial.bytes[3] >> 4, flags);
@@ -314,21 +347,17 @@ static bool run(bool in_it) {
     for (unsigned r = 0; r < PC; r++) trial.before[r] = random_value();
     trial.before[SP] = DATA + REGION / 4 + (random32() % (REGION / 2) & ~7u);
     if (i->flow == USPI_JUMP_TABLE) trial.before[trial.bytes[trial.thumb ? 2 : 0] & 15] = 0;
-    struct prediction prediction;
-    if (!predict(&prediction)) return false;
-    trial.write_count = 0;
-    bool done = execute(trial.pc - (in_it ? 2 : 0), flags);
-    if (done) check(&prediction);
-    undo_writes();
-    uc_ctl_remove_cache(engine, CODE, CODE + REGION);
-    return done;
+    return predict(&prediction) && execute(trial.pc - (in_it ? 2 : 0), flags);
 }
 
 static void try_encoding(const uint8_t *bytes, bool thumb) {
+    struct uspi_instruction i;
     unsigned done = 0;
     trial.bytes = bytes;
     trial.thumb = thumb;
-    for (unsigned k = 0; k < TRIES && done < SUCCESSES; k++) done += run(false);
+    bool decoded = uspi_armv7.decode(bytes, 4, CODE, thumb ? USPI_MODE_THUMB : 0, &i);
+    bool possible = decoded && i.flow != USPI_END && !is_not_for_unicorn();
+    for (unsigned k = 0; possible && k < TRIES && done < SUCCESSES; k++) done += run(false);
     for (unsigned k = 0; thumb && k < TRIES && done > 0 && done < 2 * SUCCESSES; k++) done += run(true);
     encodings++;
     *(done ? &executed : &skipped) += 1;
@@ -379,24 +408,29 @@ static void try_line(const char *line) {
 }
 
 static bool hook(int type, void (*function)(void)) {
-    static uc_hook hooks[2];
-    static unsigned used;
+    uc_hook handle;
     void *callback; /* ISO C converts no function to void * */
     memcpy(&callback, &function, sizeof callback);
-    return uc_hook_add(engine, &hooks[used++], type, callback, NULL, 1, 0) == UC_ERR_OK;
+    return uc_hook_add(engine, &handle, type, callback, NULL, 1, 0) == UC_ERR_OK;
 }
 
 static bool open_engine(void) {
     uint32_t access = 0xf << 20, enable = 1u << 30; /* CPACR, FPEXC: VFP and Advanced SIMD */
+    if (engine) uc_close(engine);
     if (uc_open(UC_ARCH_ARM, UC_MODE_ARM, &engine) != UC_ERR_OK) return false;
     if (uc_ctl_set_cpu_model(engine, UC_CPU_ARM_MAX) != UC_ERR_OK) return false;
-    if (uc_mem_map_ptr(engine, CODE, REGION, UC_PROT_ALL, code_bytes) != UC_ERR_OK) return false;
+    if (uc_mem_map_ptr(engine, CODE, 2 * REGION, UC_PROT_ALL, code_bytes) != UC_ERR_OK) return false;
     if (uc_mem_map_ptr(engine, DATA, REGION, UC_PROT_READ | UC_PROT_WRITE, data_bytes) != UC_ERR_OK) return false;
     if (!hook(UC_HOOK_MEM_WRITE, (void (*)(void))on_write)) return false;
     if (!hook(UC_HOOK_CODE, (void (*)(void))on_code)) return false;
     uc_reg_write(engine, UC_ARM_REG_C1_C0_2, &access);
     uc_reg_write(engine, UC_ARM_REG_FPEXC, &enable);
     for (unsigned k = 0; k < REGION; k++) data_bytes[k] = (uint8_t)random32();
+    memset(translated, 0, sizeof translated);
+    for (unsigned thumb = 0; thumb < 2; thumb++) {
+        fill(code_bytes + thumb * REGION, REGION, thumb);
+        places[thumb] = CODE + thumb * REGION + MARGIN;
+    }
     return true;
 }
 
