@@ -11,6 +11,7 @@
 
 #include "lib/image_list.h"
 #include "lib/symbolize/index.h"
+#include "tests/failing_alloc.h"
 #include "tests/symbol_file.h"
 
 #define EM_386     3
@@ -37,9 +38,9 @@ static void remove_folder(void) {
 }
 
 static void write_file(const struct symbol_file *wanted, const char *to) {
-    static struct file_bytes file;
-    file_build(&file, wanted);
-    ck_assert(file_write(&file, to));
+    struct builder file = build_symbol_file(wanted);
+    save_new(&file, to);
+    builder_free(&file);
 }
 
 /* The image list of a process that has loaded `path` at LOAD and knows its build-id. */
@@ -404,40 +405,85 @@ static void ask_everywhere(void) {
         int status = usp_symbolize(f.symbolizer, f.load + address, &symbol);
         ck_assert(status == USP_OK || status == USP_ERROR_NOT_FOUND);
         ck_assert((status == USP_OK) == (symbol.name != NULL));
-        if (symbol.name != NULL) ck_assert_uint_lt(strlen(symbol.name), FILE_ROOM);
+        if (symbol.name != NULL) ck_assert_uint_lt(strlen(symbol.name), FILE_END);
         if (symbol.name != NULL) ck_assert_uint_eq(symbol.start + symbol.offset, f.load + address);
     }
     end(&f);
 }
 
 START_TEST(every_truncation) {
-    static struct file_bytes file;
     struct symbol_file both = whole;
     both.dynsym = exported;
-    file_build(&file, &both);
+    struct builder file = build_symbol_file(&both);
     const size_t size = file.size;
     for (file.size = 0; file.size < size; file.size++) {
-        ck_assert(file_write(&file, path));
+        save_new(&file, path);
         ask_everywhere();
     }
+    builder_free(&file);
 }
 END_TEST
 
 START_TEST(every_byte_spoilt) {
-    static struct file_bytes file;
     struct symbol_file both = whole;
     both.dynsym = exported;
-    file_build(&file, &both);
+    struct builder file = build_symbol_file(&both);
     for (size_t i = 0; i < file.size; i++) {
         const uint8_t kept = file.bytes[i];
         const uint8_t spoilt[] = {0, 0xff, (uint8_t)(kept ^ 0x80), (uint8_t)(kept + 1)};
         for (unsigned k = 0; k < sizeof spoilt; k++) {
+            if (spoilt[k] == kept) continue;
             file.bytes[i] = spoilt[k];
-            ck_assert(file_write(&file, path));
+            save_new(&file, path);
             ask_everywhere();
         }
         file.bytes[i] = kept;
     }
+    builder_free(&file);
+}
+END_TEST
+
+/* ---- no memory ---- */
+
+/* Nothing of the test library in here: it allocates as well. Returns whether all went as it should: the name, or the
+ * status and the name at the next call, because memory lacked for a moment only. */
+static bool symbolize_without(const struct usp_images *images, long n, bool *failed) {
+    struct usp_symbolizer_options options;
+    struct usp_symbolizer *symbolizer;
+    struct usp_symbol symbol;
+    usp_symbolizer_options_init(&options);
+    options.sysroot = "/nowhere";
+    fail_allocation(n);
+    int status = usp_symbolizer_create(images, &options, &symbolizer);
+    if (status != USP_OK) {
+        *failed = !allocation_still_to_fail();
+        fail_allocation(0);
+        return *failed && status == USP_ERROR_NO_MEMORY && symbolizer == NULL;
+    }
+    status = usp_symbolize(symbolizer, LOAD + 0x1008, &symbol);
+    *failed = !allocation_still_to_fail();
+    fail_allocation(0);
+    bool is_right = status == USP_OK || (*failed && status == USP_ERROR_NO_MEMORY);
+    if (status != USP_OK) status = usp_symbolize(symbolizer, LOAD + 0x1008, &symbol);
+    is_right = is_right && status == USP_OK && strcmp(symbol.name, "read") == 0;
+    usp_symbolizer_free(symbolizer);
+    return is_right;
+}
+
+/* The name has a version, so that it is kept in memory and not in the file. */
+START_TEST(each_allocation_fails) {
+    write_file(&FILE_OF({"read@@V1", 0x1000, 0x10, FUNC, GLOBAL, TEXT}), path);
+    struct usp_images *images = loaded(USP_ARCH_X86_64, build_id, sizeof build_id, 0);
+    long n = 0;
+    for (bool failed = true; failed;) {
+        const long before = allocations_held();
+        bool is_right = symbolize_without(images, ++n, &failed);
+        const long after = allocations_held();
+        ck_assert_msg(is_right, "allocation %ld", n);
+        ck_assert_int_eq(after, before);
+    }
+    ck_assert_int_gt(n, 15);
+    usp_images_free(images);
 }
 END_TEST
 
@@ -558,6 +604,7 @@ int main(void) {
     tcase_add_test(files, the_sysroot_comes_first);
     tcase_add_test(files, program_and_folder);
     tcase_add_test(files, no_file_no_image);
+    tcase_add_test(files, each_allocation_fails);
     tcase_add_test(files, threads_get_the_same_names);
     tcase_set_timeout(files, 60);
     tcase_add_test(files, every_truncation);

@@ -86,7 +86,7 @@ static void print_stack(struct usp_symbolizer *symbolizer, const struct usp_stac
     printf("    ends: %s\n", usp_stop_string(stack->stop));
 }
 
-static int print_threads(void) {
+KEPT static int print_threads(void) {
     struct usp_snapshot *snapshot;
     struct usp_symbolizer *symbolizer;
     int status = usp_snapshot_self(NULL, &snapshot);

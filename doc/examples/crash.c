@@ -48,7 +48,7 @@ static void install_handler(void) {
     /* A stack of its own, because running out of stack is a crash too. */
     static char room[65536];
     stack_t stack = {.ss_sp = room, .ss_size = sizeof room};
-    struct sigaction action = {.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND};
+    struct sigaction action = {.sa_sigaction = on_crash, .sa_flags = (int)(SA_SIGINFO | SA_ONSTACK | SA_RESETHAND)};
 
     if (sigaltstack(&stack, NULL) != 0) exit(EXIT_FAILURE);
     sigaction(SIGSEGV, &action, NULL);

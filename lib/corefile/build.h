@@ -7,6 +7,7 @@
 #include "lib/image_list.h"
 #include "lib/object/elf.h"
 #include "lib/object/macho.h"
+#include "lib/object/search.h"
 
 /* Keeps a sentence for the user and sets flags (enum usp_snapshot_flags). Past a limit sentences are counted only. When
  * memory runs out, opening the core fails at its end. */
@@ -18,13 +19,10 @@ struct uspi_core_thread *uspi_core_add_thread(struct uspi_core *core, uint64_t i
 /* Sets core->program to a copy. */
 void uspi_core_set_program(struct uspi_core *core, const char *program);
 
-/* Judges a candidate: USP_OK, or a status with *error saying why it is not the file that is wanted. */
-typedef int (*uspi_core_judge)(void *context, struct uspi_bytes bytes, struct uspi_error *error);
-
 /* Looks for the file of an image: the program named by option (if `main`), below the sysroot, as named, beside the core.
  * The first candidate that `judge` accepts is kept open with the core, and true is returned. Otherwise it is said what
  * was refused or is missing. `path` "" is not looked for. */
-bool uspi_core_find_file(struct uspi_core *core, const char *path, bool main, uspi_core_judge judge, void *context);
+bool uspi_core_find_file(struct uspi_core *core, const char *path, bool main, uspi_judge judge, void *context);
 
 /* ELF: threads and memory from segments and notes (elf_core.c); images and their files (elf_images.c). */
 int uspi_core_read_elf(struct uspi_core *core, struct uspi_bytes bytes, struct uspi_error *error);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Opening and closing a core, and what a walker asks of it. See core.h. */
 #include "lib/corefile/build.h"
-#include "lib/object/file.h"
 
 #include <unspool/snapshot.h>
 
@@ -84,70 +83,37 @@ static bool keep_file(struct uspi_core *core, struct uspi_file *file) {
     return true;
 }
 
-/* USP_OK when the file is there and is the one: then it is kept. USP_ERROR_NOT_FOUND when there is none. */
-static int try_file(struct uspi_core *core, const char *path, uspi_core_judge judge, void *context,
-                    struct uspi_error *error) {
+/* USP_OK when the file was found: then it is kept. */
+static int search(struct uspi_core *core, const struct uspi_search *where, const char *path, uspi_judge judge,
+                  void *context, struct uspi_error *error) {
     struct uspi_file *file;
-    int status = uspi_file_open(path, &file, error);
-    if (status == USP_OK) status = judge(context, uspi_file_bytes(file), error);
-    if (status == USP_OK && keep_file(core, file)) return USP_OK;
+    int status = uspi_search_open(where, path, judge, context, &file, error);
+    if (status == USP_OK && !keep_file(core, file)) {
+        uspi_file_close(file);
+        status = USP_ERROR_NO_MEMORY;
+    }
     if (status == USP_ERROR_NO_MEMORY) core->out_of_memory = true;
-    /* A file that lacks something is there all the same. */
-    if (status == USP_ERROR_NOT_FOUND && file != NULL) status = USP_ERROR_MISMATCH;
-    uspi_file_close(file);
     return status;
 }
 
-/* prefix + separator + path; NULL when memory runs out. */
-static char *join(struct uspi_core *core, const char *prefix, size_t prefix_length, const char *separator,
-                  const char *path) {
-    size_t room = prefix_length + strlen(separator) + strlen(path) + 1;
-    char *joined = malloc(room);
-    if (joined == NULL) {
-        core->out_of_memory = true;
-        return NULL;
-    }
-    snprintf(joined, room, "%.*s%s%s", (int)prefix_length, prefix, separator, path);
-    return joined;
-}
-
-/* The path of a candidate: 0 below the sysroot, 1 as named, 2 beside the core. NULL: there is no such candidate. */
-static char *candidate(struct uspi_core *core, const char *path, unsigned i) {
-    const char *slash = strrchr(path, '/');
-    if (i == 0) {
-        if (core->sysroot == NULL) return NULL;
-        return join(core, core->sysroot, strlen(core->sysroot), path[0] == '/' ? "" : "/", path);
-    }
-    if (i == 1) return join(core, "", 0, "", path);
-    const char *folder_end = strrchr(core->path, '/');
-    size_t folder = folder_end != NULL ? (size_t)(folder_end + 1 - core->path) : 0;
-    return join(core, core->path, folder, "", slash != NULL ? slash + 1 : path);
-}
-
-bool uspi_core_find_file(struct uspi_core *core, const char *path, bool main, uspi_core_judge judge, void *context) {
-    struct uspi_error error, refusal = {0};
+bool uspi_core_find_file(struct uspi_core *core, const char *path, bool main, uspi_judge judge, void *context) {
+    const struct uspi_search option = {.file = core->named_program};
+    const struct uspi_search elsewhere = {.sysroot = core->sysroot, .as_named = true, .folder = core->folder};
+    struct uspi_error error;
     if (main && core->named_program != NULL) {
-        int status = try_file(core, core->named_program, judge, context, &error);
+        /* What somebody has named and is not used is worth a word even if another file fits. */
+        int status = search(core, &option, core->named_program, judge, context, &error);
         if (status == USP_OK) return true;
         uspi_core_say(core, status == USP_ERROR_NOT_FOUND ? USP_SNAPSHOT_FILES_MISSING : USP_SNAPSHOT_FILES_REFUSED,
                       "%s; not used", error.text);
     }
     if (path[0] == '\0') return false;
-    for (unsigned i = 0; i < 3 && !core->out_of_memory; i++) {
-        char *name = candidate(core, path, i);
-        if (name == NULL) continue;
-        int status = try_file(core, name, judge, context, &error);
-        free(name);
-        if (status == USP_OK) return true;
-        if (status != USP_ERROR_NOT_FOUND && refusal.status == USP_OK) {
-            refusal = error;
-            refusal.status = status;
-        }
-    }
-    if (refusal.status != USP_OK) {
-        uspi_core_say(core, USP_SNAPSHOT_FILES_REFUSED, "%s; not used", refusal.text);
+    int status = search(core, &elsewhere, path, judge, context, &error);
+    if (status == USP_OK) return true;
+    if (status == USP_ERROR_NOT_FOUND) {
+        uspi_core_say(core, USP_SNAPSHOT_FILES_MISSING, "%s; the core does not hold its code", error.text);
     } else {
-        uspi_core_say(core, USP_SNAPSHOT_FILES_MISSING, "%s: no such file; the core does not hold its code", path);
+        uspi_core_say(core, USP_SNAPSHOT_FILES_REFUSED, "%s; not used", error.text);
     }
     return false;
 }
@@ -188,6 +154,19 @@ static int read_core(struct uspi_core *core, struct uspi_error *error) {
     return USP_OK;
 }
 
+/* What precedes the last part of the core's path. */
+static void set_folder(struct uspi_core *core) {
+    const char *slash = strrchr(core->path, '/');
+    size_t length = slash != NULL ? (size_t)(slash + 1 - core->path) : 0;
+    core->folder = malloc(length + 1);
+    if (core->folder == NULL) {
+        core->out_of_memory = true;
+        return;
+    }
+    memcpy(core->folder, core->path, length);
+    core->folder[length] = '\0';
+}
+
 int uspi_core_open(const char *path, const struct uspi_core_options *options, struct uspi_core **core,
                    struct uspi_error *error) {
     *core = NULL;
@@ -201,11 +180,12 @@ int uspi_core_open(const char *path, const struct uspi_core_options *options, st
         return uspi_error_set(error, USP_ERROR_NO_MEMORY, "%s: out of memory", path);
     }
     opened->path = uspi_file_path(file);
+    set_folder(opened);
     if (options != NULL) {
         opened->sysroot = options->sysroot;
         opened->named_program = options->program;
     }
-    status = read_core(opened, error);
+    status = opened->out_of_memory ? USP_ERROR_NO_MEMORY : read_core(opened, error);
     if (status == USP_OK && opened->out_of_memory) status = USP_ERROR_NO_MEMORY;
     if (status == USP_ERROR_NO_MEMORY) uspi_error_set(error, status, "%s: out of memory", path);
     opened->sysroot = opened->named_program = NULL;
@@ -223,6 +203,7 @@ void uspi_core_close(struct uspi_core *core) {
     free(core->messages);
     free(core->threads);
     free(core->program);
+    free(core->folder);
     usp_images_free(core->images);
     uspi_core_memory_clear(&core->memory);
     for (size_t i = 0; i < core->file_count; i++) uspi_file_close(core->files[i]);
@@ -255,7 +236,7 @@ static int region_at(void *context, usp_addr pc, struct usp_region *region) {
     return segment->access == 0 && segment->promised != 0 ? USP_ERROR_ABSENT : USP_ERROR_NOT_FOUND;
 }
 
-void uspi_core_target(const struct uspi_core *core, const struct uspi_core_thread *thread, struct usp_target *target) {
+void uspi_core_target(const struct uspi_core *core, struct usp_target *target) {
     /* The callbacks' contexts are not const; what is behind them is never written. */
     union {
         const struct uspi_core *in;
@@ -264,7 +245,7 @@ void uspi_core_target(const struct uspi_core *core, const struct uspi_core_threa
     usp_target_init(target, core->arch);
     target->os = core->os;
     target->address_bits = core->address_bits;
-    if (thread != NULL) target->pac_mask = thread->pac_mask;
+    target->pac_mask = core->pac_mask;
     target->memory = (struct usp_memory){uspi_core_memory_read, &unconst.out->memory};
     /* No bounds: all memory stands still and each read decides, so that a walk can leave an alternate signal stack or a
      * coroutine's for the one below it. */

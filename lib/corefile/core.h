@@ -15,7 +15,6 @@ struct uspi_core_thread {
     uint64_t id;    /* Linux: the thread's id; Mach-O cores hold none: the position in the core, from 1 on */
     int32_t status; /* USP_OK, or why there are no registers */
     uint32_t signal;
-    uint64_t pac_mask; /* NT_ARM_PAC_MASK, for code; 0: not told */
     struct usp_registers registers;
     usp_addr stack_low, stack_high; /* of the memory that holds sp; 0, 0 when none does */
 };
@@ -27,6 +26,7 @@ struct uspi_core {
     uint32_t flags;        /* enum usp_snapshot_flags */
     uint32_t signal;       /* that ended the process; 0 unknown */
     uint32_t address_bits; /* of signed pointers; 0: not told */
+    uint64_t pac_mask;     /* NT_ARM_PAC_MASK, for code; 0: not told */
     bool complete;         /* everything that is mapped is listed: what is not listed is no memory of the process */
     int64_t pid;           /* 0 unknown */
     char *program;         /* path or name of the main program; NULL unknown */
@@ -39,6 +39,7 @@ struct uspi_core {
 
     /* For those who build it (build.h). */
     const char *path;
+    char *folder; /* of the core file, "" or with a slash at its end */
     const char *sysroot;
     const char *named_program;
     struct uspi_file **files; /* the core file itself is the first */
@@ -61,8 +62,7 @@ int uspi_core_open(const char *path, const struct uspi_core_options *options, st
 /* NULL is ignored. */
 void uspi_core_close(struct uspi_core *core);
 
-/* The surroundings of a thread (NULL: of none in particular), for the walker; valid until the core is closed.
- * Thread-safe. */
-void uspi_core_target(const struct uspi_core *core, const struct uspi_core_thread *thread, struct usp_target *target);
+/* The surroundings of the core's threads, for the walker; valid until the core is closed. Thread-safe. */
+void uspi_core_target(const struct uspi_core *core, struct usp_target *target);
 
 #endif

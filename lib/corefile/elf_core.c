@@ -132,12 +132,10 @@ static int read_status(struct reading *r, struct uspi_bytes desc) {
     }
     if (status != USP_OK) {
         damaged(r, &error);
-        r->in_thread = false;
         return USP_OK;
     }
     struct uspi_core_thread *thread = uspi_core_add_thread(r->core, uspi_le32(raw + pid_at));
     if (thread == NULL) return USP_ERROR_NO_MEMORY;
-    r->in_thread = true;
     thread->signal = uspi_le16(raw + PRSTATUS_SIGNAL);
     if (r->core->signal == 0) r->core->signal = thread->signal;
     size_t registers = n - registers_at < tail ? 0 : n - registers_at - tail;
@@ -274,10 +272,11 @@ static int read_mappings(struct reading *r, struct uspi_bytes desc) {
 static int read_note(struct reading *r, const struct uspi_elf_note *note) {
     uint64_t value;
     if (strcmp(note->owner, "LINUX") == 0) {
-        /* {u64 data_mask, u64 insn_mask} (Linux arch/arm64/include/uapi/asm/ptrace.h, user_pac_mask). */
-        if (note->type == NT_ARM_PAC_MASK && r->in_thread &&
+        /* {u64 data_mask, u64 insn_mask}, the same for all threads: they follow from the kernel's address width (Linux
+         * arch/arm64/include/uapi/asm/ptrace.h, user_pac_mask). */
+        if (note->type == NT_ARM_PAC_MASK && r->core->arch == USP_ARCH_ARM64 &&
             uspi_bytes_load(note->desc, 8, 8, &value, "NT_ARM_PAC_MASK", NULL) == USP_OK) {
-            r->core->threads[r->core->thread_count - 1].pac_mask = value;
+            r->core->pac_mask = value;
         }
         return USP_OK;
     }

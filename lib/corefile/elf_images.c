@@ -119,7 +119,7 @@ static int open_candidate(struct candidate *c, struct uspi_bytes bytes, struct u
                             usp_arch_name(c->work->core->arch));
 }
 
-/* uspi_core_judge: the file of an image whose headers the core holds, or at least names. */
+/* uspi_judge: the file of an image whose headers the core holds, or at least names. */
 static int judge_image(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
     struct candidate *c = context;
     int status = open_candidate(c, bytes, error);
@@ -128,7 +128,7 @@ static int judge_image(void *context, struct uspi_bytes bytes, struct uspi_error
     return c->weak ? compare_first_page(c, error) : compare_ids(c, error);
 }
 
-/* uspi_core_judge: the program, where the core holds nothing of its headers but what the kernel told it at its start. */
+/* uspi_judge: the program, where the core holds nothing of its headers but what the kernel told it at its start. */
 static int judge_program(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
     struct candidate *c = context;
     const struct uspi_core_process *p = c->work->process;

@@ -66,7 +66,7 @@ struct candidate {
     struct uspi_macho macho; /* the accepted slice */
 };
 
-/* uspi_core_judge. */
+/* uspi_judge. */
 static int judge(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
     struct candidate *c = context;
     if (c->uuid->size != USPI_UUID_SIZE) {

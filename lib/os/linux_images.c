@@ -118,6 +118,19 @@ int uspi_os_images_self(struct uspi_image_list *list) {
     return w.status;
 }
 
+static int read_generation(struct dl_phdr_info *info, size_t size, void *context) {
+    (void)size;
+    /* Both only grow (dl_iterate_phdr(3)). */
+    *(uint64_t *)context = info->dlpi_adds + info->dlpi_subs;
+    return 1;
+}
+
+uint64_t uspi_os_images_generation(void) {
+    uint64_t generation = 0;
+    dl_iterate_phdr(read_generation, &generation);
+    return generation;
+}
+
 /* ---- another process ---- */
 
 /* What the kernel told the program at its start (getauxval(3)); 0: not told. */

@@ -92,7 +92,7 @@ static int fail(struct job *job, int status, const char *format, ...) {
 
 static bool yama_forbids(void) {
     char scope[8];
-    int fd = (int)uspi_linux->open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY);
+    int fd = (int)uspi_linux->open(AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope", O_RDONLY);
     if (fd < 0) return false;
     long n = uspi_linux->read(fd, scope, sizeof scope);
     uspi_linux->close(fd);
@@ -197,19 +197,19 @@ static struct traced *find_traced(const struct job *job, pid_t tid) {
     return NULL;
 }
 
-static void describe(struct job *job, struct traced *t) {
+static void describe(const struct job *job, const struct uspi_proc_threads *list, struct traced *t) {
     struct uspi_proc_stat stat;
     t->info.thread = (struct usp_thread){(uint64_t)t->tid, (uint64_t)t->tid};
     if (t->tid == job->pid) t->info.flags |= USP_THREAD_MAIN;
-    uspi_proc_thread_name(job->pid, t->tid, t->info.name, sizeof t->info.name);
-    if (uspi_proc_stat(job->pid, t->tid, &stat) < 0) return;
+    if (uspi_proc_threads_stat(list, t->tid, &stat) < 0) return;
+    memcpy(t->info.name, stat.name, sizeof t->info.name);
     t->info.run_state = (uint8_t)stat.state;
     t->info.cpu_time = stat.cpu_ns;
     if (stat.state == 'Z' || stat.state == 'X') t->status = USP_ERROR_NO_THREAD;
 }
 
 /* From here on the id cannot be used again before we let go. */
-static bool seize_if_new(void *context, pid_t tid) {
+static bool seize_if_new(void *context, const struct uspi_proc_threads *list, pid_t tid) {
     struct job *job = context;
     if ((job->only != 0 && tid != job->only) || find_traced(job, tid) != NULL) return true;
     if (job->count == job->room) {
@@ -228,7 +228,7 @@ static bool seize_if_new(void *context, pid_t tid) {
     job->found++;
     t->seized = e >= 0;
     if (!t->seized) t->status = uspi_linux_status(e);
-    describe(job, t);
+    describe(job, list, t);
     return true;
 }
 

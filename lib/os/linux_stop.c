@@ -212,7 +212,7 @@ struct notes {
     size_t count, room;
 };
 
-static bool note_thread(void *context, pid_t tid) {
+static bool note_thread(void *context, const struct uspi_proc_threads *list, pid_t tid) {
     struct notes *n = context;
     struct uspi_proc_stat stat;
     if (n->count == n->room) {
@@ -222,7 +222,7 @@ static bool note_thread(void *context, pid_t tid) {
         n->notes = grown;
         n->room = room;
     }
-    if (uspi_proc_stat(0, tid, &stat) == 0) n->notes[n->count++] = (struct note){tid, stat.state, stat.start};
+    if (uspi_proc_threads_stat(list, tid, &stat) == 0) n->notes[n->count++] = (struct note){tid, stat.state, stat.start};
     return true;
 }
 
@@ -240,7 +240,7 @@ static const struct note *find_note(const struct notes *notes, pid_t tid) {
 struct stop {
     struct uspi_reservation *r;
     pid_t self, only;
-    uint64_t deadline, stopped_ns;
+    uint64_t deadline, ended, stopped_ns;
     bool met_self;   /* the listing has the requester's id */
     bool lost;       /* a handler still owns a slot */
     size_t slots, arena; /* needed */
@@ -248,8 +248,9 @@ struct stop {
     uint32_t found;  /* new threads in the last listing */
 };
 
-static bool ask_if_new(void *context, pid_t tid) {
+static bool ask_if_new(void *context, const struct uspi_proc_threads *list, pid_t tid) {
     struct stop *stop = context;
+    (void)list;
     if (tid == stop->self) {
         stop->met_self = true;
         return true;
@@ -316,12 +317,11 @@ static int stop_once(struct stop *stop, bool all_that_fits) {
     /* A handler of this thread would run while everyone else stands still. */
     memset(&all, 0xff, sizeof all);
     bool masked = uspi_linux->set_mask(&all, &mask) >= 0;
-    uint64_t began = uspi_os_clock();
     uspi_ask_begin(r, true);
     int e = ask_everyone(stop);
     if (e == 0) copy_stacks(stop, all_that_fits);
     uspi_ask_release(r);
-    uint64_t ended = uspi_os_clock();
+    stop->ended = uspi_os_clock();
     if (masked) uspi_linux->set_mask(&mask, NULL);
 
     stop->slots = e == -ECANCELED ? r->slot_count * 2 : r->slot_count;
@@ -330,8 +330,7 @@ static int stop_once(struct stop *stop, bool all_that_fits) {
     for (uint32_t i = 0; i < used; i++) {
         const struct uspi_slot *s = &r->slots[i];
         if (s->status != USP_OK) continue;
-        uint64_t since = s->arrived > began ? s->arrived : began;
-        if (ended - since > stop->stopped_ns) stop->stopped_ns = ended - since;
+        if (stop->ended - s->arrived > stop->stopped_ns) stop->stopped_ns = stop->ended - s->arrived;
     }
     if (stop->lost) give_up_reservation();
     return e;
@@ -344,13 +343,15 @@ static void describe(struct usp_thread_info *info, pid_t tid, const struct notes
     info->thread = (struct usp_thread){(uint64_t)tid, (uint64_t)tid};
     if (tid == uspi_linux->own_process()) info->flags |= USP_THREAD_MAIN;
     if (uspi_proc_stat(0, tid, &now) == 0) {
+        memcpy(info->name, now.name, sizeof info->name);
         info->cpu_time = now.cpu_ns;
         if (before != NULL && before->start != now.start) before = NULL;
     }
     if (before != NULL) info->run_state = (uint8_t)before->state;
 }
 
-static void add_answer(struct uspi_stopped_process *out, const struct uspi_slot *s, const struct notes *notes) {
+static void add_answer(struct uspi_stopped_process *out, const struct uspi_slot *s, const struct stop *stop,
+                       const struct notes *notes) {
     struct uspi_stopped_thread *t = &out->threads[out->thread_count];
     pid_t tid = uspi_slot_thread(s);
     /* What ended before everyone stood still was not there at that moment. */
@@ -358,20 +359,18 @@ static void add_answer(struct uspi_stopped_process *out, const struct uspi_slot 
     out->thread_count++;
     describe(&t->info, tid, notes);
     t->status = s->status;
-    if (s->status != USP_OK) {
-        uspi_proc_thread_name(0, tid, t->info.name, sizeof t->info.name);
-        return;
-    }
+    if (s->status != USP_OK) return;
+    memset(t->info.name, 0, sizeof t->info.name);
     memcpy(t->info.name, s->name, sizeof s->name);
     t->info.cpu_time = s->cpu_ns;
     fill_copy(&t->copy, s, out->owned);
+    t->copy.stopped_ns = stop->ended - s->arrived;
 }
 
 static void add_requester(struct uspi_stopped_process *out, pid_t self, const struct notes *notes) {
     struct uspi_stopped_thread *t = &out->threads[out->thread_count++];
     describe(&t->info, self, notes);
     t->info.flags |= USP_THREAD_REQUESTER;
-    uspi_proc_thread_name(0, self, t->info.name, sizeof t->info.name);
 }
 
 /* Takes what was found out of the reservation, which the next stop will use. */
@@ -387,7 +386,7 @@ static int collect(const struct stop *stop, const struct notes *notes, struct us
         return USP_ERROR_NO_MEMORY;
     }
     memcpy(out->owned, r->arena, stop->copied);
-    for (uint32_t i = 0; i < used; i++) add_answer(out, &r->slots[i], notes);
+    for (uint32_t i = 0; i < used; i++) add_answer(out, &r->slots[i], stop, notes);
     if (stop->only == 0 || stop->only == stop->self) add_requester(out, stop->self, notes);
     usp_target_init(&target, USPI_HOST_ARCH);
     uspi_os_describe_self(&target);

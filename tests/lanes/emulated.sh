@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # About: every instruction: compiled code runs in the emulator, its stack is taken at each step (tests/emulated)
-need_build libunicorn-dev clang-19 lld-19 llvm-19 lld-13
+need_build libunicorn-dev clang-19 lld-19 llvm-19 lld-13 python3 gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
+  gcc-i686-linux-gnu libc6-dev-i386-cross
 configure_in check
-make_in check all
-make_in check check-emulated VERBOSE=1
+make_in check tests/emulated/harness
+(cd "$top/build/check" && "$top/tests/emulated/run.sh" --jobs "$jobs")

@@ -7,4 +7,4 @@ export USP_TEST_UNDER=valgrind
 # Scripts and programs that a test starts are not followed: only our own code is looked at.
 run_tests_by valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite \
   --trace-children=no "--suppressions=$top/tests/lanes/valgrind.supp"
-build_and_check valgrind CC=gcc "CFLAGS=-O1 -g" --disable-shared
+build_and_check valgrind CC=gcc "CFLAGS=-O1 -g"

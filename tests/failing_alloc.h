@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* Allocations that fail when the test says so, and a count of what is held. For programs linked statically with the
+ * library and -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=free: only their own objects are
+ * counted, libcheck's and libc's inner allocations are not. One thread. Include it once in a program. */
+#ifndef TESTS_FAILING_ALLOC_H
+#define TESTS_FAILING_ALLOC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *p, size_t size);
+void __real_free(void *p);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+char *__wrap_strdup(const char *s);
+void __wrap_free(void *p);
+
+static long held_allocations, countdown;
+
+/* The n-th allocation from now on fails; 0: none does. */
+static inline void fail_allocation(long n) { countdown = n; }
+
+/* Whether the one that is to fail has not been asked for. */
+static inline bool allocation_still_to_fail(void) { return countdown > 0; }
+
+static inline long allocations_held(void) { return held_allocations; }
+
+static bool fails(void) { return countdown > 0 && --countdown == 0; }
+
+void *__wrap_malloc(size_t size) {
+    void *p = fails() ? NULL : __real_malloc(size);
+    if (p != NULL) held_allocations++;
+    return p;
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+    void *p = fails() ? NULL : __real_calloc(count, size);
+    if (p != NULL) held_allocations++;
+    return p;
+}
+
+void *__wrap_realloc(void *p, size_t size) {
+    void *grown = fails() ? NULL : __real_realloc(p, size);
+    if (grown != NULL && p == NULL) held_allocations++;
+    return grown;
+}
+
+char *__wrap_strdup(const char *s) {
+    size_t n = strlen(s) + 1;
+    char *copy = __wrap_malloc(n);
+    return copy != NULL ? memcpy(copy, s, n) : NULL;
+}
+
+void __wrap_free(void *p) {
+    if (p != NULL) held_allocations--;
+    __real_free(p);
+}
+
+#endif

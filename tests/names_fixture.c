@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* A library for test_symbolize_loaded: one function that the loader knows, one that only the symbol table does. */
+#include <stdint.h>
+
+uintptr_t fixture_exported(int which);
+uintptr_t fixture_other(void);
+
+__attribute__((visibility("default"), noinline)) uintptr_t fixture_other(void) { return (uintptr_t)&fixture_other + 1; }
+
+__attribute__((noinline)) static uintptr_t fixture_hidden(void) { return fixture_other() + 1; }
+
+/* The address of itself or of the hidden one. */
+__attribute__((visibility("default"), noinline)) uintptr_t fixture_exported(int which) {
+    if (which == 2) return fixture_hidden();
+    return which == 0 ? (uintptr_t)&fixture_exported : (uintptr_t)&fixture_hidden;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* The checked accesses of lib/object/bytes.h and the opening of files: over a buffer, over target memory, over a file
+ * that is mapped and one that is read piece by piece. */
+#include "tests/core_walk.h"
+
+#include <sys/resource.h>
+
+static const uint8_t eight[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+
+static struct uspi_source over_buffer(const void *bytes) {
+    return (struct uspi_source){.name = "buffer", .mapped = bytes};
+}
+
+START_TEST(sub_views) {
+    struct uspi_source source = over_buffer(eight);
+    struct uspi_bytes all = {&source, 0, 8}, part, inner;
+    struct uspi_error error = {0};
+    ck_assert_int_eq(uspi_bytes_sub(all, 2, 4, "x", &part, &error), USP_OK);
+    ck_assert_uint_eq(part.from, 2);
+    ck_assert_uint_eq(part.size, 4);
+    ck_assert_int_eq(uspi_bytes_sub(part, 4, 0, "x", &inner, &error), USP_OK);
+    ck_assert_int_eq(uspi_bytes_sub(part, 0, 5, "thing", &inner, &error), USP_ERROR_TRUNCATED);
+    ck_assert_str_eq(error.text, "buffer: offset 0x2: thing needs 5 bytes, 4 are left");
+    ck_assert_int_eq(uspi_bytes_sub(part, 5, 0, "thing", &inner, &error), USP_ERROR_TRUNCATED);
+    ck_assert_str_eq(error.text, "buffer: offset 0x7: thing lies behind the end, which is at 0x6");
+    ck_assert_int_eq(uspi_bytes_sub(part, UINT64_MAX, 2, "x", &inner, NULL), USP_ERROR_TRUNCATED);
+    ck_assert_int_eq(uspi_bytes_sub(part, 2, UINT64_MAX, "x", &inner, NULL), USP_ERROR_TRUNCATED);
+}
+END_TEST
+
+START_TEST(arrays) {
+    struct uspi_source source = over_buffer(eight);
+    struct uspi_bytes all = {&source, 0, 8}, part;
+    ck_assert_int_eq(uspi_bytes_array(all, 0, 4, 2, "x", &part, NULL), USP_OK);
+    ck_assert_uint_eq(part.size, 8);
+    ck_assert_int_eq(uspi_bytes_array(all, 1, 4, 2, "x", &part, NULL), USP_ERROR_TRUNCATED);
+    /* Products that are 0 and 8 modulo 2^64. */
+    ck_assert_int_eq(uspi_bytes_array(all, 0, UINT64_C(1) << 61, 8, "x", &part, NULL), USP_ERROR_TRUNCATED);
+    ck_assert_int_eq(uspi_bytes_array(all, 0, (UINT64_C(1) << 61) + 1, 8, "x", &part, NULL), USP_ERROR_TRUNCATED);
+    ck_assert_int_eq(uspi_bytes_array(all, 8, 0, 8, "x", &part, NULL), USP_OK);
+}
+END_TEST
+
+START_TEST(loads) {
+    struct uspi_source source = over_buffer(eight);
+    struct uspi_bytes all = {&source, 1, 7};
+    uint64_t value = 0;
+    ck_assert_int_eq(uspi_bytes_load(all, 0, 4, &value, "x", NULL), USP_OK);
+    ck_assert_uint_eq(value, 0x05040302);
+    ck_assert_int_eq(uspi_bytes_load(all, 6, 1, &value, "x", NULL), USP_OK);
+    ck_assert_uint_eq(value, 8);
+    ck_assert_int_eq(uspi_bytes_load(all, 0, 8, &value, "x", NULL), USP_ERROR_TRUNCATED);
+    ck_assert_int_eq(uspi_bytes_load(all, 7, 1, &value, "x", NULL), USP_ERROR_TRUNCATED);
+    ck_assert_uint_eq(value, 8);
+    ck_assert_uint_eq(uspi_be32(eight), 0x01020304);
+    ck_assert_uint_eq(uspi_be64(eight), UINT64_C(0x0102030405060708));
+    ck_assert_uint_eq(uspi_le64(eight), UINT64_C(0x0807060504030201));
+}
+END_TEST
+
+START_TEST(sums) {
+    uint64_t n;
+    ck_assert(uspi_sum(UINT64_MAX - 1, 1, &n) && n == UINT64_MAX);
+    ck_assert(!uspi_sum(UINT64_MAX, 1, &n));
+    ck_assert(uspi_product(UINT64_MAX, 1, &n) && n == UINT64_MAX);
+    ck_assert(uspi_product(UINT64_MAX, 0, &n) && n == 0);
+    ck_assert(!uspi_product(UINT64_C(1) << 32, UINT64_C(1) << 32, &n));
+}
+END_TEST
+
+START_TEST(strings) {
+    static const char bytes[] = "abc\0defg";
+    struct uspi_source source = over_buffer(bytes);
+    struct uspi_bytes all = {&source, 0, 8};
+    char to[16];
+    ck_assert_int_eq(uspi_bytes_string(all, 1, to, sizeof to, "x", NULL), USP_OK);
+    ck_assert_str_eq(to, "bc");
+    ck_assert_int_eq(uspi_bytes_string(all, 0, to, 4, "x", NULL), USP_OK);
+    ck_assert_str_eq(to, "abc");
+    ck_assert_int_eq(uspi_bytes_string(all, 0, to, 3, "x", NULL), USP_ERROR_FULL);
+    ck_assert_str_eq(to, "ab");
+    ck_assert_int_eq(uspi_bytes_string(all, 4, to, sizeof to, "x", NULL), USP_ERROR_TRUNCATED);
+    ck_assert_int_eq(uspi_bytes_string(all, 8, to, sizeof to, "x", NULL), USP_ERROR_TRUNCATED);
+    ck_assert_int_eq(uspi_bytes_string(all, UINT64_MAX, to, sizeof to, "x", NULL), USP_ERROR_TRUNCATED);
+}
+END_TEST
+
+/* Memory of 100 bytes at address 1000. */
+static int read_hundred(void *context, usp_addr from, void *to, size_t n) {
+    if (from < 1000 || from > 1100 || n > 1100 - from) return USP_ERROR_UNREADABLE;
+    memcpy(to, (const char *)context + (from - 1000), n);
+    return USP_OK;
+}
+
+/* A string that ends where memory does is read although a piece behind it cannot be. */
+START_TEST(strings_in_memory) {
+    char bytes[100], to[200];
+    memset(bytes, 'x', sizeof bytes);
+    struct usp_memory memory = {read_hundred, bytes};
+    struct uspi_source source = uspi_source_of_memory(&memory, "memory");
+    struct uspi_error error = {0};
+    ck_assert_int_eq(uspi_bytes_string(uspi_bytes_at(&source, 1000), 0, to, sizeof to, "path", &error),
+                     USP_ERROR_UNREADABLE);
+    ck_assert_ptr_nonnull(strstr(error.text, "memory: address 0x"));
+    bytes[99] = '\0';
+    for (usp_addr from = 1000; from < 1100; from++) {
+        ck_assert_int_eq(uspi_bytes_string(uspi_bytes_at(&source, from), 0, to, sizeof to, "path", NULL), USP_OK);
+        ck_assert_uint_eq(strlen(to), 1099 - from);
+    }
+}
+END_TEST
+
+/* A long name does not push the sentence out of the text. */
+START_TEST(long_names) {
+    char name[2000];
+    memset(name, 'n', sizeof name);
+    name[sizeof name - 1] = '\0';
+    struct uspi_source source = {.name = name, .mapped = eight};
+    struct uspi_error error;
+    uspi_bytes_error(&error, (struct uspi_bytes){&source, 0, 8}, 4, USP_ERROR_FORMAT, "the end %d", 7);
+    ck_assert_ptr_nonnull(strstr(error.text, "nnn: offset 0x4: the end 7"));
+    ck_assert_int_eq(error.status, USP_ERROR_FORMAT);
+}
+END_TEST
+
+/* The same bytes and the same refusals whether the file is mapped or read piece by piece. */
+static void check_file(size_t size) {
+    struct uspi_file *file;
+    struct uspi_error error;
+    uint8_t raw[100];
+    ck_assert_int_eq(uspi_file_open(in_folder("f"), &file, &error), USP_OK);
+    struct uspi_bytes bytes = uspi_file_bytes(file);
+    ck_assert_str_eq(uspi_file_path(file), in_folder("f"));
+    ck_assert_uint_eq(bytes.size, size);
+    ck_assert_int_eq(uspi_bytes_read(bytes, size - 100, raw, 100, "x", NULL), USP_OK);
+    for (size_t i = 0; i < 100; i++) ck_assert_uint_eq(raw[i], (size - 100 + i) % 251);
+    ck_assert_int_eq(uspi_bytes_read(bytes, size - 99, raw, 100, "x", NULL), USP_ERROR_TRUNCATED);
+    uspi_file_close(file);
+}
+
+static void limit_address_space(rlim_t bytes) {
+    struct rlimit limit;
+    getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = bytes;
+    setrlimit(RLIMIT_AS, &limit);
+}
+
+START_TEST(mapped_or_not) {
+    enum { SIZE = 1 << 20 };
+    struct builder b = {0};
+    for (size_t i = 0; i < SIZE; i++) put(&b, 1, i % 251);
+    save(&b, in_folder("f"));
+    builder_free(&b);
+    check_file(SIZE);
+    /* No further mapping can be made; what is needed of malloc is there already. */
+    free(malloc(4096));
+    limit_address_space(1);
+    check_file(SIZE);
+    limit_address_space(RLIM_INFINITY);
+}
+END_TEST
+
+/* A file that shrinks while it is read piece by piece gives a status. */
+START_TEST(shrinking_file) {
+    struct uspi_file *file;
+    struct builder b = {0};
+    uint8_t byte;
+    pad_to(&b, 1 << 20);
+    save(&b, in_folder("f"));
+    builder_free(&b);
+    free(malloc(4096));
+    limit_address_space(1);
+    ck_assert_int_eq(uspi_file_open(in_folder("f"), &file, NULL), USP_OK);
+    limit_address_space(RLIM_INFINITY);
+    ck_assert_int_eq(uspi_bytes_read(uspi_file_bytes(file), 5000, &byte, 1, "x", NULL), USP_OK);
+    ck_assert_int_eq(truncate(in_folder("f"), 4000), 0);
+    ck_assert_int_eq(uspi_bytes_read(uspi_file_bytes(file), 5000, &byte, 1, "x", NULL), USP_ERROR_TRUNCATED);
+    uspi_file_close(file);
+}
+END_TEST
+
+START_TEST(identified) {
+    static const struct {
+        uint32_t magic;
+        enum uspi_format format;
+    } cases[] = {{0x7f454c46, USPI_FORMAT_ELF},   {0xfeedface, USPI_FORMAT_MACHO}, {0xfeedfacf, USPI_FORMAT_MACHO},
+                 {0xcefaedfe, USPI_FORMAT_MACHO}, {0xcffaedfe, USPI_FORMAT_MACHO}, {0xcafebabe, USPI_FORMAT_FAT},
+                 {0xcafebabf, USPI_FORMAT_FAT},   {0xbebafeca, USPI_FORMAT_UNKNOWN}, {0, USPI_FORMAT_UNKNOWN}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct builder b = {0};
+        put_be(&b, 4, cases[i].magic);
+        struct uspi_source source = over_buffer(b.bytes);
+        ck_assert_int_eq(uspi_identify((struct uspi_bytes){&source, 0, 4}), cases[i].format);
+        ck_assert_int_eq(uspi_identify((struct uspi_bytes){&source, 0, 3}), USPI_FORMAT_UNKNOWN);
+        builder_free(&b);
+    }
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("bytes");
+    TCase *buffer = tcase_create("buffer"), *file = tcase_create("file");
+    tcase_add_checked_fixture(file, make_folder, remove_folder);
+    tcase_add_test(buffer, sub_views);
+    tcase_add_test(buffer, arrays);
+    tcase_add_test(buffer, loads);
+    tcase_add_test(buffer, sums);
+    tcase_add_test(buffer, strings);
+    tcase_add_test(buffer, strings_in_memory);
+    tcase_add_test(buffer, long_names);
+    tcase_add_test(buffer, identified);
+    tcase_add_test(file, mapped_or_not);
+    tcase_add_test(file, shrinking_file);
+    suite_add_tcase(suite, buffer);
+    suite_add_tcase(suite, file);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
