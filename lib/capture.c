@@ -121,14 +121,13 @@ int usp_capture_context(const void *ucontext, const struct usp_options *options,
  * stack. Whoever holds a thread's copy uses it: there is one at a time. */
 static struct uspi_page_cache *_Atomic text_pages;
 
-static bool reserve_text_pages(void) {
-    struct uspi_page_cache *none = NULL, *pages;
-    if (text_pages != NULL) return true;
-    pages = malloc(sizeof *pages);
-    if (pages == NULL) return false;
+static void reserve_text_pages(void) {
+    struct uspi_page_cache *none = NULL;
+    if (text_pages != NULL) return;
+    struct uspi_page_cache *pages = malloc(sizeof *pages);
+    if (pages == NULL) return;
     uspi_page_cache_init(pages, (struct usp_memory){uspi_os_read, NULL});
     if (!atomic_compare_exchange_strong(&text_pages, &none, pages)) free(pages);
-    return true;
 }
 
 int usp_prepare(const struct usp_prepare_options *options) {
@@ -139,10 +138,12 @@ int usp_prepare(const struct usp_prepare_options *options) {
         memcpy(&completed, options, options->size < sizeof completed ? options->size : sizeof completed);
         completed.size = sizeof completed;
     }
-    if (!reserve_text_pages()) return USP_ERROR_NO_MEMORY;
     int status = uspi_os_prepare(&completed);
-    if (status == USP_OK) uspi_os_learn_thread();
-    return status;
+    if (status != USP_OK) return status;
+    uspi_os_learn_thread();
+    /* Without them captures work as well, with more system calls. */
+    reserve_text_pages();
+    return USP_OK;
 }
 
 void usp_prepare_options_init(struct usp_prepare_options *options) {

@@ -111,7 +111,7 @@ struct uspi_copied {
  * uspi_os_release_copy or uspi_os_free_stopped. */
 struct uspi_thread_copy {
     struct usp_registers registers;
-    struct uspi_copied parts[2];    /* of the stack that it ran on; of its own one, when that was another */
+    struct uspi_copied parts[2];    /* of the stack that it ran on; on an alternate signal stack also of the other one */
     usp_addr stack_low, stack_high; /* of the whole stack; 0, 0 unknown */
     usp_addr swift_task_slot;       /* see struct usp_target */
     uint64_t stopped_ns;

@@ -35,7 +35,7 @@ static long result(long value, int kept) {
     int kept = errno;                                                                                                  \
     return result((long)(expression), kept)
 
-static long real_open(const char *path, int flags) { CALL(open(path, flags | O_CLOEXEC)); }
+static long real_open(int directory, const char *path, int flags) { CALL(openat(directory, path, flags | O_CLOEXEC)); }
 static long real_close(int fd) { CALL(syscall(SYS_close, fd)); }
 static long real_read(int fd, void *to, size_t n) { CALL(syscall(SYS_read, fd, to, n)); }
 static long real_pread(int fd, void *to, size_t n, uint64_t offset) { CALL(pread(fd, to, n, (off_t)offset)); }

@@ -15,8 +15,8 @@
 #include <sys/uio.h>
 
 struct uspi_linux_calls {
-    /* Files; open always adds O_CLOEXEC. */
-    long (*open)(const char *path, int flags);
+    /* Files. open takes a path relative to an open directory (or an absolute one), and adds O_CLOEXEC. */
+    long (*open)(int directory, const char *path, int flags);
     long (*close)(int fd);
     long (*read)(int fd, void *to, size_t n);
     long (*pread)(int fd, void *to, size_t n, uint64_t offset);

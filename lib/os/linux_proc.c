@@ -42,12 +42,12 @@ void uspi_proc_path(char path[USPI_PROC_PATH_MAX], int64_t pid, int64_t tid, con
 static int open_proc(int64_t pid, int64_t tid, const char *name, int flags) {
     char path[USPI_PROC_PATH_MAX];
     uspi_proc_path(path, pid, tid, name);
-    return (int)uspi_linux->open(path, flags);
+    return (int)uspi_linux->open(AT_FDCWD, path, flags);
 }
 
-long uspi_proc_read(int64_t pid, int64_t tid, const char *name, char *to, size_t n) {
+/* Reads and closes. */
+static long read_whole(int fd, char *to, size_t n) {
     to[0] = '\0';
-    int fd = open_proc(pid, tid, name, O_RDONLY);
     if (fd < 0) return fd;
     long got;
     /* These files come in one piece when there is room. */
@@ -58,11 +58,8 @@ long uspi_proc_read(int64_t pid, int64_t tid, const char *name, char *to, size_t
     return got;
 }
 
-void uspi_proc_thread_name(int64_t pid, int64_t tid, char *name, size_t n) {
-    long used = uspi_proc_read(pid, tid, "comm", name, n);
-    if (used < 0) used = 0;
-    if (used > 0 && name[used - 1] == '\n') used--;
-    name[used] = '\0';
+long uspi_proc_read(int64_t pid, int64_t tid, const char *name, char *to, size_t n) {
+    return read_whole(open_proc(pid, tid, name, O_RDONLY), to, n);
 }
 
 /* ---- numbers in text ---- */
@@ -98,8 +95,11 @@ static bool take_char(const char **at, char c) {
 
 static bool parse_stat(const char *text, struct uspi_proc_stat *stat) {
     /* Field 2 is the name in parentheses, and may hold anything, parentheses too. */
-    const char *at = strrchr(text, ')');
-    if (at == NULL || at[1] != ' ' || at[2] == '\0') return false;
+    const char *name = strchr(text, '('), *at = strrchr(text, ')');
+    if (name == NULL || at == NULL || at < name || at[1] != ' ' || at[2] == '\0') return false;
+    size_t length = (size_t)(at - name - 1);
+    if (length >= sizeof stat->name) length = sizeof stat->name - 1;
+    memcpy(stat->name, name + 1, length);
     stat->state = at[2];
     at += 3;
     for (unsigned field = 4; field <= 28; field++) {
@@ -121,12 +121,26 @@ static bool parse_stat(const char *text, struct uspi_proc_stat *stat) {
     return true;
 }
 
-int uspi_proc_stat(int64_t pid, int64_t tid, struct uspi_proc_stat *stat) {
+static int read_stat(int fd, struct uspi_proc_stat *stat) {
     char text[1024];
     memset(stat, 0, sizeof *stat);
-    long n = uspi_proc_read(pid, tid, "stat", text, sizeof text);
+    long n = read_whole(fd, text, sizeof text);
     if (n < 0) return (int)n;
-    return parse_stat(text, stat) ? 0 : -EIO;
+    if (parse_stat(text, stat)) return 0;
+    memset(stat, 0, sizeof *stat);
+    return -EIO;
+}
+
+int uspi_proc_stat(int64_t pid, int64_t tid, struct uspi_proc_stat *stat) {
+    return read_stat(open_proc(pid, tid, "stat", O_RDONLY), stat);
+}
+
+int uspi_proc_threads_stat(const struct uspi_proc_threads *list, pid_t tid, struct uspi_proc_stat *stat) {
+    char path[USPI_PROC_PATH_MAX];
+    char *at = put_number(path, (uint64_t)tid);
+    at = put_text(at, "/stat");
+    *at = '\0';
+    return read_stat((int)uspi_linux->open(list->fd, path, O_RDONLY), stat);
 }
 
 /* What stands behind "\nNAME:\t"; NULL when there is no such line. */

@@ -18,10 +18,8 @@ void uspi_proc_path(char path[USPI_PROC_PATH_MAX], int64_t pid, int64_t tid, con
 /* Reads a small file whole, up to n − 1 bytes, and ends it with a NUL. Returns its length or a negative error number. */
 long uspi_proc_read(int64_t pid, int64_t tid, const char *name, char *to, size_t n);
 
-/* The name that a thread gave itself. "" when it cannot be read. */
-void uspi_proc_thread_name(int64_t pid, int64_t tid, char *name, size_t n);
-
 struct uspi_proc_stat {
+    char name[64];      /* of the thread, any bytes */
     char state;         /* 'R', 'S', 'D', 'T', 't', 'Z', 'X' … */
     int64_t parent;
     uint64_t cpu_ns;    /* user and system time */
@@ -29,7 +27,7 @@ struct uspi_proc_stat {
     usp_addr stack_top; /* of the process's first stack: where argc stands; 0 not told */
 };
 
-/* 0, or a negative error number; -EIO for a file that is not as documented. */
+/* 0, or a negative error number; -EIO for a file that is not as documented. On failure *stat is cleared. */
 int uspi_proc_stat(int64_t pid, int64_t tid, struct uspi_proc_stat *stat);
 
 struct uspi_proc_status {
@@ -52,6 +50,9 @@ struct uspi_proc_threads {
 /* Starts a listing. The buffer is best large enough for all threads (32 bytes each): a listing in pieces can miss
  * threads while others exit. Returns 0 or a negative error number; on 0, uspi_proc_threads_close must follow. */
 int uspi_proc_threads_open(struct uspi_proc_threads *list, int64_t pid, char *buffer, size_t size);
+
+/* As uspi_proc_stat of a thread, with less to look up. */
+int uspi_proc_threads_stat(const struct uspi_proc_threads *list, pid_t tid, struct uspi_proc_stat *stat);
 
 /* The next id, or 0 at the end; then list->error tells whether it is the true one. */
 pid_t uspi_proc_threads_next(struct uspi_proc_threads *list);

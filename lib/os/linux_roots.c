@@ -30,20 +30,18 @@ static _Atomic(uint32_t) root_count;
 /* Who comes while another thread is learning goes on without: a lock could stay locked in a child that is forked now. */
 static atomic_flag learning = ATOMIC_FLAG_INIT;
 
-static void add_root(usp_addr root) {
+static void add_root(const struct usp_images *images, usp_addr root) {
     uint32_t n = atomic_load(&root_count);
     for (uint32_t i = 0; i < n; i++) {
         if (own_roots[i] == root) return;
     }
     if (root == 0 || n == ROOTS) return;
-    struct usp_images *images = NULL;
-    const struct usp_image *image = usp_images_self(&images) == USP_OK ? usp_images_find(images, root) : NULL;
+    const struct usp_image *image = usp_images_find(images, root);
     if (image != NULL) {
         portable_roots[n].offset = root - image->load_address;
         memcpy(portable_roots[n].build_id, image->build_id, sizeof image->build_id);
         portable_roots[n].build_id_size = image->build_id_size;
     }
-    usp_images_free(images);
     own_roots[n] = root;
     atomic_store(&root_count, n + 1);
 }
@@ -66,19 +64,19 @@ static __attribute__((noinline)) int record_c11_caller(void *to) {
 }
 #endif
 
-static void learn_thread_roots(void) {
+static void learn_thread_roots(const struct usp_images *images) {
     uintptr_t root = 0;
     pthread_t thread;
     sigset_t all, mask;
     /* None of the program's handlers should meet a thread that it does not know. */
     sigfillset(&all);
     if (pthread_sigmask(SIG_SETMASK, &all, &mask) != 0) return;
-    if (pthread_create(&thread, NULL, record_caller, &root) == 0 && pthread_join(thread, NULL) == 0) add_root(root);
+    if (pthread_create(&thread, NULL, record_caller, &root) == 0 && pthread_join(thread, NULL) == 0) add_root(images, root);
 #ifndef __STDC_NO_THREADS__
     thrd_t c11;
     root = 0;
     if (thrd_create(&c11, record_c11_caller, &root) == thrd_success && thrd_join(c11, NULL) == thrd_success) {
-        add_root(root);
+        add_root(images, root);
     }
 #endif
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
@@ -86,7 +84,7 @@ static void learn_thread_roots(void) {
 
 /* ---- main ---- */
 
-static bool learn_main_root(void) {
+static bool learn_main_root(const struct usp_images *images) {
     struct uspi_proc_stat stat;
     struct usp_target target;
     usp_addr root;
@@ -96,17 +94,22 @@ static bool learn_main_root(void) {
     target.memory.read = uspi_os_read;
     uintptr_t exit_address = uspi_host_strip((uintptr_t)exit);
     if (uspi_find_main_root(&target, stat.stack_top, exit_address, &root) != USP_OK) return false;
-    add_root(root);
+    add_root(images, root);
     return true;
 }
 
 void uspi_linux_learn_roots(void) {
     static bool threads_known, main_known;
     if (atomic_flag_test_and_set(&learning)) return;
-    if (!threads_known) learn_thread_roots();
-    threads_known = true;
-    /* In a constructor main has not been called yet: later, then. */
-    if (!main_known) main_known = learn_main_root();
+    if (!threads_known || !main_known) {
+        struct usp_images *images = NULL;
+        usp_images_self(&images);
+        if (!threads_known) learn_thread_roots(images);
+        threads_known = true;
+        /* In a constructor main has not been called yet: later, then. */
+        if (!main_known) main_known = learn_main_root(images);
+        usp_images_free(images);
+    }
     atomic_flag_clear(&learning);
 }
 

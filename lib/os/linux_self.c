@@ -14,8 +14,6 @@
 #define PAGE USPI_LINUX_PAGE
 /* Pages that are probed to learn a stack in passing: 2 MB, some 50 µs once. */
 #define PAGES_TO_LEARN 512u
-/* Pages that are probed downward from the top of a stack that the thread does not run on now. */
-#define PAGES_BELOW_TOP 64u
 
 _Thread_local __attribute__((tls_model("initial-exec"))) struct uspi_own_stack uspi_own_stack;
 
@@ -68,19 +66,6 @@ bool uspi_os_learn_in_passing(uintptr_t sp) {
     uspi_own_stack.low = sp & ~(uintptr_t)(PAGE - 1);
     uspi_own_stack.high = high;
     return true;
-}
-
-void uspi_linux_own_stack(uintptr_t *low, uintptr_t *high) {
-    *low = uspi_own_stack.low;
-    *high = uspi_own_stack.high;
-    if (*high != 0) return;
-    uintptr_t top = own_top();
-    uintptr_t page = top & ~(uintptr_t)(PAGE - 1);
-    unsigned n = 0;
-    while (n < PAGES_BELOW_TOP && uspi_os_can_read(page - n * PAGE)) n++;
-    if (n == 0) return;
-    *low = page - (n - 1) * PAGE;
-    *high = top;
 }
 
 int uspi_os_learn_thread(void) {

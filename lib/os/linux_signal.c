@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <ucontext.h>
 
 /* How much of a stack is copied whose end is not known (a coroutine's). */
 #define UNSURE_COPY 262144u
@@ -70,20 +71,49 @@ static uintptr_t live_from(uintptr_t sp) {
     return from < page && !uspi_os_can_read(from) ? page : from;
 }
 
-static void describe_stack(struct uspi_slot *s) {
+/* The stack pointer that the outermost signal on an alternate stack interrupted: in the highest context there. A context
+ * is known by its uc_stack, which the kernel fills with the stack's own place and size (kernel/signal.c
+ * __save_altstack). 0 when there is none (i386 handlers without SA_SIGINFO). */
+USPI_NO_ASAN static uintptr_t interrupted_sp(const stack_t *stack, uintptr_t from) {
+    uintptr_t top = ((uintptr_t)stack->ss_sp + stack->ss_size) & ~(uintptr_t)15;
+    const size_t in_context = offsetof(ucontext_t, uc_stack);
+    for (uintptr_t at = top - sizeof(stack_t); at >= from + in_context && at < top; at -= sizeof(uintptr_t)) {
+        const volatile stack_t *candidate = (const volatile stack_t *)at;
+        struct usp_registers registers;
+        if (candidate->ss_sp != stack->ss_sp || candidate->ss_size != stack->ss_size) continue;
+        if (uspi_os_context_registers((const void *)(at - in_context), &registers) != USP_OK) return 0;
+        return (uintptr_t)usp_registers_sp(&registers);
+    }
+    return 0;
+}
+
+static void describe_alternate_stack(struct uspi_slot *s, uintptr_t from, const stack_t *stack) {
+    uintptr_t top = (uintptr_t)stack->ss_sp + stack->ss_size, high;
+    s->extents[0] = (struct uspi_extent){from, (top - from) & ~(uintptr_t)15, true};
+    uintptr_t sp = interrupted_sp(stack, from);
+    if (sp == 0) return;
+    uintptr_t below = live_from(sp);
+    if (uspi_os_stack(sp, &high)) {
+        s->extents[1] = (struct uspi_extent){below, (high - below) & ~(uintptr_t)15, true};
+    } else {
+        s->extents[1] = (struct uspi_extent){below, UNSURE_COPY, false};
+    }
+}
+
+static void describe_stack(struct uspi_slot *s, const stack_t *alternate) {
     uintptr_t sp = (uintptr_t)usp_registers_sp(&s->registers);
-    uintptr_t from = live_from(sp), low, high;
+    uintptr_t from = live_from(sp), high;
     s->stack_low = s->stack_high = 0;
     s->extents[1].size = 0;
-    if (uspi_os_stack(sp, &high)) {
-        uspi_linux_own_stack(&low, &s->stack_high);
-        s->stack_low = low < from ? low : from;
+    if (sp - (uintptr_t)alternate->ss_sp < alternate->ss_size) {
+        describe_alternate_stack(s, from, alternate);
+    } else if (uspi_os_stack(sp, &high)) {
+        s->stack_low = uspi_own_stack.low < from ? uspi_own_stack.low : from;
+        s->stack_high = high;
         s->extents[0] = (struct uspi_extent){from, (high - from) & ~(uintptr_t)15, true};
-        return;
+    } else {
+        s->extents[0] = (struct uspi_extent){from, UNSURE_COPY, false};
     }
-    s->extents[0] = (struct uspi_extent){from, UNSURE_COPY, false};
-    uspi_linux_own_stack(&low, &high);
-    if (high != 0) s->extents[1] = (struct uspi_extent){low, (high - low) & ~(uintptr_t)15, true};
 }
 
 static struct uspi_slot *find_request(struct uspi_reservation *r, pid_t tid, size_t first) {
@@ -119,10 +149,10 @@ static void wait_for_release(struct uspi_reservation *r, struct uspi_slot *s, pi
     }
 }
 
-static void answer(struct uspi_reservation *r, struct uspi_slot *s, pid_t tid, const void *ucontext) {
+static void answer(struct uspi_reservation *r, struct uspi_slot *s, pid_t tid, const ucontext_t *ucontext) {
     s->arrived = uspi_os_clock();
     if (uspi_os_context_registers(ucontext, &s->registers) != USP_OK) s->registers.known = 0;
-    describe_stack(s);
+    describe_stack(s, &ucontext->uc_stack);
     bool hold = r->hold;
     uint32_t round = s->round;
     uint64_t until = s->arrived + r->patience;

@@ -42,8 +42,8 @@ struct uspi_slot {
     _Atomic(uint32_t) state;
     uint32_t round;          /* while the reservation's round is this one, the thread is held */
     struct usp_registers registers;
-    struct uspi_extent extents[2]; /* the live part of the stack it runs on; when that is another one (a signal's, a
-                                      coroutine's): what is known of its own stack */
+    struct uspi_extent extents[2]; /* the live part of the stack it runs on; when that is an alternate signal stack, the
+                                      live part of the one that the signal interrupted */
     size_t offset;           /* in the arena, of */
     size_t copied[2];        /* so many bytes of the extents, one behind the other */
     uintptr_t stack_low, stack_high; /* of its own stack, when it runs on it; else 0, 0 */

@@ -212,7 +212,7 @@ struct notes {
     size_t count, room;
 };
 
-static bool note_thread(void *context, pid_t tid) {
+static bool note_thread(void *context, const struct uspi_proc_threads *list, pid_t tid) {
     struct notes *n = context;
     struct uspi_proc_stat stat;
     if (n->count == n->room) {
@@ -222,7 +222,7 @@ static bool note_thread(void *context, pid_t tid) {
         n->notes = grown;
         n->room = room;
     }
-    if (uspi_proc_stat(0, tid, &stat) == 0) n->notes[n->count++] = (struct note){tid, stat.state, stat.start};
+    if (uspi_proc_threads_stat(list, tid, &stat) == 0) n->notes[n->count++] = (struct note){tid, stat.state, stat.start};
     return true;
 }
 
@@ -248,8 +248,9 @@ struct stop {
     uint32_t found;  /* new threads in the last listing */
 };
 
-static bool ask_if_new(void *context, pid_t tid) {
+static bool ask_if_new(void *context, const struct uspi_proc_threads *list, pid_t tid) {
     struct stop *stop = context;
+    (void)list;
     if (tid == stop->self) {
         stop->met_self = true;
         return true;
@@ -342,6 +343,7 @@ static void describe(struct usp_thread_info *info, pid_t tid, const struct notes
     info->thread = (struct usp_thread){(uint64_t)tid, (uint64_t)tid};
     if (tid == uspi_linux->own_process()) info->flags |= USP_THREAD_MAIN;
     if (uspi_proc_stat(0, tid, &now) == 0) {
+        memcpy(info->name, now.name, sizeof info->name);
         info->cpu_time = now.cpu_ns;
         if (before != NULL && before->start != now.start) before = NULL;
     }
@@ -357,10 +359,8 @@ static void add_answer(struct uspi_stopped_process *out, const struct uspi_slot 
     out->thread_count++;
     describe(&t->info, tid, notes);
     t->status = s->status;
-    if (s->status != USP_OK) {
-        uspi_proc_thread_name(0, tid, t->info.name, sizeof t->info.name);
-        return;
-    }
+    if (s->status != USP_OK) return;
+    memset(t->info.name, 0, sizeof t->info.name);
     memcpy(t->info.name, s->name, sizeof s->name);
     t->info.cpu_time = s->cpu_ns;
     fill_copy(&t->copy, s, out->owned);
@@ -371,7 +371,6 @@ static void add_requester(struct uspi_stopped_process *out, pid_t self, const st
     struct uspi_stopped_thread *t = &out->threads[out->thread_count++];
     describe(&t->info, self, notes);
     t->info.flags |= USP_THREAD_REQUESTER;
-    uspi_proc_thread_name(0, self, t->info.name, sizeof t->info.name);
 }
 
 /* Takes what was found out of the reservation, which the next stop will use. */

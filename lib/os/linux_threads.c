@@ -43,7 +43,8 @@ int uspi_os_thread_from_pthread(uintptr_t pthread, struct usp_thread *thread) {
 
 void uspi_os_thread_release(struct usp_thread *thread) { (void)thread; }
 
-int uspi_linux_each_thread(int64_t pid, char *buffer, size_t size, bool (*each)(void *context, pid_t tid),
+int uspi_linux_each_thread(int64_t pid, char *buffer, size_t size,
+                           bool (*each)(void *context, const struct uspi_proc_threads *list, pid_t tid),
                            void *context) {
     struct uspi_proc_threads list;
     int e = uspi_proc_threads_open(&list, pid, buffer, size);
@@ -53,7 +54,7 @@ int uspi_linux_each_thread(int64_t pid, char *buffer, size_t size, bool (*each)(
         pid_t tid;
         while (e == 0 && (tid = uspi_proc_threads_next(&list)) != 0) {
             n++;
-            if (!each(context, tid)) e = -ECANCELED;
+            if (!each(context, &list, tid)) e = -ECANCELED;
         }
         if (e == 0) e = (int)list.error;
         if (e < 0 || n >= uspi_proc_threads_count(&list)) break;
@@ -63,6 +64,20 @@ int uspi_linux_each_thread(int64_t pid, char *buffer, size_t size, bool (*each)(
     return e;
 }
 
+static bool note_living(void *context, const struct uspi_proc_threads *list, pid_t tid) {
+    struct uspi_proc_stat stat;
+    if (uspi_proc_threads_stat(list, tid, &stat) < 0 || stat.state == 'Z' || stat.state == 'X') return true;
+    *(long *)context = tid;
+    return false;
+}
+
+long uspi_linux_living_thread(int64_t pid) {
+    char listing[2048];
+    long living = -ESRCH;
+    int e = uspi_linux_each_thread(pid, listing, sizeof listing, note_living, &living);
+    return e == 0 || e == -ECANCELED ? living : e;
+}
+
 /* ---- usp_threads ---- */
 
 struct collection {
@@ -70,8 +85,9 @@ struct collection {
     size_t count, room;
 };
 
-static bool collect(void *context, pid_t tid) {
+static bool collect(void *context, const struct uspi_proc_threads *list, pid_t tid) {
     struct collection *c = context;
+    (void)list;
     for (size_t i = c->count; i > 0; i--) {
         if (c->seen[i - 1] == tid) return true;
     }
@@ -84,13 +100,12 @@ static void describe(struct usp_thread_info *info, pid_t tid, pid_t pid, pid_t s
     struct uspi_proc_stat stat;
     memset(info, 0, sizeof *info);
     info->thread = (struct usp_thread){(uint64_t)tid, (uint64_t)tid};
-    uspi_proc_thread_name(0, tid, info->name, sizeof info->name);
     if (tid == pid) info->flags |= USP_THREAD_MAIN;
     if (tid == self) info->flags |= USP_THREAD_REQUESTER;
-    if (uspi_proc_stat(0, tid, &stat) == 0) {
-        info->run_state = (uint8_t)stat.state;
-        info->cpu_time = stat.cpu_ns;
-    }
+    if (uspi_proc_stat(0, tid, &stat) < 0) return;
+    memcpy(info->name, stat.name, sizeof info->name);
+    info->run_state = (uint8_t)stat.state;
+    info->cpu_time = stat.cpu_ns;
 }
 
 int uspi_os_threads(struct usp_thread_info *infos, size_t capacity, size_t *count) {

@@ -128,6 +128,8 @@ int uspi_os_images_process(int64_t pid, struct uspi_image_list *list) {
     return USP_ERROR_UNSUPPORTED;
 }
 
+uint64_t uspi_os_images_generation(void) { return 0; }
+
 bool uspi_os_dladdr(uintptr_t address, const char **name, uintptr_t *start, size_t *size, const char **path,
                     uintptr_t *load) {
     (void)address;
