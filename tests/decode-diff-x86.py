@@ -4,12 +4,14 @@
 # goes, and the target of direct branches. Not compared: effects and clobbers (see emulated/effects_x86.c).
 #
 #   decode-diff-x86.py DUMP ARCH FILE...     DUMP: the program built from decode_dump_x86.c; ARCH: x86_64 or i386
-#   decode-diff-x86.py DUMP ARCH --limit N FILE...    at most N distinct instructions of each file
+#   decode-diff-x86.py DUMP ARCH --limit N FILE...    the first N instructions of each file
 #   decode-diff-x86.py DUMP ARCH --random N           N random byte strings, assembled as data
+#   decode-diff-x86.py DUMP ARCH --list LIST …        the distinct instructions that do not differ into the file LIST
 #
 # Exit status 1 when something differs. Known and harmless differences are counted by their reason, not hidden.
 import argparse
 import collections
+import itertools
 import os
 import random
 import re
@@ -95,7 +97,7 @@ def harmless(arch, code, text, joined, length, direct, target):
 
 def compare(options, source, path):
     seen = set()
-    chunk = list(instructions(options.objdump, path, options.arch))
+    chunk = list(itertools.islice(instructions(options.objdump, path, options.arch), options.limit or None))
     lines, distinct = [], []
     for number, (address, code, text, joined) in enumerate(chunk):
         if code in seen:
@@ -109,16 +111,16 @@ def compare(options, source, path):
             at += len(following[1])
         lines.append(f"{address:x} {ahead[:len(code) + AHEAD].hex()}\n")
         distinct.append((address, code, text, joined))
-        if options.limit and len(distinct) >= options.limit:
-            break
     dumped = subprocess.run([options.dump, options.arch], input="".join(lines), stdout=subprocess.PIPE, text=True,
                             check=True).stdout.splitlines()
-    different, explained = 0, collections.Counter()
+    agreed, different, explained = [], 0, collections.Counter()
     for (address, code, text, joined), line in zip(distinct, dumped, strict=True):
         length, flow, target, _ = line.split()
         length, target = int(length), int(target, 16)
         flows, direct = expected(text) if "<unknown>" not in text else ((), None)
         if length == len(code) and flow in flows and (direct is None or flow == "next" or direct == target):
+            if not joined:
+                agreed.append(f"{address:x} {code.hex()}\n")
             continue
         reason = harmless(options.arch, code, text, joined, length, direct, target)
         if reason is not None:
@@ -127,6 +129,9 @@ def compare(options, source, path):
         different += 1
         if different <= options.show:
             print(f"{source}: {address:x}: {code.hex(' ')}: {text!r}: decoder says {line}")
+    if options.list:
+        with open(options.list, "a", encoding="ascii") as out:
+            out.writelines(agreed)
     reasons = "".join(f", {count} {reason}" for reason, count in explained.most_common())
     print(f"{source}: {len(chunk)} instructions, {len(distinct)} distinct, {different} differ{reasons}")
     return different
@@ -162,11 +167,12 @@ def main():
     parser.add_argument("arch", choices=("x86_64", "i386"))
     parser.add_argument("files", nargs="*")
     parser.add_argument("--limit", type=int, default=0)
+    parser.add_argument("--list")
     parser.add_argument("--random", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--show", type=int, default=20)
     parser.add_argument("--objdump", default="llvm-objdump-19")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     different = sum(compare(options, os.path.basename(path), path) for path in options.files)
     if options.random:
         with tempfile.TemporaryDirectory() as directory:

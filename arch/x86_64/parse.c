@@ -70,16 +70,32 @@ static const uint16_t known_0f38[16] = {0x0fff, 0x70b1, 0x0f3f, 0xffbf, 0x0003, 
 static const uint16_t known_vector_0f[16] = {0, 0x00ff, 0xff00, 0, 0x0cf6, 0xffff, 0xffff, 0xffff,
                                              0, 0x030f, 0x4000, 0, 0x0074, 0xffff, 0xffff, 0x7fff};
 
-static uint8_t next_byte(struct uspi_x86_code *c) { return c->bytes[c->at++]; }
+static uint8_t byte_ahead(const struct uspi_x86_code *c) { return c->at < c->limit ? c->bytes[c->at] : 0; }
+
+static uint8_t next_byte(struct uspi_x86_code *c) {
+    uint8_t byte = byte_ahead(c);
+    if (c->at < c->limit) {
+        c->at++;
+    } else {
+        c->cut = true;
+    }
+    return byte;
+}
 
 /* The next n bytes as a signed number. */
 static int64_t next_number(struct uspi_x86_code *c, unsigned n) {
+    if (n > c->limit - c->at) {
+        c->cut = true;
+        return 0;
+    }
+    const uint8_t *number = c->bytes + c->at;
     c->at += n;
-    return uspi_sign_extend(uspi_load_le(c->bytes + c->at - n, n), 8 * n);
+    uint64_t value = n == 1 ? number[0] : n == 4 ? uspi_load32(number) : uspi_load_le(number, n);
+    return uspi_sign_extend(value, 8 * n);
 }
 
 static void parse_prefixes(struct uspi_x86_code *c) {
-    for (; c->at < USPI_X86_INSTRUCTION_MAX; c->at++) {
+    for (; c->at < c->limit; c->at++) {
         uint8_t byte = c->bytes[c->at];
         switch (byte) {
         case 0x26:
@@ -141,7 +157,7 @@ static bool parse_vector_prefix(struct uspi_x86_code *c, uint8_t first) {
 }
 
 static bool parse_opcode(struct uspi_x86_code *c) {
-    uint8_t byte = next_byte(c), ahead = c->bytes[c->at];
+    uint8_t byte = next_byte(c), ahead = byte_ahead(c);
     /* In 32-bit mode les, lds and bound need memory, so that a register there says prefix; pop has 0 in ModRM's reg. */
     bool vector = ((byte == 0xc4 || byte == 0xc5 || byte == 0x62) && (c->wide || ahead >= 0xc0)) ||
                   (byte == 0x8f && (ahead & 0x1f) >= XOP_8);
@@ -230,9 +246,9 @@ static void parse_modrm(struct uspi_x86_code *c, bool always_register) {
 
 bool uspi_x86_parse(struct uspi_x86_code *c, const struct uspi_x86_mode *mode, const uint8_t *bytes, size_t n,
                     usp_addr pc) {
-    size_t limit = n < USPI_X86_INSTRUCTION_MAX ? n : USPI_X86_INSTRUCTION_MAX;
-    *c = (struct uspi_x86_code){.mode = mode, .wide = mode->word == 8, .pc = pc, .base = NONE, .index = NONE};
-    memcpy(c->bytes, bytes, limit);
+    *c = (struct uspi_x86_code){
+        .mode = mode, .wide = mode->word == 8, .pc = pc, .bytes = bytes, .base = NONE, .index = NONE};
+    c->limit = n < USPI_X86_INSTRUCTION_MAX ? (unsigned)n : USPI_X86_INSTRUCTION_MAX;
     parse_prefixes(c);
     if (!parse_opcode(c)) return false;
     c->size = (c->rex & REX_W) != 0 ? 8 : c->operand_16 ? 2 : 4;
@@ -269,5 +285,5 @@ bool uspi_x86_parse(struct uspi_x86_code *c, const struct uspi_x86_mode *mode, c
     /* extrq and insertq share vmread's opcode and have two immediates. */
     bool sse4a = c->mod == 3 && (c->mandatory == 0x66 || c->mandatory == 0xf2);
     if (c->encoding == LEGACY && c->map == MAP_0F && c->opcode == 0x78 && sse4a) next_number(c, 2);
-    return c->at <= limit;
+    return !c->cut;
 }

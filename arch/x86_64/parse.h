@@ -42,7 +42,10 @@ struct uspi_x86_code {
     const struct uspi_x86_mode *mode;
     bool wide; /* 64-bit mode */
     usp_addr pc;
-    unsigned at; /* bytes read so far, in the end the length */
+    const uint8_t *bytes;
+    unsigned limit; /* bytes that may be read */
+    unsigned at;    /* bytes read so far, in the end the length */
+    bool cut;       /* more would have been read than is there; zeros took its place */
 
     bool operand_16;  /* prefix 66 */
     bool address_cut; /* prefix 67: addresses are half as wide */
@@ -65,10 +68,6 @@ struct uspi_x86_code {
     uint8_t base, index, scale;
     int64_t displacement;
     int64_t immediate; /* sign-extended */
-
-    /* The instruction, and zeros for what is cut off: an opcode's longest operands fit behind the 15th byte, so that only
-     * the length needs a check, and that once. */
-    uint8_t bytes[USPI_X86_INSTRUCTION_MAX + 33];
 };
 
 /* Takes the instruction at `bytes` apart; `code` is written completely. False when it is no instruction, or is cut off
