@@ -4,13 +4,14 @@
 # goes, and the target of direct branches. Not compared: effects and clobbers (see emulated/effects_x86.c).
 #
 #   decode-diff-x86.py DUMP ARCH FILE...     DUMP: the program built from decode_dump_x86.c; ARCH: x86_64 or i386
-#   decode-diff-x86.py DUMP ARCH --limit N FILE...    at most N distinct instructions of each file
+#   decode-diff-x86.py DUMP ARCH --limit N FILE...    the first N instructions of each file
 #   decode-diff-x86.py DUMP ARCH --random N           N random byte strings, assembled as data
 #   decode-diff-x86.py DUMP ARCH --list LIST …        the distinct instructions that do not differ into the file LIST
 #
 # Exit status 1 when something differs. Known and harmless differences are counted by their reason, not hidden.
 import argparse
 import collections
+import itertools
 import os
 import random
 import re
@@ -96,7 +97,7 @@ def harmless(arch, code, text, joined, length, direct, target):
 
 def compare(options, source, path):
     seen = set()
-    chunk = list(instructions(options.objdump, path, options.arch))
+    chunk = list(itertools.islice(instructions(options.objdump, path, options.arch), options.limit or None))
     lines, distinct = [], []
     for number, (address, code, text, joined) in enumerate(chunk):
         if code in seen:
@@ -110,8 +111,6 @@ def compare(options, source, path):
             at += len(following[1])
         lines.append(f"{address:x} {ahead[:len(code) + AHEAD].hex()}\n")
         distinct.append((address, code, text, joined))
-        if options.limit and len(distinct) >= options.limit:
-            break
     dumped = subprocess.run([options.dump, options.arch], input="".join(lines), stdout=subprocess.PIPE, text=True,
                             check=True).stdout.splitlines()
     agreed, different, explained = [], 0, collections.Counter()

@@ -206,6 +206,8 @@ START_TEST(atomics) {
         {0xf8278109, "swp x7, x9, [x8]", .clobbers = X(9), .effects = {UNKNOWN(8, 0)}},
         {0xf8270109, "ldadd x7, x9, [x8]", .clobbers = X(9), .effects = {UNKNOWN(8, 0)}},
         {0x192a8109, "swpp x9, x10, [x8]", .clobbers = X(9) | X(10), .effects = {UNKNOWN(8, 0), UNKNOWN(8, 8)}},
+        {0x192a0d06, "rcwcasp x10, x11, x6, x7, [x8]", .clobbers = X(10) | X(11),
+         .effects = {UNKNOWN(8, 0), UNKNOWN(8, 8)}},
         {0xf821b122, "st64bv x1, x2, [x9]", .clobbers = X(1),
          .effects = {UNKNOWN(9, 0), UNKNOWN(9, 8), UNKNOWN(9, 16), UNKNOWN(9, 24), UNKNOWN(9, 32), UNKNOWN(9, 40),
                      UNKNOWN(9, 48), UNKNOWN(9, 56)}},

@@ -205,7 +205,7 @@ START_TEST(moves) {
         {"48 8d 1c 25 00 10 00 00", "lea rbx, [4096]", .effects = {CONSTANT(RBX, 4096)}},
         {"48 8d 1c 05 20 00 00 00", "lea rbx, [rax*1+32]", .effects = {SET(RBX, RAX, 32)}},
         {"48 8d 1c 08", "lea rbx, [rax+rcx]", .effects = {SUM(RBX, RAX, RCX)}},
-        {"48 8d 5c 08 01", "lea rbx, [rax+rcx+1]", .clobbers = BIT(RBX)},
+        {"48 8d 5c 08 01", "lea rbx, [rax+rcx+1]", .effects = {SUM(RBX, RAX, RCX), SET(RBX, RBX, 1)}},
         {"48 8d 1c 48", "lea rbx, [rax+2*rcx]", .clobbers = BIT(RBX)},
         {"8d 5f 08", "lea ebx, [rdi+8]", .clobbers = BIT(RBX)},
         {"64 48 8d 5f 08", "lea rbx, fs:[rdi+8]", .effects = {SET(RBX, RDI, 8)}},

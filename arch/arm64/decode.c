@@ -265,7 +265,7 @@ static bool branches_and_system(struct decoding *d) {
 
 static bool logical_register(struct decoding *d) {
     enum { AND, ORR, EOR, ANDS };
-    unsigned operation = bits(d, 29, 2), shift = bits(d, 22, 2), amount = bits(d, 10, 6);
+    unsigned operation = bits(d, 29, 2), amount = bits(d, 10, 6);
     bool inverted = bit(d, 21), plain_or = operation == ORR && !inverted && amount == 0;
     if (!bit(d, 31) && amount >= 32) return false;
 
@@ -273,7 +273,7 @@ static bool logical_register(struct decoding *d) {
         set_constant(d, rd(d), 0);
     else if (plain_or && rn(d) == ZERO_REGISTER && rd(d) != ZERO_REGISTER && pointer_sized(d))
         set_sum(d, rd(d), rm(d), 0);
-    else if (plain_or && shift == 0 && bit(d, 31) && rd(d) == FP && rn(d) == FP && rm(d) == 16)
+    else if (plain_or && bit(d, 31) && rd(d) == FP && rn(d) == FP && rm(d) == 16)
         /* clang loads the async mark, which may be 0, from swift_async_extendedFramePointerFlags into x16
          * (LLVM AArch64FrameLowering.cpp, SwiftAsyncFramePointerMode::DeploymentBased). */
         same_pointer(d, FP);

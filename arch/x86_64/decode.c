@@ -136,8 +136,9 @@ static bool describe_lea(const struct uspi_x86_code *c, struct uspi_instruction 
         set_constant(c, out, c->reg, (uint64_t)c->displacement);
     } else if (c->index == NONE) {
         effect(c, out, USPI_SET, c->reg, c->base, c->displacement);
-    } else if (c->base != NONE && c->scale == 0 && c->displacement == 0) {
+    } else if (c->base != NONE && c->scale == 0) {
         effect(c, out, USPI_ADD, c->reg, c->base, 0)->index = dwarf(c, c->index);
+        if (c->displacement != 0) effect(c, out, USPI_SET, c->reg, c->reg, c->displacement);
     } else {
         clobber(c, out, c->reg);
     }
@@ -239,8 +240,10 @@ static void describe_call(const struct uspi_x86_code *c, struct uspi_instruction
     move_sp(c, out, -c->mode->word);
 }
 
-/* jmp rm. An index that is scaled, or that is added to a constant, selects from a table of addresses; a prefix that
- * exempts the jump from branch tracking is put by compilers before the jump of a switch and nowhere else. */
+/* jmp rm. An index that is scaled, or that is added to a constant, selects from a table of addresses. That is a switch,
+ * or a tail call through an array of functions, which looks the same: where it is taken for a switch nothing is lost but
+ * one way to the caller, the other way round the caller would be wrong. A prefix that exempts the jump from branch
+ * tracking (3e) is put by gcc and clang before the jump of a switch and nowhere else. */
 static void describe_jump(const struct uspi_x86_code *c, struct uspi_instruction *out) {
     bool table = c->notrack || (c->mod != 3 && c->index != NONE && (c->base == NONE || c->scale != 0));
     out->flow = table ? USPI_JUMP_TABLE : USPI_JUMP_UNKNOWN;
@@ -426,7 +429,10 @@ static bool describe_two_byte(const struct uspi_x86_code *c, struct uspi_instruc
     case 0x0b:
     case 0xb9:
     case 0xff: out->flow = USPI_END; return true;
-    case 0x1e: /* endbr64 and endbr32, and rdssp, among wide nops */
+    case 0x1e:
+        /* endbr64 and endbr32, and rdssp, among wide nops. Compilers put endbr also where a function is entered again:
+         * behind calls that return twice (setjmp), at landing pads and at labels whose address is taken. None but the
+         * first is run into from a call that stands before it, and that one costs only the paths through it. */
         if (c->mandatory != 0xf3 || c->mod != 3) return true;
         if (extension == 7) out->start_hint = (c->rm & 7) == (c->wide ? 2 : 3);
         if (extension == 1) clobber_rm(c, out);

@@ -90,9 +90,8 @@ static int64_t next_number(struct uspi_x86_code *c, unsigned n) {
     }
     const uint8_t *number = c->bytes + c->at;
     c->at += n;
-    return n == 1   ? (int8_t)number[0]
-           : n == 4 ? (int32_t)uspi_load32(number)
-                    : uspi_sign_extend(uspi_load_le(number, n), 8 * n);
+    uint64_t value = n == 1 ? number[0] : n == 4 ? uspi_load32(number) : uspi_load_le(number, n);
+    return uspi_sign_extend(value, 8 * n);
 }
 
 static void parse_prefixes(struct uspi_x86_code *c) {
