@@ -27,20 +27,43 @@ static _Thread_local __attribute__((tls_model("initial-exec"))) unsigned allocat
 /* ---- a table of calls of which one fails ---- */
 
 enum call {
-    OPEN, CLOSE, READ, PREAD, REWIND, LIST, LINKS, READ_LINK, MAP, UNMAP, PROBE, READ_PROCESS, OWN_NAME, PROBE_THREAD,
-    QUEUE, SET_ACTION, SET_MASK, WAIT, WAKE, SLEEP, CPU_TIME, TRACE, CALLS
+    OPEN,
+    CLOSE,
+    READ,
+    PREAD,
+    REWIND,
+    LIST,
+    LINKS,
+    READ_LINK,
+    MAP,
+    UNMAP,
+    PROBE,
+    READ_PROCESS,
+    OWN_NAME,
+    PROBE_THREAD,
+    QUEUE,
+    SET_ACTION,
+    SET_MASK,
+    WAIT,
+    WAKE,
+    SLEEP,
+    CPU_TIME,
+    TRACE,
+    CALLS
 };
 
 /* What each says when it fails: the likeliest reason, and another one that leads elsewhere. */
 static const int reasons[2][CALLS] = {
-    {[OPEN] = EMFILE, [CLOSE] = EIO, [READ] = EIO, [PREAD] = EIO, [REWIND] = EINVAL, [LIST] = EIO, [LINKS] = EIO,
-     [READ_LINK] = ENOENT, [MAP] = ENOMEM, [UNMAP] = EINVAL, [PROBE] = EFAULT, [READ_PROCESS] = EFAULT,
-     [OWN_NAME] = EFAULT, [PROBE_THREAD] = ESRCH, [QUEUE] = EAGAIN, [SET_ACTION] = EINVAL, [SET_MASK] = EINVAL,
-     [WAIT] = EINTR, [WAKE] = EINVAL, [SLEEP] = EINTR, [CPU_TIME] = EINVAL, [TRACE] = EPERM},
-    {[OPEN] = ENOENT, [CLOSE] = EINTR, [READ] = ESRCH, [PREAD] = EPERM, [REWIND] = EBADF, [LIST] = ENOENT,
-     [LINKS] = EBADF, [READ_LINK] = EACCES, [MAP] = ENOMEM, [UNMAP] = ENOMEM, [PROBE] = EFAULT,
-     [READ_PROCESS] = ENOSYS, [OWN_NAME] = EPERM, [PROBE_THREAD] = EPERM, [QUEUE] = ESRCH, [SET_ACTION] = EPERM,
-     [SET_MASK] = EPERM, [WAIT] = ENOSYS, [WAKE] = ENOSYS, [SLEEP] = EINVAL, [CPU_TIME] = EPERM, [TRACE] = ESRCH},
+    {[OPEN] = EMFILE,       [CLOSE] = EIO,           [READ] = EIO,         [PREAD] = EIO,          [REWIND] = EINVAL,
+     [LIST] = EIO,          [LINKS] = EIO,           [READ_LINK] = ENOENT, [MAP] = ENOMEM,         [UNMAP] = EINVAL,
+     [PROBE] = EFAULT,      [READ_PROCESS] = EFAULT, [OWN_NAME] = EFAULT,  [PROBE_THREAD] = ESRCH, [QUEUE] = EAGAIN,
+     [SET_ACTION] = EINVAL, [SET_MASK] = EINVAL,     [WAIT] = EINTR,       [WAKE] = EINVAL,        [SLEEP] = EINTR,
+     [CPU_TIME] = EINVAL,   [TRACE] = EPERM},
+    {[OPEN] = ENOENT,      [CLOSE] = EINTR,         [READ] = ESRCH,       [PREAD] = EPERM,        [REWIND] = EBADF,
+     [LIST] = ENOENT,      [LINKS] = EBADF,         [READ_LINK] = EACCES, [MAP] = ENOMEM,         [UNMAP] = ENOMEM,
+     [PROBE] = EFAULT,     [READ_PROCESS] = ENOSYS, [OWN_NAME] = EPERM,   [PROBE_THREAD] = EPERM, [QUEUE] = ESRCH,
+     [SET_ACTION] = EPERM, [SET_MASK] = EPERM,      [WAIT] = ENOSYS,      [WAKE] = ENOSYS,        [SLEEP] = EINVAL,
+     [CPU_TIME] = EPERM,   [TRACE] = ESRCH},
 };
 
 static struct {
@@ -117,7 +140,9 @@ static long s_set_action(int number, const struct sigaction *action, struct siga
     if (action != NULL && action->sa_handler == SIG_DFL) return REAL->set_action(number, action, old);
     UNLESS(SET_ACTION, REAL->set_action(number, action, old));
 }
-static long s_wait(_Atomic(uint32_t) *word, uint32_t seen, uint64_t until) { UNLESS(WAIT, REAL->wait(word, seen, until)); }
+static long s_wait(_Atomic(uint32_t) *word, uint32_t seen, uint64_t until) {
+    UNLESS(WAIT, REAL->wait(word, seen, until));
+}
 static long s_wake(_Atomic(uint32_t) *word, int n) { UNLESS(WAKE, REAL->wake(word, n)); }
 static long s_sleep(uint64_t ns) { UNLESS(SLEEP, REAL->sleep(ns)); }
 static int64_t s_cpu_time(void) { UNLESS(CPU_TIME, (long)REAL->cpu_time()); }
@@ -158,7 +183,8 @@ static void use_table(void) {
 
 /* ---- what is tried ---- */
 
-static struct standing threads[3] = {{.depth = 3}, {.depth = 1, .wait = wait_asleep}, {.depth = 5, .wait = wait_asleep}};
+static struct standing threads[3] = {
+    {.depth = 3}, {.depth = 1, .wait = wait_asleep}, {.depth = 5, .wait = wait_asleep}};
 static struct child child;
 
 static int prepare(uint64_t timeout) {
@@ -513,8 +539,8 @@ START_TEST(each_allocation_fails_once) {
         allocations_left = 0;
         if (atomic_load(&allocation_failed) == 0) break;
         ck_assert_msg(status == expected || status == USP_ERROR_NO_MEMORY || status == USP_ERROR_SYSTEM ||
-                          status == USP_ERROR_TIMEOUT, "%s",
-                      usp_strerror(status));
+                          status == USP_ERROR_TIMEOUT,
+                      "%s", usp_strerror(status));
         failed++;
         refused += status != USP_OK;
         expect_unharmed(files);

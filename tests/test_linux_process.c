@@ -140,8 +140,8 @@ START_TEST(a_child_of_the_32_bit_sibling) {
     int fd = mkstemp(program);
     ck_assert_int_ge(fd, 0);
     close(fd);
-    snprintf(command, sizeof command, "%s -O1 -fno-omit-frame-pointer -static -pthread -o %s %s/tests/linux_target.c", compiler,
-             program, source != NULL ? source : ".");
+    snprintf(command, sizeof command, "%s -O1 -fno-omit-frame-pointer -static -pthread -o %s %s/tests/linux_target.c",
+             compiler, program, source != NULL ? source : ".");
     ck_assert_int_eq(system(command), 0);
     struct child c = start_child(program, "", NULL, 0);
     struct usp_snapshot *snapshot = snapshot_of(&c);

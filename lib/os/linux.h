@@ -30,7 +30,6 @@ long uspi_linux_living_thread(int64_t pid);
  *   buffer, size  see uspi_proc_threads_open */
 struct uspi_proc_threads;
 int uspi_linux_each_thread(int64_t pid, char *buffer, size_t size,
-                           bool (*each)(void *context, const struct uspi_proc_threads *list, pid_t tid),
-                           void *context);
+                           bool (*each)(void *context, const struct uspi_proc_threads *list, pid_t tid), void *context);
 
 #endif

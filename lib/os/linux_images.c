@@ -22,8 +22,7 @@ static bool describe_image(const struct usp_memory *memory, usp_addr load, struc
     struct uspi_build_id id;
     memset(image, 0, sizeof *image);
     if (uspi_elf_open_image(&elf, uspi_bytes_at(&source, load), NULL) != USP_OK ||
-        (elf.type != USPI_ET_EXEC && elf.type != USPI_ET_DYN) ||
-        uspi_elf_extent(&elf, &extent, NULL) != USP_OK) {
+        (elf.type != USPI_ET_EXEC && elf.type != USPI_ET_DYN) || uspi_elf_extent(&elf, &extent, NULL) != USP_OK) {
         return false;
     }
     image->load_address = load;

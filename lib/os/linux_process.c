@@ -61,7 +61,7 @@ struct job {
     pid_t pid, only;
     pid_t living; /* the thread by which its memory is known */
     uint64_t timeout, deadline;
-    int memory; /* descriptor */
+    int memory;           /* descriptor */
     struct range *ranges; /* writable mappings, ascending */
     size_t range_count, range_room;
     struct traced *threads;
@@ -108,20 +108,29 @@ static int fail_permission(struct job *job) {
         return fail(job, USP_ERROR_PERMISSION, "process %d may not be looked at, not even by its status", pid);
     }
     if (target.tracer != 0) {
-        return fail(job, USP_ERROR_PERMISSION, "process %d is already traced by process %" PRId64 " (a debugger, strace): "
-                    "end that first", pid, target.tracer);
+        return fail(job, USP_ERROR_PERMISSION,
+                    "process %d is already traced by process %" PRId64 " (a debugger, strace): "
+                    "end that first",
+                    pid, target.tracer);
     }
     if (uspi_proc_status(0, 0, &self) == 0 && self.uid != 0 && self.uid != target.uid) {
-        return fail(job, USP_ERROR_PERMISSION, "process %d belongs to user %" PRId64 ", this is user %" PRId64 ": run as "
-                    "that user, or as root", pid, target.uid, self.uid);
+        return fail(job, USP_ERROR_PERMISSION,
+                    "process %d belongs to user %" PRId64 ", this is user %" PRId64 ": run as "
+                    "that user, or as root",
+                    pid, target.uid, self.uid);
     }
     if (yama_forbids()) {
-        return fail(job, USP_ERROR_PERMISSION, "the kernel's Yama module lets nobody trace process %d but its parent: run "
-                    "as root, or set /proc/sys/kernel/yama/ptrace_scope to 0", pid);
+        return fail(job, USP_ERROR_PERMISSION,
+                    "the kernel's Yama module lets nobody trace process %d but its parent: run "
+                    "as root, or set /proc/sys/kernel/yama/ptrace_scope to 0",
+                    pid);
     }
-    return fail(job, USP_ERROR_PERMISSION, "process %d may not be traced: it has made itself undumpable "
-                "(PR_SET_DUMPABLE, a set-user-id program), or this is a container without CAP_SYS_PTRACE: run as root, or "
-                "with that capability", pid);
+    return fail(
+        job, USP_ERROR_PERMISSION,
+        "process %d may not be traced: it has made itself undumpable "
+        "(PR_SET_DUMPABLE, a set-user-id program), or this is a container without CAP_SYS_PTRACE: run as root, or "
+        "with that capability",
+        pid);
 }
 
 static int fail_system(struct job *job, long e, const char *what) {
@@ -133,10 +142,11 @@ static int fail_system(struct job *job, long e, const char *what) {
     case EACCES: return fail_permission(job);
     case ENOMEM: return fail(job, USP_ERROR_NO_MEMORY, "out of memory");
     case ENOSYS:
-        return fail(job, USP_ERROR_UNSUPPORTED, "process %d cannot be stopped: this system has no %s (an emulator, a "
-                    "sandbox)", pid, what);
-    default:
-        return fail(job, USP_ERROR_SYSTEM, "process %d: %s failed: error %ld", pid, what, -e);
+        return fail(job, USP_ERROR_UNSUPPORTED,
+                    "process %d cannot be stopped: this system has no %s (an emulator, a "
+                    "sandbox)",
+                    pid, what);
+    default: return fail(job, USP_ERROR_SYSTEM, "process %d: %s failed: error %ld", pid, what, -e);
     }
 }
 
@@ -166,8 +176,10 @@ static int read_ranges(struct job *job) {
     uspi_proc_maps_close(&maps);
     if (maps.error < 0) return fail_system(job, maps.error, "/proc/PID/maps");
     if (all == 0) {
-        return fail(job, USP_ERROR_NO_THREAD, "process %d has no memory: it has ended and was not waited for, or is a "
-                    "thread of the kernel", job->pid);
+        return fail(job, USP_ERROR_NO_THREAD,
+                    "process %d has no memory: it has ended and was not waited for, or is a "
+                    "thread of the kernel",
+                    job->pid);
     }
     return USP_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The threads of this process: which there are, how they are called, what they do. Their stacks are linux_stop.c's. */
-#include "lib/os/linux_proc.h"
 #include "lib/os/linux.h"
+#include "lib/os/linux_proc.h"
 
 #include <errno.h>
 #include <pthread.h>
