@@ -89,7 +89,7 @@ struct uspi_instruction {
     uint8_t length;          /* in bytes */
     uint8_t flow;            /* enum uspi_flow */
     uint8_t conditional;     /* predicated (ARM condition, Thumb IT): all of it may as well not happen; then it goes to
-                                the next instruction */
+                                the next instruction. The condition + 1 (n and n ^ 1 are opposites); 0: always */
     uint8_t effect_count;
     uint8_t target_register; /* USPI_RETURN: see there; USPI_JUMP_UNKNOWN: the register, USPI_NO_REGISTER: memory */
     uint8_t start_hint;      /* 1: compilers put this at a function's first instruction and nowhere else in it

@@ -25,7 +25,7 @@ USPI_NO_ASAN static int read_own(void *context, usp_addr from, void *to, size_t 
     return USP_OK;
 }
 
-#define PAGE 4096u
+#define PAGE       4096u
 #define CODE_PAGES 8u
 
 /* Text under the calling thread's own frames stays where it is while they are there: a page that was read once with a

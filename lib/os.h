@@ -111,7 +111,7 @@ struct uspi_copied {
  * uspi_os_release_copy or uspi_os_free_stopped. */
 struct uspi_thread_copy {
     struct usp_registers registers;
-    struct uspi_copied parts[2];    /* of the stack that it ran on; on an alternate signal stack also of the other one */
+    struct uspi_copied parts[2]; /* of the stack that it ran on; on an alternate signal stack also of the other one */
     usp_addr stack_low, stack_high; /* of the whole stack; 0, 0 unknown */
     usp_addr swift_task_slot;       /* see struct usp_target */
     uint64_t stopped_ns;
@@ -144,11 +144,11 @@ struct uspi_stopped_process {
     size_t thread_count;
     int64_t pid;
     uint32_t arch;
-    uint64_t pac_mask;       /* see struct usp_target */
-    const usp_addr *roots;   /* see struct usp_target; */
-    uint32_t root_count;     /* these live as long as what they belong to */
-    uint64_t stopped_ns;     /* from the first thread that stopped to the last one running again */
-    struct usp_memory live;  /* the process's memory as it is when it is read; not of another one under its id */
+    uint64_t pac_mask;      /* see struct usp_target */
+    const usp_addr *roots;  /* see struct usp_target; */
+    uint32_t root_count;    /* these live as long as what they belong to */
+    uint64_t stopped_ns;    /* from the first thread that stopped to the last one running again */
+    struct usp_memory live; /* the process's memory as it is when it is read; not of another one under its id */
     void *owned;
     void (*release)(void *owned);
 };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Places where a page may lie. */
-#define WAYS 4u
+#define WAYS       4u
 #define UNREADABLE 1u
 
 void uspi_page_cache_init(struct uspi_page_cache *cache, struct usp_memory behind) {

@@ -14,7 +14,7 @@ struct uspi_page_cache {
     uint64_t epoch;           /* see uspi_page_cache_begin */
     bool dropped;             /* a page that would have to be confirmed had to make room for another one */
     struct {
-        usp_addr page;        /* its address, | 1 when it cannot be read whole; 0: empty */
+        usp_addr page;         /* its address, | 1 when it cannot be read whole; 0: empty */
         uint64_t filled, used; /* epochs */
     } entries[USPI_CACHE_PAGES];
     uint8_t bytes[USPI_CACHE_PAGES][USPI_CACHE_PAGE];

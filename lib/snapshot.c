@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Snapshots: a stopped process's copies become walked threads, in order, with what was asked to be kept. Stopping is
  * lib/os/'s, reading cores lib/corefile/'s. */
+#include "lib/snapshot.h"
 #include "arch/host.h"
 #include "lib/page_cache.h"
-#include "lib/snapshot.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,8 +85,8 @@ static int by_rank(const void *a, const void *b) {
 /* Appends a walked stack's frames. They move until the last one is there: then they are given to their stacks. */
 static bool keep_frames(struct usp_snapshot *s, const struct usp_stack *stack) {
     if (stack->count > s->frame_room - s->frame_count) {
-        size_t room = s->frame_room * 2 > s->frame_count + stack->count ? s->frame_room * 2
-                                                                       : s->frame_count + stack->count + 256;
+        size_t room =
+            s->frame_room * 2 > s->frame_count + stack->count ? s->frame_room * 2 : s->frame_count + stack->count + 256;
         struct usp_frame *grown = realloc(s->frames, room * sizeof *grown);
         if (grown == NULL) return false;
         s->frames = grown;
@@ -101,8 +101,10 @@ static void give_frames(struct usp_snapshot *s) {
     struct usp_frame *next = s->frames;
     for (size_t i = 0; i < s->info.thread_count; i++) {
         struct usp_stack *stack = &s->threads[i].stack;
-        stack->frames = stack->count != 0 ? next : NULL;
+        stack->frames = NULL;
         stack->capacity = stack->count;
+        if (stack->count == 0) continue;
+        stack->frames = next;
         next += stack->count;
     }
 }
@@ -120,7 +122,8 @@ static size_t read_around(const struct usp_snapshot *s, size_t i, const struct u
     }
     for (; low <= sp && sp < high; low = sp) {
         *from = low;
-        if (target->memory.read(target->memory.context, low, to, (size_t)(high - low)) == 0) return (size_t)(high - low);
+        if (target->memory.read(target->memory.context, low, to, (size_t)(high - low)) == 0)
+            return (size_t)(high - low);
         if (low == sp) break;
     }
     return 0;
@@ -317,7 +320,8 @@ int usp_snapshot_process(int64_t pid, const struct usp_snapshot_options *options
         return USP_ERROR_ARGUMENT;
     }
     source.info.time = wall_clock();
-    int status = uspi_os_stop_process(pid, completed.timeout, completed.only_thread, &source.process, error, error_size);
+    int status =
+        uspi_os_stop_process(pid, completed.timeout, completed.only_thread, &source.process, error, error_size);
     if (status != USP_OK) return status;
     /* A process that has ended since leaves its stacks without images. */
     if (usp_images_process(pid, &source.images) != USP_OK) source.images = NULL;

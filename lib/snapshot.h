@@ -35,7 +35,7 @@ struct uspi_own_capture {
 /* Walks all threads and makes the snapshot. `options` are complete. The thread that is marked as the requester has its
  * stack in *own, if that is not NULL; it is copied. On success *snapshot is the caller's. USP_OK, USP_ERROR_NO_MEMORY. */
 int uspi_snapshot_from_stopped(struct uspi_snapshot_source *source, const struct usp_snapshot_options *options,
-                       const struct uspi_own_capture *own, struct usp_snapshot **snapshot);
+                               const struct uspi_own_capture *own, struct usp_snapshot **snapshot);
 
 /* Options as later versions know them, whatever size the caller's had. False when they make no sense. */
 bool uspi_complete_snapshot_options(const struct usp_snapshot_options *given, struct usp_snapshot_options *options);

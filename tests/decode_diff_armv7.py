@@ -26,7 +26,7 @@ BARE = re.compile(
 # Not allowed in an IT block: the disassembler prints no condition then.
 IT_MOVS = re.compile(r"movs r\d, r\d$")
 LINE = re.compile(r"^\s*([0-9a-f]+): ((?:[0-9a-f]+ ?)+?)\s+\t(\S+)(?:\t(.*))?$")
-Expected = collections.namedtuple("Expected", "length flow conditional target text")
+Expected = collections.namedtuple("Expected", "length flow condition target text")
 
 
 def control_flow(name, operands, address):
@@ -74,15 +74,16 @@ def control_flow(name, operands, address):
 def expected(address, length, mnemonic, operands):
     operands = (operands or "").split("@")[0].split(" <")[0].strip()
     name = mnemonic.split(".")[0]
-    conditional = False
+    condition = "-"
     if not BARE.match(name):
-        match = re.match(rf"(.+?){CONDITIONS}$", name)
+        match = re.match(rf"(.+?)({CONDITIONS})$", name)
         if match:
-            name, conditional = match.group(1), True
+            name, condition = match.groups()
+            condition = {"hs": "cs", "lo": "cc"}.get(condition, condition)
     flow, target = control_flow(name, operands, address)
-    if flow == "jump" and conditional:
-        flow, conditional = "branch", False
-    return Expected(length, flow, conditional, target, f"{mnemonic} {operands}")
+    if flow == "jump" and condition != "-":
+        flow, condition = "branch", "-"
+    return Expected(length, flow, condition, target, f"{mnemonic} {operands}")
 
 
 def disassemble(program, triple, path):
@@ -139,7 +140,7 @@ def compare(ours, theirs):
         return CONDITION
     if ours.flow != theirs.flow:
         return "flow differs"
-    if ours.conditional != theirs.conditional and not IT_MOVS.match(theirs.text):
+    if ours.condition != theirs.condition and not IT_MOVS.match(theirs.text):
         return CONDITION
     return SAME
 
@@ -172,9 +173,9 @@ def main():
         for mode, address, code, instructions in runs:
             ours, at = {}, address
             while at + (2 if mode == "t" else 4) <= address + len(code):
-                where, length, flow, conditional, target, _ = next(lines).split()
+                where, length, flow, condition, target, _ = next(lines).split()
                 assert int(where, 16) == at
-                ours[at] = Expected(int(length), flow, conditional == "1", int(target, 16), "")
+                ours[at] = Expected(int(length), flow, condition, int(target, 16), "")
                 wide = mode == "a" or code[at - address + 1] >= 0xE8
                 at += 4 if wide else 2
             for at, theirs in instructions.items():

@@ -2,7 +2,7 @@
 /* Prints what the armv7 backend decodes, one instruction a line, for decode_diff_armv7.py to compare.
  * Input (stdin), one run of code a line: "a" or "t" (ARM, Thumb), the address and the bytes, both in hex, e.g.
  *   t 1f4c 80b56f46
- * Output: address length flow conditional target clobbers, all but length, flow and conditional in hex; length 0 where
+ * Output: address length flow condition target clobbers, address, target and clobbers in hex; length 0 where
  * nothing could be decoded (the next line is one instruction further). IT state flows through a run. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,6 +10,8 @@
 
 #include "arch/backend.h"
 
+static const char *const conditions[] = {"-",  "eq", "ne", "cs", "cc", "mi", "pl", "vs",
+                                         "vc", "hi", "ls", "ge", "lt", "gt", "le"};
 static const char *const flows[] = {"next", "jump", "branch", "call", "jump-unknown", "jump-table", "return", "end"};
 
 static void dump(const uint8_t *bytes, size_t n, usp_addr pc, uint32_t first_mode) {
@@ -18,14 +20,14 @@ static void dump(const uint8_t *bytes, size_t n, usp_addr pc, uint32_t first_mod
     for (size_t at = 0; at + unit <= n;) {
         struct uspi_instruction i;
         if (!uspi_armv7.decode(bytes + at, n - at, pc + at, mode, &i)) {
-            printf("%" PRIx64 " 0 - 0 0 0\n", pc + at);
+            printf("%" PRIx64 " 0 - - 0 0\n", pc + at);
             bool wide = unit == 2 && bytes[at + 1] >> 3 >= 29; /* half of a 32-bit Thumb instruction */
             mode = first_mode;
             at += wide ? 4 : unit;
             continue;
         }
-        printf("%" PRIx64 " %u %s %u %" PRIx64 " %" PRIx64 "\n", pc + at, i.length, flows[i.flow], i.conditional,
-               i.target, i.clobbers);
+        printf("%" PRIx64 " %u %s %s %" PRIx64 " %" PRIx64 "\n", pc + at, i.length, flows[i.flow],
+               conditions[i.conditional], i.target, i.clobbers);
         mode = i.mode;
         at += i.length;
     }

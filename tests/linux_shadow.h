@@ -20,7 +20,7 @@
 #define SHADOW_MARK UINT64_C(0x736861646f773a29)
 
 struct shadow {
-    volatile uint64_t mark; /* SHADOW_MARK; tells that it was found in the copy */
+    volatile uint64_t mark;      /* SHADOW_MARK; tells that it was found in the copy */
     volatile uint64_t low, high; /* code that keeps the truth as well, besides the program: a loaded library */
     volatile uint64_t depth;
     volatile uint64_t returns[SHADOW_MAX]; /* outermost first */
@@ -64,7 +64,8 @@ enum shadow_verdict {
 
 /* `extra`: bit n says that the innermost return address of segment n (what one interrupted pc leads to) belongs to a
  * function that the truth does not know at that moment. */
-static inline enum shadow_verdict shadow_compare(const struct shadow *s, const struct usp_stack *stack, unsigned extra) {
+static inline enum shadow_verdict shadow_compare(const struct shadow *s, const struct usp_stack *stack,
+                                                 unsigned extra) {
     uint64_t next = s->depth; /* returns[next − 1] is the innermost that is not matched */
     unsigned missing = 0, segment = 0;
     bool first = true;

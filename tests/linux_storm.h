@@ -13,11 +13,11 @@
 #define STORM_MAX 64
 
 struct storm_worker {
-    _Atomic(uint64_t) tid;                /* 0: not alive */
+    _Atomic(uint64_t) tid;                 /* 0: not alive */
     _Atomic(const struct shadow *) shadow; /* on its stack */
-    _Atomic(unsigned) generation;         /* even: not alive or about to end; odd: alive */
+    _Atomic(unsigned) generation;          /* even: not alive or about to end; odd: alive */
     pthread_t thread;
-    _Atomic(int) ended;                   /* may be joined */
+    _Atomic(int) ended; /* may be joined */
     unsigned number;
 };
 

@@ -35,11 +35,11 @@ static inline unsigned count_frames(const struct usp_stack *stack, uintptr_t low
 struct standing {
     pthread_t pthread;
     struct usp_thread thread;
-    unsigned depth;           /* calls of stand_deep above stand_here */
-    void (*prepare)(void);    /* runs on the thread first; may be NULL */
+    unsigned depth;                  /* calls of stand_deep above stand_here */
+    void (*prepare)(void);           /* runs on the thread first; may be NULL */
     void (*wait)(struct standing *); /* how it stands; NULL: it spins */
-    void (*after)(void);      /* runs on the thread when it is let go; may be NULL */
-    size_t stack_size;        /* 0: the default */
+    void (*after)(void);             /* runs on the thread when it is let go; may be NULL */
+    size_t stack_size;               /* 0: the default */
     _Atomic(int) there, leave, finished;
     sem_t may_leave;
 };

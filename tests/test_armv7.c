@@ -29,8 +29,8 @@ static size_t encode(uint32_t word, uint32_t mode, uint8_t *bytes) {
 /* One instruction's description in words, to compare and to read:
  *   reg = base + n      reg = n         reg[16] = n (halfword)    reg = base + reg
  *   reg = [base + n]    reg = code[n]   [base + n] = reg or ?
- * then "? regs" for those with unknown values, then "-> flow", unless it is the next instruction. "maybe" stands before
- * what is conditional. */
+ * then "? regs" for those with unknown values, then "-> flow", unless it is the next instruction. "if" and the
+ * condition stand before what is conditional. */
 struct text {
     char s[400];
     size_t n;
@@ -57,7 +57,7 @@ static void add_effect(struct text *text, const struct uspi_effect *e) {
     case USPI_SET:
         add(text, "%s = ", name(e->reg));
         if (e->base == USPI_NO_REGISTER) {
-            add(text, "0x%" PRIx64, (uint64_t)e->value);
+            add(text, "0x%" PRIx32, (uint32_t)e->value);
         } else {
             add_sum(text, e);
         }
@@ -83,9 +83,12 @@ static void add_effect(struct text *text, const struct uspi_effect *e) {
 
 static void describe(struct text *text, const struct uspi_instruction *i) {
     static const char *const flows[] = {"next", "jump", "branch", "call", "jump", "table", "return", "end"};
+    static const char *const conditions[] = {"eq", "ne", "cs", "cc", "mi", "pl", "vs",
+                                             "vc", "hi", "ls", "ge", "lt", "gt", "le"};
     bool by_register = i->flow == USPI_JUMP_UNKNOWN || i->flow == USPI_RETURN;
     text->n = 0;
-    if (i->conditional) add(text, "maybe ");
+    ck_assert_uint_le(i->conditional, 14);
+    if (i->conditional) add(text, "if %s: ", conditions[i->conditional - 1]);
     for (unsigned k = 0; k < i->effect_count; k++) add_effect(text, &i->effects[k]);
     if (i->clobbers) {
         add(text, "?");
@@ -401,26 +404,26 @@ static const struct instruction {
     {ARM, 0xea000008, "b #0x20", "-> jump 0x8028 arm"},
     {ARM, 0x0afffff8, "beq #-0x20", "-> branch 0x7fe8 arm"},
     {ARM, 0xeb000400, "bl #0x1000", "? lr; -> call 0x9008 arm"},
-    {ARM, 0x1b000400, "blne #0x1000", "maybe ? lr; -> call 0x9008 arm"},
+    {ARM, 0x1b000400, "blne #0x1000", "if ne: ? lr; -> call 0x9008 arm"},
     {ARM, 0xfb000400, "blx #0x1002", "? lr; -> call 0x900a thumb"},
     {ARM, 0xe12fff33, "blx r3", "? lr; -> call"},
     {ARM, 0xe12fff1e, "bx lr", "-> return lr"},
-    {ARM, 0x012fff1e, "bxeq lr", "maybe -> return lr"},
+    {ARM, 0x012fff1e, "bxeq lr", "if eq: -> return lr"},
     {ARM, 0xe12fff13, "bx r3", "-> jump r3"},
     {ARM, 0xe1a0f00e, "mov pc, lr", "-> return lr"},
     {ARM, 0xe1a0f003, "mov pc, r3", "-> jump r3"},
     {ARM, 0xe3a0f902, "mov pc, #0x8000", "-> jump 0x8000 arm"},
     {ARM, 0xe28ff008, "add pc, pc, #8", "-> jump 0x8010 arm"},
-    {ARM, 0x908ff103, "addls pc, pc, r3, lsl #2", "maybe -> table 0x8008 arm"},
+    {ARM, 0x908ff103, "addls pc, pc, r3, lsl #2", "if ls: -> table 0x8008 arm"},
     {ARM, 0xe081f003, "add pc, r1, r3", "-> table"},
     {ARM, 0xe241f004, "sub pc, r1, #4", "-> jump ?"},
     {ARM, 0xe59ff008, "ldr pc, [pc, #8]", "-> jump ?"},
     {ARM, 0xe5bcf008, "ldr pc, [r12, #8]!", "r12 = r12 + 8; -> jump ?"},
-    {ARM, 0x979ff103, "ldrls pc, [pc, r3, lsl #2]", "maybe -> table"},
+    {ARM, 0x979ff103, "ldrls pc, [pc, r3, lsl #2]", "if ls: -> table"},
     {ARM, 0xe792f103, "ldr pc, [r2, r3, lsl #2]", "-> jump ?"},
     {ARM, 0xe8908010, "ldm r0, {r4, pc}", "r4 = [r0]; pc = [r0 + 4]; -> return pc"},
-    {ARM, 0x18bd8010, "popne {r4, pc}", "maybe r4 = [sp]; pc = [sp + 4]; sp = sp + 8; -> return pc"},
-    {ARM, 0x128dd008, "addne sp, sp, #8", "maybe sp = sp + 8"},
+    {ARM, 0x18bd8010, "popne {r4, pc}", "if ne: r4 = [sp]; pc = [sp + 4]; sp = sp + 8; -> return pc"},
+    {ARM, 0x128dd008, "addne sp, sp, #8", "if ne: sp = sp + 8"},
     {ARM, 0xe7f000f1, "udf #1", "-> end"},
     {ARM, 0xe1200070, "bkpt #0", "-> end"},
     {ARM, 0xe25ef004, "subs pc, lr, #4", "-> end"},
@@ -510,7 +513,9 @@ static bool is_register_or_none(unsigned reg) { return is_register(reg) || reg =
 
 static bool is_well_formed(const struct uspi_effect *e) {
     switch (e->op) {
-    case USPI_SET: return is_register_or_none(e->base) && is_register(e->reg) && e->reg != uspi_armv7.pc;
+    case USPI_SET:
+        return e->value == (int32_t)e->value && is_register_or_none(e->base) && is_register(e->reg) &&
+               e->reg != uspi_armv7.pc;
     case USPI_INSERT: return e->index == 16 && is_register(e->reg) && e->reg != uspi_armv7.pc;
     case USPI_ADD:
     case USPI_SUBTRACT:
@@ -563,7 +568,7 @@ START_TEST(it_blocks) {
             ck_assert_uint_eq(i.mode >> USPI_MODE_IT_SHIFT >> 4, condition);
             ck_assert_uint_eq(i.mode & THUMB, THUMB);
             i = decode_all(adds, 2, i.mode);
-            ck_assert_uint_eq(i.conditional, first != always);
+            ck_assert_uint_eq(i.conditional, first == always ? 0 : condition + 1);
             ck_assert_uint_eq(i.effect_count, 1);
         }
         ck_assert_uint_eq(i.mode, THUMB);
@@ -576,16 +581,16 @@ START_TEST(instructions_in_it_blocks) {
         uint32_t word;
         const char *expected;
     } cases[] = {
-        {0xbd80, "maybe r7 = [sp]; pc = [sp + 4]; sp = sp + 8; -> return pc"}, /* pop {r7, pc} */
-        {0x4770, "maybe -> return lr"},                                        /* bx lr */
-        {0xe010, "-> branch 0x8024 thumb"},                                    /* b */
-        {0xf000b80e, "-> branch 0x8020 thumb"},                                /* b.w */
-        {0xf001f800, "maybe ? lr; -> call 0x9004 thumb"},                      /* bl */
-        {0x4798, "maybe ? lr; -> call"},                                       /* blx r3 */
-        {0xe8dff003, "maybe -> table"},                                        /* tbb [pc, r3] */
-        {0xf84d8d04, "maybe [sp - 4] = r8; sp = sp - 4"},                      /* str r8, [sp, #-4]! */
-        {0xde01, "maybe -> end"},                                              /* udf #1 */
-        {0xbe00, "-> end"},                                                    /* bkpt #0, which heeds no condition */
+        {0xbd80, "if eq: r7 = [sp]; pc = [sp + 4]; sp = sp + 8; -> return pc"}, /* pop {r7, pc} */
+        {0x4770, "if eq: -> return lr"},                                        /* bx lr */
+        {0xe010, "-> branch 0x8024 thumb"},                                     /* b */
+        {0xf000b80e, "-> branch 0x8020 thumb"},                                 /* b.w */
+        {0xf001f800, "if eq: ? lr; -> call 0x9004 thumb"},                      /* bl */
+        {0x4798, "if eq: ? lr; -> call"},                                       /* blx r3 */
+        {0xe8dff003, "if eq: -> table"},                                        /* tbb [pc, r3] */
+        {0xf84d8d04, "if eq: [sp - 4] = r8; sp = sp - 4"},                      /* str r8, [sp, #-4]! */
+        {0xde01, "if eq: -> end"},                                              /* udf #1 */
+        {0xbe00, "-> end"},                                                     /* bkpt #0, which heeds no condition */
     };
     const uint32_t equal = THUMB | 0x08u << USPI_MODE_IT_SHIFT;
     struct text text;

@@ -130,6 +130,23 @@ START_TEST(writable_is_not_the_file) {
 }
 END_TEST
 
+/* What the core held and lost is not taken from the file: it may have been something else. */
+START_TEST(cut_off_is_not_the_file) {
+    struct builder b = {0};
+    struct elf_core core = plain();
+    uint8_t raw[4];
+    core.with_text = true;
+    save_program(in_folder("program"), core.arch, BUILD_ID);
+    build_elf_core(&b, &core);
+    patch(&b, elf_field(&core, ELF_TEXT, 8, 4), 8, b.size - 0x20);
+    struct uspi_core *opened = open_bytes(&b, NULL);
+    ck_assert_int_eq(read_at(opened, CODE + 0x1c, raw, 4), USP_OK);
+    ck_assert_int_eq(read_at(opened, CODE + 0x20, raw, 4), USP_ERROR_ABSENT);
+    uspi_core_close(opened);
+    builder_free(&b);
+}
+END_TEST
+
 /* One read may begin in the core and go on in the file. */
 START_TEST(read_across) {
     struct builder b = {0};
@@ -378,6 +395,30 @@ START_TEST(deleted_file) {
     const struct usp_image *image = usp_images_get(opened->images, 0);
     ck_assert_uint_eq(image->flags, USP_IMAGE_MAIN | USP_IMAGE_DELETED);
     ck_assert_str_eq(image->path, in_folder("program"));
+    uspi_core_close(opened);
+    builder_free(&b);
+}
+END_TEST
+
+/* A file that is mapped a second time is a second image, with its own place. */
+START_TEST(file_mapped_twice) {
+    struct builder b = {0};
+    struct elf_core core = plain();
+    const usp_addr second = IMAGE + 0x10000;
+    build_elf_core(&b, &core);
+    patch(&b, elf_field(&core, ELF_TEXT, 8, 4), 8, core.image_at);
+    patch(&b, elf_field(&core, ELF_TEXT, 16, 8), 8, second);
+    patch(&b, elf_field(&core, ELF_TEXT, 32, 16), 8, 0x200);
+    size_t line = core.file_at + 20 + 16 + 24;
+    patch(&b, line, 8, second);
+    patch(&b, line + 8, 8, second + PAGE);
+    patch(&b, line + 16, 8, 0);
+    struct uspi_core *opened = open_bytes(&b, NULL);
+    ck_assert_uint_eq(usp_images_count(opened->images), 2);
+    ck_assert_uint_eq(usp_images_get(opened->images, 0)->load_address, IMAGE);
+    ck_assert_uint_eq(usp_images_get(opened->images, 0)->flags, USP_IMAGE_MAIN);
+    ck_assert_uint_eq(usp_images_get(opened->images, 1)->load_address, second);
+    ck_assert_uint_eq(usp_images_get(opened->images, 1)->flags, 0);
     uspi_core_close(opened);
     builder_free(&b);
 }
@@ -641,6 +682,7 @@ int main(void) {
     tcase_add_test(good, signed_return_addresses);
     tcase_add_test(good, absent_bytes);
     tcase_add_test(good, writable_is_not_the_file);
+    tcase_add_test(good, cut_off_is_not_the_file);
     tcase_add_test(good, read_across);
     tcase_add_test(good, known_to_be_no_code);
     tcase_add_loop_test(good, program_in_the_core, 0, ARCHS);
@@ -659,6 +701,7 @@ int main(void) {
     tcase_add_test(files, file_beside_the_core);
     tcase_add_test(files, file_by_option);
     tcase_add_test(files, deleted_file);
+    tcase_add_test(files, file_mapped_twice);
     tcase_add_test(bad, refused);
     tcase_add_test(bad, not_there);
     tcase_add_loop_test(bad, every_truncation, 0, ARCHS);

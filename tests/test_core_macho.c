@@ -87,6 +87,29 @@ START_TEST(one_thread_of_another_processor) {
 }
 END_TEST
 
+/* A known flavor of another size is another state. */
+START_TEST(count_decides_too) {
+    struct builder b = {0};
+    struct macho_core core = plain(USP_ARCH_ARMV7);
+    build_macho_core(&b, &core);
+    size_t second = core.threads_at + core.thread_size;
+    /* 17 words of flavor 9 become 15 and an empty state. */
+    patch(&b, second + 32, 4, 15);
+    patch(&b, second + 36 + 15 * 4, 4, 1234);
+    patch(&b, second + 36 + 15 * 4 + 4, 4, 0);
+    struct uspi_core *opened = open_bytes(&b, NULL);
+    ck_assert_int_eq(opened->threads[0].status, USP_OK);
+    ck_assert_int_eq(opened->threads[1].status, USP_ERROR_UNSUPPORTED);
+    EXPECT_SAYS(opened, "thread 2 has no register state");
+    uspi_core_close(opened);
+    patch(&b, second + 28, 4, 1);
+    opened = open_bytes(&b, NULL);
+    ck_assert_int_eq(opened->threads[1].status, USP_ERROR_UNSUPPORTED);
+    uspi_core_close(opened);
+    builder_free(&b);
+}
+END_TEST
+
 START_TEST(unknown_flavors_only) {
     struct builder b = {0};
     struct macho_core core = plain(archs[_i]);
@@ -446,9 +469,11 @@ START_TEST(lying_sizes) {
 }
 END_TEST
 
-/* A thread whose state is cut says so and the others keep theirs. */
+/* A thread whose state is cut says so and the others keep theirs; what else the commands would have listed is not known. */
 START_TEST(one_damaged_thread) {
     struct builder b = {0};
+    struct usp_target target;
+    struct usp_region region;
     struct macho_core core = plain(archs[_i]);
     build_macho_core(&b, &core);
     patch(&b, core.threads_at + core.thread_size + 32, 4, UINT32_MAX);
@@ -456,6 +481,8 @@ START_TEST(one_damaged_thread) {
     ck_assert_int_eq(opened->threads[0].status, USP_OK);
     ck_assert_int_eq(opened->threads[1].status, USP_ERROR_UNSUPPORTED);
     ck_assert_int_eq(opened->threads[2].status, USP_OK);
+    uspi_core_target(opened, &target);
+    ck_assert_int_eq(target.image_at(target.context, 0x999999, &region), USP_ERROR_ABSENT);
     uspi_core_close(opened);
     builder_free(&b);
 }
@@ -494,6 +521,7 @@ int main(void) {
     tcase_add_loop_test(good, unified_states, 0, ARCHS);
     tcase_add_loop_test(good, arm_is_told_by_its_states, 0, 4);
     tcase_add_test(good, one_thread_of_another_processor);
+    tcase_add_test(good, count_decides_too);
     tcase_add_loop_test(good, unknown_flavors_only, 0, ARCHS);
     tcase_add_test(good, address_bits_from_the_note);
     tcase_add_loop_test(good, address_bits_from_the_platform, 0, 8);

@@ -187,7 +187,8 @@ static void expect(bool call, usp_addr pc, int flags) {
     /* The fast walk knows records only: the handler's caller first, and what stands above the fault, in order. */
     ck_assert_int_ge(found.fast_count, 1);
     unsigned above = 0;
-    for (int i = 0; i < found.fast_count; i++) above += lies_in((uintptr_t)found.fast[i], LOW(sink_into), HIGH(sink_into));
+    for (int i = 0; i < found.fast_count; i++)
+        above += lies_in((uintptr_t)found.fast[i], LOW(sink_into), HIGH(sink_into));
     ck_assert_uint_le(above, DEPTH + 1);
     if (USP_ARCH_X86_64 == usp_arch_host()) ck_assert_uint_ge(above, DEPTH);
 }

@@ -16,6 +16,11 @@
 #include "lib/os/linux_signal.h"
 #include "tests/linux_storm.h"
 
+/* Built a second time with workers whose code keeps no frame records. */
+#ifndef USP_TEST_RECORDS
+#define USP_TEST_RECORDS 1
+#endif
+
 #define WORKERS  50u
 #define CAPTURES 2000u
 #define FRAMES   300u
@@ -76,8 +81,8 @@ static void judge(const struct shadow *s, const struct usp_stack *stack) {
     if (all_in_program) {
         tally.in_records++;
         tally.in_records_complete += verdict == SHADOW_COMPLETE;
-        if (verdict != SHADOW_COMPLETE) show(s, stack);
-        ck_assert_int_eq(verdict, SHADOW_COMPLETE);
+        if (USP_TEST_RECORDS && verdict != SHADOW_COMPLETE) show(s, stack);
+        if (USP_TEST_RECORDS) ck_assert_int_eq(verdict, SHADOW_COMPLETE);
     }
     tally.frames += stack->count;
     tally.captures++;
@@ -149,7 +154,8 @@ static void capture_all(void) {
     options.max_frames = FRAMES;
     for (unsigned i = 0; i < WORKERS; i++) alive[i] = look(&storm_workers[i], &before[i]);
     ck_assert_int_eq(usp_snapshot_self(&options, &snapshot), USP_OK);
-    for (unsigned i = 0; i < WORKERS; i++) alive[i] = alive[i] && atomic_load(&storm_workers[i].generation) == before[i].generation;
+    for (unsigned i = 0; i < WORKERS; i++)
+        alive[i] = alive[i] && atomic_load(&storm_workers[i].generation) == before[i].generation;
     const struct usp_snapshot_info *info = usp_snapshot_get_info(snapshot);
     unsigned main_threads = 0, requesters = 0;
     for (uint32_t k = 0; k < info->thread_count; k++) {
@@ -164,8 +170,8 @@ static void capture_all(void) {
             ck_assert(!found[i]);
             found[i] = true;
             ck_assert_int_eq(usp_snapshot_target(snapshot, k, &target), USP_OK);
-            ck_assert_int_eq(target.memory.read(target.memory.context, (uintptr_t)before[i].shadow, &truth, sizeof truth),
-                             USP_OK);
+            ck_assert_int_eq(
+                target.memory.read(target.memory.context, (uintptr_t)before[i].shadow, &truth, sizeof truth), USP_OK);
             judge(&truth, &t->stack);
         }
     }
@@ -207,11 +213,12 @@ START_TEST(storm) {
     ck_assert_uint_lt(count_mappings(), mappings + 120);
     usp_shutdown();
 
-    printf("%lu captures judged (%lu frames), %lu threads ended under one; complete: %lu (%.1f %%); of %lu wholly in code with records: "
+    printf("%lu captures judged (%lu frames), %lu threads ended under one; complete: %lu (%.1f %%); of %lu wholly in "
+           "the program: "
            "%lu; stopped %.1f us on average, %.1f at most\n",
-           tally.captures, tally.frames, tally.vanished, tally.complete, 100.0 * (double)tally.complete / (double)tally.captures,
-           tally.in_records, tally.in_records_complete, (double)tally.stopped_ns / 1000 / (double)tally.captures,
-           (double)tally.longest_ns / 1000);
+           tally.captures, tally.frames, tally.vanished, tally.complete,
+           100.0 * (double)tally.complete / (double)tally.captures, tally.in_records, tally.in_records_complete,
+           (double)tally.stopped_ns / 1000 / (double)tally.captures, (double)tally.longest_ns / 1000);
     printf("meanwhile: %lu allocations, %lu locks, %lu sorts, %lu loads, %lu signals, %lu births\n",
            storm_deeds.allocations, storm_deeds.locks, storm_deeds.sorts, storm_deeds.loads, storm_deeds.signals,
            storm_deeds.births);

@@ -443,7 +443,8 @@ START_TEST(a_signal_with_an_owner_is_not_taken) {
     ck_assert_int_eq(find_signal(), SIGRTMIN + 7);
     usp_shutdown();
     ck_assert_int_eq(find_signal(), 0);
-    for (int number = SIGRTMIN; number <= SIGRTMAX; number++) ck_assert(number == SIGRTMIN + 7 || foreign_is_there(number));
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+        ck_assert(number == SIGRTMIN + 7 || foreign_is_there(number));
     install_foreign(SIGRTMIN + 7);
     ck_assert_int_eq(usp_prepare(&options), USP_ERROR_BUSY);
     options.signal = SIGUSR1;
@@ -739,7 +740,8 @@ static ucontext_t outside, inside;
 static struct standing coroutine = {.depth = 4};
 
 BOUNDS(stand_in_coroutine);
-static BOUNDED(stand_in_coroutine) void stand_in_coroutine(void) { stand_deep(&coroutine, coroutine.depth);
+static BOUNDED(stand_in_coroutine) void stand_in_coroutine(void) {
+    stand_deep(&coroutine, coroutine.depth);
     atomic_fetch_add(&standing_sink, 1);
 }
 

@@ -67,7 +67,8 @@ void uspi_arm_jump_register(struct uspi_instruction *out, const struct uspi_arm_
 /* It calls; target 0: not known from the instruction. */
 void uspi_arm_call(struct uspi_instruction *out, uint32_t target, uint32_t mode);
 
-/* reg becomes a constant; pc: a jump there. */
+/* reg becomes a constant; pc: a jump there. The effect's value is sign-extended: added to a stack pointer in 64 bits, a
+ * large one means "minus". */
 void uspi_arm_constant(struct uspi_instruction *out, const struct uspi_arm_code *code, unsigned reg, uint32_t value);
 
 /* reg = first OP immediate (USPI_ARM_MOVE, USPI_ARM_NOT: of the immediate alone). A first of pc counts from the word

@@ -302,7 +302,7 @@ bool uspi_arm_decode_arm(const struct uspi_arm_code *code, struct uspi_instructi
     if (out->flow == USPI_JUMP) {
         out->flow = USPI_BRANCH;
     } else {
-        out->conditional = 1;
+        out->conditional = (uint8_t)(condition + 1);
     }
     return true;
 }

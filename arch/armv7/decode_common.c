@@ -46,7 +46,7 @@ void uspi_arm_constant(struct uspi_instruction *out, const struct uspi_arm_code 
     if (reg == USPI_ARM_PC) {
         uspi_arm_jump(out, value, code->mode | (value & USPI_MODE_THUMB));
     } else {
-        uspi_add_effect(out, USPI_SET, reg, USPI_NO_REGISTER, value);
+        uspi_add_effect(out, USPI_SET, reg, USPI_NO_REGISTER, (int32_t)value);
     }
 }
 

@@ -478,7 +478,7 @@ bool uspi_arm_decode_thumb(const struct uspi_arm_code *code, uint32_t it_state, 
     if (out->flow == USPI_JUMP) {
         out->flow = USPI_BRANCH;
     } else if (out->flow != USPI_BRANCH) {
-        out->conditional = 1;
+        out->conditional = (uint8_t)(condition + 1);
     }
     return true;
 }

@@ -38,11 +38,11 @@ struct uspi_linux_calls {
     long (*probe_thread)(pid_t pid, pid_t tid); /* -ESRCH when there is no such thread */
     long (*queue_signal)(pid_t pid, pid_t tid, int signal, siginfo_t *info);
     long (*set_action)(int signal, const struct sigaction *action, struct sigaction *old);
-    long (*set_mask)(const sigset_t *mask, sigset_t *old);                                        /* SIG_SETMASK */
+    long (*set_mask)(const sigset_t *mask, sigset_t *old);                   /* SIG_SETMASK */
     long (*wait)(_Atomic(uint32_t) *word, uint32_t seen, uint64_t deadline); /* futex; deadline: usp_clock() value */
     long (*wake)(_Atomic(uint32_t) *word, int count);
     long (*sleep)(uint64_t ns);
-    int64_t (*cpu_time)(void); /* of the calling thread, in ns */
+    int64_t (*cpu_time)(void);                                         /* of the calling thread, in ns */
     long (*trace)(long request, pid_t tid, void *address, void *data); /* ptrace */
 };
 

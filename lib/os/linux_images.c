@@ -22,8 +22,7 @@ static bool describe_image(const struct usp_memory *memory, usp_addr load, struc
     struct uspi_build_id id;
     memset(image, 0, sizeof *image);
     if (uspi_elf_open_image(&elf, uspi_bytes_at(&source, load), NULL) != USP_OK ||
-        (elf.type != USPI_ET_EXEC && elf.type != USPI_ET_DYN) ||
-        uspi_elf_extent(&elf, &extent, NULL) != USP_OK) {
+        (elf.type != USPI_ET_EXEC && elf.type != USPI_ET_DYN) || uspi_elf_extent(&elf, &extent, NULL) != USP_OK) {
         return false;
     }
     image->load_address = load;
@@ -200,6 +199,9 @@ int uspi_os_images_process(int64_t pid, struct uspi_image_list *list) {
     struct candidate c = {.pending = false};
     int fd, status = USP_OK;
     if (pid <= 0 || pid > INT32_MAX) return USP_ERROR_NO_THREAD;
+    long living = uspi_linux_living_thread(pid);
+    if (living < 0) return uspi_linux_status(living);
+    pid = living;
     int e = uspi_proc_memory_open(pid, &fd);
     if (e < 0) return uspi_linux_status(e);
     e = uspi_proc_maps_open(&maps, pid);

@@ -180,7 +180,7 @@ int uspi_proc_status(int64_t pid, int64_t tid, struct uspi_proc_status *status) 
 
 /* struct linux_dirent64 (getdents64(2)): inode, offset, length of the entry, type, name. */
 #define ENTRY_LENGTH 16
-#define ENTRY_NAME 19
+#define ENTRY_NAME   19
 
 int uspi_proc_threads_open(struct uspi_proc_threads *list, int64_t pid, char *buffer, size_t size) {
     memset(list, 0, sizeof *list);

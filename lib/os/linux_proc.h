@@ -19,8 +19,8 @@ void uspi_proc_path(char path[USPI_PROC_PATH_MAX], int64_t pid, int64_t tid, con
 long uspi_proc_read(int64_t pid, int64_t tid, const char *name, char *to, size_t n);
 
 struct uspi_proc_stat {
-    char name[64];      /* of the thread, any bytes */
-    char state;         /* 'R', 'S', 'D', 'T', 't', 'Z', 'X' … */
+    char name[64]; /* of the thread, any bytes */
+    char state;    /* 'R', 'S', 'D', 'T', 't', 'Z', 'X' … */
     int64_t parent;
     uint64_t cpu_ns;    /* user and system time */
     uint64_t start;     /* clock ticks since boot; with the id it identifies a thread */

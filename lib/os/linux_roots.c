@@ -71,7 +71,8 @@ static void learn_thread_roots(const struct usp_images *images) {
     /* None of the program's handlers should meet a thread that it does not know. */
     sigfillset(&all);
     if (pthread_sigmask(SIG_SETMASK, &all, &mask) != 0) return;
-    if (pthread_create(&thread, NULL, record_caller, &root) == 0 && pthread_join(thread, NULL) == 0) add_root(images, root);
+    if (pthread_create(&thread, NULL, record_caller, &root) == 0 && pthread_join(thread, NULL) == 0)
+        add_root(images, root);
 #ifndef __STDC_NO_THREADS__
     thrd_t c11;
     root = 0;

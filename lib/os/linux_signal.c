@@ -15,9 +15,9 @@
 #define FIRST_LOOK 4000000u
 /* A signal can be lost with a thread whose id is in use again; more often than this it is something else. */
 #define SIGNALS_PER_REQUEST 3u
-#define LAGGARDS 64u
+#define LAGGARDS            64u
 /* Where the system refuses the futex call, waiting is sleeping. */
-#define NAP 50000u
+#define NAP             50000u
 #define RESERVATION_MAX (sizeof(size_t) > 4 ? (uint64_t)4 << 30 : (uint64_t)512 << 20)
 
 enum phase { IDLE = 0, ASKED, TAKEN, READY, LEFT };
@@ -28,7 +28,7 @@ static enum phase phase_of(uint32_t word) { return (enum phase)(word & ((1u << P
 static pid_t thread_of(uint32_t word) { return (pid_t)(word >> PHASE_BITS); }
 
 /* What a signal of ours carries: a mark, so that others are told apart at a glance, and the slot where to look first. */
-#define COOKIE ((uintptr_t)0xa7000000u)
+#define COOKIE      ((uintptr_t)0xa7000000u)
 #define COOKIE_SLOT ((uintptr_t)0x00ffffffu)
 
 /* What handlers may look at; everything else is the requester's. */

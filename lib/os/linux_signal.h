@@ -40,20 +40,20 @@ struct uspi_extent {
 /* An answer. Between READY and the release it is the requester's. */
 struct uspi_slot {
     _Atomic(uint32_t) state;
-    uint32_t round;          /* while the reservation's round is this one, the thread is held */
+    uint32_t round; /* while the reservation's round is this one, the thread is held */
     struct usp_registers registers;
     struct uspi_extent extents[2]; /* the live part of the stack it runs on; when that is an alternate signal stack, the
                                       live part of the one that the signal interrupted */
-    size_t offset;           /* in the arena, of */
-    size_t copied[2];        /* so many bytes of the extents, one behind the other */
+    size_t offset;                 /* in the arena, of */
+    size_t copied[2];              /* so many bytes of the extents, one behind the other */
     uintptr_t stack_low, stack_high; /* of its own stack, when it runs on it; else 0, 0 */
-    uint64_t arrived, left;  /* usp_clock() */
-    uint64_t cpu_ns;         /* of a held thread */
-    char name[16];           /* of a held thread */
+    uint64_t arrived, left;          /* usp_clock() */
+    uint64_t cpu_ns;                 /* of a held thread */
+    char name[16];                   /* of a held thread */
     /* The requester's own. */
-    int32_t status;          /* USP_OK while the thread may still answer */
-    uint32_t sent;           /* signals */
-    bool again;              /* the id was asked before in this round, and its thread had ended */
+    int32_t status; /* USP_OK while the thread may still answer */
+    uint32_t sent;  /* signals */
+    bool again;     /* the id was asked before in this round, and its thread had ended */
 };
 
 struct uspi_reservation {
@@ -64,12 +64,12 @@ struct uspi_reservation {
     uint32_t *index; /* by thread id: a hash table of slot numbers + 1, index_mask + 1 of them */
     size_t index_mask;
     uint8_t *arena;
-    uint64_t patience;          /* ns after which a held thread lets itself go */
-    bool hold;                  /* threads wait after they have answered; else they copy their stack themselves */
-    _Atomic(uint32_t) round;    /* changes when held threads may go */
-    _Atomic(uint32_t) answered; /* slots that have become READY since the round began, */
-    _Atomic(uint32_t) goal;     /* and how many of them wake the requester */
-    _Atomic(uint32_t) used;     /* slots that were asked in this round */
+    uint64_t patience;              /* ns after which a held thread lets itself go */
+    bool hold;                      /* threads wait after they have answered; else they copy their stack themselves */
+    _Atomic(uint32_t) round;        /* changes when held threads may go */
+    _Atomic(uint32_t) answered;     /* slots that have become READY since the round began, */
+    _Atomic(uint32_t) goal;         /* and how many of them wake the requester */
+    _Atomic(uint32_t) used;         /* slots that were asked in this round */
     struct uspi_reservation *older; /* set aside before */
 };
 

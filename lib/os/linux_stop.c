@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define MILLISECOND UINT64_C(1000000)
-#define SECOND UINT64_C(1000000000)
+#define SECOND      UINT64_C(1000000000)
 /* A stop is repeated for more memory so often; then the innermost parts have to do. */
 #define ATTEMPTS 4u
 /* Listings of the threads within one stop: each finds what threads that had not yet answered started meanwhile. */
@@ -222,7 +222,8 @@ static bool note_thread(void *context, const struct uspi_proc_threads *list, pid
         n->notes = grown;
         n->room = room;
     }
-    if (uspi_proc_threads_stat(list, tid, &stat) == 0) n->notes[n->count++] = (struct note){tid, stat.state, stat.start};
+    if (uspi_proc_threads_stat(list, tid, &stat) == 0)
+        n->notes[n->count++] = (struct note){tid, stat.state, stat.start};
     return true;
 }
 
@@ -241,11 +242,11 @@ struct stop {
     struct uspi_reservation *r;
     pid_t self, only;
     uint64_t deadline, ended, stopped_ns;
-    bool met_self;   /* the listing has the requester's id */
-    bool lost;       /* a handler still owns a slot */
+    bool met_self;       /* the listing has the requester's id */
+    bool lost;           /* a handler still owns a slot */
     size_t slots, arena; /* needed */
-    size_t copied;   /* bytes of the arena */
-    uint32_t found;  /* new threads in the last listing */
+    size_t copied;       /* bytes of the arena */
+    uint32_t found;      /* new threads in the last listing */
 };
 
 static bool ask_if_new(void *context, const struct uspi_proc_threads *list, pid_t tid) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The threads of this process: which there are, how they are called, what they do. Their stacks are linux_stop.c's. */
-#include "lib/os/linux_proc.h"
 #include "lib/os/linux.h"
+#include "lib/os/linux_proc.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -62,6 +62,20 @@ int uspi_linux_each_thread(int64_t pid, char *buffer, size_t size,
     }
     uspi_proc_threads_close(&list);
     return e;
+}
+
+static bool note_living(void *context, const struct uspi_proc_threads *list, pid_t tid) {
+    struct uspi_proc_stat stat;
+    if (uspi_proc_threads_stat(list, tid, &stat) < 0 || stat.state == 'Z' || stat.state == 'X') return true;
+    *(long *)context = tid;
+    return false;
+}
+
+long uspi_linux_living_thread(int64_t pid) {
+    char listing[2048];
+    long living = -ESRCH;
+    int e = uspi_linux_each_thread(pid, listing, sizeof listing, note_living, &living);
+    return e == 0 || e == -ECANCELED ? living : e;
 }
 
 /* ---- usp_threads ---- */

@@ -149,6 +149,22 @@ static const char *check_call_site(const struct prediction *p, const struct mome
     return callee == 0 || callee == now->pc ? NULL : "a call site that names another callee";
 }
 
+/* Arm ARM, A8.3: N, Z, C, V are bits 31 to 28 of cpsr; an odd condition is its predecessor's opposite. */
+static bool condition_holds(unsigned condition, uint32_t cpsr) {
+    bool n = cpsr >> 31 & 1, z = cpsr >> 30 & 1, c = cpsr >> 29 & 1, v = cpsr >> 28 & 1, holds = true;
+    switch (condition >> 1) {
+    case 0: holds = z; break;
+    case 1: holds = c; break;
+    case 2: holds = n; break;
+    case 3: holds = v; break;
+    case 4: holds = c && !z; break;
+    case 5: holds = n == v; break;
+    case 6: holds = n == v && !z; break;
+    default: return true;
+    }
+    return (condition & 1) != 0 ? !holds : holds;
+}
+
 /* rep movs and its like: each turn is a moment of its own. */
 static bool repeats(const struct prediction *p, const struct moment *now) {
     uint64_t byte;
@@ -160,11 +176,14 @@ const char *prediction_check(struct prediction *p, const struct moment *now, boo
     const struct uspi_instruction *i = &p->instruction;
     if (!p->made || repeats(p, now)) return NULL;
     p->made = false;
-    const char *wrong = check_registers(p, p->value, i->clobbers, now);
-    if (wrong == NULL) wrong = check_stores(p);
-    if (wrong == NULL) wrong = check_flow(p, now);
-    if (wrong != NULL && i->conditional != 0 && now->pc == p->before.pc + i->length) {
+    const char *wrong;
+    if (i->conditional == 0 || condition_holds(i->conditional - 1u, p->before.registers.flags)) {
+        wrong = check_registers(p, p->value, i->clobbers, now);
+        if (wrong == NULL) wrong = check_stores(p);
+        if (wrong == NULL) wrong = check_flow(p, now);
+    } else {
         wrong = check_registers(p, p->before.registers.value, 0, now);
+        if (wrong == NULL && now->pc != p->before.pc + i->length) wrong = "it happened against its condition";
     }
     if (wrong == NULL) wrong = check_mode(p, now);
     if (wrong == NULL && called) wrong = check_call_site(p, now);

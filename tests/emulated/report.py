@@ -41,6 +41,7 @@ class Run:
     """One run of the harness."""
 
     name: str
+    family: str  # the target's name
     image: object
     triple: str
     executed: int = 0
@@ -110,14 +111,43 @@ def disassemble(image, pc, triple, around=40):
     return lines
 
 
+def function_of(place):
+    return place.rsplit("+", 1)[0]
+
+
+def group(misses):
+    """{(view, function, why): [Miss]}, the most frequent first; bits that a view had to find out are no other view."""
+    groups = {}
+    for miss in sorted(misses, key=lambda m: -m.count):
+        key = (miss.run.family, miss.view.split(",")[0], function_of(miss.place), miss.why)
+        groups.setdefault(key, []).append(miss)
+    return dict(sorted(groups.items(), key=lambda item: -sum(m.count for m in item[1])))
+
+
+def print_miss(miss):
+    print(f"\n{miss.run.name}: {miss.view}: {miss.place} ({miss.pc:#x}): {miss.why}, {miss.count} times")
+    for detail in miss.detail:
+        print(f"      {detail}")
+    for line in disassemble(miss.run.image, miss.pc, miss.run.triple):
+        print(line)
+
+
 def print_misses(misses, most):
-    """The places, the most frequent first."""
-    ordered = sorted(misses, key=lambda m: -m.count)
-    for miss in ordered[:most]:
-        print(f"\n{miss.run.name}: {miss.view}: {miss.place} ({miss.pc:#x}): {miss.why}, {miss.count} times")
-        for detail in miss.detail:
-            print(f"      {detail}")
-        for line in disassemble(miss.run.image, miss.pc, miss.run.triple):
-            print(line)
-    if len(ordered) > most:
-        print(f"\n... and {len(ordered) - most} more places")
+    """All of them function by function; then `most` instructions, of as many functions as possible."""
+    groups = group(misses)
+    if not groups:
+        return
+    print("\nwhat differs, by function:")
+    for (family, view, function, why), members in groups.items():
+        print(f"  {sum(m.count for m in members):7} x  {family}: {view}: {function}: {why}, "
+              f"{len({(m.run.name, m.pc) for m in members})} instructions in {len({m.run.name for m in members})} runs")
+    shown, depth = 0, 0
+    print("\nwhat differs, by instruction:")
+    while shown < most and any(depth < len(members) for members in groups.values()):
+        for members in groups.values():
+            if depth < len(members) and shown < most:
+                print_miss(members[depth])
+                shown += 1
+        depth += 1
+    if len(misses) > shown:
+        print(f"\n... and {len(misses) - shown} more places (--most, --keep)")

@@ -15,8 +15,8 @@ import report
 import variants
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROUNDS = 2
-VISITS = 16  # of an instruction at which its stack is taken; USP_TEST_SCALE multiplies it
+ROUNDS = 1
+VISITS = 8  # of an instruction at which its stack is taken; USP_TEST_SCALE multiplies it
 
 
 def scale():
@@ -66,8 +66,8 @@ def run_one(target, level, workload, folder, arguments):
         return f"{target.name} {level} {workload.name}: {error}"
     runs = []
     for bits in target.bits:
-        run = report.Run(f"{target.name} {level} {workload.stem}" + (f", {bits} bits" if bits else ""), image,
-                         target.triple)
+        run = report.Run(f"{target.name} {level} {workload.stem}" + (f", {bits} bits" if bits else ""), target.name,
+                         image, target.triple)
         command = [arguments.harness, "--rounds", str(arguments.rounds), "--visits", str(VISITS * scale())]
         # A signature in the top byte as well: macOS signs so, and its addresses have 47 bits.
         command += ["--bits", str(bits)] if bits else []

@@ -102,14 +102,14 @@ bool truth_has_record(const struct truth *t, const struct moment *now) {
     return t->depth > 0 && fp >= sp_of(t, now) - t->machine->backend->red_zone && fp < t->frames[t->depth - 1].cfa;
 }
 
-unsigned truth_async(const struct truth *t, const struct moment *now, uint64_t address_mask, usp_addr *pcs,
+unsigned truth_async(const struct truth *t, const struct moment *now, bool early, uint64_t address_mask, usp_addr *pcs,
                      unsigned room) {
     unsigned word = t->machine->backend->word, n = 0;
     uint64_t context = 0, parent, resume;
     for (unsigned i = t->depth; i-- > 0 && context == 0;) {
         const struct truth_frame *f = &t->frames[i];
         /* A frame that has called has its record. */
-        bool has_record = i + 1 < t->depth || truth_has_record(t, now);
+        bool has_record = early || i + 1 < t->depth || truth_has_record(t, now);
         if (f->async && has_record) context = f->context;
     }
     while (context != 0 && n < room && machine_load(t->machine, context, word, &parent) &&

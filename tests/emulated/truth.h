@@ -43,8 +43,9 @@ unsigned truth_pcs(const struct truth *truth, const struct moment *now, usp_addr
 /* Whether frame 0 has made its record: fp points into it. */
 bool truth_has_record(const struct truth *truth, const struct moment *now);
 
-/* The resume addresses of the async chain of the innermost frame with an extended record; returns how many. */
-unsigned truth_async(const struct truth *truth, const struct moment *now, uint64_t address_mask, usp_addr *pcs,
-                     unsigned room);
+/* The resume addresses of the async chain of the innermost async function; returns how many. early: also of one that has
+ * not made its record or has undone it. */
+unsigned truth_async(const struct truth *truth, const struct moment *now, bool early, uint64_t address_mask,
+                     usp_addr *pcs, unsigned room);
 
 #endif
