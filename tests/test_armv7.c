@@ -489,6 +489,7 @@ START_TEST(undefined) {
         {THUMB, 0xfbf00000}, /* a long multiplication that does not exist */
         {THUMB, 0xf0000f00}, /* and pc, r0, #0 */
         {THUMB, 0xe8bd0000}, /* pop.w {} */
+        {THUMB, 0xe9d66600}, /* ldrd r6, r6, [r6] */
         {ARM, 0xe8bd0000},   /* pop {} */
         {ARM, 0xe9bf0001},   /* ldmib pc!, {r0} */
         {ARM, 0xe00f0f99},   /* mul pc, r9, r15 */
