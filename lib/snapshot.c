@@ -101,8 +101,10 @@ static void give_frames(struct usp_snapshot *s) {
     struct usp_frame *next = s->frames;
     for (size_t i = 0; i < s->info.thread_count; i++) {
         struct usp_stack *stack = &s->threads[i].stack;
-        stack->frames = stack->count != 0 ? next : NULL;
+        stack->frames = NULL;
         stack->capacity = stack->count;
+        if (stack->count == 0) continue;
+        stack->frames = next;
         next += stack->count;
     }
 }

@@ -38,18 +38,18 @@ static inline usp_addr behind_call(uint32_t arch, enum function f) {
 }
 
 static inline void put_arm64(struct builder *b, bool calls, int64_t distance) {
-    put(b, 4, 0xa9bf7bfd);                                                       /* stp x29, x30, [sp, #-16]! */
-    put(b, 4, 0x910003fd);                                                       /* mov x29, sp */
+    put(b, 4, 0xa9bf7bfd);                                                               /* stp x29, x30, [sp, #-16]! */
+    put(b, 4, 0x910003fd);                                                               /* mov x29, sp */
     put(b, 4, calls ? 0x94000000 | ((uint64_t)(distance / 4) & 0x3ffffff) : 0xd503201f); /* bl, nop */
-    put(b, 4, 0xd503201f);                                                       /* nop */
-    put(b, 4, 0xa8c17bfd);                                                       /* ldp x29, x30, [sp], #16 */
-    put(b, 4, 0xd65f03c0);                                                       /* ret */
+    put(b, 4, 0xd503201f);                                                               /* nop */
+    put(b, 4, 0xa8c17bfd);                                                               /* ldp x29, x30, [sp], #16 */
+    put(b, 4, 0xd65f03c0);                                                               /* ret */
 }
 
 static inline void put_thumb(struct builder *b, bool calls, int64_t distance) {
     uint64_t offset = (uint64_t)(distance - 4);
-    put(b, 2, 0xb580);                                                          /* push {r7, lr} */
-    put(b, 2, 0x466f);                                                          /* mov r7, sp */
+    put(b, 2, 0xb580);                                                                  /* push {r7, lr} */
+    put(b, 2, 0x466f);                                                                  /* mov r7, sp */
     put(b, 2, calls ? 0xf000 | (offset >> 63) << 10 | (offset >> 12 & 0x3ff) : 0xbf00); /* bl, nop */
     put(b, 2, calls ? 0xf800 | (offset >> 1 & 0x7ff) : 0xbf00);
     put(b, 2, 0xbf00); /* nop */
@@ -232,7 +232,7 @@ struct elf_core {
     uint64_t pac_mask;    /* NT_ARM_PAC_MASK; 0: none */
 
     /* Where things are in the result. */
-    size_t segments_at, segment_size;                                 /* of program headers */
+    size_t segments_at, segment_size;                                  /* of program headers */
     size_t notes_at, notes_size, status_at, info_at, auxv_at, file_at; /* of notes' headers */
     size_t image_at, text_at, stack_at, stack_size;
 };
@@ -348,7 +348,7 @@ static inline size_t elf_field(const struct elf_core *core, unsigned i, size_t i
 
 /* ---- Mach-O ---- */
 
-#define UUID "MACHO-UUID-16byt"
+#define UUID  "MACHO-UUID-16byt"
 #define DYLD  UINT64_C(0x300000)
 #define DYLIB UINT64_C(0x400000)
 

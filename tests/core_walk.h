@@ -5,9 +5,12 @@
 
 #include <check.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <unspool/snapshot.h>
 
 #include "lib/corefile/core.h"
 #include "lib/object/file.h"
@@ -23,20 +26,36 @@ static inline void make_folder(void) {
     ck_assert_ptr_nonnull(mkdtemp(folder));
 }
 
-static inline void remove_tree(const char *path) {
-    DIR *dir = opendir(path);
+/* Takes over the descriptor. */
+static inline void remove_contents(int fd) {
+    DIR *dir = fdopendir(fd);
     struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        char name[1024];
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-        snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
-        if (unlink(name) != 0) remove_tree(name);
+        if (unlinkat(fd, entry->d_name, 0) == 0) continue;
+        remove_contents(openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY));
+        unlinkat(fd, entry->d_name, AT_REMOVEDIR);
     }
     if (dir != NULL) closedir(dir);
-    rmdir(path);
 }
 
-static inline void remove_folder(void) { remove_tree(folder); }
+static inline void remove_folder(void) {
+    remove_contents(open(folder, O_RDONLY | O_DIRECTORY));
+    rmdir(folder);
+}
+
+/* Whether something works here that reserves address space of its own: a sanitizer, valgrind. Then it can't be limited. */
+static inline bool needs_address_space(void) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+    return true;
+#endif
+#endif
+    const char *preload = getenv("LD_PRELOAD");
+    return preload != NULL && strstr(preload, "vgpreload") != NULL;
+}
 
 /* A path in the folder; valid until the eighth further call. */
 static inline const char *in_folder(const char *name) {
@@ -120,6 +139,82 @@ static inline int read_at(const struct uspi_core *core, usp_addr from, void *to,
     struct usp_target target;
     uspi_core_target(core, &target);
     return target.memory.read(target.memory.context, from, to, n);
+}
+
+/* Changes one number of a good core; so many threads must be left, and `text` be said. */
+static inline void expect_said(struct builder *b, size_t offset, unsigned width, uint64_t value, size_t threads,
+                               const char *text) {
+    uint8_t before[8];
+    memcpy(before, b->bytes + offset, width);
+    patch(b, offset, width, value);
+    struct uspi_core *opened = open_bytes(b, NULL);
+    EXPECT_SAYS(opened, text);
+    ck_assert_uint_eq(opened->thread_count, threads);
+    uspi_core_close(opened);
+    memcpy(b->bytes + offset, before, width);
+}
+
+static inline void put_byte(FILE *f, size_t offset, int value) {
+    ck_assert_int_eq(fseek(f, (long)offset, SEEK_SET), 0);
+    ck_assert_int_eq(fputc(value, f), value);
+}
+
+/* Opens and walks FOLDER/core, of one thread: a status with a sentence, or that thread, or a word about its loss. */
+static inline void check_any_core(void) {
+    struct uspi_core *opened;
+    struct uspi_error error = {0};
+    struct walked w;
+    if (uspi_core_open(in_folder("core"), NULL, &opened, &error) != USP_OK) {
+        ck_assert_ptr_nonnull(strstr(error.text, in_folder("core")));
+        return;
+    }
+    for (size_t t = 0; t < opened->thread_count; t++) {
+        if (opened->threads[t].status == USP_OK) walk_thread(opened, &opened->threads[t], &w);
+    }
+    ck_assert(opened->message_count > 0 || (opened->thread_count == 1 && opened->threads[0].status == USP_OK));
+    uspi_core_close(opened);
+}
+
+/* Turns every bit of the first n bytes of a core, one at a time; of those behind `dense` only in bytes that are not 0. */
+static inline void check_every_bit(const struct builder *b, size_t n, size_t dense) {
+    save(b, in_folder("core"));
+    FILE *f = fopen(in_folder("core"), "r+b");
+    ck_assert_ptr_nonnull(f);
+    setvbuf(f, NULL, _IONBF, 0);
+    for (size_t byte = 0; byte < n; byte++) {
+        if (byte >= dense && b->bytes[byte] == 0) continue;
+        for (unsigned bit = 0; bit < 8; bit++) {
+            put_byte(f, byte, b->bytes[byte] ^ (1 << bit));
+            check_any_core();
+        }
+        put_byte(f, byte, b->bytes[byte]);
+    }
+    fclose(f);
+}
+
+/* What is known at one length of a cut core. */
+typedef void (*cut_check)(const struct uspi_core *core, bool cut);
+
+/* Cuts a core at every length. Below `described` bytes it must be refused; from there on to its whole length it is read,
+ * and it is said that it was cut. */
+static inline void check_every_truncation(const struct builder *b, size_t described, cut_check check) {
+    save(b, in_folder("core"));
+    for (size_t n = b->size + 1; n-- > 0;) {
+        struct uspi_core *opened;
+        struct uspi_error error = {0};
+        ck_assert_int_eq(truncate(in_folder("core"), (off_t)n), 0);
+        int status = uspi_core_open(in_folder("core"), NULL, &opened, &error);
+        ck_assert_msg((status == USP_OK) == (n >= described), "%zu bytes: %s", n, usp_strerror(status));
+        if (status != USP_OK) {
+            ck_assert_ptr_nonnull(strstr(error.text, in_folder("core")));
+            continue;
+        }
+        bool cut = (opened->flags & USP_SNAPSHOT_TRUNCATED) != 0;
+        ck_assert_msg(cut == (n < b->size), "%zu of %zu bytes: cut %d", n, b->size, cut);
+        if (cut) EXPECT_SAYS(opened, in_folder("core"));
+        check(opened, cut);
+        uspi_core_close(opened);
+    }
 }
 
 #endif

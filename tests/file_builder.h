@@ -54,9 +54,7 @@ static inline void pad_to(struct builder *b, size_t offset) {
     while (b->size < offset) put(b, 1, 0);
 }
 
-static inline void align_to(struct builder *b, size_t align) {
-    pad_to(b, (b->size + align - 1) / align * align);
-}
+static inline void align_to(struct builder *b, size_t align) { pad_to(b, (b->size + align - 1) / align * align); }
 
 /* Overwrites a number that is there already. */
 static inline void patch(struct builder *b, size_t offset, unsigned width, uint64_t value) {
@@ -65,7 +63,7 @@ static inline void patch(struct builder *b, size_t offset, unsigned width, uint6
 
 static inline void save(const struct builder *b, const char *path) {
     FILE *f = fopen(path, "wb");
-    if (f == NULL || fwrite(b->bytes, 1, b->size, f) != b->size || fclose(f) != 0) {
+    if (f == NULL || (b->size > 0 && fwrite(b->bytes, 1, b->size, f) != b->size) || fclose(f) != 0) {
         perror(path);
         abort();
     }

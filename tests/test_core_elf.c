@@ -3,8 +3,6 @@
  * ones try. Real kernels' cores are test_core_real.c's. */
 #include "tests/core_walk.h"
 
-#include <unspool/snapshot.h>
-
 static const uint32_t archs[] = {USP_ARCH_X86_64, USP_ARCH_I386, USP_ARCH_ARM64, USP_ARCH_ARMV7};
 #define ARCHS ((int)(sizeof archs / sizeof archs[0]))
 
@@ -25,8 +23,8 @@ static void save_program(const char *path, uint32_t arch, const char *build_id) 
 
 START_TEST(text_in_the_core) {
     struct builder b = {0};
-    struct elf_core core = {.arch = archs[_i], .threads = 3, .path = "/nowhere/program", .build_id = BUILD_ID,
-                            .with_text = true};
+    struct elf_core core = {
+        .arch = archs[_i], .threads = 3, .path = "/nowhere/program", .build_id = BUILD_ID, .with_text = true};
     build_elf_core(&b, &core);
     /* The segment is a page, of which the code's bytes are there; the rest is not looked for in vain. */
     patch(&b, elf_field(&core, ELF_TEXT, 40, 20), arch_is_64(core.arch) ? 8 : 4, 0x60);
@@ -75,7 +73,11 @@ END_TEST
 START_TEST(signed_return_addresses) {
     struct builder b = {0};
     struct walked w;
-    struct elf_core core = {.arch = USP_ARCH_ARM64, .threads = 2, .path = "/x", .build_id = BUILD_ID, .with_text = true,
+    struct elf_core core = {.arch = USP_ARCH_ARM64,
+                            .threads = 2,
+                            .path = "/x",
+                            .build_id = BUILD_ID,
+                            .with_text = true,
                             .pac_mask = UINT64_C(0x007f000000000000)};
     build_elf_core(&b, &core);
     struct uspi_core *opened = open_bytes(&b, NULL);
@@ -123,6 +125,23 @@ START_TEST(writable_is_not_the_file) {
     patch(&b, elf_field(&core, ELF_TEXT, 4, 24), 4, 6);
     opened = open_bytes(&b, NULL);
     ck_assert_int_eq(read_at(opened, CODE, raw, 4), USP_ERROR_ABSENT);
+    uspi_core_close(opened);
+    builder_free(&b);
+}
+END_TEST
+
+/* What the core held and lost is not taken from the file: it may have been something else. */
+START_TEST(cut_off_is_not_the_file) {
+    struct builder b = {0};
+    struct elf_core core = plain();
+    uint8_t raw[4];
+    core.with_text = true;
+    save_program(in_folder("program"), core.arch, BUILD_ID);
+    build_elf_core(&b, &core);
+    patch(&b, elf_field(&core, ELF_TEXT, 8, 4), 8, b.size - 0x20);
+    struct uspi_core *opened = open_bytes(&b, NULL);
+    ck_assert_int_eq(read_at(opened, CODE + 0x1c, raw, 4), USP_OK);
+    ck_assert_int_eq(read_at(opened, CODE + 0x20, raw, 4), USP_ERROR_ABSENT);
     uspi_core_close(opened);
     builder_free(&b);
 }
@@ -381,6 +400,30 @@ START_TEST(deleted_file) {
 }
 END_TEST
 
+/* A file that is mapped a second time is a second image, with its own place. */
+START_TEST(file_mapped_twice) {
+    struct builder b = {0};
+    struct elf_core core = plain();
+    const usp_addr second = IMAGE + 0x10000;
+    build_elf_core(&b, &core);
+    patch(&b, elf_field(&core, ELF_TEXT, 8, 4), 8, core.image_at);
+    patch(&b, elf_field(&core, ELF_TEXT, 16, 8), 8, second);
+    patch(&b, elf_field(&core, ELF_TEXT, 32, 16), 8, 0x200);
+    size_t line = core.file_at + 20 + 16 + 24;
+    patch(&b, line, 8, second);
+    patch(&b, line + 8, 8, second + PAGE);
+    patch(&b, line + 16, 8, 0);
+    struct uspi_core *opened = open_bytes(&b, NULL);
+    ck_assert_uint_eq(usp_images_count(opened->images), 2);
+    ck_assert_uint_eq(usp_images_get(opened->images, 0)->load_address, IMAGE);
+    ck_assert_uint_eq(usp_images_get(opened->images, 0)->flags, USP_IMAGE_MAIN);
+    ck_assert_uint_eq(usp_images_get(opened->images, 1)->load_address, second);
+    ck_assert_uint_eq(usp_images_get(opened->images, 1)->flags, 0);
+    uspi_core_close(opened);
+    builder_free(&b);
+}
+END_TEST
+
 /* ---- cores without NT_FILE ---- */
 
 START_TEST(program_in_the_core) {
@@ -420,7 +463,7 @@ START_TEST(program_by_option) {
     uspi_core_close(opened);
 
     /* A program that was loaded elsewhere is another one. */
-    patch(&b, core.auxv_at + 20 + 5 * (arch_is_64(archs[_i]) ? 8 : 4), 4, CODE + 0x10);
+    patch(&b, core.auxv_at + 20 + 5u * (arch_is_64(archs[_i]) ? 8 : 4), 4, CODE + 0x10);
     opened = open_bytes(&b, &(struct uspi_core_options){.program = in_folder("program")});
     ck_assert_uint_ne(opened->flags & USP_SNAPSHOT_FILES_REFUSED, 0);
     EXPECT_SAYS(opened, "another program");
@@ -479,99 +522,41 @@ END_TEST
 
 /* ---- damaged: a correct part, and a word about the rest ---- */
 
-/* Every length: what is there is right, and what is not there is said. */
+/* The threads that are left are the first ones, whole; the last word of the stack is there or absent, never zero. */
+static void check_cut(const struct uspi_core *opened, bool cut) {
+    struct elf_core core = {.arch = opened->arch, .threads = 2};
+    struct builder stack = {0};
+    uint8_t raw[4];
+    put_stack(&stack, core.arch, core.threads, 0);
+    ck_assert_uint_le(opened->thread_count, 2);
+    if (!cut) ck_assert_uint_eq(opened->thread_count, 2);
+    for (size_t t = 0; t < opened->thread_count; t++) {
+        ck_assert_uint_eq(opened->threads[t].id, 1000 + t);
+        ck_assert_uint_eq(usp_registers_pc(&opened->threads[t].registers), behind_call(core.arch, INNER));
+    }
+    ck_assert_int_eq(read_at(opened, STACK + stack.size - 4, raw, 4), cut ? USP_ERROR_ABSENT : USP_OK);
+    builder_free(&stack);
+}
+
 START_TEST(every_truncation) {
     struct builder b = {0};
-    struct elf_core core = {.arch = archs[_i], .threads = 2, .path = "/nowhere/program", .build_id = BUILD_ID,
-                            .with_text = true};
+    struct elf_core core = {
+        .arch = archs[_i], .threads = 2, .path = "/nowhere/program", .build_id = BUILD_ID, .with_text = true};
     build_elf_core(&b, &core);
-    size_t whole = b.size, headers = core.segments_at + ELF_SEGMENTS * core.segment_size, partial = 0;
-    save(&b, in_folder("core"));
-    for (size_t n = whole + 1; n-- > 0;) {
-        struct uspi_core *opened;
-        struct uspi_error error = {0};
-        uint8_t raw[8];
-        ck_assert_int_eq(truncate(in_folder("core"), (off_t)n), 0);
-        int status = uspi_core_open(in_folder("core"), NULL, &opened, &error);
-        if (n < headers) {
-            ck_assert_int_lt(status, USP_OK);
-            ck_assert_ptr_nonnull(strstr(error.text, in_folder("core")));
-            continue;
-        }
-        ck_assert_int_eq(status, USP_OK);
-        bool cut = (opened->flags & USP_SNAPSHOT_TRUNCATED) != 0;
-        ck_assert_msg(cut == (n < whole), "%zu of %zu bytes: cut %d", n, whole, cut);
-        if (cut) EXPECT_SAYS(opened, in_folder("core"));
-        if (cut) partial++;
-        size_t threads = n >= core.notes_at + core.notes_size ? 2 : opened->thread_count;
-        ck_assert_uint_eq(opened->thread_count, threads);
-        ck_assert_uint_le(threads, 2);
-        for (size_t t = 0; t < threads; t++) {
-            ck_assert_uint_eq(opened->threads[t].id, 1000 + t);
-            ck_assert_uint_eq(usp_registers_pc(&opened->threads[t].registers), behind_call(archs[_i], INNER));
-        }
-        /* The last word of the stack is there, or it is absent: never zero. */
-        status = read_at(opened, STACK + core.stack_size - 4, raw, 4);
-        ck_assert_int_eq(status, cut ? USP_ERROR_ABSENT : USP_OK);
-        uspi_core_close(opened);
-    }
-    ck_assert_uint_eq(partial, whole - headers);
+    check_every_truncation(&b, core.notes_at, check_cut);
     builder_free(&b);
 }
 END_TEST
 
-static void put_byte(FILE *f, size_t offset, int value) {
-    ck_assert_int_eq(fseek(f, (long)offset, SEEK_SET), 0);
-    ck_assert_int_eq(fputc(value, f), value);
-}
-
-/* Every single bit turned: a status with a sentence, or a core that can be read and walked. */
 START_TEST(every_bit) {
     struct builder b = {0};
-    struct elf_core core = {.arch = archs[_i], .threads = 1, .path = "/nowhere/program", .build_id = BUILD_ID,
-                            .with_text = true};
+    struct elf_core core = {
+        .arch = archs[_i], .threads = 1, .path = "/nowhere/program", .build_id = BUILD_ID, .with_text = true};
     build_elf_core(&b, &core);
-    save(&b, in_folder("core"));
-    FILE *f = fopen(in_folder("core"), "r+b");
-    ck_assert_ptr_nonnull(f);
-    setvbuf(f, NULL, _IONBF, 0);
-    for (size_t bit = 0; bit < core.stack_at * 8; bit++) {
-        struct uspi_core *opened;
-        struct uspi_error error = {0};
-        put_byte(f, bit / 8, b.bytes[bit / 8] ^ (1 << bit % 8));
-        int status = uspi_core_open(in_folder("core"), NULL, &opened, &error);
-        if (status == USP_OK) {
-            for (size_t t = 0; t < opened->thread_count; t++) {
-                struct walked w;
-                if (opened->threads[t].status == USP_OK) walk_thread(opened, &opened->threads[t], &w);
-            }
-            /* A thread is lost only with a word about it. */
-            ck_assert(opened->message_count > 0 ||
-                      (opened->thread_count == 1 && opened->threads[0].status == USP_OK));
-        } else {
-            ck_assert_ptr_nonnull(strstr(error.text, in_folder("core")));
-        }
-        uspi_core_close(opened);
-        put_byte(f, bit / 8, b.bytes[bit / 8]);
-    }
-    fclose(f);
+    check_every_bit(&b, core.stack_at, core.stack_at);
     builder_free(&b);
 }
 END_TEST
-
-/* Changes one number of a good core; the stacks must still be there, and `text` be said. */
-static void expect_said(struct builder *b, const struct elf_core *core, size_t offset, unsigned width, uint64_t value,
-                        unsigned threads, const char *text) {
-    uint8_t before[8];
-    memcpy(before, b->bytes + offset, width);
-    patch(b, offset, width, value);
-    struct uspi_core *opened = open_bytes(b, NULL);
-    EXPECT_SAYS(opened, text);
-    ck_assert_uint_eq(opened->thread_count, threads);
-    if (threads == core->threads) expect_fixture_stacks(opened, core->arch, threads);
-    uspi_core_close(opened);
-    memcpy(b->bytes + offset, before, width);
-}
 
 START_TEST(lying_sizes) {
     struct builder b = {0};
@@ -581,28 +566,28 @@ START_TEST(lying_sizes) {
     size_t text_size = elf_field(&core, ELF_TEXT, 32, 16), text_memory = elf_field(&core, ELF_TEXT, 40, 20);
     size_t text_address = elf_field(&core, ELF_TEXT, 16, 8), text_offset = elf_field(&core, ELF_TEXT, 8, 4);
     /* p_filesz beyond the file, beyond everything; an offset that is nowhere. */
-    expect_said(&b, &core, elf_field(&core, ELF_STACK, 32, 16), 8, PAGE, 2, "it was cut off");
-    expect_said(&b, &core, text_size, 8, UINT64_MAX, 2, "it was cut off");
-    expect_said(&b, &core, text_size, 8, UINT64_MAX, 2, "more bytes in the file than in memory");
-    expect_said(&b, &core, text_offset, 8, UINT64_MAX, 2, "it was cut off");
+    expect_said(&b, elf_field(&core, ELF_STACK, 32, 16), 8, PAGE, 2, "it was cut off");
+    expect_said(&b, text_size, 8, UINT64_MAX, 2, "it was cut off");
+    expect_said(&b, text_size, 8, UINT64_MAX, 2, "more bytes in the file than in memory");
+    expect_said(&b, text_offset, 8, UINT64_MAX, 2, "it was cut off");
     /* p_memsz < p_filesz; a segment that wraps around. */
-    expect_said(&b, &core, elf_field(&core, ELF_IMAGE, 40, 20), 8, 0x100, 2, "more bytes in the file than in memory");
-    expect_said(&b, &core, text_memory, 8, UINT64_MAX, 2, "wraps around");
-    expect_said(&b, &core, text_address, 8, UINT64_MAX - 4, 2, "wraps around");
+    expect_said(&b, elf_field(&core, ELF_IMAGE, 40, 20), 8, 0x100, 2, "more bytes in the file than in memory");
+    expect_said(&b, text_memory, 8, UINT64_MAX, 2, "wraps around");
+    expect_said(&b, text_address, 8, UINT64_MAX - 4, 2, "wraps around");
     /* Notes: sizes that reach out of the notes, out of the file; a thread's note that is too small. */
-    expect_said(&b, &core, core.status_at, 4, 0xfffffff0, 0, "note's name needs");
-    expect_said(&b, &core, core.status_at + 4, 4, 0xfffffff0, 0, "note's descriptor");
-    expect_said(&b, &core, core.info_at + 4, 4, 0x80000000, 1, "note's descriptor");
-    expect_said(&b, &core, elf_field(&core, ELF_NOTES, 32, 16), 8, UINT64_MAX, 2, "within the notes");
-    expect_said(&b, &core, elf_field(&core, ELF_NOTES, 8, 4), 8, UINT64_MAX, 0, "within the notes");
+    expect_said(&b, core.status_at, 4, 0xfffffff0, 0, "note's name needs");
+    expect_said(&b, core.status_at + 4, 4, 0xfffffff0, 0, "note's descriptor");
+    expect_said(&b, core.info_at + 4, 4, 0x80000000, 1, "note's descriptor");
+    expect_said(&b, elf_field(&core, ELF_NOTES, 32, 16), 8, UINT64_MAX, 2, "within the notes");
+    expect_said(&b, elf_field(&core, ELF_NOTES, 8, 4), 8, UINT64_MAX, 0, "within the notes");
     /* NT_FILE: more mappings than fit, than have names; disorder; no page size; an offset that overflows. */
     size_t file = core.file_at + 20;
-    expect_said(&b, &core, file, 8, UINT64_MAX / 8, 2, "mappings of NT_FILE");
-    expect_said(&b, &core, file, 8, 3, 2, "NT_FILE");
-    expect_said(&b, &core, file, 8, 1000, 2, "mappings of NT_FILE");
-    expect_said(&b, &core, file + 8, 8, 0, 2, "for pages of 0");
-    expect_said(&b, &core, file + 16, 8, IMAGE + PAGE, 2, "not in order");
-    expect_said(&b, &core, file + 32, 8, UINT64_MAX, 2, "file offset is too large");
+    expect_said(&b, file, 8, UINT64_MAX / 8, 2, "mappings of NT_FILE");
+    expect_said(&b, file, 8, 3, 2, "NT_FILE");
+    expect_said(&b, file, 8, 1000, 2, "mappings of NT_FILE");
+    expect_said(&b, file + 8, 8, 0, 2, "for pages of 0");
+    expect_said(&b, file + 16, 8, IMAGE + PAGE, 2, "not in order");
+    expect_said(&b, file + 32, 8, UINT64_MAX, 2, "file offset is too large");
     builder_free(&b);
 }
 END_TEST
@@ -697,6 +682,7 @@ int main(void) {
     tcase_add_test(good, signed_return_addresses);
     tcase_add_test(good, absent_bytes);
     tcase_add_test(good, writable_is_not_the_file);
+    tcase_add_test(good, cut_off_is_not_the_file);
     tcase_add_test(good, read_across);
     tcase_add_test(good, known_to_be_no_code);
     tcase_add_loop_test(good, program_in_the_core, 0, ARCHS);
@@ -715,6 +701,7 @@ int main(void) {
     tcase_add_test(files, file_beside_the_core);
     tcase_add_test(files, file_by_option);
     tcase_add_test(files, deleted_file);
+    tcase_add_test(files, file_mapped_twice);
     tcase_add_test(bad, refused);
     tcase_add_test(bad, not_there);
     tcase_add_loop_test(bad, every_truncation, 0, ARCHS);

@@ -9,7 +9,7 @@
 
 #define FAR    (UINT64_C(10) << 30)
 #define LIMIT  (UINT64_C(512) << 20)
-#define MEMORY (64 * 1024) /* KB that a process may have touched */
+#define MEMORY (256 * 1024) /* KB that may be touched; an emulator's translations need some */
 
 /* Saves the first `head` bytes at the file's beginning and the rest behind the hole. */
 static void save_with_hole(const struct builder *b, size_t head) {
@@ -23,8 +23,8 @@ static void save_with_hole(const struct builder *b, size_t head) {
 /* A hole of the process's memory, too: most of it is one segment of zeros. */
 static void build_elf(uint32_t arch) {
     struct builder b = {0};
-    struct elf_core core = {.arch = arch, .threads = 2, .path = "/nowhere/program", .build_id = BUILD_ID,
-                            .with_text = true};
+    struct elf_core core = {
+        .arch = arch, .threads = 2, .path = "/nowhere/program", .build_id = BUILD_ID, .with_text = true};
     build_elf_core(&b, &core);
     patch(&b, elf_field(&core, ELF_STACK, 8, 4), 8, FAR + core.stack_at);
     patch(&b, elf_field(&core, ELF_IMAGE, 8, 4), 8, FAR + core.image_at);
@@ -47,12 +47,14 @@ static void build_macho(uint32_t arch) {
 }
 
 static void check_walk(uint32_t arch) {
+    struct rusage before, after;
+    ck_assert_int_eq(getrusage(RUSAGE_SELF, &before), 0);
     struct uspi_core *core = open_core(in_folder("core"), NULL);
     expect_fixture_stacks(core, arch, 2);
     uspi_core_close(core);
-    struct rusage usage;
-    ck_assert_int_eq(getrusage(RUSAGE_SELF, &usage), 0);
-    ck_assert_msg(usage.ru_maxrss < MEMORY, "%ld KB were touched", usage.ru_maxrss);
+    ck_assert_int_eq(getrusage(RUSAGE_SELF, &after), 0);
+    ck_assert_msg(after.ru_maxrss - before.ru_maxrss < MEMORY, "%ld KB were touched",
+                  after.ru_maxrss - before.ru_maxrss);
 }
 
 static void build_case(int i, uint32_t *arch) {
@@ -75,6 +77,7 @@ END_TEST
 START_TEST(with_little_address_space) {
     uint32_t arch;
     struct rlimit limit = {LIMIT, LIMIT};
+    if (needs_address_space()) return;
     build_case(_i, &arch);
     ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
     check_walk(arch);

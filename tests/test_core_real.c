@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unspool/snapshot.h>
 
 #define SOURCE "tests/core_victim.c"
 

@@ -29,7 +29,10 @@ static struct usp_snapshot *open_snapshot(const struct usp_snapshot_options *opt
 }
 
 START_TEST(elf_core) {
-    struct elf_core core = {.arch = USP_ARCH_ARM64, .threads = 3, .path = in_folder("program"), .build_id = BUILD_ID,
+    struct elf_core core = {.arch = USP_ARCH_ARM64,
+                            .threads = 3,
+                            .path = in_folder("program"),
+                            .build_id = BUILD_ID,
                             .pac_mask = UINT64_C(0x007f000000000000)};
     struct usp_target target;
     save_elf_program(in_folder("program"), core.arch);
@@ -72,8 +75,8 @@ END_TEST
 
 START_TEST(macho_core) {
     struct builder b = {0};
-    struct macho_core core = {.arch = USP_ARCH_ARM64_32, .threads = 2, .uuid = UUID, .platform = 4, .says_arm = true,
-                              .unified = true};
+    struct macho_core core = {
+        .arch = USP_ARCH_ARM64_32, .threads = 2, .uuid = UUID, .platform = 4, .says_arm = true, .unified = true};
     build_macho_core(&b, &core);
     save(&b, in_folder("core"));
     builder_free(&b);
@@ -126,8 +129,7 @@ START_TEST(options) {
     ck_assert_ptr_null(snapshot);
     ck_assert_ptr_nonnull(strstr(error, in_folder("core")));
     wanted.max_frames = 0;
-    ck_assert_int_eq(usp_snapshot_core(in_folder("core"), &wanted, &snapshot, error, sizeof error),
-                     USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_snapshot_core(in_folder("core"), &wanted, &snapshot, error, sizeof error), USP_ERROR_ARGUMENT);
     ck_assert_str_ne(error, "");
 }
 END_TEST
@@ -151,8 +153,8 @@ END_TEST
 static void save_case(int i) {
     struct builder b = {0};
     if (i < 2) {
-        struct elf_core core = {.arch = USP_ARCH_X86_64, .threads = 5, .path = in_folder("program"),
-                                .build_id = BUILD_ID};
+        struct elf_core core = {
+            .arch = USP_ARCH_X86_64, .threads = 5, .path = in_folder("program"), .build_id = BUILD_ID};
         if (i == 1) core.path = "/nowhere";
         save_elf_program(in_folder("program"), core.arch);
         build_elf_core(&b, &core);
@@ -161,8 +163,13 @@ static void save_case(int i) {
         save_elf_program(in_folder("program"), core.arch);
         build_elf_core(&b, &core);
     } else {
-        struct macho_core core = {.arch = USP_ARCH_ARM64, .threads = 5, .uuid = UUID, .platform = 1, .with_dyld = true,
-                                  .without_text = true, .path = in_folder("program")};
+        struct macho_core core = {.arch = USP_ARCH_ARM64,
+                                  .threads = 5,
+                                  .uuid = UUID,
+                                  .platform = 1,
+                                  .with_dyld = true,
+                                  .without_text = true,
+                                  .path = in_folder("program")};
         struct builder program = {0};
         build_macho_program(&program, core.arch, i == 3 ? UUID : "ANOTHER-UUID-16b", 1);
         save(&program, in_folder("program"));

@@ -1,24 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The ELF reader alone, over built bytes: files, and the same image in memory. Cores are test_core_elf.c's. */
 #include "lib/object/elf.h"
-#include "tests/core_fixtures.h"
+#include "tests/built_file.h"
 
 #include <check.h>
 
 static const uint32_t archs[] = {USP_ARCH_X86_64, USP_ARCH_I386, USP_ARCH_ARM64, USP_ARCH_ARMV7};
 #define ARCHS ((int)(sizeof archs / sizeof archs[0]))
 
-static struct builder file;
-static struct uspi_source source;
 static struct uspi_elf elf;
-static struct uspi_error error;
-
-static void end(void) { builder_free(&file); }
-
-static struct uspi_bytes all(void) {
-    source = (struct uspi_source){.name = "file", .mapped = file.bytes};
-    return (struct uspi_bytes){&source, 0, file.size};
-}
 
 static int open_file(void) { return uspi_elf_open(&elf, all(), &error); }
 
@@ -57,7 +47,7 @@ START_TEST(program) {
     struct uspi_elf_extent extent;
     struct uspi_build_id id;
     struct uspi_bytes bytes;
-    uint64_t first;
+    uint64_t word;
     build_elf_program(&file, archs[_i], BUILD_ID);
     ck_assert_int_eq(open_file(), USP_OK);
     ck_assert_uint_eq(elf.arch, archs[_i]);
@@ -71,8 +61,8 @@ START_TEST(program) {
     ck_assert_uint_eq(segment.file_size, 0x60);
     ck_assert_uint_eq(segment.align, PAGE);
     ck_assert_int_eq(uspi_elf_segment_bytes(&elf, &segment, &bytes, &error), USP_OK);
-    ck_assert_int_eq(uspi_bytes_load(bytes, 0, 4, &first, "code", &error), USP_OK);
-    ck_assert_uint_eq(first, uspi_le32(file.bytes + PAGE));
+    ck_assert_int_eq(uspi_bytes_load(bytes, 0, 4, &word, "code", &error), USP_OK);
+    ck_assert_uint_eq(word, uspi_le32(file.bytes + PAGE));
     ck_assert_int_eq(uspi_elf_segment(&elf, 3, &segment, &error), USP_ERROR_NOT_FOUND);
     ck_assert_int_eq(uspi_elf_find_segment(&elf, USPI_PT_DYNAMIC, &segment, &error), USP_ERROR_NOT_FOUND);
     ck_assert_int_eq(uspi_elf_extent(&elf, &extent, &error), USP_OK);
@@ -156,12 +146,8 @@ START_TEST(every_truncation) {
     build_with_sections(archs[_i]);
     size_t whole = file.size, headers = arch_is_64(archs[_i]) ? 64 + 3 * 56 : 52 + 3 * 32, note = headers + 36;
     for (size_t n = 0; n <= whole; n++) {
-        /* A buffer of its own, so that a sanitizer sees the byte behind it. */
-        uint8_t *copy = malloc(n == 0 ? 1 : n);
-        ck_assert_ptr_nonnull(copy);
-        memcpy(copy, file.bytes, n);
-        source = (struct uspi_source){.name = "file", .mapped = copy};
-        int status = uspi_elf_open(&elf, (struct uspi_bytes){&source, 0, n}, &error);
+        uint8_t *copy;
+        int status = uspi_elf_open(&elf, first(n, &copy), &error);
         ck_assert_int_eq(status, n < headers ? USP_ERROR_TRUNCATED : USP_OK);
         if (status == USP_OK) {
             ck_assert_int_eq(uspi_elf_extent(&elf, &extent, &error), USP_OK);
@@ -177,22 +163,13 @@ END_TEST
 
 /* ---- in memory ---- */
 
-static int read_file_at_image(void *context, usp_addr from, void *to, size_t n) {
-    const struct builder *b = context;
-    if (from < IMAGE || from - IMAGE > b->size || n > b->size - (from - IMAGE)) return USP_ERROR_UNREADABLE;
-    memcpy(to, b->bytes + (from - IMAGE), n);
-    return USP_OK;
-}
-
 START_TEST(image_in_memory) {
-    struct usp_memory memory = {read_file_at_image, &file};
     struct uspi_build_id id;
     struct uspi_elf_section section;
     struct uspi_elf_segment segment;
     struct uspi_bytes bytes;
     build_with_sections(archs[_i]);
-    source = uspi_source_of_memory(&memory, "process");
-    ck_assert_int_eq(uspi_elf_open_image(&elf, uspi_bytes_at(&source, IMAGE), &error), USP_OK);
+    ck_assert_int_eq(uspi_elf_open_image(&elf, in_memory(IMAGE), &error), USP_OK);
     ck_assert_uint_eq(elf.arch, archs[_i]);
     ck_assert_int_eq(uspi_elf_build_id(&elf, &id, &error), USP_OK);
     ck_assert_mem_eq(id.bytes, BUILD_ID, 20);
@@ -201,22 +178,20 @@ START_TEST(image_in_memory) {
     ck_assert_uint_eq(bytes.from, CODE);
     /* Section headers are not loaded. */
     ck_assert_int_eq(uspi_elf_find_section(&elf, ".bss", &section, &error), USP_ERROR_NOT_FOUND);
-    ck_assert_int_eq(uspi_elf_open_image(&elf, uspi_bytes_at(&source, IMAGE - 1), &error), USP_ERROR_UNREADABLE);
+    ck_assert_int_eq(uspi_elf_open_image(&elf, in_memory(IMAGE - 1), &error), USP_ERROR_UNREADABLE);
     ck_assert_ptr_nonnull(strstr(error.text, "process: address 0xfffff: "));
 }
 END_TEST
 
 /* Linked for 0x4000 and loaded at IMAGE: contents are found by their addresses. */
 START_TEST(image_that_slid) {
-    struct usp_memory memory = {read_file_at_image, &file};
     struct uspi_build_id id;
     build_elf_program(&file, USP_ARCH_X86_64, BUILD_ID);
     for (size_t i = 0; i < 3; i++) {
         size_t address = 64 + i * 56 + 16;
         patch(&file, address, 8, uspi_le64(file.bytes + address) + 0x4000);
     }
-    source = uspi_source_of_memory(&memory, "process");
-    ck_assert_int_eq(uspi_elf_open_image(&elf, uspi_bytes_at(&source, IMAGE), &error), USP_OK);
+    ck_assert_int_eq(uspi_elf_open_image(&elf, in_memory(IMAGE), &error), USP_OK);
     ck_assert_uint_eq(elf.header_address, 0x4000);
     ck_assert_int_eq(uspi_elf_build_id(&elf, &id, &error), USP_OK);
     ck_assert_mem_eq(id.bytes, BUILD_ID, 20);
@@ -224,11 +199,9 @@ START_TEST(image_that_slid) {
 END_TEST
 
 START_TEST(image_with_too_many_headers) {
-    struct usp_memory memory = {read_file_at_image, &file};
     build_elf_program(&file, USP_ARCH_X86_64, BUILD_ID);
     patch(&file, 56, 2, 2000);
-    source = uspi_source_of_memory(&memory, "process");
-    ck_assert_int_eq(uspi_elf_open_image(&elf, uspi_bytes_at(&source, IMAGE), &error), USP_ERROR_FORMAT);
+    ck_assert_int_eq(uspi_elf_open_image(&elf, in_memory(IMAGE), &error), USP_ERROR_FORMAT);
 }
 END_TEST
 
@@ -340,7 +313,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("ELF");
     TCase *reader = tcase_create("reader");
-    tcase_add_checked_fixture(reader, NULL, end);
+    tcase_add_checked_fixture(reader, NULL, free_file);
     tcase_add_loop_test(reader, program, 0, ARCHS);
     tcase_add_loop_test(reader, sections, 0, ARCHS);
     tcase_add_test(reader, extended_counts);

@@ -2,24 +2,14 @@
 /* The Mach-O and fat readers alone, over built bytes: files, and the same image in memory. Cores are
  * test_core_macho.c's. */
 #include "lib/object/fat.h"
-#include "tests/core_fixtures.h"
+#include "tests/built_file.h"
 
 #include <check.h>
 
 static const uint32_t archs[] = {USP_ARCH_ARM64, USP_ARCH_ARM64_32, USP_ARCH_ARMV7, USP_ARCH_X86_64, USP_ARCH_I386};
 #define ARCHS ((int)(sizeof archs / sizeof archs[0]))
 
-static struct builder file;
-static struct uspi_source source;
 static struct uspi_macho macho;
-static struct uspi_error error;
-
-static void end(void) { builder_free(&file); }
-
-static struct uspi_bytes all(void) {
-    source = (struct uspi_source){.name = "file", .mapped = file.bytes};
-    return (struct uspi_bytes){&source, 0, file.size};
-}
 
 static int open_file(void) { return uspi_macho_open(&macho, all(), &error); }
 
@@ -73,20 +63,11 @@ START_TEST(program) {
 }
 END_TEST
 
-static int read_file_at_image(void *context, usp_addr from, void *to, size_t n) {
-    const struct builder *b = context;
-    if (from < IMAGE || from - IMAGE > b->size || n > b->size - (from - IMAGE)) return USP_ERROR_UNREADABLE;
-    memcpy(to, b->bytes + (from - IMAGE), n);
-    return USP_OK;
-}
-
 START_TEST(image_in_memory) {
-    struct usp_memory memory = {read_file_at_image, &file};
     build_macho_program(&file, archs[_i], UUID, 4);
-    source = uspi_source_of_memory(&memory, "process");
-    ck_assert_int_eq(uspi_macho_open(&macho, uspi_bytes_at(&source, IMAGE), &error), USP_OK);
+    ck_assert_int_eq(uspi_macho_open(&macho, in_memory(IMAGE), &error), USP_OK);
     check_program();
-    ck_assert_int_eq(uspi_macho_open(&macho, uspi_bytes_at(&source, IMAGE - 4), &error), USP_ERROR_UNREADABLE);
+    ck_assert_int_eq(uspi_macho_open(&macho, in_memory(IMAGE - 4), &error), USP_ERROR_UNREADABLE);
     ck_assert_ptr_nonnull(strstr(error.text, "process: address 0xffffc: "));
 }
 END_TEST
@@ -96,12 +77,8 @@ START_TEST(every_truncation) {
     ck_assert_int_eq(open_file(), USP_OK);
     size_t header = macho.wide ? 32 : 28, commands = header + macho.commands.size;
     for (size_t n = 0; n <= commands; n++) {
-        /* A buffer of its own, so that a sanitizer sees the byte behind it. */
-        uint8_t *copy = malloc(n == 0 ? 1 : n);
-        ck_assert_ptr_nonnull(copy);
-        memcpy(copy, file.bytes, n);
-        source = (struct uspi_source){.name = "file", .mapped = copy};
-        int status = uspi_macho_open(&macho, (struct uspi_bytes){&source, 0, n}, &error);
+        uint8_t *copy;
+        int status = uspi_macho_open(&macho, first(n, &copy), &error);
         ck_assert_int_eq(status, n < commands ? USP_ERROR_TRUNCATED : USP_OK);
         free(copy);
     }
@@ -112,7 +89,9 @@ START_TEST(refused) {
     static const struct {
         uint32_t magic;
         int status;
-    } cases[] = {{0xcefaedfe, USP_ERROR_UNSUPPORTED}, {0xcffaedfe, USP_ERROR_UNSUPPORTED}, {0xcafebabe, USP_ERROR_FORMAT},
+    } cases[] = {{0xcefaedfe, USP_ERROR_UNSUPPORTED},
+                 {0xcffaedfe, USP_ERROR_UNSUPPORTED},
+                 {0xcafebabe, USP_ERROR_FORMAT},
                  {0, USP_ERROR_FORMAT}};
     build_macho_program(&file, USP_ARCH_ARM64, UUID, 4);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -128,7 +107,8 @@ START_TEST(lying_commands) {
     static const struct {
         uint64_t size;
         int status;
-    } sizes[] = {{0, USP_ERROR_FORMAT}, {7, USP_ERROR_FORMAT}, {UINT32_MAX, USP_ERROR_TRUNCATED}, {8, USP_ERROR_TRUNCATED}};
+    } sizes[] = {
+        {0, USP_ERROR_FORMAT}, {7, USP_ERROR_FORMAT}, {UINT32_MAX, USP_ERROR_TRUNCATED}, {8, USP_ERROR_TRUNCATED}};
     build_macho_program(&file, USP_ARCH_ARM64, UUID, 4);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct uspi_macho_cursor cursor = {0};
@@ -172,7 +152,10 @@ END_TEST
 START_TEST(old_versions) {
     static const struct {
         unsigned command, platform;
-    } cases[] = {{0x24, USPI_PLATFORM_MACOS}, {0x25, USPI_PLATFORM_IOS}, {0x2f, USPI_PLATFORM_TVOS}, {0x30, USPI_PLATFORM_WATCHOS}};
+    } cases[] = {{0x24, USPI_PLATFORM_MACOS},
+                 {0x25, USPI_PLATFORM_IOS},
+                 {0x2f, USPI_PLATFORM_TVOS},
+                 {0x30, USPI_PLATFORM_WATCHOS}};
     struct commands c = {{0}, 1};
     struct uspi_macho_version version;
     put(&c.bytes, 4, cases[_i].command);
@@ -337,8 +320,8 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("Mach-O");
     TCase *thin = tcase_create("thin"), *fat = tcase_create("fat");
-    tcase_add_checked_fixture(thin, NULL, end);
-    tcase_add_checked_fixture(fat, NULL, end);
+    tcase_add_checked_fixture(thin, NULL, free_file);
+    tcase_add_checked_fixture(fat, NULL, free_file);
     tcase_add_loop_test(thin, program, 0, ARCHS);
     tcase_add_loop_test(thin, image_in_memory, 0, ARCHS);
     tcase_add_loop_test(thin, every_truncation, 0, ARCHS);

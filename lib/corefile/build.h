@@ -24,6 +24,20 @@ void uspi_core_set_program(struct uspi_core *core, const char *program);
  * was refused or is missing. `path` "" is not looked for. */
 bool uspi_core_find_file(struct uspi_core *core, const char *path, bool main, uspi_judge judge, void *context);
 
+/* A segment as the core lists it. */
+struct uspi_core_listed {
+    usp_addr low;
+    uint64_t size, offset, file_size;
+    uint32_t access;       /* enum uspi_core_access */
+    usp_addr last_address; /* that there can be in this core */
+};
+
+/* Adds a segment to the core's memory as far as it makes sense, and says what does not (segments.c). */
+void uspi_core_list_segment(struct uspi_core *core, const struct uspi_core_listed *listed);
+
+/* Closes the list: memory can be read afterwards. */
+void uspi_core_seal_segments(struct uspi_core *core);
+
 /* ELF: threads and memory from segments and notes (elf_core.c); images and their files (elf_images.c). */
 int uspi_core_read_elf(struct uspi_core *core, struct uspi_bytes bytes, struct uspi_error *error);
 

@@ -44,6 +44,7 @@ struct uspi_core {
     const char *named_program;
     struct uspi_file **files; /* the core file itself is the first */
     size_t file_count, file_room;
+    size_t cut_segments; /* that the file's end cuts */
     bool out_of_memory;
 };
 

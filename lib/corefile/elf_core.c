@@ -59,57 +59,30 @@ struct reading {
 
 /* ---- memory ---- */
 
-static void add_segment(struct reading *r, const struct uspi_elf_segment *segment, uint64_t i, uint64_t *cut) {
-    struct uspi_core *core = r->core;
-    uint64_t limit = r->elf.wide ? UINT64_MAX : UINT32_MAX;
-    if (segment->memory_size == 0) return;
-    if (segment->address > limit || segment->memory_size - 1 > limit - segment->address) {
-        uspi_core_say(core, 0, "%s: segment %" PRIu64 " wraps around the address space; not used", core->path, i);
-        return;
-    }
-    uint64_t promised = segment->file_size;
-    if (promised > segment->memory_size) {
-        uspi_core_say(core, 0,
-                      "%s: segment %" PRIu64 " has more bytes in the file than in memory; the rest is not used",
-                      core->path, i);
-        promised = segment->memory_size;
-    }
-    uint64_t size = r->elf.bytes.size, there = segment->offset < size ? size - segment->offset : 0;
-    if (segment->file_size > there) (*cut)++;
+static uint32_t access_of(uint32_t flags) {
     uint32_t access = 0;
-    if ((segment->flags & USPI_PF_R) != 0) access |= USPI_CORE_READ;
-    if ((segment->flags & USPI_PF_W) != 0) access |= USPI_CORE_WRITE;
-    if ((segment->flags & USPI_PF_X) != 0) access |= USPI_CORE_EXECUTE;
-    struct uspi_core_segment added = {.low = segment->address,
-                                      .size = segment->memory_size,
-                                      .stored = promised < there ? promised : there,
-                                      .promised = promised,
-                                      .offset = segment->offset,
-                                      .access = access,
-                                      .order = (uint32_t)i};
-    if (uspi_core_memory_add(&core->memory, &added) != USP_OK) core->out_of_memory = true;
+    if ((flags & USPI_PF_R) != 0) access |= USPI_CORE_READ;
+    if ((flags & USPI_PF_W) != 0) access |= USPI_CORE_WRITE;
+    if ((flags & USPI_PF_X) != 0) access |= USPI_CORE_EXECUTE;
+    return access;
 }
 
 static int read_segments(struct reading *r, struct uspi_error *error) {
     struct uspi_elf_segment segment;
-    uint64_t cut = 0;
     for (uint64_t i = 0; i < r->elf.segment_count; i++) {
         int status = uspi_elf_segment(&r->elf, i, &segment, error);
         if (status != USP_OK) return status;
-        if (segment.type == USPI_PT_LOAD) add_segment(r, &segment, i, &cut);
+        if (segment.type != USPI_PT_LOAD) continue;
+        struct uspi_core_listed listed = {.low = segment.address,
+                                          .size = segment.memory_size,
+                                          .offset = segment.offset,
+                                          .file_size = segment.file_size,
+                                          .access = access_of(segment.flags),
+                                          .last_address = r->elf.wide ? UINT64_MAX : UINT32_MAX};
+        uspi_core_list_segment(r->core, &listed);
         if (r->core->out_of_memory) return USP_ERROR_NO_MEMORY;
     }
-    if (cut > 0) {
-        uspi_core_say(r->core, USP_SNAPSHOT_TRUNCATED,
-                      "%s: the file ends at offset 0x%" PRIx64 ", where %" PRIu64
-                      " of its segments still had bytes: it was cut off",
-                      r->core->path, r->elf.bytes.size, cut);
-    }
-    size_t overlaps = uspi_core_memory_seal(&r->core->memory);
-    if (overlaps > 0) {
-        uspi_core_say(r->core, 0, "%s: %zu segments overlap others; of each address the first segment is used",
-                      r->core->path, overlaps);
-    }
+    uspi_core_seal_segments(r->core);
     return USP_OK;
 }
 
@@ -162,7 +135,7 @@ static void read_process_info(struct reading *r, struct uspi_bytes desc) {
         return;
     }
     r->core->pid = (int32_t)uspi_le32(raw);
-    memcpy(r->name, raw + PRPSINFO_PID - PRPSINFO_NAME, NAME);
+    memcpy(r->name, raw + (PRPSINFO_PID - PRPSINFO_NAME), NAME);
     r->named = r->name[0] != '\0';
 }
 

@@ -136,7 +136,7 @@ static int judge_program(void *context, struct uspi_bytes bytes, struct uspi_err
     if (status != USP_OK) return status;
     c->weak = true;
     usp_addr slide = p->entry - c->elf.entry;
-    if ((slide & (FIRST_PAGE - 1)) == 0 && p->program_header_count == c->elf.segment_count &&
+    if (p->program_header_count == c->elf.segment_count &&
         p->program_headers == slide + c->elf.header_address + c->elf.segment_offset) {
         return USP_OK;
     }

@@ -36,7 +36,6 @@ struct reading {
     struct uspi_core *core;
     struct uspi_macho macho;
     bool damaged; /* load commands are missing or make no sense */
-    uint64_t cut; /* segments that the file's end cuts */
 };
 
 static void damaged(struct reading *r, const struct uspi_error *error) {
@@ -46,42 +45,28 @@ static void damaged(struct reading *r, const struct uspi_error *error) {
 
 /* ---- memory ---- */
 
-static void add_segment(struct reading *r, const struct uspi_macho_command *command, uint32_t order) {
-    struct uspi_core *core = r->core;
+static uint32_t access_of(uint32_t protection) {
+    uint32_t access = 0;
+    if ((protection & USPI_PROT_READ) != 0) access |= USPI_CORE_READ;
+    if ((protection & USPI_PROT_WRITE) != 0) access |= USPI_CORE_WRITE;
+    if ((protection & USPI_PROT_EXECUTE) != 0) access |= USPI_CORE_EXECUTE;
+    return access;
+}
+
+static void add_segment(struct reading *r, const struct uspi_macho_command *command) {
     struct uspi_macho_segment segment;
     struct uspi_error error;
     if (uspi_macho_segment(command, &segment, &error) != USP_OK) {
         damaged(r, &error);
         return;
     }
-    uint64_t limit = command->kind == USPI_LC_SEGMENT_64 ? UINT64_MAX : UINT32_MAX;
-    if (segment.memory_size == 0) return;
-    if (segment.memory_size - 1 > limit - segment.address) {
-        uspi_core_say(core, 0, "%s: the segment at 0x%" PRIx64 " wraps around the address space; not used", core->path,
-                      segment.address);
-        return;
-    }
-    uint64_t promised = segment.file_size;
-    if (promised > segment.memory_size) {
-        uspi_core_say(
-            core, 0, "%s: the segment at 0x%" PRIx64 " has more bytes in the file than in memory; the rest is not used",
-            core->path, segment.address);
-        promised = segment.memory_size;
-    }
-    uint64_t size = r->macho.bytes.size, there = segment.file_offset < size ? size - segment.file_offset : 0;
-    if (segment.file_size > there) r->cut++;
-    uint32_t access = 0;
-    if ((segment.protection & USPI_PROT_READ) != 0) access |= USPI_CORE_READ;
-    if ((segment.protection & USPI_PROT_WRITE) != 0) access |= USPI_CORE_WRITE;
-    if ((segment.protection & USPI_PROT_EXECUTE) != 0) access |= USPI_CORE_EXECUTE;
-    struct uspi_core_segment added = {.low = segment.address,
+    struct uspi_core_listed listed = {.low = segment.address,
                                       .size = segment.memory_size,
-                                      .stored = promised < there ? promised : there,
-                                      .promised = promised,
                                       .offset = segment.file_offset,
-                                      .access = access,
-                                      .order = order};
-    if (uspi_core_memory_add(&core->memory, &added) != USP_OK) core->out_of_memory = true;
+                                      .file_size = segment.file_size,
+                                      .access = access_of(segment.protection),
+                                      .last_address = command->kind == USPI_LC_SEGMENT_64 ? UINT64_MAX : UINT32_MAX};
+    uspi_core_list_segment(r->core, &listed);
 }
 
 /* ---- threads ---- */
@@ -183,24 +168,14 @@ static int read_commands(struct reading *r) {
         }
         switch (command.kind) {
         case USPI_LC_SEGMENT:
-        case USPI_LC_SEGMENT_64: add_segment(r, &command, cursor.index); break;
+        case USPI_LC_SEGMENT_64: add_segment(r, &command); break;
         case USPI_LC_THREAD:
         case USPI_LC_UNIXTHREAD: add_thread(r, &command); break;
         case USPI_LC_NOTE: read_note(r, &command); break;
         default: break;
         }
     }
-    if (r->cut > 0) {
-        uspi_core_say(core, USP_SNAPSHOT_TRUNCATED,
-                      "%s: the file ends at offset 0x%" PRIx64 ", where %" PRIu64
-                      " of its segments still had bytes: it was cut off",
-                      core->path, r->macho.bytes.size, r->cut);
-    }
-    size_t overlaps = uspi_core_memory_seal(&core->memory);
-    if (overlaps > 0) {
-        uspi_core_say(core, 0, "%s: %zu segments overlap others; of each address the first segment is used", core->path,
-                      overlaps);
-    }
+    uspi_core_seal_segments(core);
     return core->out_of_memory ? USP_ERROR_NO_MEMORY : USP_OK;
 }
 

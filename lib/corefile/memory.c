@@ -5,34 +5,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes room for one more entry; *entries is an array of `size`-byte elements. */
-static bool grow(void **entries, size_t count, size_t *room, size_t size) {
-    if (count < *room) return true;
-    size_t wanted = *room == 0 ? 64 : *room * 2;
-    if (wanted > SIZE_MAX / size) return false;
-    void *grown = realloc(*entries, wanted * size);
-    if (grown == NULL) return false;
-    *entries = grown;
-    *room = wanted;
-    return true;
+/* Appends an entry of `size` bytes to *entries, an array of such. */
+static int append(void **entries, size_t *count, size_t *room, const void *entry, size_t size) {
+    if (*count == *room) {
+        size_t wanted = *room == 0 ? 64 : *room * 2;
+        void *grown = wanted <= SIZE_MAX / size ? realloc(*entries, wanted * size) : NULL;
+        if (grown == NULL) return USP_ERROR_NO_MEMORY;
+        *entries = grown;
+        *room = wanted;
+    }
+    memcpy((char *)*entries + *count * size, entry, size);
+    ++*count;
+    return USP_OK;
 }
 
 int uspi_core_memory_add(struct uspi_core_memory *memory, const struct uspi_core_segment *segment) {
     void *entries = memory->segments;
-    bool fits = grow(&entries, memory->segment_count, &memory->segment_room, sizeof *segment);
+    int status = append(&entries, &memory->segment_count, &memory->segment_room, segment, sizeof *segment);
     memory->segments = entries;
-    if (!fits) return USP_ERROR_NO_MEMORY;
-    memory->segments[memory->segment_count++] = *segment;
-    return USP_OK;
+    return status;
 }
 
 int uspi_core_memory_back(struct uspi_core_memory *memory, const struct uspi_core_backing *backing) {
     void *entries = memory->backings;
-    bool fits = grow(&entries, memory->backing_count, &memory->backing_room, sizeof *backing);
+    int status = append(&entries, &memory->backing_count, &memory->backing_room, backing, sizeof *backing);
     memory->backings = entries;
-    if (!fits) return USP_ERROR_NO_MEMORY;
-    memory->backings[memory->backing_count++] = *backing;
-    return USP_OK;
+    return status;
 }
 
 static int by_address(const void *a, const void *b) {
@@ -101,18 +99,27 @@ void uspi_core_memory_clear(struct uspi_core_memory *memory) {
     memset(memory, 0, sizeof *memory);
 }
 
-/* How many segments begin at or below the address. */
-static size_t segments_up_to(const struct uspi_core_memory *memory, usp_addr address) {
-    size_t low = 0, high = memory->segment_count;
+/* How many of the entries begin at or below the address; each is `size` bytes and begins with its lowest address. */
+static size_t count_up_to(const void *entries, size_t count, size_t size, usp_addr address) {
+    size_t low = 0, high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (memory->segments[middle].low <= address) {
+        usp_addr begin;
+        memcpy(&begin, (const char *)entries + middle * size, sizeof begin);
+        if (begin <= address) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
     return low;
+}
+
+_Static_assert(offsetof(struct uspi_core_segment, low) == 0 && offsetof(struct uspi_core_backing, low) == 0,
+               "count_up_to looks for the address at an entry's beginning");
+
+static size_t segments_up_to(const struct uspi_core_memory *memory, usp_addr address) {
+    return count_up_to(memory->segments, memory->segment_count, sizeof *memory->segments, address);
 }
 
 const struct uspi_core_segment *uspi_core_memory_find(const struct uspi_core_memory *memory, usp_addr address) {
@@ -123,17 +130,9 @@ const struct uspi_core_segment *uspi_core_memory_find(const struct uspi_core_mem
 }
 
 static const struct uspi_core_backing *find_backing(const struct uspi_core_memory *memory, usp_addr address) {
-    size_t low = 0, high = memory->backing_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (memory->backings[middle].low <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == 0) return NULL;
-    const struct uspi_core_backing *backing = &memory->backings[low - 1];
+    size_t i = count_up_to(memory->backings, memory->backing_count, sizeof *memory->backings, address);
+    if (i == 0) return NULL;
+    const struct uspi_core_backing *backing = &memory->backings[i - 1];
     return address - backing->low < backing->size ? backing : NULL;
 }
 

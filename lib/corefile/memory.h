@@ -16,7 +16,7 @@ struct uspi_core_segment {
     uint64_t promised; /* <= size: what the core says it holds; more than `stored` when the file was cut */
     uint64_t offset;
     uint32_t access; /* enum uspi_core_access; 0: nobody may touch it, or the core does not say */
-    uint32_t order;  /* position in the core: the earlier one wins where two overlap */
+    size_t order;    /* position in the core: the earlier one wins where two overlap */
 };
 
 /* Addresses whose contents, unless they were changed, are in a file. */

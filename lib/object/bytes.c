@@ -123,11 +123,8 @@ int uspi_bytes_string(struct uspi_bytes bytes, uint64_t offset, char *to, size_t
     return uspi_bytes_error(error, bytes, offset, USP_ERROR_FULL, "%s is longer than %zu bytes", what, room - 1);
 }
 
-const char *uspi_bytes_string_in_place(struct uspi_bytes bytes, uint64_t offset, size_t *length) {
+const char *uspi_bytes_string_in_place(struct uspi_bytes bytes, uint64_t offset) {
     if (bytes.source->mapped == NULL || offset >= bytes.size) return NULL;
-    const char *string = (const char *)bytes.source->mapped + (size_t)(bytes.from + offset);
-    const char *end = memchr(string, '\0', (size_t)(bytes.size - offset));
-    if (end == NULL) return NULL;
-    *length = (size_t)(end - string);
-    return string;
+    const uint8_t *first = bytes.source->mapped + (size_t)bytes.from;
+    return first[bytes.size - 1] == 0 ? (const char *)first + (size_t)offset : NULL;
 }

@@ -85,9 +85,9 @@ int uspi_bytes_load(struct uspi_bytes bytes, uint64_t offset, unsigned width, ui
 int uspi_bytes_string(struct uspi_bytes bytes, uint64_t offset, char *to, size_t room, const char *what,
                       struct uspi_error *error);
 
-/* The NUL-terminated string at `offset` where it stands, and its length in bytes; it lives as long as the source. NULL
- * when the source is not mapped (uspi_bytes_string copies then) or the range ends before the terminator. */
-const char *uspi_bytes_string_in_place(struct uspi_bytes bytes, uint64_t offset, size_t *length);
+/* The NUL-terminated string at `offset` where it stands; it lives as long as the source. NULL when the source is not
+ * mapped or the range does not end with a terminator, as tables of strings do; uspi_bytes_string copies then. */
+const char *uspi_bytes_string_in_place(struct uspi_bytes bytes, uint64_t offset);
 
 /* ---- numbers in bytes that were copied ---- */
 

@@ -21,6 +21,10 @@ pid_t uspi_linux_pid(void);
 /* Learns the return addresses at which stacks of this process end (linux_roots.c). Starts and joins threads. */
 void uspi_linux_learn_roots(void);
 
+/* A thread of a process that has not ended, by which /proc and the memory calls know the process: mostly the first one,
+ * whose id is the process's. Returns its id or a negative error number. Any time. */
+long uspi_linux_living_thread(int64_t pid);
+
 /* Takes the listing of a process's threads (pid 0: this one's) until it is complete, calling `each`; it may see an id
  * twice. Returns 0, a negative error number, or -ECANCELED when `each` returned false. Any time.
  *   buffer, size  see uspi_proc_threads_open */

@@ -118,16 +118,17 @@ int uspi_os_images_self(struct uspi_image_list *list) {
     return w.status;
 }
 
-static int read_generation(struct dl_phdr_info *info, size_t size, void *context) {
-    (void)size;
-    /* Both only grow (dl_iterate_phdr(3)). */
-    *(uint64_t *)context = info->dlpi_adds + info->dlpi_subs;
+static int take_counters(struct dl_phdr_info *info, size_t size, void *context) {
+    /* Both are there since glibc 2.4 and in musl; the first call tells all. */
+    if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs) {
+        *(uint64_t *)context = (uint64_t)info->dlpi_adds + (uint64_t)info->dlpi_subs;
+    }
     return 1;
 }
 
 uint64_t uspi_os_images_generation(void) {
     uint64_t generation = 0;
-    dl_iterate_phdr(read_generation, &generation);
+    dl_iterate_phdr(take_counters, &generation);
     return generation;
 }
 
@@ -199,6 +200,9 @@ int uspi_os_images_process(int64_t pid, struct uspi_image_list *list) {
     struct candidate c = {.pending = false};
     int fd, status = USP_OK;
     if (pid <= 0 || pid > INT32_MAX) return USP_ERROR_NO_THREAD;
+    long living = uspi_linux_living_thread(pid);
+    if (living < 0) return uspi_linux_status(living);
+    pid = living;
     int e = uspi_proc_memory_open(pid, &fd);
     if (e < 0) return uspi_linux_status(e);
     e = uspi_proc_maps_open(&maps, pid);

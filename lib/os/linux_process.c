@@ -59,6 +59,7 @@ struct range {
 
 struct job {
     pid_t pid, only;
+    pid_t living; /* the thread by which its memory is known */
     uint64_t timeout, deadline;
     int memory; /* descriptor */
     struct range *ranges; /* writable mappings, ascending */
@@ -144,7 +145,7 @@ static int fail_system(struct job *job, long e, const char *what) {
 static int read_ranges(struct job *job) {
     struct uspi_proc_maps maps;
     struct uspi_mapping m;
-    int e = uspi_proc_maps_open(&maps, job->pid);
+    int e = uspi_proc_maps_open(&maps, job->living);
     if (e < 0) return fail_system(job, e, "/proc/PID/maps");
     size_t all = 0;
     while (uspi_proc_maps_next(&maps, &m)) {
@@ -205,10 +206,14 @@ static void describe(const struct job *job, const struct uspi_proc_threads *list
     memcpy(t->info.name, stat.name, sizeof t->info.name);
     t->info.run_state = (uint8_t)stat.state;
     t->info.cpu_time = stat.cpu_ns;
-    if (stat.state == 'Z' || stat.state == 'X') t->status = USP_ERROR_NO_THREAD;
 }
 
-/* From here on the id cannot be used again before we let go. */
+static bool is_gone(const struct job *job, const struct traced *t) {
+    struct uspi_proc_stat stat;
+    int e = uspi_proc_stat(job->pid, t->tid, &stat);
+    return e == -ENOENT || e == -ESRCH || (e == 0 && (stat.state == 'Z' || stat.state == 'X'));
+}
+
 static bool seize_if_new(void *context, const struct uspi_proc_threads *list, pid_t tid) {
     struct job *job = context;
     if ((job->only != 0 && tid != job->only) || find_traced(job, tid) != NULL) return true;
@@ -222,13 +227,15 @@ static bool seize_if_new(void *context, const struct uspi_proc_threads *list, pi
     struct traced *t = &job->threads[job->count];
     memset(t, 0, sizeof *t);
     t->tid = tid;
+    /* Before: a thread that is stopped already shows another state when it is traced. */
+    describe(job, list, t);
     long e = uspi_linux->trace(PTRACE_SEIZE, tid, NULL, NULL);
     if (e == -ESRCH) return true;
     job->count++;
     job->found++;
     t->seized = e >= 0;
-    if (!t->seized) t->status = uspi_linux_status(e);
-    describe(job, list, t);
+    /* Who is about to end may not be traced either. */
+    if (!t->seized) t->status = e == -EPERM && is_gone(job, t) ? USP_ERROR_NO_THREAD : uspi_linux_status(e);
     return true;
 }
 
@@ -277,12 +284,6 @@ static bool take_registers(struct job *job, struct traced *t) {
     return true;
 }
 
-static bool is_gone(const struct job *job, const struct traced *t) {
-    struct uspi_proc_stat stat;
-    int e = uspi_proc_stat(job->pid, t->tid, &stat);
-    return e == -ENOENT || e == -ESRCH || (e == 0 && (stat.state == 'Z' || stat.state == 'X'));
-}
-
 static void wait_for_stops(struct job *job) {
     uint64_t nap = 20000;
     for (unsigned pass = 0;; pass++) {
@@ -318,7 +319,7 @@ static void let_go(struct job *job) {
 static size_t read_stack(const struct job *job, const struct traced *t) {
     if (t->from > UINTPTR_MAX) return 0;
     struct iovec local = {t->bytes, t->room}, remote = {(void *)(uintptr_t)t->from, t->room};
-    long got = uspi_linux->read_process(job->pid, &local, &remote, 1);
+    long got = uspi_linux->read_process(job->living, &local, &remote, 1);
     if (got < 0 && got != -EFAULT && t->from <= INT64_MAX) {
         got = uspi_linux->pread(job->memory, t->bytes, t->room, t->from);
     }
@@ -503,11 +504,14 @@ int uspi_os_stop_process(int64_t pid, uint64_t timeout, uint64_t only_thread, st
     job->error_size = error != NULL ? error_size : 0;
     if (job->error_size > 0) error[0] = '\0';
     int e = 0, status;
+    long living = 0;
     if (job->pid == 0) {
         status = fail(job, USP_ERROR_NO_THREAD, "%" PRId64 " is no process id", pid);
     } else if (job->pid == uspi_linux->own_process()) {
         status = fail(job, USP_ERROR_ARGUMENT, "process %d is this one: usp_snapshot_self captures it", job->pid);
-    } else if ((e = uspi_proc_memory_open(pid, &job->memory)) < 0) {
+    } else if ((living = uspi_linux_living_thread(pid)) < 0) {
+        status = fail_system(job, living, "/proc/PID/task");
+    } else if ((e = uspi_proc_memory_open(job->living = (pid_t)living, &job->memory)) < 0) {
         status = fail_system(job, e, "/proc/PID/mem");
     } else if ((status = read_ranges(job)) == USP_OK && (status = run_tracer(job)) == USP_OK) {
         status = hand_over(job, out);

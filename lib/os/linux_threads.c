@@ -64,6 +64,20 @@ int uspi_linux_each_thread(int64_t pid, char *buffer, size_t size,
     return e;
 }
 
+static bool note_living(void *context, const struct uspi_proc_threads *list, pid_t tid) {
+    struct uspi_proc_stat stat;
+    if (uspi_proc_threads_stat(list, tid, &stat) < 0 || stat.state == 'Z' || stat.state == 'X') return true;
+    *(long *)context = tid;
+    return false;
+}
+
+long uspi_linux_living_thread(int64_t pid) {
+    char listing[2048];
+    long living = -ESRCH;
+    int e = uspi_linux_each_thread(pid, listing, sizeof listing, note_living, &living);
+    return e == 0 || e == -ECANCELED ? living : e;
+}
+
 /* ---- usp_threads ---- */
 
 struct collection {

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A symbol's number in the index: the table in the top bit, the entry below it. */
+/* A symbol's number in the index: the table in the top bit, whether the name has a version in the next, and the entry
+ * below them. */
 #define TABLE_SHIFT 31
-#define ENTRY_MASK  ((UINT32_C(1) << TABLE_SHIFT) - 1)
+#define HAS_VERSION (UINT32_C(1) << 30)
+#define ENTRY_MASK  (HAS_VERSION - 1)
 
 /* Linux elf-em.h. */
 #define EM_ARM     40
@@ -75,8 +77,7 @@ static const struct code *section_of(const struct uspi_elf_symbol *symbol, const
 
 /* The name's beginning, as a string; in place where that is possible. */
 static const char *name_beginning(const struct uspi_elf_symbols *table, uint32_t name, char room[NAME_BEGINNING]) {
-    size_t length;
-    const char *in_place = uspi_bytes_string_in_place(table->strings, name, &length);
+    const char *in_place = uspi_bytes_string_in_place(table->strings, name);
     if (in_place != NULL) return in_place;
     room[0] = '\0';
     int status = uspi_bytes_string(table->strings, name, room, NAME_BEGINNING, "name", NULL);
@@ -90,6 +91,14 @@ static bool is_private_label(uint16_t machine, const char *name) {
     if ((machine != EM_ARM && machine != EM_AARCH64) || name[0] != '$') return false;
     return name[1] != '\0' && strchr("adtx", name[1]) != NULL && (name[2] == '\0' || name[2] == '.');
 }
+
+/* .symtab has the version behind the name: name@VERSION, name@@VERSION. */
+static size_t length_without_version(const char *name) {
+    const char *version = name[0] != '\0' ? strchr(name + 1, '@') : NULL;
+    return version != NULL ? (size_t)(version - name) : strlen(name);
+}
+
+static bool has_version(const char *name) { return name[length_without_version(name)] != '\0'; }
 
 static bool is_function(const struct uspi_elf_symbol *symbol) {
     return symbol->type == USPI_STT_FUNC || symbol->type == USPI_STT_GNU_IFUNC;
@@ -125,7 +134,7 @@ static int gather_table(const struct elf_tables *e, unsigned table, const struct
         struct uspi_candidate candidate = {
             .start = symbol.value,
             .end = symbol.value + (symbol.size < left ? symbol.size : left),
-            .symbol = (uint32_t)table << TABLE_SHIFT | (uint32_t)i,
+            .symbol = (uint32_t)table << TABLE_SHIFT | (has_version(name) ? HAS_VERSION : 0) | (uint32_t)i,
             .rank = rank_of(&symbol),
         };
         status = uspi_gather(gathering, &candidate);
@@ -148,22 +157,20 @@ static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathe
     return status;
 }
 
-/* .symtab has the version behind the name: name@VERSION, name@@VERSION. */
-static size_t length_without_version(const char *name, size_t length) {
-    const char *version = length > 1 ? memchr(name + 1, '@', length - 1) : NULL;
-    return version != NULL ? (size_t)(version - name) : length;
+static const char *keep_without_version(struct uspi_names *names, const char *name) {
+    return uspi_names_keep(names, name, length_without_version(name));
 }
 
-/* A name in a file that is not mapped: read with room that grows until it fits. */
-static int keep_unmapped_name(const struct uspi_elf_symbols *table, uint32_t offset, struct uspi_names *names,
-                              const char **name) {
+/* A name that cannot be used in place, read with room that grows until it fits. */
+static int read_name(const struct uspi_elf_symbols *table, uint32_t offset, struct uspi_names *names,
+                     const char **name) {
     int status = USP_ERROR_FULL;
     for (size_t room = 256; status == USP_ERROR_FULL; room *= 4) {
         char *buffer = malloc(room);
         if (buffer == NULL) return USP_ERROR_NO_MEMORY;
         status = uspi_bytes_string(table->strings, offset, buffer, room, "name", NULL);
         if (status == USP_OK) {
-            *name = uspi_names_keep(names, buffer, length_without_version(buffer, strlen(buffer)));
+            *name = keep_without_version(names, buffer);
             if (*name == NULL) status = USP_ERROR_NO_MEMORY;
         }
         free(buffer);
@@ -179,12 +186,9 @@ static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_na
     if (status != USP_OK) return status;
     named->start = symbol.value;
     named->size = symbol.size;
-    size_t length;
-    named->name = uspi_bytes_string_in_place(table->strings, symbol.name, &length);
-    if (named->name == NULL) return keep_unmapped_name(table, symbol.name, names, &named->name);
-    size_t plain = length_without_version(named->name, length);
-    if (plain == length) return USP_OK;
-    named->name = uspi_names_keep(names, named->name, plain);
+    named->name = uspi_bytes_string_in_place(table->strings, symbol.name);
+    if (named->name == NULL) return read_name(table, symbol.name, names, &named->name);
+    if ((number & HAS_VERSION) != 0) named->name = keep_without_version(names, named->name);
     return named->name != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 

@@ -136,8 +136,11 @@ static enum uspi_answer accept(struct inquiry *q, const struct account *a, struc
 
 /* A call through a bad pointer: nothing of the callee was carried out, so the function's entry rule holds.
  *
- *     x86    return address = [sp]       arm    return address = lr */
-static enum uspi_answer read_bad_call(struct inquiry *q, struct uspi_answer_data *out) {
+ *     x86    return address = [sp]       arm    return address = lr
+ *
+ * Where it is not certain that the pc is no code (its memory cannot be read, which can have other reasons), the return
+ * address must stand behind a call through a pointer. */
+static enum uspi_answer read_bad_call(struct inquiry *q, bool certain, struct uspi_answer_data *out) {
     const struct uspi_backend *b = q->walk->backend;
     struct uspi_rule rule = {.cfa = {.kind = USPI_REGISTER, .base = b->sp, .offset = b->call_push}};
     struct account a;
@@ -146,7 +149,8 @@ static enum uspi_answer read_bad_call(struct inquiry *q, struct uspi_answer_data
     } else {
         rule.return_address = (struct uspi_location){.kind = USPI_REGISTER, .base = b->lr};
     }
-    return make_account(q, &rule, 0, &a) ? accept(q, &a, out) : USPI_NOT_MINE;
+    if (!make_account(q, &rule, 0, &a)) return USPI_NOT_MINE;
+    return certain || (a.credit == USPI_VERIFIED && a.ra.callee == 0) ? accept(q, &a, out) : USPI_NOT_MINE;
 }
 
 static bool known_not_code(const struct uspi_walk *walk, usp_addr pc) {
@@ -166,9 +170,9 @@ enum uspi_answer uspi_read_instructions(struct uspi_walk *walk, const struct usp
 
     const uint8_t *bytes;
     if (uspi_code_read(&q.code, pc, b->code_align, &bytes) == 0) {
-        if (frame->exact && known_not_code(walk, pc)) return read_bad_call(&q, out);
-        walk->stack_flags |= USP_STACK_NO_INSTRUCTIONS;
-        return USPI_NOT_MINE;
+        bool certain = frame->exact && known_not_code(walk, pc);
+        if (!certain) walk->stack_flags |= USP_STACK_NO_INSTRUCTIONS;
+        return frame->exact ? read_bad_call(&q, certain, out) : USPI_NOT_MINE;
     }
     q.has_record = uspi_find_record(walk, &q.aside, frame, &q.record, &q.record_ra) == USP_STOP_NONE;
 

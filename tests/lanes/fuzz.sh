@@ -9,19 +9,37 @@ configure_in fuzz CC=clang-19 --disable-shared \
   "CFLAGS=-O1 -g -fsanitize=fuzzer-no-link,$sanitizers -fno-sanitize-recover=all"
 make_in fuzz all
 
-# Each is linked here and not by make: libFuzzer is clang's alone. What it found interesting is kept for the next run.
+# link PROGRAM SOURCE FLAG...: here and not by make, libFuzzer is clang's alone.
+link() {
+  local program=$1 source=$2
+  shift 2
+  clang-19 -std=gnu11 -O1 -g "$@" -fno-sanitize-recover=all -I"$top" -I"$top/include" -o "$program" "$source" \
+    "$top/build/fuzz/lib/.libs/libunspool.a"
+}
+
+# Programs that write what to begin with: a folder for each fuzzer. Files of that kind are not kept in the repository.
+seeds=$top/build/fuzz/seeds
+rm -rf "$seeds"
+mkdir -p "$seeds"
+for source in "$top"/tests/fuzz/*_seeds.c; do
+  link "$seeds/program" "$source" "-fsanitize=$sanitizers"
+  "$seeds/program" "$seeds"
+done
+
 for source in "$top"/tests/fuzz/fuzz_*.c; do
   fuzzer=$(basename "$source" .c)
+  # What it found interesting is kept for the next run.
   work=$top/build/fuzz/$fuzzer.run
-  mkdir -p "$work/corpus" "$work/seeds" "$work/artifacts"
-  clang-19 -std=gnu11 -O1 -g "-fsanitize=fuzzer,$sanitizers" -fno-sanitize-recover=all -I"$top" -I"$top/include" \
-    -o "$work/$fuzzer" "$source" "$top/build/fuzz/lib/.libs/libunspool.a"
-  echo "$fuzzer: $seconds s"
+  mkdir -p "$work/corpus" "$work/artifacts" "$seeds/$fuzzer"
+  link "$work/$fuzzer" "$source" "-fsanitize=fuzzer,$sanitizers"
+  echo "$fuzzer: $seconds s, $(find "$seeds/$fuzzer" -type f | wc -l) seeds"
   if ! "$work/$fuzzer" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-    -artifact_prefix="$work/artifacts/" "$work/corpus" >"$work/log" 2>&1; then
+    -artifact_prefix="$work/artifacts/" "$work/corpus" "$seeds/$fuzzer" >"$work/log" 2>&1; then
     tail -n 60 "$work/log"
     echo "$fuzzer failed; its input is in $work/artifacts"
     exit 1
   fi
-  grep -E '^stat::number_of_executed_units|^Done' "$work/log" || :
+  executed=$(sed -n 's/^stat::number_of_executed_units: *//p' "$work/log")
+  echo "$fuzzer: ${executed:-0} inputs"
+  [[ ${executed:-0} -gt 0 ]]
 done

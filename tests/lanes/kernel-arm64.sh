@@ -3,6 +3,7 @@
 # About: a real arm64 kernel with pointer authentication, booted by qemu-system-aarch64, runs the tests with pac-ret code
 need_build gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm cpio
 check_for arm64 aarch64-linux-gnu
+unpack_for arm64 busybox-static
 
 # The kernel: of its package only the image itself is unpacked, the tests need no module.
 kernel=$cache/arm64/vmlinuz
@@ -26,24 +27,42 @@ configure_in aarch64-pac --host=aarch64-linux-gnu "CFLAGS=-O2 -g -mbranch-protec
 make_in aarch64-pac all
 make_in aarch64-pac test-programs
 
-# The machine's only file system. What was built lies where it lies here, so that run paths hold there too.
+# The machine's only file system. What was built lies where it lies here, so that run paths hold there too; Busybox is for
+# tests that run a command.
 root=$build/kernel/root
 rm -rf "$build/kernel"
 mkdir -p "$root"/{proc,sys,dev,tmp,lib,bin}
-aarch64-linux-gnu-gcc -static -O2 -std=gnu11 -Wall -Wextra -Werror "$top/tests/kernel/init.c" -o "$root/init"
+cross=(aarch64-linux-gnu-gcc -O2 -g -std=gnu11 -Wall -Wextra -Werror -static)
+"${cross[@]}" "$top/tests/kernel/init.c" -o "$root/init"
+"${cross[@]}" -fno-omit-frame-pointer -mbranch-protection=pac-ret+leaf "$top/tests/core_victim.c" -o "$root/bin/victim"
+cp "$cache/arm64/root/bin/busybox" "$root/bin/"
+for applet in sh awk cat grep ls mkdir mktemp rm rmdir sleep; do ln -s busybox "$root/bin/$applet"; done
 for library in ld-linux-aarch64.so.1 libc.so.6 libm.so.6 libdl.so.2 librt.so.1 libpthread.so.0 libgcc_s.so.1; do
   cp -L "/usr/aarch64-linux-gnu/lib/$library" "$root/lib/"
 done
-(cd "$build" && find . -path ./kernel -prune -o -type f -perm -u+x -print -o -name '*.so*' -print) |
-  (cd "$build" && grep -vE '/(config\.status|libtool)$' | cpio --quiet -pdm "$root$build")
-make -s -C "$build" print-test-programs | sed "s,^,$build/," >"$root/tests"
+(
+  cd "$build"
+  find . -path ./kernel -prune -o -type f \( -perm -u+x -o -name '*.so*' \) -print | grep -vE '/(config\.status|libtool)$' |
+    cpio --quiet -pdm "$root$build"
+)
+cp "$top/tests/kernel/stacks.sh" "$root/bin/"
+cat >"$root/bin/stacks" <<END
+#!/bin/sh
+export LD_LIBRARY_PATH=$build/lib/.libs UNSPOOL=$build/tools/.libs/unspool VICTIM=/bin/victim
+exec /bin/stacks.sh
+END
+chmod +x "$root/bin/stacks"
+{
+  make -s -C "$build" print-test-programs | sed "s,^,$build/,"
+  echo /bin/stacks
+} >"$root/tests"
 (cd "$root" && find . | cpio --quiet -o -H newc | gzip -1) >"$build/kernel/initrd.gz"
 
 console=$build/kernel/console
 timeout --foreground 900 qemu-system-aarch64 -M virt -cpu max -smp 2 -m 1024 -nographic -nic none -no-reboot \
   -kernel "$kernel" -initrd "$build/kernel/initrd.gz" -append "console=ttyAMA0 panic=-1 quiet" \
-  </dev/null | tr -d '\r' | tee "$console"
-verdict=$(grep -a 'unspool-kernel: passed' "$console" || echo 'the machine did not come to its end')
+  </dev/null | tee "$console"
+verdict=$(tr -d '\r' <"$console" | grep -a 'unspool-kernel: passed' || echo 'the machine did not come to its end')
 [[ $verdict == *' failed 0' && $verdict != *'passed 0 '* ]] || {
   echo "$verdict" >&2
   exit 1

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes the seeds of fuzz_unwind into its folder below the one that is given: for each processor a function with a frame
+ * record that is called by another one, with the walk begun at each instruction. */
+#include "tests/fuzz/unwind_input.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <unspool/registers.h>
+
+enum { CALL_AT = 0, CALLEE_AT = 32, CODE_SIZE = 96, RECORD_AT = 64, STACK_SIZE = 192 };
+
+struct program {
+    uint32_t arch;
+    unsigned slot;           /* bytes of a slot of the frame record */
+    unsigned call_length;    /* of the call at CODE */
+    uint8_t wishes;          /* beside what every seed has */
+    uint8_t code[CODE_SIZE]; /* a call at CALL_AT, the callee at CALLEE_AT */
+    unsigned steps[8];       /* offsets in the callee at which a walk begins, 0 ends them after the first */
+};
+
+static const struct program programs[] = {
+    {USP_ARCH_ARM64,
+     8,
+     4,
+     0,
+     {[CALL_AT] = 0x08,
+      0,
+      0,
+      0x94, /* bl callee */
+      [CALLEE_AT] = 0x7f,
+      0x23,
+      0x03,
+      0xd5, /* pacibsp */
+      0xfd,
+      0x7b,
+      0xbf,
+      0xa9, /* stp x29, x30, [sp, #-16]! */
+      0xfd,
+      0x03,
+      0x00,
+      0x91, /* mov x29, sp */
+      0x1f,
+      0x20,
+      0x03,
+      0xd5, /* nop */
+      0xfd,
+      0x7b,
+      0xc1,
+      0xa8, /* ldp x29, x30, [sp], #16 */
+      0xff,
+      0x0f,
+      0x5f,
+      0xd6}, /* retab */
+     {0, 4, 8, 12, 16, 20}},
+    {USP_ARCH_ARM64_32,
+     8,
+     4,
+     0,
+     {[CALL_AT] = 0x08,
+      0,
+      0,
+      0x94, /* bl callee */
+      [CALLEE_AT] = 0xff,
+      0x83,
+      0x00,
+      0xd1, /* sub sp, sp, #32 */
+      0xfd,
+      0x7b,
+      0x01,
+      0xa9, /* stp x29, x30, [sp, #16] */
+      0xfd,
+      0x43,
+      0x00,
+      0x91, /* add x29, sp, #16 */
+      0xfd,
+      0x7b,
+      0x41,
+      0xa9, /* ldp x29, x30, [sp, #16] */
+      0xff,
+      0x83,
+      0x00,
+      0x91, /* add sp, sp, #32 */
+      0xc0,
+      0x03,
+      0x5f,
+      0xd6}, /* ret */
+     {0, 4, 8, 12, 16, 20}},
+    {USP_ARCH_ARMV7,
+     4,
+     4,
+     WISH_THUMB,
+     {[CALL_AT] = 0x00,
+      0xf0,
+      0x0e,
+      0xf8, /* bl callee */
+      [CALLEE_AT] = 0x80,
+      0xb5, /* push {r7, lr} */
+      0x6f,
+      0x46, /* mov r7, sp */
+      0x82,
+      0xb0, /* sub sp, #8 */
+      0x00,
+      0xbf, /* nop */
+      0x02,
+      0xb0, /* add sp, #8 */
+      0x80,
+      0xbd}, /* pop {r7, pc} */
+     {0, 2, 4, 6, 8, 10}},
+    {USP_ARCH_X86_64,
+     8,
+     5,
+     0,
+     {[CALL_AT] = 0xe8,
+      0x1b,
+      0,
+      0,
+      0, /* call callee */
+      [CALLEE_AT] = 0xf3,
+      0x0f,
+      0x1e,
+      0xfa, /* endbr64 */
+      0x55, /* push %rbp */
+      0x48,
+      0x89,
+      0xe5, /* mov %rsp,%rbp */
+      0x48,
+      0x83,
+      0xec,
+      0x10,  /* sub $16,%rsp */
+      0xc9,  /* leave */
+      0xc3}, /* ret */
+     {0, 4, 5, 8, 12, 13}},
+    {USP_ARCH_I386,
+     4,
+     5,
+     0,
+     {[CALL_AT] = 0xe8,
+      0x1b,
+      0,
+      0,
+      0,                  /* call callee */
+      [CALLEE_AT] = 0x55, /* push %ebp */
+      0x89,
+      0xe5, /* mov %esp,%ebp */
+      0x83,
+      0xec,
+      0x08,  /* sub $8,%esp */
+      0xc9,  /* leave */
+      0xc3}, /* ret */
+     {0, 1, 3, 6, 7}},
+};
+
+static void store(uint8_t *at, uint64_t value, unsigned width) {
+    for (unsigned i = 0; i < width; i++) at[i] = (uint8_t)(value >> 8 * i);
+}
+
+static void write_seed(const char *folder, const struct program *p, unsigned step) {
+    uint8_t stack[STACK_SIZE] = {0};
+    uint8_t words[USP_REGISTERS_MAX * 8];
+    char path[1024];
+    struct usp_registers registers;
+    struct header header = {.os = USP_ARCH_NONE, .capacity = 16};
+    const uint64_t back = CODE + CALL_AT + p->call_length + ((p->wishes & WISH_THUMB) != 0 ? 1 : 0);
+
+    header.arch = (uint8_t)(p->arch - 1);
+    header.wishes = (uint8_t)(p->wishes | WISH_BOUNDS | (step % 2 != 0 ? WISH_REGIONS : 0));
+    header.registers = USP_REGISTERS_MAX;
+    header.code_length = CODE_SIZE / 4;
+    /* Two records and the end of the chain; the words between them are return addresses as well, for x86's entry. */
+    for (unsigned at = 0; at + p->slot <= STACK_SIZE; at += p->slot) store(stack + at, back, p->slot);
+    store(stack + RECORD_AT, STACK + RECORD_AT + 4 * p->slot, p->slot);
+    store(stack + RECORD_AT + 4 * p->slot, 0, p->slot);
+
+    (void)usp_registers_init(&registers, p->arch);
+    usp_registers_set_pc(&registers, CODE + CALLEE_AT + p->steps[step]);
+    usp_registers_set_sp(&registers, STACK + RECORD_AT - 16);
+    usp_registers_set_fp(&registers, STACK + RECORD_AT);
+    usp_registers_set_lr(&registers, back);
+    for (unsigned i = 0; i < USP_REGISTERS_MAX; i++) store(words + 8 * i, registers.value[i], 8);
+
+    (void)snprintf(path, sizeof path, "%s/fuzz_unwind/%s-%u", folder, usp_arch_name(p->arch), step);
+    FILE *file = fopen(path, "wb");
+    if (file == NULL || fwrite(&header, sizeof header, 1, file) != 1 || fwrite(words, sizeof words, 1, file) != 1 ||
+        fwrite(p->code, CODE_SIZE, 1, file) != 1 || fwrite(stack, STACK_SIZE, 1, file) != 1 || fclose(file) != 0) {
+        perror(path);
+        exit(1);
+    }
+}
+
+int main(int argc, char **argv) {
+    char path[1024];
+    if (argc != 2) return 2;
+    (void)snprintf(path, sizeof path, "%s/fuzz_unwind", argv[1]);
+    (void)mkdir(path, 0777);
+    for (unsigned i = 0; i < sizeof programs / sizeof *programs; i++) {
+        for (unsigned step = 0; step == 0 || (step < 8 && programs[i].steps[step] != 0); step++) {
+            write_seed(argv[1], &programs[i], step);
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* A process for others to look at: threads at a known place, and whatever the first argument asks for. Needs nothing of
+ * the library, so that it can be compiled for another processor. Says "ready LOW HIGH" when it stands: the bounds of the
+ * function of which each thread has DEPTH + 1 frames. */
+#define _GNU_SOURCE 1
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DEPTH   7u
+#define THREADS 3u
+
+extern const char __start_bounded_target[], __stop_bounded_target[];
+
+static volatile unsigned sink;
+static volatile int may_go;
+static volatile unsigned standing;
+
+static __attribute__((noinline, noclone, section("bounded_target"))) void descend(unsigned depth, void (*wait)(void)) {
+    if (depth == 0) {
+        __atomic_fetch_add(&standing, 1, __ATOMIC_SEQ_CST);
+        wait();
+    } else {
+        descend(depth - 1, wait);
+    }
+    sink++;
+}
+
+static __attribute__((noinline, noclone)) void spin(void) {
+    while (!may_go) sink++;
+}
+
+static __attribute__((noinline, noclone)) void sleep_long(void) {
+    struct timespec t = {1000, 0};
+    while (!may_go) nanosleep(&t, NULL);
+}
+
+static void *run(void *context) {
+    char name[16];
+    unsigned n = (unsigned)(size_t)context;
+    snprintf(name, sizeof name, "worker %u", n);
+    prctl(PR_SET_NAME, name, 0, 0, 0);
+    descend(DEPTH, n == 0 ? spin : sleep_long);
+    return NULL;
+}
+
+static void start(unsigned count) {
+    for (unsigned i = 0; i < count; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, run, (void *)(size_t)i) != 0) exit(2);
+    }
+    while (__atomic_load_n(&standing, __ATOMIC_SEQ_CST) < count) usleep(1000);
+}
+
+static void say_ready(void) {
+    printf("ready %llx %llx\n", (unsigned long long)(size_t)__start_bounded_target,
+           (unsigned long long)(size_t)__stop_bounded_target);
+    fflush(stdout);
+}
+
+/* ---- what it can be asked for ---- */
+
+static void *come_and_go(void *context) {
+    (void)context;
+    sink++;
+    return NULL;
+}
+
+static void be_restless(void) {
+    for (;;) {
+        pthread_t threads[8];
+        for (unsigned i = 0; i < 8; i++) {
+            if (pthread_create(&threads[i], NULL, come_and_go, NULL) != 0) exit(2);
+        }
+        for (unsigned i = 0; i < 8; i++) pthread_join(threads[i], NULL);
+    }
+}
+
+static volatile unsigned long counted;
+static void count(int number) {
+    (void)number;
+    counted++;
+}
+
+/* Counts a queued signal until another one comes, and then tells. */
+static void count_signals(void) {
+    sigset_t none, both;
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = count;
+    sigaction(SIGRTMIN + 1, &action, NULL);
+    sigemptyset(&both);
+    sigaddset(&both, SIGTERM);
+    sigprocmask(SIG_BLOCK, &both, &none);
+    say_ready();
+    for (;;) {
+        struct timespec soon = {0, 1000000};
+        if (sigtimedwait(&both, NULL, &soon) == SIGTERM) break;
+    }
+    /* What is still queued comes first. */
+    usleep(100000);
+    printf("counted %lu\n", counted);
+    fflush(stdout);
+    exit(0);
+}
+
+/* Its parent is in a sleep that nothing interrupts, for a while. */
+static void wait_for_vfork_child(void) {
+    pid_t child = (pid_t)syscall(SYS_vfork);
+    if (child == 0) {
+        struct timespec t = {1, 0};
+        syscall(SYS_nanosleep, &t, NULL);
+        syscall(SYS_exit, 0);
+    }
+    waitpid(child, NULL, 0);
+    printf("woken\n");
+    fflush(stdout);
+    while (!may_go) usleep(10000);
+}
+
+int main(int count_of_arguments, char **arguments) {
+    const char *what = count_of_arguments > 1 ? arguments[1] : "";
+    unsigned threads = count_of_arguments > 2 ? (unsigned)atoi(arguments[2]) : THREADS;
+    sigset_t all;
+    sigfillset(&all);
+    if (strcmp(what, "block") == 0) sigprocmask(SIG_SETMASK, &all, NULL);
+    if (strcmp(what, "count") == 0) count_signals();
+    start(threads);
+    if (strcmp(what, "undumpable") == 0) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    say_ready();
+    if (strcmp(what, "restless") == 0) be_restless();
+    if (strcmp(what, "vfork") == 0) wait_for_vfork_child();
+    if (strcmp(what, "leave") == 0) {
+        /* The main thread ends, the others live on. */
+        pthread_exit(NULL);
+    }
+    descend(DEPTH, sleep_long);
+    return 0;
+}

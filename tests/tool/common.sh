@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# What the tests of the command share: where it is, and a program that stands still in known functions. Sourced by them, in
+# the folder of the build.
+
+# shellcheck source=tests/script.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../script.sh"
+work=$(mktemp -d)
+running=()
+# shellcheck disable=SC2329 # called by trap
+clean_up() {
+  [[ ${#running[@]} -eq 0 ]] || kill "${running[@]}" 2>/dev/null
+  wait
+  rm -rf "$work"
+}
+trap clean_up EXIT
+
+# The command itself rather than Libtool's script around it, in a folder that any user can read.
+chmod 755 "$work"
+if [[ -x tools/.libs/unspool ]]; then
+  cp tools/.libs/unspool lib/.libs/libunspool.so.* "$work"
+  export LD_LIBRARY_PATH=$work${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+else
+  cp tools/unspool "$work"
+fi
+cp tests/tool/stuck "$work"
+unspool=$work/unspool
+# shellcheck disable=SC2034 # used where this is sourced
+stuck=$work/stuck
+
+# start COMMAND ARGUMENT...: runs it until it says that it is ready. Its process id is in $pid.
+start() {
+  local said
+  mkfifo "$work/said"
+  "$@" >"$work/said" &
+  pid=$!
+  running+=("$pid")
+  read -r said <"$work/said"
+  rm "$work/said"
+  [[ $said == ready ]] || skip "$* does not start"
+}
+
+# run STATUS ARGUMENT...: the command with these arguments; output in $work/out, $work/err. Any other exit status fails.
+run() {
+  local expected=$1 status=0
+  shift
+  "$unspool" "$@" >"$work/out" 2>"$work/err" || status=$?
+  [[ $status -eq $expected ]] && return
+  fail "unspool $*: exit status $status instead of $expected"
+  cat "$work/out" "$work/err"
+}
+
+out_has() { grep -qE -- "$1" "$work/out" || fail "the output lacks: $1" "$(cat "$work/out")"; }
+out_lacks() { ! grep -qE -- "$1" "$work/out" || fail "the output has: $1" "$(cat "$work/out")"; }
+err_has() { grep -qE -- "$1" "$work/err" || fail "standard error lacks: $1" "$(cat "$work/err")"; }
+err_is_empty() { [[ ! -s $work/err ]] || fail "on standard error: $(cat "$work/err")"; }
+
+# frames HEADING: the symbols under the heading of a thread that matches, one a line.
+frames() {
+  awk -v heading="$1" '/^Thread /{ on = ($0 ~ heading) } on && /^[0-9]+.* \+ [0-9]+$/ { print $(NF - 2) }' "$work/out"
+}
+
+# expect_frames HEADING NAME...: these names in this order, whatever stands before and behind them.
+expect_frames() {
+  local heading=$1 found
+  shift
+  found=$(frames "$heading" | tr '\n' ' ')
+  [[ " $found" == *" $* "* ]] || fail "$heading: \"$found\" lacks \"$*\""
+}

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# `unspool stack CORE`: a core that this kernel writes, with its program where it was, elsewhere, replaced and gone.
+set -euo pipefail
+# shellcheck source=tests/tool/common.sh
+. "$(dirname "$0")/common.sh"
+[[ $(cat /proc/sys/kernel/core_pattern) == core ]] || skip "the kernel gives cores to somebody else (core_pattern)"
+core=$work/core
+[[ $(cat /proc/sys/kernel/core_uses_pid) == 0 ]] || core='' # found below
+
+cd "$work"
+ulimit -c unlimited
+start "$stuck"
+kill -SEGV "$pid"
+wait "$pid" 2>/dev/null || :
+running=()
+[[ -n $core ]] || core=$(echo "$work"/core.*)
+[[ -s $core ]] || skip "the kernel writes no core here"
+
+run 0 stack "$core"
+err_is_empty
+out_has "^Process $pid $stuck, .*3 threads, ended by signal 11$"
+expect_frames "$pid" inner outer main
+[[ $(frames '' | grep -c '^work_inner$') -eq 1 ]] || fail "the worker's stack is not there"
+
+# A core sent elsewhere: the program is not where it was.
+mkdir away root
+mv stuck away/stuck
+run 0 stack "$core"
+err_has "^unspool: .*stuck"
+out_lacks ' inner \+'
+run 0 stack --program away/stuck "$core"
+expect_frames "$pid" inner outer main
+mkdir -p "root$work"
+cp away/stuck "root$stuck"
+run 0 stack --sysroot root "$core"
+expect_frames "$pid" inner outer main
+cp away/stuck other
+mv "$core" away/core
+run 0 stack away/core
+expect_frames "$pid" inner outer main
+
+# Another build under the same name: no names are better than wrong ones.
+cp unspool stuck
+rm away/stuck
+run 0 stack away/core
+out_lacks ' (inner|outer) \+'
+err_has '^unspool: .*stuck'
+
+# Cut off, and no core at all.
+head -c 1000 away/core >short
+run 3 stack short
+err_has '^unspool: .*short'
+run 3 stack other
+err_has '^unspool: .*other: .*not a core'
+verdict

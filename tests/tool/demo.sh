@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The demo and the examples of the documentation do what they say.
+set -euo pipefail
+# shellcheck source=tests/tool/common.sh
+. "$(dirname "$0")/common.sh"
+
+# finishes STATUS SECONDS PROGRAM: runs it to its end.
+finishes() {
+  local status=0
+  timeout "$2" "$3" >"$work/out" 2>"$work/err" || status=$?
+  [[ $status -eq $1 ]] || fail "$3: exit status $status instead of $1" "$(cat "$work/out" "$work/err")"
+}
+
+finishes 0 60 tools/demo
+err_is_empty
+out_has '^The main thread has not answered for 500 ms'
+expect_frames ' \(main\)' bar foo main
+expect_frames '\(this monitor\)' print_threads watch_main
+for chain in 'draw_frame render' 'verify_download download' 'save_settings autosave'; do
+  [[ " $(frames '' | tr '\n' ' ') " == *" $chain "* ]] || fail "no stack has: $chain" "$(cat "$work/out")"
+done
+[[ $(grep -c '^    ends: ' "$work/out") -eq 5 ]] || fail "not every stack says why it ends"
+
+finishes 0 60 doc/examples/self
+out_has '^0 +self +0x[0-9a-f]+ (print_stack|main) \+ [0-9]+$'
+out_has ' main \+ [0-9]+$'
+out_has '^ends: '
+
+finishes 0 60 doc/examples/hang
+out_has '^The main thread hangs:$'
+out_has '^0 +hang +0x[0-9a-f]+ (take_forever|main) \+ [0-9]+$'
+
+# 139: ended by the signal 11, as without the handler.
+finishes 139 60 doc/examples/crash
+[[ ! -s $work/out ]] || fail "crash writes to standard output"
+err_has '^0x[0-9a-f]{16} [0-9a-f]*\+0x[0-9a-f]{16}$'
+verdict

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# `unspool stack PID` of a program that stands still in known functions: text, options, colours, and that it runs on.
+set -euo pipefail
+# shellcheck source=tests/tool/common.sh
+. "$(dirname "$0")/common.sh"
+
+start "$stuck"
+run 0 stack "$pid"
+err_is_empty
+out_has "^Process $pid $stuck, [a-z0-9_]+, 3 threads, stopped for [0-9]+\.[0-9]+ ms$"
+out_has "^Thread $pid \"stuck\" \(main\), running(, CPU [0-9.]+ ms)?$"
+expect_frames "$pid" inner outer main
+expect_frames 'w.x1b' work_inner work_outer work
+# The shape of callStackSymbols: "%-4d%-35s 0x%016lx %s + %lu", 8 digits for 32-bit processors.
+out_has '^[0-9]+ +stuck {31}0x[0-9a-f]{8}([0-9a-f]{8})? (inner|outer|main) \+ [0-9]+$'
+[[ $(grep -c '^    ends: ' "$work/out") -eq 3 ]] || fail "not every stack says why it ends"
+# The thread's name would have coloured a terminal.
+out_has '^Thread [0-9]+ "w\\x1b\[31m"\\\\xffé!"'
+# shellcheck disable=SC2016 # awk's
+if grep -q $'\x1b' "$work/out"; then fail "escape codes in a pipe"; fi
+state=$(sed -n 's/^State:\t\(.\).*/\1/p' "/proc/$pid/status")
+[[ $state == [RS] ]] || fail "the process was left in state $state"
+
+run 0 stack --no-symbols "$pid"
+out_has '^0 +stuck +0x[0-9a-f]+ stuck \+ [0-9]+$'
+out_lacks 'inner'
+
+worker=$(sed -n 's/^Thread \([0-9]*\) "w.*/\1/p' "$work/out")
+run 0 stack --thread "$worker" "$pid"
+[[ $(grep -c '^Thread ' "$work/out") -eq 1 ]] || fail "--thread gives more than one thread"
+expect_frames "$worker" work_inner work_outer work
+run 3 stack --thread 1 "$pid"
+err_has '^unspool: '
+
+run 0 stack --async "$pid"
+expect_frames "$pid" inner outer main
+
+# On a terminal, and there without colours on wish.
+if have python3; then
+  coloured() {
+    # shellcheck disable=SC2016 # the inner shell's
+    TERM=xterm python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)' "$@" </dev/null >"$work/out" || :
+    grep -q $'\x1b\\[1m' "$work/out"
+  }
+  coloured "$unspool" stack "$pid" || fail "no colours on a terminal"
+  ! coloured env NO_COLOR=1 "$unspool" stack "$pid" || fail "colours in spite of NO_COLOR"
+  ! coloured env TERM=dumb "$unspool" stack "$pid" || fail "colours on a dumb terminal"
+  ! coloured sh -c "'$unspool' stack $pid | cat" || fail "colours in a pipe"
+fi
+
+# A deep stack keeps both ends, and says how much is missing in between.
+start "$stuck" deep
+run 0 stack --max 10 --tail 3 "$pid"
+[[ $(frames "$pid" | wc -l) -eq 10 ]] || fail "--max 10 gives $(frames "$pid" | wc -l) frames"
+expect_frames "$pid" inner descend descend
+expect_frames "$pid" descend main
+out_has '^    \.\.\. [0-9]+ frames left out \.\.\.$'
+out_has '^10[0-9][0-9]stuck +0x[0-9a-f]+ main \+'
+run 0 stack --max 10 --tail 0 "$pid"
+out_has '^    \.\.\. further frames left out'
+out_lacks ' main \+'
+run 0 stack "$pid"
+out_has ' main \+'
+
+# A thread that cannot be stopped does not keep the others from being shown.
+start "$stuck" held
+run 1 stack "$pid"
+expect_frames "$pid" inner outer main
+out_has '^    no stack: '
+err_has '^unspool: thread [0-9]+ has no stack: '
+verdict

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* A program for the command to look at: stands still in functions that the tests know, says so, and waits to be killed.
+ *
+ * stuck [undumpable] [held] [deep]
+ *   undumpable  forbids others to look at it
+ *   held        one thread cannot be stopped: the kernel holds it until the child of its vfork is done
+ *   deep        the main thread stands 1,000 calls deep */
+#define _GNU_SOURCE 1
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#if defined(__clang__)
+#define KEPT __attribute__((noinline))
+#else
+#define KEPT __attribute__((noinline, noclone))
+#endif
+
+static atomic_int standing;
+static volatile bool goes_on; /* never */
+
+/* Busy, so that the innermost frame is ours and not libc's. */
+KEPT static int inner(int n) {
+    atomic_fetch_add(&standing, 1);
+    while (!goes_on) n++;
+    return n;
+}
+
+KEPT static int outer(int n) {
+    int volatile result = inner(n) + 1;
+    return result;
+}
+
+KEPT static int descend(int n) {
+    int volatile result = n > 0 ? descend(n - 1) + 1 : inner(n) + 2;
+    return result;
+}
+
+KEPT static int work_inner(int n) {
+    atomic_fetch_add(&standing, 1);
+    while (!goes_on) n += 3;
+    return n;
+}
+
+KEPT static int work_outer(int n) {
+    int volatile result = work_inner(n) + 1;
+    return result;
+}
+
+/* A name that would colour a terminal, end a JSON string, and is no UTF-8. At most 15 bytes count. */
+static void *work(void *argument) {
+    prctl(PR_SET_NAME, "w\x1b[31m\"\\\xff\xc3\xa9!");
+    work_outer(argument != NULL);
+    return NULL;
+}
+
+static void *be_held(void *argument) {
+    (void)argument;
+    /* The child lives as long as we do, and does nothing but system calls. */
+    if (vfork() == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;) pause();
+    }
+    return NULL;
+}
+
+static void *announce(void *argument) {
+    (void)argument;
+    while (atomic_load(&standing) < 2) usleep(1000);
+    puts("ready");
+    fflush(stdout);
+    for (;;) pause();
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    bool is_held = false, is_deep = false;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "undumpable") == 0) prctl(PR_SET_DUMPABLE, 0);
+        if (strcmp(argv[i], "held") == 0) is_held = true;
+        if (strcmp(argv[i], "deep") == 0) is_deep = true;
+    }
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, work, NULL) != 0 || pthread_create(&thread, NULL, announce, NULL) != 0) return 1;
+    if (is_held && pthread_create(&thread, NULL, be_held, NULL) != 0) return 1;
+    return is_deep ? descend(1000) : outer(argc);
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The command's arguments: what it takes, what it refuses and with which status, and output that cannot be written.
+set -euo pipefail
+# shellcheck source=tests/tool/common.sh
+. "$(dirname "$0")/common.sh"
+
+run 0 --help
+out_has '^usage: unspool COMMAND'
+out_has '^  stack '
+err_is_empty
+run 0 --version
+out_has '^unspool [0-9]+\.[0-9]+\.[0-9]+$'
+run 0 stack --help
+out_has '^usage: unspool stack '
+out_has 'exit status: 0'
+err_is_empty
+# Every option that the help names is in the manual page.
+sed 's/\\-/-/g' "$top/doc/man/unspool.1" >"$work/page"
+while read -r option; do
+  grep -q -- "$option" "$work/page" || fail "unspool.1 lacks $option"
+done < <(grep -oE -- '--[a-z-]+' "$work/out" | sort -u)
+
+# refused TEXT ARGUMENT...: wrong usage, nothing on standard output, and a line that says what is wrong.
+refused() {
+  local text=$1
+  shift
+  run 2 "$@"
+  [[ ! -s $work/out ]] || fail "unspool $*: output: $(cat "$work/out")"
+  err_has "$text"
+}
+refused 'usage: unspool'
+refused '"fly" is no command' fly
+refused 'missing' stack
+refused 'one target' stack 1 2
+refused "--max wants a number from 1 to 1000000, not \"0\"" stack --max 0 1
+refused '"12x"' stack --max 12x 1
+refused '"-1"' stack --max=-1 1
+refused '"1000001"' stack --max 1000001 1
+refused '"99999999999999999999"' stack --thread 99999999999999999999 1
+refused '"0"' stack --thread 0 1
+refused 'leaves nothing' stack --max 5 --tail 5 1
+refused '0 is no process id' stack 0
+refused '99999999999 is no process id' stack 99999999999
+refused '--program is for core files' stack --program /bin/true 1
+refused 'fly' stack --fly 1
+refused 'thread' stack --thread
+
+run 3 stack "$work/nothing"
+err_has "^unspool: $work/nothing: "
+run 3 stack "$work"
+err_has "^unspool: $work: "
+run 3 stack ''
+err_has '^unspool: '
+# A number is a process, ./number a file.
+cd "$work"
+echo text >./123
+run 3 stack ./123
+err_has '^unspool: \./123: .*core'
+: >empty
+run 3 stack empty
+err_has '^unspool: empty: '
+
+if [[ -w /dev/full ]]; then
+  status=0
+  "$unspool" --help >/dev/full 2>"$work/err" || status=$?
+  [[ $status -eq 4 ]] || fail "a full disk gives status $status"
+  err_has '^unspool: the output could not be written'
+fi
+verdict
