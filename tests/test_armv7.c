@@ -416,6 +416,8 @@ static const struct instruction {
     {ARM, 0xe28ff008, "add pc, pc, #8", "-> jump 0x8010 arm"},
     {ARM, 0x908ff103, "addls pc, pc, r3, lsl #2", "if ls: -> table 0x8008 arm"},
     {ARM, 0xe081f003, "add pc, r1, r3", "-> table"},
+    {ARM, 0xe08ff065, "add pc, pc, r5, rrx", "-> jump ?"},
+    {ARM, 0xe08ff3cf, "add pc, pc, pc, asr #7", "-> table"},
     {ARM, 0xe241f004, "sub pc, r1, #4", "-> jump ?"},
     {ARM, 0xe59ff008, "ldr pc, [pc, #8]", "-> jump ?"},
     {ARM, 0xe5bcf008, "ldr pc, [r12, #8]!", "r12 = r12 + 8; -> jump ?"},
@@ -487,6 +489,7 @@ START_TEST(undefined) {
         {THUMB, 0xfbf00000}, /* a long multiplication that does not exist */
         {THUMB, 0xf0000f00}, /* and pc, r0, #0 */
         {THUMB, 0xe8bd0000}, /* pop.w {} */
+        {THUMB, 0xe9d66600}, /* ldrd r6, r6, [r6] */
         {ARM, 0xe8bd0000},   /* pop {} */
         {ARM, 0xe9bf0001},   /* ldmib pc!, {r0} */
         {ARM, 0xe00f0f99},   /* mul pc, r9, r15 */

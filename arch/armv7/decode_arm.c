@@ -30,6 +30,7 @@ static bool data_processing(struct uspi_instruction *out, const struct uspi_arm_
     }
     bool by_register = w >> 4 & 1;
     if (by_register && reg == USPI_ARM_PC) return false;
+    if ((w & 0xff0) == 0x060) operation = USPI_ARM_OTHER; /* rrx shifts the carry in: no index of a table */
     uspi_arm_result_register(out, code, operation, reg, first, w & 15, (w & 0xff0) != 0);
     return true;
 }

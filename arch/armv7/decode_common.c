@@ -87,7 +87,7 @@ void uspi_arm_result_register(struct uspi_instruction *out, const struct uspi_ar
          * the first one where the sum counts from; else r15 is added to a distance from a table somewhere. */
         out->flow = USPI_JUMP_TABLE;
         out->target_mode = code->mode;
-        out->target = first == USPI_ARM_PC && shifted ? code->pc : 0;
+        out->target = first == USPI_ARM_PC && second != USPI_ARM_PC && shifted ? code->pc : 0;
     } else if (shifted || operation == USPI_ARM_OTHER || operation == USPI_ARM_NOT) {
         uspi_arm_unknown(out, reg);
     } else if (operation == USPI_ARM_MOVE) {

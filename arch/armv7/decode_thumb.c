@@ -375,7 +375,7 @@ static bool dual_transfer(struct uspi_instruction *out, const struct uspi_arm_co
     t.second = (uint8_t)uspi_arm_bits(w, 11, 8);
     t.base = (uint8_t)uspi_arm_bits(w, 19, 16);
     t.offset = up ? amount : -amount;
-    if (t.reg == USPI_ARM_PC || t.second == USPI_ARM_PC) return false;
+    if (t.reg == USPI_ARM_PC || t.second == USPI_ARM_PC || (t.load && t.reg == t.second)) return false;
     if (t.base == USPI_ARM_PC && (write_back || !t.load)) return false;
     uspi_arm_transfer(out, code, &t);
     return true;

@@ -11,11 +11,13 @@ import sys
 import tempfile
 
 import build
+import generate
 import report
 import variants
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROUNDS = 1
+SEEDS = 6  # random programs; each variant runs one of them
 VISITS = 8  # of an instruction at which its stack is taken; USP_TEST_SCALE multiplies it
 
 
@@ -32,6 +34,7 @@ def parse_arguments():
     parser.add_argument("--harness", default="tests/emulated/harness", help="the harness, built (%(default)s)")
     parser.add_argument("--workload", action="append", type=pathlib.Path, metavar="FILE.c",
                         help="run this program instead of ours; its entry is unsigned usp_workload(unsigned rounds)")
+    parser.add_argument("--seed", action="append", type=int, metavar="N", help="run this random program (generate.py)")
     parser.add_argument("--only", action="append", metavar="PATTERN", help="targets whose name matches")
     parser.add_argument("--level", action="append", metavar="-On", help="these optimisation levels")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
@@ -52,10 +55,22 @@ def chosen(arguments):
                 yield target, level
 
 
-def workloads_for(target, arguments):
+def random_program(seed, folder):
+    path = folder / f"random_{seed}.c"
+    if not path.exists():  # a compiler may be reading it
+        path.write_text(generate.program(seed))
+    return path
+
+
+def workloads_for(target, index, folder, arguments):
+    """The programs that the variant of this index runs."""
+    if arguments.workload or arguments.seed:
+        given = [w.resolve() for w in arguments.workload or []]
+        return [] if target.is_async else given + [random_program(s, folder) for s in arguments.seed or []]
     if target.is_async:
-        return [HERE / "workload_async.c"] if not arguments.workload else []
-    return [w.resolve() for w in arguments.workload or [HERE / "workload.c", HERE / "workload_2.c"]]
+        return [HERE / "workload_async.c"]
+    seeds = [1 + index % SEEDS] if scale() == 1 else [index * scale() + i for i in range(scale())]
+    return [HERE / "workload.c", HERE / "workload_2.c"] + [random_program(s, folder) for s in seeds]
 
 
 def run_one(target, level, workload, folder, arguments):
@@ -151,7 +166,8 @@ def main():
         folder = arguments.keep or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         jobs = {(target, level, workload): pool.submit(run_one, target, level, workload, folder, arguments)
-                for target, level in chosen(arguments) for workload in workloads_for(target, arguments)}
+                for index, (target, level) in enumerate(chosen(arguments))
+                for workload in workloads_for(target, index, folder, arguments)}
         results, problems = gather(jobs, arguments)
         rows, misses = [], []
         for (name, level), (target, runs) in results.items():

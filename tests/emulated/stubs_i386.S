@@ -21,11 +21,16 @@ function SYMBOL(stub_leaf)
 function SYMBOL(stub_jump)
     jmp SYMBOL(stub_target)
 
-/* Through a register whose value comes from the address of the code, as position-independent stubs do it. */
+/* Through a register; where the linker allows it, with an address that is computed from the code's own, as
+ * position-independent stubs do it. */
 function SYMBOL(stub_jump_register)
+#ifdef __APPLE__
+    movl $SYMBOL(stub_target), %ecx
+#else
     calll 1f
 1:  popl %ecx
-    addl $SYMBOL(stub_target) - 1b, %ecx
+    addl $stub_target - 1b, %ecx
+#endif
     jmpl *%ecx
 
 function SYMBOL(stub_thunk)
