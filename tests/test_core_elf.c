@@ -472,6 +472,70 @@ START_TEST(program_by_option) {
 }
 END_TEST
 
+/* The loader's own list names the libraries of a core without NT_FILE: the program's dynamic section leads to it. */
+static void build_with_loader(struct builder *b, uint32_t arch, usp_addr last_next) {
+    struct elf_core core = {.arch = arch, .threads = 1, .build_id = BUILD_ID, .with_text = true};
+    unsigned word = arch_is_64(arch) ? 8 : 4;
+    build_elf_core(b, &core);
+    size_t note_header = core.image_at + (arch_is_64(arch) ? 64 + 2 * 56 : 52 + 2 * 32);
+    patch(b, note_header, 4, 2); /* PT_DYNAMIC */
+    patch(b, note_header + (arch_is_64(arch) ? 16 : 8), word, STACK + 0x800 - IMAGE);
+    patch(b, note_header + (arch_is_64(arch) ? 40 : 20), word, 0x40);
+    pad_to(b, core.stack_at + 0x800);
+    put(b, word, 21); /* DT_DEBUG */
+    put(b, word, STACK + 0x840);
+    pad_to(b, core.stack_at + 0x840);
+    put(b, word, 1); /* r_version */
+    put(b, word, STACK + 0x880);
+    pad_to(b, core.stack_at + 0x880);
+    for (unsigned i = 0; i < 2; i++) {
+        put(b, word, i == 0 ? IMAGE : STACK + 0xa00); /* l_addr, l_name, l_ld, l_next, l_prev */
+        put(b, word, i == 0 ? STACK + 0x9ff : STACK + 0x900);
+        put(b, word, STACK + 0x800);
+        put(b, word, i == 0 ? STACK + 0x8c0 : last_next);
+        pad_to(b, core.stack_at + 0x8c0 + i * 0x40);
+    }
+    put_name(b, "/lib/libtwo.so", 0x100);
+    put_elf_image(b, arch, "another build entirely");
+    patch(b, elf_field(&core, ELF_STACK, 32, 16), word, b->size - core.stack_at);
+}
+
+START_TEST(libraries_from_the_loader) {
+    struct builder b = {0};
+    build_with_loader(&b, archs[_i], 0);
+    struct uspi_core *opened = open_bytes(&b, NULL);
+    ck_assert_uint_eq(usp_images_count(opened->images), 2);
+    const struct usp_image *library = usp_images_get(opened->images, 1);
+    ck_assert_str_eq(library->path, "/lib/libtwo.so");
+    ck_assert_uint_eq(library->load_address, STACK + 0xa00);
+    ck_assert_mem_eq(library->build_id, "another build entire", 20);
+    uspi_core_close(opened);
+    builder_free(&b);
+}
+END_TEST
+
+START_TEST(list_of_libraries_in_a_circle) {
+    struct builder b = {0};
+    build_with_loader(&b, archs[_i], STACK + 0x880);
+    struct uspi_core *opened = open_bytes(&b, NULL);
+    EXPECT_SAYS(opened, "list of libraries has no end");
+    ck_assert_uint_le(usp_images_count(opened->images), 5);
+    uspi_core_close(opened);
+    builder_free(&b);
+}
+END_TEST
+
+START_TEST(list_of_libraries_leads_away) {
+    struct builder b = {0};
+    build_with_loader(&b, archs[_i], 0x10);
+    struct uspi_core *opened = open_bytes(&b, NULL);
+    EXPECT_SAYS(opened, "libraries behind it are not known");
+    ck_assert_uint_eq(usp_images_count(opened->images), 2);
+    uspi_core_close(opened);
+    builder_free(&b);
+}
+END_TEST
+
 /* ---- refused ---- */
 
 START_TEST(refused) {
@@ -687,6 +751,9 @@ int main(void) {
     tcase_add_test(good, known_to_be_no_code);
     tcase_add_loop_test(good, program_in_the_core, 0, ARCHS);
     tcase_add_loop_test(good, program_by_option, 0, ARCHS);
+    tcase_add_loop_test(good, libraries_from_the_loader, 0, ARCHS);
+    tcase_add_loop_test(good, list_of_libraries_in_a_circle, 0, ARCHS);
+    tcase_add_loop_test(good, list_of_libraries_leads_away, 0, ARCHS);
     tcase_add_test(files, file_missing);
     tcase_add_test(files, file_of_another_build);
     tcase_add_test(files, file_without_build_id);

@@ -488,6 +488,33 @@ START_TEST(one_damaged_thread) {
 }
 END_TEST
 
+/* The same bytes listed as any number of images, each with any number of commands, cost no time to speak of. */
+START_TEST(one_image_listed_thousands_of_times) {
+    enum { SEGMENTS = 20000, COMMANDS = 200000 };
+    struct builder b = {0}, image = {0};
+    struct commands c = {{0}, 0}, inner = {{0}, 0};
+    put_macho_segment(&inner, true, "__TEXT", 0, PAGE, 0, PAGE, 5, 0);
+    for (unsigned i = 0; i < COMMANDS; i++) {
+        inner.count++;
+        put(&inner.bytes, 4, 0x99);
+        put(&inner.bytes, 4, 8);
+    }
+    put_macho(&image, true, macho_cpu(USP_ARCH_ARM64), 6, &inner);
+    size_t data = 32 + SEGMENTS * 72;
+    for (unsigned i = 0; i < SEGMENTS; i++) {
+        put_macho_segment(&c, true, "", (i + 1) * UINT64_C(0x1000000), image.size, data, image.size, 5, 0);
+    }
+    put_macho(&b, true, macho_cpu(USP_ARCH_ARM64), 4, &c);
+    put_bytes(&b, image.bytes, image.size);
+    struct uspi_core *opened = open_bytes(&b, NULL);
+    EXPECT_SAYS(opened, "more images than a process can have");
+    ck_assert_uint_lt(usp_images_count(opened->images), 10);
+    uspi_core_close(opened);
+    builder_free(&image);
+    builder_free(&b);
+}
+END_TEST
+
 /* A stack in several regions is one; a guard ends it. */
 START_TEST(stack_in_two_regions) {
     struct builder b = {0};
@@ -538,6 +565,7 @@ int main(void) {
     tcase_add_loop_test(bad, every_truncation, 0, ARCHS);
     tcase_add_loop_test(bad, every_bit, 0, ARCHS);
     tcase_add_test(bad, lying_sizes);
+    tcase_add_test(bad, one_image_listed_thousands_of_times);
     tcase_add_loop_test(bad, one_damaged_thread, 0, ARCHS);
     suite_add_tcase(suite, good);
     suite_add_tcase(suite, images);

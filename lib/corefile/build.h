@@ -19,6 +19,11 @@ struct uspi_core_thread *uspi_core_add_thread(struct uspi_core *core, uint64_t i
 /* Sets core->program to a copy. */
 void uspi_core_set_program(struct uspi_core *core, const char *program);
 
+/* Asked before the headers of an image are read that have so many entries (program headers, load commands). False when a
+ * core has more of them than a process can have, which is said once: a small core can list the same bytes as any number of
+ * images, and must not cost any amount of time. */
+bool uspi_core_may_read(struct uspi_core *core, uint64_t entries);
+
 /* Looks for the file of an image: the program named by option (if `main`), below the sysroot, as named, beside the core.
  * The first candidate that `judge` accepts is kept open with the core, and true is returned. Otherwise it is said what
  * was refused or is missing. `path` "" is not looked for. */

@@ -12,6 +12,9 @@
 /* A core with more to say than this is beyond a person's reading. */
 #define MESSAGES_MAX 64
 
+/* Several times what a process of 2000 images with 50 entries each needs. */
+#define HEADER_ENTRIES_MAX 1000000
+
 void uspi_core_say(struct uspi_core *core, uint32_t flags, const char *format, ...) {
     char text[USPI_ERROR_TEXT + 128];
     core->flags |= flags;
@@ -64,6 +67,14 @@ void uspi_core_set_program(struct uspi_core *core, const char *program) {
     }
     free(core->program);
     core->program = copy;
+}
+
+bool uspi_core_may_read(struct uspi_core *core, uint64_t entries) {
+    if (core->header_entries > HEADER_ENTRIES_MAX) return false;
+    core->header_entries += entries < HEADER_ENTRIES_MAX ? entries + 1 : HEADER_ENTRIES_MAX + 1;
+    if (core->header_entries <= HEADER_ENTRIES_MAX) return true;
+    uspi_core_say(core, 0, "%s: more images than a process can have; not all were looked at", core->path);
+    return false;
 }
 
 /* ---- files ---- */

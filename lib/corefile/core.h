@@ -44,7 +44,8 @@ struct uspi_core {
     const char *named_program;
     struct uspi_file **files; /* the core file itself is the first */
     size_t file_count, file_room;
-    size_t cut_segments; /* that the file's end cuts */
+    size_t cut_segments;     /* that the file's end cuts */
+    uint64_t header_entries; /* that have been looked at in images' headers */
     bool out_of_memory;
 };
 

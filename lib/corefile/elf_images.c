@@ -47,7 +47,8 @@ static bool describe(struct work *w, struct found *found) {
     struct uspi_elf_extent extent;
     struct uspi_bytes bytes = uspi_bytes_at(&w->source, found->load);
     if (uspi_elf_open_image(&found->elf, bytes, NULL) != USP_OK || !is_image(&found->elf) ||
-        found->elf.arch != w->core->arch || uspi_elf_extent(&found->elf, &extent, NULL) != USP_OK) {
+        !uspi_core_may_read(w->core, found->elf.segment_count) || found->elf.arch != w->core->arch ||
+        uspi_elf_extent(&found->elf, &extent, NULL) != USP_OK) {
         return false;
     }
     usp_addr end = found->load + (extent.high - found->elf.header_address);
@@ -60,7 +61,9 @@ static bool describe(struct work *w, struct found *found) {
 
 static void ask_for_program(struct uspi_core *core) {
     uspi_core_say(core, USP_SNAPSHOT_PROGRAM_MISSING,
-                  "%s: the core neither names the program nor holds its code: give the program's file", core->path);
+                  "%s: the core neither holds the program's code nor names a file that could be proven: give the "
+                  "program's file",
+                  core->path);
 }
 
 /* ---- proving a file ---- */
@@ -208,9 +211,9 @@ static void complete_from_file(struct work *w, struct found *found) {
 /* The executable part of an image whose headers the core lacks. */
 static void text_from_segments(const struct work *w, struct usp_image *image) {
     const struct uspi_core_memory *memory = &w->core->memory;
-    for (size_t i = 0; i < memory->segment_count; i++) {
+    for (size_t i = uspi_core_memory_first(memory, image->load_address); i < memory->segment_count; i++) {
         const struct uspi_core_segment *segment = &memory->segments[i];
-        if (segment->low < image->load_address || segment->low >= image->end) continue;
+        if (segment->low >= image->end) break;
         if ((segment->access & USPI_CORE_EXECUTE) == 0) continue;
         if (image->text_high == 0) image->text_low = segment->low;
         image->text_high = segment->low + segment->size;
@@ -362,9 +365,15 @@ static int add_library(struct work *w, usp_addr load, usp_addr dynamic, const ch
 /* struct link_map: l_addr, l_name, l_ld, l_next, l_prev; the program is the first. */
 static int images_from_loader(struct work *w, const struct found *program) {
     unsigned word = program->elf.wide ? 8 : 4;
-    usp_addr at = first_library(w, program);
+    usp_addr at = first_library(w, program), watched = 0;
     char path[PATH_ROOM];
-    for (unsigned i = 0; at != 0 && i < LIBRARIES_MAX; i++) {
+    for (unsigned i = 0; at != 0; i++) {
+        /* A list that has come back to where it was, at each power of two, runs in a circle. */
+        if (at == watched || i == LIBRARIES_MAX) {
+            uspi_core_say(w->core, 0, "%s: the loader's list of libraries has no end", w->core->path);
+            break;
+        }
+        if ((i & (i - 1)) == 0) watched = at;
         uint8_t raw[4 * 8];
         struct uspi_error error;
         if (uspi_bytes_read(uspi_bytes_at(&w->source, at), 0, raw, 4 * word, "the loader's list", &error) != USP_OK) {

@@ -56,7 +56,10 @@ static bool is_image(const struct uspi_macho *macho) {
 }
 
 static bool open_at(const struct work *w, usp_addr load, struct uspi_macho *macho) {
-    return uspi_macho_open(macho, uspi_bytes_at(&w->source, load), NULL) == USP_OK && is_image(macho);
+    if (uspi_macho_open(macho, uspi_bytes_at(&w->source, load), NULL) != USP_OK || !is_image(macho)) return false;
+    /* A command has 8 bytes at least. */
+    uint64_t commands = macho->commands.size / 8;
+    return uspi_core_may_read(w->core, macho->command_count < commands ? macho->command_count : commands);
 }
 
 /* ---- files ---- */

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Kernels list a segment of an image in a few pieces, where its pages differ in history. */
+#define PIECES_MAX 1000
+
 /* Appends an entry of `size` bytes to *entries, an array of such. */
 static int append(void **entries, size_t *count, size_t *room, const void *entry, size_t size) {
     if (*count == *room) {
@@ -122,11 +125,14 @@ static size_t segments_up_to(const struct uspi_core_memory *memory, usp_addr add
     return count_up_to(memory->segments, memory->segment_count, sizeof *memory->segments, address);
 }
 
-const struct uspi_core_segment *uspi_core_memory_find(const struct uspi_core_memory *memory, usp_addr address) {
+size_t uspi_core_memory_first(const struct uspi_core_memory *memory, usp_addr address) {
     size_t i = segments_up_to(memory, address);
-    if (i == 0) return NULL;
-    const struct uspi_core_segment *segment = &memory->segments[i - 1];
-    return address - segment->low < segment->size ? segment : NULL;
+    return i > 0 && address - memory->segments[i - 1].low < memory->segments[i - 1].size ? i - 1 : i;
+}
+
+const struct uspi_core_segment *uspi_core_memory_find(const struct uspi_core_memory *memory, usp_addr address) {
+    size_t i = uspi_core_memory_first(memory, address);
+    return i < memory->segment_count && memory->segments[i].low <= address ? &memory->segments[i] : NULL;
 }
 
 static const struct uspi_core_backing *find_backing(const struct uspi_core_memory *memory, usp_addr address) {
@@ -188,9 +194,11 @@ int uspi_core_memory_read(void *context, usp_addr from, void *to, size_t n) {
 }
 
 bool uspi_core_memory_lacks(const struct uspi_core_memory *memory, usp_addr low, uint64_t size) {
-    while (size > 0) {
-        const struct uspi_core_segment *segment = uspi_core_memory_find(memory, low);
-        if (segment == NULL) return true;
+    size_t i = uspi_core_memory_first(memory, low);
+    for (unsigned pieces = 0; size > 0; pieces++, i++) {
+        if (i >= memory->segment_count || pieces > PIECES_MAX) return true;
+        const struct uspi_core_segment *segment = &memory->segments[i];
+        if (low < segment->low) return true;
         uint64_t distance = low - segment->low, covered = segment->size - distance;
         if (covered > size) covered = size;
         bool stored = distance + covered <= segment->stored;

@@ -53,7 +53,11 @@ int uspi_core_memory_read(void *memory, usp_addr from, void *to, size_t n);
 /* The segment that holds an address, NULL if none does. */
 const struct uspi_core_segment *uspi_core_memory_find(const struct uspi_core_memory *memory, usp_addr address);
 
-/* Whether the core file lacks bytes of low … low + size − 1, writable segments not counted. */
+/* The index of the first segment that ends above an address. */
+size_t uspi_core_memory_first(const struct uspi_core_memory *memory, usp_addr address);
+
+/* Whether the core file lacks bytes of low … low + size − 1, writable segments not counted; a range in
+ * more pieces than an image's segment can have counts as lacking. */
 bool uspi_core_memory_lacks(const struct uspi_core_memory *memory, usp_addr low, uint64_t size);
 
 #endif
