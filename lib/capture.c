@@ -193,11 +193,12 @@ int uspi_read_parts(const struct uspi_thread_copy *copy, usp_addr from, void *to
         memcpy(to, part->bytes + (from - part->from), n);
         return USP_OK;
     }
-    return USP_ERROR_ABSENT;
+    return from < copy->dead_high && from >= copy->dead_low ? USP_ERROR_UNREADABLE : USP_ERROR_ABSENT;
 }
 
 int uspi_read_copy(void *context, usp_addr from, void *to, size_t n) {
-    return uspi_read_parts(context, from, to, n) == USP_OK ? USP_OK : uspi_os_read(NULL, from, to, n);
+    int status = uspi_read_parts(context, from, to, n);
+    return status == USP_ERROR_ABSENT ? uspi_os_read(NULL, from, to, n) : status;
 }
 
 static int walk_copy(struct uspi_thread_copy *copy, const struct usp_options *options, struct usp_stack *stack) {

@@ -113,11 +113,14 @@ struct uspi_thread_copy {
     struct usp_registers registers;
     struct uspi_copied parts[2]; /* of the stack that it ran on; on an alternate signal stack also of the other one */
     usp_addr stack_low, stack_high; /* of the whole stack; 0, 0 unknown */
+    usp_addr dead_low, dead_high;   /* below the live part of the thread's own stack: whatever is there now, it was not
+                                       there at that moment */
     usp_addr swift_task_slot;       /* see struct usp_target */
     uint64_t stopped_ns;
 };
 
-/* What a copy holds of n bytes at `from`: USP_OK, or USP_ERROR_ABSENT when not all of them. (lib/capture.c) */
+/* What a copy holds of n bytes at `from`: USP_OK, USP_ERROR_UNREADABLE where nothing was at that moment, or
+ * USP_ERROR_ABSENT: it does not say. (lib/capture.c) */
 int uspi_read_parts(const struct uspi_thread_copy *copy, usp_addr from, void *to, size_t n);
 
 /* The shape of usp_memory.read over a copy: context is the struct uspi_thread_copy. What the copy lacks is read from this

@@ -50,8 +50,8 @@ bool uspi_complete_snapshot_options(const struct usp_snapshot_options *given, st
 
 static int read_thread(void *context, usp_addr from, void *to, size_t n) {
     const struct thread_memory *memory = context;
-    if (uspi_read_parts(memory->copy, from, to, n) == USP_OK) return USP_OK;
-    return memory->live.read(memory->live.context, from, to, n);
+    int status = uspi_read_parts(memory->copy, from, to, n);
+    return status == USP_ERROR_ABSENT ? memory->live.read(memory->live.context, from, to, n) : status;
 }
 
 static void init_target(const struct usp_snapshot *s, size_t i, struct usp_target *target) {

@@ -71,17 +71,45 @@ static uintptr_t live_from(uintptr_t sp) {
     return from < page && !uspi_os_can_read(from) ? page : from;
 }
 
-/* The stack pointer that the outermost signal on an alternate stack interrupted: in the highest context there. A context
- * is known by its uc_stack, which the kernel fills with the stack's own place and size (kernel/signal.c
- * __save_altstack). 0 when there is none (i386 handlers without SA_SIGINFO). */
-USPI_NO_ASAN static uintptr_t interrupted_sp(const stack_t *stack, uintptr_t from) {
+/* A signal's context on a stack, recognised by what the kernel writes there:
+ *
+ *     with siginfo, all processors   uc_stack: the alternate stack's own place and size (kernel/signal.c __save_altstack)
+ *     arm, without                   uc_flags: a magic number (arch/arm/kernel/signal.c setup_frame)
+ *     i386, without                  no ucontext: a sigcontext, and 716 bytes behind it the code of a return (arch/x86
+ *                                    include/asm/sigframe.h struct sigframe_ia32, kernel/signal_32.c ia32_setup_frame)
+ *
+ * Returns the enum usp_state of what stands at *context, 0 when there is none at `at`. */
+USPI_NO_ASAN static uint32_t context_at(uintptr_t at, const stack_t *stack, uintptr_t *context) {
+    const volatile uint32_t *words = (const volatile uint32_t *)at;
+    const volatile stack_t *saved = (const volatile stack_t *)at;
+    if (saved->ss_sp == stack->ss_sp && saved->ss_size == stack->ss_size) {
+        *context = at - offsetof(ucontext_t, uc_stack);
+        return USP_STATE_LINUX_UCONTEXT;
+    }
+    if (USPI_HOST_ARCH == USP_ARCH_ARMV7 && words[0] == UINT32_C(0x5ac3c35a)) {
+        *context = at;
+        return USP_STATE_LINUX_UCONTEXT;
+    }
+    if (USPI_HOST_ARCH == USP_ARCH_I386 && words[0] == UINT32_C(0x0077b858) && words[1] == UINT32_C(0x80cd0000)) {
+        *context = at - 716;
+        return USP_STATE_LINUX_SIGCONTEXT;
+    }
+    return 0;
+}
+
+/* The stack pointer that the outermost signal on an alternate stack interrupted: in the highest context there. 0 when
+ * there is none. */
+static uintptr_t interrupted_sp(const stack_t *stack, uintptr_t from) {
     uintptr_t top = ((uintptr_t)stack->ss_sp + stack->ss_size) & ~(uintptr_t)15;
-    const size_t in_context = offsetof(ucontext_t, uc_stack);
-    for (uintptr_t at = top - sizeof(stack_t); at >= from + in_context && at < top; at -= sizeof(uintptr_t)) {
-        const volatile stack_t *candidate = (const volatile stack_t *)at;
+    for (uintptr_t at = top - sizeof(stack_t); at > from && at < top; at -= sizeof(uintptr_t)) {
         struct usp_registers registers;
-        if (candidate->ss_sp != stack->ss_sp || candidate->ss_size != stack->ss_size) continue;
-        if (uspi_os_context_registers((const void *)(at - in_context), &registers) != USP_OK) return 0;
+        uintptr_t context;
+        uint32_t state = context_at(at, stack, &context);
+        if (state == 0 || context < from) continue;
+        if (usp_registers_from_state(&registers, USPI_HOST_ARCH, state, (const void *)context, top - context) !=
+            USP_OK) {
+            return 0;
+        }
         return (uintptr_t)usp_registers_sp(&registers);
     }
     return 0;
@@ -90,11 +118,10 @@ USPI_NO_ASAN static uintptr_t interrupted_sp(const stack_t *stack, uintptr_t fro
 static void describe_alternate_stack(struct uspi_slot *s, uintptr_t from, const stack_t *stack) {
     uintptr_t top = (uintptr_t)stack->ss_sp + stack->ss_size, high;
     s->extents[0] = (struct uspi_extent){from, (top - from) & ~(uintptr_t)15, true};
-    uintptr_t sp = interrupted_sp(stack, from);
-    if (sp == 0) return;
-    uintptr_t below = live_from(sp);
-    if (uspi_os_stack(sp, &high)) {
-        s->extents[1] = (struct uspi_extent){below, (high - below) & ~(uintptr_t)15, true};
+    uintptr_t sp = interrupted_sp(stack, from), below = sp != 0 ? live_from(sp) : uspi_own_stack.low;
+    if (sp == 0 || uspi_os_stack(sp, &high)) {
+        s->extents[1] = (struct uspi_extent){below, (uspi_own_stack.high - below) & ~(uintptr_t)15, true};
+        s->dead_high = below;
     } else {
         s->extents[1] = (struct uspi_extent){below, UNSURE_COPY, false};
     }
@@ -103,13 +130,14 @@ static void describe_alternate_stack(struct uspi_slot *s, uintptr_t from, const 
 static void describe_stack(struct uspi_slot *s, const stack_t *alternate) {
     uintptr_t sp = (uintptr_t)usp_registers_sp(&s->registers);
     uintptr_t from = live_from(sp), high;
-    s->stack_low = s->stack_high = 0;
+    s->stack_low = s->stack_high = s->dead_high = 0;
     s->extents[1].size = 0;
     if (sp - (uintptr_t)alternate->ss_sp < alternate->ss_size) {
         describe_alternate_stack(s, from, alternate);
     } else if (uspi_os_stack(sp, &high)) {
         s->stack_low = uspi_own_stack.low < from ? uspi_own_stack.low : from;
         s->stack_high = high;
+        s->dead_high = from;
         s->extents[0] = (struct uspi_extent){from, (high - from) & ~(uintptr_t)15, true};
     } else {
         s->extents[0] = (struct uspi_extent){from, UNSURE_COPY, false};

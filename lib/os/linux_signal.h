@@ -47,6 +47,7 @@ struct uspi_slot {
     size_t offset;                 /* in the arena, of */
     size_t copied[2];              /* so many bytes of the extents, one behind the other */
     uintptr_t stack_low, stack_high; /* of its own stack, when it runs on it; else 0, 0 */
+    uintptr_t dead_high;             /* where the live part of its own stack begins; 0 not known */
     uint64_t arrived, left;          /* usp_clock() */
     uint64_t cpu_ns;                 /* of a held thread */
     char name[16];                   /* of a held thread */

@@ -19,6 +19,8 @@
 
 #define MILLISECOND UINT64_C(1000000)
 #define SECOND      UINT64_C(1000000000)
+/* So much below the live part of a stack is surely not used otherwise. */
+#define DEAD ((uintptr_t)1 << 20)
 /* A stop is repeated for more memory so often; then the innermost parts have to do. */
 #define ATTEMPTS 4u
 /* Listings of the threads within one stop: each finds what threads that had not yet answered started meanwhile. */
@@ -158,6 +160,8 @@ static void fill_copy(struct uspi_thread_copy *copy, const struct uspi_slot *s, 
     copy->registers = s->registers;
     copy->stack_low = s->stack_low;
     copy->stack_high = s->stack_high;
+    copy->dead_low = s->dead_high > DEAD ? s->dead_high - DEAD : 0;
+    copy->dead_high = s->dead_high;
     copy->stopped_ns = s->left - s->arrived;
     copy->parts[0] = (struct uspi_copied){bytes, s->extents[0].from, s->copied[0]};
     copy->parts[1] = (struct uspi_copied){bytes + s->copied[0], s->extents[1].from, s->copied[1]};
