@@ -13,7 +13,7 @@
 #include <unspool/registers.h>
 #include <unspool/unwind.h>
 
-#define USPI_NO_REGISTER 0xffu
+#define USPI_NO_REGISTER    0xffu
 #define USPI_FLAGS_REGISTER 0xfeu /* usp_registers.flags, in a state's runs */
 
 /* ---- thread states as data ---- */
@@ -28,10 +28,10 @@ struct uspi_run {
 };
 
 struct uspi_state_layout {
-    uint32_t state;    /* enum usp_state, or USP_STATE_MACH + flavor */
-    uint16_t size;     /* bytes that must be there */
-    uint16_t base;     /* added to each run's offset */
-    uint8_t unified;   /* a header {u32 flavor, u32 count} of 8 bytes says which layout follows it; no runs */
+    uint32_t state;  /* enum usp_state, or USP_STATE_MACH + flavor */
+    uint16_t size;   /* bytes that must be there */
+    uint16_t base;   /* added to each run's offset */
+    uint8_t unified; /* a header {u32 flavor, u32 count} of 8 bytes says which layout follows it; no runs */
     uint8_t run_count;
     const struct uspi_run *runs;
 };
@@ -40,12 +40,12 @@ struct uspi_state_layout {
 
 /* Code to which a signal handler returns, and where it finds the interrupted registers. */
 struct uspi_signal_stub {
-    uint32_t os; /* enum usp_os */
-    uint32_t state;         /* layout of the context: enum usp_state */
-    uint8_t thumb;          /* 1: in Thumb state only; 0: otherwise */
-    uint8_t length;         /* of code, in bytes */
-    uint8_t entry;          /* offset in `code` of the instruction that a handler returns to */
-    uint16_t context;       /* the context lies at sp + context, sp as the handler's return leaves it */
+    uint32_t os;      /* enum usp_os */
+    uint32_t state;   /* layout of the context: enum usp_state */
+    uint8_t thumb;    /* 1: in Thumb state only; 0: otherwise */
+    uint8_t length;   /* of code, in bytes */
+    uint8_t entry;    /* offset in `code` of the instruction that a handler returns to */
+    uint16_t context; /* the context lies at sp + context, sp as the handler's return leaves it */
     const uint8_t *code;
 };
 
@@ -86,9 +86,9 @@ enum uspi_flow {
 #define USPI_EFFECTS_MAX 18
 
 struct uspi_instruction {
-    uint8_t length;          /* in bytes */
-    uint8_t flow;            /* enum uspi_flow */
-    uint8_t conditional;     /* predicated (ARM condition, Thumb IT): all of it may as well not happen; then it goes to
+    uint8_t length;      /* in bytes */
+    uint8_t flow;        /* enum uspi_flow */
+    uint8_t conditional; /* predicated (ARM condition, Thumb IT): all of it may as well not happen; then it goes to
                                 the next instruction. The condition + 1 (n and n ^ 1 are opposites); 0: always */
     uint8_t effect_count;
     uint8_t target_register; /* USPI_RETURN: see there; USPI_JUMP_UNKNOWN: the register, USPI_NO_REGISTER: memory */
@@ -102,13 +102,13 @@ struct uspi_instruction {
 };
 
 /* The mode that decoding needs besides the bytes: armv7 only. */
-#define USPI_MODE_THUMB 1u
+#define USPI_MODE_THUMB    1u
 #define USPI_MODE_IT_SHIFT 8u /* bits 8–15: ITSTATE, as the manual's pseudocode keeps it; 0 outside IT blocks */
 
 /* ---- the backend ---- */
 
 struct uspi_backend {
-    uint32_t arch;           /* enum usp_arch */
+    uint32_t arch; /* enum usp_arch */
     const char *name;
     uint8_t register_count;
     uint8_t pc, sp, fp, lr;  /* DWARF numbers; lr USPI_NO_REGISTER where the call pushes the return address */
@@ -119,12 +119,12 @@ struct uspi_backend {
     uint8_t code_align;      /* instructions are aligned to so many bytes */
     uint8_t instruction_max; /* bytes of the longest instruction */
     uint8_t call_window;     /* bytes before a return address that follows_call wants to see, at most */
-    uint8_t red_zone;        /* bytes below sp that code may use without moving sp (System V x86_64, Apple arm64: 128) */
-    uint8_t has_signatures;  /* return addresses and contexts can be signed */
-    uint8_t has_async;       /* Swift async records exist; the mark stands in bits 63:60 of a stored fp */
-    uint8_t has_thumb;       /* bit 0 of a code address is the Thumb state */
-    uint64_t word_mask;      /* the bits of a stored value that mean anything (arm64_32: the low 32 of 64) */
-    uint64_t callee_saved;   /* registers that a function gives back unchanged, fp included, sp not */
+    uint8_t red_zone;       /* bytes below sp that code may use without moving sp (System V x86_64, Apple arm64: 128) */
+    uint8_t has_signatures; /* return addresses and contexts can be signed */
+    uint8_t has_async;      /* Swift async records exist; the mark stands in bits 63:60 of a stored fp */
+    uint8_t has_thumb;      /* bit 0 of a code address is the Thumb state */
+    uint64_t word_mask;     /* the bits of a stored value that mean anything (arm64_32: the low 32 of 64) */
+    uint64_t callee_saved;  /* registers that a function gives back unchanged, fp included, sp not */
     const char *const *register_names; /* register_count of them */
     const struct uspi_state_layout *states;
     size_t state_count;

@@ -20,12 +20,12 @@
 #include "arch/backend.h"
 
 #if defined(__GNUC__) || defined(__clang__)
-#define USPI_TEMPLATE static inline __attribute__((always_inline))
-#define USPI_LIKELY(x) __builtin_expect(!!(x), 1)
+#define USPI_TEMPLATE    static inline __attribute__((always_inline))
+#define USPI_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define USPI_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #else
-#define USPI_TEMPLATE static inline
-#define USPI_LIKELY(x) (x)
+#define USPI_TEMPLATE    static inline
+#define USPI_LIKELY(x)   (x)
 #define USPI_UNLIKELY(x) (x)
 #endif
 
@@ -39,7 +39,7 @@
 /* Bits 63:60 of a stored frame pointer are a tag: 1 marks a Swift async (extended) record (Libc gen/thread_stack_pcs.c).
  * Of a frame pointer that is used as an address they are always masked. */
 #define USPI_FP_TAG_SHIFT 60
-#define USPI_FP_TAG_MASK (UINT64_C(0xf) << USPI_FP_TAG_SHIFT)
+#define USPI_FP_TAG_MASK  (UINT64_C(0xf) << USPI_FP_TAG_SHIFT)
 #define USPI_FP_TAG_ASYNC (UINT64_C(1) << USPI_FP_TAG_SHIFT)
 
 /* What is constant about a processor's records; see struct uspi_backend. */

@@ -9,10 +9,10 @@
 
 /* USPI_HOST_RECORDS: compilers keep frame records here and __builtin_frame_address(0) points at one. */
 #if defined(__aarch64__) && defined(__LP64__)
-#define USPI_HOST_ARCH USP_ARCH_ARM64
+#define USPI_HOST_ARCH    USP_ARCH_ARM64
 #define USPI_HOST_RECORDS 1
 #elif defined(__aarch64__)
-#define USPI_HOST_ARCH USP_ARCH_ARM64_32
+#define USPI_HOST_ARCH    USP_ARCH_ARM64_32
 #define USPI_HOST_RECORDS 1
 #elif defined(__arm__)
 #define USPI_HOST_ARCH USP_ARCH_ARMV7
@@ -23,26 +23,26 @@
 #define USPI_HOST_RECORDS 0
 #endif
 #elif defined(__x86_64__) && defined(__LP64__)
-#define USPI_HOST_ARCH USP_ARCH_X86_64
+#define USPI_HOST_ARCH    USP_ARCH_X86_64
 #define USPI_HOST_RECORDS 1
 #elif defined(__i386__)
-#define USPI_HOST_ARCH USP_ARCH_I386
+#define USPI_HOST_ARCH    USP_ARCH_I386
 #define USPI_HOST_RECORDS 1
 #else
-#define USPI_HOST_ARCH USP_ARCH_NONE
+#define USPI_HOST_ARCH    USP_ARCH_NONE
 #define USPI_HOST_RECORDS 0
 #endif
 
 #if defined(__aarch64__)
-#define USPI_HOST_SLOT 8u
+#define USPI_HOST_SLOT  8u
 #define USPI_HOST_ALIGN 8u
 #define USPI_HOST_ASYNC true
 #elif defined(__x86_64__)
-#define USPI_HOST_SLOT 8u
+#define USPI_HOST_SLOT  8u
 #define USPI_HOST_ALIGN 8u
 #define USPI_HOST_ASYNC true
 #else
-#define USPI_HOST_SLOT 4u
+#define USPI_HOST_SLOT  4u
 #define USPI_HOST_ALIGN 4u
 #define USPI_HOST_ASYNC false
 #endif

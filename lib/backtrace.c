@@ -13,10 +13,10 @@
 #define PAGE 4096u
 
 struct walk {
-    uintptr_t fp, low;    /* the next record, and what it may not lie below */
-    uintptr_t last;       /* highest address of a record on the known stack; 0: on an unknown stack */
-    uintptr_t checked;    /* a page that is known to be readable, on an unknown stack */
-    uintptr_t extended;   /* the first Swift async record met, 0: none */
+    uintptr_t fp, low;  /* the next record, and what it may not lie below */
+    uintptr_t last;     /* highest address of a record on the known stack; 0: on an unknown stack */
+    uintptr_t checked;  /* a page that is known to be readable, on an unknown stack */
+    uintptr_t extended; /* the first Swift async record met, 0: none */
     void **buffer;
     size_t size, count;
 };

@@ -24,8 +24,7 @@ bool uspi_call_site_verify(uintptr_t address, uintptr_t raw) {
     walk.target.memory.read = uspi_os_read;
     struct uspi_code code;
     uspi_code_init(&code, walk.backend, &walk.target.memory);
-    struct uspi_return_address ra =
-        uspi_judge_return_address(&walk, &code, walk.backend->has_thumb ? raw : address);
+    struct uspi_return_address ra = uspi_judge_return_address(&walk, &code, walk.backend->has_thumb ? raw : address);
     if (ra.credit != USPI_VERIFIED) return false;
 
     uintptr_t empty = 0;

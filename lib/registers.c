@@ -13,7 +13,8 @@ int usp_registers_init(struct usp_registers *registers, uint32_t arch) {
     return uspi_backend_find(arch) != NULL ? USP_OK : USP_ERROR_ARGUMENT;
 }
 
-static const struct uspi_state_layout *find_layout(const struct uspi_backend *b, uint32_t state, size_t n, int *status) {
+static const struct uspi_state_layout *find_layout(const struct uspi_backend *b, uint32_t state, size_t n,
+                                                   int *status) {
     *status = USP_ERROR_ARGUMENT;
     for (size_t i = 0; i < b->state_count; i++) {
         if (b->states[i].state != state) continue;

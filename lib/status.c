@@ -64,7 +64,7 @@ uint32_t usp_arch_from_name(const char *name) {
         const char *name;
         uint32_t arch;
     } others[] = {
-        {"aarch64", USP_ARCH_ARM64}, {"arm64e", USP_ARCH_ARM64}, {"arm", USP_ARCH_ARMV7},   {"armv7k", USP_ARCH_ARMV7},
+        {"aarch64", USP_ARCH_ARM64}, {"arm64e", USP_ARCH_ARM64}, {"arm", USP_ARCH_ARMV7}, {"armv7k", USP_ARCH_ARMV7},
         {"armv7s", USP_ARCH_ARMV7},  {"amd64", USP_ARCH_X86_64}, {"i686", USP_ARCH_I386},
     };
     if (name == NULL) return USP_ARCH_NONE;
@@ -80,7 +80,7 @@ uint32_t usp_arch_from_name(const char *name) {
 uint32_t usp_arch_host(void) { return USPI_HOST_ARCH; }
 
 #define TEXT_(x) #x
-#define TEXT(x) TEXT_(x)
+#define TEXT(x)  TEXT_(x)
 
 uint32_t usp_version(void) { return USP_VERSION_MAJOR << 16 | USP_VERSION_MINOR << 8 | USP_VERSION_PATCH; }
 

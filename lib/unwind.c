@@ -78,8 +78,7 @@ struct shelf {
 };
 
 static uint32_t place_of(const struct shelf *shelf, uint64_t n) {
-    return n < shelf->head + shelf->tail ? (uint32_t)n
-                                         : shelf->head + (uint32_t)((n - shelf->head) % shelf->tail);
+    return n < shelf->head + shelf->tail ? (uint32_t)n : shelf->head + (uint32_t)((n - shelf->head) % shelf->tail);
 }
 
 /* Puts the ring in order. */

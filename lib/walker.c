@@ -5,10 +5,10 @@
 /* Addressable bits where nobody says them. Linux arm64: 48 (or fewer; a signature lies above the configured size in any
  * case). Darwin: 39 on devices, 47 on macOS, simulators and newer iOS kernels; the smaller one that covers what is known
  * to be an address (xnu osfmk/arm64/proc_reg.h, pexpert/pexpert/arm64/apple_arm64_common.h). */
-#define LINUX_BITS 48
+#define LINUX_BITS         48
 #define DARWIN_DEVICE_BITS 39
-#define DARWIN_BITS 47
-#define LOW_BITS(n) ((n) >= 64 ? UINT64_MAX : (UINT64_C(1) << (n)) - 1)
+#define DARWIN_BITS        47
+#define LOW_BITS(n)        ((n) >= 64 ? UINT64_MAX : (UINT64_C(1) << (n)) - 1)
 
 /* No signature and no tag that software uses: a user address never has bits 63:56 (top byte) set. */
 static uint64_t choose_strip_mask(const struct usp_target *t, const struct usp_registers *r,

@@ -29,8 +29,8 @@ __attribute__((may_alias))
 bool uspi_complete_target(const struct usp_target *given, struct usp_target *target);
 bool uspi_complete_options(const struct usp_options *given, struct usp_options *options);
 
-int uspi_walker_init(struct uspi_walker *walker, const struct usp_target *target,
-                     const struct usp_registers *registers, const struct usp_options *options);
+int uspi_walker_init(struct uspi_walker *walker, const struct usp_target *target, const struct usp_registers *registers,
+                     const struct usp_options *options);
 
 /* The next frame; false at the end. */
 bool uspi_walker_step(struct uspi_walker *walker, struct usp_frame *frame);

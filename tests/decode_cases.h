@@ -25,20 +25,14 @@ struct decode_case {
     unsigned start_hint;
 };
 
-#define SET(reg, base, by)                                                                                             \
-    { USPI_SET, reg, base, USPI_NO_REGISTER, by }
-#define CONSTANT(reg, value)                                                                                           \
-    { USPI_SET, reg, USPI_NO_REGISTER, USPI_NO_REGISTER, value }
-#define SUM(reg, base, index)                                                                                          \
-    { USPI_ADD, reg, base, index, 0 }
-#define DIFFERENCE(reg, base, index)                                                                                   \
-    { USPI_SUBTRACT, reg, base, index, 0 }
-#define LOAD(reg, base, at)                                                                                            \
-    { USPI_LOAD, reg, base, USPI_NO_REGISTER, at }
-#define STORE(reg, base, at)                                                                                           \
-    { USPI_STORE, reg, base, USPI_NO_REGISTER, at }
-#define STORE_UNKNOWN(base, at) STORE(USPI_NO_REGISTER, base, at)
-#define BIT(reg)                (UINT64_C(1) << (reg))
+#define SET(reg, base, by)           {USPI_SET, reg, base, USPI_NO_REGISTER, by}
+#define CONSTANT(reg, value)         {USPI_SET, reg, USPI_NO_REGISTER, USPI_NO_REGISTER, value}
+#define SUM(reg, base, index)        {USPI_ADD, reg, base, index, 0}
+#define DIFFERENCE(reg, base, index) {USPI_SUBTRACT, reg, base, index, 0}
+#define LOAD(reg, base, at)          {USPI_LOAD, reg, base, USPI_NO_REGISTER, at}
+#define STORE(reg, base, at)         {USPI_STORE, reg, base, USPI_NO_REGISTER, at}
+#define STORE_UNKNOWN(base, at)      STORE(USPI_NO_REGISTER, base, at)
+#define BIT(reg)                     (UINT64_C(1) << (reg))
 
 /* Hexadecimal text with or without spaces. Returns the number of bytes. */
 static inline size_t bytes_of(const char *text, uint8_t *bytes, size_t room) {

@@ -8,7 +8,7 @@
 #include <unspool/unwind.h>
 
 #define IMAGE_REGIONS 8
-#define IMAGE_BYTES 4096
+#define IMAGE_BYTES   4096
 
 struct target_image {
     unsigned count;
@@ -55,6 +55,7 @@ static inline int image_read(void *context, usp_addr from, void *to, size_t n) {
 
 #define CODE32(image, from, ...) WORDS(image, from, 4, __VA_ARGS__)
 #define CODE16(image, from, ...) WORDS(image, from, 2, __VA_ARGS__)
-#define CODE8(image, from, ...) image_bytes(image, from, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
+#define CODE8(image, from, ...)                                                                                        \
+    image_bytes(image, from, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
 
 #endif

@@ -7,8 +7,8 @@
 
 #include "arch/host.h"
 
-#define WORDS 512
-#define SITES 8
+#define WORDS  512
+#define SITES  8
 #define ROUNDS 20000
 
 /* xorshift64: reproducible on every host. */

@@ -67,10 +67,10 @@ static const struct {
 #define STACK UINT64_C(0x7fff0000)
 /* Slot n of the stack; return addresses are even and aligned, and have bit 0 set where that means Thumb. */
 #define SLOT(n) (STACK + (n) * (usp_addr)slot)
-#define PC UINT64_C(0x10000)
-#define RA1 UINT64_C(0x11110)
-#define RA2 UINT64_C(0x12220)
-#define RA3 UINT64_C(0x13330)
+#define PC      UINT64_C(0x10000)
+#define RA1     UINT64_C(0x11110)
+#define RA2     UINT64_C(0x12220)
+#define RA3     UINT64_C(0x13330)
 
 static struct fixture *begin_records(int i) {
     struct fixture *f = begin(archs[i].arch, USP_OS_UNKNOWN);
@@ -331,9 +331,9 @@ END_TEST
 
 /* ---- the link register (FIELD 9, 10) ---- */
 
-#define CALLER UINT64_C(0x100200)  /* the instruction behind a call, in a function that has made its record */
-#define LEAF UINT64_C(0x100400)
-#define STALE UINT64_C(0x100304)   /* the instruction behind another call */
+#define CALLER UINT64_C(0x100200) /* the instruction behind a call, in a function that has made its record */
+#define LEAF   UINT64_C(0x100400)
+#define STALE  UINT64_C(0x100304) /* the instruction behind another call */
 
 static void arm64_text(struct fixture *f) {
     CODE32(&f->memory, CALLER - 4, /* bl LEAF */ 0x94000081, /* ldp x29, x30, [sp], #16 */ 0xa8c17bfd,
@@ -522,8 +522,8 @@ END_TEST
 /* ---- Swift async frames (FIELD 13) ---- */
 
 #define CONTEXTS UINT64_C(0x60000000)
-#define RESUME1 UINT64_C(0x20000)
-#define RESUME2 UINT64_C(0x20100)
+#define RESUME1  UINT64_C(0x20000)
+#define RESUME2  UINT64_C(0x20100)
 
 static const uint32_t async_archs[] = {USP_ARCH_ARM64, USP_ARCH_ARM64_32, USP_ARCH_X86_64};
 #define MARK (UINT64_C(1) << 60)

@@ -54,10 +54,13 @@ static const uint8_t old_thumb2[] = {0x4f, 0xf0, 0x77, 0x07, 0x00, 0xdf};
 #define OLD_CONTEXT 0
 
 #define STUB(bytes, is_thumb, at)                                                                                      \
-    {                                                                                                                  \
-        .os = USP_OS_LINUX, .state = USP_STATE_LINUX_UCONTEXT, .thumb = (is_thumb), .length = sizeof(bytes),           \
-        .entry = 0, .context = (at), .code = (bytes)                                                                   \
-    }
+    {.os = USP_OS_LINUX,                                                                                               \
+     .state = USP_STATE_LINUX_UCONTEXT,                                                                                \
+     .thumb = (is_thumb),                                                                                              \
+     .length = sizeof(bytes),                                                                                          \
+     .entry = 0,                                                                                                       \
+     .context = (at),                                                                                                  \
+     .code = (bytes)}
 
 static const struct uspi_signal_stub stubs[] = {
     STUB(rt_thumb2, 1, RT_CONTEXT),   STUB(rt_thumb, 1, RT_CONTEXT),      STUB(rt_arm, 0, RT_CONTEXT),

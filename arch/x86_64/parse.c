@@ -138,7 +138,7 @@ static bool parse_vector_prefix(struct uspi_x86_code *c, uint8_t first) {
         c->map = inverted & 0x1f;
         c->encoding = first == 0x8f ? XOP : VEX;
     }
-    c->vvvv = (uint8_t) ~(low >> 3) & 15;
+    c->vvvv = (uint8_t)~(low >> 3) & 15;
     if (first == 0x62) {
         /* Bit 3 of the first byte and bit 2 of the second have these values in all of AVX-512; APX changes them. */
         if ((inverted & 0x08) != 0 || (low & 0x04) == 0) return false;
@@ -147,7 +147,7 @@ static bool parse_vector_prefix(struct uspi_x86_code *c, uint8_t first) {
         next_byte(c); /* mask, broadcast, vector length: nothing that the integer registers feel */
     }
     if (!c->wide) {
-        rex &= (uint8_t) ~(REX_R | REX_X | REX_B);
+        rex &= (uint8_t)~(REX_R | REX_X | REX_B);
         c->vvvv &= 7;
     }
     c->rex = rex;

@@ -20,7 +20,7 @@
 
 #ifdef __cplusplus
 #define USP_BEGIN_DECLS extern "C" {
-#define USP_END_DECLS }
+#define USP_END_DECLS   }
 #else
 #define USP_BEGIN_DECLS
 #define USP_END_DECLS

@@ -37,13 +37,13 @@ USP_API size_t usp_backtrace_async(void **buffer, size_t length, uint32_t *task_
 /* ---- getting ready ---- */
 
 struct usp_prepare_options {
-    uint32_t size;         /* of this struct in bytes; set by usp_prepare_options_init */
-    int32_t signal;        /* Linux: the real-time signal by which another thread is asked for its stack; 0: the library
+    uint32_t size;        /* of this struct in bytes; set by usp_prepare_options_init */
+    int32_t signal;       /* Linux: the real-time signal by which another thread is asked for its stack; 0: the library
                               chooses a free one. Default 0 */
-    uint32_t max_threads;  /* threads whose stacks are held at one time without growing. Default 64 */
-    uint32_t stack_copy;   /* bytes reserved for each thread's stack copy; grows between captures when a stack turns out
+    uint32_t max_threads; /* threads whose stacks are held at one time without growing. Default 64 */
+    uint32_t stack_copy;  /* bytes reserved for each thread's stack copy; grows between captures when a stack turns out
                               deeper. Default 65536 */
-    uint64_t timeout;      /* ns to wait for a thread to answer. Default 100,000,000 */
+    uint64_t timeout;     /* ns to wait for a thread to answer. Default 100,000,000 */
     uint64_t reserved[4];
 };
 

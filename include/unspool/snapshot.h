@@ -17,14 +17,14 @@ USP_BEGIN_DECLS
 struct usp_snapshot;
 
 struct usp_snapshot_options {
-    uint32_t size;           /* of this struct in bytes; set by usp_snapshot_options_init */
-    uint32_t max_frames;     /* frames kept for each thread. Default 512; with unwind.tail the middle is omitted */
-    uint32_t sp_bytes;       /* bytes around the stack pointer to keep with each thread, half below. Default 0 */
+    uint32_t size;       /* of this struct in bytes; set by usp_snapshot_options_init */
+    uint32_t max_frames; /* frames kept for each thread. Default 512; with unwind.tail the middle is omitted */
+    uint32_t sp_bytes;   /* bytes around the stack pointer to keep with each thread, half below. Default 0 */
     uint32_t reserved0;
-    uint64_t only_thread;    /* a thread id: only this one; 0: all. Default 0 */
-    uint64_t timeout;        /* ns to wait for threads to stop. Default 100,000,000 */
-    const char *sysroot;     /* cores: where the files that mappings name are looked for first. Default NULL */
-    const char *program;     /* cores: the program's file, where the core does not name it. Default NULL */
+    uint64_t only_thread; /* a thread id: only this one; 0: all. Default 0 */
+    uint64_t timeout;     /* ns to wait for threads to stop. Default 100,000,000 */
+    const char *sysroot;  /* cores: where the files that mappings name are looked for first. Default NULL */
+    const char *program;  /* cores: the program's file, where the core does not name it. Default NULL */
     struct usp_options unwind;
     uint64_t reserved[4];
 };

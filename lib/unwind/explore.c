@@ -7,10 +7,10 @@
  * beginning. So a branch costs one number, and ways can be taken up again in any order. */
 #include "lib/unwind/explore.h"
 
-#define LOG_MAX 112
+#define LOG_MAX     112
 #define PENDING_MAX 32
-#define RUNS_MAX 40
-#define ROOT 0xffffu
+#define RUNS_MAX    40
+#define ROOT        0xffffu
 
 enum value_kind { UNKNOWN, ADDRESS, CONTENT, CONSTANT };
 
@@ -113,7 +113,8 @@ static bool assign(struct explorer *x, struct way *way, uint8_t where, int32_t s
 static bool assign_register(struct explorer *x, struct way *way, unsigned reg, struct value v) {
     if (reg == USPI_NO_REGISTER) return true;
     struct value old = register_value(x, way, reg);
-    if (old.kind == v.kind && (v.kind == UNKNOWN || (old.base == v.base && old.offset == v.offset && old.addend == v.addend))) {
+    if (old.kind == v.kind &&
+        (v.kind == UNKNOWN || (old.base == v.base && old.offset == v.offset && old.addend == v.addend))) {
         return true;
     }
     return assign(x, way, (uint8_t)reg, 0, v);
@@ -256,8 +257,7 @@ static struct uspi_location location_of(struct value v, unsigned reg) {
         if (v.base == reg && v.offset == 0) return (struct uspi_location){.kind = USPI_SAME, .base = (uint8_t)reg};
         return (struct uspi_location){.kind = USPI_REGISTER, .base = v.base, .offset = v.offset};
     case CONTENT:
-        return (struct uspi_location){
-            .kind = USPI_MEMORY, .base = v.base, .offset = v.offset, .addend = v.addend};
+        return (struct uspi_location){.kind = USPI_MEMORY, .base = v.base, .offset = v.offset, .addend = v.addend};
     default: return (struct uspi_location){.kind = USPI_LOST};
     }
 }
@@ -386,7 +386,9 @@ static bool resolve_condition(struct explorer *x, struct way *way, struct uspi_i
     return true;
 }
 
-static bool leaves_bounds(const struct explorer *x, usp_addr pc) { return x->high != 0 && (pc < x->low || pc >= x->high); }
+static bool leaves_bounds(const struct explorer *x, usp_addr pc) {
+    return x->high != 0 && (pc < x->low || pc >= x->high);
+}
 
 /* Follows one way to its end. True: the judge has had enough. */
 static bool follow(struct explorer *x, struct way way) {
@@ -478,14 +480,26 @@ static unsigned explore(struct explorer *x, usp_addr from, uint32_t mode) {
 
 unsigned uspi_explore_to_return(struct uspi_code *code, usp_addr pc, uint32_t mode, usp_addr low, usp_addr high,
                                 unsigned budget, uspi_judge judge, void *context) {
-    struct explorer x = {.code = code, .backend = code->backend, .judge = judge, .context = context, .low = low,
-                         .high = high, .to_return = true, .budget = budget};
+    struct explorer x = {.code = code,
+                         .backend = code->backend,
+                         .judge = judge,
+                         .context = context,
+                         .low = low,
+                         .high = high,
+                         .to_return = true,
+                         .budget = budget};
     return explore(&x, pc, mode);
 }
 
 unsigned uspi_explore_from_start(struct uspi_code *code, usp_addr start, uint32_t mode, usp_addr pc, usp_addr high,
                                  unsigned budget, uspi_judge judge, void *context) {
-    struct explorer x = {.code = code, .backend = code->backend, .judge = judge, .context = context, .low = start,
-                         .high = high, .goal = pc, .budget = budget};
+    struct explorer x = {.code = code,
+                         .backend = code->backend,
+                         .judge = judge,
+                         .context = context,
+                         .low = start,
+                         .high = high,
+                         .goal = pc,
+                         .budget = budget};
     return explore(&x, start, mode);
 }

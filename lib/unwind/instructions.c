@@ -16,19 +16,19 @@
 #include "lib/unwind/reader.h"
 
 /* Instructions to look at. A function's way to its return is rarely longer than some hundred. */
-#define BUDGET_EXACT 4096
+#define BUDGET_EXACT  4096
 #define BUDGET_RETURN 1024
-#define FUNCTION_MAX (1u << 22) /* bytes between a start and a pc to which it is believed to lead */
+#define FUNCTION_MAX  (1u << 22) /* bytes between a start and a pc to which it is believed to lead */
 
 /* One account of where the caller is. */
 struct account {
     bool found;
     unsigned doubts;
     enum uspi_credit credit;
-    bool from_register;  /* the return address was still in the link register */
-    bool is_record;      /* it is the frame record at fp */
+    bool from_register; /* the return address was still in the link register */
+    bool is_record;     /* it is the frame record at fp */
     struct uspi_return_address ra;
-    usp_addr fp_at;      /* where the caller's fp was read, 0: it was in the register */
+    usp_addr fp_at; /* where the caller's fp was read, 0: it was in the register */
     bool extended;
     struct usp_registers caller;
 };
@@ -36,7 +36,7 @@ struct account {
 struct inquiry {
     struct uspi_walk *walk;
     const struct uspi_frame_state *frame;
-    struct uspi_code code; /* the explorer's window */
+    struct uspi_code code;  /* the explorer's window */
     struct uspi_code aside; /* for the code around return addresses */
     bool has_record;
     struct uspi_record record;
@@ -181,7 +181,8 @@ enum uspi_answer uspi_read_instructions(struct uspi_walk *walk, const struct usp
                    walk->target.function_start(walk->target.context, frame->exact ? pc : pc - 1, &low, &high) == 0 &&
                    low <= pc;
     uint32_t mode = uspi_frame_mode(walk, frame);
-    uspi_explore_to_return(&q.code, pc, mode, low, high, frame->exact ? BUDGET_EXACT : BUDGET_RETURN, judge_forward, &q);
+    uspi_explore_to_return(&q.code, pc, mode, low, high, frame->exact ? BUDGET_EXACT : BUDGET_RETURN, judge_forward,
+                           &q);
     const struct account *forward = &q.best;
     if (forward->found && (forward->doubts == 0 || forward->is_record)) return accept(&q, forward, out);
 

@@ -24,9 +24,9 @@ struct uspi_walk {
 /* A frame, seen from inside. */
 struct uspi_frame_state {
     struct usp_registers registers;
-    bool exact;     /* the pc is where the thread stands (interrupted), not a return address */
-    bool sp_known;  /* registers' sp is the frame's own, not only a lower bound */
-    uint32_t kind;  /* enum usp_kind */
+    bool exact;    /* the pc is where the thread stands (interrupted), not a return address */
+    bool sp_known; /* registers' sp is the frame's own, not only a lower bound */
+    uint32_t kind; /* enum usp_kind */
     uint32_t method;
     uint32_t flags; /* enum usp_frame_flags */
     usp_addr low;   /* the caller's record cannot lie below this address */
@@ -100,10 +100,10 @@ enum uspi_credit {
 };
 
 struct uspi_return_address {
-    usp_addr pc;       /* without signature and Thumb bit */
-    uint32_t flags;    /* enum usp_frame_flags */
+    usp_addr pc;    /* without signature and Thumb bit */
+    uint32_t flags; /* enum usp_frame_flags */
     enum uspi_credit credit;
-    usp_addr callee;   /* what the call before it calls, 0 not known */
+    usp_addr callee; /* what the call before it calls, 0 not known */
 };
 
 /* Judges a word that should be a return address. */
@@ -119,7 +119,7 @@ bool uspi_apply_rule(const struct uspi_walk *walk, const struct uspi_frame_state
                      struct usp_registers *caller, usp_addr *raw_ra, usp_addr *fp_at, bool *fp_extended);
 
 /* Gives a caller its pc and how it was found. */
-void uspi_set_caller(const struct uspi_walk *walk, struct uspi_frame_state *caller, const struct uspi_return_address *ra,
-                     uint32_t kind, uint32_t method);
+void uspi_set_caller(const struct uspi_walk *walk, struct uspi_frame_state *caller,
+                     const struct uspi_return_address *ra, uint32_t kind, uint32_t method);
 
 #endif

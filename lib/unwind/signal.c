@@ -53,7 +53,8 @@ static bool search_context(const struct uspi_walk *walk, const struct uspi_signa
     uint64_t fp, interrupted_fp, interrupted_lr;
     if (b->lr == USPI_NO_REGISTER || b->slot != 8 || !uspi_known(&frame->registers, b->fp)) return false;
     fp = frame->registers.value[b->fp];
-    if (!uspi_read_slot(walk, fp, &interrupted_fp) || !uspi_read_slot(walk, fp + b->slot, &interrupted_lr)) return false;
+    if (!uspi_read_slot(walk, fp, &interrupted_fp) || !uspi_read_slot(walk, fp + b->slot, &interrupted_lr))
+        return false;
     for (usp_addr sp = (frame->low + 15) & ~UINT64_C(15); sp < fp && fp - sp < 65536; sp += 16) {
         if (read_context(walk, stub, sp + stub->context, registers) && registers->value[b->fp] == interrupted_fp &&
             registers->value[b->lr] == interrupted_lr && registers->value[b->sp] > sp) {

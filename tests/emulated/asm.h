@@ -13,9 +13,9 @@
 #define THUMB_FUNCTION(name) .thumb_func name
 #define HIDDEN(name)
 #else
-#define FUNCTION_TYPE(name) .type name, STT_FUNC
+#define FUNCTION_TYPE(name)  .type name, STT_FUNC
 #define THUMB_FUNCTION(name) .thumb_func
-#define HIDDEN(name) .hidden name
+#define HIDDEN(name)         .hidden name
 #endif
 
 #endif

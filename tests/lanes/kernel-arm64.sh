@@ -41,7 +41,7 @@ for library in ld-linux-aarch64.so.1 libc.so.6 libm.so.6 libdl.so.2 librt.so.1 l
   cp -L "/usr/aarch64-linux-gnu/lib/$library" "$root/lib/"
 done
 (
-  cd "$build"
+  cd "$build" || exit
   find . -path ./kernel -prune -o -type f \( -perm -u+x -o -name '*.so*' \) -print | grep -vE '/(config\.status|libtool)$' |
     cpio --quiet -pdm "$root$build"
 )
