@@ -34,4 +34,7 @@ unsigned uspi_explore_to_return(struct uspi_code *code, usp_addr pc, uint32_t mo
 unsigned uspi_explore_from_start(struct uspi_code *code, usp_addr start, uint32_t mode, usp_addr pc, usp_addr high,
                                  unsigned budget, uspi_judge judge, void *context);
 
+/* Whether a way leads from an instruction to pc without a call. */
+bool uspi_explore_reaches(struct uspi_code *code, usp_addr from, uint32_t mode, usp_addr pc, unsigned budget);
+
 #endif
