@@ -108,7 +108,7 @@ static bool in_a_circle(struct uspi_walker *w, const struct uspi_frame_state *fr
 static void find_caller(struct uspi_walker *w, struct usp_frame *frame) {
     struct uspi_walk *walk = &w->walk;
     struct uspi_answer_data answer;
-    w->record = 0;
+    memset(&w->extended, 0, sizeof w->extended);
     w->stop = USP_STOP_NO_RECORD;
     w->stop_address = frame->pc;
     if (!w->frame.exact && uspi_is_root(walk, frame->pc)) {
@@ -121,10 +121,10 @@ static void find_caller(struct uspi_walker *w, struct usp_frame *frame) {
         enum uspi_answer a = uspi_readers[i].read(walk, &w->frame, &answer);
         if (a == USPI_FOUND || a == USPI_STOPPED) {
             frame->cfa = answer.cfa;
-            if (answer.extended) {
+            if (answer.extended.record != 0) {
                 frame->flags |= USP_FRAME_EXTENDED;
                 walk->stack_flags |= USP_STACK_EXTENDED;
-                w->record = answer.record;
+                w->extended = answer.extended;
             }
         }
         if (a == USPI_FOUND) {

@@ -12,6 +12,9 @@
 #define RUNS_MAX    128
 #define ROOT        0xffffu
 
+/* Instructions of a prologue behind the pc. */
+#define PROLOGUE_MAX 24
+
 enum value_kind { UNKNOWN, ADDRESS, CONTENT, CONSTANT };
 
 /* ADDRESS: base + offset, base's value at the beginning. CONTENT: [base + offset] + addend, memory at the beginning.
@@ -597,4 +600,31 @@ unsigned uspi_explore_from_start(struct uspi_code *code, usp_addr start, uint32_
 bool uspi_explore_reaches(struct uspi_code *code, usp_addr from, uint32_t mode, usp_addr pc, unsigned budget) {
     struct explorer x = {.code = code, .backend = code->backend, .purpose = REACH, .goal = pc, .budget = budget};
     return explore(&x, from, mode) != 0;
+}
+
+bool uspi_explore_next_store(struct uspi_code *code, const struct usp_registers *registers, usp_addr slot,
+                             uint32_t mode, unsigned *reg) {
+    const struct uspi_backend *b = code->backend;
+    struct explorer x = {.code = code, .backend = b, .purpose = REACH};
+    struct way way = {.pc = registers->value[b->pc], .mode = mode, .newest = ROOT};
+    struct uspi_instruction i;
+    for (unsigned n = 0; n < PROLOGUE_MAX && uspi_code_decode(code, way.pc, way.mode, &i); n++) {
+        if (i.conditional != 0) return false;
+        for (unsigned k = 0; k < i.effect_count; k++) {
+            const struct uspi_effect *e = &i.effects[k];
+            if (e->op == USPI_STORE && e->base != USPI_NO_REGISTER) {
+                struct value at = plus(&x, register_value(&x, &way, e->base), e->value);
+                if (at.kind == ADDRESS && registers->value[at.base] + (usp_addr)(int64_t)at.offset == slot) {
+                    struct value v = e->reg == USPI_NO_REGISTER ? unknown : register_value(&x, &way, e->reg);
+                    *reg = v.kind == ADDRESS && v.offset == 0 ? v.base : USPI_NO_REGISTER;
+                    return true;
+                }
+            }
+            if (!apply_effect(&x, &way, e)) return false;
+        }
+        if (!forget(&x, &way, i.clobbers) || i.flow != USPI_NEXT) return false;
+        way.pc += i.length;
+        way.mode = i.mode;
+    }
+    return false;
 }

@@ -33,7 +33,7 @@ struct account {
     bool is_record;     /* it is the frame record at fp */
     struct uspi_return_address ra;
     usp_addr fp_at; /* where the caller's fp was read, 0: it was in the register */
-    bool extended;
+    bool extended;  /* and that record is a Swift async one */
     struct usp_registers caller;
 };
 
@@ -203,6 +203,18 @@ static bool from_scanned_start(struct inquiry *q, struct account *a) {
     return false;
 }
 
+/* In an async frame that is still being made, the context has not reached its slot. */
+static void describe_extended(struct inquiry *q, usp_addr record, struct uspi_extended *extended) {
+    unsigned reg;
+    extended->record = record;
+    if (!q->frame->exact) return;
+    extended->in_register =
+        uspi_explore_next_store(&q->code, &q->frame->registers, record - 8, uspi_frame_mode(q->walk, q->frame), &reg);
+    if (extended->in_register && uspi_known(&q->frame->registers, reg)) {
+        extended->context = q->frame->registers.value[reg];
+    }
+}
+
 static enum uspi_answer accept(struct inquiry *q, const struct account *a, struct uspi_answer_data *out) {
     const struct uspi_backend *b = q->walk->backend;
     out->caller.registers = a->caller;
@@ -210,10 +222,7 @@ static enum uspi_answer accept(struct inquiry *q, const struct account *a, struc
     out->cfa = a->caller.value[b->sp];
     out->caller.low = out->cfa;
     /* A record is where fp and the return address were found side by side. */
-    if (a->fp_at != 0 && !a->from_register) {
-        out->record = a->fp_at;
-        out->extended = a->extended;
-    }
+    if (a->extended && !a->from_register) describe_extended(q, a->fp_at, &out->extended);
     uint32_t kind = a->from_register ? USP_KIND_LINK_REGISTER : USP_KIND_RETURN_ADDRESS;
     uint32_t method = a->from_register ? USP_METHOD_LINK_REGISTER
                       : a->is_record   ? USP_METHOD_FRAME_POINTER
