@@ -15,6 +15,9 @@
 /* Instructions of a prologue behind the pc. */
 #define PROLOGUE_MAX 24
 
+/* Instructions of a callee that are looked at for its return. */
+#define CALLEE_MAX 256
+
 enum value_kind { UNKNOWN, ADDRESS, CONTENT, CONSTANT };
 
 /* ADDRESS: base + offset, base's value at the beginning. CONTENT: [base + offset] + addend, memory at the beginning.
@@ -64,6 +67,7 @@ struct explorer {
     void *context;
     usp_addr origin, low, high;
     usp_addr goal;
+    bool into_callees;
     unsigned budget, judged;
     unsigned log_count, pending_count, run_count;
     bool has_jump;   /* TO_GOAL: the newest indirect jump, */
@@ -227,9 +231,32 @@ static bool apply(struct explorer *x, struct way *way, const struct uspi_instruc
     return forget(x, way, i->clobbers);
 }
 
-/* A callee keeps the callee-saved registers and sp; everything else is its own. */
-static bool apply_call(struct explorer *x, struct way *way) {
+/* The bytes of arguments that a callee takes off the stack, by the first return in it; 0 when none is found. Compilers give
+ * all returns of a function the same. */
+static int64_t popped_by(struct explorer *x, usp_addr callee, uint32_t mode) {
     const struct uspi_backend *b = x->backend;
+    struct uspi_instruction i;
+    for (unsigned n = 0; n < CALLEE_MAX && uspi_code_decode(x->code, callee, mode, &i); n++) {
+        callee = i.flow == USPI_JUMP ? i.target : callee + i.length;
+        mode = i.flow == USPI_JUMP ? i.target_mode : i.mode;
+        if (i.flow == USPI_END || i.flow == USPI_JUMP_UNKNOWN) return 0;
+        for (unsigned k = 0; i.flow == USPI_RETURN && k < i.effect_count; k++) {
+            const struct uspi_effect *e = &i.effects[k];
+            if (e->op == USPI_SET && e->reg == b->sp && e->base == b->sp) return e->value - b->call_push;
+        }
+        if (i.flow == USPI_RETURN) return 0;
+    }
+    return 0;
+}
+
+/* A callee keeps the callee-saved registers and sp; everything else is its own. On x86 it may take its arguments off the
+ * stack: to look for that costs much and is asked for. */
+static bool apply_call(struct explorer *x, struct way *way, const struct uspi_instruction *call) {
+    const struct uspi_backend *b = x->backend;
+    if (x->into_callees && call->target != 0) {
+        struct value sp = register_value(x, way, b->sp);
+        if (!assign_register(x, way, b->sp, plus(x, sp, popped_by(x, call->target, call->target_mode)))) return false;
+    }
     uint64_t all = (UINT64_C(1) << b->register_count) - 1;
     uint64_t kept = b->callee_saved | UINT64_C(1) << b->sp | UINT64_C(1) << b->pc;
     return forget(x, way, all & ~kept);
@@ -509,7 +536,7 @@ static bool follow(struct explorer *x, struct way way) {
             break;
         case USPI_BRANCH: take_later(x, &way, i.target, i.target_mode, 0); break;
         case USPI_CALL:
-            if (x->purpose == REACH || !apply_call(x, &way)) return false;
+            if (x->purpose == REACH || !apply_call(x, &way, &i)) return false;
             behind_call = true;
             /* Ways that need no call to return come first. */
             if ((way.doubts & USPI_DOUBT_CALL) == 0 && x->pending_count > 0) {
@@ -571,10 +598,11 @@ static unsigned explore(struct explorer *x, usp_addr from, uint32_t mode) {
 }
 
 unsigned uspi_explore_to_return(struct uspi_code *code, usp_addr pc, uint32_t mode, usp_addr low, usp_addr high,
-                                unsigned budget, uspi_judge judge, void *context) {
+                                bool into_callees, unsigned budget, uspi_judge judge, void *context) {
     struct explorer x = {.code = code,
                          .backend = code->backend,
                          .purpose = TO_RETURN,
+                         .into_callees = into_callees,
                          .judge = judge,
                          .context = context,
                          .low = low,
@@ -588,6 +616,7 @@ unsigned uspi_explore_from_start(struct uspi_code *code, usp_addr start, uint32_
     struct explorer x = {.code = code,
                          .backend = code->backend,
                          .purpose = TO_GOAL,
+                         .into_callees = code->backend->call_push != 0,
                          .judge = judge,
                          .context = context,
                          .low = start,

@@ -149,8 +149,13 @@ static bool register_is_fresh(struct inquiry *q, const struct account *a) {
 /* What the way forward says. */
 static void go_forward(struct inquiry *q, usp_addr low, usp_addr high) {
     const struct uspi_frame_state *frame = q->frame;
-    uspi_explore_to_return(&q->code, frame->registers.value[q->walk->backend->pc], uspi_frame_mode(q->walk, frame), low,
-                           high, frame->exact ? BUDGET_EXACT : BUDGET_RETURN, judge_forward, q);
+    const struct uspi_backend *b = q->walk->backend;
+    usp_addr pc = frame->registers.value[b->pc];
+    uint32_t mode = uspi_frame_mode(q->walk, frame);
+    unsigned budget = frame->exact ? BUDGET_EXACT : BUDGET_RETURN;
+    uspi_explore_to_return(&q->code, pc, mode, low, high, false, budget, judge_forward, q);
+    bool astray = b->call_push != 0 && (!q->best.found || (q->best.credit != USPI_VERIFIED && !q->best.is_record));
+    if (astray) uspi_explore_to_return(&q->code, pc, mode, low, high, true, budget, judge_forward, q);
     const struct account *other = &q->by_register;
     if (other->found && better(other, &q->best) && register_is_fresh(q, other)) q->best = *other;
 }
