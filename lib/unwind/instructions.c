@@ -42,6 +42,7 @@ struct inquiry {
     struct uspi_record record;
     struct uspi_return_address record_ra;
     struct account best;
+    unsigned judged; /* rules on ways forward */
 };
 
 /* The caller's stack pointer must lie above ours, by a word where the call pushed one or the frame made one. */
@@ -83,6 +84,33 @@ static bool judge_forward(void *context, const struct uspi_rule *rule, unsigned 
     if (!make_account(q, rule, doubts, &a)) return false;
     if (better(&a, &q->best)) q->best = a;
     return doubts == 0 || q->best.is_record || (q->best.credit == USPI_VERIFIED && doubts == USPI_DOUBT_CALL);
+}
+
+/* The same, and keeps a rule that was the first and enough: whenever this pc is met again, it will be the first. */
+static bool judge_and_keep(void *context, const struct uspi_rule *rule, unsigned doubts) {
+    struct inquiry *q = context;
+    bool is_first = q->judged++ == 0;
+    if (!judge_forward(q, rule, doubts)) return false;
+    if (is_first && q->walk->memo != NULL) {
+        usp_addr pc = q->frame->registers.value[q->walk->backend->pc];
+        *uspi_memo_place(q->walk->memo, pc) =
+            (struct uspi_memo_entry){pc, uspi_frame_mode(q->walk, q->frame), q->frame->exact, doubts, *rule};
+    }
+    return true;
+}
+
+/* Whether the rule that was kept for this pc is enough here as well; otherwise nothing has been heard. */
+static bool recall(struct inquiry *q) {
+    usp_addr pc = q->frame->registers.value[q->walk->backend->pc];
+    if (q->walk->memo == NULL) return false;
+    const struct uspi_memo_entry *kept = uspi_memo_place(q->walk->memo, pc);
+    if (kept->pc != pc || pc == 0 || kept->mode != uspi_frame_mode(q->walk, q->frame) ||
+        (kept->exact != 0) != q->frame->exact) {
+        return false;
+    }
+    if (judge_forward(q, &kept->rule, kept->doubts)) return true;
+    q->best.found = false;
+    return false;
 }
 
 static bool judge_only(void *context, const struct uspi_rule *rule, unsigned doubts) {
@@ -181,8 +209,10 @@ enum uspi_answer uspi_read_instructions(struct uspi_walk *walk, const struct usp
                    walk->target.function_start(walk->target.context, frame->exact ? pc : pc - 1, &low, &high) == 0 &&
                    low <= pc;
     uint32_t mode = uspi_frame_mode(walk, frame);
-    uspi_explore_to_return(&q.code, pc, mode, low, high, frame->exact ? BUDGET_EXACT : BUDGET_RETURN, judge_forward,
-                           &q);
+    if (!recall(&q)) {
+        uspi_explore_to_return(&q.code, pc, mode, low, high, frame->exact ? BUDGET_EXACT : BUDGET_RETURN,
+                               judge_and_keep, &q);
+    }
     const struct account *forward = &q.best;
     if (forward->found && (forward->doubts == 0 || forward->is_record)) return accept(&q, forward, out);
 
