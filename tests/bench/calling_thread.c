@@ -30,7 +30,7 @@ static int (*libunwind_backtrace)(void **, int);
 
 /* ---- the subjects: each walks from its own record ---- */
 
-__attribute__((noinline, noclone)) static int walk_by_hand(void **to, int size, uintptr_t low, uintptr_t high) {
+APART static int walk_by_hand(void **to, int size, uintptr_t low, uintptr_t high) {
     uintptr_t fp = (uintptr_t)__builtin_frame_address(0);
     int n = 0;
     while (n < size) {
@@ -45,7 +45,7 @@ __attribute__((noinline, noclone)) static int walk_by_hand(void **to, int size, 
 }
 
 /* Its caller knows how many records there are. */
-__attribute__((noinline, noclone)) static int walk_unchecked(void **to, int size) {
+APART static int walk_unchecked(void **to, int size) {
     const uintptr_t *record = __builtin_frame_address(0);
     for (int n = 0; n < size; n++) {
         to[n] = (void *)record[1];
@@ -147,7 +147,7 @@ static void compare_others(unsigned depth) {
 static volatile unsigned sink;
 
 /* Calls `then` where a subject will find `depth` frames. */
-__attribute__((noinline, noclone)) static void descend(unsigned depth, void (*then)(unsigned)) {
+APART static void descend(unsigned depth, void (*then)(unsigned)) {
     run_by_hand(NULL, 1);
     /* A table's subjects are called from two functions further in. */
     if ((unsigned)found_by_hand + 2 < depth) {

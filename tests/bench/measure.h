@@ -13,6 +13,16 @@
 
 #define ROUNDS_MAX 101u
 
+/* A function that is called as it is written. */
+#if defined(__has_attribute)
+#if __has_attribute(noclone)
+#define APART __attribute__((noinline, noclone))
+#endif
+#endif
+#ifndef APART
+#define APART __attribute__((noinline))
+#endif
+
 /* Something that takes time. */
 struct subject {
     const char *name;

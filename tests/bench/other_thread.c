@@ -27,7 +27,7 @@ static _Atomic(int) is_there;
 static int never[2]; /* a pipe that nobody writes to */
 static volatile unsigned sink;
 
-__attribute__((noinline, noclone)) static void stand(unsigned depth) {
+APART static void stand(unsigned depth) {
     char byte;
     if (depth > 1) {
         stand(depth - 1);

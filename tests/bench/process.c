@@ -26,7 +26,7 @@ static volatile unsigned sink;
 
 static _Atomic(bool) may_leave;
 
-__attribute__((noinline, noclone)) static void stand_in_process(unsigned depth) {
+APART static void stand_in_process(unsigned depth) {
     if (depth > 1) {
         stand_in_process(depth - 1);
     } else {
