@@ -105,6 +105,7 @@ USPI_NO_ASAN USPI_TEMPLATE void walk_stack(struct walk *w, bool async) {
     if (USPI_LIKELY(uspi_on_known_stack(w->fp, &high))) {
         w->last = high - 2 * USPI_HOST_SLOT;
         if (USPI_LIKELY(take_records(w, load_direct, true, async, false) != USP_STOP_NONE)) return;
+        if (w->count == w->size) return;
     }
     struct walk rest = *w;
     walk_on(&rest, async);

@@ -167,7 +167,7 @@ static int begin(struct usp_stack *stack, int status) {
 }
 
 int uspi_unwind(const struct usp_target *target, const struct usp_registers *registers, bool at_return,
-                const struct usp_options *options, struct usp_stack *stack) {
+                struct uspi_memo *memo, const struct usp_options *options, struct usp_stack *stack) {
     struct usp_options completed;
     struct uspi_walker w;
     if (stack == NULL) return USP_ERROR_ARGUMENT;
@@ -176,10 +176,11 @@ int uspi_unwind(const struct usp_target *target, const struct usp_registers *reg
     if (status != USP_OK) return status;
     stack->arch = registers->arch;
     if (at_return) uspi_walker_begin_at_return(&w);
+    w.walk.memo = memo;
     return walk_stack(&w, &completed, stack);
 }
 
 int usp_unwind(const struct usp_target *target, const struct usp_registers *registers,
                const struct usp_options *options, struct usp_stack *stack) {
-    return uspi_unwind(target, registers, false, options, stack);
+    return uspi_unwind(target, registers, false, NULL, options, stack);
 }

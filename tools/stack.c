@@ -228,6 +228,8 @@ static int write_report(const struct request *request, const struct usp_snapshot
     struct usp_symbolizer_options names;
     char *room;
     bool is_ready = choose_files(request, &names, &room);
+    /* Whoever reads the report through a pipe is woken less often. */
+    setvbuf(stdout, NULL, _IOFBF, (size_t)1 << 16);
     if (is_ready && !request->no_symbols) {
         is_ready = usp_symbolizer_create(usp_snapshot_images(snapshot), &names, &report.symbolizer) == USP_OK;
     }

@@ -47,6 +47,7 @@ struct inquiry {
     struct uspi_return_address record_ra;
     struct account best;
     struct account by_register; /* doubtful, and out of a link register that may be stale; heard at the end */
+    unsigned judged;            /* rules on ways forward */
 };
 
 /* The caller's stack pointer must lie above ours, by a word where the call pushed one or the frame made one. */
@@ -101,6 +102,33 @@ static bool judge_forward(void *context, const struct uspi_rule *rule, unsigned 
     return !q->has_record && q->best.credit == USPI_VERIFIED && doubts == USPI_DOUBT_CALL;
 }
 
+/* The same, and keeps a rule that was the first and enough: whenever this pc is met again, it will be the first. */
+static bool judge_and_keep(void *context, const struct uspi_rule *rule, unsigned doubts) {
+    struct inquiry *q = context;
+    bool is_first = q->judged++ == 0;
+    if (!judge_forward(q, rule, doubts)) return false;
+    if (is_first && q->walk->memo != NULL) {
+        usp_addr pc = q->frame->registers.value[q->walk->backend->pc];
+        *uspi_memo_place(q->walk->memo, pc) =
+            (struct uspi_memo_entry){pc, uspi_frame_mode(q->walk, q->frame), q->frame->exact, doubts, *rule};
+    }
+    return true;
+}
+
+/* Whether the rule that was kept for this pc is enough here as well; otherwise nothing has been heard. */
+static bool recall(struct inquiry *q) {
+    usp_addr pc = q->frame->registers.value[q->walk->backend->pc];
+    if (q->walk->memo == NULL) return false;
+    const struct uspi_memo_entry *kept = uspi_memo_place(q->walk->memo, pc);
+    if (kept->pc != pc || pc == 0 || kept->mode != uspi_frame_mode(q->walk, q->frame) ||
+        (kept->exact != 0) != q->frame->exact) {
+        return false;
+    }
+    if (judge_forward(q, &kept->rule, kept->doubts)) return true;
+    q->best.found = q->by_register.found = false;
+    return false;
+}
+
 static bool judge_only(void *context, const struct uspi_rule *rule, unsigned doubts) {
     struct inquiry *q = context;
     struct account a;
@@ -153,7 +181,8 @@ static void go_forward(struct inquiry *q, usp_addr low, usp_addr high) {
     usp_addr pc = frame->registers.value[b->pc];
     uint32_t mode = uspi_frame_mode(q->walk, frame);
     unsigned budget = frame->exact ? BUDGET_EXACT : BUDGET_RETURN;
-    uspi_explore_to_return(&q->code, pc, mode, low, high, false, budget, judge_forward, q);
+    if (recall(q)) return;
+    uspi_explore_to_return(&q->code, pc, mode, low, high, false, budget, judge_and_keep, q);
     bool astray = b->call_push != 0 && (!q->best.found || (q->best.credit != USPI_VERIFIED && !q->best.is_record));
     if (astray) uspi_explore_to_return(&q->code, pc, mode, low, high, true, budget, judge_forward, q);
     const struct account *other = &q->by_register;

@@ -10,6 +10,7 @@
 
 #include "arch/frame.h"
 #include "lib/unwind/code.h"
+#include "lib/unwind/memo.h"
 #include "lib/unwind/rule.h"
 
 /* What readers share during one walk. */
@@ -19,6 +20,7 @@ struct uspi_walk {
     uint64_t strip_mask;      /* the bits of a code or context pointer that are an address */
     uint32_t readers;         /* enum usp_readers */
     uint32_t stack_flags;     /* enum usp_stack_flags, gathered */
+    struct uspi_memo *memo;   /* rules of earlier frames of the same code; NULL: none are kept */
 };
 
 /* A frame, seen from inside. */
