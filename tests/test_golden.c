@@ -61,6 +61,7 @@ START_TEST(two_frames) {
 }
 END_TEST
 
+/* Nothing follows the start of a thread (FIELD-FAILURES 12). */
 START_TEST(named_root) {
     unsigned slot = archs[_i].slot;
     struct fixture *f = begin_records(_i);
@@ -214,6 +215,7 @@ START_TEST(skip) {
 }
 END_TEST
 
+/* The root's end is kept as well (FIELD-FAILURES 18). */
 START_TEST(tail) {
     struct fixture *f = begin_records(_i);
     three_records(f, archs[_i].slot);
