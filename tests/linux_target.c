@@ -75,7 +75,7 @@ static void say_ready(void) {
 }
 
 /* The main thread says it from where it will stand. */
-static __attribute__((noinline, noclone)) void say_ready_and_sleep(void) {
+static APART void say_ready_and_sleep(void) {
     say_ready();
     sleep_long();
     sink++;

@@ -64,13 +64,15 @@ static void run_in_turn(struct standing *s) {
 
 START_TEST(everyone_stands_still_at_one_moment) {
     unsigned last = 0, advanced = 0;
+    /* An emulator is slow to interrupt threads that only yield to each other. */
+    const unsigned rounds = getenv("USP_TEST_UNDER") != NULL ? 10 : 300;
     prepare();
     for (unsigned i = 0; i < RUNNERS; i++) {
         runners[i] = (struct standing){.depth = 1, .wait = run_in_turn};
         stand_begin(&runners[i]);
     }
     while (atomic_load(&turn) < RUNNERS) usleep(100);
-    for (unsigned round = 0; round < 300; round++) {
+    for (unsigned round = 0; round < rounds; round++) {
         struct usp_snapshot *snapshot = take_snapshot();
         unsigned least = UINT32_MAX, most = 0;
         for (unsigned i = 0; i < RUNNERS; i++) {
@@ -91,7 +93,7 @@ START_TEST(everyone_stands_still_at_one_moment) {
         usp_snapshot_free(snapshot);
         usleep(200);
     }
-    ck_assert_uint_gt(advanced, 10);
+    ck_assert_uint_gt(advanced, rounds / 20);
     for (unsigned i = 0; i < RUNNERS; i++) atomic_store(&runners[i].leave, 1);
     for (unsigned i = 0; i < RUNNERS; i++) stand_end(&runners[i]);
 }
