@@ -19,10 +19,14 @@
 #define MS UINT64_C(1000000)
 
 /* A function that stands alone in a section of its own, so that its bounds are known (linker symbols). */
+#if defined(__clang__)
+#define BOUNDED(name) __attribute__((noinline, section("bounded_" #name)))
+#else
 #define BOUNDED(name) __attribute__((noinline, noclone, section("bounded_" #name)))
-#define BOUNDS(name)  extern const char __start_bounded_##name[], __stop_bounded_##name[]
-#define LOW(name)     ((uintptr_t)__start_bounded_##name)
-#define HIGH(name)    ((uintptr_t)__stop_bounded_##name)
+#endif
+#define BOUNDS(name) extern const char __start_bounded_##name[], __stop_bounded_##name[]
+#define LOW(name)    ((uintptr_t)__start_bounded_##name)
+#define HIGH(name)   ((uintptr_t)__stop_bounded_##name)
 /* How many frames of a stack lie in it. */
 #define FRAMES_IN(stack, name) count_frames((stack), LOW(name), HIGH(name))
 
