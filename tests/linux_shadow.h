@@ -16,6 +16,8 @@
 
 #include <unspool/unspool.h>
 
+#include "tests/kept.h"
+
 #define SHADOW_MAX  250
 #define SHADOW_MARK UINT64_C(0x736861646f773a29)
 
@@ -44,7 +46,7 @@ static inline void shadow_leave(struct shadow *s) {
 }
 
 /* For the functions whose frames are checked: their work stands between the two. */
-#define SHADOWED        __attribute__((noinline, noclone))
+#define SHADOWED        KEPT
 #define SHADOW_ENTER(s) shadow_enter(s, __builtin_return_address(0))
 #define SHADOW_LEAVE(s) shadow_leave(s)
 

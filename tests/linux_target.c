@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/kept.h"
+
 #define DEPTH   7u
 #define THREADS 3u
 
@@ -25,7 +27,7 @@ static volatile unsigned sink;
 static volatile int may_go;
 static volatile unsigned standing;
 
-static __attribute__((noinline, noclone, section("bounded_target"))) void descend(unsigned depth, void (*wait)(void)) {
+static KEPT __attribute__((section("bounded_target"))) void descend(unsigned depth, void (*wait)(void)) {
     if (depth == 0) {
         __atomic_fetch_add(&standing, 1, __ATOMIC_SEQ_CST);
         wait();
@@ -35,11 +37,11 @@ static __attribute__((noinline, noclone, section("bounded_target"))) void descen
     sink++;
 }
 
-static __attribute__((noinline, noclone)) void spin(void) {
+static KEPT void spin(void) {
     while (!may_go) sink++;
 }
 
-static __attribute__((noinline, noclone)) void sleep_long(void) {
+static KEPT void sleep_long(void) {
     struct timespec t = {1000, 0};
     while (!may_go) nanosleep(&t, NULL);
 }
@@ -68,7 +70,7 @@ static void say_ready(void) {
 }
 
 /* The main thread says it from where it will stand. */
-static __attribute__((noinline, noclone)) void say_ready_and_sleep(void) {
+static KEPT void say_ready_and_sleep(void) {
     say_ready();
     sleep_long();
     sink++;
