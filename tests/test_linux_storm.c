@@ -140,7 +140,14 @@ static void capture_one(const struct storm_worker *w) {
     if (stack.stopped_ns > tally.longest_ns) tally.longest_ns = stack.stopped_ns;
     /* On its way out it has no truth any more. */
     if (ended) return;
-    ck_assert_msg(read_last_copy(seen.shadow, &truth, sizeof truth), "the copy lacks the stack's top");
+    if (!read_last_copy(seen.shadow, &truth, sizeof truth)) {
+        const struct uspi_slot *s = &uspi_reservation_current()->slots[0];
+        for (unsigned i = 0; i < 2; i++) {
+            fprintf(stderr, "part %u: %#lx, %zu of %zu bytes%s\n", i, (unsigned long)s->extents[i].from, s->copied[i],
+                    s->extents[i].size, s->extents[i].sure ? "" : ", its end not known");
+        }
+        ck_abort_msg("the copies lack the stack's top at %p", (const void *)seen.shadow);
+    }
     judge(&truth, &stack);
 }
 
