@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/kept.h"
+
 #define DEPTH   7u
 #define THREADS 3u
 
@@ -26,13 +28,7 @@ static volatile unsigned sink;
 static volatile int may_go;
 static volatile unsigned standing;
 
-#if defined(__clang__)
-#define APART __attribute__((noinline))
-#else
-#define APART __attribute__((noinline, noclone))
-#endif
-
-static APART __attribute__((section("bounded_target"))) void descend(unsigned depth, void (*wait)(void)) {
+static KEPT __attribute__((section("bounded_target"))) void descend(unsigned depth, void (*wait)(void)) {
     if (depth == 0) {
         __atomic_fetch_add(&standing, 1, __ATOMIC_SEQ_CST);
         wait();
@@ -42,11 +38,11 @@ static APART __attribute__((section("bounded_target"))) void descend(unsigned de
     sink++;
 }
 
-static APART void spin(void) {
+static KEPT void spin(void) {
     while (!may_go) sink++;
 }
 
-static APART void sleep_long(void) {
+static KEPT void sleep_long(void) {
     struct timespec t = {1000, 0};
     while (!may_go) nanosleep(&t, NULL);
 }
@@ -75,7 +71,7 @@ static void say_ready(void) {
 }
 
 /* The main thread says it from where it will stand. */
-static APART void say_ready_and_sleep(void) {
+static KEPT void say_ready_and_sleep(void) {
     say_ready();
     sleep_long();
     sink++;

@@ -160,13 +160,14 @@ END_TEST
 
 START_TEST(a_child_of_the_32_bit_sibling) {
     char compiler[] = "i686-linux-gnu-gcc", program[] = "/tmp/unspool-target-XXXXXX", command[1024];
-    const char *source = getenv("srcdir");
+    const char *source = getenv("srcdir") != NULL ? getenv("srcdir") : ".";
     if (usp_arch_host() != USP_ARCH_X86_64 || system("command -v i686-linux-gnu-gcc >/dev/null 2>&1") != 0) return;
     int fd = mkstemp(program);
     ck_assert_int_ge(fd, 0);
     close(fd);
-    snprintf(command, sizeof command, "%s -O1 -fno-omit-frame-pointer -static -pthread -o %s %s/tests/linux_target.c",
-             compiler, program, source != NULL ? source : ".");
+    snprintf(command, sizeof command,
+             "%s -O1 -fno-omit-frame-pointer -static -pthread -I%s -o %s %s/tests/linux_target.c", compiler, source,
+             program, source);
     ck_assert_int_eq(system(command), 0);
     struct child c = start_child(program, "", NULL, 0);
     struct usp_snapshot *snapshot = snapshot_of(&c);

@@ -160,7 +160,14 @@ static void capture_one(const struct storm_worker *w) {
     if (stack.stopped_ns > tally.longest_ns) tally.longest_ns = stack.stopped_ns;
     /* On its way out it has no truth any more. */
     if (ended) return;
-    ck_assert_msg(read_last_copy(seen.shadow, &truth, sizeof truth), "the copy lacks the stack's top");
+    if (!read_last_copy(seen.shadow, &truth, sizeof truth)) {
+        const struct uspi_slot *s = &uspi_reservation_current()->slots[0];
+        for (unsigned i = 0; i < 2; i++) {
+            fprintf(stderr, "part %u: %#lx, %zu of %zu bytes%s\n", i, (unsigned long)s->extents[i].from, s->copied[i],
+                    s->extents[i].size, s->extents[i].sure ? "" : ", its end not known");
+        }
+        ck_abort_msg("the copies lack the stack's top at %p", (const void *)seen.shadow);
+    }
     judge(&truth, &stack);
 }
 
@@ -223,12 +230,14 @@ START_TEST(storm) {
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
     usp_snapshot_free(take_all());
     size_t allocated = count_allocated();
+    /* Once around, so that what grows with use has grown; then files are counted while no worker has one open. */
     storm_begin(WORKERS, with_plugins ? plugins : NULL);
-    /* Once around, so that what grows with use has grown. */
     for (unsigned i = 0; i < WORKERS; i++) capture_one(&storm_workers[i]);
     capture_all();
+    storm_end();
     unsigned files = count_files(), mappings = 0;
     unsigned n = captures_wanted();
+    storm_begin(WORKERS, with_plugins ? plugins : NULL);
     for (unsigned i = 0; tally.captures + tally.vanished < n; i++) {
         capture_one(&storm_workers[i * 7 % WORKERS]);
         if (i % 100 == 99) capture_all();
