@@ -337,12 +337,12 @@ START_TEST(by_records_alone) {
     const struct machine *m = s->machine;
     for (unsigned work = 0; work < m->moment_count; work++) {
         struct interrupted r = interrupted_at(m, &m->moments[work]);
-        struct fixture *f = begin_interrupted(s, &r, frame_places[0]);
-        stand_in_handler(f, s, &r, &m->moments[2], frame_places[0]);
-        image_words(&f->memory, frame_places[0] + KERNEL_RECORD, 8, (const uint64_t[]){r.fp, r.lr}, 2);
+        struct fixture *f = begin_interrupted(s, &r, frame_places[_i]);
+        stand_in_handler(f, s, &r, &m->moments[2], frame_places[_i]);
+        image_words(&f->memory, frame_places[_i] + KERNEL_RECORD, 8, (const uint64_t[]){r.fp, r.lr}, 2);
         /* What lies between the handler's record and the context is readable, and no context. */
         static const uint8_t zeros[128];
-        image_bytes(&f->memory, frame_places[0], zeros, sizeof zeros);
+        image_bytes(&f->memory, frame_places[_i], zeros, sizeof zeros);
         f->options.readers = USP_READER_SIGNAL | USP_READER_FRAME_RECORD;
         walk(f);
         ck_assert_uint_ge(f->stack.count, 4);
@@ -362,7 +362,7 @@ int main(void) {
     tcase_add_loop_test(c, call_to_nowhere, 0, STUBS);
     tcase_add_loop_test(c, context_unreadable, 0, STUBS);
     tcase_add_loop_test(c, elsewhere_it_is_code, 0, STUBS);
-    tcase_add_test(c, by_records_alone);
+    tcase_add_loop_test(c, by_records_alone, 0, PLACES);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

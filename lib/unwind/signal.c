@@ -74,6 +74,10 @@ static bool read_context(const struct uspi_walk *walk, const struct uspi_signal_
     return usp_registers_from_state(registers, walk->backend->arch, stub->state, bytes, layout->size) == USP_OK;
 }
 
+/* On either side of the kernel's frame: the handler may run on an alternate stack. The processor keeps sp aligned to 16
+ * bytes (Arm Procedure Call Standard for the Arm 64-bit Architecture, "The Stack"). */
+static bool is_stack_pointer(usp_addr sp) { return sp != 0 && (sp & 15) == 0; }
+
 /* Where sp is not known (a record-only step on arm64), the kernel's own record helps: it writes {interrupted x29, x30}
  * behind the context and points x29 at it, so the context is the one between here and there whose fp says the same
  * (Linux arch/arm64/kernel/signal.c, setup_sigframe). */
@@ -87,7 +91,7 @@ static bool search_context(const struct uspi_walk *walk, const struct uspi_signa
         return false;
     for (usp_addr sp = (frame->low + 15) & ~UINT64_C(15); sp < fp && fp - sp < 65536; sp += 16) {
         if (read_context(walk, stub, sp + stub->context, registers) && registers->value[b->fp] == interrupted_fp &&
-            registers->value[b->lr] == interrupted_lr && registers->value[b->sp] > sp) {
+            registers->value[b->lr] == interrupted_lr && is_stack_pointer(registers->value[b->sp])) {
             return true;
         }
     }
