@@ -173,12 +173,14 @@ static bool is_restored(const struct explorer *x, unsigned reg) {
 }
 
 /* The log has no room for every spilled variable: kept are the stores that may save a register, and those that overwrite
- * what is kept. What else is stored, no return restores. */
+ * what is kept. What else is stored, no return restores. A register of its own value (the anchor of a realigned stack,
+ * an argument) is kept while there is plenty of room. */
 static bool store(struct explorer *x, struct way *way, struct value at, unsigned reg) {
     uint8_t where = (uint8_t)(SLOT | at.base);
     struct value v = reg == USPI_NO_REGISTER ? unknown : register_value(x, way, reg);
     struct value kept;
-    bool saves = (reg != USPI_NO_REGISTER && is_restored(x, reg)) || (v.kind == ADDRESS && is_restored(x, v.base));
+    bool saves = (reg != USPI_NO_REGISTER && is_restored(x, reg)) ||
+                 (v.kind == ADDRESS && (is_restored(x, v.base) || x->log_count < LOG_MAX / 2));
     if (!saves && !find(x, way->newest, where, at.offset, &kept)) return true;
     return assign(x, way, where, at.offset, v);
 }
@@ -612,7 +614,7 @@ unsigned uspi_explore_to_return(struct uspi_code *code, usp_addr pc, uint32_t mo
 }
 
 unsigned uspi_explore_from_start(struct uspi_code *code, usp_addr start, uint32_t mode, usp_addr pc, usp_addr high,
-                                 unsigned budget, uspi_judge judge, void *context) {
+                                 unsigned budget, uspi_judge judge, void *context, bool *leaves) {
     struct explorer x = {.code = code,
                          .backend = code->backend,
                          .purpose = TO_GOAL,
@@ -623,7 +625,9 @@ unsigned uspi_explore_from_start(struct uspi_code *code, usp_addr start, uint32_
                          .high = high,
                          .goal = pc,
                          .budget = budget};
-    return explore(&x, start, mode);
+    unsigned judged = explore(&x, start, mode);
+    *leaves = x.has_jump;
+    return judged;
 }
 
 bool uspi_explore_reaches(struct uspi_code *code, usp_addr from, uint32_t mode, usp_addr pc, unsigned budget) {

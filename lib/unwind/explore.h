@@ -31,9 +31,10 @@ typedef bool (*uspi_judge)(void *context, const struct uspi_rule *rule, unsigned
 unsigned uspi_explore_to_return(struct uspi_code *code, usp_addr pc, uint32_t mode, usp_addr low, usp_addr high,
                                 bool into_callees, unsigned budget, uspi_judge judge, void *context);
 
-/* From a function's first instruction to pc: the rule at pc. */
+/* From a function's first instruction to pc: the rule at pc. *leaves becomes whether an indirect jump was met, by which
+ * the function may also be left for another one. */
 unsigned uspi_explore_from_start(struct uspi_code *code, usp_addr start, uint32_t mode, usp_addr pc, usp_addr high,
-                                 unsigned budget, uspi_judge judge, void *context);
+                                 unsigned budget, uspi_judge judge, void *context, bool *leaves);
 
 /* Whether a way leads from an instruction to pc without a call. */
 bool uspi_explore_reaches(struct uspi_code *code, usp_addr from, uint32_t mode, usp_addr pc, unsigned budget);

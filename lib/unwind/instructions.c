@@ -48,6 +48,7 @@ struct inquiry {
     struct account best;
     struct account by_register; /* doubtful, and out of a link register that may be stale; heard at the end */
     unsigned judged;            /* rules on ways forward */
+    bool leaves;                /* from the start tried last, an indirect jump can have led elsewhere */
 };
 
 /* The caller's stack pointer must lie above ours, by a word where the call pushed one or the frame made one. */
@@ -81,9 +82,14 @@ static bool make_account(struct inquiry *q, const struct uspi_rule *rule, unsign
     return true;
 }
 
-static bool better(const struct account *a, const struct account *b) {
-    return !b->found || (a->is_record && !b->is_record) || (a->is_record == b->is_record && a->credit > b->credit);
+/* A way through an indirect jump may have strayed into any function, and what undoes a frame there confirms any record. */
+static unsigned rank(const struct account *a) {
+    bool steady = (a->doubts & (USPI_DOUBT_SWITCH | USPI_DOUBT_TAIL_CALL)) == 0;
+    if (steady && a->credit == USPI_VERIFIED) return a->is_record ? 4 : 3;
+    return a->is_record ? 2 : a->credit == USPI_VERIFIED;
 }
+
+static bool better(const struct account *a, const struct account *b) { return !b->found || rank(a) > rank(b); }
 
 /* The judge of ways forward: takes at once what has no doubt or what the record confirms, keeps the best of the rest. */
 static bool judge_forward(void *context, const struct uspi_rule *rule, unsigned doubts) {
@@ -144,7 +150,7 @@ static bool from_start(struct inquiry *q, usp_addr start, uint32_t mode, usp_add
     if (pc - start > FUNCTION_MAX && start - pc > FUNCTION_MAX) return false;
     struct account kept = q->best;
     q->best.found = false;
-    uspi_explore_from_start(&q->code, start, mode & USPI_MODE_THUMB, pc, end, BUDGET_EXACT, judge_only, q);
+    uspi_explore_from_start(&q->code, start, mode & USPI_MODE_THUMB, pc, end, BUDGET_EXACT, judge_only, q, &q->leaves);
     bool found = q->best.found;
     if (found) *a = q->best;
     q->best = kept;
@@ -171,7 +177,7 @@ static bool register_is_fresh(struct inquiry *q, const struct account *a) {
     }
     if (!q->has_record || q->record_ra.credit != USPI_VERIFIED) return true;
     if (q->record_ra.pc == a->ra.pc) return false;
-    return a->ra.callee == 0 || proves_itself(q, &a->ra, &from_callee);
+    return a->ra.callee == 0 || proves_itself(q, &a->ra, &from_callee) || q->leaves;
 }
 
 /* What the way forward says. */
