@@ -12,11 +12,12 @@ USP_BEGIN_DECLS
 struct usp_images;
 
 enum usp_image_flags {
-    USP_IMAGE_MAIN = 1 << 0,    /* the program itself */
-    USP_IMAGE_KERNEL = 1 << 1,  /* the vdso: in memory only, no file */
-    USP_IMAGE_DELETED = 1 << 2, /* its file was replaced or removed since it was mapped */
-    USP_IMAGE_MACHO = 1 << 3,   /* Mach-O; otherwise ELF */
-    USP_IMAGE_LOADER = 1 << 4   /* the dynamic loader: dyld, ld.so */
+    USP_IMAGE_MAIN = 1 << 0,     /* the program itself */
+    USP_IMAGE_KERNEL = 1 << 1,   /* the vdso: in memory only, no file */
+    USP_IMAGE_DELETED = 1 << 2,  /* its file was replaced or removed since it was mapped */
+    USP_IMAGE_MACHO = 1 << 3,    /* Mach-O; otherwise ELF */
+    USP_IMAGE_LOADER = 1 << 4,   /* the dynamic loader: dyld, ld.so */
+    USP_IMAGE_PERMANENT = 1 << 5 /* this process: it is known that the image stays loaded until the process ends */
 };
 
 #define USP_BUILD_ID_MAX 32

@@ -5,6 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__GNUC__) || defined(__clang__)
+#define PREFETCH(address) __builtin_prefetch(address)
+#else
+#define PREFETCH(address) ((void)(address))
+#endif
+
 /* Behind every rank that a symbol can have: where one begins, nothing does not. */
 #define BOUNDARY_RANK UINT32_MAX
 
@@ -55,34 +61,77 @@ static size_t choose_winners(struct uspi_candidate *candidates, size_t count, us
     return kept;
 }
 
-static void append(struct uspi_index *index, usp_addr start, uint32_t symbol) {
-    if (start - index->base > UINT32_MAX) return;
-    uint32_t offset = (uint32_t)(start - index->base);
+/* The entries in ascending order, before they are put into nodes. */
+struct entries {
+    usp_addr base;
+    struct entry {
+        uint32_t start, symbol;
+    } *all;
+    size_t count;
+};
+
+static void append(struct entries *entries, usp_addr start, uint32_t symbol) {
+    if (start - entries->base >= UINT32_MAX) return;
+    uint32_t offset = (uint32_t)(start - entries->base);
     /* A symbol that begins where another one ends or goes on wins over it. */
-    if (index->count > 0 && index->starts[index->count - 1] == offset) index->count--;
-    index->starts[index->count] = offset;
-    index->symbols[index->count++] = symbol;
+    if (entries->count > 0 && entries->all[entries->count - 1].start == offset) entries->count--;
+    entries->all[entries->count++] = (struct entry){offset, symbol};
 }
 
 /* One pass from low to high. `open` holds the symbols that have begun and not ended, each inside the one before it or
- * reaching beyond it. */
-static void flatten(struct uspi_index *index, const struct uspi_candidate *candidates, size_t count,
-                    const struct uspi_candidate **open) {
-    size_t depth = 0;
+ * reaching beyond it. Returns how many symbols there are. */
+static size_t flatten(struct entries *entries, const struct uspi_candidate *candidates, size_t count,
+                      const struct uspi_candidate **open) {
+    size_t depth = 0, named = 0;
     for (size_t i = 0; i <= count; i++) {
         usp_addr now = i < count ? candidates[i].start : UINT64_MAX;
         while (depth > 0 && open[depth - 1]->end <= now) {
             usp_addr end = open[--depth]->end;
             while (depth > 0 && open[depth - 1]->end <= end) depth--;
-            if (depth > 0) append(index, end, open[depth - 1]->symbol);
+            if (depth > 0) append(entries, end, open[depth - 1]->symbol);
         }
         if (i == count) break;
         const struct uspi_candidate *next = &candidates[i];
         bool sized = next->end > next->start;
         if (!sized && depth > 0) continue;
-        append(index, next->start, next->symbol);
+        append(entries, next->start, next->symbol);
+        if (next->symbol != USPI_NO_SYMBOL) named++;
         if (sized) open[depth++] = next;
     }
+    return named;
+}
+
+/* Puts the entries from `next` on into the nodes below and in `node`, in their order. Returns the next one. The depth is
+ * the logarithm of the count to the base of 17. */
+static size_t fill_node(struct uspi_index *index, const struct entries *entries, size_t node, size_t next) {
+    if (node >= index->nodes) return next;
+    const size_t first_child = node * (USPI_INDEX_NODE + 1) + 1;
+    for (size_t i = 0; i < USPI_INDEX_NODE; i++) {
+        next = fill_node(index, entries, first_child + i, next);
+        size_t at = node * USPI_INDEX_NODE + i;
+        bool is_used = next < entries->count;
+        index->starts[at] = is_used ? entries->all[next].start : UINT32_MAX;
+        index->symbols[at] = is_used ? entries->all[next].symbol : USPI_NO_SYMBOL;
+        if (is_used) next++;
+    }
+    return fill_node(index, entries, first_child + USPI_INDEX_NODE, next);
+}
+
+static int make_nodes(struct uspi_index *index, const struct entries *entries) {
+    index->nodes = (entries->count + USPI_INDEX_NODE - 1) / USPI_INDEX_NODE;
+    const size_t slots = index->nodes * USPI_INDEX_NODE, node_size = USPI_INDEX_NODE * sizeof *index->starts;
+    if (slots > (SIZE_MAX - node_size) / 8) return USP_ERROR_NO_MEMORY;
+    index->memory = malloc(slots * (sizeof *index->starts + sizeof *index->symbols) + node_size);
+    if (index->memory == NULL) {
+        uspi_index_clear(index);
+        return USP_ERROR_NO_MEMORY;
+    }
+    /* From the beginning of a cache line: a node is one then. */
+    uintptr_t aligned = ((uintptr_t)index->memory + node_size - 1) & ~(uintptr_t)(node_size - 1);
+    index->starts = (uint32_t *)aligned;
+    index->symbols = index->starts + slots;
+    fill_node(index, entries, 0, 0);
+    return USP_OK;
 }
 
 int uspi_index_build(struct uspi_index *index, struct uspi_gathering *gathering, uspi_prefer prefer,
@@ -94,40 +143,42 @@ int uspi_index_build(struct uspi_index *index, struct uspi_gathering *gathering,
     size_t count = choose_winners(candidates, gathering->count, prefer, context);
     /* Each symbol adds its beginning and at most one place where the symbol around it goes on. */
     const struct uspi_candidate **open = calloc(count, sizeof(const struct uspi_candidate *));
-    index->base = candidates[0].start;
-    index->starts = calloc(count, 2 * sizeof *index->starts);
-    index->symbols = calloc(count, 2 * sizeof *index->symbols);
+    struct entries entries = {candidates[0].start, calloc(count, 2 * sizeof *entries.all), 0};
     int status = USP_ERROR_NO_MEMORY;
-    if (open != NULL && index->starts != NULL && index->symbols != NULL) {
-        flatten(index, candidates, count, open);
-        /* Shrinking may fail; then what is there is as good. */
-        uint32_t *starts = realloc(index->starts, index->count * sizeof *starts);
-        if (starts != NULL) index->starts = starts;
-        uint32_t *symbols = realloc(index->symbols, index->count * sizeof *symbols);
-        if (symbols != NULL) index->symbols = symbols;
-        status = USP_OK;
-    } else {
-        uspi_index_clear(index);
+    index->base = entries.base;
+    if (open != NULL && entries.all != NULL) {
+        index->named = flatten(&entries, candidates, count, open);
+        status = make_nodes(index, &entries);
     }
+    free(entries.all);
     free((void *)open);
     return status;
 }
 
-uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address) {
-    if (index->count == 0 || address < index->base || address - index->base > UINT32_MAX) return USPI_NO_SYMBOL;
-    uint32_t offset = (uint32_t)(address - index->base);
-    /* The first start is 0, so that there is always one at or below; without a branch that depends on the data. */
-    const uint32_t *first = index->starts;
-    for (size_t n = index->count; n > 1;) {
-        size_t half = n / 2;
-        first = first[half] <= offset ? first + half : first;
-        n -= half;
+uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address, usp_addr *start) {
+    if (address < index->base || address - index->base >= UINT32_MAX) return USPI_NO_SYMBOL;
+    const uint32_t offset = (uint32_t)(address - index->base);
+    size_t best = SIZE_MAX;
+    for (size_t node = 0; node < index->nodes;) {
+        const uint32_t *starts = &index->starts[node * USPI_INDEX_NODE];
+        /* Both lines are cold in the last node; this one is not waited for before the other has come. */
+        PREFETCH(&index->symbols[node * USPI_INDEX_NODE]);
+        /* Counted without a branch that depends on the data; compilers compare several at a time. */
+        uint32_t not_above = 0;
+        for (unsigned i = 0; i < USPI_INDEX_NODE; i++) not_above += starts[i] <= offset;
+        if (not_above > 0) best = node * USPI_INDEX_NODE + not_above - 1;
+        node = node * (USPI_INDEX_NODE + 1) + not_above + 1;
     }
-    return index->symbols[first - index->starts];
+    if (best == SIZE_MAX) return USPI_NO_SYMBOL;
+    *start = index->base + index->starts[best];
+    return index->symbols[best];
+}
+
+size_t uspi_index_memory(const struct uspi_index *index) {
+    return index->nodes * USPI_INDEX_NODE * (sizeof *index->starts + sizeof *index->symbols);
 }
 
 void uspi_index_clear(struct uspi_index *index) {
-    free(index->starts);
-    free(index->symbols);
+    free(index->memory);
     memset(index, 0, sizeof *index);
 }
