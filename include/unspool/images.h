@@ -45,6 +45,17 @@ USP_API int usp_images_self(struct usp_images **images);
  * USP_ERROR_SYSTEM. Not signal-safe. */
 USP_API int usp_images_process(int64_t pid, struct usp_images **images);
 
+/* Takes the list of this process for signal handlers, in place of the one before; when nothing was loaded or unloaded
+ * since, it stays. To be called before the handler can run, and again after dlopen or dlclose. Returns as
+ * usp_images_self. Thread-safe, not signal-safe. */
+USP_API int usp_images_register(void);
+
+/* The list that was registered last, NULL before the first. It stays until usp_images_release gets the same *ticket, on
+ * this thread or another one; what is unloaded meanwhile is still in it. Both are signal-safe, and may be called while
+ * another thread registers. */
+USP_API const struct usp_images *usp_images_acquire(uint32_t *ticket);
+USP_API void usp_images_release(uint32_t ticket);
+
 /* Frees a list; NULL is ignored. Lists that belong to a snapshot are freed with it, never with this. */
 USP_API void usp_images_free(struct usp_images *images);
 

@@ -50,7 +50,7 @@ static int count_by_hash(struct uspi_bytes hash, uint64_t *count, struct uspi_er
 /* nbuckets, first symbol in the table, words of the filter, its shift; the filter, buckets (a chain's first symbol), and a
  * word for each symbol, whose lowest bit ends its chain. The last symbol is that of the last chain. */
 static int count_by_gnu_hash(struct uspi_bytes hash, bool wide, uint64_t *count, struct uspi_error *error) {
-    uint64_t buckets, first, filter, last = 0, value;
+    uint64_t buckets = 0, first = 0, filter = 0, last = 0, value;
     int status = uspi_bytes_load(hash, 0, 4, &buckets, "hash table", error);
     if (status == USP_OK) status = uspi_bytes_load(hash, 4, 4, &first, "hash table", error);
     if (status == USP_OK) status = uspi_bytes_load(hash, 8, 4, &filter, "hash table", error);
