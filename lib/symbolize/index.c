@@ -103,33 +103,28 @@ static size_t flatten(struct entries *entries, const struct uspi_candidate *cand
 
 /* Puts the entries from `next` on into the nodes below and in `node`, in their order. Returns the next one. The depth is
  * the logarithm of the count to the base of 17. */
-static size_t fill_node(struct uspi_index *index, const struct entries *entries, size_t node, size_t next) {
-    if (node >= index->nodes) return next;
-    const size_t first_child = node * (USPI_INDEX_NODE + 1) + 1;
+static size_t fill_node(struct uspi_index *index, const struct entries *entries, size_t number, size_t next) {
+    if (number >= index->count) return next;
+    struct uspi_index_node *node = &index->nodes[number];
+    const size_t first_child = number * (USPI_INDEX_NODE + 1) + 1;
     for (size_t i = 0; i < USPI_INDEX_NODE; i++) {
         next = fill_node(index, entries, first_child + i, next);
-        size_t at = node * USPI_INDEX_NODE + i;
         bool is_used = next < entries->count;
-        index->starts[at] = is_used ? entries->all[next].start : UINT32_MAX;
-        index->symbols[at] = is_used ? entries->all[next].symbol : USPI_NO_SYMBOL;
+        node->starts[i] = is_used ? entries->all[next].start : UINT32_MAX;
+        node->symbols[i] = is_used ? entries->all[next].symbol : USPI_NO_SYMBOL;
         if (is_used) next++;
     }
     return fill_node(index, entries, first_child + USPI_INDEX_NODE, next);
 }
 
 static int make_nodes(struct uspi_index *index, const struct entries *entries) {
-    index->nodes = (entries->count + USPI_INDEX_NODE - 1) / USPI_INDEX_NODE;
-    const size_t slots = index->nodes * USPI_INDEX_NODE, node_size = USPI_INDEX_NODE * sizeof *index->starts;
-    if (slots > (SIZE_MAX - node_size) / 8) return USP_ERROR_NO_MEMORY;
-    index->memory = malloc(slots * (sizeof *index->starts + sizeof *index->symbols) + node_size);
-    if (index->memory == NULL) {
-        uspi_index_clear(index);
-        return USP_ERROR_NO_MEMORY;
-    }
-    /* From the beginning of a cache line: a node is one then. */
-    uintptr_t aligned = ((uintptr_t)index->memory + node_size - 1) & ~(uintptr_t)(node_size - 1);
-    index->starts = (uint32_t *)aligned;
-    index->symbols = index->starts + slots;
+    index->count = (entries->count + USPI_INDEX_NODE - 1) / USPI_INDEX_NODE;
+    if (index->count >= SIZE_MAX / sizeof *index->nodes) return USP_ERROR_NO_MEMORY;
+    index->memory = malloc((index->count + 1) * sizeof *index->nodes);
+    if (index->memory == NULL) return USP_ERROR_NO_MEMORY;
+    /* From the beginning of a cache line, so that both halves of a node are one each. */
+    const uintptr_t line = sizeof index->nodes->starts;
+    index->nodes = (struct uspi_index_node *)(((uintptr_t)index->memory + line - 1) & ~(line - 1));
     fill_node(index, entries, 0, 0);
     return USP_OK;
 }
@@ -150,6 +145,7 @@ int uspi_index_build(struct uspi_index *index, struct uspi_gathering *gathering,
         index->named = flatten(&entries, candidates, count, open);
         status = make_nodes(index, &entries);
     }
+    if (status != USP_OK) uspi_index_clear(index);
     free(entries.all);
     free((void *)open);
     return status;
@@ -158,25 +154,27 @@ int uspi_index_build(struct uspi_index *index, struct uspi_gathering *gathering,
 uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address, usp_addr *start) {
     if (address < index->base || address - index->base >= UINT32_MAX) return USPI_NO_SYMBOL;
     const uint32_t offset = (uint32_t)(address - index->base);
-    size_t best = SIZE_MAX;
-    for (size_t node = 0; node < index->nodes;) {
-        const uint32_t *starts = &index->starts[node * USPI_INDEX_NODE];
-        /* Both lines are cold in the last node; this one is not waited for before the other has come. */
-        PREFETCH(&index->symbols[node * USPI_INDEX_NODE]);
+    const struct uspi_index_node *holder = NULL;
+    uint32_t last = 0;
+    for (size_t number = 0; number < index->count;) {
+        const struct uspi_index_node *node = &index->nodes[number];
+        /* Both lines of the last node are cold; this one is not waited for before the other has come. */
+        PREFETCH(node->symbols);
         /* Counted without a branch that depends on the data; compilers compare several at a time. */
         uint32_t not_above = 0;
-        for (unsigned i = 0; i < USPI_INDEX_NODE; i++) not_above += starts[i] <= offset;
-        if (not_above > 0) best = node * USPI_INDEX_NODE + not_above - 1;
-        node = node * (USPI_INDEX_NODE + 1) + not_above + 1;
+        for (unsigned i = 0; i < USPI_INDEX_NODE; i++) not_above += node->starts[i] <= offset;
+        if (not_above > 0) {
+            holder = node;
+            last = not_above - 1;
+        }
+        number = number * (USPI_INDEX_NODE + 1) + not_above + 1;
     }
-    if (best == SIZE_MAX) return USPI_NO_SYMBOL;
-    *start = index->base + index->starts[best];
-    return index->symbols[best];
+    if (holder == NULL) return USPI_NO_SYMBOL;
+    *start = index->base + holder->starts[last];
+    return holder->symbols[last];
 }
 
-size_t uspi_index_memory(const struct uspi_index *index) {
-    return index->nodes * USPI_INDEX_NODE * (sizeof *index->starts + sizeof *index->symbols);
-}
+size_t uspi_index_memory(const struct uspi_index *index) { return index->count * sizeof *index->nodes; }
 
 void uspi_index_clear(struct uspi_index *index) {
     free(index->memory);

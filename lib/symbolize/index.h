@@ -8,9 +8,9 @@
  * Symbols that lie inside others (f goes on behind inner) are flattened when the index is built, so that the last start at
  * or below an address is all that a search has to look at.
  *
- * In memory the starts stand as a static B-tree: nodes of 16, a cache line each, node k with the children 17 k + 1 …
- * 17 k + 17, and no pointers. A search in 150,000 symbols reads 5 lines, of which only the last two are likely to be cold;
- * a binary search in a sorted array reads 13. */
+ * In memory the entries stand as a static B-tree: nodes of 16 starts, a cache line, with their 16 symbols in the next one;
+ * node k has the children 17 k + 1 … 17 k + 17, and no pointers. A search in 150,000 symbols reads 5 nodes, of which only
+ * the last one or two are likely to be cold; a binary search in a sorted array would meet 5 cold lines or more. */
 #ifndef USPI_INDEX_H
 #define USPI_INDEX_H
 
@@ -44,16 +44,19 @@ int uspi_gather_boundary(struct uspi_gathering *gathering, usp_addr address);
 
 void uspi_gathering_clear(struct uspi_gathering *gathering);
 
-/* Starts in a node. */
 #define USPI_INDEX_NODE 16
+
+struct uspi_index_node {
+    uint32_t starts[USPI_INDEX_NODE];  /* from base, ascending; UINT32_MAX: not used */
+    uint32_t symbols[USPI_INDEX_NODE]; /* USPI_NO_SYMBOL: nothing */
+};
 
 struct uspi_index {
     usp_addr base;
-    size_t nodes;
-    size_t named;      /* symbols in it, each once */
-    uint32_t *starts;  /* from base, in nodes, by the order of the tree; UINT32_MAX: not used */
-    uint32_t *symbols; /* of the same positions; USPI_NO_SYMBOL: nothing */
-    void *memory;      /* holds both */
+    size_t count;                  /* of nodes */
+    size_t named;                  /* symbols in it, each once */
+    struct uspi_index_node *nodes; /* by the order of the tree */
+    void *memory;                  /* holds them */
 };
 
 /* Makes the index; sorts `gathering` in place. A symbol of unknown size inside one of known size is a label in it, not a

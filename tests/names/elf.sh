@@ -51,7 +51,7 @@ END
 done
 
 # ---- a program of C and one of C++, the ladder
-link=(-shared -fPIC -O2 -Wl,--build-id=none)
+link=(-shared -fPIC -O2 '-Wl,--build-id=none')
 clang-19 "${link[@]}" -DUSP_TEST_IFUNC -o "$work/full" "$fixtures/elf_fixture.c"
 clang++-19 "${link[@]}" -nostdlib++ -o "$work/full-c++" "$fixtures/elf_fixture.cc"
 for full in "$work/full" "$work/full-c++"; do
