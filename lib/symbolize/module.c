@@ -2,48 +2,50 @@
 /* See module.h. */
 #include "lib/symbolize/module.h"
 
-#include "lib/os.h"
-#include "lib/symbolize/image_file.h"
-
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct uspi_module {
-    struct usp_image image; /* its path is owned */
-    const struct uspi_search *search;
-    struct uspi_lock *lock; /* held while the rest is made */
-    _Atomic bool is_made;   /* then the rest does not change any more */
-    struct uspi_file *file, *debug;
+/* What is made of the files, and can be made again. */
+struct symbols {
+    struct uspi_cached cached;
     struct uspi_tables *tables; /* NULL: none could be had */
     struct uspi_index index;
 };
 
-static void drop_symbols(struct uspi_module *module) {
-    if (module->tables != NULL) module->tables->close(module->tables);
-    uspi_index_clear(&module->index);
-    uspi_file_close(module->debug);
-    uspi_file_close(module->file);
-    module->tables = NULL;
-    module->debug = module->file = NULL;
+struct uspi_module {
+    struct usp_image image; /* its path is owned */
+    const struct uspi_places *places;
+    struct uspi_cache *cache;
+    struct uspi_lock *lock;         /* held while the symbols are made */
+    struct uspi_file *file, *debug; /* under the lock; NULL until they could be opened */
+    struct uspi_cache_slot slot;
+};
+
+static void destroy_symbols(struct uspi_cached *cached) {
+    struct symbols *symbols = (struct symbols *)cached;
+    if (symbols->tables != NULL) symbols->tables->close(symbols->tables);
+    uspi_index_clear(&symbols->index);
+    free(symbols);
 }
 
 void uspi_module_free(struct uspi_module *module) {
     if (module == NULL) return;
-    drop_symbols(module);
+    uspi_file_close(module->debug);
+    uspi_file_close(module->file);
     uspi_lock_free(module->lock);
     free((char *)(uintptr_t)module->image.path);
     free(module);
 }
 
-struct uspi_module *uspi_module_create(const struct usp_image *image, const struct uspi_search *search) {
+struct uspi_module *uspi_module_create(const struct usp_image *image, const struct uspi_places *places,
+                                       struct uspi_cache *cache) {
     struct uspi_module *module = calloc(1, sizeof *module);
     if (module == NULL) return NULL;
     module->image = *image;
     module->image.path = strdup(image->path);
-    module->search = search;
+    module->places = places;
+    module->cache = cache;
     module->lock = uspi_lock_create();
-    atomic_init(&module->is_made, false);
     if (module->image.path != NULL && module->lock != NULL) return module;
     uspi_module_free(module);
     return NULL;
@@ -59,53 +61,75 @@ bool uspi_module_is_of(const struct uspi_module *module, const struct usp_image 
     return strcmp(own->path, image->path) == 0;
 }
 
-static int index_tables(struct uspi_module *module) {
-    struct uspi_gathering gathering = {0};
-    int status = module->tables->gather(module->tables, &gathering);
+/* The tables of the image's file, or else of its memory. */
+static int open_tables(struct uspi_module *module, struct uspi_tables **tables) {
+    int status = USP_OK;
+    *tables = NULL;
+    if (module->file == NULL) status = uspi_image_file_open(&module->image, module->places, &module->file, NULL);
     if (status == USP_OK) {
-        status = uspi_index_build(&module->index, &gathering, module->tables->prefer, module->tables);
+        if (module->debug == NULL && !uspi_elf_has_symtab(module->file)) {
+            status = uspi_debug_file_open(&module->image, module->file, module->places, &module->debug, NULL);
+        }
+        if (status != USP_ERROR_NO_MEMORY) status = uspi_elf_tables_open(module->file, module->debug, tables);
     }
+    if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
+    return uspi_elf_memory_tables_open(&module->image, module->places, tables);
+}
+
+static int make_index(struct symbols *symbols) {
+    struct uspi_gathering gathering = {0};
+    struct uspi_tables *tables = symbols->tables;
+    int status = tables->gather(tables, &gathering);
+    if (status == USP_OK) status = uspi_index_build(&symbols->index, &gathering, tables->prefer, tables);
     uspi_gathering_clear(&gathering);
     return status;
 }
 
-static int make_symbols(struct uspi_module *module) {
-    int status = uspi_image_file_open(&module->image, module->search, &module->file, NULL);
-    if (status == USP_OK) {
-        status = uspi_debug_file_open(&module->image, module->search, &module->debug, NULL);
-        if (status != USP_ERROR_NO_MEMORY) status = uspi_elf_tables_open(module->file, module->debug, &module->tables);
+/* NULL when memory lacks: only that is worth another try. */
+static struct symbols *make_symbols(struct uspi_module *module) {
+    struct symbols *symbols = calloc(1, sizeof *symbols);
+    if (symbols == NULL) return NULL;
+    int status = open_tables(module, &symbols->tables);
+    if (status == USP_OK) status = make_index(symbols);
+    if (status == USP_ERROR_NO_MEMORY) {
+        destroy_symbols(&symbols->cached);
+        return NULL;
     }
-    if (status == USP_OK) status = index_tables(module);
-    if (status != USP_OK) drop_symbols(module);
-    return status;
+    if (status != USP_OK && symbols->tables != NULL) {
+        symbols->tables->close(symbols->tables);
+        symbols->tables = NULL;
+    }
+    symbols->cached.destroy = destroy_symbols;
+    symbols->cached.memory = uspi_index_memory(&symbols->index);
+    symbols->cached.symbols = symbols->index.named;
+    if (symbols->tables != NULL) symbols->cached.memory += symbols->tables->memory;
+    return symbols;
 }
 
-/* Only a lack of memory is worth another try. */
-static int make_once(struct uspi_module *module) {
-    int status = USP_OK;
-    if (atomic_load_explicit(&module->is_made, memory_order_acquire)) return USP_OK;
+static struct symbols *get_symbols(struct uspi_module *module) {
+    struct uspi_cached *cached = uspi_cache_get(module->cache, &module->slot);
+    if (cached != NULL) return (struct symbols *)cached;
     uspi_lock_take(module->lock);
-    if (!atomic_load_explicit(&module->is_made, memory_order_relaxed)) {
-        status = make_symbols(module);
-        if (status != USP_ERROR_NO_MEMORY) {
-            atomic_store_explicit(&module->is_made, true, memory_order_release);
-            status = USP_OK;
-        }
+    struct symbols *symbols = (struct symbols *)uspi_cache_get(module->cache, &module->slot);
+    if (symbols == NULL) {
+        symbols = make_symbols(module);
+        if (symbols != NULL) uspi_cache_put(module->cache, &module->slot, &symbols->cached);
     }
     uspi_lock_give(module->lock);
-    return status;
+    return symbols;
 }
 
 bool uspi_module_has_symbols(struct uspi_module *module) {
-    return make_once(module) == USP_OK && module->tables != NULL;
+    const struct symbols *symbols = get_symbols(module);
+    return symbols != NULL && symbols->tables != NULL;
 }
 
 int uspi_module_find(struct uspi_module *module, usp_addr address, struct uspi_names *names, struct uspi_named *named) {
-    int status = make_once(module);
-    if (status != USP_OK) return status;
-    if (module->tables == NULL) return USP_ERROR_ABSENT;
-    uint32_t symbol = uspi_index_find(&module->index, address);
+    const struct symbols *symbols = get_symbols(module);
+    if (symbols == NULL) return USP_ERROR_NO_MEMORY;
+    if (symbols->tables == NULL) return USP_ERROR_ABSENT;
+    uint32_t symbol = uspi_index_find(&symbols->index, address, &named->start);
     if (symbol == USPI_NO_SYMBOL) return USP_ERROR_NOT_FOUND;
-    status = module->tables->get(module->tables, symbol, names, named);
+    int status = symbols->tables->get(symbols->tables, symbol, names, named);
     return status == USP_OK || status == USP_ERROR_NO_MEMORY ? status : USP_ERROR_NOT_FOUND;
 }

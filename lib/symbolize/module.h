@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* The symbols of one file, for all images that were loaded from it: opened, checked and indexed when the first address is
- * looked up, by one thread while others that want the same file wait; searched without a lock afterwards. */
+ * looked up, by one thread while others that want the same file wait; searched without a lock afterwards. The index lies
+ * in a cache, which may give it up; the files stay open as long as the module, because names point into them. */
 #ifndef USPI_MODULE_H
 #define USPI_MODULE_H
 
-#include "lib/object/search.h"
+#include "lib/symbolize/cache.h"
+#include "lib/symbolize/image_file.h"
 #include "lib/symbolize/tables.h"
 
 #include <unspool/images.h>
 
 struct uspi_module;
 
-/* Opens nothing yet. `search` says where files are looked for and must live as long as the module. NULL when memory
- * lacks. */
-struct uspi_module *uspi_module_create(const struct usp_image *image, const struct uspi_search *search);
+/* Opens nothing yet. `places` says where files are looked for; it and the cache must live as long as the module. NULL when
+ * memory lacks. */
+struct uspi_module *uspi_module_create(const struct usp_image *image, const struct uspi_places *places,
+                                       struct uspi_cache *cache);
 
-/* NULL is ignored. Names that point into the file go with it. */
+/* The cache must have been emptied. NULL is ignored. Names that point into the file go with it. */
 void uspi_module_free(struct uspi_module *module);
 
 /* The image's path; lives as long as the module. */
@@ -24,6 +27,8 @@ const char *uspi_module_path(const struct uspi_module *module);
 /* Whether another image is the same file: path and build-id, and with no build-id nothing but the image that the module
  * was made for, at the same place. */
 bool uspi_module_is_of(const struct uspi_module *module, const struct usp_image *image);
+
+/* The caller of the following has signed in at the cache (lib/readers.h). */
 
 /* Whether there are symbols to look in; builds the index if nobody has. */
 bool uspi_module_has_symbols(struct uspi_module *module);
