@@ -7,12 +7,7 @@
 #define USPI_OBJC_SOURCE_H
 
 #include "lib/object/fixups.h"
-
-/* What else is known of a process. All zero: nothing. */
-struct uspi_objc_process {
-    usp_addr shared_cache;   /* where it has the shared cache; 0 unknown */
-    uint64_t signature_mask; /* the bits that pointer signatures fill; 0 unknown */
-};
+#include "lib/symbolize/process.h"
 
 struct uspi_objc_source {
     struct uspi_macho_space space;
@@ -22,10 +17,10 @@ struct uspi_objc_source {
     usp_addr selectors; /* what names in the shared cache's method lists count from; 0 unknown */
 };
 
-/* Opens what `macho` was opened on, file or memory, which must outlive the source. process: may be NULL; for memory only.
+/* Opens what `macho` was opened on, file or memory, which must outlive the source. process: of an image in memory, NULL for a file.
  * *source is the caller's to close on USP_OK. Returns as uspi_macho_space_open and uspi_fixups_open. */
 int uspi_objc_source_open(struct uspi_objc_source *source, const struct uspi_macho *macho,
-                          const struct uspi_objc_process *process);
+                          const struct uspi_process *process);
 void uspi_objc_source_close(struct uspi_objc_source *source);
 
 /* Copies n bytes. USP_OK, or why they cannot be read. */

@@ -171,7 +171,7 @@ static void close_tables(struct uspi_tables *tables) {
     free(t);
 }
 
-int uspi_objc_tables_open(const struct uspi_macho *macho, const struct uspi_objc_process *process,
+int uspi_objc_tables_open(const struct uspi_macho *macho, const struct uspi_process *process,
                           struct uspi_tables **tables) {
     struct objc_tables *t = calloc(1, sizeof *t);
     if (t == NULL) return USP_ERROR_NO_MEMORY;

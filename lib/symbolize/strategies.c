@@ -4,6 +4,7 @@
 
 const struct uspi_strategy *const uspi_strategies[] = {
     &uspi_strategy_symtab,
+    &uspi_strategy_objc_metadata,
     &uspi_strategy_dladdr,
     NULL,
 };

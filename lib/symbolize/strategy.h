@@ -30,6 +30,7 @@ struct uspi_strategy {
 };
 
 extern const struct uspi_strategy uspi_strategy_dladdr;
+extern const struct uspi_strategy uspi_strategy_objc_metadata;
 extern const struct uspi_strategy uspi_strategy_symtab;
 
 /* All of them, in order; NULL behind the last. */

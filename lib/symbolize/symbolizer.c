@@ -17,6 +17,7 @@ struct module_link {
 struct usp_symbolizer {
     bool in_process;
     struct uspi_search search; /* its strings are owned */
+    struct uspi_process process;
     struct uspi_names *names;
     struct uspi_lock *lock; /* for the two below */
     struct uspi_view *view; /* of a list that was given: set once */
@@ -33,6 +34,13 @@ static bool copy_string(const char *string, const char **copy) {
     if (string == NULL) return true;
     *copy = strdup(string);
     return *copy != NULL;
+}
+
+static void describe_self(struct uspi_process *process) {
+    struct usp_target self;
+    usp_target_init(&self, usp_arch_host());
+    uspi_os_describe_self(&self);
+    *process = (struct uspi_process){.memory = {uspi_os_read, NULL}, .signature_mask = self.pac_mask};
 }
 
 int usp_symbolizer_create(const struct usp_images *images, const struct usp_symbolizer_options *options,
@@ -52,6 +60,9 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
     made->names = uspi_names_create();
     made->view = images != NULL ? uspi_view_create(images, NULL, 0) : NULL;
     made->search.as_named = true;
+    made->process = (struct uspi_process){.shared_cache = completed.shared_cache, .signature_mask = completed.pac_mask};
+    if (completed.memory != NULL) made->process.memory = *completed.memory;
+    if (made->in_process) describe_self(&made->process);
     bool is_whole = made->lock != NULL && made->names != NULL && (images == NULL || made->view != NULL) &&
                     copy_string(completed.program, &made->search.file) &&
                     copy_string(completed.sysroot, &made->search.sysroot) &&
@@ -122,7 +133,8 @@ static struct uspi_module *get_module(struct usp_symbolizer *symbolizer, const s
         if (uspi_module_is_of(link->module, image)) return link->module;
     }
     struct module_link *link = malloc(sizeof *link);
-    struct uspi_module *module = link != NULL ? uspi_module_create(image, &symbolizer->search) : NULL;
+    struct uspi_module *module =
+        link != NULL ? uspi_module_create(image, &symbolizer->search, &symbolizer->process) : NULL;
     if (module == NULL) {
         free(link);
         return NULL;
