@@ -12,6 +12,7 @@ struct uspi_named {
     usp_addr start;
     uint64_t size;    /* 0: not known */
     const char *name; /* in the mapped file, or kept in the names that were given */
+    bool wins_ties;   /* replaces the name that another strategy has for the same start */
 };
 
 /* Implementations embed it at their beginning. Immutable once opened; any number of threads may read one. */
