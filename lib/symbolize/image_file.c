@@ -3,6 +3,7 @@
 #include "lib/symbolize/image_file.h"
 
 #include "lib/object/elf.h"
+#include "lib/symbolize/macho_file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +35,7 @@ int uspi_image_file_open(const struct usp_image *image, const struct uspi_search
     if ((image->flags & USP_IMAGE_KERNEL) != 0) {
         return uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: the kernel's, without a file", image->path);
     }
+    if ((image->flags & USP_IMAGE_MACHO) != 0) return uspi_macho_file_open(image, &own, file, error);
     return uspi_search_open(&own, image->path, judge_build, (void *)(uintptr_t)image, file, error);
 }
 
@@ -42,6 +44,11 @@ int uspi_debug_file_open(const struct usp_image *image, const struct uspi_search
     char path[sizeof DEBUG_FOLDER + 2 * USP_BUILD_ID_MAX + sizeof "/.debug"];
     struct uspi_search installed = {.sysroot = search->sysroot, .as_named = true};
     *file = NULL;
+    if ((image->flags & USP_IMAGE_MACHO) != 0) {
+        struct uspi_search own = *search;
+        if ((image->flags & USP_IMAGE_MAIN) == 0) own.file = NULL;
+        return uspi_macho_debug_open(image, &own, file, error);
+    }
     if (image->build_id_size < 2 || image->build_id_size > USP_BUILD_ID_MAX) {
         return uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: has no build-id", image->path);
     }

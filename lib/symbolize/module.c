@@ -4,6 +4,7 @@
 
 #include "lib/os.h"
 #include "lib/symbolize/image_file.h"
+#include "lib/symbolize/macho_file.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -69,11 +70,19 @@ static int index_tables(struct uspi_module *module) {
     return status;
 }
 
+static int open_tables(struct uspi_module *module) {
+    const struct usp_image *image = &module->image;
+    if ((image->flags & USP_IMAGE_MACHO) == 0)
+        return uspi_elf_tables_open(module->file, module->debug, &module->tables);
+    return uspi_macho_tables_open(module->file, module->debug, uspi_macho_image_uuid(image), image->arch,
+                                  &module->tables);
+}
+
 static int make_symbols(struct uspi_module *module) {
     int status = uspi_image_file_open(&module->image, module->search, &module->file, NULL);
     if (status == USP_OK) {
         status = uspi_debug_file_open(&module->image, module->search, &module->debug, NULL);
-        if (status != USP_ERROR_NO_MEMORY) status = uspi_elf_tables_open(module->file, module->debug, &module->tables);
+        if (status != USP_ERROR_NO_MEMORY) status = open_tables(module);
     }
     if (status == USP_OK) status = index_tables(module);
     if (status != USP_OK) drop_symbols(module);

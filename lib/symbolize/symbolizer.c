@@ -151,13 +151,14 @@ static bool is_better(const struct usp_symbol *best, const struct uspi_named *fo
 
 static int ask_strategies(const struct uspi_query *query, struct usp_symbol *symbol) {
     for (const struct uspi_strategy *const *strategy = uspi_strategies; *strategy != NULL; strategy++) {
-        struct uspi_named found;
+        struct uspi_named found = {0};
         int status = (*strategy)->find(query, &found);
         if (status == USP_ERROR_NO_MEMORY) return status;
         if (status != USP_OK || !is_better(symbol, &found, query->address)) continue;
         symbol->name = found.name;
         symbol->start = found.start;
         symbol->extent = found.size;
+        symbol->source_file = found.source_file;
         symbol->offset = query->address - found.start;
         symbol->strategy = (*strategy)->id;
     }
