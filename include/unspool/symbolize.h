@@ -59,7 +59,9 @@ struct usp_symbol {
     uint8_t build_id[USP_BUILD_ID_MAX];
     uint32_t build_id_size;
     uint32_t reserved1;
-    uint64_t reserved[4];
+    const char *source_file; /* that the symbol was compiled from, as the compiler was called; NULL: not known (only a
+                                Mach-O file's debug map tells); lifetime as name */
+    uint64_t reserved[3];
 };
 
 /* Names an address: pass usp_frame_call_site(), not the return address. *symbol is written completely.

@@ -196,7 +196,7 @@ static int import_name(const struct uspi_fixups *fixups, uint32_t ordinal, uint6
 static int page_format(const struct uspi_fixups *fixups, usp_addr location, uint32_t *format, uint32_t *max_valid,
                        struct uspi_error *error) {
     const struct uspi_macho_space *space = fixups->space;
-    const struct uspi_macho_range *range = uspi_macho_range_find(space->sorted, space->sorted_count, location);
+    const struct uspi_macho_range *range = uspi_macho_space_find(space, location);
     uint64_t offset, count, page;
     struct uspi_bytes starts, segment;
     uint8_t raw[STARTS_HEADER];

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INSTRUCTIONS (USPI_S_ATTR_PURE_INSTRUCTIONS | USPI_S_ATTR_SOME_INSTRUCTIONS)
-
 struct ranges {
     struct uspi_macho_range *items;
     uint32_t count, room;
@@ -31,10 +29,6 @@ static int by_address(const void *a, const void *b) {
     return (x->high > y->high) - (x->high < y->high);
 }
 
-static void sort_ranges(struct ranges *ranges) {
-    if (ranges->count > 0) qsort(ranges->items, ranges->count, sizeof *ranges->items, by_address);
-}
-
 /* The addresses low … low + size − 1 of the image, as this space has them. False when they wrap around. */
 static bool place(const struct uspi_macho_space *space, usp_addr linked, uint64_t size,
                   struct uspi_macho_range *range) {
@@ -42,23 +36,8 @@ static bool place(const struct uspi_macho_space *space, usp_addr linked, uint64_
     return uspi_sum(range->low, size, &range->high);
 }
 
-static int add_code(struct uspi_macho_space *space, const struct uspi_macho_segment *segment, uint32_t number,
-                    struct ranges *code, struct uspi_error *error) {
-    for (uint32_t i = 0; i < segment->section_count; i++) {
-        struct uspi_macho_section section;
-        struct uspi_macho_range range = {.segment = number};
-        int status = uspi_macho_section(&space->macho, segment, i, &section, error);
-        if (status != USP_OK) return status;
-        if ((section.flags & INSTRUCTIONS) == 0 || section.size == 0) continue;
-        if (!place(space, section.address, section.size, &range)) continue;
-        range.file_offset = section.file_offset;
-        if (!add_range(code, &range)) return uspi_error_set(error, USP_ERROR_NO_MEMORY, "out of memory");
-    }
-    return USP_OK;
-}
-
 static int read_segments(struct uspi_macho_space *space, struct ranges *segments, struct ranges *sorted,
-                         struct ranges *code, struct uspi_error *error) {
+                         struct uspi_error *error) {
     struct uspi_macho_cursor cursor = {0};
     struct uspi_macho_segment segment;
     int got;
@@ -73,14 +52,12 @@ static int read_segments(struct uspi_macho_space *space, struct ranges *segments
         }
         bool is_whole = add_range(segments, &range) && (size == 0 || add_range(sorted, &range));
         if (!is_whole) return uspi_error_set(error, USP_ERROR_NO_MEMORY, "out of memory");
-        int status = add_code(space, &segment, range.segment, code, error);
-        if (status != USP_OK) return status;
     }
     return got;
 }
 
 int uspi_macho_space_open(struct uspi_macho_space *space, const struct uspi_macho *macho, struct uspi_error *error) {
-    struct ranges segments = {0}, sorted = {0}, code = {0};
+    struct ranges segments = {0}, sorted = {0};
     struct uspi_macho_extent extent;
     memset(space, 0, sizeof *space);
     int status = uspi_macho_extent(macho, &extent, error);
@@ -89,15 +66,12 @@ int uspi_macho_space_open(struct uspi_macho_space *space, const struct uspi_mach
     space->is_loaded = macho->bytes.source->memory;
     space->header = space->is_loaded ? macho->bytes.from : extent.header;
     space->slide = space->header - extent.header;
-    status = read_segments(space, &segments, &sorted, &code, error);
-    sort_ranges(&sorted);
-    sort_ranges(&code);
+    status = read_segments(space, &segments, &sorted, error);
+    if (sorted.count > 0) qsort(sorted.items, sorted.count, sizeof *sorted.items, by_address);
     space->segments = segments.items;
     space->sorted = sorted.items;
-    space->code = code.items;
     space->segment_count = segments.count;
     space->sorted_count = sorted.count;
-    space->code_count = code.count;
     if (status != USP_OK) uspi_macho_space_close(space);
     return status;
 }
@@ -105,13 +79,12 @@ int uspi_macho_space_open(struct uspi_macho_space *space, const struct uspi_mach
 void uspi_macho_space_close(struct uspi_macho_space *space) {
     free(space->segments);
     free(space->sorted);
-    free(space->code);
     memset(space, 0, sizeof *space);
 }
 
-const struct uspi_macho_range *uspi_macho_range_find(const struct uspi_macho_range *ranges, uint32_t count,
-                                                     usp_addr address) {
-    uint32_t low = 0, high = count;
+const struct uspi_macho_range *uspi_macho_space_find(const struct uspi_macho_space *space, usp_addr address) {
+    const struct uspi_macho_range *ranges = space->sorted;
+    uint32_t low = 0, high = space->sorted_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (ranges[middle].low <= address) {
@@ -130,7 +103,7 @@ int uspi_macho_space_at(const struct uspi_macho_space *space, usp_addr address, 
         *rest = uspi_bytes_at(file.source, address);
         return USP_OK;
     }
-    const struct uspi_macho_range *range = uspi_macho_range_find(space->sorted, space->sorted_count, address);
+    const struct uspi_macho_range *range = uspi_macho_space_find(space, address);
     if (range == NULL) {
         return uspi_bytes_error(error, file, 0, USP_ERROR_NOT_FOUND, "%s: no segment holds address 0x%" PRIx64, what,
                                 address);

@@ -7,7 +7,7 @@
 
 #include "lib/object/macho.h"
 
-/* A segment, or a section that holds code, by its addresses in this space. */
+/* A segment, by its addresses in this space. */
 struct uspi_macho_range {
     usp_addr low, high;   /* of what the file holds of it; in memory all of it */
     uint64_t file_offset; /* of low */
@@ -21,8 +21,7 @@ struct uspi_macho_space {
     usp_addr header;                   /* address of the image's first byte */
     struct uspi_macho_range *segments; /* in the order of the load commands; what is not in the file is empty */
     struct uspi_macho_range *sorted;   /* the same by address, without the empty ones */
-    struct uspi_macho_range *code;     /* sections that hold instructions, by address */
-    uint32_t segment_count, sorted_count, code_count;
+    uint32_t segment_count, sorted_count;
 };
 
 /* Reads the segments. `macho` is copied; its source must live as long as the space, and says whether it is a file or
@@ -36,8 +35,7 @@ void uspi_macho_space_close(struct uspi_macho_space *space);
 int uspi_macho_space_at(const struct uspi_macho_space *space, usp_addr address, const char *what,
                         struct uspi_bytes *rest, struct uspi_error *error);
 
-/* The range of `ranges`, which are sorted by address, that holds an address; NULL if none does. */
-const struct uspi_macho_range *uspi_macho_range_find(const struct uspi_macho_range *ranges, uint32_t count,
-                                                     usp_addr address);
+/* The segment that holds an address; NULL if none does. Where segments overlap, the one that begins last is asked. */
+const struct uspi_macho_range *uspi_macho_space_find(const struct uspi_macho_space *space, usp_addr address);
 
 #endif

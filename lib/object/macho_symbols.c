@@ -8,10 +8,10 @@
 #define NLIST_64 16
 
 /* Offsets of fields in symtab_command, dysymtab_command, linkedit_data_command. */
-#define SYMTAB_SIZE      24
-#define DYSYMTAB_SIZE    80
-#define INDIRECT_OFFSET  56
-#define LINKEDIT_SIZE    16
+#define SYMTAB_SIZE     24
+#define DYSYMTAB_SIZE   80
+#define INDIRECT_OFFSET 56
+#define LINKEDIT_SIZE   16
 
 int uspi_macho_symbols(const struct uspi_macho *macho, struct uspi_macho_symbols *symbols, struct uspi_error *error) {
     struct uspi_macho_command command;

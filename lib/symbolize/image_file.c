@@ -3,7 +3,7 @@
 #include "lib/symbolize/image_file.h"
 
 #include "lib/object/elf.h"
-#include "lib/object/fat.h"
+#include "lib/symbolize/macho_file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,25 +11,11 @@
 /* Debian Policy and gdb(1) "Debugging Information in Separate Files": the build-id's first byte names a folder. */
 #define DEBUG_FOLDER "/usr/lib/debug/.build-id/"
 
-/* Without a UUID in the image, only a file without one can be its own. */
-static int judge_macho(const struct usp_image *image, struct uspi_bytes bytes, struct uspi_error *error) {
-    struct uspi_macho macho;
-    uint8_t uuid[USPI_UUID_SIZE];
-    if (image->build_id_size == USPI_UUID_SIZE) {
-        return uspi_fat_pick(bytes, image->build_id, USP_ARCH_NONE, &macho, error);
-    }
-    int status = uspi_fat_pick(bytes, NULL, image->arch, &macho, error);
-    if (status != USP_OK || uspi_macho_uuid(&macho, uuid, NULL) != USP_OK) return status;
-    return uspi_error_set(error, USP_ERROR_MISMATCH, "%s: another build than the one that was loaded",
-                          bytes.source->name);
-}
-
 /* The shape of uspi_judge; context is the image. */
 static int judge_build(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
     const struct usp_image *image = context;
     struct uspi_elf elf;
     struct uspi_build_id id = {0};
-    if ((image->flags & USP_IMAGE_MACHO) != 0) return judge_macho(image, bytes, error);
     int status = uspi_elf_open(&elf, bytes, error);
     if (status != USP_OK) return status;
     status = uspi_elf_build_id(&elf, &id, error);
@@ -49,6 +35,7 @@ int uspi_image_file_open(const struct usp_image *image, const struct uspi_search
     if ((image->flags & USP_IMAGE_KERNEL) != 0) {
         return uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: the kernel's, without a file", image->path);
     }
+    if ((image->flags & USP_IMAGE_MACHO) != 0) return uspi_macho_file_open(image, &own, file, error);
     return uspi_search_open(&own, image->path, judge_build, (void *)(uintptr_t)image, file, error);
 }
 
@@ -57,6 +44,11 @@ int uspi_debug_file_open(const struct usp_image *image, const struct uspi_search
     char path[sizeof DEBUG_FOLDER + 2 * USP_BUILD_ID_MAX + sizeof "/.debug"];
     struct uspi_search installed = {.sysroot = search->sysroot, .as_named = true};
     *file = NULL;
+    if ((image->flags & USP_IMAGE_MACHO) != 0) {
+        struct uspi_search own = *search;
+        if ((image->flags & USP_IMAGE_MAIN) == 0) own.file = NULL;
+        return uspi_macho_debug_open(image, &own, file, error);
+    }
     if (image->build_id_size < 2 || image->build_id_size > USP_BUILD_ID_MAX) {
         return uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: has no build-id", image->path);
     }

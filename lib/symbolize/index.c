@@ -60,6 +60,9 @@ static void append(struct uspi_index *index, usp_addr start, uint32_t symbol) {
     uint32_t offset = (uint32_t)(start - index->base);
     /* A symbol that begins where another one ends or goes on wins over it. */
     if (index->count > 0 && index->starts[index->count - 1] == offset) index->count--;
+    /* Where nothing was, nothing need not begin. */
+    bool goes_on = index->count > 0 && index->symbols[index->count - 1] == symbol;
+    if (goes_on && symbol == USPI_NO_SYMBOL) return;
     index->starts[index->count] = offset;
     index->symbols[index->count++] = symbol;
 }

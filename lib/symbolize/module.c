@@ -5,6 +5,7 @@
 #include "lib/object/fat.h"
 #include "lib/os.h"
 #include "lib/symbolize/image_file.h"
+#include "lib/symbolize/macho_file.h"
 #include "lib/symbolize/objc_tables.h"
 
 #include <stdatomic.h>
@@ -91,37 +92,37 @@ static int index_tables(struct indexed *indexed) {
     return status;
 }
 
-static int open_elf(struct uspi_module *module) {
-    int status = uspi_debug_file_open(&module->image, module->search, &module->debug, NULL);
-    if (status == USP_ERROR_NO_MEMORY) return status;
-    return uspi_elf_tables_open(module->file, module->debug, &module->tables[USPI_TABLE_SYMBOLS].tables);
-}
-
-static int open_macho(struct uspi_module *module) {
+static int open_symbols(struct uspi_module *module) {
     const struct usp_image *image = &module->image;
-    struct uspi_macho macho;
-    const uint8_t *uuid = image->build_id_size == USPI_UUID_SIZE ? image->build_id : NULL;
-    int status = uspi_fat_pick(uspi_file_bytes(module->file), uuid, image->arch, &macho, NULL);
-    if (status != USP_OK) return status;
-    return uspi_objc_tables_open(&macho, NULL, &module->tables[USPI_TABLE_OBJC].tables);
+    struct uspi_tables **tables = &module->tables[USPI_TABLE_SYMBOLS].tables;
+    int status = uspi_debug_file_open(image, module->search, &module->debug, NULL);
+    if (status == USP_ERROR_NO_MEMORY) return status;
+    if ((image->flags & USP_IMAGE_MACHO) == 0) return uspi_elf_tables_open(module->file, module->debug, tables);
+    return uspi_macho_tables_open(module->file, module->debug, uspi_macho_image_uuid(image), image->arch, tables);
 }
 
-static int open_memory(struct uspi_module *module) {
+/* What stands in the file is better than what stands in memory: nothing has been written over it. */
+static int open_objc(struct uspi_module *module) {
+    const struct usp_image *image = &module->image;
+    struct uspi_tables **tables = &module->tables[USPI_TABLE_OBJC].tables;
     struct uspi_macho macho;
-    module->memory = uspi_source_of_memory(&module->process->memory, module->image.path);
-    int status = uspi_macho_open(&macho, uspi_bytes_at(&module->memory, module->image.load_address), NULL);
-    if (status != USP_OK) return status;
-    return uspi_objc_tables_open(&macho, module->process, &module->tables[USPI_TABLE_OBJC].tables);
+    int status = USP_ERROR_NOT_FOUND;
+    if ((image->flags & USP_IMAGE_MACHO) == 0) return USP_OK;
+    if (module->file != NULL) {
+        const uint8_t *uuid = uspi_macho_image_uuid(image);
+        status = uspi_fat_pick(uspi_file_bytes(module->file), uuid, image->arch, &macho, NULL);
+        if (status == USP_OK) status = uspi_objc_tables_open(&macho, NULL, tables);
+    }
+    if (status == USP_OK || status == USP_ERROR_NO_MEMORY || !may_read_memory(module)) return status;
+    module->memory = uspi_source_of_memory(&module->process->memory, image->path);
+    status = uspi_macho_open(&macho, uspi_bytes_at(&module->memory, image->load_address), NULL);
+    return status == USP_OK ? uspi_objc_tables_open(&macho, module->process, tables) : status;
 }
 
 static int make_symbols(struct uspi_module *module) {
     int status = uspi_image_file_open(&module->image, module->search, &module->file, NULL);
-    if (status == USP_OK) {
-        bool is_macho = (module->image.flags & USP_IMAGE_MACHO) != 0;
-        status = is_macho ? open_macho(module) : open_elf(module);
-    } else if (status != USP_ERROR_NO_MEMORY && may_read_memory(module)) {
-        status = open_memory(module);
-    }
+    if (status == USP_OK) status = open_symbols(module);
+    if (status != USP_ERROR_NO_MEMORY) status = open_objc(module);
     for (unsigned i = 0; status != USP_ERROR_NO_MEMORY && i < USPI_TABLE_COUNT; i++) {
         status = index_tables(&module->tables[i]);
     }

@@ -3,7 +3,7 @@
  * single method. */
 #include "lib/symbolize/objc_tables.h"
 
-#include "lib/object/macho_symbols.h"
+#include "lib/symbolize/macho_code.h"
 #include "lib/symbolize/objc_classes.h"
 #include "lib/symbolize/objc_lists.h"
 
@@ -60,22 +60,25 @@ static int add_list(void *context, const struct uspi_objc_owner *owner, usp_addr
     return USP_OK;
 }
 
-static bool is_thumb_code(const struct objc_tables *t) { return t->source.space.macho.arch == USP_ARCH_ARMV7; }
-
-/* Where a method's code begins, as linked; 0 when it is not this image's. */
-static usp_addr start_of(const struct objc_tables *t, usp_addr implementation) {
-    const struct uspi_macho_space *space = &t->source.space;
-    usp_addr at = is_thumb_code(t) ? implementation & ~(usp_addr)1 : implementation;
-    return uspi_macho_range_find(space->code, space->code_count, at) != NULL ? at - space->slide : 0;
+/* The bits of a function's address: bit 0 is the Thumb state. */
+static usp_addr code_mask(const struct objc_tables *t) {
+    return t->source.space.macho.arch == USP_ARCH_ARMV7 ? ~(usp_addr)1 : ~(usp_addr)0;
 }
 
-static int gather_list(const struct objc_tables *t, const struct list *list, struct uspi_gathering *gathering) {
+/* Where a method's code begins, as linked. */
+static usp_addr start_of(const struct objc_tables *t, usp_addr implementation) {
+    return (implementation & code_mask(t)) - t->source.space.slide;
+}
+
+static int gather_list(const struct objc_tables *t, const struct list *list, const struct uspi_macho_code *code,
+                       struct uspi_gathering *gathering) {
     for (uint32_t i = 0; i < list->list.count; i++) {
         struct uspi_objc_method method;
         /* Lists lie in one piece: what follows cannot be read either. */
         if (uspi_objc_method(&t->source, &list->list, i, &method) != USP_OK) break;
         usp_addr start = start_of(t, method.implementation);
-        if (start == 0 || method.selector == 0) continue;
+        /* A class can have methods of other images' categories. */
+        if (method.selector == 0 || !uspi_macho_code_holds_any(code, start)) continue;
         struct uspi_candidate candidate = {start, start, list->first + i, list->owner.origin};
         int status = uspi_gather(gathering, &candidate);
         if (status != USP_OK) return status;
@@ -84,26 +87,13 @@ static int gather_list(const struct objc_tables *t, const struct list *list, str
 }
 
 /* Metadata has no sizes: a method reaches to the next function, or to the end of its section. */
-static int gather_boundaries(const struct objc_tables *t, struct uspi_gathering *gathering) {
-    const struct uspi_macho_space *space = &t->source.space;
-    struct uspi_macho_starts starts;
-    usp_addr at;
-    int status = USP_OK;
-    for (uint32_t i = 0; status == USP_OK && i < space->code_count; i++) {
-        status = uspi_gather_boundary(gathering, space->code[i].high - space->slide);
-    }
-    if (status != USP_OK || uspi_macho_starts(&space->macho, &starts, NULL) != USP_OK) return status;
-    while (status == USP_OK && uspi_macho_next_start(&starts, &at, NULL) > 0) {
-        status = uspi_gather_boundary(gathering, is_thumb_code(t) ? at & ~(usp_addr)1 : at);
-    }
-    return status;
-}
-
 static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathering) {
     const struct objc_tables *t = (const struct objc_tables *)tables;
-    int status = USP_OK;
-    for (size_t i = 0; status == USP_OK && i < t->count; i++) status = gather_list(t, &t->lists[i], gathering);
-    return status == USP_OK ? gather_boundaries(t, gathering) : status;
+    const struct uspi_macho *macho = &t->source.space.macho;
+    struct uspi_macho_code code;
+    int status = uspi_macho_code_read(macho, &code);
+    for (size_t i = 0; status == USP_OK && i < t->count; i++) status = gather_list(t, &t->lists[i], &code, gathering);
+    return status == USP_OK ? uspi_macho_gather_bounds(macho, &code, code_mask(t), gathering) : status;
 }
 
 /* ---- one method ---- */

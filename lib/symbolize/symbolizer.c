@@ -176,6 +176,7 @@ static int ask_strategies(struct uspi_query *query, struct usp_symbol *symbol) {
         symbol->name = found.name;
         symbol->start = found.start;
         symbol->extent = found.size;
+        symbol->source_file = found.source_file;
         symbol->offset = query->address - found.start;
         symbol->strategy = (*strategy)->id;
         query->is_named = true;

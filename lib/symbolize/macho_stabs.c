@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* See macho_stabs.h. For each compiled file: N_SO folder (or none), N_SO file, its functions, N_SO without a name. */
+#include "lib/symbolize/macho_stabs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* PATH_MAX of macOS and of Linux is 1024 and 4096; a longer path is no answer. */
+#define PATH_ROOM 4096
+
+int uspi_macho_stabs_open(struct uspi_macho_stabs *stabs, const struct uspi_macho_symbols *symbols) {
+    size_t room = 0;
+    *stabs = (struct uspi_macho_stabs){0};
+    for (uint64_t i = 0; i < symbols->count; i++) {
+        struct uspi_macho_symbol symbol;
+        int status = uspi_macho_symbol(symbols, i, &symbol, NULL);
+        if (status != USP_OK) return status;
+        if (symbol.type != USPI_N_SO) continue;
+        if (stabs->count == room) {
+            room = room == 0 ? 16 : room * 2;
+            uint32_t *grown = realloc(stabs->files, room * sizeof *grown);
+            if (grown == NULL) return USP_ERROR_NO_MEMORY;
+            stabs->files = grown;
+        }
+        stabs->files[stabs->count++] = (uint32_t)i;
+    }
+    return USP_OK;
+}
+
+void uspi_macho_stabs_close(struct uspi_macho_stabs *stabs) {
+    free(stabs->files);
+    *stabs = (struct uspi_macho_stabs){0};
+}
+
+static bool is_nameless(const struct uspi_macho_symbols *symbols, const struct uspi_macho_symbol *symbol) {
+    uint64_t byte;
+    return uspi_bytes_load(symbols->strings, symbol->name, 1, &byte, "name", NULL) == USP_OK && byte == 0;
+}
+
+uint64_t uspi_macho_stab_size(const struct uspi_macho_symbols *symbols, uint64_t i) {
+    struct uspi_macho_symbol next;
+    if (uspi_macho_symbol(symbols, i + 1, &next, NULL) != USP_OK || next.type != USPI_N_FUN) return 0;
+    return is_nameless(symbols, &next) ? next.value : 0;
+}
+
+/* The last source file entry at or before entry i: 1 + its position, or 0. */
+static uint32_t files_up_to(const struct uspi_macho_stabs *stabs, uint64_t i) {
+    uint32_t low = 0, high = stabs->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (stabs->files[middle] <= i) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* The string of a source file entry; false when it cannot be had. */
+static bool read_path(const struct uspi_macho_symbols *symbols, uint64_t i, char *to, size_t room) {
+    struct uspi_macho_symbol symbol;
+    to[0] = '\0';
+    return uspi_macho_symbol(symbols, i, &symbol, NULL) == USP_OK &&
+           uspi_bytes_string(symbols->strings, symbol.name, to, room, "source file", NULL) == USP_OK;
+}
+
+int uspi_macho_stab_file(const struct uspi_macho_stabs *stabs, const struct uspi_macho_symbols *symbols, uint64_t i,
+                         struct uspi_names *names, const char **file) {
+    char path[PATH_ROOM], name[PATH_ROOM];
+    uint32_t found = files_up_to(stabs, i);
+    *file = NULL;
+    if (found == 0 || !read_path(symbols, stabs->files[found - 1], name, sizeof name) || name[0] == '\0') return USP_OK;
+    size_t length = 0;
+    bool follows_folder = found > 1 && stabs->files[found - 2] + 1 == stabs->files[found - 1];
+    if (name[0] != '/' && follows_folder && read_path(symbols, stabs->files[found - 2], path, sizeof path)) {
+        length = strlen(path);
+        if (length == 0 || path[length - 1] != '/') length = 0;
+    }
+    size_t rest = strlen(name);
+    if (length + rest >= sizeof path) return USP_OK;
+    memcpy(path + length, name, rest);
+    *file = uspi_names_keep(names, path, length + rest);
+    return *file != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
+}
