@@ -5,7 +5,8 @@ typedef struct objc_object *id;
 typedef struct objc_class *Class;
 typedef struct objc_selector *SEL;
 
-__attribute__((objc_root_class)) @interface Root {
+__attribute__((objc_root_class))
+@interface Root {
     Class isa;
 }
 @property int size;
@@ -46,14 +47,16 @@ __attribute__((noinline)) static int hidden_function(int x) { return x * 3; }
 
 @implementation Root
 @synthesize size;
-+ (id)make { return 0; }
++ (id)make {
+    return 0;
+}
 + (void)load {
 }
-- (int)number { return 1; }
+- (int)number {
+    return 1;
+}
 - (int)add:(int)a to:(int)b {
-    int (^block)(int) = ^(int c) {
-      return hidden_function(c) + a + b;
-    };
+    int (^block)(int) = ^(int c) { return hidden_function(c) + a + b; };
     return block(3) + hidden_function(a);
 }
 @end
@@ -61,27 +64,45 @@ __attribute__((noinline)) static int hidden_function(int x) { return x * 3; }
 __attribute__((noinline)) static int between(int x) { return hidden_function(x) * 5; }
 
 @implementation Leaf
-- (int)number { return 2; }
-+ (int)count { return between(3); }
+- (int)number {
+    return 2;
+}
++ (int)count {
+    return between(3);
+}
 @end
 
 @implementation Leaf (Extra)
-- (int)extra { return 4; }
-+ (int)extraClass { return 5; }
+- (int)extra {
+    return 4;
+}
++ (int)extraClass {
+    return 5;
+}
 + (void)load {
     between(4);
 }
 @end
 
 @implementation Foreign (Ours)
-- (int)ours:(int)x { return x ^ 6; }
-+ (int)oursClass { return 7; }
+- (int)ours:(int)x {
+    return x ^ 6;
+}
++ (int)oursClass {
+    return 7;
+}
 @end
 
 @implementation Square
-- (int)area { return self.size * self.size; }
-+ (int)corners { return 8; }
-- (int):(int)a :(int)b { return a - b; }
+- (int)area {
+    return self.size * self.size;
+}
++ (int)corners {
+    return 8;
+}
+- (int):(int)a:(int)b {
+    return a - b;
+}
 @end
 
 int plain(int x);

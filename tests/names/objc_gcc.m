@@ -38,8 +38,12 @@ __attribute__((noinline)) static void plain(void) { kept += 3; }
     plain();
     return kept;
 }
-- (int)bar:(int)x with_under_score:(int)y { return x - y; }
-+ (int)make { return 5; }
+- (int)bar:(int)x with_under_score:(int)y {
+    return x - y;
+}
++ (int)make {
+    return 5;
+}
 + (id)initialize {
     initialized = 1;
     return self;
@@ -56,7 +60,9 @@ __attribute__((noinline)) static void plain_behind(void) { kept += 7; }
 @end
 
 @implementation Unused
-- (int)bar { return 13; }
+- (int)bar {
+    return 13;
+}
 @end
 
 /* GCC's own symbols for the methods, local ones of this file (gcc/objc/objc-gnu-runtime-abi-01.c). */
