@@ -245,6 +245,15 @@ static int gather_exports(const struct macho_tables *m, const struct uspi_macho_
     return USP_OK;
 }
 
+/* A stub leads to what other files see or have. (lld 13's indirect symbol tables count the debug map's entries wrongly.) */
+static bool is_stub_named(const struct macho_tables *m, const struct uspi_stub *stub) {
+    struct uspi_macho_symbol symbol;
+    char room[NAME_BEGINNING];
+    return uspi_macho_symbol(&m->symbols[OWN], stub->symbol, &symbol, NULL) == USP_OK &&
+           (symbol.type & (USPI_N_STAB | USPI_N_EXT)) == USPI_N_EXT &&
+           name_beginning(&m->symbols[OWN], symbol.name, room)[0] != '\0';
+}
+
 static int gather_stubs(const struct macho_tables *m, const struct uspi_macho_code *code,
                         struct uspi_gathering *gathering) {
     for (uint32_t s = 0; s < m->stubs.count; s++) {
@@ -252,7 +261,7 @@ static int gather_stubs(const struct macho_tables *m, const struct uspi_macho_co
         for (uint32_t i = 0; i < section->count && section->first + (uint64_t)i <= ENTRY_MAX; i++) {
             struct uspi_stub stub;
             if (uspi_macho_stub(&m->stubs, section->first + i, &stub) != USP_OK) continue;
-            if (!uspi_macho_code_holds_any(code, stub.address)) continue;
+            if (!uspi_macho_code_holds_any(code, stub.address) || !is_stub_named(m, &stub)) continue;
             struct uspi_candidate candidate = {stub.address, stub.address, number_of(STUB, section->first + i),
                                                RANK_STUB};
             int status = uspi_gather(gathering, &candidate);
