@@ -446,14 +446,14 @@ static void close_tables(struct uspi_tables *tables) {
 }
 
 /* What cannot be read is as good as absent, but for a lack of memory. */
-static int open_all(struct macho_tables *m, struct uspi_bytes file, const struct uspi_file *debug, const uint8_t *uuid,
+static int open_all(struct macho_tables *m, struct uspi_bytes file, const struct uspi_bytes *debug, const uint8_t *uuid,
                     uint32_t arch) {
     int status = uspi_fat_pick(file, uuid, arch, &m->macho, NULL);
     if (status != USP_OK) return status;
     m->address = m->macho.arch == USP_ARCH_ARMV7 ? ~(usp_addr)1 : ~(usp_addr)0;
     if (uspi_macho_symbols(&m->macho, &m->symbols[OWN], NULL) != USP_OK) m->symbols[OWN].count = 0;
     bool has_debug = debug != NULL && m->macho.type != USPI_MH_DSYM &&
-                     uspi_fat_pick(uspi_file_bytes(debug), uuid, arch, &m->debug, NULL) == USP_OK &&
+                     uspi_fat_pick(*debug, uuid, arch, &m->debug, NULL) == USP_OK &&
                      uspi_macho_symbols(&m->debug, &m->symbols[DEBUG], NULL) == USP_OK;
     if (!has_debug) m->symbols[DEBUG].count = 0;
     status = uspi_macho_stabs_open(&m->stabs, &m->symbols[OWN]);
@@ -464,12 +464,12 @@ static int open_all(struct macho_tables *m, struct uspi_bytes file, const struct
     return has_names ? USP_OK : USP_ERROR_NOT_FOUND;
 }
 
-int uspi_macho_tables_open(const struct uspi_file *file, const struct uspi_file *debug, const uint8_t *uuid,
-                           uint32_t arch, struct uspi_tables **tables) {
+int uspi_macho_tables_open(struct uspi_bytes file, const struct uspi_bytes *debug, const uint8_t *uuid, uint32_t arch,
+                           struct uspi_tables **tables) {
     struct macho_tables *m = calloc(1, sizeof *m);
     if (m == NULL) return USP_ERROR_NO_MEMORY;
     m->contract = (struct uspi_tables){gather, get, prefer, close_tables};
-    int status = open_all(m, uspi_file_bytes(file), debug, uuid, arch);
+    int status = open_all(m, file, debug, uuid, arch);
     if (status != USP_OK) {
         close_tables(&m->contract);
         return status;

@@ -74,8 +74,10 @@ static int open_tables(struct uspi_module *module) {
     const struct usp_image *image = &module->image;
     if ((image->flags & USP_IMAGE_MACHO) == 0)
         return uspi_elf_tables_open(module->file, module->debug, &module->tables);
-    return uspi_macho_tables_open(module->file, module->debug, uspi_macho_image_uuid(image), image->arch,
-                                  &module->tables);
+    struct uspi_bytes debug = {0};
+    if (module->debug != NULL) debug = uspi_file_bytes(module->debug);
+    return uspi_macho_tables_open(uspi_file_bytes(module->file), module->debug != NULL ? &debug : NULL,
+                                  uspi_macho_image_uuid(image), image->arch, &module->tables);
 }
 
 static int make_symbols(struct uspi_module *module) {

@@ -19,7 +19,8 @@ extern int outside_2(int x);
 #define TEN(n)                                                                                                         \
     FOUR(n##0) FOUR(n##1) FOUR(n##2) FOUR(n##3) FOUR(n##4) FOUR(n##5) FOUR(n##6) FOUR(n##7) FOUR(n##8) FOUR(n##9)
 TEN(1)
-TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8)
+TEN(2)
+TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8)
 
 #define CALL(n) sum += weak_##n(sum) + visible_##n(sum);
 #define CALL_TEN(n)                                                                                                    \
@@ -45,6 +46,6 @@ NOINLINE int visible_switch(int x) {
 int main(int argc, char **argv) {
     int sum = argc + (argv != 0);
     CALL_TEN(1)
-        CALL_TEN(2) CALL_TEN(3) CALL_TEN(4) CALL_TEN(5) CALL_TEN(6) CALL_TEN(7) CALL_TEN(8) return sum +
-        visible_switch(sum);
+    CALL_TEN(2)
+        CALL_TEN(3) CALL_TEN(4) CALL_TEN(5) CALL_TEN(6) CALL_TEN(7) CALL_TEN(8) return sum + visible_switch(sum);
 }
