@@ -244,6 +244,7 @@ int main(void) {
     tcase_add_test(buffer, arrays);
     tcase_add_test(buffer, loads);
     tcase_add_test(buffer, sums);
+    tcase_add_test(buffer, ulebs);
     tcase_add_test(buffer, strings);
     tcase_add_test(buffer, strings_in_memory);
     tcase_add_test(buffer, long_names);
