@@ -187,4 +187,12 @@ uint64_t uspi_os_images_generation(void);
 bool uspi_os_dladdr(uintptr_t address, const char **name, uintptr_t *start, size_t *size, const char **path,
                     uintptr_t *load);
 
+/* The address of what a name stands for in this process, for whoever links it last; 0 when nothing exports it. Takes the
+ * loader's lock. */
+uintptr_t uspi_os_find_symbol(const char *name);
+
+/* Where the function that holds an address of this process begins, by its unwind information; on ARM with the Thumb bit.
+ * False when that says nothing. Takes the loader's lock, may allocate. */
+bool uspi_os_function_start(uintptr_t address, uintptr_t *start);
+
 #endif

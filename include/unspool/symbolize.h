@@ -6,6 +6,7 @@
 
 #include <unspool/base.h>
 #include <unspool/images.h>
+#include <unspool/unwind.h>
 
 USP_BEGIN_DECLS
 
@@ -19,6 +20,11 @@ struct usp_symbolizer_options {
     const char *sysroot; /* a folder below which the images' paths are looked for next. Default NULL */
     const char *folder;  /* a folder in which they are looked for by their last part, after their own paths have failed
                             (beside a core, in a cache of symbols). Default NULL */
+    const struct usp_memory *memory; /* the target's memory, for images without a file. It must outlive the symbolizer.
+                                        Default NULL; not used for this process, whose memory is at hand */
+    uint64_t pac_mask;     /* of pointers in that memory, as in struct usp_target; 0 (default): found out by trying */
+    usp_addr shared_cache; /* where that memory has Darwin's shared cache; 0 (default): not known, and Objective-C names
+                              that are stored relative to it are left out */
     uint64_t reserved[4];
 };
 
@@ -35,8 +41,10 @@ USP_API void usp_symbolizer_free(struct usp_symbolizer *symbolizer);
 
 enum usp_strategy {
     USP_STRATEGY_NONE = 0,
-    USP_STRATEGY_DLADDR = 1, /* the loader of this process */
-    USP_STRATEGY_SYMTAB = 2  /* a symbol table of the image's file or memory */
+    USP_STRATEGY_DLADDR = 1,       /* the loader of this process */
+    USP_STRATEGY_SYMTAB = 2,       /* a symbol table of the image's file or memory */
+    USP_STRATEGY_OBJC_RUNTIME = 3, /* the Objective-C runtime of this process */
+    USP_STRATEGY_OBJC_METADATA = 4 /* Objective-C metadata of the image's file or memory */
 };
 
 struct usp_symbol {

@@ -52,8 +52,9 @@ enum uspi_macho_command_kind {
 };
 
 /* Commands whose kind has the bit "the loader must know it"; not in the enum, whose constants are ints. */
-#define USPI_LC_DYLD_INFO_ONLY    0x80000022u
-#define USPI_LC_DYLD_EXPORTS_TRIE 0x80000033u
+#define USPI_LC_DYLD_INFO_ONLY      0x80000022u
+#define USPI_LC_DYLD_EXPORTS_TRIE   0x80000033u
+#define USPI_LC_DYLD_CHAINED_FIXUPS 0x80000034u
 
 enum uspi_macho_protection { USPI_PROT_READ = 1, USPI_PROT_WRITE = 2, USPI_PROT_EXECUTE = 4 };
 

@@ -2,6 +2,9 @@
 /* See macho_code.h. */
 #include "lib/symbolize/macho_code.h"
 
+#include "lib/object/macho_symbols.h"
+#include "lib/object/macho_unwind_info.h"
+
 #include <string.h>
 
 int uspi_macho_code_read(const struct uspi_macho *macho, struct uspi_macho_code *code) {
@@ -34,4 +37,32 @@ bool uspi_macho_code_holds_any(const struct uspi_macho_code *code, usp_addr addr
         if (uspi_macho_code_holds(code, i, address)) return true;
     }
     return false;
+}
+
+static int gather_starts(const struct uspi_macho *macho, usp_addr mask, struct uspi_gathering *gathering) {
+    struct uspi_macho_starts starts;
+    struct uspi_unwind_starts unwind;
+    usp_addr start;
+    int status = USP_OK;
+    if (macho->type == USPI_MH_DSYM) return USP_OK;
+    if (uspi_macho_starts(macho, &starts, NULL) == USP_OK) {
+        while (status == USP_OK && uspi_macho_next_start(&starts, &start, NULL) > 0) {
+            status = uspi_gather_boundary(gathering, start & mask);
+        }
+    } else if (uspi_unwind_starts(macho, &unwind, NULL) == USP_OK) {
+        while (status == USP_OK && uspi_unwind_next_start(&unwind, &start, NULL) > 0) {
+            status = uspi_gather_boundary(gathering, start & mask);
+        }
+    }
+    return status;
+}
+
+int uspi_macho_gather_bounds(const struct uspi_macho *macho, const struct uspi_macho_code *code, usp_addr mask,
+                             struct uspi_gathering *gathering) {
+    int status = gather_starts(macho, mask, gathering);
+    for (uint32_t i = 1; status == USP_OK && i < code->count; i++) {
+        bool has_code = code->sections[i].high > code->sections[i].low;
+        if (has_code) status = uspi_gather_boundary(gathering, code->sections[i].high);
+    }
+    return status;
 }

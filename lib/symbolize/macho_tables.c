@@ -271,25 +271,6 @@ static int gather_stubs(const struct macho_tables *m, const struct uspi_macho_co
     return USP_OK;
 }
 
-/* A function without a name ends the one before it. What is damaged bounds nothing behind the damage. */
-static int gather_starts(const struct macho_tables *m, struct uspi_gathering *gathering) {
-    struct uspi_macho_starts starts;
-    struct uspi_unwind_starts unwind;
-    usp_addr start;
-    int status = USP_OK;
-    if (m->macho.type == USPI_MH_DSYM) return USP_OK;
-    if (uspi_macho_starts(&m->macho, &starts, NULL) == USP_OK) {
-        while (status == USP_OK && uspi_macho_next_start(&starts, &start, NULL) > 0) {
-            status = uspi_gather_boundary(gathering, start & m->address);
-        }
-    } else if (uspi_unwind_starts(&m->macho, &unwind, NULL) == USP_OK) {
-        while (status == USP_OK && uspi_unwind_next_start(&unwind, &start, NULL) > 0) {
-            status = uspi_gather_boundary(gathering, start & m->address);
-        }
-    }
-    return status;
-}
-
 static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathering) {
     const struct macho_tables *m = (const struct macho_tables *)tables;
     struct uspi_macho_code code;
@@ -299,12 +280,7 @@ static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathe
     if (status == USP_OK) status = gather_exports(m, &code, gathering);
     if (status == USP_OK) status = gather_stubs(m, &code, gathering);
     if (status != USP_OK || gathering->count == 0) return status;
-    status = gather_starts(m, gathering);
-    for (uint32_t i = 1; status == USP_OK && i < code.count; i++) {
-        bool has_code = code.sections[i].high > code.sections[i].low;
-        if (has_code) status = uspi_gather_boundary(gathering, code.sections[i].high);
-    }
-    return status;
+    return uspi_macho_gather_bounds(&m->macho, &code, m->address, gathering);
 }
 
 /* ---- what was gathered ---- */

@@ -5,15 +5,24 @@
 #define USPI_MODULE_H
 
 #include "lib/object/search.h"
+#include "lib/symbolize/process.h"
 #include "lib/symbolize/tables.h"
 
 #include <unspool/images.h>
 
 struct uspi_module;
 
-/* Opens nothing yet. `search` says where files are looked for and must live as long as the module. NULL when memory
- * lacks. */
-struct uspi_module *uspi_module_create(const struct usp_image *image, const struct uspi_search *search);
+/* What is looked in, each with an index of its own. */
+enum uspi_table {
+    USPI_TABLE_SYMBOLS, /* the file's symbol tables */
+    USPI_TABLE_OBJC,    /* Objective-C metadata: of the file, or of the process's memory when there is none */
+    USPI_TABLE_COUNT
+};
+
+/* Opens nothing yet. `search` says where files are looked for; it and `process` must live as long as the module. NULL when
+ * memory lacks. */
+struct uspi_module *uspi_module_create(const struct usp_image *image, const struct uspi_search *search,
+                                       const struct uspi_process *process);
 
 /* NULL is ignored. Names that point into the file go with it. */
 void uspi_module_free(struct uspi_module *module);
@@ -21,16 +30,17 @@ void uspi_module_free(struct uspi_module *module);
 /* The image's path; lives as long as the module. */
 const char *uspi_module_path(const struct uspi_module *module);
 
-/* Whether another image is the same file: path and build-id, and with no build-id nothing but the image that the module
- * was made for, at the same place. */
+/* Whether another image is the same file: path and build-id; with no build-id, or when its memory may be read, nothing but
+ * the image that the module was made for, at the same place. */
 bool uspi_module_is_of(const struct uspi_module *module, const struct usp_image *image);
 
-/* Whether there are symbols to look in; builds the index if nobody has. */
+/* Whether there are symbol tables to look in; builds the index if nobody has. */
 bool uspi_module_has_symbols(struct uspi_module *module);
 
-/* The symbol that an address, as linked, can belong to; whether its size reaches so far, the caller checks. USP_OK,
+/* The symbol of one table that an address, as linked, can belong to; whether its size reaches so far, the caller checks. USP_OK,
  * USP_ERROR_NOT_FOUND when there is none, USP_ERROR_ABSENT when there is no table to look in (also later),
  * USP_ERROR_NO_MEMORY (a later call tries again). */
-int uspi_module_find(struct uspi_module *module, usp_addr address, struct uspi_names *names, struct uspi_named *named);
+int uspi_module_find(struct uspi_module *module, enum uspi_table which, usp_addr address, struct uspi_names *names,
+                     struct uspi_named *named);
 
 #endif

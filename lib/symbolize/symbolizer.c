@@ -17,6 +17,8 @@ struct module_link {
 struct usp_symbolizer {
     bool in_process;
     struct uspi_search search; /* its strings are owned */
+    struct uspi_process process;
+    struct uspi_objc_runtime *runtime; /* NULL unless in_process */
     struct uspi_names *names;
     struct uspi_lock *lock; /* for the two below */
     struct uspi_view *view; /* of a list that was given: set once */
@@ -33,6 +35,13 @@ static bool copy_string(const char *string, const char **copy) {
     if (string == NULL) return true;
     *copy = strdup(string);
     return *copy != NULL;
+}
+
+static void describe_self(struct uspi_process *process) {
+    struct usp_target self;
+    usp_target_init(&self, usp_arch_host());
+    uspi_os_describe_self(&self);
+    *process = (struct uspi_process){.memory = {uspi_os_read, NULL}, .signature_mask = self.pac_mask};
 }
 
 int usp_symbolizer_create(const struct usp_images *images, const struct usp_symbolizer_options *options,
@@ -52,10 +61,14 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
     made->names = uspi_names_create();
     made->view = images != NULL ? uspi_view_create(images, NULL, 0) : NULL;
     made->search.as_named = true;
-    bool is_whole = made->lock != NULL && made->names != NULL && (images == NULL || made->view != NULL) &&
-                    copy_string(completed.program, &made->search.file) &&
-                    copy_string(completed.sysroot, &made->search.sysroot) &&
-                    copy_string(completed.folder, &made->search.folder);
+    made->process = (struct uspi_process){.shared_cache = completed.shared_cache, .signature_mask = completed.pac_mask};
+    if (completed.memory != NULL) made->process.memory = *completed.memory;
+    if (made->in_process) describe_self(&made->process);
+    if (made->in_process) made->runtime = uspi_objc_runtime_create();
+    bool is_whole =
+        made->lock != NULL && made->names != NULL && (images == NULL ? made->runtime != NULL : made->view != NULL) &&
+        copy_string(completed.program, &made->search.file) && copy_string(completed.sysroot, &made->search.sysroot) &&
+        copy_string(completed.folder, &made->search.folder);
     if (!is_whole) {
         usp_symbolizer_free(made);
         return USP_ERROR_NO_MEMORY;
@@ -73,6 +86,7 @@ void usp_symbolizer_free(struct usp_symbolizer *symbolizer) {
         uspi_module_free(link->module);
         free(link);
     }
+    uspi_objc_runtime_free(symbolizer->runtime);
     uspi_names_free(symbolizer->names);
     uspi_lock_free(symbolizer->lock);
     free((char *)(uintptr_t)symbolizer->search.file);
@@ -122,7 +136,8 @@ static struct uspi_module *get_module(struct usp_symbolizer *symbolizer, const s
         if (uspi_module_is_of(link->module, image)) return link->module;
     }
     struct module_link *link = malloc(sizeof *link);
-    struct uspi_module *module = link != NULL ? uspi_module_create(image, &symbolizer->search) : NULL;
+    struct uspi_module *module =
+        link != NULL ? uspi_module_create(image, &symbolizer->search, &symbolizer->process) : NULL;
     if (module == NULL) {
         free(link);
         return NULL;
@@ -146,21 +161,25 @@ static struct uspi_module *module_of(struct usp_symbolizer *symbolizer, struct u
 
 static bool is_better(const struct usp_symbol *best, const struct uspi_named *found, usp_addr address) {
     if (found->start > address || (found->size != 0 && address - found->start >= found->size)) return false;
-    return best->name == NULL || found->start > best->start;
+    if (best->name == NULL || found->start > best->start) return true;
+    return found->wins_ties && found->start == best->start;
 }
 
-static int ask_strategies(const struct uspi_query *query, struct usp_symbol *symbol) {
+static int ask_strategies(struct uspi_query *query, struct usp_symbol *symbol) {
     for (const struct uspi_strategy *const *strategy = uspi_strategies; *strategy != NULL; strategy++) {
         struct uspi_named found = {0};
         int status = (*strategy)->find(query, &found);
         if (status == USP_ERROR_NO_MEMORY) return status;
         if (status != USP_OK || !is_better(symbol, &found, query->address)) continue;
+        /* Both are the same function, whose size may be known to one of them only. */
+        if (found.start == symbol->start && found.size == 0) found.size = symbol->extent;
         symbol->name = found.name;
         symbol->start = found.start;
         symbol->extent = found.size;
         symbol->source_file = found.source_file;
         symbol->offset = query->address - found.start;
         symbol->strategy = (*strategy)->id;
+        query->is_named = true;
     }
     return symbol->name != NULL ? USP_OK : USP_ERROR_NOT_FOUND;
 }
@@ -175,7 +194,12 @@ static int symbolize_in(struct usp_symbolizer *symbolizer, struct uspi_view *vie
     symbol->image_load = image->load_address;
     symbol->build_id_size = image->build_id_size;
     memcpy(symbol->build_id, image->build_id, sizeof symbol->build_id);
-    struct uspi_query query = {address, image, module, symbolizer->names, symbolizer->in_process};
+    struct uspi_query query = {.address = address,
+                               .image = image,
+                               .module = module,
+                               .names = symbolizer->names,
+                               .in_process = symbolizer->in_process,
+                               .runtime = symbolizer->runtime};
     return ask_strategies(&query, symbol);
 }
 

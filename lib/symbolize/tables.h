@@ -13,6 +13,7 @@ struct uspi_named {
     uint64_t size;           /* 0: not known */
     const char *name;        /* in the mapped file, or kept in the names that were given */
     const char *source_file; /* that it was compiled from; NULL: not known */
+    bool wins_ties;          /* replaces the name that another strategy has for the same start */
 };
 
 /* Implementations embed it at their beginning. Immutable once opened; any number of threads may read one. */
