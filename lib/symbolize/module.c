@@ -116,10 +116,11 @@ static int open_macho_symbols(struct uspi_module *module) {
 
 static int open_symbols(struct uspi_module *module) {
     const struct usp_image *image = &module->image;
+    bool is_macho = (image->flags & USP_IMAGE_MACHO) != 0;
+    if (module->file == NULL && !is_macho) return USP_ERROR_NOT_FOUND;
     int status = uspi_debug_file_open(image, module->search, &module->debug, NULL);
     if (status == USP_ERROR_NO_MEMORY) return status;
-    if ((image->flags & USP_IMAGE_MACHO) != 0) return open_macho_symbols(module);
-    if (module->file == NULL) return USP_ERROR_NOT_FOUND;
+    if (is_macho) return open_macho_symbols(module);
     return uspi_elf_tables_open(module->file, module->debug, &module->tables[USPI_TABLE_SYMBOLS].tables);
 }
 
