@@ -684,6 +684,29 @@ START_TEST(tables_in_memory) {
 }
 END_TEST
 
+/* An image that has no file, as those of the shared cache: what the process has loaded of it is read. */
+START_TEST(symbols_from_memory) {
+    struct usp_symbolizer_options options;
+    fill_everything(archs[_i]);
+    struct builder b = build_macho_symbol_file(&wanted);
+    struct placed placed = {&b, macho_base(archs[_i]) + SLIDE};
+    struct usp_memory memory = {read_placed, &placed};
+    usp_symbolizer_options_init(&options);
+    options.memory = &memory;
+    struct fixture f = begin_image(archs[_i], "/nowhere/program", UUID, &options);
+    expect(&f, 0x1000, "alias", 0x1000);
+    expect(&f, 0x1100, "two", 0x1100);
+    expect(&f, 0x1200, "three", 0x1200);
+    expect(&f, STUBS_LOW, "DYLD-STUB$$outside", STUBS_LOW);
+    end(&f);
+    /* Another image lies there now. */
+    f = begin_image(archs[_i], "/nowhere/program", OTHER_ID, &options);
+    expect(&f, 0x1000, NULL, 0);
+    end(&f);
+    builder_free(&b);
+}
+END_TEST
+
 /* Each allocation fails once: the answer is then that memory lacks, or the right one where the allocation was only to save
  * some; the next time it is the right one. */
 START_TEST(lack_of_memory) {
@@ -745,6 +768,7 @@ int main(void) {
     tcase_add_loop_test(t, hostile_tries, 0, (int)(sizeof tries / sizeof *tries));
     tcase_add_loop_test(t, hostile_unwind_info, 0, ARCHS);
     tcase_add_loop_test(t, tables_in_memory, 0, ARCHS);
+    tcase_add_loop_test(t, symbols_from_memory, 0, ARCHS);
     tcase_add_test(t, lack_of_memory);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);

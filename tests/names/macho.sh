@@ -118,7 +118,7 @@ modern arm64 arm64 arm64-apple-ios16 ios 16.0 -DOBJC_STUB
 modern arm64_32 arm64_32 arm64_32-apple-watchos9 watchos 9.0
 modern x86_64 x86_64 x86_64-apple-macos13 macos 13.0
 # No chained fixups: the exports are in LC_DYLD_INFO.
-build arm64-old arm64 arm64-apple-ios11 ios 11.0
+build arm64-old arm64 arm64-apple-ios11 ios 11.0 -DOBJC_STUB
 ladder arm64 arm64-old.program
 # lld writes arm64's subtype for arm64e when it links.
 build arm64e arm64e arm64e-apple-ios16 ios 16.0
@@ -131,6 +131,17 @@ ladder armv7 armv7.program
 compile i386 i386-apple-macos10.10 -fno-asynchronous-unwind-tables
 ld64.lld.darwinold-13 -arch i386 -macosx_version_min 10.10 -sdk_version 10.10 -o i386.program i386.*.o libraries.tbd
 ladder i386 i386.program
+
+# Message stubs that were stripped, in each form that lld writes: by chained fixups, by rebases, the short ones.
+stub="objc_msgSend\$bar:baz:"
+build arm64-small arm64 arm64-apple-ios16 ios 16.0 -DOBJC_STUB
+"${link[@]}" -objc_stubs_small -o arm64-small.program
+for name in arm64 arm64-old arm64-small; do
+  llvm-strip-19 -o "$name.messages" "$name.program"
+  address=$(llvm-nm-19 "$name.program" | grep -F " _$stub" | cut -d' ' -f 1)
+  echo "$address" | "$names" "$name.messages" arm64 | grep -qF " $stub" ||
+    fail "$name.messages: the message stub has no name"
+done
 
 # One file of all of them, with 32- and with 64-bit offsets; each slice is found by its processor.
 llvm-lipo-19 -create -output fat {arm64,arm64_32,x86_64,armv7,i386}.program
