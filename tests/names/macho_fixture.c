@@ -16,17 +16,15 @@ extern int outside_2(int x);
         return sum;                                                                                                    \
     }                                                                                                                  \
     NOINLINE __attribute__((weak)) int weak_##n(int x) { return visible_##n(x) ^ n; }
-#define TEN(n)                                                                                                         \
-    FOUR(n##0) FOUR(n##1) FOUR(n##2) FOUR(n##3) FOUR(n##4) FOUR(n##5) FOUR(n##6) FOUR(n##7) FOUR(n##8) FOUR(n##9)
-TEN(1)
-TEN(2)
-TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8)
 
 #define CALL(n) sum += weak_##n(sum) + visible_##n(sum);
-#define CALL_TEN(n)                                                                                                    \
-    CALL(n##0) CALL(n##1) CALL(n##2) CALL(n##3) CALL(n##4) CALL(n##5) CALL(n##6) CALL(n##7) CALL(n##8) CALL(n##9)
 
-    int visible_data = 5;
+#define TEN(of, n) of(n##0) of(n##1) of(n##2) of(n##3) of(n##4) of(n##5) of(n##6) of(n##7) of(n##8) of(n##9)
+#define EIGHTY(of) TEN(of, 1) TEN(of, 2) TEN(of, 3) TEN(of, 4) TEN(of, 5) TEN(of, 6) TEN(of, 7) TEN(of, 8)
+
+EIGHTY(FOUR)
+
+int visible_data = 5;
 static const int constants[4] = {1, 2, 3, 4};
 
 /* A jump table: data between functions on some processors. */
@@ -45,7 +43,6 @@ NOINLINE int visible_switch(int x) {
 
 int main(int argc, char **argv) {
     int sum = argc + (argv != 0);
-    CALL_TEN(1)
-    CALL_TEN(2)
-        CALL_TEN(3) CALL_TEN(4) CALL_TEN(5) CALL_TEN(6) CALL_TEN(7) CALL_TEN(8) return sum + visible_switch(sum);
+    EIGHTY(CALL)
+    return sum + visible_switch(sum);
 }
