@@ -24,7 +24,7 @@ int uspi_archive_open(struct uspi_archive *archive, struct uspi_bytes bytes, str
     if (memcmp(magic, MAGIC, sizeof magic) != 0) {
         return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "not an archive");
     }
-    *archive = (struct uspi_archive){.bytes = bytes, .offset = MAGIC_SIZE};
+    *archive = (struct uspi_archive){.bytes = bytes, .long_names = {bytes.source, 0, 0}, .offset = MAGIC_SIZE};
     return USP_OK;
 }
 

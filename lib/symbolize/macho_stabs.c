@@ -18,11 +18,12 @@ int uspi_macho_stabs_open(struct uspi_macho_stabs *stabs, const struct uspi_mach
         if (symbol.type != USPI_N_SO) continue;
         if (stabs->count == room) {
             room = room == 0 ? 16 : room * 2;
-            uint32_t *grown = realloc(stabs->files, room * sizeof *grown);
+            struct uspi_stab_file *grown = realloc(stabs->files, room * sizeof *grown);
             if (grown == NULL) return USP_ERROR_NO_MEMORY;
             stabs->files = grown;
         }
-        stabs->files[stabs->count++] = (uint32_t)i;
+        stabs->files[stabs->count].entry = (uint32_t)i;
+        atomic_init(&stabs->files[stabs->count++].path, NULL);
     }
     return USP_OK;
 }
@@ -48,7 +49,7 @@ static uint32_t files_up_to(const struct uspi_macho_stabs *stabs, uint64_t i) {
     uint32_t low = 0, high = stabs->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (stabs->files[middle] <= i) {
+        if (stabs->files[middle].entry <= i) {
             low = middle + 1;
         } else {
             high = middle;
@@ -65,21 +66,38 @@ static bool read_path(const struct uspi_macho_symbols *symbols, uint64_t i, char
            uspi_bytes_string(symbols->strings, symbol.name, to, room, "source file", NULL) == USP_OK;
 }
 
-int uspi_macho_stab_file(const struct uspi_macho_stabs *stabs, const struct uspi_macho_symbols *symbols, uint64_t i,
-                         struct uspi_names *names, const char **file) {
-    char path[PATH_ROOM], name[PATH_ROOM];
-    uint32_t found = files_up_to(stabs, i);
-    *file = NULL;
-    if (found == 0 || !read_path(symbols, stabs->files[found - 1], name, sizeof name) || name[0] == '\0') return USP_OK;
+/* What file `number` of the list is called, with its folder; "" when that cannot be had. */
+static int compose_path(const struct uspi_macho_stabs *stabs, const struct uspi_macho_symbols *symbols, uint32_t number,
+                        struct uspi_names *names, const char **path) {
+    char folder[PATH_ROOM], name[PATH_ROOM];
+    const uint32_t entry = stabs->files[number].entry;
+    *path = "";
+    if (!read_path(symbols, entry, name, sizeof name) || name[0] == '\0') return USP_OK;
     size_t length = 0;
-    bool follows_folder = found > 1 && stabs->files[found - 2] + 1 == stabs->files[found - 1];
-    if (name[0] != '/' && follows_folder && read_path(symbols, stabs->files[found - 2], path, sizeof path)) {
-        length = strlen(path);
-        if (length == 0 || path[length - 1] != '/') length = 0;
+    bool follows = number > 0 && stabs->files[number - 1].entry + 1 == entry;
+    if (name[0] != '/' && follows && read_path(symbols, entry - 1, folder, sizeof folder)) {
+        length = strlen(folder);
+        if (length == 0 || folder[length - 1] != '/') length = 0;
     }
     size_t rest = strlen(name);
-    if (length + rest >= sizeof path) return USP_OK;
-    memcpy(path + length, name, rest);
-    *file = uspi_names_keep(names, path, length + rest);
-    return *file != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
+    if (length + rest >= sizeof folder) return USP_OK;
+    memcpy(folder + length, name, rest);
+    *path = uspi_names_keep(names, folder, length + rest);
+    return *path != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
+}
+
+int uspi_macho_stab_file(const struct uspi_macho_stabs *stabs, const struct uspi_macho_symbols *symbols, uint64_t i,
+                         struct uspi_names *names, const char **file) {
+    uint32_t found = files_up_to(stabs, i);
+    *file = NULL;
+    if (found == 0) return USP_OK;
+    struct uspi_stab_file *of = &stabs->files[found - 1];
+    const char *path = atomic_load_explicit(&of->path, memory_order_acquire);
+    if (path == NULL) {
+        int status = compose_path(stabs, symbols, found - 1, names, &path);
+        if (status != USP_OK) return status;
+        atomic_store_explicit(&of->path, path, memory_order_release);
+    }
+    if (path[0] != '\0') *file = path;
+    return USP_OK;
 }

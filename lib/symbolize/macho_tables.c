@@ -5,6 +5,7 @@
 #include "lib/object/macho_exports.h"
 #include "lib/object/macho_unwind_info.h"
 #include "lib/symbolize/macho_code.h"
+#include "lib/symbolize/macho_objc_stubs.h"
 #include "lib/symbolize/macho_stabs.h"
 #include "lib/symbolize/macho_stubs.h"
 #include "lib/symbolize/tables.h"
@@ -21,8 +22,10 @@ enum kind {
     OWN,   /* the file's symbol table */
     DEBUG, /* that of its dSYM */
     EXPORT,
-    STUB /* the entry is one of the indirect symbol table */
+    STUB /* the entry is one of the indirect symbol table, or with OBJC_STUB a place in __objc_stubs */
 };
+
+#define OBJC_STUB (UINT32_C(1) << 29)
 
 /* Of symbols with the same start the one with the lowest rank wins. */
 enum rank {
@@ -53,6 +56,7 @@ struct macho_tables {
     struct uspi_macho_stabs stabs;        /* of OWN */
     struct uspi_macho_exports exports;    /* only when they say more than the symbols */
     struct uspi_macho_stubs stubs;
+    struct uspi_objc_stubs objc_stubs;
     usp_addr header;  /* as linked; exports count from it */
     usp_addr address; /* a mask: without the Thumb bit that 32-bit ARM's functions can have in bit 0 */
 };
@@ -245,19 +249,42 @@ static int gather_exports(const struct macho_tables *m, const struct uspi_macho_
     return USP_OK;
 }
 
+/* A stub leads to what other files see or have. (lld 13's indirect symbol tables count the debug map's entries wrongly.) */
+static bool is_stub_named(const struct macho_tables *m, const struct uspi_stub *stub) {
+    struct uspi_macho_symbol symbol;
+    char room[NAME_BEGINNING];
+    return uspi_macho_symbol(&m->symbols[OWN], stub->symbol, &symbol, NULL) == USP_OK &&
+           (symbol.type & (USPI_N_STAB | USPI_N_EXT)) == USPI_N_EXT &&
+           name_beginning(&m->symbols[OWN], symbol.name, room)[0] != '\0';
+}
+
 static int gather_stubs(const struct macho_tables *m, const struct uspi_macho_code *code,
                         struct uspi_gathering *gathering) {
     for (uint32_t s = 0; s < m->stubs.count; s++) {
         const struct uspi_stub_section *section = &m->stubs.sections[s];
-        for (uint32_t i = 0; i < section->count && section->first + (uint64_t)i <= ENTRY_MAX; i++) {
+        for (uint32_t i = 0; i < section->count && section->first + (uint64_t)i < OBJC_STUB; i++) {
             struct uspi_stub stub;
             if (uspi_macho_stub(&m->stubs, section->first + i, &stub) != USP_OK) continue;
-            if (!uspi_macho_code_holds_any(code, stub.address)) continue;
+            if (!uspi_macho_code_holds_any(code, stub.address) || !is_stub_named(m, &stub)) continue;
             struct uspi_candidate candidate = {stub.address, stub.address, number_of(STUB, section->first + i),
                                                RANK_STUB};
             int status = uspi_gather(gathering, &candidate);
             if (status != USP_OK) return status;
         }
+    }
+    return USP_OK;
+}
+
+/* The end of a stub is the next one's beginning. */
+static int gather_objc_stubs(const struct macho_tables *m, const struct uspi_macho_code *code,
+                             struct uspi_gathering *gathering) {
+    uint64_t offset = 0;
+    for (; uspi_objc_stubs_next(&m->objc_stubs, &offset) && offset < OBJC_STUB - 1; offset++) {
+        usp_addr start = m->objc_stubs.address + offset;
+        struct uspi_candidate candidate = {start, start, number_of(STUB, OBJC_STUB | offset), RANK_STUB};
+        if (!uspi_macho_code_holds_any(code, start)) continue;
+        int status = uspi_gather(gathering, &candidate);
+        if (status != USP_OK) return status;
     }
     return USP_OK;
 }
@@ -270,6 +297,7 @@ static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathe
     if (status == USP_OK) status = gather_symbols(m, DEBUG, &code, gathering);
     if (status == USP_OK) status = gather_exports(m, &code, gathering);
     if (status == USP_OK) status = gather_stubs(m, &code, gathering);
+    if (status == USP_OK) status = gather_objc_stubs(m, &code, gathering);
     if (status != USP_OK || gathering->count == 0) return status;
     return uspi_macho_gather_bounds(&m->macho, &code, m->address, gathering);
 }
@@ -305,6 +333,10 @@ static int get_export(const struct macho_tables *m, uint32_t node, struct uspi_n
 static int get_stub(const struct macho_tables *m, uint32_t entry, struct uspi_names *names, struct uspi_named *named) {
     struct uspi_stub stub;
     struct uspi_macho_symbol symbol;
+    if ((entry & OBJC_STUB) != 0) {
+        named->start = m->objc_stubs.address + (entry & ~OBJC_STUB);
+        return uspi_objc_stub_name(&m->objc_stubs, entry & ~OBJC_STUB, names, &named->name);
+    }
     int status = uspi_macho_stub(&m->stubs, entry, &stub);
     if (status == USP_OK) status = uspi_macho_symbol(&m->symbols[OWN], stub.symbol, &symbol, NULL);
     if (status != USP_OK) return status;
@@ -409,34 +441,39 @@ static void close_tables(struct uspi_tables *tables) {
     struct macho_tables *m = (struct macho_tables *)tables;
     uspi_macho_stabs_close(&m->stabs);
     uspi_macho_exports_close(&m->exports);
+    uspi_objc_stubs_close(&m->objc_stubs);
     free(m);
 }
 
 /* What cannot be read is as good as absent, but for a lack of memory. */
-static int open_all(struct macho_tables *m, struct uspi_bytes file, const struct uspi_file *debug, const uint8_t *uuid,
+static int open_all(struct macho_tables *m, struct uspi_bytes file, const struct uspi_bytes *debug, const uint8_t *uuid,
                     uint32_t arch) {
     int status = uspi_fat_pick(file, uuid, arch, &m->macho, NULL);
     if (status != USP_OK) return status;
     m->address = m->macho.arch == USP_ARCH_ARMV7 ? ~(usp_addr)1 : ~(usp_addr)0;
     if (uspi_macho_symbols(&m->macho, &m->symbols[OWN], NULL) != USP_OK) m->symbols[OWN].count = 0;
     bool has_debug = debug != NULL && m->macho.type != USPI_MH_DSYM &&
-                     uspi_fat_pick(uspi_file_bytes(debug), uuid, arch, &m->debug, NULL) == USP_OK &&
+                     uspi_fat_pick(*debug, uuid, arch, &m->debug, NULL) == USP_OK &&
                      uspi_macho_symbols(&m->debug, &m->symbols[DEBUG], NULL) == USP_OK;
     if (!has_debug) m->symbols[DEBUG].count = 0;
     status = uspi_macho_stabs_open(&m->stabs, &m->symbols[OWN]);
     if (status == USP_OK) status = open_exports(m);
     if (status != USP_OK) return status;
     if (uspi_macho_stubs_open(&m->stubs, &m->macho) != USP_OK) m->stubs.count = 0;
-    bool has_names = m->symbols[OWN].count > 0 || m->symbols[DEBUG].count > 0 || m->exports.count > 0;
+    status = uspi_objc_stubs_open(&m->objc_stubs, &m->macho);
+    if (status == USP_ERROR_NO_MEMORY) return status;
+    if (status != USP_OK) uspi_objc_stubs_close(&m->objc_stubs);
+    bool has_names =
+        m->symbols[OWN].count > 0 || m->symbols[DEBUG].count > 0 || m->exports.count > 0 || m->objc_stubs.code.size > 0;
     return has_names ? USP_OK : USP_ERROR_NOT_FOUND;
 }
 
-int uspi_macho_tables_open(const struct uspi_file *file, const struct uspi_file *debug, const uint8_t *uuid,
-                           uint32_t arch, struct uspi_tables **tables) {
+int uspi_macho_tables_open(struct uspi_bytes file, const struct uspi_bytes *debug, const uint8_t *uuid, uint32_t arch,
+                           struct uspi_tables **tables) {
     struct macho_tables *m = calloc(1, sizeof *m);
     if (m == NULL) return USP_ERROR_NO_MEMORY;
     m->contract = (struct uspi_tables){gather, get, prefer, close_tables};
-    int status = open_all(m, uspi_file_bytes(file), debug, uuid, arch);
+    int status = open_all(m, file, debug, uuid, arch);
     if (status != USP_OK) {
         close_tables(&m->contract);
         return status;

@@ -92,36 +92,58 @@ static int index_tables(struct indexed *indexed) {
     return status;
 }
 
+/* Where the image's Mach-O file can be read: its own file, or what the process has loaded of it. */
+static int find_macho(struct uspi_module *module, bool in_memory, struct uspi_bytes *bytes) {
+    if (!in_memory && module->file != NULL) {
+        *bytes = uspi_file_bytes(module->file);
+        return USP_OK;
+    }
+    if (!in_memory || !may_read_memory(module)) return USP_ERROR_NOT_FOUND;
+    module->memory = uspi_source_of_memory(&module->process->memory, module->image.path);
+    *bytes = uspi_bytes_at(&module->memory, module->image.load_address);
+    return USP_OK;
+}
+
+static int open_macho_symbols(struct uspi_module *module) {
+    struct uspi_bytes own, debug = {0};
+    const uint8_t *uuid = uspi_macho_image_uuid(&module->image);
+    int status = find_macho(module, module->file == NULL, &own);
+    if (status != USP_OK) return status;
+    if (module->debug != NULL) debug = uspi_file_bytes(module->debug);
+    return uspi_macho_tables_open(own, module->debug != NULL ? &debug : NULL, uuid, module->image.arch,
+                                  &module->tables[USPI_TABLE_SYMBOLS].tables);
+}
+
 static int open_symbols(struct uspi_module *module) {
     const struct usp_image *image = &module->image;
-    struct uspi_tables **tables = &module->tables[USPI_TABLE_SYMBOLS].tables;
+    bool is_macho = (image->flags & USP_IMAGE_MACHO) != 0;
+    if (module->file == NULL && !is_macho) return USP_ERROR_NOT_FOUND;
     int status = uspi_debug_file_open(image, module->search, &module->debug, NULL);
     if (status == USP_ERROR_NO_MEMORY) return status;
-    if ((image->flags & USP_IMAGE_MACHO) == 0) return uspi_elf_tables_open(module->file, module->debug, tables);
-    return uspi_macho_tables_open(module->file, module->debug, uspi_macho_image_uuid(image), image->arch, tables);
+    if (is_macho) return open_macho_symbols(module);
+    return uspi_elf_tables_open(module->file, module->debug, &module->tables[USPI_TABLE_SYMBOLS].tables);
 }
 
 /* What stands in the file is better than what stands in memory: nothing has been written over it. */
 static int open_objc(struct uspi_module *module) {
     const struct usp_image *image = &module->image;
     struct uspi_tables **tables = &module->tables[USPI_TABLE_OBJC].tables;
-    struct uspi_macho macho;
     int status = USP_ERROR_NOT_FOUND;
     if ((image->flags & USP_IMAGE_MACHO) == 0) return USP_OK;
-    if (module->file != NULL) {
-        const uint8_t *uuid = uspi_macho_image_uuid(image);
-        status = uspi_fat_pick(uspi_file_bytes(module->file), uuid, image->arch, &macho, NULL);
-        if (status == USP_OK) status = uspi_objc_tables_open(&macho, NULL, tables);
+    for (unsigned in_memory = 0; in_memory < 2; in_memory++) {
+        struct uspi_bytes bytes;
+        struct uspi_macho macho;
+        if (find_macho(module, in_memory != 0, &bytes) != USP_OK) continue;
+        status = uspi_fat_pick(bytes, uspi_macho_image_uuid(image), image->arch, &macho, NULL);
+        if (status == USP_OK) status = uspi_objc_tables_open(&macho, in_memory != 0 ? module->process : NULL, tables);
+        if (status == USP_OK || status == USP_ERROR_NO_MEMORY) break;
     }
-    if (status == USP_OK || status == USP_ERROR_NO_MEMORY || !may_read_memory(module)) return status;
-    module->memory = uspi_source_of_memory(&module->process->memory, image->path);
-    status = uspi_macho_open(&macho, uspi_bytes_at(&module->memory, image->load_address), NULL);
-    return status == USP_OK ? uspi_objc_tables_open(&macho, module->process, tables) : status;
+    return status;
 }
 
 static int make_symbols(struct uspi_module *module) {
     int status = uspi_image_file_open(&module->image, module->search, &module->file, NULL);
-    if (status == USP_OK) status = open_symbols(module);
+    if (status != USP_ERROR_NO_MEMORY) status = open_symbols(module);
     if (status != USP_ERROR_NO_MEMORY) status = open_objc(module);
     for (unsigned i = 0; status != USP_ERROR_NO_MEMORY && i < USPI_TABLE_COUNT; i++) {
         status = index_tables(&module->tables[i]);

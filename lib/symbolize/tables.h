@@ -34,9 +34,9 @@ struct uspi_tables {
  * USP_OK, USP_ERROR_NOT_FOUND when neither has a table, USP_ERROR_NO_MEMORY, or what is wrong with `file`. */
 int uspi_elf_tables_open(const struct uspi_file *file, const struct uspi_file *debug, struct uspi_tables **tables);
 
-/* A Mach-O file's tables. `debug`, which may be NULL, is its dSYM: names that either of them has are used. uuid and arch
- * pick the slice of both as for uspi_fat_pick. Otherwise as above. */
-int uspi_macho_tables_open(const struct uspi_file *file, const struct uspi_file *debug, const uint8_t *uuid,
-                           uint32_t arch, struct uspi_tables **tables);
+/* A Mach-O file's tables, thin or fat. `debug`, which may be NULL, is its dSYM: names that either of them has are used.
+ * uuid and arch pick the slice of both as for uspi_fat_pick. Otherwise as above. */
+int uspi_macho_tables_open(struct uspi_bytes file, const struct uspi_bytes *debug, const uint8_t *uuid, uint32_t arch,
+                           struct uspi_tables **tables);
 
 #endif
