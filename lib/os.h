@@ -181,6 +181,17 @@ int uspi_os_images_process(int64_t pid, struct uspi_image_list *list);
  * loader's lock. */
 uint64_t uspi_os_images_generation(void);
 
+#define USPI_OS_PATH_MAX 96
+
+/* The path by which the file that a process (0: this one) has mapped for an image can be opened, whatever has become of
+ * its name. USP_OK, USP_ERROR_NOT_FOUND when nothing is mapped there, USP_ERROR_UNSUPPORTED. That it can be opened is
+ * not said: the system may want a privilege. */
+int uspi_os_mapped_file(int64_t pid, const struct usp_image *image, char path[USPI_OS_PATH_MAX]);
+
+/* The memory of another process, to be closed. It stays that process's when the id is used again. */
+int uspi_os_process_memory_open(int64_t pid, struct usp_memory *memory);
+void uspi_os_process_memory_close(const struct usp_memory *memory);
+
 /* What dladdr says of an address of this process: the symbol's name, address and size if known, and the image.
  * Copies nothing: the strings live as long as the image is loaded. False when no image holds it. Takes the loader's
  * lock. */

@@ -68,6 +68,7 @@ allowed() {
   lib/object/*) echo "$standard|<(dirent|fcntl|unistd|sys/(mman|stat|types))\.h>|$public|$object|$config" ;;
   lib/unwind/*) echo "$standard|$public|$core|$unwind|$object|$backend|$template" ;;
   lib/corefile/*) echo "$standard|$public|$core|$unwind|$object|$corefile|$backend" ;;
+  lib/symbolize/decompress.c) echo "$standard|$public|$symbolize|$config|<(lzma|zlib|zstd)\.h>" ;;
   lib/symbolize/*) echo "$standard|$public|$core|$object|$symbolize|$backend" ;;
   lib/os/*) echo "<[a-z0-9_/-]+\.h>|$core|$unwind|$object|$os|$backend|$template|$host|$config" ;;
   lib/*) echo "$standard|$public|$core|$unwind|$object|$corefile|$symbolize|$backend|$template|$host|$config" ;;

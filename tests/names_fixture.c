@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* A library for test_symbolize_loaded: one function that the loader knows, one that only the symbol table does. */
+/* A library for test_symbolize_loaded: one function that the loader knows, one that only the symbol table does. Built twice,
+ * the second time with other names at the same offsets. */
 #include <stdint.h>
+
+#ifdef USP_TEST_SECOND
+#define fixture_exported fixture_2_exported
+#define fixture_hidden   fixture_2_hidden
+#define fixture_other    fixture_2_other
+#endif
 
 uintptr_t fixture_exported(int which);
 uintptr_t fixture_other(void);

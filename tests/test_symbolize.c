@@ -551,7 +551,8 @@ START_TEST(random_intervals) {
         }
         ck_assert_int_eq(uspi_index_build(&index, &gathering, no_preference, NULL), USP_OK);
         for (usp_addr at = LOAD - 2; at < LOAD + SPAN + 100; at++) {
-            uint32_t found = uspi_index_find(&index, at);
+            usp_addr start;
+            uint32_t found = uspi_index_find(&index, at, &start);
             /* The size is looked at by the caller. */
             if (found != USPI_NO_SYMBOL && at >= all[found].end) found = USPI_NO_SYMBOL;
             ck_assert_uint_eq(found, search_all(all, count, at));
@@ -574,13 +575,16 @@ START_TEST(the_index_is_small) {
     }
     ck_assert_int_eq(uspi_gather_boundary(&gathering, LOAD + COUNT * 32), USP_OK);
     ck_assert_int_eq(uspi_index_build(&index, &gathering, no_preference, NULL), USP_OK);
-    ck_assert_uint_le(index.count * (sizeof *index.starts + sizeof *index.symbols), 8 * (COUNT + 1));
+    ck_assert_uint_le(uspi_index_memory(&index), 8 * (COUNT + USPI_INDEX_NODE));
+    ck_assert_uint_eq(index.named, COUNT);
+    usp_addr found;
     for (uint32_t i = 0; i < COUNT; i += 997) {
         usp_addr start = LOAD + (usp_addr)i * 7919 % COUNT * 32;
-        ck_assert_uint_eq(uspi_index_find(&index, start), i);
-        ck_assert_uint_eq(uspi_index_find(&index, start + 23), i);
+        ck_assert_uint_eq(uspi_index_find(&index, start, &found), i);
+        ck_assert_uint_eq(uspi_index_find(&index, start + 23, &found), i);
+        ck_assert_uint_eq(found, start);
     }
-    ck_assert_uint_eq(uspi_index_find(&index, LOAD + COUNT * 32), USPI_NO_SYMBOL);
+    ck_assert_uint_eq(uspi_index_find(&index, LOAD + COUNT * 32, &found), USPI_NO_SYMBOL);
     uspi_index_clear(&index);
     uspi_gathering_clear(&gathering);
 }

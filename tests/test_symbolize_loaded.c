@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of what is loaded in this process: our own functions, a library that comes and goes, one whose file is gone, and
- * the vdso, which never had one. */
+/* Names of what is loaded in this process: our own functions, libraries that come and go, one whose file is gone, and the
+ * vdso, which never had one. */
 #define _GNU_SOURCE 1
 #include <check.h>
+#include <dirent.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <unspool/unspool.h>
@@ -19,6 +23,7 @@ static usp_addr start_of(usp_addr function) {
 }
 
 static char fixture[4096]; /* path of the library */
+static char other[4096];   /* of one with other names at the same offsets */
 
 static void find_fixture(void) {
     ssize_t n = readlink("/proc/self/exe", fixture, sizeof fixture - 64);
@@ -27,7 +32,10 @@ static void find_fixture(void) {
     /* Libtool keeps programs that were linked again in .libs as well. */
     char *slash = strrchr(fixture, '/');
     bool is_within = slash - fixture > 6 && strncmp(slash - 6, "/.libs", 6) == 0;
-    strcpy(slash, is_within ? "/names_fixture.so" : "/.libs/names_fixture.so");
+    strcpy(slash, is_within ? "/" : "/.libs/");
+    strcpy(other, fixture);
+    strcat(fixture, "names_fixture.so");
+    strcat(other, "names_fixture_2.so");
 }
 
 struct library {
@@ -35,14 +43,25 @@ struct library {
     usp_addr exported, hidden;
 };
 
+/* The functions of the two libraries differ in name alone. */
 static struct library load(const char *path) {
     struct library library = {.handle = dlopen(path, RTLD_NOW)};
     ck_assert_msg(library.handle != NULL, "%s", dlerror());
-    uintptr_t (*ask)(int) = (uintptr_t (*)(int))(uintptr_t)dlsym(library.handle, "fixture_exported");
+    void *symbol = dlsym(library.handle, "fixture_exported");
+    if (symbol == NULL) symbol = dlsym(library.handle, "fixture_2_exported");
+    uintptr_t (*ask)(int) = (uintptr_t (*)(int))(uintptr_t)symbol;
     ck_assert(ask != NULL);
     library.exported = ask(0);
     library.hidden = ask(1);
     return library;
+}
+
+/* Gives up what root may do, for the rest of this test's process. */
+static void become_nobody(void) {
+    if (getuid() != 0) return;
+    ck_assert_int_eq(setuid(65534), 0);
+    /* Otherwise /proc/self is root's from now on. */
+    ck_assert_int_eq(prctl(PR_SET_DUMPABLE, 1), 0);
 }
 
 static struct usp_symbolizer *create(void) {
@@ -87,27 +106,73 @@ START_TEST(names_stay_when_the_library_goes) {
 }
 END_TEST
 
-/* The loader still knows what is exported; for the rest there is no name, and the exported neighbour's is not taken. */
-START_TEST(a_library_without_its_file) {
-    char copy[] = "/tmp/unspool-fixture-XXXXXX", command[5000];
+/* ---- a library without its file ---- */
+
+/* Loads a copy of a library and removes the copy. */
+static struct library load_and_remove(const char *from, char copy[64]) {
+    char command[5000];
+    strcpy(copy, "/tmp/unspool-fixture-XXXXXX");
     int descriptor = mkstemp(copy);
     ck_assert_int_ge(descriptor, 0);
     close(descriptor);
-    snprintf(command, sizeof command, "cp '%s' %s", fixture, copy);
+    snprintf(command, sizeof command, "cp '%s' %s", from, copy);
     ck_assert_int_eq(system(command), 0);
     struct library library = load(copy);
     ck_assert_int_eq(unlink(copy), 0);
+    return library;
+}
+
+/* Whether the system lets us open what is mapped (CAP_CHECKPOINT_RESTORE). */
+static bool can_open_mappings(void) {
+    DIR *mappings = opendir("/proc/self/map_files");
+    bool can = false;
+    for (struct dirent *entry; mappings != NULL && !can && (entry = readdir(mappings)) != NULL;) {
+        int descriptor = openat(dirfd(mappings), entry->d_name, O_RDONLY);
+        can = entry->d_name[0] != '.' && descriptor >= 0;
+        if (descriptor >= 0) close(descriptor);
+    }
+    if (mappings != NULL) closedir(mappings);
+    return can;
+}
+
+/* What is exported is in its memory still; the rest is where the system lets us read what it has mapped. The exported
+ * neighbour's name is never taken. */
+START_TEST(a_library_without_its_file) {
+    char copy[64];
+    struct library library = load_and_remove(fixture, copy);
     struct usp_symbolizer *symbolizer = create();
-    struct usp_symbol symbol;
+    struct usp_symbol symbol, hidden;
+    if (_i == 1) become_nobody();
     ck_assert_int_eq(usp_symbolize(symbolizer, library.exported + 1, &symbol), USP_OK);
-    ck_assert_uint_eq(symbol.strategy, USP_STRATEGY_DLADDR);
+    ck_assert_uint_eq(symbol.strategy, USP_STRATEGY_SYMTAB);
     ck_assert_uint_eq(symbol.start, start_of(library.exported));
     ck_assert_uint_gt(symbol.extent, 1);
-    struct usp_symbol hidden;
-    ck_assert_int_eq(usp_symbolize(symbolizer, library.hidden, &hidden), USP_ERROR_NOT_FOUND);
+    int status = usp_symbolize(symbolizer, library.hidden, &hidden);
+    ck_assert_int_eq(status, can_open_mappings() ? USP_OK : USP_ERROR_NOT_FOUND);
+    if (status == USP_OK) ck_assert_str_eq(hidden.name, "fixture_hidden");
     ck_assert_str_eq(hidden.image_path, copy);
     ck_assert_int_eq(dlclose(library.handle), 0);
     ck_assert_str_eq(symbol.name, "fixture_exported");
+    usp_symbolizer_free(symbolizer);
+}
+END_TEST
+
+/* Without a build-id nothing tells a library from another one that has come to its place: the loader is asked. */
+START_TEST(a_library_that_only_the_loader_knows) {
+    char copy[64];
+    struct library library = load_and_remove(other, copy);
+    struct usp_symbolizer *symbolizer = create();
+    struct usp_symbol symbol;
+    become_nobody();
+    bool opens = can_open_mappings();
+    ck_assert_int_eq(usp_symbolize(symbolizer, library.exported + 1, &symbol), USP_OK);
+    ck_assert_uint_eq(symbol.strategy, opens ? USP_STRATEGY_SYMTAB : USP_STRATEGY_DLADDR);
+    ck_assert_uint_eq(symbol.start, start_of(library.exported));
+    ck_assert_uint_gt(symbol.extent, 1);
+    struct usp_symbol hidden;
+    if (!opens) ck_assert_int_eq(usp_symbolize(symbolizer, library.hidden, &hidden), USP_ERROR_NOT_FOUND);
+    ck_assert_int_eq(dlclose(library.handle), 0);
+    ck_assert_str_eq(symbol.name, "fixture_2_exported");
     usp_symbolizer_free(symbolizer);
 }
 END_TEST
@@ -127,9 +192,9 @@ START_TEST(the_vdso) {
         Dl_info info;
         if (usp_symbolize(symbolizer, at, &symbol) != USP_OK) continue;
         named++;
-        ck_assert_uint_eq(symbol.strategy, USP_STRATEGY_DLADDR);
+        ck_assert_uint_eq(symbol.strategy, USP_STRATEGY_SYMTAB);
         ck_assert(dladdr((void *)(uintptr_t)at, &info) != 0);
-        ck_assert_str_eq(symbol.name, info.dli_sname);
+        ck_assert_uint_eq(symbol.start, start_of((usp_addr)(uintptr_t)info.dli_saddr));
     }
     ck_assert(vdso == NULL || named > 0);
     usp_symbolizer_free(symbolizer);
@@ -137,41 +202,167 @@ START_TEST(the_vdso) {
 }
 END_TEST
 
+/* ---- which images can go ---- */
+
+static uint32_t flags_of(usp_addr address) {
+    struct usp_images *images;
+    ck_assert_int_eq(usp_images_self(&images), USP_OK);
+    const struct usp_image *image = usp_images_find(images, address);
+    ck_assert_ptr_nonnull(image);
+    uint32_t flags = image->flags;
+    usp_images_free(images);
+    return flags;
+}
+
+START_TEST(what_was_linked_stays) {
+    struct library library = load(fixture);
+    ck_assert_uint_ne(flags_of((usp_addr)(uintptr_t)&one_of_ours) & USP_IMAGE_PERMANENT, 0);
+    ck_assert_uint_ne(flags_of((usp_addr)(uintptr_t)dlsym(RTLD_DEFAULT, "malloc")) & USP_IMAGE_PERMANENT, 0);
+    ck_assert_uint_eq(flags_of(library.exported) & USP_IMAGE_PERMANENT, 0);
+    dlclose(library.handle);
+}
+END_TEST
+
+/* The same place, another library. */
+START_TEST(another_library_at_the_same_address) {
+    struct usp_symbolizer *symbolizer = create();
+    unsigned same = 0;
+    usp_addr before = 0;
+    for (unsigned round = 0; round < 20; round++) {
+        bool is_other = round % 2 == 1;
+        struct library library = load(is_other ? other : fixture);
+        struct usp_symbol symbol;
+        ck_assert_int_eq(usp_symbolize(symbolizer, library.hidden, &symbol), USP_OK);
+        ck_assert_str_eq(symbol.name, is_other ? "fixture_2_hidden" : "fixture_hidden");
+        same += library.hidden == before;
+        before = library.hidden;
+        dlclose(library.handle);
+        ck_assert_int_eq(usp_symbolize(symbolizer, library.hidden, &symbol), USP_ERROR_NOT_FOUND);
+    }
+    /* Otherwise this has shown nothing. */
+    if (getenv("USP_TEST_UNDER") == NULL) ck_assert_uint_gt(same, 0);
+    usp_symbolizer_free(symbolizer);
+}
+END_TEST
+
+/* ---- a list for signal handlers ---- */
+
+static atomic_uint handled, handled_wrong;
+
+static void look_at_list(int number) {
+    uint32_t ticket;
+    (void)number;
+    const struct usp_images *images = usp_images_acquire(&ticket);
+    const struct usp_image *own = usp_images_find(images, (usp_addr)(uintptr_t)&one_of_ours);
+    if (own == NULL || strstr(own->path, "test_symbolize_loaded") == NULL) atomic_fetch_add(&handled_wrong, 1);
+    atomic_fetch_add(&handled, 1);
+    usp_images_release(ticket);
+}
+
+static void *be_interrupted(void *argument) {
+    const atomic_bool *over = argument;
+    while (!atomic_load(over)) raise(SIGUSR1);
+    return NULL;
+}
+
+START_TEST(handlers_read_the_registered_list) {
+    struct sigaction action = {.sa_handler = look_at_list};
+    atomic_bool over = false;
+    pthread_t threads[2];
+    uint32_t ticket;
+    ck_assert_ptr_null(usp_images_acquire(&ticket));
+    usp_images_release(ticket);
+    ck_assert_int_eq(usp_images_register(), USP_OK);
+    const struct usp_images *first = usp_images_acquire(&ticket);
+    ck_assert_int_eq(usp_images_register(), USP_OK);
+    uint32_t second;
+    ck_assert_ptr_eq(usp_images_acquire(&second), first);
+    usp_images_release(second);
+    ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
+    for (unsigned i = 0; i < 2; i++) ck_assert_int_eq(pthread_create(&threads[i], NULL, be_interrupted, &over), 0);
+    for (unsigned round = 0; round < 50 || atomic_load(&handled) < 100; round++) {
+        struct library library = load(fixture);
+        ck_assert_int_eq(usp_images_register(), USP_OK);
+        const struct usp_images *now = usp_images_acquire(&second);
+        ck_assert_ptr_nonnull(usp_images_find(now, library.exported));
+        ck_assert_ptr_ne(now, first);
+        usp_images_release(second);
+        dlclose(library.handle);
+        ck_assert_int_eq(usp_images_register(), USP_OK);
+        now = usp_images_acquire(&second);
+        ck_assert_ptr_null(usp_images_find(now, library.exported));
+        usp_images_release(second);
+    }
+    atomic_store(&over, true);
+    for (unsigned i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    ck_assert_uint_eq(atomic_load(&handled_wrong), 0);
+    /* It was held all the time. */
+    ck_assert_ptr_nonnull(usp_images_find(first, (usp_addr)(uintptr_t)&one_of_ours));
+    usp_images_release(ticket);
+}
+END_TEST
+
 /* ---- libraries come and go while others ask ---- */
 
 struct storm {
     struct usp_symbolizer *symbolizer;
-    _Atomic usp_addr exported;
+    _Atomic usp_addr exported[2], hidden[2];
     atomic_bool over;
     atomic_uint named, wrong;
 };
 
+/* What is loaded at the moment, either library may be at the address of the other; nothing else may. */
+static bool is_name_of(const char *name, const char *function) {
+    char expected[64];
+    snprintf(expected, sizeof expected, "fixture_2_%s", function);
+    return strcmp(name, expected) == 0 || (strncmp(name, "fixture_", 8) == 0 && strcmp(name + 8, function) == 0);
+}
+
 static void *ask(void *argument) {
     struct storm *storm = argument;
-    while (!atomic_load(&storm->over)) {
+    const usp_addr own = start_of((usp_addr)(uintptr_t)&one_of_ours);
+    for (unsigned i = 0; !atomic_load(&storm->over); i++) {
         struct usp_symbol symbol;
-        if (usp_symbolize(storm->symbolizer, atomic_load(&storm->exported), &symbol) != USP_OK) continue;
-        atomic_fetch_add(&storm->named, 1);
-        if (strcmp(symbol.name, "fixture_exported") != 0) atomic_fetch_add(&storm->wrong, 1);
+        bool is_exported = i % 2 == 0;
+        usp_addr address = atomic_load(is_exported ? &storm->exported[i / 2 % 2] : &storm->hidden[i / 2 % 2]);
+        if (usp_symbolize(storm->symbolizer, address, &symbol) == USP_OK) {
+            atomic_fetch_add(&storm->named, 1);
+            if (!is_name_of(symbol.name, is_exported ? "exported" : "hidden")) atomic_fetch_add(&storm->wrong, 1);
+        }
+        int status = usp_symbolize(storm->symbolizer, own + 1, &symbol);
+        if (status != USP_OK || strcmp(symbol.name, "one_of_ours") != 0) atomic_fetch_add(&storm->wrong, 1);
     }
     return NULL;
 }
 
+static struct library load_into(struct storm *storm, unsigned which) {
+    struct library library = load(which == 0 ? fixture : other);
+    atomic_store(&storm->exported[which], library.exported);
+    atomic_store(&storm->hidden[which], library.hidden);
+    return library;
+}
+
+/* Without a limit on memory, and with one that makes every index go at once. */
 START_TEST(libraries_come_and_go) {
-    struct storm storm = {.symbolizer = create()};
-    pthread_t threads[4];
-    struct library library = load(fixture);
-    atomic_store(&storm.exported, library.exported);
-    for (unsigned i = 0; i < 4; i++) ck_assert_int_eq(pthread_create(&threads[i], NULL, ask, &storm), 0);
-    for (unsigned round = 0; round < 300 || atomic_load(&storm.named) < 100; round++) {
-        dlclose(library.handle);
-        library = load(fixture);
-        atomic_store(&storm.exported, library.exported);
+    struct storm storm = {.symbolizer = NULL};
+    struct usp_symbolizer_options options;
+    pthread_t threads[8];
+    usp_symbolizer_options_init(&options);
+    options.memory_limit = _i == 0 ? 0 : 1;
+    ck_assert_int_eq(usp_symbolizer_create(NULL, &options, &storm.symbolizer), USP_OK);
+    struct library libraries[2] = {load_into(&storm, 0), load_into(&storm, 1)};
+    for (unsigned i = 0; i < 8; i++) ck_assert_int_eq(pthread_create(&threads[i], NULL, ask, &storm), 0);
+    for (unsigned round = 0; round < 100 || atomic_load(&storm.named) < 100; round++) {
+        /* In turns, so that each takes the other's place. */
+        dlclose(libraries[0].handle);
+        dlclose(libraries[1].handle);
+        libraries[round % 2] = load_into(&storm, round % 2);
+        libraries[1 - round % 2] = load_into(&storm, 1 - round % 2);
     }
     atomic_store(&storm.over, true);
-    for (unsigned i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+    for (unsigned i = 0; i < 8; i++) pthread_join(threads[i], NULL);
     ck_assert_uint_eq(atomic_load(&storm.wrong), 0);
-    dlclose(library.handle);
+    for (unsigned i = 0; i < 2; i++) dlclose(libraries[i].handle);
     usp_symbolizer_free(storm.symbolizer);
 }
 END_TEST
@@ -185,9 +376,13 @@ int main(void) {
     tcase_add_checked_fixture(loaded, find_fixture, NULL);
     tcase_add_test(loaded, our_own_functions);
     tcase_add_test(loaded, names_stay_when_the_library_goes);
-    tcase_add_test(loaded, a_library_without_its_file);
+    tcase_add_loop_test(loaded, a_library_without_its_file, 0, 2);
+    tcase_add_test(loaded, a_library_that_only_the_loader_knows);
     tcase_add_test(loaded, the_vdso);
-    tcase_add_test(loaded, libraries_come_and_go);
+    tcase_add_test(loaded, what_was_linked_stays);
+    tcase_add_test(loaded, handlers_read_the_registered_list);
+    tcase_add_test(loaded, another_library_at_the_same_address);
+    tcase_add_loop_test(loaded, libraries_come_and_go, 0, 2);
     suite_add_tcase(suite, loaded);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -12,11 +12,12 @@ USP_BEGIN_DECLS
 struct usp_images;
 
 enum usp_image_flags {
-    USP_IMAGE_MAIN = 1 << 0,    /* the program itself */
-    USP_IMAGE_KERNEL = 1 << 1,  /* the vdso: in memory only, no file */
-    USP_IMAGE_DELETED = 1 << 2, /* its file was replaced or removed since it was mapped */
-    USP_IMAGE_MACHO = 1 << 3,   /* Mach-O; otherwise ELF */
-    USP_IMAGE_LOADER = 1 << 4   /* the dynamic loader: dyld, ld.so */
+    USP_IMAGE_MAIN = 1 << 0,     /* the program itself */
+    USP_IMAGE_KERNEL = 1 << 1,   /* the vdso: in memory only, no file */
+    USP_IMAGE_DELETED = 1 << 2,  /* its file was replaced or removed since it was mapped */
+    USP_IMAGE_MACHO = 1 << 3,    /* Mach-O; otherwise ELF */
+    USP_IMAGE_LOADER = 1 << 4,   /* the dynamic loader: dyld, ld.so */
+    USP_IMAGE_PERMANENT = 1 << 5 /* this process: it is known that the image stays loaded until the process ends */
 };
 
 #define USP_BUILD_ID_MAX 32
@@ -43,6 +44,17 @@ USP_API int usp_images_self(struct usp_images **images);
 /* Another process. USP_OK, USP_ERROR_NO_THREAD, USP_ERROR_PERMISSION, USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED,
  * USP_ERROR_SYSTEM. Not signal-safe. */
 USP_API int usp_images_process(int64_t pid, struct usp_images **images);
+
+/* Takes the list of this process for signal handlers, in place of the one before; when nothing was loaded or unloaded
+ * since, it stays. To be called before the handler can run, and again after dlopen or dlclose. Returns as
+ * usp_images_self. Thread-safe, not signal-safe. */
+USP_API int usp_images_register(void);
+
+/* The list that was registered last, NULL before the first. It stays until usp_images_release gets the same *ticket, on
+ * this thread or another one; what is unloaded meanwhile is still in it. Both are signal-safe, and may be called while
+ * another thread registers. */
+USP_API const struct usp_images *usp_images_acquire(uint32_t *ticket);
+USP_API void usp_images_release(uint32_t ticket);
 
 /* Frees a list; NULL is ignored. Lists that belong to a snapshot are freed with it, never with this. */
 USP_API void usp_images_free(struct usp_images *images);

@@ -20,8 +20,13 @@ struct usp_symbolizer_options {
     const char *sysroot; /* a folder below which the images' paths are looked for next. Default NULL */
     const char *folder;  /* a folder in which they are looked for by their last part, after their own paths have failed
                             (beside a core, in a cache of symbols). Default NULL */
-    const struct usp_memory *memory; /* the target's memory, for images without a file. It must outlive the symbolizer.
-                                        Default NULL; not used for this process, whose memory is at hand */
+    uint64_t memory_limit; /* bytes that the indexes of all images may hold together; what was used least recently is
+                               given up and made again when it is needed. One index is always kept. Default 0: no limit */
+    int64_t process;       /* the live process that the list is of: files that were removed since are read through the
+                               system, or from its memory. Default 0: none; without a list it is this process anyhow */
+    const struct usp_memory *memory; /* the target's memory, for images without a file (the vdso of a core, system
+                                        libraries of an iPhone). It must
+                                        outlive the symbolizer. Default NULL */
     uint64_t pac_mask;     /* of pointers in that memory, as in struct usp_target; 0 (default): found out by trying */
     usp_addr shared_cache; /* where that memory has Darwin's shared cache; 0 (default): not known, and Objective-C names
                               that are stored relative to it are left out */
@@ -39,6 +44,23 @@ USP_API int usp_symbolizer_create(const struct usp_images *images, const struct 
 /* Frees it and all names it gave. NULL is ignored. */
 USP_API void usp_symbolizer_free(struct usp_symbolizer *symbolizer);
 
+/* Gives back all memory, files and names, as if it were new: every name and path that it gave is invalid then. No other
+ * call for the same symbolizer may be running. NULL is ignored. Not signal-safe. */
+USP_API void usp_symbolizer_trim(struct usp_symbolizer *symbolizer);
+
+struct usp_symbolizer_usage {
+    uint32_t size;             /* of this struct in bytes; set by the caller */
+    uint32_t images;           /* whose indexes are held at the moment */
+    uint64_t symbols;          /* in these indexes: functions, each once */
+    uint64_t memory;           /* bytes that they hold beside the files; this is what memory_limit limits */
+    uint64_t indexes_made;     /* since the symbolizer was created, the same image's again included */
+    uint64_t indexes_given_up; /* because of memory_limit */
+    uint64_t reserved[4];
+};
+
+/* What a symbolizer holds. Returns USP_OK or USP_ERROR_ARGUMENT. Thread-safe, not signal-safe. */
+USP_API int usp_symbolizer_get_usage(struct usp_symbolizer *symbolizer, struct usp_symbolizer_usage *usage);
+
 enum usp_strategy {
     USP_STRATEGY_NONE = 0,
     USP_STRATEGY_DLADDR = 1,       /* the loader of this process */
@@ -48,7 +70,8 @@ enum usp_strategy {
 };
 
 struct usp_symbol {
-    const char *name;  /* valid until the symbolizer is freed, also after dlclose; NULL: no symbol holds the address */
+    const char *name;  /* valid until the symbolizer is freed or trimmed, also after dlclose; NULL: no symbol holds the
+                          address */
     usp_addr start;    /* the symbol's address in the target */
     uint64_t offset;   /* address − start */
     uint64_t extent;   /* the symbol's size in bytes; 0 unknown */

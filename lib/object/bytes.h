@@ -102,9 +102,14 @@ static inline uint64_t uspi_le(const uint8_t *p, unsigned width) {
     return value;
 }
 
-static inline uint16_t uspi_le16(const uint8_t *p) { return (uint16_t)uspi_le(p, 2); }
-static inline uint32_t uspi_le32(const uint8_t *p) { return (uint32_t)uspi_le(p, 4); }
-static inline uint64_t uspi_le64(const uint8_t *p) { return uspi_le(p, 8); }
+/* Written out, so that compilers see one load in each. */
+static inline uint16_t uspi_le16(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
+
+static inline uint32_t uspi_le32(const uint8_t *p) {
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static inline uint64_t uspi_le64(const uint8_t *p) { return uspi_le32(p) | (uint64_t)uspi_le32(p + 4) << 32; }
 
 static inline uint64_t uspi_be(const uint8_t *p, unsigned width) {
     uint64_t value = 0;

@@ -20,24 +20,21 @@ static int find_table(const struct uspi_elf *elf, uint32_t section_type, struct 
     return uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: no symbol table", elf->bytes.source->name);
 }
 
-int uspi_elf_symbols(const struct uspi_elf *elf, uint32_t section_type, struct uspi_elf_symbols *symbols,
-                     struct uspi_error *error) {
-    struct uspi_elf_section table, strings;
+int uspi_elf_symbol_sections(const struct uspi_elf *elf, uint32_t section_type, struct uspi_elf_section *table,
+                             struct uspi_elf_section *strings, struct uspi_error *error) {
+    int status = find_table(elf, section_type, table, error);
+    return status == USP_OK ? uspi_elf_section(elf, table->link, strings, error) : status;
+}
+
+int uspi_elf_symbols_in(const struct uspi_elf *elf, const struct uspi_elf_section *table, struct uspi_bytes entries,
+                        struct uspi_bytes strings, struct uspi_elf_symbols *symbols, struct uspi_error *error) {
     uint64_t entry_size = elf->wide ? ENTRY_64 : ENTRY_32;
-    int status = find_table(elf, section_type, &table, error);
-    if (status == USP_OK) status = uspi_elf_section(elf, table.link, &strings, error);
-    if (status != USP_OK) return status;
-    if (table.entry_size != entry_size) {
-        return uspi_bytes_error(error, elf->bytes, table.offset, USP_ERROR_FORMAT,
-                                "symbols of %" PRIu64 " bytes instead of %" PRIu64, table.entry_size, entry_size);
+    if (table->entry_size != entry_size) {
+        return uspi_bytes_error(error, elf->bytes, table->offset, USP_ERROR_FORMAT,
+                                "symbols of %" PRIu64 " bytes instead of %" PRIu64, table->entry_size, entry_size);
     }
-    symbols->count = table.size / entry_size;
-    symbols->machine = elf->machine;
-    symbols->wide = elf->wide;
-    status = uspi_bytes_array(elf->bytes, table.offset, symbols->count, entry_size, "symbol table", &symbols->entries,
-                              error);
-    if (status != USP_OK) return status;
-    return uspi_bytes_sub(elf->bytes, strings.offset, strings.size, "symbols' names", &symbols->strings, error);
+    *symbols = (struct uspi_elf_symbols){entries, strings, entries.size / entry_size, elf->machine, elf->wide};
+    return USP_OK;
 }
 
 int uspi_elf_symbol(const struct uspi_elf_symbols *symbols, uint64_t i, struct uspi_elf_symbol *symbol,

@@ -7,7 +7,7 @@
 #include "lib/object/elf.h"
 
 enum uspi_elf_symbol_table { USPI_SHT_SYMTAB = 2, USPI_SHT_DYNSYM = 11 };
-enum uspi_elf_section_flags { USPI_SHF_ALLOC = 2, USPI_SHF_EXECINSTR = 4 };
+enum uspi_elf_section_flags { USPI_SHF_ALLOC = 2, USPI_SHF_EXECINSTR = 4, USPI_SHF_COMPRESSED = 0x800 };
 enum uspi_elf_symbol_type { USPI_STT_NOTYPE = 0, USPI_STT_FUNC = 2, USPI_STT_GNU_IFUNC = 10 };
 enum uspi_elf_binding { USPI_STB_LOCAL = 0, USPI_STB_GLOBAL = 1, USPI_STB_WEAK = 2, USPI_STB_GNU_UNIQUE = 10 };
 /* Section indices from RESERVED on name no section, except XINDEX: the real one is too large for the field. */
@@ -20,9 +20,15 @@ struct uspi_elf_symbols {
     bool wide;
 };
 
-/* The table in the first section of a type (enum uspi_elf_symbol_table). USP_ERROR_NOT_FOUND when there is none. */
-int uspi_elf_symbols(const struct uspi_elf *elf, uint32_t section_type, struct uspi_elf_symbols *symbols,
-                     struct uspi_error *error);
+/* The first section of a type (enum uspi_elf_symbol_table), and the section of its names. USP_ERROR_NOT_FOUND when there is
+ * none. */
+int uspi_elf_symbol_sections(const struct uspi_elf *elf, uint32_t section_type, struct uspi_elf_section *table,
+                             struct uspi_elf_section *strings, struct uspi_error *error);
+
+/* The table in `entries`, which are the contents of the section `table`, with the names in `strings`. USP_ERROR_FORMAT
+ * when its entries have another size than the file's class gives them. */
+int uspi_elf_symbols_in(const struct uspi_elf *elf, const struct uspi_elf_section *table, struct uspi_bytes entries,
+                        struct uspi_bytes strings, struct uspi_elf_symbols *symbols, struct uspi_error *error);
 
 struct uspi_elf_symbol {
     usp_addr value; /* as linked; without the Thumb bit that 32-bit ARM's functions have in bit 0 */

@@ -5,9 +5,11 @@
 #include "lib/image_list.h"
 #include "lib/object/elf.h"
 #include "lib/os/linux.h"
+#include "lib/os/linux_linked.h"
 #include "lib/os/linux_proc.h"
 
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <link.h>
 #include <stdio.h>
@@ -47,6 +49,7 @@ struct walk_loaded {
     struct usp_memory memory;
     usp_addr loader, vdso;
     char program[PATH_MAX];
+    struct uspi_linked linked;
     int status;
 };
 
@@ -77,6 +80,10 @@ static int add_loaded(struct dl_phdr_info *info, size_t size, void *context) {
         image.path = w->program;
     }
     if (load == w->loader) image.flags |= USP_IMAGE_LOADER;
+    bool stays = (image.flags & (USP_IMAGE_KERNEL | USP_IMAGE_LOADER)) != 0;
+    if (uspi_linked_visit(&w->linked, info, (image.flags & USP_IMAGE_MAIN) != 0) || stays) {
+        image.flags |= USP_IMAGE_PERMANENT;
+    }
     w->status = uspi_image_list_add(w->list, &image);
     return w->status != USP_OK;
 }
@@ -109,6 +116,7 @@ static void read_program(int64_t pid, char *path, size_t n) {
 
 int uspi_os_images_self(struct uspi_image_list *list) {
     struct walk_loaded w = {.list = list, .memory = {uspi_os_read, NULL}};
+    uspi_linked_init(&w.linked);
     w.loader = getauxval(AT_BASE);
     w.vdso = getauxval(AT_SYSINFO_EHDR);
     read_program(0, w.program, sizeof w.program);
@@ -216,6 +224,44 @@ int uspi_os_images_process(int64_t pid, struct uspi_image_list *list) {
     uspi_linux->close(fd);
     if (status == USP_OK) flag_images(list, pid);
     return status;
+}
+
+/* ---- what stands behind an image ---- */
+
+int uspi_os_mapped_file(int64_t pid, const struct usp_image *image, char path[USPI_OS_PATH_MAX]) {
+    struct uspi_proc_maps maps;
+    struct uspi_mapping m;
+    int status = USP_ERROR_NOT_FOUND;
+    if (pid < 0 || pid > INT32_MAX) return USP_ERROR_NO_THREAD;
+    if ((image->flags & USP_IMAGE_MAIN) != 0) {
+        /* Whoever may look at the process may open this one. */
+        uspi_proc_path(path, pid, 0, "exe");
+        return USP_OK;
+    }
+    int e = uspi_proc_maps_open(&maps, pid);
+    if (e < 0) return uspi_linux_status(e);
+    while (status != USP_OK && uspi_proc_maps_next(&maps, &m)) {
+        if (m.low != image->load_address || m.offset != 0 || m.inode == 0) continue;
+        /* proc_pid_map_files(5): opening one needs CAP_CHECKPOINT_RESTORE. */
+        char name[48];
+        snprintf(name, sizeof name, "map_files/%" PRIx64 "-%" PRIx64, m.low, m.high);
+        uspi_proc_path(path, pid, 0, name);
+        status = USP_OK;
+    }
+    uspi_proc_maps_close(&maps);
+    return status;
+}
+
+int uspi_os_process_memory_open(int64_t pid, struct usp_memory *memory) {
+    int fd;
+    int e = uspi_proc_memory_open(pid, &fd);
+    if (e < 0) return uspi_linux_status(e);
+    *memory = (struct usp_memory){uspi_proc_memory_read, (void *)(intptr_t)fd};
+    return USP_OK;
+}
+
+void uspi_os_process_memory_close(const struct usp_memory *memory) {
+    uspi_linux->close((int)(intptr_t)memory->context);
 }
 
 /* ---- names ---- */

@@ -130,6 +130,21 @@ int uspi_os_images_process(int64_t pid, struct uspi_image_list *list) {
 
 uint64_t uspi_os_images_generation(void) { return 0; }
 
+int uspi_os_mapped_file(int64_t pid, const struct usp_image *image, char path[USPI_OS_PATH_MAX]) {
+    (void)pid;
+    (void)image;
+    path[0] = '\0';
+    return USP_ERROR_UNSUPPORTED;
+}
+
+int uspi_os_process_memory_open(int64_t pid, struct usp_memory *memory) {
+    (void)pid;
+    (void)memory;
+    return USP_ERROR_UNSUPPORTED;
+}
+
+void uspi_os_process_memory_close(const struct usp_memory *memory) { (void)memory; }
+
 bool uspi_os_dladdr(uintptr_t address, const char **name, uintptr_t *start, size_t *size, const char **path,
                     uintptr_t *load) {
     (void)address;

@@ -1,16 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* ELF's .symtab and .dynsym as sources of names: which entries name code, how far they reach, which alias is preferred. */
-#include "lib/object/elf_symbols.h"
+/* ELF's .symtab, .dynsym and linkage table as sources of names: which entries name code, how far they reach, which alias is
+ * preferred. Where the tables lie: in the file, in the one that they were split off to, in .gnu_debugdata, in memory. */
+#include "lib/object/elf_dynamic.h"
+#include "lib/symbolize/elf_code.h"
+#include "lib/symbolize/elf_plt.h"
+#include "lib/symbolize/elf_unpack.h"
 #include "lib/symbolize/tables.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A symbol's number in the index: the table in the top bit, whether the name has a version in the next, and the entry
- * below them. */
-#define TABLE_SHIFT 31
-#define HAS_VERSION (UINT32_C(1) << 30)
-#define ENTRY_MASK  (HAS_VERSION - 1)
+/* A symbol's number in the index: the source in the top two bits, whether the name has a version in the next, and the
+ * entry below them; for the linkage table that of the dynamic symbol. */
+#define SOURCE_SHIFT 30
+#define HAS_VERSION  (UINT32_C(1) << 29)
+#define ENTRY_MASK   (HAS_VERSION - 1)
+
+enum { SYMTAB, DYNSYM, TABLES, PLT = TABLES };
+
+/* Behind the ranks of all symbols. */
+#define PLT_RANK 16
+
+static const char plt_suffix[] = "@plt";
 
 /* Linux elf-em.h. */
 #define EM_ARM     40
@@ -19,61 +30,23 @@
 /* Names are compared and recognised by so many bytes where they cannot be read in place. */
 #define NAME_BEGINNING 128
 
-enum { SYMTAB, DYNSYM, TABLES };
-
-/* A section that holds code, as linked. */
-struct code {
-    uint64_t section;
-    usp_addr low, high;
+/* A table with the file or memory that it is of, whose section numbers are its own. */
+struct table {
+    struct uspi_elf elf;
+    struct uspi_elf_symbols symbols; /* count 0: absent */
+    struct uspi_unpacked entries, strings;
+    struct uspi_elf_code code;
 };
 
 struct elf_tables {
     struct uspi_tables contract;
-    struct uspi_elf elf;
-    struct uspi_elf_symbols tables[TABLES]; /* count 0: absent */
+    struct table tables[TABLES];
+    struct uspi_unpacked debugdata;
+    bool has_plt;
 };
 
-static int read_code_sections(const struct uspi_elf *elf, struct code **sections, size_t *count) {
-    struct code *found = NULL;
-    size_t used = 0, room = 0;
-    int status = USP_OK;
-    for (uint64_t i = 0; status == USP_OK && i < elf->section_count; i++) {
-        struct uspi_elf_section section;
-        status = uspi_elf_section(elf, i, &section, NULL);
-        const uint64_t wanted = USPI_SHF_ALLOC | USPI_SHF_EXECINSTR;
-        usp_addr high;
-        if (status != USP_OK || (section.flags & wanted) != wanted || section.size == 0) continue;
-        if (!uspi_sum(section.address, section.size, &high)) continue;
-        if (used == room) {
-            room = room == 0 ? 8 : room * 2;
-            struct code *grown = realloc(found, room * sizeof *grown);
-            if (grown == NULL) {
-                status = USP_ERROR_NO_MEMORY;
-                break;
-            }
-            found = grown;
-        }
-        found[used++] = (struct code){i, section.address, high};
-    }
-    if (status != USP_OK) {
-        free(found);
-        return status;
-    }
-    *sections = found;
-    *count = used;
-    return USP_OK;
-}
-
-/* The symbol's section, which must be one of code and hold its address. NULL: it names no code. */
-static const struct code *section_of(const struct uspi_elf_symbol *symbol, const struct code *sections, size_t count) {
-    bool is_extended = symbol->section == USPI_SHN_XINDEX;
-    if (symbol->section == USPI_SHN_UNDEF || (symbol->section >= USPI_SHN_RESERVED && !is_extended)) return NULL;
-    for (size_t i = 0; i < count; i++) {
-        bool holds = symbol->value >= sections[i].low && symbol->value < sections[i].high;
-        if (holds && (is_extended || sections[i].section == symbol->section)) return &sections[i];
-    }
-    return NULL;
-}
+/* Names in memory that the tables own go with the tables. */
+static bool names_stay(const struct table *table) { return table->strings.bytes == NULL; }
 
 /* The name's beginning, as a string; in place where that is possible. */
 static const char *name_beginning(const struct uspi_elf_symbols *table, uint32_t name, char room[NAME_BEGINNING]) {
@@ -117,24 +90,24 @@ static uint32_t rank_of(const struct uspi_elf_symbol *symbol) {
     return (is_function(symbol) ? 0u : 8u) | binding << 1 | (symbol->size == 0 ? 1u : 0u);
 }
 
-static int gather_table(const struct elf_tables *e, unsigned table, const struct code *sections, size_t section_count,
-                        struct uspi_gathering *gathering) {
-    const struct uspi_elf_symbols *symbols = &e->tables[table];
+static int gather_table(const struct elf_tables *e, unsigned source, struct uspi_gathering *gathering) {
+    const struct uspi_elf_symbols *symbols = &e->tables[source].symbols;
+    const struct uspi_elf_code *code = &e->tables[source].code;
     for (uint64_t i = 0; i < symbols->count && i < ENTRY_MASK; i++) {
         struct uspi_elf_symbol symbol;
         char room[NAME_BEGINNING];
         int status = uspi_elf_symbol(symbols, i, &symbol, NULL);
         if (status != USP_OK) return status;
         if (!is_function(&symbol) && symbol.type != USPI_STT_NOTYPE) continue;
-        const struct code *section = section_of(&symbol, sections, section_count);
-        if (section == NULL) continue;
+        const struct uspi_code_range *range = uspi_elf_code_of(code, &symbol);
+        if (range == NULL) continue;
         const char *name = name_beginning(symbols, symbol.name, room);
         if (name[0] == '\0' || is_private_label(symbols->machine, name)) continue;
-        uint64_t left = section->high - symbol.value;
+        uint64_t left = range->high - symbol.value;
         struct uspi_candidate candidate = {
             .start = symbol.value,
             .end = symbol.value + (symbol.size < left ? symbol.size : left),
-            .symbol = (uint32_t)table << TABLE_SHIFT | (has_version(name) ? HAS_VERSION : 0) | (uint32_t)i,
+            .symbol = (uint32_t)source << SOURCE_SHIFT | (has_version(name) ? HAS_VERSION : 0) | (uint32_t)i,
             .rank = rank_of(&symbol),
         };
         status = uspi_gather(gathering, &candidate);
@@ -143,52 +116,68 @@ static int gather_table(const struct elf_tables *e, unsigned table, const struct
     return USP_OK;
 }
 
+/* The shape of uspi_plt_visit; context is the gathering. get() does not know where an entry ends, so the index must. */
+static int gather_plt_entry(void *context, usp_addr start, usp_addr end, uint32_t symbol) {
+    struct uspi_candidate candidate = {start, end, (uint32_t)PLT << SOURCE_SHIFT | symbol, PLT_RANK};
+    if (symbol >= ENTRY_MASK) return USP_OK;
+    int status = uspi_gather(context, &candidate);
+    return status == USP_OK ? uspi_gather_boundary(context, end) : status;
+}
+
 static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathering) {
     const struct elf_tables *e = (const struct elf_tables *)tables;
-    struct code *sections;
-    size_t count;
-    int status = read_code_sections(&e->elf, &sections, &count);
-    if (status != USP_OK) return status;
-    for (unsigned table = 0; status == USP_OK && table < TABLES; table++) {
-        status = gather_table(e, table, sections, count, gathering);
-    }
-    for (size_t i = 0; status == USP_OK && i < count; i++) status = uspi_gather_boundary(gathering, sections[i].high);
-    free(sections);
-    return status;
-}
-
-static const char *keep_without_version(struct uspi_names *names, const char *name) {
-    return uspi_names_keep(names, name, length_without_version(name));
-}
-
-/* A name that cannot be used in place, read with room that grows until it fits. */
-static int read_name(const struct uspi_elf_symbols *table, uint32_t offset, struct uspi_names *names,
-                     const char **name) {
-    int status = USP_ERROR_FULL;
-    for (size_t room = 256; status == USP_ERROR_FULL; room *= 4) {
-        char *buffer = malloc(room);
-        if (buffer == NULL) return USP_ERROR_NO_MEMORY;
-        status = uspi_bytes_string(table->strings, offset, buffer, room, "name", NULL);
-        if (status == USP_OK) {
-            *name = keep_without_version(names, buffer);
-            if (*name == NULL) status = USP_ERROR_NO_MEMORY;
+    int status = USP_OK;
+    for (unsigned source = 0; status == USP_OK && source < TABLES; source++) {
+        const struct uspi_elf_code *code = &e->tables[source].code;
+        if (e->tables[source].symbols.count == 0) continue;
+        status = gather_table(e, source, gathering);
+        for (size_t i = 0; status == USP_OK && i < code->count; i++) {
+            status = uspi_gather_boundary(gathering, code->by_address[i].high);
         }
-        free(buffer);
     }
+    if (status != USP_OK || !e->has_plt) return status;
+    status = uspi_elf_plt_visit(&e->tables[DYNSYM].elf, gather_plt_entry, gathering);
+    return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
+}
+
+/* A name that cannot be used in place, read with room that grows until it fits, with `suffix` instead of its version. */
+static int read_name(const struct uspi_elf_symbols *symbols, uint32_t offset, const char *suffix,
+                     struct uspi_names *names, const char **name) {
+    char small[256], *buffer = small;
+    int status = USP_ERROR_FULL;
+    for (size_t room = sizeof small; status == USP_ERROR_FULL; room *= 4) {
+        if (buffer != small) free(buffer);
+        buffer = room == sizeof small ? small : malloc(room);
+        if (buffer == NULL) return USP_ERROR_NO_MEMORY;
+        size_t usable = room - strlen(suffix);
+        status = uspi_bytes_string(symbols->strings, offset, buffer, usable, "name", NULL);
+        if (status != USP_OK) continue;
+        size_t length = length_without_version(buffer);
+        memcpy(buffer + length, suffix, strlen(suffix) + 1);
+        *name = uspi_names_keep(names, buffer, length + strlen(suffix));
+        if (*name == NULL) status = USP_ERROR_NO_MEMORY;
+    }
+    if (buffer != small) free(buffer);
     return status;
 }
 
 static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_names *names, struct uspi_named *named) {
     const struct elf_tables *e = (const struct elf_tables *)tables;
-    const struct uspi_elf_symbols *table = &e->tables[number >> TABLE_SHIFT];
+    const uint32_t source = number >> SOURCE_SHIFT;
+    const struct table *table = &e->tables[source == SYMTAB ? SYMTAB : DYNSYM];
     struct uspi_elf_symbol symbol;
-    int status = uspi_elf_symbol(table, number & ENTRY_MASK, &symbol, NULL);
+    int status = uspi_elf_symbol(&table->symbols, number & ENTRY_MASK, &symbol, NULL);
     if (status != USP_OK) return status;
+    if (source == PLT) {
+        named->size = 0;
+        return read_name(&table->symbols, symbol.name, plt_suffix, names, &named->name);
+    }
     named->start = symbol.value;
     named->size = symbol.size;
-    named->name = uspi_bytes_string_in_place(table->strings, symbol.name);
-    if (named->name == NULL) return read_name(table, symbol.name, names, &named->name);
-    if ((number & HAS_VERSION) != 0) named->name = keep_without_version(names, named->name);
+    named->name = names_stay(table) ? uspi_bytes_string_in_place(table->symbols.strings, symbol.name) : NULL;
+    if (named->name != NULL && (number & HAS_VERSION) == 0) return USP_OK;
+    if (named->name == NULL) return read_name(&table->symbols, symbol.name, "", names, &named->name);
+    named->name = uspi_names_keep(names, named->name, length_without_version(named->name));
     return named->name != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
@@ -201,7 +190,8 @@ static int prefer(const void *context, uint32_t a, uint32_t b) {
     const char *names[2];
     size_t underscores[2];
     for (unsigned i = 0; i < 2; i++) {
-        const struct uspi_elf_symbols *table = &e->tables[numbers[i] >> TABLE_SHIFT];
+        const uint32_t source = numbers[i] >> SOURCE_SHIFT;
+        const struct uspi_elf_symbols *table = &e->tables[source == SYMTAB ? SYMTAB : DYNSYM].symbols;
         struct uspi_elf_symbol symbol;
         if (uspi_elf_symbol(table, numbers[i] & ENTRY_MASK, &symbol, NULL) != USP_OK) return 0;
         names[i] = name_beginning(table, symbol.name, room[i]);
@@ -211,29 +201,161 @@ static int prefer(const void *context, uint32_t a, uint32_t b) {
     return strcmp(names[0], names[1]);
 }
 
-static void close_tables(struct uspi_tables *tables) { free(tables); }
+/* ---- opening ---- */
 
-int uspi_elf_tables_open(const struct uspi_file *file, const struct uspi_file *debug, struct uspi_tables **tables) {
+static void close_table(struct table *table) {
+    uspi_unpacked_free(&table->entries);
+    uspi_unpacked_free(&table->strings);
+    uspi_elf_code_clear(&table->code);
+    table->symbols.count = 0;
+}
+
+static void close_tables(struct uspi_tables *tables) {
+    struct elf_tables *e = (struct elf_tables *)tables;
+    for (unsigned i = 0; i < TABLES; i++) close_table(&e->tables[i]);
+    uspi_unpacked_free(&e->debugdata);
+    free(e);
+}
+
+static struct elf_tables *create(void) {
     struct elf_tables *e = calloc(1, sizeof *e);
-    if (e == NULL) return USP_ERROR_NO_MEMORY;
-    e->contract = (struct uspi_tables){gather, get, prefer, close_tables};
-    int status = uspi_elf_open(&e->elf, uspi_file_bytes(file), NULL);
-    if (status == USP_OK) {
-        bool has_symtab = uspi_elf_symbols(&e->elf, USPI_SHT_SYMTAB, &e->tables[SYMTAB], NULL) == USP_OK;
-        bool has_dynsym = uspi_elf_symbols(&e->elf, USPI_SHT_DYNSYM, &e->tables[DYNSYM], NULL) == USP_OK;
-        struct uspi_elf split;
-        if (!has_symtab && debug != NULL && uspi_elf_open(&split, uspi_file_bytes(debug), NULL) == USP_OK) {
-            has_symtab = uspi_elf_symbols(&split, USPI_SHT_SYMTAB, &e->tables[SYMTAB], NULL) == USP_OK;
-        }
-        /* A table that could not be read may be half filled in. */
-        if (!has_symtab) e->tables[SYMTAB].count = 0;
-        if (!has_dynsym) e->tables[DYNSYM].count = 0;
-        if (!has_symtab && !has_dynsym) status = USP_ERROR_NOT_FOUND;
+    if (e != NULL) e->contract = (struct uspi_tables){gather, get, prefer, close_tables, sizeof *e};
+    return e;
+}
+
+/* Whatever is wrong with one table, others may have the name; only a lack of memory ends it all. */
+static int close_unless_ok(struct table *table, int status) {
+    if (status != USP_OK) close_table(table);
+    return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
+}
+
+/* The table of a type in a file, by its section headers. */
+static int open_table(struct table *table, struct uspi_bytes file, uint32_t type) {
+    struct uspi_elf_section section, names;
+    struct uspi_bytes entries, strings;
+    int status = uspi_elf_open(&table->elf, file, NULL);
+    if (status == USP_OK) status = uspi_elf_symbol_sections(&table->elf, type, &section, &names, NULL);
+    if (status == USP_OK) status = uspi_elf_contents(&table->elf, &section, &table->entries, &entries);
+    if (status == USP_OK) status = uspi_elf_contents(&table->elf, &names, &table->strings, &strings);
+    if (status == USP_OK) status = uspi_elf_symbols_in(&table->elf, &section, entries, strings, &table->symbols, NULL);
+    if (status == USP_OK) status = uspi_elf_code_read(&table->elf, &table->code);
+    return close_unless_ok(table, status);
+}
+
+/* The dynamic symbols of a file, by its section headers or, where these are gone, as the loader finds them. */
+static int open_dynamic(struct elf_tables *e, struct uspi_bytes file) {
+    struct table *table = &e->tables[DYNSYM];
+    int status = open_table(table, file, USPI_SHT_DYNSYM);
+    e->has_plt = status == USP_OK && table->symbols.count > 0;
+    if (status != USP_OK || e->has_plt || table->elf.section_count > 0) return status;
+    status = uspi_elf_dynamic_symbols(&table->elf, &table->symbols, NULL);
+    if (status == USP_OK) status = uspi_elf_code_read(&table->elf, &table->code);
+    return close_unless_ok(table, status);
+}
+
+/* The symbols that a stripped file has kept in compressed form. */
+static int open_debugdata(struct elf_tables *e, struct uspi_bytes file) {
+    struct uspi_elf elf;
+    struct uspi_bytes inner;
+    int status = uspi_elf_open(&elf, file, NULL);
+    if (status == USP_OK) status = uspi_elf_debugdata(&elf, &e->debugdata, &inner);
+    if (status != USP_OK) return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
+    status = open_table(&e->tables[SYMTAB], inner, USPI_SHT_SYMTAB);
+    if (e->tables[SYMTAB].symbols.count == 0) uspi_unpacked_free(&e->debugdata);
+    return status;
+}
+
+static void count_memory(struct elf_tables *e) {
+    e->contract.memory += e->debugdata.size;
+    for (unsigned i = 0; i < TABLES; i++) {
+        const struct table *table = &e->tables[i];
+        e->contract.memory += table->entries.size + table->strings.size;
+        e->contract.memory += 2 * table->code.count * sizeof table->code.by_address[0];
     }
+}
+
+bool uspi_elf_has_symtab(const struct uspi_file *file) {
+    struct uspi_elf elf;
+    struct uspi_elf_section table, names;
+    return uspi_elf_open(&elf, uspi_file_bytes(file), NULL) == USP_OK &&
+           uspi_elf_symbol_sections(&elf, USPI_SHT_SYMTAB, &table, &names, NULL) == USP_OK;
+}
+
+/* Hands out what was opened, if it has a table. */
+static int finish(struct elf_tables *e, int status, struct uspi_tables **tables) {
+    bool is_empty = e->tables[SYMTAB].symbols.count == 0 && e->tables[DYNSYM].symbols.count == 0;
+    if (status == USP_OK && is_empty) status = USP_ERROR_NOT_FOUND;
     if (status != USP_OK) {
-        free(e);
+        close_tables(&e->contract);
         return status;
     }
+    count_memory(e);
     *tables = &e->contract;
     return USP_OK;
+}
+
+int uspi_elf_tables_open(const struct uspi_file *file, const struct uspi_file *debug, struct uspi_tables **tables) {
+    const struct uspi_bytes bytes = uspi_file_bytes(file);
+    struct elf_tables *e = create();
+    if (e == NULL) return USP_ERROR_NO_MEMORY;
+    struct table *symtab = &e->tables[SYMTAB];
+    int status = uspi_elf_open(&symtab->elf, bytes, NULL);
+    if (status == USP_OK) status = open_table(symtab, bytes, USPI_SHT_SYMTAB);
+    if (status == USP_OK && symtab->symbols.count == 0 && debug != NULL) {
+        status = open_table(symtab, uspi_file_bytes(debug), USPI_SHT_SYMTAB);
+    }
+    if (status == USP_OK && symtab->symbols.count == 0) status = open_debugdata(e, bytes);
+    if (status == USP_OK) status = open_dynamic(e, bytes);
+    return finish(e, status, tables);
+}
+
+/* ---- memory ---- */
+
+/* No image's dynamic symbols or their names take more; what says so is damaged. */
+#define COPY_MAX (UINT64_C(64) << 20)
+
+/* Replaces a range of memory by a copy of it. */
+static int copy_range(struct uspi_bytes *bytes, struct uspi_unpacked *copy, const char *name) {
+    if (bytes->size > COPY_MAX) return USP_ERROR_FORMAT;
+    uint8_t *to = malloc((size_t)bytes->size + 1);
+    if (to == NULL) return USP_ERROR_NO_MEMORY;
+    int status = uspi_bytes_read(*bytes, 0, to, (size_t)bytes->size, "symbols", NULL);
+    if (status == USP_OK) {
+        uspi_unpacked_take(copy, to, (size_t)bytes->size, name, bytes);
+    } else {
+        free(to);
+    }
+    return status;
+}
+
+/* Whether the memory still holds the image: in this process another one may have come to its place. */
+static bool is_same_image(const struct uspi_elf *elf, const struct usp_image *image, bool in_process) {
+    struct uspi_build_id id;
+    if (image->build_id_size == 0) return !in_process || (image->flags & USP_IMAGE_PERMANENT) != 0;
+    return uspi_elf_build_id(elf, &id, NULL) == USP_OK && id.size == image->build_id_size &&
+           memcmp(id.bytes, image->build_id, id.size) == 0;
+}
+
+static int read_memory_tables(struct table *table, const struct usp_memory *memory, const struct usp_image *image,
+                              bool in_process) {
+    struct uspi_source source = uspi_source_of_memory(memory, "image");
+    int status = uspi_elf_open_image(&table->elf, uspi_bytes_at(&source, image->load_address), NULL);
+    if (status == USP_OK) status = uspi_elf_dynamic_symbols(&table->elf, &table->symbols, NULL);
+    if (status == USP_OK) status = copy_range(&table->symbols.entries, &table->entries, "symbols");
+    if (status == USP_OK) status = copy_range(&table->symbols.strings, &table->strings, "names");
+    if (status == USP_OK) status = uspi_elf_code_read(&table->elf, &table->code);
+    if (status == USP_OK && !is_same_image(&table->elf, image, in_process)) status = USP_ERROR_NOT_FOUND;
+    return close_unless_ok(table, status);
+}
+
+int uspi_elf_memory_tables_open(const struct usp_image *image, const struct uspi_places *places,
+                                struct uspi_tables **tables) {
+    struct uspi_image_memory memory;
+    int status = uspi_image_memory_open(places, &memory);
+    if (status != USP_OK) return status;
+    struct elf_tables *e = create();
+    status = e != NULL ? read_memory_tables(&e->tables[DYNSYM], &memory.memory, image, places->in_process)
+                       : USP_ERROR_NO_MEMORY;
+    uspi_image_memory_close(&memory);
+    return e != NULL ? finish(e, status, tables) : status;
 }

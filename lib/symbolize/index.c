@@ -5,6 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__GNUC__) || defined(__clang__)
+#define PREFETCH(address) __builtin_prefetch(address)
+#else
+#define PREFETCH(address) ((void)(address))
+#endif
+
 /* Behind every rank that a symbol can have: where one begins, nothing does not. */
 #define BOUNDARY_RANK UINT32_MAX
 
@@ -55,37 +61,75 @@ static size_t choose_winners(struct uspi_candidate *candidates, size_t count, us
     return kept;
 }
 
-static void append(struct uspi_index *index, usp_addr start, uint32_t symbol) {
-    if (start - index->base > UINT32_MAX) return;
-    uint32_t offset = (uint32_t)(start - index->base);
+/* The entries in ascending order, before they are put into nodes. */
+struct entries {
+    usp_addr base;
+    struct entry {
+        uint32_t start, symbol;
+    } *all;
+    size_t count;
+};
+
+static void append(struct entries *entries, usp_addr start, uint32_t symbol) {
+    if (start - entries->base >= UINT32_MAX) return;
+    uint32_t offset = (uint32_t)(start - entries->base);
     /* A symbol that begins where another one ends or goes on wins over it. */
-    if (index->count > 0 && index->starts[index->count - 1] == offset) index->count--;
+    if (entries->count > 0 && entries->all[entries->count - 1].start == offset) entries->count--;
     /* Where nothing was, nothing need not begin. */
-    bool goes_on = index->count > 0 && index->symbols[index->count - 1] == symbol;
+    bool goes_on = entries->count > 0 && entries->all[entries->count - 1].symbol == symbol;
     if (goes_on && symbol == USPI_NO_SYMBOL) return;
-    index->starts[index->count] = offset;
-    index->symbols[index->count++] = symbol;
+    entries->all[entries->count++] = (struct entry){offset, symbol};
 }
 
 /* One pass from low to high. `open` holds the symbols that have begun and not ended, each inside the one before it or
- * reaching beyond it. */
-static void flatten(struct uspi_index *index, const struct uspi_candidate *candidates, size_t count,
-                    const struct uspi_candidate **open) {
-    size_t depth = 0;
+ * reaching beyond it. Returns how many symbols there are. */
+static size_t flatten(struct entries *entries, const struct uspi_candidate *candidates, size_t count,
+                      const struct uspi_candidate **open) {
+    size_t depth = 0, named = 0;
     for (size_t i = 0; i <= count; i++) {
         usp_addr now = i < count ? candidates[i].start : UINT64_MAX;
         while (depth > 0 && open[depth - 1]->end <= now) {
             usp_addr end = open[--depth]->end;
             while (depth > 0 && open[depth - 1]->end <= end) depth--;
-            if (depth > 0) append(index, end, open[depth - 1]->symbol);
+            if (depth > 0) append(entries, end, open[depth - 1]->symbol);
         }
         if (i == count) break;
         const struct uspi_candidate *next = &candidates[i];
         bool sized = next->end > next->start;
         if (!sized && depth > 0) continue;
-        append(index, next->start, next->symbol);
+        append(entries, next->start, next->symbol);
+        if (next->symbol != USPI_NO_SYMBOL) named++;
         if (sized) open[depth++] = next;
     }
+    return named;
+}
+
+/* Puts the entries from `next` on into the nodes below and in `node`, in their order. Returns the next one. The depth is
+ * the logarithm of the count to the base of 17. */
+static size_t fill_node(struct uspi_index *index, const struct entries *entries, size_t number, size_t next) {
+    if (number >= index->count) return next;
+    struct uspi_index_node *node = &index->nodes[number];
+    const size_t first_child = number * (USPI_INDEX_NODE + 1) + 1;
+    for (size_t i = 0; i < USPI_INDEX_NODE; i++) {
+        next = fill_node(index, entries, first_child + i, next);
+        bool is_used = next < entries->count;
+        node->starts[i] = is_used ? entries->all[next].start : UINT32_MAX;
+        node->symbols[i] = is_used ? entries->all[next].symbol : USPI_NO_SYMBOL;
+        if (is_used) next++;
+    }
+    return fill_node(index, entries, first_child + USPI_INDEX_NODE, next);
+}
+
+static int make_nodes(struct uspi_index *index, const struct entries *entries) {
+    index->count = (entries->count + USPI_INDEX_NODE - 1) / USPI_INDEX_NODE;
+    if (index->count >= SIZE_MAX / sizeof *index->nodes) return USP_ERROR_NO_MEMORY;
+    index->memory = malloc((index->count + 1) * sizeof *index->nodes);
+    if (index->memory == NULL) return USP_ERROR_NO_MEMORY;
+    /* From the beginning of a cache line, so that both halves of a node are one each. */
+    const uintptr_t line = sizeof index->nodes->starts;
+    index->nodes = (struct uspi_index_node *)(((uintptr_t)index->memory + line - 1) & ~(line - 1));
+    fill_node(index, entries, 0, 0);
+    return USP_OK;
 }
 
 int uspi_index_build(struct uspi_index *index, struct uspi_gathering *gathering, uspi_prefer prefer,
@@ -97,40 +141,45 @@ int uspi_index_build(struct uspi_index *index, struct uspi_gathering *gathering,
     size_t count = choose_winners(candidates, gathering->count, prefer, context);
     /* Each symbol adds its beginning and at most one place where the symbol around it goes on. */
     const struct uspi_candidate **open = calloc(count, sizeof(const struct uspi_candidate *));
-    index->base = candidates[0].start;
-    index->starts = calloc(count, 2 * sizeof *index->starts);
-    index->symbols = calloc(count, 2 * sizeof *index->symbols);
+    struct entries entries = {candidates[0].start, calloc(count, 2 * sizeof *entries.all), 0};
     int status = USP_ERROR_NO_MEMORY;
-    if (open != NULL && index->starts != NULL && index->symbols != NULL) {
-        flatten(index, candidates, count, open);
-        /* Shrinking may fail; then what is there is as good. */
-        uint32_t *starts = realloc(index->starts, index->count * sizeof *starts);
-        if (starts != NULL) index->starts = starts;
-        uint32_t *symbols = realloc(index->symbols, index->count * sizeof *symbols);
-        if (symbols != NULL) index->symbols = symbols;
-        status = USP_OK;
-    } else {
-        uspi_index_clear(index);
+    index->base = entries.base;
+    if (open != NULL && entries.all != NULL) {
+        index->named = flatten(&entries, candidates, count, open);
+        status = make_nodes(index, &entries);
     }
+    if (status != USP_OK) uspi_index_clear(index);
+    free(entries.all);
     free((void *)open);
     return status;
 }
 
-uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address) {
-    if (index->count == 0 || address < index->base || address - index->base > UINT32_MAX) return USPI_NO_SYMBOL;
-    uint32_t offset = (uint32_t)(address - index->base);
-    /* The first start is 0, so that there is always one at or below; without a branch that depends on the data. */
-    const uint32_t *first = index->starts;
-    for (size_t n = index->count; n > 1;) {
-        size_t half = n / 2;
-        first = first[half] <= offset ? first + half : first;
-        n -= half;
+uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address, usp_addr *start) {
+    if (address < index->base || address - index->base >= UINT32_MAX) return USPI_NO_SYMBOL;
+    const uint32_t offset = (uint32_t)(address - index->base);
+    const struct uspi_index_node *holder = NULL;
+    uint32_t last = 0;
+    for (size_t number = 0; number < index->count;) {
+        const struct uspi_index_node *node = &index->nodes[number];
+        /* Both lines of the last node are cold; this one is not waited for before the other has come. */
+        PREFETCH(node->symbols);
+        /* Counted without a branch that depends on the data; compilers compare several at a time. */
+        uint32_t not_above = 0;
+        for (unsigned i = 0; i < USPI_INDEX_NODE; i++) not_above += node->starts[i] <= offset;
+        if (not_above > 0) {
+            holder = node;
+            last = not_above - 1;
+        }
+        number = number * (USPI_INDEX_NODE + 1) + not_above + 1;
     }
-    return index->symbols[first - index->starts];
+    if (holder == NULL) return USPI_NO_SYMBOL;
+    *start = index->base + holder->starts[last];
+    return holder->symbols[last];
 }
 
+size_t uspi_index_memory(const struct uspi_index *index) { return index->count * sizeof *index->nodes; }
+
 void uspi_index_clear(struct uspi_index *index) {
-    free(index->starts);
-    free(index->symbols);
+    free(index->memory);
     memset(index, 0, sizeof *index);
 }

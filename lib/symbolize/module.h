@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The symbols of one file, for all images that were loaded from it: opened, checked and indexed when the first address is
- * looked up, by one thread while others that want the same file wait; searched without a lock afterwards. */
+ * looked up, by one thread while others that want the same file wait; searched without a lock afterwards. The index lies
+ * in a cache, which may give it up; the files stay open as long as the module, because names point into them. */
 #ifndef USPI_MODULE_H
 #define USPI_MODULE_H
 
-#include "lib/object/search.h"
-#include "lib/symbolize/process.h"
+#include "lib/symbolize/cache.h"
+#include "lib/symbolize/image_file.h"
 #include "lib/symbolize/tables.h"
 
 #include <unspool/images.h>
@@ -14,17 +15,17 @@ struct uspi_module;
 
 /* What is looked in, each with an index of its own. */
 enum uspi_table {
-    USPI_TABLE_SYMBOLS, /* the file's symbol tables */
-    USPI_TABLE_OBJC,    /* Objective-C metadata: of the file, or of the process's memory when there is none */
+    USPI_TABLE_SYMBOLS, /* symbol tables of the image's file, or of its memory */
+    USPI_TABLE_OBJC,    /* Objective-C metadata, likewise */
     USPI_TABLE_COUNT
 };
 
-/* Opens nothing yet. `search` says where files are looked for; it and `process` must live as long as the module. NULL when
+/* Opens nothing yet. `places` says where files are looked for; it and the cache must live as long as the module. NULL when
  * memory lacks. */
-struct uspi_module *uspi_module_create(const struct usp_image *image, const struct uspi_search *search,
-                                       const struct uspi_process *process);
+struct uspi_module *uspi_module_create(const struct usp_image *image, const struct uspi_places *places,
+                                       struct uspi_cache *cache);
 
-/* NULL is ignored. Names that point into the file go with it. */
+/* The cache must have been emptied. NULL is ignored. Names that point into the file go with it. */
 void uspi_module_free(struct uspi_module *module);
 
 /* The image's path; lives as long as the module. */
@@ -34,10 +35,12 @@ const char *uspi_module_path(const struct uspi_module *module);
  * the image that the module was made for, at the same place. */
 bool uspi_module_is_of(const struct uspi_module *module, const struct usp_image *image);
 
+/* The caller of the following has signed in at the cache (lib/readers.h). */
+
 /* Whether there are symbol tables to look in; builds the index if nobody has. */
 bool uspi_module_has_symbols(struct uspi_module *module);
 
-/* The symbol of one table that an address, as linked, can belong to; whether its size reaches so far, the caller checks. USP_OK,
+/* The symbol of one table that an address, as linked, can belong to; whether its size reaches it, the caller checks. USP_OK,
  * USP_ERROR_NOT_FOUND when there is none, USP_ERROR_ABSENT when there is no table to look in (also later),
  * USP_ERROR_NO_MEMORY (a later call tries again). */
 int uspi_module_find(struct uspi_module *module, enum uspi_table which, usp_addr address, struct uspi_names *names,

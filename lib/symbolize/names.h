@@ -14,8 +14,11 @@ struct uspi_names *uspi_names_create(void);
 /* NULL is ignored. */
 void uspi_names_free(struct uspi_names *names);
 
-/* The string of `length` bytes at `bytes` (no NUL among them), NUL-terminated and valid until uspi_names_free; the same
- * pointer for the same bytes. NULL when memory lacks. Thread-safe. */
+/* Forgets all strings. Nobody may be using them or the names. */
+void uspi_names_clear(struct uspi_names *names);
+
+/* The string of `length` bytes at `bytes` (no NUL among them), NUL-terminated and valid until they are forgotten or freed;
+ * the same pointer for the same bytes. NULL when memory lacks. Thread-safe; what is there is found without a lock. */
 const char *uspi_names_keep(struct uspi_names *names, const char *bytes, size_t length);
 
 #endif

@@ -36,7 +36,7 @@ static usp_addr find_selectors(const struct uspi_objc_source *source, usp_addr c
 }
 
 int uspi_objc_source_open(struct uspi_objc_source *source, const struct uspi_macho *macho,
-                          const struct uspi_process *process) {
+                          const struct uspi_pointers *process) {
     *source = (struct uspi_objc_source){.word = macho->wide ? 8 : 4};
     int status = uspi_macho_space_open(&source->space, macho, NULL);
     if (status != USP_OK) return status;

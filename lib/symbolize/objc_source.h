@@ -7,7 +7,7 @@
 #define USPI_OBJC_SOURCE_H
 
 #include "lib/object/fixups.h"
-#include "lib/symbolize/process.h"
+#include "lib/symbolize/pointers.h"
 
 struct uspi_objc_source {
     struct uspi_macho_space space;
@@ -20,7 +20,7 @@ struct uspi_objc_source {
 /* Opens what `macho` was opened on, file or memory, which must outlive the source. process: of an image in memory, NULL for a file.
  * *source is the caller's to close on USP_OK. Returns as uspi_macho_space_open and uspi_fixups_open. */
 int uspi_objc_source_open(struct uspi_objc_source *source, const struct uspi_macho *macho,
-                          const struct uspi_process *process);
+                          const struct uspi_pointers *process);
 void uspi_objc_source_close(struct uspi_objc_source *source);
 
 /* Copies n bytes. USP_OK, or why they cannot be read. */

@@ -161,11 +161,11 @@ static void close_tables(struct uspi_tables *tables) {
     free(t);
 }
 
-int uspi_objc_tables_open(const struct uspi_macho *macho, const struct uspi_process *process,
+int uspi_objc_tables_open(const struct uspi_macho *macho, const struct uspi_pointers *process,
                           struct uspi_tables **tables) {
     struct objc_tables *t = calloc(1, sizeof *t);
     if (t == NULL) return USP_ERROR_NO_MEMORY;
-    t->contract = (struct uspi_tables){gather, get, prefer, close_tables};
+    t->contract = (struct uspi_tables){.gather = gather, .get = get, .prefer = prefer, .close = close_tables};
     int status = uspi_objc_source_open(&t->source, macho, process);
     if (status != USP_OK) {
         free(t);
@@ -179,6 +179,7 @@ int uspi_objc_tables_open(const struct uspi_macho *macho, const struct uspi_proc
         close_tables(&t->contract);
         return status;
     }
+    t->contract.memory = sizeof *t + t->room * sizeof *t->lists;
     *tables = &t->contract;
     return USP_OK;
 }

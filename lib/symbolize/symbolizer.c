@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Modules stay until the symbolizer is freed, so that names and paths do; a library that is loaded again gets its old
- * one. */
+/* Modules stay until the symbolizer is freed or trimmed, so that names and paths do; a library that is loaded again gets
+ * its old one. */
 struct module_link {
     struct module_link *next;
     struct uspi_module *module;
@@ -16,12 +16,11 @@ struct module_link {
 
 struct usp_symbolizer {
     bool in_process;
-    struct uspi_search search; /* its strings are owned */
-    struct uspi_process process;
+    struct uspi_places places;         /* the strings in it are owned */
     struct uspi_objc_runtime *runtime; /* NULL unless in_process */
     struct uspi_names *names;
-    struct uspi_lock *lock; /* for the two below */
-    struct uspi_view *view; /* of a list that was given: set once */
+    struct uspi_cache cache; /* its lock is for the two below as well, its readers are all that look something up */
+    _Atomic(struct uspi_view *) view; /* of a list that was given: set once. NULL: to be made */
     struct module_link *modules;
 };
 
@@ -37,11 +36,11 @@ static bool copy_string(const char *string, const char **copy) {
     return *copy != NULL;
 }
 
-static void describe_self(struct uspi_process *process) {
+static struct uspi_pointers describe_self(void) {
     struct usp_target self;
     usp_target_init(&self, usp_arch_host());
     uspi_os_describe_self(&self);
-    *process = (struct uspi_process){.memory = {uspi_os_read, NULL}, .signature_mask = self.pac_mask};
+    return (struct uspi_pointers){.signature_mask = self.pac_mask};
 }
 
 int usp_symbolizer_create(const struct usp_images *images, const struct usp_symbolizer_options *options,
@@ -57,18 +56,22 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
     struct usp_symbolizer *made = calloc(1, sizeof *made);
     if (made == NULL) return USP_ERROR_NO_MEMORY;
     made->in_process = images == NULL;
-    made->lock = uspi_lock_create();
     made->names = uspi_names_create();
-    made->view = images != NULL ? uspi_view_create(images, NULL, 0) : NULL;
-    made->search.as_named = true;
-    made->process = (struct uspi_process){.shared_cache = completed.shared_cache, .signature_mask = completed.pac_mask};
-    if (completed.memory != NULL) made->process.memory = *completed.memory;
-    if (made->in_process) describe_self(&made->process);
+    struct uspi_view *view = images != NULL ? uspi_view_create(images, NULL, 0) : NULL;
+    atomic_init(&made->view, view);
+    struct uspi_search *search = &made->places.search;
+    search->as_named = true;
+    made->places.in_process = images == NULL;
+    made->places.process = completed.process;
+    made->places.memory = completed.memory;
+    made->places.pointers = (struct uspi_pointers){completed.shared_cache, completed.pac_mask};
+    if (made->in_process) made->places.pointers = describe_self();
     if (made->in_process) made->runtime = uspi_objc_runtime_create();
-    bool is_whole =
-        made->lock != NULL && made->names != NULL && (images == NULL ? made->runtime != NULL : made->view != NULL) &&
-        copy_string(completed.program, &made->search.file) && copy_string(completed.sysroot, &made->search.sysroot) &&
-        copy_string(completed.folder, &made->search.folder);
+    size_t limit = completed.memory_limit < SIZE_MAX ? (size_t)completed.memory_limit : SIZE_MAX;
+    bool is_whole = uspi_cache_init(&made->cache, limit) && made->names != NULL &&
+                    (images == NULL ? made->runtime != NULL : view != NULL) &&
+                    copy_string(completed.program, &search->file) && copy_string(completed.sysroot, &search->sysroot) &&
+                    copy_string(completed.folder, &search->folder);
     if (!is_whole) {
         usp_symbolizer_free(made);
         return USP_ERROR_NO_MEMORY;
@@ -77,29 +80,65 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
     return USP_OK;
 }
 
-void usp_symbolizer_free(struct usp_symbolizer *symbolizer) {
-    if (symbolizer == NULL) return;
-    uspi_view_release(symbolizer->view);
+/* Gives up what was made of files. Nobody may be looking something up. */
+static void drop_modules(struct usp_symbolizer *symbolizer) {
+    uspi_cache_empty(&symbolizer->cache);
     while (symbolizer->modules != NULL) {
         struct module_link *link = symbolizer->modules;
         symbolizer->modules = link->next;
         uspi_module_free(link->module);
         free(link);
     }
+}
+
+void usp_symbolizer_free(struct usp_symbolizer *symbolizer) {
+    if (symbolizer == NULL) return;
+    struct uspi_view *view = atomic_load_explicit(&symbolizer->view, memory_order_relaxed);
+    drop_modules(symbolizer);
+    if (view != NULL) uspi_view_free(&view->retired);
+    uspi_cache_clear(&symbolizer->cache);
     uspi_objc_runtime_free(symbolizer->runtime);
     uspi_names_free(symbolizer->names);
-    uspi_lock_free(symbolizer->lock);
-    free((char *)(uintptr_t)symbolizer->search.file);
-    free((char *)(uintptr_t)symbolizer->search.sysroot);
-    free((char *)(uintptr_t)symbolizer->search.folder);
+    free((char *)(uintptr_t)symbolizer->places.search.file);
+    free((char *)(uintptr_t)symbolizer->places.search.sysroot);
+    free((char *)(uintptr_t)symbolizer->places.search.folder);
     free(symbolizer);
 }
 
-/* Replaces the view of this process when libraries have come or gone. */
+void usp_symbolizer_trim(struct usp_symbolizer *symbolizer) {
+    if (symbolizer == NULL) return;
+    struct uspi_view *view = atomic_load_explicit(&symbolizer->view, memory_order_relaxed);
+    drop_modules(symbolizer);
+    uspi_names_clear(symbolizer->names);
+    if (view == NULL) return;
+    if (!symbolizer->in_process) {
+        uspi_view_forget_modules(view);
+        return;
+    }
+    atomic_store_explicit(&symbolizer->view, NULL, memory_order_relaxed);
+    uspi_view_free(&view->retired);
+}
+
+int usp_symbolizer_get_usage(struct usp_symbolizer *symbolizer, struct usp_symbolizer_usage *usage) {
+    if (symbolizer == NULL || usage == NULL) return USP_ERROR_ARGUMENT;
+    if (usage->size < offsetof(struct usp_symbolizer_usage, reserved)) return USP_ERROR_ARGUMENT;
+    struct uspi_cache *cache = &symbolizer->cache;
+    uspi_lock_take(cache->lock);
+    usage->images = (uint32_t)cache->count;
+    usage->symbols = cache->symbols;
+    usage->memory = cache->memory;
+    usage->indexes_made = cache->made;
+    usage->indexes_given_up = cache->evicted;
+    uspi_lock_give(cache->lock);
+    return USP_OK;
+}
+
+/* A new view of this process, if libraries have come or gone since the last one was made. */
 static int refresh_view(struct usp_symbolizer *symbolizer) {
+    struct uspi_view *old = atomic_load_explicit(&symbolizer->view, memory_order_relaxed);
     uint64_t generation = uspi_os_images_generation();
-    if (symbolizer->view != NULL && symbolizer->view->generation == generation) return USP_OK;
     struct usp_images *images;
+    if (old != NULL && old->generation == generation) return USP_OK;
     int status = usp_images_self(&images);
     if (status != USP_OK) return status;
     struct uspi_view *view = uspi_view_create(images, images, generation);
@@ -107,27 +146,25 @@ static int refresh_view(struct usp_symbolizer *symbolizer) {
         usp_images_free(images);
         return USP_ERROR_NO_MEMORY;
     }
-    uspi_view_release(symbolizer->view);
-    symbolizer->view = view;
+    atomic_store_explicit(&symbolizer->view, view, memory_order_seq_cst);
+    if (old != NULL) uspi_readers_retire(&symbolizer->cache.readers, &old->retired, uspi_view_free);
     return USP_OK;
 }
 
-/* The images to look in, to be given back. A list that was given needs no lock and no count. */
-static int take_view(struct usp_symbolizer *symbolizer, struct uspi_view **view) {
-    *view = symbolizer->view;
-    if (!symbolizer->in_process) return USP_OK;
-    uspi_lock_take(symbolizer->lock);
+/* The image that holds an address, and the view that it is of; NULL when none does. What can never be unloaded needs no
+ * second look: nothing else can have come to its place. For the rest the loader is asked whether anything has changed. */
+static int find_image(struct usp_symbolizer *symbolizer, usp_addr address, struct uspi_view **view,
+                      const struct usp_image **image) {
+    *view = atomic_load_explicit(&symbolizer->view, memory_order_seq_cst);
+    *image = *view != NULL ? usp_images_find((*view)->images, address) : NULL;
+    if (!symbolizer->in_process || (*image != NULL && ((*image)->flags & USP_IMAGE_PERMANENT) != 0)) return USP_OK;
+    if (*view != NULL && (*view)->generation == uspi_os_images_generation()) return USP_OK;
+    uspi_lock_take(symbolizer->cache.lock);
     int status = refresh_view(symbolizer);
-    if (status == USP_OK) {
-        *view = symbolizer->view;
-        atomic_fetch_add_explicit(&(*view)->users, 1, memory_order_relaxed);
-    }
-    uspi_lock_give(symbolizer->lock);
+    *view = atomic_load_explicit(&symbolizer->view, memory_order_relaxed);
+    uspi_lock_give(symbolizer->cache.lock);
+    if (status == USP_OK) *image = usp_images_find((*view)->images, address);
     return status;
-}
-
-static void give_view_back(const struct usp_symbolizer *symbolizer, struct uspi_view *view) {
-    if (symbolizer->in_process) uspi_view_release(view);
 }
 
 /* The module of an image, from the list or new in it; NULL when memory lacks. */
@@ -137,7 +174,7 @@ static struct uspi_module *get_module(struct usp_symbolizer *symbolizer, const s
     }
     struct module_link *link = malloc(sizeof *link);
     struct uspi_module *module =
-        link != NULL ? uspi_module_create(image, &symbolizer->search, &symbolizer->process) : NULL;
+        link != NULL ? uspi_module_create(image, &symbolizer->places, &symbolizer->cache) : NULL;
     if (module == NULL) {
         free(link);
         return NULL;
@@ -152,10 +189,10 @@ static struct uspi_module *module_of(struct usp_symbolizer *symbolizer, struct u
     _Atomic(struct uspi_module *) *place = uspi_view_module(view, image);
     struct uspi_module *module = atomic_load_explicit(place, memory_order_acquire);
     if (module != NULL) return module;
-    uspi_lock_take(symbolizer->lock);
+    uspi_lock_take(symbolizer->cache.lock);
     module = get_module(symbolizer, image);
     atomic_store_explicit(place, module, memory_order_release);
-    uspi_lock_give(symbolizer->lock);
+    uspi_lock_give(symbolizer->cache.lock);
     return module;
 }
 
@@ -184,9 +221,12 @@ static int ask_strategies(struct uspi_query *query, struct usp_symbol *symbol) {
     return symbol->name != NULL ? USP_OK : USP_ERROR_NOT_FOUND;
 }
 
-static int symbolize_in(struct usp_symbolizer *symbolizer, struct uspi_view *view, usp_addr address,
-                        struct usp_symbol *symbol) {
-    const struct usp_image *image = usp_images_find(view->images, address);
+/* The caller has signed in. */
+static int symbolize_in(struct usp_symbolizer *symbolizer, usp_addr address, struct usp_symbol *symbol) {
+    struct uspi_view *view;
+    const struct usp_image *image;
+    int status = find_image(symbolizer, address, &view, &image);
+    if (status != USP_OK) return status;
     if (image == NULL) return USP_ERROR_NOT_FOUND;
     struct uspi_module *module = module_of(symbolizer, view, image);
     if (module == NULL) return USP_ERROR_NO_MEMORY;
@@ -207,10 +247,9 @@ int usp_symbolize(struct usp_symbolizer *symbolizer, usp_addr address, struct us
     if (symbol == NULL) return USP_ERROR_ARGUMENT;
     memset(symbol, 0, sizeof *symbol);
     if (symbolizer == NULL) return USP_ERROR_ARGUMENT;
-    struct uspi_view *view;
-    int status = take_view(symbolizer, &view);
-    if (status != USP_OK) return status;
-    status = symbolize_in(symbolizer, view, address, symbol);
-    give_view_back(symbolizer, view);
+    struct uspi_readers *readers = &symbolizer->cache.readers;
+    uint32_t ticket = uspi_readers_enter(readers);
+    int status = symbolize_in(symbolizer, address, symbol);
+    uspi_readers_leave(readers, ticket);
     return status;
 }

@@ -5,6 +5,7 @@
 #define USPI_TABLES_H
 
 #include "lib/object/file.h"
+#include "lib/symbolize/image_file.h"
 #include "lib/symbolize/index.h"
 #include "lib/symbolize/names.h"
 
@@ -22,12 +23,17 @@ struct uspi_tables {
      * what reading the tables failed with. */
     int (*gather)(const struct uspi_tables *tables, struct uspi_gathering *gathering);
 
-    /* A symbol that was gathered. USP_OK, USP_ERROR_NO_MEMORY, or what reading failed with. */
+    /* A symbol that was gathered. On entry named->start is where the index has it (uspi_index_find). USP_OK,
+     * USP_ERROR_NO_MEMORY, or what reading failed with. */
     int (*get)(const struct uspi_tables *tables, uint32_t symbol, struct uspi_names *names, struct uspi_named *named);
 
     uspi_prefer prefer; /* context: the tables */
     void (*close)(struct uspi_tables *tables);
+    size_t memory; /* bytes beside the files that go when it is closed, itself included */
 };
+
+/* Whether an ELF file has a .symtab of its own; without one, a file of debugging symbols is worth looking for. */
+bool uspi_elf_has_symtab(const struct uspi_file *file);
 
 /* An ELF file's tables. `debug`, which may be NULL, is the file that its symbols were split off to, used where `file` has
  * lost its own. Both files must stay open as long as the tables. On success *tables is the caller's, to be closed.
@@ -38,5 +44,9 @@ int uspi_elf_tables_open(const struct uspi_file *file, const struct uspi_file *d
  * uuid and arch pick the slice of both as for uspi_fat_pick. Otherwise as above. */
 int uspi_macho_tables_open(struct uspi_bytes file, const struct uspi_bytes *debug, const uint8_t *uuid, uint32_t arch,
                            struct uspi_tables **tables);
+/* What an ELF image's memory tells by itself: the dynamic symbols, copied. Returns as above, USP_ERROR_NOT_FOUND also
+ * when the memory cannot be had or holds another image by now. */
+int uspi_elf_memory_tables_open(const struct usp_image *image, const struct uspi_places *places,
+                                struct uspi_tables **tables);
 
 #endif

@@ -12,16 +12,16 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Asks at each place where the answer can change. */
-static void name_everything(const struct uspi_tables *tables, const struct uspi_index *index,
-                            const struct uspi_macho_code *code) {
+static void name_everything(const struct uspi_tables *tables, const struct uspi_gathering *gathering,
+                            const struct uspi_index *index, const struct uspi_macho_code *code) {
     struct uspi_names *names = uspi_names_create();
     if (names == NULL) return;
-    for (size_t i = 0; i < index->count; i++) {
-        usp_addr address = index->base + index->starts[i];
-        uint32_t symbol = uspi_index_find(index, address);
-        struct uspi_named named;
+    for (size_t i = 0; i < gathering->count; i++) {
+        usp_addr address = gathering->candidates[i].start;
+        struct uspi_named named = {0};
+        uint32_t symbol = uspi_index_find(index, address, &named.start);
         if (symbol == USPI_NO_SYMBOL || tables->get(tables, symbol, names, &named) != USP_OK) continue;
-        if (named.name == NULL || strlen(named.name) == SIZE_MAX || named.start != address) abort();
+        if (named.name == NULL || strlen(named.name) == SIZE_MAX || named.start > address) abort();
         if (!uspi_macho_code_holds_any(code, named.start)) abort();
     }
     uspi_names_free(names);
@@ -37,7 +37,7 @@ static void read_file(struct uspi_bytes file, const struct uspi_bytes *debug, ui
     if (uspi_fat_pick(file, NULL, arch, &macho, NULL) != USP_OK) abort();
     if (tables->gather(tables, &gathering) == USP_OK && uspi_macho_code_read(&macho, &code) == USP_OK &&
         uspi_index_build(&index, &gathering, tables->prefer, tables) == USP_OK) {
-        name_everything(tables, &index, &code);
+        name_everything(tables, &gathering, &index, &code);
     }
     uspi_index_clear(&index);
     uspi_gathering_clear(&gathering);

@@ -15,28 +15,28 @@ struct image {
     struct uspi_macho macho;
     struct uspi_tables *tables;
     struct uspi_names *names;
+    struct uspi_gathering gathering; /* sorted by the index */
     struct uspi_index index;
 };
 
 static int open_image(struct image *image, const char *path, const char *arch) {
-    struct uspi_gathering gathering = {0};
     struct uspi_error error = {0};
     int status = uspi_file_open(path, &image->file, &error);
     if (status == USP_OK) {
         status = uspi_fat_pick(uspi_file_bytes(image->file), NULL, usp_arch_from_name(arch), &image->macho, &error);
     }
     if (status == USP_OK) status = uspi_objc_tables_open(&image->macho, NULL, &image->tables);
-    if (status == USP_OK) status = image->tables->gather(image->tables, &gathering);
+    if (status == USP_OK) status = image->tables->gather(image->tables, &image->gathering);
     if (status == USP_OK) {
-        status = uspi_index_build(&image->index, &gathering, image->tables->prefer, image->tables);
+        status = uspi_index_build(&image->index, &image->gathering, image->tables->prefer, image->tables);
     }
-    uspi_gathering_clear(&gathering);
     image->names = uspi_names_create();
     if (status != USP_OK) fprintf(stderr, "%s: %s %s\n", path, usp_strerror(status), error.text);
     return status;
 }
 
 static void close_image(struct image *image) {
+    uspi_gathering_clear(&image->gathering);
     uspi_index_clear(&image->index);
     if (image->tables != NULL) image->tables->close(image->tables);
     uspi_names_free(image->names);
@@ -44,12 +44,16 @@ static void close_image(struct image *image) {
 }
 
 static int list_all(struct image *image) {
-    for (size_t i = 0; i < image->index.count; i++) {
-        struct uspi_named named;
-        if (image->index.symbols[i] == USPI_NO_SYMBOL) continue;
-        int status = image->tables->get(image->tables, image->index.symbols[i], image->names, &named);
+    for (size_t i = 0; i < image->gathering.count; i++) {
+        struct uspi_named named = {0};
+        usp_addr start = image->gathering.candidates[i].start;
+        /* One line for methods that share their code: the one that wins. */
+        if (i > 0 && start == image->gathering.candidates[i - 1].start) continue;
+        uint32_t symbol = uspi_index_find(&image->index, start, &named.start);
+        if (symbol == USPI_NO_SYMBOL) continue;
+        int status = image->tables->get(image->tables, symbol, image->names, &named);
         if (status != USP_OK) return status;
-        printf("%" PRIx64 " %s\n", named.start, named.name);
+        if (named.start == start) printf("%" PRIx64 " %s\n", named.start, named.name);
     }
     return USP_OK;
 }
@@ -57,10 +61,10 @@ static int list_all(struct image *image) {
 static int answer(struct image *image) {
     char line[64];
     while (fgets(line, sizeof line, stdin) != NULL) {
-        struct uspi_named named;
+        struct uspi_named named = {0};
         usp_addr address;
         if (sscanf(line, "%" SCNx64, &address) != 1) return USP_ERROR_ARGUMENT;
-        uint32_t symbol = uspi_index_find(&image->index, address);
+        uint32_t symbol = uspi_index_find(&image->index, address, &named.start);
         if (symbol == USPI_NO_SYMBOL) {
             printf("-\n");
             continue;

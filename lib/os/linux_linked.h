@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Which of the loaded images stay as long as the process runs: the program, what it was linked with, directly or through
+ * those, and what asks for it (-z nodelete). What was loaded by dlopen may go again. */
+#ifndef USPI_LINUX_LINKED_H
+#define USPI_LINUX_LINKED_H
+
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* With more names than these nothing further is taken for linked: that is only slower. */
+#define USPI_LINKED_MAX 1024
+
+/* Names of libraries, each once, in the images' memory. */
+struct uspi_linked {
+    struct {
+        const char *name;
+        uint32_t hash;
+        bool is_open; /* wanted by an image that stays (DT_NEEDED), not met yet */
+    } names[USPI_LINKED_MAX];
+    size_t count;
+};
+
+void uspi_linked_init(struct uspi_linked *linked);
+
+/* To be called for each image in the loader's order, in which the program comes first and whatever it was started with
+ * before what was loaded later; from the callback of dl_iterate_phdr, since the image's memory is read. Returns whether
+ * it stays. */
+bool uspi_linked_visit(struct uspi_linked *linked, const struct dl_phdr_info *info, bool is_program);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* The three ways in which ELF files are compressed, by libraries that a build may lack (configure --without-zlib,
+ * --without-zstd, --without-lzma). What is compressed, and how large it may become, the callers know. */
+#ifndef USPI_DECOMPRESS_H
+#define USPI_DECOMPRESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Exactly `room` bytes come out, or it is an error. USP_OK, USP_ERROR_FORMAT, USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED
+ * when the build lacks the library. */
+int uspi_decompress_zlib(const void *from, size_t n, void *to, size_t room);
+int uspi_decompress_zstd(const void *from, size_t n, void *to, size_t room);
+
+/* An .xz stream of unknown size; more than `limit` bytes are USP_ERROR_FORMAT. On success *to is the caller's to free.
+ * Returns as above. */
+int uspi_decompress_xz(const void *from, size_t n, size_t limit, uint8_t **to, size_t *size);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* See elf_code.h. */
+#include "lib/symbolize/elf_code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int by_low(const void *a, const void *b) {
+    const struct uspi_code_range *x = a, *y = b;
+    return (x->low > y->low) - (x->low < y->low);
+}
+
+/* Section or segment i, if it holds code. */
+static int read_range(const struct uspi_elf *elf, bool sections, uint64_t i, struct uspi_code_range *range,
+                      bool *is_code) {
+    struct uspi_elf_section section;
+    struct uspi_elf_segment segment;
+    uint64_t size;
+    int status;
+    if (sections) {
+        const uint64_t wanted = USPI_SHF_ALLOC | USPI_SHF_EXECINSTR;
+        status = uspi_elf_section(elf, i, &section, NULL);
+        *is_code = status == USP_OK && (section.flags & wanted) == wanted;
+        range->low = section.address;
+        size = section.size;
+    } else {
+        status = uspi_elf_segment(elf, i, &segment, NULL);
+        *is_code = status == USP_OK && segment.type == USPI_PT_LOAD && (segment.flags & USPI_PF_X) != 0;
+        range->low = segment.address;
+        size = segment.memory_size;
+    }
+    if (status != USP_OK) return status;
+    range->section = i;
+    *is_code = *is_code && size > 0 && uspi_sum(range->low, size, &range->high);
+    return USP_OK;
+}
+
+int uspi_elf_code_read(const struct uspi_elf *elf, struct uspi_elf_code *code) {
+    const bool sections = elf->section_count > 0;
+    const uint64_t count = sections ? elf->section_count : elf->segment_count;
+    size_t room = 0;
+    memset(code, 0, sizeof *code);
+    for (uint64_t i = 0; i < count; i++) {
+        struct uspi_code_range range;
+        bool is_code;
+        int status = read_range(elf, sections, i, &range, &is_code);
+        if (status == USP_OK && is_code && code->count == room) {
+            room = room == 0 ? 8 : room * 2;
+            struct uspi_code_range *grown = realloc(code->by_address, room * sizeof *grown);
+            if (grown != NULL) code->by_address = grown;
+            if (grown == NULL) status = USP_ERROR_NO_MEMORY;
+        }
+        if (status != USP_OK) {
+            uspi_elf_code_clear(code);
+            return status;
+        }
+        if (is_code) code->by_address[code->count++] = range;
+    }
+    if (code->count == 0) return USP_OK;
+    if (sections) {
+        code->by_section = malloc(code->count * sizeof *code->by_section);
+        if (code->by_section == NULL) {
+            uspi_elf_code_clear(code);
+            return USP_ERROR_NO_MEMORY;
+        }
+        memcpy(code->by_section, code->by_address, code->count * sizeof *code->by_section);
+    }
+    qsort(code->by_address, code->count, sizeof *code->by_address, by_low);
+    return USP_OK;
+}
+
+void uspi_elf_code_clear(struct uspi_elf_code *code) {
+    free(code->by_section);
+    free(code->by_address);
+    memset(code, 0, sizeof *code);
+}
+
+/* The last range whose number or address is not above `key`; NULL when there is none. */
+static const struct uspi_code_range *last_not_above(const struct uspi_code_range *ranges, size_t count, bool by_address,
+                                                    uint64_t key) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if ((by_address ? ranges[middle].low : ranges[middle].section) <= key) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low > 0 ? &ranges[low - 1] : NULL;
+}
+
+const struct uspi_code_range *uspi_elf_code_of(const struct uspi_elf_code *code, const struct uspi_elf_symbol *symbol) {
+    const struct uspi_code_range *range;
+    if (symbol->section == USPI_SHN_UNDEF) return NULL;
+    if (symbol->section >= USPI_SHN_RESERVED && symbol->section != USPI_SHN_XINDEX) return NULL;
+    if (code->by_section != NULL && symbol->section != USPI_SHN_XINDEX) {
+        range = last_not_above(code->by_section, code->count, false, symbol->section);
+        if (range != NULL && range->section != symbol->section) range = NULL;
+    } else {
+        range = last_not_above(code->by_address, code->count, true, symbol->value);
+    }
+    return range != NULL && symbol->value >= range->low && symbol->value < range->high ? range : NULL;
+}

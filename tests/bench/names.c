@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* What naming an address costs: a look-up in an index that is there, against a scan of the whole table and against dladdr;
+ * and making the index, against llvm-nm printing the same file. Processor time, medians of many rounds in which the
+ * contestants take turns, so that noise hits all of them. */
+#define _GNU_SOURCE 1
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <unspool/unspool.h>
+
+#include "lib/image_list.h"
+#include "tests/file_builder.h"
+
+enum { SYMBOLS = 150000, ROUNDS = 21, LOOKUPS = 100000, WARMING = 20000, SCANS = 20, DLADDRS = 1000, BUILDS = 7 };
+#define LOAD     UINT64_C(0x10000000)
+#define TEXT_LOW UINT64_C(0x1000)
+#define BUILD_ID "names"
+#define ID_SIZE  5u
+
+static uint64_t text_high;
+static uint64_t starts[SYMBOLS];
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static uint64_t random_number(void) {
+    /* xorshift64 (Marsaglia 2003). */
+    static uint64_t x = UINT64_C(88172645463325252);
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    return x;
+}
+
+static int by_value(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t count) {
+    qsort(values, count, sizeof *values, by_value);
+    return values[count / 2];
+}
+
+/* ---- a file ---- */
+
+static void put_section(struct builder *b, const uint64_t s[10]) {
+    static const unsigned widths[10] = {4, 4, 8, 8, 8, 8, 4, 4, 8, 8};
+    for (unsigned i = 0; i < 10; i++) put(b, widths[i], s[i]);
+}
+
+/* ELF64, x86_64: functions of many sizes one behind the other, in the table by the order of an unsorted linker. */
+static void make_file(const char *path) {
+    static const char section_names[] = "\0.text\0.symtab\0.strtab\0.shstrtab\0.note";
+    static uint64_t sizes[SYMBOLS], names[SYMBOLS];
+    static uint32_t order[SYMBOLS];
+    struct builder b = {0}, strings = {0};
+    uint64_t at = TEXT_LOW;
+    put(&strings, 1, 0);
+    for (uint32_t i = 0; i < SYMBOLS; i++) {
+        char name[64];
+        starts[i] = at;
+        sizes[i] = 16 + random_number() % 20 * 16;
+        at += (sizes[i] + 15) & ~UINT64_C(15);
+        names[i] = strings.size;
+        int n = snprintf(name, sizeof name, "_ZN7project%u6module%u8functionEv%u", i % 97, i % 1013, i);
+        put_bytes(&strings, name, (size_t)n + 1);
+        order[i] = i;
+    }
+    text_high = at;
+    /* In runs, as object files lie: 50 functions each. */
+    for (uint32_t i = 0; i < SYMBOLS / 50; i++) {
+        uint32_t other = (uint32_t)(random_number() % (SYMBOLS / 50));
+        for (uint32_t k = 0; k < 50; k++) {
+            uint32_t kept = order[i * 50 + k];
+            order[i * 50 + k] = order[other * 50 + k];
+            order[other * 50 + k] = kept;
+        }
+    }
+    put_bytes(&b, "\177ELF\2\1\1", 7);
+    pad_to(&b, 16);
+    put(&b, 2, 3); /* ET_DYN */
+    put(&b, 2, 62);
+    put(&b, 4, 1);
+    put(&b, 8, 0);
+    put(&b, 8, 64);
+    put(&b, 8, 0); /* where the section headers are: patched */
+    put(&b, 4, 0);
+    const unsigned header[] = {64, 56, 1, 64, 6, 4};
+    for (unsigned i = 0; i < 6; i++) put(&b, 2, header[i]);
+    put(&b, 4, 1); /* PT_LOAD, readable and executable */
+    put(&b, 4, 5);
+    const uint64_t segment[] = {0, 0, 0, 0x1000, text_high, 0x1000};
+    for (unsigned i = 0; i < 6; i++) put(&b, 8, segment[i]);
+    uint64_t note = b.size;
+    put(&b, 4, 4);
+    put(&b, 4, ID_SIZE);
+    put(&b, 4, 3);
+    put_name(&b, "GNU", 4);
+    put_name(&b, BUILD_ID, 8);
+    uint64_t note_size = b.size - note, table = b.size;
+    for (unsigned i = 0; i < 24; i++) put(&b, 1, 0);
+    for (uint32_t i = 0; i < SYMBOLS; i++) {
+        uint32_t k = order[i];
+        put(&b, 4, names[k]);
+        put(&b, 4, 0x00010012); /* global function, section 1 */
+        put(&b, 8, starts[k]);
+        put(&b, 8, sizes[k]);
+    }
+    uint64_t string_at = b.size;
+    put_bytes(&b, strings.bytes, strings.size);
+    uint64_t section_names_at = b.size;
+    put_bytes(&b, section_names, sizeof section_names);
+    align_to(&b, 8);
+    patch(&b, 40, 8, b.size);
+    put_section(&b, (const uint64_t[10]){0});
+    put_section(&b, (const uint64_t[10]){1, 8, 6, TEXT_LOW, 0x1000, text_high - TEXT_LOW, 0, 0, 16, 0});
+    put_section(&b, (const uint64_t[10]){7, 2, 0, 0, table, string_at - table, 3, 1, 8, 24});
+    put_section(&b, (const uint64_t[10]){15, 3, 0, 0, string_at, strings.size, 0, 0, 1, 0});
+    put_section(&b, (const uint64_t[10]){23, 3, 0, 0, section_names_at, sizeof section_names, 0, 0, 1, 0});
+    put_section(&b, (const uint64_t[10]){33, 7, 0, 0, note, note_size, 0, 0, 4, 0});
+    save(&b, path);
+    builder_free(&b);
+    builder_free(&strings);
+}
+
+static struct usp_images *image_of(const char *path) {
+    struct uspi_image_list list = {0};
+    struct usp_images *images;
+    struct usp_image image = {.path = path,
+                              .load_address = LOAD,
+                              .end = LOAD + text_high,
+                              .slide = LOAD,
+                              .text_low = LOAD,
+                              .text_high = LOAD + text_high,
+                              .arch = USP_ARCH_X86_64,
+                              .build_id = BUILD_ID,
+                              .build_id_size = ID_SIZE};
+    if (uspi_image_list_add(&list, &image) != USP_OK || uspi_image_list_seal(&list, &images) != USP_OK) abort();
+    return images;
+}
+
+static struct usp_symbolizer *create(const struct usp_images *images) {
+    struct usp_symbolizer *symbolizer;
+    if (usp_symbolizer_create(images, NULL, &symbolizer) != USP_OK) abort();
+    return symbolizer;
+}
+
+/* ---- contestants ---- */
+
+/* A table as Mach-O has it (mach-o/nlist.h), and the scan that BSBacktraceLogger makes: the nearest below wins. */
+struct nlist_64 {
+    uint32_t n_strx;
+    uint8_t n_type, n_sect;
+    uint16_t n_desc;
+    uint64_t n_value;
+};
+static struct nlist_64 nlist[SYMBOLS];
+
+static const struct nlist_64 *scan(uint64_t address) {
+    const struct nlist_64 *best = NULL;
+    uint64_t best_distance = UINT64_MAX;
+    for (size_t i = 0; i < SYMBOLS; i++) {
+        if (nlist[i].n_value == 0) continue;
+        uint64_t distance = address - nlist[i].n_value;
+        if (address >= nlist[i].n_value && distance <= best_distance) {
+            best = &nlist[i];
+            best_distance = distance;
+        }
+    }
+    return best;
+}
+
+static double time_lookups(struct usp_symbolizer *symbolizer, const usp_addr *addresses, size_t count) {
+    struct usp_symbol symbol;
+    size_t named = 0;
+    /* The other contestant has filled the caches with what is its own. */
+    for (size_t i = 0; i < WARMING; i++) usp_symbolize(symbolizer, addresses[i], &symbol);
+    double begin = now();
+    for (size_t i = 0; i < count; i++) named += usp_symbolize(symbolizer, addresses[i], &symbol) == USP_OK;
+    double each = (now() - begin) / (double)count;
+    if (named == 0) abort();
+    return each;
+}
+
+static void compare_with_scan(struct usp_symbolizer *symbolizer) {
+    static double ours[ROUNDS], scans[ROUNDS];
+    static usp_addr addresses[LOOKUPS];
+    volatile uintptr_t sink = 0;
+    for (size_t i = 0; i < SYMBOLS; i++) nlist[i] = (struct nlist_64){1, 0x0e, 1, 0, LOAD + starts[i]};
+    for (size_t round = 0; round < ROUNDS; round++) {
+        for (size_t i = 0; i < LOOKUPS; i++) {
+            addresses[i] = LOAD + TEXT_LOW + random_number() % (text_high - TEXT_LOW);
+        }
+        ours[round] = time_lookups(symbolizer, addresses, LOOKUPS);
+        double begin = now();
+        for (size_t i = 0; i < SCANS; i++) sink = (uintptr_t)scan(addresses[i]);
+        scans[round] = (now() - begin) / SCANS;
+    }
+    (void)sink;
+    double o = median(ours, ROUNDS), s = median(scans, ROUNDS);
+    printf("one look-up, %d symbols, random addresses   %10.1f ns   (fastest round %.1f)\n", SYMBOLS, o, ours[0]);
+    printf("  a scan of as many nlist entries               %10.1f ns   %.0f times\n", s, s / o);
+}
+
+/* The code of libc: between two functions of it that lie far apart. */
+static void compare_with_dladdr(void) {
+    static double ours[ROUNDS], theirs[ROUNDS];
+    static usp_addr addresses[LOOKUPS];
+    struct usp_symbolizer *symbolizer = create(NULL);
+    struct usp_images *images;
+    if (usp_images_self(&images) != USP_OK) abort();
+    const struct usp_image *libc = usp_images_find(images, (usp_addr)(uintptr_t)dlsym(RTLD_DEFAULT, "qsort"));
+    if (libc == NULL) abort();
+    for (size_t round = 0; round < ROUNDS; round++) {
+        for (size_t i = 0; i < LOOKUPS; i++) {
+            addresses[i] = libc->text_low + random_number() % (libc->text_high - libc->text_low);
+        }
+        ours[round] = time_lookups(symbolizer, addresses, LOOKUPS);
+        Dl_info info;
+        double begin = now();
+        for (size_t i = 0; i < DLADDRS; i++) dladdr((void *)(uintptr_t)addresses[i], &info);
+        theirs[round] = (now() - begin) / DLADDRS;
+    }
+    double o = median(ours, ROUNDS), t = median(theirs, ROUNDS);
+    printf("one look-up in process, libc, random addresses  %10.1f ns\n", o);
+    printf("  dladdr                                        %10.1f ns   %.0f times\n", t, t / o);
+    usp_images_free(images);
+    usp_symbolizer_free(symbolizer);
+}
+
+/* Processor time of child processes so far. */
+static double children(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_CHILDREN, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e9 +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e3;
+}
+
+static void compare_with_nm(const char *path, const struct usp_images *images) {
+    double ours[BUILDS], theirs[BUILDS];
+    char command[256];
+    bool has_nm = system("command -v llvm-nm-19 >/dev/null 2>&1") == 0;
+    snprintf(command, sizeof command, "llvm-nm-19 %s >/dev/null", path);
+    for (size_t i = 0; i < BUILDS; i++) {
+        struct usp_symbolizer *symbolizer = create(images);
+        struct usp_symbol symbol;
+        double begin = now();
+        if (usp_symbolize(symbolizer, LOAD + TEXT_LOW, &symbol) != USP_OK) abort();
+        ours[i] = now() - begin;
+        struct usp_symbolizer_usage usage = {.size = sizeof usage};
+        usp_symbolizer_get_usage(symbolizer, &usage);
+        if (i == 0)
+            printf("the index                                       %10.3f bytes a symbol\n",
+                   (double)usage.memory / (double)usage.symbols);
+        usp_symbolizer_free(symbolizer);
+        begin = children();
+        if (has_nm && system(command) != 0) abort();
+        theirs[i] = children() - begin;
+    }
+    double o = median(ours, BUILDS), t = median(theirs, BUILDS);
+    printf("making it                                       %10.1f ms\n", o / 1e6);
+    if (has_nm) {
+        printf("  llvm-nm-19 printing the file                  %10.1f ms   %.1f times\n", t / 1e6, t / o);
+    } else {
+        printf("  llvm-nm-19 is not installed: left out\n");
+    }
+}
+
+int main(void) {
+    char path[] = "/tmp/unspool-names-XXXXXX";
+    int descriptor = mkstemp(path);
+    if (descriptor < 0) return 1;
+    close(descriptor);
+    make_file(path);
+    struct usp_images *images = image_of(path);
+    struct usp_symbolizer *symbolizer = create(images);
+    compare_with_nm(path, images);
+    compare_with_scan(symbolizer);
+    compare_with_dladdr();
+    usp_symbolizer_free(symbolizer);
+    usp_images_free(images);
+    unlink(path);
+    return 0;
+}
