@@ -223,11 +223,24 @@ static bool choose_files(const struct request *request, struct usp_symbolizer_op
     return true;
 }
 
+/* What the names of images without a file are read from: the live process, or the memory in the core. */
+static void choose_memory(const struct request *request, const struct usp_snapshot *snapshot, struct usp_target *target,
+                          struct usp_symbolizer_options *names) {
+    names->process = request->pid;
+    for (size_t i = 0; request->pid == 0 && usp_snapshot_get_thread(snapshot, i) != NULL; i++) {
+        if (usp_snapshot_target(snapshot, i, target) != USP_OK) continue;
+        names->memory = &target->memory;
+        return;
+    }
+}
+
 static int write_report(const struct request *request, const struct usp_snapshot *snapshot) {
     struct stack_report report = {snapshot, NULL};
     struct usp_symbolizer_options names;
+    struct usp_target target;
     char *room;
     bool is_ready = choose_files(request, &names, &room);
+    choose_memory(request, snapshot, &target, &names);
     if (is_ready && !request->no_symbols) {
         is_ready = usp_symbolizer_create(usp_snapshot_images(snapshot), &names, &report.symbolizer) == USP_OK;
     }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # About: each fuzzer in tests/fuzz for a short time (USP_FUZZ_SECONDS, 20)
-need_build clang-19 libclang-rt-19-dev llvm-19
+need_build clang-19 libclang-rt-19-dev llvm-19 lld-19
 export ASAN_SYMBOLIZER_PATH=/usr/bin/llvm-symbolizer-19
 seconds=${USP_FUZZ_SECONDS:-20}
 sanitizers=address,undefined
@@ -9,12 +9,15 @@ configure_in fuzz CC=clang-19 --disable-shared \
   "CFLAGS=-O1 -g -fsanitize=fuzzer-no-link,$sanitizers -fno-sanitize-recover=all"
 make_in fuzz all
 
+# The libraries that configure found.
+read -ra libraries <<<"$(sed -n 's/^LIBS = //p' "$top/build/fuzz/Makefile")"
+
 # link PROGRAM SOURCE FLAG...: here and not by make, libFuzzer is clang's alone.
 link() {
   local program=$1 source=$2
   shift 2
   clang-19 -std=gnu11 -O1 -g "$@" -fno-sanitize-recover=all -I"$top" -I"$top/include" -o "$program" "$source" \
-    "$top/build/fuzz/lib/.libs/libunspool.a"
+    "$top/build/fuzz/lib/.libs/libunspool.a" "${libraries[@]}"
 }
 
 # Programs that write what to begin with: a folder for each fuzzer. Files of that kind are not kept in the repository.
@@ -24,6 +27,13 @@ mkdir -p "$seeds"
 for source in "$top"/tests/fuzz/*_seeds.c; do
   link "$seeds/program" "$source" "-fsanitize=$sanitizers"
   "$seeds/program" "$seeds"
+done
+
+# Files with a linkage table, for each processor.
+mkdir -p "$seeds/fuzz_elf_symbols"
+for target in x86_64-linux-gnu i386-linux-gnu aarch64-linux-gnu arm-linux-gnueabihf; do
+  clang-19 "--target=$target" -Os -shared -nostdlib -fPIC -fuse-ld=lld-19 -o "$seeds/fuzz_elf_symbols/$target" \
+    "$top/tests/names/elf_fixture.c"
 done
 
 for source in "$top"/tests/fuzz/fuzz_*.c; do
