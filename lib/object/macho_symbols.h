@@ -20,6 +20,7 @@ enum uspi_nlist_type {
 
 enum uspi_nlist_stab {
     USPI_N_FUN = 0x24, /* a function's name and address; the next one, without a name, has its size as value */
+    USPI_N_SOL = 0x84, /* between these two: a header that some of the function's lines come from */
     USPI_N_SO = 0x64   /* a source file's folder ending in '/', its name, or with an empty name its end */
 };
 

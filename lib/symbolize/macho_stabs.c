@@ -33,6 +33,9 @@ void uspi_macho_stabs_close(struct uspi_macho_stabs *stabs) {
     *stabs = (struct uspi_macho_stabs){0};
 }
 
+/* No function takes its lines from more headers than that; so a look-up does not run through a damaged table. */
+#define BETWEEN_MAX 256
+
 static bool is_nameless(const struct uspi_macho_symbols *symbols, const struct uspi_macho_symbol *symbol) {
     uint64_t byte;
     return uspi_bytes_load(symbols->strings, symbol->name, 1, &byte, "name", NULL) == USP_OK && byte == 0;
@@ -40,8 +43,12 @@ static bool is_nameless(const struct uspi_macho_symbols *symbols, const struct u
 
 uint64_t uspi_macho_stab_size(const struct uspi_macho_symbols *symbols, uint64_t i) {
     struct uspi_macho_symbol next;
-    if (uspi_macho_symbol(symbols, i + 1, &next, NULL) != USP_OK || next.type != USPI_N_FUN) return 0;
-    return is_nameless(symbols, &next) ? next.value : 0;
+    for (uint64_t at = i + 1; at <= i + BETWEEN_MAX; at++) {
+        if (uspi_macho_symbol(symbols, at, &next, NULL) != USP_OK) return 0;
+        if (next.type == USPI_N_FUN) return is_nameless(symbols, &next) ? next.value : 0;
+        if (next.type != USPI_N_SOL) return 0;
+    }
+    return 0;
 }
 
 /* The last source file entry at or before entry i: 1 + its position, or 0. */
