@@ -51,6 +51,16 @@ struct uspi_macho_symbol {
 int uspi_macho_symbol(const struct uspi_macho_symbols *symbols, uint64_t i, struct uspi_macho_symbol *symbol,
                       struct uspi_error *error);
 
+/* How much of a name is looked at where it cannot be read in place, and how much of two names is compared: a damaged table
+ * may say that all of its symbols have one name that fills the file. */
+#define USPI_MACHO_NAME_BEGINNING 512
+#define USPI_MACHO_NAME_COMPARED  4096
+
+/* The name at an offset of the table's strings, for comparing and recognising it: in place where that is possible, otherwise
+ * its beginning in `room`; "" when it cannot be read. */
+const char *uspi_macho_name_beginning(const struct uspi_macho_symbols *symbols, uint32_t name,
+                                      char room[USPI_MACHO_NAME_BEGINNING]);
+
 /* ---- the indirect symbol table ---- */
 
 /* Of its entries, which are numbers of symbols: instead of a number, what was a local or an absolute symbol. */
