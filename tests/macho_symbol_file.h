@@ -20,7 +20,7 @@ enum { IN_TEXT = 1, IN_STUBS = 2, IN_CONST = 3, IN_UNWIND = 4, IN_MORE = 5 };
 #define LINKEDIT   0x3000u
 
 /* nlist.h, stab.h */
-enum { SECT = 0x0e, EXT = 0x01, PEXT = 0x10, UNDEFINED = 0x00, FUN = 0x24, SO = 0x64 };
+enum { SECT = 0x0e, EXT = 0x01, PEXT = 0x10, UNDEFINED = 0x00, FUN = 0x24, SO = 0x64, SOL = 0x84 };
 enum { THUMB = 0x8, WEAK_DEF = 0x80, ALT_ENTRY = 0x200 };
 
 struct macho_symbol {

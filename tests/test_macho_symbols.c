@@ -297,6 +297,8 @@ START_TEST(debug_map) {
                                                    {"/folder/", 0, SO, 0, 0},
                                                    {"first.c", 0, SO, 0, 0},
                                                    {"_sized", 0x1000, FUN, IN_TEXT, 0},
+                                                   {"/usr/include/header.h", 0, SOL, 0, 0},
+                                                   {"/usr/include/other.h", 0, SOL, 0, 0},
                                                    {"", 0x40, FUN, 0, 0},
                                                    {"_alias", 0x1000, FUN, IN_TEXT, 0},
                                                    {"", 0x40, FUN, 0, 0},

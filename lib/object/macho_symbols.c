@@ -48,6 +48,15 @@ int uspi_macho_symbol(const struct uspi_macho_symbols *symbols, uint64_t i, stru
     return USP_OK;
 }
 
+const char *uspi_macho_name_beginning(const struct uspi_macho_symbols *symbols, uint32_t name,
+                                      char room[USPI_MACHO_NAME_BEGINNING]) {
+    const char *in_place = uspi_bytes_string_in_place(symbols->strings, name);
+    if (in_place != NULL) return in_place;
+    room[0] = '\0';
+    int status = uspi_bytes_string(symbols->strings, name, room, USPI_MACHO_NAME_BEGINNING, "name", NULL);
+    return status == USP_OK || status == USP_ERROR_FULL ? room : "";
+}
+
 int uspi_macho_indirect_symbols(const struct uspi_macho *macho, struct uspi_bytes *table, struct uspi_error *error) {
     struct uspi_macho_command command;
     uint8_t raw[DYSYMTAB_SIZE];

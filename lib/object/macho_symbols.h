@@ -20,6 +20,7 @@ enum uspi_nlist_type {
 
 enum uspi_nlist_stab {
     USPI_N_FUN = 0x24, /* a function's name and address; the next one, without a name, has its size as value */
+    USPI_N_SOL = 0x84, /* between these two: a header that some of the function's lines come from */
     USPI_N_SO = 0x64   /* a source file's folder ending in '/', its name, or with an empty name its end */
 };
 
@@ -49,6 +50,16 @@ struct uspi_macho_symbol {
 /* Symbol i; USP_ERROR_NOT_FOUND behind the last. */
 int uspi_macho_symbol(const struct uspi_macho_symbols *symbols, uint64_t i, struct uspi_macho_symbol *symbol,
                       struct uspi_error *error);
+
+/* How much of a name is looked at where it cannot be read in place, and how much of two names is compared: a damaged table
+ * may say that all of its symbols have one name that fills the file. */
+#define USPI_MACHO_NAME_BEGINNING 512
+#define USPI_MACHO_NAME_COMPARED  4096
+
+/* The name at an offset of the table's strings, for comparing and recognising it: in place where that is possible, otherwise
+ * its beginning in `room`; "" when it cannot be read. */
+const char *uspi_macho_name_beginning(const struct uspi_macho_symbols *symbols, uint32_t name,
+                                      char room[USPI_MACHO_NAME_BEGINNING]);
 
 /* ---- the indirect symbol table ---- */
 

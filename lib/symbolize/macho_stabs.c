@@ -33,6 +33,9 @@ void uspi_macho_stabs_close(struct uspi_macho_stabs *stabs) {
     *stabs = (struct uspi_macho_stabs){0};
 }
 
+/* No function takes its lines from more headers than that; so a look-up does not run through a damaged table. */
+#define BETWEEN_MAX 256
+
 static bool is_nameless(const struct uspi_macho_symbols *symbols, const struct uspi_macho_symbol *symbol) {
     uint64_t byte;
     return uspi_bytes_load(symbols->strings, symbol->name, 1, &byte, "name", NULL) == USP_OK && byte == 0;
@@ -40,8 +43,12 @@ static bool is_nameless(const struct uspi_macho_symbols *symbols, const struct u
 
 uint64_t uspi_macho_stab_size(const struct uspi_macho_symbols *symbols, uint64_t i) {
     struct uspi_macho_symbol next;
-    if (uspi_macho_symbol(symbols, i + 1, &next, NULL) != USP_OK || next.type != USPI_N_FUN) return 0;
-    return is_nameless(symbols, &next) ? next.value : 0;
+    for (uint64_t at = i + 1; at <= i + BETWEEN_MAX; at++) {
+        if (uspi_macho_symbol(symbols, at, &next, NULL) != USP_OK) return 0;
+        if (next.type == USPI_N_FUN) return is_nameless(symbols, &next) ? next.value : 0;
+        if (next.type != USPI_N_SOL) return 0;
+    }
+    return 0;
 }
 
 /* The last source file entry at or before entry i: 1 + its position, or 0. */
@@ -100,4 +107,59 @@ int uspi_macho_stab_file(const struct uspi_macho_stabs *stabs, const struct uspi
     }
     if (path[0] != '\0') *file = path;
     return USP_OK;
+}
+
+/* Of so many functions at one address the entry is looked for, and no further: a damaged table may have all of its own
+ * there. A name beyond them is as good, but has no size. */
+#define ALIASES_MAX 64
+
+static int by_start(const void *a, const void *b) {
+    const struct uspi_stab_start *x = a, *y = b;
+    return (x->start > y->start) - (x->start < y->start);
+}
+
+int uspi_stab_functions_read(struct uspi_stab_functions *functions, const struct uspi_macho_symbols *symbols,
+                             const struct uspi_macho_code *code, usp_addr mask) {
+    for (uint64_t i = 0; i < symbols->count; i++) {
+        struct uspi_macho_symbol symbol;
+        int status = uspi_macho_symbol(symbols, i, &symbol, NULL);
+        if (status != USP_OK) return status;
+        usp_addr start = symbol.value & mask;
+        if (symbol.type != USPI_N_FUN || !uspi_macho_code_holds(code, symbol.section, start)) continue;
+        if (functions->count == functions->room) {
+            size_t room = functions->room == 0 ? 64 : functions->room * 2;
+            struct uspi_stab_start *grown = realloc(functions->all, room * sizeof *grown);
+            if (grown == NULL) return USP_ERROR_NO_MEMORY;
+            functions->all = grown;
+            functions->room = room;
+        }
+        functions->all[functions->count++] = (struct uspi_stab_start){start, symbol.name, (uint32_t)i};
+    }
+    if (functions->count > 0) qsort(functions->all, functions->count, sizeof *functions->all, by_start);
+    return USP_OK;
+}
+
+void uspi_stab_functions_clear(struct uspi_stab_functions *functions) {
+    free(functions->all);
+    *functions = (struct uspi_stab_functions){0};
+}
+
+uint32_t uspi_stab_function(const struct uspi_stab_functions *functions, const struct uspi_macho_symbols *symbols,
+                            usp_addr start, const char *name, uint32_t own) {
+    char room[USPI_MACHO_NAME_BEGINNING];
+    size_t low = 0, high = functions->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (functions->all[middle].start < start) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (size_t i = low; i < functions->count && i - low < ALIASES_MAX && functions->all[i].start == start; i++) {
+        const struct uspi_stab_start *found = &functions->all[i];
+        const char *its_name = uspi_macho_name_beginning(symbols, found->name, room);
+        if (strncmp(its_name, name, USPI_MACHO_NAME_COMPARED) == 0) return found->entry;
+    }
+    return own;
 }

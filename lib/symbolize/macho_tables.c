@@ -2,9 +2,8 @@
 /* A Mach-O file's symbol table, exports and stubs as sources of names, and its function starts and unwind information as
  * their bounds: which entries name code, which alias is preferred, where a name ends. */
 #include "lib/object/fat.h"
-#include "lib/object/macho_exports.h"
-#include "lib/object/macho_unwind_info.h"
 #include "lib/symbolize/macho_code.h"
+#include "lib/symbolize/macho_exported.h"
 #include "lib/symbolize/macho_objc_stubs.h"
 #include "lib/symbolize/macho_stabs.h"
 #include "lib/symbolize/macho_stubs.h"
@@ -39,9 +38,6 @@ enum rank {
     RANK_STUB
 };
 
-/* Names are compared by so many bytes where they cannot be read in place. */
-#define NAME_BEGINNING 512
-
 /* What atos, sample and crash reports put before the name of what a stub leads to. */
 #define STUB_PREFIX "DYLD-STUB$$"
 
@@ -54,10 +50,9 @@ struct macho_tables {
     struct uspi_macho_symbols symbols[2]; /* OWN and DEBUG; count 0: absent */
     struct uspi_macho debug;              /* the file of the latter */
     struct uspi_macho_stabs stabs;        /* of OWN */
-    struct uspi_macho_exports exports;    /* only when they say more than the symbols */
+    struct uspi_macho_exported exports;   /* only when they say more than the symbols */
     struct uspi_macho_stubs stubs;
     struct uspi_objc_stubs objc_stubs;
-    usp_addr header;  /* as linked; exports count from it */
     usp_addr address; /* a mask: without the Thumb bit that 32-bit ARM's functions can have in bit 0 */
 };
 
@@ -67,15 +62,6 @@ static uint32_t number_of(enum kind kind, uint64_t entry) { return (uint32_t)kin
 
 /* Mach-O's C symbols have an underscore in front of their name (LLVM DataLayout, "m:o"). */
 static const char *without_underscore(const char *name) { return name[0] == '_' ? name + 1 : name; }
-
-/* The beginning of a name as it stands in a symbol table; in place where that is possible. */
-static const char *name_beginning(const struct uspi_macho_symbols *symbols, uint32_t name, char room[NAME_BEGINNING]) {
-    const char *in_place = uspi_bytes_string_in_place(symbols->strings, name);
-    if (in_place != NULL) return in_place;
-    room[0] = '\0';
-    int status = uspi_bytes_string(symbols->strings, name, room, NAME_BEGINNING, "name", NULL);
-    return status == USP_OK || status == USP_ERROR_FULL ? room : "";
-}
 
 /* A name that cannot be used in place, kept with `prefix` before it. Read with room that grows until it fits. */
 static int keep_symbol_name(const struct uspi_macho_symbols *symbols, uint32_t offset, const char *prefix,
@@ -101,11 +87,11 @@ static int keep_symbol_name(const struct uspi_macho_symbols *symbols, uint32_t o
 
 static int keep_export_name(const struct macho_tables *m, uint32_t node, struct uspi_names *names, const char **name) {
     size_t length;
-    int status = uspi_macho_export_name(&m->exports, node, NULL, &length, NULL);
+    int status = uspi_macho_export_name(&m->exports.trie, node, NULL, &length, NULL);
     if (status != USP_OK) return status;
     char *buffer = malloc(length + 1);
     if (buffer == NULL) return USP_ERROR_NO_MEMORY;
-    status = uspi_macho_export_name(&m->exports, node, buffer, &length, NULL);
+    status = uspi_macho_export_name(&m->exports.trie, node, buffer, &length, NULL);
     if (status == USP_OK) {
         buffer[length] = '\0';
         const char *rest = without_underscore(buffer);
@@ -134,70 +120,11 @@ static bool is_private_label(const struct uspi_macho_symbol *symbol, const char 
     return (name[0] == 'L' || name[0] == 'l') && (symbol->type & (USPI_N_EXT | USPI_N_PEXT)) == 0;
 }
 
-/* A function in the debug map. */
-struct stab {
-    usp_addr start;
-    uint32_t name;
-    uint32_t entry;
-};
-
-static int by_start(const void *a, const void *b) {
-    const struct stab *x = a, *y = b;
-    return (x->start > y->start) - (x->start < y->start);
-}
-
-struct stab_list {
-    struct stab *stabs;
-    size_t count, room;
-};
-
-static int read_stabs(const struct macho_tables *m, const struct uspi_macho_code *code, struct stab_list *list) {
-    const struct uspi_macho_symbols *symbols = &m->symbols[OWN];
-    /* Linkers write no functions without their files. */
-    for (uint64_t i = 0; m->stabs.count > 0 && i < symbols->count; i++) {
-        struct uspi_macho_symbol symbol;
-        int status = uspi_macho_symbol(symbols, i, &symbol, NULL);
-        if (status != USP_OK) return status;
-        usp_addr start = symbol.value & m->address;
-        if (symbol.type != USPI_N_FUN || !uspi_macho_code_holds(code, symbol.section, start)) continue;
-        if (list->count == list->room) {
-            list->room = list->room == 0 ? 64 : list->room * 2;
-            struct stab *grown = realloc(list->stabs, list->room * sizeof *grown);
-            if (grown == NULL) return USP_ERROR_NO_MEMORY;
-            list->stabs = grown;
-        }
-        list->stabs[list->count++] = (struct stab){start, symbol.name, (uint32_t)i};
-    }
-    if (list->count > 0) qsort(list->stabs, list->count, sizeof *list->stabs, by_start);
-    return USP_OK;
-}
-
-/* The entry of the debug map with the same start and name, which knows more; otherwise the symbol's own. */
-static uint32_t entry_of(const struct macho_tables *m, const struct stab_list *list, usp_addr start, const char *name,
-                         uint32_t own) {
-    char room[NAME_BEGINNING];
-    size_t low = 0, high = list->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (list->stabs[middle].start < start) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    for (; low < list->count && list->stabs[low].start == start; low++) {
-        if (strcmp(name_beginning(&m->symbols[OWN], list->stabs[low].name, room), name) == 0) {
-            return list->stabs[low].entry;
-        }
-    }
-    return own;
-}
-
 static int gather_symbol(const struct macho_tables *m, enum kind kind, uint64_t i, const struct uspi_macho_code *code,
-                         const struct stab_list *stabs, struct uspi_gathering *gathering) {
+                         const struct uspi_stab_functions *stabs, struct uspi_gathering *gathering) {
     const struct uspi_macho_symbols *symbols = &m->symbols[kind];
     struct uspi_macho_symbol symbol;
-    char room[NAME_BEGINNING];
+    char room[USPI_MACHO_NAME_BEGINNING];
     int status = uspi_macho_symbol(symbols, i, &symbol, NULL);
     if (status != USP_OK) return status;
     const bool is_stab = (symbol.type & USPI_N_STAB) != 0;
@@ -205,43 +132,37 @@ static int gather_symbol(const struct macho_tables *m, enum kind kind, uint64_t 
     if (!is_stab && (symbol.type & USPI_N_TYPE) != USPI_N_SECT) return USP_OK;
     usp_addr start = symbol.value & m->address;
     if (!uspi_macho_code_holds(code, symbol.section, start)) return USP_OK;
-    const char *name = name_beginning(symbols, symbol.name, room);
+    const char *name = uspi_macho_name_beginning(symbols, symbol.name, room);
     /* The second of a pair of stabs has no name, and a size where others have an address. */
     if (is_stab && name[0] == '\0') return USP_OK;
     if (name[0] == '\0' || strcmp(name, REDACTED) == 0) return uspi_gather_boundary(gathering, start);
     if (is_private_label(&symbol, name)) return USP_OK;
     uint32_t entry = (uint32_t)i;
-    if (!is_stab && kind == OWN) entry = entry_of(m, stabs, start, name, entry);
+    if (!is_stab && kind == OWN) entry = uspi_stab_function(stabs, symbols, start, name, entry);
     struct uspi_candidate candidate = {start, start, number_of(kind, entry), is_stab ? RANK_STAB : rank_of(&symbol)};
     return uspi_gather(gathering, &candidate);
 }
 
 static int gather_symbols(const struct macho_tables *m, enum kind kind, const struct uspi_macho_code *code,
                           struct uspi_gathering *gathering) {
-    struct stab_list stabs = {0};
-    int status = kind == OWN ? read_stabs(m, code, &stabs) : USP_OK;
+    struct uspi_stab_functions stabs = {0};
+    int status = USP_OK;
+    /* Linkers write no functions without their files. */
+    if (kind == OWN && m->stabs.count > 0) {
+        status = uspi_stab_functions_read(&stabs, &m->symbols[OWN], code, m->address);
+    }
     for (uint64_t i = 0; status == USP_OK && i < m->symbols[kind].count && i <= ENTRY_MAX; i++) {
         status = gather_symbol(m, kind, i, code, &stabs, gathering);
     }
-    free(stabs.stabs);
+    uspi_stab_functions_clear(&stabs);
     return status;
-}
-
-/* Whether a node exports code of this file, and where. */
-static bool exported_code(const struct macho_tables *m, const struct uspi_macho_code *code, uint32_t node,
-                          usp_addr *start) {
-    struct uspi_export found;
-    if (node == 0 || uspi_macho_export(&m->exports, node, &found, NULL) != USP_OK) return false;
-    if ((found.flags & (USPI_EXPORT_KIND | USPI_EXPORT_REEXPORT)) != USPI_EXPORT_REGULAR) return false;
-    *start = (m->header + found.offset) & m->address;
-    return uspi_macho_code_holds_any(code, *start);
 }
 
 static int gather_exports(const struct macho_tables *m, const struct uspi_macho_code *code,
                           struct uspi_gathering *gathering) {
-    for (uint32_t node = 0; node < m->exports.count && node <= ENTRY_MAX; node++) {
+    for (uint32_t node = 0; node < m->exports.trie.count && node <= ENTRY_MAX; node++) {
         struct uspi_candidate candidate = {.symbol = number_of(EXPORT, node), .rank = RANK_EXPORT};
-        if (!exported_code(m, code, node, &candidate.start)) continue;
+        if (!uspi_macho_exported_code(&m->exports, node, code, m->address, &candidate.start)) continue;
         candidate.end = candidate.start;
         int status = uspi_gather(gathering, &candidate);
         if (status != USP_OK) return status;
@@ -252,10 +173,10 @@ static int gather_exports(const struct macho_tables *m, const struct uspi_macho_
 /* A stub leads to what other files see or have. (lld 13's indirect symbol tables count the debug map's entries wrongly.) */
 static bool is_stub_named(const struct macho_tables *m, const struct uspi_stub *stub) {
     struct uspi_macho_symbol symbol;
-    char room[NAME_BEGINNING];
+    char room[USPI_MACHO_NAME_BEGINNING];
     return uspi_macho_symbol(&m->symbols[OWN], stub->symbol, &symbol, NULL) == USP_OK &&
            (symbol.type & (USPI_N_STAB | USPI_N_EXT)) == USPI_N_EXT &&
-           name_beginning(&m->symbols[OWN], symbol.name, room)[0] != '\0';
+           uspi_macho_name_beginning(&m->symbols[OWN], symbol.name, room)[0] != '\0';
 }
 
 static int gather_stubs(const struct macho_tables *m, const struct uspi_macho_code *code,
@@ -324,9 +245,9 @@ static int get_symbol(const struct macho_tables *m, enum kind kind, uint32_t ent
 
 static int get_export(const struct macho_tables *m, uint32_t node, struct uspi_names *names, struct uspi_named *named) {
     struct uspi_export found;
-    int status = uspi_macho_export(&m->exports, node, &found, NULL);
+    int status = uspi_macho_export(&m->exports.trie, node, &found, NULL);
     if (status != USP_OK) return status;
-    named->start = (m->header + found.offset) & m->address;
+    named->start = (m->exports.header + found.offset) & m->address;
     return keep_export_name(m, node, names, &named->name);
 }
 
@@ -358,89 +279,40 @@ static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_na
 }
 
 /* For comparison: without the underscore, and "" for what has no comparable name. */
-static const char *name_to_compare(const struct macho_tables *m, uint32_t number, char room[NAME_BEGINNING]) {
+static const char *name_to_compare(const struct macho_tables *m, uint32_t number,
+                                   char room[USPI_MACHO_NAME_BEGINNING]) {
     enum kind kind = (enum kind)(number >> KIND_SHIFT);
     struct uspi_macho_symbol symbol;
     size_t length;
     if (kind == EXPORT) {
-        int status = uspi_macho_export_name(&m->exports, number & ENTRY_MASK, NULL, &length, NULL);
-        if (status != USP_OK || length >= NAME_BEGINNING) return "";
-        status = uspi_macho_export_name(&m->exports, number & ENTRY_MASK, room, &length, NULL);
+        int status = uspi_macho_export_name(&m->exports.trie, number & ENTRY_MASK, NULL, &length, NULL);
+        if (status != USP_OK || length >= USPI_MACHO_NAME_BEGINNING) return "";
+        status = uspi_macho_export_name(&m->exports.trie, number & ENTRY_MASK, room, &length, NULL);
         room[status == USP_OK ? length : 0] = '\0';
         return without_underscore(room);
     }
     if (kind == STUB || uspi_macho_symbol(&m->symbols[kind], number & ENTRY_MASK, &symbol, NULL) != USP_OK) return "";
-    return without_underscore(name_beginning(&m->symbols[kind], symbol.name, room));
+    return without_underscore(uspi_macho_name_beginning(&m->symbols[kind], symbol.name, room));
 }
 
 /* As with ELF: without the underscores of the implementation's own aliases, then by the alphabet, so that the symbol table
  * and the exports give the same answer. */
 static int prefer(const void *context, uint32_t a, uint32_t b) {
-    char rooms[2][NAME_BEGINNING];
+    char rooms[2][USPI_MACHO_NAME_BEGINNING];
     const char *first = name_to_compare(context, a, rooms[0]), *second = name_to_compare(context, b, rooms[1]);
-    size_t underscores[2] = {strspn(first, "_"), strspn(second, "_")};
-    if (underscores[0] != underscores[1]) return underscores[0] < underscores[1] ? -1 : 1;
-    return strcmp(first, second);
+    size_t underscores = 0;
+    while (first[underscores] == '_' && second[underscores] == '_' && underscores < USPI_MACHO_NAME_COMPARED)
+        underscores++;
+    if ((first[underscores] == '_') != (second[underscores] == '_')) return first[underscores] == '_' ? 1 : -1;
+    return strncmp(first, second, USPI_MACHO_NAME_COMPARED);
 }
 
 /* ---- opening ---- */
 
-static int compare_addresses(const void *a, const void *b) {
-    const usp_addr *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
-/* The starts of the functions that the symbol tables name as visible from outside, sorted; to be freed. */
-static int read_visible(const struct macho_tables *m, usp_addr **starts, size_t *count) {
-    size_t room = 0;
-    *starts = NULL;
-    *count = 0;
-    for (unsigned table = OWN; table <= DEBUG; table++) {
-        for (uint64_t i = 0; i < m->symbols[table].count; i++) {
-            struct uspi_macho_symbol symbol;
-            int status = uspi_macho_symbol(&m->symbols[table], i, &symbol, NULL);
-            if (status != USP_OK) return status;
-            bool is_visible = (symbol.type & (USPI_N_STAB | USPI_N_TYPE | USPI_N_EXT)) == (USPI_N_SECT | USPI_N_EXT);
-            if (!is_visible) continue;
-            if (*count == room) {
-                room = room == 0 ? 64 : room * 2;
-                usp_addr *grown = realloc(*starts, room * sizeof *grown);
-                if (grown == NULL) return USP_ERROR_NO_MEMORY;
-                *starts = grown;
-            }
-            (*starts)[(*count)++] = symbol.value & m->address;
-        }
-    }
-    if (*count > 0) qsort(*starts, *count, sizeof **starts, compare_addresses);
-    return USP_OK;
-}
-
-/* Exports that the symbol tables name as well are not kept: they would only cost memory. */
-static int open_exports(struct macho_tables *m) {
-    struct uspi_macho_extent extent;
-    struct uspi_macho_code code;
-    usp_addr *visible = NULL, start;
-    size_t count = 0;
-    bool says_more = false;
-    if (uspi_macho_extent(&m->macho, &extent, NULL) != USP_OK) return USP_OK;
-    m->header = extent.header;
-    int status = uspi_macho_exports_open(&m->exports, &m->macho, NULL);
-    if (status != USP_OK) return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
-    status = uspi_macho_code_read(&m->macho, &code);
-    if (status == USP_OK) status = read_visible(m, &visible, &count);
-    for (uint32_t i = 0; status == USP_OK && !says_more && i < m->exports.count; i++) {
-        if (!exported_code(m, &code, i, &start)) continue;
-        says_more = count == 0 || bsearch(&start, visible, count, sizeof *visible, compare_addresses) == NULL;
-    }
-    free(visible);
-    if (!says_more) uspi_macho_exports_close(&m->exports);
-    return status;
-}
-
 static void close_tables(struct uspi_tables *tables) {
     struct macho_tables *m = (struct macho_tables *)tables;
     uspi_macho_stabs_close(&m->stabs);
-    uspi_macho_exports_close(&m->exports);
+    uspi_macho_exports_close(&m->exports.trie);
     uspi_objc_stubs_close(&m->objc_stubs);
     free(m);
 }
@@ -457,14 +329,14 @@ static int open_all(struct macho_tables *m, struct uspi_bytes file, const struct
                      uspi_macho_symbols(&m->debug, &m->symbols[DEBUG], NULL) == USP_OK;
     if (!has_debug) m->symbols[DEBUG].count = 0;
     status = uspi_macho_stabs_open(&m->stabs, &m->symbols[OWN]);
-    if (status == USP_OK) status = open_exports(m);
+    if (status == USP_OK) status = uspi_macho_exported_open(&m->exports, &m->macho, m->symbols, m->address);
     if (status != USP_OK) return status;
     if (uspi_macho_stubs_open(&m->stubs, &m->macho) != USP_OK) m->stubs.count = 0;
     status = uspi_objc_stubs_open(&m->objc_stubs, &m->macho);
     if (status == USP_ERROR_NO_MEMORY) return status;
     if (status != USP_OK) uspi_objc_stubs_close(&m->objc_stubs);
-    bool has_names =
-        m->symbols[OWN].count > 0 || m->symbols[DEBUG].count > 0 || m->exports.count > 0 || m->objc_stubs.code.size > 0;
+    bool has_names = m->symbols[OWN].count > 0 || m->symbols[DEBUG].count > 0 || m->exports.trie.count > 0 ||
+                     m->objc_stubs.code.size > 0;
     return has_names ? USP_OK : USP_ERROR_NOT_FOUND;
 }
 

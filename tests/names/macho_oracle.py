@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Compares the names that the library gives with llvm-symbolizer's, for one Mach-O file.
 
-    macho_oracle.py --names PROGRAM --arch ARCH [--twin FILE] [--least N] [--llvm SUFFIX] FILE
+    macho_oracle.py --names PROGRAM --arch ARCH [--twin FILE] [--least N] [--show RULE] [--llvm SUFFIX] FILE
 
 Asked are every function start of the twin (the same file before it was stripped; default FILE) and its neighbours, and
 10,000 random addresses in and around the code. Each answer is equal to llvm-symbolizer's (name and start), or the
@@ -20,6 +20,9 @@ output:
               function of the label
     alias     another symbol with the same start, preferred by the rules
     export    a name that only the exports have: the twin's symbol table has the same
+    method    Objective-C's metadata names a method, maybe without its category, which a linker may have merged into the
+              class: where its symbol was stripped, or behind the size that the debug map gives it
+    cut       llvm-symbolizer, which takes a size in the debug map for a symbol's address, has none: the symbol below
     neither   llvm-symbolizer has no name either
 
 Whatever the file, no address has another name than in the twin, unless it is a stub. Writes one line of counts; ends with 1
@@ -114,7 +117,8 @@ def debug_map(nm, path, arch):
         if match[2]:
             start = int(match[1], 16)
         elif start is not None:
-            sizes[start] = int(match[1], 16)
+            sizes[start] = max(sizes.get(start, 0), int(match[1], 16))
+            start = None
     return sizes
 
 
@@ -130,6 +134,7 @@ def main():
     parser.add_argument("--arch", required=True)
     parser.add_argument("--twin")
     parser.add_argument("--least", type=int, default=0)
+    parser.add_argument("--show", help="a rule: what it explained is written out")
     parser.add_argument("--llvm", default="-19")
     parser.add_argument("file")
     given = parser.parse_args()
@@ -159,6 +164,16 @@ def main():
         i = bisect.bisect_right(begins, address)
         return i > 0 and begins[i - 1] > start
 
+    def is_method(my):
+        names = twin_symbols.names(my[1])
+        return my[0][:2] in ("-[", "+[") and any(my[0] in (name, re.sub(r"\(.*?\)", "", name, count=1)) for name in names)
+
+    named_starts = sorted(start for start in symbols.by_start if sections.of(start))
+
+    def nearest(address):
+        i = bisect.bisect_right(named_starts, address)
+        return named_starts[i - 1] if i > 0 else None
+
     def rule(address):
         my, their, section = mine[address], llvm[address], sections.of(address)
         if not starts and my is not None and bounded(my[1], address):
@@ -166,7 +181,7 @@ def main():
         is_stub = my is not None and my[0].startswith("DYLD-STUB$$")
         if my is not None and not is_stub and reference[address] is not None and my[:2] != reference[address][:2]:
             # A name that was stripped leaves its alias.
-            if my[1] != reference[address][1] or my[0] not in twin_symbols.names(my[1]):
+            if my[1] != reference[address][1] or (my[0] not in twin_symbols.names(my[1]) and not is_method(my)):
                 return None
         if section is None:
             return "outside" if my is None else None
@@ -175,10 +190,14 @@ def main():
         if my is not None and their is not None and my[:2] == their:
             return "equal"
         if my is not None and their is not None and my[1] == their[1]:
+            if 0 < sizes.get(my[1], 0) <= address - my[1]:
+                return "method" if is_method(my) else None
             return "alias" if preferred(symbols.names(my[1]), my[0]) else exported(my)
         if my is not None:
             if their is not None and their[0][0] in "Ll" and my[1] < their[1] and not bounded(my[1], address):
                 return "private"
+            if their is None and sizes and nearest(address) == my[1] and my[0] in symbols.names(my[1]):
+                return "cut"
             return exported(my)
         if their is None:
             return "neither"
@@ -192,19 +211,30 @@ def main():
         return "size" if 0 < size <= address - their[1] else None
 
     def exported(my):
-        """The symbol table lacks what the exports have."""
+        """The symbol table lacks what the exports or the metadata have."""
         if my[0] in symbols.names(my[1]):
             return None
+        if is_method(my):
+            return "method"
         return "export" if my[0] in twin_symbols.names(my[1]) else None
 
+    def describe(address):
+        return f"{address:#x}: ours {mine[address]}, llvm {llvm[address]}, twin {reference[address]}"
+
+    shown = []
     for address in asked:
         name = rule(address)
         if name is None:
-            unexplained.append(f"{address:#x}: ours {mine[address]}, llvm {llvm[address]}, twin {reference[address]}")
+            unexplained.append(describe(address))
         else:
             counts[name] = counts.get(name, 0) + 1
+            if name == given.show:
+                shown.append(describe(address))
     print(f"{path.rsplit('/', 1)[-1]} ({arch}): {len(asked)} addresses;",
           ", ".join(f"{name} {counts[name]}" for name in sorted(counts)))
+    if given.show:
+        for line in shown[:20]:
+            print("  shown:", line)
     for line in unexplained[:10]:
         print("  unexplained:", line)
     named = sum(answer is not None for answer in mine.values())
