@@ -198,4 +198,12 @@ void uspi_os_process_memory_close(const struct usp_memory *memory);
 bool uspi_os_dladdr(uintptr_t address, const char **name, uintptr_t *start, size_t *size, const char **path,
                     uintptr_t *load);
 
+/* The address of what a name stands for in this process, for whoever links it last; 0 when nothing exports it. Takes the
+ * loader's lock. */
+uintptr_t uspi_os_find_symbol(const char *name);
+
+/* Where the function that holds an address of this process begins, by its unwind information; on ARM with the Thumb bit.
+ * False when that says nothing. Takes the loader's lock, may allocate. */
+bool uspi_os_function_start(uintptr_t address, uintptr_t *start);
+
 #endif

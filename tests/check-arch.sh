@@ -64,8 +64,8 @@ allowed() {
   case $1 in
   include/*) echo "<(stdbool|stddef|stdint)\.h>|$public" ;;
   arch/*) echo "<string\.h>|$public|\"arch/[a-z0-9_/]+\.h\"" ;;
-  # What opens and maps a file is the one part of the readers that POSIX is needed for.
-  lib/object/*) echo "$standard|<(fcntl|unistd|sys/(mman|stat|types))\.h>|$public|$object|$config" ;;
+  # What finds, opens and maps a file is the one part of the readers that POSIX is needed for.
+  lib/object/*) echo "$standard|<(dirent|fcntl|unistd|sys/(mman|stat|types))\.h>|$public|$object|$config" ;;
   lib/unwind/*) echo "$standard|$public|$core|$unwind|$object|$backend|$template" ;;
   lib/corefile/*) echo "$standard|$public|$core|$unwind|$object|$corefile|$backend" ;;
   lib/symbolize/decompress.c) echo "$standard|$public|$symbolize|$config|<(lzma|zlib|zstd)\.h>" ;;

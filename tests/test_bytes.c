@@ -59,6 +59,29 @@ START_TEST(loads) {
 }
 END_TEST
 
+START_TEST(ulebs) {
+    static const uint8_t bytes[] = {0x7f, 0xe5, 0x8e, 0x26, 0x81, 0x80, 0x00, 0xff, 0xff, 0xff,
+                                    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0xff, 0xff, 0xff,
+                                    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x03, 0x80, 0x80};
+    static const uint64_t values[] = {0x7f, 624485, 1, UINT64_MAX};
+    struct uspi_source source = over_buffer(bytes);
+    struct uspi_bytes all = {&source, 0, sizeof bytes};
+    struct uspi_error error;
+    uint64_t at = 0, value;
+    for (unsigned i = 0; i < 4; i++) {
+        ck_assert_int_eq(uspi_bytes_uleb(all, &at, &value, "x", NULL), USP_OK);
+        ck_assert_uint_eq(value, values[i]);
+    }
+    ck_assert_uint_eq(at, 17);
+    ck_assert_int_eq(uspi_bytes_uleb(all, &at, &value, "number", &error), USP_ERROR_FORMAT);
+    ck_assert_str_eq(error.text, "buffer: offset 0x11: number is a number of more than 64 bits");
+    ck_assert_uint_eq(at, 17);
+    at = 27;
+    ck_assert_int_eq(uspi_bytes_uleb(all, &at, &value, "x", NULL), USP_ERROR_TRUNCATED);
+    ck_assert_uint_eq(at, 27);
+}
+END_TEST
+
 START_TEST(sums) {
     uint64_t n;
     ck_assert(uspi_sum(UINT64_MAX - 1, 1, &n) && n == UINT64_MAX);
@@ -221,6 +244,7 @@ int main(void) {
     tcase_add_test(buffer, arrays);
     tcase_add_test(buffer, loads);
     tcase_add_test(buffer, sums);
+    tcase_add_test(buffer, ulebs);
     tcase_add_test(buffer, strings);
     tcase_add_test(buffer, strings_in_memory);
     tcase_add_test(buffer, long_names);

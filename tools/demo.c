@@ -11,12 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Each function below has a frame and a name of its own, and something to do after its call, so that none is a jump. */
-#if defined(__clang__)
-#define KEPT __attribute__((noinline))
-#else
-#define KEPT __attribute__((noinline, noclone))
-#endif
+#include "tools/demo_view.h"
 
 static atomic_ulong heartbeat; /* counts the rounds of main's loop */
 static atomic_ulong work_done;
@@ -91,7 +86,8 @@ KEPT static int print_threads(void) {
     struct usp_symbolizer *symbolizer;
     int status = usp_snapshot_self(NULL, &snapshot);
     if (status != USP_OK) return status;
-    status = usp_symbolizer_create(usp_snapshot_images(snapshot), NULL, &symbolizer);
+    /* By what this process knows, its Objective-C runtime included, since it is this process that was stopped. */
+    status = usp_symbolizer_create(NULL, NULL, &symbolizer);
     if (status == USP_OK) {
         const struct usp_snapshot_thread *thread;
         for (size_t i = 0; (thread = usp_snapshot_get_thread(snapshot, i)) != NULL; i++) {
@@ -132,19 +128,6 @@ static void *watch_main(void *argument) {
 
 /* ---- the main thread ---- */
 
-/* Waits for the settings, for ever. */
-KEPT static int bar(int round) {
-    int volatile kept = round;
-    pthread_mutex_lock(&settings);
-    pthread_mutex_unlock(&settings);
-    return kept;
-}
-
-KEPT static int foo(int round) {
-    int volatile kept = bar(round) + 1;
-    return kept;
-}
-
 static void start(void *(*run)(void *), uintptr_t argument) {
     pthread_t thread;
     if (pthread_create(&thread, NULL, run, (void *)argument) == 0) {
@@ -169,7 +152,7 @@ int main(void) {
         atomic_fetch_add(&heartbeat, 1);
         if (round == 10) start(autosave, 0);
         while (round >= 10 && !atomic_load(&settings_taken)) pause_ms(1);
-        sum += foo(round);
+        sum += demo_load_view(&settings, round);
         pause_ms(10);
     }
     return sum;

@@ -24,8 +24,12 @@ struct usp_symbolizer_options {
                                given up and made again when it is needed. One index is always kept. Default 0: no limit */
     int64_t process;       /* the live process that the list is of: files that were removed since are read through the
                                system, or from its memory. Default 0: none; without a list it is this process anyhow */
-    const struct usp_memory *memory; /* the target's memory, for images without a file (the vdso of a core). It must
+    const struct usp_memory *memory; /* the target's memory, for images without a file (the vdso of a core, system
+                                        libraries of an iPhone). It must
                                         outlive the symbolizer. Default NULL */
+    uint64_t pac_mask;     /* of pointers in that memory, as in struct usp_target; 0 (default): found out by trying */
+    usp_addr shared_cache; /* where that memory has Darwin's shared cache; 0 (default): not known, and Objective-C names
+                              that are stored relative to it are left out */
     uint64_t reserved[4];
 };
 
@@ -59,8 +63,10 @@ USP_API int usp_symbolizer_get_usage(struct usp_symbolizer *symbolizer, struct u
 
 enum usp_strategy {
     USP_STRATEGY_NONE = 0,
-    USP_STRATEGY_DLADDR = 1, /* the loader of this process */
-    USP_STRATEGY_SYMTAB = 2  /* a symbol table of the image's file or memory */
+    USP_STRATEGY_DLADDR = 1,       /* the loader of this process */
+    USP_STRATEGY_SYMTAB = 2,       /* a symbol table of the image's file or memory */
+    USP_STRATEGY_OBJC_RUNTIME = 3, /* the Objective-C runtime of this process */
+    USP_STRATEGY_OBJC_METADATA = 4 /* Objective-C metadata of the image's file or memory */
 };
 
 struct usp_symbol {
@@ -76,7 +82,9 @@ struct usp_symbol {
     uint8_t build_id[USP_BUILD_ID_MAX];
     uint32_t build_id_size;
     uint32_t reserved1;
-    uint64_t reserved[4];
+    const char *source_file; /* that the symbol was compiled from, as the compiler was called; NULL: not known (only a
+                                Mach-O file's debug map tells); lifetime as name */
+    uint64_t reserved[3];
 };
 
 /* Names an address: pass usp_frame_call_site(), not the return address. *symbol is written completely.

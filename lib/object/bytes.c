@@ -93,6 +93,26 @@ int uspi_bytes_load(struct uspi_bytes bytes, uint64_t offset, unsigned width, ui
     return status;
 }
 
+int uspi_bytes_uleb(struct uspi_bytes bytes, uint64_t *offset, uint64_t *value, const char *what,
+                    struct uspi_error *error) {
+    uint64_t number = 0, at = *offset, byte;
+    /* Zeros may follow the last group that counts, as linkers write them to keep a number's width. */
+    for (unsigned shift = 0; shift < 128; shift += 7) {
+        int status = uspi_bytes_load(bytes, at, 1, &byte, what, error);
+        if (status != USP_OK) return status;
+        uint64_t group = byte & 0x7f;
+        bool fits = group == 0 || (shift < 64 && group << shift >> shift == group);
+        if (!fits) break;
+        if (shift < 64) number |= group << shift;
+        at++;
+        if ((byte & 0x80) != 0) continue;
+        *value = number;
+        *offset = at;
+        return USP_OK;
+    }
+    return uspi_bytes_error(error, bytes, *offset, USP_ERROR_FORMAT, "%s is a number of more than 64 bits", what);
+}
+
 int uspi_bytes_string(struct uspi_bytes bytes, uint64_t offset, char *to, size_t room, const char *what,
                       struct uspi_error *error) {
     /* In aligned pieces, because memory can end at any page; where a piece is not there as a whole, byte by byte. */

@@ -80,6 +80,11 @@ int uspi_bytes_read(struct uspi_bytes bytes, uint64_t offset, void *to, size_t n
 int uspi_bytes_load(struct uspi_bytes bytes, uint64_t offset, unsigned width, uint64_t *value, const char *what,
                     struct uspi_error *error);
 
+/* Loads an unsigned number in base 128, low groups first (ULEB128: DWARF 5, 7.6), and moves *offset behind it.
+ * USP_ERROR_FORMAT when it does not fit into 64 bits; *offset stays then. */
+int uspi_bytes_uleb(struct uspi_bytes bytes, uint64_t *offset, uint64_t *value, const char *what,
+                    struct uspi_error *error);
+
 /* Copies a NUL-terminated string, terminator included, into `room` bytes. USP_ERROR_TRUNCATED when the range ends before
  * its terminator, USP_ERROR_FULL when it does not fit; `to` then holds what was read of it, terminated. */
 int uspi_bytes_string(struct uspi_bytes bytes, uint64_t offset, char *to, size_t room, const char *what,

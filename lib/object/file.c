@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See file.h. POSIX files; no other file of lib/object/ makes a system call. */
+/* See file.h. POSIX files; no other file of lib/object/ makes a system call, but dsym.c, which lists a folder. */
 
 /* Offsets beyond 2 GB on 32-bit hosts as well (glibc feature_test_macros(7)). */
 #define _FILE_OFFSET_BITS 64
@@ -118,6 +118,7 @@ enum uspi_format uspi_identify(struct uspi_bytes bytes) {
     uint8_t raw[4];
     if (uspi_bytes_read(bytes, 0, raw, sizeof raw, "magic number", NULL) != USP_OK) return USPI_FORMAT_UNKNOWN;
     if (memcmp(raw, "\177ELF", sizeof raw) == 0) return USPI_FORMAT_ELF;
+    if (memcmp(raw, "!<ar", sizeof raw) == 0) return USPI_FORMAT_ARCHIVE;
     /* xnu EXTERNAL_HEADERS/mach-o/loader.h, fat.h. */
     switch (uspi_be32(raw)) {
     case 0xfeedface:

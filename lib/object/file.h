@@ -28,7 +28,8 @@ enum uspi_format {
     USPI_FORMAT_UNKNOWN = 0,
     USPI_FORMAT_ELF,
     USPI_FORMAT_MACHO, /* thin, 32 or 64 bits */
-    USPI_FORMAT_FAT    /* several Mach-O files behind a table; 32- or 64-bit offsets */
+    USPI_FORMAT_FAT,   /* several Mach-O files behind a table; 32- or 64-bit offsets */
+    USPI_FORMAT_ARCHIVE
 };
 
 /* What the first bytes say; whether it is true, the format's own reader finds out. Big-endian ELF and Mach-O count as

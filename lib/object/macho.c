@@ -143,6 +143,8 @@ int uspi_macho_section(const struct uspi_macho *macho, const struct uspi_macho_s
     const uint8_t *rest = raw + 32 + 2 * word;
     section->file_offset = uspi_le32(rest);
     section->flags = uspi_le32(rest + 16);
+    section->reserved1 = uspi_le32(rest + 20);
+    section->reserved2 = uspi_le32(rest + 24);
     return USP_OK;
 }
 
@@ -175,6 +177,27 @@ int uspi_macho_extent(const struct uspi_macho *macho, struct uspi_macho_extent *
     if (!header) return not_found(macho, "segment that holds the header", error);
     extent->high = (macho->flags & USPI_MH_DYLIB_IN_CACHE) != 0 && text ? extent->text_high : last;
     return USP_OK;
+}
+
+int uspi_macho_part(const struct uspi_macho *macho, uint64_t offset, uint64_t size, const char *what,
+                    struct uspi_bytes *part, struct uspi_error *error) {
+    struct uspi_macho_cursor cursor = {0};
+    struct uspi_macho_segment segment;
+    struct uspi_macho_extent extent;
+    if (!macho->bytes.source->memory) return uspi_bytes_sub(macho->bytes, offset, size, what, part, error);
+    int got = uspi_macho_extent(macho, &extent, error);
+    if (got != USP_OK) return got;
+    while ((got = uspi_macho_next_segment(macho, &cursor, &segment, error)) > 0) {
+        if (offset < segment.file_offset || offset - segment.file_offset >= segment.file_size) continue;
+        /* The bytes begin at the header, wherever that is now. */
+        uint64_t from = segment.address - extent.header + (offset - segment.file_offset);
+        uint64_t left = segment.file_size - (offset - segment.file_offset);
+        if (size > left) break;
+        *part = (struct uspi_bytes){macho->bytes.source, macho->bytes.from + from, size};
+        return USP_OK;
+    }
+    if (got < 0) return got;
+    return uspi_bytes_error(error, macho->bytes, 0, USP_ERROR_TRUNCATED, "%s lies in no segment", what);
 }
 
 int uspi_macho_uuid(const struct uspi_macho *macho, uint8_t uuid[USPI_UUID_SIZE], struct uspi_error *error) {

@@ -33,19 +33,28 @@ enum uspi_macho_cpu {
 
 enum uspi_macho_command_kind {
     USPI_LC_SEGMENT = 0x1,
+    USPI_LC_SYMTAB = 0x2,
     USPI_LC_THREAD = 0x4,
     USPI_LC_UNIXTHREAD = 0x5,
+    USPI_LC_DYSYMTAB = 0xb,
     USPI_LC_ID_DYLIB = 0xd,
     USPI_LC_ID_DYLINKER = 0xf,
     USPI_LC_SEGMENT_64 = 0x19,
     USPI_LC_UUID = 0x1b,
+    USPI_LC_DYLD_INFO = 0x22,
     USPI_LC_VERSION_MIN_MACOSX = 0x24,
     USPI_LC_VERSION_MIN_IPHONEOS = 0x25,
+    USPI_LC_FUNCTION_STARTS = 0x26,
     USPI_LC_VERSION_MIN_TVOS = 0x2f,
     USPI_LC_VERSION_MIN_WATCHOS = 0x30,
     USPI_LC_NOTE = 0x31,
     USPI_LC_BUILD_VERSION = 0x32
 };
+
+/* Commands whose kind has the bit "the loader must know it"; not in the enum, whose constants are ints. */
+#define USPI_LC_DYLD_INFO_ONLY      0x80000022u
+#define USPI_LC_DYLD_EXPORTS_TRIE   0x80000033u
+#define USPI_LC_DYLD_CHAINED_FIXUPS 0x80000034u
 
 enum uspi_macho_protection { USPI_PROT_READ = 1, USPI_PROT_WRITE = 2, USPI_PROT_EXECUTE = 4 };
 
@@ -108,12 +117,21 @@ int uspi_macho_segment(const struct uspi_macho_command *command, struct uspi_mac
 int uspi_macho_next_segment(const struct uspi_macho *macho, struct uspi_macho_cursor *cursor,
                             struct uspi_macho_segment *segment, struct uspi_error *error);
 
+enum uspi_macho_section_flags {
+    USPI_S_TYPE = 0xff,                   /* a mask: the section's type */
+    USPI_S_SYMBOL_STUBS = 0x8,            /* a type */
+    USPI_S_ATTR_SOME_INSTRUCTIONS = 0x400 /* there is code in it */
+};
+#define USPI_S_ATTR_PURE_INSTRUCTIONS 0x80000000u /* there is nothing but code in it */
+
 struct uspi_macho_section {
     char name[17], segment[17]; /* NUL-terminated */
     usp_addr address;
     uint64_t size;
     uint32_t file_offset;
-    uint32_t flags;
+    uint32_t flags; /* enum uspi_macho_section_flags */
+    uint32_t reserved1,
+        reserved2; /* of stubs: the first one's entry in the indirect symbol table; one's size in bytes */
 };
 
 /* Section header i of a segment; USP_ERROR_NOT_FOUND behind the last. */
@@ -129,6 +147,11 @@ struct uspi_macho_extent {
     usp_addr text_low, text_high;
 };
 int uspi_macho_extent(const struct uspi_macho *macho, struct uspi_macho_extent *extent, struct uspi_error *error);
+
+/* What a load command refers to by its offset in the file: `offset` + `size`. In target memory, where the file's offsets
+ * mean nothing, that is where the segment that holds it lies: symbols, exports and the like in __LINKEDIT. */
+int uspi_macho_part(const struct uspi_macho *macho, uint64_t offset, uint64_t size, const char *what,
+                    struct uspi_bytes *part, struct uspi_error *error);
 
 /* ---- the other commands ---- */
 

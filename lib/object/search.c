@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See search.h. */
 #include "lib/object/search.h"
+#include "lib/object/dsym.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 static int open_judged(const char *path, uspi_judge judge, void *context, struct uspi_file **file,
                        struct uspi_error *error) {
+    if (uspi_dsym_is_bundle(path)) return uspi_dsym_open(path, judge, context, file, error);
     int status = uspi_file_open(path, file, error);
     if (status != USP_OK) return status;
     status = judge(context, uspi_file_bytes(*file), error);

@@ -5,7 +5,7 @@
 
 #include "lib/object/file.h"
 
-/* Where to look, in this order. Each may be NULL. */
+/* Where to look, in this order. Each may be NULL. A path that ends in .dSYM stands for the files in that bundle. */
 struct uspi_search {
     const char *file;    /* this file, whatever its name */
     const char *sysroot; /* the path below this folder */

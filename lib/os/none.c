@@ -153,3 +153,14 @@ bool uspi_os_dladdr(uintptr_t address, const char **name, uintptr_t *start, size
     *size = 0;
     return false;
 }
+
+uintptr_t uspi_os_find_symbol(const char *name) {
+    (void)name;
+    return 0;
+}
+
+bool uspi_os_function_start(uintptr_t address, uintptr_t *start) {
+    (void)address;
+    *start = 0;
+    return false;
+}

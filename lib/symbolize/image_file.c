@@ -4,6 +4,7 @@
 
 #include "lib/object/debug_link.h"
 #include "lib/os.h"
+#include "lib/symbolize/macho_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,6 +60,7 @@ int uspi_image_file_open(const struct usp_image *image, const struct uspi_places
     if ((image->flags & USP_IMAGE_KERNEL) != 0) {
         return uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: the kernel's, without a file", image->path);
     }
+    if ((image->flags & USP_IMAGE_MACHO) != 0) return uspi_macho_file_open(image, &own, file, error);
     int status = uspi_search_open(&own, image->path, judge_build, context, file, error);
     if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
     if (!places->in_process && places->process == 0) return status;
@@ -131,6 +133,11 @@ int uspi_debug_file_open(const struct usp_image *image, const struct uspi_file *
                          struct uspi_file **debug, struct uspi_error *error) {
     struct uspi_search installed = {.sysroot = places->search.sysroot, .as_named = true};
     *debug = NULL;
+    if ((image->flags & USP_IMAGE_MACHO) != 0) {
+        struct uspi_search own = places->search;
+        if ((image->flags & USP_IMAGE_MAIN) == 0) own.file = NULL;
+        return uspi_macho_debug_open(image, &own, debug, error);
+    }
     int status = open_by_build_id(image, &installed, debug, error);
     if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
     return open_by_link(image, file, &installed, debug, error);

@@ -5,6 +5,7 @@
 #define USPI_IMAGE_FILE_H
 
 #include "lib/object/search.h"
+#include "lib/symbolize/pointers.h"
 
 #include <unspool/images.h>
 #include <unspool/unwind.h>
@@ -15,6 +16,7 @@ struct uspi_places {
     bool in_process;                 /* the images are this process's */
     int64_t process;                 /* the live process that they are of; 0: none, or this one */
     const struct usp_memory *memory; /* of the target; NULL: not given */
+    struct uspi_pointers pointers;   /* in that memory */
 };
 
 /* Looks for the image's path; search.file counts for the program's image alone. Without a build-id in the image, a file

@@ -75,6 +75,9 @@ static void append(struct entries *entries, usp_addr start, uint32_t symbol) {
     uint32_t offset = (uint32_t)(start - entries->base);
     /* A symbol that begins where another one ends or goes on wins over it. */
     if (entries->count > 0 && entries->all[entries->count - 1].start == offset) entries->count--;
+    /* Where nothing was, nothing need not begin. */
+    bool goes_on = entries->count > 0 && entries->all[entries->count - 1].symbol == symbol;
+    if (goes_on && symbol == USPI_NO_SYMBOL) return;
     entries->all[entries->count++] = (struct entry){offset, symbol};
 }
 

@@ -2,10 +2,14 @@
 /* See module.h. */
 #include "lib/symbolize/module.h"
 
+#include "lib/object/fat.h"
+#include "lib/symbolize/macho_file.h"
+#include "lib/symbolize/objc_tables.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-/* What is made of the files, and can be made again. */
+/* What is made of the files for one table, and can be made again. */
 struct symbols {
     struct uspi_cached cached;
     struct uspi_tables *tables; /* NULL: none could be had */
@@ -16,9 +20,11 @@ struct uspi_module {
     struct usp_image image; /* its path is owned */
     const struct uspi_places *places;
     struct uspi_cache *cache;
-    struct uspi_lock *lock;         /* held while the symbols are made */
-    struct uspi_file *file, *debug; /* under the lock; NULL until they could be opened */
-    struct uspi_cache_slot slot;
+    struct uspi_lock *lock;          /* held while the symbols are made */
+    struct uspi_file *file, *debug;  /* under the lock; NULL until they could be opened */
+    struct uspi_image_memory memory; /* likewise; read is NULL until it could be had */
+    struct uspi_source memory_source;
+    struct uspi_cache_slot slots[USPI_TABLE_COUNT];
 };
 
 static void destroy_symbols(struct uspi_cached *cached) {
@@ -30,6 +36,7 @@ static void destroy_symbols(struct uspi_cached *cached) {
 
 void uspi_module_free(struct uspi_module *module) {
     if (module == NULL) return;
+    if (module->memory.memory.read != NULL) uspi_image_memory_close(&module->memory);
     uspi_file_close(module->debug);
     uspi_file_close(module->file);
     uspi_lock_free(module->lock);
@@ -53,19 +60,25 @@ struct uspi_module *uspi_module_create(const struct usp_image *image, const stru
 
 const char *uspi_module_path(const struct uspi_module *module) { return module->image.path; }
 
+static bool is_macho(const struct uspi_module *module) { return (module->image.flags & USP_IMAGE_MACHO) != 0; }
+
+/* Of an ELF image what is found there is copied, and does not depend on where it lies. */
+static bool may_read_memory(const struct uspi_module *module) {
+    const struct uspi_places *places = module->places;
+    return is_macho(module) && (places->memory != NULL || places->in_process || places->process != 0);
+}
+
 bool uspi_module_is_of(const struct uspi_module *module, const struct usp_image *image) {
     const struct usp_image *own = &module->image;
     if (own->build_id_size != image->build_id_size || own->flags != image->flags) return false;
     if (memcmp(own->build_id, image->build_id, own->build_id_size) != 0) return false;
-    if (own->build_id_size == 0 && own->load_address != image->load_address) return false;
+    bool is_one_place = own->build_id_size == 0 || may_read_memory(module);
+    if (is_one_place && own->load_address != image->load_address) return false;
     return strcmp(own->path, image->path) == 0;
 }
 
-/* The tables of the image's file, or else of its memory. */
-static int open_tables(struct uspi_module *module, struct uspi_tables **tables) {
-    int status = USP_OK;
-    *tables = NULL;
-    if (module->file == NULL) status = uspi_image_file_open(&module->image, module->places, &module->file, NULL);
+static int open_elf(struct uspi_module *module, struct uspi_tables **tables) {
+    int status = module->file != NULL ? USP_OK : USP_ERROR_NOT_FOUND;
     if (status == USP_OK) {
         if (module->debug == NULL && !uspi_elf_has_symtab(module->file)) {
             status = uspi_debug_file_open(&module->image, module->file, module->places, &module->debug, NULL);
@@ -74,6 +87,67 @@ static int open_tables(struct uspi_module *module, struct uspi_tables **tables) 
     }
     if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
     return uspi_elf_memory_tables_open(&module->image, module->places, tables);
+}
+
+/* Where the image's Mach-O file can be read: its own file, or what the process has loaded of it. */
+static int find_macho(struct uspi_module *module, bool in_memory, struct uspi_bytes *bytes) {
+    if (!in_memory && module->file != NULL) {
+        *bytes = uspi_file_bytes(module->file);
+        return USP_OK;
+    }
+    if (!in_memory) return USP_ERROR_NOT_FOUND;
+    if (module->memory.memory.read == NULL) {
+        int status = uspi_image_memory_open(module->places, &module->memory);
+        if (status != USP_OK) {
+            module->memory.memory.read = NULL;
+            return status;
+        }
+        module->memory_source = uspi_source_of_memory(&module->memory.memory, module->image.path);
+    }
+    *bytes = uspi_bytes_at(&module->memory_source, module->image.load_address);
+    return USP_OK;
+}
+
+static int open_macho(struct uspi_module *module, struct uspi_tables **tables) {
+    struct uspi_bytes own, debug = {0};
+    int status = USP_OK;
+    if (module->debug == NULL) {
+        status = uspi_debug_file_open(&module->image, module->file, module->places, &module->debug, NULL);
+        if (status == USP_ERROR_NO_MEMORY) return status;
+    }
+    status = find_macho(module, module->file == NULL, &own);
+    if (status != USP_OK) return status;
+    if (module->debug != NULL) debug = uspi_file_bytes(module->debug);
+    return uspi_macho_tables_open(own, module->debug != NULL ? &debug : NULL, uspi_macho_image_uuid(&module->image),
+                                  module->image.arch, tables);
+}
+
+/* What stands in the file is better than what stands in memory: nothing has been written over it. */
+static int open_objc(struct uspi_module *module, struct uspi_tables **tables) {
+    const struct usp_image *image = &module->image;
+    const struct uspi_places *places = module->places;
+    int status = USP_ERROR_NOT_FOUND;
+    if (!is_macho(module)) return status;
+    for (unsigned in_memory = 0; in_memory < 2; in_memory++) {
+        struct uspi_bytes bytes;
+        struct uspi_macho macho;
+        if (find_macho(module, in_memory != 0, &bytes) != USP_OK) continue;
+        status = uspi_fat_pick(bytes, uspi_macho_image_uuid(image), image->arch, &macho, NULL);
+        if (status == USP_OK) status = uspi_objc_tables_open(&macho, in_memory != 0 ? &places->pointers : NULL, tables);
+        if (status == USP_OK || status == USP_ERROR_NO_MEMORY) break;
+    }
+    return status;
+}
+
+/* A table of the image's file, or else of its memory. */
+static int open_tables(struct uspi_module *module, enum uspi_table which, struct uspi_tables **tables) {
+    *tables = NULL;
+    if (module->file == NULL) {
+        int status = uspi_image_file_open(&module->image, module->places, &module->file, NULL);
+        if (status == USP_ERROR_NO_MEMORY) return status;
+    }
+    if (which == USPI_TABLE_OBJC) return open_objc(module, tables);
+    return is_macho(module) ? open_macho(module, tables) : open_elf(module, tables);
 }
 
 static int make_index(struct symbols *symbols) {
@@ -86,10 +160,10 @@ static int make_index(struct symbols *symbols) {
 }
 
 /* NULL when memory lacks: only that is worth another try. */
-static struct symbols *make_symbols(struct uspi_module *module) {
+static struct symbols *make_symbols(struct uspi_module *module, enum uspi_table which) {
     struct symbols *symbols = calloc(1, sizeof *symbols);
     if (symbols == NULL) return NULL;
-    int status = open_tables(module, &symbols->tables);
+    int status = open_tables(module, which, &symbols->tables);
     if (status == USP_OK) status = make_index(symbols);
     if (status == USP_ERROR_NO_MEMORY) {
         destroy_symbols(&symbols->cached);
@@ -106,26 +180,28 @@ static struct symbols *make_symbols(struct uspi_module *module) {
     return symbols;
 }
 
-static struct symbols *get_symbols(struct uspi_module *module) {
-    struct uspi_cached *cached = uspi_cache_get(module->cache, &module->slot);
+static struct symbols *get_symbols(struct uspi_module *module, enum uspi_table which) {
+    struct uspi_cache_slot *slot = &module->slots[which];
+    struct uspi_cached *cached = uspi_cache_get(module->cache, slot);
     if (cached != NULL) return (struct symbols *)cached;
     uspi_lock_take(module->lock);
-    struct symbols *symbols = (struct symbols *)uspi_cache_get(module->cache, &module->slot);
+    struct symbols *symbols = (struct symbols *)uspi_cache_get(module->cache, slot);
     if (symbols == NULL) {
-        symbols = make_symbols(module);
-        if (symbols != NULL) uspi_cache_put(module->cache, &module->slot, &symbols->cached);
+        symbols = make_symbols(module, which);
+        if (symbols != NULL) uspi_cache_put(module->cache, slot, &symbols->cached);
     }
     uspi_lock_give(module->lock);
     return symbols;
 }
 
 bool uspi_module_has_symbols(struct uspi_module *module) {
-    const struct symbols *symbols = get_symbols(module);
+    const struct symbols *symbols = get_symbols(module, USPI_TABLE_SYMBOLS);
     return symbols != NULL && symbols->tables != NULL;
 }
 
-int uspi_module_find(struct uspi_module *module, usp_addr address, struct uspi_names *names, struct uspi_named *named) {
-    const struct symbols *symbols = get_symbols(module);
+int uspi_module_find(struct uspi_module *module, enum uspi_table which, usp_addr address, struct uspi_names *names,
+                     struct uspi_named *named) {
+    const struct symbols *symbols = get_symbols(module, which);
     if (symbols == NULL) return USP_ERROR_NO_MEMORY;
     if (symbols->tables == NULL) return USP_ERROR_ABSENT;
     uint32_t symbol = uspi_index_find(&symbols->index, address, &named->start);

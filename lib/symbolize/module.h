@@ -13,6 +13,13 @@
 
 struct uspi_module;
 
+/* What is looked in, each with an index of its own. */
+enum uspi_table {
+    USPI_TABLE_SYMBOLS, /* symbol tables of the image's file, or of its memory */
+    USPI_TABLE_OBJC,    /* Objective-C metadata, likewise */
+    USPI_TABLE_COUNT
+};
+
 /* Opens nothing yet. `places` says where files are looked for; it and the cache must live as long as the module. NULL when
  * memory lacks. */
 struct uspi_module *uspi_module_create(const struct usp_image *image, const struct uspi_places *places,
@@ -24,18 +31,19 @@ void uspi_module_free(struct uspi_module *module);
 /* The image's path; lives as long as the module. */
 const char *uspi_module_path(const struct uspi_module *module);
 
-/* Whether another image is the same file: path and build-id, and with no build-id nothing but the image that the module
- * was made for, at the same place. */
+/* Whether another image is the same file: path and build-id; with no build-id, or when its memory may be read, nothing but
+ * the image that the module was made for, at the same place. */
 bool uspi_module_is_of(const struct uspi_module *module, const struct usp_image *image);
 
 /* The caller of the following has signed in at the cache (lib/readers.h). */
 
-/* Whether there are symbols to look in; builds the index if nobody has. */
+/* Whether there are symbol tables to look in; builds the index if nobody has. */
 bool uspi_module_has_symbols(struct uspi_module *module);
 
-/* The symbol that an address, as linked, can belong to; whether its size reaches so far, the caller checks. USP_OK,
+/* The symbol of one table that an address, as linked, can belong to; whether its size reaches it, the caller checks. USP_OK,
  * USP_ERROR_NOT_FOUND when there is none, USP_ERROR_ABSENT when there is no table to look in (also later),
  * USP_ERROR_NO_MEMORY (a later call tries again). */
-int uspi_module_find(struct uspi_module *module, usp_addr address, struct uspi_names *names, struct uspi_named *named);
+int uspi_module_find(struct uspi_module *module, enum uspi_table which, usp_addr address, struct uspi_names *names,
+                     struct uspi_named *named);
 
 #endif

@@ -3,7 +3,5 @@
 #include "lib/symbolize/strategy.h"
 
 const struct uspi_strategy *const uspi_strategies[] = {
-    &uspi_strategy_symtab,
-    &uspi_strategy_dladdr,
-    NULL,
+    &uspi_strategy_symtab, &uspi_strategy_objc_metadata, &uspi_strategy_objc_runtime, &uspi_strategy_dladdr, NULL,
 };

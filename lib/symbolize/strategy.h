@@ -3,21 +3,24 @@
  * the order of uspi_strategies; each stands in a file of its own and knows nothing of the others.
  *
  * How the winner is chosen, in one place (symbolizer.c): a later answer replaces an earlier one only with a higher start,
- * and no answer counts whose symbol does not hold the address. A strategy answers only with a symbol whose section holds
- * the address; when in doubt it has no answer. */
+ * or with the same when it says that its name is the better one; no answer counts whose symbol does not hold the address.
+ * A strategy answers only with a symbol whose section holds the address; when in doubt it has no answer. */
 #ifndef USPI_STRATEGY_H
 #define USPI_STRATEGY_H
 
 #include "lib/symbolize/module.h"
+#include "lib/symbolize/objc_runtime.h"
 
 #include <unspool/symbolize.h>
 
 struct uspi_query {
-    usp_addr address;              /* in the target */
-    const struct usp_image *image; /* holds it */
-    struct uspi_module *module;    /* the image's file */
-    struct uspi_names *names;      /* keeps names that would not stay */
-    bool in_process;               /* the image is loaded in this process */
+    usp_addr address;                  /* in the target */
+    const struct usp_image *image;     /* holds it */
+    struct uspi_module *module;        /* the image's file */
+    struct uspi_names *names;          /* keeps names that would not stay */
+    bool in_process;                   /* the image is loaded in this process */
+    bool is_named;                     /* a strategy that was asked before has an answer */
+    struct uspi_objc_runtime *runtime; /* of this process; NULL when the image is not of it */
 };
 
 struct uspi_strategy {
@@ -30,6 +33,8 @@ struct uspi_strategy {
 };
 
 extern const struct uspi_strategy uspi_strategy_dladdr;
+extern const struct uspi_strategy uspi_strategy_objc_metadata;
+extern const struct uspi_strategy uspi_strategy_objc_runtime;
 extern const struct uspi_strategy uspi_strategy_symtab;
 
 /* All of them, in order; NULL behind the last. */

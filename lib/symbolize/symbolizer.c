@@ -16,7 +16,8 @@ struct module_link {
 
 struct usp_symbolizer {
     bool in_process;
-    struct uspi_places places; /* the strings in it are owned */
+    struct uspi_places places;         /* the strings in it are owned */
+    struct uspi_objc_runtime *runtime; /* NULL unless in_process */
     struct uspi_names *names;
     struct uspi_cache cache; /* its lock is for the two below as well, its readers are all that look something up */
     _Atomic(struct uspi_view *) view; /* of a list that was given: set once. NULL: to be made */
@@ -33,6 +34,13 @@ static bool copy_string(const char *string, const char **copy) {
     if (string == NULL) return true;
     *copy = strdup(string);
     return *copy != NULL;
+}
+
+static struct uspi_pointers describe_self(void) {
+    struct usp_target self;
+    usp_target_init(&self, usp_arch_host());
+    uspi_os_describe_self(&self);
+    return (struct uspi_pointers){.signature_mask = self.pac_mask};
 }
 
 int usp_symbolizer_create(const struct usp_images *images, const struct usp_symbolizer_options *options,
@@ -56,8 +64,12 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
     made->places.in_process = images == NULL;
     made->places.process = completed.process;
     made->places.memory = completed.memory;
+    made->places.pointers = (struct uspi_pointers){completed.shared_cache, completed.pac_mask};
+    if (made->in_process) made->places.pointers = describe_self();
+    if (made->in_process) made->runtime = uspi_objc_runtime_create();
     size_t limit = completed.memory_limit < SIZE_MAX ? (size_t)completed.memory_limit : SIZE_MAX;
-    bool is_whole = uspi_cache_init(&made->cache, limit) && made->names != NULL && (images == NULL || view != NULL) &&
+    bool is_whole = uspi_cache_init(&made->cache, limit) && made->names != NULL &&
+                    (images == NULL ? made->runtime != NULL : view != NULL) &&
                     copy_string(completed.program, &search->file) && copy_string(completed.sysroot, &search->sysroot) &&
                     copy_string(completed.folder, &search->folder);
     if (!is_whole) {
@@ -85,6 +97,7 @@ void usp_symbolizer_free(struct usp_symbolizer *symbolizer) {
     drop_modules(symbolizer);
     if (view != NULL) uspi_view_free(&view->retired);
     uspi_cache_clear(&symbolizer->cache);
+    uspi_objc_runtime_free(symbolizer->runtime);
     uspi_names_free(symbolizer->names);
     free((char *)(uintptr_t)symbolizer->places.search.file);
     free((char *)(uintptr_t)symbolizer->places.search.sysroot);
@@ -185,20 +198,25 @@ static struct uspi_module *module_of(struct usp_symbolizer *symbolizer, struct u
 
 static bool is_better(const struct usp_symbol *best, const struct uspi_named *found, usp_addr address) {
     if (found->start > address || (found->size != 0 && address - found->start >= found->size)) return false;
-    return best->name == NULL || found->start > best->start;
+    if (best->name == NULL || found->start > best->start) return true;
+    return found->wins_ties && found->start == best->start;
 }
 
-static int ask_strategies(const struct uspi_query *query, struct usp_symbol *symbol) {
+static int ask_strategies(struct uspi_query *query, struct usp_symbol *symbol) {
     for (const struct uspi_strategy *const *strategy = uspi_strategies; *strategy != NULL; strategy++) {
-        struct uspi_named found;
+        struct uspi_named found = {0};
         int status = (*strategy)->find(query, &found);
         if (status == USP_ERROR_NO_MEMORY) return status;
         if (status != USP_OK || !is_better(symbol, &found, query->address)) continue;
+        /* Both are the same function, whose size may be known to one of them only. */
+        if (found.start == symbol->start && found.size == 0) found.size = symbol->extent;
         symbol->name = found.name;
         symbol->start = found.start;
         symbol->extent = found.size;
+        symbol->source_file = found.source_file;
         symbol->offset = query->address - found.start;
         symbol->strategy = (*strategy)->id;
+        query->is_named = true;
     }
     return symbol->name != NULL ? USP_OK : USP_ERROR_NOT_FOUND;
 }
@@ -216,7 +234,12 @@ static int symbolize_in(struct usp_symbolizer *symbolizer, usp_addr address, str
     symbol->image_load = image->load_address;
     symbol->build_id_size = image->build_id_size;
     memcpy(symbol->build_id, image->build_id, sizeof symbol->build_id);
-    struct uspi_query query = {address, image, module, symbolizer->names, symbolizer->in_process};
+    struct uspi_query query = {.address = address,
+                               .image = image,
+                               .module = module,
+                               .names = symbolizer->names,
+                               .in_process = symbolizer->in_process,
+                               .runtime = symbolizer->runtime};
     return ask_strategies(&query, symbol);
 }
 

@@ -11,8 +11,10 @@
 
 struct uspi_named {
     usp_addr start;
-    uint64_t size;    /* 0: not known */
-    const char *name; /* in the mapped file, or kept in the names that were given */
+    uint64_t size;           /* 0: not known */
+    const char *name;        /* in the mapped file, or kept in the names that were given */
+    const char *source_file; /* that it was compiled from; NULL: not known */
+    bool wins_ties;          /* replaces the name that another strategy has for the same start */
 };
 
 /* Implementations embed it at their beginning. Immutable once opened; any number of threads may read one. */
@@ -38,6 +40,10 @@ bool uspi_elf_has_symtab(const struct uspi_file *file);
  * USP_OK, USP_ERROR_NOT_FOUND when neither has a table, USP_ERROR_NO_MEMORY, or what is wrong with `file`. */
 int uspi_elf_tables_open(const struct uspi_file *file, const struct uspi_file *debug, struct uspi_tables **tables);
 
+/* A Mach-O file's tables, thin or fat. `debug`, which may be NULL, is its dSYM: names that either of them has are used.
+ * uuid and arch pick the slice of both as for uspi_fat_pick. Otherwise as above. */
+int uspi_macho_tables_open(struct uspi_bytes file, const struct uspi_bytes *debug, const uint8_t *uuid, uint32_t arch,
+                           struct uspi_tables **tables);
 /* What an ELF image's memory tells by itself: the dynamic symbols, copied. Returns as above, USP_ERROR_NOT_FOUND also
  * when the memory cannot be had or holds another image by now. */
 int uspi_elf_memory_tables_open(const struct usp_image *image, const struct uspi_places *places,

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/* A Mach-O file's symbol table, exports and stubs as sources of names, and its function starts and unwind information as
+ * their bounds: which entries name code, which alias is preferred, where a name ends. */
+#include "lib/object/fat.h"
+#include "lib/symbolize/macho_code.h"
+#include "lib/symbolize/macho_exported.h"
+#include "lib/symbolize/macho_objc_stubs.h"
+#include "lib/symbolize/macho_stabs.h"
+#include "lib/symbolize/macho_stubs.h"
+#include "lib/symbolize/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A symbol's number in the index: where it comes from in the top bits, and the entry there below them. */
+#define KIND_SHIFT 30
+#define ENTRY_MAX  ((UINT32_C(1) << KIND_SHIFT) - 2)
+#define ENTRY_MASK ((UINT32_C(1) << KIND_SHIFT) - 1)
+
+enum kind {
+    OWN,   /* the file's symbol table */
+    DEBUG, /* that of its dSYM */
+    EXPORT,
+    STUB /* the entry is one of the indirect symbol table, or with OBJC_STUB a place in __objc_stubs */
+};
+
+#define OBJC_STUB (UINT32_C(1) << 29)
+
+/* Of symbols with the same start the one with the lowest rank wins. */
+enum rank {
+    RANK_GLOBAL = 0,
+    RANK_PRIVATE_EXTERNAL,
+    RANK_LOCAL,
+    RANK_WEAK,
+    RANK_ALTERNATIVE = 4, /* added to the ranks above */
+    RANK_EXPORT = 8,
+    RANK_STAB, /* of a function that no other entry names */
+    RANK_STUB
+};
+
+/* What atos, sample and crash reports put before the name of what a stub leads to. */
+#define STUB_PREFIX "DYLD-STUB$$"
+
+/* What the shared cache puts in the place of a local symbol's name (dyld, DyldSharedCache builder). */
+#define REDACTED "<redacted>"
+
+struct macho_tables {
+    struct uspi_tables contract;
+    struct uspi_macho macho;
+    struct uspi_macho_symbols symbols[2]; /* OWN and DEBUG; count 0: absent */
+    struct uspi_macho debug;              /* the file of the latter */
+    struct uspi_macho_stabs stabs;        /* of OWN */
+    struct uspi_macho_exported exports;   /* only when they say more than the symbols */
+    struct uspi_macho_stubs stubs;
+    struct uspi_objc_stubs objc_stubs;
+    usp_addr address; /* a mask: without the Thumb bit that 32-bit ARM's functions can have in bit 0 */
+};
+
+static uint32_t number_of(enum kind kind, uint64_t entry) { return (uint32_t)kind << KIND_SHIFT | (uint32_t)entry; }
+
+/* ---- names ---- */
+
+/* Mach-O's C symbols have an underscore in front of their name (LLVM DataLayout, "m:o"). */
+static const char *without_underscore(const char *name) { return name[0] == '_' ? name + 1 : name; }
+
+/* A name that cannot be used in place, kept with `prefix` before it. Read with room that grows until it fits. */
+static int keep_symbol_name(const struct uspi_macho_symbols *symbols, uint32_t offset, const char *prefix,
+                            struct uspi_names *names, const char **name) {
+    const size_t before = strlen(prefix);
+    int status = USP_ERROR_FULL;
+    for (size_t room = 256; status == USP_ERROR_FULL; room *= 4) {
+        char *buffer = malloc(before + room);
+        if (buffer == NULL) return USP_ERROR_NO_MEMORY;
+        char *read = buffer + before;
+        status = uspi_bytes_string(symbols->strings, offset, read, room, "name", NULL);
+        if (status == USP_OK) {
+            const char *rest = without_underscore(read);
+            memmove(read, rest, strlen(rest) + 1);
+            memcpy(buffer, prefix, before);
+            *name = uspi_names_keep(names, buffer, strlen(buffer));
+            if (*name == NULL) status = USP_ERROR_NO_MEMORY;
+        }
+        free(buffer);
+    }
+    return status;
+}
+
+static int keep_export_name(const struct macho_tables *m, uint32_t node, struct uspi_names *names, const char **name) {
+    size_t length;
+    int status = uspi_macho_export_name(&m->exports.trie, node, NULL, &length, NULL);
+    if (status != USP_OK) return status;
+    char *buffer = malloc(length + 1);
+    if (buffer == NULL) return USP_ERROR_NO_MEMORY;
+    status = uspi_macho_export_name(&m->exports.trie, node, buffer, &length, NULL);
+    if (status == USP_OK) {
+        buffer[length] = '\0';
+        const char *rest = without_underscore(buffer);
+        *name = uspi_names_keep(names, rest, strlen(rest));
+        if (*name == NULL) status = USP_ERROR_NO_MEMORY;
+    }
+    free(buffer);
+    return status;
+}
+
+/* ---- gathering ---- */
+
+static enum rank rank_of(const struct uspi_macho_symbol *symbol) {
+    enum rank rank = RANK_LOCAL;
+    if ((symbol->type & USPI_N_PEXT) != 0) {
+        rank = RANK_PRIVATE_EXTERNAL;
+    } else if ((symbol->type & USPI_N_EXT) != 0) {
+        rank = (symbol->description & USPI_N_WEAK_DEF) != 0 ? RANK_WEAK : RANK_GLOBAL;
+    }
+    return (symbol->description & USPI_N_ALT_ENTRY) != 0 ? rank + RANK_ALTERNATIVE : rank;
+}
+
+/* Labels that compilers and assemblers leave behind and that name no function: L…, l…, ltmp… (LLVM MCAsmInfoDarwin,
+ * private and linker-private prefixes). What was made visible on purpose is none of them. */
+static bool is_private_label(const struct uspi_macho_symbol *symbol, const char *name) {
+    return (name[0] == 'L' || name[0] == 'l') && (symbol->type & (USPI_N_EXT | USPI_N_PEXT)) == 0;
+}
+
+static int gather_symbol(const struct macho_tables *m, enum kind kind, uint64_t i, const struct uspi_macho_code *code,
+                         const struct uspi_stab_functions *stabs, struct uspi_gathering *gathering) {
+    const struct uspi_macho_symbols *symbols = &m->symbols[kind];
+    struct uspi_macho_symbol symbol;
+    char room[USPI_MACHO_NAME_BEGINNING];
+    int status = uspi_macho_symbol(symbols, i, &symbol, NULL);
+    if (status != USP_OK) return status;
+    const bool is_stab = (symbol.type & USPI_N_STAB) != 0;
+    if (is_stab && (symbol.type != USPI_N_FUN || kind != OWN)) return USP_OK;
+    if (!is_stab && (symbol.type & USPI_N_TYPE) != USPI_N_SECT) return USP_OK;
+    usp_addr start = symbol.value & m->address;
+    if (!uspi_macho_code_holds(code, symbol.section, start)) return USP_OK;
+    const char *name = uspi_macho_name_beginning(symbols, symbol.name, room);
+    /* The second of a pair of stabs has no name, and a size where others have an address. */
+    if (is_stab && name[0] == '\0') return USP_OK;
+    if (name[0] == '\0' || strcmp(name, REDACTED) == 0) return uspi_gather_boundary(gathering, start);
+    if (is_private_label(&symbol, name)) return USP_OK;
+    uint32_t entry = (uint32_t)i;
+    if (!is_stab && kind == OWN) entry = uspi_stab_function(stabs, symbols, start, name, entry);
+    struct uspi_candidate candidate = {start, start, number_of(kind, entry), is_stab ? RANK_STAB : rank_of(&symbol)};
+    return uspi_gather(gathering, &candidate);
+}
+
+static int gather_symbols(const struct macho_tables *m, enum kind kind, const struct uspi_macho_code *code,
+                          struct uspi_gathering *gathering) {
+    struct uspi_stab_functions stabs = {0};
+    int status = USP_OK;
+    /* Linkers write no functions without their files. */
+    if (kind == OWN && m->stabs.count > 0) {
+        status = uspi_stab_functions_read(&stabs, &m->symbols[OWN], code, m->address);
+    }
+    for (uint64_t i = 0; status == USP_OK && i < m->symbols[kind].count && i <= ENTRY_MAX; i++) {
+        status = gather_symbol(m, kind, i, code, &stabs, gathering);
+    }
+    uspi_stab_functions_clear(&stabs);
+    return status;
+}
+
+static int gather_exports(const struct macho_tables *m, const struct uspi_macho_code *code,
+                          struct uspi_gathering *gathering) {
+    for (uint32_t node = 0; node < m->exports.trie.count && node <= ENTRY_MAX; node++) {
+        struct uspi_candidate candidate = {.symbol = number_of(EXPORT, node), .rank = RANK_EXPORT};
+        if (!uspi_macho_exported_code(&m->exports, node, code, m->address, &candidate.start)) continue;
+        candidate.end = candidate.start;
+        int status = uspi_gather(gathering, &candidate);
+        if (status != USP_OK) return status;
+    }
+    return USP_OK;
+}
+
+/* A stub leads to what other files see or have. (lld 13's indirect symbol tables count the debug map's entries wrongly.) */
+static bool is_stub_named(const struct macho_tables *m, const struct uspi_stub *stub) {
+    struct uspi_macho_symbol symbol;
+    char room[USPI_MACHO_NAME_BEGINNING];
+    return uspi_macho_symbol(&m->symbols[OWN], stub->symbol, &symbol, NULL) == USP_OK &&
+           (symbol.type & (USPI_N_STAB | USPI_N_EXT)) == USPI_N_EXT &&
+           uspi_macho_name_beginning(&m->symbols[OWN], symbol.name, room)[0] != '\0';
+}
+
+static int gather_stubs(const struct macho_tables *m, const struct uspi_macho_code *code,
+                        struct uspi_gathering *gathering) {
+    for (uint32_t s = 0; s < m->stubs.count; s++) {
+        const struct uspi_stub_section *section = &m->stubs.sections[s];
+        for (uint32_t i = 0; i < section->count && section->first + (uint64_t)i < OBJC_STUB; i++) {
+            struct uspi_stub stub;
+            if (uspi_macho_stub(&m->stubs, section->first + i, &stub) != USP_OK) continue;
+            if (!uspi_macho_code_holds_any(code, stub.address) || !is_stub_named(m, &stub)) continue;
+            struct uspi_candidate candidate = {stub.address, stub.address, number_of(STUB, section->first + i),
+                                               RANK_STUB};
+            int status = uspi_gather(gathering, &candidate);
+            if (status != USP_OK) return status;
+        }
+    }
+    return USP_OK;
+}
+
+/* The end of a stub is the next one's beginning. */
+static int gather_objc_stubs(const struct macho_tables *m, const struct uspi_macho_code *code,
+                             struct uspi_gathering *gathering) {
+    uint64_t offset = 0;
+    for (; uspi_objc_stubs_next(&m->objc_stubs, &offset) && offset < OBJC_STUB - 1; offset++) {
+        usp_addr start = m->objc_stubs.address + offset;
+        struct uspi_candidate candidate = {start, start, number_of(STUB, OBJC_STUB | offset), RANK_STUB};
+        if (!uspi_macho_code_holds_any(code, start)) continue;
+        int status = uspi_gather(gathering, &candidate);
+        if (status != USP_OK) return status;
+    }
+    return USP_OK;
+}
+
+static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathering) {
+    const struct macho_tables *m = (const struct macho_tables *)tables;
+    struct uspi_macho_code code;
+    int status = uspi_macho_code_read(&m->macho, &code);
+    if (status == USP_OK) status = gather_symbols(m, OWN, &code, gathering);
+    if (status == USP_OK) status = gather_symbols(m, DEBUG, &code, gathering);
+    if (status == USP_OK) status = gather_exports(m, &code, gathering);
+    if (status == USP_OK) status = gather_stubs(m, &code, gathering);
+    if (status == USP_OK) status = gather_objc_stubs(m, &code, gathering);
+    if (status != USP_OK || gathering->count == 0) return status;
+    return uspi_macho_gather_bounds(&m->macho, &code, m->address, gathering);
+}
+
+/* ---- what was gathered ---- */
+
+static int get_symbol(const struct macho_tables *m, enum kind kind, uint32_t entry, struct uspi_names *names,
+                      struct uspi_named *named) {
+    const struct uspi_macho_symbols *symbols = &m->symbols[kind];
+    struct uspi_macho_symbol symbol;
+    int status = uspi_macho_symbol(symbols, entry, &symbol, NULL);
+    if (status != USP_OK) return status;
+    named->start = symbol.value & m->address;
+    if (kind == OWN && symbol.type == USPI_N_FUN) {
+        named->size = uspi_macho_stab_size(symbols, entry);
+        status = uspi_macho_stab_file(&m->stabs, symbols, entry, names, &named->source_file);
+        if (status != USP_OK) return status;
+    }
+    const char *in_place = uspi_bytes_string_in_place(symbols->strings, symbol.name);
+    if (in_place == NULL) return keep_symbol_name(symbols, symbol.name, "", names, &named->name);
+    named->name = without_underscore(in_place);
+    return USP_OK;
+}
+
+static int get_export(const struct macho_tables *m, uint32_t node, struct uspi_names *names, struct uspi_named *named) {
+    struct uspi_export found;
+    int status = uspi_macho_export(&m->exports.trie, node, &found, NULL);
+    if (status != USP_OK) return status;
+    named->start = (m->exports.header + found.offset) & m->address;
+    return keep_export_name(m, node, names, &named->name);
+}
+
+static int get_stub(const struct macho_tables *m, uint32_t entry, struct uspi_names *names, struct uspi_named *named) {
+    struct uspi_stub stub;
+    struct uspi_macho_symbol symbol;
+    if ((entry & OBJC_STUB) != 0) {
+        named->start = m->objc_stubs.address + (entry & ~OBJC_STUB);
+        return uspi_objc_stub_name(&m->objc_stubs, entry & ~OBJC_STUB, names, &named->name);
+    }
+    int status = uspi_macho_stub(&m->stubs, entry, &stub);
+    if (status == USP_OK) status = uspi_macho_symbol(&m->symbols[OWN], stub.symbol, &symbol, NULL);
+    if (status != USP_OK) return status;
+    named->start = stub.address;
+    named->size = stub.size;
+    return keep_symbol_name(&m->symbols[OWN], symbol.name, STUB_PREFIX, names, &named->name);
+}
+
+static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_names *names, struct uspi_named *named) {
+    const struct macho_tables *m = (const struct macho_tables *)tables;
+    *named = (struct uspi_named){0};
+    switch ((enum kind)(number >> KIND_SHIFT)) {
+    case EXPORT: return get_export(m, number & ENTRY_MASK, names, named);
+    case STUB: return get_stub(m, number & ENTRY_MASK, names, named);
+    case OWN:
+    case DEBUG: break;
+    }
+    return get_symbol(m, (enum kind)(number >> KIND_SHIFT), number & ENTRY_MASK, names, named);
+}
+
+/* For comparison: without the underscore, and "" for what has no comparable name. */
+static const char *name_to_compare(const struct macho_tables *m, uint32_t number,
+                                   char room[USPI_MACHO_NAME_BEGINNING]) {
+    enum kind kind = (enum kind)(number >> KIND_SHIFT);
+    struct uspi_macho_symbol symbol;
+    size_t length;
+    if (kind == EXPORT) {
+        int status = uspi_macho_export_name(&m->exports.trie, number & ENTRY_MASK, NULL, &length, NULL);
+        if (status != USP_OK || length >= USPI_MACHO_NAME_BEGINNING) return "";
+        status = uspi_macho_export_name(&m->exports.trie, number & ENTRY_MASK, room, &length, NULL);
+        room[status == USP_OK ? length : 0] = '\0';
+        return without_underscore(room);
+    }
+    if (kind == STUB || uspi_macho_symbol(&m->symbols[kind], number & ENTRY_MASK, &symbol, NULL) != USP_OK) return "";
+    return without_underscore(uspi_macho_name_beginning(&m->symbols[kind], symbol.name, room));
+}
+
+/* As with ELF: without the underscores of the implementation's own aliases, then by the alphabet, so that the symbol table
+ * and the exports give the same answer. */
+static int prefer(const void *context, uint32_t a, uint32_t b) {
+    char rooms[2][USPI_MACHO_NAME_BEGINNING];
+    const char *first = name_to_compare(context, a, rooms[0]), *second = name_to_compare(context, b, rooms[1]);
+    size_t underscores = 0;
+    while (first[underscores] == '_' && second[underscores] == '_' && underscores < USPI_MACHO_NAME_COMPARED)
+        underscores++;
+    if ((first[underscores] == '_') != (second[underscores] == '_')) return first[underscores] == '_' ? 1 : -1;
+    return strncmp(first, second, USPI_MACHO_NAME_COMPARED);
+}
+
+/* ---- opening ---- */
+
+static void close_tables(struct uspi_tables *tables) {
+    struct macho_tables *m = (struct macho_tables *)tables;
+    uspi_macho_stabs_close(&m->stabs);
+    uspi_macho_exports_close(&m->exports.trie);
+    uspi_objc_stubs_close(&m->objc_stubs);
+    free(m);
+}
+
+/* What cannot be read is as good as absent, but for a lack of memory. */
+static int open_all(struct macho_tables *m, struct uspi_bytes file, const struct uspi_bytes *debug, const uint8_t *uuid,
+                    uint32_t arch) {
+    int status = uspi_fat_pick(file, uuid, arch, &m->macho, NULL);
+    if (status != USP_OK) return status;
+    m->address = m->macho.arch == USP_ARCH_ARMV7 ? ~(usp_addr)1 : ~(usp_addr)0;
+    if (uspi_macho_symbols(&m->macho, &m->symbols[OWN], NULL) != USP_OK) m->symbols[OWN].count = 0;
+    bool has_debug = debug != NULL && m->macho.type != USPI_MH_DSYM &&
+                     uspi_fat_pick(*debug, uuid, arch, &m->debug, NULL) == USP_OK &&
+                     uspi_macho_symbols(&m->debug, &m->symbols[DEBUG], NULL) == USP_OK;
+    if (!has_debug) m->symbols[DEBUG].count = 0;
+    status = uspi_macho_stabs_open(&m->stabs, &m->symbols[OWN]);
+    if (status == USP_OK) status = uspi_macho_exported_open(&m->exports, &m->macho, m->symbols, m->address);
+    if (status != USP_OK) return status;
+    if (uspi_macho_stubs_open(&m->stubs, &m->macho) != USP_OK) m->stubs.count = 0;
+    status = uspi_objc_stubs_open(&m->objc_stubs, &m->macho);
+    if (status == USP_ERROR_NO_MEMORY) return status;
+    if (status != USP_OK) uspi_objc_stubs_close(&m->objc_stubs);
+    bool has_names = m->symbols[OWN].count > 0 || m->symbols[DEBUG].count > 0 || m->exports.trie.count > 0 ||
+                     m->objc_stubs.code.size > 0;
+    return has_names ? USP_OK : USP_ERROR_NOT_FOUND;
+}
+
+int uspi_macho_tables_open(struct uspi_bytes file, const struct uspi_bytes *debug, const uint8_t *uuid, uint32_t arch,
+                           struct uspi_tables **tables) {
+    struct macho_tables *m = calloc(1, sizeof *m);
+    if (m == NULL) return USP_ERROR_NO_MEMORY;
+    m->contract = (struct uspi_tables){gather, get, prefer, close_tables, sizeof *m};
+    int status = open_all(m, file, debug, uuid, arch);
+    if (status != USP_OK) {
+        close_tables(&m->contract);
+        return status;
+    }
+    *tables = &m->contract;
+    return USP_OK;
+}

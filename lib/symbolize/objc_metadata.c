@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* The strategy "Objective-C metadata": the index of the methods that the image's file, or the process's memory where there
+ * is no file, describes. Asks no runtime. */
+#include "lib/symbolize/strategy.h"
+
+static int find(const struct uspi_query *query, struct uspi_named *found) {
+    usp_addr slide = query->image->slide;
+    int status = uspi_module_find(query->module, USPI_TABLE_OBJC, query->address - slide, query->names, found);
+    if (status == USP_OK) found->start += slide;
+    return status;
+}
+
+const struct uspi_strategy uspi_strategy_objc_metadata = {USP_STRATEGY_OBJC_METADATA, find};

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* See objc_runtime.h; and the strategy "Objective-C runtime". */
+#include "lib/symbolize/objc_runtime.h"
+
+#include "arch/backend.h"
+#include "lib/os.h"
+#include "lib/symbolize/strategy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The public functions (Apple <objc/runtime.h>; GCC libobjc objc/runtime.h; GNUstep libobjc2 objc/runtime.h). */
+struct functions {
+    int (*get_class_list)(void **classes, int capacity);      /* objc_getClassList */
+    void **(*copy_method_list)(void *class, unsigned *count); /* class_copyMethodList; to be freed with free() */
+    void (*(*get_implementation)(void *method))(void);        /* method_getImplementation */
+    void *(*get_selector)(void *method);                      /* method_getName */
+    const char *(*selector_name)(void *selector);             /* sel_getName */
+    const char *(*class_name)(void *class);                   /* class_getName */
+    void *(*get_class)(void *object);                         /* object_getClass; GCC has it in its header only: */
+    void *(*get_metaclass)(const char *name);                 /* objc_getMetaClass */
+};
+
+struct method {
+    usp_addr start;
+    const char *class_name, *selector; /* the runtime's, to be read with care: see keep_name */
+    bool is_class_method;
+};
+
+struct uspi_objc_runtime {
+    struct uspi_lock *lock; /* for all of it */
+    struct functions functions;
+    uint64_t generation; /* of the images, when the methods were read */
+    int class_count;
+    bool is_read;
+    struct method *methods; /* by address */
+    size_t count, room;
+};
+
+struct uspi_objc_runtime *uspi_objc_runtime_create(void) {
+    struct uspi_objc_runtime *runtime = calloc(1, sizeof *runtime);
+    if (runtime == NULL) return NULL;
+    runtime->lock = uspi_lock_create();
+    if (runtime->lock != NULL) return runtime;
+    free(runtime);
+    return NULL;
+}
+
+void uspi_objc_runtime_free(struct uspi_objc_runtime *runtime) {
+    if (runtime == NULL) return;
+    uspi_lock_free(runtime->lock);
+    free(runtime->methods);
+    free(runtime);
+}
+
+/* ---- reading all methods ---- */
+
+/* A function's address into a pointer to a function, which ISO C has no cast for. */
+static bool find(const char *name, void *function) {
+    uintptr_t found = uspi_os_find_symbol(name);
+    memcpy(function, &found, sizeof found);
+    return found != 0;
+}
+
+static bool find_functions(struct functions *f) {
+    bool has_class = find("object_getClass", &f->get_class),
+         has_metaclass = find("objc_getMetaClass", &f->get_metaclass);
+    return find("objc_getClassList", &f->get_class_list) && find("class_copyMethodList", &f->copy_method_list) &&
+           find("method_getImplementation", &f->get_implementation) && find("method_getName", &f->get_selector) &&
+           find("sel_getName", &f->selector_name) && find("class_getName", &f->class_name) &&
+           (has_class || has_metaclass);
+}
+
+static usp_addr code_address(uintptr_t implementation) {
+    const struct uspi_backend *backend = uspi_backend_find(usp_arch_host());
+    return backend != NULL && backend->has_thumb ? implementation & ~(uintptr_t)1 : implementation;
+}
+
+static int add_method(struct uspi_objc_runtime *runtime, const struct method *method) {
+    if (runtime->count == runtime->room) {
+        size_t room = runtime->room == 0 ? 256 : runtime->room * 2;
+        struct method *grown = realloc(runtime->methods, room * sizeof *grown);
+        if (grown == NULL) return USP_ERROR_NO_MEMORY;
+        runtime->methods = grown;
+        runtime->room = room;
+    }
+    runtime->methods[runtime->count++] = *method;
+    return USP_OK;
+}
+
+/* A class's own methods, or with the metaclass in its place its class methods. */
+static int add_methods(struct uspi_objc_runtime *runtime, void *class, const char *name, bool is_class_method) {
+    const struct functions *f = &runtime->functions;
+    unsigned count = 0;
+    int status = USP_OK;
+    void **methods = f->copy_method_list(class, &count);
+    for (unsigned i = 0; methods != NULL && status == USP_OK && i < count; i++) {
+        struct method method = {.class_name = name, .is_class_method = is_class_method};
+        void *selector = f->get_selector(methods[i]);
+        method.selector = selector != NULL ? f->selector_name(selector) : NULL;
+        method.start = code_address((uintptr_t)f->get_implementation(methods[i]));
+        if (method.start != 0 && method.selector != NULL) status = add_method(runtime, &method);
+    }
+    free(methods);
+    return status;
+}
+
+static int add_class(struct uspi_objc_runtime *runtime, void *class) {
+    const struct functions *f = &runtime->functions;
+    const char *name = f->class_name(class);
+    if (name == NULL) return USP_OK;
+    int status = add_methods(runtime, class, name, false);
+    if (status != USP_OK) return status;
+    void *metaclass = f->get_class != NULL ? f->get_class(class) : f->get_metaclass(name);
+    return metaclass != NULL ? add_methods(runtime, metaclass, name, true) : USP_OK;
+}
+
+/* Of methods that share their code the first by the alphabet comes first, and is found. */
+static int by_start(const void *a, const void *b) {
+    const struct method *x = a, *y = b;
+    if (x->start != y->start) return x->start < y->start ? -1 : 1;
+    int order = strcmp(x->class_name, y->class_name);
+    if (order == 0) order = (int)x->is_class_method - (int)y->is_class_method;
+    return order != 0 ? order : strcmp(x->selector, y->selector);
+}
+
+static int read_classes(struct uspi_objc_runtime *runtime) {
+    int known = runtime->functions.get_class_list(NULL, 0);
+    int capacity = known > 0 ? known : 0;
+    if (capacity == 0) {
+        runtime->class_count = 0;
+        return USP_OK;
+    }
+    void **classes = calloc((size_t)capacity, sizeof *classes);
+    if (classes == NULL) return USP_ERROR_NO_MEMORY;
+    /* There may be more by now: the list is as long as it is, the number is what tells that there are others. */
+    int all = runtime->functions.get_class_list(classes, capacity), status = USP_OK;
+    int count = all < capacity ? all : capacity;
+    for (int i = 0; status == USP_OK && i < count; i++) {
+        if (classes[i] != NULL) status = add_class(runtime, classes[i]);
+    }
+    free(classes);
+    runtime->class_count = known;
+    return status;
+}
+
+static int read_methods(struct uspi_objc_runtime *runtime, uint64_t generation) {
+    runtime->count = 0;
+    runtime->is_read = false;
+    if (!find_functions(&runtime->functions)) {
+        memset(&runtime->functions, 0, sizeof runtime->functions);
+        runtime->class_count = 0;
+    } else {
+        int status = read_classes(runtime);
+        if (status != USP_OK) {
+            runtime->count = 0;
+            return status;
+        }
+        if (runtime->count > 0) qsort(runtime->methods, runtime->count, sizeof *runtime->methods, by_start);
+    }
+    runtime->generation = generation;
+    runtime->is_read = true;
+    return USP_OK;
+}
+
+/* ---- one address ---- */
+
+/* The first of those with the last start at or below the address. */
+static const struct method *search(const struct uspi_objc_runtime *runtime, usp_addr address) {
+    size_t low = 0, high = runtime->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (runtime->methods[middle].start <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == 0) return NULL;
+    const struct method *found = &runtime->methods[low - 1];
+    while (found > runtime->methods && found[-1].start == found->start) found--;
+    return found;
+}
+
+/* A runtime says where a method begins and not where it ends: it holds the address when the function that unwind
+ * information has there begins where the method does. */
+static bool holds(const struct method *method, usp_addr address) {
+    uintptr_t start;
+    if (method->start == address) return true;
+    return uspi_os_function_start((uintptr_t)address, &start) && code_address(start) == method->start;
+}
+
+static int append(char *text, size_t room, size_t *used, const char *piece) {
+    const struct usp_memory memory = {uspi_os_read, NULL};
+    struct uspi_source source = uspi_source_of_memory(&memory, "runtime");
+    /* With safe reads, since a class's image may be on its way out. */
+    int status =
+        uspi_bytes_string(uspi_bytes_at(&source, (uintptr_t)piece), 0, text + *used, room - *used, "name", NULL);
+    if (status == USP_OK) *used += strlen(text + *used);
+    return status;
+}
+
+static int keep_name(const struct method *method, struct uspi_names *names, const char **kept) {
+    const size_t room = (size_t)1 << 16;
+    char *text = malloc(room);
+    if (text == NULL) return USP_ERROR_NO_MEMORY;
+    text[0] = method->is_class_method ? '+' : '-';
+    text[1] = '[';
+    size_t used = 2;
+    int status = append(text, room - 2, &used, method->class_name);
+    if (status == USP_OK) {
+        text[used++] = ' ';
+        status = append(text, room - 1, &used, method->selector);
+    }
+    if (status == USP_OK) {
+        text[used++] = ']';
+        *kept = uspi_names_keep(names, text, used);
+        status = *kept != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
+    } else {
+        status = USP_ERROR_NOT_FOUND;
+    }
+    free(text);
+    return status;
+}
+
+static bool has_more_classes(const struct uspi_objc_runtime *runtime) {
+    return runtime->functions.get_class_list != NULL &&
+           runtime->functions.get_class_list(NULL, 0) != runtime->class_count;
+}
+
+static int find_locked(struct uspi_objc_runtime *runtime, usp_addr address, bool is_wanted, struct uspi_names *names,
+                       struct uspi_named *named) {
+    uint64_t generation = uspi_os_images_generation();
+    int status = USP_OK;
+    if (!runtime->is_read || runtime->generation != generation) status = read_methods(runtime, generation);
+    if (status != USP_OK) return status;
+    const struct method *found = search(runtime, address);
+    if ((found == NULL || !holds(found, address)) && is_wanted && has_more_classes(runtime)) {
+        status = read_methods(runtime, generation);
+        if (status != USP_OK) return status;
+        found = search(runtime, address);
+    }
+    if (runtime->functions.get_class_list == NULL) return USP_ERROR_ABSENT;
+    if (found == NULL || !holds(found, address)) return USP_ERROR_NOT_FOUND;
+    named->start = found->start;
+    named->size = 0;
+    return keep_name(found, names, &named->name);
+}
+
+int uspi_objc_runtime_find(struct uspi_objc_runtime *runtime, usp_addr address, bool is_wanted,
+                           struct uspi_names *names, struct uspi_named *named) {
+    uspi_lock_take(runtime->lock);
+    int status = find_locked(runtime, address, is_wanted, names, named);
+    uspi_lock_give(runtime->lock);
+    return status;
+}
+
+static int ask_runtime(const struct uspi_query *query, struct uspi_named *found) {
+    if (query->runtime == NULL || query->address > UINTPTR_MAX) return USP_ERROR_ABSENT;
+    int status = uspi_objc_runtime_find(query->runtime, query->address, !query->is_named, query->names, found);
+    /* GCC's symbols of methods (_i_Class__selector_) do not tell a colon from an underscore. In Mach-O they are the names
+     * themselves, and know the category as well. */
+    found->wins_ties = (query->image->flags & USP_IMAGE_MACHO) == 0;
+    return status;
+}
+
+const struct uspi_strategy uspi_strategy_objc_runtime = {USP_STRATEGY_OBJC_RUNTIME, ask_runtime};

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* The methods that the Objective-C runtime of this process knows, whichever runtime that is: Apple's, GCC's libobjc or
+ * GNUstep's. It is asked through the public functions that they share, found when they are needed, never linked. No
+ * message is sent and no class is initialized. */
+#ifndef USPI_OBJC_RUNTIME_H
+#define USPI_OBJC_RUNTIME_H
+
+#include "lib/symbolize/tables.h"
+
+struct uspi_objc_runtime;
+
+/* Asks nothing yet. NULL when memory lacks. */
+struct uspi_objc_runtime *uspi_objc_runtime_create(void);
+
+/* NULL is ignored. */
+void uspi_objc_runtime_free(struct uspi_objc_runtime *runtime);
+
+/* The method that an address of this process lies in. The methods are asked for once, and again when images came or went;
+ * `is_wanted`: also when there are more classes than before, which is asked only where nothing was found. USP_OK,
+ * USP_ERROR_NOT_FOUND (also when nothing tells where the method ends), USP_ERROR_ABSENT when there is no runtime,
+ * USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
+int uspi_objc_runtime_find(struct uspi_objc_runtime *runtime, usp_addr address, bool is_wanted,
+                           struct uspi_names *names, struct uspi_named *named);
+
+#endif

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# GCC's Objective-C runtime, really asked: the methods of a library that is loaded, with and without its symbols. Runs in the
+# folder of the build, where tests/names/objc_loaded was made.
+set -euo pipefail
+# shellcheck source=tests/script.sh
+. "$(dirname "$0")/../script.sh"
+
+loaded=$PWD/tests/names/objc_loaded
+[[ -x $loaded ]] || skip "tests/names/objc_loaded was not built"
+have gcc || skip "gcc is not installed"
+[[ $(gcc -print-prog-name=cc1obj) == /* ]] || skip "gcc has no Objective-C (gobjc)"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+gcc -std=gnu11 -O1 -fno-inline -fPIC -shared "$top/tests/names/objc_gcc.m" -o "$work/methods.so" -lobjc
+"$loaded" "$work/methods.so" || fail "with symbols"
+strip "$work/methods.so"
+"$loaded" "$work/methods.so" || fail "without symbols"
+verdict

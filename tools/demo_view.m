@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* See demo_view.h. */
+#include "tools/demo_view.h"
+
+#include <objc/Object.h>
+#include <objc/runtime.h>
+
+@interface ViewController : Object {
+    pthread_mutex_t *settings;
+    int round;
+}
+- (void)loadWith:(pthread_mutex_t *)lock round:(int)number;
+- (int)viewDidLoad;
+- (int)bar;
+@end
+
+KEPT static int foo(ViewController *controller) {
+    int volatile kept = [controller bar] + 1;
+    return kept;
+}
+
+@implementation ViewController
+- (void)loadWith:(pthread_mutex_t *)lock round:(int)number {
+    settings = lock;
+    round = number;
+}
+
+- (int)viewDidLoad {
+    int volatile kept = foo(self) + 1;
+    return kept;
+}
+
+/* Waits for the settings, for ever. */
+- (int)bar {
+    int volatile kept = round;
+    pthread_mutex_lock(settings);
+    pthread_mutex_unlock(settings);
+    return kept;
+}
+@end
+
+int demo_load_view(pthread_mutex_t *settings, int round) {
+    static ViewController *controller;
+    if (controller == nil) controller = class_createInstance(objc_getClass("ViewController"), 0);
+    [controller loadWith:settings round:round];
+    int volatile kept = [controller viewDidLoad] + 1;
+    return kept;
+}
