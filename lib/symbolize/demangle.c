@@ -69,12 +69,16 @@ static bool ends_with_hash(const char *digits) {
     return different >= 5;
 }
 
-static bool is_legacy_rust(const char *name) {
-    static const char ending[] = "17h0123456789abcdefE";
-    size_t length = strcspn(name, ".@"); /* a clone's suffix follows */
-    if (strncmp(name, "_ZN", 3) != 0 || length < 3 + sizeof ending - 1) return false;
-    const char *last = name + length - (sizeof ending - 1);
-    return strncmp(last, "17h", 3) == 0 && last[19] == 'E' && ends_with_hash(last + 3);
+/* The length of an old Rust name up to its "E", behind which a clone's suffix may stand; 0: it is none. Parts may hold dots
+ * themselves. */
+static size_t legacy_rust_length(const char *name) {
+    static const char last[] = "17h0123456789abcdefE";
+    if (strncmp(name, "_ZN", 3) != 0) return 0;
+    for (const char *at = strstr(name, "17h"); at != NULL; at = strstr(at + 1, "17h")) {
+        if (!ends_with_hash(at + 3) || at[19] != 'E') continue;
+        if (at[20] == '\0' || at[20] == '.' || at[20] == '@') return (size_t)(at - name) + sizeof last - 1;
+    }
+    return 0;
 }
 
 static bool begins_with_any(const char *name, const char *const *beginnings) {
@@ -91,7 +95,7 @@ uint32_t usp_mangling_of(const char *name) {
     if (name == NULL) return USP_MANGLING_NONE;
     if (name[0] == '_' && name[1] == 'R' && name[2] >= 'A' && name[2] <= 'Z') return USP_MANGLING_RUST_V0;
     if (begins_with_any(name, swift)) return USP_MANGLING_SWIFT;
-    if (is_legacy_rust(name)) return USP_MANGLING_RUST_LEGACY;
+    if (legacy_rust_length(name) > 0) return USP_MANGLING_RUST_LEGACY;
     return begins_with_any(name, cxx) ? USP_MANGLING_CXX : USP_MANGLING_NONE;
 }
 
@@ -203,7 +207,7 @@ static void resolve_rust(char *text, bool drops_hash) {
 
 static char *demangle_legacy_rust(const struct usp_demangler *demangler, char *name) {
     bool is_simple = demangler->mode == USP_DEMANGLE_SIMPLE;
-    if (is_simple) name[strcspn(name, ".")] = '\0';
+    if (is_simple) name[legacy_rust_length(name)] = '\0';
     char *text = demangle_cxa(&demangler->platform, name);
     if (text != NULL) resolve_rust(text, is_simple);
     return text;

@@ -126,7 +126,7 @@ void uspi_demangle_simplify(char *name) {
         } else if (strchr("<([{", c) != NULL) {
             if (!pass_bracket(&s)) break;
         } else if (c == ' ') {
-            if (!was_operator) s.to = 0; /* what stood before was the return type */
+            if (!was_operator && !ends_with_decltype(&s)) s.to = 0; /* what stood before was the return type */
             s.from++;
         } else if (s.to == 0 && strchr("*&)", c) != NULL) {
             s.from++;

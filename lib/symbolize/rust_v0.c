@@ -22,6 +22,7 @@ struct demangling {
     unsigned depth, steps;
     unsigned quiet;           /* nonzero: parse, don't print */
     uint64_t bound_lifetimes; /* of all binders around */
+    bool in_expression;       /* inside a constant that braces were put around */
     bool simple, failed;
 };
 
@@ -671,7 +672,7 @@ static void print_bool(struct demangling *d) {
     put_string(d, hex.value != 0 ? "true" : "false");
 }
 
-/* The bytes of a string, two digits each; only their ASCII is printed as it is. */
+/* The bytes of a string's UTF-8, two digits each. */
 static void print_str(struct demangling *d) {
     put_string(d, "\"");
     for (;;) {
@@ -683,7 +684,12 @@ static void print_str(struct demangling *d) {
             fail(d);
             return;
         }
-        put_escaped(d, (uint32_t)(high << 4 | low), '"');
+        const char byte = (char)(high << 4 | low);
+        if ((uint8_t)byte < 0x80) {
+            put_escaped(d, (uint8_t)byte, '"');
+        } else {
+            put(d, &byte, 1);
+        }
     }
     if (!take_if(d, '_')) fail(d);
     put_string(d, "\"");
@@ -721,6 +727,31 @@ static void print_variant(struct demangling *d) {
     }
 }
 
+static void print_reference_to_const(struct demangling *d, bool is_mutable) {
+    put_string(d, is_mutable ? "&mut " : "&");
+    print_const(d);
+}
+
+/* Constants that are expressions stand in braces, once around the outermost. */
+static void print_expression(struct demangling *d, char tag) {
+    bool was_in_expression = d->in_expression;
+    if (!was_in_expression) put_string(d, "{");
+    d->in_expression = true;
+    switch (tag) {
+    case 'e':
+        put_string(d, "*");
+        print_str(d);
+        break;
+    case 'R':
+    case 'Q': print_reference_to_const(d, tag == 'Q'); break;
+    case 'A': print_const_list(d, "[", "]", false); break;
+    case 'T': print_const_list(d, "(", ")", true); break;
+    default: print_variant(d); break;
+    }
+    d->in_expression = was_in_expression;
+    if (!was_in_expression) put_string(d, "}");
+}
+
 static void print_const_of(struct demangling *d, char tag) {
     switch (tag) {
     case 'p': put_string(d, "_"); break;
@@ -738,15 +769,18 @@ static void print_const_of(struct demangling *d, char tag) {
     case 'j': print_integer(d); break;
     case 'b': print_bool(d); break;
     case 'c': print_char(d); break;
-    case 'e': print_str(d); break;
     case 'R':
-    case 'Q':
-        put_string(d, tag == 'R' ? "&" : "&mut ");
-        print_const(d);
+        if (take_if(d, 'e')) {
+            print_str(d); /* what a literal is */
+        } else {
+            print_expression(d, tag);
+        }
         break;
-    case 'A': print_const_list(d, "[", "]", false); break;
-    case 'T': print_const_list(d, "(", ")", true); break;
-    case 'V': print_variant(d); break;
+    case 'e':
+    case 'Q':
+    case 'A':
+    case 'T':
+    case 'V': print_expression(d, tag); break;
     case 'B': {
         size_t back = begin_backref(d);
         if (back != 0) {
