@@ -204,7 +204,7 @@ START_TEST(simplified) {
         {"", ""},
         {"f<", "f"},
         {"(((", ""},
-        {">>)", ">>"},
+        {">>)", ">>)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char name[256];
@@ -235,12 +235,12 @@ START_TEST(cxx_and_old_rust) {
          "invocation function for block in f(int)"},
         {"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad::h0123456789abcdef",
          "core::fmt::Formatter::pad"},
-        {"_ZN71_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$core..ops..drop..Drop$GT$4drop17h0123456789abcdefE",
+        {"_ZN66_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$core..ops..drop..Drop$GT$4drop17h0123456789abcdefE",
          "<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop::h0123456789abcdef",
          "<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop"},
         {"_ZN4core9panicking5panic28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE",
          "core::panicking::panic::{{closure}}::h0123456789abcdef", "core::panicking::panic::{{closure}}"},
-        {"_ZN29_$RF$T$C$$LP$$BP$$SP$$RP$$uZZ$1a17h0123456789abcdefE", "&T,(*@)$uZZ$::a::h0123456789abcdef",
+        {"_ZN30_$RF$T$C$$LP$$BP$$SP$$RP$$uZZ$1a17h0123456789abcdefE", "&T,(*@)$uZZ$::a::h0123456789abcdef",
          "&T,(*@)$uZZ$::a"},
         {"_Zero", "_Zero", "_Zero"},
         {"_Z", "_Z", "_Z"},

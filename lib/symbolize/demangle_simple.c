@@ -101,6 +101,7 @@ static bool pass_bracket(struct simplifying *s) {
         return true;
     }
     if (*at == '<' || ends_with_decltype(s)) {
+        if (*at != '<') s->to -= sizeof "decltype" - 1;
         s->from += length;
         return true;
     }
