@@ -349,7 +349,9 @@ static void settle(struct reading *r, struct raw_thread *raw) {
     if (stack->count < raw->promised) {
         /* The rest is in records that the cut took. */
         stack->stop = USP_STOP_NONE;
+        stack->stop_address = 0;
         r->is_cut = true;
+        if (stack->count == 0 && raw->thread.status == USP_OK) raw->thread.status = USP_ERROR_TRUNCATED;
     }
     if (stack->physical > stack->count) stack->physical = stack->count;
     if (stack->omitted_at != USP_NO_INDEX && stack->omitted_at > stack->count) stack->omitted_at = USP_NO_INDEX;

@@ -101,8 +101,6 @@ static struct uspi_span register_name(const struct uspi_backend *backend, unsign
 
 static void put_register(struct uspi_text *text, const struct uspi_backend *backend, struct uspi_span name,
                          uint64_t value) {
-    /* Reports of arm indent by one more. */
-    if (backend->lr != USPI_NO_REGISTER) uspi_put(text, " ", 1);
     uspi_put_right(text, name, 5);
     uspi_put(text, ": ", 2);
     uspi_put_hex(text, value, backend->word * 2u);
@@ -125,6 +123,8 @@ static void put_registers(struct uspi_report *report, size_t i, const struct usp
             uspi_put(text, "\n", 1);
             in_row = 0;
         }
+        /* Reports of ARM begin a line with one more. */
+        if (in_row == 0 && backend->lr != USPI_NO_REGISTER) uspi_put(text, " ", 1);
         put_register(text, backend, register_name(backend, n), registers->value[n]);
         in_row++;
     }
