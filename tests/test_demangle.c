@@ -262,6 +262,30 @@ START_TEST(cxx_and_old_rust) {
 }
 END_TEST
 
+/* Each parameter is a template of the one before, twice: 60 of them would fill any memory. Eight are harmless. */
+START_TEST(cxx_that_doubles) {
+    if (!has_cxx()) return;
+    struct usp_demangler *demangler = demangler_for(USP_DEMANGLE_FULL);
+    for (int levels = 8; levels <= 60; levels += 52) {
+        static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+        char name[1024];
+        int at = snprintf(name, sizeof name, "_Z1f1AIiE");
+        for (int i = 0; i < levels; i++) {
+            char number[4] = {digits[i % 36], '_', '\0'};
+            if (i >= 36) snprintf(number, sizeof number, "1%c_", digits[i % 36]);
+            at += snprintf(name + at, sizeof name - (size_t)at, "S_IS%sS%sE", number, number);
+        }
+        const char *text = usp_demangle(demangler, name);
+        if (levels == 8) {
+            ck_assert_uint_gt(strlen(text), 1000);
+        } else {
+            ck_assert_ptr_eq(text, name);
+        }
+    }
+    usp_demangler_free(demangler);
+}
+END_TEST
+
 static unsigned swift_calls;
 
 /* In place of libswiftCore's. */
@@ -358,6 +382,7 @@ int main(void) {
     tcase_add_test(all, languages);
     tcase_add_test(all, simplified);
     tcase_add_test(all, cxx_and_old_rust);
+    tcase_add_test(all, cxx_that_doubles);
     tcase_add_test(all, swift_and_cache);
     tcase_add_test(all, arguments);
     tcase_add_test(all, many_threads);

@@ -41,8 +41,9 @@ USP_API int usp_demangler_create(uint32_t mode, struct usp_demangler **demangler
 USP_API void usp_demangler_free(struct usp_demangler *demangler);
 
 /* The name as the mode wants it: valid until the demangler is freed; the same pointer for the same name. `name` itself when
- * it is not mangled, cannot be demangled (no demangler, not well-formed, longer than 4096 bytes) or memory lacks, when the
- * mode is USP_DEMANGLE_NO, when demangler is NULL. What stands behind an @ ("f@plt") is kept.
+ * demangler is NULL, the mode is USP_DEMANGLE_NO, memory lacks, or the name is not mangled or cannot be demangled: there is
+ * no demangler for it, it is not well-formed, it is longer than 4096 bytes, or it is C++ that refers to its own parts so
+ * often that the result might be longer than 128 MB. What stands behind an @ ("f@plt") is kept.
  * Old Rust's hash, its last part ("::h" and 16 digits), is kept by USP_DEMANGLE_FULL and dropped by USP_DEMANGLE_SIMPLE,
  * and its escapes ($LT$, $u20$, …) are resolved. Thread-safe, not signal-safe. */
 USP_API const char *usp_demangle(struct usp_demangler *demangler, const char *name);

@@ -10,9 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longer names stay as they are: the platform's demanglers bound neither their time nor their output, which grow faster
- * than the name does. */
+/* Longer names stay as they are. */
 #define MANGLED_MAX 4096u
+
+/* The platform's demanglers bound neither their time nor their output, and a C++ name that refers to its own parts can
+ * double at every few characters. Names that could become longer than this stay as they are: 3 of the 91,000 of libLLVM,
+ * libclang-cpp (19) and libstdc++. In bytes. */
+#define CXX_OUTPUT_MAX (UINT64_C(1) << 27)
 
 /* Room for what our own demangler and libswiftDemangle write. */
 #define DEMANGLED_ROOM 16384u
@@ -122,11 +126,34 @@ static void find_platform(struct platform *platform) {
     }
 }
 
+/* The length of an Itanium C++ ABI back reference at `at`: "S" or "T", a number, "_"; 0: there is none. Letters of an
+ * identifier may look like one, which only makes the estimate too high. */
+static size_t reference_length(const char *at) {
+    size_t n = 1;
+    if (at[0] != 'S' && at[0] != 'T') return 0;
+    while ((at[n] >= '0' && at[n] <= '9') || (at[n] >= 'A' && at[n] <= 'Z')) n++;
+    return at[n] == '_' ? n + 1 : 0;
+}
+
+/* Whether the demangled name is surely not too long. With n references it is at most 3^(n/3) times as long: levels of three
+ * references to the level before make the most of them. A pack expansion ("Dp") repeats what follows for each argument. */
+static bool is_moderate(const char *name) {
+    uint64_t length = strlen(name), estimate = length;
+    unsigned references = 0;
+    while (*name != '\0' && estimate <= CXX_OUTPUT_MAX) {
+        size_t reference = reference_length(name);
+        if (reference > 0 && ++references % 3 == 0) estimate *= 3;
+        if (name[0] == 'D' && name[1] == 'p') estimate *= length / 32 + 2;
+        name += reference > 0 ? reference : 1;
+    }
+    return estimate <= CXX_OUTPUT_MAX;
+}
+
 /* All of these give a malloc'ed string, or NULL. */
 
 static char *demangle_cxa(const struct platform *platform, const char *name) {
     int status = 0;
-    if (platform->cxa == NULL) return NULL;
+    if (platform->cxa == NULL || !is_moderate(name)) return NULL;
     char *demangled = platform->cxa(name, NULL, NULL, &status);
     if (status == 0) return demangled;
     free(demangled);
