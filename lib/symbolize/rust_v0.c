@@ -246,14 +246,15 @@ static void put_punycode(struct demangling *d, struct identifier identifier) {
         }
         bias = adapt_bias(i - before, count + 1, is_first);
         is_first = false;
+        size_t place = (size_t)(i % (count + 1));
         n += i / (count + 1);
-        i %= count + 1;
         if (!is_character(n)) {
             fail(d);
             return;
         }
-        memmove(characters + i + 1, characters + i, (count - i) * sizeof *characters);
-        characters[i++] = (uint32_t)n;
+        memmove(characters + place + 1, characters + place, (count - place) * sizeof *characters);
+        characters[place] = (uint32_t)n;
+        i = place + 1;
         count++;
     }
     for (size_t k = 0; k < count; k++) put_character(d, characters[k]);
