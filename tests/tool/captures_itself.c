@@ -2,8 +2,9 @@
 /* For tests/tool/raw.sh: captures itself in a signal handler below a call that never returns, writes that down at once, and
  * prints what naming it in the process gives. The function above ends in that call, so the return address lies behind it.
  *
- * captures_itself FILE
+ * captures_itself FILE [JSON]
  *
+ * JSON: the same stack, without a list of its images.
  * Output: the lines of callStackSymbols; then, for each frame that glibc's backtrace_symbols(3) writes otherwise than we do,
  * "differs: " and both lines. */
 #include <execinfo.h>
@@ -32,6 +33,7 @@ static struct usp_frame frames[FRAMES];
 static struct usp_stack stack;
 static struct usp_images *images;
 static int file = -1, write_status = USP_ERROR_SYSTEM;
+static const char *json_path;
 
 static void capture(int number, siginfo_t *info, void *context) {
     static const struct usp_thread_info thread = {.thread = {.id = 1}, .name = "main", .flags = USP_THREAD_MAIN};
@@ -84,6 +86,11 @@ _Noreturn EXPORTED void never_returns(int n) {
     usp_format_options_init(&options);
     options.symbolizer = symbolizer;
     if (usp_format_stack(&stack, NULL, &options, print, stdout) != USP_OK) exit(n);
+    FILE *json = json_path != NULL ? fopen(json_path, "w") : NULL;
+    if (json != NULL) {
+        options.style = USP_FORMAT_JSON;
+        if (usp_format_stack(&stack, NULL, &options, print, json) != USP_OK || fclose(json) != 0) exit(n);
+    }
     compare_with_glibc(symbolizer);
     usp_symbolizer_free(symbolizer);
     usp_images_free(images);
@@ -100,8 +107,9 @@ EXPORTED int calls_it(int n) {
 
 EXPORTED int main(int argc, char **argv) {
     struct sigaction action = {.sa_sigaction = capture, .sa_flags = SA_SIGINFO};
-    if (argc != 2) return 2;
+    if (argc != 2 && argc != 3) return 2;
+    if (argc == 3) json_path = argv[2];
     file = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file < 0 || usp_images_self(&images) != USP_OK || sigaction(SIGUSR1, &action, NULL) != 0) return 3;
-    return calls_it(argc);
+    return calls_it(2);
 }

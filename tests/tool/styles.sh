@@ -73,7 +73,9 @@ start "$stuck" held
 run 1 stack --style json "$pid"
 validate held
 cp tests/tool/captures_itself "$work"
-"$work/captures_itself" "$work/raw" >/dev/null
+"$work/captures_itself" "$work/raw" "$work/out" >/dev/null
+out_has '"image_path": ".*/captures_itself"'
+validate stack
 run 0 stack --json "$work/raw"
 validate raw
 head -c $(($(wc -c <"$work/raw") - 20)) "$work/raw" >"$work/short"
