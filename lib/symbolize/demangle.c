@@ -18,6 +18,10 @@
  * libclang-cpp (19) and libstdc++. In bytes. */
 #define CXX_OUTPUT_MAX (UINT64_C(1) << 27)
 
+/* What is longer is not made shorter: the brackets of a hostile name can be nested so that this takes the square of its
+ * length. In bytes. */
+#define SIMPLIFIED_MAX 65536u
+
 /* Room for what our own demangler and libswiftDemangle write. */
 #define DEMANGLED_ROOM 16384u
 
@@ -180,7 +184,8 @@ static char *demangle_cxx(const struct usp_demangler *demangler, char *name) {
     bool is_block = name[1] != 'Z' && strstr(name, "_block_invoke") != NULL;
     char *text = is_block ? demangle_block(&demangler->platform, name)
                           : demangle_cxa(&demangler->platform, strchr(name, 'Z') - 1);
-    if (text != NULL && demangler->mode == USP_DEMANGLE_SIMPLE && !is_block) uspi_demangle_simplify(text);
+    bool is_to_be_short = demangler->mode == USP_DEMANGLE_SIMPLE && !is_block;
+    if (text != NULL && is_to_be_short && strlen(text) <= SIMPLIFIED_MAX) uspi_demangle_simplify(text);
     return text;
 }
 
