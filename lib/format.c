@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames as text. Written without stdio, which a signal handler may not call; the names are the caller's. */
-#include "arch/backend.h"
-
-#include <unspool/format.h>
-
-#include <limits.h>
-#include <string.h>
+/* Frames as lines of text. Written without stdio, which a signal handler may not call; the names are the caller's. */
+#include "lib/format.h"
 
 /* Libc gen/backtrace.c: the image's column, which is also where its name is cut; the width of the index; what stands for
  * no image; and what the shared cache has in place of a local symbol's name. */
@@ -13,129 +8,190 @@
 #define INDEX_WIDTH 4
 #define NO_IMAGE    "???"
 #define REDACTED    "<redacted>"
-#define UUID_SIZE   16
 
-/* As much of the text as fits is in the buffer, `length` counts all of it. */
-struct text {
-    char *buffer;
-    size_t size;
-    size_t length;
-};
+/* The image's columns of BSBacktraceLogger.m (bs_logBacktraceEntry) and of Apple's crash reports. */
+#define BS_IMAGE_WIDTH    30
+#define CRASH_IMAGE_WIDTH 30
 
-struct span {
-    const char *bytes;
-    size_t length;
-};
+/* The digits to which BSBacktraceLogger.m pads an address, whatever the processor. */
+#define BS_ADDRESS_DIGITS 8
 
-static void put(struct text *text, const char *bytes, size_t n) {
-    if (text->length < text->size) {
-        size_t room = text->size - text->length;
-        memcpy(text->buffer + text->length, bytes, n < room ? n : room);
-    }
-    text->length += n;
-}
-
-static void put_string(struct text *text, const char *string) { put(text, string, strlen(string)); }
-
-static void put_padded(struct text *text, struct span span, size_t width) {
-    put(text, span.bytes, span.length);
-    for (size_t i = span.length; i < width; i++) put(text, " ", 1);
-}
-
-/* `digits` at least, with zeros in front; base 10 or 16. */
-static struct span number(char room[24], uint64_t value, unsigned base, unsigned digits) {
-    size_t at = 24;
-    do {
-        room[--at] = "0123456789abcdef"[value % base];
-        value /= base;
-    } while (value != 0 || 24 - at < digits);
-    return (struct span){room + at, 24 - at};
-}
-
-static void put_hex(struct text *text, uint64_t value, unsigned digits) {
-    char room[24];
-    struct span span = number(room, value, 16, digits);
-    put(text, "0x", 2);
-    put(text, span.bytes, span.length);
-}
-
-static void put_decimal(struct text *text, uint64_t value, size_t width) {
-    char room[24];
-    put_padded(text, number(room, value, 10, 1), width);
-}
-
-/* As uuid_unparse(3) writes it on Darwin. */
-static void put_uuid(struct text *text, const uint8_t *uuid) {
-    for (unsigned i = 0; i < UUID_SIZE; i++) {
-        char hex[2] = {"0123456789ABCDEF"[uuid[i] >> 4], "0123456789ABCDEF"[uuid[i] & 0xf]};
-        if (i == 4 || i == 6 || i == 8 || i == 10) put(text, "-", 1);
-        put(text, hex, 2);
-    }
-}
-
-static struct span image_name(const struct usp_symbol *symbol, size_t width) {
-    const char *path = symbol->image_path;
-    if (path == NULL || path[0] == '\0') return (struct span){NO_IMAGE, strlen(NO_IMAGE)};
+struct uspi_span uspi_image_name(const char *path, size_t width) {
+    if (path == NULL || path[0] == '\0') path = NO_IMAGE;
     const char *slash = strrchr(path, '/');
-    if (slash != NULL) path = slash + 1;
+    if (slash != NULL && slash[1] != '\0') path = slash + 1;
     size_t length = strlen(path);
-    return (struct span){path, length < width ? length : width};
+    return (struct uspi_span){path, length < width ? length : width};
 }
 
-static void put_offset(struct text *text, const struct uspi_backend *backend, usp_addr pc, usp_addr from) {
-    put_string(text, " + ");
-    put_decimal(text, (pc - from) & (UINT64_MAX >> (64 - 8 * backend->word)), 0);
+uint64_t uspi_target_offset(const struct uspi_backend *backend, usp_addr b, usp_addr a) {
+    return (b - a) & (UINT64_MAX >> (64 - 8 * backend->word));
 }
 
-static void put_call_stack_symbols(struct text *text, const struct uspi_backend *backend, uint32_t index, usp_addr pc,
-                                   const struct usp_symbol *symbol) {
-    struct span image = image_name(symbol, IMAGE_WIDTH);
-    put_decimal(text, index, INDEX_WIDTH);
-    put_padded(text, image, IMAGE_WIDTH);
-    put_string(text, " ");
-    put_hex(text, pc, backend->word * 2u);
-    put_string(text, " ");
+void uspi_put_build_id(struct uspi_text *text, const uint8_t *bytes, uint32_t size) {
+    if (size == USPI_UUID_BYTES) {
+        uspi_put_uuid(text, bytes);
+    } else {
+        uspi_put_bytes(text, bytes, size < USP_BUILD_ID_MAX ? size : USP_BUILD_ID_MAX);
+    }
+}
+
+/* A name from elsewhere, with blanks behind it up to `width`. */
+static void put_name(struct uspi_text *text, const struct uspi_line *line, struct uspi_span name, size_t width) {
+    uint64_t before = text->length;
+    if (line->harmless) {
+        uspi_put_harmless(text, name, "");
+    } else {
+        uspi_put(text, name.bytes, name.length);
+    }
+    for (uint64_t length = text->length - before; length < width; length++) uspi_put(text, " ", 1);
+}
+
+static void put_address(struct uspi_text *text, const struct uspi_line *line) {
+    uspi_put_hex(text, line->frame->pc, line->backend->word * 2u);
+}
+
+static void put_offset(struct uspi_text *text, const struct uspi_line *line, usp_addr from) {
+    uspi_put_string(text, " + ");
+    uspi_put_decimal(text, uspi_target_offset(line->backend, line->frame->pc, from), 0);
+}
+
+/* Whether the loader has nothing but a placeholder, while the UUID and the offset tell a server what to look up. */
+static bool is_redacted(const struct usp_symbol *symbol) {
+    return symbol->name != NULL && symbol->build_id_size == USPI_UUID_BYTES && strcmp(symbol->name, REDACTED) == 0;
+}
+
+static void put_symbol_and_offset(struct uspi_text *text, const struct uspi_line *line, size_t image_width) {
+    const struct usp_symbol *symbol = line->symbol;
     usp_addr from = symbol->start;
-    if (symbol->name != NULL && symbol->build_id_size == UUID_SIZE && strcmp(symbol->name, REDACTED) == 0) {
-        put_uuid(text, symbol->build_id);
+    if (is_redacted(symbol)) {
+        uspi_put_uuid(text, symbol->build_id);
         from = symbol->image_load;
     } else if (symbol->name != NULL) {
-        put_string(text, symbol->name);
+        put_name(text, line, uspi_span_of(symbol->name), 0);
     } else if (symbol->image_path != NULL) {
-        put(text, image.bytes, image.length);
+        put_name(text, line, uspi_image_name(symbol->image_path, image_width), 0);
         from = symbol->image_load;
     } else {
-        put_hex(text, symbol->start, 1);
+        uspi_put_hex(text, symbol->start, 1);
     }
-    put_offset(text, backend, pc, from);
+    put_offset(text, line, from);
 }
 
-static void put_plain(struct text *text, const struct uspi_backend *backend, usp_addr pc,
-                      const struct usp_symbol *symbol) {
-    if (symbol->name != NULL) {
-        put_string(text, symbol->name);
-        put_offset(text, backend, pc, symbol->start);
-    } else if (symbol->image_path != NULL) {
-        struct span image = image_name(symbol, SIZE_MAX);
-        put(text, image.bytes, image.length);
-        put_offset(text, backend, pc, symbol->image_load);
+static void put_call_stack_symbols(struct uspi_text *text, const struct uspi_line *line) {
+    uspi_put_decimal(text, line->index, INDEX_WIDTH);
+    put_name(text, line, uspi_image_name(line->symbol->image_path, IMAGE_WIDTH), IMAGE_WIDTH);
+    uspi_put(text, " ", 1);
+    put_address(text, line);
+    uspi_put(text, " ", 1);
+    put_symbol_and_offset(text, line, IMAGE_WIDTH);
+}
+
+static void put_plain(struct uspi_text *text, const struct uspi_line *line) {
+    if (line->symbol->name != NULL || line->symbol->image_path != NULL) {
+        put_symbol_and_offset(text, line, SIZE_MAX);
     } else {
-        put_hex(text, pc, backend->word * 2u);
+        put_address(text, line);
+    }
+}
+
+/* glibc debug/backtracesyms.c. Its offsets are those of "%#tx", which writes 0 without 0x. */
+static void put_backtrace_symbols(struct uspi_text *text, const struct uspi_line *line) {
+    const struct usp_symbol *symbol = line->symbol;
+    if (symbol->image_path != NULL && symbol->image_path[0] != '\0') {
+        usp_addr from = symbol->name != NULL ? symbol->start : symbol->image_load;
+        uint64_t offset = uspi_target_offset(line->backend, line->frame->pc, from);
+        put_name(text, line, uspi_span_of(symbol->image_path), 0);
+        uspi_put(text, "(", 1);
+        if (symbol->name != NULL) put_name(text, line, uspi_span_of(symbol->name), 0);
+        uspi_put(text, "+", 1);
+        if (offset == 0) {
+            uspi_put(text, "0", 1);
+        } else {
+            uspi_put_hex(text, offset, 1);
+        }
+        uspi_put(text, ") ", 2);
+    }
+    uspi_put(text, "[", 1);
+    uspi_put_hex(text, line->frame->pc, 1);
+    uspi_put(text, "]", 1);
+}
+
+static void put_bs_backtrace(struct uspi_text *text, const struct uspi_line *line) {
+    put_name(text, line, uspi_image_name(line->symbol->image_path, SIZE_MAX), BS_IMAGE_WIDTH);
+    uspi_put(text, "  ", 2);
+    uspi_put_hex(text, line->frame->pc, BS_ADDRESS_DIGITS);
+    uspi_put(text, " ", 1);
+    put_symbol_and_offset(text, line, SIZE_MAX);
+}
+
+/* Without a symbol the load address stands in its place: symbolicating tools look for that. */
+static void put_crash_report(struct uspi_text *text, const struct uspi_line *line) {
+    const struct usp_symbol *symbol = line->symbol;
+    uspi_put_decimal(text, line->index, INDEX_WIDTH);
+    put_name(text, line, uspi_image_name(symbol->image_path, SIZE_MAX), CRASH_IMAGE_WIDTH);
+    uspi_put(text, "\t", 1);
+    put_address(text, line);
+    uspi_put(text, " ", 1);
+    if (symbol->name != NULL && !is_redacted(symbol)) {
+        put_name(text, line, uspi_span_of(symbol->name), 0);
+        put_offset(text, line, symbol->start);
+    } else {
+        uspi_put_hex(text, symbol->image_load, 1);
+        put_offset(text, line, symbol->image_load);
+    }
+}
+
+static void put_portable(struct uspi_text *text, const struct uspi_line *line) {
+    const struct usp_symbol *symbol = line->symbol;
+    uspi_put_decimal(text, line->index, INDEX_WIDTH);
+    if (symbol->image_path == NULL) {
+        put_address(text, line);
+        return;
+    }
+    if (symbol->build_id_size > 0) {
+        uspi_put_build_id(text, symbol->build_id, symbol->build_id_size);
+    } else {
+        uspi_put_string(text, NO_IMAGE);
+    }
+    uspi_put(text, " + ", 3);
+    uspi_put_hex(text, uspi_target_offset(line->backend, line->frame->pc, symbol->image_load), 1);
+    uspi_put(text, " ", 1);
+    put_name(text, line, uspi_span_of(symbol->image_path), 0);
+}
+
+bool uspi_put_frame(struct uspi_text *text, uint32_t style, const struct uspi_line *line) {
+    switch (style) {
+    case USP_FORMAT_CALL_STACK_SYMBOLS: put_call_stack_symbols(text, line); return true;
+    case USP_FORMAT_PLAIN: put_plain(text, line); return true;
+    case USP_FORMAT_BACKTRACE_SYMBOLS: put_backtrace_symbols(text, line); return true;
+    case USP_FORMAT_BS_BACKTRACE: put_bs_backtrace(text, line); return true;
+    case USP_FORMAT_CRASH_REPORT: put_crash_report(text, line); return true;
+    case USP_FORMAT_PORTABLE: put_portable(text, line); return true;
+    default: return false;
     }
 }
 
 int usp_format_frame(char *buffer, size_t size, uint32_t format, uint32_t arch, uint32_t index,
                      const struct usp_frame *frame, const struct usp_symbol *symbol) {
     static const struct usp_symbol none;
-    const struct uspi_backend *backend = uspi_backend_find(arch);
-    if (backend == NULL || frame == NULL || (buffer == NULL && size != 0)) return USP_ERROR_ARGUMENT;
-    if (symbol == NULL) symbol = &none;
-    struct text text = {buffer, size, 0};
-    switch (format) {
-    case USP_FORMAT_CALL_STACK_SYMBOLS: put_call_stack_symbols(&text, backend, index, frame->pc, symbol); break;
-    case USP_FORMAT_PLAIN: put_plain(&text, backend, frame->pc, symbol); break;
+    struct uspi_line line = {.backend = uspi_backend_find(arch), .index = index, .frame = frame};
+    if (line.backend == NULL || frame == NULL || (buffer == NULL && size != 0)) return USP_ERROR_ARGUMENT;
+    line.symbol = symbol != NULL ? symbol : &none;
+    struct uspi_text text = uspi_text_in(buffer, size);
+    if (!uspi_put_frame(&text, format, &line)) return USP_ERROR_ARGUMENT;
+    return uspi_text_end(&text);
+}
+
+int usp_format_escaped(char *buffer, size_t size, uint32_t escape, const char *bytes, size_t n) {
+    if ((buffer == NULL && size != 0) || (bytes == NULL && n != 0)) return USP_ERROR_ARGUMENT;
+    struct uspi_text text = uspi_text_in(buffer, size);
+    struct uspi_span span = {bytes, n};
+    switch (escape) {
+    case USP_ESCAPE_TERMINAL: uspi_put_harmless(&text, span, ""); break;
+    case USP_ESCAPE_JSON: uspi_put_json_text(&text, span); break;
+    case USP_ESCAPE_FOLDED: uspi_put_harmless(&text, span, ";"); break;
     default: return USP_ERROR_ARGUMENT;
     }
-    if (size > 0) buffer[text.length < size ? text.length : size - 1] = '\0';
-    return text.length <= INT_MAX ? (int)text.length : USP_ERROR_ARGUMENT;
+    return uspi_text_end(&text);
 }

@@ -33,6 +33,18 @@ void uspi_lock_free(struct uspi_lock *lock);
 void uspi_lock_take(struct uspi_lock *lock);
 void uspi_lock_give(struct uspi_lock *lock);
 
+/* ---- files and functions ---- */
+
+/* Writes n bytes to an open file, all of them: interrupted and partial writes are taken up again. USP_OK or
+ * USP_ERROR_SYSTEM. Any time. (lib/os/write.c) */
+int uspi_os_write(int fd, const void *bytes, size_t n);
+
+typedef void (*uspi_os_function)(void);
+
+/* Finds a function by its name: among what is loaded, then in the first of `libraries` (ends at NULL) that can be loaded and
+ * has it, which stays loaded. Loading runs the library's initialisers. (lib/os/functions.c) */
+bool uspi_os_find_function(const char *const *libraries, const char *name, uspi_os_function *function);
+
 /* ---- the calling thread ---- */
 
 /* The part of the calling thread's stack that is surely mapped and will stay so while the thread runs on it; 0, 0 before
@@ -139,6 +151,8 @@ struct uspi_stopped_thread {
     struct usp_thread_info info;
     int32_t status;
     struct uspi_thread_copy copy;
+    const struct usp_snapshot_thread
+        *walked; /* its stack, if that was walked long ago; NULL: the copy is to be walked */
 };
 
 /* A process that was stopped, copied and let go. What was copied hangs on `owned`. */

@@ -153,6 +153,11 @@ static bool take_thread(struct usp_snapshot *s, size_t i, const struct walk_room
     const struct uspi_stopped_thread *from = &s->source.process.threads[i];
     struct usp_snapshot_thread *t = &s->threads[i];
     struct usp_target target;
+    if (from->walked != NULL) {
+        *t = *from->walked;
+        if (t->status != USP_OK) s->info.missed++;
+        return keep_frames(s, &t->stack);
+    }
     t->info = from->info;
     t->status = from->status;
     t->registers = from->copy.registers;

@@ -46,7 +46,7 @@ done < <(cd "$top" && ls configure.ac Makefile.am m4/usp_*.m4 ./*/Makefile.inc)
 
 # ---- who may include whom
 standard='<(assert|ctype|errno|inttypes|limits|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|string|time)\.h>'
-public='<unspool/[a-z]+\.h>'
+public='<unspool/[a-z_]+\.h>'
 # The library's own headers, by folder.
 core='"lib/[a-z_]+\.h"'
 unwind='"lib/unwind/[a-z_0-9]+\.h"'

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `unspool stack`: its arguments, the snapshot, and what is said on standard error. How a report looks is stack_text.c's
- * and stack_json.c's. */
+/* `unspool stack`: its arguments, the snapshot, and what is said on standard error. How a report for people looks is
+ * stack_text.c's; the other styles are the library's. */
 #include "tools/stack.h"
 
 #include "tools/command.h"
@@ -13,24 +13,34 @@
 
 struct request {
     const char *target;
-    int64_t pid; /* 0: `target` is a file */
-    bool json, no_symbols, async;
+    int64_t pid;    /* 0: `target` is a file */
+    uint32_t style; /* enum usp_format; 0: for people */
+    uint32_t demangling, filter_flags;
+    const char *only_images;
+    bool no_symbols;
     struct usp_snapshot_options options;
 };
 
 static void usage(FILE *out) {
     fputs(
-        "usage: unspool stack [OPTION...] PID|CORE\n"
+        "usage: unspool stack [OPTION...] PID|FILE\n"
         "\n"
-        "Prints the call stack of every thread of a process or a core file. A number is a process id, anything else a\n"
-        "file; ./123 is a file. The process is stopped for a moment and runs on.\n"
+        "Prints the call stack of every thread of a process, a core file or a raw capture (usp_write_raw). A number "
+        "is\n"
+        "a process id, anything else a file; ./123 is a file. The process is stopped for a moment and runs on.\n"
         "\n"
         "  --thread ID      only this thread\n"
         "  --max N          at most N frames of each stack (default 512)\n"
         "  --tail N         of these, N for the outermost when a stack is longer (default 64; 0: none)\n"
         "  --async          Swift: the asynchronous callers as well\n"
         "  --json           JSON instead of text\n"
+        "  --style STYLE    as other tools write: call-stack-symbols, backtrace-symbols, bs-backtrace, crash-report,\n"
+        "                   folded, portable, plain, json\n"
+        "  --demangle MODE  names of C++, Rust and Swift: full (default), simple, no\n"
         "  --no-symbols     image + offset, no names\n"
+        "  --app            only frames in the program's own images\n"
+        "  --no-system      no frames in the system's images\n"
+        "  --image PATTERN  only frames in images whose name matches (* and ?)\n"
         "  --sysroot DIR    look for programs and libraries under DIR first\n"
         "  --program FILE   core: the program's file, where the core does not name it\n"
         "  --help           this\n"
@@ -56,6 +66,38 @@ static bool parse_option_number(const char *option, uint64_t lowest, uint64_t hi
     return false;
 }
 
+struct word {
+    const char *word;
+    uint32_t value;
+};
+
+static const struct word styles[] = {
+    {"call-stack-symbols", USP_FORMAT_CALL_STACK_SYMBOLS},
+    {"backtrace-symbols", USP_FORMAT_BACKTRACE_SYMBOLS},
+    {"bs-backtrace", USP_FORMAT_BS_BACKTRACE},
+    {"crash-report", USP_FORMAT_CRASH_REPORT},
+    {"folded", USP_FORMAT_FOLDED},
+    {"portable", USP_FORMAT_PORTABLE},
+    {"plain", USP_FORMAT_PLAIN},
+    {"json", USP_FORMAT_JSON},
+};
+
+static const struct word modes[] = {
+    {"full", USP_DEMANGLE_FULL},
+    {"simple", USP_DEMANGLE_SIMPLE},
+    {"no", USP_DEMANGLE_NO},
+};
+
+static bool parse_word(const char *option, const struct word *words, size_t count, uint32_t *value) {
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(words[i].word, optarg) != 0) continue;
+        *value = words[i].value;
+        return true;
+    }
+    complain("--%s: \"%s\" is none of those that --help lists", option, optarg);
+    return false;
+}
+
 /* A number of any length is a process id. */
 static bool parse_target(const char *target, struct request *request) {
     uint64_t pid;
@@ -76,7 +118,12 @@ enum {
     OPTION_TAIL,
     OPTION_ASYNC,
     OPTION_JSON,
+    OPTION_STYLE,
+    OPTION_DEMANGLE,
     OPTION_NO_SYMBOLS,
+    OPTION_APP,
+    OPTION_NO_SYSTEM,
+    OPTION_IMAGE,
     OPTION_SYSROOT,
     OPTION_PROGRAM,
     OPTION_HELP
@@ -88,7 +135,12 @@ static const struct option options[] = {
     {"tail", required_argument, NULL, OPTION_TAIL},
     {"async", no_argument, NULL, OPTION_ASYNC},
     {"json", no_argument, NULL, OPTION_JSON},
+    {"style", required_argument, NULL, OPTION_STYLE},
+    {"demangle", required_argument, NULL, OPTION_DEMANGLE},
     {"no-symbols", no_argument, NULL, OPTION_NO_SYMBOLS},
+    {"app", no_argument, NULL, OPTION_APP},
+    {"no-system", no_argument, NULL, OPTION_NO_SYSTEM},
+    {"image", required_argument, NULL, OPTION_IMAGE},
     {"sysroot", required_argument, NULL, OPTION_SYSROOT},
     {"program", required_argument, NULL, OPTION_PROGRAM},
     {"help", no_argument, NULL, OPTION_HELP},
@@ -118,8 +170,17 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
             has_tail = true;
             break;
         case OPTION_ASYNC: request->options.unwind.async = 1; break;
-        case OPTION_JSON: request->json = true; break;
+        case OPTION_JSON: request->style = USP_FORMAT_JSON; break;
+        case OPTION_STYLE:
+            if (!parse_word("style", styles, sizeof styles / sizeof *styles, &request->style)) return EXIT_USAGE;
+            break;
+        case OPTION_DEMANGLE:
+            if (!parse_word("demangle", modes, sizeof modes / sizeof *modes, &request->demangling)) return EXIT_USAGE;
+            break;
         case OPTION_NO_SYMBOLS: request->no_symbols = true; break;
+        case OPTION_APP: request->filter_flags |= USP_FILTER_APP; break;
+        case OPTION_NO_SYSTEM: request->filter_flags |= USP_FILTER_NO_SYSTEM; break;
+        case OPTION_IMAGE: request->only_images = optarg; break;
         case OPTION_SYSROOT: request->options.sysroot = optarg; break;
         case OPTION_PROGRAM: request->options.program = optarg; break;
         case 'h':
@@ -134,7 +195,7 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
         return EXIT_USAGE;
     }
     if (argc - optind != 1) {
-        complain(argc == optind ? "stack: a process id or a core file is missing" : "stack: one target at a time");
+        complain(argc == optind ? "stack: a process id or a file is missing" : "stack: one target at a time");
         return EXIT_USAGE;
     }
     if (!parse_target(argv[optind], request)) return EXIT_USAGE;
@@ -146,40 +207,17 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
     return EXIT_ALL_WELL;
 }
 
-void stack_name_frame(const struct stack_report *report, const struct usp_frame *frame, struct usp_symbol *symbol) {
-    usp_addr site = usp_frame_call_site(usp_snapshot_get_info(report->snapshot)->arch, frame);
-    memset(symbol, 0, sizeof *symbol);
-    if (report->symbolizer != NULL) {
-        usp_symbolize(report->symbolizer, site, symbol);
-        return;
-    }
-    const struct usp_image *image = usp_images_find(usp_snapshot_images(report->snapshot), site);
-    if (image == NULL) return;
-    symbol->image_path = image->path;
-    symbol->image_load = image->load_address;
-}
-
-const char *stack_run_state(const struct usp_snapshot_info *info, const struct usp_thread_info *thread) {
-    if (info->os != USP_OS_LINUX) return NULL;
-    /* Linux Documentation/filesystems/proc.rst, the third field of /proc/PID/stat. */
-    switch (thread->run_state) {
-    case 'R': return "running";
-    case 'S': return "sleeping";
-    case 'D': return "in uninterruptible sleep";
-    case 'T': return "stopped";
-    case 't': return "traced";
-    case 'I': return "idle";
-    case 'Z':
-    case 'X': return "exited";
-    default: return NULL;
-    }
-}
-
 static int take_snapshot(const struct request *request, struct usp_snapshot **snapshot) {
     char error[1024] = "";
-    int status = request->pid != 0
-                     ? usp_snapshot_process(request->pid, &request->options, snapshot, error, sizeof error)
-                     : usp_snapshot_core(request->target, &request->options, snapshot, error, sizeof error);
+    int status;
+    if (request->pid != 0) {
+        status = usp_snapshot_process(request->pid, &request->options, snapshot, error, sizeof error);
+    } else {
+        status = usp_snapshot_raw(request->target, &request->options, snapshot, error, sizeof error);
+        if (status == USP_ERROR_UNSUPPORTED) {
+            status = usp_snapshot_core(request->target, &request->options, snapshot, error, sizeof error);
+        }
+    }
     if (status == USP_OK) return EXIT_ALL_WELL;
     if (error[0] != '\0') {
         complain("%s", error);
@@ -234,32 +272,60 @@ static void choose_memory(const struct request *request, const struct usp_snapsh
     }
 }
 
+int stack_write_file(void *context, const char *bytes, size_t n) {
+    return fwrite(bytes, 1, n, context) == n ? USP_OK : USP_ERROR_SYSTEM;
+}
+
+/* What names and filters the frames. An enum usp_status. */
+static int equip(const struct request *request, const struct usp_symbolizer_options *names, struct usp_filter **filter,
+                 struct stack_report *report) {
+    const struct usp_images *images = usp_snapshot_images(report->snapshot);
+    struct usp_filter_options wanted;
+    int status = USP_OK;
+    usp_filter_options_init(&wanted);
+    wanted.flags = request->filter_flags;
+    wanted.patterns = &request->only_images;
+    wanted.pattern_count = request->only_images != NULL ? 1 : 0;
+    if (wanted.flags != 0 || wanted.pattern_count > 0) status = usp_filter_create(images, &wanted, filter);
+    if (status == USP_OK) status = usp_demangler_create(request->demangling, &report->format.demangler);
+    if (status == USP_OK && !request->no_symbols) {
+        status = usp_symbolizer_create(images, names, &report->format.symbolizer);
+    }
+    report->format.images = images;
+    report->format.filter = *filter;
+    return status;
+}
+
 static int write_report(const struct request *request, const struct usp_snapshot *snapshot) {
-    struct stack_report report = {snapshot, NULL};
+    struct stack_report report = {.snapshot = snapshot};
     struct usp_symbolizer_options names;
+    struct usp_filter *filter = NULL;
+    char *room = NULL;
     struct usp_target target;
-    char *room;
+    usp_format_options_init(&report.format);
     bool is_ready = choose_files(request, &names, &room);
     choose_memory(request, snapshot, &target, &names);
+    int status = is_ready ? equip(request, &names, &filter, &report) : USP_ERROR_NO_MEMORY;
     /* Whoever reads the report through a pipe is woken less often. */
     setvbuf(stdout, NULL, _IOFBF, (size_t)1 << 16);
-    if (is_ready && !request->no_symbols) {
-        is_ready = usp_symbolizer_create(usp_snapshot_images(snapshot), &names, &report.symbolizer) == USP_OK;
+    if (status == USP_OK && request->style != 0) {
+        report.format.style = request->style;
+        status = usp_format_snapshot(snapshot, &report.format, stack_write_file, stdout);
+    } else if (status == USP_OK) {
+        status = stack_write_text(&report, stdout);
     }
-    if (is_ready && request->json) {
-        stack_write_json(&report, stdout);
-    } else if (is_ready) {
-        is_ready = stack_write_text(&report, stdout);
-    }
-    usp_symbolizer_free(report.symbolizer);
+    usp_symbolizer_free(report.format.symbolizer);
+    usp_demangler_free(report.format.demangler);
+    usp_filter_free(filter);
     free(room);
-    if (is_ready) return EXIT_ALL_WELL;
-    complain("%s", usp_strerror(USP_ERROR_NO_MEMORY));
+    /* What could not be written is said when standard output is closed. */
+    if (status == USP_OK || status == USP_ERROR_SYSTEM) return EXIT_ALL_WELL;
+    complain("%s", usp_strerror(status));
     return EXIT_FAILED;
 }
 
 static int run(int argc, char **argv) {
-    struct request request = {0};
+    struct request request = {.demangling = USP_DEMANGLE_FULL};
     bool goes_on;
     usp_snapshot_options_init(&request.options);
     int result = parse(argc, argv, &request, &goes_on);
@@ -276,4 +342,4 @@ static int run(int argc, char **argv) {
     return result != EXIT_ALL_WELL ? result : incomplete;
 }
 
-const struct command command_stack = {"stack", "the call stacks of a process or a core file", run};
+const struct command command_stack = {"stack", "the call stacks of a process, a core file or a raw capture", run};

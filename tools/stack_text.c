@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* `unspool stack` for people: a heading for each thread, a line for each frame, and why the stack ends. */
+/* `unspool stack` for people: a heading for each thread, the library's lines for its frames, and why the stack ends. */
 #include "tools/stack.h"
 #include "tools/text.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct page {
     const struct stack_report *report;
@@ -50,7 +48,7 @@ static void put_heading(const struct page *page, const struct usp_snapshot_threa
     if ((thread->info.flags & USP_THREAD_MAIN) != 0) fputs(" (main)", page->out);
     if ((thread->info.flags & USP_THREAD_REQUESTER) != 0) fputs(" (asks)", page->out);
     put_colour(page->out, page->colours, COLOUR_NONE);
-    const char *state = stack_run_state(page->info, &thread->info);
+    const char *state = usp_run_state_string(page->info->os, thread->info.run_state);
     if (state != NULL) fprintf(page->out, ", %s", state);
     if (thread->info.cpu_time != 0) {
         fputs(", CPU ", page->out);
@@ -76,35 +74,6 @@ static void put_note(const struct page *page, enum colour colour, const char *te
     end_note(page);
 }
 
-static bool put_frame(const struct page *page, const struct usp_stack *stack, uint32_t i) {
-    const struct usp_frame *frame = &stack->frames[i];
-    struct usp_symbol symbol;
-    stack_name_frame(page->report, frame, &symbol);
-    /* Frames that were left out keep their numbers. */
-    uint64_t index = i;
-    if (stack->omitted_at != USP_NO_INDEX && i >= stack->omitted_at) index += stack->omitted;
-    uint32_t shown = index < UINT32_MAX ? (uint32_t)index : UINT32_MAX;
-    int length = usp_format_frame(NULL, 0, USP_FORMAT_CALL_STACK_SYMBOLS, stack->arch, shown, frame, &symbol);
-    if (length < 0) return true;
-    char *line = malloc((size_t)length + 1);
-    if (line == NULL) return false;
-    usp_format_frame(line, (size_t)length + 1, USP_FORMAT_CALL_STACK_SYMBOLS, stack->arch, shown, frame, &symbol);
-    put_harmless(page->out, line);
-    fputc('\n', page->out);
-    free(line);
-    return true;
-}
-
-static void put_omitted(const struct page *page, const struct usp_stack *stack) {
-    begin_note(page, COLOUR_WARNING);
-    if (stack->stop == USP_STOP_CAPACITY) {
-        fputs("... further frames left out (--max and --tail keep more) ...", page->out);
-    } else {
-        fprintf(page->out, "... %" PRIu64 " frame%s left out ...", stack->omitted, stack->omitted == 1 ? "" : "s");
-    }
-    end_note(page);
-}
-
 /* Whether a stack that ends so has all its frames. */
 static bool is_whole(const struct usp_stack *stack) {
     return stack->stop == USP_STOP_ROOT || stack->stop == USP_STOP_FP_ZERO;
@@ -120,41 +89,31 @@ static void put_end(const struct page *page, const struct usp_stack *stack) {
     }
 }
 
-static bool put_async_chain(const struct page *page, const struct usp_stack *stack) {
+static void put_async_end(const struct page *page, const struct usp_stack *stack) {
     begin_note(page, COLOUR_QUIET);
-    fputs("asynchronous callers", page->out);
-    if (stack->async_join != USP_NO_INDEX) fprintf(page->out, ", from frame %" PRIu32 " on", stack->async_join);
-    if ((stack->flags & USP_STACK_TASK_ID) != 0) fprintf(page->out, ", task %" PRIu32, stack->task_id);
-    end_note(page);
-    for (uint32_t i = stack->physical; i < stack->count; i++) {
-        if (!put_frame(page, stack, i)) return false;
-    }
-    begin_note(page, COLOUR_QUIET);
+    if ((stack->flags & USP_STACK_TASK_ID) != 0) fprintf(page->out, "task %" PRIu32 "; ", stack->task_id);
     if (stack->async_omitted != 0) {
         fprintf(page->out, "%" PRIu64 " asynchronous callers left out; ", stack->async_omitted);
     }
     fprintf(page->out, "ends: %s", usp_stop_string(stack->async_stop));
     end_note(page);
-    return true;
 }
 
-static bool put_stack(const struct page *page, const struct usp_stack *stack) {
-    for (uint32_t i = 0; i < stack->physical; i++) {
-        if (i == stack->omitted_at) put_omitted(page, stack);
-        if (!put_frame(page, stack, i)) return false;
-    }
-    if (stack->omitted_at != USP_NO_INDEX && stack->omitted_at >= stack->physical) put_omitted(page, stack);
+static int put_stack(const struct page *page, const struct usp_snapshot_thread *thread) {
+    const struct usp_stack *stack = &thread->stack;
+    int status = usp_format_stack(stack, &thread->info, &page->report->format, stack_write_file, page->out);
     put_end(page, stack);
-    if (stack->async_stop != USP_STOP_NONE) return put_async_chain(page, stack);
-    if ((stack->flags & USP_STACK_EXTENDED) != 0 && stack->extended != USP_NO_INDEX) {
+    if (stack->async_stop != USP_STOP_NONE) {
+        put_async_end(page, stack);
+    } else if ((stack->flags & USP_STACK_EXTENDED) != 0 && stack->extended != USP_NO_INDEX) {
         begin_note(page, COLOUR_QUIET);
         fprintf(page->out, "frame %" PRIu32 " has asynchronous callers (--async shows them)", stack->extended);
         end_note(page);
     }
-    return true;
+    return status;
 }
 
-bool stack_write_text(const struct stack_report *report, FILE *out) {
+int stack_write_text(const struct stack_report *report, FILE *out) {
     struct page page = {report, usp_snapshot_get_info(report->snapshot), out, colours_wanted(out)};
     put_process(&page);
     const struct usp_snapshot_thread *thread;
@@ -164,9 +123,10 @@ bool stack_write_text(const struct stack_report *report, FILE *out) {
             begin_note(&page, COLOUR_WARNING);
             fprintf(out, "no stack: %s", usp_strerror(thread->status));
             end_note(&page);
-        } else if (!put_stack(&page, &thread->stack)) {
-            return false;
+            continue;
         }
+        int status = put_stack(&page, thread);
+        if (status != USP_OK) return status;
     }
-    return true;
+    return USP_OK;
 }

@@ -2,46 +2,18 @@
 /* See text.h. */
 #include "tools/text.h"
 
+#include <unspool/format.h>
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-size_t utf8_decode(const char *bytes, size_t n, uint32_t *character) {
-    /* By the number of bytes: the first one's fixed bits and its value bits, and the lowest number that needs so many. */
-    static const struct {
-        uint8_t mask, mark;
-        uint32_t lowest;
-    } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
-    uint8_t first = (uint8_t)bytes[0];
-    for (size_t length = 1; length <= 4 && length <= n; length++) {
-        if ((first & forms[length - 1].mask) != forms[length - 1].mark) continue;
-        uint32_t value = first & (uint8_t)~forms[length - 1].mask;
-        for (size_t i = 1; i < length; i++) {
-            if (((uint8_t)bytes[i] & 0xc0) != 0x80) return 0;
-            value = value << 6 | ((uint8_t)bytes[i] & 0x3f);
-        }
-        if (value < forms[length - 1].lowest || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff)) return 0;
-        *character = value;
-        return length;
-    }
-    return 0;
-}
+/* Room for a path of PATH_MAX bytes, each of which may become four. What is longer is cut. */
+#define HARMLESS_ROOM (4 * 4096 + 1)
 
 void put_harmless(FILE *out, const char *text) {
-    size_t n = strlen(text);
-    while (n > 0) {
-        uint32_t character = 0;
-        size_t length = utf8_decode(text, n, &character);
-        /* C0, DEL and C1. */
-        if (length == 0 || character < 0x20 || (character >= 0x7f && character < 0xa0)) {
-            if (length == 0) length = 1;
-            for (size_t i = 0; i < length; i++) fprintf(out, "\\x%02x", (uint8_t)text[i]);
-        } else {
-            fwrite(text, 1, length, out);
-        }
-        text += length;
-        n -= length;
-    }
+    char room[HARMLESS_ROOM];
+    if (usp_format_escaped(room, sizeof room, USP_ESCAPE_TERMINAL, text, strlen(text)) >= 0) fputs(room, out);
 }
 
 int colours_wanted(FILE *out) {

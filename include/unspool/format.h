@@ -1,31 +1,100 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames and stacks as text.
- * Nothing here looks a name up: the caller passes what usp_symbolize found. */
+/* Frames, stacks and snapshots as text, in the styles that people and their tools know.
+ * usp_format_frame looks nothing up: the caller passes what usp_symbolize found. The others ask a symbolizer. */
 #ifndef UNSPOOL_FORMAT_H
 #define UNSPOOL_FORMAT_H
 
 #include <unspool/base.h>
+#include <unspool/capture.h>
+#include <unspool/demangle.h>
+#include <unspool/filter.h>
+#include <unspool/snapshot.h>
 #include <unspool/symbolize.h>
 #include <unspool/unwind.h>
 
 USP_BEGIN_DECLS
 
+/* Styles. The man page usp_format_frame(3) shows each of them.
+ * In all of them the name is that of the call, the address and the offset are those of the frame's own pc. */
 enum usp_format {
-    USP_FORMAT_CALL_STACK_SYMBOLS = 1, /* a line of +[NSThread callStackSymbols] and backtrace_symbols(3) on Darwin:
+    /* Of a frame, and of whatever has frames. */
+    USP_FORMAT_CALL_STACK_SYMBOLS = 1, /* a line of +[NSThread callStackSymbols] and of backtrace_symbols(3) on Darwin:
                                           index, image, address, symbol + offset (Libc gen/backtrace.c) */
-    USP_FORMAT_PLAIN = 2               /* symbol + offset alone, or image + offset, or the address */
+    USP_FORMAT_PLAIN = 2,              /* symbol + offset alone, or image + offset, or the address */
+    USP_FORMAT_BACKTRACE_SYMBOLS = 3,  /* a line of backtrace_symbols(3) on Linux: path(symbol+0x1f) [0x…] */
+    USP_FORMAT_BS_BACKTRACE = 4, /* a line of BSBacktraceLogger; of a stack "Backtrace of Thread …", of a snapshot
+                                          "Call Backtrace of … threads:" */
+    USP_FORMAT_CRASH_REPORT = 5, /* a line of an Apple crash report; of a snapshot its sections: threads, their
+                                          registers, Binary Images with UUIDs */
+    USP_FORMAT_PORTABLE = 6,     /* UUID or build-id + offset in the image: what a server needs to name it */
+    /* Of stacks and snapshots. */
+    USP_FORMAT_JSON = 7,  /* an object as doc/schema/stacks.schema.json describes it */
+    USP_FORMAT_FOLDED = 8 /* outermost;…;innermost count, for flame graphs */
 };
 
 /* Writes one frame as text, without a newline, NUL-terminated.
  *   buffer, size  may be NULL, 0 to learn the length
- *   format        enum usp_format
+ *   format        enum usp_format, one of the styles of a frame
  *   arch          enum usp_arch: decides the width of addresses
  *   index         the number at the line's beginning
  *   symbol        for the frame's call site; NULL: none. The printed offset counts from the frame's own pc
+ * Names are written as they are, byte for byte.
  * Returns the length of the whole text in bytes without the NUL, as snprintf does, or USP_ERROR_ARGUMENT.
  * Allocates nothing; signal-safe, thread-safe. */
 USP_API int usp_format_frame(char *buffer, size_t size, uint32_t format, uint32_t arch, uint32_t index,
                              const struct usp_frame *frame, const struct usp_symbol *symbol);
+
+/* How bytes that nobody vouches for are made harmless. */
+enum usp_escape {
+    USP_ESCAPE_TERMINAL = 1, /* control characters and what is not UTF-8 become \xNN */
+    USP_ESCAPE_JSON = 2,     /* the inside of a JSON string: what is not UTF-8 becomes U+FFFD, one for each byte */
+    USP_ESCAPE_FOLDED = 3    /* as for a terminal, and ';' as well */
+};
+
+/* Writes n bytes so that whatever they are does no harm, NUL-terminated. buffer, size and the result as for
+ * usp_format_frame. Allocates nothing; signal-safe, thread-safe. */
+USP_API int usp_format_escaped(char *buffer, size_t size, uint32_t escape, const char *bytes, size_t n);
+
+/* Receives a piece of text, not NUL-terminated. Returns 0, or a negative status, with which the formatting ends. */
+typedef int (*usp_write)(void *context, const char *bytes, size_t n);
+
+/* What is said of a stack besides its frames. Filled by usp_format_options_init, then by the caller. */
+struct usp_format_options {
+    uint32_t size;                     /* of this struct in bytes; set by usp_format_options_init */
+    uint32_t style;                    /* enum usp_format. Default USP_FORMAT_CALL_STACK_SYMBOLS */
+    struct usp_symbolizer *symbolizer; /* names the frames; NULL: no names, image + offset. Default NULL */
+    const struct usp_images
+        *images; /* of a stack: its images, NULL: those that the symbolizer tells. A snapshot has its
+                                          own. Default NULL */
+    struct usp_demangler *demangler; /* NULL: names stay as they are. Default NULL */
+    const struct usp_filter
+        *filter; /* frames it does not keep are left out; the others keep their numbers. Default NULL:
+                                          all */
+    const struct usp_symbol *symbols; /* of a stack: the names of its frames, one each, instead of the symbolizer's.
+                                          Default NULL */
+    uint64_t count;                   /* USP_FORMAT_FOLDED: how often the stack was seen. Default 1 */
+    uint64_t crashed_thread; /* USP_FORMAT_CRASH_REPORT: the id of the thread that crashed; 0: none. Default 0 */
+    uint64_t reserved[6];
+};
+
+USP_API void usp_format_options_init(struct usp_format_options *options);
+
+/* Writes a stack.
+ *   thread   whose stack it is: headings, JSON and folded lines tell it; NULL: not known
+ *   write    receives the text in pieces of up to some hundred bytes; context is handed to it
+ * A line each for the frames, except for USP_FORMAT_JSON and USP_FORMAT_FOLDED. Names from elsewhere are made harmless
+ * (USP_ESCAPE_TERMINAL). Where frames were left out, a line says so.
+ * Returns USP_OK, USP_ERROR_ARGUMENT, or what `write` failed with. Not signal-safe (it asks the symbolizer); thread-safe. */
+USP_API int usp_format_stack(const struct usp_stack *stack, const struct usp_thread_info *thread,
+                             const struct usp_format_options *options, usp_write write, void *context);
+
+/* Writes a snapshot: the stacks of all of its threads. Otherwise as usp_format_stack. */
+USP_API int usp_format_snapshot(const struct usp_snapshot *snapshot, const struct usp_format_options *options,
+                                usp_write write, void *context);
+
+/* What a thread does, in words, from usp_thread_info.run_state of a system (enum usp_os); NULL when it is not known. Static
+ * lifetime. Signal-safe, thread-safe. */
+USP_API const char *usp_run_state_string(uint32_t os, uint32_t run_state);
 
 USP_END_DECLS
 

@@ -5,10 +5,14 @@
 
 #include <unspool/base.h>
 #include <unspool/capture.h>
+#include <unspool/demangle.h>
+#include <unspool/filter.h>
 #include <unspool/format.h>
 #include <unspool/images.h>
+#include <unspool/raw.h>
 #include <unspool/registers.h>
 #include <unspool/snapshot.h>
+#include <unspool/stack_table.h>
 #include <unspool/symbolize.h>
 #include <unspool/unwind.h>
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # About: the release archive builds, tests, installs and uninstalls; programs against what is installed, shared and static
-need_build g++=g++ xz-utils git
+need_build g++=g++ xz-utils git python3-jsonschema llvm-19
 configure_in dist
 # One test run is enough here: the suites themselves ran in the lanes before.
 make_in dist distcheck VERBOSE=1 >"$top/build/dist/distcheck.log" 2>&1 || {

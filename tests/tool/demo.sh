@@ -40,7 +40,11 @@ out_has '^The main thread hangs:$'
 out_has '^0 +hang +0x[0-9a-f]+ (take_forever|main) \+ [0-9]+$'
 
 # 139: ended by the signal 11, as without the handler.
-finishes 139 60 doc/examples/crash
+crash=$PWD/doc/examples/crash
+cd "$work"
+finishes 139 60 "$crash"
 [[ ! -s $work/out ]] || fail "crash writes to standard output"
-err_has '^0x[0-9a-f]{16} [0-9a-f]*\+0x[0-9a-f]{16}$'
+run 0 stack crash.raw
+out_has '^Process [0-9]+ .*/crash, .*1 thread, ended by signal 11$'
+out_has '^0 +crash +0x[0-9a-f]+ (read_setting|main) \+ [0-9]+$'
 verdict

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* See json.h. */
+#include "lib/json.h"
+
+static void put_quoted(struct uspi_json *json, const char *string) {
+    uspi_put(json->out, "\"", 1);
+    uspi_put_json_text(json->out, uspi_span_of(string));
+    uspi_put(json->out, "\"", 1);
+}
+
+static void put_line(struct uspi_json *json) {
+    uspi_put(json->out, "\n", 1);
+    uspi_put_padded(json->out, (struct uspi_span){"", 0}, (size_t)json->depth * 2);
+}
+
+/* The comma, the line and the key before a value. */
+static void begin_value(struct uspi_json *json, const char *key) {
+    if (json->depth > 0) {
+        if ((json->filled >> json->depth & 1) != 0) uspi_put(json->out, ",", 1);
+        put_line(json);
+        json->filled |= UINT32_C(1) << json->depth;
+    }
+    if (key != NULL) {
+        put_quoted(json, key);
+        uspi_put(json->out, ": ", 2);
+    }
+}
+
+static void open_brace(struct uspi_json *json, const char *key, const char *brace) {
+    begin_value(json, key);
+    uspi_put_string(json->out, brace);
+    json->depth++;
+    json->filled &= ~(UINT32_C(1) << json->depth);
+}
+
+static void close_brace(struct uspi_json *json, const char *brace) {
+    bool filled = (json->filled >> json->depth & 1) != 0;
+    json->depth--;
+    if (filled) put_line(json);
+    uspi_put_string(json->out, brace);
+    if (json->depth == 0) uspi_put(json->out, "\n", 1);
+}
+
+void uspi_json_begin_object(struct uspi_json *json, const char *key) { open_brace(json, key, "{"); }
+
+void uspi_json_end_object(struct uspi_json *json) { close_brace(json, "}"); }
+
+void uspi_json_begin_array(struct uspi_json *json, const char *key) { open_brace(json, key, "["); }
+
+void uspi_json_end_array(struct uspi_json *json) { close_brace(json, "]"); }
+
+void uspi_json_string(struct uspi_json *json, const char *key, const char *value) {
+    begin_value(json, key);
+    put_quoted(json, value);
+}
+
+void uspi_json_number(struct uspi_json *json, const char *key, uint64_t value) {
+    begin_value(json, key);
+    uspi_put_decimal(json->out, value, 0);
+}
+
+void uspi_json_bool(struct uspi_json *json, const char *key, bool value) {
+    begin_value(json, key);
+    uspi_put_string(json->out, value ? "true" : "false");
+}
+
+void uspi_json_address(struct uspi_json *json, const char *key, uint64_t value) {
+    begin_value(json, key);
+    uspi_put(json->out, "\"", 1);
+    uspi_put_hex(json->out, value, 1);
+    uspi_put(json->out, "\"", 1);
+}
+
+void uspi_json_bytes(struct uspi_json *json, const char *key, const uint8_t *bytes, size_t n) {
+    begin_value(json, key);
+    uspi_put(json->out, "\"", 1);
+    uspi_put_bytes(json->out, bytes, n);
+    uspi_put(json->out, "\"", 1);
+}

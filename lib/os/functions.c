@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions of libraries that are never linked, found when they are needed, for all our systems: POSIX dlfcn. */
+#include "lib/os.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+bool uspi_os_find_function(const char *const *libraries, const char *name, uspi_os_function *function) {
+    void *found = dlsym(RTLD_DEFAULT, name);
+    for (; found == NULL && *libraries != NULL; libraries++) {
+        void *library = dlopen(*libraries, RTLD_LAZY | RTLD_LOCAL);
+        if (library == NULL) continue;
+        found = dlsym(library, name);
+        if (found == NULL) dlclose(library);
+    }
+    if (found == NULL) return false;
+    /* ISO C has no conversion between the two kinds of pointers; POSIX requires that they look alike. */
+    memcpy(function, &found, sizeof found);
+    return true;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* What the styles of usp_format_stack and usp_format_snapshot share: which threads there are, and how a frame gets its
+ * name. Each style stands in a file of its own, below. */
+#ifndef USPI_REPORT_H
+#define USPI_REPORT_H
+
+#include "lib/format.h"
+
+struct uspi_report {
+    struct usp_format_options options; /* complete */
+    const struct usp_snapshot *snapshot;
+    const struct usp_snapshot_thread *only; /* without a snapshot: the one stack */
+    const struct usp_snapshot_info *info;   /* of the snapshot, or as much as a stack tells */
+    const struct usp_images *images;        /* NULL: not known */
+    struct uspi_text text;
+};
+
+/* Thread i, NULL behind the last. */
+const struct usp_snapshot_thread *uspi_report_thread(const struct uspi_report *report, size_t i);
+
+/* A frame to be shown. */
+struct uspi_shown {
+    const struct uspi_backend *backend;
+    const struct usp_frame *frame;
+    uint64_t number;               /* counts the frames that were left out */
+    struct usp_symbol symbol;      /* of its call site; the name is demangled as the options say */
+    const char *mangled;           /* the name as the symbol table has it; NULL: no name */
+    const struct usp_image *image; /* NULL: none, or not known */
+};
+
+/* Whether frame i of a stack is to be shown; if so, its name and number. */
+bool uspi_report_frame(const struct uspi_report *report, const struct usp_stack *stack, uint32_t i,
+                       struct uspi_shown *shown);
+
+/* Lines for each frame in a style that frames have (report_lines.c). */
+void uspi_report_lines(struct uspi_report *report);
+
+/* The frames alone: physical ones and async ones with what is known to be missing between them. */
+void uspi_report_frames(struct uspi_report *report, uint32_t style, const struct usp_stack *stack);
+
+void uspi_report_crash(struct uspi_report *report);
+void uspi_report_json(struct uspi_report *report);
+void uspi_report_folded(struct uspi_report *report);
+
+#endif

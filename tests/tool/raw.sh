@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# `unspool stack FILE` of a raw capture: the names that symbolizing in the process gave, whole or cut off; the name of a call
+# that never returns; backtrace_symbols(3) as glibc writes it.
+set -euo pipefail
+# shellcheck source=tests/tool/common.sh
+. "$(dirname "$0")/common.sh"
+cp tests/tool/captures_itself "$work"
+program=$work/captures_itself
+raw=$work/capture.raw
+
+"$program" "$raw" >"$work/printed" || fail "the program ended with $?"
+grep -v '^differs: ' "$work/printed" >"$work/in-process"
+run 0 stack --style call-stack-symbols "$raw"
+err_is_empty
+tail -n +2 "$work/out" >"$work/later"
+cmp -s "$work/in-process" "$work/later" || fail "named later it differs: $(diff "$work/in-process" "$work/later")"
+
+# The call is the last thing in its function: the address lies behind it, the name is the caller's all the same.
+size=$(nm -S "$program" | awk '$4 == "ends_in_noreturn" { print $2 }')
+out_has " ends_in_noreturn \\+ $((16#$size))\$"
+out_has ' calls_it \+ [0-9]+$'
+out_has ' main \+ [0-9]+$'
+out_has ' never_returns \+ [0-9]+$'
+
+# glibc looks the return address itself up, so it alone blames the neighbour there, or knows none (compilers notice that the
+# caller never returns either); and of two names it may choose another.
+differing=$(grep '^differs: ' "$work/printed" | grep -vE '\((ends_in_noreturn|calls_it|raise)\+' || :)
+[[ -z $differing ]] || fail "$differing"
+
+for style in json folded crash-report bs-backtrace portable; do
+  run 0 stack --style "$style" "$raw"
+  err_is_empty
+done
+run 0 stack "$raw"
+expect_frames '' never_returns ends_in_noreturn calls_it main
+run 0 stack --app "$raw"
+expect_frames '' ends_in_noreturn calls_it main
+out_lacks ' libc'
+
+# Cut off: what is whole is shown, the rest is missed.
+head -c $(($(wc -c <"$raw") - 200)) "$raw" >"$work/short.raw"
+run 1 stack "$work/short.raw"
+err_has '^unspool: the capture is cut off or damaged at offset 0x[0-9a-f]+$'
+head -c 20 "$raw" >"$work/shorter.raw"
+run 3 stack "$work/shorter.raw"
+err_has '^unspool: .*shorter.raw: offset 0x'
+
+# Another build of the program: no names are better than wrong ones.
+cp "$unspool" "$program"
+run 0 stack "$raw"
+out_lacks ' (calls_it|main) \+'
+verdict
