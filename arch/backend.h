@@ -111,14 +111,15 @@ struct uspi_backend {
     uint32_t arch; /* enum usp_arch */
     const char *name;
     uint8_t register_count;
-    uint8_t pc, sp, fp, lr;  /* DWARF numbers; lr USPI_NO_REGISTER where the call pushes the return address */
-    uint8_t word;            /* bytes of a pointer */
-    uint8_t slot;            /* bytes of a slot of a frame record: [fp] previous fp, [fp + slot] return address */
-    uint8_t record_align;    /* records are aligned to so many bytes */
-    uint8_t call_push;       /* bytes that a call pushes: at a function's first instruction CFA = sp + call_push */
-    uint8_t code_align;      /* instructions are aligned to so many bytes */
-    uint8_t instruction_max; /* bytes of the longest instruction */
-    uint8_t call_window;     /* bytes before a return address that follows_call wants to see, at most */
+    uint8_t pc, sp, fp, lr; /* DWARF numbers; lr USPI_NO_REGISTER where the call pushes the return address */
+    uint8_t word;           /* bytes of a pointer */
+    uint8_t slot;           /* bytes of a slot of a frame record: [fp] previous fp, [fp + slot] return address */
+    uint8_t record_align;   /* records are aligned to so many bytes */
+    uint8_t call_push;      /* bytes that a call pushes: at a function's first instruction CFA = sp + call_push */
+    uint8_t code_align;     /* instructions are aligned to so many bytes */
+    uint8_t
+        instruction_max;    /* bytes that decode may want to see: the longest instruction; a table branch's table too */
+    uint8_t call_window;    /* bytes before a return address that follows_call wants to see, at most */
     uint8_t red_zone;       /* bytes below sp that code may use without moving sp (System V x86_64, Apple arm64: 128) */
     uint8_t has_signatures; /* return addresses and contexts can be signed */
     uint8_t has_async;      /* Swift async records exist; the mark stands in bits 63:60 of a stored fp */

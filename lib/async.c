@@ -30,15 +30,15 @@ bool uspi_async_task(const struct uspi_walk *walk, uint32_t *task_id, bool *know
     return true;
 }
 
-uint32_t uspi_async_chain(const struct uspi_walk *walk, usp_addr record, uint64_t limit, struct usp_frame *frames,
-                          uint32_t capacity, uint64_t *total, uint32_t *stop) {
+uint32_t uspi_async_chain(const struct uspi_walk *walk, const struct uspi_extended *record, uint64_t limit,
+                          struct usp_frame *frames, uint32_t capacity, uint64_t *total, uint32_t *stop) {
     const struct uspi_backend *b = walk->backend;
     uint64_t mask = walk->strip_mask & b->word_mask;
     uint32_t written = 0;
-    uint64_t context, parent, resume, watched = 0, watch_until = 1;
+    uint64_t context = record->context, parent, resume, watched = 0, watch_until = 1;
     *total = 0;
     *stop = USP_STOP_UNREADABLE;
-    if (!read_bytes(walk, record - 8, b->slot, &context)) return 0;
+    if (!record->in_register && !read_bytes(walk, record->record - 8, b->slot, &context)) return 0;
     context &= mask;
     while (context != 0) {
         if ((context & (b->word - 1u)) != 0) {

@@ -10,9 +10,9 @@
  * *known whether there is one. */
 bool uspi_async_task(const struct uspi_walk *walk, uint32_t *task_id, bool *known);
 
-/* Appends the chain of the extended record at `record` to frames, up to `capacity`. *total becomes the chain's length,
+/* Appends the chain of an extended record to frames, up to `capacity`. *total becomes the chain's length,
  * also of what did not fit, *stop why it ends. Returns how many were written. */
-uint32_t uspi_async_chain(const struct uspi_walk *walk, usp_addr record, uint64_t limit, struct usp_frame *frames,
-                          uint32_t capacity, uint64_t *total, uint32_t *stop);
+uint32_t uspi_async_chain(const struct uspi_walk *walk, const struct uspi_extended *record, uint64_t limit,
+                          struct usp_frame *frames, uint32_t capacity, uint64_t *total, uint32_t *stop);
 
 #endif

@@ -105,6 +105,7 @@ USPI_NO_ASAN USPI_TEMPLATE void walk_stack(struct walk *w, bool async) {
     if (USPI_LIKELY(uspi_on_known_stack(w->fp, &high))) {
         w->last = high - 2 * USPI_HOST_SLOT;
         if (USPI_LIKELY(take_records(w, load_direct, true, async, false) != USP_STOP_NONE)) return;
+        if (w->count == w->size) return;
     }
     struct walk rest = *w;
     walk_on(&rest, async);
@@ -120,20 +121,25 @@ USPI_NO_ASAN int usp_backtrace(void **buffer, int size) {
     return (int)w.count;
 }
 
+/* Whether the walk has yet to come to `start`: a handler's chain leaves the alternate signal stack for the thread's own,
+ * in either direction. */
+static bool is_before(uintptr_t fp, uintptr_t start, bool start_is_own) {
+    uintptr_t high;
+    return start_is_own && !uspi_on_known_stack(fp, &high) ? fp != 0 : fp < start;
+}
+
 USPI_NO_ASAN int usp_backtrace_from_fp(void *startfp, void **buffer, int size) {
     if (!USPI_HOST_RECORDS || buffer == NULL || size <= 0) return 0;
     struct walk w = {.fp = OWN_RECORD(), .low = OWN_RECORD(), .buffer = buffer, .size = 1};
-    /* Up to the last record that does not lie above startfp: one record at a time, into the same place. */
-    for (;;) {
-        uintptr_t fp = w.fp, low = w.low;
+    uintptr_t start = (uintptr_t)startfp, high;
+    bool start_is_own = start != 0 && uspi_os_stack(start, &high);
+    /* One record at a time, into the same place. */
+    while (is_before(w.fp, start, start_is_own)) {
+        bool was_own = uspi_on_known_stack(w.fp, &high);
         w.count = 0;
         walk_stack(&w, false);
         if (w.count == 0) return 0;
-        if (w.fp > (uintptr_t)startfp || w.fp == 0) {
-            w.fp = fp;
-            w.low = low;
-            break;
-        }
+        if (!was_own && uspi_on_known_stack(w.fp, &high)) w.low = w.fp;
     }
     w.count = 0;
     w.size = (size_t)size;

@@ -98,7 +98,7 @@ USPI_TEMPLATE int capture_caller(const struct usp_options *options, struct usp_s
     usp_registers_set_sp(&registers, (uintptr_t)__builtin_dwarf_cfa());
     if (USPI_HOST_RECORDS) usp_registers_set_fp(&registers, *(const uintptr_t *)own_record);
     init_own_target(&target, &own, own_record);
-    return uspi_unwind(&target, &registers, true, options, stack);
+    return uspi_unwind(&target, &registers, true, NULL, options, stack);
 }
 
 int usp_capture_self(const struct usp_options *options, struct usp_stack *stack) {

@@ -106,7 +106,7 @@ static uint32_t index_of(const struct shelf *shelf, uint64_t n) {
     return n < first_kept ? USP_NO_INDEX : shelf->head + (uint32_t)(n - first_kept);
 }
 
-static void append_async(struct uspi_walker *w, usp_addr record, const struct usp_options *options,
+static void append_async(struct uspi_walker *w, const struct uspi_extended *record, const struct usp_options *options,
                          struct usp_stack *stack) {
     bool known;
     uint64_t total;
@@ -127,7 +127,7 @@ static int walk_stack(struct uspi_walker *w, const struct usp_options *options, 
     if (shelf.tail >= stack->capacity) shelf.tail = stack->capacity == 0 ? 0 : stack->capacity - 1;
     shelf.head = stack->capacity - shelf.tail;
     uint64_t extended = UINT64_MAX, n = 0;
-    usp_addr record = 0;
+    struct uspi_extended record = {0};
     bool full = false;
     while (uspi_walker_step(w, &frame)) {
         if (n++ < options->skip) continue;
@@ -135,9 +135,9 @@ static int walk_stack(struct uspi_walker *w, const struct usp_options *options, 
             full = true;
             break;
         }
-        if (w->record != 0 && extended == UINT64_MAX) {
+        if (w->extended.record != 0 && extended == UINT64_MAX) {
             extended = shelf.seen;
-            record = w->record;
+            record = w->extended;
         }
         stack->frames[place_of(&shelf, shelf.seen++)] = frame;
     }
@@ -152,9 +152,9 @@ static int walk_stack(struct uspi_walker *w, const struct usp_options *options, 
         stack->omitted_at = stack->physical;
     }
     stack->flags |= w->walk.stack_flags;
-    if (record != 0) {
+    if (record.record != 0) {
         stack->extended = index_of(&shelf, extended);
-        append_async(w, record, options, stack);
+        append_async(w, &record, options, stack);
     }
     stack->hash = hash_stack(stack, options->images);
     return USP_OK;
@@ -167,7 +167,7 @@ static int begin(struct usp_stack *stack, int status) {
 }
 
 int uspi_unwind(const struct usp_target *target, const struct usp_registers *registers, bool at_return,
-                const struct usp_options *options, struct usp_stack *stack) {
+                struct uspi_memo *memo, const struct usp_options *options, struct usp_stack *stack) {
     struct usp_options completed;
     struct uspi_walker w;
     if (stack == NULL) return USP_ERROR_ARGUMENT;
@@ -176,10 +176,11 @@ int uspi_unwind(const struct usp_target *target, const struct usp_registers *reg
     if (status != USP_OK) return status;
     stack->arch = registers->arch;
     if (at_return) uspi_walker_begin_at_return(&w);
+    w.walk.memo = memo;
     return walk_stack(&w, &completed, stack);
 }
 
 int usp_unwind(const struct usp_target *target, const struct usp_registers *registers,
                const struct usp_options *options, struct usp_stack *stack) {
-    return uspi_unwind(target, registers, false, options, stack);
+    return uspi_unwind(target, registers, false, NULL, options, stack);
 }

@@ -5,8 +5,10 @@
 
 #include "lib/walker.h"
 
-/* As usp_unwind; at_return: the registers' pc is a return address, not where the thread stands. */
+/* As usp_unwind.
+ *   at_return  the registers' pc is a return address, not where the thread stands
+ *   memo       of this process's code, which does not change as long as it is used; may be NULL */
 int uspi_unwind(const struct usp_target *target, const struct usp_registers *registers, bool at_return,
-                const struct usp_options *options, struct usp_stack *stack);
+                struct uspi_memo *memo, const struct usp_options *options, struct usp_stack *stack);
 
 #endif

@@ -10,6 +10,9 @@
 #define DARWIN_BITS        47
 #define LOW_BITS(n)        ((n) >= 64 ? UINT64_MAX : (UINT64_C(1) << (n)) - 1)
 
+/* A value with bits that no address of a process has says nothing of how many it has. */
+static usp_addr unless_signed(usp_addr value) { return value <= LOW_BITS(DARWIN_BITS) ? value : 0; }
+
 /* No signature and no tag that software uses: a user address never has bits 63:56 (top byte) set. */
 static uint64_t choose_strip_mask(const struct usp_target *t, const struct usp_registers *r,
                                   const struct uspi_backend *b) {
@@ -18,9 +21,9 @@ static uint64_t choose_strip_mask(const struct usp_target *t, const struct usp_r
     if (t->address_bits != 0) return LOW_BITS(t->address_bits);
     if (t->os == USP_OS_LINUX) return LOW_BITS(LINUX_BITS);
     usp_addr known = t->stack_high | t->stack_low;
-    if (uspi_known(r, b->sp)) known |= r->value[b->sp];
-    if (uspi_known(r, b->fp)) known |= r->value[b->fp] & ~USPI_FP_TAG_MASK;
-    /* A program counter is never signed, but a call through a bad pointer can put anything into it. */
+    if (uspi_known(r, b->sp)) known |= unless_signed(r->value[b->sp]);
+    if (uspi_known(r, b->fp)) known |= unless_signed(r->value[b->fp] & ~USPI_FP_TAG_MASK);
+    /* A call through a bad pointer can put anything into the program counter. */
     struct usp_region region;
     if (uspi_known(r, b->pc) && t->image_at != NULL && t->image_at(t->context, r->value[b->pc], &region) == 0) {
         known |= region.text_high;
@@ -48,6 +51,21 @@ bool uspi_complete_options(const struct usp_options *given, struct usp_options *
     return true;
 }
 
+/* In a thread state of arm64e all that points to code or to the stack is signed, pc and sp too (xnu
+ * osfmk/mach/arm/_structs.h, __opaque_pc). A pc that is no address either way is reported as it stands. */
+static void strip_state(const struct uspi_walk *walk, struct uspi_frame_state *first) {
+    const struct uspi_backend *b = walk->backend;
+    const struct usp_memory *code = uspi_code_memory(walk);
+    uint64_t *value = first->registers.value;
+    usp_addr pc = value[b->pc] & walk->strip_mask;
+    uint8_t instruction[4];
+    value[b->sp] &= walk->strip_mask;
+    value[b->fp] &= walk->strip_mask;
+    if (pc == value[b->pc] || code->read(code->context, pc, instruction, sizeof instruction) != 0) return;
+    value[b->pc] = pc;
+    first->flags |= USP_FRAME_SIGNED;
+}
+
 int uspi_walker_init(struct uspi_walker *w, const struct usp_target *target, const struct usp_registers *registers,
                      const struct usp_options *options) {
     struct usp_options completed;
@@ -68,6 +86,7 @@ int uspi_walker_init(struct uspi_walker *w, const struct usp_target *target, con
     first->registers = *registers;
     if (b->has_async) first->registers.value[b->fp] &= ~USPI_FP_TAG_MASK;
     for (unsigned reg = 0; reg < b->register_count; reg++) first->registers.value[reg] &= b->word_mask;
+    if (b->has_signatures) strip_state(&w->walk, first);
     if (b->has_thumb) {
         usp_registers_set_pc(&first->registers, first->registers.value[b->pc]);
         if ((first->registers.flags & 0x20u) != 0) first->flags |= USP_FRAME_THUMB;
@@ -108,7 +127,7 @@ static bool in_a_circle(struct uspi_walker *w, const struct uspi_frame_state *fr
 static void find_caller(struct uspi_walker *w, struct usp_frame *frame) {
     struct uspi_walk *walk = &w->walk;
     struct uspi_answer_data answer;
-    w->record = 0;
+    memset(&w->extended, 0, sizeof w->extended);
     w->stop = USP_STOP_NO_RECORD;
     w->stop_address = frame->pc;
     if (!w->frame.exact && uspi_is_root(walk, frame->pc)) {
@@ -121,10 +140,10 @@ static void find_caller(struct uspi_walker *w, struct usp_frame *frame) {
         enum uspi_answer a = uspi_readers[i].read(walk, &w->frame, &answer);
         if (a == USPI_FOUND || a == USPI_STOPPED) {
             frame->cfa = answer.cfa;
-            if (answer.extended) {
+            if (answer.extended.record != 0) {
                 frame->flags |= USP_FRAME_EXTENDED;
                 walk->stack_flags |= USP_STACK_EXTENDED;
-                w->record = answer.record;
+                w->extended = answer.extended;
             }
         }
         if (a == USPI_FOUND) {

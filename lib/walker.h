@@ -17,7 +17,7 @@ struct uspi_walker {
     /* Brent's cycle detection: the walk is compared with a frame that stays put for twice as long each time. */
     usp_addr watched_pc, watched_low;
     uint64_t watch_until;
-    usp_addr record; /* of the frame given last, when it is an extended one; 0 otherwise */
+    struct uspi_extended extended; /* of the frame given last */
 }
 #if defined(__GNUC__)
 /* usp_cursor's opaque words are seen through it. */

@@ -15,6 +15,7 @@
 #include "lib/corefile/core.h"
 #include "lib/object/file.h"
 #include "tests/core_fixtures.h"
+#include "tests/sanitized.h"
 
 #define FRAMES 64
 
@@ -46,13 +47,7 @@ static inline void remove_folder(void) {
 
 /* Whether something works here that reserves address space of its own: a sanitizer, valgrind. Then it can't be limited. */
 static inline bool needs_address_space(void) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-    return true;
-#endif
-#endif
+    if (USP_SANITIZED) return true;
     const char *preload = getenv("LD_PRELOAD");
     return preload != NULL && strstr(preload, "vgpreload") != NULL;
 }

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/kept.h"
+
 #define DEPTH   7u
 #define THREADS 3u
 
@@ -25,7 +28,7 @@ static volatile unsigned sink;
 static volatile int may_go;
 static volatile unsigned standing;
 
-static __attribute__((noinline, noclone, section("bounded_target"))) void descend(unsigned depth, void (*wait)(void)) {
+static KEPT __attribute__((section("bounded_target"))) void descend(unsigned depth, void (*wait)(void)) {
     if (depth == 0) {
         __atomic_fetch_add(&standing, 1, __ATOMIC_SEQ_CST);
         wait();
@@ -35,11 +38,11 @@ static __attribute__((noinline, noclone, section("bounded_target"))) void descen
     sink++;
 }
 
-static __attribute__((noinline, noclone)) void spin(void) {
+static KEPT void spin(void) {
     while (!may_go) sink++;
 }
 
-static __attribute__((noinline, noclone)) void sleep_long(void) {
+static KEPT void sleep_long(void) {
     struct timespec t = {1000, 0};
     while (!may_go) nanosleep(&t, NULL);
 }
@@ -68,7 +71,7 @@ static void say_ready(void) {
 }
 
 /* The main thread says it from where it will stand. */
-static __attribute__((noinline, noclone)) void say_ready_and_sleep(void) {
+static KEPT void say_ready_and_sleep(void) {
     say_ready();
     sleep_long();
     sink++;
@@ -120,14 +123,17 @@ static void count_signals(void) {
     exit(0);
 }
 
+static int sleep_as_vfork_child(void *context) {
+    struct timespec t = {1, 0};
+    (void)context;
+    nanosleep(&t, NULL);
+    return 0;
+}
+
 /* Its parent is in a sleep that nothing interrupts, for a while. */
 static void wait_for_vfork_child(void) {
-    pid_t child = (pid_t)syscall(SYS_vfork);
-    if (child == 0) {
-        struct timespec t = {1, 0};
-        syscall(SYS_nanosleep, &t, NULL);
-        syscall(SYS_exit, 0);
-    }
+    static char stack[65536] __attribute__((aligned(16)));
+    pid_t child = clone(sleep_as_vfork_child, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
     waitpid(child, NULL, 0);
     printf("woken\n");
     fflush(stdout);

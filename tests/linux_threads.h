@@ -16,17 +16,19 @@
 
 #include <unspool/unspool.h>
 
+#include "tests/kept.h"
+
 #define MS UINT64_C(1000000)
 
 /* A function that stands alone in a section of its own, so that its bounds are known (linker symbols). */
-#define BOUNDED(name) __attribute__((noinline, noclone, section("bounded_" #name)))
+#define BOUNDED(name) KEPT __attribute__((section("bounded_" #name)))
 #define BOUNDS(name)  extern const char __start_bounded_##name[], __stop_bounded_##name[]
 #define LOW(name)     ((uintptr_t)__start_bounded_##name)
 #define HIGH(name)    ((uintptr_t)__stop_bounded_##name)
 /* How many frames of a stack lie in it. */
 #define FRAMES_IN(stack, name) count_frames((stack), LOW(name), HIGH(name))
 
-static inline unsigned count_frames(const struct usp_stack *stack, uintptr_t low, uintptr_t high) {
+static inline unsigned count_frames(const struct usp_stack *stack, usp_addr low, usp_addr high) {
     unsigned n = 0;
     for (uint32_t i = 0; i < stack->count; i++) n += stack->frames[i].pc >= low && stack->frames[i].pc < high;
     return n;

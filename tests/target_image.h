@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unspool/unwind.h>
 
-#define IMAGE_REGIONS 8
+#define IMAGE_REGIONS 12
 #define IMAGE_BYTES   4096
 
 struct target_image {

@@ -55,7 +55,7 @@ static uintptr_t random_chain(uintptr_t *words) {
         }
         words[at] = (uintptr_t)&words[next];
         switch (random_bits() % 200) {
-        case 0: words[at] += 1 + random_bits() % (sizeof *words - 1); break;
+        case 0: words[at] += (uintptr_t)(1 + random_bits() % (sizeof *words - 1)); break;
         case 1: words[at] = (uintptr_t)&words[random_bits() % (at + 1)]; break;
         case 2: words[at] = (uintptr_t)random_bits(); break;
         case 3: words[at + 1] = (uintptr_t)&words[0]; break;

@@ -99,6 +99,31 @@ START_TEST(a_walk_of_ones_own_gives_the_same_frames) {
 }
 END_TEST
 
+/* A snapshot's threads share what was found about code; a cursor finds everything anew. */
+START_TEST(threads_that_share_code_have_the_frames_of_a_walk_alone) {
+    struct child c = start_child(TARGET, "", "40", 0);
+    struct usp_snapshot *snapshot = snapshot_of(&c);
+    ck_assert_uint_eq(usp_snapshot_get_info(snapshot)->thread_count, 41);
+    for (size_t i = 0; i < 41; i++) {
+        const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, i);
+        struct usp_target target;
+        struct usp_cursor cursor;
+        struct usp_frame frame;
+        uint32_t n = 0;
+        ck_assert_int_eq(usp_snapshot_target(snapshot, i, &target), USP_OK);
+        ck_assert_int_eq(usp_cursor_init(&cursor, &target, &t->registers, NULL), USP_OK);
+        for (; usp_cursor_step(&cursor, &frame) != 0; n++) {
+            ck_assert_uint_lt(n, t->stack.count);
+            ck_assert_mem_eq(&frame, &t->stack.frames[n], sizeof frame);
+        }
+        ck_assert_uint_gt(n, TARGET_DEPTH);
+        ck_assert_uint_eq(n, t->stack.count);
+    }
+    usp_snapshot_free(snapshot);
+    end_child(&c);
+}
+END_TEST
+
 START_TEST(one_thread_alone) {
     struct child c = start_child(TARGET, "", NULL, 0);
     struct usp_snapshot_options options;
@@ -135,13 +160,14 @@ END_TEST
 
 START_TEST(a_child_of_the_32_bit_sibling) {
     char compiler[] = "i686-linux-gnu-gcc", program[] = "/tmp/unspool-target-XXXXXX", command[1024];
-    const char *source = getenv("srcdir");
+    const char *source = getenv("srcdir") != NULL ? getenv("srcdir") : ".";
     if (usp_arch_host() != USP_ARCH_X86_64 || system("command -v i686-linux-gnu-gcc >/dev/null 2>&1") != 0) return;
     int fd = mkstemp(program);
     ck_assert_int_ge(fd, 0);
     close(fd);
-    snprintf(command, sizeof command, "%s -O1 -fno-omit-frame-pointer -static -pthread -o %s %s/tests/linux_target.c",
-             compiler, program, source != NULL ? source : ".");
+    snprintf(command, sizeof command,
+             "%s -O1 -fno-omit-frame-pointer -static -pthread -I%s -o %s %s/tests/linux_target.c", compiler, source,
+             program, source);
     ck_assert_int_eq(system(command), 0);
     struct child c = start_child(program, "", NULL, 0);
     struct usp_snapshot *snapshot = snapshot_of(&c);
@@ -449,6 +475,7 @@ int main(void) {
     if (can_trace()) {
         tcase_add_test(c, a_child_is_captured_and_runs_on);
         tcase_add_test(c, a_walk_of_ones_own_gives_the_same_frames);
+        tcase_add_test(c, threads_that_share_code_have_the_frames_of_a_walk_alone);
         tcase_add_test(c, one_thread_alone);
         tcase_add_test(c, two_hundred_threads_of_a_child);
         tcase_add_test(c, a_child_of_the_32_bit_sibling);

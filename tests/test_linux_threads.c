@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -330,15 +331,17 @@ START_TEST(a_late_signal_after_shutdown_ends_nobody) {
 }
 END_TEST
 
+static int sleep_as_vfork_child(void *context) {
+    (void)context;
+    nanosleep(&(struct timespec){0, 400 * 1000000}, NULL);
+    return 0;
+}
+
 static void wait_for_vfork_child(struct standing *s) {
+    static char stack[65536] __attribute__((aligned(16)));
     (void)s;
     /* The parent of a vfork child is not interrupted by signals (kernel/fork.c wait_for_vfork_done). */
-    pid_t child = (pid_t)syscall(SYS_vfork);
-    if (child == 0) {
-        struct timespec t = {0, 400 * 1000000};
-        syscall(SYS_nanosleep, &t, NULL);
-        syscall(SYS_exit, 0);
-    }
+    pid_t child = clone(sleep_as_vfork_child, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
     waitpid(child, NULL, 0);
 }
 

@@ -75,7 +75,7 @@ END_TEST
 START_TEST(every_truncation) {
     build_macho_program(&file, archs[_i], UUID, 4);
     ck_assert_int_eq(open_file(), USP_OK);
-    size_t header = macho.wide ? 32 : 28, commands = header + macho.commands.size;
+    size_t header = macho.wide ? 32 : 28, commands = header + (size_t)macho.commands.size;
     for (size_t n = 0; n <= commands; n++) {
         uint8_t *copy;
         int status = uspi_macho_open(&macho, first(n, &copy), &error);

@@ -209,7 +209,7 @@ START_TEST(moves) {
         {"48 8d 1c 48", "lea rbx, [rax+2*rcx]", .clobbers = BIT(RBX)},
         {"8d 5f 08", "lea ebx, [rdi+8]", .clobbers = BIT(RBX)},
         {"64 48 8d 5f 08", "lea rbx, fs:[rdi+8]", .effects = {SET(RBX, RDI, 8)}},
-        {"48 0f ba ed 3c", "bts rbp, 60", .effects = {SET(RBP, RBP, 0)}},
+        {"48 0f ba ed 3c", "bts rbp, 60", .start_hint = 1, .effects = {SET(RBP, RBP, 0)}},
         {"48 0f ba f5 3c", "btr rbp, 60", .effects = {SET(RBP, RBP, 0)}},
         {"48 0f ba ed 3b", "bts rbp, 59", .clobbers = BIT(RBP)},
         {"48 0f ba fd 3c", "btc rbp, 60", .clobbers = BIT(RBP)},

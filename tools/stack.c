@@ -291,6 +291,8 @@ static int write_report(const struct request *request, const struct usp_snapshot
     struct usp_filter *filter = NULL;
     char *room = NULL;
     usp_format_options_init(&report.format);
+    /* Whoever reads the report through a pipe is woken less often. */
+    setvbuf(stdout, NULL, _IOFBF, (size_t)1 << 16);
     int status = choose_files(request, &names, &room) ? equip(request, &names, &filter, &report) : USP_ERROR_NO_MEMORY;
     if (status == USP_OK && request->style != 0) {
         report.format.style = request->style;

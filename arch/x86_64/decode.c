@@ -450,6 +450,8 @@ static bool describe_two_byte(const struct uspi_x86_code *c, struct uspi_instruc
         if (extension == 4) return true;
         if (c->mod == 3 && c->size == 8 && c->immediate == ASYNC_BIT && extension != 7) {
             effect(c, out, USPI_SET, c->rm, c->rm, 0);
+            /* Marks the frame pointer as an async frame's, before anything else. */
+            out->start_hint = extension == 5 && c->rm == BP;
         } else {
             overwrite_rm(c, out);
         }

@@ -40,7 +40,7 @@ enum usp_state {
  *   arch       enum usp_arch
  *   state      enum usp_state, or USP_STATE_MACH + flavor; unified flavors are resolved by their header
  *   bytes, n   the state and its size in bytes; more than is needed is accepted, less is not
- * Signed pointers are kept as they are: usp_unwind and the accessors strip them.
+ * Signed pointers are kept as they are: usp_unwind strips them, by what it is told of the target.
  * Returns USP_OK, USP_ERROR_ARGUMENT for an unknown processor or state, USP_ERROR_TRUNCATED when n is too small,
  * USP_ERROR_FORMAT when a unified header contradicts the processor. Signal-safe, thread-safe.
  * Source of the layouts: xnu osfmk/mach/{arm,i386}/_structs.h, thread_status.h; Linux asm/ptrace.h, asm/sigcontext.h. */

@@ -85,7 +85,17 @@ static void learn_thread_roots(const struct usp_images *images) {
 
 /* ---- main ---- */
 
-static bool learn_main_root(const struct usp_images *images) {
+/* usp_target.image_at: most words on the stack lie in no image, and need not be looked up in memory. */
+static int find_region(void *images, usp_addr pc, struct usp_region *region) {
+    const struct usp_image *image = usp_images_find(images, pc);
+    if (image == NULL) return USP_ERROR_NOT_FOUND;
+    memset(region, 0, sizeof *region);
+    region->text_low = image->text_low;
+    region->text_high = image->text_high;
+    return USP_OK;
+}
+
+static bool learn_main_root(struct usp_images *images) {
     struct uspi_proc_stat stat;
     struct usp_target target;
     usp_addr root;
@@ -93,6 +103,10 @@ static bool learn_main_root(const struct usp_images *images) {
     usp_target_init(&target, USPI_HOST_ARCH);
     uspi_os_describe_self(&target);
     target.memory.read = uspi_os_read;
+    if (images != NULL) {
+        target.image_at = find_region;
+        target.context = images;
+    }
     uintptr_t exit_address = uspi_host_strip((uintptr_t)exit);
     if (uspi_find_main_root(&target, stat.stack_top, exit_address, &root) != USP_OK) return false;
     add_root(images, root);

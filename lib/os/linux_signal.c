@@ -71,6 +71,19 @@ static uintptr_t live_from(uintptr_t sp) {
     return from < page && !uspi_os_can_read(from) ? page : from;
 }
 
+/* Whether the sigcontext whose frame ends with the code at `code` is that of the outermost signal on the stack that ends
+ * at `top`: its fpstate is the next thing above it, and ends there but for less than 64 bytes (arch/x86 kernel/signal.c
+ * get_sigframe, kernel/fpu/signal.c fpu__alloc_mathframe). The size stands in the bytes that the processor leaves to
+ * software, if it is not that of struct _fpstate_32 without extension (include/uapi/asm/sigcontext.h, _fpx_sw_bytes). */
+USPI_NO_ASAN static bool is_outermost_i386(uintptr_t context, uintptr_t code, uintptr_t top) {
+    const volatile uint32_t *words = (const volatile uint32_t *)context;
+    uintptr_t fpstate = words[76 / 4], size = 112 + 512;
+    if (fpstate <= code || fpstate - code > 64 || top - fpstate < size) return false;
+    const volatile uint32_t *software = (const volatile uint32_t *)(fpstate + 112 + 464);
+    if (software[0] == UINT32_C(0x46505853)) size = software[1];
+    return size <= top - fpstate && top - fpstate - size < 64;
+}
+
 /* A signal's context on a stack, recognised by what the kernel writes there:
  *
  *     with siginfo, all processors   uc_stack: the alternate stack's own place and size (kernel/signal.c __save_altstack)
@@ -78,13 +91,15 @@ static uintptr_t live_from(uintptr_t sp) {
  *     i386, without                  no ucontext: a sigcontext, and 716 bytes behind it the code of a return (arch/x86
  *                                    include/asm/sigframe.h struct sigframe_ia32, kernel/signal_32.c ia32_setup_frame)
  *
+ * What lay there before can look like the last, since the kernel leaves gaps in what it writes.
+ *
  * Returns the enum usp_state of what stands at *context, 0 when there is none at `at`. */
-USPI_NO_ASAN static uint32_t context_at(uintptr_t at, const stack_t *stack, uintptr_t *context) {
+USPI_NO_ASAN static uint32_t context_at(uintptr_t at, uintptr_t from, const stack_t *stack, uintptr_t *context) {
     const volatile uint32_t *words = (const volatile uint32_t *)at;
     const volatile stack_t *saved = (const volatile stack_t *)at;
     if (saved->ss_sp == stack->ss_sp && saved->ss_size == stack->ss_size) {
         *context = at - offsetof(ucontext_t, uc_stack);
-        return USP_STATE_LINUX_UCONTEXT;
+        return *context >= from ? USP_STATE_LINUX_UCONTEXT : 0;
     }
     if (USPI_HOST_ARCH == USP_ARCH_ARMV7 && words[0] == UINT32_C(0x5ac3c35a)) {
         *context = at;
@@ -92,7 +107,9 @@ USPI_NO_ASAN static uint32_t context_at(uintptr_t at, const stack_t *stack, uint
     }
     if (USPI_HOST_ARCH == USP_ARCH_I386 && words[0] == UINT32_C(0x0077b858) && words[1] == UINT32_C(0x80cd0000)) {
         *context = at - 716;
-        return USP_STATE_LINUX_SIGCONTEXT;
+        return at - from >= 716 && is_outermost_i386(*context, at, (uintptr_t)stack->ss_sp + stack->ss_size)
+                   ? USP_STATE_LINUX_SIGCONTEXT
+                   : 0;
     }
     return 0;
 }
@@ -104,8 +121,8 @@ static uintptr_t interrupted_sp(const stack_t *stack, uintptr_t from) {
     for (uintptr_t at = top - sizeof(stack_t); at > from && at < top; at -= sizeof(uintptr_t)) {
         struct usp_registers registers;
         uintptr_t context;
-        uint32_t state = context_at(at, stack, &context);
-        if (state == 0 || context < from) continue;
+        uint32_t state = context_at(at, from, stack, &context);
+        if (state == 0) continue;
         if (usp_registers_from_state(&registers, USPI_HOST_ARCH, state, (const void *)context, top - context) !=
             USP_OK) {
             return 0;

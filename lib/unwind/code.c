@@ -71,8 +71,9 @@ enum uspi_call_site uspi_code_call_before(struct uspi_code *code, usp_addr retur
     /* At the beginning of text fewer bytes can be read. */
     for (; n > 0; n -= backend->code_align) {
         if (uspi_code_read(code, return_address - n, n, &bytes) == n) {
-            return backend->follows_call(bytes, n, return_address, thumb, target) ? USPI_CALL_BEFORE
-                                                                                  : USPI_NO_CALL_BEFORE;
+            bool follows = backend->follows_call(bytes, n, return_address, thumb, target);
+            /* Code that calls what stands behind the call learns its own address so, and never returns there. */
+            return follows && *target != return_address ? USPI_CALL_BEFORE : USPI_NO_CALL_BEFORE;
         }
         if (n < backend->code_align) break;
     }

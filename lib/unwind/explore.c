@@ -8,9 +8,15 @@
 #include "lib/unwind/explore.h"
 
 #define LOG_MAX     112
-#define PENDING_MAX 32
-#define RUNS_MAX    40
+#define PENDING_MAX 64
+#define RUNS_MAX    128
 #define ROOT        0xffffu
+
+/* Instructions of a prologue behind the pc. */
+#define PROLOGUE_MAX 24
+
+/* Instructions of a callee that are looked at for its return. */
+#define CALLEE_MAX 256
 
 enum value_kind { UNKNOWN, ADDRESS, CONTENT, CONSTANT };
 
@@ -47,16 +53,25 @@ struct run {
     int32_t from, to; /* relative to the origin */
 };
 
+enum purpose {
+    TO_RETURN, /* judge what a return restores */
+    TO_GOAL,   /* judge what is known when the goal is reached */
+    REACH      /* find out whether the goal can be reached without a call */
+};
+
 struct explorer {
     struct uspi_code *code;
     const struct uspi_backend *backend;
+    enum purpose purpose;
     uspi_judge judge;
     void *context;
     usp_addr origin, low, high;
-    usp_addr goal; /* from a start: the pc */
-    bool to_return;
+    usp_addr goal;
+    bool into_callees;
     unsigned budget, judged;
     unsigned log_count, pending_count, run_count;
+    bool has_jump;   /* TO_GOAL: the newest indirect jump, */
+    struct way jump; /* as the way stood there */
     unsigned shared; /* log entries below this one belong to pending ways as well */
     struct entry log[LOG_MAX];
     struct way pending[PENDING_MAX];
@@ -120,14 +135,20 @@ static bool assign_register(struct explorer *x, struct way *way, unsigned reg, s
     return assign(x, way, (uint8_t)reg, 0, v);
 }
 
-static struct value plus(struct value v, int64_t n) {
+/* Registers of 32 bits wrap around: what is added may as well be a large number as a small negative one. */
+static int64_t wrapped(const struct explorer *x, int64_t n) {
+    return x->backend->slot == 4 ? uspi_sign_extend((uint64_t)n, 32) : n;
+}
+
+static struct value plus(const struct explorer *x, struct value v, int64_t n) {
+    n = wrapped(x, n);
     switch (v.kind) {
     case ADDRESS: return address(v.base, v.offset + n);
     case CONTENT:
         if (v.addend + n != (int32_t)(v.addend + n)) return unknown;
         v.addend = (int32_t)(v.addend + n);
         return v;
-    case CONSTANT: return constant((int64_t)((uint64_t)constant_of(v) + (uint64_t)n));
+    case CONSTANT: return constant(wrapped(x, (int64_t)((uint64_t)constant_of(v) + (uint64_t)n)));
     default: return unknown;
     }
 }
@@ -146,18 +167,35 @@ static struct value literal(struct explorer *x, usp_addr at) {
     return constant(uspi_sign_extend(uspi_load_le(bytes, n), n * 8));
 }
 
+static bool is_restored(const struct explorer *x, unsigned reg) {
+    const struct uspi_backend *b = x->backend;
+    return reg == b->sp || reg == b->lr || (reg < b->register_count && (b->callee_saved >> reg & 1) != 0);
+}
+
+/* The log has no room for every spilled variable: kept are the stores that may save a register, and those that overwrite
+ * what is kept. What else is stored, no return restores. A register of its own value (the anchor of a realigned stack,
+ * an argument) is kept while there is plenty of room. */
+static bool store(struct explorer *x, struct way *way, struct value at, unsigned reg) {
+    uint8_t where = (uint8_t)(SLOT | at.base);
+    struct value v = reg == USPI_NO_REGISTER ? unknown : register_value(x, way, reg);
+    struct value kept;
+    bool saves = (reg != USPI_NO_REGISTER && is_restored(x, reg)) ||
+                 (v.kind == ADDRESS && (is_restored(x, v.base) || x->log_count < LOG_MAX / 2));
+    if (!saves && !find(x, way->newest, where, at.offset, &kept)) return true;
+    return assign(x, way, where, at.offset, v);
+}
+
 static bool apply_effect(struct explorer *x, struct way *way, const struct uspi_effect *e) {
     struct value base = e->base == USPI_NO_REGISTER ? constant(0) : register_value(x, way, e->base);
     switch (e->op) {
-    case USPI_SET: return assign_register(x, way, e->reg, plus(base, e->value));
+    case USPI_SET: return assign_register(x, way, e->reg, plus(x, base, e->value));
     case USPI_INSERT: {
         struct value old = register_value(x, way, e->reg);
         if (old.kind != CONSTANT || e->index > 48) return assign_register(x, way, e->reg, unknown);
         uint64_t mask = UINT64_C(0xffff) << e->index;
         uint64_t bits = (uint64_t)e->value << e->index & mask;
         uint64_t v = ((uint64_t)constant_of(old) & ~mask) | bits;
-        if (x->backend->word == 4 && x->backend->slot == 4) v = (uint64_t)uspi_sign_extend(v, 32);
-        return assign_register(x, way, e->reg, constant((int64_t)v));
+        return assign_register(x, way, e->reg, constant(wrapped(x, (int64_t)v)));
     }
     case USPI_ADD:
     case USPI_SUBTRACT: {
@@ -165,19 +203,17 @@ static bool apply_effect(struct explorer *x, struct way *way, const struct uspi_
         struct value sum = unknown;
         if (index.kind == CONSTANT) {
             int64_t n = constant_of(index);
-            sum = plus(base, e->op == USPI_ADD ? n : (int64_t)(0 - (uint64_t)n));
+            sum = plus(x, base, e->op == USPI_ADD ? n : (int64_t)(0 - (uint64_t)n));
         } else if (base.kind == CONSTANT && e->op == USPI_ADD) {
-            sum = plus(index, constant_of(base));
+            sum = plus(x, index, constant_of(base));
         }
         return assign_register(x, way, e->reg, sum);
     }
-    case USPI_LOAD: return assign_register(x, way, e->reg, memory_value(x, way, plus(base, e->value)));
+    case USPI_LOAD: return assign_register(x, way, e->reg, memory_value(x, way, plus(x, base, e->value)));
     case USPI_LITERAL: return assign_register(x, way, e->reg, literal(x, (usp_addr)e->value));
     case USPI_STORE: {
-        struct value at = plus(base, e->value);
-        if (at.kind != ADDRESS) return true;
-        struct value v = e->reg == USPI_NO_REGISTER ? unknown : register_value(x, way, e->reg);
-        return assign(x, way, (uint8_t)(SLOT | at.base), at.offset, v);
+        struct value at = plus(x, base, e->value);
+        return at.kind != ADDRESS || store(x, way, at, e->reg);
     }
     default: return true;
     }
@@ -197,9 +233,32 @@ static bool apply(struct explorer *x, struct way *way, const struct uspi_instruc
     return forget(x, way, i->clobbers);
 }
 
-/* A callee keeps the callee-saved registers and sp; everything else is its own. */
-static bool apply_call(struct explorer *x, struct way *way) {
+/* The bytes of arguments that a callee takes off the stack, by the first return in it; 0 when none is found. Compilers give
+ * all returns of a function the same. */
+static int64_t popped_by(struct explorer *x, usp_addr callee, uint32_t mode) {
     const struct uspi_backend *b = x->backend;
+    struct uspi_instruction i;
+    for (unsigned n = 0; n < CALLEE_MAX && uspi_code_decode(x->code, callee, mode, &i); n++) {
+        callee = i.flow == USPI_JUMP ? i.target : callee + i.length;
+        mode = i.flow == USPI_JUMP ? i.target_mode : i.mode;
+        if (i.flow == USPI_END || i.flow == USPI_JUMP_UNKNOWN) return 0;
+        for (unsigned k = 0; i.flow == USPI_RETURN && k < i.effect_count; k++) {
+            const struct uspi_effect *e = &i.effects[k];
+            if (e->op == USPI_SET && e->reg == b->sp && e->base == b->sp) return e->value - b->call_push;
+        }
+        if (i.flow == USPI_RETURN) return 0;
+    }
+    return 0;
+}
+
+/* A callee keeps the callee-saved registers and sp; everything else is its own. On x86 it may take its arguments off the
+ * stack: to look for that costs much and is asked for. */
+static bool apply_call(struct explorer *x, struct way *way, const struct uspi_instruction *call) {
+    const struct uspi_backend *b = x->backend;
+    if (x->into_callees && call->target != 0) {
+        struct value sp = register_value(x, way, b->sp);
+        if (!assign_register(x, way, b->sp, plus(x, sp, popped_by(x, call->target, call->target_mode)))) return false;
+    }
     uint64_t all = (UINT64_C(1) << b->register_count) - 1;
     uint64_t kept = b->callee_saved | UINT64_C(1) << b->sp | UINT64_C(1) << b->pc;
     return forget(x, way, all & ~kept);
@@ -231,6 +290,9 @@ static void take_later(struct explorer *x, const struct way *way, usp_addr pc, u
     x->shared = x->log_count;
 }
 
+/* How much of the log a way needs. */
+static unsigned entries_of(const struct way *way) { return way->newest != ROOT ? way->newest + 1u : 0; }
+
 /* The least doubtful way, the newest among equals. What only ended ways have written is dropped from the log. */
 static struct way take_next(struct explorer *x) {
     unsigned best = x->pending_count - 1;
@@ -240,12 +302,12 @@ static struct way take_next(struct explorer *x) {
     struct way way = x->pending[best];
     memmove(&x->pending[best], &x->pending[best + 1], (x->pending_count - best - 1) * sizeof way);
     x->pending_count--;
-    x->shared = 0;
+    x->shared = x->has_jump ? entries_of(&x->jump) : 0;
     for (unsigned i = 0; i < x->pending_count; i++) {
-        if (x->pending[i].newest != ROOT && x->pending[i].newest >= x->shared) x->shared = x->pending[i].newest + 1u;
+        if (entries_of(&x->pending[i]) > x->shared) x->shared = entries_of(&x->pending[i]);
     }
     x->log_count = x->shared;
-    if (way.newest != ROOT && way.newest >= x->log_count) x->log_count = way.newest + 1u;
+    if (entries_of(&way) > x->log_count) x->log_count = entries_of(&way);
     return way;
 }
 
@@ -285,7 +347,7 @@ static bool judge_tail_call(struct explorer *x, const struct way *way, unsigned 
     const struct uspi_backend *b = x->backend;
     struct value sp = register_value(x, way, b->sp);
     struct value ra = b->lr == USPI_NO_REGISTER ? memory_value(x, way, sp) : register_value(x, way, b->lr);
-    return judge_return(x, way, ra, plus(sp, b->call_push), doubts);
+    return judge_return(x, way, ra, plus(x, sp, b->call_push), doubts);
 }
 
 /* The slot in which a register's value at the start was saved; the newest wins. */
@@ -330,11 +392,16 @@ static bool judge_at_pc(struct explorer *x, const struct way *way) {
         rule.return_address = saved;
     } else {
         struct value lr = register_value(x, way, b->lr);
-        if (lr.kind == ADDRESS && lr.base == b->lr && lr.offset == 0) {
-            rule.return_address = (struct uspi_location){.kind = USPI_REGISTER, .base = b->lr};
-        } else if (find_saved(x, way, b->lr, &slot)) {
+        struct value sp = register_value(x, way, b->sp);
+        bool in_register = lr.kind == ADDRESS && lr.base == b->lr && lr.offset == 0;
+        bool in_memory = find_saved(x, way, b->lr, &slot);
+        /* A copy above sp was made to be returned to: from there on the register may be used for anything. */
+        if (in_memory && in_register) in_memory = sp.kind == ADDRESS && sp.base == b->sp && slot >= sp.offset;
+        if (in_memory) {
             saved.offset = (int32_t)(slot - (int64_t)below);
             rule.return_address = saved;
+        } else if (in_register) {
+            rule.return_address = (struct uspi_location){.kind = USPI_REGISTER, .base = b->lr};
         } else {
             return false;
         }
@@ -386,18 +453,56 @@ static bool resolve_condition(struct explorer *x, struct way *way, struct uspi_i
     return true;
 }
 
-static bool leaves_bounds(const struct explorer *x, usp_addr pc) {
-    return x->high != 0 && (pc < x->low || pc >= x->high);
+static bool inside(const struct explorer *x, usp_addr pc) { return x->high == 0 || (pc >= x->low && pc < x->high); }
+
+/* Whether linear flow ends here. Code that a jump has led to outside (a function's cold part) has no bounds of its own. */
+static bool leaves_bounds(const struct explorer *x, usp_addr pc, usp_addr next) {
+    return inside(x, pc) && !inside(x, next);
 }
 
-/* Follows one way to its end. True: the judge has had enough. */
+/* A jump behind which control comes back here: the link register was set by hand. */
+static bool is_call(const struct explorer *x, const struct way *way, usp_addr next) {
+    if (x->backend->lr == USPI_NO_REGISTER) return false;
+    struct value lr = register_value(x, way, x->backend->lr);
+    return lr.kind == CONSTANT && ((usp_addr)constant_of(lr) & x->backend->word_mask & ~UINT64_C(1)) == next;
+}
+
+/* An indirect jump can be a switch, and continue anywhere, or leave the function. True: the judge has had enough. */
+static bool follow_unknown_jump(struct explorer *x, const struct way *way, const struct uspi_instruction *i,
+                                usp_addr next) {
+    if (x->purpose == TO_RETURN) {
+        struct value to = unknown;
+        if (i->target_register != USPI_NO_REGISTER) to = register_value(x, way, i->target_register);
+        struct value sp = register_value(x, way, x->backend->sp);
+        if (to.kind == ADDRESS && to.base == x->backend->lr && to.offset == 0) {
+            return judge_return(x, way, to, sp, way->doubts);
+        }
+        if (judge_tail_call(x, way, way->doubts | USPI_DOUBT_TAIL_CALL)) return true;
+    }
+    take_later(x, way, next, i->mode, USPI_DOUBT_SWITCH);
+    return false;
+}
+
+static void remember_jump(struct explorer *x, const struct way *way, uint32_t mode) {
+    if (x->purpose != TO_GOAL) return;
+    x->jump = *way;
+    x->jump.mode = mode;
+    x->has_jump = true;
+    x->shared = x->log_count;
+}
+
+/* Follows one way to its end. True: the search is over. */
 static bool follow(struct explorer *x, struct way way) {
     int32_t at;
     bool behind_call = false;
     struct run *run = NULL;
     while (x->budget > 0) {
         if (!relative(x, way.pc, &at)) return false;
-        if (!x->to_return && way.pc == x->goal) return judge_at_pc(x, &way);
+        if (x->purpose != TO_RETURN && way.pc == x->goal) {
+            if (x->purpose == TO_GOAL) return judge_at_pc(x, &way);
+            x->judged++;
+            return true;
+        }
         if (visited(x, at)) return false;
         if (run == NULL) {
             if (x->run_count == RUNS_MAX) return false;
@@ -422,6 +527,7 @@ static bool follow(struct explorer *x, struct way way) {
             continue;
         }
         if (!apply(x, &way, &i)) return false;
+        if (i.flow == USPI_JUMP_UNKNOWN && is_call(x, &way, next)) i.flow = USPI_CALL;
 
         switch (i.flow) {
         case USPI_NEXT: break;
@@ -432,38 +538,51 @@ static bool follow(struct explorer *x, struct way way) {
             break;
         case USPI_BRANCH: take_later(x, &way, i.target, i.target_mode, 0); break;
         case USPI_CALL:
-            if (!apply_call(x, &way)) return false;
+            if (x->purpose == REACH || !apply_call(x, &way, &i)) return false;
             behind_call = true;
             /* Ways that need no call to return come first. */
             if ((way.doubts & USPI_DOUBT_CALL) == 0 && x->pending_count > 0) {
-                if (!leaves_bounds(x, next)) take_later(x, &way, next, mode, USPI_DOUBT_CALL);
+                if (!leaves_bounds(x, way.pc, next)) take_later(x, &way, next, mode, USPI_DOUBT_CALL);
                 return false;
             }
             way.doubts |= USPI_DOUBT_CALL;
             break;
         case USPI_JUMP_TABLE:
+            remember_jump(x, &way, mode);
             if (i.target != 0) {
                 go = i.target;
                 mode = i.target_mode;
+            } else {
+                way.doubts |= USPI_DOUBT_SWITCH;
             }
-            way.doubts |= USPI_DOUBT_SWITCH;
             run = NULL;
             break;
-        case USPI_JUMP_UNKNOWN:
-            if (x->to_return && judge_tail_call(x, &way, way.doubts | USPI_DOUBT_TAIL_CALL)) return true;
-            if (i.target_register == USPI_NO_REGISTER) return false;
-            take_later(x, &way, next, i.mode, USPI_DOUBT_SWITCH);
-            return false;
+        case USPI_JUMP_UNKNOWN: remember_jump(x, &way, mode); return follow_unknown_jump(x, &way, &i, next);
         case USPI_RETURN:
-            return x->to_return && judge_return(x, &way, register_value(x, &way, i.target_register),
-                                                register_value(x, &way, x->backend->sp), way.doubts);
+            return x->purpose == TO_RETURN && judge_return(x, &way, register_value(x, &way, i.target_register),
+                                                           register_value(x, &way, x->backend->sp), way.doubts);
         default: return false;
         }
-        if (go == next && leaves_bounds(x, next)) return false;
+        if (go == next && leaves_bounds(x, way.pc, next)) return false;
         way.pc = go;
         way.mode = mode;
     }
     return false;
+}
+
+/* From a start: what no way has reached, an indirect jump may lead to. A switch's cases stand one behind another, so the
+ * nearest end below the goal of what has been seen is where to go on. False when there is none. */
+static bool enter_case(struct explorer *x) {
+    int32_t goal, nearest = INT32_MIN;
+    if (!x->has_jump || x->judged > 0 || x->run_count == RUNS_MAX || !relative(x, x->goal, &goal)) return false;
+    for (unsigned i = 0; i < x->run_count; i++) {
+        int32_t end = x->runs[i].to;
+        if (end <= goal && end > nearest && !visited(x, end)) nearest = end;
+    }
+    if (nearest == INT32_MIN) return false;
+    x->log_count = entries_of(&x->jump);
+    take_later(x, &x->jump, x->origin + (usp_addr)(int64_t)nearest, x->jump.mode, USPI_DOUBT_SWITCH);
+    return true;
 }
 
 static unsigned explore(struct explorer *x, usp_addr from, uint32_t mode) {
@@ -472,34 +591,73 @@ static unsigned explore(struct explorer *x, usp_addr from, uint32_t mode) {
     x->log_count = x->run_count = x->shared = 0;
     x->pending_count = 1;
     x->pending[0] = (struct way){.pc = from, .mode = mode, .newest = ROOT};
-    while (x->pending_count > 0) {
-        if (follow(x, take_next(x))) break;
-    }
+    do {
+        while (x->pending_count > 0) {
+            if (follow(x, take_next(x))) return x->judged;
+        }
+    } while (x->budget > 0 && enter_case(x));
     return x->judged;
 }
 
 unsigned uspi_explore_to_return(struct uspi_code *code, usp_addr pc, uint32_t mode, usp_addr low, usp_addr high,
-                                unsigned budget, uspi_judge judge, void *context) {
+                                bool into_callees, unsigned budget, uspi_judge judge, void *context) {
     struct explorer x = {.code = code,
                          .backend = code->backend,
+                         .purpose = TO_RETURN,
+                         .into_callees = into_callees,
                          .judge = judge,
                          .context = context,
                          .low = low,
                          .high = high,
-                         .to_return = true,
                          .budget = budget};
     return explore(&x, pc, mode);
 }
 
 unsigned uspi_explore_from_start(struct uspi_code *code, usp_addr start, uint32_t mode, usp_addr pc, usp_addr high,
-                                 unsigned budget, uspi_judge judge, void *context) {
+                                 unsigned budget, uspi_judge judge, void *context, bool *leaves) {
     struct explorer x = {.code = code,
                          .backend = code->backend,
+                         .purpose = TO_GOAL,
+                         .into_callees = code->backend->call_push != 0,
                          .judge = judge,
                          .context = context,
                          .low = start,
                          .high = high,
                          .goal = pc,
                          .budget = budget};
-    return explore(&x, start, mode);
+    unsigned judged = explore(&x, start, mode);
+    *leaves = x.has_jump;
+    return judged;
+}
+
+bool uspi_explore_reaches(struct uspi_code *code, usp_addr from, uint32_t mode, usp_addr pc, unsigned budget) {
+    struct explorer x = {.code = code, .backend = code->backend, .purpose = REACH, .goal = pc, .budget = budget};
+    return explore(&x, from, mode) != 0;
+}
+
+bool uspi_explore_next_store(struct uspi_code *code, const struct usp_registers *registers, usp_addr slot,
+                             uint32_t mode, unsigned *reg) {
+    const struct uspi_backend *b = code->backend;
+    struct explorer x = {.code = code, .backend = b, .purpose = REACH};
+    struct way way = {.pc = registers->value[b->pc], .mode = mode, .newest = ROOT};
+    struct uspi_instruction i;
+    for (unsigned n = 0; n < PROLOGUE_MAX && uspi_code_decode(code, way.pc, way.mode, &i); n++) {
+        if (i.conditional != 0) return false;
+        for (unsigned k = 0; k < i.effect_count; k++) {
+            const struct uspi_effect *e = &i.effects[k];
+            if (e->op == USPI_STORE && e->base != USPI_NO_REGISTER) {
+                struct value at = plus(&x, register_value(&x, &way, e->base), e->value);
+                if (at.kind == ADDRESS && registers->value[at.base] + (usp_addr)(int64_t)at.offset == slot) {
+                    struct value v = e->reg == USPI_NO_REGISTER ? unknown : register_value(&x, &way, e->reg);
+                    *reg = v.kind == ADDRESS && v.offset == 0 ? v.base : USPI_NO_REGISTER;
+                    return true;
+                }
+            }
+            if (!apply_effect(&x, &way, e)) return false;
+        }
+        if (!forget(&x, &way, i.clobbers) || i.flow != USPI_NEXT) return false;
+        way.pc += i.length;
+        way.mode = i.mode;
+    }
+    return false;
 }

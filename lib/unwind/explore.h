@@ -24,14 +24,24 @@ enum uspi_doubt {
 typedef bool (*uspi_judge)(void *context, const struct uspi_rule *rule, unsigned doubts);
 
 /* From pc to a return. Linear flow does not leave [low, high) (0, 0: no bounds); jumps may.
- *   mode    decoding mode at pc
- *   budget  instructions to look at, at most
+ *   mode          decoding mode at pc
+ *   into_callees  looks into each callee for how many bytes it takes off the stack (x86); otherwise it is taken for none
+ *   budget        instructions to look at, at most
  * Returns how many rules were judged. Needs about 4 KB of stack. */
 unsigned uspi_explore_to_return(struct uspi_code *code, usp_addr pc, uint32_t mode, usp_addr low, usp_addr high,
-                                unsigned budget, uspi_judge judge, void *context);
+                                bool into_callees, unsigned budget, uspi_judge judge, void *context);
 
-/* From a function's first instruction to pc: the rule at pc. */
+/* From a function's first instruction to pc: the rule at pc. *leaves becomes whether an indirect jump was met, by which
+ * the function may also be left for another one. */
 unsigned uspi_explore_from_start(struct uspi_code *code, usp_addr start, uint32_t mode, usp_addr pc, usp_addr high,
-                                 unsigned budget, uspi_judge judge, void *context);
+                                 unsigned budget, uspi_judge judge, void *context, bool *leaves);
+
+/* Whether a way leads from an instruction to pc without a call. */
+bool uspi_explore_reaches(struct uspi_code *code, usp_addr from, uint32_t mode, usp_addr pc, unsigned budget);
+
+/* Whether the straight code from the registers' pc on will store to the slot at this address; *reg becomes the register
+ * whose present value that will be, USPI_NO_REGISTER when it is none. */
+bool uspi_explore_next_store(struct uspi_code *code, const struct usp_registers *registers, usp_addr slot,
+                             uint32_t mode, unsigned *reg);
 
 #endif

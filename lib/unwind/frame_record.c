@@ -61,8 +61,7 @@ enum uspi_answer uspi_read_frame_record(struct uspi_walk *walk, const struct usp
         uspi_set(&caller->registers, b->sp, behind);
         caller->sp_known = true;
     }
-    out->extended = uspi_is_extended(shape, &record);
-    out->record = fp;
+    if (uspi_is_extended(shape, &record)) out->extended.record = fp;
     uspi_set_caller(walk, caller, &ra, USP_KIND_RETURN_ADDRESS, USP_METHOD_FRAME_POINTER);
     return USPI_FOUND;
 }

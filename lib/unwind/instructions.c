@@ -18,7 +18,11 @@
 /* Instructions to look at. A function's way to its return is rarely longer than some hundred. */
 #define BUDGET_EXACT  4096
 #define BUDGET_RETURN 1024
+#define BUDGET_STALE  512
 #define FUNCTION_MAX  (1u << 22) /* bytes between a start and a pc to which it is believed to lead */
+#define SCAN_BACK     1024       /* bytes before the pc in which a start is looked for, */
+#define SCAN_TRIES    4          /* and how many that look like one are tried */
+#define STACK_WORDS   8          /* at sp, tried as return addresses when nothing better is known */
 
 /* One account of where the caller is. */
 struct account {
@@ -29,7 +33,7 @@ struct account {
     bool is_record;     /* it is the frame record at fp */
     struct uspi_return_address ra;
     usp_addr fp_at; /* where the caller's fp was read, 0: it was in the register */
-    bool extended;
+    bool extended;  /* and that record is a Swift async one */
     struct usp_registers caller;
 };
 
@@ -42,6 +46,9 @@ struct inquiry {
     struct uspi_record record;
     struct uspi_return_address record_ra;
     struct account best;
+    struct account by_register; /* doubtful, and out of a link register that may be stale; heard at the end */
+    unsigned judged;            /* rules on ways forward */
+    bool leaves;                /* from the start tried last, an indirect jump can have led elsewhere */
 };
 
 /* The caller's stack pointer must lie above ours, by a word where the call pushed one or the frame made one. */
@@ -63,6 +70,11 @@ static bool make_account(struct inquiry *q, const struct uspi_rule *rule, unsign
     a->ra = uspi_judge_return_address(q->walk, &q->aside, raw);
     a->credit = a->ra.credit;
     if (a->credit == USPI_REFUTED) return false;
+    /* The record holds the same return address, so the fp beside it is the caller's. */
+    if (!uspi_known(&a->caller, b->fp) && q->has_record && q->record_ra.pc == a->ra.pc) {
+        uspi_set(&a->caller, b->fp, q->record.previous);
+        a->fp_at = q->frame->registers.value[b->fp];
+    }
     a->found = true;
     a->doubts = doubts;
     a->from_register = rule->return_address.kind == USPI_REGISTER;
@@ -70,9 +82,14 @@ static bool make_account(struct inquiry *q, const struct uspi_rule *rule, unsign
     return true;
 }
 
-static bool better(const struct account *a, const struct account *b) {
-    return !b->found || (a->is_record && !b->is_record) || (a->is_record == b->is_record && a->credit > b->credit);
+/* A way through an indirect jump may have strayed into any function, and what undoes a frame there confirms any record. */
+static unsigned rank(const struct account *a) {
+    bool steady = (a->doubts & (USPI_DOUBT_SWITCH | USPI_DOUBT_TAIL_CALL)) == 0;
+    if (steady && a->credit == USPI_VERIFIED) return a->is_record ? 4 : 3;
+    return a->is_record ? 2 : a->credit == USPI_VERIFIED;
 }
+
+static bool better(const struct account *a, const struct account *b) { return !b->found || rank(a) > rank(b); }
 
 /* The judge of ways forward: takes at once what has no doubt or what the record confirms, keeps the best of the rest. */
 static bool judge_forward(void *context, const struct uspi_rule *rule, unsigned doubts) {
@@ -81,8 +98,41 @@ static bool judge_forward(void *context, const struct uspi_rule *rule, unsigned 
     /* A call destroys the link register, and a way past the function's end ends in a return to nowhere. */
     if (q->walk->backend->lr != USPI_NO_REGISTER) doubts &= ~(unsigned)USPI_DOUBT_CALL;
     if (!make_account(q, rule, doubts, &a)) return false;
-    if (better(&a, &q->best)) q->best = a;
-    return doubts == 0 || q->best.is_record || (q->best.credit == USPI_VERIFIED && doubts == USPI_DOUBT_CALL);
+    if (a.credit == USPI_UNVERIFIED && q->has_record && q->record_ra.credit == USPI_VERIFIED && !a.is_record) {
+        return false;
+    }
+    struct account *place = a.from_register && doubts != 0 ? &q->by_register : &q->best;
+    if (better(&a, place)) *place = a;
+    if (doubts == 0 || q->best.is_record) return true;
+    /* Without a record to compare with, a verified return address behind a call is as good as it gets. */
+    return !q->has_record && q->best.credit == USPI_VERIFIED && doubts == USPI_DOUBT_CALL;
+}
+
+/* The same, and keeps a rule that was the first and enough: whenever this pc is met again, it will be the first. */
+static bool judge_and_keep(void *context, const struct uspi_rule *rule, unsigned doubts) {
+    struct inquiry *q = context;
+    bool is_first = q->judged++ == 0;
+    if (!judge_forward(q, rule, doubts)) return false;
+    if (is_first && q->walk->memo != NULL) {
+        usp_addr pc = q->frame->registers.value[q->walk->backend->pc];
+        *uspi_memo_place(q->walk->memo, pc) =
+            (struct uspi_memo_entry){pc, uspi_frame_mode(q->walk, q->frame), q->frame->exact, doubts, *rule};
+    }
+    return true;
+}
+
+/* Whether the rule that was kept for this pc is enough here as well; otherwise nothing has been heard. */
+static bool recall(struct inquiry *q) {
+    usp_addr pc = q->frame->registers.value[q->walk->backend->pc];
+    if (q->walk->memo == NULL) return false;
+    const struct uspi_memo_entry *kept = uspi_memo_place(q->walk->memo, pc);
+    if (kept->pc != pc || pc == 0 || kept->mode != uspi_frame_mode(q->walk, q->frame) ||
+        (kept->exact != 0) != q->frame->exact) {
+        return false;
+    }
+    if (judge_forward(q, &kept->rule, kept->doubts)) return true;
+    q->best.found = q->by_register.found = false;
+    return false;
 }
 
 static bool judge_only(void *context, const struct uspi_rule *rule, unsigned doubts) {
@@ -100,7 +150,7 @@ static bool from_start(struct inquiry *q, usp_addr start, uint32_t mode, usp_add
     if (pc - start > FUNCTION_MAX && start - pc > FUNCTION_MAX) return false;
     struct account kept = q->best;
     q->best.found = false;
-    uspi_explore_from_start(&q->code, start, mode & USPI_MODE_THUMB, pc, end, BUDGET_EXACT, judge_only, q);
+    uspi_explore_from_start(&q->code, start, mode & USPI_MODE_THUMB, pc, end, BUDGET_EXACT, judge_only, q, &q->leaves);
     bool found = q->best.found;
     if (found) *a = q->best;
     q->best = kept;
@@ -115,6 +165,96 @@ static bool proves_itself(struct inquiry *q, const struct uspi_return_address *r
     return from_start(q, ra->callee, mode, 0, a) && a->ra.pc == ra->pc;
 }
 
+/* Whether the link register, which a doubtful way ends with, can be the return address. A call that has returned leaves
+ * in it what leads back to the pc without a call, or (armv7) what stands in one of the callee's own callees; and while a
+ * frame has made no call, it still holds what was saved in the record. */
+static bool register_is_fresh(struct inquiry *q, const struct account *a) {
+    struct account from_callee;
+    if (!q->frame->exact) return false;
+    if (uspi_explore_reaches(&q->code, a->ra.pc, uspi_frame_mode(q->walk, q->frame) & USPI_MODE_THUMB,
+                             q->frame->registers.value[q->walk->backend->pc], BUDGET_STALE)) {
+        return false;
+    }
+    if (!q->has_record || q->record_ra.credit != USPI_VERIFIED) return true;
+    if (q->record_ra.pc == a->ra.pc) return false;
+    return a->ra.callee == 0 || proves_itself(q, &a->ra, &from_callee) || q->leaves;
+}
+
+/* What the way forward says. */
+static void go_forward(struct inquiry *q, usp_addr low, usp_addr high) {
+    const struct uspi_frame_state *frame = q->frame;
+    const struct uspi_backend *b = q->walk->backend;
+    usp_addr pc = frame->registers.value[b->pc];
+    uint32_t mode = uspi_frame_mode(q->walk, frame);
+    unsigned budget = frame->exact ? BUDGET_EXACT : BUDGET_RETURN;
+    if (recall(q)) return;
+    uspi_explore_to_return(&q->code, pc, mode, low, high, false, budget, judge_and_keep, q);
+    bool astray = b->call_push != 0 && (!q->best.found || (q->best.credit != USPI_VERIFIED && !q->best.is_record));
+    if (astray) uspi_explore_to_return(&q->code, pc, mode, low, high, true, budget, judge_forward, q);
+    const struct account *other = &q->by_register;
+    if (other->found && better(other, &q->best) && register_is_fresh(q, other)) q->best = *other;
+}
+
+/* Whether one of the return addresses that are at hand proves itself. */
+static bool one_proves_itself(struct inquiry *q, struct account *a) {
+    const struct uspi_walk *walk = q->walk;
+    const struct uspi_backend *b = walk->backend;
+    const struct uspi_frame_state *frame = q->frame;
+    if (q->best.found && proves_itself(q, &q->best.ra, a)) return true;
+    if (q->has_record && proves_itself(q, &q->record_ra, a)) return true;
+    if (!frame->exact) return false;
+    for (unsigned i = 0; frame->sp_known && i < STACK_WORDS; i++) {
+        uint64_t word;
+        if (!uspi_read_slot(walk, frame->registers.value[b->sp] + i * b->slot, &word)) break;
+        struct uspi_return_address ra = uspi_judge_return_address(q->walk, &q->aside, word);
+        if (ra.credit == USPI_VERIFIED && proves_itself(q, &ra, a)) return true;
+    }
+    if (b->lr == USPI_NO_REGISTER || !uspi_known(&frame->registers, b->lr)) return false;
+    struct uspi_return_address lr = uspi_judge_return_address(q->walk, &q->aside, frame->registers.value[b->lr]);
+    return lr.credit != USPI_REFUTED && proves_itself(q, &lr, a);
+}
+
+/* Whether functions begin with this instruction: it says so, or it is the push of fp with which a record is begun. */
+static bool begins_function(struct inquiry *q, usp_addr at, uint32_t mode) {
+    const struct uspi_backend *b = q->walk->backend;
+    struct uspi_instruction i;
+    if (!uspi_code_decode(&q->aside, at, mode, &i)) return false;
+    if (i.start_hint != 0) return true;
+    bool pushes = b->call_push != 0 && i.effect_count == 2, stores_fp = false;
+    for (unsigned n = 0; n < i.effect_count; n++) {
+        const struct uspi_effect *e = &i.effects[n];
+        if (e->op == USPI_STORE && e->reg == b->fp && e->base == b->sp) stores_fp = true;
+    }
+    return pushes && stores_fp;
+}
+
+/* Scans back from the pc for the function's start. Bytes that only look like one lead nowhere, or not to a return
+ * address that follows a call. */
+static bool from_scanned_start(struct inquiry *q, struct account *a) {
+    const struct uspi_backend *b = q->walk->backend;
+    usp_addr pc = q->frame->registers.value[b->pc];
+    uint32_t mode = uspi_frame_mode(q->walk, q->frame) & USPI_MODE_THUMB;
+    unsigned tries = SCAN_TRIES;
+    for (usp_addr back = 0; back <= SCAN_BACK && back <= pc && tries > 0; back += b->code_align) {
+        if (!begins_function(q, pc - back, mode)) continue;
+        tries--;
+        if (from_start(q, pc - back, mode, 0, a) && a->credit == USPI_VERIFIED) return true;
+    }
+    return false;
+}
+
+/* In an async frame that is still being made, the context has not reached its slot. */
+static void describe_extended(struct inquiry *q, usp_addr record, struct uspi_extended *extended) {
+    unsigned reg;
+    extended->record = record;
+    if (!q->frame->exact) return;
+    extended->in_register =
+        uspi_explore_next_store(&q->code, &q->frame->registers, record - 8, uspi_frame_mode(q->walk, q->frame), &reg);
+    if (extended->in_register && uspi_known(&q->frame->registers, reg)) {
+        extended->context = q->frame->registers.value[reg];
+    }
+}
+
 static enum uspi_answer accept(struct inquiry *q, const struct account *a, struct uspi_answer_data *out) {
     const struct uspi_backend *b = q->walk->backend;
     out->caller.registers = a->caller;
@@ -122,10 +262,7 @@ static enum uspi_answer accept(struct inquiry *q, const struct account *a, struc
     out->cfa = a->caller.value[b->sp];
     out->caller.low = out->cfa;
     /* A record is where fp and the return address were found side by side. */
-    if (a->fp_at != 0 && !a->from_register) {
-        out->record = a->fp_at;
-        out->extended = a->extended;
-    }
+    if (a->extended && !a->from_register) describe_extended(q, a->fp_at, &out->extended);
     uint32_t kind = a->from_register ? USP_KIND_LINK_REGISTER : USP_KIND_RETURN_ADDRESS;
     uint32_t method = a->from_register ? USP_METHOD_LINK_REGISTER
                       : a->is_record   ? USP_METHOD_FRAME_POINTER
@@ -180,20 +317,15 @@ enum uspi_answer uspi_read_instructions(struct uspi_walk *walk, const struct usp
     bool bounded = walk->target.function_start != NULL &&
                    walk->target.function_start(walk->target.context, frame->exact ? pc : pc - 1, &low, &high) == 0 &&
                    low <= pc;
-    uint32_t mode = uspi_frame_mode(walk, frame);
-    uspi_explore_to_return(&q.code, pc, mode, low, high, frame->exact ? BUDGET_EXACT : BUDGET_RETURN, judge_forward,
-                           &q);
+    go_forward(&q, low, high);
     const struct account *forward = &q.best;
     if (forward->found && (forward->doubts == 0 || forward->is_record)) return accept(&q, forward, out);
 
     struct account start;
-    if (bounded && from_start(&q, low, mode, high, &start)) return accept(&q, &start, out);
-    if (forward->found && proves_itself(&q, &forward->ra, &start)) return accept(&q, &start, out);
-    if (q.has_record && proves_itself(&q, &q.record_ra, &start)) return accept(&q, &start, out);
-    if (frame->exact && b->lr != USPI_NO_REGISTER && uspi_known(&frame->registers, b->lr)) {
-        struct uspi_return_address lr = uspi_judge_return_address(walk, &q.aside, frame->registers.value[b->lr]);
-        if (lr.credit != USPI_REFUTED && proves_itself(&q, &lr, &start)) return accept(&q, &start, out);
-    }
-    if (forward->found && (forward->credit == USPI_VERIFIED || !q.has_record)) return accept(&q, forward, out);
+    if (bounded && from_start(&q, low, uspi_frame_mode(walk, frame), high, &start)) return accept(&q, &start, out);
+    if (one_proves_itself(&q, &start)) return accept(&q, &start, out);
+    if (forward->found && forward->credit == USPI_VERIFIED) return accept(&q, forward, out);
+    if (frame->exact && from_scanned_start(&q, &start)) return accept(&q, &start, out);
+    if (forward->found && !q.has_record) return accept(&q, forward, out);
     return USPI_NOT_MINE;
 }

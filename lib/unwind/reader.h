@@ -10,6 +10,7 @@
 
 #include "arch/frame.h"
 #include "lib/unwind/code.h"
+#include "lib/unwind/memo.h"
 #include "lib/unwind/rule.h"
 
 /* What readers share during one walk. */
@@ -19,6 +20,7 @@ struct uspi_walk {
     uint64_t strip_mask;      /* the bits of a code or context pointer that are an address */
     uint32_t readers;         /* enum usp_readers */
     uint32_t stack_flags;     /* enum usp_stack_flags, gathered */
+    struct uspi_memo *memo;   /* rules of earlier frames of the same code; NULL: none are kept */
 };
 
 /* A frame, seen from inside. */
@@ -39,12 +41,18 @@ enum uspi_answer {
     USPI_STOPPED  /* the stack ends here, for the reason given */
 };
 
+/* A Swift async (extended) record. Its context stands below it, except while the frame is being made. */
+struct uspi_extended {
+    usp_addr record; /* 0: none */
+    bool in_register;
+    usp_addr context; /* when in_register */
+};
+
 /* What a reader says of a frame's caller. */
 struct uspi_answer_data {
     struct uspi_frame_state caller; /* USPI_FOUND */
     usp_addr cfa;                   /* of the frame that was asked about; 0: not known */
-    bool extended;                  /* the frame that was asked about has a Swift async record, */
-    usp_addr record;                /* at this address; 0: none is known */
+    struct uspi_extended extended;  /* the record of the frame that was asked about, if it is one */
     uint32_t stop;                  /* USPI_STOPPED, USPI_NOT_MINE: enum usp_stop, */
     usp_addr stop_address;          /* and where */
 };

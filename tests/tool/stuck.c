@@ -15,11 +15,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#if defined(__clang__)
-#define KEPT __attribute__((noinline))
-#else
-#define KEPT __attribute__((noinline, noclone))
-#endif
+#include "tests/kept.h"
 
 static atomic_int standing;
 static volatile bool goes_on; /* never */

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* usp_backtrace against what walks the calling thread otherwise: a loop written by hand that makes the same checks with
+ * the bounds passed in, the same loop without them, libunwind's and gcc's unwinder. All begin in frames at the same depth
+ * and go on to the end of the stack.
+ *
+ * libunwind is loaded and not linked, because it would put itself in the place of gcc's _Unwind_Backtrace. */
+#define _GNU_SOURCE 1
+#include "tests/bench/measure.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unwind.h>
+
+#define ROUNDS   51u
+#define CAPACITY 1024
+/* What is to be reached. */
+#define HAND_RATIO         1.25
+#define HAND_NS            10.0
+#define HAND_RATIO_FROM    30u
+#define LIBUNWIND_RATIO    4.0
+#define GCC_RATIO          150.0
+#define OTHERS_DEPTH       100u
+#define LIBUNWIND_LIBRARY  "libunwind.so.8"
+#define LIBUNWIND_FUNCTION "unw_backtrace"
+
+static void *buffer[CAPACITY], *by_hand[CAPACITY];
+static int found_by_hand, found_unchecked, found, found_by_libunwind, found_by_gcc;
+static uintptr_t stack_low, stack_high;
+static int (*libunwind_backtrace)(void **, int);
+
+/* ---- the subjects: each walks from its own record ---- */
+
+APART static int walk_by_hand(void **to, int size, uintptr_t low, uintptr_t high) {
+    uintptr_t fp = (uintptr_t)__builtin_frame_address(0);
+    int n = 0;
+    while (n < size) {
+        if (fp < low || fp > high - 2 * sizeof fp || (fp & (sizeof fp - 1)) != 0) break;
+        const uintptr_t *record = (const uintptr_t *)fp;
+        to[n++] = (void *)record[1];
+        /* The next one lies above this one. */
+        low = fp + 2 * sizeof fp;
+        fp = record[0];
+    }
+    return n;
+}
+
+/* Its caller knows how many records there are. */
+APART static int walk_unchecked(void **to, int size) {
+    const uintptr_t *record = __builtin_frame_address(0);
+    for (int n = 0; n < size; n++) {
+        to[n] = (void *)record[1];
+        record = (const uintptr_t *)record[0];
+    }
+    return size;
+}
+
+static void run_by_hand(void *context, unsigned times) {
+    (void)context;
+    for (unsigned i = 0; i < times; i++) found_by_hand = walk_by_hand(by_hand, CAPACITY, stack_low, stack_high);
+}
+
+static void run_unchecked(void *context, unsigned times) {
+    (void)context;
+    for (unsigned i = 0; i < times; i++) found_unchecked = walk_unchecked(buffer, found_by_hand);
+}
+
+static void run_ours(void *context, unsigned times) {
+    (void)context;
+    for (unsigned i = 0; i < times; i++) found = usp_backtrace(buffer, CAPACITY);
+}
+
+static void run_libunwind(void *context, unsigned times) {
+    (void)context;
+    for (unsigned i = 0; i < times; i++) found_by_libunwind = libunwind_backtrace(buffer, CAPACITY);
+}
+
+static _Unwind_Reason_Code keep_address(struct _Unwind_Context *context, void *count) {
+    int *n = count;
+    if (*n == CAPACITY) return _URC_END_OF_STACK;
+    buffer[(*n)++] = (void *)_Unwind_GetIP(context);
+    return _URC_NO_REASON;
+}
+
+static void run_gcc(void *context, unsigned times) {
+    (void)context;
+    for (unsigned i = 0; i < times; i++) {
+        found_by_gcc = 0;
+        _Unwind_Backtrace(keep_address, &found_by_gcc);
+    }
+}
+
+/* ---- the table ---- */
+
+/* The frames of the loop by hand but the first, which lies at another call, are ours as well. */
+static void check_frames(void) {
+    run_by_hand(NULL, 1);
+    run_ours(NULL, 1);
+    size_t same = found_by_hand > 0 ? (size_t)found_by_hand - 1 : 0;
+    if (found == found_by_hand && memcmp(buffer + 1, by_hand + 1, same * sizeof *buffer) == 0) return;
+    fprintf(stderr, "usp_backtrace found %d frames, the loop by hand %d, or others\n", found, found_by_hand);
+    exit(1);
+}
+
+static void compare_loops(unsigned depth) {
+    struct subject subjects[] = {
+        {.name = "by hand", .run = run_by_hand},
+        {.name = "unchecked", .run = run_unchecked},
+        {.name = "usp_backtrace", .run = run_ours},
+    };
+    check_frames();
+    time_subjects(subjects, 3, ROUNDS);
+    double times = ratio(&subjects[2], &subjects[0], ROUNDS), more = difference(&subjects[2], &subjects[0], ROUNDS);
+    printf("%5d %12.1f %12.1f %12.1f %8.2f %8.1f   ", found, median(subjects[1].rounds, ROUNDS),
+           median(subjects[0].rounds, ROUNDS), median(subjects[2].rounds, ROUNDS), times, more);
+    if (depth >= HAND_RATIO_FROM) {
+        printf("ratio at most %.2f: %s\n", HAND_RATIO, verdict(times <= HAND_RATIO));
+    } else {
+        printf("at most %.0f ns more: %s\n", HAND_NS, verdict(more <= HAND_NS));
+    }
+}
+
+static void compare_other(const char *name, void (*run)(void *, unsigned), const int *frames, double wanted) {
+    struct subject subjects[] = {
+        {.name = "usp_backtrace", .run = run_ours},
+        {.name = name, .run = run},
+        {.name = "unchecked", .run = run_unchecked},
+    };
+    time_subjects(subjects, 3, ROUNDS);
+    double times = ratio(&subjects[1], &subjects[0], ROUNDS);
+    printf(
+        "%-18s %7.0f ns for %d frames, usp_backtrace %.1f ns for %d: %.1f x, at least %.0f x: %s (unchecked: %.1f x)\n",
+        name, median(subjects[1].rounds, ROUNDS), *frames, median(subjects[0].rounds, ROUNDS), found, times, wanted,
+        verdict(times >= wanted), ratio(&subjects[1], &subjects[2], ROUNDS));
+}
+
+static void compare_others(unsigned depth) {
+    (void)depth;
+    check_frames();
+    if (libunwind_backtrace != NULL) {
+        compare_other(LIBUNWIND_FUNCTION, run_libunwind, &found_by_libunwind, LIBUNWIND_RATIO);
+    } else {
+        printf("%-18s skipped: there is no %s\n", LIBUNWIND_FUNCTION, LIBUNWIND_LIBRARY);
+    }
+    compare_other("_Unwind_Backtrace", run_gcc, &found_by_gcc, GCC_RATIO);
+}
+
+static volatile unsigned sink;
+
+/* Calls `then` where a subject will find `depth` frames. */
+APART static void descend(unsigned depth, void (*then)(unsigned)) {
+    run_by_hand(NULL, 1);
+    /* A table's subjects are called from two functions further in. */
+    if ((unsigned)found_by_hand + 2 < depth) {
+        descend(depth, then);
+    } else {
+        then(depth);
+    }
+    /* So that none of the calls above becomes a jump. */
+    sink++;
+}
+
+int main(void) {
+    static const unsigned depths[] = {10, 30, 100, 300};
+    pthread_attr_t attributes;
+    void *low;
+    size_t size;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 1;
+    if (pthread_attr_getstack(&attributes, &low, &size) != 0) return 1;
+    pthread_attr_destroy(&attributes);
+    stack_low = (uintptr_t)low;
+    stack_high = stack_low + size;
+    void *libunwind = dlopen(LIBUNWIND_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (libunwind != NULL) *(void **)&libunwind_backtrace = dlsym(libunwind, LIBUNWIND_FUNCTION);
+
+    printf("the calling thread, ns a call; medians of %u\n", ROUNDS);
+    printf("depth    unchecked      by hand      unspool    ratio     more\n");
+    for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) descend(depths[i], compare_loops);
+    descend(OTHERS_DEPTH, compare_others);
+    return 0;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* Every thread of another process with 200 threads: the call, the command `unspool stack`, and other programs for the
+ * same purpose. Each command's output is read, and the frames in it that belong to the process are counted: a tool that
+ * is quick because it finds nothing would be seen. Run in the folder of the build. */
+#define _GNU_SOURCE 1
+#include "tests/bench/measure.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define THREADS 200u
+#define DEPTH   16u
+#define ROUNDS  9u
+/* The process's function, by whose name its frames are counted. */
+#define FUNCTION              "stand_in_process"
+#define PROCESS_CAPTURE_RATIO 20.0
+
+/* ---- the process ---- */
+
+static _Atomic(unsigned) standing;
+static volatile unsigned sink;
+
+static _Atomic(bool) may_leave;
+
+APART static void stand_in_process(unsigned depth) {
+    if (depth > 1) {
+        stand_in_process(depth - 1);
+    } else {
+        atomic_fetch_add(&standing, 1);
+        while (!atomic_load(&may_leave)) pause();
+    }
+    sink++;
+}
+
+static void *run_thread(void *context) {
+    (void)context;
+    stand_in_process(DEPTH);
+    return NULL;
+}
+
+static void be_process(int ready) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    for (unsigned i = 1; i < THREADS; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, run_thread, NULL) != 0) _exit(1);
+    }
+    while (atomic_load(&standing) < THREADS - 1) usleep(1000);
+    if (write(ready, "r", 1) != 1) _exit(1);
+    stand_in_process(DEPTH);
+}
+
+/* Returns its id, or −1. */
+static pid_t start_process(void) {
+    int ends[2];
+    char byte;
+    if (pipe(ends) != 0) return -1;
+    pid_t pid = fork();
+    if (pid == 0) be_process(ends[1]);
+    close(ends[1]);
+    bool is_ready = pid > 0 && read(ends[0], &byte, 1) == 1;
+    close(ends[0]);
+    return is_ready ? pid : -1;
+}
+
+/* ---- the call ---- */
+
+struct call {
+    pid_t pid;
+    unsigned calls, frames, missed;
+    int why; /* the status of the last thread that was missed */
+    double stopped[ROUNDS_MAX];
+};
+
+static void take_snapshot(void *context, unsigned times) {
+    struct call *call = context;
+    for (unsigned i = 0; i < times; i++) {
+        struct usp_snapshot *snapshot;
+        char error[256];
+        if (usp_snapshot_process(call->pid, NULL, &snapshot, error, sizeof error) != USP_OK) {
+            fprintf(stderr, "%s\n", error);
+            exit(1);
+        }
+        const struct usp_snapshot_info *info = usp_snapshot_get_info(snapshot);
+        call->stopped[call->calls++ % ROUNDS_MAX] = (double)info->stopped_ns;
+        call->missed += info->missed;
+        call->frames = 0;
+        for (size_t t = 0; t < info->thread_count; t++) {
+            const struct usp_snapshot_thread *thread = usp_snapshot_get_thread(snapshot, t);
+            call->frames += thread->stack.count;
+            if (thread->status != USP_OK) call->why = thread->status;
+        }
+        usp_snapshot_free(snapshot);
+    }
+}
+
+/* ---- commands ---- */
+
+struct command {
+    const char *arguments[8];
+    const char *libraries; /* LD_LIBRARY_PATH; NULL: as it is */
+    unsigned frames;       /* lines of the last output with the process's function */
+    int status;            /* of its last end, as wait(2) gives it */
+};
+
+static unsigned count_frames(FILE *output) {
+    char *line = NULL;
+    size_t room = 0;
+    unsigned n = 0;
+    while (getline(&line, &room, output) >= 0) n += strstr(line, FUNCTION) != NULL;
+    free(line);
+    return n;
+}
+
+static void run_command(void *context, unsigned times) {
+    struct command *command = context;
+    for (unsigned i = 0; i < times; i++) {
+        int ends[2];
+        if (pipe(ends) != 0) exit(1);
+        pid_t pid = fork();
+        if (pid == 0) {
+            if (command->libraries != NULL) setenv("LD_LIBRARY_PATH", command->libraries, 1);
+            /* Nobody asks the network for symbols. */
+            unsetenv("DEBUGINFOD_URLS");
+            dup2(ends[1], 1);
+            if (freopen("/dev/null", "w", stderr) == NULL) _exit(126);
+            close(ends[0]);
+            close(ends[1]);
+            execvp(command->arguments[0], (char *const *)command->arguments);
+            _exit(127);
+        }
+        close(ends[1]);
+        FILE *output = fdopen(ends[0], "r");
+        if (pid < 0 || output == NULL) exit(1);
+        command->frames = count_frames(output);
+        fclose(output);
+        waitpid(pid, &command->status, 0);
+    }
+}
+
+static bool is_installed(const struct command *command) {
+    char line[128];
+    snprintf(line, sizeof line, "command -v %s >/dev/null", command->arguments[0]);
+    return system(line) == 0;
+}
+
+/* ---- the table ---- */
+
+enum { CALL, OURS, EU_STACK, GDB, SUBJECTS };
+
+/* What Libtool has put in front of a program that uses a shared library is a script. */
+static void find_our_command(struct command *command) {
+    if (access("tools/.libs/unspool", X_OK) == 0) {
+        command->arguments[0] = "tools/.libs/unspool";
+        command->libraries = "lib/.libs";
+    }
+}
+
+static void print_command(const struct subject *s, const struct command *command, const struct subject *call,
+                          const struct subject *ours) {
+    printf("%-16s %9.2f ms  %5u frames named", s->name, median(s->rounds, ROUNDS) / 1e6, command->frames);
+    if (command->status != 0) printf("  (ended with status %#x)", (unsigned)command->status);
+    if (s != ours) {
+        double times = ratio(s, ours, ROUNDS);
+        printf("  command %.1f x, to reach %.0f x: %s; call alone %.1f x", times, PROCESS_CAPTURE_RATIO,
+               verdict(times >= PROCESS_CAPTURE_RATIO), ratio(s, call, ROUNDS));
+    }
+    printf("\n");
+}
+
+int main(void) {
+    char id[16];
+    pid_t pid = start_process();
+    if (pid < 0) return 1;
+    snprintf(id, sizeof id, "%d", pid);
+    struct call call = {.pid = pid};
+    struct command commands[SUBJECTS] = {
+        [OURS] = {.arguments = {"tools/unspool", "stack", id}},
+        [EU_STACK] = {.arguments = {"eu-stack", "-p", id}},
+        [GDB] = {.arguments = {"gdb", "-batch", "-ex", "thread apply all bt", "-p", id}},
+    };
+    find_our_command(&commands[OURS]);
+    struct subject subjects[SUBJECTS] = {{"call", take_snapshot, &call, 1, {0}}};
+    const char *names[SUBJECTS] = {[OURS] = "unspool stack", [EU_STACK] = "eu-stack -p", [GDB] = "gdb"};
+    unsigned count = 1;
+    printf("another process, %u threads of %u calls and what libc adds; medians of %u\n", THREADS, DEPTH, ROUNDS);
+    for (unsigned i = OURS; i < SUBJECTS; i++) {
+        if (i != OURS && !is_installed(&commands[i])) {
+            printf("%-16s skipped: not installed\n", names[i]);
+            continue;
+        }
+        subjects[count++] = (struct subject){names[i], run_command, &commands[i], 1, {0}};
+    }
+    time_subjects(subjects, count, ROUNDS);
+    unsigned kept = call.calls < ROUNDS_MAX ? call.calls : ROUNDS_MAX;
+    printf("%-16s %9.2f ms  %5u frames in the last, all were stopped for %.2f ms; %u threads missed in %u calls",
+           "call", median(subjects[0].rounds, ROUNDS) / 1e6, call.frames, median(call.stopped, kept) / 1e6, call.missed,
+           call.calls);
+    if (call.missed != 0) printf(" (%s)", usp_strerror(call.why));
+    printf("\n");
+    for (unsigned i = 1; i < count; i++) print_command(&subjects[i], subjects[i].context, &subjects[0], &subjects[1]);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    return 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* A program that does nothing but call the library as BENCH_USES says, for tests/bench/size.sh to link statically and
+ * weigh; it is not run.
+ *
+ *     0  nothing      1  usp_backtrace      2  also the typed capture of the calling thread, a signal's context, another
+ *     thread          3  also snapshots of every thread here and of other processes */
+#include <unspool/unspool.h>
+
+#include <stddef.h>
+
+int main(void) {
+    size_t used = 0;
+#if BENCH_USES >= 1
+    void *addresses[64];
+    used += (size_t)usp_backtrace(addresses, 64);
+#endif
+#if BENCH_USES >= 2
+    struct usp_frame frames[64];
+    struct usp_stack stack;
+    struct usp_thread thread;
+    usp_prepare(NULL);
+    usp_stack_init(&stack, frames, 64);
+    usp_capture_self(NULL, &stack);
+    usp_capture_context(addresses[0], NULL, &stack);
+    if (usp_thread_main(&thread) == USP_OK) usp_capture_thread(&thread, NULL, &stack);
+    used += stack.count;
+#endif
+#if BENCH_USES >= 3
+    struct usp_snapshot *snapshot;
+    if (usp_snapshot_self(NULL, &snapshot) == USP_OK) usp_snapshot_free(snapshot);
+    if (usp_snapshot_process(1, NULL, &snapshot, NULL, 0) == USP_OK) usp_snapshot_free(snapshot);
+#endif
+    return used != 0;
+}

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# How large the library is: built with -Os, stripped. As a whole, and what a static link brings into programs that use a
+# part of it: the difference to a program that uses nothing. Builds in a folder of its own; CC says with what.
+set -euo pipefail
+# shellcheck source=tests/script.sh
+. "$(dirname "$0")/../script.sh"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cc=${CC:-cc}
+strip=${STRIP:-strip}
+
+mkdir "$work/build"
+cd "$work/build"
+flags='-Os -ffunction-sections -fdata-sections'
+if ! { "$top/configure" --quiet CC="$cc" CFLAGS="$flags" LDFLAGS='-Wl,--gc-sections' &&
+  make -s lib/libunspool.la; } >"$work/log" 2>&1; then
+  cat "$work/log" >&2
+  exit 1
+fi
+
+# bytes FILE: what of it is loaded, stripped: code, constants, data (`size` counts no headers and no symbols).
+bytes() { size "$1" | awk 'NR == 2 { print $1 + $2 }'; }
+
+# linked USES: links the program that uses so much, and says how large it is.
+linked() {
+  # shellcheck disable=SC2086 # words on purpose
+  $cc $flags -I"$top/include" -DBENCH_USES="$1" "$top/tests/bench/size.c" lib/.libs/libunspool.a -Wl,--gc-sections \
+    -pthread -o "$work/program$1"
+  "$strip" "$work/program$1"
+  bytes "$work/program$1"
+}
+
+show() { printf '%-70s %7d bytes\n' "$1" "$2"; }
+
+echo "size at -Os, stripped, code and data, all five processors' backends in it"
+none=$(linked 0)
+show 'linked statically: usp_backtrace' $(($(linked 1) - none))
+show '  + usp_capture_self, usp_capture_context, usp_capture_thread' $(($(linked 2) - none))
+show '  + usp_snapshot_self, usp_snapshot_process' $(($(linked 3) - none))
+cp lib/.libs/libunspool.so "$work/library.so"
+"$strip" "$work/library.so"
+show 'everything: the shared library' "$(bytes "$work/library.so")"
+show '  its file' "$(wc -c <"$work/library.so")"
