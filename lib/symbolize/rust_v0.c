@@ -3,6 +3,8 @@
  * are the grammar's. What is printed where the RFC leaves a choice is what llvm-cxxfilt prints. */
 #include "lib/symbolize/rust_v0.h"
 
+#include "lib/symbolize/punycode.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -80,8 +82,6 @@ static void put_character(struct demangling *d, uint32_t c) {
         put(d, bytes, 4);
     }
 }
-
-static bool is_character(uint64_t c) { return c <= 0x10ffff && (c < 0xd800 || c > 0xdfff); }
 
 /* ---- input ---- */
 
@@ -187,77 +187,11 @@ static struct identifier undisambiguated_identifier(struct demangling *d) {
     return identifier;
 }
 
-/* RFC 3492, sections 5 and 6.1. */
-static uint64_t adapt_bias(uint64_t delta, uint64_t points, bool is_first) {
-    uint64_t k = 0;
-    delta = is_first ? delta / 700 : delta / 2;
-    delta += delta / points;
-    for (; delta > 35 * 26 / 2; k += 36) delta /= 35;
-    return k + 36 * delta / (delta + 38);
-}
-
-/* One generalized variable-length integer, added to *i. Returns how many bytes it has, 0 when it is not well-formed. */
-static size_t punycode_integer(const char *bytes, size_t n, uint64_t bias, uint64_t *i) {
-    uint64_t weight = 1;
-    for (size_t used = 0, k = 36; used < n; k += 36) {
-        char c = bytes[used++];
-        uint64_t digit, threshold = k <= bias ? 1 : k >= bias + 26 ? 26 : k - bias;
-        if (is_lower(c)) {
-            digit = (uint64_t)(c - 'a');
-        } else if (is_digit(c)) {
-            digit = 26 + (uint64_t)(c - '0');
-        } else {
-            return 0;
-        }
-        if (digit > (UINT32_MAX - *i) / weight) return 0;
-        *i += digit * weight;
-        if (digit < threshold) return used;
-        if (weight > UINT32_MAX / (36 - threshold)) return 0;
-        weight *= 36 - threshold;
-    }
-    return 0;
-}
-
-/* RFC 3492 with "_" for the delimiter, as RFC 2603 has it. */
 static void put_punycode(struct demangling *d, struct identifier identifier) {
     uint32_t characters[MAX_PUNYCODE];
-    size_t count = 0, at = 0;
-    uint64_t n = 128, i = 0, bias = 72;
-    for (size_t k = identifier.length; k > 0; k--) {
-        if (identifier.bytes[k - 1] != '_') continue;
-        at = k;
-        break;
-    }
-    for (size_t k = 0; k + 1 < at; k++) {
-        if (count == MAX_PUNYCODE) {
-            fail(d);
-            return;
-        }
-        characters[count++] = (uint8_t)identifier.bytes[k];
-    }
-    bool is_first = true;
-    while (at < identifier.length) {
-        uint64_t before = i;
-        size_t used = punycode_integer(identifier.bytes + at, identifier.length - at, bias, &i);
-        at += used;
-        if (used == 0 || count == MAX_PUNYCODE) {
-            fail(d);
-            return;
-        }
-        bias = adapt_bias(i - before, count + 1, is_first);
-        is_first = false;
-        size_t place = (size_t)(i % (count + 1));
-        n += i / (count + 1);
-        if (!is_character(n)) {
-            fail(d);
-            return;
-        }
-        memmove(characters + place + 1, characters + place, (count - place) * sizeof *characters);
-        characters[place] = (uint32_t)n;
-        i = place + 1;
-        count++;
-    }
-    for (size_t k = 0; k < count; k++) put_character(d, characters[k]);
+    size_t count = uspi_punycode_decode(identifier.bytes, identifier.length, characters, MAX_PUNYCODE);
+    if (count == 0) fail(d);
+    for (size_t i = 0; i < count; i++) put_character(d, characters[i]);
 }
 
 static void put_identifier(struct demangling *d, struct identifier identifier) {
@@ -658,7 +592,7 @@ static void put_escaped(struct demangling *d, uint32_t c, char quote) {
 
 static void print_char(struct demangling *d) {
     struct hex hex = hex_number(d);
-    if (hex.length > 6 || !is_character(hex.value)) {
+    if (hex.length > 6 || !uspi_is_character(hex.value)) {
         fail(d);
         return;
     }

@@ -46,5 +46,5 @@ finishes 139 60 "$crash"
 [[ ! -s $work/out ]] || fail "crash writes to standard output"
 run 0 stack crash.raw
 out_has '^Process [0-9]+ .*/crash, .*1 thread, ended by signal 11$'
-out_has '^0 +crash +0x[0-9a-f]+ (read_setting|main) \+ [0-9]+$'
+out_has '^0 +crash +0x[0-9a-f]+ (read_setting|main)(\.[a-z]+)? \+ [0-9]+$'
 verdict
