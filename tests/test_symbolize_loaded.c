@@ -3,7 +3,6 @@
  * vdso, which never had one. */
 #define _GNU_SOURCE 1
 #include <check.h>
-#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <unspool/unspool.h>
@@ -122,17 +122,25 @@ static struct library load_and_remove(const char *from, char copy[64]) {
     return library;
 }
 
-/* Whether the system lets us open what is mapped (CAP_CHECKPOINT_RESTORE). */
-static bool can_open_mappings(void) {
-    DIR *mappings = opendir("/proc/self/map_files");
-    bool can = false;
-    for (struct dirent *entry; mappings != NULL && !can && (entry = readdir(mappings)) != NULL;) {
-        int descriptor = openat(dirfd(mappings), entry->d_name, O_RDONLY);
-        can = entry->d_name[0] != '.' && descriptor >= 0;
-        if (descriptor >= 0) close(descriptor);
+/* Whether the system lets us open the file that is mapped at an address (CAP_CHECKPOINT_RESTORE). */
+static bool can_open_mapping(usp_addr address) {
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[4096], path[96];
+    unsigned long long low, high, offset, first_low = 0, first_high = 0;
+    ck_assert_ptr_nonnull(maps);
+    while (fgets(line, sizeof line, maps) != NULL) {
+        if (sscanf(line, "%llx-%llx %*s %llx", &low, &high, &offset) != 3) continue;
+        if (offset == 0) {
+            first_low = low;
+            first_high = high;
+        }
+        if (address >= low && address < high) break;
     }
-    if (mappings != NULL) closedir(mappings);
-    return can;
+    fclose(maps);
+    snprintf(path, sizeof path, "/proc/self/map_files/%llx-%llx", first_low, first_high);
+    int descriptor = open(path, O_RDONLY);
+    if (descriptor >= 0) close(descriptor);
+    return descriptor >= 0;
 }
 
 /* What is exported is in its memory still; the rest is where the system lets us read what it has mapped. The exported
@@ -148,12 +156,60 @@ START_TEST(a_library_without_its_file) {
     ck_assert_uint_eq(symbol.start, start_of(library.exported));
     ck_assert_uint_gt(symbol.extent, 1);
     int status = usp_symbolize(symbolizer, library.hidden, &hidden);
-    ck_assert_int_eq(status, can_open_mappings() ? USP_OK : USP_ERROR_NOT_FOUND);
+    ck_assert_int_eq(status, can_open_mapping(library.exported) ? USP_OK : USP_ERROR_NOT_FOUND);
     if (status == USP_OK) ck_assert_str_eq(hidden.name, "fixture_hidden");
     ck_assert_str_eq(hidden.image_path, copy);
     ck_assert_int_eq(dlclose(library.handle), 0);
     ck_assert_str_eq(symbol.name, "fixture_exported");
     usp_symbolizer_free(symbolizer);
+}
+END_TEST
+
+/* The same of another process, which has the library and the vdso where we have them. */
+START_TEST(another_process_without_the_file) {
+    const char *under = getenv("USP_TEST_UNDER");
+    /* Its processes have other addresses than they know of. */
+    if (under != NULL && strcmp(under, "qemu") == 0) return;
+    char copy[64];
+    struct library library = load_and_remove(fixture, copy);
+    if (_i == 1) become_nobody();
+    int ready[2];
+    ck_assert_int_eq(pipe(ready), 0);
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        char end;
+        close(ready[1]);
+        /* Until the parent is done, or gone. */
+        _exit(read(ready[0], &end, 1) == 0 ? 0 : 1);
+    }
+    close(ready[0]);
+    struct usp_images *images;
+    struct usp_symbolizer_options options;
+    struct usp_symbolizer *symbolizer;
+    struct usp_symbol symbol;
+    ck_assert_int_eq(usp_images_process(child, &images), USP_OK);
+    usp_symbolizer_options_init(&options);
+    /* Nothing says whose memory it is. */
+    ck_assert_int_eq(usp_symbolizer_create(images, &options, &symbolizer), USP_OK);
+    ck_assert_int_eq(usp_symbolize(symbolizer, library.exported + 1, &symbol), USP_ERROR_NOT_FOUND);
+    usp_symbolizer_free(symbolizer);
+    options.process = child;
+    ck_assert_int_eq(usp_symbolizer_create(images, &options, &symbolizer), USP_OK);
+    ck_assert_int_eq(usp_symbolize(symbolizer, library.exported + 1, &symbol), USP_OK);
+    ck_assert_str_eq(symbol.name, "fixture_exported");
+    ck_assert_uint_eq(symbol.start, start_of(library.exported));
+    int status = usp_symbolize(symbolizer, library.hidden, &symbol);
+    ck_assert_int_eq(status, can_open_mapping(library.exported) ? USP_OK : USP_ERROR_NOT_FOUND);
+    const usp_addr own = start_of((usp_addr)(uintptr_t)&one_of_ours);
+    ck_assert_int_eq(usp_symbolize(symbolizer, own + 1, &symbol), USP_OK);
+    ck_assert_str_eq(symbol.name, "one_of_ours");
+    usp_symbolizer_free(symbolizer);
+    usp_images_free(images);
+    close(ready[1]);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    dlclose(library.handle);
 }
 END_TEST
 
@@ -164,7 +220,7 @@ START_TEST(a_library_that_only_the_loader_knows) {
     struct usp_symbolizer *symbolizer = create();
     struct usp_symbol symbol;
     become_nobody();
-    bool opens = can_open_mappings();
+    bool opens = can_open_mapping(library.exported);
     ck_assert_int_eq(usp_symbolize(symbolizer, library.exported + 1, &symbol), USP_OK);
     ck_assert_uint_eq(symbol.strategy, opens ? USP_STRATEGY_SYMTAB : USP_STRATEGY_DLADDR);
     ck_assert_uint_eq(symbol.start, start_of(library.exported));
@@ -377,6 +433,7 @@ int main(void) {
     tcase_add_test(loaded, our_own_functions);
     tcase_add_test(loaded, names_stay_when_the_library_goes);
     tcase_add_loop_test(loaded, a_library_without_its_file, 0, 2);
+    tcase_add_loop_test(loaded, another_process_without_the_file, 0, 2);
     tcase_add_test(loaded, a_library_that_only_the_loader_knows);
     tcase_add_test(loaded, the_vdso);
     tcase_add_test(loaded, what_was_linked_stays);

@@ -105,7 +105,7 @@ static size_t flatten(struct entries *entries, const struct uspi_candidate *cand
 }
 
 /* Puts the entries from `next` on into the nodes below and in `node`, in their order. Returns the next one. The depth is
- * the logarithm of the count to the base of 17. */
+ * the logarithm of the count to the base of 33. */
 static size_t fill_node(struct uspi_index *index, const struct entries *entries, size_t number, size_t next) {
     if (number >= index->count) return next;
     struct uspi_index_node *node = &index->nodes[number];
@@ -125,7 +125,7 @@ static int make_nodes(struct uspi_index *index, const struct entries *entries) {
     if (index->count >= SIZE_MAX / sizeof *index->nodes) return USP_ERROR_NO_MEMORY;
     index->memory = malloc((index->count + 1) * sizeof *index->nodes);
     if (index->memory == NULL) return USP_ERROR_NO_MEMORY;
-    /* From the beginning of a cache line, so that both halves of a node are one each. */
+    /* From the beginning of a cache line, so that a node has no part of a further one. */
     const uintptr_t line = sizeof index->nodes->starts;
     index->nodes = (struct uspi_index_node *)(((uintptr_t)index->memory + line - 1) & ~(line - 1));
     fill_node(index, entries, 0, 0);
@@ -161,8 +161,9 @@ uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address, usp_a
     uint32_t last = 0;
     for (size_t number = 0; number < index->count;) {
         const struct uspi_index_node *node = &index->nodes[number];
-        /* Both lines of the last node are cold; this one is not waited for before the other has come. */
+        /* All lines of the last node are cold; these are not waited for before the others have come. */
         PREFETCH(node->symbols);
+        PREFETCH(node->symbols + USPI_INDEX_NODE / 2);
         /* Counted without a branch that depends on the data; compilers compare several at a time. */
         uint32_t not_above = 0;
         for (unsigned i = 0; i < USPI_INDEX_NODE; i++) not_above += node->starts[i] <= offset;
