@@ -43,8 +43,8 @@ static inline uint32_t string_offset(unsigned string) { return 0x900 + 0x20 * st
 #define THING_RW   0x1400u
 #define META_RW    0x1440u
 #define THING_EXT  0x1480u
+#define LIST_ADDED 0x14a0u
 #define LISTS      0x14c0u
-#define LIST_ADDED 0x1500u
 #define FOREIGN    0x1540u
 #define FOREIGN_RO 0x1580u
 
@@ -203,9 +203,9 @@ static inline void put_objc_realized(struct builder *b, const struct objc_image 
         set_signed(b, image, THING_EXT + word, LISTS | 2);
         set_32(b, LISTS, 8);
         set_32(b, LISTS + 4, 2);
-        /* {image: 16 bits, distance: 48 bits}, the first one backwards */
+        /* {image: 16 bits, distance: 48 bits}, both backwards */
         patch(b, LISTS + 8, 8, (uint64_t)((int64_t)LIST_THING - (int64_t)(LISTS + 8)) << 16 | 5);
-        patch(b, LISTS + 16, 8, (uint64_t)(LIST_ADDED - (LISTS + 16)) << 16 | 7);
+        patch(b, LISTS + 16, 8, (uint64_t)((int64_t)LIST_ADDED - (int64_t)(LISTS + 16)) << 16 | 7);
         break;
     }
 }

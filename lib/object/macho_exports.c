@@ -98,7 +98,12 @@ int uspi_macho_exports_read(struct uspi_macho_exports *exports, struct uspi_byte
         status = USP_OK;
         break;
     }
-    if (status == USP_OK) return USP_OK;
+    if (status == USP_OK) {
+        /* Shrinking may fail; then what is there is as good. */
+        struct uspi_export_node *nodes = realloc(exports->nodes, exports->count * sizeof *nodes);
+        if (nodes != NULL) exports->nodes = nodes;
+        return USP_OK;
+    }
     uspi_macho_exports_close(exports);
     if (status == USP_ERROR_NO_MEMORY) return uspi_bytes_error(error, trie, 0, status, "out of memory");
     return uspi_error_set(error, status, "%s", damage.text);

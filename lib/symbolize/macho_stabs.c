@@ -25,6 +25,11 @@ int uspi_macho_stabs_open(struct uspi_macho_stabs *stabs, const struct uspi_mach
         stabs->files[stabs->count].entry = (uint32_t)i;
         atomic_init(&stabs->files[stabs->count++].path, NULL);
     }
+    /* Shrinking may fail; then what is there is as good. */
+    if (stabs->count > 0) {
+        struct uspi_stab_file *files = realloc(stabs->files, stabs->count * sizeof *files);
+        if (files != NULL) stabs->files = files;
+    }
     return USP_OK;
 }
 

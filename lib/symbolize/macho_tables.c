@@ -350,6 +350,8 @@ int uspi_macho_tables_open(struct uspi_bytes file, const struct uspi_bytes *debu
         close_tables(&m->contract);
         return status;
     }
+    m->contract.memory +=
+        m->exports.trie.count * sizeof *m->exports.trie.nodes + m->stabs.count * sizeof *m->stabs.files;
     *tables = &m->contract;
     return USP_OK;
 }

@@ -44,6 +44,7 @@ int uspi_elf_tables_open(const struct uspi_file *file, const struct uspi_file *d
  * uuid and arch pick the slice of both as for uspi_fat_pick. Otherwise as above. */
 int uspi_macho_tables_open(struct uspi_bytes file, const struct uspi_bytes *debug, const uint8_t *uuid, uint32_t arch,
                            struct uspi_tables **tables);
+
 /* What an ELF image's memory tells by itself: the dynamic symbols, copied. Returns as above, USP_ERROR_NOT_FOUND also
  * when the memory cannot be had or holds another image by now. */
 int uspi_elf_memory_tables_open(const struct usp_image *image, const struct uspi_places *places,
