@@ -54,10 +54,9 @@ struct uspi_return_address uspi_judge_return_address(struct uspi_walk *walk, str
     switch (uspi_code_call_before(code, ra.pc, thumb, &ra.callee)) {
     case USPI_CALL_BEFORE: ra.credit = USPI_VERIFIED; break;
     case USPI_CALL_UNREADABLE: ra.credit = USPI_UNVERIFIED; break;
-    case USPI_NO_CALL_BEFORE:
-        if (uspi_signal_stub_at(walk, code, ra.pc, thumb) != NULL) ra.credit = USPI_VERIFIED;
-        break;
+    case USPI_NO_CALL_BEFORE: break;
     }
+    if (ra.credit != USPI_VERIFIED && uspi_signal_stub_at(walk, code, ra.pc, thumb) != NULL) ra.credit = USPI_VERIFIED;
     if (ra.credit == USPI_UNVERIFIED) ra.flags |= USP_FRAME_UNVERIFIED;
     return ra;
 }
