@@ -30,22 +30,22 @@ static inline bool allocation_still_to_fail(void) { return countdown > 0; }
 
 static inline long allocations_held(void) { return held_allocations; }
 
-static bool fails(void) { return countdown > 0 && --countdown == 0; }
+static bool allocation_fails(void) { return countdown > 0 && --countdown == 0; }
 
 void *__wrap_malloc(size_t size) {
-    void *p = fails() ? NULL : __real_malloc(size);
+    void *p = allocation_fails() ? NULL : __real_malloc(size);
     if (p != NULL) held_allocations++;
     return p;
 }
 
 void *__wrap_calloc(size_t count, size_t size) {
-    void *p = fails() ? NULL : __real_calloc(count, size);
+    void *p = allocation_fails() ? NULL : __real_calloc(count, size);
     if (p != NULL) held_allocations++;
     return p;
 }
 
 void *__wrap_realloc(void *p, size_t size) {
-    void *grown = fails() ? NULL : __real_realloc(p, size);
+    void *grown = allocation_fails() ? NULL : __real_realloc(p, size);
     if (grown != NULL && p == NULL) held_allocations++;
     return grown;
 }

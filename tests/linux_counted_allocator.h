@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "tests/sanitized.h"
+
 static _Thread_local __attribute__((tls_model("initial-exec"))) int guarded;
 static _Atomic(unsigned) forbidden_calls;
 
@@ -18,8 +20,27 @@ static inline void note_call(void) {
     if (guarded != 0) atomic_fetch_add(&forbidden_calls, 1);
 }
 
-/* Sanitizers and other C libraries have allocators of their own, which cannot be stood in for this way. */
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if USP_SANITIZED
+/* A sanitizer's allocator cannot be stood in for, and tells of itself what it does
+ * (sanitizer/allocator_interface.h). */
+#define ALLOCATOR_IS_COUNTED 1
+#include <sanitizer/allocator_interface.h>
+
+static void note_malloc(const volatile void *p, size_t n) {
+    (void)p;
+    (void)n;
+    note_call();
+}
+
+static void note_free(const volatile void *p) {
+    (void)p;
+    note_call();
+}
+
+__attribute__((constructor)) static void listen_to_allocator(void) {
+    if (__sanitizer_install_malloc_and_free_hooks(note_malloc, note_free) == 0) abort();
+}
+#elif defined(__GLIBC__)
 #define ALLOCATOR_IS_COUNTED 1
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
@@ -51,7 +72,12 @@ void free(void *p) {
     note_call();
     __libc_free(p);
 }
+#else
+/* Other C libraries have allocators of their own, which cannot be stood in for this way. */
+#define ALLOCATOR_IS_COUNTED 0
+#endif
 
+#if ALLOCATOR_IS_COUNTED
 int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *), void *context) {
     static int (*real)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
     note_call();
@@ -65,8 +91,6 @@ int dladdr(const void *address, Dl_info *info) {
     if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "dladdr");
     return real(address, info);
 }
-#else
-#define ALLOCATOR_IS_COUNTED 0
 #endif
 
 #endif

@@ -31,6 +31,10 @@ static long result(long value, int kept) {
     return error;
 }
 
+/* libc's syscall takes words, whatever the kernel's declaration says: a narrower constant would leave the upper half of
+ * a word on the stack as it was. */
+#define WORD(n) ((unsigned long)(n))
+
 #define CALL(expression)                                                                                               \
     int kept = errno;                                                                                                  \
     return result((long)(expression), kept)
@@ -62,15 +66,15 @@ static long real_unmap(void *at, size_t n) { CALL(munmap(at, n)); }
 static long real_probe(uintptr_t address) {
     /* With an impossible `how` the kernel copies the set in before it looks: EFAULT says unreadable, EINVAL readable.
      * It reads 8 bytes. */
-    CALL(syscall(SYS_rt_sigprocmask, ~0, address & ~(uintptr_t)7, NULL, 8));
+    CALL(syscall(SYS_rt_sigprocmask, ~0, address & ~(uintptr_t)7, NULL, WORD(8)));
 }
 
 static long real_read_process(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t remote_count) {
-    CALL(syscall(SYS_process_vm_readv, pid, local, 1, remote, remote_count, 0));
+    CALL(syscall(SYS_process_vm_readv, pid, local, WORD(1), remote, remote_count, WORD(0)));
 }
 
 static pid_t real_own_thread(void) { return (pid_t)syscall(SYS_gettid); }
-static long real_own_name(char name[16]) { CALL(prctl(PR_GET_NAME, name, 0, 0, 0)); }
+static long real_own_name(char name[16]) { CALL(prctl(PR_GET_NAME, name, WORD(0), WORD(0), WORD(0))); }
 static long real_probe_thread(pid_t pid, pid_t tid) { CALL(syscall(SYS_tgkill, pid, tid, 0)); }
 
 static long real_queue_signal(pid_t pid, pid_t tid, int signal, siginfo_t *info) {
