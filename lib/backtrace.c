@@ -166,7 +166,7 @@ USPI_NO_ASAN int usp_backtrace_from_fp(void *startfp, void **buffer, int size) {
         w.count = 0;
         walk_stack(&w, false);
         if (w.count == 0) return 0;
-        if (!was_own && uspi_on_known_stack(w.fp, &high)) w.low = w.fp;
+        if (!was_own && uspi_os_stack(w.fp, &high)) w.low = w.fp;
     }
     w.count = 0;
     w.size = (size_t)size;

@@ -292,7 +292,7 @@ static void expect_unharmed(unsigned files) {
     struct standing *s = &threads[turn++ % 3];
     struct usp_stack stack;
     usp_stack_init(&stack, frames, FRAMES);
-    ck_assert_int_eq(prepare(20000 * MS), USP_OK);
+    ck_assert_int_eq(prepare(patience(20000 * MS)), USP_OK);
     ck_assert_int_eq(usp_capture_thread(&s->thread, NULL, &stack), USP_OK);
     if (s->wait == NULL) expect_standing(s, &stack);
     shut_down_wholly();
@@ -386,7 +386,7 @@ START_TEST(a_handler_that_does_not_finish_keeps_its_memory) {
     }
     atomic_store(&slow_thread, 0);
     atomic_store(&slow_may_go, 1);
-    ck_assert_int_eq(prepare(20000 * MS), USP_OK);
+    ck_assert_int_eq(prepare(patience(20000 * MS)), USP_OK);
     ck_assert_int_eq(usp_capture_thread(&slow.thread, NULL, &stack), USP_OK);
     expect_standing(&slow, &stack);
     shut_down_wholly();
@@ -454,7 +454,7 @@ START_TEST(listings_that_were_cut_short_are_taken_again) {
     size_t count;
     begin();
     table.list_directory = cut_list;
-    ck_assert_int_eq(prepare(20000 * MS), USP_OK);
+    ck_assert_int_eq(prepare(patience(20000 * MS)), USP_OK);
     for (int cuts = 0; cuts < 8; cuts++) {
         atomic_store(&cut_listings, cuts);
         ck_assert_int_eq(usp_threads(infos, 64, &count), USP_OK);

@@ -256,7 +256,7 @@ START_TEST(captures_finish_while_the_loader_is_locked) {
     options.size = sizeof options;
     options.max_threads = 8;
     options.stack_copy = 65536;
-    options.timeout = 10000 * MS;
+    options.timeout = patience(10000 * MS);
     ck_assert_int_eq(prepare_of(&options), USP_OK);
     install(SIGUSR1, 0);
     stand_begin(&holder);

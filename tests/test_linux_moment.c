@@ -14,7 +14,7 @@ static struct uspi_linux_calls table;
 static void prepare(void) {
     struct usp_prepare_options options;
     usp_prepare_options_init(&options);
-    options.timeout = 20000 * MS;
+    options.timeout = patience(20000 * MS);
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
 }
 
@@ -22,7 +22,7 @@ static struct usp_snapshot *take_snapshot(void) {
     struct usp_snapshot_options options;
     struct usp_snapshot *snapshot;
     usp_snapshot_options_init(&options);
-    options.timeout = 20000 * MS;
+    options.timeout = patience(20000 * MS);
     ck_assert_int_eq(usp_snapshot_self(&options, &snapshot), USP_OK);
     return snapshot;
 }
@@ -65,7 +65,7 @@ static void run_in_turn(struct standing *s) {
 START_TEST(everyone_stands_still_at_one_moment) {
     unsigned last = 0, advanced = 0;
     /* An emulator is slow to interrupt threads that only yield to each other. */
-    const unsigned rounds = getenv("USP_TEST_UNDER") != NULL ? 10 : 300;
+    const unsigned rounds = is_slowed() ? 10 : 300;
     prepare();
     for (unsigned i = 0; i < RUNNERS; i++) {
         runners[i] = (struct standing){.depth = 1, .wait = run_in_turn};

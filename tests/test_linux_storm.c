@@ -18,6 +18,7 @@
 #include "lib/os/linux_signal.h"
 #include "tests/linux_storm.h"
 #include "tests/sanitized.h"
+#include "tests/under.h"
 
 /* Built a second time with workers whose code keeps no frame records. */
 #ifndef USP_TEST_RECORDS
@@ -26,10 +27,10 @@
 
 #define WORKERS       50u
 #define CAPTURES      (USP_TEST_RECORDS ? 100000u : 10000u)
-#define CAPTURES_SLOW 2000u
+#define CAPTURES_SLOW 500u
 #define FRAMES        300u
 /* Machines that run tests are busy: a thread may have to wait long for its turn, but not for ever. */
-#define TIMEOUT UINT64_C(20000000000)
+#define TIMEOUT patience(UINT64_C(20000000000))
 /* What the loader and stdio may keep. */
 #define LEAK_BOUND ((size_t)512 << 10)
 
@@ -46,7 +47,7 @@ static unsigned scale(void) {
 
 /* Sanitizers and emulators make each capture many times as slow. */
 static unsigned captures_wanted(void) {
-    bool slow = USP_SANITIZED || getenv("USP_TEST_UNDER") != NULL;
+    bool slow = USP_SANITIZED || is_slowed();
     return (slow ? CAPTURES_SLOW : CAPTURES) * scale();
 }
 

@@ -29,7 +29,7 @@ static void prepare_with(uint32_t max_threads, uint32_t stack_copy, uint64_t tim
 }
 
 /* Patient enough for a machine that has other things to do. */
-static void prepare(void) { prepare_with(64, 65536, 10000 * MS); }
+static void prepare(void) { prepare_with(64, 65536, patience(10000 * MS)); }
 
 BOUNDS(capture);
 static BOUNDED(capture) int capture(const struct usp_thread *thread, struct usp_stack *stack) {
@@ -390,7 +390,7 @@ START_TEST(errno_and_system_calls_of_the_target_are_left_alone) {
         ck_assert_int_eq(capture(&busy.thread, &stack), USP_OK);
         ck_assert_int_eq(capture(&reading.thread, &stack), USP_OK);
     }
-    for (int i = 0; i < 5; i++) usp_snapshot_free(take_snapshot(10000 * MS));
+    for (int i = 0; i < 5; i++) usp_snapshot_free(take_snapshot(patience(10000 * MS)));
     ck_assert_int_gt(atomic_load(&errno_rounds), 0);
     ck_assert_int_eq(atomic_load(&errno_lost), 0);
     ck_assert_int_eq(write(pipe_ends[1], "x", 1), 1);
@@ -460,7 +460,7 @@ START_TEST(the_signal_can_be_chosen_and_changed) {
     struct usp_stack stack;
     struct usp_prepare_options options;
     usp_prepare_options_init(&options);
-    options.timeout = 10000 * MS;
+    options.timeout = patience(10000 * MS);
     stand_begin(&s);
     for (int number = SIGRTMIN + 4; number < SIGRTMIN + 6; number++) {
         options.signal = number;
@@ -518,14 +518,14 @@ END_TEST
 static void capture_many(unsigned n) {
     struct standing *s = calloc(n, sizeof *s);
     ck_assert_ptr_nonnull(s);
-    prepare_with(4, 4096, 20000 * MS);
+    prepare_with(4, 4096, patience(20000 * MS));
     for (unsigned i = 0; i < n; i++) {
         s[i].depth = i % 5;
         s[i].wait = i % 1000 == 0 ? NULL : wait_asleep;
         s[i].stack_size = 131072;
         stand_begin(&s[i]);
     }
-    struct usp_snapshot *snapshot = take_snapshot(20000 * MS);
+    struct usp_snapshot *snapshot = take_snapshot(patience(20000 * MS));
     const struct usp_snapshot_info *info = usp_snapshot_get_info(snapshot);
     ck_assert_uint_ge(info->thread_count, n + 1);
     ck_assert_uint_eq(info->missed, 0);
@@ -563,7 +563,7 @@ START_TEST(one_thread_of_a_snapshot) {
     stand_begin(&s[0]);
     stand_begin(&s[1]);
     usp_snapshot_options_init(&options);
-    options.timeout = 10000 * MS;
+    options.timeout = patience(10000 * MS);
     options.only_thread = s[0].thread.id;
     options.sp_bytes = 64;
     ck_assert_int_eq(usp_snapshot_self(&options, &snapshot), USP_OK);
@@ -589,7 +589,7 @@ END_TEST
 
 BOUNDS(snapshot_here);
 static BOUNDED(snapshot_here) struct usp_snapshot *snapshot_here(void) {
-    struct usp_snapshot *snapshot = take_snapshot(10000 * MS);
+    struct usp_snapshot *snapshot = take_snapshot(patience(10000 * MS));
     atomic_fetch_add(&standing_sink, 1);
     return snapshot;
 }
@@ -614,13 +614,13 @@ END_TEST
 START_TEST(a_deep_stack_makes_the_reservation_grow) {
     struct standing s = {.depth = 6000, .stack_size = 4u << 20};
     struct usp_stack stack;
-    prepare_with(1, 4096, 10000 * MS);
+    prepare_with(1, 4096, patience(10000 * MS));
     stand_begin(&s);
     ck_assert_int_eq(capture(&s.thread, &stack), USP_OK);
     expect_standing(&s, &stack);
     usp_shutdown();
-    prepare_with(1, 4096, 10000 * MS);
-    struct usp_snapshot *snapshot = take_snapshot(10000 * MS);
+    prepare_with(1, 4096, patience(10000 * MS));
+    struct usp_snapshot *snapshot = take_snapshot(patience(10000 * MS));
     expect_standing(&s, &find_thread(snapshot, s.thread.id)->stack);
     usp_snapshot_free(snapshot);
     stand_end(&s);
@@ -682,12 +682,12 @@ START_TEST(requesters_take_turns) {
     struct standing s[8];
     memset(s, 0, sizeof s);
     crowd = s;
-    prepare_with(8, 65536, 30000 * MS);
+    prepare_with(8, 65536, patience(30000 * MS));
     for (unsigned i = 0; i < 8; i++) {
         s[i].wait = capture_each_other;
         stand_begin(&s[i]);
     }
-    for (unsigned i = 0; i < 20; i++) usp_snapshot_free(take_snapshot(30000 * MS));
+    for (unsigned i = 0; i < 20; i++) usp_snapshot_free(take_snapshot(patience(30000 * MS)));
     for (unsigned i = 0; i < 8; i++) stand_end(&s[i]);
     ck_assert_uint_gt(atomic_load(&crowd_captures), 100);
 }
@@ -771,7 +771,7 @@ START_TEST(a_coroutine_has_its_own_stack) {
     ck_assert_int_eq(capture(&s.thread, &stack), USP_OK);
     ck_assert_uint_eq(FRAMES_IN(&stack, stand_deep), 5);
     ck_assert_uint_eq(FRAMES_IN(&stack, stand_in_coroutine), 1);
-    struct usp_snapshot *snapshot = take_snapshot(10000 * MS);
+    struct usp_snapshot *snapshot = take_snapshot(patience(10000 * MS));
     const struct usp_snapshot_thread *t = find_thread(snapshot, s.thread.id);
     ck_assert_uint_eq(FRAMES_IN(&t->stack, stand_deep), 5);
     usp_snapshot_free(snapshot);
@@ -824,7 +824,7 @@ static long count_probe(uintptr_t address) {
 }
 
 START_TEST(a_capture_makes_six_system_calls_at_most) {
-    prepare_with(8, 1u << 20, 10000 * MS);
+    prepare_with(8, 1u << 20, patience(10000 * MS));
     counted = uspi_linux_real;
     counted.read_process = count_read_process;
     counted.own_process = count_own_process;
