@@ -5,6 +5,7 @@
 #include "arch/host.h"
 #include "lib/os.h"
 #include "lib/unwind/reader.h"
+#include "lib/unwind/signal.h"
 
 /* 0 is no return address: its place must not look as if it were. */
 _Atomic(uintptr_t) uspi_call_sites[USPI_CALL_SITES] = {UINTPTR_MAX};
