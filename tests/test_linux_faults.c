@@ -302,13 +302,15 @@ START_TEST(each_call_fails_once) {
     int (*attempt)(void) = tries[_i / 2];
     bool traced = attempt == try_snapshot_process;
     unsigned failed = 0, refused = 0, by_kind[CALLS] = {0};
+    /* Where all is slow, some positions: each of them is tried natively. */
+    const unsigned stride = is_slowed() ? 7 : 1;
     begin();
     script.variant = (unsigned)_i % 2;
     /* What is learned once in a process is learned before; positions are the same from then on. */
     int expected = attempt();
     ck_assert(expected == USP_OK || (traced && !can_trace()));
     unsigned files = count_open_files();
-    for (unsigned n = 1;; n++) {
+    for (unsigned n = 1;; n += stride) {
         atomic_store(&script.count, 0);
         atomic_store(&script.failed, CALLS);
         atomic_store(&script.failing, n);
@@ -322,7 +324,11 @@ START_TEST(each_call_fails_once) {
         expect_unharmed(files);
     }
     printf("%u calls failed, in %u cases with a status other than success\n", failed, refused);
-    ck_assert_uint_gt(failed, 5);
+    ck_assert_uint_gt(failed, stride > 1 ? 1 : 5);
+    if (stride > 1) {
+        end();
+        return;
+    }
     ck_assert_uint_gt(refused, 0);
     if (attempt != try_capture) ck_assert_uint_gt(by_kind[OPEN], 0);
     if (attempt == try_capture || attempt == try_snapshot_self) ck_assert_uint_gt(by_kind[QUEUE], 0);

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <ucontext.h>
 
-#include "lib/os/linux_calls.h"
+#include "tests/linux_emulator.h"
 
 #define FRAMES 8192u
 
@@ -856,10 +856,19 @@ START_TEST(a_capture_makes_six_system_calls_at_most) {
 }
 END_TEST
 
+static struct uspi_linux_calls calls;
+
+static void begin_each(void) {
+    calls = uspi_linux_real;
+    leave_out_emulator(&calls);
+    uspi_linux = &calls;
+}
+
 int main(void) {
     Suite *suite = suite_create("linux_threads");
     TCase *c = tcase_create("threads");
     tcase_set_timeout(c, 120);
+    tcase_add_checked_fixture(c, begin_each, NULL);
     tcase_add_test(c, threads_are_listed_with_names);
     tcase_add_test(c, a_pthread_leads_to_its_thread);
     tcase_add_test(c, the_main_thread_is_the_same_for_everyone);

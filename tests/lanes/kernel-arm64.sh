@@ -42,7 +42,7 @@ for library in ld-linux-aarch64.so.1 libc.so.6 libm.so.6 libdl.so.2 librt.so.1 l
 done
 (
   cd "$build" || exit
-  find . -path ./kernel -prune -o -type f \( -perm -u+x -o -name '*.so*' \) -print | grep -vE '/(config\.status|libtool)$' |
+  find . -path ./kernel -prune -o \( -type l -o -perm -u+x -o -name '*.so*' \) -not -type d -print | grep -vE '/(config\.status|libtool)$' |
     cpio --quiet -pdm "$root$build"
 )
 cp "$top/tests/kernel/stacks.sh" "$root/bin/"
