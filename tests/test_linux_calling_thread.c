@@ -316,7 +316,7 @@ END_TEST
 
 /* ---- Swift async records (FIELD-FAILURES 13) ---- */
 
-#define MARK   ((uintptr_t)UINT64_C(1) << 60)
+#define MARK   ((uintptr_t)(UINT64_C(1) << 60))
 #define RESUME ((uintptr_t)HIGH(descend) & ~(uintptr_t)7) /* an address, nothing is called there */
 
 struct async {
@@ -456,7 +456,8 @@ int main(void) {
         tcase_add_test(c, every_return_address_once);
         tcase_add_test(c, room_for_fewer);
         tcase_add_test(c, from_a_frame_address);
-        tcase_add_loop_test(c, from_a_frame_address_in_a_handler, 0, 2);
+        /* On 32-bit arm a system call's number is in r7, Thumb's frame pointer: no record can be found from there. */
+        if (usp_arch_host() != USP_ARCH_ARMV7) tcase_add_loop_test(c, from_a_frame_address_in_a_handler, 0, 2);
         tcase_add_test(c, the_typed_walk_agrees);
         tcase_add_test(c, no_system_call_once_the_thread_is_known);
         tcase_add_loop_test(c, async_callers_of_this_thread, 0, 2);
