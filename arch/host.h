@@ -47,6 +47,14 @@
 #define USPI_HOST_ASYNC false
 #endif
 
+/* USPI_HOST_SIGNAL_RECORD: the kernel writes a frame record {interrupted x29, x30} and a handler's own record leads to it
+ * (Linux arch/arm64/kernel/signal.c, setup_sigframe). Elsewhere a handler's record leads to the interrupted function's. */
+#if defined(__aarch64__) && defined(__linux__)
+#define USPI_HOST_SIGNAL_RECORD true
+#else
+#define USPI_HOST_SIGNAL_RECORD false
+#endif
+
 /* Low bits that are 0 in every code address. */
 #if defined(__aarch64__)
 #define USPI_HOST_CODE_SHIFT 2

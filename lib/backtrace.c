@@ -40,6 +40,30 @@ USPI_NO_ASAN static bool load_checked(const void *context, usp_addr at, unsigned
     return load_direct(NULL, at, slot, pair);
 }
 
+/* The two words of a record wherever it lies. */
+USPI_NO_ASAN static bool load_anywhere(struct walk *w, uintptr_t at, usp_addr pair[2]) {
+    uintptr_t high;
+    if ((at & (USPI_HOST_ALIGN - 1)) != 0) return false;
+    if (uspi_on_known_stack(at, &high))
+        return high - at >= 2 * USPI_HOST_SLOT && load_direct(NULL, at, USPI_HOST_SLOT, pair);
+    return load_checked(w, at, USPI_HOST_SLOT, pair);
+}
+
+/* The record that a handler's own leads to is the kernel's: the interrupted function's fp and link register. When the
+ * function has made its record and called nobody since, both hold the same return address, and the walk goes on with the
+ * function's (a function that is called again at the same place and has not made its record yet looks the same: one of
+ * the two is lost then). Otherwise the link register leads to the caller, or into the function itself. */
+USPI_NO_ASAN static __attribute__((noinline)) uintptr_t behind_signal_return(struct walk *w, uintptr_t fp) {
+    const struct uspi_record_shape shape = uspi_host_record_shape();
+    usp_addr kernels[2], interrupted[2];
+    if (!load_anywhere(w, (uintptr_t)uspi_untagged(shape, fp), kernels) ||
+        !load_anywhere(w, (uintptr_t)uspi_untagged(shape, kernels[0]), interrupted)) {
+        return fp;
+    }
+    bool twice = uspi_host_strip((uintptr_t)kernels[1]) == uspi_host_strip((uintptr_t)interrupted[1]);
+    return twice ? (uintptr_t)kernels[0] : fp;
+}
+
 /* Takes records until the buffer is full, the chain ends, or (with `async`) an extended record is met. Without `verify`
  * also, with USP_STOP_NONE, until a return address that has not been seen before. */
 USPI_NO_ASAN USPI_TEMPLATE enum usp_stop take_records(struct walk *w, uspi_load_pair load, bool known, bool async,
@@ -60,6 +84,9 @@ USPI_NO_ASAN USPI_TEMPLATE enum usp_stop take_records(struct walk *w, uspi_load_
             if (!uspi_call_site_verify(address, raw)) {
                 stop = USP_STOP_RA_NOT_CODE;
                 break;
+            }
+            if (uspi_is_signal_return(address)) {
+                record.previous = behind_signal_return(w, (uintptr_t)record.previous);
             }
         }
         if (async && USPI_UNLIKELY(uspi_is_extended(shape, &record))) {
@@ -139,7 +166,7 @@ USPI_NO_ASAN int usp_backtrace_from_fp(void *startfp, void **buffer, int size) {
         w.count = 0;
         walk_stack(&w, false);
         if (w.count == 0) return 0;
-        if (!was_own && uspi_on_known_stack(w.fp, &high)) w.low = w.fp;
+        if (!was_own && uspi_os_stack(w.fp, &high)) w.low = w.fp;
     }
     w.count = 0;
     w.size = (size_t)size;

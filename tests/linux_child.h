@@ -38,7 +38,7 @@ static inline struct child start_child(const char *program, const char *what, co
         close(ends[0]);
         close(ends[1]);
         if (uid != 0 && (setgid(uid) != 0 || setuid(uid) != 0)) _exit(126);
-        execl(program, program, what, threads, (char *)NULL);
+        exec_under((const char *const[]){program, what, threads, NULL});
         _exit(127);
     }
     close(ends[1]);

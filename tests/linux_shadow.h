@@ -16,6 +16,7 @@
 
 #include <unspool/unspool.h>
 
+#include "arch/host.h"
 #include "tests/kept.h"
 
 #define SHADOW_MAX  250
@@ -32,7 +33,7 @@ static inline void shadow_enter(struct shadow *s, void *return_address) {
     uint64_t n = s->depth;
     s->depth = n + 1;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    s->returns[n] = (uintptr_t)__builtin_extract_return_addr(return_address);
+    s->returns[n] = uspi_host_strip((uintptr_t)return_address);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 

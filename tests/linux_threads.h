@@ -17,6 +17,7 @@
 #include <unspool/unspool.h>
 
 #include "tests/kept.h"
+#include "tests/under.h"
 
 #define MS UINT64_C(1000000)
 

@@ -130,7 +130,7 @@ static void take_in_handler(int number) {
     taken_in_handler = usp_backtrace_from_fp(marked_record, fast, FRAMES);
 }
 
-static void interrupt_oneself(void) {
+static KEPT void interrupt_oneself(void) {
     stack_t s = {.ss_sp = alternate_stack, .ss_size = 65536};
     struct sigaction action;
     memset(&action, 0, sizeof action);
@@ -144,6 +144,17 @@ static void interrupt_oneself(void) {
     sigaltstack(&s, NULL);
 }
 
+/* Distance between the frame address that is asked for and where the thread is interrupted: pages of which the library
+ * has not heard. */
+#define FAR 20000u
+
+static void interrupt_oneself_far_down(void) {
+    volatile char room[FAR];
+    room[0] = room[FAR - 1] = 1;
+    interrupt_oneself();
+    atomic_fetch_add(&standing_sink, (unsigned)room[0]);
+}
+
 /* What a crash handler asks for, wherever its own stack lies: below the thread's stacks, where the heap is, and above
  * them, at the beginning of the main thread's. */
 START_TEST(from_a_frame_address_in_a_handler) {
@@ -152,7 +163,7 @@ START_TEST(from_a_frame_address_in_a_handler) {
     ck_assert_ptr_nonnull(below);
     memset(above, 0, sizeof above);
     alternate_stack = _i == 0 ? below : above;
-    at_the_bottom(interrupt_oneself);
+    at_the_bottom(interrupt_oneself_far_down);
     ck_assert_int_gt(taken_in_handler, (int)(DEPTH - marked_depth));
     ck_assert_uint_eq((uintptr_t)fast[0], marked_return);
     ck_assert_uint_eq(count_in(fast, taken_in_handler, LOW(descend), HIGH(descend)), DEPTH - marked_depth);
@@ -211,10 +222,9 @@ static void take_without_the_system(void) {
 }
 
 START_TEST(no_system_call_once_the_thread_is_known) {
-    const char *under = getenv("USP_TEST_UNDER");
     int status;
     /* These have no such filter, or make calls of their own. */
-    if (under != NULL && strcmp(under, "kernel") != 0) return;
+    if (is_slowed() && strcmp(test_under(), "kernel") != 0) return;
     pid_t child = fork();
     if (child == 0) {
         at_the_bottom(take_without_the_system);
@@ -293,16 +303,20 @@ START_TEST(nothing_follows_the_start_of_a_thread) {
     usp_stack_init(&stack, frames, FRAMES);
     ck_assert_int_eq(usp_capture_thread(&s.thread, &options, &stack), USP_OK);
     expect_standing(&s, &stack);
-    /* stand_here, stand_deep six times, stand, and who called that. */
-    ck_assert_uint_eq(stack.count, 9);
     ck_assert_uint_eq(FRAMES_IN(&stack, stand_here), 1);
+    /* It may stand in a function that adds atomically (libgcc's, on arm64). */
+    uint32_t above = 0;
+    while (frames[above].pc < LOW(stand_here) || frames[above].pc >= HIGH(stand_here)) above++;
+    ck_assert_uint_le(above, 1);
+    /* stand_here, stand_deep six times, stand, and who called that. */
+    ck_assert_uint_eq(stack.count - above, 9);
     stand_end(&s);
 }
 END_TEST
 
 /* ---- Swift async records (FIELD-FAILURES 13) ---- */
 
-#define MARK   ((uintptr_t)UINT64_C(1) << 60)
+#define MARK   ((uintptr_t)(UINT64_C(1) << 60))
 #define RESUME ((uintptr_t)HIGH(descend) & ~(uintptr_t)7) /* an address, nothing is called there */
 
 struct async {
@@ -418,7 +432,7 @@ START_TEST(async_callers_of_another_thread) {
     usp_snapshot_options_init(&options);
     init_async_options(&options.unwind);
     options.only_thread = s.thread.id;
-    options.timeout = 10000 * MS;
+    options.timeout = patience(10000 * MS);
     /* It may not have come to the loop yet. */
     for (unsigned i = 0; i < 10000; i++) {
         usp_stack_init(&stack, frames, FRAMES);
@@ -442,7 +456,8 @@ int main(void) {
         tcase_add_test(c, every_return_address_once);
         tcase_add_test(c, room_for_fewer);
         tcase_add_test(c, from_a_frame_address);
-        tcase_add_loop_test(c, from_a_frame_address_in_a_handler, 0, 2);
+        /* On 32-bit arm a system call's number is in r7, Thumb's frame pointer: no record can be found from there. */
+        if (usp_arch_host() != USP_ARCH_ARMV7) tcase_add_loop_test(c, from_a_frame_address_in_a_handler, 0, 2);
         tcase_add_test(c, the_typed_walk_agrees);
         tcase_add_test(c, no_system_call_once_the_thread_is_known);
         tcase_add_loop_test(c, async_callers_of_this_thread, 0, 2);

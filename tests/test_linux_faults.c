@@ -301,7 +301,7 @@ static void expect_unharmed(unsigned files) {
     struct standing *s = &threads[turn++ % 3];
     struct usp_stack stack;
     usp_stack_init(&stack, frames, FRAMES);
-    ck_assert_int_eq(prepare(20000 * MS), USP_OK);
+    ck_assert_int_eq(prepare(patience(20000 * MS)), USP_OK);
     ck_assert_int_eq(usp_capture_thread(&s->thread, NULL, &stack), USP_OK);
     if (s->wait == NULL) expect_standing(s, &stack);
     shut_down_wholly();
@@ -311,13 +311,15 @@ START_TEST(each_call_fails_once) {
     int (*attempt)(void) = tries[_i / 2];
     bool traced = attempt == try_snapshot_process;
     unsigned failed = 0, refused = 0, by_kind[CALLS] = {0};
+    /* Where all is slow, some positions: each of them is tried natively. */
+    const unsigned stride = is_slowed() ? 7 : 1;
     begin();
     script.variant = (unsigned)_i % 2;
     /* What is learned once in a process is learned before; positions are the same from then on. */
     int expected = attempt_in_time(attempt);
     ck_assert(expected == USP_OK || (traced && !can_trace()));
     unsigned files = count_open_files();
-    for (unsigned n = 1;; n++) {
+    for (unsigned n = 1;; n += stride) {
         atomic_store(&script.count, 0);
         atomic_store(&script.failed, CALLS);
         atomic_store(&script.failing, n);
@@ -331,7 +333,11 @@ START_TEST(each_call_fails_once) {
         expect_unharmed(files);
     }
     printf("%u calls failed, in %u cases with a status other than success\n", failed, refused);
-    ck_assert_uint_gt(failed, 5);
+    ck_assert_uint_gt(failed, stride > 1 ? 1 : 5);
+    if (stride > 1) {
+        end();
+        return;
+    }
     ck_assert_uint_gt(refused, 0);
     if (attempt != try_capture) ck_assert_uint_gt(by_kind[OPEN], 0);
     if (attempt == try_capture || attempt == try_snapshot_self) ck_assert_uint_gt(by_kind[QUEUE], 0);
@@ -395,7 +401,7 @@ START_TEST(a_handler_that_does_not_finish_keeps_its_memory) {
     }
     atomic_store(&slow_thread, 0);
     atomic_store(&slow_may_go, 1);
-    ck_assert_int_eq(prepare(20000 * MS), USP_OK);
+    ck_assert_int_eq(prepare(patience(20000 * MS)), USP_OK);
     ck_assert_int_eq(usp_capture_thread(&slow.thread, NULL, &stack), USP_OK);
     expect_standing(&slow, &stack);
     shut_down_wholly();
@@ -463,7 +469,7 @@ START_TEST(listings_that_were_cut_short_are_taken_again) {
     size_t count;
     begin();
     table.list_directory = cut_list;
-    ck_assert_int_eq(prepare(20000 * MS), USP_OK);
+    ck_assert_int_eq(prepare(patience(20000 * MS)), USP_OK);
     for (int cuts = 0; cuts < 8; cuts++) {
         atomic_store(&cut_listings, cuts);
         ck_assert_int_eq(usp_threads(infos, 64, &count), USP_OK);

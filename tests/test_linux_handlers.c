@@ -57,10 +57,11 @@ static void find_library(void) {
 static void init_stack(struct usp_stack *stack, struct usp_frame *frames) { usp_stack_init(stack, frames, FRAMES); }
 #endif
 
-static unsigned scale(void) {
+/* How many interruptions, of so many where nothing slows the program. */
+static unsigned scaled(unsigned n) {
     const char *text = getenv("USP_TEST_SCALE");
-    int n = text != NULL ? atoi(text) : 1;
-    return n > 0 ? (unsigned)n : 1;
+    int scale = text != NULL ? atoi(text) : 1;
+    return (is_slowed() ? n / 4 : n) * (scale > 0 ? (unsigned)scale : 1);
 }
 
 /* ---- the handler ---- */
@@ -144,7 +145,7 @@ START_TEST(a_guard_notices_what_it_should) {
     void *volatile p = malloc(10);
     free(p);
     Dl_info info;
-    dladdr((const void *)(uintptr_t)scale, &info);
+    dladdr((const void *)(uintptr_t)scaled, &info);
     guarded = 0;
     ck_assert_uint_ge(atomic_load(&forbidden_calls), 3);
 }
@@ -153,7 +154,7 @@ END_TEST
 START_TEST(malloc_is_interrupted) {
     find_library();
     start_timer();
-    while (atomic_load(&handled) < 600 * scale()) {
+    while (atomic_load(&handled) < scaled(600)) {
         void *volatile blocks[16];
         for (unsigned i = 0; i < 16; i++) blocks[i] = malloc(i * i * 700 + 1);
         for (unsigned i = 0; i < 16; i++) free(blocks[i]);
@@ -175,7 +176,7 @@ START_TEST(the_loader_is_interrupted) {
     find_library();
     unsigned images = 0;
     start_timer();
-    while (atomic_load(&handled) < 400 * scale()) {
+    while (atomic_load(&handled) < scaled(400)) {
         void *library = dlopen("libutil.so.1", RTLD_NOW);
         if (library != NULL) dlsym(library, "no_such_name");
         dl_iterate_phdr(look_at_image, &images);
@@ -256,7 +257,7 @@ START_TEST(captures_finish_while_the_loader_is_locked) {
     options.size = sizeof options;
     options.max_threads = 8;
     options.stack_copy = 65536;
-    options.timeout = 10000 * MS;
+    options.timeout = patience(10000 * MS);
     ck_assert_int_eq(prepare_of(&options), USP_OK);
     install(SIGUSR1, 0);
     stand_begin(&holder);

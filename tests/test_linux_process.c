@@ -13,7 +13,7 @@ static struct usp_snapshot *snapshot_of(const struct child *c) {
     struct usp_snapshot *snapshot;
     char error[512];
     usp_snapshot_options_init(&options);
-    options.timeout = 10000 * MS;
+    options.timeout = patience(10000 * MS);
     int status = usp_snapshot_process(c->pid, &options, &snapshot, error, sizeof error);
     ck_assert_msg(status == USP_OK, "%s: %s", usp_strerror(status), error);
     ck_assert_str_eq(error, "");
@@ -289,7 +289,7 @@ START_TEST(a_main_thread_that_has_ended) {
     struct usp_snapshot *snapshot;
     char error[256];
     usp_snapshot_options_init(&options);
-    options.timeout = 10000 * MS;
+    options.timeout = patience(10000 * MS);
     int status = usp_snapshot_process(c.pid, &options, &snapshot, error, sizeof error);
     /* /proc/PID/maps and mem are the main thread's: with it they are gone, and are asked of another thread. */
     ck_assert_msg(status == USP_OK, "%s: %s", usp_strerror(status), error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stacks under signal handlers of this host: handlers of both kinds, on the thread's stack and on alternate ones, on
  * coroutine stacks; faults at bad addresses, calls through bad pointers, a stack that has overflown. Each handler captures
- * in all ways there are. FIELD-FAILURES 10, 11, 18. */
+ * in all ways there are. FIELD-FAILURES 9, 10, 11, 18. */
 #define _GNU_SOURCE 1
 #include "tests/linux_threads.h"
 
@@ -191,13 +191,15 @@ static void expect(bool call, usp_addr pc, int flags) {
         if (call) ck_assert_uint_eq(found.context.frames[0].pc, pc);
         expect_rest(&found.context, call ? 1 : 0, low, high, flags);
     }
-    /* The fast walk knows records only: the handler's caller first, and what stands above the fault, in order. */
+    /* The fast walk knows records only: the handler's caller first, and what stands above the fault, in order; what the
+     * link register held is there once (FIELD-FAILURES 9). */
     ck_assert_int_ge(found.fast_count, 1);
     unsigned above = 0;
     for (int i = 0; i < found.fast_count; i++)
         above += lies_in((uintptr_t)found.fast[i], LOW(sink_into), HIGH(sink_into));
     ck_assert_uint_le(above, DEPTH + 1);
-    if (USP_ARCH_X86_64 == usp_arch_host()) ck_assert_uint_ge(above, DEPTH);
+    uint32_t host = usp_arch_host();
+    if (host == USP_ARCH_X86_64 || host == USP_ARCH_ARM64) ck_assert_uint_ge(above, DEPTH);
 }
 
 static const int ways[] = {
@@ -218,6 +220,8 @@ START_TEST(a_fault_in_a_function) {
 END_TEST
 
 START_TEST(a_call_through_a_null_pointer) {
+    /* A user-mode emulator that fetches from page 0 faults itself. The lane kernel-arm64 shows this, and native runs. */
+    if (is_user_emulated()) return;
     happen(call_here, NULL, ways[_i]);
     expect(true, 0, ways[_i]);
 }

@@ -16,6 +16,7 @@
 
 #include "lib/os/linux_calls.h"
 #include "lib/os/linux_signal.h"
+#include "tests/linux_emulator.h"
 #include "tests/linux_storm.h"
 #include "tests/sanitized.h"
 
@@ -26,10 +27,10 @@
 
 #define WORKERS       50u
 #define CAPTURES      (USP_TEST_RECORDS ? 100000u : 10000u)
-#define CAPTURES_SLOW (USP_SANITIZED ? 500u : 2000u)
+#define CAPTURES_SLOW (USP_SANITIZED ? 500u : 500u)
 #define FRAMES        300u
 /* Machines that run tests are busy: a thread may have to wait long for its turn, but not for ever. */
-#define TIMEOUT UINT64_C(20000000000)
+#define TIMEOUT patience(UINT64_C(20000000000))
 /* A sanitizer's run-time blocks every signal in a thread that begins or ends, and has it wait for locks then that a
  * thread which stands still may hold. Where all stand still that one cannot answer, which is not the library's fault:
  * it is not waited for so long, and must stay an exception. */
@@ -50,7 +51,7 @@ static unsigned scale(void) {
 
 /* Sanitizers and emulators make each capture many times as slow. */
 static unsigned captures_wanted(void) {
-    bool slow = USP_SANITIZED || getenv("USP_TEST_UNDER") != NULL;
+    bool slow = USP_SANITIZED || is_slowed();
     return (slow ? CAPTURES_SLOW : CAPTURES) * scale();
 }
 
@@ -91,6 +92,7 @@ static void count_own_mappings(void) {
     counted = uspi_linux_real;
     counted.map = map_counted;
     counted.unmap = unmap_counted;
+    leave_out_emulator(&counted);
     uspi_linux = &counted;
 }
 

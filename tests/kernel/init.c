@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The first process of the machine that the lane kernel-arm64 boots: runs each program of /tests, one path a line, says on
- * the console how it ended, and switches the machine off. Not for any machine that is worth something. */
+/* The first process of the machine that the lane kernel-arm64 boots: runs each program of /tests, one path a line, in the
+ * folder that its first line names, says on the console how it ended, and switches the machine off. Not for any machine
+ * that is worth something. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -44,7 +45,6 @@ static int run(const char *path) {
     pid_t child = fork();
     if (child == 0) {
         (void)setpgid(0, 0);
-        if (chdir("/tmp") != 0) _exit(126);
         (void)execl(path, path, (char *)NULL);
         _exit(127);
     }
@@ -85,6 +85,8 @@ int main(void) {
     (void)setenv("USP_TEST_UNDER", "kernel", 1);
 
     list = fopen("/tests", "r");
+    if (list == NULL || fgets(line, sizeof line, list) == NULL || chdir(strtok(line, "\n")) != 0)
+        printf(MARK " no list of tests, or no folder for them: %s\n", strerror(errno));
     while (list != NULL && fgets(line, sizeof line, list) != NULL) {
         const char *name = strrchr(line, '/');
         double begin = seconds_now();
@@ -104,7 +106,6 @@ int main(void) {
         }
         printf(" %.1f s\n", seconds_now() - begin);
     }
-    if (list == NULL) printf(MARK " no list of tests: %s\n", strerror(errno));
     printf(MARK " passed %u skipped %u failed %u\n", passed, skipped, failed);
     (void)fflush(stdout);
     sync();

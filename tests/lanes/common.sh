@@ -30,6 +30,12 @@ check_arguments=()
 # run_tests_by COMMAND...: what runs each test program from here on: an emulator, a checker.
 run_tests_by() { check_arguments=("LOG_COMPILER=$*"); }
 
+# run_tests_by_emulator COMMAND...: the same with what tests/under.h does for user-mode emulators.
+run_tests_by_emulator() {
+  run_tests_by "$@"
+  export USP_TEST_UNDER="$*" CK_TIMEOUT_MULTIPLIER=20
+}
+
 # apt_for PROCESSOR ARGUMENT...: apt-get for another processor's packages with its own lists in the cache, so that this
 # machine's list of foreign architectures stays as it is and nobody needs to be root.
 apt_for() {

@@ -3,9 +3,7 @@
 # About: a big-endian host that no backend describes, cross-compiled and run by qemu-s390x
 need_build gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user
 check_for s390x s390x-linux-gnu
-export CK_TIMEOUT_MULTIPLIER=20
-export USP_TEST_UNDER=qemu
-run_tests_by qemu-s390x -L /usr/s390x-linux-gnu
+run_tests_by_emulator qemu-s390x -L /usr/s390x-linux-gnu
 # Its own stacks no backend describes, so live capture has nothing to show here: stacks, cores and files from bytes.
 configure_in s390x --host=s390x-linux-gnu --enable-werror
 make_in s390x all
