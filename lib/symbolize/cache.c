@@ -13,13 +13,16 @@ static void destroy_retired(struct uspi_retired *retired) {
     cached->destroy(cached);
 }
 
+/* What knows no symbol only says that there is nothing to look in, and is no index. */
+static bool is_index(const struct uspi_cached *cached) { return cached->symbols > 0; }
+
 /* Takes out what a slot holds. */
 static struct uspi_cached *take_out(struct uspi_cache *cache, struct uspi_cache_slot *slot) {
     struct uspi_cached *cached = atomic_exchange_explicit(&slot->held, NULL, memory_order_seq_cst);
     if (cached == NULL) return NULL;
     cache->memory -= cached->memory;
     cache->symbols -= cached->symbols;
-    cache->count--;
+    cache->count -= is_index(cached);
     return cached;
 }
 
@@ -68,7 +71,7 @@ static void evict_others(struct uspi_cache *cache, const struct uspi_cache_slot 
         struct uspi_cache_slot *slot = least_recent(cache, kept);
         if (slot == NULL) return;
         struct uspi_cached *cached = take_out(cache, slot);
-        cache->evicted++;
+        cache->evicted += is_index(cached);
         uspi_readers_retire(&cache->readers, &cached->retired, destroy_retired);
     }
 }
@@ -84,10 +87,11 @@ void uspi_cache_put(struct uspi_cache *cache, struct uspi_cache_slot *slot, stru
     }
     cache->memory += cached->memory;
     cache->symbols += cached->symbols;
-    cache->count++;
-    cache->made++;
+    cache->count += is_index(cached);
+    cache->made += is_index(cached);
     atomic_store_explicit(&slot->held, cached, memory_order_seq_cst);
-    evict_others(cache, slot);
+    /* What needs no room takes none from others: with a small limit it would drive out the one index that is kept. */
+    if (is_index(cached)) evict_others(cache, slot);
     uspi_readers_collect(&cache->readers);
     uspi_lock_give(cache->lock);
 }
