@@ -14,7 +14,7 @@ static struct uspi_member member;
 /* A member's header; `size` as text, so that it can be wrong. */
 static void put_header(const char *name, const char *size) {
     char header[HEADER + 1];
-    snprintf(header, sizeof header, "%-16s%-12s%-6s%-6s%-8s%-10s`\n", name, "0", "0", "0", "644", size);
+    snprintf(header, sizeof header, "%-16.16s%-12s%-6s%-6s%-8s%-10.10s`\n", name, "0", "0", "0", "644", size);
     put_bytes(&file, header, HEADER);
 }
 
