@@ -65,9 +65,12 @@ enum shadow_verdict {
     SHADOW_UNKNOWN   /* there is no truth to compare with */
 };
 
-/* How many functions that the truth does not know may stand innermost. gcc's code for i386 that does not depend on its
- * place calls a function (__x86.get_pc_thunk) to learn where it is: before the calling function could enter. */
-static inline unsigned shadow_extra(void) { return usp_arch_host() == USP_ARCH_I386 ? 2 : 1; }
+/* How many functions that the truth does not know may stand innermost. Where code calls one to learn where it is itself
+ * (gcc's __x86.get_pc_thunk for i386) or where its thread's variables are (__aeabi_read_tp on 32-bit arm), it does so before
+ * the calling function could enter. */
+static inline unsigned shadow_extra(void) {
+    return usp_arch_host() == USP_ARCH_I386 || usp_arch_host() == USP_ARCH_ARMV7 ? 2 : 1;
+}
 
 #define SHADOW_SEGMENTS 4u
 

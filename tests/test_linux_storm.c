@@ -16,9 +16,9 @@
 
 #include "lib/os/linux_calls.h"
 #include "lib/os/linux_signal.h"
-#include "tests/linux_emulator.h"
 #include "tests/linux_storm.h"
 #include "tests/sanitized.h"
+#include "tests/under.h"
 
 /* Built a second time with workers whose code keeps no frame records. */
 #ifndef USP_TEST_RECORDS
@@ -92,7 +92,6 @@ static void count_own_mappings(void) {
     counted = uspi_linux_real;
     counted.map = map_counted;
     counted.unmap = unmap_counted;
-    leave_out_emulator(&counted);
     uspi_linux = &counted;
 }
 
@@ -311,6 +310,9 @@ START_TEST(storm) {
 END_TEST
 
 int main(void) {
+    /* QEMU's user-mode emulation (7.2) does not survive it: where threads end among signals it fails its own assertions
+     * (cpu_exec: cpu == current_cpu). The lane kernel-arm64 has a whole machine emulated instead. */
+    if (is_user_emulated()) return 77;
     Suite *suite = suite_create("linux_storm");
     TCase *c = tcase_create("storm");
     tcase_set_timeout(c, 600);
