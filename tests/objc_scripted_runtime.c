@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See objc_scripted_runtime.h. Without SCRIPTED_APPLE it lacks what GCC's libobjc lacks: object_getClass is in its header
- * only. */
+ * only. Classes, methods and selectors are opaque here, as they are to whoever finds these functions by name: a call
+ * through another type than the function's own is undefined, and -fsanitize=function says so. */
 #include "tests/objc_scripted_runtime.h"
 
 #include <stdlib.h>
@@ -11,51 +12,62 @@
 EXPORTED struct scripted_script scripted_classes;
 EXPORTED struct scripted_calls scripted_calls;
 
-int objc_getClassList(const void **classes, int capacity);
-const struct scripted_method **class_copyMethodList(const struct scripted_class *class, unsigned *count);
-void (*method_getImplementation(const struct scripted_method *method))(void);
-const char *method_getName(const struct scripted_method *method);
-const char *sel_getName(const char *selector);
-const char *class_getName(const struct scripted_class *class);
-const struct scripted_class *object_getClass(const struct scripted_class *class);
-const struct scripted_class *objc_getMetaClass(const char *name);
+int objc_getClassList(void **classes, int capacity);
+void **class_copyMethodList(void *class, unsigned *count);
+void (*method_getImplementation(void *method))(void);
+void *method_getName(void *method);
+const char *sel_getName(void *selector);
+const char *class_getName(void *class);
+void *object_getClass(void *object);
+void *objc_getMetaClass(const char *name);
 const void *objc_msgSend(const void *receiver, const char *selector);
 const void *objc_msg_lookup(const void *receiver, const char *selector);
 const void *class_getInstanceMethod(const void *class, const char *selector);
 
-EXPORTED int objc_getClassList(const void **classes, int capacity) {
+/* The script is constant, the runtime's interface is not. */
+static void *opaque(const void *p) {
+    void *q;
+    memcpy(&q, &p, sizeof q);
+    return q;
+}
+
+EXPORTED int objc_getClassList(void **classes, int capacity) {
     if (classes != NULL) scripted_calls.lists++;
     for (int i = 0; classes != NULL && i < scripted_classes.count && i < capacity; i++) {
-        classes[i] = &scripted_classes.classes[i];
+        classes[i] = opaque(&scripted_classes.classes[i]);
     }
     return scripted_classes.count;
 }
 
-EXPORTED const struct scripted_method **class_copyMethodList(const struct scripted_class *class, unsigned *count) {
+EXPORTED void **class_copyMethodList(void *class, unsigned *count) {
+    const struct scripted_class *scripted = class;
     scripted_calls.method_lists++;
-    *count = class->method_count;
-    if (class->method_count == 0) return NULL;
-    const struct scripted_method **methods = calloc(class->method_count + 1, sizeof *methods);
+    *count = scripted->method_count;
+    if (scripted->method_count == 0) return NULL;
+    void **methods = calloc(scripted->method_count + 1, sizeof *methods);
     if (methods == NULL) abort();
-    for (unsigned i = 0; i < class->method_count; i++) methods[i] = &class->methods[i];
+    for (unsigned i = 0; i < scripted->method_count; i++) methods[i] = opaque(&scripted->methods[i]);
     return methods;
 }
 
-EXPORTED void (*method_getImplementation(const struct scripted_method *method))(void) { return method->implementation; }
+EXPORTED void (*method_getImplementation(void *method))(void) {
+    return ((const struct scripted_method *)method)->implementation;
+}
 
-EXPORTED const char *method_getName(const struct scripted_method *method) { return method->selector; }
+EXPORTED void *method_getName(void *method) { return opaque(((const struct scripted_method *)method)->selector); }
 
-EXPORTED const char *sel_getName(const char *selector) { return selector; }
+EXPORTED const char *sel_getName(void *selector) { return selector; }
 
-EXPORTED const char *class_getName(const struct scripted_class *class) { return class->name; }
+EXPORTED const char *class_getName(void *class) { return ((const struct scripted_class *)class)->name; }
 
 #ifdef SCRIPTED_APPLE
-EXPORTED const struct scripted_class *object_getClass(const struct scripted_class *class) { return class->metaclass; }
+EXPORTED void *object_getClass(void *object) { return opaque(((const struct scripted_class *)object)->metaclass); }
 #endif
 
-EXPORTED const struct scripted_class *objc_getMetaClass(const char *name) {
+EXPORTED void *objc_getMetaClass(const char *name) {
     for (int i = 0; i < scripted_classes.count; i++) {
-        if (strcmp(scripted_classes.classes[i].name, name) == 0) return scripted_classes.classes[i].metaclass;
+        const struct scripted_class *scripted = &scripted_classes.classes[i];
+        if (strcmp(scripted->name, name) == 0) return opaque(scripted->metaclass);
     }
     return NULL;
 }

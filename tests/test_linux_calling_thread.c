@@ -125,21 +125,35 @@ static void take_above_a_record(void) {
 static void *alternate_stack;
 static int taken_in_handler;
 
+static _Atomic(int) may_be_interrupted;
+
 static void take_in_handler(int number) {
     (void)number;
     taken_in_handler = usp_backtrace_from_fp(marked_record, fast, FRAMES);
+    atomic_store(&may_be_interrupted, 0);
 }
 
-static KEPT void interrupt_oneself(void) {
+static void *interrupt_when_allowed(void *thread) {
+    while (atomic_load(&may_be_interrupted) == 0) usleep(100);
+    pthread_kill(*(const pthread_t *)thread, SIGUSR1);
+    return NULL;
+}
+
+/* By another thread, and outside of libc: its system calls may have the frame pointer hold something else (on i386 the
+ * sixth argument). */
+static KEPT void be_interrupted(void) {
     stack_t s = {.ss_sp = alternate_stack, .ss_size = 65536};
     struct sigaction action;
+    pthread_t self = pthread_self(), other;
     memset(&action, 0, sizeof action);
     action.sa_handler = take_in_handler;
     action.sa_flags = SA_ONSTACK;
     sigaction(SIGUSR1, &action, NULL);
     sigaltstack(&s, NULL);
-    /* By syscall(), which leaves the frame pointer alone. */
-    syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), SIGUSR1);
+    ck_assert_int_eq(pthread_create(&other, NULL, interrupt_when_allowed, &self), 0);
+    atomic_store(&may_be_interrupted, 1);
+    while (atomic_load(&may_be_interrupted) != 0) continue;
+    pthread_join(other, NULL);
     s.ss_flags = SS_DISABLE;
     sigaltstack(&s, NULL);
 }
@@ -148,10 +162,10 @@ static KEPT void interrupt_oneself(void) {
  * has not heard. */
 #define FAR 20000u
 
-static void interrupt_oneself_far_down(void) {
+static void be_interrupted_far_down(void) {
     volatile char room[FAR];
     room[0] = room[FAR - 1] = 1;
-    interrupt_oneself();
+    be_interrupted();
     atomic_fetch_add(&standing_sink, (unsigned)room[0]);
 }
 
@@ -163,7 +177,7 @@ START_TEST(from_a_frame_address_in_a_handler) {
     ck_assert_ptr_nonnull(below);
     memset(above, 0, sizeof above);
     alternate_stack = _i == 0 ? below : above;
-    at_the_bottom(interrupt_oneself_far_down);
+    at_the_bottom(be_interrupted_far_down);
     ck_assert_int_gt(taken_in_handler, (int)(DEPTH - marked_depth));
     ck_assert_uint_eq((uintptr_t)fast[0], marked_return);
     ck_assert_uint_eq(count_in(fast, taken_in_handler, LOW(descend), HIGH(descend)), DEPTH - marked_depth);

@@ -2,8 +2,8 @@
 /* Captures of threads that never rest (linux_storm.h): no deadlock, no lost thread, no frame that is not true, nothing
  * leaked. FIELD-FAILURES 1, 2, 3, 5, 20, 23, 26.
  *
- * 100,000 captures where the program runs by itself, fewer where an emulator or a checker runs it; USP_TEST_SCALE
- * multiplies them. */
+ * 100,000 captures where the program runs by itself, or as many as USP_TEST_CAPTURES says; fewer where an emulator or a
+ * checker runs it. USP_TEST_SCALE multiplies them. */
 #define _GNU_SOURCE 1
 #include <check.h>
 #include <dirent.h>
@@ -27,7 +27,7 @@
 
 #define WORKERS       50u
 #define CAPTURES      (USP_TEST_RECORDS ? 100000u : 10000u)
-#define CAPTURES_SLOW (USP_SANITIZED ? 500u : 500u)
+#define CAPTURES_SLOW 500u
 #define FRAMES        300u
 /* Machines that run tests are busy: a thread may have to wait long for its turn, but not for ever. */
 #define TIMEOUT patience(UINT64_C(20000000000))
@@ -43,16 +43,17 @@ static struct {
     uint64_t stopped_ns, longest_ns;
 } tally;
 
-static unsigned scale(void) {
-    const char *text = getenv("USP_TEST_SCALE");
-    int n = text != NULL ? atoi(text) : 1;
-    return n > 0 ? (unsigned)n : 1;
+/* A number above 0 in the environment, or else what is given. */
+static unsigned setting(const char *name, unsigned otherwise) {
+    const char *text = getenv(name);
+    int n = text != NULL ? atoi(text) : 0;
+    return n > 0 ? (unsigned)n : otherwise;
 }
 
 /* Sanitizers and emulators make each capture many times as slow. */
 static unsigned captures_wanted(void) {
     bool slow = USP_SANITIZED || is_slowed();
-    return (slow ? CAPTURES_SLOW : CAPTURES) * scale();
+    return (slow ? CAPTURES_SLOW : setting("USP_TEST_CAPTURES", CAPTURES)) * setting("USP_TEST_SCALE", 1);
 }
 
 /* What malloc has given out, 0 where that is not known. Threads that have ended have given back their caches. */

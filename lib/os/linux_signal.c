@@ -283,11 +283,11 @@ void uspi_signal_uninstall(void) {
         struct sigaction action;
         memset(&action, 0, sizeof action);
         /* To ignore a signal removes it from every thread's queue (POSIX sigaction, kernel/signal.c do_sigaction): one
-         * that a thread unblocks later would end the process. */
+         * that comes later would end the process by the default action. While that cannot be had, the handler stays. */
         action.sa_handler = SIG_IGN;
-        uspi_linux->set_action(own.number, &action, NULL);
+        bool none_pending = uspi_linux->set_action(own.number, &action, NULL) >= 0;
         action.sa_handler = SIG_DFL;
-        uspi_linux->set_action(own.number, &action, NULL);
+        if (none_pending) uspi_linux->set_action(own.number, &action, NULL);
     }
     own.number = 0;
 }

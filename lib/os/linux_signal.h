@@ -80,7 +80,8 @@ struct uspi_reservation {
  * signal has another owner, USP_ERROR_SYSTEM when no signal can be had. */
 int uspi_signal_install(int wanted);
 
-/* Gives the signal back if the handler is still ours, and removes what is still pending of it. */
+/* Gives the signal back if the handler is still ours, and removes what is still pending of it. Where the system refuses
+ * that, the handler stays, which ignores what nobody waits for. */
 void uspi_signal_uninstall(void);
 
 /* The signal in use, 0 when none is. */

@@ -1,9 +1,24 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: each fuzzer in tests/fuzz for a short time (USP_FUZZ_SECONDS, 20)
+# About: each fuzzer in tests/fuzz, the same inputs each time; with USP_FUZZ_SECONDS for so long, and others each time
 need_build clang-19 libclang-rt-19-dev llvm-19 lld-19
 export ASAN_SYMBOLIZER_PATH=/usr/bin/llvm-symbolizer-19
-seconds=${USP_FUZZ_SECONDS:-20}
+
+# How many inputs take some ten seconds.
+declare -A inputs=(
+  [fuzz_archive]=500000
+  [fuzz_core]=6000
+  [fuzz_demangle]=300000
+  [fuzz_elf]=100000
+  [fuzz_elf_symbols]=7000
+  [fuzz_fixups]=12000
+  [fuzz_macho]=100000
+  [fuzz_macho_exports]=200000
+  [fuzz_macho_symbols]=50000
+  [fuzz_objc]=50000
+  [fuzz_raw]=20000
+  [fuzz_unwind]=7000
+)
 sanitizers=address,undefined
 configure_in fuzz CC=clang-19 --disable-shared \
   "CFLAGS=-O1 -g -fsanitize=fuzzer-no-link,$sanitizers -fno-sanitize-recover=all"
@@ -36,20 +51,41 @@ for target in x86_64-linux-gnu i386-linux-gnu aarch64-linux-gnu arm-linux-gnueab
     "$top/tests/names/elf_fixture.c"
 done
 
-for source in "$top"/tests/fuzz/fuzz_*.c; do
-  fuzzer=$(basename "$source" .c)
-  # What it found interesting is kept for the next run.
-  work=$top/build/fuzz/$fuzzer.run
+# run NAME: what it found interesting is kept for the next run, unless all runs are to be the same.
+run() {
+  local fuzzer=$1 executed limits
+  local work=$top/build/fuzz/$fuzzer.run
+  if [[ -n ${USP_FUZZ_SECONDS-} ]]; then
+    limits="-max_total_time=$USP_FUZZ_SECONDS"
+  else
+    limits="-runs=${inputs[$fuzzer]:?how many inputs is not said} -seed=1"
+    rm -rf "$work/corpus"
+  fi
   mkdir -p "$work/corpus" "$work/artifacts" "$seeds/$fuzzer"
-  link "$work/$fuzzer" "$source" "-fsanitize=fuzzer,$sanitizers"
-  echo "$fuzzer: $seconds s, $(find "$seeds/$fuzzer" -type f | wc -l) seeds"
-  if ! "$work/$fuzzer" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+  link "$work/$fuzzer" "$top/tests/fuzz/$fuzzer.c" "-fsanitize=fuzzer,$sanitizers"
+  # shellcheck disable=SC2086 # words on purpose
+  if ! "$work/$fuzzer" $limits -timeout=60 -rss_limit_mb=2048 -print_final_stats=1 \
     -artifact_prefix="$work/artifacts/" "$work/corpus" "$seeds/$fuzzer" >"$work/log" 2>&1; then
     tail -n 60 "$work/log"
     echo "$fuzzer failed; its input is in $work/artifacts"
-    exit 1
+    return 1
   fi
   executed=$(sed -n 's/^stat::number_of_executed_units: *//p' "$work/log")
-  echo "$fuzzer: ${executed:-0} inputs"
+  echo "$fuzzer: ${executed:-0} inputs, from $(find "$seeds/$fuzzer" -type f | wc -l) seeds on; $(sed -n 's/^Done .* in //p' "$work/log")"
   [[ ${executed:-0} -gt 0 ]]
+}
+
+# As many at a time as there are processors.
+running=0
+for source in "$top"/tests/fuzz/fuzz_*.c; do
+  if [[ $running -ge $jobs ]]; then
+    wait -n
+    running=$((running - 1))
+  fi
+  run "$(basename "$source" .c)" &
+  running=$((running + 1))
+done
+while [[ $running -gt 0 ]]; do
+  wait -n
+  running=$((running - 1))
 done
