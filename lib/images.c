@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The list of images: building, sorting, searching. It never asks what is loaded; lib/os/ and lib/corefile/ do. */
+/* The list of images: building, sorting, searching. It never asks what is loaded; lib/os/ and lib/corefile/ do. What lies in
+ * a file is images_file.c's. */
 #include "lib/image_list.h"
 #include "lib/os.h"
 
@@ -32,9 +33,15 @@ void uspi_image_list_clear(struct uspi_image_list *list) {
     memset(list, 0, sizeof *list);
 }
 
+/* Where images of one file share an address, the rest makes the order the same each time. An image that holds nothing comes
+ * before one that begins at the same address, so that a search meets the latter. */
 static int by_load_address(const void *a, const void *b) {
     const struct usp_image *x = a, *y = b;
-    return (x->load_address > y->load_address) - (x->load_address < y->load_address);
+    if (x->load_address != y->load_address) return x->load_address < y->load_address ? -1 : 1;
+    if (x->end != y->end) return x->end < y->end ? -1 : 1;
+    if (x->arch != y->arch) return x->arch < y->arch ? -1 : 1;
+    int by_build = memcmp(x->build_id, y->build_id, sizeof x->build_id);
+    return by_build != 0 ? by_build : strcmp(x->path, y->path);
 }
 
 int uspi_image_list_seal(struct uspi_image_list *list, struct usp_images **images) {
@@ -72,6 +79,52 @@ static int add_of_process(void *context, struct uspi_image_list *list) {
 int usp_images_self(struct usp_images **images) { return collect(add_own, NULL, images); }
 
 int usp_images_process(int64_t pid, struct usp_images **images) { return collect(add_of_process, &pid, images); }
+
+#define KNOWN_FLAGS                                                                                                    \
+    (USP_IMAGE_MAIN | USP_IMAGE_KERNEL | USP_IMAGE_DELETED | USP_IMAGE_MACHO | USP_IMAGE_LOADER | USP_IMAGE_PERMANENT)
+
+/* Whether there can be such an image. */
+static bool makes_sense(const struct usp_image *image) {
+    bool has_text = image->text_low != 0 || image->text_high != 0;
+    if (image->end < image->load_address || image->build_id_size > USP_BUILD_ID_MAX) return false;
+    if (image->arch > USP_ARCH_I386 || (image->flags & ~(uint32_t)KNOWN_FLAGS) != 0) return false;
+    if (!has_text) return true;
+    return image->text_low >= image->load_address && image->text_low <= image->text_high &&
+           image->text_high <= image->end;
+}
+
+static int add_recorded(const struct usp_image *entry, struct uspi_image_list *list) {
+    struct usp_image image = *entry;
+    if (!makes_sense(entry)) return USP_ERROR_ARGUMENT;
+    if (image.text_high == 0) image.text_low = image.text_high = image.load_address;
+    memset(image.build_id + image.build_id_size, 0, sizeof image.build_id - image.build_id_size);
+    return uspi_image_list_add(list, &image);
+}
+
+static bool overlap(const struct usp_images *images) {
+    for (size_t i = 1; i < images->count; i++) {
+        if (images->images[i - 1].end > images->images[i].load_address) return true;
+    }
+    return false;
+}
+
+int usp_images_create(const struct usp_image *entries, size_t count, struct usp_images **images) {
+    struct uspi_image_list list = {0};
+    int status = USP_OK;
+    if (images == NULL) return USP_ERROR_ARGUMENT;
+    *images = NULL;
+    if (entries == NULL && count > 0) return USP_ERROR_ARGUMENT;
+    for (size_t i = 0; status == USP_OK && i < count; i++) status = add_recorded(&entries[i], &list);
+    if (status != USP_OK) {
+        uspi_image_list_clear(&list);
+        return status;
+    }
+    status = uspi_image_list_seal(&list, images);
+    if (status != USP_OK || !overlap(*images)) return status;
+    usp_images_free(*images);
+    *images = NULL;
+    return USP_ERROR_ARGUMENT;
+}
 
 void usp_images_free(struct usp_images *images) {
     if (images == NULL) return;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The images (programs, libraries, the vdso) that are loaded in this process, another one or a core, as one sorted list.
+/* The images (programs, libraries, the vdso) that are loaded in this process, another one or a core, that lie in a file, or
+ * that somebody else recorded, as one sorted list.
  * What stands inside an image, its symbols, is symbolize.h's. */
 #ifndef UNSPOOL_IMAGES_H
 #define UNSPOOL_IMAGES_H
@@ -44,6 +45,43 @@ USP_API int usp_images_self(struct usp_images **images);
 /* Another process. USP_OK, USP_ERROR_NO_THREAD, USP_ERROR_PERMISSION, USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED,
  * USP_ERROR_SYSTEM. Not signal-safe. */
 USP_API int usp_images_process(int64_t pid, struct usp_images **images);
+
+/* What somebody else recorded: a crash report, a server's records. The entries, paths included (NULL: ""), are copied and
+ * sorted; every field is the caller's, and a symbolizer for the list looks for files as for those of a core. text_low and
+ * text_high may both be 0: not known. An image whose end is its load address holds no address. On success *images is the
+ * caller's to free. Returns USP_OK, USP_ERROR_NO_MEMORY, and USP_ERROR_ARGUMENT when two images overlap or an entry is none
+ * that there can be: an end below the load address, text outside of the image, a build-id longer than USP_BUILD_ID_MAX, an
+ * unknown processor or flag. Thread-safe, not signal-safe. */
+USP_API int usp_images_create(const struct usp_image *entries, size_t count, struct usp_images **images);
+
+enum usp_image_file_flags {
+    USP_IMAGE_FILE_LOADED = 1 << 0 /* load_address counts */
+};
+
+struct usp_image_file_options {
+    uint32_t size;          /* of this struct in bytes; set by usp_image_file_options_init */
+    uint32_t arch;          /* enum usp_arch: only images of this processor. Default USP_ARCH_NONE: of any */
+    uint32_t flags;         /* enum usp_image_file_flags. Default 0 */
+    uint32_t build_id_size; /* bytes of build_id. Default 0: any build */
+    uint8_t build_id[USP_BUILD_ID_MAX]; /* only the image with this build-id or UUID, whatever arch says */
+    usp_addr load_address; /* with USP_IMAGE_FILE_LOADED: where it lies. Otherwise where it was linked for */
+    uint64_t reserved[4];
+};
+
+USP_API void usp_image_file_options_init(struct usp_image_file_options *options);
+
+/* The images in a file: the one of an ELF file or a thin Mach-O file, or one for each slice of a fat file; `path` may also
+ * be a dSYM bundle, whose images then have the path of the file in it. An unlinked Mach-O object counts its addresses from
+ * 0. Slices overlap: pick one by the options to look addresses up. Slices that are damaged are left out as long as another
+ * one is wanted and whole.
+ * options NULL: the defaults. On success *images is the caller's to free. `error` (may be NULL, `error_size` bytes)
+ * receives a sentence on failure, with the file, the offset and what is wrong.
+ * Returns USP_OK, USP_ERROR_ARGUMENT (also when the image does not fit behind load_address), USP_ERROR_NOT_FOUND (no such
+ * file), USP_ERROR_MISMATCH (none of its images is of that build or processor; the sentence lists those that there are),
+ * USP_ERROR_UNSUPPORTED (a core, an archive, an unlinked ELF object, big-endian), USP_ERROR_FORMAT, USP_ERROR_TRUNCATED,
+ * USP_ERROR_PERMISSION, USP_ERROR_SYSTEM, USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
+USP_API int usp_images_file(const char *path, const struct usp_image_file_options *options, struct usp_images **images,
+                            char *error, size_t error_size);
 
 /* Takes the list of this process for signal handlers, in place of the one before; when nothing was loaded or unloaded
  * since, it stays. To be called before the handler can run, and again after dlopen or dlclose. Returns as

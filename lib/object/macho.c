@@ -148,7 +148,7 @@ int uspi_macho_section(const struct uspi_macho *macho, const struct uspi_macho_s
     return USP_OK;
 }
 
-int uspi_macho_extent(const struct uspi_macho *macho, struct uspi_macho_extent *extent, struct uspi_error *error) {
+int uspi_macho_layout(const struct uspi_macho *macho, struct uspi_macho_extent *extent, struct uspi_error *error) {
     struct uspi_macho_cursor cursor = {0};
     struct uspi_macho_segment segment;
     bool header = false, text = false;
@@ -163,7 +163,12 @@ int uspi_macho_extent(const struct uspi_macho *macho, struct uspi_macho_extent *
         }
         /* __PAGEZERO reserves addresses, it holds nothing. */
         if (segment.memory_size == 0 || (segment.protection == 0 && segment.file_size == 0)) continue;
-        if (!header && segment.file_offset == 0 && segment.file_size != 0) {
+        /* A dSYM has the segments of its image without their bytes, and one of its own. */
+        bool is_dsym = macho->type == USPI_MH_DSYM;
+        if (is_dsym && strcmp(segment.name, "__DWARF") == 0) continue;
+        bool holds_header =
+            is_dsym ? strcmp(segment.name, "__TEXT") == 0 : segment.file_offset == 0 && segment.file_size != 0;
+        if (!header && holds_header) {
             extent->header = segment.address;
             header = true;
         }
@@ -174,9 +179,17 @@ int uspi_macho_extent(const struct uspi_macho *macho, struct uspi_macho_extent *
         text = true;
     }
     if (got < 0) return got;
-    if (!header) return not_found(macho, "segment that holds the header", error);
+    /* Nothing of an unlinked object is loaded; its one segment begins at 0. */
+    if (!header && macho->type != USPI_MH_OBJECT) return not_found(macho, "segment that holds the header", error);
     extent->high = (macho->flags & USPI_MH_DYLIB_IN_CACHE) != 0 && text ? extent->text_high : last;
     return USP_OK;
+}
+
+int uspi_macho_extent(const struct uspi_macho *macho, struct uspi_macho_extent *extent, struct uspi_error *error) {
+    if (macho->type == USPI_MH_OBJECT || macho->type == USPI_MH_DSYM) {
+        return not_found(macho, "segment that is loaded", error);
+    }
+    return uspi_macho_layout(macho, extent, error);
 }
 
 int uspi_macho_part(const struct uspi_macho *macho, uint64_t offset, uint64_t size, const char *what,

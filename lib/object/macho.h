@@ -148,6 +148,10 @@ struct uspi_macho_extent {
 };
 int uspi_macho_extent(const struct uspi_macho *macho, struct uspi_macho_extent *extent, struct uspi_error *error);
 
+/* The same for files whose own bytes are never loaded: a dSYM has the segments of its image, and `header` is that of the
+ * image; the addresses of an unlinked object count from 0. */
+int uspi_macho_layout(const struct uspi_macho *macho, struct uspi_macho_extent *extent, struct uspi_error *error);
+
 /* What a load command refers to by its offset in the file: `offset` + `size`. In target memory, where the file's offsets
  * mean nothing, that is where the segment that holds it lies: symbols, exports and the like in __LINKEDIT. */
 int uspi_macho_part(const struct uspi_macho *macho, uint64_t offset, uint64_t size, const char *what,
