@@ -84,7 +84,7 @@ static int add_image(struct search *search, struct uspi_bytes bytes, const struc
     }
     image->text_low = has_text ? linked->text_low + image->slide : image->load_address;
     image->text_high = has_text ? linked->text_high + image->slide : image->load_address;
-    image->path = search->path;
+    image->path = bytes.source->name;
     int status = uspi_image_list_add(&search->list, image);
     return status == USP_OK ? status : uspi_error_set(error, status, "%s: out of memory", search->path);
 }

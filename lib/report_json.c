@@ -27,14 +27,6 @@ static const char *method_name(uint32_t method) {
     }
 }
 
-static const char *strategy_name(uint32_t strategy) {
-    switch (strategy) {
-    case USP_STRATEGY_DLADDR: return "dladdr";
-    case USP_STRATEGY_SYMTAB: return "symtab";
-    default: return "none";
-    }
-}
-
 static const char *os_name(uint32_t os) {
     switch (os) {
     case USP_OS_LINUX: return "linux";
@@ -97,7 +89,7 @@ static void put_frame(struct uspi_json *json, const struct uspi_report *report, 
         uspi_json_string(json, "symbol", symbol->name);
         if (strcmp(symbol->name, shown.mangled) != 0) uspi_json_string(json, "mangled", shown.mangled);
         uspi_json_number(json, "symbol_offset", uspi_target_offset(shown.backend, pc, symbol->start));
-        uspi_json_string(json, "named_by", strategy_name(symbol->strategy));
+        uspi_json_string(json, "named_by", usp_strategy_string(symbol->strategy));
     }
     if ((shown.frame->flags & USP_FRAME_UNVERIFIED) != 0) uspi_json_bool(json, "unverified", true);
     uspi_json_end_object(json);

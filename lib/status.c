@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of statuses, reasons and processors, and the version. */
+/* Names of statuses, reasons, strategies and processors, and the version. */
 #include "arch/backend.h"
 #include "arch/host.h"
 
 #include <unspool/base.h>
+#include <unspool/symbolize.h>
 #include <unspool/unwind.h>
 
 static const char *const statuses[] = {
@@ -45,6 +46,14 @@ static const char *const stops[] = {
     [USP_STOP_REGISTERS] = "the registers to begin with are not known",
 };
 
+static const char *const strategies[] = {
+    [USP_STRATEGY_NONE] = "none",
+    [USP_STRATEGY_DLADDR] = "dladdr",
+    [USP_STRATEGY_SYMTAB] = "symtab",
+    [USP_STRATEGY_OBJC_RUNTIME] = "objc-runtime",
+    [USP_STRATEGY_OBJC_METADATA] = "objc-metadata",
+};
+
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 const char *usp_strerror(int status) {
@@ -53,6 +62,10 @@ const char *usp_strerror(int status) {
 }
 
 const char *usp_stop_string(uint32_t stop) { return stop < COUNT(stops) ? stops[stop] : "unknown reason"; }
+
+const char *usp_strategy_string(uint32_t strategy) {
+    return strategies[strategy < COUNT(strategies) ? strategy : USP_STRATEGY_NONE];
+}
 
 const char *usp_arch_name(uint32_t arch) {
     const struct uspi_backend *b = uspi_backend_find(arch);

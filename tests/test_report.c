@@ -444,6 +444,8 @@ START_TEST(arguments) {
     ck_assert_str_eq(usp_run_state_string(USP_OS_LINUX, 'S'), "sleeping");
     ck_assert_ptr_null(usp_run_state_string(USP_OS_LINUX, '?'));
     ck_assert_ptr_null(usp_run_state_string(USP_OS_DARWIN, 'S'));
+    ck_assert_str_eq(usp_strategy_string(USP_STRATEGY_OBJC_METADATA), "objc-metadata");
+    ck_assert_str_eq(usp_strategy_string(99), "none");
     tear_down(&f);
 }
 END_TEST

@@ -226,6 +226,49 @@ START_TEST(symbols_inside_others) {
 }
 END_TEST
 
+struct listing {
+    const struct fixture *fixture;
+    char text[512];
+    unsigned count, end_after; /* 0: goes on */
+};
+
+static int list_symbol(void *context, const struct usp_symbol *symbol) {
+    struct listing *listing = context;
+    struct usp_symbol again;
+    size_t used = strlen(listing->text);
+    snprintf(listing->text + used, sizeof listing->text - used, "%s %#x+%#x ", symbol->name,
+             (unsigned)(symbol->start - listing->fixture->load), (unsigned)symbol->extent);
+    ck_assert_uint_eq(symbol->offset, 0);
+    ck_assert_str_eq(symbol->image_path, path);
+    ck_assert_int_eq(usp_symbolize(listing->fixture->symbolizer, symbol->start, &again), USP_OK);
+    ck_assert_ptr_eq(again.name, symbol->name);
+    return ++listing->count == listing->end_after ? USP_ERROR_NOT_FOUND : 0;
+}
+
+/* What is listed is what would be answered, in order; where no size is known, up to what comes next. */
+START_TEST(a_list_of_all_functions) {
+    struct fixture f =
+        begin(&FILE_OF({"outer", 0x1000, 0x100, FUNC, GLOBAL, TEXT}, {"inner", 0x1020, 0x40, FUNC, LOCAL, TEXT},
+                       {"weak", 0x1000, 0x100, FUNC, WEAK, TEXT}, {"unsized", 0x1200, 0, FUNC, LOCAL, TEXT},
+                       {"data", 0x3000, 8, OBJECT, LOCAL, DATA}, {"sized", 0x1400, 0x20, FUNC, LOCAL, TEXT},
+                       {"last", 0x1f00, 0, FUNC, LOCAL, TEXT}));
+    struct listing all = {.fixture = &f}, two = {.fixture = &f, .end_after = 2};
+    ck_assert_int_eq(usp_symbolizer_visit(f.symbolizer, f.load, list_symbol, &all), USP_OK);
+    ck_assert_str_eq(all.text,
+                     "outer 0x1000+0x100 inner 0x1020+0x40 unsized 0x1200+0x200 sized 0x1400+0x20 last 0x1f00+0x100 ");
+    ck_assert_int_eq(usp_symbolizer_visit(f.symbolizer, f.load, list_symbol, &two), USP_ERROR_NOT_FOUND);
+    ck_assert_uint_eq(two.count, 2);
+    ck_assert_int_eq(usp_symbolizer_visit(f.symbolizer, f.load - 1, list_symbol, &two), USP_ERROR_NOT_FOUND);
+    ck_assert_int_eq(usp_symbolizer_visit(NULL, f.load, list_symbol, &two), USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_symbolizer_visit(f.symbolizer, f.load, NULL, &two), USP_ERROR_ARGUMENT);
+    ck_assert_uint_eq(two.count, 2);
+    remove(path);
+    usp_symbolizer_trim(f.symbolizer);
+    ck_assert_int_eq(usp_symbolizer_visit(f.symbolizer, f.load, list_symbol, &two), USP_ERROR_NOT_FOUND);
+    end(&f);
+}
+END_TEST
+
 START_TEST(thumb_and_mapping_symbols) {
     struct symbol_file file =
         FILE_OF({"thumb", 0x1001, 0x20, FUNC, GLOBAL, TEXT}, {"$t", 0x1000, 0, NOTYPE, LOCAL, TEXT},
@@ -557,6 +600,21 @@ START_TEST(random_intervals) {
             if (found != USPI_NO_SYMBOL && at >= all[found].end) found = USPI_NO_SYMBOL;
             ck_assert_uint_eq(found, search_all(all, count, at));
         }
+        /* From start to start: at each the answer changes, and nowhere else. */
+        usp_addr at = 0, next, start;
+        uint32_t before = USPI_NO_SYMBOL;
+        while (uspi_index_next(&index, at, &next)) {
+            ck_assert_uint_ge(next, at);
+            for (; at < next; at++) {
+                if (at + 1 < LOAD) at = LOAD - 1;
+                uint32_t found = uspi_index_find(&index, at, &start);
+                if (found != USPI_NO_SYMBOL && at < all[found].end) ck_assert_uint_eq(found, before);
+            }
+            before = uspi_index_find(&index, next, &start);
+            ck_assert_uint_eq(start, next);
+            at = next + 1;
+        }
+        ck_assert(!uspi_index_next(&index, LOAD + UINT32_MAX, &next));
         uspi_index_clear(&index);
         uspi_gathering_clear(&gathering);
     }
@@ -599,6 +657,7 @@ int main(void) {
     tcase_add_test(files, only_symbols_of_code_in_its_own_section);
     tcase_add_test(files, aliases);
     tcase_add_test(files, symbols_inside_others);
+    tcase_add_test(files, a_list_of_all_functions);
     tcase_add_test(files, thumb_and_mapping_symbols);
     tcase_add_test(files, versions_are_dropped);
     tcase_add_test(files, stripped_files_name_what_they_export);

@@ -18,7 +18,10 @@ struct command {
     int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns an enum exit_status */
 };
 
+extern const struct command command_images;
 extern const struct command command_stack;
+extern const struct command command_symbolize;
+extern const struct command command_symbols;
 
 /* A line on standard error, "unspool: …". */
 void complain(const char *format, ...)

@@ -3,9 +3,9 @@
  * stack_text.c's; the other styles are the library's. */
 #include "tools/stack.h"
 
+#include "tools/arguments.h"
 #include "tools/command.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -50,26 +50,11 @@ static void usage(FILE *out) {
         out);
 }
 
-/* A whole number and nothing else. */
-static bool parse_number(const char *text, uint64_t highest, uint64_t *value) {
-    if (text[0] < '0' || text[0] > '9') return false;
-    char *end;
-    errno = 0;
-    unsigned long long parsed = strtoull(text, &end, 10);
-    *value = parsed;
-    return errno == 0 && *end == '\0' && parsed <= highest;
-}
-
 static bool parse_option_number(const char *option, uint64_t lowest, uint64_t highest, uint64_t *value) {
     if (parse_number(optarg, highest, value) && *value >= lowest) return true;
     complain("--%s wants a number from %" PRIu64 " to %" PRIu64 ", not \"%s\"", option, lowest, highest, optarg);
     return false;
 }
-
-struct word {
-    const char *word;
-    uint32_t value;
-};
 
 static const struct word styles[] = {
     {"call-stack-symbols", USP_FORMAT_CALL_STACK_SYMBOLS},
@@ -81,36 +66,6 @@ static const struct word styles[] = {
     {"plain", USP_FORMAT_PLAIN},
     {"json", USP_FORMAT_JSON},
 };
-
-static const struct word modes[] = {
-    {"full", USP_DEMANGLE_FULL},
-    {"simple", USP_DEMANGLE_SIMPLE},
-    {"no", USP_DEMANGLE_NO},
-};
-
-static bool parse_word(const char *option, const struct word *words, size_t count, uint32_t *value) {
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(words[i].word, optarg) != 0) continue;
-        *value = words[i].value;
-        return true;
-    }
-    complain("--%s: \"%s\" is none of those that --help lists", option, optarg);
-    return false;
-}
-
-/* A number of any length is a process id. */
-static bool parse_target(const char *target, struct request *request) {
-    uint64_t pid;
-    request->target = target;
-    request->pid = 0;
-    if (target[0] == '\0' || target[strspn(target, "0123456789")] != '\0') return true;
-    if (!parse_number(target, INT32_MAX, &pid) || pid == 0) {
-        complain("%s is no process id (./%s would be a file)", target, target);
-        return false;
-    }
-    request->pid = (int64_t)pid;
-    return true;
-}
 
 enum {
     OPTION_THREAD = 256,
@@ -172,10 +127,11 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
         case OPTION_ASYNC: request->options.unwind.async = 1; break;
         case OPTION_JSON: request->style = USP_FORMAT_JSON; break;
         case OPTION_STYLE:
-            if (!parse_word("style", styles, sizeof styles / sizeof *styles, &request->style)) return EXIT_USAGE;
+            if (!parse_word("style", optarg, styles, sizeof styles / sizeof *styles, &request->style))
+                return EXIT_USAGE;
             break;
         case OPTION_DEMANGLE:
-            if (!parse_word("demangle", modes, sizeof modes / sizeof *modes, &request->demangling)) return EXIT_USAGE;
+            if (!parse_demangling(optarg, &request->demangling)) return EXIT_USAGE;
             break;
         case OPTION_NO_SYMBOLS: request->no_symbols = true; break;
         case OPTION_APP: request->filter_flags |= USP_FILTER_APP; break;
@@ -198,7 +154,8 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
         complain(argc == optind ? "stack: a process id or a file is missing" : "stack: one target at a time");
         return EXIT_USAGE;
     }
-    if (!parse_target(argv[optind], request)) return EXIT_USAGE;
+    request->target = argv[optind];
+    if (!parse_target(request->target, &request->pid)) return EXIT_USAGE;
     if (request->pid != 0 && request->options.program != NULL) {
         complain("--program is for core files");
         return EXIT_USAGE;

@@ -8,13 +8,23 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Room for a path of PATH_MAX bytes, each of which may become four. What is longer is cut. */
-#define HARMLESS_ROOM (4 * 4096 + 1)
+/* What most names need. */
+#define USUAL_ROOM 1024
 
-void put_harmless(FILE *out, const char *text) {
-    char room[HARMLESS_ROOM];
-    if (usp_format_escaped(room, sizeof room, USP_ESCAPE_TERMINAL, text, strlen(text)) >= 0) fputs(room, out);
+void put_escaped(FILE *out, uint32_t escape, const char *text) {
+    char usual[USUAL_ROOM], *room = usual;
+    size_t length = strlen(text);
+    int needed = usp_format_escaped(usual, sizeof usual, escape, text, length);
+    if (needed >= USUAL_ROOM) {
+        room = malloc((size_t)needed + 1);
+        if (room != NULL) needed = usp_format_escaped(room, (size_t)needed + 1, escape, text, length);
+    }
+    /* Without memory the beginning is shown. */
+    if (needed >= 0) fputs(room != NULL ? room : usual, out);
+    if (room != usual) free(room);
 }
+
+void put_harmless(FILE *out, const char *text) { put_escaped(out, USP_ESCAPE_TERMINAL, text); }
 
 int colours_wanted(FILE *out) {
     const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");

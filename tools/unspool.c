@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct command *const commands[] = {&command_stack};
+static const struct command *const commands[] = {&command_stack, &command_symbolize, &command_images, &command_symbols};
 
 #define COMMANDS (sizeof commands / sizeof commands[0])
 

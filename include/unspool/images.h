@@ -71,8 +71,9 @@ struct usp_image_file_options {
 USP_API void usp_image_file_options_init(struct usp_image_file_options *options);
 
 /* The images in a file: the one of an ELF file or a thin Mach-O file, or one for each slice of a fat file; `path` may also
- * be a dSYM bundle, or the file in it. An unlinked Mach-O object counts its addresses from 0. Slices overlap: pick one by
- * the options to look addresses up. Slices that are damaged are left out as long as another one is wanted and whole.
+ * be a dSYM bundle, whose images then have the path of the file in it. An unlinked Mach-O object counts its addresses from
+ * 0. Slices overlap: pick one by the options to look addresses up. Slices that are damaged are left out as long as another
+ * one is wanted and whole.
  * options NULL: the defaults. On success *images is the caller's to free. `error` (may be NULL, `error_size` bytes)
  * receives a sentence on failure, with the file, the offset and what is wrong.
  * Returns USP_OK, USP_ERROR_ARGUMENT (also when the image does not fit behind load_address), USP_ERROR_NOT_FOUND (no such

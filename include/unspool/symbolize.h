@@ -69,6 +69,10 @@ enum usp_strategy {
     USP_STRATEGY_OBJC_METADATA = 4 /* Objective-C metadata of the image's file or memory */
 };
 
+/* Its name as JSON has it: "dladdr", "symtab", "objc-runtime", "objc-metadata"; "none" otherwise. Static lifetime. Signal-safe,
+ * thread-safe. */
+USP_API const char *usp_strategy_string(uint32_t strategy);
+
 struct usp_symbol {
     const char *name;  /* valid until the symbolizer is freed or trimmed, also after dlclose; NULL: no symbol holds the
                           address */
@@ -91,6 +95,18 @@ struct usp_symbol {
  * Returns USP_OK when a symbol holds the address, USP_ERROR_NOT_FOUND when none does (image_path may still be set: the
  * nearest symbol below is not an answer), USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
 USP_API int usp_symbolize(struct usp_symbolizer *symbolizer, usp_addr address, struct usp_symbol *symbol);
+
+/* Called for a function; *symbol is valid during the call only, its strings as after usp_symbolize. Not 0: no more. */
+typedef int (*usp_symbol_visit)(void *context, const struct usp_symbol *symbol);
+
+/* Every function that usp_symbolize can name in the image that holds `address` (its load address, for one), by ascending
+ * start: as usp_symbolize describes the first byte of each, but where no size is known the extent reaches to where the next
+ * function begins or the section ends. A function inside another one is listed as well. What only the Objective-C runtime or
+ * the loader of this process knows is not listed. Returns USP_OK, what `visit` returned to end it, USP_ERROR_NOT_FOUND when
+ * there is no such image or nothing that could name its code, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. `visit` may call
+ * usp_symbolize. Thread-safe, not signal-safe. */
+USP_API int usp_symbolizer_visit(struct usp_symbolizer *symbolizer, usp_addr address, usp_symbol_visit visit,
+                                 void *context);
 
 USP_END_DECLS
 

@@ -178,6 +178,24 @@ uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address, usp_a
     return holder->symbols[last];
 }
 
+bool uspi_index_next(const struct uspi_index *index, usp_addr address, usp_addr *start) {
+    if (address > index->base && address - index->base >= UINT32_MAX) return false;
+    const uint32_t offset = address > index->base ? (uint32_t)(address - index->base) : 0;
+    bool is_found = false;
+    for (size_t number = 0; number < index->count;) {
+        const struct uspi_index_node *node = &index->nodes[number];
+        uint32_t below = 0;
+        while (below < USPI_INDEX_NODE && node->starts[below] < offset) below++;
+        /* What is found further down lies between this one and the one before it. */
+        if (below < USPI_INDEX_NODE && node->starts[below] != UINT32_MAX) {
+            *start = index->base + node->starts[below];
+            is_found = true;
+        }
+        number = number * (USPI_INDEX_NODE + 1) + below + 1;
+    }
+    return is_found;
+}
+
 size_t uspi_index_memory(const struct uspi_index *index) { return index->count * sizeof *index->nodes; }
 
 void uspi_index_clear(struct uspi_index *index) {

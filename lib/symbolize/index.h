@@ -71,6 +71,10 @@ int uspi_index_build(struct uspi_index *index, struct uspi_gathering *gathering,
  * one. */
 uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address, usp_addr *start);
 
+/* The first start at or above an address, whatever begins there: a symbol, one that goes on behind another, nothing. False
+ * when there is none. */
+bool uspi_index_next(const struct uspi_index *index, usp_addr address, usp_addr *start);
+
 /* The bytes that it holds. */
 size_t uspi_index_memory(const struct uspi_index *index);
 

@@ -209,3 +209,10 @@ int uspi_module_find(struct uspi_module *module, enum uspi_table which, usp_addr
     int status = symbols->tables->get(symbols->tables, symbol, names, named);
     return status == USP_OK || status == USP_ERROR_NO_MEMORY ? status : USP_ERROR_NOT_FOUND;
 }
+
+int uspi_module_next(struct uspi_module *module, enum uspi_table which, usp_addr address, usp_addr *start) {
+    const struct symbols *symbols = get_symbols(module, which);
+    if (symbols == NULL) return USP_ERROR_NO_MEMORY;
+    if (symbols->tables == NULL) return USP_ERROR_ABSENT;
+    return uspi_index_next(&symbols->index, address, start) ? USP_OK : USP_ERROR_NOT_FOUND;
+}

@@ -46,4 +46,8 @@ bool uspi_module_has_symbols(struct uspi_module *module);
 int uspi_module_find(struct uspi_module *module, enum uspi_table which, usp_addr address, struct uspi_names *names,
                      struct uspi_named *named);
 
+/* The first place at or above an address, as linked, where something begins or ends in one table. Returns as
+ * uspi_module_find. */
+int uspi_module_next(struct uspi_module *module, enum uspi_table which, usp_addr address, usp_addr *start);
+
 #endif

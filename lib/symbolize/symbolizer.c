@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The public symbolizer: finds the image of an address, asks the strategies, chooses the winner. */
+/* The public symbolizer: finds the image of an address, asks the strategies, chooses the winner; and lists what it would
+ * say. */
 #include "lib/os.h"
 #include "lib/symbolize/strategy.h"
 #include "lib/symbolize/view.h"
@@ -221,8 +222,9 @@ static int ask_strategies(struct uspi_query *query, struct usp_symbol *symbol) {
     return symbol->name != NULL ? USP_OK : USP_ERROR_NOT_FOUND;
 }
 
-/* The caller has signed in. */
-static int symbolize_in(struct usp_symbolizer *symbolizer, usp_addr address, struct usp_symbol *symbol) {
+/* The image that holds an address, described by a query and in the symbol. The caller has signed in. */
+static int begin_query(struct usp_symbolizer *symbolizer, usp_addr address, struct uspi_query *query,
+                       struct usp_symbol *symbol) {
     struct uspi_view *view;
     const struct usp_image *image;
     int status = find_image(symbolizer, address, &view, &image);
@@ -234,13 +236,13 @@ static int symbolize_in(struct usp_symbolizer *symbolizer, usp_addr address, str
     symbol->image_load = image->load_address;
     symbol->build_id_size = image->build_id_size;
     memcpy(symbol->build_id, image->build_id, sizeof symbol->build_id);
-    struct uspi_query query = {.address = address,
-                               .image = image,
-                               .module = module,
-                               .names = symbolizer->names,
-                               .in_process = symbolizer->in_process,
-                               .runtime = symbolizer->runtime};
-    return ask_strategies(&query, symbol);
+    *query = (struct uspi_query){.address = address,
+                                 .image = image,
+                                 .module = module,
+                                 .names = symbolizer->names,
+                                 .in_process = symbolizer->in_process,
+                                 .runtime = symbolizer->runtime};
+    return USP_OK;
 }
 
 int usp_symbolize(struct usp_symbolizer *symbolizer, usp_addr address, struct usp_symbol *symbol) {
@@ -248,8 +250,73 @@ int usp_symbolize(struct usp_symbolizer *symbolizer, usp_addr address, struct us
     memset(symbol, 0, sizeof *symbol);
     if (symbolizer == NULL) return USP_ERROR_ARGUMENT;
     struct uspi_readers *readers = &symbolizer->cache.readers;
+    struct uspi_query query;
     uint32_t ticket = uspi_readers_enter(readers);
-    int status = symbolize_in(symbolizer, address, symbol);
+    int status = begin_query(symbolizer, address, &query, symbol);
+    if (status == USP_OK) status = ask_strategies(&query, symbol);
     uspi_readers_leave(readers, ticket);
     return status;
+}
+
+/* The first place at or above an address, as linked, where something begins or ends in any table. USP_ERROR_NOT_FOUND when
+ * there is none, USP_ERROR_ABSENT when there is no table. */
+static int next_place(struct uspi_module *module, usp_addr address, usp_addr *place) {
+    int result = USP_ERROR_ABSENT;
+    for (unsigned which = 0; which < USPI_TABLE_COUNT; which++) {
+        usp_addr start;
+        int status = uspi_module_next(module, (enum uspi_table)which, address, &start);
+        if (status == USP_ERROR_NO_MEMORY) return status;
+        if (status == USP_OK && (result != USP_OK || start < *place)) *place = start;
+        if (status == USP_OK || (status == USP_ERROR_NOT_FOUND && result != USP_OK)) result = status;
+    }
+    return result;
+}
+
+/* What begins at *place, which becomes the next one. USP_OK when it is a function that begins there, USP_ERROR_NOT_FOUND
+ * when not, USP_ERROR_NO_MEMORY; *is_last: there is no next one. The caller has signed in. */
+static int visit_place(struct uspi_query *query, usp_addr *place, struct usp_symbol *symbol, bool *is_last) {
+    usp_addr next = 0;
+    int more = *place < UINT64_MAX ? next_place(query->module, *place + 1, &next) : USP_ERROR_NOT_FOUND;
+    if (more == USP_ERROR_NO_MEMORY) return more;
+    query->address = *place + query->image->slide;
+    query->is_named = false;
+    int status = ask_strategies(query, symbol);
+    if (status == USP_OK && symbol->start != query->address) status = USP_ERROR_NOT_FOUND;
+    if (symbol->extent == 0 && more == USP_OK) symbol->extent = next - *place;
+    *place = next;
+    *is_last = more != USP_OK;
+    return status;
+}
+
+/* Signs in for each function anew: what a small memory_limit makes it give up and make again is freed in between. */
+int usp_symbolizer_visit(struct usp_symbolizer *symbolizer, usp_addr address, usp_symbol_visit visit, void *context) {
+    if (symbolizer == NULL || visit == NULL) return USP_ERROR_ARGUMENT;
+    struct uspi_readers *readers = &symbolizer->cache.readers;
+    struct usp_symbol blank = {0};
+    struct uspi_query query;
+    struct usp_image image;
+    usp_addr place;
+    bool is_last = false;
+    uint32_t ticket = uspi_readers_enter(readers);
+    int status = begin_query(symbolizer, address, &query, &blank);
+    if (status == USP_OK) {
+        /* Libraries may come and go, and the list with them; the module stays. */
+        image = *query.image;
+        image.path = blank.image_path;
+        query.image = &image;
+        status = next_place(query.module, 0, &place);
+    }
+    uspi_readers_leave(readers, ticket);
+    if (status != USP_OK) return status == USP_ERROR_ABSENT ? USP_ERROR_NOT_FOUND : status;
+    while (!is_last) {
+        struct usp_symbol symbol = blank;
+        ticket = uspi_readers_enter(readers);
+        status = visit_place(&query, &place, &symbol, &is_last);
+        uspi_readers_leave(readers, ticket);
+        if (status == USP_ERROR_NO_MEMORY) return status;
+        if (status != USP_OK) continue;
+        int answer = visit(context, &symbol);
+        if (answer != 0) return answer;
+    }
+    return USP_OK;
 }

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* See arguments.h. */
+#include "tools/arguments.h"
+#include "tools/command.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool parse_in_base(const char *text, int base, uint64_t highest, uint64_t *value) {
+    char *end;
+    errno = 0;
+    unsigned long long parsed = strtoull(text, &end, base);
+    *value = parsed;
+    return errno == 0 && end != text && *end == '\0' && parsed <= highest;
+}
+
+bool parse_number(const char *text, uint64_t highest, uint64_t *value) {
+    return text[0] >= '0' && text[0] <= '9' && parse_in_base(text, 10, highest, value);
+}
+
+static bool has_hex_prefix(const char *text) { return text[0] == '0' && (text[1] == 'x' || text[1] == 'X'); }
+
+bool parse_hex(const char *text, uint64_t *value) {
+    static const char digits[] = "0123456789abcdefABCDEF";
+    const char *number = has_hex_prefix(text) ? text + 2 : text;
+    return number[0] != '\0' && number[strspn(number, digits)] == '\0' && parse_in_base(number, 16, UINT64_MAX, value);
+}
+
+bool parse_address(const char *text, uint64_t *value) {
+    bool is_decimal = text[0] != '0' && text[strspn(text, "0123456789")] == '\0';
+    return is_decimal ? parse_number(text, UINT64_MAX, value) : parse_hex(text, value);
+}
+
+static int digit_of(char character) {
+    if (character >= '0' && character <= '9') return character - '0';
+    if (character >= 'a' && character <= 'f') return character - 'a' + 10;
+    if (character >= 'A' && character <= 'F') return character - 'A' + 10;
+    return -1;
+}
+
+static bool parse_digits(const char *text, uint8_t bytes[USP_BUILD_ID_MAX], uint32_t *size) {
+    uint32_t digits = 0;
+    memset(bytes, 0, USP_BUILD_ID_MAX);
+    for (; *text != '\0'; text++) {
+        if (strchr("-<>", *text) != NULL) continue;
+        int digit = digit_of(*text);
+        if (digit < 0 || digits == 2 * USP_BUILD_ID_MAX) return false;
+        bytes[digits / 2] = (uint8_t)(bytes[digits / 2] << 4 | digit);
+        digits++;
+    }
+    *size = digits / 2;
+    return digits > 0 && digits % 2 == 0;
+}
+
+bool parse_uuid(const char *text, uint8_t bytes[USP_BUILD_ID_MAX], uint32_t *size) {
+    if (parse_digits(text, bytes, size)) return true;
+    complain("--uuid wants a UUID or build-id, at most %d bytes in hexadecimal, not \"%s\"", USP_BUILD_ID_MAX, text);
+    return false;
+}
+
+bool parse_target(const char *target, int64_t *pid) {
+    uint64_t number;
+    *pid = 0;
+    if (target[0] == '\0' || target[strspn(target, "0123456789")] != '\0') return true;
+    if (!parse_number(target, INT32_MAX, &number) || number == 0) {
+        complain("%s is no process id (./%s would be a file)", target, target);
+        return false;
+    }
+    *pid = (int64_t)number;
+    return true;
+}
+
+bool parse_word(const char *option, const char *text, const struct word *words, size_t count, uint32_t *value) {
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(words[i].word, text) != 0) continue;
+        *value = words[i].value;
+        return true;
+    }
+    complain("--%s: \"%s\" is none of those that --help lists", option, text);
+    return false;
+}
+
+bool parse_demangling(const char *text, uint32_t *value) {
+    static const struct word modes[] = {
+        {"full", USP_DEMANGLE_FULL},
+        {"simple", USP_DEMANGLE_SIMPLE},
+        {"no", USP_DEMANGLE_NO},
+    };
+    return parse_word("demangle", text, modes, sizeof modes / sizeof *modes, value);
+}
+
+bool parse_arch(const char *text, uint32_t *value) {
+    *value = usp_arch_from_name(text);
+    if (*value != USP_ARCH_NONE) return true;
+    complain("\"%s\" is no processor that is known here: arm64, arm64_32, armv7, x86_64, i386", text);
+    return false;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* `unspool images`: what a process, a core, a raw capture has loaded, or what lies in a file. */
+#include "tools/arguments.h"
+#include "tools/command.h"
+#include "tools/json.h"
+#include "tools/text.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+struct listed {
+    struct usp_images *owned;
+    struct usp_snapshot *snapshot; /* owned; holds the images when `owned` does not */
+    const struct usp_images *images;
+};
+
+static void usage(FILE *out) {
+    fputs(
+        "usage: unspool images [--json] PID|FILE\n"
+        "\n"
+        "Lists the images (programs, libraries) of a process, a core file or a raw capture, or those in a file: where\n"
+        "they are loaded and end, by how much they were moved, for which processor they are, their UUID or build-id,\n"
+        "and their path. Those in a file are where they were linked for, one for each slice of a fat file. A number\n"
+        "is a process id, anything else a file; ./123 is a file.\n"
+        "\n"
+        "  --json   JSON instead of text\n"
+        "  --help   this\n"
+        "\n"
+        "exit status: 0 all is well, 2 wrong usage, 3 the process or file cannot be read, 4 something else failed\n",
+        out);
+}
+
+static int refuse(const char *target, int status, const char *error) {
+    if (error != NULL && error[0] != '\0') {
+        complain("%s", error);
+    } else {
+        complain("%s: %s", target, usp_strerror(status));
+    }
+    return status == USP_ERROR_NO_MEMORY ? EXIT_FAILED : EXIT_NO_TARGET;
+}
+
+/* Raw captures and object files say by their beginnings what they are; a core is an object file of another kind. */
+static int open_file(const char *path, struct listed *listed) {
+    char error[1024] = "", core_error[1024] = "";
+    struct usp_snapshot_options options;
+    usp_snapshot_options_init(&options);
+    /* Nobody is going to look at the stacks. */
+    options.max_frames = 1;
+    options.unwind.tail = 0;
+    int status = usp_snapshot_raw(path, &options, &listed->snapshot, error, sizeof error);
+    if (status == USP_ERROR_UNSUPPORTED) {
+        status = usp_images_file(path, NULL, &listed->owned, error, sizeof error);
+        if (status == USP_OK) listed->images = listed->owned;
+    }
+    if (status == USP_ERROR_UNSUPPORTED) {
+        int core_status = usp_snapshot_core(path, &options, &listed->snapshot, core_error, sizeof core_error);
+        if (core_status != USP_OK && core_error[0] != '\0') complain("%s", core_error);
+        if (core_status == USP_OK) status = USP_OK;
+    }
+    if (status != USP_OK) return refuse(path, status, error);
+    if (listed->snapshot != NULL) listed->images = usp_snapshot_images(listed->snapshot);
+    return EXIT_ALL_WELL;
+}
+
+static int open_target(const char *target, struct listed *listed) {
+    int64_t pid;
+    if (!parse_target(target, &pid)) return EXIT_USAGE;
+    if (pid == 0) return open_file(target, listed);
+    int status = usp_images_process(pid, &listed->owned);
+    if (status != USP_OK) return refuse(target, status, NULL);
+    listed->images = listed->owned;
+    return EXIT_ALL_WELL;
+}
+
+static void put_json(const struct usp_images *images) {
+    struct json json = {.out = stdout};
+    const struct usp_image *image;
+    json_open(&json, NULL, '{');
+    json_number(&json, "version", 1);
+    json_open(&json, "images", '[');
+    for (size_t i = 0; (image = usp_images_get(images, i)) != NULL; i++) {
+        json_open(&json, NULL, '{');
+        json_string(&json, "path", image->path);
+        json_address(&json, "load_address", image->load_address);
+        json_address(&json, "end", image->end);
+        json_address(&json, "slide", image->slide);
+        if (image->text_high > image->text_low) {
+            json_address(&json, "text_low", image->text_low);
+            json_address(&json, "text_high", image->text_high);
+        }
+        json_string(&json, "arch", usp_arch_name(image->arch));
+        json_build_id(&json, (image->flags & USP_IMAGE_MACHO) != 0, image->build_id, image->build_id_size);
+        if ((image->flags & USP_IMAGE_MAIN) != 0) json_true(&json, "main");
+        if ((image->flags & USP_IMAGE_DELETED) != 0) json_true(&json, "deleted");
+        json_close(&json, '}');
+    }
+    json_close(&json, ']');
+    json_close(&json, '}');
+    putchar('\n');
+}
+
+static void put_heading(const char *name, int width) { printf("%-*s ", width, name); }
+
+/* Columns as wide as what stands in them, but for the path. */
+static void put_text(const struct usp_images *images) {
+    const struct usp_image *image;
+    int digits = 8, build = (int)sizeof "build" - 1;
+    for (size_t i = 0; (image = usp_images_get(images, i)) != NULL; i++) {
+        if ((image->end | image->slide) >> 32 != 0) digits = 16;
+        if ((int)image->build_id_size * 2 > build) build = (int)image->build_id_size * 2;
+    }
+    put_heading("load address", digits + 2);
+    put_heading("end", digits + 2);
+    put_heading("slide", digits + 2);
+    put_heading("arch", 8);
+    put_heading("build", build);
+    puts("path");
+    for (size_t i = 0; (image = usp_images_get(images, i)) != NULL; i++) {
+        printf("0x%0*" PRIx64 " 0x%0*" PRIx64 " 0x%0*" PRIx64 " %-8s ", digits, image->load_address, digits, image->end,
+               digits, image->slide, usp_arch_name(image->arch));
+        for (uint32_t k = 0; k < image->build_id_size; k++) printf("%02x", image->build_id[k]);
+        printf("%*s ", build - (int)image->build_id_size * 2, image->build_id_size > 0 ? "" : "-");
+        put_harmless(stdout, image->path);
+        putchar('\n');
+    }
+}
+
+static const struct option options[] = {
+    {"json", no_argument, NULL, 'j'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static int refuse_usage(void) {
+    fputs("`unspool images --help` tells more.\n", stderr);
+    return EXIT_USAGE;
+}
+
+static int run(int argc, char **argv) {
+    struct listed listed = {0};
+    bool as_json = false;
+    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+        switch (option) {
+        case 'j': as_json = true; break;
+        case 'h': usage(stdout); return EXIT_ALL_WELL;
+        default: return refuse_usage();
+        }
+    }
+    if (argc - optind != 1) {
+        complain(argc == optind ? "images: a process id or a file is missing" : "images: one target at a time");
+        return refuse_usage();
+    }
+    int result = open_target(argv[optind], &listed);
+    if (result == EXIT_ALL_WELL && as_json) put_json(listed.images);
+    if (result == EXIT_ALL_WELL && !as_json) put_text(listed.images);
+    usp_images_free(listed.owned);
+    usp_snapshot_free(listed.snapshot);
+    return result;
+}
+
+const struct command command_images = {"images", "the images of a process, a core, a raw capture or a file", run};

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* `unspool symbolize` for addresses: from words to names, in the lines that atos(1) writes, or JSON. */
+#include "tools/arguments.h"
+#include "tools/command.h"
+#include "tools/json.h"
+#include "tools/symbolize.h"
+#include "tools/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct session {
+    const struct address_options *options;
+    struct usp_images *images;
+    struct usp_symbolizer *symbolizer;
+    struct usp_demangler *demangler;
+};
+
+static const char *last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+static void put_line(const struct session *session, const char *word, const struct usp_symbol *symbol) {
+    if (symbol->name == NULL) {
+        put_harmless(stdout, word);
+    } else {
+        put_harmless(stdout, usp_demangle(session->demangler, symbol->name));
+        fputs(" (in ", stdout);
+        put_harmless(stdout, last_part(symbol->image_path));
+        printf(") + %" PRIu64, symbol->offset);
+    }
+    putchar('\n');
+}
+
+static void put_json(const struct session *session, const char *word, usp_addr address,
+                     const struct usp_symbol *symbol) {
+    struct json json = {.out = stdout};
+    json_open(&json, NULL, '{');
+    json_string(&json, "input", word);
+    if (symbol->image_path != NULL) {
+        const struct usp_image *image = usp_images_find(session->images, address);
+        json_address(&json, "address", address);
+        json_string(&json, "image_path", symbol->image_path);
+        json_build_id(&json, image != NULL && (image->flags & USP_IMAGE_MACHO) != 0, symbol->build_id,
+                      symbol->build_id_size);
+        json_address(&json, "image_offset", address - symbol->image_load);
+    }
+    if (symbol->name != NULL) {
+        const char *name = usp_demangle(session->demangler, symbol->name);
+        json_string(&json, "symbol", name);
+        if (strcmp(name, symbol->name) != 0) json_string(&json, "mangled", symbol->name);
+        json_number(&json, "symbol_offset", symbol->offset);
+        if (symbol->source_file != NULL) json_string(&json, "source_file", symbol->source_file);
+        json_string(&json, "named_by", usp_strategy_string(symbol->strategy));
+    }
+    json_close(&json, '}');
+    putchar('\n');
+}
+
+/* False when memory lacks. */
+static bool answer(const struct session *session, const char *word) {
+    struct usp_symbol symbol = {0};
+    uint64_t address = 0;
+    if (parse_address(word, &address) && usp_symbolize(session->symbolizer, address, &symbol) == USP_ERROR_NO_MEMORY) {
+        complain("%s", usp_strerror(USP_ERROR_NO_MEMORY));
+        return false;
+    }
+    if (session->options->json) {
+        put_json(session, word, address, &symbol);
+    } else {
+        put_line(session, word, &symbol);
+    }
+    return true;
+}
+
+/* ---- words that are read ---- */
+
+struct input {
+    char *bytes;
+    size_t used, room;
+    size_t seen; /* of them, in which there is no blank */
+};
+
+#define INPUT_ROOM ((size_t)1 << 16)
+
+static bool is_blank(char character) { return strchr(" \t\r\n\v\f", character) != NULL; }
+
+/* Answers the words in `input` that are complete, the last one too when nothing comes any more, and forgets them. */
+static bool answer_words(const struct session *session, struct input *input, bool is_end) {
+    size_t begin = 0;
+    for (size_t i = input->seen; i < input->used; i++) {
+        if (!is_blank(input->bytes[i])) continue;
+        input->bytes[i] = '\0';
+        if (i > begin && !answer(session, input->bytes + begin)) return false;
+        begin = i + 1;
+    }
+    if (is_end && begin < input->used) {
+        input->bytes[input->used] = '\0';
+        return answer(session, input->bytes + begin);
+    }
+    input->used -= begin;
+    input->seen = input->used;
+    memmove(input->bytes, input->bytes + begin, input->used);
+    return true;
+}
+
+/* Room for more, and for a NUL behind it. */
+static bool make_room(struct input *input) {
+    if (input->room - input->used > INPUT_ROOM) return true;
+    size_t room = input->room == 0 ? 2 * INPUT_ROOM : 2 * input->room;
+    char *grown = realloc(input->bytes, room);
+    if (grown == NULL) {
+        complain("%s", usp_strerror(USP_ERROR_NO_MEMORY));
+        return false;
+    }
+    input->bytes = grown;
+    input->room = room;
+    return true;
+}
+
+/* Whoever asks through a pipe may wait for an answer before the next question: what there is to say is written before more
+ * is read. */
+static int answer_input(const struct session *session, int descriptor, const char *name) {
+    struct input input = {0};
+    ssize_t got = 1;
+    bool goes_on = true;
+    while (goes_on && got > 0) {
+        goes_on = fflush(stdout) == 0 && make_room(&input);
+        if (!goes_on) break;
+        do got = read(descriptor, input.bytes + input.used, INPUT_ROOM);
+        while (got < 0 && errno == EINTR);
+        if (got < 0) {
+            complain("%s: %s", name, strerror(errno));
+            break;
+        }
+        input.used += (size_t)got;
+        goes_on = answer_words(session, &input, got == 0);
+    }
+    free(input.bytes);
+    if (got < 0) return EXIT_NO_TARGET;
+    return goes_on ? EXIT_ALL_WELL : EXIT_FAILED;
+}
+
+static int answer_file(const struct session *session, const char *path) {
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) {
+        complain("%s: %s", path, strerror(errno));
+        return EXIT_NO_TARGET;
+    }
+    int result = answer_input(session, descriptor, path);
+    close(descriptor);
+    return result;
+}
+
+static int answer_all(const struct session *session) {
+    const struct address_options *options = session->options;
+    if (options->input != NULL) return answer_file(session, options->input);
+    if (options->address_count == 0) return answer_input(session, STDIN_FILENO, "standard input");
+    for (size_t i = 0; i < options->address_count; i++) {
+        if (!answer(session, options->addresses[i])) return EXIT_FAILED;
+    }
+    return EXIT_ALL_WELL;
+}
+
+/* ---- what names them ---- */
+
+static int find_images(const struct address_options *options, struct usp_images **images) {
+    if (options->process == 0) return choose_image(&options->image, images);
+    int status = usp_images_process(options->process, images);
+    if (status == USP_OK) return EXIT_ALL_WELL;
+    complain("process %" PRId64 ": %s", options->process, usp_strerror(status));
+    return status == USP_ERROR_NO_MEMORY ? EXIT_FAILED : EXIT_NO_TARGET;
+}
+
+static int create_symbolizer(const struct address_options *options, struct session *session) {
+    struct usp_symbolizer_options names;
+    char root[32];
+    usp_symbolizer_options_init(&names);
+    if (options->process != 0) {
+        /* The process may see other files under their names than we do. */
+        snprintf(root, sizeof root, "/proc/%" PRId64 "/root", options->process);
+        names.sysroot = root;
+        names.process = options->process;
+    }
+    return usp_symbolizer_create(session->images, &names, &session->symbolizer);
+}
+
+int symbolize_addresses(const struct address_options *options) {
+    struct session session = {.options = options};
+    int result = find_images(options, &session.images);
+    if (result != EXIT_ALL_WELL) return result;
+    int status = create_symbolizer(options, &session);
+    if (status == USP_OK) status = usp_demangler_create(options->demangling, &session.demangler);
+    if (status == USP_OK) {
+        setvbuf(stdout, NULL, _IOFBF, (size_t)1 << 16);
+        result = answer_all(&session);
+    } else {
+        complain("%s", usp_strerror(status));
+        result = EXIT_FAILED;
+    }
+    usp_demangler_free(session.demangler);
+    usp_symbolizer_free(session.symbolizer);
+    usp_images_free(session.images);
+    return result;
+}

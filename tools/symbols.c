@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* `unspool symbols`: every function that can be named in a file, as the library lists them. */
+#include "tools/arguments.h"
+#include "tools/command.h"
+#include "tools/image_choice.h"
+#include "tools/json.h"
+#include "tools/text.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void usage(FILE *out) {
+    fputs(
+        "usage: unspool symbols [OPTION...] FILE\n"
+        "\n"
+        "Lists every function that can be named in a program, a library or a dSYM, by its address: the address, the\n"
+        "size in hexadecimal (up to what comes next where the file does not tell it), what named it (a symbol table,\n"
+        "or Objective-C metadata where the symbol was stripped), and the name.\n"
+        "\n"
+        "  --objc             Objective-C methods only\n"
+        "  --arch NAME        which image of a fat file: arm64, arm64_32, armv7, x86_64, i386. Default: the only "
+        "one,\n"
+        "                     or the host's\n"
+        "  --uuid UUID        the UUID or build-id that it must have\n"
+        "  --demangle MODE    names of C++, Rust and Swift: full (default), simple, no\n"
+        "  --json             JSON instead of text\n"
+        "  --help             this\n"
+        "\n"
+        "exit status: 0 all is well, 1 the file has no symbols, 2 wrong usage, 3 the file cannot be read or has\n"
+        "another UUID, 4 something else failed\n",
+        out);
+}
+
+struct request {
+    struct image_choice image;
+    uint32_t demangling;
+    bool only_methods, as_json;
+};
+
+struct listing {
+    const struct request *request;
+    const struct usp_image *image;
+    struct usp_demangler *demangler;
+    struct json json;
+    int digits; /* of an address */
+};
+
+static bool is_method(const char *name) { return (name[0] == '-' || name[0] == '+') && name[1] == '['; }
+
+static void put_symbol_json(struct listing *listing, const struct usp_symbol *symbol, const char *name) {
+    struct json *json = &listing->json;
+    json_open(json, NULL, '{');
+    json_address(json, "address", symbol->start);
+    json_number(json, "size", symbol->extent);
+    json_string(json, "symbol", name);
+    if (strcmp(name, symbol->name) != 0) json_string(json, "mangled", symbol->name);
+    if (symbol->source_file != NULL) json_string(json, "source_file", symbol->source_file);
+    json_string(json, "named_by", usp_strategy_string(symbol->strategy));
+    json_close(json, '}');
+}
+
+/* A usp_symbol_visit. */
+static int put_symbol(void *context, const struct usp_symbol *symbol) {
+    struct listing *listing = context;
+    if (listing->request->only_methods && !is_method(symbol->name)) return 0;
+    const char *name = usp_demangle(listing->demangler, symbol->name);
+    if (listing->request->as_json) {
+        put_symbol_json(listing, symbol, name);
+        return 0;
+    }
+    printf("%0*" PRIx64 " %8" PRIx64 " %-13s ", listing->digits, symbol->start, symbol->extent,
+           usp_strategy_string(symbol->strategy));
+    put_harmless(stdout, name);
+    putchar('\n');
+    return 0;
+}
+
+static void begin_json(struct listing *listing) {
+    const struct usp_image *image = listing->image;
+    struct json *json = &listing->json;
+    json_open(json, NULL, '{');
+    json_number(json, "version", 1);
+    json_string(json, "path", image->path);
+    json_string(json, "arch", usp_arch_name(image->arch));
+    json_build_id(json, (image->flags & USP_IMAGE_MACHO) != 0, image->build_id, image->build_id_size);
+    json_address(json, "load_address", image->load_address);
+    json_open(json, "symbols", '[');
+}
+
+static void end_json(struct listing *listing) {
+    json_close(&listing->json, ']');
+    json_close(&listing->json, '}');
+    putchar('\n');
+}
+
+static int list_symbols(struct listing *listing, struct usp_symbolizer *symbolizer) {
+    if (listing->request->as_json) begin_json(listing);
+    int status = usp_symbolizer_visit(symbolizer, listing->image->load_address, put_symbol, listing);
+    if (listing->request->as_json) end_json(listing);
+    if (status == USP_OK) return EXIT_ALL_WELL;
+    complain("%s: %s", listing->image->path,
+             status == USP_ERROR_NOT_FOUND ? "no symbols, nor anything else that names code" : usp_strerror(status));
+    return status == USP_ERROR_NOT_FOUND ? EXIT_INCOMPLETE : EXIT_FAILED;
+}
+
+static int list_image(const struct request *request, const struct usp_images *images) {
+    struct usp_symbolizer *symbolizer = NULL;
+    struct listing listing = {.request = request, .image = usp_images_get(images, 0), .json = {.out = stdout}};
+    bool is_wide = listing.image->arch != USP_ARCH_ARMV7 && listing.image->arch != USP_ARCH_I386 &&
+                   listing.image->arch != USP_ARCH_ARM64_32;
+    int result = EXIT_FAILED;
+    listing.digits = is_wide ? 16 : 8;
+    int status = usp_symbolizer_create(images, NULL, &symbolizer);
+    if (status == USP_OK) status = usp_demangler_create(request->demangling, &listing.demangler);
+    if (status == USP_OK) {
+        setvbuf(stdout, NULL, _IOFBF, (size_t)1 << 16);
+        result = list_symbols(&listing, symbolizer);
+    } else {
+        complain("%s", usp_strerror(status));
+    }
+    usp_demangler_free(listing.demangler);
+    usp_symbolizer_free(symbolizer);
+    return result;
+}
+
+enum { OPTION_OBJC = 256, OPTION_ARCH, OPTION_UUID, OPTION_DEMANGLE, OPTION_JSON };
+
+static const struct option options[] = {
+    {"objc", no_argument, NULL, OPTION_OBJC},
+    {"arch", required_argument, NULL, OPTION_ARCH},
+    {"uuid", required_argument, NULL, OPTION_UUID},
+    {"demangle", required_argument, NULL, OPTION_DEMANGLE},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static bool parse_option(int option, struct request *request) {
+    switch (option) {
+    case OPTION_OBJC: request->only_methods = true; return true;
+    case OPTION_ARCH: return parse_arch(optarg, &request->image.arch);
+    case OPTION_UUID: return parse_uuid(optarg, request->image.build_id, &request->image.build_id_size);
+    case OPTION_DEMANGLE: return parse_demangling(optarg, &request->demangling);
+    case OPTION_JSON: request->as_json = true; return true;
+    default: return false; /* getopt_long has said why */
+    }
+}
+
+static int refuse_usage(void) {
+    fputs("`unspool symbols --help` tells more.\n", stderr);
+    return EXIT_USAGE;
+}
+
+static int run(int argc, char **argv) {
+    struct request request = {.demangling = USP_DEMANGLE_FULL};
+    struct usp_images *images;
+    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+        if (option == 'h') {
+            usage(stdout);
+            return EXIT_ALL_WELL;
+        }
+        if (!parse_option(option, &request)) return refuse_usage();
+    }
+    if (argc - optind != 1) {
+        complain(argc == optind ? "symbols: a file is missing" : "symbols: one file at a time");
+        return refuse_usage();
+    }
+    request.image.path = argv[optind];
+    int result = choose_image(&request.image, &images);
+    if (result != EXIT_ALL_WELL) return result;
+    result = list_image(&request, images);
+    usp_images_free(images);
+    return result;
+}
+
+const struct command command_symbols = {"symbols", "every function in a file that can be named", run};
