@@ -187,10 +187,6 @@ static int rewrite_log(const struct log_options *options, const struct log_searc
 int symbolize_log(const struct log_options *options) {
     struct log_tables given = {.count = 0};
     struct log_search *search = NULL;
-    if (options->search_count == 0) {
-        complain("--log needs to be told where the images' files lie: --search DIR");
-        return EXIT_USAGE;
-    }
     int status = options->binary_images != NULL ? read_images(options->binary_images, &given) : EXIT_ALL_WELL;
     if (status == EXIT_ALL_WELL) status = log_search_create(options->search, options->search_count, &search);
     if (status == EXIT_ALL_WELL) {

@@ -3,8 +3,9 @@
 #include "tools/log_ips.h"
 
 #include "tools/log_json.h"
+#include "tools/text.h"
 
-#include <unspool/base.h>
+#include <unspool/format.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -119,7 +120,6 @@ struct writer {
     struct log_names *names;
     struct span report;
     size_t written;
-    struct log_escaped escaped;
     struct level levels[LOG_JSON_DEPTH];
 };
 
@@ -132,40 +132,48 @@ static size_t begin_of(const struct writer *writer, struct span text) {
     return (size_t)(text.bytes - writer->report.bytes);
 }
 
-static void write_symbol(struct writer *writer, struct span old, const char *escaped) {
-    write_up_to(writer, begin_of(writer, old));
-    fputs(escaped, stdout);
-    writer->written += old.length;
+static void write_symbol(struct writer *writer, const struct level *frame, const struct log_name *name) {
+    write_up_to(writer, begin_of(writer, frame->symbol));
+    put_escaped(stdout, USP_ESCAPE_JSON, name->name);
+    writer->written += frame->symbol.length;
 }
 
-static void write_location(struct writer *writer, struct span old, uint64_t location) {
-    write_up_to(writer, begin_of(writer, old));
-    printf("%" PRIu64, location);
-    writer->written += old.length;
+static void write_location(struct writer *writer, const struct level *frame, const struct log_name *name) {
+    write_up_to(writer, begin_of(writer, frame->location));
+    printf("%" PRIu64, name->offset);
+    writer->written += frame->location.length;
+}
+
+static void add_missing(struct writer *writer, const struct level *frame, const struct log_name *name) {
+    write_up_to(writer, begin_of(writer, frame->offset) + frame->offset.length);
+    if (frame->symbol.bytes == NULL) {
+        fputs(",\"symbol\":\"", stdout);
+        put_escaped(stdout, USP_ESCAPE_JSON, name->name);
+        fputs("\"", stdout);
+    }
+    if (frame->location.bytes == NULL) printf(",\"symbolLocation\":%" PRIu64, name->offset);
 }
 
 /* What is there is replaced, what is not is added behind the offset; in the order in which it stands. */
-static bool write_named(struct writer *writer, const struct level *frame, const struct log_name *name) {
-    const char *escaped = log_escape(&writer->escaped, USP_ESCAPE_JSON, name->name);
-    if (escaped == NULL) return false;
-    size_t behind_offset = begin_of(writer, frame->offset) + frame->offset.length;
-    for (size_t at = writer->written;;) {
-        size_t symbol = frame->symbol.bytes != NULL ? begin_of(writer, frame->symbol) : behind_offset;
-        size_t location = frame->location.bytes != NULL ? begin_of(writer, frame->location) : behind_offset;
+static void write_named(struct writer *writer, const struct level *frame, const struct log_name *name) {
+    struct {
+        void (*write)(struct writer *writer, const struct level *frame, const struct log_name *name);
+        const char *at;
+    } edits[] = {
+        {write_symbol, frame->symbol.bytes},
+        {write_location, frame->location.bytes},
+        {add_missing, frame->offset.bytes},
+    };
+    const char *last = NULL;
+    for (;;) {
         size_t next = SIZE_MAX;
-        if (symbol >= at && symbol < next) next = symbol;
-        if (location >= at && location < next) next = location;
-        if (next == SIZE_MAX) return true;
-        if (frame->symbol.bytes != NULL && next == symbol) {
-            write_symbol(writer, frame->symbol, escaped);
-        } else if (frame->location.bytes != NULL && next == location) {
-            write_location(writer, frame->location, name->offset);
-        } else {
-            write_up_to(writer, next);
-            if (frame->symbol.bytes == NULL) printf(",\"symbol\":\"%s\"", escaped);
-            if (frame->location.bytes == NULL) printf(",\"symbolLocation\":%" PRIu64, name->offset);
+        for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+            if (edits[i].at == NULL || (last != NULL && edits[i].at <= last)) continue;
+            if (next == SIZE_MAX || edits[i].at < edits[next].at) next = i;
         }
-        at = next + 1;
+        if (next == SIZE_MAX) return;
+        edits[next].write(writer, frame, name);
+        last = edits[next].at;
     }
 }
 
@@ -195,8 +203,8 @@ static int end_object(struct writer *writer, struct level *frame, struct level *
     place.is_exact = array == NULL || array->elements == 1 || array->is_below_trampoline;
     if (!is_named && log_names_find(writer->names, &place, &name) == USP_ERROR_NO_MEMORY) return USP_ERROR_NO_MEMORY;
     if (array != NULL) array->is_below_trampoline = is_named ? log_is_trampoline(frame->symbol) : name.is_trampoline;
-    if (name.name == NULL) return USP_OK;
-    return write_named(writer, frame, &name) ? USP_OK : USP_ERROR_NO_MEMORY;
+    if (name.name != NULL) write_named(writer, frame, &name);
+    return USP_OK;
 }
 
 static void take_value(struct level *in, const struct log_json_token *value) {
@@ -250,7 +258,6 @@ int log_ips_write(struct span report, const struct log_tables *tables, struct lo
         status = take_token(writer, &token);
     }
     write_up_to(writer, report.length);
-    log_escaped_free(&writer->escaped);
     free(writer);
     return status;
 }

@@ -4,7 +4,6 @@
 #ifndef TOOL_LOG_IPS_H
 #define TOOL_LOG_IPS_H
 
-#include "tools/log_escape.h"
 #include "tools/log_names.h"
 #include "tools/log_tables.h"
 

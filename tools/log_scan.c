@@ -16,7 +16,9 @@ bool span_ends(struct span text, struct span end) {
     return text.length >= end.length && span_equals(span_part(text, text.length - end.length, text.length), end);
 }
 
-struct span span_part(struct span text, size_t from, size_t to) { return (struct span){text.bytes + from, to - from}; }
+struct span span_part(struct span text, size_t from, size_t to) {
+    return (struct span){text.bytes != NULL ? text.bytes + from : NULL, to - from};
+}
 
 size_t span_find(struct span text, size_t from, struct span needle) {
     while (from < text.length) {

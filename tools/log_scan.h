@@ -18,7 +18,7 @@ bool span_equals(struct span a, struct span b);
 bool span_begins(struct span text, struct span beginning);
 bool span_ends(struct span text, struct span end);
 
-/* Bytes `from` … `to` − 1 of a piece that has them. */
+/* Bytes `from` … `to` − 1 of a piece that has them; of an empty piece `bytes` may be NULL. */
 struct span span_part(struct span text, size_t from, size_t to);
 
 /* Where `needle` stands first at or behind `from`; text.length when nowhere. */

@@ -2,7 +2,7 @@
 /* See log_text.h. */
 #include "tools/log_text.h"
 
-#include <unspool/format.h>
+#include "tools/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,10 +11,7 @@
 /* A file of images may hold several lists of them. */
 #define GIVEN_TABLES 16
 
-void log_text_free(struct log_text *text) {
-    log_tables_free(&text->tables);
-    log_escaped_free(&text->escaped);
-}
+void log_text_free(struct log_text *text) { log_tables_free(&text->tables); }
 
 bool log_text_collect(struct log_text *text, uint64_t position, struct span line) {
     struct log_image_line image;
@@ -104,20 +101,17 @@ static bool locate(const struct log_text *text, const struct log_frame *frame, s
 
 static void put(struct span bytes) { fwrite(bytes.bytes, 1, bytes.length, stdout); }
 
-static bool put_named(struct log_text *text, struct span line, const struct log_frame *frame,
-                      const struct log_name *name) {
+/* Names come from files that anybody may have made, and go where a terminal may be. */
+static void put_named(struct span line, const struct log_frame *frame, const struct log_name *name) {
     size_t at = (size_t)(frame->replaced.bytes - line.bytes);
-    const char *harmless = log_escape(&text->escaped, USP_ESCAPE_TERMINAL, name->name);
-    if (harmless == NULL) return false;
     put(span_part(line, 0, at));
-    fputs(harmless, stdout);
+    put_harmless(stdout, name->name);
     if (frame->notation == LOG_SYMBOL) {
         printf(" + %" PRIu64, name->offset);
     } else {
         printf("+%s%" PRIx64, name->offset != 0 ? "0x" : "", name->offset);
     }
     put(span_part(line, at + frame->replaced.length, line.length));
-    return true;
 }
 
 static bool begins_report_note(struct span line) {
@@ -162,9 +156,10 @@ int log_text_write(struct log_text *text, uint64_t position, struct span line) {
     }
     text->is_below_frame = true;
     text->is_below_trampoline = is_named ? log_is_trampoline(frame.name) : name.is_trampoline;
-    if (name.name == NULL) {
+    if (name.name != NULL) {
+        put_named(line, &frame, &name);
+    } else {
         put(line);
-        return USP_OK;
     }
-    return put_named(text, line, &frame, &name) ? USP_OK : USP_ERROR_NO_MEMORY;
+    return USP_OK;
 }

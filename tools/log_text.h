@@ -3,7 +3,6 @@
 #ifndef TOOL_LOG_TEXT_H
 #define TOOL_LOG_TEXT_H
 
-#include "tools/log_escape.h"
 #include "tools/log_names.h"
 #include "tools/log_tables.h"
 
@@ -15,7 +14,6 @@ struct log_text {
     uint64_t collected;                                 /* up to here the log's tables are known */
     size_t next;                                        /* the first of them that begins behind the line */
     bool is_below_frame, is_below_trampoline, is_async; /* what stands above the line */
-    struct log_escaped escaped;
 };
 
 /* Learns what a line at a position (in bytes) tells of images. False when memory lacks. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* libFuzzer: any bytes as a log for `unspool symbolize --log`, from a file or a pipe, with this program as the one that its
  * frames may be in, or with none, in which case every byte must come out as it went in. Seeds: tests/fuzz/log_seeds.c. */
+#define _GNU_SOURCE /* memfd_create */
 #include "tools/command.h"
 #include "tools/log.h"
 #include "tools/log_ips.h"
