@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* See log_search.h. */
+#include "tools/log_search.h"
+
+#include "tools/command.h"
+#include "tools/log_line.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct log_search {
+    struct log_file *files; /* by build */
+    size_t count, room;
+    const struct log_file **by_name;
+    char **folders; /* that are still to be looked through */
+    size_t folder_count, folder_room;
+};
+
+static struct span name_of(const struct log_file *file) {
+    return span_file_name((struct span){file->path, strlen(file->path)});
+}
+
+/* ---- what is there ---- */
+
+static int no_memory(void) {
+    complain("%s", usp_strerror(USP_ERROR_NO_MEMORY));
+    return EXIT_FAILED;
+}
+
+static bool add_image(struct log_search *search, const char *path, uint64_t size, const struct usp_image *image) {
+    if (search->count == search->room) {
+        size_t room = search->room * 2 + 16;
+        struct log_file *grown = realloc(search->files, room * sizeof *grown);
+        if (grown == NULL) return false;
+        search->files = grown;
+        search->room = room;
+    }
+    struct log_file *file = &search->files[search->count];
+    *file = (struct log_file){.path = strdup(path), .size = size, .id_size = image->build_id_size};
+    if (file->path == NULL) return false;
+    file->is_symbols = strstr(path, ".dSYM/") != NULL;
+    memcpy(file->id, image->build_id, image->build_id_size);
+    search->count++;
+    return true;
+}
+
+/* What is no object file, or a damaged one, is none that is looked for. */
+static int add_file(struct log_search *search, const char *path, uint64_t size) {
+    struct usp_images *images;
+    int status = usp_images_file(path, NULL, &images, NULL, 0);
+    if (status == USP_ERROR_NO_MEMORY) return no_memory();
+    if (status != USP_OK) return EXIT_ALL_WELL;
+    bool is_added = true;
+    for (size_t i = 0; is_added && i < usp_images_count(images); i++) {
+        is_added = add_image(search, path, size, usp_images_get(images, i));
+    }
+    usp_images_free(images);
+    return is_added ? EXIT_ALL_WELL : no_memory();
+}
+
+static bool add_folder(struct log_search *search, char *path) {
+    if (search->folder_count == search->folder_room) {
+        size_t room = search->folder_room * 2 + 16;
+        char **grown = realloc(search->folders, room * sizeof *grown);
+        if (grown == NULL) return false;
+        search->folders = grown;
+        search->folder_room = room;
+    }
+    search->folders[search->folder_count++] = path;
+    return true;
+}
+
+static int add_entry(struct log_search *search, const char *folder, const char *name) {
+    struct stat entry;
+    /* AppleDouble: not the file, but what a file system without room for it has put beside it. */
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strncmp(name, "._", 2) == 0) return EXIT_ALL_WELL;
+    size_t room = strlen(folder) + strlen(name) + 2;
+    char *path = malloc(room);
+    if (path == NULL) return no_memory();
+    snprintf(path, room, "%s/%s", folder, name);
+    int status = EXIT_ALL_WELL;
+    if (lstat(path, &entry) == 0 && S_ISDIR(entry.st_mode)) {
+        if (add_folder(search, path)) return EXIT_ALL_WELL;
+        status = no_memory();
+    } else if (stat(path, &entry) == 0 && S_ISREG(entry.st_mode)) {
+        status = add_file(search, path, (uint64_t)entry.st_size);
+    }
+    free(path);
+    return status;
+}
+
+static int look_through(struct log_search *search, const char *folder) {
+    int status = EXIT_ALL_WELL;
+    DIR *entries = opendir(folder);
+    if (entries == NULL) {
+        complain("%s: %s", folder, strerror(errno));
+        return EXIT_ALL_WELL;
+    }
+    for (struct dirent *entry; status == EXIT_ALL_WELL && (entry = readdir(entries)) != NULL;) {
+        status = add_entry(search, folder, entry->d_name);
+    }
+    closedir(entries);
+    return status;
+}
+
+static int look_at_place(struct log_search *search, const char *place) {
+    struct stat entry;
+    if (stat(place, &entry) != 0) {
+        complain("%s: %s", place, strerror(errno));
+        return EXIT_NO_TARGET;
+    }
+    if (S_ISREG(entry.st_mode)) return add_file(search, place, (uint64_t)entry.st_size);
+    if (!S_ISDIR(entry.st_mode)) {
+        complain("%s: neither a folder nor a file", place);
+        return EXIT_NO_TARGET;
+    }
+    char *folder = strdup(place);
+    if (folder == NULL || !add_folder(search, folder)) {
+        free(folder);
+        return no_memory();
+    }
+    int status = EXIT_ALL_WELL;
+    while (status == EXIT_ALL_WELL && search->folder_count > 0) {
+        folder = search->folders[--search->folder_count];
+        status = look_through(search, folder);
+        free(folder);
+    }
+    return status;
+}
+
+/* ---- their order ---- */
+
+static int compare_ids(const struct log_file *x, const uint8_t *id, size_t id_size) {
+    if (x->id_size != id_size) return x->id_size < id_size ? -1 : 1;
+    return memcmp(x->id, id, id_size);
+}
+
+static int compare_builds(const void *a, const void *b) {
+    const struct log_file *x = a, *y = b;
+    int order = compare_ids(x, y->id, y->id_size);
+    if (order != 0) return order;
+    if (x->is_symbols != y->is_symbols) return x->is_symbols ? -1 : 1;
+    if (x->size != y->size) return x->size > y->size ? -1 : 1;
+    return strcmp(x->path, y->path);
+}
+
+/* As strcmp, of the first `width` bytes of a file's name. */
+static int compare_name(const struct log_file *file, struct span name, size_t width) {
+    struct span own = name_of(file);
+    if (own.length > width) own.length = width;
+    size_t common = own.length < name.length ? own.length : name.length;
+    int order = memcmp(own.bytes, name.bytes, common);
+    if (order != 0) return order;
+    return own.length < name.length ? -1 : own.length > name.length;
+}
+
+static int compare_names(const void *a, const void *b) {
+    const struct log_file *const *x = a, *const *y = b;
+    int order = compare_name(*x, name_of(*y), SIZE_MAX);
+    if (order != 0) return order;
+    return *x < *y ? -1 : *x > *y;
+}
+
+static bool sort(struct log_search *search) {
+    if (search->count == 0) return true;
+    qsort(search->files, search->count, sizeof *search->files, compare_builds);
+    search->by_name = calloc(search->count, sizeof *search->by_name);
+    if (search->by_name == NULL) return false;
+    for (size_t i = 0; i < search->count; i++) search->by_name[i] = &search->files[i];
+    qsort(search->by_name, search->count, sizeof *search->by_name, compare_names);
+    return true;
+}
+
+int log_search_create(const char *const *places, size_t count, struct log_search **search) {
+    *search = calloc(1, sizeof **search);
+    if (*search == NULL) return no_memory();
+    int status = EXIT_ALL_WELL;
+    for (size_t i = 0; status == EXIT_ALL_WELL && i < count; i++) status = look_at_place(*search, places[i]);
+    if (status == EXIT_ALL_WELL && !sort(*search)) status = no_memory();
+    if (status == EXIT_ALL_WELL) return EXIT_ALL_WELL;
+    log_search_free(*search);
+    *search = NULL;
+    return status;
+}
+
+void log_search_free(struct log_search *search) {
+    if (search == NULL) return;
+    for (size_t i = 0; i < search->count; i++) free(search->files[i].path);
+    for (size_t i = 0; i < search->folder_count; i++) free(search->folders[i]);
+    free(search->files);
+    free(search->by_name);
+    free(search->folders);
+    free(search);
+}
+
+/* ---- questions ---- */
+
+size_t log_search_build(const struct log_search *search, const uint8_t *id, size_t id_size,
+                        const struct log_file **files) {
+    size_t low = 0, high = search->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_ids(&search->files[middle], id, id_size) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (high = low; high < search->count && compare_ids(&search->files[high], id, id_size) == 0;) high++;
+    *files = search->files + low;
+    return high - low;
+}
+
+size_t log_search_name(const struct log_search *search, struct span name, const struct log_file **file) {
+    size_t width = name.length == LOG_IMAGE_WIDTH ? LOG_IMAGE_WIDTH : SIZE_MAX;
+    size_t low = 0, high = search->count, builds = 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_name(search->by_name[middle], name, width) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    const struct log_file *last = NULL;
+    for (; low < search->count && compare_name(search->by_name[low], name, width) == 0; low++) {
+        const struct log_file *next = search->by_name[low];
+        /* Without an identity nobody can say whether two files are the same build. */
+        if (last != NULL && next->id_size != 0 && compare_ids(next, last->id, last->id_size) == 0) continue;
+        if (builds++ == 0) *file = next;
+        last = next;
+    }
+    return builds;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* What object files lie in the folders of --search, by build-id or UUID and by name. No symbols are read here. */
+#ifndef TOOL_LOG_SEARCH_H
+#define TOOL_LOG_SEARCH_H
+
+#include <unspool/images.h>
+
+#include "tools/log_scan.h"
+
+/* An image in a file; a fat file has several. */
+struct log_file {
+    char *path;
+    uint64_t size;   /* of the file in bytes */
+    bool is_symbols; /* in a dSYM bundle: nothing but symbols, all of them */
+    uint8_t id[USP_BUILD_ID_MAX];
+    size_t id_size; /* 0: it has none */
+};
+
+/* Opaque. */
+struct log_search;
+
+/* Looks through folders, with all that is below them, and single files. Symbolic links to folders are not followed. On
+ * success *search is the caller's to free. Returns an enum exit_status; what went wrong is said on standard error. */
+int log_search_create(const char *const *places, size_t count, struct log_search **search);
+
+/* NULL is ignored. */
+void log_search_free(struct log_search *search);
+
+/* The files of a build: how many, and the first of them in *files, the richest in symbols in front (bundles of symbols, then
+ * the largest, since what was stripped is smaller). They live as long as the search. */
+size_t log_search_build(const struct log_search *search, const uint8_t *id, size_t id_size,
+                        const struct log_file **files);
+
+/* How many builds there are of files with that name, which may have been cut at LOG_IMAGE_WIDTH; *file is a file of the
+ * first. */
+size_t log_search_name(const struct log_search *search, struct span name, const struct log_file **file);
+
+#endif
