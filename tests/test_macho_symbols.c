@@ -460,8 +460,8 @@ START_TEST(slices_by_uuid) {
 END_TEST
 
 START_TEST(dsym_beside_the_program) {
-    static const char *const bundles[] = {"program.dSYM", "App.app.dSYM", "App.app/program.dSYM"};
-    for (unsigned i = 0; i < 3; i++) {
+    static const char *const bundles[] = {"program.dSYM", "App.app.dSYM", "App.app/program.dSYM", "dSYMs/App.app.dSYM"};
+    for (unsigned i = 0; i < 4; i++) {
         ck_assert_int_eq(mkdir(in_folder("App.app"), 0777), 0);
         snprintf(path, sizeof path, "%s/%s", folder, i == 0 ? "program" : "App.app/program");
         wanted = (struct macho_file){.arch = USP_ARCH_ARM64, .uuid = UUID, .symbols = one_function};

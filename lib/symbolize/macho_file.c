@@ -8,6 +8,8 @@
 #include <string.h>
 
 #define SUFFIX ".dSYM"
+/* The folder of debugging symbols that xcodebuild -create-xcframework makes (key DebugSymbolsPath). */
+#define TOGETHER "dSYMs/"
 
 const uint8_t *uspi_macho_image_uuid(const struct usp_image *image) {
     return image->build_id_size == USPI_UUID_SIZE ? image->build_id : NULL;
@@ -36,21 +38,36 @@ static bool go_to_bundle(char *path) {
     return false;
 }
 
-/* PATH.dSYM, BUNDLE.dSYM. */
+/* Writes what a path's dSYM may be called; `to` has room for the path and TOGETHER. */
+static void put_bundle(char *to, const char *path, bool together) {
+    const char *slash = strrchr(path, '/');
+    const size_t folder = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+    memcpy(to, path, folder);
+    to += folder;
+    if (together) {
+        memcpy(to, TOGETHER, sizeof TOGETHER - 1);
+        to += sizeof TOGETHER - 1;
+    }
+    memcpy(to, path + folder, strlen(path + folder));
+    memcpy(to + strlen(path + folder), SUFFIX, sizeof SUFFIX);
+}
+
+/* PATH.dSYM, BUNDLE.dSYM, and dSYMs/BUNDLE.dSYM beside the bundle, as in an .xcframework. */
 static int search_beside(const struct usp_image *image, const struct uspi_search *search, const char *of,
                          struct uspi_file **file, struct uspi_error *error) {
-    const size_t room = strlen(of) + sizeof SUFFIX;
+    const size_t room = strlen(of) + sizeof TOGETHER + sizeof SUFFIX;
     char *path = calloc(2, room);
     if (path == NULL) return uspi_error_set(error, USP_ERROR_NO_MEMORY, "%s: out of memory", of);
     char *bundle = path + room;
     int status = uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: no such file", of);
     memcpy(path, of, strlen(of));
     do {
-        memcpy(bundle, path, strlen(path));
-        memcpy(bundle + strlen(path), SUFFIX, sizeof SUFFIX);
-        int found = search_for(image, search, bundle, file, error);
-        /* A bundle that is there and does not fit says more than one that is not. */
-        if (found != USP_ERROR_NOT_FOUND || status == USP_ERROR_NOT_FOUND) status = found;
+        for (unsigned together = 0; together < 2 && status != USP_OK && status != USP_ERROR_NO_MEMORY; together++) {
+            put_bundle(bundle, path, together != 0);
+            int found = search_for(image, search, bundle, file, error);
+            /* A bundle that is there and does not fit says more than one that is not. */
+            if (found != USP_ERROR_NOT_FOUND || status == USP_ERROR_NOT_FOUND) status = found;
+        }
     } while (status != USP_OK && status != USP_ERROR_NO_MEMORY && go_to_bundle(path));
     free(path);
     return status;

@@ -15,8 +15,8 @@ const uint8_t *uspi_macho_image_uuid(const struct usp_image *image);
 int uspi_macho_file_open(const struct usp_image *image, const struct uspi_search *search, struct uspi_file **file,
                          struct uspi_error *error);
 
-/* As uspi_debug_file_open: PATH.dSYM, and for what lies in a bundle (NAME.app, NAME.framework) the bundle's. An image
- * without a UUID has none, because nothing says which is its own. */
+/* As uspi_debug_file_open: PATH.dSYM, and for what lies in a bundle (NAME.app, NAME.framework) the bundle's, each
+ * also in a folder dSYMs beside. An image without a UUID has none, because nothing says which is its own. */
 int uspi_macho_debug_open(const struct usp_image *image, const struct uspi_search *search, struct uspi_file **file,
                           struct uspi_error *error);
 

@@ -85,8 +85,9 @@ static bool decode(const struct uspi_objc_stubs *stubs, uint64_t offset, usp_add
 }
 
 bool uspi_objc_stubs_next(const struct uspi_objc_stubs *stubs, uint64_t *offset) {
+    const uint64_t step = stubs->arch == USP_ARCH_X86_64 ? 1 : 4;
     usp_addr reference;
-    for (; *offset < stubs->code.size; *offset += stubs->arch == USP_ARCH_X86_64 ? 1 : 4) {
+    for (*offset += -*offset % step; *offset < stubs->code.size; *offset += step) {
         if (decode(stubs, *offset, &reference)) return true;
     }
     return false;

@@ -133,14 +133,15 @@ ld64.lld.darwinold-13 -arch i386 -macosx_version_min 10.10 -sdk_version 10.10 -o
 ladder i386 i386.program
 
 # Message stubs that were stripped, in each form that lld writes: by chained fixups, by rebases, the short ones.
-stub="objc_msgSend\$bar:baz:"
 build arm64-small arm64 arm64-apple-ios16 ios 16.0 -DOBJC_STUB
 "${link[@]}" -objc_stubs_small -o arm64-small.program
 for name in arm64 arm64-old arm64-small; do
   llvm-strip-19 -o "$name.messages" "$name.program"
-  address=$(llvm-nm-19 "$name.program" | grep -F " _$stub" | cut -d' ' -f 1)
-  echo "$address" | "$names" "$name.messages" arm64 | grep -qF " $stub" ||
-    fail "$name.messages: the message stub has no name"
+  for stub in "objc_msgSend\$first" "objc_msgSend\$bar:baz:"; do
+    address=$(llvm-nm-19 "$name.program" | grep -F " _$stub" | cut -d' ' -f 1)
+    echo "$address" | "$names" "$name.messages" arm64 | grep -qF " $stub" ||
+      fail "$name.messages: the message stub $stub has no name"
+  done
 done
 
 # One file of all of them, with 32- and with 64-bit offsets; each slice is found by its processor.

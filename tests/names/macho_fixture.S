@@ -51,6 +51,7 @@ __underscored_alias:
     .p2align 2
     .globl _sends
 _sends:
+    bl "_objc_msgSend$first"
     b "_objc_msgSend$bar:baz:"
 #endif
     .subsections_via_symbols

@@ -21,7 +21,8 @@ output:
     alias     another symbol with the same start, preferred by the rules
     export    a name that only the exports have: the twin's symbol table has the same
     method    Objective-C's metadata names a method, maybe without its category, which a linker may have merged into the
-              class: where its symbol was stripped, or behind the size that the debug map gives it
+              class, or the thunk of a Swift method, whose own symbol ends in "To": where the symbol was stripped, or
+              behind the size that the debug map gives it
     cut       llvm-symbolizer, which takes a size in the debug map for a symbol's address, has none: the symbol below
     neither   llvm-symbolizer has no name either
 
@@ -108,17 +109,17 @@ def stubs_of(llvm, path, arch):
 
 
 def debug_map(nm, path, arch):
-    """Sizes of functions by start, out of the pairs of N_FUN."""
-    sizes, start = {}, None
+    """Sizes of functions by (start, name), out of the pairs of N_FUN."""
+    sizes, function = {}, None
     for line in run(nm, "-a", "--no-sort", f"--arch={arch}", path).splitlines():
         match = re.match(r"([0-9a-f]+) - \w+ \w+\s+FUN ?(.*)$", line)
         if not match:
             continue
         if match[2]:
-            start = int(match[1], 16)
-        elif start is not None:
-            sizes[start] = max(sizes.get(start, 0), int(match[1], 16))
-            start = None
+            function = int(match[1], 16), match[2].removeprefix("_")
+        elif function is not None:
+            sizes[function] = max(sizes.get(function, 0), int(match[1], 16))
+            function = None
     return sizes
 
 
@@ -166,7 +167,8 @@ def main():
 
     def is_method(my):
         names = twin_symbols.names(my[1])
-        return my[0][:2] in ("-[", "+[") and any(my[0] in (name, re.sub(r"\(.*?\)", "", name, count=1)) for name in names)
+        return my[0][:2] in ("-[", "+[") and any(
+            my[0] in (name, re.sub(r"\(.*?\)", "", name, count=1)) or re.match(r"\$[sS].*To$", name) for name in names)
 
     named_starts = sorted(start for start in symbols.by_start if sections.of(start))
 
@@ -190,7 +192,7 @@ def main():
         if my is not None and their is not None and my[:2] == their:
             return "equal"
         if my is not None and their is not None and my[1] == their[1]:
-            if 0 < sizes.get(my[1], 0) <= address - my[1]:
+            if 0 < sizes.get((my[1], my[0]), 0) <= address - my[1]:
                 return "method" if is_method(my) else None
             return "alias" if preferred(symbols.names(my[1]), my[0]) else exported(my)
         if my is not None:
@@ -207,7 +209,7 @@ def main():
             return "bound"
         if their[0][0] in "Ll" and their[1] in starts:
             return "private"
-        size = sizes.get(their[1], 0)
+        size = max((sizes.get((their[1], name), 0) for name in symbols.names(their[1])), default=0)
         return "size" if 0 < size <= address - their[1] else None
 
     def exported(my):

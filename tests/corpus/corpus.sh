@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Names out of Mach-O files that other people have built with Apple's tools and published: frameworks in npm packages, pinned
+# by version and checksum (packages.txt). Nothing of them is kept in the repository; they are downloaded once, to
+# $XDG_CACHE_HOME/unspool or below the folder of the build, and without a network this is skipped. Each slice is compared as
+# tests/names/macho.sh and objc.sh compare what they build: as it is, and stripped. Runs in the folder of the build.
+set -euo pipefail
+# shellcheck source=tests/script.sh
+. "$(dirname "$0")/../script.sh"
+
+names=$started_in/tests/names/macho_names
+methods=$started_in/tests/names/objc_methods
+cache=${XDG_CACHE_HOME:-$started_in}/${XDG_CACHE_HOME:+unspool/}corpus
+[[ -x $names && -x $methods ]] || skip "tests/names/macho_names was not built"
+for tool in npm sha256sum tar llvm-lipo-19 llvm-strip-19 llvm-nm-19 llvm-objdump-19 llvm-symbolizer-19 python3; do
+  have "$tool" || skip "$tool is not installed"
+done
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$cache"
+
+# package NAME@VERSION SHA256: it is unpacked in $folder then.
+package() {
+  local archive answer
+  folder=$work/${1//\//-}
+  archive=$cache/$2.tgz
+  if [[ ! -f $archive ]]; then
+    mkdir "$work/download"
+    if ! answer=$(npm pack --ignore-scripts --silent --fetch-retries=1 --pack-destination "$work/download" "$1" 2>&1); then
+      # npm's codes for a package that isn't there; whatever else goes wrong is the way to it.
+      [[ ! $answer =~ E404|ETARGET ]] || { fail "$1: $answer" && verdict; }
+      skip "$1 cannot be downloaded: ${answer%%$'\n'*}"
+    fi
+    mv "$work/download"/*.tgz "$archive.new"
+    mv "$archive.new" "$archive"
+    rmdir "$work/download"
+  fi
+  if ! sha256sum --status -c - <<<"$2  $archive"; then
+    rm -f "$archive"
+    fail "$1: has another checksum than $2"
+    verdict
+  fi
+  mkdir "$folder"
+  tar -xzf "$archive" -C "$folder"
+}
+
+# objc FILE ARCH LEAST: at least so many methods by the metadata alone. llvm-objdump is a second witness where it names any.
+objc() {
+  local check=()
+  llvm-objdump-19 --macho --arch="$2" --objc-meta-data "$1" >"$work/meta" 2>/dev/null || :
+  if grep -qE '\bimp .*[-+]\[' "$work/meta"; then check=(--objdump "$work/meta"); fi
+  python3 "$top/tests/names/objc_oracle.py" --names "$methods" --arch "$2" --foreign --least "$3" "${check[@]}" \
+    "$1" "$1" || fail "$1 ($2): Objective-C's names differ"
+}
+
+# slice FILE ARCH LEAST [DSYM]: at least so many of the addresses that are asked have a name.
+slice() {
+  local thin=$work/thin/$2/${1##*/} oracle=(python3 "$top/tests/names/macho_oracle.py" --names "$names" --arch "$2")
+  rm -rf "$work/thin"
+  mkdir -p "${thin%/*}"
+  # A thin file has no slice to take out.
+  llvm-lipo-19 "$1" -thin "$2" -output "$thin" 2>/dev/null || cp "$1" "$thin"
+  "${oracle[@]}" --least "$3" "$1" || fail "$1 ($2): names differ"
+  llvm-strip-19 -o "$thin.stripped" "$thin"
+  "${oracle[@]}" --twin "$thin" "$thin.stripped" || fail "$1 ($2), stripped: names differ"
+  [[ -n ${4-} ]] || return 0
+  # With its dSYM the stripped one has all of its names again. The bundle is found as it lies in an .xcframework.
+  mkdir -p "$work/thin/bundle/${1##*/}.framework"
+  cp -R "$(dirname "$4")" "$work/thin/bundle/dSYMs"
+  cp "$thin.stripped" "$work/thin/bundle/${1##*/}.framework/${1##*/}"
+  "$names" --starts "$thin" "$2" | "$names" "$thin" "$2" | cut -d' ' -f 1,2,4- | cut -f 1 >"$work/expected"
+  cut -d' ' -f 1 "$work/expected" | "$names" "$work/thin/bundle/${1##*/}.framework/${1##*/}" "$2" |
+    cut -d' ' -f 1,2,4- | cut -f 1 >"$work/given"
+  echo "${1##*/} ($2): $(grep -vc ' -$' "$work/expected") functions by the dSYM"
+  cmp -s "$work/expected" "$work/given" ||
+    fail "$1 ($2): other names by its dSYM: $(diff "$work/expected" "$work/given" | head -n 6)"
+}
+
+# xcframeworks FOLDER LEAST: every framework of each of them, every slice, with its dSYM if there is one.
+xcframeworks() {
+  local framework binary dsym arch
+  for framework in "$1"/*.xcframework/*/*.framework; do
+    binary=$framework/$(basename "$framework" .framework)
+    dsym=$(dirname "$framework")/dSYMs/$(basename "$framework").dSYM
+    [[ -d $dsym ]] || dsym=
+    for arch in $(llvm-lipo-19 -archs "$binary"); do
+      slice "$binary" "$arch" "$2" "$dsym"
+      objc "$binary" "$arch" 10
+    done
+  done
+}
+
+while read -r name checksum; do
+  [[ $name != \#* ]] || continue
+  echo "== $name"
+  package "$name" "$checksum"
+  case $name in
+  react-native-webrtc@*)
+    binary=$folder/package/ios/WebRTC.framework/WebRTC
+    for arch in x86_64 i386 armv7 arm64; do
+      slice "$binary" "$arch" 80000
+      objc "$binary" "$arch" 900
+    done
+    ;;
+  expo-modules-core@*)
+    for kind in debug release; do
+      mkdir "$folder/$kind"
+      for archive in "$folder/package/prebuilds/output/$kind/xcframeworks"/*.tar.gz; do
+        # GNU tar tells of each extended attribute that macOS has stored.
+        tar -xzf "$archive" -C "$folder/$kind" 2>/dev/null
+      done
+      xcframeworks "$folder/$kind" 5000
+    done
+    ;;
+  @nativescript/core@*) xcframeworks "$folder/package/platforms/ios" 4000 ;;
+  fsevents@*) for arch in x86_64 arm64; do slice "$folder/package/fsevents.node" "$arch" 4000; done ;;
+  *) fail "$name: nobody knows what is in it" ;;
+  esac
+  rm -rf "$folder"
+done <"$top/tests/corpus/packages.txt"
+verdict
