@@ -27,7 +27,7 @@
 
 #define WORKERS       50u
 #define CAPTURES      (USP_TEST_RECORDS ? 100000u : 10000u)
-#define CAPTURES_SLOW (USP_SANITIZED ? 500u : 500u)
+#define CAPTURES_SLOW (USP_SANITIZED ? 500u : 250u)
 #define FRAMES        300u
 /* Machines that run tests are busy: a thread may have to wait long for its turn, but not for ever. */
 #define TIMEOUT patience(UINT64_C(20000000000))
