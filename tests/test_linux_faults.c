@@ -491,6 +491,41 @@ START_TEST(listings_that_were_cut_short_are_taken_again) {
 }
 END_TEST
 
+static void block_all(void) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+}
+
+/* What is pending arrives now. */
+static void unblock_all(void) {
+    sigset_t none;
+    sigemptyset(&none);
+    pthread_sigmask(SIG_SETMASK, &none, NULL);
+}
+
+static long refuse_to_ignore(int number, const struct sigaction *action, struct sigaction *old) {
+    if (action != NULL && action->sa_handler == SIG_IGN) return -EINVAL;
+    return uspi_linux_real.set_action(number, action, old);
+}
+
+START_TEST(a_signal_that_cannot_be_taken_back_ends_nobody) {
+    struct standing s = {.depth = 1, .prepare = block_all, .wait = wait_asleep, .after = unblock_all};
+    struct usp_frame frames[FRAMES];
+    struct usp_stack stack;
+    stand_begin(&s);
+    use_table();
+    table.set_action = refuse_to_ignore;
+    ck_assert_int_eq(prepare(20 * MS), USP_OK);
+    usp_stack_init(&stack, frames, FRAMES);
+    ck_assert_int_eq(usp_capture_thread(&s.thread, NULL, &stack), USP_ERROR_TIMEOUT);
+    usp_shutdown();
+    stand_end(&s);
+    ck_assert_int_eq(atomic_load(&s.finished), 1);
+    uspi_linux = &uspi_linux_real;
+}
+END_TEST
+
 /* ---- a system that says no ---- */
 
 static int trace_error;
@@ -565,6 +600,7 @@ int main(void) {
     tcase_add_test(c, a_handler_that_does_not_finish_keeps_its_memory);
     tcase_add_test(c, held_threads_let_themselves_go);
     tcase_add_test(c, listings_that_were_cut_short_are_taken_again);
+    tcase_add_test(c, a_signal_that_cannot_be_taken_back_ends_nobody);
     tcase_add_test(c, yama_and_missing_ptrace_are_explained);
     suite_add_tcase(suite, c);
     return run_suite(suite);

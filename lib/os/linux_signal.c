@@ -285,9 +285,11 @@ void uspi_signal_uninstall(void) {
         /* To ignore a signal removes it from every thread's queue (POSIX sigaction, kernel/signal.c do_sigaction): one
          * that a thread unblocks later would end the process. */
         action.sa_handler = SIG_IGN;
-        uspi_linux->set_action(own.number, &action, NULL);
-        action.sa_handler = SIG_DFL;
-        uspi_linux->set_action(own.number, &action, NULL);
+        /* Where it cannot be ignored the handler stays, which is harmless. */
+        if (uspi_linux->set_action(own.number, &action, NULL) >= 0) {
+            action.sa_handler = SIG_DFL;
+            uspi_linux->set_action(own.number, &action, NULL);
+        }
     }
     own.number = 0;
 }
