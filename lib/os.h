@@ -217,7 +217,7 @@ bool uspi_os_dladdr(uintptr_t address, const char **name, uintptr_t *start, size
 uintptr_t uspi_os_find_symbol(const char *name);
 
 /* Where the function that holds an address of this process begins, by its unwind information; on ARM with the Thumb bit.
- * False when that says nothing. Takes the loader's lock, may allocate. */
+ * False when that says nothing, or nothing exact. Takes the loader's lock, may allocate. */
 bool uspi_os_function_start(uintptr_t address, uintptr_t *start);
 
 #endif

@@ -26,6 +26,19 @@ skip() {
   exit 77
 }
 
+# runnable PROGRAM FOLDER: the file to run for what was built: itself or, where tests/under.h names an emulator, a script in
+# the folder that runs it so.
+runnable() {
+  local script=$2/${1##*/}
+  if [[ ${USP_TEST_UNDER-} != qemu-* ]]; then
+    echo "$1"
+    return
+  fi
+  printf '#!/bin/sh\nexec %s %s "$@"\n' "$USP_TEST_UNDER" "$1" >"$script"
+  chmod +x "$script"
+  echo "$script"
+}
+
 have() { command -v "$1" >/dev/null 2>&1; }
 
 # The C files below the folders given, relative to $top.

@@ -27,7 +27,7 @@
 
 #define WORKERS       50u
 #define CAPTURES      (USP_TEST_RECORDS ? 100000u : 10000u)
-#define CAPTURES_SLOW 500u
+#define CAPTURES_SLOW (USP_SANITIZED ? 500u : 250u)
 #define FRAMES        300u
 /* On a machine that is busy with other things it ends here with fewer, and says how many. */
 #define LONG_ENOUGH patience(UINT64_C(300000000000))

@@ -118,9 +118,11 @@ static struct uspi_objc_runtime *runtime;
 static struct uspi_names *names;
 static struct uspi_named named;
 
+/* is_wanted: no symbol has a name. Otherwise one says where the function begins. */
 static int ask(void (*function)(void), unsigned offset, bool is_wanted) {
+    usp_addr start = address_of(function);
     named = (struct uspi_named){0};
-    return uspi_objc_runtime_find(runtime, address_of(function) + offset, is_wanted, names, &named);
+    return uspi_objc_runtime_find(runtime, start + offset, is_wanted ? NULL : &start, names, &named);
 }
 
 static void begin(void) {
@@ -143,17 +145,20 @@ START_TEST(without_a_runtime) {
 }
 END_TEST
 
-/* Nothing but unwind information knows where a method ends. */
+/* Nothing but symbols and unwind information knows where a method ends. What 32-bit arm has for functions as short as these
+ * is nothing exact. */
 START_TEST(neighbours_get_no_name) {
     load_runtime(libraries[0], 1);
     begin();
-    ck_assert_int_eq(ask(first_method, 2, true), USP_OK);
+    ck_assert_int_eq(ask(first_method, 2, true), usp_arch_host() == USP_ARCH_ARMV7 ? USP_ERROR_NOT_FOUND : USP_OK);
+    ck_assert_int_eq(ask(first_method, 2, false), USP_OK);
+    ck_assert_int_eq(ask(no_method, 2, false), USP_ERROR_NOT_FOUND);
     ck_assert_int_eq(ask(no_method, 0, true), USP_ERROR_NOT_FOUND);
     ck_assert_int_eq(ask(no_method, 2, true), USP_ERROR_NOT_FOUND);
     ck_assert_int_eq(ask(late_method, 2, true), USP_ERROR_NOT_FOUND);
     named = (struct uspi_named){0};
-    ck_assert_int_eq(uspi_objc_runtime_find(runtime, 0, true, names, &named), USP_ERROR_NOT_FOUND);
-    ck_assert_int_eq(uspi_objc_runtime_find(runtime, UINTPTR_MAX, true, names, &named), USP_ERROR_NOT_FOUND);
+    ck_assert_int_eq(uspi_objc_runtime_find(runtime, 0, NULL, names, &named), USP_ERROR_NOT_FOUND);
+    ck_assert_int_eq(uspi_objc_runtime_find(runtime, UINTPTR_MAX, NULL, names, &named), USP_ERROR_NOT_FOUND);
     end();
 }
 END_TEST
@@ -169,8 +174,8 @@ END_TEST
 
 /* The first question about the inside of a function may load the unwinder, which is an image as well. */
 static void load_unwinder(void) {
-    ck_assert_int_eq(ask(no_method, 2, false), USP_ERROR_NOT_FOUND);
-    ck_assert_int_eq(ask(no_method, 2, false), USP_ERROR_NOT_FOUND);
+    ck_assert_int_eq(ask(no_method, 2, true), USP_ERROR_NOT_FOUND);
+    ck_assert_int_eq(ask(no_method, 2, true), USP_ERROR_NOT_FOUND);
 }
 
 /* Classes are asked for once; new ones are noticed where a name is missing. */

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* See dsym.h. */
+
+/* Where a folder's entries have positions of 64 bits, readdir fails on 32-bit hosts otherwise (glibc
+ * feature_test_macros(7), readdir(3) EOVERFLOW). */
+#define _FILE_OFFSET_BITS 64
+
 #include "lib/object/dsym.h"
 
 #include <dirent.h>

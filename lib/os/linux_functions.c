@@ -34,6 +34,7 @@ static bool search_exidx(find_exidx find, uintptr_t address, uintptr_t *start) {
     uintptr_t table = find(address, &count);
     if (table == 0 || count <= 0) return false;
     size_t low = 0, high = (size_t)count;
+    uint32_t what = 0;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         uintptr_t entry = table + middle * 8;
@@ -43,12 +44,15 @@ static bool search_exidx(find_exidx find, uintptr_t address, uintptr_t *start) {
         uintptr_t function = entry + (uintptr_t)(intptr_t)((int32_t)(offset << 1) >> 1);
         if (function <= address) {
             *start = function;
+            memcpy(&what, (const void *)(entry + 4), sizeof what);
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return low > 0;
+    /* What does not name a table (ARM EHABI 6: 1, or bit 31) can stand for any number of functions: linkers keep the first
+     * of several neighbours with the same (bfd elf32_arm_fix_exidx_coverage, lld isDuplicateArmExidxSec). */
+    return low > 0 && what != 1 && what >> 31 == 0;
 }
 
 bool uspi_os_function_start(uintptr_t address, uintptr_t *start) {

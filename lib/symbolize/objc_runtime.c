@@ -182,11 +182,13 @@ static const struct method *search(const struct uspi_objc_runtime *runtime, usp_
     return found;
 }
 
-/* A runtime says where a method begins and not where it ends: it holds the address when the function that unwind
- * information has there begins where the method does. */
-static bool holds(const struct method *method, usp_addr address) {
+/* A runtime says where a method begins and not where it ends: it holds the address when the function that a symbol or
+ * unwind information has there begins where the method does. */
+static bool holds(const struct method *method, usp_addr address, const usp_addr *known_start) {
     uintptr_t start;
     if (method->start == address) return true;
+    /* A symbol from below the method may be one that was left when others were stripped. */
+    if (known_start != NULL && *known_start >= method->start) return *known_start == method->start;
     return uspi_os_function_start((uintptr_t)address, &start) && code_address(start) == method->start;
 }
 
@@ -228,36 +230,37 @@ static bool has_more_classes(const struct uspi_objc_runtime *runtime) {
            runtime->functions.get_class_list(NULL, 0) != runtime->class_count;
 }
 
-static int find_locked(struct uspi_objc_runtime *runtime, usp_addr address, bool is_wanted, struct uspi_names *names,
-                       struct uspi_named *named) {
+static int find_locked(struct uspi_objc_runtime *runtime, usp_addr address, const usp_addr *known_start,
+                       struct uspi_names *names, struct uspi_named *named) {
     uint64_t generation = uspi_os_images_generation();
     int status = USP_OK;
     if (!runtime->is_read || runtime->generation != generation) status = read_methods(runtime, generation);
     if (status != USP_OK) return status;
     const struct method *found = search(runtime, address);
-    if ((found == NULL || !holds(found, address)) && is_wanted && has_more_classes(runtime)) {
+    if ((found == NULL || !holds(found, address, known_start)) && known_start == NULL && has_more_classes(runtime)) {
         status = read_methods(runtime, generation);
         if (status != USP_OK) return status;
         found = search(runtime, address);
     }
     if (runtime->functions.get_class_list == NULL) return USP_ERROR_ABSENT;
-    if (found == NULL || !holds(found, address)) return USP_ERROR_NOT_FOUND;
+    if (found == NULL || !holds(found, address, known_start)) return USP_ERROR_NOT_FOUND;
     named->start = found->start;
     named->size = 0;
     return keep_name(found, names, &named->name);
 }
 
-int uspi_objc_runtime_find(struct uspi_objc_runtime *runtime, usp_addr address, bool is_wanted,
+int uspi_objc_runtime_find(struct uspi_objc_runtime *runtime, usp_addr address, const usp_addr *known_start,
                            struct uspi_names *names, struct uspi_named *named) {
     uspi_lock_take(runtime->lock);
-    int status = find_locked(runtime, address, is_wanted, names, named);
+    int status = find_locked(runtime, address, known_start, names, named);
     uspi_lock_give(runtime->lock);
     return status;
 }
 
 static int ask_runtime(const struct uspi_query *query, struct uspi_named *found) {
     if (query->runtime == NULL || query->address > UINTPTR_MAX) return USP_ERROR_ABSENT;
-    int status = uspi_objc_runtime_find(query->runtime, query->address, !query->is_named, query->names, found);
+    const usp_addr *known_start = query->is_named ? &query->named_start : NULL;
+    int status = uspi_objc_runtime_find(query->runtime, query->address, known_start, query->names, found);
     /* GCC's symbols of methods (_i_Class__selector_) do not tell a colon from an underscore. In Mach-O they are the names
      * themselves, and know the category as well. */
     found->wins_ties = (query->image->flags & USP_IMAGE_MACHO) == 0;

@@ -16,10 +16,11 @@ struct uspi_objc_runtime *uspi_objc_runtime_create(void);
 void uspi_objc_runtime_free(struct uspi_objc_runtime *runtime);
 
 /* The method that an address of this process lies in. The methods are asked for once, and again when images came or went;
- * `is_wanted`: also when there are more classes than before, which is asked only where nothing was found. USP_OK,
+ * without known_start also when there are more classes than before, which is asked only where nothing was found.
+ * known_start: where the function begins that a symbol has at the address, NULL when no symbol does. USP_OK,
  * USP_ERROR_NOT_FOUND (also when nothing tells where the method ends), USP_ERROR_ABSENT when there is no runtime,
  * USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
-int uspi_objc_runtime_find(struct uspi_objc_runtime *runtime, usp_addr address, bool is_wanted,
+int uspi_objc_runtime_find(struct uspi_objc_runtime *runtime, usp_addr address, const usp_addr *known_start,
                            struct uspi_names *names, struct uspi_named *named);
 
 #endif

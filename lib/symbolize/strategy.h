@@ -20,6 +20,7 @@ struct uspi_query {
     struct uspi_names *names;          /* keeps names that would not stay */
     bool in_process;                   /* the image is loaded in this process */
     bool is_named;                     /* a strategy that was asked before has an answer */
+    usp_addr named_start;              /* where the function of that answer begins */
     struct uspi_objc_runtime *runtime; /* of this process; NULL when the image is not of it */
 };
 

@@ -218,6 +218,7 @@ static int ask_strategies(struct uspi_query *query, struct usp_symbol *symbol) {
         symbol->offset = query->address - found.start;
         symbol->strategy = (*strategy)->id;
         query->is_named = true;
+        query->named_start = found.start;
     }
     return symbol->name != NULL ? USP_OK : USP_ERROR_NOT_FOUND;
 }

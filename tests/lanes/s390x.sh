@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # About: a big-endian host that no backend describes, cross-compiled and run by qemu-s390x
-need_build gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user
+need_build gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user clang-19 lld-19 llvm-19 lld-13 python3
 check_for s390x s390x-linux-gnu
 run_tests_by_emulator qemu-s390x -L /usr/s390x-linux-gnu
 # Its own stacks no backend describes, so live capture has nothing to show here: stacks, cores and files from bytes.
 configure_in s390x --host=s390x-linux-gnu --enable-werror
 make_in s390x all
 make_in s390x bytes-check VERBOSE=1 "${check_arguments[@]}"
+# And what linkers write, for the processors that they write it for.
+make_in s390x tests/names/macho_names tests/names/objc_methods
+make_in s390x check-TESTS VERBOSE=1 TESTS="tests/names/macho.sh tests/names/objc.sh"

@@ -12,6 +12,7 @@ names=$PWD/tests/names/elf_names
 [[ -x $names ]] || skip "tests/names/elf_names was not built"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+names=$(runnable "$names" "$work")
 oracle=(python3 "$top/tests/names/elf_oracle.py" "$names" llvm-symbolizer-19)
 fixtures=$top/tests/names
 

@@ -17,6 +17,7 @@ done
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+names=$(runnable "$names" "$work")
 cd "$work"
 
 cat >libraries.tbd <<'END'

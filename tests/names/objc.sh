@@ -16,6 +16,7 @@ done
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+names=$(runnable "$names" "$work")
 cd "$work"
 
 # compare ARCH FILE [OPTION]...: FILE with its symbols against FILE without any.
