@@ -63,12 +63,12 @@ done
 err_has 'inlined calls are not known'
 
 # The build: the right one, another one.
-build=$(readelf -n "$stuck" | sed -n 's/.*Build ID: //p')
-if [[ -n $build ]]; then
-  run 0 symbolize --uuid "$build" -o "$stuck" "$(plus "$inner" 1)"
+build_id=$(readelf -n "$stuck" | sed -n 's/.*Build ID: //p')
+if [[ -n $build_id ]]; then
+  run 0 symbolize --uuid "$build_id" -o "$stuck" "$(plus "$inner" 1)"
   expect "$named"
   run 3 symbolize --uuid 0123-4567 -o "$stuck" "$(plus "$inner" 1)"
-  err_has "^unspool: $stuck: .*$build, not 01234567"
+  err_has "^unspool: $stuck: .*$build_id, not 01234567"
   [[ ! -s $work/out ]] || fail "another build is used"
 fi
 other=arm64
@@ -77,7 +77,7 @@ run 3 symbolize --arch "$other" -o "$stuck" 1
 err_has "^unspool: $stuck: for $arch, not for $other"
 
 run 0 symbolize --json -o "$stuck" "$(plus "$inner" 1)" $'\xff"' 0xfffffff0
-python3 - "$work/out" "$(plus "$inner" 1)" "$stuck" "$build" "$offset" <<'END_OF_PROGRAM' || fail "--json: $(cat "$work/out")"
+python3 - "$work/out" "$(plus "$inner" 1)" "$stuck" "$build_id" "$offset" <<'END_OF_PROGRAM' || fail "--json: $(cat "$work/out")"
 import json, sys
 
 path, address, image, build, offset = sys.argv[1:]
