@@ -148,3 +148,8 @@ const char *uspi_bytes_string_in_place(struct uspi_bytes bytes, uint64_t offset)
     const uint8_t *first = bytes.source->mapped + (size_t)bytes.from;
     return first[bytes.size - 1] == 0 ? (const char *)first + (size_t)offset : NULL;
 }
+
+bool uspi_bytes_may_have(struct uspi_bytes bytes, uint8_t value) {
+    if (bytes.source->mapped == NULL) return true;
+    return memchr(bytes.source->mapped + (size_t)bytes.from, value, (size_t)bytes.size) != NULL;
+}

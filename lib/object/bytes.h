@@ -94,6 +94,9 @@ int uspi_bytes_string(struct uspi_bytes bytes, uint64_t offset, char *to, size_t
  * mapped or the range does not end with a terminator, as tables of strings do; uspi_bytes_string copies then. */
 const char *uspi_bytes_string_in_place(struct uspi_bytes bytes, uint64_t offset);
 
+/* Whether a byte of that value may be among them; true when the source is not mapped. */
+bool uspi_bytes_may_have(struct uspi_bytes bytes, uint8_t value);
+
 /* ---- numbers in bytes that were copied ---- */
 
 static inline uint64_t uspi_le(const uint8_t *p, unsigned width) {

@@ -93,6 +93,8 @@ static uint32_t rank_of(const struct uspi_elf_symbol *symbol) {
 static int gather_table(const struct elf_tables *e, unsigned source, struct uspi_gathering *gathering) {
     const struct uspi_elf_symbols *symbols = &e->tables[source].symbols;
     const struct uspi_elf_code *code = &e->tables[source].code;
+    /* Asked once for all names: most tables have no versions. */
+    const bool has_versions = symbols->count > 0 && uspi_bytes_may_have(symbols->strings, '@');
     for (uint64_t i = 0; i < symbols->count && i < ENTRY_MASK; i++) {
         struct uspi_elf_symbol symbol;
         char room[NAME_BEGINNING];
@@ -104,10 +106,11 @@ static int gather_table(const struct elf_tables *e, unsigned source, struct uspi
         const char *name = name_beginning(symbols, symbol.name, room);
         if (name[0] == '\0' || is_private_label(symbols->machine, name)) continue;
         uint64_t left = range->high - symbol.value;
+        bool is_versioned = has_versions && version_of(name) != NULL;
         struct uspi_candidate candidate = {
             .start = symbol.value,
             .end = symbol.value + (symbol.size < left ? symbol.size : left),
-            .symbol = (uint32_t)source << SOURCE_SHIFT | (version_of(name) != NULL ? HAS_VERSION : 0) | (uint32_t)i,
+            .symbol = (uint32_t)source << SOURCE_SHIFT | (is_versioned ? HAS_VERSION : 0) | (uint32_t)i,
             .rank = rank_of(&symbol),
         };
         status = uspi_gather(gathering, &candidate);

@@ -46,15 +46,15 @@ struct place {
 };
 
 /* The digits of a start, for a radix sort: few passes, and counts that stay in the nearest cache. */
-#define DIGIT_BITS 11
+#define DIGIT_BITS 12
 #define DIGITS     ((size_t)1 << DIGIT_BITS)
 
 /* Stable, by one digit of the start. */
 static void sort_by_digit(const struct place *from, struct place *to, size_t count, unsigned shift) {
-    size_t ends[DIGITS] = {0}, end = 0;
+    uint32_t ends[DIGITS] = {0}, end = 0;
     for (size_t i = 0; i < count; i++) ends[from[i].start >> shift & (DIGITS - 1)]++;
     for (size_t digit = 0; digit < DIGITS; digit++) {
-        size_t begin = end;
+        uint32_t begin = end;
         end += ends[digit];
         ends[digit] = begin;
     }
@@ -64,7 +64,9 @@ static void sort_by_digit(const struct place *from, struct place *to, size_t cou
 /* Sorts by start; `places` has as much room behind them. Returns where they are then: there, or behind. */
 static struct place *sort_places(struct place *places, size_t count) {
     struct place *from = places, *to = places + count;
-    for (unsigned shift = 0; shift < 32; shift += DIGIT_BITS) {
+    uint32_t used = 0; /* bits */
+    for (size_t i = 0; i < count; i++) used |= places[i].start;
+    for (unsigned shift = 0; shift < 32 && used >> shift != 0; shift += DIGIT_BITS) {
         sort_by_digit(from, to, count, shift);
         struct place *sorted = to;
         to = from;
