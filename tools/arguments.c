@@ -7,29 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool parse_in_base(const char *text, int base, uint64_t highest, uint64_t *value) {
+bool parse_number(const char *text, uint64_t highest, uint64_t *value) {
     char *end;
     errno = 0;
-    unsigned long long parsed = strtoull(text, &end, base);
+    if (text[0] < '0' || text[0] > '9') return false;
+    unsigned long long parsed = strtoull(text, &end, 10);
     *value = parsed;
-    return errno == 0 && end != text && *end == '\0' && parsed <= highest;
-}
-
-bool parse_number(const char *text, uint64_t highest, uint64_t *value) {
-    return text[0] >= '0' && text[0] <= '9' && parse_in_base(text, 10, highest, value);
-}
-
-static bool has_hex_prefix(const char *text) { return text[0] == '0' && (text[1] == 'x' || text[1] == 'X'); }
-
-bool parse_hex(const char *text, uint64_t *value) {
-    static const char digits[] = "0123456789abcdefABCDEF";
-    const char *number = has_hex_prefix(text) ? text + 2 : text;
-    return number[0] != '\0' && number[strspn(number, digits)] == '\0' && parse_in_base(number, 16, UINT64_MAX, value);
-}
-
-bool parse_address(const char *text, uint64_t *value) {
-    bool is_decimal = text[0] != '0' && text[strspn(text, "0123456789")] == '\0';
-    return is_decimal ? parse_number(text, UINT64_MAX, value) : parse_hex(text, value);
+    return errno == 0 && *end == '\0' && parsed <= highest;
 }
 
 static int digit_of(char character) {
@@ -37,6 +21,25 @@ static int digit_of(char character) {
     if (character >= 'a' && character <= 'f') return character - 'a' + 10;
     if (character >= 'A' && character <= 'F') return character - 'A' + 10;
     return -1;
+}
+
+bool parse_hex(const char *text, uint64_t *value) {
+    bool has_prefix = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    const char *at = has_prefix ? text + 2 : text;
+    uint64_t parsed = 0;
+    if (*at == '\0') return false;
+    for (; *at != '\0'; at++) {
+        int digit = digit_of(*at);
+        if (digit < 0 || parsed >> 60 != 0) return false;
+        parsed = parsed << 4 | (uint64_t)digit;
+    }
+    *value = parsed;
+    return true;
+}
+
+bool parse_address(const char *text, uint64_t *value) {
+    bool is_decimal = text[0] != '0' && text[strspn(text, "0123456789")] == '\0';
+    return is_decimal ? parse_number(text, UINT64_MAX, value) : parse_hex(text, value);
 }
 
 static bool parse_digits(const char *text, uint8_t bytes[USP_BUILD_ID_MAX], uint32_t *size) {

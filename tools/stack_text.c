@@ -116,6 +116,8 @@ static int put_stack(const struct page *page, const struct usp_snapshot_thread *
 int stack_write_text(const struct stack_report *report, FILE *out) {
     struct page page = {report, usp_snapshot_get_info(report->snapshot), out, colours_wanted(out)};
     put_process(&page);
+    /* Names may take a while. */
+    fflush(out);
     const struct usp_snapshot_thread *thread;
     for (size_t i = 0; (thread = usp_snapshot_get_thread(report->snapshot, i)) != NULL; i++) {
         put_heading(&page, thread);

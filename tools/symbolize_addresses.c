@@ -13,8 +13,15 @@
 #include <string.h>
 #include <unistd.h>
 
+/* What stands between a name and its offset, made when another image than before has the address. */
+struct image_text {
+    const char *path;
+    char *text;
+};
+
 struct session {
     const struct address_options *options;
+    struct image_text image_text;
     struct usp_images *images;
     struct usp_symbolizer *symbolizer;
     struct usp_demangler *demangler;
@@ -25,16 +32,32 @@ static const char *last_part(const char *path) {
     return slash != NULL ? slash + 1 : path;
 }
 
-static void put_line(const struct session *session, const char *word, const struct usp_symbol *symbol) {
+static const char *image_text(struct image_text *kept, const char *path) {
+    static const char before[] = " (in ", behind[] = ") + ";
+    const char *name = last_part(path);
+    if (kept->path == path) return kept->text;
+    int length = usp_format_escaped(NULL, 0, USP_ESCAPE_TERMINAL, name, strlen(name));
+    char *text = length >= 0 ? malloc((size_t)length + sizeof before + sizeof behind) : NULL;
+    /* Without memory the line lacks its image. */
+    if (text == NULL) return " + ";
+    memcpy(text, before, sizeof before);
+    char *at = text + sizeof before - 1;
+    usp_format_escaped(at, (size_t)length + 1, USP_ESCAPE_TERMINAL, name, strlen(name));
+    memcpy(at + length, behind, sizeof behind);
+    free(kept->text);
+    *kept = (struct image_text){path, text};
+    return text;
+}
+
+static void put_line(struct session *session, const char *word, const struct usp_symbol *symbol) {
     if (symbol->name == NULL) {
         put_harmless(stdout, word);
-    } else {
-        put_harmless(stdout, usp_demangle(session->demangler, symbol->name));
-        fputs(" (in ", stdout);
-        put_harmless(stdout, last_part(symbol->image_path));
-        printf(") + %" PRIu64, symbol->offset);
+        putchar('\n');
+        return;
     }
-    putchar('\n');
+    put_harmless(stdout, usp_demangle(session->demangler, symbol->name));
+    fputs(image_text(&session->image_text, symbol->image_path), stdout);
+    printf("%" PRIu64 "\n", symbol->offset);
 }
 
 static void put_json(const struct session *session, const char *word, usp_addr address,
@@ -63,7 +86,7 @@ static void put_json(const struct session *session, const char *word, usp_addr a
 }
 
 /* False when memory lacks. */
-static bool answer(const struct session *session, const char *word) {
+static bool answer(struct session *session, const char *word) {
     struct usp_symbol symbol = {0};
     uint64_t address = 0;
     if (parse_address(word, &address) && usp_symbolize(session->symbolizer, address, &symbol) == USP_ERROR_NO_MEMORY) {
@@ -91,7 +114,7 @@ struct input {
 static bool is_blank(char character) { return strchr(" \t\r\n\v\f", character) != NULL; }
 
 /* Answers the words in `input` that are complete, the last one too when nothing comes any more, and forgets them. */
-static bool answer_words(const struct session *session, struct input *input, bool is_end) {
+static bool answer_words(struct session *session, struct input *input, bool is_end) {
     size_t begin = 0;
     for (size_t i = input->seen; i < input->used; i++) {
         if (!is_blank(input->bytes[i])) continue;
@@ -125,7 +148,7 @@ static bool make_room(struct input *input) {
 
 /* Whoever asks through a pipe may wait for an answer before the next question: what there is to say is written before more
  * is read. */
-static int answer_input(const struct session *session, int descriptor, const char *name) {
+static int answer_input(struct session *session, int descriptor, const char *name) {
     struct input input = {0};
     ssize_t got = 1;
     bool goes_on = true;
@@ -146,7 +169,7 @@ static int answer_input(const struct session *session, int descriptor, const cha
     return goes_on ? EXIT_ALL_WELL : EXIT_FAILED;
 }
 
-static int answer_file(const struct session *session, const char *path) {
+static int answer_file(struct session *session, const char *path) {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) {
         complain("%s: %s", path, strerror(errno));
@@ -157,7 +180,7 @@ static int answer_file(const struct session *session, const char *path) {
     return result;
 }
 
-static int answer_all(const struct session *session) {
+static int answer_all(struct session *session) {
     const struct address_options *options = session->options;
     if (options->input != NULL) return answer_file(session, options->input);
     if (options->address_count == 0) return answer_input(session, STDIN_FILENO, "standard input");
@@ -203,6 +226,7 @@ int symbolize_addresses(const struct address_options *options) {
         complain("%s", usp_strerror(status));
         result = EXIT_FAILED;
     }
+    free(session.image_text.text);
     usp_demangler_free(session.demangler);
     usp_symbolizer_free(session.symbolizer);
     usp_images_free(session.images);

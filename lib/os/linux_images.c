@@ -7,12 +7,14 @@
 #include "lib/os/linux.h"
 #include "lib/os/linux_linked.h"
 #include "lib/os/linux_proc.h"
+#include "lib/page_cache.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <link.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 
@@ -218,9 +220,16 @@ int uspi_os_images_process(int64_t pid, struct uspi_image_list *list) {
         return uspi_linux_status(e);
     }
     struct usp_memory memory = {uspi_proc_memory_read, (void *)(intptr_t)fd};
+    /* An image's headers are read in pieces that lie in one page. Without memory for it, each costs a call. */
+    struct uspi_page_cache *pages = malloc(sizeof *pages);
+    if (pages != NULL) {
+        uspi_page_cache_init(pages, memory);
+        memory = (struct usp_memory){uspi_page_cache_read, pages};
+    }
     while (status == USP_OK && uspi_proc_maps_next(&maps, &m)) status = take_mapping(&c, &m, &memory, list);
     if (status == USP_OK && maps.error < 0) status = uspi_linux_status(maps.error);
     uspi_proc_maps_close(&maps);
+    free(pages);
     uspi_linux->close(fd);
     if (status == USP_OK) flag_images(list, pid);
     return status;

@@ -65,13 +65,13 @@ static bool is_private_label(uint16_t machine, const char *name) {
     return name[1] != '\0' && strchr("adtx", name[1]) != NULL && (name[2] == '\0' || name[2] == '.');
 }
 
-/* .symtab has the version behind the name: name@VERSION, name@@VERSION. */
+/* .symtab has the version behind the name: name@VERSION, name@@VERSION. NULL: there is none. */
+static const char *version_of(const char *name) { return name[0] != '\0' ? strchr(name + 1, '@') : NULL; }
+
 static size_t length_without_version(const char *name) {
-    const char *version = name[0] != '\0' ? strchr(name + 1, '@') : NULL;
+    const char *version = version_of(name);
     return version != NULL ? (size_t)(version - name) : strlen(name);
 }
-
-static bool has_version(const char *name) { return name[length_without_version(name)] != '\0'; }
 
 static bool is_function(const struct uspi_elf_symbol *symbol) {
     return symbol->type == USPI_STT_FUNC || symbol->type == USPI_STT_GNU_IFUNC;
@@ -107,7 +107,7 @@ static int gather_table(const struct elf_tables *e, unsigned source, struct uspi
         struct uspi_candidate candidate = {
             .start = symbol.value,
             .end = symbol.value + (symbol.size < left ? symbol.size : left),
-            .symbol = (uint32_t)source << SOURCE_SHIFT | (has_version(name) ? HAS_VERSION : 0) | (uint32_t)i,
+            .symbol = (uint32_t)source << SOURCE_SHIFT | (version_of(name) != NULL ? HAS_VERSION : 0) | (uint32_t)i,
             .rank = rank_of(&symbol),
         };
         status = uspi_gather(gathering, &candidate);
@@ -195,7 +195,7 @@ static int prefer(const void *context, uint32_t a, uint32_t b) {
         struct uspi_elf_symbol symbol;
         if (uspi_elf_symbol(table, numbers[i] & ENTRY_MASK, &symbol, NULL) != USP_OK) return 0;
         names[i] = name_beginning(table, symbol.name, room[i]);
-        underscores[i] = strspn(names[i], "_");
+        for (underscores[i] = 0; names[i][underscores[i]] == '_';) underscores[i]++;
     }
     if (underscores[0] != underscores[1]) return underscores[0] < underscores[1] ? -1 : 1;
     return strcmp(names[0], names[1]);

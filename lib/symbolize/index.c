@@ -39,24 +39,72 @@ void uspi_gathering_clear(struct uspi_gathering *gathering) {
     memset(gathering, 0, sizeof *gathering);
 }
 
-static int by_start_and_rank(const void *a, const void *b) {
-    const struct uspi_candidate *x = a, *y = b;
-    if (x->start != y->start) return x->start < y->start ? -1 : 1;
-    return (x->rank > y->rank) - (x->rank < y->rank);
+/* A candidate by its place, for sorting. */
+struct place {
+    uint32_t start; /* from base */
+    uint32_t candidate;
+};
+
+/* The digits of a start, for a radix sort: few passes, and counts that stay in the nearest cache. */
+#define DIGIT_BITS 12
+#define DIGITS     ((size_t)1 << DIGIT_BITS)
+
+/* Stable, by one digit of the start. */
+static void sort_by_digit(const struct place *from, struct place *to, size_t count, unsigned shift) {
+    uint32_t ends[DIGITS] = {0}, end = 0;
+    for (size_t i = 0; i < count; i++) ends[from[i].start >> shift & (DIGITS - 1)]++;
+    for (size_t digit = 0; digit < DIGITS; digit++) {
+        uint32_t begin = end;
+        end += ends[digit];
+        ends[digit] = begin;
+    }
+    for (size_t i = 0; i < count; i++) to[ends[from[i].start >> shift & (DIGITS - 1)]++] = from[i];
+}
+
+/* Sorts by start; `places` has as much room behind them. Returns where they are then: there, or behind. */
+static struct place *sort_places(struct place *places, size_t count) {
+    struct place *from = places, *to = places + count;
+    uint32_t used = 0; /* bits */
+    for (size_t i = 0; i < count; i++) used |= places[i].start;
+    for (unsigned shift = 0; shift < 32 && used >> shift != 0; shift += DIGIT_BITS) {
+        sort_by_digit(from, to, count, shift);
+        struct place *sorted = to;
+        to = from;
+        from = sorted;
+    }
+    return from;
+}
+
+/* The places of all candidates that lie near enough to the lowest, which is *base. Returns how many there are. */
+static size_t make_places(struct place *places, const struct uspi_candidate *candidates, size_t count, usp_addr *base) {
+    size_t kept = 0;
+    *base = candidates[0].start;
+    for (size_t i = 1; i < count; i++) {
+        if (candidates[i].start < *base) *base = candidates[i].start;
+    }
+    for (size_t i = 0; i < count; i++) {
+        usp_addr start = candidates[i].start - *base;
+        if (start < UINT32_MAX) places[kept++] = (struct place){(uint32_t)start, (uint32_t)i};
+    }
+    return kept;
 }
 
 /* Leaves the winner of each start. Returns how many there are. */
-static size_t choose_winners(struct uspi_candidate *candidates, size_t count, uspi_prefer prefer, const void *context) {
+static size_t choose_winners(struct place *places, size_t count, const struct uspi_candidate *candidates,
+                             uspi_prefer prefer, const void *context) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct uspi_candidate *next = &candidates[i];
-        struct uspi_candidate *winner = kept > 0 ? &candidates[kept - 1] : NULL;
-        if (winner == NULL || winner->start != next->start) {
-            candidates[kept++] = *next;
-        } else if (winner->rank == next->rank && next->rank != BOUNDARY_RANK &&
-                   prefer(context, next->symbol, winner->symbol) < 0) {
-            *winner = *next;
+        const struct uspi_candidate *next = &candidates[places[i].candidate];
+        if (kept == 0 || places[kept - 1].start != places[i].start) {
+            places[kept++] = places[i];
+            continue;
         }
+        const struct uspi_candidate *winner = &candidates[places[kept - 1].candidate];
+        bool is_better = next->rank < winner->rank;
+        if (next->rank == winner->rank && next->rank != BOUNDARY_RANK) {
+            is_better = prefer(context, next->symbol, winner->symbol) < 0;
+        }
+        if (is_better) places[kept - 1] = places[i];
     }
     return kept;
 }
@@ -70,6 +118,7 @@ struct entries {
     size_t count;
 };
 
+/* `start` is not below the base; what is too far from it is left out. */
 static void append(struct entries *entries, usp_addr start, uint32_t symbol) {
     if (start - entries->base >= UINT32_MAX) return;
     uint32_t offset = (uint32_t)(start - entries->base);
@@ -81,20 +130,24 @@ static void append(struct entries *entries, usp_addr start, uint32_t symbol) {
     entries->all[entries->count++] = (struct entry){offset, symbol};
 }
 
+/* Candidates stand in the order of the file, which need not be that of their starts: so many are asked for in advance. */
+#define AHEAD 16
+
 /* One pass from low to high. `open` holds the symbols that have begun and not ended, each inside the one before it or
  * reaching beyond it. Returns how many symbols there are. */
-static size_t flatten(struct entries *entries, const struct uspi_candidate *candidates, size_t count,
-                      const struct uspi_candidate **open) {
+static size_t flatten(struct entries *entries, const struct uspi_candidate *candidates, const struct place *places,
+                      size_t count, const struct uspi_candidate **open) {
     size_t depth = 0, named = 0;
     for (size_t i = 0; i <= count; i++) {
-        usp_addr now = i < count ? candidates[i].start : UINT64_MAX;
+        const struct uspi_candidate *next = i < count ? &candidates[places[i].candidate] : NULL;
+        if (i + AHEAD < count) PREFETCH(&candidates[places[i + AHEAD].candidate]);
+        usp_addr now = next != NULL ? next->start : UINT64_MAX;
         while (depth > 0 && open[depth - 1]->end <= now) {
             usp_addr end = open[--depth]->end;
             while (depth > 0 && open[depth - 1]->end <= end) depth--;
             if (depth > 0) append(entries, end, open[depth - 1]->symbol);
         }
-        if (i == count) break;
-        const struct uspi_candidate *next = &candidates[i];
+        if (next == NULL) break;
         bool sized = next->end > next->start;
         if (!sized && depth > 0) continue;
         append(entries, next->start, next->symbol);
@@ -132,25 +185,29 @@ static int make_nodes(struct uspi_index *index, const struct entries *entries) {
     return USP_OK;
 }
 
-int uspi_index_build(struct uspi_index *index, struct uspi_gathering *gathering, uspi_prefer prefer,
+int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gathering, uspi_prefer prefer,
                      const void *context) {
-    struct uspi_candidate *candidates = gathering->candidates;
+    const struct uspi_candidate *candidates = gathering->candidates;
     memset(index, 0, sizeof *index);
     if (gathering->count == 0) return USP_OK;
-    qsort(candidates, gathering->count, sizeof *candidates, by_start_and_rank);
-    size_t count = choose_winners(candidates, gathering->count, prefer, context);
+    if (gathering->count > UINT32_MAX) return USP_ERROR_NO_MEMORY;
+    struct place *room = calloc(gathering->count, 2 * sizeof *room);
+    if (room == NULL) return USP_ERROR_NO_MEMORY;
+    size_t count = make_places(room, candidates, gathering->count, &index->base);
+    struct place *places = sort_places(room, count);
+    count = choose_winners(places, count, candidates, prefer, context);
     /* Each symbol adds its beginning and at most one place where the symbol around it goes on. */
     const struct uspi_candidate **open = calloc(count, sizeof(const struct uspi_candidate *));
-    struct entries entries = {candidates[0].start, calloc(count, 2 * sizeof *entries.all), 0};
+    struct entries entries = {index->base, calloc(count, 2 * sizeof *entries.all), 0};
     int status = USP_ERROR_NO_MEMORY;
-    index->base = entries.base;
     if (open != NULL && entries.all != NULL) {
-        index->named = flatten(&entries, candidates, count, open);
+        index->named = flatten(&entries, candidates, places, count, open);
         status = make_nodes(index, &entries);
     }
     if (status != USP_OK) uspi_index_clear(index);
     free(entries.all);
     free((void *)open);
+    free(room);
     return status;
 }
 

@@ -60,10 +60,10 @@ struct uspi_index {
     void *memory;                  /* holds them */
 };
 
-/* Makes the index; sorts `gathering` in place. A symbol of unknown size inside one of known size is a label in it, not a
+/* Makes the index. A symbol of unknown size inside one of known size is a label in it, not a
  * function, and left out. Symbols more than 4 GB above the lowest are left out: the code of no image is that large.
  * USP_OK or USP_ERROR_NO_MEMORY; the index is the caller's, to be cleared. */
-int uspi_index_build(struct uspi_index *index, struct uspi_gathering *gathering, uspi_prefer prefer,
+int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gathering, uspi_prefer prefer,
                      const void *context);
 
 /* The symbol at an address, USPI_NO_SYMBOL when there is none. Whether the address lies inside its size, the caller

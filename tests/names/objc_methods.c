@@ -15,7 +15,7 @@ struct image {
     struct uspi_macho macho;
     struct uspi_tables *tables;
     struct uspi_names *names;
-    struct uspi_gathering gathering; /* sorted by the index */
+    struct uspi_gathering gathering;
     struct uspi_index index;
 };
 
@@ -44,12 +44,10 @@ static void close_image(struct image *image) {
 }
 
 static int list_all(struct image *image) {
-    for (size_t i = 0; i < image->gathering.count; i++) {
+    usp_addr start, found;
+    for (usp_addr at = 0; uspi_index_next(&image->index, at, &start); at = start + 1) {
         struct uspi_named named = {0};
-        usp_addr start = image->gathering.candidates[i].start;
-        /* One line for methods that share their code: the one that wins. */
-        if (i > 0 && start == image->gathering.candidates[i - 1].start) continue;
-        uint32_t symbol = uspi_index_find(&image->index, start, &named.start);
+        uint32_t symbol = uspi_index_find(&image->index, start, &found);
         if (symbol == USPI_NO_SYMBOL) continue;
         int status = image->tables->get(image->tables, symbol, image->names, &named);
         if (status != USP_OK) return status;

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* The command against the programs that people use for the same: `unspool symbolize` of 10,000 addresses in a program of
+ * 150,000 functions against llvm-symbolizer, and `unspool stack` of a process with 300 libraries against eu-stack. Whole
+ * processes: from the fork to the end, with the peak of their memory as the kernel counts it. What they are about is made
+ * here, by the compiler that CC names. Run in the folder of the build. Files are in the page cache when it begins. */
+#define _GNU_SOURCE 1
+#include "tests/bench/measure.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ROUNDS     9u
+#define FUNCTIONS  150000u
+#define ADDRESSES  10000u
+#define LIBRARIES  300u
+#define SYMBOLIZED 5.0 /* times as fast as llvm-symbolizer */
+
+static char folder[] = "/tmp/unspool-bench-XXXXXX";
+
+static const char *in_folder(const char *name) {
+    static char paths[8][sizeof folder + 64];
+    static unsigned next;
+    char *path = paths[next++ % 8];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static void give_up(const char *what) {
+    perror(what);
+    exit(1);
+}
+
+static FILE *create(const char *name) {
+    FILE *file = fopen(in_folder(name), "w");
+    if (file == NULL) give_up(name);
+    return file;
+}
+
+static void compile(const char *flags, const char *from, const char *to) {
+    const char *compiler = getenv("CC") != NULL ? getenv("CC") : "cc";
+    char line[1024];
+    snprintf(line, sizeof line, "%s %s %s -o %s", compiler, flags, in_folder(from), in_folder(to));
+    if (system(line) != 0) give_up(line);
+}
+
+/* ---- commands ---- */
+
+struct command {
+    const char *arguments[8];
+    const char *libraries; /* LD_LIBRARY_PATH; NULL: as it is */
+    const char *input;     /* NULL: none */
+    const char *wanted;    /* what is in each line that counts; NULL: in each that is not empty */
+    unsigned lines;        /* such lines in the last output */
+    double first_line[ROUNDS_MAX];
+    long memory[ROUNDS_MAX]; /* kB */
+    unsigned runs;
+};
+
+static void become(const struct command *command, int output) {
+    int input = open(command->input != NULL ? command->input : "/dev/null", O_RDONLY);
+    if (command->libraries != NULL) setenv("LD_LIBRARY_PATH", command->libraries, 1);
+    /* Nobody asks the network for symbols. */
+    unsetenv("DEBUGINFOD_URLS");
+    dup2(input, 0);
+    dup2(output, 1);
+    if (freopen("/dev/null", "w", stderr) == NULL) _exit(126);
+    execvp(command->arguments[0], (char *const *)command->arguments);
+    _exit(127);
+}
+
+static void run_command(void *context, unsigned times) {
+    struct command *command = context;
+    for (unsigned i = 0; i < times; i++) {
+        int ends[2];
+        struct rusage usage;
+        char *line = NULL;
+        size_t room = 0;
+        uint64_t begin = usp_clock();
+        if (pipe2(ends, O_CLOEXEC) != 0) give_up("pipe");
+        pid_t pid = fork();
+        if (pid == 0) become(command, ends[1]);
+        close(ends[1]);
+        FILE *output = fdopen(ends[0], "r");
+        if (pid < 0 || output == NULL) give_up("fork");
+        double first = 0;
+        command->lines = 0;
+        while (getline(&line, &room, output) > 1) {
+            if (first == 0) first = (double)(usp_clock() - begin);
+            command->lines += command->wanted == NULL || strstr(line, command->wanted) != NULL;
+            /* llvm-symbolizer and eu-stack put empty lines between their answers. */
+            int next = getc(output);
+            if (next != '\n' && next != EOF) ungetc(next, output);
+        }
+        free(line);
+        fclose(output);
+        wait4(pid, NULL, 0, &usage);
+        command->first_line[command->runs % ROUNDS_MAX] = first;
+        command->memory[command->runs++ % ROUNDS_MAX] = usage.ru_maxrss;
+    }
+}
+
+static bool is_installed(const struct command *command) {
+    char line[128];
+    snprintf(line, sizeof line, "command -v %s >/dev/null", command->arguments[0]);
+    return system(line) == 0;
+}
+
+/* What Libtool has put in front of a program that uses a shared library is a script. */
+static void use_our_command(struct command *command) {
+    command->arguments[0] = "tools/unspool";
+    if (access("tools/.libs/unspool", X_OK) == 0) {
+        command->arguments[0] = "tools/.libs/unspool";
+        command->libraries = "lib/.libs";
+    }
+}
+
+static double median_memory(const struct command *command) {
+    double values[ROUNDS_MAX];
+    unsigned count = command->runs < ROUNDS_MAX ? command->runs : ROUNDS_MAX;
+    for (unsigned i = 0; i < count; i++) values[i] = (double)command->memory[i];
+    return median(values, count) / 1024;
+}
+
+static double median_first_line(const struct command *command) {
+    return median(command->first_line, command->runs < ROUNDS_MAX ? command->runs : ROUNDS_MAX) / 1e6;
+}
+
+/* Runs both, or ours alone where the other one is not installed. Returns how many. */
+static unsigned compare(struct subject subjects[2], struct command *ours, struct command *other) {
+    subjects[0] = (struct subject){ours->arguments[1], run_command, ours, 1, {0}};
+    subjects[1] = (struct subject){other->arguments[0], run_command, other, 1, {0}};
+    unsigned count = is_installed(other) ? 2 : 1;
+    if (count == 1) printf("%s is not installed: nothing to compare with\n", other->arguments[0]);
+    time_subjects(subjects, count, ROUNDS);
+    for (unsigned i = 0; i < count; i++) {
+        const struct command *command = subjects[i].context;
+        printf("%-20s %8.1f ms, first line after %8.1f ms, %6.1f MB, %u lines\n", subjects[i].name,
+               median(subjects[i].rounds, ROUNDS) / 1e6, median_first_line(command), median_memory(command),
+               command->lines);
+    }
+    return count;
+}
+
+/* ---- addresses ---- */
+
+static void write_program(void) {
+    FILE *file = create("program.s");
+    fprintf(file, ".text\n.globl _start\n_start:\n");
+    for (unsigned i = 0; i < FUNCTIONS; i++) {
+        fprintf(file,
+                ".globl _ZN5bench15function_%06uEv\n.type _ZN5bench15function_%06uEv, %%function\n"
+                "_ZN5bench15function_%06uEv:\n.skip %u\n.size _ZN5bench15function_%06uEv, . - "
+                "_ZN5bench15function_%06uEv\n",
+                i, i, i, 16 + i % 7 * 8, i, i);
+    }
+    fclose(file);
+    compile("-nostdlib -static", "program.s", "program");
+}
+
+/* Anywhere in its code, in no order. */
+static void write_addresses(void) {
+    struct usp_images *images;
+    char error[512];
+    if (usp_images_file(in_folder("program"), NULL, &images, error, sizeof error) != USP_OK) give_up(error);
+    const struct usp_image *image = usp_images_get(images, 0);
+    FILE *file = create("addresses");
+    for (uint64_t i = 1; i <= ADDRESSES; i++) {
+        /* Knuth's multiplier for hashing by multiplication. */
+        usp_addr offset = i * UINT64_C(2654435761) % (image->text_high - image->text_low);
+        fprintf(file, "0x%" PRIx64 "\n", image->text_low + offset);
+    }
+    fclose(file);
+    usp_images_free(images);
+}
+
+static void compare_symbolizers(void) {
+    char object[sizeof folder + 64];
+    write_program();
+    write_addresses();
+    snprintf(object, sizeof object, "--obj=%s", in_folder("program"));
+    /* Both give the names as they are in the file. */
+    struct command ours = {
+        .arguments = {NULL, "symbolize", "--demangle=no", "-o", in_folder("program")},
+        .input = in_folder("addresses"),
+        .wanted = "function_",
+    };
+    struct command other = {
+        .arguments = {"llvm-symbolizer-19", object, "--no-inlines", "--functions=linkage", "--no-demangle"},
+        .input = ours.input,
+        .wanted = "function_",
+    };
+    struct subject subjects[2];
+    use_our_command(&ours);
+    printf("%u addresses in a program of %u functions; medians of %u\n", ADDRESSES, FUNCTIONS, ROUNDS);
+    if (compare(subjects, &ours, &other) < 2) return;
+    double times = ratio(&subjects[1], &subjects[0], ROUNDS);
+    printf("%.1f times as fast, to reach %.0f: %s; %.1f times the memory, to reach less: %s\n", times, SYMBOLIZED,
+           verdict(times >= SYMBOLIZED), median_memory(&ours) / median_memory(&other),
+           verdict(median_memory(&ours) < median_memory(&other)));
+}
+
+/* ---- a process with many images ---- */
+
+static volatile unsigned sink;
+static int ready;
+
+typedef void (*pass)(const void *const *next);
+
+APART static void stand(const void *const *next) {
+    (void)next;
+    if (write(ready, "r", 1) != 1) _exit(1);
+    for (;;) pause();
+    sink++;
+}
+
+/* One library after the other calls the next. */
+static void be_process(void) {
+    static const void *chain[LIBRARIES + 1];
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    for (unsigned i = 0; i < LIBRARIES; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "library_%u.so", i);
+        void *library = dlopen(in_folder(name), RTLD_NOW);
+        if (library == NULL) _exit(1);
+        chain[i] = dlsym(library, "pass_on");
+    }
+    chain[LIBRARIES] = (const void *)(uintptr_t)stand;
+    ((pass)(uintptr_t)chain[0])(chain + 1);
+}
+
+static pid_t start_process(void) {
+    int ends[2];
+    char byte;
+    if (pipe(ends) != 0) give_up("pipe");
+    pid_t pid = fork();
+    ready = ends[1];
+    if (pid == 0) be_process();
+    close(ends[1]);
+    bool is_ready = pid > 0 && read(ends[0], &byte, 1) == 1;
+    close(ends[0]);
+    if (!is_ready) give_up("the process with many libraries");
+    return pid;
+}
+
+/* The same code under different names: to the loader and to whoever looks at the process that is what counts. */
+static void write_libraries(void) {
+    FILE *file = create("library.c");
+    for (unsigned i = 0; i < 200; i++) fprintf(file, "int function_%u(int a) { return a * %u + 1; }\n", i, i);
+    fprintf(file, "volatile unsigned sink;\n"
+                  "void pass_on(void **next) { ((void (*)(void **))next[0])(next + 1); sink++; }\n");
+    fclose(file);
+    compile("-shared -fPIC -O1 -fno-omit-frame-pointer", "library.c", "library.so");
+    for (unsigned i = 0; i < LIBRARIES; i++) {
+        char line[256];
+        snprintf(line, sizeof line, "cp %s/library.so %s/library_%u.so", folder, folder, i);
+        if (system(line) != 0) give_up(line);
+    }
+}
+
+static void compare_stacks(void) {
+    char id[16];
+    write_libraries();
+    pid_t pid = start_process();
+    snprintf(id, sizeof id, "%d", (int)pid);
+    struct command ours = {.arguments = {NULL, "stack", "--max", "1000", id}, .wanted = "pass_on"};
+    struct command other = {.arguments = {"eu-stack", "-n", "1000", "-p", id}, .wanted = "pass_on"};
+    struct subject subjects[2];
+    use_our_command(&ours);
+    printf("\na process whose stack goes through %u libraries; medians of %u\n", LIBRARIES, ROUNDS);
+    if (compare(subjects, &ours, &other) == 2) {
+        printf("%.1f times as fast to the end, %.1f to the first line\n", ratio(&subjects[1], &subjects[0], ROUNDS),
+               median_first_line(&other) / median_first_line(&ours));
+    }
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+int main(void) {
+    char line[sizeof folder + 16];
+    if (mkdtemp(folder) == NULL) give_up(folder);
+    compare_symbolizers();
+    fflush(stdout);
+    compare_stacks();
+    snprintf(line, sizeof line, "rm -rf %s", folder);
+    return system(line) == 0 ? 0 : 1;
+}
