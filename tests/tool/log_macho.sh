@@ -128,18 +128,22 @@ read -r -t 60 named <&"${follow[0]}" || fail "nothing comes out before the end"
 [[ $named == "$(head -n 2 "$work/arm64/bare.named" | tail -n 1 | sed 's/^\t//')" ]] || fail "followed: $named"
 
 # A report that is no JSON, or cut off, comes out as it went in, and why is said.
-for damage in 'head -c 2000' 'tr , ;' 'sed s/"frames"/frames/'; do
-  $damage <"$work/arm64/ips.in" >"$work/damaged.ips"
+refuse() {
   run 3 symbolize --log "$work/damaged.ips" --search "$work/arm64/dsyms"
-  expect "$work/damaged.ips" "$damage"
+  expect "$work/damaged.ips" "$1"
   err_has '^unspool: .*/damaged.ips: offset 0x[0-9a-f]+: '
-done
+}
+head -c 2000 "$work/arm64/ips.in" >"$work/damaged.ips"
+refuse "cut off"
+tr , ';' <"$work/arm64/ips.in" >"$work/damaged.ips"
+refuse "without commas"
+sed 's/"frames"/frames/' "$work/arm64/ips.in" >"$work/damaged.ips"
+refuse "without quotes"
 {
   echo '{"bug_type":"309"}'
   head -c 200000 /dev/zero | tr '\0' '['
-} >"$work/deep.ips"
-run 3 symbolize --log "$work/deep.ips" --search "$work/arm64/dsyms"
-expect "$work/deep.ips" "nested deeply"
+} >"$work/damaged.ips"
+refuse "nested deeply"
 
 python3 - "$work/arm64/ips.in" "$work/arm64/ips.named" <<'END_PYTHON' || fail "the report is not JSON any more"
 import json, sys
