@@ -40,26 +40,27 @@ static int refuse(const char *target, int status, const char *error) {
     return status == USP_ERROR_NO_MEMORY ? EXIT_FAILED : EXIT_NO_TARGET;
 }
 
-/* Raw captures and object files say by their beginnings what they are; a core is an object file of another kind. */
+/* An object file, which may be a core, or else a raw capture. What is wrong is said by who knows the file's kind. */
 static int open_file(const char *path, struct listed *listed) {
-    char error[1024] = "", core_error[1024] = "";
+    char error[1024] = "", other[1024] = "";
     struct usp_snapshot_options options;
     usp_snapshot_options_init(&options);
     /* Nobody is going to look at the stacks. */
     options.max_frames = 1;
     options.unwind.tail = 0;
-    int status = usp_snapshot_raw(path, &options, &listed->snapshot, error, sizeof error);
-    if (status == USP_ERROR_UNSUPPORTED) {
-        status = usp_images_file(path, NULL, &listed->owned, error, sizeof error);
-        if (status == USP_OK) listed->images = listed->owned;
+    int status = usp_images_file(path, NULL, &listed->owned, error, sizeof error), as_other = USP_ERROR_UNSUPPORTED;
+    listed->images = listed->owned;
+    if (status == USP_OK) return EXIT_ALL_WELL;
+    if (status == USP_ERROR_FORMAT) {
+        as_other = usp_snapshot_raw(path, &options, &listed->snapshot, other, sizeof other);
+    } else if (status == USP_ERROR_UNSUPPORTED) {
+        as_other = usp_snapshot_core(path, &options, &listed->snapshot, other, sizeof other);
+        /* An archive, for one. */
+        if (as_other == USP_ERROR_FORMAT) complain("%s", error);
     }
-    if (status == USP_ERROR_UNSUPPORTED) {
-        int core_status = usp_snapshot_core(path, &options, &listed->snapshot, core_error, sizeof core_error);
-        if (core_status != USP_OK && core_error[0] != '\0') complain("%s", core_error);
-        if (core_status == USP_OK) status = USP_OK;
-    }
-    if (status != USP_OK) return refuse(path, status, error);
-    if (listed->snapshot != NULL) listed->images = usp_snapshot_images(listed->snapshot);
+    if (as_other == USP_ERROR_UNSUPPORTED) return refuse(path, status, error);
+    if (as_other != USP_OK) return refuse(path, as_other, other);
+    listed->images = usp_snapshot_images(listed->snapshot);
     return EXIT_ALL_WELL;
 }
 

@@ -11,15 +11,20 @@ out_has '^  stack '
 err_is_empty
 run 0 --version
 out_has '^unspool [0-9]+\.[0-9]+\.[0-9]+$'
-run 0 stack --help
-out_has '^usage: unspool stack '
-out_has 'exit status: 0'
-err_is_empty
 # Every option that the help names is in the manual page.
-sed 's/\\-/-/g' "$top/doc/man/unspool.1" >"$work/page"
-while read -r option; do
-  grep -q -- "$option" "$work/page" || fail "unspool.1 lacks $option"
-done < <(grep -oE -- '--[a-z-]+' "$work/out" | sort -u)
+for command in stack symbolize images symbols; do
+  run 0 "$command" --help
+  out_has "^usage: unspool $command "
+  out_has 'exit status: 0'
+  err_is_empty
+  page=$top/doc/man/unspool-$command.1
+  [[ -f $page ]] || page=$top/doc/man/unspool.1
+  sed 's/\\-/-/g' "$page" >"$work/page"
+  while read -r option; do
+    grep -q -- "$option" "$work/page" || fail "$(basename "$page") lacks $option"
+  done < <(grep -oE -- '--[a-z-]+' "$work/out" | sort -u)
+  grep -q "^unspool.*$command" <(sed -n 's/^\.BR "unspool/unspool/p' "$work/page") || fail "$command is not in the synopsis"
+done
 
 # refused TEXT ARGUMENT...: wrong usage, nothing on standard output, and a line that says what is wrong.
 refused() {

@@ -1,0 +1,166 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# `unspool symbolize` of ELF files and processes: atos's options and lines, addresses from everywhere, wrong files. Mach-O is
+# tests/names/command.sh's.
+set -euo pipefail
+# shellcheck source=tests/tool/common.sh
+. "$(dirname "$0")/common.sh"
+for tool in nm readelf python3; do have "$tool" || skip "$tool is not installed"; done
+
+# start_of FUNCTION: its address in $stuck as linked, without 0x.
+start_of() { nm "$stuck" | awk -v name="$1" '$3 == name { print $1 }'; }
+# plus ADDRESS NUMBER: their sum, "0x…".
+plus() { printf '0x%x' $((16#${1#0x} + $2)); }
+# expect LINE...: the whole output.
+expect() { [[ $(cat "$work/out") == "$(printf '%s\n' "$@")" ]] || fail "expected $*, got $(cat "$work/out")"; }
+
+inner=$(start_of inner)
+outer=$(start_of outer)
+named='inner (in stuck) + 1'
+
+# Arguments, a file, standard input; several words on a line; what has no name comes back as it was.
+run 0 symbolize -o "$stuck" "$(plus "$inner" 1)" "$(plus "$outer" 0)" 0 0xfffffff0 nonsense '-' $'\e[31m'
+err_is_empty
+expect "$named" 'outer (in stuck) + 0' 0 0xfffffff0 nonsense - '\x1b[31m'
+printf '  %s\n\n%s junk\t%s' "$(plus "$inner" 1)" "$inner" "$((16#$inner + 1))" >"$work/addresses"
+expected=("$named" 'inner (in stuck) + 0' junk "$named")
+run 0 symbolize -f "$work/addresses" -o "$stuck"
+expect "${expected[@]}"
+run 0 symbolize -o "$stuck" <"$work/addresses"
+expect "${expected[@]}"
+run 0 symbolize -o "$stuck" </dev/null
+[[ ! -s $work/out ]] || fail "no addresses: $(cat "$work/out")"
+run 3 symbolize -o "$stuck" -f "$work/nothing"
+err_has "^unspool: $work/nothing: "
+
+# Who asks through a pipe gets an answer before the next question.
+coproc asked { exec "$unspool" symbolize -o "$stuck"; }
+for question in 1 2; do
+  plus "$inner" "$question" >&"${asked[1]}"
+  echo >&"${asked[1]}"
+  read -r -t 60 line <&"${asked[0]}" || fail "question $question gets no answer"
+  [[ $line == "inner (in stuck) + $question" ]] || fail "question $question: $line"
+done
+eval "exec ${asked[1]}>&-"
+wait "$asked_PID"
+
+# Where it was loaded. Its own beginning is not 0 when it is linked to a fixed place.
+base=$("$unspool" images --json "$stuck" | python3 -c 'import json, sys; print(json.load(sys.stdin)["images"][0]["load_address"])')
+offset=$((16#$inner + 1 - base))
+load=0x7f1200000000
+run 0 symbolize -o "$stuck" -l 7f1200000000 "$(plus "$load" "$offset")"
+expect "$named"
+run 0 symbolize -o "$stuck" -l "$load" "$(plus "$load" "$offset")" "$(plus "$inner" 1)"
+expect "$named" "$(plus "$inner" 1)"
+run 0 symbolize -o "$stuck" -s 0x10000 "$(plus "$inner" 65537)"
+expect "$named"
+arch=$("$unspool" images --json "$stuck" | python3 -c 'import json, sys; print(json.load(sys.stdin)["images"][0]["arch"])')
+for words in --offset -offset "--arch $arch -offset" "-i -d , -fullPath -printHeader -arch $arch --offset"; do
+  # shellcheck disable=SC2086 # words
+  run 0 symbolize $words -o "$stuck" "$(printf '0x%x' "$offset")"
+  expect "$named"
+done
+err_has 'inlined calls are not known'
+
+# The build: the right one, another one.
+build_id=$(readelf -n "$stuck" | sed -n 's/.*Build ID: //p')
+if [[ -n $build_id ]]; then
+  run 0 symbolize --uuid "$build_id" -o "$stuck" "$(plus "$inner" 1)"
+  expect "$named"
+  run 3 symbolize --uuid 0123-4567 -o "$stuck" "$(plus "$inner" 1)"
+  err_has "^unspool: $stuck: .*$build_id, not 01234567"
+  [[ ! -s $work/out ]] || fail "another build is used"
+fi
+other=arm64
+[[ $arch != "$other" ]] || other=x86_64
+run 3 symbolize --arch "$other" -o "$stuck" 1
+err_has "^unspool: $stuck: for $arch, not for $other"
+
+run 0 symbolize --json -o "$stuck" "$(plus "$inner" 1)" $'\xff"' 0xfffffff0
+python3 - "$work/out" "$(plus "$inner" 1)" "$stuck" "$build_id" "$offset" <<'END_OF_PROGRAM' || fail "--json: $(cat "$work/out")"
+import json, sys
+
+path, address, image, build, offset = sys.argv[1:]
+named, odd, unknown = (json.loads(line) for line in open(path, encoding="utf-8"))
+assert named == {
+    "input": address, "address": address, "image_path": image, "image_offset": hex(int(offset)), "symbol": "inner",
+    "symbol_offset": 1, "named_by": "symtab", **({"build_id": build} if build else {})}, named
+assert odd == {"input": '\ufffd"'}, odd
+assert unknown == {"input": "0xfffffff0"}, unknown
+END_OF_PROGRAM
+
+# A running process: wherever it has been loaded.
+start "$stuck"
+run 0 images --json "$pid"
+place=$(python3 -c 'import json, sys; print(next(i["load_address"] for i in json.load(open(sys.argv[1]))["images"] if "main" in i))' "$work/out")
+run 0 symbolize -p "$pid" "$(plus "$place" "$offset")"
+expect "$named"
+
+# Every function of a program of some size, by its beginning, against nm and llvm-symbolizer.
+large=$unspool
+[[ ! -f $work/libunspool.so.0 ]] || large=$work/libunspool.so.0
+nm --defined-only "$large" | awk '$2 == "t" || $2 == "T" { print "0x" $1, $3 }' >"$work/functions"
+run 0 symbolize --demangle no -o "$large" < <(cut -d' ' -f1 "$work/functions")
+paste -d' ' "$work/functions" "$work/out" >"$work/pairs"
+python3 - "$work/pairs" <<'END_OF_PROGRAM' || fail "names differ from nm's"
+import sys
+
+names, given = {}, {}
+for line in open(sys.argv[1], encoding="utf-8"):
+    address, name, *answer = line.split()
+    names.setdefault(address, set()).add(name)
+    given[address] = answer
+assert len(given) > 30, len(given)
+for address, answer in given.items():
+    # A label in a function names nothing: the answer is the function around it then.
+    assert answer[0] in names[address] or answer[-1] != "0", (address, names[address], answer)
+equal = sum(answer[0] in names[address] for address, answer in given.items())
+assert equal > 0.9 * len(given), (equal, len(given))
+END_OF_PROGRAM
+if have llvm-symbolizer-19; then
+  cut -d' ' -f1 "$work/functions" | llvm-symbolizer-19 --obj="$large" --no-inlines --no-demangle --functions=linkage |
+    awk 'NF == 0 { first = 1; next } first || NR == 1 { print $1; first = 0 }' >"$work/theirs"
+  awk '{ print $1 }' "$work/out" >"$work/ours"
+  total=$(wc -l <"$work/ours")
+  differing=$(paste -d' ' "$work/ours" "$work/theirs" | awk '$1 != $2' | wc -l)
+  # Aliases and labels.
+  [[ $((differing * 50)) -lt $total ]] || fail "$differing of $total names differ from llvm-symbolizer's"
+fi
+
+# Wrong files, each with its name, and the place where it is wrong.
+cd "$work"
+echo text >text
+head -c 100 "$stuck" >short
+run 3 symbolize -o text 1
+err_has '^unspool: text: offset 0x0: neither ELF nor Mach-O$'
+run 3 symbolize -o short 1
+err_has '^unspool: short: offset 0x[0-9a-f]+: '
+run 3 symbolize -o nothing 1
+err_has '^unspool: nothing: no such file$'
+run 3 symbolize -o / 1
+err_has '^unspool: /: not a regular file$'
+run 3 symbolize -p 2147483647 1
+err_has '^unspool: process 2147483647: '
+
+refused() {
+  local text=$1
+  shift
+  run 2 "$@"
+  [[ ! -s $work/out ]] || fail "unspool $*: output: $(cat "$work/out")"
+  err_has "$text"
+}
+refused '-o FILE is missing' symbolize 1
+refused 'either -o or -p' symbolize -o x -p 1
+refused 'are for files' symbolize -p 1 -l 0
+refused 'only one of' symbolize -o x -l 0 -s 0
+refused 'only one of' symbolize -o x --offset -s 0
+refused '"12g"' symbolize -o x -l 12g
+refused '"11112222333344445"' symbolize -o x -l 11112222333344445
+refused '"123"' symbolize -o x --uuid 123
+refused '"mips"' symbolize -o x -arch mips
+refused '"some"' symbolize -o x --demangle some
+refused '"name"' symbolize -p name
+refused 'either from -f' symbolize -o x -f y 1
+refused 'not supported' symbolize -o x -textExecAddress 1 1
+refused 'fly' symbolize --fly
+verdict

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# `unspool symbols` of ELF files: what nm -S lists, of programs that were built here and of the system's C library. Mach-O is
+# tests/names/command.sh's.
+set -euo pipefail
+# shellcheck source=tests/tool/common.sh
+. "$(dirname "$0")/common.sh"
+for tool in nm python3; do have "$tool" || skip "$tool is not installed"; done
+
+# compare FILE LEAST: each function with a size that nm lists is listed with that size, and under one of its names.
+compare() {
+  nm -S --defined-only "$1" >"$work/nm" 2>/dev/null || :
+  nm -D -S --defined-only "$1" >>"$work/nm" 2>/dev/null || :
+  run 0 symbols --demangle no "$1"
+  python3 - "$work/out" "$work/nm" "$2" <<'END_OF_PROGRAM' || fail "$1: other functions than nm lists"
+import re, sys
+
+listed, previous = {}, -1
+for line in open(sys.argv[1], encoding="utf-8"):
+    address, size, strategy, name = line.split(None, 3)
+    assert int(address, 16) > previous and strategy == "symtab", line
+    previous = int(address, 16)
+    listed[previous] = (int(size, 16), name.strip())
+wanted = {}
+for line in open(sys.argv[2], encoding="utf-8"):
+    match = re.match(r"([0-9a-f]+) ([0-9a-f]+) ([tTwWi]) ([^@]+)", line)
+    if match and int(match[2], 16) > 0:
+        wanted.setdefault(int(match[1], 16) , set()).add((int(match[2], 16), match[4].strip()))
+# Thumb functions have odd addresses in their symbols and even ones in memory.
+for address, symbols in wanted.items():
+    assert listed.get(address, listed.get(address & ~1)) in symbols, (hex(address), symbols, listed.get(address))
+assert len(wanted) >= int(sys.argv[3]), len(wanted)
+END_OF_PROGRAM
+}
+compare "$stuck" 5
+for file in "$work"/libunspool.so.0 "$unspool"; do
+  [[ ! -f $file ]] || compare "$file" 30
+done
+libc=$(ldd "$stuck" 2>/dev/null | awk '/libc\.so/ { print $3 }')
+if [[ -n $libc && -z $(find /usr/lib/debug -name '*.debug' -print -quit 2>/dev/null) ]]; then compare "$libc" 1000; fi
+
+run 0 symbols --json "$stuck"
+python3 - "$work/out" "$stuck" <<'END_OF_PROGRAM' || fail "--json: $(head -c 1000 "$work/out")"
+import json, sys
+
+with open(sys.argv[1], encoding="utf-8") as file:
+    listing = json.load(file)
+assert listing["version"] == 1 and listing["path"] == sys.argv[2]
+names = {symbol["symbol"]: symbol for symbol in listing["symbols"]}
+assert {"inner", "outer", "main"} <= set(names)
+assert all(symbol["named_by"] == "symtab" and symbol["address"].startswith("0x") for symbol in listing["symbols"])
+assert names["inner"]["size"] > 0
+END_OF_PROGRAM
+
+run 0 symbols --objc "$stuck"
+[[ ! -s $work/out ]] || fail "C has no methods: $(cat "$work/out")"
+
+# A program of nothing but a header and a segment: it is said, and the status tells.
+python3 - "$work/bare" <<'END_OF_PROGRAM'
+import struct, sys
+
+header = struct.pack("<4s4B8xHHIQQQIHHHHHH", b"\x7fELF", 2, 1, 1, 0, 3, 62, 1, 0, 64, 0, 0, 64, 56, 1, 64, 0, 0)
+segment = struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, 0x1000, 0x1000, 0x1000)
+open(sys.argv[1], "wb").write((header + segment).ljust(0x1000, b"\x90"))
+END_OF_PROGRAM
+run 1 symbols "$work/bare"
+err_has "^unspool: $work/bare: no symbols"
+echo text >"$work/text"
+run 3 symbols "$work/text"
+err_has "^unspool: $work/text: offset 0x0: neither ELF nor Mach-O$"
+run 2 symbols
+err_has 'a file is missing'
+run 2 symbols a b
+err_has 'one file'
+run 2 symbols --fly a
+verdict
