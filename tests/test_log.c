@@ -152,6 +152,7 @@ START_TEST(no_frames) {
         "App 0x10 App + 17",
         "/x/a(+0x99) [0x98]",
         "??? + 0x10",
+        "01234564567 + 0x7 /x",
         "1   App  0x104c8f2a4 0x104c8c000 + 12965",
     };
     struct log_frame frame;

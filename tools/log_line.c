@@ -217,7 +217,7 @@ static size_t begin_of_id(struct span line, size_t from, size_t end) {
     struct span word = span_part(line, from, end);
     size_t index = span_trim(ahead(line, from)).length == 0 ? length_of_long_index(word) : 0, begin = from;
     for (size_t i = 0; index > 0 && i < sizeof lengths / sizeof *lengths; i++) {
-        bool is_uuid = lengths[i] == UUID_LENGTH && word.length > 9 && word.bytes[word.length - 13] == '-';
+        bool is_uuid = lengths[i] == UUID_LENGTH && word.length >= UUID_LENGTH && word.bytes[word.length - 13] == '-';
         if (lengths[i] == UUID_LENGTH && !is_uuid) continue;
         if (word.length == lengths[i]) return from;
         if (word.length < lengths[i] + INDEX_WIDTH || word.length - lengths[i] > index) continue;
