@@ -74,13 +74,31 @@ static void take_index(struct span text, struct log_frame *frame) {
     frame->flags |= LOG_FRAME_INDEX;
 }
 
+/* The column of a frame's number, behind which, if it is longer, the next one follows without a blank (Libc
+ * gen/backtrace.c, as the crash reports and USP_FORMAT_PORTABLE have it). */
+#define INDEX_WIDTH 4
+
+/* The digits at the beginning of a text, if they are a number that fills its column. */
+static size_t length_of_long_index(struct span text) {
+    size_t n = 0;
+    while (n < text.length && is_digit(text.bytes[n])) n++;
+    return n >= INDEX_WIDTH ? n : 0;
+}
+
+/* Whether a column begins at `at`. */
+static bool begins_column(struct span text, size_t at) {
+    size_t from = at;
+    while (from > 0 && is_digit(text.bytes[from - 1])) from--;
+    return begins_word(text, at) || (at - from >= INDEX_WIDTH && begins_word(text, from));
+}
+
 /* How much of the image's name stands at the end of what precedes the address: all of it, or what fits in the column.
  * 0: it is not the image's name. */
 static size_t ending_of_image(struct span before, struct span name) {
     const size_t cut = name.length < LOG_IMAGE_WIDTH ? name.length : LOG_IMAGE_WIDTH, widths[] = {name.length, cut};
     for (unsigned i = 0; i < 2; i++) {
         if (!span_ends(before, ahead(name, widths[i]))) continue;
-        if (begins_word(before, before.length - widths[i])) return widths[i];
+        if (begins_column(before, before.length - widths[i])) return widths[i];
     }
     return 0;
 }
@@ -90,7 +108,8 @@ static void take_columns(struct span before, struct log_frame *frame) {
     size_t at = 0;
     struct span text = span_trim_left(before);
     while (text.length > 0 && (text.bytes[0] == '"' || text.bytes[0] == '(')) text = span_trim_left(behind(text, 1));
-    if (scan_decimal(text, &at, &frame->index) && at < text.length && scan_is_in(" \t", text.bytes[at])) {
+    bool is_long = length_of_long_index(text) > 0;
+    if (scan_decimal(text, &at, &frame->index) && at < text.length && (is_long || scan_is_in(" \t", text.bytes[at]))) {
         frame->flags |= LOG_FRAME_INDEX;
         text = span_trim_left(behind(text, at));
     }
@@ -191,11 +210,28 @@ static bool frame_with_parentheses(struct span line, struct log_frame *frame) {
 
 /* ---- INDEX ID + OFFSET PATH ---- */
 
+/* Where the build-id or UUID begins in a word that may begin with a long number of the frame. Both are digits then: the
+ * build-id has one of the lengths that linkers make (xxhash, MD5 and UUID, SHA-1, SHA-256). */
+static size_t begin_of_id(struct span line, size_t from, size_t end) {
+    static const size_t lengths[] = {16, 32, UUID_LENGTH, 40, 64};
+    struct span word = span_part(line, from, end);
+    size_t index = span_trim(ahead(line, from)).length == 0 ? length_of_long_index(word) : 0, begin = from;
+    for (size_t i = 0; index > 0 && i < sizeof lengths / sizeof *lengths; i++) {
+        bool is_uuid = lengths[i] == UUID_LENGTH && word.length >= UUID_LENGTH && word.bytes[word.length - 13] == '-';
+        if (lengths[i] == UUID_LENGTH && !is_uuid) continue;
+        if (word.length == lengths[i]) return from;
+        if (word.length < lengths[i] + INDEX_WIDTH || word.length - lengths[i] > index) continue;
+        begin = end - lengths[i];
+    }
+    return begin;
+}
+
 static bool frame_with_id(struct span line, struct log_frame *frame) {
     size_t plus = span_find(line, 0, SPAN(" + 0x")), from = plus, at = plus + 3;
     if (plus == line.length || !scan_hex(line, &at, &frame->offset)) return false;
     if (at < line.length && !scan_is_in(" \t\r\n", line.bytes[at])) return false;
     while (from > 0 && !scan_is_in(" \t\"(", line.bytes[from - 1])) from--;
+    from = begin_of_id(line, from, plus);
     struct span id = span_part(line, from, plus);
     frame->id_size = scan_id(id, frame->id, sizeof frame->id);
     if (frame->id_size == 0 && !span_equals(id, SPAN("???"))) return false;

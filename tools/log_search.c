@@ -211,7 +211,7 @@ size_t log_search_build(const struct log_search *search, const uint8_t *id, size
         }
     }
     for (high = low; high < search->count && compare_ids(&search->files[high], id, id_size) == 0;) high++;
-    *files = search->files + low;
+    *files = high > low ? &search->files[low] : NULL;
     return high - low;
 }
 

@@ -146,9 +146,11 @@ const struct log_image *log_tables_find(const struct log_tables *tables, size_t 
     const struct log_image *image = table->by_address[low - 1];
     /* A return address may lie right behind the image's last byte. */
     if (frame->address > image->last && frame->address - 1 > image->last) return NULL;
-    if (!strict) return image;
-    bool is_there = (frame->flags & LOG_FRAME_OFFSET) == 0 || image->first == frame->address - frame->offset;
-    return is_there && (frame->image.length == 0 || is_called(image, frame->before)) ? image : NULL;
+    bool is_told = (frame->flags & LOG_FRAME_OFFSET) != 0;
+    bool is_there = is_told && image->first == frame->address - frame->offset;
+    bool is_named = frame->image.length == 0 || is_called(image, frame->before);
+    if (strict ? is_named && (is_there || !is_told) : is_named || is_there) return image;
+    return NULL;
 }
 
 const struct log_image *log_tables_find_name(const struct log_tables *tables, size_t i, struct span name) {

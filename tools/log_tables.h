@@ -42,8 +42,8 @@ uint64_t log_tables_position(const struct log_tables *tables, size_t i);
 /* The n-th image of table i in the order in which it came, NULL behind the last. */
 const struct log_image *log_tables_image(const struct log_tables *tables, size_t i, uint64_t n);
 
-/* The image of table i that a frame's address lies in, NULL when there is none. With `strict` it must be called as the frame
- * says, and be loaded where the frame says. */
+/* The image of table i that a frame's address lies in, NULL when there is none. It must be called as the frame
+ * says or be loaded where the frame says; with `strict` both. */
 const struct log_image *log_tables_find(const struct log_tables *tables, size_t i, const struct log_frame *frame,
                                         bool strict);
 

@@ -27,11 +27,12 @@ make_in fuzz all
 # The libraries that configure found.
 read -ra libraries <<<"$(sed -n 's/^LIBS = //p' "$top/build/fuzz/Makefile")"
 
-# link PROGRAM SOURCE FLAG...: here and not by make, libFuzzer is clang's alone.
+# link PROGRAM SOURCE FLAG...: here and not by make, libFuzzer is clang's alone. What fuzz_log looks at is the command's.
 link() {
-  local program=$1 source=$2
+  local program=$1 source=$2 others=()
   shift 2
-  clang-19 -std=gnu11 -O1 -g "$@" -fno-sanitize-recover=all -I"$top" -I"$top/include" -o "$program" "$source" \
+  [[ $source != */fuzz_log.c ]] || others=("$top"/tools/log*.c "$top/tools/text.c")
+  clang-19 -std=gnu11 -O1 -g "$@" -fno-sanitize-recover=all -I"$top" -I"$top/include" -o "$program" "$source" "${others[@]}" \
     "$top/build/fuzz/lib/.libs/libunspool.a" "${libraries[@]}"
 }
 

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of `unspool symbolize --log` that look at bytes: which lines are frames and what they say, lists of images, JSON.
+ * Whole logs, and names, are tests/tool/log*.sh's. */
+#include <check.h>
+#include <string.h>
+
+#include "tools/log_json.h"
+#include "tools/log_line.h"
+#include "tools/log_tables.h"
+
+#define UUID "0123ABCD-4567-89AB-CDEF-0123456789AB"
+
+static struct span span_of(const char *text) { return (struct span){text, strlen(text)}; }
+
+#define ck_assert_span_eq(span, text)                                                                                  \
+    ck_assert_msg(span_equals(span, span_of(text)), "\"%.*s\"", (int)(span).length, (span).bytes)
+
+/* ---- frames ---- */
+
+static struct log_frame frame_of(const char *line) {
+    struct log_frame frame;
+    ck_assert_msg(log_line_frame(span_of(line), &frame), "no frame: %s", line);
+    return frame;
+}
+
+static struct log_frame unnamed(const char *line, const char *replaced) {
+    struct log_frame frame = frame_of(line);
+    ck_assert_uint_eq(frame.flags & LOG_FRAME_NAMED, 0);
+    ck_assert_span_eq(frame.replaced, replaced);
+    return frame;
+}
+
+static void check_index(const struct log_frame *frame, uint64_t index) {
+    ck_assert_uint_ne(frame->flags & LOG_FRAME_INDEX, 0);
+    ck_assert_uint_eq(frame->index, index);
+}
+
+static void check_place(const struct log_frame *frame, const char *image, uint64_t address, uint64_t offset) {
+    ck_assert_uint_eq(frame->flags & (LOG_FRAME_ADDRESS | LOG_FRAME_OFFSET), LOG_FRAME_ADDRESS | LOG_FRAME_OFFSET);
+    ck_assert_span_eq(frame->image, image);
+    ck_assert_uint_eq(frame->address, address);
+    ck_assert_uint_eq(frame->offset, offset);
+}
+
+START_TEST(call_stack_symbols) {
+    struct log_frame frame =
+        unnamed("3   App                                 0x0000000100004a10 App + 18960", "App + 18960");
+    check_place(&frame, "App", 0x100004a10, 18960);
+    check_index(&frame, 3);
+    frame = unnamed("\t\"0   My App          0x100004a10 My App + 18960\",", "My App + 18960");
+    check_place(&frame, "My App", 0x100004a10, 18960);
+    check_index(&frame, 0);
+    frame = unnamed("12:00 x[1:2] 7   My App          0x100004a10 My App + 18960 (a.m:3)\r\n", "My App + 18960");
+    check_index(&frame, 7);
+    frame = unnamed("4   App    0x100004a10 " UUID " + 18960", UUID " + 18960");
+    ck_assert_uint_eq(frame.id_size, 16);
+    ck_assert_uint_eq(frame.id[3], 0xcd);
+    frame = unnamed("4   App    0x100004a10 <redacted> + 84", "<redacted> + 84");
+    ck_assert_uint_eq(frame.flags & LOG_FRAME_OFFSET, 0);
+    ck_assert_span_eq(frame.image, "App");
+    frame = unnamed("4   ???    0x100004a10 0x100004a10 + 0", "0x100004a10 + 0");
+    check_place(&frame, "", 0x100004a10, 0);
+}
+END_TEST
+
+/* The name is cut in its column, and may be in its place; a number of four digits leaves no blank in front of it. */
+START_TEST(full_columns) {
+    struct log_frame frame =
+        unnamed("10  ALibraryWhoseNameDoesNotFitInTheCol 0x1010 ALibraryWhoseNameDoesNotFitInTheColumn + 16",
+                "ALibraryWhoseNameDoesNotFitInTheColumn + 16");
+    check_index(&frame, 10);
+    frame = unnamed("1000stuck                               0x0000000000001010 stuck + 16", "stuck + 16");
+    check_place(&frame, "stuck", 0x1010, 16);
+    frame = unnamed("1000stuck                         \t0x0000000000001010 0x1000 + 16", "0x1000 + 16");
+    check_place(&frame, "stuck", 0x1010, 16);
+    check_index(&frame, 1000);
+    frame = unnamed("1000feab68004a801bace979714b68892b88683fb3fb + 0x10 /x/stuck",
+                    "feab68004a801bace979714b68892b88683fb3fb + 0x10");
+    ck_assert_uint_eq(frame.id_size, 20);
+    check_index(&frame, 1000);
+    frame = unnamed("10000" UUID " + 0x10 /x/stuck", UUID " + 0x10");
+    check_index(&frame, 10000);
+}
+END_TEST
+
+START_TEST(crash_reports) {
+    struct log_frame frame = unnamed("1   My App      \t0x0000000104c8f2a4 0x104c8c000 + 12964", "0x104c8c000 + 12964");
+    check_place(&frame, "My App", 0x104c8f2a4, 12964);
+    check_index(&frame, 1);
+}
+END_TEST
+
+START_TEST(bs_backtraces) {
+    struct log_frame frame =
+        unnamed("App                             0x100004a10 0x100000000 + 18960", "0x100000000 + 18960");
+    check_place(&frame, "App", 0x100004a10, 18960);
+    ck_assert_uint_eq(frame.flags & LOG_FRAME_INDEX, 0);
+    frame = unnamed("App                             0x100004a10 __mh_execute_header + 18960",
+                    "__mh_execute_header + 18960");
+    check_place(&frame, "App", 0x100004a10, 18960);
+}
+END_TEST
+
+START_TEST(glibc) {
+    struct log_frame frame = unnamed("/x/a (b)(+0x1139) [0x55d0c0001139]", "+0x1139");
+    check_place(&frame, "/x/a (b)", 0x55d0c0001139, 0x1139);
+    ck_assert_int_eq(frame.notation, LOG_PARENTHESES);
+    frame = unnamed("./prog() [0x400606]\n", "");
+    ck_assert_uint_eq(frame.flags & LOG_FRAME_OFFSET, 0);
+    ck_assert_uint_ne(frame_of("/x/a(f(int)+0x1f) [0x55d0c0001139]").flags & LOG_FRAME_NAMED, 0);
+    ck_assert_uint_ne(frame_of("/x/a(main+0) [0x55d0c0001139]").flags & LOG_FRAME_NAMED, 0);
+}
+END_TEST
+
+START_TEST(without_an_address) {
+    struct log_frame frame = unnamed("0   " UUID " + 0x1139 /x/App", UUID " + 0x1139");
+    ck_assert_span_eq(frame.image, "/x/App");
+    ck_assert_uint_eq(frame.offset, 0x1139);
+    frame = unnamed("2   ??? + 0x1139 /x/App", "??? + 0x1139");
+    ck_assert_uint_eq(frame.id_size, 0);
+    frame = unnamed("My App + 4409", "My App + 4409");
+    ck_assert_uint_ne(frame.flags & LOG_FRAME_PLAIN, 0);
+    ck_assert_uint_eq(frame.offset, 4409);
+}
+END_TEST
+
+START_TEST(named_frames) {
+    static const char *const lines[] = {
+        "0   App                                 0x0000000100004a10 -[View draw:] + 28",
+        "0   App                                 0x0000000100004a10 main + 28",
+        "0   App                                 0x0000000100004a10 operator+(int) + 28",
+        "App                                   0x100004a10 App_main + 28",
+        "0   App                           \t0x0000000100004a10 std::pair<0x5 + 3> + 28",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        ck_assert_msg((frame_of(lines[i]).flags & LOG_FRAME_NAMED) != 0, "%s", lines[i]);
+    }
+    ck_assert(log_is_trampoline(frame_of("2   x    0x0000000100004a10 _sigtramp + 56").name));
+}
+END_TEST
+
+START_TEST(no_frames) {
+    static const char *const lines[] = {
+        "",
+        " + ",
+        "0x",
+        "1 + 1 = 2",
+        "App + 12 times",
+        "  rax: 0x0000000000000010  rdx: 0x20",
+        "0x10 0x20 + 99999999999999999999",
+        "x 0x123456789abcdef01 x + 1",
+        "App 0x10 App + 17",
+        "/x/a(+0x99) [0x98]",
+        "??? + 0x10",
+        "01234564567 + 0x7 /x",
+        "1   App  0x104c8f2a4 0x104c8c000 + 12965",
+    };
+    struct log_frame frame;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        ck_assert_msg(!log_line_frame(span_of(lines[i]), &frame) || (frame.flags & LOG_FRAME_PLAIN) != 0, "%s",
+                      lines[i]);
+    }
+    /* Bytes behind a NUL count as well. */
+    ck_assert(log_line_frame(SPAN("\0 1 x 0x1010 x + 16"), &frame));
+}
+END_TEST
+
+/* ---- lists of images ---- */
+
+START_TEST(image_lines) {
+    struct log_image_line image;
+    ck_assert(log_line_image(span_of("0x100 - 0x1ff My App arm64e  <0123456789abcdef0123456789abcdef> /x/My App\r\n"),
+                             &image));
+    ck_assert_uint_eq(image.first, 0x100);
+    ck_assert_uint_eq(image.last, 0x1ff);
+    ck_assert_span_eq(image.ident, "My App");
+    ck_assert_span_eq(image.path, "/x/My App");
+    ck_assert_uint_eq(image.arch, USP_ARCH_ARM64);
+    ck_assert_uint_eq(image.id_size, 16);
+    ck_assert(log_line_image(span_of("   0x100 -    0x1ff +com.a.App (1.0 - 1) <" UUID "> /x/<b>/App"), &image));
+    ck_assert_span_eq(image.ident, "com.a.App");
+    ck_assert_uint_eq(image.arch, USP_ARCH_NONE);
+    ck_assert_span_eq(image.path, "/x/<b>/App");
+    ck_assert(
+        log_line_image(span_of("0x0 - 0xffffffffffffffff ??? (*) <00000000-0000-0000-0000-000000000000> ???"), &image));
+    ck_assert_uint_eq(image.id_size, 0);
+    ck_assert(!log_line_image(span_of("0x200 - 0x1ff x <" UUID "> /x"), &image));
+    ck_assert(!log_line_image(span_of("0x100 - 0x1ff x <not an id> /x"), &image));
+    ck_assert(!log_line_image(span_of("0x100 App 0x1ff - x <" UUID "> /x"), &image));
+}
+END_TEST
+
+static void add(struct log_tables *tables, uint64_t position, const char *line) {
+    struct log_image_line image;
+    ck_assert(log_line_image(span_of(line), &image));
+    ck_assert(log_tables_add(tables, position, &image));
+}
+
+START_TEST(image_tables) {
+    struct log_tables tables = {.count = 0};
+    add(&tables, 10, "0x3000 - 0x3fff B arm64 <" UUID "> /x/B");
+    ck_assert_uint_eq(log_tables_count(&tables), 0);
+    add(&tables, 20, "0x1000 - 0x1fff A arm64 <" UUID "> /x/A");
+    ck_assert(log_tables_end(&tables));
+    add(&tables, 90, "0x7000 - 0x7fff A arm64 <" UUID "> /x/A");
+    ck_assert(log_tables_end(&tables));
+    ck_assert_uint_eq(log_tables_count(&tables), 2);
+    ck_assert_uint_eq(log_tables_position(&tables, 0), 10);
+    ck_assert_uint_eq(log_tables_position(&tables, 1), 90);
+    ck_assert_uint_eq(log_tables_image(&tables, 0, 1)->first, 0x1000);
+    ck_assert_ptr_null(log_tables_image(&tables, 0, 2));
+    ck_assert_uint_eq(log_tables_find_name(&tables, 0, SPAN("B"))->first, 0x3000);
+    ck_assert_ptr_null(log_tables_find_name(&tables, 1, SPAN("B")));
+    struct log_frame frame = frame_of("1   A    0x1010 A + 16");
+    ck_assert_uint_eq(log_tables_find(&tables, 0, &frame, true)->first, 0x1000);
+    ck_assert_ptr_null(log_tables_find(&tables, 1, &frame, false));
+    /* Loaded elsewhere, called otherwise: not both may be. */
+    frame = frame_of("1   A    0x1010 A + 32");
+    ck_assert_ptr_null(log_tables_find(&tables, 0, &frame, true));
+    ck_assert_ptr_nonnull(log_tables_find(&tables, 0, &frame, false));
+    frame = frame_of("1   C    0x1010 C + 32");
+    ck_assert_ptr_null(log_tables_find(&tables, 0, &frame, false));
+    /* Right behind the last byte a call may return to; then comes what is no image. */
+    frame = frame_of("1   A    0x2000 A + 4096");
+    ck_assert_ptr_nonnull(log_tables_find(&tables, 0, &frame, true));
+    frame = frame_of("1   A    0x2001 A + 4097");
+    ck_assert_ptr_null(log_tables_find(&tables, 0, &frame, false));
+    log_tables_free(&tables);
+}
+END_TEST
+
+/* ---- JSON ---- */
+
+/* The kinds of the tokens, a letter each; "!" where it is no JSON. */
+static void check_json(const char *text, const char *kinds) {
+    static const char letters[] = {
+        [LOG_JSON_END] = '.',    [LOG_JSON_ERROR] = '!',     [LOG_JSON_OBJECT] = '{', [LOG_JSON_OBJECT_END] = '}',
+        [LOG_JSON_ARRAY] = '[',  [LOG_JSON_ARRAY_END] = ']', [LOG_JSON_KEY] = 'k',    [LOG_JSON_STRING] = 's',
+        [LOG_JSON_NUMBER] = 'n', [LOG_JSON_LITERAL] = 'l'};
+    struct log_json json = {.text = span_of(text)};
+    char found[64] = "";
+    size_t count = 0;
+    do {
+        ck_assert_uint_lt(count + 1, sizeof found);
+        found[count] = letters[log_json_next(&json).kind];
+    } while (strchr(".!", found[count++]) == NULL);
+    ck_assert_msg(strcmp(found, kinds) == 0, "%s: %s, not %s", text, found, kinds);
+}
+
+START_TEST(json_tokens) {
+    check_json("", ".");
+    check_json("{\"a\": [1, -2.5e3, true, null, \"\\\"]\"], \"b\": {}}\n[]", "{k[nnlls]k{}}[].");
+    check_json("{\"a\"}", "{!");
+    check_json("{\"a\":}", "{k!");
+    check_json("{\"a\":1,}", "{kn!");
+    check_json("{,}", "{!");
+    check_json("[1 2]", "[n!");
+    check_json("[1}", "[n!");
+    check_json("[1", "[n!");
+    check_json("[\"a]", "[!");
+    check_json("[\"a\\\"", "[!");
+    check_json("[maybe]", "[!");
+    check_json("]", "!");
+}
+END_TEST
+
+START_TEST(json_depth) {
+    char text[LOG_JSON_DEPTH + 2];
+    for (size_t deep = LOG_JSON_DEPTH; deep <= LOG_JSON_DEPTH + 1; deep++) {
+        struct log_json json = {.text = {text, deep}};
+        struct log_json_token token;
+        size_t opened = 0;
+        memset(text, '[', deep);
+        while ((token = log_json_next(&json)).kind == LOG_JSON_ARRAY) ck_assert_uint_eq(token.depth, opened++);
+        ck_assert_int_eq(token.kind, LOG_JSON_ERROR);
+        ck_assert_uint_eq(opened, LOG_JSON_DEPTH);
+    }
+}
+END_TEST
+
+START_TEST(json_text) {
+    static const struct {
+        const char *text, *decoded;
+    } strings[] = {
+        {"a\\/b\\n\\\"", "a/b\n\""},
+        {"\\u0041\\u00e9\\u20AC", "A\xc3\xa9\xe2\x82\xac"},
+        {"\\ud83d\\ude00", "\xf0\x9f\x98\x80"},
+        {"\\u12", "u12"},
+        {"x\\", "x\\"},
+    };
+    char decoded[64];
+    for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
+        struct span text = span_of(strings[i].text);
+        struct span is = {decoded, log_json_decode(text, decoded)};
+        ck_assert_uint_le(is.length, text.length);
+        ck_assert_span_eq(is, strings[i].decoded);
+    }
+    uint64_t value;
+    ck_assert(log_json_number(SPAN("18446744073709551615"), &value) && value == UINT64_MAX);
+    ck_assert(!log_json_number(SPAN("18446744073709551616"), &value));
+    ck_assert(!log_json_number(SPAN("-1"), &value));
+    ck_assert(!log_json_number(SPAN("1.0"), &value));
+    ck_assert(!log_json_number(SPAN(""), &value));
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("log");
+    TCase *tcase = tcase_create("log");
+    tcase_add_test(tcase, call_stack_symbols);
+    tcase_add_test(tcase, full_columns);
+    tcase_add_test(tcase, crash_reports);
+    tcase_add_test(tcase, bs_backtraces);
+    tcase_add_test(tcase, glibc);
+    tcase_add_test(tcase, without_an_address);
+    tcase_add_test(tcase, named_frames);
+    tcase_add_test(tcase, no_frames);
+    tcase_add_test(tcase, image_lines);
+    tcase_add_test(tcase, image_tables);
+    tcase_add_test(tcase, json_tokens);
+    tcase_add_test(tcase, json_depth);
+    tcase_add_test(tcase, json_text);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}

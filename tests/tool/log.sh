@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# `unspool symbolize --log` of what unspool writes itself, of programs of this machine: each style without names becomes that
+# style with the names that the process gave; by the program's file and by its debug file. Bytes that are no frame stay.
+set -euo pipefail
+# shellcheck source=tests/tool/common.sh
+. "$(dirname "$0")/common.sh"
+cp tests/tool/captures_itself "$work"
+mkdir "$work/files" "$work/others"
+cp "$work/captures_itself" "$stuck" "$work/files"
+
+expect() { cmp -s "$work/out" "$1" || fail "$2: differs: $(diff -a "$1" "$work/out" | head -n 6)"; }
+
+# The main thread, which stands still, but for when it was asked and what its clock told it.
+stack() { run 0 stack --thread "$thread" "$@" && sed -i -E '/^Date|^ *[a-z0-9]+: 0x/d' "$work/out"; }
+
+# check NAME TARGET THREAD: a process or a capture, whose program $work/files has.
+check() {
+  local name=$1 target=$2 thread=$3 style
+  local log=$work/$name
+  stack --style crash-report --no-symbols "$target"
+  cp "$work/out" "$log.images"
+  for style in call-stack-symbols bs-backtrace crash-report plain backtrace-symbols; do
+    stack --image "$name" --style "$style" --no-symbols "$target"
+    cp "$work/out" "$log.$style.in"
+    stack --image "$name" --style "$style" "$target"
+    cp "$work/out" "$log.$style.named"
+    ! cmp -s "$log.$style.in" "$log.$style.named" || fail "$name $style: nothing to be named"
+    run 0 symbolize --log "$log.$style.in" --search "$work/files" --binary-images "$log.images"
+    expect "$log.$style.named" "$name, $style"
+    err_is_empty
+    # A crash report tells its images; of the others, the one file of that name is taken.
+    run 0 symbolize --log "$log.$style.in" --search "$work/files"
+    expect "$log.$style.named" "$name, $style alone"
+    # Of another build, whatever its name, nothing is taken.
+    cp "$unspool" "$work/others/$name"
+    run 0 symbolize --log "$log.$style.in" --search "$work/others" --binary-images "$log.images"
+    expect "$log.$style.in" "$name, $style by another build"
+    err_has "^unspool: $name [0-9A-Fa-f-]+: not found in --search\$"
+  done
+  # Build-id and offset become the name and its offset.
+  stack --image "$name" --style portable "$target"
+  cp "$work/out" "$log.portable.in"
+  sed -E 's/([0-9a-f]{40}|[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}) \+ 0x[0-9a-f]+ /@ /' "$log.portable.in" |
+    awk -v plain="$log.plain.named" '
+      / *@ \// { do getline name <plain; while (name !~ / \+ [0-9]+$/)
+                sub(/@/, name) }
+      { print }' >"$log.portable.named"
+  run 0 symbolize --log "$log.portable.in" --search "$work/files"
+  expect "$log.portable.named" "$name, portable"
+  err_is_empty
+}
+
+start "$stuck" deep
+check stuck "$pid" "$pid"
+"$work/captures_itself" "$work/raw" >/dev/null
+check captures_itself "$work/raw" 1
+grep -q '^ends_in_noreturn + [0-9]*$' "$work/captures_itself.plain.named" || fail "no call that never returns"
+
+# What was split off from a stripped program.
+objcopy --only-keep-debug "$stuck" "$work/split"
+strip -o "$work/stripped" "$stuck"
+for folder in split stripped both; do mkdir "$work/$folder.files"; done
+cp "$work/split" "$work/split.files/stuck.debug"
+cp "$work/stripped" "$work/stripped.files/stuck"
+cp "$work/split.files/stuck.debug" "$work/stripped.files/stuck" "$work/both.files"
+for folder in split both; do
+  run 0 symbolize --log "$work/stuck.crash-report.in" --search "$work/$folder.files"
+  expect "$work/stuck.crash-report.named" "by the debug file ($folder)"
+done
+run 0 symbolize --log "$work/stuck.crash-report.in" --search "$work/stripped.files"
+out_lacks ' descend \+'
+
+# Bytes of any kind stay as they are: a program, lines that are too long to be a frame's, an end without a line end, nothing.
+{
+  cat "$unspool"
+  echo
+  head -c 70000 /dev/zero | tr '\0' 'x'
+  cat "$work/stuck.plain.in"
+  printf 'stuck + '
+} >"$work/bytes"
+{
+  cat "$unspool"
+  echo
+  head -c 70000 /dev/zero | tr '\0' 'x'
+  # The first line belongs to the long one.
+  head -n 1 "$work/stuck.plain.in"
+  tail -n +2 "$work/stuck.plain.named"
+  printf 'stuck + '
+} >"$work/bytes.named"
+run 0 symbolize --log "$work/bytes" --search "$work/files"
+expect "$work/bytes.named" "any bytes"
+"$unspool" symbolize --log - --search "$work/files" <"$work/bytes" >"$work/out" 2>/dev/null
+expect "$work/bytes.named" "any bytes, standard input"
+: >"$work/empty"
+run 0 symbolize --log "$work/empty" --search "$work/files"
+expect "$work/empty" "nothing"
+
+# ---- what is refused
+run 2 symbolize --log "$work/bytes"
+err_has '--search'
+run 2 symbolize --log "$work/bytes" --search "$work/files" 0x1000
+run 2 symbolize --log "$work/bytes" --search "$work/files" -o "$stuck"
+run 2 symbolize -o "$stuck" --search "$work/files" 0x1000
+run 3 symbolize --log "$work/absent" --search "$work/files"
+err_has '^unspool: .*/absent: '
+run 3 symbolize --log "$work" --search "$work/files"
+run 3 symbolize --log "$work/bytes" --search "$work/absent"
+err_has '^unspool: .*/absent: '
+run 3 symbolize --log "$work/bytes" --search "$work/files" --binary-images "$work/empty"
+err_has '^unspool: .*/empty: tells of no images$'
+verdict
