@@ -200,7 +200,7 @@ static double time_lookups(struct usp_symbolizer *symbolizer, usp_addr low, usp_
     for (size_t i = 0; i < LOOKUPS; i++) addresses[i] = low + random_number() % (high - low);
     double begin = now();
     for (size_t i = 0; i < LOOKUPS; i++) named += usp_symbolize(symbolizer, addresses[i], &symbol) == USP_OK;
-    double each = (now() - begin) / LOOKUPS;
+    double each = (now() - begin) / (double)LOOKUPS;
     if (named == 0) abort();
     return each;
 }
@@ -231,7 +231,7 @@ static double time_load(void) {
     }
     sink = at;
     (void)sink;
-    return (now() - begin) / (3.0 * LINES);
+    return (now() - begin) / (3.0 * (double)LINES);
 }
 
 static void compare_with_scan(struct usp_symbolizer *symbolizer) {
@@ -244,7 +244,7 @@ static void compare_with_scan(struct usp_symbolizer *symbolizer) {
         for (size_t i = 0; i < SCANS; i++) {
             sink = (uintptr_t)scan(LOAD + TEXT_LOW + random_number() % (text_high - TEXT_LOW));
         }
-        scans[round] = (now() - begin) / SCANS;
+        scans[round] = (now() - begin) / (double)SCANS;
         loads[round] = time_load();
     }
     (void)sink;
@@ -270,7 +270,7 @@ static void compare_with_dladdr(void) {
             usp_addr address = libc->text_low + random_number() % (libc->text_high - libc->text_low);
             dladdr((void *)(uintptr_t)address, &info);
         }
-        theirs[round] = (now() - begin) / DLADDRS;
+        theirs[round] = (now() - begin) / (double)DLADDRS;
     }
     double o = median(ours, ROUNDS), t = median(theirs, ROUNDS);
     printf("one look-up in process, libc, random addresses  %10.1f ns\n", o);
@@ -307,7 +307,7 @@ static void time_known_stacks(const struct usp_images *images, struct usp_symbol
                 abort();
             usp_stack_table_release(table, &record);
         }
-        rounds[round] = (now() - begin) / SIGHTINGS;
+        rounds[round] = (now() - begin) / (double)SIGHTINGS;
     }
     printf("a known stack of %d frames, counted and named    %10.1f ns\n", FRAMES, median(rounds, ROUNDS));
     usp_stack_table_free(table);
