@@ -5,6 +5,7 @@
 
 #include "tools/arguments.h"
 #include "tools/command.h"
+#include "tools/stack_names.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -263,6 +264,7 @@ static int write_report(const struct request *request, const struct usp_snapshot
     bool is_ready = choose_files(request, &names, &room);
     choose_memory(request, snapshot, &target, &names);
     int status = is_ready ? equip(request, &names, &filter, &report) : USP_ERROR_NO_MEMORY;
+    if (status == USP_OK) stack_read_symbols(&report, stderr);
     /* Whoever reads the report through a pipe is woken less often. */
     setvbuf(stdout, NULL, _IOFBF, (size_t)1 << 16);
     if (status == USP_OK && request->style != 0) {

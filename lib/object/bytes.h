@@ -72,6 +72,13 @@ int uspi_bytes_sub(struct uspi_bytes whole, uint64_t offset, uint64_t size, cons
 int uspi_bytes_array(struct uspi_bytes whole, uint64_t offset, uint64_t count, uint64_t entry_size, const char *what,
                      struct uspi_bytes *part, struct uspi_error *error);
 
+/* The n bytes at `offset` where they lie; NULL when the range ends before, or they are not mapped: uspi_bytes_read then
+ * copies them, or says what is wrong. */
+static inline const uint8_t *uspi_bytes_in_place(struct uspi_bytes bytes, uint64_t offset, size_t n) {
+    if (bytes.source->mapped == NULL || offset > bytes.size || n > bytes.size - offset) return NULL;
+    return bytes.source->mapped + (size_t)(bytes.from + offset);
+}
+
 /* Copies n bytes. */
 int uspi_bytes_read(struct uspi_bytes bytes, uint64_t offset, void *to, size_t n, const char *what,
                     struct uspi_error *error);

@@ -15,7 +15,18 @@
 #include "lib/image_list.h"
 #include "tests/file_builder.h"
 
-enum { SYMBOLS = 150000, ROUNDS = 21, LOOKUPS = 100000, WARMING = 20000, SCANS = 20, DLADDRS = 1000, BUILDS = 7 };
+enum {
+    SYMBOLS = 150000,
+    ROUNDS = 21,
+    LOOKUPS = 100000,
+    WARMING = 300000,
+    SCANS = 20,
+    DLADDRS = 1000,
+    BUILDS = 7,
+    STACKS = 64,
+    FRAMES = 40,
+    SIGHTINGS = 20000
+};
 #define LOAD     UINT64_C(0x10000000)
 #define TEXT_LOW UINT64_C(0x1000)
 #define BUILD_ID "names"
@@ -178,14 +189,18 @@ static const struct nlist_64 *scan(uint64_t address) {
     return best;
 }
 
-static double time_lookups(struct usp_symbolizer *symbolizer, const usp_addr *addresses, size_t count) {
+/* Random addresses from low to high. */
+static double time_lookups(struct usp_symbolizer *symbolizer, usp_addr low, usp_addr high) {
+    static usp_addr addresses[LOOKUPS];
     struct usp_symbol symbol;
     size_t named = 0;
-    /* The other contestant has filled the caches with what is its own. */
-    for (size_t i = 0; i < WARMING; i++) usp_symbolize(symbolizer, addresses[i], &symbol);
+    /* The other contestant has filled the caches with what is its own. Other addresses, enough to come by each line of the
+     * index and of the file's table: what is measured is random, and it is warm. */
+    for (size_t i = 0; i < WARMING; i++) usp_symbolize(symbolizer, low + random_number() % (high - low), &symbol);
+    for (size_t i = 0; i < LOOKUPS; i++) addresses[i] = low + random_number() % (high - low);
     double begin = now();
-    for (size_t i = 0; i < count; i++) named += usp_symbolize(symbolizer, addresses[i], &symbol) == USP_OK;
-    double each = (now() - begin) / (double)count;
+    for (size_t i = 0; i < LOOKUPS; i++) named += usp_symbolize(symbolizer, addresses[i], &symbol) == USP_OK;
+    double each = (now() - begin) / (double)LOOKUPS;
     if (named == 0) abort();
     return each;
 }
@@ -216,22 +231,20 @@ static double time_load(void) {
     }
     sink = at;
     (void)sink;
-    return (now() - begin) / (3.0 * LINES);
+    return (now() - begin) / (3.0 * (double)LINES);
 }
 
 static void compare_with_scan(struct usp_symbolizer *symbolizer) {
     static double ours[ROUNDS], scans[ROUNDS], loads[ROUNDS];
-    static usp_addr addresses[LOOKUPS];
     volatile uintptr_t sink = 0;
     for (size_t i = 0; i < SYMBOLS; i++) nlist[i] = (struct nlist_64){1, 0x0e, 1, 0, LOAD + starts[i]};
     for (size_t round = 0; round < ROUNDS; round++) {
-        for (size_t i = 0; i < LOOKUPS; i++) {
-            addresses[i] = LOAD + TEXT_LOW + random_number() % (text_high - TEXT_LOW);
-        }
-        ours[round] = time_lookups(symbolizer, addresses, LOOKUPS);
+        ours[round] = time_lookups(symbolizer, LOAD + TEXT_LOW, LOAD + text_high);
         double begin = now();
-        for (size_t i = 0; i < SCANS; i++) sink = (uintptr_t)scan(addresses[i]);
-        scans[round] = (now() - begin) / SCANS;
+        for (size_t i = 0; i < SCANS; i++) {
+            sink = (uintptr_t)scan(LOAD + TEXT_LOW + random_number() % (text_high - TEXT_LOW));
+        }
+        scans[round] = (now() - begin) / (double)SCANS;
         loads[round] = time_load();
     }
     (void)sink;
@@ -244,27 +257,60 @@ static void compare_with_scan(struct usp_symbolizer *symbolizer) {
 /* The code of libc: between two functions of it that lie far apart. */
 static void compare_with_dladdr(void) {
     static double ours[ROUNDS], theirs[ROUNDS];
-    static usp_addr addresses[LOOKUPS];
     struct usp_symbolizer *symbolizer = create(NULL);
     struct usp_images *images;
     if (usp_images_self(&images) != USP_OK) abort();
     const struct usp_image *libc = usp_images_find(images, (usp_addr)(uintptr_t)dlsym(RTLD_DEFAULT, "qsort"));
     if (libc == NULL) abort();
     for (size_t round = 0; round < ROUNDS; round++) {
-        for (size_t i = 0; i < LOOKUPS; i++) {
-            addresses[i] = libc->text_low + random_number() % (libc->text_high - libc->text_low);
-        }
-        ours[round] = time_lookups(symbolizer, addresses, LOOKUPS);
+        ours[round] = time_lookups(symbolizer, libc->text_low, libc->text_high);
         Dl_info info;
         double begin = now();
-        for (size_t i = 0; i < DLADDRS; i++) dladdr((void *)(uintptr_t)addresses[i], &info);
-        theirs[round] = (now() - begin) / DLADDRS;
+        for (size_t i = 0; i < DLADDRS; i++) {
+            usp_addr address = libc->text_low + random_number() % (libc->text_high - libc->text_low);
+            dladdr((void *)(uintptr_t)address, &info);
+        }
+        theirs[round] = (now() - begin) / (double)DLADDRS;
     }
     double o = median(ours, ROUNDS), t = median(theirs, ROUNDS);
     printf("one look-up in process, libc, random addresses  %10.1f ns\n", o);
     printf("  dladdr                                        %10.1f ns   %.0f times\n", t, t / o);
     usp_images_free(images);
     usp_symbolizer_free(symbolizer);
+}
+
+/* Stacks that the table knows, each seen again and asked for with its names. */
+static void time_known_stacks(const struct usp_images *images, struct usp_symbolizer *symbolizer) {
+    static struct usp_frame frames[STACKS][FRAMES];
+    static double rounds[ROUNDS];
+    struct usp_stack stacks[STACKS];
+    struct usp_stack_table_options options;
+    struct usp_stack_table *table;
+    struct usp_stack_record record;
+    uint64_t number;
+    usp_stack_table_options_init(&options);
+    options.images = images;
+    options.symbolizer = symbolizer;
+    if (usp_stack_table_create(&options, &table) != USP_OK) abort();
+    for (unsigned i = 0; i < STACKS; i++) {
+        usp_stack_init(&stacks[i], frames[i], FRAMES);
+        stacks[i].arch = USP_ARCH_X86_64;
+        stacks[i].count = FRAMES;
+        for (unsigned k = 0; k < FRAMES; k++)
+            frames[i][k].pc = LOAD + TEXT_LOW + random_number() % (text_high - TEXT_LOW);
+    }
+    for (size_t round = 0; round < ROUNDS; round++) {
+        double begin = now();
+        for (size_t i = 0; i < SIGHTINGS; i++) {
+            if (usp_stack_table_add(table, &stacks[i % STACKS], i, &number) != USP_OK) abort();
+            if (usp_stack_table_get(table, number, &record) != USP_OK || record.symbols[FRAMES - 1].name == NULL)
+                abort();
+            usp_stack_table_release(table, &record);
+        }
+        rounds[round] = (now() - begin) / (double)SIGHTINGS;
+    }
+    printf("a known stack of %d frames, counted and named    %10.1f ns\n", FRAMES, median(rounds, ROUNDS));
+    usp_stack_table_free(table);
 }
 
 /* Processor time of child processes so far. */
@@ -315,6 +361,7 @@ int main(void) {
     struct usp_symbolizer *symbolizer = create(images);
     compare_with_nm(path, images);
     compare_with_scan(symbolizer);
+    time_known_stacks(images, symbolizer);
     compare_with_dladdr();
     usp_symbolizer_free(symbolizer);
     usp_images_free(images);

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# Bash completion of the command unspool: commands, their options, and what follows these. Sourced by bash-completion, or
+# from ~/.bashrc; needs nothing but bash 4.
+
+_unspool_options() {
+  case $1 in
+  stack)
+    echo '--thread --max --tail --async --json --style --demangle --no-symbols --app --no-system --image --sysroot --program
+      --help'
+    ;;
+  symbolize)
+    echo '-o -p -arch --arch --uuid -l -s -offset --offset -f --demangle --json --log --search --binary-images --help'
+    ;;
+  images) echo '--json --help' ;;
+  symbols) echo '--objc --arch --uuid --demangle --json --help' ;;
+  *) echo '--help --version' ;;
+  esac
+}
+
+_unspool_processes() {
+  local folder
+  for folder in /proc/[0-9]*; do echo "${folder#/proc/}"; done
+}
+
+# _unspool_reply KIND WORD [OPTION...]: COMPREPLY becomes what compgen makes of the word.
+_unspool_reply() {
+  mapfile -t COMPREPLY < <(compgen "${@:3}" -- "$2")
+  case $1 in
+  # A slash is put behind folders, and quotes around what needs them.
+  files) compopt -o filenames 2>/dev/null ;;
+  esac
+}
+
+_unspool() {
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
+  COMPREPLY=()
+  if [[ $COMP_CWORD -eq 1 ]]; then
+    _unspool_reply words "$word" -W "stack symbolize images symbols $(_unspool_options '')"
+    return
+  fi
+  case $command:$before in
+  *:--style)
+    _unspool_reply words "$word" \
+      -W 'call-stack-symbols backtrace-symbols bs-backtrace crash-report folded portable plain json'
+    ;;
+  *:--demangle) _unspool_reply words "$word" -W 'full simple no' ;;
+  *:--arch | symbolize:-arch) _unspool_reply words "$word" -W 'arm64 arm64_32 armv7 x86_64 i386' ;;
+  *:--sysroot | *:--search) _unspool_reply files "$word" -A directory ;;
+  *:--program | *:--log | *:--binary-images | symbolize:-[of]) _unspool_reply files "$word" -f ;;
+  symbolize:-p) _unspool_reply words "$word" -W "$(_unspool_processes)" ;;
+  # Numbers, patterns, identifiers: nothing that could be known.
+  *:--thread | *:--max | *:--tail | *:--image | *:--uuid | symbolize:-[ls]) ;;
+  *)
+    if [[ $word == -* ]]; then
+      _unspool_reply words "$word" -W "$(_unspool_options "$command")"
+    elif [[ $command == stack || $command == images ]]; then
+      _unspool_reply files "$word" -W "$(_unspool_processes)" -f
+    elif [[ $command == symbols ]]; then
+      _unspool_reply files "$word" -f
+    fi
+    ;;
+  esac
+}
+
+complete -F _unspool unspool

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* `unspool stack`: the reading of symbols before the report, with a progress line. */
+#ifndef TOOL_STACK_NAMES_H
+#define TOOL_STACK_NAMES_H
+
+#include "tools/stack.h"
+
+#include <stdio.h>
+
+/* Has the symbols of each image read in which a frame of the report lies, and tells so on `terminal`. Where nobody is
+ * watching, or nothing is to be named, nothing is done: the report reads them itself, one after the other. */
+void stack_read_symbols(const struct stack_report *report, FILE *terminal);
+
+#endif
