@@ -39,7 +39,7 @@ KEPT static int descend(int n) {
 
 KEPT static int work_inner(int n) {
     atomic_fetch_add(&standing, 1);
-    while (!goes_on) n += 3;
+    while (!goes_on) n = (n + 3) & 0xffff;
     return n;
 }
 

@@ -1,18 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `unspool symbols` of ELF files: what nm -S lists, of programs that were built here and of the system's C library. Mach-O is
+# `unspool symbols` of ELF files: what readelf lists, of programs that were built here and of the system's C library. Mach-O is
 # tests/names/command.sh's.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
-for tool in nm python3; do have "$tool" || skip "$tool is not installed"; done
+for tool in readelf python3; do have "$tool" || skip "$tool is not installed"; done
 
-# compare FILE LEAST: each function with a size that nm lists is listed with that size, and under one of its names.
+# compare FILE LEAST: each function with a size that readelf lists is listed with that size, and under one of its names.
 compare() {
-  nm -S --defined-only "$1" >"$work/nm" 2>/dev/null || :
-  nm -D -S --defined-only "$1" >>"$work/nm" 2>/dev/null || :
+  readelf -sW "$1" >"$work/readelf"
   run 0 symbols --demangle no "$1"
-  python3 - "$work/out" "$work/nm" "$2" <<'END_OF_PROGRAM' || fail "$1: other functions than nm lists"
+  python3 - "$work/out" "$work/readelf" "$2" <<'END_OF_PROGRAM' || fail "$1: other functions than readelf lists"
 import re, sys
 
 listed, previous = {}, -1
@@ -23,9 +22,9 @@ for line in open(sys.argv[1], encoding="utf-8"):
     listed[previous] = (int(size, 16), name.strip())
 wanted = {}
 for line in open(sys.argv[2], encoding="utf-8"):
-    match = re.match(r"([0-9a-f]+) ([0-9a-f]+) ([tTwWi]) ([^@]+)", line)
-    if match and int(match[2], 16) > 0:
-        wanted.setdefault(int(match[1], 16) , set()).add((int(match[2], 16), match[4].strip()))
+    match = re.match(r" *\d+: ([0-9a-f]+) +(\d+|0x[0-9a-f]+) I?FUNC +\w+ +\w+ +\d+ ([^@ ]+)", line)
+    if match and int(match[2], 0) > 0:
+        wanted.setdefault(int(match[1], 16), set()).add((int(match[2], 0), match[3].strip()))
 # Thumb functions have odd addresses in their symbols and even ones in memory.
 for address, symbols in wanted.items():
     assert listed.get(address, listed.get(address & ~1)) in symbols, (hex(address), symbols, listed.get(address))
