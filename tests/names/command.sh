@@ -115,7 +115,7 @@ run 3 symbolize -arch armv7 -o App 1
 err_has '^unspool: App: for (arm64, x86_64|x86_64, arm64), not for armv7$'
 
 # C++: as people write it, and as it is in the file.
-mangled=$(llvm-nm-19 --defined-only arm64/App | awk '$2 ~ /[tT]/ && $3 ~ /^__ZN/ { print $1, substr($3, 2); exit }')
+mangled=$(llvm-nm-19 --defined-only arm64/App | awk '$2 ~ /[tT]/ && $3 ~ /^__ZN/ && !n++ { print $1, substr($3, 2) }')
 run 0 symbolize --demangle no -o arm64/App "0x${mangled% *}"
 out_has "^${mangled#* } \\(in App\\) \\+ 0$"
 run 0 symbolize --demangle simple -o arm64/App "0x${mangled% *}"
