@@ -9,7 +9,7 @@ work=$(mktemp -d)
 running=()
 # shellcheck disable=SC2329 # called by trap
 clean_up() {
-  [[ ${#running[@]} -eq 0 ]] || kill "${running[@]}" 2>/dev/null
+  [[ ${#running[@]} -eq 0 ]] || kill -KILL "${running[@]}" 2>/dev/null
   wait
   rm -rf "$work"
 }
