@@ -8,6 +8,8 @@
 #include <check.h>
 #include <dirent.h>
 #include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -257,24 +259,73 @@ static const char *find_plugin(const char *name) {
     return access(path, R_OK) == 0 ? realpath(path, paths[n++ % 2]) : NULL;
 }
 
+/* ---- a requester that hangs says where ---- */
+
+/* Before the test is ended from outside. */
+#define TEST_SECONDS  600u
+#define ALARM_SECONDS (TEST_SECONDS - 30u)
+
+static int write_error(void *context, const char *bytes, size_t n) {
+    (void)context;
+    return write(STDERR_FILENO, bytes, n) == (ssize_t)n ? USP_OK : USP_ERROR_SYSTEM;
+}
+
+static void tell_where(int number, siginfo_t *info, void *ucontext) {
+    static struct usp_frame frames[FRAMES];
+    struct usp_format_options options;
+    struct usp_stack stack;
+    uint32_t ticket;
+    (void)number;
+    (void)info;
+    usp_stack_init(&stack, frames, FRAMES);
+    usp_format_options_init(&options);
+    options.images = usp_images_acquire(&ticket);
+    fprintf(stderr, "still busy after %lu captures and %lu threads in snapshots:\n", tally.captures, tally.answered);
+    if (usp_capture_context(ucontext, NULL, &stack) == USP_OK) {
+        usp_format_stack(&stack, NULL, &options, write_error, NULL);
+    }
+    _exit(EXIT_FAILURE);
+}
+
+static void watch(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = tell_where;
+    action.sa_flags = SA_SIGINFO;
+    ck_assert_int_eq(sigaction(SIGALRM, &action, NULL), 0);
+    ck_assert_int_eq(usp_images_register(), USP_OK);
+    alarm(ALARM_SECONDS);
+}
+
+/* The alarm is the requester's alone. */
+static void begin(const char *const plugins[2]) {
+    sigset_t alarms, mask;
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    ck_assert_int_eq(pthread_sigmask(SIG_BLOCK, &alarms, &mask), 0);
+    storm_begin(WORKERS, plugins);
+    ck_assert_int_eq(pthread_sigmask(SIG_SETMASK, &mask, NULL), 0);
+}
+
 START_TEST(storm) {
     struct usp_prepare_options options;
     const char *plugins[2] = {find_plugin("linux_plugin_a"), find_plugin("linux_plugin_b")};
     bool with_plugins = plugins[0] != NULL && plugins[1] != NULL;
     usp_prepare_options_init(&options);
     options.timeout = TIMEOUT;
+    watch();
     count_own_mappings();
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
     usp_snapshot_free(take_all());
     size_t allocated = count_allocated();
     /* Once around, so that what grows with use has grown; then files are counted while no worker has one open. */
-    storm_begin(WORKERS, with_plugins ? plugins : NULL);
+    begin(with_plugins ? plugins : NULL);
     for (unsigned i = 0; i < WORKERS; i++) capture_one(&storm_workers[i]);
     capture_all();
     storm_end();
     unsigned files = count_files(), mappings = 0;
     unsigned n = captures_wanted();
-    storm_begin(WORKERS, with_plugins ? plugins : NULL);
+    begin(with_plugins ? plugins : NULL);
     uint64_t began = usp_clock();
     for (unsigned i = 0; tally.captures + tally.vanished < n; i++) {
         if (i % 100 == 99 && usp_clock() - began > LONG_ENOUGH) {
@@ -293,6 +344,7 @@ START_TEST(storm) {
     /* Sixteen bytes for each capture, the least that malloc gives, would be more. */
     ck_assert_uint_lt(count_allocated(), allocated + LEAK_BOUND);
     ck_assert_int_gt(atomic_load(&own_mappings), 0);
+    alarm(0);
     /* All workers have ended, so no handler keeps anything any more. */
     usp_shutdown();
     ck_assert_int_eq(atomic_load(&own_mappings), 0);
@@ -324,7 +376,7 @@ int main(void) {
     if (is_user_emulated()) return 77;
     Suite *suite = suite_create("linux_storm");
     TCase *c = tcase_create("storm");
-    tcase_set_timeout(c, 600);
+    tcase_set_timeout(c, TEST_SECONDS);
     tcase_add_test(c, storm);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);
