@@ -22,7 +22,9 @@ static const char *method_name(uint32_t method) {
     case USP_METHOD_INSTRUCTIONS: return "instructions";
     case USP_METHOD_SIGNAL: return "signal";
     case USP_METHOD_ASYNC: return "async";
-    case USP_METHOD_UNWIND_TABLE: return "unwind-table";
+    case USP_METHOD_COMPACT: return "compact-unwind";
+    case USP_METHOD_CFI: return "cfi";
+    case USP_METHOD_EHABI: return "ehabi";
     default: return "unknown";
     }
 }
