@@ -57,13 +57,13 @@ struct uspi_dwarf_cie {
     int64_t data_align;
     uint64_t return_column;
     uint8_t version;
-    uint8_t encoding;       /* of the FDE's addresses */
-    uint8_t lsda_encoding;  /* USPI_PE_OMIT: none */
-    bool has_augmentation;  /* 'z': FDEs have augmentation data and say how long they are */
-    bool is_signal_frame;   /* 'S' */
-    bool signs_with_b_key;  /* 'B' */
-    uint64_t instructions;  /* offset in the section */
-    uint64_t end;           /* of them */
+    uint8_t encoding;      /* of the FDE's addresses */
+    uint8_t lsda_encoding; /* USPI_PE_OMIT: none */
+    bool has_augmentation; /* 'z': FDEs have augmentation data and say how long they are */
+    bool is_signal_frame;  /* 'S' */
+    bool signs_with_b_key; /* 'B' */
+    uint64_t instructions; /* offset in the section */
+    uint64_t end;          /* of them */
 };
 
 struct uspi_dwarf_fde {

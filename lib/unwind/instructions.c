@@ -51,22 +51,12 @@ struct inquiry {
     bool leaves;                /* from the start tried last, an indirect jump can have led elsewhere */
 };
 
-/* The caller's stack pointer must lie above ours, by a word where the call pushed one or the frame made one. */
-static bool plausible_cfa(const struct inquiry *q, usp_addr cfa) {
-    const struct uspi_walk *walk = q->walk;
-    const struct uspi_backend *b = walk->backend;
-    usp_addr sp = q->frame->registers.value[b->sp];
-    if ((cfa & (b->word - 1u)) != 0) return false;
-    if (q->frame->sp_known && (q->frame->exact ? cfa < sp + b->call_push : cfa <= sp)) return false;
-    return walk->target.stack_high == 0 || cfa <= walk->target.stack_high;
-}
-
 static bool make_account(struct inquiry *q, const struct uspi_rule *rule, unsigned doubts, struct account *a) {
     const struct uspi_backend *b = q->walk->backend;
     usp_addr raw;
     memset(a, 0, sizeof *a);
     if (!uspi_apply_rule(q->walk, q->frame, rule, &a->caller, &raw, &a->fp_at, &a->extended)) return false;
-    if (!plausible_cfa(q, a->caller.value[b->sp])) return false;
+    if (!uspi_is_plausible_cfa(q->walk, q->frame, a->caller.value[b->sp])) return false;
     a->ra = uspi_judge_return_address(q->walk, &q->aside, raw);
     a->credit = a->ra.credit;
     if (a->credit == USPI_REFUTED) return false;
@@ -243,18 +233,6 @@ static bool from_scanned_start(struct inquiry *q, struct account *a) {
     return false;
 }
 
-/* In an async frame that is still being made, the context has not reached its slot. */
-static void describe_extended(struct inquiry *q, usp_addr record, struct uspi_extended *extended) {
-    unsigned reg;
-    extended->record = record;
-    if (!q->frame->exact) return;
-    extended->in_register =
-        uspi_explore_next_store(&q->code, &q->frame->registers, record - 8, uspi_frame_mode(q->walk, q->frame), &reg);
-    if (extended->in_register && uspi_known(&q->frame->registers, reg)) {
-        extended->context = q->frame->registers.value[reg];
-    }
-}
-
 static enum uspi_answer accept(struct inquiry *q, const struct account *a, struct uspi_answer_data *out) {
     const struct uspi_backend *b = q->walk->backend;
     out->caller.registers = a->caller;
@@ -262,7 +240,7 @@ static enum uspi_answer accept(struct inquiry *q, const struct account *a, struc
     out->cfa = a->caller.value[b->sp];
     out->caller.low = out->cfa;
     /* A record is where fp and the return address were found side by side. */
-    if (a->extended && !a->from_register) describe_extended(q, a->fp_at, &out->extended);
+    if (a->extended && !a->from_register) uspi_describe_extended(q->walk, q->frame, a->fp_at, &out->extended);
     uint32_t kind = a->from_register ? USP_KIND_LINK_REGISTER : USP_KIND_RETURN_ADDRESS;
     uint32_t method = a->from_register ? USP_METHOD_LINK_REGISTER
                       : a->is_record   ? USP_METHOD_FRAME_POINTER

@@ -73,6 +73,7 @@ extern const struct uspi_reader_entry uspi_readers[];
 extern const size_t uspi_reader_count;
 
 enum uspi_answer uspi_read_signal_frame(struct uspi_walk *, const struct uspi_frame_state *, struct uspi_answer_data *);
+enum uspi_answer uspi_read_cfi(struct uspi_walk *, const struct uspi_frame_state *, struct uspi_answer_data *);
 enum uspi_answer uspi_read_instructions(struct uspi_walk *, const struct uspi_frame_state *, struct uspi_answer_data *);
 enum uspi_answer uspi_read_frame_record(struct uspi_walk *, const struct uspi_frame_state *, struct uspi_answer_data *);
 
@@ -143,6 +144,18 @@ uint32_t uspi_find_record(struct uspi_walk *walk, struct uspi_code *code, const 
  * return address that is USPI_OUTERMOST yields 0. */
 bool uspi_apply_rule(const struct uspi_walk *walk, const struct uspi_frame_state *frame, const struct uspi_rule *rule,
                      struct usp_registers *caller, usp_addr *raw_ra, usp_addr *fp_at, bool *fp_extended);
+
+/* The caller's stack pointer must lie above the frame's, by a word where the call pushed one or the frame made one, and on
+ * the stack. */
+bool uspi_is_plausible_cfa(const struct uspi_walk *walk, const struct uspi_frame_state *frame, usp_addr cfa);
+
+/* Fills *extended for a frame whose record, at that address, is a Swift async one. */
+void uspi_describe_extended(const struct uspi_walk *walk, const struct uspi_frame_state *frame, usp_addr record,
+                            struct uspi_extended *extended);
+
+/* The answer of a reader of unwind tables that has found a frame's rule. */
+enum uspi_answer uspi_follow_table_rule(struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                                        const struct uspi_rule *rule, uint32_t method, struct uspi_answer_data *out);
 
 /* Gives a caller its pc and how it was found. */
 void uspi_set_caller(const struct uspi_walk *walk, struct uspi_frame_state *caller,

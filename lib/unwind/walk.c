@@ -159,6 +159,14 @@ bool uspi_apply_rule(const struct uspi_walk *walk, const struct uspi_frame_state
     return true;
 }
 
+bool uspi_is_plausible_cfa(const struct uspi_walk *walk, const struct uspi_frame_state *frame, usp_addr cfa) {
+    const struct uspi_backend *b = walk->backend;
+    usp_addr sp = frame->registers.value[b->sp];
+    if ((cfa & (b->word - 1u)) != 0) return false;
+    if (frame->sp_known && (frame->exact ? cfa < sp + b->call_push : cfa <= sp)) return false;
+    return walk->target.stack_high == 0 || cfa <= walk->target.stack_high;
+}
+
 void uspi_set_caller(const struct uspi_walk *walk, struct uspi_frame_state *caller,
                      const struct uspi_return_address *ra, uint32_t kind, uint32_t method) {
     const struct uspi_backend *b = walk->backend;
