@@ -13,8 +13,7 @@
 
 #include "lib/object/elf.h"
 #include "lib/object/file.h"
-#include "lib/unwind/dwarf_find.h"
-#include "lib/unwind/dwarf_row.h"
+#include "tests/unwind/cfi_builder.h"
 
 /* Of a made table, which stands in no file: an address that no image has. */
 #define MADE_AT (UINT64_MAX - (UINT64_C(1) << 40))
@@ -64,23 +63,11 @@ static void make_index(struct loaded *l, const struct uspi_dwarf_section *sectio
     *table = (struct usp_table){MADE_AT, l->made_size};
 }
 
-static void print_place(const struct uspi_backend *b, const char *name, const struct uspi_dwarf_place *place) {
-    switch (place->how) {
-    case USPI_DWARF_UNSPECIFIED:
-    case USPI_DWARF_UNDEFINED: return;
-    case USPI_DWARF_SAME: printf(" %s=s", name); break;
-    case USPI_DWARF_AT_CFA: printf(" %s=c%+" PRId32, name, place->offset); break;
-    case USPI_DWARF_IS_CFA: printf(" %s=v%+" PRId32, name, place->offset); break;
-    case USPI_DWARF_IN_REGISTER: printf(" %s=%s", name, b->register_names[place->offset]); break;
-    case USPI_DWARF_EXPRESSION: printf(" %s=exp", name); break;
-    default: printf(" %s=vexp", name); break;
-    }
-}
-
-static int print_row(const struct uspi_dwarf_image *image, const struct uspi_backend *b, usp_addr pc) {
+static int print_row(const struct uspi_dwarf_image *image, usp_addr pc) {
     const struct uspi_dwarf_section *section;
     struct uspi_dwarf_fde fde;
     struct uspi_dwarf_row row;
+    char text[1024];
     int status = uspi_dwarf_find(image, pc, &section, &fde);
     if (status == USP_ERROR_NOT_FOUND) {
         printf("%" PRIx64 " -\n", pc);
@@ -88,18 +75,8 @@ static int print_row(const struct uspi_dwarf_image *image, const struct uspi_bac
     }
     if (status == USP_OK) status = uspi_dwarf_row(section, &fde, pc, &row);
     if (status != USP_OK) return status;
-    unsigned return_column = uspi_dwarf_column(section, &fde.cie, fde.cie.return_column);
-    printf("%" PRIx64 " ", pc);
-    if (row.cfa_is_expression) {
-        printf("exp");
-    } else {
-        printf("%s%+" PRId32, b->register_names[row.cfa_register], row.cfa_offset);
-    }
-    for (unsigned reg = 0; reg < b->register_count; reg++) {
-        if (reg != return_column) print_place(b, b->register_names[reg], &row.places[reg]);
-    }
-    print_place(b, "ra", &row.places[return_column]);
-    printf("\n");
+    row_text(section, &fde.cie, &row, text, sizeof text);
+    printf("%" PRIx64 " %s\n", pc, text);
     return USP_OK;
 }
 
@@ -132,7 +109,7 @@ int main(int argc, char **argv) {
         make_index(&l, &image.eh, &tables.eh_frame_hdr);
     }
     check(uspi_dwarf_image_init(&image, &tables, &memory, b, USP_OS_LINUX), "tables with an index");
-    while (scanf("%" SCNx64, &pc) == 1) check(print_row(&image, b, pc), "row");
+    while (scanf("%" SCNx64, &pc) == 1) check(print_row(&image, pc), "row");
     free(l.made);
     uspi_file_close(file);
     return 0;
