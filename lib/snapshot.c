@@ -3,6 +3,7 @@
  * lib/os/'s, reading cores lib/corefile/'s. */
 #include "lib/snapshot.h"
 #include "arch/host.h"
+#include "lib/image_tables.h"
 #include "lib/page_cache.h"
 #include "lib/unwind.h"
 
@@ -69,6 +70,7 @@ static void init_target(const struct usp_snapshot *s, size_t i, struct usp_targe
     target->swift_task_slot = thread->copy.swift_task_slot;
     target->roots = source->process.roots;
     target->root_count = source->process.root_count;
+    uspi_images_describe_tables(source->images, target);
     if (source->describe != NULL) source->describe(source->context, thread, target);
 }
 
@@ -255,7 +257,8 @@ int uspi_snapshot_from_stopped(struct uspi_snapshot_source *source, const struct
     if (process->thread_count > 1) {
         qsort(process->threads, process->thread_count, sizeof *process->threads, by_rank);
     }
-    if (!take_threads(s, options, own)) {
+    bool learnt = s->source.images == NULL || uspi_images_learn_tables(s->source.images, &process->live) == USP_OK;
+    if (!learnt || !take_threads(s, options, own)) {
         usp_snapshot_free(s);
         return USP_ERROR_NO_MEMORY;
     }

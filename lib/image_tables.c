@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* See image_tables.h. */
+#include "lib/image_tables.h"
+
+#include "lib/image_list.h"
+#include "lib/object/elf.h"
+
+#include <stdlib.h>
+
+static struct usp_table segment_table(const struct uspi_elf *elf, uint32_t type, uint64_t slide) {
+    struct uspi_elf_segment segment;
+    if (uspi_elf_find_segment(elf, type, &segment, NULL) != USP_OK) return (struct usp_table){0, 0};
+    return (struct usp_table){segment.address + slide, segment.memory_size};
+}
+
+static void find_tables(const struct usp_image *image, const struct usp_memory *memory,
+                        struct usp_unwind_tables *tables) {
+    struct uspi_source source = uspi_source_of_memory(memory, "image");
+    struct uspi_elf elf;
+    if ((image->flags & USP_IMAGE_MACHO) != 0) return;
+    if (uspi_elf_open_image(&elf, uspi_bytes_at(&source, image->load_address), NULL) != USP_OK) return;
+    tables->image = image->load_address;
+    tables->slide = image->slide;
+    tables->eh_frame_hdr = segment_table(&elf, USPI_PT_GNU_EH_FRAME, image->slide);
+    if (elf.arch == USP_ARCH_ARMV7) tables->exidx = segment_table(&elf, USPI_PT_ARM_EXIDX, image->slide);
+}
+
+int uspi_images_learn_tables(struct usp_images *images, const struct usp_memory *memory) {
+    size_t count = usp_images_count(images);
+    if (count == 0) return USP_OK;
+    struct usp_unwind_tables *tables = calloc(count, sizeof *tables);
+    if (tables == NULL) return USP_ERROR_NO_MEMORY;
+    for (size_t i = 0; i < count; i++) find_tables(usp_images_get(images, i), memory, &tables[i]);
+    uspi_images_give_tables(images, tables);
+    return USP_OK;
+}
+
+int uspi_images_tables_at(void *images, usp_addr pc, struct usp_unwind_tables *tables) {
+    const struct usp_image *image = usp_images_find(images, pc);
+    const struct usp_unwind_tables *learnt = image != NULL ? uspi_images_tables(images, image) : NULL;
+    if (learnt == NULL) return USP_ERROR_NOT_FOUND;
+    *tables = *learnt;
+    return USP_OK;
+}
+
+void uspi_images_describe_tables(const struct usp_images *images, struct usp_target *target) {
+    if (images == NULL) return;
+    target->unwind_tables_at = uspi_images_tables_at;
+    /* A callback's context is not const; the list behind it is never written. */
+    target->context = (void *)(uintptr_t)images;
+}
