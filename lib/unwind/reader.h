@@ -146,7 +146,7 @@ bool uspi_apply_rule(const struct uspi_walk *walk, const struct uspi_frame_state
                      struct usp_registers *caller, usp_addr *raw_ra, usp_addr *fp_at, bool *fp_extended);
 
 /* The caller's stack pointer must lie above the frame's, by a word where the call pushed one or the frame made one, and on
- * the stack. */
+ * the stack that the frame is on. */
 bool uspi_is_plausible_cfa(const struct uspi_walk *walk, const struct uspi_frame_state *frame, usp_addr cfa);
 
 /* Fills *extended for a frame whose record, at that address, is a Swift async one. */

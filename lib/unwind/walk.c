@@ -164,7 +164,10 @@ bool uspi_is_plausible_cfa(const struct uspi_walk *walk, const struct uspi_frame
     usp_addr sp = frame->registers.value[b->sp];
     if ((cfa & (b->word - 1u)) != 0) return false;
     if (frame->sp_known && (frame->exact ? cfa < sp + b->call_push : cfa <= sp)) return false;
-    return walk->target.stack_high == 0 || cfa <= walk->target.stack_high;
+    /* Below a signal handler's stack there is another one, of which the bounds say nothing. */
+    const struct usp_target *target = &walk->target;
+    bool is_elsewhere = frame->sp_known && (sp < target->stack_low || sp >= target->stack_high);
+    return target->stack_high == 0 || is_elsewhere || cfa <= target->stack_high;
 }
 
 void uspi_set_caller(const struct uspi_walk *walk, struct uspi_frame_state *caller,
