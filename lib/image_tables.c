@@ -3,6 +3,7 @@
 #include "lib/image_tables.h"
 
 #include "lib/image_list.h"
+#include "lib/kept_tables.h"
 #include "lib/object/elf.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@ static struct usp_table segment_table(const struct uspi_elf *elf, uint32_t type,
 }
 
 static void find_tables(const struct usp_image *image, const struct usp_memory *memory,
-                        struct usp_unwind_tables *tables) {
+                        const struct uspi_places *places, struct usp_unwind_tables *tables) {
     struct uspi_source source = uspi_source_of_memory(memory, "image");
     struct uspi_elf elf;
     if ((image->flags & USP_IMAGE_MACHO) != 0) return;
@@ -23,16 +24,26 @@ static void find_tables(const struct usp_image *image, const struct usp_memory *
     tables->slide = image->slide;
     tables->eh_frame_hdr = segment_table(&elf, USPI_PT_GNU_EH_FRAME, image->slide);
     if (elf.arch == USP_ARCH_ARMV7) tables->exidx = segment_table(&elf, USPI_PT_ARM_EXIDX, image->slide);
+    /* What the file lacks as well, nothing else has. */
+    if (tables->eh_frame_hdr.size == 0 && tables->exidx.size == 0 && places != NULL) {
+        (void)uspi_kept_tables_make(image, places, tables);
+    }
 }
 
-int uspi_images_learn_tables(struct usp_images *images, const struct usp_memory *memory) {
+int uspi_images_learn_tables(struct usp_images *images, const struct usp_memory *memory,
+                             const struct uspi_places *places) {
     size_t count = usp_images_count(images);
     if (count == 0) return USP_OK;
     struct usp_unwind_tables *tables = calloc(count, sizeof *tables);
     if (tables == NULL) return USP_ERROR_NO_MEMORY;
-    for (size_t i = 0; i < count; i++) find_tables(usp_images_get(images, i), memory, &tables[i]);
+    for (size_t i = 0; i < count; i++) find_tables(usp_images_get(images, i), memory, places, &tables[i]);
     uspi_images_give_tables(images, tables);
     return USP_OK;
+}
+
+void uspi_image_tables_free(struct usp_unwind_tables *tables, size_t count) {
+    for (size_t i = 0; tables != NULL && i < count; i++) uspi_kept_tables_free(&tables[i]);
+    free(tables);
 }
 
 int uspi_images_tables_at(void *images, usp_addr pc, struct usp_unwind_tables *tables) {

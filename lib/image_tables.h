@@ -4,12 +4,16 @@
 #ifndef USPI_IMAGE_TABLES_H
 #define USPI_IMAGE_TABLES_H
 
-#include <unspool/images.h>
-#include <unspool/unwind.h>
+#include "lib/symbolize/image_file.h"
 
-/* Learns where each ELF image of the list has its tables, from the headers in memory; images whose headers cannot be read
- * have none. To be called before anybody else has the list. USP_OK or USP_ERROR_NO_MEMORY (then no image has any). */
-int uspi_images_learn_tables(struct usp_images *images, const struct usp_memory *memory);
+/* Learns where each ELF image of the list has its tables, from the headers in memory, or, where those name no sorted table,
+ * from the image's file, which is looked for at `places` (NULL: nowhere). An image of which neither can be read has none.
+ * To be called before anybody else has the list. USP_OK or USP_ERROR_NO_MEMORY (then no image has any). */
+int uspi_images_learn_tables(struct usp_images *images, const struct usp_memory *memory,
+                             const struct uspi_places *places);
+
+/* Frees the tables of `count` images; for images.c. NULL is ignored. */
+void uspi_image_tables_free(struct usp_unwind_tables *tables, size_t count);
 
 /* Has the shape of target.unwind_tables_at; the context is a struct usp_images that has learnt its tables, otherwise there
  * are none. Any time. */

@@ -2,6 +2,7 @@
 /* The list of images: building, sorting, searching. It never asks what is loaded; lib/os/ and lib/corefile/ do. What lies in
  * a file is images_file.c's. */
 #include "lib/image_list.h"
+#include "lib/image_tables.h"
 #include "lib/os.h"
 
 #include <stdlib.h>
@@ -130,13 +131,13 @@ int usp_images_create(const struct usp_image *entries, size_t count, struct usp_
 void usp_images_free(struct usp_images *images) {
     if (images == NULL) return;
     struct uspi_image_list list = {images->images, images->count, images->count};
+    uspi_image_tables_free(images->tables, images->count);
     uspi_image_list_clear(&list);
-    free(images->tables);
     free(images);
 }
 
 void uspi_images_give_tables(struct usp_images *images, struct usp_unwind_tables *tables) {
-    free(images->tables);
+    uspi_image_tables_free(images->tables, images->count);
     images->tables = tables;
 }
 

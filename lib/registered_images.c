@@ -40,9 +40,10 @@ static int replace(void) {
     struct registered *next = malloc(sizeof *next);
     if (next == NULL) return USP_ERROR_NO_MEMORY;
     const struct usp_memory memory = {uspi_os_read, NULL};
+    const struct uspi_places places = {.search = {.as_named = true}, .in_process = true};
     int status = usp_images_self(&next->images);
     if (status == USP_OK) {
-        status = uspi_images_learn_tables(next->images, &memory);
+        status = uspi_images_learn_tables(next->images, &memory, &places);
         if (status != USP_OK) usp_images_free(next->images);
     }
     if (status != USP_OK) {

@@ -145,7 +145,8 @@ int uspi_dwarf_image_init(struct uspi_dwarf_image *image, const struct usp_unwin
     eh.data_base = tables->data_base;
     eh.swaps_sp_and_fp = os == USP_OS_DARWIN && backend->arch == USP_ARCH_I386;
     eh.slide = (tables->flags & USP_UNWIND_TABLES_AS_LINKED) != 0 ? tables->slide : 0;
-    struct uspi_dwarf_section index = eh;
+    /* Linkers count what a sorted table says from the table; one that is made here says where code is. */
+    struct uspi_dwarf_section index = {.backend = backend, .is_eh = true};
     index.data_base = tables->eh_frame_hdr.address;
     image->has_eh_index = section_at(image, tables->eh_frame_hdr, &index, &image->eh_index);
     image->has_eh = section_at(image, tables->eh_frame, &eh, &image->eh);
@@ -156,7 +157,6 @@ int uspi_dwarf_image_init(struct uspi_dwarf_image *image, const struct usp_unwin
         image->eh.bytes = uspi_bytes_at(&image->source, header.section);
         image->has_eh = true;
     }
-    index.slide = 0;
     index.data_base = tables->debug_frame_hdr.address;
     image->has_debug = section_at(image, tables->debug_frame, &debug, &image->debug);
     image->has_debug_index = section_at(image, tables->debug_frame_hdr, &index, &image->debug_index);
