@@ -4,7 +4,7 @@
 #include <check.h>
 
 #include "lib/unwind/ehabi.h"
-#include "tests/file_builder.h"
+#include "tests/ehabi_table.h"
 #include "tests/rule_text.h"
 
 #define CORRUPT "corrupt"
@@ -136,14 +136,6 @@ END_TEST
 
 /* ---- tables ---- */
 
-#define BASE  0x00100000u
-#define CODE  0x00200000u
-#define EXTAB 0x100u
-
-/* The index, at BASE: functions at CODE + 0x00, 0x10, … with these second words; the entries of .ARM.extab that they refer
- * to lie at BASE + EXTAB + …. */
-enum { INLINE, CANNOT, MODEL_0, MODEL_1, MODEL_2, GENERIC, THUMB, FUNCTIONS };
-
 static const char *const expected[FUNCTIONS] = {"cfa=sp+8 ra=[sp+4] r4=[sp+0]",
                                                 REFUSED,
                                                 "cfa=sp+12 ra=[sp+8] r7=[sp+4]",
@@ -152,54 +144,13 @@ static const char *const expected[FUNCTIONS] = {"cfa=sp+8 ra=[sp+4] r4=[sp+0]",
                                                 "cfa=sp+44 ra=[sp+8] r4=[sp+0] r5=[sp+4]",
                                                 LEAF};
 
-enum extab { AT_0 = EXTAB, AT_1 = AT_0 + 4, AT_2 = AT_1 + 12, AT_GENERIC = AT_2 + 8, TABLE_END = AT_GENERIC + 16 };
-
-static uint32_t prel31(uint32_t place, uint32_t target) { return (target - place) & 0x7fffffff; }
-
-static void put_function(struct builder *b, uint32_t start, uint32_t second) {
-    put(b, 4, prel31(BASE + (uint32_t)b->size, start));
-    put(b, 4, second);
-}
-
-static void put_function_in_extab(struct builder *b, uint32_t start, uint32_t offset) {
-    put_function(b, start, prel31(BASE + (uint32_t)b->size + 4, BASE + offset));
-}
-
-static struct builder build_table(void) {
-    struct builder b = {0};
-    put_function(&b, CODE, 0x80a8b0b0);
-    put_function(&b, CODE + 0x10, 1);
-    put_function_in_extab(&b, CODE + 0x20, AT_0);
-    put_function_in_extab(&b, CODE + 0x30, AT_1);
-    put_function_in_extab(&b, CODE + 0x40, AT_2);
-    put_function_in_extab(&b, CODE + 0x50, AT_GENERIC);
-    /* The symbol of a Thumb function has bit 0. */
-    put_function(&b, CODE + 0x61, 0x80b0b0b0);
-    pad_to(&b, AT_0);
-    put(&b, 4, 0x80008408);
-    pad_to(&b, AT_1);
-    /* Two further words. */
-    put(&b, 4, 0x81029784);
-    put(&b, 4, 0x08010101);
-    put(&b, 4, 0xb0b0b0b0);
-    pad_to(&b, AT_2);
-    put(&b, 4, 0x8201b27f);
-    put(&b, 4, 0xa9b0b0b0);
-    pad_to(&b, AT_GENERIC);
-    put(&b, 4, prel31(BASE + AT_GENERIC, CODE + 0x1000));
-    put(&b, 4, 0x01a90101);
-    put(&b, 4, 0x0101b0b0);
-    put(&b, 4, 0xffffffff); /* for the personality routine */
-    return b;
-}
-
 static struct uspi_ehabi_table table_over(const struct uspi_source *source, uint64_t size) {
     return (struct uspi_ehabi_table){
         .image = {source, 0, size}, .base = BASE, .index = BASE, .index_size = FUNCTIONS * 8};
 }
 
 START_TEST(entries) {
-    struct builder b = build_table();
+    struct builder b = build_ehabi_table();
     ck_assert_uint_eq(b.size, TABLE_END);
     const struct uspi_source source = {.name = "table", .mapped = b.bytes};
     const struct uspi_ehabi_table table = table_over(&source, b.size);
@@ -218,7 +169,7 @@ START_TEST(entries) {
 END_TEST
 
 START_TEST(outside) {
-    struct builder b = build_table();
+    struct builder b = build_ehabi_table();
     const struct uspi_source source = {.name = "table", .mapped = b.bytes};
     struct uspi_ehabi_table table = table_over(&source, b.size);
     struct uspi_table_entry entry;
@@ -259,7 +210,7 @@ END_TEST
 
 /* Wherever the bytes end: the right answer, or that they are corrupt. */
 START_TEST(truncated) {
-    struct builder b = build_table();
+    struct builder b = build_ehabi_table();
     const struct uspi_source source = {.name = "table", .mapped = b.bytes};
     unsigned right = 0;
     for (size_t size = 0; size <= b.size; size++) {
@@ -300,7 +251,7 @@ static const struct {
 };
 
 START_TEST(malformed) {
-    struct builder b = build_table();
+    struct builder b = build_ehabi_table();
     const struct uspi_source source = {.name = "table", .mapped = b.bytes};
     const struct uspi_ehabi_table table = table_over(&source, b.size);
     struct uspi_table_entry entry;
