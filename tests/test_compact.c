@@ -134,6 +134,35 @@ START_TEST(encodings) {
 }
 END_TEST
 
+/* Every order of n of the six registers has one number, and every number that has none is corrupt: 6! / (6 - n)!. */
+START_TEST(permutations) {
+    static const unsigned orders[] = {1, 6, 30, 120, 360, 720, 720};
+    static const uint32_t archs[] = {USP_ARCH_X86_64, USP_ARCH_I386};
+    const struct uspi_source nowhere = {.name = "section", .mapped = text_bytes};
+    const unsigned count = (unsigned)_i % 7;
+    const uint32_t arch = archs[_i / 7];
+    const struct uspi_compact_table table = table_over(arch, &nowhere, 0);
+    const int32_t word = table.backend->word;
+    static char seen[1024][RULE_TEXT];
+    unsigned found = 0;
+    for (uint32_t number = 0; number < 1024; number++) {
+        const uint32_t encoding = 0x02000000 | (count + 1) << 16 | count << 10 | number;
+        struct uspi_table_entry entry;
+        uint64_t places = 0;
+        if (uspi_compact_decode(&table, encoding, &entry, NULL) != USPI_DESCRIBED) continue;
+        rule_text(arch, &entry.rule, seen[found]);
+        for (unsigned i = 0; i < found; i++) ck_assert_str_ne(seen[i], seen[found]);
+        found++;
+        /* They fill the frame from sp to the return address. */
+        ck_assert_uint_eq(entry.rule.saved_count, count);
+        ck_assert_int_eq(entry.rule.return_address.offset, (int32_t)count * word);
+        for (unsigned i = 0; i < count; i++) places |= UINT64_C(1) << (entry.rule.saved[i].at.offset / word);
+        ck_assert_uint_eq(places, (UINT64_C(1) << count) - 1);
+    }
+    ck_assert_uint_eq(found, orders[count]);
+}
+END_TEST
+
 /* ---- the section ---- */
 
 #define FRAME  "cfa=x29+16 ra=[x29+8] x29=[x29+0]"
@@ -308,6 +337,7 @@ int main(void) {
     Suite *suite = suite_create("compact");
     TCase *t = tcase_create("compact");
     tcase_add_loop_test(t, encodings, 0, (int)(sizeof rules / sizeof rules[0]));
+    tcase_add_loop_test(t, permutations, 0, 14);
     tcase_add_loop_test(t, functions, 0, PLACES);
     tcase_add_loop_test(t, truncated, 0, PLACES);
     tcase_add_loop_test(t, malformed, 0, (int)(sizeof patches / sizeof patches[0]));

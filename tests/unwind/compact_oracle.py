@@ -3,12 +3,16 @@
 """Compares what the library decodes of compact unwind with what LLVM's tools say of the same functions.
 
     compact_oracle.py --rules PROGRAM --arch ARCH [--least N] [--not-linked NAME] [--lossy] OBJECT [IMAGE]
+    compact_oracle.py --rules PROGRAM --arch ARCH [--least N] --foreign IMAGE
 
 The object was compiled with -femit-dwarf-unwind=always: it has both an encoding (llvm-objdump --unwind-info) and CFI
 (llvm-dwarfdump --eh-frame) of each function. The rule that the library makes of the encoding is the CFI's last row, that
 of the function's body; a function that has no encoding has only one row. In the image, where a linker has put encodings into pages and folded those of neighbours, each
 function has at its first byte, in its middle and at its last byte the same answer as in the object, for the range that
 llvm-objdump lists; and where the answer is that the CFI has it, there is an FDE of the function at that offset.
+
+Of a foreign image, which comes without objects, each entry that llvm-objdump lists is found by its first and its last
+byte, and its answer is that of its encoding alone.
 
 Writes one line of counts. Ends with 1 after differences, or when there were fewer than N functions of a kind.
 """
@@ -116,6 +120,30 @@ def compare_image(findings, options, by_name, counts):
             findings.add(f"{name} + {n:#x}: {line}; {encoding:#x} since {low:#x}; in the object {expected}")
 
 
+def compare_foreign(findings, options, counts):
+    encodings = image_encodings(options.object)
+    headers = run("llvm-objdump-19", "--private-headers", options.object)
+    text = int(re.search(r"segname __TEXT\s+vmaddr (0x[0-9a-f]+)", headers)[1], 16)
+    question = "".join(f"{offset:x} {encoding:x}\n" for offset, encoding in encodings)
+    expected = run(options.rules, "--encodings", options.arch, options.object, text=question).splitlines()
+    asked = []
+    for i, (offset, encoding) in enumerate(encodings):
+        kind = f"mode {encoding >> 24 & 0xf}"
+        counts[kind] = counts.get(kind, 0) + 1
+        asked.append((offset, offset, encoding, expected[i]))
+        if i + 1 < len(encodings):
+            asked.append((encodings[i + 1][0] - 1, offset, encoding, expected[i]))
+    answers = run(options.rules, options.object, text="".join(f"{text + at:x}\n" for at, *_ in asked)).splitlines()
+    if len(answers) != len(asked):
+        findings.add(f"{len(answers)} answers to {len(asked)} addresses of the image")
+    for (at, start, encoding, wanted), line in zip(asked, answers):
+        _, low, _, answer = line.split(" ", 3)
+        if answer != wanted.split(" ", 1)[1] or answer.startswith("corrupt"):
+            findings.add(f"{text + at:#x}: {line}, by its encoding {wanted}")
+        if encoding & 0xFFFFFF and int(low, 16) != text + start:
+            findings.add(f"{text + at:#x}: {line}, llvm-objdump: {text + start:#x}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rules", required=True)
@@ -123,14 +151,18 @@ def main():
     parser.add_argument("--least", type=int, default=1)
     parser.add_argument("--not-linked", help="a function of the object that the image may lack")
     parser.add_argument("--lossy", action="store_true", help="the linker drops encodings")
+    parser.add_argument("--foreign", action="store_true", help="an image of somebody else's instead of an object")
     parser.add_argument("object")
     parser.add_argument("image", nargs="?")
     options = parser.parse_args()
     findings, counts = Findings(), {}
-    by_name = compare_object(findings, options, counts)
-    if options.image:
-        compare_image(findings, options, by_name, counts)
-    for kind, count in counts.items():
+    if options.foreign:
+        compare_foreign(findings, options, counts)
+    else:
+        by_name = compare_object(findings, options, counts)
+        if options.image:
+            compare_image(findings, options, by_name, counts)
+    for kind, count in {"any": sum(counts.values())}.items() if options.foreign else counts.items():
         if count < options.least:
             findings.add(f"only {count} of {kind}")
     findings.end(f"{options.object}: " + ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())))
