@@ -9,7 +9,8 @@
  *   --top-byte    the signature fills the top byte, too
  *   --async       the program has Swift async frames: follow them
  *
- * Prints tab-separated lines: `result` with counts, `score` for each way of walking, and `miss` lines (score.h).
+ * Prints tab-separated lines: `result` with counts, `tables` with how many instructions of bodies the unwind tables
+ * describe, leave to CFI and do not describe, `score` for each way of walking, and `miss` lines (score.h).
  * Exit status 0 when the program ran to its end and truth held, whatever the scores; 1 otherwise. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include "prediction.h"
 #include "score.h"
 #include "signing.h"
+#include "table.h"
 #include "truth.h"
 
 #define FRAMES_MAX (TRUTH_DEPTH + 64)
@@ -41,6 +43,7 @@ struct harness {
     struct truth truth;
     struct prediction prediction;
     struct signing signing;
+    struct table table;
     bool is_signed, is_async;
     uint64_t address_mask; /* what is left of a pointer without its signature */
     struct view views[VIEWS_MAX];
@@ -195,6 +198,7 @@ static void observe(struct harness *h, const struct moment *now) {
     h->compared++;
     const char *wrong = prediction_make(&h->prediction, now);
     if (wrong != NULL) note_decoder(h, now->pc, wrong);
+    table_check(&h->table, &h->truth, now);
     unsigned n = truth_pcs(&h->truth, now, expected);
     for (unsigned i = 0; i < h->view_count; i++) walk(h, &h->views[i], now, expected, n, i == 0);
     unsigned m = classic_walk(&h->machine, now, got, FRAMES_MAX);
@@ -209,6 +213,7 @@ static void each_moment(void *context, const struct moment *now) {
         machine_fail(&h->machine, h->truth.error);
         return;
     }
+    table_step(&h->table, &h->truth, h->has_before ? &h->before : NULL, now);
     if (h->prediction.made) {
         usp_addr pc = h->prediction.before.pc;
         note_decoder(h, pc, prediction_check(&h->prediction, now, h->truth.called));
@@ -233,8 +238,9 @@ static void print_score(const struct score *s) {
 static void print_all(struct harness *h, uint32_t result) {
     printf("result\t%lu\t%lu\t%08" PRIx32 "\t%lu\t%lu\t%lu\n", h->executed, h->compared, result,
            h->signing.signed_count, h->signing.checked_count, h->signed_slots);
-    struct score *scores[VIEWS_MAX + 4] = {&h->classic, &h->decoder, &h->registers, &h->async};
-    unsigned n = h->is_async ? 4 : 3;
+    printf("tables\t%lu\t%lu\t%lu\n", h->table.described, h->table.by_cfi, h->table.not_described);
+    struct score *scores[VIEWS_MAX + 5] = {&h->classic, &h->decoder, &h->registers, &h->table.score, &h->async};
+    unsigned n = h->is_async ? 5 : 4;
     for (unsigned i = 0; i < h->view_count; i++) scores[n++] = &h->views[i].score;
     for (unsigned i = 0; i < n; i++) print_score(scores[i]);
     for (unsigned i = 0; i < n; i++) score_print_misses(scores[i], &h->image);
@@ -282,6 +288,7 @@ static int run(struct harness *h, const char *path, unsigned rounds, unsigned bi
     choose_views(h, bits);
     truth_begin(&h->truth, &h->machine);
     prediction_begin(&h->prediction, &h->machine, h->is_signed ? h->signing.mask : 0);
+    table_begin(&h->table, &h->machine, h->address_mask);
     if (!machine_run(&h->machine, entry->start, entry->thumb, rounds, each_moment, h, &result)) {
         char place[100];
         score_place(&h->image, h->before.pc, place, sizeof place);
@@ -332,6 +339,7 @@ int main(int argc, char **argv) {
     score_free(&h->decoder);
     score_free(&h->async);
     score_free(&h->registers);
+    score_free(&h->table.score);
     machine_close(&h->machine);
     image_free(&h->image);
     free(h->visits);

@@ -50,6 +50,7 @@ class Run:
     signed: int = 0
     checked: int = 0
     signed_slots: int = 0
+    described: int = 0  # instructions of bodies, by an unwind table
     scores: dict = field(default_factory=dict)
     misses: list = field(default_factory=list)
 
@@ -60,6 +61,8 @@ def parse(text, run):
         if words[0] == "result":
             run.executed, run.compared, run.checksum = int(words[1]), int(words[2]), words[3]
             run.signed, run.checked, run.signed_slots = map(int, words[4:7])
+        elif words[0] == "tables":
+            run.described = int(words[1])
         elif words[0] == "score":
             run.scores.setdefault(words[1], Score()).add([int(w) for w in words[2:6]])
         elif words[0] == "miss":
@@ -76,17 +79,18 @@ def exact(score):
 
 
 HEADINGS = ["variant", "executed", "unwound", "alone", "starts", "missing", "extra", "wrong", "async", "decoder",
-            "classic"]
+            "classic", "table"]
 
 
 def row(name, executed, compared, scores):
     """alone: nothing is known but registers and memory; starts: functions' beginnings are offered, too; missing, extra
-    and wrong: of both together."""
+    and wrong: of both together; table: of what unwind tables say of bodies."""
     alone, starts = scores["alone"], scores["starts"]
     both = [a + b for a, b in zip(alone.counts, starts.counts)]
     decoder = scores["decoder"]
     return [name, f"{executed}", f"{compared}", exact(alone), exact(starts), *map(str, both[1:]),
-            exact(scores.get("async")), str(decoder.total - decoder.counts[0]), exact(scores["classic"])]
+            exact(scores.get("async")), str(decoder.total - decoder.counts[0]), exact(scores["classic"]),
+            exact(scores["table"])]
 
 
 def print_table(rows):

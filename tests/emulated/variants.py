@@ -35,6 +35,8 @@ class Target:
     runtime_flags: list = field(default_factory=lambda: ["-fno-builtin"])
     extra: list = field(default_factory=list)  # further sources
     triple: str = ""  # for the disassembler
+    tables: bool = False  # its unwind tables describe bodies
+    walks: bool = True  # its stacks have to be exact; False: only its tables are looked at
 
 
 def clang(triple):
@@ -94,6 +96,20 @@ SOME = ["-O1", "-O2"]
 # i386: LLVM 13's linker cannot link compact unwind.
 NO_TABLES = ["-fno-asynchronous-unwind-tables", "-fno-exceptions"]
 LINUX_BITS, DARWIN_BITS = [39, 48], [39, 47]
+
+
+# A freestanding program has them only on request.
+TABLES = ["-funwind-tables"]
+FRAMELESS = NO_GUARD + TABLES + ["-fomit-frame-pointer"]
+# What EHABI's entries refer to for the sake of exceptions.
+NO_PERSONALITIES = ["--defsym=__aeabi_unwind_cpp_pr0=0", "--defsym=__aeabi_unwind_cpp_pr1=0"]
+
+
+def tables_only(target):
+    """For the tables alone: without a reader for them, code without frame records is not always walked exactly."""
+    target.flags = [f for f in target.flags if f not in FRAMES]
+    target.tables, target.walks, target.levels = True, False, ["-O0", "-O2", "-Os"]
+    return target
 
 
 def gcc(target, levels=None):
@@ -157,4 +173,11 @@ TARGETS = [
     x86("i386 apple", clang(MAC_386), LINK_OLD_MAC, NO_GUARD + NO_TABLES, wide=False),
     gcc(x86("i386 linux, gcc", GCC_386, STATIC, NO_GUARD + ["-fno-pie"], wide=False)),
     gcc(x86("i386 linux, gcc, shared", GCC_386, SHARED, NO_GUARD + ["-fPIC"], wide=False), SOME),
+    arm64("arm64 apple, tables", IOS, LINK_IOS, NO_GUARD + TABLES, tables=True, levels=SOME),
+    x86("x86_64 apple, tables", clang(MAC_X64), LINK_MAC, NO_GUARD + TABLES, tables=True, levels=SOME),
+    tables_only(x86("x86_64 apple, frameless", clang(MAC_X64), LINK_MAC, FRAMELESS)),
+    tables_only(armv7("armv7 linux, thumb, tables", LINUX_ARM, STATIC + NO_PERSONALITIES, True, flags=FRAMELESS)),
+    tables_only(armv7("armv7 linux, arm, tables", LINUX_ARM, STATIC + NO_PERSONALITIES, False, flags=FRAMELESS)),
+    armv7("armv7 linux, thumb, tables and frames", LINUX_ARM, STATIC + NO_PERSONALITIES, True, flags=TABLES, tables=True,
+          levels=SOME),
 ]
