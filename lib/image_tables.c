@@ -5,6 +5,7 @@
 #include "lib/image_list.h"
 #include "lib/kept_tables.h"
 #include "lib/object/elf.h"
+#include "lib/object/macho.h"
 
 #include <stdlib.h>
 
@@ -14,11 +15,30 @@ static struct usp_table segment_table(const struct uspi_elf *elf, uint32_t type,
     return (struct usp_table){segment.address + slide, segment.memory_size};
 }
 
+static struct usp_table section_table(const struct uspi_macho *macho, const char *name, uint64_t slide) {
+    struct uspi_macho_section section;
+    if (uspi_macho_find_section(macho, name, &section, NULL) != USP_OK) return (struct usp_table){0, 0};
+    return (struct usp_table){section.address + slide, section.size};
+}
+
+static void find_macho_tables(const struct usp_image *image, const struct uspi_source *source,
+                              struct usp_unwind_tables *tables) {
+    struct uspi_macho macho;
+    if (uspi_macho_open(&macho, uspi_bytes_at(source, image->load_address), NULL) != USP_OK) return;
+    tables->image = image->load_address;
+    tables->slide = image->slide;
+    tables->unwind_info = section_table(&macho, "__unwind_info", image->slide);
+    tables->eh_frame = section_table(&macho, "__eh_frame", image->slide);
+}
+
 static void find_tables(const struct usp_image *image, const struct usp_memory *memory,
                         const struct uspi_places *places, struct usp_unwind_tables *tables) {
     struct uspi_source source = uspi_source_of_memory(memory, "image");
     struct uspi_elf elf;
-    if ((image->flags & USP_IMAGE_MACHO) != 0) return;
+    if ((image->flags & USP_IMAGE_MACHO) != 0) {
+        find_macho_tables(image, &source, tables);
+        return;
+    }
     if (uspi_elf_open_image(&elf, uspi_bytes_at(&source, image->load_address), NULL) != USP_OK) return;
     tables->image = image->load_address;
     tables->slide = image->slide;

@@ -6,8 +6,8 @@
 
 #include "lib/symbolize/image_file.h"
 
-/* Learns where each ELF image of the list has its tables, from the headers in memory, or, where those name no sorted table,
- * from the image's file, which is looked for at `places` (NULL: nowhere). An image of which neither can be read has none.
+/* Learns where each image of the list has its tables, from the headers in memory, or, where an ELF image's name none, from the
+ * image's file, which is looked for at `places` (NULL: nowhere). An image of which neither can be read has none.
  * To be called before anybody else has the list. USP_OK or USP_ERROR_NO_MEMORY (then no image has any). */
 int uspi_images_learn_tables(struct usp_images *images, const struct usp_memory *memory,
                              const struct uspi_places *places);

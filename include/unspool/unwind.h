@@ -92,7 +92,8 @@ enum usp_stack_flags {
     USP_STACK_NO_INSTRUCTIONS = 1 << 0, /* text could not be read: walked without the first-frame rule */
     USP_STACK_EXTENDED = 1 << 1,        /* a Swift async record was met, at `extended` */
     USP_STACK_TASK_ID = 1 << 2,         /* `task_id` is known */
-    USP_STACK_ASYNC_BROKEN = 1 << 3     /* the async chain ended by a cycle or an unreadable context (async_stop) */
+    USP_STACK_ASYNC_BROKEN = 1 << 3,    /* the async chain ended by a cycle or an unreadable context (async_stop) */
+    USP_STACK_CORRUPT_TABLE = 1 << 4    /* an unwind table contradicts itself or the stack; without it was gone on */
 };
 
 #define USP_NO_INDEX UINT32_MAX

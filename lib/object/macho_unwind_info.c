@@ -3,7 +3,6 @@
 #include "lib/object/macho_unwind_info.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 enum sizes { HEADER = 28, ENCODING = 4, INDEX_ENTRY = 12, PAGE_HEADER = 8, REGULAR_ENTRY = 8, COMPRESSED_ENTRY = 4 };
 
@@ -162,25 +161,11 @@ int uspi_unwind_find(const struct uspi_unwind_info *info, uint64_t offset, struc
     return find_in_page(info, &page, offset, entry, error);
 }
 
-static int find_section(const struct uspi_macho *macho, struct uspi_macho_section *section, struct uspi_error *error) {
-    struct uspi_macho_cursor cursor = {0};
-    struct uspi_macho_segment segment;
-    int got;
-    while ((got = uspi_macho_next_segment(macho, &cursor, &segment, error)) > 0) {
-        for (uint32_t i = 0; i < segment.section_count; i++) {
-            int status = uspi_macho_section(macho, &segment, i, section, error);
-            if (status != USP_OK) return status;
-            if (strcmp(section->name, "__unwind_info") == 0) return USP_OK;
-        }
-    }
-    return got < 0 ? got : uspi_bytes_error(error, macho->bytes, 0, USP_ERROR_NOT_FOUND, "no section __unwind_info");
-}
-
 int uspi_unwind_starts(const struct uspi_macho *macho, struct uspi_unwind_starts *starts, struct uspi_error *error) {
     struct uspi_macho_section section;
     struct uspi_macho_extent extent;
     struct uspi_bytes bytes;
-    int status = find_section(macho, &section, error);
+    int status = uspi_macho_find_section(macho, "__unwind_info", &section, error);
     if (status == USP_OK) status = uspi_macho_extent(macho, &extent, error);
     if (status != USP_OK) return status;
     *starts = (struct uspi_unwind_starts){.image = extent.header, .left = section.size / COMPRESSED_ENTRY};

@@ -11,7 +11,7 @@
 #include "arch/frame.h"
 #include "lib/unwind/code.h"
 #include "lib/unwind/memo.h"
-#include "lib/unwind/rule.h"
+#include "lib/unwind/table.h"
 
 /* What readers share during one walk. */
 struct uspi_walk {
@@ -24,6 +24,8 @@ struct uspi_walk {
     struct usp_unwind_tables tables; /* see uspi_unwind_tables_of */
     usp_addr tables_pc;              /* the address whose tables these are; 0: nobody asked */
     bool has_tables;
+    usp_addr named_start,
+        named_end; /* there: a function that its table names without a rule; 0: none, the end not known */
 };
 
 /* A frame, seen from inside. */
@@ -73,7 +75,9 @@ extern const struct uspi_reader_entry uspi_readers[];
 extern const size_t uspi_reader_count;
 
 enum uspi_answer uspi_read_signal_frame(struct uspi_walk *, const struct uspi_frame_state *, struct uspi_answer_data *);
+enum uspi_answer uspi_read_compact(struct uspi_walk *, const struct uspi_frame_state *, struct uspi_answer_data *);
 enum uspi_answer uspi_read_cfi(struct uspi_walk *, const struct uspi_frame_state *, struct uspi_answer_data *);
+enum uspi_answer uspi_read_ehabi(struct uspi_walk *, const struct uspi_frame_state *, struct uspi_answer_data *);
 enum uspi_answer uspi_read_instructions(struct uspi_walk *, const struct uspi_frame_state *, struct uspi_answer_data *);
 enum uspi_answer uspi_read_frame_record(struct uspi_walk *, const struct uspi_frame_state *, struct uspi_answer_data *);
 
@@ -156,6 +160,17 @@ void uspi_describe_extended(const struct uspi_walk *walk, const struct uspi_fram
 /* The answer of a reader of unwind tables that has found a frame's rule. */
 enum uspi_answer uspi_follow_table_rule(struct uspi_walk *walk, const struct uspi_frame_state *frame,
                                         const struct uspi_rule *rule, uint32_t method, struct uspi_answer_data *out);
+
+/* The same where a table describes functions' bodies only (table.h): what the instructions say is asked as well of a frame
+ * that was interrupted, which may stand in a prologue or an epilogue. */
+enum uspi_answer uspi_follow_body_rule(struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                                       const struct uspi_table_entry *entry, uint32_t method,
+                                       struct uspi_answer_data *out);
+
+/* The answer by the FDE at an offset of the call frame information in __eh_frame, as compact unwind names it; USPI_NOT_MINE
+ * when it is not that of the frame's code. */
+enum uspi_answer uspi_follow_fde(struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                                 const struct usp_unwind_tables *tables, uint64_t offset, struct uspi_answer_data *out);
 
 /* Gives a caller its pc and how it was found. */
 void uspi_set_caller(const struct uspi_walk *walk, struct uspi_frame_state *caller,

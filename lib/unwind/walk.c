@@ -70,6 +70,7 @@ const struct usp_unwind_tables *uspi_unwind_tables_of(struct uspi_walk *walk, co
         memset(&walk->tables, 0, sizeof walk->tables);
         walk->has_tables = target->unwind_tables_at(target->context, pc, &walk->tables) == USP_OK;
         walk->tables_pc = pc;
+        walk->named_start = walk->named_end = 0;
     }
     return walk->has_tables ? &walk->tables : NULL;
 }

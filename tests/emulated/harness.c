@@ -8,6 +8,7 @@
  *   --bits N      arm64: addressable bits; pointers are signed from there up
  *   --top-byte    the signature fills the top byte, too
  *   --async       the program has Swift async frames: follow them
+ *   --tables      walk with the image's unwind tables only, instead of without them
  *
  * Prints tab-separated lines: `result` with counts, `tables` with how many instructions of bodies the unwind tables
  * describe, leave to CFI and do not describe, `score` for each way of walking, and `miss` lines (score.h).
@@ -19,6 +20,7 @@
 
 #include "arch/frame.h"
 #include "classic.h"
+#include "lib/image_tables.h"
 #include "prediction.h"
 #include "score.h"
 #include "signing.h"
@@ -44,7 +46,8 @@ struct harness {
     struct prediction prediction;
     struct signing signing;
     struct table table;
-    bool is_signed, is_async;
+    struct usp_images *images; /* the one, with its tables */
+    bool is_signed, is_async, by_tables;
     uint64_t address_mask; /* what is left of a pointer without its signature */
     struct view views[VIEWS_MAX];
     unsigned view_count;
@@ -78,7 +81,12 @@ static int image_at(void *context, usp_addr pc, struct usp_region *region) {
     return 0;
 }
 
-static void add_view(struct harness *h, const char *name, bool starts, unsigned bits) {
+static int tables_at(void *context, usp_addr pc, struct usp_unwind_tables *tables) {
+    const struct harness *h = context;
+    return uspi_images_tables_at(h->images, pc, tables);
+}
+
+static struct view *add_view(struct harness *h, const char *name, bool starts, unsigned bits) {
     struct view *v = &h->views[h->view_count++];
     v->score.name = name;
     usp_target_init(&v->target, h->image.arch);
@@ -94,6 +102,7 @@ static void add_view(struct harness *h, const char *name, bool starts, unsigned 
         v->target.function_start = function_start;
         v->target.image_at = image_at;
     }
+    return v;
 }
 
 /* ---- one moment ---- */
@@ -251,9 +260,13 @@ static int fail(const char *what, const char *why) {
     return 1;
 }
 
-/* The ways of walking that make sense for the image: without and with the starts of functions; and where pointers are
- * signed, with and without knowing how many bits an address has. */
+/* The ways of walking that make sense for the image: with its tables; or without them, without and with the starts of
+ * functions, and where pointers are signed, with and without knowing how many bits an address has. */
 static void choose_views(struct harness *h, unsigned bits) {
+    if (h->by_tables) {
+        add_view(h, "tables", false, bits)->target.unwind_tables_at = tables_at;
+        return;
+    }
     add_view(h, "alone", false, bits);
     add_view(h, "starts", true, bits);
     /* Without being told, Darwin's bits are found out; on Linux they are taken to be 48. */
@@ -275,6 +288,19 @@ static usp_addr place_of_image(const char *path, unsigned bits) {
     return bits == 0 || bits > 39 ? UINT64_C(0x10000000) : UINT64_C(0x5000000000);
 }
 
+/* Where the library finds the tables, given the image as any other. */
+static bool learn_tables(struct harness *h, const char *path) {
+    const struct usp_memory memory = {read_memory, h};
+    struct usp_image_file_options options;
+    usp_image_file_options_init(&options);
+    if (h->image.os == USP_OS_LINUX) {
+        options.flags = USP_IMAGE_FILE_LOADED;
+        options.load_address = h->image.low;
+    }
+    return usp_images_file(path, &options, &h->images, NULL, 0) == USP_OK &&
+           uspi_images_learn_tables(h->images, &memory, NULL) == USP_OK;
+}
+
 static int run(struct harness *h, const char *path, unsigned rounds, unsigned bits) {
     uint32_t result = 0;
     if (!image_load(&h->image, path, place_of_image(path, bits))) return fail(path, h->image.error);
@@ -283,6 +309,7 @@ static int run(struct harness *h, const char *path, unsigned rounds, unsigned bi
     if (!machine_open(&h->machine, &h->image, place_of_stack(&h->image, bits))) return fail(path, h->machine.error);
     h->visits = calloc((size_t)(h->image.high - h->image.low), sizeof *h->visits);
     if (h->visits == NULL) return fail(path, "out of memory");
+    if (h->by_tables && !learn_tables(h, path)) return fail(path, "the image's tables cannot be found");
     h->address_mask = h->machine.backend->word_mask;
     if (h->is_signed) h->address_mask &= ~h->signing.mask;
     choose_views(h, bits);
@@ -324,6 +351,8 @@ int main(int argc, char **argv) {
             top_byte = true;
         } else if (strcmp(argv[i], "--async") == 0) {
             h->is_async = true;
+        } else if (strcmp(argv[i], "--tables") == 0) {
+            h->by_tables = true;
         } else if (argv[i][0] != '-' && path == NULL) {
             path = argv[i];
         } else {
@@ -340,6 +369,7 @@ int main(int argc, char **argv) {
     score_free(&h->async);
     score_free(&h->registers);
     score_free(&h->table.score);
+    usp_images_free(h->images);
     machine_close(&h->machine);
     image_free(&h->image);
     free(h->visits);

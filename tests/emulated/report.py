@@ -78,19 +78,19 @@ def exact(score):
     return f"{int(score.percent * 1000) / 1000:.3f}"
 
 
-HEADINGS = ["variant", "executed", "unwound", "alone", "starts", "missing", "extra", "wrong", "async", "decoder",
-            "classic", "table"]
+HEADINGS = ["variant", "executed", "unwound", "alone", "starts", "tables", "missing", "extra", "wrong", "async",
+            "decoder", "classic", "table"]
+WALKS = ["alone", "starts", "tables"]
 
 
 def row(name, executed, compared, scores):
-    """alone: nothing is known but registers and memory; starts: functions' beginnings are offered, too; missing, extra
-    and wrong: of both together; table: of what unwind tables say of bodies."""
-    alone, starts = scores["alone"], scores["starts"]
-    both = [a + b for a, b in zip(alone.counts, starts.counts)]
+    """alone: nothing is known but registers and memory; starts: functions' beginnings are offered, too; tables: unwind
+    tables are; missing, extra and wrong: of all of them; table: of what tables say of bodies."""
+    walks = [scores.get(walk, Score()) for walk in WALKS]
+    counts = [sum(column) for column in zip(*(w.counts for w in walks))]
     decoder = scores["decoder"]
-    return [name, f"{executed}", f"{compared}", exact(alone), exact(starts), *map(str, both[1:]),
-            exact(scores.get("async")), str(decoder.total - decoder.counts[0]), exact(scores["classic"]),
-            exact(scores["table"])]
+    return [name, f"{executed}", f"{compared}", *map(exact, walks), *map(str, counts[1:]), exact(scores.get("async")),
+            str(decoder.total - decoder.counts[0]), exact(scores["classic"]), exact(scores["table"])]
 
 
 def print_table(rows):
