@@ -112,6 +112,7 @@ static void put_stack(struct uspi_json *json, const struct uspi_report *report, 
     uspi_json_number(json, "omitted", stack->omitted);
     if (stack->omitted_at != USP_NO_INDEX) uspi_json_number(json, "omitted_at", stack->omitted_at);
     if ((stack->flags & USP_STACK_NO_INSTRUCTIONS) != 0) uspi_json_bool(json, "without_instructions", true);
+    if ((stack->flags & USP_STACK_CORRUPT_TABLE) != 0) uspi_json_bool(json, "corrupt_table", true);
     if (stack->extended != USP_NO_INDEX) uspi_json_number(json, "async_record_at", stack->extended);
     if (stack->async_stop == USP_STOP_NONE) return;
     uspi_json_begin_object(json, "async");
