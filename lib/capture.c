@@ -2,6 +2,7 @@
 /* Typed capture in this process: the calling thread, a signal's context, another thread. Joins the walker with what the
  * OS layer offers; the system calls are lib/os/'s, all threads at once lib/snapshot.c's. */
 #include "arch/host.h"
+#include "lib/image_tables.h"
 #include "lib/os.h"
 #include "lib/page_cache.h"
 #include "lib/unwind.h"
@@ -60,9 +61,17 @@ USPI_NO_ASAN static int read_own_code(void *context, usp_addr from, void *to, si
 struct own_surroundings {
     struct own_memory memory;
     struct own_code code;
+    uint32_t images; /* ticket */
 };
 
-/* `sp` is where the walk begins. On a stack that is not known the reads decide how far it goes. */
+/* The tables of the images that were registered. What they say of an image that is gone, and of what was loaded in its
+ * place, is judged as every rule is. */
+static void take_images(struct usp_target *target, uint32_t *ticket) {
+    uspi_images_describe_tables(usp_images_acquire(ticket), target);
+}
+
+/* `sp` is where the walk begins. On a stack that is not known the reads decide how far it goes. The images are to be given
+ * back after the walk. */
 static void init_own_target(struct usp_target *target, struct own_surroundings *own, uintptr_t sp) {
     usp_target_init(target, USPI_HOST_ARCH);
     uspi_os_describe_self(target);
@@ -74,6 +83,7 @@ static void init_own_target(struct usp_target *target, struct own_surroundings *
     }
     target->memory = (struct usp_memory){read_own, &own->memory};
     target->code = (struct usp_memory){read_own_code, &own->code};
+    take_images(target, &own->images);
 }
 
 static int refuse(struct usp_stack *stack, int status) {
@@ -98,7 +108,9 @@ USPI_TEMPLATE int capture_caller(const struct usp_options *options, struct usp_s
     usp_registers_set_sp(&registers, (uintptr_t)__builtin_dwarf_cfa());
     if (USPI_HOST_RECORDS) usp_registers_set_fp(&registers, *(const uintptr_t *)own_record);
     init_own_target(&target, &own, own_record);
-    return uspi_unwind(&target, &registers, true, NULL, options, stack);
+    int status = uspi_unwind(&target, &registers, true, NULL, options, stack);
+    usp_images_release(own.images);
+    return status;
 }
 
 int usp_capture_self(const struct usp_options *options, struct usp_stack *stack) {
@@ -114,7 +126,9 @@ int usp_capture_context(const void *ucontext, const struct usp_options *options,
         return refuse(stack, USP_ERROR_ARGUMENT);
     }
     init_own_target(&target, &own, (uintptr_t)usp_registers_sp(&registers));
-    return usp_unwind(&target, &registers, options, stack);
+    int status = usp_unwind(&target, &registers, options, stack);
+    usp_images_release(own.images);
+    return status;
 }
 
 /* Text, kept from one capture of another thread to the next, so that a capture makes few system calls however deep the
@@ -201,24 +215,32 @@ int uspi_read_copy(void *context, usp_addr from, void *to, size_t n) {
     return status == USP_ERROR_ABSENT ? uspi_os_read(NULL, from, to, n) : status;
 }
 
+static int walk_target(struct usp_target *target, const struct uspi_thread_copy *copy,
+                       const struct usp_options *options, struct usp_stack *stack) {
+    struct uspi_page_cache *pages = text_pages;
+    for (unsigned attempt = 0; attempt < 2 && pages != NULL; attempt++) {
+        target->code = (struct usp_memory){uspi_page_cache_read, pages};
+        uspi_page_cache_begin(pages);
+        int status = usp_unwind(target, &copy->registers, options, stack);
+        if (uspi_page_cache_confirm(pages, uspi_os_read_pieces) == USP_OK) return status;
+    }
+    target->code = (struct usp_memory){uspi_os_read, NULL};
+    return usp_unwind(target, &copy->registers, options, stack);
+}
+
 static int walk_copy(struct uspi_thread_copy *copy, const struct usp_options *options, struct usp_stack *stack) {
     struct usp_target target;
+    uint32_t images;
     usp_target_init(&target, USPI_HOST_ARCH);
     uspi_os_describe_self(&target);
     target.swift_task_slot = copy->swift_task_slot;
     target.stack_low = copy->stack_low;
     target.stack_high = copy->stack_high;
     target.memory = (struct usp_memory){uspi_read_copy, copy};
-    target.code = (struct usp_memory){uspi_os_read, NULL};
-    struct uspi_page_cache *pages = text_pages;
-    for (unsigned attempt = 0; attempt < 2 && pages != NULL; attempt++) {
-        target.code = (struct usp_memory){uspi_page_cache_read, pages};
-        uspi_page_cache_begin(pages);
-        int status = usp_unwind(&target, &copy->registers, options, stack);
-        if (uspi_page_cache_confirm(pages, uspi_os_read_pieces) == USP_OK) return status;
-    }
-    target.code = (struct usp_memory){uspi_os_read, NULL};
-    return usp_unwind(&target, &copy->registers, options, stack);
+    take_images(&target, &images);
+    int status = walk_target(&target, copy, options, stack);
+    usp_images_release(images);
+    return status;
 }
 
 int usp_capture_thread(const struct usp_thread *thread, const struct usp_options *options, struct usp_stack *stack) {

@@ -5,6 +5,7 @@
 #define USPI_IMAGE_LIST_H
 
 #include <unspool/images.h>
+#include <unspool/unwind.h>
 
 struct uspi_image_list {
     struct usp_image *images; /* paths are owned */
@@ -16,6 +17,13 @@ int uspi_image_list_add(struct uspi_image_list *list, const struct usp_image *im
 
 /* Turns the list into a sorted struct usp_images and empties it, also on failure. USP_OK or USP_ERROR_NO_MEMORY. */
 int uspi_image_list_seal(struct uspi_image_list *list, struct usp_images **images);
+
+/* Gives a list the unwind tables of its images, one for each in the list's order; they are malloc'ed and become the
+ * list's. */
+void uspi_images_give_tables(struct usp_images *images, struct usp_unwind_tables *tables);
+
+/* Those of an image of the list; NULL when it was given none. Any time. */
+const struct usp_unwind_tables *uspi_images_tables(const struct usp_images *images, const struct usp_image *image);
 
 /* Frees what was added and not sealed. */
 void uspi_image_list_clear(struct uspi_image_list *list);

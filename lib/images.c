@@ -2,6 +2,7 @@
 /* The list of images: building, sorting, searching. It never asks what is loaded; lib/os/ and lib/corefile/ do. What lies in
  * a file is images_file.c's. */
 #include "lib/image_list.h"
+#include "lib/image_tables.h"
 #include "lib/os.h"
 
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 struct usp_images {
     struct usp_image *images;
     size_t count;
+    struct usp_unwind_tables *tables; /* of each; NULL: not known */
 };
 
 int uspi_image_list_add(struct uspi_image_list *list, const struct usp_image *image) {
@@ -52,7 +54,7 @@ int uspi_image_list_seal(struct uspi_image_list *list, struct usp_images **image
         return USP_ERROR_NO_MEMORY;
     }
     if (list->count > 1) qsort(list->images, list->count, sizeof *list->images, by_load_address);
-    *sealed = (struct usp_images){list->images, list->count};
+    *sealed = (struct usp_images){list->images, list->count, NULL};
     memset(list, 0, sizeof *list);
     return USP_OK;
 }
@@ -129,8 +131,18 @@ int usp_images_create(const struct usp_image *entries, size_t count, struct usp_
 void usp_images_free(struct usp_images *images) {
     if (images == NULL) return;
     struct uspi_image_list list = {images->images, images->count, images->count};
+    uspi_image_tables_free(images->tables, images->count);
     uspi_image_list_clear(&list);
     free(images);
+}
+
+void uspi_images_give_tables(struct usp_images *images, struct usp_unwind_tables *tables) {
+    uspi_image_tables_free(images->tables, images->count);
+    images->tables = tables;
+}
+
+const struct usp_unwind_tables *uspi_images_tables(const struct usp_images *images, const struct usp_image *image) {
+    return images->tables != NULL ? &images->tables[image - images->images] : NULL;
 }
 
 size_t usp_images_count(const struct usp_images *images) { return images != NULL ? images->count : 0; }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The list of this process's images that signal handlers read. Handlers take no lock; those who register do. */
+#include "lib/image_tables.h"
 #include "lib/os.h"
 #include "lib/readers.h"
 
@@ -38,7 +39,13 @@ static int replace(void) {
     if (old != NULL && old->generation == generation) return USP_OK;
     struct registered *next = malloc(sizeof *next);
     if (next == NULL) return USP_ERROR_NO_MEMORY;
+    const struct usp_memory memory = {uspi_os_read, NULL};
+    const struct uspi_places places = {.search = {.as_named = true}, .in_process = true};
     int status = usp_images_self(&next->images);
+    if (status == USP_OK) {
+        status = uspi_images_learn_tables(next->images, &memory, &places);
+        if (status != USP_OK) usp_images_free(next->images);
+    }
     if (status != USP_OK) {
         free(next);
         return status;

@@ -22,7 +22,9 @@ static const char *method_name(uint32_t method) {
     case USP_METHOD_INSTRUCTIONS: return "instructions";
     case USP_METHOD_SIGNAL: return "signal";
     case USP_METHOD_ASYNC: return "async";
-    case USP_METHOD_UNWIND_TABLE: return "unwind-table";
+    case USP_METHOD_COMPACT: return "compact-unwind";
+    case USP_METHOD_CFI: return "cfi";
+    case USP_METHOD_EHABI: return "ehabi";
     default: return "unknown";
     }
 }
@@ -110,6 +112,7 @@ static void put_stack(struct uspi_json *json, const struct uspi_report *report, 
     uspi_json_number(json, "omitted", stack->omitted);
     if (stack->omitted_at != USP_NO_INDEX) uspi_json_number(json, "omitted_at", stack->omitted_at);
     if ((stack->flags & USP_STACK_NO_INSTRUCTIONS) != 0) uspi_json_bool(json, "without_instructions", true);
+    if ((stack->flags & USP_STACK_CORRUPT_TABLE) != 0) uspi_json_bool(json, "corrupt_table", true);
     if (stack->extended != USP_NO_INDEX) uspi_json_number(json, "async_record_at", stack->extended);
     if (stack->async_stop == USP_STOP_NONE) return;
     uspi_json_begin_object(json, "async");

@@ -3,6 +3,7 @@
  * lib/os/'s, reading cores lib/corefile/'s. */
 #include "lib/snapshot.h"
 #include "arch/host.h"
+#include "lib/image_tables.h"
 #include "lib/page_cache.h"
 #include "lib/unwind.h"
 
@@ -69,6 +70,7 @@ static void init_target(const struct usp_snapshot *s, size_t i, struct usp_targe
     target->swift_task_slot = thread->copy.swift_task_slot;
     target->roots = source->process.roots;
     target->root_count = source->process.root_count;
+    uspi_images_describe_tables(source->images, target);
     if (source->describe != NULL) source->describe(source->context, thread, target);
 }
 
@@ -255,7 +257,10 @@ int uspi_snapshot_from_stopped(struct uspi_snapshot_source *source, const struct
     if (process->thread_count > 1) {
         qsort(process->threads, process->thread_count, sizeof *process->threads, by_rank);
     }
-    if (!take_threads(s, options, own)) {
+    bool has_learnt = s->source.images == NULL ||
+                      uspi_images_learn_tables(s->source.images, &process->live, s->source.places) == USP_OK;
+    s->source.places = NULL;
+    if (!has_learnt || !take_threads(s, options, own)) {
         usp_snapshot_free(s);
         return USP_ERROR_NO_MEMORY;
     }
@@ -296,7 +301,8 @@ static void fill_live_info(struct uspi_snapshot_source *source) {
 
 int usp_snapshot_self(const struct usp_snapshot_options *options, struct usp_snapshot **snapshot) {
     struct usp_snapshot_options completed;
-    struct uspi_snapshot_source source = {.images = NULL};
+    const struct uspi_places places = {.search = {.as_named = true}, .in_process = true};
+    struct uspi_snapshot_source source = {.places = &places};
     struct uspi_own_capture own;
     if (snapshot == NULL) return USP_ERROR_ARGUMENT;
     *snapshot = NULL;
@@ -320,7 +326,8 @@ int usp_snapshot_self(const struct usp_snapshot_options *options, struct usp_sna
 int usp_snapshot_process(int64_t pid, const struct usp_snapshot_options *options, struct usp_snapshot **snapshot,
                          char *error, size_t error_size) {
     struct usp_snapshot_options completed;
-    struct uspi_snapshot_source source = {.images = NULL};
+    const struct uspi_places places = {.search = {.as_named = true}, .process = pid};
+    struct uspi_snapshot_source source = {.places = &places};
     if (error != NULL && error_size > 0) error[0] = '\0';
     if (snapshot == NULL) return USP_ERROR_ARGUMENT;
     *snapshot = NULL;

@@ -7,6 +7,8 @@
 
 #include <unspool/snapshot.h>
 
+struct uspi_places; /* lib/symbolize/image_file.h */
+
 /* A stopped process. Everything in it is taken over by uspi_snapshot_from_stopped, whether that succeeds or not. */
 struct uspi_snapshot_source {
     /* time, stopped_ns, pid, os, flags, signal as they will be told. arch and program are taken from the threads and the
@@ -15,6 +17,7 @@ struct uspi_snapshot_source {
     struct usp_snapshot_info info;
     struct uspi_stopped_process process; /* threads in any order; process.live reads what the threads' copies lack */
     struct usp_images *images;           /* may be NULL */
+    const struct uspi_places *places;    /* where their files are; NULL: nowhere. The caller's, only used meanwhile */
     char **messages;                     /* malloc'ed array of malloc'ed sentences; may be NULL with 0 */
     size_t message_count;
 

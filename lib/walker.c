@@ -127,6 +127,7 @@ static bool in_a_circle(struct uspi_walker *w, const struct uspi_frame_state *fr
 static void find_caller(struct uspi_walker *w, struct usp_frame *frame) {
     struct uspi_walk *walk = &w->walk;
     struct uspi_answer_data answer;
+    bool is_corrupt = false;
     memset(&w->extended, 0, sizeof w->extended);
     w->stop = USP_STOP_NO_RECORD;
     w->stop_address = frame->pc;
@@ -152,13 +153,17 @@ static void find_caller(struct uspi_walker *w, struct usp_frame *frame) {
             return;
         }
         if (a == USPI_CORRUPT) {
-            w->stop = USP_STOP_CORRUPT_TABLE;
+            walk->stack_flags |= USP_STACK_CORRUPT_TABLE;
+            is_corrupt = true;
         } else if (answer.stop != USP_STOP_NONE) {
             w->stop = answer.stop;
             w->stop_address = answer.stop_address;
         }
         if (a == USPI_STOPPED) return;
     }
+    if (!is_corrupt) return;
+    w->stop = USP_STOP_CORRUPT_TABLE;
+    w->stop_address = frame->pc;
 }
 
 bool uspi_walker_step(struct uspi_walker *w, struct usp_frame *frame) {

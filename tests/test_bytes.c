@@ -82,6 +82,33 @@ START_TEST(ulebs) {
 }
 END_TEST
 
+START_TEST(slebs) {
+    static const uint8_t bytes[] = {
+        0x3f, 0x40, 0xff, 0x00, 0x80, 0x7f, 0x83, 0x80, 0x00, 0xfd, 0xff, 0x7f,       /* the last two with padding */
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00,                   /* INT64_MAX, */
+        0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xff, 0x7f,             /* INT64_MIN with padding, */
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0x80, 0x80, 0x80, /* 2^63, */
+        0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01,                               /* 2^70 */
+    };
+    static const int64_t values[] = {63, -64, 127, -128, 3, -3, INT64_MAX, INT64_MIN};
+    struct uspi_source source = over_buffer(bytes);
+    struct uspi_bytes all = {&source, 0, sizeof bytes};
+    uint64_t at = 0;
+    int64_t value;
+    for (unsigned i = 0; i < sizeof values / sizeof values[0]; i++) {
+        ck_assert_int_eq(uspi_bytes_sleb(all, &at, &value, "x", NULL), USP_OK);
+        ck_assert_int_eq(value, values[i]);
+    }
+    ck_assert_uint_eq(at, 33);
+    ck_assert_int_eq(uspi_bytes_sleb(all, &at, &value, "x", NULL), USP_ERROR_FORMAT);
+    ck_assert_uint_eq(at, 33);
+    at = 43;
+    ck_assert_int_eq(uspi_bytes_sleb(all, &at, &value, "x", NULL), USP_ERROR_FORMAT);
+    at = sizeof bytes;
+    ck_assert_int_eq(uspi_bytes_sleb(all, &at, &value, "x", NULL), USP_ERROR_TRUNCATED);
+}
+END_TEST
+
 START_TEST(sums) {
     uint64_t n;
     ck_assert(uspi_sum(UINT64_MAX - 1, 1, &n) && n == UINT64_MAX);
@@ -245,6 +272,7 @@ int main(void) {
     tcase_add_test(buffer, loads);
     tcase_add_test(buffer, sums);
     tcase_add_test(buffer, ulebs);
+    tcase_add_test(buffer, slebs);
     tcase_add_test(buffer, strings);
     tcase_add_test(buffer, strings_in_memory);
     tcase_add_test(buffer, long_names);

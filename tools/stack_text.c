@@ -87,6 +87,9 @@ static void put_end(const struct page *page, const struct usp_stack *stack) {
     if ((stack->flags & USP_STACK_NO_INSTRUCTIONS) != 0) {
         put_note(page, COLOUR_WARNING, "the code could not be read: walked without looking at instructions");
     }
+    if ((stack->flags & USP_STACK_CORRUPT_TABLE) != 0) {
+        put_note(page, COLOUR_WARNING, "an unwind table is damaged: walked without it");
+    }
 }
 
 static void put_async_end(const struct page *page, const struct usp_stack *stack) {

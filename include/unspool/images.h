@@ -84,7 +84,8 @@ USP_API int usp_images_file(const char *path, const struct usp_image_file_option
                             char *error, size_t error_size);
 
 /* Takes the list of this process for signal handlers, in place of the one before; when nothing was loaded or unloaded
- * since, it stays. To be called before the handler can run, and again after dlopen or dlclose. Returns as
+ * since, it stays. Captures in this process also have their unwind tables from it: without it, code that keeps no frame
+ * records is walked by its instructions alone. To be called before the handler can run, and again after dlopen or dlclose. Returns as
  * usp_images_self. Thread-safe, not signal-safe. */
 USP_API int usp_images_register(void);
 

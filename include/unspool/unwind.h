@@ -38,7 +38,9 @@ enum usp_method {
     USP_METHOD_INSTRUCTIONS = 4,  /* the stack effects of the instructions up to the function's return */
     USP_METHOD_SIGNAL = 5,        /* the context that a signal trampoline found on the stack */
     USP_METHOD_ASYNC = 6,         /* the chain of Swift async contexts */
-    USP_METHOD_UNWIND_TABLE = 7   /* compact unwind, DWARF CFI or EHABI */
+    USP_METHOD_COMPACT = 7,       /* Mach-O compact unwind */
+    USP_METHOD_CFI = 8,           /* DWARF call frame information */
+    USP_METHOD_EHABI = 9          /* the exception tables of 32-bit ARM */
 };
 
 enum usp_frame_flags {
@@ -90,7 +92,8 @@ enum usp_stack_flags {
     USP_STACK_NO_INSTRUCTIONS = 1 << 0, /* text could not be read: walked without the first-frame rule */
     USP_STACK_EXTENDED = 1 << 1,        /* a Swift async record was met, at `extended` */
     USP_STACK_TASK_ID = 1 << 2,         /* `task_id` is known */
-    USP_STACK_ASYNC_BROKEN = 1 << 3     /* the async chain ended by a cycle or an unreadable context (async_stop) */
+    USP_STACK_ASYNC_BROKEN = 1 << 3,    /* the async chain ended by a cycle or an unreadable context (async_stop) */
+    USP_STACK_CORRUPT_TABLE = 1 << 4    /* an unwind table contradicts itself or the stack; without it was gone on */
 };
 
 #define USP_NO_INDEX UINT32_MAX
@@ -137,6 +140,34 @@ struct usp_region {
     uint32_t reserved;
 };
 
+/* A table in the target's memory. */
+struct usp_table {
+    usp_addr address;
+    uint64_t size; /* in bytes; 0: there is none */
+};
+
+/* The unwind tables of one image: what target.unwind_tables_at tells of an address. All zero but what there is. */
+struct usp_unwind_tables {
+    usp_addr image;     /* its first byte (the Mach-O header), from which compact unwind counts */
+    usp_addr text_base; /* what DW_EH_PE_textrel and */
+    usp_addr data_base; /* DW_EH_PE_datarel in .eh_frame count from */
+    usp_addr slide;     /* added to the addresses of .debug_frame, which no loader relocates, */
+    uint32_t flags;     /* enum usp_unwind_table_flags */
+    uint32_t reserved0;
+    struct usp_table eh_frame_hdr; /* the linker's, or one in its format made by whoever gives the tables */
+    struct usp_table eh_frame;     /* none: where eh_frame_hdr says, as far as memory goes. Mach-O: __eh_frame */
+    struct usp_table debug_frame;
+    struct usp_table debug_frame_hdr; /* to .debug_frame what .eh_frame_hdr is to .eh_frame; no linker makes one */
+    struct usp_table unwind_info;     /* Mach-O: __unwind_info */
+    struct usp_table exidx;           /* .ARM.exidx */
+    struct usp_memory memory;         /* how the tables are read, at these addresses; read == NULL: as code is */
+    uint64_t reserved[4];
+};
+
+enum usp_unwind_table_flags {
+    USP_UNWIND_TABLES_AS_LINKED = 1 << 0 /* absolute addresses in .eh_frame want the slide too: they come from a file */
+};
+
 /* A stack's surroundings. Filled by usp_target_init, then by the caller; not changed by the library.
  * Everything but arch and memory may be left as usp_target_init sets it. */
 struct usp_target {
@@ -155,7 +186,7 @@ struct usp_target {
     /* Optional, may be NULL. The executable region that holds pc: returns 0 and fills *region, USP_ERROR_NOT_FOUND when
      * the address is known not to be code, another negative status when nothing is known of it. */
     int (*image_at)(void *context, usp_addr pc, struct usp_region *region);
-    void *context; /* for the two above */
+    void *context; /* for the two above, and for unwind_tables_at */
     /* Return addresses that end a stack (the one in the caller of main, the one in the thread's start routine): the
      * frame with such a pc is the last one reported. The array is the caller's. */
     const usp_addr *roots;
@@ -164,7 +195,10 @@ struct usp_target {
     /* The word in thread-specific data that points to the current Swift task (pthread slot 103 on Darwin), as a target
      * address; 0: there is none, the mark in the frame record alone decides and the task id is absent. */
     usp_addr swift_task_slot;
-    uint64_t reserved[4];
+    /* Optional, may be NULL. The unwind tables of the image that holds pc: fills *tables, which was cleared before, and
+     * returns 0, or a negative status when there are none. What it gives must stay until the walk ends. */
+    int (*unwind_tables_at)(void *context, usp_addr pc, struct usp_unwind_tables *tables);
+    uint64_t reserved[3];
 };
 
 /* Sets size and arch and clears the rest. Signal-safe. */
@@ -175,6 +209,10 @@ enum usp_readers {
     USP_READER_SIGNAL = 1 << 0,       /* signal trampolines */
     USP_READER_INSTRUCTIONS = 1 << 1, /* the first-frame rule, and code without records below it */
     USP_READER_FRAME_RECORD = 1 << 2,
+    USP_READER_COMPACT = 1 << 3, /* Mach-O compact unwind */
+    USP_READER_CFI = 1 << 4,     /* DWARF call frame information */
+    USP_READER_EHABI = 1 << 5,   /* the exception tables of 32-bit ARM */
+    USP_READER_TABLES = USP_READER_COMPACT | USP_READER_CFI | USP_READER_EHABI,
     USP_READER_ALL = 0x7fffffff
 };
 

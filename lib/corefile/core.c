@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Opening and closing a core, and what a walker asks of it. See core.h. */
 #include "lib/corefile/build.h"
+#include "lib/image_tables.h"
 
 #include <unspool/snapshot.h>
 
@@ -247,6 +248,12 @@ static int region_at(void *context, usp_addr pc, struct usp_region *region) {
     return segment->access == 0 && segment->promised != 0 ? USP_ERROR_ABSENT : USP_ERROR_NOT_FOUND;
 }
 
+/* usp_target.unwind_tables_at: of the images, once the snapshot has learnt where they have them. */
+static int tables_at(void *context, usp_addr pc, struct usp_unwind_tables *tables) {
+    const struct uspi_core *core = context;
+    return uspi_images_tables_at(core->images, pc, tables);
+}
+
 void uspi_core_target(const struct uspi_core *core, struct usp_target *target) {
     /* The callbacks' contexts are not const; what is behind them is never written. */
     union {
@@ -261,5 +268,6 @@ void uspi_core_target(const struct uspi_core *core, struct usp_target *target) {
     /* No bounds: all memory stands still and each read decides, so that a walk can leave an alternate signal stack or a
      * coroutine's for the one below it. */
     target->image_at = region_at;
+    target->unwind_tables_at = tables_at;
     target->context = unconst.out;
 }

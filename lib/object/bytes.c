@@ -113,6 +113,31 @@ int uspi_bytes_uleb(struct uspi_bytes bytes, uint64_t *offset, uint64_t *value, 
     return uspi_bytes_error(error, bytes, *offset, USP_ERROR_FORMAT, "%s is a number of more than 64 bits", what);
 }
 
+int uspi_bytes_sleb(struct uspi_bytes bytes, uint64_t *offset, int64_t *value, const char *what,
+                    struct uspi_error *error) {
+    uint64_t number = 0, at = *offset, byte;
+    /* Copies of the sign may follow the last group that counts. */
+    for (unsigned shift = 0; shift < 128; shift += 7) {
+        int status = uspi_bytes_load(bytes, at, 1, &byte, what, error);
+        if (status != USP_OK) return status;
+        uint64_t group = byte & 0x7f;
+        if (shift < 63) {
+            number |= group << shift;
+        } else if (shift == 63 && (group == 0 || group == 0x7f)) {
+            number |= group << 63;
+        } else if (group != (number >> 63 != 0 ? 0x7f : 0)) {
+            break;
+        }
+        at++;
+        if ((byte & 0x80) != 0) continue;
+        if (shift < 63 && (group & 0x40) != 0) number |= UINT64_MAX << (shift + 7);
+        *value = (int64_t)number;
+        *offset = at;
+        return USP_OK;
+    }
+    return uspi_bytes_error(error, bytes, *offset, USP_ERROR_FORMAT, "%s is a number of more than 64 bits", what);
+}
+
 int uspi_bytes_string(struct uspi_bytes bytes, uint64_t offset, char *to, size_t room, const char *what,
                       struct uspi_error *error) {
     /* In aligned pieces, because memory can end at any page; where a piece is not there as a whole, byte by byte. */

@@ -92,6 +92,10 @@ int uspi_bytes_load(struct uspi_bytes bytes, uint64_t offset, unsigned width, ui
 int uspi_bytes_uleb(struct uspi_bytes bytes, uint64_t *offset, uint64_t *value, const char *what,
                     struct uspi_error *error);
 
+/* The same for a signed number (SLEB128). */
+int uspi_bytes_sleb(struct uspi_bytes bytes, uint64_t *offset, int64_t *value, const char *what,
+                    struct uspi_error *error);
+
 /* Copies a NUL-terminated string, terminator included, into `room` bytes. USP_ERROR_TRUNCATED when the range ends before
  * its terminator, USP_ERROR_FULL when it does not fit; `to` then holds what was read of it, terminated. */
 int uspi_bytes_string(struct uspi_bytes bytes, uint64_t offset, char *to, size_t room, const char *what,

@@ -10,7 +10,14 @@
 #include "lib/object/bytes.h"
 
 enum uspi_elf_type { USPI_ET_REL = 1, USPI_ET_EXEC = 2, USPI_ET_DYN = 3, USPI_ET_CORE = 4 };
-enum uspi_elf_segment_type { USPI_PT_LOAD = 1, USPI_PT_DYNAMIC = 2, USPI_PT_NOTE = 4, USPI_PT_PHDR = 6 };
+enum uspi_elf_segment_type {
+    USPI_PT_LOAD = 1,
+    USPI_PT_DYNAMIC = 2,
+    USPI_PT_NOTE = 4,
+    USPI_PT_PHDR = 6,
+    USPI_PT_GNU_EH_FRAME = 0x6474e550, /* .eh_frame_hdr (Linux Standard Base Core 5.0, 12.2) */
+    USPI_PT_ARM_EXIDX = 0x70000001     /* .ARM.exidx (ELF for the Arm Architecture, "Program header") */
+};
 enum uspi_elf_segment_flags { USPI_PF_X = 1, USPI_PF_W = 2, USPI_PF_R = 4 };
 enum uspi_elf_section_type { USPI_SHT_NOTE = 7, USPI_SHT_NOBITS = 8 };
 enum uspi_elf_tag { USPI_DT_NULL = 0, USPI_DT_DEBUG = 21 };

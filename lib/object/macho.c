@@ -148,6 +148,21 @@ int uspi_macho_section(const struct uspi_macho *macho, const struct uspi_macho_s
     return USP_OK;
 }
 
+int uspi_macho_find_section(const struct uspi_macho *macho, const char *name, struct uspi_macho_section *section,
+                            struct uspi_error *error) {
+    struct uspi_macho_cursor cursor = {0};
+    struct uspi_macho_segment segment;
+    int got;
+    while ((got = uspi_macho_next_segment(macho, &cursor, &segment, error)) > 0) {
+        for (uint32_t i = 0; i < segment.section_count; i++) {
+            int status = uspi_macho_section(macho, &segment, i, section, error);
+            if (status != USP_OK) return status;
+            if (strcmp(section->name, name) == 0) return USP_OK;
+        }
+    }
+    return got < 0 ? got : not_found(macho, name, error);
+}
+
 int uspi_macho_layout(const struct uspi_macho *macho, struct uspi_macho_extent *extent, struct uspi_error *error) {
     struct uspi_macho_cursor cursor = {0};
     struct uspi_macho_segment segment;

@@ -138,6 +138,10 @@ struct uspi_macho_section {
 int uspi_macho_section(const struct uspi_macho *macho, const struct uspi_macho_segment *segment, uint32_t i,
                        struct uspi_macho_section *section, struct uspi_error *error);
 
+/* The first section of that name, whatever its segment; USP_ERROR_NOT_FOUND. */
+int uspi_macho_find_section(const struct uspi_macho *macho, const char *name, struct uspi_macho_section *section,
+                            struct uspi_error *error);
+
 /* Where an image's segments lie, as linked. `header` is the address its first byte was linked for; high is behind the
  * last segment (an image in the shared cache: behind the text, because its other segments lie apart), text_low and
  * text_high bound the executable segments (both 0 if none is). USP_ERROR_NOT_FOUND when no segment holds the header,

@@ -1,20 +1,44 @@
 /* SPDX-License-Identifier: MIT */
-/* Where functions start by a Mach-O file's section __unwind_info ("compact unwind"), which every linked image carries for
- * the sake of exceptions, also when it is stripped. How a function is unwound is not read here.
+/* A Mach-O file's section __unwind_info ("compact unwind"), which every linked image carries for the sake of exceptions,
+ * also when it is stripped: where functions start, and which encoding the code at an address has. What an encoding says
+ * of the stack is lib/unwind/compact.h's.
  * Source: libunwind include/mach-o/compact_unwind_encoding.h. */
 #ifndef USPI_MACHO_UNWIND_INFO_H
 #define USPI_MACHO_UNWIND_INFO_H
 
 #include "lib/object/macho.h"
 
+/* The section: an index of pages, each of them a list of functions. */
+struct uspi_unwind_info {
+    struct uspi_bytes bytes;
+    struct uspi_bytes index; /* the last entry has the end of the code and no page */
+    uint32_t page_count;
+    uint32_t common_offset, common_count; /* encodings that the pages share; looked at when one is needed */
+};
+
+/* Checks the section's header. USP_ERROR_UNSUPPORTED of another version. */
+int uspi_unwind_info(struct uspi_bytes section, struct uspi_unwind_info *info, struct uspi_error *error);
+
+/* A function, or a gap between functions. */
+struct uspi_unwind_entry {
+    uint64_t start, end; /* offsets from the image's header; at `end` the next one starts */
+    uint32_t encoding;   /* as it stands there; 0: nothing is said of this code */
+};
+
+/* The entry of the code `offset` bytes behind the image's header. USP_ERROR_NOT_FOUND where the section covers none,
+ * USP_ERROR_FORMAT or USP_ERROR_TRUNCATED where it contradicts itself. Thread-safe; without `error` as signal-safe as the
+ * source is. */
+int uspi_unwind_find(const struct uspi_unwind_info *info, uint64_t offset, struct uspi_unwind_entry *entry,
+                     struct uspi_error *error);
+
 /* Where an iteration stands. */
 struct uspi_unwind_starts {
-    struct uspi_bytes bytes; /* the section */
-    usp_addr image;          /* the header's address, as linked: what the numbers count from */
-    uint32_t index_offset, pages_left;
-    uint32_t base;         /* of the page's numbers */
-    uint64_t entry_offset; /* the next entry of the page */
-    uint32_t entries_left;
+    struct uspi_unwind_info info;
+    usp_addr image; /* the header's address, as linked: what the numbers count from */
+    uint32_t page;  /* the next one */
+    uint32_t base;  /* of the present page's numbers */
+    struct uspi_bytes entries;
+    uint32_t entry, entry_count;
     bool is_compressed;
     uint64_t left; /* how many entries the section has room for */
 };

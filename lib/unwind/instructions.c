@@ -11,7 +11,10 @@
  * Three witnesses are heard: the way forward to a return (it can go astray behind a call that never returns), the way
  * from the function's start to the pc (it needs the start), and the frame record that fp points to (it can belong to a
  * caller, or to nobody). Where they agree there is nothing to decide; where not, the call before each return address
- * tells which function was called, and that function's first instruction is a start to try. */
+ * tells which function was called, and that function's first instruction is a start to try.
+ *
+ * A table that describes functions' bodies (table.h) is a fourth witness: it is right but in prologues and epilogues, and
+ * names a start, which is the function's unless the linker has let neighbours share an entry. */
 #include "lib/unwind/explore.h"
 #include "lib/unwind/reader.h"
 
@@ -45,20 +48,22 @@ struct inquiry {
     bool has_record;
     struct uspi_record record;
     struct uspi_return_address record_ra;
+    bool with_table;  /* whoever walks on reads tables */
+    bool is_below_fp; /* a table says that the body's frame hangs on fp, or there is no table */
+    struct account body;
     struct account best;
     struct account by_register; /* doubtful, and out of a link register that may be stale; heard at the end */
     unsigned judged;            /* rules on ways forward */
     bool leaves;                /* from the start tried last, an indirect jump can have led elsewhere */
 };
 
-/* The caller's stack pointer must lie above ours, by a word where the call pushed one or the frame made one. */
-static bool plausible_cfa(const struct inquiry *q, usp_addr cfa) {
-    const struct uspi_walk *walk = q->walk;
-    const struct uspi_backend *b = walk->backend;
-    usp_addr sp = q->frame->registers.value[b->sp];
-    if ((cfa & (b->word - 1u)) != 0) return false;
-    if (q->frame->sp_known && (q->frame->exact ? cfa < sp + b->call_push : cfa <= sp)) return false;
-    return walk->target.stack_high == 0 || cfa <= walk->target.stack_high;
+/* Tables count the caller's stack from the return address on, also where the callee takes arguments off it. */
+static usp_addr popped_arguments(const struct inquiry *q, const struct uspi_rule *rule) {
+    const struct uspi_location *cfa = &rule->cfa, *ra = &rule->return_address;
+    int64_t behind = (int64_t)cfa->offset - ra->offset - q->walk->backend->call_push;
+    bool is_known = q->with_table && q->walk->backend->call_push != 0 && cfa->kind == USPI_REGISTER &&
+                    ra->kind == USPI_MEMORY && cfa->base == ra->base;
+    return is_known && behind > 0 ? (usp_addr)behind : 0;
 }
 
 static bool make_account(struct inquiry *q, const struct uspi_rule *rule, unsigned doubts, struct account *a) {
@@ -66,7 +71,8 @@ static bool make_account(struct inquiry *q, const struct uspi_rule *rule, unsign
     usp_addr raw;
     memset(a, 0, sizeof *a);
     if (!uspi_apply_rule(q->walk, q->frame, rule, &a->caller, &raw, &a->fp_at, &a->extended)) return false;
-    if (!plausible_cfa(q, a->caller.value[b->sp])) return false;
+    a->caller.value[b->sp] -= popped_arguments(q, rule);
+    if (!uspi_is_plausible_cfa(q->walk, q->frame, a->caller.value[b->sp])) return false;
     a->ra = uspi_judge_return_address(q->walk, &q->aside, raw);
     a->credit = a->ra.credit;
     if (a->credit == USPI_REFUTED) return false;
@@ -78,14 +84,23 @@ static bool make_account(struct inquiry *q, const struct uspi_rule *rule, unsign
     a->found = true;
     a->doubts = doubts;
     a->from_register = rule->return_address.kind == USPI_REGISTER;
-    a->is_record = q->has_record && a->fp_at == q->frame->registers.value[b->fp] && a->ra.pc == q->record_ra.pc;
+    /* Where the body's frame does not hang on fp, the record there is a caller's. */
+    a->is_record =
+        q->has_record && q->is_below_fp && a->fp_at == q->frame->registers.value[b->fp] && a->ra.pc == q->record_ra.pc;
     return true;
 }
 
+/* Whether two accounts tell of the same caller. */
+static bool agree(const struct inquiry *q, const struct account *a, const struct account *b) {
+    unsigned sp = q->walk->backend->sp;
+    return a->found && b->found && a->ra.pc == b->ra.pc && a->caller.value[sp] == b->caller.value[sp];
+}
+
+static bool is_steady(const struct account *a) { return (a->doubts & (USPI_DOUBT_SWITCH | USPI_DOUBT_TAIL_CALL)) == 0; }
+
 /* A way through an indirect jump may have strayed into any function, and what undoes a frame there confirms any record. */
 static unsigned rank(const struct account *a) {
-    bool steady = (a->doubts & (USPI_DOUBT_SWITCH | USPI_DOUBT_TAIL_CALL)) == 0;
-    if (steady && a->credit == USPI_VERIFIED) return a->is_record ? 4 : 3;
+    if (is_steady(a) && a->credit == USPI_VERIFIED) return a->is_record ? 4 : 3;
     return a->is_record ? 2 : a->credit == USPI_VERIFIED;
 }
 
@@ -103,9 +118,9 @@ static bool judge_forward(void *context, const struct uspi_rule *rule, unsigned 
     }
     struct account *place = a.from_register && doubts != 0 ? &q->by_register : &q->best;
     if (better(&a, place)) *place = a;
-    if (doubts == 0 || q->best.is_record) return true;
+    if (doubts == 0 || q->best.is_record || (is_steady(&q->best) && agree(q, &q->best, &q->body))) return true;
     /* Without a record to compare with, a verified return address behind a call is as good as it gets. */
-    return !q->has_record && q->best.credit == USPI_VERIFIED && doubts == USPI_DOUBT_CALL;
+    return !q->has_record && !q->body.found && q->best.credit == USPI_VERIFIED && doubts == USPI_DOUBT_CALL;
 }
 
 /* The same, and keeps a rule that was the first and enough: whenever this pc is met again, it will be the first. */
@@ -243,18 +258,6 @@ static bool from_scanned_start(struct inquiry *q, struct account *a) {
     return false;
 }
 
-/* In an async frame that is still being made, the context has not reached its slot. */
-static void describe_extended(struct inquiry *q, usp_addr record, struct uspi_extended *extended) {
-    unsigned reg;
-    extended->record = record;
-    if (!q->frame->exact) return;
-    extended->in_register =
-        uspi_explore_next_store(&q->code, &q->frame->registers, record - 8, uspi_frame_mode(q->walk, q->frame), &reg);
-    if (extended->in_register && uspi_known(&q->frame->registers, reg)) {
-        extended->context = q->frame->registers.value[reg];
-    }
-}
-
 static enum uspi_answer accept(struct inquiry *q, const struct account *a, struct uspi_answer_data *out) {
     const struct uspi_backend *b = q->walk->backend;
     out->caller.registers = a->caller;
@@ -262,7 +265,7 @@ static enum uspi_answer accept(struct inquiry *q, const struct account *a, struc
     out->cfa = a->caller.value[b->sp];
     out->caller.low = out->cfa;
     /* A record is where fp and the return address were found side by side. */
-    if (a->extended && !a->from_register) describe_extended(q, a->fp_at, &out->extended);
+    if (a->extended && !a->from_register) uspi_describe_extended(q->walk, q->frame, a->fp_at, &out->extended);
     uint32_t kind = a->from_register ? USP_KIND_LINK_REGISTER : USP_KIND_RETURN_ADDRESS;
     uint32_t method = a->from_register ? USP_METHOD_LINK_REGISTER
                       : a->is_record   ? USP_METHOD_FRAME_POINTER
@@ -297,26 +300,50 @@ static bool known_not_code(const struct uspi_walk *walk, usp_addr pc) {
            walk->target.image_at(walk->target.context, pc, &region) == USP_ERROR_NOT_FOUND;
 }
 
+static void begin_inquiry(struct inquiry *q, struct uspi_walk *walk, const struct uspi_frame_state *frame) {
+    memset(q, 0, sizeof *q);
+    q->walk = walk;
+    q->frame = frame;
+    q->is_below_fp = true;
+    uspi_code_init(&q->code, walk->backend, uspi_code_memory(walk));
+    uspi_code_init(&q->aside, walk->backend, uspi_code_memory(walk));
+}
+
+static bool can_read_code(struct inquiry *q) {
+    const struct uspi_backend *b = q->walk->backend;
+    const uint8_t *bytes;
+    return uspi_code_read(&q->code, q->frame->registers.value[b->pc], b->code_align, &bytes) != 0;
+}
+
+static void find_record(struct inquiry *q) {
+    q->has_record = uspi_find_record(q->walk, &q->aside, q->frame, &q->record, &q->record_ra) == USP_STOP_NONE;
+}
+
+/* The function that holds pc: as the target knows it, or as a table names it that cannot say more. */
+static bool find_bounds(const struct uspi_walk *walk, usp_addr pc, usp_addr *low, usp_addr *high) {
+    const struct usp_target *target = &walk->target;
+    if (target->function_start != NULL && target->function_start(target->context, pc, low, high) == 0) {
+        return *low <= pc;
+    }
+    *low = walk->tables_pc == pc ? walk->named_start : 0;
+    *high = *low != 0 ? walk->named_end : 0;
+    return *low != 0;
+}
+
 enum uspi_answer uspi_read_instructions(struct uspi_walk *walk, const struct uspi_frame_state *frame,
                                         struct uspi_answer_data *out) {
-    const struct uspi_backend *b = walk->backend;
-    usp_addr pc = frame->registers.value[b->pc];
-    struct inquiry q = {.walk = walk, .frame = frame};
-    uspi_code_init(&q.code, b, uspi_code_memory(walk));
-    uspi_code_init(&q.aside, b, uspi_code_memory(walk));
-
-    const uint8_t *bytes;
-    if (uspi_code_read(&q.code, pc, b->code_align, &bytes) == 0) {
+    usp_addr pc = frame->registers.value[walk->backend->pc];
+    struct inquiry q;
+    begin_inquiry(&q, walk, frame);
+    if (!can_read_code(&q)) {
         bool certain = frame->exact && known_not_code(walk, pc);
         if (!certain) walk->stack_flags |= USP_STACK_NO_INSTRUCTIONS;
         return frame->exact ? read_bad_call(&q, certain, out) : USPI_NOT_MINE;
     }
-    q.has_record = uspi_find_record(walk, &q.aside, frame, &q.record, &q.record_ra) == USP_STOP_NONE;
+    find_record(&q);
 
     usp_addr low = 0, high = 0;
-    bool bounded = walk->target.function_start != NULL &&
-                   walk->target.function_start(walk->target.context, frame->exact ? pc : pc - 1, &low, &high) == 0 &&
-                   low <= pc;
+    bool bounded = find_bounds(walk, uspi_lookup_pc(walk, frame), &low, &high);
     go_forward(&q, low, high);
     const struct account *forward = &q.best;
     if (forward->found && (forward->doubts == 0 || forward->is_record)) return accept(&q, forward, out);
@@ -328,4 +355,50 @@ enum uspi_answer uspi_read_instructions(struct uspi_walk *walk, const struct usp
     if (frame->exact && from_scanned_start(&q, &start)) return accept(&q, &start, out);
     if (forward->found && !q.has_record) return accept(&q, forward, out);
     return USPI_NOT_MINE;
+}
+
+/* Who is believed of an interrupted frame whose function's body a table describes. */
+static bool decide_with_body(struct inquiry *q, const struct uspi_table_entry *entry, struct account *chosen) {
+    const struct account *forward = &q->best, *body = &q->body;
+    struct account start = {0}, other;
+    bool steady = forward->found && is_steady(forward);
+    *chosen = *forward;
+    if (steady && (forward->doubts == 0 || forward->is_record)) return true;
+    bool behind = from_start(q, entry->start, uspi_frame_mode(q->walk, q->frame), entry->end, &start);
+    *chosen = start;
+    /* Without a call or a jump table on the way, this is the function that the entry begins with. */
+    if (behind && start.doubts == 0) return true;
+    *chosen = *forward;
+    if (steady && (agree(q, forward, body) || agree(q, forward, &start))) return true;
+    if (steady && forward->credit == USPI_VERIFIED && proves_itself(q, &forward->ra, &other)) return true;
+    *chosen = start;
+    if (agree(q, &start, body) || one_proves_itself(q, chosen)) return true;
+    *chosen = start;
+    if (behind && start.credit == USPI_VERIFIED) return true;
+    if (from_scanned_start(q, chosen) && (agree(q, chosen, forward) || agree(q, chosen, body))) return true;
+    *chosen = *body;
+    if (body->found && body->credit == USPI_VERIFIED) return true;
+    *chosen = steady && forward->credit == USPI_VERIFIED ? *forward : *body;
+    return chosen->found;
+}
+
+enum uspi_answer uspi_follow_body_rule(struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                                       const struct uspi_table_entry *entry, uint32_t method,
+                                       struct uspi_answer_data *out) {
+    struct inquiry q;
+    struct account chosen;
+    bool may_look = frame->exact && (walk->readers & USP_READER_INSTRUCTIONS) != 0;
+    if (may_look) begin_inquiry(&q, walk, frame);
+    if (!may_look || !can_read_code(&q)) return uspi_follow_table_rule(walk, frame, &entry->rule, method, out);
+    q.with_table = true;
+    q.is_below_fp = entry->rule.cfa.kind == USPI_REGISTER && entry->rule.cfa.base == walk->backend->fp;
+    find_record(&q);
+    struct account body;
+    if (make_account(&q, &entry->rule, 0, &body)) q.body = body;
+    go_forward(&q, entry->start, entry->end);
+    if (!decide_with_body(&q, entry, &chosen)) return USPI_NOT_MINE;
+    bool is_body = agree(&q, &chosen, &q.body);
+    enum uspi_answer answer = accept(&q, is_body ? &q.body : &chosen, out);
+    if (is_body) out->caller.method = method;
+    return answer;
 }

@@ -11,16 +11,21 @@
 #include "arch/frame.h"
 #include "lib/unwind/code.h"
 #include "lib/unwind/memo.h"
-#include "lib/unwind/rule.h"
+#include "lib/unwind/table.h"
 
 /* What readers share during one walk. */
 struct uspi_walk {
     const struct uspi_backend *backend;
-    struct usp_target target; /* the caller's, completed */
-    uint64_t strip_mask;      /* the bits of a code or context pointer that are an address */
-    uint32_t readers;         /* enum usp_readers */
-    uint32_t stack_flags;     /* enum usp_stack_flags, gathered */
-    struct uspi_memo *memo;   /* rules of earlier frames of the same code; NULL: none are kept */
+    struct usp_target target;        /* the caller's, completed */
+    uint64_t strip_mask;             /* the bits of a code or context pointer that are an address */
+    uint32_t readers;                /* enum usp_readers */
+    uint32_t stack_flags;            /* enum usp_stack_flags, gathered */
+    struct uspi_memo *memo;          /* rules of earlier frames of the same code; NULL: none are kept */
+    struct usp_unwind_tables tables; /* see uspi_unwind_tables_of */
+    usp_addr tables_pc;              /* the address whose tables these are; 0: nobody asked */
+    bool has_tables;
+    usp_addr named_start,
+        named_end; /* there: a function that its table names without a rule; 0: none, the end not known */
 };
 
 /* A frame, seen from inside. */
@@ -70,6 +75,9 @@ extern const struct uspi_reader_entry uspi_readers[];
 extern const size_t uspi_reader_count;
 
 enum uspi_answer uspi_read_signal_frame(struct uspi_walk *, const struct uspi_frame_state *, struct uspi_answer_data *);
+enum uspi_answer uspi_read_compact(struct uspi_walk *, const struct uspi_frame_state *, struct uspi_answer_data *);
+enum uspi_answer uspi_read_cfi(struct uspi_walk *, const struct uspi_frame_state *, struct uspi_answer_data *);
+enum uspi_answer uspi_read_ehabi(struct uspi_walk *, const struct uspi_frame_state *, struct uspi_answer_data *);
 enum uspi_answer uspi_read_instructions(struct uspi_walk *, const struct uspi_frame_state *, struct uspi_answer_data *);
 enum uspi_answer uspi_read_frame_record(struct uspi_walk *, const struct uspi_frame_state *, struct uspi_answer_data *);
 
@@ -97,6 +105,20 @@ bool uspi_read_slot(const struct uspi_walk *walk, usp_addr at, uint64_t *value);
 /* Whether the target names this return address as one that ends a stack. */
 bool uspi_is_root(const struct uspi_walk *walk, usp_addr pc);
 
+/* The address by which a frame is looked up in tables of code: inside the call instruction of a return address. */
+static inline usp_addr uspi_lookup_pc(const struct uspi_walk *walk, const struct uspi_frame_state *frame) {
+    return frame->registers.value[walk->backend->pc] - (frame->exact ? 0 : 1);
+}
+
+/* The unwind tables of the image that holds a frame's code, NULL when there are none. They stay until another frame's are
+ * asked for; rules with expressions are carried out by them. */
+const struct usp_unwind_tables *uspi_unwind_tables_of(struct uspi_walk *walk, const struct uspi_frame_state *frame);
+
+/* The memory that those are read from. */
+static inline const struct usp_memory *uspi_table_memory(const struct uspi_walk *walk) {
+    return walk->tables.memory.read != NULL ? &walk->tables.memory : uspi_code_memory(walk);
+}
+
 /* Decoding mode at the pc of a frame. */
 uint32_t uspi_frame_mode(const struct uspi_walk *walk, const struct uspi_frame_state *frame);
 
@@ -122,9 +144,33 @@ uint32_t uspi_find_record(struct uspi_walk *walk, struct uspi_code *code, const 
                           struct uspi_record *record, struct uspi_return_address *ra);
 
 /* Carries out a rule. False when it needs an unknown register or unreadable memory; else *caller has the caller's
- * registers without its pc (that is judged apart): *raw_ra as found, *fp_at where fp was read from (0: it was not). */
+ * registers without its pc (that is judged apart): *raw_ra as found, *fp_at where fp was read from (0: it was not). A
+ * return address that is USPI_OUTERMOST yields 0. */
 bool uspi_apply_rule(const struct uspi_walk *walk, const struct uspi_frame_state *frame, const struct uspi_rule *rule,
                      struct usp_registers *caller, usp_addr *raw_ra, usp_addr *fp_at, bool *fp_extended);
+
+/* The caller's stack pointer must lie above the frame's, by a word where the call pushed one or the frame made one, and on
+ * the stack that the frame is on. */
+bool uspi_is_plausible_cfa(const struct uspi_walk *walk, const struct uspi_frame_state *frame, usp_addr cfa);
+
+/* Fills *extended for a frame whose record, at that address, is a Swift async one. */
+void uspi_describe_extended(const struct uspi_walk *walk, const struct uspi_frame_state *frame, usp_addr record,
+                            struct uspi_extended *extended);
+
+/* The answer of a reader of unwind tables that has found a frame's rule. */
+enum uspi_answer uspi_follow_table_rule(struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                                        const struct uspi_rule *rule, uint32_t method, struct uspi_answer_data *out);
+
+/* The same where a table describes functions' bodies only (table.h): what the instructions say is asked as well of a frame
+ * that was interrupted, which may stand in a prologue or an epilogue. */
+enum uspi_answer uspi_follow_body_rule(struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                                       const struct uspi_table_entry *entry, uint32_t method,
+                                       struct uspi_answer_data *out);
+
+/* The answer by the FDE at an offset of the call frame information in __eh_frame, as compact unwind names it; USPI_NOT_MINE
+ * when it is not that of the frame's code. */
+enum uspi_answer uspi_follow_fde(struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                                 const struct usp_unwind_tables *tables, uint64_t offset, struct uspi_answer_data *out);
 
 /* Gives a caller its pc and how it was found. */
 void uspi_set_caller(const struct uspi_walk *walk, struct uspi_frame_state *caller,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the frame readers share: reading words, judging return addresses, carrying out rules. See reader.h. */
+#include "lib/unwind/dwarf_expression.h"
 #include "lib/unwind/reader.h"
 #include "lib/unwind/signal.h"
 
@@ -61,43 +62,94 @@ struct uspi_return_address uspi_judge_return_address(struct uspi_walk *walk, str
     return ra;
 }
 
-/* *value is what a register would hold, tag bits included. */
-static bool evaluate(const struct uspi_walk *walk, const struct uspi_frame_state *frame, struct uspi_location at,
-                     unsigned reg, uint64_t *value, usp_addr *memory_at) {
-    const struct usp_registers *r = &frame->registers;
-    *memory_at = 0;
-    unsigned base = at.kind == USPI_SAME ? reg : at.base;
-    if (at.kind == USPI_LOST || !uspi_known(r, base)) return false;
+const struct usp_unwind_tables *uspi_unwind_tables_of(struct uspi_walk *walk, const struct uspi_frame_state *frame) {
+    const struct usp_target *target = &walk->target;
+    usp_addr pc = uspi_lookup_pc(walk, frame);
+    if (target->unwind_tables_at == NULL || pc == 0) return NULL;
+    if (walk->tables_pc != pc) {
+        memset(&walk->tables, 0, sizeof walk->tables);
+        walk->has_tables = target->unwind_tables_at(target->context, pc, &walk->tables) == USP_OK;
+        walk->tables_pc = pc;
+        walk->named_start = walk->named_end = 0;
+    }
+    return walk->has_tables ? &walk->tables : NULL;
+}
+
+/* What a rule is carried out with. */
+struct application {
+    const struct uspi_walk *walk;
+    const struct uspi_frame_state *frame;
+    const struct uspi_rule *rule;
+    bool has_cfa;
+    usp_addr cfa;
+};
+
+static bool base_of(const struct application *a, unsigned reg, usp_addr *base) {
+    const struct usp_registers *r = &a->frame->registers;
+    *base = a->cfa;
+    if (reg == USPI_BASE_CFA) return a->has_cfa;
     /* A deeper frame's sp is only used where it is its own. */
-    if (base == walk->backend->sp && !frame->sp_known) return false;
-    usp_addr v = r->value[base] + (at.kind == USPI_SAME ? 0 : (usp_addr)(int64_t)at.offset);
-    v &= walk->backend->word_mask;
-    if (at.kind != USPI_MEMORY) {
+    if (!uspi_known(r, reg) || (reg == a->walk->backend->sp && !a->frame->sp_known)) return false;
+    *base = r->value[reg];
+    return true;
+}
+
+static bool evaluate_expression(const struct application *a, struct uspi_location at, usp_addr *value) {
+    struct uspi_source source = uspi_source_of_memory(uspi_table_memory(a->walk), "unwind table");
+    const struct uspi_bytes bytes = {&source, a->rule->expressions + (uint32_t)at.offset, (uint32_t)at.addend};
+    return uspi_dwarf_evaluate(a->walk, a->frame, bytes, a->has_cfa ? &a->cfa : NULL, value);
+}
+
+/* *value is what a register would hold, tag bits included; *memory_at where it was read, 0 if it was not. */
+static bool evaluate(const struct application *a, struct uspi_location at, unsigned reg, uint64_t *value,
+                     usp_addr *memory_at) {
+    const struct uspi_backend *b = a->walk->backend;
+    bool is_expression = at.kind == USPI_EXPRESSION || at.kind == USPI_VALUE_EXPRESSION;
+    usp_addr v;
+    *memory_at = 0;
+    if (at.kind == USPI_LOST) return false;
+    if (is_expression) {
+        if (!evaluate_expression(a, at, &v)) return false;
+    } else {
+        if (!base_of(a, at.kind == USPI_SAME ? reg : at.base, &v)) return false;
+        v += at.kind == USPI_SAME ? 0 : (usp_addr)(int64_t)at.offset;
+    }
+    v &= b->word_mask;
+    if (at.kind != USPI_MEMORY && at.kind != USPI_EXPRESSION) {
         *value = v;
         return true;
     }
     /* What lies below the stack pointer belongs to nobody but a red zone. */
-    if (base == walk->backend->sp && at.offset < -(int32_t)walk->backend->red_zone) return false;
+    if (at.kind == USPI_MEMORY && at.base == b->sp && at.offset < -(int32_t)b->red_zone) return false;
     *memory_at = v;
-    if (!uspi_read_slot(walk, v, value)) return false;
-    *value = *value + (usp_addr)(int64_t)at.addend;
+    if (!uspi_read_slot(a->walk, v, value)) return false;
+    if (at.kind == USPI_MEMORY) *value += (usp_addr)(int64_t)at.addend;
     return true;
 }
 
 bool uspi_apply_rule(const struct uspi_walk *walk, const struct uspi_frame_state *frame, const struct uspi_rule *rule,
                      struct usp_registers *caller, usp_addr *raw_ra, usp_addr *fp_at, bool *fp_extended) {
     const struct uspi_backend *b = walk->backend;
+    struct application a = {.walk = walk, .frame = frame, .rule = rule};
     uint64_t value;
     usp_addr at;
     usp_registers_init(caller, b->arch);
-    if (!evaluate(walk, frame, rule->return_address, USPI_NO_REGISTER, raw_ra, &at)) return false;
-    if (!evaluate(walk, frame, rule->cfa, USPI_NO_REGISTER, &value, &at)) return false;
-    uspi_set(caller, b->sp, value & b->word_mask);
+    if (!evaluate(&a, rule->cfa, USPI_NO_REGISTER, &value, &at)) return false;
+    a.cfa = value & b->word_mask;
+    a.has_cfa = true;
+    *raw_ra = 0;
+    if (rule->return_address.kind != USPI_OUTERMOST &&
+        !evaluate(&a, rule->return_address, USPI_NO_REGISTER, raw_ra, &at)) {
+        return false;
+    }
     *fp_at = 0;
     *fp_extended = false;
+    uint64_t wanted = b->callee_saved;
+    for (unsigned i = 0; i < rule->saved_count; i++) wanted |= UINT64_C(1) << (rule->saved[i].reg & 63);
+    uspi_set(caller, b->sp, a.cfa);
     for (unsigned reg = 0; reg < b->register_count; reg++) {
-        if ((b->callee_saved >> reg & 1) == 0) continue;
-        if (!evaluate(walk, frame, uspi_rule_of(rule, reg), reg, &value, &at)) continue;
+        if ((wanted >> reg & 1) == 0) continue;
+        if (!evaluate(&a, uspi_rule_of(rule, reg), reg, &value, &at)) continue;
         if (reg == b->fp && b->has_async) {
             *fp_extended = at != 0 && (value & USPI_FP_TAG_MASK) == USPI_FP_TAG_ASYNC;
             value &= ~USPI_FP_TAG_MASK;
@@ -106,6 +158,17 @@ bool uspi_apply_rule(const struct uspi_walk *walk, const struct uspi_frame_state
         uspi_set(caller, reg, value & b->word_mask);
     }
     return true;
+}
+
+bool uspi_is_plausible_cfa(const struct uspi_walk *walk, const struct uspi_frame_state *frame, usp_addr cfa) {
+    const struct uspi_backend *b = walk->backend;
+    usp_addr sp = frame->registers.value[b->sp];
+    if ((cfa & (b->word - 1u)) != 0) return false;
+    if (frame->sp_known && (frame->exact ? cfa < sp + b->call_push : cfa <= sp)) return false;
+    /* Below a signal handler's stack there is another one, of which the bounds say nothing. */
+    const struct usp_target *target = &walk->target;
+    bool is_elsewhere = frame->sp_known && (sp < target->stack_low || sp >= target->stack_high);
+    return target->stack_high == 0 || is_elsewhere || cfa <= target->stack_high;
 }
 
 void uspi_set_caller(const struct uspi_walk *walk, struct uspi_frame_state *caller,

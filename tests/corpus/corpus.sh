@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Names out of Mach-O files that other people have built with Apple's tools and published: frameworks in npm packages, pinned
+# Names and unwind tables out of Mach-O files that other people have built with Apple's tools and published: frameworks in npm packages, pinned
 # by version and checksum (packages.txt). Nothing of them is kept in the repository; they are downloaded once, to
 # $XDG_CACHE_HOME/unspool or below the folder of the build, and without a network this is skipped. Each slice is compared as
-# tests/names/macho.sh and objc.sh compare what they build: as it is, and stripped. Runs in the folder of the build.
+# macho.sh, objc.sh (tests/names) and compact.sh (tests/unwind) compare what they build: as it is, and stripped. Runs in the folder of the build.
 set -euo pipefail
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/../script.sh"
 
 names=$started_in/tests/names/macho_names
 methods=$started_in/tests/names/objc_methods
+rules=$started_in/tests/unwind/table_rules
 cache=${XDG_CACHE_HOME:-$started_in}/${XDG_CACHE_HOME:+unspool/}corpus
-[[ -x $names && -x $methods ]] || skip "tests/names/macho_names was not built"
+[[ -x $names && -x $methods && -x $rules ]] || skip "tests/names/macho_names was not built"
 for tool in npm sha256sum tar llvm-lipo-19 llvm-strip-19 llvm-nm-19 llvm-objdump-19 llvm-symbolizer-19 python3; do
   have "$tool" || skip "$tool is not installed"
 done
@@ -61,6 +62,10 @@ slice() {
   # A thin file has no slice to take out.
   llvm-lipo-19 "$1" -thin "$2" -output "$thin" 2>/dev/null || cp "$1" "$thin"
   "${oracle[@]}" --least "$3" "$1" || fail "$1 ($2): names differ"
+  if [[ $(llvm-objdump-19 --section-headers "$thin") == *__unwind_info* ]]; then
+    python3 -B "$top/tests/unwind/compact_oracle.py" --rules "$rules" --arch "$2" --foreign "$thin" ||
+      fail "$1 ($2): unwind rules differ"
+  fi
   llvm-strip-19 -o "$thin.stripped" "$thin"
   "${oracle[@]}" --twin "$thin" "$thin.stripped" || fail "$1 ($2), stripped: names differ"
   [[ -n ${4-} ]] || return 0

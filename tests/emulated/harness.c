@@ -8,8 +8,10 @@
  *   --bits N      arm64: addressable bits; pointers are signed from there up
  *   --top-byte    the signature fills the top byte, too
  *   --async       the program has Swift async frames: follow them
+ *   --tables      walk with the image's unwind tables only, instead of without them
  *
- * Prints tab-separated lines: `result` with counts, `score` for each way of walking, and `miss` lines (score.h).
+ * Prints tab-separated lines: `result` with counts, `tables` with how many instructions of bodies the unwind tables
+ * describe, leave to CFI and do not describe, `score` for each way of walking, and `miss` lines (score.h).
  * Exit status 0 when the program ran to its end and truth held, whatever the scores; 1 otherwise. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,9 +20,11 @@
 
 #include "arch/frame.h"
 #include "classic.h"
+#include "lib/image_tables.h"
 #include "prediction.h"
 #include "score.h"
 #include "signing.h"
+#include "table.h"
 #include "truth.h"
 
 #define FRAMES_MAX (TRUTH_DEPTH + 64)
@@ -41,7 +45,9 @@ struct harness {
     struct truth truth;
     struct prediction prediction;
     struct signing signing;
-    bool is_signed, is_async;
+    struct table table;
+    struct usp_images *images; /* the one, with its tables */
+    bool is_signed, is_async, by_tables;
     uint64_t address_mask; /* what is left of a pointer without its signature */
     struct view views[VIEWS_MAX];
     unsigned view_count;
@@ -75,7 +81,12 @@ static int image_at(void *context, usp_addr pc, struct usp_region *region) {
     return 0;
 }
 
-static void add_view(struct harness *h, const char *name, bool starts, unsigned bits) {
+static int tables_at(void *context, usp_addr pc, struct usp_unwind_tables *tables) {
+    const struct harness *h = context;
+    return uspi_images_tables_at(h->images, pc, tables);
+}
+
+static struct view *add_view(struct harness *h, const char *name, bool starts, unsigned bits) {
     struct view *v = &h->views[h->view_count++];
     v->score.name = name;
     usp_target_init(&v->target, h->image.arch);
@@ -91,6 +102,7 @@ static void add_view(struct harness *h, const char *name, bool starts, unsigned 
         v->target.function_start = function_start;
         v->target.image_at = image_at;
     }
+    return v;
 }
 
 /* ---- one moment ---- */
@@ -195,6 +207,7 @@ static void observe(struct harness *h, const struct moment *now) {
     h->compared++;
     const char *wrong = prediction_make(&h->prediction, now);
     if (wrong != NULL) note_decoder(h, now->pc, wrong);
+    table_check(&h->table, &h->truth, now);
     unsigned n = truth_pcs(&h->truth, now, expected);
     for (unsigned i = 0; i < h->view_count; i++) walk(h, &h->views[i], now, expected, n, i == 0);
     unsigned m = classic_walk(&h->machine, now, got, FRAMES_MAX);
@@ -209,6 +222,7 @@ static void each_moment(void *context, const struct moment *now) {
         machine_fail(&h->machine, h->truth.error);
         return;
     }
+    table_step(&h->table, &h->truth, h->has_before ? &h->before : NULL, now);
     if (h->prediction.made) {
         usp_addr pc = h->prediction.before.pc;
         note_decoder(h, pc, prediction_check(&h->prediction, now, h->truth.called));
@@ -233,8 +247,9 @@ static void print_score(const struct score *s) {
 static void print_all(struct harness *h, uint32_t result) {
     printf("result\t%lu\t%lu\t%08" PRIx32 "\t%lu\t%lu\t%lu\n", h->executed, h->compared, result,
            h->signing.signed_count, h->signing.checked_count, h->signed_slots);
-    struct score *scores[VIEWS_MAX + 4] = {&h->classic, &h->decoder, &h->registers, &h->async};
-    unsigned n = h->is_async ? 4 : 3;
+    printf("tables\t%lu\t%lu\t%lu\n", h->table.described, h->table.by_cfi, h->table.not_described);
+    struct score *scores[VIEWS_MAX + 5] = {&h->classic, &h->decoder, &h->registers, &h->table.score, &h->async};
+    unsigned n = h->is_async ? 5 : 4;
     for (unsigned i = 0; i < h->view_count; i++) scores[n++] = &h->views[i].score;
     for (unsigned i = 0; i < n; i++) print_score(scores[i]);
     for (unsigned i = 0; i < n; i++) score_print_misses(scores[i], &h->image);
@@ -245,9 +260,13 @@ static int fail(const char *what, const char *why) {
     return 1;
 }
 
-/* The ways of walking that make sense for the image: without and with the starts of functions; and where pointers are
- * signed, with and without knowing how many bits an address has. */
+/* The ways of walking that make sense for the image: with its tables; or without them, without and with the starts of
+ * functions, and where pointers are signed, with and without knowing how many bits an address has. */
 static void choose_views(struct harness *h, unsigned bits) {
+    if (h->by_tables) {
+        add_view(h, "tables", false, bits)->target.unwind_tables_at = tables_at;
+        return;
+    }
     add_view(h, "alone", false, bits);
     add_view(h, "starts", true, bits);
     /* Without being told, Darwin's bits are found out; on Linux they are taken to be 48. */
@@ -269,6 +288,19 @@ static usp_addr place_of_image(const char *path, unsigned bits) {
     return bits == 0 || bits > 39 ? UINT64_C(0x10000000) : UINT64_C(0x5000000000);
 }
 
+/* Where the library finds the tables, given the image as any other. */
+static bool learn_tables(struct harness *h, const char *path) {
+    const struct usp_memory memory = {read_memory, h};
+    struct usp_image_file_options options;
+    usp_image_file_options_init(&options);
+    if (h->image.os == USP_OS_LINUX) {
+        options.flags = USP_IMAGE_FILE_LOADED;
+        options.load_address = h->image.low;
+    }
+    return usp_images_file(path, &options, &h->images, NULL, 0) == USP_OK &&
+           uspi_images_learn_tables(h->images, &memory, NULL) == USP_OK;
+}
+
 static int run(struct harness *h, const char *path, unsigned rounds, unsigned bits) {
     uint32_t result = 0;
     if (!image_load(&h->image, path, place_of_image(path, bits))) return fail(path, h->image.error);
@@ -277,11 +309,13 @@ static int run(struct harness *h, const char *path, unsigned rounds, unsigned bi
     if (!machine_open(&h->machine, &h->image, place_of_stack(&h->image, bits))) return fail(path, h->machine.error);
     h->visits = calloc((size_t)(h->image.high - h->image.low), sizeof *h->visits);
     if (h->visits == NULL) return fail(path, "out of memory");
+    if (h->by_tables && !learn_tables(h, path)) return fail(path, "the image's tables cannot be found");
     h->address_mask = h->machine.backend->word_mask;
     if (h->is_signed) h->address_mask &= ~h->signing.mask;
     choose_views(h, bits);
     truth_begin(&h->truth, &h->machine);
     prediction_begin(&h->prediction, &h->machine, h->is_signed ? h->signing.mask : 0);
+    table_begin(&h->table, &h->machine, h->address_mask);
     if (!machine_run(&h->machine, entry->start, entry->thumb, rounds, each_moment, h, &result)) {
         char place[100];
         score_place(&h->image, h->before.pc, place, sizeof place);
@@ -317,6 +351,8 @@ int main(int argc, char **argv) {
             top_byte = true;
         } else if (strcmp(argv[i], "--async") == 0) {
             h->is_async = true;
+        } else if (strcmp(argv[i], "--tables") == 0) {
+            h->by_tables = true;
         } else if (argv[i][0] != '-' && path == NULL) {
             path = argv[i];
         } else {
@@ -332,6 +368,8 @@ int main(int argc, char **argv) {
     score_free(&h->decoder);
     score_free(&h->async);
     score_free(&h->registers);
+    score_free(&h->table.score);
+    usp_images_free(h->images);
     machine_close(&h->machine);
     image_free(&h->image);
     free(h->visits);

@@ -50,6 +50,7 @@ class Run:
     signed: int = 0
     checked: int = 0
     signed_slots: int = 0
+    described: int = 0  # instructions of bodies, by an unwind table
     scores: dict = field(default_factory=dict)
     misses: list = field(default_factory=list)
 
@@ -60,6 +61,8 @@ def parse(text, run):
         if words[0] == "result":
             run.executed, run.compared, run.checksum = int(words[1]), int(words[2]), words[3]
             run.signed, run.checked, run.signed_slots = map(int, words[4:7])
+        elif words[0] == "tables":
+            run.described = int(words[1])
         elif words[0] == "score":
             run.scores.setdefault(words[1], Score()).add([int(w) for w in words[2:6]])
         elif words[0] == "miss":
@@ -75,18 +78,19 @@ def exact(score):
     return f"{int(score.percent * 1000) / 1000:.3f}"
 
 
-HEADINGS = ["variant", "executed", "unwound", "alone", "starts", "missing", "extra", "wrong", "async", "decoder",
-            "classic"]
+HEADINGS = ["variant", "executed", "unwound", "alone", "starts", "tables", "missing", "extra", "wrong", "async",
+            "decoder", "classic", "table"]
+WALKS = ["alone", "starts", "tables"]
 
 
 def row(name, executed, compared, scores):
-    """alone: nothing is known but registers and memory; starts: functions' beginnings are offered, too; missing, extra
-    and wrong: of both together."""
-    alone, starts = scores["alone"], scores["starts"]
-    both = [a + b for a, b in zip(alone.counts, starts.counts)]
+    """alone: nothing is known but registers and memory; starts: functions' beginnings are offered, too; tables: unwind
+    tables are; missing, extra and wrong: of all of them; table: of what tables say of bodies."""
+    walks = [scores.get(walk, Score()) for walk in WALKS]
+    counts = [sum(column) for column in zip(*(w.counts for w in walks))]
     decoder = scores["decoder"]
-    return [name, f"{executed}", f"{compared}", exact(alone), exact(starts), *map(str, both[1:]),
-            exact(scores.get("async")), str(decoder.total - decoder.counts[0]), exact(scores["classic"])]
+    return [name, f"{executed}", f"{compared}", *map(exact, walks), *map(str, counts[1:]), exact(scores.get("async")),
+            str(decoder.total - decoder.counts[0]), exact(scores["classic"]), exact(scores["table"])]
 
 
 def print_table(rows):

@@ -88,6 +88,7 @@ def run_one(target, level, workload, folder, arguments):
         command += ["--bits", str(bits)] if bits else []
         command += ["--top-byte"] if bits == 47 else []
         command += ["--async"] if target.is_async else []
+        command += ["--tables"] if target.tables else []
         done = subprocess.run(command + [image], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             return f"{run.name}: {done.stderr}"
@@ -112,10 +113,14 @@ def check_signatures(target, run):
 
 def judge(target, name, scores):
     problems = []
-    for view in ["alone", "starts"] + (["async"] if target.is_async else []):
+    views = ["tables"] if target.tables else ["alone", "starts"]
+    for view in views + (["async"] if target.is_async else []):
         score = scores[view]
         if not score.total or score.percent < target.goal:
             problems.append(f"{name}: {view}: {report.exact(score)} per cent are exact, not {target.goal}")
+    table = scores["table"]
+    if (target.bodies and not table.total) or table.counts[0] != table.total:
+        problems.append(f"{name}: the tables are right at {table.counts[0]} of {table.total} instructions")
     decoder = scores["decoder"]
     if decoder.counts[0] != decoder.total:
         problems.append(f"{name}: the decoder is wrong {decoder.total - decoder.counts[0]} times")

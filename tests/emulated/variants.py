@@ -35,6 +35,8 @@ class Target:
     runtime_flags: list = field(default_factory=lambda: ["-fno-builtin"])
     extra: list = field(default_factory=list)  # further sources
     triple: str = ""  # for the disassembler
+    tables: bool = False  # walked with its unwind tables
+    bodies: bool = False  # they are of those that describe bodies only, and are compared apart as well
 
 
 def clang(triple):
@@ -94,6 +96,28 @@ SOME = ["-O1", "-O2"]
 # i386: LLVM 13's linker cannot link compact unwind.
 NO_TABLES = ["-fno-asynchronous-unwind-tables", "-fno-exceptions"]
 LINUX_BITS, DARWIN_BITS = [39, 48], [39, 47]
+
+
+# A freestanding program has them only on request.
+TABLES = ["-funwind-tables"]
+# What EHABI's entries refer to for the sake of exceptions.
+NO_PERSONALITIES = ["--defsym=__aeabi_unwind_cpp_pr0=0", "--defsym=__aeabi_unwind_cpp_pr1=0"]
+
+
+def by_tables(target, bodies=True):
+    """Walked with compact unwind or EHABI, or else with call frame information for every instruction."""
+    target.goal, target.tables, target.bodies = 100.0, True, bodies
+    target.flags = target.flags + (TABLES if bodies else ["-fasynchronous-unwind-tables"])
+    if target.linker[0] == "ld.lld-19":
+        target.linker = target.linker + ["--eh-frame-hdr"]
+    return target
+
+
+def frameless(target, bodies=True):
+    """Compiled without frame pointers."""
+    target.flags = [f for f in target.flags if f not in FRAMES] + ["-fomit-frame-pointer"]
+    target.levels = ["-O0", "-O2", "-Os"]
+    return by_tables(target, bodies)
 
 
 def gcc(target, levels=None):
@@ -157,4 +181,25 @@ TARGETS = [
     x86("i386 apple", clang(MAC_386), LINK_OLD_MAC, NO_GUARD + NO_TABLES, wide=False),
     gcc(x86("i386 linux, gcc", GCC_386, STATIC, NO_GUARD + ["-fno-pie"], wide=False)),
     gcc(x86("i386 linux, gcc, shared", GCC_386, SHARED, NO_GUARD + ["-fPIC"], wide=False), SOME),
+    by_tables(arm64("arm64 apple, tables", IOS, LINK_IOS, NO_GUARD, levels=SOME)),
+    by_tables(Target("arm64_32 apple, tables", "arm64_32", clang(WATCH), LINK_WATCH, FRAMES + NO_GUARD,
+                     "stubs_arm64.S", 100.0, levels=SOME, triple=WATCH)),
+    by_tables(x86("x86_64 apple, tables", clang(MAC_X64), LINK_MAC, NO_GUARD, levels=SOME)),
+    by_tables(armv7("armv7 linux, thumb, tables", LINUX_ARM, STATIC + NO_PERSONALITIES, True, levels=SOME)),
+    frameless(arm64("arm64 apple, frameless", IOS, LINK_IOS, NO_GUARD)),
+    # ld64.lld 19 drops the call frame information to which clang leaves most of this: the tables name functions only.
+    frameless(Target("arm64_32 apple, frameless", "arm64_32", clang(WATCH), LINK_WATCH, NO_GUARD, "stubs_arm64.S",
+                     100.0, triple=WATCH)),
+    frameless(x86("x86_64 apple, frameless", clang(MAC_X64), LINK_MAC, NO_GUARD)),
+    frameless(armv7("armv7 linux, thumb, frameless", LINUX_ARM, STATIC + NO_PERSONALITIES, True)),
+    frameless(armv7("armv7 linux, arm, frameless", LINUX_ARM, STATIC + NO_PERSONALITIES, False)),
+    frameless(arm64("arm64 linux, frameless", LINUX_ARM64, STATIC, NO_GUARD), bodies=False),
+    frameless(x86("x86_64 linux, frameless", clang(LINUX_X64), STATIC, NO_GUARD), bodies=False),
+    frameless(x86("i386 linux, frameless", clang(LINUX_386), STATIC, NO_GUARD, wide=False), bodies=False),
+    gcc(frameless(Target("arm64 linux, gcc, frameless", "arm64", GCC_ARM64, STATIC, NO_GUARD + ["-fno-pie"],
+                         "stubs_arm64.S", 100.0, triple=LINUX_ARM64), bodies=False), ["-O2"]),
+    gcc(frameless(x86("x86_64 linux, gcc, frameless", ["gcc"], STATIC, NO_GUARD + ["-fno-pie", "-fcf-protection=none"]),
+                  bodies=False), ["-O2", "-Os"]),
+    gcc(frameless(x86("i386 linux, gcc, frameless", GCC_386, STATIC, NO_GUARD + ["-fno-pie"], wide=False),
+                  bodies=False), ["-O2", "-Os"]),
 ]

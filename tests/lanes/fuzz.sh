@@ -7,8 +7,11 @@ export ASAN_SYMBOLIZER_PATH=/usr/bin/llvm-symbolizer-19
 # How many inputs take some ten seconds.
 declare -A inputs=(
   [fuzz_archive]=500000
+  [fuzz_cfi]=120000
+  [fuzz_compact]=50000
   [fuzz_core]=6000
   [fuzz_demangle]=300000
+  [fuzz_ehabi]=60000
   [fuzz_elf]=100000
   [fuzz_elf_symbols]=7000
   [fuzz_fixups]=12000

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* See image_tables.h. */
+#include "lib/image_tables.h"
+
+#include "lib/image_list.h"
+#include "lib/kept_tables.h"
+#include "lib/object/elf.h"
+#include "lib/object/macho.h"
+
+#include <stdlib.h>
+
+static struct usp_table segment_table(const struct uspi_elf *elf, uint32_t type, uint64_t slide) {
+    struct uspi_elf_segment segment;
+    if (uspi_elf_find_segment(elf, type, &segment, NULL) != USP_OK) return (struct usp_table){0, 0};
+    return (struct usp_table){segment.address + slide, segment.memory_size};
+}
+
+static struct usp_table section_table(const struct uspi_macho *macho, const char *name, uint64_t slide) {
+    struct uspi_macho_section section;
+    if (uspi_macho_find_section(macho, name, &section, NULL) != USP_OK) return (struct usp_table){0, 0};
+    return (struct usp_table){section.address + slide, section.size};
+}
+
+static void find_macho_tables(const struct usp_image *image, const struct uspi_source *source,
+                              struct usp_unwind_tables *tables) {
+    struct uspi_macho macho;
+    if (uspi_macho_open(&macho, uspi_bytes_at(source, image->load_address), NULL) != USP_OK) return;
+    tables->image = image->load_address;
+    tables->slide = image->slide;
+    tables->unwind_info = section_table(&macho, "__unwind_info", image->slide);
+    tables->eh_frame = section_table(&macho, "__eh_frame", image->slide);
+}
+
+static void find_tables(const struct usp_image *image, const struct usp_memory *memory,
+                        const struct uspi_places *places, struct usp_unwind_tables *tables) {
+    struct uspi_source source = uspi_source_of_memory(memory, "image");
+    struct uspi_elf elf;
+    if ((image->flags & USP_IMAGE_MACHO) != 0) {
+        find_macho_tables(image, &source, tables);
+        return;
+    }
+    if (uspi_elf_open_image(&elf, uspi_bytes_at(&source, image->load_address), NULL) != USP_OK) return;
+    tables->image = image->load_address;
+    tables->slide = image->slide;
+    tables->eh_frame_hdr = segment_table(&elf, USPI_PT_GNU_EH_FRAME, image->slide);
+    if (elf.arch == USP_ARCH_ARMV7) tables->exidx = segment_table(&elf, USPI_PT_ARM_EXIDX, image->slide);
+    /* What the file lacks as well, nothing else has. */
+    if (tables->eh_frame_hdr.size == 0 && tables->exidx.size == 0 && places != NULL) {
+        (void)uspi_kept_tables_make(image, places, tables);
+    }
+}
+
+int uspi_images_learn_tables(struct usp_images *images, const struct usp_memory *memory,
+                             const struct uspi_places *places) {
+    size_t count = usp_images_count(images);
+    if (count == 0) return USP_OK;
+    struct usp_unwind_tables *tables = calloc(count, sizeof *tables);
+    if (tables == NULL) return USP_ERROR_NO_MEMORY;
+    for (size_t i = 0; i < count; i++) find_tables(usp_images_get(images, i), memory, places, &tables[i]);
+    uspi_images_give_tables(images, tables);
+    return USP_OK;
+}
+
+void uspi_image_tables_free(struct usp_unwind_tables *tables, size_t count) {
+    for (size_t i = 0; tables != NULL && i < count; i++) uspi_kept_tables_free(&tables[i]);
+    free(tables);
+}
+
+int uspi_images_tables_at(void *images, usp_addr pc, struct usp_unwind_tables *tables) {
+    const struct usp_image *image = usp_images_find(images, pc);
+    const struct usp_unwind_tables *learnt = image != NULL ? uspi_images_tables(images, image) : NULL;
+    if (learnt == NULL) return USP_ERROR_NOT_FOUND;
+    *tables = *learnt;
+    return USP_OK;
+}
+
+void uspi_images_describe_tables(const struct usp_images *images, struct usp_target *target) {
+    if (images == NULL) return;
+    target->unwind_tables_at = uspi_images_tables_at;
+    /* A callback's context is not const; the list behind it is never written. */
+    target->context = (void *)(uintptr_t)images;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* See kept_tables.h. */
+#include "lib/kept_tables.h"
+
+#include "lib/object/elf.h"
+#include "lib/unwind/dwarf_find.h"
+
+#include <stdlib.h>
+
+/* More than any image has; beyond it a header lies. */
+#define SECTION_MAX (UINT64_C(1) << 30)
+/* Where the sorted table is, as far as the readers know: where no process has anything. */
+#define SORTED_AT (UINT64_C(1) << 63)
+/* System V gABI chapter 4, "Section Attribute Flags". */
+#define SHF_COMPRESSED 0x800u
+
+struct kept {
+    usp_addr from; /* of the section */
+    uint8_t *section, *sorted;
+    size_t section_size, sorted_size;
+};
+
+static bool copy_from(usp_addr at, const uint8_t *bytes, size_t size, usp_addr from, void *to, size_t n) {
+    if (from < at || from - at > size || n > size - (from - at)) return false;
+    if (n > 0) memcpy(to, bytes + (from - at), n);
+    return true;
+}
+
+static int read_kept(void *context, usp_addr from, void *to, size_t n) {
+    const struct kept *k = context;
+    if (copy_from(k->from, k->section, k->section_size, from, to, n)) return USP_OK;
+    return copy_from(SORTED_AT, k->sorted, k->sorted_size, from, to, n) ? USP_OK : USP_ERROR_UNREADABLE;
+}
+
+static void free_kept(struct kept *k) {
+    free(k->section);
+    free(k->sorted);
+    free(k);
+}
+
+static int copy_section(const struct uspi_elf *elf, const char *name, uint64_t slide, struct kept *k) {
+    struct uspi_elf_section section;
+    int status = uspi_elf_find_section(elf, name, &section, NULL);
+    if (status != USP_OK) return status;
+    bool is_there = section.type != USPI_SHT_NOBITS && (section.flags & SHF_COMPRESSED) == 0 && section.size != 0;
+    if (!is_there || section.size > SECTION_MAX) return USP_ERROR_NOT_FOUND;
+    k->from = section.address + slide;
+    k->section_size = (size_t)section.size;
+    k->section = malloc(k->section_size);
+    if (k->section == NULL) return USP_ERROR_NO_MEMORY;
+    return uspi_bytes_read(elf->bytes, section.offset, k->section, k->section_size, name, NULL);
+}
+
+/* Sorts what was copied. */
+static int sort_kept(struct kept *k, const struct usp_unwind_tables *tables, uint32_t arch) {
+    struct uspi_dwarf_image image;
+    int status = uspi_dwarf_image_init(&image, tables, &tables->memory, uspi_backend_find(arch), USP_OS_LINUX);
+    if (status != USP_OK) return status;
+    return uspi_dwarf_index(image.has_eh ? &image.eh : &image.debug, &k->sorted, &k->sorted_size);
+}
+
+static int make(const struct usp_image *image, const struct uspi_file *file, struct kept *k,
+                struct usp_unwind_tables *tables) {
+    struct uspi_elf elf;
+    int status = uspi_elf_open(&elf, uspi_file_bytes(file), NULL);
+    if (status != USP_OK) return status;
+    status = copy_section(&elf, ".eh_frame", image->slide, k);
+    bool is_eh = status == USP_OK;
+    if (status == USP_ERROR_NOT_FOUND) status = copy_section(&elf, ".debug_frame", 0, k);
+    if (status != USP_OK) return status;
+    struct usp_unwind_tables made = *tables;
+    *(is_eh ? &made.eh_frame : &made.debug_frame) = (struct usp_table){k->from, k->section_size};
+    made.memory = (struct usp_memory){read_kept, k};
+    made.flags |= USP_UNWIND_TABLES_AS_LINKED;
+    made.slide = image->slide;
+    status = sort_kept(k, &made, image->arch);
+    if (status != USP_OK) return status;
+    *(is_eh ? &made.eh_frame_hdr : &made.debug_frame_hdr) = (struct usp_table){SORTED_AT, k->sorted_size};
+    *tables = made;
+    return USP_OK;
+}
+
+int uspi_kept_tables_make(const struct usp_image *image, const struct uspi_places *places,
+                          struct usp_unwind_tables *tables) {
+    struct uspi_file *file;
+    if (uspi_backend_find(image->arch) == NULL) return USP_ERROR_NOT_FOUND;
+    int status = uspi_image_file_open(image, places, &file, NULL);
+    if (status != USP_OK) return status;
+    struct kept *k = calloc(1, sizeof *k);
+    status = k != NULL ? make(image, file, k, tables) : USP_ERROR_NO_MEMORY;
+    uspi_file_close(file);
+    if (status != USP_OK && k != NULL) free_kept(k);
+    return status;
+}
+
+void uspi_kept_tables_free(struct usp_unwind_tables *tables) {
+    if (tables->memory.read == read_kept) free_kept(tables->memory.context);
+}

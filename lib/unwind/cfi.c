@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* The reader of DWARF call frame information: .eh_frame, .debug_frame and Mach-O's __eh_frame.
+ *
+ * For every instruction of the code that they describe, these tables say how the CFA follows from a register, and where
+ * from the CFA the return address and the caller's registers are:
+ *
+ *     CFA = register + offset        return address = [CFA + a]        register of the caller = [CFA + b], or itself
+ *
+ * Not every compiler describes every instruction: Apple's leave out how a frame is undone, and say of a prologue only what
+ * holds at its end; clang for i386 leaves out that a callee has just taken its arguments off the stack. */
+#include "lib/unwind/dwarf_find.h"
+#include "lib/unwind/dwarf_row.h"
+#include "lib/unwind/reader.h"
+
+/* Whether the table may leave out what the instructions know. */
+static bool is_body_only(const struct uspi_walk *walk, const struct uspi_frame_state *frame) {
+    struct uspi_code code;
+    usp_addr target;
+    if (walk->target.os == USP_OS_DARWIN) return true;
+    if (walk->backend->arch != USP_ARCH_I386 || !frame->exact) return false;
+    uspi_code_init(&code, walk->backend, uspi_code_memory(walk));
+    return uspi_code_call_before(&code, frame->registers.value[walk->backend->pc], false, &target) == USPI_CALL_BEFORE;
+}
+
+/* The rule at a frame's pc, by the FDE that holds it. */
+static enum uspi_answer follow(struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                               const struct uspi_dwarf_section *section, const struct uspi_dwarf_fde *fde,
+                               struct uspi_answer_data *out, int *status) {
+    struct uspi_table_entry entry = {.start = fde->start, .end = fde->end};
+    struct uspi_dwarf_row row;
+    *status = uspi_dwarf_row(section, fde, uspi_lookup_pc(walk, frame), &row);
+    if (*status == USP_OK) *status = uspi_dwarf_rule(section, &fde->cie, &row, &entry.rule);
+    if (*status != USP_OK) return USPI_NOT_MINE;
+    return is_body_only(walk, frame) ? uspi_follow_body_rule(walk, frame, &entry, USP_METHOD_CFI, out)
+                                     : uspi_follow_table_rule(walk, frame, &entry.rule, USP_METHOD_CFI, out);
+}
+
+static enum uspi_answer answer_of(int status, enum uspi_answer answer) {
+    return status == USP_ERROR_FORMAT || status == USP_ERROR_TRUNCATED ? USPI_CORRUPT : answer;
+}
+
+enum uspi_answer uspi_follow_fde(struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                                 const struct usp_unwind_tables *tables, uint64_t offset,
+                                 struct uspi_answer_data *out) {
+    struct uspi_dwarf_image image;
+    struct uspi_dwarf_entry entry;
+    struct uspi_dwarf_fde fde;
+    usp_addr pc = uspi_lookup_pc(walk, frame);
+    int status = uspi_dwarf_image_init(&image, tables, uspi_table_memory(walk), walk->backend, walk->target.os);
+    if (status == USP_OK && !image.has_eh) status = USP_ERROR_NOT_FOUND;
+    if (status == USP_OK) status = uspi_dwarf_entry(&image.eh, offset, &entry);
+    if (status == USP_OK) status = uspi_dwarf_fde(&image.eh, &entry, &fde);
+    if (status != USP_OK) return answer_of(status, USPI_NOT_MINE);
+    if (pc < fde.start || pc >= fde.end) return USPI_NOT_MINE;
+    enum uspi_answer answer = follow(walk, frame, &image.eh, &fde, out, &status);
+    return answer_of(status, answer);
+}
+
+enum uspi_answer uspi_read_cfi(struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                               struct uspi_answer_data *out) {
+    struct uspi_dwarf_image image;
+    const struct uspi_dwarf_section *section;
+    struct uspi_dwarf_fde fde;
+    const struct usp_unwind_tables *tables = uspi_unwind_tables_of(walk, frame);
+    if (tables == NULL) return USPI_NOT_MINE;
+    int status = uspi_dwarf_image_init(&image, tables, uspi_table_memory(walk), walk->backend, walk->target.os);
+    if (status == USP_OK) status = uspi_dwarf_find(&image, uspi_lookup_pc(walk, frame), &section, &fde);
+    if (status != USP_OK) return answer_of(status, USPI_NOT_MINE);
+    enum uspi_answer answer = follow(walk, frame, section, &fde, out, &status);
+    return answer_of(status, answer);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* What the readers of unwind tables have in common: from the rule that a table has for a frame to the reader's answer. */
+#include "lib/unwind/reader.h"
+
+/* Whether a return address goes where code can be; a caller that was interrupted need not stand behind a call. */
+static bool is_refuted(struct uspi_walk *walk, const struct uspi_rule *rule, struct uspi_return_address *ra) {
+    struct usp_region region;
+    if (ra->credit != USPI_REFUTED) return false;
+    if (!rule->signal_frame || ra->pc == 0) return true;
+    return walk->target.image_at != NULL &&
+           walk->target.image_at(walk->target.context, ra->pc, &region) == USP_ERROR_NOT_FOUND;
+}
+
+enum uspi_answer uspi_follow_table_rule(struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                                        const struct uspi_rule *rule, uint32_t method, struct uspi_answer_data *out) {
+    const struct uspi_backend *b = walk->backend;
+    struct uspi_frame_state *caller = &out->caller;
+    struct uspi_code code;
+    usp_addr raw, fp_at;
+    bool extended;
+    out->stop_address = frame->registers.value[b->pc];
+    if (!uspi_apply_rule(walk, frame, rule, &caller->registers, &raw, &fp_at, &extended)) {
+        out->stop = USP_STOP_UNREADABLE;
+        return USPI_NOT_MINE;
+    }
+    usp_addr sp = caller->registers.value[b->sp];
+    if (rule->return_address.kind == USPI_OUTERMOST) {
+        out->stop = USP_STOP_ROOT;
+        return USPI_STOPPED;
+    }
+    /* A signal may have been handled on another stack. */
+    if (!rule->signal_frame && !uspi_is_plausible_cfa(walk, frame, sp)) return USPI_CORRUPT;
+    uspi_code_init(&code, b, uspi_code_memory(walk));
+    struct uspi_return_address ra = uspi_judge_return_address(walk, &code, raw);
+    if (is_refuted(walk, rule, &ra)) {
+        out->stop = ra.pc == 0 ? USP_STOP_RA_ZERO : USP_STOP_RA_NOT_CODE;
+        out->stop_address = ra.pc;
+        return USPI_NOT_MINE;
+    }
+    out->cfa = sp;
+    caller->sp_known = true;
+    caller->low = sp;
+    bool from_register = rule->return_address.kind == USPI_REGISTER;
+    if (extended && !from_register) uspi_describe_extended(walk, frame, fp_at, &out->extended);
+    uspi_set_caller(walk, caller, &ra, from_register ? USP_KIND_LINK_REGISTER : USP_KIND_RETURN_ADDRESS, method);
+    if (rule->signal_frame) {
+        caller->exact = true;
+        caller->kind = USP_KIND_SIGNAL;
+    }
+    return USPI_FOUND;
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/* Walks by call frame information over targets that stand in the test, and DWARF expressions by bytes. The tables
+ * themselves are test_dwarf_cfi.c's. */
+#include <check.h>
+#include <stdlib.h>
+
+#include "lib/unwind/dwarf_expression.h"
+#include "tests/golden.h"
+#include "tests/unwind/cfi_builder.h"
+
+#define STACK  UINT64_C(0x7000)
+#define CALLEE (CODE + 0x10)
+#define CALLER (CODE + 0x100)
+#define OUTER  (CODE + 0x200)
+
+static struct cfi c;
+static struct usp_unwind_tables given;
+
+static void free_table(void) { builder_free(&c.bytes); }
+
+static int tables_at(void *context, usp_addr pc, struct usp_unwind_tables *tables) {
+    (void)context;
+    if (pc < CODE || pc >= CODE + 0x1000) return USP_ERROR_NOT_FOUND;
+    *tables = given;
+    return USP_OK;
+}
+
+/* A target with the tables built so far. */
+static struct fixture *begin_tables(uint32_t arch) {
+    struct fixture *f = begin(arch, USP_OS_LINUX);
+    memset(&given, 0, sizeof given);
+    given.eh_frame = (struct usp_table){TABLE, c.bytes.size};
+    given.memory = cfi_memory(&c);
+    f->target.unwind_tables_at = tables_at;
+    f->options.readers = USP_READER_CFI;
+    return f;
+}
+
+static void expect_methods(const struct fixture *f, uint32_t n) {
+    ck_assert_uint_eq(f->frames[0].method, USP_METHOD_CONTEXT);
+    for (uint32_t i = 1; i < n; i++) ck_assert_uint_eq(f->frames[i].method, USP_METHOD_CFI);
+}
+
+/* Three x86_64 functions without frame pointers, the outermost marked as such:
+ *
+ *     CALLEE  push rbx; sub rsp, 16       [sp + 16] rbx   [sp + 24] return address
+ *     CALLER  sub rsp, 8                  [sp + 8] return address
+ *     OUTER   undefined return address
+ * Returns the CIE's offset. */
+static size_t three_x86_64(void) {
+    cfi_begin(&c, USP_ARCH_X86_64, true);
+    size_t cie = put_cie(&c, false, 1, "", "01 78 10  0c 07 08 90 01");
+    put_fde(&c, cie, CODE, 0x40, "41 0e 10 83 02 44 0e 20");
+    put_fde(&c, cie, CALLER - 0x20, 0x40, "41 0e 10");
+    put_fde(&c, cie, OUTER - 0x20, 0x40, "07 10");
+    return cie;
+}
+
+static void calls_x86_64(struct fixture *f) {
+    /* call rel32 before each return address. */
+    CODE8(&f->memory, CALLER - 5, 0xe8, 0, 1, 0, 0);
+    CODE8(&f->memory, OUTER - 5, 0xe8, 0, 1, 0, 0);
+    CODE8(&f->memory, CODE, 0x53, 0x48, 0x83, 0xec, 0x10, 0x90);
+}
+
+START_TEST(frameless) {
+    struct usp_cursor cursor;
+    struct usp_frame frame;
+    struct usp_registers registers;
+    three_x86_64();
+    struct fixture *f = begin_tables(USP_ARCH_X86_64);
+    calls_x86_64(f);
+    WORDS(&f->memory, STACK, 8, 0x11, 0x12, 0xbbb, CALLER, 0x13, OUTER, 0x14);
+    set_registers(f, CALLEE, STACK, 0x5555);
+    EXPECT(f, USP_STOP_ROOT, CALLEE, CALLER, OUTER);
+    expect_methods(f, 3);
+    ck_assert_uint_eq(f->frames[0].cfa, STACK + 32);
+    ck_assert_uint_eq(f->frames[1].cfa, STACK + 48);
+    /* rbx was saved, rbp was left alone. */
+    ck_assert_int_eq(usp_cursor_init(&cursor, &f->target, &f->registers, &f->options), USP_OK);
+    ck_assert_int_eq(usp_cursor_step(&cursor, &frame), 1);
+    ck_assert_int_eq(usp_cursor_step(&cursor, &frame), 1);
+    ck_assert_int_eq(usp_cursor_registers(&cursor, &registers), USP_OK);
+    ck_assert_uint_eq(registers.value[3], 0xbbb);
+    ck_assert_uint_eq(registers.value[6], 0x5555);
+    ck_assert_uint_eq(usp_registers_sp(&registers), STACK + 32);
+    ck_assert((registers.known & 1) == 0);
+}
+END_TEST
+
+/* At a function's first instruction, and behind its push. */
+START_TEST(prologue) {
+    three_x86_64();
+    struct fixture *f = begin_tables(USP_ARCH_X86_64);
+    calls_x86_64(f);
+    WORDS(&f->memory, STACK, 8, CALLER, 0x13, OUTER);
+    set_registers(f, CODE, STACK, 0);
+    EXPECT(f, USP_STOP_ROOT, CODE, CALLER, OUTER);
+    WORDS(&f->memory, STACK - 8, 8, 0xbbb);
+    set_registers(f, CODE + 1, STACK - 8, 0);
+    EXPECT(f, USP_STOP_ROOT, CODE + 1, CALLER, OUTER);
+}
+END_TEST
+
+/* A caller whose call is its last instruction is looked up inside the call. */
+START_TEST(noreturn_call) {
+    size_t cie = three_x86_64();
+    put_fde(&c, cie, CODE + 0x300, 0x20, "0e 18");
+    put_fde(&c, cie, CODE + 0x320, 0x20, "0e 80 08"); /* the neighbour */
+    struct fixture *f = begin_tables(USP_ARCH_X86_64);
+    calls_x86_64(f);
+    CODE8(&f->memory, CODE + 0x320 - 5, 0xe8, 0, 1, 0, 0);
+    WORDS(&f->memory, STACK, 8, CODE + 0x320, 0x11, 0x12, OUTER);
+    set_registers(f, CODE, STACK, 0);
+    EXPECT(f, USP_STOP_ROOT, CODE, CODE + 0x320, OUTER);
+}
+END_TEST
+
+/* arm64: in the link register before it is stored, then in memory, signed. */
+START_TEST(link_register) {
+    cfi_begin(&c, USP_ARCH_ARM64, true);
+    size_t cie = put_cie(&c, false, 1, "", "04 78 1e  0c 1f 00");
+    put_fde(&c, cie, CODE, 0x40, "41 2d 41 0e 20 9d 04 9e 03 93 02");
+    put_fde(&c, cie, CALLER - 0x20, 0x40, "0e 10 9e 01");
+    put_fde(&c, cie, OUTER - 0x20, 0x40, "07 1e");
+    struct fixture *f = begin_tables(USP_ARCH_ARM64);
+    CODE32(&f->memory, CALLER - 4, 0x94000000);
+    CODE32(&f->memory, OUTER - 4, 0x94000000);
+    CODE32(&f->memory, CODE, 0xd503233f, 0xa9be7bfd, 0xd503201f);
+    WORDS(&f->memory, STACK - 32, 8, 0xfff, CALLER | UINT64_C(0x2a) << 48, 0x1313, 0, 0, OUTER, 0);
+    set_registers(f, CODE, STACK, 0x5555);
+    usp_registers_set_lr(&f->registers, CALLER);
+    EXPECT(f, USP_STOP_ROOT, CODE, CALLER, OUTER);
+    ck_assert_uint_eq(f->frames[1].kind, USP_KIND_LINK_REGISTER);
+    ck_assert_uint_eq(f->frames[1].fp, 0x5555);
+    /* Once it is saved, what the register holds is stale. */
+    set_registers(f, CODE + 8, STACK - 32, 0x5555);
+    usp_registers_set_lr(&f->registers, CODE + 0x20);
+    EXPECT(f, USP_STOP_ROOT, CODE + 8, CALLER, OUTER);
+    ck_assert_uint_eq(f->frames[1].kind, USP_KIND_RETURN_ADDRESS);
+    ck_assert_uint_eq(f->frames[1].flags, USP_FRAME_SIGNED);
+    ck_assert_uint_eq(f->frames[1].fp, 0xfff);
+}
+END_TEST
+
+/* The CFA of a procedure linkage table: rsp + 8, and 8 more behind the push that begins at the entry's byte 11. */
+START_TEST(linkage_table) {
+    cfi_begin(&c, USP_ARCH_X86_64, true);
+    size_t cie = put_cie(&c, false, 1, "", "01 78 10  0c 07 08 90 01");
+    put_fde(&c, cie, CODE, 0x40, "0f 0b 77 08 80 00 3f 1a 3b 2a 33 24 22");
+    put_fde(&c, cie, OUTER - 0x20, 0x40, "07 10");
+    struct fixture *f = begin_tables(USP_ARCH_X86_64);
+    calls_x86_64(f);
+    WORDS(&f->memory, STACK, 8, 0x11, OUTER);
+    set_registers(f, CODE + 16 + 11, STACK, 0);
+    EXPECT(f, USP_STOP_ROOT, CODE + 16 + 11, OUTER);
+    set_registers(f, CODE + 16 + 6, STACK + 8, 0);
+    EXPECT(f, USP_STOP_ROOT, CODE + 16 + 6, OUTER);
+}
+END_TEST
+
+/* A signal frame that no trampoline known here made: every register comes from memory, the caller was interrupted. */
+START_TEST(signal_frame) {
+    cfi_begin(&c, USP_ARCH_X86_64, true);
+    size_t cie = put_cie(&c, false, 1, "", "01 78 10  0c 07 08 90 01");
+    size_t signal = put_cie(&c, false, 1, "zRS", "01 78 10 01 00");
+    put_fde(&c, cie, CODE, 0x40, "");
+    put_fde(&c, cie, OUTER - 0x20, 0x40, "07 10");
+    /* CFA = [rsp]; rax at rsp + 8; rip at rsp + 16. The interrupted code has its CFA in rax. */
+    size_t at = begin_fde(&c, false, signal);
+    put(&c.bytes, 8, CALLER - 0x20);
+    put(&c.bytes, 8, 0x40);
+    put_hex(&c.bytes, "00  0f 03 77 00 06  10 00 02 77 08  10 10 02 77 10");
+    end_entry(&c, at, false);
+    at = begin_fde(&c, false, cie);
+    put(&c.bytes, 8, CODE + 0x400);
+    put(&c.bytes, 8, 0x40);
+    put_hex(&c.bytes, "0c 00 10");
+    end_entry(&c, at, false);
+    struct fixture *f = begin_tables(USP_ARCH_X86_64);
+    calls_x86_64(f);
+    /* On another stack, above and below it: it lies lower than the handler's. */
+    WORDS(&f->memory, STACK, 8, CALLER, STACK - 0x800, STACK - 0x7f0, CODE + 0x400);
+    WORDS(&f->memory, STACK - 0x800, 8, 1, 2, 3, OUTER);
+    set_registers(f, CODE, STACK, 0);
+    EXPECT(f, USP_STOP_ROOT, CODE, CALLER, CODE + 0x400, OUTER);
+    ck_assert_uint_eq(f->frames[2].kind, USP_KIND_SIGNAL);
+    ck_assert_uint_eq(f->frames[3].kind, USP_KIND_RETURN_ADDRESS);
+}
+END_TEST
+
+/* What refutes a rule: the next reader takes over, and the stack says why if none can. */
+START_TEST(refuted) {
+    size_t cie = three_x86_64();
+    put_fde(&c, cie, CODE + 0x300, 0x20, "0e 78");
+    put_fde(&c, cie, CODE + 0x320, 0x20, "3f");
+    put_fde(&c, cie, CODE + 0x340, 0x20, "0b");
+    put_fde(&c, cie, CODE + 0x360, 0x20, "0d 10");
+    struct fixture *f = begin_tables(USP_ARCH_X86_64);
+    f->target.stack_low = STACK;
+    f->target.stack_high = STACK + 0x40;
+    WORDS(&f->memory, STACK, 8, 0, CODE + 0x50, 3, 4, 5, 6, 7, 8);
+    set_registers(f, CODE, STACK, 0);
+    EXPECT(f, USP_STOP_RA_ZERO, CODE);
+    /* No call before it. */
+    CODE8(&f->memory, CODE + 0x40, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+          0x90, 0x90);
+    set_registers(f, CODE, STACK + 8, 0);
+    EXPECT(f, USP_STOP_RA_NOT_CODE, CODE);
+    /* A CFA beyond the stack. */
+    WORDS(&f->memory, STACK + 0x40, 8, 1, 2, 3, 4, 5, 6, 7, OUTER);
+    calls_x86_64(f);
+    set_registers(f, CODE + 0x300, STACK + 0x8, 0);
+    EXPECT(f, USP_STOP_CORRUPT_TABLE, CODE + 0x300);
+    /* An opcode that is not known says nothing, one that contradicts the others is corrupt. */
+    set_registers(f, CODE + 0x320, STACK, 0);
+    EXPECT(f, USP_STOP_NO_RECORD, CODE + 0x320);
+    set_registers(f, CODE + 0x340, STACK, 0);
+    EXPECT(f, USP_STOP_CORRUPT_TABLE, CODE + 0x340);
+    /* What is not described is nobody's fault. */
+    set_registers(f, CODE + 0x800, STACK, 0);
+    EXPECT(f, USP_STOP_NO_RECORD, CODE + 0x800);
+    /* A slot that cannot be read. */
+    set_registers(f, CODE, STACK + 0x1000, 0);
+    f->target.stack_high = 0;
+    EXPECT(f, USP_STOP_UNREADABLE, CODE);
+    /* The frame record takes over where the table is corrupt. */
+    f->options.readers |= USP_READER_FRAME_RECORD;
+    WORDS(&f->memory, STACK + 0x200, 8, 0, OUTER);
+    set_registers(f, CODE + 0x340, STACK + 0x100, STACK + 0x200);
+    EXPECT(f, USP_STOP_ROOT, CODE + 0x340, OUTER);
+    ck_assert_uint_eq(f->frames[1].method, USP_METHOD_FRAME_POINTER);
+}
+END_TEST
+
+/* Only asked when the options say so. */
+START_TEST(not_asked) {
+    three_x86_64();
+    struct fixture *f = begin_tables(USP_ARCH_X86_64);
+    calls_x86_64(f);
+    f->options.readers = USP_READER_FRAME_RECORD;
+    WORDS(&f->memory, STACK, 8, CALLER, 0x13, OUTER);
+    set_registers(f, CODE, STACK, 0);
+    EXPECT(f, USP_STOP_FP_ZERO, CODE);
+}
+END_TEST
+
+/* The same CFA again and again is no stack. */
+START_TEST(looping_table) {
+    cfi_begin(&c, USP_ARCH_X86_64, true);
+    size_t cie = put_cie(&c, false, 1, "", "01 78 10  0c 06 10 90 01");
+    put_fde(&c, cie, CODE, 0x400, "");
+    struct fixture *f = begin_tables(USP_ARCH_X86_64);
+    calls_x86_64(f);
+    WORDS(&f->memory, STACK, 8, 0, 0, 0, CALLER, 0);
+    set_registers(f, CODE, STACK, STACK + 0x10);
+    EXPECT(f, USP_STOP_CORRUPT_TABLE, CODE, CALLER);
+}
+END_TEST
+
+/* ---- expressions ---- */
+
+struct expression_case {
+    uint32_t arch;
+    const char *bytes;
+    bool fails;
+    usp_addr value;
+};
+
+#define YIELDS(bytes, value)    {USP_ARCH_X86_64, bytes, false, value}
+#define YIELDS_32(bytes, value) {USP_ARCH_I386, bytes, false, value}
+#define FAILS(bytes)            {USP_ARCH_X86_64, bytes, true, 0}
+#define MINUS(n)                (UINT64_MAX - (n) + 1)
+
+/* The CFA 0x1000 is pushed first; rbx is 0x70, esp and ebx of i386 are the same numbers; 0x7000: 0x1122334455667788. */
+static const struct expression_case expression_cases[] = {
+    YIELDS("", 0x1000),
+    YIELDS("96", 0x1000),
+    YIELDS("30", 0),
+    YIELDS("4f", 31),
+    YIELDS("03 88 77 66 55 44 33 22 11", UINT64_C(0x1122334455667788)),
+    YIELDS_32("03 44 33 22 11", 0x11223344),
+    YIELDS("08 ff", 255),
+    YIELDS("09 ff", MINUS(1)),
+    YIELDS("0a fe ff", 0xfffe),
+    YIELDS("0b fe ff", MINUS(2)),
+    YIELDS("0c fe ff ff ff", 0xfffffffe),
+    YIELDS("0d fe ff ff ff", MINUS(2)),
+    YIELDS("0e fe ff ff ff ff ff ff ff", MINUS(2)),
+    YIELDS("0f fe ff ff ff ff ff ff ff", MINUS(2)),
+    YIELDS_32("09 ff", 0xffffffff),
+    YIELDS("10 80 02", 256),
+    YIELDS("11 7e", MINUS(2)),
+    YIELDS("31 12 22", 2),
+    YIELDS("31 32 13", 1),
+    YIELDS("31 32 14", 1),
+    YIELDS("31 32 33 15 02", 1),
+    YIELDS("31 32 33 15 03", 0x1000),
+    YIELDS("31 35 16 1c", 4),
+    YIELDS("31 32 33 17", 2),
+    YIELDS("31 32 33 17 13", 1),
+    YIELDS("31 32 33 17 13 13", 3),
+    YIELDS("09 fb 19", 5),
+    YIELDS("35 19", 5),
+    YIELDS("3c 3a 1a", 8),
+    YIELDS("09 f9 32 1b", MINUS(3)),
+    YIELDS("0f 00 00 00 00 00 00 00 80 09 ff 1b", UINT64_C(1) << 63),
+    YIELDS_32("0d 00 00 00 80 09 ff 1b", 0x80000000),
+    YIELDS("37 33 1d", 1),
+    YIELDS("37 33 1e", 21),
+    YIELDS("33 1f", MINUS(3)),
+    YIELDS("33 20", MINUS(4)),
+    YIELDS("3c 33 21", 15),
+    YIELDS("3c 33 22", 15),
+    YIELDS("3c 23 80 01", 140),
+    YIELDS("33 34 24", 48),
+    YIELDS("33 08 40 24", 0),
+    YIELDS_32("33 08 20 24", 0),
+    YIELDS("09 f0 34 25", UINT64_C(0x0fffffffffffffff)),
+    YIELDS_32("09 f0 34 25", 0x0fffffff),
+    YIELDS("09 f0 34 26", MINUS(1)),
+    YIELDS("09 f0 08 ff 26", MINUS(1)),
+    YIELDS("3f 33 27", 12),
+    YIELDS("33 33 29", 1),
+    YIELDS("33 34 29", 0),
+    YIELDS("09 ff 30 2a", 0),
+    YIELDS_32("09 ff 30 2a", 0), /* signed in 32 bits as well */
+    YIELDS("33 33 2a", 1),
+    YIELDS("34 33 2b", 1),
+    YIELDS("33 33 2b", 0),
+    YIELDS("33 33 2c", 1),
+    YIELDS("09 ff 30 2d", 1),
+    YIELDS("33 33 2d", 0),
+    YIELDS("33 34 2e", 1),
+    YIELDS("31 2f 01 00 32 12 22", 2),    /* skips the 2 */
+    YIELDS("35 30 28 01 00 36", 6),       /* not taken */
+    YIELDS("35 31 28 01 00 36", 5),       /* taken, to the end */
+    YIELDS("33 31 1c 12 28 fa ff 38", 8), /* 3, 2, 1, 0 */
+    YIELDS("73 10", 0x80),
+    YIELDS("73 70", 0x60),
+    YIELDS("53", 0x70),
+    YIELDS("90 03", 0x70),
+    YIELDS("92 03 10", 0x80),
+    YIELDS("0a 00 70 06", UINT64_C(0x1122334455667788)),
+    YIELDS("0a 00 70 94 02", 0x7788),
+    YIELDS_32("0a 00 70 06", 0x55667788),
+    FAILS("13"), /* nothing is left */
+    FAILS("13 13"),
+    FAILS("13 12"),
+    FAILS("13 22"),
+    FAILS("22"),
+    FAILS("16"),
+    FAILS("31 17"),
+    FAILS("15 01"),
+    FAILS("31 30 1b"), /* division by zero */
+    FAILS("31 30 1d"),
+    FAILS("31 06"), /* memory that cannot be read */
+    FAILS("0a 00 70 94 00"),
+    FAILS("0a 00 70 94 09"),
+    FAILS("50"), /* a register that is not known */
+    FAILS("70 00"),
+    FAILS("90 30"),
+    FAILS("90 ff 01"),
+    FAILS("2f fd ff"),    /* for ever */
+    FAILS("2f fc ff"),    /* before the beginning */
+    FAILS("2f 01 00"),    /* behind the end */
+    FAILS("12 2f fc ff"), /* more than fits */
+    FAILS("01"),
+    FAILS("98"), /* call2 */
+    FAILS("9c"), /* call_frame_cfa */
+    FAILS("08"),
+    FAILS("03 00 00"),
+    FAILS("10 80"),
+    FAILS("73 80"),
+    FAILS("2f 01"),
+    FAILS("10 ff ff ff ff ff ff ff ff ff 7f"),
+};
+
+START_TEST(expressions) {
+    const struct expression_case *t = &expression_cases[_i];
+    struct uspi_walk walk = {.backend = uspi_backend_find(t->arch)};
+    struct uspi_frame_state frame = {.sp_known = true};
+    struct fixture *f = begin(t->arch, USP_OS_LINUX);
+    usp_addr cfa = 0x1000, value = 0;
+    WORDS(&f->memory, 0x7000, 8, UINT64_C(0x1122334455667788));
+    walk.target.memory = f->target.memory;
+    frame.registers.value[3] = 0x70;
+    frame.registers.known = 1u << 3;
+    cfi_begin(&c, t->arch, true);
+    put_hex(&c.bytes, t->bytes);
+    struct uspi_bytes bytes = cfi_section(&c)->bytes;
+    bool done = uspi_dwarf_evaluate(&walk, &frame, bytes, &cfa, &value);
+    ck_assert_msg(done == !t->fails, "%s", t->bytes);
+    if (done) ck_assert_msg(value == t->value, "%s: %#" PRIx64 ", not %#" PRIx64, t->bytes, value, t->value);
+}
+END_TEST
+
+/* The CFA's own expression begins with nothing, and uses sp only where it is the frame's. */
+START_TEST(expression_of_cfa) {
+    struct uspi_walk walk = {.backend = &uspi_x86_64};
+    struct uspi_frame_state frame = {.sp_known = true};
+    usp_addr value;
+    cfi_begin(&c, USP_ARCH_X86_64, true);
+    put_hex(&c.bytes, "77 08");
+    struct uspi_bytes bytes = cfi_section(&c)->bytes, nothing = {&c.source, TABLE, 0};
+    uspi_set(&frame.registers, 7, 0x7000);
+    ck_assert(uspi_dwarf_evaluate(&walk, &frame, bytes, NULL, &value));
+    ck_assert_uint_eq(value, 0x7008);
+    ck_assert(!uspi_dwarf_evaluate(&walk, &frame, nothing, NULL, &value));
+    frame.sp_known = false;
+    ck_assert(!uspi_dwarf_evaluate(&walk, &frame, bytes, NULL, &value));
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("cfi_reader");
+    TCase *tests = tcase_create("bytes");
+    tcase_add_checked_fixture(tests, NULL, free_table);
+    tcase_add_test(tests, frameless);
+    tcase_add_test(tests, prologue);
+    tcase_add_test(tests, noreturn_call);
+    tcase_add_test(tests, link_register);
+    tcase_add_test(tests, linkage_table);
+    tcase_add_test(tests, signal_frame);
+    tcase_add_test(tests, refuted);
+    tcase_add_test(tests, not_asked);
+    tcase_add_test(tests, looping_table);
+    tcase_add_loop_test(tests, expressions, 0, (int)(sizeof expression_cases / sizeof expression_cases[0]));
+    tcase_add_test(tests, expression_of_cfa);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

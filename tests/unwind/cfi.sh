@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Every row of call frame information in this system's own programs and libraries, in those of other processors where they
+# are installed, and in the .debug_frame of files that are compiled here: as readelf shows it. Runs in the folder of the
+# build.
+set -euo pipefail
+# shellcheck source=tests/script.sh
+. "$(dirname "$0")/../script.sh"
+for tool in readelf python3; do have "$tool" || skip "no $tool"; done
+rows=$PWD/tests/unwind/cfi_rows
+[[ -x $rows ]] || skip "tests/unwind/cfi_rows was not built"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+rows=$(runnable "$rows" "$work")
+read -ra cc <<<"${CC:-cc}"
+
+compare() { python3 "$top/tests/unwind/cfi_oracle.py" readelf "$rows" "$@" || fail "$1"; }
+has_section() { readelf -SW "$1" 2>/dev/null | grep -q " $2 "; }
+
+# By the linker's sorted table, and by our own.
+compare_eh() {
+  has_section "$1" .eh_frame_hdr || return 0
+  compare "$1" eh
+  compare "$1" eh-indexed
+}
+
+# A file of a compiler's own library; nothing where it has none (print-file-name then gives the name back).
+library_of() {
+  local file
+  file=$("$1" -print-file-name="$2" 2>/dev/null) || return 0
+  [[ $file == /* && -f $file ]] && echo "$file"
+}
+
+for program in bash python3; do
+  path=$(PATH=/usr/bin:/bin command -v "$program") || continue
+  # What is not for one of the five processors, or is a script, says nothing here.
+  readelf -h "$path" >/dev/null 2>&1 || continue
+  compare_eh "$(realpath "$path")"
+done
+compilers=("${cc[0]}")
+for compiler in aarch64-linux-gnu-gcc i686-linux-gnu-gcc arm-linux-gnueabihf-gcc; do
+  have "$compiler" && compilers+=("$compiler")
+done
+for compiler in "${compilers[@]}"; do
+  for name in libc.so.6 libstdc++.so.6 libm.so.6; do
+    library=$(library_of "$compiler" "$name") || continue
+    compare_eh "$library"
+  done
+done
+
+# build NAME COMPILER...: a library with .debug_frame and nothing else.
+build() {
+  local file=$work/$1.so
+  shift
+  "$@" -g -O2 -fPIC -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-exceptions -shared -nostdlib \
+    "$top/tests/names/elf_fixture.c" -o "$file" || fail "$*"
+  compare "$file" debug 400
+}
+for compiler in "${compilers[@]}"; do build "${compiler##*/}" "$compiler"; done
+if have clang-19 && have ld.lld-19; then
+  for target in x86_64-linux-gnu i386-linux-gnu armv7-linux-gnueabihf aarch64-linux-gnu; do
+    build "clang-$target" clang-19 -target "$target" -fuse-ld=lld-19
+  done
+  # The signed return address changes no column, but its instruction has to be understood.
+  build clang-signed clang-19 -target aarch64-linux-gnu -mbranch-protection=pac-ret -fuse-ld=lld-19
+fi
+verdict

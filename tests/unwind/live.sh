@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# `unspool stack` of real programs against gdb: interpreters of this system, and a program that stands in many places, linked
+# in several ways. Runs in the folder of the build.
+set -euo pipefail
+# shellcheck source=tests/tool/common.sh
+. "$(dirname "$0")/../tool/common.sh"
+for tool in gdb python3; do have "$tool" || skip "no $tool"; done
+gdb -nx -batch -ex 'python print(1)' >/dev/null 2>&1 || skip "gdb has no Python"
+# An emulator's processes are not the kernel's.
+[[ ${USP_TEST_UNDER-} != qemu-* ]] || skip "gdb sees the emulator"
+read -ra cc <<<"${CC:-cc}"
+here=$top/tests/unwind
+
+compare() { python3 "$here/live.py" "$unspool" gdb "$@" || fail "$*"; }
+
+# build NAME FLAG...: true when the compiler can.
+build() {
+  local name=$1
+  shift
+  "${cc[@]}" -O2 -fomit-frame-pointer -fexceptions -pthread "$@" "$here/live_stuck.c" -o "$work/$name" 2>"$work/build.log"
+}
+build stuck_plain || fail "live_stuck.c: $(cat "$work/build.log")"
+compare "$work/stuck_plain"
+if build stuck_static -static-pie; then compare "$work/stuck_static"; fi
+if build stuck_fixed -no-pie; then compare "$work/stuck_fixed"; fi
+# 32 bits in a kernel of 64, where it runs such programs.
+if [[ $(uname -m) == x86_64 ]] && have i686-linux-gnu-gcc; then
+  cc=(i686-linux-gnu-gcc)
+  build stuck_narrow -static || fail "live_stuck.c: $(cat "$work/build.log")"
+  if "$work/stuck_narrow" probe; then compare "$work/stuck_narrow"; fi
+fi
+
+# A shell in a function that waits for a child; interpreters with threads, and in the middle of calculating.
+if [[ -x /bin/bash ]]; then
+  # shellcheck disable=SC2016 # the inner shell's
+  compare /bin/bash -c 'f() { if [[ $1 -gt 0 ]]; then f $(($1 - 1)); else echo ready; sleep 1000 & wait; fi; }; f 8; :'
+fi
+if [[ -x /usr/bin/python3 ]]; then
+  cat >"$work/threads.py" <<'END'
+import threading, time
+def down(n):
+    return time.sleep(1000) if n == 0 else sorted([1, 2], key=lambda x: down(n - 1))
+def busy():
+    while True: "".join(sorted("unspool" * 100))
+for f, a in ((down, (3,)), (busy, ()), (down, (0,))): threading.Thread(target=f, args=a, daemon=True).start()
+print("ready", flush=True)
+down(5)
+END
+  compare /usr/bin/python3 "$work/threads.py"
+fi
+if have perl; then
+  # shellcheck disable=SC2016 # perl's
+  compare perl -e '$| = 1; print "ready\n"; sub f { my $n = shift; return $n ? join(",", map { f($n - 1) } 1..3) : "x" } f(6) while 1'
+fi
+verdict
