@@ -10,7 +10,7 @@
 
 #include "arch/frame.h"
 #include "lib/unwind/code.h"
-#include "lib/unwind/memo.h"
+#include "lib/unwind/kept_rules.h"
 #include "lib/unwind/rule.h"
 
 /* What readers share during one walk. */
@@ -20,7 +20,8 @@ struct uspi_walk {
     uint64_t strip_mask;             /* the bits of a code or context pointer that are an address */
     uint32_t readers;                /* enum usp_readers */
     uint32_t stack_flags;            /* enum usp_stack_flags, gathered */
-    struct uspi_memo *memo;          /* rules of earlier frames of the same code; NULL: none are kept */
+    struct uspi_shortcuts shortcuts; /* all zero: none */
+    bool keeps_table_rules;          /* there is a cache, and the readers that are asked are those its rules are by */
     struct usp_unwind_tables tables; /* see uspi_unwind_tables_of */
     usp_addr tables_pc;              /* the address whose tables these are; 0: nobody asked */
     bool has_tables;
@@ -156,6 +157,10 @@ void uspi_describe_extended(const struct uspi_walk *walk, const struct uspi_fram
 /* The answer of a reader of unwind tables that has found a frame's rule. */
 enum uspi_answer uspi_follow_table_rule(struct uspi_walk *walk, const struct uspi_frame_state *frame,
                                         const struct uspi_rule *rule, uint32_t method, struct uspi_answer_data *out);
+
+/* The same by a rule that was kept for this code; USPI_NOT_MINE when there is none or it leads nowhere. */
+enum uspi_answer uspi_follow_kept_rule(struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                                       struct uspi_answer_data *out);
 
 /* Gives a caller its pc and how it was found. */
 void uspi_set_caller(const struct uspi_walk *walk, struct uspi_frame_state *caller,
