@@ -5,6 +5,7 @@
 #include "lib/image_tables.h"
 #include "lib/os.h"
 #include "lib/page_cache.h"
+#include "lib/registered_images.h"
 #include "lib/unwind.h"
 
 #include <unspool/capture.h>
@@ -30,11 +31,24 @@ USPI_NO_ASAN static int read_own(void *context, usp_addr from, void *to, size_t 
 #define CODE_PAGES 8u
 
 /* Text under the calling thread's own frames stays where it is while they are there: a page that was read once with a
- * check is read directly from then on, for the length of one capture. */
+ * check is read directly from then on, for the length of one capture; and text of an image that is never unloaded always
+ * is. */
 struct own_code {
+    const struct usp_images *images; /* registered */
+    usp_addr low, high;              /* text of a permanent one, met last */
     uintptr_t pages[CODE_PAGES];
     unsigned next;
 };
+
+static bool is_permanent(struct own_code *code, usp_addr from, size_t n) {
+    if (from >= code->low && from < code->high) return n <= code->high - from;
+    const struct usp_image *image = usp_images_find(code->images, from);
+    if (image == NULL || (image->flags & USP_IMAGE_PERMANENT) == 0) return false;
+    if (from < image->text_low || from >= image->text_high) return false;
+    code->low = image->text_low;
+    code->high = image->text_high;
+    return n <= code->high - from;
+}
 
 static bool is_checked(const struct own_code *code, uintptr_t page) {
     for (unsigned i = 0; i < CODE_PAGES; i++) {
@@ -47,7 +61,7 @@ USPI_NO_ASAN static int read_own_code(void *context, usp_addr from, void *to, si
     struct own_code *code = context;
     uintptr_t page = (uintptr_t)from & ~(uintptr_t)(PAGE - 1);
     bool one_page = n != 0 && n <= PAGE - (from & (PAGE - 1));
-    if (one_page && page != 0 && is_checked(code, page)) {
+    if (is_permanent(code, from, n) || (one_page && page != 0 && is_checked(code, page))) {
         const volatile uint8_t *bytes = (const volatile uint8_t *)(uintptr_t)from;
         for (size_t i = 0; i < n; i++) ((uint8_t *)to)[i] = bytes[i];
         return USP_OK;
@@ -61,13 +75,20 @@ USPI_NO_ASAN static int read_own_code(void *context, usp_addr from, void *to, si
 struct own_surroundings {
     struct own_memory memory;
     struct own_code code;
+    struct uspi_shortcuts shortcuts;
     uint32_t images; /* ticket */
 };
 
-/* The tables of the images that were registered. What they say of an image that is gone, and of what was loaded in its
- * place, is judged as every rule is. */
-static void take_images(struct usp_target *target, uint32_t *ticket) {
-    uspi_images_describe_tables(usp_images_acquire(ticket), target);
+/* The tables of the images that were registered, and the rules that were found in them. What they say of an image that is
+ * gone, and of what was loaded in its place, is judged as every rule is. */
+static uint32_t take_images(struct usp_target *target, struct uspi_shortcuts *shortcuts) {
+    struct uspi_registered registered;
+    uint32_t ticket = uspi_registered_acquire(&registered);
+    uspi_images_describe_tables(registered.images, target);
+    shortcuts->rules = registered.images != NULL ? registered.rules : NULL;
+    shortcuts->images = registered.images;
+    shortcuts->generation = registered.generation;
+    return ticket;
 }
 
 /* `sp` is where the walk begins. On a stack that is not known the reads decide how far it goes. The images are to be given
@@ -83,7 +104,11 @@ static void init_own_target(struct usp_target *target, struct own_surroundings *
     }
     target->memory = (struct usp_memory){read_own, &own->memory};
     target->code = (struct usp_memory){read_own_code, &own->code};
-    take_images(target, &own->images);
+    own->images = take_images(target, &own->shortcuts);
+    own->code.images = own->shortcuts.images;
+    if (own->memory.high != 0) {
+        own->shortcuts.stack = (struct uspi_copied){(const uint8_t *)sp, sp, own->memory.high - sp};
+    }
 }
 
 static int refuse(struct usp_stack *stack, int status) {
@@ -108,7 +133,7 @@ USPI_TEMPLATE int capture_caller(const struct usp_options *options, struct usp_s
     usp_registers_set_sp(&registers, (uintptr_t)__builtin_dwarf_cfa());
     if (USPI_HOST_RECORDS) usp_registers_set_fp(&registers, *(const uintptr_t *)own_record);
     init_own_target(&target, &own, own_record);
-    int status = uspi_unwind(&target, &registers, true, NULL, options, stack);
+    int status = uspi_unwind(&target, &registers, true, &own.shortcuts, options, stack);
     usp_images_release(own.images);
     return status;
 }
@@ -126,7 +151,7 @@ int usp_capture_context(const void *ucontext, const struct usp_options *options,
         return refuse(stack, USP_ERROR_ARGUMENT);
     }
     init_own_target(&target, &own, (uintptr_t)usp_registers_sp(&registers));
-    int status = usp_unwind(&target, &registers, options, stack);
+    int status = uspi_unwind(&target, &registers, false, &own.shortcuts, options, stack);
     usp_images_release(own.images);
     return status;
 }
@@ -152,11 +177,13 @@ int usp_prepare(const struct usp_prepare_options *options) {
         memcpy(&completed, options, options->size < sizeof completed ? options->size : sizeof completed);
         completed.size = sizeof completed;
     }
+    if (completed.kept_rules > USPI_RULES_MAX) return USP_ERROR_ARGUMENT;
     int status = uspi_os_prepare(&completed);
     if (status != USP_OK) return status;
     uspi_os_learn_thread();
-    /* Without them captures work as well, with more system calls. */
+    /* Without these captures work as well, with more system calls. */
     reserve_text_pages();
+    (void)uspi_registered_keep_rules(completed.kept_rules);
     return USP_OK;
 }
 
@@ -166,6 +193,7 @@ void usp_prepare_options_init(struct usp_prepare_options *options) {
     options->max_threads = 64;
     options->stack_copy = 65536;
     options->timeout = 100000000;
+    options->kept_rules = 4096;
 }
 
 int usp_thread_prepare(void) { return uspi_os_learn_thread(); }
@@ -173,6 +201,16 @@ int usp_thread_prepare(void) { return uspi_os_learn_thread(); }
 void usp_shutdown(void) {
     uspi_os_shutdown();
     free(atomic_exchange(&text_pages, NULL));
+    (void)uspi_registered_keep_rules(0);
+}
+
+int usp_capture_get_usage(struct usp_capture_usage *usage) {
+    if (usage == NULL || usage->size < offsetof(struct usp_capture_usage, copies)) return USP_ERROR_ARGUMENT;
+    struct usp_capture_usage now = {.size = usage->size};
+    now.copies = uspi_os_reserved() + (text_pages != NULL ? sizeof *text_pages : 0);
+    uspi_registered_describe(&now);
+    memcpy(usage, &now, usage->size < sizeof now ? usage->size : sizeof now);
+    return USP_OK;
 }
 
 uint64_t usp_clock(void) { return uspi_os_clock(); }
@@ -216,29 +254,30 @@ int uspi_read_copy(void *context, usp_addr from, void *to, size_t n) {
 }
 
 static int walk_target(struct usp_target *target, const struct uspi_thread_copy *copy,
-                       const struct usp_options *options, struct usp_stack *stack) {
+                       const struct uspi_shortcuts *shortcuts, const struct usp_options *options,
+                       struct usp_stack *stack) {
     struct uspi_page_cache *pages = text_pages;
     for (unsigned attempt = 0; attempt < 2 && pages != NULL; attempt++) {
         target->code = (struct usp_memory){uspi_page_cache_read, pages};
         uspi_page_cache_begin(pages);
-        int status = usp_unwind(target, &copy->registers, options, stack);
+        int status = uspi_unwind(target, &copy->registers, false, shortcuts, options, stack);
         if (uspi_page_cache_confirm(pages, uspi_os_read_pieces) == USP_OK) return status;
     }
     target->code = (struct usp_memory){uspi_os_read, NULL};
-    return usp_unwind(target, &copy->registers, options, stack);
+    return uspi_unwind(target, &copy->registers, false, shortcuts, options, stack);
 }
 
 static int walk_copy(struct uspi_thread_copy *copy, const struct usp_options *options, struct usp_stack *stack) {
     struct usp_target target;
-    uint32_t images;
+    struct uspi_shortcuts shortcuts = {.stack = copy->parts[0]};
     usp_target_init(&target, USPI_HOST_ARCH);
     uspi_os_describe_self(&target);
     target.swift_task_slot = copy->swift_task_slot;
     target.stack_low = copy->stack_low;
     target.stack_high = copy->stack_high;
     target.memory = (struct usp_memory){uspi_read_copy, copy};
-    take_images(&target, &images);
-    int status = walk_target(&target, copy, options, stack);
+    uint32_t images = take_images(&target, &shortcuts);
+    int status = walk_target(&target, copy, &shortcuts, options, stack);
     usp_images_release(images);
     return status;
 }

@@ -25,6 +25,9 @@ void uspi_images_give_tables(struct usp_images *images, struct usp_unwind_tables
 /* Those of an image of the list; NULL when it was given none. Any time. */
 const struct usp_unwind_tables *uspi_images_tables(const struct usp_images *images, const struct usp_image *image);
 
+/* The bytes that a list takes, its paths included and its tables not. */
+uint64_t uspi_images_size(const struct usp_images *images);
+
 /* Frees what was added and not sealed. */
 void uspi_image_list_clear(struct uspi_image_list *list);
 

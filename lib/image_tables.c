@@ -66,6 +66,15 @@ void uspi_image_tables_free(struct usp_unwind_tables *tables, size_t count) {
     free(tables);
 }
 
+uint64_t uspi_images_tables_size(const struct usp_images *images) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < usp_images_count(images); i++) {
+        const struct usp_unwind_tables *tables = uspi_images_tables(images, usp_images_get(images, i));
+        if (tables != NULL) bytes += sizeof *tables + uspi_kept_tables_size(tables);
+    }
+    return bytes;
+}
+
 int uspi_images_tables_at(void *images, usp_addr pc, struct usp_unwind_tables *tables) {
     const struct usp_image *image = usp_images_find(images, pc);
     const struct usp_unwind_tables *learnt = image != NULL ? uspi_images_tables(images, image) : NULL;

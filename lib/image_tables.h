@@ -15,6 +15,10 @@ int uspi_images_learn_tables(struct usp_images *images, const struct usp_memory 
 /* Frees the tables of `count` images; for images.c. NULL is ignored. */
 void uspi_image_tables_free(struct usp_unwind_tables *tables, size_t count);
 
+/* The bytes that the tables of a list take in this process: what is known of where they are, and copies of those that are
+ * not loaded. */
+uint64_t uspi_images_tables_size(const struct usp_images *images);
+
 /* Has the shape of target.unwind_tables_at; the context is a struct usp_images that has learnt its tables, otherwise there
  * are none. Any time. */
 int uspi_images_tables_at(void *images, usp_addr pc, struct usp_unwind_tables *tables);

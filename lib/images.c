@@ -145,6 +145,12 @@ const struct usp_unwind_tables *uspi_images_tables(const struct usp_images *imag
     return images->tables != NULL ? &images->tables[image - images->images] : NULL;
 }
 
+uint64_t uspi_images_size(const struct usp_images *images) {
+    uint64_t bytes = sizeof *images + images->count * sizeof *images->images;
+    for (size_t i = 0; i < images->count; i++) bytes += strlen(images->images[i].path) + 1;
+    return bytes;
+}
+
 size_t usp_images_count(const struct usp_images *images) { return images != NULL ? images->count : 0; }
 
 const struct usp_image *usp_images_get(const struct usp_images *images, size_t i) {

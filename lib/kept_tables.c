@@ -93,6 +93,12 @@ int uspi_kept_tables_make(const struct usp_image *image, const struct uspi_place
     return status;
 }
 
+uint64_t uspi_kept_tables_size(const struct usp_unwind_tables *tables) {
+    if (tables->memory.read != read_kept) return 0;
+    const struct kept *k = tables->memory.context;
+    return sizeof *k + k->section_size + k->sorted_size;
+}
+
 void uspi_kept_tables_free(struct usp_unwind_tables *tables) {
     if (tables->memory.read == read_kept) free_kept(tables->memory.context);
 }

@@ -12,6 +12,9 @@
 int uspi_kept_tables_make(const struct usp_image *image, const struct uspi_places *places,
                           struct usp_unwind_tables *tables);
 
+/* The bytes that were copied and made; 0 of others' tables. */
+uint64_t uspi_kept_tables_size(const struct usp_unwind_tables *tables);
+
 /* Frees what was made; others' tables are left alone. */
 void uspi_kept_tables_free(struct usp_unwind_tables *tables);
 

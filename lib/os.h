@@ -104,6 +104,9 @@ uint64_t uspi_os_clock(void);
 int uspi_os_prepare(const struct usp_prepare_options *options);
 void uspi_os_shutdown(void);
 
+/* The bytes that are reserved for copies of stacks; 0 while a capture makes it impossible to tell. */
+size_t uspi_os_reserved(void);
+
 /* ---- threads of this process ---- */
 
 int uspi_os_thread_self(struct usp_thread *thread);

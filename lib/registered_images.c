@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The list of this process's images that signal handlers read. Handlers take no lock; those who register do. */
+/* The list of this process's images that signal handlers read, and the rules that captures keep of their code. Handlers take
+ * no lock; those who register do. */
+#include "lib/registered_images.h"
+#include "lib/image_list.h"
 #include "lib/image_tables.h"
 #include "lib/os.h"
 #include "lib/readers.h"
@@ -12,8 +15,16 @@ struct registered {
     uint64_t generation;
 };
 
+struct kept_rules {
+    struct uspi_retired retired;
+    struct uspi_rule_cache *cache;
+    uint32_t asked_for;
+    size_t bytes;
+};
+
 static struct uspi_readers readers;
 static _Atomic(struct registered *) current;
+static _Atomic(struct kept_rules *) current_rules;
 static _Atomic(struct uspi_lock *) lock;
 
 /* Made by whoever is first. NULL when memory lacks. */
@@ -66,10 +77,73 @@ int usp_images_register(void) {
     return status;
 }
 
-const struct usp_images *usp_images_acquire(uint32_t *ticket) {
-    *ticket = uspi_readers_enter(&readers);
+uint32_t uspi_registered_acquire(struct uspi_registered *to) {
+    uint32_t ticket = uspi_readers_enter(&readers);
     const struct registered *registered = atomic_load_explicit(&current, memory_order_seq_cst);
-    return registered != NULL ? registered->images : NULL;
+    const struct kept_rules *rules = atomic_load_explicit(&current_rules, memory_order_seq_cst);
+    to->images = registered != NULL ? registered->images : NULL;
+    to->generation = registered != NULL ? registered->generation : 0;
+    to->rules = rules != NULL ? rules->cache : NULL;
+    return ticket;
+}
+
+const struct usp_images *usp_images_acquire(uint32_t *ticket) {
+    struct uspi_registered registered;
+    *ticket = uspi_registered_acquire(&registered);
+    return registered.images;
 }
 
 void usp_images_release(uint32_t ticket) { uspi_readers_leave(&readers, ticket % (2 * USPI_READERS_PLACES)); }
+
+static void free_rules(struct uspi_retired *retired) {
+    struct kept_rules *kept = (struct kept_rules *)retired;
+    free(kept->cache);
+    free(kept);
+}
+
+/* *kept becomes NULL for no rules. */
+static int make_rules(uint32_t rules, struct kept_rules **kept) {
+    *kept = NULL;
+    if (rules == 0) return USP_OK;
+    struct kept_rules *made = calloc(1, sizeof *made);
+    if (made == NULL) return USP_ERROR_NO_MEMORY;
+    made->asked_for = rules;
+    made->cache = uspi_rule_cache_create(rules, false, &made->bytes);
+    if (made->cache == NULL) {
+        free(made);
+        return USP_ERROR_NO_MEMORY;
+    }
+    *kept = made;
+    return USP_OK;
+}
+
+int uspi_registered_keep_rules(uint32_t rules) {
+    struct uspi_lock *held = get_lock();
+    struct kept_rules *made;
+    int status = USP_OK;
+    if (held == NULL) return USP_ERROR_NO_MEMORY;
+    uspi_lock_take(held);
+    uspi_readers_collect(&readers);
+    struct kept_rules *old = atomic_load_explicit(&current_rules, memory_order_relaxed);
+    if ((old != NULL ? old->asked_for : 0) != rules) {
+        status = make_rules(rules, &made);
+        atomic_store_explicit(&current_rules, made, memory_order_seq_cst);
+        if (old != NULL) uspi_readers_retire(&readers, &old->retired, free_rules);
+    }
+    uspi_lock_give(held);
+    return status;
+}
+
+void uspi_registered_describe(struct usp_capture_usage *usage) {
+    struct uspi_lock *held = get_lock();
+    if (held == NULL) return;
+    uspi_lock_take(held);
+    const struct registered *registered = atomic_load_explicit(&current, memory_order_relaxed);
+    const struct kept_rules *rules = atomic_load_explicit(&current_rules, memory_order_relaxed);
+    if (rules != NULL) usage->rules = rules->bytes;
+    if (registered != NULL) {
+        usage->images = uspi_images_size(registered->images);
+        usage->tables = uspi_images_tables_size(registered->images);
+    }
+    uspi_lock_give(held);
+}

@@ -14,6 +14,8 @@
 
 /* Roots of another process: each of ours, in each of its copies of libc. */
 #define ROOTS 8u
+/* Kept while the threads are walked, which mostly stand in the same functions. */
+#define RULES 2048u
 
 struct thread_memory {
     const struct uspi_thread_copy *copy;
@@ -138,7 +140,7 @@ struct walk_room {
     const struct uspi_own_capture *own; /* may be NULL */
     struct usp_frame *frames;           /* max_frames */
     struct uspi_page_cache *pages;      /* NULL: text is read as the source says */
-    struct uspi_memo *memo;             /* one for all threads */
+    struct uspi_rule_cache *rules;      /* one for all threads */
 };
 
 static void take_own(struct usp_snapshot_thread *t, const struct uspi_own_capture *own, struct usp_frame *frames) {
@@ -172,7 +174,8 @@ static bool take_thread(struct usp_snapshot *s, size_t i, const struct walk_room
         take_own(t, room->own, room->frames);
     } else if (t->status == USP_OK) {
         if (room->pages != NULL) target.code = (struct usp_memory){uspi_page_cache_read, room->pages};
-        t->status = uspi_unwind(&target, &t->registers, false, room->memo, &room->options->unwind, &t->stack);
+        const struct uspi_shortcuts shortcuts = {.rules = room->rules, .stack = from->copy.parts[0]};
+        t->status = uspi_unwind(&target, &t->registers, false, &shortcuts, &room->options->unwind, &t->stack);
         t->stack.stopped_ns = t->stopped_ns;
     }
     t->stack.status = t->status;
@@ -205,8 +208,8 @@ static bool take_threads(struct usp_snapshot *s, const struct usp_snapshot_optio
     room.frames = malloc(options->max_frames * sizeof *room.frames);
     /* A core's text is mapped; a process's costs a system call. */
     if (s->source.describe == NULL) room.pages = malloc(sizeof *room.pages);
-    room.memo = calloc(1, sizeof *room.memo);
-    bool ok = room.memo != NULL && s->threads != NULL && s->memories != NULL && room.frames != NULL &&
+    room.rules = uspi_rule_cache_create(RULES, true, NULL);
+    bool ok = room.rules != NULL && s->threads != NULL && s->memories != NULL && room.frames != NULL &&
               (options->sp_bytes == 0 || s->sp_bytes != NULL);
     if (room.pages != NULL) uspi_page_cache_init(room.pages, s->source.process.live);
     for (size_t i = 0; i < n && ok; i++) {
@@ -216,7 +219,7 @@ static bool take_threads(struct usp_snapshot *s, const struct usp_snapshot_optio
     if (ok) give_frames(s);
     free(room.frames);
     free(room.pages);
-    free(room.memo);
+    free(room.rules);
     return ok;
 }
 

@@ -129,7 +129,20 @@ static int walk_stack(struct uspi_walker *w, const struct usp_options *options, 
     uint64_t extended = UINT64_MAX, n = 0;
     struct uspi_extended record = {0};
     bool full = false;
-    while (uspi_walker_step(w, &frame)) {
+    for (;;) {
+        /* Into the head, where frames stay. */
+        if (n >= options->skip && shelf.seen < shelf.head) {
+            uint32_t room = shelf.head - (uint32_t)shelf.seen;
+            uint32_t leapt = uspi_walker_leap(w, stack->frames + shelf.seen, room, shelf.tail != 0);
+            n += leapt;
+            shelf.seen += leapt;
+            if (leapt == room && shelf.tail == 0 && w->stop == USP_STOP_NONE) {
+                frame.pc = w->next.registers.value[w->walk.backend->pc];
+                full = true;
+                break;
+            }
+        }
+        if (!uspi_walker_step(w, &frame)) break;
         if (n++ < options->skip) continue;
         if (shelf.seen >= shelf.head && shelf.tail == 0) {
             full = true;
@@ -167,7 +180,7 @@ static int begin(struct usp_stack *stack, int status) {
 }
 
 int uspi_unwind(const struct usp_target *target, const struct usp_registers *registers, bool at_return,
-                struct uspi_memo *memo, const struct usp_options *options, struct usp_stack *stack) {
+                const struct uspi_shortcuts *shortcuts, const struct usp_options *options, struct usp_stack *stack) {
     struct usp_options completed;
     struct uspi_walker w;
     if (stack == NULL) return USP_ERROR_ARGUMENT;
@@ -176,7 +189,7 @@ int uspi_unwind(const struct usp_target *target, const struct usp_registers *reg
     if (status != USP_OK) return status;
     stack->arch = registers->arch;
     if (at_return) uspi_walker_begin_at_return(&w);
-    w.walk.memo = memo;
+    if (shortcuts != NULL) uspi_walker_take_shortcuts(&w, shortcuts);
     return walk_stack(&w, &completed, stack);
 }
 

@@ -7,8 +7,8 @@
 
 /* As usp_unwind.
  *   at_return  the registers' pc is a return address, not where the thread stands
- *   memo       of this process's code, which does not change as long as it is used; may be NULL */
+ *   shortcuts  may be NULL */
 int uspi_unwind(const struct usp_target *target, const struct usp_registers *registers, bool at_return,
-                struct uspi_memo *memo, const struct usp_options *options, struct usp_stack *stack);
+                const struct uspi_shortcuts *shortcuts, const struct usp_options *options, struct usp_stack *stack);
 
 #endif

@@ -106,9 +106,13 @@ void uspi_walker_begin_at_return(struct uspi_walker *w) {
     w->next.kind = USP_KIND_RETURN_ADDRESS;
 }
 
+/* The clock is looked at after so many steps and one. */
+#define CLOCK_STEPS 15u
+
 static uint32_t out_of_patience(const struct uspi_walker *w) {
     if (w->steps >= w->step_limit) return USP_STOP_STEP_LIMIT;
-    if (w->deadline != 0 && (w->steps & 15) == 15 && usp_clock() >= w->deadline) return USP_STOP_DEADLINE;
+    if (w->deadline != 0 && w->steps % (CLOCK_STEPS + 1) == CLOCK_STEPS && usp_clock() >= w->deadline)
+        return USP_STOP_DEADLINE;
     return USP_STOP_NONE;
 }
 
@@ -123,6 +127,26 @@ static bool in_a_circle(struct uspi_walker *w, const struct uspi_frame_state *fr
     return false;
 }
 
+/* Takes a reader's answer to the question for the caller of w->frame. Whether it was one. */
+static bool take_answer(struct uspi_walker *w, struct usp_frame *frame, enum uspi_answer a,
+                        const struct uspi_answer_data *answer) {
+    if (a != USPI_FOUND && a != USPI_STOPPED) return false;
+    frame->cfa = answer->cfa;
+    if (answer->extended.record != 0) {
+        frame->flags |= USP_FRAME_EXTENDED;
+        w->walk.stack_flags |= USP_STACK_EXTENDED;
+        w->extended = answer->extended;
+    }
+    if (a == USPI_FOUND) {
+        w->next = answer->caller;
+        w->stop = USP_STOP_NONE;
+    } else if (answer->stop != USP_STOP_NONE) {
+        w->stop = answer->stop;
+        w->stop_address = answer->stop_address;
+    }
+    return true;
+}
+
 /* Asks the readers for the caller of w->frame. */
 static void find_caller(struct uspi_walker *w, struct usp_frame *frame) {
     struct uspi_walk *walk = &w->walk;
@@ -135,23 +159,13 @@ static void find_caller(struct uspi_walker *w, struct usp_frame *frame) {
         w->stop = USP_STOP_ROOT;
         return;
     }
+    memset(&answer, 0, sizeof answer);
+    if (take_answer(w, frame, uspi_follow_kept_rule(walk, &w->frame, &answer), &answer)) return;
     for (size_t i = 0; i < uspi_reader_count; i++) {
         if ((walk->readers & uspi_readers[i].bit) == 0) continue;
         memset(&answer, 0, sizeof answer);
         enum uspi_answer a = uspi_readers[i].read(walk, &w->frame, &answer);
-        if (a == USPI_FOUND || a == USPI_STOPPED) {
-            frame->cfa = answer.cfa;
-            if (answer.extended.record != 0) {
-                frame->flags |= USP_FRAME_EXTENDED;
-                walk->stack_flags |= USP_STACK_EXTENDED;
-                w->extended = answer.extended;
-            }
-        }
-        if (a == USPI_FOUND) {
-            w->next = answer.caller;
-            w->stop = USP_STOP_NONE;
-            return;
-        }
+        if (take_answer(w, frame, a, &answer)) return;
         if (a == USPI_CORRUPT) {
             walk->stack_flags |= USP_STACK_CORRUPT_TABLE;
             is_corrupt = true;
@@ -159,11 +173,39 @@ static void find_caller(struct uspi_walker *w, struct usp_frame *frame) {
             w->stop = answer.stop;
             w->stop_address = answer.stop_address;
         }
-        if (a == USPI_STOPPED) return;
     }
     if (!is_corrupt) return;
     w->stop = USP_STOP_CORRUPT_TABLE;
     w->stop_address = frame->pc;
+}
+
+/* The readers by which rules are kept. What others would have said of the same code was never asked. */
+#define KEPT_READERS (USP_READER_SIGNAL | USP_READER_TABLES)
+
+void uspi_walker_take_shortcuts(struct uspi_walker *w, const struct uspi_shortcuts *shortcuts) {
+    w->walk.shortcuts = *shortcuts;
+    w->walk.keeps_table_rules = shortcuts->rules != NULL && (w->walk.readers & KEPT_READERS) == KEPT_READERS;
+}
+
+uint32_t uspi_walker_leap(struct uspi_walker *w, struct usp_frame *frames, uint32_t room, bool goes_on) {
+    uint32_t stop = USP_STOP_NONE;
+    uint64_t steps = w->step_limit - w->steps;
+    if (w->stop != USP_STOP_NONE || w->steps >= w->step_limit) return 0;
+    /* The clock is looked at between leaps. */
+    if (w->deadline != 0) steps = CLOCK_STEPS - w->steps % (CLOCK_STEPS + 1);
+    if (room > steps) {
+        room = (uint32_t)steps;
+        goes_on = true;
+    }
+    uint32_t n = uspi_follow_rules(&w->walk, &w->next, frames, room, goes_on, &stop);
+    if (n == 0) return 0;
+    w->steps += n;
+    w->started = 1;
+    if (stop != USP_STOP_NONE) {
+        w->stop = stop;
+        w->stop_address = frames[n - 1].pc;
+    }
+    return n;
 }
 
 bool uspi_walker_step(struct uspi_walker *w, struct usp_frame *frame) {

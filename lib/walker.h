@@ -35,6 +35,13 @@ int uspi_walker_init(struct uspi_walker *walker, const struct usp_target *target
 /* The next frame; false at the end. */
 bool uspi_walker_step(struct uspi_walker *walker, struct usp_frame *frame);
 
+/* Lets a walk that begins use what earlier ones have found. What the shortcuts point to must outlive it. */
+void uspi_walker_take_shortcuts(struct uspi_walker *walker, const struct uspi_shortcuts *shortcuts);
+
+/* The next frames, as many as shortcuts lead to and there is room for: those that steps would give. 0: a step is needed.
+ * goes_on as for uspi_follow_rules: without, nothing may follow a leap that used up its room. */
+uint32_t uspi_walker_leap(struct uspi_walker *walker, struct usp_frame *frames, uint32_t room, bool goes_on);
+
 /* Makes the walk begin at a frame that is not interrupted but stands behind a call. */
 void uspi_walker_begin_at_return(struct uspi_walker *walker);
 

@@ -44,7 +44,11 @@ struct usp_prepare_options {
     uint32_t stack_copy;  /* bytes reserved for each thread's stack copy; grows between captures when a stack turns out
                               deeper. Default 65536 */
     uint64_t timeout;     /* ns to wait for a thread to answer. Default 100,000,000 */
-    uint64_t reserved[4];
+    uint32_t kept_rules;  /* unwind rules that captures in this process keep, one for each place in code that keeps no
+                             frame records: 32 bytes each, rounded up to a power of two; at most 2^26, 0: none.
+                             Default 4096 (128 KB) */
+    uint32_t reserved0;
+    uint64_t reserved[3];
 };
 
 USP_API void usp_prepare_options_init(struct usp_prepare_options *options);
@@ -56,6 +60,20 @@ USP_API void usp_prepare_options_init(struct usp_prepare_options *options);
  * USP_ERROR_SYSTEM, or USP_ERROR_UNSUPPORTED where the platform has nothing to capture with (the calls for the calling
  * thread work without). Thread-safe, not signal-safe. */
 USP_API int usp_prepare(const struct usp_prepare_options *options);
+
+/* The memory that captures in this process hold beside the caller's, in bytes. */
+struct usp_capture_usage {
+    uint32_t size; /* of this struct in bytes; set by the caller */
+    uint32_t reserved0;
+    uint64_t copies; /* reserved for copies of threads' stacks and for text */
+    uint64_t rules;  /* kept unwind rules; limited by kept_rules */
+    uint64_t images; /* the list that usp_images_register made */
+    uint64_t tables; /* what is known of its images' unwind tables, and copies of tables that are not loaded */
+    uint64_t reserved[4];
+};
+
+/* What is held at the moment. Returns USP_OK or USP_ERROR_ARGUMENT. Thread-safe, not signal-safe. */
+USP_API int usp_capture_get_usage(struct usp_capture_usage *usage);
 
 /* Learns the calling thread's stack bounds and touches its thread-local state, so that a later call from a signal
  * handler finds them. Worth calling at a thread's start; not needed for correctness. Returns USP_OK or

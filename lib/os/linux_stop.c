@@ -117,6 +117,14 @@ void uspi_os_shutdown(void) {
     give_lock();
 }
 
+size_t uspi_os_reserved(void) {
+    if (!take_lock(uspi_os_clock() + SECOND)) return 0;
+    const struct uspi_reservation *r = uspi_reservation_current();
+    size_t mapped = r != NULL ? r->mapped : 0;
+    give_lock();
+    return mapped;
+}
+
 /* What every stop begins with. On USP_OK the lock is held. */
 static int begin(uint64_t timeout) {
     if (!requester.prepared) return USP_ERROR_NOT_PREPARED;

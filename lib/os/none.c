@@ -62,6 +62,8 @@ int uspi_os_prepare(const struct usp_prepare_options *options) {
 
 void uspi_os_shutdown(void) {}
 
+size_t uspi_os_reserved(void) { return 0; }
+
 int uspi_os_thread_self(struct usp_thread *thread) {
     memset(thread, 0, sizeof *thread);
     return USP_ERROR_UNSUPPORTED;

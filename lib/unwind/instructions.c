@@ -128,24 +128,16 @@ static bool judge_and_keep(void *context, const struct uspi_rule *rule, unsigned
     struct inquiry *q = context;
     bool is_first = q->judged++ == 0;
     if (!judge_forward(q, rule, doubts)) return false;
-    if (is_first && q->walk->memo != NULL) {
-        usp_addr pc = q->frame->registers.value[q->walk->backend->pc];
-        *uspi_memo_place(q->walk->memo, pc) =
-            (struct uspi_memo_entry){pc, uspi_frame_mode(q->walk, q->frame), q->frame->exact, doubts, *rule};
-    }
+    if (is_first) uspi_keep_explored(q->walk, q->frame, rule, doubts);
     return true;
 }
 
 /* Whether the rule that was kept for this pc is enough here as well; otherwise nothing has been heard. */
 static bool recall(struct inquiry *q) {
-    usp_addr pc = q->frame->registers.value[q->walk->backend->pc];
-    if (q->walk->memo == NULL) return false;
-    const struct uspi_memo_entry *kept = uspi_memo_place(q->walk->memo, pc);
-    if (kept->pc != pc || pc == 0 || kept->mode != uspi_frame_mode(q->walk, q->frame) ||
-        (kept->exact != 0) != q->frame->exact) {
-        return false;
-    }
-    if (judge_forward(q, &kept->rule, kept->doubts)) return true;
+    struct uspi_rule rule;
+    unsigned doubts;
+    if (!uspi_recall_explored(q->walk, q->frame, &rule, &doubts)) return false;
+    if (judge_forward(q, &rule, doubts)) return true;
     q->best.found = q->by_register.found = false;
     return false;
 }

@@ -10,7 +10,7 @@
 
 #include "arch/frame.h"
 #include "lib/unwind/code.h"
-#include "lib/unwind/memo.h"
+#include "lib/unwind/kept_rules.h"
 #include "lib/unwind/table.h"
 
 /* What readers share during one walk. */
@@ -20,7 +20,8 @@ struct uspi_walk {
     uint64_t strip_mask;             /* the bits of a code or context pointer that are an address */
     uint32_t readers;                /* enum usp_readers */
     uint32_t stack_flags;            /* enum usp_stack_flags, gathered */
-    struct uspi_memo *memo;          /* rules of earlier frames of the same code; NULL: none are kept */
+    struct uspi_shortcuts shortcuts; /* all zero: none */
+    bool keeps_table_rules;          /* there is a cache, and the readers that are asked are those its rules are by */
     struct usp_unwind_tables tables; /* see uspi_unwind_tables_of */
     usp_addr tables_pc;              /* the address whose tables these are; 0: nobody asked */
     bool has_tables;
@@ -171,6 +172,10 @@ enum uspi_answer uspi_follow_body_rule(struct uspi_walk *walk, const struct uspi
  * when it is not that of the frame's code. */
 enum uspi_answer uspi_follow_fde(struct uspi_walk *walk, const struct uspi_frame_state *frame,
                                  const struct usp_unwind_tables *tables, uint64_t offset, struct uspi_answer_data *out);
+
+/* The same by a rule that was kept for this code; USPI_NOT_MINE when there is none or it leads nowhere. */
+enum uspi_answer uspi_follow_kept_rule(struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                                       struct uspi_answer_data *out);
 
 /* Gives a caller its pc and how it was found. */
 void uspi_set_caller(const struct uspi_walk *walk, struct uspi_frame_state *caller,

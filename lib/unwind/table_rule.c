@@ -11,8 +11,8 @@ static bool is_refuted(struct uspi_walk *walk, const struct uspi_rule *rule, str
            walk->target.image_at(walk->target.context, ra->pc, &region) == USP_ERROR_NOT_FOUND;
 }
 
-enum uspi_answer uspi_follow_table_rule(struct uspi_walk *walk, const struct uspi_frame_state *frame,
-                                        const struct uspi_rule *rule, uint32_t method, struct uspi_answer_data *out) {
+static enum uspi_answer follow(struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                               const struct uspi_rule *rule, uint32_t method, struct uspi_answer_data *out) {
     const struct uspi_backend *b = walk->backend;
     struct uspi_frame_state *caller = &out->caller;
     struct uspi_code code;
@@ -48,4 +48,19 @@ enum uspi_answer uspi_follow_table_rule(struct uspi_walk *walk, const struct usp
         caller->kind = USP_KIND_SIGNAL;
     }
     return USPI_FOUND;
+}
+
+enum uspi_answer uspi_follow_table_rule(struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                                        const struct uspi_rule *rule, uint32_t method, struct uspi_answer_data *out) {
+    enum uspi_answer answer = follow(walk, frame, rule, method, out);
+    if (answer == USPI_FOUND || answer == USPI_STOPPED) uspi_keep_table_rule(walk, frame, rule, method);
+    return answer;
+}
+
+enum uspi_answer uspi_follow_kept_rule(struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                                       struct uspi_answer_data *out) {
+    struct uspi_rule rule;
+    uint32_t method;
+    if (!uspi_recall_table_rule(walk, frame, &rule, &method)) return USPI_NOT_MINE;
+    return follow(walk, frame, &rule, method, out);
 }

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* Unwind rules, kept from one walk to the next: what a table said, or what the explorer found, at a pc. A fixed number of
+ * them, in sets of a few places each; written and read by any number of threads and signal handlers without a lock. A rule
+ * that does not fit into two words (rule_pack.c) is not kept; one that is displaced is found anew.
+ *
+ * It holds rules, never judgements of where they lead: whoever uses one judges that again, but for return addresses of
+ * which the cache says that they are such (USPI_RULE_CERTAIN). What a rule is kept under says as well which code it is for;
+ * that is rules.h's. */
+#ifndef USPI_RULE_CACHE_H
+#define USPI_RULE_CACHE_H
+
+#include "lib/unwind/rule.h"
+
+#include <stdatomic.h>
+
+/* Places in a set. */
+#define USPI_RULE_WAYS 4u
+/* More rules than that are not asked for: their memory's size must fit into 32 bits. */
+#define USPI_RULES_MAX (1u << 26)
+
+/* A rule in two words; see rule_pack.c. */
+struct uspi_packed_rule {
+    uint64_t frame; /* the CFA, return address and fp, and a note of four bits */
+    uint64_t saved; /* the other callee-saved registers */
+};
+
+/* What a rule is kept under, besides the pc. */
+enum uspi_rule_key {
+    USPI_RULE_EXACT = 1 << 0, /* the pc is where a thread stands, not a return address */
+    USPI_RULE_THUMB = 1 << 1, /* and the code there is Thumb */
+    USPI_RULE_EXPLORED =
+        1 << 2,                /* from the instructions; the note is of doubts. Otherwise from a table; the note is the
+                                    method */
+    USPI_RULE_CERTAIN = 1 << 3 /* the code at the pc stays what it is, and a call precedes it (unless it is exact) */
+};
+
+/* An entry: the version's high half is the stamp of what the rule is valid for, its low half is odd while somebody writes.
+ * Whoever reads loads the version before and after, and all other words so that none can be seen before its version. */
+struct uspi_kept_rule {
+    _Atomic(uint64_t) version, key, frame, saved;
+};
+
+struct uspi_rule_cache {
+    bool still; /* the code that it is for does not change as long as it is used */
+    uint32_t set_mask;
+    struct uspi_kept_rule *entries;
+};
+
+/* Makes an empty one for `rules` rules (at least 1), which are rounded up to a power of two. *bytes (may be NULL) becomes
+ * what it takes: 32 for each rule and less than 128 more. NULL when memory lacks, or beyond USPI_RULES_MAX. free() frees
+ * it. Not any time. */
+struct uspi_rule_cache *uspi_rule_cache_create(uint32_t rules, bool still, size_t *bytes);
+
+/* Keeps a rule; silently not, when somebody else is writing to the same place. Any time. */
+void uspi_rule_cache_keep(struct uspi_rule_cache *cache, uint64_t key, uint32_t stamp,
+                          const struct uspi_packed_rule *rule);
+
+/* Packs a rule, with a note of four bits. False when it does not fit. */
+bool uspi_rule_pack(const struct uspi_backend *backend, const struct uspi_rule *rule, unsigned note,
+                    struct uspi_packed_rule *packed);
+
+/* The rule that was packed. Returns the note. */
+unsigned uspi_rule_unpack(const struct uspi_backend *backend, const struct uspi_packed_rule *packed,
+                          struct uspi_rule *rule);
+
+/* The key of a pc; 0, which none has, where addresses are not what they are on our systems. User addresses have at most 48
+ * bits but for those that a program asks for (Linux Documentation/arch/x86/x86_64/5level-paging.rst,
+ * arch/arm64/memory.rst). */
+static inline uint64_t uspi_rule_key(usp_addr pc, unsigned how) { return pc >> 48 == 0 ? pc << 16 | how : 0; }
+
+static inline struct uspi_kept_rule *uspi_rule_set(const struct uspi_rule_cache *cache, uint64_t key) {
+    uint64_t pc = key >> 16;
+    return &cache->entries[((pc ^ pc >> 12) & cache->set_mask) * USPI_RULE_WAYS];
+}
+
+/* The rule that is kept under a key with that stamp. Any time. */
+static inline bool uspi_rule_cache_find(const struct uspi_rule_cache *cache, uint64_t key, uint32_t stamp,
+                                        struct uspi_packed_rule *rule) {
+    struct uspi_kept_rule *entry = uspi_rule_set(cache, key);
+    for (unsigned i = 0; i < USPI_RULE_WAYS; i++, entry++) {
+        uint64_t version = atomic_load_explicit(&entry->version, memory_order_acquire);
+        if (atomic_load_explicit(&entry->key, memory_order_acquire) != key) continue;
+        rule->frame = atomic_load_explicit(&entry->frame, memory_order_acquire);
+        rule->saved = atomic_load_explicit(&entry->saved, memory_order_acquire);
+        bool is_whole = atomic_load_explicit(&entry->version, memory_order_relaxed) == version && (version & 1) == 0;
+        if (is_whole && version >> 32 == stamp && key != 0) return true;
+    }
+    return false;
+}
+
+/* ---- the fields of a packed rule ----
+ *
+ * Offsets are in slots of the processor's stack and stored with their range's middle added. */
+
+#define USPI_PACKED_BASE_BITS  6u
+#define USPI_PACKED_CFA_BITS   20u
+#define USPI_PACKED_PLACE_BITS 17u /* of the return address, and of fp; from the CFA */
+#define USPI_PACKED_SAVED_BITS 6u  /* of each other register; from the return address's slot */
+#define USPI_PACKED_NOTE_SHIFT 60u
+
+/* In place of an offset. */
+#define USPI_PACKED_RA_OUTERMOST 0 /* there is no return address */
+#define USPI_PACKED_RA_LINK      1 /* it is in the link register */
+#define USPI_PACKED_FP_SAME      0
+#define USPI_PACKED_SAVED_SAME   0
+#define USPI_PACKED_SAVED_LOST   1
+
+#define USPI_PACKED_MIDDLE(bits)             (1 << ((bits) - 1))
+#define USPI_PACKED_FIELD(word, shift, bits) ((int32_t)((word) >> (shift) & ((UINT64_C(1) << (bits)) - 1)))
+
+static inline unsigned uspi_packed_base(uint64_t frame) {
+    return (unsigned)USPI_PACKED_FIELD(frame, 0, USPI_PACKED_BASE_BITS);
+}
+
+static inline int32_t uspi_packed_cfa(uint64_t frame) {
+    return USPI_PACKED_FIELD(frame, USPI_PACKED_BASE_BITS, USPI_PACKED_CFA_BITS) -
+           USPI_PACKED_MIDDLE(USPI_PACKED_CFA_BITS);
+}
+
+/* Those two as they are stored: their special values are below what any offset can be. */
+static inline int32_t uspi_packed_ra(uint64_t frame) {
+    return USPI_PACKED_FIELD(frame, USPI_PACKED_BASE_BITS + USPI_PACKED_CFA_BITS, USPI_PACKED_PLACE_BITS);
+}
+
+static inline int32_t uspi_packed_fp(uint64_t frame) {
+    return USPI_PACKED_FIELD(frame, USPI_PACKED_BASE_BITS + USPI_PACKED_CFA_BITS + USPI_PACKED_PLACE_BITS,
+                             USPI_PACKED_PLACE_BITS);
+}
+
+static inline int32_t uspi_packed_place(int32_t stored) { return stored - USPI_PACKED_MIDDLE(USPI_PACKED_PLACE_BITS); }
+
+/* As stored, of the i-th callee-saved register that is not fp. */
+static inline int32_t uspi_packed_saved(uint64_t saved, unsigned i) {
+    return USPI_PACKED_FIELD(saved, i * USPI_PACKED_SAVED_BITS, USPI_PACKED_SAVED_BITS);
+}
+
+/* The slot of such a register, from the CFA. A return address that is in no slot counts as at the CFA. */
+static inline int32_t uspi_packed_saved_place(int32_t ra, int32_t stored) {
+    int32_t from = ra == USPI_PACKED_RA_LINK || ra == USPI_PACKED_RA_OUTERMOST ? 0 : uspi_packed_place(ra);
+    return from + stored - USPI_PACKED_MIDDLE(USPI_PACKED_SAVED_BITS);
+}
+
+static inline unsigned uspi_packed_note(uint64_t frame) { return (unsigned)(frame >> USPI_PACKED_NOTE_SHIFT); }
+
+#endif

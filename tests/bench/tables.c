@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* The walk by unwind tables, in process and with everything warm, against libunwind's: its loop of unw_step, and its
+ * unw_backtrace, which keeps rules as well. This file is compiled without frame pointers, so that each frame needs its rule;
+ * the frames have different sizes and save different registers. With the rules switched off, what they save is seen.
+ *
+ * libunwind is loaded and not linked, because it would put itself in the place of gcc's _Unwind_Backtrace. */
+#define _GNU_SOURCE 1
+#include "tests/bench/measure.h"
+
+#include <dlfcn.h>
+#include <ucontext.h>
+
+#define ROUNDS   51u
+#define CAPACITY 1024
+/* What is to be reached. */
+#define STEP_RATIO        10.0
+#define BACKTRACE_RATIO   1.0
+#define LIBUNWIND_LIBRARY "libunwind.so.8"
+/* Words of unw_cursor_t on x86_64 (libunwind-x86_64.h, UNW_TDEP_CURSOR_LEN), and more. */
+#define CURSOR_WORDS 256
+/* unw_regnum_t of the program counter (libunwind-x86_64.h, UNW_X86_64_RIP). */
+#define REGISTER_PC 16
+
+static struct usp_frame frames[CAPACITY];
+static struct usp_stack stack;
+static void *addresses[CAPACITY];
+static int found_by_backtrace, found_by_steps;
+static int (*libunwind_backtrace)(void **, int);
+static int (*libunwind_context)(ucontext_t *);
+static int (*libunwind_init)(void *, ucontext_t *);
+static int (*libunwind_step)(void *);
+static int (*libunwind_register)(void *, int, uintptr_t *);
+
+/* ---- the subjects ---- */
+
+static void run_ours(void *context, unsigned times) {
+    (void)context;
+    for (unsigned i = 0; i < times; i++) {
+        usp_stack_init(&stack, frames, CAPACITY);
+        usp_capture_self(NULL, &stack);
+    }
+}
+
+static void run_backtrace(void *context, unsigned times) {
+    (void)context;
+    for (unsigned i = 0; i < times; i++) found_by_backtrace = libunwind_backtrace(addresses, CAPACITY);
+}
+
+static void run_steps(void *context, unsigned times) {
+    uint64_t cursor[CURSOR_WORDS];
+    ucontext_t here;
+    (void)context;
+    for (unsigned i = 0; i < times; i++) {
+        found_by_steps = 0;
+        if (libunwind_context(&here) != 0 || libunwind_init(cursor, &here) != 0) return;
+        do {
+            uintptr_t pc;
+            if (libunwind_register(cursor, REGISTER_PC, &pc) != 0) return;
+            addresses[found_by_steps++] = (void *)pc;
+        } while (found_by_steps < CAPACITY && libunwind_step(cursor) > 0);
+    }
+}
+
+/* ---- a deep stack ---- */
+
+static volatile unsigned sink;
+static void compare(unsigned depth);
+
+APART static unsigned descend(unsigned depth, unsigned a, unsigned b);
+
+APART static unsigned small(unsigned depth, unsigned a, unsigned b) {
+    unsigned got = descend(depth, b, a);
+    sink++;
+    return got;
+}
+
+APART static unsigned with_registers(unsigned depth, unsigned a, unsigned b) {
+    unsigned c = a * 3, d = b * 5, e = a ^ b, got = descend(depth, a, b);
+    sink += c + d;
+    return got + c * d + e;
+}
+
+APART static unsigned with_array(unsigned depth, unsigned a, unsigned b) {
+    volatile unsigned room[50];
+    room[depth % 50] = a;
+    unsigned got = descend(depth, a, b);
+    return got + room[depth % 50];
+}
+
+APART static unsigned descend(unsigned depth, unsigned a, unsigned b) {
+    unsigned got = 0;
+    if (depth < 2) {
+        compare(depth);
+    } else if (depth % 3 == 0) {
+        got = small(depth - 2, a, b);
+    } else if (depth % 3 == 1) {
+        got = with_registers(depth - 2, a, b);
+    } else {
+        got = with_array(depth - 2, a, b);
+    }
+    sink++;
+    return got + a;
+}
+
+/* ---- the table ---- */
+
+static void keep_rules(uint32_t rules) {
+    struct usp_prepare_options options;
+    usp_prepare_options_init(&options);
+    options.kept_rules = rules;
+    if (usp_prepare(&options) != USP_OK) exit(1);
+}
+
+/* libunwind's frames are among ours, in order; ours end where main's caller is, libunwind's where the process began. */
+static void check_frames(void) {
+    int common = 0;
+    run_ours(NULL, 1);
+    for (uint32_t i = 1; i < stack.count; i++) {
+        for (int k = common; k < found_by_steps; k++) {
+            if ((uintptr_t)addresses[k] != stack.frames[i].pc) continue;
+            common = k + 1;
+            break;
+        }
+    }
+    if (stack.stop == USP_STOP_ROOT && (uint32_t)common + 1 >= stack.count) return;
+    fprintf(stderr, "usp_capture_self found %u frames (%s), unw_step %d, or others\n", stack.count,
+            usp_stop_string(stack.stop), found_by_steps);
+    exit(1);
+}
+
+static void compare(unsigned unused) {
+    struct subject subjects[] = {
+        {.name = "usp_capture_self", .run = run_ours},
+        {.name = "unw_backtrace", .run = run_backtrace},
+        {.name = "unw_step", .run = run_steps},
+    };
+    (void)unused;
+    run_ours(NULL, 1);
+    if (libunwind_backtrace == NULL || libunwind_step == NULL) {
+        time_subjects(subjects, 1, ROUNDS);
+        printf("%5u %12.0f   no %s for this processor\n", stack.count, median(subjects[0].rounds, ROUNDS),
+               LIBUNWIND_LIBRARY);
+        return;
+    }
+    run_steps(NULL, 1);
+    check_frames();
+    time_subjects(subjects, 3, ROUNDS);
+    double own = median(subjects[0].rounds, ROUNDS) / stack.count;
+    double step = median(subjects[2].rounds, ROUNDS) / found_by_steps;
+    double steps = ratio(&subjects[2], &subjects[0], ROUNDS) * stack.count / found_by_steps;
+    double backtrace = ratio(&subjects[0], &subjects[1], ROUNDS);
+    printf(
+        "%5u %12.0f %12.0f %12.0f %8.1f %8.1f   %.1f x, at least %.0f: %s; %.2f of unw_backtrace, at most %.0f: %s\n",
+        stack.count, median(subjects[0].rounds, ROUNDS), median(subjects[1].rounds, ROUNDS),
+        median(subjects[2].rounds, ROUNDS), own, step, steps, STEP_RATIO, verdict(steps >= STEP_RATIO), backtrace,
+        BACKTRACE_RATIO, verdict(backtrace <= BACKTRACE_RATIO));
+}
+
+static void load_libunwind(void) {
+    void *libunwind = dlopen(LIBUNWIND_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (libunwind == NULL || usp_arch_host() != USP_ARCH_X86_64) return;
+    *(void **)&libunwind_backtrace = dlsym(libunwind, "unw_backtrace");
+    *(void **)&libunwind_context = dlsym(libunwind, "_Ux86_64_getcontext");
+    *(void **)&libunwind_init = dlsym(libunwind, "_ULx86_64_init_local");
+    *(void **)&libunwind_step = dlsym(libunwind, "_ULx86_64_step");
+    *(void **)&libunwind_register = dlsym(libunwind, "_ULx86_64_get_reg");
+}
+
+int main(void) {
+    static const unsigned depths[] = {10, 30, 100, 300};
+    struct usp_capture_usage usage = {.size = sizeof usage};
+    load_libunwind();
+    for (uint32_t rules = 4096;; rules = 0) {
+        keep_rules(rules);
+        if (usp_images_register() != USP_OK || usp_capture_get_usage(&usage) != USP_OK) return 1;
+        printf("%u rules kept in %ju bytes, tables of images in %ju; ns a call, and of it ns a frame; medians of %u\n",
+               rules, (uintmax_t)usage.rules, (uintmax_t)usage.tables, ROUNDS);
+        printf("frames      unspool unw_backtrace   unw_step  a frame  a frame\n");
+        for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) descend(depths[i], 1, 2);
+        if (rules == 0) return 0;
+    }
+}
