@@ -114,6 +114,9 @@ bool uspi_os_swift_task(uint32_t *id);
 /* usp_clock. Any time. */
 uint64_t uspi_os_clock(void);
 
+/* ns since 1970-01-01 UTC; 0 when the system does not tell. Any time. */
+uint64_t uspi_os_wall_clock(void);
+
 /* ---- getting ready ---- */
 
 int uspi_os_prepare(const struct usp_prepare_options *options);
