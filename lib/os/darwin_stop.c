@@ -17,6 +17,8 @@
 #define SECOND UINT64_C(1000000000)
 /* A wait for the turn that signals interrupt goes on so often. */
 #define WAITS 1000u
+/* A turn that cannot be given back would be nobody's for ever: it is tried so often. */
+#define SIGNALS 16u
 
 static struct {
     pthread_mutex_t changes; /* for prepare and shutdown alone, never held while threads are stopped */
@@ -40,7 +42,9 @@ static int take_turn(uint64_t timeout) {
     return USP_ERROR_BUSY;
 }
 
-static void give_turn(void) { semaphore_signal(requester.turn); }
+static void give_turn(void) {
+    for (unsigned i = 0; i < SIGNALS && semaphore_signal(requester.turn) != KERN_SUCCESS; i++) continue;
+}
 
 static bool make_turn(void) {
     return semaphore_create(mach_task_self(), &requester.turn, SYNC_POLICY_FIFO, 1) == KERN_SUCCESS;

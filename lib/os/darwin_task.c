@@ -14,6 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* What usp_prepare reserves by default for threads of this process. */
+#define FIRST_ARENA ((size_t)64 * 65536)
+
 int uspi_darwin_task_of(int64_t pid, task_t *task) {
     *task = MACH_PORT_NULL;
     if (pid <= 0 || pid > INT32_MAX || (kill((pid_t)pid, 0) != 0 && errno == ESRCH)) return USP_ERROR_NO_THREAD;
@@ -50,6 +53,8 @@ static int stop_task(task_t task, uint64_t timeout, uint64_t only, struct uspi_s
     if (USPI_HOST_ARCH == USP_ARCH_NONE || (arch != USP_ARCH_NONE && arch != USPI_HOST_ARCH)) {
         return USP_ERROR_UNSUPPORTED;
     }
+    /* Enough for most, so that one window does; without it the first one tells how much it has to be. */
+    uspi_arena_grow(&arena, FIRST_ARENA);
     int status = uspi_darwin_collect(&c, out);
     uspi_arena_free(&arena);
     if (status != USP_OK) return status;

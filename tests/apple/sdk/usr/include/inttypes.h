@@ -7,8 +7,15 @@
 
 #define PRIu32 "u"
 #define PRIx32 "x"
-#define PRId64 "lld"
-#define PRIu64 "llu"
-#define PRIx64 "llx"
+
+/* Also for tests that are compiled for Linux with these headers. */
+#if defined(__LP64__) && !defined(__APPLE__)
+#define STANDIN_64 "l"
+#else
+#define STANDIN_64 "ll"
+#endif
+#define PRId64 STANDIN_64 "d"
+#define PRIu64 STANDIN_64 "u"
+#define PRIx64 STANDIN_64 "x"
 
 #endif
