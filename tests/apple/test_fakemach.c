@@ -459,15 +459,26 @@ static void check_end(const struct scenario *s, int status, const struct fake_ac
 
 static void fail_each(const struct scenario *s, bool all_behind) {
     static const int reasons[] = {FAILURE, TERMINATED, ABORTED, SHORTAGE};
+    /* These cannot fail, or nobody asks whether they did. */
+    static const bool certain[FAKE_CALLS] = {[FAKE_CLOCK] = true,
+                                             [FAKE_TIMEBASE] = true,
+                                             [FAKE_FREE] = true,
+                                             [FAKE_LOADER] = true,
+                                             [FAKE_LIBPTHREAD] = true};
+    /* Why makes no difference. */
+    static const bool plain[FAKE_CALLS] = {
+        [FAKE_VM_READ] = true,         [FAKE_VM_REGION] = true, [FAKE_VM_ALLOCATE] = true, [FAKE_VM_DEALLOCATE] = true,
+        [FAKE_PORT_DEALLOCATE] = true, [FAKE_MALLOC] = true,    [FAKE_SYSCTL] = true,      [FAKE_SIGMASK] = true};
     begin(s);
     ck_assert_int_eq(run(s), USP_OK);
     struct fake_account whole = fake_account;
     size_t failures = 0;
     for (size_t call = 0; call < FAKE_CALLS; call++) {
+        if (certain[call]) continue;
         /* A thread that can never be resumed is nobody's to help. */
         if (all_behind && (call == FAKE_THREAD_RESUME || call == FAKE_SEMAPHORE_SIGNAL)) continue;
         for (size_t at = 1; at <= whole.calls[call]; at++) {
-            for (size_t r = 0; r < sizeof reasons / sizeof reasons[0]; r++) {
+            for (size_t r = 0; r < (plain[call] ? 1 : sizeof reasons / sizeof reasons[0]); r++) {
                 /* These mean that it runs, or is gone: a kernel that says so of one that stands still lies. */
                 if (call == FAKE_THREAD_RESUME && reasons[r] != ABORTED && reasons[r] != SHORTAGE) continue;
                 struct fake_account before = begin(s);
@@ -482,6 +493,7 @@ static void fail_each(const struct scenario *s, bool all_behind) {
         }
     }
     ck_assert_uint_gt(failures, 20);
+    if (getenv("USP_TEST_VERBOSE") != NULL) printf("%s: %zu failures\n", s->name, failures);
 }
 
 START_TEST(test_each_call_fails) { fail_each(&scenarios[_i], false); }
@@ -495,6 +507,7 @@ START_TEST(test_threads_die) {
     begin(s);
     ck_assert_int_eq(run(s), USP_OK);
     size_t calls = fake_account.all_calls;
+    if (getenv("USP_TEST_VERBOSE") != NULL) printf("%s: %zu calls\n", s->name, calls);
     for (size_t at = 1; at <= calls; at++) {
         for (size_t who = 0; who < 6; who++) {
             if (who == CALLER) continue;
