@@ -13,11 +13,18 @@ static void put_line(struct uspi_json *json) {
     uspi_put_padded(json->out, (struct uspi_span){"", 0}, (size_t)json->depth * 2);
 }
 
+static bool is_flat(const struct uspi_json *json) { return json->flat > 0 && json->depth >= json->flat; }
+
 /* The comma, the line and the key before a value. */
 static void begin_value(struct uspi_json *json, const char *key) {
     if (json->depth > 0) {
-        if ((json->filled >> json->depth & 1) != 0) uspi_put(json->out, ",", 1);
-        put_line(json);
+        bool is_first = (json->filled >> json->depth & 1) == 0;
+        if (!is_first) uspi_put(json->out, ",", 1);
+        if (!is_flat(json)) {
+            put_line(json);
+        } else if (!is_first) {
+            uspi_put(json->out, " ", 1);
+        }
         json->filled |= UINT32_C(1) << json->depth;
     }
     if (key != NULL) {
@@ -34,9 +41,9 @@ static void open_brace(struct uspi_json *json, const char *key, const char *brac
 }
 
 static void close_brace(struct uspi_json *json, const char *brace) {
-    bool filled = (json->filled >> json->depth & 1) != 0;
+    bool ends_line = (json->filled >> json->depth & 1) != 0 && !is_flat(json);
     json->depth--;
-    if (filled) put_line(json);
+    if (ends_line) put_line(json);
     uspi_put_string(json->out, brace);
     if (json->depth == 0) uspi_put(json->out, "\n", 1);
 }
@@ -76,4 +83,8 @@ void uspi_json_bytes(struct uspi_json *json, const char *key, const uint8_t *byt
     uspi_put(json->out, "\"", 1);
     uspi_put_bytes(json->out, bytes, n);
     uspi_put(json->out, "\"", 1);
+}
+
+void uspi_json_build_id(struct uspi_json *json, bool is_macho, const uint8_t *bytes, size_t n) {
+    if (n > 0) uspi_json_bytes(json, is_macho ? "uuid" : "build_id", bytes, n);
 }

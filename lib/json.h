@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes JSON (RFC 8259) piece by piece. What the pieces mean is the caller's.
+/* Writes JSON (RFC 8259) piece by piece, for the library's reports and for the command, which has a copy of its own. What
+ * the pieces mean is the caller's.
  *
  * Strings may hold any bytes (uspi_put_json_text). Addresses are strings ("0x7f…"), because many readers take numbers for
  * doubles, which lose bits above 2^53. */
@@ -13,6 +14,7 @@ struct uspi_json {
     struct uspi_text *out;
     unsigned depth;  /* of objects and arrays that are open; at most 31 */
     uint32_t filled; /* bit n: something stands already at depth n */
+    unsigned flat;   /* values at this depth and deeper share a line with what holds them; 0: each value has its own */
 };
 
 /* `key` is NULL inside an array and for the outermost value. */
@@ -30,5 +32,8 @@ void uspi_json_address(struct uspi_json *json, const char *key, uint64_t value);
 
 /* Hexadecimal digits, two for each byte. */
 void uspi_json_bytes(struct uspi_json *json, const char *key, const uint8_t *bytes, size_t n);
+
+/* Those of an image, as "uuid" or "build_id"; nothing when it has none. */
+void uspi_json_build_id(struct uspi_json *json, bool is_macho, const uint8_t *bytes, size_t n);
 
 #endif

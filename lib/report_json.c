@@ -56,10 +56,7 @@ static void put_images(struct uspi_json *json, const struct usp_images *images) 
         uspi_json_string(json, "path", image->path);
         uspi_json_address(json, "load_address", image->load_address);
         uspi_json_address(json, "end", image->end);
-        if (image->build_id_size > 0) {
-            uspi_json_bytes(json, (image->flags & USP_IMAGE_MACHO) != 0 ? "uuid" : "build_id", image->build_id,
-                            image->build_id_size);
-        }
+        uspi_json_build_id(json, (image->flags & USP_IMAGE_MACHO) != 0, image->build_id, image->build_id_size);
         uspi_json_end_object(json);
     }
     uspi_json_end_array(json);

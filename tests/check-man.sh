@@ -20,8 +20,8 @@ while read -r name; do
   fi
   [[ -f $page ]] || continue
   # Named where whatis(1) looks for it, and declared in the synopsis.
-  sed -n '/^\.SH NAME/,/^\.SH SYNOPSIS/p' "$page" | grep -qw "$name" || fail "$(basename "$page"): NAME lacks $name"
-  sed -n '/^\.SH SYNOPSIS/,/^\.SH DESCRIPTION/p' "$page" | grep -qw "$name" ||
+  sed -n '/^\.SH NAME/,/^\.SH SYNOPSIS/p' "$page" | grep -cw "$name" >/dev/null || fail "$(basename "$page"): NAME lacks $name"
+  sed -n '/^\.SH SYNOPSIS/,/^\.SH DESCRIPTION/p' "$page" | grep -cw "$name" >/dev/null ||
     fail "$(basename "$page"): SYNOPSIS lacks $name"
 done < <(public_functions)
 

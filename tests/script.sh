@@ -7,6 +7,9 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 started_in=$PWD
 failures=0
 
+# Behind a pipe scripts count (grep -c) and do not stop at the first (grep -q, awk's exit): with pipefail, what writes into a
+# closed pipe fails.
+
 # fail TEXT...: one finding; the script goes on and ends with `verdict`.
 fail() {
   echo "$*"

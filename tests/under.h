@@ -20,6 +20,10 @@ static inline bool is_slowed(void) { return test_under()[0] != '\0'; }
 
 static inline bool is_user_emulated(void) { return strncmp(test_under(), "qemu-", 5) == 0; }
 
+/* Of many inputs of one kind: from each to the next. All of them are tried where nothing slows the test; elsewhere it is
+ * the host that is different, and a part of them shows that. Not a power of two: no kind of field is left out. */
+static inline unsigned stride(void) { return is_slowed() ? 7 : 1; }
+
 /* How long a test waits for what must happen, given how long it would where nothing slows it. */
 static inline uint64_t patience(uint64_t ns) { return is_slowed() ? 10 * ns : ns; }
 

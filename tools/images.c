@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* `unspool images`: what a process, a core, a raw capture has loaded, or what lies in a file. */
+#include "lib/json.h"
 #include "tools/arguments.h"
 #include "tools/command.h"
-#include "tools/json.h"
 #include "tools/text.h"
 
 #include <getopt.h>
@@ -75,30 +75,32 @@ static int open_target(const char *target, struct listed *listed) {
 }
 
 static void put_json(const struct usp_images *images) {
-    struct json json = {.out = stdout};
+    char room[TEXT_ROOM];
+    struct uspi_text text = uspi_text_through(write_to_file, stdout, room, sizeof room);
+    struct uspi_json json = {.out = &text, .flat = JSON_FLAT_ELEMENTS};
     const struct usp_image *image;
-    json_open(&json, NULL, '{');
-    json_number(&json, "version", 1);
-    json_open(&json, "images", '[');
+    uspi_json_begin_object(&json, NULL);
+    uspi_json_number(&json, "version", 1);
+    uspi_json_begin_array(&json, "images");
     for (size_t i = 0; (image = usp_images_get(images, i)) != NULL; i++) {
-        json_open(&json, NULL, '{');
-        json_string(&json, "path", image->path);
-        json_address(&json, "load_address", image->load_address);
-        json_address(&json, "end", image->end);
-        json_address(&json, "slide", image->slide);
+        uspi_json_begin_object(&json, NULL);
+        uspi_json_string(&json, "path", image->path);
+        uspi_json_address(&json, "load_address", image->load_address);
+        uspi_json_address(&json, "end", image->end);
+        uspi_json_address(&json, "slide", image->slide);
         if (image->text_high > image->text_low) {
-            json_address(&json, "text_low", image->text_low);
-            json_address(&json, "text_high", image->text_high);
+            uspi_json_address(&json, "text_low", image->text_low);
+            uspi_json_address(&json, "text_high", image->text_high);
         }
-        json_string(&json, "arch", usp_arch_name(image->arch));
-        json_build_id(&json, (image->flags & USP_IMAGE_MACHO) != 0, image->build_id, image->build_id_size);
-        if ((image->flags & USP_IMAGE_MAIN) != 0) json_true(&json, "main");
-        if ((image->flags & USP_IMAGE_DELETED) != 0) json_true(&json, "deleted");
-        json_close(&json, '}');
+        uspi_json_string(&json, "arch", usp_arch_name(image->arch));
+        uspi_json_build_id(&json, (image->flags & USP_IMAGE_MACHO) != 0, image->build_id, image->build_id_size);
+        if ((image->flags & USP_IMAGE_MAIN) != 0) uspi_json_bool(&json, "main", true);
+        if ((image->flags & USP_IMAGE_DELETED) != 0) uspi_json_bool(&json, "deleted", true);
+        uspi_json_end_object(&json);
     }
-    json_close(&json, ']');
-    json_close(&json, '}');
-    putchar('\n');
+    uspi_json_end_array(&json);
+    uspi_json_end_object(&json);
+    uspi_text_flush(&text);
 }
 
 static void put_heading(const char *name, int width) { printf("%-*s ", width, name); }

@@ -6,6 +6,7 @@
 #include "tools/arguments.h"
 #include "tools/command.h"
 #include "tools/stack_names.h"
+#include "tools/text.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -230,10 +231,6 @@ static void choose_memory(const struct request *request, const struct usp_snapsh
     }
 }
 
-int stack_write_file(void *context, const char *bytes, size_t n) {
-    return fwrite(bytes, 1, n, context) == n ? USP_OK : USP_ERROR_SYSTEM;
-}
-
 /* What names and filters the frames. An enum usp_status. */
 static int equip(const struct request *request, const struct usp_symbolizer_options *names, struct usp_filter **filter,
                  struct stack_report *report) {
@@ -269,7 +266,7 @@ static int write_report(const struct request *request, const struct usp_snapshot
     setvbuf(stdout, NULL, _IOFBF, (size_t)1 << 16);
     if (status == USP_OK && request->style != 0) {
         report.format.style = request->style;
-        status = usp_format_snapshot(snapshot, &report.format, stack_write_file, stdout);
+        status = usp_format_snapshot(snapshot, &report.format, write_to_file, stdout);
     } else if (status == USP_OK) {
         status = stack_write_text(&report, stdout);
     }

@@ -12,9 +12,6 @@ struct stack_report {
     struct usp_format_options format; /* the style of the lines, and what names and filters them */
 };
 
-/* A usp_write; context is the FILE. */
-int stack_write_file(void *context, const char *bytes, size_t n);
-
 /* Writes the report for people. An enum usp_status. */
 int stack_write_text(const struct stack_report *report, FILE *out);
 

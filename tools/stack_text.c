@@ -101,7 +101,7 @@ static void put_async_end(const struct page *page, const struct usp_stack *stack
 
 static int put_stack(const struct page *page, const struct usp_snapshot_thread *thread) {
     const struct usp_stack *stack = &thread->stack;
-    int status = usp_format_stack(stack, &thread->info, &page->report->format, stack_write_file, page->out);
+    int status = usp_format_stack(stack, &thread->info, &page->report->format, write_to_file, page->out);
     put_end(page, stack);
     if (stack->async_stop != USP_STOP_NONE) {
         put_async_end(page, stack);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* `unspool symbolize` for addresses: from words to names, in the lines that atos(1) writes, or JSON. */
+#include "lib/json.h"
 #include "tools/arguments.h"
 #include "tools/command.h"
-#include "tools/json.h"
 #include "tools/symbolize.h"
 #include "tools/text.h"
 
@@ -62,27 +62,29 @@ static void put_line(struct session *session, const char *word, const struct usp
 
 static void put_json(const struct session *session, const char *word, usp_addr address,
                      const struct usp_symbol *symbol) {
-    struct json json = {.out = stdout};
-    json_open(&json, NULL, '{');
-    json_string(&json, "input", word);
+    char room[TEXT_ROOM];
+    struct uspi_text text = uspi_text_through(write_to_file, stdout, room, sizeof room);
+    struct uspi_json json = {.out = &text, .flat = 1};
+    uspi_json_begin_object(&json, NULL);
+    uspi_json_string(&json, "input", word);
     if (symbol->image_path != NULL) {
         const struct usp_image *image = usp_images_find(session->images, address);
-        json_address(&json, "address", address);
-        json_string(&json, "image_path", symbol->image_path);
-        json_build_id(&json, image != NULL && (image->flags & USP_IMAGE_MACHO) != 0, symbol->build_id,
-                      symbol->build_id_size);
-        json_address(&json, "image_offset", address - symbol->image_load);
+        uspi_json_address(&json, "address", address);
+        uspi_json_string(&json, "image_path", symbol->image_path);
+        uspi_json_build_id(&json, image != NULL && (image->flags & USP_IMAGE_MACHO) != 0, symbol->build_id,
+                           symbol->build_id_size);
+        uspi_json_address(&json, "image_offset", address - symbol->image_load);
     }
     if (symbol->name != NULL) {
         const char *name = usp_demangle(session->demangler, symbol->name);
-        json_string(&json, "symbol", name);
-        if (strcmp(name, symbol->name) != 0) json_string(&json, "mangled", symbol->name);
-        json_number(&json, "symbol_offset", symbol->offset);
-        if (symbol->source_file != NULL) json_string(&json, "source_file", symbol->source_file);
-        json_string(&json, "named_by", usp_strategy_string(symbol->strategy));
+        uspi_json_string(&json, "symbol", name);
+        if (strcmp(name, symbol->name) != 0) uspi_json_string(&json, "mangled", symbol->name);
+        uspi_json_number(&json, "symbol_offset", symbol->offset);
+        if (symbol->source_file != NULL) uspi_json_string(&json, "source_file", symbol->source_file);
+        uspi_json_string(&json, "named_by", usp_strategy_string(symbol->strategy));
     }
-    json_close(&json, '}');
-    putchar('\n');
+    uspi_json_end_object(&json);
+    uspi_text_flush(&text);
 }
 
 /* False when memory lacks. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* `unspool symbols`: every function that can be named in a file, as the library lists them. */
+#include "lib/json.h"
 #include "tools/arguments.h"
 #include "tools/command.h"
 #include "tools/image_choice.h"
-#include "tools/json.h"
 #include "tools/text.h"
 
 #include <getopt.h>
@@ -43,22 +43,24 @@ struct listing {
     const struct request *request;
     const struct usp_image *image;
     struct usp_demangler *demangler;
-    struct json json;
     int digits; /* of an address */
+    struct uspi_json json;
+    struct uspi_text text; /* the JSON's */
+    char room[TEXT_ROOM];
 };
 
 static bool is_method(const char *name) { return (name[0] == '-' || name[0] == '+') && name[1] == '['; }
 
 static void put_symbol_json(struct listing *listing, const struct usp_symbol *symbol, const char *name) {
-    struct json *json = &listing->json;
-    json_open(json, NULL, '{');
-    json_address(json, "address", symbol->start);
-    json_number(json, "size", symbol->extent);
-    json_string(json, "symbol", name);
-    if (strcmp(name, symbol->name) != 0) json_string(json, "mangled", symbol->name);
-    if (symbol->source_file != NULL) json_string(json, "source_file", symbol->source_file);
-    json_string(json, "named_by", usp_strategy_string(symbol->strategy));
-    json_close(json, '}');
+    struct uspi_json *json = &listing->json;
+    uspi_json_begin_object(json, NULL);
+    uspi_json_address(json, "address", symbol->start);
+    uspi_json_number(json, "size", symbol->extent);
+    uspi_json_string(json, "symbol", name);
+    if (strcmp(name, symbol->name) != 0) uspi_json_string(json, "mangled", symbol->name);
+    if (symbol->source_file != NULL) uspi_json_string(json, "source_file", symbol->source_file);
+    uspi_json_string(json, "named_by", usp_strategy_string(symbol->strategy));
+    uspi_json_end_object(json);
 }
 
 /* A usp_symbol_visit. */
@@ -79,20 +81,22 @@ static int put_symbol(void *context, const struct usp_symbol *symbol) {
 
 static void begin_json(struct listing *listing) {
     const struct usp_image *image = listing->image;
-    struct json *json = &listing->json;
-    json_open(json, NULL, '{');
-    json_number(json, "version", 1);
-    json_string(json, "path", image->path);
-    json_string(json, "arch", usp_arch_name(image->arch));
-    json_build_id(json, (image->flags & USP_IMAGE_MACHO) != 0, image->build_id, image->build_id_size);
-    json_address(json, "load_address", image->load_address);
-    json_open(json, "symbols", '[');
+    struct uspi_json *json = &listing->json;
+    listing->text = uspi_text_through(write_to_file, stdout, listing->room, sizeof listing->room);
+    *json = (struct uspi_json){.out = &listing->text, .flat = JSON_FLAT_ELEMENTS};
+    uspi_json_begin_object(json, NULL);
+    uspi_json_number(json, "version", 1);
+    uspi_json_string(json, "path", image->path);
+    uspi_json_string(json, "arch", usp_arch_name(image->arch));
+    uspi_json_build_id(json, (image->flags & USP_IMAGE_MACHO) != 0, image->build_id, image->build_id_size);
+    uspi_json_address(json, "load_address", image->load_address);
+    uspi_json_begin_array(json, "symbols");
 }
 
 static void end_json(struct listing *listing) {
-    json_close(&listing->json, ']');
-    json_close(&listing->json, '}');
-    putchar('\n');
+    uspi_json_end_array(&listing->json);
+    uspi_json_end_object(&listing->json);
+    uspi_text_flush(&listing->text);
 }
 
 static int list_symbols(struct listing *listing, struct usp_symbolizer *symbolizer) {
@@ -107,7 +111,7 @@ static int list_symbols(struct listing *listing, struct usp_symbolizer *symboliz
 
 static int list_image(const struct request *request, const struct usp_images *images) {
     struct usp_symbolizer *symbolizer = NULL;
-    struct listing listing = {.request = request, .image = usp_images_get(images, 0), .json = {.out = stdout}};
+    struct listing listing = {.request = request, .image = usp_images_get(images, 0)};
     bool is_wide = listing.image->arch != USP_ARCH_ARMV7 && listing.image->arch != USP_ARCH_I386 &&
                    listing.image->arch != USP_ARCH_ARM64_32;
     int result = EXIT_FAILED;

@@ -2,11 +2,15 @@
 /* See text.h. */
 #include "tools/text.h"
 
-#include <unspool/format.h>
+#include <unspool/unspool.h>
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+int write_to_file(void *context, const char *bytes, size_t n) {
+    return fwrite(bytes, 1, n, context) == n ? USP_OK : USP_ERROR_SYSTEM;
+}
 
 /* What most names need. */
 #define USUAL_ROOM 1024

@@ -6,6 +6,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* A usp_write of <unspool/format.h> to the FILE in `context`, and room for what uspi_text_through gathers for it. */
+int write_to_file(void *context, const char *bytes, size_t n);
+#define TEXT_ROOM 512
+
+/* For uspi_json.flat: one element a line in an array that the outermost object holds. */
+#define JSON_FLAT_ELEMENTS 3
+
 /* Writes a string whose bytes nobody vouches for (the name of a thread, a file, a symbol), as USP_ESCAPE_TERMINAL has it. */
 void put_harmless(FILE *out, const char *text);
 

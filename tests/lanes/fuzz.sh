@@ -12,6 +12,7 @@ declare -A inputs=(
   [fuzz_elf]=100000
   [fuzz_elf_symbols]=7000
   [fuzz_fixups]=12000
+  [fuzz_log]=8000
   [fuzz_macho]=100000
   [fuzz_macho_exports]=200000
   [fuzz_macho_symbols]=50000

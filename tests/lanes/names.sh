@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # About: names out of files that LLVM's and GCC's tools build and strip, compared with what these say; logs, completion in both shells
 need_build clang-19 lld-19 llvm-19 lld-13 binutils gobjc g++=g++ python3 xz-utils zstd binutils-aarch64-linux-gnu \
-  binutils-arm-linux-gnueabihf zsh
+  binutils-arm-linux-gnueabihf python3-jsonschema zsh
 configure_in names --with-lzma --with-zlib --with-zstd
 make_in names all
 make_in names check VERBOSE=1 TESTS="$(cd "$top" && echo tests/names/*.sh tests/tool/log*.sh tests/tool/completion.sh)"

@@ -115,12 +115,13 @@ run 3 symbolize -arch armv7 -o App 1
 err_has '^unspool: App: for (arm64, x86_64|x86_64, arm64), not for armv7$'
 
 # C++: as people write it, and as it is in the file.
-mangled=$(llvm-nm-19 --defined-only arm64/App | awk '$2 ~ /[tT]/ && $3 ~ /^__ZN/ { print $1, substr($3, 2); exit }')
+mangled=$(llvm-nm-19 --defined-only arm64/App | awk '$2 ~ /[tT]/ && $3 ~ /^__ZN/ && !n++ { print $1, substr($3, 2) }')
 run 0 symbolize --demangle no -o arm64/App "0x${mangled% *}"
 out_has "^${mangled#* } \\(in App\\) \\+ 0$"
 run 0 symbolize --demangle simple -o arm64/App "0x${mangled% *}"
 out_lacks '^_Z'
 run 0 symbolize --json -o arm64/App "0x${mangled% *}"
+cp "$work/out" answer.json
 out_has "\"mangled\": \"${mangled#* }\""
 out_has "\"uuid\": \"$(echo "${arm64_uuid//-/}" | tr A-F a-f)\""
 
@@ -129,6 +130,7 @@ run 0 images App
 [[ $(wc -l <"$work/out") -eq 3 ]] || fail "not two images: $(cat "$work/out")"
 out_has "^0x0000000100000000 0x[0-9a-f]+ 0x0+ arm64 +$(echo "${arm64_uuid//-/}" | tr A-F a-f) App$"
 run 0 images --json arm64/App.dSYM
+cp "$work/out" images.json
 out_has '"path": "arm64/App.dSYM/Contents/Resources/DWARF/App", "load_address": "0x100000000"'
 run 0 images arm64/c.o
 out_has '^0x0+ 0x[0-9a-f]+ 0x0+ arm64 '
@@ -139,6 +141,7 @@ awk '{ print $1, $4 }' "$work/out" | sort >listed
 sort arm64/functions | comm -23 - listed >missing
 [[ ! -s missing ]] || fail "not listed: $(head -n 4 missing)"
 run 0 symbols --json --uuid "$arm64_uuid" App
+cp "$work/out" symbols.json
 python3 - "$work/out" <<'END_OF_PROGRAM' || fail "symbols --json: no source files, or sizes"
 import json, sys
 
@@ -161,4 +164,7 @@ awk '{ print $1, $3, $4, $5 }' "$work/out" >without
 # The linker merges categories into their classes.
 strip_category() { sed -E 's/ (symtab|objc-metadata) / /; s/\([A-Za-z0-9_]*\)//' "$1"; }
 cmp -s <(strip_category with) <(strip_category without) || fail "$(diff <(strip_category with) <(strip_category without) | head -n 6)"
+validate symbolize answer.json
+validate images images.json
+validate symbols symbols.json
 verdict

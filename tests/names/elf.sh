@@ -103,7 +103,7 @@ for way in zlib zstd; do
   has "${way^^}" || continue
   have zstd || [[ $way == zlib ]] || continue
   python3 "$fixtures/elf_compress.py" "$way" "$work/full" "$work/$way"
-  readelf -SW "$work/$way" | grep -q '\.symtab.* C ' || fail "$way: not compressed"
+  readelf -SW "$work/$way" | grep -c '\.symtab.* C ' >/dev/null || fail "$way: not compressed"
   compare "$work/$way" --tables "$work/full"
   lookup "$work/$way" local_10 visible_10
 done

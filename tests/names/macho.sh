@@ -140,7 +140,7 @@ for name in arm64 arm64-old arm64-small; do
   llvm-strip-19 -o "$name.messages" "$name.program"
   for stub in "objc_msgSend\$first" "objc_msgSend\$bar:baz:"; do
     address=$(llvm-nm-19 "$name.program" | grep -F " _$stub" | cut -d' ' -f 1)
-    echo "$address" | "$names" "$name.messages" arm64 | grep -qF " $stub" ||
+    echo "$address" | "$names" "$name.messages" arm64 | grep -cF " $stub" >/dev/null ||
       fail "$name.messages: the message stub $stub has no name"
   done
 done

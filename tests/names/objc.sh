@@ -24,7 +24,7 @@ compare() {
   local arch=$1 file=$2
   shift 2
   llvm-strip-19 -o "$file.stripped" "$file"
-  ! llvm-nm-19 "$file.stripped" | grep -qF '[' || fail "$file: was not stripped"
+  ! llvm-nm-19 "$file.stripped" | grep -cF '[' >/dev/null || fail "$file: was not stripped"
   python3 "$here/objc_oracle.py" --names "$names" --arch "$arch" --least 16 "$@" "$file.stripped" "$file" ||
     fail "$file: names differ"
 }

@@ -9,7 +9,7 @@ work=$(mktemp -d)
 running=()
 # shellcheck disable=SC2329 # called by trap
 clean_up() {
-  [[ ${#running[@]} -eq 0 ]] || kill "${running[@]}" 2>/dev/null
+  [[ ${#running[@]} -eq 0 ]] || kill -KILL "${running[@]}" 2>/dev/null
   wait
   rm -rf "$work"
 }
@@ -66,4 +66,22 @@ expect_frames() {
   shift
   found=$(frames "$heading" | tr '\n' ' ')
   [[ " $found" == *" $* "* ]] || fail "$heading: \"$found\" lacks \"$*\""
+}
+
+# validate SCHEMA FILE...: the JSON in the files is as doc/schema/ describes it. Where that cannot be asked, the test is
+# skipped from there on; so it comes last.
+validate() {
+  local schema=$1 python file
+  shift
+  for python in python3 /usr/bin/python3 ''; do
+    if have "$python" && "$python" -c 'import jsonschema' 2>/dev/null; then break; fi
+  done
+  if [[ -z $python ]]; then
+    [[ $failures -eq 0 ]] || verdict
+    skip "python3-jsonschema is not installed"
+  fi
+  for file; do
+    "$python" "$top/tests/tool/validate.py" "$top/doc/schema/$schema.schema.json" "$file" ||
+      fail "$file: not as $schema.schema.json describes it"
+  done
 }

@@ -86,5 +86,5 @@ mkdir "$work/folder"
 [[ $(in_bash unspool stack --sysroot "$work/fol") == "$work/folder" ]] || fail "bash: --sysroot"
 [[ $(in_bash unspool stack --program "$work/folder.") == "$work/folder.file" ]] || fail "bash: --program"
 [[ $(in_bash unspool symbols "$work/folder.") == "$work/folder.file" ]] || fail "bash: a file"
-in_bash unspool stack "$$" | grep -qx "$$" || fail "bash: a process"
+in_bash unspool stack "$$" | grep -cx "$$" >/dev/null || fail "bash: a process"
 verdict

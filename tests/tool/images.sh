@@ -41,6 +41,7 @@ out_has "^0x[0-9a-f]+ 0x[0-9a-f]+ 0x[0-9a-f]+ [a-z0-9_]+ +([0-9a-f]+|-) +$stuck$
 
 # The file: the same build, the same length, from where it was linked for.
 run 0 images --json "$stuck"
+cp "$work/out" "$work/file"
 python3 - "$work/out" "$work/process" "$(readelf -n "$stuck" | sed -n 's/.*Build ID: //p')" <<'END_OF_PROGRAM' || fail "the file's image is not the process's: $(cat "$work/out")"
 import json, sys
 
@@ -84,4 +85,5 @@ err_has 'one target'
 run 2 images 0
 err_has 'no process id'
 run 2 images --fly a
+validate images "$work/process" "$work/file"
 verdict

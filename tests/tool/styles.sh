@@ -42,43 +42,24 @@ err_has 'nonsense'
 run 2 stack --demangle nonsense "$pid"
 
 # ---- JSON against its schema
-python=
-for candidate in python3 /usr/bin/python3; do
-  if have "$candidate" && "$candidate" -c 'import jsonschema' 2>/dev/null; then python=$candidate && break; fi
-done
-[[ -n $python ]] || skip "python3-jsonschema is not installed"
-validate() {
+written() {
   cp "$work/out" "$work/$1.json"
-  "$python" - "$top/doc/schema/stacks.schema.json" "$work/$1.json" <<'END' || fail "$1: not as the schema describes it"
-import json, sys
-import jsonschema
-
-schema, report = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:])
-jsonschema.Draft202012Validator.check_schema(schema)
-jsonschema.Draft202012Validator(schema).validate(report)
-# It can refuse: nothing that is required may be absent, nothing unknown there.
-for thread in report["threads"]:
-    for frame in thread.get("frames", [])[:1]:
-        for change in ({"surprise": 1}, {"address": 5}, {"kind": "new"}):
-            broken = json.loads(json.dumps(report))
-            broken["threads"][report["threads"].index(thread)]["frames"][0].update(change)
-            assert not jsonschema.Draft202012Validator(schema).is_valid(broken), change
-END
+  validate stacks "$work/$1.json"
 }
 run 0 stack --json "$pid"
-validate process
+written process
 run 0 stack --json --no-symbols --image stuck "$pid"
-validate filtered
+written filtered
 start "$stuck" held
 run 1 stack --style json "$pid"
-validate held
+written held
 cp tests/tool/captures_itself "$work"
 "$work/captures_itself" "$work/raw" "$work/out" >/dev/null
 out_has '"image_path": ".*/captures_itself"'
-validate stack
+written stack
 run 0 stack --json "$work/raw"
-validate raw
+written raw
 head -c $(($(wc -c <"$work/raw") - 20)) "$work/raw" >"$work/short"
 run 0 stack --json "$work/short"
-validate short
+written short
 verdict

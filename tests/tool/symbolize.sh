@@ -77,6 +77,8 @@ run 3 symbolize --arch "$other" -o "$stuck" 1
 err_has "^unspool: $stuck: for $arch, not for $other"
 
 run 0 symbolize --json -o "$stuck" "$(plus "$inner" 1)" $'\xff"' 0xfffffff0
+cp "$work/out" "$work/answers.json"
+[[ $(wc -l <"$work/out") -eq 3 ]] || fail "--json: not a line for each address"
 python3 - "$work/out" "$(plus "$inner" 1)" "$stuck" "$build_id" "$offset" <<'END_OF_PROGRAM' || fail "--json: $(cat "$work/out")"
 import json, sys
 
@@ -165,4 +167,5 @@ refused '"name"' symbolize -p name
 refused 'either from -f' symbolize -o x -f y 1
 refused 'not supported' symbolize -o x -textExecAddress 1 1
 refused 'fly' symbolize --fly
+validate symbolize "$work/answers.json"
 verdict

@@ -39,6 +39,7 @@ libc=$(ldd "$stuck" 2>/dev/null | awk '/libc\.so/ { print $3 }')
 if [[ -n $libc && -z $(find /usr/lib/debug -name '*.debug' -print -quit 2>/dev/null) ]]; then compare "$libc" 1000; fi
 
 run 0 symbols --json "$stuck"
+cp "$work/out" "$work/listing.json"
 python3 - "$work/out" "$stuck" <<'END_OF_PROGRAM' || fail "--json: $(head -c 1000 "$work/out")"
 import json, sys
 
@@ -64,6 +65,8 @@ open(sys.argv[1], "wb").write((header + segment).ljust(0x1000, b"\x90"))
 END_OF_PROGRAM
 run 1 symbols "$work/bare"
 err_has "^unspool: $work/bare: no symbols"
+run 1 symbols --json "$work/bare"
+cp "$work/out" "$work/none.json"
 echo text >"$work/text"
 run 3 symbols "$work/text"
 err_has "^unspool: $work/text: offset 0x0: neither ELF nor Mach-O$"
@@ -72,4 +75,5 @@ err_has 'a file is missing'
 run 2 symbols a b
 err_has 'one file'
 run 2 symbols --fly a
+validate symbols "$work/listing.json" "$work/none.json"
 verdict
