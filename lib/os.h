@@ -143,9 +143,10 @@ struct uspi_thread_copy {
     struct usp_registers registers;
     struct uspi_copied parts[2]; /* of the stack that it ran on; on an alternate signal stack also of the other one */
     usp_addr stack_low, stack_high; /* of the whole stack; 0, 0 unknown */
-    usp_addr dead_low, dead_high;   /* below the live part of the thread's own stack: whatever is there now, it was not
-                                       there at that moment */
-    usp_addr swift_task_slot;       /* see struct usp_target */
+    usp_addr dead_low,
+        dead_high;            /* of the thread's own stack, as far as it is in no part: whatever is there now, it was
+                                       not there at that moment */
+    usp_addr swift_task_slot; /* see struct usp_target */
     uint64_t stopped_ns;
 };
 

@@ -54,19 +54,36 @@ void uspi_darwin_list_free(struct uspi_darwin_list *list);
 /* Gives a right back; MACH_PORT_NULL is ignored. */
 void uspi_darwin_release(mach_port_t port);
 
-/* Fills id, name, state, processor time and flags of a thread; *slots becomes the address of its thread-specific data, 0
- * where that is not known. False when it has ended or is no thread. info->thread.native stays 0. No lock of libpthread's:
- * the kernel keeps the name. */
-bool uspi_darwin_describe(thread_act_t port, struct usp_thread_info *info, usp_addr *slots);
+/* Where a thread of a task keeps what is its own; 0 where that is not known. */
+struct uspi_darwin_place {
+    usp_addr slots;    /* its thread-specific data */
+    usp_addr queue_at; /* of the word that holds its current dispatch queue, and */
+    usp_addr queue; /* what stood there when its label was read: as long as it does, the label is right. 0: no label */
+};
+
+/* Fills id, name, state, processor time, flags and queue of a task's thread, and *place; `own` is the calling thread's id.
+ * False when it has ended or is no thread. info->thread.native stays 0. No lock of libpthread's: the kernel keeps the
+ * name. */
+bool uspi_darwin_describe(task_t task, thread_act_t port, uint64_t own, struct usp_thread_info *info,
+                          struct uspi_darwin_place *place);
 
 /* The id of the process's first thread, 0 when it is not known. Any time. */
 uint64_t uspi_darwin_main_thread(void);
 
-/* The id of the calling thread. Any time. */
+/* The id of the calling thread, 0 when it is not to be had. Any time. */
 uint64_t uspi_darwin_own_thread(void);
 
 /* After fork, in the child: its only thread is its main thread. */
 void uspi_darwin_threads_after_fork(void);
+
+/* ---- queues (darwin_queues.c) ---- */
+
+/* Learns where a dispatch queue's label is. Calls libdispatch: not any time. */
+void uspi_darwin_learn_queues(void);
+
+/* The label of the queue on which a task's thread works, and which queue it was; "" and 0 when there is none or the least
+ * doubt. `place` is what the kernel tells of the thread (dispatch_qaddr), room > 0. Any time. */
+usp_addr uspi_darwin_queue(task_t task, usp_addr place, char *label, size_t room);
 
 /* ---- the calling thread (darwin_self.c) ---- */
 

@@ -53,7 +53,10 @@ static void clear(struct found *found) {
 static int find(const struct uspi_collection *c, struct found *found) {
     struct uspi_darwin_list list;
     struct uspi_stopped_thread self;
+    uint64_t own = uspi_darwin_own_thread();
     memset(found, 0, sizeof *found);
+    /* Whoever does not know itself might stop itself. */
+    if (own == 0) return USP_ERROR_SYSTEM;
     int status = uspi_darwin_list(c->task, &list);
     if (status != USP_OK) return status;
     found->held = calloc(list.count + 1, sizeof *found->held);
@@ -61,8 +64,8 @@ static int find(const struct uspi_collection *c, struct found *found) {
     if (found->held == NULL || found->threads == NULL) status = USP_ERROR_NO_MEMORY;
     for (size_t i = 0; i < list.count && status == USP_OK; i++) {
         struct usp_thread_info info;
-        usp_addr slots;
-        if (!uspi_darwin_describe(list.ports[i], &info, &slots)) continue;
+        struct uspi_darwin_place place;
+        if (!uspi_darwin_describe(c->task, list.ports[i], own, &info, &place)) continue;
         if (c->only != 0 && info.thread.id != c->only) continue;
         if (c->is_own && (info.flags & USP_THREAD_REQUESTER) != 0) {
             found->met_self = true;
@@ -70,7 +73,7 @@ static int find(const struct uspi_collection *c, struct found *found) {
             continue;
         }
         found->threads[found->count].info = info;
-        found->held[found->count].slots = slots;
+        found->held[found->count].place = place;
         found->held[found->count++].port = uspi_darwin_list_take(&list, i);
     }
     /* Before anyone is stopped: afterwards nothing is left to do but to resume. */
@@ -108,9 +111,11 @@ static size_t keep(struct found *found, const uint8_t *bytes) {
         struct uspi_stopped_thread *t = &found->threads[i];
         const struct uspi_held *h = &found->held[i];
         t->status = h->status;
+        /* It went on to another queue before it was stopped. */
+        if (!h->on_queue) memset(t->info.queue, 0, sizeof t->info.queue);
         if (h->status == USP_OK) {
             uspi_darwin_fill_copy(&t->copy, h, bytes);
-            t->copy.swift_task_slot = uspi_darwin_swift_slot(h->slots);
+            t->copy.swift_task_slot = uspi_darwin_swift_slot(h->place.slots);
         }
         if (is_gone(t, h)) continue;
         found->threads[kept++] = *t;

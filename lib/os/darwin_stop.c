@@ -101,6 +101,7 @@ int uspi_os_prepare(const struct usp_prepare_options *options) {
     pthread_once(&fork_handler, register_fork_handler);
     uspi_darwin_watch_images();
     uspi_darwin_try_slots();
+    uspi_darwin_learn_queues();
     pthread_mutex_lock(&requester.changes);
     int status = prepare(options);
     pthread_mutex_unlock(&requester.changes);
@@ -131,6 +132,9 @@ static int begin(uint64_t timeout) {
  * On USP_OK held->port is the caller's. */
 static int find_thread(const struct usp_thread *thread, struct uspi_held *held) {
     struct uspi_darwin_list list;
+    uint64_t own = uspi_darwin_own_thread();
+    /* Whoever does not know itself might stop itself. */
+    if (own == 0) return USP_ERROR_SYSTEM;
     int status = uspi_darwin_list(mach_task_self(), &list);
     if (status != USP_OK) return status;
     status = USP_ERROR_NO_THREAD;
@@ -138,7 +142,8 @@ static int find_thread(const struct usp_thread *thread, struct uspi_held *held) 
         struct usp_thread_info info;
         /* A task has one name for all its rights to a port. */
         if (thread->native != MACH_PORT_NULL && thread->native != list.ports[i]) continue;
-        if (!uspi_darwin_describe(list.ports[i], &info, &held->slots) || info.thread.id != thread->id) continue;
+        if (!uspi_darwin_describe(mach_task_self(), list.ports[i], own, &info, &held->place)) continue;
+        if (info.thread.id != thread->id) continue;
         status = (info.flags & USP_THREAD_REQUESTER) != 0 ? USP_ERROR_ARGUMENT : USP_OK;
         if (status == USP_OK) held->port = uspi_darwin_list_take(&list, i);
     }
@@ -163,7 +168,7 @@ static int copy_found(struct uspi_held *held, struct uspi_thread_copy *copy) {
         if (!uspi_arena_grow(&requester.arena, w.need + w.need / 4)) last = true;
     }
     uspi_darwin_fill_copy(copy, held, requester.arena.bytes);
-    copy->swift_task_slot = uspi_darwin_swift_slot(held->slots);
+    copy->swift_task_slot = uspi_darwin_swift_slot(held->place.slots);
     return USP_OK;
 }
 

@@ -43,16 +43,20 @@ void uspi_darwin_list_free(struct uspi_darwin_list *list) {
     list->count = 0;
 }
 
-bool uspi_darwin_describe(thread_act_t port, struct usp_thread_info *info, usp_addr *slots) {
+bool uspi_darwin_describe(task_t task, thread_act_t port, uint64_t own, struct usp_thread_info *info,
+                          struct uspi_darwin_place *place) {
     struct thread_identifier_info ids;
     struct thread_extended_info more;
     mach_msg_type_number_t count = THREAD_EXTENDED_INFO_COUNT;
     memset(info, 0, sizeof *info);
+    memset(place, 0, sizeof *place);
     if (!identify(port, &ids)) return false;
     info->thread.id = ids.thread_id;
-    *slots = uspi_darwin_slots(ids.thread_handle);
+    place->slots = uspi_darwin_slots(ids.thread_handle);
+    place->queue_at = ids.dispatch_qaddr;
+    place->queue = uspi_darwin_queue(task, place->queue_at, info->queue, sizeof info->queue);
     if (ids.thread_id == uspi_darwin_main_thread()) info->flags |= USP_THREAD_MAIN;
-    if (ids.thread_id == uspi_darwin_own_thread()) info->flags |= USP_THREAD_REQUESTER;
+    if (ids.thread_id == own) info->flags |= USP_THREAD_REQUESTER;
     if (thread_info(port, THREAD_EXTENDED_INFO, (thread_info_t)&more, &count) != KERN_SUCCESS) return true;
     _Static_assert(sizeof more.pth_name == sizeof info->name, "a name as long as the kernel keeps it");
     memcpy(info->name, more.pth_name, sizeof info->name - 1);
@@ -126,13 +130,15 @@ void uspi_os_thread_release(struct usp_thread *thread) { uspi_darwin_release((ma
 
 int uspi_os_threads(struct usp_thread_info *infos, size_t capacity, size_t *count) {
     struct uspi_darwin_list list;
+    uint64_t own = uspi_darwin_own_thread();
     *count = 0;
+    if (own == 0) return USP_ERROR_SYSTEM;
     int status = uspi_darwin_list(mach_task_self(), &list);
     if (status != USP_OK) return status;
     for (size_t i = 0; i < list.count; i++) {
         struct usp_thread_info info;
-        usp_addr slots;
-        if (!uspi_darwin_describe(list.ports[i], &info, &slots)) continue;
+        struct uspi_darwin_place place;
+        if (!uspi_darwin_describe(mach_task_self(), list.ports[i], own, &info, &place)) continue;
         if (*count < capacity) {
             infos[*count] = info;
             infos[*count].thread.native = uspi_darwin_list_take(&list, i);

@@ -14,6 +14,7 @@ int uspi_os_prepare(const struct usp_prepare_options *options) {
     (void)options;
     uspi_darwin_watch_images();
     uspi_darwin_try_slots();
+    uspi_darwin_learn_queues();
     return USP_ERROR_UNSUPPORTED;
 }
 

@@ -93,8 +93,8 @@ static void find_extent(const struct uspi_window *w, struct uspi_held *h) {
         } else {
             h->whole = true;
         }
-        if (h->slots > h->from && h->slots < h->high) {
-            h->high = h->slots & ~(usp_addr)(ALIGN - 1);
+        if (h->place.slots > h->from && h->place.slots < h->high) {
+            h->high = h->place.slots & ~(usp_addr)(ALIGN - 1);
             h->whole = true;
         }
         at = found ? region.high : at;
@@ -105,14 +105,22 @@ static void find_extent(const struct uspi_window *w, struct uspi_held *h) {
     }
 }
 
+static bool is_on_queue(const struct uspi_window *w, const struct uspi_held *h) {
+    uintptr_t queue;
+    return h->place.queue != 0 && uspi_darwin_read(w->task, h->place.queue_at, &queue, sizeof queue) == USP_OK &&
+           queue == h->place.queue;
+}
+
 static void copy_stacks(struct uspi_window *w) {
     size_t ready = 0;
     uint64_t need = 0;
     for (size_t i = 0; i < w->count; i++) {
         struct uspi_held *h = &w->threads[i];
         h->offset = h->copied = 0;
+        h->on_queue = false;
         if (h->suspended) h->status = read_registers(h);
         if (!h->suspended || h->status != USP_OK) continue;
+        h->on_queue = is_on_queue(w, h);
         find_extent(w, h);
         need += (h->high - h->from + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
         ready++;
@@ -174,9 +182,15 @@ void uspi_darwin_fill_copy(struct uspi_thread_copy *copy, const struct uspi_held
         copy->stack_low = held->low;
         copy->stack_high = held->high;
     }
-    copy->dead_low = held->from > DEAD ? held->from - DEAD : 0;
+    /* What of the stack was not copied is another moment's by now; where its extent is not known, that is all of it. */
+    usp_addr from = held->from, high = held->high;
+    if (high == 0) {
+        from = usp_registers_sp(&held->registers);
+        high = from < UINT64_MAX - STACK_MAX ? from + STACK_MAX : UINT64_MAX;
+    }
+    copy->dead_low = from > DEAD ? from - DEAD : 0;
     if (copy->dead_low < held->low) copy->dead_low = held->low;
-    copy->dead_high = held->from;
+    copy->dead_high = high;
     copy->stopped_ns = held->ended - held->began;
     copy->parts[0] = (struct uspi_copied){arena + held->offset, held->from, held->copied};
 }

@@ -5,8 +5,8 @@
  *     suspend … suspend │ registers … registers │ extents, copies │ resume … resume
  *
  * Between the first suspension and the last resumption there are calls to the kernel only: thread_suspend,
- * thread_get_state, the region that holds a stack pointer, one bulk read for each stack, the clock, thread_resume. No
- * allocation, no lock, no loader, no Objective-C, no libpthread: whatever a stopped thread holds does not matter. */
+ * thread_get_state, a read of the word that holds a thread's queue, the region that holds a stack pointer, one bulk read for
+ * each stack, the clock, thread_resume. No allocation, no lock, no loader, no Objective-C, no libpthread: whatever a stopped thread holds does not matter. */
 #ifndef USPI_OS_DARWIN_WINDOW_H
 #define USPI_OS_DARWIN_WINDOW_H
 
@@ -14,10 +14,11 @@
 
 /* A thread that is stopped, or was. */
 struct uspi_held {
-    thread_act_t port; /* in: the caller's right */
-    usp_addr slots;    /* in: of its thread-specific data, which libpthread puts above the stack; 0 unknown */
-    int32_t status;    /* USP_OK: the registers and as much of the stack as was copied are there */
+    thread_act_t port;              /* in: the caller's right */
+    struct uspi_darwin_place place; /* in: libpthread puts a thread's data above its stack */
+    int32_t status;                 /* USP_OK: the registers and as much of the stack as was copied are there */
     bool suspended;
+    bool on_queue; /* its queue is the one in `place` still */
     struct usp_registers registers;
     usp_addr from, high; /* the live part of its stack, from == high: none; */
     usp_addr low;        /* and where the range begins that holds it */

@@ -39,6 +39,7 @@ enum fake_call {
     FAKE_SYSCTL,
     FAKE_LOADER,
     FAKE_LIBPTHREAD,
+    FAKE_LIBDISPATCH,
     FAKE_CALLS
 };
 
@@ -58,6 +59,7 @@ struct fake_thread {
     size_t stack_size;
     uintptr_t pc, sp, fp;
     uint64_t slots;
+    uintptr_t *queue_at; /* the word that holds its queue; NULL: the kernel tells of none */
     char name[64];
     bool scribbled_on; /* its stack is overwritten when it runs again */
     /* the kernel's: */
@@ -71,10 +73,12 @@ struct fake_thread {
 struct fake_script {
     struct fake_thread threads[FAKE_THREADS_MAX];
     size_t thread_count;
-    size_t self;     /* index of the thread that calls */
-    bool translated; /* Rosetta */
-    bool counting;   /* allocations and frees are calls too */
-    uint64_t now;    /* ns; moves by `step` with each call */
+    size_t self;             /* index of the thread that calls */
+    unsigned label_words[2]; /* where a queue's label stands in it; [1] 0: only there */
+    bool queue_untold;       /* a thread's queue is not where the kernel says */
+    bool translated;         /* Rosetta */
+    bool counting;           /* allocations and frees are calls too */
+    uint64_t now;            /* ns; moves by `step` with each call */
     uint64_t step;
 
     /* The call that fails: fail_call's fail_at-th, with fail_result; fail_at 0: none. fail_all: and all behind it. */
@@ -84,6 +88,9 @@ struct fake_script {
     bool fail_all;
     /* A thread that dies right before the die_at-th call of all; die_at 0: none. */
     size_t die_at, die_index;
+    /* What is written to *change, right before the change_at-th read of memory; change_at 0: nothing. */
+    size_t change_at;
+    uintptr_t *change, change_to;
     /* Where the list of images stands; 0: none. */
     uintptr_t dyld_infos[FAKE_TASKS];
     uintptr_t image; /* header of the one image of this process */
@@ -95,10 +102,11 @@ extern struct fake_script fake;
 /* What happened. */
 struct fake_account {
     size_t calls[FAKE_CALLS], all_calls;
-    size_t suspended;    /* threads that are suspended now */
-    size_t windows;      /* opened so far */
-    size_t longest_bulk; /* bytes of the largest read in a window */
-    long rights;         /* to threads and tasks and semaphores, beyond those that the process began with */
+    size_t suspended;     /* threads that are suspended now */
+    size_t windows;       /* opened so far */
+    uintptr_t queue_then; /* what *change was when a state was last asked for */
+    size_t longest_bulk;  /* bytes of the largest read in a window */
+    long rights;          /* to threads and tasks and semaphores, beyond those that the process began with */
     long mappings, mapped_bytes, allocations;
     size_t forbidden; /* calls in a window that must not be there */
     enum fake_call forbidden_call;
@@ -113,6 +121,13 @@ void fake_reset(void);
 
 /* Adds a thread; 0 fields get values. Returns its index. */
 size_t fake_add_thread(const struct fake_thread *thread);
+
+/* A dispatch queue: its label stands where fake.label_words says. */
+struct fake_queue {
+    uintptr_t words[12];
+};
+
+void fake_label(struct fake_queue *queue, const char *label);
 
 /* The port name of a thread. */
 uint32_t fake_port(size_t index);

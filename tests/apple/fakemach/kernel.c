@@ -3,6 +3,7 @@
 #include "tests/apple/fakemach/fakemach.h"
 
 #include <TargetConditionals.h>
+#include <dispatch/dispatch.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <mach-o/dyld.h>
@@ -27,6 +28,7 @@ void __real_free(void *memory);
 void *__wrap_malloc(size_t n);
 void *__wrap_calloc(size_t count, size_t n);
 void *__wrap_realloc(void *memory, size_t n);
+char *__wrap_strdup(const char *text);
 void __wrap_free(void *memory);
 
 #define OWN_TASK        0x103u
@@ -70,6 +72,7 @@ const char *const fake_call_names[FAKE_CALLS] = {
     "sysctlbyname",
     "the loader",
     "libpthread",
+    "libdispatch",
 };
 
 /* What may be called while threads stand still: the kernel, and nothing that waits for anybody. */
@@ -90,6 +93,7 @@ void fake_reset(void) {
     semaphore_there = false;
     fake.now = 1000000;
     fake.step = 1000;
+    fake.label_words[0] = 9;
 }
 
 static void kill_thread(struct fake_thread *t) {
@@ -193,7 +197,7 @@ kern_return_t thread_info(thread_inspect_t port, thread_flavor_t flavor, thread_
     if (t == NULL) return KERN_INVALID_ARGUMENT;
     if (t->dead) return MACH_SEND_INVALID_DEST;
     if (flavor == THREAD_IDENTIFIER_INFO && *count >= THREAD_IDENTIFIER_INFO_COUNT) {
-        struct thread_identifier_info info = {t->id, t->slots, 0};
+        struct thread_identifier_info info = {t->id, t->slots, (uintptr_t)t->queue_at};
         memcpy(out, &info, sizeof info);
     } else if (flavor == THREAD_EXTENDED_INFO && *count >= THREAD_EXTENDED_INFO_COUNT) {
         struct thread_extended_info info = {.pth_user_time = 3, .pth_system_time = 4, .pth_run_state = 3};
@@ -238,6 +242,7 @@ kern_return_t thread_get_state(thread_read_t port, thread_state_flavor_t flavor,
     if (t->dead) return KERN_TERMINATED;
     /* The registers of a thread that runs mean nothing: FIELD-FAILURES 26. */
     if (t->suspended == 0 || t == &fake.threads[fake.self]) fake_account.errors++;
+    if (fake.change != NULL) fake_account.queue_then = *fake.change;
     memset(state, 0, *count * sizeof *state);
 #if defined(__x86_64__)
     if (flavor != x86_THREAD_STATE64 || *count != x86_THREAD_STATE64_COUNT) return KERN_INVALID_ARGUMENT;
@@ -298,6 +303,7 @@ static const struct fake_thread *stack_at(int place, uintptr_t address) {
 static kern_return_t read_memory(mach_port_t task, uint64_t from, uint64_t n, void *to) {
     int place = place_of_task(task);
     if (fails(FAKE_VM_READ)) return fake.fail_result;
+    if (fake.change_at != 0 && fake_account.calls[FAKE_VM_READ] == fake.change_at) *fake.change = fake.change_to;
     if (place < 0) return MACH_SEND_INVALID_DEST;
     if (fake_account.suspended != 0 && n > fake_account.longest_bulk) fake_account.longest_bulk = (size_t)n;
     return fake_read_real((uintptr_t)from, to, (size_t)n) ? KERN_SUCCESS : KERN_INVALID_ADDRESS;
@@ -387,6 +393,12 @@ void *__wrap_realloc(void *memory, size_t n) {
     if (fails(FAKE_MALLOC)) return NULL;
     if (memory == NULL) fake_account.allocations++;
     return __real_realloc(memory, n);
+}
+
+char *__wrap_strdup(const char *text) {
+    size_t n = strlen(text) + 1;
+    char *copy = __wrap_malloc(n);
+    return copy != NULL ? memcpy(copy, text, n) : NULL;
 }
 
 void __wrap_free(void *memory) {
@@ -518,6 +530,42 @@ int pthread_sigmask(int how, const sigset_t *set, sigset_t *old) {
     if (old != NULL) *old = current;
     current = *set;
     return 0;
+}
+
+/* ---- libdispatch ---- */
+
+static struct fake_queue own_queue;
+static const char *own_label;
+
+void fake_label(struct fake_queue *queue, const char *label) {
+    queue->words[fake.label_words[0]] = (uintptr_t)label;
+    if (fake.label_words[1] != 0) queue->words[fake.label_words[1]] = (uintptr_t)label;
+}
+
+dispatch_queue_t dispatch_queue_create(const char *label, dispatch_queue_attr_t attr) {
+    if (fails(FAKE_LIBDISPATCH) || attr != NULL) return NULL;
+    memset(&own_queue, 0, sizeof own_queue);
+    own_label = label;
+    fake_label(&own_queue, label);
+    return (dispatch_queue_t)&own_queue;
+}
+
+const char *dispatch_queue_get_label(dispatch_queue_t queue) {
+    fails(FAKE_LIBDISPATCH);
+    return queue == (dispatch_queue_t)&own_queue ? own_label : NULL;
+}
+
+void dispatch_sync_f(dispatch_queue_t queue, void *context, dispatch_function_t work) {
+    uintptr_t *place = fake.threads[fake.self].queue_at, before = place != NULL ? *place : 0;
+    fails(FAKE_LIBDISPATCH);
+    if (place != NULL && !fake.queue_untold) *place = (uintptr_t)queue;
+    work(context);
+    if (place != NULL) *place = before;
+}
+
+void dispatch_release(dispatch_object_t object) {
+    fails(FAKE_LIBDISPATCH);
+    if (object._dq != (struct dispatch_queue_s *)&own_queue) fake_account.errors++;
 }
 
 /* ---- the rest of the system ---- */

@@ -8,6 +8,7 @@
 
 typedef struct dispatch_queue_s *dispatch_queue_t;
 typedef struct dispatch_queue_attr_s *dispatch_queue_attr_t;
+typedef void (*dispatch_function_t)(void *);
 typedef union {
     struct dispatch_queue_s *_dq;
 } dispatch_object_t __attribute__((__transparent_union__));
@@ -17,6 +18,8 @@ API_AVAILABLE(macos(10.6), ios(4.0))
 dispatch_queue_t dispatch_queue_create(const char *label, dispatch_queue_attr_t attr);
 API_AVAILABLE(macos(10.6), ios(4.0))
 const char *dispatch_queue_get_label(dispatch_queue_t queue);
+API_AVAILABLE(macos(10.6), ios(4.0))
+void dispatch_sync_f(dispatch_queue_t queue, void *context, dispatch_function_t work);
 API_AVAILABLE(macos(10.6), ios(4.0))
 void dispatch_release(dispatch_object_t object);
 __END_DECLS
