@@ -86,7 +86,12 @@ static inline uintptr_t uspi_host_strip(uintptr_t address) {
 /* The stack pointer of the function that this is inlined into. */
 USPI_TEMPLATE uintptr_t uspi_host_sp(void) {
     uintptr_t sp;
-#if defined(__aarch64__) || defined(__arm__)
+#if defined(__aarch64__)
+    /* The register has 64 bits, with 32-bit pointers too. */
+    uint64_t wide;
+    __asm__("mov %0, sp" : "=r"(wide));
+    sp = (uintptr_t)wide;
+#elif defined(__arm__)
     __asm__("mov %0, sp" : "=r"(sp));
 #elif defined(__x86_64__)
     __asm__("mov %%rsp, %0" : "=r"(sp));

@@ -48,12 +48,26 @@ bool uspi_os_find_function(const char *const *libraries, const char *name, uspi_
 /* ---- the calling thread ---- */
 
 /* The part of the calling thread's stack that is surely mapped and will stay so while the thread runs on it; 0, 0 before
- * it is learned. Initial-exec: the first touch of dynamic thread-local storage may allocate, and may happen in a signal
- * handler. */
+ * it is learned. */
 struct uspi_own_stack {
     uintptr_t low, high;
 };
+
+#if defined(__APPLE__)
+/* Apple's thread-local storage is allocated when a thread first touches it (dyld libdyld/ThreadLocalVariables.c), and old
+ * systems have none: libpthread, which knows the bounds, is asked each time. (lib/os/darwin_self.c) */
+struct uspi_own_stack uspi_os_own_stack(void);
+
+/* Tells the calling thread from others that run. Any time. */
+uintptr_t uspi_os_thread_mark(void);
+#else
+/* Initial-exec: the first touch of dynamic thread-local storage may allocate, and may happen in a signal handler. */
 extern _Thread_local __attribute__((tls_model("initial-exec"))) struct uspi_own_stack uspi_own_stack;
+
+static inline struct uspi_own_stack uspi_os_own_stack(void) { return uspi_own_stack; }
+
+static inline uintptr_t uspi_os_thread_mark(void) { return (uintptr_t)&uspi_own_stack; }
+#endif
 
 /* Tries to learn the calling thread, on whose stack `sp` should lie, with no more than a few probes. Any time. */
 bool uspi_os_learn_in_passing(uintptr_t sp);
@@ -61,8 +75,9 @@ bool uspi_os_learn_in_passing(uintptr_t sp);
 /* Whether `sp` lies on the calling thread's own stack, as far as it is known: then sp … *high can be read directly. Any
  * time. */
 static inline bool uspi_on_known_stack(uintptr_t sp, uintptr_t *high) {
-    *high = uspi_own_stack.high;
-    return sp - uspi_own_stack.low < uspi_own_stack.high - uspi_own_stack.low;
+    struct uspi_own_stack own = uspi_os_own_stack();
+    *high = own.high;
+    return sp - own.low < own.high - own.low;
 }
 
 /* The same, and learns the thread if it can. False: sp is on another stack (signal, coroutine), or the thread cannot be
@@ -99,6 +114,9 @@ bool uspi_os_swift_task(uint32_t *id);
 /* usp_clock. Any time. */
 uint64_t uspi_os_clock(void);
 
+/* ns since 1970-01-01 UTC; 0 when the system does not tell. Any time. */
+uint64_t uspi_os_wall_clock(void);
+
 /* ---- getting ready ---- */
 
 int uspi_os_prepare(const struct usp_prepare_options *options);
@@ -128,9 +146,10 @@ struct uspi_thread_copy {
     struct usp_registers registers;
     struct uspi_copied parts[2]; /* of the stack that it ran on; on an alternate signal stack also of the other one */
     usp_addr stack_low, stack_high; /* of the whole stack; 0, 0 unknown */
-    usp_addr dead_low, dead_high;   /* below the live part of the thread's own stack: whatever is there now, it was not
-                                       there at that moment */
-    usp_addr swift_task_slot;       /* see struct usp_target */
+    usp_addr dead_low,
+        dead_high;            /* of the thread's own stack, as far as it is in no part: whatever is there now, it was
+                                       not there at that moment */
+    usp_addr swift_task_slot; /* see struct usp_target */
     uint64_t stopped_ns;
 };
 

@@ -8,9 +8,8 @@
  * bits over the highest ones. */
 #define SPREAD UINT64_C(0x9e3779b97f4a7c15)
 
-/* A thread's own storage tells it from the others. */
 static uint32_t place_of_thread(void) {
-    uint64_t own = (uint64_t)(uintptr_t)&uspi_own_stack;
+    uint64_t own = (uint64_t)uspi_os_thread_mark();
     return (uint32_t)(own * SPREAD >> 32) % USPI_READERS_PLACES;
 }
 

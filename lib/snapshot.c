@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Roots of another process: each of ours, in each of its copies of libc. */
 #define ROOTS 8u
@@ -271,12 +270,6 @@ int uspi_snapshot_from_stopped(struct uspi_snapshot_source *source, const struct
     return USP_OK;
 }
 
-static uint64_t wall_clock(void) {
-    struct timespec now;
-    if (timespec_get(&now, TIME_UTC) != TIME_UTC) return 0;
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* The stack of the caller of the function that this is inlined into, which itself is left out. */
 USPI_TEMPLATE void capture_own(const struct usp_snapshot_options *options, struct usp_frame *frames,
                                struct uspi_own_capture *own) {
@@ -313,7 +306,7 @@ int usp_snapshot_self(const struct usp_snapshot_options *options, struct usp_sna
     struct usp_frame *frames = malloc(completed.max_frames * sizeof *frames);
     if (frames == NULL) return USP_ERROR_NO_MEMORY;
     capture_own(&completed, frames, &own);
-    source.info.time = wall_clock();
+    source.info.time = uspi_os_wall_clock();
     int status = uspi_os_stop_self(completed.timeout, completed.only_thread, &source.process);
     if (status == USP_OK) status = usp_images_self(&source.images);
     if (status == USP_OK) {
@@ -338,7 +331,7 @@ int usp_snapshot_process(int64_t pid, const struct usp_snapshot_options *options
         if (error != NULL) snprintf(error, error_size, "the options make no sense");
         return USP_ERROR_ARGUMENT;
     }
-    source.info.time = wall_clock();
+    source.info.time = uspi_os_wall_clock();
     int status =
         uspi_os_stop_process(pid, completed.timeout, completed.only_thread, &source.process, error, error_size);
     if (status != USP_OK) return status;

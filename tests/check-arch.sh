@@ -70,7 +70,7 @@ allowed() {
   lib/corefile/*) echo "$standard|$public|$core|$unwind|$object|$corefile|$backend" ;;
   lib/symbolize/decompress.c) echo "$standard|$public|$symbolize|$config|<(lzma|zlib|zstd)\.h>" ;;
   lib/symbolize/*) echo "$standard|$public|$core|$object|$symbolize|$backend" ;;
-  lib/os/*) echo "<[a-z0-9_/-]+\.h>|$core|$unwind|$object|$os|$backend|$template|$host|$config" ;;
+  lib/os/*) echo "<[A-Za-z0-9_/-]+\.h>|$core|$unwind|$object|$os|$backend|$template|$host|$config" ;;
   lib/*) echo "$standard|$public|$core|$unwind|$object|$corefile|$symbolize|$backend|$template|$host|$config" ;;
   esac
 }

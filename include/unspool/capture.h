@@ -126,8 +126,10 @@ enum usp_thread_flags {
 /* How a thread is called and what it does, without its stack. */
 struct usp_thread_info {
     struct usp_thread thread;
-    char name[64];      /* NUL-terminated, any bytes; empty when it has none */
-    uint32_t flags;     /* enum usp_thread_flags */
+    char name[64];   /* NUL-terminated, any bytes; empty when it has none */
+    char queue[128]; /* Apple systems: label of the dispatch queue on which it works, cut at 127 bytes; empty when there
+                           is none, when it is in doubt, and before usp_prepare */
+    uint32_t flags;  /* enum usp_thread_flags */
     uint32_t run_state; /* Linux: the letter of /proc/…/stat ('R', 'S', 'D', …); Darwin: TH_STATE_*; 0 unknown */
     uint64_t cpu_time;  /* user and system time used so far, in ns; 0 unknown */
     uint64_t reserved[4];

@@ -2,9 +2,9 @@
 /* The images of a Mach-O core, and the files that stand in for text the core does not hold. The loader's own list names
  * them where the core holds it; images that it does not name are found at the beginnings of segments.
  *
- * Sources: dyld include/mach-o/dyld_images.h (dyld_all_image_infos), xnu EXTERNAL_HEADERS/mach-o/loader.h. A file is only
- * used when its UUID is the image's. */
+ * Source: xnu EXTERNAL_HEADERS/mach-o/loader.h. A file is only used when its UUID is the image's. */
 #include "lib/corefile/build.h"
+#include "lib/object/dyld_list.h"
 #include "lib/object/fat.h"
 
 #include <unspool/snapshot.h>
@@ -13,9 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Paths and the list are the process's data: they end somewhere. */
-#define PATH_ROOM  4096
-#define IMAGES_MAX 20000
+/* Paths are the process's data: they end somewhere. */
+#define PATH_ROOM 4096
 
 /* dyld keeps its list in a section of its own, so that debuggers find it. */
 #define LIST_SECTION "__all_image_info"
@@ -148,30 +147,19 @@ static int add_unseen(struct work *w, usp_addr load, const char *path) {
 static int add_image(struct work *w, usp_addr load) {
     struct uspi_core *core = w->core;
     struct uspi_macho macho;
-    struct uspi_macho_extent extent;
     struct uspi_macho_version version;
-    struct uspi_build_id uuid = {.size = USPI_UUID_SIZE};
-    if (!open_at(w, load, &macho) || uspi_macho_extent(&macho, &extent, NULL) != USP_OK) {
+    struct usp_image image;
+    if (!open_at(w, load, &macho) || uspi_macho_describe(&macho, load, &image, NULL) != USP_OK) {
         return add_unseen(w, load, w->path);
     }
     if (w->path[0] == '\0' && uspi_macho_install_name(&macho, w->path, sizeof w->path, NULL) != USP_OK) {
         w->path[0] = '\0';
     }
-    struct usp_image image = {.path = w->path,
-                              .load_address = load,
-                              .slide = load - extent.header,
-                              .arch = macho.arch,
-                              .flags = USP_IMAGE_MACHO};
-    image.text_low = extent.text_low + image.slide;
-    image.text_high = extent.text_high + image.slide;
-    image.end = extent.high + image.slide;
-    if (macho.type == USPI_MH_EXECUTE) image.flags |= USP_IMAGE_MAIN;
-    if (macho.type == USPI_MH_DYLINKER) image.flags |= USP_IMAGE_LOADER;
-    if (uspi_macho_uuid(&macho, uuid.bytes, NULL) != USP_OK) uuid.size = 0;
-    memcpy(image.build_id, uuid.bytes, uuid.size);
-    image.build_id_size = uuid.size;
-    if (extent.text_high != 0 && (uspi_core_memory_find(&core->memory, image.text_low) == NULL ||
-                                  uspi_core_memory_find(&core->memory, image.text_high - 1) == NULL)) {
+    image.path = w->path;
+    struct uspi_build_id uuid = {.size = image.build_id_size};
+    memcpy(uuid.bytes, image.build_id, uuid.size);
+    if (image.text_high != image.text_low && (uspi_core_memory_find(&core->memory, image.text_low) == NULL ||
+                                              uspi_core_memory_find(&core->memory, image.text_high - 1) == NULL)) {
         w->text_listed = false;
     }
     if (macho.type == USPI_MH_EXECUTE) {
@@ -192,31 +180,18 @@ static int by_load(const void *a, const void *b) {
     return (x->load > y->load) - (x->load < y->load);
 }
 
-/* Reads dyld_all_image_infos: {u32 version, u32 count, pointer to entries, …}. */
+/* Copies the loader's list. */
 static int read_list(struct work *w, usp_addr infos, bool wide, struct uspi_error *error) {
-    unsigned word = wide ? 8 : 4;
-    uint8_t raw[3 * 8];
-    struct uspi_bytes entries;
-    struct uspi_bytes memory = uspi_bytes_at(&w->source, infos);
-    int status = uspi_bytes_read(memory, 0, raw, 8 + word, "the loader's list of images", error);
+    struct uspi_dyld_list list;
+    int status = uspi_dyld_list_open(&list, &w->source, infos, wide, error);
     if (status != USP_OK) return status;
-    uint32_t count = uspi_le32(raw + 4);
-    usp_addr array = uspi_le(raw + 8, word);
-    if (array == 0 || count == 0) {
-        return uspi_bytes_error(error, memory, 0, USP_ERROR_BUSY, "the loader's list of images was being changed");
-    }
-    if (count > IMAGES_MAX) {
-        return uspi_bytes_error(error, memory, 4, USP_ERROR_FORMAT, "a loader's list of %" PRIu32 " images", count);
-    }
-    status = uspi_bytes_array(uspi_bytes_at(&w->source, array), 0, count, 3 * word, "the loader's list of images",
-                              &entries, error);
-    if (status != USP_OK) return status;
-    w->entries = malloc(count * sizeof *w->entries);
+    w->entries = malloc(list.count * sizeof *w->entries);
     if (w->entries == NULL) return USP_ERROR_NO_MEMORY;
-    for (uint32_t i = 0; i < count; i++) {
-        status = uspi_bytes_read(entries, (uint64_t)i * 3 * word, raw, 3 * word, "the loader's list of images", error);
+    for (uint32_t i = 0; i < list.count; i++) {
+        struct entry *e = &w->entries[w->entry_count];
+        status = uspi_dyld_list_entry(&list, i, &e->load, &e->path, error);
         if (status != USP_OK) return status;
-        w->entries[w->entry_count++] = (struct entry){uspi_le(raw, word), uspi_le(raw + word, word)};
+        w->entry_count++;
     }
     return USP_OK;
 }

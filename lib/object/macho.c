@@ -279,6 +279,27 @@ int uspi_macho_version(const struct uspi_macho *macho, struct uspi_macho_version
     return got < 0 ? got : not_found(macho, "version", error);
 }
 
+int uspi_macho_describe(const struct uspi_macho *macho, usp_addr load, struct usp_image *image,
+                        struct uspi_error *error) {
+    struct uspi_macho_extent extent;
+    int status = uspi_macho_extent(macho, &extent, error);
+    if (status != USP_OK) return status;
+    *image = (struct usp_image){
+        .path = "", .load_address = load, .slide = load - extent.header, .arch = macho->arch, .flags = USP_IMAGE_MACHO};
+    image->text_low = extent.text_low + image->slide;
+    image->text_high = extent.text_high + image->slide;
+    if (extent.text_high == 0) image->text_low = image->text_high = load;
+    image->end = extent.high + image->slide;
+    if (macho->type == USPI_MH_EXECUTE) image->flags |= USP_IMAGE_MAIN;
+    if (macho->type == USPI_MH_DYLINKER) image->flags |= USP_IMAGE_LOADER;
+    if (uspi_macho_uuid(macho, image->build_id, NULL) == USP_OK) {
+        image->build_id_size = USPI_UUID_SIZE;
+    } else {
+        memset(image->build_id, 0, sizeof image->build_id);
+    }
+    return USP_OK;
+}
+
 int uspi_macho_next_state(const struct uspi_macho_command *command, uint64_t *offset, struct uspi_macho_state *state,
                           struct uspi_error *error) {
     uint8_t raw[8];

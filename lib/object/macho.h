@@ -10,6 +10,8 @@
 
 #include "lib/object/bytes.h"
 
+#include <unspool/images.h>
+
 enum uspi_macho_type {
     USPI_MH_OBJECT = 1,
     USPI_MH_EXECUTE = 2,
@@ -167,6 +169,11 @@ int uspi_macho_part(const struct uspi_macho *macho, uint64_t offset, uint64_t si
 
 /* LC_UUID. USP_ERROR_NOT_FOUND. */
 int uspi_macho_uuid(const struct uspi_macho *macho, uint8_t uuid[USPI_UUID_SIZE], struct uspi_error *error);
+
+/* Fills *image, but for its path, from the headers of an image that is loaded at `load`. Other statuses: as
+ * uspi_macho_extent. An image without a UUID is none to complain about. */
+int uspi_macho_describe(const struct uspi_macho *macho, usp_addr load, struct usp_image *image,
+                        struct uspi_error *error);
 
 /* The path in LC_ID_DYLIB or LC_ID_DYLINKER. USP_ERROR_NOT_FOUND; USP_ERROR_FULL when it is longer than `room` − 1. */
 int uspi_macho_install_name(const struct uspi_macho *macho, char *to, size_t room, struct uspi_error *error);

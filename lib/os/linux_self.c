@@ -145,8 +145,12 @@ bool uspi_os_swift_task(uint32_t *id) {
     return true;
 }
 
-uint64_t uspi_os_clock(void) {
+static uint64_t read_clock(clockid_t clock) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (clock_gettime(clock, &now) != 0) return 0;
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
+
+uint64_t uspi_os_clock(void) { return read_clock(CLOCK_MONOTONIC); }
+
+uint64_t uspi_os_wall_clock(void) { return read_clock(CLOCK_REALTIME); }

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* See dyld_list.h. */
+#include "lib/object/dyld_list.h"
+
+#include <inttypes.h>
+
+/* The list is the process's data: it ends somewhere. */
+#define IMAGES_MAX 20000
+
+#define WHAT "the loader's list of images"
+
+int uspi_dyld_list_open(struct uspi_dyld_list *list, const struct uspi_source *source, usp_addr infos, bool wide,
+                        struct uspi_error *error) {
+    uint8_t raw[16];
+    struct uspi_bytes memory = uspi_bytes_at(source, infos);
+    *list = (struct uspi_dyld_list){.word = wide ? 8 : 4};
+    int status = uspi_bytes_read(memory, 0, raw, 8 + list->word, WHAT, error);
+    if (status != USP_OK) return status;
+    uint32_t count = uspi_le32(raw + 4);
+    usp_addr array = uspi_le(raw + 8, list->word);
+    if (array == 0 || count == 0) {
+        return uspi_bytes_error(error, memory, 0, USP_ERROR_BUSY, WHAT " was being changed");
+    }
+    if (count > IMAGES_MAX) {
+        return uspi_bytes_error(error, memory, 4, USP_ERROR_FORMAT, "a loader's list of %" PRIu32 " images", count);
+    }
+    uint64_t loader;
+    /* dyldImageLoadAddress */
+    if (uspi_bytes_load(memory, wide ? 32 : 20, list->word, &loader, WHAT, NULL) == USP_OK) list->loader = loader;
+    list->count = count;
+    /* struct dyld_image_info: imageLoadAddress, imageFilePath, imageFileModDate */
+    return uspi_bytes_array(uspi_bytes_at(source, array), 0, count, 3 * list->word, WHAT, &list->entries, error);
+}
+
+int uspi_dyld_list_entry(const struct uspi_dyld_list *list, uint32_t i, usp_addr *load, usp_addr *path,
+                         struct uspi_error *error) {
+    uint8_t raw[16];
+    int status = uspi_bytes_read(list->entries, (uint64_t)i * 3 * list->word, raw, 2 * (size_t)list->word, WHAT, error);
+    if (status != USP_OK) return status;
+    *load = uspi_le(raw, list->word);
+    *path = uspi_le(raw + list->word, list->word);
+    return USP_OK;
+}

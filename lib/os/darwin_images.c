@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* What is loaded: in this process (its loader announces it), in another task (its loader's list says it), and the loader's
+ * own lookup of a name. What stands in a Mach-O header is lib/object/'s to read. */
+#include "lib/image_list.h"
+#include "lib/object/dyld_list.h"
+#include "lib/object/macho.h"
+#include "lib/os/darwin.h"
+#include "lib/page_cache.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* xnu bsd/sys/syslimits.h: PATH_MAX */
+#define PATH_ROOM 1024
+/* A list that is being changed is looked at again so often. */
+#define TRIES 3u
+
+/* A list of images that is being built, and whose they are. */
+struct work {
+    struct uspi_image_list *list;
+    struct usp_memory memory;
+    struct uspi_source source;
+    struct uspi_page_cache *pages; /* headers are read in small pieces. NULL: each costs a call */
+    bool is_own;
+    char path[PATH_ROOM];
+};
+
+static struct work *begin(struct uspi_image_list *list, task_t task, bool is_own) {
+    struct work *w = calloc(1, sizeof *w);
+    if (w == NULL) return NULL;
+    w->list = list;
+    w->is_own = is_own;
+    w->memory = (struct usp_memory){uspi_darwin_read_task, (void *)(uintptr_t)task};
+    w->pages = malloc(sizeof *w->pages);
+    if (w->pages != NULL) {
+        uspi_page_cache_init(w->pages, w->memory);
+        w->memory = (struct usp_memory){uspi_page_cache_read, w->pages};
+    }
+    w->source = uspi_source_of_memory(&w->memory, "image");
+    return w;
+}
+
+static void end(struct work *w) {
+    free(w->pages);
+    free(w);
+}
+
+/* `path`: where its name stands, 0 not known. An image whose headers are gone or make no sense is left out: it was being
+ * unloaded, or is none. */
+static int add_image(struct work *w, usp_addr load, usp_addr path) {
+    struct uspi_macho macho;
+    struct usp_image image;
+    if (uspi_macho_open(&macho, uspi_bytes_at(&w->source, load), NULL) != USP_OK ||
+        uspi_macho_describe(&macho, load, &image, NULL) != USP_OK || image.end <= load) {
+        return USP_OK;
+    }
+    bool named = path != 0 &&
+                 uspi_bytes_string(uspi_bytes_at(&w->source, path), 0, w->path, sizeof w->path, "path", NULL) == USP_OK;
+    if (!named && uspi_macho_install_name(&macho, w->path, sizeof w->path, NULL) != USP_OK) w->path[0] = '\0';
+    image.path = w->path;
+    bool stays =
+        (image.flags & (USP_IMAGE_MAIN | USP_IMAGE_LOADER)) != 0 || (macho.flags & USPI_MH_DYLIB_IN_CACHE) != 0;
+    if (w->is_own && stays) image.flags |= USP_IMAGE_PERMANENT;
+    return uspi_image_list_add(w->list, &image);
+}
+
+int uspi_darwin_dyld_infos(task_t task, usp_addr *infos, bool *wide) {
+    struct task_dyld_info info;
+    mach_msg_type_number_t count = TASK_DYLD_INFO_COUNT;
+    kern_return_t result = task_info(task, TASK_DYLD_INFO, (task_info_t)&info, &count);
+    if (result != KERN_SUCCESS) return uspi_darwin_status(result);
+    *infos = info.all_image_info_addr;
+    *wide = info.all_image_info_format == TASK_DYLD_ALL_IMAGE_INFO_64;
+    return USP_OK;
+}
+
+static int open_list(struct work *w, task_t task, struct uspi_dyld_list *list) {
+    usp_addr infos;
+    bool wide;
+    int status = uspi_darwin_dyld_infos(task, &infos, &wide);
+    for (unsigned i = 0; i < TRIES && status == USP_OK; i++) {
+        if (w->pages != NULL) uspi_page_cache_begin(w->pages);
+        status = uspi_dyld_list_open(list, &w->source, infos, wide, NULL);
+        if (status != USP_ERROR_BUSY) break;
+        if (i + 1 < TRIES) status = USP_OK;
+    }
+    return status;
+}
+
+int uspi_os_images_self(struct uspi_image_list *list) {
+    struct uspi_darwin_loaded loaded;
+    struct uspi_dyld_list loader = {.loader = 0};
+    bool complete;
+    uspi_darwin_watch_images();
+    struct work *w = begin(list, mach_task_self(), true);
+    if (w == NULL) return USP_ERROR_NO_MEMORY;
+    int status = USP_OK;
+    for (size_t at = 0; status == USP_OK && uspi_darwin_next_loaded(&at, &loaded);) {
+        status = add_image(w, loaded.load, loaded.path);
+    }
+    /* The loader announces everything but itself. */
+    if (status == USP_OK && open_list(w, mach_task_self(), &loader) == USP_OK && loader.loader != 0) {
+        status = add_image(w, loader.loader, 0);
+    }
+    end(w);
+    uspi_darwin_loaded_generation(&complete);
+    return status == USP_OK && !complete ? USP_ERROR_NO_MEMORY : status;
+}
+
+uint64_t uspi_os_images_generation(void) {
+    bool complete;
+    uspi_darwin_watch_images();
+    return uspi_darwin_loaded_generation(&complete);
+}
+
+static int images_of(task_t task, struct uspi_image_list *list) {
+    struct uspi_dyld_list loader;
+    struct work *w = begin(list, task, false);
+    if (w == NULL) return USP_ERROR_NO_MEMORY;
+    int status = open_list(w, task, &loader);
+    for (uint32_t i = 0; status == USP_OK && i < loader.count; i++) {
+        usp_addr load, path;
+        status = uspi_dyld_list_entry(&loader, i, &load, &path, NULL);
+        if (status == USP_OK) status = add_image(w, load, path);
+    }
+    if (status == USP_OK && loader.loader != 0) status = add_image(w, loader.loader, 0);
+    end(w);
+    return status;
+}
+
+int uspi_os_images_process(int64_t pid, struct uspi_image_list *list) {
+    task_t task;
+    int status = uspi_darwin_task_of(pid, &task);
+    if (status != USP_OK) return status;
+    status = images_of(task, list);
+    uspi_darwin_release(task);
+    return status;
+}
+
+/* Paths are all that there is. */
+int uspi_os_mapped_file(int64_t pid, const struct usp_image *image, char path[USPI_OS_PATH_MAX]) {
+    (void)pid;
+    (void)image;
+    path[0] = '\0';
+    return USP_ERROR_UNSUPPORTED;
+}
+
+/* ---- names ---- */
+
+bool uspi_os_dladdr(uintptr_t address, const char **name, uintptr_t *start, size_t *size, const char **path,
+                    uintptr_t *load) {
+    Dl_info info;
+    *size = 0;
+    if (dladdr((const void *)address, &info) == 0) return false;
+    *path = info.dli_fname;
+    *load = (uintptr_t)info.dli_fbase;
+    *name = info.dli_sname;
+    *start = info.dli_sname != NULL ? (uintptr_t)info.dli_saddr : 0;
+    return true;
+}
+
+uintptr_t uspi_os_find_symbol(const char *name) { return (uintptr_t)dlsym(RTLD_DEFAULT, name); }
+
+/* Apple's unwind tables are read by lib/symbolize/; the system has no function of its own that is public. */
+bool uspi_os_function_start(uintptr_t address, uintptr_t *start) {
+    (void)address;
+    *start = 0;
+    return false;
+}

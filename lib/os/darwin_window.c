@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* See darwin_window.h. Not on watchOS, where the calls are not to be had: darwin_watch.c. */
+#include "lib/os/darwin_window.h"
+
+#include "arch/host.h"
+
+#include <TargetConditionals.h>
+
+#if !TARGET_OS_WATCH
+
+#include <mach/thread_status.h>
+#include <signal.h>
+
+/* So much below the live part of a stack is surely not used otherwise. */
+#define DEAD (UINT64_C(1) << 20)
+/* Ranges that are looked at for one stack: its protected pages, and parts that the kernel keeps apart. */
+#define RANGES 4u
+/* More than this is no stack. */
+#define STACK_MAX (UINT64_C(1) << 30)
+/* A thread that cannot be resumed is tried again so often. */
+#define RESUMES 16u
+/* Copies begin at whole words. */
+#define ALIGN 16u
+
+/* The state of this processor's own width, and its length in words of 4 bytes (xnu osfmk/mach/arm/thread_status.h,
+ * osfmk/mach/i386/thread_status.h). Another flavor's bytes would be taken for other registers. */
+static const struct {
+    uint32_t arch;
+    thread_state_flavor_t flavor;
+    mach_msg_type_number_t count;
+} states[] = {
+    {USP_ARCH_ARM64, 6, 68},  {USP_ARCH_ARM64_32, 6, 68}, {USP_ARCH_ARMV7, 1, 17},
+    {USP_ARCH_X86_64, 4, 42}, {USP_ARCH_I386, 1, 16},
+};
+#define STATE_ROOM 68
+
+#ifdef ARM_THREAD_STATE64
+_Static_assert(ARM_THREAD_STATE64 == 6 && ARM_THREAD_STATE64_COUNT == 68, "arm64's state");
+_Static_assert(ARM_THREAD_STATE == 1 && ARM_THREAD_STATE32_COUNT == 17, "armv7's state");
+#endif
+#ifdef x86_THREAD_STATE64
+_Static_assert(x86_THREAD_STATE64 == 4 && x86_THREAD_STATE64_COUNT == 42, "x86_64's state");
+_Static_assert(x86_THREAD_STATE32 == 1 && x86_THREAD_STATE32_COUNT == 16, "i386's state");
+#endif
+
+static void suspend_all(struct uspi_window *w) {
+    for (size_t i = 0; i < w->count; i++) {
+        struct uspi_held *h = &w->threads[i];
+        h->began = uspi_os_clock();
+        h->suspended = false;
+        h->status = USP_ERROR_TIMEOUT;
+        if (h->began >= w->deadline) continue;
+        kern_return_t result = thread_suspend(h->port);
+        h->suspended = result == KERN_SUCCESS;
+        h->status = uspi_darwin_status(result);
+    }
+}
+
+static int read_registers(struct uspi_held *h) {
+    natural_t state[STATE_ROOM];
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
+        if (states[i].arch != USPI_HOST_ARCH) continue;
+        mach_msg_type_number_t count = states[i].count;
+        kern_return_t result = thread_get_state(h->port, states[i].flavor, state, &count);
+        if (result != KERN_SUCCESS) return uspi_darwin_status(result);
+        return usp_registers_from_state(&h->registers, USPI_HOST_ARCH, USP_STATE_MACH + (uint32_t)states[i].flavor,
+                                        state, (size_t)count * sizeof state[0]);
+    }
+    return USP_ERROR_UNSUPPORTED;
+}
+
+/* The live part of the stack: from what the code may use below sp to the end of the readable memory that begins there,
+ * or to the thread's own data, which libpthread puts above the stack that it makes (libpthread src/pthread.c). */
+static void find_extent(const struct uspi_window *w, struct uspi_held *h) {
+    const struct uspi_backend *b = uspi_backend_find(USPI_HOST_ARCH);
+    usp_addr sp = usp_registers_sp(&h->registers);
+    usp_addr from = (sp > b->red_zone ? sp - b->red_zone : sp) & ~(usp_addr)(ALIGN - 1), at = from;
+    h->from = h->high = h->low = 0;
+    h->whole = false;
+    for (unsigned i = 0; i < RANGES && sp != 0 && !h->whole; i++) {
+        struct uspi_darwin_region region;
+        bool found = uspi_darwin_region_at(w->task, at, &region);
+        if (h->high == 0) {
+            /* sp itself may stand in the guard page, which the thread is about to run into. */
+            if (!found || region.low > (i == 0 ? sp : at)) return;
+            if (region.readable) {
+                h->low = region.low;
+                h->from = region.low > from ? region.low : from;
+                h->high = region.high;
+            }
+        } else if (found && region.readable && region.low == h->high) {
+            h->high = region.high;
+        } else {
+            h->whole = true;
+        }
+        if (h->place.slots > h->from && h->place.slots < h->high) {
+            h->high = h->place.slots & ~(usp_addr)(ALIGN - 1);
+            h->whole = true;
+        }
+        at = found ? region.high : at;
+    }
+    if (h->high - h->from > STACK_MAX) {
+        h->high = h->from + STACK_MAX;
+        h->whole = false;
+    }
+}
+
+static bool is_on_queue(const struct uspi_window *w, const struct uspi_held *h) {
+    uintptr_t queue;
+    return h->place.queue != 0 && uspi_darwin_read(w->task, h->place.queue_at, &queue, sizeof queue) == USP_OK &&
+           queue == h->place.queue;
+}
+
+static void copy_stacks(struct uspi_window *w) {
+    size_t ready = 0;
+    uint64_t need = 0;
+    for (size_t i = 0; i < w->count; i++) {
+        struct uspi_held *h = &w->threads[i];
+        h->offset = h->copied = 0;
+        h->on_queue = false;
+        if (h->suspended) h->status = read_registers(h);
+        if (!h->suspended || h->status != USP_OK) continue;
+        h->on_queue = is_on_queue(w, h);
+        find_extent(w, h);
+        need += (h->high - h->from + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
+        ready++;
+    }
+    w->need = need < SIZE_MAX ? (size_t)need : SIZE_MAX;
+    w->copied = 0;
+    if (w->need > w->arena_size && !w->all_that_fits) return;
+    size_t share = w->need <= w->arena_size ? SIZE_MAX : (w->arena_size / (ready + 1)) & ~(size_t)(ALIGN - 1);
+    for (size_t i = 0; i < w->count; i++) {
+        struct uspi_held *h = &w->threads[i];
+        if (!h->suspended || h->status != USP_OK) continue;
+        size_t room = w->arena_size - w->copied < share ? w->arena_size - w->copied : share;
+        size_t n = h->high - h->from < room ? (size_t)(h->high - h->from) : room;
+        h->offset = w->copied;
+        /* Memory that goes away under a thread that stands still leaves the registers, which are an answer too. */
+        if (uspi_darwin_read(w->task, h->from, w->arena + h->offset, n) == USP_OK) h->copied = n;
+        w->copied += (h->copied + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+        if (w->copied > w->arena_size) w->copied = w->arena_size;
+    }
+}
+
+/* KERN_FAILURE says that nobody holds it any more, KERN_TERMINATED and a dead port that it has ended. */
+static bool runs(kern_return_t result) {
+    return result == KERN_SUCCESS || result == KERN_FAILURE || uspi_darwin_status(result) == USP_ERROR_NO_THREAD;
+}
+
+static void resume_all(struct uspi_window *w) {
+    for (size_t i = w->count; i > 0; i--) {
+        struct uspi_held *h = &w->threads[i - 1];
+        if (!h->suspended) continue;
+        for (unsigned attempt = 0; attempt < RESUMES && !runs(thread_resume(h->port)); attempt++) continue;
+        h->ended = uspi_os_clock();
+    }
+}
+
+void uspi_darwin_window(struct uspi_window *window) {
+    sigset_t all, mask;
+    /* A handler of this thread would run while the others stand still. */
+    sigfillset(&all);
+    bool masked = pthread_sigmask(SIG_SETMASK, &all, &mask) == 0;
+    suspend_all(window);
+    copy_stacks(window);
+    resume_all(window);
+    if (masked) pthread_sigmask(SIG_SETMASK, &mask, NULL);
+
+    uint64_t first = UINT64_MAX, last = 0;
+    for (size_t i = 0; i < window->count; i++) {
+        const struct uspi_held *h = &window->threads[i];
+        if (!h->suspended) continue;
+        if (h->began < first) first = h->began;
+        if (h->ended > last) last = h->ended;
+    }
+    window->stopped_ns = last > first ? last - first : 0;
+}
+
+void uspi_darwin_fill_copy(struct uspi_thread_copy *copy, const struct uspi_held *held, const uint8_t *arena) {
+    copy->registers = held->registers;
+    if (held->whole) {
+        copy->stack_low = held->low;
+        copy->stack_high = held->high;
+    }
+    /* What of the stack was not copied is another moment's by now; where its extent is not known, that is all of it. */
+    usp_addr from = held->from, high = held->high;
+    if (high == 0) {
+        from = usp_registers_sp(&held->registers);
+        high = from < UINT64_MAX - STACK_MAX ? from + STACK_MAX : UINT64_MAX;
+    }
+    copy->dead_low = from > DEAD ? from - DEAD : 0;
+    if (copy->dead_low < held->low) copy->dead_low = held->low;
+    copy->dead_high = high;
+    copy->stopped_ns = held->ended - held->began;
+    copy->parts[0] = (struct uspi_copied){arena + held->offset, held->from, held->copied};
+}
+
+#endif

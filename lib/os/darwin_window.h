@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* The window: threads of a task stand still, their registers and stacks are copied, they run again. Who is stopped, with
+ * what memory, and what becomes of the copies is darwin_stop.c's and darwin_collect.c's.
+ *
+ *     suspend … suspend │ registers … registers │ extents, copies │ resume … resume
+ *
+ * Between the first suspension and the last resumption there are calls to the kernel only: thread_suspend,
+ * thread_get_state, a read of the word that holds a thread's queue, the region that holds a stack pointer, one bulk read for
+ * each stack, the clock, thread_resume. No allocation, no lock, no loader, no Objective-C, no libpthread: whatever a stopped thread holds does not matter. */
+#ifndef USPI_OS_DARWIN_WINDOW_H
+#define USPI_OS_DARWIN_WINDOW_H
+
+#include "lib/os/darwin.h"
+
+/* A thread that is stopped, or was. */
+struct uspi_held {
+    thread_act_t port;              /* in: the caller's right */
+    struct uspi_darwin_place place; /* in: libpthread puts a thread's data above its stack */
+    int32_t status;                 /* USP_OK: the registers and as much of the stack as was copied are there */
+    bool suspended;
+    bool on_queue; /* its queue is the one in `place` still */
+    struct usp_registers registers;
+    usp_addr from, high; /* the live part of its stack, from == high: none; */
+    usp_addr low;        /* and where the range begins that holds it */
+    bool whole;          /* the stack surely ends at high */
+    size_t offset;       /* of its copy in the arena, of */
+    size_t copied;       /* bytes */
+    uint64_t began, ended;
+};
+
+struct uspi_window {
+    task_t task;
+    struct uspi_held *threads; /* never the calling thread */
+    size_t count;
+    uint8_t *arena;
+    size_t arena_size;
+    uint64_t deadline;  /* usp_clock value: who is not stopped by then gets USP_ERROR_TIMEOUT */
+    bool all_that_fits; /* copy what there is room for, even when not all of it fits */
+    /* out: */
+    size_t need;         /* bytes for all live parts */
+    size_t copied;       /* bytes of the arena */
+    uint64_t stopped_ns; /* from the first thread stopped to the last one running again */
+};
+
+/* Opens the window and closes it. When the arena is too small (need > arena_size) and not all_that_fits, nothing is copied:
+ * get more memory and open it again. Signals of the calling thread wait meanwhile. Not any time. */
+void uspi_darwin_window(struct uspi_window *window);
+
+/* Completes a copy by what a window found of a thread. `arena` is where its arena is, or a copy of that. */
+void uspi_darwin_fill_copy(struct uspi_thread_copy *copy, const struct uspi_held *held, const uint8_t *arena);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* Every call on the scripted kernel fails in turn, at every position, and threads die between any two calls: whatever
+ * happens, everyone runs again, every right, mapping and allocation is given back, and there is a status. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <unspool/unspool.h>
+
+#include "lib/os.h"
+#include "tests/apple/fakemach/stacks.h"
+
+/* Check allocates for each assertion: it is asked only if there is something to say. */
+static void require_frames(const struct usp_stack *stack, size_t first) {
+    for (size_t i = 0; i < stack->count; i++) {
+        if (stack->frames[i].pc == CODE(first + i)) continue;
+        fake.counting = false;
+        ck_abort_msg("frame %zu is 0x%llx", i, (unsigned long long)stack->frames[i].pc);
+    }
+}
+
+static int run_threads(void) {
+    struct usp_thread_info infos[8];
+    size_t count;
+    int status = usp_threads(infos, 8, &count);
+    for (size_t i = 0; status == USP_OK && i < count; i++) usp_thread_release(&infos[i].thread);
+    return status;
+}
+
+static int run_names(void) {
+    struct usp_thread t;
+    int status = usp_thread_main(&t);
+    usp_thread_release(&t);
+    int other = usp_thread_from_pthread(fake_pthread(TARGET), &t);
+    usp_thread_release(&t);
+    return status != USP_OK ? status : other;
+}
+
+static int run_capture(void) {
+    struct usp_frame frames[32];
+    struct usp_stack stack;
+    int status = capture_thread(TARGET, &stack, frames, 32);
+    /* Frames that there are, are right ones, whatever failed. */
+    if (status == USP_OK) require_frames(&stack, 300);
+    return status;
+}
+
+static int run_snapshot(void) {
+    struct usp_snapshot *s;
+    int status = usp_snapshot_self(NULL, &s);
+    if (status == USP_OK) {
+        for (size_t i = 0; i < usp_snapshot_get_info(s)->thread_count; i++) {
+            const struct usp_snapshot_thread *t = usp_snapshot_get_thread(s, i);
+            size_t at = (size_t)(t->info.thread.id - FAKE_MAIN_ID);
+            if (at == CALLER || t->status != USP_OK) continue;
+            require_frames(&t->stack, 100 + 100 * at);
+        }
+    }
+    usp_snapshot_free(s);
+    return status;
+}
+
+static int run_process(void) {
+    struct usp_snapshot *s;
+    int status = usp_snapshot_process(FAKE_OTHER_PID, NULL, &s, NULL, 0);
+    usp_snapshot_free(s);
+    return status;
+}
+
+static int run_prepare(void) {
+    struct usp_prepare_options options;
+    usp_prepare_options_init(&options);
+    options.stack_copy = 4096;
+    int status = usp_prepare(&options);
+    fake.fail_at = 0;
+    usp_shutdown();
+    return status;
+}
+
+static const struct scenario {
+    const char *name;
+    int (*run)(void);
+    bool prepared;
+    uint32_t statuses; /* bit −status: may be the answer */
+} scenarios[] = {
+#define MAY(status) (1u << -(status))
+#define ANY         (MAY(USP_OK) | MAY(USP_ERROR_SYSTEM) | MAY(USP_ERROR_NO_THREAD) | MAY(USP_ERROR_NO_MEMORY))
+    {"usp_threads", run_threads, true, ANY},
+    {"usp_thread_main", run_names, true, ANY | MAY(USP_ERROR_UNSUPPORTED)},
+    {"usp_capture_thread", run_capture, true, ANY | MAY(USP_ERROR_BUSY)},
+    {"usp_snapshot_self", run_snapshot, true, ANY | MAY(USP_ERROR_BUSY)},
+    {"usp_snapshot_process", run_process, true, ANY | MAY(USP_ERROR_PERMISSION)},
+    {"usp_prepare", run_prepare, false,
+     MAY(USP_OK) | MAY(USP_ERROR_SYSTEM) | MAY(USP_ERROR_NO_MEMORY) | MAY(USP_ERROR_BUSY)},
+};
+#define SCENARIOS (sizeof scenarios / sizeof scenarios[0])
+
+static int run(const struct scenario *s) {
+    fake.counting = true;
+    int status = s->run();
+    fake.counting = false;
+    return status;
+}
+
+static struct fake_account begin(const struct scenario *s) {
+    start();
+    if (s->prepared) prepare();
+    struct fake_account before = fake_account;
+    memset(fake_account.calls, 0, sizeof fake_account.calls);
+    fake_account.all_calls = 0;
+    return before;
+}
+
+static void check_end(const struct scenario *s, int status, const struct fake_account *before, const char *what,
+                      size_t at) {
+    char when[128];
+    snprintf(when, sizeof when, "%s, %s %zu", s->name, what, at);
+    if (status > 0 || (s->statuses >> -status & 1) == 0) ck_abort_msg("%s: status %s", when, usp_strerror(status));
+    check_clean(before, when);
+    /* It works again afterwards. */
+    fake.fail_at = fake.die_at = 0;
+    for (size_t i = 0; i < fake.thread_count; i++) fill_stack(i);
+    status = run(s);
+    if (status != USP_OK && status != USP_ERROR_NO_THREAD) ck_abort_msg("%s: again: %s", when, usp_strerror(status));
+    check_clean(before, when);
+}
+
+static void fail_each(const struct scenario *s, bool all_behind) {
+    static const int reasons[] = {FAILURE, TERMINATED, ABORTED, SHORTAGE};
+    /* These cannot fail, or nobody asks whether they did. */
+    static const bool certain[FAKE_CALLS] = {[FAKE_CLOCK] = true,
+                                             [FAKE_TIMEBASE] = true,
+                                             [FAKE_FREE] = true,
+                                             [FAKE_LOADER] = true,
+                                             [FAKE_LIBPTHREAD] = true};
+    /* Why makes no difference. */
+    static const bool plain[FAKE_CALLS] = {
+        [FAKE_VM_READ] = true,         [FAKE_VM_REGION] = true, [FAKE_VM_ALLOCATE] = true, [FAKE_VM_DEALLOCATE] = true,
+        [FAKE_PORT_DEALLOCATE] = true, [FAKE_MALLOC] = true,    [FAKE_SYSCTL] = true,      [FAKE_SIGMASK] = true};
+    begin(s);
+    ck_assert_int_eq(run(s), USP_OK);
+    struct fake_account whole = fake_account;
+    size_t failures = 0;
+    for (size_t call = 0; call < FAKE_CALLS; call++) {
+        if (certain[call]) continue;
+        /* A thread that can never be resumed is nobody's to help. */
+        if (all_behind && (call == FAKE_THREAD_RESUME || call == FAKE_SEMAPHORE_SIGNAL)) continue;
+        for (size_t at = 1; at <= whole.calls[call]; at++) {
+            for (size_t r = 0; r < (plain[call] ? 1 : sizeof reasons / sizeof reasons[0]); r++) {
+                /* These mean that it runs, or is gone: a kernel that says so of one that stands still lies. */
+                if (call == FAKE_THREAD_RESUME && reasons[r] != ABORTED && reasons[r] != SHORTAGE) continue;
+                struct fake_account before = begin(s);
+                fake.fail_call = (enum fake_call)call;
+                fake.fail_at = at;
+                fake.fail_result = reasons[r];
+                fake.fail_all = all_behind;
+                int status = run(s);
+                check_end(s, status, &before, fake_call_names[call], at);
+                failures++;
+            }
+        }
+    }
+    ck_assert_uint_gt(failures, 20);
+    if (getenv("USP_TEST_VERBOSE") != NULL) printf("%s: %zu failures\n", s->name, failures);
+}
+
+START_TEST(test_each_call_fails) { fail_each(&scenarios[_i], false); }
+END_TEST
+
+START_TEST(test_each_call_keeps_failing) { fail_each(&scenarios[_i], true); }
+END_TEST
+
+START_TEST(test_threads_die) {
+    const struct scenario *s = &scenarios[_i];
+    begin(s);
+    ck_assert_int_eq(run(s), USP_OK);
+    size_t calls = fake_account.all_calls;
+    if (getenv("USP_TEST_VERBOSE") != NULL) printf("%s: %zu calls\n", s->name, calls);
+    for (size_t at = 1; at <= calls; at++) {
+        for (size_t who = 0; who < 6; who++) {
+            if (who == CALLER) continue;
+            struct fake_account before = begin(s);
+            fake.die_at = at;
+            fake.die_index = who;
+            int status = run(s);
+            check_end(s, status, &before, "a thread dies at call", at);
+        }
+    }
+}
+END_TEST
+
+TCase *case_of_faults(void) {
+    TCase *faults = tcase_create("faults");
+    tcase_add_checked_fixture(faults, start, stop);
+    tcase_set_timeout(faults, 300);
+    tcase_add_loop_test(faults, test_each_call_fails, 0, SCENARIOS);
+    tcase_add_loop_test(faults, test_each_call_keeps_failing, 0, SCENARIOS);
+    tcase_add_loop_test(faults, test_threads_die, 0, SCENARIOS);
+    return faults;
+}

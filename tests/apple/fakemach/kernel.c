@@ -1,0 +1,618 @@
+/* SPDX-License-Identifier: MIT */
+/* See fakemach.h. Compiled with the stand-in SDK's headers, so that each call has the type that the SDK says. */
+#include "tests/apple/fakemach/fakemach.h"
+
+#include <TargetConditionals.h>
+#include <dispatch/dispatch.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <mach-o/dyld.h>
+#include <mach/mach.h>
+#include <mach/mach_time.h>
+#if TARGET_OS_OSX
+#include <mach/mach_vm.h>
+#endif
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysctl.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+/* The whole program's allocations pass by here (-Wl,--wrap): so do those that one part makes and another frees. */
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t count, size_t n);
+void *__real_realloc(void *memory, size_t n);
+void __real_free(void *memory);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t count, size_t n);
+void *__wrap_realloc(void *memory, size_t n);
+char *__wrap_strdup(const char *text);
+void __wrap_free(void *memory);
+
+#define OWN_TASK        0x103u
+#define OTHER_TASK      0x203u
+#define SEMAPHORE       0x303u
+#define FIRST_THREAD    0x1003u
+#define THREAD_STRIDE   0x100u
+#define PORTS           (FAKE_THREADS_MAX + 3)
+#define OTHER_PLACE     (FAKE_THREADS_MAX + 1)
+#define SEMAPHORE_PLACE (FAKE_THREADS_MAX + 2)
+
+/* As a process begins: its main thread loads the library. */
+struct fake_script fake = {.threads = {{.id = FAKE_MAIN_ID}}, .thread_count = 1};
+struct fake_account fake_account;
+mach_port_t mach_task_self_ = OWN_TASK;
+
+const char *const fake_call_names[FAKE_CALLS] = {
+    "task_threads",
+    "task_info",
+    "task_for_pid",
+    "thread_info",
+    "thread_suspend",
+    "thread_resume",
+    "thread_get_state",
+    "vm_read_overwrite",
+    "vm_region",
+    "vm_allocate",
+    "vm_deallocate",
+    "mach_port_deallocate",
+    "semaphore_create",
+    "semaphore_destroy",
+    "semaphore_timedwait",
+    "semaphore_signal",
+    "mach_timebase_info",
+    "mach_absolute_time",
+    "malloc",
+    "free",
+    "pthread_sigmask",
+    "pthread_threadid_np",
+    "pthread_mach_thread_np",
+    "sysctlbyname",
+    "the loader",
+    "libpthread",
+    "libdispatch",
+};
+
+/* What may be called while threads stand still: the kernel, and nothing that waits for anybody. */
+static const bool allowed[FAKE_CALLS] = {
+    [FAKE_THREAD_SUSPEND] = true, [FAKE_THREAD_RESUME] = true, [FAKE_THREAD_GET_STATE] = true, [FAKE_VM_READ] = true,
+    [FAKE_VM_REGION] = true,      [FAKE_CLOCK] = true,         [FAKE_TIMEBASE] = true,
+};
+
+static long references[PORTS];
+static bool semaphore_there;
+static int semaphore_value;
+static int last_error;
+
+void fake_reset(void) {
+    memset(&fake, 0, sizeof fake);
+    memset(&fake_account, 0, sizeof fake_account);
+    memset(references, 0, sizeof references);
+    semaphore_there = false;
+    fake.now = 1000000;
+    fake.step = 1000;
+    fake.label_words[0] = 9;
+}
+
+static void kill_thread(struct fake_thread *t) {
+    if (t->dead) return;
+    t->dead = true;
+    if (t->suspended != 0 && t->task == FAKE_OWN) fake_account.suspended--;
+    t->suspended = 0;
+}
+
+/* Counts a call; true when it is to fail. */
+static bool fails(enum fake_call call) {
+    struct fake_account *a = &fake_account;
+    size_t n = ++a->calls[call];
+    fake.now += fake.step;
+    if (++a->all_calls == fake.die_at && fake.die_at != 0) kill_thread(&fake.threads[fake.die_index]);
+    if (a->suspended != 0 && !allowed[call]) {
+        a->forbidden++;
+        a->forbidden_call = call;
+    }
+    return fake.fail_at != 0 && call == fake.fail_call && (n == fake.fail_at || (fake.fail_all && n > fake.fail_at));
+}
+
+/* ---- threads and rights ---- */
+
+size_t fake_add_thread(const struct fake_thread *thread) {
+    size_t i = fake.thread_count++;
+    struct fake_thread *t = &fake.threads[i];
+    *t = *thread;
+    if (t->id == 0) t->id = FAKE_MAIN_ID + i;
+    t->port = FIRST_THREAD + (uint32_t)i * THREAD_STRIDE;
+    return i;
+}
+
+uint32_t fake_port(size_t index) { return fake.threads[index].port; }
+
+uintptr_t fake_pthread(size_t index) { return (uintptr_t)&fake.threads[index]; }
+
+static struct fake_thread *thread_of(mach_port_t port) {
+    uint32_t at = port - FIRST_THREAD;
+    return port >= FIRST_THREAD && at % THREAD_STRIDE == 0 && at / THREAD_STRIDE < fake.thread_count
+               ? &fake.threads[at / THREAD_STRIDE]
+               : NULL;
+}
+
+static long *references_of(mach_port_t port) {
+    struct fake_thread *t = thread_of(port);
+    if (t != NULL) return &references[t - fake.threads];
+    return port == OTHER_TASK ? &references[OTHER_PLACE] : port == SEMAPHORE ? &references[SEMAPHORE_PLACE] : NULL;
+}
+
+static void add_right(mach_port_t port) {
+    ++*references_of(port);
+    fake_account.rights++;
+}
+
+kern_return_t mach_port_deallocate(ipc_space_t task, mach_port_name_t name) {
+    bool failing = fails(FAKE_PORT_DEALLOCATE);
+    long *count = references_of(name);
+    if (task != OWN_TASK || count == NULL || *count <= 0) {
+        fake_account.errors++;
+        return KERN_INVALID_NAME;
+    }
+    --*count;
+    fake_account.rights--;
+    return failing ? fake.fail_result : KERN_SUCCESS;
+}
+
+static int place_of_task(mach_port_t task) {
+    if (task == OWN_TASK) return FAKE_OWN;
+    return task == OTHER_TASK && references[OTHER_PLACE] > 0 ? FAKE_OTHER : -1;
+}
+
+kern_return_t task_threads(task_inspect_t task, thread_act_array_t *list, mach_msg_type_number_t *count) {
+    vm_address_t at;
+    size_t n = 0;
+    int place = place_of_task(task);
+    if (fails(FAKE_TASK_THREADS)) return fake.fail_result;
+    if (place < 0) return MACH_SEND_INVALID_DEST;
+    for (size_t i = 0; i < fake.thread_count; i++) {
+        if (!fake.threads[i].dead && fake.threads[i].task == (uint32_t)place) n++;
+    }
+    size_t bytes = n * sizeof **list;
+    at = (vm_address_t)__real_malloc(bytes != 0 ? bytes : 1);
+    fake_account.mappings++;
+    fake_account.mapped_bytes += (long)bytes;
+    *list = (thread_act_array_t)at;
+    *count = (mach_msg_type_number_t)n;
+    n = 0;
+    for (size_t i = 0; i < fake.thread_count; i++) {
+        if (fake.threads[i].dead || fake.threads[i].task != (uint32_t)place) continue;
+        (*list)[n++] = fake.threads[i].port;
+        add_right(fake.threads[i].port);
+    }
+    return KERN_SUCCESS;
+}
+
+kern_return_t thread_info(thread_inspect_t port, thread_flavor_t flavor, thread_info_t out,
+                          mach_msg_type_number_t *count) {
+    const struct fake_thread *t = thread_of(port);
+    if (fails(FAKE_THREAD_INFO)) return fake.fail_result;
+    if (t == NULL) return KERN_INVALID_ARGUMENT;
+    if (t->dead) return MACH_SEND_INVALID_DEST;
+    if (flavor == THREAD_IDENTIFIER_INFO && *count >= THREAD_IDENTIFIER_INFO_COUNT) {
+        struct thread_identifier_info info = {t->id, t->slots, (uintptr_t)t->queue_at};
+        memcpy(out, &info, sizeof info);
+    } else if (flavor == THREAD_EXTENDED_INFO && *count >= THREAD_EXTENDED_INFO_COUNT) {
+        struct thread_extended_info info = {.pth_user_time = 3, .pth_system_time = 4, .pth_run_state = 3};
+        memcpy(info.pth_name, t->name, sizeof info.pth_name);
+        memcpy(out, &info, sizeof info);
+    } else {
+        return KERN_INVALID_ARGUMENT;
+    }
+    return KERN_SUCCESS;
+}
+
+kern_return_t thread_suspend(thread_read_t port) {
+    struct fake_thread *t = thread_of(port);
+    if (fails(FAKE_THREAD_SUSPEND)) return fake.fail_result;
+    if (t == NULL) return KERN_INVALID_ARGUMENT;
+    if (t->dead) return MACH_SEND_INVALID_DEST;
+    if (t == &fake.threads[fake.self]) fake_account.errors++;
+    if (t->suspended++ == 0 && t->task == FAKE_OWN && fake_account.suspended++ == 0) fake_account.windows++;
+    return KERN_SUCCESS;
+}
+
+kern_return_t thread_resume(thread_read_t port) {
+    struct fake_thread *t = thread_of(port);
+    if (fails(FAKE_THREAD_RESUME)) return fake.fail_result;
+    if (t == NULL) return KERN_INVALID_ARGUMENT;
+    if (t->dead) return KERN_TERMINATED;
+    if (t->suspended == 0) return KERN_FAILURE;
+    if (--t->suspended == 0 && t->task == FAKE_OWN) fake_account.suspended--;
+    if (t->suspended == 0 && t->scribbled_on) memset(t->stack, 0xa5, t->stack_size);
+    return KERN_SUCCESS;
+}
+
+static void put(void *state, size_t offset, uintptr_t value, size_t width) {
+    memcpy((uint8_t *)state + offset, &value, width);
+}
+
+kern_return_t thread_get_state(thread_read_t port, thread_state_flavor_t flavor, thread_state_t state,
+                               mach_msg_type_number_t *count) {
+    const struct fake_thread *t = thread_of(port);
+    if (fails(FAKE_THREAD_GET_STATE)) return fake.fail_result;
+    if (t == NULL) return KERN_INVALID_ARGUMENT;
+    if (t->dead) return KERN_TERMINATED;
+    /* The registers of a thread that runs mean nothing: FIELD-FAILURES 26. */
+    if (t->suspended == 0 || t == &fake.threads[fake.self]) fake_account.errors++;
+    if (fake.change != NULL) fake_account.queue_then = *fake.change;
+    memset(state, 0, *count * sizeof *state);
+#if defined(__x86_64__)
+    if (flavor != x86_THREAD_STATE64 || *count != x86_THREAD_STATE64_COUNT) return KERN_INVALID_ARGUMENT;
+    put(state, offsetof(x86_thread_state64_t, __rbp), t->fp, 8);
+    put(state, offsetof(x86_thread_state64_t, __rsp), t->sp, 8);
+    put(state, offsetof(x86_thread_state64_t, __rip), t->pc, 8);
+#elif defined(__i386__)
+    if (flavor != x86_THREAD_STATE32 || *count != x86_THREAD_STATE32_COUNT) return KERN_INVALID_ARGUMENT;
+    put(state, offsetof(x86_thread_state32_t, __ebp), t->fp, 4);
+    put(state, offsetof(x86_thread_state32_t, __esp), t->sp, 4);
+    put(state, offsetof(x86_thread_state32_t, __eip), t->pc, 4);
+#elif defined(__aarch64__)
+    if (flavor != ARM_THREAD_STATE64 || *count != ARM_THREAD_STATE64_COUNT) return KERN_INVALID_ARGUMENT;
+    put(state, offsetof(arm_thread_state64_t, __fp), t->fp, 8);
+    put(state, offsetof(arm_thread_state64_t, __sp), t->sp, 8);
+    put(state, offsetof(arm_thread_state64_t, __pc), t->pc, 8);
+#else
+    if (flavor != ARM_THREAD_STATE || *count != ARM_THREAD_STATE32_COUNT) return KERN_INVALID_ARGUMENT;
+    put(state, offsetof(arm_thread_state32_t, __r) + 28, t->fp, 4);
+    put(state, offsetof(arm_thread_state32_t, __sp), t->sp, 4);
+    put(state, offsetof(arm_thread_state32_t, __pc), t->pc, 4);
+#endif
+    return KERN_SUCCESS;
+}
+
+kern_return_t task_info(task_inspect_t task, task_flavor_t flavor, task_info_t out, mach_msg_type_number_t *count) {
+    int place = place_of_task(task);
+    if (fails(FAKE_TASK_INFO)) return fake.fail_result;
+    if (place < 0) return MACH_SEND_INVALID_DEST;
+    if (flavor != TASK_DYLD_INFO || *count < TASK_DYLD_INFO_COUNT) return KERN_INVALID_ARGUMENT;
+    struct task_dyld_info info = {fake.dyld_infos[place], 0,
+                                  sizeof(void *) == 8 ? TASK_DYLD_ALL_IMAGE_INFO_64 : TASK_DYLD_ALL_IMAGE_INFO_32};
+    memcpy(out, &info, sizeof info);
+    return KERN_SUCCESS;
+}
+
+kern_return_t task_for_pid(mach_port_name_t self, int pid, mach_port_name_t *task) {
+    if (fails(FAKE_TASK_FOR_PID)) return fake.fail_result;
+    if (self != OWN_TASK || pid != FAKE_OTHER_PID) return KERN_FAILURE;
+    add_right(OTHER_TASK);
+    *task = OTHER_TASK;
+    return KERN_SUCCESS;
+}
+
+/* ---- memory ---- */
+
+static const struct fake_thread *stack_at(int place, uintptr_t address) {
+    const struct fake_thread *next = NULL;
+    for (size_t i = 0; i < fake.thread_count; i++) {
+        const struct fake_thread *t = &fake.threads[i];
+        uintptr_t low = (uintptr_t)t->stack;
+        if ((int)t->task != place || t->stack == NULL || low + t->stack_size <= address) continue;
+        if (next == NULL || low < (uintptr_t)next->stack) next = t;
+    }
+    return next;
+}
+
+static kern_return_t read_memory(mach_port_t task, uint64_t from, uint64_t n, void *to) {
+    int place = place_of_task(task);
+    if (fails(FAKE_VM_READ)) return fake.fail_result;
+    if (fake.change_at != 0 && fake_account.calls[FAKE_VM_READ] == fake.change_at) *fake.change = fake.change_to;
+    if (place < 0) return MACH_SEND_INVALID_DEST;
+    if (fake_account.suspended != 0 && n > fake_account.longest_bulk) fake_account.longest_bulk = (size_t)n;
+    return fake_read_real((uintptr_t)from, to, (size_t)n) ? KERN_SUCCESS : KERN_INVALID_ADDRESS;
+}
+
+static kern_return_t find_region(mach_port_t task, uint64_t *low, uint64_t *size, vm_region_info_t info) {
+    int place = place_of_task(task);
+    if (fails(FAKE_VM_REGION)) return fake.fail_result;
+    if (place < 0) return MACH_SEND_INVALID_DEST;
+    const struct fake_thread *t = stack_at(place, (uintptr_t)*low);
+    if (t == NULL) return KERN_INVALID_ADDRESS;
+    struct vm_region_basic_info_64 basic = {.protection = VM_PROT_READ};
+    memcpy(info, &basic, sizeof basic);
+    *low = (uintptr_t)t->stack;
+    *size = t->stack_size;
+    return KERN_SUCCESS;
+}
+
+#if TARGET_OS_OSX
+kern_return_t mach_vm_read_overwrite(vm_map_read_t task, mach_vm_address_t from, mach_vm_size_t n, mach_vm_address_t to,
+                                     mach_vm_size_t *got) {
+    *got = n;
+    return read_memory(task, from, n, (void *)(uintptr_t)to);
+}
+
+kern_return_t mach_vm_region(vm_map_read_t task, mach_vm_address_t *low, mach_vm_size_t *size,
+                             vm_region_flavor_t flavor, vm_region_info_t info, mach_msg_type_number_t *count,
+                             mach_port_t *object) {
+    if (flavor != VM_REGION_BASIC_INFO_64 || *count < VM_REGION_BASIC_INFO_COUNT_64) return KERN_INVALID_ARGUMENT;
+    *object = MACH_PORT_NULL;
+    return find_region(task, low, size, info);
+}
+#else
+kern_return_t vm_read_overwrite(vm_map_read_t task, vm_address_t from, vm_size_t n, vm_address_t to, vm_size_t *got) {
+    *got = n;
+    return read_memory(task, from, n, (void *)to);
+}
+
+kern_return_t vm_region_64(vm_map_read_t task, vm_address_t *low, vm_size_t *size, vm_region_flavor_t flavor,
+                           vm_region_info_t info, mach_msg_type_number_t *count, mach_port_t *object) {
+    if (flavor != VM_REGION_BASIC_INFO_64 || *count < VM_REGION_BASIC_INFO_COUNT_64) return KERN_INVALID_ARGUMENT;
+    uint64_t at = *low, n = 0;
+    kern_return_t result = find_region(task, &at, &n, info);
+    *low = (vm_address_t)at;
+    *size = (vm_size_t)n;
+    *object = MACH_PORT_NULL;
+    return result;
+}
+#endif
+
+kern_return_t vm_allocate(vm_map_t task, vm_address_t *address, vm_size_t size, int flags) {
+    if (fails(FAKE_VM_ALLOCATE)) return fake.fail_result;
+    if (task != OWN_TASK || flags != VM_FLAGS_ANYWHERE || size == 0) return KERN_INVALID_ARGUMENT;
+    void *memory = __real_malloc(size);
+    if (memory == NULL) return KERN_NO_SPACE;
+    *address = (vm_address_t)memory;
+    fake_account.mappings++;
+    fake_account.mapped_bytes += (long)size;
+    return KERN_SUCCESS;
+}
+
+kern_return_t vm_deallocate(vm_map_t task, vm_address_t address, vm_size_t size) {
+    bool failing = fails(FAKE_VM_DEALLOCATE);
+    if (task != OWN_TASK) fake_account.errors++;
+    __real_free((void *)address);
+    fake_account.mappings--;
+    fake_account.mapped_bytes -= (long)size;
+    return failing ? fake.fail_result : KERN_SUCCESS;
+}
+
+void *__wrap_malloc(size_t n) {
+    if (!fake.counting) return __real_malloc(n);
+    if (fails(FAKE_MALLOC)) return NULL;
+    fake_account.allocations++;
+    return __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t count, size_t n) {
+    if (!fake.counting) return __real_calloc(count, n);
+    if (fails(FAKE_MALLOC)) return NULL;
+    fake_account.allocations++;
+    return __real_calloc(count, n);
+}
+
+void *__wrap_realloc(void *memory, size_t n) {
+    if (!fake.counting) return __real_realloc(memory, n);
+    if (fails(FAKE_MALLOC)) return NULL;
+    if (memory == NULL) fake_account.allocations++;
+    return __real_realloc(memory, n);
+}
+
+char *__wrap_strdup(const char *text) {
+    size_t n = strlen(text) + 1;
+    char *copy = __wrap_malloc(n);
+    return copy != NULL ? memcpy(copy, text, n) : NULL;
+}
+
+void __wrap_free(void *memory) {
+    if (fake.counting) {
+        fails(FAKE_FREE);
+        if (memory != NULL) fake_account.allocations--;
+    }
+    __real_free(memory);
+}
+
+/* ---- clock, semaphores ---- */
+
+uint64_t mach_absolute_time(void) {
+    fails(FAKE_CLOCK);
+    /* Ticks of 125/3 ns, as on Apple's arm64. */
+    return fake.now / 125 * 3 + fake.now % 125 * 3 / 125;
+}
+
+kern_return_t mach_timebase_info(mach_timebase_info_t info) {
+    fails(FAKE_TIMEBASE);
+    info->numer = 125;
+    info->denom = 3;
+    return KERN_SUCCESS;
+}
+
+kern_return_t semaphore_create(task_t task, semaphore_t *semaphore, int policy, int value) {
+    if (fails(FAKE_SEMAPHORE_CREATE)) return fake.fail_result;
+    if (task != OWN_TASK || policy != SYNC_POLICY_FIFO || semaphore_there) return KERN_INVALID_ARGUMENT;
+    semaphore_there = true;
+    semaphore_value = value;
+    *semaphore = SEMAPHORE;
+    add_right(SEMAPHORE);
+    return KERN_SUCCESS;
+}
+
+kern_return_t semaphore_destroy(task_t task, semaphore_t semaphore) {
+    bool failing = fails(FAKE_SEMAPHORE_DESTROY);
+    if (task != OWN_TASK || semaphore != SEMAPHORE || !semaphore_there) fake_account.errors++;
+    semaphore_there = false;
+    --references[SEMAPHORE_PLACE];
+    fake_account.rights--;
+    return failing ? fake.fail_result : KERN_SUCCESS;
+}
+
+kern_return_t semaphore_timedwait(semaphore_t semaphore, mach_timespec_t wait) {
+    if (fails(FAKE_SEMAPHORE_WAIT)) return fake.fail_result;
+    if (semaphore != SEMAPHORE || !semaphore_there) return KERN_TERMINATED;
+    if (semaphore_value > 0) {
+        semaphore_value--;
+        return KERN_SUCCESS;
+    }
+    fake.now += (uint64_t)wait.tv_sec * 1000000000u + (uint64_t)wait.tv_nsec;
+    return KERN_OPERATION_TIMED_OUT;
+}
+
+kern_return_t semaphore_signal(semaphore_t semaphore) {
+    if (fails(FAKE_SEMAPHORE_SIGNAL)) return fake.fail_result;
+    if (semaphore != SEMAPHORE || !semaphore_there) return KERN_TERMINATED;
+    semaphore_value++;
+    return KERN_SUCCESS;
+}
+
+/* ---- libpthread ---- */
+
+int *__error(void) { return &last_error; }
+
+pthread_t pthread_self(void) { return (pthread_t)fake_pthread(fake.self); }
+
+int pthread_main_np(void) {
+    fails(FAKE_LIBPTHREAD);
+    return fake.self == 0;
+}
+
+int pthread_threadid_np(pthread_t thread, uint64_t *id) {
+    if (fails(FAKE_THREAD_ID)) return fake.fail_result;
+    *id = thread == NULL ? fake.threads[fake.self].id : ((const struct fake_thread *)thread)->id;
+    return 0;
+}
+
+mach_port_t pthread_mach_thread_np(pthread_t thread) {
+    if (fails(FAKE_MACH_THREAD)) return MACH_PORT_NULL;
+    return ((const struct fake_thread *)thread)->port;
+}
+
+/* The program runs on this system's stack, of which the layer knows nothing. */
+void *pthread_get_stackaddr_np(pthread_t thread) {
+    (void)thread;
+    return NULL;
+}
+
+size_t pthread_get_stacksize_np(pthread_t thread) {
+    (void)thread;
+    return 0;
+}
+
+int pthread_once(pthread_once_t *once, void (*routine)(void)) {
+    fails(FAKE_LIBPTHREAD);
+    if (once->__sig != 0) {
+        once->__sig = 0;
+        routine();
+    }
+    return 0;
+}
+
+int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void)) {
+    (void)prepare;
+    (void)parent;
+    (void)child;
+    fails(FAKE_LIBPTHREAD);
+    return 0;
+}
+
+int pthread_mutex_lock(pthread_mutex_t *mutex) {
+    fails(FAKE_LIBPTHREAD);
+    if (mutex->__opaque[0]++ != 0) fake_account.errors++;
+    return 0;
+}
+
+int pthread_mutex_unlock(pthread_mutex_t *mutex) {
+    fails(FAKE_LIBPTHREAD);
+    if (--mutex->__opaque[0] != 0) fake_account.errors++;
+    return 0;
+}
+
+int pthread_sigmask(int how, const sigset_t *set, sigset_t *old) {
+    static sigset_t current;
+    if (fails(FAKE_SIGMASK)) return fake.fail_result;
+    if (how != SIG_SETMASK) fake_account.errors++;
+    if (old != NULL) *old = current;
+    current = *set;
+    return 0;
+}
+
+/* ---- libdispatch ---- */
+
+static struct fake_queue own_queue;
+static const char *own_label;
+
+void fake_label(struct fake_queue *queue, const char *label) {
+    queue->words[fake.label_words[0]] = (uintptr_t)label;
+    if (fake.label_words[1] != 0) queue->words[fake.label_words[1]] = (uintptr_t)label;
+}
+
+dispatch_queue_t dispatch_queue_create(const char *label, dispatch_queue_attr_t attr) {
+    if (fails(FAKE_LIBDISPATCH) || attr != NULL) return NULL;
+    memset(&own_queue, 0, sizeof own_queue);
+    own_label = label;
+    fake_label(&own_queue, label);
+    return (dispatch_queue_t)&own_queue;
+}
+
+const char *dispatch_queue_get_label(dispatch_queue_t queue) {
+    fails(FAKE_LIBDISPATCH);
+    return queue == (dispatch_queue_t)&own_queue ? own_label : NULL;
+}
+
+void dispatch_sync_f(dispatch_queue_t queue, void *context, dispatch_function_t work) {
+    uintptr_t *place = fake.threads[fake.self].queue_at, before = place != NULL ? *place : 0;
+    fails(FAKE_LIBDISPATCH);
+    if (place != NULL && !fake.queue_untold) *place = (uintptr_t)queue;
+    work(context);
+    if (place != NULL) *place = before;
+}
+
+void dispatch_release(dispatch_object_t object) {
+    fails(FAKE_LIBDISPATCH);
+    if (object._dq != (struct dispatch_queue_s *)&own_queue) fake_account.errors++;
+}
+
+/* ---- the rest of the system ---- */
+
+pid_t getpid(void) { return 1000; }
+
+int kill(pid_t pid, int signal) {
+    if (signal == 0 && pid == FAKE_OTHER_PID) return 0;
+    last_error = ESRCH;
+    return -1;
+}
+
+int gettimeofday(struct timeval *restrict now, void *restrict zone) {
+    (void)zone;
+    now->tv_sec = 1700000000;
+    now->tv_usec = 5;
+    return 0;
+}
+
+int sysctlbyname(const char *name, void *old, size_t *size, void *value, size_t n) {
+    if (fails(FAKE_SYSCTL) || value != NULL || n != 0 || strcmp(name, "sysctl.proc_translated") != 0) return -1;
+    int translated = fake.translated;
+    memcpy(old, &translated, *size < sizeof translated ? *size : sizeof translated);
+    return 0;
+}
+
+void _dyld_register_func_for_add_image(void (*added)(const struct mach_header *header, intptr_t slide)) {
+    fails(FAKE_LOADER);
+    if (fake.image != 0) added((const struct mach_header *)fake.image, 0);
+}
+
+void _dyld_register_func_for_remove_image(void (*removed)(const struct mach_header *header, intptr_t slide)) {
+    (void)removed;
+    fails(FAKE_LOADER);
+}
+
+int dladdr(const void *address, Dl_info *info) {
+    memset(info, 0, sizeof *info);
+    if (fails(FAKE_LOADER) || (uintptr_t)address != fake.image) return 0;
+    info->dli_fname = fake.image_path;
+    info->dli_fbase = (void *)fake.image;
+    return 1;
+}
+
+void *dlsym(void *handle, const char *name) {
+    (void)handle;
+    (void)name;
+    fails(FAKE_LOADER);
+    return NULL;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* Labels of dispatch queues, read out of memory that may be anything (FIELD-FAILURES 15: a crash while a queue's name is
+ * read): the right one, or none. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/apple/fakemach/stacks.h"
+
+static struct fake_queue first, second;
+
+static const char *label_of(size_t at) {
+    static struct usp_thread_info infos[8];
+    size_t count;
+    ck_assert_int_eq(usp_threads(infos, 8, &count), USP_OK);
+    ck_assert_uint_eq(count, THREADS_OF_PROCESS);
+    for (size_t i = 0; i < count; i++) usp_thread_release(&infos[i].thread);
+    return infos[at].queue;
+}
+
+static void start_queues(void) {
+    start();
+    fake_label(&first, "com.example.first");
+    fake_label(&second, "com.example.second");
+    *fake.threads[TARGET].queue_at = (uintptr_t)&first;
+    *fake.threads[CALLER].queue_at = (uintptr_t)&second;
+}
+
+START_TEST(test_labels) {
+    struct usp_snapshot *s;
+    ck_assert_str_eq(label_of(TARGET), "");
+    prepare();
+    ck_assert_str_eq(label_of(TARGET), "com.example.first");
+    ck_assert_str_eq(label_of(CALLER), "com.example.second");
+    ck_assert_str_eq(label_of(MAIN), "");
+    struct fake_account before = fake_account;
+    ck_assert_int_eq(usp_snapshot_self(NULL, &s), USP_OK);
+    ck_assert_str_eq(usp_snapshot_get_thread(s, TARGET)->info.queue, "com.example.first");
+    ck_assert_str_eq(usp_snapshot_get_thread(s, CALLER)->info.queue, "com.example.second");
+    ck_assert_str_eq(usp_snapshot_get_thread(s, MAIN)->info.queue, "");
+    usp_snapshot_free(s);
+    check_clean(&before, "labels");
+}
+END_TEST
+
+/* Another task's libdispatch is laid out as this one's. */
+START_TEST(test_label_of_another_task) {
+    uintptr_t place = (uintptr_t)&first;
+    struct usp_snapshot *s;
+    fake.threads[FIRST_OF_OTHER].queue_at = &place;
+    prepare();
+    ck_assert_int_eq(usp_snapshot_process(FAKE_OTHER_PID, NULL, &s, NULL, 0), USP_OK);
+    ck_assert_str_eq(usp_snapshot_get_thread(s, 0)->info.queue, "com.example.first");
+    usp_snapshot_free(s);
+}
+END_TEST
+
+/* Where a queue is laid out in a way that was not understood, no label is right. */
+START_TEST(test_not_learned) {
+    switch (_i) {
+    case 0: fake.queue_untold = true; break;
+    case 1: fake.label_words[1] = 5; break;
+    case 2: fake.threads[CALLER].queue_at = NULL; break;
+    case 3: fake.label_words[0] = 0; break;
+    default: fake.fail_call = FAKE_LIBDISPATCH; fake.fail_at = 1;
+    }
+    prepare();
+    fake.fail_at = 0;
+    ck_assert_str_eq(label_of(TARGET), "");
+}
+END_TEST
+
+/* Each link of the way to a label may lead nowhere, and the label may be none. */
+START_TEST(test_broken_links) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *end = pages + page, longer[300];
+    ck_assert_ptr_ne(pages, MAP_FAILED);
+    ck_assert_int_eq(munmap(end, page), 0);
+    prepare();
+    struct fake_account before = fake_account;
+    uintptr_t *place = fake.threads[TARGET].queue_at;
+
+    fake.threads[TARGET].queue_at = (uintptr_t *)(void *)end;
+    ck_assert_str_eq(label_of(TARGET), "");
+    fake.threads[TARGET].queue_at = (uintptr_t *)8;
+    ck_assert_str_eq(label_of(TARGET), "");
+    fake.threads[TARGET].queue_at = place;
+
+    *place = (uintptr_t)end;
+    ck_assert_str_eq(label_of(TARGET), "");
+    *place = (uintptr_t)end - 16; /* a queue whose label's place is gone */
+    ck_assert_str_eq(label_of(TARGET), "");
+    *place = UINTPTR_MAX - 7;
+    ck_assert_str_eq(label_of(TARGET), "");
+    *place = (uintptr_t)&first;
+
+    fake_label(&first, end);
+    ck_assert_str_eq(label_of(TARGET), "");
+    fake_label(&first, NULL);
+    ck_assert_str_eq(label_of(TARGET), "");
+    memcpy(end - 4, "edge", 4); /* goes on where nothing is */
+    fake_label(&first, end - 4);
+    ck_assert_str_eq(label_of(TARGET), "");
+    end[-1] = '\0'; /* ends at the last byte */
+    ck_assert_str_eq(label_of(TARGET), "edg");
+    fake_label(&first, "\x01\x02 freed");
+    ck_assert_str_eq(label_of(TARGET), "");
+    fake_label(&first, "de\xc3\xa9j\xc3\xa0");
+    ck_assert_str_eq(label_of(TARGET), "de\xc3\xa9j\xc3\xa0");
+    memset(longer, 'x', sizeof longer);
+    longer[sizeof longer - 1] = '\0';
+    fake_label(&first, longer);
+    ck_assert_uint_eq(strlen(label_of(TARGET)), 127);
+    check_clean(&before, "broken links");
+    munmap(pages, page);
+}
+END_TEST
+
+/* The thread goes on to another queue between any two reads: the snapshot shows the queue on which the thread was when it
+ * stood still, or none. */
+START_TEST(test_changing_queue) {
+    prepare();
+    size_t reads = fake_account.calls[FAKE_VM_READ], first_seen = 0, second_seen = 0;
+    struct usp_snapshot *s;
+    fake.change = fake.threads[TARGET].queue_at;
+    fake.change_to = (uintptr_t)&second;
+    ck_assert_int_eq(usp_snapshot_self(NULL, &s), USP_OK);
+    usp_snapshot_free(s);
+    size_t of_one = fake_account.calls[FAKE_VM_READ] - reads;
+    for (size_t at = 1; at <= of_one; at++) {
+        *fake.change = (uintptr_t)&first;
+        fill_stack(TARGET);
+        struct fake_account before = fake_account;
+        fake.change_at = before.calls[FAKE_VM_READ] + at;
+        ck_assert_int_eq(usp_snapshot_self(NULL, &s), USP_OK);
+        const char *label = usp_snapshot_get_thread(s, TARGET)->info.queue;
+        if (strcmp(label, "com.example.first") == 0) {
+            first_seen++;
+            ck_assert_uint_eq(fake_account.queue_then, (uintptr_t)&first);
+        } else if (strcmp(label, "com.example.second") == 0) {
+            second_seen++;
+            ck_assert_uint_eq(fake_account.queue_then, (uintptr_t)&second);
+        } else {
+            ck_assert_str_eq(label, "");
+        }
+        usp_snapshot_free(s);
+        check_clean(&before, "a changing queue");
+    }
+    ck_assert_uint_gt(first_seen, 0);
+    ck_assert_uint_gt(second_seen, 0);
+}
+END_TEST
+
+TCase *case_of_queues(void) {
+    TCase *queues = tcase_create("queues");
+    tcase_add_checked_fixture(queues, start_queues, stop);
+    tcase_set_timeout(queues, 60);
+    tcase_add_test(queues, test_labels);
+    tcase_add_test(queues, test_label_of_another_task);
+    tcase_add_loop_test(queues, test_not_learned, 0, 5);
+    tcase_add_test(queues, test_broken_links);
+    tcase_add_test(queues, test_changing_queue);
+    return queues;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK: names of what is loaded (dyld include/dlfcn.h). */
+#ifndef STANDIN_DLFCN_H
+#define STANDIN_DLFCN_H
+
+typedef struct dl_info {
+    const char *dli_fname;
+    void *dli_fbase;
+    const char *dli_sname;
+    void *dli_saddr;
+} Dl_info;
+
+#define RTLD_LAZY    0x1
+#define RTLD_LOCAL   0x4
+#define RTLD_DEFAULT ((void *)-2)
+
+int dladdr(const void *address, Dl_info *info);
+int dlclose(void *handle);
+void *dlopen(const char *path, int mode);
+void *dlsym(void *handle, const char *name);
+
+#endif

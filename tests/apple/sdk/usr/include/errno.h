@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK: error numbers (xnu bsd/sys/errno.h). */
+#ifndef STANDIN_ERRNO_H
+#define STANDIN_ERRNO_H
+
+extern int *__error(void);
+#define errno (*__error())
+
+#define EPERM     1
+#define ENOENT    2
+#define ESRCH     3
+#define EINTR     4
+#define ENOMEM    12
+#define EACCES    13
+#define ENOTDIR   20
+#define EOVERFLOW 84
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK: what a program needs of Mach (xnu libsyscall/mach/mach/mach.h). */
+#ifndef STANDIN_MACH_MACH_H
+#define STANDIN_MACH_MACH_H
+
+#include <mach/mach_init.h>
+#include <mach/mach_port.h>
+#include <mach/mach_types.h>
+#include <mach/semaphore.h>
+#include <mach/task.h>
+#include <mach/thread_act.h>
+#include <mach/vm_map.h>
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK: rights to ports (xnu osfmk/mach/mach_port.defs). */
+#ifndef STANDIN_MACH_MACH_PORT_H
+#define STANDIN_MACH_MACH_PORT_H
+
+#include <mach/mach_types.h>
+#include <sys/cdefs.h>
+
+__BEGIN_DECLS
+extern kern_return_t mach_port_deallocate(ipc_space_t task, mach_port_name_t name);
+__END_DECLS
+
+#endif

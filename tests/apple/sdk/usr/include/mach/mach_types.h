@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK: the kernel's objects, of which a program has ports (xnu osfmk/mach/mach_types.h). */
+#ifndef STANDIN_MACH_MACH_TYPES_H
+#define STANDIN_MACH_MACH_TYPES_H
+
+#include <mach/kern_return.h>
+#include <mach/port.h>
+#include <mach/task_info.h>
+#include <mach/thread_info.h>
+#include <mach/thread_status.h>
+#include <mach/vm_region.h>
+#include <mach/vm_types.h>
+
+typedef mach_port_t task_t;
+typedef mach_port_t task_inspect_t;
+typedef mach_port_t task_read_t;
+typedef mach_port_t thread_t;
+typedef mach_port_t thread_act_t;
+typedef mach_port_t thread_inspect_t;
+typedef mach_port_t thread_read_t;
+typedef mach_port_t ipc_space_t;
+typedef mach_port_t semaphore_t;
+typedef mach_port_t vm_map_t;
+typedef mach_port_t vm_map_read_t;
+typedef thread_act_t *thread_act_array_t;
+
+#endif

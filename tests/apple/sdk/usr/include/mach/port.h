@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK: names of ports (xnu osfmk/mach/port.h, osfmk/mach/message.h). */
+#ifndef STANDIN_MACH_PORT_H
+#define STANDIN_MACH_PORT_H
+
+#include <mach/machine/vm_types.h>
+
+typedef natural_t mach_port_name_t;
+typedef natural_t mach_port_t;
+typedef natural_t mach_msg_type_number_t;
+
+#define MACH_PORT_NULL 0
+
+/* What a call answers whose port has died (xnu osfmk/mach/message.h). */
+#define MACH_SEND_INVALID_DEST 0x10000003
+
+#endif

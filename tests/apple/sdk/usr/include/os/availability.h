@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK: the same marks under their public name. */
+#ifndef STANDIN_OS_AVAILABILITY_H
+#define STANDIN_OS_AVAILABILITY_H
+
+#include <Availability.h>
+
+#define API_AVAILABLE(...) __API_AVAILABLE(__VA_ARGS__)
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK: threads (libpthread include/pthread/pthread.h). Objects are as large as Apple's
+ * (include/sys/_pthread/_pthread_types.h). */
+#ifndef STANDIN_PTHREAD_H
+#define STANDIN_PTHREAD_H
+
+#include <Availability.h>
+#include <mach/port.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/cdefs.h>
+
+typedef struct _opaque_pthread_t *pthread_t;
+#ifdef __LP64__
+#define STANDIN_MUTEX_ROOM 56
+#define STANDIN_ONCE_ROOM  8
+#else
+#define STANDIN_MUTEX_ROOM 40
+#define STANDIN_ONCE_ROOM  4
+#endif
+typedef struct {
+    long __sig;
+    char __opaque[STANDIN_MUTEX_ROOM];
+} pthread_mutex_t;
+typedef struct {
+    long __sig;
+    char __opaque[STANDIN_ONCE_ROOM];
+} pthread_once_t;
+typedef struct standin_mutexattr pthread_mutexattr_t;
+
+#define PTHREAD_MUTEX_INITIALIZER {0x32AAABA7, {0}}
+#define PTHREAD_ONCE_INIT         {0x30B1BCBA, {0}}
+
+__BEGIN_DECLS
+pthread_t pthread_self(void);
+int pthread_once(pthread_once_t *once, void (*routine)(void));
+int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
+int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes);
+int pthread_mutex_destroy(pthread_mutex_t *mutex);
+int pthread_mutex_lock(pthread_mutex_t *mutex);
+int pthread_mutex_unlock(pthread_mutex_t *mutex);
+
+__API_AVAILABLE(macos(10.6), ios(3.2))
+int pthread_threadid_np(pthread_t thread, uint64_t *id);
+__API_AVAILABLE(macos(10.4), ios(2.0))
+int pthread_main_np(void);
+__API_AVAILABLE(macos(10.4), ios(2.0))
+mach_port_t pthread_mach_thread_np(pthread_t thread);
+__API_AVAILABLE(macos(10.4), ios(2.0))
+size_t pthread_get_stacksize_np(pthread_t thread);
+__API_AVAILABLE(macos(10.4), ios(2.0))
+void *pthread_get_stackaddr_np(pthread_t thread);
+__END_DECLS
+
+#endif

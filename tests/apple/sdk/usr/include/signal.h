@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK: sets of signals and the context of a handler (xnu bsd/sys/signal.h, bsd/sys/_types/_ucontext.h). */
+#ifndef STANDIN_SIGNAL_H
+#define STANDIN_SIGNAL_H
+
+#include <sys/types.h>
+
+typedef uint32_t sigset_t;
+#define SIG_SETMASK     3
+#define sigfillset(set) (*(set) = ~(sigset_t)0, 0)
+
+int kill(pid_t pid, int signal);
+int pthread_sigmask(int how, const sigset_t *set, sigset_t *old);
+
+#include <sys/_types/_ucontext.h>
+
+#endif

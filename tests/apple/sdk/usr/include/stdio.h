@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK: what the library uses of it. */
+#ifndef STANDIN_STDIO_H
+#define STANDIN_STDIO_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+int snprintf(char *restrict to, size_t n, const char *restrict format, ...) __attribute__((format(printf, 3, 4)));
+int vsnprintf(char *restrict to, size_t n, const char *restrict format, va_list arguments)
+    __attribute__((format(printf, 3, 0)));
+
+#endif

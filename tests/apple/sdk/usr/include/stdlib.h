@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK: what the library uses of it. */
+#ifndef STANDIN_STDLIB_H
+#define STANDIN_STDLIB_H
+
+#include <stddef.h>
+
+void *malloc(size_t size);
+void *calloc(size_t count, size_t size);
+void *realloc(void *memory, size_t size);
+void free(void *memory);
+void qsort(void *base, size_t count, size_t size, int (*compare)(const void *, const void *));
+void *bsearch(const void *key, const void *base, size_t count, size_t size, int (*compare)(const void *, const void *));
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK: what a signal handler is given of the interrupted code (xnu bsd/sys/_types/_ucontext.h). */
+#ifndef STANDIN_SYS_UCONTEXT_H
+#define STANDIN_SYS_UCONTEXT_H
+
+#include <sys/types.h>
+
+struct standin_sigaltstack {
+    void *ss_sp;
+    size_t ss_size;
+    int ss_flags;
+};
+
+typedef struct __darwin_ucontext {
+    int uc_onstack;
+    uint32_t uc_sigmask;
+    struct standin_sigaltstack uc_stack;
+    struct __darwin_ucontext *uc_link;
+    size_t uc_mcsize;
+    void *uc_mcontext; /* of this processor */
+} ucontext_t;
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK: mapped files (xnu bsd/sys/mman.h). */
+#ifndef STANDIN_SYS_MMAN_H
+#define STANDIN_SYS_MMAN_H
+
+#include <sys/types.h>
+
+#define PROT_READ   0x01
+#define MAP_PRIVATE 0x0002
+#define MAP_FAILED  ((void *)-1)
+
+void *mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset);
+int munmap(void *at, size_t n);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK: what a file is (xnu bsd/sys/stat.h, with 64-bit inode numbers). */
+#ifndef STANDIN_SYS_STAT_H
+#define STANDIN_SYS_STAT_H
+
+#include <sys/types.h>
+#include <time.h>
+
+struct stat {
+    dev_t st_dev;
+    mode_t st_mode;
+    uint16_t st_nlink;
+    ino_t st_ino;
+    uint32_t st_uid, st_gid;
+    dev_t st_rdev;
+    struct timespec st_atimespec, st_mtimespec, st_ctimespec, st_birthtimespec;
+    off_t st_size;
+    int64_t st_blocks;
+    int32_t st_blksize;
+    uint32_t st_flags, st_gen;
+    int32_t st_lspare;
+    int64_t st_qspare[2];
+};
+
+#define S_ISREG(mode) (((mode) & 0170000) == 0100000)
+
+int fstat(int fd, struct stat *status);
+int stat(const char *path, struct stat *status);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK: types of system calls, as wide as Apple's (xnu bsd/sys/_types.h). */
+#ifndef STANDIN_SYS_TYPES_H
+#define STANDIN_SYS_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int64_t off_t;
+typedef int32_t pid_t;
+typedef uint16_t mode_t;
+typedef int32_t dev_t;
+typedef uint64_t ino_t;
+typedef long time_t;
+typedef long ssize_t;
+
+#endif

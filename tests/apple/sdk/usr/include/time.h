@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK: what the library uses of it. */
+#ifndef STANDIN_TIME_H
+#define STANDIN_TIME_H
+
+#include <sys/types.h>
+
+struct timespec {
+    time_t tv_sec;
+    long tv_nsec;
+};
+
+struct tm {
+    int tm_sec, tm_min, tm_hour, tm_mday, tm_mon, tm_year, tm_wday, tm_yday, tm_isdst;
+    long tm_gmtoff;
+    char *tm_zone;
+};
+
+struct tm *gmtime_r(const time_t *restrict time, struct tm *restrict broken_down);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK: what the library uses of it. */
+#ifndef STANDIN_UNISTD_H
+#define STANDIN_UNISTD_H
+
+#include <sys/types.h>
+
+int close(int fd);
+pid_t getpid(void);
+ssize_t pread(int fd, void *to, size_t n, off_t offset);
+ssize_t write(int fd, const void *bytes, size_t n);
+
+#endif
