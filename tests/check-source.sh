@@ -14,8 +14,8 @@ notes='\b(TOD[O]|FIXM[E]|XX[X]|HAC[K])\b'
 
 while read -r file; do
   case $file in
-  *.c | *.h | *.m | *.S | *.sh | *.py | *.ac | *.am | *.m4 | *.inc | *.map | .clang-format | tools/quickstart | \
-    tools/ci-lane | .ci/run)
+  *.c | *.h | *.m | *.S | *.sh | *.py | *.ac | *.am | *.m4 | *.inc | *.map | *.modulemap | *.swift | *.podspec | \
+    .clang-format | tools/build-apple | tools/quickstart | tools/ci-lane | tests/apple/xcrun | .ci/run)
     head -n 3 "$file" | grep -qF "$licence" || fail "$file: the first lines lack $licence"
     ;;
   esac

@@ -1,85 +1,257 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Compiles the library for every Apple slice without a warning, against the stand-in SDK (tests/apple/sdk) or, with
-#   --headers FOLDER   Apple's own headers (the usr/include of a macOS SDK), for whoever has them; not in CI.
-# Against the stand-in, the slices that ld64.lld links are linked as dylibs with nothing but the stand-in's libSystem.
+# tools/build-apple with the stand-in xcrun and SDK: every slice compiles without a warning, and what comes out is what an
+# app can use. Leaves it in build/apple. Or, with
+#   --headers FOLDER   only compiles every slice, with Apple's own headers (the usr/include of a macOS SDK), for whoever
+#                      has them; not in CI.
 set -euo pipefail
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/../script.sh"
-
-headers=
-case ${1-} in
---headers) headers=$(cd "${2:?--headers needs a folder}" && pwd) ;;
-'') ;;
-*) echo "usage: ${0##*/} [--headers FOLDER]" && exit 2 ;;
-esac
-for tool in clang-19 ld64.lld-19 llvm-nm-19; do have "$tool" || skip "$tool is not installed"; done
-
+export PATH=$top/tests/apple:$PATH
+for tool in clang-19 ld64.lld-19 ld64.lld.darwinold-13 llvm-nm-19 llvm-lipo-19 python3; do
+  have "$tool" || skip "$tool is not installed"
+done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-sdk=$top/tests/apple/sdk
-if [[ -n $headers ]]; then
+out=$top/build/apple
+list=$("$top/tools/build-apple" --list)
+
+# compiler SLICE: the words that build-apple configures it with.
+compiler() {
+  local words
+  words=$(sed -n "s/^CC = //p" "$top/build/apple-$1/Makefile")
+  read -ra cc <<<"$words"
+}
+
+# ---- with Apple's own headers
+compile_with_headers() {
+  local headers=$1 slice sdk arch version target flags warnings sources
   # A macOS SDK's header says macOS for every target.
-  mkdir "$work/platform"
-  cp "$sdk/usr/include/TargetConditionals.h" "$work/platform"
-  include=(-isystem "$work/platform" -isystem "$headers")
-else
-  include=(-isysroot "$sdk")
-fi
-# What configure would find on an Apple system without further libraries.
-mkdir "$work/config"
-: >"$work/config/config.h"
+  mkdir "$work/platform" "$work/config"
+  cp "$top/tests/apple/sdk/usr/include/TargetConditionals.h" "$work/platform"
+  # What configure would find on an Apple system without further libraries.
+  : >"$work/config/config.h"
+  # The project's flags (m4/usp_flags.m4).
+  flags=(-std=gnu11 -O1 -fvisibility=hidden -fno-omit-frame-pointer -Werror)
+  read -ra warnings < <(tr '\n' ' ' <"$top/m4/usp_flags.m4" | grep -oE -- '-Wall[^]]*-Wwrite-strings')
+  [[ ${#warnings[@]} -gt 5 ]] || fail "m4/usp_flags.m4 lists no warnings"
+  flags+=("${warnings[@]}" -I"$top" -I"$top/include" -I"$work/config")
+  mapfile -t sources < <(code arch lib | grep '\.c$' | grep -vE '^lib/os/(linux_.*|none)\.c$')
+  while read -r slice sdk arch version; do
+    case $sdk in
+    iphoneos) target=ios$version ;;
+    iphonesimulator) target=ios$version-simulator ;;
+    macosx) target=macos$version ;;
+    appletvos) target=tvos$version ;;
+    *) target=$sdk$version ;;
+    esac
+    (cd "$top" && clang-19 -target "$arch-apple-$target" -isystem "$work/platform" -isystem "$headers" "${flags[@]}" \
+      -fsyntax-only "${sources[@]}") || fail "$slice: does not compile"
+    echo "$slice: ${#sources[@]} files"
+  done <<<"$list"
+}
+case ${1-} in
+--headers)
+  compile_with_headers "$(cd "${2:?--headers needs a folder}" && pwd)"
+  verdict
+  ;;
+'') ;;
+*) echo "usage: ${0##*/} [--headers FOLDER]" >&2 && exit 2 ;;
+esac
 
-# The project's flags (m4/usp_flags.m4).
-flags=(-std=gnu11 -O1 -fvisibility=hidden -fno-omit-frame-pointer -Werror)
-read -ra warnings < <(tr '\n' ' ' <"$top/m4/usp_flags.m4" | grep -oE -- '-Wall[^]]*-Wwrite-strings')
-[[ ${#warnings[@]} -gt 5 ]] || fail "m4/usp_flags.m4 lists no warnings"
-flags+=("${warnings[@]}" -I"$top" -I"$top/include" -I"$work/config")
+# ---- what the command says when it is not used well
+# says STATUS TEXT ARGUMENT...: it ends so, and says that.
+says() {
+  local expected=$1 text=$2 status=0
+  shift 2
+  "$top/tools/build-apple" --output "$work/said" "$@" >"$work/says" 2>&1 </dev/null || status=$?
+  [[ $status -eq $expected ]] || fail "build-apple $*: status $status, not $expected"
+  grep -qF -e "$text" "$work/says" || fail "build-apple $*: does not say \"$text\""
+}
+says 2 'no slice "ios-ppc"; there are: ios-arm64 ' --slice ios-ppc
+says 2 '--slice needs a name' --slice
+says 2 '--output needs a folder' --output
+says 2 'like ios=15.0' --min-version 15.0
+says 2 'no platform "bsd"' --min-version bsd=1.0
+says 2 'what is "ios-arm64"?' ios-arm64
+says 2 '--list stands alone' --list --slice
+says 0 'usage: tools/build-apple' --help
+says 1 'ios-armv7: 12.0 is later than the last system for armv7' --slice ios-armv7 --min-version ios=12.0
+export USP_SDK_LACKS='armv7 i386'
+says 1 'ios-armv7: the SDK iphoneos does not build it' --slice ios-armv7
+USP_SDK_LACKS=$(awk '{ print $3 }' <<<"$list" | tr '\n' ' ')
+says 1 'none of the installed SDKs builds any slice'
+[[ $(grep -c ': left out, ' "$work/says") -eq $(wc -l <<<"$list") ]] || fail "build-apple: not a line for each slice left out"
+unset USP_SDK_LACKS
+PATH=/usr/bin:/bin says 1 'no xcrun'
 
-mapfile -t sources < <(code arch lib | grep '\.c$' | grep -vE '^lib/os/(linux_.*|none)\.c$')
+# ---- everything
+# Optimization changes which functions of libSystem are called, but no warning of clang's.
+"$top/tools/build-apple" --output "$out" -- --enable-werror CFLAGS="${USP_APPLE_CFLAGS--O1}"
 
-# compile TARGET FOLDER: every source; objects only where a folder is given.
-compile() {
-  local target=$1 folder=$2 file
-  if [[ -z $folder ]]; then
-    (cd "$top" && clang-19 -target "$target" "${include[@]}" "${flags[@]}" -fsyntax-only "${sources[@]}")
-    return
-  fi
-  for file in "${sources[@]}"; do
-    clang-19 -target "$target" "${include[@]}" "${flags[@]}" -c -o "$folder/${file//\//_}.o" "$top/$file" || return
-  done
+# What a public release exports, in Apple's spelling.
+sed -nE 's/^ *(usp_[a-z0-9_]+);.*/_\1/p' "$top/lib/unspool.map" | sort >"$work/public"
+[[ -s $work/public ]] || fail "lib/unspool.map names nothing"
+
+# processor_of FILE: cputype and cpusubtype of each object in it, one line when all agree; and as they should be
+# (mach/machine.h). arm64e's may carry a version of its ABI in the upper byte.
+processor_of() { llvm-otool-19 -h "$1" | awk '$1 ~ /^0xfeedfac/ { print $2, $3 }' | sort -u; }
+expected_processor() {
+  case $1 in
+  arm64) echo 16777228 0 ;;
+  arm64e) echo 16777228 2 ;;
+  arm64_32) echo 33554444 1 ;;
+  armv7) echo 12 9 ;;
+  armv7k) echo 12 12 ;;
+  x86_64) echo 16777223 3 ;;
+  i386) echo 7 3 ;;
+  esac
 }
 
-# exported FILE: what a linked slice exports beside the public names.
-exported() { llvm-nm-19 -gUj "$1" | grep -vE '^_usp_[a-z0-9_]+$' || :; }
-
-# slice TARGET [ARCH PLATFORM MINIMUM]: the last three where ld64.lld links it.
-slice() {
-  local target=$1 folder=
-  if [[ $# -gt 1 && -z $headers ]]; then
-    folder=$work/$target
-    mkdir "$folder"
-  fi
-  compile "$target" "$folder" || fail "$target: does not compile"
-  if [[ -n $folder ]]; then
-    local library=$work/$target.dylib
-    ld64.lld-19 -dylib -arch "$2" -platform_version "$3" "$4" "$4" -syslibroot "$sdk" -lSystem -fatal_warnings \
-      -install_name @rpath/libunspool.dylib -o "$library" "$folder"/*.o || fail "$target: does not link"
-    [[ ! -e $library || -z $(exported "$library") ]] || fail "$target: exports $(exported "$library" | tr '\n' ' ')"
-  fi
-  echo "$target: ${#sources[@]} files${folder:+, linked}"
+# version_of FILE: platform and oldest system of each object in it, as "platform minos" (loader.h, LC_BUILD_VERSION) or
+# "command version" (the older LC_VERSION_MIN_...); one line when all agree.
+version_of() {
+  llvm-otool-19 -l "$1" | awk '$1 == "cmd" { command = $2 }
+    command == "LC_BUILD_VERSION" && $1 == "platform" { platform = $2 }
+    command == "LC_BUILD_VERSION" && $1 == "minos" { print platform, $2 }
+    command ~ /^LC_VERSION_MIN_/ && $1 == "version" { print command, $2 }' | sort -u
+}
+# The same as it should be: numbers of platforms from loader.h. Before iOS 12, watchOS 5 and macOS 10.14 there was only the
+# older command (ld64's release notes for Xcode 10).
+expected_version() {
+  case $1 in
+  ios-armv7 | ios-simulator-i386) echo "LC_VERSION_MIN_IPHONEOS $2" ;;
+  watchos-armv7k) echo "LC_VERSION_MIN_WATCHOS $2" ;;
+  macos-x86_64) echo "LC_VERSION_MIN_MACOSX $2" ;;
+  macos-*) echo "1 $2" ;;
+  ios-simulator-*) echo "7 $2" ;;
+  ios-*) echo "2 $2" ;;
+  tvos-*) echo "3 $2" ;;
+  watchos-*) echo "4 $2" ;;
+  visionos-*) echo "11 $2" ;;
+  esac
 }
 
-slice arm64-apple-ios14 arm64 ios 14.0
-slice arm64e-apple-ios14 arm64e ios 14.0
-slice armv7-apple-ios9
-slice arm64-apple-ios14-simulator arm64 ios-simulator 14.0
-slice x86_64-apple-ios14-simulator x86_64 ios-simulator 14.0
-slice i386-apple-ios9-simulator
-slice arm64_32-apple-watchos7 arm64_32 watchos 7.0
-slice armv7k-apple-watchos7
-slice arm64-apple-macos11 arm64 macos 11.0
-slice x86_64-apple-macos11 x86_64 macos 11.0
-slice arm64-apple-tvos14
-slice arm64-apple-xros1
+# Interfaces that the App Store rejects (or that are none): not called, and not looked up by name either.
+private='_dyld_stack_range|_dyld_get_shared_cache_uuid|_dyld_get_image_uuid|_dyld_process_info|_os_alloc_once_table'
+private+='|dispatch_queue_offsets|pthread_layout_offsets|thread_stack_pcs'
+
+# Apple, "Describing use of required reason API": which functions need a reason in the privacy manifest.
+required_reason() {
+  # Without macOS's suffix for the present layout of struct stat.
+  case ${1%%\$*} in
+  _stat | _fstat | _lstat | _fstatat | _getattrlist | _fgetattrlist | _getattrlistat | _getattrlistbulk) echo FileTimestamp ;;
+  _mach_absolute_time) echo SystemBootTime ;;
+  _statfs | _statvfs | _fstatfs | _fstatvfs) echo DiskSpace ;;
+  esac
+}
+
+cat >"$work/module.m" <<'END'
+@import Unspool;
+int main(void) { return usp_strerror(USP_OK) == 0; }
+END
+cat >"$work/plain.c" <<'END'
+#include <unspool/unspool.h>
+int main(void) { return usp_strerror(USP_OK) == 0; }
+END
+
+while read -r slice _ arch version; do
+  library=$out/slices/$slice/lib/libunspool.a
+  include=$out/slices/$slice/include
+  if [[ ! -f $library ]]; then
+    fail "$slice: not built"
+    continue
+  fi
+  compiler "$slice"
+  found=$(processor_of "$library")
+  [[ $found == "$(expected_processor "$arch")" ]] || fail "$slice: its objects are of the processors $found"
+  found=$(version_of "$library")
+  [[ $found == "$(expected_version "$slice" "$version")" ]] || fail "$slice: says $found, not $version"
+
+  # Linked with nothing but libSystem. (armv7k: compared with what libSystem offers, see xcrun.)
+  dylib=$work/$slice.dylib
+  if ! "${cc[@]}" -dynamiclib -Wl,-all_load -install_name @rpath/libunspool.dylib -o "$dylib" "$library" 2>"$work/link"; then
+    fail "$slice: does not link: $(head -n 5 "$work/link")"
+    continue
+  fi
+  [[ ! -s $work/link ]] || fail "$slice: the linker says $(head -n 3 "$work/link")"
+  if [[ $arch != armv7k ]]; then
+    llvm-nm-19 -gUj "$dylib" | sort >"$work/exported"
+    diff "$work/public" "$work/exported" >"$work/diff" || fail "$slice: does not export just lib/unspool.map: $(cat "$work/diff")"
+    found=$(version_of "$dylib" | awk '{ print $2 }')
+    [[ $found == "$version" ]] || fail "$slice: linked for $found, not $version"
+  fi
+  ! grep -aoE -m 3 "$private" "$library" || fail "$slice: a private interface"
+
+  llvm-nm-19 --quiet -uj "$library" | grep '^_' | sort -u | while read -r symbol; do required_reason "$symbol"; done | sort -u >"$work/reasons"
+  sed -n 's/.*>NSPrivacyAccessedAPICategory\(.*\)<.*/\1/p' "$out/Unspool.xcframework/PrivacyInfo.xcprivacy" | sort >"$work/given"
+  diff "$work/reasons" "$work/given" || fail "$slice: the privacy manifest gives reasons for other functions than it calls"
+
+  "${cc[@]}" -std=gnu11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Werror -I"$include" \
+    -include "$top/tests/apple/program.h" -fsyntax-only "$top/doc/examples/ios/checklist.c" ||
+    fail "$slice: the device checklist does not compile"
+
+  # A Clang module, found beside the headers; then linked as a program would.
+  "${cc[@]}" -fmodules -fmodules-cache-path="$work/modules" -Wall -Wextra -Wincomplete-umbrella -Werror=nullability-completeness \
+    -Werror -I"$include" -fsyntax-only "$work/module.m" || fail "$slice: the module does not parse"
+  "${cc[@]}" -I"$include" -o "$work/program" "$work/plain.c" "$library" || fail "$slice: a program does not link"
+  echo "$slice: $(wc -l <"$work/exported") functions, $(wc -c <"$library") bytes"
+done <<<"$list"
+
+# ---- the XCFrameworks: the list names what lies there, and all of it
+python3 - "$out" "$work" "$list" <<'END' || fail "the XCFramework's list"
+import pathlib, plistlib, subprocess, sys
+
+out, work, wanted = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), [line.split() for line in sys.argv[3].splitlines()]
+found = 0
+
+def check(holds, text):
+    global found
+    if not holds:
+        print(text)
+        found += 1
+
+def run(*arguments):
+    return subprocess.run(["llvm-lipo-19", *arguments], capture_output=True, text=True, check=True).stdout
+
+# Slices as (platform, variant, processor), by the SDKs' names as Xcode knows them.
+platform = {"iphoneos": ("ios", ""), "iphonesimulator": ("ios", "simulator"), "watchos": ("watchos", ""),
+            "macosx": ("macos", ""), "appletvos": ("tvos", ""), "xros": ("xros", "")}
+slices = {(*platform[sdk], arch): name for name, sdk, arch, _ in wanted}
+frameworks = sorted(out.glob("*.xcframework"))
+check("Unspool" in [framework.stem for framework in frameworks], "no Unspool.xcframework")
+for framework in frameworks:
+    info = plistlib.loads((framework / "Info.plist").read_bytes())
+    manifest = plistlib.loads((framework / "PrivacyInfo.xcprivacy").read_bytes())
+    check(info["CFBundlePackageType"] == "XFWK" and info["XCFrameworkFormatVersion"] == "1.0", f"{framework}: its kind")
+    check(manifest["NSPrivacyTracking"] is False, f"{framework}: the privacy manifest")
+    listed = []
+    for entry in info["AvailableLibraries"]:
+        folder = framework / entry["LibraryIdentifier"]
+        library = folder / entry["LibraryPath"]
+        headers = folder / entry["HeadersPath"]
+        check(entry["BinaryPath"] == entry["LibraryPath"], f"{folder}: two names of the library")
+        check(list(headers.glob("*/module.modulemap")) and list(headers.glob("*/*.h")), f"{headers}: no headers or module map")
+        where = (entry["SupportedPlatform"], entry.get("SupportedPlatformVariant", ""))
+        archs = entry["SupportedArchitectures"]
+        # Each processor's part is the slice's own library.
+        if len(archs) > 1:
+            told = run("-archs", library).split()
+            check(sorted(told) == sorted(archs), f"{library}: has {told}")
+            for arch in archs:
+                run("-thin", arch, "-output", work / arch, library)
+        else:
+            (work / archs[0]).write_bytes(library.read_bytes())
+        for arch in archs:
+            own = out / "slices" / slices.get((*where, arch), "none") / "lib" / library.name
+            check(own.exists() and own.read_bytes() == (work / arch).read_bytes(), f"{library}: {arch} is not that of {own}")
+        listed += [(*where, arch) for arch in archs]
+    if framework.stem == "Unspool":
+        check(sorted(listed) == sorted(slices), f"{framework}: lists {sorted(listed)}")
+    check(listed and set(listed) <= set(slices), f"{framework}: lists {sorted(listed)}")
+    folders = sorted(path.name for path in framework.iterdir() if path.is_dir())
+    check(folders == sorted(entry["LibraryIdentifier"] for entry in info["AvailableLibraries"]), f"{framework}: has {folders}")
+    print(f"{framework.name}: {len(listed)} slices in {len(folders)} folders")
+sys.exit(found != 0)
+END
 verdict

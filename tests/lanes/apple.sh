@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: every Apple slice compiled without a warning against the stand-in SDK, linked where ld64.lld can
-need_build clang-19 lld-19 llvm-19
+# About: tools/build-apple with a stand-in for Xcode: every Apple slice without a warning, linked, joined and looked at
+need_build clang-19 lld-19 lld-13 llvm-19 python3
 "$top/tests/apple/slices.sh"

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* The test app: runs the list of checklist.c away from the main thread and shows what it says. How to build it: doc/apple.md. */
+#import <UIKit/UIKit.h>
+
+#include "checklist.h"
+
+@interface Application : UIResponder <UIApplicationDelegate>
+@property(nonatomic, strong) UIWindow *window;
+@end
+
+static void add_line(void *context, const char *line) {
+    NSLog(@"%s", line);
+    [(__bridge NSMutableString *)context appendFormat:@"%s\n", line];
+}
+
+@implementation Application
+
+- (BOOL)application:(UIApplication *)application didFinishLaunchingWithOptions:(NSDictionary *)options {
+    UITextView *text = [[UITextView alloc] initWithFrame:CGRectZero];
+    UIViewController *controller = [[UIViewController alloc] init];
+
+    text.editable = NO;
+    text.font = [UIFont monospacedSystemFontOfSize:11 weight:UIFontWeightRegular];
+    text.text = @"…";
+    controller.view = text;
+    self.window = [[UIWindow alloc] initWithFrame:UIScreen.mainScreen.bounds];
+    self.window.rootViewController = controller;
+    [self.window makeKeyAndVisible];
+
+    /* When the main thread waits in its run loop, it is captured there. */
+    dispatch_async(dispatch_get_global_queue(QOS_CLASS_USER_INITIATED, 0), ^{
+      NSMutableString *lines = [NSMutableString string];
+      int failed = checklist_run(add_line, (__bridge void *)lines);
+      [lines appendFormat:@"%d failed\n", failed];
+      dispatch_async(dispatch_get_main_queue(), ^{ text.text = lines; });
+    });
+    return YES;
+}
+
+@end
+
+int main(int argc, char *argv[]) {
+    @autoreleasepool {
+        return UIApplicationMain(argc, argv, nil, NSStringFromClass([Application class]));
+    }
+}

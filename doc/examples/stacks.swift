@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Stacks in Swift with the C functions, which are there without Foundation: the main thread's, as
+// Thread.callStackSymbols has that of the caller. With the package's UnspoolObjC this is USPThread's.
+import Unspool
+
+/// Once, early: what a capture needs is reserved then, because later nothing may be allocated.
+public func prepareStacks() -> Bool {
+    return usp_prepare(nil) == USP_OK.rawValue
+}
+
+/// A line for each frame; empty when the main thread could not be captured. Not to be called in a signal handler.
+public func mainThreadStack(maximum: Int = 128) -> [String] {
+    var frames = [usp_frame](repeating: usp_frame(), count: maximum)
+    var thread = usp_thread()
+    guard usp_thread_main(&thread) == USP_OK.rawValue else { return [] }
+    defer { usp_thread_release(&thread) }
+
+    return frames.withUnsafeMutableBufferPointer { buffer in
+        guard let first = buffer.baseAddress else { return [] }
+        var stack = usp_stack()
+        usp_stack_init(&stack, first, UInt32(buffer.count))
+        guard usp_capture_thread(&thread, nil, &stack) == USP_OK.rawValue else { return [] }
+
+        var symbolizer: OpaquePointer?
+        guard usp_symbolizer_create(nil, nil, &symbolizer) == USP_OK.rawValue else { return [] }
+        defer { usp_symbolizer_free(symbolizer) }
+        return (0..<stack.count).map { index in
+            let frame = first + Int(index)
+            var symbol = usp_symbol()
+            var line = [CChar](repeating: 0, count: 512)
+            usp_symbolize(symbolizer, usp_frame_call_site(stack.arch, frame), &symbol)
+            usp_format_frame(
+                &line, 512, USP_FORMAT_CALL_STACK_SYMBOLS.rawValue, stack.arch, index, frame, &symbol)
+            return String(cString: line)
+        }
+    }
+}
