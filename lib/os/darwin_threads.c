@@ -50,7 +50,7 @@ bool uspi_darwin_describe(thread_act_t port, struct usp_thread_info *info, usp_a
     memset(info, 0, sizeof *info);
     if (!identify(port, &ids)) return false;
     info->thread.id = ids.thread_id;
-    *slots = uspi_darwin_slots(ids.thread_handle);
+    *slots = info->data = uspi_darwin_slots(ids.thread_handle);
     if (ids.thread_id == uspi_darwin_main_thread()) info->flags |= USP_THREAD_MAIN;
     if (ids.thread_id == uspi_darwin_own_thread()) info->flags |= USP_THREAD_REQUESTER;
     if (thread_info(port, THREAD_EXTENDED_INFO, (thread_info_t)&more, &count) != KERN_SUCCESS) return true;
