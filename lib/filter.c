@@ -52,6 +52,13 @@ static bool is_below(const char *path, const char *folder, size_t length) {
     return strncmp(path, folder, length) == 0 && path[length] == '/';
 }
 
+/* Apple's /var, /tmp and /etc are links into /private: the loader names an image by one path or the other. */
+static const char *without_private(const char *path) {
+    static const char prefix[] = "/private";
+    size_t n = sizeof prefix - 1;
+    return strncmp(path, prefix, n) == 0 && path[n] == '/' ? path + n : path;
+}
+
 /* Where Apple's systems, Linux distributions (Filesystem Hierarchy Standard 3.0, Debian's multilib folders) and simulators
  * keep what is not the app's. */
 static bool is_system(const struct usp_image *image) {
@@ -90,8 +97,9 @@ static const struct usp_image *find_program(const struct usp_images *images) {
 static bool is_of_app(const struct usp_image *image, const struct usp_image *program) {
     if (program == NULL) return false;
     if (image == program) return true;
-    size_t length = app_folder(program->path);
-    return length > 0 && is_below(image->path, program->path, length) && !is_system(image);
+    const char *path = without_private(program->path);
+    size_t length = app_folder(path);
+    return length > 0 && is_below(without_private(image->path), path, length) && !is_system(image);
 }
 
 static bool matches_any(const struct usp_image *image, const struct usp_filter_options *options) {
@@ -102,11 +110,21 @@ static bool matches_any(const struct usp_image *image, const struct usp_filter_o
     return options->pattern_count == 0;
 }
 
+static bool is_in_folders(const struct usp_image *image, const struct usp_filter_options *options) {
+    for (size_t i = 0; i < options->folder_count; i++) {
+        const char *folder = without_private(options->folders[i]);
+        size_t length = strlen(folder);
+        while (length > 0 && folder[length - 1] == '/') length--;
+        if (is_below(without_private(image->path), folder, length)) return true;
+    }
+    return options->folder_count == 0;
+}
+
 static bool is_wanted(const struct usp_image *image, const struct usp_image *program,
                       const struct usp_filter_options *options) {
     if ((options->flags & USP_FILTER_APP) != 0 && !is_of_app(image, program)) return false;
     if ((options->flags & USP_FILTER_NO_SYSTEM) != 0 && is_system(image)) return false;
-    return matches_any(image, options);
+    return matches_any(image, options) && is_in_folders(image, options);
 }
 
 static void add_range(struct usp_filter *filter, const struct usp_image *image, bool is_kept) {
@@ -121,16 +139,20 @@ static void add_range(struct usp_filter *filter, const struct usp_image *image, 
     }
 }
 
+static bool are_strings(const char *const *strings, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (strings == NULL || strings[i] == NULL) return false;
+    }
+    return true;
+}
+
 static bool complete(const struct usp_filter_options *given, struct usp_filter_options *options) {
     usp_filter_options_init(options);
     if (given == NULL) return true;
     if (given->size < offsetof(struct usp_filter_options, reserved)) return false;
     memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
-    if (options->pattern_count > 0 && options->patterns == NULL) return false;
-    for (size_t i = 0; i < options->pattern_count; i++) {
-        if (options->patterns[i] == NULL) return false;
-    }
-    return true;
+    return are_strings(options->patterns, options->pattern_count) &&
+           are_strings(options->folders, options->folder_count);
 }
 
 int usp_filter_create(const struct usp_images *images, const struct usp_filter_options *options,
@@ -143,7 +165,8 @@ int usp_filter_create(const struct usp_images *images, const struct usp_filter_o
     struct usp_filter *made = calloc(1, sizeof *made + count * sizeof *made->ranges);
     if (made == NULL) return USP_ERROR_NO_MEMORY;
     const struct usp_image *program = find_program(images);
-    made->keeps_unknown = (completed.flags & USP_FILTER_APP) == 0 && completed.pattern_count == 0;
+    made->keeps_unknown =
+        (completed.flags & USP_FILTER_APP) == 0 && completed.pattern_count == 0 && completed.folder_count == 0;
     for (size_t i = 0; i < count; i++) {
         const struct usp_image *image = usp_images_get(images, i);
         if (image->end > image->load_address) add_range(made, image, is_wanted(image, program, &completed));

@@ -67,6 +67,8 @@ static int replace(void) {
     return USP_OK;
 }
 
+uint64_t usp_images_generation(void) { return uspi_os_images_generation(); }
+
 int usp_images_register(void) {
     struct uspi_lock *held = get_lock();
     if (held == NULL) return USP_ERROR_NO_MEMORY;

@@ -100,6 +100,63 @@ START_TEST(patterns) {
 }
 END_TEST
 
+START_TEST(folders) {
+    static const char *const bundle[] = {"/var/containers/Bundle/Application/A1/Demo.app/"},
+                             *const two[] = {"/opt/other", "/private/opt/app/bin/plugins"}, *const root[] = {"/"},
+                             *const file[] = {"/opt/other/b.so"}, *const star[] = {"*.so"};
+    struct usp_filter_options options = options_of(0, NULL, 0);
+    options.folders = bundle;
+    options.folder_count = 1;
+    check_kept(ios, &options, "kk-----");
+    options.folders = two;
+    options.folder_count = 2;
+    check_kept(linux_images, &options, "-kk----");
+    options.folders = root;
+    options.folder_count = 1;
+    check_kept(linux_images, &options, "kkkkk--");
+    options.folders = file;
+    check_kept(linux_images, &options, "-------");
+    options = options_of(USP_FILTER_APP, star, 1);
+    options.folders = two;
+    options.folder_count = 2;
+    check_kept(linux_images, &options, "-k-----");
+}
+END_TEST
+
+/* The loader names the program and its frameworks by different paths to the same folder. */
+START_TEST(private_folders) {
+    static const struct made_image table[] = {
+        {"/var/containers/Bundle/Application/A1/Demo.app/Demo", 0x100000000, KB, USP_IMAGE_MAIN, NULL},
+        {"/private/var/containers/Bundle/Application/A1/Demo.app/Frameworks/K", 0x100010000, KB, 0, NULL},
+        {"/private/var/containers/Bundle/Application/A2/Other.app/x", 0x100020000, KB, 0, NULL},
+        {"/privatevar/containers/Bundle/Application/A1/Demo.app/x", 0x100030000, KB, 0, NULL},
+        {NULL, 0, 0, 0, NULL},
+    };
+    struct usp_filter_options app = options_of(USP_FILTER_APP, NULL, 0);
+    check_kept(table, &app, "kk---");
+}
+END_TEST
+
+/* An app in a simulator: its bundle lies in the device's folder, the simulated system in a runtime's. */
+START_TEST(simulator) {
+    static const char device[] = "/Users/u/Library/Developer/CoreSimulator/Devices/D1/data/Containers/Bundle/"
+                                 "Application/A1/Demo.app/Demo";
+    static const char plug_in[] = "/Users/u/Library/Developer/CoreSimulator/Devices/D1/data/Containers/Bundle/"
+                                  "Application/A1/Demo.app/PlugIns/Demo.xctest/Demo";
+    static const char runtime[] =
+        "/Library/Developer/CoreSimulator/Volumes/iOS_21A/Library/Developer/CoreSimulator/Profiles/Runtimes/"
+        "iOS 17.0.simruntime/Contents/Resources/RuntimeRoot/System/Library/Frameworks/UIKit.framework/UIKit";
+    const struct made_image table[] = {
+        {device, 0x100000000, KB, USP_IMAGE_MAIN, NULL},
+        {plug_in, 0x100010000, KB, 0, NULL},
+        {runtime, 0x100020000, KB, 0, NULL},
+        {NULL, 0, 0, 0, NULL},
+    };
+    struct usp_filter_options app = options_of(USP_FILTER_APP, NULL, 0);
+    check_kept(table, &app, "kk--");
+}
+END_TEST
+
 /* 20 stars against a long name that almost matches: not exponential. */
 START_TEST(pattern_work_is_bounded) {
     char path[4096] = "/";
@@ -192,6 +249,9 @@ START_TEST(arguments) {
     ck_assert_ptr_null(filter);
     options = options_of(0, NULL, 1);
     ck_assert_int_eq(usp_filter_create(NULL, &options, &filter), USP_ERROR_ARGUMENT);
+    options = options_of(0, NULL, 0);
+    options.folder_count = 1;
+    ck_assert_int_eq(usp_filter_create(NULL, &options, &filter), USP_ERROR_ARGUMENT);
     usp_filter_options_init(&options);
     options.size = 4;
     ck_assert_int_eq(usp_filter_create(NULL, &options, &filter), USP_ERROR_ARGUMENT);
@@ -209,6 +269,9 @@ int main(void) {
     tcase_add_test(all, app_and_system);
     tcase_add_test(all, program_below_usr);
     tcase_add_test(all, patterns);
+    tcase_add_test(all, folders);
+    tcase_add_test(all, private_folders);
+    tcase_add_test(all, simulator);
     tcase_add_test(all, pattern_work_is_bounded);
     tcase_add_test(all, overlapping_images);
     tcase_add_test(all, stacks);

@@ -132,7 +132,8 @@ struct usp_thread_info {
     uint32_t flags;  /* enum usp_thread_flags */
     uint32_t run_state; /* Linux: the letter of /proc/…/stat ('R', 'S', 'D', …); Darwin: TH_STATE_*; 0 unknown */
     uint64_t cpu_time;  /* user and system time used so far, in ns; 0 unknown */
-    uint64_t reserved[4];
+    usp_addr data;      /* usp_threads: where the thread's own data lies, see thread_slots.h; 0 unknown */
+    uint64_t reserved[3];
 };
 
 /* Every thread of this process, the caller included.

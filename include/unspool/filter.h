@@ -16,7 +16,7 @@ struct usp_filter;
 enum usp_filter_flags {
     /* Only the app's own images: the program; and what lies below its bundle (the outermost folder of the program's path
      * that ends with .app, .appex, .xctest, .framework or .bundle), or, where there is no bundle, below the program's
-     * folder. System images are none of the app's, wherever the program lies. */
+     * folder; with /private before the path or without. System images are none of the app's, wherever the program lies. */
     USP_FILTER_APP = 1 << 0,
     /* Without the system's images: those below /System, /usr/lib, /usr/libexec, /lib, /lib32, /lib64, /usr/lib32,
      * /usr/lib64, /Library/Apple, /Developer, of a simulator's runtime (…/RuntimeRoot/…), the loader and the vdso. The
@@ -31,6 +31,9 @@ struct usp_filter_options {
     const char *const *patterns; /* only images that match one of them: shell patterns with * and ?, of an image's last
                                      path part, or of its whole path where the pattern has a slash. Default NULL: all */
     size_t pattern_count;
+    const char *const
+        *folders; /* only images below one of them; /private/var and /var are the same. Default NULL: all */
+    size_t folder_count;
     uint64_t reserved[4];
 };
 
@@ -44,8 +47,8 @@ USP_API int usp_filter_create(const struct usp_images *images, const struct usp_
 /* NULL is ignored. */
 USP_API void usp_filter_free(struct usp_filter *filter);
 
-/* Whether code at an address is wanted: pass usp_frame_call_site(). Outside all images: yes unless USP_FILTER_APP or
- * patterns are set. filter NULL: yes. Signal-safe, thread-safe. */
+/* Whether code at an address is wanted: pass usp_frame_call_site(). Outside all images: yes unless USP_FILTER_APP,
+ * patterns or folders are set. filter NULL: yes. Signal-safe, thread-safe. */
 USP_API bool usp_filter_keeps(const struct usp_filter *filter, usp_addr address);
 
 /* Takes the frames that are not wanted out of a stack, in place: count, physical, omitted_at, extended and async_join

@@ -95,6 +95,10 @@ USP_API int usp_images_register(void);
 USP_API const struct usp_images *usp_images_acquire(uint32_t *ticket);
 USP_API void usp_images_release(uint32_t ticket);
 
+/* A number that changes with each image that is loaded into this process or unloaded: what was made of a list can be kept as
+ * long as it stays. 0 where there is none. Thread-safe, not signal-safe (it asks the loader). */
+USP_API uint64_t usp_images_generation(void);
+
 /* Frees a list; NULL is ignored. Lists that belong to a snapshot are freed with it, never with this. */
 USP_API void usp_images_free(struct usp_images *images);
 

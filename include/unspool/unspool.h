@@ -14,6 +14,7 @@
 #include <unspool/snapshot.h>
 #include <unspool/stack_table.h>
 #include <unspool/symbolize.h>
+#include <unspool/thread_slots.h>
 #include <unspool/unwind.h>
 
 #endif

@@ -52,7 +52,7 @@ bool uspi_darwin_describe(task_t task, thread_act_t port, uint64_t own, struct u
     memset(place, 0, sizeof *place);
     if (!identify(port, &ids)) return false;
     info->thread.id = ids.thread_id;
-    place->slots = uspi_darwin_slots(ids.thread_handle);
+    place->slots = info->data = uspi_darwin_slots(ids.thread_handle);
     place->queue_at = ids.dispatch_qaddr;
     place->queue = uspi_darwin_queue(task, place->queue_at, info->queue, sizeof info->queue);
     if (ids.thread_id == uspi_darwin_main_thread()) info->flags |= USP_THREAD_MAIN;

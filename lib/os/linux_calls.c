@@ -77,6 +77,15 @@ static pid_t real_own_thread(void) { return (pid_t)syscall(SYS_gettid); }
 static long real_own_name(char name[16]) { CALL(prctl(PR_GET_NAME, name, WORD(0), WORD(0), WORD(0))); }
 static long real_probe_thread(pid_t pid, pid_t tid) { CALL(syscall(SYS_tgkill, pid, tid, 0)); }
 
+static long real_robust_list(pid_t tid, uintptr_t *head) {
+    void *at = NULL;
+    size_t size;
+    int kept = errno;
+    long r = result(syscall(SYS_get_robust_list, tid, &at, &size), kept);
+    *head = (uintptr_t)at;
+    return r;
+}
+
 static long real_queue_signal(pid_t pid, pid_t tid, int signal, siginfo_t *info) {
     CALL(syscall(SYS_rt_tgsigqueueinfo, pid, tid, signal, info));
 }
@@ -131,6 +140,7 @@ const struct uspi_linux_calls uspi_linux_real = {
     .own_thread = real_own_thread,
     .own_name = real_own_name,
     .probe_thread = real_probe_thread,
+    .robust_list = real_robust_list,
     .queue_signal = real_queue_signal,
     .set_action = real_set_action,
     .set_mask = real_set_mask,

@@ -35,7 +35,8 @@ struct uspi_linux_calls {
     pid_t (*own_process)(void);
     pid_t (*own_thread)(void);
     long (*own_name)(char name[16]);
-    long (*probe_thread)(pid_t pid, pid_t tid); /* -ESRCH when there is no such thread */
+    long (*probe_thread)(pid_t pid, pid_t tid);      /* -ESRCH when there is no such thread */
+    long (*robust_list)(pid_t tid, uintptr_t *head); /* get_robust_list */
     long (*queue_signal)(pid_t pid, pid_t tid, int signal, siginfo_t *info);
     long (*set_action)(int signal, const struct sigaction *action, struct sigaction *old);
     long (*set_mask)(const sigset_t *mask, sigset_t *old);                   /* SIG_SETMASK */

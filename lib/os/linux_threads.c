@@ -98,10 +98,14 @@ static bool collect(void *context, const struct uspi_proc_threads *list, pid_t t
 
 static void describe(struct usp_thread_info *info, pid_t tid, pid_t pid, pid_t self) {
     struct uspi_proc_stat stat;
+    uintptr_t data;
     memset(info, 0, sizeof *info);
     info->thread = (struct usp_thread){(uint64_t)tid, (uint64_t)tid};
     if (tid == pid) info->flags |= USP_THREAD_MAIN;
     if (tid == self) info->flags |= USP_THREAD_REQUESTER;
+    /* A place in the thread's control block: libc tells the kernel where the list of its robust mutexes begins, which is a
+     * member of it (glibc nptl/descr.h, robust_head). */
+    if (uspi_linux->robust_list(tid, &data) == 0) info->data = data;
     if (uspi_proc_stat(0, tid, &stat) < 0) return;
     memcpy(info->name, stat.name, sizeof info->name);
     info->run_state = (uint8_t)stat.state;
