@@ -25,6 +25,7 @@
 
 /* What the compiler calls by itself is not declared anywhere. */
 void bzero(void *s, size_t n);
+void __bzero(void *s, size_t n);
 void __stack_chk_fail(void);
 int isalnum(int c);
 
@@ -59,6 +60,7 @@ void *memset(void *s, int c, size_t n) {
 }
 
 void bzero(void *s, size_t n) { memset(s, 0, n); }
+void __bzero(void *s, size_t n) { memset(s, 0, n); }
 
 int memcmp(const void *a, const void *b, size_t n) {
     const unsigned char *x = a, *y = b;
@@ -148,6 +150,56 @@ void *realloc(void *memory, size_t n) {
     free(memory);
     return moved;
 }
+
+#if defined(__arm__) || defined(__i386__)
+/* ---- division, where the processor has none for the compiler: what libSystem has of compiler-rt ---- */
+
+uint64_t __udivdi3(uint64_t a, uint64_t b);
+uint64_t __umoddi3(uint64_t a, uint64_t b);
+int64_t __divdi3(int64_t a, int64_t b);
+int64_t __moddi3(int64_t a, int64_t b);
+uint32_t __udivsi3(uint32_t a, uint32_t b);
+uint32_t __umodsi3(uint32_t a, uint32_t b);
+int32_t __divsi3(int32_t a, int32_t b);
+int32_t __modsi3(int32_t a, int32_t b);
+
+static uint64_t divide(uint64_t a, uint64_t b, uint64_t *rest) {
+    uint64_t quotient = 0, r = 0;
+    for (unsigned i = 64; i-- > 0;) {
+        r = r << 1 | (a >> i & 1);
+        quotient <<= 1;
+        if (r < b) continue;
+        r -= b;
+        quotient |= 1;
+    }
+    *rest = r;
+    return quotient;
+}
+
+static uint64_t magnitude(int64_t a) { return a < 0 ? 0 - (uint64_t)a : (uint64_t)a; }
+
+uint64_t __udivdi3(uint64_t a, uint64_t b) {
+    uint64_t rest;
+    return divide(a, b, &rest);
+}
+uint64_t __umoddi3(uint64_t a, uint64_t b) {
+    uint64_t rest;
+    divide(a, b, &rest);
+    return rest;
+}
+int64_t __divdi3(int64_t a, int64_t b) {
+    uint64_t quotient = __udivdi3(magnitude(a), magnitude(b));
+    return (int64_t)((a < 0) != (b < 0) ? 0 - quotient : quotient);
+}
+int64_t __moddi3(int64_t a, int64_t b) {
+    uint64_t rest = __umoddi3(magnitude(a), magnitude(b));
+    return (int64_t)(a < 0 ? 0 - rest : rest);
+}
+uint32_t __udivsi3(uint32_t a, uint32_t b) { return (uint32_t)__udivdi3(a, b); }
+uint32_t __umodsi3(uint32_t a, uint32_t b) { return (uint32_t)__umoddi3(a, b); }
+int32_t __divsi3(int32_t a, int32_t b) { return (int32_t)__divdi3(a, b); }
+int32_t __modsi3(int32_t a, int32_t b) { return (int32_t)__moddi3(a, b); }
+#endif
 
 /* ---- strings ---- */
 
@@ -404,6 +456,45 @@ int pthread_sigmask(int how, const sigset_t *set, sigset_t *old) {
 }
 
 void __stack_chk_fail(void) { test_fail("the stack guard was overwritten"); }
+
+/* ---- dispatch: one queue, on which a thread works at once (libdispatch src/queue.c) ---- */
+
+struct queue {
+    const void *class;
+    size_t state[6];
+    const char *label;
+};
+
+/* Where the kernel says that a thread keeps its current queue: key 20 of its data (libdispatch src/shims/tsd.h), which
+ * process.c puts behind 64 bytes of the pthread_t. */
+#define CURRENT_QUEUE (*(struct queue **)((uintptr_t)pthread_self() + 64 + 20 * sizeof(void *)))
+
+struct queue *dispatch_queue_create(const char *label, const void *attributes);
+const char *dispatch_queue_get_label(const struct queue *queue);
+void dispatch_release(struct queue *queue);
+void dispatch_sync_f(struct queue *queue, void *context, void (*work)(void *context));
+
+struct queue *dispatch_queue_create(const char *label, const void *attributes) {
+    struct queue *queue = attributes == NULL ? calloc(1, sizeof *queue) : NULL;
+    if (queue == NULL) return NULL;
+    queue->class = &kept;
+    queue->label = label;
+    return queue;
+}
+
+const char *dispatch_queue_get_label(const struct queue *queue) {
+    if (queue == NULL) queue = CURRENT_QUEUE;
+    return queue != NULL ? queue->label : "";
+}
+
+void dispatch_release(struct queue *queue) { free(queue); }
+
+void dispatch_sync_f(struct queue *queue, void *context, void (*work)(void *context)) {
+    struct queue *outer = CURRENT_QUEUE;
+    CURRENT_QUEUE = queue;
+    work(context);
+    CURRENT_QUEUE = outer;
+}
 
 /* ---- time, the process ---- */
 

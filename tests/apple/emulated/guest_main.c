@@ -95,8 +95,8 @@ static void innermost(void) {
 }
 
 static __attribute__((noinline)) void middle(void (*function)(void), volatile unsigned *n) {
-    unsigned char room[200];
-    memset(room, 1, sizeof room);
+    volatile unsigned char room[200];
+    room[3] = 1;
     function();
     *n += room[3];
 }

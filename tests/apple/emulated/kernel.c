@@ -17,6 +17,8 @@ enum result {
 #define OWN_TASK   0x103u
 #define SEMAPHORE  0x303u
 #define PROT_READ_ 1u
+/* The thread-specific word that holds the current dispatch queue (libdispatch src/shims/tsd.h). */
+#define QUEUE_SLOT 20u
 
 /* ---- variables ---- */
 
@@ -178,7 +180,7 @@ static uint64_t tell_thread(struct guest *g) {
     case 4:
         guest_store(g, to, t->id, 8);
         guest_store(g, to + 8, t->slots, 8);
-        guest_store(g, to + 16, 0, 8);
+        guest_store(g, to + 16, t->slots + QUEUE_SLOT * guest_word(g), 8);
         return SUCCESS;
     case 5: {
         uint8_t *bytes = guest_bytes(g, to, 112);
@@ -410,16 +412,17 @@ static const struct function functions[] = {
 
 unsigned kernel_functions(void) { return (unsigned)FUNCTIONS; }
 
+const char *kernel_function(unsigned number) {
+    return number < FUNCTIONS ? functions[number].name : scenario_functions[number - FUNCTIONS];
+}
+
 usp_addr kernel_export(struct guest *g, const char *name) {
     if (strcmp(name, "_mach_task_self_") == 0) return variables;
     if (strcmp(name, "___stack_chk_guard") == 0) return variables + 16;
     /* Nothing is bound lazily here. */
     if (strcmp(name, "dyld_stub_binder") == 0) return variables;
-    for (unsigned i = 0; i < FUNCTIONS; i++) {
-        if (strcmp(name, functions[i].name) == 0) return g->traps + (usp_addr)i * GUEST_TRAP;
-    }
-    for (unsigned i = 0; scenario_functions[i] != NULL; i++) {
-        if (strcmp(name, scenario_functions[i]) == 0) return g->traps + (FUNCTIONS + (usp_addr)i) * GUEST_TRAP;
+    for (unsigned i = 0; kernel_function(i) != NULL; i++) {
+        if (strcmp(name, kernel_function(i)) == 0) return g->traps + (usp_addr)i * GUEST_TRAP;
     }
     return 0;
 }

@@ -18,7 +18,10 @@ bool kernel_begin(struct guest *guest);
 /* The address of a function or variable that the system exports; 0: it has none of that name (with the underscore). */
 usp_addr kernel_export(struct guest *guest, const char *name);
 
-/* The trap with a number (process.h). False when it is not the kernel's: whoever asks has kernel_function's for it. */
+/* The name of the function with a number (with the underscore), the scenario's included; NULL behind the last. */
+const char *kernel_function(unsigned number);
+
+/* Carries out the function with a number (process.h). False when it is not the kernel's. */
 bool kernel_trap(struct guest *guest, unsigned number);
 
 /* What the scenario adds to the system: names of functions, the last one NULL. Their numbers follow the kernel's: number

@@ -45,6 +45,7 @@ bool loader_map(struct loaded_image *image, struct guest *g, const char *path, u
     }
     int status = uspi_macho_exports_open(&image->exports, &macho, &image->error);
     if (status != USP_OK && status != USP_ERROR_NOT_FOUND) return false;
+    if (load == 0) load = image->space.header;
     image->slide = load - image->space.header;
     if (!map_segments(image, g)) return false;
     struct usp_image *described = &g->images[g->image_count];
@@ -61,7 +62,7 @@ void loader_close(struct loaded_image *image) {
     memset(image, 0, sizeof *image);
 }
 
-usp_addr loader_export(const struct loaded_image *image, const char *name) {
+static usp_addr find_export(const struct loaded_image *image, const char *name) {
     for (uint32_t i = 0; i < image->exports.count; i++) {
         struct uspi_export found;
         char text[NAME_MAX_SIZE];
@@ -74,6 +75,24 @@ usp_addr loader_export(const struct loaded_image *image, const char *name) {
         if (memcmp(text, name, length) == 0) return image->space.header + image->slide + found.offset;
     }
     return 0;
+}
+
+/* A program that is linked statically exports nothing. */
+static usp_addr find_symbol(const struct loaded_image *image, const char *name) {
+    struct uspi_macho_symbols symbols;
+    struct uspi_macho_symbol symbol;
+    if (uspi_macho_symbols(&image->space.macho, &symbols, NULL) != USP_OK) return 0;
+    for (uint64_t i = 0; uspi_macho_symbol(&symbols, i, &symbol, NULL) == USP_OK; i++) {
+        char room[USPI_MACHO_NAME_BEGINNING];
+        if ((symbol.type & USPI_N_STAB) != 0 || (symbol.type & USPI_N_TYPE) != USPI_N_SECT) continue;
+        if (strcmp(uspi_macho_name_beginning(&symbols, symbol.name, room), name) != 0) continue;
+        return symbol.value + image->slide + ((symbol.description & USPI_N_ARM_THUMB_DEF) != 0 ? 1 : 0);
+    }
+    return 0;
+}
+
+usp_addr loader_export(const struct loaded_image *image, const char *name) {
+    return image->exports.count != 0 ? find_export(image, name) : find_symbol(image, name);
 }
 
 /* ---- initialisers ---- */
@@ -281,7 +300,10 @@ static bool rebase_all(struct work *w) {
     const struct uspi_macho *macho = &w->image->space.macho;
     struct rebase r = {.work = w};
     uint8_t raw[8];
-    if (uspi_macho_find(macho, USPI_LC_DYLD_INFO_ONLY, &command, error) != USP_OK) return false;
+    int status = uspi_macho_find(macho, USPI_LC_DYLD_INFO_ONLY, &command, error);
+    /* Linked statically, for one address. */
+    if (status == USP_ERROR_NOT_FOUND && w->image->slide == 0) return true;
+    if (status != USP_OK) return refuse(w, "neither chained fixups nor LC_DYLD_INFO_ONLY");
     if (uspi_bytes_read(command.bytes, 8, raw, sizeof raw, "LC_DYLD_INFO", error) != USP_OK ||
         uspi_macho_part(macho, uspi_le32(raw), uspi_le32(raw + 4), "rebase opcodes", &r.code, error) != USP_OK) {
         return false;

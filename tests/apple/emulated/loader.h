@@ -20,12 +20,13 @@ struct loaded_image {
     struct uspi_error error; /* what failed */
 };
 
-/* Opens the file and maps its segments, with its first byte at `load`; guest_path is what the process's loader calls it.
- * Appends to guest->images. False on a failure, which image->error names. loader_close in both cases. */
+/* Opens the file and maps its segments, with its first byte at `load` (0: where it was linked for); guest_path is what the
+ * process's loader calls it. Appends to guest->images. False on a failure, which image->error names. loader_close in both cases. */
 bool loader_map(struct loaded_image *image, struct guest *guest, const char *path, usp_addr load,
                 const char *guest_path);
 
-/* The address of an exported symbol (with the underscore), with the Thumb bit; 0: there is none. */
+/* The address of an exported symbol (with the underscore), with the Thumb bit; 0: there is none. Of a program that is linked
+ * statically: of any symbol. */
 usp_addr loader_export(const struct loaded_image *image, const char *name);
 
 /* Gives the address for an import; 0: there is none, which fails. */

@@ -12,6 +12,7 @@
 #define DATA_SIZE   (256u * 1024)
 #define TRAPS       0x30000000u
 #define TRAPS_SIZE  GUEST_PAGE
+#define NEVER       (TRAPS + 2 * TRAPS_SIZE) /* no code stands there */
 #define HEAP_SIZE   (128u << 20)
 #define STACKS      0x48000000u
 #define STACK_SPACE (4u << 20) /* between two threads' */
@@ -144,6 +145,11 @@ bool guest_open(struct guest *g, uint32_t arch, unsigned address_bits) {
     if (uc_context_alloc(g->machine.uc, &g->fresh) != UC_ERR_OK) return guest_fail(g, "out of memory");
     uc_context_save(g->machine.uc, g->fresh);
     return true;
+}
+
+void guest_set_traps(struct guest *g, usp_addr traps, unsigned count) {
+    g->traps = traps;
+    g->traps_end = traps + (usp_addr)count * GUEST_TRAP;
 }
 
 void guest_close(struct guest *g) {
@@ -343,8 +349,7 @@ static enum guest_end go(struct guest *g, struct run *run, guest_trap trap) {
     for (;;) {
         usp_addr pc = g->current->pc;
         run->stopped = run->is_trap = false;
-        /* Nothing is ever reached behind the last trap. */
-        uc_err error = uc_emu_start(g->machine.uc, pc, g->traps_end + 64, 0, 0);
+        uc_err error = uc_emu_start(g->machine.uc, pc, guest_place(g, NEVER), 0, 0);
         if (g->machine.error != NULL) return GUEST_FAILED;
         if (!run->stopped) {
             guest_fail(g, error != UC_ERR_OK ? uc_strerror(error) : "the emulator stopped by itself");

@@ -80,6 +80,9 @@ struct guest {
 bool guest_open(struct guest *guest, uint32_t arch, unsigned address_bits);
 void guest_close(struct guest *guest);
 
+/* The functions of the system stand in the program itself, which is linked statically: so many, from there on. */
+void guest_set_traps(struct guest *guest, usp_addr traps, unsigned count);
+
 /* Ends the run; the reason is static. Returns false. */
 bool guest_fail(struct guest *guest, const char *why);
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a linked Apple program (guest_main.c with its libunspool.dylib) in the emulator and compares each result of the
+/* Runs a linked Apple program (guest_main.c, with its libunspool.dylib or linked statically) in the emulator and compares each result of the
  * library in it with what this system's build makes of the same memory and, where a thread was stopped at an instruction,
  * with the true stack. How the files are built is run.sh's business.
  *
- * usage: scenario [--bits N] [--folder DIR] PROGRAM LIBRARY
+ * usage: scenario [--bits N] [--folder DIR] PROGRAM [LIBRARY]
+ *        scenario --functions   the names of the functions that the system has, in order: what is linked statically has them
+ *                               at _guest_traps, GUEST_TRAP bytes each
  *   --bits N       arm64e: addressable bits; return addresses are signed from there up
  *   --folder DIR   where this system's build looks for the images' files; without it, both read the images in memory
  *
@@ -312,10 +314,29 @@ static void (*const carry_out[])(struct guest *) = {
     make_thread, give_pthread, run_thread,    interrupt,    park,         finish,     give_up,    give_image, keep_mapping,
 };
 
+#define OWN_FUNCTIONS ((unsigned)(sizeof carry_out / sizeof carry_out[0]))
+
+/* What the files import and the scripted system has not got: an error when it is called. */
+#define MISSING_MAX 64u
+static char missing[MISSING_MAX][64];
+static size_t missing_count;
+
+static usp_addr add_missing(struct guest *g, const char *name) {
+    size_t i = 0;
+    while (i < missing_count && strcmp(missing[i], name) != 0) i++;
+    if (i == MISSING_MAX || strlen(name) >= sizeof missing[i]) return 0;
+    if (i == missing_count) strcpy(missing[missing_count++], name);
+    return g->traps + (kernel_functions() + OWN_FUNCTIONS + i) * GUEST_TRAP;
+}
+
 static bool trap(struct guest *g, unsigned number) {
     if (kernel_trap(g, number)) return true;
     number -= kernel_functions();
-    if (number >= sizeof carry_out / sizeof carry_out[0]) return false;
+    if (number >= OWN_FUNCTIONS) {
+        number -= OWN_FUNCTIONS;
+        fprintf(stderr, "scenario: %s is called\n", number < missing_count ? missing[number] : "nothing");
+        return guest_fail(g, "a function that the scripted system has not got");
+    }
     carry_out[number](g);
     return g->machine.error == NULL;
 }
@@ -326,7 +347,7 @@ static usp_addr import(void *context, const char *name) {
     (void)context;
     usp_addr found = kernel_export(&test.guest, name);
     for (size_t i = 0; found == 0 && i < test.guest.image_count; i++) found = loader_export(&test.images[i], name);
-    return found;
+    return found != 0 ? found : add_missing(&test.guest, name);
 }
 
 static int fail(const char *what, const char *why) {
@@ -334,16 +355,24 @@ static int fail(const char *what, const char *why) {
     return 1;
 }
 
-static bool load(const char *program, const char *library, unsigned long *pointers) {
+static unsigned count_functions(void) {
+    unsigned n = 0;
+    while (kernel_function(n) != NULL) n++;
+    return n;
+}
+
+static bool load(const char *const paths[GUEST_IMAGES], unsigned long *pointers) {
     struct guest *g = &test.guest;
-    const char *const paths[] = {program, library};
     const char *const names[] = {"/guest/program", "/guest/libunspool.dylib"};
     const uint32_t places[] = {PROGRAM, LIBRARY};
-    for (size_t i = 0; i < GUEST_IMAGES; i++) {
-        if (!loader_map(&test.images[i], g, paths[i], guest_place(g, places[i]), names[i])) return false;
+    for (size_t i = 0; i < GUEST_IMAGES && paths[i] != NULL; i++) {
+        usp_addr load = paths[1] != NULL ? guest_place(g, places[i]) : 0;
+        if (!loader_map(&test.images[i], g, paths[i], load, names[i])) return false;
     }
+    usp_addr traps = loader_export(&test.images[0], "_guest_traps");
+    if (traps != 0) guest_set_traps(g, traps, count_functions());
     if (!kernel_begin(g)) return false;
-    for (size_t i = 0; i < GUEST_IMAGES; i++) {
+    for (size_t i = 0; i < g->image_count; i++) {
         unsigned long count;
         if (!loader_fix_up(&test.images[i], g, import, NULL, &count)) return false;
         *pointers += count;
@@ -364,7 +393,7 @@ static bool open_ours(void) {
 
 /* dyld runs what is to run before main. */
 static bool initialise(struct guest *g, struct guest_thread *t) {
-    for (size_t i = GUEST_IMAGES; i-- > 0;) {
+    for (size_t i = g->image_count; i-- > 0;) {
         usp_addr functions[16];
         size_t n = loader_initialisers(&test.images[i], g, functions, 16);
         for (size_t k = 0; k < n; k++) {
@@ -377,10 +406,11 @@ static bool initialise(struct guest *g, struct guest_thread *t) {
     return true;
 }
 
-static int run(const char *program, const char *library) {
+static int run(const char *const paths[GUEST_IMAGES]) {
+    const char *program = paths[0];
     struct guest *g = &test.guest;
     unsigned long pointers = 0;
-    if (!load(program, library, &pointers)) {
+    if (!load(paths, &pointers)) {
         for (size_t i = 0; i < GUEST_IMAGES; i++) {
             if (test.images[i].error.text[0] != '\0') return fail(program, test.images[i].error.text);
         }
@@ -429,21 +459,25 @@ static uint32_t arch_of(const char *path) {
 
 int main(int argc, char **argv) {
     unsigned bits = 0;
-    const char *paths[2];
+    const char *paths[GUEST_IMAGES] = {NULL, NULL};
     size_t count = 0;
     for (int i = 1; i < argc; i++) {
         bool more = i + 1 < argc;
+        if (strcmp(argv[i], "--functions") == 0) {
+            for (unsigned n = 0; kernel_function(n) != NULL; n++) puts(kernel_function(n));
+            return 0;
+        }
         if (strcmp(argv[i], "--bits") == 0 && more) {
             bits = (unsigned)strtoul(argv[++i], NULL, 0);
         } else if (strcmp(argv[i], "--folder") == 0 && more) {
             test.folder = argv[++i];
-        } else if (argv[i][0] != '-' && count < 2) {
+        } else if (argv[i][0] != '-' && count < GUEST_IMAGES) {
             paths[count++] = argv[i];
         } else {
             return fail(argv[i], "not understood");
         }
     }
-    if (count != 2 || (bits != 0 && (bits < 32 || bits > 52))) return fail("usage", "see the top of scenario.c");
+    if (count == 0 || (bits != 0 && (bits < 32 || bits > 52))) return fail("usage", "see the top of scenario.c");
     uint32_t arch = arch_of(paths[0]);
     if (arch == USP_ARCH_NONE) return fail(paths[0], "not a program for one of the processors");
     test.program.bytes = malloc(TEXT_MAX + 1);
@@ -454,7 +488,7 @@ int main(int argc, char **argv) {
     } else if (!guest_open(&test.guest, arch, bits)) {
         fail(paths[0], test.guest.machine.error);
     } else {
-        status = run(paths[0], paths[1]);
+        status = run(paths);
     }
     usp_symbolizer_free(test.symbolizer);
     usp_images_free(test.list);
