@@ -83,20 +83,28 @@ static void enable_floating_point(struct machine *m) {
     }
 }
 
-bool machine_open(struct machine *m, const struct image *image, usp_addr stack_high) {
+bool machine_start(struct machine *m, uint32_t arch) {
+    static const struct image no_image;
     const struct model *model = NULL;
     memset(m, 0, sizeof *m);
-    m->image = image;
-    m->backend = uspi_backend_find(image->arch);
+    m->image = &no_image;
+    m->backend = uspi_backend_find(arch);
     for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
-        if (models[i].arch == image->arch) model = &models[i];
+        if (models[i].arch == arch) model = &models[i];
     }
     if (m->backend == NULL || model == NULL) return fail(m, "no such processor");
     if (uc_open(model->uc_arch, model->uc_mode, &m->uc) != UC_ERR_OK) return fail(m, "Unicorn does not start");
     if (model->cpu >= 0 && uc_ctl_set_cpu_model(m->uc, model->cpu) != UC_ERR_OK) return fail(m, "no such model");
     model->set_ids(m->ids);
     for (unsigned i = 0; i < m->backend->register_count; i++) m->places[i] = &m->raw[i];
+    for (unsigned i = 0; i < 4; i++) m->it_pc[i] = UINT64_MAX;
+    enable_floating_point(m);
+    return true;
+}
 
+bool machine_open(struct machine *m, const struct image *image, usp_addr stack_high) {
+    if (!machine_start(m, image->arch)) return false;
+    m->image = image;
     m->stack_high = stack_high;
     m->stack_low = stack_high - STACK_SIZE;
     m->stack = aligned_alloc(IMAGE_PAGE, STACK_SIZE);
@@ -114,7 +122,6 @@ bool machine_open(struct machine *m, const struct image *image, usp_addr stack_h
         uint64_t thread = GUARD_PAGE;
         uc_reg_write(m->uc, UC_X86_REG_FS_BASE, &thread);
     }
-    enable_floating_point(m);
     return true;
 }
 
@@ -129,16 +136,16 @@ void machine_set(struct machine *m, unsigned reg, uint64_t value) { uc_reg_write
 /* ---- memory ---- */
 
 bool machine_read(const struct machine *m, usp_addr from, void *to, size_t n) {
-    if (from >= m->stack_low && from <= m->stack_high && n <= m->stack_high - from) {
+    if (m->stack != NULL && from >= m->stack_low && from <= m->stack_high && n <= m->stack_high - from) {
         memcpy(to, m->stack + (from - m->stack_low), n);
         return true;
     }
     const struct image *i = m->image;
-    if (from >= i->low && from <= i->high && n <= i->high - from) {
+    if (i->bytes != NULL && from >= i->low && from <= i->high && n <= i->high - from) {
         memcpy(to, i->bytes + (from - i->low), n);
         return true;
     }
-    return false;
+    return m->elsewhere.read != NULL && m->elsewhere.read(m->elsewhere.context, from, to, n) == USP_OK;
 }
 
 bool machine_load(const struct machine *m, usp_addr from, unsigned n, uint64_t *value) {
@@ -193,7 +200,7 @@ static uint32_t read_cpsr(struct machine *m, usp_addr pc) {
     return cpsr | (uint32_t)(state & 3) << 25 | (uint32_t)(state >> 2) << 10;
 }
 
-static void read_moment(struct machine *m, usp_addr pc, uint32_t length, struct moment *now) {
+void machine_moment(struct machine *m, usp_addr pc, uint32_t length, struct moment *now) {
     const struct uspi_backend *b = m->backend;
     memset(now, 0, sizeof *now);
     now->pc = pc;
@@ -217,7 +224,7 @@ static void add_skipped(struct run *run, usp_addr pc) {
     while (skipped < pc && pc <= m->it_end && it_state_at(m, skipped) != 0 && m->error == NULL) {
         struct moment now;
         uint32_t length = thumb_length(m, skipped);
-        read_moment(m, skipped, length, &now);
+        machine_moment(m, skipped, length, &now);
         run->each_moment(run->context, &now);
         skipped += length;
     }
@@ -232,7 +239,7 @@ static void on_code(uc_engine *uc, uint64_t pc, uint32_t length, void *user) {
     if (m->error != NULL) return;
     if (m->backend->has_thumb) add_skipped(run, pc);
     if (m->error != NULL) return;
-    read_moment(m, pc, length, &now);
+    machine_moment(m, pc, length, &now);
     if ((now.registers.flags & CPSR_THUMB) != 0 && machine_load(m, pc, 2, &half) && (half & 0xff00) == 0xbf00 &&
         (half & 15) != 0) {
         begin_it_block(m, pc, (uint8_t)half);
@@ -290,13 +297,12 @@ bool machine_run(struct machine *m, usp_addr entry, bool thumb, unsigned rounds,
         uc_hook_add(m->uc, &hooks[1], UC_HOOK_MEM_INVALID, invalid.pointer, &run, 1, 0) != UC_ERR_OK) {
         return fail(m, "hooks cannot be set");
     }
-    for (unsigned i = 0; i < 4; i++) m->it_pc[i] = UINT64_MAX;
     prepare_call(m, thumb, rounds);
     uc_err error = uc_emu_start(m->uc, entry | (thumb ? 1 : 0), m->root, 0, 0);
     if (m->error != NULL) return false;
     if (error != UC_ERR_OK) return fail(m, uc_strerror(error));
     struct moment end;
-    read_moment(m, m->root, 0, &end);
+    machine_moment(m, m->root, 0, &end);
     *result = (uint32_t)end.registers.value[0];
     each_moment(context, &end);
     return m->error == NULL;

@@ -23,6 +23,7 @@ struct machine {
     uint8_t *stack;
     usp_addr stack_low, stack_high;
     usp_addr root; /* where the entry returns to; without the Thumb bit */
+    struct usp_memory elsewhere; /* what is neither stack nor image; read == NULL: nothing */
     /* The instructions of the newest IT block, and each one's ITSTATE: Unicorn keeps it in the translated code, where no
      * register read finds it, but a stopped thread's cpsr has it. */
     usp_addr it_pc[4];
@@ -35,8 +36,11 @@ struct machine {
     const char *error;
 };
 
-/* stack_high: the end of the stack, page-aligned. False on a failure, which machine->error names; free it in both
- * cases. */
+/* The processor (enum usp_arch) alone: memory is the caller's to map, and to tell of by `elsewhere`. False on a failure,
+ * which machine->error names; machine_close frees it in both cases. */
+bool machine_start(struct machine *machine, uint32_t arch);
+
+/* With an image and a stack. stack_high: the end of the stack, page-aligned. Otherwise as machine_start. */
 bool machine_open(struct machine *machine, const struct image *image, usp_addr stack_high);
 void machine_close(struct machine *machine);
 
@@ -45,6 +49,9 @@ void machine_close(struct machine *machine);
  * stopped there, and each_moment is called. */
 bool machine_run(struct machine *machine, usp_addr entry, bool thumb, unsigned rounds,
                  void (*each_moment)(void *context, const struct moment *now), void *context, uint32_t *result);
+
+/* What is known at an instruction of `length` bytes that is about to be carried out. */
+void machine_moment(struct machine *machine, usp_addr pc, uint32_t length, struct moment *now);
 
 /* All n bytes, or false. */
 bool machine_read(const struct machine *machine, usp_addr from, void *to, size_t n);

@@ -79,6 +79,8 @@ static struct operation decode(uint32_t word) {
     return op;
 }
 
+bool signing_concerns(uint32_t instruction) { return decode(instruction).what != NOTHING; }
+
 bool signing_apply(struct signing *s, struct machine *machine, const struct moment *now) {
     uint64_t word;
     if (!machine_load(machine, now->pc, 4, &word)) return true;

@@ -18,6 +18,9 @@ struct signing {
 
 void signing_begin(struct signing *signing, unsigned address_bits, bool top_byte);
 
+/* Whether an instruction signs, authenticates or strips a pointer. */
+bool signing_concerns(uint32_t instruction);
+
 /* Does what the instruction at now would do to its pointer, in the machine's registers. False when an authentication
  * fails. */
 bool signing_apply(struct signing *signing, struct machine *machine, const struct moment *now);

@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The library's slices for Apple systems, linked and really run: each in the emulator, in a process whose kernel, loader and
+# thread library the test plays (scenario.c). What a slice says of itself is compared with what this system's build says
+# of the same memory.
+#
+#     tests/apple/emulated/run.sh [--scenario PROGRAM] [--keep FOLDER] [SLICE...]
+set -euo pipefail
+# shellcheck source=tests/script.sh
+. "$(dirname "$0")/../../script.sh"
+
+here=$top/tests/apple/emulated sdk=$top/tests/apple/sdk
+scenario=$started_in/tests/apple/emulated/scenario
+jobs=${USP_JOBS:-2}
+# name, compiler's target, processor's files, linker's platform (or, for the linker of LLVM 13, its option) and version,
+# addressable bits of signed pointers.
+slices=(
+  'arm64 arm64-apple-ios14 arm64 ios 14.0 0'
+  'arm64e arm64e-apple-ios14 arm64 ios 14.0 39,47'
+  'arm64_32 arm64_32-apple-watchos7 arm64 watchos 7.0 0'
+  'x86_64 x86_64-apple-macos11 x86_64 macos 11.0 0'
+  'armv7 armv7-apple-ios9 armv7 -ios_version_min 9.0 0'
+  'i386 i386-apple-ios9-simulator i386 -ios_simulator_version_min 9.0 0'
+)
+
+work= only=()
+while [[ $# -gt 0 ]]; do
+  case $1 in
+  --scenario) scenario=$(realpath "${2:?--scenario needs a program}") && shift ;;
+  --keep) work=$(mkdir -p "${2:?--keep needs a folder}" && cd "$2" && pwd) && shift ;;
+  -*) echo "usage: ${0##*/} [--scenario PROGRAM] [--keep FOLDER] [SLICE...]" && exit 2 ;;
+  *) only+=("$1") ;;
+  esac
+  shift
+done
+for tool in clang-19 ld64.lld-19 ld64.lld.darwinold-13; do have "$tool" || skip "$tool is not installed"; done
+[[ -x $scenario ]] || skip "$scenario is not built (it needs Unicorn)"
+if [[ -z $work ]]; then
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+fi
+
+mapfile -t sources < <(code arch lib | grep '\.c$' | grep -vE '^lib/os/(linux_.*|none)\.c$')
+# What configure would find on an Apple system without further libraries.
+mkdir -p "$work/config"
+: >"$work/config/config.h"
+# The project's own flags (m4/usp_flags.m4), and as much optimisation as makes the emulated code short.
+common=(-isysroot "$sdk" -std=gnu11 -O2 -fno-omit-frame-pointer -I"$top" -I"$top/include" -I"$work/config")
+strict=(-Wall -Wextra -Wshadow -Wconversion -Werror)
+
+# What is linked statically brings the system's functions along, one after the other.
+system_functions() {
+  local name code='nop; ret'
+  [[ $1 != armv7 ]] || code='nop; bx lr'
+  echo '.text; .code 32' | if [[ $1 == armv7 ]]; then cat; else echo .text; fi
+  echo '.p2align 4; .globl _guest_traps; _guest_traps:'
+  "$scenario" --functions | while read -r name; do echo ".p2align 4; .globl $name; $name: $code"; done
+  # The port of one's own task, and what the stack guard's functions compare.
+  echo '.data; .p2align 2; .globl _mach_task_self_, ___stack_chk_guard; _mach_task_self_: .long 0x103'
+  echo '___stack_chk_guard: .long 0xc0ffee; .subsections_via_symbols'
+}
+
+# compile FOLDER FLAG... : the library's files and the program's.
+compile() {
+  local folder=$1 processor=$2
+  shift 2
+  mkdir -p "$folder/library" "$folder/program"
+  (cd "$top" && printf '%s\n' "${sources[@]}" | xargs -P "$jobs" -n 8 sh -c '
+    folder=$1 && shift
+    while [ "$1" != -- ]; do flags="$flags $1"; shift; done; shift
+    for file; do
+      clang-19 $flags -fvisibility=hidden -c -o "$folder/library/$(echo "$file" | tr / _).o" "$file" || exit 255
+    done' compile "$folder" "$@" "${common[@]}" --)
+  local program=(clang-19 "$@" "${common[@]}" "${strict[@]}" -I"$here" -c)
+  "${program[@]}" -ffreestanding -fno-builtin -o "$folder/program/libc.o" "$here/guest_libc.c"
+  "${program[@]}" -o "$folder/program/main.o" "$here/guest_main.c"
+  "${program[@]}" -o "$folder/program/text.o" "$here/stack_text.c"
+  "${program[@]}" -o "$folder/program/cases.o" "$here/guest_cases_$processor.S"
+  case $processor in
+  arm64 | x86_64) "${program[@]}" -fswift-async-fp=always -o "$folder/program/async.o" "$here/guest_async.c" ;;
+  esac
+}
+
+link() {
+  local name=$1 platform=$2 version=$3 folder=$work/$1
+  local linker=(ld64.lld-19 -arch "$name" -platform_version "$platform" "$version" "$version" -syslibroot "$sdk" -lSystem)
+  "${linker[@]}" -dylib -fatal_warnings -install_name @rpath/libunspool.dylib -o "$folder/libunspool.dylib" \
+    "$folder"/library/*.o
+  "${linker[@]}" -undefined dynamic_lookup -export_dynamic -e _main -o "$folder/program.out" "$folder"/program/*.o \
+    "$folder/libunspool.dylib"
+  mv "$folder/program.out" "$folder/main"
+}
+
+# The linker of LLVM 13 reads no .tbd and loses pointers to other files' variables in what it makes relocatable: one file for one address.
+link_static() {
+  local name=$1 option=$2 version=$3 folder=$work/$1
+  system_functions "$name" >"$folder/system.s"
+  clang-19 -target "$4" -c -o "$folder/program/system.o" "$folder/system.s"
+  ld64.lld.darwinold-13 -arch "$name" "$option" "$version" -sdk_version "$version" -static -e _main \
+    -o "$folder/main" "$folder"/program/*.o "$folder"/library/*.o
+}
+
+run_slice() {
+  local name=$1 target=$2 processor=$3 platform=$4 version=$5 bits=$6 flags=(-target "$2") files
+  case $name in
+  arm64e) flags+=(-fptrauth-returns) ;;
+  # No tables: the linker cannot link them. Nothing but plain addresses.
+  armv7 | i386) flags+=(-static -fno-asynchronous-unwind-tables -fno-exceptions -fno-stack-protector) ;;
+  esac
+  compile "$work/$name" "$processor" "${flags[@]}" || fail "$name: does not compile" || return
+  files=("$work/$name/main")
+  case $platform in
+  -*) link_static "$name" "$platform" "$version" "$target" || fail "$name: does not link" || return ;;
+  *)
+    link "$name" "$platform" "$version" || fail "$name: does not link" || return
+    files+=("$work/$name/libunspool.dylib")
+    ;;
+  esac
+  for n in ${bits//,/ }; do
+    "$scenario" --bits "$n" --folder "$work/$name" "${files[@]}" || fail "$name: see above"
+  done
+}
+
+for slice in "${slices[@]}"; do
+  # shellcheck disable=SC2086 # words on purpose
+  set -- $slice
+  [[ ${#only[@]} -eq 0 || " ${only[*]} " == *" $1 "* ]] || continue
+  run_slice "$@" || fail "$1: failed"
+done
+verdict

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* A stack and other results, every field of them, as text. Compiled for the emulated process and for this system, so that
+ * two equal texts are two equal results. */
+#ifndef USP_TESTS_APPLE_STACK_TEXT_H
+#define USP_TESTS_APPLE_STACK_TEXT_H
+
+#include <unspool/unspool.h>
+
+void text_string(usp_write write, void *context, const char *text);
+void text_number(usp_write write, void *context, const char *name, uint64_t value);
+
+void text_stack(usp_write write, void *context, const struct usp_stack *stack);
+void text_registers(usp_write write, void *context, const struct usp_registers *registers);
+void text_thread(usp_write write, void *context, const struct usp_thread_info *info);
+void text_images(usp_write write, void *context, const struct usp_images *images);
+
+/* Every function that is named in the images. */
+void text_symbols(usp_write write, void *context, struct usp_symbolizer *symbolizer, const struct usp_images *images);
+
+/* A stack in each style. */
+void text_styles(usp_write write, void *context, const struct usp_stack *stack, const struct usp_thread_info *info,
+                 struct usp_symbolizer *symbolizer);
+
+#endif
