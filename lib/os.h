@@ -146,9 +146,8 @@ struct uspi_thread_copy {
     struct usp_registers registers;
     struct uspi_copied parts[2]; /* of the stack that it ran on; on an alternate signal stack also of the other one */
     usp_addr stack_low, stack_high; /* of the whole stack; 0, 0 unknown */
-    usp_addr dead_low,
-        dead_high;            /* of the thread's own stack, as far as it is in no part: whatever is there now, it was
-                                       not there at that moment */
+    /* Of the thread's own stack, as far as it is in no part: whatever is there now, it was not there at that moment. */
+    usp_addr dead_low, dead_high;
     usp_addr swift_task_slot; /* see struct usp_target */
     uint64_t stopped_ns;
 };

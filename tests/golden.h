@@ -47,9 +47,9 @@ static inline void walk(struct fixture *f) {
         const usp_addr expected[] = {__VA_ARGS__};                                                                     \
         const uint32_t n = sizeof expected / sizeof expected[0];                                                       \
         walk(f);                                                                                                       \
-        for (uint32_t i = 0; i < n && i < (f)->stack.count; i++) {                                                     \
-            ck_assert_msg((f)->frames[i].pc == expected[i], "frame %u is %#llx, not %#llx", i,                         \
-                          (unsigned long long)(f)->frames[i].pc, (unsigned long long)expected[i]);                     \
+        for (uint32_t nth = 0; nth < n && nth < (f)->stack.count; nth++) {                                             \
+            ck_assert_msg((f)->frames[nth].pc == expected[nth], "frame %u is %#llx, not %#llx", nth,                   \
+                          (unsigned long long)(f)->frames[nth].pc, (unsigned long long)expected[nth]);                 \
         }                                                                                                              \
         ck_assert_uint_eq((f)->stack.count, n);                                                                        \
         ck_assert_msg((f)->stack.stop == (stop_reason), "stopped because %s", usp_stop_string((f)->stack.stop));       \

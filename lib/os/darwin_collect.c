@@ -52,7 +52,7 @@ static void clear(struct found *found) {
 
 static int find(const struct uspi_collection *c, struct found *found) {
     struct uspi_darwin_list list;
-    struct uspi_stopped_thread self;
+    struct uspi_stopped_thread self = {.status = USP_OK};
     uint64_t own = uspi_darwin_own_thread();
     memset(found, 0, sizeof *found);
     /* Whoever does not know itself might stop itself. */

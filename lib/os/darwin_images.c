@@ -76,8 +76,8 @@ int uspi_darwin_dyld_infos(task_t task, usp_addr *infos, bool *wide) {
 }
 
 static int open_list(struct work *w, task_t task, struct uspi_dyld_list *list) {
-    usp_addr infos;
-    bool wide;
+    usp_addr infos = 0;
+    bool wide = false;
     int status = uspi_darwin_dyld_infos(task, &infos, &wide);
     for (unsigned i = 0; i < TRIES && status == USP_OK; i++) {
         if (w->pages != NULL) uspi_page_cache_begin(w->pages);

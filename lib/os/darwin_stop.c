@@ -119,6 +119,17 @@ void uspi_os_shutdown(void) {
     pthread_mutex_unlock(&requester.changes);
 }
 
+size_t uspi_os_reserved(void) {
+    size_t size = 0;
+    pthread_mutex_lock(&requester.changes);
+    if (requester.turn != MACH_PORT_NULL && take_turn(SECOND) == USP_OK) {
+        size = requester.arena.size;
+        give_turn();
+    }
+    pthread_mutex_unlock(&requester.changes);
+    return size;
+}
+
 /* What every stop begins with. On USP_OK the turn is the caller's. */
 static int begin(uint64_t timeout) {
     if (!can_stop()) return USP_ERROR_UNSUPPORTED;

@@ -49,9 +49,7 @@ uint8_t *guest_map(struct guest *g, usp_addr low, uint64_t size) {
 
 bool guest_forbid(struct guest *g, usp_addr low, uint64_t size) { return add_region(g, low, size, NULL); }
 
-usp_addr guest_place(const struct guest *g, uint32_t offset) {
-    return (guest_word(g) == 8 ? BASE_WIDE : 0) + offset;
-}
+usp_addr guest_place(const struct guest *g, uint32_t offset) { return (guest_word(g) == 8 ? BASE_WIDE : 0) + offset; }
 
 uint8_t *guest_bytes(const struct guest *g, usp_addr from, uint64_t n) {
     for (size_t i = 0; i < g->region_count; i++) {
