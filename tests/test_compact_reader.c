@@ -83,23 +83,21 @@ static uint64_t register_of_frame(const struct fixture *f, unsigned frame, unsig
 
 /* The body of a function without a frame, and its first and last instruction, which its encoding is wrong about. */
 START_TEST(frameless) {
-    for (unsigned i = 0; i < 4; i++) {
-        const bool in_body = i == 1 || i == 2;
-        struct fixture *f = begin_image(FRAME_ENCODING);
-        WORDS(&f->memory, STACK, 8, 1, 2, 3, 4, 0, 0, 0xa20, 0xa19, 0, ROOT, 0);
-        set_registers(f, FRAMELESS + 4 * i, in_body ? STACK : STACK + 32, STACK + 0x40);
-        usp_registers_set_lr(&f->registers, FRAMED + 8);
-        EXPECT(f, USP_STOP_ROOT, FRAMELESS + 4 * i, FRAMED + 8, ROOT);
-        ck_assert_uint_eq(f->frames[0].cfa, STACK + 32);
-        ck_assert_uint_eq(f->frames[1].method, in_body ? USP_METHOD_COMPACT : USP_METHOD_LINK_REGISTER);
-        ck_assert_uint_eq(f->frames[1].kind, USP_KIND_LINK_REGISTER);
-        ck_assert_uint_eq(f->frames[1].cfa, STACK + 0x50);
-        ck_assert_uint_eq(f->frames[2].method, USP_METHOD_COMPACT);
-        ck_assert_uint_eq(register_of_frame(f, 2, 19), 0xa19);
-        ck_assert_uint_eq(register_of_frame(f, 2, 20), 0xa20);
-        ck_assert_uint_eq(f->stack.flags, 0);
-        free_tables();
-    }
+    const bool in_body = _i == 1 || _i == 2;
+    const usp_addr pc = FRAMELESS + 4 * (usp_addr)_i;
+    struct fixture *f = begin_image(FRAME_ENCODING);
+    WORDS(&f->memory, STACK, 8, 1, 2, 3, 4, 0, 0, 0xa20, 0xa19, 0, ROOT, 0);
+    set_registers(f, pc, in_body ? STACK : STACK + 32, STACK + 0x40);
+    usp_registers_set_lr(&f->registers, FRAMED + 8);
+    EXPECT(f, USP_STOP_ROOT, pc, FRAMED + 8, ROOT);
+    ck_assert_uint_eq(f->frames[0].cfa, STACK + 32);
+    ck_assert_uint_eq(f->frames[1].method, in_body ? USP_METHOD_COMPACT : USP_METHOD_LINK_REGISTER);
+    ck_assert_uint_eq(f->frames[1].kind, USP_KIND_LINK_REGISTER);
+    ck_assert_uint_eq(f->frames[1].cfa, STACK + 0x50);
+    ck_assert_uint_eq(f->frames[2].method, USP_METHOD_COMPACT);
+    ck_assert_uint_eq(register_of_frame(f, 2, 19), 0xa19);
+    ck_assert_uint_eq(register_of_frame(f, 2, 20), 0xa20);
+    ck_assert_uint_eq(f->stack.flags, 0);
 }
 END_TEST
 
@@ -166,7 +164,7 @@ int main(void) {
     Suite *suite = suite_create("compact_reader");
     TCase *tests = tcase_create("walks");
     tcase_add_checked_fixture(tests, NULL, free_tables);
-    tcase_add_test(tests, frameless);
+    tcase_add_loop_test(tests, frameless, 0, 4);
     tcase_add_test(tests, by_cfi);
     tcase_add_test(tests, corrupt);
     tcase_add_test(tests, without_instructions);

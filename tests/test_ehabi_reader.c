@@ -53,25 +53,24 @@ static struct fixture *begin_image(void) {
 
 /* At every instruction of the innermost function. */
 START_TEST(bodies) {
-    for (unsigned i = 0; i < 3; i++) {
-        struct fixture *f = begin_image();
-        struct usp_cursor cursor;
-        struct usp_registers registers;
-        WORDS(&f->memory, STACK, 4, 0x44, PADS + 12, 0, 0x77, ROOT, 0);
-        set_registers(f, PUSHES + 4 * i, i == 0 ? STACK + 8 : STACK, 0x5555);
-        usp_registers_set_lr(&f->registers, i == 0 ? PADS + 12 : PUSHES + 8);
-        EXPECT(f, USP_STOP_ROOT, PUSHES + 4 * i, PADS + 12, ROOT);
-        ck_assert_uint_eq(f->frames[0].cfa, STACK + 8);
-        ck_assert_uint_eq(f->frames[1].cfa, STACK + 20);
-        ck_assert_uint_eq(f->frames[1].method, i == 0 ? USP_METHOD_LINK_REGISTER : USP_METHOD_EHABI);
-        ck_assert_uint_eq(f->frames[2].method, USP_METHOD_EHABI);
-        ck_assert_uint_eq(f->frames[2].fp, 0x77);
-        ck_assert_int_eq(usp_cursor_init(&cursor, &f->target, &f->registers, &f->options), USP_OK);
-        for (unsigned k = 0; k < 2; k++) ck_assert_int_eq(usp_cursor_step(&cursor, NULL), 1);
-        ck_assert_int_eq(usp_cursor_registers(&cursor, &registers), USP_OK);
-        if (i != 0) ck_assert_uint_eq(registers.value[4], 0x44);
-        free_table();
-    }
+    const bool in_prologue = _i == 0;
+    const usp_addr pc = PUSHES + 4 * (usp_addr)_i;
+    struct usp_cursor cursor;
+    struct usp_registers registers;
+    struct fixture *f = begin_image();
+    WORDS(&f->memory, STACK, 4, 0x44, PADS + 12, 0, 0x77, ROOT, 0);
+    set_registers(f, pc, in_prologue ? STACK + 8 : STACK, 0x5555);
+    usp_registers_set_lr(&f->registers, in_prologue ? PADS + 12 : PUSHES + 8);
+    EXPECT(f, USP_STOP_ROOT, pc, PADS + 12, ROOT);
+    ck_assert_uint_eq(f->frames[0].cfa, STACK + 8);
+    ck_assert_uint_eq(f->frames[1].cfa, STACK + 20);
+    ck_assert_uint_eq(f->frames[1].method, in_prologue ? USP_METHOD_LINK_REGISTER : USP_METHOD_EHABI);
+    ck_assert_uint_eq(f->frames[2].method, USP_METHOD_EHABI);
+    ck_assert_uint_eq(f->frames[2].fp, 0x77);
+    ck_assert_int_eq(usp_cursor_init(&cursor, &f->target, &f->registers, &f->options), USP_OK);
+    for (unsigned k = 0; k < 2; k++) ck_assert_int_eq(usp_cursor_step(&cursor, NULL), 1);
+    ck_assert_int_eq(usp_cursor_registers(&cursor, &registers), USP_OK);
+    if (!in_prologue) ck_assert_uint_eq(registers.value[4], 0x44);
 }
 END_TEST
 
@@ -113,7 +112,7 @@ int main(void) {
     Suite *suite = suite_create("ehabi_reader");
     TCase *tests = tcase_create("walks");
     tcase_add_checked_fixture(tests, NULL, free_table);
-    tcase_add_test(tests, bodies);
+    tcase_add_loop_test(tests, bodies, 0, 3);
     tcase_add_test(tests, not_told);
     tcase_add_test(tests, corrupt);
     suite_add_tcase(suite, tests);

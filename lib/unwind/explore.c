@@ -238,9 +238,13 @@ static bool apply(struct explorer *x, struct way *way, const struct uspi_instruc
 static int64_t popped_by(struct explorer *x, usp_addr callee, uint32_t mode) {
     const struct uspi_backend *b = x->backend;
     struct uspi_instruction i;
+    const usp_addr start = callee;
     for (unsigned n = 0; n < CALLEE_MAX && uspi_code_decode(x->code, callee, mode, &i); n++) {
-        callee = i.flow == USPI_JUMP ? i.target : callee + i.length;
-        mode = i.flow == USPI_JUMP ? i.target_mode : i.mode;
+        /* A loop's way out stands behind the jump back. */
+        bool is_loop = i.flow == USPI_JUMP && i.target >= start && i.target <= callee;
+        bool jumps = i.flow == USPI_JUMP && !is_loop;
+        callee = jumps ? i.target : callee + i.length;
+        mode = jumps ? i.target_mode : i.mode;
         if (i.flow == USPI_END || i.flow == USPI_JUMP_UNKNOWN) return 0;
         for (unsigned k = 0; i.flow == USPI_RETURN && k < i.effect_count; k++) {
             const struct uspi_effect *e = &i.effects[k];

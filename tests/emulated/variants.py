@@ -120,6 +120,13 @@ def frameless(target, bodies=True):
     return by_tables(target, bodies)
 
 
+def nearly(target):
+    """Where clang's call frame information is wrong at single instructions: between pushes for a call (LLVM puts a spill
+    there and counts it late)."""
+    target.goal = 99.95
+    return target
+
+
 def gcc(target, levels=None):
     target.runtime_flags = GCC_RUNTIME
     target.all_levels = GCC_LEVELS
@@ -195,7 +202,7 @@ TARGETS = [
     frameless(armv7("armv7 linux, arm, frameless", LINUX_ARM, STATIC + NO_PERSONALITIES, False)),
     frameless(arm64("arm64 linux, frameless", LINUX_ARM64, STATIC, NO_GUARD), bodies=False),
     frameless(x86("x86_64 linux, frameless", clang(LINUX_X64), STATIC, NO_GUARD), bodies=False),
-    frameless(x86("i386 linux, frameless", clang(LINUX_386), STATIC, NO_GUARD, wide=False), bodies=False),
+    nearly(frameless(x86("i386 linux, frameless", clang(LINUX_386), STATIC, NO_GUARD, wide=False), bodies=False)),
     gcc(frameless(Target("arm64 linux, gcc, frameless", "arm64", GCC_ARM64, STATIC, NO_GUARD + ["-fno-pie"],
                          "stubs_arm64.S", 100.0, triple=LINUX_ARM64), bodies=False), ["-O2"]),
     gcc(frameless(x86("x86_64 linux, gcc, frameless", ["gcc"], STATIC, NO_GUARD + ["-fno-pie", "-fcf-protection=none"]),
