@@ -10,6 +10,8 @@
 struct usp_images {
     struct usp_image *images;
     size_t count;
+    bool has_cache;
+    struct usp_shared_cache cache;
 };
 
 int uspi_image_list_add(struct uspi_image_list *list, const struct usp_image *image) {
@@ -52,7 +54,7 @@ int uspi_image_list_seal(struct uspi_image_list *list, struct usp_images **image
         return USP_ERROR_NO_MEMORY;
     }
     if (list->count > 1) qsort(list->images, list->count, sizeof *list->images, by_load_address);
-    *sealed = (struct usp_images){list->images, list->count};
+    *sealed = (struct usp_images){list->images, list->count, list->has_cache, list->cache};
     memset(list, 0, sizeof *list);
     return USP_OK;
 }
@@ -128,9 +130,17 @@ int usp_images_create(const struct usp_image *entries, size_t count, struct usp_
 
 void usp_images_free(struct usp_images *images) {
     if (images == NULL) return;
-    struct uspi_image_list list = {images->images, images->count, images->count};
+    struct uspi_image_list list = {.images = images->images, .count = images->count};
     uspi_image_list_clear(&list);
     free(images);
+}
+
+int usp_images_shared_cache(const struct usp_images *images, struct usp_shared_cache *cache) {
+    if (images == NULL || cache == NULL) return USP_ERROR_ARGUMENT;
+    memset(cache, 0, sizeof *cache);
+    if (!images->has_cache) return USP_ERROR_NOT_FOUND;
+    *cache = images->cache;
+    return USP_OK;
 }
 
 size_t usp_images_count(const struct usp_images *images) { return images != NULL ? images->count : 0; }
