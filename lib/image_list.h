@@ -10,6 +10,8 @@
 struct uspi_image_list {
     struct usp_image *images; /* paths are owned */
     size_t count, capacity;
+    bool has_cache;
+    struct usp_shared_cache cache; /* where has_cache says so */
 };
 
 /* Adds a copy of *image, its path included. USP_OK or USP_ERROR_NO_MEMORY (the list is as before). */

@@ -12,6 +12,8 @@ struct usp_images {
     struct usp_image *images;
     size_t count;
     struct usp_unwind_tables *tables; /* of each; NULL: not known */
+    bool has_cache;
+    struct usp_shared_cache cache;
 };
 
 int uspi_image_list_add(struct uspi_image_list *list, const struct usp_image *image) {
@@ -54,7 +56,8 @@ int uspi_image_list_seal(struct uspi_image_list *list, struct usp_images **image
         return USP_ERROR_NO_MEMORY;
     }
     if (list->count > 1) qsort(list->images, list->count, sizeof *list->images, by_load_address);
-    *sealed = (struct usp_images){list->images, list->count, NULL};
+    *sealed = (struct usp_images){
+        .images = list->images, .count = list->count, .has_cache = list->has_cache, .cache = list->cache};
     memset(list, 0, sizeof *list);
     return USP_OK;
 }
@@ -130,7 +133,7 @@ int usp_images_create(const struct usp_image *entries, size_t count, struct usp_
 
 void usp_images_free(struct usp_images *images) {
     if (images == NULL) return;
-    struct uspi_image_list list = {images->images, images->count, images->count};
+    struct uspi_image_list list = {.images = images->images, .count = images->count};
     uspi_image_tables_free(images->tables, images->count);
     uspi_image_list_clear(&list);
     free(images);
@@ -149,6 +152,14 @@ uint64_t uspi_images_size(const struct usp_images *images) {
     uint64_t bytes = sizeof *images + images->count * sizeof *images->images;
     for (size_t i = 0; i < images->count; i++) bytes += strlen(images->images[i].path) + 1;
     return bytes;
+}
+
+int usp_images_shared_cache(const struct usp_images *images, struct usp_shared_cache *cache) {
+    if (images == NULL || cache == NULL) return USP_ERROR_ARGUMENT;
+    memset(cache, 0, sizeof *cache);
+    if (!images->has_cache) return USP_ERROR_NOT_FOUND;
+    *cache = images->cache;
+    return USP_OK;
 }
 
 size_t usp_images_count(const struct usp_images *images) { return images != NULL ? images->count : 0; }

@@ -76,11 +76,16 @@ static bool is_crashed(const struct uspi_report *report, const struct usp_snapsh
 
 static void put_thread(struct uspi_report *report, size_t i, const struct usp_snapshot_thread *thread) {
     struct uspi_text *text = &report->text;
-    if (thread->info.name[0] != '\0') {
+    if (thread->info.name[0] != '\0' || thread->info.queue[0] != '\0') {
         uspi_put_string(text, "Thread ");
         uspi_put_decimal(text, i, 0);
         uspi_put_string(text, " name:  ");
         uspi_put_harmless(text, uspi_span_of(thread->info.name), "");
+        if (thread->info.queue[0] != '\0') {
+            if (thread->info.name[0] != '\0') uspi_put(text, "  ", 2);
+            uspi_put_string(text, "Dispatch queue: ");
+            uspi_put_harmless(text, uspi_span_of(thread->info.queue), "");
+        }
         uspi_put(text, "\n", 1);
     }
     uspi_put_string(text, "Thread ");

@@ -131,6 +131,7 @@ static void put_thread(struct uspi_json *json, const struct uspi_report *report,
     uspi_json_begin_object(json, NULL);
     uspi_json_number(json, "id", thread->info.thread.id);
     uspi_json_string(json, "name", thread->info.name);
+    if (thread->info.queue[0] != '\0') uspi_json_string(json, "queue", thread->info.queue);
     uspi_json_bool(json, "main", (thread->info.flags & USP_THREAD_MAIN) != 0);
     const char *state = usp_run_state_string(report->info->os, thread->info.run_state);
     if (state != NULL) uspi_json_string(json, "state", state);

@@ -53,6 +53,11 @@ static void put_heading(struct uspi_report *report, const struct usp_snapshot_th
         uspi_put_harmless(text, uspi_span_of(thread->info.name), "");
         uspi_put(text, "\"", 1);
     }
+    if (thread->info.queue[0] != '\0') {
+        uspi_put_string(text, ", queue \"");
+        uspi_put_harmless(text, uspi_span_of(thread->info.queue), "");
+        uspi_put(text, "\"", 1);
+    }
     uspi_put(text, ":\n", 2);
 }
 

@@ -45,6 +45,11 @@ static void put_heading(const struct page *page, const struct usp_snapshot_threa
         put_harmless(page->out, thread->info.name);
         fputc('"', page->out);
     }
+    if (thread->info.queue[0] != '\0') {
+        fputs(", queue \"", page->out);
+        put_harmless(page->out, thread->info.queue);
+        fputc('"', page->out);
+    }
     if ((thread->info.flags & USP_THREAD_MAIN) != 0) fputs(" (main)", page->out);
     if ((thread->info.flags & USP_THREAD_REQUESTER) != 0) fputs(" (asks)", page->out);
     put_colour(page->out, page->colours, COLOUR_NONE);

@@ -43,7 +43,7 @@ struct usp_image {
 USP_API int usp_images_self(struct usp_images **images);
 
 /* Another process. USP_OK, USP_ERROR_NO_THREAD, USP_ERROR_PERMISSION, USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED,
- * USP_ERROR_SYSTEM. Not signal-safe. */
+ * USP_ERROR_SYSTEM, USP_ERROR_BUSY while its loader changes the list (try again). Not signal-safe. */
 USP_API int usp_images_process(int64_t pid, struct usp_images **images);
 
 /* What somebody else recorded: a crash report, a server's records. The entries, paths included (NULL: ""), are copied and
@@ -109,6 +109,18 @@ USP_API const struct usp_image *usp_images_get(const struct usp_images *images, 
 
 /* The image that holds an address (load_address … end), NULL if none does. Binary search. Signal-safe. */
 USP_API const struct usp_image *usp_images_find(const struct usp_images *images, usp_addr address);
+
+/* The file in which Apple's systems keep their own libraries, as it is mapped: its UUID tells which one it was. */
+struct usp_shared_cache {
+    usp_addr base;    /* of its first byte */
+    uint64_t slide;   /* base − the address it was made for */
+    uint8_t uuid[16]; /* all 0: unknown */
+    uint64_t reserved[2];
+};
+
+/* The shared cache of the process whose images these are. Returns USP_OK, USP_ERROR_NOT_FOUND when it has none or that is
+ * not known (then *cache is cleared; always so for systems other than Apple's), USP_ERROR_ARGUMENT. Signal-safe. */
+USP_API int usp_images_shared_cache(const struct usp_images *images, struct usp_shared_cache *cache);
 
 USP_END_DECLS
 

@@ -185,6 +185,8 @@ static int read_list(struct work *w, usp_addr infos, bool wide, struct uspi_erro
     struct uspi_dyld_list list;
     int status = uspi_dyld_list_open(&list, &w->source, infos, wide, error);
     if (status != USP_OK) return status;
+    w->list->has_cache = list.has_cache;
+    w->list->cache = list.cache;
     w->entries = malloc(list.count * sizeof *w->entries);
     if (w->entries == NULL) return USP_ERROR_NO_MEMORY;
     for (uint32_t i = 0; i < list.count; i++) {

@@ -9,6 +9,20 @@
 
 #define WHAT "the loader's list of images"
 
+/* The fields on the shared cache, all of them in lists of version 15 (iOS 10, macOS 10.12) and later. */
+static void read_cache(struct uspi_dyld_list *list, struct uspi_bytes memory, uint32_t version) {
+    bool wide = list->word == 8;
+    uint64_t base, slide;
+    list->has_cache =
+        version >= 15 && uspi_bytes_load(memory, wide ? 176 : 100, list->word, &base, WHAT, NULL) == USP_OK &&
+        uspi_bytes_load(memory, wide ? 152 : 80, list->word, &slide, WHAT, NULL) == USP_OK &&
+        uspi_bytes_read(memory, wide ? 160 : 84, list->cache.uuid, sizeof list->cache.uuid, WHAT, NULL) == USP_OK &&
+        base != 0;
+    if (!list->has_cache) return;
+    list->cache.base = base;
+    list->cache.slide = slide;
+}
+
 int uspi_dyld_list_open(struct uspi_dyld_list *list, const struct uspi_source *source, usp_addr infos, bool wide,
                         struct uspi_error *error) {
     uint8_t raw[16];
@@ -27,6 +41,7 @@ int uspi_dyld_list_open(struct uspi_dyld_list *list, const struct uspi_source *s
     uint64_t loader;
     /* dyldImageLoadAddress */
     if (uspi_bytes_load(memory, wide ? 32 : 20, list->word, &loader, WHAT, NULL) == USP_OK) list->loader = loader;
+    read_cache(list, memory, uspi_le32(raw));
     list->count = count;
     /* struct dyld_image_info: imageLoadAddress, imageFilePath, imageFileModDate */
     return uspi_bytes_array(uspi_bytes_at(source, array), 0, count, 3 * list->word, WHAT, &list->entries, error);

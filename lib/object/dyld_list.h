@@ -8,11 +8,15 @@
 
 #include "lib/object/bytes.h"
 
+#include <unspool/images.h>
+
 struct uspi_dyld_list {
     struct uspi_bytes entries;
     uint32_t count;
     unsigned word;   /* bytes of a pointer in the process */
     usp_addr loader; /* where the loader itself is, which is not in the list; 0 unknown */
+    bool has_cache;  /* the images of the system's shared cache are mapped: */
+    struct usp_shared_cache cache;
 };
 
 /* Reads the head of the list at `infos`. `source` (target memory) must live as long as the list; wide: pointers have 64

@@ -19,7 +19,7 @@
 /* A list of images that is being built, and whose they are. */
 struct work {
     struct uspi_image_list *list;
-    struct usp_memory memory;
+    struct usp_memory memory, task;
     struct uspi_source source;
     struct uspi_page_cache *pages; /* headers are read in small pieces. NULL: each costs a call */
     bool is_own;
@@ -31,10 +31,10 @@ static struct work *begin(struct uspi_image_list *list, task_t task, bool is_own
     if (w == NULL) return NULL;
     w->list = list;
     w->is_own = is_own;
-    w->memory = (struct usp_memory){uspi_darwin_read_task, (void *)(uintptr_t)task};
+    w->task = w->memory = (struct usp_memory){uspi_darwin_read_task, (void *)(uintptr_t)task};
     w->pages = malloc(sizeof *w->pages);
     if (w->pages != NULL) {
-        uspi_page_cache_init(w->pages, w->memory);
+        uspi_page_cache_init(w->pages, w->task);
         w->memory = (struct usp_memory){uspi_page_cache_read, w->pages};
     }
     w->source = uspi_source_of_memory(&w->memory, "image");
@@ -80,12 +80,18 @@ static int open_list(struct work *w, task_t task, struct uspi_dyld_list *list) {
     bool wide = false;
     int status = uspi_darwin_dyld_infos(task, &infos, &wide);
     for (unsigned i = 0; i < TRIES && status == USP_OK; i++) {
-        if (w->pages != NULL) uspi_page_cache_begin(w->pages);
+        /* What was seen of it before is not what it is now. */
+        if (w->pages != NULL) uspi_page_cache_init(w->pages, w->task);
         status = uspi_dyld_list_open(list, &w->source, infos, wide, NULL);
         if (status != USP_ERROR_BUSY) break;
         if (i + 1 < TRIES) status = USP_OK;
     }
     return status;
+}
+
+static void take_cache(struct uspi_image_list *list, const struct uspi_dyld_list *loader) {
+    list->has_cache = loader->has_cache;
+    list->cache = loader->cache;
 }
 
 int uspi_os_images_self(struct uspi_image_list *list) {
@@ -100,8 +106,9 @@ int uspi_os_images_self(struct uspi_image_list *list) {
         status = add_image(w, loaded.load, loaded.path);
     }
     /* The loader announces everything but itself. */
-    if (status == USP_OK && open_list(w, mach_task_self(), &loader) == USP_OK && loader.loader != 0) {
-        status = add_image(w, loader.loader, 0);
+    if (status == USP_OK && open_list(w, mach_task_self(), &loader) == USP_OK) {
+        take_cache(list, &loader);
+        if (loader.loader != 0) status = add_image(w, loader.loader, 0);
     }
     end(w);
     uspi_darwin_loaded_generation(&complete);
@@ -125,6 +132,7 @@ static int images_of(task_t task, struct uspi_image_list *list) {
         if (status == USP_OK) status = add_image(w, load, path);
     }
     if (status == USP_OK && loader.loader != 0) status = add_image(w, loader.loader, 0);
+    if (status == USP_OK) take_cache(list, &loader);
     end(w);
     return status;
 }
@@ -135,7 +143,9 @@ int uspi_os_images_process(int64_t pid, struct uspi_image_list *list) {
     if (status != USP_OK) return status;
     status = images_of(task, list);
     uspi_darwin_release(task);
-    return status;
+    /* Memory that should be there, and lists that make no sense: of a process that is ending, or that was damaged. */
+    bool is_damaged = status == USP_ERROR_UNREADABLE || status == USP_ERROR_FORMAT || status == USP_ERROR_TRUNCATED;
+    return is_damaged ? USP_ERROR_SYSTEM : status;
 }
 
 /* Paths are all that there is. */

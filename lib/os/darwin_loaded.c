@@ -11,6 +11,8 @@
 
 /* An app has some hundred images. */
 #define SLOTS 256u
+/* A slot that changes under a reader is read again so often. */
+#define TRIES 4u
 
 /* Written by the loader's callbacks, one after the other under its lock; read by anybody. */
 struct slot {
@@ -73,14 +75,21 @@ void uspi_darwin_watch_images(void) {
     pthread_once(&once, watch);
 }
 
+/* A path belongs to the image that is there before and after it is read. */
+static bool read_slot(const struct slot *slot, struct uspi_darwin_loaded *loaded) {
+    for (unsigned i = 0; i < TRIES; i++) {
+        loaded->load = atomic_load(&slot->load);
+        loaded->path = atomic_load(&slot->path);
+        if (atomic_load(&slot->load) == loaded->load) return loaded->load != 0;
+    }
+    return false;
+}
+
 bool uspi_darwin_next_loaded(size_t *at, struct uspi_darwin_loaded *loaded) {
     struct chunk *c = &first_chunk;
     for (size_t skip = *at / SLOTS; skip > 0 && c != NULL; skip--) c = atomic_load(&c->next);
     while (c != NULL) {
-        const struct slot *slot = &c->slots[(*at)++ % SLOTS];
-        loaded->path = atomic_load(&slot->path);
-        loaded->load = atomic_load(&slot->load);
-        if (loaded->load != 0) return true;
+        if (read_slot(&c->slots[(*at)++ % SLOTS], loaded)) return true;
         if (*at % SLOTS == 0) c = atomic_load(&c->next);
     }
     return false;

@@ -7,6 +7,7 @@
 
 #include <unspool/unspool.h>
 
+#include "arch/host.h"
 #include "lib/os.h"
 #include "tests/apple/fakemach/stacks.h"
 
@@ -229,6 +230,139 @@ START_TEST(test_turn) {
 }
 END_TEST
 
+/* ---- stacks as they are in the field ---- */
+
+static uintptr_t *record_of(size_t at, size_t i) { return (uintptr_t *)(fake.threads[at].fp + i * 64); }
+
+START_TEST(test_looping_stack) {
+    struct usp_frame frames[64];
+    struct usp_stack stack;
+    prepare();
+    struct fake_account before = fake_account;
+    record_of(TARGET, 3)[0] = (uintptr_t)record_of(TARGET, 1);
+    ck_assert_int_eq(capture_thread(TARGET, &stack, frames, 64), USP_OK);
+    ck_assert_uint_ge(stack.count, 4);
+    ck_assert_uint_le(stack.count, FRAMES + 1);
+    ck_assert(stack.stop == USP_STOP_FP_BACKWARDS || stack.stop == USP_STOP_CYCLE);
+    fill_stack(TARGET);
+    record_of(TARGET, 2)[0] = (uintptr_t)record_of(TARGET, 2);
+    ck_assert_int_eq(capture_thread(TARGET, &stack, frames, 64), USP_OK);
+    ck_assert(stack.stop == USP_STOP_FP_BACKWARDS || stack.stop == USP_STOP_CYCLE);
+    check_clean(&before, "a looping stack");
+}
+END_TEST
+
+/* FIELD-FAILURES 11: a call through a null function pointer has callers. */
+START_TEST(test_null_call) {
+    struct usp_frame frames[64];
+    struct usp_stack stack;
+    prepare();
+    struct fake_thread *t = &fake.threads[TARGET];
+    uintptr_t pushed = CODE(300);
+    t->pc = 0;
+    if (USPI_HOST_ARCH != USP_ARCH_ARM64) memcpy((void *)t->sp, &pushed, sizeof pushed);
+    t->lr = pushed;
+    ck_assert_int_eq(capture_thread(TARGET, &stack, frames, 64), USP_OK);
+    ck_assert_uint_eq(stack.count, FRAMES + 2);
+    ck_assert_uint_eq(frames[0].pc, 0);
+    for (size_t i = 1; i < stack.count; i++) ck_assert_uint_eq(frames[i].pc, CODE(300 + i - 1));
+}
+END_TEST
+
+/* FIELD-FAILURES 18: the stack has run into its guard; the outermost frames are there, and how many are missing. */
+START_TEST(test_overflow) {
+    enum { DEEP = 2000, GUARD = 4096 };
+    struct usp_frame frames[64];
+    struct usp_stack stack;
+    struct usp_options options;
+    size_t deep = add_thread(FAKE_OWN, GUARD + (DEEP + 3) * 64, DEEP, 0);
+    struct fake_thread *t = &fake.threads[deep];
+    t->guard = GUARD;
+    prepare();
+    /* The frame being made is larger than what is left. */
+    t->sp = (uintptr_t)t->stack + GUARD - 1024;
+    struct fake_account before = fake_account;
+    struct usp_thread thread = thread_at(deep);
+    usp_stack_init(&stack, frames, 64);
+    usp_options_init(&options);
+    options.tail = 32;
+    ck_assert_int_eq(usp_capture_thread(&thread, &options, &stack), USP_OK);
+    t->scribbled_on = false;
+    fill_stack(deep);
+    t->sp = (uintptr_t)t->stack + GUARD - 1024;
+    ck_assert_int_eq(usp_capture_thread(&thread, &options, &stack), USP_OK);
+    ck_assert_uint_eq(stack.count, 64);
+    ck_assert_uint_eq(stack.omitted, DEEP + 1 - 64);
+    ck_assert_uint_eq(frames[0].pc, CODE(0));
+    ck_assert_uint_eq(frames[63].pc, CODE(DEEP));
+    ck_assert_uint_eq(stack.stop, USP_STOP_FP_ZERO);
+    check_clean(&before, "an overflow");
+}
+END_TEST
+
+START_TEST(test_stack_pointer_nowhere) {
+    struct usp_frame frames[64];
+    struct usp_stack stack;
+    static const uintptr_t nowhere[] = {0, 8, UINTPTR_MAX - 15, UINTPTR_MAX / 2};
+    prepare();
+    struct fake_account before = fake_account;
+    for (size_t i = 0; i < sizeof nowhere / sizeof nowhere[0]; i++) {
+        fake.threads[TARGET].sp = nowhere[i];
+        fake.threads[TARGET].fp = nowhere[i];
+        int status = capture_thread(TARGET, &stack, frames, 64);
+        ck_assert_int_eq(status, USP_OK);
+        ck_assert_uint_eq(stack.count, 1);
+        ck_assert_uint_eq(frames[0].pc, CODE(300));
+        check_clean(&before, "a stack pointer that leads nowhere");
+    }
+}
+END_TEST
+
+/* FIELD-FAILURES 5: whoever watches is shut down while it captures: nobody is left stopped, and the one in whose hands a
+ * copy is keeps it. */
+START_TEST(test_shutdown_meanwhile) {
+    struct uspi_thread_copy copy;
+    struct usp_thread t = thread_at(TARGET);
+    struct usp_frame frames[8];
+    struct usp_stack stack;
+    uint8_t byte;
+    prepare();
+    struct fake_account before = fake_account;
+    ck_assert_int_eq(uspi_os_copy_thread(&t, &copy), USP_OK);
+    ck_assert_uint_eq(fake_account.suspended, 0);
+    usp_shutdown();
+    ck_assert_int_eq(uspi_read_parts(&copy, copy.parts[0].from, &byte, 1), USP_OK);
+    uspi_os_release_copy(&copy);
+    check_clean(&before, "shut down while a copy is held");
+    usp_shutdown();
+    ck_assert_int_eq(capture_thread(TARGET, &stack, frames, 8), USP_ERROR_NOT_PREPARED);
+    ck_assert_int_eq(fake_account.rights, 0);
+    ck_assert_int_eq(fake_account.mappings, 0);
+}
+END_TEST
+
+/* Who asks with a time limit does not stop threads behind it, and says of which it has no stack. */
+START_TEST(test_time_limit) {
+    struct usp_snapshot_options options;
+    struct usp_snapshot *s;
+    size_t timed_out = 0;
+    while (fake.thread_count < 100) add_thread(FAKE_OWN, 4096, FRAMES, 0);
+    prepare();
+    usp_snapshot_options_init(&options);
+    options.timeout = 20 * fake.step;
+    struct fake_account before = fake_account;
+    ck_assert_int_eq(usp_snapshot_self(&options, &s), USP_OK);
+    const struct usp_snapshot_info *info = usp_snapshot_get_info(s);
+    for (size_t i = 0; i < info->thread_count; i++) {
+        timed_out += usp_snapshot_get_thread(s, i)->status == USP_ERROR_TIMEOUT;
+    }
+    ck_assert_uint_gt(timed_out, 50);
+    ck_assert_uint_eq(info->missed, timed_out);
+    usp_snapshot_free(s);
+    check_clean(&before, "a time limit");
+}
+END_TEST
+
 TCase *case_of_calls(void) {
     TCase *calls = tcase_create("calls");
     tcase_add_checked_fixture(calls, start, stop);
@@ -243,5 +377,11 @@ TCase *case_of_calls(void) {
     tcase_add_test(calls, test_other_process);
     tcase_add_test(calls, test_translated);
     tcase_add_test(calls, test_turn);
+    tcase_add_test(calls, test_looping_stack);
+    tcase_add_test(calls, test_null_call);
+    tcase_add_test(calls, test_overflow);
+    tcase_add_test(calls, test_stack_pointer_nowhere);
+    tcase_add_test(calls, test_shutdown_meanwhile);
+    tcase_add_test(calls, test_time_limit);
     return calls;
 }

@@ -57,7 +57,8 @@ struct fake_thread {
     uint64_t id;
     uint8_t *stack; /* the test's, outlives the thread */
     size_t stack_size;
-    uintptr_t pc, sp, fp;
+    size_t guard; /* so many of its first bytes cannot be read */
+    uintptr_t pc, sp, fp, lr;
     uint64_t slots;
     uintptr_t *queue_at; /* the word that holds its queue; NULL: the kernel tells of none */
     char name[64];
@@ -69,6 +70,7 @@ struct fake_thread {
 };
 
 #define FAKE_THREADS_MAX 2200u
+#define FAKE_IMAGES_MAX  8u
 
 struct fake_script {
     struct fake_thread threads[FAKE_THREADS_MAX];
@@ -93,8 +95,13 @@ struct fake_script {
     uintptr_t *change, change_to;
     /* Where the list of images stands; 0: none. */
     uintptr_t dyld_infos[FAKE_TASKS];
-    uintptr_t image; /* header of the one image of this process */
-    const char *image_path;
+    struct fake_image {
+        uintptr_t header; /* 0: none */
+        const char *path;
+    } images[FAKE_IMAGES_MAX]; /* of this process */
+    /* Called right before the hook_at-th read of memory; hook_at 0: never. */
+    size_t hook_at;
+    void (*hook)(void);
 };
 
 extern struct fake_script fake;
@@ -121,6 +128,10 @@ void fake_reset(void);
 
 /* Adds a thread; 0 fields get values. Returns its index. */
 size_t fake_add_thread(const struct fake_thread *thread);
+
+/* The loader announces an image of fake.images, or withdraws it: then its header is 0. */
+void fake_load(size_t index);
+void fake_unload(size_t index);
 
 /* A dispatch queue: its label stands where fake.label_words says. */
 struct fake_queue {

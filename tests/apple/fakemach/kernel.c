@@ -257,6 +257,7 @@ kern_return_t thread_get_state(thread_read_t port, thread_state_flavor_t flavor,
 #elif defined(__aarch64__)
     if (flavor != ARM_THREAD_STATE64 || *count != ARM_THREAD_STATE64_COUNT) return KERN_INVALID_ARGUMENT;
     put(state, offsetof(arm_thread_state64_t, __fp), t->fp, 8);
+    put(state, offsetof(arm_thread_state64_t, __lr), t->lr, 8);
     put(state, offsetof(arm_thread_state64_t, __sp), t->sp, 8);
     put(state, offsetof(arm_thread_state64_t, __pc), t->pc, 8);
 #else
@@ -306,6 +307,7 @@ static kern_return_t read_memory(mach_port_t task, uint64_t from, uint64_t n, vo
     if (fake.change_at != 0 && fake_account.calls[FAKE_VM_READ] == fake.change_at) *fake.change = fake.change_to;
     if (place < 0) return MACH_SEND_INVALID_DEST;
     if (fake_account.suspended != 0 && n > fake_account.longest_bulk) fake_account.longest_bulk = (size_t)n;
+    if (fake.hook_at != 0 && fake_account.calls[FAKE_VM_READ] == fake.hook_at) fake.hook();
     return fake_read_real((uintptr_t)from, to, (size_t)n) ? KERN_SUCCESS : KERN_INVALID_ADDRESS;
 }
 
@@ -315,10 +317,12 @@ static kern_return_t find_region(mach_port_t task, uint64_t *low, uint64_t *size
     if (place < 0) return MACH_SEND_INVALID_DEST;
     const struct fake_thread *t = stack_at(place, (uintptr_t)*low);
     if (t == NULL) return KERN_INVALID_ADDRESS;
-    struct vm_region_basic_info_64 basic = {.protection = VM_PROT_READ};
+    uintptr_t readable = (uintptr_t)t->stack + t->guard;
+    bool in_guard = *low < readable;
+    struct vm_region_basic_info_64 basic = {.protection = in_guard ? VM_PROT_NONE : VM_PROT_READ};
     memcpy(info, &basic, sizeof basic);
-    *low = (uintptr_t)t->stack;
-    *size = t->stack_size;
+    *low = in_guard ? (uintptr_t)t->stack : readable;
+    *size = in_guard ? t->guard : t->stack_size - t->guard;
     return KERN_SUCCESS;
 }
 
@@ -592,22 +596,40 @@ int sysctlbyname(const char *name, void *old, size_t *size, void *value, size_t 
     return 0;
 }
 
+/* Once registered, they stay. */
+static void (*add_image)(const struct mach_header *header, intptr_t slide);
+static void (*remove_image)(const struct mach_header *header, intptr_t slide);
+
 void _dyld_register_func_for_add_image(void (*added)(const struct mach_header *header, intptr_t slide)) {
     fails(FAKE_LOADER);
-    if (fake.image != 0) added((const struct mach_header *)fake.image, 0);
+    add_image = added;
+    for (size_t i = 0; i < FAKE_IMAGES_MAX; i++) {
+        if (fake.images[i].header != 0) added((const struct mach_header *)fake.images[i].header, 0);
+    }
 }
 
 void _dyld_register_func_for_remove_image(void (*removed)(const struct mach_header *header, intptr_t slide)) {
-    (void)removed;
     fails(FAKE_LOADER);
+    remove_image = removed;
+}
+
+void fake_load(size_t index) { add_image((const struct mach_header *)fake.images[index].header, 0); }
+
+void fake_unload(size_t index) {
+    remove_image((const struct mach_header *)fake.images[index].header, 0);
+    fake.images[index].header = 0;
 }
 
 int dladdr(const void *address, Dl_info *info) {
     memset(info, 0, sizeof *info);
-    if (fails(FAKE_LOADER) || (uintptr_t)address != fake.image) return 0;
-    info->dli_fname = fake.image_path;
-    info->dli_fbase = (void *)fake.image;
-    return 1;
+    if (fails(FAKE_LOADER)) return 0;
+    for (size_t i = 0; i < FAKE_IMAGES_MAX; i++) {
+        if (fake.images[i].header == 0 || fake.images[i].header != (uintptr_t)address) continue;
+        info->dli_fname = fake.images[i].path;
+        info->dli_fbase = (void *)fake.images[i].header;
+        return 1;
+    }
+    return 0;
 }
 
 void *dlsym(void *handle, const char *name) {

@@ -37,6 +37,9 @@ void prepare(void);
  * its index. */
 size_t add_thread(uint32_t task, size_t size, size_t frames, size_t first);
 
+/* Loads three images into this process, of which the last can be unloaded, and a list of two into another one. */
+void make_images(void);
+
 /* Writes a thread's stack as it was made: frame records, the innermost near sp; the outermost one's frame pointer is 0. */
 void fill_stack(size_t at);
 
@@ -55,5 +58,6 @@ void check_clean(const struct fake_account *before, const char *when);
 TCase *case_of_calls(void);
 TCase *case_of_faults(void);
 TCase *case_of_queues(void);
+TCase *case_of_images(void);
 
 #endif

@@ -8,6 +8,7 @@
 typedef vm_offset_t vm_address_t;
 typedef int vm_prot_t;
 
+#define VM_PROT_NONE ((vm_prot_t)0x00)
 #define VM_PROT_READ ((vm_prot_t)0x01)
 
 /* xnu osfmk/mach/vm_statistics.h */

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/* Images on the scripted kernel: what the loader announces, the lists of loaders, and all of it while it changes or makes no
+ * sense. Layouts: xnu EXTERNAL_HEADERS/mach-o/loader.h, dyld include/mach-o/dyld_images.h. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "arch/host.h"
+#include "tests/apple/fakemach/stacks.h"
+
+#define IMAGE_SIZE 4096u
+#define PROGRAM    0u
+#define LIBRARY    1u
+#define PLUGIN     2u
+#define LOADER     3u
+#define IMAGES     4u
+
+enum { EXECUTE = 2, DYLIB = 6, DYLINKER = 7 };
+
+static _Alignas(4096) uint8_t images[IMAGES][IMAGE_SIZE];
+static const char *const paths[IMAGES] = {"/Apps/Demo.app/Demo", "/usr/lib/libdemo.dylib", "/Apps/Demo.app/plugin",
+                                          "/usr/lib/dyld"};
+static uintptr_t entries[2][3], infos[FAKE_TASKS][24];
+
+static uint8_t *put32(uint8_t *at, uint32_t value) {
+    memcpy(at, &value, 4);
+    return at + 4;
+}
+
+static uint8_t *put_word(uint8_t *at, uintptr_t value) {
+    memcpy(at, &value, sizeof value);
+    return at + sizeof value;
+}
+
+static uint32_t processor(void) {
+    switch (USPI_HOST_ARCH) {
+    case USP_ARCH_ARM64: return 0x0100000c;
+    case USP_ARCH_X86_64: return 0x01000007;
+    default: return 7;
+    }
+}
+
+/* A header, a text segment from address 0 on and a UUID of equal bytes. */
+static void write_image(uint8_t *image, uint32_t type, uint8_t uuid) {
+    bool wide = sizeof(void *) == 8;
+    uint32_t segment_size = wide ? 72 : 56;
+    memset(image, 0, IMAGE_SIZE);
+    uint8_t *at = put32(image, wide ? 0xfeedfacf : 0xfeedface);
+    at = put32(at, processor());
+    at = put32(at, 0);
+    at = put32(at, type);
+    at = put32(at, 2);
+    at = put32(at, segment_size + 24);
+    at += wide ? 8 : 4;
+    uint8_t *segment = at;
+    at = put32(at, wide ? 0x19 : 1);
+    at = put32(at, segment_size);
+    memcpy(at, "__TEXT", 6);
+    at = put_word(at + 16, 0);
+    at = put_word(at, IMAGE_SIZE);
+    at = put_word(at, 0);
+    at = put_word(at, IMAGE_SIZE);
+    at = put32(at, 5);
+    put32(at, 5);
+    at = put32(segment + segment_size, 0x1b);
+    at = put32(at, 24);
+    memset(at, uuid, 16);
+}
+
+static void write_infos(uintptr_t *to, uint32_t count, uintptr_t array) {
+    bool wide = sizeof(void *) == 8;
+    uint8_t *at = (uint8_t *)to;
+    memset(to, 0, sizeof infos[0]);
+    put32(at, 15);
+    put32(at + 4, count);
+    put_word(at + 8, array);
+    put_word(at + (wide ? 32 : 20), (uintptr_t)images[LOADER]);
+    put_word(at + (wide ? 152 : 80), 0x4000);
+    memset(at + (wide ? 160 : 84), 0xca, 16);
+    put_word(at + (wide ? 176 : 100), 0x7000000);
+}
+
+void make_images(void) {
+    static const uint32_t types[IMAGES] = {EXECUTE, DYLIB, DYLIB, DYLINKER};
+    ck_assert_int_eq(mprotect(images, sizeof images, PROT_READ | PROT_WRITE), 0);
+    for (size_t i = 0; i < IMAGES; i++) write_image(images[i], types[i], (uint8_t)(0x10 + i));
+    for (size_t i = 0; i < LOADER; i++) {
+        fake.images[i].header = (uintptr_t)images[i];
+        fake.images[i].path = paths[i];
+    }
+    for (size_t i = 0; i < 2; i++) {
+        entries[i][0] = (uintptr_t)images[i];
+        entries[i][1] = (uintptr_t)paths[i];
+    }
+    write_infos(infos[FAKE_OWN], 2, (uintptr_t)entries);
+    write_infos(infos[FAKE_OTHER], 2, (uintptr_t)entries);
+    for (size_t i = 0; i < FAKE_TASKS; i++) fake.dyld_infos[i] = (uintptr_t)infos[i];
+}
+
+static void start_images(void) {
+    start();
+    make_images();
+}
+
+static const struct usp_image *image_of(const struct usp_images *list, size_t i) {
+    return usp_images_find(list, (uintptr_t)images[i] + 8);
+}
+
+static void check_image(const struct usp_images *list, size_t i, const char *path, uint32_t flags) {
+    const struct usp_image *image = image_of(list, i);
+    ck_assert_ptr_nonnull(image);
+    ck_assert_uint_eq(image->load_address, (uintptr_t)images[i]);
+    ck_assert_uint_eq(image->text_low, (uintptr_t)images[i]);
+    ck_assert_uint_eq(image->text_high, (uintptr_t)images[i] + IMAGE_SIZE);
+    ck_assert_uint_eq(image->slide, (uintptr_t)images[i]);
+    ck_assert_uint_eq(image->arch, USPI_HOST_ARCH);
+    ck_assert_uint_eq(image->build_id_size, 16);
+    for (size_t b = 0; b < 16; b++) ck_assert_uint_eq(image->build_id[b], 0x10 + i);
+    ck_assert_str_eq(image->path, path);
+    ck_assert_uint_eq(image->flags, USP_IMAGE_MACHO | flags);
+}
+
+static void check_cache(const struct usp_images *list) {
+    struct usp_shared_cache cache;
+    ck_assert_int_eq(usp_images_shared_cache(list, &cache), USP_OK);
+    ck_assert_uint_eq(cache.base, 0x7000000);
+    ck_assert_uint_eq(cache.slide, 0x4000);
+    for (size_t b = 0; b < 16; b++) ck_assert_uint_eq(cache.uuid[b], 0xca);
+}
+
+START_TEST(test_own_images) {
+    struct usp_images *list;
+    struct fake_account before = fake_account;
+    ck_assert_int_eq(usp_images_self(&list), USP_OK);
+    ck_assert_uint_eq(usp_images_count(list), 4);
+    check_image(list, PROGRAM, paths[PROGRAM], USP_IMAGE_MAIN | USP_IMAGE_PERMANENT);
+    check_image(list, LIBRARY, paths[LIBRARY], 0);
+    check_image(list, PLUGIN, paths[PLUGIN], 0);
+    check_image(list, LOADER, "", USP_IMAGE_LOADER | USP_IMAGE_PERMANENT);
+    check_cache(list);
+    usp_images_free(list);
+
+    fake_unload(PLUGIN);
+    ck_assert_int_eq(usp_images_self(&list), USP_OK);
+    ck_assert_uint_eq(usp_images_count(list), 3);
+    ck_assert_ptr_null(image_of(list, PLUGIN));
+    usp_images_free(list);
+    fake.images[PLUGIN].header = (uintptr_t)images[PLUGIN];
+    fake.images[PLUGIN].path = "/elsewhere";
+    fake_load(PLUGIN);
+    ck_assert_int_eq(usp_images_self(&list), USP_OK);
+    check_image(list, PLUGIN, "/elsewhere", 0);
+    usp_images_free(list);
+    check_clean(&before, "own images");
+}
+END_TEST
+
+/* More images than there are slots to begin with, some of which have gone. */
+START_TEST(test_many_images) {
+    struct usp_images *list;
+    ck_assert_int_eq(usp_images_self(&list), USP_OK);
+    usp_images_free(list);
+    /* The layer's slots take whatever address the loader tells; headers that are none are left out of lists. */
+    for (size_t i = 0; i < 600; i++) {
+        fake.images[4].header = 0x10000 + 16 * i;
+        fake.images[4].path = "/nothing";
+        fake_load(4);
+    }
+    ck_assert_int_eq(usp_images_self(&list), USP_OK);
+    ck_assert_uint_eq(usp_images_count(list), 4);
+    usp_images_free(list);
+    for (size_t i = 0; i < 600; i++) {
+        fake.images[4].header = 0x10000 + 16 * i;
+        fake_unload(4);
+    }
+    fake_unload(PLUGIN);
+    ck_assert_int_eq(usp_images_self(&list), USP_OK);
+    ck_assert_uint_eq(usp_images_count(list), 3);
+    usp_images_free(list);
+}
+END_TEST
+
+START_TEST(test_images_of_process) {
+    struct usp_images *list;
+    struct usp_shared_cache cache;
+    struct fake_account before = fake_account;
+    ck_assert_int_eq(usp_images_process(FAKE_OTHER_PID, &list), USP_OK);
+    ck_assert_uint_eq(usp_images_count(list), 3);
+    check_image(list, PROGRAM, paths[PROGRAM], USP_IMAGE_MAIN);
+    check_image(list, LIBRARY, paths[LIBRARY], 0);
+    check_image(list, LOADER, "", USP_IMAGE_LOADER);
+    check_cache(list);
+    usp_images_free(list);
+    /* An older loader's list ends before the fields on the cache. */
+    put32((uint8_t *)infos[FAKE_OTHER], 14);
+    ck_assert_int_eq(usp_images_process(FAKE_OTHER_PID, &list), USP_OK);
+    ck_assert_int_eq(usp_images_shared_cache(list, &cache), USP_ERROR_NOT_FOUND);
+    ck_assert_uint_eq(cache.base, 0);
+    usp_images_free(list);
+    ck_assert_int_eq(usp_images_process(99, &list), USP_ERROR_NO_THREAD);
+    fake.dyld_infos[FAKE_OTHER] = 8;
+    ck_assert_int_eq(usp_images_process(FAKE_OTHER_PID, &list), USP_ERROR_SYSTEM);
+    check_clean(&before, "images of a process");
+}
+END_TEST
+
+static void complete_list(void) { write_infos(infos[FAKE_OTHER], 2, (uintptr_t)entries); }
+
+/* FIELD-FAILURES 1: no lock of the loader's is taken; it tells that it is changing its list. */
+START_TEST(test_changing_list) {
+    struct usp_images *list;
+    struct usp_snapshot *s;
+    write_infos(infos[FAKE_OTHER], 2, 0);
+    struct fake_account before = fake_account;
+    ck_assert_int_eq(usp_images_process(FAKE_OTHER_PID, &list), USP_ERROR_BUSY);
+    check_clean(&before, "a list that is being changed");
+    /* Its threads are captured all the same. */
+    ck_assert_int_eq(usp_snapshot_process(FAKE_OTHER_PID, NULL, &s, NULL, 0), USP_OK);
+    check_stack(&usp_snapshot_get_thread(s, 0)->stack, FRAMES, 500);
+    usp_snapshot_free(s);
+    fake.hook = complete_list;
+    fake.hook_at = fake_account.calls[FAKE_VM_READ] + 2;
+    ck_assert_int_eq(usp_images_process(FAKE_OTHER_PID, &list), USP_OK);
+    ck_assert_uint_eq(usp_images_count(list), 3);
+    usp_images_free(list);
+    write_infos(infos[FAKE_OTHER], UINT32_MAX, (uintptr_t)entries);
+    ck_assert_int_eq(usp_images_process(FAKE_OTHER_PID, &list), USP_ERROR_SYSTEM);
+    write_infos(infos[FAKE_OTHER], 2, 8);
+    ck_assert_int_eq(usp_images_process(FAKE_OTHER_PID, &list), USP_ERROR_SYSTEM);
+    check_clean(&before, "nonsense");
+}
+END_TEST
+
+static void unload_plugin(void) {
+    if (fake.images[PLUGIN].header != 0) fake_unload(PLUGIN);
+    if (mprotect(images[PLUGIN], IMAGE_SIZE, PROT_NONE) != 0) abort();
+}
+
+/* An image goes at each read in turn, with its memory: it is in the list as it was, or not at all. */
+START_TEST(test_unloaded_meanwhile) {
+    struct usp_images *list;
+    struct usp_snapshot *s;
+    prepare();
+    size_t reads = fake_account.calls[FAKE_VM_READ], seen = 0, missed = 0;
+    ck_assert_int_eq(usp_snapshot_self(NULL, &s), USP_OK);
+    usp_snapshot_free(s);
+    size_t of_one = fake_account.calls[FAKE_VM_READ] - reads;
+    ck_assert_uint_gt(of_one, 4);
+    for (size_t at = 1; at <= of_one; at++) {
+        ck_assert_int_eq(mprotect(images, sizeof images, PROT_READ | PROT_WRITE), 0);
+        if (fake.images[PLUGIN].header == 0) {
+            fake.images[PLUGIN].header = (uintptr_t)images[PLUGIN];
+            fake_load(PLUGIN);
+        }
+        for (size_t i = 0; i < THREADS_OF_PROCESS; i++) fill_stack(i);
+        struct fake_account before = fake_account;
+        fake.hook = unload_plugin;
+        fake.hook_at = fake_account.calls[FAKE_VM_READ] + at;
+        ck_assert_int_eq(usp_snapshot_self(NULL, &s), USP_OK);
+        const struct usp_images *found = usp_snapshot_images(s);
+        check_image(found, LIBRARY, paths[LIBRARY], 0);
+        check_stack(&usp_snapshot_get_thread(s, TARGET)->stack, FRAMES, 300);
+        if (image_of(found, PLUGIN) != NULL) {
+            check_image(found, PLUGIN, paths[PLUGIN], 0);
+            seen++;
+        } else {
+            missed++;
+        }
+        usp_snapshot_free(s);
+        check_clean(&before, "unloaded meanwhile");
+    }
+    ck_assert_uint_gt(seen, 0);
+    ck_assert_uint_gt(missed, 0);
+    fake.hook_at = 0;
+    ck_assert_int_eq(mprotect(images, sizeof images, PROT_READ | PROT_WRITE), 0);
+    ck_assert_int_eq(usp_images_self(&list), USP_OK);
+    usp_images_free(list);
+}
+END_TEST
+
+/* Each word of an image's headers in turn is anything; the others' images stay as they are. */
+START_TEST(test_corrupt_headers) {
+    static const uint32_t values[] = {0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 0x19, 24, 0xfeedfacf};
+    struct usp_images *list;
+    struct fake_account before = fake_account;
+    for (size_t at = 0; at < 160; at += 4) {
+        for (size_t v = 0; v < sizeof values / sizeof values[0]; v++) {
+            write_image(images[PLUGIN], DYLIB, 0x10 + PLUGIN);
+            put32(images[PLUGIN] + at, values[v]);
+            ck_assert_int_eq(usp_images_self(&list), USP_OK);
+            const struct usp_image *library = NULL;
+            for (size_t i = 0; i < usp_images_count(list); i++) {
+                const struct usp_image *image = usp_images_get(list, i);
+                ck_assert_uint_ge(image->end, image->load_address);
+                if (image->load_address == (uintptr_t)images[LIBRARY]) library = image;
+            }
+            ck_assert_ptr_nonnull(library);
+            ck_assert_str_eq(library->path, paths[LIBRARY]);
+            usp_images_free(list);
+        }
+    }
+    check_clean(&before, "corrupt headers");
+}
+END_TEST
+
+/* A process of another processor's code (Rosetta) is told of, before any of its threads is stopped. */
+START_TEST(test_other_processor) {
+    struct usp_snapshot *s;
+    char error[200];
+    put32(images[PROGRAM] + 4, USPI_HOST_ARCH == USP_ARCH_ARM64 ? 0x01000007 : 0x0100000c);
+    if (sizeof(void *) == 4) put32(images[PROGRAM] + 4, 12);
+    struct fake_account before = fake_account;
+    ck_assert_int_eq(usp_snapshot_process(FAKE_OTHER_PID, NULL, &s, error, sizeof error), USP_ERROR_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(error, "another processor's"));
+    ck_assert_uint_eq(fake_account.calls[FAKE_THREAD_SUSPEND], before.calls[FAKE_THREAD_SUSPEND]);
+    check_clean(&before, "another processor's code");
+}
+END_TEST
+
+TCase *case_of_images(void) {
+    TCase *tests = tcase_create("images");
+    tcase_add_checked_fixture(tests, start_images, stop);
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, test_own_images);
+    tcase_add_test(tests, test_many_images);
+    tcase_add_test(tests, test_images_of_process);
+    tcase_add_test(tests, test_changing_list);
+    tcase_add_test(tests, test_unloaded_meanwhile);
+    tcase_add_test(tests, test_corrupt_headers);
+    tcase_add_test(tests, test_other_processor);
+    return tests;
+}
