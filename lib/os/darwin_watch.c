@@ -20,6 +20,8 @@ int uspi_os_prepare(const struct usp_prepare_options *options) {
 
 void uspi_os_shutdown(void) {}
 
+size_t uspi_os_reserved(void) { return 0; }
+
 int uspi_os_copy_thread(const struct usp_thread *thread, struct uspi_thread_copy *copy) {
     (void)thread;
     memset(copy, 0, sizeof *copy);
