@@ -72,10 +72,20 @@ def stacks_of_ours(unspool, pid):
     return stacks, ends
 
 
-def compare(thread, ours, theirs, end):
-    # gdb has no description of some instructions of the 32-bit vdso; where it finds no code at all, it is not the measure.
-    if theirs and theirs[-1] == 0 and end == ENOUGH and ours[:len(theirs) - 1] == theirs[:-1] and len(ours) >= len(theirs):
-        print(f"thread {thread}: gdb finds no caller of {theirs[-2]:x}")
+def code_of(pid):
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as file:
+        maps = [line.split(maxsplit=2) for line in file]
+    return [tuple(int(end, 16) for end in place.split("-")) for place, rights, _ in maps if "x" in rights]
+
+
+def compare(thread, ours, theirs, end, code):
+    # gdb has no description of some instructions of the 32-bit vdso. Where it finds a caller that is no code, it is not the
+    # measure.
+    def is_code(pc):
+        return any(low <= pc < high for low, high in code)
+    lost = next((i for i, pc in enumerate(theirs) if not is_code(pc)), None)
+    if lost and end == ENOUGH and ours[:lost] == theirs[:lost] and len(ours) > lost and all(map(is_code, ours)):
+        print(f"thread {thread}: gdb finds no caller of {theirs[lost - 1]:x}")
         return 0
     if ours == theirs[:len(ours)] and end == ENOUGH and len(theirs) - len(ours) <= BEHIND_THE_END_MAX:
         return 0
@@ -94,6 +104,7 @@ def main():
         if target.stdout.readline().strip() != "ready":
             sys.exit(f"{command[0]} does not start")
         hold(target.pid)
+        code = code_of(target.pid)
         ours, ends = stacks_of_ours(unspool, target.pid)
         theirs = stacks_of_gdb(gdb, target.pid)
     finally:
@@ -101,7 +112,7 @@ def main():
         target.wait()
     if ours.keys() != theirs.keys():
         sys.exit(f"threads {sorted(ours)}, gdb has {sorted(theirs)}")
-    wrong = sum(compare(thread, ours[thread], theirs[thread], ends[thread]) for thread in ours)
+    wrong = sum(compare(thread, ours[thread], theirs[thread], ends[thread], code) for thread in ours)
     print(f"{os.path.basename(command[0])}: {len(ours)} threads, {sum(map(len, ours.values()))} frames, {wrong} stacks differ")
     sys.exit(1 if wrong else 0)
 
