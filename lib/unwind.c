@@ -33,10 +33,13 @@ usp_addr usp_frame_call_site(uint32_t arch, const struct usp_frame *frame) {
     return pc - 1;
 }
 
-/* FNV-1a over 8 bytes at a time would be weak against permutation of small differences; a multiply-xorshift step per
- * element is order-dependent and cheap. The constants are those of splitmix64 (Steele, Lea, Flood, 2014). */
-static uint64_t mix(uint64_t hash, uint64_t v) {
-    hash = (hash ^ v) + UINT64_C(0x9e3779b97f4a7c15);
+/* A polynomial in an odd constant (that of splitmix64, Steele, Lea, Flood, 2014): order-dependent, and a multiplication an
+ * element. What differs only in high bits would differ in few, so the sum is mixed at the end. */
+#define ODD UINT64_C(0x9e3779b97f4a7c15)
+
+static uint64_t add(uint64_t hash, uint64_t v) { return (hash + v) * ODD; }
+
+static uint64_t mix(uint64_t hash) {
     hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
     return hash ^ hash >> 31;
@@ -44,22 +47,28 @@ static uint64_t mix(uint64_t hash, uint64_t v) {
 
 /* With images an address counts as (identity of its image, offset), so that another launch gives the same value. */
 static uint64_t hash_address(uint64_t hash, const struct usp_images *images, usp_addr pc) {
-    const struct usp_image *image = images != NULL ? usp_images_find(images, pc) : NULL;
-    if (image == NULL) return mix(hash, pc);
+    const struct usp_image *image = usp_images_find(images, pc);
+    if (image == NULL) return add(hash, pc);
     for (uint32_t i = 0; i < image->build_id_size; i += 8) {
         uint32_t n = image->build_id_size - i;
-        hash = mix(hash, uspi_load_le(image->build_id + i, n < 8 ? n : 8));
+        hash = add(hash, uspi_load_le(image->build_id + i, n < 8 ? n : 8));
     }
     if (image->build_id_size == 0) {
-        for (const char *p = image->path; *p != '\0'; p++) hash = mix(hash, (uint8_t)*p);
+        for (const char *p = image->path; *p != '\0'; p++) hash = add(hash, (uint8_t)*p);
     }
-    return mix(hash, pc - image->load_address);
+    return add(hash, pc - image->load_address);
 }
 
 static uint64_t hash_stack(const struct usp_stack *stack, const struct usp_images *images) {
     uint64_t hash = stack->physical;
-    for (uint32_t i = 0; i < stack->count; i++) hash = hash_address(hash, images, stack->frames[i].pc);
-    return stack->count == 0 ? 0 : hash | (hash == 0);
+    if (stack->count == 0) return 0;
+    if (images == NULL) {
+        for (uint32_t i = 0; i < stack->count; i++) hash = add(hash, stack->frames[i].pc);
+    } else {
+        for (uint32_t i = 0; i < stack->count; i++) hash = hash_address(hash, images, stack->frames[i].pc);
+    }
+    hash = mix(hash);
+    return hash | (hash == 0);
 }
 
 static void reverse(struct usp_frame *frames, uint32_t n) {

@@ -16,15 +16,50 @@ USPI_NO_ASAN USPI_TEMPLATE uint64_t load_slot(const uint8_t *p, unsigned slot) {
     return low | (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
 }
 
-USPI_TEMPLATE bool is_on(const struct uspi_copied *stack, usp_addr at, unsigned slot) {
-    return at - stack->from <= stack->size - slot;
+/* What the loop needs of a walk. A copy of its own: writing frames would otherwise make a compiler read it all again. */
+struct way {
+    const struct uspi_rule_cache *rules;
+    const uint8_t *origin; /* of the stack: where the byte at target address 0 would be */
+    usp_addr from, size;
+    uint64_t code_mask, word_mask, tag_mask;
+    uint32_t stamp;
+    uint8_t sp, fp;
+};
+
+static struct way way_of(const struct uspi_walk *walk) {
+    const struct uspi_backend *b = walk->backend;
+    const struct uspi_copied *stack = &walk->shortcuts.stack;
+    return (struct way){
+        .rules = walk->shortcuts.rules,
+        .origin = (const uint8_t *)((uintptr_t)stack->bytes - (uintptr_t)stack->from),
+        .from = stack->from,
+        .size = stack->size,
+        .code_mask = walk->strip_mask & b->word_mask,
+        .word_mask = b->word_mask,
+        .tag_mask = b->has_async ? USPI_FP_TAG_MASK : 0,
+        .stamp = walk->target.root_count,
+        .sp = b->sp,
+        .fp = b->fp,
+    };
+}
+
+USPI_TEMPLATE bool is_on_stack(const struct way *way, usp_addr at, unsigned slot) {
+    return at - way->from <= way->size - slot;
+}
+
+/* A slot that is on it. */
+USPI_NO_ASAN USPI_TEMPLATE uint64_t read_slot(const struct way *way, usp_addr at, unsigned slot) {
+    return load_slot((const uint8_t *)((uintptr_t)way->origin + (uintptr_t)at), slot);
+}
+
+USPI_TEMPLATE usp_addr at_slot(usp_addr base, int32_t slots, unsigned slot) {
+    return base + (usp_addr)((int64_t)slots * slot);
 }
 
 /* The callee-saved registers but fp. Changes nothing and returns false when one of them cannot be read here. */
-USPI_NO_ASAN USPI_TEMPLATE bool restore(const struct uspi_walk *walk, const struct uspi_packed_rule *rule, usp_addr cfa,
-                                        unsigned slot, struct usp_registers *registers) {
-    const struct uspi_backend *b = walk->backend;
-    const struct uspi_copied *stack = &walk->shortcuts.stack;
+USPI_NO_ASAN USPI_TEMPLATE bool restore(const struct uspi_backend *b, const struct way *way,
+                                        const struct uspi_packed_rule *rule, usp_addr cfa, unsigned slot,
+                                        struct usp_registers *registers) {
     struct usp_registers restored = *registers;
     restored.known &= b->callee_saved;
     for (unsigned reg = 0, i = 0; reg < b->register_count; reg++) {
@@ -33,10 +68,9 @@ USPI_NO_ASAN USPI_TEMPLATE bool restore(const struct uspi_walk *walk, const stru
         if (stored == USPI_PACKED_SAVED_SAME) continue;
         uspi_forget(&restored, reg);
         if (stored == USPI_PACKED_SAVED_LOST) continue;
-        int32_t place = uspi_packed_saved_place(uspi_packed_ra(rule->frame), stored);
-        usp_addr at = cfa + (usp_addr)((int64_t)place * slot);
-        if (!is_on(stack, at, slot)) return false;
-        uspi_set(&restored, reg, load_slot(stack->bytes + (at - stack->from), slot) & b->word_mask);
+        usp_addr at = at_slot(cfa, uspi_packed_saved_place(uspi_packed_ra(rule->frame), stored), slot);
+        if (!is_on_stack(way, at, slot)) return false;
+        uspi_set(&restored, reg, read_slot(way, at, slot) & b->word_mask);
     }
     *registers = restored;
     return true;
@@ -49,29 +83,26 @@ struct step {
 };
 
 /* False: not without the readers. */
-USPI_NO_ASAN USPI_TEMPLATE bool take_step(const struct uspi_walk *walk, const struct uspi_packed_rule *rule,
-                                          usp_addr sp, usp_addr fp, usp_addr lowest, unsigned slot, struct step *step) {
-    const struct uspi_backend *b = walk->backend;
-    const struct uspi_copied *stack = &walk->shortcuts.stack;
-    unsigned base = uspi_packed_base(rule->frame);
-    int32_t ra = uspi_packed_ra(rule->frame), fp_place = uspi_packed_fp(rule->frame);
-    if ((base != b->sp && base != b->fp) || ra == USPI_PACKED_RA_LINK) return false;
-    usp_addr cfa = (base == b->sp ? sp : fp) + (usp_addr)((int64_t)uspi_packed_cfa(rule->frame) * slot);
-    usp_addr ra_at = cfa + (usp_addr)((int64_t)uspi_packed_place(ra) * slot);
-    if ((cfa & (slot - 1)) != 0 || cfa < lowest || cfa - stack->from > stack->size || !is_on(stack, ra_at, slot)) {
+USPI_NO_ASAN USPI_TEMPLATE bool take_step(const struct way *way, uint64_t frame, usp_addr sp, usp_addr fp,
+                                          usp_addr lowest, unsigned slot, struct step *step) {
+    unsigned base = uspi_packed_base(frame);
+    int32_t ra = uspi_packed_ra(frame), fp_place = uspi_packed_fp(frame);
+    if ((base != way->sp && base != way->fp) || ra == USPI_PACKED_RA_LINK) return false;
+    usp_addr cfa = at_slot(base == way->sp ? sp : fp, uspi_packed_cfa(frame), slot);
+    usp_addr ra_at = at_slot(cfa, uspi_packed_place(ra), slot);
+    if ((cfa & (slot - 1)) != 0 || cfa < lowest || cfa - way->from > way->size || !is_on_stack(way, ra_at, slot)) {
         return false;
     }
     step->cfa = cfa;
-    step->raw = load_slot(stack->bytes + (ra_at - stack->from), slot);
+    step->raw = read_slot(way, ra_at, slot);
     step->fp = fp;
     if (fp_place == USPI_PACKED_FP_SAME) return true;
-    usp_addr fp_at = cfa + (usp_addr)((int64_t)uspi_packed_place(fp_place) * slot);
-    if (!is_on(stack, fp_at, slot)) return false;
-    step->fp = load_slot(stack->bytes + (fp_at - stack->from), slot);
+    usp_addr fp_at = at_slot(cfa, uspi_packed_place(fp_place), slot);
+    if (!is_on_stack(way, fp_at, slot)) return false;
+    fp = read_slot(way, fp_at, slot);
+    step->fp = fp & way->word_mask;
     /* The record of a Swift async frame is described by the readers. */
-    if (b->has_async && (step->fp & USPI_FP_TAG_MASK) != 0) return false;
-    step->fp &= b->word_mask;
-    return true;
+    return (fp & way->tag_mask) == 0;
 }
 
 /* With `full`, all registers are kept up to date, and `state` becomes the frame behind the last one; without, it only gets
@@ -80,62 +111,55 @@ USPI_NO_ASAN USPI_TEMPLATE uint32_t follow(const struct uspi_walk *walk, struct 
                                            struct usp_frame *frames, uint32_t room, unsigned slot, bool full,
                                            uint32_t *stop) {
     const struct uspi_backend *b = walk->backend;
-    const struct uspi_rule_cache *rules = walk->shortcuts.rules;
-    const uint64_t code_mask = walk->strip_mask & b->word_mask;
-    const uint32_t stamp = walk->target.root_count;
+    const struct way way = way_of(walk);
     struct usp_registers *r = &state->registers;
-    struct usp_frame frame = {.pc = r->value[b->pc],
-                              .fp = r->value[b->fp],
-                              .kind = state->kind,
-                              .method = state->method,
-                              .flags = state->flags};
-    usp_addr sp = r->value[b->sp], lowest = sp + (state->exact ? b->call_push : 1u);
+    usp_addr pc = r->value[b->pc], sp = r->value[b->sp], fp = r->value[b->fp];
+    usp_addr lowest = sp + (state->exact ? b->call_push : 1u);
+    uint32_t kind = state->kind, method = state->method, flags = state->flags, n = 0;
     struct uspi_packed_rule rule, next;
     struct step step;
-    uint32_t n = 0;
     unsigned how = USPI_RULE_CERTAIN | (state->exact ? USPI_RULE_EXACT : 0u);
-    bool goes_on = uspi_rule_cache_find(rules, uspi_rule_key(frame.pc, how), stamp, &rule);
+    bool is_root = false, goes_on = uspi_rule_cache_find(way.rules, uspi_rule_key(pc, how), way.stamp, &rule);
     while (goes_on && n < room) {
-        if (uspi_packed_ra(rule.frame) == USPI_PACKED_RA_OUTERMOST) {
-            frames[n] = frame;
-            frames[n++].cfa = 0;
-            *stop = USP_STOP_ROOT;
-            return n;
+        if (USPI_UNLIKELY(uspi_packed_ra(rule.frame) == USPI_PACKED_RA_OUTERMOST)) {
+            is_root = true;
+            break;
         }
-        if (!take_step(walk, &rule, sp, frame.fp, lowest, slot, &step)) break;
-        usp_addr pc = step.raw & code_mask;
-        goes_on = uspi_rule_cache_find(rules, uspi_rule_key(pc, USPI_RULE_CERTAIN), stamp, &next);
-        bool is_root = !goes_on && uspi_is_root(walk, pc);
-        if (!goes_on && !is_root) break;
-        if (full && !restore(walk, &rule, step.cfa, slot, r)) break;
-        frame.cfa = sp = step.cfa;
-        frames[n++] = frame;
+        if (USPI_UNLIKELY(!take_step(&way, rule.frame, sp, fp, lowest, slot, &step))) break;
+        usp_addr caller = step.raw & way.code_mask;
+        goes_on = uspi_rule_cache_find(way.rules, uspi_rule_key(caller, USPI_RULE_CERTAIN), way.stamp, &next);
+        if (USPI_UNLIKELY(!goes_on)) {
+            is_root = uspi_is_root(walk, caller);
+            if (!is_root) break;
+        }
+        if (full && !restore(b, &way, &rule, step.cfa, slot, r)) break;
+        frames[n++] = (struct usp_frame){pc, step.cfa, fp, kind, method, flags, {0}};
+        sp = step.cfa;
         lowest = sp + 1;
-        frame.pc = pc;
-        frame.fp = step.fp;
-        frame.kind = USP_KIND_RETURN_ADDRESS;
-        frame.method = uspi_packed_note(rule.frame);
-        frame.flags = pc != step.raw ? USP_FRAME_SIGNED : 0;
+        pc = caller;
+        fp = step.fp;
+        kind = USP_KIND_RETURN_ADDRESS;
+        method = uspi_packed_note(rule.frame);
+        flags = caller != step.raw ? USP_FRAME_SIGNED : 0;
         if (goes_on) rule = next;
-        if (is_root && n < room && !full) {
-            frames[n] = frame;
-            frames[n++].cfa = 0;
-            *stop = USP_STOP_ROOT;
-            return n;
-        }
+    }
+    if (is_root && n < room && !full) {
+        frames[n++] = (struct usp_frame){pc, 0, fp, kind, method, flags, {0}};
+        *stop = USP_STOP_ROOT;
+        return n;
     }
     if (n == 0) return 0;
-    uspi_set(r, b->pc, frame.pc);
+    uspi_set(r, b->pc, pc);
     if (!full) return n;
     uspi_set(r, b->sp, sp);
-    uspi_set(r, b->fp, frame.fp);
+    uspi_set(r, b->fp, fp);
     r->flags = 0;
     state->exact = false;
     state->sp_known = true;
     state->low = sp;
-    state->kind = frame.kind;
-    state->method = frame.method;
-    state->flags = frame.flags;
+    state->kind = kind;
+    state->method = method;
+    state->flags = flags;
     return n;
 }
 

@@ -69,8 +69,9 @@ unsigned uspi_rule_unpack(const struct uspi_backend *backend, const struct uspi_
 static inline uint64_t uspi_rule_key(usp_addr pc, unsigned how) { return pc >> 48 == 0 ? pc << 16 | how : 0; }
 
 static inline struct uspi_kept_rule *uspi_rule_set(const struct uspi_rule_cache *cache, uint64_t key) {
-    uint64_t pc = key >> 16;
-    return &cache->entries[((pc ^ pc >> 12) & cache->set_mask) * USPI_RULE_WAYS];
+    /* Return addresses have no two low bits on arm64, and on x86 lie further apart. */
+    uint64_t pc = key >> 18;
+    return &cache->entries[((pc ^ pc >> 10) & cache->set_mask) * USPI_RULE_WAYS];
 }
 
 /* The rule that is kept under a key with that stamp. Any time. */

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: ThreadSanitizer (clang-19) over the suites that look up names from many threads while libraries come and go
+# About: ThreadSanitizer (clang-19) over the suites that look up names, or keep unwind rules, from many threads while libraries come and go
 need_build clang-19 libclang-rt-19-dev llvm-19
 export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1 external_symbolizer_path=/usr/bin/llvm-symbolizer-19 suppressions=$top/tests/lanes/tsan.supp"
 export CK_TIMEOUT_MULTIPLIER=10
 configure_in tsan --disable-static CC=clang-19 "CFLAGS=-O1 -g -fsanitize=thread"
-suites=(tests/test_symbolize_cache tests/test_symbolize_loaded)
-make_in tsan "${suites[@]}" tests/names_fixture.la tests/names_fixture_2.la
+suites=(tests/test_rule_cache tests/test_linux_rules tests/test_symbolize_cache tests/test_symbolize_loaded)
+make_in tsan "${suites[@]}" tests/names_fixture.la tests/names_fixture_2.la tests/linux_frame_plugin_a.la tests/linux_frame_plugin_b.la
 # Not by make check, which would build all the others.
 for suite in "${suites[@]}"; do (cd "$top/build/tsan" && "./$suite"); done
