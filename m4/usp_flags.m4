@@ -52,19 +52,6 @@ AC_DEFUN([USP_PTHREAD], [
   AC_SEARCH_LIBS([pthread_create], [pthread])
 ])
 
-# USP_OBJC: whether the compiler that AC_PROG_OBJC found makes programs for GCC's runtime.
-AC_DEFUN([USP_OBJC], [
-  AC_CACHE_CHECK([whether $OBJC makes Objective-C programs], [usp_cv_objc],
-    [usp_cv_objc=no
-     AC_LANG_PUSH([Objective C])
-     usp_saved_LIBS=$LIBS
-     LIBS="-lobjc $LIBS"
-     AS_IF([test "$cross_compiling" != yes],
-       [AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <objc/runtime.h>]], [[return objc_getClass("Object") == 0;]])], [usp_cv_objc=yes])])
-     LIBS=$usp_saved_LIBS
-     AC_LANG_POP([Objective C])])
-])
-
 # USP_COMPRESSION(NAME, HEADER, FUNCTION, [LIBRARY]): HAVE_NAME when a program that calls FUNCTION can be linked; an error
 # where --with-NAME insists and it cannot. The link decides: pkg-config may describe another processor's library.
 AC_DEFUN([USP_COMPRESSION], [

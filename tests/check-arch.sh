@@ -62,6 +62,7 @@ config='"config\.h"|<config\.h>'
 # Folder (the longest that matches counts) and what its files may include.
 allowed() {
   case $1 in
+  include/unspool-objc/*) echo "<Foundation/Foundation\.h>|<unspool-objc/[A-Za-z_-]+\.h>" ;;
   include/*) echo "<(stdbool|stddef|stdint)\.h>|$public" ;;
   arch/*) echo "<string\.h>|$public|\"arch/[a-z0-9_/]+\.h\"" ;;
   # What finds, opens and maps a file is the one part of the readers that POSIX is needed for.
@@ -70,6 +71,8 @@ allowed() {
   lib/corefile/*) echo "$standard|$public|$core|$unwind|$object|$corefile|$backend" ;;
   lib/symbolize/decompress.c) echo "$standard|$public|$symbolize|$config|<(lzma|zlib|zstd)\.h>" ;;
   lib/symbolize/*) echo "$standard|$public|$core|$object|$symbolize|$backend" ;;
+  # Whoever uses the layer can do no more than any other program: the public functions are all it has.
+  lib/objc/*) echo "$standard|$public|<Foundation/Foundation\.h>|<unspool-objc/[A-Za-z_-]+\.h>|\"lib/objc/[a-z_]+\.h\"" ;;
   lib/os/*) echo "<[A-Za-z0-9_/-]+\.h>|$core|$unwind|$object|$os|$backend|$template|$host|$config" ;;
   lib/*) echo "$standard|$public|$core|$unwind|$object|$corefile|$symbolize|$backend|$template|$host|$config" ;;
   esac
@@ -77,7 +80,7 @@ allowed() {
 while read -r file; do
   while read -r included; do
     [[ $included =~ ^($(allowed "$file"))$ ]] || fail "$file must not include $included"
-  done < <(grep -E '^ *# *include' "$top/$file" | sed -E 's/^ *# *include *//; s/[">][^">]*$/&/; s/ *(\/\*.*)?$//')
+  done < <(grep -E '^ *# *(include|import)' "$top/$file" | sed -E 's/^ *# *(include|import) *//; s/[">][^">]*$/&/; s/ *(\/\*.*)?$//')
 done < <(code include arch lib)
 
 verdict

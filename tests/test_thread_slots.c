@@ -9,6 +9,8 @@
 
 #include <unspool/unspool.h>
 
+#include "tests/under.h"
+
 #define THREADS 4u
 #define WORD    ((uint32_t)sizeof(uintptr_t))
 /* glibc keeps the first 32 keys in a thread's control block, the others in blocks that it points to (nptl/descr.h,
@@ -141,6 +143,7 @@ static void find_threads(bool away) {
     size_t numbers[THREADS], kept = 0;
     struct usp_thread self;
     usp_addr value;
+    int status;
     pthread_barrier_init(&begun, NULL, THREADS + 1);
     pthread_barrier_init(&done, NULL, THREADS + 1);
     pthread_setspecific(key, &own[THREADS]);
@@ -151,13 +154,15 @@ static void find_threads(bool away) {
     pthread_barrier_wait(&begun);
     ck_assert_int_eq(usp_thread_self(&self), USP_OK);
     struct usp_thread_info mine = info_of(self.id), first = info_of(threads[0].id);
-    ck_assert_int_eq(usp_thread_slots_find(&mine, (uintptr_t)&own[THREADS], slots, 16, &count), USP_OK);
+    status = usp_thread_slots_find(&mine, (uintptr_t)&own[THREADS], slots, 16, &count);
+    /* QEMU's user mode keeps no lists of robust mutexes (linux-user/syscall.c, get_robust_list). */
+    ck_assert_int_eq(status, is_user_emulated() ? USP_ERROR_UNSUPPORTED : USP_OK);
     for (size_t i = 0; i < count; i++) {
         bool holds = usp_thread_slot_read(&first, &slots[i], &value) == USP_OK && value == (uintptr_t)&own[0];
         if (holds && (slots[i].behind != USP_NO_INDEX) == away) slots[kept++] = slots[i];
     }
-    ck_assert_uint_ge(kept, 1);
-    for (size_t i = 1; i < THREADS; i++) {
+    ck_assert(status != USP_OK || kept > 0);
+    for (size_t i = 1; i < THREADS && status == USP_OK; i++) {
         struct usp_thread_info other = info_of(threads[i].id);
         ck_assert_int_eq(usp_thread_slot_read(&other, &slots[0], &value), USP_OK);
         ck_assert_uint_eq(value, (uintptr_t)&own[i]);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* What the headers of the Objective-C layer need of a compiler: nullability, generics and availability where they are known,
+ * nothing where they are not (GCC). */
+#ifndef UNSPOOL_OBJC_USPDEFINES_H
+#define UNSPOOL_OBJC_USPDEFINES_H
+
+#import <Foundation/Foundation.h>
+
+#if defined(__clang__)
+#define USP_NULLABLE _Nullable
+/* A result that lives as long as the object: counting references must not end the object before. */
+#define USP_INNER_POINTER       __attribute__((objc_returns_inner_pointer))
+#define USP_ARRAY_OF(type_name) NSArray<type_name *>
+#else
+#define USP_NULLABLE
+#define USP_INNER_POINTER
+#define USP_ARRAY_OF(type_name) NSArray
+#endif
+
+/* The systems whose headers have what the layer is made of; older ones are not tried. */
+#if defined(API_AVAILABLE)
+#define USP_AVAILABLE API_AVAILABLE(macos(10.12), ios(9.0), tvos(9.0), watchos(3.0))
+#else
+#define USP_AVAILABLE
+#endif
+
+#if defined(__APPLE__)
+#define USP_EXPORT FOUNDATION_EXPORT __attribute__((visibility("default")))
+#define USP_CLASS  __attribute__((visibility("default"))) __attribute__((objc_subclassing_restricted)) USP_AVAILABLE
+#else
+#define USP_EXPORT FOUNDATION_EXPORT
+#define USP_CLASS
+#endif
+
+#endif

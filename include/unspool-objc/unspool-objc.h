@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* Everything that libunspool-objc offers to Objective-C and Swift; C callers include <unspool/unspool.h>. */
+#ifndef UNSPOOL_OBJC_UNSPOOL_OBJC_H
+#define UNSPOOL_OBJC_UNSPOOL_OBJC_H
+
+#import <unspool-objc/USPFrame.h>
+#import <unspool-objc/USPStack.h>
+#import <unspool-objc/USPThread.h>
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* What differs between a build with automatic reference counting and one without: the layer is compiled either way. */
+#ifndef USPI_OBJC_ARC_H
+#define USPI_OBJC_ARC_H
+
+#import <Foundation/Foundation.h>
+
+#if defined(__has_feature)
+#if __has_feature(objc_arc)
+#define USPI_ARC 1
+#endif
+#endif
+#ifndef USPI_ARC
+#define USPI_ARC 0
+#endif
+
+#if USPI_ARC
+#define USPI_RETAIN(object)      (object)
+#define USPI_RELEASE(object)     ((void)(object))
+#define USPI_AUTORELEASE(object) (object)
+#define USPI_SUPER_DEALLOC()     ((void)0)
+#define USPI_POOL_BEGIN          @autoreleasepool {
+#define USPI_POOL_END            }
+/* An object pointer as a bare address, to be compared only. */
+#define USPI_ADDRESS(object)       ((uintptr_t)(__bridge void *)(object))
+#define USPI_CONTEXT(object)       ((__bridge void *)(object))
+#define USPI_OBJECT(type, context) ((__bridge type *)(context))
+#else
+#define USPI_RETAIN(object)      [(object) retain]
+#define USPI_RELEASE(object)     [(object) release]
+#define USPI_AUTORELEASE(object) [(object) autorelease]
+#define USPI_SUPER_DEALLOC()     [super dealloc]
+/* GCC has no @autoreleasepool. */
+#define USPI_POOL_BEGIN                                                                                                \
+    {                                                                                                                  \
+        NSAutoreleasePool *pool = [[NSAutoreleasePool alloc] init];
+#define USPI_POOL_END                                                                                                  \
+    [pool drain];                                                                                                      \
+    }
+#define USPI_ADDRESS(object)       ((uintptr_t)(void *)(object))
+#define USPI_CONTEXT(object)       ((void *)(object))
+#define USPI_OBJECT(type, context) ((type *)(context))
+#endif
+
+#endif

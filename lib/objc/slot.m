@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads by the place where Foundation keeps their NSThread. See resolve.h.
+ *
+ * Nobody documents that place, so it is learned: where a thread that is not the main one has its own NSThread in its
+ * thread-specific data, and the main thread has the main one. What does not hold for both is not used. */
+#import "lib/objc/arc.h"
+#include "lib/objc/capture.h"
+#import "lib/objc/resolve.h"
+
+/* Places that are kept for comparison with the main thread's, and those that passed. */
+#define CANDIDATES 64u
+#define PLACES     4u
+
+enum learning { NOT_LEARNED, LEARNED, NOT_TO_BE_LEARNED };
+
+static struct {
+    enum learning state;
+    size_t count;
+    struct usp_thread_slot places[PLACES];
+} learned; /* under the lock of the class below */
+
+/* Learns on whatever thread it is sent to. */
+@interface USPILearner : NSObject {
+    NSConditionLock *_done; /* condition 1: it is */
+}
++ (void)learn;
+@end
+
+static const struct usp_thread_info *with_flag(const struct usp_thread_info *infos, size_t count, uint32_t flag) {
+    for (size_t i = 0; i < count; i++) {
+        if ((infos[i].flags & flag) != 0) return &infos[i];
+    }
+    return NULL;
+}
+
+/* Of the calling thread, which is not the main one, and the main one. */
+static void learn_from(const struct usp_thread_info *own, const struct usp_thread_info *main_thread) {
+    struct usp_thread_slot candidates[CANDIDATES];
+    uintptr_t main_object = USPI_ADDRESS([NSThread mainThread]);
+    size_t count = 0;
+    int status = usp_thread_slots_find(own, USPI_ADDRESS([NSThread currentThread]), candidates, CANDIDATES, &count);
+    if (count > CANDIDATES) count = CANDIDATES;
+    learned.count = 0;
+    for (size_t i = 0; i < count && learned.count < PLACES; i++) {
+        usp_addr object;
+        if (usp_thread_slot_read(main_thread, &candidates[i], &object) != USP_OK || object != main_object) continue;
+        learned.places[learned.count++] = candidates[i];
+    }
+    /* Without a place to look at it is not this system's last word. */
+    if (status == USP_ERROR_UNSUPPORTED) return;
+    learned.state = learned.count > 0 ? LEARNED : NOT_TO_BE_LEARNED;
+}
+
+@implementation USPILearner
+
++ (void)learn {
+    struct usp_thread_info *infos;
+    size_t count;
+    if (uspi_objc_threads(&infos, &count) != USP_OK) return;
+    const struct usp_thread_info *own = with_flag(infos, count, USP_THREAD_REQUESTER),
+                                 *main_thread = with_flag(infos, count, USP_THREAD_MAIN);
+    if (own != NULL && main_thread != NULL && own != main_thread) learn_from(own, main_thread);
+    uspi_objc_free_threads(infos, count);
+}
+
+- (id)init {
+    self = [super init];
+    if (self != nil) _done = [[NSConditionLock alloc] initWithCondition:0];
+    return self;
+}
+
+- (void)dealloc {
+    USPI_RELEASE(_done);
+    USPI_SUPER_DEALLOC();
+}
+
+- (void)run {
+    USPI_POOL_BEGIN
+    [USPILearner learn];
+    USPI_POOL_END
+    [_done lock];
+    [_done unlockWithCondition:1];
+}
+
+- (void)wait {
+    [_done lockWhenCondition:1];
+    [_done unlock];
+}
+
+@end
+
+/* Whether there are places to look at. The main thread alone proves nothing, so it has another one learn. */
+static bool has_learned(void) {
+    bool has;
+    @synchronized([USPILearner class]) {
+        if (learned.state == NOT_LEARNED && ![NSThread isMainThread]) [USPILearner learn];
+        if (learned.state == NOT_LEARNED && [NSThread isMainThread]) {
+            USPILearner *learner = [[USPILearner alloc] init];
+            [NSThread detachNewThreadSelector:@selector(run) toTarget:learner withObject:nil];
+            [learner wait];
+            USPI_RELEASE(learner);
+        }
+        has = learned.state == LEARNED;
+    }
+    return has;
+}
+
+static bool holds(const struct usp_thread_info *info, uintptr_t object) {
+    for (size_t i = 0; i < learned.count; i++) {
+        usp_addr value;
+        if (usp_thread_slot_read(info, &learned.places[i], &value) == USP_OK && value == object) return true;
+    }
+    return false;
+}
+
+int uspi_objc_by_slot(NSThread *thread, struct usp_thread *found) {
+    struct usp_thread_info *infos;
+    size_t count, holders = 0;
+    if (!has_learned()) return USP_ERROR_NOT_FOUND;
+    int status = uspi_objc_threads(&infos, &count);
+    if (status != USP_OK) return status;
+    for (size_t i = 0; i < count; i++) {
+        if (!holds(&infos[i], USPI_ADDRESS(thread))) continue;
+        *found = (struct usp_thread){infos[i].thread.id, 0};
+        holders++;
+    }
+    uspi_objc_free_threads(infos, count);
+    return holders == 1 ? USP_OK : USP_ERROR_NOT_FOUND;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* Stacks as strings, by the library's own writer. See names.h. */
+#import "lib/objc/arc.h"
+#import "lib/objc/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Text that grows. */
+struct gathered {
+    char *bytes;
+    size_t length, room;
+};
+
+static int gather(void *context, const char *bytes, size_t n) {
+    struct gathered *text = context;
+    if (n > text->room - text->length) {
+        size_t room = text->room * 2 > text->length + n ? text->room * 2 : text->length + n + 1024;
+        char *grown = realloc(text->bytes, room);
+        if (grown == NULL) return USP_ERROR_NO_MEMORY;
+        text->bytes = grown;
+        text->room = room;
+    }
+    memcpy(text->bytes + text->length, bytes, n);
+    text->length += n;
+    return USP_OK;
+}
+
+static int write_text(const struct usp_stack *stack, const struct usp_thread_info *info, uint32_t style, BOOL named,
+                      usp_write write, void *context) {
+    struct usp_format_options options;
+    usp_format_options_init(&options);
+    options.style = style;
+    USPINames *names = named ? [USPINames shared] : nil;
+    USPIImages *images = named ? nil : [USPIImages current];
+    options.symbolizer = [names symbolizer];
+    options.images = [images images];
+    return usp_format_stack(stack, info, &options, write, context);
+}
+
+NSString *uspi_objc_text(const struct usp_stack *stack, const struct usp_thread_info *info, uint32_t style,
+                         BOOL named) {
+    struct gathered text = {NULL, 0, 0};
+    NSString *string = nil;
+    if (write_text(stack, info, style, named, gather, &text) == USP_OK) {
+        /* What is not UTF-8 was escaped. */
+        string = [[NSString alloc] initWithBytes:text.bytes length:text.length encoding:NSUTF8StringEncoding];
+    }
+    free(text.bytes);
+    return USPI_AUTORELEASE(string);
+}
+
+NSArray *uspi_objc_lines(const struct usp_stack *stack, BOOL named) {
+    struct gathered text = {NULL, 0, 0};
+    if (write_text(stack, NULL, USP_FORMAT_CALL_STACK_SYMBOLS, named, gather, &text) != USP_OK) {
+        free(text.bytes);
+        return nil;
+    }
+    NSMutableArray *lines = [[NSMutableArray alloc] initWithCapacity:stack->count];
+    for (size_t at = 0, end; at < text.length; at = end + 1) {
+        const char *newline = memchr(text.bytes + at, '\n', text.length - at);
+        end = newline != NULL ? (size_t)(newline - text.bytes) : text.length;
+        NSString *line = [[NSString alloc] initWithBytes:text.bytes + at length:end - at encoding:NSUTF8StringEncoding];
+        if (line != nil) [lines addObject:line];
+        USPI_RELEASE(line);
+    }
+    free(text.bytes);
+    NSArray *fixed = [[NSArray alloc] initWithArray:lines];
+    USPI_RELEASE(lines);
+    return USPI_AUTORELEASE(fixed);
+}
+
+NSString *uspi_objc_string(const char *name) {
+    if (name == NULL) return nil;
+    NSString *string = [[NSString alloc] initWithUTF8String:name];
+    if (string != nil) return USPI_AUTORELEASE(string);
+    size_t length = strlen(name);
+    int needed = usp_format_escaped(NULL, 0, USP_ESCAPE_TERMINAL, name, length);
+    char *harmless = needed > 0 ? malloc((size_t)needed + 1) : NULL;
+    if (harmless == NULL) return nil;
+    usp_format_escaped(harmless, (size_t)needed + 1, USP_ESCAPE_TERMINAL, name, length);
+    string = [[NSString alloc] initWithUTF8String:harmless];
+    free(harmless);
+    return USPI_AUTORELEASE(string);
+}

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Compiles the layer for Objective-C for every Apple slice without a warning, with ARC and without, and its public headers as
+# a Clang module with complete nullability, against the stand-in SDK (tests/apple/sdk) or, with
+#   --headers INCLUDE --frameworks FOLDER   Apple's own (a macOS SDK's usr/include and System/Library/Frameworks), for whoever
+#                                           has them; not in CI, and for macOS alone.
+set -euo pipefail
+# shellcheck source=tests/script.sh
+. "$(dirname "$0")/../script.sh"
+
+headers=
+frameworks=
+while [[ $# -gt 0 ]]; do
+  case $1 in
+  --headers) headers=$(cd "${2:?--headers needs a folder}" && pwd) ;;
+  --frameworks) frameworks=$(cd "${2:?--frameworks needs a folder}" && pwd) ;;
+  *) echo "usage: ${0##*/} [--headers INCLUDE --frameworks FOLDER]" && exit 2 ;;
+  esac
+  shift 2
+done
+[[ -z $headers && -z $frameworks || -n $headers && -n $frameworks ]] || fail "--headers and --frameworks go together"
+have clang-19 || skip "clang-19 is not installed"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+include=(-isysroot "$top/tests/apple/sdk")
+if [[ -n $headers ]]; then include=(-isystem "$headers" -iframework "$frameworks"); fi
+
+# The project's flags (m4/usp_flags.m4).
+flags=(-std=gnu11 -O1 -fvisibility=hidden -fno-omit-frame-pointer -Werror)
+read -ra warnings < <(tr '\n' ' ' <"$top/m4/usp_flags.m4" | grep -oE -- '-Wall[^]]*-Wwrite-strings')
+[[ ${#warnings[@]} -gt 5 ]] || fail "m4/usp_flags.m4 lists no warnings"
+flags+=("${warnings[@]}" -I"$top" -I"$top/include")
+mapfile -t sources < <(code lib/objc | grep '\.[cm]$')
+[[ ${#sources[@]} -gt 5 ]] || fail "no sources in lib/objc"
+
+compile() { (cd "$top" && clang-19 -target "$1" "${include[@]}" "${flags[@]}" "${@:2}" -fsyntax-only "${sources[@]}"); }
+
+# imports TARGET FLAG...: the headers as an importer sees them.
+imports() {
+  printf '@import UnspoolObjC;\nint main(void) { return [USPThread registerCurrent] ? 0 : 1; }\n' >"$work/import.m"
+  clang-19 -target "$1" "${include[@]}" -I"$top/include" -fmodules -fmodules-cache-path="$work/modules" \
+    -Wall -Wextra -Werror -Werror=nullability-completeness -fsyntax-only "${@:2}" "$work/import.m"
+}
+
+slice() {
+  compile "$1" -fobjc-arc || fail "$1: does not compile with ARC"
+  compile "$1" || fail "$1: does not compile without ARC"
+  imports "$1" -fobjc-arc || fail "$1: the headers are no module with complete nullability"
+  echo "$1: ${#sources[@]} files, with ARC and without, and as a module"
+}
+
+slice arm64-apple-macos11
+slice x86_64-apple-macos11
+if [[ -z $headers ]]; then
+  for target in arm64-apple-ios14 arm64e-apple-ios14 armv7-apple-ios9 arm64-apple-ios14-simulator \
+    x86_64-apple-ios14-simulator i386-apple-ios9-simulator arm64_32-apple-watchos7 armv7k-apple-watchos7 \
+    arm64-apple-tvos14 arm64-apple-xros1; do
+    slice "$target"
+  done
+fi
+verdict

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# About: the layer for Objective-C, run with GNUstep, and compiled for every Apple slice with and without ARC
+need_build clang-19 gobjc libgnustep-base-dev
+configure_in objc --enable-werror --enable-objc
+make_in objc all
+make_in objc check TESTS='tests/test_objc_threads tests/test_objc_stacks tests/test_thread_slots tests/check-exports.sh'
+"$top/tests/apple/objc.sh"
