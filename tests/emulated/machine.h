@@ -22,7 +22,7 @@ struct machine {
     const struct image *image;
     uint8_t *stack;
     usp_addr stack_low, stack_high;
-    usp_addr root; /* where the entry returns to; without the Thumb bit */
+    usp_addr root;               /* where the entry returns to; without the Thumb bit */
     struct usp_memory elsewhere; /* what is neither stack nor image; read == NULL: nothing */
     /* The instructions of the newest IT block, and each one's ITSTATE: Unicorn keeps it in the translated code, where no
      * register read finds it, but a stopped thread's cpsr has it. */

@@ -95,7 +95,7 @@ long guest_allocations;
 
 void *malloc(size_t n) {
     unsigned class = 4;
-    while (class < CLASSES - 1 && ((size_t)1 << class) < n) class++;
+    while (class < CLASSES - 1 && ((size_t)1 << class) < n) class ++;
     size_t size = (size_t)1 << class;
     if (n > size) return NULL;
     guest_allocations++;
@@ -126,7 +126,7 @@ void free(void *memory) {
     if (memory == NULL) return;
     struct piece *p = (struct piece *)memory - 1;
     unsigned class = 0;
-    while (((size_t)1 << class) < p->size) class++;
+    while (((size_t)1 << class) < p->size) class ++;
     memset(memory, 0xdd, p->size < 64 ? p->size : 64);
     p->next = kept[class];
     kept[class] = p;
@@ -394,7 +394,8 @@ void qsort(void *base, size_t count, size_t size, int (*compare)(const void *, c
     }
 }
 
-void *bsearch(const void *key, const void *base, size_t count, size_t size, int (*compare)(const void *, const void *)) {
+void *bsearch(const void *key, const void *base, size_t count, size_t size,
+              int (*compare)(const void *, const void *)) {
     const unsigned char *at = base;
     while (count > 0) {
         const unsigned char *middle = at + count / 2 * size;

@@ -27,8 +27,8 @@ static bool map_segments(struct loaded_image *image, struct guest *g) {
     while ((more = uspi_macho_next_segment(macho, &cursor, &segment, &image->error)) == 1) {
         if (segment.file_size == 0) continue;
         uint8_t *to = guest_bytes(g, segment.address + image->slide, segment.file_size);
-        if (to == NULL || uspi_bytes_read(macho->bytes, segment.file_offset, to, (size_t)segment.file_size, segment.name,
-                                          &image->error) != USP_OK) {
+        if (to == NULL || uspi_bytes_read(macho->bytes, segment.file_offset, to, (size_t)segment.file_size,
+                                          segment.name, &image->error) != USP_OK) {
             return false;
         }
     }

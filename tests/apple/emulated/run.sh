@@ -23,7 +23,7 @@ slices=(
   'i386 i386-apple-ios9-simulator i386 -ios_simulator_version_min 9.0 0'
 )
 
-work= only=()
+work='' only=()
 while [[ $# -gt 0 ]]; do
   case $1 in
   --scenario) scenario=$(realpath "${2:?--scenario needs a program}") && shift ;;
@@ -65,6 +65,7 @@ compile() {
   local folder=$1 processor=$2
   shift 2
   mkdir -p "$folder/library" "$folder/program"
+  # shellcheck disable=SC2016 # for the inner shell
   (cd "$top" && printf '%s\n' "${sources[@]}" | xargs -P "$jobs" -n 8 sh -c '
     folder=$1 && shift
     while [ "$1" != -- ]; do flags="$flags $1"; shift; done; shift

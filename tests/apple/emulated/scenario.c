@@ -19,16 +19,16 @@
 #include "loader.h"
 #include "stack_text.h"
 
-#define FRAMES      64
-#define PROGRAM     0x00100000u
-#define LIBRARY     0x04000000u
-#define MAIN_STACK  (1u << 20)
-#define STACK       (256u << 10)
-#define TEXT_MAX    (8u << 20)
-#define TASK_ID     77u
-#define SWIFT_SLOT  103u /* Libc gen/thread_stack_async_pcs.c */
-#define SIGSEGV_    11u
-#define SHOWN_MAX   5u
+#define FRAMES     64
+#define PROGRAM    0x00100000u
+#define LIBRARY    0x04000000u
+#define MAIN_STACK (1u << 20)
+#define STACK      (256u << 10)
+#define TEXT_MAX   (8u << 20)
+#define TASK_ID    77u
+#define SWIFT_SLOT 103u /* Libc gen/thread_stack_async_pcs.c */
+#define SIGSEGV_   11u
+#define SHOWN_MAX  5u
 
 struct text {
     char *bytes;
@@ -79,13 +79,13 @@ static void compare(const char *what, long kept_rights, long kept_mappings) {
     test.program.bytes[test.program.length] = test.ours.bytes[test.ours.length] = '\0';
     bool is_equal = test.program.length == test.ours.length && test.program.length != 0 &&
                     memcmp(test.program.bytes, test.ours.bytes, test.program.length) == 0;
-    test.compared++; if (getenv("DBG")) fprintf(stderr, "%s %lu\n", what, test.guest.instructions);
+    test.compared++;
     if (!is_equal && test.different++ < SHOWN_MAX) show_difference(what);
     if (account->suspended != 0 || account->rights != kept_rights || account->mappings != kept_mappings ||
         account->errors != 0 || account->forbidden != 0) {
-        printf("%s: suspended %ld, rights %ld of %ld, mappings %ld of %ld, errors %lu, forbidden calls %lu (%s)\n", what,
-               account->suspended, account->rights, kept_rights, account->mappings, kept_mappings, account->errors,
-               account->forbidden, account->forbidden_call != NULL ? account->forbidden_call : "none");
+        printf("%s: suspended %ld, rights %ld of %ld, mappings %ld of %ld, errors %lu, forbidden calls %lu (%s)\n",
+               what, account->suspended, account->rights, kept_rights, account->mappings, kept_mappings,
+               account->errors, account->forbidden, account->forbidden_call != NULL ? account->forbidden_call : "none");
         guest_fail(&test.guest, "the account does not balance");
     }
     test.program.length = test.ours.length = 0;
@@ -303,15 +303,31 @@ static void give_image(struct guest *g) {
 static void keep_mapping(struct guest *g) { g->account.mappings--; }
 
 const char *const scenario_functions[] = {
-    "_test_text",   "_test_walk_self", "_test_walk_thread", "_test_registers", "_test_threads",      "_test_images",
-    "_test_symbols", "_test_format",   "_test_compare",     "_test_thread",    "_test_pthread",      "_test_run",
-    "_test_signal", "_test_park",      "_test_finish",      "_test_fail",      "_test_image",        "_test_kept_mapping",
+    "_test_text",
+    "_test_walk_self",
+    "_test_walk_thread",
+    "_test_registers",
+    "_test_threads",
+    "_test_images",
+    "_test_symbols",
+    "_test_format",
+    "_test_compare",
+    "_test_thread",
+    "_test_pthread",
+    "_test_run",
+    "_test_signal",
+    "_test_park",
+    "_test_finish",
+    "_test_fail",
+    "_test_image",
+    "_test_kept_mapping",
     NULL,
 };
 
 static void (*const carry_out[])(struct guest *) = {
-    give_text,  do_walk_self, do_walk_thread, do_registers, do_threads,   do_images,  do_symbols, do_format, do_compare,
-    make_thread, give_pthread, run_thread,    interrupt,    park,         finish,     give_up,    give_image, keep_mapping,
+    give_text,  do_walk_self, do_walk_thread, do_registers, do_threads,   do_images,
+    do_symbols, do_format,    do_compare,     make_thread,  give_pthread, run_thread,
+    interrupt,  park,         finish,         give_up,      give_image,   keep_mapping,
 };
 
 #define OWN_FUNCTIONS ((unsigned)(sizeof carry_out / sizeof carry_out[0]))
@@ -426,10 +442,11 @@ static int run(const char *const paths[GUEST_IMAGES]) {
     bool ok = initialise(g, t);
     t->pc = entry;
     ok = ok && guest_run(g, t, 0, trap) == GUEST_DONE && test.finished;
-    printf("%s: %lu pointers bound, %lu instructions, %lu results compared, %lu different, %lu true stacks, %lu not met, "
-           "%lu windows",
-           g->machine.backend->name, pointers, g->instructions, test.compared, test.different, test.walked, test.inexact,
-           g->account.windows);
+    printf(
+        "%s: %lu pointers bound, %lu instructions, %lu results compared, %lu different, %lu true stacks, %lu not met, "
+        "%lu windows",
+        g->machine.backend->name, pointers, g->instructions, test.compared, test.different, test.walked, test.inexact,
+        g->account.windows);
     if (g->is_signed) {
         printf(", %lu signed and %lu checked with %u bits", g->signing.signed_count, g->signing.checked_count,
                g->address_bits);
