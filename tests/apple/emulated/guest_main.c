@@ -71,6 +71,7 @@ static void fast(void) {
     }
 }
 
+#if defined(__aarch64__) || defined(__x86_64__)
 static void innermost_async(void) {
     void *addresses[FRAMES];
     struct usp_frame frames[FRAMES];
@@ -88,6 +89,7 @@ static void innermost_async(void) {
     uintptr_t last = (uintptr_t)addresses[n - 1], expected = (uintptr_t)frames[stack.count - 1].pc;
     expect(last == expected + 1, "usp_backtrace_async ends as the chain does");
 }
+#endif
 
 static void innermost(void) {
     typed(false);

