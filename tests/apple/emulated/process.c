@@ -117,6 +117,81 @@ static void fill_traps(const struct guest *g, uint8_t *bytes) {
     for (unsigned i = 0; i < TRAPS_SIZE; i += 8) memcpy(bytes + i, code, 8);
 }
 
+/* ---- running ---- */
+
+struct run {
+    struct guest *guest;
+    uint64_t left; /* instructions; UINT64_MAX: no end */
+    bool goes_on;  /* the first instruction was seen when the thread was stopped there */
+    bool stopped, is_trap, ended;
+    enum guest_end end;
+    struct run *outer;
+};
+
+static struct run *innermost;
+
+void guest_end_run(struct guest *g, enum guest_end end) {
+    (void)g;
+    innermost->ended = true;
+    innermost->end = end;
+}
+
+/* An instruction that Unicorn shows is about to be carried out; after uc_emu_stop it is not. */
+static void on_instruction(uc_engine *uc, uint64_t pc, uint32_t length, void *user) {
+    struct guest *g = user;
+    struct run *run = innermost;
+    struct guest_thread *t = g->current;
+    uint64_t word;
+    (void)uc;
+    if (g->machine.error != NULL || run->stopped) return;
+    bool is_main = t == &g->threads[0];
+    bool is_trap = pc >= g->traps && pc < g->traps_end;
+    bool is_known = run->goes_on;
+    run->goes_on = false;
+    if ((!is_main || is_trap || run->left == 0) && !is_known) {
+        t->before = t->now;
+        machine_moment(&g->machine, pc, length, &t->now);
+    }
+    /* Of the main thread, which does all the work, nobody asks for the truth. */
+    if (!is_main && !is_known && !truth_step(&t->truth, t->began ? &t->before : NULL, &t->now)) {
+        guest_fail(g, t->truth.error);
+        return;
+    }
+    t->began = true;
+    if (is_trap || run->left == 0) {
+        run->stopped = true;
+        run->is_trap = is_trap;
+        t->pc = pc | ((t->now.registers.flags & CPSR_THUMB) != 0 ? 1 : 0);
+        uc_emu_stop(g->machine.uc);
+        return;
+    }
+    if (run->left != UINT64_MAX) run->left--;
+    g->instructions++;
+    if (!g->is_signed || !machine_load(&g->machine, pc, 4, &word) || !signing_concerns((uint32_t)word)) return;
+    struct moment now;
+    machine_moment(&g->machine, pc, length, &now);
+    if (!signing_apply(&g->signing, &g->machine, &now)) guest_fail(g, g->signing.error);
+}
+
+static bool on_invalid(uc_engine *uc, uc_mem_type type, uint64_t address, int size, int64_t value, void *user) {
+    struct guest *g = user;
+    (void)uc, (void)type, (void)address, (void)size, (void)value;
+    guest_fail(g, "the program touched memory that is not mapped");
+    return false;
+}
+
+static bool set_hooks(struct guest *g) {
+    uc_hook hooks[2];
+    /* uc_hook_add takes every callback as a void pointer, which ISO C has no conversion to. */
+    union {
+        uc_cb_hookcode_t code;
+        uc_cb_eventmem_t invalid;
+        void *pointer;
+    } code = {.code = on_instruction}, invalid = {.invalid = on_invalid};
+    return uc_hook_add(g->machine.uc, &hooks[0], UC_HOOK_CODE, code.pointer, g, 1, 0) == UC_ERR_OK &&
+           uc_hook_add(g->machine.uc, &hooks[1], UC_HOOK_MEM_INVALID, invalid.pointer, g, 1, 0) == UC_ERR_OK;
+}
+
 bool guest_open(struct guest *g, uint32_t arch, unsigned address_bits) {
     memset(g, 0, sizeof *g);
     if (!machine_start(&g->machine, arch)) return false;
@@ -142,7 +217,7 @@ bool guest_open(struct guest *g, uint32_t arch, unsigned address_bits) {
     }
     if (uc_context_alloc(g->machine.uc, &g->fresh) != UC_ERR_OK) return guest_fail(g, "out of memory");
     uc_context_save(g->machine.uc, g->fresh);
-    return true;
+    return set_hooks(g) || guest_fail(g, "hooks cannot be set");
 }
 
 void guest_set_traps(struct guest *g, usp_addr traps, unsigned count) {
@@ -260,76 +335,6 @@ struct guest_thread *guest_thread_create(struct guest *g, const char *name, usp_
     return t;
 }
 
-struct run {
-    struct guest *guest;
-    uint64_t left; /* instructions; UINT64_MAX: no end */
-    bool stopped, is_trap, ended;
-    enum guest_end end;
-    struct run *outer;
-};
-
-static struct run *innermost;
-
-void guest_end_run(struct guest *g, enum guest_end end) {
-    (void)g;
-    innermost->ended = true;
-    innermost->end = end;
-}
-
-/* An instruction that Unicorn shows is about to be carried out; after uc_emu_stop it is not. */
-static void on_instruction(uc_engine *uc, uint64_t pc, uint32_t length, void *user) {
-    struct guest *g = user;
-    struct run *run = innermost;
-    struct guest_thread *t = g->current;
-    uint64_t word;
-    (void)uc;
-    if (g->machine.error != NULL || run->stopped) return;
-    bool is_main = t == &g->threads[0];
-    bool is_trap = pc >= g->traps && pc < g->traps_end;
-    if (!is_main || is_trap || run->left == 0) {
-        t->before = t->now;
-        machine_moment(&g->machine, pc, length, &t->now);
-    }
-    /* Of the main thread, which does all the work, nobody asks for the truth. */
-    if (!is_main && !truth_step(&t->truth, t->began ? &t->before : NULL, &t->now)) {
-        guest_fail(g, t->truth.error);
-        return;
-    }
-    t->began = true;
-    if (is_trap || run->left == 0) {
-        run->stopped = true;
-        run->is_trap = is_trap;
-        t->pc = pc | ((t->now.registers.flags & CPSR_THUMB) != 0 ? 1 : 0);
-        uc_emu_stop(g->machine.uc);
-        return;
-    }
-    if (run->left != UINT64_MAX) run->left--;
-    g->instructions++;
-    if (!g->is_signed || !machine_load(&g->machine, pc, 4, &word) || !signing_concerns((uint32_t)word)) return;
-    struct moment now;
-    machine_moment(&g->machine, pc, length, &now);
-    if (!signing_apply(&g->signing, &g->machine, &now)) guest_fail(g, g->signing.error);
-}
-
-static bool on_invalid(uc_engine *uc, uc_mem_type type, uint64_t address, int size, int64_t value, void *user) {
-    struct guest *g = user;
-    (void)uc, (void)type, (void)address, (void)size, (void)value;
-    guest_fail(g, "the program touched memory that is not mapped");
-    return false;
-}
-
-static bool set_hooks(struct guest *g) {
-    uc_hook hooks[2];
-    /* uc_hook_add takes every callback as a void pointer, which ISO C has no conversion to. */
-    union {
-        uc_cb_hookcode_t code;
-        uc_cb_eventmem_t invalid;
-        void *pointer;
-    } code = {.code = on_instruction}, invalid = {.invalid = on_invalid};
-    return uc_hook_add(g->machine.uc, &hooks[0], UC_HOOK_CODE, code.pointer, g, 1, 0) == UC_ERR_OK &&
-           uc_hook_add(g->machine.uc, &hooks[1], UC_HOOK_MEM_INVALID, invalid.pointer, g, 1, 0) == UC_ERR_OK;
-}
-
 /* Back to the caller of a function of the system. */
 static void leave_trap(struct guest *g) {
     const struct uspi_backend *b = g->machine.backend;
@@ -353,7 +358,10 @@ static enum guest_end go(struct guest *g, struct run *run, guest_trap trap) {
             guest_fail(g, error != UC_ERR_OK ? uc_strerror(error) : "the emulator stopped by itself");
             return GUEST_FAILED;
         }
-        if (!run->is_trap) return GUEST_LIMIT;
+        if (!run->is_trap) {
+            g->current->stopped_at = g->current->pc;
+            return GUEST_LIMIT;
+        }
         pc = g->current->pc;
         if (!trap(g, (unsigned)((pc - g->traps) / GUEST_TRAP))) {
             guest_fail(g, "a call into the system failed");
@@ -369,10 +377,7 @@ static enum guest_end go(struct guest *g, struct run *run, guest_trap trap) {
 enum guest_end guest_run(struct guest *g, struct guest_thread *t, uint64_t limit, guest_trap trap) {
     struct guest_thread *caller = g->current;
     struct run run = {.guest = g, .left = limit != 0 ? limit : UINT64_MAX, .outer = innermost};
-    if (innermost == NULL && !set_hooks(g)) {
-        guest_fail(g, "hooks cannot be set");
-        return GUEST_FAILED;
-    }
+    run.goes_on = t->began && t->pc == t->stopped_at;
     if (!t->began) {
         /* A stack ends behind its first frame, whose caller is 0. */
         truth_begin(&t->truth, &g->machine);

@@ -39,6 +39,7 @@ struct guest_thread {
     usp_addr slots;        /* whose first is the pthread_t */
     uc_context *context;   /* of the processor while it does not run */
     usp_addr pc;           /* where it goes on; with the Thumb bit */
+    usp_addr stopped_at;   /* the same, when it was stopped there by a limit */
     struct moment now;     /* while it does not run */
     struct moment before;  /* the instruction before that */
     bool began, has_ended; /* carried out an instruction; its last one */

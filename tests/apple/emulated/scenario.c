@@ -80,7 +80,6 @@ static void compare(const char *what, long kept_rights, long kept_mappings) {
     bool is_equal = test.program.length == test.ours.length && test.program.length != 0 &&
                     memcmp(test.program.bytes, test.ours.bytes, test.program.length) == 0;
     test.compared++;
-    if (getenv("DBG")) fprintf(stderr, "%s %lu\n", what, test.guest.instructions);
     if (!is_equal && test.different++ < SHOWN_MAX) show_difference(what);
     if (account->suspended != 0 || account->rights != kept_rights || account->mappings != kept_mappings ||
         account->errors != 0 || account->forbidden != 0) {
