@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares the stacks of a running program, thread by thread and frame by frame, with gdb's:
+"""Compares the stacks of a running program, and of its core, thread by thread and frame by frame, with gdb's:
 
-    live.py UNSPOOL GDB COMMAND...
+    live.py [--core FILE] UNSPOOL GDB COMMAND...
 
-COMMAND says "ready" when it is where it should be. It is held by SIGSTOP while both look. Inlined functions are no frames of
-their own here, and neither are functions that have left by a tail call; what gdb shows below a stack's known end (the caller of main, a thread's start routine) is not compared."""
+COMMAND says "ready" when it is where it should be. It is held by SIGSTOP while both look; FILE becomes the core that gdb
+writes of it then. Inlined functions are no frames of their own here, and neither are functions that have left by a tail
+call. Not compared is what gdb shows below a stack's known end (the caller of main, a thread's start routine), and what it
+shows behind code that no file holds (a just-in-time compiler's) or behind an address that is no code: there it is lost,
+and a line says so."""
 import os
 import re
 import signal
@@ -34,15 +37,33 @@ def state_of(pid, thread):
         return file.read().rsplit(")", 1)[1].split()[0]
 
 
+def code_of_files(pid):
+    """The executable mappings that have a name: a file, or the vdso."""
+    ranges = []
+    with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as file:
+        for line in file:
+            words = line.split(maxsplit=5)
+            if "x" in words[1] and len(words) == 6:
+                ranges.append([int(end, 16) for end in words[0].split("-")])
+    return ranges
+
+
+def trusted(pcs, ranges):
+    """How many of gdb's frames count: those before the first that is in no file's code."""
+    return next((i for i, pc in enumerate(pcs) if not any(low <= pc < high for low, high in ranges)), len(pcs))
+
+
 def hold(pid):
     os.kill(pid, signal.SIGSTOP)
     while any(state_of(pid, thread) not in "Tt" for thread in os.listdir(f"/proc/{pid}/task")):
         time.sleep(0.001)
 
 
-def stacks_of_gdb(gdb, pid):
+def stacks_of_gdb(gdb, pid, core):
     options = ["-ex", "set debuginfod enabled off", "-ex", "set backtrace past-main on"]
-    said = subprocess.run([gdb, "-nx", "-batch", *options, "-p", str(pid), "-ex", "python exec(__import__('os').environ['GDB_SCRIPT'])"],
+    script = ["-ex", "python exec(__import__('os').environ['GDB_SCRIPT'])"]
+    script += ["-ex", f"generate-core-file {core}"] if core else []
+    said = subprocess.run([gdb, "-nx", "-batch", *options, "-p", str(pid), *script],
                           env={**os.environ, "GDB_SCRIPT": GDB_SCRIPT}, capture_output=True, text=True)
     stacks = {}
     for line in said.stdout.splitlines():
@@ -54,8 +75,8 @@ def stacks_of_gdb(gdb, pid):
     return stacks
 
 
-def stacks_of_ours(unspool, pid):
-    said = subprocess.run([unspool, "stack", "--no-symbols", "--max", "10000", str(pid)], capture_output=True, text=True)
+def stacks_of_ours(unspool, where):
+    said = subprocess.run([unspool, "stack", "--no-symbols", "--max", "10000", where], capture_output=True, text=True)
     if said.returncode != 0:
         sys.exit(f"unspool stack: {said.stderr.strip()}")
     stacks, ends, thread = {}, {}, None
@@ -72,22 +93,13 @@ def stacks_of_ours(unspool, pid):
     return stacks, ends
 
 
-def code_of(pid):
-    with open(f"/proc/{pid}/maps", encoding="utf-8") as file:
-        maps = [line.split(maxsplit=2) for line in file]
-    return [tuple(int(end, 16) for end in place.split("-")) for place, rights, _ in maps if "x" in rights]
-
-
-def compare(thread, ours, theirs, end, code):
-    # gdb has no description of some instructions of the 32-bit vdso. Where it finds a caller that is no code, it is not the
-    # measure.
-    def is_code(pc):
-        return any(low <= pc < high for low, high in code)
-    lost = next((i for i, pc in enumerate(theirs) if not is_code(pc)), None)
-    if lost and end == ENOUGH and ours[:lost] == theirs[:lost] and len(ours) > lost and all(map(is_code, ours)):
-        print(f"thread {thread}: gdb finds no caller of {theirs[lost - 1]:x}")
-        return 0
-    if ours == theirs[:len(ours)] and end == ENOUGH and len(theirs) - len(ours) <= BEHIND_THE_END_MAX:
+def compare(thread, ours, theirs, end, known):
+    """1 when they differ; `known`: how many of theirs count."""
+    if known < len(theirs):
+        print(f"thread {thread}: gdb is lost behind frame {known - 1}, ours has {len(ours)} (ends: {end})")
+        if ours[:known] == theirs[:known]:
+            return 0
+    elif ours == theirs[:len(ours)] and end == ENOUGH and len(theirs) - len(ours) <= BEHIND_THE_END_MAX:
         return 0
     print(f"thread {thread} (ends: {end})")
     for i in range(max(len(ours), len(theirs))):
@@ -97,23 +109,36 @@ def compare(thread, ours, theirs, end, code):
     return 1
 
 
+def compare_all(what, found, theirs, ranges):
+    ours, ends = found
+    if ours.keys() != theirs.keys():
+        print(f"{what}: threads {sorted(ours)}, gdb has {sorted(theirs)}")
+        return 1
+    wrong = sum(compare(t, ours[t], theirs[t], ends[t], trusted(theirs[t], ranges)) for t in ours)
+    print(f"{what}: {len(ours)} threads, {sum(map(len, ours.values()))} frames, {wrong} stacks differ")
+    return wrong
+
+
 def main():
-    unspool, gdb, *command = sys.argv[1:]
+    arguments = sys.argv[1:]
+    core = arguments[1] if arguments[0] == "--core" else None
+    unspool, gdb, *command = arguments[2:] if core else arguments
+    name = os.path.basename(command[0])
     target = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)
     try:
         if target.stdout.readline().strip() != "ready":
             sys.exit(f"{command[0]} does not start")
         hold(target.pid)
-        code = code_of(target.pid)
-        ours, ends = stacks_of_ours(unspool, target.pid)
-        theirs = stacks_of_gdb(gdb, target.pid)
+        ranges = code_of_files(target.pid)
+        ours = stacks_of_ours(unspool, str(target.pid))
+        theirs = stacks_of_gdb(gdb, target.pid, core)
     finally:
         target.kill()
         target.wait()
-    if ours.keys() != theirs.keys():
-        sys.exit(f"threads {sorted(ours)}, gdb has {sorted(theirs)}")
-    wrong = sum(compare(thread, ours[thread], theirs[thread], ends[thread], code) for thread in ours)
-    print(f"{os.path.basename(command[0])}: {len(ours)} threads, {sum(map(len, ours.values()))} frames, {wrong} stacks differ")
+    wrong = compare_all(name, ours, theirs, ranges)
+    if core:
+        wrong += compare_all(f"{name}'s core", stacks_of_ours(unspool, core), theirs, ranges)
+        os.unlink(core)
     sys.exit(1 if wrong else 0)
 
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # `unspool stack` of real programs against gdb: interpreters of this system, and a program that stands in many places, linked
-# in several ways. Runs in the folder of the build.
+# in several ways; and of their cores. Runs in the folder of the build. USP_LIVE_MORE=1: also programs that are large, or
+# that a just-in-time compiler runs, as far as they are installed.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/../tool/common.sh"
@@ -12,7 +13,7 @@ gdb -nx -batch -ex 'python print(1)' >/dev/null 2>&1 || skip "gdb has no Python"
 read -ra cc <<<"${CC:-cc}"
 here=$top/tests/unwind
 
-compare() { python3 "$here/live.py" "$unspool" gdb "$@" || fail "$*"; }
+compare() { python3 "$here/live.py" --core "$work/core" "$unspool" gdb "$@" || fail "$*"; }
 
 # build NAME FLAG...: true when the compiler can.
 build() {
@@ -52,5 +53,39 @@ fi
 if have perl; then
   # shellcheck disable=SC2016 # perl's
   compare perl -e '$| = 1; print "ready\n"; sub f { my $n = shift; return $n ? join(",", map { f($n - 1) } 1..3) : "x" } f(6) while 1'
+fi
+# The debugger, looked at by another one.
+compare "$(command -v gdb)" -nx -q -batch -ex 'python import time; print("ready", flush=True); time.sleep(1000)'
+read -ra cxx <<<"${CXX:-c++}"
+if have "${cxx[0]}" && "${cxx[@]}" -O2 -fomit-frame-pointer "$here/live_throwing.cc" -o "$work/throwing" 2>"$work/build.log"; then
+  compare "$work/throwing"
+fi
+
+if [[ -n ${USP_LIVE_MORE-} ]]; then
+  if have node; then
+    cat >"$work/down.js" <<'END'
+function down(n) {
+  if (n > 0) return [1].forEach(() => down(n - 1));
+  console.log("ready");
+  require("child_process").execSync("sleep 1000");
+}
+down(5);
+END
+    compare "$(command -v node)" "$work/down.js"
+  fi
+  if have rustc && rustc -O -o "$work/rust" "$here/live_threads.rs" 2>"$work/build.log"; then compare "$work/rust"; fi
+  if have java; then
+    cat >"$work/Down.java" <<'END'
+class Down {
+    static void down(int n) throws Exception {
+        if (n > 0) { down(n - 1); return; }
+        System.out.println("ready");
+        Thread.sleep(1000000);
+    }
+    public static void main(String[] a) throws Exception { down(5); }
+}
+END
+    compare "$(command -v java)" -Xint "$work/Down.java"
+  fi
 fi
 verdict

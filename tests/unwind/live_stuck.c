@@ -7,19 +7,26 @@
  *     handling   a signal handler on an alternate stack, which interrupted a loop
  *     leaving    a cleanup that runs because the thread is being unwound
  *     reading    the clock, again and again: the vdso
- *     waiting    a condition variable */
+ *     waiting    a condition variable
+ *     stepping   x86_64: a handler of the trap behind some instructions of the procedure linkage table, which has no frame
+ *                of its own and pushes words (with static linking: of the function called) */
 #define _GNU_SOURCE 1
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define NOT_INLINED __attribute__((noinline))
+
+/* The program's own code (linker symbols). */
+extern const char __executable_start, etext;
 
 static sem_t there;
 static _Atomic unsigned sink;
@@ -96,6 +103,47 @@ static NOT_INLINED void *waiting(void *context) {
     return context;
 }
 
+#if defined __x86_64__
+/* Bit 8 of the flags register has each instruction followed by a trap (Intel SDM volume 3, 17.4.1 "Single-Step"). */
+#define TRAP_FLAG 0x100
+
+static _Thread_local unsigned steps_wanted, steps;
+static _Thread_local uintptr_t before;
+
+static void on_step(int number, siginfo_t *info, void *context) {
+    greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+    const uintptr_t now = (uintptr_t)registers[REG_RIP];
+    int32_t distance;
+    (void)number, (void)info;
+    /* Behind a call with a distance in it: from the program into its linkage table. */
+    if (before != 0 && *(const uint8_t *)before == 0xe8) {
+        memcpy(&distance, (const void *)(before + 1), sizeof distance);
+        if (now == before + 5 + (uintptr_t)(intptr_t)distance) steps = 1;
+    }
+    if (steps != 0 && steps++ == steps_wanted) {
+        registers[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+        stand();
+    }
+    before = 0;
+    if (now >= (uintptr_t)&__executable_start && now < (uintptr_t)&etext) before = now;
+}
+
+static void begin_steps(int number, siginfo_t *info, void *context) {
+    (void)number, (void)info;
+    ((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
+}
+
+static NOT_INLINED void *stepping(void *context) {
+    struct sigaction step = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
+    struct sigaction begin = {.sa_sigaction = begin_steps, .sa_flags = SA_SIGINFO};
+    steps_wanted = *(const unsigned *)context;
+    if (sigaction(SIGTRAP, &step, NULL) != 0 || sigaction(SIGUSR2, &begin, NULL) != 0) abort();
+    pthread_kill(pthread_self(), SIGUSR2);
+    for (;;) atomic_fetch_add(&sink, (unsigned)getppid());
+    return context;
+}
+#endif
+
 static NOT_INLINED void recurse(unsigned depth) {
     volatile char room[40];
     room[depth] = (char)depth;
@@ -119,6 +167,13 @@ int main(int argc, char **argv) {
         if (pthread_create(&thread, NULL, places[i], NULL) != 0) abort();
         while (sem_wait(&there) != 0) continue;
     }
+#if defined __x86_64__
+    static const unsigned step_counts[] = {1, 2, 3, 4, 5, 6};
+    for (unsigned i = 0; i < sizeof step_counts / sizeof step_counts[0]; i++) {
+        if (pthread_create(&thread, NULL, stepping, (void *)(uintptr_t)&step_counts[i]) != 0) abort();
+        while (sem_wait(&there) != 0) continue;
+    }
+#endif
     recurse(20);
     return 0;
 }
