@@ -52,9 +52,7 @@ USPI_NO_ASAN USPI_TEMPLATE uint64_t read_slot(const struct way *way, usp_addr at
     return load_slot((const uint8_t *)((uintptr_t)way->origin + (uintptr_t)at), slot);
 }
 
-USPI_TEMPLATE usp_addr at_slot(usp_addr base, int32_t slots, unsigned slot) {
-    return base + (usp_addr)((int64_t)slots * slot);
-}
+USPI_TEMPLATE usp_addr at_slot(usp_addr base, int64_t slots, unsigned slot) { return base + (usp_addr)(slots * slot); }
 
 /* The callee-saved registers but fp. Changes nothing and returns false when one of them cannot be read here. */
 USPI_NO_ASAN USPI_TEMPLATE bool restore(const struct uspi_backend *b, const struct way *way,
@@ -84,13 +82,13 @@ struct step {
 
 /* False: not without the readers. */
 USPI_NO_ASAN USPI_TEMPLATE bool take_step(const struct way *way, uint64_t frame, usp_addr sp, usp_addr fp,
-                                          usp_addr lowest, unsigned slot, struct step *step) {
+                                          unsigned slot, struct step *step) {
     unsigned base = uspi_packed_base(frame);
     int32_t ra = uspi_packed_ra(frame), fp_place = uspi_packed_fp(frame);
-    if ((base != way->sp && base != way->fp) || ra == USPI_PACKED_RA_LINK) return false;
+    if ((base != way->sp && base != way->fp) || ra <= USPI_PACKED_RA_LINK) return false;
     usp_addr cfa = at_slot(base == way->sp ? sp : fp, uspi_packed_cfa(frame), slot);
     usp_addr ra_at = at_slot(cfa, uspi_packed_place(ra), slot);
-    if ((cfa & (slot - 1)) != 0 || cfa < lowest || cfa - way->from > way->size || !is_on_stack(way, ra_at, slot)) {
+    if ((cfa & (slot - 1)) != 0 || cfa <= sp || cfa - way->from > way->size || !is_on_stack(way, ra_at, slot)) {
         return false;
     }
     step->cfa = cfa;
@@ -105,82 +103,115 @@ USPI_NO_ASAN USPI_TEMPLATE bool take_step(const struct way *way, uint64_t frame,
     return (fp & way->tag_mask) == 0;
 }
 
-/* With `full`, all registers are kept up to date, and `state` becomes the frame behind the last one; without, it only gets
- * that one's pc. */
+/* What of a frame is known before its caller is. */
+USPI_TEMPLATE void begin_frame(struct usp_frame *frame, usp_addr pc, usp_addr fp, uint32_t kind, uint32_t method,
+                               uint32_t flags) {
+    *frame = (struct usp_frame){.pc = pc, .fp = fp, .kind = kind, .method = method, .flags = flags};
+}
+
+USPI_TEMPLATE bool find(const struct way *way, usp_addr pc, unsigned how, struct uspi_packed_rule *rule) {
+    return uspi_rule_cache_find(way->rules, pc, uspi_rule_key(pc, USPI_RULE_CERTAIN | how), way->stamp, rule);
+}
+
+/* As uspi_follow_rules, for when the walk goes no further: of `state`, only the pc becomes that of the frame behind. The
+ * loop has little in hand at a time, so that compilers keep it in registers. */
 USPI_NO_ASAN USPI_TEMPLATE uint32_t follow(const struct uspi_walk *walk, struct uspi_frame_state *state,
-                                           struct usp_frame *frames, uint32_t room, unsigned slot, bool full,
-                                           uint32_t *stop) {
+                                           struct usp_frame *frames, uint32_t room, unsigned slot, uint32_t *stop) {
     const struct uspi_backend *b = walk->backend;
     const struct way way = way_of(walk);
     struct usp_registers *r = &state->registers;
-    usp_addr pc = r->value[b->pc], sp = r->value[b->sp], fp = r->value[b->fp];
-    usp_addr lowest = sp + (state->exact ? b->call_push : 1u);
-    uint32_t kind = state->kind, method = state->method, flags = state->flags, n = 0;
-    struct uspi_packed_rule rule, next;
+    usp_addr sp = r->value[b->sp], fp = r->value[b->fp], pc = r->value[b->pc];
+    struct usp_frame *frame = frames, *const end = frames + room;
+    struct uspi_packed_rule rule;
     struct step step;
-    unsigned how = USPI_RULE_CERTAIN | (state->exact ? USPI_RULE_EXACT : 0u);
-    bool is_root = false, goes_on = uspi_rule_cache_find(way.rules, uspi_rule_key(pc, how), way.stamp, &rule);
-    while (goes_on && n < room) {
-        if (USPI_UNLIKELY(uspi_packed_ra(rule.frame) == USPI_PACKED_RA_OUTERMOST)) {
-            is_root = true;
-            break;
+    if (room == 0 || !find(&way, pc, state->exact ? USPI_RULE_EXACT : 0, &rule)) return 0;
+    begin_frame(frame, pc, fp, state->kind, state->method, state->flags);
+    for (;;) {
+        if (USPI_UNLIKELY(!take_step(&way, rule.frame, sp, fp, slot, &step))) {
+            if (uspi_packed_ra(rule.frame) != USPI_PACKED_RA_OUTERMOST) break;
+            *stop = USP_STOP_ROOT;
+            return (uint32_t)(frame + 1 - frames);
         }
-        if (USPI_UNLIKELY(!take_step(&way, rule.frame, sp, fp, lowest, slot, &step))) break;
+        uint32_t method = uspi_packed_note(rule.frame);
         usp_addr caller = step.raw & way.code_mask;
-        goes_on = uspi_rule_cache_find(way.rules, uspi_rule_key(caller, USPI_RULE_CERTAIN), way.stamp, &next);
-        if (USPI_UNLIKELY(!goes_on)) {
-            is_root = uspi_is_root(walk, caller);
-            if (!is_root) break;
-        }
-        if (full && !restore(b, &way, &rule, step.cfa, slot, r)) break;
-        frames[n++] = (struct usp_frame){pc, step.cfa, fp, kind, method, flags, {0}};
-        sp = step.cfa;
-        lowest = sp + 1;
-        pc = caller;
+        bool is_known = find(&way, caller, 0, &rule);
+        if (USPI_UNLIKELY(!is_known) && !uspi_is_root(walk, caller)) break;
+        frame->cfa = sp = step.cfa;
         fp = step.fp;
-        kind = USP_KIND_RETURN_ADDRESS;
-        method = uspi_packed_note(rule.frame);
-        flags = caller != step.raw ? USP_FRAME_SIGNED : 0;
-        if (goes_on) rule = next;
+        pc = caller;
+        if (USPI_UNLIKELY(++frame == end)) break;
+        begin_frame(frame, pc, fp, USP_KIND_RETURN_ADDRESS, method, pc != step.raw ? USP_FRAME_SIGNED : 0);
+        if (USPI_UNLIKELY(!is_known)) {
+            *stop = USP_STOP_ROOT;
+            return (uint32_t)(frame + 1 - frames);
+        }
     }
-    if (is_root && n < room && !full) {
-        frames[n++] = (struct usp_frame){pc, 0, fp, kind, method, flags, {0}};
-        *stop = USP_STOP_ROOT;
-        return n;
-    }
-    if (n == 0) return 0;
     uspi_set(r, b->pc, pc);
-    if (!full) return n;
-    uspi_set(r, b->sp, sp);
-    uspi_set(r, b->fp, fp);
-    r->flags = 0;
-    state->exact = false;
-    state->sp_known = true;
-    state->low = sp;
-    state->kind = kind;
-    state->method = method;
-    state->flags = flags;
+    return (uint32_t)(frame - frames);
+}
+
+/* The same way once more, for the other registers: `state` becomes the frame behind n frames, or behind as many as rules
+ * still lead over, since one can have been displaced. Returns how many. */
+USPI_NO_ASAN USPI_TEMPLATE uint32_t fetch_registers(const struct uspi_walk *walk, struct uspi_frame_state *state,
+                                                    uint32_t n, unsigned slot) {
+    const struct uspi_backend *b = walk->backend;
+    const struct way way = way_of(walk);
+    struct usp_registers *r = &state->registers;
+    struct uspi_packed_rule rule;
+    struct step step;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!find(&way, r->value[b->pc], state->exact ? USPI_RULE_EXACT : 0, &rule) ||
+            !take_step(&way, rule.frame, r->value[b->sp], r->value[b->fp], slot, &step) ||
+            !restore(b, &way, &rule, step.cfa, slot, r)) {
+            return i;
+        }
+        usp_addr pc = step.raw & way.code_mask;
+        uspi_set(r, b->pc, pc);
+        uspi_set(r, b->sp, step.cfa);
+        uspi_set(r, b->fp, step.fp);
+        r->flags = 0;
+        state->exact = false;
+        state->low = step.cfa;
+        state->kind = USP_KIND_RETURN_ADDRESS;
+        state->method = uspi_packed_note(rule.frame);
+        state->flags = pc != step.raw ? USP_FRAME_SIGNED : 0;
+    }
     return n;
 }
 
-static uint32_t follow_sized(const struct uspi_walk *walk, struct uspi_frame_state *state, struct usp_frame *frames,
-                             uint32_t room, bool full, uint32_t *stop) {
-    if (walk->backend->slot == 4) {
-        return full ? follow(walk, state, frames, room, 4, true, stop)
-                    : follow(walk, state, frames, room, 4, false, stop);
-    }
-    return full ? follow(walk, state, frames, room, 8, true, stop) : follow(walk, state, frames, room, 8, false, stop);
+/* One function for each size, each with registers to itself. */
+#define APART static __attribute__((noinline))
+
+USPI_NO_ASAN APART uint32_t follow_4(const struct uspi_walk *walk, struct uspi_frame_state *state,
+                                     struct usp_frame *frames, uint32_t room, uint32_t *stop) {
+    return follow(walk, state, frames, room, 4, stop);
+}
+
+USPI_NO_ASAN APART uint32_t follow_8(const struct uspi_walk *walk, struct uspi_frame_state *state,
+                                     struct usp_frame *frames, uint32_t room, uint32_t *stop) {
+    return follow(walk, state, frames, room, 8, stop);
+}
+
+USPI_NO_ASAN APART uint32_t fetch_registers_4(const struct uspi_walk *walk, struct uspi_frame_state *state,
+                                              uint32_t n) {
+    return fetch_registers(walk, state, n, 4);
+}
+
+USPI_NO_ASAN APART uint32_t fetch_registers_8(const struct uspi_walk *walk, struct uspi_frame_state *state,
+                                              uint32_t n) {
+    return fetch_registers(walk, state, n, 8);
 }
 
 uint32_t uspi_follow_rules(const struct uspi_walk *walk, struct uspi_frame_state *state, struct usp_frame *frames,
                            uint32_t room, bool goes_on, uint32_t *stop) {
     const struct uspi_backend *b = walk->backend;
+    const struct usp_registers *r = &state->registers;
     if (!walk->keeps_table_rules || walk->shortcuts.stack.size < b->slot || b->has_thumb) return 0;
-    if (!state->sp_known || !uspi_known(&state->registers, b->sp) || !uspi_known(&state->registers, b->fp)) return 0;
-    usp_addr pc = state->registers.value[b->pc];
-    uint32_t n = follow_sized(walk, state, frames, room, false, stop);
+    if (!state->sp_known || !uspi_known(r, b->sp) || !uspi_known(r, b->fp)) return 0;
+    if ((r->value[b->sp] & (b->slot - 1u)) != 0) return 0;
+    usp_addr pc = r->value[b->pc];
+    uint32_t n = b->slot == 4 ? follow_4(walk, state, frames, room, stop) : follow_8(walk, state, frames, room, stop);
     if (n == 0 || *stop != USP_STOP_NONE || (n == room && !goes_on)) return n;
     uspi_set(&state->registers, b->pc, pc);
-    /* A rule can have been displaced since. */
-    return follow_sized(walk, state, frames, n, true, stop);
+    return b->slot == 4 ? fetch_registers_4(walk, state, n) : fetch_registers_8(walk, state, n);
 }

@@ -12,7 +12,8 @@
 #define ODD UINT64_C(0xbf58476d1ce4e5b9)
 
 struct place {
-    uint64_t key; /* 0: nothing can be kept */
+    usp_addr pc;
+    uint64_t key; /* USPI_NO_RULE_KEY: nothing can be kept */
     uint32_t stamp;
 };
 
@@ -42,7 +43,7 @@ static bool passing_stamp(const struct uspi_walk *walk, usp_addr pc, uint32_t *s
 static struct place place_of(const struct uspi_walk *walk, const struct uspi_frame_state *frame, unsigned how) {
     usp_addr pc = frame->registers.value[walk->backend->pc];
     uint32_t mode = uspi_frame_mode(walk, frame);
-    struct place place = {0, lasting_stamp(walk)};
+    struct place place = {pc, USPI_NO_RULE_KEY, lasting_stamp(walk)};
     /* Inside an IT block the mode says more than a key holds. */
     if ((mode & ~(uint32_t)USPI_MODE_THUMB) != 0 || pc == 0) return place;
     if (frame->exact) how |= USPI_RULE_EXACT;
@@ -58,7 +59,7 @@ static bool recall(const struct uspi_walk *walk, const struct uspi_frame_state *
                    struct uspi_rule *rule, unsigned *note) {
     struct uspi_packed_rule packed;
     struct place place = place_of(walk, frame, how);
-    if (!uspi_rule_cache_find(walk->shortcuts.rules, place.key, place.stamp, &packed)) return false;
+    if (!uspi_rule_cache_find(walk->shortcuts.rules, place.pc, place.key, place.stamp, &packed)) return false;
     *note = uspi_rule_unpack(walk->backend, &packed, rule);
     return true;
 }
@@ -68,7 +69,7 @@ static void keep(const struct uspi_walk *walk, const struct uspi_frame_state *fr
     struct uspi_packed_rule packed;
     if (!uspi_rule_pack(walk->backend, rule, note, &packed)) return;
     struct place place = place_of(walk, frame, how);
-    uspi_rule_cache_keep(walk->shortcuts.rules, place.key, place.stamp, &packed);
+    uspi_rule_cache_keep(walk->shortcuts.rules, place.pc, place.key, place.stamp, &packed);
 }
 
 bool uspi_recall_table_rule(const struct uspi_walk *walk, const struct uspi_frame_state *frame, struct uspi_rule *rule,

@@ -18,7 +18,7 @@ struct uspi_rule_cache *uspi_rule_cache_create(uint32_t rules, bool still, size_
     if (cache == NULL) return NULL;
     uintptr_t behind = (uintptr_t)(cache + 1);
     cache->still = still;
-    cache->set_mask = (uint32_t)(count / USPI_RULE_WAYS - 1);
+    cache->set_mask = (count / USPI_RULE_WAYS - 1) * USPI_RULE_WAYS * sizeof(struct uspi_kept_rule);
     cache->entries = (struct uspi_kept_rule *)((behind + LINE - 1) & ~(uintptr_t)(LINE - 1));
     if (bytes != NULL) *bytes = needed;
     return cache;
@@ -26,8 +26,8 @@ struct uspi_rule_cache *uspi_rule_cache_create(uint32_t rules, bool still, size_
 
 /* The place for a key: its own, else an empty one, else any. Any rather than the oldest: of a walk through more pcs than
  * there is room for, some are then found again the next time. */
-static struct uspi_kept_rule *choose_place(const struct uspi_rule_cache *cache, uint64_t key) {
-    struct uspi_kept_rule *set = uspi_rule_set(cache, key), *empty = NULL;
+static struct uspi_kept_rule *choose_place(const struct uspi_rule_cache *cache, usp_addr pc, uint64_t key) {
+    struct uspi_kept_rule *set = uspi_rule_set(cache, pc), *empty = NULL;
     uint64_t versions = 0;
     for (unsigned i = 0; i < USPI_RULE_WAYS; i++) {
         uint64_t kept = atomic_load_explicit(&set[i].key, memory_order_relaxed);
@@ -39,10 +39,10 @@ static struct uspi_kept_rule *choose_place(const struct uspi_rule_cache *cache, 
     return &set[((key ^ versions) * SPREAD >> 32) % USPI_RULE_WAYS];
 }
 
-void uspi_rule_cache_keep(struct uspi_rule_cache *cache, uint64_t key, uint32_t stamp,
+void uspi_rule_cache_keep(struct uspi_rule_cache *cache, usp_addr pc, uint64_t key, uint32_t stamp,
                           const struct uspi_packed_rule *rule) {
-    if (key == 0) return;
-    struct uspi_kept_rule *entry = choose_place(cache, key);
+    if (key == USPI_NO_RULE_KEY) return;
+    struct uspi_kept_rule *entry = choose_place(cache, pc, key);
     uint64_t version = atomic_load_explicit(&entry->version, memory_order_relaxed);
     /* A writer that never comes back (its handler was left by a jump, its process was forked) costs one place. */
     if ((version & 1) != 0 || !atomic_compare_exchange_strong_explicit(&entry->version, &version, version + 1,

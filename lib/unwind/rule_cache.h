@@ -34,6 +34,8 @@ enum uspi_rule_key {
     USPI_RULE_CERTAIN = 1 << 3 /* the code at the pc stays what it is, and a call precedes it (unless it is exact) */
 };
 
+#define USPI_NO_RULE_KEY UINT64_MAX
+
 /* An entry: the version's high half is the stamp of what the rule is valid for, its low half is odd while somebody writes.
  * Whoever reads loads the version before and after, and all other words so that none can be seen before its version. */
 struct uspi_kept_rule {
@@ -41,8 +43,8 @@ struct uspi_kept_rule {
 };
 
 struct uspi_rule_cache {
-    bool still; /* the code that it is for does not change as long as it is used */
-    uint32_t set_mask;
+    bool still;      /* the code that it is for does not change as long as it is used */
+    size_t set_mask; /* of a set's offset in bytes */
     struct uspi_kept_rule *entries;
 };
 
@@ -52,7 +54,7 @@ struct uspi_rule_cache {
 struct uspi_rule_cache *uspi_rule_cache_create(uint32_t rules, bool still, size_t *bytes);
 
 /* Keeps a rule; silently not, when somebody else is writing to the same place. Any time. */
-void uspi_rule_cache_keep(struct uspi_rule_cache *cache, uint64_t key, uint32_t stamp,
+void uspi_rule_cache_keep(struct uspi_rule_cache *cache, usp_addr pc, uint64_t key, uint32_t stamp,
                           const struct uspi_packed_rule *rule);
 
 /* Packs a rule, with a note of four bits. False when it does not fit. */
@@ -63,43 +65,56 @@ bool uspi_rule_pack(const struct uspi_backend *backend, const struct uspi_rule *
 unsigned uspi_rule_unpack(const struct uspi_backend *backend, const struct uspi_packed_rule *packed,
                           struct uspi_rule *rule);
 
-/* The key of a pc; 0, which none has, where addresses are not what they are on our systems. User addresses have at most 48
+/* The key of a pc; USPI_NO_RULE_KEY, under which nothing is kept, where addresses are not what they are on our systems. User addresses have at most 48
  * bits but for those that a program asks for (Linux Documentation/arch/x86/x86_64/5level-paging.rst,
  * arch/arm64/memory.rst). */
-static inline uint64_t uspi_rule_key(usp_addr pc, unsigned how) { return pc >> 48 == 0 ? pc << 16 | how : 0; }
-
-static inline struct uspi_kept_rule *uspi_rule_set(const struct uspi_rule_cache *cache, uint64_t key) {
-    /* Return addresses have no two low bits on arm64, and on x86 lie further apart. */
-    uint64_t pc = key >> 18;
-    return &cache->entries[((pc ^ pc >> 10) & cache->set_mask) * USPI_RULE_WAYS];
+static inline uint64_t uspi_rule_key(usp_addr pc, unsigned how) {
+    return pc >> 48 == 0 ? pc << 16 | how : USPI_NO_RULE_KEY;
 }
 
-/* The rule that is kept under a key with that stamp. Any time. */
-static inline bool uspi_rule_cache_find(const struct uspi_rule_cache *cache, uint64_t key, uint32_t stamp,
+/* Return addresses have no two low bits on arm64, and on x86 lie further apart: the third is the lowest that tells sets
+ * apart, which have 128 bytes. */
+#define USPI_RULE_SPREAD 5
+
+static inline struct uspi_kept_rule *uspi_rule_set(const struct uspi_rule_cache *cache, usp_addr pc) {
+    size_t offset = (size_t)(pc << USPI_RULE_SPREAD ^ pc >> USPI_RULE_SPREAD) & cache->set_mask;
+    return (struct uspi_kept_rule *)((uint8_t *)cache->entries + offset);
+}
+
+/* The rule that is kept for a pc under a key of it, with that stamp. `rule` may be written in any case. Any time. */
+static inline bool uspi_rule_cache_find(const struct uspi_rule_cache *cache, usp_addr pc, uint64_t key, uint32_t stamp,
                                         struct uspi_packed_rule *rule) {
-    struct uspi_kept_rule *entry = uspi_rule_set(cache, key);
+    struct uspi_kept_rule *entry = uspi_rule_set(cache, pc);
     for (unsigned i = 0; i < USPI_RULE_WAYS; i++, entry++) {
         uint64_t version = atomic_load_explicit(&entry->version, memory_order_acquire);
         if (atomic_load_explicit(&entry->key, memory_order_acquire) != key) continue;
         rule->frame = atomic_load_explicit(&entry->frame, memory_order_acquire);
         rule->saved = atomic_load_explicit(&entry->saved, memory_order_acquire);
         bool is_whole = atomic_load_explicit(&entry->version, memory_order_relaxed) == version && (version & 1) == 0;
-        if (is_whole && version >> 32 == stamp && key != 0) return true;
+        if (is_whole && version >> 32 == stamp) return true;
     }
     return false;
 }
 
 /* ---- the fields of a packed rule ----
  *
- * Offsets are in slots of the processor's stack and stored with their range's middle added. */
+ *     | 63 … 44     | 43 … 27 | 26 … 10        | 9 … 6 | 5 … 0              |
+ *     | CFA, signed | fp      | return address | note  | the CFA's register |
+ *
+ * Offsets are in slots of the processor's stack; those of places are stored with their range's middle added. The walk waits
+ * for the CFA, so that it is where one instruction has it. */
 
 #define USPI_PACKED_BASE_BITS  6u
-#define USPI_PACKED_CFA_BITS   20u
+#define USPI_PACKED_NOTE_SHIFT 6u
+#define USPI_PACKED_NOTE_BITS  4u
+#define USPI_PACKED_RA_SHIFT   10u
+#define USPI_PACKED_FP_SHIFT   27u
 #define USPI_PACKED_PLACE_BITS 17u /* of the return address, and of fp; from the CFA */
-#define USPI_PACKED_SAVED_BITS 6u  /* of each other register; from the return address's slot */
-#define USPI_PACKED_NOTE_SHIFT 60u
+#define USPI_PACKED_CFA_SHIFT  44u
+#define USPI_PACKED_CFA_BITS   20u
+#define USPI_PACKED_SAVED_BITS 6u /* of each other register; from the return address's slot */
 
-/* In place of an offset. */
+/* In place of an offset; all that stand for return addresses are lower than any place. */
 #define USPI_PACKED_RA_OUTERMOST 0 /* there is no return address */
 #define USPI_PACKED_RA_LINK      1 /* it is in the link register */
 #define USPI_PACKED_FP_SAME      0
@@ -113,19 +128,16 @@ static inline unsigned uspi_packed_base(uint64_t frame) {
     return (unsigned)USPI_PACKED_FIELD(frame, 0, USPI_PACKED_BASE_BITS);
 }
 
-static inline int32_t uspi_packed_cfa(uint64_t frame) {
-    return USPI_PACKED_FIELD(frame, USPI_PACKED_BASE_BITS, USPI_PACKED_CFA_BITS) -
-           USPI_PACKED_MIDDLE(USPI_PACKED_CFA_BITS);
-}
+/* Compilers shift copies of the sign in (GCC manual, "Integers implementation"; so does clang). */
+static inline int64_t uspi_packed_cfa(uint64_t frame) { return (int64_t)frame >> USPI_PACKED_CFA_SHIFT; }
 
-/* Those two as they are stored: their special values are below what any offset can be. */
+/* Those two as they are stored. */
 static inline int32_t uspi_packed_ra(uint64_t frame) {
-    return USPI_PACKED_FIELD(frame, USPI_PACKED_BASE_BITS + USPI_PACKED_CFA_BITS, USPI_PACKED_PLACE_BITS);
+    return USPI_PACKED_FIELD(frame, USPI_PACKED_RA_SHIFT, USPI_PACKED_PLACE_BITS);
 }
 
 static inline int32_t uspi_packed_fp(uint64_t frame) {
-    return USPI_PACKED_FIELD(frame, USPI_PACKED_BASE_BITS + USPI_PACKED_CFA_BITS + USPI_PACKED_PLACE_BITS,
-                             USPI_PACKED_PLACE_BITS);
+    return USPI_PACKED_FIELD(frame, USPI_PACKED_FP_SHIFT, USPI_PACKED_PLACE_BITS);
 }
 
 static inline int32_t uspi_packed_place(int32_t stored) { return stored - USPI_PACKED_MIDDLE(USPI_PACKED_PLACE_BITS); }
@@ -141,6 +153,8 @@ static inline int32_t uspi_packed_saved_place(int32_t ra, int32_t stored) {
     return from + stored - USPI_PACKED_MIDDLE(USPI_PACKED_SAVED_BITS);
 }
 
-static inline unsigned uspi_packed_note(uint64_t frame) { return (unsigned)(frame >> USPI_PACKED_NOTE_SHIFT); }
+static inline unsigned uspi_packed_note(uint64_t frame) {
+    return (unsigned)USPI_PACKED_FIELD(frame, USPI_PACKED_NOTE_SHIFT, USPI_PACKED_NOTE_BITS);
+}
 
 #endif

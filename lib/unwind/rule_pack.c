@@ -59,7 +59,7 @@ bool uspi_rule_pack(const struct uspi_backend *b, const struct uspi_rule *rule, 
     uint64_t cfa, ra, fp = USPI_PACKED_FP_SAME, stored;
     int64_t from;
     if (rule->signal_frame || rule->cfa.kind != USPI_REGISTER || rule->cfa.base >= 1u << USPI_PACKED_BASE_BITS ||
-        note > 15 || !to_slots(b, rule->cfa.offset, USPI_PACKED_CFA_BITS, 0, &cfa) ||
+        note >= 1u << USPI_PACKED_NOTE_BITS || !to_slots(b, rule->cfa.offset, USPI_PACKED_CFA_BITS, 0, &cfa) ||
         !pack_return_address(b, rule, &ra, &from)) {
         return false;
     }
@@ -76,10 +76,9 @@ bool uspi_rule_pack(const struct uspi_backend *b, const struct uspi_rule *rule, 
         }
         packed->saved |= stored << i++ * USPI_PACKED_SAVED_BITS;
     }
-    packed->frame = rule->cfa.base | cfa << USPI_PACKED_BASE_BITS |
-                    ra << (USPI_PACKED_BASE_BITS + USPI_PACKED_CFA_BITS) |
-                    fp << (USPI_PACKED_BASE_BITS + USPI_PACKED_CFA_BITS + USPI_PACKED_PLACE_BITS) |
-                    (uint64_t)note << USPI_PACKED_NOTE_SHIFT;
+    cfa -= USPI_PACKED_MIDDLE(USPI_PACKED_CFA_BITS);
+    packed->frame = rule->cfa.base | (uint64_t)note << USPI_PACKED_NOTE_SHIFT | ra << USPI_PACKED_RA_SHIFT |
+                    fp << USPI_PACKED_FP_SHIFT | cfa << USPI_PACKED_CFA_SHIFT;
     return true;
 }
 
@@ -90,8 +89,9 @@ static struct uspi_location at_slot(const struct uspi_backend *b, int32_t slots)
 unsigned uspi_rule_unpack(const struct uspi_backend *b, const struct uspi_packed_rule *packed, struct uspi_rule *rule) {
     uint64_t frame = packed->frame;
     int32_t ra = uspi_packed_ra(frame), fp = uspi_packed_fp(frame);
-    rule->cfa = (struct uspi_location){
-        .kind = USPI_REGISTER, .base = (uint8_t)uspi_packed_base(frame), .offset = uspi_packed_cfa(frame) * b->slot};
+    rule->cfa = (struct uspi_location){.kind = USPI_REGISTER,
+                                       .base = (uint8_t)uspi_packed_base(frame),
+                                       .offset = (int32_t)uspi_packed_cfa(frame) * b->slot};
     rule->return_address = ra == USPI_PACKED_RA_OUTERMOST ? (struct uspi_location){.kind = USPI_OUTERMOST}
                            : ra == USPI_PACKED_RA_LINK    ? (struct uspi_location){.kind = USPI_REGISTER, .base = b->lr}
                                                           : at_slot(b, uspi_packed_place(ra));
