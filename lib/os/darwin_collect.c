@@ -87,6 +87,7 @@ static int find(const struct uspi_collection *c, struct found *found) {
 static void open_windows(const struct uspi_collection *c, struct found *found, struct uspi_window *w) {
     for (unsigned attempt = 1;; attempt++) {
         *w = (struct uspi_window){.task = c->task,
+                                  .is_own = c->is_own,
                                   .threads = found->held,
                                   .count = found->count,
                                   .arena = c->arena->bytes,

@@ -167,6 +167,7 @@ static int copy_found(struct uspi_held *held, struct uspi_thread_copy *copy) {
     for (unsigned attempt = 1;; attempt++) {
         last = last || attempt >= USPI_DARWIN_WINDOWS;
         struct uspi_window w = {.task = mach_task_self(),
+                                .is_own = true,
                                 .threads = held,
                                 .count = 1,
                                 .arena = requester.arena.bytes,

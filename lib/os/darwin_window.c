@@ -43,7 +43,42 @@ _Static_assert(x86_THREAD_STATE64 == 4 && x86_THREAD_STATE64_COUNT == 42, "x86_6
 _Static_assert(x86_THREAD_STATE32 == 1 && x86_THREAD_STATE32_COUNT == 16, "i386's state");
 #endif
 
+/* ---- the task as a whole ---- */
+
+static bool suspend_task(struct uspi_window *w) {
+#if TARGET_OS_TV
+    (void)w;
+    return false;
+#else
+    if (w->is_own) return false;
+    uint64_t began = uspi_os_clock();
+    kern_return_t result = task_suspend2(w->task, &w->token);
+    for (size_t i = 0; i < w->count; i++) {
+        struct uspi_held *h = &w->threads[i];
+        h->began = began;
+        h->suspended = result == KERN_SUCCESS;
+        h->status = uspi_darwin_status(result);
+    }
+    return true;
+#endif
+}
+
+static void resume_task(struct uspi_window *w) {
+#if !TARGET_OS_TV
+    for (unsigned attempt = 0; attempt < RESUMES && task_resume2(w->token) != KERN_SUCCESS; attempt++) continue;
+#endif
+    /* A token that nobody has any more resumes the task too. */
+    uspi_darwin_release(w->token);
+    w->token = MACH_PORT_NULL;
+    uint64_t ended = uspi_os_clock();
+    for (size_t i = 0; i < w->count; i++) w->threads[i].ended = ended;
+}
+
+/* ---- thread by thread ---- */
+
 static void suspend_all(struct uspi_window *w) {
+    w->token = MACH_PORT_NULL;
+    if (suspend_task(w)) return;
     for (size_t i = 0; i < w->count; i++) {
         struct uspi_held *h = &w->threads[i];
         h->began = uspi_os_clock();
@@ -148,6 +183,10 @@ static bool runs(kern_return_t result) {
 }
 
 static void resume_all(struct uspi_window *w) {
+    if (w->token != MACH_PORT_NULL) {
+        resume_task(w);
+        return;
+    }
     for (size_t i = w->count; i > 0; i--) {
         struct uspi_held *h = &w->threads[i - 1];
         if (!h->suspended) continue;

@@ -4,6 +4,9 @@
  *
  *     suspend … suspend │ registers … registers │ extents, copies │ resume … resume
  *
+ * Another task is suspended as a whole where the headers allow that, so that the kernel resumes it should this process end
+ * meanwhile (xnu osfmk/kern/task.c, task_suspension_notify).
+ *
  * Between the first suspension and the last resumption there are calls to the kernel only: thread_suspend,
  * thread_get_state, a read of the word that holds a thread's queue, the region that holds a stack pointer, one bulk read for
  * each stack, the clock, thread_resume. No allocation, no lock, no loader, no Objective-C, no libpthread: whatever a stopped thread holds does not matter. */
@@ -30,12 +33,14 @@ struct uspi_held {
 
 struct uspi_window {
     task_t task;
+    bool is_own;               /* this process */
     struct uspi_held *threads; /* never the calling thread */
     size_t count;
     uint8_t *arena;
     size_t arena_size;
     uint64_t deadline;  /* usp_clock value: who is not stopped by then gets USP_ERROR_TIMEOUT */
     bool all_that_fits; /* copy what there is room for, even when not all of it fits */
+    mach_port_t token;  /* the window's own: of a task that is suspended as a whole */
     /* out: */
     size_t need;         /* bytes for all live parts */
     size_t copied;       /* bytes of the arena */

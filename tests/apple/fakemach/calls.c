@@ -189,6 +189,9 @@ START_TEST(test_other_process) {
     ck_assert_int_eq(usp_snapshot_get_info(s)->pid, FAKE_OTHER_PID);
     usp_snapshot_free(s);
     check_clean(&before, "usp_snapshot_process");
+    ck_assert_uint_eq(fake_account.windows, before.windows + 1);
+    ck_assert_uint_eq(fake_account.calls[FAKE_TASK_RESUME], 1);
+    ck_assert_uint_eq(fake_account.calls[FAKE_THREAD_SUSPEND], 0);
     ck_assert_int_eq(usp_snapshot_process(99, NULL, &s, error, sizeof error), USP_ERROR_NO_THREAD);
     ck_assert_int_eq(usp_snapshot_process(1000, NULL, &s, error, sizeof error), USP_ERROR_ARGUMENT);
     fake.fail_call = FAKE_TASK_FOR_PID;

@@ -16,6 +16,8 @@ enum fake_call {
     FAKE_TASK_THREADS,
     FAKE_TASK_INFO,
     FAKE_TASK_FOR_PID,
+    FAKE_TASK_SUSPEND,
+    FAKE_TASK_RESUME,
     FAKE_THREAD_INFO,
     FAKE_THREAD_SUSPEND,
     FAKE_THREAD_RESUME,
@@ -109,11 +111,12 @@ extern struct fake_script fake;
 /* What happened. */
 struct fake_account {
     size_t calls[FAKE_CALLS], all_calls;
-    size_t suspended;     /* threads that are suspended now */
-    size_t windows;       /* opened so far */
-    uintptr_t queue_then; /* what *change was when a state was last asked for */
-    size_t longest_bulk;  /* bytes of the largest read in a window */
-    long rights;          /* to threads and tasks and semaphores, beyond those that the process began with */
+    size_t suspended;       /* threads that are suspended now */
+    size_t windows;         /* opened so far */
+    size_t other_suspended; /* how often the other task is suspended now */
+    uintptr_t queue_then;   /* what *change was when a state was last asked for */
+    size_t longest_bulk;    /* bytes of the largest read in a window */
+    long rights;            /* to threads and tasks and semaphores, beyond those that the process began with */
     long mappings, mapped_bytes, allocations;
     size_t forbidden; /* calls in a window that must not be there */
     enum fake_call forbidden_call;

@@ -34,11 +34,13 @@ void __wrap_free(void *memory);
 #define OWN_TASK        0x103u
 #define OTHER_TASK      0x203u
 #define SEMAPHORE       0x303u
+#define TOKEN           0x403u
 #define FIRST_THREAD    0x1003u
 #define THREAD_STRIDE   0x100u
-#define PORTS           (FAKE_THREADS_MAX + 3)
+#define PORTS           (FAKE_THREADS_MAX + 4)
 #define OTHER_PLACE     (FAKE_THREADS_MAX + 1)
 #define SEMAPHORE_PLACE (FAKE_THREADS_MAX + 2)
+#define TOKEN_PLACE     (FAKE_THREADS_MAX + 3)
 
 /* As a process begins: its main thread loads the library. */
 struct fake_script fake = {.threads = {{.id = FAKE_MAIN_ID}}, .thread_count = 1};
@@ -49,6 +51,8 @@ const char *const fake_call_names[FAKE_CALLS] = {
     "task_threads",
     "task_info",
     "task_for_pid",
+    "task_suspend2",
+    "task_resume2",
     "thread_info",
     "thread_suspend",
     "thread_resume",
@@ -141,12 +145,47 @@ static struct fake_thread *thread_of(mach_port_t port) {
 static long *references_of(mach_port_t port) {
     struct fake_thread *t = thread_of(port);
     if (t != NULL) return &references[t - fake.threads];
+    if (port == TOKEN) return &references[TOKEN_PLACE];
     return port == OTHER_TASK ? &references[OTHER_PLACE] : port == SEMAPHORE ? &references[SEMAPHORE_PLACE] : NULL;
 }
 
 static void add_right(mach_port_t port) {
     ++*references_of(port);
     fake_account.rights++;
+}
+
+static int place_of_task(mach_port_t task) {
+    if (task == OWN_TASK) return FAKE_OWN;
+    return task == OTHER_TASK && references[OTHER_PLACE] > 0 ? FAKE_OTHER : -1;
+}
+
+static void scribble(const struct fake_thread *t) {
+    if (t->scribbled_on) memset(t->stack, 0xa5, t->stack_size);
+}
+
+static void resume_other(void) {
+    if (fake_account.other_suspended == 0) return;
+    fake_account.other_suspended = 0;
+    for (size_t i = 0; i < fake.thread_count; i++) {
+        if (fake.threads[i].task == FAKE_OTHER) scribble(&fake.threads[i]);
+    }
+}
+
+kern_return_t task_suspend2(task_read_t task, task_suspension_token_t *token) {
+    if (fails(FAKE_TASK_SUSPEND)) return fake.fail_result;
+    if (place_of_task(task) != FAKE_OTHER) return MACH_SEND_INVALID_DEST;
+    fake_account.other_suspended++;
+    fake_account.windows++;
+    add_right(TOKEN);
+    *token = TOKEN;
+    return KERN_SUCCESS;
+}
+
+kern_return_t task_resume2(task_suspension_token_t token) {
+    if (fails(FAKE_TASK_RESUME)) return fake.fail_result;
+    if (token != TOKEN || fake_account.other_suspended == 0) return KERN_INVALID_ARGUMENT;
+    resume_other();
+    return KERN_SUCCESS;
 }
 
 kern_return_t mach_port_deallocate(ipc_space_t task, mach_port_name_t name) {
@@ -158,12 +197,8 @@ kern_return_t mach_port_deallocate(ipc_space_t task, mach_port_name_t name) {
     }
     --*count;
     fake_account.rights--;
+    if (name == TOKEN && *count == 0) resume_other();
     return failing ? fake.fail_result : KERN_SUCCESS;
-}
-
-static int place_of_task(mach_port_t task) {
-    if (task == OWN_TASK) return FAKE_OWN;
-    return task == OTHER_TASK && references[OTHER_PLACE] > 0 ? FAKE_OTHER : -1;
 }
 
 kern_return_t task_threads(task_inspect_t task, thread_act_array_t *list, mach_msg_type_number_t *count) {
@@ -226,7 +261,7 @@ kern_return_t thread_resume(thread_read_t port) {
     if (t->dead) return KERN_TERMINATED;
     if (t->suspended == 0) return KERN_FAILURE;
     if (--t->suspended == 0 && t->task == FAKE_OWN) fake_account.suspended--;
-    if (t->suspended == 0 && t->scribbled_on) memset(t->stack, 0xa5, t->stack_size);
+    if (t->suspended == 0) scribble(t);
     return KERN_SUCCESS;
 }
 
@@ -241,7 +276,8 @@ kern_return_t thread_get_state(thread_read_t port, thread_state_flavor_t flavor,
     if (t == NULL) return KERN_INVALID_ARGUMENT;
     if (t->dead) return KERN_TERMINATED;
     /* The registers of a thread that runs mean nothing: FIELD-FAILURES 26. */
-    if (t->suspended == 0 || t == &fake.threads[fake.self]) fake_account.errors++;
+    bool stands = t->suspended != 0 || (t->task == FAKE_OTHER && fake_account.other_suspended != 0);
+    if (!stands || t == &fake.threads[fake.self]) fake_account.errors++;
     if (fake.change != NULL) fake_account.queue_then = *fake.change;
     memset(state, 0, *count * sizeof *state);
 #if defined(__x86_64__)

@@ -118,6 +118,7 @@ void prepare(void) {
 static const char *what_is_left(const struct fake_account *before) {
     const struct fake_account *a = &fake_account;
     if (a->suspended != 0) return "a thread is still suspended";
+    if (a->other_suspended != 0) return "another task is still suspended";
     for (size_t i = 0; i < fake.thread_count; i++) {
         if (fake.threads[i].suspended != 0) return "a thread of another task is still suspended";
     }

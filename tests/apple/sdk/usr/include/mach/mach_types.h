@@ -14,6 +14,7 @@
 typedef mach_port_t task_t;
 typedef mach_port_t task_inspect_t;
 typedef mach_port_t task_read_t;
+typedef mach_port_t task_suspension_token_t;
 typedef mach_port_t thread_t;
 typedef mach_port_t thread_act_t;
 typedef mach_port_t thread_inspect_t;

@@ -14,6 +14,9 @@ extern kern_return_t task_info(task_inspect_t target_task, task_flavor_t flavor,
                                mach_msg_type_number_t *task_info_outCnt);
 extern __TVOS_PROHIBITED __WATCHOS_PROHIBITED kern_return_t task_suspend(task_read_t target_task);
 extern __TVOS_PROHIBITED __WATCHOS_PROHIBITED kern_return_t task_resume(task_read_t target_task);
+extern __TVOS_PROHIBITED __WATCHOS_PROHIBITED kern_return_t task_suspend2(task_read_t target_task,
+                                                                          task_suspension_token_t *suspend_token);
+extern __TVOS_PROHIBITED __WATCHOS_PROHIBITED kern_return_t task_resume2(task_suspension_token_t suspend_token);
 extern kern_return_t semaphore_create(task_t task, semaphore_t *semaphore, int policy, int value);
 extern kern_return_t semaphore_destroy(task_t task, semaphore_t semaphore);
 __END_DECLS
