@@ -170,6 +170,7 @@ while read -r slice _ arch version; do
 
   # Linked with nothing but libSystem. (armv7k: compared with what libSystem offers, see xcrun.)
   dylib=$work/$slice.dylib
+  exported='not linked'
   if ! "${cc[@]}" -dynamiclib -Wl,-all_load -install_name @rpath/libunspool.dylib -o "$dylib" "$library" 2>"$work/link"; then
     fail "$slice: does not link: $(head -n 5 "$work/link")"
     continue
@@ -178,6 +179,7 @@ while read -r slice _ arch version; do
   if [[ $arch != armv7k ]]; then
     llvm-nm-19 -gUj "$dylib" | sort >"$work/exported"
     diff "$work/public" "$work/exported" >"$work/diff" || fail "$slice: does not export just lib/unspool.map: $(cat "$work/diff")"
+    exported="$(wc -l <"$work/exported") functions"
     found=$(version_of "$dylib" | awk '{ print $2 }')
     [[ $found == "$version" ]] || fail "$slice: linked for $found, not $version"
   fi
@@ -195,7 +197,7 @@ while read -r slice _ arch version; do
   "${cc[@]}" -fmodules -fmodules-cache-path="$work/modules" -Wall -Wextra -Wincomplete-umbrella -Werror=nullability-completeness \
     -Werror -I"$include" -fsyntax-only "$work/module.m" || fail "$slice: the module does not parse"
   "${cc[@]}" -I"$include" -o "$work/program" "$work/plain.c" "$library" || fail "$slice: a program does not link"
-  echo "$slice: $(wc -l <"$work/exported") functions, $(wc -c <"$library") bytes"
+  echo "$slice: $exported, $(wc -c <"$library") bytes"
 done <<<"$list"
 
 # ---- the XCFrameworks: the list names what lies there, and all of it
