@@ -81,7 +81,7 @@ def stacks_of_ours(unspool, where):
         sys.exit(f"unspool stack: {said.stderr.strip()}")
     stacks, ends, thread = {}, {}, None
     for line in said.stdout.splitlines():
-        heading = re.match(r"Thread (\d+) ", line)
+        heading = re.match(r"Thread (\d+)\b", line)
         frame = re.match(r"\d+ .*?\b0x([0-9a-f]{8,16}) ", line)
         if heading:
             thread = int(heading.group(1))
