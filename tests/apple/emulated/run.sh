@@ -6,7 +6,7 @@
 #
 #     tests/apple/emulated/run.sh [--scenario PROGRAM] [--keep FOLDER] [SLICE...]
 #
-# Without a name: arm64, the one that is known to run to its end. The others are there to be brought that far.
+# Without a name: those that are known to run to their end, arm64 and arm64e. The others are there to be brought that far.
 set -euo pipefail
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/../../script.sh"
@@ -127,7 +127,7 @@ run_slice() {
   done
 }
 
-[[ ${#only[@]} -gt 0 ]] || only=(arm64)
+[[ ${#only[@]} -gt 0 ]] || only=(arm64 arm64e)
 for slice in "${slices[@]}"; do
   # shellcheck disable=SC2086 # words on purpose
   set -- $slice
