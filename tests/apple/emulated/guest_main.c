@@ -188,7 +188,11 @@ static __attribute__((noinline)) void list(void) {
 
 static __attribute__((noinline)) void everyone(unsigned first, unsigned behind) {
     struct usp_snapshot *snapshot = NULL;
-    int status = usp_snapshot_self(NULL, &snapshot);
+    struct usp_snapshot_options options;
+    usp_snapshot_options_init(&options);
+    /* What the other side has as well: it walks from memory alone, without the images' tables. */
+    options.unwind.readers = USP_READER_SIGNAL | USP_READER_INSTRUCTIONS | USP_READER_FRAME_RECORD;
+    int status = usp_snapshot_self(&options, &snapshot);
     if (!can_stop) {
         expect(status == USP_ERROR_UNSUPPORTED && snapshot == NULL, "usp_snapshot_self where it is forbidden");
         return;

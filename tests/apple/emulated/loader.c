@@ -77,7 +77,7 @@ static usp_addr find_export(const struct loaded_image *image, const char *name) 
     return 0;
 }
 
-/* A program that is linked statically exports nothing. */
+/* Of a program that is linked statically; and the linker of LLVM 13 leaves the Thumb bit out of what it exports. */
 static usp_addr find_symbol(const struct loaded_image *image, const char *name) {
     struct uspi_macho_symbols symbols;
     struct uspi_macho_symbol symbol;
@@ -92,7 +92,8 @@ static usp_addr find_symbol(const struct loaded_image *image, const char *name) 
 }
 
 usp_addr loader_export(const struct loaded_image *image, const char *name) {
-    return image->exports.count != 0 ? find_export(image, name) : find_symbol(image, name);
+    bool is_static = image->slide == 0;
+    return is_static ? find_symbol(image, name) : find_export(image, name);
 }
 
 /* ---- initialisers ---- */
@@ -124,7 +125,9 @@ size_t loader_initialisers(struct loaded_image *image, const struct guest *g, us
             struct uspi_macho_section section;
             if (uspi_macho_section(macho, &segment, i, &section, NULL) != USP_OK) return n;
             uint32_t type = section.flags & USPI_S_TYPE;
-            if (type != INIT_POINTERS && type != INIT_OFFSETS) continue;
+            /* Code for one address has them in a section of this name (LLVM TargetLoweringObjectFileMachO). */
+            bool is_static = strcmp(section.name, "__constructor") == 0;
+            if (type != INIT_POINTERS && type != INIT_OFFSETS && !is_static) continue;
             n += read_initialisers(image, g, &section, functions + n, room - n);
         }
     }

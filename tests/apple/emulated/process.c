@@ -3,6 +3,8 @@
  * code for Apple platforms"), System V psABIs for x86. */
 #include "process.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -174,10 +176,13 @@ static void on_instruction(uc_engine *uc, uint64_t pc, uint32_t length, void *us
 }
 
 static bool on_invalid(uc_engine *uc, uc_mem_type type, uint64_t address, int size, int64_t value, void *user) {
+    static char why[96];
     struct guest *g = user;
-    (void)uc, (void)type, (void)address, (void)size, (void)value;
-    guest_fail(g, "the program touched memory that is not mapped");
-    return false;
+    (void)uc, (void)type, (void)size, (void)value;
+    uint64_t pc = 0;
+    uc_reg_read(g->machine.uc, g->machine.ids[g->machine.backend->pc], &pc);
+    snprintf(why, sizeof why, "at %" PRIx64 " the program touched %" PRIx64 ", where nothing is mapped", pc, address);
+    return guest_fail(g, why);
 }
 
 static bool set_hooks(struct guest *g) {
