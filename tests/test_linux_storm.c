@@ -310,11 +310,12 @@ START_TEST(storm) {
     ck_assert_int_eq(atomic_load(&own_mappings), 0);
 
     ck_assert_uint_gt(tally.captures, WORKERS);
-    printf("%lu captures judged (%lu frames), %lu threads ended under one; complete: %lu (%.1f %%); of %lu wholly in "
-           "the program: %lu; of %lu in what was loaded at the beginning: all; stopped %.1f us on average, %.1f at most\n",
-           tally.captures, tally.frames, tally.vanished, tally.complete,
-           100.0 * (double)tally.complete / (double)tally.captures, tally.in_records, tally.in_records_complete,
-           tally.described, (double)tally.stopped_ns / 1000 / (double)tally.captures, (double)tally.longest_ns / 1000);
+    printf(
+        "%lu captures judged (%lu frames), %lu threads ended under one; complete: %lu (%.1f %%); of %lu wholly in "
+        "the program: %lu; of %lu in what was loaded at the beginning: all; stopped %.1f us on average, %.1f at most\n",
+        tally.captures, tally.frames, tally.vanished, tally.complete,
+        100.0 * (double)tally.complete / (double)tally.captures, tally.in_records, tally.in_records_complete,
+        tally.described, (double)tally.stopped_ns / 1000 / (double)tally.captures, (double)tally.longest_ns / 1000);
     printf("meanwhile: %lu allocations, %lu locks, %lu sorts, %lu loads, %lu signals, %lu births\n",
            storm_deeds.allocations, storm_deeds.locks, storm_deeds.sorts, storm_deeds.loads, storm_deeds.signals,
            storm_deeds.births);
