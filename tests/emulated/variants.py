@@ -120,10 +120,9 @@ def frameless(target, bodies=True):
     return by_tables(target, bodies)
 
 
-def nearly(target):
-    """Where clang's call frame information is wrong at single instructions: between pushes for a call (LLVM puts a spill
-    there and counts it late)."""
-    target.goal = 99.95
+def nearly(target, goal):
+    """Where the tables that were written are not whole; why, stands at the target."""
+    target.goal = goal
     return target
 
 
@@ -194,15 +193,18 @@ TARGETS = [
     by_tables(x86("x86_64 apple, tables", clang(MAC_X64), LINK_MAC, NO_GUARD, levels=SOME)),
     by_tables(armv7("armv7 linux, thumb, tables", LINUX_ARM, STATIC + NO_PERSONALITIES, True, levels=SOME)),
     frameless(arm64("arm64 apple, frameless", IOS, LINK_IOS, NO_GUARD)),
-    # ld64.lld 19 drops the call frame information to which clang leaves most of this: the tables name functions only.
-    frameless(Target("arm64_32 apple, frameless", "arm64_32", clang(WATCH), LINK_WATCH, NO_GUARD, "stubs_arm64.S",
-                     100.0, triple=WATCH)),
+    # ld64.lld 19 drops the call frame information to which clang leaves most of this: the tables name functions only, and
+    # the walk is by instructions.
+    nearly(frameless(Target("arm64_32 apple, frameless", "arm64_32", clang(WATCH), LINK_WATCH, NO_GUARD,
+                            "stubs_arm64.S", 100.0, triple=WATCH)), 95.0),
     frameless(x86("x86_64 apple, frameless", clang(MAC_X64), LINK_MAC, NO_GUARD)),
     frameless(armv7("armv7 linux, thumb, frameless", LINUX_ARM, STATIC + NO_PERSONALITIES, True)),
     frameless(armv7("armv7 linux, arm, frameless", LINUX_ARM, STATIC + NO_PERSONALITIES, False)),
     frameless(arm64("arm64 linux, frameless", LINUX_ARM64, STATIC, NO_GUARD), bodies=False),
     frameless(x86("x86_64 linux, frameless", clang(LINUX_X64), STATIC, NO_GUARD), bodies=False),
-    nearly(frameless(x86("i386 linux, frameless", clang(LINUX_386), STATIC, NO_GUARD, wide=False), bodies=False)),
+    # clang's call frame information is wrong between pushes for a call (LLVM puts a spill there and counts it late).
+    nearly(frameless(x86("i386 linux, frameless", clang(LINUX_386), STATIC, NO_GUARD, wide=False), bodies=False),
+           99.95),
     gcc(frameless(Target("arm64 linux, gcc, frameless", "arm64", GCC_ARM64, STATIC, NO_GUARD + ["-fno-pie"],
                          "stubs_arm64.S", 100.0, triple=LINUX_ARM64), bodies=False), ["-O2"]),
     gcc(frameless(x86("x86_64 linux, gcc, frameless", ["gcc"], STATIC, NO_GUARD + ["-fno-pie", "-fcf-protection=none"]),
