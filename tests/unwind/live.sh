@@ -23,12 +23,12 @@ build() {
 }
 build stuck_plain || fail "live_stuck.c: $(cat "$work/build.log")"
 compare "$work/stuck_plain"
-if build stuck_static -static-pie; then compare "$work/stuck_static"; fi
+if build stuck_static -DSTATIC -static-pie; then compare "$work/stuck_static"; fi
 if build stuck_fixed -no-pie; then compare "$work/stuck_fixed"; fi
 # 32 bits in a kernel of 64, where it runs such programs.
 if [[ $(uname -m) == x86_64 ]] && have i686-linux-gnu-gcc; then
   cc=(i686-linux-gnu-gcc)
-  build stuck_narrow -static || fail "live_stuck.c: $(cat "$work/build.log")"
+  build stuck_narrow -DSTATIC -static || fail "live_stuck.c: $(cat "$work/build.log")"
   if "$work/stuck_narrow" probe; then compare "$work/stuck_narrow"; fi
 fi
 

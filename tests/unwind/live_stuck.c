@@ -9,7 +9,7 @@
  *     reading    the clock, again and again: the vdso
  *     waiting    a condition variable
  *     stepping   x86_64: a handler of the trap behind some instructions of the procedure linkage table, which has no frame
- *                of its own and pushes words (with static linking: of the function called) */
+ *                of its own and pushes words; where there is one (not with STATIC) */
 #define _GNU_SOURCE 1
 #include <pthread.h>
 #include <semaphore.h>
@@ -103,7 +103,7 @@ static NOT_INLINED void *waiting(void *context) {
     return context;
 }
 
-#if defined __x86_64__
+#if defined __x86_64__ && !defined STATIC
 /* Bit 8 of the flags register has each instruction followed by a trap (Intel SDM volume 3, 17.4.1 "Single-Step"). */
 #define TRAP_FLAG 0x100
 
@@ -167,7 +167,7 @@ int main(int argc, char **argv) {
         if (pthread_create(&thread, NULL, places[i], NULL) != 0) abort();
         while (sem_wait(&there) != 0) continue;
     }
-#if defined __x86_64__
+#if defined __x86_64__ && !defined STATIC
     static const unsigned step_counts[] = {1, 2, 3, 4, 5, 6};
     for (unsigned i = 0; i < sizeof step_counts / sizeof step_counts[0]; i++) {
         if (pthread_create(&thread, NULL, stepping, (void *)(uintptr_t)&step_counts[i]) != 0) abort();
