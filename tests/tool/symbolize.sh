@@ -35,6 +35,8 @@ err_has "^unspool: $work/nothing: "
 
 # Who asks through a pipe gets an answer before the next question.
 coproc asked { exec "$unspool" symbolize -o "$stuck"; }
+# The shell forgets its variable when it has seen the end.
+answering=$asked_PID
 for question in 1 2; do
   plus "$inner" "$question" >&"${asked[1]}"
   echo >&"${asked[1]}"
@@ -42,7 +44,7 @@ for question in 1 2; do
   [[ $line == "inner (in stuck) + $question" ]] || fail "question $question: $line"
 done
 eval "exec ${asked[1]}>&-"
-wait "$asked_PID"
+wait "$answering"
 
 # Where it was loaded. Its own beginning is not 0 when it is linked to a fixed place.
 base=$("$unspool" images --json "$stuck" | python3 -c 'import json, sys; print(json.load(sys.stdin)["images"][0]["load_address"])')
