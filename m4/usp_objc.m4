@@ -19,7 +19,9 @@ AC_DEFUN([USP_OBJC], [
 # gnustep-config may describe another processor's library.
 AC_DEFUN([USP_FOUNDATION], [
   AC_ARG_ENABLE([objc], [AS_HELP_STRING([--enable-objc],
-    [build libunspool-objc, for Objective-C and Swift; default: where Foundation is])], [], [enable_objc=auto])
+    [build libunspool-objc, for Objective-C and Swift; elsewhere than on Apple systems with GNUstep and GCC's runtime.
+     Default: on Apple systems])], [],
+    [AS_IF([test $usp_os = darwin], [enable_objc=auto], [enable_objc=no])])
   usp_foundation=no
   FOUNDATION_CPPFLAGS=
   FOUNDATION_OBJCFLAGS=

@@ -171,7 +171,7 @@ static void copy_stacks(struct uspi_window *w) {
         size_t n = h->high - h->from < room ? (size_t)(h->high - h->from) : room;
         h->offset = w->copied;
         /* Memory that goes away under a thread that stands still leaves the registers, which are an answer too. */
-        if (uspi_darwin_read(w->task, h->from, w->arena + h->offset, n) == USP_OK) h->copied = n;
+        if (n != 0 && uspi_darwin_read(w->task, h->from, w->arena + h->offset, n) == USP_OK) h->copied = n;
         w->copied += (h->copied + ALIGN - 1) & ~(size_t)(ALIGN - 1);
         if (w->copied > w->arena_size) w->copied = w->arena_size;
     }

@@ -4,5 +4,6 @@
 need_build clang-19 gobjc libgnustep-base-dev
 configure_in objc --enable-werror --enable-objc
 make_in objc all
-make_in objc check TESTS='tests/test_objc_threads tests/test_objc_stacks tests/test_thread_slots tests/check-exports.sh'
+programs='tests/test_objc_threads tests/test_objc_stacks tests/test_thread_slots'
+make_in objc check VERBOSE=1 check_LTLIBRARIES= check_PROGRAMS="$programs" TESTS="$programs tests/check-exports.sh"
 "$top/tests/apple/objc.sh"
