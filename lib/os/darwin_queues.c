@@ -12,8 +12,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* The words at the beginning of a queue among which its label is looked for. */
-#define QUEUE_WORDS 24u
+/* The words at the beginning of a queue among which its label is looked for. Looking further would meet its neighbours'. */
+#define QUEUE_WORDS 16u
 /* A read of so many bytes or fewer that does not cross a multiple of them stays in one page. */
 #define PAGE 4096u
 

@@ -138,7 +138,7 @@ void fake_unload(size_t index);
 
 /* A dispatch queue: its label stands where fake.label_words says. */
 struct fake_queue {
-    uintptr_t words[12];
+    uintptr_t words[16];
 };
 
 void fake_label(struct fake_queue *queue, const char *label);
