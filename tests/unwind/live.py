@@ -11,6 +11,7 @@ shows behind code that no file holds (a just-in-time compiler's) or behind an ad
 and a line says so."""
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -29,6 +30,7 @@ for thread in gdb.selected_inferior().threads():
     print("STACK", thread.ptid[1], *pcs)
 """
 BEHIND_THE_END_MAX = 3
+LONG_ENOUGH = 120  # seconds for a program to get where it should be
 ENOUGH = "the outermost frame was reached"
 
 
@@ -126,7 +128,7 @@ def main():
     name = os.path.basename(command[0])
     target = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)
     try:
-        if target.stdout.readline().strip() != "ready":
+        if not select.select([target.stdout], [], [], LONG_ENOUGH)[0] or target.stdout.readline().strip() != "ready":
             sys.exit(f"{command[0]} does not start")
         hold(target.pid)
         ranges = code_of_files(target.pid)
