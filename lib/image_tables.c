@@ -31,23 +31,23 @@ static void find_macho_tables(const struct usp_image *image, const struct uspi_s
     tables->eh_frame = section_table(&macho, "__eh_frame", image->slide);
 }
 
-static void find_tables(const struct usp_image *image, const struct usp_memory *memory,
+/* False when memory lacks. */
+static bool find_tables(const struct usp_image *image, const struct usp_memory *memory,
                         const struct uspi_places *places, struct usp_unwind_tables *tables) {
     struct uspi_source source = uspi_source_of_memory(memory, "image");
     struct uspi_elf elf;
     if ((image->flags & USP_IMAGE_MACHO) != 0) {
         find_macho_tables(image, &source, tables);
-        return;
+        return true;
     }
-    if (uspi_elf_open_image(&elf, uspi_bytes_at(&source, image->load_address), NULL) != USP_OK) return;
+    if (uspi_elf_open_image(&elf, uspi_bytes_at(&source, image->load_address), NULL) != USP_OK) return true;
     tables->image = image->load_address;
     tables->slide = image->slide;
     tables->eh_frame_hdr = segment_table(&elf, USPI_PT_GNU_EH_FRAME, image->slide);
     if (elf.arch == USP_ARCH_ARMV7) tables->exidx = segment_table(&elf, USPI_PT_ARM_EXIDX, image->slide);
+    if (tables->eh_frame_hdr.size != 0 || tables->exidx.size != 0 || places == NULL) return true;
     /* What the file lacks as well, nothing else has. */
-    if (tables->eh_frame_hdr.size == 0 && tables->exidx.size == 0 && places != NULL) {
-        (void)uspi_kept_tables_make(image, places, tables);
-    }
+    return uspi_kept_tables_make(image, places, tables) != USP_ERROR_NO_MEMORY;
 }
 
 int uspi_images_learn_tables(struct usp_images *images, const struct usp_memory *memory,
@@ -56,7 +56,11 @@ int uspi_images_learn_tables(struct usp_images *images, const struct usp_memory 
     if (count == 0) return USP_OK;
     struct usp_unwind_tables *tables = calloc(count, sizeof *tables);
     if (tables == NULL) return USP_ERROR_NO_MEMORY;
-    for (size_t i = 0; i < count; i++) find_tables(usp_images_get(images, i), memory, places, &tables[i]);
+    for (size_t i = 0; i < count; i++) {
+        if (find_tables(usp_images_get(images, i), memory, places, &tables[i])) continue;
+        uspi_image_tables_free(tables, count);
+        return USP_ERROR_NO_MEMORY;
+    }
     uspi_images_give_tables(images, tables);
     return USP_OK;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The unwind tables of loaded images, found by their headers beforehand: during a capture nothing is looked up but the list.
- * How the tables are read is lib/unwind/'s. */
+/* The unwind tables of loaded images, found by their headers beforehand: during a capture nothing is looked up but the
+ * list. How the tables are read is lib/unwind/'s. */
 #ifndef USPI_IMAGE_TABLES_H
 #define USPI_IMAGE_TABLES_H
 
 #include "lib/symbolize/image_file.h"
 
-/* Learns where each image of the list has its tables, from the headers in memory, or, where an ELF image's name none, from the
- * image's file, which is looked for at `places` (NULL: nowhere). An image of which neither can be read has none.
+/* Learns where each image of the list has its tables, from the headers in memory, or, where an ELF image's name none,
+ * from the image's file, which is looked for at `places` (NULL: nowhere). An image of which neither can be read has none.
  * To be called before anybody else has the list. USP_OK or USP_ERROR_NO_MEMORY (then no image has any). */
 int uspi_images_learn_tables(struct usp_images *images, const struct usp_memory *memory,
                              const struct uspi_places *places);
