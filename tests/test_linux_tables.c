@@ -15,8 +15,13 @@ static uintptr_t notes[NOTES]; /* outermost first */
 static unsigned note_count;
 static void (*at_the_bottom)(void);
 
-/* The address behind the call that led here. */
-#define NOTE() notes[note_count++ % NOTES] = (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0))
+/* The address behind the call that led here. A sort may go on comparing when the bottom has been seen: what was noted
+ * stays. */
+#define NOTE()                                                                                                         \
+    do {                                                                                                               \
+        uintptr_t back = (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0));                        \
+        if (note_count < NOTES) notes[note_count++] = back;                                                            \
+    } while (0)
 
 static void go_down(unsigned depth);
 
