@@ -33,10 +33,18 @@ static void keep_rules(uint32_t rules) {
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
 }
 
+static void show(const struct usp_frame *f) {
+    printf("  pc %#llx cfa %#llx fp %#llx kind %u method %u flags %#x\n", (unsigned long long)f->pc,
+           (unsigned long long)f->cfa, (unsigned long long)f->fp, f->kind, f->method, f->flags);
+}
+
 static void expect_same(const struct captured *a, const struct captured *b) {
     ck_assert_uint_eq(a->stack.count, b->stack.count);
     for (uint32_t i = 0; i < a->stack.count; i++) {
-        ck_assert_msg(memcmp(&a->frames[i], &b->frames[i], sizeof a->frames[i]) == 0, "frame %u differs", i);
+        if (memcmp(&a->frames[i], &b->frames[i], sizeof a->frames[i]) == 0) continue;
+        show(&a->frames[i]);
+        show(&b->frames[i]);
+        ck_abort_msg("frame %u differs", i);
     }
     ck_assert_uint_eq(a->stack.stop, b->stack.stop);
     ck_assert_uint_eq(a->stack.stop_address, b->stack.stop_address);
