@@ -412,7 +412,7 @@ static void make_stack(struct world *w, usp_addr end) {
     w->first.sp_known = true;
     w->first.kind = w->first.exact ? USP_KIND_INTERRUPTED : USP_KIND_RETURN_ADDRESS;
     w->first.method = USP_METHOD_CONTEXT;
-    w->walk.shortcuts.stack = (struct uspi_copied){w->stack, STACK, w->stack_size};
+    w->walk.shortcuts.stack = (struct uspi_copied){w->stack, STACK, (size_t)w->stack_size};
 }
 
 static void make_world(struct world *w, uint32_t arch) {
@@ -507,7 +507,7 @@ START_TEST(where_it_ends) {
         usp_addr cfa = STACK + (usp_addr)(f->size * 8);
         switch (what) {
         case 0: w.walk.shortcuts.stack.size = 0; break;
-        case 1: w.walk.shortcuts.stack.size = cfa - STACK - 8; break;
+        case 1: w.walk.shortcuts.stack.size = (size_t)(cfa - STACK) - 8; break;
         case 2: state.sp_known = false; break;
         case 3: uspi_forget(&state.registers, w.b->fp); break;
         case 4: w.walk.target.root_count = 0; break;
