@@ -22,7 +22,7 @@ enum { EXECUTE = 2, DYLIB = 6, DYLINKER = 7 };
 static _Alignas(4096) uint8_t images[IMAGES][IMAGE_SIZE];
 static const char *const paths[IMAGES] = {"/Apps/Demo.app/Demo", "/usr/lib/libdemo.dylib", "/Apps/Demo.app/plugin",
                                           "/usr/lib/dyld"};
-static uintptr_t entries[2][3], infos[FAKE_TASKS][24];
+static uintptr_t entries[2][3], infos[FAKE_TASKS][32];
 
 static uint8_t *put32(uint8_t *at, uint32_t value) {
     memcpy(at, &value, 4);
