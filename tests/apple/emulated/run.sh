@@ -6,7 +6,7 @@
 #
 #     tests/apple/emulated/run.sh [--scenario PROGRAM] [--keep FOLDER] [SLICE...]
 #
-# Without a name: those that are known to run to their end, arm64 and arm64e. The others are there to be brought that far.
+# Without a name: those that are known to run to their end, arm64, arm64e and arm64_32. The others are there to be brought that far.
 set -euo pipefail
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/../../script.sh"
@@ -88,12 +88,18 @@ compile() {
 }
 
 link() {
-  local name=$1 platform=$2 version=$3 folder=$work/$1
+  local name=$1 platform=$2 version=$3 folder=$work/$1 first=()
+  if [[ $name == arm64_32 ]]; then
+    # The linker stores pointers to lazily bound functions with 8 bytes (lld/MachO/SyntheticSections.cpp,
+    # LazyPointerSection::writeTo), so the last one's upper half falls into what stands behind them: let that be nobody's.
+    first=("$folder/first.o")
+    printf '.data\nnobody: .quad 0\n' | clang-19 -target "$4" -x assembler -c -o "${first[0]}" -
+  fi
   local linker=(ld64.lld-19 -arch "$name" -platform_version "$platform" "$version" "$version" -syslibroot "$sdk" -lSystem)
   "${linker[@]}" -dylib -fatal_warnings -install_name @rpath/libunspool.dylib -o "$folder/libunspool.dylib" \
-    "$folder"/library/*.o
-  "${linker[@]}" -undefined dynamic_lookup -export_dynamic -e _main -o "$folder/program.out" "$folder"/program/*.o \
-    "$folder/libunspool.dylib"
+    "${first[@]}" "$folder"/library/*.o
+  "${linker[@]}" -undefined dynamic_lookup -export_dynamic -e _main -o "$folder/program.out" "${first[@]}" \
+    "$folder"/program/*.o "$folder/libunspool.dylib"
   mv "$folder/program.out" "$folder/main"
 }
 
@@ -118,7 +124,7 @@ run_slice() {
   case $platform in
   -*) link_static "$name" "$platform" "$version" "$target" ;;
   *)
-    link "$name" "$platform" "$version"
+    link "$name" "$platform" "$version" "$target"
     files+=("$work/$name/libunspool.dylib")
     ;;
   esac
@@ -127,7 +133,7 @@ run_slice() {
   done
 }
 
-[[ ${#only[@]} -gt 0 ]] || only=(arm64 arm64e)
+[[ ${#only[@]} -gt 0 ]] || only=(arm64 arm64e arm64_32)
 for slice in "${slices[@]}"; do
   # shellcheck disable=SC2086 # words on purpose
   set -- $slice
