@@ -6,7 +6,7 @@
 #
 #     tests/apple/emulated/run.sh [--scenario PROGRAM] [--keep FOLDER] [SLICE...]
 #
-# Without a name: those that are known to run to their end, arm64, arm64e, arm64_32 and x86_64. The others are there to be brought that far.
+# Without a name: those that are known to run to their end, all but armv7, which is there to be brought that far.
 set -euo pipefail
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/../../script.sh"
@@ -133,7 +133,7 @@ run_slice() {
   done
 }
 
-[[ ${#only[@]} -gt 0 ]] || only=(arm64 arm64e arm64_32 x86_64)
+[[ ${#only[@]} -gt 0 ]] || only=(arm64 arm64e arm64_32 x86_64 i386)
 for slice in "${slices[@]}"; do
   # shellcheck disable=SC2086 # words on purpose
   set -- $slice
