@@ -23,7 +23,8 @@ struct walk {
 
 USPI_NO_ASAN USPI_TEMPLATE bool load_direct(const void *context, usp_addr at, unsigned slot, usp_addr pair[2]) {
     (void)context;
-    pair[0] = *(const uintptr_t *)(uintptr_t)at;
+    /* A slot may be wider than a pointer (arm64_32): the tag is in its upper half then. */
+    pair[0] = slot == sizeof(uint64_t) ? *(const uint64_t *)(uintptr_t)at : *(const uintptr_t *)(uintptr_t)at;
     pair[1] = *(const uintptr_t *)((uintptr_t)at + slot);
     return true;
 }

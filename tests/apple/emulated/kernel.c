@@ -396,6 +396,8 @@ static const struct function functions[] = {
     {"_semaphore_timedwait", wait_semaphore, false},
     {"_task_for_pid", no_task, false},
     {"_task_info", tell_task, false},
+    {"_task_resume2", no_task, false},
+    {"_task_suspend2", no_task, false},
     {"_task_threads", list_threads, false},
     {"_thread_get_state", get_state, true},
     {"_thread_info", tell_thread, false},

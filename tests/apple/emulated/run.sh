@@ -6,7 +6,7 @@
 #
 #     tests/apple/emulated/run.sh [--scenario PROGRAM] [--keep FOLDER] [SLICE...]
 #
-# Without a name: those that are known to run to their end, arm64 and arm64e. The others are there to be brought that far.
+# Without a name: all of them.
 set -euo pipefail
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/../../script.sh"
@@ -53,11 +53,16 @@ strict=(-Wall -Wextra -Wshadow -Wconversion -Werror)
 # What is linked statically brings the system's functions along, one after the other.
 system_functions() {
   # 16 bytes (GUEST_TRAP), so that the linker puts nothing between them.
-  local name code='nop; ret; .space 14'
-  [[ $1 != armv7 ]] || code='nop; bx lr; .space 8'
-  echo '.text; .code 32' | if [[ $1 == armv7 ]]; then cat; else echo .text; fi
-  echo '.p2align 4; .globl _guest_traps; _guest_traps:'
-  "$scenario" --functions | while read -r name; do echo ".p2align 4; .globl $name; $name: $code"; done
+  local name before='.text' code='nop; ret; .space 14'
+  if [[ $1 == armv7 ]]; then
+    # As all the rest: what that linker puts between Thumb and ARM code jumps astray (add pc, pc for add ip, pc).
+    before='.text; .code 16' code='nop; bx lr; .space 12'
+  fi
+  echo "$before; .p2align 4; .globl _guest_traps; _guest_traps:"
+  "$scenario" --functions | while read -r name; do
+    [[ $1 != armv7 ]] || echo ".thumb_func $name"
+    echo ".p2align 4; .globl $name; $name: $code"
+  done
   # The port of one's own task, and what the stack guard's functions compare.
   # The linker wants what would bind stubs, although there are none.
   echo '.data; .p2align 2; .globl dyld_stub_binder; dyld_stub_binder: .long 0'
@@ -88,12 +93,18 @@ compile() {
 }
 
 link() {
-  local name=$1 platform=$2 version=$3 folder=$work/$1
+  local name=$1 platform=$2 version=$3 folder=$work/$1 first=()
+  if [[ $name == arm64_32 ]]; then
+    # The linker stores pointers to lazily bound functions with 8 bytes (lld/MachO/SyntheticSections.cpp,
+    # LazyPointerSection::writeTo), so the last one's upper half falls into what stands behind them: let that be nobody's.
+    first=("$folder/first.o")
+    printf '.data\nnobody: .quad 0\n' | clang-19 -target "$4" -x assembler -c -o "${first[0]}" -
+  fi
   local linker=(ld64.lld-19 -arch "$name" -platform_version "$platform" "$version" "$version" -syslibroot "$sdk" -lSystem)
   "${linker[@]}" -dylib -fatal_warnings -install_name @rpath/libunspool.dylib -o "$folder/libunspool.dylib" \
-    "$folder"/library/*.o
-  "${linker[@]}" -undefined dynamic_lookup -export_dynamic -e _main -o "$folder/program.out" "$folder"/program/*.o \
-    "$folder/libunspool.dylib"
+    "${first[@]}" "$folder"/library/*.o
+  "${linker[@]}" -undefined dynamic_lookup -export_dynamic -e _main -o "$folder/program.out" "${first[@]}" \
+    "$folder"/program/*.o "$folder/libunspool.dylib"
   mv "$folder/program.out" "$folder/main"
 }
 
@@ -118,7 +129,7 @@ run_slice() {
   case $platform in
   -*) link_static "$name" "$platform" "$version" "$target" ;;
   *)
-    link "$name" "$platform" "$version"
+    link "$name" "$platform" "$version" "$target"
     files+=("$work/$name/libunspool.dylib")
     ;;
   esac
@@ -127,7 +138,7 @@ run_slice() {
   done
 }
 
-[[ ${#only[@]} -gt 0 ]] || only=(arm64 arm64e)
+[[ ${#only[@]} -gt 0 ]] || only=(arm64 arm64e arm64_32 x86_64 armv7 i386)
 for slice in "${slices[@]}"; do
   # shellcheck disable=SC2086 # words on purpose
   set -- $slice

@@ -433,7 +433,9 @@ static int run(const char *const paths[GUEST_IMAGES]) {
         return fail(program, g->machine.error != NULL ? g->machine.error : "cannot be loaded");
     }
     if (!open_ours()) return fail(program, "out of memory");
-    test.wait_function = kernel_export(g, "_test_park");
+    /* What is linked statically has it itself, and knows its Thumb bit. */
+    test.wait_function = loader_export(&test.images[0], "_test_park");
+    if (test.wait_function == 0) test.wait_function = kernel_export(g, "_test_park");
     usp_addr entry = loader_export(&test.images[0], "_main");
     if (entry == 0) return fail(program, "there is no _main");
     struct guest_thread *t = guest_thread_create(g, "main", entry, MAIN_STACK);
