@@ -146,16 +146,16 @@ static void on_instruction(uc_engine *uc, uint64_t pc, uint32_t length, void *us
     uint64_t word;
     (void)uc;
     if (g->machine.error != NULL || run->stopped) return;
-    bool is_main = t == &g->threads[0];
+    /* Of the main thread and of handlers, which do all the work, nobody asks for the truth. */
+    bool is_followed = t != &g->threads[0] && !t->in_handler;
     bool is_trap = pc >= g->traps && pc < g->traps_end;
     bool is_known = run->goes_on;
     run->goes_on = false;
-    if ((!is_main || is_trap || run->left == 0) && !is_known) {
+    if ((is_followed || is_trap || run->left == 0) && !is_known) {
         t->before = t->now;
         machine_moment(&g->machine, pc, length, &t->now);
     }
-    /* Of the main thread, which does all the work, nobody asks for the truth. */
-    if (!is_main && !is_known && !truth_step(&t->truth, t->began ? &t->before : NULL, &t->now)) {
+    if (is_followed && !is_known && !truth_step(&t->truth, t->began ? &t->before : NULL, &t->now)) {
         guest_fail(g, t->truth.error);
         return;
     }

@@ -43,6 +43,7 @@ struct guest_thread {
     struct moment now;     /* while it does not run */
     struct moment before;  /* the instruction before that */
     bool began, has_ended; /* carried out an instruction; its last one */
+    bool in_handler;       /* runs a signal handler, during which nobody asks for the truth */
     struct truth truth;
 };
 

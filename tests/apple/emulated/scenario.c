@@ -277,6 +277,7 @@ static void interrupt(struct guest *g) {
         guest_fail(g, "no room for a signal's context");
         return;
     }
+    t->in_handler = true;
     uc_context *kept = guest_call(g, t, guest_argument(g, 1), sp, test.wait_function, arguments, 3);
     if (guest_run(g, t, 0, trap) != GUEST_PARKED) guest_fail(g, "a handler does not return");
     guest_back(g, t, kept);
