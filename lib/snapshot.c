@@ -237,6 +237,20 @@ static void free_source(struct uspi_snapshot_source *source) {
     memset(source, 0, sizeof *source);
 }
 
+/* False when memory lacks. */
+static bool learn_tables(struct usp_snapshot *s) {
+    const struct uspi_places *places = s->source.places;
+    struct uspi_places elsewhere = {.process = 0};
+    if (s->source.search != NULL) {
+        elsewhere.search = *s->source.search;
+        places = &elsewhere;
+    }
+    s->source.places = NULL;
+    s->source.search = NULL;
+    return s->source.images == NULL ||
+           uspi_images_learn_tables(s->source.images, &s->source.process.live, places) == USP_OK;
+}
+
 int uspi_snapshot_from_stopped(struct uspi_snapshot_source *source, const struct usp_snapshot_options *options,
                                const struct uspi_own_capture *own, struct usp_snapshot **snapshot) {
     struct usp_snapshot *s = calloc(1, sizeof *s);
@@ -259,10 +273,7 @@ int uspi_snapshot_from_stopped(struct uspi_snapshot_source *source, const struct
     if (process->thread_count > 1) {
         qsort(process->threads, process->thread_count, sizeof *process->threads, by_rank);
     }
-    bool has_learnt = s->source.images == NULL ||
-                      uspi_images_learn_tables(s->source.images, &process->live, s->source.places) == USP_OK;
-    s->source.places = NULL;
-    if (!has_learnt || !take_threads(s, options, own)) {
+    if (!learn_tables(s) || !take_threads(s, options, own)) {
         usp_snapshot_free(s);
         return USP_ERROR_NO_MEMORY;
     }

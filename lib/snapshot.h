@@ -8,6 +8,7 @@
 #include <unspool/snapshot.h>
 
 struct uspi_places; /* lib/symbolize/image_file.h */
+struct uspi_search; /* lib/object/search.h */
 
 /* A stopped process. Everything in it is taken over by uspi_snapshot_from_stopped, whether that succeeds or not. */
 struct uspi_snapshot_source {
@@ -17,8 +18,11 @@ struct uspi_snapshot_source {
     struct usp_snapshot_info info;
     struct uspi_stopped_process process; /* threads in any order; process.live reads what the threads' copies lack */
     struct usp_images *images;           /* may be NULL */
-    const struct uspi_places *places;    /* where their files are; NULL: nowhere. The caller's, only used meanwhile */
-    char **messages;                     /* malloc'ed array of malloc'ed sentences; may be NULL with 0 */
+    /* Where the images' files are, of a process that lives or of another; both NULL: nowhere. The caller's, only used
+     * meanwhile. */
+    const struct uspi_places *places;
+    const struct uspi_search *search;
+    char **messages; /* malloc'ed array of malloc'ed sentences; may be NULL with 0 */
     size_t message_count;
 
     /* Completes the surroundings of thread i, after os, arch, pac_mask, roots and stack bounds are set: the core reader

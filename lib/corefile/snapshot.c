@@ -2,7 +2,7 @@
 /* A core file as a snapshot: its threads, memory, images and messages handed to lib/snapshot.c, which walks them. */
 #include "lib/snapshot.h"
 #include "lib/corefile/core.h"
-#include "lib/symbolize/image_file.h"
+#include "lib/object/search.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,9 +57,9 @@ static void fill_info(const struct uspi_core *core, struct usp_snapshot_info *in
 /* Takes the core over, whether it succeeds or not. */
 static int snapshot_of(struct uspi_core *core, const struct usp_snapshot_options *options,
                        struct usp_snapshot **snapshot) {
-    const struct uspi_places places = {
-        .search = {.file = options->program, .sysroot = options->sysroot, .as_named = true, .folder = core->folder}};
-    struct uspi_snapshot_source source = {.describe = describe, .context = core, .release = release, .places = &places};
+    const struct uspi_search search = {
+        .file = options->program, .sysroot = options->sysroot, .as_named = true, .folder = core->folder};
+    struct uspi_snapshot_source source = {.describe = describe, .context = core, .release = release, .search = &search};
     int status = take_threads(core, options->only_thread, &source.process);
     if (status != USP_OK) {
         uspi_os_free_stopped(&source.process);
