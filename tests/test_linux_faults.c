@@ -380,6 +380,21 @@ static pid_t slow_own_process(void) {
     return uspi_linux_real.own_process();
 }
 
+/* The call that probes takes a null pointer for none. */
+START_TEST(nothing_lies_at_null) {
+    uint64_t word;
+    use_table();
+    script.variant = 1;
+    atomic_store(&script.always, READ_PROCESS);
+    for (usp_addr at = 0; at < 64; at++) {
+        ck_assert_int_eq(uspi_os_read(NULL, at, &word, 1), USP_ERROR_UNREADABLE);
+        ck_assert_int_eq(uspi_os_read(NULL, at, &word, sizeof word), USP_ERROR_UNREADABLE);
+    }
+    ck_assert_int_eq(uspi_os_read(NULL, (uintptr_t)&script, &word, sizeof word), USP_OK);
+    uspi_linux = &uspi_linux_real;
+}
+END_TEST
+
 START_TEST(a_handler_that_does_not_finish_keeps_its_memory) {
     struct standing slow = {.depth = 2}, other = {.depth = 3};
     struct usp_frame frames[FRAMES];
@@ -601,6 +616,7 @@ int main(void) {
     tcase_add_loop_test(c, each_call_fails_once, 0, 2 * TRIES);
     tcase_add_loop_test(c, each_kind_of_call_fails_always, 0, 2);
     tcase_add_loop_test(c, each_allocation_fails_once, 0, TRIES);
+    tcase_add_test(c, nothing_lies_at_null);
     tcase_add_test(c, a_handler_that_does_not_finish_keeps_its_memory);
     tcase_add_test(c, a_handler_stays_as_long_as_its_signal_may_come);
     tcase_add_test(c, held_threads_let_themselves_go);

@@ -38,19 +38,26 @@ static void show(const struct usp_frame *f) {
            (unsigned long long)f->cfa, (unsigned long long)f->fp, f->kind, f->method, f->flags);
 }
 
+/* Where code keeps no frame pointer, what captures again and again has anything there: only what points into the stack
+ * is compared. */
+static usp_addr on_stack(usp_addr value) {
+    usp_addr here = (uintptr_t)&value, reach = 1u << 20;
+    return value > here - reach && value < here + reach ? value : 0;
+}
+
 static void expect_same(const struct captured *a, const struct captured *b) {
     ck_assert_uint_eq(a->stack.count, b->stack.count);
     for (uint32_t i = 0; i < a->stack.count; i++) {
         struct usp_frame mine = a->frames[i], other = b->frames[i];
-        /* Where code keeps no frame pointer, what captures again and again has anything there. */
-        if (i == 0) mine.fp = other.fp = 0;
+        mine.fp = on_stack(mine.fp);
+        other.fp = on_stack(other.fp);
         if (memcmp(&mine, &other, sizeof mine) == 0) continue;
         show(&a->frames[i]);
         show(&b->frames[i]);
         ck_abort_msg("frame %u differs", i);
     }
     ck_assert_uint_eq(a->stack.stop, b->stack.stop);
-    ck_assert_uint_eq(a->stack.stop_address, b->stack.stop_address);
+    ck_assert_uint_eq(on_stack(a->stack.stop_address), on_stack(b->stack.stop_address));
     ck_assert_uint_eq(a->stack.omitted, b->stack.omitted);
     ck_assert_uint_eq(a->stack.omitted_at, b->stack.omitted_at);
     ck_assert_uint_eq(a->stack.hash, b->stack.hash);

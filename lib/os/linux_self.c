@@ -41,7 +41,8 @@ int uspi_linux_status(long result) {
     }
 }
 
-bool uspi_os_can_read(uintptr_t address) { return uspi_linux->probe(address) != -EFAULT; }
+/* The call behind the probe takes a null pointer for "no set" and does not look there. */
+bool uspi_os_can_read(uintptr_t address) { return address >= 8 && uspi_linux->probe(address) != -EFAULT; }
 
 static bool is_readable_to(uintptr_t from, uintptr_t to) {
     for (uintptr_t page = from & ~(uintptr_t)(PAGE - 1); page < to; page += PAGE) {
