@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The entries of a section of call frame information: their headers, CIEs and FDEs; see dwarf_section.h. */
-#include "lib/unwind/dwarf_section.h"
+#include "lib/unwind/dwarf_cursor.h"
 
 /* Lengths from here on are reserved, but for the one that says that 64 bits follow (DWARF 5, 7.4). */
 #define RESERVED_LENGTH 0xfffffff0u
@@ -49,65 +49,22 @@ int uspi_dwarf_entry(const struct uspi_dwarf_section *section, uint64_t offset, 
     return USP_OK;
 }
 
-/* Reads an entry's bytes one field after the other; the first failure stays. */
-struct reading {
-    const struct uspi_dwarf_section *section;
-    struct uspi_dwarf_section within; /* the same, ends where the entry does */
-    uint64_t at;
-    int status;
-};
-
-static struct reading begin(const struct uspi_dwarf_section *section, uint64_t at, uint64_t end) {
-    struct reading r = {.section = section, .within = *section, .at = at};
-    r.within.bytes.size = end;
-    return r;
-}
-
-static uint64_t load(struct reading *r, unsigned width) {
-    uint64_t value = 0;
-    if (r->status == USP_OK) r->status = uspi_bytes_load(r->within.bytes, r->at, width, &value, "field", NULL);
-    if (r->status == USP_OK) r->at += width;
-    return r->status == USP_OK ? value : 0;
-}
-
-static uint64_t load_uleb(struct reading *r) {
-    uint64_t value = 0;
-    if (r->status == USP_OK) r->status = uspi_bytes_uleb(r->within.bytes, &r->at, &value, "field", NULL);
-    return r->status == USP_OK ? value : 0;
-}
-
-static int64_t load_sleb(struct reading *r) {
-    int64_t value = 0;
-    if (r->status == USP_OK) r->status = uspi_bytes_sleb(r->within.bytes, &r->at, &value, "field", NULL);
-    return r->status == USP_OK ? value : 0;
-}
-
-static usp_addr load_pointer(struct reading *r, uint8_t encoding) {
-    usp_addr value = 0;
-    if (r->status == USP_OK) r->status = uspi_dwarf_pointer(&r->within, &r->at, encoding, 0, &value);
-    return r->status == USP_OK ? value : 0;
-}
-
-static void fail(struct reading *r, int status) {
-    if (r->status == USP_OK) r->status = status;
-}
-
 /* The augmentation data, letter by letter. Of a letter that is not known it is not known how much it takes either. */
-static void read_augmentation(struct reading *r, const char *letters, struct uspi_dwarf_cie *cie) {
+static void read_augmentation(struct uspi_dwarf_cursor *r, const char *letters, struct uspi_dwarf_cie *cie) {
     for (; *letters != '\0' && r->status == USP_OK; letters++) {
         switch (*letters) {
-        case 'R': cie->encoding = (uint8_t)load(r, 1); break;
-        case 'L': cie->lsda_encoding = (uint8_t)load(r, 1); break;
+        case 'R': cie->encoding = (uint8_t)uspi_dwarf_take(r, 1); break;
+        case 'L': cie->lsda_encoding = (uint8_t)uspi_dwarf_take(r, 1); break;
         case 'P': {
             /* Only its length is of interest: where an indirect one points is not looked at. */
-            uint8_t encoding = (uint8_t)load(r, 1);
-            if (encoding != USPI_PE_OMIT) load_pointer(r, encoding & (uint8_t)~USPI_PE_INDIRECT);
+            uint8_t encoding = (uint8_t)uspi_dwarf_take(r, 1);
+            if (encoding != USPI_PE_OMIT) uspi_dwarf_take_pointer(r, encoding & (uint8_t)~USPI_PE_INDIRECT, 0);
             break;
         }
         case 'S': cie->is_signal_frame = true; break;
         case 'B': cie->signs_with_b_key = true; break;
         case 'G': break; /* tags memory (Arm DWARF for the Arm 64-bit Architecture, "Call frame instructions") */
-        default: fail(r, USP_ERROR_UNSUPPORTED);
+        default: uspi_dwarf_fail(r, USP_ERROR_UNSUPPORTED);
         }
     }
 }
@@ -118,9 +75,9 @@ int uspi_dwarf_cie(const struct uspi_dwarf_section *section, uint64_t offset, st
     int status = uspi_dwarf_entry(section, offset, &entry);
     if (status != USP_OK) return status;
     if (entry.is_end || !entry.is_cie) return USP_ERROR_FORMAT;
-    struct reading r = begin(section, entry.contents, entry.next);
+    struct uspi_dwarf_cursor r = uspi_dwarf_cursor(section, entry.contents, entry.next);
     *cie = (struct uspi_dwarf_cie){.encoding = USPI_PE_ABSPTR, .lsda_encoding = USPI_PE_OMIT, .end = entry.next};
-    cie->version = (uint8_t)load(&r, 1);
+    cie->version = (uint8_t)uspi_dwarf_take(&r, 1);
     if (r.status == USP_OK && cie->version != 1 && cie->version != 3 && cie->version != 4) return USP_ERROR_UNSUPPORTED;
     if (r.status == USP_OK) {
         r.status = uspi_bytes_string(r.within.bytes, r.at, letters, sizeof letters, "augmentation", NULL);
@@ -129,21 +86,21 @@ int uspi_dwarf_cie(const struct uspi_dwarf_section *section, uint64_t offset, st
     if (r.status != USP_OK) return r.status;
     r.at += strlen(letters) + 1;
     if (cie->version == 4) {
-        uint64_t address_size = load(&r, 1), selector_size = load(&r, 1);
-        if (address_size != section->backend->word || selector_size != 0) fail(&r, USP_ERROR_UNSUPPORTED);
+        uint64_t address_size = uspi_dwarf_take(&r, 1), selector_size = uspi_dwarf_take(&r, 1);
+        if (address_size != section->backend->word || selector_size != 0) uspi_dwarf_fail(&r, USP_ERROR_UNSUPPORTED);
     }
     /* GCC 2's, for a pointer to its own tables. */
     bool is_old = strncmp(letters, "eh", 2) == 0;
-    if (is_old) load(&r, section->backend->word);
-    cie->code_align = load_uleb(&r);
-    cie->data_align = load_sleb(&r);
-    cie->return_column = cie->version == 1 ? load(&r, 1) : load_uleb(&r);
+    if (is_old) uspi_dwarf_take(&r, section->backend->word);
+    cie->code_align = uspi_dwarf_take_uleb(&r);
+    cie->data_align = uspi_dwarf_take_sleb(&r);
+    cie->return_column = cie->version == 1 ? uspi_dwarf_take(&r, 1) : uspi_dwarf_take_uleb(&r);
     cie->has_augmentation = letters[0] == 'z';
     if (cie->has_augmentation) {
-        uint64_t length = load_uleb(&r), behind;
-        if (!uspi_sum(r.at, length, &behind) || behind > entry.next) fail(&r, USP_ERROR_TRUNCATED);
+        uint64_t length = uspi_dwarf_take_uleb(&r), behind;
+        if (!uspi_sum(r.at, length, &behind) || behind > entry.next) uspi_dwarf_fail(&r, USP_ERROR_TRUNCATED);
         read_augmentation(&r, letters + 1, cie);
-        if (r.at > behind) fail(&r, USP_ERROR_FORMAT);
+        if (r.at > behind) uspi_dwarf_fail(&r, USP_ERROR_FORMAT);
         r.at = behind;
     } else {
         read_augmentation(&r, is_old ? letters + 2 : letters, cie);
@@ -157,17 +114,17 @@ int uspi_dwarf_fde(const struct uspi_dwarf_section *section, const struct uspi_d
     if (entry->is_end || entry->is_cie) return USP_ERROR_FORMAT;
     int status = uspi_dwarf_cie(section, entry->cie, &fde->cie);
     if (status != USP_OK) return status;
-    struct reading r = begin(section, entry->contents, entry->next);
-    fde->start = load_pointer(&r, fde->cie.encoding);
+    struct uspi_dwarf_cursor r = uspi_dwarf_cursor(section, entry->contents, entry->next);
+    fde->start = uspi_dwarf_take_pointer(&r, fde->cie.encoding, 0);
     /* A length: of the addresses' format, and counted from nothing. */
     struct uspi_dwarf_section *within = &r.within;
     usp_addr slide = within->slide;
     within->slide = 0;
-    uint64_t length = load_pointer(&r, fde->cie.encoding & USPI_PE_FORMAT & (uint8_t)~USPI_PE_SIGNED);
+    uint64_t length = uspi_dwarf_take_pointer(&r, fde->cie.encoding & USPI_PE_FORMAT & (uint8_t)~USPI_PE_SIGNED, 0);
     within->slide = slide;
     if (fde->cie.has_augmentation) {
-        uint64_t skipped = load_uleb(&r), behind;
-        if (!uspi_sum(r.at, skipped, &behind) || behind > entry->next) fail(&r, USP_ERROR_TRUNCATED);
+        uint64_t skipped = uspi_dwarf_take_uleb(&r), behind;
+        if (!uspi_sum(r.at, skipped, &behind) || behind > entry->next) uspi_dwarf_fail(&r, USP_ERROR_TRUNCATED);
         r.at = behind;
     }
     uint64_t end = 0;

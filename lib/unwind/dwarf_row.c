@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See dwarf_row.h. */
 #include "lib/unwind/dwarf_row.h"
+#include "lib/unwind/dwarf_cursor.h"
 
 /* remember_state without restore_state: GCC and LLVM keep one at a time. */
 #define REMEMBERED_MAX 6u
@@ -44,45 +45,19 @@ enum opcode {
 struct machine {
     const struct uspi_dwarf_section *section;
     const struct uspi_dwarf_fde *fde;
-    struct uspi_dwarf_section within; /* the section, up to the end of the instructions */
-    uint64_t at;
+    struct uspi_dwarf_cursor in; /* the instructions */
     usp_addr pc, location;
     bool has_initial; /* the CIE's instructions are done */
     unsigned remembered_count;
-    int status;
     struct uspi_dwarf_row *row;
     struct uspi_dwarf_row initial;
     struct uspi_dwarf_row remembered[REMEMBERED_MAX];
 };
 
-static void fail(struct machine *m, int status) {
-    if (m->status == USP_OK) m->status = status;
-}
-
-static uint64_t load(struct machine *m, unsigned width) {
-    uint64_t value = 0;
-    if (m->status == USP_OK) m->status = uspi_bytes_load(m->within.bytes, m->at, width, &value, "operand", NULL);
-    if (m->status != USP_OK) return 0;
-    m->at += width;
-    return value;
-}
-
-static uint64_t load_uleb(struct machine *m) {
-    uint64_t value = 0;
-    if (m->status == USP_OK) m->status = uspi_bytes_uleb(m->within.bytes, &m->at, &value, "operand", NULL);
-    return m->status == USP_OK ? value : 0;
-}
-
-static int64_t load_sleb(struct machine *m) {
-    int64_t value = 0;
-    if (m->status == USP_OK) m->status = uspi_bytes_sleb(m->within.bytes, &m->at, &value, "operand", NULL);
-    return m->status == USP_OK ? value : 0;
-}
-
 /* A number that no frame's offset can be fails. */
 static int32_t narrow(struct machine *m, int64_t value) {
     if (value >= INT32_MIN && value <= INT32_MAX) return (int32_t)value;
-    fail(m, USP_ERROR_FORMAT);
+    uspi_dwarf_fail(&m->in, USP_ERROR_FORMAT);
     return 0;
 }
 
@@ -101,17 +76,14 @@ static int32_t factored_unsigned(struct machine *m, uint64_t value) { return fac
 static void advance(struct machine *m, uint64_t delta) {
     uint64_t bytes;
     if (!uspi_product(delta, m->fde->cie.code_align, &bytes) || !uspi_sum(m->location, bytes, &m->location)) {
-        fail(m, USP_ERROR_FORMAT);
+        uspi_dwarf_fail(&m->in, USP_ERROR_FORMAT);
     }
 }
 
 static void set_location(struct machine *m) {
-    usp_addr location;
-    if (m->status == USP_OK) {
-        m->status = uspi_dwarf_pointer(&m->within, &m->at, m->fde->cie.encoding, m->fde->start, &location);
-    }
-    if (m->status != USP_OK) return;
-    if (location < m->location) fail(m, USP_ERROR_FORMAT);
+    usp_addr location = uspi_dwarf_take_pointer(&m->in, m->fde->cie.encoding, m->fde->start);
+    if (m->in.status != USP_OK) return;
+    if (location < m->location) uspi_dwarf_fail(&m->in, USP_ERROR_FORMAT);
     m->location = location;
 }
 
@@ -124,7 +96,7 @@ unsigned uspi_dwarf_column(const struct uspi_dwarf_section *section, const struc
 
 static void put(struct machine *m, uint64_t reg, uint8_t how, int32_t offset, uint32_t length) {
     unsigned column = uspi_dwarf_column(m->section, &m->fde->cie, reg);
-    if (column == USPI_NO_REGISTER || m->status != USP_OK) return;
+    if (column == USPI_NO_REGISTER || m->in.status != USP_OK) return;
     m->row->places[column] = (struct uspi_dwarf_place){how, offset, length};
 }
 
@@ -138,23 +110,24 @@ static void put_register(struct machine *m, uint64_t reg, uint64_t source) {
 static void restore(struct machine *m, uint64_t reg) {
     unsigned column = uspi_dwarf_column(m->section, &m->fde->cie, reg);
     if (!m->has_initial) {
-        fail(m, USP_ERROR_FORMAT);
+        uspi_dwarf_fail(&m->in, USP_ERROR_FORMAT);
     } else if (column != USPI_NO_REGISTER) {
         m->row->places[column] = m->initial.places[column];
     }
 }
 
 static void skip_block(struct machine *m, int32_t *offset, uint32_t *length) {
-    uint64_t size = load_uleb(m);
+    uint64_t size = uspi_dwarf_take_uleb(&m->in);
     struct uspi_bytes block;
-    *offset = narrow_unsigned(m, m->at);
+    *offset = narrow_unsigned(m, m->in.at);
     *length = (uint32_t)narrow_unsigned(m, size);
-    if (m->status == USP_OK) m->status = uspi_bytes_sub(m->within.bytes, m->at, size, "expression", &block, NULL);
-    if (m->status == USP_OK) m->at += size;
+    if (m->in.status == USP_OK)
+        m->in.status = uspi_bytes_sub(m->in.within.bytes, m->in.at, size, "expression", &block, NULL);
+    if (m->in.status == USP_OK) m->in.at += size;
 }
 
 static void put_expression(struct machine *m, uint8_t how) {
-    uint64_t reg = load_uleb(m);
+    uint64_t reg = uspi_dwarf_take_uleb(&m->in);
     int32_t offset;
     uint32_t length;
     skip_block(m, &offset, &length);
@@ -163,9 +136,9 @@ static void put_expression(struct machine *m, uint8_t how) {
 
 static void set_cfa_register(struct machine *m, uint64_t reg) {
     unsigned column = uspi_dwarf_column(m->section, &m->fde->cie, reg);
-    if (m->status != USP_OK) return;
+    if (m->in.status != USP_OK) return;
     if (column >= USPI_DWARF_REGISTERS) {
-        fail(m, USP_ERROR_UNSUPPORTED);
+        uspi_dwarf_fail(&m->in, USP_ERROR_UNSUPPORTED);
         return;
     }
     m->row->cfa_register = (uint8_t)column;
@@ -179,30 +152,30 @@ static void define_cfa(struct machine *m, int32_t offset) {
 
 /* What changes half of register + offset needs the other half. */
 static void need_cfa_pair(struct machine *m) {
-    if (!m->row->cfa_is_known || m->row->cfa_is_expression) fail(m, USP_ERROR_FORMAT);
+    if (!m->row->cfa_is_known || m->row->cfa_is_expression) uspi_dwarf_fail(&m->in, USP_ERROR_FORMAT);
 }
 
 static void step_cfa(struct machine *m, uint8_t op) {
     switch (op) {
     case CFA_DEF_CFA:
-        set_cfa_register(m, load_uleb(m));
-        define_cfa(m, narrow_unsigned(m, load_uleb(m)));
+        set_cfa_register(m, uspi_dwarf_take_uleb(&m->in));
+        define_cfa(m, narrow_unsigned(m, uspi_dwarf_take_uleb(&m->in)));
         break;
     case CFA_DEF_CFA_SF:
-        set_cfa_register(m, load_uleb(m));
-        define_cfa(m, factored(m, load_sleb(m)));
+        set_cfa_register(m, uspi_dwarf_take_uleb(&m->in));
+        define_cfa(m, factored(m, uspi_dwarf_take_sleb(&m->in)));
         break;
     case CFA_DEF_CFA_REGISTER:
         need_cfa_pair(m);
-        set_cfa_register(m, load_uleb(m));
+        set_cfa_register(m, uspi_dwarf_take_uleb(&m->in));
         break;
     case CFA_DEF_CFA_OFFSET:
         need_cfa_pair(m);
-        m->row->cfa_offset = narrow_unsigned(m, load_uleb(m));
+        m->row->cfa_offset = narrow_unsigned(m, uspi_dwarf_take_uleb(&m->in));
         break;
     case CFA_DEF_CFA_OFFSET_SF:
         need_cfa_pair(m);
-        m->row->cfa_offset = factored(m, load_sleb(m));
+        m->row->cfa_offset = factored(m, uspi_dwarf_take_sleb(&m->in));
         break;
     default:
         skip_block(m, &m->row->cfa_offset, &m->row->cfa_length);
@@ -213,7 +186,7 @@ static void step_cfa(struct machine *m, uint8_t op) {
 
 static void remember(struct machine *m) {
     if (m->remembered_count == REMEMBERED_MAX) {
-        fail(m, USP_ERROR_FORMAT);
+        uspi_dwarf_fail(&m->in, USP_ERROR_FORMAT);
     } else {
         m->remembered[m->remembered_count++] = *m->row;
     }
@@ -221,7 +194,7 @@ static void remember(struct machine *m) {
 
 static void recall(struct machine *m) {
     if (m->remembered_count == 0) {
-        fail(m, USP_ERROR_FORMAT);
+        uspi_dwarf_fail(&m->in, USP_ERROR_FORMAT);
     } else {
         *m->row = m->remembered[--m->remembered_count];
     }
@@ -231,7 +204,7 @@ static void negate_signed(struct machine *m) {
     if (m->section->backend->has_signatures) {
         m->row->is_signed = !m->row->is_signed;
     } else {
-        fail(m, USP_ERROR_UNSUPPORTED);
+        uspi_dwarf_fail(&m->in, USP_ERROR_UNSUPPORTED);
     }
 }
 
@@ -241,36 +214,36 @@ static void step_extended(struct machine *m, uint8_t op) {
     switch (op) {
     case CFA_NOP: break;
     case CFA_SET_LOC: set_location(m); break;
-    case CFA_ADVANCE_LOC1: advance(m, load(m, 1)); break;
-    case CFA_ADVANCE_LOC2: advance(m, load(m, 2)); break;
-    case CFA_ADVANCE_LOC4: advance(m, load(m, 4)); break;
-    case CFA_MIPS_ADVANCE_LOC8: advance(m, load(m, 8)); break;
-    case CFA_RESTORE_EXTENDED: restore(m, load_uleb(m)); break;
-    case CFA_UNDEFINED: put(m, load_uleb(m), USPI_DWARF_UNDEFINED, 0, 0); break;
-    case CFA_SAME_VALUE: put(m, load_uleb(m), USPI_DWARF_SAME, 0, 0); break;
+    case CFA_ADVANCE_LOC1: advance(m, uspi_dwarf_take(&m->in, 1)); break;
+    case CFA_ADVANCE_LOC2: advance(m, uspi_dwarf_take(&m->in, 2)); break;
+    case CFA_ADVANCE_LOC4: advance(m, uspi_dwarf_take(&m->in, 4)); break;
+    case CFA_MIPS_ADVANCE_LOC8: advance(m, uspi_dwarf_take(&m->in, 8)); break;
+    case CFA_RESTORE_EXTENDED: restore(m, uspi_dwarf_take_uleb(&m->in)); break;
+    case CFA_UNDEFINED: put(m, uspi_dwarf_take_uleb(&m->in), USPI_DWARF_UNDEFINED, 0, 0); break;
+    case CFA_SAME_VALUE: put(m, uspi_dwarf_take_uleb(&m->in), USPI_DWARF_SAME, 0, 0); break;
     case CFA_REGISTER:
-        reg = load_uleb(m);
-        put_register(m, reg, load_uleb(m));
+        reg = uspi_dwarf_take_uleb(&m->in);
+        put_register(m, reg, uspi_dwarf_take_uleb(&m->in));
         break;
     case CFA_OFFSET_EXTENDED:
-        reg = load_uleb(m);
-        put(m, reg, USPI_DWARF_AT_CFA, factored_unsigned(m, load_uleb(m)), 0);
+        reg = uspi_dwarf_take_uleb(&m->in);
+        put(m, reg, USPI_DWARF_AT_CFA, factored_unsigned(m, uspi_dwarf_take_uleb(&m->in)), 0);
         break;
     case CFA_OFFSET_EXTENDED_SF:
-        reg = load_uleb(m);
-        put(m, reg, USPI_DWARF_AT_CFA, factored(m, load_sleb(m)), 0);
+        reg = uspi_dwarf_take_uleb(&m->in);
+        put(m, reg, USPI_DWARF_AT_CFA, factored(m, uspi_dwarf_take_sleb(&m->in)), 0);
         break;
     case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
-        reg = load_uleb(m);
-        put(m, reg, USPI_DWARF_AT_CFA, factored(m, -(int64_t)narrow_unsigned(m, load_uleb(m))), 0);
+        reg = uspi_dwarf_take_uleb(&m->in);
+        put(m, reg, USPI_DWARF_AT_CFA, factored(m, -(int64_t)narrow_unsigned(m, uspi_dwarf_take_uleb(&m->in))), 0);
         break;
     case CFA_VAL_OFFSET:
-        reg = load_uleb(m);
-        put(m, reg, USPI_DWARF_IS_CFA, factored_unsigned(m, load_uleb(m)), 0);
+        reg = uspi_dwarf_take_uleb(&m->in);
+        put(m, reg, USPI_DWARF_IS_CFA, factored_unsigned(m, uspi_dwarf_take_uleb(&m->in)), 0);
         break;
     case CFA_VAL_OFFSET_SF:
-        reg = load_uleb(m);
-        put(m, reg, USPI_DWARF_IS_CFA, factored(m, load_sleb(m)), 0);
+        reg = uspi_dwarf_take_uleb(&m->in);
+        put(m, reg, USPI_DWARF_IS_CFA, factored(m, uspi_dwarf_take_sleb(&m->in)), 0);
         break;
     case CFA_EXPRESSION: put_expression(m, USPI_DWARF_EXPRESSION); break;
     case CFA_VAL_EXPRESSION: put_expression(m, USPI_DWARF_VALUE_EXPRESSION); break;
@@ -282,18 +255,18 @@ static void step_extended(struct machine *m, uint8_t op) {
     case CFA_DEF_CFA_EXPRESSION: step_cfa(m, op); break;
     case CFA_REMEMBER_STATE: remember(m); break;
     case CFA_RESTORE_STATE: recall(m); break;
-    case CFA_GNU_ARGS_SIZE: load_uleb(m); break; /* matters to landing pads only */
+    case CFA_GNU_ARGS_SIZE: uspi_dwarf_take_uleb(&m->in); break; /* matters to landing pads only */
     case CFA_AARCH64_NEGATE_RA_STATE:
     case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC: negate_signed(m); break;
-    default: fail(m, USP_ERROR_UNSUPPORTED);
+    default: uspi_dwarf_fail(&m->in, USP_ERROR_UNSUPPORTED);
     }
 }
 
 static void step(struct machine *m) {
-    uint8_t op = (uint8_t)load(m, 1), low = op & 0x3f;
+    uint8_t op = (uint8_t)uspi_dwarf_take(&m->in, 1), low = op & 0x3f;
     switch (op & 0xc0) {
     case CFA_ADVANCE_LOC: advance(m, low); break;
-    case CFA_OFFSET: put(m, low, USPI_DWARF_AT_CFA, factored_unsigned(m, load_uleb(m)), 0); break;
+    case CFA_OFFSET: put(m, low, USPI_DWARF_AT_CFA, factored_unsigned(m, uspi_dwarf_take_uleb(&m->in)), 0); break;
     case CFA_RESTORE: restore(m, low); break;
     default: step_extended(m, op);
     }
@@ -301,10 +274,9 @@ static void step(struct machine *m) {
 
 /* Up to the instruction that leads beyond the pc, or to the end. */
 static void run(struct machine *m, uint64_t from, uint64_t to) {
-    m->at = from;
-    m->within.bytes.size = to;
-    for (unsigned steps = 0; m->status == USP_OK && m->at < to && m->location <= m->pc; steps++) {
-        if (steps == STEPS) fail(m, USP_ERROR_FORMAT);
+    m->in = uspi_dwarf_cursor(m->section, from, to);
+    for (unsigned steps = 0; m->in.status == USP_OK && m->in.at < to && m->location <= m->pc; steps++) {
+        if (steps == STEPS) uspi_dwarf_fail(&m->in, USP_ERROR_FORMAT);
         step(m);
     }
 }
@@ -317,17 +289,16 @@ int uspi_dwarf_row(const struct uspi_dwarf_section *section, const struct uspi_d
     memset(row, 0, sizeof *row);
     m.section = section;
     m.fde = fde;
-    m.within = *section;
     m.pc = pc;
     m.location = fde->start;
     m.row = row;
     run(&m, fde->cie.instructions, fde->cie.end);
-    if (m.status != USP_OK) return m.status;
+    if (m.in.status != USP_OK) return m.in.status;
     m.initial = *row;
     m.has_initial = true;
     m.remembered_count = 0;
     /* What a CIE's instructions advance counts for nothing. */
     m.location = fde->start;
     run(&m, fde->instructions, fde->instructions_end);
-    return m.status;
+    return m.in.status;
 }

@@ -140,6 +140,9 @@ run_slice() {
 }
 
 [[ ${#only[@]} -gt 0 ]] || only=(arm64 arm64e arm64_32 x86_64)
+for name in "${only[@]}"; do
+  [[ " ${slices[*]%% *} " == *" $name "* ]] || fail "no slice \"$name\"; there are: ${slices[*]%% *}"
+done
 for slice in "${slices[@]}"; do
   # shellcheck disable=SC2086 # words on purpose
   set -- $slice
