@@ -25,6 +25,7 @@
 struct shadow {
     volatile uint64_t mark;      /* SHADOW_MARK; tells that it was found in the copy */
     volatile uint64_t low, high; /* code that keeps the truth as well, besides the program: a loaded library */
+    volatile uint64_t loading;   /* not 0 while there may be code on the stack that soon is unloaded */
     volatile uint64_t depth;
     volatile uint64_t returns[SHADOW_MAX]; /* outermost first */
 };

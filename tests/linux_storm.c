@@ -98,6 +98,7 @@ static int note_range(struct dl_phdr_info *info, size_t size, void *context) {
 
 static SHADOWED void load(void) {
     SHADOW_ENTER(mine);
+    mine->loading = 1;
     void *library = dlopen(plugin_paths[random_below(2)], RTLD_NOW | RTLD_LOCAL);
     if (library != NULL) {
         void (*call)(struct shadow *, void (*)(void *), void *, int);
@@ -111,6 +112,7 @@ static SHADOWED void load(void) {
         }
         dlclose(library);
     }
+    mine->loading = 0;
     SHADOW_LEAVE(mine);
 }
 
