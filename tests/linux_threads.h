@@ -121,20 +121,6 @@ static inline void expect_standing(const struct standing *s, const struct usp_st
     ck_assert_uint_eq(stack->stop, USP_STOP_ROOT);
 }
 
-/* A number of /proc/self/status; -1 when there is no such line. */
-static inline long status_of_self(const char *name) {
-    char line[256];
-    long value = -1;
-    FILE *f = fopen("/proc/self/status", "r");
-    ck_assert_ptr_nonnull(f);
-    while (fgets(line, sizeof line, f) != NULL) {
-        size_t n = strlen(name);
-        if (strncmp(line, name, n) == 0 && line[n] == ':') value = strtol(line + n + 1, NULL, 10);
-    }
-    fclose(f);
-    return value;
-}
-
 static inline int run_suite(Suite *suite) {
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
