@@ -202,6 +202,29 @@ START_TEST(labels_and_functions_without_names) {
 }
 END_TEST
 
+struct placed {
+    const struct builder *b;
+    usp_addr at;
+};
+
+static int read_placed(void *context, usp_addr from, void *to, size_t n) {
+    const struct placed *p = context;
+    if (from < p->at || from - p->at > p->b->size || n > p->b->size - (from - p->at)) return USP_ERROR_UNREADABLE;
+    memcpy(to, p->b->bytes + (from - p->at), n);
+    return USP_OK;
+}
+
+static void expect_aliases(struct fixture *f) {
+    expect(f, 0x1010, "d_global", 0x1000);
+    expect(f, 0x1110, "c_hidden_2", 0x1100);
+    expect(f, 0x1210, "b_local_3", 0x1200);
+    expect(f, 0x1310, "weak", 0x1300);
+    expect(f, 0x1410, "_ZN1AC1Ev", 0x1400);
+    expect(f, 0x1510, "written", 0x1500);
+    expect(f, 0x1610, "earlier", 0x1600);
+    expect(f, 0x1710, "as_long", 0x1700);
+}
+
 START_TEST(aliases) {
     wanted.symbols = (const struct macho_symbol[]){{"_a_weak", 0x1000, SECT | EXT, IN_TEXT, WEAK_DEF},
                                                    {"_b_local", 0x1000, SECT, IN_TEXT, 0},
@@ -218,15 +241,25 @@ START_TEST(aliases) {
                                                    {"__ZN1AC1Ev", 0x1400, SECT | EXT, IN_TEXT, 0},
                                                    {"___inner", 0x1500, SECT | EXT, IN_TEXT, 0},
                                                    {"_written", 0x1500, SECT | EXT, IN_TEXT, 0},
+                                                   {"_earlier", 0x1600, SECT | EXT, IN_TEXT, 0},
+                                                   {"_later", 0x1600, SECT | EXT, IN_TEXT, 0},
+                                                   {"_as_long_as_that", 0x1700, SECT | EXT, IN_TEXT, 0},
+                                                   {"_as_long", 0x1700, SECT | EXT, IN_TEXT, 0},
                                                    END};
+    struct usp_symbolizer_options options;
     struct fixture f = begin(archs[_i]);
-    expect(&f, 0x1010, "d_global", 0x1000);
-    expect(&f, 0x1110, "c_hidden_2", 0x1100);
-    expect(&f, 0x1210, "b_local_3", 0x1200);
-    expect(&f, 0x1310, "weak", 0x1300);
-    expect(&f, 0x1410, "_ZN1AC1Ev", 0x1400);
-    expect(&f, 0x1510, "written", 0x1500);
+    expect_aliases(&f);
     end(&f);
+    /* Where names are copied before they are compared, too. */
+    struct builder b = build_macho_symbol_file(&wanted);
+    struct placed placed = {&b, f.load};
+    struct usp_memory memory = {read_placed, &placed};
+    usp_symbolizer_options_init(&options);
+    options.memory = &memory;
+    f = begin_image(archs[_i], "/nowhere/program", wanted.uuid, &options);
+    expect_aliases(&f);
+    end(&f);
+    builder_free(&b);
 }
 END_TEST
 
@@ -643,18 +676,6 @@ START_TEST(hostile_unwind_info) {
     builder_free(&b);
 }
 END_TEST
-
-struct placed {
-    const struct builder *b;
-    usp_addr at;
-};
-
-static int read_placed(void *context, usp_addr from, void *to, size_t n) {
-    const struct placed *p = context;
-    if (from < p->at || from - p->at > p->b->size || n > p->b->size - (from - p->at)) return USP_ERROR_UNREADABLE;
-    memcpy(to, p->b->bytes + (from - p->at), n);
-    return USP_OK;
-}
 
 /* The same tables where a process has them: by addresses, not by offsets of the file. */
 START_TEST(tables_in_memory) {

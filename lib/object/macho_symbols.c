@@ -61,6 +61,12 @@ const char *uspi_macho_name_beginning(const struct uspi_macho_symbols *symbols, 
     return status == USP_OK || status == USP_ERROR_FULL ? room : "";
 }
 
+int uspi_macho_compare_names(const char *a, const char *b) {
+    size_t i = 0;
+    while (i + 1 < USPI_MACHO_NAME_COMPARED && a[i] == b[i] && a[i] != '\0') i++;
+    return (unsigned char)a[i] - (unsigned char)b[i];
+}
+
 int uspi_macho_indirect_symbols(const struct uspi_macho *macho, struct uspi_bytes *table, struct uspi_error *error) {
     struct uspi_macho_command command;
     uint8_t raw[DYSYMTAB_SIZE];

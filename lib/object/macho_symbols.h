@@ -61,6 +61,10 @@ int uspi_macho_symbol(const struct uspi_macho_symbols *symbols, uint64_t i, stru
 const char *uspi_macho_name_beginning(const struct uspi_macho_symbols *symbols, uint32_t name,
                                       char room[USPI_MACHO_NAME_BEGINNING]);
 
+/* Compares as much of two names as is compared; below, equal to or above 0 as strcmp. Not strncmp: gcc 12 takes its bound
+ * for the size of what it reads, and a room that is smaller for something else, whose life may end before the call. */
+int uspi_macho_compare_names(const char *a, const char *b);
+
 /* ---- the indirect symbol table ---- */
 
 /* Of its entries, which are numbers of symbols: instead of a number, what was a local or an absolute symbol. */

@@ -164,7 +164,7 @@ uint32_t uspi_stab_function(const struct uspi_stab_functions *functions, const s
     for (size_t i = low; i < functions->count && i - low < ALIASES_MAX && functions->all[i].start == start; i++) {
         const struct uspi_stab_start *found = &functions->all[i];
         const char *its_name = uspi_macho_name_beginning(symbols, found->name, room);
-        if (strncmp(its_name, name, USPI_MACHO_NAME_COMPARED) == 0) return found->entry;
+        if (uspi_macho_compare_names(its_name, name) == 0) return found->entry;
     }
     return own;
 }

@@ -304,7 +304,7 @@ static int prefer(const void *context, uint32_t a, uint32_t b) {
     while (first[underscores] == '_' && second[underscores] == '_' && underscores < USPI_MACHO_NAME_COMPARED)
         underscores++;
     if ((first[underscores] == '_') != (second[underscores] == '_')) return first[underscores] == '_' ? 1 : -1;
-    return strncmp(first, second, USPI_MACHO_NAME_COMPARED);
+    return uspi_macho_compare_names(first, second);
 }
 
 /* ---- opening ---- */
