@@ -2,6 +2,7 @@
 /* Typed capture in this process: the calling thread, a signal's context, another thread. Joins the walker with what the
  * OS layer offers; the system calls are lib/os/'s, all threads at once lib/snapshot.c's. */
 #include "arch/host.h"
+#include "lib/clear.h"
 #include "lib/image_tables.h"
 #include "lib/os.h"
 #include "lib/page_cache.h"
@@ -96,7 +97,7 @@ static uint32_t take_images(struct usp_target *target, struct uspi_shortcuts *sh
 static void init_own_target(struct usp_target *target, struct own_surroundings *own, uintptr_t sp) {
     usp_target_init(target, USPI_HOST_ARCH);
     uspi_os_describe_self(target);
-    memset(own, 0, sizeof *own);
+    uspi_clear(own, sizeof *own);
     if (uspi_os_stack(sp, &own->memory.high)) {
         own->memory.low = sp;
     } else {
@@ -121,19 +122,33 @@ static int refuse(struct usp_stack *stack, int status) {
 
 static bool can_capture(void) { return USPI_HOST_ARCH != USP_ARCH_NONE && uspi_os_kind() != USP_OS_UNKNOWN; }
 
+static int unwind_from(const struct usp_target *target, const struct uspi_standing *at,
+                       const struct uspi_shortcuts *shortcuts, const struct usp_options *options,
+                       struct usp_stack *stack) {
+    struct usp_registers registers;
+    usp_registers_init(&registers, USPI_HOST_ARCH);
+    usp_registers_set_pc(&registers, at->pc);
+    usp_registers_set_sp(&registers, at->sp);
+    if (USPI_HOST_RECORDS) usp_registers_set_fp(&registers, at->fp);
+    return uspi_unwind(target, &registers, true, shortcuts, options, stack);
+}
+
 /* The stack of the caller of the function that this is inlined into. */
 USPI_TEMPLATE int capture_caller(const struct usp_options *options, struct usp_stack *stack) {
     if (!can_capture()) return refuse(stack, USP_ERROR_UNSUPPORTED);
-    struct usp_registers registers;
     struct usp_target target;
     struct own_surroundings own;
     uintptr_t own_record = (uintptr_t)__builtin_frame_address(0);
-    usp_registers_init(&registers, USPI_HOST_ARCH);
-    usp_registers_set_pc(&registers, (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)));
-    usp_registers_set_sp(&registers, (uintptr_t)__builtin_dwarf_cfa());
-    if (USPI_HOST_RECORDS) usp_registers_set_fp(&registers, *(const uintptr_t *)own_record);
+    struct uspi_standing at = {.pc = (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)),
+                               .sp = (uintptr_t)__builtin_dwarf_cfa(),
+                               .fp = USPI_HOST_RECORDS ? *(const uintptr_t *)own_record : 0,
+                               .kind = USP_KIND_RETURN_ADDRESS,
+                               .method = USP_METHOD_CONTEXT};
+    int status = USP_OK;
     init_own_target(&target, &own, own_record);
-    int status = uspi_unwind(&target, &registers, true, &own.shortcuts, options, stack);
+    if (!USPI_HOST_RECORDS || !uspi_unwind_by_rules(&target, &at, &own.shortcuts, options, stack)) {
+        status = unwind_from(&target, &at, &own.shortcuts, options, stack);
+    }
     usp_images_release(own.images);
     return status;
 }

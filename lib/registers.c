@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Register files from the bytes of thread states, and their accessors: one interpreter of the backends' tables. */
 #include "arch/backend.h"
+#include "lib/clear.h"
 
 #include <unspool/registers.h>
 
@@ -8,7 +9,7 @@
 
 int usp_registers_init(struct usp_registers *registers, uint32_t arch) {
     if (registers == NULL) return USP_ERROR_ARGUMENT;
-    memset(registers, 0, sizeof *registers);
+    uspi_clear(registers, sizeof *registers);
     registers->arch = arch;
     return uspi_backend_find(arch) != NULL ? USP_OK : USP_ERROR_ARGUMENT;
 }

@@ -3,24 +3,25 @@
  * behind them, and the hash. */
 #include "lib/unwind.h"
 #include "lib/async.h"
+#include "lib/clear.h"
 
 #include <unspool/images.h>
 
 void usp_stack_init(struct usp_stack *stack, struct usp_frame *frames, uint32_t capacity) {
-    memset(stack, 0, sizeof *stack);
+    uspi_clear(stack, sizeof *stack);
     stack->frames = frames;
     stack->capacity = frames != NULL ? capacity : 0;
     stack->omitted_at = stack->extended = stack->async_join = USP_NO_INDEX;
 }
 
 void usp_target_init(struct usp_target *target, uint32_t arch) {
-    memset(target, 0, sizeof *target);
+    uspi_clear(target, sizeof *target);
     target->size = sizeof *target;
     target->arch = arch;
 }
 
 void usp_options_init(struct usp_options *options) {
-    memset(options, 0, sizeof *options);
+    uspi_clear(options, sizeof *options);
     options->size = sizeof *options;
     options->step_limit = 1000000;
     options->readers = USP_READER_ALL;
@@ -59,11 +60,21 @@ static uint64_t hash_address(uint64_t hash, const struct usp_images *images, usp
     return add(hash, pc - image->load_address);
 }
 
+/* Four at a time, so that one multiplication need not wait for the other: the same polynomial. */
+static uint64_t hash_addresses(uint64_t hash, const struct usp_frame *frames, uint32_t n) {
+    const uint64_t odd_2 = ODD * ODD, odd_3 = odd_2 * ODD, odd_4 = odd_3 * ODD;
+    for (; n >= 4; frames += 4, n -= 4) {
+        hash = (hash + frames[0].pc) * odd_4 + frames[1].pc * odd_3 + frames[2].pc * odd_2 + frames[3].pc * ODD;
+    }
+    for (; n > 0; frames++, n--) hash = add(hash, frames->pc);
+    return hash;
+}
+
 static uint64_t hash_stack(const struct usp_stack *stack, const struct usp_images *images) {
     uint64_t hash = stack->physical;
     if (stack->count == 0) return 0;
     if (images == NULL) {
-        for (uint32_t i = 0; i < stack->count; i++) hash = add(hash, stack->frames[i].pc);
+        hash = hash_addresses(hash, stack->frames, stack->count);
     } else {
         for (uint32_t i = 0; i < stack->count; i++) hash = hash_address(hash, images, stack->frames[i].pc);
     }
@@ -130,6 +141,14 @@ static void append_async(struct uspi_walker *w, const struct uspi_extended *reco
     if (stack->async_stop != USP_STOP_ROOT) stack->flags |= USP_STACK_ASYNC_BROKEN;
 }
 
+/* There was no room for the frame at pc. */
+static void cut_short(struct usp_stack *stack, usp_addr pc) {
+    stack->stop = USP_STOP_CAPACITY;
+    stack->stop_address = pc;
+    stack->omitted = 1;
+    stack->omitted_at = stack->physical;
+}
+
 static int walk_stack(struct uspi_walker *w, const struct usp_options *options, struct usp_stack *stack) {
     struct usp_frame frame;
     struct shelf shelf = {.stack = stack, .tail = options->tail};
@@ -167,12 +186,7 @@ static int walk_stack(struct uspi_walker *w, const struct usp_options *options, 
     stack->count = stack->physical;
     stack->stop = w->stop;
     stack->stop_address = w->stop_address;
-    if (full) {
-        stack->stop = USP_STOP_CAPACITY;
-        stack->stop_address = frame.pc;
-        stack->omitted = 1;
-        stack->omitted_at = stack->physical;
-    }
+    if (full) cut_short(stack, frame.pc);
     stack->flags |= w->walk.stack_flags;
     if (record.record != 0) {
         stack->extended = index_of(&shelf, extended);
@@ -188,12 +202,63 @@ static int begin(struct usp_stack *stack, int status) {
     return status;
 }
 
+/* Along which certain rules lead to the stack's end, or to that of the room. */
+static bool follow_rules(const struct usp_target *target, uint64_t strip_mask, const struct uspi_standing *from,
+                         const struct uspi_shortcuts *shortcuts, const struct usp_options *options,
+                         struct usp_stack *stack) {
+    struct uspi_standing at = *from;
+    struct uspi_trail trail;
+    uint32_t stop = USP_STOP_NONE;
+    if (!uspi_keeps_table_rules(shortcuts, options->readers) || options->step_limit <= stack->capacity) return false;
+    if (options->skip != 0 || options->tail != 0 || options->deadline != 0) return false;
+    if (!uspi_trail_init(&trail, uspi_backend_find(target->arch), target, strip_mask, shortcuts)) return false;
+    uint32_t n = uspi_follow_trail(&trail, &at, stack->frames, stack->capacity, &stop);
+    if (n == 0 || (stop == USP_STOP_NONE && n < stack->capacity)) return false;
+    begin(stack, USP_OK);
+    stack->arch = target->arch;
+    stack->count = stack->physical = n;
+    stack->stop = stop;
+    stack->stop_address = stack->frames[n - 1].pc;
+    if (stop == USP_STOP_NONE) cut_short(stack, at.pc);
+    stack->hash = hash_stack(stack, options->images);
+    return true;
+}
+
+bool uspi_unwind_by_rules(const struct usp_target *target, const struct uspi_standing *from,
+                          const struct uspi_shortcuts *shortcuts, const struct usp_options *options,
+                          struct usp_stack *stack) {
+    struct usp_options completed;
+    const struct uspi_backend *b = uspi_backend_find(target->arch);
+    if (stack == NULL || !uspi_complete_options(options, &completed)) return false;
+    return follow_rules(target, uspi_choose_strip_mask(target, NULL, b), from, shortcuts, &completed, stack);
+}
+
+/* The same from where a thread was interrupted, unless a walk would begin with something else than its registers say. */
+static bool unwind_interrupted(const struct usp_target *target, const struct usp_registers *r,
+                               const struct uspi_shortcuts *shortcuts, const struct usp_options *options,
+                               struct usp_stack *stack) {
+    const struct uspi_backend *b = uspi_backend_find(r->arch);
+    if (b == NULL || !uspi_known(r, b->pc) || !uspi_known(r, b->sp) || !uspi_known(r, b->fp)) return false;
+    const struct uspi_standing at = {.pc = r->value[b->pc],
+                                     .sp = r->value[b->sp],
+                                     .fp = r->value[b->fp],
+                                     .exact = true,
+                                     .kind = USP_KIND_INTERRUPTED,
+                                     .method = USP_METHOD_CONTEXT};
+    uint64_t strip_mask = uspi_choose_strip_mask(target, r, b);
+    uint64_t mask = b->word_mask & strip_mask, fp_mask = b->has_async ? mask & ~USPI_FP_TAG_MASK : mask;
+    if (((at.pc | at.sp) & ~mask) != 0 || (at.fp & ~fp_mask) != 0) return false;
+    return follow_rules(target, strip_mask, &at, shortcuts, options, stack);
+}
+
 int uspi_unwind(const struct usp_target *target, const struct usp_registers *registers, bool at_return,
                 const struct uspi_shortcuts *shortcuts, const struct usp_options *options, struct usp_stack *stack) {
     struct usp_options completed;
     struct uspi_walker w;
     if (stack == NULL) return USP_ERROR_ARGUMENT;
     if (!uspi_complete_options(options, &completed)) return begin(stack, USP_ERROR_ARGUMENT);
+    bool may_follow = shortcuts != NULL && !at_return;
+    if (may_follow && unwind_interrupted(target, registers, shortcuts, &completed, stack)) return USP_OK;
     int status = begin(stack, uspi_walker_init(&w, target, registers, &completed));
     if (status != USP_OK) return status;
     stack->arch = registers->arch;

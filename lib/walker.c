@@ -14,13 +14,14 @@
 static usp_addr unless_signed(usp_addr value) { return value <= LOW_BITS(DARWIN_BITS) ? value : 0; }
 
 /* No signature and no tag that software uses: a user address never has bits 63:56 (top byte) set. */
-static uint64_t choose_strip_mask(const struct usp_target *t, const struct usp_registers *r,
-                                  const struct uspi_backend *b) {
+uint64_t uspi_choose_strip_mask(const struct usp_target *t, const struct usp_registers *r,
+                                const struct uspi_backend *b) {
     if (!b->has_signatures) return UINT64_MAX;
     if (t->pac_mask != 0) return ~t->pac_mask & LOW_BITS(56);
     if (t->address_bits != 0) return LOW_BITS(t->address_bits);
     if (t->os == USP_OS_LINUX) return LOW_BITS(LINUX_BITS);
     usp_addr known = t->stack_high | t->stack_low;
+    if (r == NULL) return LOW_BITS(known <= LOW_BITS(DARWIN_DEVICE_BITS) ? DARWIN_DEVICE_BITS : DARWIN_BITS);
     if (uspi_known(r, b->sp)) known |= unless_signed(r->value[b->sp]);
     if (uspi_known(r, b->fp)) known |= unless_signed(r->value[b->fp] & ~USPI_FP_TAG_MASK);
     /* A call through a bad pointer can put anything into the program counter. */
@@ -78,7 +79,7 @@ int uspi_walker_init(struct uspi_walker *w, const struct usp_target *target, con
     const struct uspi_backend *b = uspi_backend_find(registers->arch);
     w->walk.backend = b;
     w->walk.readers = completed.readers;
-    w->walk.strip_mask = choose_strip_mask(&w->walk.target, registers, b);
+    w->walk.strip_mask = uspi_choose_strip_mask(&w->walk.target, registers, b);
     w->step_limit = completed.step_limit;
     w->deadline = completed.deadline;
 
@@ -155,7 +156,7 @@ static void find_caller(struct uspi_walker *w, struct usp_frame *frame) {
     memset(&w->extended, 0, sizeof w->extended);
     w->stop = USP_STOP_NO_RECORD;
     w->stop_address = frame->pc;
-    if (!w->frame.exact && uspi_is_root(walk, frame->pc)) {
+    if (!w->frame.exact && uspi_is_root(&walk->target, frame->pc)) {
         w->stop = USP_STOP_ROOT;
         return;
     }
@@ -179,12 +180,9 @@ static void find_caller(struct uspi_walker *w, struct usp_frame *frame) {
     w->stop_address = frame->pc;
 }
 
-/* The readers by which rules are kept. What others would have said of the same code was never asked. */
-#define KEPT_READERS (USP_READER_SIGNAL | USP_READER_TABLES)
-
 void uspi_walker_take_shortcuts(struct uspi_walker *w, const struct uspi_shortcuts *shortcuts) {
     w->walk.shortcuts = *shortcuts;
-    w->walk.keeps_table_rules = shortcuts->rules != NULL && (w->walk.readers & KEPT_READERS) == KEPT_READERS;
+    w->walk.keeps_table_rules = uspi_keeps_table_rules(shortcuts, w->walk.readers);
 }
 
 uint32_t uspi_walker_leap(struct uspi_walker *w, struct usp_frame *frames, uint32_t room, bool goes_on) {

@@ -29,6 +29,11 @@ __attribute__((may_alias))
 bool uspi_complete_target(const struct usp_target *given, struct usp_target *target);
 bool uspi_complete_options(const struct usp_options *given, struct usp_options *options);
 
+/* The bits of a pointer to code that are an address. registers: NULL when they need not be looked at, as in a target that
+ * says it itself. */
+uint64_t uspi_choose_strip_mask(const struct usp_target *target, const struct usp_registers *registers,
+                                const struct uspi_backend *backend);
+
 int uspi_walker_init(struct uspi_walker *walker, const struct usp_target *target, const struct usp_registers *registers,
                      const struct usp_options *options);
 

@@ -152,21 +152,27 @@ END_TEST
 
 static struct uspi_packed_rule numbered(uint64_t n) { return (struct uspi_packed_rule){n, ~n}; }
 
-static uint64_t key_of(uint64_t n) { return uspi_rule_key(PC + 4 * n, USPI_RULE_CERTAIN); }
+static usp_addr pc_of(uint64_t n) { return PC + 4 * n; }
 
-static usp_addr pc_of(uint64_t key) { return key >> 16; }
-
-static bool finds(const struct uspi_rule_cache *cache, uint64_t key, uint32_t stamp, uint64_t n) {
+static bool finds_as(const struct uspi_rule_cache *cache, usp_addr pc, unsigned how, uint32_t stamp, uint64_t n) {
     struct uspi_packed_rule rule;
-    if (!uspi_rule_cache_find(cache, pc_of(key), key, stamp, &rule)) return false;
+    if (!uspi_rule_cache_find(cache, pc, how, stamp, &rule)) return false;
     ck_assert_uint_eq(rule.frame, n);
     ck_assert_uint_eq(rule.saved, ~n);
     return true;
 }
 
-static void keep(struct uspi_rule_cache *cache, uint64_t key, uint32_t stamp, uint64_t n) {
+static bool finds(const struct uspi_rule_cache *cache, usp_addr pc, uint32_t stamp, uint64_t n) {
+    return finds_as(cache, pc, USPI_RULE_CERTAIN, stamp, n);
+}
+
+static void keep_as(struct uspi_rule_cache *cache, usp_addr pc, unsigned how, uint32_t stamp, uint64_t n) {
     struct uspi_packed_rule rule = numbered(n);
-    uspi_rule_cache_keep(cache, pc_of(key), key, stamp, &rule);
+    uspi_rule_cache_keep(cache, pc, how, stamp, &rule);
+}
+
+static void keep(struct uspi_rule_cache *cache, usp_addr pc, uint32_t stamp, uint64_t n) {
+    keep_as(cache, pc, USPI_RULE_CERTAIN, stamp, n);
 }
 
 START_TEST(sizes) {
@@ -183,8 +189,8 @@ START_TEST(sizes) {
         ck_assert_uint_lt(bytes, 32 * places + 128);
         /* As many as there are places: each one that is found is whole, and most are. */
         unsigned found = 0;
-        for (uint64_t n = 0; n < places; n++) keep(cache, key_of(n), 5, n);
-        for (uint64_t n = 0; n < places; n++) found += finds(cache, key_of(n), 5, n);
+        for (uint64_t n = 0; n < places; n++) keep(cache, pc_of(n), 5, n);
+        for (uint64_t n = 0; n < places; n++) found += finds(cache, pc_of(n), 5, n);
         ck_assert_uint_ge(found, places * 3 / 4);
         free(cache);
     }
@@ -194,22 +200,46 @@ END_TEST
 
 START_TEST(what_a_rule_is_kept_under) {
     struct uspi_rule_cache *cache = uspi_rule_cache_create(64, false, NULL);
-    uint64_t key = key_of(0);
-    ck_assert(!finds(cache, key, 0, 1));
-    keep(cache, key, 5, 1);
-    ck_assert(finds(cache, key, 5, 1));
-    ck_assert(!finds(cache, key, 6, 1));
-    ck_assert(!finds(cache, uspi_rule_key(PC, 0), 5, 1));
-    ck_assert(!finds(cache, uspi_rule_key(PC, USPI_RULE_CERTAIN | USPI_RULE_EXACT), 5, 1));
+    ck_assert(!finds(cache, PC, 0, 1));
+    keep(cache, PC, 5, 1);
+    ck_assert(finds(cache, PC, 5, 1));
+    ck_assert(!finds(cache, PC, 6, 1));
+    ck_assert(!finds_as(cache, PC, 0, 5, 1));
+    ck_assert(!finds_as(cache, PC, USPI_RULE_CERTAIN | USPI_RULE_EXACT, 5, 1));
+    /* Addresses that are none, and differ in high bits only, are others. */
+    ck_assert(!finds(cache, PC | UINT64_C(1) << 48, 5, 1));
+    ck_assert(!finds(cache, PC | UINT64_C(1) << 63, 5, 1));
     /* The new stamp takes the place of the old one. */
-    keep(cache, key, 6, 2);
-    ck_assert(finds(cache, key, 6, 2));
-    ck_assert(!finds(cache, key, 5, 1));
-    /* No address, and one that no key holds. */
-    ck_assert_uint_eq(uspi_rule_key(UINT64_C(1) << 48, 0), USPI_NO_RULE_KEY);
-    keep(cache, USPI_NO_RULE_KEY, 5, 3);
-    ck_assert(!finds(cache, USPI_NO_RULE_KEY, 5, 3));
-    ck_assert(!finds(cache, USPI_NO_RULE_KEY, 0, 0));
+    keep(cache, PC, 6, 2);
+    ck_assert(finds(cache, PC, 6, 2));
+    ck_assert(!finds(cache, PC, 5, 1));
+    /* Each way of using it has a rule of its own. */
+    for (unsigned how = 0; how < 3; how++) keep_as(cache, PC, how, 7, how);
+    for (unsigned how = 0; how < 3; how++) ck_assert(finds_as(cache, PC, how, 7, how));
+    /* The lowest and the highest stamp. */
+    keep(cache, PC, 0, 3);
+    ck_assert(finds(cache, PC, 0, 3));
+    keep(cache, PC, UINT32_MAX, 4);
+    ck_assert(finds(cache, PC, UINT32_MAX, 4));
+    ck_assert(!finds(cache, PC, 0, 3));
+    /* No address. */
+    keep(cache, 0, 0, 3);
+    ck_assert(!finds_as(cache, 0, USPI_RULE_CERTAIN, 0, 3));
+    free(cache);
+}
+END_TEST
+
+/* It counts how often a place was written: that must run into nothing else. */
+START_TEST(a_place_that_is_written_for_ever) {
+    struct uspi_rule_cache *cache = uspi_rule_cache_create(1, false, NULL);
+    keep(cache, PC, 5, 0);
+    struct uspi_kept_rule *entry = &uspi_rule_set(cache, PC)[0];
+    uint64_t version = atomic_load(&entry->version);
+    atomic_store(&entry->version, version | (UINT32_MAX >> USPI_RULE_COUNT_SHIFT) << USPI_RULE_COUNT_SHIFT);
+    ck_assert(finds(cache, PC, 5, 0));
+    keep(cache, PC, 5, 1);
+    ck_assert(finds(cache, PC, 5, 1));
+    ck_assert_uint_eq(uspi_rule_set(cache, PC)[1].pc, 0);
     free(cache);
 }
 END_TEST
@@ -219,18 +249,18 @@ START_TEST(a_full_set) {
     struct uspi_rule_cache *cache = uspi_rule_cache_create(1, false, NULL);
     for (uint64_t n = 0; n < 1000; n++) {
         unsigned found = 0;
-        keep(cache, key_of(n), 5, n);
-        ck_assert(finds(cache, key_of(n), 5, n));
-        for (uint64_t k = 0; k <= n; k++) found += finds(cache, key_of(k), 5, k);
+        keep(cache, pc_of(n), 5, n);
+        ck_assert(finds(cache, pc_of(n), 5, n));
+        for (uint64_t k = 0; k <= n; k++) found += finds(cache, pc_of(k), 5, k);
         ck_assert_uint_eq(found, n + 1 < USPI_RULE_WAYS ? n + 1 : USPI_RULE_WAYS);
     }
     /* One that stays: keys that come round again find some of what was there. */
     unsigned found = 0;
     for (unsigned round = 0; round < 100; round++) {
         for (uint64_t n = 0; n < USPI_RULE_WAYS + 1; n++) {
-            bool was_there = finds(cache, key_of(n), 5, n);
+            bool was_there = finds(cache, pc_of(n), 5, n);
             found += was_there;
-            if (!was_there) keep(cache, key_of(n), 5, n);
+            if (!was_there) keep(cache, pc_of(n), 5, n);
         }
     }
     ck_assert_uint_gt(found, 100);
@@ -241,15 +271,15 @@ END_TEST
 /* A writer that was interrupted and never comes back: nobody sees what it left, and nobody waits for it. */
 START_TEST(half_written) {
     struct uspi_rule_cache *cache = uspi_rule_cache_create(1, false, NULL);
-    keep(cache, key_of(0), 5, 0);
+    keep(cache, pc_of(0), 5, 0);
     struct uspi_kept_rule *entry = &uspi_rule_set(cache, PC)[0];
     atomic_fetch_add(&entry->version, 1);
-    ck_assert(!finds(cache, key_of(0), 5, 0));
-    keep(cache, key_of(0), 5, 0);
-    ck_assert(!finds(cache, key_of(0), 5, 0));
-    for (uint64_t n = 1; n < 200; n++) keep(cache, key_of(n), 5, n);
+    ck_assert(!finds(cache, pc_of(0), 5, 0));
+    keep(cache, pc_of(0), 5, 0);
+    ck_assert(!finds(cache, pc_of(0), 5, 0));
+    for (uint64_t n = 1; n < 200; n++) keep(cache, pc_of(n), 5, n);
     unsigned found = 0;
-    for (uint64_t n = 1; n < 200; n++) found += finds(cache, key_of(n), 5, n);
+    for (uint64_t n = 1; n < 200; n++) found += finds(cache, pc_of(n), 5, n);
     ck_assert_uint_eq(found, USPI_RULE_WAYS - 1);
     free(cache);
 }
@@ -266,8 +296,8 @@ static struct uspi_rule_cache *shared;
 static _Atomic(unsigned) seen_whole, seen_torn;
 
 /* What is kept under a key with a stamp says which it is, so that two halves of different ones are told. */
-static uint64_t written_for(uint64_t key, uint32_t stamp, uint64_t extra) {
-    return key << 20 ^ (uint64_t)stamp << 8 ^ extra;
+static uint64_t written_for(usp_addr pc, uint32_t stamp, uint64_t extra) {
+    return pc << 20 ^ (uint64_t)stamp << 8 ^ extra;
 }
 
 static void *write_and_read(void *context) {
@@ -275,13 +305,13 @@ static void *write_and_read(void *context) {
     unsigned whole = 0, torn = 0;
     for (unsigned i = 0; i < TIMES / stride(); i++) {
         state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        uint64_t key = key_of((state >> 33) % KEYS), extra = state >> 56;
+        usp_addr pc = pc_of((state >> 33) % KEYS), extra = state >> 56;
         uint32_t stamp = (uint32_t)(state >> 40) % STAMPS;
-        struct uspi_packed_rule rule = {written_for(key, stamp, extra), ~written_for(key, stamp, extra)};
+        struct uspi_packed_rule rule = {written_for(pc, stamp, extra), ~written_for(pc, stamp, extra)};
         if ((state >> 50 & 3) == 0) {
-            uspi_rule_cache_keep(shared, pc_of(key), key, stamp, &rule);
-        } else if (uspi_rule_cache_find(shared, pc_of(key), key, stamp, &rule)) {
-            bool is_own = (rule.frame ^ written_for(key, stamp, 0)) < 256 && rule.saved == ~rule.frame;
+            uspi_rule_cache_keep(shared, pc, 0, stamp, &rule);
+        } else if (uspi_rule_cache_find(shared, pc, 0, stamp, &rule)) {
+            bool is_own = (rule.frame ^ written_for(pc, stamp, 0)) < 256 && rule.saved == ~rule.frame;
             whole += is_own;
             torn += !is_own;
         }
@@ -365,8 +395,8 @@ static void make_function(struct world *w, struct function *f, usp_addr pc) {
     }
     struct uspi_packed_rule packed;
     ck_assert(uspi_rule_pack(b, &f->rule, USP_METHOD_CFI, &packed));
-    uspi_rule_cache_keep(w->cache, pc, uspi_rule_key(pc, USPI_RULE_CERTAIN), 1, &packed);
-    uspi_rule_cache_keep(w->cache, pc, uspi_rule_key(pc, USPI_RULE_CERTAIN | USPI_RULE_EXACT), 1, &packed);
+    uspi_rule_cache_keep(w->cache, pc, USPI_RULE_CERTAIN, 1, &packed);
+    uspi_rule_cache_keep(w->cache, pc, USPI_RULE_CERTAIN | USPI_RULE_EXACT, 1, &packed);
 }
 
 /* Calls functions from the innermost outwards, and writes the stack that they leave. The last one's return address is
@@ -553,7 +583,7 @@ START_TEST(an_outermost_rule) {
     make_stack(&w, UNKNOWN);
     struct uspi_rule rule = {.cfa = in_register(w.b->sp, 8), .return_address = {.kind = USPI_OUTERMOST}};
     ck_assert(uspi_rule_pack(w.b, &rule, USP_METHOD_CFI, &packed));
-    uspi_rule_cache_keep(w.cache, UNKNOWN, uspi_rule_key(UNKNOWN, USPI_RULE_CERTAIN), 1, &packed);
+    uspi_rule_cache_keep(w.cache, UNKNOWN, USPI_RULE_CERTAIN, 1, &packed);
     uint32_t stop = USP_STOP_NONE;
     struct uspi_frame_state state = w.first;
     ck_assert_uint_eq(uspi_follow_rules(&w.walk, &state, frames, CHAIN_MAX + 2, true, &stop), w.length + 1);
@@ -573,6 +603,7 @@ int main(void) {
     tcase_add_test(tests, others_are_not_packed);
     tcase_add_test(tests, sizes);
     tcase_add_test(tests, what_a_rule_is_kept_under);
+    tcase_add_test(tests, a_place_that_is_written_for_ever);
     tcase_add_test(tests, a_full_set);
     tcase_add_test(tests, half_written);
     tcase_add_test(tests, threads_never_see_half_a_rule);

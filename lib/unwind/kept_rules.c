@@ -12,8 +12,8 @@
 #define ODD UINT64_C(0xbf58476d1ce4e5b9)
 
 struct place {
-    usp_addr pc;
-    uint64_t key; /* USPI_NO_RULE_KEY: nothing can be kept */
+    usp_addr pc; /* 0: nothing can be kept */
+    unsigned how;
     uint32_t stamp;
 };
 
@@ -43,23 +43,23 @@ static bool passing_stamp(const struct uspi_walk *walk, usp_addr pc, uint32_t *s
 static struct place place_of(const struct uspi_walk *walk, const struct uspi_frame_state *frame, unsigned how) {
     usp_addr pc = frame->registers.value[walk->backend->pc];
     uint32_t mode = uspi_frame_mode(walk, frame);
-    struct place place = {pc, USPI_NO_RULE_KEY, lasting_stamp(walk)};
-    /* Inside an IT block the mode says more than a key holds. */
-    if ((mode & ~(uint32_t)USPI_MODE_THUMB) != 0 || pc == 0) return place;
-    if (frame->exact) how |= USPI_RULE_EXACT;
-    if (mode != 0) how |= USPI_RULE_THUMB;
+    struct place nowhere = {0}, place = {pc, how, lasting_stamp(walk)};
+    /* Inside an IT block the mode says more than is kept. */
+    if ((mode & ~(uint32_t)USPI_MODE_THUMB) != 0) return nowhere;
+    if (frame->exact) place.how |= USPI_RULE_EXACT;
+    if (mode != 0) place.how |= USPI_RULE_THUMB;
     bool stays = code_stays(walk, uspi_lookup_pc(walk, frame));
     bool is_call = frame->exact || (frame->flags & USP_FRAME_UNVERIFIED) == 0;
-    if (stays && is_call && (how & USPI_RULE_EXPLORED) == 0) how |= USPI_RULE_CERTAIN;
-    if (stays || passing_stamp(walk, pc, &place.stamp)) place.key = uspi_rule_key(pc, how);
-    return place;
+    if (stays && is_call && (how & USPI_RULE_EXPLORED) == 0) place.how |= USPI_RULE_CERTAIN;
+    return stays || passing_stamp(walk, pc, &place.stamp) ? place : nowhere;
 }
 
 static bool recall(const struct uspi_walk *walk, const struct uspi_frame_state *frame, unsigned how,
                    struct uspi_rule *rule, unsigned *note) {
     struct uspi_packed_rule packed;
     struct place place = place_of(walk, frame, how);
-    if (!uspi_rule_cache_find(walk->shortcuts.rules, place.pc, place.key, place.stamp, &packed)) return false;
+    if (place.pc == 0 || !uspi_rule_cache_find(walk->shortcuts.rules, place.pc, place.how, place.stamp, &packed))
+        return false;
     *note = uspi_rule_unpack(walk->backend, &packed, rule);
     return true;
 }
@@ -69,7 +69,7 @@ static void keep(const struct uspi_walk *walk, const struct uspi_frame_state *fr
     struct uspi_packed_rule packed;
     if (!uspi_rule_pack(walk->backend, rule, note, &packed)) return;
     struct place place = place_of(walk, frame, how);
-    uspi_rule_cache_keep(walk->shortcuts.rules, place.pc, place.key, place.stamp, &packed);
+    uspi_rule_cache_keep(walk->shortcuts.rules, place.pc, place.how, place.stamp, &packed);
 }
 
 bool uspi_recall_table_rule(const struct uspi_walk *walk, const struct uspi_frame_state *frame, struct uspi_rule *rule,

@@ -104,7 +104,7 @@ static inline const struct usp_memory *uspi_code_memory(const struct uspi_walk *
 bool uspi_read_slot(const struct uspi_walk *walk, usp_addr at, uint64_t *value);
 
 /* Whether the target names this return address as one that ends a stack. */
-bool uspi_is_root(const struct uspi_walk *walk, usp_addr pc);
+bool uspi_is_root(const struct usp_target *target, usp_addr pc);
 
 /* The address by which a frame is looked up in tables of code: inside the call instruction of a return address. */
 static inline usp_addr uspi_lookup_pc(const struct uspi_walk *walk, const struct uspi_frame_state *frame) {

@@ -24,35 +24,38 @@ struct uspi_rule_cache *uspi_rule_cache_create(uint32_t rules, bool still, size_
     return cache;
 }
 
-/* The place for a key: its own, else an empty one, else any. Any rather than the oldest: of a walk through more pcs than
+/* The place for a rule: its own, else an empty one, else any. Any rather than the oldest: of a walk through more pcs than
  * there is room for, some are then found again the next time. */
-static struct uspi_kept_rule *choose_place(const struct uspi_rule_cache *cache, usp_addr pc, uint64_t key) {
+static struct uspi_kept_rule *choose_place(const struct uspi_rule_cache *cache, usp_addr pc, unsigned how) {
+    const uint64_t how_bits = uspi_rule_wanted(~0u, 0) & USPI_RULE_WANTED_BITS & UINT32_MAX;
     struct uspi_kept_rule *set = uspi_rule_set(cache, pc), *empty = NULL;
     uint64_t versions = 0;
     for (unsigned i = 0; i < USPI_RULE_WAYS; i++) {
-        uint64_t kept = atomic_load_explicit(&set[i].key, memory_order_relaxed);
-        if (kept == key) return &set[i];
+        uint64_t kept = atomic_load_explicit(&set[i].pc, memory_order_relaxed);
+        uint64_t version = atomic_load_explicit(&set[i].version, memory_order_relaxed);
+        if (kept == pc && (version & how_bits) == uspi_rule_wanted(how, 0)) return &set[i];
         if (kept == 0 && empty == NULL) empty = &set[i];
-        versions += atomic_load_explicit(&set[i].version, memory_order_relaxed);
+        versions += version;
     }
     if (empty != NULL) return empty;
-    return &set[((key ^ versions) * SPREAD >> 32) % USPI_RULE_WAYS];
+    return &set[((pc ^ versions) * SPREAD >> 32) % USPI_RULE_WAYS];
 }
 
-void uspi_rule_cache_keep(struct uspi_rule_cache *cache, usp_addr pc, uint64_t key, uint32_t stamp,
+void uspi_rule_cache_keep(struct uspi_rule_cache *cache, usp_addr pc, unsigned how, uint32_t stamp,
                           const struct uspi_packed_rule *rule) {
-    if (key == USPI_NO_RULE_KEY) return;
-    struct uspi_kept_rule *entry = choose_place(cache, pc, key);
+    if (pc == 0) return;
+    struct uspi_kept_rule *entry = choose_place(cache, pc, how);
     uint64_t version = atomic_load_explicit(&entry->version, memory_order_relaxed);
     /* A writer that never comes back (its handler was left by a jump, its process was forked) costs one place. */
-    if ((version & 1) != 0 || !atomic_compare_exchange_strong_explicit(&entry->version, &version, version + 1,
+    if ((version & 1) != 0 || !atomic_compare_exchange_strong_explicit(&entry->version, &version, version | 1,
                                                                        memory_order_acquire, memory_order_relaxed)) {
         return;
     }
     /* Whoever sees one of these sees the odd version as well. */
-    atomic_store_explicit(&entry->key, key, memory_order_release);
+    atomic_store_explicit(&entry->pc, pc, memory_order_release);
     atomic_store_explicit(&entry->frame, rule->frame, memory_order_release);
     atomic_store_explicit(&entry->saved, rule->saved, memory_order_release);
-    uint64_t next = (uint64_t)stamp << 32 | (uint32_t)(version + 2);
+    uint32_t count = ((uint32_t)version >> USPI_RULE_COUNT_SHIFT) + 1;
+    uint64_t next = uspi_rule_wanted(how, stamp) | (uint32_t)(count << USPI_RULE_COUNT_SHIFT);
     atomic_store_explicit(&entry->version, next, memory_order_release);
 }

@@ -9,6 +9,7 @@
 #ifndef USPI_RULE_CACHE_H
 #define USPI_RULE_CACHE_H
 
+#include "arch/frame.h"
 #include "lib/unwind/rule.h"
 
 #include <stdatomic.h>
@@ -24,8 +25,8 @@ struct uspi_packed_rule {
     uint64_t saved; /* the other callee-saved registers */
 };
 
-/* What a rule is kept under, besides the pc. */
-enum uspi_rule_key {
+/* What a rule is kept under, besides the pc and a stamp. */
+enum uspi_rule_how {
     USPI_RULE_EXACT = 1 << 0, /* the pc is where a thread stands, not a return address */
     USPI_RULE_THUMB = 1 << 1, /* and the code there is Thumb */
     USPI_RULE_EXPLORED =
@@ -34,13 +35,22 @@ enum uspi_rule_key {
     USPI_RULE_CERTAIN = 1 << 3 /* the code at the pc stays what it is, and a call precedes it (unless it is exact) */
 };
 
-#define USPI_NO_RULE_KEY UINT64_MAX
-
-/* An entry: the version's high half is the stamp of what the rule is valid for, its low half is odd while somebody writes.
- * Whoever reads loads the version before and after, and all other words so that none can be seen before its version. */
+/* An entry. Whoever reads loads the version before and after, and all other words so that none can be seen before its
+ * version, of which this is what tells whether the rule is the one that is wanted, and whole:
+ *
+ *     | 63 … 32                      | 31 … 5        | 4 … 1 | 0                   |
+ *     | the stamp it is valid for    | how often     | how   | somebody is writing | */
 struct uspi_kept_rule {
-    _Atomic(uint64_t) version, key, frame, saved;
+    _Atomic(uint64_t) version, pc, frame, saved; /* pc 0: empty */
 };
+
+#define USPI_RULE_HOW_SHIFT   1u
+#define USPI_RULE_COUNT_SHIFT 5u
+#define USPI_RULE_WANTED_BITS (~UINT64_C(0) << 32 | ((UINT64_C(1) << USPI_RULE_COUNT_SHIFT) - 1))
+
+static inline uint64_t uspi_rule_wanted(unsigned how, uint32_t stamp) {
+    return (uint64_t)stamp << 32 | (uint64_t)how << USPI_RULE_HOW_SHIFT;
+}
 
 struct uspi_rule_cache {
     bool still;      /* the code that it is for does not change as long as it is used */
@@ -53,8 +63,11 @@ struct uspi_rule_cache {
  * it. Not any time. */
 struct uspi_rule_cache *uspi_rule_cache_create(uint32_t rules, bool still, size_t *bytes);
 
-/* Keeps a rule; silently not, when somebody else is writing to the same place. Any time. */
-void uspi_rule_cache_keep(struct uspi_rule_cache *cache, usp_addr pc, uint64_t key, uint32_t stamp,
+/* Keeps the rule for a pc that is not 0; silently not, when somebody else is writing to the same place.
+ *   how    enum uspi_rule_how
+ *   stamp  of what it is valid for
+ * Any time. */
+void uspi_rule_cache_keep(struct uspi_rule_cache *cache, usp_addr pc, unsigned how, uint32_t stamp,
                           const struct uspi_packed_rule *rule);
 
 /* Packs a rule, with a note of four bits. False when it does not fit. */
@@ -65,13 +78,6 @@ bool uspi_rule_pack(const struct uspi_backend *backend, const struct uspi_rule *
 unsigned uspi_rule_unpack(const struct uspi_backend *backend, const struct uspi_packed_rule *packed,
                           struct uspi_rule *rule);
 
-/* The key of a pc; USPI_NO_RULE_KEY, under which nothing is kept, where addresses are not what they are on our systems. User addresses have at most 48
- * bits but for those that a program asks for (Linux Documentation/arch/x86/x86_64/5level-paging.rst,
- * arch/arm64/memory.rst). */
-static inline uint64_t uspi_rule_key(usp_addr pc, unsigned how) {
-    return pc >> 48 == 0 ? pc << 16 | how : USPI_NO_RULE_KEY;
-}
-
 /* Return addresses have no two low bits on arm64, and on x86 lie further apart: the third is the lowest that tells sets
  * apart, which have 128 bytes. */
 #define USPI_RULE_SPREAD 5
@@ -81,19 +87,25 @@ static inline struct uspi_kept_rule *uspi_rule_set(const struct uspi_rule_cache 
     return (struct uspi_kept_rule *)((uint8_t *)cache->entries + offset);
 }
 
-/* The rule that is kept for a pc under a key of it, with that stamp. `rule` may be written in any case. Any time. */
-static inline bool uspi_rule_cache_find(const struct uspi_rule_cache *cache, usp_addr pc, uint64_t key, uint32_t stamp,
-                                        struct uspi_packed_rule *rule) {
+/* The two words of a rule that is kept for a pc, as uspi_rule_wanted says. *frame and *saved may be written in any case;
+ * saved may be NULL. Any time. */
+USPI_TEMPLATE bool uspi_rule_cache_find_words(const struct uspi_rule_cache *cache, usp_addr pc, uint64_t wanted,
+                                              uint64_t *frame, uint64_t *saved) {
     struct uspi_kept_rule *entry = uspi_rule_set(cache, pc);
     for (unsigned i = 0; i < USPI_RULE_WAYS; i++, entry++) {
         uint64_t version = atomic_load_explicit(&entry->version, memory_order_acquire);
-        if (atomic_load_explicit(&entry->key, memory_order_acquire) != key) continue;
-        rule->frame = atomic_load_explicit(&entry->frame, memory_order_acquire);
-        rule->saved = atomic_load_explicit(&entry->saved, memory_order_acquire);
-        bool is_whole = atomic_load_explicit(&entry->version, memory_order_relaxed) == version && (version & 1) == 0;
-        if (is_whole && version >> 32 == stamp) return true;
+        if (atomic_load_explicit(&entry->pc, memory_order_acquire) != pc) continue;
+        *frame = atomic_load_explicit(&entry->frame, memory_order_acquire);
+        if (saved != NULL) *saved = atomic_load_explicit(&entry->saved, memory_order_acquire);
+        bool is_unchanged = atomic_load_explicit(&entry->version, memory_order_relaxed) == version;
+        if (is_unchanged && (version & USPI_RULE_WANTED_BITS) == wanted) return true;
     }
     return false;
+}
+
+static inline bool uspi_rule_cache_find(const struct uspi_rule_cache *cache, usp_addr pc, unsigned how, uint32_t stamp,
+                                        struct uspi_packed_rule *rule) {
+    return uspi_rule_cache_find_words(cache, pc, uspi_rule_wanted(how, stamp), &rule->frame, &rule->saved);
 }
 
 /* ---- the fields of a packed rule ----
@@ -124,14 +136,24 @@ static inline bool uspi_rule_cache_find(const struct uspi_rule_cache *cache, usp
 #define USPI_PACKED_MIDDLE(bits)             (1 << ((bits) - 1))
 #define USPI_PACKED_FIELD(word, shift, bits) ((int32_t)((word) >> (shift) & ((UINT64_C(1) << (bits)) - 1)))
 
-static inline unsigned uspi_packed_base(uint64_t frame) {
+/* In place of a register: the stack pointer, below the CFA; the return address lies right below the CFA, and fp is itself or
+ * lies below that. Nothing can be misaligned or off the stack then, when the CFA is on it. */
+#define USPI_PACKED_BASE_PUSHED 63u
+
+/* The CFA's register as it is stored. */
+static inline unsigned uspi_packed_stored_base(uint64_t frame) {
     return (unsigned)USPI_PACKED_FIELD(frame, 0, USPI_PACKED_BASE_BITS);
+}
+
+static inline unsigned uspi_packed_base(uint64_t frame, unsigned sp) {
+    unsigned base = uspi_packed_stored_base(frame);
+    return base == USPI_PACKED_BASE_PUSHED ? sp : base;
 }
 
 /* Compilers shift copies of the sign in (GCC manual, "Integers implementation"; so does clang). */
 static inline int64_t uspi_packed_cfa(uint64_t frame) { return (int64_t)frame >> USPI_PACKED_CFA_SHIFT; }
 
-/* Those two as they are stored. */
+/* These two as they are stored. */
 static inline int32_t uspi_packed_ra(uint64_t frame) {
     return USPI_PACKED_FIELD(frame, USPI_PACKED_RA_SHIFT, USPI_PACKED_PLACE_BITS);
 }

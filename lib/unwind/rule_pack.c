@@ -54,11 +54,18 @@ static bool pack_saved(const struct uspi_backend *b, const struct uspi_rule *rul
            to_slots(b, offset - from, USPI_PACKED_SAVED_BITS, USPI_PACKED_SAVED_LOST + 1, stored);
 }
 
+static bool is_pushed(const struct uspi_backend *b, const struct uspi_rule *rule, int64_t cfa, uint64_t ra,
+                      uint64_t fp) {
+    int32_t ra_place = uspi_packed_place((int32_t)ra), fp_place = uspi_packed_place((int32_t)fp);
+    bool keeps_fp = fp == USPI_PACKED_FP_SAME || (fp_place < ra_place && fp_place >= -cfa);
+    return rule->cfa.base == b->sp && cfa > 0 && ra_place == -1 && keeps_fp;
+}
+
 bool uspi_rule_pack(const struct uspi_backend *b, const struct uspi_rule *rule, unsigned note,
                     struct uspi_packed_rule *packed) {
     uint64_t cfa, ra, fp = USPI_PACKED_FP_SAME, stored;
     int64_t from;
-    if (rule->signal_frame || rule->cfa.kind != USPI_REGISTER || rule->cfa.base >= 1u << USPI_PACKED_BASE_BITS ||
+    if (rule->signal_frame || rule->cfa.kind != USPI_REGISTER || rule->cfa.base >= USPI_PACKED_BASE_PUSHED ||
         note >= 1u << USPI_PACKED_NOTE_BITS || !to_slots(b, rule->cfa.offset, USPI_PACKED_CFA_BITS, 0, &cfa) ||
         !pack_return_address(b, rule, &ra, &from)) {
         return false;
@@ -77,7 +84,8 @@ bool uspi_rule_pack(const struct uspi_backend *b, const struct uspi_rule *rule, 
         packed->saved |= stored << i++ * USPI_PACKED_SAVED_BITS;
     }
     cfa -= USPI_PACKED_MIDDLE(USPI_PACKED_CFA_BITS);
-    packed->frame = rule->cfa.base | (uint64_t)note << USPI_PACKED_NOTE_SHIFT | ra << USPI_PACKED_RA_SHIFT |
+    uint64_t base = is_pushed(b, rule, (int64_t)cfa, ra, fp) ? USPI_PACKED_BASE_PUSHED : rule->cfa.base;
+    packed->frame = base | (uint64_t)note << USPI_PACKED_NOTE_SHIFT | ra << USPI_PACKED_RA_SHIFT |
                     fp << USPI_PACKED_FP_SHIFT | cfa << USPI_PACKED_CFA_SHIFT;
     return true;
 }
@@ -90,7 +98,7 @@ unsigned uspi_rule_unpack(const struct uspi_backend *b, const struct uspi_packed
     uint64_t frame = packed->frame;
     int32_t ra = uspi_packed_ra(frame), fp = uspi_packed_fp(frame);
     rule->cfa = (struct uspi_location){.kind = USPI_REGISTER,
-                                       .base = (uint8_t)uspi_packed_base(frame),
+                                       .base = (uint8_t)uspi_packed_base(frame, b->sp),
                                        .offset = (int32_t)uspi_packed_cfa(frame) * b->slot};
     rule->return_address = ra == USPI_PACKED_RA_OUTERMOST ? (struct uspi_location){.kind = USPI_OUTERMOST}
                            : ra == USPI_PACKED_RA_LINK    ? (struct uspi_location){.kind = USPI_REGISTER, .base = b->lr}

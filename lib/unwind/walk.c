@@ -23,9 +23,9 @@ uint32_t uspi_frame_mode(const struct uspi_walk *walk, const struct uspi_frame_s
     return (frame->flags & USP_FRAME_THUMB) != 0 ? USPI_MODE_THUMB : 0;
 }
 
-bool uspi_is_root(const struct uspi_walk *walk, usp_addr pc) {
-    for (uint32_t i = 0; i < walk->target.root_count; i++) {
-        if (walk->target.roots[i] == pc) return true;
+bool uspi_is_root(const struct usp_target *target, usp_addr pc) {
+    for (uint32_t i = 0; i < target->root_count; i++) {
+        if (target->roots[i] == pc) return true;
     }
     return false;
 }
@@ -43,7 +43,7 @@ struct uspi_return_address uspi_judge_return_address(struct uspi_walk *walk, str
     }
     unsigned align = b->has_thumb && !thumb ? 4 : b->code_align;
     if ((ra.pc & (align - 1)) != 0) return ra;
-    if (uspi_is_root(walk, ra.pc)) {
+    if (uspi_is_root(&walk->target, ra.pc)) {
         ra.credit = USPI_VERIFIED;
         return ra;
     }
