@@ -198,6 +198,7 @@ int usp_prepare(const struct usp_prepare_options *options) {
     uspi_os_learn_thread();
     /* Without these captures work as well, with more system calls. */
     reserve_text_pages();
+    (void)uspi_registered_limit_tables(completed.table_limit);
     (void)uspi_registered_keep_rules(completed.kept_rules);
     return USP_OK;
 }
@@ -209,6 +210,7 @@ void usp_prepare_options_init(struct usp_prepare_options *options) {
     options->stack_copy = 65536;
     options->timeout = 100000000;
     options->kept_rules = 4096;
+    options->table_limit = USPI_TABLE_LIMIT;
 }
 
 int usp_thread_prepare(void) { return uspi_os_learn_thread(); }

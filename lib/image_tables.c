@@ -8,6 +8,7 @@
 #include "lib/object/macho.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static struct usp_table segment_table(const struct uspi_elf *elf, uint32_t type, uint64_t slide) {
     struct uspi_elf_segment segment;
@@ -51,15 +52,24 @@ static bool find_tables(const struct usp_image *image, const struct usp_memory *
 }
 
 int uspi_images_learn_tables(struct usp_images *images, const struct usp_memory *memory,
-                             const struct uspi_places *places) {
+                             const struct uspi_places *places, uint64_t limit) {
     size_t count = usp_images_count(images);
-    if (count == 0) return USP_OK;
+    if (count == 0 || limit / sizeof(struct usp_unwind_tables) < count) return USP_OK;
+    uint64_t left = limit - count * sizeof(struct usp_unwind_tables);
     struct usp_unwind_tables *tables = calloc(count, sizeof *tables);
     if (tables == NULL) return USP_ERROR_NO_MEMORY;
     for (size_t i = 0; i < count; i++) {
-        if (find_tables(usp_images_get(images, i), memory, places, &tables[i])) continue;
-        uspi_image_tables_free(tables, count);
-        return USP_ERROR_NO_MEMORY;
+        if (!find_tables(usp_images_get(images, i), memory, places, &tables[i])) {
+            uspi_image_tables_free(tables, count);
+            return USP_ERROR_NO_MEMORY;
+        }
+        uint64_t copies = uspi_kept_tables_size(&tables[i]);
+        if (copies <= left) {
+            left -= copies;
+        } else {
+            uspi_kept_tables_free(&tables[i]);
+            memset(&tables[i], 0, sizeof tables[i]);
+        }
     }
     uspi_images_give_tables(images, tables);
     return USP_OK;

@@ -7,10 +7,12 @@
 #include "lib/symbolize/image_file.h"
 
 /* Learns where each image of the list has its tables, from the headers in memory, or, where an ELF image's name none,
- * from the image's file, which is looked for at `places` (NULL: nowhere). An image of which neither can be read has none.
- * To be called before anybody else has the list. USP_OK or USP_ERROR_NO_MEMORY (then no image has any). */
+ * from the image's file, which is looked for at `places` (NULL: nowhere). An image of which neither can be read has none,
+ * nor has one whose copies would take more than what others have left of `limit`, in the bytes that
+ * uspi_images_tables_size counts. To be called before anybody else has the list. USP_OK or USP_ERROR_NO_MEMORY (then no
+ * image has any). */
 int uspi_images_learn_tables(struct usp_images *images, const struct usp_memory *memory,
-                             const struct uspi_places *places);
+                             const struct uspi_places *places, uint64_t limit);
 
 /* Frees the tables of `count` images; for images.c. NULL is ignored. */
 void uspi_image_tables_free(struct usp_unwind_tables *tables, size_t count);

@@ -13,6 +13,7 @@ struct registered {
     struct uspi_retired retired;
     struct usp_images *images;
     uint64_t generation;
+    uint64_t table_limit; /* that it was made under */
 };
 
 struct kept_rules {
@@ -26,6 +27,7 @@ static struct uspi_readers readers;
 static _Atomic(struct registered *) current;
 static _Atomic(struct kept_rules *) current_rules;
 static _Atomic(struct uspi_lock *) lock;
+static uint64_t table_limit = USPI_TABLE_LIMIT; /* under the lock */
 
 /* Made by whoever is first. NULL when memory lacks. */
 static struct uspi_lock *get_lock(void) {
@@ -47,14 +49,14 @@ static void free_registered(struct uspi_retired *retired) {
 static int replace(void) {
     struct registered *old = atomic_load_explicit(&current, memory_order_relaxed);
     uint64_t generation = uspi_os_images_generation();
-    if (old != NULL && old->generation == generation) return USP_OK;
+    if (old != NULL && old->generation == generation && old->table_limit == table_limit) return USP_OK;
     struct registered *next = malloc(sizeof *next);
     if (next == NULL) return USP_ERROR_NO_MEMORY;
     const struct usp_memory memory = {uspi_os_read, NULL};
     const struct uspi_places places = {.search = {.as_named = true}, .in_process = true};
     int status = usp_images_self(&next->images);
     if (status == USP_OK) {
-        status = uspi_images_learn_tables(next->images, &memory, &places);
+        status = uspi_images_learn_tables(next->images, &memory, &places, table_limit);
         if (status != USP_OK) usp_images_free(next->images);
     }
     if (status != USP_OK) {
@@ -62,6 +64,7 @@ static int replace(void) {
         return status;
     }
     next->generation = generation;
+    next->table_limit = table_limit;
     atomic_store_explicit(&current, next, memory_order_seq_cst);
     if (old != NULL) uspi_readers_retire(&readers, &old->retired, free_registered);
     return USP_OK;
@@ -132,6 +135,16 @@ int uspi_registered_keep_rules(uint32_t rules) {
         atomic_store_explicit(&current_rules, made, memory_order_seq_cst);
         if (old != NULL) uspi_readers_retire(&readers, &old->retired, free_rules);
     }
+    uspi_lock_give(held);
+    return status;
+}
+
+int uspi_registered_limit_tables(uint64_t limit) {
+    struct uspi_lock *held = get_lock();
+    if (held == NULL) return USP_ERROR_NO_MEMORY;
+    uspi_lock_take(held);
+    table_limit = limit;
+    int status = atomic_load_explicit(&current, memory_order_relaxed) != NULL ? replace() : USP_OK;
     uspi_lock_give(held);
     return status;
 }

@@ -248,7 +248,7 @@ static bool learn_tables(struct usp_snapshot *s) {
     s->source.places = NULL;
     s->source.search = NULL;
     return s->source.images == NULL ||
-           uspi_images_learn_tables(s->source.images, &s->source.process.live, places) == USP_OK;
+           uspi_images_learn_tables(s->source.images, &s->source.process.live, places, UINT64_MAX) == USP_OK;
 }
 
 int uspi_snapshot_from_stopped(struct uspi_snapshot_source *source, const struct usp_snapshot_options *options,

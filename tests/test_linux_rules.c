@@ -367,6 +367,45 @@ START_TEST(usage) {
 }
 END_TEST
 
+static void limit_tables(uint64_t limit) {
+    struct usp_prepare_options wanted;
+    usp_prepare_options_init(&wanted);
+    wanted.table_limit = limit;
+    ck_assert_int_eq(usp_prepare(&wanted), USP_OK);
+}
+
+static struct usp_capture_usage usage_now(void) {
+    struct usp_capture_usage now = {.size = sizeof now};
+    ck_assert_int_eq(usp_capture_get_usage(&now), USP_OK);
+    return now;
+}
+
+START_TEST(tables_take_no_more_than_they_may) {
+    struct usp_prepare_options defaults;
+    usp_prepare_options_init(&defaults);
+    ck_assert_uint_eq(defaults.table_limit, 64u << 20);
+    limit_tables(defaults.table_limit);
+    ck_assert_uint_eq(usage_now().tables, 0);
+    ck_assert_int_eq(usp_images_register(), USP_OK);
+    const uint64_t all = usage_now().tables;
+    ck_assert_uint_gt(all, 0);
+    ck_assert_uint_le(all, defaults.table_limit);
+    /* The list that is there is made anew. */
+    limit_tables(all - 1);
+    ck_assert_uint_lt(usage_now().tables, all);
+    limit_tables(0);
+    ck_assert_uint_eq(usage_now().tables, 0);
+    ck_assert_uint_gt(usage_now().images, 0);
+    struct captured c;
+    begin_capture(&c);
+    ck_assert_int_eq(usp_capture_self(NULL, &c.stack), USP_OK);
+    for (uint32_t i = 0; i < c.stack.count; i++) ck_assert_uint_lt(c.frames[i].method, USP_METHOD_COMPACT);
+    limit_tables(all);
+    ck_assert_uint_eq(usage_now().tables, all);
+    usp_shutdown();
+}
+END_TEST
+
 /* ---- libraries that come and go ---- */
 
 static char plugins[2][4096];
@@ -507,6 +546,7 @@ int main(void) {
         tcase_add_test(tests, a_storm);
     }
     tcase_add_test(tests, usage);
+    tcase_add_test(tests, tables_take_no_more_than_they_may);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -48,7 +48,10 @@ struct usp_prepare_options {
                              frame records: 32 bytes each, rounded up to a power of two; at most 2^26, 0: none.
                              Default 4096 (128 KB) */
     uint32_t reserved0;
-    uint64_t reserved[3];
+    uint64_t
+        table_limit; /* bytes that the unwind tables of the images that usp_images_register lists may take here, with
+                             copies of those that are not loaded: an image beyond that has none. Default 67,108,864 */
+    uint64_t reserved[2];
 };
 
 USP_API void usp_prepare_options_init(struct usp_prepare_options *options);
@@ -68,7 +71,8 @@ struct usp_capture_usage {
     uint64_t copies; /* reserved for copies of threads' stacks and for text */
     uint64_t rules;  /* kept unwind rules; limited by kept_rules */
     uint64_t images; /* the list that usp_images_register made */
-    uint64_t tables; /* what is known of its images' unwind tables, and copies of tables that are not loaded */
+    uint64_t tables; /* what is known of its images' unwind tables, and copies of tables that are not loaded; limited by
+                        table_limit */
     uint64_t reserved[4];
 };
 

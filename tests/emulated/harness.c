@@ -298,7 +298,7 @@ static bool learn_tables(struct harness *h, const char *path) {
         options.load_address = h->image.low;
     }
     return usp_images_file(path, &options, &h->images, NULL, 0) == USP_OK &&
-           uspi_images_learn_tables(h->images, &memory, NULL) == USP_OK;
+           uspi_images_learn_tables(h->images, &memory, NULL, UINT64_MAX) == USP_OK;
 }
 
 static int run(struct harness *h, const char *path, unsigned rounds, unsigned bits) {
