@@ -157,6 +157,18 @@ static size_t flatten(struct entries *entries, const struct uspi_candidate *cand
     return named;
 }
 
+/* Starts are stored so that they compare as signed numbers do, which is what SSE2 can do four at a time. */
+static int32_t to_stored(uint32_t start) { return (int32_t)(start ^ UINT32_C(0x80000000)); }
+
+static uint32_t from_stored(int32_t stored) { return (uint32_t)stored ^ UINT32_C(0x80000000); }
+
+/* How many of a node's starts are at or below what is stored so. Without a branch that depends on the data. */
+static uint32_t count_not_above(const struct uspi_index_node *node, int32_t stored) {
+    int32_t above = 0;
+    for (unsigned i = 0; i < USPI_INDEX_NODE; i++) above += node->starts[i] > stored;
+    return USPI_INDEX_NODE - (uint32_t)above;
+}
+
 /* Puts the entries from `next` on into the nodes below and in `node`, in their order. Returns the next one. The depth is
  * the logarithm of the count to the base of 33. */
 static size_t fill_node(struct uspi_index *index, const struct entries *entries, size_t number, size_t next) {
@@ -166,7 +178,7 @@ static size_t fill_node(struct uspi_index *index, const struct entries *entries,
     for (size_t i = 0; i < USPI_INDEX_NODE; i++) {
         next = fill_node(index, entries, first_child + i, next);
         bool is_used = next < entries->count;
-        node->starts[i] = is_used ? entries->all[next].start : UINT32_MAX;
+        node->starts[i] = to_stored(is_used ? entries->all[next].start : UINT32_MAX);
         node->symbols[i] = is_used ? entries->all[next].symbol : USPI_NO_SYMBOL;
         if (is_used) next++;
     }
@@ -213,7 +225,7 @@ int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gath
 
 uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address, usp_addr *start) {
     if (address < index->base || address - index->base >= UINT32_MAX) return USPI_NO_SYMBOL;
-    const uint32_t offset = (uint32_t)(address - index->base);
+    const int32_t offset = to_stored((uint32_t)(address - index->base));
     const struct uspi_index_node *holder = NULL;
     uint32_t last = 0;
     for (size_t number = 0; number < index->count;) {
@@ -221,9 +233,7 @@ uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address, usp_a
         /* All lines of the last node are cold; these are not waited for before the others have come. */
         PREFETCH(node->symbols);
         PREFETCH(node->symbols + USPI_INDEX_NODE / 2);
-        /* Counted without a branch that depends on the data; compilers compare several at a time. */
-        uint32_t not_above = 0;
-        for (unsigned i = 0; i < USPI_INDEX_NODE; i++) not_above += node->starts[i] <= offset;
+        uint32_t not_above = count_not_above(node, offset);
         if (not_above > 0) {
             holder = node;
             last = not_above - 1;
@@ -231,21 +241,21 @@ uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address, usp_a
         number = number * (USPI_INDEX_NODE + 1) + not_above + 1;
     }
     if (holder == NULL) return USPI_NO_SYMBOL;
-    *start = index->base + holder->starts[last];
+    *start = index->base + from_stored(holder->starts[last]);
     return holder->symbols[last];
 }
 
 bool uspi_index_next(const struct uspi_index *index, usp_addr address, usp_addr *start) {
     if (address > index->base && address - index->base >= UINT32_MAX) return false;
-    const uint32_t offset = address > index->base ? (uint32_t)(address - index->base) : 0;
+    const int32_t offset = to_stored(address > index->base ? (uint32_t)(address - index->base) : 0);
     bool is_found = false;
     for (size_t number = 0; number < index->count;) {
         const struct uspi_index_node *node = &index->nodes[number];
         uint32_t below = 0;
         while (below < USPI_INDEX_NODE && node->starts[below] < offset) below++;
         /* What is found further down lies between this one and the one before it. */
-        if (below < USPI_INDEX_NODE && node->starts[below] != UINT32_MAX) {
-            *start = index->base + node->starts[below];
+        if (below < USPI_INDEX_NODE && node->starts[below] != INT32_MAX) {
+            *start = index->base + from_stored(node->starts[below]);
             is_found = true;
         }
         number = number * (USPI_INDEX_NODE + 1) + below + 1;

@@ -48,7 +48,7 @@ void uspi_gathering_clear(struct uspi_gathering *gathering);
 #define USPI_INDEX_NODE 32
 
 struct uspi_index_node {
-    uint32_t starts[USPI_INDEX_NODE];  /* from base, ascending; UINT32_MAX: not used */
+    int32_t starts[USPI_INDEX_NODE];   /* from base, less 2^31, ascending; INT32_MAX: not used */
     uint32_t symbols[USPI_INDEX_NODE]; /* USPI_NO_SYMBOL: nothing */
 };
 

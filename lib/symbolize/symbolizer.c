@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The public symbolizer: finds the image of an address, asks the strategies, chooses the winner; and lists what it would
  * say. */
+#include "lib/clear.h"
 #include "lib/os.h"
 #include "lib/symbolize/strategy.h"
 #include "lib/symbolize/view.h"
@@ -248,7 +249,7 @@ static int begin_query(struct usp_symbolizer *symbolizer, usp_addr address, stru
 
 int usp_symbolize(struct usp_symbolizer *symbolizer, usp_addr address, struct usp_symbol *symbol) {
     if (symbol == NULL) return USP_ERROR_ARGUMENT;
-    memset(symbol, 0, sizeof *symbol);
+    uspi_clear(symbol, sizeof *symbol);
     if (symbolizer == NULL) return USP_ERROR_ARGUMENT;
     struct uspi_readers *readers = &symbolizer->cache.readers;
     struct uspi_query query;
