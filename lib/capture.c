@@ -122,6 +122,7 @@ static int refuse(struct usp_stack *stack, int status) {
 
 static bool can_capture(void) { return USPI_HOST_ARCH != USP_ARCH_NONE && uspi_os_kind() != USP_OS_UNKNOWN; }
 
+/* By a walker. */
 static int unwind_from(const struct usp_target *target, const struct uspi_standing *at,
                        const struct uspi_shortcuts *shortcuts, const struct usp_options *options,
                        struct usp_stack *stack) {

@@ -230,7 +230,8 @@ bool uspi_unwind_by_rules(const struct usp_target *target, const struct uspi_sta
     struct usp_options completed;
     const struct uspi_backend *b = uspi_backend_find(target->arch);
     if (stack == NULL || !uspi_complete_options(options, &completed)) return false;
-    return follow_rules(target, uspi_choose_strip_mask(target, NULL, b), from, shortcuts, &completed, stack);
+    return follow_rules(target, uspi_choose_strip_mask(target, b, from->pc, from->sp, from->fp), from, shortcuts,
+                        &completed, stack);
 }
 
 /* The same from where a thread was interrupted, unless a walk would begin with something else than its registers say. */
@@ -245,7 +246,7 @@ static bool unwind_interrupted(const struct usp_target *target, const struct usp
                                      .exact = true,
                                      .kind = USP_KIND_INTERRUPTED,
                                      .method = USP_METHOD_CONTEXT};
-    uint64_t strip_mask = uspi_choose_strip_mask(target, r, b);
+    uint64_t strip_mask = uspi_choose_strip_mask(target, b, at.pc, at.sp, at.fp);
     uint64_t mask = b->word_mask & strip_mask, fp_mask = b->has_async ? mask & ~USPI_FP_TAG_MASK : mask;
     if (((at.pc | at.sp) & ~mask) != 0 || (at.fp & ~fp_mask) != 0) return false;
     return follow_rules(target, strip_mask, &at, shortcuts, options, stack);

@@ -14,22 +14,21 @@
 static usp_addr unless_signed(usp_addr value) { return value <= LOW_BITS(DARWIN_BITS) ? value : 0; }
 
 /* No signature and no tag that software uses: a user address never has bits 63:56 (top byte) set. */
-uint64_t uspi_choose_strip_mask(const struct usp_target *t, const struct usp_registers *r,
-                                const struct uspi_backend *b) {
+uint64_t uspi_choose_strip_mask(const struct usp_target *t, const struct uspi_backend *b, usp_addr pc, usp_addr sp,
+                                usp_addr fp) {
     if (!b->has_signatures) return UINT64_MAX;
     if (t->pac_mask != 0) return ~t->pac_mask & LOW_BITS(56);
     if (t->address_bits != 0) return LOW_BITS(t->address_bits);
     if (t->os == USP_OS_LINUX) return LOW_BITS(LINUX_BITS);
-    usp_addr known = t->stack_high | t->stack_low;
-    if (r == NULL) return LOW_BITS(known <= LOW_BITS(DARWIN_DEVICE_BITS) ? DARWIN_DEVICE_BITS : DARWIN_BITS);
-    if (uspi_known(r, b->sp)) known |= unless_signed(r->value[b->sp]);
-    if (uspi_known(r, b->fp)) known |= unless_signed(r->value[b->fp] & ~USPI_FP_TAG_MASK);
+    usp_addr known = t->stack_high | t->stack_low | unless_signed(sp) | unless_signed(fp & ~USPI_FP_TAG_MASK);
     /* A call through a bad pointer can put anything into the program counter. */
     struct usp_region region;
-    if (uspi_known(r, b->pc) && t->image_at != NULL && t->image_at(t->context, r->value[b->pc], &region) == 0) {
-        known |= region.text_high;
-    }
+    if (t->image_at != NULL && t->image_at(t->context, pc, &region) == 0) known |= region.text_high;
     return LOW_BITS(known <= LOW_BITS(DARWIN_DEVICE_BITS) ? DARWIN_DEVICE_BITS : DARWIN_BITS);
+}
+
+static usp_addr value_if_known(const struct usp_registers *r, unsigned reg) {
+    return uspi_known(r, reg) ? r->value[reg] : 0;
 }
 
 bool uspi_complete_target(const struct usp_target *given, struct usp_target *target) {
@@ -79,7 +78,8 @@ int uspi_walker_init(struct uspi_walker *w, const struct usp_target *target, con
     const struct uspi_backend *b = uspi_backend_find(registers->arch);
     w->walk.backend = b;
     w->walk.readers = completed.readers;
-    w->walk.strip_mask = uspi_choose_strip_mask(&w->walk.target, registers, b);
+    w->walk.strip_mask = uspi_choose_strip_mask(&w->walk.target, b, value_if_known(registers, b->pc),
+                                                value_if_known(registers, b->sp), value_if_known(registers, b->fp));
     w->step_limit = completed.step_limit;
     w->deadline = completed.deadline;
 

@@ -29,10 +29,9 @@ __attribute__((may_alias))
 bool uspi_complete_target(const struct usp_target *given, struct usp_target *target);
 bool uspi_complete_options(const struct usp_options *given, struct usp_options *options);
 
-/* The bits of a pointer to code that are an address. registers: NULL when they need not be looked at, as in a target that
- * says it itself. */
-uint64_t uspi_choose_strip_mask(const struct usp_target *target, const struct usp_registers *registers,
-                                const struct uspi_backend *backend);
+/* The bits of a pointer to code that are an address, by what the target says and by where a thread stands (0: not known). */
+uint64_t uspi_choose_strip_mask(const struct usp_target *target, const struct uspi_backend *backend, usp_addr pc,
+                                usp_addr sp, usp_addr fp);
 
 int uspi_walker_init(struct uspi_walker *walker, const struct usp_target *target, const struct usp_registers *registers,
                      const struct usp_options *options);

@@ -48,9 +48,8 @@ struct usp_prepare_options {
                              frame records: 32 bytes each, rounded up to a power of two; at most 2^26, 0: none.
                              Default 4096 (128 KB) */
     uint32_t reserved0;
-    uint64_t
-        table_limit; /* bytes that the unwind tables of the images that usp_images_register lists may take here, with
-                             copies of those that are not loaded: an image beyond that has none. Default 67,108,864 */
+    uint64_t table_limit; /* bytes that the unwind tables of registered images may take here, with copies of those that
+                             are not loaded: an image beyond that has none. Default 67,108,864 */
     uint64_t reserved[2];
 };
 
