@@ -578,6 +578,59 @@ static uint32_t search_all(const struct uspi_candidate *all, size_t count, usp_a
     return best != NULL ? best->symbol : USPI_NO_SYMBOL;
 }
 
+/* The size is looked at by the caller. */
+static uint32_t search_index(const struct uspi_index *index, const struct uspi_candidate *all, usp_addr address) {
+    usp_addr start;
+    uint32_t found = uspi_index_find(index, address, &start);
+    if (found == USPI_NO_SYMBOL) return found;
+    ck_assert_uint_le(start, address);
+    ck_assert_uint_ge(start, all[found].start);
+    return address < all[found].end ? found : USPI_NO_SYMBOL;
+}
+
+/* Few and many, near each other and with gaps of many megabytes, all over and in heaps. */
+START_TEST(intervals_far_apart) {
+    enum { COUNT = 3000, PLACES = 4000 };
+    static const uint32_t spans[] = {1u << 12, 1u << 16, 1u << 20, 1u << 26, 0xc0000000u};
+    static struct uspi_candidate all[COUNT];
+    const uint32_t span = spans[(unsigned)_i % 5], heap = (unsigned)_i % 3 == 0 ? span : span / 256 + 1;
+    const size_t count = (unsigned)_i % 4 == 0 ? 3 : 100 + (size_t)rand() % (COUNT - 100);
+    struct uspi_gathering gathering = {0};
+    struct uspi_index index;
+    srand((unsigned)_i + 1);
+    for (size_t i = 0; i < count; i++) {
+        usp_addr base = LOAD + (i % 4 == 0 ? 0 : span / 4 * (i % 4)), start = base + (uint32_t)rand() % (heap / 4 + 1);
+        all[i] = (struct uspi_candidate){start, start + 1 + start * 7919 % (span / 64 + 1), (uint32_t)i, 0};
+        ck_assert_int_eq(uspi_gather(&gathering, &all[i]), USP_OK);
+    }
+    ck_assert_int_eq(uspi_index_build(&index, &gathering, no_preference, NULL), USP_OK);
+    for (size_t i = 0; i < count; i++) {
+        const usp_addr near[] = {all[i].start - 1, all[i].start, all[i].start + 1, all[i].end - 1, all[i].end};
+        for (unsigned k = 0; k < 5; k++) {
+            ck_assert_uint_eq(search_index(&index, all, near[k]), search_all(all, count, near[k]));
+        }
+    }
+    for (unsigned k = 0; k < PLACES; k++) {
+        usp_addr at = LOAD + (uint32_t)((uint64_t)(uint32_t)rand() * span >> 31);
+        ck_assert_uint_eq(search_index(&index, all, at), search_all(all, count, at));
+    }
+    /* Every start is found again, in order. */
+    usp_addr at = 0, next, start;
+    size_t starts = 0;
+    for (; uspi_index_next(&index, at, &next); at = next + 1, starts++) {
+        ck_assert_uint_ge(next, at);
+        (void)uspi_index_find(&index, next, &start);
+        ck_assert_uint_eq(start, next);
+        (void)uspi_index_find(&index, next + 1, &start);
+        ck_assert(start == next || start == next + 1);
+    }
+    ck_assert_uint_eq(starts, index.count);
+    ck_assert_uint_le(uspi_index_memory(&index), 7 * index.count + 5 * 65536);
+    uspi_index_clear(&index);
+    uspi_gathering_clear(&gathering);
+}
+END_TEST
+
 START_TEST(random_intervals) {
     enum { COUNT = 60, SPAN = 400 };
     srand((unsigned)_i + 1);
@@ -621,7 +674,7 @@ START_TEST(random_intervals) {
 }
 END_TEST
 
-/* Eight bytes for each symbol beside the file. */
+/* Less than eight bytes for each symbol beside the file. */
 START_TEST(the_index_is_small) {
     enum { COUNT = 150000 };
     struct uspi_gathering gathering = {0};
@@ -633,7 +686,7 @@ START_TEST(the_index_is_small) {
     }
     ck_assert_int_eq(uspi_gather_boundary(&gathering, LOAD + COUNT * 32), USP_OK);
     ck_assert_int_eq(uspi_index_build(&index, &gathering, no_preference, NULL), USP_OK);
-    ck_assert_uint_le(uspi_index_memory(&index), 8 * (COUNT + USPI_INDEX_NODE));
+    ck_assert_uint_le(uspi_index_memory(&index), 6 * COUNT + COUNT / 2);
     ck_assert_uint_eq(index.named, COUNT);
     usp_addr found;
     for (uint32_t i = 0; i < COUNT; i += 997) {
@@ -676,6 +729,7 @@ int main(void) {
 
     TCase *index = tcase_create("index");
     tcase_add_loop_test(index, random_intervals, 0, 5);
+    tcase_add_loop_test(index, intervals_far_apart, 0, 60);
     tcase_add_test(index, the_index_is_small);
     suite_add_tcase(suite, index);
 

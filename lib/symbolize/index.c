@@ -2,6 +2,8 @@
 /* See index.h. */
 #include "lib/symbolize/index.h"
 
+#include "arch/frame.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,43 +159,41 @@ static size_t flatten(struct entries *entries, const struct uspi_candidate *cand
     return named;
 }
 
-/* Starts are stored so that they compare as signed numbers do, which is what SSE2 can do four at a time. */
-static int32_t to_stored(uint32_t start) { return (int32_t)(start ^ UINT32_C(0x80000000)); }
+/* How many entries share a bucket, on average at most unless that would take more than 16 bits of a start. */
+#define BUCKET_ENTRIES 16u
+#define SHIFT_MAX      16u
 
-static uint32_t from_stored(int32_t stored) { return (uint32_t)stored ^ UINT32_C(0x80000000); }
+/* So many starts are compared at a time; they may lie behind the last one. */
+#define STEP 16u
 
-/* How many of a node's starts are at or below what is stored so. Without a branch that depends on the data. */
-static uint32_t count_not_above(const struct uspi_index_node *node, int32_t stored) {
-    int32_t above = 0;
-    for (unsigned i = 0; i < USPI_INDEX_NODE; i++) above += node->starts[i] > stored;
-    return USPI_INDEX_NODE - (uint32_t)above;
-}
-
-/* Puts the entries from `next` on into the nodes below and in `node`, in their order. Returns the next one. The depth is
- * the logarithm of the count to the base of 33. */
-static size_t fill_node(struct uspi_index *index, const struct entries *entries, size_t number, size_t next) {
-    if (number >= index->count) return next;
-    struct uspi_index_node *node = &index->nodes[number];
-    const size_t first_child = number * (USPI_INDEX_NODE + 1) + 1;
-    for (size_t i = 0; i < USPI_INDEX_NODE; i++) {
-        next = fill_node(index, entries, first_child + i, next);
-        bool is_used = next < entries->count;
-        node->starts[i] = to_stored(is_used ? entries->all[next].start : UINT32_MAX);
-        node->symbols[i] = is_used ? entries->all[next].symbol : USPI_NO_SYMBOL;
-        if (is_used) next++;
+static void fill(struct uspi_index *index, const struct entries *entries) {
+    const uint32_t mask = (UINT32_C(1) << index->shift) - 1;
+    uint32_t bucket = 0;
+    for (uint32_t i = 0; i < index->count; i++) {
+        const struct entry *e = &entries->all[i];
+        while (bucket <= e->start >> index->shift) index->buckets[bucket++] = i;
+        index->starts[i] = (uint16_t)(e->start & mask);
+        index->symbols[i] = e->symbol;
     }
-    return fill_node(index, entries, first_child + USPI_INDEX_NODE, next);
+    index->buckets[bucket] = index->count;
+    memset(index->starts + index->count, 0, STEP * sizeof *index->starts);
 }
 
-static int make_nodes(struct uspi_index *index, const struct entries *entries) {
-    index->count = (entries->count + USPI_INDEX_NODE - 1) / USPI_INDEX_NODE;
-    if (index->count >= SIZE_MAX / sizeof *index->nodes) return USP_ERROR_NO_MEMORY;
-    index->memory = malloc((index->count + 1) * sizeof *index->nodes);
-    if (index->memory == NULL) return USP_ERROR_NO_MEMORY;
-    /* From the beginning of a cache line, so that a node has no part of a further one. */
-    const uintptr_t line = sizeof index->nodes->starts;
-    index->nodes = (struct uspi_index_node *)(((uintptr_t)index->memory + line - 1) & ~(line - 1));
-    fill_node(index, entries, 0, 0);
+static int lay_out(struct uspi_index *index, const struct entries *entries) {
+    if (entries->count > UINT32_MAX - STEP) return USP_ERROR_NO_MEMORY;
+    index->count = (uint32_t)entries->count;
+    const uint32_t last = entries->all[index->count - 1].start;
+    while (index->shift < SHIFT_MAX && last >> index->shift >= index->count / BUCKET_ENTRIES) index->shift++;
+    index->bucket_count = (last >> index->shift) + 1;
+    const uint64_t words = (uint64_t)index->bucket_count + 1 + index->count;
+    const uint64_t size = words * sizeof(uint32_t) + ((uint64_t)index->count + STEP) * sizeof(uint16_t);
+    if (size > SIZE_MAX) return USP_ERROR_NO_MEMORY;
+    index->size = (size_t)size;
+    index->buckets = malloc(index->size);
+    if (index->buckets == NULL) return USP_ERROR_NO_MEMORY;
+    index->symbols = index->buckets + index->bucket_count + 1;
+    index->starts = (uint16_t *)(index->symbols + index->count);
+    fill(index, entries);
     return USP_OK;
 }
 
@@ -214,7 +214,7 @@ int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gath
     int status = USP_ERROR_NO_MEMORY;
     if (open != NULL && entries.all != NULL) {
         index->named = flatten(&entries, candidates, places, count, open);
-        status = make_nodes(index, &entries);
+        status = lay_out(index, &entries);
     }
     if (status != USP_OK) uspi_index_clear(index);
     free(entries.all);
@@ -223,49 +223,76 @@ int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gath
     return status;
 }
 
-uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address, usp_addr *start) {
-    if (address < index->base || address - index->base >= UINT32_MAX) return USPI_NO_SYMBOL;
-    const int32_t offset = to_stored((uint32_t)(address - index->base));
-    const struct uspi_index_node *holder = NULL;
-    uint32_t last = 0;
-    for (size_t number = 0; number < index->count;) {
-        const struct uspi_index_node *node = &index->nodes[number];
-        /* All lines of the last node are cold; these are not waited for before the others have come. */
-        PREFETCH(node->symbols);
-        PREFETCH(node->symbols + USPI_INDEX_NODE / 2);
-        uint32_t not_above = count_not_above(node, offset);
-        if (not_above > 0) {
-            holder = node;
-            last = not_above - 1;
-        }
-        number = number * (USPI_INDEX_NODE + 1) + not_above + 1;
+/* Where an offset belongs. */
+struct position {
+    uint32_t bucket;
+    uint32_t not_above; /* entries that start at or below it, in all */
+    bool is_inside;     /* the last of these lies in that bucket */
+};
+
+/* Without a branch for each start; compilers compare several at a time. */
+USPI_TEMPLATE uint32_t count_not_above(const uint16_t *starts, uint32_t count, uint16_t low_bits) {
+    uint32_t n = 0;
+    for (uint32_t done = 0; done < count; done += STEP, starts += STEP) {
+        const uint16_t left = (uint16_t)(count - done < STEP ? count - done : STEP);
+        uint16_t in_step = 0;
+        for (uint16_t i = 0; i < STEP; i++) in_step = (uint16_t)(in_step + (starts[i] <= low_bits && i < left));
+        n += in_step;
+        if (in_step < STEP) break;
     }
-    if (holder == NULL) return USPI_NO_SYMBOL;
-    *start = index->base + from_stored(holder->starts[last]);
-    return holder->symbols[last];
+    return n;
+}
+
+USPI_TEMPLATE struct position find_position(const struct uspi_index *index, uint32_t offset) {
+    const uint32_t bucket = offset >> index->shift;
+    if (bucket >= index->bucket_count) return (struct position){index->bucket_count - 1, index->count, true};
+    const uint32_t low = index->buckets[bucket], high = index->buckets[bucket + 1];
+    /* They are as cold as the starts, and are not waited for before these have come. */
+    PREFETCH(index->symbols + low);
+    const uint16_t low_bits = (uint16_t)(offset & ((UINT32_C(1) << index->shift) - 1));
+    const uint32_t n = count_not_above(index->starts + low, high - low, low_bits);
+    return (struct position){bucket, low + n, n > 0};
+}
+
+/* The bucket of an entry: the last that begins at or before it. */
+static uint32_t bucket_of(const struct uspi_index *index, uint32_t entry) {
+    uint32_t low = 0, high = index->bucket_count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (index->buckets[middle] <= entry) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static usp_addr start_of(const struct uspi_index *index, uint32_t entry, uint32_t bucket) {
+    return index->base + ((uint64_t)bucket << index->shift) + index->starts[entry];
+}
+
+uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address, usp_addr *start) {
+    if (index->count == 0 || address < index->base || address - index->base >= UINT32_MAX) return USPI_NO_SYMBOL;
+    const struct position at = find_position(index, (uint32_t)(address - index->base));
+    if (at.not_above == 0) return USPI_NO_SYMBOL;
+    const uint32_t entry = at.not_above - 1;
+    *start = start_of(index, entry, at.is_inside ? at.bucket : bucket_of(index, entry));
+    return index->symbols[entry];
 }
 
 bool uspi_index_next(const struct uspi_index *index, usp_addr address, usp_addr *start) {
-    if (address > index->base && address - index->base >= UINT32_MAX) return false;
-    const int32_t offset = to_stored(address > index->base ? (uint32_t)(address - index->base) : 0);
-    bool is_found = false;
-    for (size_t number = 0; number < index->count;) {
-        const struct uspi_index_node *node = &index->nodes[number];
-        uint32_t below = 0;
-        while (below < USPI_INDEX_NODE && node->starts[below] < offset) below++;
-        /* What is found further down lies between this one and the one before it. */
-        if (below < USPI_INDEX_NODE && node->starts[below] != INT32_MAX) {
-            *start = index->base + from_stored(node->starts[below]);
-            is_found = true;
-        }
-        number = number * (USPI_INDEX_NODE + 1) + below + 1;
-    }
-    return is_found;
+    if (index->count == 0 || (address > index->base && address - index->base >= UINT32_MAX)) return false;
+    const uint32_t below = address > index->base ? (uint32_t)(address - index->base) : 0;
+    const uint32_t entry = below > 0 ? find_position(index, below - 1).not_above : 0;
+    if (entry == index->count) return false;
+    *start = start_of(index, entry, bucket_of(index, entry));
+    return true;
 }
 
-size_t uspi_index_memory(const struct uspi_index *index) { return index->count * sizeof *index->nodes; }
+size_t uspi_index_memory(const struct uspi_index *index) { return index->size; }
 
 void uspi_index_clear(struct uspi_index *index) {
-    free(index->memory);
+    free(index->buckets);
     memset(index, 0, sizeof *index);
 }

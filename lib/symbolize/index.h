@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The sorted index of a file's symbols: 8 bytes for each beside the file. It knows where symbols lie and which one wins, not
- * how a file stores them; names and sizes stay there.
+/* The sorted index of a file's symbols: some 6 bytes for each beside the file. It knows where symbols lie and which one
+ * wins, not how a file stores them; names and sizes stay there.
  *
  *     start:    0x0    0x40     0x80     0xa0    0xc0        offsets from base, ascending
  *     symbol:   f      inner    f        g       nothing     valid up to the next start, and inside the symbol's size
@@ -8,10 +8,15 @@
  * Symbols that lie inside others (f goes on behind inner) are flattened when the index is built, so that the last start at
  * or below an address is all that a search has to look at.
  *
- * In memory the entries stand as a static B-tree without pointers: nodes of 32 starts, which are two cache lines, with
- * their 32 symbols in the next two; node k has the children 33 k + 1 … 33 k + 33. A search in 150,000 symbols reads 4
- * nodes, of which only the last is likely to be cold; a binary search in a sorted array would meet 5 cold lines or
- * more. */
+ * In memory the entries stand in buckets of as many addresses each, a power of two. A start's high bits are the number of
+ * its bucket, so that only the low ones are kept, 16 at most; the high bits of an address say where to look:
+ *
+ *     buckets:  0    3         3    4  …        number of the first entry of each, and how many there are
+ *               |    +---+-----+    |
+ *     starts:   00 40 80 | a0       | …         16 bits each, low bits
+ *     symbols:  f  inner f g        | …         32 bits each
+ *
+ * A bucket has 16 entries or so: a search waits for its number, for its starts, and for one symbol. */
 #ifndef USPI_INDEX_H
 #define USPI_INDEX_H
 
@@ -45,23 +50,19 @@ int uspi_gather_boundary(struct uspi_gathering *gathering, usp_addr address);
 
 void uspi_gathering_clear(struct uspi_gathering *gathering);
 
-#define USPI_INDEX_NODE 32
-
-struct uspi_index_node {
-    int32_t starts[USPI_INDEX_NODE];   /* from base, less 2^31, ascending; INT32_MAX: not used */
-    uint32_t symbols[USPI_INDEX_NODE]; /* USPI_NO_SYMBOL: nothing */
-};
-
 struct uspi_index {
     usp_addr base;
-    size_t count;                  /* of nodes */
-    size_t named;                  /* symbols in it, each once */
-    struct uspi_index_node *nodes; /* by the order of the tree */
-    void *memory;                  /* holds them */
+    size_t named;          /* symbols in it, each once */
+    uint32_t count;        /* of entries; 0: nothing else is valid */
+    uint32_t bucket_count; /* of which there is one more than that, which ends the last */
+    unsigned shift;        /* a bucket has 2^shift addresses */
+    uint32_t *buckets;     /* holds the others' memory */
+    uint32_t *symbols;     /* USPI_NO_SYMBOL: nothing */
+    uint16_t *starts;
+    size_t size; /* in bytes, of all three */
 };
 
-/* Makes the index. A symbol of unknown size inside one of known size is a label in it, not a
- * function, and left out. Symbols more than 4 GB above the lowest are left out: the code of no image is that large.
+/* Makes the index. A symbol of unknown size inside one of known size is a label in it, not a function, and left out. Symbols more than 4 GB above the lowest are left out: the code of no image is that large.
  * USP_OK or USP_ERROR_NO_MEMORY; the index is the caller's, to be cleared. */
 int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gathering, uspi_prefer prefer,
                      const void *context);
