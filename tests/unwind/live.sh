@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `unspool stack` of real programs against gdb: interpreters of this system, and a program that stands in many places, linked
-# in several ways; and of their cores. Runs in the folder of the build. USP_LIVE_MORE=1: also programs that are large, or
+# `unspool stack` of real programs against gdb and eu-stack: interpreters of this system, and a program that stands in many
+# places, linked in several ways; and of their cores. Runs in the folder of the build. USP_LIVE_MORE=1: also programs that are large, or
 # that a just-in-time compiler runs, as far as they are installed.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
@@ -10,10 +10,18 @@ for tool in gdb python3; do have "$tool" || skip "no $tool"; done
 gdb -nx -batch -ex 'python print(1)' >/dev/null 2>&1 || skip "gdb has no Python"
 # An emulator's processes are not the kernel's.
 [[ ${USP_TEST_UNDER-} != qemu-* ]] || skip "gdb sees the emulator"
+measures=()
+if have eu-stack; then
+  measures=(--eu-stack eu-stack)
+elif [[ -n ${USP_REQUIRE_TOOLS-} ]]; then
+  skip "no eu-stack"
+fi
 read -ra cc <<<"${CC:-cc}"
 here=$top/tests/unwind
 
-compare() { python3 "$here/live.py" --core "$work/core" "$unspool" gdb "$@" || fail "$*"; }
+compare() {
+  python3 "$here/live.py" --core "$work/core" "${measures[@]}" "$unspool" gdb "$@" | tee -a "$work/compared" || fail "$*"
+}
 
 # build NAME FLAG...: true when the compiler can.
 build() {
@@ -88,4 +96,12 @@ END
     compare "$(command -v java)" -Xint "$work/Down.java"
   fi
 fi
+awk '
+  match($0, /, [a-z-]+: [0-9]+ stacks, [0-9]+ frames compared, /) {
+    split(substr($0, RSTART + 2), words, " ")
+    stacks[words[1]] += words[2]
+    frames[words[1]] += words[4]
+  }
+  END { for (tool in stacks) print "against " tool " " stacks[tool] " stacks, " frames[tool] " frames compared" }
+' "$work/compared"
 verdict
