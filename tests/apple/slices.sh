@@ -146,6 +146,83 @@ required_reason() {
   esac
 }
 
+# What the layer for Objective-C exports: its public classes, and what its headers declare besides.
+# shellcheck disable=SC2016 # the dollar signs are in the names
+cat "$top"/include/unspool-objc/*.h | sed -nE 's/ USP_AVAILABLE;/;/
+  s/^@interface ([A-Za-z]+) : .*/_OBJC_CLASS_$_\1\n_OBJC_METACLASS_$_\1/p
+  s/^USP_EXPORT .*[ *]([A-Za-z]+)( *\(.*)?;.*/_\1/p' | sort >"$work/layer-public"
+[[ $(wc -l <"$work/layer-public") -gt 3 ]] || fail "include/unspool-objc declares no classes"
+
+# What a library may ask for when it starts: itself, and these.
+libraries='@rpath/libunspool\.dylib|/usr/lib/libSystem\.B\.dylib'
+layer_libraries="@rpath/libunspool-objc\\.dylib|$libraries|/usr/lib/libobjc\\.A\\.dylib"
+layer_libraries+='|/System/Library/Frameworks/(Core)?Foundation\.framework/(Core)?Foundation'
+
+# check_linked SLICE DYLIB NAME VERSION LIBRARIES EXPORTED: an image's own name, what it needs, from which system on, and
+# what it exports: just the lines of EXPORTED.
+check_linked() {
+  local found
+  llvm-nm-19 -gUj "$2" | sort >"$work/exported"
+  diff "$6" "$work/exported" >"$work/diff" || fail "$1: $3 does not export just what is public: $(cat "$work/diff")"
+  found=$(version_of "$2" | awk '{ print $2 }')
+  [[ $found == "$4" ]] || fail "$1: $3 is linked for $found, not $4"
+  found=$(llvm-otool-19 -D "$2" | tail -n 1)
+  [[ $found == "@rpath/$3" ]] || fail "$1: $3 is named $found"
+  found=$(llvm-otool-19 -L "$2" | awk '/^\t/ { print $1 }' | grep -vxE "$5" || :)
+  [[ -z $found ]] || fail "$1: $3 needs $found"
+}
+
+# check_layer SLICE ARCH VERSION DYLIB: libunspool-objc of the slice, DYLIB being libunspool's.
+check_layer() {
+  local slice=$1 arch=$2 version=$3 with=$4 found
+  local library=$out/slices/$slice/lib/libunspool-objc.a include=$out/slices/$slice/include dylib=$work/$slice-objc.dylib
+  [[ -f $library ]] || {
+    fail "$slice: no libunspool-objc"
+    return
+  }
+  found=$(processor_of "$library")
+  [[ $found == "$(expected_processor "$arch")" ]] || fail "$slice: the layer's objects are of the processors $found"
+  found=$(version_of "$library")
+  [[ $found == "$(expected_version "$slice" "$version")" ]] || fail "$slice: the layer says $found, not $version"
+  # What it takes from libunspool is public, so it can lie in another image.
+  llvm-nm-19 --quiet -jU "$library" | grep '^_' | sort -u >"$work/defined"
+  llvm-nm-19 --quiet -ju "$library" | grep '^_usp' | sort -u | comm -23 - "$work/defined" >"$work/taken"
+  [[ -s $work/taken ]] || fail "$slice: the layer calls nothing of libunspool"
+  found=$(comm -23 "$work/taken" "$work/public")
+  [[ -z $found ]] || fail "$slice: the layer calls what is not public: $found"
+  # No linker on Linux writes these (see xcrun), so there is no image of libunspool to link with either.
+  case $arch in armv7 | armv7k | i386) with=$out/slices/$slice/lib/libunspool.a ;; esac
+  if ! "${cc[@]}" -dynamiclib -Wl,-all_load -install_name @rpath/libunspool-objc.dylib -o "$dylib" "$library" "$with" \
+    -framework Foundation 2>"$work/link"; then
+    fail "$slice: the layer does not link: $(head -n 5 "$work/link")"
+    return
+  fi
+  [[ ! -s $work/link ]] || fail "$slice: with the layer the linker says $(head -n 3 "$work/link")"
+  case $arch in
+  armv7 | armv7k | i386) ;;
+  *)
+    check_linked "$slice" "$dylib" libunspool-objc.dylib "$version" "$layer_libraries" "$work/layer-public"
+    ;;
+  esac
+  # By Apple's convention ("Coding Guidelines for Cocoa") methods that begin with an underscore are private. In the same
+  # section there are the names of the layer's own instance variables.
+  llvm-otool-19 -v -s __TEXT __objc_methname "$library" | awk 'NF == 2 { print $2 }' | sort -u >"$work/selectors"
+  grep -qx registerCurrent "$work/selectors" || fail "$slice: the layer's selectors are not found"
+  # shellcheck disable=SC2016 # a dollar sign of a name
+  sed -nE 's/^_OBJC_IVAR_\$_[A-Za-z]+\.//p' "$work/defined" | sort -u >"$work/variables"
+  found=$(comm -23 "$work/selectors" "$work/variables" | grep '^_' || :)
+  [[ -z $found ]] || fail "$slice: private selectors: $found"
+  ! grep -aoE -m 3 "$private" "$library" || fail "$slice: a private interface in the layer"
+  if ! "${cc[@]}" -fmodules -fmodules-cache-path="$work/modules" -Wall -Wextra -Werror -I"$include" -c -o "$work/layer.o" "$work/layer.m" ||
+    ! "${cc[@]}" -o "$work/program" "$work/layer.o" "$library" "$out/slices/$slice/lib/libunspool.a" -framework Foundation; then
+    fail "$slice: a program with the layer does not link"
+  fi
+}
+
+cat >"$work/layer.m" <<'END'
+@import UnspoolObjC;
+int main(void) { return [USPThread registerCurrent] ? 0 : 1; }
+END
 cat >"$work/module.m" <<'END'
 @import Unspool;
 int main(void) { return usp_strerror(USP_OK) == 0; }
@@ -177,15 +254,12 @@ while read -r slice _ arch version; do
   fi
   [[ ! -s $work/link ]] || fail "$slice: the linker says $(head -n 3 "$work/link")"
   if [[ $arch != armv7k ]]; then
-    llvm-nm-19 -gUj "$dylib" | sort >"$work/exported"
-    diff "$work/public" "$work/exported" >"$work/diff" || fail "$slice: does not export just lib/unspool.map: $(cat "$work/diff")"
+    check_linked "$slice" "$dylib" libunspool.dylib "$version" "$libraries" "$work/public"
     exported="$(wc -l <"$work/exported") functions"
-    found=$(version_of "$dylib" | awk '{ print $2 }')
-    [[ $found == "$version" ]] || fail "$slice: linked for $found, not $version"
   fi
   ! grep -aoE -m 3 "$private" "$library" || fail "$slice: a private interface"
 
-  llvm-nm-19 --quiet -uj "$library" | grep '^_' | sort -u | while read -r symbol; do required_reason "$symbol"; done | sort -u >"$work/reasons"
+  llvm-nm-19 --quiet -uj "$out/slices/$slice"/lib/*.a | grep '^_' | sort -u | while read -r symbol; do required_reason "$symbol"; done | sort -u >"$work/reasons"
   sed -n 's/.*>NSPrivacyAccessedAPICategory\(.*\)<.*/\1/p' "$out/Unspool.xcframework/PrivacyInfo.xcprivacy" | sort >"$work/given"
   diff "$work/reasons" "$work/given" || fail "$slice: the privacy manifest gives reasons for other functions than it calls"
 
@@ -197,6 +271,7 @@ while read -r slice _ arch version; do
   "${cc[@]}" -fmodules -fmodules-cache-path="$work/modules" -Wall -Wextra -Wincomplete-umbrella -Werror=nullability-completeness \
     -Werror -I"$include" -fsyntax-only "$work/module.m" || fail "$slice: the module does not parse"
   "${cc[@]}" -I"$include" -o "$work/program" "$work/plain.c" "$library" || fail "$slice: a program does not link"
+  check_layer "$slice" "$arch" "$version" "$dylib"
   echo "$slice: $exported, $(wc -c <"$library") bytes"
 done <<<"$list"
 
@@ -221,7 +296,7 @@ platform = {"iphoneos": ("ios", ""), "iphonesimulator": ("ios", "simulator"), "w
             "macosx": ("macos", ""), "appletvos": ("tvos", ""), "xros": ("xros", "")}
 slices = {(*platform[sdk], arch): name for name, sdk, arch, _ in wanted}
 frameworks = sorted(out.glob("*.xcframework"))
-check("Unspool" in [framework.stem for framework in frameworks], "no Unspool.xcframework")
+check([framework.stem for framework in frameworks] == ["Unspool", "UnspoolObjC"], f"the XCFrameworks are {frameworks}")
 for framework in frameworks:
     info = plistlib.loads((framework / "Info.plist").read_bytes())
     manifest = plistlib.loads((framework / "PrivacyInfo.xcprivacy").read_bytes())
@@ -248,9 +323,7 @@ for framework in frameworks:
             own = out / "slices" / slices.get((*where, arch), "none") / "lib" / library.name
             check(own.exists() and own.read_bytes() == (work / arch).read_bytes(), f"{library}: {arch} is not that of {own}")
         listed += [(*where, arch) for arch in archs]
-    if framework.stem == "Unspool":
-        check(sorted(listed) == sorted(slices), f"{framework}: lists {sorted(listed)}")
-    check(listed and set(listed) <= set(slices), f"{framework}: lists {sorted(listed)}")
+    check(sorted(listed) == sorted(slices), f"{framework}: lists {sorted(listed)}")
     folders = sorted(path.name for path in framework.iterdir() if path.is_dir())
     check(folders == sorted(entry["LibraryIdentifier"] for entry in info["AvailableLibraries"]), f"{framework}: has {folders}")
     print(f"{framework.name}: {len(listed)} slices in {len(folders)} folders")
