@@ -45,7 +45,7 @@ EXPORTED void **class_copyMethodList(void *class, unsigned *count) {
     *count = scripted->method_count;
     if (scripted->method_count == 0) return NULL;
     void **methods = calloc(scripted->method_count + 1, sizeof *methods);
-    if (methods == NULL) abort();
+    if (methods == NULL) __builtin_trap();
     for (unsigned i = 0; i < scripted->method_count; i++) methods[i] = opaque(&scripted->methods[i]);
     return methods;
 }

@@ -12,7 +12,7 @@
 
 #include <unspool/unspool.h>
 
-#include "lib/symbolize/objc_runtime.h"
+#include "lib/symbolize/strategy.h"
 #include "tests/failing_alloc.h"
 #include "tests/objc_scripted_runtime.h"
 
@@ -118,11 +118,20 @@ static struct uspi_objc_runtime *runtime;
 static struct uspi_names *names;
 static struct uspi_named named;
 
+/* Without a name from a symbol. */
+static int ask_at(usp_addr address) {
+    const struct uspi_query query = {.address = address, .names = names};
+    named = (struct uspi_named){0};
+    return uspi_objc_runtime_find(runtime, &query, &named);
+}
+
 /* is_wanted: no symbol has a name. Otherwise one says where the function begins. */
 static int ask(void (*function)(void), unsigned offset, bool is_wanted) {
     usp_addr start = address_of(function);
+    const struct uspi_query query = {.address = start + offset, .names = names, .is_named = true, .named_start = start};
+    if (is_wanted) return ask_at(start + offset);
     named = (struct uspi_named){0};
-    return uspi_objc_runtime_find(runtime, start + offset, is_wanted ? NULL : &start, names, &named);
+    return uspi_objc_runtime_find(runtime, &query, &named);
 }
 
 static void begin(void) {
@@ -156,9 +165,8 @@ START_TEST(neighbours_get_no_name) {
     ck_assert_int_eq(ask(no_method, 0, true), USP_ERROR_NOT_FOUND);
     ck_assert_int_eq(ask(no_method, 2, true), USP_ERROR_NOT_FOUND);
     ck_assert_int_eq(ask(late_method, 2, true), USP_ERROR_NOT_FOUND);
-    named = (struct uspi_named){0};
-    ck_assert_int_eq(uspi_objc_runtime_find(runtime, 0, NULL, names, &named), USP_ERROR_NOT_FOUND);
-    ck_assert_int_eq(uspi_objc_runtime_find(runtime, UINTPTR_MAX, NULL, names, &named), USP_ERROR_NOT_FOUND);
+    ck_assert_int_eq(ask_at(0), USP_ERROR_NOT_FOUND);
+    ck_assert_int_eq(ask_at(UINTPTR_MAX), USP_ERROR_NOT_FOUND);
     end();
 }
 END_TEST

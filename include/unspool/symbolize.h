@@ -50,7 +50,8 @@ USP_API void usp_symbolizer_trim(struct usp_symbolizer *symbolizer);
 
 struct usp_symbolizer_usage {
     uint32_t size;             /* of this struct in bytes; set by the caller */
-    uint32_t images;           /* indexes held at the moment: one for each image, and one for its Objective-C methods */
+    uint32_t images;           /* indexes held at the moment: one for each image, one for its Objective-C methods, and
+                                  one of its functions' starts where the Objective-C runtime names what no symbol does */
     uint64_t symbols;          /* in these indexes: functions, each once */
     uint64_t memory;           /* bytes that they hold beside the files; this is what memory_limit limits */
     uint64_t indexes_made;     /* since the symbolizer was created, the same image's again included */

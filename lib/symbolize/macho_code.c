@@ -39,7 +39,16 @@ bool uspi_macho_code_holds_any(const struct uspi_macho_code *code, usp_addr addr
     return false;
 }
 
-static int gather_starts(const struct uspi_macho *macho, usp_addr mask, struct uspi_gathering *gathering) {
+/* As a boundary, or with the number that it gets as a function. */
+static int add_start(struct uspi_gathering *gathering, usp_addr start, uint32_t *number) {
+    if (number == NULL) return uspi_gather_boundary(gathering, start);
+    if (*number == USPI_NO_SYMBOL) return USP_OK;
+    const struct uspi_candidate function = {.start = start, .end = start, .symbol = (*number)++};
+    return uspi_gather(gathering, &function);
+}
+
+static int gather_starts(const struct uspi_macho *macho, usp_addr mask, uint32_t *number,
+                         struct uspi_gathering *gathering) {
     struct uspi_macho_starts starts;
     struct uspi_unwind_starts unwind;
     usp_addr start;
@@ -47,22 +56,33 @@ static int gather_starts(const struct uspi_macho *macho, usp_addr mask, struct u
     if (macho->type == USPI_MH_DSYM) return USP_OK;
     if (uspi_macho_starts(macho, &starts, NULL) == USP_OK) {
         while (status == USP_OK && uspi_macho_next_start(&starts, &start, NULL) > 0) {
-            status = uspi_gather_boundary(gathering, start & mask);
+            status = add_start(gathering, start & mask, number);
         }
     } else if (uspi_unwind_starts(macho, &unwind, NULL) == USP_OK) {
         while (status == USP_OK && uspi_unwind_next_start(&unwind, &start, NULL) > 0) {
-            status = uspi_gather_boundary(gathering, start & mask);
+            status = add_start(gathering, start & mask, number);
         }
+    }
+    return status;
+}
+
+static int gather_all(const struct uspi_macho *macho, const struct uspi_macho_code *code, usp_addr mask,
+                      uint32_t *number, struct uspi_gathering *gathering) {
+    int status = gather_starts(macho, mask, number, gathering);
+    for (uint32_t i = 1; status == USP_OK && i < code->count; i++) {
+        bool has_code = code->sections[i].high > code->sections[i].low;
+        if (has_code) status = uspi_gather_boundary(gathering, code->sections[i].high);
     }
     return status;
 }
 
 int uspi_macho_gather_bounds(const struct uspi_macho *macho, const struct uspi_macho_code *code, usp_addr mask,
                              struct uspi_gathering *gathering) {
-    int status = gather_starts(macho, mask, gathering);
-    for (uint32_t i = 1; status == USP_OK && i < code->count; i++) {
-        bool has_code = code->sections[i].high > code->sections[i].low;
-        if (has_code) status = uspi_gather_boundary(gathering, code->sections[i].high);
-    }
-    return status;
+    return gather_all(macho, code, mask, NULL, gathering);
+}
+
+int uspi_macho_gather_functions(const struct uspi_macho *macho, const struct uspi_macho_code *code, usp_addr mask,
+                                struct uspi_gathering *gathering) {
+    uint32_t number = 0;
+    return gather_all(macho, code, mask, &number, gathering);
 }

@@ -31,4 +31,9 @@ bool uspi_macho_code_holds_any(const struct uspi_macho_code *code, usp_addr addr
 int uspi_macho_gather_bounds(const struct uspi_macho *macho, const struct uspi_macho_code *code, usp_addr mask,
                              struct uspi_gathering *gathering);
 
+/* The same, with each start as a function of unknown size instead: numbered from 0, so that one without a name does not
+ * melt into the one before it. */
+int uspi_macho_gather_functions(const struct uspi_macho *macho, const struct uspi_macho_code *code, usp_addr mask,
+                                struct uspi_gathering *gathering);
+
 #endif

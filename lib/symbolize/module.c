@@ -139,6 +139,15 @@ static int open_objc(struct uspi_module *module, struct uspi_tables **tables) {
     return status;
 }
 
+static int open_starts(struct uspi_module *module, struct uspi_tables **tables) {
+    struct uspi_bytes bytes;
+    struct uspi_macho macho;
+    const struct usp_image *image = &module->image;
+    int status = is_macho(module) ? find_macho(module, module->file == NULL, &bytes) : USP_ERROR_NOT_FOUND;
+    if (status == USP_OK) status = uspi_fat_pick(bytes, uspi_macho_image_uuid(image), image->arch, &macho, NULL);
+    return status == USP_OK ? uspi_macho_starts_open(&macho, tables) : status;
+}
+
 /* A table of the image's file, or else of its memory. */
 static int open_tables(struct uspi_module *module, enum uspi_table which, struct uspi_tables **tables) {
     *tables = NULL;
@@ -147,6 +156,7 @@ static int open_tables(struct uspi_module *module, enum uspi_table which, struct
         if (status == USP_ERROR_NO_MEMORY) return status;
     }
     if (which == USPI_TABLE_OBJC) return open_objc(module, tables);
+    if (which == USPI_TABLE_STARTS) return open_starts(module, tables);
     return is_macho(module) ? open_macho(module, tables) : open_elf(module, tables);
 }
 
@@ -175,7 +185,8 @@ static struct symbols *make_symbols(struct uspi_module *module, enum uspi_table 
     }
     symbols->cached.destroy = destroy_symbols;
     symbols->cached.memory = uspi_index_memory(&symbols->index);
-    symbols->cached.symbols = symbols->index.named;
+    /* Functions that have a name count once, in the table that names them. */
+    symbols->cached.symbols = which < USPI_TABLE_NAMED ? symbols->index.named : 0;
     if (symbols->tables != NULL) symbols->cached.memory += symbols->tables->memory;
     return symbols;
 }

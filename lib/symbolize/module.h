@@ -15,8 +15,10 @@ struct uspi_module;
 
 /* What is looked in, each with an index of its own. */
 enum uspi_table {
-    USPI_TABLE_SYMBOLS, /* symbol tables of the image's file, or of its memory */
-    USPI_TABLE_OBJC,    /* Objective-C metadata, likewise */
+    USPI_TABLE_SYMBOLS,                   /* symbol tables of the image's file, or of its memory */
+    USPI_TABLE_OBJC,                      /* Objective-C metadata, likewise */
+    USPI_TABLE_NAMED,                     /* how many of the above, which have names */
+    USPI_TABLE_STARTS = USPI_TABLE_NAMED, /* where the functions of a Mach-O image begin; none has a name here */
     USPI_TABLE_COUNT
 };
 

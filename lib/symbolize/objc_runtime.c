@@ -2,7 +2,7 @@
 /* See objc_runtime.h; and the strategy "Objective-C runtime". */
 #include "lib/symbolize/objc_runtime.h"
 
-#include "arch/backend.h"
+#include "arch/host.h"
 #include "lib/os.h"
 #include "lib/symbolize/strategy.h"
 
@@ -71,11 +71,6 @@ static bool find_functions(struct functions *f) {
            (has_class || has_metaclass);
 }
 
-static usp_addr code_address(uintptr_t implementation) {
-    const struct uspi_backend *backend = uspi_backend_find(usp_arch_host());
-    return backend != NULL && backend->has_thumb ? implementation & ~(uintptr_t)1 : implementation;
-}
-
 static int add_method(struct uspi_objc_runtime *runtime, const struct method *method) {
     if (runtime->count == runtime->room) {
         size_t room = runtime->room == 0 ? 256 : runtime->room * 2;
@@ -98,7 +93,7 @@ static int add_methods(struct uspi_objc_runtime *runtime, void *class, const cha
         struct method method = {.class_name = name, .is_class_method = is_class_method};
         void *selector = f->get_selector(methods[i]);
         method.selector = selector != NULL ? f->selector_name(selector) : NULL;
-        method.start = code_address((uintptr_t)f->get_implementation(methods[i]));
+        method.start = uspi_host_strip((uintptr_t)f->get_implementation(methods[i]));
         if (method.start != 0 && method.selector != NULL) status = add_method(runtime, &method);
     }
     free(methods);
@@ -182,14 +177,38 @@ static const struct method *search(const struct uspi_objc_runtime *runtime, usp_
     return found;
 }
 
-/* A runtime says where a method begins and not where it ends: it holds the address when the function that a symbol or
- * unwind information has there begins where the method does. */
-static bool holds(const struct method *method, usp_addr address, const usp_addr *known_start) {
-    uintptr_t start;
-    if (method->start == address) return true;
-    /* A symbol from below the method may be one that was left when others were stripped. */
-    if (known_start != NULL && *known_start >= method->start) return *known_start == method->start;
-    return uspi_os_function_start((uintptr_t)address, &start) && code_address(start) == method->start;
+/* Where the function begins that an address without a symbol lies in. USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_NO_MEMORY. */
+static int find_nameless_start(const struct uspi_query *query, usp_addr *start) {
+    struct uspi_named function;
+    uintptr_t found;
+    if (query->image != NULL && (query->image->flags & USP_IMAGE_MACHO) != 0) {
+        usp_addr slide = query->image->slide;
+        int status =
+            uspi_module_find(query->module, USPI_TABLE_STARTS, query->address - slide, query->names, &function);
+        if (status == USP_OK) *start = function.start + slide;
+        return status == USP_ERROR_ABSENT ? USP_ERROR_NOT_FOUND : status;
+    }
+    if (!uspi_os_function_start((uintptr_t)query->address, &found)) return USP_ERROR_NOT_FOUND;
+    *start = uspi_host_strip(found);
+    return USP_OK;
+}
+
+/* The method that an address lies in. A runtime says where it begins and not where it ends: it holds the address when the
+ * function that a symbol, the image or unwind information has there begins where the method does. Returns as above. */
+static int find_method(const struct uspi_objc_runtime *runtime, const struct uspi_query *query,
+                       const struct method **found) {
+    usp_addr start;
+    *found = search(runtime, query->address);
+    if (*found == NULL) return USP_ERROR_NOT_FOUND;
+    if ((*found)->start == query->address) return USP_OK;
+    if (query->is_named && query->named_start >= (*found)->start) {
+        start = query->named_start;
+    } else {
+        /* A symbol from below the method may be one that was left when others were stripped. */
+        int status = find_nameless_start(query, &start);
+        if (status != USP_OK) return status;
+    }
+    return start == (*found)->start ? USP_OK : USP_ERROR_NOT_FOUND;
 }
 
 static int append(char *text, size_t room, size_t *used, const char *piece) {
@@ -230,37 +249,35 @@ static bool has_more_classes(const struct uspi_objc_runtime *runtime) {
            runtime->functions.get_class_list(NULL, 0) != runtime->class_count;
 }
 
-static int find_locked(struct uspi_objc_runtime *runtime, usp_addr address, const usp_addr *known_start,
-                       struct uspi_names *names, struct uspi_named *named) {
+static int find_locked(struct uspi_objc_runtime *runtime, const struct uspi_query *query, struct uspi_named *named) {
     uint64_t generation = uspi_os_images_generation();
+    const struct method *found;
     int status = USP_OK;
     if (!runtime->is_read || runtime->generation != generation) status = read_methods(runtime, generation);
     if (status != USP_OK) return status;
-    const struct method *found = search(runtime, address);
-    if ((found == NULL || !holds(found, address, known_start)) && known_start == NULL && has_more_classes(runtime)) {
+    status = find_method(runtime, query, &found);
+    if (status == USP_ERROR_NOT_FOUND && !query->is_named && has_more_classes(runtime)) {
         status = read_methods(runtime, generation);
-        if (status != USP_OK) return status;
-        found = search(runtime, address);
+        if (status == USP_OK) status = find_method(runtime, query, &found);
     }
-    if (runtime->functions.get_class_list == NULL) return USP_ERROR_ABSENT;
-    if (found == NULL || !holds(found, address, known_start)) return USP_ERROR_NOT_FOUND;
+    if (status == USP_ERROR_NOT_FOUND && runtime->functions.get_class_list == NULL) return USP_ERROR_ABSENT;
+    if (status != USP_OK) return status;
     named->start = found->start;
     named->size = 0;
-    return keep_name(found, names, &named->name);
+    return keep_name(found, query->names, &named->name);
 }
 
-int uspi_objc_runtime_find(struct uspi_objc_runtime *runtime, usp_addr address, const usp_addr *known_start,
-                           struct uspi_names *names, struct uspi_named *named) {
+int uspi_objc_runtime_find(struct uspi_objc_runtime *runtime, const struct uspi_query *query,
+                           struct uspi_named *named) {
     uspi_lock_take(runtime->lock);
-    int status = find_locked(runtime, address, known_start, names, named);
+    int status = find_locked(runtime, query, named);
     uspi_lock_give(runtime->lock);
     return status;
 }
 
 static int ask_runtime(const struct uspi_query *query, struct uspi_named *found) {
     if (query->runtime == NULL || query->address > UINTPTR_MAX) return USP_ERROR_ABSENT;
-    const usp_addr *known_start = query->is_named ? &query->named_start : NULL;
-    int status = uspi_objc_runtime_find(query->runtime, query->address, known_start, query->names, found);
+    int status = uspi_objc_runtime_find(query->runtime, query, found);
     /* GCC's symbols of methods (_i_Class__selector_) do not tell a colon from an underscore. In Mach-O they are the names
      * themselves, and know the category as well. */
     found->wins_ties = (query->image->flags & USP_IMAGE_MACHO) == 0;

@@ -8,6 +8,7 @@
 #include "lib/symbolize/tables.h"
 
 struct uspi_objc_runtime;
+struct uspi_query;
 
 /* Asks nothing yet. NULL when memory lacks. */
 struct uspi_objc_runtime *uspi_objc_runtime_create(void);
@@ -15,12 +16,12 @@ struct uspi_objc_runtime *uspi_objc_runtime_create(void);
 /* NULL is ignored. */
 void uspi_objc_runtime_free(struct uspi_objc_runtime *runtime);
 
-/* The method that an address of this process lies in. The methods are asked for once, and again when images came or went;
- * without known_start also when there are more classes than before, which is asked only where nothing was found.
- * known_start: where the function begins that a symbol has at the address, NULL when no symbol does. USP_OK,
+/* The method that query->address, of this process, lies in. The methods are asked for once, and again when images came or
+ * went; where nothing has a name also when there are more classes than before, which is asked only where nothing was found.
+ * Of the query: is_named and named_start say where the function begins that a symbol has there; image and module are asked
+ * for the start of a nameless one when the image is Mach-O, otherwise the system is (image NULL, too). USP_OK,
  * USP_ERROR_NOT_FOUND (also when nothing tells where the method ends), USP_ERROR_ABSENT when there is no runtime,
  * USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
-int uspi_objc_runtime_find(struct uspi_objc_runtime *runtime, usp_addr address, const usp_addr *known_start,
-                           struct uspi_names *names, struct uspi_named *named);
+int uspi_objc_runtime_find(struct uspi_objc_runtime *runtime, const struct uspi_query *query, struct uspi_named *named);
 
 #endif

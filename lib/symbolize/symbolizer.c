@@ -264,7 +264,7 @@ int usp_symbolize(struct usp_symbolizer *symbolizer, usp_addr address, struct us
  * there is none, USP_ERROR_ABSENT when there is no table. */
 static int next_place(struct uspi_module *module, usp_addr address, usp_addr *place) {
     int result = USP_ERROR_ABSENT;
-    for (unsigned which = 0; which < USPI_TABLE_COUNT; which++) {
+    for (unsigned which = 0; which < USPI_TABLE_NAMED; which++) {
         usp_addr start;
         int status = uspi_module_next(module, (enum uspi_table)which, address, &start);
         if (status == USP_ERROR_NO_MEMORY) return status;

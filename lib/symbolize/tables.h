@@ -5,6 +5,7 @@
 #define USPI_TABLES_H
 
 #include "lib/object/file.h"
+#include "lib/object/macho.h"
 #include "lib/symbolize/image_file.h"
 #include "lib/symbolize/index.h"
 #include "lib/symbolize/names.h"
@@ -44,6 +45,11 @@ int uspi_elf_tables_open(const struct uspi_file *file, const struct uspi_file *d
  * uuid and arch pick the slice of both as for uspi_fat_pick. Otherwise as above. */
 int uspi_macho_tables_open(struct uspi_bytes file, const struct uspi_bytes *debug, const uint8_t *uuid, uint32_t arch,
                            struct uspi_tables **tables);
+
+/* Where the functions of a Mach-O file begin, whether or not anything names them (LC_FUNCTION_STARTS, or unwind
+ * information): get gives their starts alone. The bytes behind *macho must stay. USP_OK or USP_ERROR_NO_MEMORY; the table of
+ * a file that does not tell is empty. */
+int uspi_macho_starts_open(const struct uspi_macho *macho, struct uspi_tables **tables);
 
 /* What an ELF image's memory tells by itself: the dynamic symbols, copied. Returns as above, USP_ERROR_NOT_FOUND also
  * when the memory cannot be had or holds another image by now. */

@@ -15,6 +15,9 @@ void test_text(const char *bytes, size_t n);
 /* Appends to the other one the stack of the calling thread, beginning with the caller of the function that calls this. */
 void test_walk_self(int async);
 
+/* The same stack's names, as there are without an Objective-C runtime. */
+void test_name_self(void);
+
 /* The same of a thread that does not run; of the threads there are, of the images, of every function in them, and of a
  * thread's stack in each style. */
 void test_walk_thread(unsigned thread);
@@ -54,16 +57,36 @@ void test_fail(const char *why);
 /* The header of image i as the loader knows it; 0 behind the last. */
 uintptr_t test_image(unsigned i);
 
+/* What the images export under a name, which is given without the underscore; 0: nothing. */
+uintptr_t test_symbol(const char *name);
+
 /* The newest mapping stays. */
 void test_kept_mapping(void);
 
 /* guest_libc.c: what malloc has given out and not got back. */
 extern long guest_allocations;
 
+/* guest_libc.c: what dlsym may find of what the images export; NULL: nothing. */
+extern bool (*guest_has_symbol)(const char *name);
+
 /* guest_cases_*.S: functions as unwinders meet them; ends at NULL. */
 extern void (*const guest_cases[])(void);
 
 /* guest_async.c: calls `innermost` in the third of three async functions. */
 void guest_async(void (*innermost)(void));
+
+/* guest_objc.c: names by the Objective-C runtime; compare is test_compare with what the caller keeps. */
+void guest_objc(void (*compare)(const char *what));
+
+static inline void expect(bool holds, const char *why) {
+    if (!holds) test_fail(why);
+}
+
+/* test_text in the shape of usp_write. */
+static inline int write_text(void *context, const char *bytes, size_t n) {
+    (void)context;
+    test_text(bytes, n);
+    return 0;
+}
 
 #endif

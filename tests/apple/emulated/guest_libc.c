@@ -616,10 +616,12 @@ int dlclose(void *handle) {
     (void)handle;
     return 0;
 }
+bool (*guest_has_symbol)(const char *name);
+
 void *dlsym(void *handle, const char *name) {
     (void)handle;
-    (void)name;
-    return NULL;
+    if (guest_has_symbol == NULL || !guest_has_symbol(name)) return NULL;
+    return (void *)test_symbol(name);
 }
 
 void _dyld_register_func_for_add_image(void (*added)(const struct mach_header *header, intptr_t slide)) {

@@ -14,19 +14,9 @@
 /* The outermost function of each thread: nothing called it. */
 int main(void);
 
-static int write_text(void *context, const char *bytes, size_t n) {
-    (void)context;
-    test_text(bytes, n);
-    return 0;
-}
-
 static void status_text(int status) {
     text_number(write_text, NULL, "status", (uint64_t)(uint32_t)status);
     text_string(write_text, NULL, "\n");
-}
-
-static void expect(bool holds, const char *why) {
-    if (!holds) test_fail(why);
 }
 
 static long kept_rights, kept_mappings;
@@ -270,6 +260,8 @@ int main(void) {
     long allocations = guest_allocations;
     names(parked);
     expect(guest_allocations == allocations, "naming gives all memory back");
+    guest_objc(compare);
+    expect(guest_allocations == allocations, "naming methods gives all memory back");
     usp_shutdown();
     kept_rights = kept_mappings = 0;
     status_text(0);

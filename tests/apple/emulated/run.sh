@@ -84,6 +84,8 @@ compile() {
   "${program[@]}" -ffreestanding -fno-builtin -o "$folder/program/libc.o" "$here/guest_libc.c"
   "${program[@]}" -o "$folder/program/main.o" "$here/guest_main.c"
   "${program[@]}" -o "$folder/program/text.o" "$here/stack_text.c"
+  "${program[@]}" -o "$folder/program/objc.o" "$here/guest_objc.c"
+  "${program[@]}" -DSCRIPTED_APPLE=1 -o "$folder/program/objc_runtime.o" "$top/tests/objc_scripted_runtime.c"
   "${program[@]}" -o "$folder/program/cases.o" "$here/guest_cases_$processor.S"
   case $processor in
   arm64 | x86_64) "${program[@]}" -fswift-async-fp=always -o "$folder/program/async.o" "$here/guest_async.c" ;;

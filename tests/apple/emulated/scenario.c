@@ -113,18 +113,15 @@ static void walk(const struct guest_thread *t, const struct usp_registers *regis
     }
 }
 
-static void walk_self(bool async) {
-    struct usp_frame frames[FRAMES];
-    struct usp_stack stack;
+static void walk_self(bool async, struct usp_frame frames[FRAMES], struct usp_stack *stack) {
     struct usp_options options;
     struct usp_registers registers;
     usp_options_init(&options);
     options.skip = 1;
     options.async = async;
-    usp_stack_init(&stack, frames, FRAMES);
+    usp_stack_init(stack, frames, FRAMES);
     guest_registers_behind(&test.guest, &registers);
-    walk(test.guest.current, &registers, &options, &stack);
-    text_stack(append, &test.ours, &stack);
+    walk(test.guest.current, &registers, &options, stack);
 }
 
 static void check_truth(const struct guest_thread *t, const struct usp_stack *stack) {
@@ -197,7 +194,20 @@ static void give_text(struct guest *g) {
     }
 }
 
-static void do_walk_self(struct guest *g) { walk_self((guest_argument(g, 0) & 1) != 0); }
+static void do_walk_self(struct guest *g) {
+    struct usp_frame frames[FRAMES];
+    struct usp_stack stack;
+    walk_self((guest_argument(g, 0) & 1) != 0, frames, &stack);
+    text_stack(append, &test.ours, &stack);
+}
+
+static void do_name_self(struct guest *g) {
+    struct usp_frame frames[FRAMES];
+    struct usp_stack stack;
+    (void)g;
+    walk_self(false, frames, &stack);
+    text_names(append, &test.ours, &stack, test.symbolizer);
+}
 
 static void do_walk_thread(struct guest *g) {
     struct usp_frame frames[FRAMES];
@@ -301,34 +311,30 @@ static void give_image(struct guest *g) {
     guest_return(g, i < g->image_count ? g->images[i].load_address : 0);
 }
 
+static void give_symbol(struct guest *g) {
+    char name[128] = "_";
+    usp_addr found = 0;
+    argument_string(g, 0, name + 1, sizeof name - 1);
+    for (size_t i = 0; found == 0 && i < g->image_count; i++) found = loader_export(&test.images[i], name);
+    guest_return(g, found);
+}
+
 static void keep_mapping(struct guest *g) { g->account.mappings--; }
 
 const char *const scenario_functions[] = {
-    "_test_text",
-    "_test_walk_self",
-    "_test_walk_thread",
-    "_test_registers",
-    "_test_threads",
-    "_test_images",
-    "_test_symbols",
-    "_test_format",
-    "_test_compare",
-    "_test_thread",
-    "_test_pthread",
-    "_test_run",
-    "_test_signal",
-    "_test_park",
-    "_test_finish",
-    "_test_fail",
-    "_test_image",
-    "_test_kept_mapping",
-    NULL,
+    "_test_text",      "_test_walk_self", "_test_walk_thread",
+    "_test_registers", "_test_threads",   "_test_images",
+    "_test_symbols",   "_test_format",    "_test_compare",
+    "_test_thread",    "_test_pthread",   "_test_run",
+    "_test_signal",    "_test_park",      "_test_finish",
+    "_test_fail",      "_test_image",     "_test_kept_mapping",
+    "_test_name_self", "_test_symbol",    NULL,
 };
 
 static void (*const carry_out[])(struct guest *) = {
-    give_text,  do_walk_self, do_walk_thread, do_registers, do_threads,   do_images,
-    do_symbols, do_format,    do_compare,     make_thread,  give_pthread, run_thread,
-    interrupt,  park,         finish,         give_up,      give_image,   keep_mapping,
+    give_text, do_walk_self, do_walk_thread, do_registers, do_threads,   do_images,   do_symbols,
+    do_format, do_compare,   make_thread,    give_pthread, run_thread,   interrupt,   park,
+    finish,    give_up,      give_image,     keep_mapping, do_name_self, give_symbol,
 };
 
 #define OWN_FUNCTIONS ((unsigned)(sizeof carry_out / sizeof carry_out[0]))

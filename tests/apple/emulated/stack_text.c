@@ -109,6 +109,21 @@ void text_symbols(usp_write write, void *context, struct usp_symbolizer *symboli
     }
 }
 
+void text_names(usp_write write, void *context, const struct usp_stack *stack, struct usp_symbolizer *symbolizer) {
+    for (uint32_t i = 0; i < stack->count; i++) {
+        struct usp_symbol symbol;
+        usp_addr address = usp_frame_call_site(stack->arch, &stack->frames[i]);
+        int status = usp_symbolize(symbolizer, address, &symbol);
+        text_string(write, context, symbol.name != NULL ? symbol.name : "no name");
+        text_number(write, context, "address", address);
+        text_number(write, context, "status", (uint64_t)(uint32_t)status);
+        text_number(write, context, "offset", symbol.offset);
+        text_number(write, context, "strategy", symbol.strategy);
+        text_number(write, context, "image", symbol.image_load);
+        text_string(write, context, "\n");
+    }
+}
+
 void text_styles(usp_write write, void *context, const struct usp_stack *stack, const struct usp_thread_info *info,
                  struct usp_symbolizer *symbolizer) {
     struct usp_format_options options;

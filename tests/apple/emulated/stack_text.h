@@ -17,6 +17,9 @@ void text_images(usp_write write, void *context, const struct usp_images *images
 /* Every function that is named in the images. */
 void text_symbols(usp_write write, void *context, struct usp_symbolizer *symbolizer, const struct usp_images *images);
 
+/* The function that each frame stands in. */
+void text_names(usp_write write, void *context, const struct usp_stack *stack, struct usp_symbolizer *symbolizer);
+
 /* A stack in each style. */
 void text_styles(usp_write write, void *context, const struct usp_stack *stack, const struct usp_thread_info *info,
                  struct usp_symbolizer *symbolizer);
