@@ -2,8 +2,6 @@
 /* See index.h. */
 #include "lib/symbolize/index.h"
 
-#include "arch/frame.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -223,15 +221,8 @@ int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gath
     return status;
 }
 
-/* Where an offset belongs. */
-struct position {
-    uint32_t bucket;
-    uint32_t not_above; /* entries that start at or below it, in all */
-    bool is_inside;     /* the last of these lies in that bucket */
-};
-
 /* Without a branch for each start; compilers compare several at a time. */
-USPI_TEMPLATE uint32_t count_not_above(const uint16_t *starts, uint32_t count, uint16_t low_bits) {
+static uint32_t count_not_above(const uint16_t *starts, uint32_t count, uint16_t low_bits) {
     uint32_t n = 0;
     for (uint32_t done = 0; done < count; done += STEP, starts += STEP) {
         const uint16_t left = (uint16_t)(count - done < STEP ? count - done : STEP);
@@ -243,15 +234,18 @@ USPI_TEMPLATE uint32_t count_not_above(const uint16_t *starts, uint32_t count, u
     return n;
 }
 
-USPI_TEMPLATE struct position find_position(const struct uspi_index *index, uint32_t offset) {
-    const uint32_t bucket = offset >> index->shift;
-    if (bucket >= index->bucket_count) return (struct position){index->bucket_count - 1, index->count, true};
-    const uint32_t low = index->buckets[bucket], high = index->buckets[bucket + 1];
+/* How many entries start at or below an offset, and the bucket that the offset belongs to. */
+static uint32_t find_place(const struct uspi_index *index, uint32_t offset, uint32_t *bucket) {
+    *bucket = offset >> index->shift;
+    if (*bucket >= index->bucket_count) {
+        *bucket = index->bucket_count - 1;
+        return index->count;
+    }
+    const uint32_t low = index->buckets[*bucket], high = index->buckets[*bucket + 1];
     /* They are as cold as the starts, and are not waited for before these have come. */
     PREFETCH(index->symbols + low);
     const uint16_t low_bits = (uint16_t)(offset & ((UINT32_C(1) << index->shift) - 1));
-    const uint32_t n = count_not_above(index->starts + low, high - low, low_bits);
-    return (struct position){bucket, low + n, n > 0};
+    return low + count_not_above(index->starts + low, high - low, low_bits);
 }
 
 /* The bucket of an entry: the last that begins at or before it. */
@@ -273,18 +267,22 @@ static usp_addr start_of(const struct uspi_index *index, uint32_t entry, uint32_
 }
 
 uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address, usp_addr *start) {
+    uint32_t bucket;
     if (index->count == 0 || address < index->base || address - index->base >= UINT32_MAX) return USPI_NO_SYMBOL;
-    const struct position at = find_position(index, (uint32_t)(address - index->base));
-    if (at.not_above == 0) return USPI_NO_SYMBOL;
-    const uint32_t entry = at.not_above - 1;
-    *start = start_of(index, entry, at.is_inside ? at.bucket : bucket_of(index, entry));
+    const uint32_t not_above = find_place(index, (uint32_t)(address - index->base), &bucket);
+    if (not_above == 0) return USPI_NO_SYMBOL;
+    const uint32_t entry = not_above - 1;
+    /* A bucket can have none that is not above, and then an earlier one has it. */
+    if (entry < index->buckets[bucket]) bucket = bucket_of(index, entry);
+    *start = start_of(index, entry, bucket);
     return index->symbols[entry];
 }
 
 bool uspi_index_next(const struct uspi_index *index, usp_addr address, usp_addr *start) {
     if (index->count == 0 || (address > index->base && address - index->base >= UINT32_MAX)) return false;
     const uint32_t below = address > index->base ? (uint32_t)(address - index->base) : 0;
-    const uint32_t entry = below > 0 ? find_position(index, below - 1).not_above : 0;
+    uint32_t bucket;
+    const uint32_t entry = below > 0 ? find_place(index, below - 1, &bucket) : 0;
     if (entry == index->count) return false;
     *start = start_of(index, entry, bucket_of(index, entry));
     return true;
