@@ -135,7 +135,7 @@ static int ask(void (*function)(void), unsigned offset, bool is_wanted) {
 }
 
 static void begin(void) {
-    runtime = uspi_objc_runtime_create();
+    runtime = uspi_objc_runtime_create(0);
     names = uspi_names_create();
     ck_assert(runtime != NULL && names != NULL);
 }

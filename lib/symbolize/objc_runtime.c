@@ -2,7 +2,7 @@
 /* See objc_runtime.h; and the strategy "Objective-C runtime". */
 #include "lib/symbolize/objc_runtime.h"
 
-#include "arch/host.h"
+#include "arch/backend.h"
 #include "lib/os.h"
 #include "lib/symbolize/strategy.h"
 
@@ -30,6 +30,7 @@ struct method {
 struct uspi_objc_runtime {
     struct uspi_lock *lock; /* for all of it */
     struct functions functions;
+    uint64_t signature_mask;
     uint64_t generation; /* of the images, when the methods were read */
     int class_count;
     bool is_read;
@@ -37,9 +38,10 @@ struct uspi_objc_runtime {
     size_t count, room;
 };
 
-struct uspi_objc_runtime *uspi_objc_runtime_create(void) {
+struct uspi_objc_runtime *uspi_objc_runtime_create(uint64_t signature_mask) {
     struct uspi_objc_runtime *runtime = calloc(1, sizeof *runtime);
     if (runtime == NULL) return NULL;
+    runtime->signature_mask = signature_mask;
     runtime->lock = uspi_lock_create();
     if (runtime->lock != NULL) return runtime;
     free(runtime);
@@ -71,6 +73,11 @@ static bool find_functions(struct functions *f) {
            (has_class || has_metaclass);
 }
 
+static usp_addr without_thumb_bit(usp_addr code) {
+    const struct uspi_backend *backend = uspi_backend_find(usp_arch_host());
+    return backend != NULL && backend->has_thumb ? code & ~(usp_addr)1 : code;
+}
+
 static int add_method(struct uspi_objc_runtime *runtime, const struct method *method) {
     if (runtime->count == runtime->room) {
         size_t room = runtime->room == 0 ? 256 : runtime->room * 2;
@@ -93,7 +100,8 @@ static int add_methods(struct uspi_objc_runtime *runtime, void *class, const cha
         struct method method = {.class_name = name, .is_class_method = is_class_method};
         void *selector = f->get_selector(methods[i]);
         method.selector = selector != NULL ? f->selector_name(selector) : NULL;
-        method.start = uspi_host_strip((uintptr_t)f->get_implementation(methods[i]));
+        usp_addr implementation = (uintptr_t)f->get_implementation(methods[i]);
+        method.start = without_thumb_bit(implementation & ~runtime->signature_mask);
         if (method.start != 0 && method.selector != NULL) status = add_method(runtime, &method);
     }
     free(methods);
@@ -189,7 +197,7 @@ static int find_nameless_start(const struct uspi_query *query, usp_addr *start) 
         return status == USP_ERROR_ABSENT ? USP_ERROR_NOT_FOUND : status;
     }
     if (!uspi_os_function_start((uintptr_t)query->address, &found)) return USP_ERROR_NOT_FOUND;
-    *start = uspi_host_strip(found);
+    *start = without_thumb_bit(found);
     return USP_OK;
 }
 

@@ -10,8 +10,9 @@
 struct uspi_objc_runtime;
 struct uspi_query;
 
-/* Asks nothing yet. NULL when memory lacks. */
-struct uspi_objc_runtime *uspi_objc_runtime_create(void);
+/* Asks nothing yet. signature_mask: the bits that pointer signatures fill in this process, as those of implementations do on
+ * arm64e. NULL when memory lacks. */
+struct uspi_objc_runtime *uspi_objc_runtime_create(uint64_t signature_mask);
 
 /* NULL is ignored. */
 void uspi_objc_runtime_free(struct uspi_objc_runtime *runtime);

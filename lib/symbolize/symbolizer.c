@@ -68,7 +68,7 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
     made->places.memory = completed.memory;
     made->places.pointers = (struct uspi_pointers){completed.shared_cache, completed.pac_mask};
     if (made->in_process) made->places.pointers = describe_self();
-    if (made->in_process) made->runtime = uspi_objc_runtime_create();
+    if (made->in_process) made->runtime = uspi_objc_runtime_create(made->places.pointers.signature_mask);
     size_t limit = completed.memory_limit < SIZE_MAX ? (size_t)completed.memory_limit : SIZE_MAX;
     bool is_whole = uspi_cache_init(&made->cache, limit) && made->names != NULL &&
                     (images == NULL ? made->runtime != NULL : view != NULL) &&

@@ -27,6 +27,9 @@ void test_images(void);
 void test_symbols(void);
 void test_format(unsigned thread);
 
+/* Counts a method that the runtime named at an address; this system's build must have no name for it. */
+void test_method(uintptr_t address);
+
 /* Holds one against the other, and begins both anew. No thread may be suspended, no right held, nothing allocated that
  * was not when the program began: kept says what is, on purpose. */
 void test_compare(const char *what, long kept_rights, long kept_mappings);

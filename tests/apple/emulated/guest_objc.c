@@ -152,6 +152,7 @@ static void look_up(usp_addr address, size_t i, bool is_late_known) {
     }
     expect(status == USP_OK && strcmp(symbol.name, expected[i].name) == 0, "the method's name");
     expect(symbol.strategy == expected[i].strategy, "who named it");
+    if (symbol.strategy == USP_STRATEGY_OBJC_RUNTIME) test_method((uintptr_t)address);
     expect(symbol.start == address_of(functions[i]) && symbol.offset == address - symbol.start, "where it begins");
 }
 

@@ -113,8 +113,8 @@ link_static() {
   local name=$1 option=$2 version=$3 folder=$work/$1
   system_functions "$name" >"$folder/system.s"
   clang-19 -target "$4" -c -o "$folder/program/system.o" "$folder/system.s"
-  ld64.lld.darwinold-13 -arch "$name" "$option" "$version" -sdk_version "$version" -static -e _main \
-    -o "$folder/main" "$folder"/program/*.o "$folder"/library/*.o
+  ld64.lld.darwinold-13 -arch "$name" "$option" "$version" -sdk_version "$version" -static \
+    -function_starts -e _main -o "$folder/main" "$folder"/program/*.o "$folder"/library/*.o
 }
 
 run_slice() {

@@ -43,7 +43,7 @@ static struct {
     struct usp_images *list;
     struct usp_symbolizer *symbolizer;
     struct usp_memory memory;
-    unsigned long compared, different, walked, inexact;
+    unsigned long compared, different, walked, inexact, methods;
     usp_addr wait_function; /* of the test: a handler returns to it */
     bool finished;
 } test;
@@ -319,22 +319,33 @@ static void give_symbol(struct guest *g) {
     guest_return(g, found);
 }
 
+static void count_method(struct guest *g) {
+    struct usp_symbol symbol;
+    int status = usp_symbolize(test.symbolizer, guest_argument(g, 0), &symbol);
+    test.methods++;
+    if (status != USP_ERROR_NOT_FOUND) guest_fail(g, "a symbol has the name of a method that only the runtime knows");
+}
+
 static void keep_mapping(struct guest *g) { g->account.mappings--; }
 
 const char *const scenario_functions[] = {
-    "_test_text",      "_test_walk_self", "_test_walk_thread",
-    "_test_registers", "_test_threads",   "_test_images",
-    "_test_symbols",   "_test_format",    "_test_compare",
-    "_test_thread",    "_test_pthread",   "_test_run",
-    "_test_signal",    "_test_park",      "_test_finish",
-    "_test_fail",      "_test_image",     "_test_kept_mapping",
-    "_test_name_self", "_test_symbol",    NULL,
+    "_test_text",        "_test_walk_self",
+    "_test_walk_thread", "_test_registers",
+    "_test_threads",     "_test_images",
+    "_test_symbols",     "_test_format",
+    "_test_compare",     "_test_thread",
+    "_test_pthread",     "_test_run",
+    "_test_signal",      "_test_park",
+    "_test_finish",      "_test_fail",
+    "_test_image",       "_test_kept_mapping",
+    "_test_name_self",   "_test_symbol",
+    "_test_method",      NULL,
 };
 
 static void (*const carry_out[])(struct guest *) = {
     give_text, do_walk_self, do_walk_thread, do_registers, do_threads,   do_images,   do_symbols,
     do_format, do_compare,   make_thread,    give_pthread, run_thread,   interrupt,   park,
-    finish,    give_up,      give_image,     keep_mapping, do_name_self, give_symbol,
+    finish,    give_up,      give_image,     keep_mapping, do_name_self, give_symbol, count_method,
 };
 
 #define OWN_FUNCTIONS ((unsigned)(sizeof carry_out / sizeof carry_out[0]))
@@ -453,9 +464,9 @@ static int run(const char *const paths[GUEST_IMAGES]) {
     ok = ok && guest_run(g, t, 0, trap) == GUEST_DONE && test.finished;
     printf(
         "%s: %lu pointers bound, %lu instructions, %lu results compared, %lu different, %lu true stacks, %lu not met, "
-        "%lu windows",
+        "%lu windows, %lu methods",
         g->machine.backend->name, pointers, g->instructions, test.compared, test.different, test.walked, test.inexact,
-        g->account.windows);
+        g->account.windows, test.methods);
     if (g->is_signed) {
         printf(", %lu signed and %lu checked with %u bits", g->signing.signed_count, g->signing.checked_count,
                g->address_bits);
@@ -470,7 +481,8 @@ static int run(const char *const paths[GUEST_IMAGES]) {
     if (g->is_signed && (g->signing.signed_count == 0 || g->signing.checked_count == 0)) {
         return fail(program, "nothing was signed");
     }
-    return test.different == 0 && test.inexact == 0 && test.compared != 0 && test.walked != 0 ? 0 : 1;
+    bool is_whole = test.compared != 0 && test.walked != 0 && test.methods != 0;
+    return test.different == 0 && test.inexact == 0 && is_whole ? 0 : 1;
 }
 
 static uint32_t arch_of(const char *path) {
