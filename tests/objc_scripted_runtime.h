@@ -18,13 +18,13 @@ struct scripted_class {
 
 struct scripted_script {
     const struct scripted_class *classes;
-    int count;
+    _Atomic(int) count;
 };
 
 struct scripted_calls {
-    unsigned lists;        /* how often all classes were asked for */
-    unsigned method_lists; /* how often a class's methods were */
-    unsigned messages;     /* what sends a message or can initialize a class */
+    _Atomic(unsigned) lists;        /* how often all classes were asked for */
+    _Atomic(unsigned) method_lists; /* how often a class's methods were */
+    _Atomic(unsigned) messages;     /* what sends a message or can initialize a class */
 };
 
 #endif

@@ -5,6 +5,8 @@
 #define _GNU_SOURCE 1
 #include <check.h>
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,7 @@
 #include "lib/symbolize/strategy.h"
 #include "tests/failing_alloc.h"
 #include "tests/objc_scripted_runtime.h"
+#include "tests/sanitized.h"
 
 /* Code, of which the script says what it is. */
 static volatile int sink;
@@ -226,6 +229,48 @@ START_TEST(images_that_come_later) {
 }
 END_TEST
 
+#define THREADS 4u
+#define TIMES   (USP_SANITIZED ? 200u : 2000u)
+
+static struct usp_symbolizer *shared;
+static _Atomic(unsigned) right, finished;
+
+/* What is there all the time has its name all the time; what comes and goes has one of its two. */
+static void *name_methods(void *context) {
+    (void)context;
+    for (unsigned i = 0; i < TIMES; i++) {
+        struct usp_symbol always, sometimes;
+        if (usp_symbolize(shared, address_of(second_method), &always) != USP_OK) break;
+        if (usp_symbolize(shared, address_of(late_method), &sometimes) != USP_OK) break;
+        bool is_one = strcmp(sometimes.name, "-[Late late]") == 0 || strcmp(sometimes.name, "late_method") == 0;
+        right += strcmp(always.name, "-[Thing second:with:]") == 0 && is_one;
+    }
+    finished++;
+    return NULL;
+}
+
+START_TEST(many_threads_while_classes_and_images_come_and_go) {
+    pthread_t threads[THREADS];
+    char path[4200];
+    beside_this("names_fixture.so", path, sizeof path);
+    load_runtime(libraries[0], 1);
+    ck_assert_int_eq(usp_symbolizer_create(NULL, NULL, &shared), USP_OK);
+    for (unsigned i = 0; i < THREADS; i++) {
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, name_methods, NULL), 0);
+    }
+    for (unsigned i = 0; finished < THREADS; i++) {
+        script->count = i % 2 == 0 ? 3 : 1;
+        void *handle = dlopen(path, RTLD_NOW);
+        ck_assert_ptr_nonnull(handle);
+        dlclose(handle);
+    }
+    for (unsigned i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    ck_assert_uint_eq(right, THREADS * TIMES);
+    ck_assert_uint_eq(calls->messages, 0);
+    usp_symbolizer_free(shared);
+}
+END_TEST
+
 START_TEST(memory_lacks) {
     int status = USP_ERROR_NO_MEMORY;
     unsigned failures = 0;
@@ -259,6 +304,7 @@ int main(void) {
     tcase_add_test(all, methods_that_share_their_code);
     tcase_add_test(all, classes_that_come_later);
     tcase_add_test(all, images_that_come_later);
+    tcase_add_test(all, many_threads_while_classes_and_images_come_and_go);
     tcase_add_test(all, memory_lacks);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);
