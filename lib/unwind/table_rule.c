@@ -11,6 +11,36 @@ static bool is_refuted(struct uspi_walk *walk, const struct uspi_rule *rule, str
            walk->target.image_at(walk->target.context, ra->pc, &region) == USP_ERROR_NOT_FOUND;
 }
 
+/* Where a register stands in the state that Apple's kernels save for a handler; false: it does not. */
+static bool find_in_darwin_context(const struct uspi_backend *b, unsigned reg, uint32_t *offset) {
+    for (size_t i = 0; i < b->state_count; i++) {
+        const struct uspi_state_layout *layout = &b->states[i];
+        if (layout->state != USP_STATE_DARWIN_MCONTEXT) continue;
+        for (unsigned k = 0; k < layout->run_count; k++) {
+            const struct uspi_run *run = &layout->runs[k];
+            if (reg < run->first || reg - run->first >= run->count) continue;
+            *offset = run->offset + (reg - run->first) * run->stride;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Apple's _sigtramp for x86 tells one more than the interrupted pc, except of traps, whose pc is behind the instruction
+ * anyway: so that it can be taken for a return address (libplatform src/setjmp/x86_64/_sigtramp.s, i386/_sigtramp.s). The pc
+ * itself lies in the context from which the other registers come. */
+static uint64_t interrupted_pc(const struct uspi_walk *walk, const struct uspi_rule *rule, uint64_t told,
+                               usp_addr fp_at) {
+    const struct uspi_backend *b = walk->backend;
+    uint32_t fp_place, pc_place;
+    uint64_t pc;
+    if (!rule->signal_frame || walk->target.os != USP_OS_DARWIN || fp_at == 0) return told;
+    if (rule->return_address.kind != USPI_VALUE_EXPRESSION) return told;
+    if (!find_in_darwin_context(b, b->fp, &fp_place) || !find_in_darwin_context(b, b->pc, &pc_place)) return told;
+    if (!uspi_read_slot(walk, (fp_at - fp_place + pc_place) & b->word_mask, &pc)) return told;
+    return told == pc + 1 ? pc : told;
+}
+
 static enum uspi_answer follow(struct uspi_walk *walk, const struct uspi_frame_state *frame,
                                const struct uspi_rule *rule, uint32_t method, struct uspi_answer_data *out) {
     const struct uspi_backend *b = walk->backend;
@@ -23,6 +53,7 @@ static enum uspi_answer follow(struct uspi_walk *walk, const struct uspi_frame_s
         out->stop = USP_STOP_UNREADABLE;
         return USPI_NOT_MINE;
     }
+    raw = interrupted_pc(walk, rule, raw, fp_at);
     usp_addr sp = caller->registers.value[b->sp];
     if (rule->return_address.kind == USPI_OUTERMOST) {
         out->stop = USP_STOP_ROOT;

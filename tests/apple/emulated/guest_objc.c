@@ -2,7 +2,6 @@
 /* Methods on the emulated program's stack, and what the library calls them by Apple's Objective-C runtime: a scripted one
  * (tests/objc_scripted_runtime.c, a part of the program), whose functions dlsym finds by their public names. Nothing here
  * is Objective-C: the methods are functions that no symbol names, as in a stripped app, and the script says what they are. */
-#include <dlfcn.h>
 #include <string.h>
 
 #include "guest.h"
@@ -28,8 +27,8 @@ static __attribute__((noinline)) void call_next(void) {
     depth--;
 }
 
-/* A function that calls the next one. Linkers leave symbols out that begin with l (LLVM's linker-private prefix of
- * Mach-O), and list the function's start all the same. */
+/* A function that calls the next one. What begins with l (LLVM's linker-private prefix of Mach-O) is left out of the symbol
+ * table by a linker, or kept by LLVM 13's as a label that names nothing; the function's start is listed all the same. */
 #define FUNCTION(name, symbol, number)                                                                                 \
     static void name(void) __asm__(symbol);                                                                            \
     static __attribute__((noinline, used)) void name(void) {                                                           \

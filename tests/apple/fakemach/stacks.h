@@ -59,5 +59,6 @@ TCase *case_of_calls(void);
 TCase *case_of_faults(void);
 TCase *case_of_queues(void);
 TCase *case_of_images(void);
+TCase *case_of_signals(void);
 
 #endif
