@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Allocations that fail when the test says so, and a count of what is held. For programs linked statically with the
  * library and -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=free: only their own objects are
- * counted, libcheck's and libc's inner allocations are not. One thread. Include it once in a program. */
+ * counted, libcheck's and libc's inner allocations are not. Many threads may allocate while none is to fail. Include it once
+ * in a program. */
 #ifndef TESTS_FAILING_ALLOC_H
 #define TESTS_FAILING_ALLOC_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -20,7 +22,7 @@ void *__wrap_realloc(void *p, size_t size);
 char *__wrap_strdup(const char *s);
 void __wrap_free(void *p);
 
-static long held_allocations, countdown;
+static _Atomic(long) held_allocations, countdown;
 
 /* The n-th allocation from now on fails; 0: none does. */
 static inline void fail_allocation(long n) { countdown = n; }
