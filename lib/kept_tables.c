@@ -44,11 +44,14 @@ static int copy_section(const struct uspi_elf *elf, const char *name, uint64_t s
     if (status != USP_OK) return status;
     bool is_there = section.type != USPI_SHT_NOBITS && (section.flags & SHF_COMPRESSED) == 0 && section.size != 0;
     if (!is_there || section.size > SECTION_MAX) return USP_ERROR_NOT_FOUND;
+    struct uspi_bytes contents;
+    status = uspi_bytes_sub(elf->bytes, section.offset, section.size, name, &contents, NULL);
+    if (status != USP_OK) return status;
     k->from = section.address + slide;
     k->section_size = (size_t)section.size;
     k->section = malloc(k->section_size);
     if (k->section == NULL) return USP_ERROR_NO_MEMORY;
-    return uspi_bytes_read(elf->bytes, section.offset, k->section, k->section_size, name, NULL);
+    return uspi_bytes_read(contents, 0, k->section, k->section_size, name, NULL);
 }
 
 /* Sorts what was copied. */

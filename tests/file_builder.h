@@ -4,6 +4,7 @@
 #ifndef TESTS_FILE_BUILDER_H
 #define TESTS_FILE_BUILDER_H
 
+#include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,17 @@ static inline void put_be(struct builder *b, unsigned width, uint64_t value) {
     uint8_t raw[8];
     for (unsigned i = 0; i < width; i++) raw[i] = (uint8_t)(value >> 8 * (width - 1 - i));
     put_bytes(b, raw, width);
+}
+
+/* "0c 07 08": pairs of hexadecimal digits. */
+static inline void put_hex(struct builder *b, const char *hex) {
+    for (; *hex != '\0'; hex++) {
+        unsigned value;
+        if (isspace((unsigned char)*hex)) continue;
+        if (sscanf(hex, "%2x", &value) != 1) abort();
+        put(b, 1, value);
+        hex++;
+    }
 }
 
 /* A string in n bytes, filled up with zeros (and without a terminator when it has n). */

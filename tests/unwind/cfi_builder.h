@@ -3,7 +3,6 @@
 #ifndef TESTS_UNWIND_CFI_BUILDER_H
 #define TESTS_UNWIND_CFI_BUILDER_H
 
-#include <ctype.h>
 #include <inttypes.h>
 
 #include "lib/unwind/dwarf_find.h"
@@ -39,17 +38,6 @@ static inline const struct uspi_dwarf_section *cfi_section(struct cfi *c) {
     c->source = (struct uspi_source){.name = "table", .read = cfi_read, .context = &c->bytes, .memory = true};
     c->section.bytes = (struct uspi_bytes){&c->source, TABLE, c->bytes.size};
     return &c->section;
-}
-
-/* "0c 07 08": pairs of hexadecimal digits. */
-static inline void put_hex(struct builder *b, const char *hex) {
-    for (; *hex != '\0'; hex++) {
-        unsigned value;
-        if (isspace((unsigned char)*hex)) continue;
-        if (sscanf(hex, "%2x", &value) != 1) abort();
-        put(b, 1, value);
-        hex++;
-    }
 }
 
 /* An entry's length, to be patched by end_entry. Returns where it stands. */

@@ -81,7 +81,10 @@ down(5);
 END
     compare "$(command -v node)" "$work/down.js"
   fi
-  if have rustc && rustc -O -o "$work/rust" "$here/live_threads.rs" 2>"$work/build.log"; then compare "$work/rust"; fi
+  if have rustc; then
+    rustc -O -o "$work/rust" "$here/live_threads.rs" 2>"$work/build.log" || fail "live_threads.rs: $(cat "$work/build.log")"
+    if [[ -x $work/rust ]]; then compare "$work/rust"; fi
+  fi
   if have java; then
     cat >"$work/Down.java" <<'END'
 class Down {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Threads that sleep, wait and calculate below closures and sorting, for tests/unwind/live.py to look at.
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
+
+static SINK: AtomicU64 = AtomicU64::new(0);
 
 #[inline(never)]
 fn down(n: u32, there: &Barrier, last: &dyn Fn()) -> u32 {
@@ -23,10 +26,10 @@ fn main() {
         thread::spawn(move || match kind {
             0 => down(4, &there, &|| loop { thread::sleep(Duration::from_secs(1000)) }),
             1 => down(2, &there, &|| loop {
-                let _ = never.1.wait(never.0.lock().unwrap());
+                drop(never.1.wait(never.0.lock().unwrap()));
             }),
             _ => down(3, &there, &|| loop {
-                std::hint::black_box((0..1000).fold(0u64, |a, b| a ^ b));
+                SINK.fetch_add(1, Ordering::Relaxed);
             }),
         });
     }
