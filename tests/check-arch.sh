@@ -70,8 +70,6 @@ allowed() {
   lib/unwind/*) echo "$standard|$public|$core|$unwind|$object|$backend|$template" ;;
   lib/corefile/*) echo "$standard|$public|$core|$unwind|$object|$corefile|$backend" ;;
   lib/symbolize/decompress.c) echo "$standard|$public|$symbolize|$config|<(lzma|zlib|zstd)\.h>" ;;
-  # Only what asks this process's own runtime meets signed pointers that no reader has stripped.
-  lib/symbolize/objc_runtime.c) echo "$standard|$public|$core|$object|$symbolize|$backend|$host" ;;
   lib/symbolize/*) echo "$standard|$public|$core|$object|$symbolize|$backend" ;;
   # Whoever uses the layer can do no more than any other program: the public functions are all it has.
   lib/objc/*) echo "$standard|$public|<Foundation/Foundation\.h>|<unspool-objc/[A-Za-z_-]+\.h>|\"lib/objc/[a-z_]+\.h\"" ;;

@@ -4,6 +4,8 @@
 #include <check.h>
 #include <unistd.h>
 
+#include "lib/image_list.h"
+#include "lib/image_tables.h"
 #include "lib/kept_tables.h"
 #include "tests/failing_alloc.h"
 #include "tests/symbol_file.h"
@@ -349,6 +351,63 @@ START_TEST(others_tables) {
 END_TEST
 
 /* More entries than are made room for at first: the list of them grows. */
+/* The file's bytes where the image has them. */
+struct loaded {
+    uint8_t bytes[0x4000];
+    size_t size;
+};
+
+static int read_loaded(void *context, usp_addr from, void *to, size_t n) {
+    const struct loaded *l = context;
+    if (from < SLIDE || from - SLIDE > l->size || n > l->size - (from - SLIDE)) return USP_ERROR_UNREADABLE;
+    memcpy(to, l->bytes + (from - SLIDE), n);
+    return USP_OK;
+}
+
+/* What the tables of a list of this image take under a limit, and whether it has some. */
+static uint64_t learn(struct loaded *loaded, uint64_t limit, bool *has_tables) {
+    const struct usp_memory memory = {read_loaded, loaded};
+    struct uspi_image_list list = {0};
+    struct usp_unwind_tables learnt = {0};
+    struct usp_images *images;
+    ck_assert_int_eq(uspi_image_list_add(&list, &image), USP_OK);
+    ck_assert_int_eq(uspi_image_list_seal(&list, &images), USP_OK);
+    ck_assert_int_eq(uspi_images_learn_tables(images, &memory, &places, limit), USP_OK);
+    *has_tables = uspi_images_tables_at(images, image.load_address, &learnt) == USP_OK && learnt.eh_frame.size != 0;
+    uint64_t size = uspi_images_tables_size(images);
+    usp_images_free(images);
+    return size;
+}
+
+START_TEST(a_limit) {
+    const uint64_t place = sizeof(struct usp_unwind_tables);
+    const long held = allocations_held();
+    static struct loaded loaded;
+    bool has_tables;
+    add_functions(EH_FRAME, 20);
+    write_file();
+    FILE *file = fopen(path, "rb");
+    ck_assert_ptr_nonnull(file);
+    loaded.size = fread(loaded.bytes, 1, sizeof loaded.bytes, file);
+    fclose(file);
+    image.text_low = SLIDE;
+    image.end = image.text_high = SLIDE + 0x4000;
+    const uint64_t all = learn(&loaded, UINT64_MAX, &has_tables);
+    ck_assert(has_tables);
+    ck_assert_uint_gt(all, place + 20 * 16);
+    ck_assert_uint_eq(learn(&loaded, all, &has_tables), all);
+    ck_assert(has_tables);
+    ck_assert_uint_eq(learn(&loaded, all - 1, &has_tables), place);
+    ck_assert(!has_tables);
+    ck_assert_uint_eq(learn(&loaded, place, &has_tables), place);
+    ck_assert_uint_eq(learn(&loaded, place - 1, &has_tables), 0);
+    ck_assert_uint_eq(learn(&loaded, 0, &has_tables), 0);
+    ck_assert(!has_tables);
+    builder_free(&built);
+    ck_assert_int_eq(allocations_held(), held);
+}
+END_TEST
+
 START_TEST(each_allocation_fails) {
     const long held = allocations_held();
     long n = 0;
@@ -393,6 +452,7 @@ int main(void) {
     tcase_add_test(tests, no_elf_file);
     tcase_add_test(tests, sizes);
     tcase_add_test(tests, others_tables);
+    tcase_add_test(tests, a_limit);
     tcase_add_test(tests, each_allocation_fails);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
