@@ -65,8 +65,10 @@ fi
 # The debugger, looked at by another one.
 compare "$(command -v gdb)" -nx -q -batch -ex 'python import time; print("ready", flush=True); time.sleep(1000)'
 read -ra cxx <<<"${CXX:-c++}"
-if have "${cxx[0]}" && "${cxx[@]}" -O2 -fomit-frame-pointer "$here/live_throwing.cc" -o "$work/throwing" 2>"$work/build.log"; then
-  compare "$work/throwing"
+if have "${cxx[0]}"; then
+  "${cxx[@]}" -O2 -fomit-frame-pointer "$here/live_throwing.cc" -o "$work/throwing" 2>"$work/build.log" ||
+    fail "live_throwing.cc: $(cat "$work/build.log")"
+  if [[ -x $work/throwing ]]; then compare "$work/throwing"; fi
 fi
 
 if [[ -n ${USP_LIVE_MORE-} ]]; then
