@@ -301,7 +301,7 @@ START_TEST(another_build) {
     write_file();
     expect_refused(USP_ERROR_MISMATCH);
     wanted.build_id = build_id;
-    built.size = sections[NAMES].offset;
+    built.size = (size_t)sections[NAMES].offset;
     write_file();
     expect_kept(EH_FRAME, 3);
 }
