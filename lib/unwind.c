@@ -202,16 +202,19 @@ static int begin(struct usp_stack *stack, int status) {
     return status;
 }
 
-/* Along which certain rules lead to the stack's end, or to that of the room. */
-static bool follow_rules(const struct usp_target *target, uint64_t strip_mask, const struct uspi_standing *from,
-                         const struct uspi_shortcuts *shortcuts, const struct usp_options *options,
-                         struct usp_stack *stack) {
+bool uspi_unwind_by_rules(const struct usp_target *target, const struct uspi_standing *from,
+                          const struct uspi_shortcuts *shortcuts, const struct usp_options *options,
+                          struct usp_stack *stack) {
+    const struct uspi_backend *b = uspi_backend_find(target->arch);
+    struct usp_options completed;
     struct uspi_standing at = *from;
     struct uspi_trail trail;
     uint32_t stop = USP_STOP_NONE;
-    if (!uspi_keeps_table_rules(shortcuts, options->readers) || options->step_limit <= stack->capacity) return false;
-    if (options->skip != 0 || options->tail != 0 || options->deadline != 0) return false;
-    if (!uspi_trail_init(&trail, uspi_backend_find(target->arch), target, strip_mask, shortcuts)) return false;
+    if (stack == NULL || !uspi_complete_options(options, &completed)) return false;
+    if (!uspi_keeps_table_rules(shortcuts, completed.readers) || completed.step_limit <= stack->capacity) return false;
+    if (completed.skip != 0 || completed.tail != 0 || completed.deadline != 0) return false;
+    uint64_t strip_mask = uspi_choose_strip_mask(target, b, at.pc, at.sp, at.fp);
+    if (!uspi_trail_init(&trail, b, target, strip_mask, shortcuts)) return false;
     uint32_t n = uspi_follow_trail(&trail, &at, stack->frames, stack->capacity, &stop);
     if (n == 0 || (stop == USP_STOP_NONE && n < stack->capacity)) return false;
     begin(stack, USP_OK);
@@ -220,36 +223,8 @@ static bool follow_rules(const struct usp_target *target, uint64_t strip_mask, c
     stack->stop = stop;
     stack->stop_address = stack->frames[n - 1].pc;
     if (stop == USP_STOP_NONE) cut_short(stack, at.pc);
-    stack->hash = hash_stack(stack, options->images);
+    stack->hash = hash_stack(stack, completed.images);
     return true;
-}
-
-bool uspi_unwind_by_rules(const struct usp_target *target, const struct uspi_standing *from,
-                          const struct uspi_shortcuts *shortcuts, const struct usp_options *options,
-                          struct usp_stack *stack) {
-    struct usp_options completed;
-    const struct uspi_backend *b = uspi_backend_find(target->arch);
-    if (stack == NULL || !uspi_complete_options(options, &completed)) return false;
-    return follow_rules(target, uspi_choose_strip_mask(target, b, from->pc, from->sp, from->fp), from, shortcuts,
-                        &completed, stack);
-}
-
-/* The same from where a thread was interrupted, unless a walk would begin with something else than its registers say. */
-static bool unwind_interrupted(const struct usp_target *target, const struct usp_registers *r,
-                               const struct uspi_shortcuts *shortcuts, const struct usp_options *options,
-                               struct usp_stack *stack) {
-    const struct uspi_backend *b = uspi_backend_find(r->arch);
-    if (b == NULL || !uspi_known(r, b->pc) || !uspi_known(r, b->sp) || !uspi_known(r, b->fp)) return false;
-    const struct uspi_standing at = {.pc = r->value[b->pc],
-                                     .sp = r->value[b->sp],
-                                     .fp = r->value[b->fp],
-                                     .exact = true,
-                                     .kind = USP_KIND_INTERRUPTED,
-                                     .method = USP_METHOD_CONTEXT};
-    uint64_t strip_mask = uspi_choose_strip_mask(target, b, at.pc, at.sp, at.fp);
-    uint64_t mask = b->word_mask & strip_mask, fp_mask = b->has_async ? mask & ~USPI_FP_TAG_MASK : mask;
-    if (((at.pc | at.sp) & ~mask) != 0 || (at.fp & ~fp_mask) != 0) return false;
-    return follow_rules(target, strip_mask, &at, shortcuts, options, stack);
 }
 
 int uspi_unwind(const struct usp_target *target, const struct usp_registers *registers, bool at_return,
@@ -258,8 +233,6 @@ int uspi_unwind(const struct usp_target *target, const struct usp_registers *reg
     struct uspi_walker w;
     if (stack == NULL) return USP_ERROR_ARGUMENT;
     if (!uspi_complete_options(options, &completed)) return begin(stack, USP_ERROR_ARGUMENT);
-    bool may_follow = shortcuts != NULL && !at_return;
-    if (may_follow && unwind_interrupted(target, registers, shortcuts, &completed, stack)) return USP_OK;
     int status = begin(stack, uspi_walker_init(&w, target, registers, &completed));
     if (status != USP_OK) return status;
     stack->arch = registers->arch;

@@ -8,6 +8,7 @@
 #include "lib/image_tables.h"
 #include "lib/kept_tables.h"
 #include "tests/failing_alloc.h"
+#include "tests/placed.h"
 #include "tests/symbol_file.h"
 #include "tests/unwind/cfi_builder.h"
 
@@ -78,7 +79,7 @@ static void add_section(unsigned number, uint64_t address, const struct builder 
 }
 
 /* The header, whose fields of section headers are filled in, the note, what was added, the section headers. */
-static void write_file(void) {
+static struct builder build_file(void) {
     const bool wide = wanted.wide;
     struct builder file = {0};
     if (built.size == 0) pad_to(&built, 0x400);
@@ -103,6 +104,11 @@ static void write_file(void) {
         put_section(&file, wide, &sections[i]);
         patch(&file, at, 4, name_at[i]);
     }
+    return file;
+}
+
+static void write_file(void) {
+    struct builder file = build_file();
     save_new(&file, path);
     builder_free(&file);
 }
@@ -351,28 +357,14 @@ START_TEST(others_tables) {
 END_TEST
 
 /* More entries than are made room for at first: the list of them grows. */
-/* The file's bytes where the image has them. */
-struct loaded {
-    uint8_t bytes[0x4000];
-    size_t size;
-};
-
-static int read_loaded(void *context, usp_addr from, void *to, size_t n) {
-    const struct loaded *l = context;
-    if (from < SLIDE || from - SLIDE > l->size || n > l->size - (from - SLIDE)) return USP_ERROR_UNREADABLE;
-    memcpy(to, l->bytes + (from - SLIDE), n);
-    return USP_OK;
-}
-
 /* What the tables of a list of this image take under a limit, and whether it has some. */
-static uint64_t learn(struct loaded *loaded, uint64_t limit, bool *has_tables) {
-    const struct usp_memory memory = {read_loaded, loaded};
+static uint64_t learn(const struct usp_memory *memory, uint64_t limit, bool *has_tables) {
     struct uspi_image_list list = {0};
     struct usp_unwind_tables learnt = {0};
     struct usp_images *images;
     ck_assert_int_eq(uspi_image_list_add(&list, &image), USP_OK);
     ck_assert_int_eq(uspi_image_list_seal(&list, &images), USP_OK);
-    ck_assert_int_eq(uspi_images_learn_tables(images, &memory, &places, limit), USP_OK);
+    ck_assert_int_eq(uspi_images_learn_tables(images, memory, &places, limit), USP_OK);
     *has_tables = uspi_images_tables_at(images, image.load_address, &learnt) == USP_OK && learnt.eh_frame.size != 0;
     uint64_t size = uspi_images_tables_size(images);
     usp_images_free(images);
@@ -382,27 +374,27 @@ static uint64_t learn(struct loaded *loaded, uint64_t limit, bool *has_tables) {
 START_TEST(a_limit) {
     const uint64_t place = sizeof(struct usp_unwind_tables);
     const long held = allocations_held();
-    static struct loaded loaded;
     bool has_tables;
     add_functions(EH_FRAME, 20);
-    write_file();
-    FILE *file = fopen(path, "rb");
-    ck_assert_ptr_nonnull(file);
-    loaded.size = fread(loaded.bytes, 1, sizeof loaded.bytes, file);
-    fclose(file);
+    struct builder file = build_file();
+    save_new(&file, path);
+    /* The file's bytes where the image has them. */
+    struct placed placed = {&file, SLIDE};
+    const struct usp_memory memory = {read_placed, &placed};
     image.text_low = SLIDE;
     image.end = image.text_high = SLIDE + 0x4000;
-    const uint64_t all = learn(&loaded, UINT64_MAX, &has_tables);
+    const uint64_t all = learn(&memory, UINT64_MAX, &has_tables);
     ck_assert(has_tables);
     ck_assert_uint_gt(all, place + 20 * 16);
-    ck_assert_uint_eq(learn(&loaded, all, &has_tables), all);
+    ck_assert_uint_eq(learn(&memory, all, &has_tables), all);
     ck_assert(has_tables);
-    ck_assert_uint_eq(learn(&loaded, all - 1, &has_tables), place);
+    ck_assert_uint_eq(learn(&memory, all - 1, &has_tables), place);
     ck_assert(!has_tables);
-    ck_assert_uint_eq(learn(&loaded, place, &has_tables), place);
-    ck_assert_uint_eq(learn(&loaded, place - 1, &has_tables), 0);
-    ck_assert_uint_eq(learn(&loaded, 0, &has_tables), 0);
+    ck_assert_uint_eq(learn(&memory, place, &has_tables), place);
+    ck_assert_uint_eq(learn(&memory, place - 1, &has_tables), 0);
+    ck_assert_uint_eq(learn(&memory, 0, &has_tables), 0);
     ck_assert(!has_tables);
+    builder_free(&file);
     builder_free(&built);
     ck_assert_int_eq(allocations_held(), held);
 }

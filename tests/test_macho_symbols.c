@@ -13,8 +13,10 @@
 #include "lib/object/macho_exports.h"
 #include "lib/object/macho_symbols.h"
 #include "lib/object/macho_unwind_info.h"
+#include "lib/symbolize/tables.h"
 #include "tests/failing_alloc.h"
 #include "tests/macho_symbol_file.h"
+#include "tests/placed.h"
 
 static const uint32_t archs[] = {USP_ARCH_ARM64, USP_ARCH_ARM64_32, USP_ARCH_ARMV7, USP_ARCH_X86_64, USP_ARCH_I386};
 #define ARCHS ((int)(sizeof archs / sizeof archs[0]))
@@ -202,18 +204,6 @@ START_TEST(labels_and_functions_without_names) {
 }
 END_TEST
 
-struct placed {
-    const struct builder *b;
-    usp_addr at;
-};
-
-static int read_placed(void *context, usp_addr from, void *to, size_t n) {
-    const struct placed *p = context;
-    if (from < p->at || from - p->at > p->b->size || n > p->b->size - (from - p->at)) return USP_ERROR_UNREADABLE;
-    memcpy(to, p->b->bytes + (from - p->at), n);
-    return USP_OK;
-}
-
 static void expect_aliases(struct fixture *f) {
     expect(f, 0x1010, "d_global", 0x1000);
     expect(f, 0x1110, "c_hidden_2", 0x1100);
@@ -307,6 +297,66 @@ START_TEST(function_starts_bound_names) {
     expect(&f, 0x1300, NULL, 0);
     expect(&f, 0x1390, NULL, 0);
     end(&f);
+}
+END_TEST
+
+static int no_preference(const void *context, uint32_t a, uint32_t b) {
+    (void)context, (void)a, (void)b;
+    return -1;
+}
+
+static int index_starts(const struct uspi_macho *macho, struct uspi_index *index) {
+    struct uspi_gathering gathering = {0};
+    struct uspi_tables *tables;
+    int status = uspi_macho_starts_open(macho, &tables);
+    if (status != USP_OK) return status;
+    status = tables->gather(tables, &gathering);
+    if (status == USP_OK) status = uspi_index_build(index, &gathering, no_preference, NULL);
+    uspi_gathering_clear(&gathering);
+    tables->close(tables);
+    return status;
+}
+
+/* Each function by itself, named or not, and nothing behind the section; also when each allocation fails in turn. */
+START_TEST(functions_without_names_have_their_starts) {
+    static const uint32_t starts[] = {0x1000, 0x1100, 0x1180, 0x1200, 0};
+    const usp_addr base = macho_base(archs[_i]);
+    const long held = allocations_held();
+    struct uspi_macho macho;
+    int status = USP_ERROR_NO_MEMORY;
+    unsigned failures = 0;
+    wanted.arch = archs[_i];
+    wanted.symbols = two_functions;
+    wanted.starts = starts;
+    struct builder b = build_macho_symbol_file(&wanted);
+    struct placed placed = {&b, base + SLIDE};
+    struct usp_memory memory = {read_placed, &placed};
+    struct uspi_source source = uspi_source_of_memory(&memory, "process");
+    ck_assert_int_eq(uspi_macho_open(&macho, uspi_bytes_at(&source, placed.at), NULL), USP_OK);
+    for (long n = 1; status != USP_OK; n++) {
+        struct uspi_index index = {0};
+        const long before = allocations_held();
+        fail_allocation(n);
+        status = index_starts(&macho, &index);
+        fail_allocation(0);
+        if (status == USP_OK) {
+            usp_addr start;
+            for (unsigned i = 0; starts[i] != 0; i++) {
+                ck_assert_uint_ne(uspi_index_find(&index, base + starts[i] + 0x7f, &start), USPI_NO_SYMBOL);
+                ck_assert_uint_eq(start, base + starts[i]);
+            }
+            ck_assert_uint_eq(uspi_index_find(&index, base + 0xfff, &start), USPI_NO_SYMBOL);
+            ck_assert_uint_eq(uspi_index_find(&index, base + LINKEDIT, &start), USPI_NO_SYMBOL);
+        } else {
+            ck_assert_int_eq(status, USP_ERROR_NO_MEMORY);
+            failures++;
+        }
+        uspi_index_clear(&index);
+        ck_assert_int_eq(allocations_held(), before);
+    }
+    ck_assert_uint_ge(failures, 3);
+    builder_free(&b);
+    ck_assert_int_eq(allocations_held(), held);
 }
 END_TEST
 
@@ -771,6 +821,7 @@ int main(void) {
     tcase_add_loop_test(t, alternative_entries, 0, ARCHS);
     tcase_add_test(t, thumb);
     tcase_add_loop_test(t, function_starts_bound_names, 0, ARCHS);
+    tcase_add_loop_test(t, functions_without_names_have_their_starts, 0, ARCHS);
     tcase_add_loop_test(t, unwind_info_bounds_names, 0, ARCHS);
     tcase_add_loop_test(t, debug_map, 0, ARCHS);
     tcase_add_loop_test(t, exports_alone, 0, ARCHS);
