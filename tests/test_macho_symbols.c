@@ -419,6 +419,29 @@ START_TEST(debug_map) {
 }
 END_TEST
 
+/* As Dart's compiler writes them: no source files, and names without an underscore, which look like an assembler's labels. */
+START_TEST(functions_of_the_debug_map_are_no_labels) {
+    wanted.symbols = (const struct macho_symbol[]){{"_before", 0x1000, SECT, IN_TEXT, 0},
+                                                   {"List.add", 0x1034, SECT, IN_TEXT, 0},
+                                                   {"Llabel", 0x1040, SECT, IN_TEXT, 0},
+                                                   {"_before", 0x1000, FUN, IN_TEXT, 0},
+                                                   {"", 0x34, FUN, 0, 0},
+                                                   {"List.add", 0x1034, FUN, IN_TEXT, 0},
+                                                   {"", 0x20, FUN, 0, 0},
+                                                   {"lookup", 0x1060, FUN, IN_TEXT, 0},
+                                                   {"", 0x20, FUN, 0, 0},
+                                                   END};
+    struct fixture f = begin(archs[_i]);
+    expect(&f, 0x1033, "before", 0x1000);
+    expect(&f, 0x1034, "List.add", 0x1034);
+    expect(&f, 0x1053, "List.add", 0x1034);
+    expect(&f, 0x1054, NULL, 0);
+    expect(&f, 0x1060, "lookup", 0x1060);
+    expect(&f, 0x1080, NULL, 0);
+    end(&f);
+}
+END_TEST
+
 START_TEST(exports_alone) {
     wanted.exports = (const struct macho_export[]){{"_exported", 0, 0x1000},
                                                    {"__ZN5space4nameEv", 0x4, 0x1100},
@@ -824,6 +847,7 @@ int main(void) {
     tcase_add_loop_test(t, functions_without_names_have_their_starts, 0, ARCHS);
     tcase_add_loop_test(t, unwind_info_bounds_names, 0, ARCHS);
     tcase_add_loop_test(t, debug_map, 0, ARCHS);
+    tcase_add_loop_test(t, functions_of_the_debug_map_are_no_labels, 0, ARCHS);
     tcase_add_loop_test(t, exports_alone, 0, ARCHS);
     tcase_add_loop_test(t, exports_beside_symbols, 0, ARCHS);
     tcase_add_loop_test(t, stubs, 0, ARCHS);

@@ -15,6 +15,7 @@ int uspi_macho_stabs_open(struct uspi_macho_stabs *stabs, const struct uspi_mach
         struct uspi_macho_symbol symbol;
         int status = uspi_macho_symbol(symbols, i, &symbol, NULL);
         if (status != USP_OK) return status;
+        stabs->has_functions |= symbol.type == USPI_N_FUN;
         if (symbol.type != USPI_N_SO) continue;
         if (stabs->count == room) {
             room = room == 0 ? 16 : room * 2;

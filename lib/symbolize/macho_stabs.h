@@ -21,6 +21,7 @@ struct uspi_stab_file {
 struct uspi_macho_stabs {
     struct uspi_stab_file *files; /* by entry, ascending; owned */
     uint32_t count;
+    bool has_functions; /* which may be there without files: so Dart's compiler writes them */
 };
 
 /* USP_OK, USP_ERROR_NO_MEMORY, or what reading failed with; to be closed in each case. */

@@ -136,9 +136,10 @@ static int gather_symbol(const struct macho_tables *m, enum kind kind, uint64_t 
     /* The second of a pair of stabs has no name, and a size where others have an address. */
     if (is_stab && name[0] == '\0') return USP_OK;
     if (name[0] == '\0' || strcmp(name, REDACTED) == 0) return uspi_gather_boundary(gathering, start);
-    if (is_private_label(&symbol, name)) return USP_OK;
     uint32_t entry = (uint32_t)i;
     if (!is_stab && kind == OWN) entry = uspi_stab_function(stabs, symbols, start, name, entry);
+    /* What the debug map has among the functions is one, whatever it is called (Dart: List.add). */
+    if (!is_stab && entry == i && is_private_label(&symbol, name)) return USP_OK;
     struct uspi_candidate candidate = {start, start, number_of(kind, entry), is_stab ? RANK_STAB : rank_of(&symbol)};
     return uspi_gather(gathering, &candidate);
 }
@@ -147,8 +148,7 @@ static int gather_symbols(const struct macho_tables *m, enum kind kind, const st
                           struct uspi_gathering *gathering) {
     struct uspi_stab_functions stabs = {0};
     int status = USP_OK;
-    /* Linkers write no functions without their files. */
-    if (kind == OWN && m->stabs.count > 0) {
+    if (kind == OWN && m->stabs.has_functions) {
         status = uspi_stab_functions_read(&stabs, &m->symbols[OWN], code, m->address);
     }
     for (uint64_t i = 0; status == USP_OK && i < m->symbols[kind].count && i <= ENTRY_MAX; i++) {

@@ -118,6 +118,17 @@ while read -r name checksum; do
     done
     ;;
   @nativescript/core@*) xcframeworks "$folder/package/platforms/ios" 4000 ;;
+  # Dart's compiler writes Mach-O without a linker, and names without an underscore.
+  sass-embedded-darwin-arm64@*)
+    slice "$folder/package/dart-sass/src/sass.snapshot" arm64 30000
+    slice "$folder/package/dart-sass/src/dart" arm64 1000
+    ;;
+  # Stripped by those who made them: what is left are exports and Objective-C.
+  hermes-engine@*) for arch in x86_64 arm64; do slice "$folder/package/osx-bin/hermesc" "$arch" 600; done ;;
+  tns-core-modules-widgets@*)
+    binary=$folder/package/platforms/ios/TNSWidgets.framework/TNSWidgets
+    for arch in i386 x86_64 armv7 arm64; do slice "$binary" "$arch" 4000; done
+    ;;
   fsevents@*) for arch in x86_64 arm64; do slice "$folder/package/fsevents.node" "$arch" 4000; done ;;
   *) fail "$name: nobody knows what is in it" ;;
   esac

@@ -19,7 +19,7 @@ output:
     private   llvm-symbolizer's symbol is a label (L…, l…): the function around it, or no name where the linker made a
               function of the label
     alias     another symbol with the same start, preferred by the rules
-    export    a name that only the exports have: the twin's symbol table has the same
+    export    a name that only the exports have: the twin's symbol table has the same, or llvm-objdump reads it there
     method    Objective-C's metadata names a method, maybe without its category, which a linker may have merged into the
               class, or the thunk of a Swift method, whose own symbol ends in "To": where the symbol was stripped, or
               behind the size that the debug map gives it
@@ -108,6 +108,16 @@ def stubs_of(llvm, path, arch):
     return found
 
 
+def exports_of(llvm, path, arch):
+    """The exports: (address, name)."""
+    found = set()
+    for line in run(f"llvm-objdump{llvm}", "--macho", f"--arch={arch}", "--exports-trie", path).splitlines():
+        match = re.match(r"(0x[0-9A-Fa-f]+)\s+(\S+)$", line)
+        if match:
+            found.add((int(match[1], 16), match[2].removeprefix("_")))
+    return found
+
+
 def debug_map(nm, path, arch):
     """Sizes of functions by (start, name), out of the pairs of N_FUN."""
     sizes, function = {}, None
@@ -147,6 +157,7 @@ def main():
     twin_symbols, symbols = Symbols(nm, twin, arch), Symbols(nm, path, arch)
     sizes = debug_map(nm, path, arch)
     stubs = stubs_of(given.llvm, path, arch)
+    exports = exports_of(given.llvm, path, arch)
 
     known = {start for start in twin_symbols.by_start if sections.of(start)} | set(starts) | set(stubs)
     asked = {start + delta for start in known for delta in (-1, 0, 1)}
@@ -218,7 +229,7 @@ def main():
             return None
         if is_method(my):
             return "method"
-        return "export" if my[0] in twin_symbols.names(my[1]) else None
+        return "export" if my[0] in twin_symbols.names(my[1]) or (my[1], my[0]) in exports else None
 
     def describe(address):
         return f"{address:#x}: ours {mine[address]}, llvm {llvm[address]}, twin {reference[address]}"
