@@ -111,12 +111,37 @@ size_t uspi_utf8_decode(const char *bytes, size_t n, uint32_t *character) {
     return 0;
 }
 
+/* How many of the first bytes are printable ASCII and none of `special`: nearly all of nearly every name, and written at
+ * once. */
+static size_t plain_length(struct uspi_span span, const char *special) {
+    uint64_t ends[2] = {0};
+    for (; *special != '\0'; special++) ends[(uint8_t)*special >> 6 & 1] |= UINT64_C(1) << (*special & 63);
+    size_t n = 0;
+    for (; n < span.length; n++) {
+        uint8_t byte = (uint8_t)span.bytes[n];
+        if (byte < 0x20 || byte >= 0x7f || (ends[byte >> 6] >> (byte & 63) & 1) != 0) break;
+    }
+    return n;
+}
+
+/* Writes what needs no care, and gives the length of what comes next: of one character, 0 when it is none. *character is
+ * that character. Nothing comes next when the span is empty then. */
+static size_t put_plain(struct uspi_text *text, struct uspi_span *span, const char *special, uint32_t *character) {
+    size_t plain = plain_length(*span, special);
+    *character = 0;
+    if (plain > 0) uspi_put(text, span->bytes, plain);
+    span->bytes += plain;
+    span->length -= plain;
+    return span->length > 0 ? uspi_utf8_decode(span->bytes, span->length, character) : 0;
+}
+
 void uspi_put_harmless(struct uspi_text *text, struct uspi_span span, const char *also) {
-    while (span.length > 0) {
-        uint32_t character = 0;
-        size_t length = uspi_utf8_decode(span.bytes, span.length, &character);
-        bool is_control = character < 0x20 || (character >= 0x7f && character < 0xa0); /* C0, DEL and C1 */
-        if (length == 0 || is_control || (character < 0x80 && strchr(also, (int)character) != NULL)) {
+    for (;;) {
+        uint32_t character;
+        size_t length = put_plain(text, &span, also, &character);
+        if (span.length == 0) return;
+        /* ASCII that was left over, and C1. */
+        if (character < 0xa0) {
             if (length == 0) length = 1;
             for (size_t i = 0; i < length; i++) {
                 uspi_put(text, "\\x", 2);
@@ -131,16 +156,17 @@ void uspi_put_harmless(struct uspi_text *text, struct uspi_span span, const char
 }
 
 void uspi_put_json_text(struct uspi_text *text, struct uspi_span span) {
-    while (span.length > 0) {
-        uint32_t character = 0;
-        size_t length = uspi_utf8_decode(span.bytes, span.length, &character);
+    for (;;) {
+        uint32_t character;
+        size_t length = put_plain(text, &span, "\"\\", &character);
+        if (span.length == 0) return;
         if (length == 0) {
             uspi_put_string(text, "\\ufffd");
             length = 1;
         } else if (character == '"' || character == '\\') {
             const char escaped[2] = {'\\', (char)character};
             uspi_put(text, escaped, 2);
-        } else if (character < 0x20 || character == 0x7f) {
+        } else if (character < 0x80) {
             const uint8_t byte = (uint8_t)character;
             uspi_put_string(text, "\\u00");
             uspi_put_bytes(text, &byte, 1);
