@@ -2,6 +2,7 @@
 /* See page_cache.h. */
 #include "lib/page_cache.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Places where a page may lie. */
@@ -13,6 +14,14 @@ void uspi_page_cache_init(struct uspi_page_cache *cache, struct usp_memory behin
     cache->epoch = 1;
     cache->dropped = false;
     memset(cache->entries, 0, sizeof cache->entries);
+}
+
+struct uspi_page_cache *uspi_page_cache_before(struct usp_memory *memory) {
+    struct uspi_page_cache *cache = malloc(sizeof *cache);
+    if (cache == NULL) return NULL;
+    uspi_page_cache_init(cache, *memory);
+    *memory = (struct usp_memory){uspi_page_cache_read, cache};
+    return cache;
 }
 
 void uspi_page_cache_begin(struct uspi_page_cache *cache) {

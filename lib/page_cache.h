@@ -21,6 +21,10 @@ struct uspi_page_cache {
     uint8_t again[USPI_CACHE_PAGES][USPI_CACHE_PAGE]; /* for uspi_page_cache_confirm */
 };
 
+/* Puts a new cache in front of *memory; it is to be freed with free(). Where memory lacks, NULL is returned, *memory stays as
+ * it was, and each read costs a call. */
+struct uspi_page_cache *uspi_page_cache_before(struct usp_memory *memory);
+
 /* Empties the cache. */
 void uspi_page_cache_init(struct uspi_page_cache *cache, struct usp_memory behind);
 

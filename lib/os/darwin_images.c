@@ -32,11 +32,7 @@ static struct work *begin(struct uspi_image_list *list, task_t task, bool is_own
     w->list = list;
     w->is_own = is_own;
     w->task = w->memory = (struct usp_memory){uspi_darwin_read_task, (void *)(uintptr_t)task};
-    w->pages = malloc(sizeof *w->pages);
-    if (w->pages != NULL) {
-        uspi_page_cache_init(w->pages, w->task);
-        w->memory = (struct usp_memory){uspi_page_cache_read, w->pages};
-    }
+    w->pages = uspi_page_cache_before(&w->memory);
     w->source = uspi_source_of_memory(&w->memory, "image");
     return w;
 }

@@ -118,11 +118,14 @@ static void read_program(int64_t pid, char *path, size_t n) {
 
 int uspi_os_images_self(struct uspi_image_list *list) {
     struct walk_loaded w = {.list = list, .memory = {uspi_os_read, NULL}};
+    /* An image's headers are read in pieces that lie in one page. */
+    struct uspi_page_cache *pages = uspi_page_cache_before(&w.memory);
     uspi_linked_init(&w.linked);
     w.loader = getauxval(AT_BASE);
     w.vdso = getauxval(AT_SYSINFO_EHDR);
     read_program(0, w.program, sizeof w.program);
     dl_iterate_phdr(add_loaded, &w);
+    free(pages);
     if (w.status == USP_OK) mark_deleted(list, 0);
     return w.status;
 }
@@ -220,12 +223,7 @@ int uspi_os_images_process(int64_t pid, struct uspi_image_list *list) {
         return uspi_linux_status(e);
     }
     struct usp_memory memory = {uspi_proc_memory_read, (void *)(intptr_t)fd};
-    /* An image's headers are read in pieces that lie in one page. Without memory for it, each costs a call. */
-    struct uspi_page_cache *pages = malloc(sizeof *pages);
-    if (pages != NULL) {
-        uspi_page_cache_init(pages, memory);
-        memory = (struct usp_memory){uspi_page_cache_read, pages};
-    }
+    struct uspi_page_cache *pages = uspi_page_cache_before(&memory);
     while (status == USP_OK && uspi_proc_maps_next(&maps, &m)) status = take_mapping(&c, &m, &memory, list);
     if (status == USP_OK && maps.error < 0) status = uspi_linux_status(maps.error);
     uspi_proc_maps_close(&maps);

@@ -443,15 +443,18 @@ static void *trace(void *context) {
 /* Runs the tracer. When this returns, nobody is traced any more. */
 static int run_tracer(struct job *job) {
     pthread_t tracer;
-    sigset_t all, mask;
+    sigset_t all, mask, waiting;
     sigfillset(&all);
     /* None of the program's handlers should meet a thread that it does not know. */
     pthread_sigmask(SIG_SETMASK, &all, &mask);
     int e = pthread_create(&tracer, NULL, trace, job);
+    /* The kernel tells of every thread that stops by SIGCHLD: that should not wake this one each time. */
+    waiting = mask;
+    sigaddset(&waiting, SIGCHLD);
+    pthread_sigmask(SIG_SETMASK, &waiting, NULL);
+    if (e == 0) pthread_join(tracer, NULL);
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
-    if (e != 0) return fail_system(job, -e, "pthread_create");
-    pthread_join(tracer, NULL);
-    return job->status;
+    return e == 0 ? job->status : fail_system(job, -e, "pthread_create");
 }
 
 /* ---- the result ---- */

@@ -5,6 +5,7 @@
 #include "lib/main_root.h"
 #include "lib/os/linux.h"
 #include "lib/os/linux_proc.h"
+#include "lib/page_cache.h"
 
 #include "arch/host.h"
 
@@ -103,12 +104,16 @@ static bool learn_main_root(struct usp_images *images) {
     usp_target_init(&target, USPI_HOST_ARCH);
     uspi_os_describe_self(&target);
     target.memory.read = uspi_os_read;
+    /* Word by word. */
+    struct uspi_page_cache *pages = uspi_page_cache_before(&target.memory);
     if (images != NULL) {
         target.image_at = find_region;
         target.context = images;
     }
     uintptr_t exit_address = uspi_host_strip((uintptr_t)exit);
-    if (uspi_find_main_root(&target, stat.stack_top, exit_address, &root) != USP_OK) return false;
+    int status = uspi_find_main_root(&target, stat.stack_top, exit_address, &root);
+    free(pages);
+    if (status != USP_OK) return false;
     add_root(images, root);
     return true;
 }
