@@ -17,11 +17,12 @@ cache=${XDG_CACHE_HOME:-${HOME:-$top/build}/.cache}/unspool
 need_build() { need $build_packages check liblzma-dev zlib1g-dev libzstd-dev "$@"; }
 
 # build_and_check NAME ARGUMENT...: configures, builds and runs the unit tests; the scripts, which look at the same
-# source in each lane, are left to the lanes check and format.
+# source in each lane, are left to the lanes check and format. The static library, for which everything is compiled a second
+# time, the lanes check, apple, fuzz and distcheck make.
 build_and_check() {
   local name=$1
   shift
-  configure_in "$name" "$@"
+  configure_in "$name" --disable-static "$@"
   make_in "$name" all
   make_in "$name" check VERBOSE=1 test_scripts= "${check_arguments[@]}"
 }

@@ -23,7 +23,7 @@ if [[ ! -s $kernel ]]; then
 fi
 
 build=$top/build/aarch64-pac
-configure_in aarch64-pac --host=aarch64-linux-gnu "CFLAGS=-O2 -g -mbranch-protection=pac-ret"
+configure_in aarch64-pac --disable-static --host=aarch64-linux-gnu "CFLAGS=-O2 -g -mbranch-protection=pac-ret"
 make_in aarch64-pac all
 make_in aarch64-pac test-programs
 

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # About: the layer for Objective-C, run with GNUstep, and compiled for every Apple slice with and without ARC
 need_build clang-19 gobjc libgnustep-base-dev
-configure_in objc --enable-werror --enable-objc
+configure_in objc --disable-static --enable-werror --enable-objc
 make_in objc all
 programs='tests/test_objc_threads tests/test_objc_stacks tests/test_thread_slots'
 make_in objc check VERBOSE=1 check_LTLIBRARIES= check_PROGRAMS="$programs" TESTS="$programs tests/check-exports.sh"

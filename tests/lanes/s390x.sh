@@ -5,7 +5,7 @@ need_build gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user clang-19 lld-19 l
 check_for s390x s390x-linux-gnu
 run_tests_by_emulator qemu-s390x -L /usr/s390x-linux-gnu
 # Its own stacks no backend describes, so live capture has nothing to show here: stacks, cores and files from bytes.
-configure_in s390x --host=s390x-linux-gnu --enable-werror
+configure_in s390x --disable-static --host=s390x-linux-gnu --enable-werror
 make_in s390x all
 make_in s390x bytes-check VERBOSE=1 "${check_arguments[@]}"
 # And what linkers write, for the processors that they write it for.

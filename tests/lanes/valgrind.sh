@@ -7,7 +7,7 @@ export USP_TEST_UNDER=valgrind
 # Scripts and programs that a test starts are not followed: only our own code is looked at.
 run_tests_by valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite \
   --trace-children=no "--suppressions=$top/tests/lanes/valgrind.supp"
-configure_in valgrind CC=gcc "CFLAGS=-O1 -g"
+configure_in valgrind --disable-static CC=gcc "CFLAGS=-O1 -g"
 make_in valgrind all
 # Live stacks hold words that were never written, and walks look at them: memcheck has nothing to say there, the lane asan
 # has. test_symbolize, test_objc_metadata and test_fakemach repeat themselves for every allocation, every call, every length
