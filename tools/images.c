@@ -55,8 +55,8 @@ static int open_file(const char *path, struct listed *listed) {
         as_other = usp_snapshot_raw(path, &options, &listed->snapshot, other, sizeof other);
     } else if (status == USP_ERROR_UNSUPPORTED) {
         as_other = usp_snapshot_core(path, &options, &listed->snapshot, other, sizeof other);
-        /* An archive, for one. */
-        if (as_other == USP_ERROR_FORMAT) complain("%s", error);
+        /* What else is refused, a thin archive for one, is no core either; a member has no file of its own. */
+        if (as_other == USP_ERROR_FORMAT || as_other == USP_ERROR_NOT_FOUND) as_other = USP_ERROR_UNSUPPORTED;
     }
     if (as_other == USP_ERROR_UNSUPPORTED) return refuse(path, status, error);
     if (as_other != USP_OK) return refuse(path, as_other, other);
