@@ -25,42 +25,55 @@ static void write_build_id(char *to, size_t room, const struct usp_image *image)
 
 static bool is_part(const struct usp_image *image) { return image->member_offset != 0 || image->section != 0; }
 
+/* Of a path the part that names the object, without a section. */
+static size_t object_length(const struct usp_image *image) {
+    const char *section = image->section != 0 ? strstr(image->path, "):(") : NULL;
+    return section != NULL ? (size_t)(section - image->path) + 1 : strlen(image->path);
+}
+
 /* An archive can have several members of one name. */
 static bool is_name_shared(const struct usp_images *images, const struct usp_image *image) {
+    const size_t length = object_length(image);
     const struct usp_image *other;
     for (size_t i = 0; (other = usp_images_get(images, i)) != NULL; i++) {
-        if (other->member_offset != image->member_offset && strcmp(other->path, image->path) == 0) return true;
+        if (other->member_offset == image->member_offset || object_length(other) != length) continue;
+        if (memcmp(other->path, image->path, length) == 0) return true;
     }
     return false;
 }
 
-/* A path that picks the image. */
-static void complain_of_part(const struct usp_images *images, const struct usp_image *image) {
-    const char *path = image->path, *section = image->section != 0 ? strstr(path, "):(") : NULL;
-    size_t member = section != NULL ? (size_t)(section - path) : strlen(path) - 1;
-    if (!is_name_shared(images, image)) {
-        complain("  %s %s", usp_arch_name(image->arch), path);
+/* A path that picks the image or, where there are several members, its member. */
+static void complain_of_part(const struct usp_images *images, const struct usp_image *image, bool is_member) {
+    const char *arch = usp_arch_name(image->arch);
+    const size_t length = object_length(image);
+    const char *section = is_member ? "" : image->path + length;
+    if (is_member && is_name_shared(images, image)) {
+        complain("  %s %.*s at %" PRIu64 ")%s", arch, (int)length - 1, image->path, image->member_offset, section);
     } else {
-        complain("  %s %.*s at %" PRIu64 "%s", usp_arch_name(image->arch), (int)member, path, image->member_offset,
-                 path + member);
+        complain("  %s %.*s%s", arch, (int)length, image->path, section);
     }
 }
 
 #define CHOICES_MAX 16
 
-/* Says what there is to choose from. */
+/* Says what there is to choose from: images, or members where there are several. */
 static void complain_of_choice(const char *path, const struct usp_images *images) {
-    const struct usp_image *image = usp_images_get(images, 0);
-    const size_t count = usp_images_count(images);
+    const struct usp_image *image = usp_images_get(images, 0), *last = NULL;
+    size_t count = 0;
+    const size_t all = usp_images_count(images);
+    const bool are_members = usp_images_get(images, all - 1)->member_offset != image->member_offset;
     complain("%s has several images; say which by %s:", path, is_part(image) ? "its path" : "--arch or --uuid");
-    for (size_t i = 0; i < count && i < CHOICES_MAX; i++) {
+    for (size_t i = 0; i < all; i++) {
         char build_id[2 * USP_BUILD_ID_MAX + 1];
         image = usp_images_get(images, i);
+        if (are_members && last != NULL && last->member_offset == image->member_offset) continue;
+        last = image;
+        if (++count > CHOICES_MAX) continue;
         write_build_id(build_id, sizeof build_id, image);
-        if (!is_part(image)) {
-            complain("  %s %s", usp_arch_name(image->arch), build_id[0] != '\0' ? build_id : "(no UUID)");
+        if (is_part(image)) {
+            complain_of_part(images, image, are_members);
         } else {
-            complain_of_part(images, image);
+            complain("  %s %s", usp_arch_name(image->arch), build_id[0] != '\0' ? build_id : "(no UUID)");
         }
     }
     if (count > CHOICES_MAX) complain("  and %zu more", count - CHOICES_MAX);
