@@ -8,6 +8,7 @@
 #include <unspool/unspool.h>
 
 #include "tests/archive_file.h"
+#include "tests/failing_alloc.h"
 #include "tests/macho_symbol_file.h"
 
 /* Both of the headers that make files call their sections so. */
@@ -392,6 +393,41 @@ START_TEST(what_is_refused_by_kind) {
 }
 END_TEST
 
+/* The list and a name of the second member: each allocation fails once. */
+static bool name_without(long n, bool *failed) {
+    struct usp_images *list, *one = NULL;
+    struct usp_symbolizer *symbolizer = NULL;
+    struct usp_symbol symbol = {0};
+    fail_allocation(n);
+    int status = usp_images_file(library, &options, &list, NULL, 0);
+    if (status == USP_OK) status = usp_images_create(usp_images_get(list, 3), 1, &one);
+    if (status == USP_OK) status = usp_symbolizer_create(one, NULL, &symbolizer);
+    if (status == USP_OK) status = usp_symbolize(symbolizer, 0x10, &symbol);
+    *failed = !allocation_still_to_fail();
+    fail_allocation(0);
+    const bool is_right =
+        *failed ? status == USP_ERROR_NO_MEMORY : status == USP_OK && strcmp(symbol.name, "init_first") == 0;
+    usp_symbolizer_free(symbolizer);
+    usp_images_free(one);
+    usp_images_free(list);
+    return is_right;
+}
+
+START_TEST(each_allocation_fails) {
+    add("other.o", elf_object(AARCH64));
+    add("a long name of a member", elf_object(X86_64));
+    open_whole();
+    long n = 0;
+    for (bool failed = true; failed;) {
+        const long before = allocations_held();
+        const bool is_right = name_without(++n, &failed);
+        ck_assert_msg(is_right, "allocation %ld", n);
+        ck_assert_int_eq(allocations_held(), before);
+    }
+    ck_assert_int_gt(n, 20);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("image_parts");
     TCase *t = tcase_create("parts");
@@ -404,6 +440,7 @@ int main(void) {
     tcase_add_loop_test(t, fat_archives, 0, 2);
     tcase_add_test(t, damaged_archives);
     tcase_add_test(t, what_is_refused_by_kind);
+    tcase_add_test(t, each_allocation_fails);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

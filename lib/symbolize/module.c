@@ -59,7 +59,9 @@ struct uspi_module *uspi_module_create(const struct usp_image *image, const stru
     struct uspi_module *module = calloc(1, sizeof *module);
     if (module == NULL) return NULL;
     module->image = *image;
-    module->image.path = strndup(image->path, path_length(image));
+    char *path = strdup(image->path);
+    if (path != NULL) path[path_length(image)] = '\0';
+    module->image.path = path;
     module->places = places;
     module->cache = cache;
     module->lock = uspi_lock_create();
