@@ -68,14 +68,33 @@ static int sort_kept(struct kept *k, const struct usp_unwind_tables *tables, uin
     return uspi_dwarf_index(image.has_eh ? &image.eh : &image.debug, &k->sorted, &k->sorted_size);
 }
 
-static int make(const struct usp_image *image, const struct uspi_file *file, struct kept *k,
-                struct usp_unwind_tables *tables) {
+/* .debug_frame of a file, which the image need not be loaded from. */
+static int copy_debug_frame(const struct uspi_file *file, struct kept *k) {
+    struct uspi_elf elf;
+    int status = uspi_elf_open(&elf, uspi_file_bytes(file), NULL);
+    return status == USP_OK ? copy_section(&elf, ".debug_frame", 0, k) : status;
+}
+
+/* What was split off goes with the debugging symbols. */
+static int copy_split_off(const struct usp_image *image, const struct uspi_file *file, const struct uspi_places *places,
+                          struct kept *k) {
+    struct uspi_file *debug;
+    int status = uspi_debug_file_open(image, file, places, &debug, NULL);
+    if (status != USP_OK) return status == USP_ERROR_NO_MEMORY ? status : USP_ERROR_NOT_FOUND;
+    status = copy_debug_frame(debug, k);
+    uspi_file_close(debug);
+    return status;
+}
+
+static int make(const struct usp_image *image, const struct uspi_file *file, const struct uspi_places *places,
+                struct kept *k, struct usp_unwind_tables *tables) {
     struct uspi_elf elf;
     int status = uspi_elf_open(&elf, uspi_file_bytes(file), NULL);
     if (status != USP_OK) return status;
     status = copy_section(&elf, ".eh_frame", image->slide, k);
     bool is_eh = status == USP_OK;
-    if (status == USP_ERROR_NOT_FOUND) status = copy_section(&elf, ".debug_frame", 0, k);
+    if (status == USP_ERROR_NOT_FOUND) status = copy_debug_frame(file, k);
+    if (status == USP_ERROR_NOT_FOUND) status = copy_split_off(image, file, places, k);
     if (status != USP_OK) return status;
     struct usp_unwind_tables made = *tables;
     *(is_eh ? &made.eh_frame : &made.debug_frame) = (struct usp_table){k->from, k->section_size};
@@ -96,7 +115,7 @@ int uspi_kept_tables_make(const struct usp_image *image, const struct uspi_place
     int status = uspi_image_file_open(image, places, &file, NULL);
     if (status != USP_OK) return status;
     struct kept *k = calloc(1, sizeof *k);
-    status = k != NULL ? make(image, file, k, tables) : USP_ERROR_NO_MEMORY;
+    status = k != NULL ? make(image, file, places, k, tables) : USP_ERROR_NO_MEMORY;
     uspi_file_close(file);
     if (status != USP_OK && k != NULL) free_kept(k);
     return status;

@@ -285,6 +285,36 @@ START_TEST(compressed_sections_that_lie) {
 }
 END_TEST
 
+/* The file of debugging symbols, below a root of its own, as the image's build-id names it. */
+START_TEST(debug_frame_that_was_split_off) {
+    char root[] = "/tmp/unspool-root-XXXXXX", debug[sizeof root + 96], command[128];
+    ck_assert_ptr_nonnull(mkdtemp(root));
+    snprintf(command, sizeof command, "mkdir -p %s/usr/lib/debug/.build-id/01", root);
+    ck_assert_int_eq(system(command), 0);
+    snprintf(debug, sizeof debug, "%s/usr/lib/debug/.build-id/01/02030405060708090a0b0c0d0e0f1011121314.debug", root);
+    places.search.sysroot = root;
+    write_file();
+    expect_refused(USP_ERROR_NOT_FOUND);
+    builder_free(&built);
+    add_functions(DEBUG_FRAME, 4);
+    struct builder file = build_file();
+    save_new(&file, debug);
+    builder_free(&file);
+    expect_kept(DEBUG_FRAME, 4);
+    /* Of another build. */
+    static const uint8_t other[sizeof build_id] = {1};
+    wanted.build_id = other;
+    built.size = (size_t)sections[NAMES].offset;
+    file = build_file();
+    save_new(&file, debug);
+    builder_free(&file);
+    tables = untouched;
+    expect_refused(USP_ERROR_NOT_FOUND);
+    snprintf(command, sizeof command, "rm -rf %s", root);
+    ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
 START_TEST(eh_frame_comes_first) {
     add_functions(EH_FRAME, 3);
     add_functions(DEBUG_FRAME, 4);
@@ -516,6 +546,7 @@ int main(void) {
     tcase_add_loop_test(tests, each_section_of_each_width, 0, 4);
     tcase_add_loop_test(tests, compressed_sections, 0, 4);
     tcase_add_loop_test(tests, compressed_sections_that_lie, 0, 6);
+    tcase_add_test(tests, debug_frame_that_was_split_off);
     tcase_add_test(tests, eh_frame_comes_first);
     tcase_add_loop_test(tests, debug_frame_where_eh_frame_is_of_no_use, 0, 4);
     tcase_add_loop_test(tests, nothing_of_that_kind, 0, 5);
