@@ -47,7 +47,7 @@ static bool find_tables(const struct usp_image *image, const struct usp_memory *
     tables->eh_frame_hdr = segment_table(&elf, USPI_PT_GNU_EH_FRAME, image->slide);
     if (elf.arch == USP_ARCH_ARMV7) tables->exidx = segment_table(&elf, USPI_PT_ARM_EXIDX, image->slide);
     if (tables->eh_frame_hdr.size != 0 || tables->exidx.size != 0 || places == NULL) return true;
-    /* What the file lacks as well, nothing else has. */
+    /* What the files lack as well, nothing else has. */
     return uspi_kept_tables_make(image, places, tables) != USP_ERROR_NO_MEMORY;
 }
 

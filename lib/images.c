@@ -37,11 +37,16 @@ void uspi_image_list_clear(struct uspi_image_list *list) {
     memset(list, 0, sizeof *list);
 }
 
-/* Where images of one file share an address, the rest makes the order the same each time. An image that holds nothing comes
- * before one that begins at the same address, so that a search meets the latter. */
+/* Where images of one file share an address, the rest makes the order the same each time: members and sections as they
+ * stand in the file. An image that holds nothing comes before one that begins at the same address, so that a search meets
+ * the latter. */
 static int by_load_address(const void *a, const void *b) {
     const struct usp_image *x = a, *y = b;
+    const bool x_is_empty = x->end == x->load_address, y_is_empty = y->end == y->load_address;
     if (x->load_address != y->load_address) return x->load_address < y->load_address ? -1 : 1;
+    if (x_is_empty != y_is_empty) return x_is_empty ? -1 : 1;
+    if (x->member_offset != y->member_offset) return x->member_offset < y->member_offset ? -1 : 1;
+    if (x->section != y->section) return x->section < y->section ? -1 : 1;
     if (x->end != y->end) return x->end < y->end ? -1 : 1;
     if (x->arch != y->arch) return x->arch < y->arch ? -1 : 1;
     int by_build = memcmp(x->build_id, y->build_id, sizeof x->build_id);

@@ -3,6 +3,7 @@
 #include "lib/kept_tables.h"
 
 #include "lib/object/elf.h"
+#include "lib/symbolize/elf_unpack.h"
 #include "lib/unwind/dwarf_find.h"
 
 #include <stdlib.h>
@@ -11,8 +12,6 @@
 #define SECTION_MAX (UINT64_C(1) << 30)
 /* Where the sorted table is, as far as the readers know: where no process has anything. */
 #define SORTED_AT (UINT64_C(1) << 63)
-/* System V gABI chapter 4, "Section Attribute Flags". */
-#define SHF_COMPRESSED 0x800u
 
 struct kept {
     usp_addr from; /* of the section */
@@ -38,20 +37,27 @@ static void free_kept(struct kept *k) {
     free(k);
 }
 
+/* Copies a section, or unpacks it. What is packed in a way that this build cannot read is as good as absent. */
 static int copy_section(const struct uspi_elf *elf, const char *name, uint64_t slide, struct kept *k) {
     struct uspi_elf_section section;
+    struct uspi_unpacked unpacked = {.bytes = NULL};
+    struct uspi_bytes contents;
     int status = uspi_elf_find_section(elf, name, &section, NULL);
     if (status != USP_OK) return status;
-    bool is_there = section.type != USPI_SHT_NOBITS && (section.flags & SHF_COMPRESSED) == 0 && section.size != 0;
+    bool is_there = section.type != USPI_SHT_NOBITS && section.size != 0;
     if (!is_there || section.size > SECTION_MAX) return USP_ERROR_NOT_FOUND;
-    struct uspi_bytes contents;
-    status = uspi_bytes_sub(elf->bytes, section.offset, section.size, name, &contents, NULL);
+    status = uspi_elf_contents(elf, &section, &unpacked, &contents);
+    if (status == USP_ERROR_UNSUPPORTED) return USP_ERROR_NOT_FOUND;
     if (status != USP_OK) return status;
+    if (contents.size == 0 || contents.size > SECTION_MAX) {
+        uspi_unpacked_free(&unpacked);
+        return USP_ERROR_NOT_FOUND;
+    }
     k->from = section.address + slide;
-    k->section_size = (size_t)section.size;
-    k->section = malloc(k->section_size);
+    k->section_size = (size_t)contents.size;
+    k->section = unpacked.bytes != NULL ? unpacked.bytes : malloc(k->section_size);
     if (k->section == NULL) return USP_ERROR_NO_MEMORY;
-    return uspi_bytes_read(contents, 0, k->section, k->section_size, name, NULL);
+    return unpacked.bytes != NULL ? USP_OK : uspi_bytes_read(contents, 0, k->section, k->section_size, name, NULL);
 }
 
 /* Sorts what was copied. */
@@ -62,14 +68,33 @@ static int sort_kept(struct kept *k, const struct usp_unwind_tables *tables, uin
     return uspi_dwarf_index(image.has_eh ? &image.eh : &image.debug, &k->sorted, &k->sorted_size);
 }
 
-static int make(const struct usp_image *image, const struct uspi_file *file, struct kept *k,
-                struct usp_unwind_tables *tables) {
+/* .debug_frame of a file, which the image need not be loaded from. */
+static int copy_debug_frame(const struct uspi_file *file, struct kept *k) {
+    struct uspi_elf elf;
+    int status = uspi_elf_open(&elf, uspi_file_bytes(file), NULL);
+    return status == USP_OK ? copy_section(&elf, ".debug_frame", 0, k) : status;
+}
+
+/* What was split off goes with the debugging symbols. */
+static int copy_split_off(const struct usp_image *image, const struct uspi_file *file, const struct uspi_places *places,
+                          struct kept *k) {
+    struct uspi_file *debug;
+    int status = uspi_debug_file_open(image, file, places, &debug, NULL);
+    if (status != USP_OK) return status == USP_ERROR_NO_MEMORY ? status : USP_ERROR_NOT_FOUND;
+    status = copy_debug_frame(debug, k);
+    uspi_file_close(debug);
+    return status;
+}
+
+static int make(const struct usp_image *image, const struct uspi_file *file, const struct uspi_places *places,
+                struct kept *k, struct usp_unwind_tables *tables) {
     struct uspi_elf elf;
     int status = uspi_elf_open(&elf, uspi_file_bytes(file), NULL);
     if (status != USP_OK) return status;
     status = copy_section(&elf, ".eh_frame", image->slide, k);
     bool is_eh = status == USP_OK;
-    if (status == USP_ERROR_NOT_FOUND) status = copy_section(&elf, ".debug_frame", 0, k);
+    if (status == USP_ERROR_NOT_FOUND) status = copy_debug_frame(file, k);
+    if (status == USP_ERROR_NOT_FOUND) status = copy_split_off(image, file, places, k);
     if (status != USP_OK) return status;
     struct usp_unwind_tables made = *tables;
     *(is_eh ? &made.eh_frame : &made.debug_frame) = (struct usp_table){k->from, k->section_size};
@@ -90,7 +115,7 @@ int uspi_kept_tables_make(const struct usp_image *image, const struct uspi_place
     int status = uspi_image_file_open(image, places, &file, NULL);
     if (status != USP_OK) return status;
     struct kept *k = calloc(1, sizeof *k);
-    status = k != NULL ? make(image, file, k, tables) : USP_ERROR_NO_MEMORY;
+    status = k != NULL ? make(image, file, places, k, tables) : USP_ERROR_NO_MEMORY;
     uspi_file_close(file);
     if (status != USP_OK && k != NULL) free_kept(k);
     return status;

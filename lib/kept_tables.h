@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Call frame information that is not loaded, or that the linker made no sorted table for: copied from an image's file and
- * sorted here, so that a capture reads nothing but memory of this process. */
+/* Call frame information that is not loaded, or that the linker made no sorted table for: copied from an image's file, or
+ * from that of its debugging symbols, and sorted here, so that a capture reads nothing but memory of this process. */
 #ifndef USPI_KEPT_TABLES_H
 #define USPI_KEPT_TABLES_H
 

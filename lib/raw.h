@@ -22,10 +22,11 @@ enum uspi_raw_type {
     USPI_RAW_PROCESS = 1,
     USPI_RAW_IMAGE = 2,
     USPI_RAW_THREAD = 3,
-    USPI_RAW_REGISTERS = 4, /* of the thread before it; so are the two below */
+    USPI_RAW_REGISTERS = 4, /* of the thread before it; so are the two below, and the queue */
     USPI_RAW_STACK = 5,
     USPI_RAW_FRAMES = 6,
-    USPI_RAW_END = 7
+    USPI_RAW_END = 7,
+    USPI_RAW_QUEUE = 8 /* came later: readers of the first ones pass over it */
 };
 
 /* Bytes of the fixed parts; strings, registers and frames follow them. Later versions may put more behind. */
@@ -37,6 +38,7 @@ enum uspi_raw_type {
 #define USPI_RAW_FRAMES_SIZE    8u
 #define USPI_RAW_FRAME_SIZE     32u
 #define USPI_RAW_END_SIZE       8u
+#define USPI_RAW_QUEUE_SIZE     4u
 
 /* Frames in one record at most: what a cut costs. */
 #define USPI_RAW_FRAMES_MAX 32u

@@ -182,6 +182,18 @@ static int read_thread(struct reading *r, const struct record *record) {
     return USP_OK;
 }
 
+static int read_queue(struct reading *r, const struct record *record, struct raw_thread *raw) {
+    struct usp_thread_info *info = &raw->thread.info;
+    uint64_t length;
+    char *label;
+    int status = load(r, record, 0, 4, &length);
+    if (status == USP_OK) status = load_string(r, record, USPI_RAW_QUEUE_SIZE, length, &label);
+    if (status != USP_OK) return status;
+    snprintf(info->queue, sizeof info->queue, "%s", label);
+    free(label);
+    return USP_OK;
+}
+
 static int read_registers(struct reading *r, const struct record *record, struct raw_thread *raw) {
     struct usp_registers *registers = &raw->thread.registers;
     uint64_t v[3], offset = USPI_RAW_REGISTERS_SIZE;
@@ -264,7 +276,8 @@ static int read_frames(struct reading *r, const struct record *record, struct ra
 
 static int read_record(struct reading *r, const struct record *record) {
     struct raw_thread *raw = r->thread_count > 0 ? &r->threads[r->thread_count - 1] : NULL;
-    bool is_of_thread = record->type >= USPI_RAW_REGISTERS && record->type <= USPI_RAW_FRAMES;
+    bool is_of_thread =
+        (record->type >= USPI_RAW_REGISTERS && record->type <= USPI_RAW_FRAMES) || record->type == USPI_RAW_QUEUE;
     if (record->type != USPI_RAW_PROCESS && !r->has_process) return malformed(r, record, "no process before it");
     if (is_of_thread && r->skips) return USP_OK;
     if (is_of_thread && raw == NULL) return malformed(r, record, "no thread before it");
@@ -272,6 +285,7 @@ static int read_record(struct reading *r, const struct record *record) {
     case USPI_RAW_PROCESS: return read_process(r, record);
     case USPI_RAW_IMAGE: return read_image(r, record);
     case USPI_RAW_THREAD: return read_thread(r, record);
+    case USPI_RAW_QUEUE: return read_queue(r, record, raw);
     case USPI_RAW_REGISTERS: return read_registers(r, record, raw);
     case USPI_RAW_STACK: return read_stack(r, record, raw);
     case USPI_RAW_FRAMES: return read_frames(r, record, raw);

@@ -103,6 +103,15 @@ struct about {
     int32_t status;
 };
 
+static void put_queue(struct sink *sink, const struct usp_thread_info *info) {
+    size_t length = strnlen(info->queue, sizeof info->queue);
+    if (length == 0) return;
+    begin(sink, USPI_RAW_QUEUE, USPI_RAW_QUEUE_SIZE + length);
+    put32(sink, (uint32_t)length);
+    put(sink, info->queue, length);
+    end(sink);
+}
+
 static void put_thread(struct sink *sink, const struct about *about) {
     const struct usp_thread_info *info = about->info;
     size_t length = strnlen(info->name, sizeof info->name);
@@ -118,6 +127,7 @@ static void put_thread(struct sink *sink, const struct about *about) {
     put32(sink, (uint32_t)length);
     put(sink, info->name, length);
     end(sink);
+    put_queue(sink, info);
 }
 
 static void put_registers(struct sink *sink, const struct usp_registers *registers) {

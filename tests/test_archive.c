@@ -2,45 +2,23 @@
 /* Archives by their bytes: the names and members that BSD's and System V's formats give, and damaged ones. */
 #include "lib/object/archive.h"
 #include "lib/object/file.h"
+#include "tests/archive_file.h"
 #include "tests/built_file.h"
 
 #include <check.h>
 
-#define HEADER 60
-
 static struct uspi_archive archive;
 static struct uspi_member member;
 
-/* A member's header; `size` as text, so that it can be wrong. */
-static void put_header(const char *name, const char *size) {
-    char header[HEADER + 1];
-    snprintf(header, sizeof header, "%-16.16s%-12s%-6s%-6s%-8s%-10.10s`\n", name, "0", "0", "0", "644", size);
-    put_bytes(&file, header, HEADER);
-}
+static void put_member(const char *name, const char *content) { put_member_of(&file, name, content, strlen(content)); }
 
-static void put_member(const char *name, const char *content) {
-    char size[32];
-    snprintf(size, sizeof size, "%zu", strlen(content));
-    put_header(name, size);
-    put_bytes(&file, content, strlen(content));
-    if (strlen(content) % 2 != 0) put_bytes(&file, "\n", 1);
-}
-
-/* BSD's way of a name that is long or has blanks. */
 static void put_bsd_member(const char *name, const char *content) {
-    char size[32], place[32];
-    const size_t length = (strlen(name) + 3) / 4 * 4;
-    snprintf(size, sizeof size, "%zu", strlen(content) + length);
-    snprintf(place, sizeof place, "#1/%zu", length);
-    put_header(place, size);
-    put_name(&file, name, length);
-    put_bytes(&file, content, strlen(content));
-    if (strlen(content) % 2 != 0) put_bytes(&file, "\n", 1);
+    put_bsd_member_of(&file, name, content, strlen(content));
 }
 
 static void begin(void) {
     builder_free(&file);
-    put_bytes(&file, "!<arch>\n", 8);
+    put_archive_magic(&file);
 }
 
 static void expect(const char *name, const char *content) {
@@ -94,6 +72,36 @@ START_TEST(system_v) {
 }
 END_TEST
 
+/* Behind a table of names that must have been read before the member's own can be. */
+START_TEST(at_an_offset) {
+    uint64_t offsets[3];
+    begin();
+    put_member("/", "table");
+    put_member("//", "a_rather_long_member_name.o/\n");
+    put_member("first.o/", "one");
+    put_member("/0", "two");
+    put_bsd_member("a name with blanks", "three");
+    open_archive();
+    for (unsigned i = 0; i < 3; i++) {
+        ck_assert_int_eq(uspi_archive_next(&archive, &member, &error), 1);
+        offsets[i] = member.offset;
+    }
+    static const char *const names[] = {"first.o", "a_rather_long_member_name.o", "a name with blanks"};
+    for (unsigned i = 0; i < 3; i++) {
+        open_archive();
+        ck_assert_int_eq(uspi_archive_at(&archive, offsets[i], &member, &error), USP_OK);
+        ck_assert_str_eq(member.name, names[i]);
+        ck_assert_uint_eq(member.offset, offsets[i]);
+    }
+    const uint64_t nowhere[] = {0, 8, offsets[0] - 1, offsets[1] + 2, offsets[2] - 2, file.size, UINT64_MAX};
+    for (unsigned i = 0; i < sizeof nowhere / sizeof *nowhere; i++) {
+        open_archive();
+        ck_assert_int_lt(uspi_archive_at(&archive, nowhere[i], &member, &error), 0);
+        ck_assert_ptr_nonnull(strstr(error.text, "offset 0x"));
+    }
+}
+END_TEST
+
 START_TEST(empty_archive) {
     begin();
     open_archive();
@@ -104,6 +112,7 @@ END_TEST
 START_TEST(thin) {
     builder_free(&file);
     put_bytes(&file, "!<thin>\n", 8);
+    ck_assert_int_eq((int)uspi_identify(all()), (int)USPI_FORMAT_ARCHIVE);
     ck_assert_int_eq(uspi_archive_open(&archive, all(), &error), USP_ERROR_UNSUPPORTED);
     file.bytes[2] = 'x';
     ck_assert_int_eq(uspi_archive_open(&archive, all(), &error), USP_ERROR_FORMAT);
@@ -127,7 +136,7 @@ static const struct {
 
 START_TEST(damage) {
     begin();
-    put_header(damaged[_i].name, damaged[_i].size);
+    put_member_header(&file, damaged[_i].name, damaged[_i].size);
     put_bytes(&file, damaged[_i].content, strlen(damaged[_i].content));
     open_archive();
     ck_assert_int_eq(uspi_archive_next(&archive, &member, &error), damaged[_i].status);
@@ -159,6 +168,7 @@ int main(void) {
     tcase_add_checked_fixture(t, NULL, free_file);
     tcase_add_test(t, bsd);
     tcase_add_test(t, system_v);
+    tcase_add_test(t, at_an_offset);
     tcase_add_test(t, empty_archive);
     tcase_add_test(t, thin);
     tcase_add_loop_test(t, damage, 0, (int)(sizeof damaged / sizeof *damaged));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Call frame information copied from files that are made of bytes here: what is taken, what is refused, what is held.
  * What the entries mean is test_dwarf_cfi.c's. */
+#include "config.h"
+
 #include <check.h>
 #include <unistd.h>
 
@@ -201,6 +203,115 @@ START_TEST(each_section_of_each_width) {
     add_functions(number, 5);
     write_file();
     expect_kept(number, 5);
+}
+END_TEST
+
+/* What a compressor that cannot make it smaller writes, in zlib's form (RFC 1950, 1951 3.2.4) or zstd's (RFC 8878, 3.1.1):
+ * one stored block. `claimed` bytes are to come out. */
+static struct builder packed(bool by_zlib, const uint8_t *bytes, size_t n, uint64_t claimed) {
+    const bool wide = wanted.wide;
+    struct builder b = {0};
+    put(&b, 4, by_zlib ? 1 : 2); /* ELFCOMPRESS_… */
+    if (wide) put(&b, 4, 0);
+    put_word(&b, wide, claimed);
+    put_word(&b, wide, 1);
+    if (by_zlib) {
+        uint32_t low = 1, high = 0;
+        put_hex(&b, "78 01 01");
+        put(&b, 2, n);
+        put(&b, 2, ~n & 0xffff);
+        put_bytes(&b, bytes, n);
+        for (size_t i = 0; i < n; i++) {
+            low = (low + bytes[i]) % 65521;
+            high = (high + low) % 65521;
+        }
+        put_be(&b, 4, high << 16 | low);
+    } else {
+        put_hex(&b, "28 b5 2f fd a0");
+        put(&b, 4, n);
+        put(&b, 3, 1 | n << 3);
+        put_bytes(&b, bytes, n);
+    }
+    return b;
+}
+
+/* Where the section that was added last lies, its compressed form takes its place. */
+static void pack_last(unsigned number, bool by_zlib, int64_t more) {
+    const size_t at = (size_t)sections[number].offset, n = (size_t)sections[number].size;
+    struct builder b = packed(by_zlib, built.bytes + at, n, (uint64_t)((int64_t)n + more));
+    built.size = at;
+    put_bytes(&built, b.bytes, b.size);
+    sections[number].size = b.size;
+    sections[number].flags |= COMPRESSED;
+    builder_free(&b);
+}
+
+static bool can_unpack(bool by_zlib) {
+#ifdef HAVE_ZLIB
+    if (by_zlib) return true;
+#endif
+#ifdef HAVE_ZSTD
+    if (!by_zlib) return true;
+#endif
+    (void)by_zlib;
+    return false;
+}
+
+/* As -gz leaves it: .debug_frame is not loaded, and may be compressed. */
+START_TEST(compressed_sections) {
+    const bool by_zlib = _i % 2 == 0;
+    if (_i >= 2) begin_32_bits();
+    add_functions(DEBUG_FRAME, 5);
+    const uint64_t size = sections[DEBUG_FRAME].size;
+    pack_last(DEBUG_FRAME, by_zlib, 0);
+    write_file();
+    if (!can_unpack(by_zlib)) {
+        expect_refused(USP_ERROR_NOT_FOUND);
+        return;
+    }
+    sections[DEBUG_FRAME].size = size;
+    expect_kept(DEBUG_FRAME, 5);
+}
+END_TEST
+
+/* More or less comes out than was claimed, or far more is claimed than there can be. */
+START_TEST(compressed_sections_that_lie) {
+    static const int64_t more[] = {-1, 1, GIBIBYTE};
+    const bool by_zlib = _i % 2 == 0;
+    add_functions(DEBUG_FRAME, 5);
+    pack_last(DEBUG_FRAME, by_zlib, more[_i / 2]);
+    write_file();
+    expect_refused(can_unpack(by_zlib) || _i / 2 == 2 ? USP_ERROR_FORMAT : USP_ERROR_NOT_FOUND);
+}
+END_TEST
+
+/* The file of debugging symbols, below a root of its own, as the image's build-id names it. */
+START_TEST(debug_frame_that_was_split_off) {
+    char root[] = "/tmp/unspool-root-XXXXXX", debug[sizeof root + 96], command[128];
+    ck_assert_ptr_nonnull(mkdtemp(root));
+    snprintf(command, sizeof command, "mkdir -p %s/usr/lib/debug/.build-id/01", root);
+    ck_assert_int_eq(system(command), 0);
+    snprintf(debug, sizeof debug, "%s/usr/lib/debug/.build-id/01/02030405060708090a0b0c0d0e0f1011121314.debug", root);
+    places.search.sysroot = root;
+    write_file();
+    expect_refused(USP_ERROR_NOT_FOUND);
+    builder_free(&built);
+    add_functions(DEBUG_FRAME, 4);
+    struct builder file = build_file();
+    save_new(&file, debug);
+    builder_free(&file);
+    expect_kept(DEBUG_FRAME, 4);
+    /* Of another build. */
+    static const uint8_t other[sizeof build_id] = {1};
+    wanted.build_id = other;
+    built.size = (size_t)sections[NAMES].offset;
+    file = build_file();
+    save_new(&file, debug);
+    builder_free(&file);
+    tables = untouched;
+    expect_refused(USP_ERROR_NOT_FOUND);
+    snprintf(command, sizeof command, "rm -rf %s", root);
+    ck_assert_int_eq(system(command), 0);
 }
 END_TEST
 
@@ -433,6 +544,9 @@ int main(void) {
     tcase_add_checked_fixture(tests, begin, end);
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, each_section_of_each_width, 0, 4);
+    tcase_add_loop_test(tests, compressed_sections, 0, 4);
+    tcase_add_loop_test(tests, compressed_sections_that_lie, 0, 6);
+    tcase_add_test(tests, debug_frame_that_was_split_off);
     tcase_add_test(tests, eh_frame_comes_first);
     tcase_add_loop_test(tests, debug_frame_where_eh_frame_is_of_no_use, 0, 4);
     tcase_add_loop_test(tests, nothing_of_that_kind, 0, 5);

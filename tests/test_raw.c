@@ -53,8 +53,12 @@ static void make_capture(struct capture *c) {
     usp_registers_set_pc(&c->registers, pcs[0]);
     usp_registers_set_sp(&c->registers, 0x16f000100);
     c->registers.flags = 0x60000000;
-    c->infos[0] = (struct usp_thread_info){
-        .thread = {.id = 77}, .name = "w\x1b\"\xff", .flags = USP_THREAD_REQUESTER, .run_state = 'S', .cpu_time = 99};
+    c->infos[0] = (struct usp_thread_info){.thread = {.id = 77},
+                                           .name = "w\x1b\"\xff",
+                                           .queue = "com.example.w\x1b\xff",
+                                           .flags = USP_THREAD_REQUESTER,
+                                           .run_state = 'S',
+                                           .cpu_time = 99};
     c->infos[1] = (struct usp_thread_info){.thread = {.id = 42}, .flags = USP_THREAD_MAIN};
     c->threads[0] = (struct usp_raw_thread){.info = &c->infos[0], .registers = &c->registers, .stack = &c->stack};
     c->threads[1] = (struct usp_raw_thread){.info = &c->infos[1], .status = USP_ERROR_TIMEOUT};
@@ -164,6 +168,8 @@ START_TEST(round_trip) {
     ck_assert_uint_eq(main_thread->stack.count, 0);
     ck_assert_uint_eq(thread->info.thread.id, 77);
     ck_assert_str_eq(thread->info.name, c.infos[0].name);
+    ck_assert_str_eq(thread->info.queue, c.infos[0].queue);
+    ck_assert_str_eq(main_thread->info.queue, "");
     ck_assert_uint_eq(thread->info.run_state, 'S');
     ck_assert_uint_eq(thread->info.cpu_time, 99);
     ck_assert_uint_eq(thread->info.flags, USP_THREAD_REQUESTER);
@@ -407,6 +413,15 @@ static int build_hostile(struct builder *b, int which) {
         put_stack(b, 1000000, 2000000); /* promised and never given */
         put_end(b);
         return USP_OK;
+    case 18: RECORD(b, USPI_RAW_QUEUE, "4", 0); return USP_ERROR_FORMAT;
+    case 19: /* a label that reaches beyond the record */
+        put_thread(b);
+        RECORD(b, USPI_RAW_QUEUE, "48", UINT32_MAX, 0);
+        return USP_ERROR_TRUNCATED;
+    case 20:
+        put_thread(b);
+        end_record(b, begin_record(b, USPI_RAW_QUEUE));
+        return USP_ERROR_TRUNCATED;
     default: return 1;
     }
 }
@@ -462,6 +477,33 @@ START_TEST(later_versions) {
     ck_assert_uint_eq(stack->async_join, USP_NO_INDEX);
     usp_snapshot_free(snapshot);
     builder_free(&b);
+}
+END_TEST
+
+/* A label as it comes, from captures of before there were any (type 8 was unknown then), and one that is too long. */
+START_TEST(queues) {
+    struct usp_snapshot *snapshot;
+    struct uspi_error error;
+    char label[300];
+    memset(label, 'q', sizeof label);
+    for (uint32_t length = 0; length <= sizeof label; length += 150) {
+        struct builder b = {0};
+        begin_file(&b);
+        put_process(&b, USP_ARCH_ARM64);
+        put_thread(&b);
+        if (length > 0) {
+            size_t start = begin_record(&b, USPI_RAW_QUEUE);
+            put(&b, 4, length);
+            put_bytes(&b, label, length);
+            end_record(&b, start);
+        }
+        put_end(&b);
+        ck_assert_int_eq(read_bytes(b.bytes, b.size, 0, &snapshot, &error), USP_OK);
+        const struct usp_thread_info *info = &usp_snapshot_get_thread(snapshot, 0)->info;
+        ck_assert_uint_eq(strlen(info->queue), length == 0 ? 0 : sizeof info->queue - 1);
+        usp_snapshot_free(snapshot);
+        builder_free(&b);
+    }
 }
 END_TEST
 
@@ -566,6 +608,7 @@ int main(void) {
     tcase_add_test(all, damaged);
     tcase_add_loop_test(all, hostile, 0, hostile_count - 1);
     tcase_add_test(all, later_versions);
+    tcase_add_test(all, queues);
     tcase_add_test(all, memory_runs_out);
     tcase_add_test(all, files);
     tcase_add_test(all, arguments);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The one image of a file that a sub-command is about: which of a fat file's, and where it was loaded. */
+/* The image of a file that a sub-command is about: which of a fat file's or an archive's, and where it was loaded. */
 #ifndef TOOL_IMAGE_CHOICE_H
 #define TOOL_IMAGE_CHOICE_H
 
@@ -23,5 +23,8 @@ struct image_choice {
 
 /* A list of that image alone; *images is the caller's to free. Complains. Returns an enum exit_status. */
 int choose_image(const struct image_choice *choice, struct usp_images **images);
+
+/* The same, but of what is not linked all images for one processor: the members of an archive, the sections of an object. */
+int choose_images(const struct image_choice *choice, struct usp_images **images);
 
 #endif

@@ -21,8 +21,9 @@ static void usage(FILE *out) {
         "\n"
         "Lists the images (programs, libraries) of a process, a core file or a raw capture, or those in a file: where\n"
         "they are loaded and end, by how much they were moved, for which processor they are, their UUID or build-id,\n"
-        "and their path. Those in a file are where they were linked for, one for each slice of a fat file. A number\n"
-        "is a process id, anything else a file; ./123 is a file.\n"
+        "and their path. Those in a file are where they were linked for, one for each slice of a fat file, member of\n"
+        "an archive, section with code of an unlinked ELF object. A number is a process id, anything else a file;\n"
+        "./123 is a file.\n"
         "\n"
         "  --json   JSON instead of text\n"
         "  --help   this\n"
@@ -55,8 +56,8 @@ static int open_file(const char *path, struct listed *listed) {
         as_other = usp_snapshot_raw(path, &options, &listed->snapshot, other, sizeof other);
     } else if (status == USP_ERROR_UNSUPPORTED) {
         as_other = usp_snapshot_core(path, &options, &listed->snapshot, other, sizeof other);
-        /* An archive, for one. */
-        if (as_other == USP_ERROR_FORMAT) complain("%s", error);
+        /* What else is refused, a thin archive for one, is no core either; a member has no file of its own. */
+        if (as_other == USP_ERROR_FORMAT || as_other == USP_ERROR_NOT_FOUND) as_other = USP_ERROR_UNSUPPORTED;
     }
     if (as_other == USP_ERROR_UNSUPPORTED) return refuse(path, status, error);
     if (as_other != USP_OK) return refuse(path, as_other, other);

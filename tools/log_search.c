@@ -51,7 +51,10 @@ static bool add_image(struct log_search *search, const char *path, uint64_t size
 /* What is no object file, or a damaged one, is none that is looked for. */
 static int add_file(struct log_search *search, const char *path, uint64_t size) {
     struct usp_images *images;
-    int status = usp_images_file(path, NULL, &images, NULL, 0);
+    struct usp_image_file_options options;
+    usp_image_file_options_init(&options);
+    options.flags = USP_IMAGE_FILE_LINKED;
+    int status = usp_images_file(path, &options, &images, NULL, 0);
     if (status == USP_ERROR_NO_MEMORY) return no_memory();
     if (status != USP_OK) return EXIT_ALL_WELL;
     bool is_added = true;

@@ -9,6 +9,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void usage(FILE *out) {
@@ -17,7 +18,9 @@ static void usage(FILE *out) {
         "\n"
         "Lists every function that can be named in a program, a library or a dSYM, by its address: the address, the\n"
         "size in hexadecimal (up to what comes next where the file does not tell it), what named it (a symbol table,\n"
-        "or Objective-C metadata where the symbol was stripped), and the name.\n"
+        "or Objective-C metadata where the symbol was stripped), and the name. Of an archive it lists all members, of\n"
+        "an unlinked ELF object all sections, each under its path, which can be given in place of the file's:\n"
+        "'libx.a(m.o)', 'x.o:(.text.f)'.\n"
         "\n"
         "  --objc             Objective-C methods only\n"
         "  --arch NAME        which image of a fat file: arm64, arm64_32, armv7, x86_64, i386. Default: the only "
@@ -43,7 +46,11 @@ struct listing {
     const struct request *request;
     const struct usp_image *image;
     struct usp_demangler *demangler;
-    int digits; /* of an address */
+    uint64_t moved;   /* the addresses of the image, less those of the symbolizer */
+    bool has_several; /* images */
+    bool is_headed;   /* the image's path was written */
+    bool has_any;     /* something could be named */
+    int digits;       /* of an address */
     struct uspi_json json;
     struct uspi_text text; /* the JSON's */
     char room[TEXT_ROOM];
@@ -54,13 +61,21 @@ static bool is_method(const char *name) { return (name[0] == '-' || name[0] == '
 static void put_symbol_json(struct listing *listing, const struct usp_symbol *symbol, const char *name) {
     struct uspi_json *json = &listing->json;
     uspi_json_begin_object(json, NULL);
-    uspi_json_address(json, "address", symbol->start);
+    uspi_json_address(json, "address", symbol->start + listing->moved);
     uspi_json_number(json, "size", symbol->extent);
     uspi_json_string(json, "symbol", name);
     if (strcmp(name, symbol->name) != 0) uspi_json_string(json, "mangled", symbol->name);
     if (symbol->source_file != NULL) uspi_json_string(json, "source_file", symbol->source_file);
     uspi_json_string(json, "named_by", usp_strategy_string(symbol->strategy));
     uspi_json_end_object(json);
+}
+
+/* As nm writes it. */
+static void put_heading(struct listing *listing) {
+    putchar('\n');
+    put_harmless(stdout, listing->image->path);
+    fputs(":\n", stdout);
+    listing->is_headed = true;
 }
 
 /* A usp_symbol_visit. */
@@ -72,7 +87,8 @@ static int put_symbol(void *context, const struct usp_symbol *symbol) {
         put_symbol_json(listing, symbol, name);
         return 0;
     }
-    printf("%0*" PRIx64 " %8" PRIx64 " %-13s ", listing->digits, symbol->start, symbol->extent,
+    if (listing->has_several && !listing->is_headed) put_heading(listing);
+    printf("%0*" PRIx64 " %8" PRIx64 " %-13s ", listing->digits, symbol->start + listing->moved, symbol->extent,
            usp_strategy_string(symbol->strategy));
     put_harmless(stdout, name);
     putchar('\n');
@@ -99,33 +115,72 @@ static void end_json(struct listing *listing) {
     uspi_text_flush(&listing->text);
 }
 
-static int list_symbols(struct listing *listing, struct usp_symbolizer *symbolizer) {
+/* `place` is an address of the image in the symbolizer's list. */
+static int list_symbols(struct listing *listing, struct usp_symbolizer *symbolizer, usp_addr place) {
+    const struct usp_image *image = listing->image;
+    const bool is_wide =
+        image->arch != USP_ARCH_ARMV7 && image->arch != USP_ARCH_I386 && image->arch != USP_ARCH_ARM64_32;
+    listing->digits = is_wide ? 16 : 8;
+    listing->is_headed = false;
     if (listing->request->as_json) begin_json(listing);
-    int status = usp_symbolizer_visit(symbolizer, listing->image->load_address, put_symbol, listing);
+    int status = usp_symbolizer_visit(symbolizer, place, put_symbol, listing);
     if (listing->request->as_json) end_json(listing);
-    if (status == USP_OK) return EXIT_ALL_WELL;
-    complain("%s: %s", listing->image->path,
-             status == USP_ERROR_NOT_FOUND ? "no symbols, nor anything else that names code" : usp_strerror(status));
-    return status == USP_ERROR_NOT_FOUND ? EXIT_INCOMPLETE : EXIT_FAILED;
+    if (status == USP_OK) listing->has_any = true;
+    if (status == USP_OK || status == USP_ERROR_NOT_FOUND) return EXIT_ALL_WELL;
+    complain("%s: %s", image->path, usp_strerror(status));
+    return EXIT_FAILED;
 }
 
-static int list_image(const struct request *request, const struct usp_images *images) {
+/* The `count` images from *first on, which are one file, one member, or the sections of one object. Sections stand one behind
+ * the other for a symbolizer, where the library has them, so that the object is read once. */
+static int list_object(struct listing *listing, const struct usp_image *first, size_t count) {
     struct usp_symbolizer *symbolizer = NULL;
-    struct listing listing = {.request = request, .image = usp_images_get(images, 0)};
-    bool is_wide = listing.image->arch != USP_ARCH_ARMV7 && listing.image->arch != USP_ARCH_I386 &&
-                   listing.image->arch != USP_ARCH_ARM64_32;
-    int result = EXIT_FAILED;
-    listing.digits = is_wide ? 16 : 8;
-    int status = usp_symbolizer_create(images, NULL, &symbolizer);
-    if (status == USP_OK) status = usp_demangler_create(request->demangling, &listing.demangler);
-    if (status == USP_OK) {
-        setvbuf(stdout, NULL, _IOFBF, (size_t)1 << 16);
-        result = list_symbols(&listing, symbolizer);
-    } else {
+    struct usp_images *images = NULL;
+    struct usp_image *entries = malloc(count * sizeof *entries);
+    int result = EXIT_ALL_WELL, status = entries != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
+    for (size_t i = 0; status == USP_OK && i < count; i++) {
+        entries[i] = first[i];
+        if (first[i].section == 0) continue;
+        entries[i].load_address -= first[i].slide;
+        entries[i].end -= first[i].slide;
+        entries[i].text_low = entries[i].text_high = entries[i].slide = 0;
+    }
+    if (status == USP_OK) status = usp_images_create(entries, count, &images);
+    if (status == USP_OK) status = usp_symbolizer_create(images, NULL, &symbolizer);
+    if (status != USP_OK) {
+        complain("%s: %s", first->path, usp_strerror(status));
+        result = EXIT_FAILED;
+    }
+    for (size_t i = 0; result == EXIT_ALL_WELL && i < count; i++) {
+        listing->image = &first[i];
+        listing->moved = first[i].load_address - entries[i].load_address;
+        result = list_symbols(listing, symbolizer, entries[i].load_address);
+    }
+    usp_symbolizer_free(symbolizer);
+    usp_images_free(images);
+    free(entries);
+    return result;
+}
+
+static int list_images(const struct request *request, const struct usp_images *images) {
+    const size_t count = usp_images_count(images);
+    struct listing listing = {.request = request, .has_several = count > 1};
+    int result = EXIT_ALL_WELL, status = usp_demangler_create(request->demangling, &listing.demangler);
+    if (status != USP_OK) {
         complain("%s", usp_strerror(status));
+        return EXIT_FAILED;
+    }
+    setvbuf(stdout, NULL, _IOFBF, (size_t)1 << 16);
+    for (size_t i = 0, next; result == EXIT_ALL_WELL && i < count; i = next) {
+        const struct usp_image *first = usp_images_get(images, i);
+        for (next = i + 1; next < count && usp_images_get(images, next)->member_offset == first->member_offset;) next++;
+        result = list_object(&listing, first, next - i);
+    }
+    if (result == EXIT_ALL_WELL && !listing.has_any) {
+        complain("%s: no symbols, nor anything else that names code", request->image.path);
+        result = EXIT_INCOMPLETE;
     }
     usp_demangler_free(listing.demangler);
-    usp_symbolizer_free(symbolizer);
     return result;
 }
 
@@ -172,9 +227,9 @@ static int run(int argc, char **argv) {
         return refuse_usage();
     }
     request.image.path = argv[optind];
-    int result = choose_image(&request.image, &images);
+    int result = choose_images(&request.image, &images);
     if (result != EXIT_ALL_WELL) return result;
-    result = list_image(&request, images);
+    result = list_images(&request, images);
     usp_images_free(images);
     return result;
 }

@@ -34,8 +34,9 @@ struct usp_image {
     uint32_t flags;        /* enum usp_image_flags */
     uint8_t build_id[USP_BUILD_ID_MAX]; /* ELF build-id (cut at 32 bytes) or Mach-O UUID (16) */
     uint32_t build_id_size;             /* in bytes; 0: it has none or it could not be read */
-    uint32_t reserved0;
-    uint64_t reserved[4];
+    uint32_t section;       /* of an unlinked ELF object: the number of the section that it is. Otherwise 0 */
+    uint64_t member_offset; /* a member of an archive: where its header is in the archive's file. Otherwise 0 */
+    uint64_t reserved[3];
 };
 
 /* This process, as it is now. On success *images is the caller's to free. Returns USP_OK, USP_ERROR_NO_MEMORY,
@@ -55,7 +56,8 @@ USP_API int usp_images_process(int64_t pid, struct usp_images **images);
 USP_API int usp_images_create(const struct usp_image *entries, size_t count, struct usp_images **images);
 
 enum usp_image_file_flags {
-    USP_IMAGE_FILE_LOADED = 1 << 0 /* load_address counts */
+    USP_IMAGE_FILE_LOADED = 1 << 0, /* load_address counts */
+    USP_IMAGE_FILE_LINKED = 1 << 1  /* archives and unlinked objects are refused */
 };
 
 struct usp_image_file_options {
@@ -71,15 +73,23 @@ struct usp_image_file_options {
 USP_API void usp_image_file_options_init(struct usp_image_file_options *options);
 
 /* The images in a file: the one of an ELF file or a thin Mach-O file, or one for each slice of a fat file; `path` may also
- * be a dSYM bundle, whose images then have the path of the file in it. An unlinked Mach-O object counts its addresses from
- * 0. Slices overlap: pick one by the options to look addresses up. Slices that are damaged are left out as long as another
- * one is wanted and whole.
+ * be a dSYM bundle, whose images then have the path of the file in it.
+ *
+ * What is not linked has no addresses but its own. A Mach-O object is one image, which counts from 0. An ELF object is one
+ * image for each section with code, which counts from the section's beginning; its path ends in ":(SECTION)" when there
+ * are several. An archive has the images of its members, with the path "ARCHIVE(MEMBER)"; so has a fat file of archives.
+ * `path` may be one of these as well: libx.a(m.o), x.o:(.text.f), libx.a(m.o):(.text.f); libx.a(m.o at 68), where several
+ * members have a name, is the one with that member_offset.
+ *
+ * Slices, members and sections overlap: pick one by the options or the path to look addresses up. Slices and members that
+ * are damaged or no object files are left out as long as another one is wanted and whole.
  * options NULL: the defaults. On success *images is the caller's to free. `error` (may be NULL, `error_size` bytes)
  * receives a sentence on failure, with the file, the offset and what is wrong.
  * Returns USP_OK, USP_ERROR_ARGUMENT (also when the image does not fit behind load_address), USP_ERROR_NOT_FOUND (no such
- * file), USP_ERROR_MISMATCH (none of its images is of that build or processor; the sentence lists those that there are),
- * USP_ERROR_UNSUPPORTED (a core, an archive, an unlinked ELF object, big-endian), USP_ERROR_FORMAT, USP_ERROR_TRUNCATED,
- * USP_ERROR_PERMISSION, USP_ERROR_SYSTEM, USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
+ * file), USP_ERROR_MISMATCH (none of its images is of that build or processor; the sentence lists those that there are; or
+ * it has no such member or section),
+ * USP_ERROR_UNSUPPORTED (a core, a thin archive, an archive in an archive, what USP_IMAGE_FILE_LINKED refuses,
+ * big-endian), USP_ERROR_FORMAT, USP_ERROR_TRUNCATED, USP_ERROR_PERMISSION, USP_ERROR_SYSTEM, USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
 USP_API int usp_images_file(const char *path, const struct usp_image_file_options *options, struct usp_images **images,
                             char *error, size_t error_size);
 

@@ -82,8 +82,10 @@ struct usp_symbol {
     uint64_t extent;   /* the symbol's size in bytes; 0 unknown */
     uint32_t strategy; /* enum usp_strategy: who named it */
     uint32_t reserved0;
-    const char *image_path; /* the image that holds the address, NULL if none does; lifetime as name */
-    usp_addr image_load;    /* its load address */
+    const char
+        *image_path;     /* the image that holds the address (of a section of an unlinked object: the object), NULL if
+                             * none does; lifetime as name */
+    usp_addr image_load; /* its load address */
     uint8_t build_id[USP_BUILD_ID_MAX];
     uint32_t build_id_size;
     uint32_t reserved1;

@@ -19,7 +19,8 @@ int uspi_archive_open(struct uspi_archive *archive, struct uspi_bytes bytes, str
     int status = uspi_bytes_read(bytes, 0, magic, sizeof magic, "archive", error);
     if (status != USP_OK) return status;
     if (memcmp(magic, MAGIC_THIN, sizeof magic) == 0) {
-        return uspi_bytes_error(error, bytes, 0, USP_ERROR_UNSUPPORTED, "the archive's members are in other files");
+        return uspi_bytes_error(error, bytes, 0, USP_ERROR_UNSUPPORTED,
+                                "a thin archive: its members are in other files");
     }
     if (memcmp(magic, MAGIC, sizeof magic) != 0) {
         return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "not an archive");
@@ -109,6 +110,7 @@ int uspi_archive_next(struct uspi_archive *archive, struct uspi_member *member, 
         status = uspi_bytes_sub(bytes, archive->offset + HEADER, size, "member", &member->bytes, error);
         if (status == USP_OK) status = read_name(archive, header, member, error);
         if (status != USP_OK) return status;
+        member->offset = archive->offset;
         /* Members begin at even offsets. */
         archive->offset += HEADER + size + (size & 1);
         if (strcmp(member->name, "//") == 0) {
@@ -118,4 +120,18 @@ int uspi_archive_next(struct uspi_archive *archive, struct uspi_member *member, 
         }
     }
     return 0;
+}
+
+int uspi_archive_at(struct uspi_archive *archive, uint64_t offset, struct uspi_member *member,
+                    struct uspi_error *error) {
+    /* The long names stand before the first member that is none of the tables. */
+    int got = uspi_archive_next(archive, member, error);
+    if (got > 0 && member->offset < offset) {
+        archive->offset = offset;
+        got = uspi_archive_next(archive, member, error);
+    }
+    if (got < 0) return got;
+    if (got > 0 && member->offset == offset) return USP_OK;
+    return uspi_bytes_error(error, archive->bytes, offset < archive->bytes.size ? offset : archive->bytes.size,
+                            USP_ERROR_NOT_FOUND, "no member");
 }

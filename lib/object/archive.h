@@ -23,10 +23,16 @@ int uspi_archive_open(struct uspi_archive *archive, struct uspi_bytes bytes, str
 struct uspi_member {
     char name[USPI_MEMBER_NAME_MAX + 1]; /* NUL-terminated, cut when longer */
     struct uspi_bytes bytes;
+    uint64_t offset; /* of its header in the archive */
 };
 
 /* The next member: 1, or 0 behind the last, or a negative status. Tables of symbols and of names are passed over, and so is
  * what macOS leaves beside files on foreign file systems (AppleDouble, "._NAME"). */
 int uspi_archive_next(struct uspi_archive *archive, struct uspi_member *member, struct uspi_error *error);
+
+/* The member whose header is at an offset, of an archive that was opened just now. USP_OK, USP_ERROR_NOT_FOUND when there is
+ * none, or what is wrong with it. */
+int uspi_archive_at(struct uspi_archive *archive, uint64_t offset, struct uspi_member *member,
+                    struct uspi_error *error);
 
 #endif

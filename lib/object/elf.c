@@ -257,18 +257,21 @@ int uspi_elf_section(const struct uspi_elf *elf, uint64_t i, struct uspi_elf_sec
     return read_section(elf, offset, section, error);
 }
 
-int uspi_elf_find_section(const struct uspi_elf *elf, const char *name, struct uspi_elf_section *section,
-                          struct uspi_error *error) {
+int uspi_elf_section_names(const struct uspi_elf *elf, struct uspi_bytes *strings, struct uspi_error *error) {
     struct uspi_elf_section names;
-    struct uspi_bytes strings;
-    char found[64];
     if (elf->name_section == 0) {
         return uspi_bytes_error(error, elf->bytes, 0, USP_ERROR_NOT_FOUND, "no section names");
     }
     int status = uspi_elf_section(elf, elf->name_section, &names, error);
-    if (status == USP_OK) {
-        status = uspi_bytes_sub(elf->bytes, names.offset, names.size, "section of names", &strings, error);
-    }
+    if (status != USP_OK) return status;
+    return uspi_bytes_sub(elf->bytes, names.offset, names.size, "section of names", strings, error);
+}
+
+int uspi_elf_find_section(const struct uspi_elf *elf, const char *name, struct uspi_elf_section *section,
+                          struct uspi_error *error) {
+    struct uspi_bytes strings;
+    char found[64];
+    int status = uspi_elf_section_names(elf, &strings, error);
     for (uint64_t i = 1; status == USP_OK && i < elf->section_count; i++) {
         status = uspi_elf_section(elf, i, section, error);
         /* A name that cannot be read or is longer is not the one that is looked for. */

@@ -89,6 +89,9 @@ struct uspi_elf_section {
 int uspi_elf_section(const struct uspi_elf *elf, uint64_t i, struct uspi_elf_section *section,
                      struct uspi_error *error);
 
+/* The strings that hold the sections' names; USP_ERROR_NOT_FOUND when there are none. */
+int uspi_elf_section_names(const struct uspi_elf *elf, struct uspi_bytes *strings, struct uspi_error *error);
+
 /* The section with that name; USP_ERROR_NOT_FOUND. */
 int uspi_elf_find_section(const struct uspi_elf *elf, const char *name, struct uspi_elf_section *section,
                           struct uspi_error *error);

@@ -21,7 +21,8 @@
 struct uspi_file {
     struct uspi_source source;
     uint64_t size;
-    void *mapping; /* NULL: read through `descriptor` */
+    struct uspi_bytes part; /* of the file: what counts */
+    void *mapping;          /* NULL: read through `descriptor` */
     int descriptor;
     char path[];
 };
@@ -45,7 +46,8 @@ static int read_piece(void *context, uint64_t at, void *to, size_t n) {
 static int status_of_errno(int number) {
     switch (number) {
     case ENOENT:
-    case ENOTDIR: return USP_ERROR_NOT_FOUND;
+    case ENOTDIR:
+    case ENAMETOOLONG: return USP_ERROR_NOT_FOUND;
     case EACCES:
     case EPERM: return USP_ERROR_PERMISSION;
     case ENOMEM: return USP_ERROR_NO_MEMORY;
@@ -94,6 +96,7 @@ int uspi_file_open(const char *path, struct uspi_file **file, struct uspi_error 
             close(opened->descriptor);
         }
     }
+    opened->part = (struct uspi_bytes){&opened->source, 0, opened->size};
     *file = opened;
     return USP_OK;
 }
@@ -108,9 +111,9 @@ void uspi_file_close(struct uspi_file *file) {
     free(file);
 }
 
-struct uspi_bytes uspi_file_bytes(const struct uspi_file *file) {
-    return (struct uspi_bytes){&file->source, 0, file->size};
-}
+struct uspi_bytes uspi_file_bytes(const struct uspi_file *file) { return file->part; }
+
+void uspi_file_narrow(struct uspi_file *file, struct uspi_bytes part) { file->part = part; }
 
 const char *uspi_file_path(const struct uspi_file *file) { return file->path; }
 
@@ -118,7 +121,7 @@ enum uspi_format uspi_identify(struct uspi_bytes bytes) {
     uint8_t raw[4];
     if (uspi_bytes_read(bytes, 0, raw, sizeof raw, "magic number", NULL) != USP_OK) return USPI_FORMAT_UNKNOWN;
     if (memcmp(raw, "\177ELF", sizeof raw) == 0) return USPI_FORMAT_ELF;
-    if (memcmp(raw, "!<ar", sizeof raw) == 0) return USPI_FORMAT_ARCHIVE;
+    if (memcmp(raw, "!<ar", sizeof raw) == 0 || memcmp(raw, "!<th", sizeof raw) == 0) return USPI_FORMAT_ARCHIVE;
     /* xnu EXTERNAL_HEADERS/mach-o/loader.h, fat.h. */
     switch (uspi_be32(raw)) {
     case 0xfeedface:

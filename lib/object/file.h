@@ -20,16 +20,20 @@ int uspi_file_open(const char *path, struct uspi_file **file, struct uspi_error 
 /* NULL is ignored. */
 void uspi_file_close(struct uspi_file *file);
 
-/* The whole file, and its path as it was opened; both live as long as the file is open. */
+/* The whole file or the part that it was narrowed to, and its path as it was opened; both live as long as the file is
+ * open. */
 struct uspi_bytes uspi_file_bytes(const struct uspi_file *file);
 const char *uspi_file_path(const struct uspi_file *file);
+
+/* From here on a range of the file's bytes (a member of an archive) stands for the file. */
+void uspi_file_narrow(struct uspi_file *file, struct uspi_bytes part);
 
 enum uspi_format {
     USPI_FORMAT_UNKNOWN = 0,
     USPI_FORMAT_ELF,
-    USPI_FORMAT_MACHO, /* thin, 32 or 64 bits */
-    USPI_FORMAT_FAT,   /* several Mach-O files behind a table; 32- or 64-bit offsets */
-    USPI_FORMAT_ARCHIVE
+    USPI_FORMAT_MACHO,  /* thin, 32 or 64 bits */
+    USPI_FORMAT_FAT,    /* several Mach-O files behind a table; 32- or 64-bit offsets */
+    USPI_FORMAT_ARCHIVE /* thin ones as well */
 };
 
 /* What the first bytes say; whether it is true, the format's own reader finds out. Big-endian ELF and Mach-O count as

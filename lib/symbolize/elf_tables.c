@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* ELF's .symtab, .dynsym and linkage table as sources of names: which entries name code, how far they reach, which alias is
  * preferred. Where the tables lie: in the file, in the one that they were split off to, in .gnu_debugdata, in memory. */
+#include "lib/object/elf_code.h"
 #include "lib/object/elf_dynamic.h"
-#include "lib/symbolize/elf_code.h"
 #include "lib/symbolize/elf_plt.h"
 #include "lib/symbolize/elf_unpack.h"
 #include "lib/symbolize/tables.h"
@@ -101,15 +101,16 @@ static int gather_table(const struct elf_tables *e, unsigned source, struct uspi
         int status = uspi_elf_symbol(symbols, i, &symbol, NULL);
         if (status != USP_OK) return status;
         if (!is_function(&symbol) && symbol.type != USPI_STT_NOTYPE) continue;
-        const struct uspi_code_range *range = uspi_elf_code_of(code, &symbol);
+        usp_addr start;
+        const struct uspi_code_range *range = uspi_elf_code_of(code, &symbol, &start);
         if (range == NULL) continue;
         const char *name = name_beginning(symbols, symbol.name, room);
         if (name[0] == '\0' || is_private_label(symbols->machine, name)) continue;
-        uint64_t left = range->high - symbol.value;
+        uint64_t left = range->high - start;
         bool is_versioned = has_versions && version_of(name) != NULL;
         struct uspi_candidate candidate = {
-            .start = symbol.value,
-            .end = symbol.value + (symbol.size < left ? symbol.size : left),
+            .start = start,
+            .end = start + (symbol.size < left ? symbol.size : left),
             .symbol = (uint32_t)source << SOURCE_SHIFT | (is_versioned ? HAS_VERSION : 0) | (uint32_t)i,
             .rank = rank_of(&symbol),
         };
@@ -176,6 +177,7 @@ static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_na
         return read_name(&table->symbols, symbol.name, plt_suffix, names, &named->name);
     }
     named->start = symbol.value;
+    if (table->code.is_unlinked) uspi_elf_code_of(&table->code, &symbol, &named->start);
     named->size = symbol.size;
     named->name = names_stay(table) ? uspi_bytes_string_in_place(table->symbols.strings, symbol.name) : NULL;
     if (named->name != NULL && (number & HAS_VERSION) == 0) return USP_OK;

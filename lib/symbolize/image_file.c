@@ -3,6 +3,7 @@
 #include "lib/symbolize/image_file.h"
 
 #include "lib/object/debug_link.h"
+#include "lib/object/part.h"
 #include "lib/os.h"
 #include "lib/symbolize/macho_file.h"
 
@@ -61,7 +62,7 @@ int uspi_image_file_open(const struct usp_image *image, const struct uspi_places
         return uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: the kernel's, without a file", image->path);
     }
     if ((image->flags & USP_IMAGE_MACHO) != 0) return uspi_macho_file_open(image, &own, file, error);
-    int status = uspi_search_open(&own, image->path, judge_build, context, file, error);
+    int status = uspi_part_open(&own, image->path, image->member_offset, judge_build, context, file, error);
     if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
     if (!places->in_process && places->process == 0) return status;
     if (uspi_os_mapped_file(places->process, image, mapped) != USP_OK) return status;

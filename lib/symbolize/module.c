@@ -44,12 +44,24 @@ void uspi_module_free(struct uspi_module *module) {
     free(module);
 }
 
+/* The path of the file or member: sections of one object share a module. */
+static size_t path_length(const struct usp_image *image) {
+    const size_t length = strlen(image->path);
+    if (image->section == 0 || length == 0 || image->path[length - 1] != ')') return length;
+    for (size_t i = length - 1; i > 0 && image->path[i] != '/'; i--) {
+        if (image->path[i - 1] == ':' && image->path[i] == '(') return i - 1;
+    }
+    return length;
+}
+
 struct uspi_module *uspi_module_create(const struct usp_image *image, const struct uspi_places *places,
                                        struct uspi_cache *cache) {
     struct uspi_module *module = calloc(1, sizeof *module);
     if (module == NULL) return NULL;
     module->image = *image;
-    module->image.path = strdup(image->path);
+    char *path = strdup(image->path);
+    if (path != NULL) path[path_length(image)] = '\0';
+    module->image.path = path;
     module->places = places;
     module->cache = cache;
     module->lock = uspi_lock_create();
@@ -72,6 +84,11 @@ bool uspi_module_is_of(const struct uspi_module *module, const struct usp_image 
     const struct usp_image *own = &module->image;
     if (own->build_id_size != image->build_id_size || own->flags != image->flags) return false;
     if (memcmp(own->build_id, image->build_id, own->build_id_size) != 0) return false;
+    if (own->member_offset != image->member_offset || (own->section != 0) != (image->section != 0)) return false;
+    if (own->section != 0) {
+        const size_t length = path_length(image);
+        return strlen(own->path) == length && memcmp(own->path, image->path, length) == 0;
+    }
     bool is_one_place = own->build_id_size == 0 || may_read_memory(module);
     if (is_one_place && own->load_address != image->load_address) return false;
     return strcmp(own->path, image->path) == 0;
@@ -80,7 +97,8 @@ bool uspi_module_is_of(const struct uspi_module *module, const struct usp_image 
 static int open_elf(struct uspi_module *module, struct uspi_tables **tables) {
     int status = module->file != NULL ? USP_OK : USP_ERROR_NOT_FOUND;
     if (status == USP_OK) {
-        if (module->debug == NULL && !uspi_elf_has_symtab(module->file)) {
+        /* Files that were split off from unlinked objects may have other numbers for their sections. */
+        if (module->debug == NULL && module->image.section == 0 && !uspi_elf_has_symtab(module->file)) {
             status = uspi_debug_file_open(&module->image, module->file, module->places, &module->debug, NULL);
         }
         if (status != USP_ERROR_NO_MEMORY) status = uspi_elf_tables_open(module->file, module->debug, tables);

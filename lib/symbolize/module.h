@@ -30,11 +30,11 @@ struct uspi_module *uspi_module_create(const struct usp_image *image, const stru
 /* The cache must have been emptied. NULL is ignored. Names that point into the file go with it. */
 void uspi_module_free(struct uspi_module *module);
 
-/* The image's path; lives as long as the module. */
+/* The image's path, of a section that of its object; lives as long as the module. */
 const char *uspi_module_path(const struct uspi_module *module);
 
-/* Whether another image is the same file: path and build-id; with no build-id, or when its memory may be read, nothing but
- * the image that the module was made for, at the same place. */
+/* Whether another image is the same file: path and build-id, for members and sections of objects the same object; with no
+ * build-id, or when its memory may be read, nothing but the image that the module was made for, at the same place. */
 bool uspi_module_is_of(const struct uspi_module *module, const struct usp_image *image);
 
 /* The caller of the following has signed in at the cache (lib/readers.h). */

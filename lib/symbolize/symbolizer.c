@@ -297,7 +297,7 @@ int usp_symbolizer_visit(struct usp_symbolizer *symbolizer, usp_addr address, us
     struct usp_symbol blank = {0};
     struct uspi_query query;
     struct usp_image image;
-    usp_addr place;
+    usp_addr place = 0, end = UINT64_MAX;
     bool is_last = false;
     uint32_t ticket = uspi_readers_enter(readers);
     int status = begin_query(symbolizer, address, &query, &blank);
@@ -306,11 +306,16 @@ int usp_symbolizer_visit(struct usp_symbolizer *symbolizer, usp_addr address, us
         image = *query.image;
         image.path = blank.image_path;
         query.image = &image;
-        status = next_place(query.module, 0, &place);
+        /* The other sections of an unlinked object have the same module. */
+        if (image.section != 0) {
+            place = image.load_address - image.slide;
+            end = image.end - image.slide;
+        }
+        status = next_place(query.module, place, &place);
     }
     uspi_readers_leave(readers, ticket);
     if (status != USP_OK) return status == USP_ERROR_ABSENT ? USP_ERROR_NOT_FOUND : status;
-    while (!is_last) {
+    while (!is_last && place < end) {
         struct usp_symbol symbol = blank;
         ticket = uspi_readers_enter(readers);
         status = visit_place(&query, &place, &symbol, &is_last);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the seeds of fuzz_macho_symbols, fuzz_macho_exports and fuzz_archive into three folders of these names below the
  * one that is given. */
+#include "tests/archive_file.h"
 #include "tests/macho_symbol_file.h"
 
 #include <sys/stat.h>
@@ -66,16 +67,10 @@ int main(int argc, char **argv) {
     static const uint8_t deep[] = {0, 1, '_', 0, 5, 0, 2, 'a', 0, 13, 'b', 0, 17, 2, 0, 1, 0, 2, 8, 1, 0};
     put_bytes(&b, deep, sizeof deep);
     write_seed(&b, "fuzz_macho_exports", "deep");
-    static const char header[] = "            0     0     644     ";
-    put_bytes(&b, "!<arch>\n", 8);
-    put_name(&b, "#1/4", 4);
-    put_bytes(&b, "            ", 12);
-    put_bytes(&b, header, 32);
-    put_bytes(&b, "6         `\nnamexy//              ", 34);
-    put_bytes(&b, header, 32);
-    put_bytes(&b, "6         `\nlong/\n/0              ", 34);
-    put_bytes(&b, header, 32);
-    put_bytes(&b, "2         `\nxy", 14);
+    put_archive_magic(&b);
+    put_bsd_member_of(&b, "name", "xy", 2);
+    put_member_of(&b, "//", "long/\n", 6);
+    put_member_of(&b, "/0", "xy", 2);
     write_seed(&b, "fuzz_archive", "both");
     return 0;
 }

@@ -21,7 +21,8 @@ static int write_capture(const char *parent, uint32_t arch) {
     struct usp_frame frames[3] = {{.pc = 0x1000, .kind = USP_KIND_INTERRUPTED},
                                   {.pc = 0x2000, .kind = USP_KIND_RETURN_ADDRESS},
                                   {.pc = 0x3000, .kind = USP_KIND_ASYNC_RESUME}};
-    struct usp_thread_info info = {.thread = {.id = 1}, .name = "main", .flags = USP_THREAD_MAIN};
+    struct usp_thread_info info = {
+        .thread = {.id = 1}, .name = "main", .queue = "com.example.queue", .flags = USP_THREAD_MAIN};
     struct usp_registers registers;
     struct usp_stack stack;
     struct usp_raw raw;

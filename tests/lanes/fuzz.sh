@@ -6,7 +6,7 @@ export ASAN_SYMBOLIZER_PATH=/usr/bin/llvm-symbolizer-19
 
 # How many inputs take some ten seconds.
 declare -A inputs=(
-  [fuzz_archive]=500000
+  [fuzz_archive]=60000
   [fuzz_cfi]=120000
   [fuzz_compact]=50000
   [fuzz_core]=6000
@@ -55,6 +55,21 @@ for target in x86_64-linux-gnu i386-linux-gnu aarch64-linux-gnu arm-linux-gnueab
   clang-19 "--target=$target" -Os -shared -nostdlib -fPIC -fuse-ld=lld-19 -o "$seeds/fuzz_elf_symbols/$target" \
     "$top/tests/names/elf_fixture.c"
 done
+
+# Libraries of objects that no linker has placed, as GNU's, BSD's and Apple's tools write them.
+objects=$seeds/objects
+mkdir -p "$objects" "$seeds/fuzz_archive"
+for target in x86_64-linux-gnu arm-linux-gnueabihf arm64-apple-ios14 x86_64-apple-macos13; do
+  echo 'int f(int a) { return a * 3; } int g(int a) { return f(a) + 1; }' |
+    clang-19 "--target=$target" -Os -ffunction-sections -x c -c - -o "$objects/a-rather-long-name-$target.o"
+done
+llvm-ar-19 rcD "$seeds/fuzz_archive/gnu" "$objects"/*-linux-*.o
+llvm-ar-19 --format=bsd rcD "$seeds/fuzz_archive/bsd" "$objects"/*-linux-*.o
+for target in arm64-apple-ios14 x86_64-apple-macos13; do
+  llvm-libtool-darwin-19 -static -o "$objects/$target.a" "$objects"/*"-$target.o"
+done
+llvm-lipo-19 -create -output "$seeds/fuzz_archive/fat" "$objects"/*.a
+cp "$objects"/*-linux-*.o "$seeds/fuzz_archive"
 
 # run NAME: what it found interesting is kept for the next run, unless all runs are to be the same.
 run() {

@@ -69,7 +69,7 @@ head -c 20 capture.raw >short.raw
 run 3 images text
 err_has '^unspool: text: offset 0x0: neither ELF nor Mach-O$'
 run 3 images archive.a
-err_has '^unspool: archive.a: offset 0x0: an archive'
+err_has '^unspool: archive.a: offset 0x0: no image in it$'
 run 3 images short
 err_has '^unspool: short: offset 0x[0-9a-f]+: '
 run 3 images short.raw

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See elf_code.h. */
-#include "lib/symbolize/elf_code.h"
+#include "lib/object/elf_code.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,14 +36,22 @@ static int read_range(const struct uspi_elf *elf, bool sections, uint64_t i, str
 }
 
 int uspi_elf_code_read(const struct uspi_elf *elf, struct uspi_elf_code *code) {
-    const bool sections = elf->section_count > 0;
+    const bool is_unlinked = elf->type == USPI_ET_REL, sections = is_unlinked || elf->section_count > 0;
     const uint64_t count = sections ? elf->section_count : elf->segment_count;
     size_t room = 0;
+    usp_addr behind = 0;
     memset(code, 0, sizeof *code);
+    code->is_unlinked = is_unlinked;
     for (uint64_t i = 0; i < count; i++) {
         struct uspi_code_range range;
         bool is_code;
         int status = read_range(elf, sections, i, &range, &is_code);
+        if (status == USP_OK && is_code && is_unlinked) {
+            const uint64_t size = range.high - range.low;
+            range.low = behind;
+            is_code = uspi_sum(behind, size, &behind);
+            range.high = behind;
+        }
         if (status == USP_OK && is_code && code->count == room) {
             room = room == 0 ? 8 : room * 2;
             struct uspi_code_range *grown = realloc(code->by_address, room * sizeof *grown);
@@ -90,13 +98,27 @@ static const struct uspi_code_range *last_not_above(const struct uspi_code_range
     return low > 0 ? &ranges[low - 1] : NULL;
 }
 
-const struct uspi_code_range *uspi_elf_code_of(const struct uspi_elf_code *code, const struct uspi_elf_symbol *symbol) {
+/* The section with that number, if it holds code. */
+static const struct uspi_code_range *section_of(const struct uspi_elf_code *code, uint64_t number) {
+    const struct uspi_code_range *range = last_not_above(code->by_section, code->count, false, number);
+    return range != NULL && range->section == number ? range : NULL;
+}
+
+const struct uspi_code_range *uspi_elf_code_of(const struct uspi_elf_code *code, const struct uspi_elf_symbol *symbol,
+                                               usp_addr *address) {
     const struct uspi_code_range *range;
+    *address = symbol->value;
     if (symbol->section == USPI_SHN_UNDEF) return NULL;
     if (symbol->section >= USPI_SHN_RESERVED && symbol->section != USPI_SHN_XINDEX) return NULL;
+    if (code->is_unlinked) {
+        /* Without its section's number a symbol could be in any of them. */
+        range = symbol->section != USPI_SHN_XINDEX ? section_of(code, symbol->section) : NULL;
+        if (range == NULL || symbol->value >= range->high - range->low) return NULL;
+        *address = range->low + symbol->value;
+        return range;
+    }
     if (code->by_section != NULL && symbol->section != USPI_SHN_XINDEX) {
-        range = last_not_above(code->by_section, code->count, false, symbol->section);
-        if (range != NULL && range->section != symbol->section) range = NULL;
+        range = section_of(code, symbol->section);
     } else {
         range = last_not_above(code->by_address, code->count, true, symbol->value);
     }
