@@ -111,6 +111,7 @@ static int read_registers(struct uspi_held *h) {
  * there, or to the thread's own data, which libpthread puts above the stack that it makes (libpthread src/pthread.c). */
 static void find_extent(const struct uspi_window *w, usp_addr slots, usp_addr sp, struct uspi_live *live) {
     const struct uspi_backend *b = uspi_backend_find(USPI_HOST_ARCH);
+    live->sp = sp;
     usp_addr from = (sp > b->red_zone ? sp - b->red_zone : sp) & ~(usp_addr)(ALIGN - 1), at = from;
     for (unsigned i = 0; i < RANGES && sp != 0 && !live->whole; i++) {
         struct uspi_darwin_region region;
@@ -261,17 +262,17 @@ void uspi_darwin_fill_copy(struct uspi_thread_copy *copy, const struct uspi_held
     copy->registers = held->registers;
     copy->stopped_ns = held->ended - held->began;
     /* A walk that goes on to another stack has no bounds. */
-    if (held->stacks[0].whole && held->stacks[1].high == 0) {
+    if (held->stacks[0].whole && held->stacks[1].sp == 0) {
         copy->stack_low = held->stacks[0].low;
         copy->stack_high = held->stacks[0].high;
     }
     for (unsigned i = 0; i < 2; i++) {
         const struct uspi_live *live = &held->stacks[i];
         usp_addr from = live->from, high = live->high;
-        if (i != 0 && high == 0) continue;
+        if (i != 0 && live->sp == 0) continue;
         /* What of the stack was not copied is another moment's by now; where its extent is not known, that is all of it. */
         if (high == 0) {
-            from = usp_registers_sp(&held->registers);
+            from = live->sp;
             high = from < UINT64_MAX - STACK_MAX ? from + STACK_MAX : UINT64_MAX;
         }
         copy->dead[i].low = from > DEAD ? from - DEAD : 0;

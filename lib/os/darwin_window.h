@@ -20,6 +20,7 @@
 
 /* The live part of a stack. */
 struct uspi_live {
+    usp_addr sp;         /* 0: there is no such stack */
     usp_addr from, high; /* from == high: none; */
     usp_addr low;        /* and where the range begins that holds it */
     bool whole;          /* the stack surely ends at high */
