@@ -189,6 +189,58 @@ START_TEST(signal_frame) {
 }
 END_TEST
 
+/* Apple's _sigtramp for i386, whose esi points at the ucontext and which tells of the interrupted pc one more, but of a
+ * breakpoint and an overflow (libplatform src/setjmp/i386/_sigtramp.s); __eh_frame numbers ebp 4 and esp 5 there. CALLER is
+ * behind its call of the handler, which has pushed esi. The context lies where none of the kernel's frames has it. */
+#define MCONTEXT (STACK + 0x200)
+
+static struct fixture *begin_i386_tramp(uint32_t trap) {
+    cfi_begin(&c, USP_ARCH_I386, true);
+    size_t cie = put_cie(&c, false, 1, "", "01 7c 08  0c 05 04 88 01");
+    size_t signal = put_cie(&c, false, 1, "zRS", "01 7c 08 01 00");
+    put_fde(&c, cie, CODE, 0x40, "0e 08 86 02");
+    put_fde(&c, cie, CODE + 0x400, 0x40, "");
+    put_fde(&c, cie, OUTER - 0x20, 0x40, "07 08");
+    size_t at = begin_fde(&c, false, signal);
+    put(&c.bytes, 4, CALLER - 0x20);
+    put(&c.bytes, 4, 0x40);
+    put_hex(&c.bytes, "00  10 04 05 76 1c 06 23 24  10 05 05 76 1c 06 23 28  0f 06 76 1c 06 23 28 06"
+                      "16 08 13 76 1c 06 12 23 34 06 16 23 00 06 12 33 2e 16 34 2e 1a 22");
+    end_entry(&c, at, false);
+    struct fixture *f = begin_tables(USP_ARCH_I386);
+    f->target.os = USP_OS_DARWIN;
+    CODE8(&f->memory, CALLER - 2, 0xff, 0xd1, 0x90, 0x0f, 0x0b);
+    CODE8(&f->memory, OUTER - 5, 0xe8, 0, 1, 0, 0);
+    WORDS(&f->memory, STACK, 4, STACK + 0x100, CALLER, 0x12, 0x13);
+    WORDS(&f->memory, STACK + 0x100, 4, 0, 0, 0, 0, 0, 0, 0, MCONTEXT);
+    WORDS(&f->memory, MCONTEXT, 4, trap, 0, 0, 0, 0, 0, 0, 0, 0, 0xbbb, STACK + 0x300, 0, 0, CODE + 0x400);
+    WORDS(&f->memory, STACK + 0x300, 4, OUTER, 0x14);
+    return f;
+}
+
+START_TEST(apple_i386_signal_frame) {
+    static const uint32_t traps[] = {0, 3, 4, 14};
+    struct fixture *f = begin_i386_tramp(traps[_i]);
+    set_registers(f, CODE, STACK, 0x5555);
+    EXPECT(f, USP_STOP_ROOT, CODE, CALLER, CODE + 0x400, OUTER);
+    ck_assert_uint_eq(f->frames[2].kind, USP_KIND_SIGNAL);
+    ck_assert_uint_eq(f->frames[2].fp, 0xbbb);
+    ck_assert_uint_eq(f->frames[3].kind, USP_KIND_RETURN_ADDRESS);
+}
+END_TEST
+
+/* Standing in it, not called from it: its rule holds there too, and what it leads to was interrupted. */
+START_TEST(apple_i386_inside) {
+    struct fixture *f = begin_i386_tramp(14);
+    f->options.readers = USP_READER_CFI | USP_READER_INSTRUCTIONS;
+    set_registers(f, CALLER, STACK + 8, 0x5555);
+    f->registers.value[6] = STACK + 0x100;
+    f->registers.known |= 1u << 6;
+    EXPECT(f, USP_STOP_ROOT, CALLER, CODE + 0x400, OUTER);
+    ck_assert_uint_eq(f->frames[1].kind, USP_KIND_SIGNAL);
+}
+END_TEST
+
 /* What refutes a rule: the next reader takes over, and the stack says why if none can. */
 START_TEST(refuted) {
     size_t cie = three_x86_64();
@@ -422,6 +474,8 @@ int main(void) {
     tcase_add_test(tests, link_register);
     tcase_add_test(tests, linkage_table);
     tcase_add_test(tests, signal_frame);
+    tcase_add_loop_test(tests, apple_i386_signal_frame, 0, 4);
+    tcase_add_test(tests, apple_i386_inside);
     tcase_add_test(tests, refuted);
     tcase_add_test(tests, not_asked);
     tcase_add_test(tests, looping_table);
