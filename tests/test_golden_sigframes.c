@@ -612,6 +612,26 @@ START_TEST(frame_of_the_past) {
 }
 END_TEST
 
+/* The same below sp, and in code that uses the frame pointer's register for something else it points there. */
+START_TEST(frame_below_sp) {
+    const struct kernel *k = &kernels[_i];
+    const struct machine *m = k->machine;
+    static struct delivered d;
+    struct fixture *f = begin_in_handler(k, &d);
+    uint64_t thumb = m->thumb ? 1 : 0;
+    usp_addr sp = d.end + 64;
+    put_stack(f, &d);
+    WORDS(&f->memory, sp, m->slot, CALLER | thumb, 0, 0, 0);
+    set_registers(f, WORK | thumb, sp, record_of(&d, k));
+    set_flags(f, m);
+    usp_registers_set_lr(&f->registers, CALLER | thumb);
+    walk(f);
+    ck_assert_uint_ge(f->stack.count, 2);
+    ck_assert_uint_eq(f->frames[1].pc, CALLER);
+    expect_no_signal(f, k->name);
+}
+END_TEST
+
 START_TEST(elsewhere_it_is_none) {
     const struct kernel *k = &kernels[_i];
     static struct delivered d;
@@ -713,6 +733,7 @@ int main(void) {
     tcase_add_test(c, signed_state);
     tcase_add_loop_test(c, each_field_counts, 0, KERNELS);
     tcase_add_loop_test(c, frame_of_the_past, 0, KERNELS);
+    tcase_add_loop_test(c, frame_below_sp, 0, KERNELS);
     tcase_add_loop_test(c, elsewhere_it_is_none, 0, KERNELS);
     tcase_add_test(c, registers_cut_off);
     tcase_add_loop_test(c, interrupted_by_itself, 0, KERNELS);
