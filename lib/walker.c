@@ -104,6 +104,14 @@ static bool in_a_circle(struct uspi_walker *w, const struct uspi_frame_state *fr
     return false;
 }
 
+/* What a signal has interrupted may stand on another stack than the handler, of which the bounds say nothing. */
+static void drop_bounds(struct uspi_walker *w) {
+    struct usp_target *target = &w->walk.target;
+    usp_addr sp = w->next.registers.value[w->walk.backend->sp];
+    if (sp >= target->stack_low && sp < target->stack_high) return;
+    target->stack_low = target->stack_high = 0;
+}
+
 /* Takes a reader's answer to the question for the caller of w->frame. Whether it was one. */
 static bool take_answer(struct uspi_walker *w, struct usp_frame *frame, enum uspi_answer a,
                         const struct uspi_answer_data *answer) {
@@ -117,6 +125,7 @@ static bool take_answer(struct uspi_walker *w, struct usp_frame *frame, enum usp
     if (a == USPI_FOUND) {
         w->next = answer->caller;
         w->stop = USP_STOP_NONE;
+        if (w->next.kind == USP_KIND_SIGNAL) drop_bounds(w);
     } else if (answer->stop != USP_STOP_NONE) {
         w->stop = answer->stop;
         w->stop_address = answer->stop_address;

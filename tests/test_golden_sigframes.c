@@ -347,6 +347,11 @@ START_TEST(handler_and_function_at_every_instruction) {
                 deliver(&d, k, &r, tops[top]);
                 stand_in_handler(f, k, &d, &m->moments[handler]);
                 put_stack(f, &d);
+                /* Of the handler's stack. */
+                if (tops[top] != 0) {
+                    f->target.stack_low = d.base;
+                    f->target.stack_high = tops[top];
+                }
                 const usp_addr expected[] = {HANDLER + m->moments[handler].offset, TRAMP + k->tramp->called, r.pc,
                                              CALLER, ROOT};
                 expect_frames(f, k->name, expected, 5, 2);
