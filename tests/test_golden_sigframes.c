@@ -347,11 +347,6 @@ START_TEST(handler_and_function_at_every_instruction) {
                 deliver(&d, k, &r, tops[top]);
                 stand_in_handler(f, k, &d, &m->moments[handler]);
                 put_stack(f, &d);
-                /* Of the handler's stack. */
-                if (tops[top] != 0) {
-                    f->target.stack_low = d.base;
-                    f->target.stack_high = tops[top];
-                }
                 const usp_addr expected[] = {HANDLER + m->moments[handler].offset, TRAMP + k->tramp->called, r.pc,
                                              CALLER, ROOT};
                 expect_frames(f, k->name, expected, 5, 2);
@@ -439,19 +434,25 @@ START_TEST(call_to_nowhere) {
 }
 END_TEST
 
-/* By records alone, as an iOS capture without instructions walks. */
+/* By records alone, as an iOS capture without instructions walks; with the bounds of the handler's stack. */
 START_TEST(by_records_alone) {
     const struct kernel *k = &kernels[_i];
     const struct machine *m = k->machine;
     static struct delivered d;
-    struct interrupted r = interrupted_at(m, &m->moments[2]);
-    struct fixture *f = begin_kernel(k);
-    deliver(&d, k, &r, tops[2]);
-    stand_in_handler(f, k, &d, &m->moments[2]);
-    put_stack(f, &d);
-    f->options.readers = USP_READER_SIGNAL | USP_READER_FRAME_RECORD;
-    const usp_addr expected[] = {HANDLER + m->moments[2].offset, TRAMP + k->tramp->called, r.pc, CALLER, ROOT};
-    expect_frames(f, k->name, expected, 5, 2);
+    for (unsigned top = 0; top < TOPS; top++) {
+        struct interrupted r = interrupted_at(m, &m->moments[2]);
+        struct fixture *f = begin_kernel(k);
+        deliver(&d, k, &r, tops[top]);
+        stand_in_handler(f, k, &d, &m->moments[2]);
+        put_stack(f, &d);
+        if (tops[top] != 0) {
+            f->target.stack_low = d.base;
+            f->target.stack_high = tops[top];
+        }
+        f->options.readers = USP_READER_SIGNAL | USP_READER_FRAME_RECORD;
+        const usp_addr expected[] = {HANDLER + m->moments[2].offset, TRAMP + k->tramp->called, r.pc, CALLER, ROOT};
+        expect_frames(f, k->name, expected, 5, 2);
+    }
 }
 END_TEST
 

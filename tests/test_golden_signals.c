@@ -116,11 +116,6 @@ START_TEST(handler_and_function_at_every_instruction) {
                 struct interrupted r = interrupted_at(m, &m->moments[work]);
                 struct fixture *f = begin_interrupted(s, &r, frame_places[place]);
                 stand_in_handler(f, s, &r, &m->moments[handler], frame_places[place]);
-                /* Of the handler's stack. */
-                if (place != 0) {
-                    f->target.stack_low = frame_places[place] - 0x1000;
-                    f->target.stack_high = frame_places[place] + 0x2000;
-                }
                 const usp_addr expected[] = {HANDLER + m->moments[handler].offset, STUB, r.pc, CALLER, ROOT};
                 expect_frames(f, s->name, expected, 5, 2);
             }
