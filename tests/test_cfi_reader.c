@@ -4,6 +4,7 @@
 #include <check.h>
 #include <stdlib.h>
 
+#include "lib/unwind.h"
 #include "lib/unwind/dwarf_expression.h"
 #include "tests/golden.h"
 #include "tests/unwind/cfi_builder.h"
@@ -238,6 +239,49 @@ START_TEST(apple_i386_inside) {
     f->registers.known |= 1u << 6;
     EXPECT(f, USP_STOP_ROOT, CALLER, CODE + 0x400, OUTER);
     ck_assert_uint_eq(f->frames[1].kind, USP_KIND_SIGNAL);
+}
+END_TEST
+
+/* Apple's arm64: _sigtramp at CALLER has call frame information like any function, which leads to what the link register
+ * happened to be. Nothing of that is kept for other walks, even where the kernel's frame is not taken: a handler has written
+ * another fp into the context. */
+START_TEST(apple_signal_frame_is_not_kept) {
+    const usp_addr record = STACK + 0x100, frame = record + 16, stale = CODE + 0x520;
+    cfi_begin(&c, USP_ARCH_ARM64, true);
+    size_t cie = put_cie(&c, false, 1, "", "04 78 1e  0c 1f 10 9d 02 9e 01");
+    put_fde(&c, cie, CODE, 0x40, "");
+    put_fde(&c, cie, CODE + 0x400, 0x40, "");
+    put_fde(&c, cie, CALLER - 0x20, 0x40, "0c 1d 10");
+    put_fde(&c, cie, stale - 0x20, 0x40, "07 1e");
+    put_fde(&c, cie, OUTER - 0x20, 0x40, "07 1e");
+    /* siginfo, ucontext 13 words behind it, mcontext 20: fp, sp and pc are its words 31, 33 and 34. */
+    uint64_t words[2 + 20 + 36] = {STACK + 0x800, stale, 11};
+    words[2 + 13 + 5] = 816;
+    words[2 + 13 + 6] = frame + 160;
+    words[2 + 20 + 33] = STACK + 0x400;
+    words[2 + 20 + 34] = CODE + 0x400;
+    struct uspi_shortcuts shortcuts = {.rules = uspi_rule_cache_create(64, true, NULL)};
+    ck_assert_ptr_nonnull(shortcuts.rules);
+    for (unsigned i = 0; i < 2; i++) {
+        bool is_altered = i == 0;
+        struct fixture *f = begin_tables(USP_ARCH_ARM64);
+        f->target.os = USP_OS_DARWIN;
+        f->options.readers = USP_READER_SIGNAL | USP_READER_TABLES;
+        words[2 + 20 + 31] = is_altered ? STACK + 0x900 : STACK + 0x800;
+        CODE32(&f->memory, CALLER - 4, 0xd63f0100);
+        CODE32(&f->memory, OUTER - 4, 0x94000000);
+        CODE32(&f->memory, stale - 4, 0x94000000);
+        WORDS(&f->memory, STACK, 8, record, CALLER);
+        image_words(&f->memory, record, 8, words, sizeof words / sizeof words[0]);
+        WORDS(&f->memory, STACK + 0x400, 8, 0x777, OUTER);
+        set_registers(f, CODE, STACK, 0);
+        ck_assert_int_eq(uspi_unwind(&f->target, &f->registers, false, &shortcuts, &f->options, &f->stack), USP_OK);
+        ck_assert_uint_eq(f->stack.count, is_altered ? 3 : 4);
+        ck_assert_uint_eq(f->frames[1].pc, CALLER);
+        ck_assert_uint_eq(f->frames[2].pc, is_altered ? stale : CODE + 0x400);
+        ck_assert_uint_eq(f->frames[2].kind == USP_KIND_SIGNAL, !is_altered);
+    }
+    free(shortcuts.rules);
 }
 END_TEST
 
@@ -476,6 +520,7 @@ int main(void) {
     tcase_add_test(tests, signal_frame);
     tcase_add_loop_test(tests, apple_i386_signal_frame, 0, 4);
     tcase_add_test(tests, apple_i386_inside);
+    tcase_add_test(tests, apple_signal_frame_is_not_kept);
     tcase_add_test(tests, refuted);
     tcase_add_test(tests, not_asked);
     tcase_add_test(tests, looping_table);
