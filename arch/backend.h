@@ -49,6 +49,24 @@ struct uspi_signal_stub {
     const uint8_t *code;
 };
 
+/* ---- Darwin's signal frames as data ---- */
+
+/* What the kernel leaves on the stack for a handler. It starts the thread on libplatform's _sigtramp, where nothing but
+ * these structures tells of the interrupted registers (xnu bsd/dev/arm/unix_signal.c, bsd/dev/i386/unix_signal.c):
+ *
+ *     arm    siginfo, ucontext, mcontext            x86    mcontext, siginfo, ucontext
+ *
+ * one behind the other without gaps. From _sigtramp's CFA to the mcontext it is `machine` bytes or, in steps of a word, up
+ * to `slack` more. */
+struct uspi_sigframe {
+    uint16_t machine;
+    uint8_t slack;
+    uint8_t is_last; /* 1: the mcontext is the last of them, 0: the first */
+    uint8_t pointer; /* bytes of a pointer in the ucontext */
+    uint8_t size_count;
+    const uint16_t *sizes; /* that an mcontext can have */
+};
+
 /* ---- what an instruction does to the stack ---- */
 
 enum uspi_effect_op {
@@ -131,6 +149,7 @@ struct uspi_backend {
     size_t state_count;
     const struct uspi_signal_stub *stubs;
     size_t stub_count;
+    const struct uspi_sigframe *sigframe; /* NULL: Darwin has no such processor */
 
     /* Decodes the instruction at target address pc.
      *   bytes, n  the code from pc on; n >= instruction_max except at the end of readable text

@@ -257,13 +257,15 @@ int usp_threads(struct usp_thread_info *infos, size_t capacity, size_t *count) {
 }
 
 int uspi_read_parts(const struct uspi_thread_copy *copy, usp_addr from, void *to, size_t n) {
+    bool is_dead = false;
     for (unsigned i = 0; i < 2; i++) {
         const struct uspi_copied *part = &copy->parts[i];
         if (from < part->from || from - part->from > part->size || n > part->size - (from - part->from)) continue;
         memcpy(to, part->bytes + (from - part->from), n);
         return USP_OK;
     }
-    return from < copy->dead_high && from >= copy->dead_low ? USP_ERROR_UNREADABLE : USP_ERROR_ABSENT;
+    for (unsigned i = 0; i < 2; i++) is_dead = is_dead || (from < copy->dead[i].high && from >= copy->dead[i].low);
+    return is_dead ? USP_ERROR_UNREADABLE : USP_ERROR_ABSENT;
 }
 
 int uspi_read_copy(void *context, usp_addr from, void *to, size_t n) {

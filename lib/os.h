@@ -146,8 +146,10 @@ struct uspi_thread_copy {
     struct usp_registers registers;
     struct uspi_copied parts[2]; /* of the stack that it ran on; on an alternate signal stack also of the other one */
     usp_addr stack_low, stack_high; /* of the whole stack; 0, 0 unknown */
-    /* Of the thread's own stack, as far as it is in no part: whatever is there now, it was not there at that moment. */
-    usp_addr dead_low, dead_high;
+    /* Of the thread's stacks, as far as they are in no part: whatever is there now, it was not there at that moment. */
+    struct uspi_dead {
+        usp_addr low, high; /* 0, 0: none */
+    } dead[2];
     usp_addr swift_task_slot; /* see struct usp_target */
     uint64_t stopped_ns;
 };

@@ -51,21 +51,6 @@ bool uspi_complete_options(const struct usp_options *given, struct usp_options *
     return true;
 }
 
-/* In a thread state of arm64e all that points to code or to the stack is signed, pc and sp too (xnu
- * osfmk/mach/arm/_structs.h, __opaque_pc). A pc that is no address either way is reported as it stands. */
-static void strip_state(const struct uspi_walk *walk, struct uspi_frame_state *first) {
-    const struct uspi_backend *b = walk->backend;
-    const struct usp_memory *code = uspi_code_memory(walk);
-    uint64_t *value = first->registers.value;
-    usp_addr pc = value[b->pc] & walk->strip_mask;
-    uint8_t instruction[4];
-    value[b->sp] &= walk->strip_mask;
-    value[b->fp] &= walk->strip_mask;
-    if (pc == value[b->pc] || code->read(code->context, pc, instruction, sizeof instruction) != 0) return;
-    value[b->pc] = pc;
-    first->flags |= USP_FRAME_SIGNED;
-}
-
 int uspi_walker_init(struct uspi_walker *w, const struct usp_target *target, const struct usp_registers *registers,
                      const struct usp_options *options) {
     struct usp_options completed;
@@ -85,18 +70,9 @@ int uspi_walker_init(struct uspi_walker *w, const struct usp_target *target, con
 
     struct uspi_frame_state *first = &w->next;
     first->registers = *registers;
-    if (b->has_async) first->registers.value[b->fp] &= ~USPI_FP_TAG_MASK;
-    for (unsigned reg = 0; reg < b->register_count; reg++) first->registers.value[reg] &= b->word_mask;
-    if (b->has_signatures) strip_state(&w->walk, first);
-    if (b->has_thumb) {
-        usp_registers_set_pc(&first->registers, first->registers.value[b->pc]);
-        if ((first->registers.flags & 0x20u) != 0) first->flags |= USP_FRAME_THUMB;
-    }
-    first->exact = true;
+    uspi_complete_interrupted(&w->walk, first);
     first->kind = USP_KIND_INTERRUPTED;
     first->method = USP_METHOD_CONTEXT;
-    first->sp_known = uspi_known(registers, b->sp);
-    first->low = first->sp_known ? first->registers.value[b->sp] : 1;
     if (w->walk.target.stack_low > first->low) first->low = w->walk.target.stack_low;
     if (!uspi_known(registers, b->pc)) w->stop = USP_STOP_REGISTERS;
     return USP_OK;
@@ -128,6 +104,14 @@ static bool in_a_circle(struct uspi_walker *w, const struct uspi_frame_state *fr
     return false;
 }
 
+/* What a signal has interrupted may stand on another stack than the handler, of which the bounds say nothing. */
+static void drop_bounds(struct uspi_walker *w) {
+    struct usp_target *target = &w->walk.target;
+    usp_addr sp = w->next.registers.value[w->walk.backend->sp];
+    if (sp >= target->stack_low && sp < target->stack_high) return;
+    target->stack_low = target->stack_high = 0;
+}
+
 /* Takes a reader's answer to the question for the caller of w->frame. Whether it was one. */
 static bool take_answer(struct uspi_walker *w, struct usp_frame *frame, enum uspi_answer a,
                         const struct uspi_answer_data *answer) {
@@ -141,6 +125,7 @@ static bool take_answer(struct uspi_walker *w, struct usp_frame *frame, enum usp
     if (a == USPI_FOUND) {
         w->next = answer->caller;
         w->stop = USP_STOP_NONE;
+        if (w->next.kind == USP_KIND_SIGNAL) drop_bounds(w);
     } else if (answer->stop != USP_STOP_NONE) {
         w->stop = answer->stop;
         w->stop_address = answer->stop_address;

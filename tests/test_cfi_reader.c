@@ -4,6 +4,7 @@
 #include <check.h>
 #include <stdlib.h>
 
+#include "lib/unwind.h"
 #include "lib/unwind/dwarf_expression.h"
 #include "tests/golden.h"
 #include "tests/unwind/cfi_builder.h"
@@ -186,6 +187,101 @@ START_TEST(signal_frame) {
     EXPECT(f, USP_STOP_ROOT, CODE, CALLER, CODE + 0x400, OUTER);
     ck_assert_uint_eq(f->frames[2].kind, USP_KIND_SIGNAL);
     ck_assert_uint_eq(f->frames[3].kind, USP_KIND_RETURN_ADDRESS);
+}
+END_TEST
+
+/* Apple's _sigtramp for i386, whose esi points at the ucontext and which tells of the interrupted pc one more, but of a
+ * breakpoint and an overflow (libplatform src/setjmp/i386/_sigtramp.s); __eh_frame numbers ebp 4 and esp 5 there. CALLER is
+ * behind its call of the handler, which has pushed esi. The context lies where none of the kernel's frames has it. */
+#define MCONTEXT (STACK + 0x200)
+
+static struct fixture *begin_i386_tramp(uint32_t trap) {
+    cfi_begin(&c, USP_ARCH_I386, true);
+    size_t cie = put_cie(&c, false, 1, "", "01 7c 08  0c 05 04 88 01");
+    size_t signal = put_cie(&c, false, 1, "zRS", "01 7c 08 01 00");
+    put_fde(&c, cie, CODE, 0x40, "0e 08 86 02");
+    put_fde(&c, cie, CODE + 0x400, 0x40, "");
+    put_fde(&c, cie, OUTER - 0x20, 0x40, "07 08");
+    size_t at = begin_fde(&c, false, signal);
+    put(&c.bytes, 4, CALLER - 0x20);
+    put(&c.bytes, 4, 0x40);
+    put_hex(&c.bytes, "00  10 04 05 76 1c 06 23 24  10 05 05 76 1c 06 23 28  0f 06 76 1c 06 23 28 06"
+                      "16 08 13 76 1c 06 12 23 34 06 16 23 00 06 12 33 2e 16 34 2e 1a 22");
+    end_entry(&c, at, false);
+    struct fixture *f = begin_tables(USP_ARCH_I386);
+    f->target.os = USP_OS_DARWIN;
+    CODE8(&f->memory, CALLER - 2, 0xff, 0xd1, 0x90, 0x0f, 0x0b);
+    CODE8(&f->memory, OUTER - 5, 0xe8, 0, 1, 0, 0);
+    WORDS(&f->memory, STACK, 4, STACK + 0x100, CALLER, 0x12, 0x13);
+    WORDS(&f->memory, STACK + 0x100, 4, 0, 0, 0, 0, 0, 0, 0, MCONTEXT);
+    WORDS(&f->memory, MCONTEXT, 4, trap, 0, 0, 0, 0, 0, 0, 0, 0, 0xbbb, STACK + 0x300, 0, 0, CODE + 0x400);
+    WORDS(&f->memory, STACK + 0x300, 4, OUTER, 0x14);
+    return f;
+}
+
+START_TEST(apple_i386_signal_frame) {
+    static const uint32_t traps[] = {0, 3, 4, 14};
+    struct fixture *f = begin_i386_tramp(traps[_i]);
+    set_registers(f, CODE, STACK, 0x5555);
+    EXPECT(f, USP_STOP_ROOT, CODE, CALLER, CODE + 0x400, OUTER);
+    ck_assert_uint_eq(f->frames[2].kind, USP_KIND_SIGNAL);
+    ck_assert_uint_eq(f->frames[2].fp, 0xbbb);
+    ck_assert_uint_eq(f->frames[3].kind, USP_KIND_RETURN_ADDRESS);
+}
+END_TEST
+
+/* Standing in it, not called from it: its rule holds there too, and what it leads to was interrupted. */
+START_TEST(apple_i386_inside) {
+    struct fixture *f = begin_i386_tramp(14);
+    f->options.readers = USP_READER_CFI | USP_READER_INSTRUCTIONS;
+    set_registers(f, CALLER, STACK + 8, 0x5555);
+    f->registers.value[6] = STACK + 0x100;
+    f->registers.known |= 1u << 6;
+    EXPECT(f, USP_STOP_ROOT, CALLER, CODE + 0x400, OUTER);
+    ck_assert_uint_eq(f->frames[1].kind, USP_KIND_SIGNAL);
+}
+END_TEST
+
+/* Apple's arm64: _sigtramp at CALLER has call frame information like any function, which leads to what the link register
+ * happened to be. Nothing of that is kept for other walks, even where the kernel's frame is not taken: a handler has written
+ * another fp into the context. */
+START_TEST(apple_signal_frame_is_not_kept) {
+    const usp_addr record = STACK + 0x100, frame = record + 16, stale = CODE + 0x520;
+    cfi_begin(&c, USP_ARCH_ARM64, true);
+    size_t cie = put_cie(&c, false, 1, "", "04 78 1e  0c 1f 10 9d 02 9e 01");
+    put_fde(&c, cie, CODE, 0x40, "");
+    put_fde(&c, cie, CODE + 0x400, 0x40, "");
+    put_fde(&c, cie, CALLER - 0x20, 0x40, "0c 1d 10");
+    put_fde(&c, cie, stale - 0x20, 0x40, "07 1e");
+    put_fde(&c, cie, OUTER - 0x20, 0x40, "07 1e");
+    /* siginfo, ucontext 13 words behind it, mcontext 20: fp, sp and pc are its words 31, 33 and 34. */
+    uint64_t words[2 + 20 + 36] = {STACK + 0x800, stale, 11};
+    words[2 + 13 + 5] = 816;
+    words[2 + 13 + 6] = frame + 160;
+    words[2 + 20 + 33] = STACK + 0x400;
+    words[2 + 20 + 34] = CODE + 0x400;
+    struct uspi_shortcuts shortcuts = {.rules = uspi_rule_cache_create(64, true, NULL)};
+    ck_assert_ptr_nonnull(shortcuts.rules);
+    for (unsigned i = 0; i < 2; i++) {
+        bool is_altered = i == 0;
+        struct fixture *f = begin_tables(USP_ARCH_ARM64);
+        f->target.os = USP_OS_DARWIN;
+        f->options.readers = USP_READER_SIGNAL | USP_READER_TABLES;
+        words[2 + 20 + 31] = is_altered ? STACK + 0x900 : STACK + 0x800;
+        CODE32(&f->memory, CALLER - 4, 0xd63f0100);
+        CODE32(&f->memory, OUTER - 4, 0x94000000);
+        CODE32(&f->memory, stale - 4, 0x94000000);
+        WORDS(&f->memory, STACK, 8, record, CALLER);
+        image_words(&f->memory, record, 8, words, sizeof words / sizeof words[0]);
+        WORDS(&f->memory, STACK + 0x400, 8, 0x777, OUTER);
+        set_registers(f, CODE, STACK, 0);
+        ck_assert_int_eq(uspi_unwind(&f->target, &f->registers, false, &shortcuts, &f->options, &f->stack), USP_OK);
+        ck_assert_uint_eq(f->stack.count, is_altered ? 3 : 4);
+        ck_assert_uint_eq(f->frames[1].pc, CALLER);
+        ck_assert_uint_eq(f->frames[2].pc, is_altered ? stale : CODE + 0x400);
+        ck_assert_uint_eq(f->frames[2].kind == USP_KIND_SIGNAL, !is_altered);
+    }
+    free(shortcuts.rules);
 }
 END_TEST
 
@@ -422,6 +518,9 @@ int main(void) {
     tcase_add_test(tests, link_register);
     tcase_add_test(tests, linkage_table);
     tcase_add_test(tests, signal_frame);
+    tcase_add_loop_test(tests, apple_i386_signal_frame, 0, 4);
+    tcase_add_test(tests, apple_i386_inside);
+    tcase_add_test(tests, apple_signal_frame_is_not_kept);
     tcase_add_test(tests, refuted);
     tcase_add_test(tests, not_asked);
     tcase_add_test(tests, looping_table);

@@ -48,6 +48,13 @@ static const struct uspi_signal_stub stubs[] = {
      .code = sigreturn},
 };
 
+/* xnu bsd/dev/arm/unix_signal.c, struct user_sigframe64: siginfo 104 bytes, ucontext 56, mcontext. Of that the size is
+ * UC_FLAVOR_SIZE64: exception state 16, thread state 272, NEON state 528. */
+static const uint16_t mcontext_sizes[] = {EXCEPTION_STATE + FILE_SIZE + 528};
+
+const struct uspi_sigframe uspi_arm64_sigframe = {
+    .machine = 104 + 56, .slack = 0, .is_last = 1, .pointer = 8, .size_count = 1, .sizes = mcontext_sizes};
+
 const struct uspi_backend uspi_arm64 = {
     .arch = USP_ARCH_ARM64,
     .name = "arm64",
@@ -72,6 +79,7 @@ const struct uspi_backend uspi_arm64 = {
     .state_count = USPI_ARM64_STATES,
     .stubs = stubs,
     .stub_count = sizeof stubs / sizeof stubs[0],
+    .sigframe = &uspi_arm64_sigframe,
     .decode = uspi_arm64_decode,
     .follows_call = uspi_arm64_follows_call,
 };

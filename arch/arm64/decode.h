@@ -24,6 +24,9 @@
 #define USPI_ARM64_DARWIN_STATES 3u
 #define USPI_ARM64_STATES        5u
 extern const struct uspi_state_layout uspi_arm64_states[USPI_ARM64_STATES];
+/* One for both: the kernel chooses by the width of the registers, not of pointers (xnu bsd/dev/arm/unix_signal.c,
+ * proc_is64bit_data). */
+extern const struct uspi_sigframe uspi_arm64_sigframe;
 extern const char *const uspi_arm64_register_names[USPI_ARM64_REGISTERS];
 
 /* uspi_backend.decode. What is special:

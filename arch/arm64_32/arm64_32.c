@@ -24,6 +24,7 @@ const struct uspi_backend uspi_arm64_32 = {
     .register_names = uspi_arm64_register_names,
     .states = uspi_arm64_states,
     .state_count = USPI_ARM64_DARWIN_STATES,
+    .sigframe = &uspi_arm64_sigframe,
     .decode = uspi_arm64_32_decode,
     .follows_call = uspi_arm64_follows_call,
 };

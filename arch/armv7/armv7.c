@@ -68,6 +68,12 @@ static const struct uspi_signal_stub stubs[] = {
     STUB(old_arm, 0, OLD_CONTEXT),    STUB(old_arm_oabi, 0, OLD_CONTEXT),
 };
 
+/* xnu bsd/dev/arm/unix_signal.c, struct user_sigframe32: a pointer to the ucontext, since xnu 4903 a token, siginfo 64
+ * bytes, ucontext 32, mcontext. Of that the size is UC_FLAVOR_SIZE32: exception state 12, thread state 68, VFP state 260. */
+static const uint16_t mcontext_sizes[] = {12 + REGISTERS_SIZE + 260};
+static const struct uspi_sigframe sigframe = {
+    .machine = 4 + 64 + 32, .slack = 4, .is_last = 1, .pointer = 4, .size_count = 1, .sizes = mcontext_sizes};
+
 static bool decode(const uint8_t *bytes, size_t n, usp_addr pc, uint32_t mode, struct uspi_instruction *out) {
     bool thumb = mode & USPI_MODE_THUMB;
     struct uspi_arm_code code = {
@@ -130,6 +136,7 @@ const struct uspi_backend uspi_armv7 = {
     .state_count = COUNT(states),
     .stubs = stubs,
     .stub_count = COUNT(stubs),
+    .sigframe = &sigframe,
     .decode = decode,
     .follows_call = follows_call,
     .initial_mode = initial_mode,

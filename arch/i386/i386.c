@@ -59,6 +59,16 @@ static const struct uspi_signal_stub stubs[] = {
     {USP_OS_LINUX, USP_STATE_LINUX_SIGCONTEXT, 0, sizeof old_stub, 0, 4, old_stub},
 };
 
+/* xnu bsd/dev/i386/unix_signal.c, sendsig: struct sigframe32, 28 bytes from the return address on, begins a word below a
+ * multiple of 16; the mcontext follows, up to three words behind it. Its size is that of mcontext32, mcontext_avx32 or
+ * mcontext_avx512_32 (bsd/i386/_mcontext.h). */
+static const uint16_t mcontext_sizes[] = {600, 792, 1112};
+static const struct uspi_sigframe sigframe = {.machine = 28,
+                                              .slack = 12,
+                                              .pointer = 4,
+                                              .size_count = sizeof mcontext_sizes / sizeof mcontext_sizes[0],
+                                              .sizes = mcontext_sizes};
+
 const struct uspi_backend uspi_i386 = {
     .arch = USP_ARCH_I386,
     .name = "i386",
@@ -82,6 +92,7 @@ const struct uspi_backend uspi_i386 = {
     .state_count = sizeof states / sizeof states[0],
     .stubs = stubs,
     .stub_count = sizeof stubs / sizeof stubs[0],
+    .sigframe = &sigframe,
     .decode = uspi_i386_decode,
     .follows_call = uspi_i386_follows_call,
 };

@@ -62,6 +62,13 @@ static const struct uspi_signal_stub stubs[] = {
     {USP_OS_LINUX, USP_STATE_LINUX_UCONTEXT, 0, sizeof musl_stub, 0, 0, musl_stub},
 };
 
+/* xnu bsd/dev/i386/unix_signal.c, sendsig: the return address' place is the word below a multiple of 16, the mcontext
+ * begins at that multiple or, since the interrupted rsp is one of 8, a word higher. Its size is that of mcontext64,
+ * mcontext_avx64 or mcontext_avx512_64 (bsd/i386/_mcontext.h), of a task with descriptors of its own 32 more. */
+static const uint16_t mcontext_sizes[] = {712, 1032, 2632, 744, 1064, 2664};
+static const struct uspi_sigframe sigframe = {
+    .slack = 8, .pointer = 8, .size_count = sizeof mcontext_sizes / sizeof mcontext_sizes[0], .sizes = mcontext_sizes};
+
 const struct uspi_backend uspi_x86_64 = {
     .arch = USP_ARCH_X86_64,
     .name = "x86_64",
@@ -86,6 +93,7 @@ const struct uspi_backend uspi_x86_64 = {
     .state_count = sizeof states / sizeof states[0],
     .stubs = stubs,
     .stub_count = sizeof stubs / sizeof stubs[0],
+    .sigframe = &sigframe,
     .decode = uspi_x86_64_decode,
     .follows_call = uspi_x86_64_follows_call,
 };

@@ -53,6 +53,33 @@ AT(ucontext_t, uc_mcontext, sizeof(void *) == 8 ? 48 : 28);
 /* An SDK of Apple's, in which the type behind uc_mcontext is known. */
 AT(__typeof__(*((ucontext_t *)0)->uc_mcontext), __ss,
    USPI_HOST_ARCH == USP_ARCH_ARMV7 || USPI_HOST_ARCH == USP_ARCH_I386 ? 12 : 16);
+
+/* ---- a kernel's frame for a signal (lib/unwind/sigframe.c): arm64_32's has the structures of 64-bit pointers ---- */
+
+AT(siginfo_t, si_signo, 0);
+SIZE(siginfo_t, sizeof(void *) == 8 ? 104 : 64);
+AT(ucontext_t, uc_onstack, 0);
+AT(ucontext_t, uc_link, sizeof(void *) == 8 ? 32 : 20);
+AT(ucontext_t, uc_mcsize, sizeof(void *) == 8 ? 40 : 24);
+SIZE(ucontext_t, sizeof(void *) == 8 ? 56 : 32);
+#if defined(ARM_THREAD_STATE64)
+SIZE(__typeof__(*((ucontext_t *)0)->uc_mcontext), USPI_HOST_ARCH == USP_ARCH_ARMV7 ? 340 : 816);
+#elif defined(_STRUCT_MCONTEXT64)
+/* Of 64-bit processes, by their compiler's alignment. */
+#define WIDE_SIZE(type, size) _Static_assert(sizeof(void *) != 8 || sizeof(type) == (size), #type)
+SIZE(_STRUCT_MCONTEXT32, 600);
+SIZE(_STRUCT_MCONTEXT_AVX32, 792);
+WIDE_SIZE(_STRUCT_MCONTEXT64, 712);
+WIDE_SIZE(_STRUCT_MCONTEXT_AVX64, 1032);
+#ifdef _STRUCT_MCONTEXT_AVX512_64
+SIZE(_STRUCT_MCONTEXT_AVX512_32, 1112);
+WIDE_SIZE(_STRUCT_MCONTEXT_AVX512_64, 2632);
+#endif
+#ifdef _STRUCT_MCONTEXT64_FULL
+WIDE_SIZE(_STRUCT_MCONTEXT64_FULL, 744);
+WIDE_SIZE(_STRUCT_MCONTEXT_AVX64_FULL, 1064);
+#endif
+#endif
 #endif
 
 /* ---- what the kernel tells: xnu osfmk/mach/thread_info.h, osfmk/mach/task_info.h ---- */

@@ -8,8 +8,11 @@
 
 #if !TARGET_OS_WATCH
 
+#include "lib/unwind/sigframe.h"
+
 #include <mach/thread_status.h>
 #include <signal.h>
+#include <string.h>
 
 /* So much below the live part of a stack is surely not used otherwise. */
 #define DEAD (UINT64_C(1) << 20)
@@ -104,40 +107,59 @@ static int read_registers(struct uspi_held *h) {
     return USP_ERROR_UNSUPPORTED;
 }
 
-/* The live part of the stack: from what the code may use below sp to the end of the readable memory that begins there,
- * or to the thread's own data, which libpthread puts above the stack that it makes (libpthread src/pthread.c). */
-static void find_extent(const struct uspi_window *w, struct uspi_held *h) {
+/* The live part of a stack with that sp: from what the code may use below it to the end of the readable memory that begins
+ * there, or to the thread's own data, which libpthread puts above the stack that it makes (libpthread src/pthread.c). */
+static void find_extent(const struct uspi_window *w, usp_addr slots, usp_addr sp, struct uspi_live *live) {
     const struct uspi_backend *b = uspi_backend_find(USPI_HOST_ARCH);
-    usp_addr sp = usp_registers_sp(&h->registers);
+    live->sp = sp;
     usp_addr from = (sp > b->red_zone ? sp - b->red_zone : sp) & ~(usp_addr)(ALIGN - 1), at = from;
-    h->from = h->high = h->low = 0;
-    h->whole = false;
-    for (unsigned i = 0; i < RANGES && sp != 0 && !h->whole; i++) {
+    for (unsigned i = 0; i < RANGES && sp != 0 && !live->whole; i++) {
         struct uspi_darwin_region region;
         bool found = uspi_darwin_region_at(w->task, at, &region);
-        if (h->high == 0) {
+        if (live->high == 0) {
             /* sp itself may stand in the guard page, which the thread is about to run into. */
             if (!found || region.low > (i == 0 ? sp : at)) return;
             if (region.readable) {
-                h->low = region.low;
-                h->from = region.low > from ? region.low : from;
-                h->high = region.high;
+                live->low = region.low;
+                live->from = region.low > from ? region.low : from;
+                live->high = region.high;
             }
-        } else if (found && region.readable && region.low == h->high) {
-            h->high = region.high;
+        } else if (found && region.readable && region.low == live->high) {
+            live->high = region.high;
         } else {
-            h->whole = true;
+            live->whole = true;
         }
-        if (h->place.slots > h->from && h->place.slots < h->high) {
-            h->high = h->place.slots & ~(usp_addr)(ALIGN - 1);
-            h->whole = true;
+        if (slots > live->from && slots < live->high) {
+            live->high = slots & ~(usp_addr)(ALIGN - 1);
+            live->whole = true;
         }
         at = found ? region.high : at;
     }
-    if (h->high - h->from > STACK_MAX) {
-        h->high = h->from + STACK_MAX;
-        h->whole = false;
+    if (live->high - live->from > STACK_MAX) {
+        live->high = live->from + STACK_MAX;
+        live->whole = false;
     }
+}
+
+/* The shape of usp_memory.read over a copy. */
+static int read_copied(void *context, usp_addr from, void *to, size_t n) {
+    const struct uspi_copied *copied = context;
+    if (from < copied->from || from - copied->from > copied->size || n > copied->size - (from - copied->from))
+        return USP_ERROR_UNREADABLE;
+    memcpy(to, copied->bytes + (from - copied->from), n);
+    return USP_OK;
+}
+
+/* The stack that a thread left to handle a signal on the one that was copied. */
+static void find_interrupted(const struct uspi_window *w, struct uspi_held *h) {
+    const struct uspi_live *stack = &h->stacks[0];
+    struct uspi_copied copied = {w->arena + stack->offset, stack->from, stack->copied};
+    const struct usp_memory memory = {read_copied, &copied};
+    const struct uspi_sigframe_view view =
+        uspi_sigframe_view_of(uspi_backend_find(USPI_HOST_ARCH), &memory, ~uspi_darwin_signature_bits());
+    usp_addr sp;
+    if (!uspi_sigframe_leaves(&view, &h->registers, stack->from, stack->high, &sp)) return;
+    find_extent(w, h->place.slots, sp, &h->stacks[1]);
 }
 
 static bool is_on_queue(const struct uspi_window *w, const struct uspi_held *h) {
@@ -146,34 +168,55 @@ static bool is_on_queue(const struct uspi_window *w, const struct uspi_held *h) 
            queue == h->place.queue;
 }
 
+static bool is_ready(const struct uspi_held *h) { return h->suspended && h->status == USP_OK; }
+
+static uint64_t room_for(const struct uspi_live *live) {
+    return (live->high - live->from + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
+}
+
+static void add_need(struct uspi_window *w, uint64_t need) {
+    w->need = need < SIZE_MAX - w->need ? w->need + (size_t)need : SIZE_MAX;
+}
+
+static bool must_grow(const struct uspi_window *w) { return w->need > w->arena_size && !w->all_that_fits; }
+
+static void copy_live(struct uspi_window *w, struct uspi_live *live, size_t share) {
+    size_t room = w->arena_size - w->copied < share ? w->arena_size - w->copied : share;
+    size_t n = live->high - live->from < room ? (size_t)(live->high - live->from) : room;
+    live->offset = w->copied;
+    /* Memory that goes away under a thread that stands still leaves the registers, which are an answer too. */
+    if (n != 0 && uspi_darwin_read(w->task, live->from, w->arena + live->offset, n) == USP_OK) live->copied = n;
+    w->copied += (live->copied + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+    if (w->copied > w->arena_size) w->copied = w->arena_size;
+}
+
 static void copy_stacks(struct uspi_window *w) {
     size_t ready = 0;
-    uint64_t need = 0;
+    w->need = w->copied = 0;
     for (size_t i = 0; i < w->count; i++) {
         struct uspi_held *h = &w->threads[i];
-        h->offset = h->copied = 0;
+        memset(h->stacks, 0, sizeof h->stacks);
         h->on_queue = false;
         if (h->suspended) h->status = read_registers(h);
-        if (!h->suspended || h->status != USP_OK) continue;
+        if (!is_ready(h)) continue;
         h->on_queue = is_on_queue(w, h);
-        find_extent(w, h);
-        need += (h->high - h->from + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
+        find_extent(w, h->place.slots, usp_registers_sp(&h->registers) & ~uspi_darwin_signature_bits(), &h->stacks[0]);
+        add_need(w, room_for(&h->stacks[0]));
         ready++;
     }
-    w->need = need < SIZE_MAX ? (size_t)need : SIZE_MAX;
-    w->copied = 0;
-    if (w->need > w->arena_size && !w->all_that_fits) return;
+    if (must_grow(w)) return;
     size_t share = w->need <= w->arena_size ? SIZE_MAX : (w->arena_size / (ready + 1)) & ~(size_t)(ALIGN - 1);
     for (size_t i = 0; i < w->count; i++) {
-        struct uspi_held *h = &w->threads[i];
-        if (!h->suspended || h->status != USP_OK) continue;
-        size_t room = w->arena_size - w->copied < share ? w->arena_size - w->copied : share;
-        size_t n = h->high - h->from < room ? (size_t)(h->high - h->from) : room;
-        h->offset = w->copied;
-        /* Memory that goes away under a thread that stands still leaves the registers, which are an answer too. */
-        if (n != 0 && uspi_darwin_read(w->task, h->from, w->arena + h->offset, n) == USP_OK) h->copied = n;
-        w->copied += (h->copied + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-        if (w->copied > w->arena_size) w->copied = w->arena_size;
+        if (is_ready(&w->threads[i])) copy_live(w, &w->threads[i].stacks[0], share);
+    }
+    for (size_t i = 0; i < w->count; i++) {
+        if (!is_ready(&w->threads[i])) continue;
+        find_interrupted(w, &w->threads[i]);
+        add_need(w, room_for(&w->threads[i].stacks[1]));
+    }
+    if (must_grow(w)) return;
+    for (size_t i = 0; i < w->count; i++) {
+        if (is_ready(&w->threads[i])) copy_live(w, &w->threads[i].stacks[1], share);
     }
 }
 
@@ -217,21 +260,26 @@ void uspi_darwin_window(struct uspi_window *window) {
 
 void uspi_darwin_fill_copy(struct uspi_thread_copy *copy, const struct uspi_held *held, const uint8_t *arena) {
     copy->registers = held->registers;
-    if (held->whole) {
-        copy->stack_low = held->low;
-        copy->stack_high = held->high;
-    }
-    /* What of the stack was not copied is another moment's by now; where its extent is not known, that is all of it. */
-    usp_addr from = held->from, high = held->high;
-    if (high == 0) {
-        from = usp_registers_sp(&held->registers);
-        high = from < UINT64_MAX - STACK_MAX ? from + STACK_MAX : UINT64_MAX;
-    }
-    copy->dead_low = from > DEAD ? from - DEAD : 0;
-    if (copy->dead_low < held->low) copy->dead_low = held->low;
-    copy->dead_high = high;
     copy->stopped_ns = held->ended - held->began;
-    copy->parts[0] = (struct uspi_copied){arena + held->offset, held->from, held->copied};
+    /* A walk that goes on to another stack has no bounds. */
+    if (held->stacks[0].whole && held->stacks[1].sp == 0) {
+        copy->stack_low = held->stacks[0].low;
+        copy->stack_high = held->stacks[0].high;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        const struct uspi_live *live = &held->stacks[i];
+        usp_addr from = live->from, high = live->high;
+        if (i != 0 && live->sp == 0) continue;
+        /* What of the stack was not copied is another moment's by now; where its extent is not known, that is all of it. */
+        if (high == 0) {
+            from = live->sp;
+            high = from < UINT64_MAX - STACK_MAX ? from + STACK_MAX : UINT64_MAX;
+        }
+        copy->dead[i].low = from > DEAD ? from - DEAD : 0;
+        if (copy->dead[i].low < live->low) copy->dead[i].low = live->low;
+        copy->dead[i].high = high;
+        copy->parts[i] = (struct uspi_copied){arena + live->offset, live->from, live->copied};
+    }
 }
 
 #endif

@@ -2,18 +2,31 @@
 /* The window: threads of a task stand still, their registers and stacks are copied, they run again. Who is stopped, with
  * what memory, and what becomes of the copies is darwin_stop.c's and darwin_collect.c's.
  *
- *     suspend … suspend │ registers … registers │ extents, copies │ resume … resume
+ *     suspend … suspend │ registers … registers │ extents, copies │ other stacks │ resume … resume
+ *
+ * A thread that handles a signal on an alternate stack has a second live one. The frame that the kernel made for the signal
+ * tells where, and lies in the first one's copy: it is looked for there, and costs other threads no call.
  *
  * Another task is suspended as a whole where the headers allow that, so that the kernel resumes it should this process end
  * meanwhile (xnu osfmk/kern/task.c, task_suspension_notify).
  *
  * Between the first suspension and the last resumption there are calls to the kernel only: thread_suspend,
- * thread_get_state, a read of the word that holds a thread's queue, the region that holds a stack pointer, one bulk read for
+ * thread_get_state, a read of the word that holds a thread's queue, the regions that hold stack pointers, one bulk read for
  * each stack, the clock, thread_resume. No allocation, no lock, no loader, no Objective-C, no libpthread: whatever a stopped thread holds does not matter. */
 #ifndef USPI_OS_DARWIN_WINDOW_H
 #define USPI_OS_DARWIN_WINDOW_H
 
 #include "lib/os/darwin.h"
+
+/* The live part of a stack. */
+struct uspi_live {
+    usp_addr sp;         /* 0: there is no such stack */
+    usp_addr from, high; /* from == high: none; */
+    usp_addr low;        /* and where the range begins that holds it */
+    bool whole;          /* the stack surely ends at high */
+    size_t offset;       /* of its copy in the arena, of */
+    size_t copied;       /* bytes */
+};
 
 /* A thread that is stopped, or was. */
 struct uspi_held {
@@ -23,11 +36,7 @@ struct uspi_held {
     bool suspended;
     bool on_queue; /* its queue is the one in `place` still */
     struct usp_registers registers;
-    usp_addr from, high; /* the live part of its stack, from == high: none; */
-    usp_addr low;        /* and where the range begins that holds it */
-    bool whole;          /* the stack surely ends at high */
-    size_t offset;       /* of its copy in the arena, of */
-    size_t copied;       /* bytes */
+    struct uspi_live stacks[2]; /* on which it stands, and from which a signal took it to that */
     uint64_t began, ended;
 };
 
@@ -47,8 +56,8 @@ struct uspi_window {
     uint64_t stopped_ns; /* from the first thread stopped to the last one running again */
 };
 
-/* Opens the window and closes it. When the arena is too small (need > arena_size) and not all_that_fits, nothing is copied:
- * get more memory and open it again. Signals of the calling thread wait meanwhile. Not any time. */
+/* Opens the window and closes it. When the arena is too small (need > arena_size) and not all_that_fits, the copies are not
+ * complete: get more memory and open it again. Signals of the calling thread wait meanwhile. Not any time. */
 void uspi_darwin_window(struct uspi_window *window);
 
 /* Completes a copy by what a window found of a thread. `arena` is where its arena is, or a copy of that. */

@@ -168,8 +168,7 @@ static void fill_copy(struct uspi_thread_copy *copy, const struct uspi_slot *s, 
     copy->registers = s->registers;
     copy->stack_low = s->stack_low;
     copy->stack_high = s->stack_high;
-    copy->dead_low = s->dead_high > DEAD ? s->dead_high - DEAD : 0;
-    copy->dead_high = s->dead_high;
+    copy->dead[0] = (struct uspi_dead){s->dead_high > DEAD ? s->dead_high - DEAD : 0, s->dead_high};
     copy->stopped_ns = s->left - s->arrived;
     copy->parts[0] = (struct uspi_copied){bytes, s->extents[0].from, s->copied[0]};
     copy->parts[1] = (struct uspi_copied){bytes + s->copied[0], s->extents[1].from, s->copied[1]};

@@ -31,8 +31,11 @@ static enum uspi_answer follow(struct uspi_walk *walk, const struct uspi_frame_s
     *status = uspi_dwarf_row(section, fde, uspi_lookup_pc(walk, frame), &row);
     if (*status == USP_OK) *status = uspi_dwarf_rule(section, &fde->cie, &row, &entry.rule);
     if (*status != USP_OK) return USPI_NOT_MINE;
-    return is_body_only(walk, frame) ? uspi_follow_body_rule(walk, frame, &entry, USP_METHOD_CFI, out)
-                                     : uspi_follow_table_rule(walk, frame, &entry.rule, USP_METHOD_CFI, out);
+    /* A signal's frame is described for where its code is called from, and its rule holds beside that too: registers that
+     * stay what they are until the handler returns lead to it. */
+    bool body_only = !entry.rule.signal_frame && is_body_only(walk, frame);
+    return body_only ? uspi_follow_body_rule(walk, frame, &entry, USP_METHOD_CFI, out)
+                     : uspi_follow_table_rule(walk, frame, &entry.rule, USP_METHOD_CFI, out);
 }
 
 static enum uspi_answer answer_of(int status, enum uspi_answer answer) {

@@ -76,6 +76,8 @@ extern const struct uspi_reader_entry uspi_readers[];
 extern const size_t uspi_reader_count;
 
 enum uspi_answer uspi_read_signal_frame(struct uspi_walk *, const struct uspi_frame_state *, struct uspi_answer_data *);
+enum uspi_answer uspi_read_darwin_signal_frame(struct uspi_walk *, const struct uspi_frame_state *,
+                                               struct uspi_answer_data *);
 enum uspi_answer uspi_read_compact(struct uspi_walk *, const struct uspi_frame_state *, struct uspi_answer_data *);
 enum uspi_answer uspi_read_cfi(struct uspi_walk *, const struct uspi_frame_state *, struct uspi_answer_data *);
 enum uspi_answer uspi_read_ehabi(struct uspi_walk *, const struct uspi_frame_state *, struct uspi_answer_data *);
@@ -176,6 +178,10 @@ enum uspi_answer uspi_follow_fde(struct uspi_walk *walk, const struct uspi_frame
 /* The same by a rule that was kept for this code; USPI_NOT_MINE when there is none or it leads nowhere. */
 enum uspi_answer uspi_follow_kept_rule(struct uspi_walk *walk, const struct uspi_frame_state *frame,
                                        struct uspi_answer_data *out);
+
+/* Makes registers as a kernel saved them an interrupted frame's: without signatures and tags, exact, sp known. The pc is
+ * known. Kind and method are the caller's to set. */
+void uspi_complete_interrupted(const struct uspi_walk *walk, struct uspi_frame_state *state);
 
 /* Gives a caller its pc and how it was found. */
 void uspi_set_caller(const struct uspi_walk *walk, struct uspi_frame_state *caller,

@@ -6,6 +6,7 @@
  * whose instructions show no way to a return. */
 const struct uspi_reader_entry uspi_readers[] = {
     {USP_READER_SIGNAL, uspi_read_signal_frame},
+    {USP_READER_SIGNAL, uspi_read_darwin_signal_frame},
     {USP_READER_COMPACT, uspi_read_compact},
     {USP_READER_CFI, uspi_read_cfi},
     {USP_READER_EHABI, uspi_read_ehabi},

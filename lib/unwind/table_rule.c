@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the readers of unwind tables have in common: from the rule that a table has for a frame to the reader's answer. */
 #include "lib/unwind/reader.h"
+#include "lib/unwind/sigframe.h"
 
 /* Whether a return address goes where code can be; a caller that was interrupted need not stand behind a call. */
 static bool is_refuted(struct uspi_walk *walk, const struct uspi_rule *rule, struct uspi_return_address *ra) {
@@ -9,21 +10,6 @@ static bool is_refuted(struct uspi_walk *walk, const struct uspi_rule *rule, str
     if (!rule->signal_frame || ra->pc == 0) return true;
     return walk->target.image_at != NULL &&
            walk->target.image_at(walk->target.context, ra->pc, &region) == USP_ERROR_NOT_FOUND;
-}
-
-/* Where a register stands in the state that Apple's kernels save for a handler; false: it does not. */
-static bool find_in_darwin_context(const struct uspi_backend *b, unsigned reg, uint32_t *offset) {
-    for (size_t i = 0; i < b->state_count; i++) {
-        const struct uspi_state_layout *layout = &b->states[i];
-        if (layout->state != USP_STATE_DARWIN_MCONTEXT) continue;
-        for (unsigned k = 0; k < layout->run_count; k++) {
-            const struct uspi_run *run = &layout->runs[k];
-            if (reg < run->first || reg - run->first >= run->count) continue;
-            *offset = run->offset + (reg - run->first) * run->stride;
-            return true;
-        }
-    }
-    return false;
 }
 
 /* Apple's _sigtramp for x86 tells one more than the interrupted pc, except of traps, whose pc is behind the instruction
@@ -36,7 +22,7 @@ static uint64_t interrupted_pc(const struct uspi_walk *walk, const struct uspi_r
     uint64_t pc;
     if (!rule->signal_frame || walk->target.os != USP_OS_DARWIN || fp_at == 0) return told;
     if (rule->return_address.kind != USPI_VALUE_EXPRESSION) return told;
-    if (!find_in_darwin_context(b, b->fp, &fp_place) || !find_in_darwin_context(b, b->pc, &pc_place)) return told;
+    if (!uspi_find_in_mcontext(b, b->fp, &fp_place) || !uspi_find_in_mcontext(b, b->pc, &pc_place)) return told;
     if (!uspi_read_slot(walk, (fp_at - fp_place + pc_place) & b->word_mask, &pc)) return told;
     return told == pc + 1 ? pc : told;
 }

@@ -171,6 +171,36 @@ bool uspi_is_plausible_cfa(const struct uspi_walk *walk, const struct uspi_frame
     return target->stack_high == 0 || is_elsewhere || cfa <= target->stack_high;
 }
 
+/* In a thread state of arm64e all that points to code or to the stack is signed, pc and sp too (xnu
+ * osfmk/mach/arm/_structs.h, __opaque_pc). A pc that is no address either way is reported as it stands. */
+static void strip_state(const struct uspi_walk *walk, struct uspi_frame_state *state) {
+    const struct uspi_backend *b = walk->backend;
+    const struct usp_memory *code = uspi_code_memory(walk);
+    uint64_t *value = state->registers.value;
+    usp_addr pc = value[b->pc] & walk->strip_mask;
+    uint8_t instruction[4];
+    value[b->sp] &= walk->strip_mask;
+    value[b->fp] &= walk->strip_mask;
+    if (pc == value[b->pc] || code->read(code->context, pc, instruction, sizeof instruction) != 0) return;
+    value[b->pc] = pc;
+    state->flags |= USP_FRAME_SIGNED;
+}
+
+void uspi_complete_interrupted(const struct uspi_walk *walk, struct uspi_frame_state *state) {
+    const struct uspi_backend *b = walk->backend;
+    struct usp_registers *r = &state->registers;
+    if (b->has_async) r->value[b->fp] &= ~USPI_FP_TAG_MASK;
+    for (unsigned reg = 0; reg < b->register_count; reg++) r->value[reg] &= b->word_mask;
+    if (b->has_signatures) strip_state(walk, state);
+    if (b->has_thumb) {
+        usp_registers_set_pc(r, r->value[b->pc]);
+        if ((r->flags & 0x20u) != 0) state->flags |= USP_FRAME_THUMB;
+    }
+    state->exact = true;
+    state->sp_known = uspi_known(r, b->sp);
+    state->low = state->sp_known ? r->value[b->sp] : 1;
+}
+
 void uspi_set_caller(const struct uspi_walk *walk, struct uspi_frame_state *caller,
                      const struct uspi_return_address *ra, uint32_t kind, uint32_t method) {
     const struct uspi_backend *b = walk->backend;

@@ -15,6 +15,7 @@ int main(void) {
     suite_add_tcase(s, case_of_queues());
     suite_add_tcase(s, case_of_images());
     suite_add_tcase(s, case_of_signals());
+    suite_add_tcase(s, case_of_sigframes());
     suite_add_tcase(s, case_of_faults());
     SRunner *runner = srunner_create(s);
     srunner_run_all(runner, CK_ENV);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the seeds of fuzz_unwind into its folder below the one that is given: for each processor a function with a frame
- * record that is called by another one, with the walk begun at each instruction. */
+ * record that is called by another one, with the walk begun at each instruction, and the frame that Darwin's kernel makes
+ * for a signal. */
 #include "tests/fuzz/unwind_input.h"
 
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 
 #include <unspool/registers.h>
+#include <unspool/unwind.h>
 
 enum { CALL_AT = 0, CALLEE_AT = 32, CODE_SIZE = 96, RECORD_AT = 64, STACK_SIZE = 192 };
 
@@ -157,13 +159,30 @@ static void store(uint8_t *at, uint64_t value, unsigned width) {
     for (unsigned i = 0; i < width; i++) at[i] = (uint8_t)(value >> 8 * i);
 }
 
-static void write_seed(const char *folder, const struct program *p, unsigned step) {
-    uint8_t stack[STACK_SIZE] = {0};
+static void write_file(const char *folder, const struct program *p, const char *what, const struct header *header,
+                       const struct usp_registers *registers, const uint8_t *stack, size_t stack_size) {
     uint8_t words[USP_REGISTERS_MAX * 8];
     char path[1024];
+    for (unsigned i = 0; i < USP_REGISTERS_MAX; i++) store(words + 8 * i, registers->value[i], 8);
+    (void)snprintf(path, sizeof path, "%s/fuzz_unwind/%s-%s", folder, usp_arch_name(p->arch), what);
+    FILE *file = fopen(path, "wb");
+    if (file == NULL || fwrite(header, sizeof *header, 1, file) != 1 || fwrite(words, sizeof words, 1, file) != 1 ||
+        fwrite(p->code, CODE_SIZE, 1, file) != 1 || fwrite(stack, stack_size, 1, file) != 1 || fclose(file) != 0) {
+        perror(path);
+        exit(1);
+    }
+}
+
+static uint64_t return_address(const struct program *p) {
+    return CODE + CALL_AT + p->call_length + ((p->wishes & WISH_THUMB) != 0 ? 1 : 0);
+}
+
+static void write_seed(const char *folder, const struct program *p, unsigned step) {
+    uint8_t stack[STACK_SIZE] = {0};
+    char what[16];
     struct usp_registers registers;
     struct header header = {.os = USP_ARCH_NONE, .capacity = 16};
-    const uint64_t back = CODE + CALL_AT + p->call_length + ((p->wishes & WISH_THUMB) != 0 ? 1 : 0);
+    const uint64_t back = return_address(p);
 
     header.arch = (uint8_t)(p->arch - 1);
     header.wishes = (uint8_t)(p->wishes | WISH_BOUNDS | (step % 2 != 0 ? WISH_REGIONS : 0));
@@ -179,15 +198,54 @@ static void write_seed(const char *folder, const struct program *p, unsigned ste
     usp_registers_set_sp(&registers, STACK + RECORD_AT - 16);
     usp_registers_set_fp(&registers, STACK + RECORD_AT);
     usp_registers_set_lr(&registers, back);
-    for (unsigned i = 0; i < USP_REGISTERS_MAX; i++) store(words + 8 * i, registers.value[i], 8);
+    (void)snprintf(what, sizeof what, "%u", step);
+    write_file(folder, p, what, &header, &registers, stack, sizeof stack);
+}
 
-    (void)snprintf(path, sizeof path, "%s/fuzz_unwind/%s-%u", folder, usp_arch_name(p->arch), step);
-    FILE *file = fopen(path, "wb");
-    if (file == NULL || fwrite(&header, sizeof header, 1, file) != 1 || fwrite(words, sizeof words, 1, file) != 1 ||
-        fwrite(p->code, CODE_SIZE, 1, file) != 1 || fwrite(stack, STACK_SIZE, 1, file) != 1 || fclose(file) != 0) {
-        perror(path);
-        exit(1);
-    }
+/* Where Darwin's kernel puts things for a signal (lib/unwind/sigframe.c): from _sigtramp's CFA to the mcontext, and in it the
+ * registers. */
+static const struct sigframe {
+    uint32_t arch;
+    uint16_t machine, size, pc, sp, fp;
+    uint8_t pointer, is_last;
+} sigframes[] = {
+    {USP_ARCH_ARM64, 160, 816, 272, 264, 248, 8, 1}, {USP_ARCH_ARM64_32, 160, 816, 272, 264, 248, 8, 1},
+    {USP_ARCH_ARMV7, 104, 340, 72, 64, 40, 4, 1},    {USP_ARCH_X86_64, 0, 712, 144, 72, 64, 8, 0},
+    {USP_ARCH_I386, 28, 600, 52, 40, 36, 4, 0},
+};
+enum { SIGFRAME_SIZE = 1536, INTERRUPTED_AT = 1280 };
+
+/* In what the kernel has started for a signal, which interrupted a step of the callee. */
+static void write_signal_seed(const char *folder, const struct program *p) {
+    uint8_t stack[SIGFRAME_SIZE] = {0};
+    struct usp_registers registers;
+    struct header header = {.os = USP_OS_DARWIN, .capacity = 16, .registers = USP_REGISTERS_MAX};
+    const uint64_t back = return_address(p);
+    const struct sigframe *f = sigframes;
+    while (f->arch != p->arch) f++;
+    const unsigned cfa = RECORD_AT + 2 * p->slot, ucontext = f->pointer == 8 ? 56 : 32,
+                   info = f->pointer == 8 ? 104 : 64;
+    const unsigned machine = cfa + f->machine;
+    const unsigned context = f->is_last != 0 ? machine - ucontext : machine + f->size + info;
+
+    header.arch = (uint8_t)(p->arch - 1);
+    header.wishes = p->wishes;
+    header.code_length = CODE_SIZE / 4;
+    store(stack + RECORD_AT, STACK + INTERRUPTED_AT, p->slot);
+    store(stack + RECORD_AT + p->slot, back, p->slot);
+    store(stack + context - info, 11, 4);
+    store(stack + context + (f->pointer == 8 ? 40 : 24), f->size, f->pointer);
+    store(stack + context + (f->pointer == 8 ? 48 : 28), STACK + machine, f->pointer);
+    store(stack + machine + f->pc, CODE + CALLEE_AT + p->steps[2], p->slot);
+    store(stack + machine + f->sp, STACK + INTERRUPTED_AT - 16, p->slot);
+    store(stack + machine + f->fp, STACK + INTERRUPTED_AT, p->slot);
+    store(stack + INTERRUPTED_AT + p->slot, back, p->slot);
+
+    (void)usp_registers_init(&registers, p->arch);
+    usp_registers_set_pc(&registers, back);
+    usp_registers_set_sp(&registers, STACK + RECORD_AT - 16);
+    usp_registers_set_fp(&registers, STACK + RECORD_AT);
+    write_file(folder, p, "signal", &header, &registers, stack, sizeof stack);
 }
 
 int main(int argc, char **argv) {
@@ -199,6 +257,7 @@ int main(int argc, char **argv) {
         for (unsigned step = 0; step == 0 || (step < 8 && programs[i].steps[step] != 0); step++) {
             write_seed(argv[1], &programs[i], step);
         }
+        write_signal_seed(argv[1], &programs[i]);
     }
     return 0;
 }

@@ -48,6 +48,14 @@ int test_run(unsigned thread, unsigned instructions);
 /* Interrupts it where it stands with a signal. */
 void test_signal(unsigned thread, void (*handler)(int signal, void *info, void *ucontext));
 
+/* The same as the kernel does it: it goes on in _sigtramp, instruction by instruction (test_run), on its own stack or on an
+ * alternate one, until that is taken back. */
+void test_deliver(unsigned thread,
+                  void (*sigtramp)(void (*handler)(int, void *, void *), int style, int signal, void *info,
+                                   void *ucontext, uintptr_t token),
+                  void (*handler)(int signal, void *info, void *ucontext), bool on_alternate);
+void test_take_back(unsigned thread);
+
 /* Of the calling thread. */
 void test_park(void);
 void test_finish(void);

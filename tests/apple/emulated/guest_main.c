@@ -151,10 +151,41 @@ static __attribute__((noinline)) void context(unsigned thread) {
     compare("usp_capture_context");
 }
 
+/* libplatform's _sigtramp (src/setjmp/generic/sigtramp.c): what follows the handler never returns. */
+static __attribute__((noinline)) void sigtramp(void (*handles)(int, void *, void *), int style, int signal, void *info,
+                                               void *ucontext, uintptr_t token) {
+    (void)style;
+    handles(signal, info, ucontext);
+    test_park();
+    expect(token == 1, "a thread goes on behind its signal");
+    __builtin_trap();
+}
+
+static void nothing(void) { __asm__ volatile("" ::: "memory"); }
+
+static void handles(int signal, void *info, void *ucontext) {
+    volatile unsigned n = 0;
+    (void)info;
+    (void)ucontext;
+    if (signal == 11) middle(nothing, &n);
+}
+
+/* The thread, at each instruction of a handler and of what called it. */
+static __attribute__((noinline)) void in_handler(unsigned thread, bool on_alternate) {
+    if (!can_stop) return;
+    test_deliver(thread, sigtramp, handles, on_alternate);
+    while (test_run(thread, 1) == TEST_STOPPED) other(thread, on_alternate ? "another stack" : "in a handler");
+    test_take_back(thread);
+}
+
+/* So many instructions are between two at which a signal is handled. */
+#define HANDLED 53u
+
 static __attribute__((noinline)) void every_instruction(unsigned thread) {
-    while (test_run(thread, 1) == TEST_STOPPED) {
+    for (unsigned n = 0; test_run(thread, 1) == TEST_STOPPED; n++) {
         context(thread);
         other(thread, "usp_capture_thread");
+        if (n % HANDLED == 4) in_handler(thread, n / HANDLED % 2 != 0);
     }
 }
 

@@ -274,6 +274,50 @@ usp_addr kernel_context(struct guest *g, const struct guest_thread *t, usp_addr 
     return at;
 }
 
+/* Sizes of siginfo, ucontext (with pointers of that many bytes) and mcontext, and what arm's kernel puts before them. */
+struct sigframe {
+    uint32_t arch;
+    unsigned pointer, info, context, machine, before;
+};
+
+static const struct sigframe sigframes[] = {
+    {USP_ARCH_ARM64, 8, 104, 56, 816, 0},  {USP_ARCH_ARM64_32, 8, 104, 56, 816, 0}, {USP_ARCH_ARMV7, 4, 64, 32, 340, 8},
+    {USP_ARCH_X86_64, 8, 104, 56, 712, 0}, {USP_ARCH_I386, 4, 64, 32, 600, 0},
+};
+
+bool kernel_sigframe(struct guest *g, const struct guest_thread *t, usp_addr top, usp_addr handler, unsigned signal,
+                     struct kernel_sigframe *frame) {
+    const struct uspi_backend *b = g->machine.backend;
+    const struct state *s = state_of(g);
+    const struct sigframe *f = sigframes;
+    while (f->arch != b->arch) f++;
+    usp_addr machine;
+    if (b->lr != USPI_NO_REGISTER) {
+        frame->entry = (top - b->red_zone - f->before - f->info - f->context - f->machine) & ~UINT64_C(15);
+        frame->info = frame->entry + f->before;
+        frame->context = frame->info + f->info;
+        machine = frame->context + f->context;
+    } else {
+        frame->context = top - b->red_zone - f->context;
+        frame->info = frame->context - f->info;
+        machine = frame->info - f->machine;
+        frame->entry = ((machine - (b->word == 4 ? 28 : 0)) & ~UINT64_C(15)) - b->word;
+    }
+    uint8_t *bytes = guest_bytes(g, frame->entry, top - frame->entry);
+    if (s == NULL || bytes == NULL) return false;
+    memset(bytes, 0, top - frame->entry);
+    guest_store(g, frame->info, signal, 4);
+    guest_store(g, frame->context + (f->pointer == 8 ? 40 : 24), f->machine, f->pointer);
+    guest_store(g, frame->context + (f->pointer == 8 ? 48 : 28), machine, f->pointer);
+    write_state(g, s, &t->now.registers, machine + s->exception);
+    if (b->arch == USP_ARCH_ARMV7) guest_store(g, frame->entry, frame->context, 4);
+    if (b->arch == USP_ARCH_I386) {
+        const usp_addr arguments[] = {UINT32_MAX, handler, 30, signal, frame->info, frame->context, 0};
+        for (unsigned i = 0; i < 7; i++) guest_store(g, frame->entry + 4 * i, arguments[i], 4);
+    }
+    return true;
+}
+
 /* ---- other calls to the kernel ---- */
 
 /* task_dyld_info, packed: all_image_info_addr 0, all_image_info_size 8, all_image_info_format 16. */

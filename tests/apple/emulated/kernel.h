@@ -34,4 +34,15 @@ unsigned kernel_functions(void);
 #define KERNEL_CONTEXT 512u
 usp_addr kernel_context(struct guest *guest, const struct guest_thread *thread, usp_addr at);
 
+/* What the kernel puts on a stack before it enters a handler by _sigtramp (xnu bsd/dev/arm/unix_signal.c,
+ * bsd/dev/i386/unix_signal.c). */
+struct kernel_sigframe {
+    usp_addr entry; /* sp as _sigtramp begins */
+    usp_addr info, context;
+};
+
+/* Writes it for a thread as it stands, below `top`, with the handler as i386's argument. False when there is no room. */
+bool kernel_sigframe(struct guest *guest, const struct guest_thread *thread, usp_addr top, usp_addr handler,
+                     unsigned signal, struct kernel_sigframe *frame);
+
 #endif

@@ -252,11 +252,11 @@ static usp_addr place_of_stacks(const struct guest *g) {
 
 uc_context *guest_call(struct guest *g, struct guest_thread *t, usp_addr function, usp_addr sp, usp_addr return_to,
                        const uint64_t *arguments, unsigned count) {
-    static const uint8_t x86_64[] = {5, 4, 1};
+    static const uint8_t x86_64[] = {5, 4, 1, 2, 8, 9};
     const struct uspi_backend *b = g->machine.backend;
     uc_engine *uc = g->machine.uc;
     uc_context *running, *kept;
-    if (count > 3 || uc_context_alloc(uc, &running) != UC_ERR_OK) return NULL;
+    if (count > (b->arch == USP_ARCH_I386 ? 4 : 6) || uc_context_alloc(uc, &running) != UC_ERR_OK) return NULL;
     if (uc_context_alloc(uc, &kept) != UC_ERR_OK) {
         uc_context_free(running);
         return NULL;

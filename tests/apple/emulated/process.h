@@ -125,7 +125,7 @@ unsigned guest_word(const struct guest *guest);
 struct guest_thread *guest_thread_create(struct guest *guest, const char *name, usp_addr entry, uint64_t stack_size);
 
 /* Makes a thread that does not run call a function next: with `sp` as the stack pointer's value before the call,
- * `return_to` as return address, and up to 3 arguments. What it gives is for guest_back, which puts the processor's state
+ * `return_to` as return address, and up to 4 arguments (6 where there are registers for them). What it gives is for guest_back, which puts the processor's state
  * (not the rest of *thread) back as it was. NULL on a failure. */
 uc_context *guest_call(struct guest *guest, struct guest_thread *thread, usp_addr function, usp_addr sp,
                        usp_addr return_to, const uint64_t *arguments, unsigned count);

@@ -28,6 +28,7 @@
 #define TASK_ID    77u
 #define SWIFT_SLOT 103u /* Libc gen/thread_stack_async_pcs.c */
 #define SIGSEGV_   11u
+#define ALTERNATE  0x4c000000u
 #define SHOWN_MAX  5u
 
 struct text {
@@ -46,6 +47,12 @@ static struct {
     unsigned long compared, different, walked, inexact, methods;
     usp_addr wait_function; /* of the test: a handler returns to it */
     bool finished;
+    /* A thread that handles a signal, and how it stood before; NULL: none does. */
+    const struct guest_thread *handling;
+    struct guest_thread interrupted;
+    uc_context *kept;
+    usp_addr alternate; /* where a second stack ends; 0: it is not mapped yet */
+    bool on_alternate;
 } test;
 
 /* ---- the texts ---- */
@@ -99,8 +106,10 @@ static void init_target(struct usp_target *target, const struct guest_thread *t)
     target->os = USP_OS_DARWIN;
     target->pac_mask = g->is_signed ? g->signing.mask : 0;
     target->memory = test.memory;
-    target->stack_low = t->low;
-    target->stack_high = t->high;
+    if (t != test.handling || !test.on_alternate) {
+        target->stack_low = t->low;
+        target->stack_high = t->high;
+    }
     if (g->machine.backend->has_async) target->swift_task_slot = t->slots + SWIFT_SLOT * guest_word(g);
 }
 
@@ -125,9 +134,10 @@ static void walk_self(bool async, struct usp_frame frames[FRAMES], struct usp_st
 }
 
 static void check_truth(const struct guest_thread *t, const struct usp_stack *stack) {
-    static usp_addr expected[TRUTH_DEPTH + 1];
-    /* The last one is what the outermost function would return to: nothing. */
+    static usp_addr expected[2 * (TRUTH_DEPTH + 1)];
+    /* The last one is what the outermost function would return to: nothing. Below _sigtramp there is what it interrupted. */
     unsigned n = truth_pcs(&t->truth, &t->now, expected) - 1;
+    if (t == test.handling) n += truth_pcs(&test.interrupted.truth, &test.interrupted.now, expected + n) - 1;
     bool is_exact = stack->physical == n;
     for (unsigned i = 0; i < n && is_exact; i++) is_exact = stack->frames[i].pc == expected[i];
     test.walked++;
@@ -294,6 +304,43 @@ static void interrupt(struct guest *g) {
     *t = interrupted;
 }
 
+/* As the kernel really does: on the thread's own stack or on an alternate one, by the program's _sigtramp, which is then run
+ * like any code. */
+static void deliver(struct guest *g) {
+    struct guest_thread *t = argument_thread(g);
+    const struct uspi_backend *b = g->machine.backend;
+    struct kernel_sigframe frame;
+    usp_addr tramp = guest_argument(g, 1), handler = guest_argument(g, 2);
+    bool in_registers = b->arch != USP_ARCH_I386;
+    test.on_alternate = (guest_argument(g, 3) & 1) != 0;
+    if (test.alternate == 0 && guest_map(g, guest_place(g, ALTERNATE), STACK) != NULL)
+        test.alternate = guest_place(g, ALTERNATE) + STACK;
+    usp_addr top = test.on_alternate ? test.alternate : t->now.registers.value[b->sp];
+    if (test.handling != NULL || !kernel_sigframe(g, t, top, handler, SIGSEGV_, &frame)) {
+        guest_fail(g, "a signal cannot be delivered");
+        return;
+    }
+    test.interrupted = *t;
+    test.handling = t;
+    const uint64_t arguments[] = {handler, 30, SIGSEGV_, frame.info, frame.context, 0};
+    usp_addr lr = b->lr != USPI_NO_REGISTER ? t->now.registers.value[b->lr] : 0x5a5a;
+    /* x86: the place of a return address is in front of it. */
+    usp_addr sp = frame.entry + b->call_push + (in_registers ? 0 : 16);
+    test.kept = guest_call(g, t, tramp, sp, lr, arguments, in_registers ? b->arch == USP_ARCH_ARMV7 ? 4 : 6 : 0);
+    t->began = false;
+}
+
+static void take_back(struct guest *g) {
+    struct guest_thread *t = argument_thread(g);
+    if (test.handling != t) {
+        guest_fail(g, "it handles no signal");
+        return;
+    }
+    guest_back(g, t, test.kept);
+    *t = test.interrupted;
+    test.handling = NULL;
+}
+
 static void park(struct guest *g) { guest_end_run(g, GUEST_PARKED); }
 
 static void finish(struct guest *g) {
@@ -329,23 +376,18 @@ static void count_method(struct guest *g) {
 static void keep_mapping(struct guest *g) { g->account.mappings--; }
 
 const char *const scenario_functions[] = {
-    "_test_text",        "_test_walk_self",
-    "_test_walk_thread", "_test_registers",
-    "_test_threads",     "_test_images",
-    "_test_symbols",     "_test_format",
-    "_test_compare",     "_test_thread",
-    "_test_pthread",     "_test_run",
-    "_test_signal",      "_test_park",
-    "_test_finish",      "_test_fail",
-    "_test_image",       "_test_kept_mapping",
-    "_test_name_self",   "_test_symbol",
-    "_test_method",      NULL,
+    "_test_text",    "_test_walk_self",    "_test_walk_thread", "_test_registers",
+    "_test_threads", "_test_images",       "_test_symbols",     "_test_format",
+    "_test_compare", "_test_thread",       "_test_pthread",     "_test_run",
+    "_test_signal",  "_test_park",         "_test_finish",      "_test_fail",
+    "_test_image",   "_test_kept_mapping", "_test_name_self",   "_test_symbol",
+    "_test_method",  "_test_deliver",      "_test_take_back",   NULL,
 };
 
 static void (*const carry_out[])(struct guest *) = {
-    give_text, do_walk_self, do_walk_thread, do_registers, do_threads,   do_images,   do_symbols,
-    do_format, do_compare,   make_thread,    give_pthread, run_thread,   interrupt,   park,
-    finish,    give_up,      give_image,     keep_mapping, do_name_self, give_symbol, count_method,
+    give_text,  do_walk_self, do_walk_thread, do_registers, do_threads,   do_images, do_symbols, do_format,
+    do_compare, make_thread,  give_pthread,   run_thread,   interrupt,    park,      finish,     give_up,
+    give_image, keep_mapping, do_name_self,   give_symbol,  count_method, deliver,   take_back,
 };
 
 #define OWN_FUNCTIONS ((unsigned)(sizeof carry_out / sizeof carry_out[0]))

@@ -59,12 +59,14 @@ struct fake_thread {
     uint64_t id;
     uint8_t *stack; /* the test's, outlives the thread */
     size_t stack_size;
-    size_t guard; /* so many of its first bytes cannot be read */
+    size_t guard;       /* so many of its first bytes cannot be read */
+    uint8_t *alternate; /* another stack, for signals; NULL: none */
+    size_t alternate_size;
     uintptr_t pc, sp, fp, lr;
     uint64_t slots;
     uintptr_t *queue_at; /* the word that holds its queue; NULL: the kernel tells of none */
     char name[64];
-    bool scribbled_on; /* its stack is overwritten when it runs again */
+    bool scribbled_on; /* its stacks are overwritten when it runs again */
     /* the kernel's: */
     bool dead;
     unsigned suspended;

@@ -46,6 +46,18 @@ static int run_capture(void) {
     return status;
 }
 
+static int run_in_handler(void) {
+    struct usp_frame frames[32];
+    struct usp_stack stack;
+    fill_stack(TARGET);
+    handle_signal(TARGET, true);
+    int status = capture_thread(TARGET, &stack, frames, 32);
+    size_t right = status == USP_OK ? right_frames(&stack, 300) : 0;
+    if (status != USP_OK || right == stack.count) return status;
+    fake.counting = false;
+    ck_abort_msg("frame %zu is 0x%llx", right, (unsigned long long)frames[right].pc);
+}
+
 static int run_snapshot(void) {
     struct usp_snapshot *s;
     int status = usp_snapshot_self(NULL, &s);
@@ -103,6 +115,7 @@ static const struct scenario {
     {"usp_threads", run_threads, true, ANY},
     {"usp_thread_main", run_names, true, ANY | MAY(USP_ERROR_UNSUPPORTED)},
     {"usp_capture_thread", run_capture, true, ANY | MAY(USP_ERROR_BUSY)},
+    {"usp_capture_thread of a handler on another stack", run_in_handler, true, ANY | MAY(USP_ERROR_BUSY)},
     {"usp_snapshot_self", run_snapshot, true, ANY | MAY(USP_ERROR_BUSY)},
     {"usp_snapshot_process", run_process, true, ANY | MAY(USP_ERROR_PERMISSION)},
     {"usp_images_self", run_images, true, ANY},

@@ -160,7 +160,9 @@ static int place_of_task(mach_port_t task) {
 }
 
 static void scribble(const struct fake_thread *t) {
-    if (t->scribbled_on) memset(t->stack, 0xa5, t->stack_size);
+    if (!t->scribbled_on) return;
+    memset(t->stack, 0xa5, t->stack_size);
+    if (t->alternate != NULL) memset(t->alternate, 0xa5, t->alternate_size);
 }
 
 static void resume_other(void) {
@@ -326,13 +328,22 @@ kern_return_t task_for_pid(mach_port_name_t self, int pid, mach_port_name_t *tas
 
 /* ---- memory ---- */
 
-static const struct fake_thread *stack_at(int place, uintptr_t address) {
-    const struct fake_thread *next = NULL;
+/* A stack as memory. */
+struct range {
+    uintptr_t low, size, guard;
+};
+
+static struct range stack_at(int place, uintptr_t address) {
+    struct range next = {0, 0, 0};
     for (size_t i = 0; i < fake.thread_count; i++) {
         const struct fake_thread *t = &fake.threads[i];
-        uintptr_t low = (uintptr_t)t->stack;
-        if ((int)t->task != place || t->stack == NULL || low + t->stack_size <= address) continue;
-        if (next == NULL || low < (uintptr_t)next->stack) next = t;
+        const struct range stacks[] = {{(uintptr_t)t->stack, t->stack_size, t->guard},
+                                       {(uintptr_t)t->alternate, t->alternate_size, 0}};
+        for (size_t k = 0; k < 2; k++) {
+            const struct range *r = &stacks[k];
+            if ((int)t->task != place || r->low == 0 || r->low + r->size <= address) continue;
+            if (next.low == 0 || r->low < next.low) next = *r;
+        }
     }
     return next;
 }
@@ -351,14 +362,14 @@ static kern_return_t find_region(mach_port_t task, uint64_t *low, uint64_t *size
     int place = place_of_task(task);
     if (fails(FAKE_VM_REGION)) return fake.fail_result;
     if (place < 0) return MACH_SEND_INVALID_DEST;
-    const struct fake_thread *t = stack_at(place, (uintptr_t)*low);
-    if (t == NULL) return KERN_INVALID_ADDRESS;
-    uintptr_t readable = (uintptr_t)t->stack + t->guard;
+    struct range r = stack_at(place, (uintptr_t)*low);
+    if (r.low == 0) return KERN_INVALID_ADDRESS;
+    uintptr_t readable = r.low + r.guard;
     bool in_guard = *low < readable;
     struct vm_region_basic_info_64 basic = {.protection = in_guard ? VM_PROT_NONE : VM_PROT_READ};
     memcpy(info, &basic, sizeof basic);
-    *low = in_guard ? (uintptr_t)t->stack : readable;
-    *size = in_guard ? t->guard : t->stack_size - t->guard;
+    *low = in_guard ? r.low : readable;
+    *size = in_guard ? r.guard : r.size - r.guard;
     return KERN_SUCCESS;
 }
 

@@ -54,11 +54,19 @@ int capture_thread(size_t i, struct usp_stack *stack, struct usp_frame *frames, 
 /* Fails unless whoever was stopped runs, and what was taken is given back; `before`: the account at rest. */
 void check_clean(const struct fake_account *before, const char *when);
 
+/* Interrupts such a thread where it stands: it is in a handler then, on its own stack or on the alternate one that it is
+ * given. Its stack is check_handled's. */
+void handle_signal(size_t at, bool on_alternate);
+
+/* How many of the frames are right ones of such a thread, CODE(first) being where it was interrupted. */
+size_t right_frames(const struct usp_stack *stack, size_t first);
+
 /* The parts of the suite. */
 TCase *case_of_calls(void);
 TCase *case_of_faults(void);
 TCase *case_of_queues(void);
 TCase *case_of_images(void);
 TCase *case_of_signals(void);
+TCase *case_of_sigframes(void);
 
 #endif
