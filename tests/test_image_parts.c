@@ -342,7 +342,7 @@ END_TEST
 
 START_TEST(damaged_archives) {
     add("m.o", macho_object(USP_ARCH_ARM64, "_f"));
-    const size_t second = add("n.o", macho_object(USP_ARCH_ARM64, "_g"));
+    const size_t second = (size_t)add("n.o", macho_object(USP_ARCH_ARM64, "_g"));
     open_whole();
     ck_assert_uint_eq(usp_images_count(images), 2);
     /* A member that is damaged, and that is left out beside one that is whole. */

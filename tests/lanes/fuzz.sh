@@ -12,15 +12,15 @@ declare -A inputs=(
   [fuzz_core]=6000
   [fuzz_demangle]=300000
   [fuzz_ehabi]=60000
-  [fuzz_elf]=100000
+  [fuzz_elf]=70000
   [fuzz_elf_symbols]=7000
-  [fuzz_fixups]=12000
-  [fuzz_log]=8000
+  [fuzz_fixups]=10000
+  [fuzz_log]=7000
   [fuzz_macho]=100000
-  [fuzz_macho_exports]=200000
-  [fuzz_macho_symbols]=50000
-  [fuzz_objc]=50000
-  [fuzz_raw]=20000
+  [fuzz_macho_exports]=100000
+  [fuzz_macho_symbols]=40000
+  [fuzz_objc]=40000
+  [fuzz_raw]=17000
   [fuzz_unwind]=7000
 )
 sanitizers=address,undefined
@@ -56,20 +56,64 @@ for target in x86_64-linux-gnu i386-linux-gnu aarch64-linux-gnu arm-linux-gnueab
     "$top/tests/names/elf_fixture.c"
 done
 
+# What compilers and linkers make of the tests' fixtures. Small ones: of a large file most changes do nothing.
+made=$seeds/made
+fixtures=$top/tests/names
+mkdir -p "$made" "$seeds"/fuzz_{archive,elf,fixups,log,macho,macho_exports,macho_symbols,objc,raw}
+small='int f(int a) { return a * 3; } int g(int a) { return f(a) + 1; }'
+for target in x86_64-linux-gnu arm-linux-gnueabihf; do
+  clang-19 "--target=$target" -Os -shared -nostdlib -fPIC -fuse-ld=lld-19 -Wl,-z,noseparate-code,--build-id=sha1 \
+    -o "$seeds/fuzz_elf/$target" -x c - <<<"$small"
+done
 # Libraries of objects that no linker has placed, as GNU's, BSD's and Apple's tools write them.
-objects=$seeds/objects
-mkdir -p "$objects" "$seeds/fuzz_archive"
 for target in x86_64-linux-gnu arm-linux-gnueabihf arm64-apple-ios14 x86_64-apple-macos13; do
-  echo 'int f(int a) { return a * 3; } int g(int a) { return f(a) + 1; }' |
-    clang-19 "--target=$target" -Os -ffunction-sections -x c -c - -o "$objects/a-rather-long-name-$target.o"
+  clang-19 "--target=$target" -Os -ffunction-sections -x c -c - -o "$made/a-rather-long-name-$target.o" <<<"$small"
 done
-llvm-ar-19 rcD "$seeds/fuzz_archive/gnu" "$objects"/*-linux-*.o
-llvm-ar-19 --format=bsd rcD "$seeds/fuzz_archive/bsd" "$objects"/*-linux-*.o
+llvm-ar-19 rcD "$seeds/fuzz_archive/gnu" "$made"/*-linux-*.o
+llvm-ar-19 --format=bsd rcD "$seeds/fuzz_archive/bsd" "$made"/*-linux-*.o
 for target in arm64-apple-ios14 x86_64-apple-macos13; do
-  llvm-libtool-darwin-19 -static -o "$objects/$target.a" "$objects"/*"-$target.o"
+  llvm-libtool-darwin-19 -static -o "$made/$target.a" "$made"/*"-$target.o"
 done
-llvm-lipo-19 -create -output "$seeds/fuzz_archive/fat" "$objects"/*.a
-cp "$objects"/*-linux-*.o "$seeds/fuzz_archive"
+llvm-lipo-19 -create -output "$seeds/fuzz_archive/fat" "$made"/*.a
+cp "$made"/*-linux-*.o "$seeds/fuzz_archive"
+
+# Mach-O, with both forms of fixups; the exports by themselves as well.
+target=x86_64-apple-macos13
+clang-19 -target $target -Os -g -c "$fixtures/macho_fixture.S" -o "$made/macho_S.o"
+clang-19 -target $target -Os -std=c++17 -fno-exceptions -c "$fixtures/macho_fixture.cc" -o "$made/macho_cc.o"
+clang-19 -target $target -fblocks -O1 -w -c "$fixtures/objc_fixture.m" -o "$made/objc.o"
+link_macho() { ld64.lld-19 -arch x86_64 -platform_version macos 13.0 13.0 -dylib -undefined dynamic_lookup "$@"; }
+for fixups in fixup_chains no_fixup_chains; do
+  link_macho "-$fixups" "$made/macho_S.o" -o "$seeds/fuzz_macho/$fixups"
+  cp "$seeds/fuzz_macho/$fixups" "$seeds/fuzz_macho_symbols"
+  link_macho "-$fixups" -no_objc_relative_method_lists "$made/objc.o" "$fixtures/objc_fixture.tbd" \
+    -o "$seeds/fuzz_objc/$fixups"
+  cp "$seeds/fuzz_objc/$fixups" "$seeds/fuzz_fixups"
+done
+for objects in macho_S macho_cc objc; do
+  link_macho "$made/$objects.o" "$fixtures/objc_fixture.tbd" -o "$made/$objects"
+  llvm-objdump-19 --macho --private-headers "$made/$objects" |
+    awk '$2 == "LC_DYLD_EXPORTS_TRIE" { on = 1 } on && $1 == "dataoff" { at = $2 } on && $1 == "datasize" { print at, $2; on = 0 }' \
+      >"$made/exports"
+  read -r at size <"$made/exports"
+  [[ $size -gt 0 ]]
+  tail -c "+$((at + 1))" "$made/$objects" | head -c "$size" >"$made/trie" || true
+  cp "$made/trie" "$seeds/fuzz_macho_exports/$objects"
+done
+
+# What a program that captures itself has written, and that in the styles that logs have; a byte before them tells fuzz_log
+# what to do.
+make_in fuzz tests/tool/captures_itself >/dev/null
+"$top/build/fuzz/tests/tool/captures_itself" "$seeds/fuzz_raw/program" >/dev/null
+for style in call-stack-symbols backtrace-symbols bs-backtrace crash-report portable; do
+  for mode in '\1' '\4'; do
+    {
+      # shellcheck disable=SC2059 # an escape on purpose
+      printf "$mode"
+      "$top/build/fuzz/tools/unspool" stack --no-symbols --style "$style" "$seeds/fuzz_raw/program"
+    } >"$seeds/fuzz_log/$style${mode#?}"
+  done
+done
 
 # run NAME: what it found interesting is kept for the next run, unless all runs are to be the same.
 run() {
