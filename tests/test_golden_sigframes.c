@@ -475,7 +475,8 @@ START_TEST(signal_in_handler) {
             deliver(&second, k, &again, 0);
             stand_in_handler(f, k, &second, &m->moments[2]);
             put_stack(f, &second);
-            image_bytes(&f->memory, again.sp, first.bytes + 512 - (first.entry - again.sp), first.end - again.sp);
+            image_bytes(&f->memory, again.sp, first.bytes + 512 - (first.entry - again.sp),
+                        (size_t)(first.end - again.sp));
             walk(f);
             const usp_addr expected[] = {HANDLER + m->moments[2].offset,
                                          TRAMP + k->tramp->called,

@@ -11,21 +11,27 @@
 
 typedef struct _opaque_pthread_attr_t pthread_attr_t;
 typedef struct standin_siginfo siginfo_t;
+typedef struct standin_sigaltstack stack_t;
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument);
 int pthread_join(pthread_t thread, void **result);
 
+#define SA_ONSTACK 0x0001
 #define SA_SIGINFO 0x0040
 #define SIGUSR2    31
 
 struct sigaction {
-    void (*sa_sigaction)(int number, siginfo_t *info, void *context);
+    union {
+        void (*sa_handler)(int number);
+        void (*sa_sigaction)(int number, siginfo_t *info, void *context);
+    };
     sigset_t sa_mask;
     int sa_flags;
 };
 
 int sigaction(int number, const struct sigaction *restrict action, struct sigaction *restrict before);
 int sigemptyset(sigset_t *set);
+int sigaltstack(const stack_t *restrict stack, stack_t *restrict before);
 int raise(int number);
 int usleep(unsigned microseconds);
 

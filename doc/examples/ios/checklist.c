@@ -13,6 +13,17 @@
 #include <unistd.h>
 #include <unspool/unspool.h>
 
+#if defined(__APPLE__)
+#include <TargetConditionals.h>
+#endif
+
+/* sigaltstack is not to be had there. */
+#if defined(__APPLE__) && (TARGET_OS_WATCH || TARGET_OS_TV)
+#define HAS_SIGALTSTACK 0
+#else
+#define HAS_SIGALTSTACK 1
+#endif
+
 #define FRAMES  128
 #define THREADS 16
 #define REPEATS 10000u
@@ -205,6 +216,72 @@ static void check_main(struct list *list) {
     usp_thread_release(&thread);
 }
 
+#if HAS_SIGALTSTACK
+/* A thread that handles a signal on an alternate stack: what it interrupted stands on its own. */
+static struct {
+    _Atomic(uint64_t) address; /* on its own stack */
+    _Atomic(bool) is_there, may_go;
+    _Alignas(16) char stack[128 << 10];
+} aside;
+
+static void wait_aside(int number) {
+    (void)number;
+    atomic_store(&aside.is_there, true);
+    while (!atomic_load(&aside.may_go)) usleep(1000);
+}
+
+static NOINLINE void raise_aside(void) {
+    atomic_store(&aside.address, return_address(__builtin_return_address(0)));
+    raise(SIGUSR2);
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+static void *handle_aside(void *argument) {
+    stack_t stack, before;
+    (void)argument;
+    memset(&stack, 0, sizeof stack);
+    stack.ss_sp = aside.stack;
+    stack.ss_size = sizeof aside.stack;
+    sigaltstack(&stack, &before);
+    raise_aside();
+    sigaltstack(&before, NULL);
+    return NULL;
+}
+
+static void check_aside(struct list *list) {
+    struct sigaction action, before;
+    struct usp_frame frames[FRAMES];
+    struct usp_stack stack;
+    struct usp_thread thread;
+    pthread_t other;
+    uint32_t signals = 0;
+
+    memset(&action, 0, sizeof action);
+    action.sa_handler = wait_aside;
+    action.sa_flags = SA_ONSTACK;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGUSR2, &action, &before);
+    bool made = pthread_create(&other, NULL, handle_aside, NULL) == 0;
+    uint64_t end = usp_clock() + PATIENCE;
+    while (made && !atomic_load(&aside.is_there) && usp_clock() < end) usleep(1000);
+    check(list, atomic_load(&aside.is_there), "a thread handles a signal on another stack");
+    if (!made) return;
+
+    usp_stack_init(&stack, frames, FRAMES);
+    int status = usp_thread_from_pthread((uintptr_t)other, &thread);
+    if (status == USP_OK) status = usp_capture_thread(&thread, NULL, &stack);
+    check_stack(list, "through a handler on another stack", status, &stack, atomic_load(&aside.address));
+    for (uint32_t i = 0; i < stack.physical; i++) signals += frames[i].kind == USP_KIND_SIGNAL;
+    check(list, signals == 1, "%u of its frames were interrupted by a signal", (unsigned)signals);
+    usp_thread_release(&thread);
+    atomic_store(&aside.may_go, true);
+    pthread_join(other, NULL);
+    sigaction(SIGUSR2, &before, NULL);
+}
+#else
+static void check_aside(struct list *list) { tell(list, "left out", "handlers on another stack: not on this system"); }
+#endif
+
 /* The waiting threads have the same return address on their stacks: they wait in the same place. */
 static void check_all(struct list *list, uint64_t address) {
     struct usp_snapshot_options options;
@@ -306,6 +383,7 @@ int checklist_run(checklist_line line, void *context) {
     } else {
         check(&list, status == USP_OK, "usp_prepare: %s", usp_strerror(status));
         check_others(&list);
+        check_aside(&list);
     }
     tell_names(&list);
     usp_images_free(images);
