@@ -7,6 +7,8 @@
  * beginning. So a branch costs one number, and ways can be taken up again in any order. */
 #include "lib/unwind/explore.h"
 
+#include <limits.h>
+
 #define LOG_MAX     112
 #define PENDING_MAX 64
 #define RUNS_MAX    128
@@ -284,6 +286,32 @@ static bool visited(const struct explorer *x, int32_t at) {
     return false;
 }
 
+/* Blocks are taken in any order; in the end they join. */
+static void join_runs(struct explorer *x) {
+    for (unsigned i = 0; i < x->run_count; i++) {
+        for (unsigned k = 0; k < x->run_count; k++) {
+            if (k == i || x->runs[k].from != x->runs[i].to) continue;
+            x->runs[i].to = x->runs[k].to;
+            x->runs[k] = x->runs[--x->run_count];
+            /* The last one may have been this. */
+            if (i == x->run_count) i = k;
+            k = UINT_MAX;
+        }
+    }
+}
+
+/* The run to which the instruction at `at`, which was not visited, belongs. NULL: no room. */
+static struct run *begin_run(struct explorer *x, int32_t at) {
+    for (unsigned i = 0; i < x->run_count; i++) {
+        if (x->runs[i].to == at) return &x->runs[i];
+    }
+    if (x->run_count == RUNS_MAX) join_runs(x);
+    if (x->run_count == RUNS_MAX) return NULL;
+    struct run *run = &x->runs[x->run_count++];
+    *run = (struct run){at, at};
+    return run;
+}
+
 static void take_later(struct explorer *x, const struct way *way, usp_addr pc, uint32_t mode, unsigned doubts) {
     if (x->pending_count == PENDING_MAX) return;
     struct way *later = &x->pending[x->pending_count++];
@@ -483,7 +511,7 @@ static bool follow_unknown_jump(struct explorer *x, const struct way *way, const
         }
         if (judge_tail_call(x, way, way->doubts | USPI_DOUBT_TAIL_CALL)) return true;
     }
-    take_later(x, way, next, i->mode, USPI_DOUBT_SWITCH);
+    if (!leaves_bounds(x, way->pc, next)) take_later(x, way, next, i->mode, USPI_DOUBT_SWITCH);
     return false;
 }
 
@@ -508,11 +536,7 @@ static bool follow(struct explorer *x, struct way way) {
             return true;
         }
         if (visited(x, at)) return false;
-        if (run == NULL) {
-            if (x->run_count == RUNS_MAX) return false;
-            run = &x->runs[x->run_count++];
-            run->from = at;
-        }
+        if (run == NULL && (run = begin_run(x, at)) == NULL) return false;
         x->budget--;
         struct uspi_instruction i;
         run->to = at + 1;
@@ -578,7 +602,7 @@ static bool follow(struct explorer *x, struct way way) {
  * nearest end below the goal of what has been seen is where to go on. False when there is none. */
 static bool enter_case(struct explorer *x) {
     int32_t goal, nearest = INT32_MIN;
-    if (!x->has_jump || x->judged > 0 || x->run_count == RUNS_MAX || !relative(x, x->goal, &goal)) return false;
+    if (!x->has_jump || x->judged > 0 || !relative(x, x->goal, &goal)) return false;
     for (unsigned i = 0; i < x->run_count; i++) {
         int32_t end = x->runs[i].to;
         if (end <= goal && end > nearest && !visited(x, end)) nearest = end;

@@ -16,6 +16,7 @@
  * A table that describes functions' bodies (table.h) is a fourth witness: it is right but in prologues and epilogues, and
  * names a start, which is the function's unless the linker has let neighbours share an entry. */
 #include "lib/unwind/explore.h"
+#include "lib/unwind/function_starts.h"
 #include "lib/unwind/reader.h"
 
 /* Instructions to look at. A function's way to its return is rarely longer than some hundred. */
@@ -311,15 +312,35 @@ static void find_record(struct inquiry *q) {
     q->has_record = uspi_find_record(q->walk, &q->aside, q->frame, &q->record, &q->record_ra) == USP_STOP_NONE;
 }
 
-/* The function that holds pc: as the target knows it, or as a table names it that cannot say more. */
-static bool find_bounds(const struct uspi_walk *walk, usp_addr pc, usp_addr *low, usp_addr *high) {
+/* Code that holds the pc: a function, or several ones for which a table has one entry. */
+struct bounds {
+    usp_addr low, high; /* low 0: not known; high 0: the end is not */
+    bool is_function;
+};
+
+/* As the target knows the function, or as a table names it that cannot say more. */
+static struct bounds find_bounds(const struct uspi_walk *walk, usp_addr pc) {
     const struct usp_target *target = &walk->target;
-    if (target->function_start != NULL && target->function_start(target->context, pc, low, high) == 0) {
-        return *low <= pc;
+    struct bounds found = {0};
+    if (target->function_start != NULL &&
+        target->function_start(target->context, pc, &found.low, &found.high) == 0 && found.low <= pc) {
+        found.is_function = true;
+        return found;
     }
-    *low = walk->tables_pc == pc ? walk->named_start : 0;
-    *high = *low != 0 ? walk->named_end : 0;
-    return *low != 0;
+    if (walk->tables_pc != pc) return (struct bounds){0};
+    return (struct bounds){.low = walk->named_start, .high = walk->named_end};
+}
+
+/* As the image tells where functions begin, which takes longer. */
+static void narrow_bounds(const struct uspi_walk *walk, usp_addr pc, struct bounds *bounds) {
+    struct bounds found = {.is_function = true};
+    if (bounds->is_function || walk->tables_pc != pc || !walk->has_tables) return;
+    const struct uspi_source source = uspi_source_of_memory(uspi_table_memory(walk), "function starts");
+    const struct usp_table *table = &walk->tables.function_starts;
+    const struct uspi_bytes bytes = {&source, table->address, table->size};
+    if (uspi_function_starts_find(walk->backend, bytes, walk->tables.image, pc, &found.low, &found.high)) {
+        *bounds = found;
+    }
 }
 
 enum uspi_answer uspi_read_instructions(struct uspi_walk *walk, const struct uspi_frame_state *frame,
@@ -334,15 +355,19 @@ enum uspi_answer uspi_read_instructions(struct uspi_walk *walk, const struct usp
     }
     find_record(&q);
 
-    usp_addr low = 0, high = 0;
-    bool bounded = find_bounds(walk, uspi_lookup_pc(walk, frame), &low, &high);
-    go_forward(&q, low, high);
+    struct bounds bounds = find_bounds(walk, uspi_lookup_pc(walk, frame));
+    go_forward(&q, bounds.low, bounds.high);
     const struct account *forward = &q.best;
     if (forward->found && (forward->doubts == 0 || forward->is_record)) return accept(&q, forward, out);
 
-    struct account start;
-    if (bounded && from_start(&q, low, uspi_frame_mode(walk, frame), high, &start)) return accept(&q, &start, out);
-    if (one_proves_itself(&q, &start)) return accept(&q, &start, out);
+    struct account start, other;
+    narrow_bounds(walk, uspi_lookup_pc(walk, frame), &bounds);
+    bool behind = bounds.low != 0 &&
+                  from_start(&q, bounds.low, uspi_frame_mode(walk, frame), bounds.high, &start);
+    /* Where neighbours share an entry, a jump table's case can be the neighbour's code. */
+    if (behind && (bounds.is_function || is_steady(&start))) return accept(&q, &start, out);
+    if (one_proves_itself(&q, &other)) return accept(&q, &other, out);
+    if (behind) return accept(&q, &start, out);
     if (forward->found && forward->credit == USPI_VERIFIED) return accept(&q, forward, out);
     if (frame->exact && from_scanned_start(&q, &start)) return accept(&q, &start, out);
     if (forward->found && !q.has_record) return accept(&q, forward, out);
