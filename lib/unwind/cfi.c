@@ -7,19 +7,33 @@
  *     CFA = register + offset        return address = [CFA + a]        register of the caller = [CFA + b], or itself
  *
  * Not every compiler describes every instruction: Apple's leave out how a frame is undone, and say of a prologue only what
- * holds at its end; clang for i386 leaves out that a callee has just taken its arguments off the stack. */
+ * holds at its end; clang for i386 leaves out that a callee has just taken its arguments off the stack, and tells of some
+ * pushes late. */
 #include "lib/unwind/dwarf_find.h"
 #include "lib/unwind/dwarf_row.h"
 #include "lib/unwind/reader.h"
 
+/* Whether the rule leads behind a call. Between the pushes for a call clang for i386 puts spills, and tells of the last push
+ * behind them. */
+static bool leads_to_call(struct uspi_walk *walk, const struct uspi_frame_state *frame, struct uspi_code *code,
+                          const struct uspi_rule *rule) {
+    struct usp_registers caller;
+    usp_addr raw, fp_at;
+    bool extended;
+    return uspi_apply_rule(walk, frame, rule, &caller, &raw, &fp_at, &extended) &&
+           uspi_judge_return_address(walk, code, raw).credit == USPI_VERIFIED;
+}
+
 /* Whether the table may leave out what the instructions know. */
-static bool is_body_only(const struct uspi_walk *walk, const struct uspi_frame_state *frame) {
+static bool is_body_only(struct uspi_walk *walk, const struct uspi_frame_state *frame, const struct uspi_rule *rule) {
     struct uspi_code code;
-    usp_addr target;
+    usp_addr target, pc = frame->registers.value[walk->backend->pc];
     if (walk->target.os == USP_OS_DARWIN) return true;
     if (walk->backend->arch != USP_ARCH_I386 || !frame->exact) return false;
     uspi_code_init(&code, walk->backend, uspi_code_memory(walk));
-    return uspi_code_call_before(&code, frame->registers.value[walk->backend->pc], false, &target) == USPI_CALL_BEFORE;
+    if (uspi_code_call_before(&code, pc, false, &target) == USPI_CALL_BEFORE) return true;
+    bool says_caller = rule->return_address.kind != USPI_OUTERMOST && !rule->signal_frame;
+    return says_caller && !leads_to_call(walk, frame, &code, rule);
 }
 
 /* The rule at a frame's pc, by the FDE that holds it. */
@@ -31,8 +45,9 @@ static enum uspi_answer follow(struct uspi_walk *walk, const struct uspi_frame_s
     *status = uspi_dwarf_row(section, fde, uspi_lookup_pc(walk, frame), &row);
     if (*status == USP_OK) *status = uspi_dwarf_rule(section, &fde->cie, &row, &entry.rule);
     if (*status != USP_OK) return USPI_NOT_MINE;
-    return is_body_only(walk, frame) ? uspi_follow_body_rule(walk, frame, &entry, USP_METHOD_CFI, out)
-                                     : uspi_follow_table_rule(walk, frame, &entry.rule, USP_METHOD_CFI, out);
+    return is_body_only(walk, frame, &entry.rule)
+               ? uspi_follow_body_rule(walk, frame, &entry, USP_METHOD_CFI, out)
+               : uspi_follow_table_rule(walk, frame, &entry.rule, USP_METHOD_CFI, out);
 }
 
 static enum uspi_answer answer_of(int status, enum uspi_answer answer) {

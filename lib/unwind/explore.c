@@ -45,6 +45,7 @@ struct entry {
 
 struct way {
     usp_addr pc;
+    uint64_t unknown; /* registers of which nothing is known, whatever the log says */
     uint32_t mode;
     uint16_t newest;
     uint8_t doubts;
@@ -106,10 +107,14 @@ static bool find(const struct explorer *x, uint16_t newest, uint8_t where, int32
     return false;
 }
 
-static struct value register_value(const struct explorer *x, const struct way *way, unsigned reg) {
+static struct value logged_value(const struct explorer *x, const struct way *way, unsigned reg) {
     struct value v;
-    if (find(x, way->newest, (uint8_t)reg, 0, &v)) return v;
-    return address(reg, 0);
+    return find(x, way->newest, (uint8_t)reg, 0, &v) ? v : address(reg, 0);
+}
+
+static struct value register_value(const struct explorer *x, const struct way *way, unsigned reg) {
+    bool is_unknown = reg < USP_REGISTERS_MAX && (way->unknown >> reg & 1) != 0;
+    return is_unknown ? unknown : logged_value(x, way, reg);
 }
 
 /* False when the log is full: the way ends there. An entry that no pending way can see is written over. */
@@ -127,14 +132,24 @@ static bool assign(struct explorer *x, struct way *way, uint8_t where, int32_t s
     return true;
 }
 
+static bool is_restored(const struct explorer *x, unsigned reg) {
+    const struct uspi_backend *b = x->backend;
+    return reg == b->sp || reg == b->lr || (reg < b->register_count && (b->callee_saved >> reg & 1) != 0);
+}
+
+/* Most code computes what says nothing of the stack: to forget a register needs no room, and numbers in scratch registers
+ * get none of the last. */
 static bool assign_register(struct explorer *x, struct way *way, unsigned reg, struct value v) {
     if (reg == USPI_NO_REGISTER) return true;
-    struct value old = register_value(x, way, reg);
-    if (old.kind == v.kind &&
-        (v.kind == UNKNOWN || (old.base == v.base && old.offset == v.offset && old.addend == v.addend))) {
+    struct value old = logged_value(x, way, reg);
+    bool is_logged = old.kind == v.kind && old.base == v.base && old.offset == v.offset && old.addend == v.addend;
+    bool is_spare = v.kind == CONSTANT && !is_restored(x, reg) && x->log_count >= LOG_MAX / 4 * 3;
+    if (v.kind == UNKNOWN || (is_spare && !is_logged)) {
+        way->unknown |= UINT64_C(1) << reg;
         return true;
     }
-    return assign(x, way, (uint8_t)reg, 0, v);
+    way->unknown &= ~(UINT64_C(1) << reg);
+    return is_logged || assign(x, way, (uint8_t)reg, 0, v);
 }
 
 /* Registers of 32 bits wrap around: what is added may as well be a large number as a small negative one. */
@@ -167,11 +182,6 @@ static struct value literal(struct explorer *x, usp_addr at) {
     unsigned n = x->backend->word;
     if (uspi_code_read(x->code, at, n, &bytes) != n) return unknown;
     return constant(uspi_sign_extend(uspi_load_le(bytes, n), n * 8));
-}
-
-static bool is_restored(const struct explorer *x, unsigned reg) {
-    const struct uspi_backend *b = x->backend;
-    return reg == b->sp || reg == b->lr || (reg < b->register_count && (b->callee_saved >> reg & 1) != 0);
 }
 
 /* The log has no room for every spilled variable: kept are the stores that may save a register, and those that overwrite
@@ -221,18 +231,12 @@ static bool apply_effect(struct explorer *x, struct way *way, const struct uspi_
     }
 }
 
-static bool forget(struct explorer *x, struct way *way, uint64_t mask) {
-    for (unsigned reg = 0; mask != 0; reg++, mask >>= 1) {
-        if ((mask & 1) != 0 && !assign_register(x, way, reg, unknown)) return false;
-    }
-    return true;
-}
-
 static bool apply(struct explorer *x, struct way *way, const struct uspi_instruction *i) {
     for (unsigned n = 0; n < i->effect_count; n++) {
         if (!apply_effect(x, way, &i->effects[n])) return false;
     }
-    return forget(x, way, i->clobbers);
+    way->unknown |= i->clobbers;
+    return true;
 }
 
 /* The bytes of arguments that a callee takes off the stack, by the first return in it; 0 when none is found. Compilers give
@@ -267,7 +271,8 @@ static bool apply_call(struct explorer *x, struct way *way, const struct uspi_in
     }
     uint64_t all = (UINT64_C(1) << b->register_count) - 1;
     uint64_t kept = b->callee_saved | UINT64_C(1) << b->sp | UINT64_C(1) << b->pc;
-    return forget(x, way, all & ~kept);
+    way->unknown |= all & ~kept;
+    return true;
 }
 
 /* ---- visited addresses: the linear runs taken so far ---- */
@@ -683,7 +688,8 @@ bool uspi_explore_next_store(struct uspi_code *code, const struct usp_registers 
             }
             if (!apply_effect(&x, &way, e)) return false;
         }
-        if (!forget(&x, &way, i.clobbers) || i.flow != USPI_NEXT) return false;
+        way.unknown |= i.clobbers;
+        if (i.flow != USPI_NEXT) return false;
         way.pc += i.length;
         way.mode = i.mode;
     }

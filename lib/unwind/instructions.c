@@ -322,8 +322,8 @@ struct bounds {
 static struct bounds find_bounds(const struct uspi_walk *walk, usp_addr pc) {
     const struct usp_target *target = &walk->target;
     struct bounds found = {0};
-    if (target->function_start != NULL &&
-        target->function_start(target->context, pc, &found.low, &found.high) == 0 && found.low <= pc) {
+    if (target->function_start != NULL && target->function_start(target->context, pc, &found.low, &found.high) == 0 &&
+        found.low <= pc) {
         found.is_function = true;
         return found;
     }
@@ -362,8 +362,7 @@ enum uspi_answer uspi_read_instructions(struct uspi_walk *walk, const struct usp
 
     struct account start, other;
     narrow_bounds(walk, uspi_lookup_pc(walk, frame), &bounds);
-    bool behind = bounds.low != 0 &&
-                  from_start(&q, bounds.low, uspi_frame_mode(walk, frame), bounds.high, &start);
+    bool behind = bounds.low != 0 && from_start(&q, bounds.low, uspi_frame_mode(walk, frame), bounds.high, &start);
     /* Where neighbours share an entry, a jump table's case can be the neighbour's code. */
     if (behind && (bounds.is_function || is_steady(&start))) return accept(&q, &start, out);
     if (one_proves_itself(&q, &other)) return accept(&q, &other, out);
