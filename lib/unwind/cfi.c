@@ -7,7 +7,7 @@
  *     CFA = register + offset        return address = [CFA + a]        register of the caller = [CFA + b], or itself
  *
  * Not every compiler describes every instruction: Apple's leave out how a frame is undone, and say of a prologue only what
- * holds at its end; clang for i386 leaves out that a callee has just taken its arguments off the stack, and tells of some
+ * holds at its end, as LLVM does on arm64 when it is to write little; clang for i386 leaves out that a callee has just taken its arguments off the stack, and tells of some
  * pushes late. */
 #include "lib/unwind/dwarf_find.h"
 #include "lib/unwind/dwarf_row.h"
@@ -24,16 +24,19 @@ static bool leads_to_call(struct uspi_walk *walk, const struct uspi_frame_state 
            uspi_judge_return_address(walk, code, raw).credit == USPI_VERIFIED;
 }
 
-/* Whether the table may leave out what the instructions know. */
-static bool is_body_only(struct uspi_walk *walk, const struct uspi_frame_state *frame, const struct uspi_rule *rule) {
+/* Whether the rule may leave out what the instructions know. */
+static bool is_body_only(struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                         const struct uspi_dwarf_section *section, const struct uspi_dwarf_fde *fde,
+                         const struct uspi_rule *rule) {
     struct uspi_code code;
     usp_addr target, pc = frame->registers.value[walk->backend->pc];
     if (walk->target.os == USP_OS_DARWIN) return true;
-    if (walk->backend->arch != USP_ARCH_I386 || !frame->exact) return false;
+    if (!frame->exact || rule->return_address.kind == USPI_OUTERMOST || rule->signal_frame) return false;
+    if (!uspi_dwarf_has_way_out(section, fde)) return true;
+    if (walk->backend->arch != USP_ARCH_I386) return false;
     uspi_code_init(&code, walk->backend, uspi_code_memory(walk));
-    if (uspi_code_call_before(&code, pc, false, &target) == USPI_CALL_BEFORE) return true;
-    bool says_caller = rule->return_address.kind != USPI_OUTERMOST && !rule->signal_frame;
-    return says_caller && !leads_to_call(walk, frame, &code, rule);
+    return uspi_code_call_before(&code, pc, false, &target) == USPI_CALL_BEFORE ||
+           !leads_to_call(walk, frame, &code, rule);
 }
 
 /* The rule at a frame's pc, by the FDE that holds it. */
@@ -45,7 +48,7 @@ static enum uspi_answer follow(struct uspi_walk *walk, const struct uspi_frame_s
     *status = uspi_dwarf_row(section, fde, uspi_lookup_pc(walk, frame), &row);
     if (*status == USP_OK) *status = uspi_dwarf_rule(section, &fde->cie, &row, &entry.rule);
     if (*status != USP_OK) return USPI_NOT_MINE;
-    return is_body_only(walk, frame, &entry.rule)
+    return is_body_only(walk, frame, section, fde, &entry.rule)
                ? uspi_follow_body_rule(walk, frame, &entry, USP_METHOD_CFI, out)
                : uspi_follow_table_rule(walk, frame, &entry.rule, USP_METHOD_CFI, out);
 }

@@ -17,6 +17,9 @@
 /* Instructions of a prologue behind the pc. */
 #define PROLOGUE_MAX 24
 
+/* Of code that a compiler has put outside of the functions that share it. */
+#define OUTLINED_MAX 64
+
 /* Instructions of a callee that are looked at for its return. */
 #define CALLEE_MAX 256
 
@@ -666,6 +669,23 @@ unsigned uspi_explore_from_start(struct uspi_code *code, usp_addr start, uint32_
 bool uspi_explore_reaches(struct uspi_code *code, usp_addr from, uint32_t mode, usp_addr pc, unsigned budget) {
     struct explorer x = {.code = code, .backend = code->backend, .purpose = REACH, .goal = pc, .budget = budget};
     return explore(&x, from, mode) != 0;
+}
+
+bool uspi_explore_keeps(struct uspi_code *code, const struct usp_registers *registers, uint32_t mode, unsigned reg) {
+    usp_addr pc = registers->value[code->backend->pc];
+    struct uspi_instruction i;
+    for (unsigned n = 0; n < OUTLINED_MAX && uspi_code_decode(code, pc, mode, &i); n++) {
+        bool is_written = (i.clobbers >> reg & 1) != 0;
+        for (unsigned k = 0; k < i.effect_count; k++) {
+            is_written |= i.effects[k].reg == reg && i.effects[k].op != USPI_STORE;
+        }
+        if (is_written || i.conditional != 0) return false;
+        if (i.flow == USPI_RETURN) return true;
+        if (i.flow != USPI_NEXT && i.flow != USPI_JUMP) return false;
+        pc = i.flow == USPI_JUMP ? i.target : pc + i.length;
+        mode = i.flow == USPI_JUMP ? i.target_mode : i.mode;
+    }
+    return false;
 }
 
 bool uspi_explore_next_store(struct uspi_code *code, const struct usp_registers *registers, usp_addr slot,

@@ -39,6 +39,9 @@ unsigned uspi_explore_from_start(struct uspi_code *code, usp_addr start, uint32_
 /* Whether a way leads from an instruction to pc without a call. */
 bool uspi_explore_reaches(struct uspi_code *code, usp_addr from, uint32_t mode, usp_addr pc, unsigned budget);
 
+/* Whether the straight code from the registers' pc on returns by the link register with `reg` as it is now. */
+bool uspi_explore_keeps(struct uspi_code *code, const struct usp_registers *registers, uint32_t mode, unsigned reg);
+
 /* Whether the straight code from the registers' pc on will store to the slot at this address; *reg becomes the register
  * whose present value that will be, USPI_NO_REGISTER when it is none. */
 bool uspi_explore_next_store(struct uspi_code *code, const struct usp_registers *registers, usp_addr slot,

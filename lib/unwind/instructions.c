@@ -264,6 +264,7 @@ static enum uspi_answer accept(struct inquiry *q, const struct account *a, struc
                       : a->is_record   ? USP_METHOD_FRAME_POINTER
                                        : USP_METHOD_INSTRUCTIONS;
     uspi_set_caller(q->walk, &out->caller, &a->ra, kind, method);
+    if (a->from_register) uspi_resume_caller(q->walk, q->frame, &out->caller);
     return USPI_FOUND;
 }
 

@@ -74,6 +74,7 @@ static enum uspi_answer follow(struct uspi_walk *walk, const struct uspi_frame_s
     bool from_register = rule->return_address.kind == USPI_REGISTER;
     if (extended && !from_register) uspi_describe_extended(walk, frame, fp_at, &out->extended);
     uspi_set_caller(walk, caller, &ra, from_register ? USP_KIND_LINK_REGISTER : USP_KIND_RETURN_ADDRESS, method);
+    if (from_register) uspi_resume_caller(walk, frame, caller);
     if (rule->signal_frame) {
         caller->exact = true;
         caller->kind = USP_KIND_SIGNAL;
