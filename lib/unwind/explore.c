@@ -73,7 +73,8 @@ struct explorer {
     void *context;
     usp_addr origin, low, high;
     usp_addr goal;
-    bool into_callees;
+    enum uspi_pops pops;
+    uint32_t flags; /* at the origin: see USPI_MODE_FLAGS */
     unsigned budget, judged;
     unsigned log_count, pending_count, run_count;
     bool has_jump;   /* TO_GOAL: the newest indirect jump, */
@@ -264,13 +265,29 @@ static int64_t popped_by(struct explorer *x, usp_addr callee, uint32_t mode) {
     return 0;
 }
 
+/* Of a callee that nobody knows: what is taken off sp right behind the call was kept free for the arguments and is kept free
+ * again (clang without optimisation). */
+static int64_t taken_again(struct explorer *x, usp_addr behind, uint32_t mode) {
+    const uint8_t sp = x->backend->sp;
+    struct uspi_instruction i;
+    if (!uspi_code_decode(x->code, behind, mode, &i) || i.effect_count != 1) return 0;
+    const struct uspi_effect *e = &i.effects[0];
+    return e->op == USPI_SET && e->reg == sp && e->base == sp && e->value < 0 ? -e->value : 0;
+}
+
 /* A callee keeps the callee-saved registers and sp; everything else is its own. On x86 it may take its arguments off the
  * stack: to look for that costs much and is asked for. */
 static bool apply_call(struct explorer *x, struct way *way, const struct uspi_instruction *call) {
     const struct uspi_backend *b = x->backend;
-    if (x->into_callees && call->target != 0) {
+    if (x->pops != USPI_POPS_NOTHING) {
         struct value sp = register_value(x, way, b->sp);
-        if (!assign_register(x, way, b->sp, plus(x, sp, popped_by(x, call->target, call->target_mode)))) return false;
+        int64_t popped = 0;
+        if (call->target != 0) {
+            popped = popped_by(x, call->target, call->target_mode);
+        } else if (x->pops == USPI_POPS_AS_TAKEN_AGAIN) {
+            popped = taken_again(x, way->pc + call->length, call->mode);
+        }
+        if (!assign_register(x, way, b->sp, plus(x, sp, popped))) return false;
     }
     uint64_t all = (UINT64_C(1) << b->register_count) - 1;
     uint64_t kept = b->callee_saved | UINT64_C(1) << b->sp | UINT64_C(1) << b->pc;
@@ -436,7 +453,8 @@ static bool judge_at_pc(struct explorer *x, const struct way *way) {
         bool in_register = lr.kind == ADDRESS && lr.base == b->lr && lr.offset == 0;
         bool in_memory = find_saved(x, way, b->lr, &slot);
         /* A copy above sp was made to be returned to: from there on the register may be used for anything. */
-        if (in_memory && in_register) in_memory = sp.kind == ADDRESS && sp.base == b->sp && slot >= sp.offset;
+        bool is_below = sp.kind == ADDRESS && sp.base == b->sp && slot < sp.offset;
+        if (in_memory && in_register) in_memory = !is_below;
         if (in_memory) {
             saved.offset = (int32_t)(slot - (int64_t)below);
             rule.return_address = saved;
@@ -463,6 +481,8 @@ static bool judge_at_pc(struct explorer *x, const struct way *way) {
 
 /* ---- the ways ---- */
 
+static uint8_t opposite_of(uint8_t conditional) { return (uint8_t)(((conditional - 1) ^ 1) + 1); }
+
 /* Predicated instructions. Those that only compute are taken as not known to have happened; where the stack or the flow
  * depends on it, the way divides, and remembers what it took for true until the next instruction without a condition.
  * Returns false when this way skips the instruction. */
@@ -471,8 +491,12 @@ static bool resolve_condition(struct explorer *x, struct way *way, struct uspi_i
         way->assumed = 0;
         return true;
     }
+    if (way->pc == x->origin && (x->flags & USPI_MODE_FLAGS) != 0) {
+        bool holds = x->backend->condition_holds(x->flags, i->conditional - 1u);
+        way->assumed = (uint8_t)(holds ? i->conditional : opposite_of(i->conditional));
+    }
     if (way->assumed == i->conditional) return true;
-    if (way->assumed != 0 && ((way->assumed - 1) ^ 1) == i->conditional - 1) return false;
+    if (way->assumed != 0 && opposite_of(way->assumed) == i->conditional) return false;
 
     uint64_t matters = x->backend->callee_saved | UINT64_C(1) << x->backend->sp;
     if (x->backend->lr != USPI_NO_REGISTER) matters |= UINT64_C(1) << x->backend->lr;
@@ -487,7 +511,7 @@ static bool resolve_condition(struct explorer *x, struct way *way, struct uspi_i
         return true;
     }
     struct way skipped = *way;
-    skipped.assumed = (uint8_t)(((i->conditional - 1) ^ 1) + 1);
+    skipped.assumed = opposite_of(i->conditional);
     take_later(x, &skipped, next, i->mode, 0);
     way->assumed = i->conditional;
     return true;
@@ -623,6 +647,8 @@ static bool enter_case(struct explorer *x) {
 
 static unsigned explore(struct explorer *x, usp_addr from, uint32_t mode) {
     x->origin = from;
+    x->flags = mode & (USPI_MODE_FLAGS | USPI_MODE_NZCV);
+    mode &= ~(USPI_MODE_FLAGS | USPI_MODE_NZCV);
     x->judged = 0;
     x->log_count = x->run_count = x->shared = 0;
     x->pending_count = 1;
@@ -636,11 +662,11 @@ static unsigned explore(struct explorer *x, usp_addr from, uint32_t mode) {
 }
 
 unsigned uspi_explore_to_return(struct uspi_code *code, usp_addr pc, uint32_t mode, usp_addr low, usp_addr high,
-                                bool into_callees, unsigned budget, uspi_judge judge, void *context) {
+                                enum uspi_pops pops, unsigned budget, uspi_judge judge, void *context) {
     struct explorer x = {.code = code,
                          .backend = code->backend,
                          .purpose = TO_RETURN,
-                         .into_callees = into_callees,
+                         .pops = pops,
                          .judge = judge,
                          .context = context,
                          .low = low,
@@ -650,11 +676,11 @@ unsigned uspi_explore_to_return(struct uspi_code *code, usp_addr pc, uint32_t mo
 }
 
 unsigned uspi_explore_from_start(struct uspi_code *code, usp_addr start, uint32_t mode, usp_addr pc, usp_addr high,
-                                 unsigned budget, uspi_judge judge, void *context, bool *leaves) {
+                                 enum uspi_pops pops, unsigned budget, uspi_judge judge, void *context, bool *leaves) {
     struct explorer x = {.code = code,
                          .backend = code->backend,
                          .purpose = TO_GOAL,
-                         .into_callees = code->backend->call_push != 0,
+                         .pops = pops,
                          .judge = judge,
                          .context = context,
                          .low = start,

@@ -151,6 +151,14 @@ static bool judge_only(void *context, const struct uspi_rule *rule, unsigned dou
     return true;
 }
 
+static bool judge_verified(void *context, const struct uspi_rule *rule, unsigned doubts) {
+    struct inquiry *q = context;
+    struct account a;
+    if (!make_account(q, rule, doubts, &a) || a.credit != USPI_VERIFIED) return false;
+    q->best = a;
+    return true;
+}
+
 /* What the way from a start says; *a is written only when it says something. */
 static bool from_start(struct inquiry *q, usp_addr start, uint32_t mode, usp_addr end, struct account *a) {
     usp_addr pc = q->frame->registers.value[q->walk->backend->pc];
@@ -158,7 +166,14 @@ static bool from_start(struct inquiry *q, usp_addr start, uint32_t mode, usp_add
     if (pc - start > FUNCTION_MAX && start - pc > FUNCTION_MAX) return false;
     struct account kept = q->best;
     q->best.found = false;
-    uspi_explore_from_start(&q->code, start, mode & USPI_MODE_THUMB, pc, end, BUDGET_EXACT, judge_only, q, &q->leaves);
+    mode &= USPI_MODE_THUMB;
+    const bool may_pop = q->walk->backend->call_push != 0;
+    uspi_explore_from_start(&q->code, start, mode, pc, end, may_pop ? USPI_POPS_AS_CALLEE : USPI_POPS_NOTHING,
+                            BUDGET_EXACT, judge_only, q, &q->leaves);
+    if (may_pop && (!q->best.found || q->best.credit != USPI_VERIFIED)) {
+        uspi_explore_from_start(&q->code, start, mode, pc, end, USPI_POPS_AS_TAKEN_AGAIN, BUDGET_EXACT, judge_verified,
+                                q, &q->leaves);
+    }
     bool found = q->best.found;
     if (found) *a = q->best;
     q->best = kept;
@@ -188,6 +203,14 @@ static bool register_is_fresh(struct inquiry *q, const struct account *a) {
     return a->ra.callee == 0 || proves_itself(q, &a->ra, &from_callee) || q->leaves;
 }
 
+/* Whether the condition flags decide about the instruction at which a frame was interrupted. */
+static bool depends_on_flags(struct inquiry *q, usp_addr pc, uint32_t mode) {
+    struct uspi_instruction i;
+    bool has_flags = q->frame->kind == USP_KIND_INTERRUPTED || q->frame->kind == USP_KIND_SIGNAL;
+    return has_flags && q->walk->backend->condition_holds != NULL && uspi_code_decode(&q->code, pc, mode, &i) &&
+           i.conditional != 0;
+}
+
 /* What the way forward says. */
 static void go_forward(struct inquiry *q, usp_addr low, usp_addr high) {
     const struct uspi_frame_state *frame = q->frame;
@@ -195,10 +218,17 @@ static void go_forward(struct inquiry *q, usp_addr low, usp_addr high) {
     usp_addr pc = frame->registers.value[b->pc];
     uint32_t mode = uspi_frame_mode(q->walk, frame);
     unsigned budget = frame->exact ? BUDGET_EXACT : BUDGET_RETURN;
-    if (recall(q)) return;
-    uspi_explore_to_return(&q->code, pc, mode, low, high, false, budget, judge_and_keep, q);
-    bool astray = b->call_push != 0 && (!q->best.found || (q->best.credit != USPI_VERIFIED && !q->best.is_record));
-    if (astray) uspi_explore_to_return(&q->code, pc, mode, low, high, true, budget, judge_forward, q);
+    /* What an instruction with a condition does is another thing the next time. */
+    bool depends = depends_on_flags(q, pc, mode);
+    if (depends) mode |= USPI_MODE_FLAGS | (frame->registers.flags & USPI_MODE_NZCV);
+    if (!depends && recall(q)) return;
+    uspi_explore_to_return(&q->code, pc, mode, low, high, USPI_POPS_NOTHING, budget,
+                           depends ? judge_forward : judge_and_keep, q);
+    for (enum uspi_pops pops = USPI_POPS_AS_CALLEE; pops <= USPI_POPS_AS_TAKEN_AGAIN; pops++) {
+        bool astray = !q->best.found || (q->best.credit != USPI_VERIFIED && !q->best.is_record);
+        if (b->call_push == 0 || !astray) break;
+        uspi_explore_to_return(&q->code, pc, mode, low, high, pops, budget, judge_forward, q);
+    }
     const struct account *other = &q->by_register;
     if (other->found && better(other, &q->best) && register_is_fresh(q, other)) q->best = *other;
 }
@@ -381,7 +411,9 @@ static bool decide_with_body(struct inquiry *q, const struct uspi_table_entry *e
     bool steady = forward->found && is_steady(forward);
     *chosen = *forward;
     if (steady && (forward->doubts == 0 || forward->is_record)) return true;
-    bool behind = from_start(q, entry->start, uspi_frame_mode(q->walk, q->frame), entry->end, &start);
+    struct bounds bounds = {.low = entry->start, .high = entry->end};
+    narrow_bounds(q->walk, uspi_lookup_pc(q->walk, q->frame), &bounds);
+    bool behind = from_start(q, bounds.low, uspi_frame_mode(q->walk, q->frame), bounds.high, &start);
     *chosen = start;
     /* Without a call or a jump table on the way, this is the function that the entry begins with. */
     if (behind && start.doubts == 0) return true;
