@@ -310,12 +310,19 @@ int uspi_dwarf_row(const struct uspi_dwarf_section *section, const struct uspi_d
     return m.in.status;
 }
 
+static bool has_initial_cfa(const struct machine *m) {
+    return !m->row->cfa_is_expression && m->row->cfa_register == m->initial.cfa_register &&
+           m->row->cfa_offset == m->initial.cfa_offset;
+}
+
 bool uspi_dwarf_has_way_out(const struct uspi_dwarf_section *section, const struct uspi_dwarf_fde *fde) {
     struct uspi_dwarf_row row;
     struct machine m;
-    begin(&m, section, fde, UINT64_MAX, &row);
+    begin(&m, section, fde, fde->start, &row);
     if (m.in.status == USP_OK) run(&m, fde->instructions, fde->instructions_end);
-    bool is_at_start =
-        !row.cfa_is_expression && row.cfa_register == m.initial.cfa_register && row.cfa_offset == m.initial.cfa_offset;
-    return m.in.status == USP_OK && (m.has_undone || is_at_start);
+    /* A function's cold part begins with the frame that was made elsewhere, and may go back there. */
+    if (!has_initial_cfa(&m)) return m.in.status == USP_OK;
+    m.pc = UINT64_MAX;
+    if (m.in.status == USP_OK) run(&m, m.in.at, fde->instructions_end);
+    return m.in.status == USP_OK && (m.has_undone || has_initial_cfa(&m));
 }

@@ -491,9 +491,10 @@ static bool resolve_condition(struct explorer *x, struct way *way, struct uspi_i
         way->assumed = 0;
         return true;
     }
-    if (way->pc == x->origin && (x->flags & USPI_MODE_FLAGS) != 0) {
+    if (x->flags != 0) {
         bool holds = x->backend->condition_holds(x->flags, i->conditional - 1u);
         way->assumed = (uint8_t)(holds ? i->conditional : opposite_of(i->conditional));
+        x->flags = 0;
     }
     if (way->assumed == i->conditional) return true;
     if (way->assumed != 0 && opposite_of(way->assumed) == i->conditional) return false;
@@ -581,6 +582,11 @@ static bool follow(struct explorer *x, struct way way) {
         usp_addr next = way.pc + i.length;
         usp_addr go = next;
         uint32_t mode = i.mode;
+        /* Decided for this time; a loop may come here again. */
+        if (i.conditional != 0 && x->flags != 0) {
+            run->to = at;
+            run = NULL;
+        }
         if (!resolve_condition(x, &way, &i, next)) {
             way.pc = next;
             way.mode = i.mode;
