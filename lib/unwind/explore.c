@@ -556,6 +556,11 @@ static void remember_jump(struct explorer *x, const struct way *way, uint32_t mo
     x->shared = x->log_count;
 }
 
+static bool begins_function(struct explorer *x, usp_addr pc, uint32_t mode) {
+    struct uspi_instruction i;
+    return uspi_code_decode(x->code, pc, mode, &i) && i.start_hint != 0;
+}
+
 /* Follows one way to its end. True: the search is over. */
 static bool follow(struct explorer *x, struct way way) {
     int32_t at;
@@ -577,6 +582,9 @@ static bool follow(struct explorer *x, struct way way) {
         run->to = at + i.length;
         /* Behind a call comes the next function: the callee does not return. */
         if (behind_call && i.start_hint) return false;
+        if (i.start_hint && way.pc != x->origin && x->purpose == TO_RETURN) {
+            return judge_tail_call(x, &way, way.doubts | USPI_DOUBT_TAIL_CALL);
+        }
         behind_call = false;
 
         usp_addr next = way.pc + i.length;
@@ -608,7 +616,8 @@ static bool follow(struct explorer *x, struct way way) {
             behind_call = true;
             /* Ways that need no call to return come first. */
             if ((way.doubts & USPI_DOUBT_CALL) == 0 && x->pending_count > 0) {
-                if (!leaves_bounds(x, way.pc, next)) take_later(x, &way, next, mode, USPI_DOUBT_CALL);
+                bool comes_back = !leaves_bounds(x, way.pc, next) && !begins_function(x, next, mode);
+                if (comes_back) take_later(x, &way, next, mode, USPI_DOUBT_CALL);
                 return false;
             }
             way.doubts |= USPI_DOUBT_CALL;
