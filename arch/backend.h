@@ -123,6 +123,10 @@ struct uspi_instruction {
 #define USPI_MODE_THUMB    1u
 #define USPI_MODE_IT_SHIFT 8u /* bits 8–15: ITSTATE, as the manual's pseudocode keeps it; 0 outside IT blocks */
 
+/* Beside the mode, for whoever follows ways; decode takes neither. */
+#define USPI_MODE_FLAGS (1u << 27)   /* the condition flags are known: */
+#define USPI_MODE_NZCV  (0xfu << 28) /* as cpsr has them */
+
 /* ---- the backend ---- */
 
 struct uspi_backend {
@@ -167,6 +171,10 @@ struct uspi_backend {
 
     /* Decoding mode at an exact pc, from the flags register; NULL: 0. */
     uint32_t (*initial_mode)(uint32_t flags);
+
+    /* Whether an instruction with this condition (uspi_instruction.conditional − 1) happens with these flags; NULL where
+     * there are no predicated instructions. */
+    bool (*condition_holds)(uint32_t flags, unsigned condition);
 };
 
 extern const struct uspi_backend uspi_arm64;

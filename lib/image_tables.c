@@ -5,7 +5,7 @@
 #include "lib/image_list.h"
 #include "lib/kept_tables.h"
 #include "lib/object/elf.h"
-#include "lib/object/macho.h"
+#include "lib/object/macho_symbols.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +22,12 @@ static struct usp_table section_table(const struct uspi_macho *macho, const char
     return (struct usp_table){section.address + slide, section.size};
 }
 
+static struct usp_table function_starts(const struct uspi_macho *macho) {
+    struct uspi_macho_starts starts;
+    if (uspi_macho_starts(macho, &starts, NULL) != USP_OK) return (struct usp_table){0, 0};
+    return (struct usp_table){starts.bytes.from, starts.bytes.size};
+}
+
 static void find_macho_tables(const struct usp_image *image, const struct uspi_source *source,
                               struct usp_unwind_tables *tables) {
     struct uspi_macho macho;
@@ -30,6 +36,7 @@ static void find_macho_tables(const struct usp_image *image, const struct uspi_s
     tables->slide = image->slide;
     tables->unwind_info = section_table(&macho, "__unwind_info", image->slide);
     tables->eh_frame = section_table(&macho, "__eh_frame", image->slide);
+    tables->function_starts = function_starts(&macho);
 }
 
 /* False when memory lacks. */

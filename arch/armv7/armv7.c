@@ -110,6 +110,14 @@ static uint32_t initial_mode(uint32_t flags) {
     return flags >> 5 & 1 ? USPI_MODE_THUMB | it_state << USPI_MODE_IT_SHIFT : 0;
 }
 
+/* DDI 0406C A8.3: each even condition has the odd one behind it as its opposite; 14 is "always". */
+static bool condition_holds(uint32_t flags, unsigned condition) {
+    const bool n = flags >> 31 & 1, z = flags >> 30 & 1, c = flags >> 29 & 1, v = flags >> 28 & 1;
+    const bool even[7] = {z, c, n, v, c && !z, n == v, n == v && !z};
+    if (condition >= 14) return true;
+    return even[condition >> 1] != ((condition & 1) != 0);
+}
+
 /* Callee-saved registers: Arm "Procedure Call Standard for the Arm Architecture" (r4 … r11). iOS lets a function change
  * r9; it rarely does, and its value leads nowhere. */
 const struct uspi_backend uspi_armv7 = {
@@ -140,4 +148,5 @@ const struct uspi_backend uspi_armv7 = {
     .decode = decode,
     .follows_call = follows_call,
     .initial_mode = initial_mode,
+    .condition_holds = condition_holds,
 };

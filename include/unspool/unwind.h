@@ -161,7 +161,8 @@ struct usp_unwind_tables {
     struct usp_table unwind_info;     /* Mach-O: __unwind_info */
     struct usp_table exidx;           /* .ARM.exidx */
     struct usp_memory memory;         /* how the tables are read, at these addresses; read == NULL: as code is */
-    uint64_t reserved[4];
+    struct usp_table function_starts; /* Mach-O: what LC_FUNCTION_STARTS refers to, read as code is */
+    uint64_t reserved[2];
 };
 
 enum usp_unwind_table_flags {

@@ -7,19 +7,36 @@
  *     CFA = register + offset        return address = [CFA + a]        register of the caller = [CFA + b], or itself
  *
  * Not every compiler describes every instruction: Apple's leave out how a frame is undone, and say of a prologue only what
- * holds at its end; clang for i386 leaves out that a callee has just taken its arguments off the stack. */
+ * holds at its end, as LLVM does on arm64 when it is to write little; clang for i386 leaves out that a callee has just taken its arguments off the stack, and tells of some
+ * pushes late. */
 #include "lib/unwind/dwarf_find.h"
 #include "lib/unwind/dwarf_row.h"
 #include "lib/unwind/reader.h"
 
-/* Whether the table may leave out what the instructions know. */
-static bool is_body_only(const struct uspi_walk *walk, const struct uspi_frame_state *frame) {
+/* Whether the rule leads behind a call. Between the pushes for a call clang for i386 puts spills, and tells of the last push
+ * behind them. */
+static bool leads_to_call(struct uspi_walk *walk, const struct uspi_frame_state *frame, struct uspi_code *code,
+                          const struct uspi_rule *rule) {
+    struct usp_registers caller;
+    usp_addr raw, fp_at;
+    bool extended;
+    return uspi_apply_rule(walk, frame, rule, &caller, &raw, &fp_at, &extended) &&
+           uspi_judge_return_address(walk, code, raw).credit == USPI_VERIFIED;
+}
+
+/* Whether the rule may leave out what the instructions know. */
+static bool is_body_only(struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                         const struct uspi_dwarf_section *section, const struct uspi_dwarf_fde *fde,
+                         const struct uspi_rule *rule) {
     struct uspi_code code;
-    usp_addr target;
+    usp_addr target, pc = frame->registers.value[walk->backend->pc];
     if (walk->target.os == USP_OS_DARWIN) return true;
-    if (walk->backend->arch != USP_ARCH_I386 || !frame->exact) return false;
+    if (!frame->exact || rule->return_address.kind == USPI_OUTERMOST || rule->signal_frame) return false;
+    if (!uspi_dwarf_has_way_out(section, fde)) return true;
+    if (walk->backend->arch != USP_ARCH_I386) return false;
     uspi_code_init(&code, walk->backend, uspi_code_memory(walk));
-    return uspi_code_call_before(&code, frame->registers.value[walk->backend->pc], false, &target) == USPI_CALL_BEFORE;
+    return uspi_code_call_before(&code, pc, false, &target) == USPI_CALL_BEFORE ||
+           !leads_to_call(walk, frame, &code, rule);
 }
 
 /* The rule at a frame's pc, by the FDE that holds it. */
@@ -33,7 +50,7 @@ static enum uspi_answer follow(struct uspi_walk *walk, const struct uspi_frame_s
     if (*status != USP_OK) return USPI_NOT_MINE;
     /* A signal's frame is described for where its code is called from, and its rule holds beside that too: registers that
      * stay what they are until the handler returns lead to it. */
-    bool body_only = !entry.rule.signal_frame && is_body_only(walk, frame);
+    bool body_only = !entry.rule.signal_frame && is_body_only(walk, frame, section, fde, &entry.rule);
     return body_only ? uspi_follow_body_rule(walk, frame, &entry, USP_METHOD_CFI, out)
                      : uspi_follow_table_rule(walk, frame, &entry.rule, USP_METHOD_CFI, out);
 }

@@ -48,6 +48,7 @@ struct machine {
     struct uspi_dwarf_cursor in; /* the instructions */
     usp_addr pc, location;
     bool has_initial; /* the CIE's instructions are done */
+    bool has_undone;  /* something that was described before has become as it was */
     unsigned remembered_count;
     struct uspi_dwarf_row *row;
     struct uspi_dwarf_row initial;
@@ -113,6 +114,7 @@ static void restore(struct machine *m, uint64_t reg) {
         uspi_dwarf_fail(&m->in, USP_ERROR_FORMAT);
     } else if (column != USPI_NO_REGISTER) {
         m->row->places[column] = m->initial.places[column];
+        m->has_undone = true;
     }
 }
 
@@ -197,6 +199,7 @@ static void recall(struct machine *m) {
         uspi_dwarf_fail(&m->in, USP_ERROR_FORMAT);
     } else {
         *m->row = m->remembered[--m->remembered_count];
+        m->has_undone = true;
     }
 }
 
@@ -281,24 +284,45 @@ static void run(struct machine *m, uint64_t from, uint64_t to) {
     }
 }
 
+static void begin(struct machine *m, const struct uspi_dwarf_section *section, const struct uspi_dwarf_fde *fde,
+                  usp_addr pc, struct uspi_dwarf_row *row) {
+    /* Not all of it: the remembered rows are written before they are read. */
+    memset(m, 0, offsetof(struct machine, initial));
+    memset(row, 0, sizeof *row);
+    m->section = section;
+    m->fde = fde;
+    m->pc = pc;
+    m->location = fde->start;
+    m->row = row;
+    run(m, fde->cie.instructions, fde->cie.end);
+    m->initial = *row;
+    m->has_initial = true;
+    m->remembered_count = 0;
+    /* What a CIE's instructions advance counts for nothing. */
+    m->location = fde->start;
+}
+
 int uspi_dwarf_row(const struct uspi_dwarf_section *section, const struct uspi_dwarf_fde *fde, usp_addr pc,
                    struct uspi_dwarf_row *row) {
     struct machine m;
-    /* Not all of it: the remembered rows are written before they are read. */
-    memset(&m, 0, offsetof(struct machine, initial));
-    memset(row, 0, sizeof *row);
-    m.section = section;
-    m.fde = fde;
-    m.pc = pc;
-    m.location = fde->start;
-    m.row = row;
-    run(&m, fde->cie.instructions, fde->cie.end);
-    if (m.in.status != USP_OK) return m.in.status;
-    m.initial = *row;
-    m.has_initial = true;
-    m.remembered_count = 0;
-    /* What a CIE's instructions advance counts for nothing. */
-    m.location = fde->start;
-    run(&m, fde->instructions, fde->instructions_end);
+    begin(&m, section, fde, pc, row);
+    if (m.in.status == USP_OK) run(&m, fde->instructions, fde->instructions_end);
     return m.in.status;
+}
+
+static bool has_initial_cfa(const struct machine *m) {
+    return !m->row->cfa_is_expression && m->row->cfa_register == m->initial.cfa_register &&
+           m->row->cfa_offset == m->initial.cfa_offset;
+}
+
+bool uspi_dwarf_has_way_out(const struct uspi_dwarf_section *section, const struct uspi_dwarf_fde *fde) {
+    struct uspi_dwarf_row row;
+    struct machine m;
+    begin(&m, section, fde, fde->start, &row);
+    if (m.in.status == USP_OK) run(&m, fde->instructions, fde->instructions_end);
+    /* A function's cold part begins with the frame that was made elsewhere, and may go back there. */
+    if (!has_initial_cfa(&m)) return m.in.status == USP_OK;
+    m.pc = UINT64_MAX;
+    if (m.in.status == USP_OK) run(&m, m.in.at, fde->instructions_end);
+    return m.in.status == USP_OK && (m.has_undone || has_initial_cfa(&m));
 }

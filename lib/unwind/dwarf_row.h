@@ -50,6 +50,12 @@ unsigned uspi_dwarf_column(const struct uspi_dwarf_section *section, const struc
 int uspi_dwarf_row(const struct uspi_dwarf_section *section, const struct uspi_dwarf_fde *fde, usp_addr pc,
                    struct uspi_dwarf_row *row);
 
+/* Whether an FDE says how the frame that it describes is undone, or describes none, or one that was made
+ * elsewhere. Compilers that were not asked for tables
+ * of every instruction (LLVM on arm64 at -Oz, and without -fasynchronous-unwind-tables) say how one is made, and leave it at
+ * that. False when the FDE contradicts itself. */
+bool uspi_dwarf_has_way_out(const struct uspi_dwarf_section *section, const struct uspi_dwarf_fde *fde);
+
 /* The rule that a row says. USP_ERROR_FORMAT when it lacks the CFA or the return address. */
 int uspi_dwarf_rule(const struct uspi_dwarf_section *section, const struct uspi_dwarf_cie *cie,
                     const struct uspi_dwarf_row *row, struct uspi_rule *rule);

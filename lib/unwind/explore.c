@@ -7,6 +7,8 @@
  * beginning. So a branch costs one number, and ways can be taken up again in any order. */
 #include "lib/unwind/explore.h"
 
+#include <limits.h>
+
 #define LOG_MAX     112
 #define PENDING_MAX 64
 #define RUNS_MAX    128
@@ -14,6 +16,9 @@
 
 /* Instructions of a prologue behind the pc. */
 #define PROLOGUE_MAX 24
+
+/* Of code that a compiler has put outside of the functions that share it. */
+#define OUTLINED_MAX 64
 
 /* Instructions of a callee that are looked at for its return. */
 #define CALLEE_MAX 256
@@ -43,6 +48,7 @@ struct entry {
 
 struct way {
     usp_addr pc;
+    uint64_t unknown; /* registers of which nothing is known, whatever the log says */
     uint32_t mode;
     uint16_t newest;
     uint8_t doubts;
@@ -67,7 +73,8 @@ struct explorer {
     void *context;
     usp_addr origin, low, high;
     usp_addr goal;
-    bool into_callees;
+    enum uspi_pops pops;
+    uint32_t flags; /* at the origin: see USPI_MODE_FLAGS */
     unsigned budget, judged;
     unsigned log_count, pending_count, run_count;
     bool has_jump;   /* TO_GOAL: the newest indirect jump, */
@@ -104,10 +111,14 @@ static bool find(const struct explorer *x, uint16_t newest, uint8_t where, int32
     return false;
 }
 
-static struct value register_value(const struct explorer *x, const struct way *way, unsigned reg) {
+static struct value logged_value(const struct explorer *x, const struct way *way, unsigned reg) {
     struct value v;
-    if (find(x, way->newest, (uint8_t)reg, 0, &v)) return v;
-    return address(reg, 0);
+    return find(x, way->newest, (uint8_t)reg, 0, &v) ? v : address(reg, 0);
+}
+
+static struct value register_value(const struct explorer *x, const struct way *way, unsigned reg) {
+    bool is_unknown = reg < USP_REGISTERS_MAX && (way->unknown >> reg & 1) != 0;
+    return is_unknown ? unknown : logged_value(x, way, reg);
 }
 
 /* False when the log is full: the way ends there. An entry that no pending way can see is written over. */
@@ -125,14 +136,24 @@ static bool assign(struct explorer *x, struct way *way, uint8_t where, int32_t s
     return true;
 }
 
+static bool is_restored(const struct explorer *x, unsigned reg) {
+    const struct uspi_backend *b = x->backend;
+    return reg == b->sp || reg == b->lr || (reg < b->register_count && (b->callee_saved >> reg & 1) != 0);
+}
+
+/* Most code computes what says nothing of the stack: to forget a register needs no room, and numbers in scratch registers
+ * get none of the last. */
 static bool assign_register(struct explorer *x, struct way *way, unsigned reg, struct value v) {
     if (reg == USPI_NO_REGISTER) return true;
-    struct value old = register_value(x, way, reg);
-    if (old.kind == v.kind &&
-        (v.kind == UNKNOWN || (old.base == v.base && old.offset == v.offset && old.addend == v.addend))) {
+    struct value old = logged_value(x, way, reg);
+    bool is_logged = old.kind == v.kind && old.base == v.base && old.offset == v.offset && old.addend == v.addend;
+    bool is_spare = v.kind == CONSTANT && !is_restored(x, reg) && x->log_count >= LOG_MAX / 4 * 3;
+    if (v.kind == UNKNOWN || (is_spare && !is_logged)) {
+        way->unknown |= UINT64_C(1) << reg;
         return true;
     }
-    return assign(x, way, (uint8_t)reg, 0, v);
+    way->unknown &= ~(UINT64_C(1) << reg);
+    return is_logged || assign(x, way, (uint8_t)reg, 0, v);
 }
 
 /* Registers of 32 bits wrap around: what is added may as well be a large number as a small negative one. */
@@ -165,11 +186,6 @@ static struct value literal(struct explorer *x, usp_addr at) {
     unsigned n = x->backend->word;
     if (uspi_code_read(x->code, at, n, &bytes) != n) return unknown;
     return constant(uspi_sign_extend(uspi_load_le(bytes, n), n * 8));
-}
-
-static bool is_restored(const struct explorer *x, unsigned reg) {
-    const struct uspi_backend *b = x->backend;
-    return reg == b->sp || reg == b->lr || (reg < b->register_count && (b->callee_saved >> reg & 1) != 0);
 }
 
 /* The log has no room for every spilled variable: kept are the stores that may save a register, and those that overwrite
@@ -219,18 +235,12 @@ static bool apply_effect(struct explorer *x, struct way *way, const struct uspi_
     }
 }
 
-static bool forget(struct explorer *x, struct way *way, uint64_t mask) {
-    for (unsigned reg = 0; mask != 0; reg++, mask >>= 1) {
-        if ((mask & 1) != 0 && !assign_register(x, way, reg, unknown)) return false;
-    }
-    return true;
-}
-
 static bool apply(struct explorer *x, struct way *way, const struct uspi_instruction *i) {
     for (unsigned n = 0; n < i->effect_count; n++) {
         if (!apply_effect(x, way, &i->effects[n])) return false;
     }
-    return forget(x, way, i->clobbers);
+    way->unknown |= i->clobbers;
+    return true;
 }
 
 /* The bytes of arguments that a callee takes off the stack, by the first return in it; 0 when none is found. Compilers give
@@ -255,17 +265,34 @@ static int64_t popped_by(struct explorer *x, usp_addr callee, uint32_t mode) {
     return 0;
 }
 
+/* Of a callee that nobody knows: what is taken off sp right behind the call was kept free for the arguments and is kept free
+ * again (clang without optimisation). */
+static int64_t taken_again(struct explorer *x, usp_addr behind, uint32_t mode) {
+    const uint8_t sp = x->backend->sp;
+    struct uspi_instruction i;
+    if (!uspi_code_decode(x->code, behind, mode, &i) || i.effect_count != 1) return 0;
+    const struct uspi_effect *e = &i.effects[0];
+    return e->op == USPI_SET && e->reg == sp && e->base == sp && e->value < 0 ? -e->value : 0;
+}
+
 /* A callee keeps the callee-saved registers and sp; everything else is its own. On x86 it may take its arguments off the
  * stack: to look for that costs much and is asked for. */
 static bool apply_call(struct explorer *x, struct way *way, const struct uspi_instruction *call) {
     const struct uspi_backend *b = x->backend;
-    if (x->into_callees && call->target != 0) {
+    if (x->pops != USPI_POPS_NOTHING) {
         struct value sp = register_value(x, way, b->sp);
-        if (!assign_register(x, way, b->sp, plus(x, sp, popped_by(x, call->target, call->target_mode)))) return false;
+        int64_t popped = 0;
+        if (call->target != 0) {
+            popped = popped_by(x, call->target, call->target_mode);
+        } else if (x->pops == USPI_POPS_AS_TAKEN_AGAIN) {
+            popped = taken_again(x, way->pc + call->length, call->mode);
+        }
+        if (!assign_register(x, way, b->sp, plus(x, sp, popped))) return false;
     }
     uint64_t all = (UINT64_C(1) << b->register_count) - 1;
     uint64_t kept = b->callee_saved | UINT64_C(1) << b->sp | UINT64_C(1) << b->pc;
-    return forget(x, way, all & ~kept);
+    way->unknown |= all & ~kept;
+    return true;
 }
 
 /* ---- visited addresses: the linear runs taken so far ---- */
@@ -282,6 +309,32 @@ static bool visited(const struct explorer *x, int32_t at) {
         if (at >= x->runs[i].from && at < x->runs[i].to) return true;
     }
     return false;
+}
+
+/* Blocks are taken in any order; in the end they join. */
+static void join_runs(struct explorer *x) {
+    for (unsigned i = 0; i < x->run_count; i++) {
+        for (unsigned k = 0; k < x->run_count; k++) {
+            if (k == i || x->runs[k].from != x->runs[i].to) continue;
+            x->runs[i].to = x->runs[k].to;
+            x->runs[k] = x->runs[--x->run_count];
+            /* The last one may have been this. */
+            if (i == x->run_count) i = k;
+            k = UINT_MAX;
+        }
+    }
+}
+
+/* The run to which the instruction at `at`, which was not visited, belongs. NULL: no room. */
+static struct run *begin_run(struct explorer *x, int32_t at) {
+    for (unsigned i = 0; i < x->run_count; i++) {
+        if (x->runs[i].to == at) return &x->runs[i];
+    }
+    if (x->run_count == RUNS_MAX) join_runs(x);
+    if (x->run_count == RUNS_MAX) return NULL;
+    struct run *run = &x->runs[x->run_count++];
+    *run = (struct run){at, at};
+    return run;
 }
 
 static void take_later(struct explorer *x, const struct way *way, usp_addr pc, uint32_t mode, unsigned doubts) {
@@ -400,7 +453,8 @@ static bool judge_at_pc(struct explorer *x, const struct way *way) {
         bool in_register = lr.kind == ADDRESS && lr.base == b->lr && lr.offset == 0;
         bool in_memory = find_saved(x, way, b->lr, &slot);
         /* A copy above sp was made to be returned to: from there on the register may be used for anything. */
-        if (in_memory && in_register) in_memory = sp.kind == ADDRESS && sp.base == b->sp && slot >= sp.offset;
+        bool is_below = sp.kind == ADDRESS && sp.base == b->sp && slot < sp.offset;
+        if (in_memory && in_register) in_memory = !is_below;
         if (in_memory) {
             saved.offset = (int32_t)(slot - (int64_t)below);
             rule.return_address = saved;
@@ -427,6 +481,8 @@ static bool judge_at_pc(struct explorer *x, const struct way *way) {
 
 /* ---- the ways ---- */
 
+static uint8_t opposite_of(uint8_t conditional) { return (uint8_t)(((conditional - 1) ^ 1) + 1); }
+
 /* Predicated instructions. Those that only compute are taken as not known to have happened; where the stack or the flow
  * depends on it, the way divides, and remembers what it took for true until the next instruction without a condition.
  * Returns false when this way skips the instruction. */
@@ -435,8 +491,13 @@ static bool resolve_condition(struct explorer *x, struct way *way, struct uspi_i
         way->assumed = 0;
         return true;
     }
+    if (x->flags != 0) {
+        bool holds = x->backend->condition_holds(x->flags, i->conditional - 1u);
+        way->assumed = (uint8_t)(holds ? i->conditional : opposite_of(i->conditional));
+        x->flags = 0;
+    }
     if (way->assumed == i->conditional) return true;
-    if (way->assumed != 0 && ((way->assumed - 1) ^ 1) == i->conditional - 1) return false;
+    if (way->assumed != 0 && opposite_of(way->assumed) == i->conditional) return false;
 
     uint64_t matters = x->backend->callee_saved | UINT64_C(1) << x->backend->sp;
     if (x->backend->lr != USPI_NO_REGISTER) matters |= UINT64_C(1) << x->backend->lr;
@@ -451,7 +512,7 @@ static bool resolve_condition(struct explorer *x, struct way *way, struct uspi_i
         return true;
     }
     struct way skipped = *way;
-    skipped.assumed = (uint8_t)(((i->conditional - 1) ^ 1) + 1);
+    skipped.assumed = opposite_of(i->conditional);
     take_later(x, &skipped, next, i->mode, 0);
     way->assumed = i->conditional;
     return true;
@@ -483,7 +544,7 @@ static bool follow_unknown_jump(struct explorer *x, const struct way *way, const
         }
         if (judge_tail_call(x, way, way->doubts | USPI_DOUBT_TAIL_CALL)) return true;
     }
-    take_later(x, way, next, i->mode, USPI_DOUBT_SWITCH);
+    if (!leaves_bounds(x, way->pc, next)) take_later(x, way, next, i->mode, USPI_DOUBT_SWITCH);
     return false;
 }
 
@@ -493,6 +554,11 @@ static void remember_jump(struct explorer *x, const struct way *way, uint32_t mo
     x->jump.mode = mode;
     x->has_jump = true;
     x->shared = x->log_count;
+}
+
+static bool begins_function(struct explorer *x, usp_addr pc, uint32_t mode) {
+    struct uspi_instruction i;
+    return uspi_code_decode(x->code, pc, mode, &i) && i.start_hint != 0;
 }
 
 /* Follows one way to its end. True: the search is over. */
@@ -508,11 +574,7 @@ static bool follow(struct explorer *x, struct way way) {
             return true;
         }
         if (visited(x, at)) return false;
-        if (run == NULL) {
-            if (x->run_count == RUNS_MAX) return false;
-            run = &x->runs[x->run_count++];
-            run->from = at;
-        }
+        if (run == NULL && (run = begin_run(x, at)) == NULL) return false;
         x->budget--;
         struct uspi_instruction i;
         run->to = at + 1;
@@ -520,11 +582,19 @@ static bool follow(struct explorer *x, struct way way) {
         run->to = at + i.length;
         /* Behind a call comes the next function: the callee does not return. */
         if (behind_call && i.start_hint) return false;
+        if (i.start_hint && way.pc != x->origin && x->purpose == TO_RETURN) {
+            return judge_tail_call(x, &way, way.doubts | USPI_DOUBT_TAIL_CALL);
+        }
         behind_call = false;
 
         usp_addr next = way.pc + i.length;
         usp_addr go = next;
         uint32_t mode = i.mode;
+        /* Decided for this time; a loop may come here again. */
+        if (i.conditional != 0 && x->flags != 0) {
+            run->to = at;
+            run = NULL;
+        }
         if (!resolve_condition(x, &way, &i, next)) {
             way.pc = next;
             way.mode = i.mode;
@@ -546,7 +616,8 @@ static bool follow(struct explorer *x, struct way way) {
             behind_call = true;
             /* Ways that need no call to return come first. */
             if ((way.doubts & USPI_DOUBT_CALL) == 0 && x->pending_count > 0) {
-                if (!leaves_bounds(x, way.pc, next)) take_later(x, &way, next, mode, USPI_DOUBT_CALL);
+                bool comes_back = !leaves_bounds(x, way.pc, next) && !begins_function(x, next, mode);
+                if (comes_back) take_later(x, &way, next, mode, USPI_DOUBT_CALL);
                 return false;
             }
             way.doubts |= USPI_DOUBT_CALL;
@@ -578,7 +649,7 @@ static bool follow(struct explorer *x, struct way way) {
  * nearest end below the goal of what has been seen is where to go on. False when there is none. */
 static bool enter_case(struct explorer *x) {
     int32_t goal, nearest = INT32_MIN;
-    if (!x->has_jump || x->judged > 0 || x->run_count == RUNS_MAX || !relative(x, x->goal, &goal)) return false;
+    if (!x->has_jump || x->judged > 0 || !relative(x, x->goal, &goal)) return false;
     for (unsigned i = 0; i < x->run_count; i++) {
         int32_t end = x->runs[i].to;
         if (end <= goal && end > nearest && !visited(x, end)) nearest = end;
@@ -591,6 +662,8 @@ static bool enter_case(struct explorer *x) {
 
 static unsigned explore(struct explorer *x, usp_addr from, uint32_t mode) {
     x->origin = from;
+    x->flags = mode & (USPI_MODE_FLAGS | USPI_MODE_NZCV);
+    mode &= ~(USPI_MODE_FLAGS | USPI_MODE_NZCV);
     x->judged = 0;
     x->log_count = x->run_count = x->shared = 0;
     x->pending_count = 1;
@@ -604,11 +677,11 @@ static unsigned explore(struct explorer *x, usp_addr from, uint32_t mode) {
 }
 
 unsigned uspi_explore_to_return(struct uspi_code *code, usp_addr pc, uint32_t mode, usp_addr low, usp_addr high,
-                                bool into_callees, unsigned budget, uspi_judge judge, void *context) {
+                                enum uspi_pops pops, unsigned budget, uspi_judge judge, void *context) {
     struct explorer x = {.code = code,
                          .backend = code->backend,
                          .purpose = TO_RETURN,
-                         .into_callees = into_callees,
+                         .pops = pops,
                          .judge = judge,
                          .context = context,
                          .low = low,
@@ -618,11 +691,11 @@ unsigned uspi_explore_to_return(struct uspi_code *code, usp_addr pc, uint32_t mo
 }
 
 unsigned uspi_explore_from_start(struct uspi_code *code, usp_addr start, uint32_t mode, usp_addr pc, usp_addr high,
-                                 unsigned budget, uspi_judge judge, void *context, bool *leaves) {
+                                 enum uspi_pops pops, unsigned budget, uspi_judge judge, void *context, bool *leaves) {
     struct explorer x = {.code = code,
                          .backend = code->backend,
                          .purpose = TO_GOAL,
-                         .into_callees = code->backend->call_push != 0,
+                         .pops = pops,
                          .judge = judge,
                          .context = context,
                          .low = start,
@@ -637,6 +710,23 @@ unsigned uspi_explore_from_start(struct uspi_code *code, usp_addr start, uint32_
 bool uspi_explore_reaches(struct uspi_code *code, usp_addr from, uint32_t mode, usp_addr pc, unsigned budget) {
     struct explorer x = {.code = code, .backend = code->backend, .purpose = REACH, .goal = pc, .budget = budget};
     return explore(&x, from, mode) != 0;
+}
+
+bool uspi_explore_keeps(struct uspi_code *code, const struct usp_registers *registers, uint32_t mode, unsigned reg) {
+    usp_addr pc = registers->value[code->backend->pc];
+    struct uspi_instruction i;
+    for (unsigned n = 0; n < OUTLINED_MAX && uspi_code_decode(code, pc, mode, &i); n++) {
+        bool is_written = (i.clobbers >> reg & 1) != 0;
+        for (unsigned k = 0; k < i.effect_count; k++) {
+            is_written |= i.effects[k].reg == reg && i.effects[k].op != USPI_STORE;
+        }
+        if (is_written || i.conditional != 0) return false;
+        if (i.flow == USPI_RETURN) return true;
+        if (i.flow != USPI_NEXT && i.flow != USPI_JUMP) return false;
+        pc = i.flow == USPI_JUMP ? i.target : pc + i.length;
+        mode = i.flow == USPI_JUMP ? i.target_mode : i.mode;
+    }
+    return false;
 }
 
 bool uspi_explore_next_store(struct uspi_code *code, const struct usp_registers *registers, usp_addr slot,
@@ -659,7 +749,8 @@ bool uspi_explore_next_store(struct uspi_code *code, const struct usp_registers 
             }
             if (!apply_effect(&x, &way, e)) return false;
         }
-        if (!forget(&x, &way, i.clobbers) || i.flow != USPI_NEXT) return false;
+        way.unknown |= i.clobbers;
+        if (i.flow != USPI_NEXT) return false;
         way.pc += i.length;
         way.mode = i.mode;
     }

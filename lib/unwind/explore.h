@@ -23,21 +23,30 @@ enum uspi_doubt {
 /* Is given each rule that is found, the least doubtful first. True ends the search. */
 typedef bool (*uspi_judge)(void *context, const struct uspi_rule *rule, unsigned doubts);
 
+/* What callees take off the stack besides the return address (x86). */
+enum uspi_pops {
+    USPI_POPS_NOTHING,
+    USPI_POPS_AS_CALLEE,     /* what the first return in the callee takes, where the call names it: costs time */
+    USPI_POPS_AS_TAKEN_AGAIN /* the same; and where it does not, what the next instruction takes off sp again */
+};
+
 /* From pc to a return. Linear flow does not leave [low, high) (0, 0: no bounds); jumps may.
- *   mode          decoding mode at pc
- *   into_callees  looks into each callee for how many bytes it takes off the stack (x86); otherwise it is taken for none
- *   budget        instructions to look at, at most
+ *   mode    decoding mode at pc, with the condition flags where they are known (USPI_MODE_FLAGS)
+ *   budget  instructions to look at, at most
  * Returns how many rules were judged. Needs about 4 KB of stack. */
 unsigned uspi_explore_to_return(struct uspi_code *code, usp_addr pc, uint32_t mode, usp_addr low, usp_addr high,
-                                bool into_callees, unsigned budget, uspi_judge judge, void *context);
+                                enum uspi_pops pops, unsigned budget, uspi_judge judge, void *context);
 
 /* From a function's first instruction to pc: the rule at pc. *leaves becomes whether an indirect jump was met, by which
  * the function may also be left for another one. */
 unsigned uspi_explore_from_start(struct uspi_code *code, usp_addr start, uint32_t mode, usp_addr pc, usp_addr high,
-                                 unsigned budget, uspi_judge judge, void *context, bool *leaves);
+                                 enum uspi_pops pops, unsigned budget, uspi_judge judge, void *context, bool *leaves);
 
 /* Whether a way leads from an instruction to pc without a call. */
 bool uspi_explore_reaches(struct uspi_code *code, usp_addr from, uint32_t mode, usp_addr pc, unsigned budget);
+
+/* Whether the straight code from the registers' pc on returns by the link register with `reg` as it is now. */
+bool uspi_explore_keeps(struct uspi_code *code, const struct usp_registers *registers, uint32_t mode, unsigned reg);
 
 /* Whether the straight code from the registers' pc on will store to the slot at this address; *reg becomes the register
  * whose present value that will be, USPI_NO_REGISTER when it is none. */

@@ -16,6 +16,7 @@
  * A table that describes functions' bodies (table.h) is a fourth witness: it is right but in prologues and epilogues, and
  * names a start, which is the function's unless the linker has let neighbours share an entry. */
 #include "lib/unwind/explore.h"
+#include "lib/unwind/function_starts.h"
 #include "lib/unwind/reader.h"
 
 /* Instructions to look at. A function's way to its return is rarely longer than some hundred. */
@@ -150,6 +151,14 @@ static bool judge_only(void *context, const struct uspi_rule *rule, unsigned dou
     return true;
 }
 
+static bool judge_verified(void *context, const struct uspi_rule *rule, unsigned doubts) {
+    struct inquiry *q = context;
+    struct account a;
+    if (!make_account(q, rule, doubts, &a) || a.credit != USPI_VERIFIED) return false;
+    q->best = a;
+    return true;
+}
+
 /* What the way from a start says; *a is written only when it says something. */
 static bool from_start(struct inquiry *q, usp_addr start, uint32_t mode, usp_addr end, struct account *a) {
     usp_addr pc = q->frame->registers.value[q->walk->backend->pc];
@@ -157,7 +166,14 @@ static bool from_start(struct inquiry *q, usp_addr start, uint32_t mode, usp_add
     if (pc - start > FUNCTION_MAX && start - pc > FUNCTION_MAX) return false;
     struct account kept = q->best;
     q->best.found = false;
-    uspi_explore_from_start(&q->code, start, mode & USPI_MODE_THUMB, pc, end, BUDGET_EXACT, judge_only, q, &q->leaves);
+    mode &= USPI_MODE_THUMB;
+    const bool may_pop = q->walk->backend->call_push != 0;
+    uspi_explore_from_start(&q->code, start, mode, pc, end, may_pop ? USPI_POPS_AS_CALLEE : USPI_POPS_NOTHING,
+                            BUDGET_EXACT, judge_only, q, &q->leaves);
+    if (may_pop && (!q->best.found || q->best.credit != USPI_VERIFIED)) {
+        uspi_explore_from_start(&q->code, start, mode, pc, end, USPI_POPS_AS_TAKEN_AGAIN, BUDGET_EXACT, judge_verified,
+                                q, &q->leaves);
+    }
     bool found = q->best.found;
     if (found) *a = q->best;
     q->best = kept;
@@ -187,6 +203,14 @@ static bool register_is_fresh(struct inquiry *q, const struct account *a) {
     return a->ra.callee == 0 || proves_itself(q, &a->ra, &from_callee) || q->leaves;
 }
 
+/* Whether the condition flags decide about the instruction at which a frame was interrupted. */
+static bool depends_on_flags(struct inquiry *q, usp_addr pc, uint32_t mode) {
+    struct uspi_instruction i;
+    bool has_flags = q->frame->kind == USP_KIND_INTERRUPTED || q->frame->kind == USP_KIND_SIGNAL;
+    return has_flags && q->walk->backend->condition_holds != NULL && uspi_code_decode(&q->code, pc, mode, &i) &&
+           i.conditional != 0;
+}
+
 /* What the way forward says. */
 static void go_forward(struct inquiry *q, usp_addr low, usp_addr high) {
     const struct uspi_frame_state *frame = q->frame;
@@ -194,10 +218,17 @@ static void go_forward(struct inquiry *q, usp_addr low, usp_addr high) {
     usp_addr pc = frame->registers.value[b->pc];
     uint32_t mode = uspi_frame_mode(q->walk, frame);
     unsigned budget = frame->exact ? BUDGET_EXACT : BUDGET_RETURN;
-    if (recall(q)) return;
-    uspi_explore_to_return(&q->code, pc, mode, low, high, false, budget, judge_and_keep, q);
-    bool astray = b->call_push != 0 && (!q->best.found || (q->best.credit != USPI_VERIFIED && !q->best.is_record));
-    if (astray) uspi_explore_to_return(&q->code, pc, mode, low, high, true, budget, judge_forward, q);
+    /* What an instruction with a condition does is another thing the next time. */
+    bool depends = depends_on_flags(q, pc, mode);
+    if (depends) mode |= USPI_MODE_FLAGS | (frame->registers.flags & USPI_MODE_NZCV);
+    if (!depends && recall(q)) return;
+    uspi_explore_to_return(&q->code, pc, mode, low, high, USPI_POPS_NOTHING, budget,
+                           depends ? judge_forward : judge_and_keep, q);
+    for (enum uspi_pops pops = USPI_POPS_AS_CALLEE; pops <= USPI_POPS_AS_TAKEN_AGAIN; pops++) {
+        bool astray = !q->best.found || (q->best.credit != USPI_VERIFIED && !q->best.is_record);
+        if (b->call_push == 0 || !astray) break;
+        uspi_explore_to_return(&q->code, pc, mode, low, high, pops, budget, judge_forward, q);
+    }
     const struct account *other = &q->by_register;
     if (other->found && better(other, &q->best) && register_is_fresh(q, other)) q->best = *other;
 }
@@ -263,6 +294,7 @@ static enum uspi_answer accept(struct inquiry *q, const struct account *a, struc
                       : a->is_record   ? USP_METHOD_FRAME_POINTER
                                        : USP_METHOD_INSTRUCTIONS;
     uspi_set_caller(q->walk, &out->caller, &a->ra, kind, method);
+    if (a->from_register) uspi_resume_caller(q->walk, q->frame, &out->caller);
     return USPI_FOUND;
 }
 
@@ -311,15 +343,35 @@ static void find_record(struct inquiry *q) {
     q->has_record = uspi_find_record(q->walk, &q->aside, q->frame, &q->record, &q->record_ra) == USP_STOP_NONE;
 }
 
-/* The function that holds pc: as the target knows it, or as a table names it that cannot say more. */
-static bool find_bounds(const struct uspi_walk *walk, usp_addr pc, usp_addr *low, usp_addr *high) {
+/* Code that holds the pc: a function, or several ones for which a table has one entry. */
+struct bounds {
+    usp_addr low, high; /* low 0: not known; high 0: the end is not */
+    bool is_function;
+};
+
+/* As the target knows the function, or as a table names it that cannot say more. */
+static struct bounds find_bounds(const struct uspi_walk *walk, usp_addr pc) {
     const struct usp_target *target = &walk->target;
-    if (target->function_start != NULL && target->function_start(target->context, pc, low, high) == 0) {
-        return *low <= pc;
+    struct bounds found = {0};
+    if (target->function_start != NULL && target->function_start(target->context, pc, &found.low, &found.high) == 0 &&
+        found.low <= pc) {
+        found.is_function = true;
+        return found;
     }
-    *low = walk->tables_pc == pc ? walk->named_start : 0;
-    *high = *low != 0 ? walk->named_end : 0;
-    return *low != 0;
+    if (walk->tables_pc != pc) return (struct bounds){0};
+    return (struct bounds){.low = walk->named_start, .high = walk->named_end};
+}
+
+/* As the image tells where functions begin, which takes longer. */
+static void narrow_bounds(const struct uspi_walk *walk, usp_addr pc, struct bounds *bounds) {
+    struct bounds found = {.is_function = true};
+    if (bounds->is_function || walk->tables_pc != pc || !walk->has_tables) return;
+    const struct uspi_source source = uspi_source_of_memory(uspi_table_memory(walk), "function starts");
+    const struct usp_table *table = &walk->tables.function_starts;
+    const struct uspi_bytes bytes = {&source, table->address, table->size};
+    if (uspi_function_starts_find(walk->backend, bytes, walk->tables.image, pc, &found.low, &found.high)) {
+        *bounds = found;
+    }
 }
 
 enum uspi_answer uspi_read_instructions(struct uspi_walk *walk, const struct uspi_frame_state *frame,
@@ -334,15 +386,18 @@ enum uspi_answer uspi_read_instructions(struct uspi_walk *walk, const struct usp
     }
     find_record(&q);
 
-    usp_addr low = 0, high = 0;
-    bool bounded = find_bounds(walk, uspi_lookup_pc(walk, frame), &low, &high);
-    go_forward(&q, low, high);
+    struct bounds bounds = find_bounds(walk, uspi_lookup_pc(walk, frame));
+    go_forward(&q, bounds.low, bounds.high);
     const struct account *forward = &q.best;
     if (forward->found && (forward->doubts == 0 || forward->is_record)) return accept(&q, forward, out);
 
-    struct account start;
-    if (bounded && from_start(&q, low, uspi_frame_mode(walk, frame), high, &start)) return accept(&q, &start, out);
-    if (one_proves_itself(&q, &start)) return accept(&q, &start, out);
+    struct account start, other;
+    narrow_bounds(walk, uspi_lookup_pc(walk, frame), &bounds);
+    bool behind = bounds.low != 0 && from_start(&q, bounds.low, uspi_frame_mode(walk, frame), bounds.high, &start);
+    /* Where neighbours share an entry, a jump table's case can be the neighbour's code. */
+    if (behind && (bounds.is_function || is_steady(&start))) return accept(&q, &start, out);
+    if (one_proves_itself(&q, &other)) return accept(&q, &other, out);
+    if (behind) return accept(&q, &start, out);
     if (forward->found && forward->credit == USPI_VERIFIED) return accept(&q, forward, out);
     if (frame->exact && from_scanned_start(&q, &start)) return accept(&q, &start, out);
     if (forward->found && !q.has_record) return accept(&q, forward, out);
@@ -356,7 +411,9 @@ static bool decide_with_body(struct inquiry *q, const struct uspi_table_entry *e
     bool steady = forward->found && is_steady(forward);
     *chosen = *forward;
     if (steady && (forward->doubts == 0 || forward->is_record)) return true;
-    bool behind = from_start(q, entry->start, uspi_frame_mode(q->walk, q->frame), entry->end, &start);
+    struct bounds bounds = {.low = entry->start, .high = entry->end};
+    narrow_bounds(q->walk, uspi_lookup_pc(q->walk, q->frame), &bounds);
+    bool behind = from_start(q, bounds.low, uspi_frame_mode(q->walk, q->frame), bounds.high, &start);
     *chosen = start;
     /* Without a call or a jump table on the way, this is the function that the entry begins with. */
     if (behind && start.doubts == 0) return true;

@@ -183,6 +183,13 @@ enum uspi_answer uspi_follow_kept_rule(struct uspi_walk *walk, const struct uspi
  * known. Kind and method are the caller's to set. */
 void uspi_complete_interrupted(const struct uspi_walk *walk, struct uspi_frame_state *state);
 
+/* For a frame whose return address is in the link register: whether its caller is going to take its own one out of a
+ * scratch register at once. So does code that has called a piece of itself which the compiler shares with other functions
+ * (LLVM's machine outliner). Such a caller stands where an interrupted frame could, in an epilogue too, and is given that
+ * register. */
+void uspi_resume_caller(const struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                        struct uspi_frame_state *caller);
+
 /* Gives a caller its pc and how it was found. */
 void uspi_set_caller(const struct uspi_walk *walk, struct uspi_frame_state *caller,
                      const struct uspi_return_address *ra, uint32_t kind, uint32_t method);

@@ -60,6 +60,7 @@ static enum uspi_answer follow(struct uspi_walk *walk, const struct uspi_frame_s
     bool from_register = rule->return_address.kind == USPI_REGISTER;
     if (extended && !from_register) uspi_describe_extended(walk, frame, fp_at, &out->extended);
     uspi_set_caller(walk, caller, &ra, from_register ? USP_KIND_LINK_REGISTER : USP_KIND_RETURN_ADDRESS, method);
+    if (from_register) uspi_resume_caller(walk, frame, caller);
     if (rule->signal_frame) {
         caller->exact = true;
         caller->kind = USP_KIND_SIGNAL;
@@ -67,9 +68,23 @@ static enum uspi_answer follow(struct uspi_walk *walk, const struct uspi_frame_s
     return USPI_FOUND;
 }
 
+/* Tables are wrong at times, at calls too (clang for Apple's x86_64 at -Oz counts pushes in the order of addresses). Where
+ * nothing confirms what one says, the instructions are asked. True: they know better. */
+static bool ask_instructions(struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                             struct uspi_answer_data *out) {
+    struct uspi_answer_data other = {0};
+    bool is_doubtful = (out->caller.flags & USP_FRAME_UNVERIFIED) != 0 && !out->caller.exact;
+    if (!is_doubtful || (walk->readers & USP_READER_INSTRUCTIONS) == 0) return false;
+    if (uspi_read_instructions(walk, frame, &other) != USPI_FOUND) return false;
+    if ((other.caller.flags & USP_FRAME_UNVERIFIED) != 0) return false;
+    *out = other;
+    return true;
+}
+
 enum uspi_answer uspi_follow_table_rule(struct uspi_walk *walk, const struct uspi_frame_state *frame,
                                         const struct uspi_rule *rule, uint32_t method, struct uspi_answer_data *out) {
     enum uspi_answer answer = follow(walk, frame, rule, method, out);
+    if (answer == USPI_FOUND && ask_instructions(walk, frame, out)) return answer;
     if (answer == USPI_FOUND || answer == USPI_STOPPED) uspi_keep_table_rule(walk, frame, rule, method);
     return answer;
 }
@@ -79,5 +94,7 @@ enum uspi_answer uspi_follow_kept_rule(struct uspi_walk *walk, const struct uspi
     struct uspi_rule rule;
     uint32_t method;
     if (!uspi_recall_table_rule(walk, frame, &rule, &method)) return USPI_NOT_MINE;
-    return follow(walk, frame, &rule, method, out);
+    enum uspi_answer answer = follow(walk, frame, &rule, method, out);
+    if (answer == USPI_FOUND) ask_instructions(walk, frame, out);
+    return answer;
 }

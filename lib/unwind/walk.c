@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the frame readers share: reading words, judging return addresses, carrying out rules. See reader.h. */
 #include "lib/unwind/dwarf_expression.h"
+#include "lib/unwind/explore.h"
 #include "lib/unwind/reader.h"
 #include "lib/unwind/signal.h"
 
@@ -199,6 +200,26 @@ void uspi_complete_interrupted(const struct uspi_walk *walk, struct uspi_frame_s
     state->exact = true;
     state->sp_known = uspi_known(r, b->sp);
     state->low = state->sp_known ? r->value[b->sp] : 1;
+}
+
+void uspi_resume_caller(const struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                        struct uspi_frame_state *caller) {
+    const struct uspi_backend *b = walk->backend;
+    struct uspi_code code;
+    struct uspi_instruction i;
+    if (!frame->exact) return;
+    uspi_code_init(&code, b, uspi_code_memory(walk));
+    if (!uspi_code_decode(&code, caller->registers.value[b->pc], uspi_frame_mode(walk, caller), &i)) return;
+    const struct uspi_effect *e = &i.effects[0];
+    bool takes_register = i.effect_count == 1 && e->op == USPI_SET && e->reg == b->lr && e->base < b->register_count &&
+                          e->value == 0 && uspi_known(&frame->registers, e->base);
+    if (!takes_register || !uspi_explore_keeps(&code, &frame->registers, uspi_frame_mode(walk, frame), e->base)) return;
+    uspi_set(&caller->registers, e->base, frame->registers.value[e->base]);
+    /* The decoding mode of an interrupted frame comes from its flags. */
+    if ((caller->flags & USP_FRAME_THUMB) != 0) {
+        usp_registers_set_pc(&caller->registers, caller->registers.value[b->pc] | 1);
+    }
+    caller->exact = true;
 }
 
 void uspi_set_caller(const struct uspi_walk *walk, struct uspi_frame_state *caller,

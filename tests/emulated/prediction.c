@@ -51,6 +51,27 @@ static uint32_t mode_of(const struct prediction *p, const struct moment *m) {
     return b->initial_mode != NULL ? b->initial_mode(m->registers.flags) : 0;
 }
 
+/* Arm ARM, A8.3: N, Z, C, V are bits 31 to 28 of cpsr; an odd condition is its predecessor's opposite. */
+static bool condition_holds(unsigned condition, uint32_t cpsr) {
+    bool n = cpsr >> 31 & 1, z = cpsr >> 30 & 1, c = cpsr >> 29 & 1, v = cpsr >> 28 & 1, holds = true;
+    switch (condition >> 1) {
+    case 0: holds = z; break;
+    case 1: holds = c; break;
+    case 2: holds = n; break;
+    case 3: holds = v; break;
+    case 4: holds = c && !z; break;
+    case 5: holds = n == v; break;
+    case 6: holds = n == v && !z; break;
+    default: return true;
+    }
+    return (condition & 1) != 0 ? !holds : holds;
+}
+
+static bool happens(const struct prediction *p, const struct moment *now) {
+    const unsigned conditional = p->instruction.conditional;
+    return conditional == 0 || condition_holds(conditional - 1, now->registers.flags);
+}
+
 const char *prediction_make(struct prediction *p, const struct moment *now) {
     const struct uspi_backend *b = p->machine->backend;
     uint8_t bytes[32];
@@ -62,7 +83,7 @@ const char *prediction_make(struct prediction *p, const struct moment *now) {
     if (!b->decode(bytes, n, now->pc, mode_of(p, now), &p->instruction)) return "not decoded";
     if (p->instruction.length != now->length) return "wrong length";
     memcpy(p->value, now->registers.value, sizeof p->value);
-    for (unsigned i = 0; i < p->instruction.effect_count; i++) {
+    for (unsigned i = 0; i < p->instruction.effect_count && happens(p, now); i++) {
         if (!apply(p, &p->instruction.effects[i])) return "an effect that cannot be carried out";
     }
     p->made = true;
@@ -149,22 +170,6 @@ static const char *check_call_site(const struct prediction *p, const struct mome
     return callee == 0 || callee == now->pc ? NULL : "a call site that names another callee";
 }
 
-/* Arm ARM, A8.3: N, Z, C, V are bits 31 to 28 of cpsr; an odd condition is its predecessor's opposite. */
-static bool condition_holds(unsigned condition, uint32_t cpsr) {
-    bool n = cpsr >> 31 & 1, z = cpsr >> 30 & 1, c = cpsr >> 29 & 1, v = cpsr >> 28 & 1, holds = true;
-    switch (condition >> 1) {
-    case 0: holds = z; break;
-    case 1: holds = c; break;
-    case 2: holds = n; break;
-    case 3: holds = v; break;
-    case 4: holds = c && !z; break;
-    case 5: holds = n == v; break;
-    case 6: holds = n == v && !z; break;
-    default: return true;
-    }
-    return (condition & 1) != 0 ? !holds : holds;
-}
-
 /* rep movs and its like: each turn is a moment of its own. */
 static bool repeats(const struct prediction *p, const struct moment *now) {
     uint64_t byte;
@@ -177,7 +182,7 @@ const char *prediction_check(struct prediction *p, const struct moment *now, boo
     if (!p->made || repeats(p, now)) return NULL;
     p->made = false;
     const char *wrong;
-    if (i->conditional == 0 || condition_holds(i->conditional - 1u, p->before.registers.flags)) {
+    if (happens(p, &p->before)) {
         wrong = check_registers(p, p->value, i->clobbers, now);
         if (wrong == NULL) wrong = check_stores(p);
         if (wrong == NULL) wrong = check_flow(p, now);

@@ -70,7 +70,8 @@ def workloads_for(target, index, folder, arguments):
     if target.is_async:
         return [HERE / "workload_async.c"]
     seeds = [1 + index % SEEDS] if scale() == 1 else [index * scale() + i for i in range(scale())]
-    return [HERE / "workload.c", HERE / "workload_2.c"] + [random_program(s, folder) for s in seeds]
+    programs = ["workload.c", "workload_2.c"] + (["workload_3.c"] if "-fomit-frame-pointer" in target.flags else [])
+    return [HERE / name for name in programs] + [random_program(s, folder) for s in seeds + target.seeds]
 
 
 def run_one(target, level, workload, folder, arguments):

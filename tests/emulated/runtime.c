@@ -166,6 +166,39 @@ int32_t __modsi3(int32_t a, int32_t b) {
     return r;
 }
 
+/* ---- shifts of 64 bits, which compilers call at -Oz ---- */
+
+uint64_t __ashldi3(uint64_t v, int by);
+uint64_t __lshrdi3(uint64_t v, int by);
+int64_t __ashrdi3(int64_t v, int by);
+
+/* Of halves that stay apart: a shift of the whole would be a call of itself. */
+union halves {
+    uint64_t whole;
+    volatile uint32_t half[2];
+};
+
+uint64_t __ashldi3(uint64_t v, int by) {
+    union halves h = {.whole = v};
+    if (by == 0) return v;
+    h.half[1] = by < 32 ? h.half[1] << by | h.half[0] >> (32 - by) : h.half[0] << (by - 32);
+    h.half[0] = by < 32 ? h.half[0] << by : 0;
+    return h.whole;
+}
+
+uint64_t __lshrdi3(uint64_t v, int by) {
+    union halves h = {.whole = v};
+    if (by == 0) return v;
+    h.half[0] = by < 32 ? h.half[0] >> by | h.half[1] << (32 - by) : h.half[1] >> (by - 32);
+    h.half[1] = by < 32 ? h.half[1] >> by : 0;
+    return h.whole;
+}
+
+int64_t __ashrdi3(int64_t v, int by) {
+    uint64_t shifted = __lshrdi3((uint64_t)v, by);
+    return (int64_t)(v < 0 ? ~__lshrdi3(UINT64_MAX, by) | shifted : shifted);
+}
+
 /* Arm's names (Run-time ABI for the Arm Architecture, 4.3.1): the pair {quotient, remainder} comes back in r0, r1, as a
  * 64-bit integer does. */
 uint32_t __aeabi_uidiv(uint32_t a, uint32_t b);
@@ -188,6 +221,16 @@ uint64_t __aeabi_idivmod(int32_t a, int32_t b) {
     int32_t q = __divmodsi4(a, b, &r);
     return (uint64_t)(uint32_t)r << 32 | (uint32_t)q;
 }
+
+uint64_t __aeabi_llsl(uint64_t v, int by);
+uint64_t __aeabi_llsr(uint64_t v, int by);
+int64_t __aeabi_lasr(int64_t v, int by);
+
+uint64_t __aeabi_llsl(uint64_t v, int by) { return __ashldi3(v, by); }
+
+uint64_t __aeabi_llsr(uint64_t v, int by) { return __lshrdi3(v, by); }
+
+int64_t __aeabi_lasr(int64_t v, int by) { return __ashrdi3(v, by); }
 
 /* Named in the lazy stubs that LLVM 13's Mach-O linker makes room for; never called. */
 void stub_binder(void) __asm__("dyld_stub_binder");
