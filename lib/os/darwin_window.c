@@ -157,7 +157,9 @@ static void find_interrupted(const struct uspi_window *w, struct uspi_held *h) {
     const struct usp_memory memory = {read_copied, &copied};
     const struct uspi_sigframe_view view =
         uspi_sigframe_view_of(uspi_backend_find(USPI_HOST_ARCH), &memory, ~uspi_darwin_signature_bits());
-    usp_addr sp;
+    usp_addr sp, slots = h->place.slots & ~(usp_addr)(ALIGN - 1);
+    /* Above a thread's own stack there is its data: it has left no other one, and need not be searched. */
+    if (slots != 0 && stack->high == slots) return;
     if (!uspi_sigframe_leaves(&view, &h->registers, stack->from, stack->high, &sp)) return;
     find_extent(w, h->place.slots, sp, &h->stacks[1]);
 }
