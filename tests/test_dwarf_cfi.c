@@ -357,26 +357,26 @@ static int row_of(uint32_t arch, const char *initial, const char *instructions, 
 
 static const struct {
     const char *instructions;
-    bool has_way_out;
-} ways_out[] = {
-    {"", true},                           /* no frame */
-    {"44 0e 20 9d 04 9e 03", false},      /* made, and left at that */
-    {"44 0e 20 9d 04 44 0e 00 dd", true}, /* undone at the end */
-    {"44 0e 20 0a 44 0e 00 0b", true},    /* undone in between */
-    {"44 0e 20 9d 04 44 dd", true},       /* fp is restored, sp not */
-    {"0e 20 9d 04 9e 03", true},          /* a cold part: made elsewhere */
-    {"44 0c 1d 10 9d 02", false},         /* CFA = fp + 16 */
-    {"44 0c 1d 10 44 0c 1f 00", true},    /* and sp again */
-    {"44 0e 20 3f", false},               /* an opcode that there is none of */
+    enum uspi_dwarf_extent extent;
+} extents[] = {
+    {"", USPI_DWARF_WHOLE},                           /* no frame */
+    {"44 0e 20 9d 04 9e 03", USPI_DWARF_BODY},        /* made, and left at that */
+    {"44 0e 20 9d 04 44 0e 00 dd", USPI_DWARF_WHOLE}, /* undone at the end */
+    {"44 0e 20 0a 44 0e 00 0b", USPI_DWARF_WHOLE},    /* undone in between */
+    {"44 0e 20 9d 04 44 dd", USPI_DWARF_WHOLE},       /* fp is restored, sp not */
+    {"0e 20 9d 04 9e 03", USPI_DWARF_PART},           /* made elsewhere */
+    {"0e 20 9d 04 44 0e 00 dd", USPI_DWARF_PART},     /* and undone here */
+    {"44 0c 1d 10 9d 02", USPI_DWARF_BODY},           /* CFA = fp + 16 */
+    {"44 0c 1d 10 44 0c 1f 00", USPI_DWARF_WHOLE},    /* and sp again */
+    {"44 0e 20 3f", USPI_DWARF_WHOLE},                /* an opcode that there is none of */
 };
 
-START_TEST(way_out) {
+START_TEST(extent) {
     struct uspi_dwarf_fde fde;
     struct uspi_dwarf_row row;
     cfi_begin(&c, USP_ARCH_ARM64, true);
-    row_of(USP_ARCH_ARM64, "04 78 1e  0c 1f 00", ways_out[_i].instructions, &fde, &row);
-    ck_assert_msg(uspi_dwarf_has_way_out(&c.section, &fde) == ways_out[_i].has_way_out, "%s",
-                  ways_out[_i].instructions);
+    row_of(USP_ARCH_ARM64, "04 78 1e  0c 1f 00", extents[_i].instructions, &fde, &row);
+    ck_assert_msg(uspi_dwarf_extent(&c.section, &fde) == extents[_i].extent, "%s", extents[_i].instructions);
 }
 END_TEST
 
@@ -644,7 +644,7 @@ int main(void) {
     tcase_add_loop_test(tests, malformed_entries, 0, COUNT(entry_cases));
     tcase_add_test(tests, malformed_fdes);
     tcase_add_loop_test(tests, rows, 0, COUNT(row_cases));
-    tcase_add_loop_test(tests, way_out, 0, COUNT(ways_out));
+    tcase_add_loop_test(tests, extent, 0, COUNT(extents));
     tcase_add_test(tests, signed_state);
     tcase_add_test(tests, swapped_registers);
     tcase_add_test(tests, malformed_initial_rows);

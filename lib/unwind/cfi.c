@@ -25,14 +25,16 @@ static bool leads_to_call(struct uspi_walk *walk, const struct uspi_frame_state 
 }
 
 /* Whether the rule may leave out what the instructions know. */
-static bool is_body_only(struct uspi_walk *walk, const struct uspi_frame_state *frame,
-                         const struct uspi_dwarf_section *section, const struct uspi_dwarf_fde *fde,
+static bool is_body_only(struct uspi_walk *walk, const struct uspi_frame_state *frame, enum uspi_dwarf_extent extent,
                          const struct uspi_rule *rule) {
     struct uspi_code code;
     usp_addr target, pc = frame->registers.value[walk->backend->pc];
+    /* A signal's frame is described for where its code is called from, and its rule holds beside that too: registers that
+     * stay what they are until the handler returns lead to it. */
+    if (rule->signal_frame) return false;
     if (walk->target.os == USP_OS_DARWIN) return true;
-    if (!frame->exact || rule->return_address.kind == USPI_OUTERMOST || rule->signal_frame) return false;
-    if (!uspi_dwarf_has_way_out(section, fde)) return true;
+    if (!frame->exact || rule->return_address.kind == USPI_OUTERMOST) return false;
+    if (extent != USPI_DWARF_WHOLE) return true;
     if (walk->backend->arch != USP_ARCH_I386) return false;
     uspi_code_init(&code, walk->backend, uspi_code_memory(walk));
     return uspi_code_call_before(&code, pc, false, &target) == USPI_CALL_BEFORE ||
@@ -48,11 +50,12 @@ static enum uspi_answer follow(struct uspi_walk *walk, const struct uspi_frame_s
     *status = uspi_dwarf_row(section, fde, uspi_lookup_pc(walk, frame), &row);
     if (*status == USP_OK) *status = uspi_dwarf_rule(section, &fde->cie, &row, &entry.rule);
     if (*status != USP_OK) return USPI_NOT_MINE;
-    /* A signal's frame is described for where its code is called from, and its rule holds beside that too: registers that
-     * stay what they are until the handler returns lead to it. */
-    bool body_only = !entry.rule.signal_frame && is_body_only(walk, frame, section, fde, &entry.rule);
-    return body_only ? uspi_follow_body_rule(walk, frame, &entry, USP_METHOD_CFI, out)
-                     : uspi_follow_table_rule(walk, frame, &entry.rule, USP_METHOD_CFI, out);
+    enum uspi_dwarf_extent extent = frame->exact ? uspi_dwarf_extent(section, fde) : USPI_DWARF_WHOLE;
+    if (!is_body_only(walk, frame, extent, &entry.rule)) {
+        return uspi_follow_table_rule(walk, frame, &entry.rule, USP_METHOD_CFI, out);
+    }
+    if (extent == USPI_DWARF_PART) entry.start = 0;
+    return uspi_follow_body_rule(walk, frame, &entry, USP_METHOD_CFI, out);
 }
 
 static enum uspi_answer answer_of(int status, enum uspi_answer answer) {

@@ -315,14 +315,14 @@ static bool has_initial_cfa(const struct machine *m) {
            m->row->cfa_offset == m->initial.cfa_offset;
 }
 
-bool uspi_dwarf_has_way_out(const struct uspi_dwarf_section *section, const struct uspi_dwarf_fde *fde) {
+enum uspi_dwarf_extent uspi_dwarf_extent(const struct uspi_dwarf_section *section, const struct uspi_dwarf_fde *fde) {
     struct uspi_dwarf_row row;
     struct machine m;
     begin(&m, section, fde, fde->start, &row);
     if (m.in.status == USP_OK) run(&m, fde->instructions, fde->instructions_end);
-    /* A function's cold part begins with the frame that was made elsewhere, and may go back there. */
-    if (!has_initial_cfa(&m)) return m.in.status == USP_OK;
+    if (m.in.status == USP_OK && !has_initial_cfa(&m)) return USPI_DWARF_PART;
     m.pc = UINT64_MAX;
     if (m.in.status == USP_OK) run(&m, m.in.at, fde->instructions_end);
-    return m.in.status == USP_OK && (m.has_undone || has_initial_cfa(&m));
+    bool is_whole = m.in.status != USP_OK || m.has_undone || has_initial_cfa(&m);
+    return is_whole ? USPI_DWARF_WHOLE : USPI_DWARF_BODY;
 }

@@ -50,11 +50,16 @@ unsigned uspi_dwarf_column(const struct uspi_dwarf_section *section, const struc
 int uspi_dwarf_row(const struct uspi_dwarf_section *section, const struct uspi_dwarf_fde *fde, usp_addr pc,
                    struct uspi_dwarf_row *row);
 
-/* Whether an FDE says how the frame that it describes is undone, or describes none, or one that was made
- * elsewhere. Compilers that were not asked for tables
- * of every instruction (LLVM on arm64 at -Oz, and without -fasynchronous-unwind-tables) say how one is made, and leave it at
- * that. False when the FDE contradicts itself. */
-bool uspi_dwarf_has_way_out(const struct uspi_dwarf_section *section, const struct uspi_dwarf_fde *fde);
+/* What an FDE describes. Compilers that were not asked for tables of every instruction (LLVM on arm64 at -Oz, and without
+ * -fasynchronous-unwind-tables) say how a frame is made, and leave it at that. */
+enum uspi_dwarf_extent {
+    USPI_DWARF_WHOLE, /* how a frame is made and undone; or there is none */
+    USPI_DWARF_BODY,  /* nothing of how it is undone */
+    USPI_DWARF_PART   /* a frame that was made elsewhere: a function's cold part, or code that the FDE is early about */
+};
+
+/* Of an FDE that contradicts itself: USPI_DWARF_WHOLE. Needs as much stack as uspi_dwarf_row. */
+enum uspi_dwarf_extent uspi_dwarf_extent(const struct uspi_dwarf_section *section, const struct uspi_dwarf_fde *fde);
 
 /* The rule that a row says. USP_ERROR_FORMAT when it lacks the CFA or the return address. */
 int uspi_dwarf_rule(const struct uspi_dwarf_section *section, const struct uspi_dwarf_cie *cie,

@@ -111,6 +111,7 @@ static bool better(const struct account *a, const struct account *b) { return !b
 static bool judge_forward(void *context, const struct uspi_rule *rule, unsigned doubts) {
     struct inquiry *q = context;
     struct account a;
+    const bool is_behind_call = (doubts & USPI_DOUBT_CALL) != 0;
     /* A call destroys the link register, and a way past the function's end ends in a return to nowhere. */
     if (q->walk->backend->lr != USPI_NO_REGISTER) doubts &= ~(unsigned)USPI_DOUBT_CALL;
     if (!make_account(q, rule, doubts, &a)) return false;
@@ -119,7 +120,9 @@ static bool judge_forward(void *context, const struct uspi_rule *rule, unsigned 
     }
     struct account *place = a.from_register && doubts != 0 ? &q->by_register : &q->best;
     if (better(&a, place)) *place = a;
-    if (doubts == 0 || q->best.is_record || (is_steady(&q->best) && agree(q, &q->best, &q->body))) return true;
+    /* Behind a call that never returns there can be data. */
+    bool is_clear = doubts == 0 && (!is_behind_call || a.credit == USPI_VERIFIED);
+    if (is_clear || q->best.is_record || (is_steady(&q->best) && agree(q, &q->best, &q->body))) return true;
     /* Without a record to compare with, a verified return address behind a call is as good as it gets. */
     return !q->has_record && !q->body.found && q->best.credit == USPI_VERIFIED && doubts == USPI_DOUBT_CALL;
 }
@@ -413,7 +416,7 @@ static bool decide_with_body(struct inquiry *q, const struct uspi_table_entry *e
     if (steady && (forward->doubts == 0 || forward->is_record)) return true;
     struct bounds bounds = {.low = entry->start, .high = entry->end};
     narrow_bounds(q->walk, uspi_lookup_pc(q->walk, q->frame), &bounds);
-    bool behind = from_start(q, bounds.low, uspi_frame_mode(q->walk, q->frame), bounds.high, &start);
+    bool behind = bounds.low != 0 && from_start(q, bounds.low, uspi_frame_mode(q->walk, q->frame), bounds.high, &start);
     *chosen = start;
     /* Without a call or a jump table on the way, this is the function that the entry begins with. */
     if (behind && start.doubts == 0) return true;

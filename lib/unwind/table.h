@@ -19,7 +19,7 @@ enum uspi_described {
 /* The answer for one pc. `start` and `end` are filled by all answers but USPI_NOT_DESCRIBED and USPI_TABLE_CORRUPT. */
 struct uspi_table_entry {
     struct uspi_rule rule; /* USPI_DESCRIBED */
-    usp_addr start, end;   /* the function that the entry is for, in the target; end 0: the table does not say */
+    usp_addr start, end;   /* the function that the entry is for, in the target; 0: the table does not say */
     uint32_t cfi_offset;   /* USPI_DESCRIBED_BY_CFI: of the FDE in the section __eh_frame; 0: not known, look it up */
 };
 
