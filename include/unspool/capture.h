@@ -90,14 +90,14 @@ USP_API void usp_shutdown(void);
 /* ---- typed capture ---- */
 
 /* The calling thread. frames[0] lies in the caller (kind: return address). options NULL: the defaults. Returns as
- * usp_unwind. Allocates nothing, takes no lock; signal-safe; needs about 13 KB of stack. USP_ERROR_UNSUPPORTED where no
+ * usp_unwind. Allocates nothing, takes no lock; signal-safe; needs about 14 KB of stack. USP_ERROR_UNSUPPORTED where no
  * backend describes this host. */
 USP_API int usp_capture_self(const struct usp_options *options, struct usp_stack *stack);
 
 /* The stack that a signal interrupted.
  *   ucontext  the third argument of a SA_SIGINFO handler, on this host's own system
  * frames[0] is the interrupted pc. A pc of 0 or in unmapped memory (a call through a bad pointer) still gives its
- * caller. Returns as usp_unwind. Signal-safe; needs about 13 KB of stack. */
+ * caller. Returns as usp_unwind. Signal-safe; needs about 14 KB of stack. */
 USP_API int usp_capture_context(const void *ucontext, const struct usp_options *options, struct usp_stack *stack);
 
 /* A thread of this process, as a value. Keep it as long as you like; on Apple systems usp_thread_release gives back the

@@ -247,7 +247,7 @@ USP_API uint64_t usp_clock(void);
  *              stack->status saying why they end
  * Returns USP_OK whenever a reason for stopping was found (an empty stack included), USP_ERROR_ARGUMENT when the
  * arguments contradict each other. Allocates nothing and takes no lock; signal-safe when target's callbacks are;
- * needs about 12 KB of stack (usp_cursor_step: 10 KB), and what the callbacks need. */
+ * needs about 13 KB of stack (usp_cursor_step: 11 KB), and what the callbacks need. */
 USP_API int usp_unwind(const struct usp_target *target, const struct usp_registers *registers,
                        const struct usp_options *options, struct usp_stack *stack);
 

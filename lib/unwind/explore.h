@@ -33,7 +33,7 @@ enum uspi_pops {
 /* From pc to a return. Linear flow does not leave [low, high) (0, 0: no bounds); jumps may.
  *   mode    decoding mode at pc, with the condition flags where they are known (USPI_MODE_FLAGS)
  *   budget  instructions to look at, at most
- * Returns how many rules were judged. Needs about 4 KB of stack. */
+ * Returns how many rules were judged. Needs about 5 KB of stack. */
 unsigned uspi_explore_to_return(struct uspi_code *code, usp_addr pc, uint32_t mode, usp_addr low, usp_addr high,
                                 enum uspi_pops pops, unsigned budget, uspi_judge judge, void *context);
 
