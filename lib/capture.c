@@ -273,12 +273,27 @@ int uspi_read_copy(void *context, usp_addr from, void *to, size_t n) {
     return status == USP_ERROR_ABSENT ? uspi_os_read(NULL, from, to, n) : status;
 }
 
+/* Text as another thread's walk reads it. */
+struct copied_text {
+    const struct uspi_thread_copy *copy;
+    struct uspi_page_cache *pages;
+};
+
+/* Words that point to the stack are looked at as if they led to code: what is there is in the copy, and would be something
+ * else in the next one. */
+static int read_copied_text(void *context, usp_addr from, void *to, size_t n) {
+    const struct copied_text *text = context;
+    int status = uspi_read_parts(text->copy, from, to, n);
+    return status == USP_ERROR_ABSENT ? uspi_page_cache_read(text->pages, from, to, n) : status;
+}
+
 static int walk_target(struct usp_target *target, const struct uspi_thread_copy *copy,
                        const struct uspi_shortcuts *shortcuts, const struct usp_options *options,
                        struct usp_stack *stack) {
     struct uspi_page_cache *pages = text_pages;
+    struct copied_text text = {copy, pages};
     for (unsigned attempt = 0; attempt < 2 && pages != NULL; attempt++) {
-        target->code = (struct usp_memory){uspi_page_cache_read, pages};
+        target->code = (struct usp_memory){read_copied_text, &text};
         uspi_page_cache_begin(pages);
         int status = uspi_unwind(target, &copy->registers, false, shortcuts, options, stack);
         if (uspi_page_cache_confirm(pages, uspi_os_read_pieces) == USP_OK) return status;
