@@ -177,7 +177,7 @@ static void print_command(const struct subject *s, const struct command *command
     printf("%-16s %9.2f ms  %5u frames, %u of them named", s->name, median(s->rounds, ROUNDS) / 1e6, command->all,
            command->frames);
     if (command->status != 0) printf("  (ended with status %#x)", (unsigned)command->status);
-    if (s != ours) {
+    if (s != ours && ((const struct command *)ours->context)->frames == command->frames) {
         double times = ratio(s, ours, ROUNDS);
         printf("  command %.1f x, to reach %.0f x: %s; call alone %.1f x", times, PROCESS_CAPTURE_RATIO,
                verdict(times >= PROCESS_CAPTURE_RATIO), ratio(s, call, ROUNDS));
