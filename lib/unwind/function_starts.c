@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See function_starts.h. The numbers are distances in base 128, each from the function before it; zeros fill the table up
- * (ld64 src/ld/LinkEdit.hpp, FunctionStartsAtom). On 32-bit ARM bit 0 of the sum is the Thumb state. */
+/* See function_starts.h. The table is read piece by piece: a memory is asked once for some hundred functions. */
 #include "lib/unwind/function_starts.h"
+
+#include "lib/object/macho_symbols.h"
 
 /* Bytes that are read at once, and of the longest number. */
 #define PIECE      512
@@ -10,45 +11,50 @@
 /* More than any image has; a table that claims more is not gone through. */
 #define TABLE_MAX (UINT64_C(16) << 20)
 
-/* A part of the table that was copied. */
+/* A part of the table that was copied, and where the iteration stands in it. */
 struct piece {
     uint8_t copy[PIECE];
     struct uspi_source source;
-    struct uspi_bytes bytes;
-    uint64_t at; /* in it */
+    struct uspi_macho_starts starts;
 };
 
 static bool fill(struct piece *p, struct uspi_bytes table, uint64_t offset) {
     uint64_t n = table.size - offset;
     if (n > PIECE) n = PIECE;
     p->source = (struct uspi_source){.name = "function starts", .mapped = p->copy};
-    p->bytes = (struct uspi_bytes){&p->source, 0, n};
-    p->at = 0;
+    p->starts.bytes = (struct uspi_bytes){&p->source, 0, n};
+    p->starts.offset = 0;
     return uspi_bytes_read(table, offset, p->copy, (size_t)n, "function starts", NULL) == USP_OK;
+}
+
+/* The next function, out of the piece or of the one behind it; `offset` is the piece's in the table. */
+static int next_start(struct piece *p, struct uspi_bytes table, uint64_t *offset, usp_addr *address) {
+    bool is_last = *offset + p->starts.bytes.size == table.size;
+    if (!is_last && p->starts.bytes.size - p->starts.offset < NUMBER_MAX) {
+        *offset += p->starts.offset;
+        if (!fill(p, table, *offset)) return USP_ERROR_UNREADABLE;
+    }
+    return uspi_macho_next_start(&p->starts, address, NULL);
 }
 
 bool uspi_function_starts_find(const struct uspi_backend *backend, struct uspi_bytes table, usp_addr image, usp_addr pc,
                                usp_addr *start, usp_addr *end) {
     const usp_addr address_bits = backend->has_thumb ? ~UINT64_C(1) : UINT64_MAX;
     struct piece p;
-    uint64_t offset = 0, delta;
-    usp_addr last = 0, next = image;
+    uint64_t offset = 0;
+    usp_addr last = 0, next;
+    int got;
     if (table.size == 0 || table.size > TABLE_MAX || pc < image || !fill(&p, table, 0)) return false;
+    p.starts.address = image;
     *end = 0;
-    while (p.at < p.bytes.size) {
-        if (p.bytes.size - p.at < NUMBER_MAX && offset + p.bytes.size < table.size) {
-            offset += p.at;
-            if (!fill(&p, table, offset)) return false;
-        }
-        if (uspi_bytes_uleb(p.bytes, &p.at, &delta, "function start", NULL) != USP_OK) return false;
-        if (delta == 0) break;
-        if (!uspi_sum(next, delta, &next)) return false;
-        if ((next & address_bits) > pc) {
-            *end = next & address_bits;
+    while ((got = next_start(&p, table, &offset, &next)) > 0) {
+        next &= address_bits;
+        if (next > pc) {
+            *end = next;
             break;
         }
-        last = next & address_bits;
+        last = next;
     }
     *start = last;
-    return last != 0;
+    return got >= 0 && last != 0;
 }
