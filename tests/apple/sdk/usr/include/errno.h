@@ -6,13 +6,14 @@
 extern int *__error(void);
 #define errno (*__error())
 
-#define EPERM     1
-#define ENOENT    2
-#define ESRCH     3
-#define EINTR     4
-#define ENOMEM    12
-#define EACCES    13
-#define ENOTDIR   20
-#define EOVERFLOW 84
+#define EPERM        1
+#define ENOENT       2
+#define ESRCH        3
+#define EINTR        4
+#define ENOMEM       12
+#define EACCES       13
+#define ENOTDIR      20
+#define ENAMETOOLONG 63
+#define EOVERFLOW    84
 
 #endif
