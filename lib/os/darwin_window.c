@@ -153,6 +153,7 @@ static int read_copied(void *context, usp_addr from, void *to, size_t n) {
 /* The stack that a thread left to handle a signal on the one that was copied. */
 static void find_interrupted(const struct uspi_window *w, struct uspi_held *h) {
     const struct uspi_live *stack = &h->stacks[0];
+    if (stack->copied == 0) return;
     struct uspi_copied copied = {w->arena + stack->offset, stack->from, stack->copied};
     const struct usp_memory memory = {read_copied, &copied};
     const struct uspi_sigframe_view view =
