@@ -259,12 +259,9 @@ int usp_threads(struct usp_thread_info *infos, size_t capacity, size_t *count) {
 int uspi_read_parts(const struct uspi_thread_copy *copy, usp_addr from, void *to, size_t n) {
     bool is_dead = false;
     for (unsigned i = 0; i < 2; i++) {
-        const struct uspi_copied *part = &copy->parts[i];
-        if (from < part->from || from - part->from > part->size || n > part->size - (from - part->from)) continue;
-        memcpy(to, part->bytes + (from - part->from), n);
-        return USP_OK;
+        if (uspi_read_copied(&copy->parts[i], from, to, n)) return USP_OK;
+        is_dead = is_dead || (from < copy->dead[i].high && from >= copy->dead[i].low);
     }
-    for (unsigned i = 0; i < 2; i++) is_dead = is_dead || (from < copy->dead[i].high && from >= copy->dead[i].low);
     return is_dead ? USP_ERROR_UNREADABLE : USP_ERROR_ABSENT;
 }
 

@@ -72,6 +72,12 @@ static int no_memory(const struct search *search, struct uspi_error *error) {
     return uspi_error_set(error, USP_ERROR_NO_MEMORY, "%s: out of memory", search->path);
 }
 
+static void put_enclosed(struct uspi_text *text, const char *open, const char *name) {
+    uspi_put_string(text, open);
+    uspi_put_string(text, name);
+    uspi_put_string(text, ")");
+}
+
 /* FILE(MEMBER):(SECTION), or what of it there is; malloc'ed, NULL when memory lacks. */
 static char *build_path(const struct search *search, const char *file, const char *section) {
     const char *member = search->member != NULL ? search->member->name : NULL;
@@ -79,9 +85,11 @@ static char *build_path(const struct search *search, const char *file, const cha
         strlen(file) + (member != NULL ? strlen(member) : 0) + (section != NULL ? strlen(section) : 0) + sizeof "():()";
     char *path = malloc(room);
     if (path == NULL) return NULL;
-    snprintf(path, room, "%s%s%s%s%s%s%s", file, member != NULL ? "(" : "", member != NULL ? member : "",
-             member != NULL ? ")" : "", section != NULL ? ":(" : "", section != NULL ? section : "",
-             section != NULL ? ")" : "");
+    struct uspi_text text = uspi_text_in(path, room);
+    uspi_put_string(&text, file);
+    if (member != NULL) put_enclosed(&text, "(", member);
+    if (section != NULL) put_enclosed(&text, ":(", section);
+    uspi_text_end(&text);
     return path;
 }
 

@@ -12,6 +12,8 @@
 #include <unspool/snapshot.h>
 #include <unspool/unwind.h>
 
+#include <string.h>
+
 struct uspi_image_list; /* lib/image_list.h */
 
 /* enum usp_os of this host, USP_OS_UNKNOWN where live stacks cannot be had. Any time. */
@@ -139,6 +141,14 @@ struct uspi_copied {
     usp_addr from; /* target address of bytes[0] */
     size_t size;
 };
+
+/* n bytes at `from`; false when not all of them were copied. Any time. */
+static inline bool uspi_read_copied(const struct uspi_copied *copied, usp_addr from, void *to, size_t n) {
+    if (from < copied->from || from - copied->from > copied->size) return false;
+    if (n > copied->size - (size_t)(from - copied->from)) return false;
+    memcpy(to, copied->bytes + (size_t)(from - copied->from), n);
+    return true;
+}
 
 /* A thread as it stood: registers and the copied live part of its stack. The bytes are valid until
  * uspi_os_release_copy or uspi_os_free_stopped. */

@@ -48,7 +48,8 @@ static unsigned find_entry(const struct uspi_page_cache *cache, usp_addr page) {
     return oldest;
 }
 
-/* What cannot be read is not kept from one epoch to the next: it can become readable, and nothing would confirm it. */
+/* What cannot be read is not kept from one epoch to the next: it can become readable, and nothing would confirm it. Within
+ * one it stays so: text that is loaded there meanwhile is not what the stack stands on. */
 static bool is_current(const struct uspi_page_cache *cache, unsigned entry, usp_addr page) {
     usp_addr have = cache->entries[entry].page;
     return have == page || (have == (page | UNREADABLE) && cache->entries[entry].filled == cache->epoch);
@@ -66,8 +67,7 @@ static bool read_in_page(struct uspi_page_cache *cache, usp_addr from, uint8_t *
         cache->entries[i].filled = cache->epoch;
     }
     cache->entries[i].used = cache->epoch;
-    /* A page that cannot be read whole may still hold some bytes (text of a core, a buffer). */
-    if ((cache->entries[i].page & UNREADABLE) != 0) return cache->behind.read(cache->behind.context, from, to, n) == 0;
+    if ((cache->entries[i].page & UNREADABLE) != 0) return false;
     memcpy(to, &cache->bytes[i][from - page], n);
     return true;
 }

@@ -14,7 +14,7 @@ struct uspi_page_cache {
     uint64_t epoch;           /* see uspi_page_cache_begin */
     bool dropped;             /* a page that would have to be confirmed had to make room for another one */
     struct {
-        usp_addr page;         /* its address, | 1 when it cannot be read whole; 0: empty */
+        usp_addr page;         /* its address, | 1 when it cannot be read; 0: empty */
         uint64_t filled, used; /* epochs */
     } entries[USPI_CACHE_PAGES];
     uint8_t bytes[USPI_CACHE_PAGES][USPI_CACHE_PAGE];
@@ -28,7 +28,8 @@ struct uspi_page_cache *uspi_page_cache_before(struct usp_memory *memory);
 /* Empties the cache. */
 void uspi_page_cache_init(struct uspi_page_cache *cache, struct usp_memory behind);
 
-/* The shape of usp_memory.read; context is the cache. One thread at a time. Any time that the reader behind is. */
+/* The shape of usp_memory.read; context is the cache. One thread at a time. Any time that the reader behind is. A page of a
+ * process can be read whole or not at all: of one that cannot, no byte is asked for, until the next _begin. */
 int uspi_page_cache_read(void *context, usp_addr from, void *to, size_t n);
 
 /* Text of this process can be unloaded and other text take its place. What was read between _begin and _confirm is

@@ -138,7 +138,7 @@ struct walk_room {
     const struct usp_snapshot_options *options;
     const struct uspi_own_capture *own; /* may be NULL */
     struct usp_frame *frames;           /* max_frames */
-    struct uspi_page_cache *pages;      /* NULL: text is read as the source says */
+    struct usp_memory text;             /* read NULL: text is read as the source says */
     struct uspi_rule_cache *rules;      /* one for all threads */
 };
 
@@ -172,7 +172,7 @@ static bool take_thread(struct usp_snapshot *s, size_t i, const struct walk_room
     if (room->own != NULL && (from->info.flags & USP_THREAD_REQUESTER) != 0) {
         take_own(t, room->own, room->frames);
     } else if (t->status == USP_OK) {
-        if (room->pages != NULL) target.code = (struct usp_memory){uspi_page_cache_read, room->pages};
+        if (room->text.read != NULL) target.code = room->text;
         const struct uspi_shortcuts shortcuts = {.rules = room->rules, .stack = from->copy.parts[0]};
         t->status = uspi_unwind(&target, &t->registers, false, &shortcuts, &room->options->unwind, &t->stack);
         t->stack.stopped_ns = t->stopped_ns;
@@ -205,19 +205,22 @@ static bool take_threads(struct usp_snapshot *s, const struct usp_snapshot_optio
     s->memories = calloc(n + 1, sizeof *s->memories);
     s->sp_bytes = options->sp_bytes != 0 ? calloc(n + 1, options->sp_bytes) : NULL;
     room.frames = malloc(options->max_frames * sizeof *room.frames);
+    struct uspi_page_cache *pages = NULL;
     /* A core's text is mapped; a process's costs a system call. */
-    if (s->source.describe == NULL) room.pages = malloc(sizeof *room.pages);
+    if (s->source.describe == NULL) {
+        room.text = s->source.process.live;
+        pages = uspi_page_cache_before(&room.text);
+    }
     room.rules = uspi_rule_cache_create(RULES, true, NULL);
     bool ok = room.rules != NULL && s->threads != NULL && s->memories != NULL && room.frames != NULL &&
               (options->sp_bytes == 0 || s->sp_bytes != NULL);
-    if (room.pages != NULL) uspi_page_cache_init(room.pages, s->source.process.live);
     for (size_t i = 0; i < n && ok; i++) {
         s->memories[i] = (struct thread_memory){&s->source.process.threads[i].copy, s->source.process.live};
         ok = take_thread(s, i, &room);
     }
     if (ok) give_frames(s);
     free(room.frames);
-    free(room.pages);
+    free(pages);
     free(room.rules);
     return ok;
 }

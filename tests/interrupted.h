@@ -39,20 +39,17 @@ struct machine {
     uint8_t indirect[5]; /* the same length, a call through a register at its end */
 };
 
+/* The same for pointers of 8 and of 4 bytes. The function: stp x29, x30, [sp, #-16]!; mov x29, sp; add w0, w0, w1; ldp x29,
+ * x30, [sp], #16; ret. The call: bl + 0x204; ldp x29, x30, [sp], #16; ret. */
+#define ARM64_FUNCTION                                                                                                 \
+    .slot = 8, .code = {0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0x00, 0x00,                                    \
+                        0x01, 0x0b, 0xfd, 0x7b, 0xc1, 0xa8, 0xc0, 0x03, 0x5f, 0xd6},                                   \
+    .code_size = 20, .moments = {{0, NOT_PUSHED}, {4, PUSHED}, {8, IN_FRAME}, {12, IN_FRAME}, {16, NOT_PUSHED}},       \
+    .moment_count = 5, .call = {0x81, 0x00, 0x00, 0x94, 0xfd, 0x7b, 0xc1, 0xa8, 0xc0, 0x03, 0x5f, 0xd6},               \
+    .call_size = 12, .call_length = 4, .indirect = {0x00, 0x01, 0x3f, 0xd6}
+
 static const struct machine machines[] = {
-    {.arch = USP_ARCH_ARM64,
-     .slot = 8,
-     /* stp x29, x30, [sp, #-16]!; mov x29, sp; add w0, w0, w1; ldp x29, x30, [sp], #16; ret */
-     .code = {0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0x00, 0x00,
-              0x01, 0x0b, 0xfd, 0x7b, 0xc1, 0xa8, 0xc0, 0x03, 0x5f, 0xd6},
-     .code_size = 20,
-     .moments = {{0, NOT_PUSHED}, {4, PUSHED}, {8, IN_FRAME}, {12, IN_FRAME}, {16, NOT_PUSHED}},
-     .moment_count = 5,
-     /* bl + 0x204; ldp x29, x30, [sp], #16; ret */
-     .call = {0x81, 0x00, 0x00, 0x94, 0xfd, 0x7b, 0xc1, 0xa8, 0xc0, 0x03, 0x5f, 0xd6},
-     .call_size = 12,
-     .call_length = 4,
-     .indirect = {0x00, 0x01, 0x3f, 0xd6}},
+    {.arch = USP_ARCH_ARM64, ARM64_FUNCTION},
     {.arch = USP_ARCH_ARMV7,
      .slot = 4,
      .thumb = true,
@@ -101,19 +98,7 @@ static const struct machine machines[] = {
      .call_size = 7,
      .call_length = 5,
      .indirect = {0x90, 0x90, 0x90, 0xff, 0xd0}},
-    {.arch = USP_ARCH_ARM64_32,
-     .slot = 8,
-     /* stp x29, x30, [sp, #-16]!; mov x29, sp; add w0, w0, w1; ldp x29, x30, [sp], #16; ret */
-     .code = {0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0x00, 0x00,
-              0x01, 0x0b, 0xfd, 0x7b, 0xc1, 0xa8, 0xc0, 0x03, 0x5f, 0xd6},
-     .code_size = 20,
-     .moments = {{0, NOT_PUSHED}, {4, PUSHED}, {8, IN_FRAME}, {12, IN_FRAME}, {16, NOT_PUSHED}},
-     .moment_count = 5,
-     /* bl + 0x204; ldp x29, x30, [sp], #16; ret */
-     .call = {0x81, 0x00, 0x00, 0x94, 0xfd, 0x7b, 0xc1, 0xa8, 0xc0, 0x03, 0x5f, 0xd6},
-     .call_size = 12,
-     .call_length = 4,
-     .indirect = {0x00, 0x01, 0x3f, 0xd6}},
+    {.arch = USP_ARCH_ARM64_32, ARM64_FUNCTION},
 };
 
 /* Indices. */

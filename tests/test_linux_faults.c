@@ -609,6 +609,54 @@ START_TEST(each_allocation_fails_once) {
 }
 END_TEST
 
+/* ---- what a capture reads ---- */
+
+static unsigned reads;
+static int silent[2]; /* a pipe that nobody writes to until the thread is to leave */
+
+static long counted_read_process(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n) {
+    reads++;
+    return REAL->read_process(pid, local, remote, n);
+}
+
+static void wait_for_byte(struct standing *s) {
+    char byte = 0;
+    (void)s;
+    while (read(silent[0], &byte, 1) < 0) continue;
+}
+
+/* Words on the stack that point to it are looked at as if they led to code. If that were kept as text, it would be other
+ * text each time, and nothing were kept. */
+START_TEST(a_warm_capture_reads_once) {
+    static struct standing standing = {.depth = 10, .wait = wait_for_byte};
+    static struct usp_frame frames[FRAMES];
+    struct usp_stack stack;
+    ck_assert_int_eq(pipe(silent), 0);
+    table = uspi_linux_real;
+    table.read_process = counted_read_process;
+    uspi_linux = &table;
+    stand_begin(&standing);
+    ck_assert_int_eq(prepare(patience(10000 * MS)), USP_OK);
+    for (unsigned i = 0; i < 4; i++) {
+        /* What it does before it waits is over then. */
+        usleep(20000);
+        reads = 0;
+        usp_stack_init(&stack, frames, FRAMES);
+        ck_assert_int_eq(usp_capture_thread(&standing.thread, NULL, &stack), USP_OK);
+        ck_assert_uint_eq(FRAMES_IN(&stack, stand_deep), 11);
+    }
+    /* An emulator may have no such call. */
+    char byte = 0, copy;
+    struct iovec local = {&copy, 1}, remote = {&byte, 1};
+    if (REAL->read_process(getpid(), &local, &remote, 1) == 1) ck_assert_uint_le(reads, 1);
+    ck_assert_int_eq(write(silent[1], "x", 1), 1);
+    stand_end(&standing);
+    usp_shutdown();
+    close(silent[0]);
+    close(silent[1]);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("linux_faults");
     TCase *c = tcase_create("faults");
@@ -622,6 +670,7 @@ int main(void) {
     tcase_add_test(c, held_threads_let_themselves_go);
     tcase_add_test(c, listings_that_were_cut_short_are_taken_again);
     tcase_add_test(c, yama_and_missing_ptrace_are_explained);
+    tcase_add_test(c, a_warm_capture_reads_once);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

@@ -334,6 +334,28 @@ static void expect_refusal(int64_t pid, int expected, const char *text) {
     ck_assert_msg(strstr(error, text) != NULL, "\"%s\" does not say \"%s\"", error, text);
 }
 
+static volatile sig_atomic_t heard;
+
+static void hear(int number) {
+    (void)number;
+    heard++;
+}
+
+/* The kernel sends the tracer's process a signal for every thread that stops. It is not to be woken by each. */
+START_TEST(stops_are_heard_of_once) {
+    struct child c = start_child(TARGET, "", "200", 0);
+    struct sigaction action = {.sa_handler = hear, .sa_flags = SA_RESTART};
+    ck_assert_int_eq(sigaction(SIGCHLD, &action, NULL), 0);
+    struct usp_snapshot *snapshot = snapshot_of(&c);
+    expect_threads(&c, snapshot, 200, true);
+    ck_assert_int_le(heard, 1);
+    usp_snapshot_free(snapshot);
+    action.sa_handler = SIG_DFL;
+    ck_assert_int_eq(sigaction(SIGCHLD, &action, NULL), 0);
+    end_child(&c);
+}
+END_TEST
+
 START_TEST(no_such_process) {
     struct usp_snapshot *snapshot;
     struct usp_images *images;
@@ -485,6 +507,7 @@ int main(void) {
         tcase_add_test(c, a_thread_that_waits_for_its_vfork_child);
         tcase_add_test(c, a_main_thread_that_has_ended);
         tcase_add_test(c, no_signal_is_lost);
+        tcase_add_test(c, stops_are_heard_of_once);
         tcase_add_test(c, no_such_process);
         tcase_add_test(c, an_undumpable_process);
         tcase_add_test(c, somebody_elses_process);

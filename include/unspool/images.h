@@ -87,9 +87,9 @@ USP_API void usp_image_file_options_init(struct usp_image_file_options *options)
  * receives a sentence on failure, with the file, the offset and what is wrong.
  * Returns USP_OK, USP_ERROR_ARGUMENT (also when the image does not fit behind load_address), USP_ERROR_NOT_FOUND (no such
  * file), USP_ERROR_MISMATCH (none of its images is of that build or processor; the sentence lists those that there are; or
- * it has no such member or section),
- * USP_ERROR_UNSUPPORTED (a core, a thin archive, an archive in an archive, what USP_IMAGE_FILE_LINKED refuses,
- * big-endian), USP_ERROR_FORMAT, USP_ERROR_TRUNCATED, USP_ERROR_PERMISSION, USP_ERROR_SYSTEM, USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
+ * it has no such member or section), USP_ERROR_UNSUPPORTED (a core, a thin archive, an archive in an archive, what
+ * USP_IMAGE_FILE_LINKED refuses, big-endian), USP_ERROR_FORMAT, USP_ERROR_TRUNCATED, USP_ERROR_PERMISSION,
+ * USP_ERROR_SYSTEM, USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
 USP_API int usp_images_file(const char *path, const struct usp_image_file_options *options, struct usp_images **images,
                             char *error, size_t error_size);
 

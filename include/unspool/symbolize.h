@@ -82,9 +82,9 @@ struct usp_symbol {
     uint64_t extent;   /* the symbol's size in bytes; 0 unknown */
     uint32_t strategy; /* enum usp_strategy: who named it */
     uint32_t reserved0;
-    const char
-        *image_path;     /* the image that holds the address (of a section of an unlinked object: the object), NULL if
-                             * none does; lifetime as name */
+    /* The image that holds the address (of a section of an unlinked object: the object), NULL if none does; lifetime as
+     * name. */
+    const char *image_path;
     usp_addr image_load; /* its load address */
     uint8_t build_id[USP_BUILD_ID_MAX];
     uint32_t build_id_size;

@@ -143,11 +143,7 @@ static void find_extent(const struct uspi_window *w, usp_addr slots, usp_addr sp
 
 /* The shape of usp_memory.read over a copy. */
 static int read_copied(void *context, usp_addr from, void *to, size_t n) {
-    const struct uspi_copied *copied = context;
-    if (from < copied->from || from - copied->from > copied->size || n > copied->size - (from - copied->from))
-        return USP_ERROR_UNREADABLE;
-    memcpy(to, copied->bytes + (from - copied->from), n);
-    return USP_OK;
+    return uspi_read_copied(context, from, to, n) ? USP_OK : USP_ERROR_UNREADABLE;
 }
 
 /* The stack that a thread left to handle a signal on the one that was copied. */

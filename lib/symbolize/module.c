@@ -145,7 +145,6 @@ static int open_objc(struct uspi_module *module, struct uspi_tables **tables) {
     const struct usp_image *image = &module->image;
     const struct uspi_places *places = module->places;
     int status = USP_ERROR_NOT_FOUND;
-    if (!is_macho(module)) return status;
     for (unsigned in_memory = 0; in_memory < 2; in_memory++) {
         struct uspi_bytes bytes;
         struct uspi_macho macho;
@@ -161,7 +160,7 @@ static int open_starts(struct uspi_module *module, struct uspi_tables **tables) 
     struct uspi_bytes bytes;
     struct uspi_macho macho;
     const struct usp_image *image = &module->image;
-    int status = is_macho(module) ? find_macho(module, module->file == NULL, &bytes) : USP_ERROR_NOT_FOUND;
+    int status = find_macho(module, module->file == NULL, &bytes);
     if (status == USP_OK) status = uspi_fat_pick(bytes, uspi_macho_image_uuid(image), image->arch, &macho, NULL);
     return status == USP_OK ? uspi_macho_starts_open(&macho, tables) : status;
 }
@@ -227,6 +226,11 @@ static struct symbols *get_symbols(struct uspi_module *module, enum uspi_table w
     return cached != NULL ? (struct symbols *)cached : keep_symbols(module, which);
 }
 
+/* Only Mach-O has the others. */
+static bool can_have(const struct uspi_module *module, enum uspi_table which) {
+    return which == USPI_TABLE_SYMBOLS || is_macho(module);
+}
+
 bool uspi_module_has_symbols(struct uspi_module *module) {
     const struct symbols *symbols = get_symbols(module, USPI_TABLE_SYMBOLS);
     return symbols != NULL && symbols->tables != NULL;
@@ -234,6 +238,7 @@ bool uspi_module_has_symbols(struct uspi_module *module) {
 
 int uspi_module_find(struct uspi_module *module, enum uspi_table which, usp_addr address, struct uspi_names *names,
                      struct uspi_named *named) {
+    if (!can_have(module, which)) return USP_ERROR_ABSENT;
     const struct symbols *symbols = get_symbols(module, which);
     if (symbols == NULL) return USP_ERROR_NO_MEMORY;
     if (symbols->tables == NULL) return USP_ERROR_ABSENT;
@@ -244,6 +249,7 @@ int uspi_module_find(struct uspi_module *module, enum uspi_table which, usp_addr
 }
 
 int uspi_module_next(struct uspi_module *module, enum uspi_table which, usp_addr address, usp_addr *start) {
+    if (!can_have(module, which)) return USP_ERROR_ABSENT;
     const struct symbols *symbols = get_symbols(module, which);
     if (symbols == NULL) return USP_ERROR_NO_MEMORY;
     if (symbols->tables == NULL) return USP_ERROR_ABSENT;

@@ -4,7 +4,6 @@
 #include "lib/symbolize/strategy.h"
 
 static int find(const struct uspi_query *query, struct uspi_named *found) {
-    if ((query->image->flags & USP_IMAGE_MACHO) == 0) return USP_ERROR_ABSENT;
     usp_addr slide = query->image->slide;
     int status = uspi_module_find(query->module, USPI_TABLE_OBJC, query->address - slide, query->names, found);
     if (status == USP_OK) found->start += slide;

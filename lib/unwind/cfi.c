@@ -7,8 +7,8 @@
  *     CFA = register + offset        return address = [CFA + a]        register of the caller = [CFA + b], or itself
  *
  * Not every compiler describes every instruction: Apple's leave out how a frame is undone, and say of a prologue only what
- * holds at its end, as LLVM does on arm64 when it is to write little; clang for i386 leaves out that a callee has just taken its arguments off the stack, and tells of some
- * pushes late. */
+ * holds at its end, as LLVM does on arm64 when it is to write little; clang for i386 leaves out that a callee has just taken
+ * its arguments off the stack, and tells of some pushes late. */
 #include "lib/unwind/dwarf_find.h"
 #include "lib/unwind/dwarf_row.h"
 #include "lib/unwind/reader.h"

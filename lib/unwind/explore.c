@@ -7,8 +7,6 @@
  * beginning. So a branch costs one number, and ways can be taken up again in any order. */
 #include "lib/unwind/explore.h"
 
-#include <limits.h>
-
 #define LOG_MAX     112
 #define PENDING_MAX 64
 #define RUNS_MAX    128
@@ -311,18 +309,27 @@ static bool visited(const struct explorer *x, int32_t at) {
     return false;
 }
 
+static void sort_runs(struct explorer *x) {
+    for (unsigned i = 1; i < x->run_count; i++) {
+        const struct run run = x->runs[i];
+        unsigned k = i;
+        for (; k > 0 && x->runs[k - 1].from > run.from; k--) x->runs[k] = x->runs[k - 1];
+        x->runs[k] = run;
+    }
+}
+
 /* Blocks are taken in any order; in the end they join. */
 static void join_runs(struct explorer *x) {
-    for (unsigned i = 0; i < x->run_count; i++) {
-        for (unsigned k = 0; k < x->run_count; k++) {
-            if (k == i || x->runs[k].from != x->runs[i].to) continue;
-            x->runs[i].to = x->runs[k].to;
-            x->runs[k] = x->runs[--x->run_count];
-            /* The last one may have been this. */
-            if (i == x->run_count) i = k;
-            k = UINT_MAX;
+    unsigned joined = 0;
+    sort_runs(x);
+    for (unsigned i = 1; i < x->run_count; i++) {
+        if (x->runs[i].from == x->runs[joined].to) {
+            x->runs[joined].to = x->runs[i].to;
+        } else {
+            x->runs[++joined] = x->runs[i];
         }
     }
+    if (x->run_count > 0) x->run_count = joined + 1;
 }
 
 /* The run to which the instruction at `at`, which was not visited, belongs. NULL: no room. */

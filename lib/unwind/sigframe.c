@@ -3,6 +3,7 @@
 #include "lib/unwind/sigframe.h"
 
 #include "arch/frame.h"
+#include "lib/unwind/saved_state.h"
 
 /* siginfo and ucontext with pointers of 8 and of 4 bytes: xnu bsd/sys/signal.h (struct user64_siginfo, user32_siginfo, both
  * begin with the signal's number), bsd/sys/ucontext.h (struct user_ucontext64, user_ucontext32, both begin with
@@ -13,7 +14,6 @@ static const struct about {
 } wide = {104, 56, 32, 40, 48}, narrow = {64, 32, 20, 24, 28};
 
 #define UCONTEXT_MAX  56
-#define MCONTEXT_MAX  320 /* as far as registers are in it (arm64: 288) */
 #define SIZE_MAX_TOLD 65536u
 /* Signals are numbered from 1 on (xnu bsd/sys/signal.h, __DARWIN_NSIG). */
 #define SIGNALS 32u
@@ -34,15 +34,8 @@ struct uspi_sigframe_view uspi_sigframe_view_of(const struct uspi_backend *backe
     return (struct uspi_sigframe_view){backend, memory, mask};
 }
 
-static const struct uspi_state_layout *mcontext_of(const struct uspi_backend *b) {
-    for (size_t i = 0; i < b->state_count; i++) {
-        if (b->states[i].state == USP_STATE_DARWIN_MCONTEXT) return &b->states[i];
-    }
-    return NULL;
-}
-
 bool uspi_find_in_mcontext(const struct uspi_backend *backend, unsigned reg, uint32_t *offset) {
-    const struct uspi_state_layout *layout = mcontext_of(backend);
+    const struct uspi_state_layout *layout = uspi_saved_state_layout(backend, USP_STATE_DARWIN_MCONTEXT);
     for (size_t k = 0; layout != NULL && k < layout->run_count; k++) {
         const struct uspi_run *run = &layout->runs[k];
         if (reg < run->first || reg - run->first >= run->count) continue;
@@ -97,12 +90,8 @@ static bool is_filled(const struct uspi_sigframe_view *v, usp_addr context, unsi
 static enum uspi_sigframe_found read_machine(const struct uspi_sigframe_view *v, usp_addr machine, usp_addr fp,
                                              struct usp_registers *interrupted) {
     const struct uspi_backend *b = v->backend;
-    const struct uspi_state_layout *layout = mcontext_of(b);
-    uint8_t bytes[MCONTEXT_MAX];
-    if (layout == NULL || layout->size > sizeof bytes) return USPI_NO_SIGFRAME;
-    if (v->memory->read(v->memory->context, machine, bytes, layout->size) != 0) return USPI_SIGFRAME_CUT;
-    if (usp_registers_from_state(interrupted, b->arch, USP_STATE_DARWIN_MCONTEXT, bytes, layout->size) != USP_OK)
-        return USPI_NO_SIGFRAME;
+    int status = uspi_read_saved_state(b, v->memory, USP_STATE_DARWIN_MCONTEXT, machine, interrupted);
+    if (status != USP_OK) return status == USP_ERROR_UNREADABLE ? USPI_SIGFRAME_CUT : USPI_NO_SIGFRAME;
     return same(v, interrupted->value[b->fp], fp) ? USPI_SIGFRAME : USPI_SIGFRAME_ALTERED;
 }
 

@@ -7,9 +7,7 @@
  *
  * The frame above starts afresh: an exact pc, every register known, the first-frame rule applies again. */
 #include "lib/unwind/signal.h"
-
-/* The largest state that a stub's layout needs (aarch64 ucontext up to pstate). */
-#define STATE_MAX 512
+#include "lib/unwind/saved_state.h"
 
 static bool is_stub(struct uspi_code *code, const struct uspi_signal_stub *stub, usp_addr from) {
     const uint8_t *bytes;
@@ -57,21 +55,9 @@ const struct uspi_signal_stub *uspi_signal_stub_at(const struct uspi_walk *walk,
     return find_stub(walk, code, pc, thumb, false, &popped);
 }
 
-static const struct uspi_state_layout *layout_of(const struct uspi_backend *b, uint32_t state) {
-    for (size_t i = 0; i < b->state_count; i++) {
-        if (b->states[i].state == state) return &b->states[i];
-    }
-    return NULL;
-}
-
 static bool read_context(const struct uspi_walk *walk, const struct uspi_signal_stub *stub, usp_addr at,
                          struct usp_registers *registers) {
-    const struct uspi_state_layout *layout = layout_of(walk->backend, stub->state);
-    uint8_t bytes[STATE_MAX];
-    if (layout == NULL || layout->size > sizeof bytes) return false;
-    const struct usp_memory *memory = &walk->target.memory;
-    if (memory->read(memory->context, at, bytes, layout->size) != 0) return false;
-    return usp_registers_from_state(registers, walk->backend->arch, stub->state, bytes, layout->size) == USP_OK;
+    return uspi_read_saved_state(walk->backend, &walk->target.memory, stub->state, at, registers) == USP_OK;
 }
 
 /* On either side of the kernel's frame: the handler may run on an alternate stack. The processor keeps sp aligned to 16
