@@ -13,6 +13,9 @@
 #include <unspool/registers.h>
 #include <unspool/unwind.h>
 
+/* The smallest page size of the processors' systems: what can be read of a page can be read of all of it. */
+#define USPI_LEAST_PAGE 4096u
+
 #define USPI_NO_REGISTER    0xffu
 #define USPI_FLAGS_REGISTER 0xfeu /* usp_registers.flags, in a state's runs */
 

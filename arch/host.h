@@ -47,14 +47,6 @@
 #define USPI_HOST_ASYNC false
 #endif
 
-/* USPI_HOST_SIGNAL_RECORD: the kernel writes a frame record {interrupted x29, x30} and a handler's own record leads to it
- * (Linux arch/arm64/kernel/signal.c, setup_sigframe). Elsewhere a handler's record leads to the interrupted function's. */
-#if defined(__aarch64__) && defined(__linux__)
-#define USPI_HOST_SIGNAL_RECORD true
-#else
-#define USPI_HOST_SIGNAL_RECORD false
-#endif
-
 /* Low bits that are 0 in every code address. */
 #if defined(__aarch64__)
 #define USPI_HOST_CODE_SHIFT 2
@@ -81,6 +73,13 @@ static inline uintptr_t uspi_host_strip(uintptr_t address) {
 #else
     return address;
 #endif
+}
+
+/* The bits that a signature fills in this process's pointers: what stripping clears in a user address (bit 55 is 0) that has
+ * every other bit set. 0 where the processor signs nothing. */
+static inline uint64_t uspi_host_signature_bits(void) {
+    const uint64_t all = ~(UINT64_C(1) << 55);
+    return sizeof(uintptr_t) == 8 ? all & ~(uint64_t)uspi_host_strip((uintptr_t)all) : 0;
 }
 
 /* The stack pointer of the function that this is inlined into. */

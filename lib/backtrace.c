@@ -3,14 +3,13 @@
  * that the OS layer does not know, with a check once a page. Return addresses only; the typed walk is lib/walker.c. */
 #include "arch/host.h"
 #include "lib/call_sites.h"
+#include "lib/interruption.h"
 #include "lib/os.h"
 
 #include <unspool/capture.h>
 
 /* Off the known stack, what lies more than this above the last record is no record (Libc gen/thread_stack_pcs.c). */
 #define MAX_GAP 0x100000u
-/* The smallest page size of our systems. */
-#define PAGE 4096u
 
 struct walk {
     uintptr_t fp, low;  /* the next record, and what it may not lie below */
@@ -33,7 +32,7 @@ USPI_NO_ASAN static bool load_checked(const void *context, usp_addr at, unsigned
     struct walk *w = (struct walk *)(uintptr_t)context;
     uintptr_t ends[2] = {(uintptr_t)at, (uintptr_t)at + 2 * slot - 1};
     for (unsigned i = 0; i < 2; i++) {
-        uintptr_t page = ends[i] & ~(uintptr_t)(PAGE - 1);
+        uintptr_t page = ends[i] & ~(uintptr_t)(USPI_LEAST_PAGE - 1);
         if (page == w->checked) continue;
         if (!uspi_os_can_read(page)) return false;
         w->checked = page;
@@ -41,28 +40,14 @@ USPI_NO_ASAN static bool load_checked(const void *context, usp_addr at, unsigned
     return load_direct(NULL, at, slot, pair);
 }
 
-/* The two words of a record wherever it lies. */
-USPI_NO_ASAN static bool load_anywhere(struct walk *w, uintptr_t at, usp_addr pair[2]) {
-    uintptr_t high;
-    if ((at & (USPI_HOST_ALIGN - 1)) != 0) return false;
-    if (uspi_on_known_stack(at, &high))
-        return high - at >= 2 * USPI_HOST_SLOT && load_direct(NULL, at, USPI_HOST_SLOT, pair);
-    return load_checked(w, at, USPI_HOST_SLOT, pair);
-}
-
-/* The record that a handler's own leads to is the kernel's: the interrupted function's fp and link register. When the
- * function has made its record and called nobody since, both hold the same return address, and the walk goes on with the
- * function's (a function that is called again at the same place and has not made its record yet looks the same: one of
- * the two is lost then). Otherwise the link register leads to the caller, or into the function itself. */
-USPI_NO_ASAN static __attribute__((noinline)) uintptr_t behind_signal_return(struct walk *w, uintptr_t fp) {
-    const struct uspi_record_shape shape = uspi_host_record_shape();
-    usp_addr kernels[2], interrupted[2];
-    if (!load_anywhere(w, (uintptr_t)uspi_untagged(shape, fp), kernels) ||
-        !load_anywhere(w, (uintptr_t)uspi_untagged(shape, kernels[0]), interrupted)) {
-        return fp;
-    }
-    bool twice = uspi_host_strip((uintptr_t)kernels[1]) == uspi_host_strip((uintptr_t)interrupted[1]);
-    return twice ? (uintptr_t)kernels[0] : fp;
+/* At a return address that is not in its first place in the cache. False: it is none. */
+static __attribute__((noinline)) bool look_closer(const struct uspi_record *record, uintptr_t address,
+                                                  struct uspi_interruption *interruption) {
+    enum uspi_call_site_fame fame = uspi_call_site_judge(address, (uintptr_t)record->return_address);
+    interruption->is_there = false;
+    if (fame == USPI_NEW_CALL_SITE || fame == USPI_SIGNAL_RETURN) uspi_find_interruption(record, interruption);
+    if (fame == USPI_NEW_CALL_SITE) uspi_call_site_remember(address, interruption->is_there);
+    return fame != USPI_NO_CALL_SITE;
 }
 
 /* Takes records until the buffer is full, the chain ends, or (with `async`) an extended record is met. Without `verify`
@@ -74,20 +59,24 @@ USPI_NO_ASAN USPI_TEMPLATE enum usp_stop take_records(struct walk *w, uspi_load_
     usp_addr fp = w->fp, low = w->low;
     const usp_addr known_last = w->last;
     void **to = w->buffer + w->count, **const end = w->buffer + w->size;
+    struct uspi_interruption interruption;
     while (to < end) {
         struct uspi_record record;
         stop = uspi_record_read(shape, load, known ? NULL : w, low, known ? known_last : low + MAX_GAP, fp, &record);
         if (USPI_UNLIKELY(stop != USP_STOP_NONE)) break;
-        uintptr_t raw = (uintptr_t)record.return_address;
-        uintptr_t address = uspi_host_strip(raw);
+        uintptr_t address = uspi_host_strip((uintptr_t)record.return_address);
         if (USPI_UNLIKELY(!uspi_call_site_cached(address))) {
             if (!verify) break;
-            if (!uspi_call_site_verify(address, raw)) {
+            if (!look_closer(&record, address, &interruption)) {
                 stop = USP_STOP_RA_NOT_CODE;
                 break;
             }
-            if (uspi_is_signal_return(address)) {
-                record.previous = behind_signal_return(w, (uintptr_t)record.previous);
+            if (interruption.is_there) {
+                *to++ = (void *)address;
+                if (interruption.pc != 0 && to < end) *to++ = (void *)(interruption.pc + 1);
+                low = record.at + 2 * shape.slot;
+                fp = interruption.fp;
+                continue;
             }
         }
         if (async && USPI_UNLIKELY(uspi_is_extended(shape, &record))) {

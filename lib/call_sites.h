@@ -16,27 +16,31 @@
 
 extern _Atomic(uintptr_t) uspi_call_sites[USPI_CALL_SITES];
 
-/* The code that signal handlers return to, 0 until it is met. Where the record behind it needs a second look
- * (USPI_HOST_SIGNAL_RECORD) it is kept here and not in the cache: the fast walk's loop then has no comparison for it. */
+/* The code that signal handlers return to, 0 until it is met. Not in the cache: the fast walk's loop then has no comparison
+ * for it. */
 extern _Atomic(uintptr_t) uspi_signal_return;
 
 static inline unsigned uspi_call_site_slot(uintptr_t address) {
     return (unsigned)(address >> USPI_HOST_CODE_SHIFT & (USPI_CALL_SITES - 1));
 }
 
-/* Whether `address` (stripped; `raw` still has its Thumb bit) follows a call, by its second place in the cache or by the
- * code itself. Signal-safe, thread-safe. */
-bool uspi_call_site_verify(uintptr_t address, uintptr_t raw);
-
 /* Whether `address` (stripped) is in its first place in the cache. Signal-safe, thread-safe. */
 static inline bool uspi_call_site_cached(uintptr_t address) {
     return atomic_load_explicit(&uspi_call_sites[uspi_call_site_slot(address)], memory_order_relaxed) == address;
 }
 
-/* Whether `address` (stripped), which was verified, is where signal handlers return to and USPI_HOST_SIGNAL_RECORD holds.
- * Signal-safe, thread-safe. */
-static inline bool uspi_is_signal_return(uintptr_t address) {
-    return USPI_HOST_SIGNAL_RECORD && atomic_load_explicit(&uspi_signal_return, memory_order_relaxed) == address;
-}
+enum uspi_call_site_fame {
+    USPI_NO_CALL_SITE,
+    USPI_NEW_CALL_SITE, /* to be remembered, as one or the other */
+    USPI_KNOWN_CALL_SITE,
+    USPI_SIGNAL_RETURN
+};
+
+/* Of an address (stripped; `raw` still has its Thumb bit) that is not in its first place: what is known of it, or whether the
+ * code before it says that it follows a call or is a trampoline's. Signal-safe, thread-safe. */
+enum uspi_call_site_fame uspi_call_site_judge(uintptr_t address, uintptr_t raw);
+
+/* Keeps a new one. Signal-safe, thread-safe. */
+void uspi_call_site_remember(uintptr_t address, bool is_signal_return);
 
 #endif

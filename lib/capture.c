@@ -19,16 +19,13 @@ struct own_memory {
     uintptr_t low, high;
 };
 
-USPI_NO_ASAN static int read_own(void *context, usp_addr from, void *to, size_t n) {
+static int read_own(void *context, usp_addr from, void *to, size_t n) {
     const struct own_memory *own = context;
     if (from < own->low || from >= own->high || n > own->high - from) return uspi_os_read(NULL, from, to, n);
-    /* Not memcpy: what lies on a stack may be fenced off by AddressSanitizer. */
-    const volatile uint8_t *bytes = (const volatile uint8_t *)(uintptr_t)from;
-    for (size_t i = 0; i < n; i++) ((uint8_t *)to)[i] = bytes[i];
+    uspi_read_directly((uintptr_t)from, to, n);
     return USP_OK;
 }
 
-#define PAGE       4096u
 #define CODE_PAGES 8u
 
 /* Text under the calling thread's own frames stays where it is while they are there: a page that was read once with a
@@ -58,13 +55,12 @@ static bool is_checked(const struct own_code *code, uintptr_t page) {
     return false;
 }
 
-USPI_NO_ASAN static int read_own_code(void *context, usp_addr from, void *to, size_t n) {
+static int read_own_code(void *context, usp_addr from, void *to, size_t n) {
     struct own_code *code = context;
-    uintptr_t page = (uintptr_t)from & ~(uintptr_t)(PAGE - 1);
-    bool one_page = n != 0 && n <= PAGE - (from & (PAGE - 1));
+    uintptr_t page = (uintptr_t)from & ~(uintptr_t)(USPI_LEAST_PAGE - 1);
+    bool one_page = n != 0 && n <= USPI_LEAST_PAGE - (from & (USPI_LEAST_PAGE - 1));
     if (is_permanent(code, from, n) || (one_page && page != 0 && is_checked(code, page))) {
-        const volatile uint8_t *bytes = (const volatile uint8_t *)(uintptr_t)from;
-        for (size_t i = 0; i < n; i++) ((uint8_t *)to)[i] = bytes[i];
+        uspi_read_directly((uintptr_t)from, to, n);
         return USP_OK;
     }
     int status = uspi_os_read(NULL, from, to, n);

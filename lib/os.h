@@ -7,6 +7,8 @@
 #ifndef USPI_OS_H
 #define USPI_OS_H
 
+#include "arch/frame.h"
+
 #include <unspool/capture.h>
 #include <unspool/images.h>
 #include <unspool/snapshot.h>
@@ -141,6 +143,13 @@ struct uspi_copied {
     usp_addr from; /* target address of bytes[0] */
     size_t size;
 };
+
+/* n bytes of this process that are known to be there. Not memcpy: what lies on a stack may be fenced off by
+ * AddressSanitizer. Any time. */
+USPI_NO_ASAN static inline void uspi_read_directly(uintptr_t from, void *to, size_t n) {
+    const volatile uint8_t *bytes = (const volatile uint8_t *)from;
+    for (size_t i = 0; i < n; i++) ((uint8_t *)to)[i] = bytes[i];
+}
 
 /* n bytes at `from`; false when not all of them were copied. Any time. */
 static inline bool uspi_read_copied(const struct uspi_copied *copied, usp_addr from, void *to, size_t n) {

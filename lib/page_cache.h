@@ -4,9 +4,9 @@
 #ifndef USPI_PAGE_CACHE_H
 #define USPI_PAGE_CACHE_H
 
-#include <unspool/unwind.h>
+#include "arch/backend.h"
 
-#define USPI_CACHE_PAGE  4096u
+#define USPI_CACHE_PAGE  USPI_LEAST_PAGE
 #define USPI_CACHE_PAGES 128u /* half a megabyte; stacks of a few hundred frames touch fewer */
 
 struct uspi_page_cache {

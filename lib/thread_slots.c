@@ -12,14 +12,13 @@
 /* Words that are looked at one pointer away: CoreFoundation's table has a count and 70 slots (CF CFPlatform.c,
  * CF_TSD_MAX_SLOTS), a block of glibc's has 32 pairs (nptl/descr.h, PTHREAD_KEY_2NDLEVEL_SIZE). */
 #define TABLE_WORDS 128u
-#define PAGE        4096u
 
 /* Reads up to n words, as far as pages can be read. Returns how many. */
 static size_t read_words(usp_addr from, uintptr_t *words, size_t n) {
     size_t done = 0;
     while (done < n) {
         usp_addr at = from + done * sizeof *words;
-        size_t in_page = (size_t)(PAGE - at % PAGE) / sizeof *words;
+        size_t in_page = (size_t)(USPI_LEAST_PAGE - at % USPI_LEAST_PAGE) / sizeof *words;
         if (in_page == 0) in_page = 1;
         if (in_page > n - done) in_page = n - done;
         if (uspi_os_read(NULL, at, words + done, in_page * sizeof *words) != USP_OK) break;

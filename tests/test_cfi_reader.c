@@ -26,6 +26,12 @@ static int tables_at(void *context, usp_addr pc, struct usp_unwind_tables *table
     return USP_OK;
 }
 
+static int all_is_code(void *context, usp_addr pc, struct usp_region *region) {
+    (void)context;
+    (void)region;
+    return pc >= CODE && pc < CODE + 0x1000 ? USP_OK : USP_ERROR_NOT_FOUND;
+}
+
 /* A target with the tables built so far. */
 static struct fixture *begin_tables(uint32_t arch) {
     struct fixture *f = begin(arch, USP_OS_LINUX);
@@ -329,6 +335,29 @@ START_TEST(refuted) {
 }
 END_TEST
 
+/* A table that leads where nothing can be read, and instructions that lead behind a call: they are believed, unless the target
+ * knows that there is code at the one as well, which is only missing. */
+START_TEST(unconfirmed) {
+    const usp_addr missing = CODE + 0x800, doubtful = CODE + 0x305;
+    size_t cie = three_x86_64();
+    put_fde(&c, cie, CODE + 0x300, 0x20, "0e 10");
+    struct fixture *f = begin_tables(USP_ARCH_X86_64);
+    f->options.readers |= USP_READER_INSTRUCTIONS;
+    calls_x86_64(f);
+    CODE8(&f->memory, CODE + 0x300, 0xe8, 0, 1, 0, 0, 0x48, 0x83, 0xc4, 0x10, 0xc3);
+    WORDS(&f->memory, STACK, 8, doubtful, 1, missing, CALLER, 4, OUTER);
+    set_registers(f, CODE, STACK, 0);
+    EXPECT(f, USP_STOP_ROOT, CODE, doubtful, CALLER, OUTER);
+    ck_assert_uint_eq(f->frames[2].method, USP_METHOD_INSTRUCTIONS);
+    f->target.image_at = all_is_code;
+    walk(f);
+    ck_assert_uint_ge(f->stack.count, 3);
+    ck_assert_uint_eq(f->frames[2].pc, missing);
+    ck_assert_uint_eq(f->frames[2].method, USP_METHOD_CFI);
+    ck_assert_uint_eq(f->frames[2].flags, USP_FRAME_UNVERIFIED);
+}
+END_TEST
+
 /* Only asked when the options say so. */
 START_TEST(not_asked) {
     three_x86_64();
@@ -522,6 +551,7 @@ int main(void) {
     tcase_add_test(tests, apple_i386_inside);
     tcase_add_test(tests, apple_signal_frame_is_not_kept);
     tcase_add_test(tests, refuted);
+    tcase_add_test(tests, unconfirmed);
     tcase_add_test(tests, not_asked);
     tcase_add_test(tests, looping_table);
     tcase_add_loop_test(tests, expressions, 0, (int)(sizeof expression_cases / sizeof expression_cases[0]));

@@ -179,10 +179,32 @@ static uint32_t find_signal_frame(const struct usp_stack *stack) {
     return 0;
 }
 
+/* The fast walk knows records only: the handler's caller, the interrupted instruction, and what stands above the fault, in
+ * order; nothing that the link register held (FIELD-FAILURES 9). */
+static void expect_fast(uint32_t signal_frame) {
+    const struct usp_frame *interrupted = &found.self.frames[signal_frame];
+    uint32_t host = usp_arch_host();
+    unsigned above = 0, met = 0;
+    ck_assert_int_ge(found.fast_count, 1);
+    for (int i = 0; i < found.fast_count; i++) {
+        uintptr_t address = (uintptr_t)found.fast[i];
+        above += lies_in(address, LOW(sink_into), HIGH(sink_into));
+        /* On 32-bit arm records do not lead to what the kernel has saved. */
+        if (i == 0 || (uintptr_t)found.fast[i - 1] != interrupted[-1].pc || host == USP_ARCH_ARMV7) continue;
+        met++;
+        if (interrupted->pc != 0) ck_assert_uint_eq(address, interrupted->pc + 1);
+        if (interrupted->pc == 0) ck_assert_uint_ne(address, 1);
+    }
+    ck_assert_uint_le(above, DEPTH + 1);
+    if (host != USP_ARCH_X86_64 && host != USP_ARCH_ARM64) return;
+    ck_assert_uint_eq(met, 1);
+    ck_assert_uint_ge(above, DEPTH);
+}
+
 /* A fault in fault_here (pc 0 … 0), or a call from call_here to `pc`. */
 static void expect(bool call, usp_addr pc, int flags) {
     uintptr_t low = call ? LOW(call_here) : LOW(fault_here), high = call ? HIGH(call_here) : HIGH(fault_here);
-    uint32_t at = find_signal_frame(&found.self);
+    uint32_t signal_frame = find_signal_frame(&found.self), at = signal_frame;
     ck_assert_uint_ge(at, 2);
     if (call) ck_assert_uint_eq(found.self.frames[at++].pc, pc);
     expect_rest(&found.self, at, low, high, flags);
@@ -191,15 +213,7 @@ static void expect(bool call, usp_addr pc, int flags) {
         if (call) ck_assert_uint_eq(found.context.frames[0].pc, pc);
         expect_rest(&found.context, call ? 1 : 0, low, high, flags);
     }
-    /* The fast walk knows records only: the handler's caller first, and what stands above the fault, in order; what the
-     * link register held is there once (FIELD-FAILURES 9). */
-    ck_assert_int_ge(found.fast_count, 1);
-    unsigned above = 0;
-    for (int i = 0; i < found.fast_count; i++)
-        above += lies_in((uintptr_t)found.fast[i], LOW(sink_into), HIGH(sink_into));
-    ck_assert_uint_le(above, DEPTH + 1);
-    uint32_t host = usp_arch_host();
-    if (host == USP_ARCH_X86_64 || host == USP_ARCH_ARM64) ck_assert_uint_ge(above, DEPTH);
+    expect_fast(signal_frame);
 }
 
 static const int ways[] = {

@@ -17,9 +17,10 @@ USP_BEGIN_DECLS
  * thread and the code on its stack have been seen, no system call either; a stack that is not known is read page by page
  * with a check that the page can be read. Return addresses have no signature and no Thumb bit. A record whose return
  * address does not follow a call in readable code ends the stack: it is a scratch value, not a frame.
- * Code that keeps no frame records hides its callers here; usp_capture_self can go on. Behind a signal handler, records tell
- * the interrupted function's link register (arm) or its caller (x86), not where it was interrupted: usp_capture_context
- * does. */
+ * Code that keeps no frame records hides its callers here; usp_capture_self can go on. Behind a signal handler, after the
+ * address in what called it, stands where the thread was interrupted, + 1, so that a consumer's − 1 finds the instruction (on
+ * 32-bit arm of Linux it is left out); the caller of a function that was interrupted without a record of its own is
+ * hidden. */
 
 /* Writes up to `size` return addresses to `buffer`. Returns how many; 0 for size <= 0, or where this host has no frame
  * records. The shape of backtrace(3). */

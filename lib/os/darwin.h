@@ -97,9 +97,6 @@ usp_addr uspi_darwin_slots(uint64_t handle);
 /* The target address of a thread's Swift task slot by its data (0: 0), 0 on processors without Swift async. Any time. */
 usp_addr uspi_darwin_swift_slot(usp_addr slots);
 
-/* The bits that a signature takes in an address of this process; 0 where this processor signs nothing. Any time. */
-uint64_t uspi_darwin_signature_bits(void);
-
 /* Whether this process is translated (Rosetta): then the state of another thread cannot be relied on, and asking for it may
  * never return. Any time after the first call. */
 bool uspi_darwin_is_translated(void);

@@ -90,13 +90,6 @@ int uspi_os_context_registers(const void *ucontext, struct usp_registers *regist
                                     SIZE_MAX);
 }
 
-/* The bits that stripping takes off an address whose other bits, but the one that tells the kernel's half, are all set: so
- * the processor itself says what a signature fills here. 0 where it signs nothing. */
-uint64_t uspi_darwin_signature_bits(void) {
-    uint64_t address = ~(UINT64_C(1) << 55);
-    return USPI_HOST_ARCH == USP_ARCH_ARM64 ? address ^ uspi_host_strip((uintptr_t)address) : 0;
-}
-
 static uint64_t own_handle(void) {
     struct thread_identifier_info ids;
     mach_msg_type_number_t count = THREAD_IDENTIFIER_INFO_COUNT;
@@ -125,7 +118,7 @@ static usp_addr own_swift_slot(void) {
 
 void uspi_os_describe_self(struct usp_target *target) {
     target->os = USP_OS_DARWIN;
-    target->pac_mask = uspi_darwin_signature_bits();
+    target->pac_mask = uspi_host_signature_bits();
     target->swift_task_slot = own_swift_slot();
 }
 

@@ -153,7 +153,7 @@ static void find_interrupted(const struct uspi_window *w, struct uspi_held *h) {
     struct uspi_copied copied = {w->arena + stack->offset, stack->from, stack->copied};
     const struct usp_memory memory = {read_copied, &copied};
     const struct uspi_sigframe_view view =
-        uspi_sigframe_view_of(uspi_backend_find(USPI_HOST_ARCH), &memory, ~uspi_darwin_signature_bits());
+        uspi_sigframe_view_of(uspi_backend_find(USPI_HOST_ARCH), &memory, ~uspi_host_signature_bits());
     usp_addr sp, slots = h->place.slots & ~(usp_addr)(ALIGN - 1);
     /* Above a thread's own stack there is its data: it has left no other one, and need not be searched. */
     if (slots != 0 && stack->high == slots) return;
@@ -199,7 +199,7 @@ static void copy_stacks(struct uspi_window *w) {
         if (h->suspended) h->status = read_registers(h);
         if (!is_ready(h)) continue;
         h->on_queue = is_on_queue(w, h);
-        find_extent(w, h->place.slots, usp_registers_sp(&h->registers) & ~uspi_darwin_signature_bits(), &h->stacks[0]);
+        find_extent(w, h->place.slots, usp_registers_sp(&h->registers) & ~uspi_host_signature_bits(), &h->stacks[0]);
         add_need(w, room_for(&h->stacks[0]));
         ready++;
     }

@@ -137,10 +137,7 @@ void uspi_os_describe_self(struct usp_target *target) {
     target->os = USP_OS_LINUX;
     target->roots = own_roots;
     target->root_count = atomic_load(&root_count);
-    /* What stripping clears in a user address (bit 55 is 0) that has every other bit set is where signatures are; nothing
-     * where the processor has none. */
-    uint64_t all = ~(UINT64_C(1) << 55);
-    if (sizeof(uintptr_t) == 8) target->pac_mask = all & ~(uint64_t)uspi_host_strip((uintptr_t)all);
+    target->pac_mask = uspi_host_signature_bits();
 }
 
 uint32_t uspi_os_roots_in(const struct usp_images *images, usp_addr *roots, uint32_t capacity) {

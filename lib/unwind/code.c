@@ -2,10 +2,6 @@
 /* See code.h. */
 #include "lib/unwind/code.h"
 
-/* Text can end at any page, and a reader gives all bytes or none: never ask across a page boundary in one read. The
- * smallest page size of the five processors' systems. */
-#define PAGE 4096u
-
 void uspi_code_init(struct uspi_code *code, const struct uspi_backend *backend, const struct usp_memory *memory) {
     code->backend = backend;
     code->memory = memory;
@@ -17,14 +13,15 @@ static bool read_piece(struct uspi_code *code, usp_addr from, uint32_t to, uint3
     return code->memory->read(code->memory->context, from, code->bytes + to, n) == 0;
 }
 
-/* Fills the window from `at` on: to the page's end, then behind it; text that ends off a page boundary (a core's segment,
+/* Fills the window from `at` on. Text can end at any page, and a reader gives all bytes or none: so to the page's end, then
+ * behind it; text that ends off a page boundary (a core's segment,
  * a buffer) is found by halving. */
 static void fill(struct uspi_code *code, usp_addr at) {
     code->from = at;
     code->size = 0;
     for (uint32_t want = USPI_CODE_WINDOW; code->size < USPI_CODE_WINDOW && want > 0;) {
         usp_addr from = at + code->size;
-        uint32_t to_page_end = (uint32_t)(PAGE - (from & (PAGE - 1)));
+        uint32_t to_page_end = (uint32_t)(USPI_LEAST_PAGE - (from & (USPI_LEAST_PAGE - 1)));
         uint32_t n = USPI_CODE_WINDOW - code->size;
         if (n > to_page_end) n = to_page_end;
         if (n > want) n = want;

@@ -25,8 +25,9 @@ bytes() { size "$1" | awk 'NR == 2 { print $1 + $2 }'; }
 # linked USES: links the program that uses so much, and says how large it is.
 linked() {
   # shellcheck disable=SC2086 # words on purpose
-  $cc $flags -I"$top/include" -DBENCH_USES="$1" "$top/tests/bench/size.c" lib/.libs/libunspool.a -Wl,--gc-sections \
-    -pthread -o "$work/program$1"
+  $cc $flags -I"$top/include" -DBENCH_USES="$1" -c "$top/tests/bench/size.c" -o "$work/size$1.o"
+  ./libtool --quiet --mode=link "$cc" -static "$work/size$1.o" lib/libunspool.la -Wl,--gc-sections -pthread \
+    -o "$work/program$1"
   "$strip" "$work/program$1"
   bytes "$work/program$1"
 }
@@ -35,9 +36,12 @@ show() { printf '%-70s %7d bytes\n' "$1" "$2"; }
 
 echo "size at -Os, stripped, code and data, all five processors' backends in it"
 none=$(linked 0)
-show 'linked statically: usp_backtrace' $(($(linked 1) - none))
-show '  + usp_capture_self, usp_capture_context, usp_capture_thread' $(($(linked 2) - none))
-show '  + usp_snapshot_self, usp_snapshot_process' $(($(linked 3) - none))
+fast=$(linked 1)
+typed=$(linked 2)
+all=$(linked 3)
+show 'linked statically: usp_backtrace' $((fast - none))
+show '  + usp_capture_self, usp_capture_context, usp_capture_thread' $((typed - none))
+show '  + usp_snapshot_self, usp_snapshot_process' $((all - none))
 cp lib/.libs/libunspool.so "$work/library.so"
 "$strip" "$work/library.so"
 show 'everything: the shared library' "$(bytes "$work/library.so")"

@@ -178,15 +178,53 @@ static __attribute__((noinline)) void in_handler(unsigned thread, bool on_altern
     test_take_back(thread);
 }
 
-/* So many instructions are between two at which a signal is handled. */
-#define HANDLED 53u
+static unsigned fast_stacks, whole_fast_stacks;
+
+/* The fast walk has the interrupted instruction behind _sigtramp, and behind that only what the typed walk has as well: the
+ * caller of a function that had no record is missing, and nothing that a register held is there instead. */
+static void handles_fast(int signal, void *info, void *ucontext) {
+    void *addresses[FRAMES];
+    struct usp_frame frames[FRAMES];
+    struct usp_stack stack;
+    uint32_t at = 1;
+    (void)info;
+    (void)ucontext;
+    expect(signal == 11, "the signal");
+    usp_stack_init(&stack, frames, FRAMES);
+    expect(usp_capture_self(NULL, &stack) == USP_OK, "usp_capture_self in a handler");
+    uint32_t n = (uint32_t)usp_backtrace(addresses, FRAMES);
+    while (at + 1 < stack.count && frames[at].kind != USP_KIND_SIGNAL) at++;
+    expect(frames[at].kind == USP_KIND_SIGNAL && n > at, "the fast walk comes to what was interrupted");
+    /* The first one is here, at another call. */
+    for (uint32_t i = 1; i < at; i++) expect((uintptr_t)addresses[i] == frames[i].pc, "the handler's callers");
+    expect((uintptr_t)addresses[at] == frames[at].pc + 1, "the interrupted instruction");
+    uint32_t next = at + 1;
+    for (uint32_t i = at + 1; i < n; i++, next++) {
+        while (next < stack.count && frames[next].pc != (uintptr_t)addresses[i]) next++;
+        expect(next < stack.count, "the fast walk has no frame that is not there");
+    }
+    fast_stacks++;
+    whole_fast_stacks += n == stack.count;
+}
+
+static __attribute__((noinline)) void fast_in_handler(unsigned thread, bool on_alternate) {
+    test_deliver(thread, sigtramp, handles_fast, on_alternate);
+    expect(test_run(thread, 0) == TEST_PARKED, "a handler returns to _sigtramp");
+    test_take_back(thread);
+}
+
+/* So many instructions are between two at which a signal is handled: at each of the handler's, or by the fast walk in it. */
+#define HANDLED      53u
+#define HANDLED_FAST 19u
 
 static __attribute__((noinline)) void every_instruction(unsigned thread) {
     for (unsigned n = 0; test_run(thread, 1) == TEST_STOPPED; n++) {
         context(thread);
         other(thread, "usp_capture_thread");
         if (n % HANDLED == 4) in_handler(thread, n / HANDLED % 2 != 0);
+        if (n % HANDLED_FAST == 2) fast_in_handler(thread, n / HANDLED_FAST % 2 != 0);
     }
+    expect(3 * whole_fast_stacks > fast_stacks, "many stacks are whole");
 }
 
 /* ---- all threads ---- */

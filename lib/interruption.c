@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* See interruption.h. */
+#include "lib/interruption.h"
+
+#include "lib/os.h"
+#include "lib/unwind/reader.h"
+#include "lib/unwind/sigframe.h"
+
+/* Text around a return address that is on the stack now: its page is there. */
+static int read_page(void *context, usp_addr from, void *to, size_t n) {
+    const usp_addr page = *(const usp_addr *)context;
+    if (from < page || from - page >= USPI_LEAST_PAGE || n > USPI_LEAST_PAGE - (from - page)) {
+        return USP_ERROR_UNREADABLE;
+    }
+    uspi_read_directly((uintptr_t)from, to, n);
+    return USP_OK;
+}
+
+static int read_stack(void *context, usp_addr from, void *to, size_t n) {
+    uintptr_t high;
+    (void)context;
+    if (!uspi_on_known_stack((uintptr_t)from, &high) || n > high - (uintptr_t)from) {
+        return uspi_os_read(NULL, from, to, n);
+    }
+    uspi_read_directly((uintptr_t)from, to, n);
+    return USP_OK;
+}
+
+/* The kernel has started _sigtramp, which called the handler: the record above is _sigtramp's. */
+static __attribute__((noinline)) void find_darwin(const struct uspi_walk *walk, const struct uspi_record *record,
+                                                  struct uspi_interruption *interruption) {
+    const struct uspi_record_shape shape = uspi_host_record_shape();
+    const struct uspi_sigframe_view view = uspi_sigframe_view_of(walk->backend, &walk->target.memory, walk->strip_mask);
+    const usp_addr above = uspi_untagged(shape, record->previous);
+    struct usp_registers registers;
+    uintptr_t fp;
+    enum uspi_sigframe_found found = uspi_sigframe_at_record(&view, above, &registers);
+    if (found == USPI_NO_SIGFRAME || read_stack(NULL, above, &fp, sizeof fp) != USP_OK) return;
+    interruption->is_there = true;
+    interruption->fp = (uintptr_t)uspi_untagged(shape, fp);
+    interruption->pc = found == USPI_SIGFRAME ? uspi_host_strip((uintptr_t)usp_registers_pc(&registers)) : 0;
+}
+
+/* The handler returns to a trampoline. Where calls push the return address the kernel's frame begins behind the record. */
+static __attribute__((noinline)) void find_linux(struct uspi_walk *walk, const struct uspi_record *record,
+                                                 struct uspi_interruption *interruption) {
+    const struct uspi_backend *b = walk->backend;
+    const uintptr_t raw = (uintptr_t)record->return_address;
+    struct uspi_frame_state frame = {.low = record->at + 2u * b->slot};
+    struct uspi_answer_data answer = {0};
+    const struct usp_registers *registers = &answer.caller.registers;
+    usp_registers_init(&frame.registers, b->arch);
+    uspi_set(&frame.registers, b->pc, uspi_host_strip(raw));
+    uspi_set(&frame.registers, b->fp, record->previous);
+    if (b->call_push != 0) uspi_set(&frame.registers, b->sp, frame.low);
+    frame.sp_known = b->call_push != 0;
+    if (b->has_thumb && (raw & 1) != 0) frame.flags = USP_FRAME_THUMB;
+    if (uspi_read_signal_frame(walk, &frame, &answer) == USPI_NOT_MINE) return;
+    interruption->is_there = true;
+    interruption->fp = (uintptr_t)record->previous;
+    /* A handler that has aligned its stack itself has its record elsewhere: then the registers are none. */
+    bool is_right = b->call_push == 0 || registers->value[b->fp] == record->previous;
+    if (answer.caller.kind != USP_KIND_SIGNAL || !is_right) return;
+    interruption->pc = (uintptr_t)registers->value[b->pc];
+    interruption->fp = (uintptr_t)registers->value[b->fp];
+}
+
+void uspi_find_interruption(const struct uspi_record *record, struct uspi_interruption *interruption) {
+    usp_addr page = uspi_host_strip((uintptr_t)record->return_address) & ~(usp_addr)(USPI_LEAST_PAGE - 1);
+    struct uspi_walk walk = {.backend = uspi_backend_find(USPI_HOST_ARCH), .strip_mask = ~uspi_host_signature_bits()};
+    *interruption = (struct uspi_interruption){.is_there = false};
+    if (walk.backend == NULL) return;
+    walk.target.os = uspi_os_kind();
+    walk.target.memory.read = read_stack;
+    walk.target.code = (struct usp_memory){read_page, &page};
+    if (walk.target.os == USP_OS_DARWIN) {
+        find_darwin(&walk, record, interruption);
+    } else {
+        find_linux(&walk, record, interruption);
+    }
+}
