@@ -6,16 +6,6 @@
 #include "lib/unwind/reader.h"
 #include "lib/unwind/sigframe.h"
 
-/* Text around a return address that is on the stack now: its page is there. */
-static int read_page(void *context, usp_addr from, void *to, size_t n) {
-    const usp_addr page = *(const usp_addr *)context;
-    if (from < page || from - page >= USPI_LEAST_PAGE || n > USPI_LEAST_PAGE - (from - page)) {
-        return USP_ERROR_UNREADABLE;
-    }
-    uspi_read_directly((uintptr_t)from, to, n);
-    return USP_OK;
-}
-
 static int read_stack(void *context, usp_addr from, void *to, size_t n) {
     uintptr_t high;
     (void)context;
@@ -66,13 +56,13 @@ static __attribute__((noinline)) void find_linux(struct uspi_walk *walk, const s
 }
 
 void uspi_find_interruption(const struct uspi_record *record, struct uspi_interruption *interruption) {
-    usp_addr page = uspi_host_strip((uintptr_t)record->return_address) & ~(usp_addr)(USPI_LEAST_PAGE - 1);
     struct uspi_walk walk = {.backend = uspi_backend_find(USPI_HOST_ARCH), .strip_mask = ~uspi_host_signature_bits()};
     *interruption = (struct uspi_interruption){.is_there = false};
     if (walk.backend == NULL) return;
     walk.target.os = uspi_os_kind();
     walk.target.memory.read = read_stack;
-    walk.target.code = (struct usp_memory){read_page, &page};
+    /* Not even code that was there once need be there still, or any behind a call that never returns. */
+    walk.target.code.read = uspi_os_read;
     if (walk.target.os == USP_OS_DARWIN) {
         find_darwin(&walk, record, interruption);
     } else {

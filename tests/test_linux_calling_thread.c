@@ -6,7 +6,9 @@
 #include "tests/linux_threads.h"
 
 #include <linux/seccomp.h>
+#include <setjmp.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -188,6 +190,46 @@ END_TEST
 START_TEST(from_a_frame_address) {
     at_the_bottom(take_from_the_mark);
     at_the_bottom(take_above_a_record);
+}
+END_TEST
+
+/* ---- a call that never returns, at the end of all code ---- */
+
+static sigjmp_buf way_out;
+static uintptr_t end_of_code;
+
+static void take_and_leave(void) {
+    count = usp_backtrace(fast, FRAMES);
+    siglongjmp(way_out, 1);
+}
+
+/* A function that makes a frame record and calls what it is given, with the page's last instruction; nothing can be read
+ * behind it, where the return address goes. */
+static void call_at_the_end(void) {
+    static const uint8_t x86_64[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7};
+    static const uint8_t arm64[] = {0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0x00, 0x00, 0x3f, 0xd6};
+    bool is_arm = usp_arch_host() == USP_ARCH_ARM64;
+    const uint8_t *bytes = is_arm ? arm64 : x86_64;
+    size_t n = is_arm ? sizeof arm64 : sizeof x86_64, page = (size_t)sysconf(_SC_PAGESIZE);
+    char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(pages, MAP_FAILED);
+    void (*call)(void (*)(void));
+    char *begin = pages + page - n;
+    memcpy(begin, bytes, n);
+    __builtin___clear_cache(begin, begin + n);
+    ck_assert_int_eq(mprotect(pages, page, PROT_READ | PROT_EXEC), 0);
+    ck_assert_int_eq(munmap(pages + page, page), 0);
+    memcpy(&call, &begin, sizeof call);
+    end_of_code = (uintptr_t)(pages + page);
+    if (sigsetjmp(way_out, 1) == 0) call(take_and_leave);
+    ck_assert_uint_eq(count_in(fast, count, end_of_code, end_of_code + 1), 1);
+    ck_assert_uint_eq(count_in(fast, count, LOW(descend), HIGH(descend)), DEPTH + 1);
+    munmap(pages, page);
+}
+
+START_TEST(a_call_at_the_end_of_code) {
+    uint32_t host = usp_arch_host();
+    if (host == USP_ARCH_X86_64 || host == USP_ARCH_ARM64) at_the_bottom(call_at_the_end);
 }
 END_TEST
 
@@ -476,6 +518,7 @@ int main(void) {
         tcase_add_test(c, from_a_frame_address);
         /* On 32-bit arm a system call's number is in r7, Thumb's frame pointer: no record can be found from there. */
         if (usp_arch_host() != USP_ARCH_ARMV7) tcase_add_loop_test(c, from_a_frame_address_in_a_handler, 0, 2);
+        tcase_add_test(c, a_call_at_the_end_of_code);
         tcase_add_test(c, the_typed_walk_agrees);
         tcase_add_test(c, no_system_call_once_the_thread_is_known);
         tcase_add_loop_test(c, async_callers_of_this_thread, 0, 2);
