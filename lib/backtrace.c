@@ -44,7 +44,7 @@ USPI_NO_ASAN static bool load_checked(const void *context, usp_addr at, unsigned
 static __attribute__((noinline)) bool look_closer(const struct uspi_record *record, uintptr_t address,
                                                   struct uspi_interruption *interruption) {
     enum uspi_call_site_fame fame = uspi_call_site_judge(address, (uintptr_t)record->return_address);
-    interruption->is_there = false;
+    *interruption = (struct uspi_interruption){.is_there = false};
     if (fame == USPI_NEW_CALL_SITE || fame == USPI_SIGNAL_RETURN) uspi_find_interruption(record, interruption);
     if (fame == USPI_NEW_CALL_SITE) uspi_call_site_remember(address, interruption->is_there);
     return fame != USPI_NO_CALL_SITE;

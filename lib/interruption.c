@@ -57,7 +57,6 @@ static __attribute__((noinline)) void find_linux(struct uspi_walk *walk, const s
 
 void uspi_find_interruption(const struct uspi_record *record, struct uspi_interruption *interruption) {
     struct uspi_walk walk = {.backend = uspi_backend_find(USPI_HOST_ARCH), .strip_mask = ~uspi_host_signature_bits()};
-    *interruption = (struct uspi_interruption){.is_there = false};
     if (walk.backend == NULL) return;
     walk.target.os = uspi_os_kind();
     walk.target.memory.read = read_stack;

@@ -15,8 +15,8 @@ USP_BEGIN_DECLS
  * Return addresses as host pointers, innermost first; element 0 lies in the caller of the function. One pass over the
  * frame records: no allocation, no lock; signal-safe, on alternate signal stacks and coroutine stacks as well. Once the
  * thread and the code on its stack have been seen, no system call either, but behind a signal handler; a stack that is not
- * known is read page by page with a check that the page can be read. Return addresses have no signature and no Thumb bit. A record whose return
- * address does not follow a call in readable code ends the stack: it is a scratch value, not a frame.
+ * known is read page by page with a check that the page can be read. Return addresses have no signature and no Thumb bit. A
+ * record whose return address does not follow a call in readable code ends the stack: it is a scratch value, not a frame.
  * Code that keeps no frame records hides its callers here; usp_capture_self can go on. Behind a signal handler, after the
  * address in what called it, stands where the thread was interrupted, + 1, so that a consumer's − 1 finds the instruction (on
  * 32-bit arm of Linux it is left out); the caller of a function that was interrupted without a record of its own is

@@ -14,8 +14,7 @@ static bool read_piece(struct uspi_code *code, usp_addr from, uint32_t to, uint3
 }
 
 /* Fills the window from `at` on. Text can end at any page, and a reader gives all bytes or none: so to the page's end, then
- * behind it; text that ends off a page boundary (a core's segment,
- * a buffer) is found by halving. */
+ * behind it; text that ends off a page boundary (a core's segment, a buffer) is found by halving. */
 static void fill(struct uspi_code *code, usp_addr at) {
     code->from = at;
     code->size = 0;

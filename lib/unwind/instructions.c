@@ -321,10 +321,7 @@ static enum uspi_answer read_bad_call(struct inquiry *q, bool certain, struct us
 }
 
 static bool known_not_code(const struct uspi_walk *walk, usp_addr pc) {
-    struct usp_region region;
-    if (pc < 4096) return true;
-    return walk->target.image_at != NULL &&
-           walk->target.image_at(walk->target.context, pc, &region) == USP_ERROR_NOT_FOUND;
+    return pc < 4096 || uspi_ask_for_image(walk, pc) == USP_ERROR_NOT_FOUND;
 }
 
 static void begin_inquiry(struct inquiry *q, struct uspi_walk *walk, const struct uspi_frame_state *frame) {

@@ -102,6 +102,13 @@ static inline const struct usp_memory *uspi_code_memory(const struct uspi_walk *
     return walk->target.code.read != NULL ? &walk->target.code : &walk->target.memory;
 }
 
+/* USP_OK where the target knows that there is code, USP_ERROR_NOT_FOUND where it knows that there is none. */
+static inline int uspi_ask_for_image(const struct uspi_walk *walk, usp_addr pc) {
+    struct usp_region region;
+    if (walk->target.image_at == NULL) return USP_ERROR_ABSENT;
+    return walk->target.image_at(walk->target.context, pc, &region);
+}
+
 /* A stack slot of the target, all of its bits. */
 bool uspi_read_slot(const struct uspi_walk *walk, usp_addr at, uint64_t *value);
 

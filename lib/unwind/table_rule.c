@@ -3,17 +3,10 @@
 #include "lib/unwind/reader.h"
 #include "lib/unwind/sigframe.h"
 
-/* USP_OK where the target knows that there is code, USP_ERROR_NOT_FOUND where it knows that there is none. */
-static int ask_for_image(const struct uspi_walk *walk, usp_addr pc) {
-    struct usp_region region;
-    if (walk->target.image_at == NULL) return USP_ERROR_ABSENT;
-    return walk->target.image_at(walk->target.context, pc, &region);
-}
-
 /* Whether a return address goes where code can be; a caller that was interrupted need not stand behind a call. */
 static bool is_refuted(struct uspi_walk *walk, const struct uspi_rule *rule, struct uspi_return_address *ra) {
     if (ra->credit != USPI_REFUTED) return false;
-    return !rule->signal_frame || ra->pc == 0 || ask_for_image(walk, ra->pc) == USP_ERROR_NOT_FOUND;
+    return !rule->signal_frame || ra->pc == 0 || uspi_ask_for_image(walk, ra->pc) == USP_ERROR_NOT_FOUND;
 }
 
 /* Apple's _sigtramp for x86 tells one more than the interrupted pc, except of traps, whose pc is behind the instruction
@@ -80,7 +73,7 @@ static bool ask_instructions(struct uspi_walk *walk, const struct uspi_frame_sta
     struct uspi_answer_data other = {0};
     bool is_doubtful = (out->caller.flags & USP_FRAME_UNVERIFIED) != 0 && !out->caller.exact;
     if (!is_doubtful || (walk->readers & USP_READER_INSTRUCTIONS) == 0) return false;
-    if (ask_for_image(walk, out->caller.registers.value[walk->backend->pc]) == USP_OK) return false;
+    if (uspi_ask_for_image(walk, out->caller.registers.value[walk->backend->pc]) == USP_OK) return false;
     if (uspi_read_instructions(walk, frame, &other) != USPI_FOUND) return false;
     if ((other.caller.flags & USP_FRAME_UNVERIFIED) != 0) return false;
     *out = other;

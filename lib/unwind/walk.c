@@ -48,11 +48,7 @@ struct uspi_return_address uspi_judge_return_address(struct uspi_walk *walk, str
         ra.credit = USPI_VERIFIED;
         return ra;
     }
-    struct usp_region region;
-    if (walk->target.image_at != NULL &&
-        walk->target.image_at(walk->target.context, ra.pc, &region) == USP_ERROR_NOT_FOUND) {
-        return ra;
-    }
+    if (uspi_ask_for_image(walk, ra.pc) == USP_ERROR_NOT_FOUND) return ra;
     switch (uspi_code_call_before(code, ra.pc, thumb, &ra.callee)) {
     case USPI_CALL_BEFORE: ra.credit = USPI_VERIFIED; break;
     case USPI_CALL_UNREADABLE: ra.credit = USPI_UNVERIFIED; break;
