@@ -4,8 +4,6 @@
 #ifndef ARM64_EXPECT_H
 #define ARM64_EXPECT_H
 
-#include <stdlib.h>
-
 #include <check.h>
 
 #include "arch/arm64/decode.h"
@@ -100,19 +98,6 @@ static inline void expect_file_at(const struct uspi_backend *backend, uint32_t s
     ck_assert_int_eq(offset_in(layout, backend->sp), x0 + 248);
     ck_assert_int_eq(offset_in(layout, backend->pc), x0 + 256);
     ck_assert_int_eq(offset_in(layout, USPI_FLAGS_REGISTER), x0 + 264);
-}
-
-/* Runs a suite of one case; the exit status for main. */
-static inline int run_tests(const char *name, const TTest *const *tests, size_t count) {
-    Suite *suite = suite_create(name);
-    TCase *tcase = tcase_create(name);
-    for (size_t n = 0; n < count; n++) tcase_add_test(tcase, tests[n]);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 #endif

@@ -121,12 +121,4 @@ static inline void expect_standing(const struct standing *s, const struct usp_st
     ck_assert_uint_eq(stack->stop, USP_STOP_ROOT);
 }
 
-static inline int run_suite(Suite *suite) {
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
 #endif

@@ -41,7 +41,4 @@ BOOL has_function(USPStack *stack, const char *name);
 /* Fails unless it is the stack of a thread that stands there, and nowhere else. */
 void check_stands(USPStack *stack, enum standing_place place);
 
-/* Runs all test cases of a suite; the program's status. */
-int run_suite(Suite *suite);
-
 #endif

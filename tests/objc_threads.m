@@ -130,11 +130,3 @@ void check_stands(USPStack *stack, enum standing_place place) {
                       [[stack backtrace] UTF8String]);
     }
 }
-
-int run_suite(Suite *suite) {
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
-}

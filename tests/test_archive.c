@@ -4,6 +4,7 @@
 #include "lib/object/file.h"
 #include "tests/archive_file.h"
 #include "tests/built_file.h"
+#include "tests/suite.h"
 
 #include <check.h>
 
@@ -163,20 +164,10 @@ START_TEST(every_truncation) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("archive");
     TCase *t = tcase_create("archive");
     tcase_add_checked_fixture(t, NULL, free_file);
-    tcase_add_test(t, bsd);
-    tcase_add_test(t, system_v);
-    tcase_add_test(t, at_an_offset);
-    tcase_add_test(t, empty_archive);
-    tcase_add_test(t, thin);
+    add_tests(t, bsd, system_v, at_an_offset, empty_archive, thin);
     tcase_add_loop_test(t, damage, 0, (int)(sizeof damaged / sizeof *damaged));
     tcase_add_test(t, every_truncation);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite("archive", t);
 }

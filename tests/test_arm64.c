@@ -2,6 +2,7 @@
 /* The backend arm64: thread states, the signal trampoline, what instructions do, calls before return addresses.
  * Whole disassemblies and executed instructions are compared by arm64-decode-diff.py and emulated/effects_arm64.c. */
 #include "tests/arm64_expect.h"
+#include "tests/suite.h"
 
 static const struct uspi_backend *const arm64 = &uspi_arm64;
 
@@ -433,25 +434,10 @@ START_TEST(calls_before_return_addresses) {
 END_TEST
 
 int main(void) {
-    const TTest *all[] = {constants,
-                          thread_states,
-                          signal_stub,
-                          prologues,
-                          epilogues,
-                          loads_of_their_own_base,
-                          large_frames,
-                          register_31,
-                          other_stores,
-                          other_loads,
-                          atomics,
-                          vector_structures,
-                          unprivileged,
-                          branches,
-                          exceptions_and_system,
-                          signatures,
-                          async_mark,
-                          plain_results,
-                          not_instructions,
-                          calls_before_return_addresses};
-    return run_tests("arm64", all, sizeof all / sizeof *all);
+    TCase *all = tcase_create("arm64");
+    add_tests(all, constants, thread_states, signal_stub, prologues, epilogues, loads_of_their_own_base, large_frames,
+              register_31, other_stores, other_loads, atomics, vector_structures, unprivileged, branches,
+              exceptions_and_system, signatures, async_mark, plain_results, not_instructions,
+              calls_before_return_addresses);
+    return run_suite("arm64", all);
 }

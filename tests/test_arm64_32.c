@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The backend arm64_32: what differs from arm64. Instructions are decoded by the same code; test_arm64 has the rest. */
 #include "tests/arm64_expect.h"
+#include "tests/suite.h"
 
 static const struct uspi_backend *const arm64_32 = &uspi_arm64_32;
 
@@ -111,12 +112,8 @@ START_TEST(calls_before_return_addresses) {
 END_TEST
 
 int main(void) {
-    const TTest *all[] = {constants,
-                          thread_states,
-                          frames,
-                          longest,
-                          pointers_in_w_registers,
-                          end_of_the_address_space,
-                          calls_before_return_addresses};
-    return run_tests("arm64_32", all, sizeof all / sizeof *all);
+    TCase *all = tcase_create("arm64_32");
+    add_tests(all, constants, thread_states, frames, longest, pointers_in_w_registers, end_of_the_address_space,
+              calls_before_return_addresses);
+    return run_suite("arm64_32", all);
 }

@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "arch/backend.h"
+#include "tests/suite.h"
 
 #define ARM   0u
 #define THUMB USPI_MODE_THUMB
@@ -757,24 +757,11 @@ START_TEST(constants) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("armv7");
     TCase *decoding = tcase_create("decode"), *tables = tcase_create("tables");
     tcase_add_loop_test(decoding, single_instructions, 0, (int)(sizeof instructions / sizeof instructions[0]));
-    tcase_add_test(decoding, jump_tables);
-    tcase_add_test(decoding, undefined);
-    tcase_add_test(decoding, any_bytes);
+    add_tests(decoding, jump_tables, undefined, any_bytes);
     tcase_add_loop_test(decoding, it_blocks, 0, 15);
-    tcase_add_test(decoding, instructions_in_it_blocks);
-    tcase_add_test(decoding, mode_from_flags);
-    tcase_add_test(decoding, calls_before_return_addresses);
-    tcase_add_test(tables, states);
-    tcase_add_test(tables, signal_stubs);
-    tcase_add_test(tables, constants);
-    suite_add_tcase(suite, decoding);
-    suite_add_tcase(suite, tables);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    add_tests(decoding, instructions_in_it_blocks, mode_from_flags, calls_before_return_addresses);
+    add_tests(tables, states, signal_stubs, constants);
+    return run_suite("armv7", decoding, tables);
 }

@@ -2,6 +2,7 @@
 /* The checked accesses of lib/object/bytes.h and the opening of files: over a buffer, over target memory, over a file
  * that is mapped and one that is read piece by piece. */
 #include "tests/core_walk.h"
+#include "tests/suite.h"
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -264,26 +265,9 @@ START_TEST(identified) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("bytes");
     TCase *buffer = tcase_create("buffer"), *file = tcase_create("file");
     tcase_add_checked_fixture(file, make_folder, remove_folder);
-    tcase_add_test(buffer, sub_views);
-    tcase_add_test(buffer, arrays);
-    tcase_add_test(buffer, loads);
-    tcase_add_test(buffer, sums);
-    tcase_add_test(buffer, ulebs);
-    tcase_add_test(buffer, slebs);
-    tcase_add_test(buffer, strings);
-    tcase_add_test(buffer, strings_in_memory);
-    tcase_add_test(buffer, long_names);
-    tcase_add_test(buffer, identified);
-    tcase_add_test(file, mapped_or_not);
-    tcase_add_test(file, shrinking_file);
-    suite_add_tcase(suite, buffer);
-    suite_add_tcase(suite, file);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    add_tests(buffer, sub_views, arrays, loads, sums, ulebs, slebs, strings, strings_in_memory, long_names, identified);
+    add_tests(file, mapped_or_not, shrinking_file);
+    return run_suite("bytes", buffer, file);
 }

@@ -7,6 +7,7 @@
 #include "lib/unwind.h"
 #include "lib/unwind/dwarf_expression.h"
 #include "tests/golden.h"
+#include "tests/suite.h"
 #include "tests/unwind/cfi_builder.h"
 
 #define STACK  UINT64_C(0x7000)
@@ -538,28 +539,12 @@ START_TEST(expression_of_cfa) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("cfi_reader");
     TCase *tests = tcase_create("bytes");
     tcase_add_checked_fixture(tests, NULL, free_table);
-    tcase_add_test(tests, frameless);
-    tcase_add_test(tests, prologue);
-    tcase_add_test(tests, noreturn_call);
-    tcase_add_test(tests, link_register);
-    tcase_add_test(tests, linkage_table);
-    tcase_add_test(tests, signal_frame);
+    add_tests(tests, frameless, prologue, noreturn_call, link_register, linkage_table, signal_frame);
     tcase_add_loop_test(tests, apple_i386_signal_frame, 0, 4);
-    tcase_add_test(tests, apple_i386_inside);
-    tcase_add_test(tests, apple_signal_frame_is_not_kept);
-    tcase_add_test(tests, refuted);
-    tcase_add_test(tests, unconfirmed);
-    tcase_add_test(tests, not_asked);
-    tcase_add_test(tests, looping_table);
+    add_tests(tests, apple_i386_inside, apple_signal_frame_is_not_kept, refuted, unconfirmed, not_asked, looping_table);
     tcase_add_loop_test(tests, expressions, 0, (int)(sizeof expression_cases / sizeof expression_cases[0]));
     tcase_add_test(tests, expression_of_cfa);
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite("cfi_reader", tests);
 }

@@ -6,6 +6,7 @@
 #include "lib/object/macho_unwind_info.h"
 #include "lib/unwind/compact.h"
 #include "tests/rule_text.h"
+#include "tests/suite.h"
 #include "tests/unwind_info.h"
 
 #define IMAGE UINT64_C(0x10000000)
@@ -336,19 +337,12 @@ START_TEST(unreadable) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("compact");
     TCase *t = tcase_create("compact");
     tcase_add_loop_test(t, encodings, 0, (int)(sizeof rules / sizeof rules[0]));
     tcase_add_loop_test(t, permutations, 0, 14);
-    tcase_add_loop_test(t, functions, 0, PLACES);
-    tcase_add_loop_test(t, truncated, 0, PLACES);
+    add_loop_tests(t, 0, PLACES, functions, truncated);
     tcase_add_loop_test(t, malformed, 0, (int)(sizeof patches / sizeof patches[0]));
     tcase_add_test(t, at_the_end_of_the_address_space);
     tcase_add_loop_test(t, unreadable, 0, PLACES);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite("compact", t);
 }

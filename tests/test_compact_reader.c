@@ -2,6 +2,7 @@
 /* Walks by compact unwind over a target that stands in the test: arm64, as Apple's linker lays an image out. What each
  * encoding says is test_compact.c's, whole programs are tests/emulated/'s. */
 #include "tests/golden.h"
+#include "tests/suite.h"
 #include "tests/unwind/cfi_builder.h"
 #include "tests/unwind_info.h"
 
@@ -161,17 +162,9 @@ START_TEST(without_instructions) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("compact_reader");
     TCase *tests = tcase_create("walks");
     tcase_add_checked_fixture(tests, NULL, free_tables);
     tcase_add_loop_test(tests, frameless, 0, 4);
-    tcase_add_test(tests, by_cfi);
-    tcase_add_test(tests, corrupt);
-    tcase_add_test(tests, without_instructions);
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    add_tests(tests, by_cfi, corrupt, without_instructions);
+    return run_suite("compact_reader", tests);
 }

@@ -2,6 +2,7 @@
 /* ELF cores built byte by byte, of all four processors, on any host: what they hold, what they lack, and what hostile
  * ones try. Real kernels' cores are test_core_real.c's. */
 #include "tests/core_walk.h"
+#include "tests/suite.h"
 
 static const uint32_t archs[] = {USP_ARCH_X86_64, USP_ARCH_I386, USP_ARCH_ARM64, USP_ARCH_ARMV7};
 #define ARCHS ((int)(sizeof archs / sizeof archs[0]))
@@ -735,54 +736,22 @@ START_TEST(seventy_thousand_segments) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("ELF cores");
     TCase *good = tcase_create("good"), *files = tcase_create("files"), *bad = tcase_create("damaged");
     tcase_add_checked_fixture(good, make_folder, remove_folder);
     tcase_add_checked_fixture(files, make_folder, remove_folder);
     tcase_add_checked_fixture(bad, make_folder, remove_folder);
     tcase_set_timeout(bad, 300);
-    tcase_add_loop_test(good, text_in_the_core, 0, ARCHS);
-    tcase_add_loop_test(good, text_from_the_file, 0, ARCHS);
-    tcase_add_test(good, signed_return_addresses);
-    tcase_add_test(good, absent_bytes);
-    tcase_add_test(good, writable_is_not_the_file);
-    tcase_add_test(good, cut_off_is_not_the_file);
-    tcase_add_test(good, read_across);
-    tcase_add_test(good, known_to_be_no_code);
-    tcase_add_loop_test(good, program_in_the_core, 0, ARCHS);
-    tcase_add_loop_test(good, program_by_option, 0, ARCHS);
-    tcase_add_loop_test(good, libraries_from_the_loader, 0, ARCHS);
-    tcase_add_loop_test(good, list_of_libraries_in_a_circle, 0, ARCHS);
-    tcase_add_loop_test(good, list_of_libraries_leads_away, 0, ARCHS);
-    tcase_add_test(files, file_missing);
-    tcase_add_test(files, file_of_another_build);
-    tcase_add_test(files, file_without_build_id);
-    tcase_add_test(files, file_of_another_processor);
-    tcase_add_test(files, file_of_another_kind);
-    tcase_add_test(files, file_is_a_folder);
-    tcase_add_test(files, file_is_a_pipe);
-    tcase_add_test(files, file_is_empty);
-    tcase_add_test(files, first_page_decides);
-    tcase_add_test(files, file_below_the_sysroot);
-    tcase_add_test(files, wrong_file_below_the_sysroot);
-    tcase_add_test(files, file_beside_the_core);
-    tcase_add_test(files, file_by_option);
-    tcase_add_test(files, deleted_file);
-    tcase_add_test(files, file_mapped_twice);
-    tcase_add_test(bad, refused);
-    tcase_add_test(bad, not_there);
-    tcase_add_loop_test(bad, every_truncation, 0, ARCHS);
-    tcase_add_loop_test(bad, every_bit, 0, ARCHS);
-    tcase_add_test(bad, lying_sizes);
-    tcase_add_test(bad, short_registers);
-    tcase_add_test(bad, overlapping_segments);
-    tcase_add_test(bad, seventy_thousand_segments);
-    suite_add_tcase(suite, good);
-    suite_add_tcase(suite, files);
-    suite_add_tcase(suite, bad);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    add_loop_tests(good, 0, ARCHS, text_in_the_core, text_from_the_file);
+    add_tests(good, signed_return_addresses, absent_bytes, writable_is_not_the_file, cut_off_is_not_the_file,
+              read_across, known_to_be_no_code);
+    add_loop_tests(good, 0, ARCHS, program_in_the_core, program_by_option, libraries_from_the_loader,
+                   list_of_libraries_in_a_circle, list_of_libraries_leads_away);
+    add_tests(files, file_missing, file_of_another_build, file_without_build_id, file_of_another_processor,
+              file_of_another_kind, file_is_a_folder, file_is_a_pipe, file_is_empty, first_page_decides,
+              file_below_the_sysroot, wrong_file_below_the_sysroot, file_beside_the_core, file_by_option, deleted_file,
+              file_mapped_twice);
+    add_tests(bad, refused, not_there);
+    add_loop_tests(bad, 0, ARCHS, every_truncation, every_bit);
+    add_tests(bad, lying_sizes, short_registers, overlapping_segments, seventy_thousand_segments);
+    return run_suite("ELF cores", good, files, bad);
 }

@@ -3,6 +3,7 @@
  * 64-bit host that is given little of it and on a 32-bit host that has little. */
 #define _FILE_OFFSET_BITS 64
 #include "tests/core_walk.h"
+#include "tests/suite.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -85,15 +86,8 @@ START_TEST(with_little_address_space) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("large cores");
     TCase *large = tcase_create("10 GB");
     tcase_add_checked_fixture(large, make_folder, remove_folder);
-    tcase_add_loop_test(large, far_away, 0, 4);
-    tcase_add_loop_test(large, with_little_address_space, 0, 4);
-    suite_add_tcase(suite, large);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    add_loop_tests(large, 0, 4, far_away, with_little_address_space);
+    return run_suite("large cores", large);
 }

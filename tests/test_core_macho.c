@@ -2,6 +2,7 @@
 /* Mach-O cores built byte by byte, of all five processors, on any host: every form of thread state, images from dyld's
  * list and from memory, text from files by UUID, and what hostile cores try. */
 #include "tests/core_walk.h"
+#include "tests/suite.h"
 
 static const uint32_t archs[] = {USP_ARCH_ARM64, USP_ARCH_ARM64_32, USP_ARCH_ARMV7, USP_ARCH_X86_64, USP_ARCH_I386};
 #define ARCHS ((int)(sizeof archs / sizeof archs[0]))
@@ -538,41 +539,25 @@ START_TEST(stack_in_two_regions) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("Mach-O cores");
     TCase *good = tcase_create("good"), *images = tcase_create("images"), *bad = tcase_create("damaged");
     tcase_add_checked_fixture(good, make_folder, remove_folder);
     tcase_add_checked_fixture(images, make_folder, remove_folder);
     tcase_add_checked_fixture(bad, make_folder, remove_folder);
     tcase_set_timeout(bad, 300);
-    tcase_add_loop_test(good, all_in_the_core, 0, ARCHS);
-    tcase_add_loop_test(good, unified_states, 0, ARCHS);
+    add_loop_tests(good, 0, ARCHS, all_in_the_core, unified_states);
     tcase_add_loop_test(good, arm_is_told_by_its_states, 0, 4);
-    tcase_add_test(good, one_thread_of_another_processor);
-    tcase_add_test(good, count_decides_too);
+    add_tests(good, one_thread_of_another_processor, count_decides_too);
     tcase_add_loop_test(good, unknown_flavors_only, 0, ARCHS);
     tcase_add_test(good, address_bits_from_the_note);
     tcase_add_loop_test(good, address_bits_from_the_platform, 0, 8);
-    tcase_add_test(good, address_bits_of_an_unknown_version);
-    tcase_add_test(good, stack_in_two_regions);
-    tcase_add_loop_test(images, images_from_the_loader, 0, ARCHS);
-    tcase_add_loop_test(images, images_from_memory, 0, ARCHS);
+    add_tests(good, address_bits_of_an_unknown_version, stack_in_two_regions);
+    add_loop_tests(images, 0, ARCHS, images_from_the_loader, images_from_memory);
     tcase_add_test(images, listed_image_is_not_in_the_core);
-    tcase_add_loop_test(images, text_from_the_file, 0, ARCHS);
-    tcase_add_loop_test(images, text_from_the_program_given, 0, ARCHS);
-    tcase_add_test(images, text_from_a_fat_file);
-    tcase_add_test(images, file_is_too_short);
+    add_loop_tests(images, 0, ARCHS, text_from_the_file, text_from_the_program_given);
+    add_tests(images, text_from_a_fat_file, file_is_too_short);
     tcase_add_test(bad, refused);
-    tcase_add_loop_test(bad, every_truncation, 0, ARCHS);
-    tcase_add_loop_test(bad, every_bit, 0, ARCHS);
-    tcase_add_test(bad, lying_sizes);
-    tcase_add_test(bad, one_image_listed_thousands_of_times);
+    add_loop_tests(bad, 0, ARCHS, every_truncation, every_bit);
+    add_tests(bad, lying_sizes, one_image_listed_thousands_of_times);
     tcase_add_loop_test(bad, one_damaged_thread, 0, ARCHS);
-    suite_add_tcase(suite, good);
-    suite_add_tcase(suite, images);
-    suite_add_tcase(suite, bad);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite("Mach-O cores", good, images, bad);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory of a core alone: segments and backing files in any order, overlapping in every way. */
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/corefile/memory.h"
+#include "tests/suite.h"
 
 static struct uspi_core_memory memory;
 static struct uspi_source core_source, file_source;
@@ -126,18 +126,10 @@ START_TEST(what_is_lacking) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("memory of cores");
     TCase *cases = tcase_create("memory");
     tcase_add_checked_fixture(cases, begin, end);
-    tcase_add_test(cases, overlaps);
-    tcase_add_test(cases, equal_beginnings);
-    tcase_add_test(cases, end_of_the_address_space);
+    add_tests(cases, overlaps, equal_beginnings, end_of_the_address_space);
     tcase_add_loop_test(cases, backing, 0, 3);
     tcase_add_test(cases, what_is_lacking);
-    suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite("memory of cores", cases);
 }

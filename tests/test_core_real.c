@@ -4,6 +4,7 @@
  * Leaves with 77 (skipped) where the kernel does not write a plain core file into the working folder. */
 #define _FILE_OFFSET_BITS 64
 #include "tests/core_walk.h"
+#include "tests/suite.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -332,18 +333,11 @@ int main(void) {
         puts("needs an x86_64 kernel with core_pattern \"core\", a compiler, nm and " SOURCE);
         return 77;
     }
-    Suite *suite = suite_create("real cores");
     TCase *real = tcase_create("real");
     tcase_add_checked_fixture(real, make_folder, remove_folder);
     tcase_set_timeout(real, 120);
     tcase_add_loop_test(real, every_thread, 0, VARIANTS);
     tcase_add_test(real, images);
-    tcase_add_loop_test(real, replaced_removed_elsewhere, 0, VARIANTS);
-    tcase_add_loop_test(real, cut_off, 0, VARIANTS);
-    suite_add_tcase(suite, real);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    add_loop_tests(real, 0, VARIANTS, replaced_removed_elsewhere, cut_off);
+    return run_suite("real cores", real);
 }

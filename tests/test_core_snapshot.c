@@ -2,6 +2,7 @@
 /* usp_snapshot_core: what the public snapshot tells of a core, and that everything is given back whatever fails. */
 #include "tests/core_walk.h"
 #include "tests/failing_alloc.h"
+#include "tests/suite.h"
 
 #include <unspool/unspool.h>
 
@@ -209,21 +210,10 @@ START_TEST(every_allocation_fails) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("snapshots of cores");
     TCase *snapshots = tcase_create("snapshots"), *allocations = tcase_create("allocations");
     tcase_add_checked_fixture(snapshots, make_folder, remove_folder);
     tcase_add_checked_fixture(allocations, make_folder, remove_folder);
-    tcase_add_test(snapshots, elf_core);
-    tcase_add_test(snapshots, macho_core);
-    tcase_add_test(snapshots, missing_file);
-    tcase_add_test(snapshots, options);
-    tcase_add_test(snapshots, refusals);
+    add_tests(snapshots, elf_core, macho_core, missing_file, options, refusals);
     tcase_add_loop_test(allocations, every_allocation_fails, 0, 5);
-    suite_add_tcase(suite, snapshots);
-    suite_add_tcase(suite, allocations);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite("snapshots of cores", snapshots, allocations);
 }

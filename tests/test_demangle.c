@@ -13,6 +13,7 @@
 #include "lib/os.h"
 #include "lib/symbolize/demangle_simple.h"
 #include "lib/symbolize/rust_v0.h"
+#include "tests/suite.h"
 
 struct mangled {
     const char *name, *full, *simple;
@@ -371,26 +372,11 @@ START_TEST(many_threads) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("demangle");
     TCase *rust = tcase_create("Rust v0"), *all = tcase_create("all");
     const int names = (int)(sizeof rust_v0 / sizeof *rust_v0);
-    tcase_add_loop_test(rust, rust_v0_names, 0, names);
-    tcase_add_loop_test(rust, rust_v0_room, 0, names);
-    tcase_add_loop_test(rust, rust_v0_cut, 0, names);
+    add_loop_tests(rust, 0, names, rust_v0_names, rust_v0_room, rust_v0_cut);
     tcase_add_loop_test(rust, rust_v0_refuses, 0, (int)(sizeof not_rust_v0 / sizeof *not_rust_v0));
     tcase_add_test(rust, rust_v0_is_bounded);
-    tcase_add_test(all, languages);
-    tcase_add_test(all, simplified);
-    tcase_add_test(all, cxx_and_old_rust);
-    tcase_add_test(all, cxx_that_doubles);
-    tcase_add_test(all, swift_and_cache);
-    tcase_add_test(all, arguments);
-    tcase_add_test(all, many_threads);
-    suite_add_tcase(suite, rust);
-    suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    add_tests(all, languages, simplified, cxx_and_old_rust, cxx_that_doubles, swift_and_cache, arguments, many_threads);
+    return run_suite("demangle", rust, all);
 }

@@ -4,6 +4,7 @@
 #include <check.h>
 #include <stdlib.h>
 
+#include "tests/suite.h"
 #include "tests/unwind/cfi_builder.h"
 
 /* code_align 1, data_align -8, return column 16; CFA = rsp + 8, ra at CFA - 8. */
@@ -634,7 +635,6 @@ END_TEST
 #define COUNT(cases) (int)(sizeof(cases) / sizeof(cases)[0])
 
 int main(void) {
-    Suite *suite = suite_create("dwarf_cfi");
     TCase *tests = tcase_create("bytes");
     tcase_add_checked_fixture(tests, NULL, free_table);
     tcase_add_loop_test(tests, pointers, 0, COUNT(pointer_cases));
@@ -645,21 +645,8 @@ int main(void) {
     tcase_add_test(tests, malformed_fdes);
     tcase_add_loop_test(tests, rows, 0, COUNT(row_cases));
     tcase_add_loop_test(tests, extent, 0, COUNT(extents));
-    tcase_add_test(tests, signed_state);
-    tcase_add_test(tests, swapped_registers);
-    tcase_add_test(tests, malformed_initial_rows);
-    tcase_add_test(tests, endless_instructions);
-    tcase_add_test(tests, sorted_table);
+    add_tests(tests, signed_state, swapped_registers, malformed_initial_rows, endless_instructions, sorted_table);
     tcase_add_loop_test(tests, no_sorted_table, 0, 4);
-    tcase_add_test(tests, made_table);
-    tcase_add_test(tests, malformed_sorted_tables);
-    tcase_add_test(tests, lying_sorted_table);
-    tcase_add_test(tests, debug_frame);
-    tcase_add_test(tests, no_tables);
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    add_tests(tests, made_table, malformed_sorted_tables, lying_sorted_table, debug_frame, no_tables);
+    return run_suite("dwarf_cfi", tests);
 }

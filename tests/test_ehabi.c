@@ -6,6 +6,7 @@
 #include "lib/unwind/ehabi.h"
 #include "tests/ehabi_table.h"
 #include "tests/rule_text.h"
+#include "tests/suite.h"
 
 #define CORRUPT "corrupt"
 #define REFUSED "cannot unwind"
@@ -290,19 +291,12 @@ START_TEST(longest_program) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("ehabi");
     TCase *t = tcase_create("ehabi");
     tcase_add_loop_test(t, instructions, 0, (int)(sizeof programs / sizeof programs[0]));
     tcase_add_loop_test(t, entries, 0, FUNCTIONS);
-    tcase_add_test(t, outside);
-    tcase_add_test(t, wraps_around);
+    add_tests(t, outside, wraps_around);
     tcase_add_loop_test(t, truncated, 0, FUNCTIONS);
     tcase_add_loop_test(t, malformed, 0, (int)(sizeof patches / sizeof patches[0]));
     tcase_add_test(t, longest_program);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite("ehabi", t);
 }

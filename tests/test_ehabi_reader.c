@@ -3,6 +3,7 @@
  * whole programs are tests/emulated/'s. */
 #include "tests/ehabi_table.h"
 #include "tests/golden.h"
+#include "tests/suite.h"
 
 #define STACK 0x7000u
 #define ROOT  0x00300000u
@@ -109,16 +110,9 @@ START_TEST(corrupt) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("ehabi_reader");
     TCase *tests = tcase_create("walks");
     tcase_add_checked_fixture(tests, NULL, free_table);
     tcase_add_loop_test(tests, bodies, 0, 3);
-    tcase_add_test(tests, not_told);
-    tcase_add_test(tests, corrupt);
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    add_tests(tests, not_told, corrupt);
+    return run_suite("ehabi_reader", tests);
 }

@@ -2,6 +2,7 @@
 /* The ELF reader alone, over built bytes: files, and the same image in memory. Cores are test_core_elf.c's. */
 #include "lib/object/elf.h"
 #include "tests/built_file.h"
+#include "tests/suite.h"
 
 #include <check.h>
 
@@ -311,26 +312,15 @@ START_TEST(processors) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("ELF");
     TCase *reader = tcase_create("reader");
     tcase_add_checked_fixture(reader, NULL, free_file);
-    tcase_add_loop_test(reader, program, 0, ARCHS);
-    tcase_add_loop_test(reader, sections, 0, ARCHS);
-    tcase_add_test(reader, extended_counts);
-    tcase_add_test(reader, section_headers_cut_off);
-    tcase_add_loop_test(reader, every_truncation, 0, ARCHS);
-    tcase_add_loop_test(reader, image_in_memory, 0, ARCHS);
-    tcase_add_test(reader, image_that_slid);
-    tcase_add_test(reader, image_with_too_many_headers);
+    add_loop_tests(reader, 0, ARCHS, program, sections);
+    add_tests(reader, extended_counts, section_headers_cut_off);
+    add_loop_tests(reader, 0, ARCHS, every_truncation, image_in_memory);
+    add_tests(reader, image_that_slid, image_with_too_many_headers);
     tcase_add_loop_test(reader, notes, 0, 2);
     tcase_add_test(reader, notes_with_lying_sizes);
     tcase_add_loop_test(reader, dynamic_entries, 0, 2);
-    tcase_add_test(reader, segments_that_wrap);
-    tcase_add_test(reader, processors);
-    suite_add_tcase(suite, reader);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    add_tests(reader, segments_that_wrap, processors);
+    return run_suite("ELF", reader);
 }

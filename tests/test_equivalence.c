@@ -6,6 +6,7 @@
 #include <unspool/unspool.h>
 
 #include "arch/host.h"
+#include "tests/suite.h"
 
 #define WORDS  512
 #define SITES  8
@@ -113,16 +114,10 @@ START_TEST(same_frames) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("equivalence");
     TCase *all = tcase_create("random stacks");
     tcase_set_timeout(all, 120);
     if (USPI_HOST_RECORDS && usp_capture_self(NULL, &(struct usp_stack){0}) != USP_ERROR_UNSUPPORTED) {
         tcase_add_test(all, same_frames);
     }
-    suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite("equivalence", all);
 }

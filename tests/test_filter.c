@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Filters: which images are the app's, the system's, or match a pattern; and what becomes of a stack. */
+#include "tests/suite.h"
 #include "tests/text_fixtures.h"
 
 #define KB UINT64_C(0x1000)
@@ -264,22 +265,8 @@ START_TEST(arguments) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("filter");
     TCase *all = tcase_create("all");
-    tcase_add_test(all, app_and_system);
-    tcase_add_test(all, program_below_usr);
-    tcase_add_test(all, patterns);
-    tcase_add_test(all, folders);
-    tcase_add_test(all, private_folders);
-    tcase_add_test(all, simulator);
-    tcase_add_test(all, pattern_work_is_bounded);
-    tcase_add_test(all, overlapping_images);
-    tcase_add_test(all, stacks);
-    tcase_add_test(all, arguments);
-    suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    add_tests(all, app_and_system, program_below_usr, patterns, folders, private_folders, simulator,
+              pattern_work_is_bounded, overlapping_images, stacks, arguments);
+    return run_suite("filter", all);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Frames as text, byte by byte. The expected lines are written as Libc gen/backtrace.c's format string gives them. */
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <unspool/format.h>
+
+#include "tests/suite.h"
 
 static struct usp_frame frame_at(usp_addr pc) {
     struct usp_frame frame = {.pc = pc, .kind = USP_KIND_RETURN_ADDRESS};
@@ -144,22 +145,10 @@ START_TEST(arguments) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("format");
     TCase *lines = tcase_create("lines");
     tcase_add_test(lines, symbol_and_offset);
     tcase_add_loop_test(lines, addresses_have_the_width_of_a_pointer, 0, 3);
-    tcase_add_test(lines, offset_counts_from_the_pc);
-    tcase_add_test(lines, image_without_symbol);
-    tcase_add_test(lines, no_image);
-    tcase_add_test(lines, long_image_names_are_cut);
-    tcase_add_test(lines, redacted_names);
-    tcase_add_test(lines, offsets_wrap_like_the_target);
-    tcase_add_test(lines, any_room);
-    tcase_add_test(lines, arguments);
-    suite_add_tcase(suite, lines);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    add_tests(lines, offset_counts_from_the_pc, image_without_symbol, no_image, long_image_names_are_cut,
+              redacted_names, offsets_wrap_like_the_target, any_room, arguments);
+    return run_suite("format", lines);
 }

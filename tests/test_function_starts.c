@@ -4,6 +4,7 @@
 
 #include "lib/unwind/function_starts.h"
 #include "tests/file_builder.h"
+#include "tests/suite.h"
 
 #define IMAGE UINT64_C(0x100000000)
 
@@ -108,18 +109,8 @@ START_TEST(unreadable) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("function_starts");
     TCase *tests = tcase_create("tables");
     tcase_add_checked_fixture(tests, NULL, free_table);
-    tcase_add_test(tests, three_functions);
-    tcase_add_test(tests, thumb);
-    tcase_add_test(tests, many_functions);
-    tcase_add_test(tests, damaged);
-    tcase_add_test(tests, unreadable);
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    add_tests(tests, three_functions, thumb, many_functions, damaged, unreadable);
+    return run_suite("function_starts", tests);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Golden stacks: a few words of stack and code for each processor, and the frames that follow from them. Any host. */
 #include <check.h>
-#include <stdlib.h>
 #include <unspool/unspool.h>
 
 #include "tests/golden.h"
+#include "tests/suite.h"
 
 /* ---- what is the same for all five: chains of records, text not readable ---- */
 
@@ -629,65 +629,27 @@ END_TEST
 
 int main(void) {
     const int all = sizeof archs / sizeof archs[0];
-    Suite *suite = suite_create("golden");
     TCase *records = tcase_create("records");
-    tcase_add_loop_test(records, root, 0, all);
-    tcase_add_loop_test(records, two_frames, 0, all);
-    tcase_add_loop_test(records, named_root, 0, all);
-    tcase_add_loop_test(records, cycle, 0, all);
-    tcase_add_loop_test(records, backwards, 0, all);
-    tcase_add_loop_test(records, misaligned, 0, all);
-    tcase_add_loop_test(records, leaves_the_stack, 0, all);
-    tcase_add_loop_test(records, record_across_the_end, 0, all);
-    tcase_add_loop_test(records, second_word_unreadable, 0, all);
-    tcase_add_loop_test(records, return_address_zero, 0, all);
-    tcase_add_loop_test(records, return_address_not_code, 0, all);
-    tcase_add_loop_test(records, scratch_value, 0, all);
-    tcase_add_loop_test(records, exact_fit, 0, all);
-    tcase_add_loop_test(records, overfull, 0, all);
-    tcase_add_loop_test(records, capacity_0, 0, all);
-    tcase_add_loop_test(records, skip, 0, all);
-    tcase_add_loop_test(records, tail, 0, all);
-    tcase_add_loop_test(records, step_limit, 0, all);
-    tcase_add_loop_test(records, permuted_stacks_have_other_hashes, 0, all);
-    tcase_add_loop_test(records, older_sizes, 0, all);
-    tcase_add_loop_test(records, cursor_gives_registers, 0, all);
-    tcase_add_test(records, bad_arguments);
-    tcase_add_test(records, no_registers);
-    suite_add_tcase(suite, records);
+    add_loop_tests(records, 0, all, root, two_frames, named_root, cycle, backwards, misaligned, leaves_the_stack,
+                   record_across_the_end, second_word_unreadable, return_address_zero, return_address_not_code,
+                   scratch_value, exact_fit, overfull, capacity_0, skip, tail, step_limit,
+                   permuted_stacks_have_other_hashes, older_sizes, cursor_gives_registers);
+    add_tests(records, bad_arguments, no_registers);
 
     TCase *first = tcase_create("first frame");
     tcase_add_loop_test(first, arm64_leaf, 0, 2);
     tcase_add_loop_test(first, arm64_every_instruction, 0, 10);
-    tcase_add_test(first, armv7_leaf);
-    tcase_add_test(first, armv7_scratch_lr);
-    tcase_add_test(first, armv7_mixed_states);
+    add_tests(first, armv7_leaf, armv7_scratch_lr, armv7_mixed_states);
     tcase_add_loop_test(first, x86_64_every_instruction, 0, 7);
-    tcase_add_test(first, i386_prologue);
-    tcase_add_test(first, null_call_x86_64);
-    tcase_add_test(first, null_call_arm64);
-    suite_add_tcase(suite, first);
+    add_tests(first, i386_prologue, null_call_x86_64, null_call_arm64);
 
     TCase *pac = tcase_create("pointer authentication");
     tcase_add_test(pac, pac_field_value);
     tcase_add_loop_test(pac, pac_bits, 0, 6);
-    suite_add_tcase(suite, pac);
 
     TCase *async = tcase_create("async");
-    tcase_add_loop_test(async, async_chain, 0, 3);
-    tcase_add_loop_test(async, async_not_wanted, 0, 3);
-    tcase_add_loop_test(async, async_cyclic, 0, 3);
-    tcase_add_loop_test(async, async_unreadable, 0, 3);
-    tcase_add_loop_test(async, async_no_room, 0, 3);
-    tcase_add_loop_test(async, async_task, 0, 3);
-    tcase_add_loop_test(async, async_no_task, 0, 3);
-    tcase_add_loop_test(async, async_marked_register, 0, 3);
+    add_loop_tests(async, 0, 3, async_chain, async_not_wanted, async_cyclic, async_unreadable, async_no_room,
+                   async_task, async_no_task, async_marked_register);
     tcase_add_loop_test(async, async_elsewhere, 0, 2);
-    suite_add_tcase(suite, async);
-
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite("golden", records, first, pac, async);
 }

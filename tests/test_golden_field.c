@@ -3,11 +3,11 @@
  * stacks that do not end, stacks longer than a habit, hashes of the same stack in another run.
  * FIELD-FAILURES 8, 21, 22, 26. */
 #include <check.h>
-#include <stdlib.h>
 #include <unspool/unspool.h>
 
 #include "lib/image_list.h"
 #include "tests/golden.h"
+#include "tests/suite.h"
 
 #define STACK  UINT64_C(0x16fdf0000)
 #define WORK   UINT64_C(0x104004000)
@@ -310,22 +310,13 @@ START_TEST(hashes) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("golden field");
     TCase *c = tcase_create("field");
-    tcase_add_loop_test(c, signed_state_in_a_leaf, 0, 2);
-    tcase_add_loop_test(c, signed_state_in_a_frame, 0, 2);
-    tcase_add_test(c, bits_are_not_taken_from_signatures);
-    tcase_add_test(c, a_wild_pc_is_shown);
+    add_loop_tests(c, 0, 2, signed_state_in_a_leaf, signed_state_in_a_frame);
+    add_tests(c, bits_are_not_taken_from_signatures, a_wild_pc_is_shown);
     tcase_add_loop_test(c, a_state_has_its_size, 0, STATES);
     tcase_add_test(c, another_flavor_is_refused);
     tcase_add_loop_test(c, a_header_has_to_fit, 0, 12);
     tcase_add_loop_test(c, an_endless_stack_ends, 0, 2);
-    tcase_add_test(c, a_deep_stack_is_whole);
-    tcase_add_test(c, hashes);
-    suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    add_tests(c, a_deep_stack_is_whole, hashes);
+    return run_suite("golden field", c);
 }

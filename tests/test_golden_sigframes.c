@@ -7,10 +7,10 @@
  * Structures: xnu bsd/dev/arm/unix_signal.c, bsd/dev/i386/unix_signal.c, bsd/sys/ucontext.h, bsd/arm/_mcontext.h,
  * bsd/i386/_mcontext.h. Linux's are test_golden_signals.c's. */
 #include <check.h>
-#include <stdlib.h>
 #include <unspool/unspool.h>
 
 #include "tests/interrupted.h"
+#include "tests/suite.h"
 
 #define TRAMP     UINT64_C(0x300000)
 #define SIGRETURN (TRAMP + 0x22c) /* called from it */
@@ -728,27 +728,12 @@ START_TEST(ordinary_frames_cost_little) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("golden sigframes");
     TCase *c = tcase_create("signals");
-    tcase_add_loop_test(c, handler_and_function_at_every_instruction, 0, KERNELS);
-    tcase_add_loop_test(c, tramp_at_every_instruction, 0, KERNELS);
-    tcase_add_loop_test(c, sigreturn, 0, KERNELS);
-    tcase_add_loop_test(c, call_to_nowhere, 0, KERNELS);
-    tcase_add_loop_test(c, by_records_alone, 0, KERNELS);
-    tcase_add_loop_test(c, signal_in_handler, 0, KERNELS);
-    tcase_add_test(c, handler_without_record);
-    tcase_add_test(c, signed_state);
-    tcase_add_loop_test(c, each_field_counts, 0, KERNELS);
-    tcase_add_loop_test(c, frame_of_the_past, 0, KERNELS);
-    tcase_add_loop_test(c, frame_below_sp, 0, KERNELS);
-    tcase_add_loop_test(c, elsewhere_it_is_none, 0, KERNELS);
+    add_loop_tests(c, 0, KERNELS, handler_and_function_at_every_instruction, tramp_at_every_instruction, sigreturn,
+                   call_to_nowhere, by_records_alone, signal_in_handler);
+    add_tests(c, handler_without_record, signed_state);
+    add_loop_tests(c, 0, KERNELS, each_field_counts, frame_of_the_past, frame_below_sp, elsewhere_it_is_none);
     tcase_add_test(c, registers_cut_off);
-    tcase_add_loop_test(c, interrupted_by_itself, 0, KERNELS);
-    tcase_add_loop_test(c, ordinary_frames_cost_little, 0, KERNELS);
-    suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    add_loop_tests(c, 0, KERNELS, interrupted_by_itself, ordinary_frames_cost_little);
+    return run_suite("golden sigframes", c);
 }

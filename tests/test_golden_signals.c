@@ -10,6 +10,7 @@
 #include <unspool/unspool.h>
 
 #include "tests/interrupted.h"
+#include "tests/suite.h"
 
 #define STUB UINT64_C(0x300000)
 
@@ -210,18 +211,9 @@ START_TEST(by_records_alone) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("golden signals");
     TCase *c = tcase_create("signals");
-    tcase_add_loop_test(c, handler_and_function_at_every_instruction, 0, STUBS);
-    tcase_add_loop_test(c, stub_at_every_instruction, 0, STUBS);
-    tcase_add_loop_test(c, call_to_nowhere, 0, STUBS);
-    tcase_add_loop_test(c, context_unreadable, 0, STUBS);
-    tcase_add_loop_test(c, elsewhere_it_is_code, 0, STUBS);
+    add_loop_tests(c, 0, STUBS, handler_and_function_at_every_instruction, stub_at_every_instruction, call_to_nowhere,
+                   context_unreadable, elsewhere_it_is_code);
     tcase_add_loop_test(c, by_records_alone, 0, PLACES);
-    suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite("golden signals", c);
 }

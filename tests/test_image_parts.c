@@ -10,6 +10,7 @@
 #include "tests/archive_file.h"
 #include "tests/failing_alloc.h"
 #include "tests/macho_symbol_file.h"
+#include "tests/suite.h"
 
 /* Both of the headers that make files call their sections so. */
 #define TEXT_LOW_OF_MACHO TEXT_LOW
@@ -429,22 +430,11 @@ START_TEST(each_allocation_fails) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("image_parts");
     TCase *t = tcase_create("parts");
     tcase_add_checked_fixture(t, set_up, tear_down);
-    tcase_add_test(t, members_are_images);
-    tcase_add_test(t, names_can_be_shared);
-    tcase_add_test(t, hostile_names);
-    tcase_add_test(t, sections_are_images);
-    tcase_add_test(t, a_section_lists_its_own_functions);
+    add_tests(t, members_are_images, names_can_be_shared, hostile_names, sections_are_images,
+              a_section_lists_its_own_functions);
     tcase_add_loop_test(t, fat_archives, 0, 2);
-    tcase_add_test(t, damaged_archives);
-    tcase_add_test(t, what_is_refused_by_kind);
-    tcase_add_test(t, each_allocation_fails);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    add_tests(t, damaged_archives, what_is_refused_by_kind, each_allocation_fails);
+    return run_suite("image_parts", t);
 }

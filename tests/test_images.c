@@ -9,6 +9,7 @@
 #include <unspool/unspool.h>
 
 #include "tests/macho_symbol_file.h"
+#include "tests/suite.h"
 
 #define BASE     UINT64_C(0x100000000)
 #define OTHER_ID "ANOTHER-OWN_ID-16b"
@@ -331,25 +332,12 @@ START_TEST(options_are_checked) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("images");
     TCase *lists = tcase_create("recorded"), *files = tcase_create("files");
-    tcase_add_test(lists, copied_and_sorted);
-    tcase_add_test(lists, an_empty_image_hides_nothing);
-    tcase_add_test(lists, nonsense_is_refused);
-    suite_add_tcase(suite, lists);
+    add_tests(lists, copied_and_sorted, an_empty_image_hides_nothing, nonsense_is_refused);
     tcase_add_checked_fixture(files, set_up, tear_down);
-    tcase_add_test(files, where_it_was_linked_for);
-    tcase_add_test(files, where_it_is_said_to_be);
-    tcase_add_test(files, one_for_each_slice);
+    add_tests(files, where_it_was_linked_for, where_it_is_said_to_be, one_for_each_slice);
     tcase_add_loop_test(files, the_wanted_slice, 0, 2);
-    tcase_add_test(files, what_is_not_there_is_told_with_what_is);
-    tcase_add_test(files, damage_is_told_with_its_place);
-    tcase_add_test(files, what_has_no_addresses_is_refused);
-    tcase_add_test(files, options_are_checked);
-    suite_add_tcase(suite, files);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    add_tests(files, what_is_not_there_is_told_with_what_is, damage_is_told_with_its_place,
+              what_has_no_addresses_is_refused, options_are_checked);
+    return run_suite("images", lists, files);
 }

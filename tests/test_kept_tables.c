@@ -11,6 +11,7 @@
 #include "lib/kept_tables.h"
 #include "tests/failing_alloc.h"
 #include "tests/placed.h"
+#include "tests/suite.h"
 #include "tests/symbol_file.h"
 #include "tests/unwind/cfi_builder.h"
 
@@ -539,31 +540,17 @@ START_TEST(each_allocation_fails) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("kept_tables");
     TCase *tests = tcase_create("files");
     tcase_add_checked_fixture(tests, begin, end);
     tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, each_section_of_each_width, 0, 4);
-    tcase_add_loop_test(tests, compressed_sections, 0, 4);
+    add_loop_tests(tests, 0, 4, each_section_of_each_width, compressed_sections);
     tcase_add_loop_test(tests, compressed_sections_that_lie, 0, 6);
-    tcase_add_test(tests, debug_frame_that_was_split_off);
-    tcase_add_test(tests, eh_frame_comes_first);
+    add_tests(tests, debug_frame_that_was_split_off, eh_frame_comes_first);
     tcase_add_loop_test(tests, debug_frame_where_eh_frame_is_of_no_use, 0, 4);
     tcase_add_loop_test(tests, nothing_of_that_kind, 0, 5);
     tcase_add_loop_test(tests, sections_without_entries, 0, 4);
     tcase_add_test(tests, a_section_that_is_cut_off);
     tcase_add_loop_test(tests, sections_outside_the_file, 0, 3);
-    tcase_add_test(tests, no_file);
-    tcase_add_test(tests, another_build);
-    tcase_add_test(tests, no_elf_file);
-    tcase_add_test(tests, sizes);
-    tcase_add_test(tests, others_tables);
-    tcase_add_test(tests, a_limit);
-    tcase_add_test(tests, each_allocation_fails);
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    add_tests(tests, no_file, another_build, no_elf_file, sizes, others_tables, a_limit, each_allocation_fails);
+    return run_suite("kept_tables", tests);
 }

@@ -14,6 +14,7 @@
 
 #include "arch/host.h"
 #include "tests/sanitized.h"
+#include "tests/suite.h"
 
 #define FRAMES 256
 #define DEPTH  100u
@@ -509,23 +510,15 @@ START_TEST(async_callers_of_another_thread) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("linux_calling_thread");
     TCase *c = tcase_create("calling thread");
     tcase_set_timeout(c, 60);
     if (USPI_HOST_RECORDS) {
-        tcase_add_test(c, every_return_address_once);
-        tcase_add_test(c, room_for_fewer);
-        tcase_add_test(c, from_a_frame_address);
+        add_tests(c, every_return_address_once, room_for_fewer, from_a_frame_address);
         /* On 32-bit arm a system call's number is in r7, Thumb's frame pointer: no record can be found from there. */
         if (usp_arch_host() != USP_ARCH_ARMV7) tcase_add_loop_test(c, from_a_frame_address_in_a_handler, 0, 2);
-        tcase_add_test(c, a_call_at_the_end_of_code);
-        tcase_add_test(c, the_typed_walk_agrees);
-        tcase_add_test(c, no_system_call_once_the_thread_is_known);
-        tcase_add_loop_test(c, async_callers_of_this_thread, 0, 2);
-        tcase_add_loop_test(c, async_callers_of_another_thread, 0, 2);
+        add_tests(c, a_call_at_the_end_of_code, the_typed_walk_agrees, no_system_call_once_the_thread_is_known);
+        add_loop_tests(c, 0, 2, async_callers_of_this_thread, async_callers_of_another_thread);
     }
-    tcase_add_test(c, a_capture_in_a_handler_needs_what_is_promised);
-    tcase_add_test(c, nothing_follows_the_start_of_a_thread);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    add_tests(c, a_capture_in_a_handler_needs_what_is_promised, nothing_follows_the_start_of_a_thread);
+    return run_suite("linux_calling_thread", c);
 }

@@ -12,6 +12,7 @@
 #include "lib/os/linux_calls.h"
 #include "lib/os/linux_signal.h"
 #include "tests/failing_alloc.h"
+#include "tests/suite.h"
 
 #define FRAMES 64u
 
@@ -658,19 +659,14 @@ START_TEST(a_warm_capture_reads_once) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("linux_faults");
     TCase *c = tcase_create("faults");
     tcase_set_timeout(c, 300);
     tcase_add_loop_test(c, each_call_fails_once, 0, 2 * TRIES);
     tcase_add_loop_test(c, each_kind_of_call_fails_always, 0, 2);
     tcase_add_loop_test(c, each_allocation_fails_once, 0, TRIES);
-    tcase_add_test(c, nothing_lies_at_null);
-    tcase_add_test(c, a_handler_that_does_not_finish_keeps_its_memory);
-    tcase_add_test(c, a_handler_stays_as_long_as_its_signal_may_come);
-    tcase_add_test(c, held_threads_let_themselves_go);
-    tcase_add_test(c, listings_that_were_cut_short_are_taken_again);
-    tcase_add_test(c, yama_and_missing_ptrace_are_explained);
-    tcase_add_test(c, a_warm_capture_reads_once);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    add_tests(c, nothing_lies_at_null, a_handler_that_does_not_finish_keeps_its_memory,
+              a_handler_stays_as_long_as_its_signal_may_come, held_threads_let_themselves_go,
+              listings_that_were_cut_short_are_taken_again, yama_and_missing_ptrace_are_explained,
+              a_warm_capture_reads_once);
+    return run_suite("linux_faults", c);
 }

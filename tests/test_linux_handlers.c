@@ -14,6 +14,7 @@
 
 #include "tests/linux_counted_allocator.h"
 #include "tests/sanitized.h"
+#include "tests/suite.h"
 
 #ifndef USP_TEST_LATE
 #define USP_TEST_LATE 0
@@ -317,15 +318,10 @@ START_TEST(captures_finish_while_the_loader_is_locked) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("linux_handlers");
     TCase *c = tcase_create("handlers");
     tcase_set_timeout(c, 120);
-    tcase_add_test(c, a_guard_notices_what_it_should);
-    tcase_add_test(c, malloc_is_interrupted);
-    tcase_add_test(c, the_loader_is_interrupted);
-    tcase_add_test(c, a_thread_is_first_met_in_a_handler);
-    tcase_add_test(c, the_first_use_of_all_is_in_a_handler);
-    tcase_add_test(c, captures_finish_while_the_loader_is_locked);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    add_tests(c, a_guard_notices_what_it_should, malloc_is_interrupted, the_loader_is_interrupted,
+              a_thread_is_first_met_in_a_handler, the_first_use_of_all_is_in_a_handler,
+              captures_finish_while_the_loader_is_locked);
+    return run_suite("linux_handlers", c);
 }

@@ -9,6 +9,7 @@
 
 #include "lib/os/linux_calls.h"
 #include "tests/linux_emulator.h"
+#include "tests/suite.h"
 
 static struct uspi_linux_calls table;
 
@@ -245,13 +246,9 @@ END_TEST
 int main(void) {
     /* The tables of calls that are put in place here list the emulator's thread; the lane kernel-arm64 shows the same. */
     if (is_user_emulated()) return 77;
-    Suite *suite = suite_create("linux_moment");
     TCase *c = tcase_create("moment");
     tcase_set_timeout(c, 120);
-    tcase_add_test(c, everyone_stands_still_at_one_moment);
-    tcase_add_test(c, a_thread_that_is_born_meanwhile_is_found);
-    tcase_add_test(c, a_reused_id_is_asked_again);
-    tcase_add_test(c, a_note_of_an_earlier_thread_is_not_taken);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    add_tests(c, everyone_stands_still_at_one_moment, a_thread_that_is_born_meanwhile_is_found,
+              a_reused_id_is_asked_again, a_note_of_an_earlier_thread_is_not_taken);
+    return run_suite("linux_moment", c);
 }

@@ -3,6 +3,7 @@
  * FIELD-FAILURES 16, 20, 23. */
 #define _GNU_SOURCE 1
 #include "tests/linux_child.h"
+#include "tests/suite.h"
 
 #include <sys/syscall.h>
 
@@ -490,30 +491,17 @@ START_TEST(without_ptrace_it_is_said) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("linux_process");
     TCase *c = tcase_create("process");
     tcase_set_timeout(c, 120);
     tcase_add_test(c, without_ptrace_it_is_said);
     if (can_trace()) {
-        tcase_add_test(c, a_child_is_captured_and_runs_on);
-        tcase_add_test(c, a_walk_of_ones_own_gives_the_same_frames);
-        tcase_add_test(c, threads_that_share_code_have_the_frames_of_a_walk_alone);
-        tcase_add_test(c, one_thread_alone);
-        tcase_add_test(c, two_hundred_threads_of_a_child);
-        tcase_add_test(c, a_child_of_the_32_bit_sibling);
-        tcase_add_test(c, a_stopped_process_stays_stopped);
-        tcase_add_test(c, a_process_that_blocks_all_signals);
-        tcase_add_test(c, threads_come_and_go);
-        tcase_add_test(c, a_thread_that_waits_for_its_vfork_child);
-        tcase_add_test(c, a_main_thread_that_has_ended);
-        tcase_add_test(c, no_signal_is_lost);
-        tcase_add_test(c, stops_are_heard_of_once);
-        tcase_add_test(c, no_such_process);
-        tcase_add_test(c, an_undumpable_process);
-        tcase_add_test(c, somebody_elses_process);
-        tcase_add_test(c, a_process_with_a_tracer);
-        tcase_add_test(c, nothing_stays_stopped_when_the_capturer_is_killed);
+        add_tests(c, a_child_is_captured_and_runs_on, a_walk_of_ones_own_gives_the_same_frames,
+                  threads_that_share_code_have_the_frames_of_a_walk_alone, one_thread_alone,
+                  two_hundred_threads_of_a_child, a_child_of_the_32_bit_sibling, a_stopped_process_stays_stopped,
+                  a_process_that_blocks_all_signals, threads_come_and_go, a_thread_that_waits_for_its_vfork_child,
+                  a_main_thread_that_has_ended, no_signal_is_lost, stops_are_heard_of_once, no_such_process,
+                  an_undumpable_process, somebody_elses_process, a_process_with_a_tracer,
+                  nothing_stays_stopped_when_the_capturer_is_killed);
     }
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_suite("linux_process", c);
 }

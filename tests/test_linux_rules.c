@@ -5,6 +5,7 @@
 #define _GNU_SOURCE 1
 #include "tests/linux_threads.h"
 #include "tests/sanitized.h"
+#include "tests/suite.h"
 
 #include <dlfcn.h>
 #include <linux/seccomp.h>
@@ -531,26 +532,13 @@ START_TEST(a_storm) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("linux_rules");
     TCase *tests = tcase_create("this process");
     tcase_set_timeout(tests, 300);
     /* 32-bit ARM has other tables. */
     if (usp_arch_host() != USP_ARCH_ARMV7) {
-        tcase_add_test(tests, calling_thread);
-        tcase_add_test(tests, options_are_obeyed);
-        tcase_add_test(tests, few_frames);
-        tcase_add_test(tests, through_a_signal);
-        tcase_add_test(tests, other_thread);
-        tcase_add_test(tests, no_system_call_once_warm);
-        tcase_add_test(tests, one_in_the_place_of_another);
-        tcase_add_test(tests, a_storm);
+        add_tests(tests, calling_thread, options_are_obeyed, few_frames, through_a_signal, other_thread,
+                  no_system_call_once_warm, one_in_the_place_of_another, a_storm);
     }
-    tcase_add_test(tests, usage);
-    tcase_add_test(tests, tables_take_no_more_than_they_may);
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    add_tests(tests, usage, tables_take_no_more_than_they_may);
+    return run_suite("linux_rules", tests);
 }

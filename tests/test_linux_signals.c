@@ -4,6 +4,7 @@
  * in all ways there are. FIELD-FAILURES 9, 10, 11, 18. */
 #define _GNU_SOURCE 1
 #include "tests/linux_threads.h"
+#include "tests/suite.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -286,13 +287,10 @@ START_TEST(an_overflown_stack_keeps_both_ends) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("linux_signals");
     TCase *c = tcase_create("signals");
     tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, a_fault_in_a_function, 0, WAYS);
-    tcase_add_loop_test(c, a_call_through_a_null_pointer, 0, WAYS);
-    tcase_add_loop_test(c, a_call_to_memory_that_is_not_there, 0, WAYS);
+    add_loop_tests(c, 0, WAYS, a_fault_in_a_function, a_call_through_a_null_pointer,
+                   a_call_to_memory_that_is_not_there);
     tcase_add_test(c, an_overflown_stack_keeps_both_ends);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_suite("linux_signals", c);
 }

@@ -20,6 +20,7 @@
 #include "lib/os/linux_signal.h"
 #include "tests/linux_storm.h"
 #include "tests/sanitized.h"
+#include "tests/suite.h"
 #include "tests/under.h"
 
 /* Built a second time with workers whose code keeps no frame records. */
@@ -393,14 +394,8 @@ int main(void) {
     /* QEMU's user-mode emulation (7.2) does not survive it: where threads end among signals it fails its own assertions
      * (cpu_exec: cpu == current_cpu). The lane kernel-arm64 has a whole machine emulated instead. */
     if (is_user_emulated()) return 77;
-    Suite *suite = suite_create("linux_storm");
     TCase *c = tcase_create("storm");
     tcase_set_timeout(c, TEST_SECONDS);
     tcase_add_test(c, storm);
-    suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite("linux_storm", c);
 }

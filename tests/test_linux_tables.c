@@ -3,6 +3,7 @@
  * without them, and qsort of Debian's libc was. Every function notes where it returns to; the notes are the truth. */
 #define _GNU_SOURCE 1
 #include "tests/linux_threads.h"
+#include "tests/suite.h"
 
 #include <signal.h>
 
@@ -203,21 +204,11 @@ START_TEST(other_thread) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("linux_tables");
     TCase *tests = tcase_create("this process");
     tcase_set_timeout(tests, 60);
     /* 32-bit ARM has other tables. */
     if (usp_arch_host() != USP_ARCH_ARMV7) {
-        tcase_add_test(tests, calling_thread);
-        tcase_add_test(tests, not_registered);
-        tcase_add_test(tests, signal_context);
-        tcase_add_test(tests, signal_handler);
-        tcase_add_test(tests, other_thread);
+        add_tests(tests, calling_thread, not_registered, signal_context, signal_handler, other_thread);
     }
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite("linux_tables", tests);
 }

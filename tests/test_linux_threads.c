@@ -14,6 +14,7 @@
 #include <ucontext.h>
 
 #include "tests/linux_emulator.h"
+#include "tests/suite.h"
 
 #define FRAMES 8192u
 
@@ -874,42 +875,24 @@ START_TEST(a_capture_makes_six_system_calls_at_most) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("linux_threads");
     TCase *c = tcase_create("threads");
     tcase_set_timeout(c, 120);
     tcase_add_checked_fixture(c, begin_each, NULL);
-    tcase_add_test(c, threads_are_listed_with_names);
-    tcase_add_test(c, a_pthread_leads_to_its_thread);
-    tcase_add_test(c, the_main_thread_is_the_same_for_everyone);
-    tcase_add_test(c, capture_needs_prepare);
-    tcase_add_test(c, all_calls_of_a_thread_are_captured);
-    tcase_add_test(c, the_caller_captures_itself);
-    tcase_add_test(c, nobody_is_there);
-    tcase_add_test(c, threads_end_while_they_are_asked);
-    tcase_add_test(c, a_late_signal_after_shutdown_ends_nobody);
-    tcase_add_test(c, errno_and_system_calls_of_the_target_are_left_alone);
-    tcase_add_test(c, a_signal_with_an_owner_is_not_taken);
-    tcase_add_test(c, the_signal_can_be_chosen_and_changed);
-    tcase_add_test(c, a_handler_that_was_taken_away_is_respected);
-    tcase_add_test(c, foreign_signals_of_our_number_are_ignored);
-    tcase_add_test(c, seventy_threads);
-    tcase_add_test(c, two_hundred_threads);
-    tcase_add_test(c, two_thousand_threads);
-    tcase_add_test(c, one_thread_of_a_snapshot);
-    tcase_add_test(c, the_requester_has_its_own_stack_in_the_snapshot);
-    tcase_add_test(c, a_deep_stack_makes_the_reservation_grow);
-    tcase_add_test(c, requesters_take_turns);
-    tcase_add_test(c, a_handler_on_an_alternate_stack_leads_to_what_it_interrupted);
-    tcase_add_test(c, a_coroutine_has_its_own_stack);
+    add_tests(c, threads_are_listed_with_names, a_pthread_leads_to_its_thread, the_main_thread_is_the_same_for_everyone,
+              capture_needs_prepare, all_calls_of_a_thread_are_captured, the_caller_captures_itself, nobody_is_there,
+              threads_end_while_they_are_asked, a_late_signal_after_shutdown_ends_nobody,
+              errno_and_system_calls_of_the_target_are_left_alone, a_signal_with_an_owner_is_not_taken,
+              the_signal_can_be_chosen_and_changed, a_handler_that_was_taken_away_is_respected,
+              foreign_signals_of_our_number_are_ignored, seventy_threads, two_hundred_threads, two_thousand_threads,
+              one_thread_of_a_snapshot, the_requester_has_its_own_stack_in_the_snapshot,
+              a_deep_stack_makes_the_reservation_grow, requesters_take_turns,
+              a_handler_on_an_alternate_stack_leads_to_what_it_interrupted, a_coroutine_has_its_own_stack);
     /* A user-mode emulator ends when its main thread does or a process with threads forks, makes a fork of vfork, has no
      * process_vm_readv, and keeps signals in queues of its own. */
     if (!is_user_emulated()) {
-        tcase_add_test(c, a_main_thread_that_has_ended_is_no_thread);
-        tcase_add_test(c, a_thread_that_blocks_the_signal_costs_a_bounded_wait);
-        tcase_add_test(c, an_uninterruptible_thread_costs_a_bounded_wait);
-        tcase_add_test(c, a_forked_child_captures_its_own_threads);
-        tcase_add_test(c, a_capture_makes_six_system_calls_at_most);
+        add_tests(c, a_main_thread_that_has_ended_is_no_thread, a_thread_that_blocks_the_signal_costs_a_bounded_wait,
+                  an_uninterruptible_thread_costs_a_bounded_wait, a_forked_child_captures_its_own_threads,
+                  a_capture_makes_six_system_calls_at_most);
     }
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_suite("linux_threads", c);
 }

@@ -4,6 +4,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "tests/suite.h"
 #include "tools/log_json.h"
 #include "tools/log_line.h"
 #include "tools/log_tables.h"
@@ -305,25 +306,8 @@ START_TEST(json_text) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("log");
     TCase *tcase = tcase_create("log");
-    tcase_add_test(tcase, call_stack_symbols);
-    tcase_add_test(tcase, full_columns);
-    tcase_add_test(tcase, crash_reports);
-    tcase_add_test(tcase, bs_backtraces);
-    tcase_add_test(tcase, glibc);
-    tcase_add_test(tcase, without_an_address);
-    tcase_add_test(tcase, named_frames);
-    tcase_add_test(tcase, no_frames);
-    tcase_add_test(tcase, image_lines);
-    tcase_add_test(tcase, image_tables);
-    tcase_add_test(tcase, json_tokens);
-    tcase_add_test(tcase, json_depth);
-    tcase_add_test(tcase, json_text);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    add_tests(tcase, call_stack_symbols, full_columns, crash_reports, bs_backtraces, glibc, without_an_address,
+              named_frames, no_frames, image_lines, image_tables, json_tokens, json_depth, json_text);
+    return run_suite("log", tcase);
 }

@@ -3,6 +3,7 @@
  * test_core_macho.c's. */
 #include "lib/object/fat.h"
 #include "tests/built_file.h"
+#include "tests/suite.h"
 
 #include <check.h>
 
@@ -318,29 +319,18 @@ START_TEST(thin_is_picked_too) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("Mach-O");
     TCase *thin = tcase_create("thin"), *fat = tcase_create("fat");
     tcase_add_checked_fixture(thin, NULL, free_file);
     tcase_add_checked_fixture(fat, NULL, free_file);
-    tcase_add_loop_test(thin, program, 0, ARCHS);
-    tcase_add_loop_test(thin, image_in_memory, 0, ARCHS);
-    tcase_add_loop_test(thin, every_truncation, 0, ARCHS);
-    tcase_add_test(thin, refused);
-    tcase_add_test(thin, lying_commands);
+    add_loop_tests(thin, 0, ARCHS, program, image_in_memory, every_truncation);
+    add_tests(thin, refused, lying_commands);
     tcase_add_loop_test(thin, install_names, 0, 2);
     tcase_add_loop_test(thin, old_versions, 0, 4);
-    tcase_add_test(thin, nothing_to_find);
-    tcase_add_test(thin, image_of_the_shared_cache);
+    add_tests(thin, nothing_to_find, image_of_the_shared_cache);
     tcase_add_loop_test(thin, thread_states, 0, ARCHS);
     tcase_add_loop_test(fat, slices, 0, 2);
     tcase_add_loop_test(fat, slices_outside_of_the_file, 0, 5);
     tcase_add_loop_test(fat, lying_number_of_slices, 0, 2);
     tcase_add_loop_test(fat, thin_is_picked_too, 0, ARCHS);
-    suite_add_tcase(suite, thin);
-    suite_add_tcase(suite, fat);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite("Mach-O", thin, fat);
 }

@@ -17,6 +17,7 @@
 #include "tests/failing_alloc.h"
 #include "tests/macho_symbol_file.h"
 #include "tests/placed.h"
+#include "tests/suite.h"
 
 static const uint32_t archs[] = {USP_ARCH_ARM64, USP_ARCH_ARM64_32, USP_ARCH_ARMV7, USP_ARCH_X86_64, USP_ARCH_I386};
 #define ARCHS ((int)(sizeof archs / sizeof archs[0]))
@@ -834,44 +835,26 @@ START_TEST(lack_of_memory) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("macho_symbols");
-    TCase *t = tcase_create("names");
-    tcase_add_checked_fixture(t, make_folder, remove_folder);
-    tcase_add_loop_test(t, names_as_people_write_them, 0, ARCHS);
-    tcase_add_loop_test(t, symbols_outside_of_their_section, 0, ARCHS);
-    tcase_add_loop_test(t, labels_and_functions_without_names, 0, ARCHS);
-    tcase_add_loop_test(t, aliases, 0, ARCHS);
-    tcase_add_loop_test(t, alternative_entries, 0, ARCHS);
-    tcase_add_test(t, thumb);
-    tcase_add_loop_test(t, function_starts_bound_names, 0, ARCHS);
-    tcase_add_loop_test(t, functions_without_names_have_their_starts, 0, ARCHS);
-    tcase_add_loop_test(t, unwind_info_bounds_names, 0, ARCHS);
-    tcase_add_loop_test(t, debug_map, 0, ARCHS);
-    tcase_add_loop_test(t, functions_of_the_debug_map_are_no_labels, 0, ARCHS);
-    tcase_add_loop_test(t, exports_alone, 0, ARCHS);
-    tcase_add_loop_test(t, exports_beside_symbols, 0, ARCHS);
-    tcase_add_loop_test(t, stubs, 0, ARCHS);
-    suite_add_tcase(suite, t);
-    t = tcase_create("files");
-    tcase_add_checked_fixture(t, make_folder, remove_folder);
-    tcase_add_loop_test(t, slices_by_uuid, 0, ARCHS);
-    tcase_add_test(t, dsym_beside_the_program);
-    tcase_add_test(t, dsym_without_the_program);
-    suite_add_tcase(suite, t);
-    t = tcase_create("damage");
-    tcase_add_checked_fixture(t, make_folder, remove_folder);
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, names_that_are_copied, 0, ARCHS);
-    tcase_add_loop_test(t, every_truncation, 0, ARCHS);
-    tcase_add_loop_test(t, hostile_tries, 0, (int)(sizeof tries / sizeof *tries));
-    tcase_add_loop_test(t, hostile_unwind_info, 0, ARCHS);
-    tcase_add_loop_test(t, tables_in_memory, 0, ARCHS);
-    tcase_add_loop_test(t, symbols_from_memory, 0, ARCHS);
-    tcase_add_test(t, lack_of_memory);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    TCase *names = tcase_create("names");
+    tcase_add_checked_fixture(names, make_folder, remove_folder);
+    add_loop_tests(names, 0, ARCHS, names_as_people_write_them, symbols_outside_of_their_section,
+                   labels_and_functions_without_names, aliases, alternative_entries);
+    tcase_add_test(names, thumb);
+    add_loop_tests(names, 0, ARCHS, function_starts_bound_names, functions_without_names_have_their_starts,
+                   unwind_info_bounds_names, debug_map, functions_of_the_debug_map_are_no_labels, exports_alone,
+                   exports_beside_symbols, stubs);
+
+    TCase *files = tcase_create("files");
+    tcase_add_checked_fixture(files, make_folder, remove_folder);
+    tcase_add_loop_test(files, slices_by_uuid, 0, ARCHS);
+    add_tests(files, dsym_beside_the_program, dsym_without_the_program);
+
+    TCase *damage = tcase_create("damage");
+    tcase_add_checked_fixture(damage, make_folder, remove_folder);
+    tcase_set_timeout(damage, 60);
+    add_loop_tests(damage, 0, ARCHS, names_that_are_copied, every_truncation);
+    tcase_add_loop_test(damage, hostile_tries, 0, (int)(sizeof tries / sizeof *tries));
+    add_loop_tests(damage, 0, ARCHS, hostile_unwind_info, tables_in_memory, symbols_from_memory);
+    tcase_add_test(damage, lack_of_memory);
+    return run_suite("macho_symbols", names, files, damage);
 }

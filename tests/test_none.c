@@ -6,6 +6,8 @@
 
 #include <unspool/unspool.h>
 
+#include "tests/suite.h"
+
 START_TEST(live_threads_are_unsupported) {
     struct usp_thread thread = {1, 1};
     struct usp_thread_info info;
@@ -39,16 +41,7 @@ START_TEST(a_signal_context_is_unsupported) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("none");
     TCase *live = tcase_create("live");
-    SRunner *runner = srunner_create(suite);
-    int failed;
-
-    tcase_add_test(live, live_threads_are_unsupported);
-    tcase_add_test(live, a_signal_context_is_unsupported);
-    suite_add_tcase(suite, live);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    add_tests(live, live_threads_are_unsupported, a_signal_context_is_unsupported);
+    return run_suite("none", live);
 }

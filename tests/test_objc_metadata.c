@@ -13,6 +13,7 @@
 #include "lib/symbolize/objc_tables.h"
 #include "tests/failing_alloc.h"
 #include "tests/objc_image.h"
+#include "tests/suite.h"
 #include "tests/under.h"
 
 #define BASE_64   UINT64_C(0x100000000)
@@ -782,38 +783,21 @@ START_TEST(memory_lacks) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("objc_metadata");
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, chained_word, 0, (int)(sizeof words / sizeof *words));
     tcase_add_test(all, unknown_formats);
     tcase_add_loop_test(all, file, 0, 2 * FILES);
     tcase_add_loop_test(all, file_without_imports, 4, 6);
-    tcase_add_test(all, page_without_chain);
-    tcase_add_test(all, without_function_starts);
-    tcase_add_test(all, shared_code);
-    tcase_add_test(all, without_objective_c);
+    add_tests(all, page_without_chain, without_function_starts, shared_code, without_objective_c);
     tcase_add_loop_test(all, memory, 0, PROCESSES);
-    tcase_add_test(all, memory_with_a_mask);
-    tcase_add_test(all, memory_with_indexed_isa);
-    tcase_add_test(all, memory_before_the_class_is_realized);
-    tcase_add_test(all, memory_in_the_shared_cache);
-    tcase_add_test(all, memory_in_an_unknown_cache);
+    add_tests(all, memory_with_a_mask, memory_with_indexed_isa, memory_before_the_class_is_realized,
+              memory_in_the_shared_cache, memory_in_an_unknown_cache);
     tcase_add_loop_test(all, every_truncation, 0, 2);
     tcase_add_loop_test(all, lying_numbers, 0, 5);
-    tcase_add_test(all, circles);
-    tcase_add_test(all, work_is_bounded);
-    tcase_add_test(all, endless_binds);
-    tcase_add_test(all, bind_opcodes);
-    tcase_add_test(all, refused_binds);
-    tcase_add_test(all, symbolized_from_a_file);
-    tcase_add_test(all, symbolized_from_another_build);
+    add_tests(all, circles, work_is_bounded, endless_binds, bind_opcodes, refused_binds, symbolized_from_a_file,
+              symbolized_from_another_build);
     tcase_add_loop_test(all, symbolized_from_memory, 0, PROCESSES);
     tcase_add_test(all, memory_lacks);
-    suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite("objc_metadata", all);
 }

@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "lib/symbolize/strategy.h"
 #include "tests/failing_alloc.h"
 #include "tests/objc_scripted_runtime.h"
+#include "tests/suite.h"
 
 /* Code, of which the script says what it is. */
 static volatile int sink;
@@ -298,22 +298,11 @@ END_TEST
 int main(void) {
     /* The files of such a host are not ours to read. 77: Automake's "skipped". */
     if (usp_arch_host() == USP_ARCH_NONE) return 77;
-    Suite *suite = suite_create("objc_runtime");
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 60);
     tcase_add_loop_test(all, methods, 0, 2);
-    tcase_add_test(all, the_size_stays);
-    tcase_add_test(all, without_a_runtime);
-    tcase_add_test(all, neighbours_get_no_name);
-    tcase_add_test(all, methods_that_share_their_code);
-    tcase_add_test(all, classes_that_come_later);
-    tcase_add_test(all, images_that_come_later);
-    tcase_add_test(all, many_threads_while_classes_and_images_come_and_go);
-    tcase_add_test(all, memory_lacks);
-    suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    add_tests(all, the_size_stays, without_a_runtime, neighbours_get_no_name, methods_that_share_their_code,
+              classes_that_come_later, images_that_come_later, many_threads_while_classes_and_images_come_and_go,
+              memory_lacks);
+    return run_suite("objc_runtime", all);
 }

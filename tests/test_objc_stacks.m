@@ -6,6 +6,7 @@
 
 #import "lib/objc/capture.h"
 #import "lib/objc/names.h"
+#include "tests/suite.h"
 
 #import <Foundation/NSDebug.h>
 
@@ -450,28 +451,18 @@ START_TEST(no_object_is_leaked) {
 END_TEST
 
 /* By itself, so that CK_RUN_CASE can choose it. */
-static void add(Suite *suite, const char *name, const TTest *test) {
-    TCase *one = tcase_create(name);
+static TCase *alone(const TTest *test) {
+    TCase *one = tcase_create(test->name);
     tcase_add_checked_fixture(one, set_up, tear_down);
     tcase_set_timeout(one, 300);
     tcase_add_test(one, test);
-    suite_add_tcase(suite, one);
+    return one;
 }
 
 int main(void) {
-    Suite *s = suite_create("stacks as objects");
-    add(s, "frames_and_lines", frames_and_lines);
-    add(s, "drop_ins", drop_ins);
-    add(s, "nothing_is_named_unasked", nothing_is_named_unasked);
-    add(s, "somebody_else_prepared", somebody_else_prepared);
-    add(s, "grows_until_everything_fits", grows_until_everything_fits);
-    add(s, "a_stack_beyond_the_limit_says_so", a_stack_beyond_the_limit_says_so);
-    add(s, "other_threads_grow_too", other_threads_grow_too);
-    add(s, "equal_stacks_are_one_object", equal_stacks_are_one_object);
-    add(s, "known_stacks_make_room", known_stacks_make_room);
-    add(s, "only_the_app", only_the_app);
-    add(s, "folders_can_be_set", folders_can_be_set);
-    add(s, "ranges_are_computed_once", ranges_are_computed_once);
-    add(s, "no_object_is_leaked", no_object_is_leaked);
-    return run_suite(s);
+    return run_suite("stacks as objects", alone(frames_and_lines), alone(drop_ins), alone(nothing_is_named_unasked),
+                     alone(somebody_else_prepared), alone(grows_until_everything_fits),
+                     alone(a_stack_beyond_the_limit_says_so), alone(other_threads_grow_too),
+                     alone(equal_stacks_are_one_object), alone(known_stacks_make_room), alone(only_the_app),
+                     alone(folders_can_be_set), alone(ranges_are_computed_once), alone(no_object_is_leaked));
 }

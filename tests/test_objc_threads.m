@@ -4,6 +4,7 @@
 #import "tests/objc_threads.h"
 
 #import "lib/objc/resolve.h"
+#include "tests/suite.h"
 
 #include <objc/runtime.h>
 #include <pthread.h>
@@ -410,27 +411,12 @@ START_TEST(many_threads) {
 END_TEST
 
 int main(void) {
-    Suite *s = suite_create("NSThreads");
     TCase *all = tcase_create("all");
     tcase_add_checked_fixture(all, set_up, tear_down);
     tcase_set_timeout(all, 60);
-    tcase_add_test(all, main_thread);
-    tcase_add_test(all, current_thread);
-    tcase_add_test(all, others_asked_for_on_the_main_thread);
-    tcase_add_test(all, others_asked_for_on_another_thread);
-    tcase_add_test(all, two_of_one_name);
-    tcase_add_test(all, not_begun_and_finished);
-    tcase_add_test(all, registered_ones);
-    tcase_add_test(all, registered_and_gone);
-    tcase_add_test(all, registered_twice);
-    tcase_add_test(all, by_slot);
-    tcase_add_test(all, a_slot_that_fails_its_check_is_not_used);
-    tcase_add_test(all, by_name);
-    tcase_add_test(all, an_impostor_of_that_name);
-    tcase_add_test(all, a_name_that_changes_meanwhile);
-    tcase_add_test(all, never_the_callers_own_stack);
-    tcase_add_test(all, all_threads);
-    tcase_add_test(all, many_threads);
-    suite_add_tcase(s, all);
-    return run_suite(s);
+    add_tests(all, main_thread, current_thread, others_asked_for_on_the_main_thread, others_asked_for_on_another_thread,
+              two_of_one_name, not_begun_and_finished, registered_ones, registered_and_gone, registered_twice, by_slot,
+              a_slot_that_fails_its_check_is_not_used, by_name, an_impostor_of_that_name, a_name_that_changes_meanwhile,
+              never_the_callers_own_stack, all_threads, many_threads);
+    return run_suite("NSThreads", all);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/page_cache.h"
+#include "tests/suite.h"
 
 #define PAGE  USPI_CACHE_PAGE
 #define BASE  UINT64_C(0x7f0000000000)
@@ -123,17 +124,9 @@ START_TEST(what_is_no_longer_so_is_read_again) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("page_cache");
     TCase *c = tcase_create("page_cache");
     tcase_add_checked_fixture(c, begin, end);
-    tcase_add_test(c, a_page_is_read_once);
-    tcase_add_test(c, what_was_gone_stays_gone_for_a_walk);
-    tcase_add_test(c, what_was_kept_is_confirmed);
-    tcase_add_test(c, what_is_no_longer_so_is_read_again);
-    suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    add_tests(c, a_page_is_read_once, what_was_gone_stays_gone_for_a_walk, what_was_kept_is_confirmed,
+              what_is_no_longer_so_is_read_again);
+    return run_suite("page_cache", c);
 }

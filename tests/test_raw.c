@@ -5,6 +5,7 @@
 #include "tests/text_fixtures.h"
 
 #include "lib/raw.h"
+#include "tests/suite.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -595,7 +596,6 @@ START_TEST(arguments) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("raw");
     TCase *all = tcase_create("all");
     int hostile_count = 0;
     for (int status = USP_OK; status <= 0; hostile_count++) {
@@ -603,19 +603,8 @@ int main(void) {
         status = build_hostile(&b, hostile_count);
         builder_free(&b);
     }
-    tcase_add_test(all, round_trip);
-    tcase_add_test(all, cut_off);
-    tcase_add_test(all, damaged);
+    add_tests(all, round_trip, cut_off, damaged);
     tcase_add_loop_test(all, hostile, 0, hostile_count - 1);
-    tcase_add_test(all, later_versions);
-    tcase_add_test(all, queues);
-    tcase_add_test(all, memory_runs_out);
-    tcase_add_test(all, files);
-    tcase_add_test(all, arguments);
-    suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    add_tests(all, later_versions, queues, memory_runs_out, files, arguments);
+    return run_suite("raw", all);
 }

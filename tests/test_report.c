@@ -4,6 +4,7 @@
 #include "tests/text_fixtures.h"
 
 #include "lib/text.h"
+#include "tests/suite.h"
 
 #include <unistd.h>
 
@@ -451,23 +452,8 @@ START_TEST(arguments) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("report");
     TCase *all = tcase_create("all");
-    tcase_add_test(all, lines);
-    tcase_add_test(all, calls_at_the_end_of_an_image);
-    tcase_add_test(all, what_was_left_out);
-    tcase_add_test(all, filtered);
-    tcase_add_test(all, json_of_a_stack);
-    tcase_add_test(all, crash_report);
-    tcase_add_test(all, snapshots);
-    tcase_add_test(all, writers_that_fail);
-    tcase_add_test(all, escapes);
-    tcase_add_test(all, any_bytes);
-    tcase_add_test(all, arguments);
-    suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    add_tests(all, lines, calls_at_the_end_of_an_image, what_was_left_out, filtered, json_of_a_stack, crash_report,
+              snapshots, writers_that_fail, escapes, any_bytes, arguments);
+    return run_suite("report", all);
 }

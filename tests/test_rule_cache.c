@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/unwind/reader.h"
+#include "tests/suite.h"
 #include "tests/under.h"
 
 static uint64_t seed = 1;
@@ -595,26 +596,10 @@ START_TEST(an_outermost_rule) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("rule_cache");
     TCase *tests = tcase_create("rules");
     tcase_set_timeout(tests, 120);
-    tcase_add_test(tests, usual_rules_survive);
-    tcase_add_test(tests, the_explorers_rules_survive);
-    tcase_add_test(tests, others_are_not_packed);
-    tcase_add_test(tests, sizes);
-    tcase_add_test(tests, what_a_rule_is_kept_under);
-    tcase_add_test(tests, a_place_that_is_written_for_ever);
-    tcase_add_test(tests, a_full_set);
-    tcase_add_test(tests, half_written);
-    tcase_add_test(tests, threads_never_see_half_a_rule);
-    tcase_add_test(tests, from_rule_to_rule);
-    tcase_add_test(tests, where_it_ends);
-    tcase_add_test(tests, a_mark_in_fp);
-    tcase_add_test(tests, an_outermost_rule);
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    add_tests(tests, usual_rules_survive, the_explorers_rules_survive, others_are_not_packed, sizes,
+              what_a_rule_is_kept_under, a_place_that_is_written_for_ever, a_full_set, half_written,
+              threads_never_see_half_a_rule, from_rule_to_rule, where_it_ends, a_mark_in_fp, an_outermost_rule);
+    return run_suite("rule_cache", tests);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of known stacks: what is equal and what is not, identities across launches, bounds, threads. */
+#include "tests/suite.h"
 #include "tests/text_fixtures.h"
 
 #include <pthread.h>
@@ -392,20 +393,9 @@ START_TEST(many_threads) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("stack table");
     TCase *all = tcase_create("all");
-    tcase_add_test(all, counts_and_times);
-    tcase_add_test(all, permuted_stacks_differ);
-    tcase_add_test(all, shapes_differ);
-    tcase_add_test(all, identities_across_launches);
-    tcase_add_test(all, evictions);
-    tcase_add_test(all, frame_bound);
-    tcase_add_test(all, arguments);
+    add_tests(all, counts_and_times, permuted_stacks_differ, shapes_differ, identities_across_launches, evictions,
+              frame_bound, arguments);
     tcase_add_loop_test(all, many_threads, 0, 2);
-    suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite("stack table", all);
 }

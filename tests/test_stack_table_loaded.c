@@ -3,6 +3,7 @@
  * out, in what is made of stacks. */
 #define _GNU_SOURCE 1
 #include "tests/failing_alloc.h"
+#include "tests/suite.h"
 #include "tests/text_fixtures.h"
 
 #include <dlfcn.h>
@@ -163,16 +164,10 @@ START_TEST(memory_runs_out) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("stack table, loaded");
     TCase *all = tcase_create("all");
     tcase_add_unchecked_fixture(all, find_fixture, NULL);
     /* Without a backend nothing of this host can be named. */
     if (usp_arch_host() != USP_ARCH_NONE) tcase_add_test(all, library_comes_back_elsewhere);
     tcase_add_loop_test(all, memory_runs_out, 0, (int)(sizeof users / sizeof *users));
-    suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite("stack table, loaded", all);
 }

@@ -12,6 +12,7 @@
 #include "lib/image_list.h"
 #include "lib/symbolize/index.h"
 #include "tests/failing_alloc.h"
+#include "tests/suite.h"
 #include "tests/symbol_file.h"
 
 #define EM_386     3
@@ -702,40 +703,20 @@ START_TEST(the_index_is_small) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("symbolize");
     TCase *files = tcase_create("files");
     tcase_add_checked_fixture(files, make_folder, remove_folder);
     tcase_add_loop_test(files, functions_and_gaps, 0, 2);
-    tcase_add_test(files, unknown_sizes);
-    tcase_add_test(files, only_symbols_of_code_in_its_own_section);
-    tcase_add_test(files, aliases);
-    tcase_add_test(files, symbols_inside_others);
-    tcase_add_test(files, a_list_of_all_functions);
-    tcase_add_test(files, thumb_and_mapping_symbols);
-    tcase_add_test(files, versions_are_dropped);
-    tcase_add_test(files, stripped_files_name_what_they_export);
-    tcase_add_test(files, both_tables_count);
-    tcase_add_test(files, split_debug_files);
-    tcase_add_test(files, other_builds_are_refused);
-    tcase_add_test(files, the_sysroot_comes_first);
-    tcase_add_test(files, program_and_folder);
-    tcase_add_test(files, no_file_no_image);
-    tcase_add_test(files, each_allocation_fails);
-    tcase_add_test(files, threads_get_the_same_names);
+    add_tests(files, unknown_sizes, only_symbols_of_code_in_its_own_section, aliases, symbols_inside_others,
+              a_list_of_all_functions, thumb_and_mapping_symbols, versions_are_dropped,
+              stripped_files_name_what_they_export, both_tables_count, split_debug_files, other_builds_are_refused,
+              the_sysroot_comes_first, program_and_folder, no_file_no_image, each_allocation_fails,
+              threads_get_the_same_names);
     tcase_set_timeout(files, 60);
-    tcase_add_test(files, every_truncation);
-    tcase_add_test(files, every_byte_spoilt);
-    suite_add_tcase(suite, files);
+    add_tests(files, every_truncation, every_byte_spoilt);
 
     TCase *index = tcase_create("index");
     tcase_add_loop_test(index, random_intervals, 0, 5);
     tcase_add_loop_test(index, intervals_far_apart, 0, 60);
     tcase_add_test(index, the_index_is_small);
-    suite_add_tcase(suite, index);
-
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite("symbolize", files, index);
 }

@@ -12,6 +12,7 @@
 #include "lib/object/debug_link.h"
 #include "lib/symbolize/cache.h"
 #include "lib/symbolize/names.h"
+#include "tests/suite.h"
 #include "tests/symbol_file.h"
 
 #define EM_X86_64 62
@@ -350,25 +351,13 @@ START_TEST(threads_at_the_limit) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("symbolize_cache");
     TCase *parts = tcase_create("parts");
     tcase_set_timeout(parts, 60);
-    tcase_add_test(parts, retired_things_stay_while_somebody_reads);
-    tcase_add_test(parts, readers_who_overlap_for_ever);
-    tcase_add_test(parts, many_readers_one_writer);
-    tcase_add_test(parts, names_are_kept_once);
-    tcase_add_test(parts, checksums);
-    suite_add_tcase(suite, parts);
+    add_tests(parts, retired_things_stay_while_somebody_reads, readers_who_overlap_for_ever, many_readers_one_writer,
+              names_are_kept_once, checksums);
     TCase *limit = tcase_create("limit");
     tcase_set_timeout(limit, 60);
     tcase_add_checked_fixture(limit, make_files, remove_files);
-    tcase_add_test(limit, the_limit_holds);
-    tcase_add_test(limit, trimmed_it_is_as_new);
-    tcase_add_test(limit, threads_at_the_limit);
-    suite_add_tcase(suite, limit);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    add_tests(limit, the_limit_holds, trimmed_it_is_as_new, threads_at_the_limit);
+    return run_suite("symbolize_cache", parts, limit);
 }

@@ -17,6 +17,7 @@
 
 #include <unspool/unspool.h>
 
+#include "tests/suite.h"
 #include "tests/under.h"
 
 /* A function's address as a symbol has it. */
@@ -440,26 +441,15 @@ END_TEST
 int main(void) {
     /* The files of such a host are not ours to read. 77: Automake's "skipped". */
     if (usp_arch_host() == USP_ARCH_NONE) return 77;
-    Suite *suite = suite_create("symbolize_loaded");
     TCase *loaded = tcase_create("loaded");
     tcase_set_timeout(loaded, 60);
     tcase_add_checked_fixture(loaded, find_fixture, NULL);
-    tcase_add_test(loaded, our_own_functions);
-    tcase_add_test(loaded, the_libraries_have_the_same_offsets);
-    tcase_add_test(loaded, names_stay_when_the_library_goes);
+    add_tests(loaded, our_own_functions, the_libraries_have_the_same_offsets, names_stay_when_the_library_goes);
     tcase_add_loop_test(loaded, a_library_without_its_file, 0, 2);
     /* A user-mode emulator's processes are elsewhere in the host's memory than they know of, and /proc shows the host's. */
     if (!is_user_emulated()) tcase_add_loop_test(loaded, another_process_without_the_file, 0, 2);
-    tcase_add_test(loaded, a_library_that_only_the_loader_knows);
-    tcase_add_test(loaded, the_vdso);
-    tcase_add_test(loaded, what_was_linked_stays);
-    tcase_add_test(loaded, handlers_read_the_registered_list);
-    tcase_add_test(loaded, another_library_at_the_same_address);
+    add_tests(loaded, a_library_that_only_the_loader_knows, the_vdso, what_was_linked_stays,
+              handlers_read_the_registered_list, another_library_at_the_same_address);
     tcase_add_loop_test(loaded, libraries_come_and_go, 0, 2);
-    suite_add_tcase(suite, loaded);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite("symbolize_loaded", loaded);
 }

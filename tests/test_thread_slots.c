@@ -9,6 +9,7 @@
 
 #include <unspool/unspool.h>
 
+#include "tests/suite.h"
 #include "tests/under.h"
 
 #define THREADS 4u
@@ -184,19 +185,9 @@ START_TEST(keys_in_a_table) {
 END_TEST
 
 int main(void) {
-    Suite *s = suite_create("thread slots");
     TCase *laid_out = tcase_create("memory as laid out"), *living = tcase_create("threads");
     tcase_add_checked_fixture(laid_out, set_up_pages, tear_down_pages);
-    tcase_add_test(laid_out, directly_and_one_pointer_away);
-    tcase_add_test(laid_out, data_that_ends);
-    tcase_add_test(laid_out, arrays_and_arguments);
-    tcase_add_test(living, keys_of_libpthread);
-    tcase_add_test(living, keys_in_a_table);
-    suite_add_tcase(s, laid_out);
-    suite_add_tcase(s, living);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    add_tests(laid_out, directly_and_one_pointer_away, data_that_ends, arrays_and_arguments);
+    add_tests(living, keys_of_libpthread, keys_in_a_table);
+    return run_suite("thread slots", laid_out, living);
 }

@@ -12,6 +12,7 @@
 #endif
 
 #include "decode_cases.h"
+#include "tests/suite.h"
 
 enum { RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP, R8, R9, R10, R11, R12, R13, R14, R15, RIP };
 
@@ -394,27 +395,11 @@ START_TEST(random_bytes) { check_random_bytes(&uspi_x86_64, 500000); }
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("x86_64");
     TCase *group = tcase_create("backend");
-    suite_add_tcase(suite, group);
-    tcase_add_test(group, constants);
-    tcase_add_test(group, mach_states);
-    tcase_add_test(group, linux_states);
+    add_tests(group, constants, mach_states, linux_states);
 #ifdef REG_RIP
-    tcase_add_test(group, native_states);
-    tcase_add_test(group, native_signal);
+    add_tests(group, native_states, native_signal);
 #endif
-    tcase_add_test(group, stubs);
-    tcase_add_test(group, stack);
-    tcase_add_test(group, moves);
-    tcase_add_test(group, flow);
-    tcase_add_test(group, clobbers);
-    tcase_add_test(group, refused);
-    tcase_add_test(group, calls);
-    tcase_add_test(group, random_bytes);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    add_tests(group, stubs, stack, moves, flow, clobbers, refused, calls, random_bytes);
+    return run_suite("x86_64", group);
 }

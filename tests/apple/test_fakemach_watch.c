@@ -2,6 +2,7 @@
 /* The Darwin layer as it is compiled for watchOS, on the scripted kernel: threads are listed and images found, but nobody is
  * stopped, and every call for another thread's stack says so. */
 #include "tests/apple/fakemach/stacks.h"
+#include "tests/suite.h"
 
 START_TEST(test_unsupported) {
     struct usp_frame frames[8];
@@ -44,15 +45,8 @@ START_TEST(test_supported) {
 END_TEST
 
 int main(void) {
-    Suite *s = suite_create("the Darwin layer of watchOS on a scripted kernel");
     TCase *tests = tcase_create("watch");
     tcase_add_checked_fixture(tests, start, stop);
-    tcase_add_test(tests, test_unsupported);
-    tcase_add_test(tests, test_supported);
-    suite_add_tcase(s, tests);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    add_tests(tests, test_unsupported, test_supported);
+    return run_suite("the Darwin layer of watchOS on a scripted kernel", tests);
 }

@@ -10,6 +10,7 @@
 #include "arch/host.h"
 #include "lib/os.h"
 #include "tests/apple/fakemach/stacks.h"
+#include "tests/suite.h"
 
 START_TEST(test_threads) {
     struct usp_thread_info infos[8];
@@ -370,21 +371,8 @@ TCase *case_of_calls(void) {
     TCase *calls = tcase_create("calls");
     tcase_add_checked_fixture(calls, start, stop);
     tcase_set_timeout(calls, 60);
-    tcase_add_test(calls, test_threads);
-    tcase_add_test(calls, test_who_is_who);
-    tcase_add_test(calls, test_one_thread);
-    tcase_add_test(calls, test_no_such_thread);
-    tcase_add_test(calls, test_deep_stack);
-    tcase_add_test(calls, test_all_threads);
-    tcase_add_test(calls, test_2000_threads);
-    tcase_add_test(calls, test_other_process);
-    tcase_add_test(calls, test_translated);
-    tcase_add_test(calls, test_turn);
-    tcase_add_test(calls, test_looping_stack);
-    tcase_add_test(calls, test_null_call);
-    tcase_add_test(calls, test_overflow);
-    tcase_add_test(calls, test_stack_pointer_nowhere);
-    tcase_add_test(calls, test_shutdown_meanwhile);
-    tcase_add_test(calls, test_time_limit);
+    add_tests(calls, test_threads, test_who_is_who, test_one_thread, test_no_such_thread, test_deep_stack,
+              test_all_threads, test_2000_threads, test_other_process, test_translated, test_turn, test_looping_stack,
+              test_null_call, test_overflow, test_stack_pointer_nowhere, test_shutdown_meanwhile, test_time_limit);
     return calls;
 }

@@ -10,6 +10,7 @@
 
 #include "lib/os.h"
 #include "tests/apple/fakemach/stacks.h"
+#include "tests/suite.h"
 
 /* Check allocates for each assertion: it is asked only if there is something to say. */
 static void require_frames(const struct usp_stack *stack, size_t first) {
@@ -224,8 +225,6 @@ TCase *case_of_faults(void) {
     TCase *faults = tcase_create("faults");
     tcase_add_checked_fixture(faults, start, stop);
     tcase_set_timeout(faults, 300);
-    tcase_add_loop_test(faults, test_each_call_fails, 0, SCENARIOS);
-    tcase_add_loop_test(faults, test_each_call_keeps_failing, 0, SCENARIOS);
-    tcase_add_loop_test(faults, test_threads_die, 0, SCENARIOS);
+    add_loop_tests(faults, 0, SCENARIOS, test_each_call_fails, test_each_call_keeps_failing, test_threads_die);
     return faults;
 }

@@ -9,6 +9,7 @@
 
 #include "arch/host.h"
 #include "tests/apple/fakemach/stacks.h"
+#include "tests/suite.h"
 
 #define IMAGE_SIZE 4096u
 #define PROGRAM    0u
@@ -323,12 +324,7 @@ TCase *case_of_images(void) {
     TCase *tests = tcase_create("images");
     tcase_add_checked_fixture(tests, start_images, stop);
     tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, test_own_images);
-    tcase_add_test(tests, test_many_images);
-    tcase_add_test(tests, test_images_of_process);
-    tcase_add_test(tests, test_changing_list);
-    tcase_add_test(tests, test_unloaded_meanwhile);
-    tcase_add_test(tests, test_corrupt_headers);
-    tcase_add_test(tests, test_other_processor);
+    add_tests(tests, test_own_images, test_many_images, test_images_of_process, test_changing_list,
+              test_unloaded_meanwhile, test_corrupt_headers, test_other_processor);
     return tests;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tests/apple/fakemach/stacks.h"
+#include "tests/suite.h"
 
 static struct fake_queue first, second;
 
@@ -158,10 +159,8 @@ TCase *case_of_queues(void) {
     TCase *queues = tcase_create("queues");
     tcase_add_checked_fixture(queues, start_queues, stop);
     tcase_set_timeout(queues, 60);
-    tcase_add_test(queues, test_labels);
-    tcase_add_test(queues, test_label_of_another_task);
+    add_tests(queues, test_labels, test_label_of_another_task);
     tcase_add_loop_test(queues, test_not_learned, 0, 5);
-    tcase_add_test(queues, test_broken_links);
-    tcase_add_test(queues, test_changing_queue);
+    add_tests(queues, test_broken_links, test_changing_queue);
     return queues;
 }

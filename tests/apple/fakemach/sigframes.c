@@ -11,6 +11,7 @@
 #include "arch/host.h"
 #include "lib/os.h"
 #include "tests/apple/fakemach/stacks.h"
+#include "tests/suite.h"
 
 /* Behind the call of the handler, and in it. */
 #define TRAMP   CODE(2000)
@@ -213,8 +214,7 @@ TCase *case_of_sigframes(void) {
     TCase *sigframes = tcase_create("sigframes");
     tcase_add_checked_fixture(sigframes, start, stop);
     tcase_add_loop_test(sigframes, test_handler, 0, 2);
-    tcase_add_test(sigframes, test_calls);
-    tcase_add_test(sigframes, test_deep_interrupted_stack);
+    add_tests(sigframes, test_calls, test_deep_interrupted_stack);
     tcase_add_loop_test(sigframes, test_snapshots, 0, 2);
     tcase_add_test(sigframes, test_context_leads_anywhere);
     return sigframes;

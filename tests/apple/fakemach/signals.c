@@ -13,6 +13,7 @@
 
 #include "arch/host.h"
 #include "tests/apple/fakemach/stacks.h"
+#include "tests/suite.h"
 
 /* Where a ucontext says where its mcontext is, where that has the registers, and in these pc, sp, fp and lr (0: there is
  * none). */
@@ -257,9 +258,7 @@ END_TEST
 TCase *case_of_signals(void) {
     TCase *signals = tcase_create("signals");
     tcase_add_checked_fixture(signals, start, stop);
-    tcase_add_test(signals, test_context);
-    tcase_add_test(signals, test_context_of_null_call);
-    tcase_add_test(signals, test_no_context);
+    add_tests(signals, test_context, test_context_of_null_call, test_no_context);
 #if defined(__x86_64__)
     tcase_add_test(signals, test_thread_in_handler);
 #endif

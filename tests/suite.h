@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* What every suite's main asks of Check: lists of tests in a case, and a run of a suite's cases. Time limits and fixtures
+ * are set by Check's own functions. */
+#ifndef TESTS_SUITE_H
+#define TESTS_SUITE_H
+
+#include <check.h>
+#include <stdlib.h>
+
+/* Adds tests to a case, in this order. */
+#define add_tests(tcase, ...) add_loop_tests((tcase), 0, 1, __VA_ARGS__)
+
+/* Adds tests to a case that each run for every _i from `first` to `end` − 1: each test for all of them, then the next. */
+#define add_loop_tests(tcase, first, end, ...)                                                                         \
+    suite_add_list((tcase), (first), (end), (const TTest *const[]){__VA_ARGS__, NULL})
+
+/* Runs a suite of these cases, in this order; main's exit status. */
+#define run_suite(name, ...) suite_run_list((name), (TCase *const[]){__VA_ARGS__, NULL})
+
+static inline void suite_add_list(TCase *tcase, int first, int end, const TTest *const *tests) {
+    for (; *tests != NULL; tests++) tcase_add_loop_test(tcase, *tests, first, end);
+}
+
+static inline int suite_run_list(const char *name, TCase *const *cases) {
+    Suite *suite = suite_create(name);
+    for (; *cases != NULL; cases++) suite_add_tcase(suite, *cases);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+#endif
