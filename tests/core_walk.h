@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of cores share: a folder of their own, opening a core, walking its threads. */
+/* What the tests of cores share: opening a core in the folder of the test, walking its threads. */
 #ifndef TESTS_CORE_WALK_H
 #define TESTS_CORE_WALK_H
 
 #include <check.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,51 +14,17 @@
 #include "lib/corefile/core.h"
 #include "lib/object/file.h"
 #include "tests/core_fixtures.h"
+#include "tests/folder.h"
 #include "tests/sanitized.h"
 #include "tests/under.h"
 
 #define FRAMES 64
-
-static char folder[256];
-
-static inline void make_folder(void) {
-    const char *parent = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/unspool-test-XXXXXX", parent != NULL ? parent : "/tmp");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-
-/* Takes over the descriptor. */
-static inline void remove_contents(int fd) {
-    DIR *dir = fdopendir(fd);
-    struct dirent *entry;
-    while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-        if (unlinkat(fd, entry->d_name, 0) == 0) continue;
-        remove_contents(openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY));
-        unlinkat(fd, entry->d_name, AT_REMOVEDIR);
-    }
-    if (dir != NULL) closedir(dir);
-}
-
-static inline void remove_folder(void) {
-    remove_contents(open(folder, O_RDONLY | O_DIRECTORY));
-    rmdir(folder);
-}
 
 /* Whether something works here that reserves address space of its own: a sanitizer, valgrind. Then it can't be limited. */
 static inline bool needs_address_space(void) {
     if (USP_SANITIZED) return true;
     const char *preload = getenv("LD_PRELOAD");
     return preload != NULL && strstr(preload, "vgpreload") != NULL;
-}
-
-/* A path in the folder; valid until the eighth further call. */
-static inline const char *in_folder(const char *name) {
-    static char paths[8][512];
-    static unsigned next;
-    char *path = paths[next++ % 8];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
 }
 
 /* Opens what must be a core that can be read. */

@@ -9,6 +9,7 @@
 
 #include "tests/archive_file.h"
 #include "tests/failing_alloc.h"
+#include "tests/folder.h"
 #include "tests/macho_symbol_file.h"
 #include "tests/suite.h"
 
@@ -21,7 +22,6 @@
 #define X86_64  62
 #define AARCH64 183
 
-static char folder[] = "/tmp/unspool-parts-XXXXXX";
 static char library[sizeof folder + 64];
 static char message[600];
 static struct usp_image_file_options options;
@@ -29,17 +29,14 @@ static struct builder archive;
 static struct usp_images *images;
 
 static void set_up(void) {
-    ck_assert_ptr_nonnull(mkdtemp(folder));
+    make_folder();
     snprintf(library, sizeof library, "%s/lib(1).a", folder);
     usp_image_file_options_init(&options);
     put_archive_magic(&archive);
 }
 
 static void tear_down(void) {
-    char command[sizeof folder + 16];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    ck_assert_int_eq(system(command), 0);
-    memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
+    remove_folder();
     builder_free(&archive);
     usp_images_free(images);
     images = NULL;

@@ -8,6 +8,7 @@
 
 #include <unspool/unspool.h>
 
+#include "tests/folder.h"
 #include "tests/macho_symbol_file.h"
 #include "tests/suite.h"
 
@@ -15,22 +16,14 @@
 #define OTHER_ID "ANOTHER-OWN_ID-16b"
 #define OWN_ID   "0123456789abcdef"
 
-static char folder[] = "/tmp/unspool-images-XXXXXX";
 static char path[sizeof folder + 64];
 static char message[600];
 static struct usp_image_file_options options;
 
 static void set_up(void) {
-    ck_assert_ptr_nonnull(mkdtemp(folder));
+    make_folder();
     snprintf(path, sizeof path, "%s/library", folder);
     usp_image_file_options_init(&options);
-}
-
-static void tear_down(void) {
-    char command[sizeof folder + 16];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    ck_assert_int_eq(system(command), 0);
-    memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
 }
 
 /* ---- recorded ---- */
@@ -334,7 +327,7 @@ END_TEST
 int main(void) {
     TCase *lists = tcase_create("recorded"), *files = tcase_create("files");
     add_tests(lists, copied_and_sorted, an_empty_image_hides_nothing, nonsense_is_refused);
-    tcase_add_checked_fixture(files, set_up, tear_down);
+    tcase_add_checked_fixture(files, set_up, remove_folder);
     add_tests(files, where_it_was_linked_for, where_it_is_said_to_be, one_for_each_slice);
     tcase_add_loop_test(files, the_wanted_slice, 0, 2);
     add_tests(files, what_is_not_there_is_told_with_what_is, damage_is_told_with_its_place,

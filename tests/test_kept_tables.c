@@ -10,6 +10,7 @@
 #include "lib/image_tables.h"
 #include "lib/kept_tables.h"
 #include "tests/failing_alloc.h"
+#include "tests/folder.h"
 #include "tests/placed.h"
 #include "tests/suite.h"
 #include "tests/symbol_file.h"
@@ -288,12 +289,12 @@ END_TEST
 
 /* The file of debugging symbols, below a root of its own, as the image's build-id names it. */
 START_TEST(debug_frame_that_was_split_off) {
-    char root[] = "/tmp/unspool-root-XXXXXX", debug[sizeof root + 96], command[128];
-    ck_assert_ptr_nonnull(mkdtemp(root));
-    snprintf(command, sizeof command, "mkdir -p %s/usr/lib/debug/.build-id/01", root);
+    char command[sizeof folder + 64];
+    make_folder();
+    snprintf(command, sizeof command, "mkdir -p %s/usr/lib/debug/.build-id/01", folder);
     ck_assert_int_eq(system(command), 0);
-    snprintf(debug, sizeof debug, "%s/usr/lib/debug/.build-id/01/02030405060708090a0b0c0d0e0f1011121314.debug", root);
-    places.search.sysroot = root;
+    const char *debug = in_folder("usr/lib/debug/.build-id/01/02030405060708090a0b0c0d0e0f1011121314.debug");
+    places.search.sysroot = folder;
     write_file();
     expect_refused(USP_ERROR_NOT_FOUND);
     builder_free(&built);
@@ -311,8 +312,7 @@ START_TEST(debug_frame_that_was_split_off) {
     builder_free(&file);
     tables = untouched;
     expect_refused(USP_ERROR_NOT_FOUND);
-    snprintf(command, sizeof command, "rm -rf %s", root);
-    ck_assert_int_eq(system(command), 0);
+    remove_folder();
 }
 END_TEST
 

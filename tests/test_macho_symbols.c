@@ -15,6 +15,7 @@
 #include "lib/object/macho_unwind_info.h"
 #include "lib/symbolize/tables.h"
 #include "tests/failing_alloc.h"
+#include "tests/folder.h"
 #include "tests/macho_symbol_file.h"
 #include "tests/placed.h"
 #include "tests/suite.h"
@@ -25,27 +26,13 @@ static const uint32_t archs[] = {USP_ARCH_ARM64, USP_ARCH_ARM64_32, USP_ARCH_ARM
 #define SLIDE    0x20000u
 #define OTHER_ID "ANOTHER-UUID-16b"
 
-static char folder[] = "/tmp/unspool-macho-XXXXXX";
 static char path[sizeof folder + 64];
 static struct macho_file wanted;
 
-static const char *in_folder(const char *name) {
-    static char joined[sizeof folder + 128];
-    snprintf(joined, sizeof joined, "%s/%s", folder, name);
-    return joined;
-}
-
-static void make_folder(void) {
-    ck_assert_ptr_nonnull(mkdtemp(folder));
+static void begin_folder(void) {
+    make_folder();
     snprintf(path, sizeof path, "%s/program", folder);
     memset(&wanted, 0, sizeof wanted);
-}
-
-static void remove_folder(void) {
-    char command[sizeof folder + 16];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    ck_assert_int_eq(system(command), 0);
-    memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
 }
 
 static void write_file(const char *to) {
@@ -591,7 +578,7 @@ START_TEST(dsym_beside_the_program) {
         expect(&f, 0x1100, NULL, 0);
         end(&f);
         remove_folder();
-        make_folder();
+        begin_folder();
     }
 }
 END_TEST
@@ -836,7 +823,7 @@ END_TEST
 
 int main(void) {
     TCase *names = tcase_create("names");
-    tcase_add_checked_fixture(names, make_folder, remove_folder);
+    tcase_add_checked_fixture(names, begin_folder, remove_folder);
     add_loop_tests(names, 0, ARCHS, names_as_people_write_them, symbols_outside_of_their_section,
                    labels_and_functions_without_names, aliases, alternative_entries);
     tcase_add_test(names, thumb);
@@ -845,12 +832,12 @@ int main(void) {
                    exports_beside_symbols, stubs);
 
     TCase *files = tcase_create("files");
-    tcase_add_checked_fixture(files, make_folder, remove_folder);
+    tcase_add_checked_fixture(files, begin_folder, remove_folder);
     tcase_add_loop_test(files, slices_by_uuid, 0, ARCHS);
     add_tests(files, dsym_beside_the_program, dsym_without_the_program);
 
     TCase *damage = tcase_create("damage");
-    tcase_add_checked_fixture(damage, make_folder, remove_folder);
+    tcase_add_checked_fixture(damage, begin_folder, remove_folder);
     tcase_set_timeout(damage, 60);
     add_loop_tests(damage, 0, ARCHS, names_that_are_copied, every_truncation);
     tcase_add_loop_test(damage, hostile_tries, 0, (int)(sizeof tries / sizeof *tries));

@@ -12,6 +12,7 @@
 #include "lib/image_list.h"
 #include "lib/symbolize/index.h"
 #include "tests/failing_alloc.h"
+#include "tests/folder.h"
 #include "tests/suite.h"
 #include "tests/symbol_file.h"
 
@@ -22,20 +23,12 @@
 
 #define LOAD UINT64_C(0x7f0012340000)
 
-static char folder[] = "/tmp/unspool-symbols-XXXXXX";
 static char path[sizeof folder + 16];
 static const uint8_t build_id[20] = {0xab, 0xcd, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18};
 
-static void make_folder(void) {
-    ck_assert_ptr_nonnull(mkdtemp(folder));
+static void begin_folder(void) {
+    make_folder();
     snprintf(path, sizeof path, "%s/library", folder);
-}
-
-static void remove_folder(void) {
-    char command[sizeof folder + 16];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    ck_assert_int_eq(system(command), 0);
-    memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
 }
 
 static void write_file(const struct symbol_file *wanted, const char *to) {
@@ -328,10 +321,10 @@ START_TEST(both_tables_count) {
 END_TEST
 
 START_TEST(split_debug_files) {
-    char command[256], debug[256];
+    char command[sizeof folder + 64];
     snprintf(command, sizeof command, "mkdir -p %s/usr/lib/debug/.build-id/ab", folder);
     ck_assert_int_eq(system(command), 0);
-    snprintf(debug, sizeof debug, "%s/usr/lib/debug/.build-id/ab/cd0102030405060708090a0b0c0d0e0f101112.debug", folder);
+    const char *debug = in_folder("usr/lib/debug/.build-id/ab/cd0102030405060708090a0b0c0d0e0f101112.debug");
     write_file(&whole, debug);
     write_file(&stripped, path);
     struct fixture f = begin_with(loaded(USP_ARCH_X86_64, build_id, sizeof build_id, 0), folder);
@@ -378,8 +371,8 @@ START_TEST(other_builds_are_refused) {
 END_TEST
 
 START_TEST(the_sysroot_comes_first) {
-    char root[sizeof folder + 16], below[256], command[600];
-    snprintf(root, sizeof root, "%s/root", folder);
+    const char *root = in_folder("root");
+    char below[2 * sizeof folder + 32], command[sizeof below + 16];
     snprintf(below, sizeof below, "%s%s", root, path);
     snprintf(command, sizeof command, "mkdir -p %s%s", root, folder);
     ck_assert_int_eq(system(command), 0);
@@ -402,11 +395,11 @@ END_TEST
 
 /* The program's file counts for the program alone; a folder of files is the last place. */
 START_TEST(program_and_folder) {
-    char other[sizeof folder + 16], command[256];
+    const char *other = in_folder("other");
+    char command[4 * sizeof folder];
     struct usp_symbolizer_options options;
     usp_symbolizer_options_init(&options);
     options.program = other;
-    snprintf(other, sizeof other, "%s/other", folder);
     write_file(&whole, other);
     struct fixture f = begin_as(loaded(USP_ARCH_X86_64, build_id, sizeof build_id, USP_IMAGE_MAIN), &options);
     expect(&f, 0x1090, "hidden", 0x1080);
@@ -417,9 +410,8 @@ START_TEST(program_and_folder) {
 
     snprintf(command, sizeof command, "mkdir %s/cache && mv %s %s/cache/library", folder, other, folder);
     ck_assert_int_eq(system(command), 0);
-    snprintf(other, sizeof other, "%s/cache", folder);
     usp_symbolizer_options_init(&options);
-    options.folder = other;
+    options.folder = in_folder("cache");
     f = begin_as(loaded(USP_ARCH_X86_64, build_id, sizeof build_id, 0), &options);
     expect(&f, 0x1090, "hidden", 0x1080);
     end(&f);
@@ -704,7 +696,7 @@ END_TEST
 
 int main(void) {
     TCase *files = tcase_create("files");
-    tcase_add_checked_fixture(files, make_folder, remove_folder);
+    tcase_add_checked_fixture(files, begin_folder, remove_folder);
     tcase_add_loop_test(files, functions_and_gaps, 0, 2);
     add_tests(files, unknown_sizes, only_symbols_of_code_in_its_own_section, aliases, symbols_inside_others,
               a_list_of_all_functions, thumb_and_mapping_symbols, versions_are_dropped,

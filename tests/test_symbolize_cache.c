@@ -12,6 +12,7 @@
 #include "lib/object/debug_link.h"
 #include "lib/symbolize/cache.h"
 #include "lib/symbolize/names.h"
+#include "tests/folder.h"
 #include "tests/suite.h"
 #include "tests/symbol_file.h"
 
@@ -165,10 +166,9 @@ END_TEST
 /* ---- a symbolizer with a limit ---- */
 
 enum { FILES = 6 };
-static char folder[] = "/tmp/unspool-cache-XXXXXX";
 
 static void make_files(void) {
-    ck_assert_ptr_nonnull(mkdtemp(folder));
+    make_folder();
     for (uint8_t i = 0; i < FILES; i++) {
         char path[sizeof folder + 16], name[32];
         /* One name in the file, one that has to be kept. */
@@ -181,13 +181,6 @@ static void make_files(void) {
         save_new(&b, path);
         builder_free(&b);
     }
-}
-
-static void remove_files(void) {
-    char command[sizeof folder + 16];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    ck_assert_int_eq(system(command), 0);
-    memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
 }
 
 static usp_addr load_of(unsigned file) { return UINT64_C(0x10000000) * (file + 1); }
@@ -357,7 +350,7 @@ int main(void) {
               names_are_kept_once, checksums);
     TCase *limit = tcase_create("limit");
     tcase_set_timeout(limit, 60);
-    tcase_add_checked_fixture(limit, make_files, remove_files);
+    tcase_add_checked_fixture(limit, make_files, remove_folder);
     add_tests(limit, the_limit_holds, trimmed_it_is_as_new, threads_at_the_limit);
     return run_suite("symbolize_cache", parts, limit);
 }
