@@ -5,6 +5,7 @@
 
 #include "lib/object/bytes.h"
 #include "tests/core_fixtures.h"
+#include "tests/range.h"
 
 static struct builder file;
 static struct uspi_source source;
@@ -28,9 +29,7 @@ static inline struct uspi_bytes first(size_t n, uint8_t **copy) {
 
 static inline int read_file_at_image(void *context, usp_addr from, void *to, size_t n) {
     (void)context;
-    if (from < IMAGE || from - IMAGE > file.size || n > file.size - (from - IMAGE)) return USP_ERROR_UNREADABLE;
-    memcpy(to, file.bytes + (from - IMAGE), n);
-    return USP_OK;
+    return read_range(IMAGE, file.bytes, file.size, from, to, n);
 }
 
 /* Memory from an address on. */

@@ -6,6 +6,7 @@
 #include <unspool/unwind.h>
 
 #include "tests/file_builder.h"
+#include "tests/range.h"
 
 struct placed {
     const struct builder *b;
@@ -15,9 +16,7 @@ struct placed {
 /* The shape of usp_memory.read; the context is a struct placed. */
 static inline int read_placed(void *context, usp_addr from, void *to, size_t n) {
     const struct placed *p = context;
-    if (from < p->at || from - p->at > p->b->size || n > p->b->size - (from - p->at)) return USP_ERROR_UNREADABLE;
-    memcpy(to, p->b->bytes + (from - p->at), n);
-    return USP_OK;
+    return read_range(p->at, p->b->bytes, p->b->size, from, to, n);
 }
 
 #endif

@@ -2,6 +2,7 @@
 /* The checked accesses of lib/object/bytes.h and the opening of files: over a buffer, over target memory, over a file
  * that is mapped and one that is read piece by piece. */
 #include "tests/core_walk.h"
+#include "tests/range.h"
 #include "tests/suite.h"
 
 #include <sys/mman.h>
@@ -139,9 +140,7 @@ END_TEST
 
 /* Memory of 100 bytes at address 1000. */
 static int read_hundred(void *context, usp_addr from, void *to, size_t n) {
-    if (from < 1000 || from > 1100 || n > 1100 - from) return USP_ERROR_UNREADABLE;
-    memcpy(to, (const char *)context + (from - 1000), n);
-    return USP_OK;
+    return read_range(1000, context, 100, from, to, n);
 }
 
 /* A string that ends where memory does is read although a piece behind it cannot be. */

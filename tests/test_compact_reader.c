@@ -2,6 +2,7 @@
 /* Walks by compact unwind over a target that stands in the test: arm64, as Apple's linker lays an image out. What each
  * encoding says is test_compact.c's, whole programs are tests/emulated/'s. */
 #include "tests/golden.h"
+#include "tests/range.h"
 #include "tests/suite.h"
 #include "tests/unwind/cfi_builder.h"
 #include "tests/unwind_info.h"
@@ -28,10 +29,7 @@ static const usp_addr roots[] = {ROOT};
 
 static int read_table(void *context, usp_addr from, void *to, size_t n) {
     (void)context;
-    if (from < INFO) return cfi_read(&c.bytes, from, to, n);
-    if (from - INFO > info.size || n > info.size - (from - INFO)) return USP_ERROR_UNREADABLE;
-    memcpy(to, info.bytes + (from - INFO), n);
-    return USP_OK;
+    return from < INFO ? cfi_read(&c.bytes, from, to, n) : read_range(INFO, info.bytes, info.size, from, to, n);
 }
 
 static int tables_at(void *context, usp_addr pc, struct usp_unwind_tables *tables) {

@@ -3,6 +3,7 @@
  * whole programs are tests/emulated/'s. */
 #include "tests/ehabi_table.h"
 #include "tests/golden.h"
+#include "tests/range.h"
 #include "tests/suite.h"
 
 #define STACK 0x7000u
@@ -19,9 +20,7 @@ static const usp_addr roots[] = {ROOT};
 
 static int read_table(void *context, usp_addr from, void *to, size_t n) {
     (void)context;
-    if (from < BASE || from - BASE > table.size || n > table.size - (from - BASE)) return USP_ERROR_UNREADABLE;
-    memcpy(to, table.bytes + (from - BASE), n);
-    return USP_OK;
+    return read_range(BASE, table.bytes, table.size, from, to, n);
 }
 
 static int tables_at(void *context, usp_addr pc, struct usp_unwind_tables *tables) {

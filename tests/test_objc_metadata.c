@@ -13,6 +13,7 @@
 #include "lib/symbolize/objc_tables.h"
 #include "tests/failing_alloc.h"
 #include "tests/objc_image.h"
+#include "tests/range.h"
 #include "tests/suite.h"
 #include "tests/under.h"
 
@@ -107,15 +108,10 @@ struct fixture {
 
 #define CACHE UINT64_C(0x180000000)
 
-static bool read_from(const struct builder *b, usp_addr base, usp_addr from, void *to, size_t n) {
-    if (from < base || from - base > b->size || n > b->size - (from - base)) return false;
-    memcpy(to, b->bytes + (from - base), n);
-    return true;
-}
-
 static int read_process(void *context, usp_addr from, void *to, size_t n) {
     const struct fixture *f = context;
-    if (read_from(&f->bytes, f->image.base, from, to, n) || read_from(&f->cache, CACHE, from, to, n)) return USP_OK;
+    if (read_range(f->image.base, f->bytes.bytes, f->bytes.size, from, to, n) == USP_OK) return USP_OK;
+    if (read_range(CACHE, f->cache.bytes, f->cache.size, from, to, n) == USP_OK) return USP_OK;
     if (!f->has_decoy || from >> 39 == 0) return USP_ERROR_UNREADABLE;
     memset(to, 0, n);
     return USP_OK;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/unwind/reader.h"
+#include "tests/range.h"
 #include "tests/suite.h"
 #include "tests/under.h"
 
@@ -364,9 +365,7 @@ struct world {
 
 static int read_stack(void *context, usp_addr from, void *to, size_t n) {
     const struct world *w = context;
-    if (from < STACK || from - STACK > w->stack_size || n > w->stack_size - (from - STACK)) return USP_ERROR_UNREADABLE;
-    memcpy(to, w->stack + (from - STACK), n);
-    return USP_OK;
+    return read_range(STACK, w->stack, w->stack_size, from, to, n);
 }
 
 static void put_word(struct world *w, usp_addr at, uint64_t value) {

@@ -18,12 +18,6 @@ static void require(bool condition) {
     if (!condition) abort();
 }
 
-static int read_range(usp_addr base, const uint8_t *bytes, size_t size, usp_addr from, void *to, size_t n) {
-    if (from < base || from - base > size || n > size - (from - base)) return USP_ERROR_UNREADABLE;
-    if (n > 0) memcpy(to, bytes + (from - base), n);
-    return USP_OK;
-}
-
 static int read_world(void *context, usp_addr from, void *to, size_t n) {
     const struct world *w = context;
     int status = read_range(TABLE, w->tables, w->table_size, from, to, n);

@@ -9,6 +9,7 @@
 #include <unspool/unspool.h>
 
 #include "tests/fuzz/unwind_input.h"
+#include "tests/range.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -18,12 +19,6 @@ struct world {
     const uint8_t *code, *stack;
     size_t code_size, stack_size;
 };
-
-static int read_range(usp_addr base, const uint8_t *bytes, size_t size, usp_addr from, void *to, size_t n) {
-    if (from < base || from - base > size || n > size - (from - base)) return USP_ERROR_UNREADABLE;
-    if (n > 0) memcpy(to, bytes + (from - base), n);
-    return USP_OK;
-}
 
 static int read_world(void *context, usp_addr from, void *to, size_t n) {
     const struct world *w = context;

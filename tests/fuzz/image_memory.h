@@ -3,8 +3,7 @@
 #ifndef TESTS_FUZZ_IMAGE_MEMORY_H
 #define TESTS_FUZZ_IMAGE_MEMORY_H
 
-#include <string.h>
-#include <unspool/unwind.h>
+#include "tests/range.h"
 
 #define IMAGE_LOAD UINT64_C(0x10000)
 
@@ -16,11 +15,7 @@ struct image_memory {
 /* The shape of usp_memory.read. */
 static inline int read_image(void *context, usp_addr from, void *to, size_t n) {
     const struct image_memory *m = context;
-    if (from < IMAGE_LOAD || from - IMAGE_LOAD > m->size || n > m->size - (from - IMAGE_LOAD)) {
-        return USP_ERROR_UNREADABLE;
-    }
-    memcpy(to, m->bytes + (from - IMAGE_LOAD), n);
-    return USP_OK;
+    return read_range(IMAGE_LOAD, m->bytes, m->size, from, to, n);
 }
 
 #endif

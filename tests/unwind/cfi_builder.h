@@ -8,6 +8,7 @@
 #include "lib/unwind/dwarf_find.h"
 #include "lib/unwind/dwarf_row.h"
 #include "tests/file_builder.h"
+#include "tests/range.h"
 
 #define TABLE UINT64_C(0x500000)
 #define CODE  UINT64_C(0x401000) /* what the FDEs describe */
@@ -20,9 +21,7 @@ struct cfi {
 
 static inline int cfi_read(void *context, usp_addr from, void *to, size_t n) {
     const struct builder *b = context;
-    if (from < TABLE || from - TABLE > b->size || n > b->size - (from - TABLE)) return USP_ERROR_UNREADABLE;
-    if (n > 0) memcpy(to, b->bytes + (from - TABLE), n);
-    return USP_OK;
+    return read_range(TABLE, b->bytes, b->size, from, to, n);
 }
 
 /* Empty; its bytes are put one behind the other, then cfi_section tells where they end. */
