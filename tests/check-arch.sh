@@ -6,8 +6,7 @@ set -euo pipefail
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/script.sh"
 read -ra nm <<<"${NM:-nm}"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+make_work
 
 # ---- undefined symbols of the backends' archive
 archive=

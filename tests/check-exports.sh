@@ -7,8 +7,7 @@ set -euo pipefail
 . "$(dirname "$0")/script.sh"
 read -ra nm <<<"${NM:-nm}"
 map=$top/lib/unspool.map
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+make_work
 
 public_functions >"$work/declared"
 [[ -s $work/declared ]] || fail "no function found in include/unspool"

@@ -5,7 +5,7 @@ set -euo pipefail
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/script.sh"
 need_clone
-have clang-format-19 || skip "no clang-format-19"
+need_tools clang-format-19
 cd "$top"
 mapfile -t files < <(project_files | grep -E '\.[chm]$')
 [[ ${#files[@]} -gt 0 ]] || fail "no C file found"

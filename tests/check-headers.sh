@@ -4,8 +4,7 @@
 set -euo pipefail
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/script.sh"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+make_work
 
 warnings=(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Werror)
 compiled=0

@@ -5,7 +5,7 @@ set -euo pipefail
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/script.sh"
 need_clone
-have shellcheck || skip "no shellcheck"
+need_tools shellcheck
 cd "$top"
 mapfile -t files < <(project_files | while read -r file; do
   if [[ $file == *.sh ]] || head -n 1 "$file" | grep -aqE '^#!.*\b(ba)?sh$'; then echo "$file"; fi

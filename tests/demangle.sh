@@ -5,9 +5,8 @@
 set -euo pipefail
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/script.sh"
-have llvm-cxxfilt-19 || skip "no llvm-cxxfilt-19"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+need_tools llvm-cxxfilt-19
+make_work
 
 # compare WHAT: every name in $work/names is demangled, and as llvm-cxxfilt does it.
 compare() {

@@ -44,6 +44,18 @@ runnable() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
+# need_tools TOOL...: skips the test unless all of them are installed.
+need_tools() {
+  local tool
+  for tool; do have "$tool" || skip "$tool is not installed"; done
+}
+
+# make_work: a folder $work for what the script writes, gone when it ends.
+make_work() {
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+}
+
 # The C files below the folders given, relative to $top.
 code() { (cd "$top" && find "$@" -name '*.[chm]' | sort); }
 

@@ -19,10 +19,9 @@ while [[ $# -gt 0 ]]; do
   shift 2
 done
 [[ -z $headers && -z $frameworks || -n $headers && -n $frameworks ]] || fail "--headers and --frameworks go together"
-have clang-19 || skip "clang-19 is not installed"
+need_tools clang-19
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+make_work
 include=(-isysroot "$top/tests/apple/sdk")
 allowed=()
 if [[ -n $headers ]]; then

@@ -8,11 +8,8 @@ set -euo pipefail
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/../script.sh"
 export PATH=$top/tests/apple:$PATH
-for tool in clang-19 ld64.lld-19 ld64.lld.darwinold-13 llvm-nm-19 llvm-lipo-19 python3; do
-  have "$tool" || skip "$tool is not installed"
-done
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+need_tools clang-19 ld64.lld-19 ld64.lld.darwinold-13 llvm-nm-19 llvm-lipo-19 python3
+make_work
 out=$top/build/apple
 list=$("$top/tools/build-apple" --list)
 

@@ -5,8 +5,7 @@
 set -euo pipefail
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/../script.sh"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+make_work
 cc=${CC:-cc}
 strip=${STRIP:-strip}
 

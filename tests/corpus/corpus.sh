@@ -13,11 +13,8 @@ methods=$started_in/tests/names/objc_methods
 rules=$started_in/tests/unwind/table_rules
 cache=${XDG_CACHE_HOME:-$started_in}/${XDG_CACHE_HOME:+unspool/}corpus
 [[ -x $names && -x $methods && -x $rules ]] || skip "tests/names/macho_names was not built"
-for tool in npm sha256sum tar llvm-lipo-19 llvm-strip-19 llvm-nm-19 llvm-objdump-19 llvm-symbolizer-19 python3; do
-  have "$tool" || skip "$tool is not installed"
-done
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+need_tools npm sha256sum tar llvm-lipo-19 llvm-strip-19 llvm-nm-19 llvm-objdump-19 llvm-symbolizer-19 python3
+make_work
 mkdir -p "$cache"
 
 # package NAME@VERSION SHA256: it is unpacked in $folder then.

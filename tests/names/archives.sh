@@ -7,10 +7,8 @@ set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/../tool/common.sh"
 here=$top/tests/names
-for tool in clang-19 llvm-ar-19 llvm-lipo-19 llvm-libtool-darwin-19 llvm-nm-19 llvm-readelf-19 llvm-symbolizer-19 llvm-objdump-19 \
-  llvm-strip-19 addr2line python3; do
-  have "$tool" || skip "$tool is not installed"
-done
+need_tools clang-19 llvm-ar-19 llvm-lipo-19 llvm-libtool-darwin-19 llvm-nm-19 llvm-readelf-19 llvm-symbolizer-19 \
+  llvm-objdump-19 llvm-strip-19 addr2line python3
 names=$(runnable "$PWD/tests/names/macho_names" "$work")
 cd "$work"
 oracle=(python3 "$here/archives_oracle.py" "$unspool")

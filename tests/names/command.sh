@@ -6,10 +6,8 @@ set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/../tool/common.sh"
 here=$top/tests/names
-for tool in clang-19 ld64.lld-19 llvm-lipo-19 llvm-strip-19 dsymutil-19 llvm-nm-19 llvm-dwarfdump-19 llvm-symbolizer-19 \
-  python3; do
-  have "$tool" || skip "$tool is not installed"
-done
+need_tools clang-19 ld64.lld-19 llvm-lipo-19 llvm-strip-19 dsymutil-19 llvm-nm-19 llvm-dwarfdump-19 llvm-symbolizer-19 \
+  python3
 cd "$work"
 
 cat >libraries.tbd <<'END_OF_STUBS'

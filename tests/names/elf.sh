@@ -5,13 +5,11 @@
 set -euo pipefail
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/../script.sh"
-for tool in llvm-symbolizer-19 llvm-objdump-19 llvm-objcopy-19 clang-19 clang++-19 ld.lld-19 readelf objcopy strip nm python3; do
-  have "$tool" || skip "no $tool"
-done
+need_tools llvm-symbolizer-19 llvm-objdump-19 llvm-objcopy-19 clang-19 clang++-19 ld.lld-19 readelf objcopy strip nm \
+  python3
 names=$PWD/tests/names/elf_names
 [[ -x $names ]] || skip "tests/names/elf_names was not built"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+make_work
 names=$(runnable "$names" "$work")
 oracle=(python3 "$top/tests/names/elf_oracle.py" "$names" llvm-symbolizer-19)
 fixtures=$top/tests/names

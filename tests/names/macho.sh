@@ -10,13 +10,10 @@ set -euo pipefail
 names=$PWD/tests/names/macho_names
 here=$top/tests/names
 [[ -x $names ]] || skip "tests/names/macho_names was not built"
-for tool in clang-19 ld64.lld-19 ld64.lld.darwinold-13 llvm-lipo-19 llvm-strip-19 dsymutil-19 llvm-nm-19 \
-  llvm-objdump-19 llvm-symbolizer-19 python3; do
-  have "$tool" || skip "$tool is not installed"
-done
+need_tools clang-19 ld64.lld-19 ld64.lld.darwinold-13 llvm-lipo-19 llvm-strip-19 dsymutil-19 llvm-nm-19 \
+  llvm-objdump-19 llvm-symbolizer-19 python3
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+make_work
 names=$(runnable "$names" "$work")
 cd "$work"
 

@@ -8,11 +8,10 @@ set -euo pipefail
 
 loaded=$PWD/tests/names/objc_loaded
 [[ -x $loaded ]] || skip "tests/names/objc_loaded was not built"
-have gcc || skip "gcc is not installed"
+need_tools gcc
 [[ $(gcc -print-prog-name=cc1obj) == /* ]] || skip "gcc has no Objective-C (gobjc)"
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+make_work
 gcc -std=gnu11 -O1 -fno-inline -fPIC -shared "$top/tests/names/objc_gcc.m" -o "$work/methods.so" -lobjc
 "$loaded" "$work/methods.so" || fail "with symbols"
 strip "$work/methods.so"

@@ -8,10 +8,9 @@ set -euo pipefail
 
 names=$started_in/tests/names
 [[ -x $names/macho_names && -x $names/elf_names ]] || skip "tests/names/macho_names was not built"
-have yaml2obj-19 || skip "yaml2obj-19 is not installed"
+need_tools yaml2obj-19
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+make_work
 
 # name FILE ARCH ADDRESS: "START NAME" or "-".
 name() {

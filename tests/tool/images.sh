@@ -5,7 +5,7 @@
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
-for tool in readelf python3; do have "$tool" || skip "$tool is not installed"; done
+need_tools readelf python3
 
 start "$stuck"
 run 0 images --json "$pid"

@@ -4,7 +4,7 @@
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
-have python3 || skip "python3 is not installed"
+need_tools python3
 
 start "$stuck"
 run 0 stack --json "$pid"

@@ -5,10 +5,8 @@
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
-for tool in clang-19 ld64.lld-19 llvm-lipo-19 llvm-strip-19 dsymutil-19 llvm-nm-19 llvm-objdump-19 llvm-cxxfilt-19 \
-  python3; do
-  have "$tool" || skip "$tool is not installed"
-done
+need_tools clang-19 ld64.lld-19 llvm-lipo-19 llvm-strip-19 dsymutil-19 llvm-nm-19 llvm-objdump-19 llvm-cxxfilt-19 \
+  python3
 fixtures=$top/tests/names
 cat >"$work/libraries.tbd" <<'END_TBD'
 --- !tapi-tbd

@@ -5,7 +5,7 @@ set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
 [[ $(id -u) -eq 0 ]] || skip "only root can become somebody else"
-have setpriv || skip "setpriv is not installed"
+need_tools setpriv
 nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 "${nobody[@]}" "$unspool" --version >/dev/null 2>&1 || skip "another user cannot run $unspool"
 

@@ -5,7 +5,7 @@ set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
 
-have python3 || skip "python3 is not installed"
+need_tools python3
 cp tests/tool/captures_itself "$work"
 # A capture, which takes no time: nothing decides but what the command is told.
 "$work/captures_itself" "$work/capture.raw" >/dev/null || fail "the program ended with $?"

@@ -5,7 +5,7 @@
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
-for tool in nm readelf python3; do have "$tool" || skip "$tool is not installed"; done
+need_tools nm readelf python3
 
 # start_of FUNCTION: its address in $stuck as linked, without 0x.
 start_of() { nm "$stuck" | awk -v name="$1" '$3 == name { print $1 }'; }

@@ -5,7 +5,7 @@
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
-for tool in readelf python3; do have "$tool" || skip "$tool is not installed"; done
+need_tools readelf python3
 
 # compare FILE LEAST: each function with a size that readelf lists is listed with that size, and under one of its names.
 compare() {

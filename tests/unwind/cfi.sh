@@ -6,11 +6,10 @@
 set -euo pipefail
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/../script.sh"
-for tool in readelf python3; do have "$tool" || skip "no $tool"; done
+need_tools readelf python3
 rows=$PWD/tests/unwind/cfi_rows
 [[ -x $rows ]] || skip "tests/unwind/cfi_rows was not built"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+make_work
 rows=$(runnable "$rows" "$work")
 read -ra cc <<<"${CC:-cc}"
 

@@ -10,13 +10,10 @@ set -euo pipefail
 rules=$PWD/tests/unwind/table_rules
 here=$top/tests/unwind
 [[ -x $rules ]] || skip "tests/unwind/table_rules was not built"
-for tool in clang-19 ld.lld-19 arm-linux-gnueabihf-gcc llvm-objdump-19 llvm-dwarfdump-19 readelf python3; do
-  have "$tool" || skip "$tool is not installed"
-done
+need_tools clang-19 ld.lld-19 arm-linux-gnueabihf-gcc llvm-objdump-19 llvm-dwarfdump-19 readelf python3
 export PYTHONDONTWRITEBYTECODE=1
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+make_work
 rules=$(runnable "$rules" "$work")
 cd "$work"
 python3 "$here/ehabi_fixture.py" >fixture.c

@@ -6,7 +6,7 @@
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/../tool/common.sh"
-for tool in gdb python3; do have "$tool" || skip "no $tool"; done
+need_tools gdb python3
 gdb -nx -batch -ex 'python print(1)' >/dev/null 2>&1 || skip "gdb has no Python"
 # An emulator's processes are not the kernel's.
 [[ ${USP_TEST_UNDER-} != qemu-* ]] || skip "gdb sees the emulator"

@@ -33,11 +33,10 @@ while [[ $# -gt 0 ]]; do
   esac
   shift
 done
-for tool in clang-19 ld64.lld-19 ld64.lld.darwinold-13; do have "$tool" || skip "$tool is not installed"; done
+need_tools clang-19 ld64.lld-19 ld64.lld.darwinold-13
 [[ -x $scenario ]] || skip "$scenario is not built (it needs Unicorn)"
 if [[ -z $work ]]; then
-  work=$(mktemp -d)
-  trap 'rm -rf "$work"' EXIT
+  make_work
 fi
 
 mapfile -t sources < <(code arch lib | grep '\.c$' | grep -vE '^lib/os/(linux_.*|none)\.c$')
