@@ -14,6 +14,9 @@
 #define add_loop_tests(tcase, first, end, ...)                                                                         \
     suite_add_list((tcase), (first), (end), (const TTest *const[]){__VA_ARGS__, NULL})
 
+/* How many elements an array has: the end of a loop over them. */
+#define ELEMENTS(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
 /* Runs a suite of these cases, in this order; main's exit status. */
 #define run_suite(name, ...) suite_run_list((name), (TCase *const[]){__VA_ARGS__, NULL})
 

@@ -167,7 +167,7 @@ int main(void) {
     TCase *t = tcase_create("archive");
     tcase_add_checked_fixture(t, NULL, free_file);
     add_tests(t, bsd, system_v, at_an_offset, empty_archive, thin);
-    tcase_add_loop_test(t, damage, 0, (int)(sizeof damaged / sizeof *damaged));
+    tcase_add_loop_test(t, damage, 0, ELEMENTS(damaged));
     tcase_add_test(t, every_truncation);
     return run_suite("archive", t);
 }

@@ -758,7 +758,7 @@ END_TEST
 
 int main(void) {
     TCase *decoding = tcase_create("decode"), *tables = tcase_create("tables");
-    tcase_add_loop_test(decoding, single_instructions, 0, (int)(sizeof instructions / sizeof instructions[0]));
+    tcase_add_loop_test(decoding, single_instructions, 0, ELEMENTS(instructions));
     add_tests(decoding, jump_tables, undefined, any_bytes);
     tcase_add_loop_test(decoding, it_blocks, 0, 15);
     add_tests(decoding, instructions_in_it_blocks, mode_from_flags, calls_before_return_addresses);

@@ -544,7 +544,7 @@ int main(void) {
     add_tests(tests, frameless, prologue, noreturn_call, link_register, linkage_table, signal_frame);
     tcase_add_loop_test(tests, apple_i386_signal_frame, 0, 4);
     add_tests(tests, apple_i386_inside, apple_signal_frame_is_not_kept, refuted, unconfirmed, not_asked, looping_table);
-    tcase_add_loop_test(tests, expressions, 0, (int)(sizeof expression_cases / sizeof expression_cases[0]));
+    tcase_add_loop_test(tests, expressions, 0, ELEMENTS(expression_cases));
     tcase_add_test(tests, expression_of_cfa);
     return run_suite("cfi_reader", tests);
 }

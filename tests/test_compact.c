@@ -201,7 +201,7 @@ static const struct {
     {0x4000, NOTHING, 0, 0},
     {UINT32_MAX, NOTHING, 0, 0},
 };
-#define PLACES ((int)(sizeof places / sizeof places[0]))
+#define PLACES ELEMENTS(places)
 
 static const char *at_place(const struct uspi_compact_table *table, int place, struct uspi_table_entry *entry,
                             char text[RULE_TEXT]) {
@@ -338,10 +338,10 @@ END_TEST
 
 int main(void) {
     TCase *t = tcase_create("compact");
-    tcase_add_loop_test(t, encodings, 0, (int)(sizeof rules / sizeof rules[0]));
+    tcase_add_loop_test(t, encodings, 0, ELEMENTS(rules));
     tcase_add_loop_test(t, permutations, 0, 14);
     add_loop_tests(t, 0, PLACES, functions, truncated);
-    tcase_add_loop_test(t, malformed, 0, (int)(sizeof patches / sizeof patches[0]));
+    tcase_add_loop_test(t, malformed, 0, ELEMENTS(patches));
     tcase_add_test(t, at_the_end_of_the_address_space);
     tcase_add_loop_test(t, unreadable, 0, PLACES);
     return run_suite("compact", t);

@@ -5,7 +5,7 @@
 #include "tests/suite.h"
 
 static const uint32_t archs[] = {USP_ARCH_X86_64, USP_ARCH_I386, USP_ARCH_ARM64, USP_ARCH_ARMV7};
-#define ARCHS ((int)(sizeof archs / sizeof archs[0]))
+#define ARCHS ELEMENTS(archs)
 
 /* A core of x86_64 with two threads whose program is PROGRAM in the folder, as the kernel's default filter leaves it:
  * without text. */

@@ -31,7 +31,7 @@ static const struct variant {
      false},
     {"qemu-user arm", "clang-19", "--target=arm-linux-gnueabihf -mthumb -static", "qemu-arm", false, false},
 };
-#define VARIANTS ((int)(sizeof variants / sizeof variants[0]))
+#define VARIANTS ELEMENTS(variants)
 
 static char source[1024];
 

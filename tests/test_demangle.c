@@ -373,9 +373,9 @@ END_TEST
 
 int main(void) {
     TCase *rust = tcase_create("Rust v0"), *all = tcase_create("all");
-    const int names = (int)(sizeof rust_v0 / sizeof *rust_v0);
+    const int names = ELEMENTS(rust_v0);
     add_loop_tests(rust, 0, names, rust_v0_names, rust_v0_room, rust_v0_cut);
-    tcase_add_loop_test(rust, rust_v0_refuses, 0, (int)(sizeof not_rust_v0 / sizeof *not_rust_v0));
+    tcase_add_loop_test(rust, rust_v0_refuses, 0, ELEMENTS(not_rust_v0));
     tcase_add_test(rust, rust_v0_is_bounded);
     add_tests(all, languages, simplified, cxx_and_old_rust, cxx_that_doubles, swift_and_cache, arguments, many_threads);
     return run_suite("demangle", rust, all);

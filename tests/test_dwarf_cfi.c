@@ -632,19 +632,17 @@ START_TEST(no_tables) {
 }
 END_TEST
 
-#define COUNT(cases) (int)(sizeof(cases) / sizeof(cases)[0])
-
 int main(void) {
     TCase *tests = tcase_create("bytes");
     tcase_add_checked_fixture(tests, NULL, free_table);
-    tcase_add_loop_test(tests, pointers, 0, COUNT(pointer_cases));
+    tcase_add_loop_test(tests, pointers, 0, ELEMENTS(pointer_cases));
     tcase_add_test(tests, aligned_pointer);
-    tcase_add_loop_test(tests, cies, 0, COUNT(cie_cases));
+    tcase_add_loop_test(tests, cies, 0, ELEMENTS(cie_cases));
     tcase_add_loop_test(tests, entry_formats, 0, 4);
-    tcase_add_loop_test(tests, malformed_entries, 0, COUNT(entry_cases));
+    tcase_add_loop_test(tests, malformed_entries, 0, ELEMENTS(entry_cases));
     tcase_add_test(tests, malformed_fdes);
-    tcase_add_loop_test(tests, rows, 0, COUNT(row_cases));
-    tcase_add_loop_test(tests, extent, 0, COUNT(extents));
+    tcase_add_loop_test(tests, rows, 0, ELEMENTS(row_cases));
+    tcase_add_loop_test(tests, extent, 0, ELEMENTS(extents));
     add_tests(tests, signed_state, swapped_registers, malformed_initial_rows, endless_instructions, sorted_table);
     tcase_add_loop_test(tests, no_sorted_table, 0, 4);
     add_tests(tests, made_table, malformed_sorted_tables, lying_sorted_table, debug_frame, no_tables);

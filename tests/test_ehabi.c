@@ -292,11 +292,11 @@ END_TEST
 
 int main(void) {
     TCase *t = tcase_create("ehabi");
-    tcase_add_loop_test(t, instructions, 0, (int)(sizeof programs / sizeof programs[0]));
+    tcase_add_loop_test(t, instructions, 0, ELEMENTS(programs));
     tcase_add_loop_test(t, entries, 0, FUNCTIONS);
     add_tests(t, outside, wraps_around);
     tcase_add_loop_test(t, truncated, 0, FUNCTIONS);
-    tcase_add_loop_test(t, malformed, 0, (int)(sizeof patches / sizeof patches[0]));
+    tcase_add_loop_test(t, malformed, 0, ELEMENTS(patches));
     tcase_add_test(t, longest_program);
     return run_suite("ehabi", t);
 }

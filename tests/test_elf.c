@@ -7,7 +7,7 @@
 #include <check.h>
 
 static const uint32_t archs[] = {USP_ARCH_X86_64, USP_ARCH_I386, USP_ARCH_ARM64, USP_ARCH_ARMV7};
-#define ARCHS ((int)(sizeof archs / sizeof archs[0]))
+#define ARCHS ELEMENTS(archs)
 
 static struct uspi_elf elf;
 

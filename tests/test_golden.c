@@ -628,7 +628,7 @@ START_TEST(cursor_gives_registers) {
 END_TEST
 
 int main(void) {
-    const int all = sizeof archs / sizeof archs[0];
+    const int all = ELEMENTS(archs);
     TCase *records = tcase_create("records");
     add_loop_tests(records, 0, all, root, two_frames, named_root, cycle, backwards, misaligned, leaves_the_stack,
                    record_across_the_end, second_word_unreadable, return_address_zero, return_address_not_code,

@@ -115,7 +115,7 @@ static const struct {
     {USP_ARCH_I386, USP_STATE_DARWIN_MCONTEXT, 76},    {USP_ARCH_I386, USP_STATE_LINUX_PRSTATUS, 68},
     {USP_ARCH_I386, USP_STATE_LINUX_UCONTEXT, 88},     {USP_ARCH_I386, USP_STATE_LINUX_SIGCONTEXT, 68},
 };
-#define STATES (int)(sizeof states / sizeof states[0])
+#define STATES ELEMENTS(states)
 
 /* Nothing of a state that was refused may be taken for registers. */
 static void expect_refusal(uint32_t arch, uint32_t state, const void *bytes, size_t n, int expected) {

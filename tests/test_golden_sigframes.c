@@ -198,7 +198,7 @@ static const struct kernel kernels[] = {
     {"i386, AVX", &machines[I386], &i386_tramp, 4, 64, 792, I386_MCONTEXT},
     {"i386, AVX-512", &machines[I386], &i386_tramp, 4, 64, 1112, I386_MCONTEXT},
 };
-#define KERNELS (int)(sizeof kernels / sizeof kernels[0])
+#define KERNELS ELEMENTS(kernels)
 
 /* Where an alternate stack ends; 0: the handler runs on the same stack. */
 static const usp_addr tops[] = {0, 0x7ff08000, 0x80008000};

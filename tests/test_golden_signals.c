@@ -63,7 +63,7 @@ static const uint8_t glibc_x86_64[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00,
 static const struct stub glibc_stub = {
     .name = "x86_64, glibc", .machine = &machines[X86_64], .layout = &x86_64_ucontext, .second = 7};
 
-#define STUBS (int)(sizeof stubs / sizeof stubs[0] + 1)
+#define STUBS (ELEMENTS(stubs) + 1)
 
 static const struct stub *stub_of(int i) { return i < STUBS - 1 ? &stubs[i] : &glibc_stub; }
 

@@ -254,7 +254,7 @@ static int try_lists(void) {
 }
 
 static int (*const tries[])(void) = {try_capture, try_snapshot_self, try_snapshot_process, try_lists};
-#define TRIES (int)(sizeof tries / sizeof tries[0])
+#define TRIES ELEMENTS(tries)
 
 /* An attempt's time is short, so that those that cannot succeed end soon. On a busy machine one that can needs several. */
 static int attempt_in_time(int (*attempt)(void)) {

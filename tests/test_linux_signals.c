@@ -226,7 +226,7 @@ static const int ways[] = {
     IN_COROUTINE | PLAIN_HANDLER,
     IN_COROUTINE | ON_ALTERNATE_STACK,
 };
-#define WAYS (int)(sizeof ways / sizeof ways[0])
+#define WAYS ELEMENTS(ways)
 
 START_TEST(a_fault_in_a_function) {
     happen(fault_here, NULL, ways[_i]);

@@ -8,7 +8,7 @@
 #include <check.h>
 
 static const uint32_t archs[] = {USP_ARCH_ARM64, USP_ARCH_ARM64_32, USP_ARCH_ARMV7, USP_ARCH_X86_64, USP_ARCH_I386};
-#define ARCHS ((int)(sizeof archs / sizeof archs[0]))
+#define ARCHS ELEMENTS(archs)
 
 static struct uspi_macho macho;
 

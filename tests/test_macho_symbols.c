@@ -21,7 +21,7 @@
 #include "tests/suite.h"
 
 static const uint32_t archs[] = {USP_ARCH_ARM64, USP_ARCH_ARM64_32, USP_ARCH_ARMV7, USP_ARCH_X86_64, USP_ARCH_I386};
-#define ARCHS ((int)(sizeof archs / sizeof archs[0]))
+#define ARCHS ELEMENTS(archs)
 
 #define SLIDE    0x20000u
 #define OTHER_ID "ANOTHER-UUID-16b"
@@ -840,7 +840,7 @@ int main(void) {
     tcase_add_checked_fixture(damage, begin_folder, remove_folder);
     tcase_set_timeout(damage, 60);
     add_loop_tests(damage, 0, ARCHS, names_that_are_copied, every_truncation);
-    tcase_add_loop_test(damage, hostile_tries, 0, (int)(sizeof tries / sizeof *tries));
+    tcase_add_loop_test(damage, hostile_tries, 0, ELEMENTS(tries));
     add_loop_tests(damage, 0, ARCHS, hostile_unwind_info, tables_in_memory, symbols_from_memory);
     tcase_add_test(damage, lack_of_memory);
     return run_suite("macho_symbols", names, files, damage);

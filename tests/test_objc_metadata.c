@@ -228,7 +228,7 @@ static const struct objc_image files[] = {
     {.arch = USP_ARCH_I386, .base = BASE_32, .format = 3, .imports = 2},
     {.arch = USP_ARCH_ARM64_32, .base = BASE_32, .format = 3, .imports = 3},
 };
-#define FILES ((int)(sizeof files / sizeof files[0]))
+#define FILES ELEMENTS(files)
 
 /* Absolute and relative lists of each. */
 START_TEST(file) {
@@ -349,7 +349,7 @@ static const struct objc_image processes[] = {
     {.arch = USP_ARCH_I386, .methods = ONE_LIST},
     {.arch = USP_ARCH_ARM64_32, .methods = LIST_OF_LISTS, .is_relative = true},
 };
-#define PROCESSES ((int)(sizeof processes / sizeof processes[0]))
+#define PROCESSES ELEMENTS(processes)
 
 static struct objc_image process_image(int i) {
     struct objc_image image = processes[i];
@@ -781,7 +781,7 @@ END_TEST
 int main(void) {
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 120);
-    tcase_add_loop_test(all, chained_word, 0, (int)(sizeof words / sizeof *words));
+    tcase_add_loop_test(all, chained_word, 0, ELEMENTS(words));
     tcase_add_test(all, unknown_formats);
     tcase_add_loop_test(all, file, 0, 2 * FILES);
     tcase_add_loop_test(all, file_without_imports, 4, 6);

@@ -168,6 +168,6 @@ int main(void) {
     tcase_add_unchecked_fixture(all, find_fixture, NULL);
     /* Without a backend nothing of this host can be named. */
     if (usp_arch_host() != USP_ARCH_NONE) tcase_add_test(all, library_comes_back_elsewhere);
-    tcase_add_loop_test(all, memory_runs_out, 0, (int)(sizeof users / sizeof *users));
+    tcase_add_loop_test(all, memory_runs_out, 0, ELEMENTS(users));
     return run_suite("stack table, loaded", all);
 }
