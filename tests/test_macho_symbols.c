@@ -329,12 +329,13 @@ START_TEST(functions_without_names_have_their_starts) {
         fail_allocation(0);
         if (status == USP_OK) {
             usp_addr start;
+            uint64_t size;
             for (unsigned i = 0; starts[i] != 0; i++) {
-                ck_assert_uint_ne(uspi_index_find(&index, base + starts[i] + 0x7f, &start), USPI_NO_SYMBOL);
+                ck_assert_uint_ne(uspi_index_find(&index, base + starts[i] + 0x7f, &start, &size), USPI_NO_SYMBOL);
                 ck_assert_uint_eq(start, base + starts[i]);
             }
-            ck_assert_uint_eq(uspi_index_find(&index, base + 0xfff, &start), USPI_NO_SYMBOL);
-            ck_assert_uint_eq(uspi_index_find(&index, base + LINKEDIT, &start), USPI_NO_SYMBOL);
+            ck_assert_uint_eq(uspi_index_find(&index, base + 0xfff, &start, &size), USPI_NO_SYMBOL);
+            ck_assert_uint_eq(uspi_index_find(&index, base + LINKEDIT, &start, &size), USPI_NO_SYMBOL);
         } else {
             ck_assert_int_eq(status, USP_ERROR_NO_MEMORY);
             failures++;

@@ -172,8 +172,7 @@ static usp_addr linked(const struct fixture *f, uint32_t offset) {
 /* The name at an offset in the image; "" when there is none. */
 static const char *name_at(const struct fixture *f, uint32_t offset, usp_addr *start) {
     struct uspi_named named = {0};
-    usp_addr from;
-    uint32_t symbol = uspi_index_find(&f->index, linked(f, offset), &from);
+    uint32_t symbol = uspi_index_find(&f->index, linked(f, offset), &named.start, &named.size);
     *start = 0;
     if (symbol == USPI_NO_SYMBOL) return "";
     if (f->tables->get(f->tables, symbol, f->names, &named) != USP_OK) return "unreadable";
@@ -467,7 +466,7 @@ static int read_whole(struct fixture *f) {
     int status = open_all(f);
     for (uint32_t offset = CODE_AT; status == USP_OK && offset < CODE_END; offset++) {
         struct uspi_named named = {0};
-        uint32_t symbol = uspi_index_find(&f->index, linked(f, offset), &named.start);
+        uint32_t symbol = uspi_index_find(&f->index, linked(f, offset), &named.start, &named.size);
         if (symbol == USPI_NO_SYMBOL) continue;
         if (f->tables->get(f->tables, symbol, f->names, &named) == USP_OK) {
             ck_assert(named.name[0] == '-' || named.name[0] == '+');

@@ -571,14 +571,36 @@ static uint32_t search_all(const struct uspi_candidate *all, size_t count, usp_a
     return best != NULL ? best->symbol : USPI_NO_SYMBOL;
 }
 
+/* Marks the number of a name. */
+#define NAME (UINT32_C(1) << 31)
+
+/* Every third symbol's entry has to be asked. */
+static uint32_t name_of(size_t i) { return i % 3 == 0 ? 0 : NAME | (uint32_t)i; }
+
+/* The symbol that the index has there, whatever it is known by; what it tells of start and size must be true. */
+static uint32_t find_symbol(const struct uspi_index *index, const struct uspi_candidate *all, usp_addr address,
+                            usp_addr *start) {
+    uint64_t size;
+    uint32_t found = uspi_index_find(index, address, start, &size);
+    if (found == USPI_NO_SYMBOL) return found;
+    const struct uspi_candidate *c = &all[found & ~NAME];
+    ck_assert_uint_le(*start, address);
+    ck_assert_uint_ge(*start, c->start);
+    if ((found & NAME) != 0) {
+        ck_assert_uint_ne(c->name, 0);
+        ck_assert_uint_eq(*start, c->start);
+        ck_assert_uint_eq(size, c->end - c->start);
+    } else {
+        ck_assert_uint_eq(size, 0);
+    }
+    return found & ~NAME;
+}
+
 /* The size is looked at by the caller. */
 static uint32_t search_index(const struct uspi_index *index, const struct uspi_candidate *all, usp_addr address) {
     usp_addr start;
-    uint32_t found = uspi_index_find(index, address, &start);
-    if (found == USPI_NO_SYMBOL) return found;
-    ck_assert_uint_le(start, address);
-    ck_assert_uint_ge(start, all[found].start);
-    return address < all[found].end ? found : USPI_NO_SYMBOL;
+    uint32_t found = find_symbol(index, all, address, &start);
+    return found != USPI_NO_SYMBOL && address < all[found].end ? found : USPI_NO_SYMBOL;
 }
 
 /* Few and many, near each other and with gaps of many megabytes, all over and in heaps. */
@@ -593,7 +615,7 @@ START_TEST(intervals_far_apart) {
     srand((unsigned)_i + 1);
     for (size_t i = 0; i < count; i++) {
         usp_addr base = LOAD + (i % 4 == 0 ? 0 : span / 4 * (i % 4)), start = base + (uint32_t)rand() % (heap / 4 + 1);
-        all[i] = (struct uspi_candidate){start, start + 1 + start * 7919 % (span / 64 + 1), (uint32_t)i, 0};
+        all[i] = (struct uspi_candidate){start, start + 1 + start * 7919 % (span / 64 + 1), (uint32_t)i, 0, name_of(i)};
         ck_assert_int_eq(uspi_gather(&gathering, &all[i]), USP_OK);
     }
     ck_assert_int_eq(uspi_index_build(&index, &gathering, no_preference, NULL), USP_OK);
@@ -612,13 +634,13 @@ START_TEST(intervals_far_apart) {
     size_t starts = 0;
     for (; uspi_index_next(&index, at, &next); at = next + 1, starts++) {
         ck_assert_uint_ge(next, at);
-        (void)uspi_index_find(&index, next, &start);
+        (void)find_symbol(&index, all, next, &start);
         ck_assert_uint_eq(start, next);
-        (void)uspi_index_find(&index, next + 1, &start);
+        (void)find_symbol(&index, all, next + 1, &start);
         ck_assert(start == next || start == next + 1);
     }
     ck_assert_uint_eq(starts, index.count);
-    ck_assert_uint_le(uspi_index_memory(&index), 7 * index.count + 5 * 65536);
+    ck_assert_uint_le(uspi_index_memory(&index), 8 * index.count + 5 * 65536);
     uspi_index_clear(&index);
     uspi_gathering_clear(&gathering);
 }
@@ -635,13 +657,14 @@ START_TEST(random_intervals) {
         for (size_t i = 0; i < count; i++) {
             usp_addr start = LOAD + (usp_addr)(rand() % SPAN);
             /* One size for each start: that of aliases. */
-            all[i] = (struct uspi_candidate){start, start + 1 + start * 7919 % 97, (uint32_t)i, (uint32_t)(rand() % 3)};
+            all[i] = (struct uspi_candidate){start, start + 1 + start * 7919 % 97, (uint32_t)i, (uint32_t)(rand() % 3),
+                                             name_of(i)};
             ck_assert_int_eq(uspi_gather(&gathering, &all[i]), USP_OK);
         }
         ck_assert_int_eq(uspi_index_build(&index, &gathering, no_preference, NULL), USP_OK);
         for (usp_addr at = LOAD - 2; at < LOAD + SPAN + 100; at++) {
             usp_addr start;
-            uint32_t found = uspi_index_find(&index, at, &start);
+            uint32_t found = find_symbol(&index, all, at, &start);
             /* The size is looked at by the caller. */
             if (found != USPI_NO_SYMBOL && at >= all[found].end) found = USPI_NO_SYMBOL;
             ck_assert_uint_eq(found, search_all(all, count, at));
@@ -653,10 +676,10 @@ START_TEST(random_intervals) {
             ck_assert_uint_ge(next, at);
             for (; at < next; at++) {
                 if (at + 1 < LOAD) at = LOAD - 1;
-                uint32_t found = uspi_index_find(&index, at, &start);
+                uint32_t found = find_symbol(&index, all, at, &start);
                 if (found != USPI_NO_SYMBOL && at < all[found].end) ck_assert_uint_eq(found, before);
             }
-            before = uspi_index_find(&index, next, &start);
+            before = find_symbol(&index, all, next, &start);
             ck_assert_uint_eq(start, next);
             at = next + 1;
         }
@@ -667,6 +690,30 @@ START_TEST(random_intervals) {
 }
 END_TEST
 
+/* The index tells sizes until a gap no longer fits into a byte, and of the last one never. */
+START_TEST(gaps_of_every_width) {
+    enum { COUNT = 300, SIZE = 24 };
+    struct uspi_candidate all[COUNT];
+    struct uspi_gathering gathering = {0};
+    struct uspi_index index;
+    usp_addr start = LOAD, found;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        all[i] = (struct uspi_candidate){start, start + SIZE, i, 0, NAME | i};
+        ck_assert_int_eq(uspi_gather(&gathering, &all[i]), USP_OK);
+        start += SIZE + i;
+    }
+    ck_assert_int_eq(uspi_index_build(&index, &gathering, no_preference, NULL), USP_OK);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        uint64_t size;
+        ck_assert_uint_eq(uspi_index_find(&index, all[i].start + SIZE - 1, &found, &size), i < 254 ? NAME | i : i);
+        ck_assert_uint_eq(size, i < 254 ? SIZE : 0);
+        ck_assert_uint_eq(found, all[i].start);
+    }
+    uspi_index_clear(&index);
+    uspi_gathering_clear(&gathering);
+}
+END_TEST
+
 /* Less than eight bytes for each symbol beside the file. */
 START_TEST(the_index_is_small) {
     enum { COUNT = 150000 };
@@ -674,21 +721,22 @@ START_TEST(the_index_is_small) {
     struct uspi_index index;
     for (uint32_t i = 0; i < COUNT; i++) {
         struct uspi_candidate c = {LOAD + (usp_addr)i * 7919 % COUNT * 32, LOAD + (usp_addr)i * 7919 % COUNT * 32 + 24,
-                                   i, 0};
+                                   i, 0, 0};
         ck_assert_int_eq(uspi_gather(&gathering, &c), USP_OK);
     }
     ck_assert_int_eq(uspi_gather_boundary(&gathering, LOAD + COUNT * 32), USP_OK);
     ck_assert_int_eq(uspi_index_build(&index, &gathering, no_preference, NULL), USP_OK);
-    ck_assert_uint_le(uspi_index_memory(&index), 6 * COUNT + COUNT / 2);
+    ck_assert_uint_le(uspi_index_memory(&index), 7 * COUNT + COUNT / 2);
     ck_assert_uint_eq(index.named, COUNT);
     usp_addr found;
+    uint64_t size;
     for (uint32_t i = 0; i < COUNT; i += 997) {
         usp_addr start = LOAD + (usp_addr)i * 7919 % COUNT * 32;
-        ck_assert_uint_eq(uspi_index_find(&index, start, &found), i);
-        ck_assert_uint_eq(uspi_index_find(&index, start + 23, &found), i);
+        ck_assert_uint_eq(uspi_index_find(&index, start, &found, &size), i);
+        ck_assert_uint_eq(uspi_index_find(&index, start + 23, &found, &size), i);
         ck_assert_uint_eq(found, start);
     }
-    ck_assert_uint_eq(uspi_index_find(&index, LOAD + COUNT * 32, &found), USPI_NO_SYMBOL);
+    ck_assert_uint_eq(uspi_index_find(&index, LOAD + COUNT * 32, &found, &size), USPI_NO_SYMBOL);
     uspi_index_clear(&index);
     uspi_gathering_clear(&gathering);
 }
@@ -709,6 +757,7 @@ int main(void) {
     TCase *index = tcase_create("index");
     tcase_add_loop_test(index, random_intervals, 0, 5);
     tcase_add_loop_test(index, intervals_far_apart, 0, 60);
+    tcase_add_test(index, gaps_of_every_width);
     tcase_add_test(index, the_index_is_small);
     return run_suite("symbolize", files, index);
 }

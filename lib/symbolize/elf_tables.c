@@ -10,11 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A symbol's number in the index: the source in the top two bits, whether the name has a version in the next, and the
- * entry below them; for the linkage table that of the dynamic symbol. */
+/* A symbol's number in the index: the source in the top two bits, whether the name has a version in the next, and below
+ * them the entry, for the linkage table that of the dynamic symbol; or, marked by one bit more, where the name lies among
+ * the table's strings. */
 #define SOURCE_SHIFT 30
 #define HAS_VERSION  (UINT32_C(1) << 29)
-#define ENTRY_MASK   (HAS_VERSION - 1)
+#define IS_NAME      (UINT32_C(1) << 28)
+#define ENTRY_MASK   (IS_NAME - 1)
 
 enum { SYMTAB, DYNSYM, TABLES, PLT = TABLES };
 
@@ -108,11 +110,14 @@ static int gather_table(const struct elf_tables *e, unsigned source, struct uspi
         if (name[0] == '\0' || is_private_label(symbols->machine, name)) continue;
         uint64_t left = range->high - start;
         bool is_versioned = has_versions && version_of(name) != NULL;
+        const uint32_t table_bits = (uint32_t)source << SOURCE_SHIFT | (is_versioned ? HAS_VERSION : 0);
         struct uspi_candidate candidate = {
             .start = start,
             .end = start + (symbol.size < left ? symbol.size : left),
-            .symbol = (uint32_t)source << SOURCE_SHIFT | (is_versioned ? HAS_VERSION : 0) | (uint32_t)i,
+            .symbol = table_bits | (uint32_t)i,
             .rank = rank_of(&symbol),
+            /* What is cut at the end of its section keeps the size that it claims. */
+            .name = symbol.size <= left && symbol.name <= ENTRY_MASK ? table_bits | IS_NAME | symbol.name : 0,
         };
         status = uspi_gather(gathering, &candidate);
         if (status != USP_OK) return status;
@@ -122,7 +127,7 @@ static int gather_table(const struct elf_tables *e, unsigned source, struct uspi
 
 /* The shape of uspi_plt_visit; context is the gathering. get() does not know where an entry ends, so the index must. */
 static int gather_plt_entry(void *context, usp_addr start, usp_addr end, uint32_t symbol) {
-    struct uspi_candidate candidate = {start, end, (uint32_t)PLT << SOURCE_SHIFT | symbol, PLT_RANK};
+    struct uspi_candidate candidate = {start, end, (uint32_t)PLT << SOURCE_SHIFT | symbol, PLT_RANK, 0};
     if (symbol >= ENTRY_MASK) return USP_OK;
     int status = uspi_gather(context, &candidate);
     return status == USP_OK ? uspi_gather_boundary(context, end) : status;
@@ -165,10 +170,21 @@ static int read_name(const struct uspi_elf_symbols *symbols, uint32_t offset, co
     return status;
 }
 
+static int get_name(const struct table *table, uint32_t offset, bool has_version, struct uspi_names *names,
+                    struct uspi_named *named) {
+    named->name = names_stay(table) ? uspi_bytes_string_in_place(table->symbols.strings, offset) : NULL;
+    if (named->name != NULL && !has_version) return USP_OK;
+    if (named->name == NULL) return read_name(&table->symbols, offset, "", names, &named->name);
+    named->name = uspi_names_keep(names, named->name, length_without_version(named->name));
+    return named->name != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
+}
+
 static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_names *names, struct uspi_named *named) {
     const struct elf_tables *e = (const struct elf_tables *)tables;
     const uint32_t source = number >> SOURCE_SHIFT;
+    const bool has_version = (number & HAS_VERSION) != 0;
     const struct table *table = &e->tables[source == SYMTAB ? SYMTAB : DYNSYM];
+    if ((number & IS_NAME) != 0) return get_name(table, number & ENTRY_MASK, has_version, names, named);
     struct uspi_elf_symbol symbol;
     int status = uspi_elf_symbol(&table->symbols, number & ENTRY_MASK, &symbol, NULL);
     if (status != USP_OK) return status;
@@ -179,11 +195,7 @@ static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_na
     named->start = symbol.value;
     if (table->code.is_unlinked) uspi_elf_code_of(&table->code, &symbol, &named->start);
     named->size = symbol.size;
-    named->name = names_stay(table) ? uspi_bytes_string_in_place(table->symbols.strings, symbol.name) : NULL;
-    if (named->name != NULL && (number & HAS_VERSION) == 0) return USP_OK;
-    if (named->name == NULL) return read_name(&table->symbols, symbol.name, "", names, &named->name);
-    named->name = uspi_names_keep(names, named->name, length_without_version(named->name));
-    return named->name != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
+    return get_name(table, symbol.name, has_version, names, named);
 }
 
 /* The name that people write: without the underscores of the implementation's own aliases; then by the alphabet, so that

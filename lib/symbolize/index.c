@@ -30,7 +30,7 @@ int uspi_gather(struct uspi_gathering *gathering, const struct uspi_candidate *c
 }
 
 int uspi_gather_boundary(struct uspi_gathering *gathering, usp_addr address) {
-    struct uspi_candidate boundary = {address, address, USPI_NO_SYMBOL, BOUNDARY_RANK};
+    struct uspi_candidate boundary = {address, address, USPI_NO_SYMBOL, BOUNDARY_RANK, 0};
     return uspi_gather(gathering, &boundary);
 }
 
@@ -109,17 +109,21 @@ static size_t choose_winners(struct place *places, size_t count, const struct us
     return kept;
 }
 
-/* The entries in ascending order, before they are put into nodes. */
+/* The entries in ascending order, before they are put into buckets. */
 struct entries {
     usp_addr base;
     struct entry {
         uint32_t start, symbol;
+        uint32_t name; /* 0: the symbol goes on here, or its entry is needed */
+        uint32_t size; /* with a name */
     } *all;
     size_t count;
 };
 
 /* `start` is not below the base; what is too far from it is left out. */
-static void append(struct entries *entries, usp_addr start, uint32_t symbol) {
+static void append(struct entries *entries, usp_addr start, const struct uspi_candidate *candidate) {
+    const uint32_t symbol = candidate->symbol;
+    const uint64_t size = candidate->end - candidate->start;
     if (start - entries->base >= UINT32_MAX) return;
     uint32_t offset = (uint32_t)(start - entries->base);
     /* A symbol that begins where another one ends or goes on wins over it. */
@@ -127,7 +131,8 @@ static void append(struct entries *entries, usp_addr start, uint32_t symbol) {
     /* Where nothing was, nothing need not begin. */
     bool goes_on = entries->count > 0 && entries->all[entries->count - 1].symbol == symbol;
     if (goes_on && symbol == USPI_NO_SYMBOL) return;
-    entries->all[entries->count++] = (struct entry){offset, symbol};
+    const bool is_whole = start == candidate->start && size < UINT32_MAX;
+    entries->all[entries->count++] = (struct entry){offset, symbol, is_whole ? candidate->name : 0, (uint32_t)size};
 }
 
 /* Candidates stand in the order of the file, which need not be that of their starts: so many are asked for in advance. */
@@ -145,12 +150,12 @@ static size_t flatten(struct entries *entries, const struct uspi_candidate *cand
         while (depth > 0 && open[depth - 1]->end <= now) {
             usp_addr end = open[--depth]->end;
             while (depth > 0 && open[depth - 1]->end <= end) depth--;
-            if (depth > 0) append(entries, end, open[depth - 1]->symbol);
+            if (depth > 0) append(entries, end, open[depth - 1]);
         }
         if (next == NULL) break;
         bool sized = next->end > next->start;
         if (!sized && depth > 0) continue;
-        append(entries, next->start, next->symbol);
+        append(entries, next->start, next);
         if (next->symbol != USPI_NO_SYMBOL) named++;
         if (sized) open[depth++] = next;
     }
@@ -164,6 +169,19 @@ static size_t flatten(struct entries *entries, const struct uspi_candidate *cand
 /* So many starts are compared at a time; they may lie behind the last one. */
 #define STEP 16u
 
+/* Gaps that are none. */
+#define SIZE_UNKNOWN  0xfe /* of a symbol of which nothing is said */
+#define ASK_THE_TABLE 0xff /* the number is the symbol's */
+
+/* From the end of a symbol to the start of the next entry. */
+static uint8_t gap_of(const struct entry *e, const struct entry *next) {
+    if (e->name == 0) return ASK_THE_TABLE;
+    if (e->size == 0) return SIZE_UNKNOWN;
+    if (next == NULL || next->start - e->start < e->size) return ASK_THE_TABLE;
+    const uint32_t gap = next->start - e->start - e->size;
+    return gap < SIZE_UNKNOWN ? (uint8_t)gap : ASK_THE_TABLE;
+}
+
 static void fill(struct uspi_index *index, const struct entries *entries) {
     const uint32_t mask = (UINT32_C(1) << index->shift) - 1;
     uint32_t bucket = 0;
@@ -171,7 +189,8 @@ static void fill(struct uspi_index *index, const struct entries *entries) {
         const struct entry *e = &entries->all[i];
         while (bucket <= e->start >> index->shift) index->buckets[bucket++] = i;
         index->starts[i] = (uint16_t)(e->start & mask);
-        index->symbols[i] = e->symbol;
+        index->gaps[i] = gap_of(e, i + 1 < index->count ? e + 1 : NULL);
+        index->numbers[i] = index->gaps[i] == ASK_THE_TABLE ? e->symbol : e->name;
     }
     index->buckets[bucket] = index->count;
     memset(index->starts + index->count, 0, STEP * sizeof *index->starts);
@@ -184,13 +203,14 @@ static int lay_out(struct uspi_index *index, const struct entries *entries) {
     while (index->shift < SHIFT_MAX && last >> index->shift >= index->count / BUCKET_ENTRIES) index->shift++;
     index->bucket_count = (last >> index->shift) + 1;
     const uint64_t words = (uint64_t)index->bucket_count + 1 + index->count;
-    const uint64_t size = words * sizeof(uint32_t) + ((uint64_t)index->count + STEP) * sizeof(uint16_t);
+    const uint64_t size = words * sizeof(uint32_t) + ((uint64_t)index->count + STEP) * sizeof(uint16_t) + index->count;
     if (size > SIZE_MAX) return USP_ERROR_NO_MEMORY;
     index->size = (size_t)size;
     index->buckets = malloc(index->size);
     if (index->buckets == NULL) return USP_ERROR_NO_MEMORY;
-    index->symbols = index->buckets + index->bucket_count + 1;
-    index->starts = (uint16_t *)(index->symbols + index->count);
+    index->numbers = index->buckets + index->bucket_count + 1;
+    index->starts = (uint16_t *)(index->numbers + index->count);
+    index->gaps = (uint8_t *)(index->starts + index->count + STEP);
     fill(index, entries);
     return USP_OK;
 }
@@ -243,7 +263,8 @@ static uint32_t find_place(const struct uspi_index *index, uint32_t offset, uint
     }
     const uint32_t low = index->buckets[*bucket], high = index->buckets[*bucket + 1];
     /* They are as cold as the starts, and are not waited for before these have come. */
-    PREFETCH(index->symbols + low);
+    PREFETCH(index->numbers + low);
+    PREFETCH(index->gaps + low);
     const uint16_t low_bits = (uint16_t)(offset & ((UINT32_C(1) << index->shift) - 1));
     return low + count_not_above(index->starts + low, high - low, low_bits);
 }
@@ -266,8 +287,17 @@ static usp_addr start_of(const struct uspi_index *index, uint32_t entry, uint32_
     return index->base + ((uint64_t)bucket << index->shift) + index->starts[entry];
 }
 
-uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address, usp_addr *start) {
+/* The bucket of the entry behind one that is in `bucket`. */
+static uint32_t next_bucket(const struct uspi_index *index, uint32_t entry, uint32_t bucket) {
+    if (entry + 1 < index->buckets[bucket + 1]) return bucket;
+    /* Nearly always the next one; after many empty ones a search is quicker. */
+    if (index->buckets[bucket + 2] > entry + 1) return bucket + 1;
+    return bucket_of(index, entry + 1);
+}
+
+uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address, usp_addr *start, uint64_t *size) {
     uint32_t bucket;
+    *size = 0;
     if (index->count == 0 || address < index->base || address - index->base >= UINT32_MAX) return USPI_NO_SYMBOL;
     const uint32_t not_above = find_place(index, (uint32_t)(address - index->base), &bucket);
     if (not_above == 0) return USPI_NO_SYMBOL;
@@ -275,7 +305,9 @@ uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address, usp_a
     /* A bucket can have none that is not above, and then an earlier one has it. */
     if (entry < index->buckets[bucket]) bucket = bucket_of(index, entry);
     *start = start_of(index, entry, bucket);
-    return index->symbols[entry];
+    const uint8_t gap = index->gaps[entry];
+    if (gap < SIZE_UNKNOWN) *size = start_of(index, entry + 1, next_bucket(index, entry, bucket)) - gap - *start;
+    return index->numbers[entry];
 }
 
 bool uspi_index_next(const struct uspi_index *index, usp_addr address, usp_addr *start) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The sorted index of a file's symbols: some 6 bytes for each beside the file. It knows where symbols lie and which one
- * wins, not how a file stores them; names and sizes stay there.
+/* The sorted index of a file's symbols: some 7 bytes for each beside the file. It knows where symbols lie and which one
+ * wins, not how a file stores them; names stay there.
  *
  *     start:    0x0    0x40     0x80     0xa0    0xc0        offsets from base, ascending
  *     symbol:   f      inner    f        g       nothing     valid up to the next start, and inside the symbol's size
@@ -14,9 +14,12 @@
  *     buckets:  0    3         3    4  …        number of the first entry of each, and how many there are
  *               |    +---+-----+    |
  *     starts:   00 40 80 | a0       | …         16 bits each, low bits
- *     symbols:  f  inner f g        | …         32 bits each
+ *     numbers:  f  inner f g        | …         32 bits each
+ *     gaps:     -  32    - 0        | …         8 bits each, from a symbol's end to the next start
  *
- * A bucket has 16 entries or so: a search waits for its number, for its starts, and for one symbol. */
+ * A bucket has 16 entries or so: a search waits for its number, and then for its starts, numbers and gaps at once. The
+ * file's table, which is several times as large and in another order, is read for what a gap cannot tell: of symbols
+ * that have others inside (f), or end far from the next one. */
 #ifndef USPI_INDEX_H
 #define USPI_INDEX_H
 
@@ -31,6 +34,7 @@ struct uspi_candidate {
     usp_addr end; /* behind its last byte; start itself when the size is not known: it reaches to the next start */
     uint32_t symbol;
     uint32_t rank; /* of symbols with the same start the one with the lowest rank wins */
+    uint32_t name; /* the number to keep instead of `symbol` where the index knows start and size itself; 0: none */
 };
 
 /* Of two symbols with the same start and rank: negative when `a` is the better name, positive when `b` is. */
@@ -57,20 +61,23 @@ struct uspi_index {
     uint32_t bucket_count; /* of which there is one more than that, which ends the last */
     unsigned shift;        /* a bucket has 2^shift addresses */
     uint32_t *buckets;     /* holds the others' memory */
-    uint32_t *symbols;     /* USPI_NO_SYMBOL: nothing */
+    uint32_t *numbers;     /* of symbols or, where the gap is known, of names; USPI_NO_SYMBOL: nothing */
     uint16_t *starts;
-    size_t size; /* in bytes, of all three */
+    uint8_t *gaps;
+    size_t size; /* in bytes, of all four */
 };
 
-/* Makes the index. A symbol of unknown size inside one of known size is a label in it, not a function, and left out. Symbols more than 4 GB above the lowest are left out: the code of no image is that large.
+/* Makes the index. A symbol of unknown size inside one of known size is a label in it, not a function, and left out.
+ * Symbols more than 4 GB above the lowest are left out: the code of no image is that large.
  * USP_OK or USP_ERROR_NO_MEMORY; the index is the caller's, to be cleared. */
 int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gathering, uspi_prefer prefer,
                      const void *context);
 
-/* The symbol at an address, USPI_NO_SYMBOL when there is none. Whether the address lies inside its size, the caller
- * checks. *start becomes the last start at or below the address: the symbol's own, or where it goes on behind another
- * one. */
-uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address, usp_addr *start);
+/* The symbol at an address, by its number or by that of its name; USPI_NO_SYMBOL when there is none. Whether the address
+ * lies inside its size, the caller checks. *start becomes the last start at or below the address: the symbol's own, or
+ * where it goes on behind another one. *size becomes the symbol's where the number is that of the name and the size is
+ * known, otherwise 0. */
+uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address, usp_addr *start, uint64_t *size);
 
 /* The first start at or above an address, whatever begins there: a symbol, one that goes on behind another, nothing. False
  * when there is none. */

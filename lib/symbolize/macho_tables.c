@@ -12,9 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A symbol's number in the index: where it comes from in the top bits, and the entry there below them. */
+/* A symbol's number in the index: where it comes from in the top bits, and the entry there below them; or, of a symbol
+ * table and marked by one bit more, where the name lies among its strings. */
 #define KIND_SHIFT 30
-#define ENTRY_MAX  ((UINT32_C(1) << KIND_SHIFT) - 2)
+#define IS_NAME    (UINT32_C(1) << 29)
+#define ENTRY_MAX  (IS_NAME - 2)
 #define ENTRY_MASK ((UINT32_C(1) << KIND_SHIFT) - 1)
 
 enum kind {
@@ -140,7 +142,9 @@ static int gather_symbol(const struct macho_tables *m, enum kind kind, uint64_t 
     if (!is_stab && kind == OWN) entry = uspi_stab_function(stabs, symbols, start, name, entry);
     /* What the debug map has among the functions is one, whatever it is called (Dart: List.add). */
     if (!is_stab && entry == i && is_private_label(&symbol, name)) return USP_OK;
-    struct uspi_candidate candidate = {start, start, number_of(kind, entry), is_stab ? RANK_STAB : rank_of(&symbol)};
+    struct uspi_candidate candidate = {start, start, number_of(kind, entry), is_stab ? RANK_STAB : rank_of(&symbol), 0};
+    /* A stab tells more than a name. */
+    if (!is_stab && entry == i && symbol.name < IS_NAME) candidate.name = number_of(kind, IS_NAME | symbol.name);
     return uspi_gather(gathering, &candidate);
 }
 
@@ -188,7 +192,7 @@ static int gather_stubs(const struct macho_tables *m, const struct uspi_macho_co
             if (uspi_macho_stub(&m->stubs, section->first + i, &stub) != USP_OK) continue;
             if (!uspi_macho_code_holds_any(code, stub.address) || !is_stub_named(m, &stub)) continue;
             struct uspi_candidate candidate = {stub.address, stub.address, number_of(STUB, section->first + i),
-                                               RANK_STUB};
+                                               RANK_STUB, 0};
             int status = uspi_gather(gathering, &candidate);
             if (status != USP_OK) return status;
         }
@@ -202,7 +206,7 @@ static int gather_objc_stubs(const struct macho_tables *m, const struct uspi_mac
     uint64_t offset = 0;
     for (; uspi_objc_stubs_next(&m->objc_stubs, &offset) && offset < OBJC_STUB - 1; offset++) {
         usp_addr start = m->objc_stubs.address + offset;
-        struct uspi_candidate candidate = {start, start, number_of(STUB, OBJC_STUB | offset), RANK_STUB};
+        struct uspi_candidate candidate = {start, start, number_of(STUB, OBJC_STUB | offset), RANK_STUB, 0};
         if (!uspi_macho_code_holds_any(code, start)) continue;
         int status = uspi_gather(gathering, &candidate);
         if (status != USP_OK) return status;
@@ -225,6 +229,14 @@ static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathe
 
 /* ---- what was gathered ---- */
 
+static int get_name(const struct uspi_macho_symbols *symbols, uint32_t offset, struct uspi_names *names,
+                    const char **name) {
+    const char *in_place = uspi_bytes_string_in_place(symbols->strings, offset);
+    if (in_place == NULL) return keep_symbol_name(symbols, offset, "", names, name);
+    *name = without_underscore(in_place);
+    return USP_OK;
+}
+
 static int get_symbol(const struct macho_tables *m, enum kind kind, uint32_t entry, struct uspi_names *names,
                       struct uspi_named *named) {
     const struct uspi_macho_symbols *symbols = &m->symbols[kind];
@@ -237,10 +249,7 @@ static int get_symbol(const struct macho_tables *m, enum kind kind, uint32_t ent
         status = uspi_macho_stab_file(&m->stabs, symbols, entry, names, &named->source_file);
         if (status != USP_OK) return status;
     }
-    const char *in_place = uspi_bytes_string_in_place(symbols->strings, symbol.name);
-    if (in_place == NULL) return keep_symbol_name(symbols, symbol.name, "", names, &named->name);
-    named->name = without_underscore(in_place);
-    return USP_OK;
+    return get_name(symbols, symbol.name, names, &named->name);
 }
 
 static int get_export(const struct macho_tables *m, uint32_t node, struct uspi_names *names, struct uspi_named *named) {
@@ -268,14 +277,17 @@ static int get_stub(const struct macho_tables *m, uint32_t entry, struct uspi_na
 
 static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_names *names, struct uspi_named *named) {
     const struct macho_tables *m = (const struct macho_tables *)tables;
-    *named = (struct uspi_named){0};
-    switch ((enum kind)(number >> KIND_SHIFT)) {
+    const enum kind kind = (enum kind)(number >> KIND_SHIFT);
+    *named = (struct uspi_named){.start = named->start, .size = named->size};
+    switch (kind) {
     case EXPORT: return get_export(m, number & ENTRY_MASK, names, named);
     case STUB: return get_stub(m, number & ENTRY_MASK, names, named);
     case OWN:
     case DEBUG: break;
     }
-    return get_symbol(m, (enum kind)(number >> KIND_SHIFT), number & ENTRY_MASK, names, named);
+    if ((number & IS_NAME) != 0)
+        return get_name(&m->symbols[kind], number & ~IS_NAME & ENTRY_MASK, names, &named->name);
+    return get_symbol(m, kind, number & ENTRY_MASK, names, named);
 }
 
 /* For comparison: without the underscore, and "" for what has no comparable name. */

@@ -242,7 +242,7 @@ int uspi_module_find(struct uspi_module *module, enum uspi_table which, usp_addr
     const struct symbols *symbols = get_symbols(module, which);
     if (symbols == NULL) return USP_ERROR_NO_MEMORY;
     if (symbols->tables == NULL) return USP_ERROR_ABSENT;
-    uint32_t symbol = uspi_index_find(&symbols->index, address, &named->start);
+    uint32_t symbol = uspi_index_find(&symbols->index, address, &named->start, &named->size);
     if (symbol == USPI_NO_SYMBOL) return USP_ERROR_NOT_FOUND;
     int status = symbols->tables->get(symbols->tables, symbol, names, named);
     return status == USP_OK || status == USP_ERROR_NO_MEMORY ? status : USP_ERROR_NOT_FOUND;

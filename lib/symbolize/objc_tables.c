@@ -79,7 +79,7 @@ static int gather_list(const struct objc_tables *t, const struct list *list, con
         usp_addr start = start_of(t, method.implementation);
         /* A class can have methods of other images' categories. */
         if (method.selector == 0 || !uspi_macho_code_holds_any(code, start)) continue;
-        struct uspi_candidate candidate = {start, start, list->first + i, list->owner.origin};
+        struct uspi_candidate candidate = {start, start, list->first + i, list->owner.origin, 0};
         int status = uspi_gather(gathering, &candidate);
         if (status != USP_OK) return status;
     }

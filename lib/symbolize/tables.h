@@ -24,8 +24,8 @@ struct uspi_tables {
      * what reading the tables failed with. */
     int (*gather)(const struct uspi_tables *tables, struct uspi_gathering *gathering);
 
-    /* A symbol that was gathered. On entry named->start is where the index has it (uspi_index_find). USP_OK,
-     * USP_ERROR_NO_MEMORY, or what reading failed with. */
+    /* A symbol that was gathered, by its number or that of its name. On entry named->start and named->size are what the
+     * index says of it (uspi_index_find). USP_OK, USP_ERROR_NO_MEMORY, or what reading failed with. */
     int (*get)(const struct uspi_tables *tables, uint32_t symbol, struct uspi_names *names, struct uspi_named *named);
 
     uspi_prefer prefer; /* context: the tables */

@@ -19,7 +19,7 @@ static void name_everything(const struct uspi_tables *tables, const struct uspi_
     for (size_t i = 0; i < gathering->count; i++) {
         usp_addr address = gathering->candidates[i].start;
         struct uspi_named named = {0};
-        uint32_t symbol = uspi_index_find(index, address, &named.start);
+        uint32_t symbol = uspi_index_find(index, address, &named.start, &named.size);
         if (symbol == USPI_NO_SYMBOL || tables->get(tables, symbol, names, &named) != USP_OK) continue;
         if (named.name == NULL || strlen(named.name) == SIZE_MAX || named.start > address) abort();
         if (!uspi_macho_code_holds_any(code, named.start)) abort();

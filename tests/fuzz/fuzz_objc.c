@@ -15,7 +15,7 @@ static void name_all(const struct uspi_tables *tables, struct uspi_names *names)
         uspi_index_build(&index, &gathering, tables->prefer, tables) == USP_OK) {
         for (size_t i = 0; i < gathering.count; i++) {
             struct uspi_named named = {0};
-            uint32_t symbol = uspi_index_find(&index, gathering.candidates[i].start, &named.start);
+            uint32_t symbol = uspi_index_find(&index, gathering.candidates[i].start, &named.start, &named.size);
             if (symbol == USPI_NO_SYMBOL || tables->get(tables, symbol, names, &named) != USP_OK) continue;
             size_t length = strlen(named.name);
             if (length < 5 || named.name[length - 1] != ']') abort();

@@ -44,10 +44,10 @@ static void close_image(struct image *image) {
 }
 
 static int list_all(struct image *image) {
-    usp_addr start, found;
+    usp_addr start;
     for (usp_addr at = 0; uspi_index_next(&image->index, at, &start); at = start + 1) {
         struct uspi_named named = {0};
-        uint32_t symbol = uspi_index_find(&image->index, start, &found);
+        uint32_t symbol = uspi_index_find(&image->index, start, &named.start, &named.size);
         if (symbol == USPI_NO_SYMBOL) continue;
         int status = image->tables->get(image->tables, symbol, image->names, &named);
         if (status != USP_OK) return status;
@@ -62,7 +62,7 @@ static int answer(struct image *image) {
         struct uspi_named named = {0};
         usp_addr address;
         if (sscanf(line, "%" SCNx64, &address) != 1) return USP_ERROR_ARGUMENT;
-        uint32_t symbol = uspi_index_find(&image->index, address, &named.start);
+        uint32_t symbol = uspi_index_find(&image->index, address, &named.start, &named.size);
         if (symbol == USPI_NO_SYMBOL) {
             printf("-\n");
             continue;
