@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Names out of files whose shape no linker here writes: shapes/*.yaml says what is in them (for yaml2obj) and, in lines
+# Names out of files whose shape no linker here writes: yaml/*.yaml says what is in them (for yaml2obj) and, in lines
 # "# expect ARCH ADDRESS START NAME" or "# expect ARCH ADDRESS -", what an address is called. Runs in the folder of the build.
 set -euo pipefail
 # shellcheck source=tests/script.sh
@@ -21,7 +21,7 @@ name() {
   fi
 }
 
-for shape in "$top"/tests/names/shapes/*.yaml; do
+for shape in "$top"/tests/names/yaml/*.yaml; do
   file=$work/$(basename "$shape" .yaml)
   yaml2obj-19 "$shape" -o "$file"
   asked=0
