@@ -4,24 +4,24 @@
 need_build clang-19 libclang-rt-19-dev llvm-19 lld-19
 export ASAN_SYMBOLIZER_PATH=/usr/bin/llvm-symbolizer-19
 
-# How many inputs take some ten seconds.
+# How many inputs take some seven seconds.
 declare -A inputs=(
-  [fuzz_archive]=60000
-  [fuzz_cfi]=120000
-  [fuzz_compact]=50000
-  [fuzz_core]=6000
-  [fuzz_demangle]=300000
-  [fuzz_ehabi]=60000
-  [fuzz_elf]=100000
-  [fuzz_elf_symbols]=7000
-  [fuzz_fixups]=12000
-  [fuzz_log]=8000
-  [fuzz_macho]=100000
-  [fuzz_macho_exports]=200000
-  [fuzz_macho_symbols]=50000
-  [fuzz_objc]=50000
-  [fuzz_raw]=20000
-  [fuzz_unwind]=7000
+  [fuzz_archive]=40000
+  [fuzz_cfi]=80000
+  [fuzz_compact]=33000
+  [fuzz_core]=4000
+  [fuzz_demangle]=200000
+  [fuzz_ehabi]=40000
+  [fuzz_elf]=67000
+  [fuzz_elf_symbols]=5000
+  [fuzz_fixups]=8000
+  [fuzz_log]=5000
+  [fuzz_macho]=67000
+  [fuzz_macho_exports]=133000
+  [fuzz_macho_symbols]=33000
+  [fuzz_objc]=33000
+  [fuzz_raw]=13000
+  [fuzz_unwind]=5000
 )
 sanitizers=address,undefined
 configure_in fuzz CC=clang-19 --disable-shared \

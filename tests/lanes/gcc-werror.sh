@@ -2,8 +2,9 @@
 # shellcheck shell=bash
 # About: gcc with every warning an error, at -O0, -O2 and -Os; at -O2 the tests and benchmarks as well; runs nothing
 need_build
-for level in -O0 -O2 -Os; do
-  configure_in "gcc$level" CC=gcc "CFLAGS=$level -g" --enable-werror --disable-shared
-  make_in "gcc$level" all
+configure_in gcc CC=gcc --enable-werror --disable-shared
+for level in -O0 -Os -O2; do
+  make_in gcc clean >/dev/null
+  make_in gcc all "CFLAGS=$level -g"
 done
-make_in gcc-O2 test-programs benchmarks
+make_in gcc test-programs benchmarks "CFLAGS=-O2 -g"
