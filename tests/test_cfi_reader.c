@@ -358,6 +358,33 @@ START_TEST(unconfirmed) {
 }
 END_TEST
 
+/* i386: padding behind an instruction that ends in ff looks like a call (ff 90 90 90 90 90), whose callee might have taken
+ * something off the stack. What the instructions lead to from here nobody knows: through eax. */
+START_TEST(padding_like_a_call) {
+    cfi_begin(&c, USP_ARCH_I386, true);
+    size_t cie = put_cie(&c, false, 1, "", "01 7c 08  0c 04 04 88 01");
+    put_fde(&c, cie, CODE, 0x40, "43 0e 10 4f 0e 04"); /* undone at its end, as for every instruction */
+    put_fde(&c, cie, OUTER - 0x20, 0x40, "07 08");
+    struct fixture *f = begin_tables(USP_ARCH_I386);
+    f->options.readers |= USP_READER_INSTRUCTIONS;
+    /* sub esp, 12; xor edi, edi; six times nop; add esp, 8; ret, which is another function's way out */
+    CODE8(&f->memory, CODE, 0x83, 0xec, 0x0c, 0x31, 0xff, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x83, 0xc4, 0x08, 0xc3);
+    CODE8(&f->memory, OUTER - 5, 0xe8, 0, 1, 0, 0);
+    WORDS(&f->memory, STACK, 4, 0, 0, CODE + 0x800, OUTER, 0);
+    for (usp_addr pc = CODE + 5; pc <= CODE + 11; pc++) {
+        set_registers(f, pc, STACK, 0);
+        EXPECT(f, USP_STOP_ROOT, pc, OUTER);
+        ck_assert_uint_eq(f->frames[1].method, USP_METHOD_CFI);
+    }
+    /* Behind a call the instructions are asked, whatever the table leads to: the callee has taken 4 bytes off. */
+    CODE8(&f->memory, CODE + 3, 0x90, 0xe8, 0, 1, 0, 0, 0x83, 0xc4, 0x08, 0xc3);
+    CODE8(&f->memory, CALLER - 5, 0xe8, 0, 1, 0, 0);
+    WORDS(&f->memory, STACK, 4, 0, 0, OUTER, CALLER);
+    set_registers(f, CODE + 9, STACK, 0);
+    EXPECT(f, USP_STOP_ROOT, CODE + 9, OUTER);
+}
+END_TEST
+
 /* Only asked when the options say so. */
 START_TEST(not_asked) {
     three_x86_64();
@@ -552,6 +579,7 @@ int main(void) {
     tcase_add_test(tests, apple_signal_frame_is_not_kept);
     tcase_add_test(tests, refuted);
     tcase_add_test(tests, unconfirmed);
+    tcase_add_test(tests, padding_like_a_call);
     tcase_add_test(tests, not_asked);
     tcase_add_test(tests, looping_table);
     tcase_add_loop_test(tests, expressions, 0, (int)(sizeof expression_cases / sizeof expression_cases[0]));
