@@ -377,7 +377,10 @@ START_TEST(padding_like_a_call) {
         ck_assert_uint_eq(f->frames[1].method, USP_METHOD_CFI);
     }
     /* Behind a call the instructions are asked, whatever the table leads to: the callee has taken 4 bytes off. */
-    CODE8(&f->memory, CODE + 3, 0x90, 0xe8, 0, 1, 0, 0, 0x83, 0xc4, 0x08, 0xc3);
+    f = begin_tables(USP_ARCH_I386);
+    f->options.readers |= USP_READER_INSTRUCTIONS;
+    CODE8(&f->memory, CODE, 0x83, 0xec, 0x0c, 0x90, 0xe8, 0, 1, 0, 0, 0x83, 0xc4, 0x08, 0xc3);
+    CODE8(&f->memory, OUTER - 5, 0xe8, 0, 1, 0, 0);
     CODE8(&f->memory, CALLER - 5, 0xe8, 0, 1, 0, 0);
     WORDS(&f->memory, STACK, 4, 0, 0, OUTER, CALLER);
     set_registers(f, CODE + 9, STACK, 0);
