@@ -400,6 +400,42 @@ START_TEST(not_asked) {
 }
 END_TEST
 
+/* Records first: they lead past the caller that the table knows, and the table goes on where they end. */
+START_TEST(asked_later) {
+    const usp_addr inner = CODE + 0x400;
+    size_t cie = three_x86_64();
+    put_fde(&c, cie, inner - 0x20, 0x40, "41 0e 10");
+    struct fixture *f = begin_tables(USP_ARCH_X86_64);
+    calls_x86_64(f);
+    CODE8(&f->memory, inner - 5, 0xe8, 0, 1, 0, 0);
+    /* By the table CODE's frame is the uppermost word; the record at STACK + 16 leads to CALLER, whose fp is no record's. */
+    WORDS(&f->memory, STACK, 8, inner, 1, 0x11, CALLER, 2, OUTER, CALLER, 3, OUTER, 4);
+    f->options.readers = USP_READER_CFI | USP_READER_FRAME_RECORD;
+    set_registers(f, CODE, STACK, STACK + 16);
+    walk(f);
+    ck_assert_uint_eq(f->frames[1].pc, inner);
+    ck_assert_uint_eq(f->frames[1].method, USP_METHOD_CFI);
+    f->options.readers_first = USP_READER_FRAME_RECORD;
+    EXPECT(f, USP_STOP_ROOT, CODE, CALLER, OUTER);
+    ck_assert_uint_eq(f->frames[1].method, USP_METHOD_FRAME_POINTER);
+    ck_assert_uint_eq(f->frames[2].method, USP_METHOD_CFI);
+    /* First of those that may be asked, not of others. */
+    f->options.readers = USP_READER_CFI;
+    walk(f);
+    ck_assert_uint_eq(f->frames[1].pc, inner);
+    /* A corrupt table that comes first is passed over as well. */
+    put_fde(&c, cie, CODE + 0x500, 0x20, "0b");
+    given.eh_frame.size = c.bytes.size;
+    f->options.readers = USP_READER_CFI | USP_READER_FRAME_RECORD;
+    f->options.readers_first = USP_READER_CFI;
+    set_registers(f, CODE + 0x500, STACK, STACK + 16);
+    EXPECT(f, USP_STOP_ROOT, CODE + 0x500, CALLER, OUTER);
+    ck_assert_uint_eq(f->stack.flags, USP_STACK_CORRUPT_TABLE);
+    f->options.readers = USP_READER_CFI;
+    EXPECT(f, USP_STOP_CORRUPT_TABLE, CODE + 0x500);
+}
+END_TEST
+
 /* The same CFA again and again is no stack. */
 START_TEST(looping_table) {
     cfi_begin(&c, USP_ARCH_X86_64, true);
@@ -584,6 +620,7 @@ int main(void) {
     tcase_add_test(tests, unconfirmed);
     tcase_add_test(tests, padding_like_a_call);
     tcase_add_test(tests, not_asked);
+    tcase_add_test(tests, asked_later);
     tcase_add_test(tests, looping_table);
     tcase_add_loop_test(tests, expressions, 0, (int)(sizeof expression_cases / sizeof expression_cases[0]));
     tcase_add_test(tests, expression_of_cfa);

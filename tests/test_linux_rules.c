@@ -147,7 +147,7 @@ END_TEST
  * a deadline that is far away; and readers that no rules are kept of. */
 START_TEST(options_are_obeyed) {
     ck_assert_int_eq(usp_images_register(), USP_OK);
-    for (unsigned what = 0; what < 8; what++) {
+    for (unsigned what = 0; what < 9; what++) {
         usp_options_init(&options);
         switch (what) {
         case 0: options.skip = 5; break;
@@ -157,6 +157,7 @@ START_TEST(options_are_obeyed) {
         case 4: options.step_limit = 7; break;
         case 5: options.deadline = usp_clock() + UINT64_C(1000000) * MS; break;
         case 6: options.readers = USP_READER_CFI; break;
+        case 7: options.readers_first = USP_READER_INSTRUCTIONS; break;
         default: options.readers = USP_READER_FRAME_RECORD; break;
         }
         descend(20, capture_self_here);
