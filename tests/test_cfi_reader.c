@@ -388,6 +388,65 @@ START_TEST(padding_like_a_call) {
 }
 END_TEST
 
+/* Code, stack and distances of more than 2 GB in a process of 32 bits, where a number that is taken for a signed one leads
+ * out of it. Once searched, once by the linker's table; the last caller by a frame record. */
+#define HIGH_CODE  UINT64_C(0xf7001000)
+#define HIGH_STACK UINT64_C(0xff800000)
+
+static int high_tables_at(void *context, usp_addr pc, struct usp_unwind_tables *tables) {
+    (void)context;
+    if (pc < HIGH_CODE || pc >= HIGH_CODE + 0x300) return USP_ERROR_NOT_FOUND;
+    *tables = given;
+    return USP_OK;
+}
+
+/* Relative to where it stands, in four bytes with a sign. */
+static size_t put_relative_fde(size_t cie, usp_addr start, uint32_t length, const char *instructions) {
+    size_t at = begin_fde(&c, false, cie);
+    put(&c.bytes, 4, start - (TABLE + c.bytes.size));
+    put(&c.bytes, 4, length);
+    put(&c.bytes, 1, 0);
+    put_hex(&c.bytes, instructions);
+    end_entry(&c, at, false);
+    return at;
+}
+
+START_TEST(above_2_gb) {
+    const usp_addr outer = HIGH_CODE + 0x400;
+    cfi_begin(&c, USP_ARCH_I386, true);
+    size_t cie = put_cie(&c, false, 1, "zR", "01 7c 08 01 1b 0c 04 04 88 01");
+    size_t first = put_relative_fde(cie, HIGH_CODE, 0x40, "41 0e 08 85 02 44 0e 10");
+    /* CFA = esp + 8; the caller's ebp is what the expression "CFA - 2 GB - 64" finds there. */
+    size_t second = put_relative_fde(cie, HIGH_CODE + 0x100, 0x40, "0e 08 10 05 07 0c 40 00 00 80 1c 96");
+    put(&c.bytes, 4, 0);
+    size_t hdr = c.bytes.size, size = hdr;
+    if (_i == 1) {
+        put_hex(&c.bytes, "01 1b 03 3b");
+        put(&c.bytes, 4, 0 - (uint64_t)(hdr + 4));
+        put(&c.bytes, 4, 2);
+        put_sorted(&c.bytes, hdr, HIGH_CODE, first);
+        put_sorted(&c.bytes, hdr, HIGH_CODE + 0x100, second);
+    }
+    struct fixture *f = begin_tables(USP_ARCH_I386);
+    f->target.unwind_tables_at = high_tables_at;
+    f->options.readers = USP_READER_CFI | USP_READER_FRAME_RECORD;
+    given.eh_frame.size = size;
+    given.eh_frame_hdr = (struct usp_table){TABLE + hdr, c.bytes.size - hdr};
+    CODE8(&f->memory, HIGH_CODE + 0x120 - 5, 0xe8, 0, 1, 0, 0);
+    CODE8(&f->memory, outer - 5, 0xe8, 0, 1, 0, 0);
+    WORDS(&f->memory, HIGH_STACK, 4, 1, 2, 0xebb, HIGH_CODE + 0x120, 3, outer, 4, 5, 0, outer + 0x10, 6);
+    WORDS(&f->memory, HIGH_STACK + 24 - 0x80000040, 4, HIGH_STACK + 32);
+    set_registers(f, HIGH_CODE + 0x10, HIGH_STACK, 0xebb0);
+    EXPECT(f, USP_STOP_FP_ZERO, HIGH_CODE + 0x10, HIGH_CODE + 0x120, outer, outer + 0x10);
+    ck_assert_uint_eq(f->frames[1].method, USP_METHOD_CFI);
+    ck_assert_uint_eq(f->frames[1].fp, 0xebb);
+    ck_assert_uint_eq(f->frames[1].cfa, HIGH_STACK + 24);
+    ck_assert_uint_eq(f->frames[2].method, USP_METHOD_CFI);
+    ck_assert_uint_eq(f->frames[2].fp, HIGH_STACK + 32);
+    ck_assert_uint_eq(f->frames[3].method, USP_METHOD_FRAME_POINTER);
+}
+END_TEST
+
 /* Only asked when the options say so. */
 START_TEST(not_asked) {
     three_x86_64();
@@ -619,6 +678,7 @@ int main(void) {
     tcase_add_test(tests, refuted);
     tcase_add_test(tests, unconfirmed);
     tcase_add_test(tests, padding_like_a_call);
+    tcase_add_loop_test(tests, above_2_gb, 0, 2);
     tcase_add_test(tests, not_asked);
     tcase_add_test(tests, asked_later);
     tcase_add_test(tests, looping_table);

@@ -147,7 +147,7 @@ END_TEST
  * a deadline that is far away; and readers that no rules are kept of. */
 START_TEST(options_are_obeyed) {
     ck_assert_int_eq(usp_images_register(), USP_OK);
-    for (unsigned what = 0; what < 9; what++) {
+    for (unsigned what = 0; what < 8; what++) {
         usp_options_init(&options);
         switch (what) {
         case 0: options.skip = 5; break;
@@ -157,12 +157,40 @@ START_TEST(options_are_obeyed) {
         case 4: options.step_limit = 7; break;
         case 5: options.deadline = usp_clock() + UINT64_C(1000000) * MS; break;
         case 6: options.readers = USP_READER_CFI; break;
-        case 7: options.readers_first = USP_READER_INSTRUCTIONS; break;
         default: options.readers = USP_READER_FRAME_RECORD; break;
         }
         descend(20, capture_self_here);
         check_captures(what == 1 ? 0 : 1);
     }
+}
+END_TEST
+
+/* Twice in the library's order, which keeps rules, then in another one: once as a whole, once with room to spare. */
+KEPT static void capture_in_two_orders_here(void) {
+    for (volatile unsigned i = 0; i < 4; i++) {
+        usp_options_init(&options);
+        if (i >= 2) options.readers_first = USP_READER_INSTRUCTIONS;
+        if (i == 3) options.tail = 1;
+        begin_capture(&captures[i]);
+        ck_assert_int_eq(usp_capture_self(&options, &captures[i].stack), USP_OK);
+    }
+    atomic_fetch_add(&standing_sink, 1);
+}
+
+static unsigned count_method(const struct captured *c, uint32_t method) {
+    unsigned n = 0;
+    for (uint32_t i = 0; i < c->stack.count; i++) n += c->frames[i].method == method;
+    return n;
+}
+
+/* What is kept in one order is not taken for an answer in another. */
+START_TEST(another_order) {
+    keep_rules(4096);
+    ck_assert_int_eq(usp_images_register(), USP_OK);
+    descend(20, capture_in_two_orders_here);
+    ck_assert_uint_gt(count_method(&captures[1], USP_METHOD_CFI), 0);
+    const unsigned before = count_method(&captures[1], USP_METHOD_INSTRUCTIONS);
+    for (unsigned i = 2; i < 4; i++) ck_assert_uint_gt(count_method(&captures[i], USP_METHOD_INSTRUCTIONS), before);
 }
 END_TEST
 
@@ -539,6 +567,7 @@ int main(void) {
     if (usp_arch_host() != USP_ARCH_ARMV7) {
         tcase_add_test(tests, calling_thread);
         tcase_add_test(tests, options_are_obeyed);
+        tcase_add_test(tests, another_order);
         tcase_add_test(tests, few_frames);
         tcase_add_test(tests, through_a_signal);
         tcase_add_test(tests, other_thread);
