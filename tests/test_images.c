@@ -294,6 +294,30 @@ START_TEST(damage_is_told_with_its_place) {
 }
 END_TEST
 
+/* Wherever the file ends within its tables of names, and whatever place a table claims: told to who asks, and to nobody
+ * else. */
+START_TEST(damaged_names_are_told_with_their_place) {
+    static const uint32_t starts[] = {TEXT_LOW, TEXT_LOW + 0x100, 0};
+    static const struct macho_export exports[] = {{"_first", 0, TEXT_LOW}, {NULL, 0, 0}};
+    const struct macho_file wanted = {
+        .arch = USP_ARCH_ARM64, .uuid = OWN_ID, .symbols = symbols, .starts = starts, .exports = exports};
+    struct builder b = build_macho_symbol_file(&wanted);
+    const size_t whole = b.size;
+    for (b.size = whole; b.size >= LINKEDIT; b.size--) {
+        save(&b, path);
+        options.flags = 0;
+        usp_images_free(opened());
+        options.flags = USP_IMAGE_FILE_NAMED;
+        if (b.size == whole) usp_images_free(opened());
+        if (b.size < whole) refused(USP_ERROR_TRUNCATED, "library: offset 0x30");
+    }
+    /* Another image's names are nobody's business. */
+    options.arch = USP_ARCH_X86_64;
+    refused(USP_ERROR_MISMATCH, "for arm64, not for x86_64");
+    builder_free(&b);
+}
+END_TEST
+
 START_TEST(what_has_no_addresses_is_refused) {
     struct builder b = slice(USP_ARCH_ARM64, OWN_ID);
     patch(&b, 12, 4, 4); /* MH_CORE */
@@ -325,7 +349,7 @@ START_TEST(options_are_checked) {
     options.build_id_size = 33;
     ck_assert_int_eq(open_file(&images), USP_ERROR_ARGUMENT);
     usp_image_file_options_init(&options);
-    options.flags = 4;
+    options.flags = 8;
     ck_assert_int_eq(open_file(&images), USP_ERROR_ARGUMENT);
 }
 END_TEST
@@ -344,6 +368,8 @@ int main(void) {
     tcase_add_loop_test(files, the_wanted_slice, 0, 2);
     tcase_add_test(files, what_is_not_there_is_told_with_what_is);
     tcase_add_test(files, damage_is_told_with_its_place);
+    tcase_set_timeout(files, 60);
+    tcase_add_test(files, damaged_names_are_told_with_their_place);
     tcase_add_test(files, what_has_no_addresses_is_refused);
     tcase_add_test(files, options_are_checked);
     suite_add_tcase(suite, files);
