@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Names out of files: which symbol wins, when there is none, which file is believed. The files are made of bytes, so that
  * any host gives the same answers. */
+#define _FILE_OFFSET_BITS 64
 #include <check.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -468,6 +469,28 @@ START_TEST(every_truncation) {
 }
 END_TEST
 
+/* The tables of names lie where 32 bits do not reach. */
+START_TEST(past_4_gb) {
+    const uint64_t hole = UINT64_C(5) << 30;
+    struct builder file = build_symbol_file(&whole);
+    const size_t headers = file.size - 9 * 64;
+    size_t head = headers;
+    for (size_t at = headers; at < file.size; at += 64) {
+        const uint64_t type = uspi_le(file.bytes + at + 4, 4), offset = uspi_le(file.bytes + at + 24, 8);
+        if ((type != 2 && type != 3) || offset == 0) continue;
+        patch(&file, at + 24, 8, offset + hole);
+        if (offset < head) head = (size_t)offset;
+    }
+    patch(&file, 40, 8, headers + hole);
+    save_with_hole(&file, path, head, hole);
+    struct fixture f = begin_with(loaded(USP_ARCH_X86_64, build_id, sizeof build_id, 0), NULL);
+    expect(&f, 0x1090, "hidden", 0x1080);
+    expect(&f, 0x1110, "exported", 0x1100);
+    end(&f);
+    builder_free(&file);
+}
+END_TEST
+
 /* Refused with `what` where names are wanted, and otherwise not. */
 static void expect_damage(struct builder *file, int wanted, const char *what) {
     struct usp_image_file_options options;
@@ -784,6 +807,7 @@ int main(void) {
     tcase_add_test(files, each_allocation_fails);
     tcase_add_test(files, threads_get_the_same_names);
     tcase_set_timeout(files, 60);
+    tcase_add_test(files, past_4_gb);
     tcase_add_test(files, damaged_names_are_told);
     tcase_add_test(files, every_truncation);
     tcase_add_test(files, every_byte_spoilt);
