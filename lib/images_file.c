@@ -5,6 +5,7 @@
 #include "lib/image_list.h"
 #include "lib/object/elf_code.h"
 #include "lib/object/fat.h"
+#include "lib/object/name_tables.h"
 #include "lib/object/part.h"
 
 #include <stdio.h>
@@ -22,8 +23,9 @@ static bool complete_options(const struct usp_image_file_options *options, struc
     if (options == NULL) return true;
     if (options->size < offsetof(struct usp_image_file_options, reserved)) return false;
     memcpy(completed, options, options->size < sizeof *completed ? options->size : sizeof *completed);
+    const uint32_t known = USP_IMAGE_FILE_LOADED | USP_IMAGE_FILE_LINKED | USP_IMAGE_FILE_NAMED;
     return completed->arch <= USP_ARCH_I386 && completed->build_id_size <= USP_BUILD_ID_MAX &&
-           (completed->flags & ~(uint32_t)(USP_IMAGE_FILE_LOADED | USP_IMAGE_FILE_LINKED)) == 0;
+           (completed->flags & ~known) == 0;
 }
 
 /* What is wanted of a file, and what was found in it. */
@@ -45,6 +47,11 @@ static bool is_wanted(const struct usp_image_file_options *wanted, const struct 
                memcmp(image->build_id, wanted->build_id, image->build_id_size) == 0;
     }
     return wanted->arch == USP_ARCH_NONE || image->arch == wanted->arch;
+}
+
+/* Of an image that is left out anyway the names need not be whole. */
+static bool needs_names(const struct search *search, const struct usp_image *image) {
+    return (search->wanted->flags & USP_IMAGE_FILE_NAMED) != 0 && is_wanted(search->wanted, image);
 }
 
 static void put_build(struct uspi_text *text, const uint8_t *build_id, uint32_t size) {
@@ -153,6 +160,8 @@ static int add_macho(struct search *search, struct uspi_bytes bytes, struct uspi
     if (status == USP_OK) image.build_id_size = USPI_UUID_SIZE;
     if (status != USP_OK && status != USP_ERROR_NOT_FOUND) return status;
     image.arch = macho.arch;
+    status = needs_names(search, &image) ? uspi_macho_check_names(&macho, error) : USP_OK;
+    if (status != USP_OK) return status;
     const struct linked linked = {extent.header, extent.high, extent.text_low, extent.text_high, extent.header, NULL};
     return add_image(search, bytes, &linked, &image, error);
 }
@@ -226,6 +235,8 @@ static int add_elf(struct search *search, struct uspi_bytes bytes, struct uspi_e
     image.arch = elf.arch;
     image.build_id_size = id.size < USP_BUILD_ID_MAX ? id.size : USP_BUILD_ID_MAX;
     memcpy(image.build_id, id.bytes, image.build_id_size);
+    status = needs_names(search, &image) ? uspi_elf_check_names(&elf, error) : USP_OK;
+    if (status != USP_OK) return status;
     if (is_unlinked) return add_sections(search, &elf, &image, error);
     const struct linked linked = {elf.header_address, extent.high,        extent.text_low,
                                   extent.text_high,   elf.header_address, NULL};

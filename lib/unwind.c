@@ -213,6 +213,7 @@ bool uspi_unwind_by_rules(const struct usp_target *target, const struct uspi_sta
     if (stack == NULL || !uspi_complete_options(options, &completed)) return false;
     if (!uspi_keeps_table_rules(shortcuts, completed.readers) || completed.step_limit <= stack->capacity) return false;
     if (completed.skip != 0 || completed.tail != 0 || completed.deadline != 0) return false;
+    if ((completed.readers & completed.readers_first) != 0) return false;
     uint64_t strip_mask = uspi_choose_strip_mask(target, b, at.pc, at.sp, at.fp);
     if (!uspi_trail_init(&trail, b, target, strip_mask, shortcuts)) return false;
     uint32_t n = uspi_follow_trail(&trail, &at, stack->frames, stack->capacity, &stop);

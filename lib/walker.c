@@ -63,6 +63,7 @@ int uspi_walker_init(struct uspi_walker *w, const struct usp_target *target, con
     const struct uspi_backend *b = uspi_backend_find(registers->arch);
     w->walk.backend = b;
     w->walk.readers = completed.readers;
+    w->walk.readers_first = completed.readers & completed.readers_first;
     w->walk.strip_mask = uspi_choose_strip_mask(&w->walk.target, b, value_if_known(registers, b->pc),
                                                 value_if_known(registers, b->sp), value_if_known(registers, b->fp));
     w->step_limit = completed.step_limit;
@@ -133,7 +134,27 @@ static bool take_answer(struct uspi_walker *w, struct usp_frame *frame, enum usp
     return true;
 }
 
-/* Asks the readers for the caller of w->frame. */
+/* Asks some readers (enum usp_readers) for the caller of w->frame. Whether one knew it. */
+static bool ask(struct uspi_walker *w, struct usp_frame *frame, uint32_t readers, bool *is_corrupt) {
+    struct uspi_walk *walk = &w->walk;
+    struct uspi_answer_data answer;
+    for (size_t i = 0; i < uspi_reader_count; i++) {
+        if ((readers & uspi_readers[i].bit) == 0) continue;
+        memset(&answer, 0, sizeof answer);
+        enum uspi_answer a = uspi_readers[i].read(walk, &w->frame, &answer);
+        if (take_answer(w, frame, a, &answer)) return true;
+        if (a == USPI_CORRUPT) {
+            walk->stack_flags |= USP_STACK_CORRUPT_TABLE;
+            *is_corrupt = true;
+        } else if (answer.stop != USP_STOP_NONE) {
+            w->stop = answer.stop;
+            w->stop_address = answer.stop_address;
+        }
+    }
+    return false;
+}
+
+/* The caller of w->frame, by whoever knows it. */
 static void find_caller(struct uspi_walker *w, struct usp_frame *frame) {
     struct uspi_walk *walk = &w->walk;
     struct uspi_answer_data answer;
@@ -147,25 +168,15 @@ static void find_caller(struct uspi_walker *w, struct usp_frame *frame) {
     }
     memset(&answer, 0, sizeof answer);
     if (take_answer(w, frame, uspi_follow_kept_rule(walk, &w->frame, &answer), &answer)) return;
-    for (size_t i = 0; i < uspi_reader_count; i++) {
-        if ((walk->readers & uspi_readers[i].bit) == 0) continue;
-        memset(&answer, 0, sizeof answer);
-        enum uspi_answer a = uspi_readers[i].read(walk, &w->frame, &answer);
-        if (take_answer(w, frame, a, &answer)) return;
-        if (a == USPI_CORRUPT) {
-            walk->stack_flags |= USP_STACK_CORRUPT_TABLE;
-            is_corrupt = true;
-        } else if (answer.stop != USP_STOP_NONE) {
-            w->stop = answer.stop;
-            w->stop_address = answer.stop_address;
-        }
-    }
-    if (!is_corrupt) return;
+    if (walk->readers_first != 0 && ask(w, frame, walk->readers_first, &is_corrupt)) return;
+    if (ask(w, frame, walk->readers & ~walk->readers_first, &is_corrupt) || !is_corrupt) return;
     w->stop = USP_STOP_CORRUPT_TABLE;
     w->stop_address = frame->pc;
 }
 
 void uspi_walker_take_shortcuts(struct uspi_walker *w, const struct uspi_shortcuts *shortcuts) {
+    /* What is kept was found in the library's order. */
+    if (w->walk.readers_first != 0) return;
     w->walk.shortcuts = *shortcuts;
     w->walk.keeps_table_rules = uspi_keeps_table_rules(shortcuts, w->walk.readers);
 }

@@ -5,10 +5,12 @@
 #define TESTS_FILE_BUILDER_H
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct builder {
     uint8_t *bytes;
@@ -76,6 +78,18 @@ static inline void patch(struct builder *b, size_t offset, unsigned width, uint6
 static inline void save(const struct builder *b, const char *path) {
     FILE *f = fopen(path, "wb");
     if (f == NULL || (b->size > 0 && fwrite(b->bytes, 1, b->size, f) != b->size) || fclose(f) != 0) {
+        perror(path);
+        abort();
+    }
+}
+
+/* The same with the first `head` bytes at the file's beginning and the rest behind a hole of that size, which takes no room.
+ * A test of files above 2 GB defines _FILE_OFFSET_BITS as 64, for hosts of 32 bits. */
+static inline void save_with_hole(const struct builder *b, const char *path, size_t head, uint64_t hole) {
+    const size_t rest = b->size - head;
+    int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+    if (fd < 0 || write(fd, b->bytes, head) != (ssize_t)head ||
+        pwrite(fd, b->bytes + head, rest, (off_t)(hole + head)) != (ssize_t)rest || close(fd) != 0) {
         perror(path);
         abort();
     }

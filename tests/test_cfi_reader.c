@@ -359,6 +359,95 @@ START_TEST(unconfirmed) {
 }
 END_TEST
 
+/* i386: padding behind an instruction that ends in ff looks like a call (ff 90 90 90 90 90), whose callee might have taken
+ * something off the stack. What the instructions lead to from here nobody knows: through eax. */
+START_TEST(padding_like_a_call) {
+    cfi_begin(&c, USP_ARCH_I386, true);
+    size_t cie = put_cie(&c, false, 1, "", "01 7c 08  0c 04 04 88 01");
+    put_fde(&c, cie, CODE, 0x40, "43 0e 10 4f 0e 04"); /* undone at its end, as for every instruction */
+    put_fde(&c, cie, OUTER - 0x20, 0x40, "07 08");
+    struct fixture *f = begin_tables(USP_ARCH_I386);
+    f->options.readers |= USP_READER_INSTRUCTIONS;
+    /* sub esp, 12; xor edi, edi; six times nop; add esp, 8; ret, which is another function's way out */
+    CODE8(&f->memory, CODE, 0x83, 0xec, 0x0c, 0x31, 0xff, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x83, 0xc4, 0x08, 0xc3);
+    CODE8(&f->memory, OUTER - 5, 0xe8, 0, 1, 0, 0);
+    WORDS(&f->memory, STACK, 4, 0, 0, CODE + 0x800, OUTER, 0);
+    for (usp_addr pc = CODE + 5; pc <= CODE + 11; pc++) {
+        set_registers(f, pc, STACK, 0);
+        EXPECT(f, USP_STOP_ROOT, pc, OUTER);
+        ck_assert_uint_eq(f->frames[1].method, USP_METHOD_CFI);
+    }
+    /* Behind a call the instructions are asked, whatever the table leads to: the callee has taken 4 bytes off. */
+    f = begin_tables(USP_ARCH_I386);
+    f->options.readers |= USP_READER_INSTRUCTIONS;
+    CODE8(&f->memory, CODE, 0x83, 0xec, 0x0c, 0x90, 0xe8, 0, 1, 0, 0, 0x83, 0xc4, 0x08, 0xc3);
+    CODE8(&f->memory, OUTER - 5, 0xe8, 0, 1, 0, 0);
+    CODE8(&f->memory, CALLER - 5, 0xe8, 0, 1, 0, 0);
+    WORDS(&f->memory, STACK, 4, 0, 0, OUTER, CALLER);
+    set_registers(f, CODE + 9, STACK, 0);
+    EXPECT(f, USP_STOP_ROOT, CODE + 9, OUTER);
+}
+END_TEST
+
+/* Code, stack and distances of more than 2 GB in a process of 32 bits, where a number that is taken for a signed one leads
+ * out of it. Once searched, once by the linker's table; the last caller by a frame record. */
+#define HIGH_CODE  UINT64_C(0xf7001000)
+#define HIGH_STACK UINT64_C(0xff800000)
+
+static int high_tables_at(void *context, usp_addr pc, struct usp_unwind_tables *tables) {
+    (void)context;
+    if (pc < HIGH_CODE || pc >= HIGH_CODE + 0x300) return USP_ERROR_NOT_FOUND;
+    *tables = given;
+    return USP_OK;
+}
+
+/* Relative to where it stands, in four bytes with a sign. */
+static size_t put_relative_fde(size_t cie, usp_addr start, uint32_t length, const char *instructions) {
+    size_t at = begin_fde(&c, false, cie);
+    put(&c.bytes, 4, start - (TABLE + c.bytes.size));
+    put(&c.bytes, 4, length);
+    put(&c.bytes, 1, 0);
+    put_hex(&c.bytes, instructions);
+    end_entry(&c, at, false);
+    return at;
+}
+
+START_TEST(above_2_gb) {
+    const usp_addr outer = HIGH_CODE + 0x400;
+    cfi_begin(&c, USP_ARCH_I386, true);
+    size_t cie = put_cie(&c, false, 1, "zR", "01 7c 08 01 1b 0c 04 04 88 01");
+    size_t first = put_relative_fde(cie, HIGH_CODE, 0x40, "41 0e 08 85 02 44 0e 10");
+    /* CFA = esp + 8; the caller's ebp is what the expression "CFA - 2 GB - 64" finds there. */
+    size_t second = put_relative_fde(cie, HIGH_CODE + 0x100, 0x40, "0e 08 10 05 07 0c 40 00 00 80 1c 96");
+    put(&c.bytes, 4, 0);
+    size_t hdr = c.bytes.size, size = hdr;
+    if (_i == 1) {
+        put_hex(&c.bytes, "01 1b 03 3b");
+        put(&c.bytes, 4, 0 - (uint64_t)(hdr + 4));
+        put(&c.bytes, 4, 2);
+        put_sorted(&c.bytes, hdr, HIGH_CODE, first);
+        put_sorted(&c.bytes, hdr, HIGH_CODE + 0x100, second);
+    }
+    struct fixture *f = begin_tables(USP_ARCH_I386);
+    f->target.unwind_tables_at = high_tables_at;
+    f->options.readers = USP_READER_CFI | USP_READER_FRAME_RECORD;
+    given.eh_frame.size = size;
+    given.eh_frame_hdr = (struct usp_table){TABLE + hdr, c.bytes.size - hdr};
+    CODE8(&f->memory, HIGH_CODE + 0x120 - 5, 0xe8, 0, 1, 0, 0);
+    CODE8(&f->memory, outer - 5, 0xe8, 0, 1, 0, 0);
+    WORDS(&f->memory, HIGH_STACK, 4, 1, 2, 0xebb, HIGH_CODE + 0x120, 3, outer, 4, 5, 0, outer + 0x10, 6);
+    WORDS(&f->memory, HIGH_STACK + 24 - 0x80000040, 4, HIGH_STACK + 32);
+    set_registers(f, HIGH_CODE + 0x10, HIGH_STACK, 0xebb0);
+    EXPECT(f, USP_STOP_FP_ZERO, HIGH_CODE + 0x10, HIGH_CODE + 0x120, outer, outer + 0x10);
+    ck_assert_uint_eq(f->frames[1].method, USP_METHOD_CFI);
+    ck_assert_uint_eq(f->frames[1].fp, 0xebb);
+    ck_assert_uint_eq(f->frames[1].cfa, HIGH_STACK + 24);
+    ck_assert_uint_eq(f->frames[2].method, USP_METHOD_CFI);
+    ck_assert_uint_eq(f->frames[2].fp, HIGH_STACK + 32);
+    ck_assert_uint_eq(f->frames[3].method, USP_METHOD_FRAME_POINTER);
+}
+END_TEST
+
 /* Only asked when the options say so. */
 START_TEST(not_asked) {
     three_x86_64();
@@ -368,6 +457,42 @@ START_TEST(not_asked) {
     WORDS(&f->memory, STACK, 8, CALLER, 0x13, OUTER);
     set_registers(f, CODE, STACK, 0);
     EXPECT(f, USP_STOP_FP_ZERO, CODE);
+}
+END_TEST
+
+/* Records first: they lead past the caller that the table knows, and the table goes on where they end. */
+START_TEST(asked_later) {
+    const usp_addr inner = CODE + 0x400;
+    size_t cie = three_x86_64();
+    put_fde(&c, cie, inner - 0x20, 0x40, "41 0e 10");
+    struct fixture *f = begin_tables(USP_ARCH_X86_64);
+    calls_x86_64(f);
+    CODE8(&f->memory, inner - 5, 0xe8, 0, 1, 0, 0);
+    /* By the table CODE's frame is the uppermost word; the record at STACK + 16 leads to CALLER, whose fp is no record's. */
+    WORDS(&f->memory, STACK, 8, inner, 1, 0x11, CALLER, 2, OUTER, CALLER, 3, OUTER, 4);
+    f->options.readers = USP_READER_CFI | USP_READER_FRAME_RECORD;
+    set_registers(f, CODE, STACK, STACK + 16);
+    walk(f);
+    ck_assert_uint_eq(f->frames[1].pc, inner);
+    ck_assert_uint_eq(f->frames[1].method, USP_METHOD_CFI);
+    f->options.readers_first = USP_READER_FRAME_RECORD;
+    EXPECT(f, USP_STOP_ROOT, CODE, CALLER, OUTER);
+    ck_assert_uint_eq(f->frames[1].method, USP_METHOD_FRAME_POINTER);
+    ck_assert_uint_eq(f->frames[2].method, USP_METHOD_CFI);
+    /* First of those that may be asked, not of others. */
+    f->options.readers = USP_READER_CFI;
+    walk(f);
+    ck_assert_uint_eq(f->frames[1].pc, inner);
+    /* A corrupt table that comes first is passed over as well. */
+    put_fde(&c, cie, CODE + 0x500, 0x20, "0b");
+    given.eh_frame.size = c.bytes.size;
+    f->options.readers = USP_READER_CFI | USP_READER_FRAME_RECORD;
+    f->options.readers_first = USP_READER_CFI;
+    set_registers(f, CODE + 0x500, STACK, STACK + 16);
+    EXPECT(f, USP_STOP_ROOT, CODE + 0x500, CALLER, OUTER);
+    ck_assert_uint_eq(f->stack.flags, USP_STACK_CORRUPT_TABLE);
+    f->options.readers = USP_READER_CFI;
+    EXPECT(f, USP_STOP_CORRUPT_TABLE, CODE + 0x500);
 }
 END_TEST
 
@@ -543,7 +668,9 @@ int main(void) {
     tcase_add_checked_fixture(tests, NULL, free_table);
     add_tests(tests, frameless, prologue, noreturn_call, link_register, linkage_table, signal_frame);
     tcase_add_loop_test(tests, apple_i386_signal_frame, 0, 4);
-    add_tests(tests, apple_i386_inside, apple_signal_frame_is_not_kept, refuted, unconfirmed, not_asked, looping_table);
+    add_tests(tests, apple_i386_inside, apple_signal_frame_is_not_kept, refuted, unconfirmed, padding_like_a_call);
+    tcase_add_loop_test(tests, above_2_gb, 0, 2);
+    add_tests(tests, not_asked, asked_later, looping_table);
     tcase_add_loop_test(tests, expressions, 0, ELEMENTS(expression_cases));
     tcase_add_test(tests, expression_of_cfa);
     return run_suite("cfi_reader", tests);

@@ -5,21 +5,11 @@
 #include "tests/core_walk.h"
 #include "tests/suite.h"
 
-#include <fcntl.h>
 #include <sys/resource.h>
 
 #define FAR    (UINT64_C(10) << 30)
 #define LIMIT  (UINT64_C(512) << 20)
 #define MEMORY (256 * 1024) /* KB that may be touched; an emulator's translations need some */
-
-/* Saves the first `head` bytes at the file's beginning and the rest behind the hole. */
-static void save_with_hole(const struct builder *b, size_t head) {
-    int fd = open(in_folder("core"), O_CREAT | O_TRUNC | O_WRONLY, 0600);
-    ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(write(fd, b->bytes, head), (ssize_t)head);
-    ck_assert_int_eq(pwrite(fd, b->bytes + head, b->size - head, (off_t)(FAR + head)), (ssize_t)(b->size - head));
-    ck_assert_int_eq(close(fd), 0);
-}
 
 /* A hole of the process's memory, too: most of it is one segment of zeros. */
 static void build_elf(uint32_t arch) {
@@ -30,7 +20,7 @@ static void build_elf(uint32_t arch) {
     patch(&b, elf_field(&core, ELF_STACK, 8, 4), 8, FAR + core.stack_at);
     patch(&b, elf_field(&core, ELF_IMAGE, 8, 4), 8, FAR + core.image_at);
     patch(&b, elf_field(&core, ELF_TEXT, 8, 4), 8, FAR + core.text_at);
-    save_with_hole(&b, core.image_at);
+    save_with_hole(&b, in_folder("core"), core.image_at, FAR);
     builder_free(&b);
 }
 
@@ -43,7 +33,7 @@ static void build_macho(uint32_t arch) {
         size_t field = core.segments_at + i * core.segment_size + 40;
         patch(&b, field, 8, uspi_le64(b.bytes + field) + FAR);
     }
-    save_with_hole(&b, head);
+    save_with_hole(&b, in_folder("core"), head, FAR);
     builder_free(&b);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists of images that were recorded by somebody else, and those of files. The files are made of bytes, so that any host
  * gives the same answers; linked ones are tests/tool/images.sh's. */
+#define _FILE_OFFSET_BITS 64
 #include <check.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -260,6 +261,38 @@ START_TEST(the_wanted_slice) {
 }
 END_TEST
 
+static void put_big_endian(struct builder *b, unsigned width, uint64_t value) {
+    while (width-- > 0) put(b, 1, value >> 8 * width & 0xff);
+}
+
+/* A slice where 32 bits do not reach. */
+START_TEST(past_4_gb) {
+    const uint64_t hole = UINT64_C(5) << 30;
+    struct builder thin = slice(USP_ARCH_ARM64, OWN_ID), fat = {0};
+    put_big_endian(&fat, 4, 0xcafebabf);
+    put_big_endian(&fat, 4, 1);
+    put_big_endian(&fat, 4, macho_cpu(USP_ARCH_ARM64));
+    put_big_endian(&fat, 4, 0);
+    put_big_endian(&fat, 8, hole + 0x1000);
+    put_big_endian(&fat, 8, thin.size);
+    put_big_endian(&fat, 8, UINT64_C(12) << 32);
+    pad_to(&fat, 0x1000);
+    put_bytes(&fat, thin.bytes, thin.size);
+    save_with_hole(&fat, path, 0x1000, hole);
+    options.flags = USP_IMAGE_FILE_NAMED;
+    struct usp_images *images = opened();
+    names(images, BASE + TEXT_LOW + 0x104, "second");
+    usp_images_free(images);
+    /* What is wrong there is told with the whole offset. */
+    thin.bytes[0] = 0;
+    patch(&fat, 0x1000, 1, 0);
+    save_with_hole(&fat, path, 0x1000, hole);
+    refused(USP_ERROR_FORMAT, "library: offset 0x140001000");
+    builder_free(&thin);
+    builder_free(&fat);
+}
+END_TEST
+
 START_TEST(what_is_not_there_is_told_with_what_is) {
     save_fat(false);
     options.arch = USP_ARCH_I386;
@@ -285,6 +318,31 @@ START_TEST(damage_is_told_with_its_place) {
     refused(USP_ERROR_NOT_FOUND, "no such file");
     ck_assert_int_eq(mkdir(path, 0700), 0);
     refused(USP_ERROR_FORMAT, "not a regular file");
+}
+END_TEST
+
+/* Wherever the file ends within its tables of names, and whatever place a table claims: told to who asks, and to nobody
+ * else. */
+START_TEST(damaged_names_are_told_with_their_place) {
+    static const uint32_t starts[] = {TEXT_LOW, TEXT_LOW + 0x100, 0};
+    static const struct macho_export exports[] = {{"_first", 0, TEXT_LOW}, {NULL, 0, 0}};
+    const struct macho_file wanted = {
+        .arch = USP_ARCH_ARM64, .uuid = OWN_ID, .symbols = symbols, .starts = starts, .exports = exports};
+    struct builder b = build_macho_symbol_file(&wanted);
+    const size_t whole = b.size;
+    for (b.size = whole; b.size >= LINKEDIT; b.size--) {
+        unlink(path); /* some file systems wait for the disk when a file is cut and written again */
+        save(&b, path);
+        options.flags = 0;
+        usp_images_free(opened());
+        options.flags = USP_IMAGE_FILE_NAMED;
+        if (b.size == whole) usp_images_free(opened());
+        if (b.size < whole) refused(USP_ERROR_TRUNCATED, "library: offset 0x30");
+    }
+    /* Another image's names are nobody's business. */
+    options.arch = USP_ARCH_X86_64;
+    refused(USP_ERROR_MISMATCH, "for arm64, not for x86_64");
+    builder_free(&b);
 }
 END_TEST
 
@@ -319,7 +377,7 @@ START_TEST(options_are_checked) {
     options.build_id_size = 33;
     ck_assert_int_eq(open_file(&images), USP_ERROR_ARGUMENT);
     usp_image_file_options_init(&options);
-    options.flags = 4;
+    options.flags = 8;
     ck_assert_int_eq(open_file(&images), USP_ERROR_ARGUMENT);
 }
 END_TEST
@@ -330,7 +388,8 @@ int main(void) {
     tcase_add_checked_fixture(files, set_up, remove_folder);
     add_tests(files, where_it_was_linked_for, where_it_is_said_to_be, one_for_each_slice);
     tcase_add_loop_test(files, the_wanted_slice, 0, 2);
-    add_tests(files, what_is_not_there_is_told_with_what_is, damage_is_told_with_its_place,
-              what_has_no_addresses_is_refused, options_are_checked);
+    add_tests(files, past_4_gb, what_is_not_there_is_told_with_what_is, damage_is_told_with_its_place);
+    tcase_set_timeout(files, 60);
+    add_tests(files, damaged_names_are_told_with_their_place, what_has_no_addresses_is_refused, options_are_checked);
     return run_suite("images", lists, files);
 }

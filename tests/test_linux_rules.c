@@ -166,6 +166,35 @@ START_TEST(options_are_obeyed) {
 }
 END_TEST
 
+/* Twice in the library's order, which keeps rules, then in another one: once as a whole, once with room to spare. */
+KEPT static void capture_in_two_orders_here(void) {
+    for (volatile unsigned i = 0; i < 4; i++) {
+        usp_options_init(&options);
+        if (i >= 2) options.readers_first = USP_READER_INSTRUCTIONS;
+        if (i == 3) options.tail = 1;
+        begin_capture(&captures[i]);
+        ck_assert_int_eq(usp_capture_self(&options, &captures[i].stack), USP_OK);
+    }
+    atomic_fetch_add(&standing_sink, 1);
+}
+
+static unsigned count_method(const struct captured *c, uint32_t method) {
+    unsigned n = 0;
+    for (uint32_t i = 0; i < c->stack.count; i++) n += c->frames[i].method == method;
+    return n;
+}
+
+/* What is kept in one order is not taken for an answer in another. */
+START_TEST(another_order) {
+    keep_rules(4096);
+    ck_assert_int_eq(usp_images_register(), USP_OK);
+    descend(20, capture_in_two_orders_here);
+    ck_assert_uint_gt(count_method(&captures[1], USP_METHOD_CFI), 0);
+    const unsigned before = count_method(&captures[1], USP_METHOD_INSTRUCTIONS);
+    for (unsigned i = 2; i < 4; i++) ck_assert_uint_gt(count_method(&captures[i], USP_METHOD_INSTRUCTIONS), before);
+}
+END_TEST
+
 KEPT static void capture_cut_here(void) {
     for (volatile unsigned i = 0; i < CAPTURES; i++) {
         keep_rules_for(i);
@@ -536,7 +565,7 @@ int main(void) {
     tcase_set_timeout(tests, 300);
     /* 32-bit ARM has other tables. */
     if (usp_arch_host() != USP_ARCH_ARMV7) {
-        add_tests(tests, calling_thread, options_are_obeyed, few_frames, through_a_signal, other_thread,
+        add_tests(tests, calling_thread, options_are_obeyed, another_order, few_frames, through_a_signal, other_thread,
                   no_system_call_once_warm, one_in_the_place_of_another, a_storm);
     }
     add_tests(tests, usage, tables_take_no_more_than_they_may);

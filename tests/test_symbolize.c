@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Names out of files: which symbol wins, when there is none, which file is believed. The files are made of bytes, so that
  * any host gives the same answers. */
+#define _FILE_OFFSET_BITS 64
 #include <check.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <unspool/unspool.h>
 
 #include "lib/image_list.h"
+#include "lib/object/bytes.h"
 #include "lib/symbolize/index.h"
 #include "tests/failing_alloc.h"
 #include "tests/folder.h"
@@ -460,6 +462,88 @@ START_TEST(every_truncation) {
 }
 END_TEST
 
+/* The tables of names lie where 32 bits do not reach. */
+START_TEST(past_4_gb) {
+    const uint64_t hole = UINT64_C(5) << 30;
+    struct builder file = build_symbol_file(&whole);
+    const size_t headers = file.size - 9 * 64;
+    size_t head = headers;
+    for (size_t at = headers; at < file.size; at += 64) {
+        const uint64_t type = uspi_le(file.bytes + at + 4, 4), offset = uspi_le(file.bytes + at + 24, 8);
+        if ((type != 2 && type != 3) || offset == 0) continue;
+        patch(&file, at + 24, 8, offset + hole);
+        if (offset < head) head = (size_t)offset;
+    }
+    patch(&file, 40, 8, headers + hole);
+    save_with_hole(&file, path, head, hole);
+    struct fixture f = begin_with(loaded(USP_ARCH_X86_64, build_id, sizeof build_id, 0), NULL);
+    expect(&f, 0x1090, "hidden", 0x1080);
+    expect(&f, 0x1110, "exported", 0x1100);
+    end(&f);
+    builder_free(&file);
+}
+END_TEST
+
+/* Refused with `what` where names are wanted, and otherwise not. */
+static void expect_damage(struct builder *file, int wanted, const char *what) {
+    struct usp_image_file_options options;
+    struct usp_images *images;
+    char message[512];
+    save_new(file, path);
+    usp_image_file_options_init(&options);
+    ck_assert_int_eq(usp_images_file(path, &options, &images, message, sizeof message), USP_OK);
+    usp_images_free(images);
+    options.flags = USP_IMAGE_FILE_NAMED;
+    ck_assert_int_eq(usp_images_file(path, &options, &images, message, sizeof message), wanted);
+    if (wanted == USP_OK) usp_images_free(images);
+    if (wanted != USP_OK) ck_assert_msg(strstr(message, what) != NULL, "\"%s\" lacks \"%s\"", message, what);
+}
+
+/* The section headers are the file's end; each field of one that leads to the names is spoilt in turn. */
+START_TEST(damaged_names_are_told) {
+    struct symbol_file both = whole;
+    both.dynsym = exported;
+    struct builder file = build_symbol_file(&both);
+    const size_t size = file.size, header = 64;
+    expect_damage(&file, USP_OK, "");
+    for (file.size--; file.size >= size - 9 * header; file.size--) {
+        expect_damage(&file, USP_ERROR_TRUNCATED, "library: offset 0x");
+    }
+    file.size = size;
+    unsigned tables = 0;
+    for (size_t at = size - 9 * header; at < size; at += header) {
+        const uint64_t type = uspi_le(file.bytes + at + 4, 4);
+        if (type != 2 && type != 11) continue;
+        tables++;
+        const struct {
+            size_t at;
+            unsigned width;
+            uint64_t value;
+            int status;
+            const char *what;
+        } spoilt[] = {{24, 8, size + 1, USP_ERROR_TRUNCATED, "symbol table"},
+                      {32, 8, size, USP_ERROR_TRUNCATED, "symbol table"},
+                      {32, 8, UINT64_MAX, USP_ERROR_TRUNCATED, "symbol table"},
+                      {40, 4, 9, USP_ERROR_FORMAT, "names are in section 9, of 9"},
+                      {56, 8, 23, USP_ERROR_FORMAT, "symbols of 23 bytes instead of 24"}};
+        for (unsigned i = 0; i < sizeof spoilt / sizeof spoilt[0]; i++) {
+            const uint64_t kept = uspi_le(file.bytes + at + spoilt[i].at, spoilt[i].width);
+            patch(&file, at + spoilt[i].at, spoilt[i].width, spoilt[i].value);
+            expect_damage(&file, spoilt[i].status, spoilt[i].what);
+            patch(&file, at + spoilt[i].at, spoilt[i].width, kept);
+        }
+        /* Its names'. */
+        const size_t names = size - 9 * header + (size_t)uspi_le(file.bytes + at + 40, 4) * header + 24;
+        const uint64_t kept = uspi_le(file.bytes + names, 8);
+        patch(&file, names, 8, size);
+        expect_damage(&file, USP_ERROR_TRUNCATED, "names of symbols");
+        patch(&file, names, 8, kept);
+    }
+    ck_assert_uint_eq(tables, 2);
+    builder_free(&file);
+}
+END_TEST
+
 START_TEST(every_byte_spoilt) {
     struct symbol_file both = whole;
     both.dynsym = exported;
@@ -752,7 +836,7 @@ int main(void) {
               the_sysroot_comes_first, program_and_folder, no_file_no_image, each_allocation_fails,
               threads_get_the_same_names);
     tcase_set_timeout(files, 60);
-    add_tests(files, every_truncation, every_byte_spoilt);
+    add_tests(files, past_4_gb, damaged_names_are_told, every_truncation, every_byte_spoilt);
 
     TCase *index = tcase_create("index");
     tcase_add_loop_test(index, random_intervals, 0, 5);

@@ -94,6 +94,8 @@ static uint32_t processor_of(const struct usp_images *images) {
 static int open_chosen(const struct image_choice *choice, struct usp_images **images) {
     struct usp_image_file_options options;
     usp_image_file_options_init(&options);
+    /* Who asks for names is to hear why there are none. */
+    options.flags = USP_IMAGE_FILE_NAMED;
     options.arch = choice->arch;
     options.build_id_size = choice->build_id_size;
     memcpy(options.build_id, choice->build_id, sizeof options.build_id);

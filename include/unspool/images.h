@@ -57,7 +57,8 @@ USP_API int usp_images_create(const struct usp_image *entries, size_t count, str
 
 enum usp_image_file_flags {
     USP_IMAGE_FILE_LOADED = 1 << 0, /* load_address counts */
-    USP_IMAGE_FILE_LINKED = 1 << 1  /* archives and unlinked objects are refused */
+    USP_IMAGE_FILE_LINKED = 1 << 1, /* archives and unlinked objects are refused, */
+    USP_IMAGE_FILE_NAMED = 1 << 2   /* and images whose tables of names are damaged or cut off */
 };
 
 struct usp_image_file_options {
@@ -82,7 +83,8 @@ USP_API void usp_image_file_options_init(struct usp_image_file_options *options)
  * members have a name, is the one with that member_offset.
  *
  * Slices, members and sections overlap: pick one by the options or the path to look addresses up. Slices and members that
- * are damaged or no object files are left out as long as another one is wanted and whole.
+ * are damaged or no object files are left out as long as another one is wanted and whole. A symbolizer makes do with what a
+ * damaged table of names still says, and does not tell; who wants to know asks for USP_IMAGE_FILE_NAMED here.
  * options NULL: the defaults. On success *images is the caller's to free. `error` (may be NULL, `error_size` bytes)
  * receives a sentence on failure, with the file, the offset and what is wrong.
  * Returns USP_OK, USP_ERROR_ARGUMENT (also when the image does not fit behind load_address), USP_ERROR_NOT_FOUND (no such

@@ -205,7 +205,8 @@ struct usp_target {
 /* Sets size and arch and clears the rest. Signal-safe. */
 USP_API void usp_target_init(struct usp_target *target, uint32_t arch);
 
-/* Which frame readers may be asked; they are asked in the library's order. */
+/* The frame readers, of which options say which may be asked, and which are asked before the others. Otherwise they are
+ * asked in the library's order. */
 enum usp_readers {
     USP_READER_SIGNAL = 1 << 0,       /* signal trampolines */
     USP_READER_INSTRUCTIONS = 1 << 1, /* the first-frame rule, and code without records below it */
@@ -230,7 +231,11 @@ struct usp_options {
     /* Optional: with it stack.hash is made of (build-id or UUID, offset) pairs and is stable across runs of the same
      * build; without it of the addresses, which is cheaper. Default NULL. */
     const struct usp_images *images;
-    uint64_t reserved[6];
+    /* enum usp_readers: of those in `readers`, the ones that are asked before all others; with it no rules are kept or
+     * recalled (usp_prepare_options.kept_rules). Default 0 */
+    uint32_t readers_first;
+    uint32_t reserved0;
+    uint64_t reserved[5];
 };
 
 /* Sets size and the defaults. Signal-safe. */

@@ -24,11 +24,26 @@ static bool leads_to_call(struct uspi_walk *walk, const struct uspi_frame_state 
            uspi_judge_return_address(walk, code, raw).credit == USPI_VERIFIED;
 }
 
+/* Instructions are counted over so many bytes. Longer functions are rare. */
+#define COUNTED_MAX 65536u
+
+/* Whether the frame stands behind a call. Bytes that end like one need not be one ("ff 90 90 90 90 90" in front of a loop is
+ * the end of an instruction and padding): the instructions from the function's start on decide. */
+static bool stands_behind_call(struct uspi_code *code, usp_addr start, usp_addr pc) {
+    struct uspi_instruction i = {0};
+    usp_addr target, at = start;
+    if (uspi_code_call_before(code, pc, false, &target) != USPI_CALL_BEFORE) return false;
+    if (pc - start > COUNTED_MAX) return true;
+    for (; at < pc; at += i.length) {
+        if (!uspi_code_decode(code, at, 0, &i)) return true;
+    }
+    return at != pc || i.flow == USPI_CALL;
+}
+
 /* Whether the rule may leave out what the instructions know. */
 static bool is_body_only(struct uspi_walk *walk, const struct uspi_frame_state *frame, enum uspi_dwarf_extent extent,
-                         const struct uspi_rule *rule) {
+                         usp_addr start, const struct uspi_rule *rule) {
     struct uspi_code code;
-    usp_addr target, pc = frame->registers.value[walk->backend->pc];
     /* A signal's frame is described for where its code is called from, and its rule holds beside that too: registers that
      * stay what they are until the handler returns lead to it. */
     if (rule->signal_frame) return false;
@@ -37,7 +52,7 @@ static bool is_body_only(struct uspi_walk *walk, const struct uspi_frame_state *
     if (extent != USPI_DWARF_WHOLE) return true;
     if (walk->backend->arch != USP_ARCH_I386) return false;
     uspi_code_init(&code, walk->backend, uspi_code_memory(walk));
-    return uspi_code_call_before(&code, pc, false, &target) == USPI_CALL_BEFORE ||
+    return stands_behind_call(&code, start, frame->registers.value[walk->backend->pc]) ||
            !leads_to_call(walk, frame, &code, rule);
 }
 
@@ -51,7 +66,7 @@ static enum uspi_answer follow(struct uspi_walk *walk, const struct uspi_frame_s
     if (*status == USP_OK) *status = uspi_dwarf_rule(section, &fde->cie, &row, &entry.rule);
     if (*status != USP_OK) return USPI_NOT_MINE;
     enum uspi_dwarf_extent extent = frame->exact ? uspi_dwarf_extent(section, fde) : USPI_DWARF_WHOLE;
-    if (!is_body_only(walk, frame, extent, &entry.rule)) {
+    if (!is_body_only(walk, frame, extent, entry.start, &entry.rule)) {
         return uspi_follow_table_rule(walk, frame, &entry.rule, USP_METHOD_CFI, out);
     }
     if (extent == USPI_DWARF_PART) entry.start = 0;

@@ -18,7 +18,8 @@ struct uspi_walk {
     const struct uspi_backend *backend;
     struct usp_target target;        /* the caller's, completed */
     uint64_t strip_mask;             /* the bits of a code or context pointer that are an address */
-    uint32_t readers;                /* enum usp_readers */
+    uint32_t readers;                /* enum usp_readers, */
+    uint32_t readers_first;          /* and those of them that come before the others */
     uint32_t stack_flags;            /* enum usp_stack_flags, gathered */
     struct uspi_shortcuts shortcuts; /* all zero: none */
     bool keeps_table_rules;          /* there is a cache, and the readers that are asked are those its rules are by */

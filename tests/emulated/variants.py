@@ -117,7 +117,7 @@ def by_tables(target, bodies=True, compared=True):
 def frameless(target, bodies=True, compared=True, outlined=False):
     """Compiled without frame pointers; outlined: also so that functions share pieces of code (LLVM for arm64, at -Oz)."""
     target.flags = [f for f in target.flags if f not in FRAMES] + ["-fomit-frame-pointer"]
-    target.levels = ["-O0", "-O2", "-Os"] + (["-Oz"] if outlined else [])
+    target.levels = MAIN_LEVELS + (["-Oz"] if outlined else [])
     return by_tables(target, bodies, compared)
 
 
@@ -194,6 +194,10 @@ TARGETS = [
                      "stubs_arm64.S", 100.0, levels=SOME, triple=WATCH), compared=False),
     by_tables(x86("x86_64 apple, tables", clang(MAC_X64), LINK_MAC, NO_GUARD, levels=SOME)),
     by_tables(armv7("armv7 linux, thumb, tables", LINUX_ARM, STATIC + NO_PERSONALITIES, True, levels=SOME)),
+    # The levels at which the walk without tables misses an instruction are among these.
+    by_tables(x86("x86_64 linux, tables", clang(LINUX_X64), STATIC, NO_GUARD, levels=["-O0", "-Os"]), bodies=False),
+    by_tables(x86("i386 linux, tables", clang(LINUX_386), STATIC, NO_GUARD, wide=False, levels=["-O0", "-Os"]),
+              bodies=False),
     with_seeds(frameless(arm64("arm64 apple, frameless", IOS, LINK_IOS, NO_GUARD), outlined=True), [101]),
     # There the walk is by instructions, from the starts that the image names.
     with_seeds(frameless(Target("arm64_32 apple, frameless", "arm64_32", clang(WATCH), LINK_WATCH, NO_GUARD,

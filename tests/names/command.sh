@@ -159,6 +159,10 @@ awk '{ print $1, $3, $4, $5 }' "$work/out" >with
 run 0 symbols --objc objc.stripped
 awk '{ print $1, $3, $4, $5 }' "$work/out" >without
 [[ $(grep -c ' objc-metadata [-+]' without) -eq $(wc -l <without) ]] || fail "not from the metadata: $(cat without)"
+# Before it is linked each method has a symbol, because the metadata refers to it by a relocation.
+run 0 symbols --objc objc.o
+cmp -s <(awk '{ print $3, $4, $5 }' "$work/out" | sort) <(cut -d' ' -f 2- with | sort) ||
+  fail "unlinked: other methods: $(cat "$work/out")"
 # The linker merges categories into their classes.
 strip_category() { sed -E 's/ (symtab|objc-metadata) / /; s/\([A-Za-z0-9_]*\)//' "$1"; }
 cmp -s <(strip_category with) <(strip_category without) || fail "$(diff <(strip_category with) <(strip_category without) | head -n 6)"

@@ -70,6 +70,14 @@ cp "$work/out" "$work/none.json"
 echo text >"$work/text"
 run 3 symbols "$work/text"
 err_has "^unspool: $work/text: offset 0x0: neither ELF nor Mach-O$"
+# Cut off, its section headers are not there: no names, and why.
+head -c "$(($(wc -c <"$stuck") / 2))" "$stuck" >"$work/half"
+for words in "symbols $work/half" "symbolize -o $work/half 1"; do
+  # shellcheck disable=SC2086 # words
+  run 3 $words
+  [[ ! -s $work/out ]] || fail "$words: $(cat "$work/out")"
+  err_has "^unspool: $work/half: offset 0x[0-9a-f]+: section header lies behind the end, which is at 0x[0-9a-f]+$"
+done
 run 2 symbols
 err_has 'a file is missing'
 run 2 symbols a b

@@ -10,7 +10,7 @@ writes of it then. Inlined functions are no frames of their own here, and neithe
 call. Not compared is
 - what a tool shows below a stack's known end (the caller of main, a thread's start routine);
 - what a tool shows behind code that no file holds (a just-in-time compiler's) or behind an address that is no code: there
-  it is lost, and a line says so;
+  it is lost, and a line says so. Ours may go on by frame records, and may end nowhere but in such code;
 - what only ours shows where eu-stack ends for a reason of its own, and a line says which:
   . it says that it has no table for a frame. Where that frame keeps a frame record, ours goes on;
   . the process is one of 32 bits. Where call frame information says "what lies there" (DW_OP_deref, as for a main that
@@ -131,13 +131,14 @@ def stacks_of_ours(unspool, where):
 def compare(tool, thread, ours, end, theirs, ranges, early):
     """How many frames were compared, -1 when some differ; `early`: why theirs may end before ours."""
     known = trusted(theirs, ranges)
-    if known < len(theirs):
+    may_end = end == ENOUGH or (ours and trusted(ours[-1:], ranges) == 0)
+    if known < len(theirs) and may_end:
         print(f"thread {thread}: {tool} is lost behind frame {known - 1}, ours has {len(ours)} (ends: {end})")
         if ours[:known] == theirs[:known]:
             return known
     elif ours == theirs[:len(ours)] and end == ENOUGH and len(theirs) - len(ours) <= BEHIND_THE_END_MAX:
         return len(ours)
-    elif early and theirs == ours[:known]:
+    elif early and may_end and theirs == ours[:known]:
         print(f"thread {thread}: {tool} ends behind frame {known - 1} ({early}), ours has {len(ours)} (ends: {end})")
         return known
     print(f"thread {thread} (ends: {end})")

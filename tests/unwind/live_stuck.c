@@ -9,7 +9,8 @@
  *     reading    the clock, again and again: the vdso
  *     waiting    a condition variable
  *     stepping   x86_64: a handler of the trap behind some instructions of the procedure linkage table, which has no frame
- *                of its own and pushes words; where there is one (not with STATIC) */
+ *                of its own and pushes words; where there is one (not with STATIC)
+ *     inside     likewise of the vdso, where "reading" may or may not be when it is looked at */
 #define _GNU_SOURCE 1
 #include <pthread.h>
 #include <semaphore.h>
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -109,6 +111,13 @@ static NOT_INLINED void *waiting(void *context) {
 
 static _Thread_local unsigned steps_wanted, steps;
 static _Thread_local uintptr_t before;
+static _Thread_local int wants_vdso;
+
+/* The code of the vdso is in its first two pages. */
+static int is_in_vdso(uintptr_t address) {
+    const uintptr_t vdso = getauxval(AT_SYSINFO_EHDR);
+    return vdso != 0 && address - vdso < 2 * 4096;
+}
 
 static void on_step(int number, siginfo_t *info, void *context) {
     greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
@@ -116,7 +125,9 @@ static void on_step(int number, siginfo_t *info, void *context) {
     int32_t distance;
     (void)number, (void)info;
     /* Behind a call with a distance in it: from the program into its linkage table. */
-    if (before != 0 && *(const uint8_t *)before == 0xe8) {
+    if (wants_vdso) {
+        if (steps == 0 && is_in_vdso(now)) steps = 1;
+    } else if (before != 0 && *(const uint8_t *)before == 0xe8) {
         memcpy(&distance, (const void *)(before + 1), sizeof distance);
         if (now == before + 5 + (uintptr_t)(intptr_t)distance) steps = 1;
     }
@@ -133,13 +144,28 @@ static void begin_steps(int number, siginfo_t *info, void *context) {
     ((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
 }
 
-static NOT_INLINED void *stepping(void *context) {
+static void take_steps(unsigned wanted) {
     struct sigaction step = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
     struct sigaction begin = {.sa_sigaction = begin_steps, .sa_flags = SA_SIGINFO};
-    steps_wanted = *(const unsigned *)context;
+    steps_wanted = wanted;
     if (sigaction(SIGTRAP, &step, NULL) != 0 || sigaction(SIGUSR2, &begin, NULL) != 0) abort();
     pthread_kill(pthread_self(), SIGUSR2);
+}
+
+static NOT_INLINED void *stepping(void *context) {
+    take_steps(*(const unsigned *)context);
     for (;;) atomic_fetch_add(&sink, (unsigned)getppid());
+    return context;
+}
+
+static NOT_INLINED void *inside(void *context) {
+    struct timespec now;
+    wants_vdso = 1;
+    take_steps(*(const unsigned *)context);
+    for (;;) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        atomic_fetch_add(&sink, (unsigned)now.tv_nsec);
+    }
     return context;
 }
 #endif
@@ -169,8 +195,12 @@ int main(int argc, char **argv) {
     }
 #if defined __x86_64__ && !defined STATIC
     static const unsigned step_counts[] = {1, 2, 3, 4, 5, 6};
-    for (unsigned i = 0; i < sizeof step_counts / sizeof step_counts[0]; i++) {
-        if (pthread_create(&thread, NULL, stepping, (void *)(uintptr_t)&step_counts[i]) != 0) abort();
+    const unsigned all = sizeof step_counts / sizeof step_counts[0];
+    for (unsigned i = 0; i < 2 * all; i++) {
+        if (i >= all && getauxval(AT_SYSINFO_EHDR) == 0) break;
+        if (pthread_create(&thread, NULL, i < all ? stepping : inside, (void *)(uintptr_t)&step_counts[i % all]) != 0) {
+            abort();
+        }
         while (sem_wait(&there) != 0) continue;
     }
 #endif
