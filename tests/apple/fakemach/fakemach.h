@@ -134,6 +134,9 @@ void fake_reset(void);
 /* Adds a thread; 0 fields get values. Returns its index. */
 size_t fake_add_thread(const struct fake_thread *thread);
 
+/* The process becomes the child of a fork: the calling thread alone, no rights. Its handlers have run. */
+void fake_fork(void);
+
 /* The loader announces an image of fake.images, or withdraws it: then its header is 0. */
 void fake_load(size_t index);
 void fake_unload(size_t index);

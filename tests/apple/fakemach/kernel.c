@@ -554,12 +554,24 @@ int pthread_once(pthread_once_t *once, void (*routine)(void)) {
     return 0;
 }
 
+static void (*in_child)(void);
+
 int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void)) {
     (void)prepare;
     (void)parent;
-    (void)child;
     fails(FAKE_LIBPTHREAD);
+    in_child = child;
     return 0;
+}
+
+void fake_fork(void) {
+    memset(references, 0, sizeof references);
+    semaphore_there = false;
+    fake_account.rights = 0;
+    for (size_t i = 0; i < fake.thread_count; i++) {
+        if (i != fake.self) kill_thread(&fake.threads[i]);
+    }
+    in_child();
 }
 
 int pthread_mutex_lock(pthread_mutex_t *mutex) {
