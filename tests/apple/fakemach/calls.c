@@ -437,6 +437,34 @@ START_TEST(test_shutdown_meanwhile) {
 }
 END_TEST
 
+/* A stack that is longer each time costs four windows and not more; then the innermost part has to do. */
+START_TEST(test_growing_stack) {
+    enum { ROOM = 4 << 20, GROWTH = 1 << 20 };
+    struct usp_frame frames[32];
+    struct usp_stack stack;
+    struct usp_snapshot *s;
+    size_t growing = add_thread(FAKE_OWN, ROOM + 4096, FRAMES, 0);
+    struct fake_thread *t = &fake.threads[growing];
+    t->scribbled_on = false;
+    t->growth = GROWTH;
+    prepare();
+    struct fake_account before = fake_account;
+    t->sp -= GROWTH;
+    if (_i == 0) {
+        ck_assert_int_eq(capture_thread(growing, &stack, frames, 32), USP_OK);
+        ck_assert_uint_gt(stack.count, 0);
+        ck_assert_uint_eq(frames[0].pc, CODE(0));
+    } else {
+        ck_assert_int_eq(usp_snapshot_self(NULL, &s), USP_OK);
+        ck_assert_uint_eq(usp_snapshot_get_info(s)->thread_count, THREADS_OF_PROCESS + 1);
+        usp_snapshot_free(s);
+    }
+    ck_assert_uint_gt(fake_account.windows - before.windows, 1);
+    ck_assert_uint_le(fake_account.windows - before.windows, 4);
+    check_clean(&before, "a stack that grows");
+}
+END_TEST
+
 /* Who asks with a time limit does not stop threads behind it, and says of which it has no stack. */
 START_TEST(test_time_limit) {
     struct usp_snapshot_options options;
@@ -481,6 +509,7 @@ TCase *case_of_calls(void) {
     tcase_add_test(calls, test_overflow);
     tcase_add_test(calls, test_stack_pointer_nowhere);
     tcase_add_test(calls, test_shutdown_meanwhile);
+    tcase_add_loop_test(calls, test_growing_stack, 0, 2);
     tcase_add_test(calls, test_time_limit);
     return calls;
 }

@@ -67,6 +67,7 @@ struct fake_thread {
     uintptr_t *queue_at; /* the word that holds its queue; NULL: the kernel tells of none */
     char name[64];
     bool scribbled_on; /* its stacks are overwritten when it runs again */
+    size_t growth;     /* each time that it runs again its stack becomes so many bytes longer */
     /* the kernel's: */
     bool dead;
     unsigned suspended;
@@ -122,7 +123,8 @@ struct fake_account {
     long mappings, mapped_bytes, allocations;
     size_t forbidden; /* calls in a window that must not be there */
     enum fake_call forbidden_call;
-    size_t errors; /* rights given back twice, memory freed that was not mapped, a suspension of oneself */
+    size_t errors;     /* rights given back twice, memory freed that was not mapped, a suspension of oneself */
+    bool signals_wait; /* those of the calling thread */
 };
 
 extern struct fake_account fake_account;
