@@ -204,6 +204,7 @@ START_TEST(grows_until_everything_fits) {
 END_TEST
 
 static void go_beyond(void) { descend(USPI_OBJC_FRAMES_MAX + 10, take_deep_stack); }
+static void go_beyond_with_lines(void) { descend(USPI_OBJC_FRAMES_MAX + 10, take_deep_lines); }
 
 START_TEST(a_stack_beyond_the_limit_says_so) {
     run_on_thread(go_beyond, 512 << 20);
@@ -212,6 +213,17 @@ START_TEST(a_stack_beyond_the_limit_says_so) {
     NSString *text = [deep_stack backtraceWithoutSymbols];
     ck_assert(mentions([text substringFromIndex:[text length] - 100], "further frames left out"));
     [deep_stack release];
+}
+END_TEST
+
+/* In the array that callers of +[NSThread callStackSymbols] know, too: its last line. */
+START_TEST(lines_beyond_the_limit_say_so) {
+    run_on_thread(go_beyond_with_lines, 512 << 20);
+    ck_assert_uint_eq([deep_lines count], USPI_OBJC_FRAMES_MAX + 1);
+    ck_assert(mentions([deep_lines objectAtIndex:0], "take_deep_lines + "));
+    ck_assert(mentions([deep_lines objectAtIndex:USPI_OBJC_FRAMES_MAX - 1], "descend + "));
+    ck_assert(mentions([deep_lines lastObject], "further frames left out"));
+    [deep_lines release];
 }
 END_TEST
 
@@ -466,6 +478,7 @@ int main(void) {
     add(s, "somebody_else_prepared", somebody_else_prepared);
     add(s, "grows_until_everything_fits", grows_until_everything_fits);
     add(s, "a_stack_beyond_the_limit_says_so", a_stack_beyond_the_limit_says_so);
+    add(s, "lines_beyond_the_limit_say_so", lines_beyond_the_limit_say_so);
     add(s, "other_threads_grow_too", other_threads_grow_too);
     add(s, "equal_stacks_are_one_object", equal_stacks_are_one_object);
     add(s, "known_stacks_make_room", known_stacks_make_room);

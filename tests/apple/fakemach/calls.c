@@ -127,6 +127,45 @@ START_TEST(test_own_thread) {
 }
 END_TEST
 
+/* Who cannot learn its own id stops nobody: it might be itself. */
+START_TEST(test_unknown_own_thread) {
+    struct usp_frame frames[64];
+    struct usp_stack stack;
+    struct usp_snapshot *s;
+    prepare();
+    struct fake_account before = fake_account;
+    fake.fail_call = FAKE_THREAD_ID;
+    fake.fail_at = 1;
+    fake.fail_all = true;
+    fake.fail_result = FAILURE;
+    ck_assert_int_eq(capture_thread(CALLER, &stack, frames, 64), USP_ERROR_SYSTEM);
+    ck_assert_int_eq(capture_thread(TARGET, &stack, frames, 64), USP_ERROR_SYSTEM);
+    ck_assert_int_eq(usp_snapshot_self(NULL, &s), USP_ERROR_SYSTEM);
+    ck_assert_uint_eq(fake_account.calls[FAKE_THREAD_SUSPEND], before.calls[FAKE_THREAD_SUSPEND]);
+    check_clean(&before, "a thread that does not know itself");
+}
+END_TEST
+
+/* Threads that end before everyone stands still are not in the snapshot; a main thread that has ended is told of. */
+START_TEST(test_ended_meanwhile) {
+    struct usp_snapshot *s;
+    prepare();
+    struct fake_account before = fake_account;
+    fake.fail_call = FAKE_THREAD_SUSPEND;
+    fake.fail_at = before.calls[FAKE_THREAD_SUSPEND] + 1;
+    fake.fail_all = true;
+    fake.fail_result = TERMINATED;
+    ck_assert_int_eq(usp_snapshot_self(NULL, &s), USP_OK);
+    ck_assert_uint_eq(usp_snapshot_get_info(s)->thread_count, 2);
+    ck_assert_uint_eq(usp_snapshot_get_thread(s, 0)->info.flags, USP_THREAD_MAIN);
+    ck_assert_int_eq(usp_snapshot_get_thread(s, 0)->status, USP_ERROR_NO_THREAD);
+    ck_assert_uint_eq(usp_snapshot_get_thread(s, 1)->info.flags, USP_THREAD_REQUESTER);
+    ck_assert_int_eq(usp_snapshot_get_thread(s, 1)->status, USP_OK);
+    usp_snapshot_free(s);
+    check_clean(&before, "threads that end");
+}
+END_TEST
+
 /* In a process that was made by fork: no right is inherited, and who forked is all there is, and the main thread. */
 START_TEST(test_after_fork) {
     struct usp_frame frames[32];
@@ -496,6 +535,8 @@ TCase *case_of_calls(void) {
     tcase_add_test(calls, test_one_thread);
     tcase_add_test(calls, test_no_such_thread);
     tcase_add_test(calls, test_own_thread);
+    tcase_add_test(calls, test_unknown_own_thread);
+    tcase_add_test(calls, test_ended_meanwhile);
     tcase_add_test(calls, test_after_fork);
     tcase_add_test(calls, test_deep_stack);
     tcase_add_test(calls, test_all_threads);
