@@ -150,6 +150,12 @@ static int run_register(void) {
     ck_abort_msg("a registered list is empty");
 }
 
+static int run_image_at(void) {
+    struct usp_image image;
+    char path[64];
+    return usp_image_at(fake.images[0].header, &image, path, sizeof path);
+}
+
 static int run_images_of_process(void) {
     struct usp_images *images;
     int status = usp_images_process(FAKE_OTHER_PID, &images);
@@ -192,6 +198,7 @@ static const struct scenario {
     {"usp_snapshot_process", run_process, true, ANY | MAY(USP_ERROR_PERMISSION), LIST, STOP_TASK},
     {"usp_images_self", run_images, true, ANY, 0, 0},
     {"usp_images_register", run_register, true, ANY, 0, 0},
+    {"usp_image_at", run_image_at, true, MAY(USP_OK) | MAY(USP_ERROR_NOT_FOUND), 0, 0},
     {"usp_images_process", run_images_of_process, true, ANY | MAY(USP_ERROR_PERMISSION), 0, 0},
     {"usp_prepare", run_prepare, false,
      MAY(USP_OK) | MAY(USP_ERROR_SYSTEM) | MAY(USP_ERROR_NO_MEMORY) | MAY(USP_ERROR_BUSY), 0, 0},
