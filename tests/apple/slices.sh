@@ -345,7 +345,7 @@ for folder in few one; do
   [[ $(built "$work/$folder") == watchos-armv7k ]] || fail "build-apple: built $(built "$work/$folder"), not watchos-armv7k"
   for library in libunspool libunspool-objc; do
     found=$(version_of "$work/$folder/slices/watchos-armv7k/lib/$library.a")
-    [[ $found == 'LC_VERSION_MIN_WATCHOS 6.1' ]] || fail "build-apple --min-version watchos=6.1: $library says $found"
+    [[ $found == '4 6.1' ]] || fail "build-apple --min-version watchos=6.1: $library says $found"
   done
   found=$(cd "$work/$folder/Unspool.xcframework" && echo */)
   [[ $found == watchos-armv7k/ ]] || fail "build-apple: Unspool.xcframework of watchos-armv7k has $found"
