@@ -237,6 +237,11 @@ int uspi_os_images_process(int64_t pid, struct uspi_image_list *list);
  * loader's lock. */
 uint64_t uspi_os_images_generation(void);
 
+/* The image of this process that holds an address, by what its loader tells without a lock; `path`, of path_size > 0 bytes,
+ * becomes its path, cut to fit. USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_BUSY while the loader changes it,
+ * USP_ERROR_UNSUPPORTED where it does not tell so, or another status. Any time. */
+int uspi_os_image_at(usp_addr address, struct usp_image *image, char *path, size_t path_size);
+
 #define USPI_OS_PATH_MAX 96
 
 /* The path by which the file that a process (0: this one) has mapped for an image can be opened, whatever has become of

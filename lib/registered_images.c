@@ -8,6 +8,7 @@
 #include "lib/readers.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct registered {
     struct uspi_retired retired;
@@ -99,6 +100,29 @@ const struct usp_images *usp_images_acquire(uint32_t *ticket) {
 }
 
 void usp_images_release(uint32_t ticket) { uspi_readers_leave(&readers, ticket % (2 * USPI_READERS_PLACES)); }
+
+static int find_registered(usp_addr address, struct usp_image *image, char *path, size_t path_size) {
+    uint32_t ticket;
+    const struct usp_images *images = usp_images_acquire(&ticket);
+    const struct usp_image *found = images != NULL ? usp_images_find(images, address) : NULL;
+    if (found != NULL) {
+        size_t length = strnlen(found->path, path_size - 1);
+        *image = *found;
+        memcpy(path, found->path, length);
+        path[length] = '\0';
+        image->path = path;
+    }
+    usp_images_release(ticket);
+    return found != NULL ? USP_OK : USP_ERROR_NOT_FOUND;
+}
+
+int usp_image_at(usp_addr address, struct usp_image *image, char *path, size_t path_size) {
+    if (image == NULL || path == NULL || path_size == 0) return USP_ERROR_ARGUMENT;
+    int status = uspi_os_image_at(address, image, path, path_size);
+    if (status == USP_OK || status == USP_ERROR_NOT_FOUND) return status;
+    int registered = find_registered(address, image, path, path_size);
+    return registered != USP_OK && status == USP_ERROR_BUSY ? USP_ERROR_BUSY : registered;
+}
 
 static void free_rules(struct uspi_retired *retired) {
     struct kept_rules *kept = (struct kept_rules *)retired;

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 
 #include "arch/host.h"
 #include "tests/sanitized.h"
@@ -347,6 +348,61 @@ START_TEST(a_capture_in_a_handler_needs_what_is_promised) {
 }
 END_TEST
 
+/* ---- stacks that nobody knows: the next record lies at most 1 MB above (Libc gen/thread_stack_pcs.c) ---- */
+
+#define COROUTINE_STACK ((size_t)256 << 10)
+#define COROUTINE_ROOM  ((size_t)2 << 20)
+#define RECORD_GAP_MAX  ((ptrdiff_t)1 << 20)
+
+static ucontext_t outside, inside;
+static ptrdiff_t distance;
+static int frames_found;
+
+/* Its own record leads to one that lies so far behind it, which is the last; for a moment, in the place of what is there. */
+BOUNDS(forge_record);
+static BOUNDED(forge_record) void forge_record(void) {
+    void *addresses[8];
+    volatile uintptr_t *own = __builtin_frame_address(0);
+    volatile uintptr_t *next = own + 2 + distance / (ptrdiff_t)sizeof *own;
+    uintptr_t previous = own[0], saved[2] = {next[0], next[1]};
+    next[0] = 0;
+    next[1] = own[1];
+    own[0] = (uintptr_t)next;
+    frames_found = usp_backtrace(addresses, 8);
+    own[0] = previous;
+    next[0] = saved[0];
+    next[1] = saved[1];
+}
+
+static void forge_in_coroutine(void) {
+    forge_record();
+    atomic_fetch_add(&standing_sink, 1);
+}
+
+START_TEST(records_on_an_unknown_stack) {
+    static const struct {
+        ptrdiff_t distance;
+        int frames;
+    } cases[] = {{0, 3}, {64, 3}, {RECORD_GAP_MAX, 3}, {RECORD_GAP_MAX + 16, 2}, {-4096, 2}};
+    /* There compilers keep other records, or none. */
+    if (USPI_HOST_ARCH == USP_ARCH_ARMV7 || !USPI_HOST_RECORDS) return;
+    char *room =
+        mmap(NULL, COROUTINE_STACK + COROUTINE_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(room, MAP_FAILED);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        distance = cases[i].distance;
+        ck_assert_int_eq(getcontext(&inside), 0);
+        inside.uc_stack.ss_sp = room;
+        inside.uc_stack.ss_size = COROUTINE_STACK;
+        inside.uc_link = &outside;
+        makecontext(&inside, forge_in_coroutine, 0);
+        ck_assert_int_eq(swapcontext(&outside, &inside), 0);
+        ck_assert_msg(frames_found == cases[i].frames, "%td bytes: %d frames", distance, frames_found);
+    }
+    ck_assert_int_eq(munmap(room, COROUTINE_STACK + COROUTINE_ROOM), 0);
+}
+END_TEST
+
 /* ---- where stacks end (FIELD-FAILURES 12) ---- */
 
 START_TEST(nothing_follows_the_start_of_a_thread) {
@@ -519,6 +575,7 @@ int main(void) {
         add_tests(c, a_call_at_the_end_of_code, the_typed_walk_agrees, no_system_call_once_the_thread_is_known);
         add_loop_tests(c, 0, 2, async_callers_of_this_thread, async_callers_of_another_thread);
     }
-    add_tests(c, a_capture_in_a_handler_needs_what_is_promised, nothing_follows_the_start_of_a_thread);
+    add_tests(c, a_capture_in_a_handler_needs_what_is_promised, records_on_an_unknown_stack,
+              nothing_follows_the_start_of_a_thread);
     return run_suite("linux_calling_thread", c);
 }

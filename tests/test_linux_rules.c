@@ -144,6 +144,28 @@ START_TEST(calling_thread) {
 }
 END_TEST
 
+/* The image that holds an address, for a handler: out of the list that was registered. */
+START_TEST(image_at) {
+    struct usp_image image;
+    char path[4096], cut[4];
+    usp_addr here = (uintptr_t)&keep_rules;
+    ck_assert_int_eq(usp_image_at(here, &image, path, sizeof path), USP_ERROR_NOT_FOUND);
+    ck_assert_int_eq(usp_images_register(), USP_OK);
+    ck_assert_int_eq(usp_image_at(here, &image, path, sizeof path), USP_OK);
+    ck_assert_uint_ne(image.flags & USP_IMAGE_MAIN, 0);
+    ck_assert(here >= image.load_address && here < image.end);
+    ck_assert_ptr_eq(image.path, path);
+    ck_assert_ptr_nonnull(strstr(path, "test_linux_rules"));
+    ck_assert_int_eq(usp_image_at(here, &image, cut, sizeof cut), USP_OK);
+    ck_assert_uint_eq(strlen(cut), 3);
+    ck_assert_int_eq(strncmp(cut, path, 3), 0);
+    ck_assert_int_eq(usp_image_at(8, &image, path, sizeof path), USP_ERROR_NOT_FOUND);
+    ck_assert_int_eq(usp_image_at(here, NULL, path, sizeof path), USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_image_at(here, &image, NULL, sizeof path), USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_image_at(here, &image, path, 0), USP_ERROR_ARGUMENT);
+}
+END_TEST
+
 /* What bounds a walk bounds it in the same places: skipped frames, a full buffer, kept outermost frames, a limit of steps,
  * a deadline that is far away; and readers that no rules are kept of. */
 START_TEST(options_are_obeyed) {
@@ -565,8 +587,8 @@ int main(void) {
     tcase_set_timeout(tests, 300);
     /* 32-bit ARM has other tables. */
     if (usp_arch_host() != USP_ARCH_ARMV7) {
-        add_tests(tests, calling_thread, options_are_obeyed, another_order, few_frames, through_a_signal, other_thread,
-                  no_system_call_once_warm, one_in_the_place_of_another, a_storm);
+        add_tests(tests, calling_thread, image_at, options_are_obeyed, another_order, few_frames, through_a_signal,
+                  other_thread, no_system_call_once_warm, one_in_the_place_of_another, a_storm);
     }
     add_tests(tests, usage, tables_take_no_more_than_they_may);
     return run_suite("linux_rules", tests);

@@ -205,6 +205,7 @@ START_TEST(grows_until_everything_fits) {
 END_TEST
 
 static void go_beyond(void) { descend(USPI_OBJC_FRAMES_MAX + 10, take_deep_stack); }
+static void go_beyond_with_lines(void) { descend(USPI_OBJC_FRAMES_MAX + 10, take_deep_lines); }
 
 START_TEST(a_stack_beyond_the_limit_says_so) {
     run_on_thread(go_beyond, 512 << 20);
@@ -213,6 +214,17 @@ START_TEST(a_stack_beyond_the_limit_says_so) {
     NSString *text = [deep_stack backtraceWithoutSymbols];
     ck_assert(mentions([text substringFromIndex:[text length] - 100], "further frames left out"));
     [deep_stack release];
+}
+END_TEST
+
+/* In the array that callers of +[NSThread callStackSymbols] know, too: its last line. */
+START_TEST(lines_beyond_the_limit_say_so) {
+    run_on_thread(go_beyond_with_lines, 512 << 20);
+    ck_assert_uint_eq([deep_lines count], USPI_OBJC_FRAMES_MAX + 1);
+    ck_assert(mentions([deep_lines objectAtIndex:0], "take_deep_lines + "));
+    ck_assert(mentions([deep_lines objectAtIndex:USPI_OBJC_FRAMES_MAX - 1], "descend + "));
+    ck_assert(mentions([deep_lines lastObject], "further frames left out"));
+    [deep_lines release];
 }
 END_TEST
 
@@ -462,7 +474,8 @@ static TCase *alone(const TTest *test) {
 int main(void) {
     return run_suite("stacks as objects", alone(frames_and_lines), alone(drop_ins), alone(nothing_is_named_unasked),
                      alone(somebody_else_prepared), alone(grows_until_everything_fits),
-                     alone(a_stack_beyond_the_limit_says_so), alone(other_threads_grow_too),
-                     alone(equal_stacks_are_one_object), alone(known_stacks_make_room), alone(only_the_app),
-                     alone(folders_can_be_set), alone(ranges_are_computed_once), alone(no_object_is_leaked));
+                     alone(a_stack_beyond_the_limit_says_so), alone(lines_beyond_the_limit_say_so),
+                     alone(other_threads_grow_too), alone(equal_stacks_are_one_object), alone(known_stacks_make_room),
+                     alone(only_the_app), alone(folders_can_be_set), alone(ranges_are_computed_once),
+                     alone(no_object_is_leaked));
 }

@@ -9,6 +9,10 @@
 #include <unistd.h>
 #include <unspool/unspool.h>
 
+#include "patience.h"
+
+#define MS UINT64_C(1000000)
+
 static atomic_uint beat;
 
 static void print_main(void) {
@@ -38,12 +42,10 @@ static void print_main(void) {
 }
 
 static void *monitor(void *argument) {
+    struct patience patience = {.tick = 50 * MS, .limit = 200 * MS, .then = usp_clock()};
     (void)argument;
-    for (unsigned heard = 0, last = 0;; last = heard) {
-        usleep(200 * 1000);
-        heard = atomic_load(&beat);
-        if (heard == last) break;
-    }
+    do usleep(50 * 1000);
+    while (!patience_ends(&patience, usp_clock(), atomic_load(&beat)));
     printf("The main thread hangs:\n");
     print_main();
     fflush(stdout);

@@ -2,9 +2,13 @@
 /* The hang monitor of hang.c for an app, with libunspool-objc: the main queue answers, or the main thread's stack is logged.
  * Call start_hang_monitor() once, early. */
 #import <Foundation/Foundation.h>
+#include <stdatomic.h>
 #import <unspool-objc/unspool-objc.h>
+#include <unspool/unspool.h>
 
-static const NSTimeInterval patience = 0.4;
+#include "patience.h"
+
+static const NSTimeInterval tick = 0.1;
 
 /* A thread of its own: a queue's worker could be what everything else waits for. */
 @interface HangMonitor : NSThread
@@ -14,18 +18,26 @@ static const NSTimeInterval patience = 0.4;
 
 - (void)main {
     [USPThread registerCurrent];
+    static atomic_uint beat;
+    struct patience patience = {
+        .tick = (uint64_t)(tick * NSEC_PER_SEC), .limit = 4 * (uint64_t)(tick * NSEC_PER_SEC), .then = usp_clock()};
+    unsigned asked = 0;
+    bool is_told = false;
     for (;;) {
         @autoreleasepool {
-            dispatch_semaphore_t answer = dispatch_semaphore_create(0);
-            dispatch_async(dispatch_get_main_queue(), ^{ dispatch_semaphore_signal(answer); });
-            dispatch_time_t end = dispatch_time(DISPATCH_TIME_NOW, (int64_t)(patience * NSEC_PER_SEC));
-            if (dispatch_semaphore_wait(answer, end) != 0) {
+            unsigned heard = atomic_load(&beat);
+            if (heard == asked) {
+                asked++;
+                is_told = false;
+                dispatch_async(dispatch_get_main_queue(), ^{ atomic_fetch_add(&beat, 1); });
+            }
+            [NSThread sleepForTimeInterval:tick];
+            /* Once for each hang. */
+            if (patience_ends(&patience, usp_clock(), atomic_load(&beat)) && !is_told) {
                 /* The main thread stands still only while its stack is copied; names are looked up when it runs again. */
                 NSLog(@"The main thread hangs:\n%@", [USPThread backtraceOfMainThread]);
-                /* Once for each hang. */
-                dispatch_semaphore_wait(answer, DISPATCH_TIME_FOREVER);
+                is_told = true;
             }
-            [NSThread sleepForTimeInterval:patience];
         }
     }
 }

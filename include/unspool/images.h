@@ -107,6 +107,14 @@ USP_API int usp_images_register(void);
 USP_API const struct usp_images *usp_images_acquire(uint32_t *ticket);
 USP_API void usp_images_release(uint32_t ticket);
 
+/* The image of this process that holds an address at this moment. On Apple systems out of the loader's own list
+ * (dyld_all_image_infos), so that an image is found whose loading nobody has registered yet; elsewhere, and while the loader
+ * changes its list, out of the list that was registered last.
+ *   path  `path_size` bytes for its path, cut to fit; image->path becomes `path`
+ * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NOT_FOUND when none is known to be there, USP_ERROR_BUSY when only the list
+ * that is being changed could tell. Takes no lock and allocates nothing; thread-safe, signal-safe. */
+USP_API int usp_image_at(usp_addr address, struct usp_image *image, char *path, size_t path_size);
+
 /* A number that changes with each image that is loaded into this process or unloaded: what was made of a list can be kept as
  * long as it stays. 0 where there is none. Thread-safe, not signal-safe (it asks the loader). */
 USP_API uint64_t usp_images_generation(void);

@@ -42,23 +42,28 @@ static void end(struct work *w) {
     free(w);
 }
 
-/* `path`: where its name stands, 0 not known. An image whose headers are gone or make no sense is left out: it was being
- * unloaded, or is none. */
-static int add_image(struct work *w, usp_addr load, usp_addr path) {
+/* `path`: where its name stands, 0 not known; `name`: of PATH_ROOM bytes. False for an image whose headers are gone or make
+ * no sense: it was being unloaded, or is none. */
+static bool describe(const struct uspi_source *source, usp_addr load, usp_addr path, bool is_own,
+                     struct usp_image *image, char *name) {
     struct uspi_macho macho;
-    struct usp_image image;
-    if (uspi_macho_open(&macho, uspi_bytes_at(&w->source, load), NULL) != USP_OK ||
-        uspi_macho_describe(&macho, load, &image, NULL) != USP_OK || image.end <= load) {
-        return USP_OK;
+    if (uspi_macho_open(&macho, uspi_bytes_at(source, load), NULL) != USP_OK ||
+        uspi_macho_describe(&macho, load, image, NULL) != USP_OK || image->end <= load) {
+        return false;
     }
-    bool named = path != 0 &&
-                 uspi_bytes_string(uspi_bytes_at(&w->source, path), 0, w->path, sizeof w->path, "path", NULL) == USP_OK;
-    if (!named && uspi_macho_install_name(&macho, w->path, sizeof w->path, NULL) != USP_OK) w->path[0] = '\0';
-    image.path = w->path;
+    bool named =
+        path != 0 && uspi_bytes_string(uspi_bytes_at(source, path), 0, name, PATH_ROOM, "path", NULL) == USP_OK;
+    if (!named && uspi_macho_install_name(&macho, name, PATH_ROOM, NULL) != USP_OK) name[0] = '\0';
+    image->path = name;
     bool stays =
-        (image.flags & (USP_IMAGE_MAIN | USP_IMAGE_LOADER)) != 0 || (macho.flags & USPI_MH_DYLIB_IN_CACHE) != 0;
-    if (w->is_own && stays) image.flags |= USP_IMAGE_PERMANENT;
-    return uspi_image_list_add(w->list, &image);
+        (image->flags & (USP_IMAGE_MAIN | USP_IMAGE_LOADER)) != 0 || (macho.flags & USPI_MH_DYLIB_IN_CACHE) != 0;
+    if (is_own && stays) image->flags |= USP_IMAGE_PERMANENT;
+    return true;
+}
+
+static int add_image(struct work *w, usp_addr load, usp_addr path) {
+    struct usp_image image;
+    return describe(&w->source, load, path, w->is_own, &image, w->path) ? uspi_image_list_add(w->list, &image) : USP_OK;
 }
 
 int uspi_darwin_dyld_infos(task_t task, usp_addr *infos, bool *wide) {
@@ -115,6 +120,39 @@ uint64_t uspi_os_images_generation(void) {
     bool complete;
     uspi_darwin_watch_images();
     return uspi_darwin_loaded_generation(&complete);
+}
+
+/* In a handler: no lock, no allocation, nothing asked of the loader. The list is in no order; an image begins with its
+ * header, so the one that can hold an address begins below it, and none between. */
+int uspi_os_image_at(usp_addr address, struct usp_image *image, char *path, size_t path_size) {
+    const struct usp_memory memory = {uspi_darwin_read_task, (void *)(uintptr_t)mach_task_self()};
+    const struct uspi_source source = uspi_source_of_memory(&memory, "image");
+    struct uspi_dyld_list loader;
+    usp_addr infos = 0, nearest = 0, its_path = 0;
+    char name[PATH_ROOM];
+    bool wide = false;
+    int status = uspi_darwin_dyld_infos(mach_task_self(), &infos, &wide);
+    if (status == USP_OK) status = uspi_dyld_list_open(&loader, &source, infos, wide, NULL);
+    for (uint32_t i = 0; status == USP_OK && i < loader.count; i++) {
+        usp_addr load, named;
+        status = uspi_dyld_list_entry(&loader, i, &load, &named, NULL);
+        if (status != USP_OK || load > address || load < nearest) continue;
+        nearest = load;
+        its_path = named;
+    }
+    if (status != USP_OK) return status;
+    if (loader.loader <= address && loader.loader > nearest) {
+        nearest = loader.loader;
+        its_path = 0;
+    }
+    if (nearest == 0 || !describe(&source, nearest, its_path, true, image, name) || address >= image->end) {
+        return USP_ERROR_NOT_FOUND;
+    }
+    size_t length = strnlen(name, path_size - 1);
+    memcpy(path, name, length);
+    path[length] = '\0';
+    image->path = path;
+    return USP_OK;
 }
 
 static int images_of(task_t task, struct uspi_image_list *list) {

@@ -22,8 +22,21 @@ IS(ARM_THREAD_STATE64, 6);
 IS(ARM_THREAD_STATE32, 9);
 SIZE(arm_thread_state64_t, 68 * 4);
 SIZE(arm_thread_state32_t, 17 * 4);
-/* With arm64e these are opaque pointers under other names, in the same places: the last named fields tell. */
 AT(arm_thread_state64_t, __x[1], 8);
+/* With arm64e these are opaque pointers. */
+#if defined(__DARWIN_OPAQUE_ARM_THREAD_STATE64) && __DARWIN_OPAQUE_ARM_THREAD_STATE64
+AT(arm_thread_state64_t, __opaque_fp, 232);
+AT(arm_thread_state64_t, __opaque_lr, 240);
+AT(arm_thread_state64_t, __opaque_sp, 248);
+AT(arm_thread_state64_t, __opaque_pc, 256);
+AT(arm_thread_state64_t, __opaque_flags, 268);
+#else
+AT(arm_thread_state64_t, __fp, 232);
+AT(arm_thread_state64_t, __lr, 240);
+AT(arm_thread_state64_t, __sp, 248);
+AT(arm_thread_state64_t, __pc, 256);
+AT(arm_thread_state64_t, __pad, 268);
+#endif
 AT(arm_thread_state64_t, __cpsr, 264);
 AT(arm_thread_state32_t, __r[7], 28);
 AT(arm_thread_state32_t, __r[11], 44);
@@ -31,18 +44,56 @@ AT(arm_thread_state32_t, __sp, 52);
 AT(arm_thread_state32_t, __lr, 56);
 AT(arm_thread_state32_t, __pc, 60);
 AT(arm_thread_state32_t, __cpsr, 64);
+#ifdef ARM_UNIFIED_THREAD_STATE_COUNT
+/* Either state behind its flavor and count. */
+IS(ARM_UNIFIED_THREAD_STATE, 1);
+IS(ARM_UNIFIED_THREAD_STATE_COUNT, 70);
+AT(arm_unified_thread_state_t, ash.flavor, 0);
+AT(arm_unified_thread_state_t, ash.count, 4);
+AT(arm_unified_thread_state_t, uts, 8);
+#endif
+#ifdef __DARWIN_ARM_THREAD_STATE64_FLAGS_NO_PTRAUTH
+IS(__DARWIN_ARM_THREAD_STATE64_FLAGS_NO_PTRAUTH, 0x1);
+IS(__DARWIN_ARM_THREAD_STATE64_FLAGS_IB_SIGNED_LR, 0x2);
+#endif
 #endif
 #ifdef x86_THREAD_STATE64
 IS(x86_THREAD_STATE32, 1);
 IS(x86_THREAD_STATE64, 4);
 SIZE(x86_thread_state64_t, 42 * 4);
 SIZE(x86_thread_state32_t, 16 * 4);
-AT(x86_thread_state64_t, __rbp, 48);
-AT(x86_thread_state64_t, __rsp, 56);
-AT(x86_thread_state64_t, __rip, 128);
-AT(x86_thread_state32_t, __ebp, 24);
-AT(x86_thread_state32_t, __esp, 28);
-AT(x86_thread_state32_t, __eip, 40);
+#define ORDER64(field, i) AT(x86_thread_state64_t, field, 8 * (i))
+#define ORDER32(field, i) AT(x86_thread_state32_t, field, 4 * (i))
+ORDER64(__rax, 0);
+ORDER64(__rbx, 1);
+ORDER64(__rcx, 2);
+ORDER64(__rdx, 3);
+ORDER64(__rdi, 4);
+ORDER64(__rsi, 5);
+ORDER64(__rbp, 6);
+ORDER64(__rsp, 7);
+ORDER64(__r8, 8);
+ORDER64(__r15, 15);
+ORDER64(__rip, 16);
+ORDER64(__rflags, 17);
+ORDER32(__eax, 0);
+ORDER32(__ebx, 1);
+ORDER32(__ecx, 2);
+ORDER32(__edx, 3);
+ORDER32(__edi, 4);
+ORDER32(__esi, 5);
+ORDER32(__ebp, 6);
+ORDER32(__esp, 7);
+ORDER32(__eflags, 9);
+ORDER32(__eip, 10);
+#ifdef x86_THREAD_STATE_COUNT
+/* Either state behind its flavor and count. */
+IS(x86_THREAD_STATE, 7);
+IS(x86_THREAD_STATE_COUNT, 44);
+AT(x86_thread_state_t, tsh.flavor, 0);
+AT(x86_thread_state_t, tsh.count, 4);
+AT(x86_thread_state_t, uts, 8);
+#endif
 #endif
 
 /* ---- a handler's context: xnu bsd/sys/_types/_ucontext.h, bsd/arm/_mcontext.h, bsd/i386/_mcontext.h ---- */
@@ -91,6 +142,9 @@ AT(struct thread_identifier_info, thread_handle, 8);
 AT(struct thread_identifier_info, dispatch_qaddr, 16);
 IS(THREAD_EXTENDED_INFO, 5);
 IS(THREAD_EXTENDED_INFO_COUNT, 28);
+AT(struct thread_extended_info, pth_user_time, 0);
+AT(struct thread_extended_info, pth_system_time, 8);
+AT(struct thread_extended_info, pth_run_state, 24);
 AT(struct thread_extended_info, pth_name, 48);
 IS(sizeof(((struct thread_extended_info *)0)->pth_name), 64);
 IS(TASK_DYLD_INFO, 17);
@@ -122,6 +176,7 @@ IS(MH_MAGIC, 0xfeedface);
 IS(MH_MAGIC_64, 0xfeedfacf);
 SIZE(struct mach_header, 28);
 SIZE(struct mach_header_64, 32);
+IS(MH_DYLIB_IN_CACHE, 0x80000000);
 IS(LC_SEGMENT, 1);
 IS(LC_SYMTAB, 2);
 IS(LC_THREAD, 4);
@@ -149,6 +204,7 @@ AT(struct symtab_command, strsize, 20);
 #include <mach-o/nlist.h>
 SIZE(struct nlist, 12);
 SIZE(struct nlist_64, 16);
+AT(struct nlist_64, n_un, 0);
 AT(struct nlist_64, n_type, 4);
 AT(struct nlist_64, n_sect, 5);
 AT(struct nlist_64, n_desc, 6);
@@ -181,4 +237,5 @@ IS(CPU_SUBTYPE_ARM64E, 2);
 /* ---- results of calls: xnu osfmk/mach/kern_return.h ---- */
 
 IS(KERN_SUCCESS, 0);
+IS(KERN_FAILURE, 5);
 IS(KERN_TERMINATED, 37);

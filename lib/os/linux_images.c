@@ -138,6 +138,15 @@ static int take_counters(struct dl_phdr_info *info, size_t size, void *context) 
     return 1;
 }
 
+/* dl_iterate_phdr takes the loader's lock. */
+int uspi_os_image_at(usp_addr address, struct usp_image *image, char *path, size_t path_size) {
+    (void)address;
+    (void)image;
+    (void)path;
+    (void)path_size;
+    return USP_ERROR_UNSUPPORTED;
+}
+
 uint64_t uspi_os_images_generation(void) {
     uint64_t generation = 0;
     dl_iterate_phdr(take_counters, &generation);

@@ -134,6 +134,14 @@ int uspi_os_images_process(int64_t pid, struct uspi_image_list *list) {
 
 uint64_t uspi_os_images_generation(void) { return 0; }
 
+int uspi_os_image_at(usp_addr address, struct usp_image *image, char *path, size_t path_size) {
+    (void)address;
+    (void)image;
+    (void)path;
+    (void)path_size;
+    return USP_ERROR_UNSUPPORTED;
+}
+
 int uspi_os_mapped_file(int64_t pid, const struct usp_image *image, char path[USPI_OS_PATH_MAX]) {
     (void)pid;
     (void)image;

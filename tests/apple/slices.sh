@@ -326,4 +326,51 @@ for framework in frameworks:
     print(f"{framework.name}: {len(listed)} slices in {len(folders)} folders")
 sys.exit(found != 0)
 END
+# ---- the options: some slices, for a later system, elsewhere
+# built OUTPUT: the slices that lie there.
+built() { (cd "$1/slices" && echo *); }
+# An SDK that builds one processor only: a line for each slice that it has dropped, and the rest.
+export USP_SDK_LACKS='arm64 arm64e armv7 arm64_32 x86_64 i386'
+"$top/tools/build-apple" --min-version watchos=6.1 --output "$work/few" >"$work/says" ||
+  fail "build-apple: not with an SDK for armv7k alone: $(cat "$work/says")"
+unset USP_SDK_LACKS
+[[ $(grep -c ': left out, the SDK .* does not build it$' "$work/says") -eq $(($(wc -l <<<"$list") - 1)) ]] ||
+  fail "build-apple: not a line for each slice left out: $(cat "$work/says")"
+"$top/tools/build-apple" --slice=watchos-armv7k --min-version=watchos=6.1 --output="$work/one" >"$work/says" ||
+  fail "build-apple --slice watchos-armv7k: $(cat "$work/says")"
+for folder in few one; do
+  [[ $(built "$work/$folder") == watchos-armv7k ]] || fail "build-apple: built $(built "$work/$folder"), not watchos-armv7k"
+  for library in libunspool libunspool-objc; do
+    found=$(version_of "$work/$folder/slices/watchos-armv7k/lib/$library.a")
+    [[ $found == '4 6.1' ]] || fail "build-apple --min-version watchos=6.1: $library says $found"
+  done
+  found=$(cd "$work/$folder/Unspool.xcframework" && echo */)
+  [[ $found == watchos-armv7k/ ]] || fail "build-apple: Unspool.xcframework of watchos-armv7k has $found"
+done
+
+# ---- by hand, as the README has it
+mkdir "$work/by-hand"
+sed -n '/^\.\/configure --host=aarch64-apple-darwin/,/[^\\]$/p' "$top/README.md" | sed "s|^\./|$top/|" >"$work/by-hand.sh"
+[[ $(wc -l <"$work/by-hand.sh") -eq 2 ]] || fail "README.md shows no configure with xcrun"
+if (cd "$work/by-hand" && bash "$work/by-hand.sh" && make -s arch/libunspool-arch.la) >"$work/says" 2>&1; then
+  found=$(processor_of "$work/by-hand/arch/.libs/libunspool-arch.a")
+  [[ $found == "$(expected_processor arm64)" ]] || fail "README.md: its configure makes objects of the processors $found"
+else
+  fail "README.md: its configure fails: $(tail -n 5 "$work/says")"
+fi
+
+# ---- what Package.swift and the pod ask for is what the slices are built for
+asked='ios iOS ios-arm64
+osx macOS macos-x86_64
+tvos tvOS tvos-arm64
+watchos watchOS watchos-armv7k
+visionos visionOS visionos-arm64'
+while read -r pod swift slice; do
+  version=$(awk -v slice="$slice" '$1 == slice { print $4 }' <<<"$list")
+  grep -qx " *spec\.$pod\.deployment_target = '$version'" "$top/Unspool.podspec" || fail "Unspool.podspec: not $pod $version"
+  number=${version%.0}
+  grep -qF ".$swift(.v${number//./_})" "$top/Package.swift" || fail "Package.swift: not $swift $version"
+done <<<"$asked"
+found=$(sed -nE 's/^AC_INIT\(\[[^]]*\], *\[([^]]*)\].*/\1/p' "$top/configure.ac")
+grep -qF "spec.version = '$found" "$top/Unspool.podspec" || fail "Unspool.podspec: another version than $found"
 verdict

@@ -4,6 +4,15 @@
 #include "tests/apple/fakemach/stacks.h"
 #include "tests/suite.h"
 
+/* Before the layer's own constructor: the thread that loads the library is not the main one, which it must find all the
+ * same. */
+__attribute__((constructor(101))) static void load_on_another_thread(void) {
+    const struct fake_thread any = {.id = 0};
+    fake_reset();
+    fake_add_thread(&any);
+    fake.self = fake_add_thread(&any);
+}
+
 START_TEST(test_unsupported) {
     struct usp_frame frames[8];
     struct usp_stack stack;
@@ -36,6 +45,7 @@ START_TEST(test_supported) {
     ck_assert_str_eq(infos[TARGET].name, fake.threads[TARGET].name);
     ck_assert_str_eq(infos[TARGET].queue, "com.example.watch");
     ck_assert_uint_eq(infos[MAIN].flags, USP_THREAD_MAIN);
+    ck_assert_uint_eq(infos[CALLER].flags, USP_THREAD_REQUESTER);
     for (size_t i = 0; i < count; i++) usp_thread_release(&infos[i].thread);
     ck_assert_int_eq(usp_images_self(&images), USP_OK);
     ck_assert_uint_eq(usp_images_count(images), 4);

@@ -103,3 +103,7 @@ bool signing_apply(struct signing *s, struct machine *machine, const struct mome
     machine_set(machine, op.reg, plain);
     return true;
 }
+
+uint64_t signing_sign(const struct signing *s, uint64_t pointer, uint64_t modifier, unsigned key) {
+    return pointer | signature(s, pointer, modifier, key);
+}

@@ -240,13 +240,39 @@ static const struct state *state_of(const struct guest *g) {
     return NULL;
 }
 
-static void write_state(struct guest *g, const struct state *s, const struct usp_registers *registers, usp_addr to) {
+/* Modifiers that the kernel signs with; which ones makes no difference to who takes signatures off. */
+enum { FP_MODIFIER = 1, LR_MODIFIER, SP_MODIFIER, PC_MODIFIER };
+/* xnu osfmk/mach/arm/_structs.h: __DARWIN_ARM_THREAD_STATE64_FLAGS_IB_SIGNED_LR; where the flags stand */
+#define IB_SIGNED_LR 2u
+#define FLAGS_AT     268u
+
+static void sign(const struct guest *g, struct usp_registers *registers, unsigned i, uint64_t modifier, unsigned key) {
+    uint64_t *value = &registers->value[i];
+    if (*value != 0 && (*value & g->signing.mask) == 0) *value = signing_sign(&g->signing, *value, modifier, key);
+}
+
+void kernel_registers(const struct guest *g, const struct guest_thread *t, struct usp_registers *registers) {
+    const struct uspi_backend *b = g->machine.backend;
+    *registers = t->now.registers;
+    if (!g->is_signed) return;
+    sign(g, registers, b->pc, PC_MODIFIER, 0);
+    sign(g, registers, b->lr, LR_MODIFIER, 0);
+    sign(g, registers, b->sp, SP_MODIFIER, 2);
+    sign(g, registers, b->fp, FP_MODIFIER, 2);
+}
+
+static void write_state(struct guest *g, const struct state *s, const struct guest_thread *t, usp_addr to) {
+    struct usp_registers told, *registers = &told;
+    kernel_registers(g, t, registers);
     for (unsigned i = 0; i < s->count; i++) guest_store(g, to + 4 * i, 0, 4);
     for (unsigned i = 0; i < s->registers; i++) {
         bool is_register = s->order[i] < g->machine.backend->register_count;
         if (is_register) guest_store(g, to + i * s->width, registers->value[s->order[i]], s->width);
     }
     guest_store(g, to + s->flags, registers->flags, 4);
+    /* A link register that the code itself has signed stays as it is. */
+    bool own_signature = g->is_signed && (t->now.registers.value[g->machine.backend->lr] & g->signing.mask) != 0;
+    if (own_signature) guest_store(g, to + FLAGS_AT, IB_SIGNED_LR, 4);
 }
 
 static uint64_t get_state(struct guest *g) {
@@ -258,7 +284,7 @@ static uint64_t get_state(struct guest *g) {
     if (count < s->count) return INVALID_ARGUMENT;
     /* The registers of a thread that runs mean nothing: FIELD-FAILURES 26. */
     if (t->suspended == 0) g->account.errors++;
-    write_state(g, s, &t->now.registers, guest_argument(g, 2));
+    write_state(g, s, t, guest_argument(g, 2));
     guest_store(g, guest_argument(g, 3), s->count, 4);
     return SUCCESS;
 }
@@ -270,7 +296,7 @@ usp_addr kernel_context(struct guest *g, const struct guest_thread *t, usp_addr 
     if (s == NULL || bytes == NULL) return 0;
     memset(bytes, 0, KERNEL_CONTEXT);
     guest_store(g, at + (guest_word(g) == 8 ? 48 : 28), machine_context, guest_word(g));
-    write_state(g, s, &t->now.registers, machine_context + s->exception);
+    write_state(g, s, t, machine_context + s->exception);
     return at;
 }
 
@@ -309,7 +335,7 @@ bool kernel_sigframe(struct guest *g, const struct guest_thread *t, usp_addr top
     guest_store(g, frame->info, signal, 4);
     guest_store(g, frame->context + (f->pointer == 8 ? 40 : 24), f->machine, f->pointer);
     guest_store(g, frame->context + (f->pointer == 8 ? 48 : 28), machine, f->pointer);
-    write_state(g, s, &t->now.registers, machine + s->exception);
+    write_state(g, s, t, machine + s->exception);
     if (b->arch == USP_ARCH_ARMV7) guest_store(g, frame->entry, frame->context, 4);
     if (b->arch == USP_ARCH_I386) {
         const usp_addr arguments[] = {UINT32_MAX, handler, 30, signal, frame->info, frame->context, 0};

@@ -29,6 +29,10 @@ bool kernel_trap(struct guest *guest, unsigned number);
 extern const char *const scenario_functions[];
 unsigned kernel_functions(void);
 
+/* What the kernel tells of a thread's registers: in a process with signed pointers pc, lr, sp and fp are signed, too (xnu
+ * osfmk/arm64/status.c, machine_thread_state_convert_to_user). */
+void kernel_registers(const struct guest *guest, const struct guest_thread *thread, struct usp_registers *registers);
+
 /* Writes a thread's machine context and the ucontext that leads to it at `at`, as a signal handler gets it; returns the
  * ucontext's address. `at` is aligned to 16 and has KERNEL_CONTEXT bytes. */
 #define KERNEL_CONTEXT 512u

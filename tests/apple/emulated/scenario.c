@@ -152,7 +152,9 @@ static void check_truth(const struct guest_thread *t, const struct usp_stack *st
 }
 
 static void walk_thread(const struct guest_thread *t, struct usp_stack *stack) {
-    walk(t, &t->now.registers, NULL, stack);
+    struct usp_registers registers;
+    kernel_registers(&test.guest, t, &registers);
+    walk(t, &registers, NULL, stack);
     check_truth(t, stack);
 }
 
@@ -227,7 +229,11 @@ static void do_walk_thread(struct guest *g) {
     text_stack(append, &test.ours, &stack);
 }
 
-static void do_registers(struct guest *g) { text_registers(append, &test.ours, &argument_thread(g)->now.registers); }
+static void do_registers(struct guest *g) {
+    struct usp_registers registers;
+    kernel_registers(g, argument_thread(g), &registers);
+    text_registers(append, &test.ours, &registers);
+}
 
 static void do_threads(struct guest *g) {
     for (size_t i = 0; i < g->thread_count; i++) {

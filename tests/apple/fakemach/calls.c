@@ -106,6 +106,95 @@ START_TEST(test_no_such_thread) {
 }
 END_TEST
 
+/* The caller's own thread is walked where it runs: nobody is stopped, and no state is asked for (FIELD-FAILURES 26). */
+START_TEST(test_own_thread) {
+    struct usp_frame frames[64], expected[64];
+    struct usp_stack stack, same;
+    struct usp_thread self = thread_at(CALLER);
+    prepare();
+    struct fake_account before = fake_account;
+    usp_stack_init(&stack, frames, 64);
+    usp_stack_init(&same, expected, 64);
+    ck_assert_int_eq(usp_capture_thread(&self, NULL, &stack), USP_OK);
+    ck_assert_int_eq(usp_capture_self(NULL, &same), USP_OK);
+    ck_assert_uint_gt(stack.count, 1);
+    ck_assert_uint_eq(stack.count, same.count);
+    /* The first one is here, at another call. */
+    for (size_t i = 1; i < stack.count; i++) ck_assert_uint_eq(frames[i].pc, expected[i].pc);
+    ck_assert_uint_eq(stack.stopped_ns, 0);
+    ck_assert_uint_eq(fake_account.calls[FAKE_THREAD_SUSPEND], before.calls[FAKE_THREAD_SUSPEND]);
+    ck_assert_uint_eq(fake_account.calls[FAKE_THREAD_GET_STATE], before.calls[FAKE_THREAD_GET_STATE]);
+    check_clean(&before, "one's own thread");
+}
+END_TEST
+
+/* Who cannot learn its own id stops nobody: it might be itself. */
+START_TEST(test_unknown_own_thread) {
+    struct usp_frame frames[64];
+    struct usp_stack stack;
+    struct usp_snapshot *s;
+    prepare();
+    struct fake_account before = fake_account;
+    fake.fail_call = FAKE_THREAD_ID;
+    fake.fail_at = 1;
+    fake.fail_all = true;
+    fake.fail_result = FAILURE;
+    ck_assert_int_eq(capture_thread(CALLER, &stack, frames, 64), USP_ERROR_SYSTEM);
+    ck_assert_int_eq(capture_thread(TARGET, &stack, frames, 64), USP_ERROR_SYSTEM);
+    ck_assert_int_eq(usp_snapshot_self(NULL, &s), USP_ERROR_SYSTEM);
+    ck_assert_uint_eq(fake_account.calls[FAKE_THREAD_SUSPEND], before.calls[FAKE_THREAD_SUSPEND]);
+    check_clean(&before, "a thread that does not know itself");
+}
+END_TEST
+
+/* Threads that end before everyone stands still are not in the snapshot; a main thread that has ended is told of. */
+START_TEST(test_ended_meanwhile) {
+    struct usp_snapshot *s;
+    prepare();
+    struct fake_account before = fake_account;
+    fake.fail_call = FAKE_THREAD_SUSPEND;
+    fake.fail_at = before.calls[FAKE_THREAD_SUSPEND] + 1;
+    fake.fail_all = true;
+    fake.fail_result = TERMINATED;
+    ck_assert_int_eq(usp_snapshot_self(NULL, &s), USP_OK);
+    ck_assert_uint_eq(usp_snapshot_get_info(s)->thread_count, 2);
+    ck_assert_uint_eq(usp_snapshot_get_thread(s, 0)->info.flags, USP_THREAD_MAIN);
+    ck_assert_int_eq(usp_snapshot_get_thread(s, 0)->status, USP_ERROR_NO_THREAD);
+    ck_assert_uint_eq(usp_snapshot_get_thread(s, 1)->info.flags, USP_THREAD_REQUESTER);
+    ck_assert_int_eq(usp_snapshot_get_thread(s, 1)->status, USP_OK);
+    usp_snapshot_free(s);
+    check_clean(&before, "threads that end");
+}
+END_TEST
+
+/* In a process that was made by fork: no right is inherited, and who forked is all there is, and the main thread. */
+START_TEST(test_after_fork) {
+    struct usp_frame frames[32];
+    struct usp_stack stack;
+    struct usp_thread t;
+    struct usp_snapshot *s;
+    struct uspi_thread_copy copy;
+    struct usp_thread target = thread_at(TARGET);
+    prepare();
+    /* Whoever had the turn is gone. */
+    ck_assert_int_eq(uspi_os_copy_thread(&target, &copy), USP_OK);
+    fake_fork();
+    struct fake_account before = fake_account;
+    ck_assert_int_eq(usp_thread_main(&t), USP_OK);
+    ck_assert_uint_eq(t.id, FAKE_MAIN_ID + CALLER);
+    usp_thread_release(&t);
+    ck_assert_int_eq(capture_thread(TARGET, &stack, frames, 32), USP_ERROR_NO_THREAD);
+    size_t fresh = add_thread(FAKE_OWN, 8192, FRAMES, 700);
+    ck_assert_int_eq(capture_thread(fresh, &stack, frames, 32), USP_OK);
+    check_stack(&stack, FRAMES, 700);
+    ck_assert_int_eq(usp_snapshot_self(NULL, &s), USP_OK);
+    ck_assert_uint_eq(usp_snapshot_get_info(s)->thread_count, 2);
+    ck_assert_uint_eq(usp_snapshot_get_thread(s, 0)->info.flags, USP_THREAD_MAIN | USP_THREAD_REQUESTER);
+    usp_snapshot_free(s);
+    check_clean(&before, "after fork");
+}
+END_TEST
+
 /* Deeper than what was reserved: a bounded number of windows, one bulk read in each. */
 START_TEST(test_deep_stack) {
     enum { DEEP = 150000 };
@@ -256,6 +345,49 @@ START_TEST(test_looping_stack) {
 }
 END_TEST
 
+/* From the fourth record on the stack becomes another one. */
+static void change_stack(void) {
+    for (size_t i = 3; i < FRAMES; i++) record_of(TARGET, i)[1] = CODE(700 + 1 + i);
+}
+
+/* From there on it goes round. */
+static void bend_stack(void) { record_of(TARGET, FRAMES - 1)[0] = (uintptr_t)record_of(TARGET, 1); }
+
+/* Somebody else writes to the stack of a thread that stands still, at any of the reads: what was there is found, or what is
+ * there then, and how the stack ends is told. */
+START_TEST(test_changing_stack) {
+    static void (*const hooks[])(void) = {change_stack, bend_stack};
+    struct usp_frame frames[64];
+    struct usp_stack stack;
+    size_t old = 0, new = 0, reads;
+    prepare();
+    reads = fake_account.calls[FAKE_VM_READ];
+    ck_assert_int_eq(capture_thread(TARGET, &stack, frames, 64), USP_OK);
+    reads = fake_account.calls[FAKE_VM_READ] - reads;
+    ck_assert_uint_gt(reads, 0);
+    fake.hook = hooks[_i];
+    for (size_t at = 1; at <= reads; at++) {
+        fill_stack(TARGET);
+        struct fake_account before = fake_account;
+        fake.hook_at = before.calls[FAKE_VM_READ] + at;
+        ck_assert_int_eq(capture_thread(TARGET, &stack, frames, 64), USP_OK);
+        check_clean(&before, "a changing stack");
+        bool is_new = frames[stack.count - 1].pc != CODE(300 + FRAMES) || stack.stop != USP_STOP_FP_ZERO;
+        *(is_new ? &new : &old) += 1;
+        ck_assert_uint_eq(stack.count, FRAMES + 1);
+        for (size_t i = 0; i < stack.count; i++) {
+            bool is_changed = is_new && hooks[_i] == change_stack && i >= 4;
+            ck_assert_uint_eq(frames[i].pc, CODE((is_changed ? 700 : 300) + i));
+        }
+        bool goes_round = is_new && hooks[_i] == bend_stack;
+        ck_assert_int_eq(stack.stop == USP_STOP_FP_BACKWARDS || stack.stop == USP_STOP_CYCLE, goes_round);
+    }
+    fake.hook_at = 0;
+    ck_assert_uint_gt(new, 0);
+    ck_assert_uint_gt(old, 0);
+}
+END_TEST
+
 /* FIELD-FAILURES 11: a call through a null function pointer has callers. */
 START_TEST(test_null_call) {
     struct usp_frame frames[64];
@@ -345,6 +477,34 @@ START_TEST(test_shutdown_meanwhile) {
 }
 END_TEST
 
+/* A stack that is longer each time costs four windows and not more; then the innermost part has to do. */
+START_TEST(test_growing_stack) {
+    enum { ROOM = 4 << 20, GROWTH = 1 << 20 };
+    struct usp_frame frames[32];
+    struct usp_stack stack;
+    struct usp_snapshot *s;
+    size_t growing = add_thread(FAKE_OWN, ROOM + 4096, FRAMES, 0);
+    struct fake_thread *t = &fake.threads[growing];
+    t->scribbled_on = false;
+    t->growth = GROWTH;
+    prepare();
+    struct fake_account before = fake_account;
+    t->sp -= GROWTH;
+    if (_i == 0) {
+        ck_assert_int_eq(capture_thread(growing, &stack, frames, 32), USP_OK);
+        ck_assert_uint_gt(stack.count, 0);
+        ck_assert_uint_eq(frames[0].pc, CODE(0));
+    } else {
+        ck_assert_int_eq(usp_snapshot_self(NULL, &s), USP_OK);
+        ck_assert_uint_eq(usp_snapshot_get_info(s)->thread_count, THREADS_OF_PROCESS + 1);
+        usp_snapshot_free(s);
+    }
+    ck_assert_uint_gt(fake_account.windows - before.windows, 1);
+    ck_assert_uint_le(fake_account.windows - before.windows, 4);
+    check_clean(&before, "a stack that grows");
+}
+END_TEST
+
 /* Who asks with a time limit does not stop threads behind it, and says of which it has no stack. */
 START_TEST(test_time_limit) {
     struct usp_snapshot_options options;
@@ -371,8 +531,12 @@ TCase *case_of_calls(void) {
     TCase *calls = tcase_create("calls");
     tcase_add_checked_fixture(calls, start, stop);
     tcase_set_timeout(calls, 60);
-    add_tests(calls, test_threads, test_who_is_who, test_one_thread, test_no_such_thread, test_deep_stack,
-              test_all_threads, test_2000_threads, test_other_process, test_translated, test_turn, test_looping_stack,
-              test_null_call, test_overflow, test_stack_pointer_nowhere, test_shutdown_meanwhile, test_time_limit);
+    add_tests(calls, test_threads, test_who_is_who, test_one_thread, test_no_such_thread, test_own_thread,
+              test_unknown_own_thread, test_ended_meanwhile, test_after_fork, test_deep_stack, test_all_threads,
+              test_2000_threads, test_other_process, test_translated, test_turn, test_looping_stack);
+    tcase_add_loop_test(calls, test_changing_stack, 0, 2);
+    add_tests(calls, test_null_call, test_overflow, test_stack_pointer_nowhere, test_shutdown_meanwhile);
+    tcase_add_loop_test(calls, test_growing_stack, 0, 2);
+    tcase_add_test(calls, test_time_limit);
     return calls;
 }

@@ -67,6 +67,7 @@ struct fake_thread {
     uintptr_t *queue_at; /* the word that holds its queue; NULL: the kernel tells of none */
     char name[64];
     bool scribbled_on; /* its stacks are overwritten when it runs again */
+    size_t growth;     /* each time that it runs again its stack becomes so many bytes longer */
     /* the kernel's: */
     bool dead;
     unsigned suspended;
@@ -122,7 +123,8 @@ struct fake_account {
     long mappings, mapped_bytes, allocations;
     size_t forbidden; /* calls in a window that must not be there */
     enum fake_call forbidden_call;
-    size_t errors; /* rights given back twice, memory freed that was not mapped, a suspension of oneself */
+    size_t errors;     /* rights given back twice, memory freed that was not mapped, a suspension of oneself */
+    bool signals_wait; /* those of the calling thread */
 };
 
 extern struct fake_account fake_account;
@@ -133,6 +135,9 @@ void fake_reset(void);
 
 /* Adds a thread; 0 fields get values. Returns its index. */
 size_t fake_add_thread(const struct fake_thread *thread);
+
+/* The process becomes the child of a fork: the calling thread alone, no rights. Its handlers have run. */
+void fake_fork(void);
 
 /* The loader announces an image of fake.images, or withdraws it: then its header is 0. */
 void fake_load(size_t index);

@@ -21,6 +21,16 @@ static void require_frames(const struct usp_stack *stack, size_t first) {
     }
 }
 
+/* Whatever failed, the thread stood somewhere. */
+static void require_first(const struct usp_stack *stack) {
+    if (stack->count != 0) return;
+    fake.counting = false;
+    ck_abort_msg("a stack without frames");
+}
+
+/* Of the snapshot's threads: what the last one said that has no stack. */
+static int thread_status;
+
 static int run_threads(void) {
     struct usp_thread_info infos[8];
     size_t count;
@@ -31,19 +41,50 @@ static int run_threads(void) {
 
 static int run_names(void) {
     struct usp_thread t;
+    int own = usp_thread_self(&t);
+    usp_thread_release(&t);
     int status = usp_thread_main(&t);
     usp_thread_release(&t);
     int other = usp_thread_from_pthread(fake_pthread(TARGET), &t);
     usp_thread_release(&t);
-    return status != USP_OK ? status : other;
+    return own != USP_OK ? own : status != USP_OK ? status : other;
+}
+
+/* The caller of this is the second frame, by the frame record if by nothing else. The fast walk believes only what it can
+ * read, so it may have nothing. */
+static __attribute__((noinline)) int run_self(void) {
+    struct usp_frame frames[32];
+    struct usp_stack stack;
+    void *addresses[32];
+    usp_stack_init(&stack, frames, 32);
+    int status = usp_capture_self(NULL, &stack);
+    require_first(&stack);
+    int n = usp_backtrace(addresses, 32);
+    void *caller = __builtin_return_address(0);
+    bool typed = stack.count == 1 || frames[1].pc == (uintptr_t)caller;
+    bool fast = n < 2 || addresses[1] == caller;
+    if (typed && fast) return status;
+    fake.counting = false;
+    ck_abort_msg("the caller of the walk is not its caller (%u frames, %d addresses)", stack.count, n);
+}
+
+static int run_context(void) {
+    struct usp_frame frames[32];
+    struct usp_stack stack;
+    int status = capture_context(TARGET, &stack, frames, 32);
+    require_first(&stack);
+    require_frames(&stack, 300);
+    return status;
 }
 
 static int run_capture(void) {
     struct usp_frame frames[32];
     struct usp_stack stack;
     int status = capture_thread(TARGET, &stack, frames, 32);
+    if (status != USP_OK) return status;
     /* Frames that there are, are right ones, whatever failed. */
-    if (status == USP_OK) require_frames(&stack, 300);
+    require_first(&stack);
+    require_frames(&stack, 300);
     return status;
 }
 
@@ -54,22 +95,31 @@ static int run_in_handler(void) {
     handle_signal(TARGET, true);
     int status = capture_thread(TARGET, &stack, frames, 32);
     size_t right = status == USP_OK ? right_frames(&stack, 300) : 0;
+    if (status == USP_OK) require_first(&stack);
     if (status != USP_OK || right == stack.count) return status;
     fake.counting = false;
     ck_abort_msg("frame %zu is 0x%llx", right, (unsigned long long)frames[right].pc);
 }
 
+static void require_snapshot(const struct usp_snapshot *s) {
+    for (size_t i = 0; i < usp_snapshot_get_info(s)->thread_count; i++) {
+        const struct usp_snapshot_thread *t = usp_snapshot_get_thread(s, i);
+        size_t at = (size_t)(t->info.thread.id - FAKE_MAIN_ID);
+        if (at == CALLER) continue;
+        if (t->status != USP_OK) {
+            thread_status = t->status;
+            continue;
+        }
+        require_first(&t->stack);
+        /* What a second window finds was overwritten when the first one closed. */
+        if (fake_account.windows == 1) require_frames(&t->stack, 100 + 100 * at);
+    }
+}
+
 static int run_snapshot(void) {
     struct usp_snapshot *s;
     int status = usp_snapshot_self(NULL, &s);
-    if (status == USP_OK) {
-        for (size_t i = 0; i < usp_snapshot_get_info(s)->thread_count; i++) {
-            const struct usp_snapshot_thread *t = usp_snapshot_get_thread(s, i);
-            size_t at = (size_t)(t->info.thread.id - FAKE_MAIN_ID);
-            if (at == CALLER || t->status != USP_OK) continue;
-            require_frames(&t->stack, 100 + 100 * at);
-        }
-    }
+    if (status == USP_OK) require_snapshot(s);
     usp_snapshot_free(s);
     return status;
 }
@@ -77,6 +127,7 @@ static int run_snapshot(void) {
 static int run_process(void) {
     struct usp_snapshot *s;
     int status = usp_snapshot_process(FAKE_OTHER_PID, NULL, &s, NULL, 0);
+    if (status == USP_OK) require_snapshot(s);
     usp_snapshot_free(s);
     return status;
 }
@@ -86,6 +137,24 @@ static int run_images(void) {
     int status = usp_images_self(&images);
     usp_images_free(images);
     return status;
+}
+
+static int run_register(void) {
+    int status = usp_images_register();
+    uint32_t ticket;
+    const struct usp_images *images = usp_images_acquire(&ticket);
+    bool is_there = images != NULL && usp_images_count(images) != 0;
+    usp_images_release(ticket);
+    /* What was registered before stays. */
+    if (status != USP_OK || is_there) return status;
+    fake.counting = false;
+    ck_abort_msg("a registered list is empty");
+}
+
+static int run_image_at(void) {
+    struct usp_image image;
+    char path[64];
+    return usp_image_at(fake.images[0].header, &image, path, sizeof path);
 }
 
 static int run_images_of_process(void) {
@@ -110,19 +179,30 @@ static const struct scenario {
     int (*run)(void);
     bool prepared;
     uint32_t statuses; /* bit −status: may be the answer */
+    uint32_t told;     /* bit of a call: why it failed is the answer, */
+    uint32_t told_of;  /* or that of a thread in the snapshot */
 } scenarios[] = {
 #define MAY(status) (1u << -(status))
 #define ANY         (MAY(USP_OK) | MAY(USP_ERROR_SYSTEM) | MAY(USP_ERROR_NO_THREAD) | MAY(USP_ERROR_NO_MEMORY))
-    {"usp_threads", run_threads, true, ANY},
-    {"usp_thread_main", run_names, true, ANY | MAY(USP_ERROR_UNSUPPORTED)},
-    {"usp_capture_thread", run_capture, true, ANY | MAY(USP_ERROR_BUSY)},
-    {"usp_capture_thread of a handler on another stack", run_in_handler, true, ANY | MAY(USP_ERROR_BUSY)},
-    {"usp_snapshot_self", run_snapshot, true, ANY | MAY(USP_ERROR_BUSY)},
-    {"usp_snapshot_process", run_process, true, ANY | MAY(USP_ERROR_PERMISSION)},
-    {"usp_images_self", run_images, true, ANY},
-    {"usp_images_process", run_images_of_process, true, ANY | MAY(USP_ERROR_PERMISSION)},
+#define BIT(call)   (1u << (call))
+#define LIST        BIT(FAKE_TASK_THREADS)
+#define STOP        (BIT(FAKE_THREAD_SUSPEND) | BIT(FAKE_THREAD_GET_STATE))
+#define STOP_TASK   (BIT(FAKE_TASK_SUSPEND) | BIT(FAKE_THREAD_GET_STATE))
+    {"usp_threads", run_threads, true, ANY, LIST, 0},
+    {"usp_thread_self and its siblings", run_names, true, ANY | MAY(USP_ERROR_UNSUPPORTED), LIST, 0},
+    {"usp_capture_self", run_self, true, MAY(USP_OK), 0, 0},
+    {"usp_capture_context", run_context, true, MAY(USP_OK), 0, 0},
+    {"usp_capture_thread", run_capture, true, ANY | MAY(USP_ERROR_BUSY), LIST | STOP, 0},
+    {"usp_capture_thread of a handler on another stack", run_in_handler, true, ANY | MAY(USP_ERROR_BUSY), LIST | STOP,
+     0},
+    {"usp_snapshot_self", run_snapshot, true, ANY | MAY(USP_ERROR_BUSY), LIST, STOP},
+    {"usp_snapshot_process", run_process, true, ANY | MAY(USP_ERROR_PERMISSION), LIST, STOP_TASK},
+    {"usp_images_self", run_images, true, ANY, 0, 0},
+    {"usp_images_register", run_register, true, ANY, 0, 0},
+    {"usp_image_at", run_image_at, true, MAY(USP_OK) | MAY(USP_ERROR_NOT_FOUND), 0, 0},
+    {"usp_images_process", run_images_of_process, true, ANY | MAY(USP_ERROR_PERMISSION), 0, 0},
     {"usp_prepare", run_prepare, false,
-     MAY(USP_OK) | MAY(USP_ERROR_SYSTEM) | MAY(USP_ERROR_NO_MEMORY) | MAY(USP_ERROR_BUSY)},
+     MAY(USP_OK) | MAY(USP_ERROR_SYSTEM) | MAY(USP_ERROR_NO_MEMORY) | MAY(USP_ERROR_BUSY), 0, 0},
 };
 #define SCENARIOS (sizeof scenarios / sizeof scenarios[0])
 
@@ -157,18 +237,36 @@ static void check_end(const struct scenario *s, int status, const struct fake_ac
     check_clean(before, when);
 }
 
+static const struct {
+    int result, status;
+} reasons[] = {
+    {FAILURE, USP_ERROR_SYSTEM},
+    {TERMINATED, USP_ERROR_NO_THREAD},
+    {ABORTED, USP_ERROR_SYSTEM},
+    {SHORTAGE, USP_ERROR_NO_MEMORY},
+};
+
+/* The right status, not only one of those that there are: of the call, or of the thread that it was about. */
+static void check_told(const struct scenario *s, size_t call, size_t at, int expected, int status) {
+    bool is_gone = expected == USP_ERROR_NO_THREAD;
+    bool told = (s->told >> call & 1) == 0 || status == expected;
+    /* A thread that is gone is not in the snapshot; without any there is none. */
+    bool told_of = (s->told_of >> call & 1) == 0 || status == expected ||
+                   (status == USP_OK && (is_gone || thread_status == expected));
+    if (told && told_of) return;
+    ck_abort_msg("%s, %s %zu: status %s, of a thread %s, not %s", s->name, fake_call_names[call], at,
+                 usp_strerror(status), usp_strerror(thread_status), usp_strerror(expected));
+}
+
 static void fail_each(const struct scenario *s, bool all_behind) {
-    static const int reasons[] = {FAILURE, TERMINATED, ABORTED, SHORTAGE};
     /* These cannot fail, or nobody asks whether they did. */
-    static const bool certain[FAKE_CALLS] = {[FAKE_CLOCK] = true,
-                                             [FAKE_TIMEBASE] = true,
-                                             [FAKE_FREE] = true,
-                                             [FAKE_LOADER] = true,
-                                             [FAKE_LIBPTHREAD] = true};
+    static const bool certain[FAKE_CALLS] = {
+        [FAKE_CLOCK] = true, [FAKE_TIMEBASE] = true, [FAKE_FREE] = true, [FAKE_LIBPTHREAD] = true};
     /* Why makes no difference. */
     static const bool plain[FAKE_CALLS] = {
-        [FAKE_VM_READ] = true,         [FAKE_VM_REGION] = true, [FAKE_VM_ALLOCATE] = true, [FAKE_VM_DEALLOCATE] = true,
-        [FAKE_PORT_DEALLOCATE] = true, [FAKE_MALLOC] = true,    [FAKE_SYSCTL] = true,      [FAKE_SIGMASK] = true};
+        [FAKE_VM_READ] = true,       [FAKE_VM_REGION] = true,       [FAKE_VM_ALLOCATE] = true,
+        [FAKE_VM_DEALLOCATE] = true, [FAKE_PORT_DEALLOCATE] = true, [FAKE_MALLOC] = true,
+        [FAKE_SYSCTL] = true,        [FAKE_SIGMASK] = true,         [FAKE_LOADER] = true};
     begin(s);
     ck_assert_int_eq(run(s), USP_OK);
     struct fake_account whole = fake_account;
@@ -180,13 +278,19 @@ static void fail_each(const struct scenario *s, bool all_behind) {
         for (size_t at = 1; at <= whole.calls[call]; at++) {
             for (size_t r = 0; r < (plain[call] ? 1 : sizeof reasons / sizeof reasons[0]); r++) {
                 /* These mean that it runs, or is gone: a kernel that says so of one that stands still lies. */
-                if (call == FAKE_THREAD_RESUME && reasons[r] != ABORTED && reasons[r] != SHORTAGE) continue;
+                if (call == FAKE_THREAD_RESUME && reasons[r].result != ABORTED && reasons[r].result != SHORTAGE)
+                    continue;
                 struct fake_account before = begin(s);
                 fake.fail_call = (enum fake_call)call;
                 fake.fail_at = at;
-                fake.fail_result = reasons[r];
+                fake.fail_result = reasons[r].result;
                 fake.fail_all = all_behind;
+                thread_status = USP_OK;
                 int status = run(s);
+                check_told(s, call, at, reasons[r].status, status);
+                /* A wait for the turn that a signal interrupts goes on. */
+                bool interrupted = call == FAKE_SEMAPHORE_WAIT && reasons[r].result == ABORTED && !all_behind;
+                if (interrupted) ck_assert_int_eq(status, USP_OK);
                 check_end(s, status, &before, fake_call_names[call], at);
                 failures++;
             }

@@ -234,6 +234,67 @@ START_TEST(test_changing_list) {
 }
 END_TEST
 
+static int image_at(size_t i, struct usp_image *image, char *path, size_t path_size) {
+    return usp_image_at((uintptr_t)images[i] + 8, image, path, path_size);
+}
+
+/* In a handler, by the loader's own list: with images that nobody has registered, without a lock, an allocation or a
+ * question to the loader. */
+START_TEST(test_image_at) {
+    static const enum fake_call others[] = {FAKE_MALLOC, FAKE_FREE, FAKE_LIBPTHREAD, FAKE_LOADER, FAKE_LIBDISPATCH};
+    struct usp_image image;
+    char path[64], cut[5];
+    struct fake_account before = fake_account;
+    fake.counting = true;
+    int status = image_at(LIBRARY, &image, path, sizeof path);
+    fake.counting = false;
+    ck_assert_int_eq(status, USP_OK);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        ck_assert_uint_eq(fake_account.calls[others[i]], before.calls[others[i]]);
+    }
+    ck_assert_uint_eq(image.load_address, (uintptr_t)images[LIBRARY]);
+    ck_assert_uint_eq(image.end, (uintptr_t)images[LIBRARY] + IMAGE_SIZE);
+    ck_assert_uint_eq(image.build_id_size, 16);
+    ck_assert_uint_eq(image.build_id[0], 0x10 + LIBRARY);
+    ck_assert_ptr_eq(image.path, path);
+    ck_assert_str_eq(path, paths[LIBRARY]);
+    ck_assert_int_eq(image_at(PROGRAM, &image, cut, sizeof cut), USP_OK);
+    ck_assert_uint_ne(image.flags & USP_IMAGE_MAIN, 0);
+    ck_assert_str_eq(cut, "/App");
+    ck_assert_int_eq(image_at(LOADER, &image, path, sizeof path), USP_OK);
+    ck_assert_uint_ne(image.flags & USP_IMAGE_LOADER, 0);
+    ck_assert_str_eq(path, "");
+    /* Not in the list; behind an image, below all, above all. */
+    ck_assert_int_eq(image_at(PLUGIN, &image, path, sizeof path), USP_ERROR_NOT_FOUND);
+    ck_assert_int_eq(usp_image_at(8, &image, path, sizeof path), USP_ERROR_NOT_FOUND);
+    ck_assert_int_eq(usp_image_at(UINTPTR_MAX, &image, path, sizeof path), USP_ERROR_NOT_FOUND);
+    /* While it is changed, what was registered answers. */
+    ck_assert_int_eq(usp_images_register(), USP_OK);
+    before = fake_account;
+    write_infos(infos[FAKE_OWN], 2, 0);
+    ck_assert_int_eq(image_at(PLUGIN, &image, path, sizeof path), USP_OK);
+    ck_assert_str_eq(path, paths[PLUGIN]);
+    ck_assert_int_eq(usp_image_at(8, &image, path, sizeof path), USP_ERROR_BUSY);
+    /* And where it cannot be had at all. */
+    fake.dyld_infos[FAKE_OWN] = 8;
+    ck_assert_int_eq(image_at(PLUGIN, &image, path, sizeof path), USP_OK);
+    ck_assert_int_eq(usp_image_at(8, &image, path, sizeof path), USP_ERROR_NOT_FOUND);
+    check_clean(&before, "usp_image_at");
+}
+END_TEST
+
+/* The image is gone, or its header is nonsense, while the list still has it. */
+START_TEST(test_image_at_nothing) {
+    struct usp_image image;
+    char path[64];
+    memset(images[LIBRARY], 0, 64);
+    ck_assert_int_eq(image_at(LIBRARY, &image, path, sizeof path), USP_ERROR_NOT_FOUND);
+    ck_assert_int_eq(mprotect(images[LIBRARY], IMAGE_SIZE, PROT_NONE), 0);
+    ck_assert_int_eq(image_at(LIBRARY, &image, path, sizeof path), USP_ERROR_NOT_FOUND);
+    ck_assert_int_eq(image_at(PROGRAM, &image, path, sizeof path), USP_OK);
+}
+END_TEST
+
 static void unload_plugin(void) {
     if (fake.images[PLUGIN].header != 0) fake_unload(PLUGIN);
     if (mprotect(images[PLUGIN], IMAGE_SIZE, PROT_NONE) != 0) abort();
@@ -324,7 +385,7 @@ TCase *case_of_images(void) {
     TCase *tests = tcase_create("images");
     tcase_add_checked_fixture(tests, start_images, stop);
     tcase_set_timeout(tests, 60);
-    add_tests(tests, test_own_images, test_many_images, test_images_of_process, test_changing_list,
-              test_unloaded_meanwhile, test_corrupt_headers, test_other_processor);
+    add_tests(tests, test_own_images, test_many_images, test_images_of_process, test_changing_list, test_image_at,
+              test_image_at_nothing, test_unloaded_meanwhile, test_corrupt_headers, test_other_processor);
     return tests;
 }

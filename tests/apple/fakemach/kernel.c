@@ -88,6 +88,7 @@ static const bool allowed[FAKE_CALLS] = {
 static long references[PORTS];
 static bool semaphore_there;
 static int semaphore_value;
+static sigset_t signal_mask;
 static int last_error;
 
 void fake_reset(void) {
@@ -95,6 +96,7 @@ void fake_reset(void) {
     memset(&fake_account, 0, sizeof fake_account);
     memset(references, 0, sizeof references);
     semaphore_there = false;
+    memset(&signal_mask, 0, sizeof signal_mask);
     fake.now = 1000000;
     fake.step = 1000;
     fake.label_words[0] = 9;
@@ -159,7 +161,9 @@ static int place_of_task(mach_port_t task) {
     return task == OTHER_TASK && references[OTHER_PLACE] > 0 ? FAKE_OTHER : -1;
 }
 
-static void scribble(const struct fake_thread *t) {
+/* What becomes of a thread's stack when it runs again. */
+static void go_on(struct fake_thread *t) {
+    t->sp -= t->growth;
     if (!t->scribbled_on) return;
     memset(t->stack, 0xa5, t->stack_size);
     if (t->alternate != NULL) memset(t->alternate, 0xa5, t->alternate_size);
@@ -169,7 +173,7 @@ static void resume_other(void) {
     if (fake_account.other_suspended == 0) return;
     fake_account.other_suspended = 0;
     for (size_t i = 0; i < fake.thread_count; i++) {
-        if (fake.threads[i].task == FAKE_OTHER) scribble(&fake.threads[i]);
+        if (fake.threads[i].task == FAKE_OTHER) go_on(&fake.threads[i]);
     }
 }
 
@@ -252,6 +256,8 @@ kern_return_t thread_suspend(thread_read_t port) {
     if (t == NULL) return KERN_INVALID_ARGUMENT;
     if (t->dead) return MACH_SEND_INVALID_DEST;
     if (t == &fake.threads[fake.self]) fake_account.errors++;
+    /* A handler of the caller's could wait for what the stopped thread holds. */
+    if (!fake_account.signals_wait && fake.fail_call != FAKE_SIGMASK) fake_account.errors++;
     if (t->suspended++ == 0 && t->task == FAKE_OWN && fake_account.suspended++ == 0) fake_account.windows++;
     return KERN_SUCCESS;
 }
@@ -263,7 +269,7 @@ kern_return_t thread_resume(thread_read_t port) {
     if (t->dead) return KERN_TERMINATED;
     if (t->suspended == 0) return KERN_FAILURE;
     if (--t->suspended == 0 && t->task == FAKE_OWN) fake_account.suspended--;
-    if (t->suspended == 0) scribble(t);
+    if (t->suspended == 0) go_on(t);
     return KERN_SUCCESS;
 }
 
@@ -554,12 +560,24 @@ int pthread_once(pthread_once_t *once, void (*routine)(void)) {
     return 0;
 }
 
+static void (*in_child)(void);
+
 int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void)) {
     (void)prepare;
     (void)parent;
-    (void)child;
     fails(FAKE_LIBPTHREAD);
+    in_child = child;
     return 0;
+}
+
+void fake_fork(void) {
+    memset(references, 0, sizeof references);
+    semaphore_there = false;
+    fake_account.rights = 0;
+    for (size_t i = 0; i < fake.thread_count; i++) {
+        if (i != fake.self) kill_thread(&fake.threads[i]);
+    }
+    in_child();
 }
 
 int pthread_mutex_lock(pthread_mutex_t *mutex) {
@@ -575,11 +593,13 @@ int pthread_mutex_unlock(pthread_mutex_t *mutex) {
 }
 
 int pthread_sigmask(int how, const sigset_t *set, sigset_t *old) {
-    static sigset_t current;
+    sigset_t all;
     if (fails(FAKE_SIGMASK)) return fake.fail_result;
     if (how != SIG_SETMASK) fake_account.errors++;
-    if (old != NULL) *old = current;
-    current = *set;
+    if (old != NULL) *old = signal_mask;
+    signal_mask = *set;
+    sigfillset(&all);
+    fake_account.signals_wait = memcmp(&signal_mask, &all, sizeof all) == 0;
     return 0;
 }
 

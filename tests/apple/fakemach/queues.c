@@ -155,12 +155,42 @@ START_TEST(test_changing_queue) {
 }
 END_TEST
 
+/* The thread has gone on to another queue, and what was the first one's memory is something else. */
+static void free_first(void) {
+    *fake.threads[TARGET].queue_at = (uintptr_t)&second;
+    fake_label(&first, "somebody else's");
+}
+
+/* At any of the reads: one of the two labels or none, never what stands in memory that is no queue any more. */
+START_TEST(test_freed_queue) {
+    prepare();
+    size_t reads = fake_account.calls[FAKE_VM_READ], first_seen = 0, second_seen = 0, none = 0;
+    label_of(TARGET);
+    reads = fake_account.calls[FAKE_VM_READ] - reads;
+    fake.hook = free_first;
+    for (size_t at = 1; at <= reads; at++) {
+        *fake.threads[TARGET].queue_at = (uintptr_t)&first;
+        fake_label(&first, "com.example.first");
+        fake.hook_at = fake_account.calls[FAKE_VM_READ] + at;
+        const char *label = label_of(TARGET);
+        first_seen += strcmp(label, "com.example.first") == 0;
+        second_seen += strcmp(label, "com.example.second") == 0;
+        none += label[0] == '\0';
+    }
+    fake.hook_at = 0;
+    ck_assert_uint_eq(first_seen + second_seen + none, reads);
+    ck_assert_uint_gt(first_seen, 0);
+    ck_assert_uint_gt(second_seen, 0);
+    ck_assert_uint_gt(none, 0);
+}
+END_TEST
+
 TCase *case_of_queues(void) {
     TCase *queues = tcase_create("queues");
     tcase_add_checked_fixture(queues, start_queues, stop);
     tcase_set_timeout(queues, 60);
     add_tests(queues, test_labels, test_label_of_another_task);
     tcase_add_loop_test(queues, test_not_learned, 0, 5);
-    add_tests(queues, test_broken_links, test_changing_queue);
+    add_tests(queues, test_broken_links, test_changing_queue, test_freed_queue);
     return queues;
 }

@@ -46,6 +46,13 @@ static void interrupt(struct context *context, const struct fake_thread *t) {
     if (layouts[i].lr != 0) put_word(registers + layouts[i].lr, t->lr);
 }
 
+int capture_context(size_t at, struct usp_stack *stack, struct usp_frame *frames, uint32_t capacity) {
+    struct context context;
+    interrupt(&context, &fake.threads[at]);
+    usp_stack_init(stack, frames, capacity);
+    return usp_capture_context(context.bytes, NULL, stack);
+}
+
 static void check_interrupted(const struct usp_stack *stack, size_t first) {
     check_stack(stack, FRAMES, first);
     ck_assert_uint_eq(stack->frames[0].kind, USP_KIND_INTERRUPTED);

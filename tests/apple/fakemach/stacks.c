@@ -122,6 +122,8 @@ static const char *what_is_left(const struct fake_account *before) {
     for (size_t i = 0; i < fake.thread_count; i++) {
         if (fake.threads[i].suspended != 0) return "a thread of another task is still suspended";
     }
+    /* A call that was made to fail did not put the mask back. */
+    if (a->signals_wait && fake.fail_call != FAKE_SIGMASK) return "the caller's signals still wait";
     if (a->rights != before->rights) return "a right is left";
     if (a->mappings != before->mappings) return "a mapping is left";
     if (a->allocations != before->allocations) return "an allocation is left";

@@ -51,6 +51,9 @@ struct usp_thread thread_at(size_t i);
 /* usp_capture_thread of such a thread. */
 int capture_thread(size_t i, struct usp_stack *stack, struct usp_frame *frames, uint32_t capacity);
 
+/* usp_capture_context of such a thread, interrupted where it stands. */
+int capture_context(size_t at, struct usp_stack *stack, struct usp_frame *frames, uint32_t capacity);
+
 /* Fails unless whoever was stopped runs, and what was taken is given back; `before`: the account at rest. */
 void check_clean(const struct fake_account *before, const char *when);
 
