@@ -20,7 +20,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,7 +34,7 @@
 /* More than all stacks together may take. */
 #define ARENA_MAX ((uint64_t)(sizeof(size_t) > 4 ? 4096 : 512) << 20)
 /* Stacks that are read by one call. The kernel takes 1024 at most (uio.h, UIO_MAXIOV). */
-#define BATCH 256u
+#define BATCH 32u
 /* Listings until nobody is new. */
 #define LISTINGS 64u
 /* Where the set is not there in <elf.h> (Linux include/uapi/linux/elf.h). */
@@ -69,11 +68,11 @@ struct job {
     struct uspi_proc_threads list;
     struct traced *threads;
     size_t count, room;
-    size_t expected;             /* of the listing: the next one's place in `threads` */
-    size_t found;                /* new threads in the last listing */
-    _Atomic(size_t) undescribed; /* the first of the first listing's that nobody has taken to describe it */
+    size_t expected;                       /* of the listing: the next one's place in `threads` */
+    size_t found;                          /* new threads in the last listing */
+    _Atomic(size_t) undescribed, uncopied; /* how far these have been taken by the one or the other thread */
     pthread_t tracer;
-    sem_t may_seize, has_copied; /* the caller and the tracer wait for each other */
+    pthread_barrier_t meeting; /* of the tracer and its caller */
     uint8_t *arena;
     size_t arena_size;
     uint64_t began, ended;
@@ -372,8 +371,8 @@ static void let_go(struct job *job) {
 
 /* ---- stacks ---- */
 
-/* Where each stack goes; how much room that takes. */
-static size_t lay_out(struct job *job) {
+/* Makes room for each stack, one behind the other. */
+static void lay_out(struct job *job) {
     uint64_t total = 0;
     for (size_t i = 0; i < job->count; i++) {
         struct traced *t = &job->threads[i];
@@ -392,7 +391,15 @@ static size_t lay_out(struct job *job) {
         t->room = t->from <= UINTPTR_MAX ? (size_t)want : 0;
         total += t->room;
     }
-    return (size_t)total;
+    job->arena_size = (size_t)total;
+    uint8_t *at = job->arena = total > 0 ? uspi_linux->map(job->arena_size) : NULL;
+    for (size_t i = 0; i < job->count; i++) {
+        struct traced *t = &job->threads[i];
+        if (at == NULL) t->room = 0;
+        if (t->room == 0) continue;
+        t->bytes = at;
+        at += t->room;
+    }
 }
 
 /* Stacks that one call reads, side by side. */
@@ -428,25 +435,24 @@ static size_t read_batch(const struct job *job, const struct batch *batch) {
     return n;
 }
 
+/* What two threads can do at once. */
 static void copy_stacks(struct job *job) {
     struct batch batch;
-    job->arena_size = lay_out(job);
-    if (job->arena_size == 0) return;
-    uint8_t *at = job->arena = uspi_linux->map(job->arena_size);
-    for (size_t i = 0; i < job->count && at != NULL;) {
-        batch.count = batch.size = 0;
-        for (; i < job->count && batch.count < BATCH; i++) {
-            struct traced *t = &job->threads[i];
-            if (t->room == 0) continue;
-            t->bytes = at + batch.size;
-            batch.threads[batch.count] = t;
-            batch.remote[batch.count++] = (struct iovec){(void *)(uintptr_t)t->from, t->room};
-            batch.size += t->room;
+    for (size_t i; (i = atomic_fetch_add(&job->uncopied, BATCH)) < job->count;) {
+        size_t end = job->count - i < BATCH ? job->count : i + BATCH;
+        while (i < end) {
+            batch.count = batch.size = 0;
+            for (size_t k = i; k < end; k++) {
+                struct traced *t = &job->threads[k];
+                if (t->room == 0) continue;
+                batch.threads[batch.count] = t;
+                batch.remote[batch.count++] = (struct iovec){(void *)(uintptr_t)t->from, t->room};
+                batch.size += t->room;
+            }
+            if (batch.count == 0) break;
+            size_t done = read_batch(job, &batch);
+            i = (size_t)(batch.threads[done - 1] - job->threads) + 1;
         }
-        if (batch.count == 0) break;
-        size_t done = read_batch(job, &batch);
-        if (done < batch.count) i = (size_t)(batch.threads[done] - job->threads);
-        for (size_t k = 0; k < done; k++) at += batch.threads[k]->room;
     }
 }
 
@@ -511,22 +517,37 @@ static void stop_all(struct job *job) {
     }
 }
 
-static void await(sem_t *event) {
-    while (sem_wait(event) != 0) continue;
-}
+/* What the tracer and its caller do; they meet at the same points whatever fails:
+ *
+ *     tracer   describe │ seize, stop, lay out │ copy │ let go
+ *     caller   describe │                      │ copy │ walk
+ */
+static void meet(struct job *job) { pthread_barrier_wait(&job->meeting); }
 
 static void *trace(void *context) {
     struct job *job = context;
     describe_listed(job);
-    await(&job->may_seize);
+    meet(job);
     if (job->status == USP_OK && seize_all(job) == USP_OK) {
         stop_all(job);
         read_pac_mask(job);
-        copy_stacks(job);
+        lay_out(job);
     }
-    sem_post(&job->has_copied);
+    meet(job);
+    copy_stacks(job);
+    meet(job);
     let_go(job);
     return NULL;
+}
+
+static void assist(struct job *job) {
+    uspi_linux_learn_roots();
+    read_ranges(job);
+    describe_listed(job);
+    meet(job);
+    meet(job);
+    copy_stacks(job);
+    meet(job);
 }
 
 /* Starts the tracer, and does meanwhile what else there is to do. When this returns, the copies are made, and the tracer
@@ -542,13 +563,7 @@ static int run_tracer(struct job *job, bool *is_running) {
     waiting = mask;
     sigaddset(&waiting, SIGCHLD);
     pthread_sigmask(SIG_SETMASK, &waiting, NULL);
-    if (e == 0) {
-        uspi_linux_learn_roots();
-        read_ranges(job);
-        describe_listed(job);
-        sem_post(&job->may_seize);
-        await(&job->has_copied);
-    }
+    if (e == 0) assist(job);
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
     return e == 0 ? job->status : fail_system(job, -e, "pthread_create");
 }
@@ -564,8 +579,7 @@ struct kept {
 
 static void free_job(struct job *job) {
     uspi_proc_threads_close(&job->list);
-    sem_destroy(&job->may_seize);
-    sem_destroy(&job->has_copied);
+    pthread_barrier_destroy(&job->meeting);
     free(job->ranges);
     free(job->threads);
     free(job);
@@ -650,6 +664,10 @@ int uspi_os_stop_process(int64_t pid, uint64_t timeout, uint64_t only_thread, st
         if (error != NULL && error_size > 0) snprintf(error, error_size, "out of memory");
         return USP_ERROR_NO_MEMORY;
     }
+    if (pthread_barrier_init(&job->meeting, NULL, 2) != 0) {
+        free(job);
+        return USP_ERROR_SYSTEM;
+    }
     job->pid = pid > 0 && pid <= INT32_MAX ? (pid_t)pid : 0;
     job->only = only_thread <= INT32_MAX ? (pid_t)only_thread : -1;
     job->timeout = timeout;
@@ -657,8 +675,6 @@ int uspi_os_stop_process(int64_t pid, uint64_t timeout, uint64_t only_thread, st
     job->error = error;
     job->error_size = error != NULL ? error_size : 0;
     if (job->error_size > 0) error[0] = '\0';
-    sem_init(&job->may_seize, 0, 0);
-    sem_init(&job->has_copied, 0, 0);
     bool is_running = false;
     int status = prepare(job, pid);
     if (status == USP_OK) status = run_tracer(job, &is_running);
