@@ -541,7 +541,6 @@ static void *trace(void *context) {
 }
 
 static void assist(struct job *job) {
-    uspi_linux_learn_roots();
     read_ranges(job);
     describe_listed(job);
     meet(job);
@@ -659,6 +658,7 @@ static int prepare(struct job *job, int64_t pid) {
 int uspi_os_stop_process(int64_t pid, uint64_t timeout, uint64_t only_thread, struct uspi_stopped_process *out,
                          char *error, size_t error_size) {
     memset(out, 0, sizeof *out);
+    uspi_linux_learn_roots();
     struct job *job = calloc(1, sizeof *job);
     if (job == NULL) {
         if (error != NULL && error_size > 0) snprintf(error, error_size, "out of memory");
