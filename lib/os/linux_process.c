@@ -67,6 +67,7 @@ struct job {
     size_t range_count, range_room;
     struct uspi_proc_threads list;
     struct traced *threads;
+    pid_t *tids; /* theirs, to be searched */
     size_t count, room;
     size_t expected;                       /* of the listing: the next one's place in `threads` */
     size_t found;                          /* new threads in the last listing */
@@ -212,8 +213,8 @@ static const struct range *find_range(const struct job *job, usp_addr sp) {
 /* Listings have the same order, so that each thread mostly is where the next one is expected. */
 static bool is_known(struct job *job, pid_t tid) {
     size_t i = job->expected;
-    if (i >= job->count || job->threads[i].tid != tid) {
-        for (i = 0; i < job->count && job->threads[i].tid != tid; i++) continue;
+    if (i >= job->count || job->tids[i] != tid) {
+        for (i = 0; i < job->count && job->tids[i] != tid; i++) continue;
     }
     job->expected = i + 1;
     return i < job->count;
@@ -257,14 +258,16 @@ static bool add_if_new(void *context, const struct uspi_proc_threads *list, pid_
     if ((job->only != 0 && tid != job->only) || is_known(job, tid)) return true;
     if (job->count == job->room) {
         size_t room = job->room == 0 ? 256 : job->room * 2;
-        struct traced *grown = realloc(job->threads, room * sizeof *grown);
-        if (grown == NULL) return false;
-        job->threads = grown;
+        struct traced *threads = realloc(job->threads, room * sizeof *threads);
+        if (threads != NULL) job->threads = threads;
+        pid_t *tids = realloc(job->tids, room * sizeof *tids);
+        if (tids != NULL) job->tids = tids;
+        if (threads == NULL || tids == NULL) return false;
         job->room = room;
     }
-    struct traced *t = &job->threads[job->count++];
+    struct traced *t = &job->threads[job->count];
     memset(t, 0, sizeof *t);
-    t->tid = tid;
+    t->tid = job->tids[job->count++] = tid;
     return true;
 }
 
@@ -292,7 +295,9 @@ static int seize_new(struct job *job) {
 static void seize_listed(struct job *job) {
     size_t n = 0;
     for (size_t i = 0; i < job->count; i++) {
-        if (seize(job, &job->threads[i])) job->threads[n++] = job->threads[i];
+        if (!seize(job, &job->threads[i])) continue;
+        job->threads[n] = job->threads[i];
+        job->tids[n++] = job->tids[i];
     }
     job->count = n;
 }
@@ -494,15 +499,26 @@ static int fail_to_seize(struct job *job) {
     }
 }
 
+static bool counts_all(const struct job *job) {
+    return job->only == 0 && uspi_proc_threads_count(&job->list) == (long)job->count;
+}
+
 static int seize_all(struct job *job) {
     seize_listed(job);
-    for (unsigned i = 0; i < LISTINGS; i++) {
+    for (unsigned i = 0; i < LISTINGS && !counts_all(job); i++) {
         int e = seize_new(job);
         if (e == -ECANCELED) e = -ENOMEM;
         if (e < 0) return fail_system(job, e, "/proc/PID/task");
         if (job->found == 0) break;
     }
     return any_seized(job) ? USP_OK : fail_to_seize(job);
+}
+
+static bool have_stopped(const struct job *job) {
+    for (size_t i = 0; i < job->count; i++) {
+        if (!job->threads[i].stopped) return false;
+    }
+    return true;
 }
 
 static void stop_all(struct job *job) {
@@ -513,6 +529,8 @@ static void stop_all(struct job *job) {
         interrupt(job, from);
         wait_for_stops(job);
         from = job->count;
+        /* Who has stopped is counted: nobody else is there. */
+        if (have_stopped(job) && counts_all(job)) break;
         if (seize_new(job) < 0 || job->found == 0) break;
     }
 }
@@ -581,6 +599,7 @@ static void free_job(struct job *job) {
     pthread_barrier_destroy(&job->meeting);
     free(job->ranges);
     free(job->threads);
+    free(job->tids);
     free(job);
 }
 
