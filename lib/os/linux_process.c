@@ -7,6 +7,9 @@
  * vfork child) and could not be detached for that reason, one that ended meanwhile, all of them when this process is
  * killed. PTRACE_SEIZE stops nobody by itself, and leaves a process that was stopped by a signal stopped.
  *
+ * The caller, which would only wait, takes its part of what needs no tracer: describing threads before the first one is
+ * stopped, copying stacks. While the tracer lets go, the caller walks the copies already (uspi_os_settle).
+ *
  * Nothing is waited for by wait(2): that would take statuses from the rest of this process, or lose them to it. Whether a
  * thread has stopped is seen by asking for its registers. */
 #define _GNU_SOURCE 1
