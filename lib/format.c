@@ -44,7 +44,7 @@ static void put_name(struct uspi_text *text, const struct uspi_line *line, struc
     } else {
         uspi_put(text, name.bytes, name.length);
     }
-    for (uint64_t length = text->length - before; length < width; length++) uspi_put(text, " ", 1);
+    uspi_put_blanks(text, text->length - before, width);
 }
 
 static void put_address(struct uspi_text *text, const struct uspi_line *line) {

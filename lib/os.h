@@ -192,12 +192,13 @@ void uspi_os_release_copy(struct uspi_thread_copy *copy);
 struct uspi_stopped_thread {
     struct usp_thread_info info;
     int32_t status;
+    bool is_held; /* it has not been let go yet, and copy.stopped_ns is not known */
     struct uspi_thread_copy copy;
     const struct usp_snapshot_thread
         *walked; /* its stack, if that was walked long ago; NULL: the copy is to be walked */
 };
 
-/* A process that was stopped, copied and let go. What was copied hangs on `owned`. */
+/* A process that was stopped and copied, and is let go. What was copied hangs on `owned`. */
 struct uspi_stopped_process {
     struct uspi_stopped_thread *threads;
     size_t thread_count;
@@ -206,9 +207,10 @@ struct uspi_stopped_process {
     uint64_t pac_mask;      /* see struct usp_target */
     const usp_addr *roots;  /* see struct usp_target; */
     uint32_t root_count;    /* these live as long as what they belong to */
-    uint64_t stopped_ns;    /* from the first thread that stopped to the last one running again */
+    uint64_t stopped_ns;    /* from the first thread that stopped to the last one running again; after uspi_os_settle */
     struct usp_memory live; /* the process's memory as it is when it is read; not of another one under its id */
     void *owned;
+    void (*settle)(struct uspi_stopped_process *process); /* NULL: nobody is held any more */
     void (*release)(void *owned);
 };
 
@@ -216,11 +218,15 @@ struct uspi_stopped_process {
  * ns; only_thread: an id, 0 for all. On USP_OK *out must be freed, otherwise it is empty. */
 int uspi_os_stop_self(uint64_t timeout, uint64_t only_thread, struct uspi_stopped_process *out);
 
-/* Every thread of another process. `error` as in usp_snapshot_process. */
+/* Every thread of another process. When it returns, the copies are made, and the threads are being let go by somebody else.
+ * `error` as in usp_snapshot_process. */
 int uspi_os_stop_process(int64_t pid, uint64_t timeout, uint64_t only_thread, struct uspi_stopped_process *out,
                          char *error, size_t error_size);
 
-/* Frees what it holds and clears it. (lib/snapshot.c) */
+/* Waits until every thread runs again. Any number of times. (lib/snapshot.c) */
+void uspi_os_settle(struct uspi_stopped_process *process);
+
+/* Settles it, frees what it holds and clears it. (lib/snapshot.c) */
 void uspi_os_free_stopped(struct uspi_stopped_process *process);
 
 /* Where stacks of another process end, as far as it has the images in which ours do (the same libc): writes up to

@@ -225,7 +225,13 @@ static bool take_threads(struct usp_snapshot *s, const struct usp_snapshot_optio
     return ok;
 }
 
+void uspi_os_settle(struct uspi_stopped_process *process) {
+    if (process->settle != NULL) process->settle(process);
+    process->settle = NULL;
+}
+
 void uspi_os_free_stopped(struct uspi_stopped_process *process) {
+    uspi_os_settle(process);
     if (process->owned != NULL) process->release(process->owned);
     free(process->threads);
     memset(process, 0, sizeof *process);
@@ -254,6 +260,18 @@ static bool learn_tables(struct usp_snapshot *s) {
            uspi_images_learn_tables(s->source.images, &s->source.process.live, places, UINT64_MAX) == USP_OK;
 }
 
+/* Nobody hears of a snapshot before the threads run again. */
+static void settle(struct usp_snapshot *s) {
+    struct uspi_stopped_process *process = &s->source.process;
+    uspi_os_settle(process);
+    s->info.stopped_ns = process->stopped_ns;
+    for (size_t i = 0; i < process->thread_count; i++) {
+        struct usp_snapshot_thread *t = &s->threads[i];
+        t->stopped_ns = process->threads[i].copy.stopped_ns;
+        if (t->status == USP_OK) t->stack.stopped_ns = t->stopped_ns;
+    }
+}
+
 int uspi_snapshot_from_stopped(struct uspi_snapshot_source *source, const struct usp_snapshot_options *options,
                                const struct uspi_own_capture *own, struct usp_snapshot **snapshot) {
     struct usp_snapshot *s = calloc(1, sizeof *s);
@@ -280,6 +298,7 @@ int uspi_snapshot_from_stopped(struct uspi_snapshot_source *source, const struct
         usp_snapshot_free(s);
         return USP_ERROR_NO_MEMORY;
     }
+    if (process->settle != NULL) settle(s);
     *snapshot = s;
     return USP_OK;
 }

@@ -39,17 +39,23 @@ void uspi_put(struct uspi_text *text, const char *bytes, size_t n) {
 
 void uspi_put_string(struct uspi_text *text, const char *string) { uspi_put(text, string, strlen(string)); }
 
-static void put_blanks(struct uspi_text *text, size_t length, size_t width) {
-    for (; length < width; length++) uspi_put(text, " ", 1);
+void uspi_put_blanks(struct uspi_text *text, uint64_t length, uint64_t width) {
+    static const char blanks[] = "                                ";
+    while (length < width) {
+        uint64_t missing = width - length;
+        size_t n = missing < sizeof blanks - 1 ? (size_t)missing : sizeof blanks - 1;
+        uspi_put(text, blanks, n);
+        length += n;
+    }
 }
 
 void uspi_put_padded(struct uspi_text *text, struct uspi_span span, size_t width) {
     uspi_put(text, span.bytes, span.length);
-    put_blanks(text, span.length, width);
+    uspi_put_blanks(text, span.length, width);
 }
 
 void uspi_put_right(struct uspi_text *text, struct uspi_span span, size_t width) {
-    put_blanks(text, span.length, width);
+    uspi_put_blanks(text, span.length, width);
     uspi_put(text, span.bytes, span.length);
 }
 

@@ -40,6 +40,9 @@ int uspi_text_flush(struct uspi_text *text);
 void uspi_put(struct uspi_text *text, const char *bytes, size_t n);
 void uspi_put_string(struct uspi_text *text, const char *string);
 
+/* As many blanks as something of that length needs to be `width` wide. */
+void uspi_put_blanks(struct uspi_text *text, uint64_t length, uint64_t width);
+
 /* With blanks behind it, or before it, up to `width`. */
 void uspi_put_padded(struct uspi_text *text, struct uspi_span span, size_t width);
 void uspi_put_right(struct uspi_text *text, struct uspi_span span, size_t width);

@@ -365,6 +365,8 @@ static const struct {
     {"44 0e 20 9d 04 44 0e 00 dd", USPI_DWARF_WHOLE}, /* undone at the end */
     {"44 0e 20 0a 44 0e 00 0b", USPI_DWARF_WHOLE},    /* undone in between */
     {"44 0e 20 9d 04 44 dd", USPI_DWARF_WHOLE},       /* fp is restored, sp not */
+    {"44 0e 20 44 0e 00 44 0e 20", USPI_DWARF_WHOLE}, /* undone before code that still has it */
+    {"44 0e 20 44 0e 40 44 0e 20", USPI_DWARF_BODY},  /* arguments come and go */
     {"0e 20 9d 04 9e 03", USPI_DWARF_PART},           /* made elsewhere */
     {"0e 20 9d 04 44 0e 00 dd", USPI_DWARF_PART},     /* and undone here */
     {"44 0c 1d 10 9d 02", USPI_DWARF_BODY},           /* CFA = fp + 16 */

@@ -610,6 +610,68 @@ START_TEST(each_allocation_fails_once) {
 }
 END_TEST
 
+/* ---- stacks that are read together ---- */
+
+/* One stack cannot be read, in the first half or at all; and where those lie that were. */
+static struct {
+    _Atomic(uintptr_t) broken;
+    size_t readable; /* bytes of it */
+    _Atomic(unsigned) count;
+    uintptr_t whole[64];
+} stacks_read;
+
+static long read_up_to_broken(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n) {
+    long all = REAL->read_process(pid, local, remote, n);
+    if (pid != child.pid || all < 0) return all;
+    uintptr_t none = 0;
+    if (n > 1) atomic_compare_exchange_strong(&stacks_read.broken, &none, (uintptr_t)remote[1].iov_base);
+    size_t read = 0;
+    for (size_t i = 0; i < n; i++) {
+        if ((uintptr_t)remote[i].iov_base == atomic_load(&stacks_read.broken)) {
+            read += stacks_read.readable;
+            return read > 0 ? (long)read : -EFAULT;
+        }
+        stacks_read.whole[atomic_fetch_add(&stacks_read.count, 1) % 64] = (uintptr_t)remote[i].iov_base;
+        read += remote[i].iov_len;
+    }
+    return (long)read;
+}
+
+/* The kernel stops at it. What is behind it is read all the same, each stack once. */
+START_TEST(one_unreadable_stack_costs_no_other) {
+    struct usp_snapshot *snapshot;
+    unsigned whole = 0;
+    if (!can_trace()) return;
+    child = start_child(TARGET, "", "40", 0);
+    table = uspi_linux_real;
+    table.read_process = read_up_to_broken;
+    uspi_linux = &table;
+    stacks_read.readable = _i == 0 ? 0 : 32;
+    struct usp_snapshot_options options;
+    usp_snapshot_options_init(&options);
+    options.timeout = patience(10000 * MS);
+    ck_assert_int_eq(usp_snapshot_process(child.pid, &options, &snapshot, NULL, 0), USP_OK);
+    const struct usp_snapshot_info *info = usp_snapshot_get_info(snapshot);
+    ck_assert_uint_eq(info->thread_count, 41);
+    ck_assert_uint_eq(info->missed, 0);
+    ck_assert_uint_eq(atomic_load(&stacks_read.count), 40);
+    for (uint32_t i = 0; i < 41; i++) {
+        const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, i);
+        usp_addr sp = usp_registers_sp(&t->registers);
+        for (unsigned k = 0; k < 40; k++) {
+            /* From the red zone on. */
+            if (sp < stacks_read.whole[k] || sp - stacks_read.whole[k] >= 256) continue;
+            whole++;
+            ck_assert_uint_eq(count_frames(&t->stack, child.low, child.high), TARGET_DEPTH + 1);
+        }
+    }
+    ck_assert_uint_eq(whole, 40);
+    usp_snapshot_free(snapshot);
+    uspi_linux = &uspi_linux_real;
+    end_child(&child);
+}
+END_TEST
+
 /* ---- what a capture reads ---- */
 
 static unsigned reads;
@@ -666,7 +728,8 @@ int main(void) {
     tcase_add_loop_test(c, each_allocation_fails_once, 0, TRIES);
     add_tests(c, nothing_lies_at_null, a_handler_that_does_not_finish_keeps_its_memory,
               a_handler_stays_as_long_as_its_signal_may_come, held_threads_let_themselves_go,
-              listings_that_were_cut_short_are_taken_again, yama_and_missing_ptrace_are_explained,
-              a_warm_capture_reads_once);
+              listings_that_were_cut_short_are_taken_again);
+    tcase_add_loop_test(c, one_unreadable_stack_costs_no_other, 0, 2);
+    add_tests(c, yama_and_missing_ptrace_are_explained, a_warm_capture_reads_once);
     return run_suite("linux_faults", c);
 }

@@ -32,4 +32,9 @@ struct uspi_proc_threads;
 int uspi_linux_each_thread(int64_t pid, char *buffer, size_t size,
                            bool (*each)(void *context, const struct uspi_proc_threads *list, pid_t tid), void *context);
 
+/* The same with a listing that is open, and stays so. */
+int uspi_linux_list_threads(struct uspi_proc_threads *list,
+                            bool (*each)(void *context, const struct uspi_proc_threads *list, pid_t tid),
+                            void *context);
+
 #endif

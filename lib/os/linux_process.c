@@ -7,6 +7,9 @@
  * vfork child) and could not be detached for that reason, one that ended meanwhile, all of them when this process is
  * killed. PTRACE_SEIZE stops nobody by itself, and leaves a process that was stopped by a signal stopped.
  *
+ * The caller, which would only wait, takes its part of what needs no tracer: describing threads before the first one is
+ * stopped, copying stacks. While the tracer lets go, the caller walks the copies already (uspi_os_settle).
+ *
  * Nothing is waited for by wait(2): that would take statuses from the rest of this process, or lose them to it. Whether a
  * thread has stopped is seen by asking for its registers. */
 #define _GNU_SOURCE 1
@@ -33,6 +36,8 @@
 #define UNSURE_COPY ((uint64_t)256 << 10)
 /* More than all stacks together may take. */
 #define ARENA_MAX ((uint64_t)(sizeof(size_t) > 4 ? 4096 : 512) << 20)
+/* Stacks that are read by one call. The kernel takes 1024 at most (uio.h, UIO_MAXIOV). */
+#define BATCH 32u
 /* Listings until nobody is new. */
 #define LISTINGS 64u
 /* Where the set is not there in <elf.h> (Linux include/uapi/linux/elf.h). */
@@ -45,7 +50,6 @@ struct traced {
     struct usp_thread_info info;
     int status;
     bool seized, stopped;
-    int signal; /* to hand over when the thread is let go */
     struct usp_registers registers;
     usp_addr from, stack_low, stack_high;
     size_t room, copied;
@@ -64,9 +68,15 @@ struct job {
     int memory;           /* descriptor */
     struct range *ranges; /* writable mappings, ascending */
     size_t range_count, range_room;
+    struct uspi_proc_threads list;
     struct traced *threads;
+    pid_t *tids; /* theirs, to be searched */
     size_t count, room;
-    size_t found; /* new threads in the last listing */
+    size_t expected;                       /* of the listing: the next one's place in `threads` */
+    size_t found;                          /* new threads in the last listing */
+    _Atomic(size_t) undescribed, uncopied; /* how far these have been taken by the one or the other thread */
+    pthread_t tracer;
+    pthread_barrier_t meeting; /* of the tracer and its caller */
     uint8_t *arena;
     size_t arena_size;
     uint64_t began, ended;
@@ -203,18 +213,22 @@ static const struct range *find_range(const struct job *job, usp_addr sp) {
 
 /* ---- threads ---- */
 
-static struct traced *find_traced(const struct job *job, pid_t tid) {
-    for (size_t i = job->count; i > 0; i--) {
-        if (job->threads[i - 1].tid == tid) return &job->threads[i - 1];
+/* Listings have the same order, so that each thread mostly is where the next one is expected. */
+static bool is_known(struct job *job, pid_t tid) {
+    size_t i = job->expected;
+    if (i >= job->count || job->tids[i] != tid) {
+        for (i = 0; i < job->count && job->tids[i] != tid; i++) continue;
     }
-    return NULL;
+    job->expected = i + 1;
+    return i < job->count;
 }
 
-static void describe(const struct job *job, const struct uspi_proc_threads *list, struct traced *t) {
+/* While it is not traced: a thread that is stopped already shows another state then. */
+static void describe(const struct job *job, struct traced *t) {
     struct uspi_proc_stat stat;
     t->info.thread = (struct usp_thread){(uint64_t)t->tid, (uint64_t)t->tid};
     if (t->tid == job->pid) t->info.flags |= USP_THREAD_MAIN;
-    if (uspi_proc_threads_stat(list, t->tid, &stat) < 0) return;
+    if (uspi_proc_threads_stat(&job->list, t->tid, &stat) < 0) return;
     memcpy(t->info.name, stat.name, sizeof t->info.name);
     t->info.run_state = (uint8_t)stat.state;
     t->info.cpu_time = stat.cpu_ns;
@@ -226,34 +240,69 @@ static bool is_gone(const struct job *job, const struct traced *t) {
     return e == -ENOENT || e == -ESRCH || (e == 0 && (stat.state == 'Z' || stat.state == 'X'));
 }
 
-static bool seize_if_new(void *context, const struct uspi_proc_threads *list, pid_t tid) {
-    struct job *job = context;
-    if ((job->only != 0 && tid != job->only) || find_traced(job, tid) != NULL) return true;
-    if (job->count == job->room) {
-        size_t room = job->room == 0 ? 64 : job->room * 2;
-        struct traced *grown = realloc(job->threads, room * sizeof *grown);
-        if (grown == NULL) return false;
-        job->threads = grown;
-        job->room = room;
-    }
-    struct traced *t = &job->threads[job->count];
-    memset(t, 0, sizeof *t);
-    t->tid = tid;
-    /* Before: a thread that is stopped already shows another state when it is traced. */
-    describe(job, list, t);
-    long e = uspi_linux->trace(PTRACE_SEIZE, tid, NULL, NULL);
-    if (e == -ESRCH) return true;
-    job->count++;
-    job->found++;
+/* What two threads can do at once: reading takes four times as long as seizing. */
+static void describe_listed(struct job *job) {
+    for (size_t i; (i = atomic_fetch_add(&job->undescribed, 1)) < job->count;) describe(job, &job->threads[i]);
+}
+
+/* False: it is no more. */
+static bool seize(const struct job *job, struct traced *t) {
+    long e = uspi_linux->trace(PTRACE_SEIZE, t->tid, NULL, NULL);
+    if (e == -ESRCH) return false;
     t->seized = e >= 0;
     /* Who is about to end may not be traced either. */
     if (!t->seized) t->status = e == -EPERM && is_gone(job, t) ? USP_ERROR_NO_THREAD : uspi_linux_status(e);
     return true;
 }
 
-static int list_threads(struct job *job) {
+static bool add_if_new(void *context, const struct uspi_proc_threads *list, pid_t tid) {
+    struct job *job = context;
+    (void)list;
+    if ((job->only != 0 && tid != job->only) || is_known(job, tid)) return true;
+    if (job->count == job->room) {
+        size_t room = job->room == 0 ? 256 : job->room * 2;
+        struct traced *threads = realloc(job->threads, room * sizeof *threads);
+        if (threads != NULL) job->threads = threads;
+        pid_t *tids = realloc(job->tids, room * sizeof *tids);
+        if (tids != NULL) job->tids = tids;
+        if (threads == NULL || tids == NULL) return false;
+        job->room = room;
+    }
+    struct traced *t = &job->threads[job->count];
+    memset(t, 0, sizeof *t);
+    t->tid = job->tids[job->count++] = tid;
+    return true;
+}
+
+static bool seize_if_new(void *context, const struct uspi_proc_threads *list, pid_t tid) {
+    struct job *job = context;
+    size_t before = job->count;
+    if (!add_if_new(job, list, tid)) return false;
+    if (job->count == before) return true;
+    struct traced *t = &job->threads[before];
+    describe(job, t);
+    if (seize(job, t)) {
+        job->found++;
+    } else {
+        job->count--;
+    }
+    return true;
+}
+
+static int seize_new(struct job *job) {
     job->found = 0;
-    return uspi_linux_each_thread(job->pid, job->listing, sizeof job->listing, seize_if_new, job);
+    return uspi_linux_list_threads(&job->list, seize_if_new, job);
+}
+
+/* Of the threads of the first listing those that are still there. */
+static void seize_listed(struct job *job) {
+    size_t n = 0;
+    for (size_t i = 0; i < job->count; i++) {
+        if (!seize(job, &job->threads[i])) continue;
+        job->threads[n] = job->threads[i];
+        job->tids[n++] = job->tids[i];
+    }
+    job->count = n;
 }
 
 static void interrupt(struct job *job, size_t from) {
@@ -277,7 +326,6 @@ static uint32_t arch_of_set(size_t size) {
 static bool take_registers(struct job *job, struct traced *t) {
     uint8_t bytes[512];
     struct iovec set = {bytes, sizeof bytes};
-    siginfo_t info;
     long e = uspi_linux->trace(PTRACE_GETREGSET, t->tid, (void *)NT_PRSTATUS, &set);
     if (e == -ESRCH) return false;
     t->stopped = true;
@@ -288,10 +336,6 @@ static bool take_registers(struct job *job, struct traced *t) {
         if (arch != USP_ARCH_NONE && job->arch == USP_ARCH_NONE) job->arch = arch;
         t->status = usp_registers_from_state(&t->registers, arch, USP_STATE_LINUX_PRSTATUS, bytes, set.iov_len);
         if (t->status != USP_OK) t->status = USP_ERROR_UNSUPPORTED;
-    }
-    /* A signal may have been on its way and stopped the thread first: it would be lost. */
-    if (uspi_linux->trace(PTRACE_GETSIGINFO, t->tid, NULL, &info) >= 0 && info.si_code >> 8 != EVENT_STOP) {
-        t->signal = info.si_signo;
     }
     return true;
 }
@@ -320,25 +364,23 @@ static void wait_for_stops(struct job *job) {
 
 static void let_go(struct job *job) {
     for (size_t i = 0; i < job->count; i++) {
-        struct traced *t = &job->threads[i];
-        if (t->stopped) uspi_linux->trace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)t->signal);
+        const struct traced *t = &job->threads[i];
+        siginfo_t info;
+        int signal = 0;
+        if (!t->stopped) continue;
+        /* A signal may have been on its way and stopped the thread first: it would be lost. */
+        if (uspi_linux->trace(PTRACE_GETSIGINFO, t->tid, NULL, &info) >= 0 && info.si_code >> 8 != EVENT_STOP) {
+            signal = info.si_signo;
+        }
+        uspi_linux->trace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)signal);
     }
     job->ended = uspi_os_clock();
 }
 
 /* ---- stacks ---- */
 
-static size_t read_stack(const struct job *job, const struct traced *t) {
-    if (t->from > UINTPTR_MAX) return 0;
-    struct iovec local = {t->bytes, t->room}, remote = {(void *)(uintptr_t)t->from, t->room};
-    long got = uspi_linux->read_process(job->living, &local, &remote, 1);
-    if (got < 0 && got != -EFAULT && t->from <= INT64_MAX) {
-        got = uspi_linux->pread(job->memory, t->bytes, t->room, t->from);
-    }
-    return got > 0 ? (size_t)got : 0;
-}
-
-static void copy_stacks(struct job *job) {
+/* Makes room for each stack, one behind the other. */
+static void lay_out(struct job *job) {
     uint64_t total = 0;
     for (size_t i = 0; i < job->count; i++) {
         struct traced *t = &job->threads[i];
@@ -354,19 +396,71 @@ static void copy_stacks(struct job *job) {
             want = r->high - t->from < STACK_MAX ? r->high - t->from : STACK_MAX;
         }
         if (want > ARENA_MAX - total) want = ARENA_MAX - total;
-        t->room = (size_t)want;
-        total += (want + 63) & ~UINT64_C(63);
+        t->room = t->from <= UINTPTR_MAX ? (size_t)want : 0;
+        total += t->room;
     }
-    if (total == 0) return;
-    job->arena = uspi_linux->map((size_t)total);
     job->arena_size = (size_t)total;
-    uint8_t *at = job->arena;
-    for (size_t i = 0; i < job->count && at != NULL; i++) {
+    uint8_t *at = job->arena = total > 0 ? uspi_linux->map(job->arena_size) : NULL;
+    for (size_t i = 0; i < job->count; i++) {
         struct traced *t = &job->threads[i];
+        if (at == NULL) t->room = 0;
         if (t->room == 0) continue;
         t->bytes = at;
-        t->copied = read_stack(job, t);
-        at += (t->room + 63) & ~(size_t)63;
+        at += t->room;
+    }
+}
+
+/* Stacks that one call reads, side by side. */
+struct batch {
+    struct traced *threads[BATCH];
+    struct iovec remote[BATCH];
+    size_t count, size;
+};
+
+static void read_each(const struct job *job, const struct batch *batch) {
+    for (size_t i = 0; i < batch->count; i++) {
+        struct traced *t = batch->threads[i];
+        long got = t->from <= INT64_MAX ? uspi_linux->pread(job->memory, t->bytes, t->room, t->from) : 0;
+        t->copied = got > 0 ? (size_t)got : 0;
+    }
+}
+
+/* The kernel stops at the first byte that cannot be read. Returns how many stacks it went through. */
+static size_t read_batch(const struct job *job, const struct batch *batch) {
+    struct iovec local = {batch->threads[0]->bytes, batch->size};
+    long got = uspi_linux->read_process(job->living, &local, batch->remote, batch->count);
+    if (got < 0 && got != -EFAULT) {
+        read_each(job, batch);
+        return batch->count;
+    }
+    size_t left = got > 0 ? (size_t)got : 0, n = 0;
+    while (n < batch->count) {
+        struct traced *t = batch->threads[n++];
+        t->copied = left < t->room ? left : t->room;
+        left -= t->copied;
+        if (t->copied < t->room) break;
+    }
+    return n;
+}
+
+/* What two threads can do at once. */
+static void copy_stacks(struct job *job) {
+    struct batch batch;
+    for (size_t i; (i = atomic_fetch_add(&job->uncopied, BATCH)) < job->count;) {
+        size_t end = job->count - i < BATCH ? job->count : i + BATCH;
+        while (i < end) {
+            batch.count = batch.size = 0;
+            for (size_t k = i; k < end; k++) {
+                struct traced *t = &job->threads[k];
+                if (t->room == 0) continue;
+                batch.threads[batch.count] = t;
+                batch.remote[batch.count++] = (struct iovec){(void *)(uintptr_t)t->from, t->room};
+                batch.size += t->room;
+            }
+            if (batch.count == 0) break;
+            size_t done = read_batch(job, &batch);
+            i = (size_t)(batch.threads[done - 1] - job->threads) + 1;
+        }
     }
 }
 
@@ -408,14 +502,26 @@ static int fail_to_seize(struct job *job) {
     }
 }
 
+static bool counts_all(const struct job *job) {
+    return job->only == 0 && uspi_proc_threads_count(&job->list) == (long)job->count;
+}
+
 static int seize_all(struct job *job) {
-    for (unsigned i = 0; i < LISTINGS; i++) {
-        int e = list_threads(job);
+    seize_listed(job);
+    for (unsigned i = 0; i < LISTINGS && !counts_all(job); i++) {
+        int e = seize_new(job);
         if (e == -ECANCELED) e = -ENOMEM;
         if (e < 0) return fail_system(job, e, "/proc/PID/task");
         if (job->found == 0) break;
     }
     return any_seized(job) ? USP_OK : fail_to_seize(job);
+}
+
+static bool have_stopped(const struct job *job) {
+    for (size_t i = 0; i < job->count; i++) {
+        if (!job->threads[i].stopped) return false;
+    }
+    return true;
 }
 
 static void stop_all(struct job *job) {
@@ -426,33 +532,58 @@ static void stop_all(struct job *job) {
         interrupt(job, from);
         wait_for_stops(job);
         from = job->count;
-        if (list_threads(job) < 0 || job->found == 0) break;
+        /* Who has stopped is counted: nobody else is there. */
+        if (have_stopped(job) && counts_all(job)) break;
+        if (seize_new(job) < 0 || job->found == 0) break;
     }
 }
 
+/* What the tracer and its caller do; they meet at the same points whatever fails:
+ *
+ *     tracer   describe │ seize, stop, lay out │ copy │ let go
+ *     caller   describe │                      │ copy │ walk
+ */
+static void meet(struct job *job) { pthread_barrier_wait(&job->meeting); }
+
 static void *trace(void *context) {
     struct job *job = context;
-    if (seize_all(job) != USP_OK) return NULL;
-    stop_all(job);
-    read_pac_mask(job);
+    describe_listed(job);
+    meet(job);
+    if (job->status == USP_OK && seize_all(job) == USP_OK) {
+        stop_all(job);
+        read_pac_mask(job);
+        lay_out(job);
+    }
+    meet(job);
     copy_stacks(job);
+    meet(job);
     let_go(job);
     return NULL;
 }
 
-/* Runs the tracer. When this returns, nobody is traced any more. */
-static int run_tracer(struct job *job) {
-    pthread_t tracer;
+static void assist(struct job *job) {
+    read_ranges(job);
+    describe_listed(job);
+    meet(job);
+    meet(job);
+    copy_stacks(job);
+    meet(job);
+}
+
+/* Starts the tracer, and does meanwhile what else there is to do. When this returns, the copies are made, and the tracer
+ * lets go. It has to be joined when *is_running. */
+static int run_tracer(struct job *job, bool *is_running) {
     sigset_t all, mask, waiting;
     sigfillset(&all);
     /* None of the program's handlers should meet a thread that it does not know. */
     pthread_sigmask(SIG_SETMASK, &all, &mask);
-    int e = pthread_create(&tracer, NULL, trace, job);
+    int e = pthread_create(&job->tracer, NULL, trace, job);
+    *is_running = e == 0;
     /* The kernel tells of every thread that stops by SIGCHLD: that should not wake this one each time. */
     waiting = mask;
     sigaddset(&waiting, SIGCHLD);
     pthread_sigmask(SIG_SETMASK, &waiting, NULL);
-    if (e == 0) pthread_join(tracer, NULL);
+    if (e == 0) assist(job);
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
     return e == 0 ? job->status : fail_system(job, -e, "pthread_create");
 }
@@ -460,10 +591,35 @@ static int run_tracer(struct job *job) {
 /* ---- the result ---- */
 
 struct kept {
+    struct job *job; /* NULL: everything runs again */
     int memory;
     uint8_t *arena;
     size_t arena_size;
 };
+
+static void free_job(struct job *job) {
+    uspi_proc_threads_close(&job->list);
+    pthread_barrier_destroy(&job->meeting);
+    free(job->ranges);
+    free(job->threads);
+    free(job->tids);
+    free(job);
+}
+
+static void settle(struct uspi_stopped_process *process) {
+    struct kept *kept = process->owned;
+    struct job *job = kept->job;
+    if (job == NULL) return;
+    pthread_join(job->tracer, NULL);
+    process->stopped_ns = job->ended - job->began;
+    for (size_t i = 0; i < process->thread_count; i++) {
+        struct uspi_stopped_thread *t = &process->threads[i];
+        if (t->is_held) t->copy.stopped_ns = process->stopped_ns;
+        t->is_held = false;
+    }
+    kept->job = NULL;
+    free_job(job);
+}
 
 static void release(void *owned) {
     struct kept *kept = owned;
@@ -486,23 +642,39 @@ static int hand_over(struct job *job, struct uspi_stopped_process *out) {
         to->info = from->info;
         to->status = from->status;
         if (from->status == USP_OK && !from->stopped) to->status = USP_ERROR_TIMEOUT;
+        to->is_held = from->stopped;
         to->copy.registers = from->registers;
         to->copy.stack_low = from->stack_low;
         to->copy.stack_high = from->stack_high;
-        to->copy.stopped_ns = from->stopped ? job->ended - job->began : 0;
         to->copy.parts[0] = (struct uspi_copied){from->bytes, from->from, from->copied};
     }
-    *kept = (struct kept){job->memory, job->arena, job->arena_size};
+    *kept = (struct kept){job, job->memory, job->arena, job->arena_size};
     out->threads = threads;
     out->thread_count = job->count;
     out->pid = job->pid;
     out->arch = job->arch;
     out->pac_mask = job->pac_mask;
-    out->stopped_ns = job->ended - job->began;
     out->live = (struct usp_memory){uspi_proc_memory_read, (void *)(intptr_t)job->memory};
     out->owned = kept;
+    out->settle = settle;
     out->release = release;
     return USP_OK;
+}
+
+/* Whom and what the tracer will need. */
+static int prepare(struct job *job, int64_t pid) {
+    long e;
+    if (job->pid == 0) return fail(job, USP_ERROR_NO_THREAD, "%" PRId64 " is no process id", pid);
+    if (job->pid == uspi_linux->own_process()) {
+        return fail(job, USP_ERROR_ARGUMENT, "process %d is this one: usp_snapshot_self captures it", job->pid);
+    }
+    if ((e = uspi_linux_living_thread(pid)) < 0) return fail_system(job, e, "/proc/PID/task");
+    job->living = (pid_t)e;
+    if ((e = uspi_proc_memory_open(job->living, &job->memory)) < 0) return fail_system(job, e, "/proc/PID/mem");
+    e = uspi_proc_threads_open(&job->list, pid, job->listing, sizeof job->listing);
+    if (e == 0) e = uspi_linux_list_threads(&job->list, add_if_new, job);
+    if (e == -ECANCELED) e = -ENOMEM;
+    return e < 0 ? fail_system(job, e, "/proc/PID/task") : USP_OK;
 }
 
 int uspi_os_stop_process(int64_t pid, uint64_t timeout, uint64_t only_thread, struct uspi_stopped_process *out,
@@ -514,32 +686,25 @@ int uspi_os_stop_process(int64_t pid, uint64_t timeout, uint64_t only_thread, st
         if (error != NULL && error_size > 0) snprintf(error, error_size, "out of memory");
         return USP_ERROR_NO_MEMORY;
     }
+    if (pthread_barrier_init(&job->meeting, NULL, 2) != 0) {
+        free(job);
+        return USP_ERROR_SYSTEM;
+    }
     job->pid = pid > 0 && pid <= INT32_MAX ? (pid_t)pid : 0;
     job->only = only_thread <= INT32_MAX ? (pid_t)only_thread : -1;
     job->timeout = timeout;
-    job->memory = -1;
+    job->memory = job->list.fd = -1;
     job->error = error;
     job->error_size = error != NULL ? error_size : 0;
     if (job->error_size > 0) error[0] = '\0';
-    int e = 0, status;
-    long living = 0;
-    if (job->pid == 0) {
-        status = fail(job, USP_ERROR_NO_THREAD, "%" PRId64 " is no process id", pid);
-    } else if (job->pid == uspi_linux->own_process()) {
-        status = fail(job, USP_ERROR_ARGUMENT, "process %d is this one: usp_snapshot_self captures it", job->pid);
-    } else if ((living = uspi_linux_living_thread(pid)) < 0) {
-        status = fail_system(job, living, "/proc/PID/task");
-    } else if ((e = uspi_proc_memory_open(job->living = (pid_t)living, &job->memory)) < 0) {
-        status = fail_system(job, e, "/proc/PID/mem");
-    } else if ((status = read_ranges(job)) == USP_OK && (status = run_tracer(job)) == USP_OK) {
-        status = hand_over(job, out);
-    }
-    if (status != USP_OK) {
-        if (job->memory >= 0) uspi_linux->close(job->memory);
-        if (job->arena != NULL) uspi_linux->unmap(job->arena, job->arena_size);
-    }
-    free(job->ranges);
-    free(job->threads);
-    free(job);
+    bool is_running = false;
+    int status = prepare(job, pid);
+    if (status == USP_OK) status = run_tracer(job, &is_running);
+    if (status == USP_OK) status = hand_over(job, out);
+    if (status == USP_OK) return USP_OK;
+    if (is_running) pthread_join(job->tracer, NULL);
+    if (job->memory >= 0) uspi_linux->close(job->memory);
+    if (job->arena != NULL) uspi_linux->unmap(job->arena, job->arena_size);
+    free_job(job);
     return status;
 }

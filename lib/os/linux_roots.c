@@ -65,23 +65,34 @@ static __attribute__((noinline)) int record_c11_caller(void *to) {
 }
 #endif
 
-static void learn_thread_roots(const struct usp_images *images) {
-    uintptr_t root = 0;
-    pthread_t thread;
+/* Threads that are on their way to tell; starting them takes longer than what they do. */
+struct messengers {
+    bool has_posix, has_c11;
+    pthread_t posix;
+    uintptr_t posix_root, c11_root;
+#ifndef __STDC_NO_THREADS__
+    thrd_t c11;
+#endif
+};
+
+static void send_threads(struct messengers *sent) {
     sigset_t all, mask;
+    memset(sent, 0, sizeof *sent);
     /* None of the program's handlers should meet a thread that it does not know. */
     sigfillset(&all);
     if (pthread_sigmask(SIG_SETMASK, &all, &mask) != 0) return;
-    if (pthread_create(&thread, NULL, record_caller, &root) == 0 && pthread_join(thread, NULL) == 0)
-        add_root(images, root);
+    sent->has_posix = pthread_create(&sent->posix, NULL, record_caller, &sent->posix_root) == 0;
 #ifndef __STDC_NO_THREADS__
-    thrd_t c11;
-    root = 0;
-    if (thrd_create(&c11, record_c11_caller, &root) == thrd_success && thrd_join(c11, NULL) == thrd_success) {
-        add_root(images, root);
-    }
+    sent->has_c11 = thrd_create(&sent->c11, record_c11_caller, &sent->c11_root) == thrd_success;
 #endif
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
+}
+
+static void hear_threads(const struct messengers *sent, const struct usp_images *images) {
+    if (sent->has_posix && pthread_join(sent->posix, NULL) == 0) add_root(images, sent->posix_root);
+#ifndef __STDC_NO_THREADS__
+    if (sent->has_c11 && thrd_join(sent->c11, NULL) == thrd_success) add_root(images, sent->c11_root);
+#endif
 }
 
 /* ---- main ---- */
@@ -123,11 +134,13 @@ void uspi_linux_learn_roots(void) {
     if (atomic_flag_test_and_set(&learning)) return;
     if (!threads_known || !main_known) {
         struct usp_images *images = NULL;
-        usp_images_self(&images);
-        if (!threads_known) learn_thread_roots(images);
+        struct messengers sent = {.has_posix = false};
+        if (!threads_known) send_threads(&sent);
         threads_known = true;
+        usp_images_self(&images);
         /* In a constructor main has not been called yet: later, then. */
         if (!main_known) main_known = learn_main_root(images);
+        hear_threads(&sent, images);
         usp_images_free(images);
     }
     atomic_flag_clear(&learning);

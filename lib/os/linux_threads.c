@@ -43,23 +43,31 @@ int uspi_os_thread_from_pthread(uintptr_t pthread, struct usp_thread *thread) {
 
 void uspi_os_thread_release(struct usp_thread *thread) { (void)thread; }
 
+int uspi_linux_list_threads(struct uspi_proc_threads *list,
+                            bool (*each)(void *context, const struct uspi_proc_threads *list, pid_t tid),
+                            void *context) {
+    int e = 0;
+    for (unsigned i = 0; i < LISTINGS && e == 0; i++) {
+        long n = 0;
+        pid_t tid;
+        e = uspi_proc_threads_rewind(list);
+        while (e == 0 && (tid = uspi_proc_threads_next(list)) != 0) {
+            n++;
+            if (!each(context, list, tid)) e = -ECANCELED;
+        }
+        if (e == 0) e = (int)list->error;
+        if (e < 0 || n >= uspi_proc_threads_count(list)) break;
+    }
+    return e;
+}
+
 int uspi_linux_each_thread(int64_t pid, char *buffer, size_t size,
                            bool (*each)(void *context, const struct uspi_proc_threads *list, pid_t tid),
                            void *context) {
     struct uspi_proc_threads list;
     int e = uspi_proc_threads_open(&list, pid, buffer, size);
     if (e < 0) return e;
-    for (unsigned i = 0; i < LISTINGS && e == 0; i++) {
-        long n = 0;
-        pid_t tid;
-        while (e == 0 && (tid = uspi_proc_threads_next(&list)) != 0) {
-            n++;
-            if (!each(context, &list, tid)) e = -ECANCELED;
-        }
-        if (e == 0) e = (int)list.error;
-        if (e < 0 || n >= uspi_proc_threads_count(&list)) break;
-        e = uspi_proc_threads_rewind(&list);
-    }
+    e = uspi_linux_list_threads(&list, each, context);
     uspi_proc_threads_close(&list);
     return e;
 }

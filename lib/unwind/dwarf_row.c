@@ -157,7 +157,13 @@ static void need_cfa_pair(struct machine *m) {
     if (!m->row->cfa_is_known || m->row->cfa_is_expression) uspi_dwarf_fail(&m->in, USP_ERROR_FORMAT);
 }
 
+static bool has_initial_cfa(const struct machine *m) {
+    return !m->row->cfa_is_expression && m->row->cfa_register == m->initial.cfa_register &&
+           m->row->cfa_offset == m->initial.cfa_offset;
+}
+
 static void step_cfa(struct machine *m, uint8_t op) {
+    bool had_frame = m->has_initial && !has_initial_cfa(m);
     switch (op) {
     case CFA_DEF_CFA:
         set_cfa_register(m, uspi_dwarf_take_uleb(&m->in));
@@ -184,6 +190,7 @@ static void step_cfa(struct machine *m, uint8_t op) {
         m->row->cfa_is_known = true;
         m->row->cfa_is_expression = true;
     }
+    m->has_undone |= had_frame && has_initial_cfa(m);
 }
 
 static void remember(struct machine *m) {
@@ -308,11 +315,6 @@ int uspi_dwarf_row(const struct uspi_dwarf_section *section, const struct uspi_d
     begin(&m, section, fde, pc, row);
     if (m.in.status == USP_OK) run(&m, fde->instructions, fde->instructions_end);
     return m.in.status;
-}
-
-static bool has_initial_cfa(const struct machine *m) {
-    return !m->row->cfa_is_expression && m->row->cfa_register == m->initial.cfa_register &&
-           m->row->cfa_offset == m->initial.cfa_offset;
 }
 
 enum uspi_dwarf_extent uspi_dwarf_extent(const struct uspi_dwarf_section *section, const struct uspi_dwarf_fde *fde) {
