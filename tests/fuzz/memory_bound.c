@@ -8,9 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What a symbolizer or a table of stacks takes for itself, and what may be had for each byte. A byte of a compressed table
- * stands for 64 (lib/symbolize/decompress.c), one of an exports trie for a node. */
-#define FIXED    (UINT64_C(16) << 20)
+/* What a symbolizer or a table of stacks takes for itself, and liblzma, which is allowed 80 MB for a dictionary
+ * (lib/symbolize/decompress.c); and what may be had for each byte: one of a compressed table stands for 64, one of an exports
+ * trie for a node. */
+#define FIXED    (UINT64_C(96) << 20)
 #define PER_BYTE UINT64_C(1024)
 
 int __real_LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
