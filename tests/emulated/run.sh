@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Compiles programs for every processor, runs them in the emulator and, before each instruction, compares the stack that
 # usp_unwind finds with the true one, and what compact unwind or EHABI says with the true frame. Prints the table and what
-# is wrong, instruction by instruction; fails below 100 per cent exact on arm64, arm64_32 and without frame pointers, 99.9 on
+# is wrong, instruction by instruction; fails below 100 per cent exact on arm64, arm64_32 and with unwind tables, 99.9 on
 # the others, and wherever a table is wrong.
 #
 #     tests/emulated/run.sh --help

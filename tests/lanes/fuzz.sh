@@ -126,7 +126,8 @@ run() {
     rm -rf "$work/corpus"
   fi
   mkdir -p "$work/corpus" "$work/artifacts" "$seeds/$fuzzer"
-  link "$work/$fuzzer" "$top/tests/fuzz/$fuzzer.c" "-fsanitize=fuzzer,$sanitizers"
+  link "$work/$fuzzer" "$top/tests/fuzz/$fuzzer.c" "-fsanitize=fuzzer,$sanitizers" \
+    -Wl,--wrap=LLVMFuzzerTestOneInput "$top/tests/fuzz/memory_bound.c"
   # shellcheck disable=SC2086 # words on purpose
   if ! "$work/$fuzzer" $limits -timeout=60 -rss_limit_mb=2048 -print_final_stats=1 \
     -artifact_prefix="$work/artifacts/" "$work/corpus" "$seeds/$fuzzer" >"$work/log" 2>&1; then
