@@ -205,10 +205,10 @@ static double time_lookups(struct usp_symbolizer *symbolizer, usp_addr low, usp_
     return each;
 }
 
-/* What this machine takes at the moment for one load that depends on the one before, in as much memory as the index and the
- * file's table fill: a random look-up makes two of them. */
+/* What this machine takes at the moment for one load that depends on the one before, in as much memory as the index fills:
+ * a random look-up makes two of them, the first in a small part of it. */
 static double time_load(void) {
-    enum { LINES = SYMBOLS * 32 / 64 };
+    enum { LINES = SYMBOLS * 8 / 64 };
     static struct line {
         uint32_t next;
         uint8_t padding[60];
