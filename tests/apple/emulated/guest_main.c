@@ -139,13 +139,7 @@ static void handler(int signal, void *info, void *ucontext) {
     struct usp_frame frames[FRAMES];
     struct usp_stack stack;
     (void)info;
-    struct usp_image image;
-    char path[64];
     expect(signal == 11, "the signal");
-    expect(usp_image_at((uintptr_t)test_image(0) + 1, &image, path, sizeof path) == USP_OK &&
-               image.load_address == test_image(0) && (image.flags & USP_IMAGE_MAIN) != 0 &&
-               strcmp(path, "/guest/program") == 0,
-           "usp_image_at in a handler");
     usp_stack_init(&stack, frames, FRAMES);
     expect(usp_capture_context(ucontext, NULL, &stack) == USP_OK, "usp_capture_context");
     text_stack(write_text, NULL, &stack);
