@@ -409,6 +409,24 @@ START_TEST(x86_64_every_instruction) {
 }
 END_TEST
 
+/* Where the pc can only be reached by an indirect jump, with nothing known of sp: what is known is the record. The search for
+ * a way there comes to its end. */
+START_TEST(x86_64_behind_an_indirect_jump) {
+    static const uint8_t code[] = {
+        0xf3, 0x0f, 0x1e, 0xfa, /* 0 endbr64 */
+        0x48, 0x89, 0xc4,       /* 4 mov rsp, rax */
+        0xff, 0xe1,             /* 7 jmp *rcx */
+        0x90, 0xf4              /* 9 nop; hlt */
+    };
+    struct fixture *f = begin(USP_ARCH_X86_64, USP_OS_LINUX);
+    CODE8(&f->memory, RA2 - 2, /* call *%rax */ 0xff, 0xd0, /* hlt */ 0xf4);
+    image_bytes(&f->memory, LEAF, code, sizeof code);
+    WORDS(&f->memory, STACK, 8, 0, RA2);
+    set_registers(f, LEAF + 9, STACK, STACK);
+    EXPECT(f, USP_STOP_FP_ZERO, LEAF + 9, RA2);
+}
+END_TEST
+
 START_TEST(i386_prologue) {
     struct fixture *f = begin(USP_ARCH_I386, USP_OS_LINUX);
     CODE8(&f->memory, CALLER - 5, /* call */ 0xe8, 0xfb, 0x01, 0, 0, /* leave; ret */ 0xc9, 0xc3);
@@ -641,7 +659,7 @@ int main(void) {
     tcase_add_loop_test(first, arm64_every_instruction, 0, 10);
     add_tests(first, armv7_leaf, armv7_scratch_lr, armv7_mixed_states);
     tcase_add_loop_test(first, x86_64_every_instruction, 0, 7);
-    add_tests(first, i386_prologue, null_call_x86_64, null_call_arm64);
+    add_tests(first, x86_64_behind_an_indirect_jump, i386_prologue, null_call_x86_64, null_call_arm64);
 
     TCase *pac = tcase_create("pointer authentication");
     tcase_add_test(pac, pac_field_value);

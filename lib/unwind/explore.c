@@ -662,6 +662,8 @@ static bool enter_case(struct explorer *x) {
         if (end <= goal && end > nearest && !visited(x, end)) nearest = end;
     }
     if (nearest == INT32_MIN) return false;
+    /* The goal itself is tried once, whether or not a rule comes of it. */
+    if (nearest == goal) begin_run(x, goal)->to = goal + 1;
     x->log_count = entries_of(&x->jump);
     take_later(x, &x->jump, x->origin + (usp_addr)(int64_t)nearest, x->jump.mode, USPI_DOUBT_SWITCH);
     return true;
