@@ -292,6 +292,7 @@ START_TEST(test_image_at_nothing) {
     ck_assert_int_eq(mprotect(images[LIBRARY], IMAGE_SIZE, PROT_NONE), 0);
     ck_assert_int_eq(image_at(LIBRARY, &image, path, sizeof path), USP_ERROR_NOT_FOUND);
     ck_assert_int_eq(image_at(PROGRAM, &image, path, sizeof path), USP_OK);
+    ck_assert_int_eq(mprotect(images, sizeof images, PROT_READ | PROT_WRITE), 0);
 }
 END_TEST
 
