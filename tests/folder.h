@@ -4,8 +4,6 @@
 #define TESTS_FOLDER_H
 
 #include <check.h>
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,22 +17,12 @@ static inline void make_folder(void) {
     ck_assert_ptr_nonnull(mkdtemp(folder));
 }
 
-/* Takes over the descriptor. */
-static inline void remove_contents(int fd) {
-    DIR *dir = fdopendir(fd);
-    struct dirent *entry;
-    while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-        if (unlinkat(fd, entry->d_name, 0) == 0) continue;
-        remove_contents(openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY));
-        unlinkat(fd, entry->d_name, AT_REMOVEDIR);
-    }
-    if (dir != NULL) closedir(dir);
-}
-
+/* By a command: a 32-bit program's readdir fails under user-mode emulators, whose host counts in 64 bits. */
 static inline void remove_folder(void) {
-    remove_contents(open(folder, O_RDONLY | O_DIRECTORY));
-    ck_assert_int_eq(rmdir(folder), 0);
+    char command[sizeof folder + 16];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert_int_ne(access(folder, F_OK), 0);
 }
 
 /* A path in the folder; valid until the eighth further call. */
