@@ -5,11 +5,15 @@
 #include "lib/call_sites.h"
 #include "lib/interruption.h"
 #include "lib/os.h"
+#include "lib/trail.h"
 
 #include <unspool/capture.h>
 
 /* Off the known stack, what lies more than this above the last record is no record (Libc gen/thread_stack_pcs.c). */
 #define MAX_GAP 0x100000u
+
+/* How far from where they parted a chain and its trail are expected to meet again, in bytes. */
+#define LEAST_REACH 64u
 
 struct walk {
     uintptr_t fp, low;  /* the next record, and what it may not lie below */
@@ -115,18 +119,69 @@ USPI_NO_ASAN static __attribute__((noinline)) void walk_on(struct walk *w, bool 
     }
 }
 
-/* Everything that can wait is behind calls out of here, so that the loop needs no registers but its own. */
-USPI_NO_ASAN USPI_TEMPLATE void walk_stack(struct walk *w, bool async) {
-    uintptr_t high;
-    w->last = 0;
-    if (USPI_LIKELY(uspi_on_known_stack(w->fp, &high))) {
-        w->last = high - 2 * USPI_HOST_SLOT;
-        if (USPI_LIKELY(take_records(w, load_direct, true, async, false) != USP_STOP_NONE)) return;
-        if (w->count == w->size) return;
-    }
+/* A copy leaves, so that the fast loops keep theirs in registers. */
+USPI_NO_ASAN USPI_TEMPLATE void walk_on_apart(struct walk *w, bool async) {
     struct walk rest = *w;
     walk_on(&rest, async);
     *w = rest;
+}
+
+/* On the thread's own stack, which ends at `high`: along its trail where the chain meets it, record by record up to there
+ * and where they part. With `extended`, stops at the first Swift async record. Returns the number of records taken. */
+USPI_NO_ASAN static __attribute__((noinline)) size_t walk_along(uintptr_t start, uintptr_t low, uintptr_t high,
+                                                                void **buffer, size_t size, uintptr_t *extended) {
+    const uintptr_t last = high - 2 * USPI_HOST_SLOT;
+    struct uspi_trail *trail = uspi_trail_of(high);
+    struct uspi_guide guide = uspi_trail_begin(trail, high);
+    struct walk w = {.fp = start, .low = low, .buffer = buffer, .size = size};
+    size_t followed = 0;
+    uintptr_t reach = 0;
+    enum usp_stop stop;
+    do {
+        if (uspi_trail_seek(&guide, w.fp) == w.fp && w.fp >= w.low) {
+            void **begin = buffer + w.count, **to = uspi_trail_follow(&guide, &w.fp, begin, buffer + size);
+            if (to != begin) {
+                w.low = w.fp;
+                reach = 0;
+            }
+            w.count += (size_t)(to - begin);
+            followed += (size_t)(to - begin);
+        }
+        /* Where they have parted, they are expected to meet further and further away: they may have nothing in common. */
+        uintptr_t meeting = uspi_trail_seek(&guide, w.fp + reach);
+        reach = 2 * reach + LEAST_REACH;
+        w.last = meeting <= last ? meeting - 1 : last;
+        stop = take_records(&w, load_direct, true, extended != NULL, false);
+    } while (stop == USP_STOP_FP_OUTSIDE && w.last < last && w.fp <= last);
+    w.last = last;
+    if (USPI_UNLIKELY(stop == USP_STOP_NONE && w.count < w.size)) walk_on_apart(&w, extended != NULL);
+    if (USPI_UNLIKELY(uspi_trail_wants_review(trail, w.count, followed))) {
+        uspi_trail_review(trail, start, high, w.count, followed);
+    }
+    if (extended != NULL) *extended = w.extended;
+    return w.count;
+}
+
+/* Everything that can wait is behind calls out of here, so that the loop needs no registers but its own. */
+USPI_NO_ASAN USPI_TEMPLATE void walk_stack(struct walk *w, bool async) {
+    const uintptr_t start = w->fp;
+    uintptr_t high;
+    w->last = 0;
+    if (USPI_UNLIKELY(!uspi_on_known_stack(start, &high))) {
+        walk_on_apart(w, async);
+        return;
+    }
+    struct uspi_trail *trail = uspi_trail_of(high);
+    if (USPI_HAS_TRAILS && w->size >= USPI_TRAIL_LEAST && uspi_trail_is_promising(trail, high)) {
+        w->count = walk_along(start, w->low, high, w->buffer, w->size, async ? &w->extended : NULL);
+        return;
+    }
+    w->last = high - 2 * USPI_HOST_SLOT;
+    enum usp_stop stop = take_records(w, load_direct, true, async, false);
+    if (USPI_UNLIKELY(stop == USP_STOP_NONE && w->count < w->size)) walk_on_apart(w, async);
+    if (USPI_HAS_TRAILS && USPI_UNLIKELY(w->count >= USPI_TRAIL_LEAST)) {
+        uspi_trail_review(trail, start, high, w->count, 0);
+    }
 }
 
 #define OWN_RECORD() ((uintptr_t)__builtin_frame_address(0))

@@ -146,6 +146,28 @@ static void compare_others(unsigned depth) {
 
 static volatile unsigned sink;
 
+/* ---- stacks that differ each time ---- */
+
+static uint32_t path;
+
+static void (*at_the_end)(void);
+
+/* Frames of two sizes, in an order that is another one each time. */
+APART static void wander(unsigned depth) {
+    path = path * 1664525u + 1013904223u;
+    if (depth == 0) {
+        at_the_end();
+    } else if ((path >> 31) != 0) {
+        wander(depth - 1);
+    } else {
+        volatile char wide[64];
+        wide[0] = 0;
+        wander(depth - 1);
+        sink += (unsigned char)wide[0];
+    }
+    sink++;
+}
+
 /* Calls `then` where a subject will find `depth` frames. */
 APART static void descend(unsigned depth, void (*then)(unsigned)) {
     run_by_hand(NULL, 1);
@@ -157,6 +179,31 @@ APART static void descend(unsigned depth, void (*then)(unsigned)) {
     }
     /* So that none of the calls above becomes a jump. */
     sink++;
+}
+
+static void nothing(void) {}
+
+static void once_by_hand(void) { run_by_hand(NULL, 1); }
+
+static void once_ours(void) { run_ours(NULL, 1); }
+
+static void run_wander(void *context, unsigned times) {
+    at_the_end = *(void (**)(void))context;
+    for (unsigned i = 0; i < times; i++) wander(OTHERS_DEPTH);
+}
+
+/* What a walk takes where no trail of the last one helps: what the calls themselves take is measured and taken off. */
+static void compare_wandering(void) {
+    static void (*ends[])(void) = {nothing, once_by_hand, once_ours};
+    struct subject subjects[] = {
+        {.name = "calls", .run = run_wander, .context = &ends[0]},
+        {.name = "by hand", .run = run_wander, .context = &ends[1]},
+        {.name = "usp_backtrace", .run = run_wander, .context = &ends[2]},
+    };
+    time_subjects(subjects, 3, ROUNDS);
+    double hand = difference(&subjects[1], &subjects[0], ROUNDS), ours = difference(&subjects[2], &subjects[0], ROUNDS);
+    printf("%5d              %12.1f %12.1f %8.2f             another stack each time\n", found, hand, ours,
+           ours / hand);
 }
 
 int main(void) {
@@ -175,6 +222,7 @@ int main(void) {
     printf("the calling thread, ns a call; medians of %u\n", ROUNDS);
     printf("depth    unchecked      by hand      unspool    ratio     more\n");
     for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) descend(depths[i], compare_loops);
+    compare_wandering();
     descend(OTHERS_DEPTH, compare_others);
     return 0;
 }
