@@ -7,6 +7,8 @@
 #include <unspool/images.h>
 #include <unspool/unwind.h>
 
+#include <string.h>
+
 struct uspi_image_list {
     struct usp_image *images; /* paths are owned */
     size_t count, capacity;
@@ -29,6 +31,14 @@ const struct usp_unwind_tables *uspi_images_tables(const struct usp_images *imag
 
 /* The bytes that a list takes, its paths included and its tables not. */
 uint64_t uspi_images_size(const struct usp_images *images);
+
+/* Moves an image's path into the caller's room, cut off where that ends. Any time. */
+static inline void uspi_image_move_path(struct usp_image *image, char *path, size_t path_size) {
+    size_t length = strnlen(image->path, path_size - 1);
+    memcpy(path, image->path, length);
+    path[length] = '\0';
+    image->path = path;
+}
 
 /* Frees what was added and not sealed. */
 void uspi_image_list_clear(struct uspi_image_list *list);

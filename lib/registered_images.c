@@ -106,11 +106,8 @@ static int find_registered(usp_addr address, struct usp_image *image, char *path
     const struct usp_images *images = usp_images_acquire(&ticket);
     const struct usp_image *found = images != NULL ? usp_images_find(images, address) : NULL;
     if (found != NULL) {
-        size_t length = strnlen(found->path, path_size - 1);
         *image = *found;
-        memcpy(path, found->path, length);
-        path[length] = '\0';
-        image->path = path;
+        uspi_image_move_path(image, path, path_size);
     }
     usp_images_release(ticket);
     return found != NULL ? USP_OK : USP_ERROR_NOT_FOUND;

@@ -148,10 +148,7 @@ int uspi_os_image_at(usp_addr address, struct usp_image *image, char *path, size
     if (nearest == 0 || !describe(&source, nearest, its_path, true, image, name) || address >= image->end) {
         return USP_ERROR_NOT_FOUND;
     }
-    size_t length = strnlen(name, path_size - 1);
-    memcpy(path, name, length);
-    path[length] = '\0';
-    image->path = path;
+    uspi_image_move_path(image, path, path_size);
     return USP_OK;
 }
 

@@ -145,6 +145,18 @@ static void handler(int signal, void *info, void *ucontext) {
     text_stack(write_text, NULL, &stack);
 }
 
+static void finds_image(int signal, void *info, void *ucontext) {
+    struct usp_image image;
+    char path[64];
+    (void)info;
+    (void)ucontext;
+    expect(signal == 11, "the signal");
+    expect(usp_image_at((uintptr_t)test_image(0) + 1, &image, path, sizeof path) == USP_OK &&
+               image.load_address == test_image(0) && (image.flags & USP_IMAGE_MAIN) != 0 &&
+               strcmp(path, "/guest/program") == 0,
+           "usp_image_at in a handler");
+}
+
 static __attribute__((noinline)) void context(unsigned thread) {
     test_signal(thread, handler);
     test_walk_thread(thread);
@@ -321,6 +333,7 @@ int main(void) {
     expect(test_run(parked, 0) == TEST_PARKED, "the worker parks");
     other(parked, "usp_capture_thread, parked");
     context(parked);
+    test_signal(parked, finds_image);
     every_instruction(stepper);
     test_run(parked, 3);
     list();
