@@ -84,6 +84,7 @@ static void lay(struct uspi_trail *trail, uintptr_t start, uintptr_t high) {
         return;
     }
     atomic_thread_fence(memory_order_release);
+    if (!uspi_trail_is_of(trail, high)) atomic_store_explicit(&trail->useless, 0, memory_order_relaxed);
     atomic_store_explicit(&trail->high, high, memory_order_relaxed);
     atomic_store_explicit(&trail->count, write_entries(trail->entries, start, high), memory_order_relaxed);
     atomic_store_explicit(&trail->version, version + 2, memory_order_release);
@@ -100,7 +101,7 @@ void uspi_trail_review(struct uspi_trail *trail, uintptr_t start, uintptr_t high
     size_t could = taken < USPI_TRAIL_ENTRIES ? taken : USPI_TRAIL_ENTRIES;
     if (followed >= could / 4) {
         atomic_store_explicit(&trail->useless, 0, memory_order_relaxed);
-    } else {
+    } else if (uspi_trail_is_of(trail, high)) {
         count(&trail->useless);
     }
     if (followed + 2 * USPI_TRAIL_STEP >= could) return;

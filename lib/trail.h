@@ -29,8 +29,10 @@
 /* Where the slots of records are words. On the others, whose chains are no quicker, it is left out. */
 #define USPI_HAS_TRAILS (UINTPTR_MAX > UINT32_MAX)
 
-#define USPI_TRAILS        16u
+#define USPI_TRAILS        64u
 #define USPI_TRAIL_ENTRIES 256u
+/* What processors fetch at once, or a multiple of it. */
+#define USPI_CACHE_LINE 64
 /* Entries that are compared at once. */
 #define USPI_TRAIL_STEP 4u
 /* A shorter walk is over before a trail is of use. */
@@ -42,20 +44,29 @@ struct uspi_trail_entry {
 };
 
 struct uspi_trail {
-    struct uspi_trail_entry entries[USPI_TRAIL_ENTRIES];
+    _Alignas(USPI_CACHE_LINE) struct uspi_trail_entry entries[USPI_TRAIL_ENTRIES];
     _Atomic(uint32_t) version; /* odd: being laid */
     _Atomic(uint32_t) count;   /* of entries */
     _Atomic(uintptr_t) high;   /* the end of its stack */
-    _Atomic(uint32_t) strayed; /* walks for which it could have done more */
-    _Atomic(uint32_t) useless; /* walks in a row for which it did little */
+    _Atomic(uint32_t) useless; /* its walks in a row for which it did little */
+    /* Walks for which it could have done more: others' too, which should not take the lines above from its own. */
+    _Alignas(USPI_CACHE_LINE) _Atomic(uint32_t) strayed;
 };
 
 extern struct uspi_trail uspi_trails[USPI_TRAILS];
 
-/* The trail of the stack that ends at `high`. Signal-safe, thread-safe, as everything here. */
+static inline bool uspi_trail_is_of(const struct uspi_trail *trail, uintptr_t high) {
+    return atomic_load_explicit(&trail->high, memory_order_relaxed) == high;
+}
+
+/* The trail of the stack that ends at `high`: one of two, and when it is neither's, the first that nobody has. Signal-safe,
+ * thread-safe, as everything here. */
 static inline struct uspi_trail *uspi_trail_of(uintptr_t high) {
     /* Ends of stacks differ in their middle bits, which 2^32 / golden ratio (Knuth, TAOCP 6.4) brings to the top. */
-    return &uspi_trails[(uint32_t)(high >> 12) * UINT32_C(2654435769) >> 28];
+    uint32_t place = (uint32_t)(high >> 12) * UINT32_C(2654435769) >> 26;
+    struct uspi_trail *one = &uspi_trails[place], *other = &uspi_trails[place ^ 1];
+    if (uspi_trail_is_of(one, high)) return one;
+    return uspi_trail_is_of(other, high) || (!uspi_trail_is_of(one, 0) && uspi_trail_is_of(other, 0)) ? other : one;
 }
 
 /* Where a walk is on a trail. */
@@ -64,10 +75,6 @@ struct uspi_guide {
     uint32_t version, count;
     uint32_t place; /* the entry that names the next record */
 };
-
-static inline bool uspi_trail_is_of(const struct uspi_trail *trail, uintptr_t high) {
-    return atomic_load_explicit(&trail->high, memory_order_relaxed) == high;
-}
 
 /* Whether to try it. One that has not been of use for a while is tried now and then only: where stacks have nothing in
  * common, walks should not pay for it. */
