@@ -8,6 +8,8 @@
 #define SEARCHED ((size_t)256 << 10)
 /* The least that the kernel takes for an alternate stack (include/uapi/asm-generic/signal.h, MINSIGSTKSZ). */
 #define LEAST_SIZE 2048u
+/* More than anybody gives one: two words that happen to lie behind each other mostly say more. */
+#define MOST_SIZE ((uint64_t)64 << 20)
 /* A ucontext begins with uc_flags and uc_link, of a word each, and uc_stack: ss_sp, ss_flags, ss_size, at whole words. */
 #define STACK_WORDS     2u
 #define STACK_SIZE_WORD 2u
@@ -108,7 +110,7 @@ usp_addr uspi_alternate_search(uint32_t arch, const struct uspi_copied *stack) {
     const usp_addr last = stack->from + size - STACK_T_WORDS * v.word;
     for (usp_addr at = stack->from; at <= last; at += v.word) {
         const usp_addr low = word(&v, at, 0), n = word(&v, at, STACK_SIZE_WORD);
-        if (low > at || at - low >= n || n < LEAST_SIZE || low + n < low) continue;
+        if (low > at || at - low >= n || n < LEAST_SIZE || n > MOST_SIZE || low + n < low) continue;
         const struct uspi_alternate alternate = {low, low + n};
         const usp_addr sp = find_interrupted(&v, alternate);
         if (sp != 0 && (sp < low || sp >= low + n)) return sp;
