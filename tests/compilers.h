@@ -16,8 +16,9 @@ static inline bool is_installed(const char *program) {
 }
 
 static inline bool leave_out(const char *what, const char *without) {
-    printf("%s: left out, because of %s there is not enough\n", what, without);
-    ck_assert_msg(getenv("USP_REQUIRE_COMPILERS") == NULL, "%s: %s is missing", what, without);
+    printf("%s: left out, because %s is not here, or not all that it needs\n", what, without);
+    ck_assert_msg(getenv("USP_REQUIRE_COMPILERS") == NULL, "%s: %s is not here, or not all that it needs", what,
+                  without);
     return false;
 }
 

@@ -798,6 +798,56 @@ START_TEST(a_coroutine_has_its_own_stack) {
 }
 END_TEST
 
+/* Of a coroutine, nobody knows where its stack ends: so much is copied, and what lies behind is not read later, when the
+ * coroutine goes on already. */
+#define LONG_STACK ((size_t)2 << 20)
+
+static struct standing long_coroutine;
+
+BOUNDS(take_room);
+static BOUNDED(take_room) void take_room(void) {
+    volatile char room[LONG_STACK / 2];
+    room[0] = room[sizeof room - 1] = 1;
+    stand_deep(&long_coroutine, long_coroutine.depth);
+    atomic_fetch_add(&standing_sink, (unsigned)room[0]);
+}
+
+static void switch_to_long_coroutine(struct standing *s) {
+    void *memory = malloc(LONG_STACK);
+    getcontext(&inside);
+    inside.uc_stack.ss_sp = memory;
+    inside.uc_stack.ss_size = LONG_STACK;
+    inside.uc_link = &outside;
+    makecontext(&inside, take_room, 0);
+    swapcontext(&outside, &inside);
+    while (atomic_load(&s->leave) == 0) usleep(1000);
+    free(memory);
+}
+
+static void expect_cut(const struct usp_stack *stack) {
+    if (stack->stop != USP_STOP_UNREADABLE) show_stack(stack);
+    ck_assert_uint_eq(FRAMES_IN(stack, stand_deep), 5);
+    ck_assert_uint_eq(stack->stop, USP_STOP_UNREADABLE);
+}
+
+START_TEST(what_was_not_copied_of_a_coroutine_is_not_read_later) {
+    struct standing s = {.depth = 2, .wait = switch_to_long_coroutine};
+    struct usp_stack stack;
+    memset(&long_coroutine, 0, sizeof long_coroutine);
+    long_coroutine.depth = 4;
+    prepare();
+    stand_begin(&s);
+    while (atomic_load(&long_coroutine.there) == 0) usleep(100);
+    ck_assert_int_eq(capture(&s.thread, &stack), USP_OK);
+    expect_cut(&stack);
+    struct usp_snapshot *snapshot = take_snapshot(patience(10000 * MS));
+    expect_cut(&find_thread(snapshot, s.thread.id)->stack);
+    usp_snapshot_free(snapshot);
+    atomic_store(&long_coroutine.leave, 1);
+    stand_end(&s);
+}
+END_TEST
+
 /* ---- what a capture costs ---- */
 
 static struct uspi_linux_calls counted;
@@ -886,7 +936,8 @@ int main(void) {
               foreign_signals_of_our_number_are_ignored, seventy_threads, two_hundred_threads, two_thousand_threads,
               one_thread_of_a_snapshot, the_requester_has_its_own_stack_in_the_snapshot,
               a_deep_stack_makes_the_reservation_grow, requesters_take_turns,
-              a_handler_on_an_alternate_stack_leads_to_what_it_interrupted, a_coroutine_has_its_own_stack);
+              a_handler_on_an_alternate_stack_leads_to_what_it_interrupted, a_coroutine_has_its_own_stack,
+              what_was_not_copied_of_a_coroutine_is_not_read_later);
     /* A user-mode emulator ends when its main thread does or a process with threads forks, makes a fork of vfork, has no
      * process_vm_readv, and keeps signals in queues of its own. */
     if (!is_user_emulated()) {
