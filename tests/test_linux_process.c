@@ -2,6 +2,7 @@
 /* Other processes: their stacks at one moment, whatever state they are in, and never a trace left behind.
  * FIELD-FAILURES 16, 20, 23. */
 #define _GNU_SOURCE 1
+#include "lib/os/linux_calls.h"
 #include "tests/compilers.h"
 #include "tests/linux_child.h"
 #include "tests/suite.h"
@@ -402,6 +403,38 @@ START_TEST(no_signal_is_lost) {
 }
 END_TEST
 
+/* A signal that stops a thread before the tracer does: the child has it pending when it is interrupted. */
+static struct uspi_linux_calls table;
+static const struct child *signalled;
+static unsigned long signals_sent;
+
+static long trace_after_a_signal(long request, pid_t tid, void *address, void *data) {
+    long e = uspi_linux_real.trace(request, tid, address, data);
+    if (request == PTRACE_SEIZE && e >= 0) {
+        signals_sent += sigqueue(signalled->pid, SIGRTMIN + 1, (union sigval){0}) == 0;
+        usleep(2000);
+    }
+    return e;
+}
+
+START_TEST(a_signal_that_stops_a_thread_first_is_not_lost) {
+    struct child c = start_child(TARGET, "count", NULL, 0);
+    unsigned long counted = 0;
+    signalled = &c;
+    table = uspi_linux_real;
+    table.trace = trace_after_a_signal;
+    uspi_linux = &table;
+    for (int i = 0; i < 20; i++) usp_snapshot_free(snapshot_of(&c));
+    uspi_linux = &uspi_linux_real;
+    kill(c.pid, SIGTERM);
+    ck_assert_int_eq(fscanf(c.output, "counted %lu\n", &counted), 1);
+    ck_assert_uint_eq(signals_sent, 20);
+    ck_assert_uint_eq(counted, signals_sent);
+    waitpid(c.pid, NULL, 0);
+    fclose(c.output);
+}
+END_TEST
+
 /* ---- refusals ---- */
 
 static void expect_refusal(int64_t pid, int expected, const char *text) {
@@ -579,8 +612,9 @@ int main(void) {
                   a_long_stack_is_copied_to_its_end, what_was_not_copied_of_a_stack_is_not_read_later,
                   a_child_of_the_32_bit_sibling, a_stopped_process_stays_stopped, a_process_that_blocks_all_signals,
                   threads_come_and_go, a_thread_that_waits_for_its_vfork_child, a_main_thread_that_has_ended,
-                  no_signal_is_lost, stops_are_heard_of_once, no_such_process, an_undumpable_process,
-                  somebody_elses_process, a_process_with_a_tracer, nothing_stays_stopped_when_the_capturer_is_killed);
+                  no_signal_is_lost, a_signal_that_stops_a_thread_first_is_not_lost, stops_are_heard_of_once,
+                  no_such_process, an_undumpable_process, somebody_elses_process, a_process_with_a_tracer,
+                  nothing_stays_stopped_when_the_capturer_is_killed);
     }
     return run_suite("linux_process", c);
 }

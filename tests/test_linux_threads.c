@@ -759,6 +759,50 @@ START_TEST(a_handler_on_an_alternate_stack_leads_to_what_it_interrupted) {
 }
 END_TEST
 
+/* A thread that has an alternate stack is asked there: on its own there may be no room. */
+static struct uspi_linux_calls watched;
+static _Atomic(pid_t) asked_thread;
+static _Atomic(uintptr_t) asked_at;
+
+static pid_t watch_own_thread(void) {
+    pid_t tid = uspi_linux_real.own_thread();
+    if (tid == atomic_load(&asked_thread)) atomic_store(&asked_at, (uintptr_t)__builtin_frame_address(0));
+    return tid;
+}
+
+#define ALTERNATE_SIZE 65536u
+
+static void *alternate_memory;
+
+static void have_alternate_stack(void) {
+    stack_t alternate = {.ss_sp = alternate_memory, .ss_size = ALTERNATE_SIZE};
+    sigaltstack(&alternate, NULL);
+}
+
+static void have_none(void) {
+    stack_t none = {.ss_flags = SS_DISABLE};
+    sigaltstack(&none, NULL);
+}
+
+START_TEST(a_thread_with_an_alternate_stack_is_asked_there) {
+    struct standing s = {.depth = 3, .prepare = have_alternate_stack, .after = have_none};
+    struct usp_stack stack;
+    alternate_memory = malloc(ALTERNATE_SIZE);
+    prepare();
+    watched = uspi_linux_real;
+    watched.own_thread = watch_own_thread;
+    stand_begin(&s);
+    atomic_store(&asked_thread, (pid_t)s.thread.id);
+    uspi_linux = &watched;
+    ck_assert_int_eq(capture(&s.thread, &stack), USP_OK);
+    uspi_linux = &uspi_linux_real;
+    expect_standing(&s, &stack);
+    ck_assert_uint_lt(atomic_load(&asked_at) - (uintptr_t)alternate_memory, ALTERNATE_SIZE);
+    stand_end(&s);
+    free(alternate_memory);
+}
+END_TEST
+
 static ucontext_t outside, inside;
 static struct standing coroutine = {.depth = 4};
 
@@ -936,7 +980,8 @@ int main(void) {
               foreign_signals_of_our_number_are_ignored, seventy_threads, two_hundred_threads, two_thousand_threads,
               one_thread_of_a_snapshot, the_requester_has_its_own_stack_in_the_snapshot,
               a_deep_stack_makes_the_reservation_grow, requesters_take_turns,
-              a_handler_on_an_alternate_stack_leads_to_what_it_interrupted, a_coroutine_has_its_own_stack,
+              a_handler_on_an_alternate_stack_leads_to_what_it_interrupted,
+              a_thread_with_an_alternate_stack_is_asked_there, a_coroutine_has_its_own_stack,
               what_was_not_copied_of_a_coroutine_is_not_read_later);
     /* A user-mode emulator ends when its main thread does or a process with threads forks, makes a fork of vfork, has no
      * process_vm_readv, and keeps signals in queues of its own. */

@@ -113,7 +113,7 @@ usp_addr uspi_alternate_search(uint32_t arch, const struct uspi_copied *stack) {
         if (low > at || at - low >= n || n < LEAST_SIZE || n > MOST_SIZE || low + n < low) continue;
         const struct uspi_alternate alternate = {low, low + n};
         const usp_addr sp = find_interrupted(&v, alternate);
-        if (sp != 0 && (sp < low || sp >= low + n)) return sp;
+        if (sp != 0) return sp;
     }
     return 0;
 }
