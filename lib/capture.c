@@ -256,13 +256,21 @@ int uspi_read_parts(const struct uspi_thread_copy *copy, usp_addr from, void *to
     bool is_dead = false;
     for (unsigned i = 0; i < 2; i++) {
         if (uspi_read_copied(&copy->parts[i], from, to, n)) return USP_OK;
+    }
+    for (unsigned i = 0; i < sizeof copy->dead / sizeof *copy->dead; i++) {
         is_dead = is_dead || (from < copy->dead[i].high && from >= copy->dead[i].low);
     }
     return is_dead ? USP_ERROR_UNREADABLE : USP_ERROR_ABSENT;
 }
 
+int uspi_read_stacks(const struct uspi_thread_copy *copy, usp_addr from, void *to, size_t n) {
+    int status = uspi_read_parts(copy, from, to, n);
+    bool is_unsure = from < copy->unsure.high && from >= copy->unsure.low;
+    return status == USP_ERROR_ABSENT && is_unsure ? USP_ERROR_UNREADABLE : status;
+}
+
 int uspi_read_copy(void *context, usp_addr from, void *to, size_t n) {
-    int status = uspi_read_parts(context, from, to, n);
+    int status = uspi_read_stacks(context, from, to, n);
     return status == USP_ERROR_ABSENT ? uspi_os_read(NULL, from, to, n) : status;
 }
 

@@ -168,7 +168,8 @@ struct uspi_thread_copy {
     /* Of the thread's stacks, as far as they are in no part: whatever is there now, it was not there at that moment. */
     struct uspi_dead {
         usp_addr low, high; /* 0, 0: none */
-    } dead[2];
+    } dead[3];
+    struct uspi_dead unsure;  /* where a stack goes on whose end is not known, or what lies above it, text even */
     usp_addr swift_task_slot; /* see struct usp_target */
     uint64_t stopped_ns;
 };
@@ -176,6 +177,9 @@ struct uspi_thread_copy {
 /* What a copy holds of n bytes at `from`: USP_OK, USP_ERROR_UNREADABLE where nothing was at that moment, or
  * USP_ERROR_ABSENT: it does not say. (lib/capture.c) */
 int uspi_read_parts(const struct uspi_thread_copy *copy, usp_addr from, void *to, size_t n);
+
+/* The same of what is no text: nothing is known of what lies in copy->unsure. (lib/capture.c) */
+int uspi_read_stacks(const struct uspi_thread_copy *copy, usp_addr from, void *to, size_t n);
 
 /* The shape of usp_memory.read over a copy: context is the struct uspi_thread_copy. What the copy lacks is read from this
  * process as it is now. (lib/capture.c) */

@@ -53,7 +53,7 @@ bool uspi_complete_snapshot_options(const struct usp_snapshot_options *given, st
 
 static int read_thread(void *context, usp_addr from, void *to, size_t n) {
     const struct thread_memory *memory = context;
-    int status = uspi_read_parts(memory->copy, from, to, n);
+    int status = uspi_read_stacks(memory->copy, from, to, n);
     return status == USP_ERROR_ABSENT ? memory->live.read(memory->live.context, from, to, n) : status;
 }
 

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "tests/kept.h"
@@ -47,20 +48,84 @@ static KEPT void sleep_long(void) {
     while (!may_go) nanosleep(&t, NULL);
 }
 
+static KEPT void handle(int number, siginfo_t *info, void *context) {
+    (void)number;
+    (void)info;
+    (void)context;
+    __atomic_fetch_add(&standing, 1, __ATOMIC_SEQ_CST);
+    sleep_long();
+    sink++;
+}
+
+/* Stands in a handler on an alternate stack, which lies above the thread's own or below it. */
+static KEPT void be_interrupted(void) {
+    stack_t alternate = {.ss_size = 65536};
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = handle;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigaction(SIGUSR1, &action, NULL);
+    alternate.ss_sp = malloc(alternate.ss_size);
+    if (sigaltstack(&alternate, NULL) != 0) exit(2);
+    raise(SIGUSR1);
+    sink++;
+}
+
+/* Longer than the usual limit of a stack's size. */
+#define LONG_STACK ((size_t)32 << 20)
+#define LONG_PIECE ((size_t)1 << 20)
+
+static KEPT void take_room(unsigned pieces) {
+    volatile char room[LONG_PIECE];
+    room[0] = room[LONG_PIECE - 1] = 1;
+    if (pieces > 1) {
+        take_room(pieces - 1);
+    } else {
+        descend(DEPTH, sleep_long);
+    }
+    sink += (unsigned)room[0];
+}
+
+static KEPT void take_twelve_pieces(void) { take_room(12); }
+
+static ucontext_t outside, inside;
+
+/* The same on a stack that the kernel and libc do not know as one. */
+static KEPT void be_a_coroutine(void) {
+    getcontext(&inside);
+    inside.uc_stack.ss_sp = malloc(LONG_STACK);
+    inside.uc_stack.ss_size = LONG_STACK;
+    inside.uc_link = &outside;
+    makecontext(&inside, take_twelve_pieces, 0);
+    swapcontext(&outside, &inside);
+    sink++;
+}
+
+static void (*wait_of_others)(void) = sleep_long;
+
 static void *run(void *context) {
     char name[16];
     unsigned n = (unsigned)(size_t)context;
-    snprintf(name, sizeof name, "worker %u", n);
+    snprintf(name, sizeof name, "%s %u", wait_of_others == sleep_long ? "worker" : "sleeper", n);
     prctl(PR_SET_NAME, name, 0, 0, 0);
-    descend(DEPTH, n == 0 ? spin : sleep_long);
+    if (wait_of_others == take_twelve_pieces || wait_of_others == be_a_coroutine) {
+        wait_of_others();
+    } else {
+        descend(DEPTH, n == 0 && wait_of_others == sleep_long ? spin : wait_of_others);
+    }
     return NULL;
 }
 
 static void start(unsigned count) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    if (wait_of_others == take_twelve_pieces) pthread_attr_setstacksize(&attributes, LONG_STACK);
     for (unsigned i = 0; i < count; i++) {
         pthread_t thread;
-        if (pthread_create(&thread, NULL, run, (void *)(size_t)i) != 0) exit(2);
+        if (pthread_create(&thread, &attributes, run, (void *)(size_t)i) != 0) exit(2);
     }
+    /* A handler counts its thread once more. */
+    if (wait_of_others == be_interrupted) count *= 2;
     while (__atomic_load_n(&standing, __ATOMIC_SEQ_CST) < count) usleep(1000);
 }
 
@@ -147,6 +212,9 @@ int main(int count_of_arguments, char **arguments) {
     sigfillset(&all);
     if (strcmp(what, "block") == 0) sigprocmask(SIG_SETMASK, &all, NULL);
     if (strcmp(what, "count") == 0) count_signals();
+    if (strcmp(what, "interrupted") == 0) wait_of_others = be_interrupted;
+    if (strcmp(what, "long") == 0) wait_of_others = take_twelve_pieces;
+    if (strcmp(what, "coroutine") == 0) wait_of_others = be_a_coroutine;
     start(threads);
     if (strcmp(what, "undumpable") == 0) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     bool stands = strcmp(what, "restless") != 0 && strcmp(what, "vfork") != 0 && strcmp(what, "leave") != 0;

@@ -3,6 +3,7 @@
  * several ways): every frame by its function's name, with the program's file as it was, replaced, removed, elsewhere.
  * Leaves with 77 (skipped) where the kernel does not write a plain core file into the working folder. */
 #define _FILE_OFFSET_BITS 64
+#include "tests/compilers.h"
 #include "tests/core_walk.h"
 #include "tests/suite.h"
 
@@ -35,21 +36,13 @@ static const struct variant {
 
 static char source[1024];
 
-static bool installed(const char *program) {
-    char command[256];
-    snprintf(command, sizeof command, "command -v %s >/dev/null 2>&1", program);
-    return system(command) == 0;
-}
-
 /* ---- the program and its symbols ---- */
 
 /* Makes FOLDER/victim; false when its tools are not here. */
 static bool compile(const struct variant *v) {
     char command[4096];
-    if (!installed(v->compiler) || (v->runner != NULL && !installed(v->runner))) {
-        printf("%s: left out, because %s is not installed\n", v->name, v->runner != NULL ? v->runner : v->compiler);
-        return false;
-    }
+    if (v->runner != NULL && !is_installed(v->runner)) return leave_out(v->name, v->runner);
+    if (!makes_programs(v->compiler, v->flags, in_folder("victim"))) return leave_out(v->name, v->compiler);
     snprintf(command, sizeof command, "%s %s -O1 -fno-omit-frame-pointer -pthread -o '%s' '%s'", v->compiler, v->flags,
              in_folder("victim"), source);
     ck_assert_msg(system(command) == 0, "%s", command);
@@ -329,7 +322,7 @@ int main(void) {
     const char *folder_of_source = getenv("srcdir");
     snprintf(source, sizeof source, "%s/" SOURCE, folder_of_source != NULL ? folder_of_source : ".");
     if (usp_arch_host() != USP_ARCH_X86_64 || !kernel_writes_plain_cores() || access(source, R_OK) != 0 ||
-        !installed("cc") || !installed("nm")) {
+        !is_installed("cc") || !is_installed("nm")) {
         puts("needs an x86_64 kernel with core_pattern \"core\", a compiler, nm and " SOURCE);
         return 77;
     }

@@ -358,6 +358,20 @@ static ucontext_t outside, inside;
 static ptrdiff_t distance;
 static int frames_found;
 
+static uintptr_t unreadable;
+static void (*forge)(void);
+
+/* Its own record leads to what cannot be read. */
+BOUNDS(forge_pointer);
+static BOUNDED(forge_pointer) void forge_pointer(void) {
+    void *addresses[8];
+    volatile uintptr_t *own = __builtin_frame_address(0);
+    uintptr_t previous = own[0];
+    own[0] = unreadable;
+    frames_found = usp_backtrace(addresses, 8);
+    own[0] = previous;
+}
+
 /* Its own record leads to one that lies so far behind it, which is the last; for a moment, in the place of what is there. */
 BOUNDS(forge_record);
 static BOUNDED(forge_record) void forge_record(void) {
@@ -375,8 +389,17 @@ static BOUNDED(forge_record) void forge_record(void) {
 }
 
 static void forge_in_coroutine(void) {
-    forge_record();
+    forge();
     atomic_fetch_add(&standing_sink, 1);
+}
+
+static void run_coroutine(char *stack) {
+    ck_assert_int_eq(getcontext(&inside), 0);
+    inside.uc_stack.ss_sp = stack;
+    inside.uc_stack.ss_size = COROUTINE_STACK;
+    inside.uc_link = &outside;
+    makecontext(&inside, forge_in_coroutine, 0);
+    ck_assert_int_eq(swapcontext(&outside, &inside), 0);
 }
 
 START_TEST(records_on_an_unknown_stack) {
@@ -389,15 +412,19 @@ START_TEST(records_on_an_unknown_stack) {
     char *room =
         mmap(NULL, COROUTINE_STACK + COROUTINE_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne(room, MAP_FAILED);
+    forge = forge_record;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         distance = cases[i].distance;
-        ck_assert_int_eq(getcontext(&inside), 0);
-        inside.uc_stack.ss_sp = room;
-        inside.uc_stack.ss_size = COROUTINE_STACK;
-        inside.uc_link = &outside;
-        makecontext(&inside, forge_in_coroutine, 0);
-        ck_assert_int_eq(swapcontext(&outside, &inside), 0);
+        run_coroutine(room);
         ck_assert_msg(frames_found == cases[i].frames, "%td bytes: %d frames", distance, frames_found);
+    }
+    /* A record behind the last page that can be read, and one of which the second word is. */
+    ck_assert_int_eq(mprotect(room + COROUTINE_STACK, COROUTINE_ROOM, PROT_NONE), 0);
+    forge = forge_pointer;
+    for (unsigned i = 0; i < 2; i++) {
+        unreadable = (uintptr_t)room + COROUTINE_STACK - i * USPI_HOST_SLOT;
+        run_coroutine(room);
+        ck_assert_int_eq(frames_found, 2);
     }
     ck_assert_int_eq(munmap(room, COROUTINE_STACK + COROUTINE_ROOM), 0);
 }

@@ -759,6 +759,50 @@ START_TEST(a_handler_on_an_alternate_stack_leads_to_what_it_interrupted) {
 }
 END_TEST
 
+/* A thread that has an alternate stack is asked there: on its own there may be no room. */
+static struct uspi_linux_calls watched;
+static _Atomic(pid_t) asked_thread;
+static _Atomic(uintptr_t) asked_at;
+
+static pid_t watch_own_thread(void) {
+    pid_t tid = uspi_linux_real.own_thread();
+    if (tid == atomic_load(&asked_thread)) atomic_store(&asked_at, (uintptr_t)__builtin_frame_address(0));
+    return tid;
+}
+
+#define ALTERNATE_SIZE 65536u
+
+static void *alternate_memory;
+
+static void have_alternate_stack(void) {
+    stack_t alternate = {.ss_sp = alternate_memory, .ss_size = ALTERNATE_SIZE};
+    sigaltstack(&alternate, NULL);
+}
+
+static void have_none(void) {
+    stack_t none = {.ss_flags = SS_DISABLE};
+    sigaltstack(&none, NULL);
+}
+
+START_TEST(a_thread_with_an_alternate_stack_is_asked_there) {
+    struct standing s = {.depth = 3, .prepare = have_alternate_stack, .after = have_none};
+    struct usp_stack stack;
+    alternate_memory = malloc(ALTERNATE_SIZE);
+    prepare();
+    watched = uspi_linux_real;
+    watched.own_thread = watch_own_thread;
+    stand_begin(&s);
+    atomic_store(&asked_thread, (pid_t)s.thread.id);
+    uspi_linux = &watched;
+    ck_assert_int_eq(capture(&s.thread, &stack), USP_OK);
+    uspi_linux = &uspi_linux_real;
+    expect_standing(&s, &stack);
+    ck_assert_uint_lt(atomic_load(&asked_at) - (uintptr_t)alternate_memory, ALTERNATE_SIZE);
+    stand_end(&s);
+    free(alternate_memory);
+}
+END_TEST
+
 static ucontext_t outside, inside;
 static struct standing coroutine = {.depth = 4};
 
@@ -794,6 +838,56 @@ START_TEST(a_coroutine_has_its_own_stack) {
     ck_assert_uint_eq(FRAMES_IN(&t->stack, stand_deep), 5);
     usp_snapshot_free(snapshot);
     atomic_store(&coroutine.leave, 1);
+    stand_end(&s);
+}
+END_TEST
+
+/* Of a coroutine, nobody knows where its stack ends: so much is copied, and what lies behind is not read later, when the
+ * coroutine goes on already. */
+#define LONG_STACK ((size_t)2 << 20)
+
+static struct standing long_coroutine;
+
+BOUNDS(take_room);
+static BOUNDED(take_room) void take_room(void) {
+    volatile char room[LONG_STACK / 2];
+    room[0] = room[sizeof room - 1] = 1;
+    stand_deep(&long_coroutine, long_coroutine.depth);
+    atomic_fetch_add(&standing_sink, (unsigned)room[0]);
+}
+
+static void switch_to_long_coroutine(struct standing *s) {
+    void *memory = malloc(LONG_STACK);
+    getcontext(&inside);
+    inside.uc_stack.ss_sp = memory;
+    inside.uc_stack.ss_size = LONG_STACK;
+    inside.uc_link = &outside;
+    makecontext(&inside, take_room, 0);
+    swapcontext(&outside, &inside);
+    while (atomic_load(&s->leave) == 0) usleep(1000);
+    free(memory);
+}
+
+static void expect_cut(const struct usp_stack *stack) {
+    if (stack->stop != USP_STOP_UNREADABLE) show_stack(stack);
+    ck_assert_uint_eq(FRAMES_IN(stack, stand_deep), 5);
+    ck_assert_uint_eq(stack->stop, USP_STOP_UNREADABLE);
+}
+
+START_TEST(what_was_not_copied_of_a_coroutine_is_not_read_later) {
+    struct standing s = {.depth = 2, .wait = switch_to_long_coroutine};
+    struct usp_stack stack;
+    memset(&long_coroutine, 0, sizeof long_coroutine);
+    long_coroutine.depth = 4;
+    prepare();
+    stand_begin(&s);
+    while (atomic_load(&long_coroutine.there) == 0) usleep(100);
+    ck_assert_int_eq(capture(&s.thread, &stack), USP_OK);
+    expect_cut(&stack);
+    struct usp_snapshot *snapshot = take_snapshot(patience(10000 * MS));
+    expect_cut(&find_thread(snapshot, s.thread.id)->stack);
+    usp_snapshot_free(snapshot);
+    atomic_store(&long_coroutine.leave, 1);
     stand_end(&s);
 }
 END_TEST
@@ -886,7 +980,9 @@ int main(void) {
               foreign_signals_of_our_number_are_ignored, seventy_threads, two_hundred_threads, two_thousand_threads,
               one_thread_of_a_snapshot, the_requester_has_its_own_stack_in_the_snapshot,
               a_deep_stack_makes_the_reservation_grow, requesters_take_turns,
-              a_handler_on_an_alternate_stack_leads_to_what_it_interrupted, a_coroutine_has_its_own_stack);
+              a_handler_on_an_alternate_stack_leads_to_what_it_interrupted,
+              a_thread_with_an_alternate_stack_is_asked_there, a_coroutine_has_its_own_stack,
+              what_was_not_copied_of_a_coroutine_is_not_read_later);
     /* A user-mode emulator ends when its main thread does or a process with threads forks, makes a fork of vfork, has no
      * process_vm_readv, and keeps signals in queues of its own. */
     if (!is_user_emulated()) {

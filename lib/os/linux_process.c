@@ -14,6 +14,7 @@
  * thread has stopped is seen by asking for its registers. */
 #define _GNU_SOURCE 1
 #include "lib/os/linux.h"
+#include "lib/os/linux_alternate.h"
 #include "lib/os/linux_proc.h"
 
 #include "arch/backend.h"
@@ -30,7 +31,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 
-/* Of a stack, at most so much is copied: the usual limit of a stack's size. */
+/* Of a stack whose end is not known, at most so much is copied: the usual limit of a stack's size. */
 #define STACK_MAX ((uint64_t)8 << 20)
 /* Of a stack whose mapping is not known. */
 #define UNSURE_COPY ((uint64_t)256 << 10)
@@ -45,15 +46,24 @@
 /* ptrace(2); glibc has it as an enumerator, musl as a macro, older ones not at all. */
 #define EVENT_STOP 128
 
+/* What is copied of a stack. */
+struct extent {
+    usp_addr from, low, high; /* the live part's beginning, and the whole stack: 0, 0 not known */
+    size_t room, copied;
+    uint8_t *bytes;
+};
+
+/* The stack that a thread stands on, and the one that a handler on an alternate stack interrupted. */
+enum { OWN, INTERRUPTED, EXTENTS };
+
 struct traced {
     pid_t tid;
     struct usp_thread_info info;
     int status;
     bool seized, stopped;
     struct usp_registers registers;
-    usp_addr from, stack_low, stack_high;
-    size_t room, copied;
-    uint8_t *bytes;
+    usp_addr interrupted; /* the other stack's pointer; 0: there is none */
+    struct extent extents[EXTENTS];
 };
 
 struct range {
@@ -72,13 +82,16 @@ struct job {
     struct traced *threads;
     pid_t *tids; /* theirs, to be searched */
     size_t count, room;
-    size_t expected;                       /* of the listing: the next one's place in `threads` */
-    size_t found;                          /* new threads in the last listing */
-    _Atomic(size_t) undescribed, uncopied; /* how far these have been taken by the one or the other thread */
+    size_t expected;                                /* of the listing: the next one's place in `threads` */
+    size_t found;                                   /* new threads in the last listing */
+    _Atomic(size_t) undescribed, uncopied[EXTENTS]; /* how far these have been taken by the one or the other thread */
+    _Atomic(bool) any_interrupted;
     pthread_t tracer;
     pthread_barrier_t meeting; /* of the tracer and its caller */
-    uint8_t *arena;
-    size_t arena_size;
+    struct arena {
+        uint8_t *bytes;
+        size_t size;
+    } arenas[EXTENTS];
     uint64_t began, ended;
     uint64_t pac_mask;
     uint32_t arch;
@@ -379,55 +392,73 @@ static void let_go(struct job *job) {
 
 /* ---- stacks ---- */
 
-/* Makes room for each stack, one behind the other. */
-static void lay_out(struct job *job) {
-    uint64_t total = 0;
-    for (size_t i = 0; i < job->count; i++) {
-        struct traced *t = &job->threads[i];
-        if (!t->stopped || t->status != USP_OK) continue;
-        const struct uspi_backend *b = uspi_backend_find(t->registers.arch);
-        usp_addr sp = usp_registers_sp(&t->registers);
-        const struct range *r = find_range(job, sp);
-        t->from = sp >= b->red_zone ? (sp - b->red_zone) & ~UINT64_C(15) : 0;
-        uint64_t want = UNSURE_COPY;
-        if (r != NULL) {
-            t->stack_low = r->low < t->from ? r->low : t->from;
-            t->stack_high = r->high;
-            want = r->high - t->from < STACK_MAX ? r->high - t->from : STACK_MAX;
-        }
-        if (want > ARENA_MAX - total) want = ARENA_MAX - total;
-        t->room = t->from <= UINTPTR_MAX ? (size_t)want : 0;
-        total += t->room;
+/* Where the thread's stack ends that lies in a mapping, above `from`: mappings that touch each other are one. libc keeps
+ * the thread's control block at its top (see linux_threads.c on robust_list). 0: that is not known. */
+static usp_addr end_of_stack(const struct traced *t, const struct range *r, usp_addr from) {
+    uintptr_t data;
+    if (r->grows || r->high - from <= STACK_MAX) return r->high;
+    if (uspi_linux->robust_list(t->tid, &data) < 0 || data <= from || data >= r->high) return 0;
+    return (data | (USPI_LINUX_PAGE - 1)) + 1;
+}
+
+/* What there is to copy of the stack that sp points to. */
+static struct extent extent_at(const struct job *job, const struct traced *t, usp_addr sp) {
+    const struct uspi_backend *b = uspi_backend_find(t->registers.arch);
+    const struct range *r = find_range(job, sp);
+    struct extent e = {.from = sp >= b->red_zone ? (sp - b->red_zone) & ~UINT64_C(15) : 0};
+    uint64_t want = UNSURE_COPY;
+    if (r != NULL) {
+        usp_addr end = end_of_stack(t, r, e.from);
+        e.low = r->low < e.from ? r->low : e.from;
+        e.high = r->high;
+        want = end != 0 ? end - e.from : STACK_MAX;
     }
-    job->arena_size = (size_t)total;
-    uint8_t *at = job->arena = total > 0 ? uspi_linux->map(job->arena_size) : NULL;
+    e.room = e.from > UINTPTR_MAX ? 0 : want < SIZE_MAX ? (size_t)want : SIZE_MAX;
+    return e;
+}
+
+/* Makes room for one extent of each thread, one behind the other. */
+static void lay_out(struct job *job, unsigned which) {
+    struct arena *arena = &job->arenas[which];
+    size_t total = 0;
     for (size_t i = 0; i < job->count; i++) {
         struct traced *t = &job->threads[i];
-        if (at == NULL) t->room = 0;
-        if (t->room == 0) continue;
-        t->bytes = at;
-        at += t->room;
+        if (!t->stopped || t->status != USP_OK || (which == INTERRUPTED && t->interrupted == 0)) continue;
+        struct extent *e = &t->extents[which];
+        *e = extent_at(job, t, which == OWN ? usp_registers_sp(&t->registers) : t->interrupted);
+        if (e->room > ARENA_MAX - total) e->room = (size_t)(ARENA_MAX - total);
+        total += e->room;
+    }
+    arena->size = total;
+    uint8_t *at = arena->bytes = total > 0 ? uspi_linux->map(total) : NULL;
+    for (size_t i = 0; i < job->count; i++) {
+        struct extent *e = &job->threads[i].extents[which];
+        if (at == NULL) e->room = 0;
+        if (e->room == 0) continue;
+        e->bytes = at;
+        at += e->room;
     }
 }
 
 /* Stacks that one call reads, side by side. */
 struct batch {
     struct traced *threads[BATCH];
+    struct extent *extents[BATCH]; /* theirs */
     struct iovec remote[BATCH];
     size_t count, size;
 };
 
 static void read_each(const struct job *job, const struct batch *batch) {
     for (size_t i = 0; i < batch->count; i++) {
-        struct traced *t = batch->threads[i];
-        long got = t->from <= INT64_MAX ? uspi_linux->pread(job->memory, t->bytes, t->room, t->from) : 0;
-        t->copied = got > 0 ? (size_t)got : 0;
+        struct extent *e = batch->extents[i];
+        long got = e->from <= INT64_MAX ? uspi_linux->pread(job->memory, e->bytes, e->room, e->from) : 0;
+        e->copied = got > 0 ? (size_t)got : 0;
     }
 }
 
 /* The kernel stops at the first byte that cannot be read. Returns how many stacks it went through. */
 static size_t read_batch(const struct job *job, const struct batch *batch) {
-    struct iovec local = {batch->threads[0]->bytes, batch->size};
+    struct iovec local = {batch->extents[0]->bytes, batch->size};
     long got = uspi_linux->read_process(job->living, &local, batch->remote, batch->count);
     if (got < 0 && got != -EFAULT) {
         read_each(job, batch);
@@ -435,30 +466,39 @@ static size_t read_batch(const struct job *job, const struct batch *batch) {
     }
     size_t left = got > 0 ? (size_t)got : 0, n = 0;
     while (n < batch->count) {
-        struct traced *t = batch->threads[n++];
-        t->copied = left < t->room ? left : t->room;
-        left -= t->copied;
-        if (t->copied < t->room) break;
+        struct extent *e = batch->extents[n++];
+        e->copied = left < e->room ? left : e->room;
+        left -= e->copied;
+        if (e->copied < e->room) break;
     }
     return n;
 }
 
+static void look_for_interrupted(struct job *job, struct traced *t) {
+    const struct extent *e = &t->extents[OWN];
+    const struct uspi_copied bytes = {e->bytes, e->from, e->copied};
+    t->interrupted = uspi_alternate_search(t->registers.arch, &bytes);
+    if (t->interrupted != 0) atomic_store(&job->any_interrupted, true);
+}
+
 /* What two threads can do at once. */
-static void copy_stacks(struct job *job) {
+static void copy_stacks(struct job *job, unsigned which) {
     struct batch batch;
-    for (size_t i; (i = atomic_fetch_add(&job->uncopied, BATCH)) < job->count;) {
+    for (size_t i; (i = atomic_fetch_add(&job->uncopied[which], BATCH)) < job->count;) {
         size_t end = job->count - i < BATCH ? job->count : i + BATCH;
         while (i < end) {
             batch.count = batch.size = 0;
             for (size_t k = i; k < end; k++) {
-                struct traced *t = &job->threads[k];
-                if (t->room == 0) continue;
-                batch.threads[batch.count] = t;
-                batch.remote[batch.count++] = (struct iovec){(void *)(uintptr_t)t->from, t->room};
-                batch.size += t->room;
+                struct extent *e = &job->threads[k].extents[which];
+                if (e->room == 0) continue;
+                batch.threads[batch.count] = &job->threads[k];
+                batch.extents[batch.count] = e;
+                batch.remote[batch.count++] = (struct iovec){(void *)(uintptr_t)e->from, e->room};
+                batch.size += e->room;
             }
             if (batch.count == 0) break;
             size_t done = read_batch(job, &batch);
+            for (size_t k = 0; k < done && which == OWN; k++) look_for_interrupted(job, batch.threads[k]);
             i = (size_t)(batch.threads[done - 1] - job->threads) + 1;
         }
     }
@@ -552,11 +592,17 @@ static void *trace(void *context) {
     if (job->status == USP_OK && seize_all(job) == USP_OK) {
         stop_all(job);
         read_pac_mask(job);
-        lay_out(job);
+        lay_out(job, OWN);
     }
     meet(job);
-    copy_stacks(job);
+    copy_stacks(job, OWN);
     meet(job);
+    if (job->any_interrupted) {
+        lay_out(job, INTERRUPTED);
+        meet(job);
+        copy_stacks(job, INTERRUPTED);
+        meet(job);
+    }
     let_go(job);
     return NULL;
 }
@@ -566,7 +612,11 @@ static void assist(struct job *job) {
     describe_listed(job);
     meet(job);
     meet(job);
-    copy_stacks(job);
+    copy_stacks(job, OWN);
+    meet(job);
+    if (!job->any_interrupted) return;
+    meet(job);
+    copy_stacks(job, INTERRUPTED);
     meet(job);
 }
 
@@ -593,9 +643,14 @@ static int run_tracer(struct job *job, bool *is_running) {
 struct kept {
     struct job *job; /* NULL: everything runs again */
     int memory;
-    uint8_t *arena;
-    size_t arena_size;
+    struct arena arenas[EXTENTS];
 };
+
+static void unmap_arenas(const struct arena *arenas) {
+    for (unsigned i = 0; i < EXTENTS; i++) {
+        if (arenas[i].bytes != NULL) uspi_linux->unmap(arenas[i].bytes, arenas[i].size);
+    }
+}
 
 static void free_job(struct job *job) {
     uspi_proc_threads_close(&job->list);
@@ -624,8 +679,15 @@ static void settle(struct uspi_stopped_process *process) {
 static void release(void *owned) {
     struct kept *kept = owned;
     uspi_linux->close(kept->memory);
-    if (kept->arena != NULL) uspi_linux->unmap(kept->arena, kept->arena_size);
+    unmap_arenas(kept->arenas);
     free(kept);
+}
+
+/* What of a stack was not copied: the thread runs again. */
+static struct uspi_dead behind(const struct extent *e) {
+    if (e->room == 0) return (struct uspi_dead){0, 0};
+    usp_addr from = e->from + e->copied, high = e->high != 0 ? e->high : from + STACK_MAX;
+    return (struct uspi_dead){from, high > from ? high : from};
 }
 
 static int hand_over(struct job *job, struct uspi_stopped_process *out) {
@@ -644,11 +706,16 @@ static int hand_over(struct job *job, struct uspi_stopped_process *out) {
         if (from->status == USP_OK && !from->stopped) to->status = USP_ERROR_TIMEOUT;
         to->is_held = from->stopped;
         to->copy.registers = from->registers;
-        to->copy.stack_low = from->stack_low;
-        to->copy.stack_high = from->stack_high;
-        to->copy.parts[0] = (struct uspi_copied){from->bytes, from->from, from->copied};
+        to->copy.stack_low = from->extents[OWN].low;
+        to->copy.stack_high = from->extents[OWN].high;
+        for (unsigned k = 0; k < EXTENTS; k++) {
+            const struct extent *e = &from->extents[k];
+            to->copy.parts[k] = (struct uspi_copied){e->bytes, e->from, e->copied};
+            to->copy.dead[k] = behind(e);
+        }
     }
-    *kept = (struct kept){job, job->memory, job->arena, job->arena_size};
+    *kept = (struct kept){.job = job, .memory = job->memory};
+    memcpy(kept->arenas, job->arenas, sizeof kept->arenas);
     out->threads = threads;
     out->thread_count = job->count;
     out->pid = job->pid;
@@ -704,7 +771,7 @@ int uspi_os_stop_process(int64_t pid, uint64_t timeout, uint64_t only_thread, st
     if (status == USP_OK) return USP_OK;
     if (is_running) pthread_join(job->tracer, NULL);
     if (job->memory >= 0) uspi_linux->close(job->memory);
-    if (job->arena != NULL) uspi_linux->unmap(job->arena, job->arena_size);
+    unmap_arenas(job->arenas);
     free_job(job);
     return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See linux_signal.h. */
 #include "lib/os/linux_signal.h"
+#include "lib/os/linux_alternate.h"
 #include "lib/os/linux_proc.h"
 
 #include "arch/host.h"
@@ -71,71 +72,13 @@ static uintptr_t live_from(uintptr_t sp) {
     return from < page && !uspi_os_can_read(from) ? page : from;
 }
 
-/* Whether the sigcontext whose frame ends with the code at `code` is that of the outermost signal on the stack that ends
- * at `top`: its fpstate is the next thing above it, and ends there but for less than 64 bytes (arch/x86 kernel/signal.c
- * get_sigframe, kernel/fpu/signal.c fpu__alloc_mathframe). The size stands in the bytes that the processor leaves to
- * software, if it is not that of struct _fpstate_32 without extension (include/uapi/asm/sigcontext.h, _fpx_sw_bytes). */
-USPI_NO_ASAN static bool is_outermost_i386(uintptr_t context, uintptr_t code, uintptr_t top) {
-    const volatile uint32_t *words = (const volatile uint32_t *)context;
-    uintptr_t fpstate = words[76 / 4], size = 112 + 512;
-    if (fpstate <= code || fpstate - code > 64 || top - fpstate < size) return false;
-    const volatile uint32_t *software = (const volatile uint32_t *)(fpstate + 112 + 464);
-    if (software[0] == UINT32_C(0x46505853)) size = software[1];
-    return size <= top - fpstate && top - fpstate - size < 64;
-}
-
-/* A signal's context on a stack, recognised by what the kernel writes there:
- *
- *     with siginfo, all processors   uc_stack: the alternate stack's own place and size (kernel/signal.c __save_altstack)
- *     arm, without                   uc_flags: a magic number (arch/arm/kernel/signal.c setup_frame)
- *     i386, without                  no ucontext: a sigcontext, and 716 bytes behind it the code of a return (arch/x86
- *                                    include/asm/sigframe.h struct sigframe_ia32, kernel/signal_32.c ia32_setup_frame)
- *
- * What lay there before can look like the last, since the kernel leaves gaps in what it writes.
- *
- * Returns the enum usp_state of what stands at *context, 0 when there is none at `at`. */
-USPI_NO_ASAN static uint32_t context_at(uintptr_t at, uintptr_t from, const stack_t *stack, uintptr_t *context) {
-    const volatile uint32_t *words = (const volatile uint32_t *)at;
-    const volatile stack_t *saved = (const volatile stack_t *)at;
-    if (saved->ss_sp == stack->ss_sp && saved->ss_size == stack->ss_size) {
-        *context = at - offsetof(ucontext_t, uc_stack);
-        return *context >= from ? USP_STATE_LINUX_UCONTEXT : 0;
-    }
-    if (USPI_HOST_ARCH == USP_ARCH_ARMV7 && words[0] == UINT32_C(0x5ac3c35a)) {
-        *context = at;
-        return USP_STATE_LINUX_UCONTEXT;
-    }
-    if (USPI_HOST_ARCH == USP_ARCH_I386 && words[0] == UINT32_C(0x0077b858) && words[1] == UINT32_C(0x80cd0000)) {
-        *context = at - 716;
-        return at - from >= 716 && is_outermost_i386(*context, at, (uintptr_t)stack->ss_sp + stack->ss_size)
-                   ? USP_STATE_LINUX_SIGCONTEXT
-                   : 0;
-    }
-    return 0;
-}
-
-/* The stack pointer that the outermost signal on an alternate stack interrupted: in the highest context there. 0 when
- * there is none. */
-static uintptr_t interrupted_sp(const stack_t *stack, uintptr_t from) {
-    uintptr_t top = ((uintptr_t)stack->ss_sp + stack->ss_size) & ~(uintptr_t)15;
-    for (uintptr_t at = top - sizeof(stack_t); at > from && at < top; at -= sizeof(uintptr_t)) {
-        struct usp_registers registers;
-        uintptr_t context;
-        uint32_t state = context_at(at, from, stack, &context);
-        if (state == 0) continue;
-        if (usp_registers_from_state(&registers, USPI_HOST_ARCH, state, (const void *)context, top - context) !=
-            USP_OK) {
-            return 0;
-        }
-        return (uintptr_t)usp_registers_sp(&registers);
-    }
-    return 0;
-}
-
 static void describe_alternate_stack(struct uspi_slot *s, uintptr_t from, const stack_t *stack) {
     uintptr_t top = (uintptr_t)stack->ss_sp + stack->ss_size, high;
     s->extents[0] = (struct uspi_extent){from, (top - from) & ~(uintptr_t)15, true};
-    uintptr_t sp = interrupted_sp(stack, from), below = sp != 0 ? live_from(sp) : uspi_own_stack.low;
+    const struct uspi_alternate alternate = {(uintptr_t)stack->ss_sp, top};
+    const struct uspi_copied bytes = {(const uint8_t *)from, from, top - from};
+    uintptr_t sp = (uintptr_t)uspi_alternate_interrupted(USPI_HOST_ARCH, alternate, &bytes);
+    uintptr_t below = sp != 0 ? live_from(sp) : uspi_own_stack.low;
     if (sp == 0 || uspi_os_stack(sp, &high)) {
         s->extents[1] = (struct uspi_extent){below, (uspi_own_stack.high - below) & ~(uintptr_t)15, true};
         s->dead_high = below;

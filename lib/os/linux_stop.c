@@ -21,6 +21,8 @@
 #define SECOND      UINT64_C(1000000000)
 /* So much below the live part of a stack is surely not used otherwise. */
 #define DEAD ((uintptr_t)1 << 20)
+/* So far a stack may go on whose end is not known: the usual limit of a stack's size. */
+#define UNSURE_SIZE ((usp_addr)8 << 20)
 /* A stop is repeated for more memory so often; then the innermost parts have to do. */
 #define ATTEMPTS 4u
 /* Listings of the threads within one stop: each finds what threads that had not yet answered started meanwhile. */
@@ -162,6 +164,15 @@ static bool grow(size_t slots, size_t arena) {
 
 static size_t need_of(const struct uspi_slot *s) { return s->extents[0].size + s->extents[1].size; }
 
+/* What of a stack was not copied: the thread runs again. */
+static void note_rest(struct uspi_thread_copy *copy, const struct uspi_slot *s, unsigned i) {
+    const struct uspi_extent *extent = &s->extents[i];
+    usp_addr from = (usp_addr)extent->from + s->copied[i];
+    usp_addr high = (usp_addr)extent->from + (extent->sure ? extent->size : UNSURE_SIZE);
+    if (extent->size == 0 || from >= high) return;
+    *(extent->sure ? &copy->dead[1 + i] : &copy->unsure) = (struct uspi_dead){from, high};
+}
+
 /* `arena` is where the reservation's arena is, or a copy of it. */
 static void fill_copy(struct uspi_thread_copy *copy, const struct uspi_slot *s, const uint8_t *arena) {
     const uint8_t *bytes = arena + s->offset;
@@ -169,6 +180,7 @@ static void fill_copy(struct uspi_thread_copy *copy, const struct uspi_slot *s, 
     copy->stack_low = s->stack_low;
     copy->stack_high = s->stack_high;
     copy->dead[0] = (struct uspi_dead){s->dead_high > DEAD ? s->dead_high - DEAD : 0, s->dead_high};
+    for (unsigned i = 0; i < 2; i++) note_rest(copy, s, i);
     copy->stopped_ns = s->left - s->arrived;
     copy->parts[0] = (struct uspi_copied){bytes, s->extents[0].from, s->copied[0]};
     copy->parts[1] = (struct uspi_copied){bytes + s->copied[0], s->extents[1].from, s->copied[1]};

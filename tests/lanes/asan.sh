@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # About: AddressSanitizer and UndefinedBehaviorSanitizer (clang-19), leaks included
-need_build clang-19 libclang-rt-19-dev llvm-19 gcc-i686-linux-gnu libc6-dev-i386-cross
+need_build clang-19 libclang-rt-19-dev llvm-19 lld-19 gcc-i686-linux-gnu libc6-dev-i386-cross gcc-aarch64-linux-gnu \
+  libc6-dev-arm64-cross gcc-arm-linux-gnueabihf libc6-dev-armhf-cross qemu-user
+# Processes and cores of other processors: all of them, here.
+export USP_REQUIRE_COMPILERS=1
 export ASAN_SYMBOLIZER_PATH=/usr/bin/llvm-symbolizer-19
 export UBSAN_OPTIONS=print_stacktrace=1
 # Variables stay on the stack: tests look for them there.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: the release archive builds, tests, installs and uninstalls; programs against what is installed, shared and static
+# About: the release archive builds, tests, installs and uninstalls; programs against what is installed, shared and static; the README's demo
 need_build g++=g++ xz-utils git python3-jsonschema llvm-19
 configure_in dist
 # Of the storm; the lane check takes all captures.
@@ -26,3 +26,18 @@ fi
 
 # shellcheck source=tests/install/check.sh
 . "$top/tests/install/check.sh"
+
+# What the README tells a newcomer to run first; the second time nothing is left to be built.
+rm -rf "$top/build/demo"
+for round in 1 2; do
+  echo "demo: $round"
+  "$top/tools/quickstart" demo >"$top/build/dist/demo.log" 2>&1 || {
+    cat "$top/build/dist/demo.log" >&2
+    exit 1
+  }
+  grep -qE '[ -](bar|\[ViewController bar\]) \+ [0-9]+$' "$top/build/dist/demo.log"
+done
+if grep -nE '^(configure|autoreconf|  (CC|CCLD|OBJC) )' "$top/build/dist/demo.log"; then
+  echo "built twice" >&2
+  exit 1
+fi
