@@ -2,10 +2,11 @@
 /* Stopping another process by ptrace: its threads' registers and stacks at one moment. What is made of them is not known
  * here.
  *
- * A thread of its own does the tracing, and ends with it. Whatever happens, the kernel lets go of all that a tracer held
- * when the tracer ends (ptrace(2), kernel/ptrace.c exit_ptrace): a thread that did not stop in time (it waits for its
+ * A thread of its own does the tracing, and lets go by ending: the kernel then detaches all that a tracer held, at once
+ * and whatever has happened (ptrace(2); kernel/ptrace.c exit_ptrace): a thread that did not stop in time (it waits for its
  * vfork child) and could not be detached for that reason, one that ended meanwhile, all of them when this process is
- * killed. PTRACE_SEIZE stops nobody by itself, and leaves a process that was stopped by a signal stopped.
+ * killed. A signal that was on its way and stopped a thread first is delivered, as long as nobody has waited for that
+ * stop. PTRACE_SEIZE stops nobody by itself, and leaves a process that was stopped by a signal stopped.
  *
  * The caller, which would only wait, takes its part of what needs no tracer: describing threads before the first one is
  * stopped, copying stacks. While the tracer lets go, the caller walks the copies already (uspi_os_settle).
@@ -42,8 +43,9 @@
 #define LISTINGS 64u
 /* Where the set is not there in <elf.h> (Linux include/uapi/linux/elf.h). */
 #define PAC_MASK_SET 0x406
-/* ptrace(2); glibc has it as an enumerator, musl as a macro, older ones not at all. */
-#define EVENT_STOP 128
+/* Between two looks at a tracer that ends, in ns, and how often is looked. */
+#define LOOK  20000u
+#define LOOKS 100000u
 
 struct traced {
     pid_t tid;
@@ -76,6 +78,7 @@ struct job {
     size_t found;                          /* new threads in the last listing */
     _Atomic(size_t) undescribed, uncopied; /* how far these have been taken by the one or the other thread */
     pthread_t tracer;
+    pid_t tracer_id;
     pthread_barrier_t meeting; /* of the tracer and its caller */
     uint8_t *arena;
     size_t arena_size;
@@ -362,21 +365,6 @@ static void wait_for_stops(struct job *job) {
     }
 }
 
-static void let_go(struct job *job) {
-    for (size_t i = 0; i < job->count; i++) {
-        const struct traced *t = &job->threads[i];
-        siginfo_t info;
-        int signal = 0;
-        if (!t->stopped) continue;
-        /* A signal may have been on its way and stopped the thread first: it would be lost. */
-        if (uspi_linux->trace(PTRACE_GETSIGINFO, t->tid, NULL, &info) >= 0 && info.si_code >> 8 != EVENT_STOP) {
-            signal = info.si_signo;
-        }
-        uspi_linux->trace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)signal);
-    }
-    job->ended = uspi_os_clock();
-}
-
 /* ---- stacks ---- */
 
 /* Makes room for each stack, one behind the other. */
@@ -540,13 +528,14 @@ static void stop_all(struct job *job) {
 
 /* What the tracer and its caller do; they meet at the same points whatever fails:
  *
- *     tracer   describe │ seize, stop, lay out │ copy │ let go
+ *     tracer   describe │ seize, stop, lay out │ copy │ end, and let go thereby
  *     caller   describe │                      │ copy │ walk
  */
 static void meet(struct job *job) { pthread_barrier_wait(&job->meeting); }
 
 static void *trace(void *context) {
     struct job *job = context;
+    job->tracer_id = uspi_linux->own_thread();
     describe_listed(job);
     meet(job);
     if (job->status == USP_OK && seize_all(job) == USP_OK) {
@@ -557,7 +546,6 @@ static void *trace(void *context) {
     meet(job);
     copy_stacks(job);
     meet(job);
-    let_go(job);
     return NULL;
 }
 
@@ -588,6 +576,22 @@ static int run_tracer(struct job *job, bool *is_running) {
     return e == 0 ? job->status : fail_system(job, -e, "pthread_create");
 }
 
+/* Whether the kernel has let go of everybody: it has before the tracer's id is free. */
+static bool is_over(struct job *job) {
+    if (job->ended == 0 && uspi_linux->probe_thread(uspi_linux->own_process(), job->tracer_id) != 0) {
+        job->ended = uspi_os_clock();
+    }
+    return job->ended != 0;
+}
+
+/* libc calls a thread ended a little before the kernel does. Another thread of this process can get the id: then this
+ * goes on without having seen it free. */
+static void wait_for_end(struct job *job) {
+    pthread_join(job->tracer, NULL);
+    for (unsigned i = 0; i < LOOKS && !is_over(job); i++) uspi_linux->sleep(LOOK);
+    if (job->ended == 0) job->ended = uspi_os_clock();
+}
+
 /* ---- the result ---- */
 
 struct kept {
@@ -606,11 +610,16 @@ static void free_job(struct job *job) {
     free(job);
 }
 
+static void look(struct uspi_stopped_process *process) {
+    const struct kept *kept = process->owned;
+    if (kept->job != NULL) is_over(kept->job);
+}
+
 static void settle(struct uspi_stopped_process *process) {
     struct kept *kept = process->owned;
     struct job *job = kept->job;
     if (job == NULL) return;
-    pthread_join(job->tracer, NULL);
+    wait_for_end(job);
     process->stopped_ns = job->ended - job->began;
     for (size_t i = 0; i < process->thread_count; i++) {
         struct uspi_stopped_thread *t = &process->threads[i];
@@ -656,6 +665,7 @@ static int hand_over(struct job *job, struct uspi_stopped_process *out) {
     out->pac_mask = job->pac_mask;
     out->live = (struct usp_memory){uspi_proc_memory_read, (void *)(intptr_t)job->memory};
     out->owned = kept;
+    out->look = look;
     out->settle = settle;
     out->release = release;
     return USP_OK;
@@ -702,7 +712,7 @@ int uspi_os_stop_process(int64_t pid, uint64_t timeout, uint64_t only_thread, st
     if (status == USP_OK) status = run_tracer(job, &is_running);
     if (status == USP_OK) status = hand_over(job, out);
     if (status == USP_OK) return USP_OK;
-    if (is_running) pthread_join(job->tracer, NULL);
+    if (is_running) wait_for_end(job);
     if (job->memory >= 0) uspi_linux->close(job->memory);
     if (job->arena != NULL) uspi_linux->unmap(job->arena, job->arena_size);
     free_job(job);
