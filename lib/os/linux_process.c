@@ -76,6 +76,8 @@ struct job {
     size_t count, room;
     size_t expected;                       /* of the listing: the next one's place in `threads` */
     size_t found;                          /* new threads in the last listing */
+    _Atomic(bool) is_listed;               /* the first listing is complete, or cannot be had */
+    int listing_error;                     /* why */
     _Atomic(size_t) undescribed, uncopied; /* how far these have been taken by the one or the other thread */
     pthread_t tracer;
     pid_t tracer_id;
@@ -469,6 +471,10 @@ static void read_pac_mask(struct job *job) {
 
 /* ---- the tracer ---- */
 
+static int fail_to_list(struct job *job, int e) {
+    return fail_system(job, e == -ECANCELED ? -ENOMEM : e, "/proc/PID/task");
+}
+
 static bool any_seized(const struct job *job) {
     for (size_t i = 0; i < job->count; i++) {
         if (job->threads[i].seized) return true;
@@ -498,8 +504,7 @@ static int seize_all(struct job *job) {
     seize_listed(job);
     for (unsigned i = 0; i < LISTINGS && !counts_all(job); i++) {
         int e = seize_new(job);
-        if (e == -ECANCELED) e = -ENOMEM;
-        if (e < 0) return fail_system(job, e, "/proc/PID/task");
+        if (e < 0) return fail_to_list(job, e);
         if (job->found == 0) break;
     }
     return any_seized(job) ? USP_OK : fail_to_seize(job);
@@ -528,16 +533,20 @@ static void stop_all(struct job *job) {
 
 /* What the tracer and its caller do; they meet at the same points whatever fails:
  *
- *     tracer   describe │ seize, stop, lay out │ copy │ end, and let go thereby
- *     caller   describe │                      │ copy │ walk
+ *     tracer   list, describe │ seize, stop, lay out │ copy │ end, and let go thereby
+ *     caller   roots, ranges, │                      │ copy │ walk
+ *              describe       │
  */
 static void meet(struct job *job) { pthread_barrier_wait(&job->meeting); }
 
 static void *trace(void *context) {
     struct job *job = context;
     job->tracer_id = uspi_linux->own_thread();
+    job->listing_error = uspi_linux_list_threads(&job->list, add_if_new, job);
+    atomic_store(&job->is_listed, true);
     describe_listed(job);
     meet(job);
+    if (job->status == USP_OK && job->listing_error < 0) fail_to_list(job, job->listing_error);
     if (job->status == USP_OK && seize_all(job) == USP_OK) {
         stop_all(job);
         read_pac_mask(job);
@@ -550,8 +559,9 @@ static void *trace(void *context) {
 }
 
 static void assist(struct job *job) {
+    uspi_linux_learn_roots();
     read_ranges(job);
-    describe_listed(job);
+    if (atomic_load(&job->is_listed)) describe_listed(job);
     meet(job);
     meet(job);
     copy_stacks(job);
@@ -682,15 +692,12 @@ static int prepare(struct job *job, int64_t pid) {
     job->living = (pid_t)e;
     if ((e = uspi_proc_memory_open(job->living, &job->memory)) < 0) return fail_system(job, e, "/proc/PID/mem");
     e = uspi_proc_threads_open(&job->list, pid, job->listing, sizeof job->listing);
-    if (e == 0) e = uspi_linux_list_threads(&job->list, add_if_new, job);
-    if (e == -ECANCELED) e = -ENOMEM;
     return e < 0 ? fail_system(job, e, "/proc/PID/task") : USP_OK;
 }
 
 int uspi_os_stop_process(int64_t pid, uint64_t timeout, uint64_t only_thread, struct uspi_stopped_process *out,
                          char *error, size_t error_size) {
     memset(out, 0, sizeof *out);
-    uspi_linux_learn_roots();
     struct job *job = calloc(1, sizeof *job);
     if (job == NULL) {
         if (error != NULL && error_size > 0) snprintf(error, error_size, "out of memory");
