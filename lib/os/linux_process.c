@@ -24,6 +24,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,7 +46,7 @@
 #define PAC_MASK_SET 0x406
 /* Between two looks at a tracer that ends, in ns, and how often is looked. */
 #define LOOK  20000u
-#define LOOKS 100000u
+#define LOOKS 10000u
 
 struct traced {
     pid_t tid;
@@ -81,7 +82,8 @@ struct job {
     _Atomic(size_t) undescribed, uncopied; /* how far these have been taken by the one or the other thread */
     pthread_t tracer;
     pid_t tracer_id;
-    pthread_barrier_t meeting; /* of the tracer and its caller */
+    sem_t described, standing, helped, copied; /* how far they are; see trace() */
+    _Atomic(bool) is_helped;                   /* the caller may have taken stacks to copy */
     uint8_t *arena;
     size_t arena_size;
     uint64_t began, ended;
@@ -531,13 +533,17 @@ static void stop_all(struct job *job) {
     }
 }
 
-/* What the tracer and its caller do; they meet at the same points whatever fails:
+/* What the tracer and its caller do, whatever fails:
  *
- *     tracer   list, describe │ seize, stop, lay out │ copy │ end, and let go thereby
- *     caller   roots, ranges, │                      │ copy │ walk
- *              describe       │
- */
-static void meet(struct job *job) { pthread_barrier_wait(&job->meeting); }
+ *     tracer   list, describe          │ seize, stop, lay out │ copy │ end, and let go thereby
+ *     caller   roots, ranges, describe │                      │ copy │ walk
+ *
+ * While threads stand still, the tracer waits for its caller only if that is copying. */
+static void await(sem_t *semaphore) {
+    int kept = errno;
+    while (sem_wait(semaphore) != 0) continue;
+    errno = kept;
+}
 
 static void *trace(void *context) {
     struct job *job = context;
@@ -545,16 +551,18 @@ static void *trace(void *context) {
     job->listing_error = uspi_linux_list_threads(&job->list, add_if_new, job);
     atomic_store(&job->is_listed, true);
     describe_listed(job);
-    meet(job);
+    await(&job->described);
     if (job->status == USP_OK && job->listing_error < 0) fail_to_list(job, job->listing_error);
     if (job->status == USP_OK && seize_all(job) == USP_OK) {
         stop_all(job);
         read_pac_mask(job);
         lay_out(job);
     }
-    meet(job);
+    sem_post(&job->standing);
     copy_stacks(job);
-    meet(job);
+    /* Who comes later finds nothing left to take. */
+    if (atomic_load(&job->is_helped)) await(&job->helped);
+    sem_post(&job->copied);
     return NULL;
 }
 
@@ -562,10 +570,12 @@ static void assist(struct job *job) {
     uspi_linux_learn_roots();
     read_ranges(job);
     if (atomic_load(&job->is_listed)) describe_listed(job);
-    meet(job);
-    meet(job);
+    sem_post(&job->described);
+    await(&job->standing);
+    atomic_store(&job->is_helped, true);
     copy_stacks(job);
-    meet(job);
+    sem_post(&job->helped);
+    await(&job->copied);
 }
 
 /* Starts the tracer, and does meanwhile what else there is to do. When this returns, the copies are made, and the tracer
@@ -613,7 +623,10 @@ struct kept {
 
 static void free_job(struct job *job) {
     uspi_proc_threads_close(&job->list);
-    pthread_barrier_destroy(&job->meeting);
+    sem_destroy(&job->described);
+    sem_destroy(&job->standing);
+    sem_destroy(&job->helped);
+    sem_destroy(&job->copied);
     free(job->ranges);
     free(job->threads);
     free(job->tids);
@@ -703,10 +716,10 @@ int uspi_os_stop_process(int64_t pid, uint64_t timeout, uint64_t only_thread, st
         if (error != NULL && error_size > 0) snprintf(error, error_size, "out of memory");
         return USP_ERROR_NO_MEMORY;
     }
-    if (pthread_barrier_init(&job->meeting, NULL, 2) != 0) {
-        free(job);
-        return USP_ERROR_SYSTEM;
-    }
+    sem_init(&job->described, 0, 0);
+    sem_init(&job->standing, 0, 0);
+    sem_init(&job->helped, 0, 0);
+    sem_init(&job->copied, 0, 0);
     job->pid = pid > 0 && pid <= INT32_MAX ? (pid_t)pid : 0;
     job->only = only_thread <= INT32_MAX ? (pid_t)only_thread : -1;
     job->timeout = timeout;
