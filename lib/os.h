@@ -214,7 +214,8 @@ struct uspi_stopped_process {
     uint64_t stopped_ns;    /* from the first thread that stopped to the last one running again; after uspi_os_settle */
     struct usp_memory live; /* the process's memory as it is when it is read; not of another one under its id */
     void *owned;
-    void (*settle)(struct uspi_stopped_process *process); /* NULL: nobody is held any more */
+    void (*look)(struct uspi_stopped_process *process);   /* whether they run again, so that stopped_ns is exact */
+    void (*settle)(struct uspi_stopped_process *process); /* NULL: nobody is held any more, and look is not called */
     void (*release)(void *owned);
 };
 

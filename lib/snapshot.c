@@ -215,7 +215,9 @@ static bool take_threads(struct usp_snapshot *s, const struct usp_snapshot_optio
     bool ok = room.rules != NULL && s->threads != NULL && s->memories != NULL && room.frames != NULL &&
               (options->sp_bytes == 0 || s->sp_bytes != NULL);
     for (size_t i = 0; i < n && ok; i++) {
-        s->memories[i] = (struct thread_memory){&s->source.process.threads[i].copy, s->source.process.live};
+        struct uspi_stopped_process *process = &s->source.process;
+        if (process->settle != NULL) process->look(process);
+        s->memories[i] = (struct thread_memory){&process->threads[i].copy, process->live};
         ok = take_thread(s, i, &room);
     }
     if (ok) give_frames(s);

@@ -7,6 +7,7 @@
 #include "tests/linux_child.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/syscall.h>
 
 #include "lib/os/linux_calls.h"
@@ -672,6 +673,38 @@ START_TEST(one_unreadable_stack_costs_no_other) {
 }
 END_TEST
 
+/* ---- a tracer that takes its time to end ---- */
+
+static _Atomic(int) looks_left;
+
+static long still_there(pid_t pid, pid_t tid) {
+    return atomic_fetch_sub(&looks_left, 1) > 0 ? 0 : REAL->probe_thread(pid, tid);
+}
+
+/* The kernel lets go of everybody when the tracer is gone: nobody is given the snapshot before. When its id is another
+ * thread's already, that one is not waited for without end. */
+START_TEST(a_tracer_that_lingers) {
+    struct usp_snapshot *snapshot;
+    const int looks = _i == 0 ? 500 : INT_MAX;
+    if (!can_trace()) return;
+    child = start_child(TARGET, "", NULL, 0);
+    table = uspi_linux_real;
+    table.probe_thread = still_there;
+    uspi_linux = &table;
+    atomic_store(&looks_left, looks);
+    uint64_t began = usp_clock();
+    ck_assert_int_eq(usp_snapshot_process(child.pid, NULL, &snapshot, NULL, 0), USP_OK);
+    const uint64_t took = usp_clock() - began, stopped = usp_snapshot_get_info(snapshot)->stopped_ns;
+    if (_i == 0) ck_assert_int_lt(atomic_load(&looks_left), 0);
+    ck_assert_uint_gt(stopped, 400 * 20000);
+    ck_assert_uint_le(stopped, took);
+    usp_snapshot_free(snapshot);
+    uspi_linux = &uspi_linux_real;
+    expect_running(child.pid);
+    end_child(&child);
+}
+END_TEST
+
 /* ---- what a capture reads ---- */
 
 static unsigned reads;
@@ -730,6 +763,7 @@ int main(void) {
               a_handler_stays_as_long_as_its_signal_may_come, held_threads_let_themselves_go,
               listings_that_were_cut_short_are_taken_again);
     tcase_add_loop_test(c, one_unreadable_stack_costs_no_other, 0, 2);
+    tcase_add_loop_test(c, a_tracer_that_lingers, 0, 2);
     add_tests(c, yama_and_missing_ptrace_are_explained, a_warm_capture_reads_once);
     return run_suite("linux_faults", c);
 }

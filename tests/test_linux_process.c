@@ -453,6 +453,32 @@ static void hear(int number) {
     heard++;
 }
 
+/* Not a moment later: whoever has the snapshot may want to trace the process as well. */
+START_TEST(nobody_is_traced_any_more) {
+    struct child c = start_child(TARGET, "", "200", 0);
+    usp_snapshot_free(snapshot_of(&c));
+    char path[64], line[256];
+    unsigned seen = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", c.pid);
+    DIR *threads = opendir(path);
+    for (const struct dirent *e; threads != NULL && (e = readdir(threads)) != NULL;) {
+        int tracer;
+        snprintf(path, sizeof path, "/proc/%d/task/%.20s/status", c.pid, e->d_name);
+        FILE *status = e->d_name[0] != '.' ? fopen(path, "r") : NULL;
+        if (status == NULL) continue;
+        while (fgets(line, sizeof line, status) != NULL) {
+            if (sscanf(line, "TracerPid: %d", &tracer) != 1) continue;
+            ck_assert_int_eq(tracer, 0);
+            seen++;
+        }
+        fclose(status);
+    }
+    if (threads != NULL) closedir(threads);
+    ck_assert_uint_eq(seen, 201);
+    end_child(&c);
+}
+END_TEST
+
 /* The kernel sends the tracer's process a signal for every thread that stops. It is not to be woken by each. */
 START_TEST(stops_are_heard_of_once) {
     struct child c = start_child(TARGET, "", "200", 0);
@@ -612,9 +638,9 @@ int main(void) {
                   a_long_stack_is_copied_to_its_end, what_was_not_copied_of_a_stack_is_not_read_later,
                   a_child_of_the_32_bit_sibling, a_stopped_process_stays_stopped, a_process_that_blocks_all_signals,
                   threads_come_and_go, a_thread_that_waits_for_its_vfork_child, a_main_thread_that_has_ended,
-                  no_signal_is_lost, a_signal_that_stops_a_thread_first_is_not_lost, stops_are_heard_of_once,
-                  no_such_process, an_undumpable_process, somebody_elses_process, a_process_with_a_tracer,
-                  nothing_stays_stopped_when_the_capturer_is_killed);
+                  no_signal_is_lost, a_signal_that_stops_a_thread_first_is_not_lost, nobody_is_traced_any_more,
+                  stops_are_heard_of_once, no_such_process, an_undumpable_process, somebody_elses_process,
+                  a_process_with_a_tracer, nothing_stays_stopped_when_the_capturer_is_killed);
     }
     return run_suite("linux_process", c);
 }

@@ -637,9 +637,12 @@ END_TEST
 
 /* ---- the index alone, against a search that looks at everything ---- */
 
+/* Marks the number of a name. */
+#define NAME (UINT32_C(1) << 31)
+
 static int no_preference(const void *context, uint32_t a, uint32_t b) {
     (void)context;
-    return a < b ? -1 : 1;
+    return (a & ~NAME) < (b & ~NAME) ? -1 : 1;
 }
 
 static uint32_t search_all(const struct uspi_candidate *all, size_t count, usp_addr address) {
@@ -654,9 +657,6 @@ static uint32_t search_all(const struct uspi_candidate *all, size_t count, usp_a
     }
     return best != NULL ? best->symbol : USPI_NO_SYMBOL;
 }
-
-/* Marks the number of a name. */
-#define NAME (UINT32_C(1) << 31)
 
 /* Every third symbol's entry has to be asked. */
 static uint32_t name_of(size_t i) { return i % 3 == 0 ? 0 : NAME | (uint32_t)i; }

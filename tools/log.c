@@ -6,6 +6,7 @@
 #include "tools/log_input.h"
 #include "tools/log_ips.h"
 #include "tools/log_text.h"
+#include "tools/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -172,7 +173,7 @@ static int rewrite_log(const struct log_options *options, const struct log_searc
         log_names_free(text.names);
         return fail_to_read(options->log, errno);
     }
-    setvbuf(stdout, NULL, _IOFBF, LOG_LINE_MAX);
+    gather_output();
     status = find_kind(&input, options->log, &is_ips);
     if (status == EXIT_ALL_WELL) {
         status =

@@ -262,8 +262,7 @@ static int write_report(const struct request *request, const struct usp_snapshot
     choose_memory(request, snapshot, &target, &names);
     int status = is_ready ? equip(request, &names, &filter, &report) : USP_ERROR_NO_MEMORY;
     if (status == USP_OK) stack_read_symbols(&report, stderr);
-    /* Whoever reads the report through a pipe is woken less often. */
-    setvbuf(stdout, NULL, _IOFBF, (size_t)1 << 16);
+    gather_output();
     if (status == USP_OK && request->style != 0) {
         report.format.style = request->style;
         status = usp_format_snapshot(snapshot, &report.format, write_to_file, stdout);

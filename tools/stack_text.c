@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `unspool stack` for people: a heading for each thread, the library's lines for its frames, and why the stack ends. */
 #include "tools/stack.h"
+#include "tools/stack_repeat.h"
 #include "tools/text.h"
 
 #include <inttypes.h>
@@ -10,6 +11,7 @@ struct page {
     const struct usp_snapshot_info *info;
     FILE *out;
     int colours;
+    struct stack_repeat *repeat;
 };
 
 static void put_milliseconds(FILE *out, uint64_t ns) {
@@ -109,7 +111,7 @@ static void put_async_end(const struct page *page, const struct usp_stack *stack
 
 static int put_stack(const struct page *page, const struct usp_snapshot_thread *thread) {
     const struct usp_stack *stack = &thread->stack;
-    int status = usp_format_stack(stack, &thread->info, &page->report->format, write_to_file, page->out);
+    int status = stack_repeat_write(page->repeat, stack, &page->report->format, page->out);
     put_end(page, stack);
     if (stack->async_stop != USP_STOP_NONE) {
         put_async_end(page, stack);
@@ -122,12 +124,14 @@ static int put_stack(const struct page *page, const struct usp_snapshot_thread *
 }
 
 int stack_write_text(const struct stack_report *report, FILE *out) {
-    struct page page = {report, usp_snapshot_get_info(report->snapshot), out, colours_wanted(out)};
+    struct stack_repeat repeat = {.oldest = 0};
+    struct page page = {report, usp_snapshot_get_info(report->snapshot), out, colours_wanted(out), &repeat};
+    int status = USP_OK;
     put_process(&page);
     /* Names may take a while. */
     fflush(out);
     const struct usp_snapshot_thread *thread;
-    for (size_t i = 0; (thread = usp_snapshot_get_thread(report->snapshot, i)) != NULL; i++) {
+    for (size_t i = 0; status == USP_OK && (thread = usp_snapshot_get_thread(report->snapshot, i)) != NULL; i++) {
         put_heading(&page, thread);
         if (thread->status != USP_OK) {
             begin_note(&page, COLOUR_WARNING);
@@ -135,8 +139,8 @@ int stack_write_text(const struct stack_report *report, FILE *out) {
             end_note(&page);
             continue;
         }
-        int status = put_stack(&page, thread);
-        if (status != USP_OK) return status;
+        status = put_stack(&page, thread);
     }
-    return USP_OK;
+    stack_repeat_free(&repeat);
+    return status;
 }

@@ -222,7 +222,7 @@ int symbolize_addresses(const struct address_options *options) {
     int status = create_symbolizer(options, &session);
     if (status == USP_OK) status = usp_demangler_create(options->demangling, &session.demangler);
     if (status == USP_OK) {
-        setvbuf(stdout, NULL, _IOFBF, (size_t)1 << 16);
+        gather_output();
         result = answer_all(&session);
     } else {
         complain("%s", usp_strerror(status));

@@ -170,7 +170,7 @@ static int list_images(const struct request *request, const struct usp_images *i
         complain("%s", usp_strerror(status));
         return EXIT_FAILED;
     }
-    setvbuf(stdout, NULL, _IOFBF, (size_t)1 << 16);
+    gather_output();
     for (size_t i = 0, next; result == EXIT_ALL_WELL && i < count; i = next) {
         const struct usp_image *first = usp_images_get(images, i);
         for (next = i + 1; next < count && usp_images_get(images, next)->member_offset == first->member_offset;) next++;

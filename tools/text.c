@@ -12,6 +12,12 @@ int write_to_file(void *context, const char *bytes, size_t n) {
     return fwrite(bytes, 1, n, context) == n ? USP_OK : USP_ERROR_SYSTEM;
 }
 
+void gather_output(void) {
+    /* Without room of ours glibc heeds no size. */
+    static char room[1 << 15];
+    setvbuf(stdout, room, _IOFBF, sizeof room);
+}
+
 /* What most names need. */
 #define USUAL_ROOM 1024
 

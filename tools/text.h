@@ -10,6 +10,9 @@
 int write_to_file(void *context, const char *bytes, size_t n);
 #define TEXT_ROOM 512
 
+/* Before anything is written: whoever reads standard output through a pipe is to be woken rarely. */
+void gather_output(void);
+
 /* For uspi_json.flat: one element a line in an array that the outermost object holds. */
 #define JSON_FLAT_ELEMENTS 3
 

@@ -2,10 +2,11 @@
 /* Stopping another process by ptrace: its threads' registers and stacks at one moment. What is made of them is not known
  * here.
  *
- * A thread of its own does the tracing, and ends with it. Whatever happens, the kernel lets go of all that a tracer held
- * when the tracer ends (ptrace(2), kernel/ptrace.c exit_ptrace): a thread that did not stop in time (it waits for its
+ * A thread of its own does the tracing, and lets go by ending: the kernel then detaches all that a tracer held, at once
+ * and whatever has happened (ptrace(2); kernel/ptrace.c exit_ptrace): a thread that did not stop in time (it waits for its
  * vfork child) and could not be detached for that reason, one that ended meanwhile, all of them when this process is
- * killed. PTRACE_SEIZE stops nobody by itself, and leaves a process that was stopped by a signal stopped.
+ * killed. A signal that was on its way and stopped a thread first is delivered, as long as nobody has waited for that
+ * stop. PTRACE_SEIZE stops nobody by itself, and leaves a process that was stopped by a signal stopped.
  *
  * The caller, which would only wait, takes its part of what needs no tracer: describing threads before the first one is
  * stopped, copying stacks. While the tracer lets go, the caller walks the copies already (uspi_os_settle).
@@ -24,6 +25,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -43,8 +45,9 @@
 #define LISTINGS 64u
 /* Where the set is not there in <elf.h> (Linux include/uapi/linux/elf.h). */
 #define PAC_MASK_SET 0x406
-/* ptrace(2); glibc has it as an enumerator, musl as a macro, older ones not at all. */
-#define EVENT_STOP 128
+/* Between two looks at a tracer that ends, in ns, and how often is looked. */
+#define LOOK  20000u
+#define LOOKS 10000u
 
 /* What is copied of a stack. */
 struct extent {
@@ -84,10 +87,14 @@ struct job {
     size_t count, room;
     size_t expected;                                /* of the listing: the next one's place in `threads` */
     size_t found;                                   /* new threads in the last listing */
+    _Atomic(bool) is_listed;                        /* the first listing is complete, or cannot be had */
+    int listing_error;                              /* why */
     _Atomic(size_t) undescribed, uncopied[EXTENTS]; /* how far these have been taken by the one or the other thread */
     _Atomic(bool) any_interrupted;
     pthread_t tracer;
-    pthread_barrier_t meeting; /* of the tracer and its caller */
+    pid_t tracer_id;
+    sem_t described, standing, helped, copied; /* how far they are; see trace() */
+    _Atomic(bool) is_helped;                   /* the caller may have taken stacks to copy */
     struct arena {
         uint8_t *bytes;
         size_t size;
@@ -375,21 +382,6 @@ static void wait_for_stops(struct job *job) {
     }
 }
 
-static void let_go(struct job *job) {
-    for (size_t i = 0; i < job->count; i++) {
-        const struct traced *t = &job->threads[i];
-        siginfo_t info;
-        int signal = 0;
-        if (!t->stopped) continue;
-        /* A signal may have been on its way and stopped the thread first: it would be lost. */
-        if (uspi_linux->trace(PTRACE_GETSIGINFO, t->tid, NULL, &info) >= 0 && info.si_code >> 8 != EVENT_STOP) {
-            signal = info.si_signo;
-        }
-        uspi_linux->trace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)signal);
-    }
-    job->ended = uspi_os_clock();
-}
-
 /* ---- stacks ---- */
 
 /* Where the thread's stack ends that lies in a mapping, above `from`: mappings that touch each other are one. libc keeps
@@ -521,6 +513,10 @@ static void read_pac_mask(struct job *job) {
 
 /* ---- the tracer ---- */
 
+static int fail_to_list(struct job *job, int e) {
+    return fail_system(job, e == -ECANCELED ? -ENOMEM : e, "/proc/PID/task");
+}
+
 static bool any_seized(const struct job *job) {
     for (size_t i = 0; i < job->count; i++) {
         if (job->threads[i].seized) return true;
@@ -550,8 +546,7 @@ static int seize_all(struct job *job) {
     seize_listed(job);
     for (unsigned i = 0; i < LISTINGS && !counts_all(job); i++) {
         int e = seize_new(job);
-        if (e == -ECANCELED) e = -ENOMEM;
-        if (e < 0) return fail_system(job, e, "/proc/PID/task");
+        if (e < 0) return fail_to_list(job, e);
         if (job->found == 0) break;
     }
     return any_seized(job) ? USP_OK : fail_to_seize(job);
@@ -578,46 +573,53 @@ static void stop_all(struct job *job) {
     }
 }
 
-/* What the tracer and its caller do; they meet at the same points whatever fails:
+/* What the tracer and its caller do, whatever fails:
  *
- *     tracer   describe │ seize, stop, lay out │ copy │ let go
- *     caller   describe │                      │ copy │ walk
- */
-static void meet(struct job *job) { pthread_barrier_wait(&job->meeting); }
+ *     tracer   list, describe          │ seize, stop, lay out │ copy, what handlers interrupted too │ end, let go thereby
+ *     caller   roots, ranges, describe │                      │ copy                                │ walk
+ *
+ * While threads stand still, the tracer waits for its caller only if that is copying. */
+static void await(sem_t *semaphore) {
+    int kept = errno;
+    while (sem_wait(semaphore) != 0) continue;
+    errno = kept;
+}
 
 static void *trace(void *context) {
     struct job *job = context;
+    job->tracer_id = uspi_linux->own_thread();
+    job->listing_error = uspi_linux_list_threads(&job->list, add_if_new, job);
+    atomic_store(&job->is_listed, true);
     describe_listed(job);
-    meet(job);
+    await(&job->described);
+    if (job->status == USP_OK && job->listing_error < 0) fail_to_list(job, job->listing_error);
     if (job->status == USP_OK && seize_all(job) == USP_OK) {
         stop_all(job);
         read_pac_mask(job);
         lay_out(job, OWN);
     }
-    meet(job);
+    sem_post(&job->standing);
     copy_stacks(job, OWN);
-    meet(job);
+    /* Who comes later finds nothing left to take. */
+    if (atomic_load(&job->is_helped)) await(&job->helped);
     if (job->any_interrupted) {
         lay_out(job, INTERRUPTED);
-        meet(job);
         copy_stacks(job, INTERRUPTED);
-        meet(job);
     }
-    let_go(job);
+    sem_post(&job->copied);
     return NULL;
 }
 
 static void assist(struct job *job) {
+    uspi_linux_learn_roots();
     read_ranges(job);
-    describe_listed(job);
-    meet(job);
-    meet(job);
+    if (atomic_load(&job->is_listed)) describe_listed(job);
+    sem_post(&job->described);
+    await(&job->standing);
+    atomic_store(&job->is_helped, true);
     copy_stacks(job, OWN);
-    meet(job);
-    if (!job->any_interrupted) return;
-    meet(job);
-    copy_stacks(job, INTERRUPTED);
-    meet(job);
+    sem_post(&job->helped);
+    await(&job->copied);
 }
 
 /* Starts the tracer, and does meanwhile what else there is to do. When this returns, the copies are made, and the tracer
@@ -638,6 +640,22 @@ static int run_tracer(struct job *job, bool *is_running) {
     return e == 0 ? job->status : fail_system(job, -e, "pthread_create");
 }
 
+/* Whether the kernel has let go of everybody: it has before the tracer's id is free. */
+static bool is_over(struct job *job) {
+    if (job->ended == 0 && uspi_linux->probe_thread(uspi_linux->own_process(), job->tracer_id) != 0) {
+        job->ended = uspi_os_clock();
+    }
+    return job->ended != 0;
+}
+
+/* libc calls a thread ended a little before the kernel does. Another thread of this process can get the id: then this
+ * goes on without having seen it free. */
+static void wait_for_end(struct job *job) {
+    pthread_join(job->tracer, NULL);
+    for (unsigned i = 0; i < LOOKS && !is_over(job); i++) uspi_linux->sleep(LOOK);
+    if (job->ended == 0) job->ended = uspi_os_clock();
+}
+
 /* ---- the result ---- */
 
 struct kept {
@@ -654,18 +672,26 @@ static void unmap_arenas(const struct arena *arenas) {
 
 static void free_job(struct job *job) {
     uspi_proc_threads_close(&job->list);
-    pthread_barrier_destroy(&job->meeting);
+    sem_destroy(&job->described);
+    sem_destroy(&job->standing);
+    sem_destroy(&job->helped);
+    sem_destroy(&job->copied);
     free(job->ranges);
     free(job->threads);
     free(job->tids);
     free(job);
 }
 
+static void look(struct uspi_stopped_process *process) {
+    const struct kept *kept = process->owned;
+    if (kept->job != NULL) is_over(kept->job);
+}
+
 static void settle(struct uspi_stopped_process *process) {
     struct kept *kept = process->owned;
     struct job *job = kept->job;
     if (job == NULL) return;
-    pthread_join(job->tracer, NULL);
+    wait_for_end(job);
     process->stopped_ns = job->ended - job->began;
     for (size_t i = 0; i < process->thread_count; i++) {
         struct uspi_stopped_thread *t = &process->threads[i];
@@ -723,6 +749,7 @@ static int hand_over(struct job *job, struct uspi_stopped_process *out) {
     out->pac_mask = job->pac_mask;
     out->live = (struct usp_memory){uspi_proc_memory_read, (void *)(intptr_t)job->memory};
     out->owned = kept;
+    out->look = look;
     out->settle = settle;
     out->release = release;
     return USP_OK;
@@ -739,24 +766,21 @@ static int prepare(struct job *job, int64_t pid) {
     job->living = (pid_t)e;
     if ((e = uspi_proc_memory_open(job->living, &job->memory)) < 0) return fail_system(job, e, "/proc/PID/mem");
     e = uspi_proc_threads_open(&job->list, pid, job->listing, sizeof job->listing);
-    if (e == 0) e = uspi_linux_list_threads(&job->list, add_if_new, job);
-    if (e == -ECANCELED) e = -ENOMEM;
     return e < 0 ? fail_system(job, e, "/proc/PID/task") : USP_OK;
 }
 
 int uspi_os_stop_process(int64_t pid, uint64_t timeout, uint64_t only_thread, struct uspi_stopped_process *out,
                          char *error, size_t error_size) {
     memset(out, 0, sizeof *out);
-    uspi_linux_learn_roots();
     struct job *job = calloc(1, sizeof *job);
     if (job == NULL) {
         if (error != NULL && error_size > 0) snprintf(error, error_size, "out of memory");
         return USP_ERROR_NO_MEMORY;
     }
-    if (pthread_barrier_init(&job->meeting, NULL, 2) != 0) {
-        free(job);
-        return USP_ERROR_SYSTEM;
-    }
+    sem_init(&job->described, 0, 0);
+    sem_init(&job->standing, 0, 0);
+    sem_init(&job->helped, 0, 0);
+    sem_init(&job->copied, 0, 0);
     job->pid = pid > 0 && pid <= INT32_MAX ? (pid_t)pid : 0;
     job->only = only_thread <= INT32_MAX ? (pid_t)only_thread : -1;
     job->timeout = timeout;
@@ -769,7 +793,7 @@ int uspi_os_stop_process(int64_t pid, uint64_t timeout, uint64_t only_thread, st
     if (status == USP_OK) status = run_tracer(job, &is_running);
     if (status == USP_OK) status = hand_over(job, out);
     if (status == USP_OK) return USP_OK;
-    if (is_running) pthread_join(job->tracer, NULL);
+    if (is_running) wait_for_end(job);
     if (job->memory >= 0) uspi_linux->close(job->memory);
     unmap_arenas(job->arenas);
     free_job(job);

@@ -80,7 +80,8 @@ static bool note_living(void *context, const struct uspi_proc_threads *list, pid
 }
 
 long uspi_linux_living_thread(int64_t pid) {
-    char listing[2048];
+    /* It is the first one, mostly, and the kernel makes up every entry that there is room for. */
+    char listing[256];
     long living = -ESRCH;
     int e = uspi_linux_each_thread(pid, listing, sizeof listing, note_living, &living);
     return e == 0 || e == -ECANCELED ? living : e;

@@ -209,9 +209,13 @@ static int prefer(const void *context, uint32_t a, uint32_t b) {
     for (unsigned i = 0; i < 2; i++) {
         const uint32_t source = numbers[i] >> SOURCE_SHIFT;
         const struct uspi_elf_symbols *table = &e->tables[source == SYMTAB ? SYMTAB : DYNSYM].symbols;
-        struct uspi_elf_symbol symbol;
-        if (uspi_elf_symbol(table, numbers[i] & ENTRY_MASK, &symbol, NULL) != USP_OK) return 0;
-        names[i] = name_beginning(table, symbol.name, room[i]);
+        uint32_t name = numbers[i] & ENTRY_MASK;
+        if ((numbers[i] & IS_NAME) == 0) {
+            struct uspi_elf_symbol symbol;
+            if (uspi_elf_symbol(table, name, &symbol, NULL) != USP_OK) return 0;
+            name = symbol.name;
+        }
+        names[i] = name_beginning(table, name, room[i]);
         for (underscores[i] = 0; names[i][underscores[i]] == '_';) underscores[i]++;
     }
     if (underscores[0] != underscores[1]) return underscores[0] < underscores[1] ? -1 : 1;

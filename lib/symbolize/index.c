@@ -89,6 +89,11 @@ static size_t make_places(struct place *places, const struct uspi_candidate *can
     return kept;
 }
 
+/* Where the name can be had without the symbol: the table's entries are as cold as they are many. */
+static uint32_t number_of(const struct uspi_candidate *candidate) {
+    return candidate->name != 0 ? candidate->name : candidate->symbol;
+}
+
 /* Leaves the winner of each start. Returns how many there are. */
 static size_t choose_winners(struct place *places, size_t count, const struct uspi_candidate *candidates,
                              uspi_prefer prefer, const void *context) {
@@ -102,7 +107,7 @@ static size_t choose_winners(struct place *places, size_t count, const struct us
         const struct uspi_candidate *winner = &candidates[places[kept - 1].candidate];
         bool is_better = next->rank < winner->rank;
         if (next->rank == winner->rank && next->rank != BOUNDARY_RANK) {
-            is_better = prefer(context, next->symbol, winner->symbol) < 0;
+            is_better = prefer(context, number_of(next), number_of(winner)) < 0;
         }
         if (is_better) places[kept - 1] = places[i];
     }
@@ -221,14 +226,15 @@ int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gath
     memset(index, 0, sizeof *index);
     if (gathering->count == 0) return USP_OK;
     if (gathering->count > UINT32_MAX) return USP_ERROR_NO_MEMORY;
-    struct place *room = calloc(gathering->count, 2 * sizeof *room);
+    if (gathering->count > SIZE_MAX / 2 / sizeof(struct entry)) return USP_ERROR_NO_MEMORY;
+    struct place *room = malloc(gathering->count * 2 * sizeof *room);
     if (room == NULL) return USP_ERROR_NO_MEMORY;
     size_t count = make_places(room, candidates, gathering->count, &index->base);
     struct place *places = sort_places(room, count);
     count = choose_winners(places, count, candidates, prefer, context);
     /* Each symbol adds its beginning and at most one place where the symbol around it goes on. */
-    const struct uspi_candidate **open = calloc(count, sizeof(const struct uspi_candidate *));
-    struct entries entries = {index->base, calloc(count, 2 * sizeof *entries.all), 0};
+    const struct uspi_candidate **open = malloc(count * sizeof(const struct uspi_candidate *));
+    struct entries entries = {index->base, malloc(count * 2 * sizeof *entries.all), 0};
     int status = USP_ERROR_NO_MEMORY;
     if (open != NULL && entries.all != NULL) {
         index->named = flatten(&entries, candidates, places, count, open);

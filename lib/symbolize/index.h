@@ -37,7 +37,8 @@ struct uspi_candidate {
     uint32_t name; /* the number to keep instead of `symbol` where the index knows start and size itself; 0: none */
 };
 
-/* Of two symbols with the same start and rank: negative when `a` is the better name, positive when `b` is. */
+/* Of two symbols with the same start and rank, given by their `name` or, where that is 0, by their `symbol`: negative when
+ * `a` is the better name, positive when `b` is. */
 typedef int (*uspi_prefer)(const void *context, uint32_t a, uint32_t b);
 
 /* Gathers candidates; all zero is an empty one. */

@@ -303,8 +303,14 @@ static const char *name_to_compare(const struct macho_tables *m, uint32_t number
         room[status == USP_OK ? length : 0] = '\0';
         return without_underscore(room);
     }
-    if (kind == STUB || uspi_macho_symbol(&m->symbols[kind], number & ENTRY_MASK, &symbol, NULL) != USP_OK) return "";
-    return without_underscore(uspi_macho_name_beginning(&m->symbols[kind], symbol.name, room));
+    if (kind == STUB) return "";
+    const struct uspi_macho_symbols *symbols = &m->symbols[kind];
+    if ((number & IS_NAME) != 0) {
+        symbol.name = number & ~IS_NAME & ENTRY_MASK;
+    } else if (uspi_macho_symbol(symbols, number & ENTRY_MASK, &symbol, NULL) != USP_OK) {
+        return "";
+    }
+    return without_underscore(uspi_macho_name_beginning(symbols, symbol.name, room));
 }
 
 /* As with ELF: without the underscores of the implementation's own aliases, then by the alphabet, so that the symbol table
