@@ -392,7 +392,7 @@ static void lay_out(struct job *job) {
         total += t->room;
     }
     job->arena_size = (size_t)total;
-    uint8_t *at = job->arena = total > 0 ? uspi_linux->map(job->arena_size) : NULL;
+    uint8_t *at = job->arena = total > 0 ? uspi_linux->map(job->arena_size, true) : NULL;
     for (size_t i = 0; i < job->count; i++) {
         struct traced *t = &job->threads[i];
         if (at == NULL) t->room = 0;
