@@ -102,8 +102,8 @@ static long s_close(int fd) {
     return failure < 0 ? failure : e;
 }
 
-static void *s_map(size_t n) {
-    void *at = fails(MAP) < 0 ? NULL : REAL->map(n);
+static void *s_map(size_t n, bool filled) {
+    void *at = fails(MAP) < 0 ? NULL : REAL->map(n, filled);
     if (at != NULL) atomic_fetch_add(&script.mapped, 1);
     return at;
 }

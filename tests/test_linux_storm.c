@@ -84,8 +84,8 @@ static unsigned count_files(void) {
 static struct uspi_linux_calls counted;
 static _Atomic(long) own_mappings;
 
-static void *map_counted(size_t n) {
-    void *at = uspi_linux_real.map(n);
+static void *map_counted(size_t n, bool filled) {
+    void *at = uspi_linux_real.map(n, filled);
     if (at != NULL) atomic_fetch_add(&own_mappings, 1);
     return at;
 }

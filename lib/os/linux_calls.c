@@ -54,9 +54,10 @@ static long real_count_links(int fd) {
     return r < 0 ? r : (long)s.st_nlink;
 }
 
-static void *real_map(size_t n) {
+static void *real_map(size_t n, bool filled) {
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (filled ? MAP_POPULATE : 0);
     int kept = errno;
-    void *at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *at = mmap(NULL, n, PROT_READ | PROT_WRITE, flags, -1, 0);
     errno = kept;
     return at != MAP_FAILED ? at : NULL;
 }

@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -26,7 +27,9 @@ struct uspi_linux_calls {
     long (*read_link)(const char *path, char *to, size_t n);
 
     /* Memory. */
-    void *(*map)(size_t n); /* anonymous, private, zeroed; NULL when there is none */
+    /* Anonymous, private, zeroed; NULL when there is none. filled: all of it will be written soon, and is better had at once
+     * than by a fault for each page. */
+    void *(*map)(size_t n, bool filled);
     long (*unmap)(void *at, size_t n);
     long (*probe)(uintptr_t address); /* -EFAULT when the 8 bytes at address & ~7 cannot be read */
     long (*read_process)(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t remote_count);

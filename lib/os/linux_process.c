@@ -422,7 +422,7 @@ static void lay_out(struct job *job, unsigned which) {
         total += e->room;
     }
     arena->size = total;
-    uint8_t *at = arena->bytes = total > 0 ? uspi_linux->map(total) : NULL;
+    uint8_t *at = arena->bytes = total > 0 ? uspi_linux->map(total, true) : NULL;
     for (size_t i = 0; i < job->count; i++) {
         struct extent *e = &job->threads[i].extents[which];
         if (at == NULL) e->room = 0;

@@ -263,7 +263,7 @@ static struct uspi_reservation *reserve(size_t slot_count, size_t arena_size, ui
     size_t before = rounded(header + slots + listing + places * sizeof(uint32_t), USPI_LINUX_PAGE);
     size_t arena = rounded(arena_size, USPI_LINUX_PAGE);
     if (before + arena > RESERVATION_MAX) return NULL;
-    struct uspi_reservation *r = uspi_linux->map(before + arena);
+    struct uspi_reservation *r = uspi_linux->map(before + arena, false);
     if (r == NULL) return NULL;
     uint8_t *bytes = (uint8_t *)r;
     r->mapped = before + arena;

@@ -127,7 +127,7 @@ int uspi_os_threads(struct usp_thread_info *infos, size_t capacity, size_t *coun
     /* Room for all that there may be, found by doubling: a listing needs 32 bytes a thread, an id 4. */
     for (size_t room = 1024; room <= (size_t)1 << 22; room *= 2) {
         size_t listing = room * 32, total = listing + room * sizeof(pid_t);
-        char *memory = uspi_linux->map(total);
+        char *memory = uspi_linux->map(total, false);
         if (memory == NULL) return USP_ERROR_NO_MEMORY;
         struct collection c = {.seen = (pid_t *)(void *)(memory + listing), .room = room};
         int e = uspi_linux_each_thread(0, memory, listing, collect, &c);
