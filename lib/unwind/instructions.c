@@ -188,19 +188,17 @@ static bool from_start(struct inquiry *q, usp_addr start, uint32_t mode, usp_add
 }
 
 /* A return address proves itself when the call before it calls a function from whose start the same return address
- * follows for our pc. */
+ * follows for our pc. A way through a jump table can lead anywhere with the link register untouched: that shows nothing. */
 static bool proves_itself(struct inquiry *q, const struct uspi_return_address *ra, struct account *a) {
     if (ra->callee == 0) return false;
     uint32_t mode = uspi_frame_mode(q->walk, q->frame);
-    return from_start(q, ra->callee, mode, 0, a) && a->ra.pc == ra->pc;
+    return from_start(q, ra->callee, mode, 0, a) && a->ra.pc == ra->pc && (is_steady(a) || !a->from_register);
 }
 
-/* Whether the call before the link register calls what leads to the pc with the register untouched. A way through a jump
- * table can lead anywhere and shows nothing. */
+/* Whether the call before the link register calls what leads to the pc with the register untouched. */
 static bool register_proves_itself(struct inquiry *q, const struct account *a) {
     struct account from_callee;
-    return q->frame->exact && proves_itself(q, &a->ra, &from_callee) && is_steady(&from_callee) &&
-           from_callee.from_register;
+    return q->frame->exact && proves_itself(q, &a->ra, &from_callee) && from_callee.from_register;
 }
 
 /* Whether the link register, which a doubtful way ends with, can be the return address. A call that has returned leaves
