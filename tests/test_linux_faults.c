@@ -288,6 +288,9 @@ static void shut_down_wholly(void) {
     }
 }
 
+/* What the library keeps for good is there after the first attempt, in which nothing fails. */
+static long held_at_most;
+
 /* What was looked at runs, and nothing is left. */
 static void expect_unharmed(unsigned files) {
     atomic_store(&script.failing, 0);
@@ -308,6 +311,8 @@ static void expect_unharmed(unsigned files) {
     ck_assert_int_eq(usp_capture_thread(&s->thread, NULL, &stack), USP_OK);
     if (s->wait == NULL) expect_standing(s, &stack);
     shut_down_wholly();
+    if (held_at_most == 0) held_at_most = allocations_held();
+    ck_assert_int_le(allocations_held(), held_at_most);
 }
 
 START_TEST(each_call_fails_once) {
@@ -322,6 +327,7 @@ START_TEST(each_call_fails_once) {
     int expected = attempt_in_time(attempt);
     ck_assert(expected == USP_OK || (traced && !can_trace()));
     unsigned files = count_open_files();
+    expect_unharmed(files);
     for (unsigned n = 1;; n += stride) {
         atomic_store(&script.count, 0);
         atomic_store(&script.failed, CALLS);
@@ -353,6 +359,7 @@ START_TEST(each_kind_of_call_fails_always) {
     begin();
     for (int attempt = 0; attempt < TRIES; attempt++) (void)tries[attempt]();
     unsigned files = count_open_files();
+    expect_unharmed(files);
     script.variant = (unsigned)_i % 2;
     for (int attempt = 0; attempt < TRIES; attempt++) {
         for (int kind = 0; kind < CALLS; kind++) {
@@ -592,6 +599,7 @@ START_TEST(each_allocation_fails_once) {
     begin();
     int expected = attempt_in_time(attempt);
     unsigned files = count_open_files();
+    expect_unharmed(files);
     for (long n = 1;; n++) {
         fail_allocation(n);
         int status = attempt();

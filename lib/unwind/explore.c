@@ -233,12 +233,28 @@ static bool apply_effect(struct explorer *x, struct way *way, const struct uspi_
     }
 }
 
+/* What lay below a stack pointer that has risen is gone. Where a frame was given up for a tail call, the next one has the
+ * same slots for something else. */
+static bool forget_below(struct explorer *x, struct way *way, struct value old) {
+    const uint8_t sp = x->backend->sp;
+    const struct value now = register_value(x, way, sp);
+    if (now.kind != ADDRESS || (old.kind == ADDRESS && old.base == now.base && old.offset >= now.offset)) return true;
+    for (uint16_t i = way->newest; i != ROOT; i = x->log[i].previous) {
+        const struct entry e = x->log[i];
+        if (e.where != (SLOT | now.base) || e.kind == UNKNOWN || e.slot >= now.offset) continue;
+        const struct value kept = memory_value(x, way, address(now.base, e.slot));
+        if (kept.kind != UNKNOWN && !assign(x, way, e.where, e.slot, unknown)) return false;
+    }
+    return true;
+}
+
 static bool apply(struct explorer *x, struct way *way, const struct uspi_instruction *i) {
+    const struct value sp = register_value(x, way, x->backend->sp);
     for (unsigned n = 0; n < i->effect_count; n++) {
         if (!apply_effect(x, way, &i->effects[n])) return false;
     }
     way->unknown |= i->clobbers;
-    return true;
+    return x->purpose != TO_GOAL || forget_below(x, way, sp);
 }
 
 /* The bytes of arguments that a callee takes off the stack, by the first return in it; 0 when none is found. Compilers give
@@ -428,6 +444,20 @@ static bool find_saved(const struct explorer *x, const struct way *way, unsigned
     return false;
 }
 
+/* A register into which the return address was moved: out of the link register, or off the stack. */
+static unsigned find_moved(const struct explorer *x, const struct way *way) {
+    const struct uspi_backend *b = x->backend;
+    for (unsigned reg = 0; reg < b->register_count; reg++) {
+        const struct value v = register_value(x, way, reg);
+        if (b->lr == USPI_NO_REGISTER) {
+            if (v.kind == CONTENT && v.base == b->sp && v.offset == 0 && v.addend == 0) return reg;
+        } else if (reg != b->lr && v.kind == ADDRESS && v.base == b->lr && v.offset == 0) {
+            return reg;
+        }
+    }
+    return USPI_NO_REGISTER;
+}
+
 /* At the pc, everything is expressed from the stack pointer at the start; turns it round. */
 static bool judge_at_pc(struct explorer *x, const struct way *way) {
     const struct uspi_backend *b = x->backend;
@@ -451,12 +481,15 @@ static bool judge_at_pc(struct explorer *x, const struct way *way) {
         .kind = USPI_REGISTER, .base = (uint8_t)anchor, .offset = (int32_t)(b->call_push - (int64_t)below)};
     struct uspi_location saved = {.kind = USPI_MEMORY, .base = (uint8_t)anchor};
     int32_t slot;
+    const struct value sp = register_value(x, way, b->sp);
+    const unsigned moved = find_moved(x, way);
+    const struct uspi_location in_moved = {.kind = USPI_REGISTER, .base = (uint8_t)moved};
     if (b->lr == USPI_NO_REGISTER) {
+        const bool is_popped = sp.kind == ADDRESS && sp.base == b->sp && sp.offset > 0;
         saved.offset = (int32_t)(0 - (int64_t)below);
-        rule.return_address = saved;
+        rule.return_address = is_popped && moved != USPI_NO_REGISTER ? in_moved : saved;
     } else {
         struct value lr = register_value(x, way, b->lr);
-        struct value sp = register_value(x, way, b->sp);
         bool in_register = lr.kind == ADDRESS && lr.base == b->lr && lr.offset == 0;
         bool in_memory = find_saved(x, way, b->lr, &slot);
         /* A copy above sp was made to be returned to: from there on the register may be used for anything. */
@@ -467,6 +500,8 @@ static bool judge_at_pc(struct explorer *x, const struct way *way) {
             rule.return_address = saved;
         } else if (in_register) {
             rule.return_address = (struct uspi_location){.kind = USPI_REGISTER, .base = b->lr};
+        } else if (moved != USPI_NO_REGISTER) {
+            rule.return_address = in_moved;
         } else {
             return false;
         }
@@ -546,17 +581,27 @@ static bool follow_unknown_jump(struct explorer *x, const struct way *way, const
         struct value to = unknown;
         if (i->target_register != USPI_NO_REGISTER) to = register_value(x, way, i->target_register);
         struct value sp = register_value(x, way, x->backend->sp);
-        if (to.kind == ADDRESS && to.base == x->backend->lr && to.offset == 0) {
-            return judge_return(x, way, to, sp, way->doubts);
-        }
+        bool is_link = to.kind == ADDRESS && to.base == x->backend->lr && to.offset == 0;
+        /* x86: the word that was popped last. */
+        bool is_popped = x->backend->lr == USPI_NO_REGISTER && to.kind == CONTENT && to.addend == 0 &&
+                         sp.kind == ADDRESS && sp.base == to.base && to.base == x->backend->sp &&
+                         sp.offset == to.offset + (int32_t)x->backend->call_push;
+        if (is_link || is_popped) return judge_return(x, way, to, sp, way->doubts);
         if (judge_tail_call(x, way, way->doubts | USPI_DOUBT_TAIL_CALL)) return true;
     }
     if (!leaves_bounds(x, way->pc, next)) take_later(x, way, next, i->mode, USPI_DOUBT_SWITCH);
     return false;
 }
 
+/* A jump of the function that holds the goal stands between its start and its end, mostly before the goal. One of a function
+ * that a tail call has led to says nothing of it. */
+static bool can_lead_to_goal(const struct explorer *x, const struct way *jump) {
+    return inside(x, jump->pc) && jump->pc >= x->origin && jump->pc < x->goal;
+}
+
 static void remember_jump(struct explorer *x, const struct way *way, uint32_t mode) {
     if (x->purpose != TO_GOAL) return;
+    if (x->has_jump && can_lead_to_goal(x, &x->jump) && !can_lead_to_goal(x, way)) return;
     x->jump = *way;
     x->jump.mode = mode;
     x->has_jump = true;
@@ -580,13 +625,16 @@ static bool follow(struct explorer *x, struct way way) {
             x->judged++;
             return true;
         }
-        if (visited(x, at)) return false;
-        if (run == NULL && (run = begin_run(x, at)) == NULL) return false;
+        /* What one condition has skipped, the opposite one carries out: instructions with conditions are met twice. */
+        const bool again = visited(x, at);
+        if (again && way.assumed == 0) return false;
+        if (again) run = NULL;
+        if (!again && run == NULL && (run = begin_run(x, at)) == NULL) return false;
         x->budget--;
         struct uspi_instruction i;
-        run->to = at + 1;
-        if (!uspi_code_decode(x->code, way.pc, way.mode, &i)) return false;
-        run->to = at + i.length;
+        if (run != NULL) run->to = at + 1;
+        if (!uspi_code_decode(x->code, way.pc, way.mode, &i) || (again && i.conditional == 0)) return false;
+        if (run != NULL) run->to = at + i.length;
         /* Behind a call comes the next function: the callee does not return. */
         if (behind_call && i.start_hint) return false;
         if (i.start_hint && way.pc != x->origin && x->purpose == TO_RETURN) {
@@ -599,7 +647,7 @@ static bool follow(struct explorer *x, struct way way) {
         uint32_t mode = i.mode;
         /* Decided for this time; a loop may come here again. */
         if (i.conditional != 0 && x->flags != 0) {
-            run->to = at;
+            if (run != NULL) run->to = at;
             run = NULL;
         }
         if (!resolve_condition(x, &way, &i, next)) {
@@ -645,7 +693,7 @@ static bool follow(struct explorer *x, struct way way) {
                                                            register_value(x, &way, x->backend->sp), way.doubts);
         default: return false;
         }
-        if (go == next && leaves_bounds(x, way.pc, next)) return false;
+        if (i.flow != USPI_JUMP && go == next && leaves_bounds(x, way.pc, next)) return false;
         way.pc = go;
         way.mode = mode;
     }

@@ -26,6 +26,7 @@
 #define FUNCTION_MAX  (1u << 22) /* bytes between a start and a pc to which it is believed to lead */
 #define SCAN_BACK     1024       /* bytes before the pc in which a start is looked for, */
 #define SCAN_TRIES    4          /* and how many that look like one are tried */
+#define RECORD_MAX    4          /* instructions behind the push of fp until fp is set */
 #define STACK_WORDS   8          /* at sp, tried as return addresses when nothing better is known */
 
 /* One account of where the caller is. */
@@ -73,7 +74,10 @@ static bool make_account(struct inquiry *q, const struct uspi_rule *rule, unsign
     memset(a, 0, sizeof *a);
     if (!uspi_apply_rule(q->walk, q->frame, rule, &a->caller, &raw, &a->fp_at, &a->extended)) return false;
     a->caller.value[b->sp] -= popped_arguments(q, rule);
-    if (!uspi_is_plausible_cfa(q->walk, q->frame, a->caller.value[b->sp])) return false;
+    /* A return address that was taken off the stack leaves sp where the caller will have it. */
+    bool is_popped = b->call_push != 0 && rule->return_address.kind == USPI_REGISTER && q->frame->exact;
+    usp_addr cfa = a->caller.value[b->sp];
+    if (!uspi_is_plausible_cfa(q->walk, q->frame, cfa + (is_popped ? b->call_push : 0))) return false;
     a->ra = uspi_judge_return_address(q->walk, &q->aside, raw);
     a->credit = a->ra.credit;
     if (a->credit == USPI_REFUTED) return false;
@@ -184,11 +188,17 @@ static bool from_start(struct inquiry *q, usp_addr start, uint32_t mode, usp_add
 }
 
 /* A return address proves itself when the call before it calls a function from whose start the same return address
- * follows for our pc. */
+ * follows for our pc. A way through a jump table can lead anywhere with the link register untouched: that shows nothing. */
 static bool proves_itself(struct inquiry *q, const struct uspi_return_address *ra, struct account *a) {
     if (ra->callee == 0) return false;
     uint32_t mode = uspi_frame_mode(q->walk, q->frame);
-    return from_start(q, ra->callee, mode, 0, a) && a->ra.pc == ra->pc;
+    return from_start(q, ra->callee, mode, 0, a) && a->ra.pc == ra->pc && (is_steady(a) || !a->from_register);
+}
+
+/* Whether the call before the link register calls what leads to the pc with the register untouched. */
+static bool register_proves_itself(struct inquiry *q, const struct account *a) {
+    struct account from_callee;
+    return q->frame->exact && proves_itself(q, &a->ra, &from_callee) && from_callee.from_register;
 }
 
 /* Whether the link register, which a doubtful way ends with, can be the return address. A call that has returned leaves
@@ -233,7 +243,8 @@ static void go_forward(struct inquiry *q, usp_addr low, usp_addr high) {
         uspi_explore_to_return(&q->code, pc, mode, low, high, pops, budget, judge_forward, q);
     }
     const struct account *other = &q->by_register;
-    if (other->found && better(other, &q->best) && register_is_fresh(q, other)) q->best = *other;
+    if (!other->found || (!better(other, &q->best) && is_steady(&q->best))) return;
+    if (register_proves_itself(q, other) || (better(other, &q->best) && register_is_fresh(q, other))) q->best = *other;
 }
 
 /* Whether one of the return addresses that are at hand proves itself. */
@@ -269,19 +280,40 @@ static bool begins_function(struct inquiry *q, usp_addr at, uint32_t mode) {
     return pushes && stores_fp;
 }
 
-/* Scans back from the pc for the function's start. Bytes that only look like one lead nowhere, or not to a return
- * address that follows a call. */
-static bool from_scanned_start(struct inquiry *q, struct account *a) {
+/* Whether fp is set from sp in one of the instructions behind this one: more than a byte that looks like a push. */
+static bool makes_record(struct inquiry *q, usp_addr at, uint32_t mode) {
+    const struct uspi_backend *b = q->walk->backend;
+    struct uspi_instruction i;
+    for (unsigned n = 0; n <= RECORD_MAX && uspi_code_decode(&q->aside, at, mode, &i); n++) {
+        for (unsigned k = 0; n > 0 && k < i.effect_count; k++) {
+            const struct uspi_effect *e = &i.effects[k];
+            if (e->op == USPI_SET && e->reg == b->fp && e->base == b->sp) return true;
+        }
+        if (i.flow != USPI_NEXT) return false;
+        at += i.length;
+        mode = i.mode;
+    }
+    return false;
+}
+
+static bool try_scanned_starts(struct inquiry *q, bool only_records, struct account *a) {
     const struct uspi_backend *b = q->walk->backend;
     usp_addr pc = q->frame->registers.value[b->pc];
     uint32_t mode = uspi_frame_mode(q->walk, q->frame) & USPI_MODE_THUMB;
     unsigned tries = SCAN_TRIES;
     for (usp_addr back = 0; back <= SCAN_BACK && back <= pc && tries > 0; back += b->code_align) {
         if (!begins_function(q, pc - back, mode)) continue;
+        if (only_records && !makes_record(q, pc - back, mode)) continue;
         tries--;
         if (from_start(q, pc - back, mode, 0, a) && a->credit == USPI_VERIFIED) return true;
     }
     return false;
+}
+
+/* Scans back from the pc for the function's start. Bytes that only look like one lead nowhere, or not to a return
+ * address that follows a call; but stale ones are on every stack, and x86 has a push in many an operand. */
+static bool from_scanned_start(struct inquiry *q, struct account *a) {
+    return (q->walk->backend->call_push != 0 && try_scanned_starts(q, true, a)) || try_scanned_starts(q, false, a);
 }
 
 static enum uspi_answer accept(struct inquiry *q, const struct account *a, struct uspi_answer_data *out) {
