@@ -126,6 +126,7 @@ USPI_NO_ASAN USPI_TEMPLATE void walk_on_apart(struct walk *w, bool async) {
     *w = rest;
 }
 
+#if USPI_HAS_TRAILS
 /* On the thread's own stack, which ends at `high`: along its trail where the chain meets it, record by record up to there
  * and where they part. With `extended`, stops at the first Swift async record. Returns the number of records taken. */
 USPI_NO_ASAN static __attribute__((noinline)) size_t walk_along(uintptr_t start, uintptr_t low, uintptr_t high,
@@ -161,6 +162,7 @@ USPI_NO_ASAN static __attribute__((noinline)) size_t walk_along(uintptr_t start,
     if (extended != NULL) *extended = w.extended;
     return w.count;
 }
+#endif
 
 /* Everything that can wait is behind calls out of here, so that the loop needs no registers but its own. */
 USPI_NO_ASAN USPI_TEMPLATE void walk_stack(struct walk *w, bool async) {
@@ -171,17 +173,19 @@ USPI_NO_ASAN USPI_TEMPLATE void walk_stack(struct walk *w, bool async) {
         walk_on_apart(w, async);
         return;
     }
+#if USPI_HAS_TRAILS
     struct uspi_trail *trail = uspi_trail_of(high);
-    if (USPI_HAS_TRAILS && w->size >= USPI_TRAIL_LEAST && uspi_trail_is_promising(trail, high)) {
+    if (w->size >= USPI_TRAIL_LEAST && uspi_trail_is_promising(trail, high)) {
         w->count = walk_along(start, w->low, high, w->buffer, w->size, async ? &w->extended : NULL);
         return;
     }
+#endif
     w->last = high - 2 * USPI_HOST_SLOT;
     enum usp_stop stop = take_records(w, load_direct, true, async, false);
     if (USPI_UNLIKELY(stop == USP_STOP_NONE && w->count < w->size)) walk_on_apart(w, async);
-    if (USPI_HAS_TRAILS && USPI_UNLIKELY(w->count >= USPI_TRAIL_LEAST)) {
-        uspi_trail_review(trail, start, high, w->count, 0);
-    }
+#if USPI_HAS_TRAILS
+    if (USPI_UNLIKELY(w->count >= USPI_TRAIL_LEAST)) uspi_trail_review(trail, start, high, w->count, 0);
+#endif
 }
 
 #define OWN_RECORD() ((uintptr_t)__builtin_frame_address(0))

@@ -4,6 +4,8 @@
 
 #include "lib/call_sites.h"
 
+#if USPI_HAS_TRAILS
+
 /* One of so many walks that the trail did not serve lays it anew. */
 #define PATIENCE 64u
 
@@ -107,3 +109,5 @@ void uspi_trail_review(struct uspi_trail *trail, uintptr_t start, uintptr_t high
     if (followed + 2 * USPI_TRAIL_STEP >= could) return;
     if (count(&trail->strayed) % PATIENCE == 0) lay(trail, start, high);
 }
+
+#endif

@@ -26,8 +26,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the slots of records are words. On the others, whose chains are no quicker, it is left out. */
-#define USPI_HAS_TRAILS (UINTPTR_MAX > UINT32_MAX)
+/* Where records are of two words of 64 bits; elsewhere it is left out. */
+#define USPI_HAS_TRAILS (USPI_HOST_RECORDS && UINTPTR_MAX > UINT32_MAX)
 
 #define USPI_TRAILS        64u
 #define USPI_TRAIL_ENTRIES 256u
