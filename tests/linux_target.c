@@ -76,14 +76,15 @@ static KEPT void be_interrupted(void) {
 #define LONG_PIECE ((size_t)1 << 20)
 
 static KEPT void take_room(unsigned pieces) {
-    volatile char room[LONG_PIECE];
-    room[0] = room[LONG_PIECE - 1] = 1;
+    char room[LONG_PIECE];
+    /* Compilers leave out what nobody can see. */
+    __asm__ volatile("" : : "r"(room) : "memory");
     if (pieces > 1) {
         take_room(pieces - 1);
     } else {
         descend(DEPTH, sleep_long);
     }
-    sink += (unsigned)room[0];
+    __asm__ volatile("" : : "r"(room) : "memory");
 }
 
 static KEPT void take_twelve_pieces(void) { take_room(12); }
