@@ -139,6 +139,20 @@ START_TEST(switch_beside_anothers) {
 }
 END_TEST
 
+/* A switch, below the frame of which an old return address is left: its jump is no tail call. */
+START_TEST(switch_above_an_old_return_address) {
+    const usp_addr old = UINT64_C(0x100280);
+    struct fixture *f = begin_x86_64();
+    CODE8(&f->memory, old - 5, /* call OTHER */ 0xe8, 0x80, 2, 0, 0, /* ret */ 0xc3);
+    CODE8(&f->memory, OTHER, /* ret */ 0xc3);
+    CODE8(&f->memory, FUNCTION, /* sub rsp, 8 */ 0x48, 0x83, 0xec, 8, /* nop; jmp *%rax */ 0x90, 0xff, 0xe0,
+          /* a case: add rsp, 8; ret */ 0x48, 0x83, 0xc4, 8, 0xc3);
+    WORDS(&f->memory, STACK, 8, old, STALE, /* the caller's record: */ 0, RA2);
+    set_registers(f, FUNCTION + 4, STACK, STACK + 16);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION + 4, STALE, RA2);
+}
+END_TEST
+
 /* An operand that reads as a push of rbp, and an old return address on the stack: no function begins there. */
 START_TEST(operand_that_looks_like_a_push) {
     struct fixture *f = begin_x86_64();
@@ -168,6 +182,6 @@ int main(void) {
     TCase *ways = tcase_create("ways");
     add_tests(ways, tail_call_over_a_dead_frame, jump_to_the_neighbour, stub_before_an_epilogue,
               return_address_in_another_register, return_address_off_the_stack, pop_and_jump, switch_beside_anothers,
-              operand_that_looks_like_a_push, skipped_together);
+              switch_above_an_old_return_address, operand_that_looks_like_a_push, skipped_together);
     return run_suite("golden ways", ways);
 }

@@ -103,10 +103,14 @@ static bool agree(const struct inquiry *q, const struct account *a, const struct
 
 static bool is_steady(const struct account *a) { return (a->doubts & (USPI_DOUBT_SWITCH | USPI_DOUBT_TAIL_CALL)) == 0; }
 
-/* A way through an indirect jump may have strayed into any function, and what undoes a frame there confirms any record. */
+/* A way through an indirect jump may have strayed into any function, and what undoes a frame there confirms any record.
+ * Where it is either a tail call or a jump table, it is the table: behind a tail call comes the next function, from whose
+ * start the same return address follows; at a jump table, what stands at sp can be one that is long gone. */
 static unsigned rank(const struct account *a) {
-    if (is_steady(a) && a->credit == USPI_VERIFIED) return a->is_record ? 4 : 3;
-    return a->is_record ? 2 : a->credit == USPI_VERIFIED;
+    if (is_steady(a) && a->credit == USPI_VERIFIED) return a->is_record ? 5 : 4;
+    if (a->is_record) return 3;
+    if (a->credit != USPI_VERIFIED) return 0;
+    return (a->doubts & USPI_DOUBT_TAIL_CALL) == 0 ? 2 : 1;
 }
 
 static bool better(const struct account *a, const struct account *b) { return !b->found || rank(a) > rank(b); }
