@@ -15,7 +15,8 @@ int write_to_file(void *context, const char *bytes, size_t n) {
 void gather_output(void) {
     /* Without room of ours glibc heeds no size. */
     static char room[1 << 15];
-    setvbuf(stdout, room, _IOFBF, sizeof room);
+    /* What is no file keeps what is written in room of its own. */
+    if (fileno(stdout) >= 0) setvbuf(stdout, room, _IOFBF, sizeof room);
 }
 
 /* What most names need. */
