@@ -812,17 +812,19 @@ static BOUNDED(stand_in_coroutine) void stand_in_coroutine(void) {
     atomic_fetch_add(&standing_sink, 1);
 }
 
-static void switch_to_coroutine(struct standing *s) {
-    void *memory = malloc(65536);
+static void switch_to(void (*function)(void), size_t stack_size, struct standing *s) {
+    void *memory = malloc(stack_size);
     getcontext(&inside);
     inside.uc_stack.ss_sp = memory;
-    inside.uc_stack.ss_size = 65536;
+    inside.uc_stack.ss_size = stack_size;
     inside.uc_link = &outside;
-    makecontext(&inside, stand_in_coroutine, 0);
+    makecontext(&inside, function, 0);
     swapcontext(&outside, &inside);
     while (atomic_load(&s->leave) == 0) usleep(1000);
     free(memory);
 }
+
+static void switch_to_coroutine(struct standing *s) { switch_to(stand_in_coroutine, 65536, s); }
 
 START_TEST(a_coroutine_has_its_own_stack) {
     struct standing s = {.depth = 2, .wait = switch_to_coroutine};
@@ -862,17 +864,7 @@ static KEPT void have_room_taken(void) {
     atomic_fetch_add(&standing_sink, 1);
 }
 
-static void switch_to_long_coroutine(struct standing *s) {
-    void *memory = malloc(LONG_STACK);
-    getcontext(&inside);
-    inside.uc_stack.ss_sp = memory;
-    inside.uc_stack.ss_size = LONG_STACK;
-    inside.uc_link = &outside;
-    makecontext(&inside, have_room_taken, 0);
-    swapcontext(&outside, &inside);
-    while (atomic_load(&s->leave) == 0) usleep(1000);
-    free(memory);
-}
+static void switch_to_long_coroutine(struct standing *s) { switch_to(have_room_taken, LONG_STACK, s); }
 
 static void expect_cut(const struct usp_stack *stack) {
     if (stack->stop != USP_STOP_UNREADABLE) show_stack(stack);
