@@ -21,6 +21,11 @@ pid_t uspi_linux_pid(void);
 /* Learns the return addresses at which stacks of this process end (linux_roots.c). Starts and joins threads. */
 void uspi_linux_learn_roots(void);
 
+/* The same with something else between: the first starts threads, the second, which must follow on true, waits for what
+ * they tell. False: another thread is learning. */
+bool uspi_linux_begin_roots(void);
+void uspi_linux_finish_roots(void);
+
 /* A thread of a process that has not ended, by which /proc and the memory calls know the process: mostly the first one,
  * whose id is the process's. Returns its id or a negative error number. Any time. */
 long uspi_linux_living_thread(int64_t pid);

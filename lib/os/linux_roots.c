@@ -129,21 +129,31 @@ static bool learn_main_root(struct usp_images *images) {
     return true;
 }
 
-void uspi_linux_learn_roots(void) {
-    static bool threads_known, main_known;
-    if (atomic_flag_test_and_set(&learning)) return;
+/* Of whoever is learning. */
+static struct messengers sent;
+static bool threads_known, main_known;
+
+bool uspi_linux_begin_roots(void) {
+    if (atomic_flag_test_and_set(&learning)) return false;
+    if (!threads_known) send_threads(&sent);
+    return true;
+}
+
+void uspi_linux_finish_roots(void) {
     if (!threads_known || !main_known) {
         struct usp_images *images = NULL;
-        struct messengers sent = {.has_posix = false};
-        if (!threads_known) send_threads(&sent);
-        threads_known = true;
         usp_images_self(&images);
         /* In a constructor main has not been called yet: later, then. */
         if (!main_known) main_known = learn_main_root(images);
-        hear_threads(&sent, images);
+        if (!threads_known) hear_threads(&sent, images);
+        threads_known = true;
         usp_images_free(images);
     }
     atomic_flag_clear(&learning);
+}
+
+void uspi_linux_learn_roots(void) {
+    if (uspi_linux_begin_roots()) uspi_linux_finish_roots();
 }
 
 void uspi_os_describe_self(struct usp_target *target) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The calling thread on Linux: its stack's bounds, safe reads of this process's memory, the clock.
- * Other threads are linux_signal.c's, other processes linux_process.c's. */
+ * Other threads are linux_signal.c's, other processes linux_tracer.c's. */
 #define _GNU_SOURCE 1
 #include "lib/os/linux.h"
 
