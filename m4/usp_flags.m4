@@ -53,7 +53,8 @@ AC_DEFUN([USP_PTHREAD], [
 ])
 
 # USP_COMPRESSION(NAME, HEADER, FUNCTION, [LIBRARY]): HAVE_NAME when a program that calls FUNCTION can be linked; an error
-# where --with-NAME insists and it cannot. The link decides: pkg-config may describe another processor's library.
+# where --with-NAME insists and it cannot. The link decides: pkg-config may describe another processor's library. Nothing is
+# linked with it: lib/symbolize/decompress.c loads it.
 AC_DEFUN([USP_COMPRESSION], [
   AC_ARG_WITH([$1], [AS_HELP_STRING([--without-$1], [do not read symbols that are compressed by $1])],
     [], [with_$1=auto])
@@ -62,7 +63,6 @@ AC_DEFUN([USP_COMPRESSION], [
     [AC_CHECK_HEADER([$2],
       [AC_CHECK_LIB(m4_default([$4], [$1]), [$3],
         [usp_$1=yes
-         LIBS="-l[]m4_default([$4], [$1]) $LIBS"
          AC_DEFINE(m4_toupper([HAVE_$1]), [1], [Symbols that are compressed by $1 can be read.])])])
      AS_IF([test "$with_$1" = yes && test $usp_$1 = no], [AC_MSG_ERROR([--with-$1: the library was not found])])])
 ])

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Call frame information copied from files that are made of bytes here: what is taken, what is refused, what is held.
  * What the entries mean is test_dwarf_cfi.c's. */
+#define _GNU_SOURCE 1
 #include "config.h"
 
 #include <check.h>
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include "lib/image_list.h"
@@ -276,6 +278,26 @@ START_TEST(compressed_sections) {
 }
 END_TEST
 
+/* In the place of libc's: the libraries may lack on a machine that the build's was not. */
+static bool lacks_libraries;
+
+void *dlopen(const char *library, int how) {
+    static void *(*next)(const char *, int);
+    if (next == NULL) *(void **)&next = dlsym(RTLD_NEXT, "dlopen");
+    return lacks_libraries ? NULL : next(library, how);
+}
+
+START_TEST(compressed_sections_without_a_library) {
+    const bool by_zlib = _i % 2 == 0;
+    add_functions(DEBUG_FRAME, 5);
+    pack_last(DEBUG_FRAME, by_zlib, 0);
+    write_file();
+    lacks_libraries = true;
+    expect_refused(USP_ERROR_NOT_FOUND);
+    lacks_libraries = false;
+}
+END_TEST
+
 /* More or less comes out than was claimed, or far more is claimed than there can be. */
 START_TEST(compressed_sections_that_lie) {
     static const int64_t more[] = {-1, 1, GIBIBYTE};
@@ -544,6 +566,7 @@ int main(void) {
     tcase_add_checked_fixture(tests, begin, end);
     tcase_set_timeout(tests, 60);
     add_loop_tests(tests, 0, 4, each_section_of_each_width, compressed_sections);
+    tcase_add_loop_test(tests, compressed_sections_without_a_library, 0, 2);
     tcase_add_loop_test(tests, compressed_sections_that_lie, 0, 6);
     add_tests(tests, debug_frame_that_was_split_off, eh_frame_comes_first);
     tcase_add_loop_test(tests, debug_frame_where_eh_frame_is_of_no_use, 0, 4);

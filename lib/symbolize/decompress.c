@@ -7,8 +7,28 @@
 #include "lib/symbolize/decompress.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <unspool/base.h>
+
+#if defined(HAVE_LZMA) || defined(HAVE_ZLIB) || defined(HAVE_ZSTD)
+#include <dlfcn.h>
+
+/* The libraries by the names of their binary interfaces, which the headers here describe. */
+#ifdef __APPLE__
+#define LIBRARY(name, version) "lib" name "." version ".dylib"
+#else
+#define LIBRARY(name, version) "lib" name ".so." version
+#endif
+
+/* Sets the pointer to a function. False when the library or the function is not there. The library stays loaded. */
+static bool find(const char *library, const char *function, void *pointer) {
+    void *loaded = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
+    void *address = loaded != NULL ? dlsym(loaded, function) : NULL;
+    memcpy(pointer, &address, sizeof address);
+    return address != NULL;
+}
+#endif
 
 #ifdef HAVE_LZMA
 #include <lzma.h>
@@ -22,8 +42,10 @@
 
 int uspi_decompress_zlib(const void *from, size_t n, void *to, size_t room) {
 #ifdef HAVE_ZLIB
+    int (*run)(Bytef *, uLongf *, const Bytef *, uLong);
     uLongf got = (uLongf)room;
-    int result = uncompress(to, &got, from, (uLong)n);
+    if (!find(LIBRARY("z", "1"), "uncompress", &run)) return USP_ERROR_UNSUPPORTED;
+    int result = run(to, &got, from, (uLong)n);
     if (result == Z_MEM_ERROR) return USP_ERROR_NO_MEMORY;
     return result == Z_OK && got == room ? USP_OK : USP_ERROR_FORMAT;
 #else
@@ -34,8 +56,10 @@ int uspi_decompress_zlib(const void *from, size_t n, void *to, size_t room) {
 
 int uspi_decompress_zstd(const void *from, size_t n, void *to, size_t room) {
 #ifdef HAVE_ZSTD
-    size_t got = ZSTD_decompress(to, room, from, n);
-    return !ZSTD_isError(got) && got == room ? USP_OK : USP_ERROR_FORMAT;
+    size_t (*run)(void *, size_t, const void *, size_t);
+    if (!find(LIBRARY("zstd", "1"), "ZSTD_decompress", &run)) return USP_ERROR_UNSUPPORTED;
+    /* Errors are larger than anything that there is room for. */
+    return run(to, room, from, n) == room ? USP_OK : USP_ERROR_FORMAT;
 #else
     (void)from, (void)n, (void)to, (void)room;
     return USP_ERROR_UNSUPPORTED;
@@ -46,8 +70,12 @@ int uspi_decompress_zstd(const void *from, size_t n, void *to, size_t room) {
 /* The dictionary of the highest preset, xz -9e, takes 65 MiB to decompress (xz(1)). */
 #define LZMA_MEMORY_MAX (UINT64_C(80) << 20)
 
+#define LZMA_LIBRARY LIBRARY("lzma", "5")
+
+typedef lzma_ret (*lzma_step)(lzma_stream *, lzma_action);
+
 /* Decompresses into a buffer that doubles. */
-static int grow_and_run(lzma_stream *stream, size_t limit, uint8_t **to, size_t *size) {
+static int grow_and_run(lzma_step run, lzma_stream *stream, size_t limit, uint8_t **to, size_t *size) {
     size_t room = 0;
     for (;;) {
         if (stream->avail_out == 0) {
@@ -61,7 +89,7 @@ static int grow_and_run(lzma_stream *stream, size_t limit, uint8_t **to, size_t 
             stream->avail_out = larger - room;
             room = larger;
         }
-        lzma_ret result = lzma_code(stream, LZMA_FINISH);
+        lzma_ret result = run(stream, LZMA_FINISH);
         *size = room - stream->avail_out;
         if (result == LZMA_STREAM_END) return USP_OK;
         if (result == LZMA_MEM_ERROR) return USP_ERROR_NO_MEMORY;
@@ -76,11 +104,18 @@ int uspi_decompress_xz(const void *from, size_t n, size_t limit, uint8_t **to, s
     *size = 0;
 #ifdef HAVE_LZMA
     lzma_stream stream = LZMA_STREAM_INIT;
-    if (lzma_stream_decoder(&stream, LZMA_MEMORY_MAX, 0) != LZMA_OK) return USP_ERROR_NO_MEMORY;
+    lzma_ret (*begin)(lzma_stream *, uint64_t, uint32_t);
+    lzma_step run;
+    void (*end)(lzma_stream *);
+    if (!find(LZMA_LIBRARY, "lzma_stream_decoder", &begin) || !find(LZMA_LIBRARY, "lzma_code", &run) ||
+        !find(LZMA_LIBRARY, "lzma_end", &end)) {
+        return USP_ERROR_UNSUPPORTED;
+    }
+    if (begin(&stream, LZMA_MEMORY_MAX, 0) != LZMA_OK) return USP_ERROR_NO_MEMORY;
     stream.next_in = from;
     stream.avail_in = n;
-    int status = grow_and_run(&stream, limit, to, size);
-    lzma_end(&stream);
+    int status = grow_and_run(run, &stream, limit, to, size);
+    end(&stream);
     if (status == USP_OK) return USP_OK;
     free(*to);
     *to = NULL;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The three ways in which ELF files are compressed, by libraries that a build may lack (configure --without-zlib,
- * --without-zstd, --without-lzma). What is compressed, and how large it may become, the callers know. */
+ * --without-zstd, --without-lzma), and that are loaded when something compressed is met: a process that has nothing of
+ * that kind to read does not carry them. What is compressed, and how large it may become, the callers know. Not for where
+ * the loader must not be called. */
 #ifndef USPI_DECOMPRESS_H
 #define USPI_DECOMPRESS_H
 
@@ -8,7 +10,7 @@
 #include <stdint.h>
 
 /* Exactly `room` bytes come out, or it is an error. USP_OK, USP_ERROR_FORMAT, USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED
- * when the build lacks the library. */
+ * when the build or the machine lacks the library. */
 int uspi_decompress_zlib(const void *from, size_t n, void *to, size_t room);
 int uspi_decompress_zstd(const void *from, size_t n, void *to, size_t room);
 
