@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The command against the programs that people use for the same: `unspool symbolize` of 10,000 addresses in a program of
  * 150,000 functions against llvm-symbolizer, and `unspool stack` of a process with 300 libraries against eu-stack. Whole
- * processes: from the fork to the end, with the peak of their memory as the kernel counts it. What they are about is made
+ * processes: from the start to the end, with the peak of their memory as the kernel counts it. What they are about is made
  * here, by the compiler that CC names. Run in the folder of the build. Files are in the page cache when it begins. */
 #define _GNU_SOURCE 1
 #include "tests/bench/measure.h"
+#include "tests/bench/started_command.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -53,70 +54,36 @@ static void compile(const char *flags, const char *from, const char *to) {
 
 struct command {
     const char *arguments[8];
-    const char *libraries; /* LD_LIBRARY_PATH; NULL: as it is */
-    const char *input;     /* NULL: none */
-    const char *wanted;    /* what is in each line that counts; NULL: in each that is not empty */
-    unsigned lines;        /* such lines in the last output */
+    const char *input;  /* NULL: none */
+    const char *wanted; /* what is in each line that counts; NULL: in each that is not empty */
+    unsigned lines;     /* such lines in the last output */
     double first_line[ROUNDS_MAX];
     long memory[ROUNDS_MAX]; /* kB */
     unsigned runs;
 };
 
-static void become(const struct command *command, int output) {
-    int input = open(command->input != NULL ? command->input : "/dev/null", O_RDONLY);
-    if (command->libraries != NULL) setenv("LD_LIBRARY_PATH", command->libraries, 1);
-    /* Nobody asks the network for symbols. */
-    unsetenv("DEBUGINFOD_URLS");
-    dup2(input, 0);
-    dup2(output, 1);
-    if (freopen("/dev/null", "w", stderr) == NULL) _exit(126);
-    execvp(command->arguments[0], (char *const *)command->arguments);
-    _exit(127);
-}
-
 static void run_command(void *context, unsigned times) {
     struct command *command = context;
     for (unsigned i = 0; i < times; i++) {
-        int ends[2];
         struct rusage usage;
         char *line = NULL;
         size_t room = 0;
         uint64_t begin = usp_clock();
-        if (pipe2(ends, O_CLOEXEC) != 0) give_up("pipe");
-        pid_t pid = fork();
-        if (pid == 0) become(command, ends[1]);
-        close(ends[1]);
-        FILE *output = fdopen(ends[0], "r");
-        if (pid < 0 || output == NULL) give_up("fork");
+        struct started_command started = start_command(command->arguments, command->input);
         double first = 0;
         command->lines = 0;
-        while (getline(&line, &room, output) > 1) {
+        while (getline(&line, &room, started.output) > 1) {
             if (first == 0) first = (double)(usp_clock() - begin);
             command->lines += command->wanted == NULL || strstr(line, command->wanted) != NULL;
             /* llvm-symbolizer and eu-stack put empty lines between their answers. */
-            int next = getc(output);
-            if (next != '\n' && next != EOF) ungetc(next, output);
+            int next = getc(started.output);
+            if (next != '\n' && next != EOF) ungetc(next, started.output);
         }
         free(line);
-        fclose(output);
-        wait4(pid, NULL, 0, &usage);
+        fclose(started.output);
+        wait4(started.pid, NULL, 0, &usage);
         command->first_line[command->runs % ROUNDS_MAX] = first;
         command->memory[command->runs++ % ROUNDS_MAX] = usage.ru_maxrss;
-    }
-}
-
-static bool is_installed(const struct command *command) {
-    char line[128];
-    snprintf(line, sizeof line, "command -v %s >/dev/null", command->arguments[0]);
-    return system(line) == 0;
-}
-
-/* What Libtool has put in front of a program that uses a shared library is a script. */
-static void use_our_command(struct command *command) {
-    command->arguments[0] = "tools/unspool";
-    if (access("tools/.libs/unspool", X_OK) == 0) {
-        command->arguments[0] = "tools/.libs/unspool";
-        command->libraries = "lib/.libs";
     }
 }
 
@@ -135,7 +102,7 @@ static double median_first_line(const struct command *command) {
 static unsigned compare(struct subject subjects[2], struct command *ours, struct command *other) {
     subjects[0] = (struct subject){ours->arguments[1], run_command, ours, 1, {0}};
     subjects[1] = (struct subject){other->arguments[0], run_command, other, 1, {0}};
-    unsigned count = is_installed(other) ? 2 : 1;
+    unsigned count = is_installed(other->arguments[0]) ? 2 : 1;
     if (count == 1) printf("%s is not installed: nothing to compare with\n", other->arguments[0]);
     time_subjects(subjects, count, ROUNDS);
     for (unsigned i = 0; i < count; i++) {
@@ -188,7 +155,7 @@ static void compare_symbolizers(void) {
     snprintf(object, sizeof object, "--obj=%s", in_folder("program"));
     /* Both give the names as they are in the file. */
     struct command ours = {
-        .arguments = {NULL, "symbolize", "--demangle=no", "-o", in_folder("program")},
+        .arguments = {OUR_COMMAND, "symbolize", "--demangle=no", "-o", in_folder("program")},
         .input = in_folder("addresses"),
         .wanted = "function_",
     };
@@ -198,7 +165,6 @@ static void compare_symbolizers(void) {
         .wanted = "function_",
     };
     struct subject subjects[2];
-    use_our_command(&ours);
     printf("%u addresses in a program of %u functions; medians of %u\n", ADDRESSES, FUNCTIONS, ROUNDS);
     if (compare(subjects, &ours, &other) < 2) return;
     double times = ratio(&subjects[1], &subjects[0], ROUNDS);
@@ -270,10 +236,9 @@ static void compare_stacks(void) {
     write_libraries();
     pid_t pid = start_process();
     snprintf(id, sizeof id, "%d", (int)pid);
-    struct command ours = {.arguments = {NULL, "stack", "--max", "1000", id}, .wanted = "pass_on"};
+    struct command ours = {.arguments = {OUR_COMMAND, "stack", "--max", "1000", id}, .wanted = "pass_on"};
     struct command other = {.arguments = {"eu-stack", "-n", "1000", "-p", id}, .wanted = "pass_on"};
     struct subject subjects[2];
-    use_our_command(&ours);
     printf("\na process whose stack goes through %u libraries; medians of %u\n", LIBRARIES, ROUNDS);
     if (compare(subjects, &ours, &other) == 2) {
         printf("%.1f times as fast to the end, %.1f to the first line\n", ratio(&subjects[1], &subjects[0], ROUNDS),

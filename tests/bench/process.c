@@ -4,6 +4,7 @@
  * is quick because it finds nothing would be seen. Run in the folder of the build. */
 #define _GNU_SOURCE 1
 #include "tests/bench/measure.h"
+#include "tests/bench/started_command.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -105,10 +106,9 @@ static void take_snapshot(void *context, unsigned times) {
 
 struct command {
     const char *arguments[8];
-    const char *libraries; /* LD_LIBRARY_PATH; NULL: as it is */
-    unsigned frames;       /* lines of the last output with the process's function, */
-    unsigned all;          /* and of all frames */
-    int status;            /* of its last end, as wait(2) gives it */
+    unsigned frames; /* lines of the last output with the process's function, */
+    unsigned all;    /* and of all frames */
+    int status;      /* of its last end, as wait(2) gives it */
 };
 
 /* All of these tools begin a frame's line with its number; gdb gives no address where a line of source begins. */
@@ -131,46 +131,16 @@ static void count_frames(FILE *output, struct command *command) {
 static void run_command(void *context, unsigned times) {
     struct command *command = context;
     for (unsigned i = 0; i < times; i++) {
-        int ends[2];
-        if (pipe(ends) != 0) exit(1);
-        pid_t pid = fork();
-        if (pid == 0) {
-            if (command->libraries != NULL) setenv("LD_LIBRARY_PATH", command->libraries, 1);
-            /* Nobody asks the network for symbols. */
-            unsetenv("DEBUGINFOD_URLS");
-            dup2(ends[1], 1);
-            if (freopen("/dev/null", "w", stderr) == NULL) _exit(126);
-            close(ends[0]);
-            close(ends[1]);
-            execvp(command->arguments[0], (char *const *)command->arguments);
-            _exit(127);
-        }
-        close(ends[1]);
-        FILE *output = fdopen(ends[0], "r");
-        if (pid < 0 || output == NULL) exit(1);
-        count_frames(output, command);
-        fclose(output);
-        waitpid(pid, &command->status, 0);
+        struct started_command started = start_command(command->arguments, NULL);
+        count_frames(started.output, command);
+        fclose(started.output);
+        waitpid(started.pid, &command->status, 0);
     }
-}
-
-static bool is_installed(const struct command *command) {
-    char line[128];
-    snprintf(line, sizeof line, "command -v %s >/dev/null", command->arguments[0]);
-    return system(line) == 0;
 }
 
 /* ---- the table ---- */
 
 enum { CALL, OURS, EU_STACK, GDB, SUBJECTS };
-
-/* What Libtool has put in front of a program that uses a shared library is a script. */
-static void find_our_command(struct command *command) {
-    if (access("tools/.libs/unspool", X_OK) == 0) {
-        command->arguments[0] = "tools/.libs/unspool";
-        command->libraries = "lib/.libs";
-    }
-}
 
 static void print_command(const struct subject *s, const struct command *command, const struct subject *call,
                           const struct subject *ours) {
@@ -192,17 +162,16 @@ int main(void) {
     snprintf(id, sizeof id, "%d", pid);
     struct call call = {.pid = pid};
     struct command commands[SUBJECTS] = {
-        [OURS] = {.arguments = {"tools/unspool", "stack", id}},
+        [OURS] = {.arguments = {OUR_COMMAND, "stack", id}},
         [EU_STACK] = {.arguments = {"eu-stack", "-p", id}},
         [GDB] = {.arguments = {"gdb", "-batch", "-ex", "thread apply all bt", "-p", id}},
     };
-    find_our_command(&commands[OURS]);
     struct subject subjects[SUBJECTS] = {{"call", take_snapshot, &call, 1, {0}}};
     const char *names[SUBJECTS] = {[OURS] = "unspool stack", [EU_STACK] = "eu-stack -p", [GDB] = "gdb"};
     unsigned count = 1;
     printf("another process, %u threads of %u calls and what libc adds; medians of %u\n", THREADS, DEPTH, ROUNDS);
     for (unsigned i = OURS; i < SUBJECTS; i++) {
-        if (i != OURS && !is_installed(&commands[i])) {
+        if (i != OURS && !is_installed(commands[i].arguments[0])) {
             printf("%-16s skipped: not installed\n", names[i]);
             continue;
         }
