@@ -213,6 +213,7 @@ struct uspi_stopped_process {
     uint32_t root_count;    /* these live as long as what they belong to */
     uint64_t stopped_ns;    /* from the first thread that stopped to the last one running again; after uspi_os_settle */
     struct usp_memory live; /* the process's memory as it is when it is read; not of another one under its id */
+    struct usp_images *images; /* as they were at that moment; NULL: they have to be listed */
     void *owned;
     void (*look)(struct uspi_stopped_process *process);   /* whether they run again, so that stopped_ns is exact */
     void (*settle)(struct uspi_stopped_process *process); /* NULL: nobody is held any more, and look is not called */

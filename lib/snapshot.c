@@ -235,6 +235,7 @@ void uspi_os_settle(struct uspi_stopped_process *process) {
 void uspi_os_free_stopped(struct uspi_stopped_process *process) {
     uspi_os_settle(process);
     if (process->owned != NULL) process->release(process->owned);
+    usp_images_free(process->images);
     free(process->threads);
     memset(process, 0, sizeof *process);
 }
@@ -370,8 +371,10 @@ int usp_snapshot_process(int64_t pid, const struct usp_snapshot_options *options
     int status =
         uspi_os_stop_process(pid, completed.timeout, completed.only_thread, &source.process, error, error_size);
     if (status != USP_OK) return status;
+    source.images = source.process.images;
+    source.process.images = NULL;
     /* A process that has ended since leaves its stacks without images. */
-    if (usp_images_process(pid, &source.images) != USP_OK) source.images = NULL;
+    if (source.images == NULL && usp_images_process(pid, &source.images) != USP_OK) source.images = NULL;
     fill_live_info(&source);
     status = uspi_snapshot_from_stopped(&source, &completed, NULL, snapshot);
     if (status != USP_OK && error != NULL) snprintf(error, error_size, "%s", usp_strerror(status));

@@ -4,6 +4,7 @@
  * function of which each thread has DEPTH + 1 frames. */
 #define _GNU_SOURCE 1
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -189,6 +191,16 @@ static void count_signals(void) {
     exit(0);
 }
 
+/* Maps what its parent runs. */
+static void load(int number) {
+    char path[32];
+    (void)number;
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)getppid());
+    int fd = open(path, O_RDONLY);
+    if (fd < 0 || mmap(NULL, 1 << 20, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED) exit(2);
+    if (write(1, "loaded\n", 7) != 7) exit(2);
+}
+
 static int sleep_as_vfork_child(void *context) {
     struct timespec t = {1, 0};
     (void)context;
@@ -213,6 +225,7 @@ int main(int count_of_arguments, char **arguments) {
     sigfillset(&all);
     if (strcmp(what, "block") == 0) sigprocmask(SIG_SETMASK, &all, NULL);
     if (strcmp(what, "count") == 0) count_signals();
+    if (strcmp(what, "load") == 0) signal(SIGUSR2, load);
     if (strcmp(what, "interrupted") == 0) wait_of_others = be_interrupted;
     if (strcmp(what, "long") == 0) wait_of_others = take_twelve_pieces;
     if (strcmp(what, "coroutine") == 0) wait_of_others = be_a_coroutine;

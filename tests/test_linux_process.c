@@ -435,6 +435,46 @@ START_TEST(a_signal_that_stops_a_thread_first_is_not_lost) {
 }
 END_TEST
 
+/* ---- images that come meanwhile ---- */
+
+static bool has_image(const struct usp_snapshot *snapshot, const char *path) {
+    const struct usp_images *images = usp_snapshot_images(snapshot);
+    for (size_t i = 0; i < usp_images_count(images); i++) {
+        if (strcmp(usp_images_get(images, i)->path, path) == 0) return true;
+    }
+    return false;
+}
+
+/* The images are listed before the first thread is seized. */
+static long trace_after_a_load(long request, pid_t tid, void *address, void *data) {
+    static bool is_loaded;
+    char line[64];
+    if (request == PTRACE_SEIZE && !is_loaded) {
+        kill(signalled->pid, SIGUSR2);
+        is_loaded = fgets(line, sizeof line, signalled->output) != NULL;
+    }
+    return uspi_linux_real.trace(request, tid, address, data);
+}
+
+START_TEST(an_image_that_is_loaded_last_is_known) {
+    struct child c = start_child(TARGET, "load", NULL, 0);
+    char *program = realpath("/proc/self/exe", NULL);
+    struct usp_snapshot *snapshot = snapshot_of(&c);
+    ck_assert(!has_image(snapshot, program));
+    usp_snapshot_free(snapshot);
+    signalled = &c;
+    table = uspi_linux_real;
+    table.trace = trace_after_a_load;
+    uspi_linux = &table;
+    snapshot = snapshot_of(&c);
+    uspi_linux = &uspi_linux_real;
+    ck_assert_msg(has_image(snapshot, program), "%s is not known", program);
+    usp_snapshot_free(snapshot);
+    free(program);
+    end_child(&c);
+}
+END_TEST
+
 /* ---- refusals ---- */
 
 static void expect_refusal(int64_t pid, int expected, const char *text) {
@@ -638,9 +678,10 @@ int main(void) {
                   a_long_stack_is_copied_to_its_end, what_was_not_copied_of_a_stack_is_not_read_later,
                   a_child_of_the_32_bit_sibling, a_stopped_process_stays_stopped, a_process_that_blocks_all_signals,
                   threads_come_and_go, a_thread_that_waits_for_its_vfork_child, a_main_thread_that_has_ended,
-                  no_signal_is_lost, a_signal_that_stops_a_thread_first_is_not_lost, nobody_is_traced_any_more,
-                  stops_are_heard_of_once, no_such_process, an_undumpable_process, somebody_elses_process,
-                  a_process_with_a_tracer, nothing_stays_stopped_when_the_capturer_is_killed);
+                  no_signal_is_lost, a_signal_that_stops_a_thread_first_is_not_lost,
+                  an_image_that_is_loaded_last_is_known, nobody_is_traced_any_more, stops_are_heard_of_once,
+                  no_such_process, an_undumpable_process, somebody_elses_process, a_process_with_a_tracer,
+                  nothing_stays_stopped_when_the_capturer_is_killed);
     }
     return run_suite("linux_process", c);
 }

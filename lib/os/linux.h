@@ -22,9 +22,14 @@ pid_t uspi_linux_pid(void);
 void uspi_linux_learn_roots(void);
 
 /* The same with something else between: the first starts threads, the second, which must follow on true, waits for what
- * they tell. False: another thread is learning. */
-bool uspi_linux_begin_roots(void);
-void uspi_linux_finish_roots(void);
+ * they tell. False: another thread is learning.
+ *   is_told  one that is started as all POSIX threads are will tell by uspi_linux_tell_root, or has; to the second false
+ *            when it could not be started */
+bool uspi_linux_begin_roots(bool is_told);
+void uspi_linux_finish_roots(bool is_told);
+
+/* The return address of a POSIX thread's start routine, told by itself. Any time. */
+void uspi_linux_tell_root(uintptr_t root);
 
 /* A thread of a process that has not ended, by which /proc and the memory calls know the process: mostly the first one,
  * whose id is the process's. Returns its id or a negative error number. Any time. */

@@ -57,20 +57,12 @@ static struct uspi_dead behind(const struct uspi_extent *e) {
 
 static int hand_over(struct uspi_tracing *tracing, struct uspi_stopped_process *out) {
     struct kept *kept = malloc(sizeof *kept);
-    struct uspi_stopped_thread *threads = calloc(tracing->count, sizeof *threads);
-    if (kept == NULL || threads == NULL) {
-        free(kept);
-        free(threads);
-        return uspi_refuse(&tracing->refusal, USP_ERROR_NO_MEMORY, "out of memory");
-    }
+    if (kept == NULL) return uspi_refuse(&tracing->refusal, USP_ERROR_NO_MEMORY, "out of memory");
     for (size_t i = 0; i < tracing->count; i++) {
-        const struct uspi_traced *from = &tracing->threads[i];
-        struct uspi_stopped_thread *to = &threads[i];
-        to->info = from->info;
-        to->status = from->status;
-        if (from->status == USP_OK && !from->stopped) to->status = USP_ERROR_TIMEOUT;
+        const struct uspi_traced *from = &tracing->traced[i];
+        struct uspi_stopped_thread *to = &tracing->threads[i];
+        if (to->status == USP_OK && !from->stopped) to->status = USP_ERROR_TIMEOUT;
         to->is_held = from->stopped;
-        to->copy.registers = from->registers;
         to->copy.stack_low = from->extents[USPI_OWN_STACK].low;
         to->copy.stack_high = from->extents[USPI_OWN_STACK].high;
         for (unsigned k = 0; k < USPI_STACKS; k++) {
@@ -81,11 +73,16 @@ static int hand_over(struct uspi_tracing *tracing, struct uspi_stopped_process *
     }
     *kept = (struct kept){.tracing = tracing, .memory = tracing->memory};
     memcpy(kept->arenas, tracing->arenas, sizeof kept->arenas);
-    out->threads = threads;
+    out->threads = tracing->threads;
+    tracing->threads = NULL;
     out->thread_count = tracing->count;
     out->pid = tracing->pid;
     out->arch = tracing->arch;
     out->pac_mask = tracing->pac_mask;
+    if (!tracing->has_moved) {
+        out->images = tracing->images;
+        tracing->images = NULL;
+    }
     out->live = (struct usp_memory){uspi_proc_memory_read, (void *)(intptr_t)tracing->memory};
     out->owned = kept;
     out->look = look;

@@ -10,6 +10,7 @@
 #include "arch/host.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,13 +76,13 @@ struct messengers {
 #endif
 };
 
-static void send_threads(struct messengers *sent) {
+static void send_threads(struct messengers *sent, bool with_posix) {
     sigset_t all, mask;
     memset(sent, 0, sizeof *sent);
     /* None of the program's handlers should meet a thread that it does not know. */
     sigfillset(&all);
     if (pthread_sigmask(SIG_SETMASK, &all, &mask) != 0) return;
-    sent->has_posix = pthread_create(&sent->posix, NULL, record_caller, &sent->posix_root) == 0;
+    sent->has_posix = with_posix && pthread_create(&sent->posix, NULL, record_caller, &sent->posix_root) == 0;
 #ifndef __STDC_NO_THREADS__
     sent->has_c11 = thrd_create(&sent->c11, record_c11_caller, &sent->c11_root) == thrd_success;
 #endif
@@ -132,28 +133,35 @@ static bool learn_main_root(struct usp_images *images) {
 /* Of whoever is learning. */
 static struct messengers sent;
 static bool threads_known, main_known;
+static _Atomic(uintptr_t) told;
 
-bool uspi_linux_begin_roots(void) {
+bool uspi_linux_begin_roots(bool is_told) {
     if (atomic_flag_test_and_set(&learning)) return false;
-    if (!threads_known) send_threads(&sent);
+    if (!threads_known) send_threads(&sent, !is_told);
     return true;
 }
 
-void uspi_linux_finish_roots(void) {
+void uspi_linux_tell_root(uintptr_t root) { atomic_store(&told, root); }
+
+void uspi_linux_finish_roots(bool is_told) {
     if (!threads_known || !main_known) {
         struct usp_images *images = NULL;
         usp_images_self(&images);
         /* In a constructor main has not been called yet: later, then. */
         if (!main_known) main_known = learn_main_root(images);
-        if (!threads_known) hear_threads(&sent, images);
-        threads_known = true;
+        if (!threads_known) {
+            hear_threads(&sent, images);
+            while (is_told && atomic_load(&told) == 0) sched_yield();
+            add_root(images, atomic_load(&told));
+            threads_known = is_told || sent.has_posix;
+        }
         usp_images_free(images);
     }
     atomic_flag_clear(&learning);
 }
 
 void uspi_linux_learn_roots(void) {
-    if (uspi_linux_begin_roots()) uspi_linux_finish_roots();
+    if (uspi_linux_begin_roots(false)) uspi_linux_finish_roots(false);
 }
 
 void uspi_os_describe_self(struct usp_target *target) {

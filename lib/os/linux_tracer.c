@@ -4,6 +4,7 @@
 #include "lib/os/linux_tracer.h"
 
 #include "arch/backend.h"
+#include "arch/host.h"
 #include "lib/os/linux_alternate.h"
 
 #include <elf.h>
@@ -68,6 +69,19 @@ static int read_ranges(struct uspi_tracing *tracing) {
     return USP_OK;
 }
 
+/* In pages. 0: it is not told. */
+static uint64_t mapped_size(const struct uspi_tracing *tracing) {
+    char text[256];
+    if (uspi_proc_read(tracing->living, 0, "statm", text, sizeof text) < 0) return 0;
+    return strtoull(text, NULL, 10);
+}
+
+/* Beside the tracer there is time for it now; later the process would wait for it. */
+static void list_images(struct uspi_tracing *tracing) {
+    tracing->mapped = mapped_size(tracing);
+    if (usp_images_process(tracing->pid, &tracing->images) != USP_OK) tracing->images = NULL;
+}
+
 /* The mapping that a stack pointer lies in; NULL when there was none. */
 static const struct uspi_range *find_range(const struct uspi_tracing *tracing, usp_addr sp) {
     size_t low = 0, high = tracing->range_count;
@@ -98,29 +112,55 @@ static bool is_known(struct uspi_tracing *tracing, pid_t tid) {
 }
 
 /* While it is not traced: a thread that is stopped already shows another state then. */
-static void describe(const struct uspi_tracing *tracing, struct uspi_traced *t) {
+static void describe(const struct uspi_tracing *tracing, size_t i) {
+    const pid_t tid = tracing->tids[i];
+    struct usp_thread_info *info = &tracing->threads[i].info;
     struct uspi_proc_stat stat;
-    t->info.thread = (struct usp_thread){(uint64_t)t->tid, (uint64_t)t->tid};
-    if (t->tid == tracing->pid) t->info.flags |= USP_THREAD_MAIN;
-    if (uspi_proc_threads_stat(&tracing->list, t->tid, &stat) < 0) return;
-    memcpy(t->info.name, stat.name, sizeof t->info.name);
-    t->info.run_state = (uint8_t)stat.state;
-    t->info.cpu_time = stat.cpu_ns;
+    info->thread = (struct usp_thread){(uint64_t)tid, (uint64_t)tid};
+    if (tid == tracing->pid) info->flags |= USP_THREAD_MAIN;
+    if (uspi_proc_threads_stat(&tracing->list, tid, &stat) < 0) return;
+    memcpy(info->name, stat.name, sizeof info->name);
+    info->run_state = (uint8_t)stat.state;
+    info->cpu_time = stat.cpu_ns;
 }
 
-static bool is_gone(const struct uspi_tracing *tracing, const struct uspi_traced *t) {
+static bool is_gone(const struct uspi_tracing *tracing, pid_t tid) {
     struct uspi_proc_stat stat;
-    int e = uspi_proc_stat(tracing->pid, t->tid, &stat);
+    int e = uspi_proc_stat(tracing->pid, tid, &stat);
     return e == -ENOENT || e == -ESRCH || (e == 0 && (stat.state == 'Z' || stat.state == 'X'));
 }
 
 /* False: it is no more. */
-static bool seize(const struct uspi_tracing *tracing, struct uspi_traced *t) {
-    long e = uspi_linux->trace(PTRACE_SEIZE, t->tid, NULL, NULL);
+static bool seize(const struct uspi_tracing *tracing, size_t i) {
+    const pid_t tid = tracing->tids[i];
+    long e = uspi_linux->trace(PTRACE_SEIZE, tid, NULL, NULL);
     if (e == -ESRCH) return false;
-    t->seized = e >= 0;
+    tracing->traced[i].seized = e >= 0;
+    if (e >= 0) return true;
     /* Who is about to end may not be traced either. */
-    if (!t->seized) t->status = e == -EPERM && is_gone(tracing, t) ? USP_ERROR_NO_THREAD : uspi_linux_status(e);
+    tracing->threads[i].status = e == -EPERM && is_gone(tracing, tid) ? USP_ERROR_NO_THREAD : uspi_linux_status(e);
+    return true;
+}
+
+static bool grow(void **array, size_t count, size_t size) {
+    void *grown = count <= SIZE_MAX / size ? realloc(*array, count * size) : NULL;
+    if (grown != NULL) *array = grown;
+    return grown != NULL;
+}
+
+/* Few are born between this and the listing. */
+static size_t expected_threads(const struct uspi_tracing *tracing) {
+    const long counted = tracing->only != 0 ? 1 : uspi_proc_threads_count(&tracing->list);
+    return counted > 0 ? (size_t)counted : 1;
+}
+
+static bool reserve(struct uspi_tracing *tracing, size_t room) {
+    if (!grow((void **)&tracing->threads, room, sizeof *tracing->threads) ||
+        !grow((void **)&tracing->traced, room, sizeof *tracing->traced) ||
+        !grow((void **)&tracing->tids, room, sizeof *tracing->tids)) {
+        return false;
+    }
+    tracing->room = room;
     return true;
 }
 
@@ -128,18 +168,10 @@ static bool add_if_new(void *context, const struct uspi_proc_threads *list, pid_
     struct uspi_tracing *tracing = context;
     (void)list;
     if ((tracing->only != 0 && tid != tracing->only) || is_known(tracing, tid)) return true;
-    if (tracing->count == tracing->room) {
-        size_t room = tracing->room == 0 ? 256 : tracing->room * 2;
-        struct uspi_traced *threads = realloc(tracing->threads, room * sizeof *threads);
-        if (threads != NULL) tracing->threads = threads;
-        pid_t *tids = realloc(tracing->tids, room * sizeof *tids);
-        if (tids != NULL) tracing->tids = tids;
-        if (threads == NULL || tids == NULL) return false;
-        tracing->room = room;
-    }
-    struct uspi_traced *t = &tracing->threads[tracing->count];
-    memset(t, 0, sizeof *t);
-    t->tid = tracing->tids[tracing->count++] = tid;
+    if (tracing->count == tracing->room && !reserve(tracing, tracing->room * 2)) return false;
+    memset(&tracing->threads[tracing->count], 0, sizeof *tracing->threads);
+    memset(&tracing->traced[tracing->count], 0, sizeof *tracing->traced);
+    tracing->tids[tracing->count++] = tid;
     return true;
 }
 
@@ -148,9 +180,8 @@ static bool seize_if_new(void *context, const struct uspi_proc_threads *list, pi
     size_t before = tracing->count;
     if (!add_if_new(tracing, list, tid)) return false;
     if (tracing->count == before) return true;
-    struct uspi_traced *t = &tracing->threads[before];
-    describe(tracing, t);
-    if (seize(tracing, t)) {
+    describe(tracing, before);
+    if (seize(tracing, before)) {
         tracing->found++;
     } else {
         tracing->count--;
@@ -167,16 +198,20 @@ static int seize_new(struct uspi_tracing *tracing) {
 static void seize_listed(struct uspi_tracing *tracing) {
     size_t n = 0;
     for (size_t i = 0; i < tracing->count; i++) {
-        if (!seize(tracing, &tracing->threads[i])) continue;
-        tracing->threads[n] = tracing->threads[i];
-        tracing->tids[n++] = tracing->tids[i];
+        if (!seize(tracing, i)) continue;
+        if (n != i) {
+            tracing->threads[n] = tracing->threads[i];
+            tracing->traced[n] = tracing->traced[i];
+            tracing->tids[n] = tracing->tids[i];
+        }
+        n++;
     }
     tracing->count = n;
 }
 
 static void interrupt(const struct uspi_tracing *tracing, size_t from) {
     for (size_t i = from; i < tracing->count; i++) {
-        if (tracing->threads[i].seized) uspi_linux->trace(PTRACE_INTERRUPT, tracing->threads[i].tid, NULL, NULL);
+        if (tracing->traced[i].seized) uspi_linux->trace(PTRACE_INTERRUPT, tracing->tids[i], NULL, NULL);
     }
 }
 
@@ -192,17 +227,18 @@ static uint32_t arch_of_set(size_t size) {
 }
 
 /* Takes what a thread says that has stopped. False: it runs still, or is gone. */
-static bool take_registers(struct uspi_traced *t) {
+static bool take_registers(const struct uspi_tracing *tracing, size_t i) {
+    struct uspi_stopped_thread *t = &tracing->threads[i];
     uint8_t bytes[512];
     struct iovec set = {bytes, sizeof bytes};
-    long e = uspi_linux->trace(PTRACE_GETREGSET, t->tid, (void *)NT_PRSTATUS, &set);
+    long e = uspi_linux->trace(PTRACE_GETREGSET, tracing->tids[i], (void *)NT_PRSTATUS, &set);
     if (e == -ESRCH) return false;
-    t->stopped = true;
+    tracing->traced[i].stopped = true;
     if (e < 0) {
         t->status = uspi_linux_status(e);
     } else {
-        t->status = usp_registers_from_state(&t->registers, arch_of_set(set.iov_len), USP_STATE_LINUX_PRSTATUS, bytes,
-                                             set.iov_len);
+        t->status = usp_registers_from_state(&t->copy.registers, arch_of_set(set.iov_len), USP_STATE_LINUX_PRSTATUS,
+                                             bytes, set.iov_len);
         if (t->status != USP_OK) t->status = USP_ERROR_UNSUPPORTED;
     }
     return true;
@@ -214,12 +250,13 @@ static void wait_for_stops(const struct uspi_tracing *tracing) {
         size_t running = 0;
         bool late = uspi_os_clock() >= tracing->deadline;
         for (size_t i = 0; i < tracing->count; i++) {
-            struct uspi_traced *t = &tracing->threads[i];
-            if (!t->seized || t->stopped || t->status != USP_OK || take_registers(t)) continue;
-            if ((late || pass % 8 == 7) && is_gone(tracing, t)) {
-                t->status = USP_ERROR_NO_THREAD;
+            const struct uspi_traced *t = &tracing->traced[i];
+            int *status = &tracing->threads[i].status;
+            if (!t->seized || t->stopped || *status != USP_OK || take_registers(tracing, i)) continue;
+            if ((late || pass % 8 == 7) && is_gone(tracing, tracing->tids[i])) {
+                *status = USP_ERROR_NO_THREAD;
             } else if (late) {
-                t->status = USP_ERROR_TIMEOUT;
+                *status = USP_ERROR_TIMEOUT;
             } else {
                 running++;
             }
@@ -236,12 +273,12 @@ static void learn_processor(struct uspi_tracing *tracing) {
         uint64_t data, code; /* struct user_pac_mask (Linux arch/arm64/include/uapi/asm/ptrace.h) */
     } masks;
     struct iovec set = {&masks, sizeof masks};
-    const struct uspi_traced *t = tracing->threads, *end = t + tracing->count;
-    while (t < end && (!t->stopped || t->registers.arch == USP_ARCH_NONE)) t++;
-    if (t == end) return;
-    tracing->arch = t->registers.arch;
+    size_t i = 0;
+    while (i < tracing->count && (!tracing->traced[i].stopped || tracing->threads[i].status != USP_OK)) i++;
+    if (i == tracing->count) return;
+    tracing->arch = tracing->threads[i].copy.registers.arch;
     if (tracing->arch != USP_ARCH_ARM64) return;
-    long e = uspi_linux->trace(PTRACE_GETREGSET, t->tid, (void *)PAC_MASK_SET, &set);
+    long e = uspi_linux->trace(PTRACE_GETREGSET, tracing->tids[i], (void *)PAC_MASK_SET, &set);
     if (e >= 0 && set.iov_len == sizeof masks) tracing->pac_mask = masks.code;
 }
 
@@ -249,21 +286,21 @@ static void learn_processor(struct uspi_tracing *tracing) {
 
 /* Where the thread's stack ends that lies in a mapping, above `from`: mappings that touch each other are one. libc keeps
  * the thread's control block at its top (see linux_threads.c on robust_list). 0: that is not known. */
-static usp_addr end_of_stack(const struct uspi_traced *t, const struct uspi_range *r, usp_addr from) {
+static usp_addr end_of_stack(pid_t tid, const struct uspi_range *r, usp_addr from) {
     uintptr_t data;
     if (r->grows || r->high - from <= USPI_STACK_MAX) return r->high;
-    if (uspi_linux->robust_list(t->tid, &data) < 0 || data <= from || data >= r->high) return 0;
+    if (uspi_linux->robust_list(tid, &data) < 0 || data <= from || data >= r->high) return 0;
     return (data | (USPI_LINUX_PAGE - 1)) + 1;
 }
 
 /* What there is to copy of the stack that sp points to. */
-static struct uspi_extent extent_at(const struct uspi_tracing *tracing, const struct uspi_traced *t, usp_addr sp) {
-    const struct uspi_backend *b = uspi_backend_find(t->registers.arch);
+static struct uspi_extent extent_at(const struct uspi_tracing *tracing, size_t i, usp_addr sp) {
+    const struct uspi_backend *b = uspi_backend_find(tracing->threads[i].copy.registers.arch);
     const struct uspi_range *r = find_range(tracing, sp);
     struct uspi_extent e = {.from = sp >= b->red_zone ? (sp - b->red_zone) & ~UINT64_C(15) : 0};
     uint64_t want = UNSURE_COPY;
     if (r != NULL) {
-        usp_addr end = end_of_stack(t, r, e.from);
+        usp_addr end = end_of_stack(tracing->tids[i], r, e.from);
         e.low = r->low < e.from ? r->low : e.from;
         e.high = r->high;
         want = end != 0 ? end - e.from : USPI_STACK_MAX;
@@ -275,9 +312,9 @@ static struct uspi_extent extent_at(const struct uspi_tracing *tracing, const st
 /* Has room for the copies that most processes need, before anybody is stopped. */
 static void make_room(struct uspi_tracing *tracing) {
     struct uspi_arena *arena = &tracing->arenas[USPI_OWN_STACK];
-    const long threads = tracing->only != 0 ? 1 : uspi_proc_threads_count(&tracing->list);
-    if (threads <= 0 || (uint64_t)threads > ARENA_MAX / USUAL_STACK) return;
-    arena->size = (size_t)threads * USUAL_STACK;
+    const size_t threads = expected_threads(tracing);
+    if (threads > ARENA_MAX / USUAL_STACK) return;
+    arena->size = threads * USUAL_STACK;
     arena->bytes = uspi_linux->map(arena->size, true);
 }
 
@@ -286,10 +323,14 @@ static void lay_out(struct uspi_tracing *tracing, unsigned which) {
     struct uspi_arena *arena = &tracing->arenas[which];
     size_t total = 0;
     for (size_t i = 0; i < tracing->count; i++) {
-        struct uspi_traced *t = &tracing->threads[i];
-        if (!t->stopped || t->status != USP_OK || (which == USPI_INTERRUPTED_STACK && t->interrupted == 0)) continue;
+        struct uspi_traced *t = &tracing->traced[i];
+        const struct uspi_stopped_thread *thread = &tracing->threads[i];
+        if (!t->stopped || thread->status != USP_OK || (which == USPI_INTERRUPTED_STACK && t->interrupted == 0)) {
+            continue;
+        }
         struct uspi_extent *e = &t->extents[which];
-        *e = extent_at(tracing, t, which == USPI_OWN_STACK ? usp_registers_sp(&t->registers) : t->interrupted);
+        *e =
+            extent_at(tracing, i, which == USPI_OWN_STACK ? usp_registers_sp(&thread->copy.registers) : t->interrupted);
         if (e->room > ARENA_MAX - total) e->room = (size_t)(ARENA_MAX - total);
         total += e->room;
     }
@@ -300,7 +341,7 @@ static void lay_out(struct uspi_tracing *tracing, unsigned which) {
     }
     uint8_t *at = arena->bytes;
     for (size_t i = 0; i < tracing->count; i++) {
-        struct uspi_extent *e = &tracing->threads[i].extents[which];
+        struct uspi_extent *e = &tracing->traced[i].extents[which];
         if (at == NULL) e->room = 0;
         if (e->room == 0) continue;
         e->bytes = at;
@@ -310,7 +351,7 @@ static void lay_out(struct uspi_tracing *tracing, unsigned which) {
 
 /* Stacks that one call reads, side by side. */
 struct batch {
-    struct uspi_traced *threads[BATCH];
+    size_t threads[BATCH];              /* by number */
     struct uspi_extent *extents[BATCH]; /* theirs */
     struct iovec remote[BATCH];
     size_t count, size;
@@ -342,10 +383,11 @@ static size_t read_batch(const struct uspi_tracing *tracing, const struct batch 
     return n;
 }
 
-static void look_for_interrupted(struct uspi_tracing *tracing, struct uspi_traced *t) {
+static void look_for_interrupted(struct uspi_tracing *tracing, size_t i) {
+    struct uspi_traced *t = &tracing->traced[i];
     const struct uspi_extent *e = &t->extents[USPI_OWN_STACK];
     const struct uspi_copied bytes = {e->bytes, e->from, e->copied};
-    t->interrupted = uspi_alternate_search(t->registers.arch, &bytes);
+    t->interrupted = uspi_alternate_search(tracing->threads[i].copy.registers.arch, &bytes);
     if (t->interrupted != 0) atomic_store(&tracing->any_interrupted, true);
 }
 
@@ -356,9 +398,9 @@ static void copy_stacks(struct uspi_tracing *tracing, unsigned which) {
         while (i < end) {
             batch.count = batch.size = 0;
             for (size_t k = i; k < end; k++) {
-                struct uspi_extent *e = &tracing->threads[k].extents[which];
+                struct uspi_extent *e = &tracing->traced[k].extents[which];
                 if (e->room == 0) continue;
-                batch.threads[batch.count] = &tracing->threads[k];
+                batch.threads[batch.count] = k;
                 batch.extents[batch.count] = e;
                 batch.remote[batch.count++] = (struct iovec){(void *)(uintptr_t)e->from, e->room};
                 batch.size += e->room;
@@ -367,7 +409,7 @@ static void copy_stacks(struct uspi_tracing *tracing, unsigned which) {
             size_t done = read_batch(tracing, &batch);
             for (size_t k = 0; k < done && which == USPI_OWN_STACK; k++)
                 look_for_interrupted(tracing, batch.threads[k]);
-            i = (size_t)(batch.threads[done - 1] - tracing->threads) + 1;
+            i = batch.threads[done - 1] + 1;
         }
     }
 }
@@ -415,7 +457,7 @@ static int fail_to_list(struct uspi_tracing *tracing, int e) {
 
 static bool any_seized(const struct uspi_tracing *tracing) {
     for (size_t i = 0; i < tracing->count; i++) {
-        if (tracing->threads[i].seized) return true;
+        if (tracing->traced[i].seized) return true;
     }
     return false;
 }
@@ -451,7 +493,7 @@ static int seize_all(struct uspi_tracing *tracing) {
 
 static bool have_stopped(const struct uspi_tracing *tracing) {
     for (size_t i = 0; i < tracing->count; i++) {
-        if (!tracing->threads[i].stopped) return false;
+        if (!tracing->traced[i].stopped) return false;
     }
     return true;
 }
@@ -473,16 +515,17 @@ static void stop_all(struct uspi_tracing *tracing) {
 /* What the tracer and its caller do, whatever fails:
  *
  *     tracer   list, describe              │ seize, stop │ lay out │ copy, what handlers interrupted too │ end
- *     caller   roots, ranges, room, sleep  │ sleep       │ wake up │ copy                                │ walk
+ *     caller   roots, ranges, room, images │ naps        │ wait    │ copy                                │ walk
  *
  * While threads stand still, the tracer waits for its caller only if that is copying. Only one of them describes: two
  * readers of a process's /proc at once take longer than one. */
 static void *trace(void *context) {
     struct uspi_tracing *tracing = context;
     tracing->tracer_id = uspi_linux->own_thread();
+    uspi_linux_tell_root(uspi_host_strip((uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0))));
     step_aside(tracing->caller_cpu);
     tracing->listing_error = uspi_linux_list_threads(&tracing->list, add_if_new, tracing);
-    for (size_t i = 0; i < tracing->count; i++) describe(tracing, &tracing->threads[i]);
+    for (size_t i = 0; i < tracing->count; i++) describe(tracing, i);
     await(&tracing->prepared);
     if (tracing->refusal.status == USP_OK && tracing->listing_error < 0) fail_to_list(tracing, tracing->listing_error);
     bool is_standing = tracing->refusal.status == USP_OK && seize_all(tracing) == USP_OK;
@@ -491,6 +534,7 @@ static void *trace(void *context) {
     if (is_standing) {
         learn_processor(tracing);
         lay_out(tracing, USPI_OWN_STACK);
+        tracing->has_moved = tracing->mapped == 0 || mapped_size(tracing) != tracing->mapped;
     }
     sem_post(&tracing->laid_out);
     copy_stacks(tracing, USPI_OWN_STACK);
@@ -519,8 +563,11 @@ struct uspi_tracing *uspi_tracing_create(void) {
 }
 
 static void assist(struct uspi_tracing *tracing, bool learns_roots) {
-    if (learns_roots) uspi_linux_finish_roots();
-    if (read_ranges(tracing) == USP_OK) make_room(tracing);
+    if (learns_roots) uspi_linux_finish_roots(true);
+    if (read_ranges(tracing) == USP_OK) {
+        make_room(tracing);
+        list_images(tracing);
+    }
     sem_post(&tracing->prepared);
     nap_until(&tracing->standing);
     await(&tracing->laid_out);
@@ -533,12 +580,13 @@ static void assist(struct uspi_tracing *tracing, bool learns_roots) {
 int uspi_trace(struct uspi_tracing *tracing) {
     const int kept = errno;
     sigset_t all, mask, waiting;
+    if (!reserve(tracing, expected_threads(tracing) + 8)) return fail_to_list(tracing, -ENOMEM);
     sigfillset(&all);
     tracing->caller_cpu = sched_getcpu();
     /* None of the program's handlers should meet a thread that it does not know. */
     pthread_sigmask(SIG_SETMASK, &all, &mask);
     /* Before the tracer, which would be in the way of the threads that this starts. */
-    const bool learns_roots = uspi_linux_begin_roots();
+    const bool learns_roots = uspi_linux_begin_roots(true);
     int e = pthread_create(&tracing->tracer, NULL, trace, tracing);
     /* The kernel tells of every thread that stops by SIGCHLD: that should not wake this one each time. */
     waiting = mask;
@@ -548,7 +596,7 @@ int uspi_trace(struct uspi_tracing *tracing) {
     if (e == 0) {
         assist(tracing, learns_roots);
     } else if (learns_roots) {
-        uspi_linux_finish_roots();
+        uspi_linux_finish_roots(false);
     }
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
     errno = kept;
@@ -580,8 +628,10 @@ void uspi_tracing_free(struct uspi_tracing *tracing) {
     sem_destroy(&tracing->laid_out);
     sem_destroy(&tracing->helped);
     sem_destroy(&tracing->copied);
+    usp_images_free(tracing->images);
     free(tracing->ranges);
     free(tracing->threads);
+    free(tracing->traced);
     free(tracing->tids);
     free(tracing);
 }

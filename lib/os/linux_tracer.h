@@ -34,11 +34,7 @@ struct uspi_extent {
 #define USPI_STACK_MAX ((uint64_t)8 << 20)
 
 struct uspi_traced {
-    pid_t tid;
-    struct usp_thread_info info;
-    int status;
     bool seized, stopped;
-    struct usp_registers registers;
     usp_addr interrupted; /* the other stack's pointer; 0: there is none */
     struct uspi_extent extents[USPI_STACKS];
 };
@@ -59,22 +55,26 @@ struct uspi_tracing {
     struct uspi_refusal refusal;
 
     /* What has come of it. */
-    struct uspi_traced *threads;
+    struct uspi_stopped_thread *threads; /* of each the info, status and registers; */
+    struct uspi_traced *traced;          /* what else there is to know of it; */
+    pid_t *tids;                         /* its id, to be searched */
     size_t count;
     struct uspi_arena {
         uint8_t *bytes; /* what the extents' bytes are in; NULL: nothing is */
         size_t size;
     } arenas[USPI_STACKS];
     uint32_t arch;
-    uint64_t pac_mask;     /* see struct usp_target */
-    uint64_t began, ended; /* when the first one was stopped, when the last one was seen to run again; usp_clock */
+    uint64_t pac_mask;         /* see struct usp_target */
+    struct usp_images *images; /* as they were before anybody was stopped; NULL: not known */
+    bool has_moved;            /* mappings have changed since: the images may not be those of the stacks */
+    uint64_t began, ended;     /* when the first one was stopped, when the last one was seen to run again; usp_clock */
 
     /* The tracer's own. */
     struct uspi_range *ranges; /* writable mappings, ascending */
     size_t range_count, range_room;
-    pid_t *tids; /* the threads', to be searched */
-    size_t room;
-    size_t expected;   /* of the listing: the next one's place in `threads` */
+    uint64_t mapped;   /* how much was, before the images were listed; 0: not known */
+    size_t room;       /* in `threads`, `traced` and `tids` */
+    size_t expected;   /* of the listing: the next one's place in `tids` */
     size_t found;      /* new threads in the last listing */
     int listing_error; /* why there is no listing */
     uint64_t deadline;
