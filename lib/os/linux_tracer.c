@@ -441,7 +441,7 @@ static void await(sem_t *semaphore) {
     if (!comes_soon(semaphore)) sleep_until(semaphore);
 }
 
-/* A new thread starts on its maker's processor, even beside idle ones, and one of the two waits. */
+/* A new thread often starts on its maker's processor, even beside an idle one, and one of the two waits. */
 static void step_aside(int cpu) {
     cpu_set_t allowed;
     if (cpu < 0 || cpu >= CPU_SETSIZE || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
