@@ -15,6 +15,8 @@
 #define BOUNDARY_RANK UINT32_MAX
 
 int uspi_gather(struct uspi_gathering *gathering, const struct uspi_candidate *candidate) {
+    const usp_addr end = candidate->end > candidate->start ? candidate->end : candidate->start;
+    if (gathering->excerpt != NULL && !uspi_excerpt_keep(gathering->excerpt, candidate->start, end)) return USP_OK;
     if (gathering->count == gathering->capacity) {
         size_t capacity = gathering->capacity == 0 ? 256 : gathering->capacity * 2;
         if (capacity > SIZE_MAX / sizeof *gathering->candidates) return USP_ERROR_NO_MEMORY;
@@ -25,7 +27,7 @@ int uspi_gather(struct uspi_gathering *gathering, const struct uspi_candidate *c
     }
     struct uspi_candidate *added = &gathering->candidates[gathering->count++];
     *added = *candidate;
-    if (added->end < added->start) added->end = added->start;
+    added->end = end;
     return USP_OK;
 }
 
