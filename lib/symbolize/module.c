@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many excerpts, each with what was asked for since the one before, before there is the whole index. Each of them costs
- * a tenth of it or so. */
-#define EXCERPTS 2
+/* So many excerpts for stacks, one after the other, before there is the whole index; each takes a tenth of its time or so.
+ * Who asks for single addresses, and not for neighbours, is thought to have many: there is one for the first. */
+#define EXCERPTS 3
 
 /* What is made of the files for one table, and can be made again. */
 struct symbols {
@@ -209,7 +209,7 @@ static bool add_expected(void *context, usp_addr address) {
 /* What is to be read next, after `had` was not enough, NULL when it is the first. False: everything. */
 static bool plan_excerpt(const struct uspi_module *module, const struct symbols *had, const struct wish *wish,
                          struct uspi_excerpt *excerpt) {
-    if (wish->is_all || (had != NULL && had->excerpts == EXCERPTS)) return false;
+    if (wish->is_all || (had != NULL && (wish->expected == NULL || had->excerpts == EXCERPTS))) return false;
     /* What an excerpt has not decided, another one would not. */
     if (had != NULL && uspi_excerpt_window(&had->excerpt, wish->address) != NULL) return false;
     uspi_excerpt_begin(excerpt, had != NULL ? &had->excerpt : NULL);
