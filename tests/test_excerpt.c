@@ -318,6 +318,56 @@ START_TEST(first_questions) {
 }
 END_TEST
 
+/* ---- what this process has loaded: tables of real linkers, with linkage tables and versions ---- */
+
+struct starts {
+    usp_addr *all; /* absolute, as many as fit */
+    size_t count, room;
+};
+
+static int add_start(void *context, const struct usp_symbol *symbol) {
+    struct starts *starts = context;
+    if (starts->count + 2 > starts->room) return 1;
+    starts->all[starts->count++] = symbol->start;
+    starts->all[starts->count++] = symbol->start + symbol->extent;
+    return 0;
+}
+
+static void compare_image(const struct usp_image *image, struct usp_symbolizer *whole) {
+    enum { QUESTIONS = 200 };
+    static usp_addr all[200000];
+    struct starts starts = {all, 0, sizeof all / sizeof all[0]};
+    if (usp_symbolizer_visit(whole, image->load_address, add_start, &starts) < 0) return;
+    for (size_t i = 0; i < starts.count; i += 1 + starts.count / QUESTIONS) {
+        for (usp_addr at = all[i] - 1; at <= all[i] + 1; at++) {
+            struct usp_symbolizer *fresh = limited(NULL, 0);
+            ck_assert_msg(is_same_answer(fresh, whole, at), "%s at %#llx", image->path,
+                          (unsigned long long)(at - image->slide));
+            usp_symbolizer_free(fresh);
+        }
+    }
+    struct excerpt_tally tally = {0};
+    struct uspi_file *file;
+    struct uspi_tables *tables;
+    if (uspi_file_open(image->path, &file, NULL) != USP_OK) return;
+    if (uspi_elf_tables_open(file, NULL, &tables) == USP_OK) {
+        compare_excerpts(tables, image->text_low - image->slide, image->text_high - image->slide, 0x1000, 20, &tally);
+        tables->close(tables);
+    }
+    uspi_file_close(file);
+}
+
+START_TEST(real_files) {
+    struct usp_images *images;
+    /* Without an operating system there are none. */
+    if (usp_images_self(&images) != USP_OK) return;
+    struct usp_symbolizer *whole = limited(NULL, 0);
+    for (size_t i = 0; i < usp_images_count(images); i++) compare_image(usp_images_get(images, i), whole);
+    usp_symbolizer_free(whole);
+    usp_images_free(images);
+}
+END_TEST
+
 /* ---- what is expected ---- */
 
 enum { SITES = 24 };
@@ -612,8 +662,8 @@ int main(void) {
     tcase_set_timeout(files, 60);
     tcase_add_checked_fixture(files, begin, remove_folder);
     add_loop_tests(files, 0, 3, tables_of_a_file);
-    add_tests(files, first_questions, stacks_are_read_for_together, single_questions, reports_are_read_for_together,
-              each_allocation_fails, the_limit_of_memory);
+    add_tests(files, first_questions, real_files, stacks_are_read_for_together, single_questions,
+              reports_are_read_for_together, each_allocation_fails, the_limit_of_memory);
     add_loop_tests(files, 0, 2, threads_ask_at_once);
     return run_suite("excerpt", candidates, files);
 }
