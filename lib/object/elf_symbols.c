@@ -68,5 +68,6 @@ int uspi_elf_symbol(const struct uspi_elf_symbols *symbols, uint64_t i, struct u
 }
 
 const uint8_t *uspi_elf_symbols_in_place(const struct uspi_elf_symbols *symbols) {
-    return symbols->wide ? uspi_bytes_in_place(symbols->entries, 0, symbols->count * USPI_ELF_SYMBOL_64) : NULL;
+    const uint64_t size = symbols->count * USPI_ELF_SYMBOL_64;
+    return symbols->wide && size <= SIZE_MAX ? uspi_bytes_in_place(symbols->entries, 0, (size_t)size) : NULL;
 }

@@ -256,10 +256,10 @@ static struct symbols *make_symbols(struct uspi_module *module, enum uspi_table 
     return symbols;
 }
 
-/* Better ones than `had`, which did not fulfil the wish; NULL: there were none. Apart, so that who finds them made saves
- * no registers. The caller has signed in before it saw `had`, which stays, with its tables, whatever others do. */
-static __attribute__((noinline)) struct symbols *improve_symbols(struct uspi_module *module, enum uspi_table which,
-                                                                 const struct symbols *had, const struct wish *wish) {
+/* Better ones than `had`, which did not fulfil the wish; NULL: there were none. Returns NULL when memory lacks. The caller
+ * has signed in before it saw `had`, which stays, with its tables, whatever others do. */
+static struct symbols *improve_symbols(struct uspi_module *module, enum uspi_table which, const struct symbols *had,
+                                       const struct wish *wish) {
     struct uspi_cache_slot *slot = &module->slots[which];
     uspi_lock_take(module->lock);
     struct symbols *symbols = (struct symbols *)uspi_cache_get(module->cache, slot);
@@ -269,6 +269,23 @@ static __attribute__((noinline)) struct symbols *improve_symbols(struct uspi_mod
         if (symbols != NULL) uspi_cache_put(module->cache, slot, &symbols->cached);
     }
     uspi_lock_give(module->lock);
+    return symbols;
+}
+
+/* The first that know what the whole index says of an address: `had`, or better ones. Otherwise as above. Apart, so that who
+ * finds the whole index saves no registers. */
+static __attribute__((noinline)) const struct symbols *decide(struct uspi_module *module, enum uspi_table which,
+                                                              const struct symbols *had, usp_addr address,
+                                                              const struct uspi_expected *expected) {
+    const struct wish wish = {.address = address, .expected = expected};
+    const struct symbols *symbols = had != NULL ? had : improve_symbols(module, which, NULL, &wish);
+    while (symbols != NULL && symbols->excerpts != 0) {
+        usp_addr start = 0; /* stays so where nothing begins at or below the address */
+        uint64_t size;
+        (void)uspi_index_find(&symbols->index, address, &start, &size);
+        if (uspi_excerpt_decides(&symbols->excerpt, address, start)) break;
+        symbols = improve_symbols(module, which, symbols, &wish);
+    }
     return symbols;
 }
 
@@ -292,17 +309,10 @@ int uspi_module_find(struct uspi_module *module, enum uspi_table which, usp_addr
                      const struct uspi_expected *expected, struct uspi_names *names, struct uspi_named *named) {
     if (!can_have(module, which)) return USP_ERROR_ABSENT;
     const struct symbols *symbols = get_symbols(module, which);
-    uint32_t symbol = USPI_NO_SYMBOL;
-    for (;;) {
-        if (symbols != NULL) {
-            named->start = 0;
-            symbol = uspi_index_find(&symbols->index, address, &named->start, &named->size);
-            if (symbols->excerpts == 0 || uspi_excerpt_decides(&symbols->excerpt, address, named->start)) break;
-        }
-        symbols = improve_symbols(module, which, symbols, &(struct wish){.address = address, .expected = expected});
-        if (symbols == NULL) return USP_ERROR_NO_MEMORY;
-    }
+    if (symbols == NULL || symbols->excerpts != 0) symbols = decide(module, which, symbols, address, expected);
+    if (symbols == NULL) return USP_ERROR_NO_MEMORY;
     if (symbols->tables == NULL) return USP_ERROR_ABSENT;
+    uint32_t symbol = uspi_index_find(&symbols->index, address, &named->start, &named->size);
     if (symbol == USPI_NO_SYMBOL) return USP_ERROR_NOT_FOUND;
     int status = symbols->tables->get(symbols->tables, symbol, names, named);
     return status == USP_OK || status == USP_ERROR_NO_MEMORY ? status : USP_ERROR_NOT_FOUND;
