@@ -633,7 +633,8 @@ START_TEST(threads_ask_at_once) {
         asked[i].start = symbol.start;
         asked[i].extent = symbol.extent;
     }
-    for (unsigned round = 0; round < 10; round++) {
+    /* With the limit nearly every question has something made anew. */
+    for (unsigned round = 0; round < (_i == 0 ? 10 : 1); round++) {
         struct usp_symbolizer *symbolizer = limited(images, (uint64_t)_i);
         pthread_t threads[THREADS];
         struct crowd crowds[THREADS];
