@@ -27,6 +27,19 @@ static void find_image(const struct uspi_report *report, usp_addr site, struct u
     memcpy(symbol->build_id, image->build_id, sizeof symbol->build_id);
 }
 
+/* The shape of uspi_expected's: all call sites of all threads. */
+static void visit_sites(const struct uspi_expected *expected, bool (*take)(void *context, usp_addr address),
+                        void *context) {
+    const struct uspi_report *report = (const struct uspi_report *)expected;
+    const struct usp_snapshot_thread *thread;
+    for (size_t i = 0; (thread = uspi_report_thread(report, i)) != NULL; i++) {
+        const struct usp_stack *stack = &thread->stack;
+        for (uint32_t k = 0; thread->status == USP_OK && k < stack->count; k++) {
+            if (!take(context, usp_frame_call_site(stack->arch, &stack->frames[k]))) return;
+        }
+    }
+}
+
 bool uspi_report_frame(const struct uspi_report *report, const struct usp_stack *stack, uint32_t i,
                        struct uspi_shown *shown) {
     const struct usp_format_options *options = &report->options;
@@ -41,7 +54,7 @@ bool uspi_report_frame(const struct uspi_report *report, const struct usp_stack 
     if (options->symbols != NULL && report->only != NULL) {
         shown->symbol = options->symbols[i];
     } else if (options->symbolizer != NULL) {
-        usp_symbolize(options->symbolizer, site, &shown->symbol);
+        uspi_symbolize_expecting(options->symbolizer, site, &report->expected, &shown->symbol);
     } else {
         find_image(report, site, &shown->symbol);
     }
@@ -53,6 +66,7 @@ bool uspi_report_frame(const struct uspi_report *report, const struct usp_stack 
 
 static int write_report(struct uspi_report *report, usp_write write, void *context) {
     char gathered[GATHERED];
+    report->expected.visit = visit_sites;
     report->text = uspi_text_through(write, context, gathered, sizeof gathered);
     switch (report->options.style) {
     case USP_FORMAT_CALL_STACK_SYMBOLS:

@@ -5,8 +5,10 @@
 #define USPI_REPORT_H
 
 #include "lib/format.h"
+#include "lib/symbolize/expected.h"
 
 struct uspi_report {
+    struct uspi_expected expected;     /* that the frames' names are going to be asked for */
     struct usp_format_options options; /* complete */
     const struct usp_snapshot *snapshot;
     const struct usp_snapshot_thread *only; /* without a snapshot: the one stack */

@@ -6,6 +6,7 @@
 #include <unspool/stack_table.h>
 
 #include "lib/os.h"
+#include "lib/symbolize/expected.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -422,12 +423,27 @@ int usp_stack_table_add(struct usp_stack_table *table, const struct usp_stack *s
 
 /* ---- reading ---- */
 
+/* The call sites of a stack, as what is going to be named. */
+struct sites {
+    struct uspi_expected expected;
+    const struct usp_stack *stack;
+};
+
+static void visit_sites(const struct uspi_expected *expected, bool (*take)(void *context, usp_addr address),
+                        void *context) {
+    const struct usp_stack *stack = ((const struct sites *)expected)->stack;
+    for (uint32_t i = 0; i < stack->count; i++) {
+        if (!take(context, usp_frame_call_site(stack->arch, &stack->frames[i]))) return;
+    }
+}
+
 static struct usp_symbol *name_all(struct usp_symbolizer *symbolizer, const struct usp_stack *stack) {
+    const struct sites sites = {{visit_sites}, stack};
     struct usp_symbol *symbols = calloc((size_t)stack->count + 1, sizeof *symbols);
     if (symbols == NULL) return NULL;
     for (uint32_t i = 0; i < stack->count; i++) {
         usp_addr site = usp_frame_call_site(stack->arch, &stack->frames[i]);
-        if (usp_symbolize(symbolizer, site, &symbols[i]) != USP_ERROR_NO_MEMORY) continue;
+        if (uspi_symbolize_expecting(symbolizer, site, &sites.expected, &symbols[i]) != USP_ERROR_NO_MEMORY) continue;
         free(symbols);
         return NULL;
     }

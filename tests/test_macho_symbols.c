@@ -14,6 +14,7 @@
 #include "lib/object/macho_symbols.h"
 #include "lib/object/macho_unwind_info.h"
 #include "lib/symbolize/tables.h"
+#include "tests/excerpt_compare.h"
 #include "tests/failing_alloc.h"
 #include "tests/folder.h"
 #include "tests/macho_symbol_file.h"
@@ -85,9 +86,31 @@ static struct fixture begin_image(uint32_t arch, const char *of, const char *uui
     return f;
 }
 
+/* Every file that is asked here is one for which excerpts must say the same. */
+static void check_excerpts(void) {
+    struct excerpt_tally tally = {0};
+    struct uspi_file *file;
+    struct uspi_tables *tables;
+    const usp_addr base = macho_base(wanted.arch);
+    ck_assert_int_eq(uspi_file_open(path, &file, NULL), USP_OK);
+    if (uspi_macho_tables_open(uspi_file_bytes(file), NULL, NULL, wanted.arch, &tables) == USP_OK) {
+        compare_excerpts(tables, base, base + LINKEDIT, 0x300, 4, &tally);
+        tables->close(tables);
+        ck_assert_uint_gt(tally.decided + tally.undecided, 0);
+    }
+    struct uspi_macho macho;
+    if (uspi_macho_open(&macho, uspi_file_bytes(file), NULL) == USP_OK) {
+        ck_assert_int_eq(uspi_macho_starts_open(&macho, &tables), USP_OK);
+        compare_excerpts(tables, base, base + LINKEDIT, 0x300, 4, &tally);
+        tables->close(tables);
+    }
+    uspi_file_close(file);
+}
+
 static struct fixture begin(uint32_t arch) {
     wanted.arch = arch;
     write_file(path);
+    check_excerpts();
     return begin_image(arch, path, wanted.uuid, NULL);
 }
 

@@ -52,9 +52,11 @@ struct usp_symbolizer_usage {
     uint32_t size;             /* of this struct in bytes; set by the caller */
     uint32_t images;           /* indexes held at the moment: one for each image, one for its Objective-C methods, and
                                   one of its functions' starts where the Objective-C runtime names what no symbol does */
-    uint64_t symbols;          /* in these indexes: functions, each once */
+    uint64_t symbols;          /* in these indexes: functions, each once; of an image of which few addresses have been
+                                  asked for, those around them */
     uint64_t memory;           /* bytes that they hold beside the files; this is what memory_limit limits */
-    uint64_t indexes_made;     /* since the symbolizer was created, the same image's again included */
+    uint64_t indexes_made;     /* since the symbolizer was created, the same image's again included, but not that the
+                                  index of a part of it grew */
     uint64_t indexes_given_up; /* because of memory_limit */
     uint64_t reserved[4];
 };

@@ -4,9 +4,8 @@
 
 #include <inttypes.h>
 
-/* Bytes of a symbol (gABI: Elf32_Sym, Elf64_Sym). */
+/* Bytes of a symbol (gABI: Elf32_Sym). */
 #define ENTRY_32 16u
-#define ENTRY_64 24u
 
 /* Linux elf-em.h. */
 #define EM_ARM 40
@@ -28,7 +27,7 @@ int uspi_elf_symbol_sections(const struct uspi_elf *elf, uint32_t section_type, 
 
 int uspi_elf_symbols_in(const struct uspi_elf *elf, const struct uspi_elf_section *table, struct uspi_bytes entries,
                         struct uspi_bytes strings, struct uspi_elf_symbols *symbols, struct uspi_error *error) {
-    uint64_t entry_size = elf->wide ? ENTRY_64 : ENTRY_32;
+    uint64_t entry_size = elf->wide ? USPI_ELF_SYMBOL_64 : ENTRY_32;
     if (table->entry_size != entry_size) {
         return uspi_bytes_error(error, elf->bytes, table->offset, USP_ERROR_FORMAT,
                                 "symbols of %" PRIu64 " bytes instead of %" PRIu64, table->entry_size, entry_size);
@@ -39,8 +38,8 @@ int uspi_elf_symbols_in(const struct uspi_elf *elf, const struct uspi_elf_sectio
 
 int uspi_elf_symbol(const struct uspi_elf_symbols *symbols, uint64_t i, struct uspi_elf_symbol *symbol,
                     struct uspi_error *error) {
-    uint8_t copy[ENTRY_64];
-    size_t size = symbols->wide ? ENTRY_64 : ENTRY_32;
+    uint8_t copy[USPI_ELF_SYMBOL_64];
+    size_t size = symbols->wide ? USPI_ELF_SYMBOL_64 : ENTRY_32;
     if (i >= symbols->count) return uspi_error_set(error, USP_ERROR_NOT_FOUND, "no such symbol");
     const uint8_t *raw = uspi_bytes_in_place(symbols->entries, i * size, size);
     if (raw == NULL) {
@@ -66,4 +65,9 @@ int uspi_elf_symbol(const struct uspi_elf_symbols *symbols, uint64_t i, struct u
     bool is_function = symbol->type == USPI_STT_FUNC || symbol->type == USPI_STT_GNU_IFUNC;
     if (symbols->machine == EM_ARM && is_function) symbol->value &= ~UINT64_C(1);
     return USP_OK;
+}
+
+const uint8_t *uspi_elf_symbols_in_place(const struct uspi_elf_symbols *symbols) {
+    const uint64_t size = symbols->count * USPI_ELF_SYMBOL_64;
+    return symbols->wide && size <= SIZE_MAX ? uspi_bytes_in_place(symbols->entries, 0, (size_t)size) : NULL;
 }

@@ -13,6 +13,9 @@ enum uspi_elf_binding { USPI_STB_LOCAL = 0, USPI_STB_GLOBAL = 1, USPI_STB_WEAK =
 /* Section indices from RESERVED on name no section, except XINDEX: the real one is too large for the field. */
 enum uspi_elf_section_index { USPI_SHN_UNDEF = 0, USPI_SHN_RESERVED = 0xff00, USPI_SHN_XINDEX = 0xffff };
 
+/* Bytes of a symbol (gABI: Elf64_Sym). */
+#define USPI_ELF_SYMBOL_64 24u
+
 struct uspi_elf_symbols {
     struct uspi_bytes entries, strings;
     uint64_t count;
@@ -42,5 +45,15 @@ struct uspi_elf_symbol {
 /* Symbol i; USP_ERROR_NOT_FOUND behind the last. */
 int uspi_elf_symbol(const struct uspi_elf_symbols *symbols, uint64_t i, struct uspi_elf_symbol *symbol,
                     struct uspi_error *error);
+
+/* The entries of a 64-bit table where they can be read in place; otherwise NULL. */
+const uint8_t *uspi_elf_symbols_in_place(const struct uspi_elf_symbols *symbols);
+
+/* What entry i of these says of its value and size, for whoever passes over most of them. */
+static inline void uspi_elf_symbol_extent(const uint8_t *entries, uint64_t i, uint64_t *value, uint64_t *size) {
+    const uint8_t *raw = entries + i * USPI_ELF_SYMBOL_64;
+    *value = uspi_le64(raw + 8);
+    *size = uspi_le64(raw + 16);
+}
 
 #endif

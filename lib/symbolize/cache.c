@@ -16,9 +16,10 @@ static void destroy_retired(struct uspi_retired *retired) {
 /* What knows no symbol only says that there is nothing to look in, and is no index. */
 static bool is_index(const struct uspi_cached *cached) { return cached->symbols > 0; }
 
-/* Takes out what a slot holds. */
-static struct uspi_cached *take_out(struct uspi_cache *cache, struct uspi_cache_slot *slot) {
-    struct uspi_cached *cached = atomic_exchange_explicit(&slot->held, NULL, memory_order_seq_cst);
+/* Takes out what a slot holds and puts something, or NULL, in its place. */
+static struct uspi_cached *exchange(struct uspi_cache *cache, struct uspi_cache_slot *slot,
+                                    struct uspi_cached *replacement) {
+    struct uspi_cached *cached = atomic_exchange_explicit(&slot->held, replacement, memory_order_seq_cst);
     if (cached == NULL) return NULL;
     cache->memory -= cached->memory;
     cache->symbols -= cached->symbols;
@@ -29,7 +30,7 @@ static struct uspi_cached *take_out(struct uspi_cache *cache, struct uspi_cache_
 void uspi_cache_empty(struct uspi_cache *cache) {
     while (cache->slots != NULL) {
         struct uspi_cache_slot *slot = cache->slots;
-        struct uspi_cached *cached = take_out(cache, slot);
+        struct uspi_cached *cached = exchange(cache, slot, NULL);
         cache->slots = slot->next;
         slot->is_listed = false;
         if (cached != NULL) cached->destroy(cached);
@@ -70,7 +71,7 @@ static void evict_others(struct uspi_cache *cache, const struct uspi_cache_slot 
     while (cache->limit != 0 && cache->memory > cache->limit) {
         struct uspi_cache_slot *slot = least_recent(cache, kept);
         if (slot == NULL) return;
-        struct uspi_cached *cached = take_out(cache, slot);
+        struct uspi_cached *cached = exchange(cache, slot, NULL);
         cache->evicted += is_index(cached);
         uspi_readers_retire(&cache->readers, &cached->retired, destroy_retired);
     }
@@ -85,11 +86,12 @@ void uspi_cache_put(struct uspi_cache *cache, struct uspi_cache_slot *slot, stru
         slot->next = cache->slots;
         cache->slots = slot;
     }
+    struct uspi_cached *replaced = exchange(cache, slot, cached);
     cache->memory += cached->memory;
     cache->symbols += cached->symbols;
     cache->count += is_index(cached);
-    cache->made += is_index(cached);
-    atomic_store_explicit(&slot->held, cached, memory_order_seq_cst);
+    cache->made += is_index(cached) && (replaced == NULL || !is_index(replaced));
+    if (replaced != NULL) uspi_readers_retire(&cache->readers, &replaced->retired, destroy_retired);
     /* What needs no room takes none from others: with a small limit it would drive out the one index that is kept. */
     if (is_index(cached)) evict_others(cache, slot);
     uspi_readers_collect(&cache->readers);

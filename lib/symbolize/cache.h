@@ -49,8 +49,9 @@ void uspi_cache_clear(struct uspi_cache *cache);
 /* What a slot holds, NULL when nothing or no more; it stays until the caller signs out. */
 struct uspi_cached *uspi_cache_get(struct uspi_cache *cache, struct uspi_cache_slot *slot);
 
-/* Puts something into an empty slot; it is the cache's then, and stays usable until the caller signs out, whatever the
- * limit says. Others are evicted until all fit again. Takes the lock. */
+/* Puts something into a slot; it is the cache's then, and stays usable until the caller signs out, whatever the limit says.
+ * What the slot has held, which it replaces as the same index in another size, stays as long for whoever has it. Others
+ * are evicted until all fit again. Takes the lock. */
 void uspi_cache_put(struct uspi_cache *cache, struct uspi_cache_slot *slot, struct uspi_cached *cached);
 
 #endif

@@ -208,21 +208,36 @@ static usp_addr read_got(const struct uspi_elf *elf) {
     return uspi_elf_dynamic(dynamic, elf->wide, DT_PLTGOT, &value, NULL) == USP_OK ? value : 0;
 }
 
-int uspi_elf_plt_visit(const struct uspi_elf *elf, uspi_plt_visit visit, void *context) {
+/* One of the sections, if the file has it with code in it and somebody wants that. */
+static bool find_entries(const struct uspi_elf *elf, const char *name, uspi_plt_wants wants, void *context,
+                         struct uspi_bytes *code, usp_addr *address) {
+    struct uspi_elf_section section;
+    usp_addr end;
+    if (uspi_elf_find_section(elf, name, &section, NULL) != USP_OK) return false;
+    if ((section.flags & USPI_SHF_EXECINSTR) == 0 || !uspi_sum(section.address, section.size, &end)) return false;
+    *address = section.address;
+    return wants(context, section.address, end) &&
+           uspi_bytes_sub(elf->bytes, section.offset, section.size, "section", code, NULL) == USP_OK;
+}
+
+int uspi_elf_plt_visit(const struct uspi_elf *elf, uspi_plt_wants wants, uspi_plt_visit visit, void *context) {
     static const char *const names[] = {".plt", ".plt.sec", ".plt.got"};
     const struct machine *machine = find_machine(elf);
     struct slots slots = {0};
+    struct visiting v = {machine, &slots, 0, visit, context};
+    bool has_slots = false;
+    int status = USP_OK;
     if (machine == NULL) return USP_OK;
-    int status = read_slots(elf, machine, &slots);
-    const struct visiting v = {machine, &slots, read_got(elf), visit, context};
-    for (unsigned i = 0; status == USP_OK && slots.count > 0 && i < sizeof names / sizeof names[0]; i++) {
-        struct uspi_elf_section section;
+    for (unsigned i = 0; status == USP_OK && i < sizeof names / sizeof names[0]; i++) {
         struct uspi_bytes code;
-        usp_addr end;
-        if (uspi_elf_find_section(elf, names[i], &section, NULL) != USP_OK) continue;
-        if ((section.flags & USPI_SHF_EXECINSTR) == 0 || !uspi_sum(section.address, section.size, &end)) continue;
-        if (uspi_bytes_sub(elf->bytes, section.offset, section.size, "section", &code, NULL) != USP_OK) continue;
-        status = visit_section(&v, code, section.address);
+        usp_addr address;
+        if (!find_entries(elf, names[i], wants, context, &code, &address)) continue;
+        if (!has_slots) {
+            status = read_slots(elf, machine, &slots);
+            v.got = read_got(elf);
+            has_slots = true;
+        }
+        if (status == USP_OK && slots.count > 0) status = visit_section(&v, code, address);
     }
     free(slots.all);
     return status;

@@ -92,12 +92,32 @@ static uint32_t rank_of(const struct uspi_elf_symbol *symbol) {
     return (is_function(symbol) ? 0u : 8u) | binding << 1 | (symbol->size == 0 ? 1u : 0u);
 }
 
+/* The first entry from number i on that has to do with the excerpt; the count when there is none. What an entry is, and
+ * whether it names code, is seen later: nearly all are passed over here. */
+static uint64_t next_wanted(const uint8_t *entries, uint64_t i, uint64_t count, const struct uspi_excerpt *excerpt) {
+    for (; i < count; i++) {
+        uint64_t value, size, end;
+        uspi_elf_symbol_extent(entries, i, &value, &size);
+        if (!uspi_sum(value, size, &end)) end = UINT64_MAX;
+        if (uspi_excerpt_overlaps(excerpt, value, end)) break;
+    }
+    return i;
+}
+
 static int gather_table(const struct elf_tables *e, unsigned source, struct uspi_gathering *gathering) {
     const struct uspi_elf_symbols *symbols = &e->tables[source].symbols;
     const struct uspi_elf_code *code = &e->tables[source].code;
-    /* Asked once for all names: most tables have no versions. */
-    const bool has_versions = symbols->count > 0 && uspi_bytes_may_have(symbols->strings, '@');
+    struct uspi_excerpt *excerpt = gathering->excerpt;
+    /* Asked once for all names: most tables have no versions. Of a few names each is asked. */
+    const bool has_versions = excerpt != NULL || uspi_bytes_may_have(symbols->strings, '@');
+    /* Values of unlinked objects are no addresses yet. */
+    const uint8_t *entries = excerpt != NULL && !code->is_unlinked ? uspi_elf_symbols_in_place(symbols) : NULL;
+    if (excerpt != NULL && code->count > 0) uspi_excerpt_pass(excerpt, code->by_address[0].low);
     for (uint64_t i = 0; i < symbols->count && i < ENTRY_MASK; i++) {
+        if (entries != NULL) {
+            i = next_wanted(entries, i, symbols->count, excerpt);
+            if (i >= symbols->count || i >= ENTRY_MASK) break;
+        }
         struct uspi_elf_symbol symbol;
         char room[NAME_BEGINNING];
         int status = uspi_elf_symbol(symbols, i, &symbol, NULL);
@@ -106,14 +126,16 @@ static int gather_table(const struct elf_tables *e, unsigned source, struct uspi
         usp_addr start;
         const struct uspi_code_range *range = uspi_elf_code_of(code, &symbol, &start);
         if (range == NULL) continue;
+        const uint64_t left = range->high - start;
+        const usp_addr end = start + (symbol.size < left ? symbol.size : left);
+        if (!uspi_gathering_wants(gathering, start, end)) continue;
         const char *name = name_beginning(symbols, symbol.name, room);
         if (name[0] == '\0' || is_private_label(symbols->machine, name)) continue;
-        uint64_t left = range->high - start;
         bool is_versioned = has_versions && version_of(name) != NULL;
         const uint32_t table_bits = (uint32_t)source << SOURCE_SHIFT | (is_versioned ? HAS_VERSION : 0);
         struct uspi_candidate candidate = {
             .start = start,
-            .end = start + (symbol.size < left ? symbol.size : left),
+            .end = end,
             .symbol = table_bits | (uint32_t)i,
             .rank = rank_of(&symbol),
             /* What is cut at the end of its section keeps the size that it claims. */
@@ -133,6 +155,13 @@ static int gather_plt_entry(void *context, usp_addr start, usp_addr end, uint32_
     return status == USP_OK ? uspi_gather_boundary(context, end) : status;
 }
 
+/* The shape of uspi_plt_wants: reading what the entries lead to costs as much as all that an excerpt needs. */
+static bool wants_plt(void *context, usp_addr low, usp_addr high) {
+    const struct uspi_gathering *gathering = context;
+    if (gathering->excerpt != NULL) uspi_excerpt_pass(gathering->excerpt, low);
+    return uspi_gathering_wants(gathering, low, high);
+}
+
 static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathering) {
     const struct elf_tables *e = (const struct elf_tables *)tables;
     int status = USP_OK;
@@ -145,7 +174,7 @@ static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathe
         }
     }
     if (status != USP_OK || !e->has_plt) return status;
-    status = uspi_elf_plt_visit(&e->tables[DYNSYM].elf, gather_plt_entry, gathering);
+    status = uspi_elf_plt_visit(&e->tables[DYNSYM].elf, wants_plt, gather_plt_entry, gathering);
     return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
 }
 

@@ -15,6 +15,8 @@
 #define BOUNDARY_RANK UINT32_MAX
 
 int uspi_gather(struct uspi_gathering *gathering, const struct uspi_candidate *candidate) {
+    const usp_addr end = candidate->end > candidate->start ? candidate->end : candidate->start;
+    if (gathering->excerpt != NULL && !uspi_excerpt_keep(gathering->excerpt, candidate->start, end)) return USP_OK;
     if (gathering->count == gathering->capacity) {
         size_t capacity = gathering->capacity == 0 ? 256 : gathering->capacity * 2;
         if (capacity > SIZE_MAX / sizeof *gathering->candidates) return USP_ERROR_NO_MEMORY;
@@ -25,7 +27,7 @@ int uspi_gather(struct uspi_gathering *gathering, const struct uspi_candidate *c
     }
     struct uspi_candidate *added = &gathering->candidates[gathering->count++];
     *added = *candidate;
-    if (added->end < added->start) added->end = added->start;
+    added->end = end;
     return USP_OK;
 }
 
@@ -46,28 +48,36 @@ struct place {
 };
 
 /* The digits of a start, for a radix sort: few passes, and counts that stay in the nearest cache. */
-#define DIGIT_BITS 12
-#define DIGITS     ((size_t)1 << DIGIT_BITS)
+#define DIGIT_BITS 13
 
-/* Stable, by one digit of the start. */
-static void sort_by_digit(const struct place *from, struct place *to, size_t count, unsigned shift) {
-    uint32_t ends[DIGITS] = {0}, end = 0;
-    for (size_t i = 0; i < count; i++) ends[from[i].start >> shift & (DIGITS - 1)]++;
-    for (size_t digit = 0; digit < DIGITS; digit++) {
+/* Stable, by one digit of the start, of `bits`. `ends` has room for as many counts as there are digits. */
+static void sort_by_digit(const struct place *from, struct place *to, size_t count, unsigned shift, unsigned bits,
+                          uint32_t *ends) {
+    const uint32_t mask = (UINT32_C(1) << bits) - 1;
+    uint32_t end = 0;
+    memset(ends, 0, ((size_t)mask + 1) * sizeof *ends);
+    for (size_t i = 0; i < count; i++) ends[from[i].start >> shift & mask]++;
+    for (size_t digit = 0; digit <= mask; digit++) {
         uint32_t begin = end;
         end += ends[digit];
         ends[digit] = begin;
     }
-    for (size_t i = 0; i < count; i++) to[ends[from[i].start >> shift & (DIGITS - 1)]++] = from[i];
+    for (size_t i = 0; i < count; i++) to[ends[from[i].start >> shift & mask]++] = from[i];
 }
 
-/* Sorts by start; `places` has as much room behind them. Returns where they are then: there, or behind. */
-static struct place *sort_places(struct place *places, size_t count) {
+/* Sorts by start; behind `places` there is room for as many again, in `ends` for the counts of a digit. Returns where they are
+ * then: there, or behind. */
+static struct place *sort_places(struct place *places, size_t count, uint32_t *ends) {
     struct place *from = places, *to = places + count;
-    uint32_t used = 0; /* bits */
+    uint32_t used = 0;
+    unsigned width = 0;
     for (size_t i = 0; i < count; i++) used |= places[i].start;
-    for (unsigned shift = 0; shift < 32 && used >> shift != 0; shift += DIGIT_BITS) {
-        sort_by_digit(from, to, count, shift);
+    while (width < 32 && used >> width != 0) width++;
+    if (width == 0) return from;
+    /* As few digits as can be, and these as short: of an excerpt there are fewer places than counts. */
+    const unsigned passes = (width + DIGIT_BITS - 1) / DIGIT_BITS, bits = (width + passes - 1) / passes;
+    for (unsigned pass = 0; pass < passes; pass++) {
+        sort_by_digit(from, to, count, pass * bits, bits, ends);
         struct place *sorted = to;
         to = from;
         from = sorted;
@@ -228,9 +238,15 @@ int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gath
     if (gathering->count > UINT32_MAX) return USP_ERROR_NO_MEMORY;
     if (gathering->count > SIZE_MAX / 2 / sizeof(struct entry)) return USP_ERROR_NO_MEMORY;
     struct place *room = malloc(gathering->count * 2 * sizeof *room);
-    if (room == NULL) return USP_ERROR_NO_MEMORY;
+    uint32_t *digits = malloc(sizeof *digits << DIGIT_BITS);
+    if (room == NULL || digits == NULL) {
+        free(room);
+        free(digits);
+        return USP_ERROR_NO_MEMORY;
+    }
     size_t count = make_places(room, candidates, gathering->count, &index->base);
-    struct place *places = sort_places(room, count);
+    struct place *places = sort_places(room, count, digits);
+    free(digits);
     count = choose_winners(places, count, candidates, prefer, context);
     /* Each symbol adds its beginning and at most one place where the symbol around it goes on. */
     const struct uspi_candidate **open = malloc(count * sizeof(const struct uspi_candidate *));

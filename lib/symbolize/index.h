@@ -19,11 +19,13 @@
  *
  * A bucket has 16 entries or so: a search waits for its number, and then for its starts, numbers and gaps at once. The
  * file's table, which is several times as large and in another order, is read for what a gap cannot tell: of symbols
- * that have others inside (f), or end far from the next one. */
+ * that have others inside (f), or end far from the next one.
+ *
+ * The index of an excerpt (excerpt.h) is made in the same way of fewer symbols. */
 #ifndef USPI_INDEX_H
 #define USPI_INDEX_H
 
-#include <unspool/base.h>
+#include "lib/symbolize/excerpt.h"
 
 /* A symbol by the number that its tables gave it, below USPI_NO_SYMBOL. */
 #define USPI_NO_SYMBOL UINT32_MAX
@@ -45,10 +47,16 @@ typedef int (*uspi_prefer)(const void *context, uint32_t a, uint32_t b);
 struct uspi_gathering {
     struct uspi_candidate *candidates;
     size_t count, capacity;
+    struct uspi_excerpt *excerpt; /* all that is not of it is left out; NULL: nothing is */
 };
 
 /* USP_OK or USP_ERROR_NO_MEMORY. An interval that wraps around is taken as one of unknown size. */
 int uspi_gather(struct uspi_gathering *gathering, const struct uspi_candidate *candidate);
+
+/* Whether it makes a difference to gather what reaches from `start` to `end`, as for uspi_excerpt_wants. */
+static inline bool uspi_gathering_wants(const struct uspi_gathering *gathering, usp_addr start, usp_addr end) {
+    return gathering->excerpt == NULL || uspi_excerpt_wants(gathering->excerpt, start, end);
+}
 
 /* From `address` on there is nothing, until the next symbol: the end of a section, a function without a name. */
 int uspi_gather_boundary(struct uspi_gathering *gathering, usp_addr address);

@@ -133,6 +133,7 @@ static int gather_symbol(const struct macho_tables *m, enum kind kind, uint64_t 
     if (is_stab && (symbol.type != USPI_N_FUN || kind != OWN)) return USP_OK;
     if (!is_stab && (symbol.type & USPI_N_TYPE) != USPI_N_SECT) return USP_OK;
     usp_addr start = symbol.value & m->address;
+    if (!uspi_gathering_wants(gathering, start, start)) return USP_OK;
     if (!uspi_macho_code_holds(code, symbol.section, start)) return USP_OK;
     const char *name = uspi_macho_name_beginning(symbols, symbol.name, room);
     /* The second of a pair of stabs has no name, and a size where others have an address. */
@@ -190,6 +191,7 @@ static int gather_stubs(const struct macho_tables *m, const struct uspi_macho_co
         for (uint32_t i = 0; i < section->count && section->first + (uint64_t)i < OBJC_STUB; i++) {
             struct uspi_stub stub;
             if (uspi_macho_stub(&m->stubs, section->first + i, &stub) != USP_OK) continue;
+            if (!uspi_gathering_wants(gathering, stub.address, stub.address)) continue;
             if (!uspi_macho_code_holds_any(code, stub.address) || !is_stub_named(m, &stub)) continue;
             struct uspi_candidate candidate = {stub.address, stub.address, number_of(STUB, section->first + i),
                                                RANK_STUB, 0};

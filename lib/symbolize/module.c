@@ -9,11 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* So many excerpts for stacks, one after the other, before there is the whole index; each takes a tenth of its time or so.
+ * Who asks for single addresses, and not for neighbours, is thought to have many: there is one for the first. */
+#define EXCERPTS 3
+
 /* What is made of the files for one table, and can be made again. */
 struct symbols {
     struct uspi_cached cached;
     struct uspi_tables *tables; /* NULL: none could be had */
+    bool lent_tables;           /* who has replaced it has them now; under the module's lock until nobody can see it */
+    uint32_t excerpts; /* how many were made until this one; 0: the index is whole, and so it is without tables */
     struct uspi_index index;
+    struct uspi_excerpt excerpt;
+};
+
+/* What somebody wants to know. */
+struct wish {
+    usp_addr address;                     /* as linked */
+    const struct uspi_expected *expected; /* what comes next; NULL: not known */
+    bool is_all;                          /* instead: the whole index */
 };
 
 struct uspi_module {
@@ -29,7 +43,7 @@ struct uspi_module {
 
 static void destroy_symbols(struct uspi_cached *cached) {
     struct symbols *symbols = (struct symbols *)cached;
-    if (symbols->tables != NULL) symbols->tables->close(symbols->tables);
+    if (symbols->tables != NULL && !symbols->lent_tables) symbols->tables->close(symbols->tables);
     uspi_index_clear(&symbols->index);
     free(symbols);
 }
@@ -177,28 +191,62 @@ static int open_tables(struct uspi_module *module, enum uspi_table which, struct
     return is_macho(module) ? open_macho(module, tables) : open_elf(module, tables);
 }
 
-static int make_index(struct symbols *symbols) {
-    struct uspi_gathering gathering = {0};
-    struct uspi_tables *tables = symbols->tables;
+/* An excerpt that grows by what is expected in the image. */
+struct growth {
+    struct uspi_excerpt *excerpt;
+    const struct usp_image *image;
+    bool has_room;
+};
+
+static bool add_expected(void *context, usp_addr address) {
+    struct growth *growth = context;
+    const struct usp_image *image = growth->image;
+    if (address < image->load_address || address >= image->end) return true;
+    growth->has_room = uspi_excerpt_add(growth->excerpt, address - image->slide);
+    return growth->has_room;
+}
+
+/* What is to be read next, after `had` was not enough, NULL when it is the first. False: everything. */
+static bool plan_excerpt(const struct uspi_module *module, const struct symbols *had, const struct wish *wish,
+                         struct uspi_excerpt *excerpt) {
+    if (wish->is_all || (had != NULL && (wish->expected == NULL || had->excerpts == EXCERPTS))) return false;
+    /* What an excerpt has not decided, another one would not. */
+    if (had != NULL && uspi_excerpt_window(&had->excerpt, wish->address) != NULL) return false;
+    uspi_excerpt_begin(excerpt, had != NULL ? &had->excerpt : NULL);
+    struct growth growth = {excerpt, &module->image, uspi_excerpt_add(excerpt, wish->address)};
+    if (growth.has_room && wish->expected != NULL) wish->expected->visit(wish->expected, add_expected, &growth);
+    return growth.has_room;
+}
+
+static int make_index(const struct uspi_tables *tables, struct symbols *symbols) {
+    struct uspi_gathering gathering = {.excerpt = symbols->excerpts != 0 ? &symbols->excerpt : NULL};
     int status = tables->gather(tables, &gathering);
     if (status == USP_OK) status = uspi_index_build(&symbols->index, &gathering, tables->prefer, tables);
     uspi_gathering_clear(&gathering);
     return status;
 }
 
-/* NULL when memory lacks: only that is worth another try. */
-static struct symbols *make_symbols(struct uspi_module *module, enum uspi_table which) {
+/* What comes after `had`, which may be NULL. NULL when memory lacks: only that is worth another try. */
+static struct symbols *make_symbols(struct uspi_module *module, enum uspi_table which, struct symbols *had,
+                                    const struct wish *wish) {
     struct symbols *symbols = calloc(1, sizeof *symbols);
     if (symbols == NULL) return NULL;
-    int status = open_tables(module, which, &symbols->tables);
-    if (status == USP_OK) status = make_index(symbols);
+    struct uspi_tables *tables = had != NULL ? had->tables : NULL;
+    int status = had != NULL ? USP_OK : open_tables(module, which, &tables);
+    if (status == USP_OK) {
+        if (plan_excerpt(module, had, wish, &symbols->excerpt)) symbols->excerpts = had != NULL ? had->excerpts + 1 : 1;
+        status = make_index(tables, symbols);
+    }
+    if (status == USP_OK) {
+        symbols->tables = tables;
+        if (had != NULL) had->lent_tables = true;
+    } else {
+        if (tables != NULL && had == NULL) tables->close(tables);
+        symbols->excerpts = 0;
+    }
     if (status == USP_ERROR_NO_MEMORY) {
         destroy_symbols(&symbols->cached);
         return NULL;
-    }
-    if (status != USP_OK && symbols->tables != NULL) {
-        symbols->tables->close(symbols->tables);
-        symbols->tables = NULL;
     }
     symbols->cached.destroy = destroy_symbols;
     symbols->cached.memory = uspi_index_memory(&symbols->index);
@@ -208,22 +256,42 @@ static struct symbols *make_symbols(struct uspi_module *module, enum uspi_table 
     return symbols;
 }
 
-/* Apart, so that who finds them made saves no registers. */
-static __attribute__((noinline)) struct symbols *keep_symbols(struct uspi_module *module, enum uspi_table which) {
+/* Better ones than `had`, which did not fulfil the wish; NULL: there were none. Returns NULL when memory lacks. The caller
+ * has signed in before it saw `had`, which stays, with its tables, whatever others do. */
+static struct symbols *improve_symbols(struct uspi_module *module, enum uspi_table which, const struct symbols *had,
+                                       const struct wish *wish) {
     struct uspi_cache_slot *slot = &module->slots[which];
     uspi_lock_take(module->lock);
     struct symbols *symbols = (struct symbols *)uspi_cache_get(module->cache, slot);
-    if (symbols == NULL) {
-        symbols = make_symbols(module, which);
+    /* Others may have made some meanwhile, or have driven out what there was. */
+    if (symbols == NULL || symbols == had) {
+        symbols = make_symbols(module, which, symbols, wish);
         if (symbols != NULL) uspi_cache_put(module->cache, slot, &symbols->cached);
     }
     uspi_lock_give(module->lock);
     return symbols;
 }
 
+/* The first that know what the whole index says of an address: `had`, or better ones. Otherwise as above. Apart, so that who
+ * finds the whole index saves no registers. */
+static __attribute__((noinline)) const struct symbols *decide(struct uspi_module *module, enum uspi_table which,
+                                                              const struct symbols *had, usp_addr address,
+                                                              const struct uspi_expected *expected) {
+    const struct wish wish = {.address = address, .expected = expected};
+    const struct symbols *symbols = had != NULL ? had : improve_symbols(module, which, NULL, &wish);
+    while (symbols != NULL && symbols->excerpts != 0) {
+        usp_addr start = 0; /* stays so where nothing begins at or below the address */
+        uint64_t size;
+        (void)uspi_index_find(&symbols->index, address, &start, &size);
+        if (uspi_excerpt_decides(&symbols->excerpt, address, start)) break;
+        symbols = improve_symbols(module, which, symbols, &wish);
+    }
+    return symbols;
+}
+
+/* NULL: nothing has been made yet. */
 static struct symbols *get_symbols(struct uspi_module *module, enum uspi_table which) {
-    struct uspi_cached *cached = uspi_cache_get(module->cache, &module->slots[which]);
-    return cached != NULL ? (struct symbols *)cached : keep_symbols(module, which);
+    return (struct symbols *)uspi_cache_get(module->cache, &module->slots[which]);
 }
 
 /* Only Mach-O has the others. */
@@ -233,13 +301,15 @@ static bool can_have(const struct uspi_module *module, enum uspi_table which) {
 
 bool uspi_module_has_symbols(struct uspi_module *module) {
     const struct symbols *symbols = get_symbols(module, USPI_TABLE_SYMBOLS);
+    if (symbols == NULL) symbols = improve_symbols(module, USPI_TABLE_SYMBOLS, NULL, &(struct wish){.is_all = true});
     return symbols != NULL && symbols->tables != NULL;
 }
 
-int uspi_module_find(struct uspi_module *module, enum uspi_table which, usp_addr address, struct uspi_names *names,
-                     struct uspi_named *named) {
+int uspi_module_find(struct uspi_module *module, enum uspi_table which, usp_addr address,
+                     const struct uspi_expected *expected, struct uspi_names *names, struct uspi_named *named) {
     if (!can_have(module, which)) return USP_ERROR_ABSENT;
     const struct symbols *symbols = get_symbols(module, which);
+    if (symbols == NULL || symbols->excerpts != 0) symbols = decide(module, which, symbols, address, expected);
     if (symbols == NULL) return USP_ERROR_NO_MEMORY;
     if (symbols->tables == NULL) return USP_ERROR_ABSENT;
     uint32_t symbol = uspi_index_find(&symbols->index, address, &named->start, &named->size);
@@ -251,7 +321,10 @@ int uspi_module_find(struct uspi_module *module, enum uspi_table which, usp_addr
 int uspi_module_next(struct uspi_module *module, enum uspi_table which, usp_addr address, usp_addr *start) {
     if (!can_have(module, which)) return USP_ERROR_ABSENT;
     const struct symbols *symbols = get_symbols(module, which);
-    if (symbols == NULL) return USP_ERROR_NO_MEMORY;
+    while (symbols == NULL || symbols->excerpts != 0) {
+        symbols = improve_symbols(module, which, symbols, &(struct wish){.is_all = true});
+        if (symbols == NULL) return USP_ERROR_NO_MEMORY;
+    }
     if (symbols->tables == NULL) return USP_ERROR_ABSENT;
     return uspi_index_next(&symbols->index, address, start) ? USP_OK : USP_ERROR_NOT_FOUND;
 }

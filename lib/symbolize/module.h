@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The symbols of one file, for all images that were loaded from it: opened, checked and indexed when the first address is
- * looked up, by one thread while others that want the same file wait; searched without a lock afterwards. The index lies
- * in a cache, which may give it up; the files stay open as long as the module, because names point into them. */
+ * looked up, by one thread while others that want the same file wait; searched without a lock afterwards. What is looked
+ * up first gets the index of an excerpt (excerpt.h), then of a larger one; who goes on asking gets the whole. The index
+ * lies in a cache, which may give it up; the files stay open as long as the module, because names point into them. */
 #ifndef USPI_MODULE_H
 #define USPI_MODULE_H
 
 #include "lib/symbolize/cache.h"
+#include "lib/symbolize/expected.h"
 #include "lib/symbolize/image_file.h"
 #include "lib/symbolize/tables.h"
 
@@ -39,17 +41,17 @@ bool uspi_module_is_of(const struct uspi_module *module, const struct usp_image 
 
 /* The caller of the following has signed in at the cache (lib/readers.h). */
 
-/* Whether there are symbol tables to look in; builds the index if nobody has. */
+/* Whether there are symbol tables to look in; builds an index if nobody has. */
 bool uspi_module_has_symbols(struct uspi_module *module);
 
 /* The symbol of one table that an address, as linked, can belong to; whether its size reaches it, the caller checks. USP_OK,
  * USP_ERROR_NOT_FOUND when there is none, USP_ERROR_ABSENT when there is no table to look in (also later),
- * USP_ERROR_NO_MEMORY (a later call tries again). */
-int uspi_module_find(struct uspi_module *module, enum uspi_table which, usp_addr address, struct uspi_names *names,
-                     struct uspi_named *named);
+ * USP_ERROR_NO_MEMORY (a later call tries again). expected: what else is going to be looked up; NULL: not known. */
+int uspi_module_find(struct uspi_module *module, enum uspi_table which, usp_addr address,
+                     const struct uspi_expected *expected, struct uspi_names *names, struct uspi_named *named);
 
-/* The first place at or above an address, as linked, where something begins or ends in one table. Returns as
- * uspi_module_find. */
+/* The first place at or above an address, as linked, where something begins or ends in one table. Makes the whole index.
+ * Returns as uspi_module_find. */
 int uspi_module_next(struct uspi_module *module, enum uspi_table which, usp_addr address, usp_addr *start);
 
 #endif

@@ -5,7 +5,8 @@
 
 static int find(const struct uspi_query *query, struct uspi_named *found) {
     usp_addr slide = query->image->slide;
-    int status = uspi_module_find(query->module, USPI_TABLE_OBJC, query->address - slide, query->names, found);
+    int status =
+        uspi_module_find(query->module, USPI_TABLE_OBJC, query->address - slide, query->expected, query->names, found);
     if (status == USP_OK) found->start += slide;
     return status;
 }

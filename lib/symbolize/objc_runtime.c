@@ -191,8 +191,8 @@ static int find_nameless_start(const struct uspi_query *query, usp_addr *start) 
     uintptr_t found;
     if (query->image != NULL && (query->image->flags & USP_IMAGE_MACHO) != 0) {
         usp_addr slide = query->image->slide;
-        int status =
-            uspi_module_find(query->module, USPI_TABLE_STARTS, query->address - slide, query->names, &function);
+        int status = uspi_module_find(query->module, USPI_TABLE_STARTS, query->address - slide, query->expected,
+                                      query->names, &function);
         if (status == USP_OK) *start = function.start + slide;
         return status == USP_ERROR_ABSENT ? USP_ERROR_NOT_FOUND : status;
     }

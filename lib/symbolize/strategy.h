@@ -14,14 +14,15 @@
 #include <unspool/symbolize.h>
 
 struct uspi_query {
-    usp_addr address;                  /* in the target */
-    const struct usp_image *image;     /* holds it */
-    struct uspi_module *module;        /* the image's file */
-    struct uspi_names *names;          /* keeps names that would not stay */
-    bool in_process;                   /* the image is loaded in this process */
-    bool is_named;                     /* a strategy that was asked before has an answer */
-    usp_addr named_start;              /* where the function of that answer begins */
-    struct uspi_objc_runtime *runtime; /* of this process; NULL when the image is not of it */
+    usp_addr address;                     /* in the target */
+    const struct usp_image *image;        /* holds it */
+    struct uspi_module *module;           /* the image's file */
+    const struct uspi_expected *expected; /* what else is going to be asked for; NULL: not known */
+    struct uspi_names *names;             /* keeps names that would not stay */
+    bool in_process;                      /* the image is loaded in this process */
+    bool is_named;                        /* a strategy that was asked before has an answer */
+    usp_addr named_start;                 /* where the function of that answer begins */
+    struct uspi_objc_runtime *runtime;    /* of this process; NULL when the image is not of it */
 };
 
 struct uspi_strategy {

@@ -225,8 +225,8 @@ static int ask_strategies(struct uspi_query *query, struct usp_symbol *symbol) {
 }
 
 /* The image that holds an address, described by a query and in the symbol. The caller has signed in. */
-static int begin_query(struct usp_symbolizer *symbolizer, usp_addr address, struct uspi_query *query,
-                       struct usp_symbol *symbol) {
+static int begin_query(struct usp_symbolizer *symbolizer, usp_addr address, const struct uspi_expected *expected,
+                       struct uspi_query *query, struct usp_symbol *symbol) {
     struct uspi_view *view;
     const struct usp_image *image;
     int status = find_image(symbolizer, address, &view, &image);
@@ -241,23 +241,29 @@ static int begin_query(struct usp_symbolizer *symbolizer, usp_addr address, stru
     *query = (struct uspi_query){.address = address,
                                  .image = image,
                                  .module = module,
+                                 .expected = expected,
                                  .names = symbolizer->names,
                                  .in_process = symbolizer->in_process,
                                  .runtime = symbolizer->runtime};
     return USP_OK;
 }
 
-int usp_symbolize(struct usp_symbolizer *symbolizer, usp_addr address, struct usp_symbol *symbol) {
+int uspi_symbolize_expecting(struct usp_symbolizer *symbolizer, usp_addr address, const struct uspi_expected *expected,
+                             struct usp_symbol *symbol) {
     if (symbol == NULL) return USP_ERROR_ARGUMENT;
     uspi_clear(symbol, sizeof *symbol);
     if (symbolizer == NULL) return USP_ERROR_ARGUMENT;
     struct uspi_readers *readers = &symbolizer->cache.readers;
     struct uspi_query query;
     uint32_t ticket = uspi_readers_enter(readers);
-    int status = begin_query(symbolizer, address, &query, symbol);
+    int status = begin_query(symbolizer, address, expected, &query, symbol);
     if (status == USP_OK) status = ask_strategies(&query, symbol);
     uspi_readers_leave(readers, ticket);
     return status;
+}
+
+int usp_symbolize(struct usp_symbolizer *symbolizer, usp_addr address, struct usp_symbol *symbol) {
+    return uspi_symbolize_expecting(symbolizer, address, NULL, symbol);
 }
 
 /* The first place at or above an address, as linked, where something begins or ends in any table. USP_ERROR_NOT_FOUND when
@@ -300,7 +306,7 @@ int usp_symbolizer_visit(struct usp_symbolizer *symbolizer, usp_addr address, us
     usp_addr place = 0, end = UINT64_MAX;
     bool is_last = false;
     uint32_t ticket = uspi_readers_enter(readers);
-    int status = begin_query(symbolizer, address, &query, &blank);
+    int status = begin_query(symbolizer, address, NULL, &query, &blank);
     if (status == USP_OK) {
         /* Libraries may come and go, and the list with them; the module stays. */
         image = *query.image;

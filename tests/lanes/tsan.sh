@@ -6,7 +6,7 @@ export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1 external_symbolizer
 export CK_TIMEOUT_MULTIPLIER=10
 # A thread that thrd_create makes is unknown to it, and crashes in what it has put into every function.
 configure_in tsan --disable-static CC=clang-19 "CFLAGS=-O1 -g -fsanitize=thread -D__STDC_NO_THREADS__"
-suites=(tests/test_rule_cache tests/test_linux_trails tests/test_linux_rules tests/test_symbolize_cache tests/test_symbolize_loaded tests/test_objc_runtime)
+suites=(tests/test_rule_cache tests/test_linux_trails tests/test_linux_rules tests/test_excerpt tests/test_symbolize_cache tests/test_symbolize_loaded tests/test_objc_runtime)
 make_in tsan "${suites[@]}" tests/names_fixture.la tests/names_fixture_2.la tests/linux_frame_plugin_a.la tests/linux_frame_plugin_b.la \
   tests/objc_scripted_apple.la tests/objc_scripted_gnu.la
 # Not by make check, which would build all the others.
