@@ -50,14 +50,16 @@ static const char *image_text(struct image_text *kept, const char *path) {
 }
 
 static void put_line(struct session *session, const char *word, const struct usp_symbol *symbol) {
-    if (symbol->name == NULL) {
-        put_harmless(stdout, word);
-        putchar('\n');
-        return;
+    char room[TEXT_ROOM];
+    struct uspi_text text = uspi_text_through(write_to_file, stdout, room, sizeof room);
+    const char *name = symbol->name != NULL ? usp_demangle(session->demangler, symbol->name) : word;
+    uspi_put_harmless(&text, uspi_span_of(name), "");
+    if (symbol->name != NULL) {
+        uspi_put_string(&text, image_text(&session->image_text, symbol->image_path));
+        uspi_put_decimal(&text, symbol->offset, 0);
     }
-    put_harmless(stdout, usp_demangle(session->demangler, symbol->name));
-    fputs(image_text(&session->image_text, symbol->image_path), stdout);
-    printf("%" PRIu64 "\n", symbol->offset);
+    uspi_put(&text, "\n", 1);
+    uspi_text_flush(&text);
 }
 
 static void put_json(const struct session *session, const char *word, usp_addr address,
