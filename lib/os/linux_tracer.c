@@ -441,12 +441,15 @@ static void await(sem_t *semaphore) {
     if (!comes_soon(semaphore)) sleep_until(semaphore);
 }
 
-/* A new thread often starts on its maker's processor, even beside an idle one, and one of the two waits. */
+/* A new thread often starts on its maker's processor, even beside an idle one, and one of the two waits. It may come back
+ * where the other one turns out to be busy. */
 static void step_aside(int cpu) {
-    cpu_set_t allowed;
+    cpu_set_t allowed, others;
     if (cpu < 0 || cpu >= CPU_SETSIZE || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
-    CPU_CLR((size_t)cpu, &allowed);
-    if (CPU_COUNT(&allowed) != 0) sched_setaffinity(0, sizeof allowed, &allowed);
+    others = allowed;
+    CPU_CLR((size_t)cpu, &others);
+    if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof others, &others) != 0) return;
+    sched_setaffinity(0, sizeof allowed, &allowed);
 }
 
 /* ---- the tracer ---- */
