@@ -475,6 +475,36 @@ START_TEST(an_image_that_is_loaded_last_is_known) {
 }
 END_TEST
 
+/* ---- one moment ---- */
+
+static _Atomic(unsigned) copies, too_early;
+
+static long copy_and_look(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t remote_count) {
+    char states[512];
+    if (pid == signalled->pid) {
+        read_states(pid, states, sizeof states);
+        atomic_fetch_add(&copies, 1);
+        if (strspn(states, "t") != strlen(states) || strlen(states) != 201) atomic_fetch_add(&too_early, 1);
+    }
+    return uspi_linux_real.read_process(pid, local, remote, remote_count);
+}
+
+START_TEST(everybody_stands_while_stacks_are_copied) {
+    struct child c = start_child(TARGET, "", "200", 0);
+    signalled = &c;
+    table = uspi_linux_real;
+    table.read_process = copy_and_look;
+    uspi_linux = &table;
+    usp_snapshot_free(snapshot_of(&c));
+    uspi_linux = &uspi_linux_real;
+    /* Some thirty by one call. */
+    ck_assert_uint_ge(atomic_load(&copies), 6);
+    ck_assert_uint_eq(atomic_load(&too_early), 0);
+    expect_running(c.pid);
+    end_child(&c);
+}
+END_TEST
+
 /* ---- refusals ---- */
 
 static void expect_refusal(int64_t pid, int expected, const char *text) {
@@ -679,9 +709,9 @@ int main(void) {
                   a_child_of_the_32_bit_sibling, a_stopped_process_stays_stopped, a_process_that_blocks_all_signals,
                   threads_come_and_go, a_thread_that_waits_for_its_vfork_child, a_main_thread_that_has_ended,
                   no_signal_is_lost, a_signal_that_stops_a_thread_first_is_not_lost,
-                  an_image_that_is_loaded_last_is_known, nobody_is_traced_any_more, stops_are_heard_of_once,
-                  no_such_process, an_undumpable_process, somebody_elses_process, a_process_with_a_tracer,
-                  nothing_stays_stopped_when_the_capturer_is_killed);
+                  an_image_that_is_loaded_last_is_known, everybody_stands_while_stacks_are_copied,
+                  nobody_is_traced_any_more, stops_are_heard_of_once, no_such_process, an_undumpable_process,
+                  somebody_elses_process, a_process_with_a_tracer, nothing_stays_stopped_when_the_capturer_is_killed);
     }
     return run_suite("linux_process", c);
 }
