@@ -404,6 +404,21 @@ START_TEST(nothing_lies_at_null) {
 }
 END_TEST
 
+START_TEST(nobody_is_asked_for_what_is_the_kernels) {
+    uint64_t word;
+    if (sizeof(uintptr_t) < 8) return;
+    use_table();
+    atomic_store(&script.count, 0);
+    for (unsigned shift = 0; shift <= 48; shift++) {
+        ck_assert_int_eq(uspi_os_read(NULL, UINT64_MAX << shift, &word, 1), USP_ERROR_UNREADABLE);
+    }
+    ck_assert_uint_eq(atomic_load(&script.count), 0);
+    ck_assert_int_eq(uspi_os_read(NULL, (uintptr_t)&script, &word, sizeof word), USP_OK);
+    ck_assert_uint_eq(atomic_load(&script.count), 1);
+    uspi_linux = &uspi_linux_real;
+}
+END_TEST
+
 START_TEST(a_handler_that_does_not_finish_keeps_its_memory) {
     struct standing slow = {.depth = 2}, other = {.depth = 3};
     struct usp_frame frames[FRAMES];
@@ -767,9 +782,9 @@ int main(void) {
     tcase_add_loop_test(c, each_call_fails_once, 0, 2 * TRIES);
     tcase_add_loop_test(c, each_kind_of_call_fails_always, 0, 2);
     tcase_add_loop_test(c, each_allocation_fails_once, 0, TRIES);
-    add_tests(c, nothing_lies_at_null, a_handler_that_does_not_finish_keeps_its_memory,
-              a_handler_stays_as_long_as_its_signal_may_come, held_threads_let_themselves_go,
-              listings_that_were_cut_short_are_taken_again);
+    add_tests(c, nothing_lies_at_null, nobody_is_asked_for_what_is_the_kernels,
+              a_handler_that_does_not_finish_keeps_its_memory, a_handler_stays_as_long_as_its_signal_may_come,
+              held_threads_let_themselves_go, listings_that_were_cut_short_are_taken_again);
     tcase_add_loop_test(c, one_unreadable_stack_costs_no_other, 0, 2);
     tcase_add_loop_test(c, a_tracer_that_lingers, 0, 2);
     add_tests(c, yama_and_missing_ptrace_are_explained, a_warm_capture_reads_once);

@@ -96,8 +96,13 @@ USPI_NO_ASAN static size_t read_probed(uintptr_t from, uint8_t *to, size_t n) {
     return n;
 }
 
+/* In 64 bits the addresses that begin with 16 ones are the kernel's (Linux Documentation/arch/x86/x86_64/mm.rst,
+ * arch/arm64/memory.rst), a tagged pointer's tag aside. Numbers below 0, which many words of a stack are, look like such, and
+ * would cost a call each. */
+static bool is_kernels(uint64_t address) { return address >> 48 == 0xffff; }
+
 size_t uspi_linux_read_some(uintptr_t from, void *to, size_t n) {
-    if (n == 0) return 0;
+    if (n == 0 || is_kernels(from)) return 0;
     if (n - 1 > UINTPTR_MAX - from) n = UINTPTR_MAX - from + 1;
     struct iovec local = {to, n}, remote = {(void *)from, n};
     long got = uspi_linux->read_process(uspi_linux->own_process(), &local, &remote, 1);
