@@ -91,10 +91,9 @@ static KEPT void take_room(unsigned pieces) {
 
 static KEPT void take_twelve_pieces(void) { take_room(12); }
 
-static ucontext_t outside, inside;
-
 /* The same on a stack that the kernel and libc do not know as one. */
 static KEPT void be_a_coroutine(void) {
+    ucontext_t outside, inside; /* of each thread */
     getcontext(&inside);
     inside.uc_stack.ss_sp = malloc(LONG_STACK);
     inside.uc_stack.ss_size = LONG_STACK;
