@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <time.h>
 
 /* Of a stack whose mapping is not known. */
 #define UNSURE_COPY ((uint64_t)256 << 10)
@@ -434,7 +435,8 @@ static void sleep_until(sem_t *semaphore) {
 /* For what takes longer: threads that are to stop have to run for it, and this one is not in their way. A timer wakes it
  * where it went to sleep. */
 static void nap_until(sem_t *semaphore) {
-    while (sem_trywait(semaphore) != 0) uspi_linux->sleep(NAP);
+    static const struct timespec nap = {0, NAP};
+    while (sem_trywait(semaphore) != 0) nanosleep(&nap, NULL);
 }
 
 static void await(sem_t *semaphore) {
