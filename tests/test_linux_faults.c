@@ -414,7 +414,7 @@ START_TEST(nobody_is_asked_for_what_is_the_kernels) {
     }
     ck_assert_uint_eq(atomic_load(&script.count), 0);
     ck_assert_int_eq(uspi_os_read(NULL, (uintptr_t)&script, &word, sizeof word), USP_OK);
-    ck_assert_uint_eq(atomic_load(&script.count), 1);
+    ck_assert_uint_gt(atomic_load(&script.count), 0);
     uspi_linux = &uspi_linux_real;
 }
 END_TEST
