@@ -1,26 +1,38 @@
-// swift-tools-version:5.9
+// swift-tools-version:6.0
 // SPDX-License-Identifier: MIT
-// The XCFrameworks of tools/build-apple as a Swift package, for use by path: run that first. Nothing is compiled here.
-import Foundation
+// The library from its sources, without configure: the C library, the Objective-C layer (on Apple systems) and the Swift module
+// (doc/swift.md). tests/source/check-packages.sh proves that the same files are built as by Automake and CocoaPods.
 import PackageDescription
-
-let folder = "build/apple"
-
-// Targets whose binary is not there cannot even be named: without Foundation tools/build-apple makes no UnspoolObjC.
-let frameworks = ["Unspool", "UnspoolObjC"].filter {
-    FileManager.default.fileExists(atPath: "\(Context.packageDirectory)/\(folder)/\($0).xcframework/Info.plist")
-}
 
 let package = Package(
     name: "Unspool",
     platforms: [.iOS(.v12), .macOS(.v10_13), .tvOS(.v12), .watchOS(.v4), .visionOS(.v1)],
     products: [
-        .library(name: "Unspool", targets: frameworks + ["UnspoolPrivacy"])
+        .library(name: "Unspool", targets: ["Unspool"]),
+        .library(name: "CUnspool", targets: ["CUnspool"]),
     ],
-    targets: frameworks.map { .binaryTarget(name: $0, path: "\(folder)/\($0).xcframework") } + [
-        // A static library has no place for a privacy manifest; a target with resources has.
+    targets: [
         .target(
-            name: "UnspoolPrivacy", path: "tools/apple", sources: ["Privacy.swift"],
-            resources: [.copy("PrivacyInfo.xcprivacy")])
-    ]
+            name: "CUnspool", path: ".",
+            exclude: ["arch/Makefile.inc", "lib/Makefile.inc", "lib/objc", "lib/unspool.map", "lib/unspool.pc.in"],
+            sources: ["arch", "lib"], resources: [.copy("tools/apple/PrivacyInfo.xcprivacy")],
+            publicHeadersPath: "include", cSettings: [.headerSearchPath(".")],
+            linkerSettings: [
+                .linkedLibrary("dl", .when(platforms: [.linux])),
+                .linkedLibrary("pthread", .when(platforms: [.linux])),
+            ]),
+        .target(name: "Unspool", dependencies: ["CUnspool"], path: "swift/Unspool"),
+        .testTarget(name: "UnspoolTests", dependencies: ["Unspool"], path: "tests/swift/UnspoolTests"),
+    ],
+    cLanguageStandard: .gnu11
 )
+
+// Other hosts have no Foundation for Objective-C.
+#if canImport(Darwin)
+    package.products.append(.library(name: "UnspoolObjC", targets: ["UnspoolObjC"]))
+    package.targets.append(
+        .target(
+            name: "UnspoolObjC", dependencies: ["CUnspool"], path: ".",
+            exclude: ["lib/objc/Makefile.inc", "lib/objc/unspool-objc.pc.in"], sources: ["lib/objc"],
+            publicHeadersPath: "include", cSettings: [.headerSearchPath(".")], linkerSettings: [.linkedFramework("Foundation")]))
+#endif

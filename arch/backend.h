@@ -31,7 +31,7 @@ struct uspi_run {
 };
 
 struct uspi_state_layout {
-    uint32_t state;  /* enum usp_state, or USP_STATE_MACH + flavor */
+    uint32_t state;  /* enum usp_thread_state, or USP_THREAD_STATE_MACH + flavor */
     uint16_t size;   /* bytes that must be there */
     uint16_t base;   /* added to each run's offset */
     uint8_t unified; /* a header {u32 flavor, u32 count} of 8 bytes says which layout follows it; no runs */
@@ -44,7 +44,7 @@ struct uspi_state_layout {
 /* Code to which a signal handler returns, and where it finds the interrupted registers. */
 struct uspi_signal_stub {
     uint32_t os;      /* enum usp_os */
-    uint32_t state;   /* layout of the context: enum usp_state */
+    uint32_t state;   /* layout of the context: enum usp_thread_state */
     uint8_t thumb;    /* 1: in Thumb state only; 0: otherwise */
     uint8_t length;   /* of code, in bytes */
     uint8_t entry;    /* offset in `code` of the instruction that a handler returns to */
@@ -55,7 +55,7 @@ struct uspi_signal_stub {
 /* ---- Darwin's signal frames as data ---- */
 
 /* What the kernel leaves on the stack for a handler. It starts the thread on libplatform's _sigtramp, where nothing but
- * these structures tells of the interrupted registers (xnu bsd/dev/arm/unix_signal.c, bsd/dev/i386/unix_signal.c):
+ * these structures holds the interrupted registers (xnu bsd/dev/arm/unix_signal.c, bsd/dev/i386/unix_signal.c):
  *
  *     arm    siginfo, ucontext, mcontext            x86    mcontext, siginfo, ucontext
  *
@@ -77,7 +77,8 @@ enum uspi_effect_op {
     USPI_INSERT,   /* 16 bits of reg at bit `index` become value, the others stay (movk, movt) */
     USPI_ADD,      /* reg = base + index (two registers) */
     USPI_SUBTRACT, /* reg = base − index (two registers) */
-    USPI_LOAD,     /* reg = the word at [base + value] */
+    USPI_ALIGN,    /* reg = base, rounded down to a multiple of value, a power of two */
+    USPI_LOAD,     /* reg = the word at [base + value]; base USPI_NO_REGISTER: at target address value */
     USPI_LITERAL,  /* reg = the word in the code at target address value */
     USPI_STORE     /* the word at [base + value] = reg; reg USPI_NO_REGISTER: something unknown */
 };
@@ -112,7 +113,7 @@ struct uspi_instruction {
     uint8_t conditional; /* predicated (ARM condition, Thumb IT): all of it may as well not happen; then it goes to
                                 the next instruction. The condition + 1 (n and n ^ 1 are opposites); 0: always */
     uint8_t effect_count;
-    uint8_t target_register; /* USPI_RETURN: see there; USPI_JUMP_UNKNOWN: the register, USPI_NO_REGISTER: memory */
+    uint8_t target_register; /* USPI_RETURN: see there; USPI_JUMP_UNKNOWN: the same, USPI_NO_REGISTER: not known */
     uint8_t start_hint;      /* 1: compilers put this at a function's first instruction and nowhere else in it
                                 (pacibsp, endbr64 …); 0: says nothing */
     uint32_t mode;           /* decoding mode of the next instruction */
@@ -126,7 +127,7 @@ struct uspi_instruction {
 #define USPI_MODE_THUMB    1u
 #define USPI_MODE_IT_SHIFT 8u /* bits 8–15: ITSTATE, as the manual's pseudocode keeps it; 0 outside IT blocks */
 
-/* Beside the mode, for whoever follows ways; decode takes neither. */
+/* Beside the mode, for code that follows ways; decode takes neither. */
 #define USPI_MODE_FLAGS (1u << 27)   /* the condition flags are known: */
 #define USPI_MODE_NZCV  (0xfu << 28) /* as cpsr has them */
 

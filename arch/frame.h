@@ -23,7 +23,9 @@
 #define USPI_TEMPLATE    static inline __attribute__((always_inline))
 #define USPI_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define USPI_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define USPI_APART       __attribute__((noinline))
 #else
+#define USPI_APART
 #define USPI_TEMPLATE    static inline
 #define USPI_LIKELY(x)   (x)
 #define USPI_UNLIKELY(x) (x)
@@ -80,8 +82,9 @@ USPI_TEMPLATE bool uspi_is_extended(struct uspi_record_shape shape, const struct
  *
  * A tag puts a frame pointer beyond every stack, so it is only looked for where the address does not fit: the chain's
  * loads wait for nothing but each other. */
-USPI_TEMPLATE enum usp_stop uspi_record_read(struct uspi_record_shape shape, uspi_load_pair load, const void *context,
-                                             usp_addr low, usp_addr last, usp_addr fp, struct uspi_record *record) {
+USPI_TEMPLATE enum usp_stop_reason uspi_record_read(struct uspi_record_shape shape, uspi_load_pair load,
+                                                    const void *context, usp_addr low, usp_addr last, usp_addr fp,
+                                                    struct uspi_record *record) {
     if (USPI_UNLIKELY(fp < low || fp > last || (fp & (shape.align - 1)) != 0)) {
         fp = uspi_untagged(shape, fp);
         if (fp == 0) return USP_STOP_FP_ZERO;

@@ -30,20 +30,21 @@ AC_DEFUN([USP_FRAME_POINTERS], [
   AC_SUBST([FRAME_CFLAGS])
 ])
 
-# USP_VERSION_SCRIPT(MAP): only public names are exported, each under the release that brought it, and the library stays
-# loaded once it is (its signal handler may be running).
+# USP_VERSION_SCRIPT(MAP): only public names are exported, each under the release that brought it, the library stays loaded
+# once it is (its signal handler may be running), and what it needs is bound when it is loaded: the loader takes more stack
+# than a signal handler may.
 AC_DEFUN([USP_VERSION_SCRIPT], [
   AC_CACHE_CHECK([whether the linker takes a version script], [usp_cv_version_script],
     [echo "PROBE_1 { global: probe; local: *; };" > conftest.map
      usp_saved_LDFLAGS=$LDFLAGS
-     LDFLAGS="$LDFLAGS -shared -fPIC -Wl,--version-script=conftest.map -Wl,-z,nodelete"
+     LDFLAGS="$LDFLAGS -shared -fPIC -Wl,--version-script=conftest.map -Wl,-z,nodelete -Wl,-z,now"
      AC_LINK_IFELSE([AC_LANG_SOURCE([int probe(void); int probe(void) { return 0; }])],
        [usp_cv_version_script=yes], [usp_cv_version_script=no])
      LDFLAGS=$usp_saved_LDFLAGS
      rm -f conftest.map])
   VERSION_LDFLAGS=
   AS_IF([test $usp_cv_version_script = yes],
-    [VERSION_LDFLAGS="-Wl,--version-script=\$(srcdir)/$1 -Wl,-z,nodelete"])
+    [VERSION_LDFLAGS="-Wl,--version-script=\$(srcdir)/$1 -Wl,-z,nodelete -Wl,-z,now"])
   AC_SUBST([VERSION_LDFLAGS])
   AM_CONDITIONAL([HAVE_VERSION_SCRIPT], [test $usp_cv_version_script = yes])
 ])
@@ -54,7 +55,7 @@ AC_DEFUN([USP_PTHREAD], [
 
 # USP_COMPRESSION(NAME, HEADER, FUNCTION, [LIBRARY]): HAVE_NAME when a program that calls FUNCTION can be linked; an error
 # where --with-NAME insists and it cannot. The link decides: pkg-config may describe another processor's library. Nothing is
-# linked with it: lib/symbolize/decompress.c loads it.
+# linked with it: lib/images/decompress.c loads it.
 AC_DEFUN([USP_COMPRESSION], [
   AC_ARG_WITH([$1], [AS_HELP_STRING([--without-$1], [do not read symbols that are compressed by $1])],
     [], [with_$1=auto])

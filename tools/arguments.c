@@ -88,13 +88,14 @@ bool parse_demangling(const char *text, uint32_t *value) {
     static const struct word modes[] = {
         {"full", USP_DEMANGLE_FULL},
         {"simple", USP_DEMANGLE_SIMPLE},
+        {"short", USP_DEMANGLE_SHORT},
         {"no", USP_DEMANGLE_NO},
     };
     return parse_word("demangle", text, modes, sizeof modes / sizeof *modes, value);
 }
 
 bool parse_arch(const char *text, uint32_t *value) {
-    *value = usp_arch_from_name(text);
+    *value = usp_arch_from_string(text);
     if (*value != USP_ARCH_NONE) return true;
     complain("\"%s\" is no processor that is known here: arm64, arm64_32, armv7, x86_64, i386", text);
     return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the arguments of sub-commands have in common: numbers, words, addresses, build-ids. What a wrong one means is said
- * by whoever asked. */
+/* What the arguments of sub-commands have in common: numbers, words, addresses, build-ids. The caller reports what is wrong
+ * with one. */
 #ifndef TOOL_ARGUMENTS_H
 #define TOOL_ARGUMENTS_H
 
@@ -32,7 +32,7 @@ struct word {
 /* The value of an option that takes one of some words; complains when it is none of them. */
 bool parse_word(const char *option, const char *text, const struct word *words, size_t count, uint32_t *value);
 
-/* An enum usp_demangling, for --demangle. Complains. */
+/* An enum usp_demangle_style, for --demangle. Complains. */
 bool parse_demangling(const char *text, uint32_t *value);
 
 /* An enum usp_arch, for --arch. Complains. */

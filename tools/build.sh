@@ -41,3 +41,13 @@ make_in() {
   shift
   make -C "$top/build/$name" --no-print-directory -j"$jobs" "$@"
 }
+
+# check_in NAME ARGUMENT...: make check in build/NAME. What fails is shown, with what it printed, and run once more, alone: on a
+# busy machine a thread can answer too late, which is no fault of the code. What fails twice has failed.
+check_in() {
+  name=$1
+  shift
+  if make_in "$name" check VERBOSE=1 "$@"; then return 0; fi
+  echo "$name: once more, what failed"
+  make_in "$name" -j1 recheck VERBOSE=1 "$@"
+}

@@ -19,6 +19,8 @@ struct command {
 };
 
 extern const struct command command_images;
+extern const struct command command_index;
+extern const struct command command_report;
 extern const struct command command_stack;
 extern const struct command command_symbolize;
 extern const struct command command_symbols;

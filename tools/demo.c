@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A hang, and what unspool shows of it: the main thread waits for a lock that nobody will release, workers are busy, and a
+/* A hang, and what unspool shows of it: the main thread waits for a lock that is never released, workers are busy, and a
  * monitor notices that main gives no sign of life any more. It captures every thread at one moment and prints the stacks.
  * Public interface only; doc/examples/ has smaller programs. */
 #include <unspool/unspool.h>
@@ -69,22 +69,24 @@ static void *autosave(void *argument) {
 
 /* ---- the monitor ---- */
 
+/* A usp_write_function. */
+static int write_out(void *context, const char *bytes, size_t n) {
+    return fwrite(bytes, 1, n, context) == n ? USP_OK : USP_ERROR_SYSTEM;
+}
+
 static void print_stack(struct usp_symbolizer *symbolizer, const struct usp_stack *stack) {
-    for (uint32_t i = 0; i < stack->count; i++) {
-        const struct usp_frame *frame = &stack->frames[i];
-        struct usp_symbol symbol;
-        char line[512];
-        usp_symbolize(symbolizer, usp_frame_call_site(stack->arch, frame), &symbol);
-        usp_format_frame(line, sizeof line, USP_FORMAT_CALL_STACK_SYMBOLS, stack->arch, i, frame, &symbol);
-        puts(line);
-    }
-    printf("    ends: %s\n", usp_stop_string(stack->stop));
+    struct usp_format_options options;
+    usp_format_options_init(&options);
+    options.symbolizer = symbolizer;
+    options.flags = USP_FORMAT_LINES;
+    usp_format_stack(stack, NULL, &options, write_out, stdout);
+    printf("    ends: %s\n", usp_stop_reason_string(stack->stop));
 }
 
 KEPT static int print_threads(void) {
     struct usp_snapshot *snapshot;
     struct usp_symbolizer *symbolizer;
-    int status = usp_snapshot_self(NULL, &snapshot);
+    int status = usp_snapshot_create_self(NULL, &snapshot);
     if (status != USP_OK) return status;
     /* By what this process knows, its Objective-C runtime included, since it is this process that was stopped. */
     status = usp_symbolizer_create(NULL, NULL, &symbolizer);
@@ -98,7 +100,7 @@ KEPT static int print_threads(void) {
             if (thread->status == USP_OK) {
                 print_stack(symbolizer, &thread->stack);
             } else {
-                printf("    no stack: %s\n", usp_strerror(thread->status));
+                printf("    no stack: %s\n", usp_status_string(thread->status));
             }
         }
         usp_symbolizer_free(symbolizer);
@@ -121,7 +123,7 @@ static void *watch_main(void *argument) {
     }
     printf("The main thread has not answered for %d ms. Every thread of this process, at one moment:\n", HANG_MS);
     int status = print_threads();
-    if (status != USP_OK) fprintf(stderr, "demo: %s\n", usp_strerror(status));
+    if (status != USP_OK) fprintf(stderr, "demo: %s\n", usp_status_string(status));
     fflush(stdout);
     exit(status == USP_OK ? EXIT_SUCCESS : EXIT_FAILURE);
 }
@@ -141,7 +143,7 @@ static void start(void *(*run)(void *), uintptr_t argument) {
 int main(void) {
     int status = usp_prepare(NULL);
     if (status != USP_OK) {
-        fprintf(stderr, "demo: %s\n", usp_strerror(status));
+        fprintf(stderr, "demo: %s\n", usp_status_string(status));
         return EXIT_FAILURE;
     }
     start(render, 1);

@@ -2,13 +2,16 @@
 /* See demo_view.h. */
 #include "tools/demo_view.h"
 
-#include <objc/Object.h>
 #include <objc/runtime.h>
 
-@interface ViewController : Object {
+/* A root class of its own, because the runtimes have none in common: GCC's has Object, Apple's has NSObject. */
+__attribute__((objc_root_class))
+@interface ViewController {
+    Class isa;
     pthread_mutex_t *settings;
     int round;
 }
++ (void)initialize;
 - (void)loadWith:(pthread_mutex_t *)lock round:(int)number;
 - (int)viewDidLoad;
 - (int)bar;
@@ -20,6 +23,10 @@ KEPT static int foo(ViewController *controller) {
 }
 
 @implementation ViewController
+/* Apple's runtime sends this before the first message, and asks the root class. */
++ (void)initialize {
+}
+
 - (void)loadWith:(pthread_mutex_t *)lock round:(int)number {
     settings = lock;
     round = number;

@@ -9,9 +9,9 @@
 
 static int open_images(const char *path, const struct usp_image_file_options *options, struct usp_images **images) {
     char error[1024] = "";
-    int status = usp_images_file(path, options, images, error, sizeof error);
+    int status = usp_images_open(path, options, images, error, sizeof error);
     if (status == USP_OK) return EXIT_ALL_WELL;
-    complain("%s", error[0] != '\0' ? error : usp_strerror(status));
+    complain("%s", error[0] != '\0' ? error : usp_status_string(status));
     return status == USP_ERROR_NO_MEMORY ? EXIT_FAILED : EXIT_NO_TARGET;
 }
 
@@ -44,7 +44,7 @@ static bool is_name_shared(const struct usp_images *images, const struct usp_ima
 
 /* A path that picks the image or, where there are several members, its member. */
 static void complain_of_part(const struct usp_images *images, const struct usp_image *image, bool is_member) {
-    const char *arch = usp_arch_name(image->arch);
+    const char *arch = usp_arch_string(image->arch);
     const size_t length = object_length(image);
     const char *section = is_member ? "" : image->path + length;
     if (is_member && is_name_shared(images, image)) {
@@ -73,7 +73,7 @@ static void complain_of_choice(const char *path, const struct usp_images *images
         if (is_part(image)) {
             complain_of_part(images, image, are_members);
         } else {
-            complain("  %s %s", usp_arch_name(image->arch), build_id[0] != '\0' ? build_id : "(no UUID)");
+            complain("  %s %s", usp_arch_string(image->arch), build_id[0] != '\0' ? build_id : "(no UUID)");
         }
     }
     if (count > CHOICES_MAX) complain("  and %zu more", count - CHOICES_MAX);
@@ -94,7 +94,7 @@ static uint32_t processor_of(const struct usp_images *images) {
 static int open_chosen(const struct image_choice *choice, struct usp_images **images) {
     struct usp_image_file_options options;
     usp_image_file_options_init(&options);
-    /* Who asks for names is to hear why there are none. */
+    /* A user who asks for names has to learn why there are none. */
     options.flags = USP_IMAGE_FILE_NAMED;
     options.arch = choice->arch;
     options.build_id_size = choice->build_id_size;
@@ -124,7 +124,7 @@ static int place_image(const struct image_choice *choice, struct usp_images **im
     image.slide += moved;
     int status = usp_images_create(&image, 1, &placed);
     if (status != USP_OK) {
-        complain("%s: %s", image.path, usp_strerror(status));
+        complain("%s: %s", image.path, usp_status_string(status));
         return EXIT_FAILED;
     }
     usp_images_free(*images);

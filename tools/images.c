@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* `unspool images`: what a process, a core, a raw capture has loaded, or what lies in a file. */
-#include "lib/json.h"
+#include "lib/base/json.h"
 #include "tools/arguments.h"
 #include "tools/command.h"
 #include "tools/text.h"
@@ -36,26 +36,26 @@ static int refuse(const char *target, int status, const char *error) {
     if (error != NULL && error[0] != '\0') {
         complain("%s", error);
     } else {
-        complain("%s: %s", target, usp_strerror(status));
+        complain("%s: %s", target, usp_status_string(status));
     }
     return status == USP_ERROR_NO_MEMORY ? EXIT_FAILED : EXIT_NO_TARGET;
 }
 
-/* An object file, which may be a core, or else a raw capture. What is wrong is said by who knows the file's kind. */
+/* An object file, which may be a core, or else a raw capture. The code that knows the file's kind says what is wrong. */
 static int open_file(const char *path, struct listed *listed) {
     char error[1024] = "", other[1024] = "";
     struct usp_snapshot_options options;
     usp_snapshot_options_init(&options);
-    /* Nobody is going to look at the stacks. */
+    /* The stacks are not looked at. */
     options.max_frames = 1;
     options.unwind.tail = 0;
-    int status = usp_images_file(path, NULL, &listed->owned, error, sizeof error), as_other = USP_ERROR_UNSUPPORTED;
+    int status = usp_images_open(path, NULL, &listed->owned, error, sizeof error), as_other = USP_ERROR_UNSUPPORTED;
     listed->images = listed->owned;
     if (status == USP_OK) return EXIT_ALL_WELL;
     if (status == USP_ERROR_FORMAT) {
-        as_other = usp_snapshot_raw(path, &options, &listed->snapshot, other, sizeof other);
+        as_other = usp_snapshot_open_raw(path, &options, &listed->snapshot, other, sizeof other);
     } else if (status == USP_ERROR_UNSUPPORTED) {
-        as_other = usp_snapshot_core(path, &options, &listed->snapshot, other, sizeof other);
+        as_other = usp_snapshot_open_core(path, &options, &listed->snapshot, other, sizeof other);
         /* What else is refused, a thin archive for one, is no core either; a member has no file of its own. */
         if (as_other == USP_ERROR_FORMAT || as_other == USP_ERROR_NOT_FOUND) as_other = USP_ERROR_UNSUPPORTED;
     }
@@ -69,7 +69,7 @@ static int open_target(const char *target, struct listed *listed) {
     int64_t pid;
     if (!parse_target(target, &pid)) return EXIT_USAGE;
     if (pid == 0) return open_file(target, listed);
-    int status = usp_images_process(pid, &listed->owned);
+    int status = usp_images_create_process(pid, &listed->owned);
     if (status != USP_OK) return refuse(target, status, NULL);
     listed->images = listed->owned;
     return EXIT_ALL_WELL;
@@ -93,7 +93,7 @@ static void put_json(const struct usp_images *images) {
             uspi_json_address(&json, "text_low", image->text_low);
             uspi_json_address(&json, "text_high", image->text_high);
         }
-        uspi_json_string(&json, "arch", usp_arch_name(image->arch));
+        uspi_json_string(&json, "arch", usp_arch_string(image->arch));
         uspi_json_build_id(&json, (image->flags & USP_IMAGE_MACHO) != 0, image->build_id, image->build_id_size);
         if ((image->flags & USP_IMAGE_MAIN) != 0) uspi_json_bool(&json, "main", true);
         if ((image->flags & USP_IMAGE_DELETED) != 0) uspi_json_bool(&json, "deleted", true);
@@ -122,7 +122,7 @@ static void put_text(const struct usp_images *images) {
     puts("path");
     for (size_t i = 0; (image = usp_images_get(images, i)) != NULL; i++) {
         printf("0x%0*" PRIx64 " 0x%0*" PRIx64 " 0x%0*" PRIx64 " %-8s ", digits, image->load_address, digits, image->end,
-               digits, image->slide, usp_arch_name(image->arch));
+               digits, image->slide, usp_arch_string(image->arch));
         for (uint32_t k = 0; k < image->build_id_size; k++) printf("%02x", image->build_id[k]);
         printf("%*s ", build - (int)image->build_id_size * 2, image->build_id_size > 0 ? "" : "-");
         put_harmless(stdout, image->path);

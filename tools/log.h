@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* `unspool symbolize --log`: a log or a crash report with its unnamed frames named, everything else byte for byte.
- * The way of a log: log_input.h gives its bytes, log_line.h knows the lines, log_tables.h what they say of images,
- * log_names.h names a place in an image by the files of log_search.h; log_text.h and log_ips.h write. */
+/* `unspool symbolize --log`: logs and reports with their unnamed frames named, everything else byte for byte. What is in the
+ * texts, the library reads (<unspool/report.h>); here are files: which are read, where it is written, what is said. */
 #ifndef TOOL_LOG_H
 #define TOOL_LOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct log_options {
-    const char *log;           /* a file; "-": standard input */
+    const char *const *logs; /* files, folders with all files below them; "-": standard input */
+    size_t log_count;
     const char *const *search; /* folders, or single files, in which the images' files are looked for; at least one */
     size_t search_count;
-    const char
-        *binary_images;  /* a file that tells the log's images, in any form that a log may tell them; NULL: the log
-                                  tells them itself */
-    uint32_t demangling; /* enum usp_demangling */
+    const char *binary_images; /* a file that tells the images of all logs in a form of theirs; NULL: the logs do */
+    const char *index_store;   /* of --index; NULL: the default one */
+    const char *output;        /* a folder that gets a file for each log; NULL: standard output */
+    bool is_in_place;          /* each log is replaced */
+    bool is_strict;            /* frames without a name are a failure */
+    bool is_quiet;             /* nothing is said of what is missing */
+    bool
+        are_records; /* one JSON object a line; nothing but `search`, `index_store` and `demangling` counts beside it */
+    uint32_t demangling; /* enum usp_demangle_style */
 };
 
-/* Writes to standard output; says on standard error which images were not found, once each. Returns an enum exit_status:
- * EXIT_ALL_WELL also when files of images were not found, since nobody has all of them. */
-int symbolize_log(const struct log_options *options);
+/* Says on standard error which images were not found, once each, and what was named. Returns an enum exit_status: without
+ * is_strict EXIT_ALL_WELL also when files of images were not found, since no machine has all of them. */
+int symbolize_logs(const struct log_options *options);
 
 #endif

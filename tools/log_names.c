@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* See log_names.h. Builds are kept in a hash table, by build-id or, where there is none, by name. */
+/* See log_names.h. Builds are kept in a hash table, by build id or, where there is none, by name. */
 #include "tools/log_names.h"
 
+#include "lib/base/trampoline.h"
 #include "tools/command.h"
-#include "tools/log_line.h"
+#include "tools/lines.h"
 
 #include <unspool/demangle.h>
 #include <unspool/format.h>
+#include <unspool/lines.h>
 #include <unspool/symbolize.h>
 
 #include <stdio.h>
@@ -16,57 +18,81 @@
 
 /* Of the files of one build, how many are asked for a name. They have the same code, so more hardly know more. */
 #define FILES_ASKED 4
+/* Source frames of an address; of more inlined calls the outermost are cut. */
+#define FRAMES 64
+
+/* How many builds stay open from one text to the next. */
+#define BUILDS_KEPT 256
 
 struct source {
     const struct log_file *file;
-    struct usp_images *images; /* NULL: not opened yet */
+    const struct usp_image *indexed; /* instead: what its index says of a build whose files are not there */
+    struct usp_images *images;       /* NULL: not opened yet */
     struct usp_symbolizer *symbolizer;
+    struct looked_up looked_up;
 };
 
 struct build {
     uint8_t id[USP_BUILD_ID_MAX];
     size_t id_size;
-    struct span name; /* its bytes stand behind the struct */
+    struct uspi_span name; /* its bytes stand behind the struct */
     struct source sources[FILES_ASKED];
     size_t source_count;
+    struct usp_image indexed;        /* of the source that is an index */
+    struct usp_demangler *demangler; /* NULL: not needed yet */
+    uint64_t used;                   /* when it was asked last */
+    bool is_told_of_layout;          /* it was said that its own file is missing */
 };
 
 struct log_names {
     const struct log_search *search;
-    struct usp_demangler *demangler;
+    uint32_t demangling;
+    bool is_quiet;
+    char *index_store;     /* owned; NULL: none */
     struct build **builds; /* a hash table, open addressing; `room` is a power of two */
     size_t count, room;
-    uint64_t seed; /* so that nobody can prepare a log of which all builds collide */
+    struct build *last;                     /* that was asked */
+    uint64_t clock;                         /* counts questions */
+    uint64_t seed;                          /* so that a log cannot be prepared of which all builds collide */
+    struct usp_source_frame frames[FRAMES]; /* of the last answer */
 };
 
-int log_names_create(const struct log_search *search, uint32_t demangling, struct log_names **names) {
+int log_names_create(const struct log_search *search, const char *index_store, uint32_t demangling, bool is_quiet,
+                     struct log_names **names) {
     *names = calloc(1, sizeof **names);
     if (*names == NULL) return USP_ERROR_NO_MEMORY;
+    (*names)->index_store = find_index_store(index_store);
     (*names)->search = search;
+    (*names)->demangling = demangling;
+    (*names)->is_quiet = is_quiet;
     (*names)->seed = (uint64_t)time(NULL) << 32 ^ (uint64_t)clock() ^ (uintptr_t)*names;
-    int status = usp_demangler_create(demangling, &(*names)->demangler);
-    if (status == USP_OK) return USP_OK;
-    log_names_free(*names);
-    *names = NULL;
-    return status;
+    return USP_OK;
 }
 
-static void close_source(struct source *source) {
+static void close_source(const struct log_names *names, struct source *source) {
+    /* A damaged index is noticed when what is damaged is read. */
+    if (source->symbolizer != NULL && !names->is_quiet)
+        complain_of_lines(&source->looked_up, source->symbolizer, false);
+    if (source->images != NULL) looked_up_clear(&source->looked_up);
     usp_symbolizer_free(source->symbolizer);
     usp_images_free(source->images);
     source->symbolizer = NULL;
     source->images = NULL;
 }
 
+static void free_build(const struct log_names *names, struct build *build) {
+    for (size_t n = 0; n < build->source_count; n++) close_source(names, &build->sources[n]);
+    usp_demangler_free(build->demangler);
+    free(build);
+}
+
 void log_names_free(struct log_names *names) {
     if (names == NULL) return;
     for (size_t i = 0; i < names->room; i++) {
-        struct build *build = names->builds[i];
-        for (size_t n = 0; build != NULL && n < build->source_count; n++) close_source(&build->sources[n]);
-        free(build);
+        if (names->builds[i] != NULL) free_build(names, names->builds[i]);
     }
     free(names->builds);
-    usp_demangler_free(names->demangler);
+    free(names->index_store);
     free(names);
 }
 
@@ -82,11 +108,14 @@ static void format_id(const uint8_t *id, size_t size, char text[2 * USP_BUILD_ID
     *text = '\0';
 }
 
-static void say(struct span image, const uint8_t *id, size_t id_size, const char *what, const char *path) {
+/* Of an image with an identity, which may have no bytes. */
+static void say(const struct log_names *names, const struct build *build, const uint8_t *id, size_t id_size,
+                const char *what, const char *path) {
     char name[512], id_text[2 * USP_BUILD_ID_MAX + 5];
-    if (usp_format_escaped(name, sizeof name, USP_ESCAPE_TERMINAL, image.bytes, image.length) < 0) return;
+    if (names->is_quiet) return;
+    if (usp_format_escaped(name, sizeof name, USP_ESCAPE_TERMINAL, build->name.bytes, build->name.length) < 0) return;
     format_id(id, id_size, id_text);
-    complain("%s%s%s: %s%s", name, image.length > 0 && id_size > 0 ? " " : "", id_text, what, path);
+    complain("%s%s%s: %s%s", name, build->name.length > 0 && id_size > 0 ? " " : "", id_text, what, path);
 }
 
 /* ---- builds ---- */
@@ -99,7 +128,7 @@ static void find_by_name(struct log_names *names, struct build *build) {
     const struct log_file *file = NULL;
     size_t builds = log_search_name(names->search, build->name, &file);
     if (builds != 1) {
-        say(build->name, NULL, 0,
+        say(names, build, NULL, 0,
             builds == 0 ? "the log does not tell its UUID, and nothing in --search has that name"
                         : "the log does not tell its UUID, and --search has several builds of that name",
             "");
@@ -108,7 +137,7 @@ static void find_by_name(struct log_names *names, struct build *build) {
     const struct log_file *files = file;
     size_t count = file->id_size == 0 ? 1 : log_search_build(names->search, file->id, file->id_size, &files);
     for (size_t i = 0; i < count; i++) add_source(build, &files[i]);
-    say(build->name, file->id, file->id_size, "the log does not tell its UUID; taken is the only build of that name, ",
+    say(names, build, file->id, file->id_size, "the log does not tell its UUID; taken is the only build of that name, ",
         file->path);
 }
 
@@ -120,114 +149,234 @@ static void find_files(struct log_names *names, struct build *build) {
     const struct log_file *files;
     size_t count = log_search_build(names->search, build->id, build->id_size, &files);
     for (size_t i = 0; i < count && i < FILES_ASKED; i++) add_source(build, &files[i]);
-    if (count == 0) say(build->name, build->id, build->id_size, "not found in --search", "");
+    if (count > 0) return;
+    if (names->index_store != NULL &&
+        usp_index_image(names->index_store, build->id, (uint32_t)build->id_size, &build->indexed) == USP_OK) {
+        build->sources[build->source_count++].indexed = &build->indexed;
+    } else {
+        say(names, build, build->id, build->id_size,
+            log_search_is_empty(names->search) ? "has no index" : "not found in --search", "");
+    }
+}
+
+static struct uspi_span name_of(const struct usp_place *place) {
+    return (struct uspi_span){place->image, place->image_length};
 }
 
 /* FNV-1a (Fowler, Noll, Vo), over the seed first. */
-static uint64_t hash_of(const struct log_names *names, const struct log_place *place) {
-    const uint8_t *bytes = place->id_size > 0 ? place->id : (const uint8_t *)place->name.bytes;
-    size_t n = place->id_size > 0 ? place->id_size : place->name.length;
+static uint64_t hash_of(const struct log_names *names, const uint8_t *id, size_t id_size, struct uspi_span name) {
+    const uint8_t *bytes = id_size > 0 ? id : (const uint8_t *)name.bytes;
+    size_t n = id_size > 0 ? id_size : name.length;
     uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ names->seed;
     for (size_t i = 0; i < n; i++) hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3) ^ names->seed >> 7;
     return hash ^ hash >> 32;
 }
 
-static bool is_same(const struct build *build, const struct log_place *place) {
-    if (build->id_size != place->id_size) return false;
-    if (place->id_size > 0) return memcmp(build->id, place->id, place->id_size) == 0;
-    return span_equals(build->name, place->name);
+static bool is_same(const struct build *build, const uint8_t *id, size_t id_size, struct uspi_span name) {
+    if (build->id_size != id_size) return false;
+    return id_size > 0 ? memcmp(build->id, id, id_size) == 0 : uspi_span_is(build->name, name);
 }
 
-static struct build **slot_of(const struct log_names *names, const struct log_place *place) {
-    size_t i = (size_t)hash_of(names, place) & (names->room - 1);
-    while (names->builds[i] != NULL && !is_same(names->builds[i], place)) i = (i + 1) & (names->room - 1);
+static struct build **slot_of(const struct log_names *names, const uint8_t *id, size_t id_size, struct uspi_span name) {
+    size_t i = (size_t)hash_of(names, id, id_size, name) & (names->room - 1);
+    while (names->builds[i] != NULL && !is_same(names->builds[i], id, id_size, name)) i = (i + 1) & (names->room - 1);
     return &names->builds[i];
 }
 
-/* Room for one more, so that at most half of the table is used. */
-static bool make_room(struct log_names *names) {
-    if (2 * (names->count + 1) <= names->room) return true;
-    struct log_names grown = *names;
-    grown.room = names->room > 0 ? 2 * names->room : 64;
-    grown.builds = calloc(grown.room, sizeof *grown.builds);
-    if (grown.builds == NULL) return false;
+/* A table of another size with the builds of this one. */
+static bool rebuild(struct log_names *names, size_t room) {
+    struct log_names made = *names;
+    made.room = room;
+    made.builds = calloc(room, sizeof *made.builds);
+    if (made.builds == NULL) return false;
     for (size_t i = 0; i < names->room; i++) {
-        const struct build *build = names->builds[i];
-        if (build == NULL) continue;
-        struct log_place place = {.id_size = build->id_size, .name = build->name};
-        memcpy(place.id, build->id, sizeof place.id);
-        *slot_of(&grown, &place) = names->builds[i];
+        struct build *build = names->builds[i];
+        if (build != NULL) *slot_of(&made, build->id, build->id_size, build->name) = build;
     }
     free(names->builds);
-    *names = grown;
+    *names = made;
     return true;
 }
 
-static struct build *build_of(struct log_names *names, const struct log_place *place) {
-    if (!make_room(names)) return NULL;
-    struct build **slot = slot_of(names, place);
+static struct build *build_of(struct log_names *names, const struct usp_place *place) {
+    struct uspi_span name = name_of(place);
+    /* At most half of the table is used. */
+    if (2 * (names->count + 1) > names->room && !rebuild(names, names->room > 0 ? 2 * names->room : 64)) return NULL;
+    struct build **slot = slot_of(names, place->build_id, place->build_id_size, name);
     if (*slot != NULL) return *slot;
-    struct build *build = calloc(1, sizeof *build + place->name.length);
+    struct build *build = calloc(1, sizeof *build + name.length);
     if (build == NULL) return NULL;
-    build->id_size = place->id_size;
-    memcpy(build->id, place->id, place->id_size);
-    build->name = (struct span){(char *)(build + 1), place->name.length};
-    if (place->name.length > 0) memcpy(build + 1, place->name.bytes, place->name.length);
+    build->id_size = place->build_id_size;
+    memcpy(build->id, place->build_id, place->build_id_size);
+    build->name = (struct uspi_span){(char *)(build + 1), name.length};
+    if (name.length > 0) memcpy(build + 1, name.bytes, name.length);
     *slot = build;
     names->count++;
     find_files(names, build);
     return build;
 }
 
-/* ---- names ---- */
+static int compare_uses(const void *a, const void *b) {
+    const struct build *const *x = a, *const *y = b;
+    return (*x)->used > (*y)->used ? -1 : (*x)->used < (*y)->used;
+}
 
-/* Opens a file at the address that it was linked for: with that an offset becomes an address and back. */
-static int open_source(struct source *source) {
+void log_names_trim(struct log_names *names) {
+    struct build **builds;
+    if (names->count <= 2 * BUILDS_KEPT || (builds = calloc(names->count, sizeof *builds)) == NULL) return;
+    size_t count = 0;
+    for (size_t i = 0; i < names->room; i++) {
+        if (names->builds[i] != NULL) builds[count++] = names->builds[i];
+        names->builds[i] = NULL;
+    }
+    qsort(builds, count, sizeof *builds, compare_uses);
+    for (size_t i = 0; i < count; i++) {
+        if (i < BUILDS_KEPT) {
+            *slot_of(names, builds[i]->id, builds[i]->id_size, builds[i]->name) = builds[i];
+        } else {
+            free_build(names, builds[i]);
+        }
+    }
+    names->count = BUILDS_KEPT;
+    names->last = NULL;
+    free(builds);
+    /* Without memory for a smaller table the large one stays. */
+    rebuild(names, 4 * BUILDS_KEPT);
+}
+
+/* ---- answers ---- */
+
+/* A file at the address that it was linked for: with that an offset becomes an address and back. */
+static int open_file(struct source *source) {
     struct usp_image_file_options options;
-    if (source->images != NULL) return USP_OK;
-    if (source->file == NULL) return USP_ERROR_NOT_FOUND;
     usp_image_file_options_init(&options);
     options.build_id_size = (uint32_t)source->file->id_size;
     memcpy(options.build_id, source->file->id, source->file->id_size);
-    int status = usp_images_file(source->file->path, &options, &source->images, NULL, 0);
-    if (status == USP_OK) status = usp_symbolizer_create(source->images, NULL, &source->symbolizer);
+    options.flags = USP_IMAGE_FILE_LINKED;
+    return usp_images_open(source->file->path, &options, &source->images, NULL, 0);
+}
+
+static int open_source(const struct log_names *names, struct source *source) {
+    struct usp_symbolizer_options lookup;
+    if (source->images != NULL) return USP_OK;
+    if (source->file == NULL && source->indexed == NULL) return USP_ERROR_NOT_FOUND;
+    int status = source->file != NULL ? open_file(source) : usp_images_create(source->indexed, 1, &source->images);
+    if (status == USP_OK) {
+        looked_up_create(&source->looked_up, source->images);
+        usp_symbolizer_options_init(&lookup);
+        lookup.index_store = names->index_store;
+        status = usp_symbolizer_create(source->images, &lookup, &source->symbolizer);
+    }
     if (status == USP_OK) return USP_OK;
-    close_source(source);
+    close_source(names, source);
     /* It was there a moment ago; once is enough to find that out. */
     source->file = NULL;
+    source->indexed = NULL;
     return status == USP_ERROR_NO_MEMORY ? status : USP_ERROR_NOT_FOUND;
 }
 
-static int ask(struct source *source, const struct log_place *place, struct log_name *name) {
-    struct usp_symbol symbol, here;
-    int status = open_source(source);
-    if (status != USP_OK) return status;
-    const struct usp_image *image = usp_images_get(source->images, 0);
-    uint64_t size = image->end - image->load_address;
-    uint64_t offset = place->is_linked ? place->offset - image->load_address : place->offset;
-    if (offset > size) return USP_ERROR_NOT_FOUND;
-    struct usp_frame frame = {.pc = image->load_address + offset};
-    frame.kind = place->is_exact ? USP_KIND_INTERRUPTED : USP_KIND_RETURN_ADDRESS;
-    status = usp_symbolize(source->symbolizer, usp_frame_call_site(image->arch, &frame), &symbol);
-    /* A handler returns to a trampoline's beginning, in front of which there was no call. */
-    int status_here = place->is_exact ? USP_ERROR_NOT_FOUND : usp_symbolize(source->symbolizer, frame.pc, &here);
-    name->is_trampoline = (status == USP_OK && log_is_trampoline((struct span){symbol.name, strlen(symbol.name)})) ||
-                          (status_here == USP_OK && here.start == frame.pc &&
-                           log_is_trampoline((struct span){here.name, strlen(here.name)}));
-    if (status != USP_OK) return status;
-    name->name = symbol.name;
-    name->offset = frame.pc - symbol.start;
-    return USP_OK;
+/* What kernels map files by. */
+#define PAGE_MASK UINT64_C(0xfff)
+
+/* Turns a place that counts from the file, or from where its code is mapped, into an address as the image was linked. What was
+ * split off from a file does not tell where the file had its code. */
+static bool link_place(const struct log_names *names, struct build *build, struct usp_place *place) {
+    if (place->base != USP_PLACE_FILE && place->base != USP_PLACE_TEXT) return true;
+    for (size_t i = 0; i < build->source_count; i++) {
+        if (build->sources[i].indexed != NULL || open_source(names, &build->sources[i]) != USP_OK) continue;
+        const struct usp_image *image = usp_images_get(build->sources[i].images, 0);
+        if (place->base == USP_PLACE_TEXT) {
+            place->offset += image->text_low & ~PAGE_MASK;
+        } else if ((image->flags & USP_IMAGE_TEXT_OFFSET) != 0) {
+            place->offset += image->text_low - image->text_offset;
+        } else {
+            continue;
+        }
+        place->base = USP_PLACE_LINKED;
+        return true;
+    }
+    return false;
 }
 
-int log_names_find(struct log_names *names, const struct log_place *place, struct log_name *name) {
-    *name = (struct log_name){.name = NULL};
-    struct build *build = build_of(names, place);
-    if (build == NULL) return USP_ERROR_NO_MEMORY;
-    int status = USP_ERROR_NOT_FOUND;
-    for (size_t i = 0; status == USP_ERROR_NOT_FOUND && i < build->source_count; i++) {
-        status = ask(&build->sources[i], place, name);
+/* Fills in *lines; its strings live as long as the source is open. */
+static int ask_source(const struct log_names *names, struct source *source, const struct usp_place *place,
+                      struct usp_lines *lines, struct usp_answer *answer) {
+    const struct usp_symbol *symbol = &lines->symbol;
+    struct usp_symbol here;
+    int status = open_source(names, source);
+    if (status != USP_OK) return status;
+    const struct usp_image *image = usp_images_get(source->images, 0);
+    const bool is_exact = (place->flags & USP_PLACE_EXACT) != 0;
+    struct usp_frame frame = {.kind = is_exact ? USP_FRAME_KIND_INTERRUPTED : USP_FRAME_KIND_RETURN_ADDRESS};
+    frame.pc = place->base == USP_PLACE_LINKED ? place->offset : image->load_address + place->offset;
+    if (frame.pc - image->load_address > image->end - image->load_address) return USP_ERROR_NOT_FOUND;
+    if (!is_exact) lines->flags |= USP_LINES_FILL;
+    const usp_addr site = usp_frame_call_site(image->arch, &frame);
+    looked_up_add(&source->looked_up, site);
+    status = usp_symbolize_lines(source->symbolizer, site, lines);
+    bool is_inside = status == USP_OK && frame.pc - symbol->start < symbol->extent;
+    if (status == USP_OK && uspi_is_trampoline(uspi_span_of(symbol->name))) answer->flags |= USP_ANSWER_TRAMPOLINE;
+    /* A handler returns to a trampoline's beginning, in front of which there was no call. */
+    if (!is_exact && !is_inside && usp_symbolize(source->symbolizer, frame.pc, &here) == USP_OK &&
+        here.start == frame.pc && uspi_is_trampoline(uspi_span_of(here.name))) {
+        answer->flags |= USP_ANSWER_TRAMPOLINE;
     }
-    if (status == USP_OK) name->name = usp_demangle(names->demangler, name->name);
+    answer->offset = status == USP_OK ? frame.pc - symbol->start : 0;
     return status;
+}
+
+static struct build *find_build(struct log_names *names, const struct usp_place *place) {
+    struct build *last = names->last;
+    if (last != NULL && is_same(last, place->build_id, place->build_id_size, name_of(place))) return last;
+    return build_of(names, place);
+}
+
+/* Demangles the frames' names, and leaves out inlined calls of which debug information has no name. */
+static uint32_t keep_named(struct usp_source_frame *frames, uint32_t count, struct usp_demangler *demangler) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (frames[i].function == NULL) continue;
+        frames[kept] = frames[i];
+        frames[kept++].function = usp_demangle(demangler, frames[i].function);
+    }
+    return kept;
+}
+
+int log_names_answer(void *context, const struct usp_place *place, struct usp_answer *answer) {
+    struct log_names *names = context;
+    struct usp_lines lines;
+    const struct log_file *file;
+    bool is_guess = (place->flags & USP_PLACE_GUESS) != 0 && place->build_id_size == 0;
+    if (is_guess && log_search_name(names->search, name_of(place), &file) == 0) {
+        answer->flags = USP_ANSWER_NO_FILE;
+        return USP_OK;
+    }
+    struct build *build = names->last = find_build(names, place);
+    if (build == NULL) return USP_ERROR_NO_MEMORY;
+    build->used = ++names->clock;
+    struct usp_place linked = *place;
+    int status = USP_ERROR_NOT_FOUND;
+    bool has_file = false;
+    if (!link_place(names, build, &linked)) {
+        if (build->source_count > 0 && !build->is_told_of_layout) {
+            say(names, build, build->id, build->id_size,
+                "only the file itself tells where its code lies in it, and --search lacks that", "");
+        }
+        build->is_told_of_layout = true;
+        answer->flags = USP_ANSWER_NO_FILE;
+        return USP_OK;
+    }
+    for (size_t i = 0; status == USP_ERROR_NOT_FOUND && i < build->source_count; i++) {
+        usp_lines_init(&lines, names->frames, FRAMES);
+        status = ask_source(names, &build->sources[i], &linked, &lines, answer);
+        has_file = has_file || build->sources[i].images != NULL;
+    }
+    if (!has_file) answer->flags |= USP_ANSWER_NO_FILE;
+    if (status == USP_ERROR_NO_MEMORY) return status;
+    if (status != USP_OK) return USP_OK;
+    if (build->demangler == NULL) status = usp_demangler_create(names->demangling, &build->demangler);
+    if (status != USP_OK) return status;
+    answer->frames = names->frames;
+    answer->count = keep_named(names->frames, lines.count < FRAMES ? lines.count : FRAMES, build->demangler);
+    return USP_OK;
 }

@@ -1,38 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* From a place in an image to the name of the function there, by the files that --search has found; and what is said of
- * images for which there is none. Where in which image a frame lies is the caller's to know. */
+/* From a place in an image to the function there, by the files that --search has found; and what is said of images for which
+ * there is none. Where in which image a frame lies, readers tell (<unspool/report.h>). */
 #ifndef TOOL_LOG_NAMES_H
 #define TOOL_LOG_NAMES_H
 
 #include "tools/log_search.h"
 
-struct log_place {
-    uint8_t id[USP_BUILD_ID_MAX];
-    size_t id_size;   /* 0: not known; the one build in --search that has the name is taken then */
-    struct span name; /* of the image's file */
-    uint64_t offset;  /* from the image's load address */
-    bool is_linked;   /* `offset` is an address instead, as the image was linked */
-    bool is_exact;    /* not a return address: its function is the one at this very place */
-};
-
-struct log_name {
-    const char *name;   /* demangled, otherwise as it is; valid until the names are freed */
-    uint64_t offset;    /* of the place, from the function's beginning */
-    bool is_trampoline; /* what it returns to was interrupted by a signal, not called */
-};
+#include <unspool/report.h>
 
 /* Opaque. */
 struct log_names;
 
-/* demangling: enum usp_demangling. The search must outlive the names, which are the caller's to free. Returns an enum
- * usp_status. */
-int log_names_create(const struct log_search *search, uint32_t demangling, struct log_names **names);
+/* index_store: of --index; NULL: the default one. demangling: enum usp_demangle_style. `is_quiet`: nothing is said of images that are missing. The search must outlive the
+ * names, which are the caller's to free. Returns an enum usp_status. */
+int log_names_create(const struct log_search *search, const char *index_store, uint32_t demangling, bool is_quiet,
+                     struct log_names **names);
 
 /* NULL is ignored. */
 void log_names_free(struct log_names *names);
 
-/* Returns USP_OK, USP_ERROR_NOT_FOUND (which was said on standard error if there is no file for the image, the first time),
- * USP_ERROR_NO_MEMORY. */
-int log_names_find(struct log_names *names, const struct log_place *place, struct log_name *name);
+/* A usp_place_function; `names` is a struct log_names. What it answers is valid until log_names_trim. */
+int log_names_answer(void *names, const struct usp_place *place, struct usp_answer *answer);
+
+/* Between two texts: closes the files of all builds but those that were used last, so that memory does not grow with the
+ * number of texts. */
+void log_names_trim(struct log_names *names);
 
 #endif

@@ -3,7 +3,6 @@
 #include "tools/log_search.h"
 
 #include "tools/command.h"
-#include "tools/log_line.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,14 +19,18 @@ struct log_search {
     size_t folder_count, folder_room;
 };
 
-static struct span name_of(const struct log_file *file) {
-    return span_file_name((struct span){file->path, strlen(file->path)});
+/* What was split off from a file is named like it, with an ending. */
+static struct uspi_span name_of(const struct log_file *file) {
+    static const struct uspi_span ending = USPI_SPAN_INIT(".debug");
+    struct uspi_span name = uspi_span_file_name(uspi_span_of(file->path));
+    if (uspi_span_ends(name, ending) && name.length > ending.length) name.length -= ending.length;
+    return name;
 }
 
-/* ---- what is there ---- */
+/* ---- folders ---- */
 
 static int no_memory(void) {
-    complain("%s", usp_strerror(USP_ERROR_NO_MEMORY));
+    complain("%s", usp_status_string(USP_ERROR_NO_MEMORY));
     return EXIT_FAILED;
 }
 
@@ -54,7 +57,7 @@ static int add_file(struct log_search *search, const char *path, uint64_t size) 
     struct usp_image_file_options options;
     usp_image_file_options_init(&options);
     options.flags = USP_IMAGE_FILE_LINKED;
-    int status = usp_images_file(path, &options, &images, NULL, 0);
+    int status = usp_images_open(path, &options, &images, NULL, 0);
     if (status == USP_ERROR_NO_MEMORY) return no_memory();
     if (status != USP_OK) return EXIT_ALL_WELL;
     bool is_added = true;
@@ -152,8 +155,8 @@ static int compare_builds(const void *a, const void *b) {
 }
 
 /* As strcmp, of the first `width` bytes of a file's name. */
-static int compare_name(const struct log_file *file, struct span name, size_t width) {
-    struct span own = name_of(file);
+static int compare_name(const struct log_file *file, struct uspi_span name, size_t width) {
+    struct uspi_span own = name_of(file);
     if (own.length > width) own.length = width;
     size_t common = own.length < name.length ? own.length : name.length;
     int order = memcmp(own.bytes, name.bytes, common);
@@ -202,6 +205,8 @@ void log_search_free(struct log_search *search) {
 
 /* ---- questions ---- */
 
+bool log_search_is_empty(const struct log_search *search) { return search->count == 0; }
+
 size_t log_search_build(const struct log_search *search, const uint8_t *id, size_t id_size,
                         const struct log_file **files) {
     size_t low = 0, high = search->count;
@@ -218,7 +223,7 @@ size_t log_search_build(const struct log_search *search, const uint8_t *id, size
     return high - low;
 }
 
-size_t log_search_name(const struct log_search *search, struct span name, const struct log_file **file) {
+size_t log_search_name(const struct log_search *search, struct uspi_span name, const struct log_file **file) {
     size_t width = name.length == LOG_IMAGE_WIDTH ? LOG_IMAGE_WIDTH : SIZE_MAX;
     size_t low = 0, high = search->count, builds = 0;
     while (low < high) {
@@ -232,7 +237,7 @@ size_t log_search_name(const struct log_search *search, struct span name, const 
     const struct log_file *last = NULL;
     for (; low < search->count && compare_name(search->by_name[low], name, width) == 0; low++) {
         const struct log_file *next = search->by_name[low];
-        /* Without an identity nobody can say whether two files are the same build. */
+        /* Without an identity it is not known whether two files are the same build. */
         if (last != NULL && next->id_size != 0 && compare_ids(next, last->id, last->id_size) == 0) continue;
         if (builds++ == 0) *file = next;
         last = next;

@@ -5,7 +5,7 @@
 
 #include <unspool/images.h>
 
-#include "tools/log_scan.h"
+#include "lib/base/span.h"
 
 /* An image in a file; a fat file has several. */
 struct log_file {
@@ -26,13 +26,19 @@ int log_search_create(const char *const *places, size_t count, struct log_search
 /* NULL is ignored. */
 void log_search_free(struct log_search *search);
 
+/* Whether no file was found. */
+bool log_search_is_empty(const struct log_search *search);
+
 /* The files of a build: how many, and the first of them in *files, the richest in symbols in front (bundles of symbols, then
  * the largest, since what was stripped is smaller). They live as long as the search. */
 size_t log_search_build(const struct log_search *search, const uint8_t *id, size_t id_size,
                         const struct log_file **files);
 
+/* The column in which callStackSymbols cuts an image's name (Libc gen/backtrace.c). */
+#define LOG_IMAGE_WIDTH 35
+
 /* How many builds there are of files with that name, which may have been cut at LOG_IMAGE_WIDTH; *file is a file of the
  * first. */
-size_t log_search_name(const struct log_search *search, struct span name, const struct log_file **file);
+size_t log_search_name(const struct log_search *search, struct uspi_span name, const struct log_file **file);
 
 #endif

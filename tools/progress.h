@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 struct progress {
-    FILE *out;       /* NULL: nobody is watching */
+    FILE *out;       /* NULL: no terminal is watching */
     uint64_t due;    /* when a line may be written next, by usp_clock */
     bool is_visible; /* a line stands on the terminal */
 };
@@ -19,7 +19,7 @@ struct progress {
  * from now; the environment's UNSPOOL_PROGRESS_DELAY says another number of milliseconds. */
 void progress_begin(struct progress *progress, FILE *out);
 
-/* Whether somebody is watching, so that work is worth being counted. */
+/* Whether a terminal shows the progress, so that work is worth being counted. */
 bool progress_is_watched(const struct progress *progress);
 
 /* "done of all: what", when it is time for it. `what` may hold any bytes; long ones are cut. */

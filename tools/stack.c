@@ -5,6 +5,7 @@
 
 #include "tools/arguments.h"
 #include "tools/command.h"
+#include "tools/lines.h"
 #include "tools/stack_names.h"
 #include "tools/text.h"
 
@@ -16,10 +17,13 @@
 struct request {
     const char *target;
     int64_t pid;    /* 0: `target` is a file */
-    uint32_t style; /* enum usp_format; 0: for people */
+    uint32_t style; /* enum usp_format_style; 0: for people */
     uint32_t demangling, filter_flags;
     const char *only_images;
+    const char *index_store; /* as given */
     bool no_symbols;
+    bool no_lines, wants_lines; /* --no-lines, --lines */
+    bool full_paths;
     struct usp_snapshot_options options;
 };
 
@@ -27,7 +31,7 @@ static void usage(FILE *out) {
     fputs(
         "usage: unspool stack [OPTION...] PID|FILE\n"
         "\n"
-        "Prints the call stack of every thread of a process, a core file or a raw capture (usp_write_raw). A number "
+        "Prints the call stack of every thread of a process, a core file or a raw capture (usp_raw_write). A number "
         "is\n"
         "a process id, anything else a file; ./123 is a file. The process is stopped for a moment and runs on.\n"
         "\n"
@@ -38,8 +42,15 @@ static void usage(FILE *out) {
         "  --json           JSON instead of text\n"
         "  --style STYLE    as other tools write: call-stack-symbols, backtrace-symbols, bs-backtrace, crash-report,\n"
         "                   folded, portable, plain, json\n"
-        "  --demangle MODE  names of C++, Rust and Swift: full (default), simple, no\n"
+        "  --demangle MODE  names of C++, Rust and Swift: full (default), simple, short, no\n"
         "  --no-symbols     image + offset, no names\n"
+        "  --no-lines       no source files and lines, no inlined calls; without it they are shown where there is\n"
+        "                   debug information\n"
+        "  --lines          say so when there is none, and where it was looked for\n"
+        "  --full-path      the path of a source file, not its name alone\n"
+        "  --index STORE    take lines from the indexes in a folder (unspool index). Default: $UNSPOOL_INDEX_STORE, "
+        "or\n"
+        "                   unspool/index in $XDG_CACHE_HOME or ~/.cache\n"
         "  --app            only frames in the program's own images\n"
         "  --no-system      no frames in the system's images\n"
         "  --image PATTERN  only frames in images whose name matches (* and ?)\n"
@@ -78,6 +89,10 @@ enum {
     OPTION_STYLE,
     OPTION_DEMANGLE,
     OPTION_NO_SYMBOLS,
+    OPTION_NO_LINES,
+    OPTION_LINES,
+    OPTION_FULL_PATH,
+    OPTION_INDEX,
     OPTION_APP,
     OPTION_NO_SYSTEM,
     OPTION_IMAGE,
@@ -95,6 +110,10 @@ static const struct option options[] = {
     {"style", required_argument, NULL, OPTION_STYLE},
     {"demangle", required_argument, NULL, OPTION_DEMANGLE},
     {"no-symbols", no_argument, NULL, OPTION_NO_SYMBOLS},
+    {"no-lines", no_argument, NULL, OPTION_NO_LINES},
+    {"lines", no_argument, NULL, OPTION_LINES},
+    {"full-path", no_argument, NULL, OPTION_FULL_PATH},
+    {"index", required_argument, NULL, OPTION_INDEX},
     {"app", no_argument, NULL, OPTION_APP},
     {"no-system", no_argument, NULL, OPTION_NO_SYSTEM},
     {"image", required_argument, NULL, OPTION_IMAGE},
@@ -136,6 +155,10 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
             if (!parse_demangling(optarg, &request->demangling)) return EXIT_USAGE;
             break;
         case OPTION_NO_SYMBOLS: request->no_symbols = true; break;
+        case OPTION_NO_LINES: request->no_lines = true; break;
+        case OPTION_LINES: request->wants_lines = true; break;
+        case OPTION_FULL_PATH: request->full_paths = true; break;
+        case OPTION_INDEX: request->index_store = optarg; break;
         case OPTION_APP: request->filter_flags |= USP_FILTER_APP; break;
         case OPTION_NO_SYSTEM: request->filter_flags |= USP_FILTER_NO_SYSTEM; break;
         case OPTION_IMAGE: request->only_images = optarg; break;
@@ -152,6 +175,13 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
         complain("--tail %" PRIu32 " leaves nothing of --max %" PRIu32 " for the innermost frames", *tail, max);
         return EXIT_USAGE;
     }
+    if (request->wants_lines && (request->no_lines || request->no_symbols)) {
+        complain("either --lines or --no-%s", request->no_lines ? "lines" : "symbols");
+        return EXIT_USAGE;
+    }
+    /* Styles that have no place for lines: no debug information is read for them. */
+    if (request->style == USP_FORMAT_PORTABLE || request->style == USP_FORMAT_BACKTRACE_SYMBOLS)
+        request->no_lines = true;
     if (argc - optind != 1) {
         complain(argc == optind ? "stack: a process id or a file is missing" : "stack: one target at a time");
         return EXIT_USAGE;
@@ -170,18 +200,18 @@ static int take_snapshot(const struct request *request, struct usp_snapshot **sn
     char error[1024] = "";
     int status;
     if (request->pid != 0) {
-        status = usp_snapshot_process(request->pid, &request->options, snapshot, error, sizeof error);
+        status = usp_snapshot_create_process(request->pid, &request->options, snapshot, error, sizeof error);
     } else {
-        status = usp_snapshot_raw(request->target, &request->options, snapshot, error, sizeof error);
+        status = usp_snapshot_open_raw(request->target, &request->options, snapshot, error, sizeof error);
         if (status == USP_ERROR_UNSUPPORTED) {
-            status = usp_snapshot_core(request->target, &request->options, snapshot, error, sizeof error);
+            status = usp_snapshot_open_core(request->target, &request->options, snapshot, error, sizeof error);
         }
     }
     if (status == USP_OK) return EXIT_ALL_WELL;
     if (error[0] != '\0') {
         complain("%s", error);
     } else {
-        complain("%s: %s", request->target, usp_strerror(status));
+        complain("%s: %s", request->target, usp_status_string(status));
     }
     return status == USP_ERROR_NO_MEMORY ? EXIT_FAILED : EXIT_NO_TARGET;
 }
@@ -193,47 +223,16 @@ static int warn(const struct usp_snapshot *snapshot) {
     int result = EXIT_ALL_WELL;
     const struct usp_snapshot_thread *thread;
     for (size_t i = 0; (thread = usp_snapshot_get_thread(snapshot, i)) != NULL; i++) {
-        if (thread->status == USP_OK) continue;
-        complain("thread %" PRIu64 " has no stack: %s", thread->info.thread.id, usp_strerror(thread->status));
+        /* Threads come and go: one that ended before it was stopped has no stack to miss. */
+        if (thread->status == USP_OK || thread->status == USP_ERROR_NO_THREAD) continue;
+        complain("thread %" PRIu64 " has no stack: %s", thread->info.thread.id, usp_status_string(thread->status));
         result = EXIT_INCOMPLETE;
     }
     return result;
 }
 
-/* Where the files lie that names come from. A live process may see other files under its names than we do: its own root
- * comes first. A core that was sent home often has its files beside it. *room is to be freed. False when memory lacks. */
-static bool choose_files(const struct request *request, struct usp_symbolizer_options *names, char **room) {
-    usp_symbolizer_options_init(names);
-    names->program = request->options.program;
-    names->sysroot = request->options.sysroot;
-    size_t size = strlen(request->target) + 32;
-    *room = malloc(size);
-    if (*room == NULL) return false;
-    if (request->pid == 0) {
-        const char *slash = strrchr(request->target, '/');
-        snprintf(*room, size, "%.*s", slash != NULL ? (int)(slash - request->target) + 1 : 0, request->target);
-        names->folder = *room;
-    } else if (names->sysroot == NULL) {
-        snprintf(*room, size, "/proc/%" PRId64 "/root", request->pid);
-        names->sysroot = *room;
-    }
-    return true;
-}
-
-/* What the names of images without a file are read from: the live process, or the memory in the core. */
-static void choose_memory(const struct request *request, const struct usp_snapshot *snapshot, struct usp_target *target,
-                          struct usp_symbolizer_options *names) {
-    names->process = request->pid;
-    for (size_t i = 0; request->pid == 0 && usp_snapshot_get_thread(snapshot, i) != NULL; i++) {
-        if (usp_snapshot_target(snapshot, i, target) != USP_OK) continue;
-        names->memory = &target->memory;
-        return;
-    }
-}
-
 /* What names and filters the frames. An enum usp_status. */
-static int equip(const struct request *request, const struct usp_symbolizer_options *names, struct usp_filter **filter,
-                 struct stack_report *report) {
+static int equip(const struct request *request, struct usp_filter **filter, struct stack_report *report) {
     const struct usp_images *images = usp_snapshot_images(report->snapshot);
     struct usp_filter_options wanted;
     int status = USP_OK;
@@ -244,23 +243,40 @@ static int equip(const struct request *request, const struct usp_symbolizer_opti
     if (wanted.flags != 0 || wanted.pattern_count > 0) status = usp_filter_create(images, &wanted, filter);
     if (status == USP_OK) status = usp_demangler_create(request->demangling, &report->format.demangler);
     if (status == USP_OK && !request->no_symbols) {
-        status = usp_symbolizer_create(images, names, &report->format.symbolizer);
+        struct usp_symbolizer_options names;
+        usp_symbolizer_options_init(&names);
+        char *store = find_index_store(request->index_store);
+        names.index_store = store;
+        status = usp_symbolizer_create_for_snapshot(report->snapshot, &names, &report->format.symbolizer);
+        free(store);
     }
+    if (!request->no_lines) report->format.flags |= USP_FORMAT_LINES;
+    if (request->full_paths) report->format.flags |= USP_FORMAT_FULL_PATHS;
     report->format.images = images;
     report->format.filter = *filter;
     return status;
 }
 
+/* What a reader of the report has to know of its lines. */
+static void warn_of_lines(const struct stack_report *report, bool are_wanted) {
+    struct looked_up looked_up;
+    const struct usp_snapshot_thread *thread;
+    looked_up_create(&looked_up, report->format.images);
+    for (size_t i = 0; (thread = usp_snapshot_get_thread(report->snapshot, i)) != NULL; i++) {
+        for (uint32_t k = 0; k < thread->stack.count; k++) {
+            usp_addr site = usp_frame_call_site(thread->stack.arch, &thread->stack.frames[k]);
+            if (usp_filter_keeps(report->format.filter, site)) looked_up_add(&looked_up, site);
+        }
+    }
+    complain_of_lines(&looked_up, report->format.symbolizer, are_wanted);
+    looked_up_clear(&looked_up);
+}
+
 static int write_report(const struct request *request, const struct usp_snapshot *snapshot) {
     struct stack_report report = {.snapshot = snapshot};
-    struct usp_symbolizer_options names;
     struct usp_filter *filter = NULL;
-    char *room = NULL;
-    struct usp_target target;
     usp_format_options_init(&report.format);
-    bool is_ready = choose_files(request, &names, &room);
-    choose_memory(request, snapshot, &target, &names);
-    int status = is_ready ? equip(request, &names, &filter, &report) : USP_ERROR_NO_MEMORY;
+    int status = equip(request, &filter, &report);
     if (status == USP_OK) stack_read_symbols(&report, stderr);
     gather_output();
     if (status == USP_OK && request->style != 0) {
@@ -269,13 +285,13 @@ static int write_report(const struct request *request, const struct usp_snapshot
     } else if (status == USP_OK) {
         status = stack_write_text(&report, stdout);
     }
+    if (status == USP_OK && !request->no_lines) warn_of_lines(&report, request->wants_lines);
     usp_symbolizer_free(report.format.symbolizer);
     usp_demangler_free(report.format.demangler);
     usp_filter_free(filter);
-    free(room);
     /* What could not be written is said when standard output is closed. */
     if (status == USP_OK || status == USP_ERROR_SYSTEM) return EXIT_ALL_WELL;
-    complain("%s", usp_strerror(status));
+    complain("%s", usp_status_string(status));
     return EXIT_FAILED;
 }
 

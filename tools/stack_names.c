@@ -44,10 +44,15 @@ void stack_read_symbols(const struct stack_report *report, FILE *terminal) {
     find_sites(report, sites, count);
     for (size_t n = 0; n < count; n++) all += sites[n] != 0;
     for (size_t n = 0; n < count; n++) {
-        struct usp_symbol symbol;
+        struct usp_lines lines;
         if (sites[n] == 0) continue;
+        usp_lines_init(&lines, NULL, 0);
         progress_say(&progress, ++done, all, last_part(usp_images_get(images, n)->path));
-        usp_symbolize(report->format.symbolizer, sites[n], &symbol);
+        if ((report->format.flags & USP_FORMAT_LINES) != 0) {
+            usp_symbolize_lines(report->format.symbolizer, sites[n], &lines);
+        } else {
+            usp_symbolize(report->format.symbolizer, sites[n], &lines.symbol);
+        }
     }
     progress_end(&progress);
     free(sites);

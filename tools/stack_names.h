@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-/* Has the symbols of each image read in which a frame of the report lies, and tells so on `terminal`. Where nobody is
- * watching, or nothing is to be named, nothing is done: the report reads them itself, one after the other. */
+/* Has the symbols of each image read in which a frame of the report lies, and shows the progress on `terminal`. Without a
+ * terminal, or with nothing to name, nothing is done: the report reads them itself, one after the other. */
 void stack_read_symbols(const struct stack_report *report, FILE *terminal);
 
 #endif

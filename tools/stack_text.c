@@ -28,7 +28,7 @@ static void put_process(const struct page *page) {
         put_harmless(page->out, info->program);
     }
     put_colour(page->out, page->colours, COLOUR_NONE);
-    fprintf(page->out, ", %s, %" PRIu32 " thread%s", usp_arch_name(info->arch), info->thread_count,
+    fprintf(page->out, ", %s, %" PRIu32 " thread%s", usp_arch_string(info->arch), info->thread_count,
             info->thread_count == 1 ? "" : "s");
     if (info->stopped_ns != 0) {
         fputs(", stopped for ", page->out);
@@ -88,7 +88,7 @@ static bool is_whole(const struct usp_stack *stack) {
 
 static void put_end(const struct page *page, const struct usp_stack *stack) {
     begin_note(page, is_whole(stack) ? COLOUR_QUIET : COLOUR_WARNING);
-    fprintf(page->out, "ends: %s", usp_stop_string(stack->stop));
+    fprintf(page->out, "ends: %s", usp_stop_reason_string(stack->stop));
     if (!is_whole(stack) && stack->stop_address != 0) fprintf(page->out, " (0x%" PRIx64 ")", stack->stop_address);
     end_note(page);
     if ((stack->flags & USP_STACK_NO_INSTRUCTIONS) != 0) {
@@ -105,7 +105,7 @@ static void put_async_end(const struct page *page, const struct usp_stack *stack
     if (stack->async_omitted != 0) {
         fprintf(page->out, "%" PRIu64 " asynchronous callers left out; ", stack->async_omitted);
     }
-    fprintf(page->out, "ends: %s", usp_stop_string(stack->async_stop));
+    fprintf(page->out, "ends: %s", usp_stop_reason_string(stack->async_stop));
     end_note(page);
 }
 
@@ -133,9 +133,13 @@ int stack_write_text(const struct stack_report *report, FILE *out) {
     const struct usp_snapshot_thread *thread;
     for (size_t i = 0; status == USP_OK && (thread = usp_snapshot_get_thread(report->snapshot, i)) != NULL; i++) {
         put_heading(&page, thread);
+        if (thread->status == USP_ERROR_NO_THREAD) {
+            put_note(&page, COLOUR_QUIET, "no stack: the thread ended before it was stopped");
+            continue;
+        }
         if (thread->status != USP_OK) {
             begin_note(&page, COLOUR_WARNING);
-            fprintf(out, "no stack: %s", usp_strerror(thread->status));
+            fprintf(out, "no stack: %s", usp_status_string(thread->status));
             end_note(&page);
             continue;
         }

@@ -12,41 +12,59 @@
 #include <string.h>
 
 static void usage(FILE *out) {
-    fputs("usage: unspool symbolize -o FILE [OPTION...] [ADDRESS...]\n"
-          "       unspool symbolize -p PID [OPTION...] [ADDRESS...]\n"
-          "       unspool symbolize --log FILE|- --search DIR... [--binary-images FILE] [--demangle MODE]\n"
-          "\n"
-          "Names addresses by the symbols of a program, a library or a dSYM, as atos does. Without addresses it reads\n"
-          "them from standard input and answers each at once. What has no name is written as it was given.\n"
-          "\n"
-          "  -o FILE            the program, library or dSYM (bundle, or the file in it): Mach-O or ELF; what is not\n"
-          "                     linked: 'libx.a(member.o)', 'x.o:(.text.f)'\n"
-          "  -p PID             a running process instead\n"
-          "  --arch NAME        which image of a fat file: arm64, arm64_32, armv7, x86_64, i386. Default: the only "
-          "one,\n"
-          "                     or the host's\n"
-          "  --uuid UUID        the UUID or build-id that it must have\n"
-          "  -l ADDRESS         where it was loaded (hexadecimal)\n"
-          "  -s SLIDE           by how much it was moved (hexadecimal), in place of -l\n"
-          "  --offset           the addresses are offsets from its beginning\n"
-          "  -f FILE            read the addresses from a file\n"
-          "  --demangle MODE    names of C++, Rust and Swift: full (default), simple, no\n"
-          "  --json             a JSON object for each address, one a line\n"
-          "  --help             this\n"
-          "\n"
-          "  --log FILE         name the unnamed frames of a log, a .crash or an .ips report in place; -: standard\n"
-          "                     input\n"
-          "  --search DIR       where the images' files lie: dSYMs, programs, libraries; may be given again\n"
-          "  --binary-images FILE\n"
-          "                     what tells the log's images, where the log itself does not\n"
-          "\n"
-          "-arch and -offset with one dash are understood as well. -i, -d, -fullPath and -printHeader of atos change\n"
-          "nothing: inlined calls and line numbers are not known here.\n"
-          "\n"
-          "exit status: 0 all is well, whether or not addresses have names; 2 wrong usage, 3 the file or process "
-          "cannot be\n"
-          "read or has another UUID, 4 something else failed\n",
-          out);
+    fputs(
+        "usage: unspool symbolize -o FILE [OPTION...] [ADDRESS...]\n"
+        "       unspool symbolize -p PID [OPTION...] [ADDRESS...]\n"
+        "       unspool symbolize --log FILE|DIR|-... --search DIR... [--binary-images FILE] [--index STORE]\n"
+        "                         [--demangle MODE] [--in-place | --output DIR] [--strict] [--quiet]\n"
+        "       unspool symbolize --records --search DIR... [--index STORE] [--demangle MODE]\n"
+        "\n"
+        "Names addresses by the symbols of a program, a library or a dSYM, as atos does, with file and line where "
+        "there is\n"
+        "debug information. Without addresses it reads\n"
+        "them from standard input and answers each at once. What has no name is written as it was given.\n"
+        "\n"
+        "  -o FILE            the program, library or dSYM (bundle, or the file in it): Mach-O or ELF; what is not\n"
+        "                     linked: 'libx.a(member.o)', 'x.o:(.text.f)'\n"
+        "  -p PID             a running process instead\n"
+        "  --arch NAME        which image of a fat file: arm64, arm64_32, armv7, x86_64, i386. Default: the only "
+        "one,\n"
+        "                     or the host's\n"
+        "  --uuid UUID        the UUID or build-id that it must have\n"
+        "  -l ADDRESS         where it was loaded (hexadecimal)\n"
+        "  -s SLIDE           by how much it was moved (hexadecimal), in place of -l\n"
+        "  --offset           the addresses are offsets from its beginning\n"
+        "  -f FILE            read the addresses from a file\n"
+        "  -i                 a line for each inlined call, too, innermost first\n"
+        "  -fullPath          the path of a source file, not its name alone\n"
+        "  --index STORE      take lines from the indexes in a folder (unspool index); with --log and --records also\n"
+        "                     names of images whose files are not there. Default: $UNSPOOL_INDEX_STORE, or\n"
+        "                     unspool/index in $XDG_CACHE_HOME or ~/.cache\n"
+        "  --demangle MODE    names of C++, Rust and Swift: full (default), simple, short, no\n"
+        "  --json             a JSON object for each address, one a line\n"
+        "  --help             this\n"
+        "\n"
+        "  --log FILE         name the unnamed frames of a log or report, of any format in doc/reports.md, and write "
+        "it;\n"
+        "                     may be given again, other files may follow; a folder: all files in it; -: standard "
+        "input\n"
+        "  --search DIR       where the images' files lie: dSYMs, programs, libraries; may be given again, and left "
+        "out\n"
+        "                     with --index\n"
+        "  --binary-images FILE\n"
+        "                     what tells the log's images, where the log itself does not\n"
+        "  --in-place         replace each log instead of writing it to standard output\n"
+        "  --output DIR       write each log to a file in a folder\n"
+        "  --strict           fail when a frame of a known image has no name, or no frame is recognised\n"
+        "  --quiet            say nothing of what is missing\n"
+        "  --records          name the frames in JSON objects on standard input, one a line\n"
+        "\n"
+        "-arch and -offset with one dash are understood as well. -d and -printHeader of atos change nothing.\n"
+        "\n"
+        "exit status: 0 all is well, whether or not addresses have names; 1 with --strict, when some have none; 2 "
+        "wrong\n"
+        "usage, 3 the file or process cannot be read or has another UUID, 4 something else failed\n",
+        out);
 }
 
 enum {
@@ -59,7 +77,13 @@ enum {
     OPTION_LOG,
     OPTION_SEARCH,
     OPTION_BINARY_IMAGES,
-    OPTION_INLINE,
+    OPTION_IN_PLACE,
+    OPTION_OUTPUT,
+    OPTION_STRICT,
+    OPTION_QUIET,
+    OPTION_RECORDS,
+    OPTION_INDEX,
+    OPTION_FULL_PATH,
     OPTION_NO_EFFECT,
     OPTION_TEXT_EXEC
 };
@@ -74,8 +98,14 @@ static const struct option options[] = {
     {"log", required_argument, NULL, OPTION_LOG},
     {"search", required_argument, NULL, OPTION_SEARCH},
     {"binary-images", required_argument, NULL, OPTION_BINARY_IMAGES},
-    {"inlineFrames", no_argument, NULL, OPTION_INLINE},
-    {"fullPath", no_argument, NULL, OPTION_NO_EFFECT},
+    {"in-place", no_argument, NULL, OPTION_IN_PLACE},
+    {"output", required_argument, NULL, OPTION_OUTPUT},
+    {"strict", no_argument, NULL, OPTION_STRICT},
+    {"quiet", no_argument, NULL, OPTION_QUIET},
+    {"index", required_argument, NULL, OPTION_INDEX},
+    {"records", no_argument, NULL, OPTION_RECORDS},
+    {"inlineFrames", no_argument, NULL, 'i'},
+    {"fullPath", no_argument, NULL, OPTION_FULL_PATH},
     {"printHeader", no_argument, NULL, OPTION_NO_EFFECT},
     {"textExecAddress", required_argument, NULL, OPTION_TEXT_EXEC},
     {NULL, 0, NULL, 0},
@@ -101,8 +131,9 @@ static bool parse_process(struct address_options *wanted) {
 
 struct request {
     struct address_options addresses;
-    struct log_options log; /* log NULL: addresses are wanted */
+    struct log_options log; /* no logs and no records: addresses are wanted */
     const char **search;    /* room for as many folders as there are arguments */
+    const char **logs;      /* the same for logs */
     bool asks_for_help;
 };
 
@@ -118,12 +149,18 @@ static bool parse_option(int option, struct request *request) {
     case OPTION_ARCH: return parse_arch(optarg, &wanted->image.arch);
     case OPTION_UUID: return parse_uuid(optarg, wanted->image.build_id, &wanted->image.build_id_size);
     case OPTION_DEMANGLE: return parse_demangling(optarg, &wanted->demangling);
-    case OPTION_LOG: request->log.log = optarg; return true;
+    case OPTION_LOG: request->logs[request->log.log_count++] = optarg; return true;
     case OPTION_SEARCH: request->search[request->log.search_count++] = optarg; return true;
     case OPTION_BINARY_IMAGES: request->log.binary_images = optarg; return true;
+    case OPTION_IN_PLACE: request->log.is_in_place = true; return true;
+    case OPTION_OUTPUT: request->log.output = optarg; return true;
+    case OPTION_STRICT: request->log.is_strict = true; return true;
+    case OPTION_QUIET: request->log.is_quiet = true; return true;
+    case OPTION_RECORDS: request->log.are_records = true; return true;
+    case OPTION_INDEX: wanted->index_store = request->log.index_store = optarg; return true;
     case OPTION_JSON: wanted->json = true; return true;
-    case 'i':
-    case OPTION_INLINE: complain("inlined calls are not known: the function that holds the code is named"); return true;
+    case 'i': wanted->inlined = true; return true;
+    case OPTION_FULL_PATH: wanted->full_paths = true; return true;
     case 'd':
     case OPTION_NO_EFFECT: return true;
     case OPTION_TEXT_EXEC: complain("-textExecAddress, for kernels, is not supported; -l and -s are"); return false;
@@ -155,23 +192,34 @@ static bool check_addresses(const struct address_options *wanted) {
 static bool check_log(const struct request *request) {
     const struct address_options *others = &request->addresses;
     const struct image_choice *image = &others->image;
-    if (request->log.search_count == 0) {
-        complain("--log needs to be told where the images' files lie: --search DIR");
+    const struct log_options *log = &request->log;
+    const char *what = log->are_records ? "--records" : "--log";
+    if (log->search_count == 0 && others->index_store == NULL) {
+        complain("%s needs the folder of the images' files, or their indexes: --search DIR, --index STORE", what);
+        return false;
+    }
+    bool has_more = log->log_count > 0 || log->binary_images != NULL || log->output != NULL || log->is_in_place;
+    if (log->are_records && (has_more || log->is_strict)) {
+        complain("--records goes with --search, --index and --demangle alone");
+        return false;
+    }
+    if (log->is_in_place && log->output != NULL) {
+        complain("either --in-place or --output");
         return false;
     }
     bool has_image = image->path != NULL || others->process != 0 || image->place != IMAGE_LINKED ||
                      image->arch != USP_ARCH_NONE || image->build_id_size > 0;
-    if (!has_image && others->input == NULL && others->address_count == 0 && !others->json) return true;
-    complain("--log goes with --search, --binary-images and --demangle alone");
+    if (!has_image && others->input == NULL && !others->json) return true;
+    complain("%s has its own options: --search, --index, --demangle and those that --help lists with it", what);
     return false;
 }
 
 static bool check(const struct request *request) {
-    if (request->log.log != NULL) return check_log(request);
-    if (request->log.search_count == 0 && request->log.binary_images == NULL) {
-        return check_addresses(&request->addresses);
-    }
-    complain("--search and --binary-images are for --log");
+    const struct log_options *log = &request->log;
+    if (log->log_count > 0 || log->are_records) return check_log(request);
+    bool is_for_logs = log->search_count > 0 || log->binary_images != NULL || log->output != NULL || log->is_in_place;
+    if (!is_for_logs && !log->is_strict && !log->is_quiet) return check_addresses(&request->addresses);
+    complain("--search, --binary-images, --in-place, --output, --strict and --quiet are for --log");
     return false;
 }
 
@@ -193,21 +241,28 @@ static int serve(int argc, char **argv, struct request *request) {
         fputs("`unspool symbolize --help` tells more.\n", stderr);
         return EXIT_USAGE;
     }
-    if (request->log.log == NULL) return symbolize_addresses(addresses);
-    request->log.search = request->search;
-    request->log.demangling = addresses->demangling;
-    return symbolize_log(&request->log);
+    struct log_options *log = &request->log;
+    if (log->log_count == 0 && !log->are_records) return symbolize_addresses(addresses);
+    /* What follows the options are further logs. */
+    for (size_t i = 0; i < addresses->address_count; i++) request->logs[log->log_count++] = addresses->addresses[i];
+    log->search = request->search;
+    log->logs = request->logs;
+    log->demangling = addresses->demangling;
+    return symbolize_logs(log);
 }
 
 static int run(int argc, char **argv) {
     struct request request = {.addresses.demangling = USP_DEMANGLE_FULL};
     request.search = calloc((size_t)argc, sizeof *request.search);
-    if (request.search == NULL) {
-        complain("%s", usp_strerror(USP_ERROR_NO_MEMORY));
-        return EXIT_FAILED;
+    request.logs = calloc((size_t)argc, sizeof *request.logs);
+    int status = EXIT_FAILED;
+    if (request.search == NULL || request.logs == NULL) {
+        complain("%s", usp_status_string(USP_ERROR_NO_MEMORY));
+    } else {
+        status = serve(argc, argv, &request);
     }
-    int status = serve(argc, argv, &request);
     free(request.search);
+    free(request.logs);
     return status;
 }
 

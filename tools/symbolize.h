@@ -11,8 +11,11 @@ struct address_options {
     const char *input;            /* a file with addresses; NULL: standard input, if there are none below */
     const char *const *addresses; /* as they were given */
     size_t address_count;
-    uint32_t demangling; /* enum usp_demangling */
+    const char *index_store; /* of --index; NULL: the default one */
+    uint32_t demangling;     /* enum usp_demangle_style */
     bool json;
+    bool inlined;    /* a line for each inlined call, too */
+    bool full_paths; /* of sources, not the files' names alone */
 };
 
 /* Writes a line for each address. Complains. Returns an enum exit_status. */

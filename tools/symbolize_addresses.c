@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* `unspool symbolize` for addresses: from words to names, in the lines that atos(1) writes, or JSON. */
-#include "lib/json.h"
+#include "lib/base/source.h"
 #include "tools/arguments.h"
 #include "tools/command.h"
+#include "tools/lines.h"
 #include "tools/symbolize.h"
 #include "tools/text.h"
+
+#include <unspool/lines.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +16,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What stands between a name and its offset, made when another image than before has the address. */
+/* Source frames of an address; of more inlined calls the outermost are cut. */
+#define FRAMES 256
+
+/* What stands behind a name, made when another image than before has the address. */
 struct image_text {
     const char *path;
     char *text;
@@ -25,6 +31,7 @@ struct session {
     struct usp_images *images;
     struct usp_symbolizer *symbolizer;
     struct usp_demangler *demangler;
+    struct looked_up looked_up;
 };
 
 static const char *last_part(const char *path) {
@@ -33,13 +40,13 @@ static const char *last_part(const char *path) {
 }
 
 static const char *image_text(struct image_text *kept, const char *path) {
-    static const char before[] = " (in ", behind[] = ") + ";
+    static const char before[] = " (in ", behind[] = ")";
     const char *name = last_part(path);
     if (kept->path == path) return kept->text;
     int length = usp_format_escaped(NULL, 0, USP_ESCAPE_TERMINAL, name, strlen(name));
     char *text = length >= 0 ? malloc((size_t)length + sizeof before + sizeof behind) : NULL;
     /* Without memory the line lacks its image. */
-    if (text == NULL) return " + ";
+    if (text == NULL) return "";
     memcpy(text, before, sizeof before);
     char *at = text + sizeof before - 1;
     usp_format_escaped(at, (size_t)length + 1, USP_ESCAPE_TERMINAL, name, strlen(name));
@@ -49,21 +56,50 @@ static const char *image_text(struct image_text *kept, const char *path) {
     return text;
 }
 
-static void put_line(struct session *session, const char *word, const struct usp_symbol *symbol) {
+/* A source frame as atos writes it: with the line or, where that is not known, with the offset. */
+static void put_frame(struct session *session, struct uspi_text *text, const struct usp_lines *lines, uint32_t i) {
+    const struct usp_source_frame *frame = &lines->frames[i];
+    const char *name = frame->function != NULL ? usp_demangle(session->demangler, frame->function) : "???";
+    uspi_put_harmless(text, uspi_span_of(name), "");
+    uspi_put_string(text, image_text(&session->image_text, lines->symbol.image_path));
+    if (uspi_has_source(frame)) {
+        uspi_put_source(text, frame, session->options->full_paths);
+    } else if (i + 1 == lines->count) {
+        uspi_put_string(text, " + ");
+        uspi_put_decimal(text, lines->symbol.offset, 0);
+    }
+    uspi_put(text, "\n", 1);
+}
+
+static void put_lines(struct session *session, const char *word, const struct usp_lines *lines) {
     char room[TEXT_ROOM];
     struct uspi_text text = uspi_text_through(write_to_file, stdout, room, sizeof room);
-    const char *name = symbol->name != NULL ? usp_demangle(session->demangler, symbol->name) : word;
-    uspi_put_harmless(&text, uspi_span_of(name), "");
-    if (symbol->name != NULL) {
-        uspi_put_string(&text, image_text(&session->image_text, symbol->image_path));
-        uspi_put_decimal(&text, symbol->offset, 0);
+    if (lines->count == 0) {
+        uspi_put_harmless(&text, uspi_span_of(word), "");
+        uspi_put(&text, "\n", 1);
     }
-    uspi_put(&text, "\n", 1);
+    const uint32_t first = session->options->inlined || lines->count == 0 ? 0 : lines->count - 1;
+    for (uint32_t i = first; i < lines->count; i++) put_frame(session, &text, lines, i);
     uspi_text_flush(&text);
 }
 
-static void put_json(const struct session *session, const char *word, usp_addr address,
-                     const struct usp_symbol *symbol) {
+static void put_json_inlined(const struct session *session, struct uspi_json *json, const struct usp_lines *lines) {
+    if (lines->count < 2) return;
+    uspi_json_begin_array(json, "inlined");
+    for (uint32_t i = 0; i + 1 < lines->count; i++) {
+        const struct usp_source_frame *frame = &lines->frames[i];
+        uspi_json_begin_object(json, NULL);
+        if (frame->function != NULL) {
+            uspi_json_string(json, "symbol", usp_demangle(session->demangler, frame->function));
+        }
+        uspi_json_source(json, frame);
+        uspi_json_end_object(json);
+    }
+    uspi_json_end_array(json);
+}
+
+static void put_json(const struct session *session, const char *word, usp_addr address, const struct usp_lines *lines) {
+    const struct usp_symbol *symbol = &lines->symbol;
     char room[TEXT_ROOM];
     struct uspi_text text = uspi_text_through(write_to_file, stdout, room, sizeof room);
     struct uspi_json json = {.out = &text, .flat = 1};
@@ -82,7 +118,12 @@ static void put_json(const struct session *session, const char *word, usp_addr a
         uspi_json_string(&json, "symbol", name);
         if (strcmp(name, symbol->name) != 0) uspi_json_string(&json, "mangled", symbol->name);
         uspi_json_number(&json, "symbol_offset", symbol->offset);
-        if (symbol->source_file != NULL) uspi_json_string(&json, "source_file", symbol->source_file);
+        if (lines->count > 0 && lines->frames[lines->count - 1].file != NULL) {
+            uspi_json_source(&json, &lines->frames[lines->count - 1]);
+        } else if (symbol->source_file != NULL) {
+            uspi_json_string(&json, "source_file", symbol->source_file);
+        }
+        put_json_inlined(session, &json, lines);
         uspi_json_string(&json, "named_by", usp_strategy_string(symbol->strategy));
     }
     uspi_json_end_object(&json);
@@ -91,16 +132,21 @@ static void put_json(const struct session *session, const char *word, usp_addr a
 
 /* False when memory lacks. */
 static bool answer(struct session *session, const char *word) {
-    struct usp_symbol symbol = {0};
+    struct usp_source_frame frames[FRAMES];
+    struct usp_lines lines;
     uint64_t address = 0;
-    if (parse_address(word, &address) && usp_symbolize(session->symbolizer, address, &symbol) == USP_ERROR_NO_MEMORY) {
-        complain("%s", usp_strerror(USP_ERROR_NO_MEMORY));
+    usp_lines_init(&lines, frames, FRAMES);
+    if (parse_address(word, &address) &&
+        usp_symbolize_lines(session->symbolizer, address, &lines) == USP_ERROR_NO_MEMORY) {
+        complain("%s", usp_status_string(USP_ERROR_NO_MEMORY));
         return false;
     }
+    if (lines.count > FRAMES) lines.count = FRAMES;
+    if (lines.symbol.image_path != NULL) looked_up_add(&session->looked_up, address);
     if (session->options->json) {
-        put_json(session, word, address, &symbol);
+        put_json(session, word, address, &lines);
     } else {
-        put_line(session, word, &symbol);
+        put_lines(session, word, &lines);
     }
     return true;
 }
@@ -142,7 +188,7 @@ static bool make_room(struct input *input) {
     size_t room = input->room == 0 ? 2 * INPUT_ROOM : 2 * input->room;
     char *grown = realloc(input->bytes, room);
     if (grown == NULL) {
-        complain("%s", usp_strerror(USP_ERROR_NO_MEMORY));
+        complain("%s", usp_status_string(USP_ERROR_NO_MEMORY));
         return false;
     }
     input->bytes = grown;
@@ -150,8 +196,8 @@ static bool make_room(struct input *input) {
     return true;
 }
 
-/* Whoever asks through a pipe may wait for an answer before the next question: what there is to say is written before more
- * is read. */
+/* A program that asks through a pipe may wait for an answer before the next question: output is flushed before more is
+ * read. */
 static int answer_input(struct session *session, int descriptor, const char *name) {
     struct input input = {0};
     ssize_t got = 1;
@@ -198,9 +244,9 @@ static int answer_all(struct session *session) {
 
 static int find_images(const struct address_options *options, struct usp_images **images) {
     if (options->process == 0) return choose_image(&options->image, images);
-    int status = usp_images_process(options->process, images);
+    int status = usp_images_create_process(options->process, images);
     if (status == USP_OK) return EXIT_ALL_WELL;
-    complain("process %" PRId64 ": %s", options->process, usp_strerror(status));
+    complain("process %" PRId64 ": %s", options->process, usp_status_string(status));
     return status == USP_ERROR_NO_MEMORY ? EXIT_FAILED : EXIT_NO_TARGET;
 }
 
@@ -214,7 +260,11 @@ static int create_symbolizer(const struct address_options *options, struct sessi
         names.sysroot = root;
         names.process = options->process;
     }
-    return usp_symbolizer_create(session->images, &names, &session->symbolizer);
+    char *store = find_index_store(options->index_store);
+    names.index_store = store;
+    int status = usp_symbolizer_create(session->images, &names, &session->symbolizer);
+    free(store);
+    return status;
 }
 
 int symbolize_addresses(const struct address_options *options) {
@@ -225,9 +275,12 @@ int symbolize_addresses(const struct address_options *options) {
     if (status == USP_OK) status = usp_demangler_create(options->demangling, &session.demangler);
     if (status == USP_OK) {
         gather_output();
+        looked_up_create(&session.looked_up, session.images);
         result = answer_all(&session);
+        complain_of_lines(&session.looked_up, session.symbolizer, options->inlined || options->full_paths);
+        looked_up_clear(&session.looked_up);
     } else {
-        complain("%s", usp_strerror(status));
+        complain("%s", usp_status_string(status));
         result = EXIT_FAILED;
     }
     free(session.image_text.text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* `unspool symbols`: every function that can be named in a file, as the library lists them. */
-#include "lib/json.h"
+#include "lib/base/json.h"
 #include "tools/arguments.h"
 #include "tools/command.h"
 #include "tools/image_choice.h"
@@ -27,7 +27,7 @@ static void usage(FILE *out) {
         "one,\n"
         "                     or the host's\n"
         "  --uuid UUID        the UUID or build-id that it must have\n"
-        "  --demangle MODE    names of C++, Rust and Swift: full (default), simple, no\n"
+        "  --demangle MODE    names of C++, Rust and Swift: full (default), simple, short, no\n"
         "  --json             JSON instead of text\n"
         "  --help             this\n"
         "\n"
@@ -78,7 +78,7 @@ static void put_heading(struct listing *listing) {
     listing->is_headed = true;
 }
 
-/* A usp_symbol_visit. */
+/* A usp_symbol_visitor. */
 static int put_symbol(void *context, const struct usp_symbol *symbol) {
     struct listing *listing = context;
     if (listing->request->only_methods && !is_method(symbol->name)) return 0;
@@ -103,7 +103,7 @@ static void begin_json(struct listing *listing) {
     uspi_json_begin_object(json, NULL);
     uspi_json_number(json, "version", 1);
     uspi_json_string(json, "path", image->path);
-    uspi_json_string(json, "arch", usp_arch_name(image->arch));
+    uspi_json_string(json, "arch", usp_arch_string(image->arch));
     uspi_json_build_id(json, (image->flags & USP_IMAGE_MACHO) != 0, image->build_id, image->build_id_size);
     uspi_json_address(json, "load_address", image->load_address);
     uspi_json_begin_array(json, "symbols");
@@ -127,7 +127,7 @@ static int list_symbols(struct listing *listing, struct usp_symbolizer *symboliz
     if (listing->request->as_json) end_json(listing);
     if (status == USP_OK) listing->has_any = true;
     if (status == USP_OK || status == USP_ERROR_NOT_FOUND) return EXIT_ALL_WELL;
-    complain("%s: %s", image->path, usp_strerror(status));
+    complain("%s: %s", image->path, usp_status_string(status));
     return EXIT_FAILED;
 }
 
@@ -148,7 +148,7 @@ static int list_object(struct listing *listing, const struct usp_image *first, s
     if (status == USP_OK) status = usp_images_create(entries, count, &images);
     if (status == USP_OK) status = usp_symbolizer_create(images, NULL, &symbolizer);
     if (status != USP_OK) {
-        complain("%s: %s", first->path, usp_strerror(status));
+        complain("%s: %s", first->path, usp_status_string(status));
         result = EXIT_FAILED;
     }
     for (size_t i = 0; result == EXIT_ALL_WELL && i < count; i++) {
@@ -167,7 +167,7 @@ static int list_images(const struct request *request, const struct usp_images *i
     struct listing listing = {.request = request, .has_several = count > 1};
     int result = EXIT_ALL_WELL, status = usp_demangler_create(request->demangling, &listing.demangler);
     if (status != USP_OK) {
-        complain("%s", usp_strerror(status));
+        complain("%s", usp_status_string(status));
         return EXIT_FAILED;
     }
     gather_output();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The command `unspool`: finds the sub-command. What each does stands in a file of its own. */
 #include "tools/command.h"
+#include "tools/text.h"
 
 #include <unspool/base.h>
 
@@ -8,17 +9,21 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct command *const commands[] = {&command_stack, &command_symbolize, &command_images, &command_symbols};
+static const struct command *const commands[] = {&command_stack,  &command_symbolize, &command_report,
+                                                 &command_images, &command_symbols,   &command_index};
 
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
+/* Paths and names come from untrusted files and processes: the whole line is made harmless. */
 void complain(const char *format, ...) {
+    char text[8192];
     va_list arguments;
     va_start(arguments, format);
-    fputs("unspool: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    fputs("unspool: ", stderr);
+    put_harmless(stderr, text);
+    fputc('\n', stderr);
 }
 
 static void usage(FILE *out) {

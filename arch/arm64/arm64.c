@@ -30,11 +30,14 @@ enum { ARM_THREAD_STATE = 1, ARM_THREAD_STATE64 = 6 }; /* xnu osfmk/mach/arm/thr
 #define UCONTEXT_REGISTERS 184
 
 const struct uspi_state_layout uspi_arm64_states[USPI_ARM64_STATES] = {
-    {.state = USP_STATE_MACH + ARM_THREAD_STATE64, .size = FILE_SIZE, .base = 0, RUNS},
-    {.state = USP_STATE_MACH + ARM_THREAD_STATE, .size = HEADER_SIZE, .base = HEADER_SIZE, .unified = 1},
-    {.state = USP_STATE_DARWIN_MCONTEXT, .size = EXCEPTION_STATE + FILE_SIZE, .base = EXCEPTION_STATE, RUNS},
-    {.state = USP_STATE_LINUX_PRSTATUS, .size = FILE_SIZE, .base = 0, RUNS},
-    {.state = USP_STATE_LINUX_UCONTEXT, .size = UCONTEXT_REGISTERS + FILE_SIZE, .base = UCONTEXT_REGISTERS, RUNS},
+    {.state = USP_THREAD_STATE_MACH + ARM_THREAD_STATE64, .size = FILE_SIZE, .base = 0, RUNS},
+    {.state = USP_THREAD_STATE_MACH + ARM_THREAD_STATE, .size = HEADER_SIZE, .base = HEADER_SIZE, .unified = 1},
+    {.state = USP_THREAD_STATE_DARWIN_MCONTEXT, .size = EXCEPTION_STATE + FILE_SIZE, .base = EXCEPTION_STATE, RUNS},
+    {.state = USP_THREAD_STATE_LINUX_PRSTATUS, .size = FILE_SIZE, .base = 0, RUNS},
+    {.state = USP_THREAD_STATE_LINUX_UCONTEXT,
+     .size = UCONTEXT_REGISTERS + FILE_SIZE,
+     .base = UCONTEXT_REGISTERS,
+     RUNS},
 };
 
 /* Linux arch/arm64/kernel/vdso/sigreturn.S: mov x8, #139 (__NR_rt_sigreturn); svc #0. */
@@ -42,7 +45,7 @@ static const uint8_t sigreturn[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0x
 
 static const struct uspi_signal_stub stubs[] = {
     {.os = USP_OS_LINUX,
-     .state = USP_STATE_LINUX_UCONTEXT,
+     .state = USP_THREAD_STATE_LINUX_UCONTEXT,
      .length = sizeof sigreturn,
      .context = 128, /* behind siginfo_t in struct rt_sigframe (Linux arch/arm64/kernel/signal.c) */
      .code = sigreturn},

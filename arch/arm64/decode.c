@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A64 instructions, as far as stacks and control flow are concerned, for arm64 and arm64_32: all but loads and stores,
- * which are in memory.c. Not a disassembler: an encoding that nobody has allocated yet may be taken for its neighbour.
+ * which are in memory.c. Not a disassembler: an encoding that is not allocated yet may be taken for its neighbour.
  * Source of the encodings: Arm Architecture Reference Manual for A-profile (DDI 0487), chapter C4; the groups have the
  * names that they have there. */
 #include "arch/arm64/fields.h"

@@ -62,7 +62,7 @@ static inline void set_constant(struct decoding *d, unsigned reg, uint64_t value
     if (reg != ZERO_REGISTER) uspi_add_effect(d->out, USPI_SET, reg, USPI_NO_REGISTER, (int64_t)value);
 }
 
-/* Signed, authenticated or stripped: the same pointer to everybody who looks at it without the signature. */
+/* Signed, authenticated or stripped: the same pointer to all code that looks at it without the signature. */
 static inline void same_pointer(struct decoding *d, unsigned reg) { set_sum(d, reg, reg, 0); }
 
 /* reg = base ± index; reg and base 31 are sp, index 31 is zero. */

@@ -22,19 +22,23 @@ static const struct uspi_run runs[] = {
  * exception state of 12 bytes: xnu bsd/arm/_mcontext.h. A Linux ucontext has flags, link and a stack_t of 12 bytes,
  * then the sigcontext, whose first three words are trap_no, error_code and oldmask. */
 static const struct uspi_state_layout states[] = {
-    {.state = USP_STATE_LINUX_PRSTATUS, .size = REGISTERS_SIZE, .base = 0, .run_count = COUNT(runs), .runs = runs},
-    {.state = USP_STATE_LINUX_UCONTEXT,
+    {.state = USP_THREAD_STATE_LINUX_PRSTATUS,
+     .size = REGISTERS_SIZE,
+     .base = 0,
+     .run_count = COUNT(runs),
+     .runs = runs},
+    {.state = USP_THREAD_STATE_LINUX_UCONTEXT,
      .size = 32 + REGISTERS_SIZE,
      .base = 32,
      .run_count = COUNT(runs),
      .runs = runs},
-    {.state = USP_STATE_DARWIN_MCONTEXT,
+    {.state = USP_THREAD_STATE_DARWIN_MCONTEXT,
      .size = 12 + REGISTERS_SIZE,
      .base = 12,
      .run_count = COUNT(runs),
      .runs = runs},
-    {.state = USP_STATE_MACH + 1, .size = REGISTERS_SIZE, .base = 0, .run_count = COUNT(runs), .runs = runs},
-    {.state = USP_STATE_MACH + 9, .size = REGISTERS_SIZE, .base = 0, .run_count = COUNT(runs), .runs = runs},
+    {.state = USP_THREAD_STATE_MACH + 1, .size = REGISTERS_SIZE, .base = 0, .run_count = COUNT(runs), .runs = runs},
+    {.state = USP_THREAD_STATE_MACH + 9, .size = REGISTERS_SIZE, .base = 0, .run_count = COUNT(runs), .runs = runs},
 };
 
 /* mov r7, #173 (rt_sigreturn) or #119 (sigreturn); svc. Linux arch/arm/kernel/sigreturn_codes.S has the forms with
@@ -55,7 +59,7 @@ static const uint8_t old_thumb2[] = {0x4f, 0xf0, 0x77, 0x07, 0x00, 0xdf};
 
 #define STUB(bytes, is_thumb, at)                                                                                      \
     {.os = USP_OS_LINUX,                                                                                               \
-     .state = USP_STATE_LINUX_UCONTEXT,                                                                                \
+     .state = USP_THREAD_STATE_LINUX_UCONTEXT,                                                                         \
      .thumb = (is_thumb),                                                                                              \
      .length = sizeof(bytes),                                                                                          \
      .entry = 0,                                                                                                       \

@@ -20,7 +20,7 @@ struct uspi_arm_code {
     uint32_t mode; /* of a branch target in the same instruction set: 0 or USPI_MODE_THUMB */
 };
 
-/* A data-processing operation, as far as its result can be told. */
+/* A data-processing operation, as far as its result can be known. */
 enum uspi_arm_operation {
     USPI_ARM_OTHER = 0, /* the result is unknown */
     USPI_ARM_MOVE,

@@ -38,12 +38,12 @@ static const struct uspi_run sigcontext_runs[] = {
 /* Flavors: xnu osfmk/mach/i386/thread_status.h, x86_THREAD_STATE32 1 of 16 words, x86_THREAD_STATE 7. A Darwin mcontext
  * has 12 bytes of exception state first (bsd/i386/_mcontext.h), a Linux ucontext 20 bytes of flags, link and stack. */
 static const struct uspi_state_layout states[] = {
-    {USP_STATE_MACH + 1, 64, 0, 0, RUNS(mach_runs)},
-    {USP_STATE_MACH + 7, 8, 8, 1, 0, NULL},
-    {USP_STATE_DARWIN_MCONTEXT, 12 + 64, 12, 0, RUNS(mach_runs)},
-    {USP_STATE_LINUX_PRSTATUS, 68, 0, 0, RUNS(prstatus_runs)},
-    {USP_STATE_LINUX_UCONTEXT, 20 + 68, 20, 0, RUNS(sigcontext_runs)},
-    {USP_STATE_LINUX_SIGCONTEXT, 68, 0, 0, RUNS(sigcontext_runs)},
+    {USP_THREAD_STATE_MACH + 1, 64, 0, 0, RUNS(mach_runs)},
+    {USP_THREAD_STATE_MACH + 7, 8, 8, 1, 0, NULL},
+    {USP_THREAD_STATE_DARWIN_MCONTEXT, 12 + 64, 12, 0, RUNS(mach_runs)},
+    {USP_THREAD_STATE_LINUX_PRSTATUS, 68, 0, 0, RUNS(prstatus_runs)},
+    {USP_THREAD_STATE_LINUX_UCONTEXT, 20 + 68, 20, 0, RUNS(sigcontext_runs)},
+    {USP_THREAD_STATE_LINUX_SIGCONTEXT, 68, 0, 0, RUNS(sigcontext_runs)},
 };
 
 /* Linux arch/x86/entry/vdso/vdso32/sigreturn.S, and the same in glibc and musl:
@@ -55,8 +55,8 @@ static const uint8_t old_stub[] = {0x58, 0xb8, 0x77, 0x00, 0x00, 0x00, 0xcd, 0x8
  * rt_sigframe_ia32 has the signal's number, two pointers and 128 bytes of siginfo before the ucontext, and struct
  * sigframe_ia32 the number before the sigcontext; that number is what the old stub pops first. */
 static const struct uspi_signal_stub stubs[] = {
-    {USP_OS_LINUX, USP_STATE_LINUX_UCONTEXT, 0, sizeof rt_stub, 0, 12 + 128, rt_stub},
-    {USP_OS_LINUX, USP_STATE_LINUX_SIGCONTEXT, 0, sizeof old_stub, 0, 4, old_stub},
+    {USP_OS_LINUX, USP_THREAD_STATE_LINUX_UCONTEXT, 0, sizeof rt_stub, 0, 12 + 128, rt_stub},
+    {USP_OS_LINUX, USP_THREAD_STATE_LINUX_SIGCONTEXT, 0, sizeof old_stub, 0, 4, old_stub},
 };
 
 /* xnu bsd/dev/i386/unix_signal.c, sendsig: struct sigframe32, 28 bytes from the return address on, begins a word below a

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What one x86 instruction does to the stack, to the integer registers and to the control flow, in 64- and 32-bit mode.
- * Not a disassembler: instructions that write no integer register are told apart only as far as their length needs. */
+ * Not a disassembler: instructions that write no integer register are distinguished only as far as their length needs. */
 #include "arch/x86_64/describe.h"
 
 /* The lowest bit of Swift's mark of an extended frame record in a stored frame pointer, the one that is set and reset. */
@@ -43,7 +43,7 @@ static void go_relative(const struct uspi_x86_code *c, struct uspi_instruction *
 }
 
 /* In the order in which the opcodes and ModRM's reg number them. */
-enum { PLUS = 0, MINUS = 5, EXCLUSIVE_OR = 6, COMPARE = 7 };
+enum { PLUS = 0, AND = 4, MINUS = 5, EXCLUSIVE_OR = 6, COMPARE = 7 };
 
 static void arithmetic(const struct uspi_x86_code *c, struct uspi_instruction *out, unsigned operation, unsigned to,
                        unsigned from) {
@@ -61,8 +61,12 @@ static void arithmetic(const struct uspi_x86_code *c, struct uspi_instruction *o
 
 static void arithmetic_immediate(const struct uspi_x86_code *c, struct uspi_instruction *out, unsigned operation,
                                  unsigned to) {
-    if (c->size == c->mode->word && (operation == PLUS || operation == MINUS)) {
+    const bool whole = c->size == c->mode->word;
+    const uint64_t step = 0 - (uint64_t)c->immediate;
+    if (whole && (operation == PLUS || operation == MINUS)) {
         effect(c, out, USPI_SET, to, to, operation == PLUS ? c->immediate : -c->immediate);
+    } else if (whole && operation == AND && c->immediate < -1 && (step & (step - 1)) == 0) {
+        effect(c, out, USPI_ALIGN, to, to, (int64_t)step);
     } else {
         clobber(c, out, to);
     }
@@ -240,6 +244,22 @@ static void describe_call(const struct uspi_x86_code *c, struct uspi_instruction
     move_sp(c, out, -c->mode->word);
 }
 
+/* pc out of memory, where an effect can say where. */
+static void load_pc(const struct uspi_x86_code *c, struct uspi_instruction *out) {
+    const bool is_constant = c->pc_relative || (c->base == NONE && c->index == NONE);
+    const uint64_t origin = c->pc_relative ? c->pc + c->at : 0;
+    if (c->size != c->mode->word || c->segment || c->address_cut) return;
+    if (is_constant) {
+        uspi_add_effect(out, USPI_LOAD, c->mode->pc, USPI_NO_REGISTER,
+                        (int64_t)((origin + (uint64_t)c->displacement) & c->mode->mask));
+    } else if (is_plain_memory(c)) {
+        uspi_add_effect(out, USPI_LOAD, c->mode->pc, dwarf(c, c->base), c->displacement);
+    } else {
+        return;
+    }
+    out->target_register = c->mode->pc;
+}
+
 /* jmp rm. An index that is scaled, or that is added to a constant, selects from a table of addresses. That is a switch,
  * or a tail call through an array of functions, which looks the same: where it is taken for a switch nothing is lost but
  * one way to the caller, the other way round the caller would be wrong. A prefix that exempts the jump from branch
@@ -247,7 +267,11 @@ static void describe_call(const struct uspi_x86_code *c, struct uspi_instruction
 static void describe_jump(const struct uspi_x86_code *c, struct uspi_instruction *out) {
     bool table = c->notrack || (c->mod != 3 && c->index != NONE && (c->base == NONE || c->scale != 0));
     out->flow = table ? USPI_JUMP_TABLE : USPI_JUMP_UNKNOWN;
-    if (c->mod == 3) out->target_register = dwarf(c, c->rm);
+    if (c->mod == 3) {
+        out->target_register = dwarf(c, c->rm);
+    } else if (!table) {
+        load_pc(c, out);
+    }
 }
 
 /* f6 and f7: test, not, neg, mul, imul, div, idiv. */

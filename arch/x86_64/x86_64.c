@@ -44,11 +44,11 @@ static const struct uspi_run sigcontext_runs[] = {
 /* Flavors: xnu osfmk/mach/i386/thread_status.h, x86_THREAD_STATE64 4 of 42 words, x86_THREAD_STATE 7. A Darwin mcontext
  * has 16 bytes of exception state first (bsd/i386/_mcontext.h), a Linux ucontext 40 bytes of flags, link and stack. */
 static const struct uspi_state_layout states[] = {
-    {USP_STATE_MACH + 4, 168, 0, 0, RUNS(mach_runs)},
-    {USP_STATE_MACH + 7, 8, 8, 1, 0, NULL},
-    {USP_STATE_DARWIN_MCONTEXT, 16 + 168, 16, 0, RUNS(mach_runs)},
-    {USP_STATE_LINUX_PRSTATUS, 216, 0, 0, RUNS(prstatus_runs)},
-    {USP_STATE_LINUX_UCONTEXT, 40 + 144, 40, 0, RUNS(sigcontext_runs)},
+    {USP_THREAD_STATE_MACH + 4, 168, 0, 0, RUNS(mach_runs)},
+    {USP_THREAD_STATE_MACH + 7, 8, 8, 1, 0, NULL},
+    {USP_THREAD_STATE_DARWIN_MCONTEXT, 16 + 168, 16, 0, RUNS(mach_runs)},
+    {USP_THREAD_STATE_LINUX_PRSTATUS, 216, 0, 0, RUNS(prstatus_runs)},
+    {USP_THREAD_STATE_LINUX_UCONTEXT, 40 + 144, 40, 0, RUNS(sigcontext_runs)},
 };
 
 /* mov rax, 15; syscall (glibc sysdeps/unix/sysv/linux/x86_64/libc_sigaction.c). */
@@ -58,8 +58,8 @@ static const uint8_t musl_stub[] = {0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
 
 /* The handler's return takes the first word of the kernel's struct rt_sigframe off; the ucontext is the next. */
 static const struct uspi_signal_stub stubs[] = {
-    {USP_OS_LINUX, USP_STATE_LINUX_UCONTEXT, 0, sizeof glibc_stub, 0, 0, glibc_stub},
-    {USP_OS_LINUX, USP_STATE_LINUX_UCONTEXT, 0, sizeof musl_stub, 0, 0, musl_stub},
+    {USP_OS_LINUX, USP_THREAD_STATE_LINUX_UCONTEXT, 0, sizeof glibc_stub, 0, 0, glibc_stub},
+    {USP_OS_LINUX, USP_THREAD_STATE_LINUX_UCONTEXT, 0, sizeof musl_stub, 0, 0, musl_stub},
 };
 
 /* xnu bsd/dev/i386/unix_signal.c, sendsig: the return address' place is the word below a multiple of 16, the mcontext

@@ -1,54 +1,158 @@
 /* SPDX-License-Identifier: MIT */
 /* A crash handler. In a signal handler nothing may be allocated and no lock taken, so the stack is written down without
  * names, with the build-id or UUID of each image. `unspool stack crash.raw` names it: at the next start of the program, or
- * on another machine. */
+ * on another machine.
+ *
+ * crash [NUMBER | overflow]
+ *   nothing   reads through a null pointer
+ *   NUMBER    raises this signal; 6 calls abort
+ *   overflow  a thread calls itself until its stack is full */
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include <unspool/unspool.h>
 
-static struct usp_images *images; /* as of the start; a program that loads libraries later takes the list again */
+#ifdef __APPLE__
+#include <TargetConditionals.h>
+#endif
+/* tvOS and watchOS forbid sigaltstack: the handler runs on the stack of the thread that crashed there, and does not run at all
+ * when that stack is full. */
+#if defined(__APPLE__) && (TARGET_OS_TV || TARGET_OS_WATCH)
+#define HAS_ALTERNATE_STACKS 0
+#else
+#define HAS_ALTERNATE_STACKS 1
+#endif
 
-static void on_crash(int signal, siginfo_t *info, void *ucontext) {
+#define ALTERNATE_STACK_SIZE 65536
+
+static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGTRAP, SIGILL, SIGFPE, SIGSYS};
+#define CRASH_SIGNALS (sizeof crash_signals / sizeof crash_signals[0])
+
+static struct sigaction former_actions[CRASH_SIGNALS]; /* what was installed before, in the same order */
+static atomic_flag is_writing = ATOMIC_FLAG_INIT;
+
+static void write_stack(int signal, void *ucontext) {
     static struct usp_frame frames[256];
     struct usp_stack stack;
-    struct usp_raw raw;
+    struct usp_raw_capture raw;
     const struct usp_raw_thread thread = {.stack = &stack};
+    uint32_t ticket;
     int file = open("crash.raw", O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
-    (void)info;
     usp_stack_init(&stack, frames, 256);
     usp_capture_context(ucontext, NULL, &stack);
-    usp_raw_init(&raw);
+    usp_raw_capture_init(&raw);
     raw.pid = getpid();
     raw.signal = (uint32_t)signal;
-    raw.images = images;
+    raw.images = usp_images_acquire(&ticket);
     raw.threads = &thread;
     raw.thread_count = 1;
-    usp_write_raw(file, &raw);
-    /* SA_RESETHAND: now it kills, as it would have without us. */
-    raise(signal);
+    usp_raw_write(file, &raw);
+    usp_images_release(ticket);
+    close(file);
+}
+
+/* Does what would have been done without us: calls the former handler, or lets the signal end the process. */
+static void pass_on(int signal, siginfo_t *info, void *ucontext) {
+    size_t i = 0;
+    while (i + 1 < CRASH_SIGNALS && crash_signals[i] != signal) i++;
+    const struct sigaction *former = &former_actions[i];
+    if ((former->sa_flags & (int)SA_SIGINFO) != 0) {
+        former->sa_sigaction(signal, info, ucontext);
+    } else if (former->sa_handler != SIG_DFL && former->sa_handler != SIG_IGN) {
+        former->sa_handler(signal);
+    } else {
+        /* The signal is blocked while we handle it, and ends the process when we return. */
+        struct sigaction standard = {.sa_handler = SIG_DFL};
+        sigaction(signal, &standard, NULL);
+        raise(signal);
+    }
+}
+
+static void on_crash(int signal, siginfo_t *info, void *ucontext) {
+    /* Two threads may crash at once: the first one is written down, and ends the process mostly. */
+    if (!atomic_flag_test_and_set(&is_writing)) {
+        write_stack(signal, ucontext);
+        pass_on(signal, info, ucontext);
+        atomic_flag_clear(&is_writing);
+    } else {
+        sleep(5);
+        pass_on(signal, info, ucontext);
+    }
+}
+
+/* For each thread, at its beginning: a stack for the handler, because running out of stack is a crash too, and what the
+ * library wants to know of the thread's own stack. */
+static void *prepare_thread(void) {
+    usp_thread_prepare();
+#if HAS_ALTERNATE_STACKS
+    void *room = malloc(ALTERNATE_STACK_SIZE);
+    stack_t stack = {.ss_sp = room, .ss_size = ALTERNATE_STACK_SIZE};
+    if (room == NULL || sigaltstack(&stack, NULL) != 0) exit(EXIT_FAILURE);
+    return room;
+#else
+    return NULL;
+#endif
+}
+
+/* The same at its end. */
+static void release_thread(void *room) {
+#if HAS_ALTERNATE_STACKS
+    stack_t none = {.ss_flags = SS_DISABLE};
+    sigaltstack(&none, NULL);
+#endif
+    free(room);
 }
 
 static void install_handler(void) {
-    /* A stack of its own, because running out of stack is a crash too. */
-    static char room[65536];
-    stack_t stack = {.ss_sp = room, .ss_size = sizeof room};
-    struct sigaction action = {.sa_sigaction = on_crash, .sa_flags = (int)(SA_SIGINFO | SA_ONSTACK | SA_RESETHAND)};
-
-    if (sigaltstack(&stack, NULL) != 0) exit(EXIT_FAILURE);
-    sigaction(SIGSEGV, &action, NULL);
-    sigaction(SIGBUS, &action, NULL);
-    sigaction(SIGABRT, &action, NULL);
+    struct sigaction action = {.sa_sigaction = on_crash, .sa_flags = (int)(SA_SIGINFO | SA_ONSTACK)};
+    /* A crash in the handler itself ends the process: the kernel does not deliver a blocked signal of that kind. */
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < CRASH_SIGNALS; i++) sigaddset(&action.sa_mask, crash_signals[i]);
+    for (size_t i = 0; i < CRASH_SIGNALS; i++) sigaction(crash_signals[i], &action, &former_actions[i]);
 }
 
 static int read_setting(const volatile int *setting) { return *setting + 1; }
 
+static int call_without_end(volatile int n) {
+    volatile int room[64] = {n};
+    return n == 0 ? 0 : call_without_end(n + 1) + room[n % 64];
+}
+
+static void *overflow(void *unused) {
+    (void)unused;
+    void *room = prepare_thread();
+    volatile int result = call_without_end(1);
+    (void)result;
+    release_thread(room);
+    return NULL;
+}
+
+static void run_overflow(void) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, overflow, NULL) == 0) pthread_join(thread, NULL);
+}
+
 int main(int argc, char **argv) {
-    (void)argv;
-    if (usp_images_self(&images) != USP_OK) return EXIT_FAILURE;
-    usp_thread_prepare();
+    /* The list of images with their unwind tables, which the handler uses. A program that loads libraries later calls this
+     * again. */
+    if (usp_images_refresh() != USP_OK) return EXIT_FAILURE;
+    void *room = prepare_thread();
     install_handler();
-    return read_setting(argc > 100 ? &argc : NULL);
+    int result = 0;
+    if (argc < 2) {
+        result = read_setting(NULL);
+    } else if (strcmp(argv[1], "overflow") == 0) {
+        run_overflow();
+    } else if (atoi(argv[1]) == SIGABRT) {
+        abort();
+    } else {
+        result = raise(atoi(argv[1]));
+    }
+    release_thread(room);
+    return result;
 }

@@ -26,7 +26,7 @@ static void print_main(void) {
     if (status == USP_OK) status = usp_capture_thread(&main_thread, NULL, &stack);
     if (status == USP_OK) status = usp_symbolizer_create(NULL, NULL, &symbolizer);
     if (status != USP_OK) {
-        fprintf(stderr, "%s\n", usp_strerror(status));
+        fprintf(stderr, "%s\n", usp_status_string(status));
         return;
     }
     for (uint32_t i = 0; i < stack.count; i++) {

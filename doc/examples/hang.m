@@ -34,7 +34,7 @@ static const NSTimeInterval tick = 0.1;
             [NSThread sleepForTimeInterval:tick];
             /* Once for each hang. */
             if (patience_ends(&patience, usp_clock(), atomic_load(&beat)) && !is_told) {
-                /* The main thread stands still only while its stack is copied; names are looked up when it runs again. */
+                /* The main thread is stopped only while its stack is copied; names are looked up when it runs again. */
                 NSLog(@"The main thread hangs:\n%@", [USPThread backtraceOfMainThread]);
                 is_told = true;
             }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* When a monitor may call a hang a hang: once the main thread has been silent for long enough while the monitor itself ran.
  * A system that suspends an app, a debugger and a machine that sleeps stop all threads at once; then the monitor is late
- * as well, and nobody hangs. No thread and no clock in here: hang.c and hang.m have those. */
+ * as well, and that is no hang. No thread and no clock in here: hang.c and hang.m have those. */
 #ifndef PATIENCE_H
 #define PATIENCE_H
 

@@ -19,7 +19,7 @@ static void print_stack(void) {
         usp_format_frame(line, sizeof line, USP_FORMAT_CALL_STACK_SYMBOLS, stack.arch, i, &frames[i], &symbol);
         puts(line);
     }
-    printf("ends: %s\n", usp_stop_string(stack.stop));
+    printf("ends: %s\n", usp_stop_reason_string(stack.stop));
     usp_symbolizer_free(symbolizer);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Stacks in Swift with the C functions, which are there without Foundation: the main thread's, as
+// Stacks in Swift with the C functions of the XCFramework (with the Swift package: doc/swift.md): the main thread's, as
 // Thread.callStackSymbols has that of the caller. With the package's UnspoolObjC this is USPThread's.
 import Unspool
 

@@ -24,7 +24,7 @@ USP_CLASS
 @property(nonatomic, readonly) uint64_t address;
 /* The address that lies in the call: the one to look up by other means (usp_frame_call_site). */
 @property(nonatomic, readonly) uint64_t callSite;
-/* enum usp_kind, enum usp_method, enum usp_frame_flags. */
+/* enum usp_frame_kind, enum usp_frame_method, enum usp_frame_flags. */
 @property(nonatomic, readonly) uint32_t kind;
 @property(nonatomic, readonly) uint32_t method;
 @property(nonatomic, readonly) uint32_t flags;

@@ -28,7 +28,7 @@ USP_CLASS
 /* Why there is no stack, among those of all threads; nil when there is one. */
 @property(nonatomic, readonly, retain) NSError *USP_NULLABLE error;
 
-/* Why the stack ends, in words, and as enum usp_stop. */
+/* Why the stack ends, in words, and as enum usp_stop_reason. */
 @property(nonatomic, readonly, copy) NSString *stopReason;
 @property(nonatomic, readonly) uint32_t stop;
 

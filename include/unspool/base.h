@@ -54,27 +54,28 @@ enum usp_status {
     USP_ERROR_NOT_PREPARED = -6, /* needs usp_prepare first */
     USP_ERROR_NO_THREAD = -7,    /* the thread or process does not exist, or ended meanwhile */
     USP_ERROR_TIMEOUT = -8,      /* the thread did not answer in time (blocked signal, uninterruptible sleep) */
-    USP_ERROR_PERMISSION = -9,   /* the system does not allow it; usp_strerror's page tells what to do */
+    USP_ERROR_PERMISSION = -9,   /* the system does not allow it; usp_status_string's page tells what to do */
     USP_ERROR_SYSTEM = -10,      /* a system call failed in a way that has no status of its own */
     USP_ERROR_FORMAT = -11,      /* a file, core, state or table is malformed */
     USP_ERROR_TRUNCATED = -12,   /* it ends before what it promises */
     USP_ERROR_MISMATCH = -13,    /* build-id or UUID differ: another build of the file */
     USP_ERROR_NOT_FOUND = -14,   /* no such image, symbol, file or element */
-    USP_ERROR_BUSY = -15,        /* somebody else is doing it, or the list is being changed; try again */
-    USP_ERROR_FULL = -16         /* the caller's or a bounded buffer is too small; the count that is needed is told */
+    USP_ERROR_BUSY = -15,        /* another thread is doing it, or the list is being changed; try again */
+    USP_ERROR_FULL = -16,      /* the caller's or a bounded buffer is too small; the count that is needed is returned */
+    USP_ERROR_STACK_FULL = -17 /* the thread's stack has no room left for its answer */
 };
 
 /* A sentence in English for a status. Returns a string of static lifetime, never NULL, also for unknown numbers.
  * Allocates nothing. Signal-safe, thread-safe. */
-USP_API const char *usp_strerror(int status);
+USP_API const char *usp_status_string(int status);
 
 /* The processor's short name as tools spell it ("arm64", "arm64_32", "armv7", "x86_64", "i386"), "unknown" otherwise.
  * Static lifetime. Signal-safe, thread-safe. */
-USP_API const char *usp_arch_name(uint32_t arch);
+USP_API const char *usp_arch_string(uint32_t arch);
 
 /* The processor with that name; also accepts "aarch64", "armv7k", "armv7s", "arm", "arm64e", "amd64", "i686".
  * Returns an enum usp_arch, USP_ARCH_NONE if there is none. Signal-safe, thread-safe. */
-USP_API uint32_t usp_arch_from_name(const char *name);
+USP_API uint32_t usp_arch_from_string(const char *name);
 
 /* The processor this library was compiled for, USP_ARCH_NONE where no backend describes it (the library can still read
  * foreign stacks there). Signal-safe, thread-safe. */

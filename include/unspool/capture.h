@@ -40,27 +40,29 @@ USP_API size_t usp_backtrace_async(void **buffer, size_t length, uint32_t *task_
 /* ---- getting ready ---- */
 
 struct usp_prepare_options {
-    uint32_t size;        /* of this struct in bytes; set by usp_prepare_options_init */
-    int32_t signal;       /* Linux: the real-time signal by which another thread is asked for its stack; 0: the library
-                              chooses a free one. Default 0 */
+    uint32_t size;  /* of this struct in bytes; set by usp_prepare_options_init */
+    int32_t signal; /* Linux: the signal by which another thread is asked for its stack: SIGURG or SIGWINCH, which are
+                              ignored by default; 0: the first of them for which the program has no handler. A handler
+                              that the program has, or installs later, is called with each request. Default 0 */
     uint32_t max_threads; /* threads whose stacks are held at one time without growing. Default 64 */
     uint32_t stack_copy;  /* bytes reserved for each thread's stack copy; grows between captures when a stack turns out
                               deeper. Default 65536 */
-    uint64_t timeout;     /* ns to wait for a thread to answer. Default 100,000,000 */
+    uint64_t timeout;     /* ns that usp_capture_thread may take to get a thread's stack. Default 100,000,000 */
     uint32_t kept_rules;  /* unwind rules that captures in this process keep, one for each place in code that keeps no
                              frame records: 32 bytes each, rounded up to a power of two; at most 2^26, 0: none.
                              Default 4096 (128 KB) */
     uint32_t reserved0;
-    uint64_t table_limit; /* bytes that the unwind tables of registered images may take here, with copies of those that
-                             are not loaded: an image beyond that has none. Default 67,108,864 */
+    uint64_t table_limit; /* bytes that the unwind tables of this process's images may take here, with copies of those
+                             that are not loaded: an image beyond that has none. Default 67,108,864 */
     uint64_t reserved[2];
 };
 
 USP_API void usp_prepare_options_init(struct usp_prepare_options *options);
 
-/* Gets everything ready that later calls must not allocate or learn: reserves the stack copies and image slots, installs
- * the Linux signal handler (unless somebody else owns the signal: then USP_ERROR_BUSY), learns the roots of stacks, and
- * warms the calling thread. options NULL: the defaults. Safe to call again (with the same options nothing happens, other
+/* Gets everything ready that later calls must not allocate or learn: lists this process's images with their unwind tables
+ * (images.h), reserves the stack copies, installs the Linux signal handler (USP_ERROR_BUSY where the program's handler for the
+ * signal may be called once only, SA_RESETHAND, or while other calls use what is to be replaced), learns the roots of stacks,
+ * and warms the calling thread. options NULL: the defaults. Safe to call again (with the same options nothing happens, other
  * ones replace the reservation). Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, USP_ERROR_BUSY,
  * USP_ERROR_SYSTEM, or USP_ERROR_UNSUPPORTED where the platform has nothing to capture with (the calls for the calling
  * thread work without). Thread-safe, not signal-safe. */
@@ -68,18 +70,19 @@ USP_API int usp_prepare(const struct usp_prepare_options *options);
 
 /* The memory that captures in this process hold beside the caller's, in bytes. */
 struct usp_capture_usage {
-    uint32_t size; /* of this struct in bytes; set by the caller */
-    uint32_t reserved0;
     uint64_t copies; /* reserved for copies of threads' stacks and for text */
     uint64_t rules;  /* kept unwind rules; limited by kept_rules */
-    uint64_t images; /* the list that usp_images_register made */
-    uint64_t tables; /* what is known of its images' unwind tables, and copies of tables that are not loaded; limited by
+    uint64_t images; /* the list of this process's images (images.h) */
+    uint64_t tables; /* what is known of their unwind tables, and copies of tables that are not loaded; limited by
                         table_limit */
     uint64_t reserved[4];
 };
 
-/* What is held at the moment. Returns USP_OK or USP_ERROR_ARGUMENT. Thread-safe, not signal-safe. */
+/* Fills *usage with what is held now. Returns USP_OK or USP_ERROR_ARGUMENT. Thread-safe, not signal-safe. */
 USP_API int usp_capture_get_usage(struct usp_capture_usage *usage);
+
+/* Whether usp_prepare has succeeded and usp_shutdown has not been called since. Signal-safe, thread-safe. */
+USP_API bool usp_is_prepared(void);
 
 /* Learns the calling thread's stack bounds and touches its thread-local state, so that a later call from a signal
  * handler finds them. Worth calling at a thread's start; not needed for correctness. Returns USP_OK or
@@ -92,16 +95,22 @@ USP_API void usp_shutdown(void);
 
 /* ---- typed capture ---- */
 
+/* Makes *memory read this process's own memory: each read is checked, and a bad address gives USP_ERROR_UNREADABLE instead of
+ * a crash. For usp_target.memory, and for pointers that cannot be trusted. `read` allocates nothing, takes no lock and keeps
+ * errno; signal-safe, thread-safe, as this function is. */
+USP_API void usp_memory_init_self(struct usp_memory *memory);
+
 /* The calling thread. frames[0] lies in the caller (kind: return address). options NULL: the defaults. Returns as
- * usp_unwind. Allocates nothing, takes no lock; signal-safe; needs about 14 KB of stack. USP_ERROR_UNSUPPORTED where no
+ * usp_unwind. Allocates nothing, takes no lock; signal-safe; needs about 17 KB of stack. USP_ERROR_UNSUPPORTED where no
  * backend describes this host. */
-USP_API int usp_capture_self(const struct usp_options *options, struct usp_stack *stack);
+USP_API int usp_capture_self(const struct usp_unwind_options *options, struct usp_stack *stack);
 
 /* The stack that a signal interrupted.
  *   ucontext  the third argument of a SA_SIGINFO handler, on this host's own system
  * frames[0] is the interrupted pc. A pc of 0 or in unmapped memory (a call through a bad pointer) still gives its
- * caller. Returns as usp_unwind. Signal-safe; needs about 14 KB of stack. */
-USP_API int usp_capture_context(const void *ucontext, const struct usp_options *options, struct usp_stack *stack);
+ * caller. Returns as usp_unwind. Signal-safe; needs about 17 KB of stack. */
+USP_API int usp_capture_context(const void *ucontext, const struct usp_unwind_options *options,
+                                struct usp_stack *stack);
 
 /* A thread of this process, as a value. Keep it as long as you like; on Apple systems usp_thread_release gives back the
  * port right that some functions obtain with it. */
@@ -138,7 +147,7 @@ struct usp_thread_info {
     uint32_t flags;  /* enum usp_thread_flags */
     uint32_t run_state; /* Linux: the letter of /proc/…/stat ('R', 'S', 'D', …); Darwin: TH_STATE_*; 0 unknown */
     uint64_t cpu_time;  /* user and system time used so far, in ns; 0 unknown */
-    usp_addr data;      /* usp_threads: where the thread's own data lies, see thread_slots.h; 0 unknown */
+    usp_addr data; /* usp_threads: an address in the thread's control block, the same place in each thread; 0 unknown */
     uint64_t reserved[3];
 };
 
@@ -155,9 +164,13 @@ USP_API int usp_threads(struct usp_thread_info *infos, size_t capacity, size_t *
  *   thread   from usp_thread_main, usp_thread_from_pthread, usp_threads
  *   options  NULL for the defaults
  * Returns as usp_unwind, and USP_ERROR_NOT_PREPARED without usp_prepare, USP_ERROR_NO_THREAD when it does not exist or
- * ended, USP_ERROR_TIMEOUT when it did not answer, USP_ERROR_UNSUPPORTED. Captures by several threads are served one
- * after the other. Not signal-safe. Must not be called while holding a lock that a handler of the target may need. */
-USP_API int usp_capture_thread(const struct usp_thread *thread, const struct usp_options *options,
+ * ended, USP_ERROR_TIMEOUT when it did not answer (after 4 ms when the system says that it cannot: it blocks the signal or
+ * waits for it, sleeps uninterruptibly, is stopped), USP_ERROR_STACK_FULL when its stack has no room for an answer,
+ * USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED, USP_ERROR_BUSY when 1000 threads capture at this moment (Apple systems: when
+ * other captures have the turn for the whole timeout). Threads that capture do not wait for each other. The calling
+ * thread's signals and cancellation wait until the call returns. Not signal-safe. Must not be called while holding a lock
+ * that a handler of the target may need. */
+USP_API int usp_capture_thread(const struct usp_thread *thread, const struct usp_unwind_options *options,
                                struct usp_stack *stack);
 
 USP_END_DECLS

@@ -11,11 +11,14 @@ USP_BEGIN_DECLS
 /* Opaque: a mode, and every answer so far. Many threads may use one at a time. */
 struct usp_demangler;
 
-enum usp_demangling {
+enum usp_demangle_style {
     USP_DEMANGLE_NO = 0,     /* names as they are */
     USP_DEMANGLE_SIMPLE = 1, /* which function, nothing more: without parameters, return type, template or generic
                                 arguments, and hash */
-    USP_DEMANGLE_FULL = 2    /* everything that the name tells */
+    USP_DEMANGLE_FULL = 2,   /* everything that the name tells */
+    USP_DEMANGLE_SHORT =
+        3 /* for stacks: of Swift the shortest that still tells functions apart, with the parts of an async
+                                function as "await" and "suspend" behind its name; else as USP_DEMANGLE_SIMPLE */
 };
 
 /* Which language mangled a name; the numbers are part of the interface. */
@@ -30,10 +33,10 @@ enum usp_mangling {
 /* Which one it was, by the name's form alone. Signal-safe, thread-safe. */
 USP_API uint32_t usp_mangling_of(const char *name);
 
-/* mode: enum usp_demangling. On success *demangler is the caller's to free.
- * The platform's demanglers are looked for when the first name needs them: for C++ and old Rust the C++ runtime's
- * __cxa_demangle, for Swift swift_demangle or libswiftDemangle. What is not loaded yet is loaded where it is installed, and
- * stays. Names that need what is not there stay mangled.
+/* mode: enum usp_demangle_style. On success *demangler is the caller's to free.
+ * The C++ runtime's __cxa_demangle is looked for when the first name of C++ or old Rust comes. What is not loaded yet is
+ * loaded where it is installed, and stays. Names that need what is not there stay mangled. Rust's newer names and Swift's are
+ * demangled by the library itself, which writes the latter as `swift demangle` does, or `swift demangle --simplified`.
  * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
 USP_API int usp_demangler_create(uint32_t mode, struct usp_demangler **demangler);
 
@@ -42,8 +45,8 @@ USP_API void usp_demangler_free(struct usp_demangler *demangler);
 
 /* The name as the mode wants it: valid until the demangler is freed; the same pointer for the same name. `name` itself when
  * demangler is NULL, the mode is USP_DEMANGLE_NO, memory lacks, or the name is not mangled or cannot be demangled: there is
- * no demangler for it, it is not well-formed, it is longer than 4096 bytes, or it is C++ that refers to its own parts so
- * often that the result might be longer than 128 MB. What stands behind an @ ("f@plt") is kept.
+ * no demangler for it, it is not well-formed, it is longer than 4096 bytes (of Swift 65536), or it refers to its own parts so
+ * often that the result might be longer than 128 MB (of Swift 1 MB). What stands behind an @ ("f@plt") is kept.
  * Old Rust's hash, its last part ("::h" and 16 digits), is kept by USP_DEMANGLE_FULL and dropped by USP_DEMANGLE_SIMPLE,
  * and its escapes ($LT$, $u20$, …) are resolved. Thread-safe, not signal-safe. */
 USP_API const char *usp_demangle(struct usp_demangler *demangler, const char *name);

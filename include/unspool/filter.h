@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which frames of a stack somebody wants to see, by the images in which they lie.
+/* Which frames of a stack are shown, by the images in which they lie.
  * What is asked of an image (its path) is asked once; a frame costs a binary search. */
 #ifndef UNSPOOL_FILTER_H
 #define UNSPOOL_FILTER_H

@@ -16,7 +16,7 @@ USP_BEGIN_DECLS
 
 /* Styles. The man page usp_format_frame(3) shows each of them.
  * In all of them the name is that of the call, the address and the offset are those of the frame's own pc. */
-enum usp_format {
+enum usp_format_style {
     /* Of a frame, and of whatever has frames. */
     USP_FORMAT_CALL_STACK_SYMBOLS = 1, /* a line of +[NSThread callStackSymbols] and of backtrace_symbols(3) on Darwin:
                                           index, image, address, symbol + offset (Libc gen/backtrace.c) */
@@ -34,7 +34,7 @@ enum usp_format {
 
 /* Writes one frame as text, without a newline, NUL-terminated.
  *   buffer, size  may be NULL, 0 to learn the length
- *   format        enum usp_format, one of the styles of a frame
+ *   format        enum usp_format_style, one of the styles of a frame
  *   arch          enum usp_arch: decides the width of addresses
  *   index         the number at the line's beginning
  *   symbol        for the frame's call site; NULL: none. The printed offset counts from the frame's own pc
@@ -44,9 +44,9 @@ enum usp_format {
 USP_API int usp_format_frame(char *buffer, size_t size, uint32_t format, uint32_t arch, uint32_t index,
                              const struct usp_frame *frame, const struct usp_symbol *symbol);
 
-/* How bytes that nobody vouches for are made harmless. */
-enum usp_escape {
-    USP_ESCAPE_TERMINAL = 1, /* control characters and what is not UTF-8 become \xNN */
+/* How untrusted bytes are made harmless. */
+enum usp_escape_style {
+    USP_ESCAPE_TERMINAL = 1, /* control characters, bidirectional controls and what is not UTF-8 become \xNN */
     USP_ESCAPE_JSON = 2,     /* the inside of a JSON string: what is not UTF-8 becomes U+FFFD, one for each byte */
     USP_ESCAPE_FOLDED = 3    /* as for a terminal, and ';' as well */
 };
@@ -56,16 +56,22 @@ enum usp_escape {
 USP_API int usp_format_escaped(char *buffer, size_t size, uint32_t escape, const char *bytes, size_t n);
 
 /* Receives a piece of text, not NUL-terminated. Returns 0, or a negative status, with which the formatting ends. */
-typedef int (*usp_write)(void *context, const char *bytes, size_t n);
+typedef int (*usp_write_function)(void *context, const char *bytes, size_t n);
+
+enum usp_format_flags {
+    USP_FORMAT_LINES = 1 << 0, /* file and line behind each function, and its inlined calls, where the symbolizer has
+                                      debug information or an index. Reading debug information takes time */
+    USP_FORMAT_FULL_PATHS = 1 << 1 /* with USP_FORMAT_LINES: a source file's whole path in text, not its name alone */
+};
 
 /* What is said of a stack besides its frames. Filled by usp_format_options_init, then by the caller. */
 struct usp_format_options {
     uint32_t size;                     /* of this struct in bytes; set by usp_format_options_init */
-    uint32_t style;                    /* enum usp_format. Default USP_FORMAT_CALL_STACK_SYMBOLS */
+    uint32_t style;                    /* enum usp_format_style. Default USP_FORMAT_CALL_STACK_SYMBOLS */
     struct usp_symbolizer *symbolizer; /* names the frames; NULL: no names, image + offset. Default NULL */
-    const struct usp_images
-        *images; /* of a stack: its images, NULL: those that the symbolizer tells. A snapshot has its
-                                          own. Default NULL */
+    /* Of a stack: its images, in which alone its frames are named; NULL: those that the symbolizer tells. A snapshot has
+     * its own. Default NULL. */
+    const struct usp_images *images;
     struct usp_demangler *demangler; /* NULL: names stay as they are. Default NULL */
     const struct usp_filter
         *filter; /* frames it does not keep are left out; the others keep their numbers. Default NULL:
@@ -74,7 +80,9 @@ struct usp_format_options {
                                           Default NULL */
     uint64_t count;                   /* USP_FORMAT_FOLDED: how often the stack was seen. Default 1 */
     uint64_t crashed_thread; /* USP_FORMAT_CRASH_REPORT: the id of the thread that crashed; 0: none. Default 0 */
-    uint64_t reserved[6];
+    uint32_t flags;          /* enum usp_format_flags. Default 0 */
+    uint32_t reserved0;
+    uint64_t reserved[5];
 };
 
 USP_API void usp_format_options_init(struct usp_format_options *options);
@@ -84,13 +92,17 @@ USP_API void usp_format_options_init(struct usp_format_options *options);
  *   write    receives the text in pieces of up to some hundred bytes; context is handed to it
  * A line each for the frames, except for USP_FORMAT_JSON and USP_FORMAT_FOLDED. Names from elsewhere are made harmless
  * (USP_ESCAPE_TERMINAL). Where frames were left out, a line says so.
+ * With USP_FORMAT_LINES, " (file.c:12)" ends a frame's line, and a line "function [inlined] (file.c:12)" with the frame's number,
+ * image and address precedes it for each inlined call, innermost first. USP_FORMAT_JSON has keys for both; USP_FORMAT_FOLDED has
+ * the inlined functions as frames, without lines. USP_FORMAT_BACKTRACE_SYMBOLS and USP_FORMAT_PORTABLE have no place for
+ * either. Frames that `options->symbols` names have no lines.
  * Returns USP_OK, USP_ERROR_ARGUMENT, or what `write` failed with. Not signal-safe (it asks the symbolizer); thread-safe. */
 USP_API int usp_format_stack(const struct usp_stack *stack, const struct usp_thread_info *thread,
-                             const struct usp_format_options *options, usp_write write, void *context);
+                             const struct usp_format_options *options, usp_write_function write, void *context);
 
 /* Writes a snapshot: the stacks of all of its threads. Otherwise as usp_format_stack. */
 USP_API int usp_format_snapshot(const struct usp_snapshot *snapshot, const struct usp_format_options *options,
-                                usp_write write, void *context);
+                                usp_write_function write, void *context);
 
 /* What a thread does, in words, from usp_thread_info.run_state of a system (enum usp_os); NULL when it is not known. Static
  * lifetime. Signal-safe, thread-safe. */

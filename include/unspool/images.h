@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The images (programs, libraries, the vdso) that are loaded in this process, another one or a core, that lie in a file, or
- * that somebody else recorded, as one sorted list.
+ * that a crash report or a server's records name, as one sorted list.
  * What stands inside an image, its symbols, is symbolize.h's. */
 #ifndef UNSPOOL_IMAGES_H
 #define UNSPOOL_IMAGES_H
@@ -13,12 +13,13 @@ USP_BEGIN_DECLS
 struct usp_images;
 
 enum usp_image_flags {
-    USP_IMAGE_MAIN = 1 << 0,     /* the program itself */
-    USP_IMAGE_KERNEL = 1 << 1,   /* the vdso: in memory only, no file */
-    USP_IMAGE_DELETED = 1 << 2,  /* its file was replaced or removed since it was mapped */
-    USP_IMAGE_MACHO = 1 << 3,    /* Mach-O; otherwise ELF */
-    USP_IMAGE_LOADER = 1 << 4,   /* the dynamic loader: dyld, ld.so */
-    USP_IMAGE_PERMANENT = 1 << 5 /* this process: it is known that the image stays loaded until the process ends */
+    USP_IMAGE_MAIN = 1 << 0,       /* the program itself */
+    USP_IMAGE_KERNEL = 1 << 1,     /* the vdso: in memory only, no file */
+    USP_IMAGE_DELETED = 1 << 2,    /* its file was replaced or removed since it was mapped */
+    USP_IMAGE_MACHO = 1 << 3,      /* Mach-O; otherwise ELF */
+    USP_IMAGE_LOADER = 1 << 4,     /* the dynamic loader: dyld, ld.so */
+    USP_IMAGE_PERMANENT = 1 << 5,  /* this process: it is known that the image stays loaded until the process ends */
+    USP_IMAGE_TEXT_OFFSET = 1 << 6 /* an ELF file that has its code: text_offset counts */
 };
 
 #define USP_BUILD_ID_MAX 32
@@ -36,18 +37,20 @@ struct usp_image {
     uint32_t build_id_size;             /* in bytes; 0: it has none or it could not be read */
     uint32_t section;       /* of an unlinked ELF object: the number of the section that it is. Otherwise 0 */
     uint64_t member_offset; /* a member of an archive: where its header is in the archive's file. Otherwise 0 */
-    uint64_t reserved[3];
+    uint64_t text_offset;   /* with USP_IMAGE_TEXT_OFFSET: where text_low is in the image's file. Otherwise 0 */
+    uint64_t reserved[2];
 };
 
 /* This process, as it is now. On success *images is the caller's to free. Returns USP_OK, USP_ERROR_NO_MEMORY,
- * USP_ERROR_UNSUPPORTED. Thread-safe, not signal-safe (it asks the loader). */
-USP_API int usp_images_self(struct usp_images **images);
+ * USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM when the system lets nothing be read, USP_ERROR_BUSY when libraries come and go
+ * without a pause. Waits for no lock of the loader's. Thread-safe, not signal-safe. */
+USP_API int usp_images_create_self(struct usp_images **images);
 
 /* Another process. USP_OK, USP_ERROR_NO_THREAD, USP_ERROR_PERMISSION, USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED,
  * USP_ERROR_SYSTEM, USP_ERROR_BUSY while its loader changes the list (try again). Not signal-safe. */
-USP_API int usp_images_process(int64_t pid, struct usp_images **images);
+USP_API int usp_images_create_process(int64_t pid, struct usp_images **images);
 
-/* What somebody else recorded: a crash report, a server's records. The entries, paths included (NULL: ""), are copied and
+/* A list of images that were recorded elsewhere: by a crash report, by a server. The entries, paths included (NULL: ""), are copied and
  * sorted; every field is the caller's, and a symbolizer for the list looks for files as for those of a core. text_low and
  * text_high may both be 0: not known. An image whose end is its load address holds no address. On success *images is the
  * caller's to free. Returns USP_OK, USP_ERROR_NO_MEMORY, and USP_ERROR_ARGUMENT when two images overlap or an entry is none
@@ -84,7 +87,7 @@ USP_API void usp_image_file_options_init(struct usp_image_file_options *options)
  *
  * Slices, members and sections overlap: pick one by the options or the path to look addresses up. Slices and members that
  * are damaged or no object files are left out as long as another one is wanted and whole. A symbolizer makes do with what a
- * damaged table of names still says, and does not tell; who wants to know asks for USP_IMAGE_FILE_NAMED here.
+ * damaged table of names still says, and does not report the damage; USP_IMAGE_FILE_NAMED here makes it do so.
  * options NULL: the defaults. On success *images is the caller's to free. `error` (may be NULL, `error_size` bytes)
  * receives a sentence on failure, with the file, the offset and what is wrong.
  * Returns USP_OK, USP_ERROR_ARGUMENT (also when the image does not fit behind load_address), USP_ERROR_NOT_FOUND (no such
@@ -92,31 +95,39 @@ USP_API void usp_image_file_options_init(struct usp_image_file_options *options)
  * it has no such member or section), USP_ERROR_UNSUPPORTED (a core, a thin archive, an archive in an archive, what
  * USP_IMAGE_FILE_LINKED refuses, big-endian), USP_ERROR_FORMAT, USP_ERROR_TRUNCATED, USP_ERROR_PERMISSION,
  * USP_ERROR_SYSTEM, USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
-USP_API int usp_images_file(const char *path, const struct usp_image_file_options *options, struct usp_images **images,
+USP_API int usp_images_open(const char *path, const struct usp_image_file_options *options, struct usp_images **images,
                             char *error, size_t error_size);
 
-/* Takes the list of this process for signal handlers, in place of the one before; when nothing was loaded or unloaded
- * since, it stays. Captures in this process also have their unwind tables from it: without it, code that keeps no frame
- * records is walked by its instructions alone. To be called before the handler can run, and again after dlopen or dlclose. Returns as
- * usp_images_self. Thread-safe, not signal-safe. */
-USP_API int usp_images_register(void);
+/* ---- this process, kept up to date ----
+ *
+ * The library keeps one list of this process's images, with their unwind tables, for captures, snapshots, symbolizers and
+ * tables of stacks. usp_prepare makes it. When something was loaded or unloaded since, usp_capture_thread,
+ * usp_snapshot_create_self, usp_symbolize, usp_stack_table_add and the functions below that are not async-signal-safe make
+ * it anew, before they do anything else. A function that is async-signal-safe uses the list that was made last. */
 
-/* The list that was registered last, NULL before the first. It stays until usp_images_release gets the same *ticket, on
- * this thread or another one; what is unloaded meanwhile is still in it. Both are signal-safe, and may be called while
- * another thread registers. */
+/* Makes the list now, if something was loaded or unloaded since: before a signal handler may need it, or, without
+ * usp_prepare, so that captures of the calling thread have unwind tables. Returns USP_OK, USP_ERROR_NO_MEMORY,
+ * USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM, or USP_ERROR_BUSY when seven older lists are still held, or libraries come and go without a pause;
+ * on failure the last list stays. Thread-safe, not signal-safe. */
+USP_API int usp_images_refresh(void);
+
+/* The list that was made last, NULL before the first and after usp_shutdown. It stays until usp_images_release gets the same
+ * *ticket, on this thread or another one; what is unloaded meanwhile is still in it. A list that is held keeps no other one
+ * alive, but there can be no more than eight. Both are signal-safe, and may be called while another thread makes the next
+ * list. */
 USP_API const struct usp_images *usp_images_acquire(uint32_t *ticket);
 USP_API void usp_images_release(uint32_t ticket);
 
 /* The image of this process that holds an address at this moment. On Apple systems out of the loader's own list
- * (dyld_all_image_infos), so that an image is found whose loading nobody has registered yet; elsewhere, and while the loader
- * changes its list, out of the list that was registered last.
+ * (dyld_all_image_infos), so that an image is found that was loaded since the list was made; elsewhere, and while the loader
+ * changes its list, out of the list that usp_images_acquire gives.
  *   path  `path_size` bytes for its path, cut to fit; image->path becomes `path`
  * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NOT_FOUND when none is known to be there, USP_ERROR_BUSY when only the list
  * that is being changed could tell. Takes no lock and allocates nothing; thread-safe, signal-safe. */
 USP_API int usp_image_at(usp_addr address, struct usp_image *image, char *path, size_t path_size);
 
-/* A number that changes with each image that is loaded into this process or unloaded: what was made of a list can be kept as
- * long as it stays. 0 where there is none. Thread-safe, not signal-safe (it asks the loader). */
+/* A number that tells lists of this process's images apart: what was made of one can be kept as long as the number stays. 0
+ * where there is no list. Makes the list anew when something was loaded or unloaded since. Thread-safe, not signal-safe. */
 USP_API uint64_t usp_images_generation(void);
 
 /* Frees a list; NULL is ignored. Lists that belong to a snapshot are freed with it, never with this. */

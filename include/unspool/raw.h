@@ -22,9 +22,9 @@ struct usp_raw_thread {
     uint64_t reserved[4];
 };
 
-/* What is to be written. Filled by usp_raw_init, then by the caller. */
-struct usp_raw {
-    uint32_t size;                   /* of this struct in bytes; set by usp_raw_init */
+/* What is to be written. Filled by usp_raw_capture_init, then by the caller. */
+struct usp_raw_capture {
+    uint32_t size;                   /* of this struct in bytes; set by usp_raw_capture_init */
     uint32_t arch;                   /* enum usp_arch. Default: this host's */
     uint32_t os;                     /* enum usp_os. Default: this host's */
     uint32_t signal;                 /* that ended the process; 0: none. Default 0 */
@@ -38,13 +38,13 @@ struct usp_raw {
 };
 
 /* Signal-safe. */
-USP_API void usp_raw_init(struct usp_raw *raw);
+USP_API void usp_raw_capture_init(struct usp_raw_capture *raw);
 
 /* Writes a capture to an open file, at its position. Interrupted and partial writes are taken up again; errno stays as it
- * was. Returns USP_OK, USP_ERROR_ARGUMENT, or USP_ERROR_SYSTEM when a write failed: what is there then can be read up to
+ * was. Returns USP_OK, USP_ERROR_ARGUMENT, or USP_ERROR_SYSTEM when a write failed: what was written can be read up to
  * its last whole record.
  * Allocates nothing, takes no lock, needs about 2 KB of stack; signal-safe, thread-safe. */
-USP_API int usp_write_raw(int fd, const struct usp_raw *raw);
+USP_API int usp_raw_write(int fd, const struct usp_raw_capture *raw);
 
 /* Reads a capture as a snapshot: usp_format_snapshot, usp_symbolizer_create (for usp_snapshot_images) and the usp_snapshot_
  * functions take it like any other. Its memory is not in it: usp_snapshot_target gives one in which nothing can be read.
@@ -55,8 +55,8 @@ USP_API int usp_write_raw(int fd, const struct usp_raw *raw);
  * USP_ERROR_UNSUPPORTED when the file does not begin as a capture does (`error` is empty then: it may be something else),
  * USP_ERROR_FORMAT, USP_ERROR_TRUNCATED when not even the process is there, USP_ERROR_NO_THREAD. On success *snapshot is
  * the caller's to free. Not signal-safe. */
-USP_API int usp_snapshot_raw(const char *path, const struct usp_snapshot_options *options,
-                             struct usp_snapshot **snapshot, char *error, size_t error_size);
+USP_API int usp_snapshot_open_raw(const char *path, const struct usp_snapshot_options *options,
+                                  struct usp_snapshot **snapshot, char *error, size_t error_size);
 
 USP_END_DECLS
 

@@ -25,22 +25,24 @@ struct usp_registers {
     uint64_t reserved[4];
 };
 
-/* Which bytes usp_registers_from_state is given. Mach flavors are USP_STATE_MACH + flavor. */
-enum usp_state {
-    USP_STATE_LINUX_PRSTATUS = 1,   /* the register set of NT_PRSTATUS, as ptrace gives it (not the whole core note) */
-    USP_STATE_LINUX_UCONTEXT = 2,   /* a ucontext_t as a Linux kernel hands it to a SA_SIGINFO handler */
-    USP_STATE_LINUX_SIGCONTEXT = 3, /* the sigcontext that an i386 handler without SA_SIGINFO finds on its stack */
-    USP_STATE_DARWIN_MCONTEXT = 4,  /* what uc_mcontext points to: exception state, then thread state */
-    USP_STATE_MACH = 0x100          /* + the flavor of thread_get_state or LC_THREAD */
+/* Which bytes usp_registers_from_state is given. Mach flavors are USP_THREAD_STATE_MACH + flavor. */
+enum usp_thread_state {
+    USP_THREAD_STATE_LINUX_PRSTATUS =
+        1, /* the register set of NT_PRSTATUS, as ptrace gives it (not the whole core note) */
+    USP_THREAD_STATE_LINUX_UCONTEXT = 2, /* a ucontext_t as a Linux kernel hands it to a SA_SIGINFO handler */
+    USP_THREAD_STATE_LINUX_SIGCONTEXT =
+        3, /* the sigcontext that an i386 handler without SA_SIGINFO finds on its stack */
+    USP_THREAD_STATE_DARWIN_MCONTEXT = 4, /* what uc_mcontext points to: exception state, then thread state */
+    USP_THREAD_STATE_MACH = 0x100         /* + the flavor of thread_get_state or LC_THREAD */
 };
 
 /* Makes registers from the bytes of a thread state of any processor, on any host (the bytes are little-endian, as all
  * five processors store them).
  *   registers  written completely; on failure its `known` is 0
  *   arch       enum usp_arch
- *   state      enum usp_state, or USP_STATE_MACH + flavor; unified flavors are resolved by their header
+ *   state      enum usp_thread_state, or USP_THREAD_STATE_MACH + flavor; unified flavors are resolved by their header
  *   bytes, n   the state and its size in bytes; more than is needed is accepted, less is not
- * Signed pointers are kept as they are: usp_unwind strips them, by what it is told of the target.
+ * Signed pointers are kept as they are: usp_unwind strips them, as the target's description says.
  * Returns USP_OK, USP_ERROR_ARGUMENT for an unknown processor or state, USP_ERROR_TRUNCATED when n is too small,
  * USP_ERROR_FORMAT when a unified header contradicts the processor. Signal-safe, thread-safe.
  * Source of the layouts: xnu osfmk/mach/{arm,i386}/_structs.h, thread_status.h; Linux asm/ptrace.h, asm/sigcontext.h. */

@@ -6,12 +6,18 @@
 
 #include <unspool/base.h>
 #include <unspool/images.h>
+#include <unspool/snapshot.h>
 #include <unspool/unwind.h>
 
 USP_BEGIN_DECLS
 
 /* Opaque; for one list of images. Many threads may use one at a time. */
 struct usp_symbolizer;
+
+/* A beginning of source files' directories, and what is shown in its place: where the sources are here. */
+struct usp_path_map {
+    const char *from, *to; /* not NULL */
+};
 
 struct usp_symbolizer_options {
     uint32_t size; /* of this struct in bytes; set by usp_symbolizer_options_init */
@@ -30,7 +36,13 @@ struct usp_symbolizer_options {
     uint64_t pac_mask;     /* of pointers in that memory, as in struct usp_target; 0 (default): found out by trying */
     usp_addr shared_cache; /* where that memory has Darwin's shared cache; 0 (default): not known, and Objective-C names
                               that are stored relative to it are left out */
-    uint64_t reserved[4];
+    const char *index_store; /* a folder of index files (`unspool index`), asked for lines, and for names where the
+                                             image's file is not there. Default NULL */
+    const struct usp_path_map *path_maps; /* for lines.h; the first that fits is used. Copied. Default NULL */
+    uint32_t path_map_count;              /* how many. Default 0 */
+    uint32_t
+        inlined_limit; /* so many inlined calls are given for an address at most, the innermost ones. Default 0: all */
+    uint64_t reserved[2];
 };
 
 USP_API void usp_symbolizer_options_init(struct usp_symbolizer_options *options);
@@ -41,6 +53,13 @@ USP_API void usp_symbolizer_options_init(struct usp_symbolizer_options *options)
 USP_API int usp_symbolizer_create(const struct usp_images *images, const struct usp_symbolizer_options *options,
                                   struct usp_symbolizer **symbolizer);
 
+/* For a snapshot, which must outlive the symbolizer: its images; its process, or the memory in its core; where its shared
+ * cache is; the program and the sysroot that its options named; and, for a core, the core's folder. What `options` sets counts
+ * instead; NULL: the defaults. Otherwise as usp_symbolizer_create. */
+USP_API int usp_symbolizer_create_for_snapshot(const struct usp_snapshot *snapshot,
+                                               const struct usp_symbolizer_options *options,
+                                               struct usp_symbolizer **symbolizer);
+
 /* Frees it and all names it gave. NULL is ignored. */
 USP_API void usp_symbolizer_free(struct usp_symbolizer *symbolizer);
 
@@ -49,9 +68,9 @@ USP_API void usp_symbolizer_free(struct usp_symbolizer *symbolizer);
 USP_API void usp_symbolizer_trim(struct usp_symbolizer *symbolizer);
 
 struct usp_symbolizer_usage {
-    uint32_t size;             /* of this struct in bytes; set by the caller */
-    uint32_t images;           /* indexes held at the moment: one for each image, one for its Objective-C methods, and
+    uint32_t images; /* indexes held at the moment: one for each image, one for its Objective-C methods, and
                                   one of its functions' starts where the Objective-C runtime names what no symbol does */
+    uint32_t reserved0;
     uint64_t symbols;          /* in these indexes: functions, each once; of an image of which few addresses have been
                                   asked for, those around them */
     uint64_t memory;           /* bytes that they hold beside the files; this is what memory_limit limits */
@@ -66,14 +85,15 @@ USP_API int usp_symbolizer_get_usage(struct usp_symbolizer *symbolizer, struct u
 
 enum usp_strategy {
     USP_STRATEGY_NONE = 0,
-    USP_STRATEGY_DLADDR = 1,       /* the loader of this process */
-    USP_STRATEGY_SYMTAB = 2,       /* a symbol table of the image's file or memory */
-    USP_STRATEGY_OBJC_RUNTIME = 3, /* the Objective-C runtime of this process */
-    USP_STRATEGY_OBJC_METADATA = 4 /* Objective-C metadata of the image's file or memory */
+    USP_STRATEGY_DLADDR = 1,        /* the loader of this process */
+    USP_STRATEGY_SYMTAB = 2,        /* a symbol table of the image's file or memory */
+    USP_STRATEGY_OBJC_RUNTIME = 3,  /* the Objective-C runtime of this process */
+    USP_STRATEGY_OBJC_METADATA = 4, /* Objective-C metadata of the image's file or memory */
+    USP_STRATEGY_DEBUG_INFO = 5     /* debug information, or an index of it; never for usp_symbolize (see lines.h) */
 };
 
-/* Its name as JSON has it: "dladdr", "symtab", "objc-runtime", "objc-metadata"; "none" otherwise. Static lifetime. Signal-safe,
- * thread-safe. */
+/* Its name as JSON has it: "dladdr", "symtab", "objc-runtime", "objc-metadata", "debug-info"; "none" otherwise. Static lifetime.
+ * Signal-safe, thread-safe. */
 USP_API const char *usp_strategy_string(uint32_t strategy);
 
 struct usp_symbol {
@@ -82,7 +102,7 @@ struct usp_symbol {
     usp_addr start;    /* the symbol's address in the target */
     uint64_t offset;   /* address − start */
     uint64_t extent;   /* the symbol's size in bytes; 0 unknown */
-    uint32_t strategy; /* enum usp_strategy: who named it */
+    uint32_t strategy; /* enum usp_strategy: what named it */
     uint32_t reserved0;
     /* The image that holds the address (of a section of an unlinked object: the object), NULL if none does; lifetime as
      * name. */
@@ -101,8 +121,20 @@ struct usp_symbol {
  * nearest symbol below is not an answer), USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
 USP_API int usp_symbolize(struct usp_symbolizer *symbolizer, usp_addr address, struct usp_symbol *symbol);
 
+/* Names a frame: looks up usp_frame_call_site() of it, so that a caller need not know which addresses have to be adjusted.
+ * symbol->offset counts from the call site. Otherwise as usp_symbolize. */
+USP_API int usp_symbolize_frame(struct usp_symbolizer *symbolizer, uint32_t arch, const struct usp_frame *frame,
+                                struct usp_symbol *symbol);
+
+/* Names an address in an image of the caller's: one that was unloaded since, or that another list has at other addresses. Only
+ * an image that is also in the symbolizer's own list, at the same address, is asked in memory and through the loader;
+ * otherwise its file is, which is found by path and must have its build-id. *symbol and the result as for usp_symbolize;
+ * USP_ERROR_NOT_FOUND also when the address lies outside of the image. Thread-safe, not signal-safe. */
+USP_API int usp_symbolize_image(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
+                                struct usp_symbol *symbol);
+
 /* Called for a function; *symbol is valid during the call only, its strings as after usp_symbolize. Not 0: no more. */
-typedef int (*usp_symbol_visit)(void *context, const struct usp_symbol *symbol);
+typedef int (*usp_symbol_visitor)(void *context, const struct usp_symbol *symbol);
 
 /* Every function that usp_symbolize can name in the image that holds `address` (its load address, for one), by ascending
  * start: as usp_symbolize describes the first byte of each, but where no size is known the extent reaches to where the next
@@ -110,7 +142,7 @@ typedef int (*usp_symbol_visit)(void *context, const struct usp_symbol *symbol);
  * the loader of this process knows is not listed. Returns USP_OK, what `visit` returned to end it, USP_ERROR_NOT_FOUND when
  * there is no such image or nothing that could name its code, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. `visit` may call
  * usp_symbolize. Thread-safe, not signal-safe. */
-USP_API int usp_symbolizer_visit(struct usp_symbolizer *symbolizer, usp_addr address, usp_symbol_visit visit,
+USP_API int usp_symbolizer_visit(struct usp_symbolizer *symbolizer, usp_addr address, usp_symbol_visitor visit,
                                  void *context);
 
 USP_END_DECLS

@@ -9,12 +9,17 @@
 #include <unspool/filter.h>
 #include <unspool/format.h>
 #include <unspool/images.h>
+#include <unspool/lines.h>
+#include <unspool/monitor.h>
+#include <unspool/print.h>
+#include <unspool/profile.h>
 #include <unspool/raw.h>
 #include <unspool/registers.h>
+#include <unspool/report.h>
+#include <unspool/sampler.h>
 #include <unspool/snapshot.h>
 #include <unspool/stack_table.h>
 #include <unspool/symbolize.h>
-#include <unspool/thread_slots.h>
 #include <unspool/unwind.h>
 
 #endif

@@ -20,27 +20,27 @@ struct usp_memory {
 };
 
 /* What kind of address a frame's pc is. */
-enum usp_kind {
-    USP_KIND_NONE = 0,
-    USP_KIND_INTERRUPTED = 1,    /* the pc itself: frame 0 of a stopped thread, never adjusted */
-    USP_KIND_RETURN_ADDRESS = 2, /* the instruction after a call */
-    USP_KIND_LINK_REGISTER = 3,  /* a return address that was still in the link register */
-    USP_KIND_ASYNC_RESUME = 4,   /* where an async function continues: a function's beginning, never adjusted */
-    USP_KIND_SIGNAL = 5          /* the pc that a signal interrupted, from the saved context, never adjusted */
+enum usp_frame_kind {
+    USP_FRAME_KIND_NONE = 0,
+    USP_FRAME_KIND_INTERRUPTED = 1,    /* the pc itself: frame 0 of a stopped thread, never adjusted */
+    USP_FRAME_KIND_RETURN_ADDRESS = 2, /* the instruction after a call */
+    USP_FRAME_KIND_LINK_REGISTER = 3,  /* a return address that was still in the link register */
+    USP_FRAME_KIND_ASYNC_RESUME = 4,   /* where an async function continues: a function's beginning, never adjusted */
+    USP_FRAME_KIND_SIGNAL = 5          /* the pc that a signal interrupted, from the saved context, never adjusted */
 };
 
 /* How a frame was found. */
-enum usp_method {
-    USP_METHOD_NONE = 0,
-    USP_METHOD_CONTEXT = 1,       /* given: the registers that the walk started with */
-    USP_METHOD_LINK_REGISTER = 2, /* the instructions showed that the link register holds the caller */
-    USP_METHOD_FRAME_POINTER = 3, /* a frame record */
-    USP_METHOD_INSTRUCTIONS = 4,  /* the stack effects of the instructions up to the function's return */
-    USP_METHOD_SIGNAL = 5,        /* the context that a signal trampoline found on the stack */
-    USP_METHOD_ASYNC = 6,         /* the chain of Swift async contexts */
-    USP_METHOD_COMPACT = 7,       /* Mach-O compact unwind */
-    USP_METHOD_CFI = 8,           /* DWARF call frame information */
-    USP_METHOD_EHABI = 9          /* the exception tables of 32-bit ARM */
+enum usp_frame_method {
+    USP_FRAME_METHOD_NONE = 0,
+    USP_FRAME_METHOD_CONTEXT = 1,       /* given: the registers that the walk started with */
+    USP_FRAME_METHOD_LINK_REGISTER = 2, /* the instructions showed that the link register holds the caller */
+    USP_FRAME_METHOD_FRAME_POINTER = 3, /* a frame record */
+    USP_FRAME_METHOD_INSTRUCTIONS = 4,  /* the stack effects of the instructions up to the function's return */
+    USP_FRAME_METHOD_SIGNAL = 5,        /* the context that a signal trampoline found on the stack */
+    USP_FRAME_METHOD_ASYNC = 6,         /* the chain of Swift async contexts */
+    USP_FRAME_METHOD_COMPACT = 7,       /* Mach-O compact unwind */
+    USP_FRAME_METHOD_CFI = 8,           /* DWARF call frame information */
+    USP_FRAME_METHOD_EHABI = 9          /* the exception tables of 32-bit ARM */
 };
 
 enum usp_frame_flags {
@@ -54,8 +54,8 @@ struct usp_frame {
     usp_addr pc;     /* signature and Thumb bit removed; see kind for what it means */
     usp_addr cfa;    /* the stack pointer's value before the call that made this frame; 0 where it is not known */
     usp_addr fp;     /* the frame pointer register in this frame, async mark removed; 0 where it is not known */
-    uint32_t kind;   /* enum usp_kind */
-    uint32_t method; /* enum usp_method */
+    uint32_t kind;   /* enum usp_frame_kind */
+    uint32_t method; /* enum usp_frame_method */
     uint32_t flags;  /* enum usp_frame_flags */
     uint32_t reserved[3];
 };
@@ -66,7 +66,7 @@ struct usp_frame {
 USP_API usp_addr usp_frame_call_site(uint32_t arch, const struct usp_frame *frame);
 
 /* Why a walk ended. */
-enum usp_stop {
+enum usp_stop_reason {
     USP_STOP_NONE = 0,           /* not ended */
     USP_STOP_ROOT = 1,           /* the known outermost frame was reached */
     USP_STOP_FP_ZERO = 2,        /* the frame pointer is 0: the end of a well-formed chain */
@@ -82,11 +82,14 @@ enum usp_stop {
     USP_STOP_STEP_LIMIT = 12,    /* options.step_limit */
     USP_STOP_DEADLINE = 13,      /* options.deadline */
     USP_STOP_CORRUPT_TABLE = 14, /* an unwind table contradicts itself and no other reader could go on */
-    USP_STOP_REGISTERS = 15      /* the registers needed to begin are not known */
+    USP_STOP_REGISTERS = 15,     /* the registers needed to begin are not known */
+    USP_STOP_NOT_COPIED = 16 /* the stack of another thread goes on, but was not copied further: its end is not known (a
+                                    coroutine's), or there was no memory for more. The frames are true; the last one is
+                                    not the outermost */
 };
 
-/* A short English phrase for an enum usp_stop. Static lifetime, never NULL. Signal-safe. */
-USP_API const char *usp_stop_string(uint32_t stop);
+/* A short English phrase for an enum usp_stop_reason. Static lifetime, never NULL. Signal-safe. */
+USP_API const char *usp_stop_reason_string(uint32_t stop);
 
 enum usp_stack_flags {
     USP_STACK_NO_INSTRUCTIONS = 1 << 0, /* text could not be read: walked without the first-frame rule */
@@ -114,8 +117,8 @@ struct usp_stack {
                                "one or more" */
     uint64_t async_omitted; /* async frames that did not fit */
     uint32_t arch;          /* enum usp_arch */
-    uint32_t stop;          /* enum usp_stop: why the OS stack ended */
-    uint32_t async_stop;    /* enum usp_stop: why the async chain ended; USP_STOP_NONE where none was followed */
+    uint32_t stop;          /* enum usp_stop_reason: why the OS stack ended */
+    uint32_t async_stop;    /* enum usp_stop_reason: why the async chain ended; USP_STOP_NONE where none was followed */
     uint32_t flags;         /* enum usp_stack_flags */
     uint32_t extended;      /* index of the first frame with a Swift async record, USP_NO_INDEX if none was met (or the
                                frame was left out) */
@@ -133,7 +136,7 @@ USP_API void usp_stack_init(struct usp_stack *stack, struct usp_frame *frames, u
 
 enum usp_os { USP_OS_UNKNOWN = 0, USP_OS_LINUX = 1, USP_OS_DARWIN = 2 };
 
-/* What target.image_at tells of an address. */
+/* What target.image_at says about an address. */
 struct usp_region {
     usp_addr text_low, text_high; /* the executable range that holds the address */
     uint32_t flags;
@@ -141,12 +144,12 @@ struct usp_region {
 };
 
 /* A table in the target's memory. */
-struct usp_table {
+struct usp_memory_range {
     usp_addr address;
     uint64_t size; /* in bytes; 0: there is none */
 };
 
-/* The unwind tables of one image: what target.unwind_tables_at tells of an address. All zero but what there is. */
+/* The unwind tables of one image: what target.unwind_tables_at says about an address. All zero but what there is. */
 struct usp_unwind_tables {
     usp_addr image;     /* its first byte (the Mach-O header), from which compact unwind counts */
     usp_addr text_base; /* what DW_EH_PE_textrel and */
@@ -154,14 +157,17 @@ struct usp_unwind_tables {
     usp_addr slide;     /* added to the addresses of .debug_frame, which no loader relocates, */
     uint32_t flags;     /* enum usp_unwind_table_flags */
     uint32_t reserved0;
-    struct usp_table eh_frame_hdr; /* the linker's, or one in its format made by whoever gives the tables */
-    struct usp_table eh_frame;     /* none: where eh_frame_hdr says, as far as memory goes. Mach-O: __eh_frame */
-    struct usp_table debug_frame;
-    struct usp_table debug_frame_hdr; /* to .debug_frame what .eh_frame_hdr is to .eh_frame; no linker makes one */
-    struct usp_table unwind_info;     /* Mach-O: __unwind_info */
-    struct usp_table exidx;           /* .ARM.exidx */
-    struct usp_memory memory;         /* how the tables are read, at these addresses; read == NULL: as code is */
-    struct usp_table function_starts; /* Mach-O: what LC_FUNCTION_STARTS refers to, read as code is */
+    struct usp_memory_range eh_frame_hdr; /* the linker's, or one in its format made by the caller */
+    struct usp_memory_range eh_frame;     /* none: where eh_frame_hdr says, as far as memory goes. Mach-O: __eh_frame */
+    struct usp_memory_range debug_frame;
+    struct usp_memory_range
+        debug_frame_hdr;                 /* to .debug_frame what .eh_frame_hdr is to .eh_frame; no linker makes one */
+    struct usp_memory_range unwind_info; /* Mach-O: __unwind_info */
+    struct usp_memory_range exidx;       /* .ARM.exidx */
+    struct usp_memory memory;            /* how the tables are read, at these addresses; read == NULL: as code is */
+    struct usp_memory_range function_starts; /* Mach-O: what LC_FUNCTION_STARTS refers to, read as code is */
+    /* Addresses of this process that stay readable for good, among them the tables: read without memory.read. Size 0: none. */
+    struct usp_memory_range direct;
     uint64_t reserved[2];
 };
 
@@ -207,7 +213,7 @@ USP_API void usp_target_init(struct usp_target *target, uint32_t arch);
 
 /* The frame readers, of which options say which may be asked, and which are asked before the others. Otherwise they are
  * asked in the library's order. */
-enum usp_readers {
+enum usp_frame_readers {
     USP_READER_SIGNAL = 1 << 0,       /* signal trampolines */
     USP_READER_INSTRUCTIONS = 1 << 1, /* the first-frame rule, and code without records below it */
     USP_READER_FRAME_RECORD = 1 << 2,
@@ -218,20 +224,20 @@ enum usp_readers {
     USP_READER_ALL = 0x7fffffff
 };
 
-/* How to walk. Filled by usp_options_init, then by the caller. */
-struct usp_options {
-    uint32_t size;       /* of this struct in bytes, for older callers; set by usp_options_init */
+/* How to walk. Filled by usp_unwind_options_init, then by the caller. */
+struct usp_unwind_options {
+    uint32_t size;       /* of this struct in bytes, for older callers; set by usp_unwind_options_init */
     uint32_t tail;       /* when the frames do not suffice, keep so many of the outermost ones and omit the middle;
                             at most capacity − 1; 0: keep the innermost only and stop there. Default 0 */
     uint32_t skip;       /* leave out so many of the innermost frames; they are not counted as omitted. Default 0 */
     uint32_t async;      /* nonzero: follow the Swift async chain and append it. Default 0 */
     uint32_t step_limit; /* frames looked at, at most. Default 1,000,000 */
-    uint32_t readers;    /* enum usp_readers. Default USP_READER_ALL */
+    uint32_t readers;    /* enum usp_frame_readers. Default USP_READER_ALL */
     uint64_t deadline;   /* usp_clock() value at which to give up, in ns; 0: none. Default 0 */
     /* Optional: with it stack.hash is made of (build-id or UUID, offset) pairs and is stable across runs of the same
      * build; without it of the addresses, which is cheaper. Default NULL. */
     const struct usp_images *images;
-    /* enum usp_readers: of those in `readers`, the ones that are asked before all others; with it no rules are kept or
+    /* enum usp_frame_readers: of those in `readers`, the ones that are asked before all others; with it no rules are kept or
      * recalled (usp_prepare_options.kept_rules). Default 0 */
     uint32_t readers_first;
     uint32_t reserved0;
@@ -239,7 +245,7 @@ struct usp_options {
 };
 
 /* Sets size and the defaults. Signal-safe. */
-USP_API void usp_options_init(struct usp_options *options);
+USP_API void usp_unwind_options_init(struct usp_unwind_options *options);
 
 /* The clock of options.deadline, in ns: monotonic. Signal-safe. */
 USP_API uint64_t usp_clock(void);
@@ -254,7 +260,7 @@ USP_API uint64_t usp_clock(void);
  * arguments contradict each other. Allocates nothing and takes no lock; signal-safe when target's callbacks are;
  * needs about 13 KB of stack (usp_cursor_step: 11 KB), and what the callbacks need. */
 USP_API int usp_unwind(const struct usp_target *target, const struct usp_registers *registers,
-                       const struct usp_options *options, struct usp_stack *stack);
+                       const struct usp_unwind_options *options, struct usp_stack *stack);
 
 /* A walk in single steps, for those who want each frame's registers. Caller-allocated; the contents are the library's.
  * Valid as long as the target (and what it points to) is. May be copied with memcpy to branch a walk. */
@@ -265,7 +271,7 @@ struct usp_cursor {
 /* Positions the cursor before the first frame. Arguments as for usp_unwind (tail, skip, async and images are not used).
  * Returns USP_OK or USP_ERROR_ARGUMENT. Signal-safe as usp_unwind is. */
 USP_API int usp_cursor_init(struct usp_cursor *cursor, const struct usp_target *target,
-                            const struct usp_registers *registers, const struct usp_options *options);
+                            const struct usp_registers *registers, const struct usp_unwind_options *options);
 
 /* Steps to the next frame and fills *frame. Returns 1, or 0 when the walk has ended (then usp_cursor_stop says why and
  * *frame is untouched). Signal-safe as usp_unwind is. */
@@ -275,7 +281,7 @@ USP_API int usp_cursor_step(struct usp_cursor *cursor, struct usp_frame *frame);
  * first step. Signal-safe. */
 USP_API int usp_cursor_registers(const struct usp_cursor *cursor, struct usp_registers *registers);
 
-/* Why the walk ended (enum usp_stop; USP_STOP_NONE while it goes on), and where if address is not NULL. Signal-safe. */
+/* Why the walk ended (enum usp_stop_reason; USP_STOP_NONE while it goes on), and where if address is not NULL. Signal-safe. */
 USP_API uint32_t usp_cursor_stop(const struct usp_cursor *cursor, usp_addr *address);
 
 USP_END_DECLS

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of lib/corefile/ share while a core is being opened. Nobody else includes it. */
+/* What the files of lib/corefile/ share while a core is being opened. No other file includes it. */
 #ifndef USPI_CORE_BUILD_H
 #define USPI_CORE_BUILD_H
 
 #include "lib/corefile/core.h"
-#include "lib/image_list.h"
+#include "lib/images/image_list.h"
+#include "lib/images/search.h"
 #include "lib/object/elf.h"
 #include "lib/object/macho.h"
-#include "lib/object/search.h"
 
 /* Keeps a sentence for the user and sets flags (enum usp_snapshot_flags). Past a limit sentences are counted only. When
  * memory runs out, opening the core fails at its end. */
@@ -15,6 +15,9 @@ void uspi_core_say(struct uspi_core *core, uint32_t flags, const char *format, .
 
 /* Appends a thread with that id and no registers yet; NULL when memory runs out. The pointer is valid until the next. */
 struct uspi_core_thread *uspi_core_add_thread(struct uspi_core *core, uint64_t id);
+
+/* Keeps an open file with the core. False when memory lacks; then the file is still the caller's. */
+bool uspi_core_keep_file(struct uspi_core *core, struct uspi_file *file);
 
 /* Sets core->program to a copy. */
 void uspi_core_set_program(struct uspi_core *core, const char *program);
@@ -55,7 +58,7 @@ struct uspi_core_mapping {
     bool deleted;
 };
 
-/* What an ELF core's notes tell of the process as a whole; 0 where they don't. */
+/* What an ELF core's notes say about the process as a whole; 0 where they don't. */
 struct uspi_core_process {
     struct uspi_core_mapping *mappings; /* sorted, not overlapping */
     size_t mapping_count;

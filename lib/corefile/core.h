@@ -9,7 +9,8 @@
 #include <unspool/images.h>
 #include <unspool/registers.h>
 
-struct uspi_file; /* lib/object/file.h */
+struct uspi_file;         /* lib/images/file.h */
+struct uspi_image_tables; /* lib/unwind/tables/image_tables.h */
 
 struct uspi_core_thread {
     uint64_t id;    /* Linux: the thread's id; Mach-O cores hold none: the position in the core, from 1 on */
@@ -25,16 +26,17 @@ struct uspi_core {
     uint32_t os;           /* enum usp_os */
     uint32_t flags;        /* enum usp_snapshot_flags */
     uint32_t signal;       /* that ended the process; 0 unknown */
-    uint32_t address_bits; /* of signed pointers; 0: not told */
-    uint64_t pac_mask;     /* NT_ARM_PAC_MASK, for code; 0: not told */
+    uint32_t address_bits; /* of signed pointers; 0: not known */
+    uint64_t pac_mask;     /* NT_ARM_PAC_MASK, for code; 0: not known */
     bool complete;         /* everything that is mapped is listed: what is not listed is no memory of the process */
     int64_t pid;           /* 0 unknown */
     char *program;         /* path or name of the main program; NULL unknown */
     struct uspi_core_thread *threads; /* in the core's order: the one that ended the process comes first on Linux */
-    size_t thread_count;
+    size_t thread_count, thread_room;
     struct uspi_core_memory memory;
     struct usp_images *images;
-    char **messages; /* sentences about what is missing, cut or refused */
+    struct uspi_image_tables *tables; /* of these images; NULL until they are learnt */
+    char **messages;                  /* sentences about what is missing, cut or refused */
     size_t message_count;
 
     /* For those who build it (build.h). */

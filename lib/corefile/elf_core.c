@@ -112,11 +112,11 @@ static int read_status(struct reading *r, struct uspi_bytes desc) {
     thread->signal = uspi_le16(raw + PRSTATUS_SIGNAL);
     if (r->core->signal == 0) r->core->signal = thread->signal;
     size_t registers = n - registers_at < tail ? 0 : n - registers_at - tail;
-    thread->status = usp_registers_from_state(&thread->registers, r->core->arch, USP_STATE_LINUX_PRSTATUS,
+    thread->status = usp_registers_from_state(&thread->registers, r->core->arch, USP_THREAD_STATE_LINUX_PRSTATUS,
                                               raw + registers_at, registers);
     if (thread->status != USP_OK) {
         uspi_bytes_error(&error, desc, 0, USP_ERROR_FORMAT, "an NT_PRSTATUS of %" PRIu64 " bytes is none of %s",
-                         desc.size, usp_arch_name(r->core->arch));
+                         desc.size, usp_arch_string(r->core->arch));
         damaged(r, &error);
     }
     return USP_OK;

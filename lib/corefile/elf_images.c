@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The images of an ELF core, and the files that stand in for text the core does not hold. Where NT_FILE names the
- * mappings, images are made of its lines; cores without it (qemu-user) tell of the program in NT_AUXV and of libraries in
+ * mappings, images are made of its lines; cores without it (qemu-user) name the program in NT_AUXV and the libraries in
  * the loader's own list.
  *
  * A file is only used when it is proven to be the one that was mapped: by its build-id, else by its first page. */
@@ -43,7 +43,7 @@ struct found {
 static bool is_image(const struct uspi_elf *elf) { return elf->type == USPI_ET_EXEC || elf->type == USPI_ET_DYN; }
 
 /* Reads the headers at found->load, if the core holds them. */
-static bool describe(struct work *w, struct found *found) {
+static bool describe_image(struct work *w, struct found *found) {
     struct uspi_elf_extent extent;
     struct uspi_bytes bytes = uspi_bytes_at(&w->source, found->load);
     if (uspi_elf_open_image(&found->elf, bytes, NULL) != USP_OK || !is_image(&found->elf) ||
@@ -119,7 +119,7 @@ static int open_candidate(struct candidate *c, struct uspi_bytes bytes, struct u
     if (status != USP_OK) return status;
     if (is_image(&c->elf) && c->elf.arch == c->work->core->arch) return USP_OK;
     return uspi_bytes_error(error, bytes, 16, USP_ERROR_MISMATCH, "not a program or library of %s",
-                            usp_arch_name(c->work->core->arch));
+                            usp_arch_string(c->work->core->arch));
 }
 
 /* uspi_judge: the file of an image whose headers the core holds, or at least names. */
@@ -131,7 +131,7 @@ static int judge_image(void *context, struct uspi_bytes bytes, struct uspi_error
     return c->weak ? compare_first_page(c, error) : compare_ids(c, error);
 }
 
-/* uspi_judge: the program, where the core holds nothing of its headers but what the kernel told it at its start. */
+/* uspi_judge: the program, where the core holds nothing of its headers but what the kernel passed to it at its start. */
 static int judge_program(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
     struct candidate *c = context;
     const struct uspi_core_process *p = c->work->process;
@@ -262,12 +262,12 @@ static size_t gather(struct work *w, size_t i, struct found *found) {
     const struct uspi_core_mapping *first = &p->mappings[i], *last = &p->mappings[p->mapping_count - 1];
     const struct uspi_core_mapping *line = first;
     *found = (struct found){.path = first->path, .load = first->low};
-    bool described = first->offset == 0 && describe(w, found);
+    bool described = first->offset == 0 && describe_image(w, found);
     for (; line <= last && same_file(line, first); line++) {
         /* A file can be mapped again; its headers can also be mapped twice within one image. */
         if (line != first && described && line->low >= found->end) break;
         struct found other = {.load = line->low};
-        if (line != first && !described && line->offset == 0 && describe(w, &other)) break;
+        if (line != first && !described && line->offset == 0 && describe_image(w, &other)) break;
     }
     found->lines = first;
     found->line_count = (size_t)(line - first);
@@ -311,7 +311,7 @@ static bool find_program(struct work *w, char *path, struct found *found) {
     /* Program headers follow the header directly in everything that linkers make. */
     unsigned header = core->arch == USP_ARCH_X86_64 || core->arch == USP_ARCH_ARM64 ? 64 : 52;
     found->load = p->program_headers - header;
-    if (describe(w, found) && found->elf.segment_offset == header) {
+    if (describe_image(w, found) && found->elf.segment_offset == header) {
         complete_from_file(w, found);
         return true;
     }
@@ -354,7 +354,7 @@ static int add_library(struct work *w, usp_addr load, usp_addr dynamic, const ch
     struct found found = {.path = path, .load = load};
     const struct uspi_core_segment *last = uspi_core_memory_find(&w->core->memory, dynamic);
     if (load == w->process->loader) found.flags |= USP_IMAGE_LOADER;
-    if (!describe(w, &found)) {
+    if (!describe_image(w, &found)) {
         if (last == NULL || last->low + last->size <= load) return USP_OK;
         found.end = last->low + last->size;
     }
@@ -418,7 +418,7 @@ int uspi_core_elf_images(struct uspi_core *core, const struct uspi_core_process 
                       "%s: not used, because the core does not tell where the program was loaded", core->named_program);
     }
     struct found vdso = {.path = "[vdso]", .load = process->vdso, .flags = USP_IMAGE_KERNEL};
-    if (process->vdso != 0 && describe(&w, &vdso)) status = add_image(&w, &vdso);
+    if (process->vdso != 0 && describe_image(&w, &vdso)) status = add_image(&w, &vdso);
     uspi_core_memory_seal(&core->memory);
     return status;
 }

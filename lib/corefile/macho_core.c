@@ -95,7 +95,7 @@ static bool read_state(uint32_t cpu_type, struct uspi_macho_state state, struct 
             continue;
         }
         return uspi_bytes_read(state.bytes, 0, raw, (size_t)state.bytes.size, "thread state", NULL) == USP_OK &&
-               usp_registers_from_state(registers, register_files[i].arch, USP_STATE_MACH + state.flavor, raw,
+               usp_registers_from_state(registers, register_files[i].arch, USP_THREAD_STATE_MACH + state.flavor, raw,
                                         (size_t)state.bytes.size) == USP_OK;
     }
     return false;
@@ -124,7 +124,7 @@ static void add_thread(struct reading *r, const struct uspi_macho_command *comma
     if (thread->registers.arch == core->arch) return;
     thread->status = USP_ERROR_FORMAT;
     uspi_core_say(core, 0, "%s: thread %" PRIu64 " has the registers of %s in a core of %s", core->path, thread->id,
-                  usp_arch_name(thread->registers.arch), usp_arch_name(core->arch));
+                  usp_arch_string(thread->registers.arch), usp_arch_string(core->arch));
 }
 
 /* ---- notes ---- */

@@ -113,7 +113,7 @@ static void complete_from_file(struct work *w, const struct uspi_macho *macho, c
     struct candidate c = {.uuid = uuid};
     bool main = (image->flags & USP_IMAGE_MAIN) != 0;
     if (!lacks(w, macho, image->slide)) return;
-    /* Images of the shared cache have no files of their own, unless somebody has unpacked it. */
+    /* Images of the shared cache have no files of their own, unless the cache was unpacked. */
     if ((macho->flags & USPI_MH_DYLIB_IN_CACHE) != 0 && w->core->sysroot == NULL) {
         w->without_text++;
         return;
@@ -129,7 +129,7 @@ static void complete_from_file(struct work *w, const struct uspi_macho *macho, c
 
 /* ---- the list ---- */
 
-/* What a core can tell of an image whose header it does not hold. */
+/* What a core says about an image whose header it does not hold. */
 static int add_unseen(struct work *w, usp_addr load, const char *path) {
     struct usp_image image = {.path = path,
                               .load_address = load,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See memory.h. */
 #include "lib/corefile/memory.h"
+#include "lib/base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +11,9 @@
 
 /* Appends an entry of `size` bytes to *entries, an array of such. */
 static int append(void **entries, size_t *count, size_t *room, const void *entry, size_t size) {
-    if (*count == *room) {
-        size_t wanted = *room == 0 ? 64 : *room * 2;
-        void *grown = wanted <= SIZE_MAX / size ? realloc(*entries, wanted * size) : NULL;
-        if (grown == NULL) return USP_ERROR_NO_MEMORY;
-        *entries = grown;
-        *room = wanted;
-    }
+    void *grown = uspi_array_reserve(*entries, room, *count + 1, size);
+    if (grown == NULL) return USP_ERROR_NO_MEMORY;
+    *entries = grown;
     memcpy((char *)*entries + *count * size, entry, size);
     ++*count;
     return USP_OK;

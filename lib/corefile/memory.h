@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory of a core: what the core file holds, what it knows but does not hold, and the files that stand in for it.
- * It is told of segments and backings by those who read the core's format, and never looks into them. */
+ * The readers of the core's formats add segments and backings; it never looks into them. */
 #ifndef USPI_CORE_MEMORY_H
 #define USPI_CORE_MEMORY_H
 
@@ -15,7 +15,7 @@ struct uspi_core_segment {
     uint64_t stored;   /* <= promised */
     uint64_t promised; /* <= size: what the core says it holds; more than `stored` when the file was cut */
     uint64_t offset;
-    uint32_t access; /* enum uspi_core_access; 0: nobody may touch it, or the core does not say */
+    uint32_t access; /* enum uspi_core_access; 0: no access, or the core does not say */
     size_t order;    /* position in the core: the earlier one wins where two overlap */
 };
 

@@ -60,7 +60,7 @@
 }
 
 - (NSString *)stopReason {
-    return [NSString stringWithUTF8String:usp_stop_string([self stack]->stop)];
+    return [NSString stringWithUTF8String:usp_stop_reason_string([self stack]->stop)];
 }
 
 - (uint32_t)stop {
@@ -92,7 +92,7 @@
     return addresses;
 }
 
-/* What a list of images tells of an address: its image, no name. */
+/* What a list of images says about an address: its image, no name. */
 static void find_image(const struct usp_images *images, usp_addr address, struct usp_symbol *symbol) {
     const struct usp_image *image = usp_images_find(images, address);
     memset(symbol, 0, sizeof *symbol);

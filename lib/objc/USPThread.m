@@ -18,7 +18,7 @@ NSString *const USPErrorDomain = @"unspool";
 /* ---- errors ---- */
 
 static NSError *error_of(int status) {
-    const char *sentence = usp_strerror(status);
+    const char *sentence = usp_status_string(status);
     if (status == USP_ERROR_NOT_FOUND) {
         sentence = "nothing tells which thread this is: it is not registered, its place in thread-specific data is not "
                    "known, and its name is not its own";
@@ -37,7 +37,7 @@ static struct uspi_objc_wanted wanted_by(USPOptions options, NSUInteger max) {
     return wanted;
 }
 
-/* Takes out what is not wanted, and what is more than `max`, which nobody has to be told of. */
+/* Takes out what is not wanted, and what is more than `max`, silently. */
 static int cut(struct uspi_objc_captured *captured, USPOptions options, NSUInteger max) {
     struct usp_stack *stack = &captured->stack;
     if ((options & USPOptionAppOnly) != 0) {

@@ -11,8 +11,8 @@
 /* Frames between the layer's entry and the library's: more than there are. */
 #define OWN_FRAMES 32u
 
-/* Somebody who walks a stack into given frames: USP_OK or a status. May change the options. */
-typedef int (*walk_function)(void *context, struct usp_options *options, struct usp_stack *stack);
+/* A function that walks a stack into given frames: USP_OK or a status. May change the options. */
+typedef int (*walk_function)(void *context, struct usp_unwind_options *options, struct usp_stack *stack);
 
 static bool is_cut(const struct usp_stack *stack) {
     return stack->stop == USP_STOP_CAPACITY || stack->async_omitted != 0;
@@ -31,10 +31,10 @@ static void fit(struct usp_stack *stack) {
 
 static int walk_whole(walk_function walk, void *context, const struct uspi_objc_wanted *wanted,
                       struct usp_stack *stack) {
-    struct usp_options options;
+    struct usp_unwind_options options;
     struct usp_frame *frames = NULL;
     uint32_t capacity = wanted->max < FRAMES_AT_FIRST ? wanted->max : FRAMES_AT_FIRST;
-    usp_options_init(&options);
+    usp_unwind_options_init(&options);
     options.async = wanted->async;
     /* The frames are what ends a walk, not the steps. */
     options.step_limit = UINT32_MAX;
@@ -61,7 +61,7 @@ static int walk_whole(walk_function walk, void *context, const struct uspi_objc_
 /* ---- the calling thread ---- */
 
 /* Both walks begin here, so that what the first one counts is what the second one leaves out. */
-static int walk_self(void *context, struct usp_options *options, struct usp_stack *stack) {
+static int walk_self(void *context, struct usp_unwind_options *options, struct usp_stack *stack) {
     uintptr_t entry = *(const uintptr_t *)context;
     struct usp_frame frames[OWN_FRAMES];
     struct usp_stack own;
@@ -83,15 +83,15 @@ int uspi_objc_capture_self(uintptr_t entry, const struct uspi_objc_wanted *wante
 /* ---- other threads ---- */
 
 int uspi_objc_get_ready(void) {
-    static const struct usp_thread nobody = {UINT64_MAX, 0};
+    static const struct usp_thread none = {UINT64_MAX, 0};
     struct usp_frame frame;
     struct usp_stack stack;
     usp_stack_init(&stack, &frame, 1);
-    int status = usp_capture_thread(&nobody, NULL, &stack);
+    int status = usp_capture_thread(&none, NULL, &stack);
     return status == USP_ERROR_NOT_PREPARED ? usp_prepare(NULL) : USP_OK;
 }
 
-static int walk_thread(void *context, struct usp_options *options, struct usp_stack *stack) {
+static int walk_thread(void *context, struct usp_unwind_options *options, struct usp_stack *stack) {
     return usp_capture_thread(context, options, stack);
 }
 
@@ -112,7 +112,7 @@ int uspi_objc_snapshot(const struct uspi_objc_wanted *wanted, struct usp_snapsho
     options.max_frames = FRAMES_AT_FIRST;
     options.unwind.async = wanted->async;
     int status = uspi_objc_get_ready();
-    return status == USP_OK ? usp_snapshot_self(&options, snapshot) : status;
+    return status == USP_OK ? usp_snapshot_create_self(&options, snapshot) : status;
 }
 
 struct place {
@@ -121,7 +121,7 @@ struct place {
     size_t index;
 };
 
-static int walk_copy(void *context, struct usp_options *options, struct usp_stack *stack) {
+static int walk_copy(void *context, struct usp_unwind_options *options, struct usp_stack *stack) {
     const struct place *place = context;
     struct usp_target target;
     int status = usp_snapshot_target(place->snapshot, place->index, &target);

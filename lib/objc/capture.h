@@ -24,7 +24,7 @@ int uspi_objc_capture_self(uintptr_t entry, const struct uspi_objc_wanted *wante
 int uspi_objc_capture_thread(const struct usp_thread *thread, const struct uspi_objc_wanted *wanted,
                              struct usp_stack *stack);
 
-/* A snapshot of this process. Calls usp_prepare where that has not been done. Returns as usp_snapshot_self. */
+/* A snapshot of this process. Calls usp_prepare where that has not been done. Returns as usp_snapshot_create_self. */
 int uspi_objc_snapshot(const struct uspi_objc_wanted *wanted, struct usp_snapshot **snapshot);
 
 /* Thread i of such a snapshot, not the one that asked for it, as above: whatever did not fit is walked again, in the
@@ -32,7 +32,7 @@ int uspi_objc_snapshot(const struct uspi_objc_wanted *wanted, struct usp_snapsho
 int uspi_objc_capture_of(const struct usp_snapshot *snapshot, size_t i, const struct uspi_objc_wanted *wanted,
                          struct usp_stack *stack);
 
-/* Calls usp_prepare with its defaults where nobody has; what somebody else asked for stays. */
+/* Calls usp_prepare with its defaults unless it was called; options that the program chose stay. */
 int uspi_objc_get_ready(void);
 
 /* Every thread: on USP_OK *infos is malloc's, to be given back with uspi_objc_free_threads. Returns as usp_threads, and

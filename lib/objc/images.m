@@ -37,7 +37,7 @@ static int make_filter(const struct usp_images *images, NSArray *folders, struct
     self = [super init];
     if (self == nil) return nil;
     _generation = generation;
-    if (usp_images_self(&_images) == USP_OK && make_filter(_images, app_folders, &_app) == USP_OK) return self;
+    if (usp_images_create_self(&_images) == USP_OK && make_filter(_images, app_folders, &_app) == USP_OK) return self;
     USPI_RELEASE(self);
     return nil;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What names stacks and tells them apart: one symbolizer, one list of images with a filter of the app's own, one table of
- * known stacks, for the whole process, kept until somebody has them forgotten. Any thread, not signal-safe. */
+ * known stacks, for the whole process, kept until they are dropped by a call. Any thread, not signal-safe. */
 #ifndef USPI_OBJC_NAMES_H
 #define USPI_OBJC_NAMES_H
 
@@ -32,7 +32,7 @@
 }
 /* nil for lack of memory. */
 + (USPINames *)shared;
-/* Those who are at it keep what they have. */
+/* Threads that are looking up keep what they have. */
 + (void)forget;
 /* Lives as long as the object. */
 - (struct usp_symbolizer *)symbolizer USP_INNER_POINTER;
@@ -40,7 +40,7 @@
 - (NSArray *)linesOf:(const struct usp_stack *)stack named:(BOOL)named timesSeen:(uint64_t *)timesSeen;
 @end
 
-/* The stack's text in a style (enum usp_format); lines without their line ends. nil for lack of memory.
+/* The stack's text in a style (enum usp_format_style); lines without their line ends. nil for lack of memory.
  *   named  whether the shared symbolizer is asked
  *   info   may be NULL */
 NSString *uspi_objc_text(const struct usp_stack *stack, const struct usp_thread_info *info, uint32_t style, BOOL named);

@@ -68,7 +68,7 @@ static NSData *data_of(const struct usp_stack *stack) {
 - (void)evict:(uint64_t)number;
 @end
 
-/* Under the table's lock; nobody asks the table while holding the names' lock. */
+/* Under the table's lock; no code asks the table while holding the names' lock. */
 static void evicted(void *context, const struct usp_stack_record *record) {
     [USPI_OBJECT(USPINames, context) evict:record->number];
 }
@@ -134,7 +134,7 @@ static void evicted(void *context, const struct usp_stack_record *record) {
     if ([known isOf:stack]) lines = USPI_AUTORELEASE(USPI_RETAIN([known lines:named]));
     [_lock unlock];
     if (lines != nil) return lines;
-    /* Made without the lock, which those wait for who hold the table's. Who comes second takes the first one's. */
+    /* Made without the lock, for which threads wait that hold the table's. The second of two threads takes the first one's. */
     NSArray *made = uspi_objc_lines(stack, named);
     [_lock lock];
     known = [_known objectForKey:key];

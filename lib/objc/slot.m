@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads by the place where Foundation keeps their NSThread. See resolve.h.
  *
- * Nobody documents that place, so it is learned: where a thread that is not the main one has its own NSThread in its
+ * That place is not documented, so it is learned: where a thread that is not the main one has its own NSThread in its
  * thread-specific data, and the main thread has the main one. What does not hold for both is not used. */
 #import "lib/objc/arc.h"
 #include "lib/objc/capture.h"
 #import "lib/objc/resolve.h"
+#include "lib/objc/thread_slots.h"
 
 /* Places that are kept for comparison with the main thread's, and those that passed. */
 #define CANDIDATES 64u
@@ -16,7 +17,7 @@ enum learning { NOT_LEARNED, LEARNED, NOT_TO_BE_LEARNED };
 static struct {
     enum learning state;
     size_t count;
-    struct usp_thread_slot places[PLACES];
+    struct uspi_thread_slot places[PLACES];
 } learned; /* under the lock of the class below */
 
 /* Learns on whatever thread it is sent to. */
@@ -35,15 +36,15 @@ static const struct usp_thread_info *with_flag(const struct usp_thread_info *inf
 
 /* Of the calling thread, which is not the main one, and the main one. */
 static void learn_from(const struct usp_thread_info *own, const struct usp_thread_info *main_thread) {
-    struct usp_thread_slot candidates[CANDIDATES];
+    struct uspi_thread_slot candidates[CANDIDATES];
     uintptr_t main_object = USPI_ADDRESS([NSThread mainThread]);
     size_t count = 0;
-    int status = usp_thread_slots_find(own, USPI_ADDRESS([NSThread currentThread]), candidates, CANDIDATES, &count);
+    int status = uspi_thread_slots_find(own, USPI_ADDRESS([NSThread currentThread]), candidates, CANDIDATES, &count);
     if (count > CANDIDATES) count = CANDIDATES;
     learned.count = 0;
     for (size_t i = 0; i < count && learned.count < PLACES; i++) {
         usp_addr object;
-        if (usp_thread_slot_read(main_thread, &candidates[i], &object) != USP_OK || object != main_object) continue;
+        if (uspi_thread_slot_read(main_thread, &candidates[i], &object) != USP_OK || object != main_object) continue;
         learned.places[learned.count++] = candidates[i];
     }
     /* Without a place to look at it is not this system's last word. */
@@ -108,7 +109,7 @@ static bool has_learned(void) {
 static bool holds(const struct usp_thread_info *info, uintptr_t object) {
     for (size_t i = 0; i < learned.count; i++) {
         usp_addr value;
-        if (usp_thread_slot_read(info, &learned.places[i], &value) == USP_OK && value == object) return true;
+        if (uspi_thread_slot_read(info, &learned.places[i], &value) == USP_OK && value == object) return true;
     }
     return false;
 }

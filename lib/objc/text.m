@@ -27,7 +27,7 @@ static int gather(void *context, const char *bytes, size_t n) {
 }
 
 static int write_text(const struct usp_stack *stack, const struct usp_thread_info *info, uint32_t style, BOOL named,
-                      usp_write write, void *context) {
+                      usp_write_function write, void *context) {
     struct usp_format_options options;
     usp_format_options_init(&options);
     options.style = style;

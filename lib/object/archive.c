@@ -10,6 +10,8 @@
 
 #define HEADER    60
 #define NAME      16
+#define DATE_AT   16
+#define DATE_SIZE 12
 #define SIZE_AT   48
 #define SIZE_SIZE 10
 #define END_AT    58
@@ -111,6 +113,7 @@ int uspi_archive_next(struct uspi_archive *archive, struct uspi_member *member, 
         if (status == USP_OK) status = read_name(archive, header, member, error);
         if (status != USP_OK) return status;
         member->offset = archive->offset;
+        if (!read_number(header + DATE_AT, DATE_SIZE, &member->modified)) member->modified = 0;
         /* Members begin at even offsets. */
         archive->offset += HEADER + size + (size & 1);
         if (strcmp(member->name, "//") == 0) {

@@ -23,7 +23,8 @@ int uspi_archive_open(struct uspi_archive *archive, struct uspi_bytes bytes, str
 struct uspi_member {
     char name[USPI_MEMBER_NAME_MAX + 1]; /* NUL-terminated, cut when longer */
     struct uspi_bytes bytes;
-    uint64_t offset; /* of its header in the archive */
+    uint64_t offset;   /* of its header in the archive */
+    uint64_t modified; /* in seconds since 1970; 0: not known */
 };
 
 /* The next member: 1, or 0 behind the last, or a negative status. Tables of symbols and of names are passed over, and so is

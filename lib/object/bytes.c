@@ -75,22 +75,32 @@ int uspi_bytes_array(struct uspi_bytes whole, uint64_t offset, uint64_t count, u
 int uspi_bytes_read(struct uspi_bytes bytes, uint64_t offset, void *to, size_t n, const char *what,
                     struct uspi_error *error) {
     if (offset > bytes.size || n > bytes.size - offset) return too_short(bytes, offset, n, what, error);
-    const struct uspi_source *source = bytes.source;
-    if (source->mapped != NULL) {
-        memcpy(to, source->mapped + (size_t)(bytes.from + offset), n);
+    const uint8_t *there = uspi_bytes_in_place(bytes, offset, n);
+    if (there != NULL) {
+        memcpy(to, there, n);
         return USP_OK;
     }
-    int status = source->read(source->context, bytes.from + offset, to, n);
+    int status = bytes.source->read(bytes.source->context, bytes.from + offset, to, n);
     if (status == USP_OK) return USP_OK;
-    return uspi_bytes_error(error, bytes, offset, status, "%s: %s", what, usp_strerror(status));
+    return uspi_bytes_error(error, bytes, offset, status, "%s: %s", what, usp_status_string(status));
 }
 
 int uspi_bytes_load(struct uspi_bytes bytes, uint64_t offset, unsigned width, uint64_t *value, const char *what,
                     struct uspi_error *error) {
     uint8_t raw[8];
-    int status = uspi_bytes_read(bytes, offset, raw, width, what, error);
-    if (status == USP_OK) *value = uspi_le(raw, width);
-    return status;
+    const uint8_t *there = uspi_bytes_in_place(bytes, offset, width);
+    if (there == NULL) {
+        int status = uspi_bytes_read(bytes, offset, raw, width, what, error);
+        if (status != USP_OK) return status;
+        there = raw;
+    }
+    switch (width) {
+    case 1: *value = there[0]; break;
+    case 4: *value = uspi_le32(there); break;
+    case 8: *value = uspi_le64(there); break;
+    default: *value = uspi_le(there, width);
+    }
+    return USP_OK;
 }
 
 int uspi_bytes_uleb(struct uspi_bytes bytes, uint64_t *offset, uint64_t *value, const char *what,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes that nobody vouches for: ranges of a file or of target memory, every access checked against the range.
+/* Untrusted bytes: ranges of a file or of target memory, every access checked against the range.
  * All readers of lib/object/ and lib/corefile/ stand on these helpers; there is one for each kind of check, and all of
  * them say in a sentence what was wrong and where. What the bytes mean is not known here. */
 #ifndef USPI_BYTES_H
@@ -10,6 +10,8 @@
 #include <stdint.h>
 
 #include <unspool/unwind.h>
+
+#include "lib/base/little_endian.h"
 
 #if defined(__GNUC__) || defined(__clang__)
 #define USPI_PRINTF(text, first) __attribute__((format(printf, text, first)))
@@ -32,7 +34,7 @@ int uspi_error_set(struct uspi_error *error, int status, const char *format, ...
 
 /* ---- ranges ---- */
 
-/* Where bytes come from. Whoever makes one keeps it, and what it points to, alive and unchanged for as long as ranges of
+/* Where bytes come from. Its owner keeps it, and what it points to, alive and unchanged for as long as ranges of
  * it are used; a file that is cut while it is mapped raises SIGBUS in its reader, as everywhere. */
 struct uspi_source {
     const char *name;      /* for messages: a file's path, or what memory it is */
@@ -40,6 +42,8 @@ struct uspi_source {
     int (*read)(void *context, uint64_t at, void *to, size_t n); /* as usp_memory.read; only without `mapped` */
     void *context;
     bool memory; /* positions are target addresses, not file offsets */
+    /* Of these the positions are addresses of this process that stay readable; `read` is for all others. Size 0: none. */
+    struct usp_memory_range direct;
 };
 
 /* A range of a source: its positions from … from + size − 1. A value: copy it freely. */
@@ -75,8 +79,12 @@ int uspi_bytes_array(struct uspi_bytes whole, uint64_t offset, uint64_t count, u
 /* The n bytes at `offset` where they lie; NULL when the range ends before, or they are not mapped: uspi_bytes_read then
  * copies them, or says what is wrong. */
 static inline const uint8_t *uspi_bytes_in_place(struct uspi_bytes bytes, uint64_t offset, size_t n) {
-    if (bytes.source->mapped == NULL || offset > bytes.size || n > bytes.size - offset) return NULL;
-    return bytes.source->mapped + (size_t)(bytes.from + offset);
+    const struct uspi_source *source = bytes.source;
+    const uint64_t at = bytes.from + offset;
+    if (offset > bytes.size || n > bytes.size - offset) return NULL;
+    if (source->mapped != NULL) return source->mapped + (size_t)at;
+    const uint64_t behind = at - source->direct.address;
+    return behind < source->direct.size && n <= source->direct.size - behind ? (const uint8_t *)(uintptr_t)at : NULL;
 }
 
 /* Copies n bytes. */
@@ -109,21 +117,6 @@ const char *uspi_bytes_string_in_place(struct uspi_bytes bytes, uint64_t offset)
 bool uspi_bytes_may_have(struct uspi_bytes bytes, uint8_t value);
 
 /* ---- numbers in bytes that were copied ---- */
-
-static inline uint64_t uspi_le(const uint8_t *p, unsigned width) {
-    uint64_t value = 0;
-    while (width-- > 0) value = value << 8 | p[width];
-    return value;
-}
-
-/* Written out, so that compilers see one load in each. */
-static inline uint16_t uspi_le16(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
-
-static inline uint32_t uspi_le32(const uint8_t *p) {
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-static inline uint64_t uspi_le64(const uint8_t *p) { return uspi_le32(p) | (uint64_t)uspi_le32(p + 4) << 32; }
 
 static inline uint64_t uspi_be(const uint8_t *p, unsigned width) {
     uint64_t value = 0;

@@ -233,7 +233,11 @@ int uspi_elf_extent(const struct uspi_elf *elf, struct uspi_elf_extent *extent, 
         if (!any || high > extent->high) extent->high = high;
         any = true;
         if ((segment.flags & USPI_PF_X) == 0) continue;
-        if (!text || segment.address < extent->text_low) extent->text_low = segment.address;
+        if (!text || segment.address < extent->text_low) {
+            extent->text_low = segment.address;
+            extent->has_text = segment.file_size > 0;
+            extent->text_offset = segment.offset;
+        }
         if (!text || high > extent->text_high) extent->text_high = high;
         text = true;
     }
@@ -314,29 +318,28 @@ int uspi_elf_next_note(struct uspi_elf_notes *notes, struct uspi_elf_note *note,
 }
 
 /* 1 when the id was among them, 0 when not, or a negative status. */
-static int build_id_among(struct uspi_bytes bytes, uint64_t align, struct uspi_build_id *id, struct uspi_error *error) {
+static int build_id_among(struct uspi_bytes bytes, uint64_t align, struct uspi_bytes *id, struct uspi_error *error) {
     struct uspi_elf_notes notes = uspi_elf_notes(bytes, align);
     struct uspi_elf_note note;
     int got;
     while ((got = uspi_elf_next_note(&notes, &note, error)) > 0) {
         if (note.type != NT_GNU_BUILD_ID || strcmp(note.owner, "GNU") != 0 || note.desc.size == 0) continue;
-        size_t n = note.desc.size < sizeof id->bytes ? (size_t)note.desc.size : sizeof id->bytes;
-        int status = uspi_bytes_read(note.desc, 0, id->bytes, n, "build-id", error);
-        if (status != USP_OK) return status;
-        id->size = (uint32_t)n;
-        return 1;
+        struct uspi_build_id readable;
+        *id = note.desc;
+        if (id->size > sizeof readable.bytes) id->size = sizeof readable.bytes;
+        int status = uspi_bytes_read(*id, 0, readable.bytes, (size_t)id->size, "build-id", error);
+        return status == USP_OK ? 1 : status;
     }
     return got;
 }
 
-int uspi_elf_build_id(const struct uspi_elf *elf, struct uspi_build_id *id, struct uspi_error *error) {
+int uspi_elf_build_id_bytes(const struct uspi_elf *elf, struct uspi_bytes *id, struct uspi_error *error) {
     struct uspi_bytes bytes;
     struct uspi_elf_segment segment;
     struct uspi_elf_section section;
     /* Other notes than the one that is looked for may be damaged or missing: the last reason stands when it is not found
      * in any. */
     int reason = uspi_bytes_error(error, elf->bytes, 0, USP_ERROR_NOT_FOUND, "no build-id");
-    memset(id, 0, sizeof *id);
     for (uint64_t i = 0; i < elf->segment_count; i++) {
         int status = uspi_elf_segment(elf, i, &segment, error);
         if (status == USP_OK && segment.type != USPI_PT_NOTE) continue;
@@ -355,6 +358,15 @@ int uspi_elf_build_id(const struct uspi_elf *elf, struct uspi_build_id *id, stru
         if (status < 0) reason = status;
     }
     return reason;
+}
+
+int uspi_elf_build_id(const struct uspi_elf *elf, struct uspi_build_id *id, struct uspi_error *error) {
+    struct uspi_bytes bytes;
+    memset(id, 0, sizeof *id);
+    int status = uspi_elf_build_id_bytes(elf, &bytes, error);
+    if (status == USP_OK) status = uspi_bytes_read(bytes, 0, id->bytes, (size_t)bytes.size, "build-id", error);
+    if (status == USP_OK) id->size = (uint32_t)bytes.size;
+    return status;
 }
 
 int uspi_elf_dynamic(struct uspi_bytes section, bool wide, uint64_t tag, uint64_t *value, struct uspi_error *error) {

@@ -72,6 +72,8 @@ int uspi_elf_segment_bytes(const struct uspi_elf *elf, const struct uspi_elf_seg
 struct uspi_elf_extent {
     usp_addr low, high;
     usp_addr text_low, text_high;
+    bool has_text;        /* the file has the bytes of text_low, */
+    uint64_t text_offset; /* here */
 };
 int uspi_elf_extent(const struct uspi_elf *elf, struct uspi_elf_extent *extent, struct uspi_error *error);
 
@@ -124,6 +126,9 @@ struct uspi_build_id {
     uint8_t bytes[32];
 };
 int uspi_elf_build_id(const struct uspi_elf *elf, struct uspi_build_id *id, struct uspi_error *error);
+
+/* The same, where it stands. */
+int uspi_elf_build_id_bytes(const struct uspi_elf *elf, struct uspi_bytes *id, struct uspi_error *error);
 
 /* ---- the dynamic section ---- */
 

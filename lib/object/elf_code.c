@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See elf_code.h. */
 #include "lib/object/elf_code.h"
+#include "lib/base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,9 +53,8 @@ int uspi_elf_code_read(const struct uspi_elf *elf, struct uspi_elf_code *code) {
             is_code = uspi_sum(behind, size, &behind);
             range.high = behind;
         }
-        if (status == USP_OK && is_code && code->count == room) {
-            room = room == 0 ? 8 : room * 2;
-            struct uspi_code_range *grown = realloc(code->by_address, room * sizeof *grown);
+        if (status == USP_OK && is_code) {
+            struct uspi_code_range *grown = uspi_array_reserve(code->by_address, &room, code->count + 1, sizeof *grown);
             if (grown != NULL) code->by_address = grown;
             if (grown == NULL) status = USP_ERROR_NO_MEMORY;
         }

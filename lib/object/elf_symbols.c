@@ -63,7 +63,8 @@ int uspi_elf_symbol(const struct uspi_elf_symbols *symbols, uint64_t i, struct u
     symbol->type = info & 0xf;
     symbol->binding = info >> 4;
     bool is_function = symbol->type == USPI_STT_FUNC || symbol->type == USPI_STT_GNU_IFUNC;
-    if (symbols->machine == EM_ARM && is_function) symbol->value &= ~UINT64_C(1);
+    symbol->is_thumb = symbols->machine == EM_ARM && is_function && (symbol->value & 1) != 0;
+    if (symbol->is_thumb) symbol->value--;
     return USP_OK;
 }
 

@@ -40,6 +40,7 @@ struct uspi_elf_symbol {
     uint16_t section;
     uint8_t type;
     uint8_t binding;
+    bool is_thumb; /* 32-bit ARM: a function whose code is Thumb */
 };
 
 /* Symbol i; USP_ERROR_NOT_FOUND behind the last. */
@@ -49,7 +50,7 @@ int uspi_elf_symbol(const struct uspi_elf_symbols *symbols, uint64_t i, struct u
 /* The entries of a 64-bit table where they can be read in place; otherwise NULL. */
 const uint8_t *uspi_elf_symbols_in_place(const struct uspi_elf_symbols *symbols);
 
-/* What entry i of these says of its value and size, for whoever passes over most of them. */
+/* What entry i of these says of its value and size, for callers that pass over most of them. */
 static inline void uspi_elf_symbol_extent(const uint8_t *entries, uint64_t i, uint64_t *value, uint64_t *size) {
     const uint8_t *raw = entries + i * USPI_ELF_SYMBOL_64;
     *value = uspi_le64(raw + 8);

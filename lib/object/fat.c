@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See fat.h. */
 #include "lib/object/fat.h"
-#include "lib/object/file.h"
+#include "lib/object/identify.h"
 
 #include <string.h>
 
@@ -46,7 +46,7 @@ static int fits(struct uspi_bytes bytes, const uint8_t *uuid, uint32_t arch, str
     if (uuid == NULL) {
         if (arch == USP_ARCH_NONE || macho->arch == arch) return USP_OK;
         return uspi_bytes_error(error, bytes, 0, USP_ERROR_NOT_FOUND, "made for %s, not for %s",
-                                usp_arch_name(macho->arch), usp_arch_name(arch));
+                                usp_arch_string(macho->arch), usp_arch_string(arch));
     }
     status = uspi_macho_uuid(macho, own, error);
     if (status == USP_OK && memcmp(own, uuid, sizeof own) == 0) return USP_OK;

@@ -2,6 +2,7 @@
 /* See fixups.h. */
 #include "lib/object/fixups.h"
 
+#include "lib/base/array.h"
 #include "lib/object/bind_opcodes.h"
 
 #include <inttypes.h>
@@ -130,13 +131,10 @@ static int collect(void *context, usp_addr location, uint64_t name, struct uspi_
         if (status != USP_OK) return status;
         if (byte != (uint8_t)collection->prefix[i]) return USP_OK;
     }
-    if (fixups->bind_count == collection->room) {
-        size_t room = collection->room == 0 ? 32 : collection->room * 2;
-        struct uspi_bind *grown = realloc(fixups->binds, room * sizeof *grown);
-        if (grown == NULL) return uspi_error_set(error, USP_ERROR_NO_MEMORY, "out of memory");
-        fixups->binds = grown;
-        collection->room = room;
-    }
+    struct uspi_bind *grown =
+        uspi_array_reserve(fixups->binds, &collection->room, fixups->bind_count + 1, sizeof *grown);
+    if (grown == NULL) return uspi_error_set(error, USP_ERROR_NO_MEMORY, "out of memory");
+    fixups->binds = grown;
     fixups->binds[fixups->bind_count++] = (struct uspi_bind){location, name};
     return USP_OK;
 }

@@ -208,7 +208,7 @@ struct uspi_macho_state {
 int uspi_macho_next_state(const struct uspi_macho_command *command, uint64_t *offset, struct uspi_macho_state *state,
                           struct uspi_error *error);
 
-/* An LC_NOTE of a core: who wrote it, and its bytes. USP_ERROR_TRUNCATED when they lie outside of the file. */
+/* An LC_NOTE of a core: its owner's name, and its bytes. USP_ERROR_TRUNCATED when they lie outside of the file. */
 struct uspi_macho_note {
     char owner[17]; /* NUL-terminated */
     struct uspi_bytes bytes;

@@ -2,6 +2,7 @@
 /* See macho_exports.h. A node: the size of what it exports (0: nothing), that, a byte with the number of children, and for
  * each a piece of name and the child's place. */
 #include "lib/object/macho_exports.h"
+#include "lib/base/array.h"
 
 #include <stdlib.h>
 
@@ -27,14 +28,9 @@ static int find_trie(const struct uspi_macho *macho, struct uspi_bytes *trie, st
 }
 
 static int add_node(struct uspi_macho_exports *exports, size_t *room, const struct uspi_export_node *node) {
-    if (exports->count == *room) {
-        size_t larger = *room == 0 ? 64 : *room * 2;
-        if (larger > SIZE_MAX / sizeof *node) return USP_ERROR_NO_MEMORY;
-        struct uspi_export_node *grown = realloc(exports->nodes, larger * sizeof *node);
-        if (grown == NULL) return USP_ERROR_NO_MEMORY;
-        exports->nodes = grown;
-        *room = larger;
-    }
+    struct uspi_export_node *grown = uspi_array_reserve(exports->nodes, room, exports->count + 1, sizeof *grown);
+    if (grown == NULL) return USP_ERROR_NO_MEMORY;
+    exports->nodes = grown;
     exports->nodes[exports->count++] = *node;
     return USP_OK;
 }
@@ -99,7 +95,7 @@ int uspi_macho_exports_read(struct uspi_macho_exports *exports, struct uspi_byte
         break;
     }
     if (status == USP_OK) {
-        /* Shrinking may fail; then what is there is as good. */
+        /* Shrinking may fail; then the larger block is as good. */
         struct uspi_export_node *nodes = realloc(exports->nodes, exports->count * sizeof *nodes);
         if (nodes != NULL) exports->nodes = nodes;
         return USP_OK;

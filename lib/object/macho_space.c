@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See macho_space.h. */
 #include "lib/object/macho_space.h"
+#include "lib/base/array.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,17 +9,16 @@
 
 struct ranges {
     struct uspi_macho_range *items;
-    uint32_t count, room;
+    uint32_t count;
+    size_t room;
 };
 
 static bool add_range(struct ranges *ranges, const struct uspi_macho_range *range) {
-    if (ranges->count == ranges->room) {
-        uint32_t room = ranges->room == 0 ? 8 : ranges->room * 2;
-        struct uspi_macho_range *grown = room > ranges->room ? realloc(ranges->items, room * sizeof *grown) : NULL;
-        if (grown == NULL) return false;
-        ranges->items = grown;
-        ranges->room = room;
-    }
+    if (ranges->count == UINT32_MAX) return false;
+    struct uspi_macho_range *grown =
+        uspi_array_reserve(ranges->items, &ranges->room, (size_t)ranges->count + 1, sizeof *grown);
+    if (grown == NULL) return false;
+    ranges->items = grown;
     ranges->items[ranges->count++] = *range;
     return true;
 }

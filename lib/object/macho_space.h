@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The bytes of one Mach-O image by address: out of its file, where addresses are as linked, or out of the memory of a
- * process that has loaded it, where they are as loaded. Whoever follows pointers reads both the same way. What pointers
+ * process that has loaded it, where they are as loaded. Code that follows pointers reads both the same way. What pointers
  * in a file stand for is fixups.h's. */
 #ifndef USPI_MACHO_SPACE_H
 #define USPI_MACHO_SPACE_H

@@ -21,7 +21,9 @@ enum uspi_nlist_type {
 enum uspi_nlist_stab {
     USPI_N_FUN = 0x24, /* a function's name and address; the next one, without a name, has its size as value */
     USPI_N_SOL = 0x84, /* between these two: a header that some of the function's lines come from */
-    USPI_N_SO = 0x64   /* a source file's folder ending in '/', its name, or with an empty name its end */
+    USPI_N_SO = 0x64,  /* a source file's folder ending in '/', its name, or with an empty name its end */
+    USPI_N_OSO =
+        0x66 /* behind that: the object file that its functions come from; the value says when it was written */
 };
 
 enum uspi_nlist_description {
@@ -35,6 +37,11 @@ struct uspi_macho_symbols {
     uint64_t count;
     bool wide;
 };
+
+/* The bits of a symbol's value that are the address: the lowest one is the Thumb state. arch: enum usp_arch. */
+static inline usp_addr uspi_macho_address_mask(uint32_t arch) {
+    return arch == USP_ARCH_ARMV7 ? ~(usp_addr)1 : ~(usp_addr)0;
+}
 
 /* LC_SYMTAB. USP_ERROR_NOT_FOUND when there is none or it is empty. */
 int uspi_macho_symbols(const struct uspi_macho *macho, struct uspi_macho_symbols *symbols, struct uspi_error *error);

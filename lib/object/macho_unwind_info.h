@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A Mach-O file's section __unwind_info ("compact unwind"), which every linked image carries for the sake of exceptions,
  * also when it is stripped: where functions start, and which encoding the code at an address has. What an encoding says
- * of the stack is lib/unwind/compact.h's.
+ * of the stack is lib/unwind/tables/compact.h's.
  * Source: libunwind include/mach-o/compact_unwind_encoding.h. */
 #ifndef USPI_MACHO_UNWIND_INFO_H
 #define USPI_MACHO_UNWIND_INFO_H

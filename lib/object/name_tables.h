@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether the tables that name code lie in their file, whole, as far as their headers tell: for messages about damaged
- * files. Who looks names up does without this, and uses what there is. */
+ * files. Look-ups do without this, and use what is whole. */
 #ifndef USPI_NAME_TABLES_H
 #define USPI_NAME_TABLES_H
 

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* The operating system about which nothing is known: every question gets the answer "unsupported". Stacks that are given
  * as bytes are walked here as everywhere. Standard C only. */
-#include "lib/os.h"
+#include "lib/os/which.h"
+
+#if USPI_OS == USPI_OS_NONE
+
+#include "lib/os/os.h"
 
 #include <string.h>
 #include <time.h>
 
-_Thread_local __attribute__((tls_model("initial-exec"))) struct uspi_own_stack uspi_own_stack;
+_Thread_local USPI_TLS_MODEL struct uspi_own_stack uspi_own_stack;
 
 uint32_t uspi_os_kind(void) { return USP_OS_UNKNOWN; }
 
@@ -57,10 +61,16 @@ uint64_t uspi_os_wall_clock(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+void uspi_os_undisturbed_begin(struct uspi_undisturbed *kept) { memset(kept, 0, sizeof *kept); }
+
+void uspi_os_undisturbed_end(const struct uspi_undisturbed *kept) { (void)kept; }
+
 int uspi_os_prepare(const struct usp_prepare_options *options) {
     (void)options;
     return USP_ERROR_UNSUPPORTED;
 }
+
+bool uspi_os_is_prepared(void) { return false; }
 
 void uspi_os_shutdown(void) {}
 
@@ -95,14 +105,13 @@ int uspi_os_copy_thread(const struct usp_thread *thread, struct uspi_thread_copy
 
 void uspi_os_release_copy(struct uspi_thread_copy *copy) { memset(copy, 0, sizeof *copy); }
 
-int uspi_os_stop_self(uint64_t timeout, uint64_t only_thread, struct uspi_stopped_process *out) {
-    (void)timeout;
-    (void)only_thread;
+int uspi_os_stop_self(const struct uspi_stop_options *options, struct uspi_stopped_process *out) {
+    (void)options;
     memset(out, 0, sizeof *out);
     return USP_ERROR_UNSUPPORTED;
 }
 
-int uspi_os_stop_process(int64_t pid, uint64_t timeout, uint64_t only_thread, struct uspi_stopped_process *out,
+int uspi_os_stop_process(int64_t pid, const struct uspi_stop_options *options, struct uspi_stopped_process *out,
                          char *error, size_t error_size) {
     static const char text[] = "this build of the library has no way to other processes";
     (void)pid;
@@ -111,28 +120,36 @@ int uspi_os_stop_process(int64_t pid, uint64_t timeout, uint64_t only_thread, st
         memcpy(error, text, n);
         error[n] = '\0';
     }
-    return uspi_os_stop_self(timeout, only_thread, out);
+    return uspi_os_stop_self(options, out);
 }
 
-uint32_t uspi_os_roots_in(const struct usp_images *images, usp_addr *roots, uint32_t capacity) {
-    (void)images;
+void uspi_os_keep_root(usp_addr root) { (void)root; }
+
+uint32_t uspi_os_thread_roots(usp_addr roots[USPI_THREAD_ROOTS]) {
     (void)roots;
-    (void)capacity;
     return 0;
 }
 
-int uspi_os_images_self(struct uspi_image_list *list) {
-    (void)list;
+usp_addr uspi_os_first_stack_top(void) { return 0; }
+
+int uspi_os_images_self(struct uspi_images_found *found, struct uspi_os_loaded **loaded) {
+    (void)found;
+    *loaded = NULL;
     return USP_ERROR_UNSUPPORTED;
 }
 
-int uspi_os_images_process(int64_t pid, struct uspi_image_list *list) {
+bool uspi_os_loaded_is_current(const struct uspi_os_loaded *loaded) {
+    (void)loaded;
+    return true;
+}
+
+void uspi_os_loaded_free(struct uspi_os_loaded *loaded) { (void)loaded; }
+
+int uspi_os_images_process(int64_t pid, struct uspi_images_found *found) {
     (void)pid;
-    (void)list;
+    (void)found;
     return USP_ERROR_UNSUPPORTED;
 }
-
-uint64_t uspi_os_images_generation(void) { return 0; }
 
 int uspi_os_image_at(usp_addr address, struct usp_image *image, char *path, size_t path_size) {
     (void)address;
@@ -176,3 +193,72 @@ bool uspi_os_function_start(uintptr_t address, uintptr_t *start) {
     *start = 0;
     return false;
 }
+
+/* ---- threads that watch: there is nothing to watch ---- */
+
+void uspi_os_name_thread(const char *name) { (void)name; }
+
+int64_t uspi_os_process_id(void) { return 0; }
+
+bool uspi_event_init(struct uspi_event *event) {
+    (void)event;
+    return false;
+}
+
+void uspi_event_free(struct uspi_event *event) { (void)event; }
+
+void uspi_event_set(struct uspi_event *event) { (void)event; }
+
+bool uspi_event_wait(struct uspi_event *event, uint64_t deadline) {
+    (void)event;
+    (void)deadline;
+    return false;
+}
+
+int uspi_os_signal_open(int fds[2]) {
+    fds[0] = fds[1] = -1;
+    return USP_ERROR_UNSUPPORTED;
+}
+
+void uspi_os_signal_close(int fds[2]) { (void)fds; }
+
+void uspi_os_signal_send(const int fds[2]) { (void)fds; }
+
+void uspi_os_signal_clear(const int fds[2]) { (void)fds; }
+
+int uspi_os_thread_cpu(const struct usp_thread *thread, uint64_t *ns) {
+    (void)thread;
+    *ns = 0;
+    return USP_ERROR_UNSUPPORTED;
+}
+
+int uspi_os_thread_describe(const struct usp_thread *thread, struct usp_thread_info *info) {
+    (void)thread;
+    memset(info, 0, sizeof *info);
+    return USP_ERROR_UNSUPPORTED;
+}
+
+int uspi_os_listing_open(struct uspi_os_listing *listing) {
+    *listing = (struct uspi_os_listing){.fd = -1};
+    return USP_ERROR_UNSUPPORTED;
+}
+
+void uspi_os_listing_close(struct uspi_os_listing *listing) { (void)listing; }
+
+int uspi_os_listing_count(const struct uspi_os_listing *listing, size_t *count) {
+    (void)listing;
+    *count = 0;
+    return USP_ERROR_UNSUPPORTED;
+}
+
+int uspi_os_listing_read(struct uspi_os_listing *listing, struct usp_thread *threads, size_t capacity, size_t *count) {
+    (void)listing;
+    (void)threads;
+    (void)capacity;
+    *count = 0;
+    return USP_ERROR_UNSUPPORTED;
+}
+
+bool uspi_os_is_traced(void) { return false; }
+
+#endif

@@ -35,7 +35,7 @@ void uspi_cache_empty(struct uspi_cache *cache) {
         slot->is_listed = false;
         if (cached != NULL) cached->destroy(cached);
     }
-    uspi_readers_drain(&cache->readers);
+    uspi_epoch_drain(&cache->readers);
 }
 
 void uspi_cache_clear(struct uspi_cache *cache) {
@@ -73,7 +73,7 @@ static void evict_others(struct uspi_cache *cache, const struct uspi_cache_slot 
         if (slot == NULL) return;
         struct uspi_cached *cached = exchange(cache, slot, NULL);
         cache->evicted += is_index(cached);
-        uspi_readers_retire(&cache->readers, &cached->retired, destroy_retired);
+        uspi_epoch_retire(&cache->readers, &cached->retired, destroy_retired);
     }
 }
 
@@ -91,9 +91,9 @@ void uspi_cache_put(struct uspi_cache *cache, struct uspi_cache_slot *slot, stru
     cache->symbols += cached->symbols;
     cache->count += is_index(cached);
     cache->made += is_index(cached) && (replaced == NULL || !is_index(replaced));
-    if (replaced != NULL) uspi_readers_retire(&cache->readers, &replaced->retired, destroy_retired);
+    if (replaced != NULL) uspi_epoch_retire(&cache->readers, &replaced->retired, destroy_retired);
     /* What needs no room takes none from others: with a small limit it would drive out the one index that is kept. */
-    if (is_index(cached)) evict_others(cache, slot);
-    uspi_readers_collect(&cache->readers);
+    if (is_index(cached) || cached->is_part) evict_others(cache, slot);
+    uspi_epoch_collect(&cache->readers);
     uspi_lock_give(cache->lock);
 }

@@ -5,8 +5,8 @@
 #ifndef USPI_CACHE_H
 #define USPI_CACHE_H
 
-#include "lib/os.h"
-#include "lib/readers.h"
+#include "lib/base/epoch.h"
+#include "lib/os/os.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +17,7 @@ struct uspi_cached {
     void (*destroy)(struct uspi_cached *cached);
     size_t memory;  /* bytes that go with it */
     size_t symbols; /* what it names, for statistics */
+    bool is_part;   /* of something larger: no index that counts as one, but its memory does */
 };
 
 /* Where something is cached. All zero is an empty one; it must live as long as the cache, or until it is forgotten. */
@@ -28,8 +29,8 @@ struct uspi_cache_slot {
 };
 
 struct uspi_cache {
-    struct uspi_readers readers; /* whoever uses what is cached has signed in here */
-    struct uspi_lock *lock;      /* for all below, and for whoever retires something in `readers` */
+    struct uspi_epoch readers; /* threads that use what is cached have signed in here */
+    struct uspi_lock *lock;    /* for all below, and for retiring something in `readers` */
     struct uspi_cache_slot *slots;
     size_t limit;            /* bytes; 0: none */
     _Atomic(uint32_t) clock; /* counts what was put in, so that looking at something writes nothing in between */
@@ -40,7 +41,7 @@ struct uspi_cache {
 /* False when memory lacks. */
 bool uspi_cache_init(struct uspi_cache *cache, size_t limit);
 
-/* Frees what is held and retired. Nobody may be signed in. The cache stays usable. */
+/* Frees what is held and retired. No thread may be signed in. The cache stays usable. */
 void uspi_cache_empty(struct uspi_cache *cache);
 
 /* Frees the rest, after uspi_cache_empty. */
@@ -50,7 +51,7 @@ void uspi_cache_clear(struct uspi_cache *cache);
 struct uspi_cached *uspi_cache_get(struct uspi_cache *cache, struct uspi_cache_slot *slot);
 
 /* Puts something into a slot; it is the cache's then, and stays usable until the caller signs out, whatever the limit says.
- * What the slot has held, which it replaces as the same index in another size, stays as long for whoever has it. Others
+ * What the slot has held, which it replaces as the same index in another size, stays as long for threads that have it. Others
  * are evicted until all fit again. Takes the lock. */
 void uspi_cache_put(struct uspi_cache *cache, struct uspi_cache_slot *slot, struct uspi_cached *cached);
 

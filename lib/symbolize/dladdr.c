@@ -2,8 +2,10 @@
 /* The strategy "dladdr": this process's own loader. It knows what has no file (the vdso, a library whose file is gone),
  * but sees the dynamic symbols only, and walks through all of them for each question. */
 #include "arch/backend.h"
-#include "lib/os.h"
+#include "lib/os/os.h"
 #include "lib/symbolize/strategy.h"
+
+#include <unspool/images.h>
 
 #include <string.h>
 
@@ -35,7 +37,7 @@ static int keep_name(struct uspi_names *names, const char *name, const char **ke
 }
 
 /* One question; the answer is worth nothing when a library was unloaded meanwhile. */
-static int ask(const struct uspi_query *query, struct uspi_named *found) {
+static int ask_loader(const struct uspi_query *query, struct uspi_symbol_answer *found) {
     const char *name, *path;
     uintptr_t start, load;
     size_t size;
@@ -48,16 +50,16 @@ static int ask(const struct uspi_query *query, struct uspi_named *found) {
     return keep_name(query->names, name, &found->name);
 }
 
-static int find(const struct uspi_query *query, struct uspi_named *found) {
+static int find_by_loader(const struct uspi_query *query, struct uspi_symbol_answer *found) {
     if (!query->in_process || query->address > UINTPTR_MAX) return USP_ERROR_ABSENT;
     /* The index has the dynamic symbols as well, from the same file. */
     if (uspi_module_has_symbols(query->module)) return USP_ERROR_NOT_FOUND;
     for (unsigned i = 0; i < ATTEMPTS; i++) {
-        uint64_t generation = uspi_os_images_generation();
-        int status = ask(query, found);
-        if (status == USP_ERROR_NO_MEMORY || uspi_os_images_generation() == generation) return status;
+        uint64_t generation = usp_images_generation();
+        int status = ask_loader(query, found);
+        if (status == USP_ERROR_NO_MEMORY || usp_images_generation() == generation) return status;
     }
     return USP_ERROR_NOT_FOUND;
 }
 
-const struct uspi_strategy uspi_strategy_dladdr = {USP_STRATEGY_DLADDR, find};
+const struct uspi_strategy uspi_strategy_dladdr = {USP_STRATEGY_DLADDR, find_by_loader};

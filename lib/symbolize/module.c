@@ -2,29 +2,29 @@
 /* See module.h. */
 #include "lib/symbolize/module.h"
 
+#include "lib/images/macho_file.h"
 #include "lib/object/fat.h"
-#include "lib/symbolize/macho_file.h"
-#include "lib/symbolize/objc_tables.h"
+#include "lib/symbolize/objc/tables.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* So many excerpts for stacks, one after the other, before there is the whole index; each takes a tenth of its time or so.
- * Who asks for single addresses, and not for neighbours, is thought to have many: there is one for the first. */
+ * A caller that asks for single addresses, and not for neighbours, is expected to have many: there is one for the first. */
 #define EXCERPTS 3
 
 /* What is made of the files for one table, and can be made again. */
 struct symbols {
     struct uspi_cached cached;
-    struct uspi_tables *tables; /* NULL: none could be had */
-    bool lent_tables;           /* who has replaced it has them now; under the module's lock until nobody can see it */
+    struct uspi_tables *tables; /* NULL: none were found */
+    bool lent_tables;           /* its replacement has them now; under the module's lock until no reader can see it */
     uint32_t excerpts; /* how many were made until this one; 0: the index is whole, and so it is without tables */
     struct uspi_index index;
     struct uspi_excerpt excerpt;
 };
 
-/* What somebody wants to know. */
-struct wish {
+/* What is looked up. */
+struct lookup {
     usp_addr address;                     /* as linked */
     const struct uspi_expected *expected; /* what comes next; NULL: not known */
     bool is_all;                          /* instead: the whole index */
@@ -36,9 +36,10 @@ struct uspi_module {
     struct uspi_cache *cache;
     struct uspi_lock *lock;          /* held while the symbols are made */
     struct uspi_file *file, *debug;  /* under the lock; NULL until they could be opened */
-    struct uspi_image_memory memory; /* likewise; read is NULL until it could be had */
+    struct uspi_image_memory memory; /* likewise; read is NULL until it was opened */
     struct uspi_source memory_source;
     struct uspi_cache_slot slots[USPI_TABLE_COUNT];
+    _Atomic(struct uspi_lines *) lines; /* NULL: not asked for yet */
 };
 
 static void destroy_symbols(struct uspi_cached *cached) {
@@ -50,6 +51,7 @@ static void destroy_symbols(struct uspi_cached *cached) {
 
 void uspi_module_free(struct uspi_module *module) {
     if (module == NULL) return;
+    uspi_lines_close(atomic_load_explicit(&module->lines, memory_order_relaxed));
     if (module->memory.memory.read != NULL) uspi_image_memory_close(&module->memory);
     uspi_file_close(module->debug);
     uspi_file_close(module->file);
@@ -179,12 +181,38 @@ static int open_starts(struct uspi_module *module, struct uspi_tables **tables) 
     return status == USP_OK ? uspi_macho_starts_open(&macho, tables) : status;
 }
 
+/* The image's own file, if it was not opened yet. */
+static int open_file(struct uspi_module *module) {
+    return module->file != NULL ? USP_OK : uspi_image_file_open(&module->image, module->places, &module->file, NULL);
+}
+
+/* The module's lines; the lock is held. */
+static struct uspi_lines *get_lines(struct uspi_module *module) {
+    struct uspi_lines *lines = atomic_load_explicit(&module->lines, memory_order_relaxed);
+    if (lines == NULL && open_file(module) != USP_ERROR_NO_MEMORY) {
+        lines = uspi_lines_open(&module->image, module->places, module->file, module->cache);
+        atomic_store_explicit(&module->lines, lines, memory_order_release);
+    }
+    return lines;
+}
+
+/* What an index has kept of a file that is not here. */
+static int open_indexed(struct uspi_module *module, enum uspi_table which, struct uspi_tables **tables) {
+    const struct uspi_lines *lines = get_lines(module);
+    if (lines == NULL) return USP_ERROR_NO_MEMORY;
+    const struct uspi_index_file *index = uspi_lines_index(lines);
+    if (index == NULL) return USP_ERROR_NOT_FOUND;
+    const uint32_t strategy = which == USPI_TABLE_OBJC ? USP_STRATEGY_OBJC_METADATA : USP_STRATEGY_SYMTAB;
+    return uspi_index_tables_open(index, strategy, uspi_lines_moved(lines), tables);
+}
+
 /* A table of the image's file, or else of its memory. */
 static int open_tables(struct uspi_module *module, enum uspi_table which, struct uspi_tables **tables) {
     *tables = NULL;
-    if (module->file == NULL) {
-        int status = uspi_image_file_open(&module->image, module->places, &module->file, NULL);
-        if (status == USP_ERROR_NO_MEMORY) return status;
+    if (open_file(module) == USP_ERROR_NO_MEMORY) return USP_ERROR_NO_MEMORY;
+    if (module->file == NULL && module->places->index_store != NULL && which != USPI_TABLE_STARTS) {
+        int status = open_indexed(module, which, tables);
+        if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
     }
     if (which == USPI_TABLE_OBJC) return open_objc(module, tables);
     if (which == USPI_TABLE_STARTS) return open_starts(module, tables);
@@ -207,14 +235,14 @@ static bool add_expected(void *context, usp_addr address) {
 }
 
 /* What is to be read next, after `had` was not enough, NULL when it is the first. False: everything. */
-static bool plan_excerpt(const struct uspi_module *module, const struct symbols *had, const struct wish *wish,
+static bool plan_excerpt(const struct uspi_module *module, const struct symbols *had, const struct lookup *lookup,
                          struct uspi_excerpt *excerpt) {
-    if (wish->is_all || (had != NULL && (wish->expected == NULL || had->excerpts == EXCERPTS))) return false;
+    if (lookup->is_all || (had != NULL && (lookup->expected == NULL || had->excerpts == EXCERPTS))) return false;
     /* What an excerpt has not decided, another one would not. */
-    if (had != NULL && uspi_excerpt_window(&had->excerpt, wish->address) != NULL) return false;
+    if (had != NULL && uspi_excerpt_window(&had->excerpt, lookup->address) != NULL) return false;
     uspi_excerpt_begin(excerpt, had != NULL ? &had->excerpt : NULL);
-    struct growth growth = {excerpt, &module->image, uspi_excerpt_add(excerpt, wish->address)};
-    if (growth.has_room && wish->expected != NULL) wish->expected->visit(wish->expected, add_expected, &growth);
+    struct growth growth = {excerpt, &module->image, uspi_excerpt_add(excerpt, lookup->address)};
+    if (growth.has_room && lookup->expected != NULL) lookup->expected->visit(lookup->expected, add_expected, &growth);
     return growth.has_room;
 }
 
@@ -228,13 +256,14 @@ static int make_index(const struct uspi_tables *tables, struct symbols *symbols)
 
 /* What comes after `had`, which may be NULL. NULL when memory lacks: only that is worth another try. */
 static struct symbols *make_symbols(struct uspi_module *module, enum uspi_table which, struct symbols *had,
-                                    const struct wish *wish) {
+                                    const struct lookup *lookup) {
     struct symbols *symbols = calloc(1, sizeof *symbols);
     if (symbols == NULL) return NULL;
     struct uspi_tables *tables = had != NULL ? had->tables : NULL;
     int status = had != NULL ? USP_OK : open_tables(module, which, &tables);
     if (status == USP_OK) {
-        if (plan_excerpt(module, had, wish, &symbols->excerpt)) symbols->excerpts = had != NULL ? had->excerpts + 1 : 1;
+        if (plan_excerpt(module, had, lookup, &symbols->excerpt))
+            symbols->excerpts = had != NULL ? had->excerpts + 1 : 1;
         status = make_index(tables, symbols);
     }
     if (status == USP_OK) {
@@ -256,16 +285,16 @@ static struct symbols *make_symbols(struct uspi_module *module, enum uspi_table 
     return symbols;
 }
 
-/* Better ones than `had`, which did not fulfil the wish; NULL: there were none. Returns NULL when memory lacks. The caller
+/* Better ones than `had`, which did not answer the look-up; NULL: there were none. Returns NULL when memory lacks. The caller
  * has signed in before it saw `had`, which stays, with its tables, whatever others do. */
 static struct symbols *improve_symbols(struct uspi_module *module, enum uspi_table which, const struct symbols *had,
-                                       const struct wish *wish) {
+                                       const struct lookup *lookup) {
     struct uspi_cache_slot *slot = &module->slots[which];
     uspi_lock_take(module->lock);
     struct symbols *symbols = (struct symbols *)uspi_cache_get(module->cache, slot);
     /* Others may have made some meanwhile, or have driven out what there was. */
     if (symbols == NULL || symbols == had) {
-        symbols = make_symbols(module, which, symbols, wish);
+        symbols = make_symbols(module, which, symbols, lookup);
         if (symbols != NULL) uspi_cache_put(module->cache, slot, &symbols->cached);
     }
     uspi_lock_give(module->lock);
@@ -277,14 +306,14 @@ static struct symbols *improve_symbols(struct uspi_module *module, enum uspi_tab
 static __attribute__((noinline)) const struct symbols *decide(struct uspi_module *module, enum uspi_table which,
                                                               const struct symbols *had, usp_addr address,
                                                               const struct uspi_expected *expected) {
-    const struct wish wish = {.address = address, .expected = expected};
-    const struct symbols *symbols = had != NULL ? had : improve_symbols(module, which, NULL, &wish);
+    const struct lookup lookup = {.address = address, .expected = expected};
+    const struct symbols *symbols = had != NULL ? had : improve_symbols(module, which, NULL, &lookup);
     while (symbols != NULL && symbols->excerpts != 0) {
         usp_addr start = 0; /* stays so where nothing begins at or below the address */
         uint64_t size;
         (void)uspi_index_find(&symbols->index, address, &start, &size);
         if (uspi_excerpt_decides(&symbols->excerpt, address, start)) break;
-        symbols = improve_symbols(module, which, symbols, &wish);
+        symbols = improve_symbols(module, which, symbols, &lookup);
     }
     return symbols;
 }
@@ -301,12 +330,12 @@ static bool can_have(const struct uspi_module *module, enum uspi_table which) {
 
 bool uspi_module_has_symbols(struct uspi_module *module) {
     const struct symbols *symbols = get_symbols(module, USPI_TABLE_SYMBOLS);
-    if (symbols == NULL) symbols = improve_symbols(module, USPI_TABLE_SYMBOLS, NULL, &(struct wish){.is_all = true});
+    if (symbols == NULL) symbols = improve_symbols(module, USPI_TABLE_SYMBOLS, NULL, &(struct lookup){.is_all = true});
     return symbols != NULL && symbols->tables != NULL;
 }
 
 int uspi_module_find(struct uspi_module *module, enum uspi_table which, usp_addr address,
-                     const struct uspi_expected *expected, struct uspi_names *names, struct uspi_named *named) {
+                     const struct uspi_expected *expected, struct uspi_names *names, struct uspi_symbol_answer *named) {
     if (!can_have(module, which)) return USP_ERROR_ABSENT;
     const struct symbols *symbols = get_symbols(module, which);
     if (symbols == NULL || symbols->excerpts != 0) symbols = decide(module, which, symbols, address, expected);
@@ -322,9 +351,31 @@ int uspi_module_next(struct uspi_module *module, enum uspi_table which, usp_addr
     if (!can_have(module, which)) return USP_ERROR_ABSENT;
     const struct symbols *symbols = get_symbols(module, which);
     while (symbols == NULL || symbols->excerpts != 0) {
-        symbols = improve_symbols(module, which, symbols, &(struct wish){.is_all = true});
+        symbols = improve_symbols(module, which, symbols, &(struct lookup){.is_all = true});
         if (symbols == NULL) return USP_ERROR_NO_MEMORY;
     }
     if (symbols->tables == NULL) return USP_ERROR_ABSENT;
     return uspi_index_next(&symbols->index, address, start) ? USP_OK : USP_ERROR_NOT_FOUND;
+}
+
+struct uspi_lines *uspi_module_lines(struct uspi_module *module) {
+    struct uspi_lines *lines = atomic_load_explicit(&module->lines, memory_order_acquire);
+    if (lines != NULL) return lines;
+    uspi_lock_take(module->lock);
+    lines = get_lines(module);
+    uspi_lock_give(module->lock);
+    return lines;
+}
+
+uint32_t uspi_module_variant(struct uspi_module *module) {
+    struct uspi_bytes bytes;
+    struct uspi_macho macho;
+    uint32_t variant = 0;
+    uspi_lock_take(module->lock);
+    if (is_macho(module) && find_macho(module, false, &bytes) == USP_OK &&
+        uspi_fat_pick(bytes, uspi_macho_image_uuid(&module->image), module->image.arch, &macho, NULL) == USP_OK) {
+        variant = macho.cpu_subtype;
+    }
+    uspi_lock_give(module->lock);
+    return variant;
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* The symbols of one file, for all images that were loaded from it: opened, checked and indexed when the first address is
  * looked up, by one thread while others that want the same file wait; searched without a lock afterwards. What is looked
- * up first gets the index of an excerpt (excerpt.h), then of a larger one; who goes on asking gets the whole. The index
+ * up first gets the index of an excerpt (excerpt.h), then of a larger one; a caller that goes on asking gets the whole. The index
  * lies in a cache, which may give it up; the files stay open as long as the module, because names point into them. */
 #ifndef USPI_MODULE_H
 #define USPI_MODULE_H
 
+#include "lib/images/image_file.h"
 #include "lib/symbolize/cache.h"
-#include "lib/symbolize/expected.h"
-#include "lib/symbolize/image_file.h"
-#include "lib/symbolize/tables.h"
+#include "lib/symbolize/index/expected.h"
+#include "lib/symbolize/index/tables.h"
+#include "lib/symbolize/module_lines.h"
 
 #include <unspool/images.h>
 
@@ -39,19 +40,26 @@ const char *uspi_module_path(const struct uspi_module *module);
  * build-id, or when its memory may be read, nothing but the image that the module was made for, at the same place. */
 bool uspi_module_is_of(const struct uspi_module *module, const struct usp_image *image);
 
-/* The caller of the following has signed in at the cache (lib/readers.h). */
+/* The caller of the following has signed in at the cache (lib/base/epoch.h). */
 
-/* Whether there are symbol tables to look in; builds an index if nobody has. */
+/* Whether there are symbol tables to look in; builds an index if there is none. */
 bool uspi_module_has_symbols(struct uspi_module *module);
 
 /* The symbol of one table that an address, as linked, can belong to; whether its size reaches it, the caller checks. USP_OK,
  * USP_ERROR_NOT_FOUND when there is none, USP_ERROR_ABSENT when there is no table to look in (also later),
  * USP_ERROR_NO_MEMORY (a later call tries again). expected: what else is going to be looked up; NULL: not known. */
 int uspi_module_find(struct uspi_module *module, enum uspi_table which, usp_addr address,
-                     const struct uspi_expected *expected, struct uspi_names *names, struct uspi_named *named);
+                     const struct uspi_expected *expected, struct uspi_names *names, struct uspi_symbol_answer *named);
 
 /* The first place at or above an address, as linked, where something begins or ends in one table. Makes the whole index.
  * Returns as uspi_module_find. */
 int uspi_module_next(struct uspi_module *module, enum uspi_table which, usp_addr address, usp_addr *start);
+
+/* The module's lines, which are looked for when they are first asked for; they stay as long as the module. NULL when memory
+ * lacks. */
+struct uspi_lines *uspi_module_lines(struct uspi_module *module);
+
+/* The cpusubtype of a Mach-O module's file, which distinguishes arm64e from arm64; 0: unknown. */
+uint32_t uspi_module_variant(struct uspi_module *module);
 
 #endif

@@ -3,7 +3,7 @@
  * is no file, describes. Asks no runtime. */
 #include "lib/symbolize/strategy.h"
 
-static int find(const struct uspi_query *query, struct uspi_named *found) {
+static int find_by_metadata(const struct uspi_query *query, struct uspi_symbol_answer *found) {
     usp_addr slide = query->image->slide;
     int status =
         uspi_module_find(query->module, USPI_TABLE_OBJC, query->address - slide, query->expected, query->names, found);
@@ -11,4 +11,4 @@ static int find(const struct uspi_query *query, struct uspi_named *found) {
     return status;
 }
 
-const struct uspi_strategy uspi_strategy_objc_metadata = {USP_STRATEGY_OBJC_METADATA, find};
+const struct uspi_strategy uspi_strategy_objc_metadata = {USP_STRATEGY_OBJC_METADATA, find_by_metadata};

@@ -3,8 +3,10 @@
 #include "lib/symbolize/objc_runtime.h"
 
 #include "arch/backend.h"
-#include "lib/os.h"
+#include "lib/os/os.h"
 #include "lib/symbolize/strategy.h"
+
+#include <unspool/images.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,19 +60,20 @@ void uspi_objc_runtime_free(struct uspi_objc_runtime *runtime) {
 /* ---- reading all methods ---- */
 
 /* A function's address into a pointer to a function, which ISO C has no cast for. */
-static bool find(const char *name, void *function) {
+static bool find_function(const char *name, void *function) {
     uintptr_t found = uspi_os_find_symbol(name);
     memcpy(function, &found, sizeof found);
     return found != 0;
 }
 
 static bool find_functions(struct functions *f) {
-    bool has_class = find("object_getClass", &f->get_class),
-         has_metaclass = find("objc_getMetaClass", &f->get_metaclass);
-    return find("objc_getClassList", &f->get_class_list) && find("class_copyMethodList", &f->copy_method_list) &&
-           find("method_getImplementation", &f->get_implementation) && find("method_getName", &f->get_selector) &&
-           find("sel_getName", &f->selector_name) && find("class_getName", &f->class_name) &&
-           (has_class || has_metaclass);
+    bool has_class = find_function("object_getClass", &f->get_class),
+         has_metaclass = find_function("objc_getMetaClass", &f->get_metaclass);
+    return find_function("objc_getClassList", &f->get_class_list) &&
+           find_function("class_copyMethodList", &f->copy_method_list) &&
+           find_function("method_getImplementation", &f->get_implementation) &&
+           find_function("method_getName", &f->get_selector) && find_function("sel_getName", &f->selector_name) &&
+           find_function("class_getName", &f->class_name) && (has_class || has_metaclass);
 }
 
 static usp_addr without_thumb_bit(usp_addr code) {
@@ -187,7 +190,7 @@ static const struct method *search(const struct uspi_objc_runtime *runtime, usp_
 
 /* Where the function begins that an address without a symbol lies in. USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_NO_MEMORY. */
 static int find_nameless_start(const struct uspi_query *query, usp_addr *start) {
-    struct uspi_named function;
+    struct uspi_symbol_answer function;
     uintptr_t found;
     if (query->image != NULL && (query->image->flags & USP_IMAGE_MACHO) != 0) {
         usp_addr slide = query->image->slide;
@@ -257,8 +260,9 @@ static bool has_more_classes(const struct uspi_objc_runtime *runtime) {
            runtime->functions.get_class_list(NULL, 0) != runtime->class_count;
 }
 
-static int find_locked(struct uspi_objc_runtime *runtime, const struct uspi_query *query, struct uspi_named *named) {
-    uint64_t generation = uspi_os_images_generation();
+static int find_locked(struct uspi_objc_runtime *runtime, const struct uspi_query *query,
+                       struct uspi_symbol_answer *named) {
+    uint64_t generation = usp_images_generation();
     const struct method *found;
     int status = USP_OK;
     if (!runtime->is_read || runtime->generation != generation) status = read_methods(runtime, generation);
@@ -276,14 +280,14 @@ static int find_locked(struct uspi_objc_runtime *runtime, const struct uspi_quer
 }
 
 int uspi_objc_runtime_find(struct uspi_objc_runtime *runtime, const struct uspi_query *query,
-                           struct uspi_named *named) {
+                           struct uspi_symbol_answer *named) {
     uspi_lock_take(runtime->lock);
     int status = find_locked(runtime, query, named);
     uspi_lock_give(runtime->lock);
     return status;
 }
 
-static int ask_runtime(const struct uspi_query *query, struct uspi_named *found) {
+static int ask_runtime(const struct uspi_query *query, struct uspi_symbol_answer *found) {
     if (query->runtime == NULL || query->address > UINTPTR_MAX) return USP_ERROR_ABSENT;
     int status = uspi_objc_runtime_find(query->runtime, query, found);
     /* GCC's symbols of methods (_i_Class__selector_) do not tell a colon from an underscore. In Mach-O they are the names

@@ -5,7 +5,7 @@
 #ifndef USPI_OBJC_RUNTIME_H
 #define USPI_OBJC_RUNTIME_H
 
-#include "lib/symbolize/tables.h"
+#include "lib/symbolize/index/tables.h"
 
 struct uspi_objc_runtime;
 struct uspi_query;
@@ -23,6 +23,7 @@ void uspi_objc_runtime_free(struct uspi_objc_runtime *runtime);
  * for the start of a nameless one when the image is Mach-O, otherwise the system is (image NULL, too). USP_OK,
  * USP_ERROR_NOT_FOUND (also when nothing tells where the method ends), USP_ERROR_ABSENT when there is no runtime,
  * USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
-int uspi_objc_runtime_find(struct uspi_objc_runtime *runtime, const struct uspi_query *query, struct uspi_named *named);
+int uspi_objc_runtime_find(struct uspi_objc_runtime *runtime, const struct uspi_query *query,
+                           struct uspi_symbol_answer *named);
 
 #endif

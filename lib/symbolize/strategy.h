@@ -31,7 +31,7 @@ struct uspi_strategy {
     /* Fills *found, with addresses in the target, whether or not its size reaches the address. USP_OK,
      * USP_ERROR_NOT_FOUND, USP_ERROR_ABSENT when it has nothing to look in, USP_ERROR_NO_MEMORY. Called by many threads at
      * a time. */
-    int (*find)(const struct uspi_query *query, struct uspi_named *found);
+    int (*find)(const struct uspi_query *query, struct uspi_symbol_answer *found);
 };
 
 extern const struct uspi_strategy uspi_strategy_dladdr;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The public symbolizer: finds the image of an address, asks the strategies, chooses the winner; and lists what it would
  * say. */
-#include "lib/clear.h"
-#include "lib/os.h"
-#include "lib/symbolize/strategy.h"
+#include "lib/symbolize/symbolizer.h"
+#include "lib/base/clear.h"
+#include "lib/base/sized.h"
+#include "lib/images/own_images.h"
+#include "lib/os/os.h"
 #include "lib/symbolize/view.h"
 
 #include <stdlib.h>
@@ -14,16 +16,19 @@
 struct module_link {
     struct module_link *next;
     struct uspi_module *module;
+    const struct uspi_places *places; /* that the module was made for */
 };
 
 struct usp_symbolizer {
     bool in_process;
     struct uspi_places places;         /* the strings in it are owned */
+    struct uspi_places files;          /* the same without memory: for images that are not in the list */
     struct uspi_objc_runtime *runtime; /* NULL unless in_process */
     struct uspi_names *names;
     struct uspi_cache cache; /* its lock is for the two below as well, its readers are all that look something up */
     _Atomic(struct uspi_view *) view; /* of a list that was given: set once. NULL: to be made */
     struct module_link *modules;
+    struct uspi_source_paths paths;
 };
 
 void usp_symbolizer_options_init(struct usp_symbolizer_options *options) {
@@ -36,6 +41,38 @@ static bool copy_string(const char *string, const char **copy) {
     if (string == NULL) return true;
     *copy = strdup(string);
     return *copy != NULL;
+}
+
+/* False when memory lacks. */
+static bool copy_paths(const struct usp_symbolizer_options *options, struct uspi_source_paths *paths) {
+    paths->inlined_limit = options->inlined_limit != 0 ? options->inlined_limit : UINT32_MAX;
+    if (options->path_maps == NULL || options->path_map_count == 0) return true;
+    paths->maps = calloc(options->path_map_count, sizeof *paths->maps);
+    if (paths->maps == NULL) return false;
+    for (; paths->count < options->path_map_count; paths->count++) {
+        const struct usp_path_map *from = &options->path_maps[paths->count];
+        struct usp_path_map *to = &paths->maps[paths->count];
+        if (!copy_string(from->from, &to->from) || !copy_string(from->to, &to->to)) {
+            paths->count++;
+            return false;
+        }
+    }
+    return true;
+}
+
+static void free_paths(struct uspi_source_paths *paths) {
+    for (uint32_t i = 0; i < paths->count; i++) {
+        free((char *)(uintptr_t)paths->maps[i].from);
+        free((char *)(uintptr_t)paths->maps[i].to);
+    }
+    free(paths->maps);
+}
+
+static bool are_paths(const struct usp_symbolizer_options *options) {
+    for (uint32_t i = 0; options->path_maps != NULL && i < options->path_map_count; i++) {
+        if (options->path_maps[i].from == NULL || options->path_maps[i].to == NULL) return false;
+    }
+    return true;
 }
 
 static struct uspi_pointers describe_self(void) {
@@ -51,10 +88,9 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
     *symbolizer = NULL;
     struct usp_symbolizer_options completed;
     usp_symbolizer_options_init(&completed);
-    if (options != NULL) {
-        if (options->size < offsetof(struct usp_symbolizer_options, reserved)) return USP_ERROR_ARGUMENT;
-        memcpy(&completed, options, options->size < sizeof completed ? options->size : sizeof completed);
-    }
+    const size_t least = offsetof(struct usp_symbolizer_options, index_store);
+    if (!uspi_complete_sized(&completed, sizeof completed, options, least)) return USP_ERROR_ARGUMENT;
+    if (!are_paths(&completed)) return USP_ERROR_ARGUMENT;
     struct usp_symbolizer *made = calloc(1, sizeof *made);
     if (made == NULL) return USP_ERROR_NO_MEMORY;
     made->in_process = images == NULL;
@@ -70,19 +106,21 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
     if (made->in_process) made->places.pointers = describe_self();
     if (made->in_process) made->runtime = uspi_objc_runtime_create(made->places.pointers.signature_mask);
     size_t limit = completed.memory_limit < SIZE_MAX ? (size_t)completed.memory_limit : SIZE_MAX;
-    bool is_whole = uspi_cache_init(&made->cache, limit) && made->names != NULL &&
-                    (images == NULL ? made->runtime != NULL : view != NULL) &&
-                    copy_string(completed.program, &search->file) && copy_string(completed.sysroot, &search->sysroot) &&
-                    copy_string(completed.folder, &search->folder);
+    bool is_whole =
+        uspi_cache_init(&made->cache, limit) && made->names != NULL &&
+        (images == NULL ? made->runtime != NULL : view != NULL) && copy_string(completed.program, &search->file) &&
+        copy_string(completed.sysroot, &search->sysroot) && copy_string(completed.folder, &search->folder) &&
+        copy_string(completed.index_store, &made->places.index_store) && copy_paths(&completed, &made->paths);
     if (!is_whole) {
         usp_symbolizer_free(made);
         return USP_ERROR_NO_MEMORY;
     }
+    made->files.search = *search;
     *symbolizer = made;
     return USP_OK;
 }
 
-/* Gives up what was made of files. Nobody may be looking something up. */
+/* Gives up what was made of files. No thread may be looking something up. */
 static void drop_modules(struct usp_symbolizer *symbolizer) {
     uspi_cache_empty(&symbolizer->cache);
     while (symbolizer->modules != NULL) {
@@ -104,6 +142,8 @@ void usp_symbolizer_free(struct usp_symbolizer *symbolizer) {
     free((char *)(uintptr_t)symbolizer->places.search.file);
     free((char *)(uintptr_t)symbolizer->places.search.sysroot);
     free((char *)(uintptr_t)symbolizer->places.search.folder);
+    free((char *)(uintptr_t)symbolizer->places.index_store);
+    free_paths(&symbolizer->paths);
     free(symbolizer);
 }
 
@@ -123,7 +163,7 @@ void usp_symbolizer_trim(struct usp_symbolizer *symbolizer) {
 
 int usp_symbolizer_get_usage(struct usp_symbolizer *symbolizer, struct usp_symbolizer_usage *usage) {
     if (symbolizer == NULL || usage == NULL) return USP_ERROR_ARGUMENT;
-    if (usage->size < offsetof(struct usp_symbolizer_usage, reserved)) return USP_ERROR_ARGUMENT;
+    memset(usage, 0, sizeof *usage);
     struct uspi_cache *cache = &symbolizer->cache;
     uspi_lock_take(cache->lock);
     usage->images = (uint32_t)cache->count;
@@ -138,29 +178,32 @@ int usp_symbolizer_get_usage(struct usp_symbolizer *symbolizer, struct usp_symbo
 /* A new view of this process, if libraries have come or gone since the last one was made. */
 static int refresh_view(struct usp_symbolizer *symbolizer) {
     struct uspi_view *old = atomic_load_explicit(&symbolizer->view, memory_order_relaxed);
-    uint64_t generation = uspi_os_images_generation();
     struct usp_images *images;
-    if (old != NULL && old->generation == generation) return USP_OK;
-    int status = usp_images_self(&images);
+    uint64_t generation;
+    int status = uspi_own_images_get(&images, &generation);
     if (status != USP_OK) return status;
+    if (old != NULL && old->generation == generation) {
+        usp_images_free(images);
+        return USP_OK;
+    }
     struct uspi_view *view = uspi_view_create(images, images, generation);
     if (view == NULL) {
         usp_images_free(images);
         return USP_ERROR_NO_MEMORY;
     }
     atomic_store_explicit(&symbolizer->view, view, memory_order_seq_cst);
-    if (old != NULL) uspi_readers_retire(&symbolizer->cache.readers, &old->retired, uspi_view_free);
+    if (old != NULL) uspi_epoch_retire(&symbolizer->cache.readers, &old->retired, uspi_view_free);
     return USP_OK;
 }
 
 /* The image that holds an address, and the view that it is of; NULL when none does. What can never be unloaded needs no
- * second look: nothing else can have come to its place. For the rest the loader is asked whether anything has changed. */
+ * second look: nothing else can have come to its place. For the rest it is looked whether anything has changed. */
 static int find_image(struct usp_symbolizer *symbolizer, usp_addr address, struct uspi_view **view,
                       const struct usp_image **image) {
     *view = atomic_load_explicit(&symbolizer->view, memory_order_seq_cst);
     *image = *view != NULL ? usp_images_find((*view)->images, address) : NULL;
     if (!symbolizer->in_process || (*image != NULL && ((*image)->flags & USP_IMAGE_PERMANENT) != 0)) return USP_OK;
-    if (*view != NULL && (*view)->generation == uspi_os_images_generation()) return USP_OK;
+    if (*view != NULL && uspi_own_images_are_current((*view)->generation)) return USP_OK;
     uspi_lock_take(symbolizer->cache.lock);
     int status = refresh_view(symbolizer);
     *view = atomic_load_explicit(&symbolizer->view, memory_order_relaxed);
@@ -169,20 +212,28 @@ static int find_image(struct usp_symbolizer *symbolizer, usp_addr address, struc
     return status;
 }
 
-/* The module of an image, from the list or new in it; NULL when memory lacks. */
-static struct uspi_module *get_module(struct usp_symbolizer *symbolizer, const struct usp_image *image) {
+/* The module of an image for some places, from the list or new in it; NULL when memory lacks. */
+static struct uspi_module *get_module(struct usp_symbolizer *symbolizer, const struct usp_image *image,
+                                      const struct uspi_places *places) {
     for (struct module_link *link = symbolizer->modules; link != NULL; link = link->next) {
-        if (uspi_module_is_of(link->module, image)) return link->module;
+        if (link->places == places && uspi_module_is_of(link->module, image)) return link->module;
     }
     struct module_link *link = malloc(sizeof *link);
-    struct uspi_module *module =
-        link != NULL ? uspi_module_create(image, &symbolizer->places, &symbolizer->cache) : NULL;
+    struct uspi_module *module = link != NULL ? uspi_module_create(image, places, &symbolizer->cache) : NULL;
     if (module == NULL) {
         free(link);
         return NULL;
     }
-    *link = (struct module_link){symbolizer->modules, module};
+    *link = (struct module_link){symbolizer->modules, module, places};
     symbolizer->modules = link;
+    return module;
+}
+
+/* The module of an image that is not in the list. */
+static struct uspi_module *module_of_file(struct usp_symbolizer *symbolizer, const struct usp_image *image) {
+    uspi_lock_take(symbolizer->cache.lock);
+    struct uspi_module *module = get_module(symbolizer, image, &symbolizer->files);
+    uspi_lock_give(symbolizer->cache.lock);
     return module;
 }
 
@@ -192,13 +243,13 @@ static struct uspi_module *module_of(struct usp_symbolizer *symbolizer, struct u
     struct uspi_module *module = atomic_load_explicit(place, memory_order_acquire);
     if (module != NULL) return module;
     uspi_lock_take(symbolizer->cache.lock);
-    module = get_module(symbolizer, image);
+    module = get_module(symbolizer, image, &symbolizer->places);
     atomic_store_explicit(place, module, memory_order_release);
     uspi_lock_give(symbolizer->cache.lock);
     return module;
 }
 
-static bool is_better(const struct usp_symbol *best, const struct uspi_named *found, usp_addr address) {
+static bool is_better(const struct usp_symbol *best, const struct uspi_symbol_answer *found, usp_addr address) {
     if (found->start > address || (found->size != 0 && address - found->start >= found->size)) return false;
     if (best->name == NULL || found->start > best->start) return true;
     return found->wins_ties && found->start == best->start;
@@ -206,7 +257,7 @@ static bool is_better(const struct usp_symbol *best, const struct uspi_named *fo
 
 static int ask_strategies(struct uspi_query *query, struct usp_symbol *symbol) {
     for (const struct uspi_strategy *const *strategy = uspi_strategies; *strategy != NULL; strategy++) {
-        struct uspi_named found = {0};
+        struct uspi_symbol_answer found = {0};
         int status = (*strategy)->find(query, &found);
         if (status == USP_ERROR_NO_MEMORY) return status;
         if (status != USP_OK || !is_better(symbol, &found, query->address)) continue;
@@ -224,15 +275,25 @@ static int ask_strategies(struct uspi_query *query, struct usp_symbol *symbol) {
     return symbol->name != NULL ? USP_OK : USP_ERROR_NOT_FOUND;
 }
 
-/* The image that holds an address, described by a query and in the symbol. The caller has signed in. */
-static int begin_query(struct usp_symbolizer *symbolizer, usp_addr address, const struct uspi_expected *expected,
+static bool is_same_image(const struct usp_image *a, const struct usp_image *b) {
+    if (a == b) return true;
+    return a->load_address == b->load_address && a->end == b->end && a->build_id_size == b->build_id_size &&
+           memcmp(a->build_id, b->build_id, a->build_id_size) == 0 && a->section == b->section &&
+           a->member_offset == b->member_offset && strcmp(a->path, b->path) == 0;
+}
+
+/* An address, described by a query and in the symbol: in the image that is wanted or, where that is NULL, in the one of the
+ * symbolizer's list that holds it. The caller has signed in. */
+static int begin_query(struct usp_symbolizer *symbolizer, const struct usp_image *wanted, usp_addr address,
                        struct uspi_query *query, struct usp_symbol *symbol) {
     struct uspi_view *view;
     const struct usp_image *image;
     int status = find_image(symbolizer, address, &view, &image);
     if (status != USP_OK) return status;
-    if (image == NULL) return USP_ERROR_NOT_FOUND;
-    struct uspi_module *module = module_of(symbolizer, view, image);
+    const bool is_listed = image != NULL && (wanted == NULL || is_same_image(image, wanted));
+    if (!is_listed) image = wanted;
+    if (image == NULL || address < image->load_address || address >= image->end) return USP_ERROR_NOT_FOUND;
+    struct uspi_module *module = is_listed ? module_of(symbolizer, view, image) : module_of_file(symbolizer, image);
     if (module == NULL) return USP_ERROR_NO_MEMORY;
     symbol->image_path = uspi_module_path(module);
     symbol->image_load = image->load_address;
@@ -241,29 +302,55 @@ static int begin_query(struct usp_symbolizer *symbolizer, usp_addr address, cons
     *query = (struct uspi_query){.address = address,
                                  .image = image,
                                  .module = module,
-                                 .expected = expected,
                                  .names = symbolizer->names,
-                                 .in_process = symbolizer->in_process,
-                                 .runtime = symbolizer->runtime};
+                                 .in_process = symbolizer->in_process && is_listed,
+                                 .runtime = is_listed ? symbolizer->runtime : NULL};
     return USP_OK;
 }
 
-int uspi_symbolize_expecting(struct usp_symbolizer *symbolizer, usp_addr address, const struct uspi_expected *expected,
-                             struct usp_symbol *symbol) {
+int uspi_symbolizer_ask(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
+                        const struct uspi_expected *expected, struct uspi_query *query, struct usp_symbol *symbol) {
+    int status = begin_query(symbolizer, image, address, query, symbol);
+    if (status != USP_OK) return status;
+    query->expected = expected;
+    return ask_strategies(query, symbol);
+}
+
+int uspi_symbolize_expecting(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
+                             const struct uspi_expected *expected, struct usp_symbol *symbol) {
     if (symbol == NULL) return USP_ERROR_ARGUMENT;
     uspi_clear(symbol, sizeof *symbol);
     if (symbolizer == NULL) return USP_ERROR_ARGUMENT;
-    struct uspi_readers *readers = &symbolizer->cache.readers;
+    struct uspi_epoch *readers = &symbolizer->cache.readers;
     struct uspi_query query;
-    uint32_t ticket = uspi_readers_enter(readers);
-    int status = begin_query(symbolizer, address, expected, &query, symbol);
-    if (status == USP_OK) status = ask_strategies(&query, symbol);
-    uspi_readers_leave(readers, ticket);
+    uint32_t ticket = uspi_epoch_enter(readers);
+    int status = uspi_symbolizer_ask(symbolizer, image, address, expected, &query, symbol);
+    uspi_epoch_leave(readers, ticket);
     return status;
 }
 
+struct uspi_epoch *uspi_symbolizer_readers(struct usp_symbolizer *symbolizer) { return &symbolizer->cache.readers; }
+
+const struct uspi_source_paths *uspi_symbolizer_paths(const struct usp_symbolizer *symbolizer) {
+    return &symbolizer->paths;
+}
+
 int usp_symbolize(struct usp_symbolizer *symbolizer, usp_addr address, struct usp_symbol *symbol) {
-    return uspi_symbolize_expecting(symbolizer, address, NULL, symbol);
+    return uspi_symbolize_expecting(symbolizer, NULL, address, NULL, symbol);
+}
+
+int usp_symbolize_image(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
+                        struct usp_symbol *symbol) {
+    if (image == NULL || image->path == NULL) {
+        if (symbol != NULL) uspi_clear(symbol, sizeof *symbol);
+        return USP_ERROR_ARGUMENT;
+    }
+    return uspi_symbolize_expecting(symbolizer, image, address, NULL, symbol);
+}
+
+int usp_symbolize_frame(struct usp_symbolizer *symbolizer, uint32_t arch, const struct usp_frame *frame,
+                        struct usp_symbol *symbol) {
+    return usp_symbolize(symbolizer, usp_frame_call_site(arch, frame), symbol);
 }
 
 /* The first place at or above an address, as linked, where something begins or ends in any table. USP_ERROR_NOT_FOUND when
@@ -297,16 +384,16 @@ static int visit_place(struct uspi_query *query, usp_addr *place, struct usp_sym
 }
 
 /* Signs in for each function anew: what a small memory_limit makes it give up and make again is freed in between. */
-int usp_symbolizer_visit(struct usp_symbolizer *symbolizer, usp_addr address, usp_symbol_visit visit, void *context) {
+int usp_symbolizer_visit(struct usp_symbolizer *symbolizer, usp_addr address, usp_symbol_visitor visit, void *context) {
     if (symbolizer == NULL || visit == NULL) return USP_ERROR_ARGUMENT;
-    struct uspi_readers *readers = &symbolizer->cache.readers;
+    struct uspi_epoch *readers = &symbolizer->cache.readers;
     struct usp_symbol blank = {0};
     struct uspi_query query;
     struct usp_image image;
     usp_addr place = 0, end = UINT64_MAX;
     bool is_last = false;
-    uint32_t ticket = uspi_readers_enter(readers);
-    int status = begin_query(symbolizer, address, NULL, &query, &blank);
+    uint32_t ticket = uspi_epoch_enter(readers);
+    int status = begin_query(symbolizer, NULL, address, &query, &blank);
     if (status == USP_OK) {
         /* Libraries may come and go, and the list with them; the module stays. */
         image = *query.image;
@@ -319,13 +406,13 @@ int usp_symbolizer_visit(struct usp_symbolizer *symbolizer, usp_addr address, us
         }
         status = next_place(query.module, place, &place);
     }
-    uspi_readers_leave(readers, ticket);
+    uspi_epoch_leave(readers, ticket);
     if (status != USP_OK) return status == USP_ERROR_ABSENT ? USP_ERROR_NOT_FOUND : status;
     while (!is_last && place < end) {
         struct usp_symbol symbol = blank;
-        ticket = uspi_readers_enter(readers);
+        ticket = uspi_epoch_enter(readers);
         status = visit_place(&query, &place, &symbol, &is_last);
-        uspi_readers_leave(readers, ticket);
+        uspi_epoch_leave(readers, ticket);
         if (status == USP_ERROR_NO_MEMORY) return status;
         if (status != USP_OK) continue;
         int answer = visit(context, &symbol);

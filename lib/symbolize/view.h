@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A list of images with room for each one's module. A list that was given lasts as long as its symbolizer; that of this
- * process is replaced when libraries come or go, and retired (lib/readers.h). */
+ * process is replaced when libraries come or go, and retired (lib/base/epoch.h). */
 #ifndef USPI_VIEW_H
 #define USPI_VIEW_H
 
-#include "lib/readers.h"
+#include "lib/base/epoch.h"
 #include "lib/symbolize/module.h"
 
 struct uspi_view {

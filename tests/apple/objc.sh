@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 # Compiles the layer for Objective-C for every Apple slice without a warning, with ARC and without, and its public headers as
 # a Clang module with complete nullability, against the stand-in SDK (tests/apple/sdk) or, with
-#   --headers INCLUDE --frameworks FOLDER   Apple's own (a macOS SDK's usr/include and System/Library/Frameworks), for whoever
-#                                           has them; not in CI, and as a module for macOS alone.
+#   --headers INCLUDE --frameworks FOLDER   Apple's own (a macOS SDK's usr/include and System/Library/Frameworks),
+#                                           if you have them; not in CI, and as a module for macOS alone.
 set -euo pipefail
-# shellcheck source=tests/script.sh
-. "$(dirname "$0")/../script.sh"
+# shellcheck source=tests/support/script.sh
+. "$(dirname "$0")/../support/script.sh"
 
 headers=
 frameworks=
@@ -59,8 +59,12 @@ slice() {
   echo "$1: ${#sources[@]} files, with ARC and without"
 }
 
-slice arm64-apple-macos11
-slice x86_64-apple-macos11
+# On macOS the demo is built too.
+for target in arm64-apple-macos11 x86_64-apple-macos11; do
+  slice "$target"
+  (cd "$top" && clang-19 -target "$target" "${include[@]}" "${flags[@]}" -fsyntax-only tools/demo_view.m) ||
+    fail "$target: the demo does not compile"
+done
 [[ -z $headers ]] || include=(-isystem "$work/platform" "${include[@]}")
 for target in arm64-apple-ios14 arm64e-apple-ios14 armv7-apple-ios9 arm64-apple-ios14-simulator \
   x86_64-apple-ios14-simulator i386-apple-ios9-simulator arm64_32-apple-watchos7 armv7k-apple-watchos7 \

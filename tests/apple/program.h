@@ -1,23 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /* What Apple's headers declare for programs and the stand-in SDK, which has only what the library uses, does not: enough to
- * compile doc/examples/ios/checklist.c. Given to the compiler by -include; layouts are of no account here. */
+ * compile doc/examples/ios/checklist.c and doc/examples/crash.c. Given to the compiler by -include; layouts are of no account here. */
 #ifndef STANDIN_PROGRAM_H
 #define STANDIN_PROGRAM_H
 
+#include <TargetConditionals.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 
-typedef struct _opaque_pthread_attr_t pthread_attr_t;
 typedef struct standin_siginfo siginfo_t;
 typedef struct standin_sigaltstack stack_t;
 
-int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument);
-int pthread_join(pthread_t thread, void **result);
+#define O_WRONLY 0x0001
+#define O_CREAT  0x0200
+#define O_TRUNC  0x0400
+
+#define EXIT_FAILURE 1
+_Noreturn void abort(void);
+_Noreturn void exit(int status);
+int atoi(const char *text);
 
 #define SA_ONSTACK 0x0001
 #define SA_SIGINFO 0x0040
+#define SS_DISABLE 0x0004
+#define SIG_DFL    ((void (*)(int))0)
+#define SIG_IGN    ((void (*)(int))1)
+#define SIGILL     4
+#define SIGTRAP    5
+#define SIGABRT    6
+#define SIGFPE     8
+#define SIGBUS     10
+#define SIGSEGV    11
+#define SIGSYS     12
 #define SIGUSR2    31
 
 struct sigaction {
@@ -31,8 +49,13 @@ struct sigaction {
 
 int sigaction(int number, const struct sigaction *restrict action, struct sigaction *restrict before);
 int sigemptyset(sigset_t *set);
+int sigaddset(sigset_t *set, int number);
+/* As in Apple's header, where these two may not have it. */
+#if !TARGET_OS_TV && !TARGET_OS_WATCH
 int sigaltstack(const stack_t *restrict stack, stack_t *restrict before);
+#endif
 int raise(int number);
+unsigned sleep(unsigned seconds);
 int usleep(unsigned microseconds);
 
 #endif

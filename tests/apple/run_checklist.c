@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The device checklist on this system: what it says is printed, a line that failed fails the test. So the list itself is
- * known to work before somebody takes it to a device. */
+ * known to work before it is taken to a device. */
 #include "checklist.h"
 
 #include <pthread.h>

@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: MIT
 # tools/build-apple with the stand-in xcrun and SDK: every slice compiles without a warning, and what comes out is what an
 # app can use. Leaves it in build/apple. Or, with
-#   --headers FOLDER   only compiles every slice, with Apple's own headers (the usr/include of a macOS SDK), for whoever
-#                      has them; not in CI.
+#   --headers FOLDER   only compiles every slice, with Apple's own headers (the usr/include of a macOS SDK),
+#                      if you have them; not in CI.
 set -euo pipefail
-# shellcheck source=tests/script.sh
-. "$(dirname "$0")/../script.sh"
+# shellcheck source=tests/support/script.sh
+. "$(dirname "$0")/../support/script.sh"
 export PATH=$top/tests/apple:$PATH
 need_tools clang-19 ld64.lld-19 ld64.lld.darwinold-13 llvm-nm-19 llvm-lipo-19 python3
 make_work
 out=$top/build/apple
-list=$("$top/tools/build-apple" --list)
+all=$("$top/tools/build-apple" --list)
+list=$all some=()
 
 # compiler SLICE: the words that build-apple configures it with.
 compiler() {
@@ -33,7 +34,7 @@ compile_with_headers() {
   read -ra warnings < <(tr '\n' ' ' <"$top/m4/usp_flags.m4" | grep -oE -- '-Wall[^]]*-Wwrite-strings')
   [[ ${#warnings[@]} -gt 5 ]] || fail "m4/usp_flags.m4 lists no warnings"
   flags+=("${warnings[@]}" -I"$top" -I"$top/include" -I"$work/config")
-  mapfile -t sources < <(code arch lib | grep '\.c$' | grep -vE '^lib/os/(linux_.*|none)\.c$')
+  mapfile -t sources < <(code arch lib | grep '\.c$' | grep -vE '^lib/os/(linux/.*|none)\.c$')
   while read -r slice sdk arch version; do
     case $sdk in
     iphoneos) target=ios$version ;;
@@ -76,15 +77,22 @@ says 0 'usage: tools/build-apple' --help
 says 1 'ios-armv7: 12.0 is later than the last system for armv7' --slice ios-armv7 --min-version ios=12.0
 export USP_SDK_LACKS='armv7 i386'
 says 1 'ios-armv7: the SDK iphoneos does not build it' --slice ios-armv7
-USP_SDK_LACKS=$(awk '{ print $3 }' <<<"$list" | tr '\n' ' ')
+USP_SDK_LACKS=$(awk '{ print $3 }' <<<"$all" | tr '\n' ' ')
 says 1 'none of the installed SDKs builds any slice'
-[[ $(grep -c ': left out, ' "$work/says") -eq $(wc -l <<<"$list") ]] || fail "build-apple: not a line for each slice left out"
+[[ $(grep -c ': left out, ' "$work/says") -eq $(wc -l <<<"$all") ]] || fail "build-apple: not a line for each slice left out"
 unset USP_SDK_LACKS
 PATH=/usr/bin:/bin says 1 'no xcrun'
 
 # ---- everything
-# Optimization changes which functions of libSystem are called, but no warning of clang's.
-"$top/tools/build-apple" --output "$out" -- --enable-werror CFLAGS="${USP_APPLE_CFLAGS--O1}"
+# Optimization changes which functions of libSystem are called, but no warning of clang's. DEBUG is what Xcode's Debug builds
+# define: no name of ours may be the same.
+if [[ -n ${USP_TEST_PART-} ]]; then
+  list=$(grep -vE '^(ios-simulator-(arm64|x86_64)|macos-arm64|tvos-arm64|visionos-arm64) ' <<<"$all")
+  while read -r slice _; do some+=(--slice "$slice"); done <<<"$list"
+fi
+"$top/tools/build-apple" "${some[@]}" --output "$out" -- --enable-werror CPPFLAGS=-DDEBUG=1 CFLAGS="${USP_APPLE_CFLAGS--O1}"
+
+NM=llvm-nm-19 "$top/tests/source/check-layers.sh" "$top/build/apple-ios-arm64" || fail "ios-arm64: the layers"
 
 # What a public release exports, in Apple's spelling.
 sed -nE 's/^ *(usp_[a-z0-9_]+);.*/_\1/p' "$top/lib/unspool.map" | sort >"$work/public"
@@ -222,11 +230,11 @@ int main(void) { return [USPThread registerCurrent] ? 0 : 1; }
 END
 cat >"$work/module.m" <<'END'
 @import Unspool;
-int main(void) { return usp_strerror(USP_OK) == 0; }
+int main(void) { return usp_status_string(USP_OK) == 0; }
 END
 cat >"$work/plain.c" <<'END'
 #include <unspool/unspool.h>
-int main(void) { return usp_strerror(USP_OK) == 0; }
+int main(void) { return usp_status_string(USP_OK) == 0; }
 END
 
 while read -r slice _ arch version; do
@@ -263,6 +271,8 @@ while read -r slice _ arch version; do
   "${cc[@]}" -std=gnu11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Werror -I"$include" \
     -include "$top/tests/apple/program.h" -fsyntax-only "$top/doc/examples/ios/checklist.c" ||
     fail "$slice: the device checklist does not compile"
+  "${cc[@]}" -std=gnu11 -Wall -Wextra -Werror -I"$include" -include "$top/tests/apple/program.h" -fsyntax-only \
+    "$top/doc/examples/crash.c" || fail "$slice: doc/examples/crash.c does not compile"
 
   # A Clang module, found beside the headers; then linked as a program would.
   "${cc[@]}" -fmodules -fmodules-cache-path="$work/modules" -Wall -Wextra -Wincomplete-umbrella -Werror=nullability-completeness \
@@ -334,7 +344,7 @@ export USP_SDK_LACKS='arm64 arm64e armv7 arm64_32 x86_64 i386'
 "$top/tools/build-apple" --min-version watchos=6.1 --output "$work/few" >"$work/says" ||
   fail "build-apple: not with an SDK for armv7k alone: $(cat "$work/says")"
 unset USP_SDK_LACKS
-[[ $(grep -c ': left out, the SDK .* does not build it$' "$work/says") -eq $(($(wc -l <<<"$list") - 1)) ]] ||
+[[ $(grep -c ': left out, the SDK .* does not build it$' "$work/says") -eq $(($(wc -l <<<"$all") - 1)) ]] ||
   fail "build-apple: not a line for each slice left out: $(cat "$work/says")"
 "$top/tools/build-apple" --slice=watchos-armv7k --min-version=watchos=6.1 --output="$work/one" >"$work/says" ||
   fail "build-apple --slice watchos-armv7k: $(cat "$work/says")"
@@ -366,7 +376,7 @@ tvos tvOS tvos-arm64
 watchos watchOS watchos-armv7k
 visionos visionOS visionos-arm64'
 while read -r pod swift slice; do
-  version=$(awk -v slice="$slice" '$1 == slice { print $4 }' <<<"$list")
+  version=$(awk -v slice="$slice" '$1 == slice { print $4 }' <<<"$all")
   grep -qx " *spec\.$pod\.deployment_target = '$version'" "$top/Unspool.podspec" || fail "Unspool.podspec: not $pod $version"
   number=${version%.0}
   grep -qF ".$swift(.v${number//./_})" "$top/Package.swift" || fail "Package.swift: not $swift $version"

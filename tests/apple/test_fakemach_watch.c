@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The Darwin layer as it is compiled for watchOS, on the scripted kernel: threads are listed and images found, but nobody is
+/* The Darwin layer as it is compiled for watchOS, on the scripted kernel: threads are listed and images found, but no thread is
  * stopped, and every call for another thread's stack says so. */
 #include "tests/apple/fakemach/stacks.h"
-#include "tests/suite.h"
+#include "tests/support/suite.h"
 
 /* Before the layer's own constructor: the thread that loads the library is not the main one, which it must find all the
  * same. */
@@ -22,8 +22,8 @@ START_TEST(test_unsupported) {
     ck_assert_int_eq(usp_prepare(NULL), USP_ERROR_UNSUPPORTED);
     ck_assert_int_eq(capture_thread(TARGET, &stack, frames, 8), USP_ERROR_UNSUPPORTED);
     ck_assert_uint_eq(stack.count, 0);
-    ck_assert_int_eq(usp_snapshot_self(NULL, &s), USP_ERROR_UNSUPPORTED);
-    ck_assert_int_eq(usp_snapshot_process(FAKE_OTHER_PID, NULL, &s, error, sizeof error), USP_ERROR_UNSUPPORTED);
+    ck_assert_int_eq(usp_snapshot_create_self(NULL, &s), USP_ERROR_UNSUPPORTED);
+    ck_assert_int_eq(usp_snapshot_create_process(FAKE_OTHER_PID, NULL, &s, error, sizeof error), USP_ERROR_UNSUPPORTED);
     ck_assert_uint_eq(fake_account.calls[FAKE_THREAD_SUSPEND], 0);
     ck_assert_uint_eq(fake_account.calls[FAKE_THREAD_GET_STATE], 0);
     check_clean(&before, "watchOS");
@@ -47,7 +47,7 @@ START_TEST(test_supported) {
     ck_assert_uint_eq(infos[MAIN].flags, USP_THREAD_MAIN);
     ck_assert_uint_eq(infos[CALLER].flags, USP_THREAD_REQUESTER);
     for (size_t i = 0; i < count; i++) usp_thread_release(&infos[i].thread);
-    ck_assert_int_eq(usp_images_self(&images), USP_OK);
+    ck_assert_int_eq(usp_images_create_self(&images), USP_OK);
     ck_assert_uint_eq(usp_images_count(images), 4);
     usp_images_free(images);
     check_clean(&before, "watchOS");

@@ -18,7 +18,7 @@
 #define HAND_NS            10.0
 #define HAND_RATIO_FROM    30u
 #define LIBUNWIND_RATIO    4.0
-#define GCC_RATIO          150.0
+#define GCC_RATIO          60.0
 #define OTHERS_DEPTH       100u
 #define LIBUNWIND_LIBRARY  "libunwind.so.8"
 #define LIBUNWIND_FUNCTION "unw_backtrace"
@@ -192,7 +192,7 @@ static void run_wander(void *context, unsigned times) {
     for (unsigned i = 0; i < times; i++) wander(OTHERS_DEPTH);
 }
 
-/* What a walk takes where no trail of the last one helps: what the calls themselves take is measured and taken off. */
+/* Stacks that differ each time. What the calls themselves take is measured and subtracted. */
 static void compare_wandering(void) {
     static void (*ends[])(void) = {nothing, once_by_hand, once_ours};
     struct subject subjects[] = {

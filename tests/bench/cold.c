@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The first look at a process: a python3 that was compiled without frame pointers, in a deep stack through its own functions
- * and its interpreter's, by usp_snapshot_process and by libunwind's walk over ptrace. Each time it is a new process that
+ * and its interpreter's, by usp_snapshot_create_process and by libunwind's walk over ptrace. Each time it is a new process that
  * looks, so that nothing is known of the other one; the time is from before it attaches until it has let go.
  *
  * libunwind is loaded and not linked; its names are those for x86_64. */
@@ -61,7 +61,7 @@ static struct look look_by_unspool(pid_t pid) {
     struct usp_snapshot *snapshot;
     struct look look = {0, 0};
     uint64_t began = usp_clock();
-    if (usp_snapshot_process(pid, NULL, &snapshot, NULL, 0) != USP_OK) return look;
+    if (usp_snapshot_create_process(pid, NULL, &snapshot, NULL, 0) != USP_OK) return look;
     look.ns = usp_clock() - began;
     if (usp_snapshot_get_info(snapshot)->thread_count > 0) {
         look.frames = usp_snapshot_get_thread(snapshot, 0)->stack.count;
@@ -146,7 +146,7 @@ int main(void) {
         ratios[i] = theirs[i] / ours[i];
     }
     printf("the first look at python3; medians of %u\n", ROUNDS);
-    printf("usp_snapshot_process  %8.2f ms  %4u frames\n", median(ours, ROUNDS) / 1e6, look.frames);
+    printf("usp_snapshot_create_process  %8.2f ms  %4u frames\n", median(ours, ROUNDS) / 1e6, look.frames);
     if (has_libunwind) {
         printf("libunwind by ptrace   %8.2f ms  %4u frames  %.1f x, at least %.0f x: %s\n",
                median(theirs, ROUNDS) / 1e6, other.frames, median(ratios, ROUNDS), COLD_RATIO,

@@ -136,7 +136,7 @@ static void write_program(void) {
 static void write_addresses(void) {
     struct usp_images *images;
     char error[512];
-    if (usp_images_file(in_folder("program"), NULL, &images, error, sizeof error) != USP_OK) give_up(error);
+    if (usp_images_open(in_folder("program"), NULL, &images, error, sizeof error) != USP_OK) give_up(error);
     const struct usp_image *image = usp_images_get(images, 0);
     FILE *file = create("addresses");
     for (uint64_t i = 1; i <= ADDRESSES; i++) {
@@ -216,7 +216,7 @@ static pid_t start_process(void) {
     return pid;
 }
 
-/* The same code under different names: to the loader and to whoever looks at the process that is what counts. */
+/* The same code under different names: to the loader and to a reader of the process that is what counts. */
 static void write_libraries(void) {
     FILE *file = create("library.c");
     for (unsigned i = 0; i < 200; i++) fprintf(file, "int function_%u(int a) { return a * %u + 1; }\n", i, i);
@@ -236,7 +236,7 @@ static void compare_stacks(void) {
     write_libraries();
     pid_t pid = start_process();
     snprintf(id, sizeof id, "%d", (int)pid);
-    struct command ours = {.arguments = {OUR_COMMAND, "stack", "--max", "1000", id}, .wanted = "pass_on"};
+    struct command ours = {.arguments = {OUR_COMMAND, "stack", "--no-lines", "--max", "1000", id}, .wanted = "pass_on"};
     struct command other = {.arguments = {"eu-stack", "-n", "1000", "-p", id}, .wanted = "pass_on"};
     struct subject subjects[2];
     printf("\na process whose stack goes through %u libraries; medians of %u\n", LIBRARIES, ROUNDS);

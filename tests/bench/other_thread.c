@@ -24,7 +24,7 @@
 /* ---- the thread ---- */
 
 static _Atomic(int) is_there;
-static int never[2]; /* a pipe that nobody writes to */
+static int never[2]; /* a pipe that is never written to */
 static volatile unsigned sink;
 
 APART static void stand(unsigned depth) {
@@ -59,7 +59,7 @@ static struct usp_stack capture(const struct usp_thread *thread) {
     struct usp_stack stack;
     usp_stack_init(&stack, frames, CAPACITY);
     if (usp_capture_thread(thread, NULL, &stack) == USP_OK) return stack;
-    fprintf(stderr, "usp_capture_thread: %s\n", usp_strerror(stack.status));
+    fprintf(stderr, "usp_capture_thread: %s\n", usp_status_string(stack.status));
     exit(1);
 }
 
@@ -80,7 +80,7 @@ static void be_counted(unsigned depth) {
     _exit(0);
 }
 
-/* The kernel calls of the first and of the third capture of a thread. False: nobody can be traced here. */
+/* The kernel calls of the first and of the third capture of a thread. False: no process can be traced here. */
 static bool count_kernel_calls(unsigned depth, unsigned counts[2]) {
     struct {
         uint8_t op, pad[3];
@@ -142,7 +142,7 @@ static void print_depth(unsigned *depth, const unsigned *counts) {
         printf("%u kernel calls (the first time %u), at most %u: %s\n", counts[1], counts[0], KERNEL_CALLS,
                verdict(counts[1] <= KERNEL_CALLS));
     } else {
-        printf("kernel calls skipped: this system lets nobody be traced\n");
+        printf("kernel calls skipped: this system does not permit tracing\n");
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Every thread of another process with 200 threads: the call, the command `unspool stack`, and other programs for the
- * same purpose. Compiled twice, with frame records and (FRAMELESS) without, where everybody needs the unwind tables. Each command's output is read, and the frames in it that belong to the process are counted: a tool that
+ * same purpose. Compiled twice, with frame records and (FRAMELESS) without, where every command needs the unwind tables. Each command's output is read, and the frames in it that belong to the process are counted: a tool that
  * is quick because it finds nothing would be seen. Run in the folder of the build. */
 #define _GNU_SOURCE 1
 #include "tests/bench/measure.h"
@@ -21,7 +21,7 @@
 #ifdef FRAMELESS
 #define PROCESS_CAPTURE_RATIO 10.0
 #else
-#define PROCESS_CAPTURE_RATIO 20.0
+#define PROCESS_CAPTURE_RATIO 12.0
 #endif
 
 /* ---- the process ---- */
@@ -85,7 +85,7 @@ static void take_snapshot(void *context, unsigned times) {
     for (unsigned i = 0; i < times; i++) {
         struct usp_snapshot *snapshot;
         char error[256];
-        if (usp_snapshot_process(call->pid, NULL, &snapshot, error, sizeof error) != USP_OK) {
+        if (usp_snapshot_create_process(call->pid, NULL, &snapshot, error, sizeof error) != USP_OK) {
             fprintf(stderr, "%s\n", error);
             exit(1);
         }
@@ -162,7 +162,7 @@ int main(void) {
     snprintf(id, sizeof id, "%d", pid);
     struct call call = {.pid = pid};
     struct command commands[SUBJECTS] = {
-        [OURS] = {.arguments = {OUR_COMMAND, "stack", id}},
+        [OURS] = {.arguments = {OUR_COMMAND, "stack", "--no-lines", id}},
         [EU_STACK] = {.arguments = {"eu-stack", "-p", id}},
         [GDB] = {.arguments = {"gdb", "-batch", "-ex", "thread apply all bt", "-p", id}},
     };
@@ -182,7 +182,7 @@ int main(void) {
     printf("%-16s %9.2f ms  %5u frames in the last, all were stopped for %.2f ms; %u threads missed in %u calls",
            "call", median(subjects[0].rounds, ROUNDS) / 1e6, call.frames, median(call.stopped, kept) / 1e6, call.missed,
            call.calls);
-    if (call.missed != 0) printf(" (%s)", usp_strerror(call.why));
+    if (call.missed != 0) printf(" (%s)", usp_status_string(call.why));
     printf("\n");
     for (unsigned i = 1; i < count; i++) print_command(&subjects[i], subjects[i].context, &subjects[0], &subjects[1]);
     kill(pid, SIGKILL);

@@ -27,8 +27,8 @@ int main(void) {
 #endif
 #if BENCH_USES >= 3
     struct usp_snapshot *snapshot;
-    if (usp_snapshot_self(NULL, &snapshot) == USP_OK) usp_snapshot_free(snapshot);
-    if (usp_snapshot_process(1, NULL, &snapshot, NULL, 0) == USP_OK) usp_snapshot_free(snapshot);
+    if (usp_snapshot_create_self(NULL, &snapshot) == USP_OK) usp_snapshot_free(snapshot);
+    if (usp_snapshot_create_process(1, NULL, &snapshot, NULL, 0) == USP_OK) usp_snapshot_free(snapshot);
 #endif
     return used != 0;
 }

@@ -3,8 +3,8 @@
 # How large the library is: built with -Os, stripped. As a whole, and what a static link brings into programs that use a
 # part of it: the difference to a program that uses nothing. Builds in a folder of its own; CC says with what.
 set -euo pipefail
-# shellcheck source=tests/script.sh
-. "$(dirname "$0")/../script.sh"
+# shellcheck source=tests/support/script.sh
+. "$(dirname "$0")/../support/script.sh"
 make_work
 cc=${CC:-cc}
 strip=${STRIP:-strip}
@@ -40,7 +40,7 @@ typed=$(linked 2)
 all=$(linked 3)
 show 'linked statically: usp_backtrace' $((fast - none))
 show '  + usp_capture_self, usp_capture_context, usp_capture_thread' $((typed - none))
-show '  + usp_snapshot_self, usp_snapshot_process' $((all - none))
+show '  + usp_snapshot_create_self, usp_snapshot_create_process' $((all - none))
 cp lib/.libs/libunspool.so "$work/library.so"
 "$strip" "$work/library.so"
 show 'everything: the shared library' "$(bytes "$work/library.so")"

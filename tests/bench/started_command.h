@@ -40,7 +40,7 @@ static inline struct started_command start_command(const char *const *arguments,
     int ends[2];
     const char *program = arguments[0];
     const char *library = strcmp(program, OUR_COMMAND) == 0 ? find_our_command(&program) : NULL;
-    /* Nobody asks the network for symbols. */
+    /* No command asks the network for symbols. */
     unsetenv("DEBUGINFOD_URLS");
     if (library != NULL) setenv("LD_PRELOAD", library, 1);
     bool ok = pipe2(ends, O_CLOEXEC) == 0 && posix_spawn_file_actions_init(&files) == 0 &&

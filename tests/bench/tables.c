@@ -124,7 +124,7 @@ static void check_frames(void) {
     }
     if (stack.stop == USP_STOP_ROOT && (uint32_t)common + 1 >= stack.count) return;
     fprintf(stderr, "usp_capture_self found %u frames (%s), unw_step %d, or others\n", stack.count,
-            usp_stop_string(stack.stop), found_by_steps);
+            usp_stop_reason_string(stack.stop), found_by_steps);
     exit(1);
 }
 
@@ -168,11 +168,11 @@ static void load_libunwind(void) {
 
 int main(void) {
     static const unsigned depths[] = {10, 30, 100, 300};
-    struct usp_capture_usage usage = {.size = sizeof usage};
+    struct usp_capture_usage usage;
     load_libunwind();
     for (uint32_t rules = 4096;; rules = 0) {
         keep_rules(rules);
-        if (usp_images_register() != USP_OK || usp_capture_get_usage(&usage) != USP_OK) return 1;
+        if (usp_images_refresh() != USP_OK || usp_capture_get_usage(&usage) != USP_OK) return 1;
         printf("%u rules kept in %ju bytes, tables of images in %ju; ns a call, and of it ns a frame; medians of %u\n",
                rules, (uintmax_t)usage.rules, (uintmax_t)usage.tables, ROUNDS);
         printf("frames      unspool unw_backtrace   unw_step  a frame  a frame\n");

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Names and unwind tables out of Mach-O files that other people have built with Apple's tools and published: frameworks in npm packages, pinned
-# by version and checksum (packages.txt). Nothing of them is kept in the repository; they are downloaded once, to
+# by version and checksum (packages.txt). USP_CORPUS_DIR names a folder that has them already. Nothing of them is kept in the repository; they are downloaded once, to
 # $XDG_CACHE_HOME/unspool or below the folder of the build, and without a network this is skipped. Each slice is compared as
-# macho.sh, objc.sh (tests/names) and compact.sh (tests/unwind) compare what they build: as it is, and stripped. Runs in the folder of the build.
+# macho.sh, objc.sh (tests/symbolize) and compact.sh (tests/unwind) compare what they build: as it is, and stripped. Runs in the folder of the build.
 set -euo pipefail
-# shellcheck source=tests/script.sh
-. "$(dirname "$0")/../script.sh"
+# shellcheck source=tests/support/script.sh
+. "$(dirname "$0")/../support/script.sh"
 
-names=$started_in/tests/names/macho_names
-methods=$started_in/tests/names/objc_methods
+names=$started_in/tests/symbolize/macho_names
+methods=$started_in/tests/symbolize/objc_methods
 rules=$started_in/tests/unwind/table_rules
 cache=${XDG_CACHE_HOME:-$started_in}/${XDG_CACHE_HOME:+unspool/}corpus
-[[ -x $names && -x $methods && -x $rules ]] || skip "tests/names/macho_names was not built"
+[[ -x $names && -x $methods && -x $rules ]] || skip "tests/symbolize/macho_names was not built"
 need_tools npm sha256sum tar llvm-lipo-19 llvm-strip-19 llvm-nm-19 llvm-objdump-19 llvm-symbolizer-19 python3
 make_work
 mkdir -p "$cache"
@@ -22,6 +22,10 @@ package() {
   local archive answer
   folder=$work/${1//\//-}
   archive=$cache/$2.tgz
+  # A folder with the archives under npm's names, where there is one: nothing is downloaded then.
+  local given=${1#@}
+  given=${USP_CORPUS_DIR-}/${given//[\/@]/-}.tgz
+  if [[ -n ${USP_CORPUS_DIR-} && -f $given && ! -f $archive ]]; then cp "$given" "$archive"; fi
   if [[ ! -f $archive ]]; then
     mkdir "$work/download"
     if ! answer=$(npm pack --ignore-scripts --silent --fetch-retries=1 --pack-destination "$work/download" "$1" 2>&1); then
@@ -47,13 +51,13 @@ objc() {
   local check=()
   llvm-objdump-19 --macho --arch="$2" --objc-meta-data "$1" >"$work/meta" 2>/dev/null || :
   if grep -qE '\bimp .*[-+]\[' "$work/meta"; then check=(--objdump "$work/meta"); fi
-  python3 "$top/tests/names/objc_oracle.py" --names "$methods" --arch "$2" --foreign --least "$3" "${check[@]}" \
+  python3 "$top/tests/symbolize/objc_oracle.py" --names "$methods" --arch "$2" --foreign --least "$3" "${check[@]}" \
     "$1" "$1" || fail "$1 ($2): Objective-C's names differ"
 }
 
 # slice FILE ARCH LEAST [DSYM]: at least so many of the addresses that are asked have a name.
 slice() {
-  local thin=$work/thin/$2/${1##*/} oracle=(python3 "$top/tests/names/macho_oracle.py" --names "$names" --arch "$2")
+  local thin=$work/thin/$2/${1##*/} oracle=(python3 "$top/tests/symbolize/macho_oracle.py" --names "$names" --arch "$2")
   rm -rf "$work/thin"
   mkdir -p "${thin%/*}"
   # A thin file has no slice to take out.
@@ -108,7 +112,7 @@ while read -r name checksum; do
     for kind in debug release; do
       mkdir "$folder/$kind"
       for archive in "$folder/package/prebuilds/output/$kind/xcframeworks"/*.tar.gz; do
-        # GNU tar tells of each extended attribute that macOS has stored.
+        # GNU tar warns of each extended attribute that macOS has stored.
         tar -xzf "$archive" -C "$folder/$kind" 2>/dev/null
       done
       xcframeworks "$folder/$kind" 5000
@@ -127,7 +131,7 @@ while read -r name checksum; do
     for arch in i386 x86_64 armv7 arm64; do slice "$binary" "$arch" 4000; done
     ;;
   fsevents@*) for arch in x86_64 arm64; do slice "$folder/package/fsevents.node" "$arch" 4000; done ;;
-  *) fail "$name: nobody knows what is in it" ;;
+  *) fail "$name: its content is not known" ;;
   esac
   rm -rf "$folder"
 done <"$top/tests/corpus/packages.txt"

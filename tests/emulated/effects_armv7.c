@@ -61,7 +61,7 @@ static struct trial trial;
 static struct prediction prediction;
 static unsigned instructions_left;
 
-/* Unicorn 2.0.1 keeps translated code when the bytes change, and crashes when it is told to drop some. So each
+/* Unicorn 2.0.1 keeps translated code when the bytes change, and crashes when it is asked to drop some. So each
  * execution has a place of its own where nothing was executed before; when none is left, a new engine begins again. */
 static uint32_t places[2];
 static bool translated[REGION]; /* by address / 2 */

@@ -139,6 +139,7 @@ static bool predict(struct machine *m, const struct uspi_instruction *i, struct 
         case USPI_SET: r->value[e->reg] = sum; break;
         case USPI_ADD: r->value[e->reg] = (base + operand(m, r, e->index)) & mask; break;
         case USPI_SUBTRACT: r->value[e->reg] = (base - operand(m, r, e->index)) & mask; break;
+        case USPI_ALIGN: r->value[e->reg] = base & ~((uint64_t)e->value - 1) & mask; break;
         case USPI_LOAD:
             if (!read_word(m, sum, &r->value[e->reg])) return false;
             break;
@@ -218,17 +219,19 @@ static bool is_unknown_vector(const struct machine *m, const uint8_t *opcode) {
 }
 
 /* Whether the flow allows the pc after the instruction. `after`: as predicted. */
-static bool flow_allows(const struct machine *m, const struct uspi_instruction *i, const struct registers *before,
-                        const struct registers *after, uint64_t from, uint64_t pc, bool repeats) {
+static bool flow_allows(const struct machine *m, const struct uspi_instruction *i, const struct registers *after,
+                        uint64_t from, uint64_t pc, bool repeats) {
     uint64_t next = (from + i->length) & m->backend->word_mask;
     switch (i->flow) {
     case USPI_NEXT: return pc == next || (repeats && pc == from);
     case USPI_JUMP: return pc == i->target;
     case USPI_BRANCH: return pc == i->target || pc == next;
     case USPI_CALL: return i->target == 0 || pc == i->target;
-    case USPI_RETURN: return (after->unknown >> i->target_register & 1) != 0 || pc == after->value[i->target_register];
     case USPI_JUMP_UNKNOWN:
-    case USPI_JUMP_TABLE: return i->target_register == USPI_NO_REGISTER || pc == before->value[i->target_register];
+    case USPI_JUMP_TABLE:
+        if (i->target_register == USPI_NO_REGISTER) return true;
+        /* fall through */
+    case USPI_RETURN: return (after->unknown >> i->target_register & 1) != 0 || pc == after->value[i->target_register];
     default: return false;
     }
 }
@@ -304,7 +307,7 @@ static enum outcome execute(struct machine *m, const uint8_t *code, const struct
         uc_reg_read(m->engine, m->ids[n], &is);
         is &= b->word_mask;
         if (n == b->pc) {
-            if (flow_allows(m, i, &before, &after, from, is, repeats)) continue;
+            if (flow_allows(m, i, &after, from, is, repeats)) continue;
             report(code, i->length, "next", "pc", is, i->target);
             return DIFFERS;
         }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes a random program for the emulator: functions of shapes that nobody thought of, the same for the same seed and
+"""Writes a random program for the emulator: functions of random shapes, the same for the same seed and
 with the same checksum on every processor. It ends after a bounded time, because each function's cost is known before
 another one calls it."""
 

@@ -20,7 +20,7 @@
 
 #include "arch/frame.h"
 #include "classic.h"
-#include "lib/image_tables.h"
+#include "lib/unwind/tables/image_tables.h"
 #include "prediction.h"
 #include "score.h"
 #include "signing.h"
@@ -46,7 +46,8 @@ struct harness {
     struct prediction prediction;
     struct signing signing;
     struct table table;
-    struct usp_images *images; /* the one, with its tables */
+    struct usp_images *images;        /* the one */
+    struct uspi_image_tables *tables; /* its tables */
     bool is_signed, is_async, by_tables;
     uint64_t address_mask; /* what is left of a pointer without its signature */
     struct view views[VIEWS_MAX];
@@ -83,7 +84,7 @@ static int image_at(void *context, usp_addr pc, struct usp_region *region) {
 
 static int tables_at(void *context, usp_addr pc, struct usp_unwind_tables *tables) {
     const struct harness *h = context;
-    return uspi_images_tables_at(h->images, pc, tables);
+    return uspi_image_tables_at(h->tables, pc, tables);
 }
 
 static struct view *add_view(struct harness *h, const char *name, bool starts, unsigned bits) {
@@ -155,16 +156,16 @@ static void compare_async(struct harness *h, const struct usp_stack *stack, cons
     if (score_compare(expected, expected_count, got, got_count) != VERDICT_EXACT) {
         expected_count = truth_async(&h->truth, now, false, h->address_mask, expected, ASYNC_MAX);
     }
-    compare(h, &h->async, now->pc, expected, expected_count, got, got_count, usp_stop_string(stack->async_stop));
+    compare(h, &h->async, now->pc, expected, expected_count, got, got_count, usp_stop_reason_string(stack->async_stop));
 }
 
 static void walk(struct harness *h, struct view *view, const struct moment *now, const usp_addr *expected,
                  unsigned expected_count, bool first) {
     static struct usp_frame frames[FRAMES_MAX];
     static usp_addr got[FRAMES_MAX];
-    struct usp_options options;
+    struct usp_unwind_options options;
     struct usp_stack stack;
-    usp_options_init(&options);
+    usp_unwind_options_init(&options);
     options.async = h->is_async;
     usp_stack_init(&stack, frames, FRAMES_MAX);
     if (usp_unwind(&view->target, &now->registers, &options, &stack) != USP_OK) {
@@ -172,7 +173,8 @@ static void walk(struct harness *h, struct view *view, const struct moment *now,
         return;
     }
     for (unsigned i = 0; i < stack.physical; i++) got[i] = frames[i].pc;
-    compare(h, &view->score, now->pc, expected, expected_count, got, stack.physical, usp_stop_string(stack.stop));
+    compare(h, &view->score, now->pc, expected, expected_count, got, stack.physical,
+            usp_stop_reason_string(stack.stop));
     if (first && score_compare(expected, expected_count, got, stack.physical) == VERDICT_EXACT) {
         compare_registers(h, &stack, now->pc);
     }
@@ -269,7 +271,7 @@ static void choose_views(struct harness *h, unsigned bits) {
     }
     add_view(h, "alone", false, bits);
     add_view(h, "starts", true, bits);
-    /* Without being told, Darwin's bits are found out; on Linux they are taken to be 48. */
+    /* Darwin's bits are found out where they are not given; on Linux they are taken to be 48. */
     if (h->is_signed && (h->image.os == USP_OS_DARWIN || bits == 48)) {
         add_view(h, "alone, bits unknown", false, 0);
         add_view(h, "starts, bits unknown", true, 0);
@@ -297,8 +299,8 @@ static bool learn_tables(struct harness *h, const char *path) {
         options.flags = USP_IMAGE_FILE_LOADED;
         options.load_address = h->image.low;
     }
-    return usp_images_file(path, &options, &h->images, NULL, 0) == USP_OK &&
-           uspi_images_learn_tables(h->images, &memory, NULL, UINT64_MAX) == USP_OK;
+    return usp_images_open(path, &options, &h->images, NULL, 0) == USP_OK &&
+           uspi_image_tables_create(h->images, &memory, NULL, UINT64_MAX, &h->tables) == USP_OK;
 }
 
 static int run(struct harness *h, const char *path, unsigned rounds, unsigned bits) {
@@ -369,6 +371,7 @@ int main(int argc, char **argv) {
     score_free(&h->async);
     score_free(&h->registers);
     score_free(&h->table.score);
+    uspi_image_tables_free(h->tables);
     usp_images_free(h->images);
     machine_close(&h->machine);
     image_free(&h->image);

@@ -36,7 +36,7 @@ struct machine {
     const char *error;
 };
 
-/* The processor (enum usp_arch) alone: memory is the caller's to map, and to tell of by `elsewhere`. False on a failure,
+/* The processor (enum usp_arch) alone: the caller maps the memory, and names it by `elsewhere`. False on a failure,
  * which machine->error names; machine_close frees it in both cases. */
 bool machine_start(struct machine *machine, uint32_t arch);
 

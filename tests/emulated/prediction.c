@@ -31,6 +31,7 @@ static bool apply(struct prediction *p, const struct uspi_effect *e) {
     }
     case USPI_ADD: result = base + value_of(p, e->index); break;
     case USPI_SUBTRACT: result = base - value_of(p, e->index); break;
+    case USPI_ALIGN: result = base & ~((uint64_t)e->value - 1); break;
     case USPI_LOAD:
     case USPI_LITERAL:
         if (!machine_load(p->machine, e->op == USPI_LITERAL ? (usp_addr)e->value : at, b->word, &result)) return false;

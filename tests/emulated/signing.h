@@ -25,7 +25,7 @@ bool signing_concerns(uint32_t instruction);
  * fails. */
 bool signing_apply(struct signing *signing, struct machine *machine, const struct moment *now);
 
-/* The pointer, which must have no signature, as somebody else than an instruction signs it: a kernel. key: 0 to 3. */
+/* The pointer, which must have no signature, as a kernel signs it, without an instruction. key: 0 to 3. */
 uint64_t signing_sign(const struct signing *signing, uint64_t pointer, uint64_t modifier, unsigned key);
 
 #endif

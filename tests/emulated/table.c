@@ -5,7 +5,7 @@
 #include "arch/frame.h"
 #include "lib/object/elf.h"
 #include "lib/object/macho_unwind_info.h"
-#include "lib/unwind/reader.h"
+#include "lib/unwind/frame/apply.h"
 
 #define PT_ARM_EXIDX 0x70000001u /* ELF for the Arm Architecture, 5.2 */
 
@@ -64,20 +64,19 @@ static const char *check_rule(const struct table *t, const struct uspi_rule *rul
     const struct uspi_backend *b = t->machine->backend;
     struct uspi_walk walk = {.backend = b, .strip_mask = t->address_mask};
     struct uspi_frame_state state = {.registers = now->registers, .exact = true, .sp_known = true};
-    struct usp_registers caller;
-    usp_addr ra, fp_at;
-    bool extended;
+    struct uspi_applied applied;
+    const struct usp_registers *caller = &applied.caller;
     walk.target.memory = t->memory;
     if (b->has_async) state.registers.value[b->fp] &= ~USPI_FP_TAG_MASK;
-    if (!uspi_apply_rule(&walk, &state, rule, &caller, &ra, &fp_at, &extended)) return "the rule cannot be applied";
-    if (caller.value[b->sp] != frame->cfa) return "the CFA";
-    ra &= t->address_mask;
+    if (!uspi_apply_rule(&walk, &state, rule, &applied)) return "the rule cannot be applied";
+    if (caller->value[b->sp] != frame->cfa) return "the CFA";
+    usp_addr ra = applied.return_address & t->address_mask;
     if ((b->has_thumb ? ra & ~UINT64_C(1) : ra) != frame->return_address) return "the return address";
     for (unsigned reg = 0; reg < b->register_count; reg++) {
         uint64_t expected = of_caller->value[reg] & b->word_mask;
         if ((b->callee_saved >> reg & 1) == 0) continue;
         if (reg == b->fp && b->has_async) expected &= ~USPI_FP_TAG_MASK;
-        if (!uspi_known(&caller, reg) || caller.value[reg] != expected) return usp_register_name(b->arch, reg);
+        if (!uspi_known(caller, reg) || caller->value[reg] != expected) return usp_register_name(b->arch, reg);
     }
     return NULL;
 }

@@ -7,8 +7,8 @@
 #define USP_TESTS_TABLE_H
 
 #include "lib/object/bytes.h"
-#include "lib/unwind/compact.h"
-#include "lib/unwind/ehabi.h"
+#include "lib/unwind/tables/compact.h"
+#include "lib/unwind/tables/ehabi.h"
 #include "score.h"
 #include "truth.h"
 

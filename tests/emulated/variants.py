@@ -90,7 +90,7 @@ LINK_OLD_MAC = old_apple("i386", "-macosx_version_min", "10.9")
 
 GCC_ARM64 = ["aarch64-linux-gnu-gcc"]
 GCC_386 = ["i686-linux-gnu-gcc"]
-# GCC turns the loops of memcpy and memset into calls of themselves unless told not to.
+# GCC turns the loops of memcpy and memset into calls of themselves by default.
 GCC_RUNTIME = ["-fno-builtin", "-fno-tree-loop-distribute-patterns"]
 ASYNC = NO_GUARD + ["-fswift-async-fp=always"]
 SOME = ["-O1", "-O2"]

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A third program for the emulator, for code without frame pointers: shapes that make a frame hard to see through from its
  * instructions alone. Large frames, stacks of run-time size, jump tables beside tail calls, functions that end in a call
- * which never returns, callees that nobody knows and that take their arguments off the stack.
+ * which never returns, callees that are not known and that take their arguments off the stack.
  *
  * Freestanding, and the same checksum on every processor, as workload.c is. */
 #include "workload.h"

@@ -62,13 +62,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     int descriptor = memfd_create("library", 0);
     if (descriptor < 0 || write(descriptor, data, size) != (ssize_t)size) abort();
     snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
-    int status = usp_images_file(path, NULL, &images, message, sizeof message);
+    int status = usp_images_open(path, NULL, &images, message, sizeof message);
     if ((status == USP_OK) != (images != NULL) || (status == USP_OK) != (message[0] == '\0')) abort();
     if (usp_images_count(images) > size / 40) abort();
     for (size_t i = 0; i < IMAGES_MAX && (image = usp_images_get(images, i)) != NULL; i++) {
         if (image->end < image->load_address || strncmp(image->path, path, strlen(path)) != 0) abort();
         name_functions(image);
-        if (usp_images_file(image->path, NULL, &part, NULL, 0) == USP_OK && usp_images_count(part) == 0) abort();
+        if (usp_images_open(image->path, NULL, &part, NULL, 0) == USP_OK && usp_images_count(part) == 0) abort();
         usp_images_free(part);
     }
     usp_images_free(images);

@@ -70,8 +70,8 @@ static int tables_at(void *context, usp_addr pc, struct usp_unwind_tables *table
 static void check_walk(const struct usp_target *target, const struct usp_registers *registers, uint32_t readers) {
     struct usp_frame frames[STEPS_MAX], again[STEPS_MAX];
     struct usp_stack stack, second;
-    struct usp_options options;
-    usp_options_init(&options);
+    struct usp_unwind_options options;
+    usp_unwind_options_init(&options);
     options.readers = readers;
     options.step_limit = STEPS_MAX;
     memset(frames, 0x55, sizeof frames);
@@ -83,13 +83,13 @@ static void check_walk(const struct usp_target *target, const struct usp_registe
     require(stack.stop != USP_STOP_NONE && stack.count == second.count && stack.stop == second.stop);
     require(memcmp(frames, again, stack.count * sizeof *frames) == 0);
     for (uint32_t i = 0; i < stack.count; i++) {
-        require(frames[i].kind != USP_KIND_NONE && frames[i].method != USP_METHOD_NONE);
+        require(frames[i].kind != USP_FRAME_KIND_NONE && frames[i].method != USP_FRAME_METHOD_NONE);
     }
 }
 
-static struct usp_table take(size_t *used, size_t size, uint16_t wanted) {
+static struct usp_memory_range take(size_t *used, size_t size, uint16_t wanted) {
     size_t n = wanted < size - *used ? wanted : size - *used;
-    struct usp_table table = {TABLE + *used, n};
+    struct usp_memory_range table = {TABLE + *used, n};
     *used += n;
     return table;
 }

@@ -2,7 +2,7 @@
 /* libFuzzer: any bytes as a section __unwind_info, of each processor: what is found is what was asked for, and its rule
  * stays inside the frame. Seeds: tests/fuzz/unwind_table_seeds.c.
  * An input: the processor, 1 byte; size of the text, 1; the text; the section. */
-#include "lib/unwind/compact.h"
+#include "lib/unwind/tables/compact.h"
 
 #include <stdlib.h>
 

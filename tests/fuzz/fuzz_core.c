@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     options.unwind.step_limit = 256;
     /* The core is its own program: a file that is there, of any kind. */
     if (size > 0 && (data[size - 1] & 1) != 0) options.program = path;
-    int status = usp_snapshot_core(path, &options, &snapshot, error, sizeof error);
+    int status = usp_snapshot_open_core(path, &options, &snapshot, error, sizeof error);
     if ((status == USP_OK) != (snapshot != NULL) || (status != USP_OK) != (error[0] != '\0')) abort();
     if (status == USP_OK) walk(snapshot);
     usp_snapshot_free(snapshot);

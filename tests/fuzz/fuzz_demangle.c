@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* libFuzzer: any bytes as a name, to what of demangling is our own: Rust v0, and the shortening of C++ names. Seeds:
  * tests/fuzz/raw_seeds.c. */
-#include "lib/symbolize/demangle_simple.h"
-#include "lib/symbolize/rust_v0.h"
+#include "lib/demangle/demangle_simple.h"
+#include "lib/demangle/rust_v0.h"
 
 #include <unspool/demangle.h>
 

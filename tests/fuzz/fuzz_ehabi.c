@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* libFuzzer: any bytes as ARM's exception tables, and as a program of one. Seeds: tests/fuzz/unwind_table_seeds.c.
  * An input: where the index begins in the image, and its size, in words, 1 byte each; the image. */
-#include "lib/unwind/ehabi.h"
+#include "lib/unwind/tables/ehabi.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 /* libFuzzer: any bytes as the ELF file of an image, and as its memory; names at many addresses, made and made again.
  * Seeds: tests/fuzz/elf_symbols_seeds.c. */
 #define _GNU_SOURCE 1
-#include "lib/image_list.h"
+#include "lib/images/image_list.h"
 #include "lib/object/elf.h"
 #include "tests/fuzz/image_memory.h"
 

@@ -1,104 +1,153 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: any bytes as a log for `unspool symbolize --log`, from a file or a pipe, with this program as the one that its
- * frames may be in, or with none, in which case every byte must come out as it went in. Seeds: tests/fuzz/log_seeds.c. */
-#define _GNU_SOURCE /* memfd_create */
-#include "tools/command.h"
-#include "tools/log.h"
-#include "tools/log_ips.h"
-#include "tools/log_json.h"
+/* libFuzzer: any bytes as a text for a reader of <unspool/report.h>. Whatever the pieces in which they come, the same text
+ * comes out; without answers it is the text that went in; with answers everything but the answers is; JSON stays JSON; a
+ * report of it is harmless text and JSON. Seeds: tests/fuzz/log_seeds.c. */
+#include "lib/base/json_read.h"
 
-#include <unspool/demangle.h>
+#include <unspool/report.h>
 
-#include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The first byte says what is done with the others. */
-enum { WITH_PROGRAM = 1, GIVEN_IMAGES = 2, BY_PIPE = 4 };
+/* The first byte says what is done with the others; its upper bits, how large the pieces are. */
+enum { WITH_ANSWERS = 1, WITH_IMAGES = 2, AS_RECORD = 4, WITH_INLINED = 8 };
 
-/* What Linux lets a pipe hold before somebody reads it (pipe(7)). */
-#define PIPE_SIZE 65536
+struct output {
+    unsigned mode;
+    char *bytes;
+    size_t size, room;
+    struct usp_source_frame frames[2];
+};
 
-void complain(const char *format, ...) {
-    char line[4096];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-}
-
-static int make_file(const uint8_t *data, size_t size) {
-    int fd = memfd_create("log", 0);
-    if (fd < 0 || write(fd, data, size) != (ssize_t)size) abort();
-    return fd;
-}
-
-static int make_pipe(const uint8_t *data, size_t size) {
-    int ends[2];
-    if (pipe(ends) != 0 || write(ends[1], data, size) != (ssize_t)size) abort();
-    close(ends[1]);
-    return ends[0];
-}
-
-/* Whether it is JSON from one end to the other. */
-static bool is_json(struct span text) {
-    struct log_json json = {.text = text};
-    for (;;) {
-        struct log_json_token token = log_json_next(&json);
-        if (token.text.bytes < text.bytes || token.text.bytes + token.text.length > text.bytes + text.length) abort();
-        if (token.kind == LOG_JSON_ERROR) return false;
-        if (token.kind == LOG_JSON_END) return true;
+static int gather(void *context, const char *bytes, size_t n) {
+    struct output *output = context;
+    if (output->size + n + 1 > output->room) {
+        output->room = 2 * (output->size + n + 1);
+        output->bytes = realloc(output->bytes, output->room);
+        if (output->bytes == NULL) abort();
     }
+    memcpy(output->bytes + output->size, bytes, n);
+    output->size += n;
+    return USP_OK;
 }
 
-static void check_lines(struct span log) {
-    for (size_t at = 0; at < log.length;) {
-        size_t end = span_find(log, at, SPAN("\n"));
-        struct span line = span_part(log, at, end);
-        struct log_frame frame;
-        if (log_line_frame(line, &frame) && (frame.flags & LOG_FRAME_NAMED) == 0) {
-            if (frame.replaced.bytes < line.bytes) abort();
-            if (frame.replaced.bytes + frame.replaced.length > line.bytes + line.length) abort();
-            if ((frame.flags & LOG_FRAME_ADDRESS) != 0 && frame.offset > frame.address) abort();
+/* Marks that a text can be searched for, around a name with what a terminal would obey. */
+static int answer_place(void *context, const struct usp_place *place, struct usp_answer *answer) {
+    struct output *output = context;
+    if (place->build_id_size > USP_BUILD_ID_MAX || place->base > USP_PLACE_TEXT) abort();
+    for (size_t i = 0; i < place->image_length; i++) (void)*(volatile const char *)&place->image[i];
+    if ((output->mode & WITH_ANSWERS) == 0) return USP_OK;
+    output->frames[0] = (struct usp_source_frame){.function = "inlined", .flags = USP_SOURCE_INLINED};
+    output->frames[1] = (struct usp_source_frame){.function = "\x1b[31m\"\\\n\xff", .file = "/a/b.c", .line = 3};
+    bool is_inlined = (output->mode & WITH_INLINED) != 0;
+    answer->frames = is_inlined ? output->frames : output->frames + 1;
+    answer->count = is_inlined ? 2 : 1;
+    answer->offset = place->offset % 100;
+    if (place->offset % 7 == 0) answer->flags = USP_ANSWER_TRAMPOLINE;
+    return USP_OK;
+}
+
+static struct usp_reader *create(struct output *output, uint32_t flags, const struct usp_reader *images) {
+    struct usp_reader_options options;
+    struct usp_reader *reader;
+    usp_reader_options_init(&options);
+    options.flags = flags;
+    options.find = answer_place;
+    options.write = gather;
+    options.context = output;
+    options.images = images;
+    if (usp_reader_create(&options, &reader) != USP_OK) abort();
+    return reader;
+}
+
+static bool is_json(const char *text, size_t n) {
+    struct uspi_json_document json = {.text = {text, n}};
+    int status;
+    size_t documents = 0;
+    while ((status = uspi_json_read(&json)) == USP_OK) {
+        documents++;
+        for (size_t i = 0; i < json.count; i++) {
+            const struct uspi_json_node *node = &json.nodes[i];
+            if (node->from > n || node->length > n - node->from || node->next <= i || node->next > json.count) abort();
+            if (node->key > n || node->key_length > n - node->key) abort();
         }
-        at = end + 1;
     }
+    uspi_json_clear(&json);
+    return status == USP_ERROR_NOT_FOUND && documents > 0;
+}
+
+static void check_counts(const struct usp_reader *reader) {
+    struct usp_reader_counts counts;
+    if (usp_reader_get_counts(reader, &counts) != USP_OK) abort();
+    if (counts.frames != counts.named + counts.answered + counts.no_symbol + counts.no_file + counts.no_image) abort();
+}
+
+/* Learned and written in pieces. */
+static void write_in_pieces(struct usp_reader *reader, const char *text, size_t n, size_t piece) {
+    for (size_t at = 0; at < n; at += piece) {
+        if (usp_reader_learn(reader, text + at, n - at < piece ? n - at : piece) != USP_OK) abort();
+    }
+    if (usp_reader_rewind(reader) != USP_OK) abort();
+    for (size_t at = 0; at < n; at += piece) {
+        if (usp_reader_write(reader, text + at, n - at < piece ? n - at : piece) != USP_OK) abort();
+    }
+    usp_reader_end(reader, NULL, 0);
+}
+
+/* The same text as a report: what it becomes is text without control characters, and JSON. */
+static void check_report(const char *text, size_t n, struct output *answers) {
+    struct usp_reader_options options;
+    struct usp_report *report;
+    struct output shown = {.mode = 0}, json = {.mode = 0};
+    usp_reader_options_init(&options);
+    options.find = answer_place;
+    options.context = answers;
+    if (usp_report_create(&options, text, n, &report, NULL, 0) != USP_OK) return;
+    if (usp_report_format(report, USP_REPORT_TEXT, gather, &shown) != USP_OK) abort();
+    if (usp_report_format(report, USP_REPORT_JSON, gather, &json) != USP_OK) abort();
+    for (size_t i = 0; i < shown.size; i++) {
+        const unsigned char c = (unsigned char)shown.bytes[i];
+        if (c < ' ' && c != '\n' && c != '\t') abort();
+    }
+    if (!is_json(json.bytes, json.size)) abort();
+    usp_report_free(report);
+    free(shown.bytes);
+    free(json.bytes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static char program[4096];
-    char *written = NULL, path[64], given[64];
-    size_t written_size = 0;
-    if (program[0] == '\0' && readlink("/proc/self/exe", program, sizeof program - 1) <= 0) abort();
     if (size == 0) return 0;
-    unsigned mode = data[0];
-    struct span log = {(const char *)data + 1, size - 1};
-    int fd = (mode & BY_PIPE) != 0 && size <= PIPE_SIZE ? make_pipe(data + 1, size - 1) : make_file(data + 1, size - 1);
-    int given_fd = make_file(data + 1, size - 1);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    snprintf(given, sizeof given, "/proc/self/fd/%d", given_fd);
-    /* A file that is no object. */
-    const char *search = (mode & WITH_PROGRAM) != 0 ? program : "/proc/self/cmdline";
-    struct log_options options = {.log = path, .search = &search, .search_count = 1, .demangling = USP_DEMANGLE_FULL};
-    if ((mode & GIVEN_IMAGES) != 0) options.binary_images = given;
-    FILE *standard = stdout;
-    stdout = open_memstream(&written, &written_size);
-    if (stdout == NULL) abort();
-    int status = symbolize_log(&options);
-    fclose(stdout);
-    stdout = standard;
-    struct span output = {written, written_size};
-    if (status == EXIT_ALL_WELL && (mode & WITH_PROGRAM) == 0 && !span_equals(output, log)) abort();
-    if (status == EXIT_ALL_WELL && is_json(log) && !is_json(output)) abort();
-    check_lines(log);
-    free(written);
-    close(fd);
-    close(given_fd);
+    const unsigned mode = data[0];
+    const char *text = (const char *)data + 1;
+    const size_t n = size - 1;
+    struct output whole = {.mode = mode}, pieces = {.mode = mode};
+    struct usp_reader *images = NULL;
+    char error[64];
+    if ((mode & WITH_IMAGES) != 0) {
+        images = create(&whole, USP_READER_IMAGES, NULL);
+        if (usp_reader_learn(images, text, n) != USP_OK || usp_reader_rewind(images) != USP_OK) abort();
+        usp_reader_image_count(images);
+    }
+    const uint32_t flags = (mode & AS_RECORD) != 0 ? USP_READER_RECORD : 0;
+    struct usp_reader *reader = create(&whole, flags, images);
+    int status = usp_reader_write_whole(reader, text, n, error, sizeof error);
+    check_counts(reader);
+    bool is_unchanged = whole.size == n && (n == 0 || memcmp(whole.bytes, text, n) == 0);
+    if (flags == 0 && ((mode & WITH_ANSWERS) == 0 || n == 0) && !is_unchanged) abort();
+    if (status == USP_OK && is_json(text, n) && !is_json(whole.bytes, whole.size)) abort();
+    usp_reader_free(reader);
+    if (flags == 0) {
+        reader = create(&pieces, 0, images);
+        write_in_pieces(reader, text, n, (size_t)(mode >> 4) * 37 + 1);
+        if (pieces.size != whole.size || (n > 0 && memcmp(pieces.bytes, whole.bytes, whole.size) != 0)) abort();
+        usp_reader_free(reader);
+    }
+    check_report(text, n, &whole);
+    usp_reader_free(images);
+    free(whole.bytes);
+    free(pieces.bytes);
     return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* libFuzzer: any bytes as a Mach-O file with symbols: every name that the library finds in it, and that none reaches out of
  * its code. Seeds: tests/fuzz/macho_symbols_seeds.c. */
-#include "lib/symbolize/macho_code.h"
-#include "lib/symbolize/tables.h"
+#include "lib/symbolize/index/tables.h"
+#include "lib/symbolize/macho/code.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void name_everything(const struct uspi_tables *tables, const struct uspi_
     if (names == NULL) return;
     for (size_t i = 0; i < gathering->count; i++) {
         usp_addr address = gathering->candidates[i].start;
-        struct uspi_named named = {0};
+        struct uspi_symbol_answer named = {0};
         uint32_t symbol = uspi_index_find(index, address, &named.start, &named.size);
         if (symbol == USPI_NO_SYMBOL || tables->get(tables, symbol, names, &named) != USP_OK) continue;
         if (named.name == NULL || strlen(named.name) == SIZE_MAX || named.start > address) abort();

@@ -3,7 +3,7 @@
  * gathered, indexed and named. Seeds: tests/fuzz/objc_seeds.c. */
 #include <stdlib.h>
 
-#include "lib/symbolize/objc_tables.h"
+#include "lib/symbolize/objc/tables.h"
 #include "tests/fuzz/image_memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -14,7 +14,7 @@ static void name_all(const struct uspi_tables *tables, struct uspi_names *names)
     if (tables->gather(tables, &gathering) == USP_OK &&
         uspi_index_build(&index, &gathering, tables->prefer, tables) == USP_OK) {
         for (size_t i = 0; i < gathering.count; i++) {
-            struct uspi_named named = {0};
+            struct uspi_symbol_answer named = {0};
             uint32_t symbol = uspi_index_find(&index, gathering.candidates[i].start, &named.start, &named.size);
             if (symbol == USPI_NO_SYMBOL || tables->get(tables, symbol, names, &named) != USP_OK) continue;
             size_t length = strlen(named.name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* libFuzzer: any bytes as a raw capture; what is read of it is formatted and written again. Checksums are set right first,
  * so that what is behind them is reached. Seeds: tests/fuzz/raw_seeds.c. */
-#include "lib/raw.h"
+#include "lib/snapshot/raw.h"
 
 #include <unspool/format.h>
 
@@ -16,13 +16,13 @@ static void repair(uint8_t *bytes, size_t size) {
         size_t n = uspi_le32(bytes + at + 4), left = size - at - USPI_RAW_RECORD_HEADER - USPI_RAW_CHECKSUM_SIZE;
         if (n > left) return;
         n += USPI_RAW_RECORD_HEADER;
-        uint32_t crc = ~uspi_raw_checksum(UINT32_MAX, bytes + at, n);
+        uint32_t crc = ~uspi_crc32(UINT32_MAX, bytes + at, n);
         for (unsigned i = 0; i < 4; i++) bytes[at + n + i] = (uint8_t)(crc >> 8 * i);
         at += n + USPI_RAW_CHECKSUM_SIZE;
     }
 }
 
-/* The shape of usp_write. */
+/* The shape of usp_write_function. */
 static int count(void *context, const char *bytes, size_t n) {
     uint64_t *sum = context;
     for (size_t i = 0; i < n; i++) *sum += (uint8_t)bytes[i];
@@ -36,10 +36,10 @@ static void use(const struct usp_snapshot *snapshot) {
     for (options.style = USP_FORMAT_CALL_STACK_SYMBOLS; options.style <= USP_FORMAT_FOLDED; options.style++) {
         if (usp_format_snapshot(snapshot, &options, count, &sum) != USP_OK) abort();
     }
-    struct usp_raw raw;
-    usp_raw_init(&raw);
+    struct usp_raw_capture raw;
+    usp_raw_capture_init(&raw);
     raw.snapshot = snapshot;
-    usp_write_raw(-1, &raw);
+    usp_raw_write(-1, &raw);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -9,7 +9,7 @@
 #include <unspool/unspool.h>
 
 #include "tests/fuzz/unwind_input.h"
-#include "tests/range.h"
+#include "tests/support/range.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -49,12 +49,12 @@ static void require(bool condition) {
 }
 
 static void check_frame(uint32_t arch, const struct usp_frame *frame) {
-    require(frame->kind != USP_KIND_NONE && frame->method != USP_METHOD_NONE);
+    require(frame->kind != USP_FRAME_KIND_NONE && frame->method != USP_FRAME_METHOD_NONE);
     if (arch != USP_ARCH_ARM64 && arch != USP_ARCH_X86_64) require(frame->pc <= UINT32_MAX);
     if (arch == USP_ARCH_ARMV7) require((frame->pc & 1) == 0);
 }
 
-static void check_stack(const struct usp_stack *stack, const struct usp_options *options) {
+static void check_stack(const struct usp_stack *stack, const struct usp_unwind_options *options) {
     require(stack->count <= stack->capacity && stack->physical <= stack->count);
     require(stack->stop != USP_STOP_NONE);
     require(stack->omitted_at == USP_NO_INDEX || (stack->omitted > 0 && stack->omitted_at <= stack->physical));
@@ -66,7 +66,7 @@ static void check_stack(const struct usp_stack *stack, const struct usp_options 
 
 /* usp_unwind is a loop over the cursor. */
 static void check_cursor(const struct usp_target *target, const struct usp_registers *registers,
-                         const struct usp_options *options, const struct usp_stack *stack) {
+                         const struct usp_unwind_options *options, const struct usp_stack *stack) {
     struct usp_cursor cursor;
     struct usp_frame frame;
     struct usp_registers there;
@@ -88,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct world world;
     struct usp_target target;
     struct usp_registers registers;
-    struct usp_options options;
+    struct usp_unwind_options options;
     struct usp_frame frames[FRAMES_MAX], again[FRAMES_MAX];
     struct usp_stack stack, second;
     const usp_addr root = CODE + 8;
@@ -130,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     if ((header.wishes & WISH_TASK) != 0) target.swift_task_slot = STACK;
 
-    usp_options_init(&options);
+    usp_unwind_options_init(&options);
     options.async = (header.wishes & WISH_ASYNC) != 0;
     options.tail = header.tail % FRAMES_MAX;
     options.skip = header.skip % 4;

@@ -3,7 +3,7 @@
 #ifndef TESTS_FUZZ_IMAGE_MEMORY_H
 #define TESTS_FUZZ_IMAGE_MEMORY_H
 
-#include "tests/range.h"
+#include "tests/support/range.h"
 
 #define IMAGE_LOAD UINT64_C(0x10000)
 

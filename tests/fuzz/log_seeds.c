@@ -1,55 +1,44 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes what tests/fuzz/fuzz_log.c begins with: each form of a frame and of a list of images. The image is the fuzzer
- * itself, so that there are names. */
+/* log_seeds FOLDER: what tests/fuzz/fuzz_log.c begins with, in FOLDER/fuzz_log: the texts of every shape, in several modes.
+ * log_seeds FOLDER --plain: the texts as they are, in FOLDER, for tests/tool/report.sh. */
+#include "tests/support/report_texts.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#define IMAGE "fuzz_log"
-#define UUID  "01234567-89AB-CDEF-0123-456789ABCDEF"
+static const unsigned char modes[] = {0x00, 0x01, 0x13, 0x5d, 0x05};
 
-static const char *const logs[] = {
-    "0   " IMAGE "                            0x0000000100004a10 " IMAGE " + 18960\n"
-    "1   " IMAGE "                            0x0000000100104a10 " IMAGE " + 1067536 (main.m:12)\n"
-    "2   libc                                0x0000000200004a10 <redacted> + 84\n"
-    "3   ???                                 0x0000000300004a10 0x300004a10 + 0\n"
-    "4   " IMAGE "                            0x0000000100004a10 " UUID " + 18960\n"
-    "5   " IMAGE "                            0x0000000100004a10 -[View draw:] + 28\n",
-    "(\n\t\"0   " IMAGE "   0x0000000100104a10 " IMAGE " + 1067536\",\n)\n",
-    "Backtrace of Thread 771:\n" IMAGE "                        0x100104a10 0x100000000 + 1067536\n"
-    "_sigtramp_image           0x100104a10 _sigtramp + 52\n"
-    "fuzz_log           0x100104a10 _mh_execute_header + 1067536\n",
-    "/opt/" IMAGE "(+0x104a10) [0x55d0c0104a10]\n/opt/" IMAGE "() [0x504a10]\n/opt/" IMAGE
-    "(main+0x1f) [0x55d0c0104a10]\n/opt/" IMAGE "(+0) [0x0]\n",
-    "0   " UUID " + 0x104a10 /opt/" IMAGE "\n1   ??? + 0x104a10 /opt/" IMAGE "\n    asynchronous callers\n"
-    "2   0123456789abcdef0123456789abcdef01234567 + 0x1 /opt/x\n",
-    IMAGE " + 1067536\n" UUID " + 5\n",
-    "Process: x [1]\n\nThread 0 Crashed:\n0   " IMAGE "   \t0x0000000100104a10 0x100000000 + 1067536\n\n"
-    "Binary Images:\n0x100000000 - 0x10fffffff " IMAGE " arm64  <0123456789abcdef0123456789abcdef> /opt/" IMAGE "\n"
-    "       0x10ab2f000 -        0x10ab36fff +com.example.App (1.0 - 1) <" UUID "> /App.app/App\n"
-    "0x0 - 0xffffffffffffffff ??? (*) <00000000-0000-0000-0000-000000000000> ???\n",
-    "{\"app_name\":\"x\",\"bug_type\":\"309\"}\n"
-    "{\"threads\":[{\"triggered\":true,\"frames\":[{\"imageOffset\":1067536,\"imageIndex\":0},"
-    "{\"imageOffset\":1067540,\"symbol\":\"<redacted>\",\"symbolLocation\":8,\"imageIndex\":0},"
-    "{\"symbolLocation\":8,\"imageIndex\":1,\"imageOffset\":1067540}]}],\n\"usedImages\" : [\n"
-    "{\"source\":\"P\",\"arch\":\"arm64\",\"base\":4294967296,\"size\":33554432,\"uuid\":\"\",\"path\":\"\\/"
-    "opt\\/" IMAGE "\",\"name\":\"" IMAGE "\"},{\"size\":0,\"base\":0,\"uuid\":\"" UUID
-    "\",\"name\":\"\\u0041\\ud83d\\ude00\"}]}\n",
-};
+static void write_file(const char *path, const unsigned char *mode, const char *text) {
+    FILE *file = fopen(path, "wb");
+    if (file == NULL || (mode != NULL && fputc(*mode, file) == EOF)) exit(EXIT_FAILURE);
+    if (fputs(text, file) == EOF || fclose(file) != 0) exit(EXIT_FAILURE);
+}
+
+static void write_texts(const char *folder, int are_plain, const struct text *texts, size_t count) {
+    char path[4096];
+    for (size_t i = 0; i < count; i++) {
+        if (are_plain) {
+            snprintf(path, sizeof path, "%s/%s.%zu", folder, texts[i].format, i);
+            write_file(path, NULL, texts[i].in);
+            continue;
+        }
+        for (size_t mode = 0; mode < sizeof modes; mode++) {
+            snprintf(path, sizeof path, "%s/fuzz_log/%s.%zu.%zu", folder, texts[i].format, i, mode);
+            write_file(path, &modes[mode], texts[i].in);
+        }
+    }
+}
 
 int main(int argc, char **argv) {
     char path[4096];
-    if (argc != 2) return EXIT_FAILURE;
+    const int are_plain = argc == 3 && strcmp(argv[2], "--plain") == 0;
+    if (argc != 2 && !are_plain) return EXIT_FAILURE;
     snprintf(path, sizeof path, "%s/fuzz_log", argv[1]);
-    mkdir(path, 0777);
-    for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
-        for (int mode = 0; mode < 8; mode++) {
-            snprintf(path, sizeof path, "%s/fuzz_log/%zu-%d", argv[1], i, mode);
-            FILE *file = fopen(path, "wb");
-            if (file == NULL || fputc(mode, file) == EOF) return EXIT_FAILURE;
-            if (fwrite(logs[i], 1, strlen(logs[i]), file) != strlen(logs[i]) || fclose(file) != 0) return EXIT_FAILURE;
-        }
-    }
+    if (!are_plain) mkdir(path, 0777);
+    write_texts(argv[1], are_plain, apple_texts, sizeof apple_texts / sizeof *apple_texts);
+    write_texts(argv[1], are_plain, linux_texts, sizeof linux_texts / sizeof *linux_texts);
+    write_texts(argv[1], are_plain, documents, sizeof documents / sizeof *documents);
     return EXIT_SUCCESS;
 }

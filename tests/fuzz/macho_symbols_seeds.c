@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the seeds of fuzz_macho_symbols, fuzz_macho_exports and fuzz_archive into three folders of these names below the
  * one that is given. */
-#include "tests/archive_file.h"
-#include "tests/macho_symbol_file.h"
+#include "tests/support/archive_file.h"
+#include "tests/support/macho_symbol_file.h"
 
 #include <sys/stat.h>
 
@@ -48,7 +48,7 @@ static void write_files(uint32_t arch) {
                                           .with_stubs = (i & 8) == 0,
                                           .indirect = {0, 6, 0}};
         struct builder b = build_macho_symbol_file(&wanted);
-        snprintf(name, sizeof name, "%s-%u", usp_arch_name(arch), i);
+        snprintf(name, sizeof name, "%s-%u", usp_arch_string(arch), i);
         write_seed(&b, "fuzz_macho_symbols", name);
     }
 }

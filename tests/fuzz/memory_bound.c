@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /* What a symbolizer or a table of stacks takes for itself, and liblzma, which is allowed 80 MB for a dictionary
- * (lib/symbolize/decompress.c); and what may be had for each byte: one of a compressed table stands for 64, one of an exports
+ * (lib/images/decompress.c); and what may be allocated for each byte: one of a compressed table stands for 64, one of an exports
  * trie for a node. */
 #define FIXED    (UINT64_C(96) << 20)
 #define PER_BYTE UINT64_C(1024)

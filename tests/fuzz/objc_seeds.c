@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the seeds of fuzz_objc and fuzz_fixups into two folders of these names below the one that is given: the byte-built
  * images of the tests, one of each form. */
-#include "tests/objc_image.h"
+#include "tests/support/objc_image.h"
 
 #include <sys/stat.h>
 

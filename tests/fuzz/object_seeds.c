@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the seeds of fuzz_core, fuzz_elf and fuzz_macho into three folders of these names below the one that is given:
  * the byte-built files of the tests. */
-#include "tests/core_fixtures.h"
+#include "tests/support/core_fixtures.h"
 
 #include <sys/stat.h>
 
@@ -11,7 +11,7 @@ static void write_seed(struct builder *b, const char *kind, const char *name, ui
     char path[1024];
     snprintf(path, sizeof path, "%s/%s", parent, kind);
     mkdir(path, 0777);
-    snprintf(path, sizeof path, "%s/%s/%s-%s", parent, kind, name, usp_arch_name(arch));
+    snprintf(path, sizeof path, "%s/%s/%s-%s", parent, kind, name, usp_arch_string(arch));
     save(b, path);
     builder_free(b);
 }

@@ -18,14 +18,14 @@ static int create(const char *parent, const char *kind, unsigned number) {
 }
 
 static int write_capture(const char *parent, uint32_t arch) {
-    struct usp_frame frames[3] = {{.pc = 0x1000, .kind = USP_KIND_INTERRUPTED},
-                                  {.pc = 0x2000, .kind = USP_KIND_RETURN_ADDRESS},
-                                  {.pc = 0x3000, .kind = USP_KIND_ASYNC_RESUME}};
+    struct usp_frame frames[3] = {{.pc = 0x1000, .kind = USP_FRAME_KIND_INTERRUPTED},
+                                  {.pc = 0x2000, .kind = USP_FRAME_KIND_RETURN_ADDRESS},
+                                  {.pc = 0x3000, .kind = USP_FRAME_KIND_ASYNC_RESUME}};
     struct usp_thread_info info = {
         .thread = {.id = 1}, .name = "main", .queue = "com.example.queue", .flags = USP_THREAD_MAIN};
     struct usp_registers registers;
     struct usp_stack stack;
-    struct usp_raw raw;
+    struct usp_raw_capture raw;
     usp_registers_init(&registers, arch);
     usp_registers_set_pc(&registers, 0x1000);
     usp_stack_init(&stack, frames, 3);
@@ -34,23 +34,23 @@ static int write_capture(const char *parent, uint32_t arch) {
     stack.physical = 2;
     stack.async_join = 1;
     const struct usp_raw_thread thread = {.info = &info, .registers = &registers, .stack = &stack};
-    usp_raw_init(&raw);
+    usp_raw_capture_init(&raw);
     raw.arch = arch;
     raw.threads = &thread;
     raw.thread_count = 1;
     int fd = create(parent, "fuzz_raw", arch);
-    int status = fd >= 0 ? usp_write_raw(fd, &raw) : USP_ERROR_SYSTEM;
+    int status = fd >= 0 ? usp_raw_write(fd, &raw) : USP_ERROR_SYSTEM;
     if (fd >= 0) close(fd);
     return status;
 }
 
 static int write_own_images(const char *parent) {
     struct usp_images *images = NULL;
-    struct usp_raw raw;
-    usp_raw_init(&raw);
-    if (usp_images_self(&images) == USP_OK) raw.images = images;
+    struct usp_raw_capture raw;
+    usp_raw_capture_init(&raw);
+    if (usp_images_create_self(&images) == USP_OK) raw.images = images;
     int fd = create(parent, "fuzz_raw", 0);
-    int status = fd >= 0 ? usp_write_raw(fd, &raw) : USP_ERROR_SYSTEM;
+    int status = fd >= 0 ? usp_raw_write(fd, &raw) : USP_ERROR_SYSTEM;
     if (fd >= 0) close(fd);
     usp_images_free(images);
     return status;
@@ -87,6 +87,6 @@ int main(int argc, char **argv) {
         status = write_capture(argv[1], arch);
     }
     if (status == USP_OK) status = write_names(argv[1]);
-    if (status != USP_OK) fprintf(stderr, "%s: %s\n", argv[1], usp_strerror(status));
+    if (status != USP_OK) fprintf(stderr, "%s: %s\n", argv[1], usp_status_string(status));
     return status == USP_OK ? 0 : 1;
 }

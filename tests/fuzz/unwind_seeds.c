@@ -164,7 +164,7 @@ static void write_file(const char *folder, const struct program *p, const char *
     uint8_t words[USP_REGISTERS_MAX * 8];
     char path[1024];
     for (unsigned i = 0; i < USP_REGISTERS_MAX; i++) store(words + 8 * i, registers->value[i], 8);
-    (void)snprintf(path, sizeof path, "%s/fuzz_unwind/%s-%s", folder, usp_arch_name(p->arch), what);
+    (void)snprintf(path, sizeof path, "%s/fuzz_unwind/%s-%s", folder, usp_arch_string(p->arch), what);
     FILE *file = fopen(path, "wb");
     if (file == NULL || fwrite(header, sizeof *header, 1, file) != 1 || fwrite(words, sizeof words, 1, file) != 1 ||
         fwrite(p->code, CODE_SIZE, 1, file) != 1 || fwrite(stack, stack_size, 1, file) != 1 || fclose(file) != 0) {
@@ -202,7 +202,7 @@ static void write_seed(const char *folder, const struct program *p, unsigned ste
     write_file(folder, p, what, &header, &registers, stack, sizeof stack);
 }
 
-/* Where Darwin's kernel puts things for a signal (lib/unwind/sigframe.c): from _sigtramp's CFA to the mcontext, and in it the
+/* Where Darwin's kernel puts things for a signal (lib/unwind/signals/sigframe.c): from _sigtramp's CFA to the mcontext, and in it the
  * registers. */
 static const struct sigframe {
     uint32_t arch;

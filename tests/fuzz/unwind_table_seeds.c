@@ -3,8 +3,8 @@
  * of the tests. */
 #include <sys/stat.h>
 
-#include "tests/ehabi_table.h"
-#include "tests/unwind_info.h"
+#include "tests/support/ehabi_table.h"
+#include "tests/support/unwind_info.h"
 
 static void write_seed(const char *parent, const char *fuzzer, unsigned number, struct builder *head,
                        struct builder *rest) {

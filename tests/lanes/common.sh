@@ -7,7 +7,7 @@
 # shellcheck source=tools/build.sh
 . "$top/tools/build.sh"
 
-# In CI a test that is skipped because a tool is missing is a test that nobody runs.
+# In CI a test that is skipped because a tool is missing is a test that never runs.
 export USP_REQUIRE_TOOLS=1
 
 # Downloads that outlive a clone.
@@ -24,21 +24,35 @@ build_and_check() {
   shift
   configure_in "$name" --disable-static "$@"
   make_in "$name" all
-  make_in "$name" check VERBOSE=1 test_scripts= "${check_arguments[@]}"
+  check_in "$name" "TESTS=$(programs "$name" test "$left_out")" "${check_arguments[@]}"
 }
+left_out='^$'
 check_arguments=()
+
+# programs NAME KIND PATTERN: the test programs of a build, of which `make print-KIND-programs` has the list, but for those that
+# match.
+programs() { make -s -C "$top/build/$1" "print-$2-programs" | grep -vE "$3" | tr '\n' ' '; }
+
+# Suites that wait for long, or start very many programs: for lanes that differ in the compiler alone. The lanes check and i686
+# have them.
+# shellcheck disable=SC2034 # for lanes
+patient='/test_linux_(exec|no_trace|sampler|shared_signal)$'
+
+# lively NAME: the suites of a build that depend on the kernel, but for those that repeat for minutes what depends on neither
+# the processor nor libc: the lanes check, clang, i686 and asan have them.
+lively() { programs "$1" live '/test_linux_(contention|faults|exec|storm_bare|walks)$'; }
 
 # run_tests_by COMMAND...: what runs each test program from here on: an emulator, a checker.
 run_tests_by() { check_arguments=("LOG_COMPILER=$*"); }
 
-# run_tests_by_emulator COMMAND...: the same with what tests/under.h does for user-mode emulators.
+# run_tests_by_emulator COMMAND...: the same with what tests/support/under.h does for user-mode emulators.
 run_tests_by_emulator() {
   run_tests_by "$@"
   export USP_TEST_UNDER="$*" CK_TIMEOUT_MULTIPLIER=20
 }
 
 # apt_for PROCESSOR ARGUMENT...: apt-get for another processor's packages with its own lists in the cache, so that this
-# machine's list of foreign architectures stays as it is and nobody needs to be root.
+# machine's list of foreign architectures stays as it is and root is not needed.
 apt_for() {
   local processor=$1 state=$cache/$1/apt
   shift

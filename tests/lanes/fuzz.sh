@@ -11,16 +11,19 @@ declare -A inputs=(
   [fuzz_compact]=33000
   [fuzz_core]=4000
   [fuzz_demangle]=200000
+  [fuzz_dwarf]=4000
   [fuzz_ehabi]=40000
   [fuzz_elf]=67000
   [fuzz_elf_symbols]=5000
   [fuzz_fixups]=8000
+  [fuzz_index]=30000
   [fuzz_log]=5000
   [fuzz_macho]=67000
   [fuzz_macho_exports]=133000
   [fuzz_macho_symbols]=33000
   [fuzz_objc]=33000
   [fuzz_raw]=13000
+  [fuzz_swift]=100000
   [fuzz_unwind]=5000
 )
 sanitizers=address,undefined
@@ -31,12 +34,11 @@ make_in fuzz all
 # The libraries that configure found.
 read -ra libraries <<<"$(sed -n 's/^LIBS = //p' "$top/build/fuzz/Makefile")"
 
-# link PROGRAM SOURCE FLAG...: here and not by make, libFuzzer is clang's alone. What fuzz_log looks at is the command's.
+# link PROGRAM SOURCE FLAG...: here and not by make, libFuzzer is clang's alone.
 link() {
-  local program=$1 source=$2 others=()
+  local program=$1 source=$2
   shift 2
-  [[ $source != */fuzz_log.c ]] || others=("$top"/tools/log*.c "$top/tools/text.c")
-  clang-19 -std=gnu11 -O1 -g "$@" -fno-sanitize-recover=all -I"$top" -I"$top/include" -o "$program" "$source" "${others[@]}" \
+  clang-19 -std=gnu11 -O1 -g "$@" -fno-sanitize-recover=all -I"$top" -I"$top/include" -o "$program" "$source" \
     "$top/build/fuzz/lib/.libs/libunspool.a" "${libraries[@]}"
 }
 
@@ -53,12 +55,12 @@ done
 mkdir -p "$seeds/fuzz_elf_symbols"
 for target in x86_64-linux-gnu i386-linux-gnu aarch64-linux-gnu arm-linux-gnueabihf; do
   clang-19 "--target=$target" -Os -shared -nostdlib -fPIC -fuse-ld=lld-19 -o "$seeds/fuzz_elf_symbols/$target" \
-    "$top/tests/names/elf_fixture.c"
+    "$top/tests/symbolize/elf_fixture.c"
 done
 
 # What compilers and linkers make of the tests' fixtures. Small ones: of a large file most changes do nothing.
 made=$seeds/made
-fixtures=$top/tests/names
+fixtures=$top/tests/symbolize
 mkdir -p "$made" "$seeds"/fuzz_{archive,elf,fixups,log,macho,macho_exports,macho_symbols,objc,raw}
 small='int f(int a) { return a * 3; } int g(int a) { return f(a) + 1; }'
 for target in x86_64-linux-gnu arm-linux-gnueabihf; do
@@ -76,6 +78,21 @@ for target in arm64-apple-ios14 x86_64-apple-macos13; do
 done
 llvm-lipo-19 -create -output "$seeds/fuzz_archive/fat" "$made"/*.a
 cp "$made"/*-linux-*.o "$seeds/fuzz_archive"
+
+# Debug information of small libraries, and indexes of these.
+mkdir -p "$seeds"/fuzz_{dwarf,index}
+lines='static inline __attribute__((always_inline)) int in(int a) { return a * a; }
+  __attribute__((noinline)) int f(int a) { return in(a) + in(a + 1); } int g(int a) { return a > 3 ? f(a) : in(a); }'
+for version in 2 4 5; do
+  for flags in -O0 -O2 '-O2 -ffunction-sections'; do
+    # shellcheck disable=SC2086 # words on purpose
+    clang-19 $flags "-gdwarf-$version" -shared -nostdlib -fPIC -fuse-ld=lld-19 -Wl,-z,noseparate-code,--build-id=sha1 \
+      -o "$seeds/fuzz_dwarf/v$version$flags" -x c - <<<"$lines"
+  done
+done
+clang-19 -target arm64-apple-ios14 -O2 -g -x c -c - -o "$seeds/fuzz_dwarf/macho" <<<"$lines"
+"$top/build/fuzz/tools/unspool" index --quiet -o "$made/store" "$seeds/fuzz_dwarf" 2>/dev/null || :
+for index in "$made"/store/*/*/index; do cp "$index" "$seeds/fuzz_index/$(basename "${index%/index}")"; done
 
 # Mach-O, with both forms of fixups; the exports by themselves as well.
 target=x86_64-apple-macos13
@@ -100,6 +117,10 @@ for objects in macho_S macho_cc objc; do
   tail -c "+$((at + 1))" "$made/$objects" | head -c "$size" >"$made/trie" || true
   cp "$made/trie" "$seeds/fuzz_macho_exports/$objects"
 done
+
+# Names of Swift: in the list each stands at the beginning of a line, its texts behind it do not.
+mkdir -p "$seeds/fuzz_swift"
+grep -vE '^( |#)' "$top/tests/demangle/swift_names.txt" | (cd "$seeds/fuzz_swift" && awk '{ printf "%s", $0 >NR; close(NR) }')
 
 # What a program that captures itself has written, and that in the styles that logs have; a byte before them tells fuzz_log
 # what to do.
@@ -126,6 +147,7 @@ run() {
     rm -rf "$work/corpus"
   fi
   mkdir -p "$work/corpus" "$work/artifacts" "$seeds/$fuzzer"
+  [[ ! -f $top/tests/fuzz/${fuzzer#fuzz_}.dict ]] || limits+=" -dict=$top/tests/fuzz/${fuzzer#fuzz_}.dict"
   link "$work/$fuzzer" "$top/tests/fuzz/$fuzzer.c" "-fsanitize=fuzzer,$sanitizers" \
     -Wl,--wrap=LLVMFuzzerTestOneInput "$top/tests/fuzz/memory_bound.c"
   # shellcheck disable=SC2086 # words on purpose

@@ -34,7 +34,7 @@ rm -rf "$build/kernel"
 mkdir -p "$root"/{proc,sys,dev,tmp,lib,bin}
 cross=(aarch64-linux-gnu-gcc -O2 -g -std=gnu11 -Wall -Wextra -Werror -static)
 "${cross[@]}" "$top/tests/kernel/init.c" -o "$root/init"
-"${cross[@]}" -fno-omit-frame-pointer -mbranch-protection=pac-ret+leaf "$top/tests/core_victim.c" -o "$root/bin/victim"
+"${cross[@]}" -fno-omit-frame-pointer -mbranch-protection=pac-ret+leaf "$top/tests/snapshot/core_victim.c" -o "$root/bin/victim"
 cp "$cache/arm64/root/bin/busybox" "$root/bin/"
 for applet in sh awk cat grep ls mkdir mktemp rm rmdir sleep; do ln -s busybox "$root/bin/$applet"; done
 for library in ld-linux-aarch64.so.1 libc.so.6 libm.so.6 libdl.so.2 librt.so.1 libpthread.so.0 libgcc_s.so.1; do
@@ -54,8 +54,8 @@ END
 chmod +x "$root/bin/stacks"
 {
   echo "$build"
-  # What bytes alone decide the lane aarch64 shows.
-  make -s -C "$build" print-live-programs | sed "s,^,$build/,"
+  # What bytes alone decide the lane aarch64 shows; monitors and samplers use captures like any other program, for long.
+  lively aarch64-pac | tr ' ' '\n' | grep -vE '^(tests/(monitor|sampler)/.*)?$' | sed "s,^,$build/,"
   echo /bin/stacks
 } >"$root/tests"
 (cd "$root" && find . | cpio --quiet -o -H newc | gzip -1) >"$build/kernel/initrd.gz"

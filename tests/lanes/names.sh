@@ -3,6 +3,6 @@
 # About: names and unwind tables of files that LLVM's and GCC's tools build and strip, compared with what these say; logs, completion in both shells
 need_build clang-19 lld-19 llvm-19 lld-13 binutils gobjc g++=g++ python3 gdb elfutils xz-utils zstd binutils-aarch64-linux-gnu \
   gcc-arm-linux-gnueabihf libc6-dev-armhf-cross python3-jsonschema zsh
-configure_in names --disable-static --with-lzma --with-zlib --with-zstd
-make_in names all
-make_in names check VERBOSE=1 TESTS="$(cd "$top" && echo tests/names/*.sh tests/unwind/*.sh tests/tool/log*.sh tests/tool/completion.sh)"
+configure_in check
+make_in check all
+make_in check check VERBOSE=1 TESTS="$(cd "$top" && echo tests/symbolize/*.sh tests/unwind/*.sh tests/tool/log*.sh tests/tool/completion.sh)"

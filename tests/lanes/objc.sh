@@ -4,6 +4,6 @@
 need_build clang-19 gobjc libgnustep-base-dev
 configure_in objc --disable-static --enable-werror --enable-objc
 make_in objc all
-programs='tests/test_objc_threads tests/test_objc_stacks tests/test_thread_slots'
-make_in objc check VERBOSE=1 check_LTLIBRARIES= check_PROGRAMS="$programs" TESTS="$programs tests/check-exports.sh"
+programs='tests/objc/test_objc_threads tests/objc/test_objc_stacks tests/objc/test_thread_slots'
+make_in objc check VERBOSE=1 check_LTLIBRARIES= check_PROGRAMS="$programs" TESTS="$programs tests/source/check-exports.sh"
 "$top/tests/apple/objc.sh"

@@ -9,5 +9,5 @@ configure_in s390x --disable-static --host=s390x-linux-gnu --enable-werror
 make_in s390x all
 make_in s390x bytes-check VERBOSE=1 "${check_arguments[@]}"
 # And what linkers write, for the processors that they write it for.
-make_in s390x tests/names/macho_names tests/names/objc_methods
-make_in s390x check-TESTS VERBOSE=1 TESTS="tests/names/macho.sh tests/names/objc.sh"
+make_in s390x tests/symbolize/macho_names tests/symbolize/objc_methods
+make_in s390x check-TESTS VERBOSE=1 TESTS="tests/symbolize/macho.sh tests/symbolize/objc.sh"

@@ -5,15 +5,18 @@
  * captures_itself FILE [JSON]
  *
  * JSON: the same stack, without a list of its images.
- * Output: the lines of callStackSymbols; then, for each frame that glibc's backtrace_symbols(3) writes otherwise than we do,
- * "differs: " and both lines. */
-#include <execinfo.h>
+ * Output: the lines of callStackSymbols; then, with glibc, for each frame that backtrace_symbols(3) writes otherwise than we
+ * do, "differs: " and both lines. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#ifdef __GLIBC__
+#include <execinfo.h>
+#endif
 
 #include <unspool/unspool.h>
 
@@ -37,24 +40,25 @@ static const char *json_path;
 
 static void capture(int number, siginfo_t *info, void *context) {
     static const struct usp_thread_info thread = {.thread = {.id = 1}, .name = "main", .flags = USP_THREAD_MAIN};
-    struct usp_raw raw;
+    struct usp_raw_capture raw;
     (void)number;
     (void)info;
     usp_stack_init(&stack, frames, FRAMES);
     usp_capture_context(context, NULL, &stack);
     const struct usp_raw_thread written = {.info = &thread, .stack = &stack};
-    usp_raw_init(&raw);
+    usp_raw_capture_init(&raw);
     raw.pid = getpid();
     raw.images = images;
     raw.threads = &written;
     raw.thread_count = 1;
-    write_status = usp_write_raw(file, &raw);
+    write_status = usp_raw_write(file, &raw);
 }
 
 static int print(void *context, const char *bytes, size_t n) {
     return fwrite(bytes, 1, n, context) == n ? USP_OK : USP_ERROR_SYSTEM;
 }
 
+#ifdef __GLIBC__
 static void format_frame(char line[1024], uint32_t i, const struct usp_symbol *symbol) {
     usp_format_frame(line, 1024, USP_FORMAT_BACKTRACE_SYMBOLS, stack.arch, i, &frames[i], symbol);
 }
@@ -77,6 +81,9 @@ static void compare_with_glibc(struct usp_symbolizer *symbolizer) {
         free(theirs);
     }
 }
+#else
+static void compare_with_glibc(struct usp_symbolizer *symbolizer) { (void)symbolizer; }
+#endif
 
 _Noreturn EXPORTED void never_returns(int n) {
     struct usp_format_options options;
@@ -110,6 +117,6 @@ EXPORTED int main(int argc, char **argv) {
     if (argc != 2 && argc != 3) return 2;
     if (argc == 3) json_path = argv[2];
     file = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (file < 0 || usp_images_self(&images) != USP_OK || sigaction(SIGUSR1, &action, NULL) != 0) return 3;
+    if (file < 0 || usp_images_create_self(&images) != USP_OK || sigaction(SIGUSR1, &action, NULL) != 0) return 3;
     return calls_it(2);
 }

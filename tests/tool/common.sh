@@ -3,8 +3,8 @@
 # What the tests of the command share: where it is, and a program that stands still in known functions. Sourced by them, in
 # the folder of the build.
 
-# shellcheck source=tests/script.sh
-. "$(dirname "${BASH_SOURCE[0]}")/../script.sh"
+# shellcheck source=tests/support/script.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../support/script.sh"
 work=$(mktemp -d)
 running=()
 # shellcheck disable=SC2329 # called by trap
@@ -55,9 +55,10 @@ out_lacks() { ! grep -qE -- "$1" "$work/out" || fail "the output has: $1" "$(cat
 err_has() { grep -qE -- "$1" "$work/err" || fail "standard error lacks: $1" "$(cat "$work/err")"; }
 err_is_empty() { [[ ! -s $work/err ]] || fail "on standard error: $(cat "$work/err")"; }
 
-# frames HEADING: the symbols under the heading of a thread that matches, one a line.
+# frames HEADING: the symbols under the heading of a thread that matches, one a line, without inlined calls.
 frames() {
-  awk -v heading="$1" '/^Thread /{ on = ($0 ~ heading) } on && /^[0-9]+.* \+ [0-9]+$/ { print $(NF - 2) }' "$work/out"
+  awk -v heading="$1" '/^Thread /{ on = ($0 ~ heading) } { sub(/ \([^ ]+:[0-9]+\)$/, "") }
+    on && /^[0-9]+.* \+ [0-9]+$/ { print $(NF - 2) }' "$work/out"
 }
 
 # expect_frames HEADING NAME...: these names in this order, whatever stands before and behind them.

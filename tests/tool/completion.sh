@@ -77,7 +77,7 @@ fi
 for command in "${commands[@]}"; do same_options "$command"; done
 
 # What follows.
-[[ $(in_bash unspool stack --demangle s) == simple ]] || fail "bash: --demangle s"
+[[ $(in_bash unspool stack --demangle si) == simple ]] || fail "bash: --demangle s"
 [[ $(in_bash unspool stack --style cr) == crash-report ]] || fail "bash: --style cr"
 [[ $(in_bash unspool symbolize -arch arm64_) == arm64_32 ]] || fail "bash: -arch arm64_"
 [[ -z $(in_bash unspool stack --max '') ]] || fail "bash: --max"

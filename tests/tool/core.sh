@@ -4,7 +4,7 @@
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
-[[ $(cat /proc/sys/kernel/core_pattern) == core ]] || skip "the kernel gives cores to somebody else (core_pattern)"
+[[ $(cat /proc/sys/kernel/core_pattern) == core ]] || skip "the kernel pipes cores elsewhere (core_pattern)"
 core=$work/core
 [[ $(cat /proc/sys/kernel/core_uses_pid) == 0 ]] || core='' # found below
 

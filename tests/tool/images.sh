@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # `unspool images` of a process, its raw capture and its file, against what the kernel and readelf say. Mach-O is
-# tests/names/command.sh's, cores are tests/tool/core.sh's.
+# tests/symbolize/command.sh's, cores are tests/tool/core.sh's.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"

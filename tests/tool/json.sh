@@ -45,7 +45,7 @@ python3 -m json.tool "$work/out" >/dev/null || fail "--no-symbols: this is no JS
 
 start "$stuck" held
 run 1 stack --json "$pid"
-python3 - "$work/out" <<'END' || fail "a thread without a stack is not told"
+python3 - "$work/out" <<'END' || fail "a thread without a stack is not reported"
 import json, sys
 
 with open(sys.argv[1], encoding="utf-8") as file:

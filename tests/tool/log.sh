@@ -8,11 +8,19 @@ set -euo pipefail
 cp tests/tool/captures_itself "$work"
 mkdir "$work/files" "$work/others"
 cp "$work/captures_itself" "$stuck" "$work/files"
+# Without debug information, as the stacks below are without lines: tests/tool/lines.sh has both with them.
+strip -g "$work/files"/*
 
 expect() { cmp -s "$work/out" "$1" || fail "$2: differs: $(diff -a "$1" "$work/out" | head -n 6)"; }
 
-# The main thread, which stands still, but for when it was asked and what its clock told it.
-stack() { run 0 stack --thread "$thread" "$@" && sed -i -E '/^Date|^ *[a-z0-9]+: 0x/d' "$work/out"; }
+# nothing_missing: nothing is said on standard error but how many frames there were.
+nothing_missing() {
+  [[ $(wc -l <"$work/err") -eq 1 ]] || fail "$(cat "$work/err")"
+  err_has ': [0-9]+ frames, [0-9]+ symbolicated, [0-9]+ with a name before, '
+}
+
+# The main thread, which is stopped, but for when it was asked and what its clock said.
+stack() { run 0 stack --no-lines --thread "$thread" "$@" && sed -i -E '/^Date|^ *[a-z0-9]+: 0x/d' "$work/out"; }
 
 # check NAME TARGET THREAD: a process or a capture, whose program $work/files has.
 check() {
@@ -28,7 +36,7 @@ check() {
     ! cmp -s "$log.$style.in" "$log.$style.named" || fail "$name $style: nothing to be named"
     run 0 symbolize --log "$log.$style.in" --search "$work/files" --binary-images "$log.images"
     expect "$log.$style.named" "$name, $style"
-    err_is_empty
+    nothing_missing
     # A crash report tells its images; of the others, the one file of that name is taken.
     run 0 symbolize --log "$log.$style.in" --search "$work/files"
     expect "$log.$style.named" "$name, $style alone"
@@ -48,7 +56,7 @@ check() {
       { print }' >"$log.portable.named"
   run 0 symbolize --log "$log.portable.in" --search "$work/files"
   expect "$log.portable.named" "$name, portable"
-  err_is_empty
+  nothing_missing
 }
 
 start "$stuck" deep
@@ -68,6 +76,10 @@ cp "$work/stripped" "$work/stripped.files/stuck"
 cp "$work/split.files/stuck.debug" "$work/stripped.files/stuck" "$work/both.files"
 for folder in split both; do
   run 0 symbolize --log "$work/stuck.crash-report.in" --search "$work/$folder.files"
+  if readelf -S "$work/split" 2>/dev/null | grep -q '\.debug_line'; then
+    out_has ' inner \+ [0-9]+ \(stuck\.c:[0-9]+\)$'
+  fi
+  sed -i -E '/ \[inlined\]/d; s/ \(stuck\.c:[0-9]+\)$//' "$work/out"
   expect "$work/stuck.crash-report.named" "by the debug file ($folder)"
 done
 run 0 symbolize --log "$work/stuck.crash-report.in" --search "$work/stripped.files"
@@ -98,17 +110,54 @@ expect "$work/bytes.named" "any bytes, standard input"
 run 0 symbolize --log "$work/empty" --search "$work/files"
 expect "$work/empty" "nothing"
 
+# ---- several logs: one after the other, into a folder, in place
+mkdir -p "$work/logs/a b"
+cp "$work/stuck.plain.in" "$work/logs/one"
+cp "$work/stuck.crash-report.in" "$work/logs/a b/two"
+chmod 640 "$work/logs/one"
+cat "$work/stuck.crash-report.named" "$work/stuck.plain.named" >"$work/both"
+run 0 symbolize --search "$work/files" --log "$work/logs"
+expect "$work/both" "a folder"
+err_has '/a b/two: [0-9]+ frames, '
+err_has '^unspool: all: [0-9]+ frames, '
+run 0 symbolize --search "$work/files" --log "$work/logs/a b/two" "$work/logs/one"
+expect "$work/both" "two files"
+run 0 symbolize --quiet --search "$work/files" --output "$work/named" --log "$work/logs" - <"$work/stuck.plain.in"
+err_is_empty
+[[ ! -s $work/out ]] || fail "something on standard output"
+cmp "$work/stuck.plain.named" "$work/named/one" || fail "--output"
+cmp "$work/stuck.crash-report.named" "$work/named/a b/two" || fail "--output, a folder below"
+cmp "$work/stuck.plain.named" "$work/named/stdin" || fail "--output, standard input"
+run 0 symbolize --search "$work/files" --in-place --log "$work/logs"
+cmp "$work/stuck.plain.named" "$work/logs/one" || fail "--in-place"
+[[ $(stat -c %a "$work/logs/one") == 640 ]] || fail "--in-place: another mode"
+[[ $(find "$work/logs" -type f | wc -l) -eq 2 ]] || fail "--in-place leaves files behind"
+# One that cannot be read does not keep the others from being written.
+run 3 symbolize --search "$work/files" --log "$work/absent" --log "$work/logs/one"
+expect "$work/stuck.plain.named" "behind one that is absent"
+
+# ---- --strict
+run 0 symbolize --strict --search "$work/files" --log "$work/stuck.plain.in"
+run 1 symbolize --strict --search "$work/others" --log "$work/stuck.crash-report.in"
+run 1 symbolize --strict --search "$work/files" --log "$work/empty"
+err_has ': no frames were recognised$'
+
 # ---- what is refused
+run 2 symbolize --log "$work/bytes" --search "$work/files" --in-place --output "$work/named"
+run 2 symbolize --records --search "$work/files" --log "$work/bytes"
+run 2 symbolize --search "$work/files" --in-place --log -
 run 2 symbolize --log "$work/bytes"
 err_has '--search'
-run 2 symbolize --log "$work/bytes" --search "$work/files" 0x1000
 run 2 symbolize --log "$work/bytes" --search "$work/files" -o "$stuck"
 run 2 symbolize -o "$stuck" --search "$work/files" 0x1000
 run 3 symbolize --log "$work/absent" --search "$work/files"
 err_has '^unspool: .*/absent: '
-run 3 symbolize --log "$work" --search "$work/files"
+cp "$work/bytes" "$work/out"
+# shellcheck disable=SC2094 # that is what is refused
+"$unspool" symbolize --log "$work/out" --search "$work/files" >>"$work/out" 2>"$work/err" && fail "its own output is read"
+err_has 'the output goes into this file$'
 run 3 symbolize --log "$work/bytes" --search "$work/absent"
 err_has '^unspool: .*/absent: '
 run 3 symbolize --log "$work/bytes" --search "$work/files" --binary-images "$work/empty"
-err_has '^unspool: .*/empty: tells of no images$'
+err_has '^unspool: .*/empty: lists no images$'
 verdict

@@ -7,7 +7,7 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 need_tools clang-19 ld64.lld-19 llvm-lipo-19 llvm-strip-19 dsymutil-19 llvm-nm-19 llvm-objdump-19 llvm-cxxfilt-19 \
   python3
-fixtures=$top/tests/names
+fixtures=$top/tests/symbolize
 cat >"$work/libraries.tbd" <<'END_TBD'
 --- !tapi-tbd
 tbd-version: 4
@@ -45,6 +45,14 @@ rewrite() {
   local log=$1
   shift
   run 0 symbolize --log "$log" "$@"
+  without_lines
+}
+
+# without_lines: takes source lines and inlined calls from $work/out, which what is expected does not have.
+lines=0
+without_lines() {
+  lines=$((lines + $(grep -caE 'macho_fixture\.[a-z]+(:|",)' "$work/out" || true)))
+  sed -i -E '/ \[inlined\] \(macho_fixture/d; s/ \(macho_fixture\.[a-z]+:[0-9]+\)//; s/ *"source(File|Line)": ?("[^"]*"|[0-9]+),?//g' "$work/out"
 }
 expect() { cmp -s "$work/out" "$1" || fail "$2: differs: $(diff -a "$1" "$work/out" | head -n 6)"; }
 
@@ -52,6 +60,7 @@ reports=(crash crash-dos log log-behind ips)
 check_arch() {
   local arch=$1 folder=$work/$1 report
   python3 "$top/tests/tool/log_reports.py" "$folder" "$arch" "$folder/linked/$program" "$folder/linked/$library"
+  run 0 index --quiet -o "$folder/indexes" "$folder/dsyms"
   for report in "${reports[@]}"; do
     ! cmp -s "$folder/$report.in" "$folder/$report.named" || fail "$report: nothing to be named"
     rewrite "$folder/$report.in" --search "$folder/dsyms"
@@ -59,16 +68,22 @@ check_arch() {
     # Said once, however often its frames come.
     [[ $(grep -c '^unspool: libmissing.dylib 6C0A5E4D-0000-3E8B-9B0C-AAAAAAAAAAAA: not found' "$work/err") -eq 1 ]] ||
       fail "$report: $(cat "$work/err")"
-    [[ $(wc -l <"$work/err") -eq 1 ]] || fail "$report: $(cat "$work/err")"
+    [[ $(wc -l <"$work/err") -eq 2 ]] || fail "$report: $(cat "$work/err")"
+    err_has "^unspool: .*: [0-9]+ frames, [0-9]+ symbolicated, "
     rewrite "$folder/$report.in" --search "$folder/linked" --search "$folder/stripped"
     expect "$folder/$report.named" "$arch $report by programs"
     rewrite "$folder/$report.in" --search "$folder/stripped" --search "$folder/dsyms" --search "$folder/other"
     expect "$folder/$report.named" "$arch $report by stripped programs and dSYMs"
     # From a pipe, and named again: nothing is left to be done.
     "$unspool" symbolize --log - --search "$folder/dsyms" < <(cat "$folder/$report.in") >"$work/out" 2>"$work/err"
+    without_lines
     expect "$folder/$report.named" "$arch $report from a pipe"
     rewrite "$folder/$report.named" --search "$folder/linked"
     expect "$folder/$report.named" "$arch $report named twice"
+    # By indexes, with no file there.
+    rewrite "$folder/$report.in" --index "$folder/indexes"
+    expect "$folder/$report.named" "$arch $report by indexes alone"
+    err_has '^unspool: libmissing.dylib [0-9A-F-]{36}: has no index$'
     # Another build of the program, under its name.
     rewrite "$folder/$report.in" --search "$folder/other"
     expect "$folder/$report.in" "$arch $report by another build"
@@ -93,6 +108,8 @@ build x86_64 x86_64-apple-macos13 macos 13.0
 check_arch arm64
 check_arch x86_64
 
+[[ $lines -gt 100 ]] || fail "only $lines lines of text have source lines"
+
 # One file for both processors.
 mkdir "$work/fat"
 for file in "$program" "$library"; do
@@ -103,7 +120,7 @@ for arch in arm64 x86_64; do
   expect "$work/$arch/crash.named" "$arch in a fat file"
 done
 
-# Nobody tells the build: the only one of that name is taken, and that is said; of several none is.
+# The build is not known: the only one of that name is taken, and that is said; of several none is.
 line=$(grep -m 1 " $program + " "$work/arm64/bare.in")
 echo "$line" >"$work/line"
 rewrite "$work/line" --search "$work/arm64/dsyms"
@@ -123,6 +140,7 @@ running+=("$follow_PID")
 first=$(head -n 2 "$work/arm64/bare.in" | tail -n 1)
 echo "$first" >&"${follow[1]}"
 read -r -t 60 named <&"${follow[0]}" || fail "nothing comes out before the end"
+named=$(sed -E 's/ \(macho_fixture\.[a-z]+:[0-9]+\)$//' <<<"$named")
 [[ $named == "$(head -n 2 "$work/arm64/bare.named" | tail -n 1 | sed 's/^\t//')" ]] || fail "followed: $named"
 
 # A report that is no JSON, or cut off, comes out as it went in, and why is said.

@@ -22,7 +22,7 @@ def lines_of(*command):
 
 
 class Image:
-    """A file, loaded somewhere; or one that nobody has."""
+    """A file, loaded somewhere; or one that is not here."""
 
     def __init__(self, path, arch, load, uuid=None, mangled=False):
         self.path = "/private/var/containers/Bundle/" + os.path.basename(path)
@@ -52,7 +52,7 @@ class Image:
 
 
 class Frame:
-    """A place in an image; `name` None: nobody can tell."""
+    """A place in an image; `name` None: not known."""
 
     def __init__(self, image, offset, name=None, location=0):
         self.image, self.offset, self.name, self.location = image, offset, name, location

@@ -16,7 +16,7 @@ def main():
     while True:
         try:
             data = os.read(control, 65536)
-        except OSError:  # EIO: nobody has the terminal open any more
+        except OSError:  # EIO: no process has the terminal open any more
             break
         if not data:
             break

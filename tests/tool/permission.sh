@@ -4,7 +4,7 @@
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
-[[ $(id -u) -eq 0 ]] || skip "only root can become somebody else"
+[[ $(id -u) -eq 0 ]] || skip "only root can become another user"
 need_tools setpriv
 nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 "${nobody[@]}" "$unspool" --version >/dev/null 2>&1 || skip "another user cannot run $unspool"
@@ -16,7 +16,7 @@ refused() {
   [[ ! -s $work/out ]] || fail "output: $(cat "$work/out")"
   err_has "$1"
 }
-# Somebody else's.
+# Another user's process.
 start "$stuck"
 refused '^unspool: .*(as root|as that user)'
 # One's own, which has forbidden it.

@@ -13,7 +13,7 @@ out_has "^Thread $pid \"stuck\" \(main\), running(, CPU [0-9.]+ ms)?$"
 expect_frames "$pid" inner outer main
 expect_frames 'w.x1b' work_inner work_outer work
 # The shape of callStackSymbols: "%-4d%-35s 0x%016lx %s + %lu", 8 digits for 32-bit processors.
-out_has '^[0-9]+ +stuck {31}0x[0-9a-f]{8}([0-9a-f]{8})? (inner|outer|main) \+ [0-9]+$'
+out_has '^[0-9]+ +stuck {31}0x[0-9a-f]{8}([0-9a-f]{8})? (inner|outer|main) \+ [0-9]+( \([^ ]+\))?$'
 [[ $(grep -c '^    ends: ' "$work/out") -eq 3 ]] || fail "not every stack says why it ends"
 # The thread's name would have coloured a terminal.
 out_has '^Thread [0-9]+ "w\\x1b\[31m"\\\\xffé!"'
@@ -62,6 +62,40 @@ out_has '^    \.\.\. further frames left out'
 out_lacks ' main \+'
 run 0 stack "$pid"
 out_has ' main \+'
+
+# What is no process of its own, or none any more, is said to be that.
+task=$(for task in /proc/"$pid"/task/*; do echo "${task##*/}"; done | grep -vx "$pid" | head -n 1)
+run 3 stack "$task"
+err_has "^unspool: $task is a thread of process $pid, not a process"
+if [[ $(id -u) -eq 0 && $(cut -d ' ' -f 2 /proc/2/stat 2>/dev/null) == '(kthreadd)' ]]; then
+  run 3 stack 2
+  err_has '^unspool: process 2 is a thread of the kernel'
+fi
+start "$stuck" zombie
+zombie=$(cat "/proc/$pid/task/$pid/children")
+run 3 stack "${zombie% }"
+err_has "^unspool: process ${zombie% } has ended, and its parent $pid has not waited for it"
+if unshare --mount true 2>/dev/null; then
+  status=0
+  unshare --mount sh -c "umount -l /proc && exec '$unspool' stack $pid" >"$work/out" 2>"$work/err" || status=$?
+  [[ $status -eq 3 ]] || fail "without /proc: exit status $status instead of 3"
+  err_has '^unspool: .*/proc cannot be read'
+fi
+
+# Threads that end before they are stopped are no failure.
+start "$stuck" churn
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+  status=0
+  "$unspool" stack "$pid" >"$work/out" 2>"$work/err" || status=$?
+  # A machine that is busy may leave a thread no time to stop: that alone is one.
+  missed=$(grep -c 'has no stack: the thread did not answer in time$' "$work/err" || :)
+  [[ $missed -eq $(wc -l <"$work/err") ]] || fail "threads that ended: $(cat "$work/err")"
+  [[ $status -eq $((missed > 0)) ]] || fail "threads that ended: exit status $status with $missed missed"
+done
+
+# What names hold reaches no terminal, on standard error either.
+run 3 stack "$work/$(printf 'a\033[31m\342\200\256b')"
+err_has '/a\\x1b\[31m\\xe2\\x80\\xaeb'
 
 # A thread that cannot be stopped does not keep the others from being shown.
 start "$stuck" held

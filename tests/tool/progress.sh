@@ -7,7 +7,7 @@ set -euo pipefail
 
 need_tools python3
 cp tests/tool/captures_itself "$work"
-# A capture, which takes no time: nothing decides but what the command is told.
+# A capture, which takes no time: only the command's options decide.
 "$work/captures_itself" "$work/capture.raw" >/dev/null || fail "the program ended with $?"
 erase=$'\r\033[K'
 

@@ -11,7 +11,7 @@ raw=$work/capture.raw
 
 "$program" "$raw" >"$work/printed" || fail "the program ended with $?"
 grep -v '^differs: ' "$work/printed" >"$work/in-process"
-run 0 stack --style call-stack-symbols "$raw"
+run 0 stack --no-lines --style call-stack-symbols "$raw"
 err_is_empty
 tail -n +2 "$work/out" >"$work/later"
 cmp -s "$work/in-process" "$work/later" || fail "named later it differs: $(diff "$work/in-process" "$work/later")"
@@ -37,6 +37,18 @@ expect_frames '' never_returns ends_in_noreturn calls_it main
 run 0 stack --app "$raw"
 expect_frames '' ends_in_noreturn calls_it main
 out_lacks ' libc'
+
+# The options of a walk hold for what was walked before: the innermost frames, the outermost one, and what is between.
+run 0 stack "$raw"
+all=$(frames '' | wc -l)
+[[ $all -gt 4 ]] || fail "the capture has $all frames only"
+run 0 stack --max 3 --tail 1 "$raw"
+[[ $(frames '' | wc -l) -eq 3 ]] || fail "--max 3 gives $(frames '' | wc -l) frames"
+out_has "^    \\.\\.\\. $((all - 3)) frames left out \\.\\.\\.\$"
+out_has "^$((all - 1)) "
+run 0 stack --max 3 --tail 0 "$raw"
+[[ $(frames '' | wc -l) -eq 3 ]] || fail "--max 3 --tail 0 gives $(frames '' | wc -l) frames"
+out_has '^    \.\.\. further frames left out'
 
 # Cut off: what is whole is shown, the rest is missed.
 head -c $(($(wc -c <"$raw") - 200)) "$raw" >"$work/short.raw"

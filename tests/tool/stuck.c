@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* A program for the command to look at: stands still in functions that the tests know, says so, and waits to be killed.
  *
- * stuck [undumpable] [held] [deep]
+ * stuck [undumpable] [held] [deep] [zombie] [churn]
  *   undumpable  forbids others to look at it
  *   held        one thread cannot be stopped: the kernel holds it until the child of its vfork is done
- *   deep        the main thread stands 1,000 calls deep */
+ *   deep        the main thread stands 1,000 calls deep
+ *   zombie      has a child that has ended, and does not wait for it
+ *   churn       threads begin and end all the time */
 #define _GNU_SOURCE 1
 #include <pthread.h>
 #include <signal.h>
@@ -13,9 +15,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/kept.h"
+#include "tests/support/kept.h"
 
 static atomic_int standing;
 static volatile bool goes_on; /* never */
@@ -65,6 +68,28 @@ static void *be_held(void *argument) {
     return NULL;
 }
 
+static void *end_at_once(void *argument) { return argument; }
+
+static void *churn(void *argument) {
+    for (;;) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, end_at_once, argument) == 0) {
+            pthread_join(thread, NULL);
+        } else {
+            sleep(1); /* the system has no room for more threads at the moment */
+        }
+    }
+    return NULL;
+}
+
+/* Returns when the child is one: WNOWAIT leaves it as it is. */
+static bool make_zombie(void) {
+    siginfo_t info;
+    pid_t child = fork();
+    if (child == 0) _exit(0);
+    return child > 0 && waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) == 0;
+}
+
 static void *announce(void *argument) {
     (void)argument;
     while (atomic_load(&standing) < 2) usleep(1000);
@@ -75,14 +100,19 @@ static void *announce(void *argument) {
 }
 
 int main(int argc, char **argv) {
-    bool is_held = false, is_deep = false;
+    bool is_held = false, is_deep = false, is_churning = false;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "undumpable") == 0) prctl(PR_SET_DUMPABLE, 0);
         if (strcmp(argv[i], "held") == 0) is_held = true;
         if (strcmp(argv[i], "deep") == 0) is_deep = true;
+        if (strcmp(argv[i], "churn") == 0) is_churning = true;
+        if (strcmp(argv[i], "zombie") == 0 && !make_zombie()) return 1;
     }
     pthread_t thread;
     if (pthread_create(&thread, NULL, work, NULL) != 0 || pthread_create(&thread, NULL, announce, NULL) != 0) return 1;
     if (is_held && pthread_create(&thread, NULL, be_held, NULL) != 0) return 1;
+    for (int i = 0; is_churning && i < 4; i++) {
+        if (pthread_create(&thread, NULL, churn, NULL) != 0) return 1;
+    }
     return is_deep ? descend(1000) : outer(argc);
 }

@@ -9,18 +9,18 @@ start "$stuck" deep
 run 0 stack --style call-stack-symbols "$pid"
 err_is_empty
 out_has "^Thread $pid \"stuck\":\$"
-out_has '^0 {3}stuck {31}0x[0-9a-f]{16} inner \+ [0-9]+$'
+out_has '^0 {3}stuck {31}0x[0-9a-f]{16} inner \+ [0-9]+( \([^ ]+\))?$'
 out_has '^    \.\.\. [0-9]+ frames left out \.\.\.$'
 run 0 stack --style backtrace-symbols "$pid"
 out_has "^$stuck\\(inner\\+0x[0-9a-f]+\\) \\[0x[0-9a-f]+\\]\$"
 run 0 stack --style bs-backtrace "$pid"
 out_has '^Call Backtrace of 3 threads:$'
 out_has "^Backtrace of Thread $pid:\$"
-out_has '^stuck {27}0x[0-9a-f]+ inner \+ [0-9]+$'
+out_has '^stuck {27}0x[0-9a-f]+ inner \+ [0-9]+( \([^ ]+\))?$'
 run 0 stack --style crash-report "$pid"
 out_has "^Process: {13}stuck \\[$pid\\]\$"
 out_has '^Thread 0:$'
-out_has $'^0   stuck {25}\t0x[0-9a-f]{16} inner \\+ [0-9]+$'
+out_has $'^0   stuck {25}\t0x[0-9a-f]{16} inner \\+ [0-9]+( \\([^ ]+\\))?$'
 out_has '^Thread 0 with (X86|ARM) Thread State \((64|32)-bit\):$'
 out_has '^Binary Images:$'
 out_has "^0x[0-9a-f]+ - 0x[0-9a-f]+ stuck [a-z0-9_]+  <[0-9a-f]+> $stuck\$"

@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # `unspool symbolize` of ELF files and processes: atos's options and lines, addresses from everywhere, wrong files. Mach-O is
-# tests/names/command.sh's.
+# tests/symbolize/command.sh's.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
-need_tools nm readelf python3
+need_tools nm readelf python3 strip
+
+# Without debug information, so that lines have offsets. What lines look like is tested at the end.
+cp "$stuck" "$work/with_lines"
+strip -g "$stuck"
 
 # start_of FUNCTION: its address in $stuck as linked, without 0x.
 start_of() { nm "$stuck" | awk -v name="$1" '$3 == name { print $1 }'; }
@@ -62,7 +66,6 @@ for words in --offset -offset "--arch $arch -offset" "-i -d , -fullPath -printHe
   run 0 symbolize $words -o "$stuck" "$(printf '0x%x' "$offset")"
   expect "$named"
 done
-err_has 'inlined calls are not known'
 
 # The build: the right one, another one.
 build_id=$(readelf -n "$stuck" | sed -n 's/.*Build ID: //p')
@@ -101,8 +104,12 @@ run 0 symbolize -p "$pid" "$(plus "$place" "$offset")"
 expect "$named"
 
 # Every function of a program of some size, by its beginning, against nm and llvm-symbolizer.
-large=$unspool
-[[ ! -f $work/libunspool.so.0 ]] || large=$work/libunspool.so.0
+large=$work/large
+if [[ -f $work/libunspool.so.0 ]]; then
+  strip -g -o "$large" "$work/libunspool.so.0"
+else
+  strip -g -o "$large" "$unspool"
+fi
 nm --defined-only "$large" | awk '$2 ~ /^[tTwWi]$/ { print "0x" $1, $3 }' >"$work/functions"
 run 0 symbolize --demangle no -o "$large" < <(cut -d' ' -f1 "$work/functions")
 paste -d' ' "$work/functions" "$work/out" >"$work/pairs"
@@ -132,6 +139,36 @@ if len(sys.argv) > 2:
     for (address, name, *answer), their in zip(pairs, theirs):
         assert answer[0] == their or len(names[address]) > 1 or answer[0] != name, (address, answer, their)
 END_OF_PROGRAM
+
+# Files and lines, a line for each inlined call, paths; by a program whose source says where its calls are.
+if have gcc; then
+  cat >"$work/lines.c" <<'END_OF_SOURCE'
+#include <stdlib.h>
+static inline void innermost(void) { abort(); }
+static inline void middle(void) { innermost(); }
+void outermost(void) { middle(); }
+int main(void) { outermost(); }
+END_OF_SOURCE
+  (cd "$work" && gcc -O2 -g -fno-partial-inlining -o lines lines.c)
+  call=$(objdump -d --no-show-raw-insn "$work/lines" | awk '/<outermost>:/ { inside = 1 } inside && /call/ { sub(":", "", $1); print $1; exit }')
+  run 0 symbolize -o "$work/lines" "0x$call"
+  expect 'outermost (in lines) (lines.c:4)'
+  run 0 symbolize -i -o "$work/lines" "0x$call"
+  expect 'innermost (in lines) (lines.c:2)' 'middle (in lines) (lines.c:3)' 'outermost (in lines) (lines.c:4)'
+  run 0 symbolize -fullPath -o "$work/lines" "0x$call"
+  expect "outermost (in lines) ($work/lines.c:4)"
+  run 0 symbolize --json -o "$work/lines" "0x$call"
+  python3 - "$work/out" <<'END_OF_PROGRAM' || fail "JSON lacks lines: $(cat "$work/out")"
+import json, sys
+answer = json.load(open(sys.argv[1], encoding="utf-8"))
+assert (answer["symbol"], answer["source_file"], answer["source_line"]) == ("outermost", "lines.c", 4)
+assert [(i["symbol"], i["source_line"]) for i in answer["inlined"]] == [("innermost", 2), ("middle", 3)]
+END_OF_PROGRAM
+fi
+if [[ $(readelf -S "$work/with_lines") == *.debug_line* ]]; then
+  run 0 symbolize -o "$work/with_lines" "$(plus "$inner" 1)"
+  grep -qE '^inner \(in with_lines\) \(stuck\.c:[0-9]+\)$' "$work/out" || fail "no line: $(cat "$work/out")"
+fi
 
 # Wrong files, each with its name, and the place where it is wrong.
 cd "$work"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # `unspool symbols` of ELF files: what readelf lists, of programs that were built here and of the system's C library. Mach-O is
-# tests/names/command.sh's.
+# tests/symbolize/command.sh's.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"

@@ -4,8 +4,8 @@
 # are installed, and in the .debug_frame of files that are compiled here: as readelf shows it. Runs in the folder of the
 # build.
 set -euo pipefail
-# shellcheck source=tests/script.sh
-. "$(dirname "$0")/../script.sh"
+# shellcheck source=tests/support/script.sh
+. "$(dirname "$0")/../support/script.sh"
 need_tools readelf python3
 rows=$PWD/tests/unwind/cfi_rows
 [[ -x $rows ]] || skip "tests/unwind/cfi_rows was not built"
@@ -52,7 +52,7 @@ build() {
   local file=$work/$1.so
   shift
   "$@" -g -O2 -fPIC -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-exceptions -shared -nostdlib \
-    "$top/tests/names/elf_fixture.c" -o "$file" || fail "$*"
+    "$top/tests/symbolize/elf_fixture.c" -o "$file" || fail "$*"
   compare "$file" debug 400
 }
 for compiler in "${compilers[@]}"; do build "${compiler##*/}" "$compiler"; done

@@ -5,10 +5,10 @@
 
 #include <inttypes.h>
 
-#include "lib/unwind/dwarf_find.h"
-#include "lib/unwind/dwarf_row.h"
-#include "tests/file_builder.h"
-#include "tests/range.h"
+#include "lib/unwind/tables/dwarf_find.h"
+#include "lib/unwind/tables/dwarf_row.h"
+#include "tests/support/file_builder.h"
+#include "tests/support/range.h"
 
 #define TABLE UINT64_C(0x500000)
 #define CODE  UINT64_C(0x401000) /* what the FDEs describe */

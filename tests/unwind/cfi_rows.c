@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/images/file.h"
 #include "lib/object/elf.h"
-#include "lib/object/file.h"
 #include "tests/unwind/cfi_builder.h"
 
 /* Of a made table, which stands in no file: an address that no image has. */
@@ -22,7 +22,7 @@ static struct uspi_error error;
 
 static void check(int status, const char *what) {
     if (status >= 0) return;
-    fprintf(stderr, "cfi_rows: %s: %s\n", what, error.text[0] != '\0' ? error.text : usp_strerror(status));
+    fprintf(stderr, "cfi_rows: %s: %s\n", what, error.text[0] != '\0' ? error.text : usp_status_string(status));
     exit(1);
 }
 
@@ -52,15 +52,15 @@ static int read_loaded(void *context, usp_addr from, void *to, size_t n) {
     return USP_ERROR_UNREADABLE;
 }
 
-static struct usp_table find(const struct loaded *l, const char *name) {
+static struct usp_memory_range find(const struct loaded *l, const char *name) {
     struct uspi_elf_section section;
     check(uspi_elf_find_section(&l->elf, name, &section, &error), name);
-    return (struct usp_table){l->by_offset ? section.offset : section.address, section.size};
+    return (struct usp_memory_range){l->by_offset ? section.offset : section.address, section.size};
 }
 
-static void make_index(struct loaded *l, const struct uspi_dwarf_section *section, struct usp_table *table) {
+static void make_index(struct loaded *l, const struct uspi_dwarf_section *section, struct usp_memory_range *table) {
     check(uspi_dwarf_index(section, &l->made, &l->made_size), "index");
-    *table = (struct usp_table){MADE_AT, l->made_size};
+    *table = (struct usp_memory_range){MADE_AT, l->made_size};
 }
 
 static int print_row(const struct uspi_dwarf_image *image, usp_addr pc) {

@@ -4,8 +4,8 @@
 # with the CFI of the same function, each page with llvm-objdump's encodings (compact_oracle.py says how). Runs in the folder
 # of the build, where tests/unwind/table_rules was made.
 set -euo pipefail
-# shellcheck source=tests/script.sh
-. "$(dirname "$0")/../script.sh"
+# shellcheck source=tests/support/script.sh
+. "$(dirname "$0")/../support/script.sh"
 
 rules=$PWD/tests/unwind/table_rules
 here=$top/tests/unwind

@@ -151,7 +151,7 @@ def main():
     parser.add_argument("--least", type=int, default=1)
     parser.add_argument("--not-linked", help="a function of the object that the image may lack")
     parser.add_argument("--lossy", action="store_true", help="the linker drops encodings")
-    parser.add_argument("--foreign", action="store_true", help="an image of somebody else's instead of an object")
+    parser.add_argument("--foreign", action="store_true", help="a foreign image instead of an object")
     parser.add_argument("object")
     parser.add_argument("image", nargs="?")
     options = parser.parse_args()

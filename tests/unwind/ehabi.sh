@@ -4,8 +4,8 @@
 # state, and Debian's own libraries; each answer compared with readelf's and with DWARF CFI (ehabi_oracle.py says how). Runs
 # in the folder of the build, where tests/unwind/table_rules was made.
 set -euo pipefail
-# shellcheck source=tests/script.sh
-. "$(dirname "$0")/../script.sh"
+# shellcheck source=tests/support/script.sh
+. "$(dirname "$0")/../support/script.sh"
 
 rules=$PWD/tests/unwind/table_rules
 here=$top/tests/unwind
@@ -45,7 +45,7 @@ for state in -mthumb -marm; do
   done
 done
 
-# Compiled by somebody else.
+# Debian's own programs.
 for library in /usr/arm-linux-gnueabihf/lib/{libc.so.6,libgcc_s.so.1,ld-linux-armhf.so.3}; do
   [[ -f $library ]] || skip "$library is not installed"
   compare "$library" --least 15

@@ -6,23 +6,24 @@
  *     table_rules --encodings ARCH TEXT reads "START ENCODING", writes "ENCODING ANSWER"; TEXT is the code that the starts
  *                                       count in
  *
- * ANSWER is a rule as tests/rule_text.h writes it, "cfi OFFSET", "none", "cannot" or "corrupt WHY". */
+ * ANSWER is a rule as tests/support/rule_text.h writes it, "cfi OFFSET", "none", "cannot" or "corrupt WHY". */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/images/file.h"
 #include "lib/object/elf.h"
-#include "lib/object/file.h"
+#include "lib/object/identify.h"
 #include "lib/object/macho_unwind_info.h"
-#include "lib/unwind/compact.h"
-#include "lib/unwind/ehabi.h"
-#include "tests/rule_text.h"
+#include "lib/unwind/tables/compact.h"
+#include "lib/unwind/tables/ehabi.h"
+#include "tests/support/rule_text.h"
 
 static struct uspi_error error;
 
 static void check(int status) {
     if (status >= 0) return;
-    fprintf(stderr, "table_rules: %s\n", error.text[0] != '\0' ? error.text : usp_strerror(status));
+    fprintf(stderr, "table_rules: %s\n", error.text[0] != '\0' ? error.text : usp_status_string(status));
     exit(1);
 }
 
@@ -104,7 +105,7 @@ int main(int argc, char **argv) {
     check(uspi_file_open(argv[argc - 1], &file, &error));
     const struct uspi_bytes bytes = uspi_file_bytes(file);
     if (encodings) {
-        decode_encodings(usp_arch_from_name(argv[2]), bytes);
+        decode_encodings(usp_arch_from_string(argv[2]), bytes);
     } else if (uspi_identify(bytes) == USPI_FORMAT_MACHO) {
         find_in_macho(bytes);
     } else {

@@ -17,7 +17,7 @@
 #include <TargetConditionals.h>
 #endif
 
-/* sigaltstack is not to be had there. */
+/* There is no sigaltstack there. */
 #if defined(__APPLE__) && (TARGET_OS_WATCH || TARGET_OS_TV)
 #define HAS_SIGALTSTACK 0
 #else
@@ -81,8 +81,8 @@ static bool is_whole(const struct usp_stack *stack) {
 static void check_stack(struct list *list, const char *whose, int status, const struct usp_stack *stack,
                         uint64_t address) {
     check(list, status == USP_OK && holds(stack, address), "%s: %u frames, the expected one among them (%s)", whose,
-          (unsigned)stack->count, usp_strerror(status));
-    check(list, is_whole(stack), "%s ends: %s", whose, usp_stop_string(stack->stop));
+          (unsigned)stack->count, usp_status_string(status));
+    check(list, is_whole(stack), "%s ends: %s", whose, usp_stop_reason_string(stack->stop));
 }
 
 /* Every frame lies in an image: none is an address that still carries a signature, none is data. */
@@ -211,7 +211,7 @@ static void check_main(struct list *list) {
     } else {
         if (status == USP_OK) status = usp_capture_thread(&thread, NULL, &stack);
         check(list, status == USP_OK && is_whole(&stack), "the main thread: %u frames, ends: %s (%s)",
-              (unsigned)stack.count, usp_stop_string(stack.stop), usp_strerror(status));
+              (unsigned)stack.count, usp_stop_reason_string(stack.stop), usp_status_string(status));
     }
     usp_thread_release(&thread);
 }
@@ -271,7 +271,7 @@ static void check_aside(struct list *list) {
     int status = usp_thread_from_pthread((uintptr_t)other, &thread);
     if (status == USP_OK) status = usp_capture_thread(&thread, NULL, &stack);
     check_stack(list, "through a handler on another stack", status, &stack, atomic_load(&aside.address));
-    for (uint32_t i = 0; i < stack.physical; i++) signals += frames[i].kind == USP_KIND_SIGNAL;
+    for (uint32_t i = 0; i < stack.physical; i++) signals += frames[i].kind == USP_FRAME_KIND_SIGNAL;
     check(list, signals == 1, "%u of its frames were interrupted by a signal", (unsigned)signals);
     usp_thread_release(&thread);
     atomic_store(&aside.may_go, true);
@@ -289,8 +289,8 @@ static void check_all(struct list *list, uint64_t address) {
 
     usp_snapshot_options_init(&options);
     options.timeout = PATIENCE;
-    int status = usp_snapshot_self(&options, &snapshot);
-    check(list, status == USP_OK, "all threads: %s", usp_strerror(status));
+    int status = usp_snapshot_create_self(&options, &snapshot);
+    check(list, status == USP_OK, "all threads: %s", usp_status_string(status));
     if (status != USP_OK) return;
 
     const struct usp_snapshot_info *info = usp_snapshot_get_info(snapshot);
@@ -337,8 +337,8 @@ static void check_others(struct list *list) {
 static struct usp_images *check_loaded(struct list *list) {
     struct usp_images *images = NULL;
     size_t with_id = 0;
-    int status = usp_images_self(&images);
-    check(list, status == USP_OK, "the loaded images: %s", usp_strerror(status));
+    int status = usp_images_create_self(&images);
+    check(list, status == USP_OK, "the loaded images: %s", usp_status_string(status));
     for (size_t i = 0; status == USP_OK && i < usp_images_count(images); i++) {
         with_id += usp_images_get(images, i)->build_id_size > 0;
     }
@@ -354,7 +354,7 @@ static void tell_names(struct list *list) {
     usp_stack_init(&stack, frames, FRAMES);
     usp_capture_self(NULL, &stack);
     int status = usp_symbolizer_create(NULL, NULL, &symbolizer);
-    check(list, status == USP_OK, "the symbolizer: %s", usp_strerror(status));
+    check(list, status == USP_OK, "the symbolizer: %s", usp_status_string(status));
     for (uint32_t i = 0; status == USP_OK && i < stack.count; i++) {
         struct usp_symbol symbol;
         char line[160];
@@ -373,7 +373,7 @@ int checklist_run(checklist_line line, void *context) {
     options.timeout = PATIENCE;
     int status = usp_prepare(&options);
 
-    tell(&list, "note", "unspool %s on %s", usp_version_string(), usp_arch_name(usp_arch_host()));
+    tell(&list, "note", "unspool %s on %s", usp_version_string(), usp_arch_string(usp_arch_host()));
     struct usp_images *images = check_loaded(&list);
     check_self(&list, images);
     check_signal(&list);
@@ -381,7 +381,7 @@ int checklist_run(checklist_line line, void *context) {
         /* watchOS, Rosetta */
         tell(&list, "left out", "other threads: not on this system");
     } else {
-        check(&list, status == USP_OK, "usp_prepare: %s", usp_strerror(status));
+        check(&list, status == USP_OK, "usp_prepare: %s", usp_status_string(status));
         check_others(&list);
         check_aside(&list);
     }

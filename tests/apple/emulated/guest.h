@@ -93,7 +93,7 @@ static inline void expect(bool holds, const char *why) {
     if (!holds) test_fail(why);
 }
 
-/* test_text in the shape of usp_write. */
+/* test_text in the shape of usp_write_function. */
 static inline int write_text(void *context, const char *bytes, size_t n) {
     (void)context;
     test_text(bytes, n);

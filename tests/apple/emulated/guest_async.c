@@ -13,7 +13,7 @@ struct async_context {
 
 static void (*innermost)(void);
 
-/* For whoever reads the contexts later: without it the compiler sees that nobody does, and does not even write them. */
+/* Without it the compiler sees no reader of the contexts, and does not even write them. */
 static struct async_context *volatile current;
 
 static ASYNC void third(CONTEXT struct async_context *context) {

@@ -108,7 +108,7 @@ void *malloc(size_t n) {
             vm_address_t fresh = 0;
             size_t want = all > CHUNK ? all : CHUNK;
             if (vm_allocate(mach_task_self(), &fresh, want, VM_FLAGS_ANYWHERE) != KERN_SUCCESS) return NULL;
-            /* Of the heap itself nobody has to give anything back. */
+            /* Nothing of the heap itself has to be given back. */
             test_kept_mapping();
             chunk = (unsigned char *)fresh;
             chunk_left = want;
@@ -154,10 +154,17 @@ void *realloc(void *memory, size_t n) {
 #if defined(__arm__) || defined(__i386__)
 /* ---- division, where the processor has none for the compiler: what libSystem has of compiler-rt ---- */
 
+double __floatundidf(uint64_t a);
+uint64_t __fixunsdfdi(double a);
 uint64_t __udivdi3(uint64_t a, uint64_t b);
 uint64_t __umoddi3(uint64_t a, uint64_t b);
 int64_t __divdi3(int64_t a, int64_t b);
 int64_t __moddi3(int64_t a, int64_t b);
+double __floatundidf(uint64_t a) { return (double)(uint32_t)(a >> 32) * 4294967296.0 + (double)(uint32_t)a; }
+uint64_t __fixunsdfdi(double a) {
+    uint32_t high = (uint32_t)(a / 4294967296.0);
+    return (uint64_t)high << 32 | (uint32_t)(a - (double)high * 4294967296.0);
+}
 uint32_t __udivsi3(uint32_t a, uint32_t b);
 uint32_t __umodsi3(uint32_t a, uint32_t b);
 int32_t __divsi3(int32_t a, int32_t b);
@@ -444,15 +451,22 @@ int pthread_mutex_lock(pthread_mutex_t *mutex) {
 }
 
 int pthread_mutex_unlock(pthread_mutex_t *mutex) {
-    if (--mutex->__opaque[0] != 0) test_fail("a mutex is given that nobody has");
+    if (--mutex->__opaque[0] != 0) test_fail("a mutex is given back that was not taken");
     return 0;
 }
 
 int pthread_sigmask(int how, const sigset_t *set, sigset_t *old) {
     static sigset_t current;
-    if (how != SIG_SETMASK) test_fail("pthread_sigmask as nobody calls it");
+    if (how != SIG_SETMASK && how != SIG_BLOCK) test_fail("pthread_sigmask with unknown arguments");
     if (old != NULL) *old = current;
-    if (set != NULL) current = *set;
+    if (set != NULL) current = how == SIG_BLOCK ? current | *set : *set;
+    return 0;
+}
+
+int pthread_setcancelstate(int state, int *old) {
+    static int current = 1;
+    if (old != NULL) *old = current;
+    current = state;
     return 0;
 }
 
@@ -631,4 +645,57 @@ void _dyld_register_func_for_add_image(void (*added)(const struct mach_header *h
 
 void _dyld_register_func_for_remove_image(void (*removed)(const struct mach_header *header, intptr_t slide)) {
     (void)removed;
+}
+
+/* ---- what the library brings along and is not called here ---- */
+
+#pragma clang diagnostic ignored "-Wunused-parameter"
+
+#define NEVER_CALLED(function, arguments)                                                                              \
+    int function arguments {                                                                                           \
+        test_fail(#function " is called");                                                                             \
+        return -1;                                                                                                     \
+    }
+
+NEVER_CALLED(fchmod, (int a, mode_t b))
+NEVER_CALLED(fcntl, (int a, int b, ...))
+NEVER_CALLED(mkdir, (const char *a, mode_t b))
+NEVER_CALLED(mkstemp, (char *a))
+NEVER_CALLED(pipe, (int a[2]))
+NEVER_CALLED(pthread_attr_destroy, (pthread_attr_t * a))
+NEVER_CALLED(pthread_attr_init, (pthread_attr_t * a))
+NEVER_CALLED(pthread_attr_setstacksize, (pthread_attr_t * a, size_t b))
+NEVER_CALLED(pthread_cond_broadcast, (pthread_cond_t * a))
+NEVER_CALLED(pthread_cond_timedwait, (pthread_cond_t * a, pthread_mutex_t *b, const struct timespec *c))
+NEVER_CALLED(pthread_cond_wait, (pthread_cond_t * a, pthread_mutex_t *b))
+NEVER_CALLED(pthread_create, (pthread_t * a, const pthread_attr_t *b, void *(*c)(void *), void *d))
+NEVER_CALLED(pthread_detach, (pthread_t a))
+NEVER_CALLED(pthread_equal, (pthread_t a, pthread_t b))
+NEVER_CALLED(pthread_join, (pthread_t a, void **b))
+NEVER_CALLED(pthread_setname_np, (const char *a))
+NEVER_CALLED(rename, (const char *a, const char *b))
+NEVER_CALLED(sysctl, (int *a, unsigned b, void *c, size_t *d, void *e, size_t f))
+NEVER_CALLED(unlink, (const char *a))
+
+/* Its address is compared with others. */
+_Noreturn void exit(int status) {
+    test_fail("exit is called");
+    for (;;) continue;
+}
+
+ssize_t read(int fd, void *to, size_t n) {
+    (void)fd, (void)to, (void)n;
+    test_fail("read is called");
+    return -1;
+}
+
+long sysconf(int name) {
+    (void)name;
+    test_fail("sysconf is called");
+    return -1;
+}
+
+mode_t umask(mode_t mode) {
+    test_fail("umask is called");
+    return mode;
 }

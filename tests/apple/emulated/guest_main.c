@@ -32,8 +32,8 @@ static void compare(const char *what) {
 static void typed(bool async) {
     struct usp_frame frames[FRAMES];
     struct usp_stack stack;
-    struct usp_options options;
-    usp_options_init(&options);
+    struct usp_unwind_options options;
+    usp_unwind_options_init(&options);
     options.skip = 1;
     options.async = async;
     usp_stack_init(&stack, frames, FRAMES);
@@ -66,10 +66,10 @@ static void innermost_async(void) {
     void *addresses[FRAMES];
     struct usp_frame frames[FRAMES];
     struct usp_stack stack;
-    struct usp_options options;
+    struct usp_unwind_options options;
     uint32_t task = 0;
     typed(true);
-    usp_options_init(&options);
+    usp_unwind_options_init(&options);
     options.async = 1;
     usp_stack_init(&stack, frames, FRAMES);
     expect(usp_capture_self(&options, &stack) == USP_OK, "usp_capture_self");
@@ -205,8 +205,8 @@ static void handles_fast(int signal, void *info, void *ucontext) {
     usp_stack_init(&stack, frames, FRAMES);
     expect(usp_capture_self(NULL, &stack) == USP_OK, "usp_capture_self in a handler");
     uint32_t n = (uint32_t)usp_backtrace(addresses, FRAMES);
-    while (at + 1 < stack.count && frames[at].kind != USP_KIND_SIGNAL) at++;
-    expect(frames[at].kind == USP_KIND_SIGNAL && n > at, "the fast walk comes to what was interrupted");
+    while (at + 1 < stack.count && frames[at].kind != USP_FRAME_KIND_SIGNAL) at++;
+    expect(frames[at].kind == USP_FRAME_KIND_SIGNAL && n > at, "the fast walk comes to what was interrupted");
     /* The first one is here, at another call. */
     for (uint32_t i = 1; i < at; i++) expect((uintptr_t)addresses[i] == frames[i].pc, "the handler's callers");
     expect((uintptr_t)addresses[at] == frames[at].pc + 1, "the interrupted instruction");
@@ -261,14 +261,12 @@ static __attribute__((noinline)) void everyone(unsigned first, unsigned behind) 
     struct usp_snapshot *snapshot = NULL;
     struct usp_snapshot_options options;
     usp_snapshot_options_init(&options);
-    /* What the other side has as well: it walks from memory alone, without the images' tables. */
-    options.unwind.readers = USP_READER_SIGNAL | USP_READER_INSTRUCTIONS | USP_READER_FRAME_RECORD;
-    int status = usp_snapshot_self(&options, &snapshot);
+    int status = usp_snapshot_create_self(&options, &snapshot);
     if (!can_stop) {
-        expect(status == USP_ERROR_UNSUPPORTED && snapshot == NULL, "usp_snapshot_self where it is forbidden");
+        expect(status == USP_ERROR_UNSUPPORTED && snapshot == NULL, "usp_snapshot_create_self where it is forbidden");
         return;
     }
-    expect(status == USP_OK, "usp_snapshot_self");
+    expect(status == USP_OK, "usp_snapshot_create_self");
     const struct usp_snapshot_info *info = usp_snapshot_get_info(snapshot);
     expect(info->thread_count == behind && info->missed == 0, "all threads are in the snapshot");
     expect(info->stopped_ns > 0, "how long they were stopped");
@@ -283,7 +281,7 @@ static __attribute__((noinline)) void everyone(unsigned first, unsigned behind) 
         text_stack(write_text, NULL, &t->stack);
     }
     usp_snapshot_free(snapshot);
-    compare("usp_snapshot_self");
+    compare("usp_snapshot_create_self");
 }
 
 /* ---- names and text ---- */
@@ -291,10 +289,10 @@ static __attribute__((noinline)) void everyone(unsigned first, unsigned behind) 
 static __attribute__((noinline)) void names(unsigned thread) {
     struct usp_images *images = NULL;
     struct usp_symbolizer *symbolizer = NULL;
-    expect(usp_images_self(&images) == USP_OK, "usp_images_self");
+    expect(usp_images_create_self(&images) == USP_OK, "usp_images_create_self");
     test_images();
     text_images(write_text, NULL, images);
-    compare("usp_images_self");
+    compare("usp_images_create_self");
 
     expect(usp_symbolizer_create(NULL, NULL, &symbolizer) == USP_OK, "usp_symbolizer_create");
     test_symbols();
@@ -323,8 +321,9 @@ static __attribute__((noinline)) void names(unsigned thread) {
 int main(void) {
     int status = usp_prepare(NULL);
     can_stop = status == USP_OK;
-    /* usp_prepare keeps a semaphore and its reservation, where there is something to prepare. */
-    kept_rights = kept_mappings = can_stop;
+    /* usp_prepare keeps a semaphore, its reservation and rules, where there is something to prepare. */
+    kept_rights = can_stop;
+    kept_mappings = 2 * kept_rights;
     text_string(write_text, NULL, "");
     self();
     unsigned parked = test_thread(parking, "a worker that waits");

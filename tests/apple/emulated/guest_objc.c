@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Methods on the emulated program's stack, and what the library calls them by Apple's Objective-C runtime: a scripted one
- * (tests/objc_scripted_runtime.c, a part of the program), whose functions dlsym finds by their public names. Nothing here
+ * (tests/symbolize/objc_scripted_runtime.c, a part of the program), whose functions dlsym finds by their public names. Nothing here
  * is Objective-C: the methods are functions that no symbol names, as in a stripped app, and the script says what they are. */
 #include <string.h>
 
 #include "guest.h"
 #include "stack_text.h"
-#include "tests/objc_scripted_runtime.h"
+#include "tests/symbolize/objc_scripted_runtime.h"
 
 #define FRAMES 64
 
@@ -118,8 +118,8 @@ static unsigned looks;
 
 static inline __attribute__((always_inline)) void capture(struct usp_frame *frames, struct usp_stack *stack,
                                                           uint32_t skip) {
-    struct usp_options options;
-    usp_options_init(&options);
+    struct usp_unwind_options options;
+    usp_unwind_options_init(&options);
     options.skip = skip;
     usp_stack_init(stack, frames, FRAMES);
     expect(usp_capture_self(&options, stack) == USP_OK, "usp_capture_self");

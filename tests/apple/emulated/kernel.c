@@ -262,7 +262,7 @@ void kernel_registers(const struct guest *g, const struct guest_thread *t, struc
 }
 
 static void write_state(struct guest *g, const struct state *s, const struct guest_thread *t, usp_addr to) {
-    struct usp_registers told, *registers = &told;
+    struct usp_registers state, *registers = &state;
     kernel_registers(g, t, registers);
     for (unsigned i = 0; i < s->count; i++) guest_store(g, to + 4 * i, 0, 4);
     for (unsigned i = 0; i < s->registers; i++) {

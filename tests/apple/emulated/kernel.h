@@ -29,7 +29,7 @@ bool kernel_trap(struct guest *guest, unsigned number);
 extern const char *const scenario_functions[];
 unsigned kernel_functions(void);
 
-/* What the kernel tells of a thread's registers: in a process with signed pointers pc, lr, sp and fp are signed, too (xnu
+/* What the kernel says about a thread's registers: in a process with signed pointers pc, lr, sp and fp are signed, too (xnu
  * osfmk/arm64/status.c, machine_thread_state_convert_to_user). */
 void kernel_registers(const struct guest *guest, const struct guest_thread *thread, struct usp_registers *registers);
 

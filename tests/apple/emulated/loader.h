@@ -6,7 +6,7 @@
 #ifndef USP_TESTS_APPLE_LOADER_H
 #define USP_TESTS_APPLE_LOADER_H
 
-#include "lib/object/file.h"
+#include "lib/images/file.h"
 #include "lib/object/fixups.h"
 #include "lib/object/macho_exports.h"
 #include "lib/object/macho_space.h"

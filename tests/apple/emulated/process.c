@@ -146,7 +146,7 @@ static void on_instruction(uc_engine *uc, uint64_t pc, uint32_t length, void *us
     uint64_t word;
     (void)uc;
     if (g->machine.error != NULL || run->stopped) return;
-    /* Of the main thread and of handlers, which do all the work, nobody asks for the truth. */
+    /* Of the main thread and of handlers, which do all the work, the truth is not asked for. */
     bool is_followed = t != &g->threads[0] && !t->in_handler;
     bool is_trap = pc >= g->traps && pc < g->traps_end;
     bool is_known = run->goes_on;

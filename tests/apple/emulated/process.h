@@ -43,7 +43,7 @@ struct guest_thread {
     struct moment now;     /* while it does not run */
     struct moment before;  /* the instruction before that */
     bool began, has_ended; /* carried out an instruction; its last one */
-    bool in_handler;       /* runs a signal handler, during which nobody asks for the truth */
+    bool in_handler;       /* runs a signal handler, during which the truth is not asked for */
     struct truth truth;
 };
 
@@ -53,7 +53,7 @@ struct guest_account {
     unsigned long windows;   /* from the first thread suspended to the last one resumed */
     unsigned long forbidden; /* calls in a window that must not be there */
     const char *forbidden_call;
-    unsigned long errors; /* rights given back that nobody had, memory freed that was not mapped */
+    unsigned long errors; /* rights given back that were not held, memory freed that was not mapped */
 };
 
 struct guest {

@@ -6,8 +6,8 @@
 #
 #     tests/apple/emulated/run.sh [--scenario PROGRAM] [--keep FOLDER] [SLICE...]
 set -euo pipefail
-# shellcheck source=tests/script.sh
-. "$(dirname "$0")/../../script.sh"
+# shellcheck source=tests/support/script.sh
+. "$(dirname "$0")/../../support/script.sh"
 
 here=$top/tests/apple/emulated sdk=$top/tests/apple/sdk
 scenario=$started_in/tests/apple/emulated/scenario
@@ -39,7 +39,7 @@ if [[ -z $work ]]; then
   make_work
 fi
 
-mapfile -t sources < <(code arch lib | grep '\.c$' | grep -vE '^lib/os/(linux_.*|none)\.c$')
+mapfile -t sources < <(code arch lib | grep '\.c$' | grep -vE '^lib/os/(linux/.*|none)\.c$')
 # What configure would find on an Apple system without further libraries.
 mkdir -p "$work/config"
 : >"$work/config/config.h"
@@ -52,7 +52,7 @@ system_functions() {
   # 16 bytes (GUEST_TRAP), so that the linker puts nothing between them.
   local name before='.text' code='nop; ret; .space 14'
   if [[ $1 == armv7 ]]; then
-    # As all the rest: what that linker puts between Thumb and ARM code jumps astray (add pc, pc for add ip, pc).
+    # As all the rest: what that linker puts between Thumb and ARM code jumps to a wrong place (add pc, pc for add ip, pc).
     before='.text; .code 16' code='nop; bx lr; .space 12'
   fi
   echo "$before; .p2align 4; .globl _guest_traps; _guest_traps:"
@@ -84,7 +84,7 @@ compile() {
   "${program[@]}" -o "$folder/program/main.o" "$here/guest_main.c"
   "${program[@]}" -o "$folder/program/text.o" "$here/stack_text.c"
   "${program[@]}" -o "$folder/program/objc.o" "$here/guest_objc.c"
-  "${program[@]}" -DSCRIPTED_APPLE=1 -o "$folder/program/objc_runtime.o" "$top/tests/objc_scripted_runtime.c"
+  "${program[@]}" -DSCRIPTED_APPLE=1 -o "$folder/program/objc_runtime.o" "$top/tests/symbolize/objc_scripted_runtime.c"
   "${program[@]}" -o "$folder/program/cases.o" "$here/guest_cases_$processor.S"
   case $processor in
   arm64 | x86_64) "${program[@]}" -fswift-async-fp=always -o "$folder/program/async.o" "$here/guest_async.c" ;;
@@ -95,9 +95,9 @@ link() {
   local name=$1 platform=$2 version=$3 folder=$work/$1 first=()
   if [[ $name == arm64_32 ]]; then
     # The linker stores pointers to lazily bound functions with 8 bytes (lld/MachO/SyntheticSections.cpp,
-    # LazyPointerSection::writeTo), so the last one's upper half falls into what stands behind them: let that be nobody's.
+    # LazyPointerSection::writeTo), so the last one's upper half falls into what follows them: let that be unused.
     first=("$folder/first.o")
-    printf '.data\nnobody: .quad 0\n' | clang-19 -target "$4" -x assembler -c -o "${first[0]}" -
+    printf '.data\nunused: .quad 0\n' | clang-19 -target "$4" -x assembler -c -o "${first[0]}" -
   fi
   local linker=(ld64.lld-19 -arch "$name" -platform_version "$platform" "$version" "$version" -syslibroot "$sdk" -lSystem)
   "${linker[@]}" -dylib -fatal_warnings -install_name @rpath/libunspool.dylib -o "$folder/libunspool.dylib" \

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/unwind/tables/image_tables.h"
+
 #include "kernel.h"
 #include "loader.h"
 #include "stack_text.h"
@@ -42,6 +44,7 @@ static struct {
     struct text program, ours;
     const char *folder;
     struct usp_images *list;
+    struct uspi_image_tables *tables; /* of its images */
     struct usp_symbolizer *symbolizer;
     struct usp_memory memory;
     unsigned long compared, different, walked, inexact, methods;
@@ -57,7 +60,7 @@ static struct {
 
 /* ---- the texts ---- */
 
-/* The shape of usp_write; context is the text. */
+/* The shape of usp_write_function; context is the text. */
 static int append(void *context, const char *bytes, size_t n) {
     struct text *text = context;
     if (n > TEXT_MAX - text->length) {
@@ -106,6 +109,7 @@ static void init_target(struct usp_target *target, const struct guest_thread *t)
     target->os = USP_OS_DARWIN;
     target->pac_mask = g->is_signed ? g->signing.mask : 0;
     target->memory = test.memory;
+    uspi_image_tables_describe(test.tables, target);
     if (t != test.handling || !test.on_alternate) {
         target->stack_low = t->low;
         target->stack_high = t->high;
@@ -113,8 +117,8 @@ static void init_target(struct usp_target *target, const struct guest_thread *t)
     if (g->machine.backend->has_async) target->swift_task_slot = t->slots + SWIFT_SLOT * guest_word(g);
 }
 
-static void walk(const struct guest_thread *t, const struct usp_registers *registers, const struct usp_options *options,
-                 struct usp_stack *stack) {
+static void walk(const struct guest_thread *t, const struct usp_registers *registers,
+                 const struct usp_unwind_options *options, struct usp_stack *stack) {
     struct usp_target target;
     init_target(&target, t);
     if (usp_unwind(&target, registers, options, stack) != USP_OK) {
@@ -123,9 +127,9 @@ static void walk(const struct guest_thread *t, const struct usp_registers *regis
 }
 
 static void walk_self(bool async, struct usp_frame frames[FRAMES], struct usp_stack *stack) {
-    struct usp_options options;
+    struct usp_unwind_options options;
     struct usp_registers registers;
-    usp_options_init(&options);
+    usp_unwind_options_init(&options);
     options.skip = 1;
     options.async = async;
     usp_stack_init(stack, frames, FRAMES);
@@ -148,7 +152,7 @@ static void check_truth(const struct guest_thread *t, const struct usp_stack *st
     for (unsigned i = 0; i < n; i++) printf(" %" PRIx64, expected[i]);
     printf("\n  but");
     for (unsigned i = 0; i < stack->physical; i++) printf(" %" PRIx64, stack->frames[i].pc);
-    printf(" (%s)\n", usp_stop_string(stack->stop));
+    printf(" (%s)\n", usp_stop_reason_string(stack->stop));
 }
 
 static void walk_thread(const struct guest_thread *t, struct usp_stack *stack) {
@@ -470,6 +474,7 @@ static bool open_ours(void) {
     options.memory = &test.memory;
     options.pac_mask = test.guest.is_signed ? test.guest.signing.mask : 0;
     return usp_images_create(test.guest.images, test.guest.image_count, &test.list) == USP_OK &&
+           uspi_image_tables_create(test.list, &test.memory, NULL, UINT64_MAX, &test.tables) == USP_OK &&
            usp_symbolizer_create(test.list, &options, &test.symbolizer) == USP_OK;
 }
 
@@ -577,6 +582,7 @@ int main(int argc, char **argv) {
         status = run(paths);
     }
     usp_symbolizer_free(test.symbolizer);
+    uspi_image_tables_free(test.tables);
     usp_images_free(test.list);
     for (size_t i = 0; i < GUEST_IMAGES; i++) loader_close(&test.images[i]);
     guest_close(&test.guest);

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-void text_string(usp_write write, void *context, const char *text) { write(context, text, strlen(text)); }
+void text_string(usp_write_function write, void *context, const char *text) { write(context, text, strlen(text)); }
 
-void text_number(usp_write write, void *context, const char *name, uint64_t value) {
+void text_number(usp_write_function write, void *context, const char *name, uint64_t value) {
     char digits[17];
     size_t n = sizeof digits;
     do {
@@ -19,7 +19,7 @@ void text_number(usp_write write, void *context, const char *name, uint64_t valu
     write(context, digits + n, sizeof digits - n);
 }
 
-static void text_frame(usp_write write, void *context, const struct usp_frame *frame) {
+static void text_frame(usp_write_function write, void *context, const struct usp_frame *frame) {
     text_number(write, context, "pc", frame->pc);
     text_number(write, context, "cfa", frame->cfa);
     text_number(write, context, "fp", frame->fp);
@@ -29,7 +29,7 @@ static void text_frame(usp_write write, void *context, const struct usp_frame *f
     text_string(write, context, "\n");
 }
 
-void text_stack(usp_write write, void *context, const struct usp_stack *stack) {
+void text_stack(usp_write_function write, void *context, const struct usp_stack *stack) {
     text_string(write, context, "stack");
     text_number(write, context, "status", (uint64_t)(uint32_t)stack->status);
     text_number(write, context, "arch", stack->arch);
@@ -46,7 +46,7 @@ void text_stack(usp_write write, void *context, const struct usp_stack *stack) {
     for (uint32_t i = 0; i < stack->count; i++) text_frame(write, context, &stack->frames[i]);
 }
 
-void text_registers(usp_write write, void *context, const struct usp_registers *registers) {
+void text_registers(usp_write_function write, void *context, const struct usp_registers *registers) {
     text_string(write, context, "registers");
     text_number(write, context, "known", registers->known);
     for (unsigned i = 0; i < USP_REGISTERS_MAX; i++) {
@@ -55,7 +55,7 @@ void text_registers(usp_write write, void *context, const struct usp_registers *
     text_string(write, context, "\n");
 }
 
-void text_thread(usp_write write, void *context, const struct usp_thread_info *info) {
+void text_thread(usp_write_function write, void *context, const struct usp_thread_info *info) {
     text_string(write, context, "thread ");
     text_string(write, context, info->name);
     text_number(write, context, "id", info->thread.id);
@@ -66,7 +66,7 @@ void text_thread(usp_write write, void *context, const struct usp_thread_info *i
     text_string(write, context, "\n");
 }
 
-void text_images(usp_write write, void *context, const struct usp_images *images) {
+void text_images(usp_write_function write, void *context, const struct usp_images *images) {
     for (size_t i = 0; i < usp_images_count(images); i++) {
         const struct usp_image *image = usp_images_get(images, i);
         text_string(write, context, "image ");
@@ -85,7 +85,7 @@ void text_images(usp_write write, void *context, const struct usp_images *images
 }
 
 struct sink {
-    usp_write write;
+    usp_write_function write;
     void *context;
 };
 
@@ -99,7 +99,8 @@ static int text_symbol(void *context, const struct usp_symbol *symbol) {
     return 0;
 }
 
-void text_symbols(usp_write write, void *context, struct usp_symbolizer *symbolizer, const struct usp_images *images) {
+void text_symbols(usp_write_function write, void *context, struct usp_symbolizer *symbolizer,
+                  const struct usp_images *images) {
     struct sink sink = {write, context};
     for (size_t i = 0; i < usp_images_count(images); i++) {
         usp_addr load = usp_images_get(images, i)->load_address;
@@ -109,7 +110,8 @@ void text_symbols(usp_write write, void *context, struct usp_symbolizer *symboli
     }
 }
 
-void text_names(usp_write write, void *context, const struct usp_stack *stack, struct usp_symbolizer *symbolizer) {
+void text_names(usp_write_function write, void *context, const struct usp_stack *stack,
+                struct usp_symbolizer *symbolizer) {
     for (uint32_t i = 0; i < stack->count; i++) {
         struct usp_symbol symbol;
         usp_addr address = usp_frame_call_site(stack->arch, &stack->frames[i]);
@@ -124,8 +126,8 @@ void text_names(usp_write write, void *context, const struct usp_stack *stack, s
     }
 }
 
-void text_styles(usp_write write, void *context, const struct usp_stack *stack, const struct usp_thread_info *info,
-                 struct usp_symbolizer *symbolizer) {
+void text_styles(usp_write_function write, void *context, const struct usp_stack *stack,
+                 const struct usp_thread_info *info, struct usp_symbolizer *symbolizer) {
     struct usp_format_options options;
     usp_format_options_init(&options);
     options.symbolizer = symbolizer;

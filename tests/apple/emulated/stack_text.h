@@ -6,22 +6,24 @@
 
 #include <unspool/unspool.h>
 
-void text_string(usp_write write, void *context, const char *text);
-void text_number(usp_write write, void *context, const char *name, uint64_t value);
+void text_string(usp_write_function write, void *context, const char *text);
+void text_number(usp_write_function write, void *context, const char *name, uint64_t value);
 
-void text_stack(usp_write write, void *context, const struct usp_stack *stack);
-void text_registers(usp_write write, void *context, const struct usp_registers *registers);
-void text_thread(usp_write write, void *context, const struct usp_thread_info *info);
-void text_images(usp_write write, void *context, const struct usp_images *images);
+void text_stack(usp_write_function write, void *context, const struct usp_stack *stack);
+void text_registers(usp_write_function write, void *context, const struct usp_registers *registers);
+void text_thread(usp_write_function write, void *context, const struct usp_thread_info *info);
+void text_images(usp_write_function write, void *context, const struct usp_images *images);
 
 /* Every function that is named in the images. */
-void text_symbols(usp_write write, void *context, struct usp_symbolizer *symbolizer, const struct usp_images *images);
+void text_symbols(usp_write_function write, void *context, struct usp_symbolizer *symbolizer,
+                  const struct usp_images *images);
 
 /* The function that each frame stands in. */
-void text_names(usp_write write, void *context, const struct usp_stack *stack, struct usp_symbolizer *symbolizer);
+void text_names(usp_write_function write, void *context, const struct usp_stack *stack,
+                struct usp_symbolizer *symbolizer);
 
 /* A stack in each style. */
-void text_styles(usp_write write, void *context, const struct usp_stack *stack, const struct usp_thread_info *info,
-                 struct usp_symbolizer *symbolizer);
+void text_styles(usp_write_function write, void *context, const struct usp_stack *stack,
+                 const struct usp_thread_info *info, struct usp_symbolizer *symbolizer);
 
 #endif

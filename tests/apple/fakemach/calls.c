@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* Single calls on the scripted kernel: who is captured, and how. */
 #include <check.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <unspool/unspool.h>
 
 #include "arch/host.h"
-#include "lib/os.h"
+#include "lib/os/os.h"
 #include "tests/apple/fakemach/stacks.h"
-#include "tests/suite.h"
+#include "tests/support/suite.h"
+
+/* Copies that there can be at one time (lib/os/darwin/stop.c, ARENAS). */
+#define COPIES 256u
 
 START_TEST(test_threads) {
     struct usp_thread_info infos[8];
@@ -106,7 +111,7 @@ START_TEST(test_no_such_thread) {
 }
 END_TEST
 
-/* The caller's own thread is walked where it runs: nobody is stopped, and no state is asked for (FIELD-FAILURES 26). */
+/* The caller's own thread is walked where it runs: no thread is stopped, and no state is asked for (FIELD-FAILURES 26). */
 START_TEST(test_own_thread) {
     struct usp_frame frames[64], expected[64];
     struct usp_stack stack, same;
@@ -128,7 +133,7 @@ START_TEST(test_own_thread) {
 }
 END_TEST
 
-/* Who cannot learn its own id stops nobody: it might be itself. */
+/* A thread that cannot learn its own id stops none: it might be itself. */
 START_TEST(test_unknown_own_thread) {
     struct usp_frame frames[64];
     struct usp_stack stack;
@@ -141,13 +146,13 @@ START_TEST(test_unknown_own_thread) {
     fake.fail_result = FAILURE;
     ck_assert_int_eq(capture_thread(CALLER, &stack, frames, 64), USP_ERROR_SYSTEM);
     ck_assert_int_eq(capture_thread(TARGET, &stack, frames, 64), USP_ERROR_SYSTEM);
-    ck_assert_int_eq(usp_snapshot_self(NULL, &s), USP_ERROR_SYSTEM);
+    ck_assert_int_eq(usp_snapshot_create_self(NULL, &s), USP_ERROR_SYSTEM);
     ck_assert_uint_eq(fake_account.calls[FAKE_THREAD_SUSPEND], before.calls[FAKE_THREAD_SUSPEND]);
     check_clean(&before, "a thread that does not know itself");
 }
 END_TEST
 
-/* Threads that end before everyone stands still are not in the snapshot; a main thread that has ended is told of. */
+/* Threads that end before everyone stands still are not in the snapshot; a main thread that has ended is listed. */
 START_TEST(test_ended_meanwhile) {
     struct usp_snapshot *s;
     prepare();
@@ -156,7 +161,7 @@ START_TEST(test_ended_meanwhile) {
     fake.fail_at = before.calls[FAKE_THREAD_SUSPEND] + 1;
     fake.fail_all = true;
     fake.fail_result = TERMINATED;
-    ck_assert_int_eq(usp_snapshot_self(NULL, &s), USP_OK);
+    ck_assert_int_eq(usp_snapshot_create_self(NULL, &s), USP_OK);
     ck_assert_uint_eq(usp_snapshot_get_info(s)->thread_count, 2);
     ck_assert_uint_eq(usp_snapshot_get_thread(s, 0)->info.flags, USP_THREAD_MAIN);
     ck_assert_int_eq(usp_snapshot_get_thread(s, 0)->status, USP_ERROR_NO_THREAD);
@@ -176,8 +181,11 @@ START_TEST(test_after_fork) {
     struct uspi_thread_copy copy;
     struct usp_thread target = thread_at(TARGET);
     prepare();
-    /* Whoever had the turn is gone. */
-    ck_assert_int_eq(uspi_os_copy_thread(&target, &copy), USP_OK);
+    /* The threads that have copies are gone. */
+    struct uspi_undisturbed kept;
+    uspi_os_undisturbed_begin(&kept);
+    for (unsigned i = 0; i < COPIES; i++) ck_assert_int_eq(uspi_os_copy_thread(&target, &copy), USP_OK);
+    uspi_os_undisturbed_end(&kept);
     fake_fork();
     struct fake_account before = fake_account;
     ck_assert_int_eq(usp_thread_main(&t), USP_OK);
@@ -187,7 +195,7 @@ START_TEST(test_after_fork) {
     size_t fresh = add_thread(FAKE_OWN, 8192, FRAMES, 700);
     ck_assert_int_eq(capture_thread(fresh, &stack, frames, 32), USP_OK);
     check_stack(&stack, FRAMES, 700);
-    ck_assert_int_eq(usp_snapshot_self(NULL, &s), USP_OK);
+    ck_assert_int_eq(usp_snapshot_create_self(NULL, &s), USP_OK);
     ck_assert_uint_eq(usp_snapshot_get_info(s)->thread_count, 2);
     ck_assert_uint_eq(usp_snapshot_get_thread(s, 0)->info.flags, USP_THREAD_MAIN | USP_THREAD_REQUESTER);
     usp_snapshot_free(s);
@@ -235,15 +243,15 @@ static void check_snapshot(const struct usp_snapshot *s, size_t threads) {
 
 START_TEST(test_all_threads) {
     struct usp_snapshot *s;
-    ck_assert_int_eq(usp_snapshot_self(NULL, &s), USP_ERROR_NOT_PREPARED);
+    ck_assert_int_eq(usp_snapshot_create_self(NULL, &s), USP_ERROR_NOT_PREPARED);
     prepare();
     struct fake_account before = fake_account;
-    ck_assert_int_eq(usp_snapshot_self(NULL, &s), USP_OK);
+    ck_assert_int_eq(usp_snapshot_create_self(NULL, &s), USP_OK);
     ck_assert_uint_eq(fake_account.windows, 1);
     check_snapshot(s, 4);
     ck_assert_uint_eq(usp_snapshot_get_thread(s, 0)->info.flags, USP_THREAD_MAIN);
     usp_snapshot_free(s);
-    check_clean(&before, "usp_snapshot_self");
+    check_clean(&before, "usp_snapshot_create_self");
 }
 END_TEST
 
@@ -254,7 +262,7 @@ START_TEST(test_2000_threads) {
     fake.step = 10;
     prepare();
     struct fake_account before = fake_account;
-    ck_assert_int_eq(usp_snapshot_self(NULL, &s), USP_OK);
+    ck_assert_int_eq(usp_snapshot_create_self(NULL, &s), USP_OK);
     ck_assert_uint_le(fake_account.windows, 4);
     ck_assert_uint_eq(usp_snapshot_get_info(s)->thread_count, 2004);
     for (size_t i = 0; i < 2004; i++) ck_assert_int_eq(usp_snapshot_get_thread(s, i)->status, USP_OK);
@@ -262,7 +270,7 @@ START_TEST(test_2000_threads) {
     size_t windows = fake_account.windows;
     for (size_t i = 0; i < fake.thread_count; i++) fake.threads[i].scribbled_on = false;
     check_clean(&before, "2000 threads");
-    ck_assert_int_eq(usp_snapshot_self(NULL, &s), USP_OK);
+    ck_assert_int_eq(usp_snapshot_create_self(NULL, &s), USP_OK);
     ck_assert_uint_eq(fake_account.windows, windows + 1);
     usp_snapshot_free(s);
     check_clean(&before, "2000 threads again");
@@ -273,21 +281,21 @@ START_TEST(test_other_process) {
     struct usp_snapshot *s;
     char error[256];
     struct fake_account before = fake_account;
-    ck_assert_int_eq(usp_snapshot_process(FAKE_OTHER_PID, NULL, &s, error, sizeof error), USP_OK);
+    ck_assert_int_eq(usp_snapshot_create_process(FAKE_OTHER_PID, NULL, &s, error, sizeof error), USP_OK);
     ck_assert_uint_eq(usp_snapshot_get_info(s)->thread_count, 2);
     for (size_t i = 0; i < 2; i++) check_stack(&usp_snapshot_get_thread(s, i)->stack, FRAMES, 500 + 100 * i);
     ck_assert_int_eq(usp_snapshot_get_info(s)->pid, FAKE_OTHER_PID);
     usp_snapshot_free(s);
-    check_clean(&before, "usp_snapshot_process");
+    check_clean(&before, "usp_snapshot_create_process");
     ck_assert_uint_eq(fake_account.windows, before.windows + 1);
     ck_assert_uint_eq(fake_account.calls[FAKE_TASK_RESUME], 1);
     ck_assert_uint_eq(fake_account.calls[FAKE_THREAD_SUSPEND], 0);
-    ck_assert_int_eq(usp_snapshot_process(99, NULL, &s, error, sizeof error), USP_ERROR_NO_THREAD);
-    ck_assert_int_eq(usp_snapshot_process(1000, NULL, &s, error, sizeof error), USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_snapshot_create_process(99, NULL, &s, error, sizeof error), USP_ERROR_NO_THREAD);
+    ck_assert_int_eq(usp_snapshot_create_process(1000, NULL, &s, error, sizeof error), USP_ERROR_ARGUMENT);
     fake.fail_call = FAKE_TASK_FOR_PID;
     fake.fail_at = fake_account.calls[FAKE_TASK_FOR_PID] + 1;
     fake.fail_result = FAILURE;
-    ck_assert_int_eq(usp_snapshot_process(FAKE_OTHER_PID, NULL, &s, error, sizeof error), USP_ERROR_PERMISSION);
+    ck_assert_int_eq(usp_snapshot_create_process(FAKE_OTHER_PID, NULL, &s, error, sizeof error), USP_ERROR_PERMISSION);
     ck_assert_ptr_nonnull(strstr(error, "entitlement"));
     check_clean(&before, "refused");
 }
@@ -302,24 +310,45 @@ START_TEST(test_translated) {
     fake.translated = true;
     ck_assert_int_eq(usp_prepare(NULL), USP_ERROR_UNSUPPORTED);
     ck_assert_int_eq(capture_thread(TARGET, &stack, frames, 4), USP_ERROR_UNSUPPORTED);
-    ck_assert_int_eq(usp_snapshot_self(NULL, &s), USP_ERROR_UNSUPPORTED);
+    ck_assert_int_eq(usp_snapshot_create_self(NULL, &s), USP_ERROR_UNSUPPORTED);
     ck_assert_uint_eq(fake_account.calls[FAKE_THREAD_SUSPEND], 0);
 }
 END_TEST
 
-/* Whoever holds the turn for too long makes the next one fail, not wait for ever. */
-START_TEST(test_turn) {
+/* Threads that walk do not wait for each other; when too many do, the next one fails. */
+START_TEST(test_copies_at_one_time) {
     struct usp_frame frames[32];
     struct usp_stack stack;
-    struct uspi_thread_copy copy;
+    struct uspi_thread_copy copies[COPIES];
+    struct uspi_undisturbed kept;
+    struct usp_snapshot *s;
     struct usp_thread t = thread_at(TARGET);
+    uint8_t byte;
     prepare();
     struct fake_account before = fake_account;
-    ck_assert_int_eq(uspi_os_copy_thread(&t, &copy), USP_OK);
+    uspi_os_undisturbed_begin(&kept);
+    for (unsigned i = 0; i < COPIES; i++) {
+        ck_assert_int_eq(uspi_os_copy_thread(&t, &copies[i]), USP_OK);
+        for (unsigned k = 0; k < i; k++) ck_assert_ptr_ne(copies[i].parts[0].bytes, copies[k].parts[0].bytes);
+    }
     ck_assert_int_eq(capture_thread(3, &stack, frames, 32), USP_ERROR_BUSY);
-    uspi_os_release_copy(&copy);
+    /* All of them at one moment need none of those. */
+    ck_assert_int_eq(usp_snapshot_create_self(NULL, &s), USP_OK);
+    usp_snapshot_free(s);
+    uspi_os_release_copy(&copies[2]);
     ck_assert_int_eq(capture_thread(3, &stack, frames, 32), USP_OK);
-    check_clean(&before, "turns");
+    for (unsigned i = 0; i < COPIES; i++) {
+        if (i == 2) continue;
+        ck_assert_int_eq(uspi_read_parts(&copies[i], copies[i].parts[0].from, &byte, 1), USP_OK);
+        uspi_os_release_copy(&copies[i]);
+    }
+    uspi_os_undisturbed_end(&kept);
+    ck_assert_uint_eq(fake_account.suspended, 0);
+    /* Their memory is kept for the next ones. */
+    usp_shutdown();
+    ck_assert_int_eq(fake_account.mappings, 0);
+    ck_assert_uint_eq(fake_account.errors, 0);
+    ck_assert_int_lt(fake_account.rights, before.rights);
 }
 END_TEST
 
@@ -353,8 +382,8 @@ static void change_stack(void) {
 /* From there on it goes round. */
 static void bend_stack(void) { record_of(TARGET, FRAMES - 1)[0] = (uintptr_t)record_of(TARGET, 1); }
 
-/* Somebody else writes to the stack of a thread that stands still, at any of the reads: what was there is found, or what is
- * there then, and how the stack ends is told. */
+/* Another thread writes to the stack of a stopped thread, at any of the reads: what was there is found, or what is
+ * there then, and how the stack ends is said. */
 START_TEST(test_changing_stack) {
     static void (*const hooks[])(void) = {change_stack, bend_stack};
     struct usp_frame frames[64];
@@ -410,7 +439,7 @@ START_TEST(test_overflow) {
     enum { DEEP = 2000, GUARD = 4096 };
     struct usp_frame frames[64];
     struct usp_stack stack;
-    struct usp_options options;
+    struct usp_unwind_options options;
     size_t deep = add_thread(FAKE_OWN, GUARD + (DEEP + 3) * 64, DEEP, 0);
     struct fake_thread *t = &fake.threads[deep];
     t->guard = GUARD;
@@ -420,7 +449,7 @@ START_TEST(test_overflow) {
     struct fake_account before = fake_account;
     struct usp_thread thread = thread_at(deep);
     usp_stack_init(&stack, frames, 64);
-    usp_options_init(&options);
+    usp_unwind_options_init(&options);
     options.tail = 32;
     ck_assert_int_eq(usp_capture_thread(&thread, &options, &stack), USP_OK);
     t->scribbled_on = false;
@@ -454,7 +483,7 @@ START_TEST(test_stack_pointer_nowhere) {
 }
 END_TEST
 
-/* FIELD-FAILURES 5: whoever watches is shut down while it captures: nobody is left stopped, and the one in whose hands a
+/* FIELD-FAILURES 5: the watching thread is shut down while it captures: no thread is left stopped, and the one in whose hands a
  * copy is keeps it. */
 START_TEST(test_shutdown_meanwhile) {
     struct uspi_thread_copy copy;
@@ -463,14 +492,15 @@ START_TEST(test_shutdown_meanwhile) {
     struct usp_stack stack;
     uint8_t byte;
     prepare();
-    struct fake_account before = fake_account;
+    struct uspi_undisturbed kept;
+    uspi_os_undisturbed_begin(&kept);
     ck_assert_int_eq(uspi_os_copy_thread(&t, &copy), USP_OK);
     ck_assert_uint_eq(fake_account.suspended, 0);
     usp_shutdown();
     ck_assert_int_eq(uspi_read_parts(&copy, copy.parts[0].from, &byte, 1), USP_OK);
     uspi_os_release_copy(&copy);
-    check_clean(&before, "shut down while a copy is held");
-    usp_shutdown();
+    uspi_os_undisturbed_end(&kept);
+    ck_assert_uint_eq(fake_account.errors, 0);
     ck_assert_int_eq(capture_thread(TARGET, &stack, frames, 8), USP_ERROR_NOT_PREPARED);
     ck_assert_int_eq(fake_account.rights, 0);
     ck_assert_int_eq(fake_account.mappings, 0);
@@ -495,7 +525,7 @@ START_TEST(test_growing_stack) {
         ck_assert_uint_gt(stack.count, 0);
         ck_assert_uint_eq(frames[0].pc, CODE(0));
     } else {
-        ck_assert_int_eq(usp_snapshot_self(NULL, &s), USP_OK);
+        ck_assert_int_eq(usp_snapshot_create_self(NULL, &s), USP_OK);
         ck_assert_uint_eq(usp_snapshot_get_info(s)->thread_count, THREADS_OF_PROCESS + 1);
         usp_snapshot_free(s);
     }
@@ -515,7 +545,7 @@ START_TEST(test_time_limit) {
     usp_snapshot_options_init(&options);
     options.timeout = 20 * fake.step;
     struct fake_account before = fake_account;
-    ck_assert_int_eq(usp_snapshot_self(&options, &s), USP_OK);
+    ck_assert_int_eq(usp_snapshot_create_self(&options, &s), USP_OK);
     const struct usp_snapshot_info *info = usp_snapshot_get_info(s);
     for (size_t i = 0; i < info->thread_count; i++) {
         timed_out += usp_snapshot_get_thread(s, i)->status == USP_ERROR_TIMEOUT;
@@ -527,16 +557,84 @@ START_TEST(test_time_limit) {
 }
 END_TEST
 
+/* What a sampler and a monitor ask again and again: clocks, names, the list, the debugger. */
+START_TEST(test_threads_again_and_again) {
+    struct uspi_os_listing listing;
+    struct usp_thread threads[8];
+    struct usp_thread_info info;
+    size_t count;
+    uint64_t ns;
+    struct fake_account before = fake_account;
+    ck_assert_int_eq(uspi_os_listing_open(&listing), USP_OK);
+    ck_assert_int_eq(uspi_os_listing_count(&listing, &count), USP_ERROR_UNSUPPORTED);
+    ck_assert_int_eq(uspi_os_listing_read(&listing, threads, 8, &count), USP_OK);
+    ck_assert_uint_eq(count, 4);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_uint_eq(threads[i].id, FAKE_MAIN_ID + i);
+        ck_assert_int_eq(uspi_os_thread_cpu(&threads[i], &ns), USP_OK);
+        ck_assert_uint_eq(ns, 7);
+        ck_assert_int_eq(uspi_os_thread_describe(&threads[i], &info), USP_OK);
+        ck_assert_str_eq(info.name, fake.threads[i].name);
+        ck_assert_uint_eq(info.flags, i == MAIN ? USP_THREAD_MAIN : i == CALLER ? USP_THREAD_REQUESTER : 0);
+    }
+    /* By its id alone. */
+    const struct usp_thread unheld = {FAKE_MAIN_ID + TARGET, 0};
+    ck_assert_int_eq(uspi_os_thread_cpu(&unheld, &ns), USP_OK);
+    ck_assert_uint_eq(ns, 7);
+    fake.threads[TARGET].dead = true;
+    ck_assert_int_eq(uspi_os_thread_cpu(&threads[TARGET], &ns), USP_ERROR_NO_THREAD);
+    ck_assert_int_eq(uspi_os_thread_cpu(&unheld, &ns), USP_ERROR_NO_THREAD);
+    ck_assert_int_eq(uspi_os_thread_describe(&threads[TARGET], &info), USP_ERROR_NO_THREAD);
+    for (size_t i = 0; i < count; i++) uspi_os_thread_release(&threads[i]);
+    ck_assert_int_eq(uspi_os_listing_read(&listing, threads, 1, &count), USP_ERROR_FULL);
+    ck_assert_uint_eq(count, 3);
+    uspi_os_thread_release(&threads[0]);
+    uspi_os_listing_close(&listing);
+    check_clean(&before, "threads again and again");
+    ck_assert(!uspi_os_is_traced());
+    fake.traced = true;
+    ck_assert(uspi_os_is_traced());
+}
+END_TEST
+
+/* What the library's own threads sleep on, and what a loop waits for. */
+START_TEST(test_events) {
+    struct uspi_event event;
+    int fds[2];
+    char byte;
+    struct fake_account before = fake_account;
+    ck_assert(uspi_event_init(&event));
+    ck_assert(!uspi_event_wait(&event, uspi_os_clock() + 5000000));
+    uspi_event_set(&event);
+    uspi_event_set(&event);
+    ck_assert(uspi_event_wait(&event, UINT64_MAX));
+    /* The second signal is for what was seen already: it does not end the next wait. */
+    uint64_t deadline = uspi_os_clock() + 5000000;
+    ck_assert(!uspi_event_wait(&event, deadline));
+    ck_assert_uint_ge(uspi_os_clock(), deadline);
+    uspi_event_free(&event);
+    check_clean(&before, "events");
+    ck_assert_int_eq(uspi_os_signal_open(fds), USP_OK);
+    uspi_os_signal_send(fds);
+    uspi_os_signal_send(fds);
+    uspi_os_signal_clear(fds);
+    ck_assert_int_eq(read(fds[0], &byte, 1), -1);
+    ck_assert_int_eq(errno, EAGAIN);
+    uspi_os_signal_close(fds);
+    ck_assert_int_eq(fds[0], -1);
+}
+END_TEST
+
 TCase *case_of_calls(void) {
     TCase *calls = tcase_create("calls");
     tcase_add_checked_fixture(calls, start, stop);
     tcase_set_timeout(calls, 60);
     add_tests(calls, test_threads, test_who_is_who, test_one_thread, test_no_such_thread, test_own_thread,
               test_unknown_own_thread, test_ended_meanwhile, test_after_fork, test_deep_stack, test_all_threads,
-              test_2000_threads, test_other_process, test_translated, test_turn, test_looping_stack);
+              test_2000_threads, test_other_process, test_translated, test_copies_at_one_time, test_looping_stack);
     tcase_add_loop_test(calls, test_changing_stack, 0, 2);
     add_tests(calls, test_null_call, test_overflow, test_stack_pointer_nowhere, test_shutdown_meanwhile);
     tcase_add_loop_test(calls, test_growing_stack, 0, 2);
-    tcase_add_test(calls, test_time_limit);
+    add_tests(calls, test_time_limit, test_threads_again_and_again, test_events);
     return calls;
 }

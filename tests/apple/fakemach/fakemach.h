@@ -64,7 +64,7 @@ struct fake_thread {
     size_t alternate_size;
     uintptr_t pc, sp, fp, lr;
     uint64_t slots;
-    uintptr_t *queue_at; /* the word that holds its queue; NULL: the kernel tells of none */
+    uintptr_t *queue_at; /* the word that holds its queue; NULL: the kernel names none */
     char name[64];
     bool scribbled_on; /* its stacks are overwritten when it runs again */
     size_t growth;     /* each time that it runs again its stack becomes so many bytes longer */
@@ -84,6 +84,7 @@ struct fake_script {
     unsigned label_words[2]; /* where a queue's label stands in it; [1] 0: only there */
     bool queue_untold;       /* a thread's queue is not where the kernel says */
     bool translated;         /* Rosetta */
+    bool traced;             /* a debugger holds this process */
     bool counting;           /* allocations and frees are calls too */
     uint64_t now;            /* ns; moves by `step` with each call */
     uint64_t step;
@@ -123,8 +124,9 @@ struct fake_account {
     long mappings, mapped_bytes, allocations;
     size_t forbidden; /* calls in a window that must not be there */
     enum fake_call forbidden_call;
-    size_t errors;     /* rights given back twice, memory freed that was not mapped, a suspension of oneself */
-    bool signals_wait; /* those of the calling thread */
+    size_t errors;           /* rights given back twice, memory freed that was not mapped, a suspension of oneself */
+    bool signals_wait;       /* those of the calling thread, */
+    bool cancellation_waits; /* and its cancellation */
 };
 
 extern struct fake_account fake_account;

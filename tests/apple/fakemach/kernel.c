@@ -79,7 +79,7 @@ const char *const fake_call_names[FAKE_CALLS] = {
     "libdispatch",
 };
 
-/* What may be called while threads stand still: the kernel, and nothing that waits for anybody. */
+/* What may be called while threads stand still: the kernel, and nothing that waits for another thread. */
 static const bool allowed[FAKE_CALLS] = {
     [FAKE_THREAD_SUSPEND] = true, [FAKE_THREAD_RESUME] = true, [FAKE_THREAD_GET_STATE] = true, [FAKE_VM_READ] = true,
     [FAKE_VM_REGION] = true,      [FAKE_CLOCK] = true,         [FAKE_TIMEBASE] = true,
@@ -258,6 +258,7 @@ kern_return_t thread_suspend(thread_read_t port) {
     if (t == &fake.threads[fake.self]) fake_account.errors++;
     /* A handler of the caller's could wait for what the stopped thread holds. */
     if (!fake_account.signals_wait && fake.fail_call != FAKE_SIGMASK) fake_account.errors++;
+    if (!fake_account.cancellation_waits) fake_account.errors++;
     if (t->suspended++ == 0 && t->task == FAKE_OWN && fake_account.suspended++ == 0) fake_account.windows++;
     return KERN_SUCCESS;
 }
@@ -524,6 +525,11 @@ int *__error(void) { return &last_error; }
 
 pthread_t pthread_self(void) { return (pthread_t)fake_pthread(fake.self); }
 
+int pthread_setname_np(const char *name) {
+    (void)name;
+    return 0;
+}
+
 int pthread_main_np(void) {
     fails(FAKE_LIBPTHREAD);
     return fake.self == 0;
@@ -593,13 +599,23 @@ int pthread_mutex_unlock(pthread_mutex_t *mutex) {
 }
 
 int pthread_sigmask(int how, const sigset_t *set, sigset_t *old) {
+    static const int faults[] = {SIGILL, SIGTRAP, SIGFPE, SIGBUS, SIGSEGV, SIGSYS};
     sigset_t all;
     if (fails(FAKE_SIGMASK)) return fake.fail_result;
-    if (how != SIG_SETMASK) fake_account.errors++;
+    if (how != SIG_SETMASK && how != SIG_BLOCK) fake_account.errors++;
     if (old != NULL) *old = signal_mask;
-    signal_mask = *set;
+    signal_mask = how == SIG_BLOCK ? signal_mask | *set : *set;
     sigfillset(&all);
-    fake_account.signals_wait = memcmp(&signal_mask, &all, sizeof all) == 0;
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&all, faults[i]);
+    fake_account.signals_wait = signal_mask == all;
+    return 0;
+}
+
+/* A thread that were cancelled would leave others suspended. */
+int pthread_setcancelstate(int state, int *old) {
+    fails(FAKE_LIBPTHREAD);
+    if (old != NULL) *old = fake_account.cancellation_waits ? PTHREAD_CANCEL_DISABLE : 1;
+    fake_account.cancellation_waits = state == PTHREAD_CANCEL_DISABLE;
     return 0;
 }
 
@@ -660,6 +676,17 @@ int sysctlbyname(const char *name, void *old, size_t *size, void *value, size_t 
     if (fails(FAKE_SYSCTL) || value != NULL || n != 0 || strcmp(name, "sysctl.proc_translated") != 0) return -1;
     int translated = fake.translated;
     memcpy(old, &translated, *size < sizeof translated ? *size : sizeof translated);
+    return 0;
+}
+
+int sysctl(int *name, unsigned count, void *old, size_t *size, void *value, size_t n) {
+    struct kinfo_proc info;
+    if (fails(FAKE_SYSCTL) || value != NULL || n != 0 || count != 4 || *size < sizeof info) return -1;
+    if (name[0] != CTL_KERN || name[1] != KERN_PROC || name[2] != KERN_PROC_PID || name[3] != getpid()) return -1;
+    memset(&info, 0, sizeof info);
+    info.kp_proc.p_flag = fake.traced ? P_TRACED : 0;
+    memcpy(old, &info, sizeof info);
+    *size = sizeof info;
     return 0;
 }
 

@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* The Darwin layer calls the scripted kernel under these names, so that what it has in common with this system's C library
- * stays this system's for everybody else. Included before everything in each file of lib/os/darwin_*.c. */
+ * stays this system's for all other files. Included before everything in each file of lib/os/darwin/. */
 #ifndef FAKEMACH_NAMES_H
 #define FAKEMACH_NAMES_H
 
-#define getpid               fake_getpid
-#define kill                 fake_kill
-#define gettimeofday         fake_gettimeofday
-#define dladdr               fake_dladdr
-#define dlsym                fake_dlsym
-#define sysctlbyname         fake_sysctlbyname
-#define pthread_self         fake_pthread_self
-#define pthread_once         fake_pthread_once
-#define pthread_atfork       fake_pthread_atfork
-#define pthread_mutex_lock   fake_pthread_mutex_lock
-#define pthread_mutex_unlock fake_pthread_mutex_unlock
-#define pthread_sigmask      fake_pthread_sigmask
+#define getpid                 fake_getpid
+#define kill                   fake_kill
+#define gettimeofday           fake_gettimeofday
+#define dladdr                 fake_dladdr
+#define dlsym                  fake_dlsym
+#define sysctl                 fake_sysctl
+#define sysctlbyname           fake_sysctlbyname
+#define fcntl                  fake_fcntl
+#define pthread_setname_np     fake_pthread_setname_np
+#define pthread_self           fake_pthread_self
+#define pthread_once           fake_pthread_once
+#define pthread_atfork         fake_pthread_atfork
+#define pthread_mutex_lock     fake_pthread_mutex_lock
+#define pthread_mutex_unlock   fake_pthread_mutex_unlock
+#define pthread_sigmask        fake_pthread_sigmask
+#define pthread_setcancelstate fake_pthread_setcancelstate
 
 #endif

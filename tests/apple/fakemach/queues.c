@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 #include "tests/apple/fakemach/stacks.h"
-#include "tests/suite.h"
+#include "tests/support/sanitized.h"
+#include "tests/support/suite.h"
 
 static struct fake_queue first, second;
 
@@ -37,7 +38,7 @@ START_TEST(test_labels) {
     ck_assert_str_eq(label_of(CALLER), "com.example.second");
     ck_assert_str_eq(label_of(MAIN), "");
     struct fake_account before = fake_account;
-    ck_assert_int_eq(usp_snapshot_self(NULL, &s), USP_OK);
+    ck_assert_int_eq(usp_snapshot_create_self(NULL, &s), USP_OK);
     ck_assert_str_eq(usp_snapshot_get_thread(s, TARGET)->info.queue, "com.example.first");
     ck_assert_str_eq(usp_snapshot_get_thread(s, CALLER)->info.queue, "com.example.second");
     ck_assert_str_eq(usp_snapshot_get_thread(s, MAIN)->info.queue, "");
@@ -52,7 +53,7 @@ START_TEST(test_label_of_another_task) {
     struct usp_snapshot *s;
     fake.threads[FIRST_OF_OTHER].queue_at = &place;
     prepare();
-    ck_assert_int_eq(usp_snapshot_process(FAKE_OTHER_PID, NULL, &s, NULL, 0), USP_OK);
+    ck_assert_int_eq(usp_snapshot_create_process(FAKE_OTHER_PID, NULL, &s, NULL, 0), USP_OK);
     ck_assert_str_eq(usp_snapshot_get_thread(s, 0)->info.queue, "com.example.first");
     usp_snapshot_free(s);
 }
@@ -128,7 +129,7 @@ START_TEST(test_changing_queue) {
     struct usp_snapshot *s;
     fake.change = fake.threads[TARGET].queue_at;
     fake.change_to = (uintptr_t)&second;
-    ck_assert_int_eq(usp_snapshot_self(NULL, &s), USP_OK);
+    ck_assert_int_eq(usp_snapshot_create_self(NULL, &s), USP_OK);
     usp_snapshot_free(s);
     size_t of_one = fake_account.calls[FAKE_VM_READ] - reads;
     for (size_t at = 1; at <= of_one; at++) {
@@ -136,7 +137,7 @@ START_TEST(test_changing_queue) {
         fill_stack(TARGET);
         struct fake_account before = fake_account;
         fake.change_at = before.calls[FAKE_VM_READ] + at;
-        ck_assert_int_eq(usp_snapshot_self(NULL, &s), USP_OK);
+        ck_assert_int_eq(usp_snapshot_create_self(NULL, &s), USP_OK);
         const char *label = usp_snapshot_get_thread(s, TARGET)->info.queue;
         if (strcmp(label, "com.example.first") == 0) {
             first_seen++;
@@ -150,6 +151,8 @@ START_TEST(test_changing_queue) {
         usp_snapshot_free(s);
         check_clean(&before, "a changing queue");
     }
+    /* A sanitized build reads in other pieces, so that other moments are met. */
+    if (USP_SANITIZED) return;
     ck_assert_uint_gt(first_seen, 0);
     ck_assert_uint_gt(second_seen, 0);
 }
@@ -158,7 +161,7 @@ END_TEST
 /* The thread has gone on to another queue, and what was the first one's memory is something else. */
 static void free_first(void) {
     *fake.threads[TARGET].queue_at = (uintptr_t)&second;
-    fake_label(&first, "somebody else's");
+    fake_label(&first, "another one's");
 }
 
 /* At any of the reads: one of the two labels or none, never what stands in memory that is no queue any more. */

@@ -13,7 +13,7 @@
 
 #include "arch/host.h"
 #include "tests/apple/fakemach/stacks.h"
-#include "tests/suite.h"
+#include "tests/support/suite.h"
 
 /* Where a ucontext says where its mcontext is, where that has the registers, and in these pc, sp, fp and lr (0: there is
  * none). */
@@ -57,13 +57,13 @@ int capture_context(size_t at, struct usp_stack *stack, struct usp_frame *frames
 
 static void check_interrupted(const struct usp_stack *stack, size_t first) {
     check_stack(stack, FRAMES, first);
-    ck_assert_uint_eq(stack->frames[0].kind, USP_KIND_INTERRUPTED);
-    ck_assert_uint_eq(stack->frames[0].method, USP_METHOD_CONTEXT);
+    ck_assert_uint_eq(stack->frames[0].kind, USP_FRAME_KIND_INTERRUPTED);
+    ck_assert_uint_eq(stack->frames[0].method, USP_FRAME_METHOD_CONTEXT);
     ck_assert_uint_eq(usp_frame_call_site(USPI_HOST_ARCH, &stack->frames[0]), stack->frames[0].pc);
-    for (size_t i = 1; i < stack->count; i++) ck_assert_uint_eq(stack->frames[i].kind, USP_KIND_RETURN_ADDRESS);
+    for (size_t i = 1; i < stack->count; i++) ck_assert_uint_eq(stack->frames[i].kind, USP_FRAME_KIND_RETURN_ADDRESS);
 }
 
-/* No lock, no allocation, nobody stopped. */
+/* No lock, no allocation, no thread stopped. */
 START_TEST(test_context) {
     struct usp_frame frames[32];
     struct usp_stack stack;
@@ -103,7 +103,7 @@ START_TEST(test_context_of_null_call) {
     ck_assert_int_eq(usp_capture_context(context.bytes, NULL, &stack), USP_OK);
     ck_assert_uint_eq(stack.count, FRAMES + 2);
     ck_assert_uint_eq(frames[0].pc, 0);
-    ck_assert_uint_eq(frames[0].kind, USP_KIND_INTERRUPTED);
+    ck_assert_uint_eq(frames[0].kind, USP_FRAME_KIND_INTERRUPTED);
     for (size_t i = 1; i < stack.count; i++) ck_assert_uint_eq(frames[i].pc, CODE(199 + i));
 }
 END_TEST
@@ -234,13 +234,13 @@ static void check_through_signal(const struct usp_stack *stack, size_t first) {
     ck_assert_int_eq(stack->status, USP_OK);
     ck_assert_uint_eq(stack->count, FRAMES + 3);
     ck_assert_uint_eq(stack->frames[0].pc, (uintptr_t)image + HANDLER + 8);
-    ck_assert_uint_eq(stack->frames[0].kind, USP_KIND_INTERRUPTED);
+    ck_assert_uint_eq(stack->frames[0].kind, USP_FRAME_KIND_INTERRUPTED);
     ck_assert_uint_eq(stack->frames[1].pc, (uintptr_t)image + RETURN);
-    ck_assert_uint_eq(stack->frames[1].method, USP_METHOD_CFI);
+    ck_assert_uint_eq(stack->frames[1].method, USP_FRAME_METHOD_CFI);
     for (size_t i = 2; i < stack->count; i++) ck_assert_uint_eq(stack->frames[i].pc, CODE(first + i - 2));
-    ck_assert_uint_eq(stack->frames[2].kind, USP_KIND_SIGNAL);
+    ck_assert_uint_eq(stack->frames[2].kind, USP_FRAME_KIND_SIGNAL);
     ck_assert_uint_eq(usp_frame_call_site(USP_ARCH_X86_64, &stack->frames[2]), CODE(first));
-    ck_assert_uint_eq(stack->frames[3].kind, USP_KIND_RETURN_ADDRESS);
+    ck_assert_uint_eq(stack->frames[3].kind, USP_FRAME_KIND_RETURN_ADDRESS);
     ck_assert_uint_eq(stack->stop, USP_STOP_FP_ZERO);
 }
 
@@ -251,7 +251,7 @@ START_TEST(test_thread_in_handler) {
     struct usp_stack stack;
     load_trampoline();
     prepare();
-    ck_assert_int_eq(usp_images_register(), USP_OK);
+    ck_assert_int_eq(usp_images_refresh(), USP_OK);
     for (size_t i = 0; i < sizeof traps / sizeof traps[0]; i++) {
         fill_stack(TARGET);
         deliver(&fake.threads[TARGET], traps[i]);

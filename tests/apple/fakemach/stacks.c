@@ -6,7 +6,9 @@
 #include "arch/host.h"
 
 #include <check.h>
+#include <fcntl.h>
 #include <malloc.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,17 @@
 bool fake_read_real(uintptr_t from, void *to, size_t n) {
     struct iovec local = {to, n}, remote = {(void *)from, n};
     return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)n;
+}
+
+/* fcntl as the Darwin layer calls it: the commands have this system's numbers, O_NONBLOCK has not. */
+int fake_fcntl(int fd, int command, ...);
+int fake_fcntl(int fd, int command, ...) {
+    enum { DARWIN_NONBLOCK = 4 };
+    va_list arguments;
+    va_start(arguments, command);
+    int value = va_arg(arguments, int);
+    va_end(arguments);
+    return fcntl(fd, command, command == F_SETFL && value == DARWIN_NONBLOCK ? O_NONBLOCK : value);
 }
 
 static struct {
@@ -124,6 +137,7 @@ static const char *what_is_left(const struct fake_account *before) {
     }
     /* A call that was made to fail did not put the mask back. */
     if (a->signals_wait && fake.fail_call != FAKE_SIGMASK) return "the caller's signals still wait";
+    if (a->cancellation_waits) return "the caller's cancellation still waits";
     if (a->rights != before->rights) return "a right is left";
     if (a->mappings != before->mappings) return "a mapping is left";
     if (a->allocations != before->allocations) return "an allocation is left";

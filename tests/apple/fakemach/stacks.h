@@ -54,7 +54,7 @@ int capture_thread(size_t i, struct usp_stack *stack, struct usp_frame *frames, 
 /* usp_capture_context of such a thread, interrupted where it stands. */
 int capture_context(size_t at, struct usp_stack *stack, struct usp_frame *frames, uint32_t capacity);
 
-/* Fails unless whoever was stopped runs, and what was taken is given back; `before`: the account at rest. */
+/* Fails unless every thread that was stopped runs, and what was taken is given back; `before`: the account at rest. */
 void check_clean(const struct fake_account *before, const char *when);
 
 /* Interrupts such a thread where it stands: it is in a handler then, on its own stack or on the alternate one that it is

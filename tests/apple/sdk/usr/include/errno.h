@@ -12,7 +12,11 @@ extern int *__error(void);
 #define EINTR        4
 #define ENOMEM       12
 #define EACCES       13
+#define EEXIST       17
 #define ENOTDIR      20
+#define EINVAL       22
+#define EROFS        30
+#define ETIMEDOUT    60
 #define ENAMETOOLONG 63
 #define EOVERFLOW    84
 

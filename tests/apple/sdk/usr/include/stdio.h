@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+int rename(const char *from, const char *to);
 int snprintf(char *restrict to, size_t n, const char *restrict format, ...) __attribute__((format(printf, 3, 4)));
 int vsnprintf(char *restrict to, size_t n, const char *restrict format, va_list arguments)
     __attribute__((format(printf, 3, 0)));

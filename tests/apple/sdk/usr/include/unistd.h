@@ -5,9 +5,15 @@
 
 #include <sys/types.h>
 
+#define _SC_NPROCESSORS_ONLN 58
+
 int close(int fd);
 pid_t getpid(void);
+long sysconf(int name);
+int pipe(int fds[2]);
 ssize_t pread(int fd, void *to, size_t n, off_t offset);
+ssize_t read(int fd, void *to, size_t n);
+int unlink(const char *path);
 ssize_t write(int fd, const void *bytes, size_t n);
 
 #endif

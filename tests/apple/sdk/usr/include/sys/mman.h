@@ -6,6 +6,8 @@
 #include <sys/types.h>
 
 #define PROT_READ   0x01
+#define PROT_WRITE  0x02
+#define MAP_SHARED  0x0001
 #define MAP_PRIVATE 0x0002
 #define MAP_FAILED  ((void *)-1)
 

@@ -22,9 +22,14 @@ struct stat {
     int64_t st_qspare[2];
 };
 
+#define st_mtime st_mtimespec.tv_sec
+
 #define S_ISREG(mode) (((mode) & 0170000) == 0100000)
 
 int fstat(int fd, struct stat *status);
 int stat(const char *path, struct stat *status);
+int fchmod(int fd, mode_t mode);
+int mkdir(const char *path, mode_t mode);
+mode_t umask(mode_t mode);
 
 #endif

@@ -5,6 +5,28 @@
 
 #include <stddef.h>
 
+#define CTL_KERN      1
+#define KERN_PROC     14
+#define KERN_PROC_PID 1
+#define P_TRACED      0x00000800
+
+/* As large as Apple's (xnu bsd/sys/sysctl.h, bsd/sys/proc.h). */
+#ifdef __LP64__
+#define STANDIN_PROC_SIZE 648
+#else
+#define STANDIN_PROC_SIZE 492
+#endif
+struct extern_proc {
+    void *standin_begin[4];
+    int p_flag;
+};
+struct kinfo_proc {
+    struct extern_proc kp_proc;
+    char standin_rest[STANDIN_PROC_SIZE - sizeof(struct extern_proc)];
+};
+
+int sysctl(int *name, unsigned count, void *old, size_t *old_size, void *new_value, size_t new_size);
+
 int sysctlbyname(const char *name, void *old, size_t *old_size, void *new_value, size_t new_size);
 
 #endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Arrays that grow: one way to make room, whatever the elements are. */
+#ifndef USPI_ARRAY_H
+#define USPI_ARRAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Makes room for `needed` elements of `size` bytes each. Doubles, so that appending one by one takes linear time.
+ *   room  how many elements there is room for; updated
+ * Returns the array, which may have moved, or NULL when memory lacks; then the old array and *room are unchanged. */
+static inline void *uspi_array_reserve(void *array, size_t *room, size_t needed, size_t size) {
+    if (array != NULL && needed <= *room) return array;
+    size_t wanted = *room > SIZE_MAX / 2 ? needed : *room * 2;
+    if (wanted < needed) wanted = needed;
+    if (wanted < 8) wanted = 8;
+    if (wanted > SIZE_MAX / size) return NULL;
+    void *grown = realloc(array, wanted * size);
+    if (grown != NULL) *room = wanted;
+    return grown;
+}
+
+/* The same for `more` elements behind the first `count` of the array that the pointer at `pointer` leads to. False when memory
+ * lacks. */
+static inline bool uspi_room_for(void *pointer, size_t *room, size_t count, size_t more, size_t size) {
+    void *array;
+    memcpy(&array, pointer, sizeof array);
+    if (more > SIZE_MAX - count) return false;
+    array = uspi_array_reserve(array, room, count + more, size);
+    if (array == NULL) return false;
+    memcpy(pointer, &array, sizeof array);
+    return true;
+}
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* See checksum.h. */
+#include "lib/base/checksum.h"
+
+static uint64_t word_at(const uint8_t *bytes, size_t n) {
+    uint64_t word = 0;
+    for (size_t i = 0; i < n; i++) word |= (uint64_t)bytes[i] << (8 * i);
+    return word;
+}
+
+static uint64_t mix(uint64_t h, uint64_t word) {
+    h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return h << 29 | h >> 35;
+}
+
+uint32_t uspi_checksum(const uint8_t *bytes, size_t n) {
+    uint64_t h = 0;
+    size_t at = 0;
+    for (; n - at >= 8; at += 8) h = mix(h, word_at(bytes + at, 8));
+    if (at < n) h = mix(h, word_at(bytes + at, n - at));
+    return (uint32_t)(h ^ h >> 32 ^ n);
+}

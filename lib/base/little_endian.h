@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Numbers in bytes, lowest byte first, whatever the host is. */
+#ifndef USPI_LITTLE_ENDIAN_H
+#define USPI_LITTLE_ENDIAN_H
+
+#include <stdint.h>
+
+/* Stores the lowest `width` bytes of a number: 0 … 8. */
+static inline void uspi_store_le(uint8_t *to, uint64_t value, unsigned width) {
+    for (unsigned i = 0; i < width; i++) to[i] = (uint8_t)(value >> 8 * i);
+}
+
+/* A number of `width` bytes: 0 … 8. */
+static inline uint64_t uspi_le(const uint8_t *p, unsigned width) {
+    uint64_t value = 0;
+    while (width-- > 0) value = value << 8 | p[width];
+    return value;
+}
+
+/* Written out, so that compilers see one load in each. */
+static inline uint16_t uspi_le16(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
+
+static inline uint32_t uspi_le32(const uint8_t *p) {
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static inline uint64_t uspi_le64(const uint8_t *p) { return uspi_le32(p) | (uint64_t)uspi_le32(p + 4) << 32; }
+
+#endif

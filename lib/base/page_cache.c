@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* See page_cache.h. */
+#include "lib/base/page_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Places where a page may lie. */
+#define WAYS       4u
+#define HEAP_PAGES 128u
+
+/* A cache and its pages, which follow in the same block. */
+struct heap_pages {
+    struct uspi_page_cache cache;
+    struct uspi_cached_page pages[HEAP_PAGES];
+    uint8_t bytes[]; /* once or twice */
+};
+
+static void forget_unreadable(struct uspi_page_cache *cache) {
+    memset(cache->unreadable, 0, sizeof cache->unreadable);
+    cache->next_unreadable = 0;
+}
+
+void uspi_page_cache_init(struct uspi_page_cache *cache, struct usp_memory behind) {
+    cache->behind = behind;
+    cache->clock = cache->epoch = 1;
+    cache->dropped = false;
+    memset(cache->pages, 0, cache->page_count * sizeof *cache->pages);
+    forget_unreadable(cache);
+}
+
+static struct uspi_page_cache *create(struct usp_memory behind, bool is_confirmed) {
+    const size_t size = HEAP_PAGES * USPI_LEAST_PAGE;
+    struct heap_pages *heap = malloc(sizeof *heap + size * (is_confirmed ? 2 : 1));
+    if (heap == NULL) return NULL;
+    struct uspi_page_cache *cache = &heap->cache;
+    cache->page_size = USPI_LEAST_PAGE;
+    cache->page_count = HEAP_PAGES;
+    cache->pages = heap->pages;
+    cache->bytes = heap->bytes;
+    cache->again = is_confirmed ? heap->bytes + size : NULL;
+    uspi_page_cache_init(cache, behind);
+    return cache;
+}
+
+struct uspi_page_cache *uspi_page_cache_create(struct usp_memory behind) { return create(behind, true); }
+
+struct uspi_page_cache *uspi_page_cache_before(struct usp_memory *memory) {
+    struct uspi_page_cache *cache = create(*memory, false);
+    if (cache != NULL) *memory = (struct usp_memory){uspi_page_cache_read, cache};
+    return cache;
+}
+
+void uspi_walk_pages_init(struct uspi_walk_pages *pages, struct usp_memory behind) {
+    struct uspi_page_cache *cache = &pages->cache;
+    cache->page_size = USPI_WALK_PAGE_SIZE;
+    cache->page_count = USPI_WALK_PAGES;
+    cache->pages = pages->pages;
+    cache->bytes = pages->bytes;
+    cache->again = NULL;
+    uspi_page_cache_init(cache, behind);
+}
+
+void uspi_page_cache_begin(struct uspi_page_cache *cache) {
+    cache->epoch = ++cache->clock;
+    cache->dropped = false;
+    forget_unreadable(cache);
+}
+
+static bool needs_confirmation(const struct uspi_page_cache *cache, uint32_t i) {
+    return cache->pages[i].used >= cache->epoch && cache->pages[i].filled < cache->epoch;
+}
+
+/* The place of a page: the one that has it, or the one of its places that was not used for longest. */
+static uint32_t find_place(const struct uspi_page_cache *cache, usp_addr page) {
+    usp_addr n = page / cache->page_size;
+    uint32_t ways = cache->page_count < WAYS ? cache->page_count : WAYS;
+    uint32_t first = (uint32_t)((n ^ n >> 9) * ways % cache->page_count), oldest = first;
+    for (uint32_t i = first; i < first + ways; i++) {
+        if (cache->pages[i].page == page) return i;
+        if (cache->pages[i].used < cache->pages[oldest].used) oldest = i;
+    }
+    return oldest;
+}
+
+/* What cannot be read is not kept from one epoch to the next: it can become readable, and nothing would confirm it. Within
+ * one it stays so: text that is loaded there meanwhile is not what the stack runs through. */
+static bool is_unreadable(const struct uspi_page_cache *cache, usp_addr address) {
+    usp_addr wanted = (address & ~(usp_addr)(USPI_LEAST_PAGE - 1)) | 1;
+    for (uint32_t i = 0; i < USPI_UNREADABLE_PAGES && cache->unreadable[i] != 0; i++) {
+        if (cache->unreadable[i] == wanted) return true;
+    }
+    return false;
+}
+
+/* Pieces of the page that were read before are forgotten: it is gone, and what is said of it must not depend on how it was
+ * read. */
+static void remember_unreadable(struct uspi_page_cache *cache, usp_addr address) {
+    usp_addr page = address & ~(usp_addr)(USPI_LEAST_PAGE - 1);
+    cache->unreadable[cache->next_unreadable++ % USPI_UNREADABLE_PAGES] = page | 1;
+    for (uint32_t i = 0; cache->page_size < USPI_LEAST_PAGE && i < cache->page_count; i++) {
+        if (cache->pages[i].page - page < USPI_LEAST_PAGE) cache->pages[i].page = 0;
+    }
+}
+
+/* Reads from the target, and remembers where that fails. */
+static bool read_behind(struct uspi_page_cache *cache, usp_addr from, void *to, size_t n) {
+    if (is_unreadable(cache, from)) return false;
+    if (cache->behind.read(cache->behind.context, from, to, n) == USP_OK) return true;
+    remember_unreadable(cache, from);
+    return false;
+}
+
+/* Reads within one page. */
+static bool read_in_page(struct uspi_page_cache *cache, usp_addr from, uint8_t *to, size_t n) {
+    usp_addr page = from & ~(usp_addr)(cache->page_size - 1);
+    /* Address 0 stands for an empty place. */
+    if (page == 0) return read_behind(cache, from, to, n);
+    uint32_t i = find_place(cache, page);
+    uint8_t *bytes = cache->bytes + (size_t)i * cache->page_size;
+    cache->clock++;
+    if (cache->pages[i].page != page) {
+        cache->dropped |= needs_confirmation(cache, i);
+        cache->pages[i] = (struct uspi_cached_page){.filled = cache->clock};
+        if (!read_behind(cache, page, bytes, cache->page_size)) return false;
+        cache->pages[i].page = page;
+    }
+    cache->pages[i].used = cache->clock;
+    memcpy(to, bytes + (size_t)(from - page), n);
+    return true;
+}
+
+int uspi_page_cache_read(void *context, usp_addr from, void *to, size_t n) {
+    struct uspi_page_cache *cache = context;
+    uint8_t *at = to;
+    while (n > 0) {
+        size_t to_page_end = (size_t)(cache->page_size - (from & (cache->page_size - 1)));
+        size_t piece = n < to_page_end ? n : to_page_end;
+        if (!read_in_page(cache, from, at, piece)) return USP_ERROR_UNREADABLE;
+        from += piece;
+        at += piece;
+        n -= piece;
+    }
+    return USP_OK;
+}
+
+int uspi_page_cache_confirm(struct uspi_page_cache *cache,
+                            int (*read_pieces)(const usp_addr *from, size_t count, void *to, size_t size)) {
+    usp_addr addresses[HEAP_PAGES];
+    uint32_t places[HEAP_PAGES];
+    size_t n = 0, size = cache->page_size;
+    for (uint32_t i = 0; i < cache->page_count; i++) {
+        if (!needs_confirmation(cache, i)) continue;
+        addresses[n] = cache->pages[i].page;
+        places[n++] = i;
+    }
+    bool same = !cache->dropped && (n == 0 || read_pieces(addresses, n, cache->again, size) == USP_OK);
+    for (size_t i = 0; i < n && same; i++) {
+        same = memcmp(cache->again + i * size, cache->bytes + places[i] * size, size) == 0;
+    }
+    if (same) return USP_OK;
+    memset(cache->pages, 0, cache->page_count * sizeof *cache->pages);
+    return USP_ERROR_BUSY;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Names that are given as patterns. */
+#ifndef USPI_PATTERN_H
+#define USPI_PATTERN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Shell patterns with * and ?, without brackets. Goes back to the last star only, so that no pattern takes longer than the
+ * product of the lengths. */
+static inline bool uspi_matches(const char *pattern, const char *text) {
+    const char *star = NULL, *resume = NULL;
+    while (*text != '\0') {
+        if (*pattern == '*') {
+            star = pattern++;
+            resume = text;
+        } else if (*pattern == '?' || *pattern == *text) {
+            pattern++;
+            text++;
+        } else if (star != NULL) {
+            pattern = star + 1;
+            text = ++resume;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*') pattern++;
+    return *pattern == '\0';
+}
+
+#endif

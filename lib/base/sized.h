@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Structs that begin with their size in bytes, so that a caller that was compiled against another version of the library can
+ * pass its own. */
+#ifndef USPI_SIZED_H
+#define USPI_SIZED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Completes a caller's struct: what the caller's version lacks keeps its default.
+ *   complete, size  this version's struct with all defaults set; its first member is the uint32_t size
+ *   given           the caller's struct, NULL: all defaults
+ *   least           bytes that the oldest version has
+ * Returns false when the caller's struct is smaller than that. */
+static inline bool uspi_complete_sized(void *complete, size_t size, const void *given, size_t least) {
+    uint32_t given_size, own_size = (uint32_t)size;
+    if (given == NULL) return true;
+    memcpy(&given_size, given, sizeof given_size);
+    if (given_size < least) return false;
+    memcpy(complete, given, given_size < size ? given_size : size);
+    memcpy(complete, &own_size, sizeof own_size);
+    return true;
+}
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* A source frame's file and line, as text and as JSON: for the library's reports and for the command, which links a copy of
+ * its own. */
+#ifndef USPI_SOURCE_H
+#define USPI_SOURCE_H
+
+#include "lib/base/json.h"
+
+#include <unspool/lines.h>
+
+/* Whether the file and the line of a source frame are known. */
+bool uspi_has_source(const struct usp_source_frame *frame);
+
+/* Writes " (file.c:12)", with `is_full` " (/directory/file.c:12)"; nothing when file or line is not known. */
+void uspi_put_source(struct uspi_text *text, const struct usp_source_frame *frame, bool is_full);
+
+/* Writes the keys "source_directory", "source_file", "source_line" and "source_column", each where it is known. */
+void uspi_json_source(struct uspi_json *json, const struct usp_source_frame *frame);
+
+#endif

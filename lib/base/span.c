@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* See span.h. */
+#include "lib/base/span.h"
+
+int uspi_span_compare(struct uspi_span a, struct uspi_span b) {
+    size_t common = a.length < b.length ? a.length : b.length;
+    int order = common > 0 ? memcmp(a.bytes, b.bytes, common) : 0;
+    if (order != 0) return order;
+    return a.length < b.length ? -1 : a.length > b.length;
+}
+
+size_t uspi_span_find(struct uspi_span text, size_t from, struct uspi_span needle) {
+    while (from < text.length) {
+        const char *found = memchr(text.bytes + from, needle.bytes[0], text.length - from);
+        if (found == NULL) break;
+        from = (size_t)(found - text.bytes);
+        if (uspi_span_has_at(text, from, needle)) return from;
+        from++;
+    }
+    return text.length;
+}
+
+size_t uspi_span_find_last(struct uspi_span text, struct uspi_span needle) {
+    for (size_t at = text.length; at-- > 0;) {
+        if (uspi_span_has_at(text, at, needle)) return at;
+    }
+    return text.length;
+}
+
+struct uspi_span uspi_span_file_name(struct uspi_span path) {
+    size_t from = path.length;
+    while (from > 0 && path.bytes[from - 1] != '/') from--;
+    return uspi_span_behind(path, from);
+}
+
+struct uspi_span uspi_scan_word(struct uspi_span text, size_t *at) {
+    size_t from = *at;
+    while (*at < text.length && !uspi_is_blank(text.bytes[*at])) ++*at;
+    return uspi_span_part(text, from, *at);
+}
+
+bool uspi_scan_decimal(struct uspi_span text, size_t *at, uint64_t *value) {
+    size_t begin = *at;
+    *value = 0;
+    for (; *at < text.length && uspi_is_digit(text.bytes[*at]); ++*at) {
+        unsigned digit = (unsigned)(text.bytes[*at] - '0');
+        if (*value > (UINT64_MAX - digit) / 10) return false;
+        *value = *value * 10 + digit;
+    }
+    return *at > begin;
+}
+
+bool uspi_scan_hex_digits(struct uspi_span text, size_t *at, uint64_t *value) {
+    /* One more than the digit's value; 0: no digit. */
+    static const uint8_t digits[256] = {
+        ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
+        ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+        ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+    };
+    const unsigned char *bytes = (const unsigned char *)text.bytes;
+    size_t begin = *at, here = begin;
+    uint64_t number = 0;
+    for (unsigned digit; here < text.length && (digit = digits[bytes[here]]) != 0; here++) {
+        if (number >> 60 != 0) return false;
+        number = number << 4 | (digit - 1);
+    }
+    *at = here;
+    *value = number;
+    return here > begin;
+}
+
+bool uspi_scan_hex(struct uspi_span text, size_t *at, uint64_t *value) {
+    return uspi_skip(text, at, USPI_SPAN("0x")) && uspi_scan_hex_digits(text, at, value);
+}
+
+size_t uspi_scan_id(struct uspi_span text, uint8_t *id, size_t room) {
+    size_t digits = 0;
+    bool is_something = false;
+    for (size_t i = 0; i < text.length; i++) {
+        if (text.bytes[i] == '-' && digits > 0 && text.bytes[i - 1] != '-') continue;
+        int digit = uspi_hex_digit(text.bytes[i]);
+        if (digit < 0 || digits >= 2 * room) return 0;
+        id[digits / 2] = (uint8_t)(digits % 2 == 0 ? digit << 4 : id[digits / 2] | digit);
+        is_something |= digit != 0;
+        digits++;
+    }
+    return digits % 2 == 0 && digits >= 2 * USPI_ID_MIN && is_something ? digits / 2 : 0;
+}

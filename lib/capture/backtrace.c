@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* The fast walks of the calling thread: the frame-record template with direct loads inside known bounds or, on a stack
+ * that the OS layer does not know, with a check once a page (own_stack.h). Return addresses only; the typed walk is lib/unwind/walker.c. */
+#include "arch/host.h"
+#include "lib/capture/call_sites.h"
+#include "lib/capture/interruption.h"
+#include "lib/capture/own_stack.h"
+#include "lib/os/os.h"
+
+#include <unspool/capture.h>
+
+/* Off the known stack, what lies more than this above the last record is no record (Libc gen/thread_stack_pcs.c). */
+#define MAX_GAP 0x100000u
+
+struct walk {
+    uintptr_t fp, low;             /* the next record, and what it may not lie below */
+    uintptr_t last;                /* highest address of a record on the known stack; 0: on an unknown stack */
+    uintptr_t extended;            /* the first Swift async record met, 0: none */
+    struct uspi_stack_view *stack; /* an unknown stack, as far as it is known */
+    void **buffer;
+    size_t size, count;
+};
+
+USPI_NO_ASAN USPI_TEMPLATE bool load_direct(const void *context, usp_addr at, unsigned slot, usp_addr pair[2]) {
+    (void)context;
+    /* A slot may be wider than a pointer (arm64_32): the tag is in its upper half then. */
+    pair[0] = slot == sizeof(uint64_t) ? *(const uint64_t *)(uintptr_t)at : *(const uintptr_t *)(uintptr_t)at;
+    pair[1] = *(const uintptr_t *)((uintptr_t)at + slot);
+    return true;
+}
+
+/* What is not stack for certain is copied: it can be gone a moment after it was looked at. */
+USPI_NO_ASAN static bool load_checked(const void *context, usp_addr at, unsigned slot, usp_addr pair[2]) {
+    const struct walk *w = context;
+    uint64_t copied[2];
+    if (uspi_stack_view_holds(w->stack, at, 2 * slot)) return load_direct(NULL, at, slot, pair);
+    return uspi_os_read(NULL, at, copied, 2 * slot) == USP_OK && load_direct(NULL, (uintptr_t)copied, slot, pair);
+}
+
+/* At a return address that is not in its first place in the cache. False: it is none. */
+static __attribute__((noinline)) bool look_closer(const struct uspi_record *record, uintptr_t address,
+                                                  struct uspi_interruption *interruption) {
+    enum uspi_call_site_verdict verdict = uspi_call_site_judge(address, (uintptr_t)record->return_address);
+    *interruption = (struct uspi_interruption){.is_there = false};
+    if (verdict == USPI_NEW_CALL_SITE || verdict == USPI_SIGNAL_RETURN) uspi_find_interruption(record, interruption);
+    if (verdict == USPI_NEW_CALL_SITE) uspi_call_site_remember(address, interruption->is_there);
+    return verdict != USPI_NO_CALL_SITE;
+}
+
+/* Takes records until the buffer is full, the chain ends, or (with `async`) an extended record is met. Without `verify`
+ * also, with USP_STOP_NONE, until a return address that has not been seen before. */
+USPI_NO_ASAN USPI_TEMPLATE enum usp_stop_reason take_records(struct walk *w, uspi_load_pair load, bool known,
+                                                             bool async, bool verify) {
+    const struct uspi_record_shape shape = uspi_host_record_shape();
+    enum usp_stop_reason stop = USP_STOP_CAPACITY;
+    usp_addr fp = w->fp, low = w->low;
+    const usp_addr known_last = w->last;
+    void **to = w->buffer + w->count, **const end = w->buffer + w->size;
+    struct uspi_interruption interruption;
+    while (to < end) {
+        struct uspi_record record;
+        stop = uspi_record_read(shape, load, known ? NULL : w, low, known ? known_last : low + MAX_GAP, fp, &record);
+        if (USPI_UNLIKELY(stop != USP_STOP_NONE)) break;
+        uintptr_t address = uspi_host_strip((uintptr_t)record.return_address);
+        if (USPI_UNLIKELY(!uspi_call_site_cached(address))) {
+            if (!verify) break;
+            if (!look_closer(&record, address, &interruption)) {
+                stop = USP_STOP_RA_NOT_CODE;
+                break;
+            }
+            if (interruption.is_there) {
+                *to++ = (void *)address;
+                if (interruption.pc != 0 && to < end) *to++ = (void *)(interruption.pc + 1);
+                low = record.at + 2 * shape.slot;
+                fp = interruption.fp;
+                continue;
+            }
+        }
+        if (async && USPI_UNLIKELY(uspi_is_extended(shape, &record))) {
+            w->extended = (uintptr_t)record.at;
+            break;
+        }
+        *to++ = (void *)address;
+        low = record.at + 2 * shape.slot;
+        fp = record.previous;
+    }
+    w->fp = (uintptr_t)uspi_untagged(shape, fp);
+    w->low = (uintptr_t)low;
+    w->count = (size_t)(to - w->buffer);
+    return stop;
+}
+
+USPI_NO_ASAN static void walk_unknown_stack(struct walk *w, bool async) {
+    struct uspi_stack_view stack;
+    uspi_stack_view_init(&stack, w->fp);
+    w->stack = &stack;
+    enum usp_stop_reason stop = take_records(w, load_checked, false, async, true);
+    if (stop != USP_STOP_FP_BACKWARDS && stop != USP_STOP_FP_OUTSIDE) return;
+    /* A handler's chain leaves the alternate signal stack for the thread's own, in either direction. */
+    uintptr_t high;
+    if (!uspi_os_stack(w->fp, &high)) return;
+    w->low = w->fp;
+    w->last = high - 2 * USPI_HOST_SLOT;
+    take_records(w, load_direct, true, async, true);
+}
+
+/* What the fast way leaves to be done: the first time on a stack, the first time at a return address. */
+USPI_NO_ASAN static __attribute__((noinline)) void walk_on(struct walk *w, bool async) {
+    uintptr_t high;
+    if (w->last == 0 && uspi_os_stack(w->fp, &high)) w->last = high - 2 * USPI_HOST_SLOT;
+    if (w->last != 0) {
+        take_records(w, load_direct, true, async, true);
+    } else if (uspi_os_kind() != USP_OS_UNKNOWN) {
+        walk_unknown_stack(w, async);
+    }
+}
+
+/* A copy leaves, so that the fast loops keep theirs in registers. */
+USPI_NO_ASAN USPI_TEMPLATE void walk_on_apart(struct walk *w, bool async) {
+    struct walk rest = *w;
+    walk_on(&rest, async);
+    *w = rest;
+}
+
+/* Everything that can wait is behind calls out of here, so that the loop needs no registers but its own. */
+USPI_NO_ASAN USPI_TEMPLATE void walk_stack(struct walk *w, bool async) {
+    const uintptr_t start = w->fp;
+    uintptr_t high;
+    w->last = 0;
+    if (USPI_UNLIKELY(!uspi_on_known_stack(start, &high))) {
+        walk_on_apart(w, async);
+        return;
+    }
+    w->last = high - 2 * USPI_HOST_SLOT;
+    enum usp_stop_reason stop = take_records(w, load_direct, true, async, false);
+    if (USPI_UNLIKELY(stop == USP_STOP_NONE && w->count < w->size)) walk_on_apart(w, async);
+}
+
+#define OWN_RECORD() ((uintptr_t)__builtin_frame_address(0))
+
+USPI_NO_ASAN int usp_backtrace(void **buffer, int size) {
+    if (!USPI_HOST_RECORDS || buffer == NULL || size <= 0) return 0;
+    struct walk w = {.fp = OWN_RECORD(), .low = OWN_RECORD(), .buffer = buffer, .size = (size_t)size};
+    walk_stack(&w, false);
+    return (int)w.count;
+}
+
+/* Whether the walk has yet to come to `start`: a handler's chain leaves the alternate signal stack for the thread's own,
+ * in either direction. */
+static bool is_before(uintptr_t fp, uintptr_t start, bool start_is_own) {
+    uintptr_t high;
+    return start_is_own && !uspi_on_known_stack(fp, &high) ? fp != 0 : fp < start;
+}
+
+USPI_NO_ASAN int usp_backtrace_from_fp(void *startfp, void **buffer, int size) {
+    if (!USPI_HOST_RECORDS || buffer == NULL || size <= 0) return 0;
+    struct walk w = {.fp = OWN_RECORD(), .low = OWN_RECORD(), .buffer = buffer, .size = 1};
+    uintptr_t start = (uintptr_t)startfp, high;
+    bool start_is_own = start != 0 && uspi_os_stack(start, &high);
+    /* One record at a time, into the same place. */
+    while (is_before(w.fp, start, start_is_own)) {
+        bool was_own = uspi_on_known_stack(w.fp, &high);
+        w.count = 0;
+        walk_stack(&w, false);
+        if (w.count == 0) return 0;
+        if (!was_own && uspi_os_stack(w.fp, &high)) w.low = w.fp;
+    }
+    w.count = 0;
+    w.size = (size_t)size;
+    walk_stack(&w, false);
+    return (int)w.count;
+}
+
+/* The contexts behind an extended record, which may lie anywhere: resume addresses + 1. */
+static void take_contexts(struct walk *w) {
+    const struct uspi_backend *b = uspi_backend_find(USPI_HOST_ARCH);
+    uintptr_t context, words[2];
+    if (uspi_os_read(NULL, w->extended - 8, &context, sizeof context) != USP_OK) return;
+    while (w->count < w->size) {
+        context = uspi_host_strip(context);
+        if (context == 0 || (context & (b->word - 1u)) != 0) return;
+        if (uspi_os_read(NULL, context, words, sizeof words) != USP_OK || words[1] == 0) return;
+        w->buffer[w->count++] = (void *)(uspi_host_strip(words[1]) + 1);
+        context = words[0];
+    }
+}
+
+USPI_NO_ASAN size_t usp_backtrace_async(void **buffer, size_t length, uint32_t *task_id) {
+    uint32_t id = 0;
+    if (task_id != NULL) *task_id = 0;
+    if (!USPI_HOST_RECORDS || buffer == NULL || length == 0) return 0;
+    struct walk w = {.fp = OWN_RECORD(), .low = OWN_RECORD(), .buffer = buffer, .size = length};
+    bool runs_task = USPI_HOST_ASYNC && uspi_os_swift_task(&id);
+    if (!runs_task) {
+        walk_stack(&w, false);
+        return w.count;
+    }
+    walk_stack(&w, true);
+    if (w.extended != 0) {
+        take_contexts(&w);
+        if (task_id != NULL) *task_id = id;
+    }
+    return w.count;
+}

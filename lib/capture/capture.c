@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/* Typed capture in this process: the calling thread, a signal's context, another thread. Joins the walker with what the
+ * OS layer offers; the system calls are lib/os/'s, all threads at once lib/snapshot/snapshot.c's. */
+#include "lib/capture/own_code.h"
+#include "lib/capture/own_memory.h"
+#include "lib/capture/own_stack.h"
+#include "lib/capture/roots.h"
+#include "lib/os/os.h"
+#include "lib/unwind/unwind.h"
+
+#include "arch/host.h"
+
+#include <unspool/capture.h>
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* What a walk of the calling thread reads, and what it may use. */
+struct own_surroundings {
+    struct uspi_stack_view stack;
+    struct uspi_own_memory memory;
+    struct uspi_shortcuts shortcuts;
+    uint32_t ticket;
+};
+
+static int read_own(void *context, usp_addr from, void *to, size_t n) {
+    struct own_surroundings *own = context;
+    if (!uspi_stack_view_holds(&own->stack, from, n)) return uspi_own_memory_read(&own->memory, from, to, n);
+    uspi_read_directly((uintptr_t)from, to, n);
+    return USP_OK;
+}
+
+static int read_own_code(void *context, usp_addr from, void *to, size_t n) {
+    struct own_surroundings *own = context;
+    return uspi_own_memory_read(&own->memory, from, to, n);
+}
+
+/* `sp` is where the walk begins. What is taken is to be given back with own->ticket after the walk. */
+static void init_own_target(struct usp_target *target, struct own_surroundings *own, uintptr_t sp) {
+    struct uspi_own_code code;
+    usp_target_init(target, USPI_HOST_ARCH);
+    uspi_os_describe_self(target);
+    own->ticket = uspi_own_code_enter(&code);
+    own->shortcuts = (struct uspi_shortcuts){0};
+    uspi_own_code_describe(&code, target, &own->shortcuts);
+    uspi_own_memory_init(&own->memory, code.tables);
+    uspi_stack_view_init(&own->stack, sp);
+    if (!own->stack.grows) {
+        own->shortcuts.stack = (struct uspi_copied){(const uint8_t *)sp, sp, own->stack.high - sp};
+    }
+    target->memory = (struct usp_memory){read_own, own};
+    target->code = (struct usp_memory){read_own_code, own};
+}
+
+static int refuse(struct usp_stack *stack, int status) {
+    if (stack != NULL) {
+        usp_stack_init(stack, stack->frames, stack->capacity);
+        stack->status = status;
+    }
+    return status;
+}
+
+static bool can_capture(void) { return USPI_HOST_ARCH != USP_ARCH_NONE && uspi_os_kind() != USP_OS_UNKNOWN; }
+
+/* By a walker. */
+static int unwind_from(const struct usp_target *target, const struct uspi_standing *at,
+                       const struct uspi_shortcuts *shortcuts, const struct usp_unwind_options *options,
+                       struct usp_stack *stack) {
+    struct usp_registers registers;
+    usp_registers_init(&registers, USPI_HOST_ARCH);
+    usp_registers_set_pc(&registers, at->pc);
+    usp_registers_set_sp(&registers, at->sp);
+    if (USPI_HOST_RECORDS) usp_registers_set_fp(&registers, at->fp);
+    return uspi_unwind(target, &registers, true, shortcuts, options, stack);
+}
+
+/* The stack of the caller of the function that this is inlined into. */
+USPI_TEMPLATE int capture_caller(const struct usp_unwind_options *options, struct usp_stack *stack) {
+    if (!can_capture()) return refuse(stack, USP_ERROR_UNSUPPORTED);
+    struct usp_target target;
+    struct own_surroundings own;
+    uintptr_t own_record = (uintptr_t)__builtin_frame_address(0);
+    struct uspi_standing at = {.pc = (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)),
+                               .sp = (uintptr_t)__builtin_dwarf_cfa(),
+                               .fp = USPI_HOST_RECORDS ? *(const uintptr_t *)own_record : 0,
+                               .kind = USP_FRAME_KIND_RETURN_ADDRESS,
+                               .method = USP_FRAME_METHOD_CONTEXT};
+    int status = USP_OK;
+    init_own_target(&target, &own, own_record);
+    if (!USPI_HOST_RECORDS || !uspi_unwind_by_rules(&target, &at, &own.shortcuts, options, stack)) {
+        status = unwind_from(&target, &at, &own.shortcuts, options, stack);
+    }
+    usp_images_release(own.ticket);
+    return status;
+}
+
+int usp_capture_self(const struct usp_unwind_options *options, struct usp_stack *stack) {
+    return capture_caller(options, stack);
+}
+
+int usp_capture_context(const void *ucontext, const struct usp_unwind_options *options, struct usp_stack *stack) {
+    if (!can_capture()) return refuse(stack, USP_ERROR_UNSUPPORTED);
+    struct usp_registers registers;
+    struct usp_target target;
+    struct own_surroundings own;
+    if (ucontext == NULL || uspi_os_context_registers(ucontext, &registers) != USP_OK) {
+        return refuse(stack, USP_ERROR_ARGUMENT);
+    }
+    init_own_target(&target, &own, (uintptr_t)usp_registers_sp(&registers));
+    int status = uspi_unwind(&target, &registers, false, &own.shortcuts, options, stack);
+    usp_images_release(own.ticket);
+    return status;
+}
+
+/* Text, kept from one capture of another thread to the next, so that a capture makes few system calls however deep the
+ * stack. A walk takes one of them out meanwhile; where all are out, it makes one for itself. */
+#define TEXT_PAGES 8u
+static struct uspi_page_cache *_Atomic text_pages[TEXT_PAGES];
+
+static struct uspi_page_cache *take_text_pages(void) {
+    struct uspi_page_cache *pages = NULL;
+    for (unsigned i = 0; i < TEXT_PAGES && pages == NULL; i++) pages = atomic_exchange(&text_pages[i], NULL);
+    if (pages != NULL) return pages;
+    return uspi_page_cache_create((struct usp_memory){uspi_os_read, NULL});
+}
+
+static void give_text_pages(struct uspi_page_cache *pages) {
+    for (unsigned i = 0; i < TEXT_PAGES && pages != NULL; i++) {
+        struct uspi_page_cache *none = NULL;
+        if (atomic_compare_exchange_strong(&text_pages[i], &none, pages)) pages = NULL;
+    }
+    free(pages);
+}
+
+int usp_prepare(const struct usp_prepare_options *options) {
+    struct usp_prepare_options completed;
+    usp_prepare_options_init(&completed);
+    if (options != NULL) {
+        if (options->size < offsetof(struct usp_prepare_options, max_threads)) return USP_ERROR_ARGUMENT;
+        memcpy(&completed, options, options->size < sizeof completed ? options->size : sizeof completed);
+        completed.size = sizeof completed;
+    }
+    if (completed.kept_rules > USPI_RULES_MAX) return USP_ERROR_ARGUMENT;
+    /* First, because where stacks end is looked for in images; and also where no thread can be stopped. Without a list captures
+     * work as well, by the instructions alone. */
+    int listed = uspi_own_code_prepare(completed.table_limit, completed.kept_rules);
+    uspi_roots_learn();
+    int status = uspi_os_prepare(&completed);
+    if (status != USP_OK) return status;
+    uspi_os_learn_thread();
+    /* Without these captures work as well, with more system calls. */
+    give_text_pages(take_text_pages());
+    return listed == USP_ERROR_NO_MEMORY ? listed : USP_OK;
+}
+
+void usp_prepare_options_init(struct usp_prepare_options *options) {
+    memset(options, 0, sizeof *options);
+    options->size = sizeof *options;
+    options->max_threads = 64;
+    options->stack_copy = 65536;
+    options->timeout = 100000000;
+    options->kept_rules = 4096;
+    options->table_limit = USPI_TABLE_LIMIT;
+}
+
+bool usp_is_prepared(void) { return uspi_os_is_prepared(); }
+
+int usp_thread_prepare(void) { return uspi_os_learn_thread(); }
+
+void usp_shutdown(void) {
+    uspi_os_shutdown();
+    for (unsigned i = 0; i < TEXT_PAGES; i++) free(atomic_exchange(&text_pages[i], NULL));
+    uspi_own_code_withdraw();
+}
+
+int usp_capture_get_usage(struct usp_capture_usage *usage) {
+    if (usage == NULL) return USP_ERROR_ARGUMENT;
+    memset(usage, 0, sizeof *usage);
+    usage->copies = uspi_os_reserved();
+    for (unsigned i = 0; i < TEXT_PAGES; i++)
+        usage->copies += text_pages[i] != NULL ? sizeof(struct uspi_page_cache) : 0;
+    uspi_own_code_usage(usage);
+    return USP_OK;
+}
+
+void usp_memory_init_self(struct usp_memory *memory) { *memory = (struct usp_memory){uspi_os_read, NULL}; }
+
+uint64_t usp_clock(void) { return uspi_os_clock(); }
+
+int usp_thread_self(struct usp_thread *thread) {
+    return thread != NULL ? uspi_os_thread_self(thread) : USP_ERROR_ARGUMENT;
+}
+
+int usp_thread_main(struct usp_thread *thread) {
+    return thread != NULL ? uspi_os_thread_main(thread) : USP_ERROR_ARGUMENT;
+}
+
+int usp_thread_from_pthread(uintptr_t pthread, struct usp_thread *thread) {
+    return thread != NULL ? uspi_os_thread_from_pthread(pthread, thread) : USP_ERROR_ARGUMENT;
+}
+
+void usp_thread_release(struct usp_thread *thread) {
+    if (thread == NULL) return;
+    uspi_os_thread_release(thread);
+    memset(thread, 0, sizeof *thread);
+}
+
+int usp_threads(struct usp_thread_info *infos, size_t capacity, size_t *count) {
+    if (count == NULL || (infos == NULL && capacity != 0)) return USP_ERROR_ARGUMENT;
+    return uspi_os_threads(infos, capacity, count);
+}
+
+int uspi_read_parts(const struct uspi_thread_copy *copy, usp_addr from, void *to, size_t n) {
+    bool is_dead = false;
+    for (unsigned i = 0; i < 2; i++) {
+        if (uspi_read_copied(&copy->parts[i], from, to, n)) return USP_OK;
+    }
+    for (unsigned i = 0; i < sizeof copy->dead / sizeof *copy->dead; i++) {
+        is_dead = is_dead || (from < copy->dead[i].high && from >= copy->dead[i].low);
+    }
+    return is_dead ? USP_ERROR_UNREADABLE : USP_ERROR_ABSENT;
+}
+
+/* Whether an address lies behind what was copied of a stack, where that stack goes on. */
+static bool is_cut_off(const struct uspi_thread_copy *copy, usp_addr from) {
+    for (unsigned i = 0; i < 2; i++) {
+        const usp_addr end = copy->parts[i].from + copy->parts[i].size;
+        if (from < end || end == 0) continue;
+        if (end >= copy->unsure.low && from < copy->unsure.high) return true;
+        for (unsigned k = 0; k < sizeof copy->dead / sizeof *copy->dead; k++) {
+            if (end >= copy->dead[k].low && from < copy->dead[k].high) return true;
+        }
+    }
+    return false;
+}
+
+int uspi_read_stacks(struct uspi_thread_copy *copy, usp_addr from, void *to, size_t n) {
+    int status = uspi_read_parts(copy, from, to, n);
+    bool is_unsure = from < copy->unsure.high && from >= copy->unsure.low;
+    if (status == USP_ERROR_ABSENT && is_unsure) status = USP_ERROR_UNREADABLE;
+    if (status == USP_ERROR_UNREADABLE && is_cut_off(copy, from + n - 1)) {
+        atomic_store_explicit(&copy->was_cut_off, true, memory_order_relaxed);
+    }
+    return status;
+}
+
+void uspi_note_cut(const struct uspi_thread_copy *copy, struct usp_stack *stack) {
+    if (!atomic_load_explicit(&copy->was_cut_off, memory_order_relaxed)) return;
+    switch (stack->stop) {
+    case USP_STOP_ROOT:
+    case USP_STOP_CAPACITY:
+    case USP_STOP_CYCLE:
+    case USP_STOP_STEP_LIMIT:
+    case USP_STOP_DEADLINE: break;
+    default: stack->stop = USP_STOP_NOT_COPIED; break;
+    }
+}
+
+/* What a walk of another thread's copy reads. */
+struct copied_surroundings {
+    struct uspi_thread_copy *copy;
+    struct uspi_own_memory memory; /* as it is now */
+    struct uspi_page_cache *text;  /* NULL until text is read that may change */
+};
+
+/* What the copy lacks is read as it is now. */
+static int read_copied(void *context, usp_addr from, void *to, size_t n) {
+    struct copied_surroundings *copied = context;
+    int status = uspi_read_stacks(copied->copy, from, to, n);
+    return status == USP_ERROR_ABSENT ? uspi_own_memory_read(&copied->memory, from, to, n) : status;
+}
+
+/* Words that point to the stack are looked at as if they led to code: their bytes are in the copy, and would be something
+ * else in the next one. */
+static int read_copied_text(void *context, usp_addr from, void *to, size_t n) {
+    struct copied_surroundings *copied = context;
+    int status = uspi_read_parts(copied->copy, from, to, n);
+    if (status != USP_ERROR_ABSENT) return status;
+    if (uspi_own_memory_read_still(&copied->memory, from, to, n)) return USP_OK;
+    if (copied->text == NULL && (copied->text = take_text_pages()) != NULL) uspi_page_cache_begin(copied->text);
+    return copied->text != NULL ? uspi_page_cache_read(copied->text, from, to, n) : uspi_os_read(NULL, from, to, n);
+}
+
+static int walk_target(struct usp_target *target, struct copied_surroundings *copied,
+                       const struct uspi_shortcuts *shortcuts, const struct usp_unwind_options *options,
+                       struct usp_stack *stack) {
+    const struct usp_registers *registers = &copied->copy->registers;
+    for (unsigned attempt = 0; attempt < 2; attempt++) {
+        target->code = (struct usp_memory){read_copied_text, copied};
+        if (copied->text != NULL) uspi_page_cache_begin(copied->text);
+        int status = uspi_unwind(target, registers, false, shortcuts, options, stack);
+        if (copied->text == NULL || uspi_page_cache_confirm(copied->text, uspi_os_read_pieces) == USP_OK) return status;
+    }
+    target->code = (struct usp_memory){uspi_os_read, NULL};
+    return uspi_unwind(target, registers, false, shortcuts, options, stack);
+}
+
+static int walk_copy(struct uspi_thread_copy *copy, const struct usp_unwind_options *options, struct usp_stack *stack) {
+    struct usp_target target;
+    struct uspi_own_code code;
+    struct uspi_shortcuts shortcuts = {.stack = copy->parts[0]};
+    struct copied_surroundings copied = {.copy = copy};
+    uint32_t ticket = uspi_own_code_enter(&code);
+    usp_target_init(&target, USPI_HOST_ARCH);
+    uspi_os_describe_self(&target);
+    uspi_own_code_describe(&code, &target, &shortcuts);
+    uspi_own_memory_init(&copied.memory, code.tables);
+    target.swift_task_slot = copy->swift_task_slot;
+    target.stack_low = copy->stack_low;
+    target.stack_high = copy->stack_high;
+    target.memory = (struct usp_memory){read_copied, &copied};
+    int status = walk_target(&target, &copied, &shortcuts, options, stack);
+    if (copied.text != NULL) give_text_pages(copied.text);
+    usp_images_release(ticket);
+    uspi_note_cut(copy, stack);
+    return status;
+}
+
+int usp_capture_thread(const struct usp_thread *thread, const struct usp_unwind_options *options,
+                       struct usp_stack *stack) {
+    if (thread == NULL || stack == NULL) return refuse(stack, USP_ERROR_ARGUMENT);
+    struct usp_thread self;
+    if (uspi_os_thread_self(&self) == USP_OK) {
+        bool is_self = self.id == thread->id;
+        uspi_os_thread_release(&self);
+        if (is_self) return capture_caller(options, stack);
+    }
+    struct uspi_thread_copy copy;
+    struct uspi_undisturbed kept;
+    uspi_os_undisturbed_begin(&kept);
+    /* Before anything is stopped. Failure is not fatal: the capture goes on with the last list. */
+    (void)uspi_own_code_notice();
+    int status = uspi_os_copy_thread(thread, &copy);
+    if (status == USP_OK) {
+        status = walk_copy(&copy, options, stack);
+        stack->stopped_ns = copy.stopped_ns;
+        uspi_os_release_copy(&copy);
+    } else {
+        refuse(stack, status);
+    }
+    uspi_os_undisturbed_end(&kept);
+    return status;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* Opens a core: tells the format and has its reader read it. See core.h. */
+#include "lib/corefile/build.h"
+#include "lib/object/identify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void find_stack(const struct uspi_core_memory *memory, uint32_t os, struct uspi_core_thread *thread) {
+    usp_addr sp = usp_registers_sp(&thread->registers);
+    const struct uspi_core_segment *segment = uspi_core_memory_find(memory, sp);
+    if (segment == NULL || (segment->access & USPI_CORE_WRITE) == 0) return;
+    const struct uspi_core_segment *last = segment, *end = memory->segments + memory->segment_count;
+    /* Darwin's kernel lists one stack as several regions when their histories differ; a stack ends at a guard. Linux joins
+     * what is alike, so that a neighbour is something else. */
+    while (os == USP_OS_DARWIN && last + 1 < end && last[1].low == last->low + last->size &&
+           last[1].access == last->access) {
+        last++;
+    }
+    usp_addr high = last->low + last->size;
+    if (high <= segment->low) return;
+    thread->stack_low = segment->low;
+    thread->stack_high = high;
+}
+
+static int read_core(struct uspi_core *core, struct uspi_error *error) {
+    struct uspi_bytes bytes = uspi_file_bytes(core->files[0]);
+    core->memory.core = bytes;
+    int status;
+    switch (uspi_identify(bytes)) {
+    case USPI_FORMAT_ELF: status = uspi_core_read_elf(core, bytes, error); break;
+    case USPI_FORMAT_MACHO: status = uspi_core_read_macho(core, bytes, error); break;
+    default: return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "neither an ELF nor a Mach-O core file");
+    }
+    if (status != USP_OK) return status;
+    for (size_t i = 0; i < core->thread_count; i++) find_stack(&core->memory, core->os, &core->threads[i]);
+    if (core->thread_count == 0) {
+        uspi_core_say(core, 0, "%s: the core holds no threads that can be read", core->path);
+    }
+    return USP_OK;
+}
+
+/* What precedes the last part of the core's path. */
+static void set_folder(struct uspi_core *core) {
+    const char *slash = strrchr(core->path, '/');
+    size_t length = slash != NULL ? (size_t)(slash + 1 - core->path) : 0;
+    core->folder = malloc(length + 1);
+    if (core->folder == NULL) {
+        core->out_of_memory = true;
+        return;
+    }
+    memcpy(core->folder, core->path, length);
+    core->folder[length] = '\0';
+}
+
+int uspi_core_open(const char *path, const struct uspi_core_options *options, struct uspi_core **core,
+                   struct uspi_error *error) {
+    *core = NULL;
+    struct uspi_file *file;
+    int status = uspi_file_open(path, &file, error);
+    if (status != USP_OK) return status;
+    struct uspi_core *opened = calloc(1, sizeof *opened);
+    if (opened == NULL || !uspi_core_keep_file(opened, file)) {
+        uspi_file_close(file);
+        free(opened);
+        return uspi_error_set(error, USP_ERROR_NO_MEMORY, "%s: out of memory", path);
+    }
+    opened->path = uspi_file_path(file);
+    set_folder(opened);
+    if (options != NULL) {
+        opened->sysroot = options->sysroot;
+        opened->named_program = options->program;
+    }
+    status = opened->out_of_memory ? USP_ERROR_NO_MEMORY : read_core(opened, error);
+    if (status == USP_OK && opened->out_of_memory) status = USP_ERROR_NO_MEMORY;
+    if (status == USP_ERROR_NO_MEMORY) uspi_error_set(error, status, "%s: out of memory", path);
+    opened->sysroot = opened->named_program = NULL;
+    if (status != USP_OK) {
+        uspi_core_close(opened);
+        return status;
+    }
+    *core = opened;
+    return USP_OK;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* See names.h: a hash set with open addressing over strings that are allocated one by one. A known string is found without
+ * the lock; a set that was outgrown stays for those who still look into it. */
+#include "lib/demangle/names.h"
+
+#include "lib/os/os.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INITIAL_SLOTS 64
+
+struct table {
+    struct table *older;
+    size_t slot_count; /* a power of two, larger than what is used */
+    _Atomic(char *) slots[];
+};
+
+struct uspi_names {
+    struct uspi_lock *lock; /* for those who add */
+    _Atomic(struct table *) table;
+    size_t used;
+};
+
+static struct table *create_table(size_t slot_count, struct table *older) {
+    struct table *table = malloc(sizeof *table + slot_count * sizeof table->slots[0]);
+    if (table == NULL) return NULL;
+    table->older = older;
+    table->slot_count = slot_count;
+    for (size_t i = 0; i < slot_count; i++) atomic_init(&table->slots[i], NULL);
+    return table;
+}
+
+struct uspi_names *uspi_names_create(void) {
+    struct uspi_names *names = calloc(1, sizeof *names);
+    if (names == NULL) return NULL;
+    names->lock = uspi_lock_create();
+    atomic_init(&names->table, create_table(INITIAL_SLOTS, NULL));
+    if (names->lock != NULL && atomic_load_explicit(&names->table, memory_order_relaxed) != NULL) return names;
+    uspi_names_free(names);
+    return NULL;
+}
+
+/* Frees the strings, and the tables but the newest one. */
+static void free_contents(struct table *table) {
+    for (size_t i = 0; i < table->slot_count; i++) {
+        free(atomic_load_explicit(&table->slots[i], memory_order_relaxed));
+        atomic_store_explicit(&table->slots[i], NULL, memory_order_relaxed);
+    }
+    for (struct table *older = table->older; older != NULL;) {
+        struct table *next = older->older;
+        free(older);
+        older = next;
+    }
+    table->older = NULL;
+}
+
+void uspi_names_clear(struct uspi_names *names) {
+    free_contents(atomic_load_explicit(&names->table, memory_order_relaxed));
+    names->used = 0;
+}
+
+void uspi_names_free(struct uspi_names *names) {
+    if (names == NULL) return;
+    struct table *table = atomic_load_explicit(&names->table, memory_order_relaxed);
+    if (table != NULL) free_contents(table);
+    free(table);
+    uspi_lock_free(names->lock);
+    free(names);
+}
+
+/* FNV-1a, 64 bits (RFC 9923). */
+static uint64_t hash_of(const char *bytes, size_t length) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < length; i++) hash = (hash ^ (uint8_t)bytes[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* The slot that holds the string, or the empty one where it belongs. */
+static _Atomic(char *) *find_slot(struct table *table, const char *bytes, size_t length, char **kept) {
+    size_t i = (size_t)hash_of(bytes, length) & (table->slot_count - 1);
+    while ((*kept = atomic_load_explicit(&table->slots[i], memory_order_acquire)) != NULL) {
+        if (strncmp(*kept, bytes, length) == 0 && (*kept)[length] == '\0') break;
+        i = (i + 1) & (table->slot_count - 1);
+    }
+    return &table->slots[i];
+}
+
+static struct table *grow(struct uspi_names *names, struct table *old) {
+    struct table *table = create_table(old->slot_count * 2, old);
+    if (table == NULL) return NULL;
+    for (size_t i = 0; i < old->slot_count; i++) {
+        char *kept = atomic_load_explicit(&old->slots[i], memory_order_relaxed), *none;
+        if (kept == NULL) continue;
+        atomic_store_explicit(find_slot(table, kept, strlen(kept), &none), kept, memory_order_relaxed);
+    }
+    atomic_store_explicit(&names->table, table, memory_order_release);
+    return table;
+}
+
+static const char *add(struct uspi_names *names, const char *bytes, size_t length) {
+    struct table *table = atomic_load_explicit(&names->table, memory_order_relaxed);
+    char *kept;
+    _Atomic(char *) *slot = find_slot(table, bytes, length, &kept);
+    if (kept != NULL) return kept;
+    if (names->used >= table->slot_count / 2) {
+        table = grow(names, table);
+        if (table == NULL) return NULL;
+        slot = find_slot(table, bytes, length, &kept);
+    }
+    char *copy = malloc(length + 1);
+    if (copy == NULL) return NULL;
+    memcpy(copy, bytes, length);
+    copy[length] = '\0';
+    atomic_store_explicit(slot, copy, memory_order_release);
+    names->used++;
+    return copy;
+}
+
+const char *uspi_names_keep(struct uspi_names *names, const char *bytes, size_t length) {
+    char *kept;
+    find_slot(atomic_load_explicit(&names->table, memory_order_acquire), bytes, length, &kept);
+    if (kept != NULL) return kept;
+    uspi_lock_take(names->lock);
+    const char *added = add(names, bytes, length);
+    uspi_lock_give(names->lock);
+    return added;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* See memory.h. */
+#include "lib/demangle/swift/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Most names fit into one block. In bytes, like everything here. */
+#define BLOCK_SIZE 16384u
+
+/* What is kept for the next name; names with large parts that differ each time would add a block each otherwise. */
+#define KEPT_MAX (UINT64_C(1) << 20)
+
+struct uspi_swift_block {
+    struct uspi_swift_block *next;
+    size_t size;
+    union uspi_swift_unit bytes[];
+};
+
+static void begin_block(struct uspi_swift_memory *memory, struct uspi_swift_block *block) {
+    memory->current = block;
+    memory->next = block != NULL ? (char *)block->bytes : NULL;
+    memory->room = block != NULL ? block->size : 0;
+}
+
+void uspi_swift_memory_begin(struct uspi_swift_memory *memory, size_t limit) {
+    if (memory->held > KEPT_MAX) uspi_swift_memory_free(memory);
+    begin_block(memory, memory->first);
+    memory->left = limit;
+    memory->is_exhausted = false;
+}
+
+/* The next block that is there becomes the current one, or a new one before it that has room for `size` bytes. */
+void *uspi_swift_take_more(struct uspi_swift_memory *memory, size_t size) {
+    struct uspi_swift_block **place = memory->current != NULL ? &memory->current->next : &memory->first;
+    const size_t slack = sizeof(union uspi_swift_unit);
+    if (memory->left < slack || size > memory->left - slack) {
+        memory->is_exhausted = true;
+        return NULL;
+    }
+    if (*place == NULL || (*place)->size < size + slack) {
+        size_t room = size + slack > BLOCK_SIZE ? size + slack : BLOCK_SIZE;
+        struct uspi_swift_block *block = malloc(sizeof *block + room);
+        if (block == NULL) {
+            memory->is_exhausted = true;
+            return NULL;
+        }
+        *block = (struct uspi_swift_block){.next = *place, .size = room};
+        *place = block;
+        memory->held += room;
+    }
+    begin_block(memory, *place);
+    return uspi_swift_take(memory, size);
+}
+
+void uspi_swift_memory_free(struct uspi_swift_memory *memory) {
+    for (struct uspi_swift_block *block = memory->first; block != NULL;) {
+        struct uspi_swift_block *next = block->next;
+        free(block);
+        block = next;
+    }
+    *memory = (struct uspi_swift_memory){0};
+}
+
+bool uspi_swift_append(struct uspi_swift_memory *memory, struct uspi_swift_array *array, void *item) {
+    if (array->count == array->room) {
+        size_t room = array->room == 0 ? 32 : array->room * 2;
+        void **items = uspi_swift_take(memory, room * sizeof *items);
+        if (items == NULL) return false;
+        if (array->count > 0) memcpy(items, array->items, array->count * sizeof *items);
+        array->items = items;
+        array->room = room;
+    }
+    array->items[array->count++] = item;
+    return true;
+}

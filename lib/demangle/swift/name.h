@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* A whole mangled name as a tree. */
+#ifndef USPI_SWIFT_NAME_H
+#define USPI_SWIFT_NAME_H
+
+#include "lib/demangle/swift/memory.h"
+#include "lib/demangle/swift/node.h"
+
+#include <stddef.h>
+
+/* Parses a name in any mangling, with its prefix. Returns the root, of kind SWIFT_GLOBAL; NULL: it is not well-formed, or
+ * takes too much memory. */
+struct uspi_swift_node *uspi_swift_parse(struct uspi_swift_memory *memory, const char *name, size_t length);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* See print.h: the text and the list of what is scheduled. */
+#include "lib/demangle/swift/print.h"
+
+#include "lib/base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A name that refers to its own parts can double with every few characters: what would be longer stays mangled. In bytes. */
+#define TEXT_MAX (UINT64_C(1) << 20)
+
+/* Items that may be written: parts may be empty, and then the text's length does not bound them. */
+#define WORK_MAX (UINT64_C(1) << 21)
+
+/* Items that may wait at one time. */
+#define ITEM_MAX (UINT64_C(1) << 17)
+
+/* ---- the text and the list ---- */
+
+/* Makes room for at least one element more. Returns the array, which may be another one now; NULL: there is no memory. */
+static void *grow(void *array, size_t *room, size_t needed, size_t size) {
+    size_t larger = *room == 0 ? 256 : *room;
+    while (larger < needed) larger *= 2;
+    void *grown = realloc(array, larger * size);
+    if (grown != NULL) *room = larger;
+    return grown;
+}
+
+void uspi_swift_put(struct uspi_swift_printer *printer, const char *text, size_t length) {
+    if (printer->has_failed || length > TEXT_MAX - printer->length) {
+        printer->has_failed = true;
+        return;
+    }
+    if (length > printer->room - printer->length) {
+        char *grown = grow(printer->text, &printer->room, printer->length + length, 1);
+        if (grown == NULL) {
+            printer->has_failed = true;
+            return;
+        }
+        printer->text = grown;
+    }
+    memcpy(printer->text + printer->length, text, length);
+    printer->length += length;
+}
+
+static void put_number(struct uspi_swift_printer *printer, uint64_t number) {
+    char digits[24];
+    struct uspi_text text = uspi_text_in(digits, sizeof digits);
+    uspi_put_decimal(&text, number, 0);
+    uspi_swift_put(printer, digits, text.used);
+}
+
+void uspi_swift_schedule(struct uspi_swift_printer *printer, struct uspi_swift_item item) {
+    if (printer->item_count == printer->item_room) {
+        struct uspi_swift_item *grown = printer->item_count < ITEM_MAX ? grow(printer->items, &printer->item_room,
+                                                                              printer->item_count + 1, sizeof *grown)
+                                                                       : NULL;
+        if (grown == NULL) {
+            printer->has_failed = true;
+            return;
+        }
+        printer->items = grown;
+    }
+    printer->items[printer->item_count++] = item;
+}
+
+/* ---- scheduling ---- */
+
+void uspi_swift_write_span(struct uspi_swift_printer *printer, const char *text, size_t length) {
+    if (uspi_swift_is_next(printer)) {
+        uspi_swift_put(printer, text, length);
+    } else {
+        uspi_swift_schedule(printer, (struct uspi_swift_item){
+                                         .action = USPI_SWIFT_WRITE_TEXT, .number = (uint32_t)length, .text = text});
+    }
+}
+
+void uspi_swift_write(struct uspi_swift_printer *printer, const char *string) {
+    uspi_swift_write_span(printer, string, strlen(string));
+}
+
+void uspi_swift_write_text(struct uspi_swift_printer *printer, const struct uspi_swift_node *node) {
+    if (node == NULL || !node->has_text) {
+        printer->is_malformed = true;
+    } else {
+        uspi_swift_write_span(printer, node->text, node->length);
+    }
+}
+
+void uspi_swift_write_number(struct uspi_swift_printer *printer, uint64_t number) {
+    if (uspi_swift_is_next(printer)) {
+        put_number(printer, number);
+    } else {
+        uspi_swift_schedule(printer, (struct uspi_swift_item){.action = USPI_SWIFT_WRITE_NUMBER, .value = number});
+    }
+}
+
+/* Whether a node is nothing but its text. */
+static bool is_leaf(const struct uspi_swift_printer *printer, const struct uspi_swift_node *node) {
+    return node->kind == SWIFT_IDENTIFIER || (node->kind == SWIFT_MODULE && !uspi_swift_is_simple(printer));
+}
+
+/* A node at that depth. What is only around another one is left out, and what can be written at once is. */
+void uspi_swift_write_at(struct uspi_swift_printer *printer, enum uspi_swift_action action,
+                         const struct uspi_swift_node *node, unsigned depth) {
+    for (; node != NULL && node->kind == SWIFT_TYPE && depth <= USPI_SWIFT_DEPTH_MAX; depth++) {
+        node = uspi_swift_first_child(node);
+    }
+    if (node == NULL) {
+        printer->is_malformed = true;
+    } else if (uspi_swift_is_next(printer) && depth <= USPI_SWIFT_DEPTH_MAX && is_leaf(printer, node)) {
+        uspi_swift_put(printer, node->text, node->length);
+    } else {
+        uspi_swift_schedule(
+            printer, (struct uspi_swift_item){.action = (uint8_t)action, .depth = (uint16_t)depth, .node = node});
+    }
+}
+
+void uspi_swift_write_node(struct uspi_swift_printer *printer, const struct uspi_swift_node *node) {
+    uspi_swift_write_at(printer, USPI_SWIFT_WRITE_NODE, node, printer->depth + 1);
+}
+
+void uspi_swift_write_child(struct uspi_swift_printer *printer, const struct uspi_swift_node *node, size_t position) {
+    uspi_swift_write_node(printer, uspi_swift_child_at(node, position));
+}
+
+void uspi_swift_write_context(struct uspi_swift_printer *printer, const struct uspi_swift_node *node) {
+    uspi_swift_write_at(printer, USPI_SWIFT_WRITE_CONTEXT, node, printer->depth + 1);
+}
+
+void uspi_swift_write_children_from(struct uspi_swift_printer *printer, const struct uspi_swift_child *first,
+                                    enum uspi_swift_separator separator) {
+    if (first == NULL) return;
+    uspi_swift_schedule(printer, (struct uspi_swift_item){.action = USPI_SWIFT_WRITE_CHILDREN,
+                                                          .depth = (uint16_t)(printer->depth + 1),
+                                                          .number = (uint32_t)separator,
+                                                          .child = first});
+}
+
+void uspi_swift_write_children(struct uspi_swift_printer *printer, const struct uspi_swift_node *node,
+                               enum uspi_swift_separator separator) {
+    if (node == NULL) {
+        printer->is_malformed = true;
+    } else {
+        uspi_swift_write_children_from(printer, node->first, separator);
+    }
+}
+
+void uspi_swift_write_grouped(struct uspi_swift_printer *printer, const struct uspi_swift_node *type) {
+    bool is_simple = uspi_swift_is_simple_type(type);
+    if (!is_simple) uspi_swift_write(printer, "(");
+    uspi_swift_write_node(printer, type);
+    if (!is_simple) uspi_swift_write(printer, ")");
+}
+
+void uspi_swift_write_dot(struct uspi_swift_printer *printer, size_t length) {
+    if (!uspi_swift_is_next(printer)) {
+        uspi_swift_schedule(printer,
+                            (struct uspi_swift_item){.action = USPI_SWIFT_WRITE_DOT, .number = (uint32_t)length});
+    } else if (printer->length != length) {
+        uspi_swift_put(printer, ".", 1);
+    }
+}
+
+void uspi_swift_write_nested(struct uspi_swift_printer *printer, const struct uspi_swift_node *node) {
+    uspi_swift_schedule(printer, (struct uspi_swift_item){.action = USPI_SWIFT_WRITE_NESTED, .node = node});
+}
+
+void uspi_swift_write_form(struct uspi_swift_printer *printer, unsigned form) {
+    uspi_swift_schedule(printer, (struct uspi_swift_item){.action = USPI_SWIFT_SET_FORM, .form = (uint8_t)form});
+}
+
+void uspi_swift_count_work(struct uspi_swift_printer *printer, size_t work) {
+    printer->work += work;
+    if (printer->work > WORK_MAX) printer->has_failed = true;
+}
+
+void uspi_swift_printer_free(struct uspi_swift_printer *printer) {
+    free(printer->text);
+    free(printer->items);
+    printer->text = NULL;
+    printer->items = NULL;
+    printer->room = printer->item_room = 0;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* See swift.h. */
+#include "lib/demangle/swift/swift.h"
+
+#include "lib/demangle/swift/memory.h"
+#include "lib/demangle/swift/name.h"
+#include "lib/demangle/swift/print_run.h"
+
+#include <unspool/demangle.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a tree may take. One character can stand for two thousand elements of a tuple, as C's arrays have them, so that there
+ * is a fixed part. In bytes. */
+#define TREE_FIXED    (UINT64_C(1) << 20)
+#define TREE_PER_BYTE 256u
+
+struct uspi_swift {
+    struct uspi_swift_memory memory;
+    struct uspi_swift_printer printer;
+};
+
+struct uspi_swift *uspi_swift_create(void) { return calloc(1, sizeof(struct uspi_swift)); }
+
+void uspi_swift_free(struct uspi_swift *swift) {
+    if (swift == NULL) return;
+    uspi_swift_memory_free(&swift->memory);
+    uspi_swift_printer_free(&swift->printer);
+    free(swift);
+}
+
+const char *uspi_swift_demangle(struct uspi_swift *swift, const char *name, size_t length, uint32_t style,
+                                size_t *text_length) {
+    unsigned form = 0;
+    if (length > USPI_SWIFT_NAME_MAX) return NULL;
+    if (style == USP_DEMANGLE_SIMPLE) form = USPI_SWIFT_FORM_SIMPLE;
+    if (style == USP_DEMANGLE_SHORT) form = USPI_SWIFT_FORM_SIMPLE | USPI_SWIFT_FORM_SHORT;
+    uspi_swift_memory_begin(&swift->memory, (size_t)TREE_FIXED + length * TREE_PER_BYTE);
+    swift->printer.memory = &swift->memory;
+    const struct uspi_swift_node *root = uspi_swift_parse(&swift->memory, name, length);
+    if (root == NULL || !uspi_swift_print(&swift->printer, root, form)) return NULL;
+    *text_length = swift->printer.length;
+    return swift->printer.text;
+}
+
+/* ---- whether it is one ---- */
+
+static bool begins_with(const char *name, const char *beginning) {
+    return strncmp(name, beginning, strlen(beginning)) == 0;
+}
+
+/* What can follow "_T" in the old mangling: a letter for what it is; for a declaration, letters for what it stands in, and
+ * then a name's length or a substitution. Other libraries have names that begin so too (_TIFFmalloc). */
+static bool has_old_form(const char *name) {
+    static const char contexts[] = "FIviZCVOPEeG", substitutions[] = "oCabcdfiVvPpqQRrSu_0123456789";
+    if (name[0] != '\0' && strchr("0TMWwt", name[0]) != NULL) return name[1] != '\0';
+    if (name[0] == 'P' && name[1] == 'A') return true;
+    if (name[0] == '\0' || strchr("FIviZCVOPS", name[0]) == NULL) return false;
+    while (*name != '\0' && strchr(contexts, *name) != NULL) name++;
+    if (*name == 's') name++;
+    if (*name == 'X' || *name == 'o' || *name == 'L') return true;
+    if (*name == 'S') return name[1] != '\0' && strchr(substitutions, name[1]) != NULL;
+    return *name >= '0' && *name <= '9';
+}
+
+bool uspi_swift_is_mangled(const char *name) {
+    if (begins_with(name, "@__swiftmacro_")) return true;
+    if (begins_with(name, "_T")) return has_old_form(name + 2);
+    if (*name == '_') name++;
+    return name[0] == '$' && (name[1] == 's' || name[1] == 'S' || name[1] == 'e');
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* See debug_sections.h. */
+#include "lib/images/debug_sections.h"
+
+#include "lib/images/debug_relocations.h"
+#include "lib/images/decompress.h"
+#include "lib/object/elf_code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Behind ".debug_", ".zdebug_" and "__debug_". */
+static const char *const section_names[USPI_DEBUG_SECTIONS] = {
+    [USPI_DEBUG_INFO] = "info",         [USPI_DEBUG_ABBREV] = "abbrev",     [USPI_DEBUG_STR] = "str",
+    [USPI_DEBUG_LINE] = "line",         [USPI_DEBUG_LINE_STR] = "line_str", [USPI_DEBUG_RANGES] = "ranges",
+    [USPI_DEBUG_RNGLISTS] = "rnglists", [USPI_DEBUG_ADDR] = "addr",         [USPI_DEBUG_STR_OFFSETS] = "str_offsets",
+    [USPI_DEBUG_CU_INDEX] = "cu_index", [USPI_DEBUG_ARANGES] = "aranges",
+};
+
+#define NAME_MAX_LENGTH 48
+
+void uspi_debug_sections_close(struct uspi_debug_sections *sections) {
+    for (unsigned i = 0; i < USPI_DEBUG_SECTIONS; i++) free(sections->owned[i]);
+    free(sections->code);
+    memset(sections, 0, sizeof *sections);
+}
+
+const struct uspi_code_extent *uspi_debug_sections_code(const struct uspi_debug_sections *sections, usp_addr address) {
+    size_t low = 0, high = sections->code_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (sections->code[middle].low <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low > 0 && address < sections->code[low - 1].high ? &sections->code[low - 1] : NULL;
+}
+
+static void own(struct uspi_debug_sections *sections, enum uspi_debug_section which, uint8_t *bytes, size_t size) {
+    free(sections->owned[which]);
+    sections->owned[which] = bytes;
+    sections->all[which].bytes = bytes;
+    sections->all[which].size = size;
+    sections->memory += size;
+}
+
+/* Takes a range of the file: where it is mapped, or a copy. */
+static int take_bytes(struct uspi_debug_sections *sections, enum uspi_debug_section which, struct uspi_bytes bytes,
+                      struct uspi_error *error) {
+    if (bytes.size > SIZE_MAX / 2) return USP_ERROR_NO_MEMORY;
+    sections->all[which].position = bytes.from;
+    if (bytes.size == 0) return USP_OK;
+    const uint8_t *mapped = uspi_bytes_in_place(bytes, 0, (size_t)bytes.size);
+    if (mapped != NULL) {
+        sections->all[which].bytes = mapped;
+        sections->all[which].size = (size_t)bytes.size;
+        return USP_OK;
+    }
+    uint8_t *copy = malloc((size_t)bytes.size);
+    if (copy == NULL) return USP_ERROR_NO_MEMORY;
+    int status = uspi_bytes_read(bytes, 0, copy, (size_t)bytes.size, "debug section", error);
+    if (status == USP_OK) {
+        own(sections, which, copy, (size_t)bytes.size);
+    } else {
+        free(copy);
+    }
+    return status;
+}
+
+/* ---- ELF ---- */
+
+/* "ZLIB", the size in 8 bytes, big-endian, and a zlib stream: what GNU tools wrote before SHF_COMPRESSED. */
+static int take_old_compressed(struct uspi_debug_sections *sections, enum uspi_debug_section which,
+                               struct uspi_bytes bytes, struct uspi_error *error) {
+    uint8_t header[12];
+    int status = uspi_bytes_read(bytes, 0, header, sizeof header, ".zdebug header", error);
+    if (status != USP_OK) return status;
+    if (memcmp(header, "ZLIB", 4) != 0) {
+        return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, ".zdebug_%s does not begin with ZLIB",
+                                section_names[which]);
+    }
+    struct uspi_bytes packed;
+    struct uspi_unpacked unpacked = {0};
+    status = uspi_bytes_sub(bytes, sizeof header, bytes.size - sizeof header, ".zdebug", &packed, error);
+    if (status == USP_OK) status = uspi_unpack_zlib(packed, uspi_be64(header + 4), &unpacked, &packed);
+    if (status != USP_OK) {
+        return uspi_bytes_error(error, bytes, 0, status, ".zdebug_%s: %s", section_names[which],
+                                usp_status_string(status));
+    }
+    own(sections, which, unpacked.bytes, unpacked.size);
+    return USP_OK;
+}
+
+static int take_elf_section(struct uspi_debug_sections *sections, enum uspi_debug_section which,
+                            const struct uspi_elf *elf, const struct uspi_elf_section *section, bool is_old,
+                            struct uspi_error *error) {
+    struct uspi_bytes bytes;
+    struct uspi_unpacked unpacked = {0};
+    if (section->type == USPI_SHT_NOBITS) return USP_OK;
+    int status = uspi_bytes_sub(elf->bytes, section->offset, section->size, "debug section", &bytes, error);
+    if (status != USP_OK) return status;
+    sections->all[which].position = bytes.from;
+    if (is_old) return take_old_compressed(sections, which, bytes, error);
+    if ((section->flags & USPI_SHF_COMPRESSED) == 0) return take_bytes(sections, which, bytes, error);
+    status = uspi_elf_contents(elf, section, &unpacked, &bytes);
+    if (status != USP_OK) {
+        return uspi_bytes_error(error, elf->bytes, section->offset, status, "compressed .debug_%s: %s",
+                                section_names[which], usp_status_string(status));
+    }
+    own(sections, which, unpacked.bytes, unpacked.size);
+    return USP_OK;
+}
+
+/* Which section a name means; USPI_DEBUG_SECTIONS: none. */
+static enum uspi_debug_section which_elf_section(const char *name, enum uspi_debug_kind kind, bool *is_old) {
+    size_t length = strlen(name);
+    *is_old = strncmp(name, ".zdebug_", 8) == 0;
+    if (!*is_old && strncmp(name, ".debug_", 7) != 0) return USPI_DEBUG_SECTIONS;
+    const char *rest = name + (*is_old ? 8 : 7);
+    length -= (size_t)(rest - name);
+    const bool is_dwo = length > 4 && strcmp(rest + length - 4, ".dwo") == 0;
+    if (is_dwo) length -= 4;
+    for (unsigned i = 0; i < USPI_DEBUG_SECTIONS; i++) {
+        if (strlen(section_names[i]) != length || memcmp(section_names[i], rest, length) != 0) continue;
+        const bool is_wanted =
+            i == USPI_DEBUG_CU_INDEX ? kind == USPI_DEBUG_SPLIT : is_dwo == (kind == USPI_DEBUG_SPLIT);
+        return is_wanted ? (enum uspi_debug_section)i : USPI_DEBUG_SECTIONS;
+    }
+    return USPI_DEBUG_SECTIONS;
+}
+
+static int read_elf_code(struct uspi_debug_sections *sections, const struct uspi_elf *elf) {
+    struct uspi_elf_code code;
+    int status = uspi_elf_code_read(elf, &code);
+    if (status != USP_OK) return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
+    if (code.count > 0) {
+        sections->code = malloc(code.count * sizeof *sections->code);
+        if (sections->code == NULL) status = USP_ERROR_NO_MEMORY;
+    }
+    for (size_t i = 0; status == USP_OK && i < code.count; i++) {
+        sections->code[sections->code_count++] =
+            (struct uspi_code_extent){code.by_address[i].low, code.by_address[i].high};
+    }
+    uspi_elf_code_clear(&code);
+    return status;
+}
+
+/* What is damaged is as good as absent; the first of it is reported. */
+static int note_damage(int status, struct uspi_error *error, const struct uspi_error *why) {
+    if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
+    if (error != NULL && error->status == USP_OK) *error = *why;
+    return USP_OK;
+}
+
+static int finish(struct uspi_debug_sections *sections, int status) {
+    if (status == USP_OK && sections->all[USPI_DEBUG_INFO].size == 0) status = USP_ERROR_NOT_FOUND;
+    if (status != USP_OK) uspi_debug_sections_close(sections);
+    return status;
+}
+
+int uspi_debug_sections_open_elf(struct uspi_debug_sections *sections, const struct uspi_elf *elf,
+                                 enum uspi_debug_kind kind, struct uspi_error *error) {
+    struct uspi_bytes names;
+    uint64_t numbers[USPI_DEBUG_SECTIONS] = {0};
+    struct uspi_error why = {0};
+    memset(sections, 0, sizeof *sections);
+    if (error != NULL) error->status = USP_OK;
+    sections->address_size = elf->wide ? 8 : 4;
+    int status = uspi_elf_section_names(elf, &names, NULL);
+    if (status != USP_OK) return USP_ERROR_NOT_FOUND;
+    for (uint64_t i = 1; status == USP_OK && i < elf->section_count; i++) {
+        struct uspi_elf_section section;
+        char name[NAME_MAX_LENGTH];
+        bool is_old;
+        if (uspi_elf_section(elf, i, &section, NULL) != USP_OK) break;
+        if (uspi_bytes_string(names, section.name, name, sizeof name, "section name", NULL) != USP_OK) continue;
+        const enum uspi_debug_section which = which_elf_section(name, kind, &is_old);
+        /* The first of several counts, as for other readers: groups of type units are behind it. */
+        if (which == USPI_DEBUG_SECTIONS || sections->all[which].size > 0) continue;
+        status = note_damage(take_elf_section(sections, which, elf, &section, is_old, &why), error, &why);
+        numbers[which] = i;
+    }
+    if (status == USP_OK && kind == USPI_DEBUG_WHOLE) status = read_elf_code(sections, elf);
+    if (status == USP_OK && elf->type == USPI_ET_REL && sections->all[USPI_DEBUG_INFO].size > 0) {
+        status = note_damage(uspi_debug_relocate(sections, elf, numbers, &why), error, &why);
+    }
+    return finish(sections, status);
+}
+
+/* ---- Mach-O ---- */
+
+/* Offsets in section headers have 32 bits, and wrap around in files of more than 4 GB; the segment's has 64. */
+static uint64_t offset_of(const struct uspi_macho_segment *segment, const struct uspi_macho_section *section) {
+    const uint64_t by_segment = segment->file_offset + (section->address - segment->address);
+    return (uint32_t)by_segment == section->file_offset ? by_segment : section->file_offset;
+}
+
+static enum uspi_debug_section which_macho_section(const char *name) {
+    char whole[NAME_MAX_LENGTH] = "__debug_";
+    for (unsigned i = 0; i < USPI_DEBUG_SECTIONS; i++) {
+        memcpy(whole + 8, section_names[i], strlen(section_names[i]) + 1);
+        whole[16] = '\0';
+        if (strcmp(whole, name) == 0) return (enum uspi_debug_section)i;
+    }
+    return USPI_DEBUG_SECTIONS;
+}
+
+static int by_low(const void *a, const void *b) {
+    const struct uspi_code_extent *x = a, *y = b;
+    return (x->low > y->low) - (x->low < y->low);
+}
+
+static int add_code(struct uspi_debug_sections *sections, const struct uspi_macho_section *section) {
+    usp_addr high;
+    const bool is_code = (section->flags & (USPI_S_ATTR_PURE_INSTRUCTIONS | USPI_S_ATTR_SOME_INSTRUCTIONS)) != 0;
+    if (!is_code || section->size == 0 || !uspi_sum(section->address, section->size, &high)) return USP_OK;
+    struct uspi_code_extent *grown = realloc(sections->code, (sections->code_count + 1) * sizeof *grown);
+    if (grown == NULL) return USP_ERROR_NO_MEMORY;
+    sections->code = grown;
+    grown[sections->code_count++] = (struct uspi_code_extent){section->address, high};
+    return USP_OK;
+}
+
+int uspi_debug_sections_open_macho(struct uspi_debug_sections *sections, const struct uspi_macho *macho,
+                                   struct uspi_error *error) {
+    struct uspi_macho_cursor cursor = {0};
+    struct uspi_macho_segment segment;
+    struct uspi_error why = {0};
+    int got = 0, status = USP_OK;
+    memset(sections, 0, sizeof *sections);
+    if (error != NULL) error->status = USP_OK;
+    sections->address_size = macho->wide ? 8 : 4;
+    while (status == USP_OK && (got = uspi_macho_next_segment(macho, &cursor, &segment, NULL)) > 0) {
+        for (uint32_t i = 0; status == USP_OK && i < segment.section_count; i++) {
+            struct uspi_macho_section section;
+            struct uspi_bytes bytes;
+            if (uspi_macho_section(macho, &segment, i, &section, NULL) != USP_OK) break;
+            status = add_code(sections, &section);
+            const enum uspi_debug_section which = which_macho_section(section.name);
+            if (status != USP_OK || which == USPI_DEBUG_SECTIONS || sections->all[which].size > 0) continue;
+            status =
+                uspi_bytes_sub(macho->bytes, offset_of(&segment, &section), section.size, section.name, &bytes, &why);
+            if (status == USP_OK) status = take_bytes(sections, which, bytes, &why);
+            status = note_damage(status, error, &why);
+        }
+    }
+    if (sections->code_count > 1) qsort(sections->code, sections->code_count, sizeof *sections->code, by_low);
+    return finish(sections, status);
+}

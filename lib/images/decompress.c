@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* See decompress.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "lib/images/decompress.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <unspool/base.h>
+
+#if defined(HAVE_LZMA) || defined(HAVE_ZLIB) || defined(HAVE_ZSTD)
+#include "lib/os/os.h"
+
+/* The libraries by the names of their binary interfaces, which the headers here describe. */
+#ifdef __APPLE__
+#define LIBRARY(name, version) "lib" name "." version ".dylib"
+#else
+#define LIBRARY(name, version) "lib" name ".so." version
+#endif
+
+/* Sets the pointer to a function. Returns false when the library or the function is not there. */
+static bool find_function(const char *library, const char *name, void *pointer) {
+    const char *const libraries[] = {library, NULL};
+    uspi_os_function function;
+    if (!uspi_os_find_function(libraries, name, &function)) return false;
+    memcpy(pointer, &function, sizeof function);
+    return true;
+}
+#endif
+
+#ifdef HAVE_LZMA
+#include <lzma.h>
+#endif
+#ifdef HAVE_ZLIB
+#include <zlib.h>
+#endif
+#ifdef HAVE_ZSTD
+#include <zstd.h>
+#endif
+
+int uspi_decompress_zlib(const void *from, size_t n, void *to, size_t room) {
+#ifdef HAVE_ZLIB
+    int (*run)(Bytef *, uLongf *, const Bytef *, uLong);
+    uLongf got = (uLongf)room;
+    if (!find_function(LIBRARY("z", "1"), "uncompress", &run)) return USP_ERROR_UNSUPPORTED;
+    int result = run(to, &got, from, (uLong)n);
+    if (result == Z_MEM_ERROR) return USP_ERROR_NO_MEMORY;
+    return result == Z_OK && got == room ? USP_OK : USP_ERROR_FORMAT;
+#else
+    (void)from, (void)n, (void)to, (void)room;
+    return USP_ERROR_UNSUPPORTED;
+#endif
+}
+
+int uspi_decompress_zstd(const void *from, size_t n, void *to, size_t room) {
+#ifdef HAVE_ZSTD
+    size_t (*run)(void *, size_t, const void *, size_t);
+    if (!find_function(LIBRARY("zstd", "1"), "ZSTD_decompress", &run)) return USP_ERROR_UNSUPPORTED;
+    /* Errors are larger than anything that there is room for. */
+    return run(to, room, from, n) == room ? USP_OK : USP_ERROR_FORMAT;
+#else
+    (void)from, (void)n, (void)to, (void)room;
+    return USP_ERROR_UNSUPPORTED;
+#endif
+}
+
+#ifdef HAVE_LZMA
+/* The dictionary of the highest preset, xz -9e, takes 65 MiB to decompress (xz(1)). */
+#define LZMA_MEMORY_MAX (UINT64_C(80) << 20)
+
+#define LZMA_LIBRARY LIBRARY("lzma", "5")
+
+typedef lzma_ret (*lzma_step)(lzma_stream *, lzma_action);
+
+/* Decompresses into a buffer that doubles. */
+static int grow_and_run(lzma_step run, lzma_stream *stream, size_t limit, uint8_t **to, size_t *size) {
+    size_t room = 0;
+    for (;;) {
+        if (stream->avail_out == 0) {
+            size_t larger = room == 0 ? 65536 : room * 2;
+            if (room >= limit) return USP_ERROR_FORMAT;
+            if (larger > limit) larger = limit;
+            uint8_t *grown = realloc(*to, larger);
+            if (grown == NULL) return USP_ERROR_NO_MEMORY;
+            *to = grown;
+            stream->next_out = grown + room;
+            stream->avail_out = larger - room;
+            room = larger;
+        }
+        lzma_ret result = run(stream, LZMA_FINISH);
+        *size = room - stream->avail_out;
+        if (result == LZMA_STREAM_END) return USP_OK;
+        if (result == LZMA_MEM_ERROR) return USP_ERROR_NO_MEMORY;
+        if (result != LZMA_OK && !(result == LZMA_BUF_ERROR && stream->avail_out == 0)) return USP_ERROR_FORMAT;
+        if (result == LZMA_OK && stream->avail_in == 0 && stream->avail_out != 0) return USP_ERROR_FORMAT;
+    }
+}
+#endif
+
+int uspi_decompress_xz(const void *from, size_t n, size_t limit, uint8_t **to, size_t *size) {
+    *to = NULL;
+    *size = 0;
+#ifdef HAVE_LZMA
+    lzma_stream stream = LZMA_STREAM_INIT;
+    lzma_ret (*begin)(lzma_stream *, uint64_t, uint32_t);
+    lzma_step run;
+    void (*end)(lzma_stream *);
+    if (!find_function(LZMA_LIBRARY, "lzma_stream_decoder", &begin) ||
+        !find_function(LZMA_LIBRARY, "lzma_code", &run) || !find_function(LZMA_LIBRARY, "lzma_end", &end)) {
+        return USP_ERROR_UNSUPPORTED;
+    }
+    if (begin(&stream, LZMA_MEMORY_MAX, 0) != LZMA_OK) return USP_ERROR_NO_MEMORY;
+    stream.next_in = from;
+    stream.avail_in = n;
+    int status = grow_and_run(run, &stream, limit, to, size);
+    end(&stream);
+    if (status == USP_OK) return USP_OK;
+    free(*to);
+    *to = NULL;
+    return status;
+#else
+    (void)from, (void)n, (void)limit;
+    return USP_ERROR_UNSUPPORTED;
+#endif
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* See dsym.h. */
+#include "lib/images/dsym.h"
+
+#include "lib/os/os.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SUFFIX ".dSYM"
+#define INSIDE "/Contents/Resources/DWARF"
+
+bool uspi_dsym_is_bundle(const char *path) {
+    size_t length = strlen(path);
+    while (length > 0 && path[length - 1] == '/') length--;
+    const size_t suffix = sizeof SUFFIX - 1;
+    return length > suffix && memcmp(path + length - suffix, SUFFIX, suffix) == 0;
+}
+
+static int open_entry(const char *folder, const char *name, uspi_judge judge, void *context, struct uspi_file **file,
+                      struct uspi_error *error) {
+    size_t room = strlen(folder) + strlen(name) + 2;
+    char *path = malloc(room);
+    if (path == NULL) return uspi_error_set(error, USP_ERROR_NO_MEMORY, "%s: out of memory", folder);
+    snprintf(path, room, "%s/%s", folder, name);
+    int status = uspi_file_open(path, file, error);
+    free(path);
+    if (status != USP_OK) return status;
+    status = judge(context, uspi_file_bytes(*file), error);
+    if (status == USP_OK) return USP_OK;
+    uspi_file_close(*file);
+    *file = NULL;
+    return status == USP_ERROR_NOT_FOUND ? USP_ERROR_MISMATCH : status;
+}
+
+struct bundle {
+    const char *folder;
+    uspi_judge judge;
+    void *context;
+    struct uspi_file **file;
+    struct uspi_error *error;
+    int status;
+};
+
+static bool try_entry(void *context, const char *name) {
+    struct bundle *bundle = context;
+    /* AppleDouble's, which macOS leaves on foreign file systems. */
+    if (name[0] == '.') return true;
+    bundle->status = open_entry(bundle->folder, name, bundle->judge, bundle->context, bundle->file, bundle->error);
+    return bundle->status != USP_OK && bundle->status != USP_ERROR_NO_MEMORY;
+}
+
+int uspi_dsym_open(const char *path, uspi_judge judge, void *context, struct uspi_file **file,
+                   struct uspi_error *error) {
+    size_t room = strlen(path) + sizeof INSIDE;
+    char *folder = malloc(room);
+    *file = NULL;
+    if (folder == NULL) return uspi_error_set(error, USP_ERROR_NO_MEMORY, "%s: out of memory", path);
+    snprintf(folder, room, "%s%s", path, INSIDE);
+    struct bundle bundle = {folder, judge, context, file, error, USP_OK};
+    bundle.status = uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: no dSYM bundle with a file in it", path);
+    (void)uspi_os_list_folder(folder, try_entry, &bundle);
+    free(folder);
+    return bundle.status;
+}

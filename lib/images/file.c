@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* See file.h. */
+#include "lib/images/file.h"
+
+#include "lib/os/os.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct uspi_file {
+    struct uspi_os_file file;
+    struct uspi_source source;
+    struct uspi_bytes part; /* what stands for the file: all of it, or what it was narrowed to */
+    char path[];
+};
+
+/* The shape of uspi_source.read. */
+static int read_piece(void *context, uint64_t at, void *to, size_t n) {
+    const struct uspi_file *file = context;
+    return uspi_os_file_read(&file->file, at, to, n);
+}
+
+int uspi_file_open(const char *path, struct uspi_file **file, struct uspi_error *error) {
+    size_t length = strlen(path);
+    struct uspi_file *opened = malloc(sizeof *opened + length + 1);
+    *file = NULL;
+    if (opened == NULL) return uspi_error_set(error, USP_ERROR_NO_MEMORY, "%s: out of memory", path);
+    memcpy(opened->path, path, length + 1);
+    int status = uspi_os_file_open(path, &opened->file, error);
+    if (status != USP_OK) {
+        free(opened);
+        return status;
+    }
+    opened->source = (struct uspi_source){
+        .name = opened->path, .mapped = opened->file.mapped, .read = read_piece, .context = opened};
+    opened->part = (struct uspi_bytes){&opened->source, 0, opened->file.size};
+    *file = opened;
+    return USP_OK;
+}
+
+void uspi_file_close(struct uspi_file *file) {
+    if (file == NULL) return;
+    uspi_os_file_close(&file->file);
+    free(file);
+}
+
+struct uspi_bytes uspi_file_bytes(const struct uspi_file *file) { return file->part; }
+
+void uspi_file_narrow(struct uspi_file *file, struct uspi_bytes part) { file->part = part; }
+
+const char *uspi_file_path(const struct uspi_file *file) { return file->path; }
+
+uint64_t uspi_file_modified(const struct uspi_file *file) { return file->file.modified; }

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* See image_file.h. */
+#include "lib/images/image_file.h"
+
+#include "lib/images/macho_file.h"
+#include "lib/images/part.h"
+#include "lib/object/debug_link.h"
+#include "lib/object/identify.h"
+#include "lib/os/os.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Debian Policy and gdb(1) "Debugging Information in Separate Files": by the path of the stripped file, and by the
+ * build-id, whose first byte names a folder. */
+#define DEBUG_ROOT   "/usr/lib/debug"
+#define DEBUG_FOLDER DEBUG_ROOT "/.build-id/"
+
+static int mismatch(struct uspi_bytes bytes, struct uspi_error *error) {
+    return uspi_error_set(error, USP_ERROR_MISMATCH, "%s: another build than the one that was loaded",
+                          bytes.source->name);
+}
+
+static int build_id_of(struct uspi_bytes bytes, struct uspi_build_id *id, struct uspi_error *error) {
+    struct uspi_elf elf;
+    int status = uspi_elf_open(&elf, bytes, error);
+    if (status == USP_OK) status = uspi_elf_build_id(&elf, id, error);
+    return status == USP_ERROR_NOT_FOUND ? USP_OK : status;
+}
+
+static bool is_build(const struct usp_image *image, const struct uspi_build_id *id) {
+    return id->size == image->build_id_size && memcmp(id->bytes, image->build_id, id->size) == 0;
+}
+
+/* The shape of uspi_judge; context is the image. */
+static int judge_build(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
+    const struct usp_image *image = context;
+    struct uspi_build_id id = {0};
+    int status = build_id_of(bytes, &id, error);
+    if (status != USP_OK) return status;
+    bool is_replaced = image->build_id_size == 0 && (image->flags & USP_IMAGE_DELETED) != 0;
+    return is_build(image, &id) && !is_replaced ? USP_OK : mismatch(bytes, error);
+}
+
+/* What is mapped where the image lies is its file, unless something else has been mapped there since. */
+static int judge_mapped(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
+    const struct usp_image *image = context;
+    struct uspi_build_id id = {0};
+    int status = build_id_of(bytes, &id, error);
+    if (status != USP_OK) return status;
+    return is_build(image, &id) ? USP_OK : mismatch(bytes, error);
+}
+
+int uspi_image_file_open(const struct usp_image *image, const struct uspi_places *places, struct uspi_file **file,
+                         struct uspi_error *error) {
+    struct uspi_search own = places->search;
+    char mapped[USPI_OS_PATH_MAX];
+    void *context = (void *)(uintptr_t)image;
+    if ((image->flags & USP_IMAGE_MAIN) == 0) own.file = NULL;
+    *file = NULL;
+    if ((image->flags & USP_IMAGE_KERNEL) != 0) {
+        return uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: the kernel's, without a file", image->path);
+    }
+    if ((image->flags & USP_IMAGE_MACHO) != 0) return uspi_macho_file_open(image, &own, file, error);
+    int status = uspi_part_open(&own, image->path, image->member_offset, judge_build, context, file, error);
+    if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
+    if (!places->in_process && places->process == 0) return status;
+    if (uspi_os_mapped_file(places->process, image, mapped) != USP_OK) return status;
+    struct uspi_search exact = {.file = mapped};
+    if (uspi_search_open(&exact, "", judge_mapped, context, file, NULL) == USP_OK) return USP_OK;
+    return status;
+}
+
+/* ---- debugging symbols ---- */
+
+static int open_by_build_id(const struct usp_image *image, const struct uspi_search *installed,
+                            struct uspi_file **debug, struct uspi_error *error) {
+    char path[sizeof DEBUG_FOLDER + 2 * USP_BUILD_ID_MAX + sizeof "/.debug"];
+    if (image->build_id_size < 2 || image->build_id_size > USP_BUILD_ID_MAX) {
+        return uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: has no build-id", image->path);
+    }
+    int used = snprintf(path, sizeof path, "%s%02x/", DEBUG_FOLDER, image->build_id[0]);
+    for (uint32_t i = 1; i < image->build_id_size; i++) {
+        used += snprintf(path + used, sizeof path - (size_t)used, "%02x", image->build_id[i]);
+    }
+    snprintf(path + used, sizeof path - (size_t)used, ".debug");
+    return uspi_search_open(installed, path, judge_build, (void *)(uintptr_t)image, debug, error);
+}
+
+/* The shape of uspi_judge; context is the link. */
+static int judge_checksum(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
+    const struct uspi_debug_link *link = context;
+    uint32_t crc;
+    if (uspi_identify(bytes) != USPI_FORMAT_ELF) return mismatch(bytes, error);
+    int status = uspi_debug_link_crc(bytes, &crc, error);
+    if (status != USP_OK) return status;
+    return crc == link->crc ? USP_OK : mismatch(bytes, error);
+}
+
+/* root, the folder of `path`, `below`, the link's name: joined and tried. */
+static int open_linked(const struct uspi_search *search, const char *root, const char *path, const char *below,
+                       struct uspi_debug_link *link, struct uspi_file **debug) {
+    const char *slash = strrchr(path, '/');
+    size_t folder = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+    size_t room = strlen(root) + folder + strlen(below) + strlen(link->name) + 1;
+    char *joined = malloc(room);
+    if (joined == NULL) return USP_ERROR_NO_MEMORY;
+    snprintf(joined, room, "%s%.*s%s%s", root, (int)folder, path, below, link->name);
+    int status = uspi_search_open(search, joined, judge_checksum, link, debug, NULL);
+    free(joined);
+    return status;
+}
+
+static int open_by_link(const struct usp_image *image, const struct uspi_file *file,
+                        const struct uspi_search *installed, struct uspi_file **debug, struct uspi_error *error) {
+    static const struct uspi_search as_named = {.as_named = true};
+    struct uspi_debug_link link;
+    struct uspi_elf elf;
+    int status = uspi_elf_open(&elf, uspi_file_bytes(file), error);
+    if (status == USP_OK) status = uspi_debug_link_read(&elf, &link, error);
+    if (status != USP_OK) return status;
+    status = open_linked(&as_named, "", uspi_file_path(file), "", &link, debug);
+    if (status != USP_OK && status != USP_ERROR_NO_MEMORY) {
+        status = open_linked(&as_named, "", uspi_file_path(file), ".debug/", &link, debug);
+    }
+    if (status != USP_OK && status != USP_ERROR_NO_MEMORY && image->path[0] == '/') {
+        status = open_linked(installed, DEBUG_ROOT, image->path, "", &link, debug);
+    }
+    if (status == USP_OK) return USP_OK;
+    return uspi_error_set(error, status, "%s: %s", link.name, usp_status_string(status));
+}
+
+int uspi_debug_file_open(const struct usp_image *image, const struct uspi_file *file, const struct uspi_places *places,
+                         struct uspi_file **debug, struct uspi_error *error) {
+    struct uspi_search installed = {.sysroot = places->search.sysroot, .as_named = true};
+    *debug = NULL;
+    if ((image->flags & USP_IMAGE_MACHO) != 0) {
+        struct uspi_search own = places->search;
+        if ((image->flags & USP_IMAGE_MAIN) == 0) own.file = NULL;
+        return uspi_macho_debug_open(image, &own, debug, error);
+    }
+    int status = open_by_build_id(image, &installed, debug, error);
+    if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
+    return open_by_link(image, file, &installed, debug, error);
+}
+
+/* ---- memory ---- */
+
+int uspi_image_memory_open(const struct uspi_places *places, struct uspi_image_memory *memory) {
+    memory->is_opened = false;
+    if (places->memory != NULL) {
+        memory->memory = *places->memory;
+        return USP_OK;
+    }
+    if (places->in_process) {
+        memory->memory = (struct usp_memory){uspi_os_read, NULL};
+        return USP_OK;
+    }
+    if (places->process == 0) return USP_ERROR_NOT_FOUND;
+    int status = uspi_os_process_memory_open(places->process, &memory->memory);
+    memory->is_opened = status == USP_OK;
+    return status;
+}
+
+void uspi_image_memory_close(struct uspi_image_memory *memory) {
+    if (memory->is_opened) uspi_os_process_memory_close(&memory->memory);
+}

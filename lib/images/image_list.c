@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* The list of images: building, sorting, searching. What is put into it, others find out. */
+#include "lib/images/image_list.h"
+
+#include "lib/base/array.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct usp_images {
+    struct usp_image *images;
+    size_t count;
+    _Atomic(uint32_t) holders; /* references; the last one to be given up frees it */
+    bool has_cache;
+    struct usp_shared_cache cache;
+};
+
+int uspi_image_list_add(struct uspi_image_list *list, const struct usp_image *image) {
+    struct usp_image *grown = uspi_array_reserve(list->images, &list->capacity, list->count + 1, sizeof *grown);
+    if (grown == NULL) return USP_ERROR_NO_MEMORY;
+    list->images = grown;
+    char *path = strdup(image->path != NULL ? image->path : "");
+    if (path == NULL) return USP_ERROR_NO_MEMORY;
+    list->images[list->count] = *image;
+    list->images[list->count++].path = path;
+    return USP_OK;
+}
+
+void uspi_image_list_clear(struct uspi_image_list *list) {
+    for (size_t i = 0; i < list->count; i++) free((char *)(uintptr_t)list->images[i].path);
+    free(list->images);
+    memset(list, 0, sizeof *list);
+}
+
+/* Where images of one file share an address, the rest makes the order the same each time: members and sections as they
+ * stand in the file. An image that holds nothing comes before one that begins at the same address, so that a search meets
+ * the latter. */
+static int by_load_address(const void *a, const void *b) {
+    const struct usp_image *x = a, *y = b;
+    const bool x_is_empty = x->end == x->load_address, y_is_empty = y->end == y->load_address;
+    if (x->load_address != y->load_address) return x->load_address < y->load_address ? -1 : 1;
+    if (x_is_empty != y_is_empty) return x_is_empty ? -1 : 1;
+    if (x->member_offset != y->member_offset) return x->member_offset < y->member_offset ? -1 : 1;
+    if (x->section != y->section) return x->section < y->section ? -1 : 1;
+    if (x->end != y->end) return x->end < y->end ? -1 : 1;
+    if (x->arch != y->arch) return x->arch < y->arch ? -1 : 1;
+    int by_build = memcmp(x->build_id, y->build_id, sizeof x->build_id);
+    return by_build != 0 ? by_build : strcmp(x->path, y->path);
+}
+
+int uspi_image_list_seal(struct uspi_image_list *list, struct usp_images **images) {
+    struct usp_images *sealed = malloc(sizeof *sealed);
+    *images = sealed;
+    if (sealed == NULL) {
+        uspi_image_list_clear(list);
+        return USP_ERROR_NO_MEMORY;
+    }
+    if (list->count > 1) qsort(list->images, list->count, sizeof *list->images, by_load_address);
+    *sealed = (struct usp_images){
+        .images = list->images, .count = list->count, .has_cache = list->has_cache, .cache = list->cache};
+    atomic_init(&sealed->holders, 1);
+    memset(list, 0, sizeof *list);
+    return USP_OK;
+}
+
+struct usp_images *uspi_images_keep(const struct usp_images *images) {
+    /* The caller may free it like every other owner; what is behind it is never written to. */
+    struct usp_images *kept = (struct usp_images *)(uintptr_t)images;
+    atomic_fetch_add_explicit(&kept->holders, 1, memory_order_relaxed);
+    return kept;
+}
+
+void usp_images_free(struct usp_images *images) {
+    if (images == NULL || atomic_fetch_sub_explicit(&images->holders, 1, memory_order_acq_rel) != 1) return;
+    struct uspi_image_list list = {.images = images->images, .count = images->count};
+    uspi_image_list_clear(&list);
+    free(images);
+}
+
+uint64_t uspi_images_size(const struct usp_images *images) {
+    uint64_t bytes = sizeof *images + images->count * sizeof *images->images;
+    for (size_t i = 0; i < images->count; i++) bytes += strlen(images->images[i].path) + 1;
+    return bytes;
+}
+
+int usp_images_shared_cache(const struct usp_images *images, struct usp_shared_cache *cache) {
+    if (images == NULL || cache == NULL) return USP_ERROR_ARGUMENT;
+    memset(cache, 0, sizeof *cache);
+    if (!images->has_cache) return USP_ERROR_NOT_FOUND;
+    *cache = images->cache;
+    return USP_OK;
+}
+
+size_t usp_images_count(const struct usp_images *images) { return images != NULL ? images->count : 0; }
+
+const struct usp_image *usp_images_get(const struct usp_images *images, size_t i) {
+    return images != NULL && i < images->count ? &images->images[i] : NULL;
+}
+
+const struct usp_image *usp_images_find(const struct usp_images *images, usp_addr address) {
+    if (images == NULL) return NULL;
+    size_t low = 0, high = images->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (images->images[middle].load_address <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == 0 || address >= images->images[low - 1].end) return NULL;
+    return &images->images[low - 1];
+}

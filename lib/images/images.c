@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists of images that the caller asks for: of another process, and of images that were recorded elsewhere. This process's list is
+ * own_images.c's, what lies in a file images_file.c's. */
+#include "lib/images/image_list.h"
+#include "lib/os/os.h"
+
+#include <string.h>
+
+static int add(void *list, const struct usp_image *image) { return uspi_image_list_add(list, image); }
+
+int uspi_images_seal_found(int (*find)(void *context, struct uspi_images_found *found), void *context,
+                           struct usp_images **images) {
+    struct uspi_image_list list = {0};
+    struct uspi_images_found found = {.add = add, .context = &list};
+    *images = NULL;
+    int status = find(context, &found);
+    if (status != USP_OK) {
+        uspi_image_list_clear(&list);
+        return status;
+    }
+    list.has_cache = found.has_cache;
+    list.cache = found.cache;
+    return uspi_image_list_seal(&list, images);
+}
+
+static int find_of_process(void *pid, struct uspi_images_found *found) {
+    return uspi_os_images_process(*(const int64_t *)pid, found);
+}
+
+int usp_images_create_process(int64_t pid, struct usp_images **images) {
+    return images != NULL ? uspi_images_seal_found(find_of_process, &pid, images) : USP_ERROR_ARGUMENT;
+}
+
+#define KNOWN_FLAGS                                                                                                    \
+    (USP_IMAGE_MAIN | USP_IMAGE_KERNEL | USP_IMAGE_DELETED | USP_IMAGE_MACHO | USP_IMAGE_LOADER |                      \
+     USP_IMAGE_PERMANENT | USP_IMAGE_TEXT_OFFSET)
+
+/* Whether there can be such an image. */
+static bool makes_sense(const struct usp_image *image) {
+    bool has_text = image->text_low != 0 || image->text_high != 0;
+    if (image->end < image->load_address || image->build_id_size > USP_BUILD_ID_MAX) return false;
+    if (image->arch > USP_ARCH_I386 || (image->flags & ~(uint32_t)KNOWN_FLAGS) != 0) return false;
+    if (!has_text) return true;
+    return image->text_low >= image->load_address && image->text_low <= image->text_high &&
+           image->text_high <= image->end;
+}
+
+static int add_recorded(const struct usp_image *entry, struct uspi_image_list *list) {
+    struct usp_image image = *entry;
+    if (!makes_sense(entry)) return USP_ERROR_ARGUMENT;
+    if (image.text_high == 0) image.text_low = image.text_high = image.load_address;
+    memset(image.build_id + image.build_id_size, 0, sizeof image.build_id - image.build_id_size);
+    return uspi_image_list_add(list, &image);
+}
+
+static bool overlap(const struct usp_images *images) {
+    for (size_t i = 1; i < usp_images_count(images); i++) {
+        if (usp_images_get(images, i - 1)->end > usp_images_get(images, i)->load_address) return true;
+    }
+    return false;
+}
+
+int usp_images_create(const struct usp_image *entries, size_t count, struct usp_images **images) {
+    struct uspi_image_list list = {0};
+    int status = USP_OK;
+    if (images == NULL) return USP_ERROR_ARGUMENT;
+    *images = NULL;
+    if (entries == NULL && count > 0) return USP_ERROR_ARGUMENT;
+    for (size_t i = 0; status == USP_OK && i < count; i++) status = add_recorded(&entries[i], &list);
+    if (status != USP_OK) {
+        uspi_image_list_clear(&list);
+        return status;
+    }
+    status = uspi_image_list_seal(&list, images);
+    if (status != USP_OK || !overlap(*images)) return status;
+    usp_images_free(*images);
+    *images = NULL;
+    return USP_ERROR_ARGUMENT;
+}

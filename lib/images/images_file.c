@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+/* The images that lie in an object file or an archive of such, where they were linked for or where they are said to have
+ * been loaded. What a process or a core has loaded is lib/os/'s and lib/corefile/'s. */
+#include "lib/base/sized.h"
+#include "lib/base/text.h"
+#include "lib/images/image_list.h"
+#include "lib/images/part.h"
+#include "lib/object/elf_code.h"
+#include "lib/object/fat.h"
+#include "lib/object/identify.h"
+#include "lib/object/name_tables.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void usp_image_file_options_init(struct usp_image_file_options *options) {
+    memset(options, 0, sizeof *options);
+    options->size = sizeof *options;
+}
+
+/* False when they make no sense. */
+static bool complete_options(const struct usp_image_file_options *options, struct usp_image_file_options *completed) {
+    usp_image_file_options_init(completed);
+    const size_t least = offsetof(struct usp_image_file_options, reserved);
+    if (!uspi_complete_sized(completed, sizeof *completed, options, least)) return false;
+    const uint32_t known = USP_IMAGE_FILE_LOADED | USP_IMAGE_FILE_LINKED | USP_IMAGE_FILE_NAMED;
+    return completed->arch <= USP_ARCH_I386 && completed->build_id_size <= USP_BUILD_ID_MAX &&
+           (completed->flags & ~known) == 0;
+}
+
+/* What is wanted of a file, and what was found in it. */
+struct search {
+    const struct usp_image_file_options *wanted;
+    const char *path;
+    const struct uspi_part *part;       /* of the file */
+    const struct uspi_archive *archive; /* that is being read, and its member; NULL outside of one */
+    const struct uspi_member *member;
+    struct uspi_image_list list;
+    char others_room[256];
+    struct uspi_text others;   /* the images that are not wanted, for the message that there is none */
+    uint32_t other_processors; /* 1 << arch of each */
+};
+
+static bool is_wanted(const struct usp_image_file_options *wanted, const struct usp_image *image) {
+    if (wanted->build_id_size > 0) {
+        return image->build_id_size == wanted->build_id_size &&
+               memcmp(image->build_id, wanted->build_id, image->build_id_size) == 0;
+    }
+    return wanted->arch == USP_ARCH_NONE || image->arch == wanted->arch;
+}
+
+/* Of an image that is left out anyway the names need not be whole. */
+static bool needs_names(const struct search *search, const struct usp_image *image) {
+    return (search->wanted->flags & USP_IMAGE_FILE_NAMED) != 0 && is_wanted(search->wanted, image);
+}
+
+static void put_build(struct uspi_text *text, const uint8_t *build_id, uint32_t size) {
+    if (size > 0) {
+        uspi_put_build_id(text, build_id, size);
+    } else {
+        uspi_put_string(text, "no build-id");
+    }
+}
+
+static void remember_other(struct search *search, const struct usp_image *image) {
+    struct uspi_text *others = &search->others;
+    const uint32_t processor = UINT32_C(1) << image->arch;
+    /* An archive can have thousands of members for one processor. */
+    if (search->wanted->build_id_size == 0 && (search->other_processors & processor) != 0) return;
+    search->other_processors |= processor;
+    if (others->length > 0) uspi_put_string(others, ", ");
+    uspi_put_string(others, usp_arch_string(image->arch));
+    if (search->wanted->build_id_size == 0) return;
+    uspi_put_string(others, " ");
+    put_build(others, image->build_id, image->build_id_size);
+}
+
+static int no_memory(const struct search *search, struct uspi_error *error) {
+    return uspi_error_set(error, USP_ERROR_NO_MEMORY, "%s: out of memory", search->path);
+}
+
+static void put_enclosed(struct uspi_text *text, const char *open, const char *name) {
+    uspi_put_string(text, open);
+    uspi_put_string(text, name);
+    uspi_put_string(text, ")");
+}
+
+/* FILE(MEMBER):(SECTION), or what of it there is; malloc'ed, NULL when memory lacks. */
+static char *build_path(const struct search *search, const char *file, const char *section) {
+    const char *member = search->member != NULL ? search->member->name : NULL;
+    const size_t room =
+        strlen(file) + (member != NULL ? strlen(member) : 0) + (section != NULL ? strlen(section) : 0) + sizeof "():()";
+    char *path = malloc(room);
+    if (path == NULL) return NULL;
+    struct uspi_text text = uspi_text_in(path, room);
+    uspi_put_string(&text, file);
+    if (member != NULL) put_enclosed(&text, "(", member);
+    if (section != NULL) put_enclosed(&text, ":(", section);
+    uspi_text_end(&text);
+    return path;
+}
+
+/* Addresses as linked; the image's others are set. */
+struct linked {
+    usp_addr header, high, text_low, text_high;
+    usp_addr load;       /* where it lies unless something else is said */
+    const char *section; /* that is to be in its path, or NULL */
+};
+
+static int add_image(struct search *search, struct uspi_bytes bytes, const struct linked *linked,
+                     struct usp_image *image, struct uspi_error *error) {
+    const struct usp_image_file_options *wanted = search->wanted;
+    if (!is_wanted(wanted, image)) {
+        remember_other(search, image);
+        return USP_OK;
+    }
+    bool is_loaded = (wanted->flags & USP_IMAGE_FILE_LOADED) != 0;
+    bool has_text = linked->text_high != 0;
+    if (linked->high < linked->header || (has_text && linked->text_low < linked->header)) {
+        return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "segments lie before the one that holds the header");
+    }
+    image->load_address = is_loaded ? wanted->load_address : linked->load;
+    image->slide = image->load_address - linked->header;
+    if (!uspi_sum(image->load_address, linked->high - linked->header, &image->end)) {
+        return uspi_bytes_error(error, bytes, 0, USP_ERROR_ARGUMENT,
+                                "the image is too large for the load address that was given");
+    }
+    image->text_low = has_text ? linked->text_low + image->slide : image->load_address;
+    image->text_high = has_text ? linked->text_high + image->slide : image->load_address;
+    if (search->member != NULL) image->member_offset = search->archive->bytes.from + search->member->offset;
+    char *path = build_path(search, bytes.source->name, linked->section);
+    if (path == NULL) return no_memory(search, error);
+    image->path = path;
+    int status = uspi_image_list_add(&search->list, image);
+    free(path);
+    return status == USP_OK ? USP_OK : no_memory(search, error);
+}
+
+static int refuse_unlinked(struct uspi_bytes bytes, struct uspi_error *error) {
+    return uspi_bytes_error(error, bytes, 0, USP_ERROR_UNSUPPORTED, "not linked yet: its code has no addresses");
+}
+
+static int add_macho(struct search *search, struct uspi_bytes bytes, struct uspi_error *error) {
+    struct uspi_macho macho;
+    struct uspi_macho_extent extent;
+    struct usp_image image = {.flags = USP_IMAGE_MACHO};
+    int status = uspi_macho_open(&macho, bytes, error);
+    if (status != USP_OK) return status;
+    if (macho.type == USPI_MH_CORE) {
+        return uspi_bytes_error(error, bytes, 0, USP_ERROR_UNSUPPORTED, "a core, not an image");
+    }
+    if (search->part->section != NULL) {
+        return uspi_bytes_error(error, bytes, 0, USP_ERROR_MISMATCH, "no ELF object that has sections to choose from");
+    }
+    const bool is_linked_only = (search->wanted->flags & USP_IMAGE_FILE_LINKED) != 0;
+    if (macho.type == USPI_MH_OBJECT && is_linked_only) return refuse_unlinked(bytes, error);
+    status = uspi_macho_layout(&macho, &extent, error);
+    if (status != USP_OK) return status == USP_ERROR_NOT_FOUND ? USP_ERROR_FORMAT : status;
+    status = uspi_macho_uuid(&macho, image.build_id, error);
+    if (status == USP_OK) image.build_id_size = USPI_UUID_SIZE;
+    if (status != USP_OK && status != USP_ERROR_NOT_FOUND) return status;
+    image.arch = macho.arch;
+    status = needs_names(search, &image) ? uspi_macho_check_names(&macho, error) : USP_OK;
+    if (status != USP_OK) return status;
+    const struct linked linked = {extent.header, extent.high, extent.text_low, extent.text_high, extent.header, NULL};
+    return add_image(search, bytes, &linked, &image, error);
+}
+
+/* ---- ELF ---- */
+
+/* No name of a section that people have to write is longer; it is cut. */
+#define SECTION_NAME_MAX 512
+
+static int add_section(struct search *search, const struct uspi_elf *elf, const struct uspi_code_range *range,
+                       bool is_only, struct usp_image *image, struct uspi_error *error) {
+    const struct uspi_part *part = search->part;
+    struct uspi_elf_section section;
+    struct uspi_bytes names;
+    char name[SECTION_NAME_MAX] = "";
+    int status = uspi_elf_section(elf, range->section, &section, error);
+    if (status == USP_OK && uspi_elf_section_names(elf, &names, NULL) == USP_OK) {
+        uspi_bytes_string(names, section.name, name, sizeof name, "section name", NULL);
+    }
+    if (status != USP_OK) return status;
+    if (part->section != NULL &&
+        (strlen(name) != part->section_length || memcmp(name, part->section, part->section_length) != 0)) {
+        return USP_OK;
+    }
+    image->section = (uint32_t)range->section;
+    const bool is_named = !is_only || part->section != NULL;
+    const struct linked linked = {range->low, range->high, range->low, range->high, 0, is_named ? name : NULL};
+    return add_image(search, elf->bytes, &linked, image, error);
+}
+
+static int add_sections(struct search *search, const struct uspi_elf *elf, const struct usp_image *image,
+                        struct uspi_error *error) {
+    struct uspi_elf_code code;
+    const size_t before = search->list.count;
+    if (!is_wanted(search->wanted, image)) {
+        remember_other(search, image);
+        return USP_OK;
+    }
+    int status = uspi_elf_code_read(elf, &code);
+    if (status == USP_ERROR_NO_MEMORY) return no_memory(search, error);
+    if (status != USP_OK) return uspi_bytes_error(error, elf->bytes, elf->section_offset, status, "section headers");
+    for (size_t i = 0; status == USP_OK && i < code.count; i++) {
+        struct usp_image section = *image;
+        status = add_section(search, elf, &code.by_section[i], code.count == 1, &section, error);
+    }
+    uspi_elf_code_clear(&code);
+    if (status != USP_OK || search->part->section == NULL || search->list.count > before) return status;
+    return uspi_bytes_error(error, elf->bytes, 0, USP_ERROR_MISMATCH, "no code in a section %.*s",
+                            (int)search->part->section_length, search->part->section);
+}
+
+static int add_elf(struct search *search, struct uspi_bytes bytes, struct uspi_error *error) {
+    struct uspi_elf elf;
+    struct uspi_elf_extent extent;
+    struct uspi_build_id id = {0};
+    struct usp_image image = {0};
+    int status = uspi_elf_open(&elf, bytes, error);
+    if (status != USP_OK) return status;
+    const bool is_unlinked = elf.type == USPI_ET_REL;
+    if (elf.type == USPI_ET_CORE) {
+        return uspi_bytes_error(error, bytes, 0, USP_ERROR_UNSUPPORTED, "a core, not an image");
+    }
+    if (is_unlinked && (search->wanted->flags & USP_IMAGE_FILE_LINKED) != 0) return refuse_unlinked(bytes, error);
+    if (!is_unlinked && search->part->section != NULL) {
+        return uspi_bytes_error(error, bytes, 0, USP_ERROR_MISMATCH, "sections can be chosen of unlinked objects only");
+    }
+    status = is_unlinked ? USP_OK : uspi_elf_extent(&elf, &extent, error);
+    if (status != USP_OK) return status == USP_ERROR_NOT_FOUND ? USP_ERROR_FORMAT : status;
+    status = uspi_elf_build_id(&elf, &id, error);
+    if (status != USP_OK && status != USP_ERROR_NOT_FOUND) return status;
+    image.arch = elf.arch;
+    image.build_id_size = id.size < USP_BUILD_ID_MAX ? id.size : USP_BUILD_ID_MAX;
+    memcpy(image.build_id, id.bytes, image.build_id_size);
+    status = needs_names(search, &image) ? uspi_elf_check_names(&elf, error) : USP_OK;
+    if (status != USP_OK) return status;
+    if (is_unlinked) return add_sections(search, &elf, &image, error);
+    if (extent.has_text) {
+        image.flags |= USP_IMAGE_TEXT_OFFSET;
+        image.text_offset = extent.text_offset;
+    }
+    const struct linked linked = {elf.header_address, extent.high,        extent.text_low,
+                                  extent.text_high,   elf.header_address, NULL};
+    return add_image(search, bytes, &linked, &image, error);
+}
+
+/* ---- several in a file ---- */
+
+static int add_member(struct search *search, struct uspi_bytes bytes, struct uspi_error *error) {
+    switch (uspi_identify(bytes)) {
+    case USPI_FORMAT_MACHO: return add_macho(search, bytes, error);
+    case USPI_FORMAT_ELF: return add_elf(search, bytes, error);
+    case USPI_FORMAT_ARCHIVE:
+        return uspi_bytes_error(error, bytes, 0, USP_ERROR_UNSUPPORTED, "an archive that is a member of an archive");
+    case USPI_FORMAT_FAT:
+        return uspi_bytes_error(error, bytes, 0, USP_ERROR_UNSUPPORTED, "a fat file that is a member of an archive");
+    default: return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "neither ELF nor Mach-O");
+    }
+}
+
+/* What is wrong with the archive itself counts, what is wrong with members only if none of them is an image. */
+static int add_members(struct search *search, struct uspi_bytes bytes, struct uspi_error *error) {
+    const struct uspi_part *part = search->part;
+    const size_t before = search->list.count;
+    struct uspi_archive archive;
+    struct uspi_member member;
+    bool is_there = false;
+    int got, damage = USP_OK, status = uspi_archive_open(&archive, bytes, error);
+    if (status == USP_OK && (search->wanted->flags & USP_IMAGE_FILE_LINKED) != 0) {
+        status = uspi_bytes_error(error, bytes, 0, USP_ERROR_UNSUPPORTED, "an archive: its members are not linked");
+    }
+    if (status != USP_OK) return status;
+    search->archive = &archive;
+    search->member = &member;
+    while (damage != USP_ERROR_NO_MEMORY && (got = uspi_archive_next(&archive, &member, error)) > 0) {
+        if (part->member != NULL && !uspi_part_is_member(part, &archive, &member)) continue;
+        is_there = true;
+        int added = add_member(search, member.bytes, damage == USP_OK ? error : NULL);
+        if (added == USP_ERROR_NO_MEMORY || damage == USP_OK) damage = added;
+    }
+    search->archive = NULL;
+    search->member = NULL;
+    if (damage == USP_ERROR_NO_MEMORY) return no_memory(search, error);
+    if (got < 0) return got;
+    if (part->member != NULL && !is_there) {
+        return uspi_bytes_error(error, bytes, 0, USP_ERROR_MISMATCH, "no member %.*s in the archive",
+                                (int)part->member_length, part->member);
+    }
+    return search->list.count > before ? USP_OK : damage;
+}
+
+static int add_slice(struct search *search, struct uspi_bytes bytes, struct uspi_error *error) {
+    if (uspi_identify(bytes) == USPI_FORMAT_ARCHIVE) return add_members(search, bytes, error);
+    if (search->part->member == NULL) return add_macho(search, bytes, error);
+    return uspi_bytes_error(error, bytes, 0, USP_ERROR_MISMATCH, "no archive that has members");
+}
+
+static int add_slices(struct search *search, struct uspi_bytes bytes, struct uspi_error *error) {
+    struct uspi_fat fat;
+    struct uspi_fat_slice slice;
+    int status = uspi_fat_open(&fat, bytes, error), damage = USP_OK;
+    for (uint32_t i = 0; status == USP_OK && i < fat.count; i++) {
+        /* Of several that are damaged the first is reported. */
+        struct uspi_error *why = damage == USP_OK ? error : NULL;
+        int added = uspi_fat_slice(&fat, i, &slice, why);
+        if (added == USP_OK) added = add_slice(search, slice.bytes, why);
+        if (added == USP_ERROR_NO_MEMORY) return no_memory(search, error);
+        if (damage == USP_OK) damage = added;
+    }
+    if (status != USP_OK || search->list.count > 0) return status;
+    return damage;
+}
+
+static int add_images(struct search *search, struct uspi_bytes bytes, struct uspi_error *error) {
+    const enum uspi_format format = uspi_identify(bytes);
+    const bool is_library = format == USPI_FORMAT_ARCHIVE || format == USPI_FORMAT_FAT;
+    if (search->part->member != NULL && !is_library) {
+        return uspi_bytes_error(error, bytes, 0, USP_ERROR_MISMATCH, "no archive that has members");
+    }
+    switch (format) {
+    case USPI_FORMAT_MACHO: return add_macho(search, bytes, error);
+    case USPI_FORMAT_FAT: return add_slices(search, bytes, error);
+    case USPI_FORMAT_ELF: return add_elf(search, bytes, error);
+    case USPI_FORMAT_ARCHIVE: return add_members(search, bytes, error);
+    default: return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "neither ELF nor Mach-O");
+    }
+}
+
+static int refuse_others(struct search *search, struct uspi_error *error) {
+    const struct usp_image_file_options *wanted = search->wanted;
+    char room[2 * USP_BUILD_ID_MAX + 8];
+    struct uspi_text build = uspi_text_in(room, sizeof room);
+    uspi_text_end(&search->others);
+    if (wanted->build_id_size > 0) {
+        put_build(&build, wanted->build_id, wanted->build_id_size);
+        uspi_text_end(&build);
+        return uspi_error_set(error, USP_ERROR_MISMATCH, "%s: another build: it is %s, not %s", search->path,
+                              search->others_room, room);
+    }
+    return uspi_error_set(error, USP_ERROR_MISMATCH, "%s: for %s, not for %s", search->path, search->others_room,
+                          usp_arch_string(wanted->arch));
+}
+
+/* The shape of uspi_judge: a file with a wanted image in it is accepted, and its images are in the list then. */
+static int take_images(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
+    struct search *search = context;
+    uspi_image_list_clear(&search->list);
+    int status = add_images(search, bytes, error);
+    if (status != USP_OK || search->list.count > 0) return status;
+    if (search->others.length > 0) return refuse_others(search, error);
+    return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "no image in it");
+}
+
+/* The shape of uspi_part_try. */
+static int search_file(void *context, const char *file, const struct uspi_part *part, struct uspi_error *error) {
+    const struct uspi_search as_named = {.as_named = true};
+    struct search *search = context;
+    struct uspi_file *opened;
+    search->part = part;
+    int status = uspi_search_open(&as_named, file, take_images, search, &opened, error);
+    if (status == USP_OK) uspi_file_close(opened);
+    return status;
+}
+
+static int read_file(const char *path, const struct usp_image_file_options *wanted, struct usp_images **images,
+                     struct uspi_error *error) {
+    struct search search = {.wanted = wanted, .path = path};
+    search.others = uspi_text_in(search.others_room, sizeof search.others_room);
+    int status = uspi_part_read(path, search_file, &search, error);
+    if (status == USP_OK) {
+        status = uspi_image_list_seal(&search.list, images);
+        if (status != USP_OK) no_memory(&search, error);
+    }
+    uspi_image_list_clear(&search.list);
+    return status;
+}
+
+int usp_images_open(const char *path, const struct usp_image_file_options *options, struct usp_images **images,
+                    char *error, size_t error_size) {
+    struct usp_image_file_options wanted;
+    struct uspi_error why;
+    if (error != NULL && error_size > 0) error[0] = '\0';
+    if (path == NULL || images == NULL) return USP_ERROR_ARGUMENT;
+    *images = NULL;
+    int status = complete_options(options, &wanted)
+                     ? read_file(path, &wanted, images, &why)
+                     : uspi_error_set(&why, USP_ERROR_ARGUMENT, "the options make no sense");
+    if (status != USP_OK && error != NULL && error_size > 0) snprintf(error, error_size, "%s", why.text);
+    return status;
+}

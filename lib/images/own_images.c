@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* See own_images.h. Two threads that notice a change at the same moment both make a list, without a lock: no thread waits for
+ * another thread's allocations or files. */
+#include "lib/images/own_images.h"
+
+#include "lib/base/versions.h"
+#include "lib/images/image_list.h"
+#include "lib/os/os.h"
+
+#include <stdlib.h>
+
+/* A list that is no longer true when it is to be published is made again so often. */
+#define TRIES 8u
+
+struct version {
+    struct uspi_own_images own;
+    struct usp_images *images; /* own.images */
+    struct uspi_os_loaded *loaded;
+    const struct uspi_images_extra *maker;
+    uint32_t wanted; /* extra_wanted when it was made */
+};
+
+static struct uspi_versions versions;
+static struct uspi_lock lock;        /* for those who publish */
+static uint64_t published_lists = 0; /* under the lock */
+/* What is to be made of lists, and how often that has changed. */
+static const struct uspi_images_extra *_Atomic extra_maker;
+static _Atomic(uint32_t) extra_wanted;
+
+/* ---- reading ---- */
+
+static uint32_t enter(const struct version **version) {
+    void *object;
+    uint32_t ticket = uspi_versions_enter(&versions, &object);
+    *version = object;
+    return ticket;
+}
+
+uint32_t uspi_own_images_enter(struct uspi_own_images *own) {
+    static const struct uspi_own_images none = {NULL, 0, NULL};
+    const struct version *version;
+    uint32_t ticket = enter(&version);
+    *own = version != NULL ? version->own : none;
+    return ticket;
+}
+
+const struct usp_images *usp_images_acquire(uint32_t *ticket) {
+    struct uspi_own_images own;
+    *ticket = uspi_own_images_enter(&own);
+    return own.images;
+}
+
+void usp_images_release(uint32_t ticket) { uspi_versions_leave(&versions, ticket); }
+
+bool uspi_own_images_are_current(uint64_t generation) {
+    const struct version *version;
+    uint32_t ticket = enter(&version);
+    bool are_current =
+        version != NULL && version->own.generation == generation && uspi_os_loaded_is_current(version->loaded);
+    usp_images_release(ticket);
+    return are_current;
+}
+
+static int find_published(usp_addr address, struct usp_image *image, char *path, size_t path_size) {
+    uint32_t ticket;
+    const struct usp_images *images = usp_images_acquire(&ticket);
+    const struct usp_image *found = images != NULL ? usp_images_find(images, address) : NULL;
+    if (found != NULL) {
+        *image = *found;
+        uspi_image_move_path(image, path, path_size);
+    }
+    usp_images_release(ticket);
+    return found != NULL ? USP_OK : USP_ERROR_NOT_FOUND;
+}
+
+int usp_image_at(usp_addr address, struct usp_image *image, char *path, size_t path_size) {
+    if (image == NULL || path == NULL || path_size == 0) return USP_ERROR_ARGUMENT;
+    int status = uspi_os_image_at(address, image, path, path_size);
+    if (status == USP_OK || status == USP_ERROR_NOT_FOUND) return status;
+    int published = find_published(address, image, path, path_size);
+    return published != USP_OK && status == USP_ERROR_BUSY ? USP_ERROR_BUSY : published;
+}
+
+/* ---- making ---- */
+
+static void free_version(void *object) {
+    struct version *version = object;
+    if (version->own.extra != NULL) version->maker->free(version->own.extra);
+    usp_images_free(version->images);
+    uspi_os_loaded_free(version->loaded);
+    free(version);
+}
+
+static int find_own(void *loaded, struct uspi_images_found *found) { return uspi_os_images_self(found, loaded); }
+
+/* A process has images: none at all is a system that lets nothing be read. */
+static int list_images(struct uspi_os_loaded **loaded, struct usp_images **images) {
+    *loaded = NULL;
+    int status = uspi_images_seal_found(find_own, loaded, images);
+    return status == USP_OK && usp_images_count(*images) == 0 ? USP_ERROR_SYSTEM : status;
+}
+
+static int make_version(struct version **version) {
+    struct version *made = calloc(1, sizeof *made);
+    if (made == NULL) return USP_ERROR_NO_MEMORY;
+    made->wanted = atomic_load(&extra_wanted);
+    made->maker = atomic_load(&extra_maker);
+    int status = list_images(&made->loaded, &made->images);
+    made->own.images = made->images;
+    if (status == USP_OK && made->maker != NULL) status = made->maker->make(made->images, &made->own.extra);
+    if (status != USP_OK) {
+        free_version(made);
+        return status;
+    }
+    *version = made;
+    return USP_OK;
+}
+
+/* ---- publishing ---- */
+
+static bool is_current(const struct version *version) {
+    return version != NULL && version->wanted == atomic_load(&extra_wanted) &&
+           uspi_os_loaded_is_current(version->loaded);
+}
+
+static bool is_published_current(void) {
+    const struct version *published;
+    uint32_t ticket = enter(&published);
+    bool is_good = is_current(published);
+    usp_images_release(ticket);
+    return is_good;
+}
+
+static bool has_room(void) {
+    uspi_lock_take(&lock);
+    bool has_room = uspi_versions_have_room(&versions);
+    uspi_lock_give(&lock);
+    return has_room;
+}
+
+/* Publishes a version that is true, or frees it. USP_ERROR_BUSY: it is true no more, or there is no room. */
+static int publish(struct version *version, bool is_last_try) {
+    int status = USP_ERROR_BUSY;
+    uspi_lock_take(&lock);
+    bool is_superseded = is_published_current();
+    if (!is_superseded && (is_last_try || is_current(version))) {
+        version->own.generation = ++published_lists;
+        if (uspi_versions_publish(&versions, version, free_version)) status = USP_OK;
+    }
+    uspi_lock_give(&lock);
+    if (status != USP_OK) free_version(version);
+    return is_superseded ? USP_OK : status;
+}
+
+int uspi_own_images_refresh(void) {
+    struct version *version;
+    int status = USP_OK;
+    if (is_published_current()) return USP_OK;
+    for (unsigned i = 0; i < TRIES; i++) {
+        /* A list that no reader could get is not made. */
+        status = has_room() ? make_version(&version) : USP_ERROR_BUSY;
+        if (status != USP_OK) return status;
+        status = publish(version, i + 1 == TRIES);
+        if (status == USP_OK) break;
+    }
+    return status;
+}
+
+/* What was published last; NULL: nothing. */
+static struct usp_images *keep_published(uint64_t *generation) {
+    const struct version *version;
+    uint32_t ticket = enter(&version);
+    struct usp_images *images = version != NULL ? uspi_images_keep(version->images) : NULL;
+    *generation = version != NULL ? version->own.generation : 0;
+    usp_images_release(ticket);
+    return images;
+}
+
+int uspi_own_images_get(struct usp_images **images, uint64_t *generation) {
+    int status = uspi_own_images_refresh();
+    *images = keep_published(generation);
+    if (*images != NULL) return USP_OK;
+    return status != USP_OK ? status : USP_ERROR_BUSY;
+}
+
+uint64_t usp_images_generation(void) {
+    struct uspi_own_images own;
+    (void)uspi_own_images_refresh();
+    usp_images_release(uspi_own_images_enter(&own));
+    return own.generation;
+}
+
+int usp_images_create_self(struct usp_images **images) {
+    uint64_t generation;
+    if (images == NULL) return USP_ERROR_ARGUMENT;
+    *images = NULL;
+    int status = uspi_own_images_refresh();
+    if (status == USP_OK) *images = keep_published(&generation);
+    if (*images != NULL || (status != USP_OK && status != USP_ERROR_BUSY)) return status;
+    /* Where too many lists are held already, this one is the caller's alone. */
+    struct uspi_os_loaded *loaded;
+    status = list_images(&loaded, images);
+    uspi_os_loaded_free(loaded);
+    if (status == USP_OK) return USP_OK;
+    usp_images_free(*images);
+    *images = NULL;
+    return status;
+}
+
+int uspi_own_images_extend(const struct uspi_images_extra *extra) {
+    atomic_store(&extra_maker, extra);
+    atomic_fetch_add(&extra_wanted, 1);
+    return uspi_own_images_refresh();
+}
+
+void uspi_own_images_withdraw(void) {
+    atomic_store(&extra_maker, NULL);
+    atomic_fetch_add(&extra_wanted, 1);
+    uspi_lock_take(&lock);
+    uspi_versions_publish(&versions, NULL, free_version);
+    uspi_lock_give(&lock);
+}

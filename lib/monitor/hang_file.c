@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* See hang_file.h. Numbers are little-endian, but for the one that is stored as a whole while the hang goes on. */
+#include "lib/monitor/hang_file.h"
+
+#include "lib/base/crc32.h"
+#include "lib/base/little_endian.h"
+#include "lib/profile/profile.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Not text, and damaged by what changes line ends or cuts the eighth bit, as a raw capture's. */
+static const uint8_t magic[8] = {0x89, 'U', 'S', 'P', 'H', 'A', 'N', 'G'};
+#define VERSION 1u
+
+/* Where things are: magic, u32 version, u32 0, u64 bytes of a slot; how long the hang has lasted, in the machine's own order;
+ * two headers; two slots. */
+#define AT_VERSION  8u
+#define AT_SLOT     16u
+#define AT_DURATION 24u
+#define AT_HEADERS  64u
+#define AT_SLOTS    256u
+#define HEADER_SIZE 64u
+
+/* A header: u64 sequence (0: none), u32 state (0: no hang), u32 slot, u64 bytes, u32 their checksum, u32 checksum of the header
+ * up to here. */
+#define HEADER_USED 28u
+
+/* A state: u64 numbers, then each profile behind its length. */
+#define NUMBERS 13u
+
+static uint32_t checksum(const uint8_t *bytes, size_t n) { return ~uspi_crc32(UINT32_MAX, bytes, n); }
+
+/* ---- writing ---- */
+
+int uspi_hang_file_make(struct uspi_hang_file *file, const char *path, size_t slot) {
+    memset(file, 0, sizeof *file);
+    int status = uspi_os_mapping_make(path, AT_SLOTS + 2 * slot, &file->mapping);
+    if (status != USP_OK) return status;
+    uint8_t *bytes = file->mapping.bytes;
+    file->slot = slot;
+    uspi_store_le(bytes + AT_VERSION, VERSION, 4);
+    uspi_store_le(bytes + AT_SLOT, slot, 8);
+    memcpy(bytes, magic, sizeof magic);
+    return USP_OK;
+}
+
+void uspi_hang_file_close(struct uspi_hang_file *file) {
+    uspi_os_mapping_close(&file->mapping);
+    memset(file, 0, sizeof *file);
+}
+
+/* What was written before is in memory before what is written after: the process may end in between. */
+static void in_order(void) { atomic_signal_fence(memory_order_seq_cst); }
+
+/* Replaces the older header. */
+static void write_header(struct uspi_hang_file *file, uint32_t state, uint32_t slot, size_t n) {
+    uint64_t sequence = file->sequence + 1;
+    uint8_t *header = file->mapping.bytes + AT_HEADERS + sequence % 2 * HEADER_SIZE;
+    const uint8_t *bytes = file->mapping.bytes + AT_SLOTS + slot * file->slot;
+    uspi_store_le(header, 0, 8);
+    in_order();
+    uspi_store_le(header + 8, state, 4);
+    uspi_store_le(header + 12, slot, 4);
+    uspi_store_le(header + 16, n, 8);
+    uspi_store_le(header + 24, checksum(bytes, n), 4);
+    uspi_store_le(header, sequence, 8);
+    uspi_store_le(header + HEADER_USED, checksum(header, HEADER_USED), 4);
+    in_order();
+    file->sequence = sequence;
+}
+
+void uspi_hang_file_touch(struct uspi_hang_file *file, uint64_t duration) {
+    if (file->mapping.bytes == NULL) return;
+    atomic_store_explicit((_Atomic(uint64_t) *)(void *)(file->mapping.bytes + AT_DURATION), duration,
+                          memory_order_relaxed);
+}
+
+static bool write_profile(struct usp_profile *profile, uint8_t *to, size_t room, size_t *used) {
+    size_t n;
+    if (room < 8 || uspi_profile_save(profile, to + 8, room - 8, &n) != USP_OK) return false;
+    uspi_store_le(to, n, 8);
+    *used = n + 8;
+    return true;
+}
+
+void uspi_hang_file_write(struct uspi_hang_file *file, const struct usp_hang *hang, uint64_t now) {
+    if (file->mapping.bytes == NULL) return;
+    const uint64_t numbers[NUMBERS] = {hang->id,
+                                       hang->flags,
+                                       (uint64_t)hang->pid,
+                                       hang->thread.id,
+                                       hang->wall_start,
+                                       hang->duration,
+                                       hang->taken_off,
+                                       hang->interval,
+                                       hang->samples,
+                                       hang->first_after,
+                                       (uint64_t)(int64_t)hang->capture_status,
+                                       now,
+                                       0};
+    /* The slot that the newest header does not tell. */
+    uint32_t slot = (uint32_t)((file->sequence + 1) % 2);
+    uint8_t *to = file->mapping.bytes + AT_SLOTS + slot * file->slot;
+    size_t used = NUMBERS * 8, n;
+    for (unsigned i = 0; i < NUMBERS; i++) uspi_store_le(to + (size_t)i * 8, numbers[i], 8);
+    if (!write_profile(hang->profile, to + used, file->slot - used, &n)) return;
+    used += n;
+    if (!write_profile(hang->threads, to + used, file->slot - used, &n)) return;
+    used += n;
+    in_order();
+    uspi_hang_file_touch(file, hang->duration);
+    write_header(file, 1, slot, used);
+}
+
+void uspi_hang_file_end(struct uspi_hang_file *file) {
+    if (file->mapping.bytes == NULL || file->sequence == 0) return;
+    write_header(file, 0, (uint32_t)((file->sequence + 1) % 2), 0);
+}
+
+/* ---- reading ---- */
+
+/* A report that owns what it points to. The public struct comes first, so that it is freed by its address. */
+struct opened {
+    struct usp_hang hang;
+    struct usp_stack first;
+};
+
+struct found {
+    uint64_t sequence;
+    uint32_t state, checksum;
+    const uint8_t *bytes;
+    size_t size;
+};
+
+/* The state that the newest whole header tells. The older header's is not looked at: it may be half overwritten. */
+static int find_state(const uint8_t *bytes, size_t size, struct found *found) {
+    memset(found, 0, sizeof *found);
+    if (size < AT_SLOTS) return USP_ERROR_TRUNCATED;
+    if (memcmp(bytes, magic, sizeof magic) != 0 || uspi_le(bytes + AT_VERSION, 4) != VERSION) return USP_ERROR_FORMAT;
+    uint64_t slot = uspi_le(bytes + AT_SLOT, 8);
+    if (slot > (size - AT_SLOTS) / 2) return USP_ERROR_TRUNCATED;
+    for (unsigned i = 0; i < 2; i++) {
+        const uint8_t *header = bytes + AT_HEADERS + i * HEADER_SIZE;
+        uint64_t sequence = uspi_le(header, 8), which = uspi_le(header + 12, 4), n = uspi_le(header + 16, 8);
+        if (sequence <= found->sequence || checksum(header, HEADER_USED) != uspi_le(header + HEADER_USED, 4)) continue;
+        if (which > 1 || n > slot) return USP_ERROR_FORMAT;
+        *found = (struct found){.sequence = sequence,
+                                .state = (uint32_t)uspi_le(header + 8, 4),
+                                .checksum = (uint32_t)uspi_le(header + 24, 4),
+                                .bytes = bytes + AT_SLOTS + which * slot,
+                                .size = (size_t)n};
+    }
+    if (found->sequence == 0 || found->state != 1) return USP_ERROR_NOT_FOUND;
+    return checksum(found->bytes, found->size) == found->checksum ? USP_OK : USP_ERROR_FORMAT;
+}
+
+static int read_profile(const uint8_t *bytes, size_t size, size_t *at, struct usp_profile **profile) {
+    if (size - *at < 8) return USP_ERROR_TRUNCATED;
+    uint64_t n = uspi_le(bytes + *at, 8);
+    *at += 8;
+    if (n > size - *at) return USP_ERROR_TRUNCATED;
+    int status = uspi_profile_load(bytes + *at, (size_t)n, profile);
+    *at += (size_t)n;
+    return status;
+}
+
+static int read_state(const struct found *found, uint64_t duration, struct opened *opened) {
+    uint64_t numbers[NUMBERS];
+    struct usp_hang *hang = &opened->hang;
+    size_t at = NUMBERS * 8;
+    if (found->size < at) return USP_ERROR_TRUNCATED;
+    for (unsigned i = 0; i < NUMBERS; i++) numbers[i] = uspi_le(found->bytes + (size_t)i * 8, 8);
+    *hang = (struct usp_hang){.id = numbers[0],
+                              .state = USP_HANG_KILLED,
+                              .flags = (uint32_t)numbers[1],
+                              .pid = (int64_t)numbers[2],
+                              .thread = {numbers[3], 0},
+                              .wall_start = numbers[4],
+                              .duration = duration > numbers[5] ? duration : numbers[5],
+                              .taken_off = numbers[6],
+                              .interval = numbers[7],
+                              .samples = numbers[8],
+                              .first_after = numbers[9],
+                              .capture_status = (int32_t)(int64_t)numbers[10],
+                              .program = ""};
+    int status = read_profile(found->bytes, found->size, &at, &hang->profile);
+    if (status == USP_OK) status = read_profile(found->bytes, found->size, &at, &hang->threads);
+    if (status != USP_OK) return status;
+    hang->program = hang->profile->program;
+    struct usp_profile *clone = uspi_profile_clone(hang->profile);
+    if (clone == NULL) return USP_ERROR_NO_MEMORY;
+    status = uspi_profile_marked(clone, &opened->first);
+    usp_profile_free(clone);
+    if (status == USP_OK) hang->first = &opened->first;
+    return status != USP_ERROR_NO_MEMORY ? USP_OK : status;
+}
+
+/* A file of this kind is small: one that is too large to be mapped is none. */
+int usp_hang_open(const char *path, struct usp_hang **hang) {
+    struct uspi_os_file file;
+    struct found found;
+    uint64_t duration = 0;
+    if (path == NULL || hang == NULL) return USP_ERROR_ARGUMENT;
+    *hang = NULL;
+    int status = uspi_os_file_open(path, &file, NULL);
+    if (status != USP_OK) return status;
+    struct opened *opened = calloc(1, sizeof *opened);
+    status = opened == NULL ? USP_ERROR_NO_MEMORY : file.mapped == NULL ? USP_ERROR_TRUNCATED : USP_OK;
+    if (status == USP_OK) status = find_state(file.mapped, (size_t)file.size, &found);
+    if (status == USP_OK) {
+        memcpy(&duration, file.mapped + AT_DURATION, sizeof duration);
+        status = read_state(&found, duration, opened);
+    }
+    uspi_os_file_close(&file);
+    if (status == USP_OK) {
+        *hang = &opened->hang;
+    } else if (opened != NULL) {
+        usp_hang_free(&opened->hang);
+    }
+    return status;
+}
+
+void usp_hang_free(struct usp_hang *hang) {
+    if (hang == NULL) return;
+    struct opened *opened = (struct opened *)(void *)hang;
+    usp_profile_free(hang->profile);
+    usp_profile_free(hang->threads);
+    free(opened->first.frames);
+    free(opened);
+}

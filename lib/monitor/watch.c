@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* See watch.h. */
+#include "lib/monitor/watch.h"
+
+#include <string.h>
+
+static uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+void uspi_watch_begin(struct uspi_watch *watch, const struct uspi_limits *limits, uint64_t now) {
+    memset(watch, 0, sizeof *watch);
+    watch->limits = *limits;
+    watch->interval = limits->interval;
+    watch->looked = watch->due = watch->changed = now;
+}
+
+uint64_t uspi_watch_next(struct uspi_watch *watch, uint64_t now) {
+    const struct uspi_limits *limits = &watch->limits;
+    uint64_t next = now + limits->late;
+    if (watch->is_busy && watch->busy < limits->late) {
+        next = now + (limits->late - watch->busy);
+    } else if (watch->is_busy) {
+        next = now + watch->interval;
+        /* Exactly when it becomes a hang. */
+        if (watch->busy < limits->hang) next = smaller(next, now + (limits->hang - watch->busy));
+    }
+    watch->due = next;
+    return next;
+}
+
+void uspi_watch_excuse(struct uspi_watch *watch) {
+    watch->busy = watch->taken_off = 0;
+    watch->level = USPI_HEALTHY;
+    watch->interval = watch->limits.interval;
+}
+
+/* The turn that is followed has ended at some time in the span that is counted since the last look. */
+static void end_turn(struct uspi_watch *watch, const struct uspi_seen *seen, uint64_t now, uint64_t span,
+                     struct uspi_found *found) {
+    uint64_t end = seen->ended > watch->looked ? seen->ended : seen->began;
+    uint64_t rest = end > watch->looked ? smaller(end - watch->looked, span) : 0;
+    uint64_t busy = watch->busy + rest;
+    if (busy >= watch->limits.late) found->ended = busy >= watch->limits.hang ? USPI_HUNG : USPI_LATE;
+    found->duration = busy;
+    found->taken_off = watch->taken_off;
+    watch->is_busy = false;
+    watch->changed = now;
+    uspi_watch_excuse(watch);
+}
+
+static void follow_turn(struct uspi_watch *watch, const struct uspi_seen *seen, uint64_t now, uint64_t span) {
+    watch->turn = seen->turn;
+    watch->changed = now;
+    if (seen->doing != USPI_BUSY) return;
+    watch->is_busy = true;
+    watch->busy = seen->began < now ? smaller(now - seen->began, span) : 0;
+}
+
+void uspi_watch_look(struct uspi_watch *watch, const struct uspi_seen *seen, uint64_t now, bool woken,
+                     struct uspi_found *found) {
+    /* A little late is nothing. A thread that is woken out of a long sleep does not know how late that is: the turn has begun just now. */
+    bool was_asleep = watch->due == USPI_FOR_EVER;
+    uint64_t delay = !woken && !was_asleep && now > watch->due + watch->limits.interval ? now - watch->due : 0;
+    uint64_t passed = now > watch->looked ? now - watch->looked : 0;
+    uint64_t span = was_asleep ? smaller(passed, watch->limits.interval) : passed - smaller(delay, passed);
+    bool is_same = seen->turn == watch->turn;
+    memset(found, 0, sizeof *found);
+    if (watch->is_busy) watch->taken_off += delay;
+    if (watch->is_busy && is_same && seen->doing == USPI_BUSY) {
+        watch->busy += span;
+    } else {
+        if (watch->is_busy) end_turn(watch, seen, now, span, found);
+        if (!is_same) follow_turn(watch, seen, now, span);
+    }
+    watch->looked = now;
+    if (watch->is_busy && watch->busy >= watch->limits.late) {
+        found->is_late = true;
+        if (watch->level == USPI_HEALTHY) watch->level = USPI_LATE;
+        found->became_hung = watch->busy >= watch->limits.hang && watch->level == USPI_LATE;
+        if (found->became_hung) watch->level = USPI_HUNG;
+    }
+    found->may_sleep = !watch->is_busy && now - watch->changed >= watch->limits.idle;
+    found->next = uspi_watch_next(watch, now);
+    if (found->may_sleep) found->next = watch->due = USPI_FOR_EVER;
+}

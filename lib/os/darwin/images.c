@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* What is loaded: in this process (its loader announces it), in another task (its loader's list says it), and the loader's
+ * own lookup of a name. What stands in a Mach-O header is lib/object/'s to read. */
+#include "lib/os/which.h"
+
+#if USPI_OS == USPI_OS_DARWIN
+
+#include "lib/base/page_cache.h"
+#include "lib/object/dyld_list.h"
+#include "lib/object/macho.h"
+#include "lib/os/darwin/darwin.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* xnu bsd/sys/syslimits.h: PATH_MAX */
+#define PATH_ROOM 1024
+/* A list that is being changed is looked at again so often. */
+#define TRIES 3u
+
+/* A list of images that is being made, and whose they are. */
+struct work {
+    struct uspi_images_found *found;
+    struct usp_memory memory, task;
+    struct uspi_source source;
+    struct uspi_page_cache *pages; /* headers are read in small pieces. NULL: each costs a call */
+    bool is_own;
+    char path[PATH_ROOM];
+};
+
+static struct work *begin_work(struct uspi_images_found *found, task_t task, bool is_own) {
+    struct work *w = calloc(1, sizeof *w);
+    if (w == NULL) return NULL;
+    w->found = found;
+    w->is_own = is_own;
+    w->task = w->memory = (struct usp_memory){uspi_darwin_read_task, (void *)(uintptr_t)task};
+    w->pages = uspi_page_cache_before(&w->memory);
+    w->source = uspi_source_of_memory(&w->memory, "image");
+    return w;
+}
+
+static void end(struct work *w) {
+    free(w->pages);
+    free(w);
+}
+
+/* `path`: where its name stands, 0 not known; `name`: of PATH_ROOM bytes. False for an image whose headers are gone or make
+ * no sense: it was being unloaded, or is none. */
+static bool describe_image(const struct uspi_source *source, usp_addr load, usp_addr path, bool is_own,
+                           struct usp_image *image, char *name) {
+    struct uspi_macho macho;
+    if (uspi_macho_open(&macho, uspi_bytes_at(source, load), NULL) != USP_OK ||
+        uspi_macho_describe(&macho, load, image, NULL) != USP_OK || image->end <= load) {
+        return false;
+    }
+    bool named =
+        path != 0 && uspi_bytes_string(uspi_bytes_at(source, path), 0, name, PATH_ROOM, "path", NULL) == USP_OK;
+    if (!named && uspi_macho_install_name(&macho, name, PATH_ROOM, NULL) != USP_OK) name[0] = '\0';
+    image->path = name;
+    bool stays =
+        (image->flags & (USP_IMAGE_MAIN | USP_IMAGE_LOADER)) != 0 || (macho.flags & USPI_MH_DYLIB_IN_CACHE) != 0;
+    if (is_own && stays) image->flags |= USP_IMAGE_PERMANENT;
+    return true;
+}
+
+static int add_image(struct work *w, usp_addr load, usp_addr path) {
+    struct usp_image image;
+    if (!describe_image(&w->source, load, path, w->is_own, &image, w->path)) return USP_OK;
+    return w->found->add(w->found->context, &image);
+}
+
+int uspi_darwin_dyld_infos(task_t task, usp_addr *infos, bool *wide) {
+    struct task_dyld_info info;
+    mach_msg_type_number_t count = TASK_DYLD_INFO_COUNT;
+    kern_return_t result = task_info(task, TASK_DYLD_INFO, (task_info_t)&info, &count);
+    if (result != KERN_SUCCESS) return uspi_darwin_status(result);
+    *infos = info.all_image_info_addr;
+    *wide = info.all_image_info_format == TASK_DYLD_ALL_IMAGE_INFO_64;
+    return USP_OK;
+}
+
+static int open_list(struct work *w, task_t task, struct uspi_dyld_list *list) {
+    usp_addr infos = 0;
+    bool wide = false;
+    int status = uspi_darwin_dyld_infos(task, &infos, &wide);
+    for (unsigned i = 0; i < TRIES && status == USP_OK; i++) {
+        /* What was seen of it before is not what it is now. */
+        if (w->pages != NULL) uspi_page_cache_init(w->pages, w->task);
+        status = uspi_dyld_list_open(list, &w->source, infos, wide, NULL);
+        if (status != USP_ERROR_BUSY) break;
+        if (i + 1 < TRIES) status = USP_OK;
+    }
+    return status;
+}
+
+static void take_cache(struct uspi_images_found *found, const struct uspi_dyld_list *loader) {
+    found->has_cache = loader->has_cache;
+    found->cache = loader->cache;
+}
+
+struct uspi_os_loaded {
+    uint64_t generation;
+};
+
+static int list_own(struct uspi_images_found *found) {
+    struct uspi_darwin_loaded loaded;
+    struct uspi_dyld_list loader = {.loader = 0};
+    bool complete;
+    struct work *w = begin_work(found, mach_task_self(), true);
+    if (w == NULL) return USP_ERROR_NO_MEMORY;
+    int status = USP_OK;
+    for (size_t at = 0; status == USP_OK && uspi_darwin_next_loaded(&at, &loaded);) {
+        status = add_image(w, loaded.load, loaded.path);
+    }
+    /* The loader announces everything but itself. */
+    if (status == USP_OK && open_list(w, mach_task_self(), &loader) == USP_OK) {
+        take_cache(found, &loader);
+        if (loader.loader != 0) status = add_image(w, loader.loader, 0);
+    }
+    end(w);
+    uspi_darwin_loaded_generation(&complete);
+    return status == USP_OK && !complete ? USP_ERROR_NO_MEMORY : status;
+}
+
+int uspi_os_images_self(struct uspi_images_found *found, struct uspi_os_loaded **loaded) {
+    bool complete;
+    *loaded = malloc(sizeof **loaded);
+    if (*loaded == NULL) return USP_ERROR_NO_MEMORY;
+    uspi_darwin_watch_images();
+    /* Before the list is made: what changes meanwhile is a change. */
+    (*loaded)->generation = uspi_darwin_loaded_generation(&complete);
+    int status = list_own(found);
+    if (status == USP_OK) return USP_OK;
+    free(*loaded);
+    *loaded = NULL;
+    return status;
+}
+
+bool uspi_os_loaded_is_current(const struct uspi_os_loaded *loaded) {
+    bool complete;
+    return uspi_darwin_loaded_generation(&complete) == loaded->generation;
+}
+
+void uspi_os_loaded_free(struct uspi_os_loaded *loaded) { free(loaded); }
+
+/* In a handler: no lock, no allocation, nothing asked of the loader. The list is in no order; an image begins with its
+ * header, so the one that can hold an address begins below it, and none between. */
+int uspi_os_image_at(usp_addr address, struct usp_image *image, char *path, size_t path_size) {
+    const struct usp_memory memory = {uspi_darwin_read_task, (void *)(uintptr_t)mach_task_self()};
+    const struct uspi_source source = uspi_source_of_memory(&memory, "image");
+    struct uspi_dyld_list loader;
+    usp_addr infos = 0, nearest = 0, its_path = 0;
+    char name[PATH_ROOM];
+    bool wide = false;
+    int status = uspi_darwin_dyld_infos(mach_task_self(), &infos, &wide);
+    if (status == USP_OK) status = uspi_dyld_list_open(&loader, &source, infos, wide, NULL);
+    for (uint32_t i = 0; status == USP_OK && i < loader.count; i++) {
+        usp_addr load, named;
+        status = uspi_dyld_list_entry(&loader, i, &load, &named, NULL);
+        if (status != USP_OK || load > address || load < nearest) continue;
+        nearest = load;
+        its_path = named;
+    }
+    if (status != USP_OK) return status;
+    if (loader.loader <= address && loader.loader > nearest) {
+        nearest = loader.loader;
+        its_path = 0;
+    }
+    if (nearest == 0 || !describe_image(&source, nearest, its_path, true, image, name) || address >= image->end) {
+        return USP_ERROR_NOT_FOUND;
+    }
+    uspi_image_move_path(image, path, path_size);
+    return USP_OK;
+}
+
+static int images_of(task_t task, struct uspi_images_found *found) {
+    struct uspi_dyld_list loader;
+    struct work *w = begin_work(found, task, false);
+    if (w == NULL) return USP_ERROR_NO_MEMORY;
+    int status = open_list(w, task, &loader);
+    for (uint32_t i = 0; status == USP_OK && i < loader.count; i++) {
+        usp_addr load, path;
+        status = uspi_dyld_list_entry(&loader, i, &load, &path, NULL);
+        if (status == USP_OK) status = add_image(w, load, path);
+    }
+    if (status == USP_OK && loader.loader != 0) status = add_image(w, loader.loader, 0);
+    if (status == USP_OK) take_cache(found, &loader);
+    end(w);
+    return status;
+}
+
+int uspi_os_images_process(int64_t pid, struct uspi_images_found *found) {
+    task_t task;
+    int status = uspi_darwin_task_of(pid, &task);
+    if (status != USP_OK) return status;
+    status = images_of(task, found);
+    uspi_darwin_release(task);
+    /* Memory that should be there, and lists that make no sense: of a process that is ending, or that was damaged. */
+    bool is_damaged = status == USP_ERROR_UNREADABLE || status == USP_ERROR_FORMAT || status == USP_ERROR_TRUNCATED;
+    return is_damaged ? USP_ERROR_SYSTEM : status;
+}
+
+/* Paths are all that there is. */
+int uspi_os_mapped_file(int64_t pid, const struct usp_image *image, char path[USPI_OS_PATH_MAX]) {
+    (void)pid;
+    (void)image;
+    path[0] = '\0';
+    return USP_ERROR_UNSUPPORTED;
+}
+
+/* ---- names ---- */
+
+bool uspi_os_dladdr(uintptr_t address, const char **name, uintptr_t *start, size_t *size, const char **path,
+                    uintptr_t *load) {
+    Dl_info info;
+    *size = 0;
+    if (dladdr((const void *)address, &info) == 0) return false;
+    *path = info.dli_fname;
+    *load = (uintptr_t)info.dli_fbase;
+    *name = info.dli_sname;
+    *start = info.dli_sname != NULL ? (uintptr_t)info.dli_saddr : 0;
+    return true;
+}
+
+uintptr_t uspi_os_find_symbol(const char *name) { return (uintptr_t)dlsym(RTLD_DEFAULT, name); }
+
+/* Apple's unwind tables are read by lib/symbolize/; the system has no function of its own that is public. */
+bool uspi_os_function_start(uintptr_t address, uintptr_t *start) {
+    (void)address;
+    *start = 0;
+    return false;
+}
+
+#endif

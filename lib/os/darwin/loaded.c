@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* The images of this process as the loader announces them, in slots that are read without a lock. What stands in an image
+ * is images.c's to ask. */
+#include "lib/os/which.h"
+
+#if USPI_OS == USPI_OS_DARWIN
+
+#include "lib/os/darwin/darwin.h"
+
+#include <dlfcn.h>
+#include <mach-o/dyld.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* An app has some hundred images. */
+#define SLOTS 256u
+/* A slot that changes under a reader is read again so often. */
+#define TRIES 4u
+
+/* Written by the loader's callbacks, one after the other under its lock; read by any thread. */
+struct slot {
+    _Atomic(uintptr_t) load; /* 0: free */
+    _Atomic(uintptr_t) path;
+};
+
+struct chunk {
+    struct slot slots[SLOTS];
+    _Atomic(struct chunk *) next; /* never taken away again */
+};
+
+static struct chunk first_chunk;
+static _Atomic(uint64_t) generation;
+static _Atomic(bool) incomplete;
+
+static struct slot *find_slot(uintptr_t load, bool more) {
+    for (struct chunk *c = &first_chunk;;) {
+        for (unsigned i = 0; i < SLOTS; i++) {
+            if (atomic_load(&c->slots[i].load) == load) return &c->slots[i];
+        }
+        struct chunk *next = atomic_load(&c->next);
+        if (next == NULL && more) {
+            next = calloc(1, sizeof *next);
+            atomic_store(&c->next, next);
+        }
+        if (next == NULL) return NULL;
+        c = next;
+    }
+}
+
+static void add(const struct mach_header *header, intptr_t slide) {
+    Dl_info info;
+    (void)slide;
+    struct slot *slot = find_slot(0, true);
+    if (slot == NULL) {
+        atomic_store(&incomplete, true);
+    } else {
+        const char *path = dladdr(header, &info) != 0 ? info.dli_fname : NULL;
+        atomic_store(&slot->path, (uintptr_t)path);
+        atomic_store(&slot->load, (uintptr_t)header);
+    }
+    atomic_fetch_add(&generation, 1);
+}
+
+static void withdraw(const struct mach_header *header, intptr_t slide) {
+    (void)slide;
+    struct slot *slot = find_slot((uintptr_t)header, false);
+    if (slot != NULL) atomic_store(&slot->load, 0);
+    atomic_fetch_add(&generation, 1);
+}
+
+static void watch(void) {
+    _dyld_register_func_for_remove_image(withdraw);
+    _dyld_register_func_for_add_image(add);
+}
+
+void uspi_darwin_watch_images(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch);
+}
+
+/* A path belongs to the image that is there before and after it is read. */
+static bool read_slot(const struct slot *slot, struct uspi_darwin_loaded *loaded) {
+    for (unsigned i = 0; i < TRIES; i++) {
+        loaded->load = atomic_load(&slot->load);
+        loaded->path = atomic_load(&slot->path);
+        if (atomic_load(&slot->load) == loaded->load) return loaded->load != 0;
+    }
+    return false;
+}
+
+bool uspi_darwin_next_loaded(size_t *at, struct uspi_darwin_loaded *loaded) {
+    struct chunk *c = &first_chunk;
+    for (size_t skip = *at / SLOTS; skip > 0 && c != NULL; skip--) c = atomic_load(&c->next);
+    while (c != NULL) {
+        if (read_slot(&c->slots[(*at)++ % SLOTS], loaded)) return true;
+        if (*at % SLOTS == 0) c = atomic_load(&c->next);
+    }
+    return false;
+}
+
+uint64_t uspi_darwin_loaded_generation(bool *complete) {
+    *complete = !atomic_load(&incomplete);
+    return atomic_load(&generation);
+}
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* The dispatch queue on which a thread works, by its label. The kernel tells where a thread keeps its current queue; what
+ * follows is libdispatch's own memory, which may be gone at any moment: it is read with checks only, and a doubt means no
+ * label.
+ *
+ * Where the label stands in a queue is no interface. It is learned from a queue of our own, together with the way to it, so
+ * that a system on which either is different has no labels rather than wrong ones. */
+#include "lib/os/which.h"
+
+#if USPI_OS == USPI_OS_DARWIN
+
+#include "lib/os/darwin/darwin.h"
+
+#include <dispatch/dispatch.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/* The words at the beginning of a queue among which its label is looked for. Looking further would meet its neighbours'. */
+#define QUEUE_WORDS 16u
+/* A read of so many bytes or fewer that does not cross a multiple of them stays in one page. */
+#define PAGE 4096u
+
+/* In bytes from a queue's beginning. 0: not known, for a queue begins with its class. */
+static _Atomic(size_t) label_at;
+
+/* ---- learning ---- */
+
+struct trial {
+    dispatch_queue_t queue;
+    bool is_told; /* the kernel's place holds the queue while this thread works on it */
+};
+
+static void try_place(void *context) {
+    struct trial *trial = context;
+    struct thread_identifier_info ids;
+    mach_msg_type_number_t count = THREAD_IDENTIFIER_INFO_COUNT;
+    uintptr_t queue = 0;
+    thread_act_t self = pthread_mach_thread_np(pthread_self());
+    trial->is_told = thread_info(self, THREAD_IDENTIFIER_INFO, (thread_info_t)&ids, &count) == KERN_SUCCESS &&
+                     ids.dispatch_qaddr != 0 &&
+                     uspi_darwin_read(mach_task_self(), ids.dispatch_qaddr, &queue, sizeof queue) == USP_OK &&
+                     queue == (uintptr_t)trial->queue;
+}
+
+/* The one word of a queue that is its label's address; 0 when there is none, or more. */
+static size_t find_label(dispatch_queue_t queue) {
+    uintptr_t label = (uintptr_t)dispatch_queue_get_label(queue), word;
+    size_t found = 0;
+    for (unsigned i = 1; i < QUEUE_WORDS && label != 0; i++) {
+        usp_addr at = (uintptr_t)queue + i * sizeof word;
+        if (uspi_darwin_read(mach_task_self(), at, &word, sizeof word) != USP_OK) break;
+        if (word != label) continue;
+        if (found != 0) return 0;
+        found = i * sizeof word;
+    }
+    return found;
+}
+
+void uspi_darwin_learn_queues(void) {
+    struct trial trial = {.is_told = false};
+    if (atomic_load(&label_at) != 0) return;
+    trial.queue = dispatch_queue_create("unspool.label", NULL);
+    if (trial.queue == NULL) return;
+    dispatch_sync_f(trial.queue, &trial, try_place);
+    if (trial.is_told) atomic_store(&label_at, find_label(trial.queue));
+    dispatch_release(trial.queue);
+}
+
+/* ---- reading ---- */
+
+static bool read_word(task_t task, usp_addr at, usp_addr *word) {
+    uintptr_t value = 0;
+    bool is_there = uspi_darwin_read(task, at, &value, sizeof value) == USP_OK;
+    *word = value;
+    return is_there && value != 0;
+}
+
+/* Control characters are in no label: then this is none. */
+static bool is_text(const char *text) {
+    for (; *text != '\0'; text++) {
+        if ((unsigned char)*text < ' ' || *text == 0x7f) return false;
+    }
+    return true;
+}
+
+/* What follows a label's end need not be there: a page at a time. A longer one is cut. */
+static bool read_text(task_t task, usp_addr from, char *to, size_t room) {
+    size_t n = 0;
+    memset(to, 0, room);
+    while (n + 1 < room && memchr(to, '\0', n) == NULL) {
+        size_t piece = PAGE - (size_t)((from + n) % PAGE);
+        if (piece > room - 1 - n) piece = room - 1 - n;
+        if (uspi_darwin_read(task, from + n, to + n, piece) != USP_OK) return false;
+        n += piece;
+    }
+    /* Nothing of what stands behind it. */
+    memset(to + strlen(to), 0, room - strlen(to));
+    return is_text(to);
+}
+
+usp_addr uspi_darwin_queue(task_t task, usp_addr place, char *label, size_t room) {
+    size_t offset = atomic_load(&label_at);
+    usp_addr queue, text, queue_again, text_again;
+    label[0] = '\0';
+    if (offset == 0 || place == 0 || !read_word(task, place, &queue)) return 0;
+    bool is_sure = read_word(task, queue + offset, &text) && read_text(task, text, label, room) &&
+                   read_word(task, place, &queue_again) && queue_again == queue &&
+                   read_word(task, queue + offset, &text_again) && text_again == text;
+    if (is_sure) return queue;
+    memset(label, 0, room);
+    return 0;
+}
+
+#endif

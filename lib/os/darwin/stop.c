@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/* Stopping threads of this process: one, or all at one moment, and getting ready for it. Which thread may ask, with what memory;
+ * what happens while they are stopped is window.c's. Not on watchOS: watch.c.
+ *
+ *     one:  take an arena, take the turn, window, give the turn, walk, give the arena
+ *     all:  take the turn, window, give the turn, walk
+ *
+ * Only windows take turns: a thread in a window must not be stopped by another one. */
+#include "lib/os/which.h"
+
+#if USPI_OS == USPI_OS_DARWIN
+
+#include "lib/os/darwin/stop.h"
+
+#include "arch/host.h"
+
+#include <TargetConditionals.h>
+
+#if !TARGET_OS_WATCH
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SECOND UINT64_C(1000000000)
+/* A wait for the turn that signals interrupt goes on so often. */
+#define WAITS 1000u
+/* A turn that cannot be given back would stay taken for ever: it is tried so often. */
+#define SIGNALS 16u
+
+/* Arenas for one thread's copy: so many threads can capture at one time. The first ones keep their memory. */
+#define ARENAS 256u
+#define KEPT   8u
+
+static struct {
+    pthread_mutex_t changes; /* for prepare and shutdown alone, never held while threads are stopped */
+    semaphore_t turn;        /* 1 while no window is open. The kernel's, so that a wait for it can end */
+    _Atomic(bool) prepared;
+    _Atomic(uint64_t) timeout;
+    _Atomic(uint32_t) max_threads, stack_copy;
+    struct uspi_arena arena; /* for all threads: of the one that has the turn */
+    struct {
+        _Atomic(bool) is_taken;
+        struct uspi_arena arena;
+    } own[ARENAS];
+    _Atomic(size_t) reserved; /* bytes of all arenas */
+} requester = {.changes = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- one requester at a time ---- */
+
+static int take_turn(uint64_t timeout) {
+    uint64_t end = uspi_os_clock() + timeout;
+    for (unsigned i = 0; i < WAITS; i++) {
+        uint64_t now = uspi_os_clock(), left = end > now ? end - now : 0;
+        mach_timespec_t wait = {(unsigned)(left / SECOND), (int)(left % SECOND)};
+        kern_return_t result = semaphore_timedwait(requester.turn, wait);
+        if (result == KERN_SUCCESS) return USP_OK;
+        if (result != KERN_ABORTED) return result == KERN_OPERATION_TIMED_OUT ? USP_ERROR_BUSY : USP_ERROR_SYSTEM;
+    }
+    return USP_ERROR_BUSY;
+}
+
+static void give_turn(void) {
+    for (unsigned i = 0; i < SIGNALS && semaphore_signal(requester.turn) != KERN_SUCCESS; i++) continue;
+}
+
+static bool make_turn(void) {
+    return semaphore_create(mach_task_self(), &requester.turn, SYNC_POLICY_FIFO, 1) == KERN_SUCCESS;
+}
+
+/* Ports are not inherited; memory is. */
+static void start_afresh(void) {
+    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    requester.changes = fresh;
+    requester.turn = MACH_PORT_NULL;
+    for (unsigned i = 0; i < ARENAS; i++) atomic_store(&requester.own[i].is_taken, false);
+    uspi_darwin_threads_after_fork();
+    if (requester.prepared && !make_turn()) requester.prepared = false;
+}
+
+static void register_fork_handler(void) { pthread_atfork(NULL, NULL, start_afresh); }
+
+/* ---- memory ---- */
+
+static bool grow(struct uspi_arena *arena, size_t size) {
+    const size_t before = arena->size;
+    if (!uspi_arena_grow(arena, size)) return false;
+    atomic_fetch_add(&requester.reserved, arena->size - before);
+    return true;
+}
+
+static void drop(struct uspi_arena *arena) {
+    atomic_fetch_sub(&requester.reserved, arena->size);
+    uspi_arena_free(arena);
+}
+
+/* An arena for one thread's copy; ARENAS when all are in use, or memory lacks. */
+static size_t take_arena(void) {
+    size_t i = 0;
+    while (i < ARENAS && atomic_exchange(&requester.own[i].is_taken, true)) i++;
+    if (i == ARENAS || grow(&requester.own[i].arena, atomic_load(&requester.stack_copy))) return i;
+    atomic_store(&requester.own[i].is_taken, false);
+    return ARENAS;
+}
+
+/* A thread that shuts down meanwhile leaves it to its owner. */
+static void give_arena(size_t i) {
+    if (i >= KEPT || !atomic_load(&requester.prepared)) drop(&requester.own[i].arena);
+    atomic_store(&requester.own[i].is_taken, false);
+}
+
+/* ---- getting ready ---- */
+
+static bool can_stop(void) { return USPI_HOST_ARCH != USP_ARCH_NONE && !uspi_darwin_is_translated(); }
+
+static bool is_valid(const struct usp_prepare_options *o) {
+    return o->max_threads > 0 && o->max_threads <= 1u << 20 && o->stack_copy >= 4096 && o->stack_copy <= 1u << 30 &&
+           o->timeout > 0 && o->timeout <= 3600 * SECOND;
+}
+
+static int prepare(const struct usp_prepare_options *o) {
+    uint64_t size = (uint64_t)o->max_threads * o->stack_copy;
+    if (size > SIZE_MAX / 2) return USP_ERROR_NO_MEMORY;
+    if (requester.turn == MACH_PORT_NULL && !make_turn()) return USP_ERROR_SYSTEM;
+    int status = take_turn(o->timeout + SECOND);
+    if (status != USP_OK) return status;
+    if (!requester.prepared || requester.max_threads != o->max_threads || requester.stack_copy != o->stack_copy) {
+        struct uspi_arena arena = {NULL, 0};
+        if (grow(&arena, (size_t)size)) {
+            drop(&requester.arena);
+            requester.arena = arena;
+        } else {
+            status = USP_ERROR_NO_MEMORY;
+        }
+    }
+    if (status == USP_OK) {
+        requester.max_threads = o->max_threads;
+        requester.stack_copy = o->stack_copy;
+        requester.timeout = o->timeout;
+        requester.prepared = true;
+        const size_t first = take_arena();
+        if (first < ARENAS) give_arena(first);
+    }
+    give_turn();
+    return status;
+}
+
+int uspi_os_prepare(const struct usp_prepare_options *options) {
+    static pthread_once_t fork_handler = PTHREAD_ONCE_INIT;
+    if (!can_stop()) return USP_ERROR_UNSUPPORTED;
+    if (!is_valid(options)) return USP_ERROR_ARGUMENT;
+    pthread_once(&fork_handler, register_fork_handler);
+    uspi_darwin_watch_images();
+    uspi_darwin_try_slots();
+    uspi_darwin_learn_queues();
+    struct uspi_undisturbed kept;
+    uspi_os_undisturbed_begin(&kept);
+    pthread_mutex_lock(&requester.changes);
+    int status = prepare(options);
+    pthread_mutex_unlock(&requester.changes);
+    uspi_os_undisturbed_end(&kept);
+    return status;
+}
+
+bool uspi_os_is_prepared(void) { return atomic_load(&requester.prepared); }
+
+void uspi_os_shutdown(void) {
+    struct uspi_undisturbed kept;
+    uspi_os_undisturbed_begin(&kept);
+    pthread_mutex_lock(&requester.changes);
+    if (requester.turn != MACH_PORT_NULL && take_turn(SECOND) == USP_OK) {
+        requester.prepared = false;
+        drop(&requester.arena);
+        for (unsigned i = 0; i < ARENAS; i++) {
+            if (!atomic_exchange(&requester.own[i].is_taken, true)) give_arena(i);
+        }
+        semaphore_destroy(mach_task_self(), requester.turn);
+        requester.turn = MACH_PORT_NULL;
+    }
+    pthread_mutex_unlock(&requester.changes);
+    uspi_os_undisturbed_end(&kept);
+}
+
+size_t uspi_os_reserved(void) { return atomic_load(&requester.reserved); }
+
+/* What every stop begins with. On USP_OK the turn is the caller's. */
+static int begin_stop(uint64_t timeout) {
+    if (!can_stop()) return USP_ERROR_UNSUPPORTED;
+    if (!requester.prepared) return USP_ERROR_NOT_PREPARED;
+    return take_turn(timeout);
+}
+
+/* ---- one thread ---- */
+
+/* Looks a thread up among those of this process: so a right that is dead, no thread's, or another task's finds nothing.
+ * On USP_OK held->port is the caller's. */
+static int find_thread(const struct usp_thread *thread, struct uspi_held *held) {
+    struct uspi_darwin_list list;
+    uint64_t own = uspi_darwin_own_thread();
+    /* A thread that does not know its own port might stop itself. */
+    if (own == 0) return USP_ERROR_SYSTEM;
+    int status = uspi_darwin_list(mach_task_self(), &list);
+    if (status != USP_OK) return status;
+    status = USP_ERROR_NO_THREAD;
+    for (size_t i = 0; i < list.count && status == USP_ERROR_NO_THREAD; i++) {
+        struct usp_thread_info info;
+        /* A task has one name for all its rights to a port. */
+        if (thread->native != MACH_PORT_NULL && thread->native != list.ports[i]) continue;
+        if (!uspi_darwin_describe(mach_task_self(), list.ports[i], own, &info, &held->place)) continue;
+        if (info.thread.id != thread->id) continue;
+        status = (info.flags & USP_THREAD_REQUESTER) != 0 ? USP_ERROR_ARGUMENT : USP_OK;
+        if (status == USP_OK) held->port = uspi_darwin_list_take(&list, i);
+    }
+    uspi_darwin_list_free(&list);
+    return status;
+}
+
+/* Windows until the stack fits. */
+static int copy_found(struct uspi_held *held, struct uspi_arena *arena, uint64_t deadline) {
+    bool last = false;
+    for (unsigned attempt = 1;; attempt++) {
+        last = last || attempt >= USPI_DARWIN_WINDOWS;
+        struct uspi_window w = {.task = mach_task_self(),
+                                .is_own = true,
+                                .threads = held,
+                                .count = 1,
+                                .arena = arena->bytes,
+                                .arena_size = arena->size,
+                                .deadline = deadline,
+                                .all_that_fits = last};
+        uspi_darwin_window(&w);
+        if (held->status != USP_OK || w.need <= w.arena_size || last) return held->status;
+        if (!grow(arena, w.need + w.need / 4)) last = true;
+    }
+}
+
+static int stop_and_copy(const struct usp_thread *thread, struct uspi_held *held, struct uspi_arena *arena) {
+    const uint64_t timeout = atomic_load(&requester.timeout), deadline = uspi_os_clock() + timeout;
+    int status = begin_stop(timeout);
+    if (status != USP_OK) return status;
+    status = find_thread(thread, held);
+    if (status == USP_OK) status = copy_found(held, arena, deadline);
+    give_turn();
+    return status;
+}
+
+int uspi_os_copy_thread(const struct usp_thread *thread, struct uspi_thread_copy *copy) {
+    struct uspi_held held = {.port = MACH_PORT_NULL};
+    memset(copy, 0, sizeof *copy);
+    if (!can_stop()) return USP_ERROR_UNSUPPORTED;
+    if (!requester.prepared) return USP_ERROR_NOT_PREPARED;
+    const size_t own = take_arena();
+    if (own == ARENAS) return USP_ERROR_BUSY;
+    struct uspi_arena *arena = &requester.own[own].arena;
+    int status = stop_and_copy(thread, &held, arena);
+    if (status == USP_OK) {
+        uspi_darwin_fill_copy(copy, &held, arena->bytes);
+        copy->swift_task_slot = uspi_darwin_swift_slot(held.place.slots);
+        copy->own = own;
+    } else {
+        give_arena(own);
+    }
+    uspi_darwin_release(held.port);
+    return status;
+}
+
+void uspi_os_release_copy(struct uspi_thread_copy *copy) {
+    give_arena(copy->own);
+    memset(copy, 0, sizeof *copy);
+}
+
+/* ---- all threads ---- */
+
+int uspi_os_stop_self(const struct uspi_stop_options *options, struct uspi_stopped_process *out) {
+    struct usp_target target;
+    memset(out, 0, sizeof *out);
+    int status = begin_stop(options->timeout);
+    if (status != USP_OK) return status;
+    const struct uspi_collection c = {.task = mach_task_self(),
+                                      .is_own = true,
+                                      .only = options->only_thread,
+                                      .timeout = options->timeout,
+                                      .arena = &requester.arena};
+    const size_t before = requester.arena.size;
+    status = uspi_darwin_collect(&c, out);
+    atomic_fetch_add(&requester.reserved, requester.arena.size - before);
+    give_turn();
+    if (status != USP_OK) return status;
+    usp_target_init(&target, USPI_HOST_ARCH);
+    uspi_os_describe_self(&target);
+    out->pid = getpid();
+    out->arch = target.arch;
+    out->pac_mask = target.pac_mask;
+    return USP_OK;
+}
+
+#endif
+
+#endif

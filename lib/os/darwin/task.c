@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* Other processes: the right to their task, their threads, their memory. What is done with a task is the same as with this
+ * one, collect.c. */
+#include "lib/os/which.h"
+
+#if USPI_OS == USPI_OS_DARWIN
+
+#include "lib/os/darwin/stop.h"
+
+#include "arch/host.h"
+#include "lib/object/dyld_list.h"
+#include "lib/object/macho.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What usp_prepare reserves by default for threads of this process. */
+#define FIRST_ARENA ((size_t)64 * 65536)
+
+int uspi_darwin_task_of(int64_t pid, task_t *task) {
+    *task = MACH_PORT_NULL;
+    if (pid <= 0 || pid > INT32_MAX || (kill((pid_t)pid, 0) != 0 && errno == ESRCH)) return USP_ERROR_NO_THREAD;
+    /* The kernel has one answer for whatever speaks against it. */
+    return task_for_pid(mach_task_self(), (int)pid, task) == KERN_SUCCESS && *task != MACH_PORT_NULL
+               ? USP_OK
+               : USP_ERROR_PERMISSION;
+}
+
+/* The processor of the code that a task runs: a translated one (Rosetta) is not this host's. */
+static uint32_t arch_of(task_t task) {
+    struct usp_memory memory = {uspi_darwin_read_task, (void *)(uintptr_t)task};
+    struct uspi_source source = uspi_source_of_memory(&memory, "task");
+    struct uspi_dyld_list list;
+    struct uspi_macho macho;
+    usp_addr infos, load, path;
+    bool wide;
+    if (uspi_darwin_dyld_infos(task, &infos, &wide) != USP_OK ||
+        uspi_dyld_list_open(&list, &source, infos, wide, NULL) != USP_OK ||
+        uspi_dyld_list_entry(&list, 0, &load, &path, NULL) != USP_OK ||
+        uspi_macho_open(&macho, uspi_bytes_at(&source, load), NULL) != USP_OK) {
+        return USP_ARCH_NONE;
+    }
+    return macho.arch;
+}
+
+static int stop_task(task_t task, uint64_t timeout, uint64_t only, struct uspi_stopped_process *out) {
+    struct uspi_arena arena = {NULL, 0};
+    struct usp_target target;
+    const struct uspi_collection c = {.task = task, .only = only, .timeout = timeout, .arena = &arena};
+    uint32_t arch = arch_of(task);
+    memset(out, 0, sizeof *out);
+    /* A task that has only just begun has no list yet; it is taken for one of ours. */
+    if (USPI_HOST_ARCH == USP_ARCH_NONE || (arch != USP_ARCH_NONE && arch != USPI_HOST_ARCH)) {
+        return USP_ERROR_UNSUPPORTED;
+    }
+    /* Enough for most, so that one window does; without it the first one tells how much it has to be. */
+    uspi_arena_grow(&arena, FIRST_ARENA);
+    int status = uspi_darwin_collect(&c, out);
+    uspi_arena_free(&arena);
+    if (status != USP_OK) return status;
+    usp_target_init(&target, USPI_HOST_ARCH);
+    uspi_os_describe_self(&target);
+    out->arch = target.arch;
+    out->pac_mask = target.pac_mask;
+    return USP_OK;
+}
+
+static void explain(int status, int64_t pid, uint64_t only, char *error, size_t n) {
+    if (error == NULL || n == 0) return;
+    switch (status) {
+    case USP_OK: error[0] = '\0'; break;
+    case USP_ERROR_NO_THREAD:
+        if (only != 0) {
+            snprintf(error, n, "process %" PRId64 " has no thread %" PRIu64, pid, only);
+        } else {
+            snprintf(error, n, "process %" PRId64 " does not exist, or has ended", pid);
+        }
+        break;
+    case USP_ERROR_PERMISSION:
+        snprintf(error, n,
+                 "process %" PRId64 ": the system gives no right to its task: this program has to be signed with the "
+                 "entitlement com.apple.security.cs.debugger or to be root's, and the other one must not be protected",
+                 pid);
+        break;
+    case USP_ERROR_UNSUPPORTED:
+        snprintf(error, n,
+                 "process %" PRId64 " cannot be captured here: another processor's code, or a system that "
+                 "forbids it",
+                 pid);
+        break;
+    default: snprintf(error, n, "process %" PRId64 ": %s", pid, usp_status_string(status)); break;
+    }
+}
+
+int uspi_os_stop_process(int64_t pid, const struct uspi_stop_options *options, struct uspi_stopped_process *out,
+                         char *error, size_t error_size) {
+    task_t task;
+    memset(out, 0, sizeof *out);
+    if (pid == getpid()) {
+        if (error != NULL && error_size > 0) {
+            snprintf(error, error_size, "process %" PRId64 " is this one: usp_snapshot_create_self captures it", pid);
+        }
+        return USP_ERROR_ARGUMENT;
+    }
+    int status = uspi_darwin_task_of(pid, &task);
+    if (status == USP_OK) {
+        status = stop_task(task, options->timeout, options->only_thread, out);
+        if (status == USP_OK) {
+            out->pid = pid;
+        } else {
+            uspi_darwin_release(task);
+        }
+    }
+    explain(status, pid, options->only_thread, error, error_size);
+    return status;
+}
+
+int uspi_os_process_memory_open(int64_t pid, struct usp_memory *memory) {
+    task_t task;
+    int status = uspi_darwin_task_of(pid, &task);
+    if (status == USP_OK) *memory = (struct usp_memory){uspi_darwin_read_task, (void *)(uintptr_t)task};
+    return status;
+}
+
+void uspi_os_process_memory_close(const struct usp_memory *memory) {
+    uspi_darwin_release((mach_port_t)(uintptr_t)memory->context);
+}
+
+#endif

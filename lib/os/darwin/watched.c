@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads of this process that are looked at again and again, on Apple systems: their clocks, a list of them, the debugger. */
+#include "lib/os/which.h"
+
+#if USPI_OS == USPI_OS_DARWIN
+
+#include "lib/os/darwin/darwin.h"
+
+#include <string.h>
+#include <sys/sysctl.h>
+#include <unistd.h>
+
+/* The thread's right, or one that is found by its id and is to be given back. */
+static int port_of(const struct usp_thread *thread, thread_act_t *port, thread_act_t *found) {
+    struct uspi_darwin_list list;
+    *port = (thread_act_t)thread->native;
+    *found = MACH_PORT_NULL;
+    if (*port != MACH_PORT_NULL) return USP_OK;
+    int status = uspi_darwin_list(mach_task_self(), &list);
+    if (status != USP_OK) return status;
+    for (size_t i = 0; i < list.count && *found == MACH_PORT_NULL; i++) {
+        struct thread_identifier_info ids;
+        mach_msg_type_number_t count = THREAD_IDENTIFIER_INFO_COUNT;
+        if (thread_info(list.ports[i], THREAD_IDENTIFIER_INFO, (thread_info_t)&ids, &count) != KERN_SUCCESS) continue;
+        if (ids.thread_id == thread->id) *found = uspi_darwin_list_take(&list, i);
+    }
+    uspi_darwin_list_free(&list);
+    *port = *found;
+    return *port != MACH_PORT_NULL ? USP_OK : USP_ERROR_NO_THREAD;
+}
+
+int uspi_os_thread_cpu(const struct usp_thread *thread, uint64_t *ns) {
+    struct thread_extended_info info;
+    mach_msg_type_number_t count = THREAD_EXTENDED_INFO_COUNT;
+    thread_act_t port, found;
+    *ns = 0;
+    int status = port_of(thread, &port, &found);
+    if (status != USP_OK) return status;
+    kern_return_t result = thread_info(port, THREAD_EXTENDED_INFO, (thread_info_t)&info, &count);
+    if (result == KERN_SUCCESS) *ns = info.pth_user_time + info.pth_system_time;
+    uspi_darwin_release(found);
+    return uspi_darwin_status(result);
+}
+
+int uspi_os_thread_describe(const struct usp_thread *thread, struct usp_thread_info *info) {
+    struct uspi_darwin_place place;
+    thread_act_t port, found;
+    memset(info, 0, sizeof *info);
+    int status = port_of(thread, &port, &found);
+    if (status != USP_OK) return status;
+    bool is_there = uspi_darwin_describe(mach_task_self(), port, uspi_darwin_own_thread(), info, &place);
+    uspi_darwin_release(found);
+    info->thread = *thread;
+    return is_there ? USP_OK : USP_ERROR_NO_THREAD;
+}
+
+/* The kernel is asked each time. */
+int uspi_os_listing_open(struct uspi_os_listing *listing) {
+    *listing = (struct uspi_os_listing){.fd = -1};
+    return USP_OK;
+}
+
+void uspi_os_listing_close(struct uspi_os_listing *listing) { (void)listing; }
+
+int uspi_os_listing_count(const struct uspi_os_listing *listing, size_t *count) {
+    (void)listing;
+    *count = 0;
+    return USP_ERROR_UNSUPPORTED;
+}
+
+int uspi_os_listing_read(struct uspi_os_listing *listing, struct usp_thread *threads, size_t capacity, size_t *count) {
+    struct uspi_darwin_list list;
+    (void)listing;
+    *count = 0;
+    int status = uspi_darwin_list(mach_task_self(), &list);
+    if (status != USP_OK) return status;
+    for (size_t i = 0; i < list.count; i++) {
+        struct thread_identifier_info ids;
+        mach_msg_type_number_t n = THREAD_IDENTIFIER_INFO_COUNT;
+        if (thread_info(list.ports[i], THREAD_IDENTIFIER_INFO, (thread_info_t)&ids, &n) != KERN_SUCCESS) continue;
+        if (*count < capacity) {
+            threads[*count] = (struct usp_thread){ids.thread_id, uspi_darwin_list_take(&list, i)};
+        }
+        ++*count;
+    }
+    uspi_darwin_list_free(&list);
+    return *count > capacity ? USP_ERROR_FULL : USP_OK;
+}
+
+/* Apple's Technical Q&A QA1361. */
+bool uspi_os_is_traced(void) {
+    int name[] = {CTL_KERN, KERN_PROC, KERN_PROC_PID, getpid()};
+    struct kinfo_proc info;
+    size_t size = sizeof info;
+    memset(&info, 0, sizeof info);
+    if (sysctl(name, sizeof name / sizeof *name, &info, &size, NULL, 0) != 0) return false;
+    return (info.kp_proc.p_flag & P_TRACED) != 0;
+}
+
+#endif

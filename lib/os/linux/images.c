@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* What is loaded in another process, as its mappings and its memory say; the files behind images; and the loader's own lookup
+ * of a name. This process's images are loaded.c's; what stands in an ELF header is lib/object/'s to read. */
+#include "lib/os/which.h"
+
+#if USPI_OS == USPI_OS_LINUX
+
+#define _GNU_SOURCE 1
+#include "lib/os/linux/images.h"
+
+#include "lib/base/page_cache.h"
+#include "lib/os/linux/linux.h"
+#include "lib/os/linux/proc.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+bool uspi_linux_describe_image(const struct uspi_source *source, usp_addr load, struct uspi_elf *elf,
+                               struct usp_image *image) {
+    struct uspi_elf_extent extent;
+    struct uspi_build_id id;
+    memset(image, 0, sizeof *image);
+    if (uspi_elf_open_image(elf, uspi_bytes_at(source, load), NULL) != USP_OK ||
+        (elf->type != USPI_ET_EXEC && elf->type != USPI_ET_DYN) || uspi_elf_extent(elf, &extent, NULL) != USP_OK) {
+        return false;
+    }
+    image->load_address = load;
+    image->slide = load - elf->header_address;
+    image->text_low = extent.text_low + image->slide;
+    image->text_high = extent.text_high + image->slide;
+    if (extent.text_high == 0) image->text_low = image->text_high = load;
+    image->end = extent.high + image->slide;
+    image->arch = elf->arch;
+    if (image->end <= load) return false;
+    if (uspi_elf_build_id(elf, &id, NULL) == USP_OK) {
+        image->build_id_size = id.size < USP_BUILD_ID_MAX ? id.size : USP_BUILD_ID_MAX;
+        memcpy(image->build_id, id.bytes, image->build_id_size);
+    }
+    return true;
+}
+
+void uspi_linux_read_program(int64_t pid, char *path, size_t n) {
+    static const char deleted[] = " (deleted)";
+    char link[USPI_PROC_PATH_MAX];
+    uspi_proc_path(link, pid, 0, "exe");
+    long length = uspi_linux->read_link(link, path, n - 1);
+    if (length < 0) length = 0;
+    size_t suffix = sizeof deleted - 1;
+    path[length] = '\0';
+    if ((size_t)length > suffix && strcmp(path + length - suffix, deleted) == 0) path[(size_t)length - suffix] = '\0';
+}
+
+/* ---- another process ---- */
+
+/* What the kernel passed to the program at its start (getauxval(3)). */
+struct auxiliary {
+    uint8_t bytes[1024];
+    long size;
+};
+
+/* The value of an entry, whose words have `word` bytes; 0: there is none. */
+static usp_addr auxiliary_value(const struct auxiliary *auxiliary, uint64_t type, unsigned word) {
+    for (long at = 0; at + 2 * (long)word <= auxiliary->size; at += 2 * (long)word) {
+        if (uspi_le(auxiliary->bytes + at, word) == type) return uspi_le(auxiliary->bytes + at + word, word);
+    }
+    return 0;
+}
+
+/* A list that is being made. An image is what has headers in the first mapping of its file and executable memory of the same
+ * file behind it: data files and libraries that a tool only reads are mapped too. */
+struct work {
+    struct uspi_images_found *found;
+    struct uspi_source source; /* the process's memory */
+    struct auxiliary auxiliary;
+    bool pending; /* there is an image whose executable memory was not met yet */
+    uint64_t inode;
+    struct usp_image image;
+    char path[PATH_MAX];
+};
+
+static uint32_t flags_of(const struct work *w, const struct usp_image *image) {
+    unsigned word = image->arch == USP_ARCH_ARM64 || image->arch == USP_ARCH_X86_64 ? 8 : 4;
+    usp_addr headers = auxiliary_value(&w->auxiliary, AT_PHDR, word);
+    uint32_t flags = 0;
+    if (headers - image->load_address < image->end - image->load_address) flags |= USP_IMAGE_MAIN;
+    if (auxiliary_value(&w->auxiliary, AT_BASE, word) == image->load_address) flags |= USP_IMAGE_LOADER;
+    if (auxiliary_value(&w->auxiliary, AT_SYSINFO_EHDR, word) == image->load_address) flags |= USP_IMAGE_KERNEL;
+    return flags;
+}
+
+static int take_mapping(struct work *w, const struct uspi_mapping *m) {
+    bool has_file = m->inode != 0, is_vdso = strcmp(m->path, "[vdso]") == 0;
+    struct usp_image image;
+    struct uspi_elf elf;
+    if (m->readable && m->offset == 0 && (has_file || is_vdso) &&
+        uspi_linux_describe_image(&w->source, m->low, &elf, &image)) {
+        w->image = image;
+        snprintf(w->path, sizeof w->path, "%s", is_vdso ? "linux-vdso.so.1" : m->path);
+        w->image.path = w->path;
+        w->image.flags = flags_of(w, &image) | (m->deleted ? USP_IMAGE_DELETED : 0);
+        w->inode = m->inode;
+        w->pending = true;
+    }
+    bool within = m->low >= w->image.load_address && m->low < w->image.end && m->inode == w->inode;
+    if (!w->pending || !m->executable || !within) return USP_OK;
+    w->pending = false;
+    return w->found->add(w->found->context, &w->image);
+}
+
+int uspi_os_images_process(int64_t pid, struct uspi_images_found *found) {
+    struct uspi_proc_maps maps;
+    struct uspi_mapping m;
+    struct work w = {.found = found};
+    int fd, status = USP_OK;
+    if (pid <= 0 || pid > INT32_MAX) return USP_ERROR_NO_THREAD;
+    long living = uspi_linux_living_thread(pid);
+    if (living < 0) return uspi_linux_status(living);
+    pid = living;
+    int e = uspi_proc_memory_open(pid, &fd);
+    if (e < 0) return uspi_linux_status(e);
+    e = uspi_proc_maps_open(&maps, pid);
+    if (e < 0) {
+        uspi_linux->close(fd);
+        return uspi_linux_status(e);
+    }
+    struct usp_memory memory = {uspi_proc_memory_read, (void *)(intptr_t)fd};
+    struct uspi_page_cache *pages = uspi_page_cache_before(&memory);
+    w.source = uspi_source_of_memory(&memory, "image");
+    w.auxiliary.size = uspi_proc_read(pid, 0, "auxv", (char *)w.auxiliary.bytes, sizeof w.auxiliary.bytes);
+    while (status == USP_OK && uspi_proc_maps_next(&maps, &m)) status = take_mapping(&w, &m);
+    if (status == USP_OK && maps.error < 0) status = uspi_linux_status(maps.error);
+    uspi_proc_maps_close(&maps);
+    free(pages);
+    uspi_linux->close(fd);
+    return status;
+}
+
+/* ---- what stands behind an image ---- */
+
+int uspi_os_mapped_file(int64_t pid, const struct usp_image *image, char path[USPI_OS_PATH_MAX]) {
+    struct uspi_proc_maps maps;
+    struct uspi_mapping m;
+    int status = USP_ERROR_NOT_FOUND;
+    if (pid < 0 || pid > INT32_MAX) return USP_ERROR_NO_THREAD;
+    if ((image->flags & USP_IMAGE_MAIN) != 0) {
+        /* A caller that may look at the process may open this one. */
+        uspi_proc_path(path, pid, 0, "exe");
+        return USP_OK;
+    }
+    int e = uspi_proc_maps_open(&maps, pid);
+    if (e < 0) return uspi_linux_status(e);
+    while (status != USP_OK && uspi_proc_maps_next(&maps, &m)) {
+        if (m.low != image->load_address || m.offset != 0 || m.inode == 0) continue;
+        /* proc_pid_map_files(5): opening one needs CAP_CHECKPOINT_RESTORE. */
+        char name[48];
+        snprintf(name, sizeof name, "map_files/%" PRIx64 "-%" PRIx64, m.low, m.high);
+        uspi_proc_path(path, pid, 0, name);
+        status = USP_OK;
+    }
+    uspi_proc_maps_close(&maps);
+    return status;
+}
+
+int uspi_os_process_memory_open(int64_t pid, struct usp_memory *memory) {
+    int fd;
+    int e = uspi_proc_memory_open(pid, &fd);
+    if (e < 0) return uspi_linux_status(e);
+    *memory = (struct usp_memory){uspi_proc_memory_read, (void *)(intptr_t)fd};
+    return USP_OK;
+}
+
+void uspi_os_process_memory_close(const struct usp_memory *memory) {
+    uspi_linux->close((int)(intptr_t)memory->context);
+}
+
+/* ---- names ---- */
+
+/* No loader lists its images without a lock, in a form that fits into a handler. */
+int uspi_os_image_at(usp_addr address, struct usp_image *image, char *path, size_t path_size) {
+    (void)address;
+    (void)image;
+    (void)path;
+    (void)path_size;
+    return USP_ERROR_UNSUPPORTED;
+}
+
+bool uspi_os_dladdr(uintptr_t address, const char **name, uintptr_t *start, size_t *size, const char **path,
+                    uintptr_t *load) {
+    Dl_info info;
+    *size = 0;
+#ifdef __GLIBC__
+    ElfW(Sym) *symbol = NULL;
+    if (dladdr1((void *)address, &info, (void **)&symbol, RTLD_DL_SYMENT) == 0) return false;
+    if (info.dli_sname != NULL && symbol != NULL) *size = symbol->st_size;
+#else
+    if (dladdr((void *)address, &info) == 0) return false;
+#endif
+    *path = info.dli_fname;
+    *load = (uintptr_t)info.dli_fbase;
+    *name = info.dli_sname;
+    *start = info.dli_sname != NULL ? (uintptr_t)info.dli_saddr : 0;
+    return true;
+}
+
+#endif

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: MIT */
+/* What is loaded in this process: the loader's own list, a chain of struct link_map that it keeps for debuggers (System V gABI
+ * chapter 5 "Dynamic Section", DT_DEBUG; glibc and musl <link.h>).
+ *
+ * The chain is read without the loader's lock, as a debugger reads it: piece by piece, each copied with a check, and what was
+ * copied counts when the chain is unchanged afterwards. Code that asks under the lock (dl_iterate_phdr) waits for as long as
+ * another thread holds it, be that the one that is to be captured; and glibc's lock stays locked in a child that is forked
+ * meanwhile. */
+#include "lib/os/which.h"
+
+#if USPI_OS == USPI_OS_LINUX
+
+#define _GNU_SOURCE 1
+#include "lib/base/array.h"
+#include "lib/base/page_cache.h"
+#include "lib/object/elf.h"
+#include "lib/os/linux/images.h"
+#include "lib/os/linux/linked.h"
+#include "lib/os/linux/linux.h"
+#include "lib/os/linux/proc.h"
+
+#include <limits.h>
+#include <link.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+/* musl's dlclose does nothing (musl src/ldso/dlclose.c). musl has no macro of its own; the other libcs have. */
+#if defined(__GLIBC__) || defined(__BIONIC__)
+#define NEVER_UNLOADS false
+#else
+#define NEVER_UNLOADS true
+#endif
+
+/* Images in a chain; what is longer is none. */
+#define NODES_MAX 65536u
+/* A chain that changes while it is read is read again so often: libraries that come and go without a pause leave gaps. */
+#define TRIES 256u
+/* What of an image is looked at to see that it is still there, in bytes. */
+#define TRACE_SIZE 32u
+
+/* The public part of struct link_map. */
+struct node {
+    uintptr_t slide, name, dynamic, next, previous;
+};
+
+_Static_assert(offsetof(struct link_map, l_next) == offsetof(struct node, next), "a link_map as <link.h> lays it out");
+_Static_assert(offsetof(struct node, previous) <= TRACE_SIZE, "a node's trace has room");
+
+/* Bytes of an image by which it is known. */
+struct trace {
+    usp_addr at;
+    uint32_t size; /* bytes that count, at most TRACE_SIZE */
+    uint8_t bytes[TRACE_SIZE];
+};
+
+/* The next node of one that stays, where the next one need not. */
+struct link {
+    uintptr_t at, next;
+};
+
+/* The chain as it was, as far as it can change: it grows at its end, and loses nodes that do not stay. */
+struct uspi_os_loaded {
+    size_t link_count, trace_count;
+    struct link *links;
+    struct trace *traces; /* of each image that need not stay: its node, and bytes of its own */
+};
+
+/* An image that is being listed. */
+struct listed {
+    uintptr_t at; /* its node; 0: it is not of the chain */
+    struct node node;
+    char *name;             /* as the chain has it; NULL: none */
+    bool is_there;          /* there are headers, and image is filled */
+    struct usp_image image; /* but for its path */
+    struct trace trace;
+};
+
+/* ---- the program ---- */
+
+/* What the kernel passed to the program: direct reads, its headers stay where they are. */
+struct program {
+    const ElfW(Phdr) * headers;
+    size_t count;
+    uintptr_t slide, load;
+    char path[PATH_MAX];
+};
+
+/* The slide of a program whose headers do not tell where they are themselves (PT_PHDR), as when it was linked statically: they
+ * follow the header of the file. */
+static uintptr_t slide_by_header(const struct program *program) {
+    const ElfW(Ehdr) *file = (const ElfW(Ehdr) *)((uintptr_t)program->headers - sizeof *file);
+    if (memcmp(file->e_ident, ELFMAG, SELFMAG) != 0 || file->e_phoff != sizeof *file) return 0;
+    for (size_t i = 0; i < program->count; i++) {
+        const ElfW(Phdr) *p = &program->headers[i];
+        if (p->p_type == PT_LOAD && p->p_offset == 0) return (uintptr_t)file - p->p_vaddr;
+    }
+    return 0;
+}
+
+static void find_program(struct program *program) {
+    uintptr_t lowest = UINTPTR_MAX, offset = 0;
+    program->headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+    program->count = program->headers != NULL ? getauxval(AT_PHNUM) : 0;
+    program->slide = program->headers != NULL ? slide_by_header(program) : 0;
+    program->load = 0;
+    program->path[0] = '\0';
+    for (size_t i = 0; i < program->count; i++) {
+        const ElfW(Phdr) *p = &program->headers[i];
+        if (p->p_type == PT_PHDR) program->slide = (uintptr_t)program->headers - p->p_vaddr;
+        if (p->p_type != PT_LOAD || p->p_vaddr >= lowest) continue;
+        lowest = p->p_vaddr;
+        offset = p->p_offset;
+    }
+    /* Where the first byte of the file lies: below the lowest segment, which begins at a page. */
+    if (lowest != UINTPTR_MAX) program->load = program->slide + lowest - offset;
+}
+
+/* The head of the chain; 0 when the program was linked statically. */
+static uintptr_t find_chain(const struct program *program) {
+    const ElfW(Dyn) *dynamic = NULL;
+    for (size_t i = 0; i < program->count; i++) {
+        const ElfW(Phdr) *p = &program->headers[i];
+        if (p->p_type == PT_DYNAMIC) dynamic = (const ElfW(Dyn) *)(program->slide + p->p_vaddr);
+    }
+    for (; dynamic != NULL && dynamic->d_tag != DT_NULL; dynamic++) {
+        const struct r_debug *debug = (const struct r_debug *)dynamic->d_un.d_ptr;
+        if (dynamic->d_tag == DT_DEBUG) return debug != NULL ? (uintptr_t)debug->r_map : 0;
+    }
+    return 0;
+}
+
+/* ---- the chain ---- */
+
+struct listing {
+    struct program program;
+    usp_addr loader, vdso;
+    struct usp_memory memory; /* of this process, by pages */
+    struct uspi_page_cache *pages;
+    struct uspi_source source; /* the same */
+    struct listed *images;
+    size_t count, room;
+    struct uspi_linked linked;
+};
+
+static struct listed *append(struct listing *listing) {
+    struct listed *images = uspi_array_reserve(listing->images, &listing->room, listing->count + 1, sizeof *images);
+    if (images == NULL) return NULL;
+    listing->images = images;
+    memset(&images[listing->count], 0, sizeof *images);
+    return &images[listing->count++];
+}
+
+static void forget_images(struct listing *listing) {
+    for (size_t i = 0; i < listing->count; i++) free(listing->images[i].name);
+    listing->count = 0;
+}
+
+/* USP_ERROR_BUSY for what is no name, which was one a moment ago. */
+static int copy_name(const struct listing *listing, uintptr_t at, char **name) {
+    char text[PATH_MAX];
+    if (at == 0) return USP_OK;
+    int status = uspi_bytes_string(uspi_bytes_at(&listing->source, at), 0, text, sizeof text, "name", NULL);
+    if (status != USP_OK) return USP_ERROR_BUSY;
+    if (text[0] == '\0') return USP_OK;
+    *name = strdup(text);
+    return *name != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
+}
+
+static int copy_chain(struct listing *listing, uintptr_t head) {
+    forget_images(listing);
+    if (listing->pages != NULL) uspi_page_cache_init(listing->pages, (struct usp_memory){uspi_os_read, NULL});
+    for (uintptr_t at = head; at != 0; at = listing->images[listing->count - 1].node.next) {
+        if (listing->count == NODES_MAX) return USP_ERROR_BUSY;
+        struct listed *image = append(listing);
+        if (image == NULL) return USP_ERROR_NO_MEMORY;
+        image->at = at;
+        if (listing->memory.read(listing->memory.context, at, &image->node, sizeof image->node) != USP_OK) {
+            return USP_ERROR_BUSY;
+        }
+        int status = copy_name(listing, image->node.name, &image->name);
+        if (status != USP_OK) return status;
+    }
+    return USP_OK;
+}
+
+/* Whether each node is what was copied; read at once, past the pages that were kept. */
+static bool is_chain_unchanged(const struct listing *listing) {
+    enum { AT_ONCE = 64 };
+    struct node now[AT_ONCE];
+    usp_addr from[AT_ONCE];
+    for (size_t i = 0; i < listing->count;) {
+        size_t first = i, n = 0;
+        for (; n < AT_ONCE && i < listing->count; i++) {
+            if (listing->images[i].at != 0) from[n++] = listing->images[i].at;
+        }
+        if (uspi_os_read_pieces(from, n, now, sizeof now[0]) != USP_OK) return false;
+        for (size_t k = 0; k < n; first++) {
+            if (listing->images[first].at == 0) continue;
+            if (memcmp(&now[k++], &listing->images[first].node, sizeof now[0]) != 0) return false;
+        }
+    }
+    return true;
+}
+
+/* The same of the names of images that may have gone: another image's node can have come to the same place. */
+static bool are_names_unchanged(const struct listing *listing) {
+    const struct usp_memory memory = {uspi_os_read, NULL};
+    const struct uspi_source source = uspi_source_of_memory(&memory, "loader's list");
+    char now[PATH_MAX];
+    for (size_t i = 0; i < listing->count; i++) {
+        const struct listed *image = &listing->images[i];
+        size_t size = image->name != NULL ? strlen(image->name) + 1 : 0;
+        if (size == 0 || image->at == 0 || (image->image.flags & USP_IMAGE_PERMANENT) != 0) continue;
+        if (uspi_bytes_read(uspi_bytes_at(&source, image->node.name), 0, now, size, "name", NULL) != USP_OK ||
+            memcmp(now, image->name, size) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- the images ---- */
+
+/* Where the file begins that has a mapping at an address: for libraries that were linked for an address other than 0, whose
+ * slide says nothing of that. 0: not known. */
+static usp_addr find_beginning(uintptr_t within) {
+    struct uspi_proc_maps maps;
+    struct uspi_mapping m;
+    usp_addr low = 0;
+    uint64_t inode = 0;
+    bool is_found = false;
+    if (within == 0 || uspi_proc_maps_open(&maps, 0) < 0) return 0;
+    while (!is_found && uspi_proc_maps_next(&maps, &m)) {
+        if (m.offset == 0 && m.inode != 0) {
+            low = m.low;
+            inode = m.inode;
+        }
+        is_found = within >= m.low && within < m.high && m.inode == inode && inode != 0;
+    }
+    uspi_proc_maps_close(&maps);
+    return is_found ? low : 0;
+}
+
+static usp_addr find_load_address(const struct listing *listing, const struct listed *image) {
+    uint8_t magic[4];
+    const struct program *program = &listing->program;
+    if (image->at == 0) return image->image.load_address;
+    if (image->node.slide == program->slide && image->node.previous == 0) return program->load;
+    bool is_header = uspi_bytes_read(uspi_bytes_at(&listing->source, image->node.slide), 0, magic, sizeof magic,
+                                     "header", NULL) == USP_OK &&
+                     memcmp(magic, ELFMAG, SELFMAG) == 0;
+    return is_header ? image->node.slide : find_beginning(image->node.dynamic);
+}
+
+/* What shows that the image is still there: its build-id's note, else a part of its headers. */
+static void read_trace(const struct uspi_elf *elf, struct trace *trace) {
+    struct uspi_bytes id;
+    /* The owner's name precedes the id, so that of a short one nothing is read behind it. */
+    bool has_id = uspi_elf_build_id_bytes(elf, &id, NULL) == USP_OK && id.size >= TRACE_SIZE / 2;
+    trace->at = has_id ? id.from - TRACE_SIZE / 2 : elf->bytes.from + offsetof(ElfW(Ehdr), e_entry);
+    trace->size = TRACE_SIZE;
+    if (uspi_os_read(NULL, trace->at, trace->bytes, TRACE_SIZE) != USP_OK) trace->at = 0;
+}
+
+/* An image whose headers are gone is left out: the chain has changed by then. */
+static void describe_image(struct listing *listing, struct listed *image) {
+    struct uspi_elf elf;
+    usp_addr load = find_load_address(listing, image);
+    image->is_there = load != 0 && uspi_linux_describe_image(&listing->source, load, &elf, &image->image);
+    if (!image->is_there) return;
+    if (load == listing->program.load) image->image.flags |= USP_IMAGE_MAIN;
+    if (load == listing->loader) image->image.flags |= USP_IMAGE_LOADER;
+    if (load == listing->vdso) image->image.flags |= USP_IMAGE_KERNEL;
+    bool is_program = (image->image.flags & USP_IMAGE_MAIN) != 0, stays = image->image.flags != 0;
+    if (uspi_linked_visit(&listing->linked, &elf, image->name, is_program) || stays || NEVER_UNLOADS) {
+        image->image.flags |= USP_IMAGE_PERMANENT;
+    }
+    read_trace(&elf, &image->trace);
+}
+
+/* What the kernel has loaded and the chain lacks, as that of a program which was linked statically. */
+static int append_unless_there(struct listing *listing, usp_addr load, const char *name) {
+    if (load == 0) return USP_OK;
+    for (size_t i = 0; i < listing->count; i++) {
+        if (listing->images[i].is_there && listing->images[i].image.load_address == load) return USP_OK;
+    }
+    struct listed *image = append(listing);
+    if (image == NULL) return USP_ERROR_NO_MEMORY;
+    if (name != NULL && (image->name = strdup(name)) == NULL) return USP_ERROR_NO_MEMORY;
+    image->image.load_address = load;
+    describe_image(listing, image);
+    return USP_OK;
+}
+
+/* Lists the images once. USP_ERROR_BUSY: the loader has changed its chain meanwhile. */
+static int list_once(struct listing *listing, uintptr_t head) {
+    int status = copy_chain(listing, head);
+    /* Before it is looked where these nodes lead to. */
+    if (status == USP_OK && !is_chain_unchanged(listing)) status = USP_ERROR_BUSY;
+    if (status != USP_OK) return status;
+    uspi_linked_init(&listing->linked);
+    for (size_t i = 0; i < listing->count; i++) describe_image(listing, &listing->images[i]);
+    if (!is_chain_unchanged(listing) || !are_names_unchanged(listing)) return USP_ERROR_BUSY;
+    status = append_unless_there(listing, listing->program.load, NULL);
+    return status == USP_OK ? append_unless_there(listing, listing->vdso, "linux-vdso.so.1") : status;
+}
+
+/* Learns from the mappings what the loader does not tell: which images' files are gone, and the path of a program that was
+ * started through the loader, where /proc/PID/exe is the loader. */
+static void learn_of_mappings(struct listing *listing) {
+    struct uspi_proc_maps maps;
+    struct uspi_mapping m;
+    if (uspi_proc_maps_open(&maps, 0) < 0) return;
+    while (uspi_proc_maps_next(&maps, &m)) {
+        for (size_t i = 0; i < listing->count; i++) {
+            struct usp_image *image = &listing->images[i].image;
+            if (image->load_address != m.low) continue;
+            if (m.deleted) image->flags |= USP_IMAGE_DELETED;
+            if ((image->flags & USP_IMAGE_MAIN) != 0 && m.path[0] == '/') {
+                snprintf(listing->program.path, sizeof listing->program.path, "%s", m.path);
+            }
+        }
+    }
+    uspi_proc_maps_close(&maps);
+}
+
+/* The path of an image, "" when it has none. */
+static const char *path_of(struct listing *listing, const struct listed *image) {
+    char *path = listing->program.path;
+    if ((image->image.flags & USP_IMAGE_MAIN) == 0) return image->name != NULL ? image->name : "";
+    if (path[0] == '\0') uspi_linux_read_program(0, path, sizeof listing->program.path);
+    return path;
+}
+
+static bool stays(const struct listed *image) { return (image->image.flags & USP_IMAGE_PERMANENT) != 0; }
+
+static struct trace trace_of_node(const struct listed *image) {
+    struct trace trace = {.at = image->at, .size = offsetof(struct node, previous)};
+    memcpy(trace.bytes, &image->node, trace.size);
+    return trace;
+}
+
+static struct uspi_os_loaded *remember(const struct listing *listing) {
+    struct uspi_os_loaded *made = calloc(1, sizeof *made);
+    if (made == NULL) return NULL;
+    made->links = calloc(listing->count + 1, sizeof *made->links);
+    made->traces = calloc(2 * listing->count + 1, sizeof *made->traces);
+    if (made->links == NULL || made->traces == NULL) {
+        uspi_os_loaded_free(made);
+        return NULL;
+    }
+    for (size_t i = 0; i < listing->count && listing->images[i].at != 0; i++) {
+        const struct listed *image = &listing->images[i];
+        bool is_last = i + 1 == listing->count || image[1].at == 0;
+        if (!stays(image)) {
+            made->traces[made->trace_count++] = trace_of_node(image);
+            if (image->trace.at != 0) made->traces[made->trace_count++] = image->trace;
+        } else if (is_last || !stays(&image[1])) {
+            made->links[made->link_count++] = (struct link){image->at, image->node.next};
+        }
+    }
+    return made;
+}
+
+static int hand_over(struct listing *listing, struct uspi_images_found *found) {
+    int status = USP_OK;
+    for (size_t i = 0; status == USP_OK && i < listing->count; i++) {
+        struct listed *image = &listing->images[i];
+        if (!image->is_there) continue;
+        image->image.path = path_of(listing, image);
+        status = found->add(found->context, &image->image);
+    }
+    return status;
+}
+
+int uspi_os_images_self(struct uspi_images_found *found, struct uspi_os_loaded **loaded) {
+    int status = USP_ERROR_BUSY;
+    *loaded = NULL;
+    struct listing *listing = calloc(1, sizeof *listing);
+    if (listing == NULL) return USP_ERROR_NO_MEMORY;
+    listing->memory = (struct usp_memory){uspi_os_read, NULL};
+    /* Nodes and headers are read in pieces that mostly share a page. */
+    listing->pages = uspi_page_cache_before(&listing->memory);
+    listing->source = uspi_source_of_memory(&listing->memory, "image");
+    listing->loader = getauxval(AT_BASE);
+    listing->vdso = getauxval(AT_SYSINFO_EHDR);
+    find_program(&listing->program);
+    uintptr_t head = find_chain(&listing->program);
+    for (unsigned i = 0; i < TRIES && status == USP_ERROR_BUSY; i++) {
+        if (i > 0) sched_yield();
+        status = list_once(listing, head);
+    }
+    struct uspi_os_loaded *made = status == USP_OK ? remember(listing) : NULL;
+    if (status == USP_OK && made == NULL) status = USP_ERROR_NO_MEMORY;
+    if (status == USP_OK) {
+        learn_of_mappings(listing);
+        status = hand_over(listing, found);
+    }
+    if (status == USP_OK) {
+        *loaded = made;
+    } else {
+        uspi_os_loaded_free(made);
+    }
+    forget_images(listing);
+    free(listing->images);
+    free(listing->pages);
+    free(listing);
+    return status;
+}
+
+/* ---- later ---- */
+
+void uspi_os_loaded_free(struct uspi_os_loaded *loaded) {
+    if (loaded == NULL) return;
+    free(loaded->links);
+    free(loaded->traces);
+    free(loaded);
+}
+
+bool uspi_os_loaded_is_current(const struct uspi_os_loaded *loaded) {
+    enum { AT_ONCE = 32 };
+    uint8_t now[AT_ONCE][TRACE_SIZE];
+    usp_addr from[AT_ONCE];
+    for (size_t i = 0; i < loaded->link_count; i++) {
+        uintptr_t next;
+        uspi_read_directly(loaded->links[i].at + offsetof(struct node, next), &next, sizeof next);
+        if (next != loaded->links[i].next) return false;
+    }
+    for (size_t i = 0; i < loaded->trace_count;) {
+        const struct trace *traces = &loaded->traces[i];
+        size_t n = 0;
+        for (; n < AT_ONCE && i < loaded->trace_count; i++, n++) from[n] = traces[n].at;
+        if (uspi_os_read_pieces(from, n, now, TRACE_SIZE) != USP_OK) return false;
+        for (size_t k = 0; k < n; k++) {
+            if (memcmp(now[k], traces[k].bytes, traces[k].size) != 0) return false;
+        }
+    }
+    return true;
+}
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* Stops by a tracer, of another process or of this one: whom and what the tracer needs, and what is handed over of what it
+ * has copied. How threads are stopped is tracer.h's, messages for the user are refusal.h's. */
+#include "lib/os/which.h"
+
+#if USPI_OS == USPI_OS_LINUX
+
+#define _GNU_SOURCE 1
+#include "lib/os/linux/process.h"
+#include "lib/os/linux/tracer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct kept {
+    int memory;
+    struct uspi_arena arenas[USPI_STACKS];
+};
+
+static void release(void *owned) {
+    struct kept *kept = owned;
+    uspi_linux->close(kept->memory);
+    for (unsigned i = 0; i < USPI_STACKS; i++) {
+        if (kept->arenas[i].bytes != NULL) uspi_linux->unmap(kept->arenas[i].bytes, kept->arenas[i].size);
+    }
+    free(kept);
+}
+
+/* What of a stack was not copied: the thread runs again. */
+static struct uspi_hole behind(const struct uspi_stack_extent *e) {
+    if (e->room == 0) return (struct uspi_hole){0, 0};
+    usp_addr from = e->from + e->copied, high = e->high != 0 ? e->high : from + USPI_STACK_MAX;
+    return (struct uspi_hole){from, high > from ? high : from};
+}
+
+static void describe_copy(const struct uspi_tracing *tracing, size_t i) {
+    const struct uspi_traced *from = &tracing->traced[i];
+    struct uspi_stopped_thread *to = &tracing->threads[i];
+    if (to->status == USP_OK && !from->stopped) to->status = USP_ERROR_TIMEOUT;
+    to->copy.stopped_ns = from->stopped ? tracing->ended - tracing->began : 0;
+    to->copy.stack_low = from->extents[USPI_OWN_STACK].low;
+    to->copy.stack_high = from->extents[USPI_OWN_STACK].high;
+    for (unsigned k = 0; k < USPI_STACKS; k++) {
+        const struct uspi_stack_extent *e = &from->extents[k];
+        to->copy.parts[k] = (struct uspi_copied){e->bytes, e->from, e->copied};
+        to->copy.dead[k] = behind(e);
+    }
+}
+
+static int hand_over(struct uspi_tracing *tracing, struct uspi_stopped_process *out) {
+    struct kept *kept = malloc(sizeof *kept);
+    if (kept == NULL) return uspi_refuse(&tracing->refusal, USP_ERROR_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < tracing->count; i++) describe_copy(tracing, i);
+    kept->memory = tracing->memory;
+    memcpy(kept->arenas, tracing->arenas, sizeof kept->arenas);
+    memset(tracing->arenas, 0, sizeof tracing->arenas);
+    tracing->memory = -1;
+    out->threads = tracing->threads;
+    tracing->threads = NULL;
+    out->thread_count = tracing->count;
+    out->pid = tracing->pid;
+    out->arch = tracing->arch;
+    out->pac_mask = tracing->pac_mask;
+    out->stopped_ns = tracing->began != 0 ? tracing->ended - tracing->began : 0;
+    out->has_moved = tracing->has_moved;
+    out->live = (struct usp_memory){uspi_proc_memory_read, (void *)(intptr_t)kept->memory};
+    out->owned = kept;
+    out->release = release;
+    return USP_OK;
+}
+
+/* Whom and what the tracer will need. */
+static int prepare(struct uspi_tracing *tracing, int64_t pid) {
+    struct uspi_refusal *refusal = &tracing->refusal;
+    const bool is_own = tracing->pid == uspi_linux->own_process();
+    long e;
+    if (tracing->pid == 0) return uspi_refuse(refusal, USP_ERROR_NO_THREAD, "%" PRId64 " is no process id", pid);
+    if (is_own && tracing->except == 0) {
+        return uspi_refuse(refusal, USP_ERROR_ARGUMENT, "process %d is this one: usp_snapshot_create_self captures it",
+                           tracing->pid);
+    }
+    if (uspi_refuse_no_process(refusal) != USP_OK) return refusal->status;
+    if ((e = is_own ? tracing->except : uspi_linux_living_thread(pid)) < 0) {
+        return uspi_refuse_system(refusal, e, "/proc/PID/task");
+    }
+    tracing->living = (pid_t)e;
+    e = uspi_proc_memory_open(tracing->living, &tracing->memory);
+    if (e < 0) return uspi_refuse_system(refusal, e, "/proc/PID/mem");
+    e = uspi_proc_threads_open(&tracing->list, pid, tracing->listing, sizeof tracing->listing);
+    return e < 0 ? uspi_refuse_system(refusal, e, "/proc/PID/task") : USP_OK;
+}
+
+/* except: the calling thread, when the process is this one; else 0. */
+static int stop(int64_t pid, pid_t except, const struct uspi_stop_options *options, struct uspi_stopped_process *out,
+                struct uspi_refusal refusal) {
+    struct uspi_tracing *tracing = uspi_tracing_create();
+    memset(out, 0, sizeof *out);
+    if (tracing == NULL) return uspi_refuse(&refusal, USP_ERROR_NO_MEMORY, "out of memory");
+    tracing->pid = pid > 0 && pid <= INT32_MAX ? (pid_t)pid : 0;
+    tracing->only = options->only_thread <= INT32_MAX ? (pid_t)options->only_thread : -1;
+    tracing->except = except;
+    tracing->timeout = options->timeout;
+    tracing->before_stop = options->before_stop;
+    tracing->context = options->context;
+    tracing->refusal = refusal;
+    tracing->refusal.pid = tracing->pid;
+    int status = prepare(tracing, pid);
+    if (status == USP_OK) status = uspi_trace(tracing);
+    if (status == USP_OK) status = hand_over(tracing, out);
+    if (tracing->memory >= 0) uspi_linux->close(tracing->memory);
+    uspi_tracing_free(tracing);
+    return status;
+}
+
+int uspi_os_stop_process(int64_t pid, const struct uspi_stop_options *options, struct uspi_stopped_process *out,
+                         char *error, size_t error_size) {
+    if (error == NULL) error_size = 0;
+    if (error_size > 0) error[0] = '\0';
+    return stop(pid, 0, options, out, (struct uspi_refusal){.text = error, .text_size = error_size});
+}
+
+int uspi_linux_stop_by_helper(const struct uspi_stop_options *options, struct uspi_stopped_process *out) {
+    return stop(uspi_linux->own_process(), uspi_linux->own_thread(), options, out, (struct uspi_refusal){0});
+}
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* Where stacks of this process end, as far as trying and asking the kernel tell: what calls a thread's start routine, and
+ * where the first stack begins. */
+#include "lib/os/which.h"
+
+#if USPI_OS == USPI_OS_LINUX
+
+#define _GNU_SOURCE 1
+#include "lib/os/linux/linux.h"
+#include "lib/os/linux/proc.h"
+
+#include "arch/host.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#ifndef __STDC_NO_THREADS__
+#include <threads.h>
+#endif
+
+static usp_addr own_roots[USPI_ROOTS];
+static _Atomic(uint32_t) root_count;
+
+void uspi_os_keep_root(usp_addr root) {
+    uint32_t n = atomic_load(&root_count);
+    if (n == USPI_ROOTS) return;
+    own_roots[n] = root;
+    atomic_store(&root_count, n + 1);
+}
+
+USPI_TEMPLATE uintptr_t caller(void) {
+    return uspi_host_strip((uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)));
+}
+
+static __attribute__((noinline)) void *record_caller(void *to) {
+    *(uintptr_t *)to = caller();
+    return NULL;
+}
+
+#ifndef __STDC_NO_THREADS__
+static __attribute__((noinline)) int record_c11_caller(void *to) {
+    *(uintptr_t *)to = caller();
+    return 0;
+}
+#endif
+
+static bool ask_posix_thread(uintptr_t *root) {
+    pthread_t thread;
+    return pthread_create(&thread, NULL, record_caller, root) == 0 && pthread_join(thread, NULL) == 0;
+}
+
+uint32_t uspi_os_thread_roots(usp_addr roots[USPI_THREAD_ROOTS]) {
+    uintptr_t root = 0;
+    uint32_t n = 0;
+    sigset_t all, mask;
+    /* None of the program's handlers should meet a thread that it does not know. */
+    sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &mask) != 0) return 0;
+    if (ask_posix_thread(&root)) roots[n++] = root;
+#ifndef __STDC_NO_THREADS__
+    /* Another call in glibc's start_thread. */
+    thrd_t thread;
+    if (thrd_create(&thread, record_c11_caller, &root) == thrd_success && thrd_join(thread, NULL) == thrd_success) {
+        roots[n++] = root;
+    }
+#endif
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    return n;
+}
+
+usp_addr uspi_os_first_stack_top(void) {
+    struct uspi_proc_stat stat;
+    return uspi_proc_stat(0, 0, &stat) < 0 ? 0 : stat.stack_top;
+}
+
+void uspi_os_describe_self(struct usp_target *target) {
+    target->os = USP_OS_LINUX;
+    target->roots = own_roots;
+    target->root_count = atomic_load(&root_count);
+    target->pac_mask = uspi_host_signature_bits();
+}
+
+#endif

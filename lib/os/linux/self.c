@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* The calling thread on Linux: its stack's bounds, safe reads of this process's memory.
+ * Other threads are request.h's, other processes tracer.h's. */
+#include "lib/os/which.h"
+
+#if USPI_OS == USPI_OS_LINUX
+
+#define _GNU_SOURCE 1
+#include "lib/os/linux/linux.h"
+
+#include "arch/host.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/auxv.h>
+#include <time.h>
+
+#define PAGE USPI_LINUX_PAGE
+/* Pages that are probed to learn a stack in passing: a live part of 64 MB. A thread's first megabyte takes some 30 µs, and
+ * what is known need not be probed again. */
+#define PAGES_TO_LEARN 16384u
+
+_Thread_local USPI_TLS_MODEL struct uspi_own_stack uspi_own_stack;
+
+/* The top of the main thread's stack. */
+static uintptr_t main_top;
+
+__attribute__((constructor)) static void learn_main_stack(void) {
+    /* The kernel puts the program's name above everything else on the main stack (fs/exec.c, fs/binfmt_elf.c). */
+    main_top = (uintptr_t)getauxval(AT_EXECFN);
+}
+
+uint32_t uspi_os_kind(void) { return USP_OS_LINUX; }
+
+int uspi_linux_status(long result) {
+    switch (result < 0 ? -result : 0) {
+    case 0: return USP_OK;
+    case ESRCH:
+    case ENOENT: return USP_ERROR_NO_THREAD;
+    case EPERM:
+    case EACCES: return USP_ERROR_PERMISSION;
+    case ENOMEM: return USP_ERROR_NO_MEMORY;
+    case ENOSYS: return USP_ERROR_UNSUPPORTED;
+    case EFAULT: return USP_ERROR_UNREADABLE;
+    default: return USP_ERROR_SYSTEM;
+    }
+}
+
+/* The call behind the probe takes a null pointer for "no set" and does not look there. */
+bool uspi_os_can_read(uintptr_t address) { return address >= 8 && uspi_linux->probe(address) != -EFAULT; }
+
+static bool is_readable_to(uintptr_t from, uintptr_t to) {
+    for (uintptr_t page = from & ~(uintptr_t)(PAGE - 1); page < to; page += PAGE) {
+        if (!uspi_os_can_read(page)) return false;
+    }
+    return true;
+}
+
+/* The highest address that surely belongs to the calling thread's own stack: for the main thread what the kernel put
+ * there, for others the thread's control block, which glibc and musl place at the top of its stack. */
+static uintptr_t own_top(void) {
+    return uspi_linux->own_thread() == uspi_linux->own_process() ? main_top : (uintptr_t)pthread_self();
+}
+
+/* Between two addresses of one stack there is no unmapped page, and another stack in between would have its guard
+ * page. */
+bool uspi_os_learn_in_passing(uintptr_t sp) {
+    uintptr_t high = own_top();
+    if (sp >= high || high - sp > (uintptr_t)PAGES_TO_LEARN * PAGE) return false;
+    uintptr_t from = uspi_own_stack.high == high && sp < uspi_own_stack.low ? uspi_own_stack.low : high;
+    if (!is_readable_to(sp, from)) return false;
+    uspi_own_stack.low = sp & ~(uintptr_t)(PAGE - 1);
+    uspi_own_stack.high = high;
+    return true;
+}
+
+int uspi_os_learn_thread(void) {
+    static _Thread_local USPI_TLS_MODEL bool is_learned;
+    pthread_attr_t attributes;
+    if (is_learned) return USP_OK;
+    void *low;
+    size_t size;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return USP_ERROR_SYSTEM;
+    int failed = pthread_attr_getstack(&attributes, &low, &size);
+    pthread_attr_destroy(&attributes);
+    if (failed != 0) return USP_ERROR_SYSTEM;
+    if (uspi_host_sp() - (uintptr_t)low < size) {
+        const uintptr_t high = (uintptr_t)low + size;
+        /* A handler may run between the two, and would take the old beginning with the new end. */
+        uspi_own_stack.high = 0;
+        atomic_signal_fence(memory_order_seq_cst);
+        uspi_own_stack.low = (uintptr_t)low;
+        atomic_signal_fence(memory_order_seq_cst);
+        uspi_own_stack.high = high;
+        is_learned = true;
+    }
+    return USP_OK;
+}
+
+/* Without the system call (seccomp, user-mode emulators): page by page, each probed before. */
+USPI_NO_ASAN static size_t read_probed(uintptr_t from, uint8_t *to, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        uintptr_t at = from + i;
+        if ((i == 0 || (at & (PAGE - 1)) == 0) && !uspi_os_can_read(at)) return i;
+        to[i] = *(const volatile uint8_t *)at;
+    }
+    return n;
+}
+
+/* In 64 bits the addresses that begin with 16 ones are the kernel's (Linux Documentation/arch/x86/x86_64/mm.rst,
+ * arch/arm64/memory.rst), a tagged pointer's tag aside. Numbers below 0, which many words of a stack are, look like such, and
+ * would cost a call each. */
+static bool is_kernels(uint64_t address) { return address >> 48 == 0xffff; }
+
+size_t uspi_linux_read_some(uintptr_t from, void *to, size_t n) {
+    if (n == 0 || is_kernels(from)) return 0;
+    if (n - 1 > UINTPTR_MAX - from) n = UINTPTR_MAX - from + 1;
+    struct iovec local = {to, n}, remote = {(void *)from, n};
+    long got = uspi_linux->read_process(uspi_linux->own_process(), &local, &remote, 1);
+    if (got >= 0) return (size_t)got;
+    return got == -EFAULT ? 0 : read_probed(from, to, n);
+}
+
+int uspi_os_read(void *context, usp_addr from, void *to, size_t n) {
+    (void)context;
+    if (from > UINTPTR_MAX) return n == 0 ? USP_OK : USP_ERROR_UNREADABLE;
+    return uspi_linux_read_some((uintptr_t)from, to, n) == n ? USP_OK : USP_ERROR_UNREADABLE;
+}
+
+int uspi_os_read_pieces(const usp_addr *from, size_t count, void *to, size_t size) {
+    enum { AT_ONCE = 64 };
+    struct iovec remote[AT_ONCE];
+    uint8_t *at = to;
+    while (count > 0) {
+        size_t n = count < AT_ONCE ? count : AT_ONCE;
+        for (size_t i = 0; i < n; i++) {
+            if (from[i] > UINTPTR_MAX) return USP_ERROR_UNREADABLE;
+            remote[i] = (struct iovec){(void *)(uintptr_t)from[i], size};
+        }
+        struct iovec local = {at, n * size};
+        long got = uspi_linux->read_process(uspi_linux_pid(), &local, remote, n);
+        if (got >= 0 || got == -EFAULT) {
+            if (got != (long)(n * size)) return USP_ERROR_UNREADABLE;
+        } else {
+            for (size_t i = 0; i < n; i++) {
+                if (read_probed((uintptr_t)from[i], at + i * size, size) != size) return USP_ERROR_UNREADABLE;
+            }
+        }
+        from += n;
+        at += n * size;
+        count -= n;
+    }
+    return USP_OK;
+}
+
+int uspi_os_context_registers(const void *ucontext, struct usp_registers *registers) {
+    return usp_registers_from_state(registers, USPI_HOST_ARCH, USP_THREAD_STATE_LINUX_UCONTEXT, ucontext, SIZE_MAX);
+}
+
+bool uspi_os_swift_task(uint32_t *id) {
+    *id = 0;
+    return true;
+}
+
+#endif

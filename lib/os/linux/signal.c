@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* See signal.h. */
+#include "lib/os/which.h"
+
+#if USPI_OS == USPI_OS_LINUX
+
+#include "lib/os/linux/answer.h"
+#include "lib/os/linux/restart.h"
+#include "lib/os/linux/signal.h"
+
+#include <string.h>
+#include <ucontext.h>
+
+/* Ignored by default, without another effect (signal(7)), in the order in which the library chooses. */
+static const int signals[] = {SIGURG, SIGWINCH};
+#define SIGNALS (sizeof signals / sizeof *signals)
+
+/* Of the program's action, what our handler must have too. */
+#define SHARED_FLAGS (SA_ONSTACK | SA_RESTART)
+
+static bool is_handler(const struct sigaction *action) {
+    return (action->sa_flags & SA_SIGINFO) != 0 || (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN);
+}
+
+/* ---- the handler ---- */
+
+/* Calls the program's handler as the kernel would: with its mask, and with a signal that may come again where it says so.
+ * What it changes in *context holds when ours returns. */
+static void call_program(const struct sigaction *below, int number, siginfo_t *info, void *context) {
+    uint64_t mask, wanted;
+    memcpy(&mask, &((const ucontext_t *)context)->uc_sigmask, sizeof mask);
+    memcpy(&wanted, &below->sa_mask, sizeof wanted);
+    mask |= wanted;
+    if ((below->sa_flags & SA_NODEFER) == 0) mask |= USPI_LINUX_SIGNAL(number);
+    uspi_linux->set_mask(SIG_SETMASK, &mask, NULL);
+    if ((below->sa_flags & SA_SIGINFO) != 0) {
+        below->sa_sigaction(number, info, context);
+    } else {
+        below->sa_handler(number);
+    }
+}
+
+static void handle(unsigned layer, int number, siginfo_t *info, void *context) {
+    const struct sigaction *below = &uspi_capturing.layers[layer].below;
+    const bool is_shared = is_handler(below);
+    uspi_answer_requests(context);
+    if (uspi_has_answer_room(context)) uspi_restart_mend(context, number, is_shared);
+    if (!is_shared) return;
+    if (uspi_own_calls.calls > 0) {
+        uspi_own_calls.owed = true;
+    } else {
+        call_program(below, number, info, context);
+    }
+}
+
+#define LAYER(n)                                                                                                       \
+    static void handle_##n(int number, siginfo_t *info, void *context) { handle(n, number, info, context); }
+LAYER(0)
+LAYER(1)
+LAYER(2)
+LAYER(3)
+LAYER(4)
+LAYER(5)
+LAYER(6)
+LAYER(7)
+
+static void (*const handlers[USPI_LAYERS])(int, siginfo_t *, void *) = {handle_0, handle_1, handle_2, handle_3,
+                                                                        handle_4, handle_5, handle_6, handle_7};
+
+/* The layer whose handler an action is; USPI_LAYERS: it is not ours. */
+static unsigned layer_of(const struct sigaction *action) {
+    unsigned i = 0;
+    if ((action->sa_flags & SA_SIGINFO) == 0) return USPI_LAYERS;
+    while (i < USPI_LAYERS && handlers[i] != action->sa_sigaction) i++;
+    return i;
+}
+
+/* ---- installing it ---- */
+
+static bool are_equal(const struct sigaction *a, const struct sigaction *b) {
+    const unsigned flags = SA_SIGINFO | SA_NODEFER | (unsigned)SA_RESETHAND | SHARED_FLAGS;
+    if ((((unsigned)a->sa_flags ^ (unsigned)b->sa_flags) & flags) != 0 ||
+        memcmp(&a->sa_mask, &b->sa_mask, sizeof(uint64_t)) != 0) {
+        return false;
+    }
+    return (a->sa_flags & SA_SIGINFO) != 0 ? a->sa_sigaction == b->sa_sigaction : a->sa_handler == b->sa_handler;
+}
+
+/* A layer that stands for this action; USPI_LAYERS: they are used up. */
+static unsigned layer_for(const struct sigaction *below) {
+    for (unsigned i = 0; i < USPI_LAYERS; i++) {
+        struct uspi_signal_layer *layer = &uspi_capturing.layers[i];
+        if (!atomic_load(&layer->is_used)) {
+            layer->below = *below;
+            atomic_store(&layer->is_used, true);
+            return i;
+        }
+        if (are_equal(&layer->below, below)) return i;
+    }
+    return USPI_LAYERS;
+}
+
+static int install(int number) {
+    struct sigaction action, there, old;
+    if (uspi_linux->set_action(number, NULL, &there) < 0) return USP_ERROR_SYSTEM;
+    if (layer_of(&there) != USPI_LAYERS) return USP_OK;
+    /* Called once only, it must not be called when the program did not send it. */
+    if (is_handler(&there) && ((unsigned)there.sa_flags & (unsigned)SA_RESETHAND) != 0) return USP_ERROR_BUSY;
+    const unsigned layer = layer_for(&there);
+    if (layer == USPI_LAYERS) return USP_ERROR_BUSY;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = handlers[layer];
+    /* The program's handler may count on a call's end with EINTR, and on the stack that it runs on. */
+    action.sa_flags = SA_SIGINFO | (is_handler(&there) ? there.sa_flags & SHARED_FLAGS : SHARED_FLAGS);
+    /* Nothing may run on a thread that is held: not even libc's own signals, which sigfillset leaves out. */
+    const uint64_t mask = ~USPI_LINUX_FAULTS;
+    memcpy(&action.sa_mask, &mask, sizeof mask);
+    if (uspi_linux->set_action(number, &action, &old) < 0) return USP_ERROR_SYSTEM;
+    if (are_equal(&old, &there)) return USP_OK;
+    /* Another thread was faster: the next capture looks again. */
+    uspi_linux->set_action(number, &old, NULL);
+    return USP_ERROR_BUSY;
+}
+
+static bool is_unhandled(int number) {
+    struct sigaction there;
+    return uspi_linux->set_action(number, NULL, &there) >= 0 &&
+           (!is_handler(&there) || layer_of(&there) != USPI_LAYERS);
+}
+
+static int choose(void) {
+    for (size_t i = 0; i < SIGNALS; i++) {
+        if (is_unhandled(signals[i])) return signals[i];
+    }
+    return signals[0];
+}
+
+int uspi_signal_install(int wanted) {
+    const int number = wanted != 0 ? wanted : choose();
+    const int status = install(number);
+    if (status == USP_OK) atomic_store(&uspi_capturing.signal, number);
+    return status;
+}
+
+bool uspi_signal_is_ours(void) {
+    struct sigaction action;
+    const int number = atomic_load(&uspi_capturing.signal);
+    return number != 0 && uspi_linux->set_action(number, NULL, &action) >= 0 && layer_of(&action) != USPI_LAYERS;
+}
+
+int uspi_signal_restore(uint64_t deadline) {
+    struct uspi_capturing *c = &uspi_capturing;
+    if (!uspi_turn_take(&c->changes, deadline)) return USP_ERROR_BUSY;
+    const int number = atomic_load(&c->signal);
+    int status = number != 0 ? uspi_signal_install(number) : USP_ERROR_NOT_PREPARED;
+    uspi_turn_give(&c->changes);
+    return status;
+}
+
+void uspi_signal_uninstall(void) {
+    struct sigaction action;
+    const int number = atomic_exchange(&uspi_capturing.signal, 0);
+    if (number == 0 || uspi_linux->set_action(number, NULL, &action) < 0) return;
+    const unsigned layer = layer_of(&action);
+    /* What is still pending of it is the program's then, which ignores it or handles it. */
+    if (layer != USPI_LAYERS) uspi_linux->set_action(number, &uspi_capturing.layers[layer].below, NULL);
+}
+
+bool uspi_signal_is_allowed(int number) {
+    for (size_t i = 0; i < SIGNALS; i++) {
+        if (signals[i] == number) return true;
+    }
+    return false;
+}
+
+#endif

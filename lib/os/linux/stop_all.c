@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/* Stopping all threads of this process at one moment. How a thread is asked is request.h's.
+ *
+ *     take the turn, list threads and note which cannot answer │ ask all, list again until none is new,
+ *     copy every stack, resume all │ give the turn, hand the copies over
+ *
+ * Between the first question and the release nothing allocates, locks or waits for anything but the threads' answers. If
+ * the reserved memory does not suffice, all threads are resumed first, then it grows, then the stop is repeated. */
+#include "lib/os/which.h"
+
+#if USPI_OS == USPI_OS_LINUX
+
+#include "lib/os/linux/answer.h"
+#include "lib/os/linux/proc.h"
+#include "lib/os/linux/process.h"
+#include "lib/os/linux/signal.h"
+#include "lib/os/linux/stop.h"
+
+#include "arch/host.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Listings of the threads within one stop: each finds what threads that had not yet answered started meanwhile. */
+#define LISTINGS 64u
+/* The snapshot's place among the requests. */
+#define PLACE 0
+
+/* A thread as /proc showed it before the stop; by the start time another one under its id is recognised. */
+struct note {
+    pid_t tid;
+    char state;
+    bool is_excused;  /* it was seen to be unable to answer, */
+    bool is_left_out; /* and again right before the stop */
+    uint64_t start;
+};
+
+struct notes {
+    struct note *notes;
+    size_t count, room;
+};
+
+static uint64_t our_signal(void) {
+    const int number = atomic_load(&uspi_capturing.signal);
+    return number != 0 ? USPI_LINUX_SIGNAL(number) : 0;
+}
+
+static bool note_thread(void *context, const struct uspi_proc_threads *list, pid_t tid) {
+    struct notes *n = context;
+    struct uspi_proc_stat stat;
+    if (n->count == n->room) {
+        size_t room = n->room == 0 ? 128 : n->room * 2;
+        struct note *grown = realloc(n->notes, room * sizeof *grown);
+        if (grown == NULL) return false;
+        n->notes = grown;
+        n->room = room;
+    }
+    if (uspi_proc_threads_stat(list, tid, &stat) < 0) return true;
+    const bool is_excused =
+        (stat.state != 'R' && (stat.blocked & our_signal()) != 0) || stat.state == 'T' || stat.state == 't';
+    n->notes[n->count++] = (struct note){tid, stat.state, is_excused, false, stat.start};
+    return true;
+}
+
+static int by_thread(const void *a, const void *b) {
+    const struct note *x = a, *y = b;
+    return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+static struct note *find_note(const struct notes *notes, pid_t tid) {
+    struct note wanted = {.tid = tid};
+    return notes->count == 0 ? NULL : bsearch(&wanted, notes->notes, notes->count, sizeof wanted, by_thread);
+}
+
+/* A thread that blocks the signal or is stopped at two looks in a row is not asked: no other thread is held up for it. */
+static void leave_out(struct notes *notes, pid_t self) {
+    for (size_t i = 0; i < notes->count; i++) {
+        struct note *n = &notes->notes[i];
+        if (!n->is_excused || n->tid == self) continue;
+        n->is_left_out = uspi_thread_ability(n->tid) == USPI_THREAD_UNABLE;
+    }
+}
+
+/* A stop of all threads, or of one, and what it found. */
+struct stop {
+    struct uspi_request *r;
+    const struct notes *notes;
+    pid_t self, only;
+    uint64_t deadline, ended, stopped_ns;
+    bool met_self;       /* the listing has the requester's id */
+    bool is_abandoned;   /* a handler still owns a slot */
+    size_t slots, arena; /* needed */
+    size_t copied;       /* bytes of the arena */
+    uint32_t found;      /* new threads in the last listing */
+};
+
+static bool ask_if_new(void *context, const struct uspi_proc_threads *list, pid_t tid) {
+    struct stop *stop = context;
+    (void)list;
+    if (tid == stop->self) {
+        stop->met_self = true;
+        return true;
+    }
+    if (stop->only != 0 && tid != stop->only) return true;
+    const struct uspi_slot *s = uspi_ask_find(stop->r, tid);
+    /* An id whose thread has ended may have come back, once; a main thread that has ended keeps it. */
+    bool ended = s != NULL && s->status == USP_ERROR_NO_THREAD && !s->is_repeated && tid != uspi_linux_pid();
+    if (s != NULL && !ended) return true;
+    stop->found++;
+    const struct note *note = s == NULL ? find_note(stop->notes, tid) : NULL;
+    if (note != NULL && note->is_left_out) return uspi_ask_without(stop->r, tid);
+    return uspi_ask(stop->r, tid);
+}
+
+/* Asks all threads, until a complete listing has no new one. Returns 0 or a negative error number. */
+static int ask_everyone(struct stop *stop) {
+    for (unsigned i = 0; i < LISTINGS; i++) {
+        stop->found = 0;
+        int e = uspi_linux_each_thread(0, stop->r->listing, stop->r->listing_size, ask_if_new, stop);
+        if (e < 0) return e;
+        if (stop->found == 0) return 0;
+        if (!uspi_ask_wait(stop->r, stop->deadline)) stop->is_abandoned = true;
+        if (stop->is_abandoned || uspi_os_clock() >= stop->deadline) return 0;
+        stop->r->is_late = true;
+    }
+    return 0;
+}
+
+static void copy_stacks(struct stop *stop, bool all_that_fits) {
+    struct uspi_request *r = stop->r;
+    uint32_t used = atomic_load(&r->used), ready = 0;
+    size_t at = 0;
+    stop->arena = stop->copied = 0;
+    for (uint32_t i = 0; i < used; i++) {
+        if (!uspi_slot_ready(&r->slots[i])) continue;
+        stop->arena += uspi_slot_need(&r->slots[i]);
+        ready++;
+    }
+    if (stop->arena > r->arena_size && !all_that_fits) return;
+    size_t share = stop->arena <= r->arena_size ? SIZE_MAX : (r->arena_size / (ready + 1)) & ~(size_t)15;
+    for (uint32_t i = 0; i < used; i++) {
+        struct uspi_slot *s = &r->slots[i];
+        if (!uspi_slot_ready(s)) continue;
+        s->offset = at;
+        size_t room = r->arena_size - at < share ? r->arena_size - at : share;
+        for (unsigned part = 0; part < 2; part++) {
+            s->copied[part] = uspi_extent_copy(&s->extents[part], r->arena + at, room);
+            /* The next copy begins at a whole word. */
+            s->copied[part] &= ~(size_t)15;
+            at += s->copied[part];
+            room -= s->copied[part];
+        }
+        /* It may have run on while it was being copied. */
+        if (!uspi_slot_ready(s)) s->status = USP_ERROR_TIMEOUT;
+    }
+    stop->copied = at;
+}
+
+/* One stop from the first question to the release. */
+static int stop_once(struct stop *stop, bool all_that_fits) {
+    struct uspi_request *r = stop->r = uspi_request_at(PLACE);
+    stop->is_abandoned = false;
+    uspi_ask_begin(r, true);
+    atomic_store(&uspi_capturing.asked[PLACE], USPI_EVERYONE);
+    int e = ask_everyone(stop);
+    if (e == 0) copy_stacks(stop, all_that_fits);
+    atomic_store(&uspi_capturing.asked[PLACE], 0);
+    uspi_ask_release(r);
+    stop->ended = uspi_os_clock();
+
+    stop->slots = e == -ECANCELED ? r->slot_count * 2 : r->slot_count;
+    stop->stopped_ns = 0;
+    uint32_t used = atomic_load(&r->used);
+    for (uint32_t i = 0; i < used; i++) {
+        const struct uspi_slot *s = &r->slots[i];
+        if (s->status != USP_OK) continue;
+        if (stop->ended - s->arrived > stop->stopped_ns) stop->stopped_ns = stop->ended - s->arrived;
+    }
+    return e;
+}
+
+/* ---- handing over ---- */
+
+static void describe_thread(struct usp_thread_info *info, pid_t tid, const struct notes *notes) {
+    struct uspi_proc_stat now;
+    const struct note *before = find_note(notes, tid);
+    memset(info, 0, sizeof *info);
+    info->thread = (struct usp_thread){(uint64_t)tid, (uint64_t)tid};
+    if (tid == uspi_linux_pid()) info->flags |= USP_THREAD_MAIN;
+    if (uspi_proc_stat(0, tid, &now) == 0) {
+        memcpy(info->name, now.name, sizeof info->name);
+        info->cpu_time = now.cpu_ns;
+        if (before != NULL && before->start != now.start) before = NULL;
+    }
+    if (before != NULL) info->run_state = (uint8_t)before->state;
+}
+
+static void add_answer(struct uspi_stopped_process *out, const struct uspi_slot *s, const struct stop *stop) {
+    struct uspi_stopped_thread *t = &out->threads[out->thread_count];
+    pid_t tid = uspi_slot_thread(s);
+    /* A thread that ended before all were stopped was not there at that moment. */
+    if (s->status == USP_ERROR_NO_THREAD && tid != uspi_linux_pid()) return;
+    out->thread_count++;
+    describe_thread(&t->info, tid, stop->notes);
+    t->status = s->status;
+    if (s->status != USP_OK) return;
+    memset(t->info.name, 0, sizeof t->info.name);
+    memcpy(t->info.name, s->name, sizeof s->name);
+    t->info.cpu_time = s->cpu_ns;
+    uspi_slot_to_copy(s, out->owned, &t->copy);
+    t->copy.stopped_ns = stop->ended - s->arrived;
+}
+
+static void add_requester(struct uspi_stopped_process *out, const struct stop *stop) {
+    struct uspi_stopped_thread *t = &out->threads[out->thread_count++];
+    memset(t, 0, sizeof *t);
+    describe_thread(&t->info, stop->self, stop->notes);
+    t->info.flags |= USP_THREAD_REQUESTER;
+}
+
+/* What holds of this process however it was stopped. */
+static void describe_process(struct uspi_stopped_process *out) {
+    struct usp_target target;
+    usp_target_init(&target, USPI_HOST_ARCH);
+    uspi_os_describe_self(&target);
+    out->pid = (int64_t)uspi_linux_pid();
+    out->arch = target.arch;
+    out->pac_mask = target.pac_mask;
+    out->roots = target.roots;
+    out->root_count = target.root_count;
+    out->live = (struct usp_memory){uspi_os_read, NULL};
+}
+
+/* Takes what was found out of the request, which the next stop will use. */
+static int collect(const struct stop *stop, struct uspi_stopped_process *out) {
+    const struct uspi_request *r = stop->r;
+    uint32_t used = atomic_load(&r->used);
+    out->threads = calloc((size_t)used + 1, sizeof *out->threads);
+    out->owned = malloc(stop->copied + 1);
+    out->release = free;
+    if (out->threads == NULL || out->owned == NULL) {
+        uspi_os_free_stopped(out);
+        return USP_ERROR_NO_MEMORY;
+    }
+    memcpy(out->owned, r->arena, stop->copied);
+    for (uint32_t i = 0; i < used; i++) add_answer(out, &r->slots[i], stop);
+    if (stop->only == 0 || stop->only == stop->self) add_requester(out, stop);
+    describe_process(out);
+    out->stopped_ns = stop->stopped_ns;
+    return USP_OK;
+}
+
+/* ---- all of it ---- */
+
+static bool grow(size_t slots, size_t arena) {
+    const struct uspi_request *r = uspi_request_at(PLACE);
+    if (slots < r->slot_count) slots = r->slot_count;
+    if (arena < r->arena_size) arena = r->arena_size;
+    return uspi_request_replace(PLACE, slots, arena);
+}
+
+static int stop_and_collect(struct stop *stop, uint64_t timeout, struct uspi_stopped_process *out) {
+    size_t slots = stop->notes->count + stop->notes->count / 4 + 16;
+    if (slots > uspi_request_at(PLACE)->slot_count) grow(slots, 0);
+    bool last = false;
+    for (unsigned attempt = 1;;) {
+        last = last || attempt == USPI_STOP_ATTEMPTS;
+        uspi_request_at(PLACE)->patience = uspi_stop_patience(timeout);
+        int e = stop_once(stop, last);
+        if (e == -ECANCELED) {
+            /* Threads that begin and end faster than they are listed fill the slots. They double until the threads fit. */
+            if (!grow(stop->slots, 0)) return USP_ERROR_NO_MEMORY;
+            continue;
+        }
+        if (e < 0) return uspi_linux_status(e);
+        if (stop->arena <= stop->r->arena_size || last || stop->is_abandoned) {
+            /* A /proc of another pid namespace shows other ids. */
+            return stop->met_self ? collect(stop, out) : USP_ERROR_UNSUPPORTED;
+        }
+        last = !grow(stop->slots, stop->arena + stop->arena / 4);
+        attempt++;
+    }
+}
+
+static int stop_with(struct stop *stop, uint64_t timeout, struct notes *notes, struct uspi_stopped_process *out) {
+    const struct uspi_capturing *c = &uspi_capturing;
+    if (uspi_request_at(PLACE) == NULL &&
+        !uspi_request_replace(PLACE, c->max_threads, (size_t)c->max_threads * c->stack_copy)) {
+        return USP_ERROR_NO_MEMORY;
+    }
+    const struct uspi_request *r = uspi_request_at(PLACE);
+    int e = uspi_linux_each_thread(0, r->listing, r->listing_size, note_thread, notes);
+    if (e < 0) return e == -ECANCELED ? USP_ERROR_NO_MEMORY : uspi_linux_status(e);
+    if (notes->count > 1) qsort(notes->notes, notes->count, sizeof *notes->notes, by_thread);
+    leave_out(notes, stop->self);
+    int status = stop_and_collect(stop, timeout, out);
+    /* A handler still writes to it. */
+    if (stop->is_abandoned && !grow(0, 0)) uspi_request_drop(PLACE);
+    return status;
+}
+
+static int stop_by_signals(struct stop *stop, const struct uspi_stop_options *options,
+                           struct uspi_stopped_process *out) {
+    struct notes notes = {0};
+    struct uspi_undisturbed kept;
+    stop->notes = &notes;
+    /* The whole wait, for the turn and for the threads, is bounded by the timeout. */
+    stop->deadline = uspi_os_clock() + options->timeout;
+    uspi_os_undisturbed_begin(&kept);
+    int status = atomic_load(&uspi_capturing.is_prepared) ? USP_OK : USP_ERROR_NOT_PREPARED;
+    if (status == USP_OK && !uspi_signal_is_ours()) status = uspi_signal_restore(stop->deadline);
+    if (status == USP_OK && !uspi_turn_take(&uspi_capturing.snapshots, stop->deadline)) status = USP_ERROR_BUSY;
+    if (status == USP_OK) {
+        status = stop_with(stop, options->timeout, &notes, out);
+        uspi_turn_give(&uspi_capturing.snapshots);
+    }
+    free(notes.notes);
+    uspi_os_undisturbed_end(&kept);
+    return status;
+}
+
+static int stop_by_helper(struct stop *stop, const struct uspi_stop_options *options,
+                          struct uspi_stopped_process *out) {
+    static const struct notes none = {0};
+    stop->notes = &none;
+    int status = uspi_linux_stop_by_helper(options, out);
+    if (status != USP_OK) return status;
+    struct uspi_stopped_thread *grown = realloc(out->threads, (out->thread_count + 1) * sizeof *grown);
+    if (grown == NULL) {
+        uspi_os_free_stopped(out);
+        return USP_ERROR_NO_MEMORY;
+    }
+    out->threads = grown;
+    if (stop->only == 0 || stop->only == stop->self) add_requester(out, stop);
+    describe_process(out);
+    return USP_OK;
+}
+
+int uspi_os_stop_self(const struct uspi_stop_options *options, struct uspi_stopped_process *out) {
+    struct stop stop = {.self = uspi_linux->own_thread()};
+    memset(out, 0, sizeof *out);
+    stop.only = options->only_thread <= INT32_MAX ? (pid_t)options->only_thread : -1;
+    int status = options->by_helper ? stop_by_helper(&stop, options, out) : stop_by_signals(&stop, options, out);
+    if (status == USP_OK && options->only_thread != 0 && out->thread_count == 0) {
+        uspi_os_free_stopped(out);
+        status = USP_ERROR_NO_THREAD;
+    }
+    return status;
+}
+
+#endif

@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: MIT */
+/* See tracer.h. */
+#include "lib/os/which.h"
+
+#if USPI_OS == USPI_OS_LINUX
+
+#define _GNU_SOURCE 1
+#include "lib/os/linux/alternate.h"
+#include "lib/os/linux/tracer.h"
+
+#include "arch/backend.h"
+#include "arch/host.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+
+/* Of a stack whose mapping is not known. */
+#define UNSURE_COPY ((uint64_t)256 << 10)
+/* More than all stacks together may take. */
+#define ARENA_MAX ((uint64_t)(sizeof(size_t) > 4 ? 4096 : 512) << 20)
+/* Stacks that are read by one call. The kernel takes 1024 at most (uio.h, UIO_MAXIOV). */
+#define BATCH 32u
+/* Listings until no thread is new. */
+#define LISTINGS 64u
+/* Where the set is not there in <elf.h> (Linux include/uapi/linux/elf.h). */
+#define PAC_MASK_SET 0x406
+/* What the live part of most threads' stacks fits in. */
+#define USUAL_STACK ((size_t)8 << 10)
+/* A tracer that is a process has a stack of this size. */
+#define TRACER_STACK ((size_t)128 << 10)
+/* Between two looks at a tracer that ends, in ns, and how often is looked. */
+#define LOOK  20000u
+#define LOOKS 10000u
+/* A stop is repeated with room for more threads so often. */
+#define ATTEMPTS 4u
+
+/* ---- before the stop ---- */
+
+static int read_ranges(struct uspi_tracing *tracing) {
+    struct uspi_proc_maps maps;
+    struct uspi_mapping m;
+    int e = uspi_proc_maps_open(&maps, tracing->living);
+    if (e < 0) return uspi_refuse_system(&tracing->refusal, e, "/proc/PID/maps");
+    size_t mappings = 0;
+    while (uspi_proc_maps_next(&maps, &m)) {
+        mappings++;
+        if (!m.readable || !m.writable) continue;
+        if (tracing->range_count == tracing->range_room) {
+            size_t room = tracing->range_room == 0 ? 512 : tracing->range_room * 2;
+            struct uspi_range *grown = realloc(tracing->ranges, room * sizeof *grown);
+            if (grown == NULL) {
+                maps.error = -ENOMEM;
+                break;
+            }
+            tracing->ranges = grown;
+            tracing->range_room = room;
+        }
+        tracing->ranges[tracing->range_count++] = (struct uspi_range){m.low, m.high, strcmp(m.path, "[stack]") == 0};
+    }
+    uspi_proc_maps_close(&maps);
+    if (maps.error < 0) return uspi_refuse_system(&tracing->refusal, maps.error, "/proc/PID/maps");
+    if (mappings == 0) {
+        return uspi_refuse(&tracing->refusal, USP_ERROR_NO_THREAD,
+                           "process %d has no memory: it has ended and was not waited for, or is a "
+                           "thread of the kernel",
+                           tracing->pid);
+    }
+    return USP_OK;
+}
+
+/* In pages. 0: not known. */
+static uint64_t mapped_size(const struct uspi_tracing *tracing) {
+    char text[256];
+    if (uspi_proc_read(tracing->living, 0, "statm", text, sizeof text) < 0) return 0;
+    return strtoull(text, NULL, 10);
+}
+
+/* The mapping that a stack pointer lies in; NULL when there was none. */
+static const struct uspi_range *find_range(const struct uspi_tracing *tracing, usp_addr sp) {
+    size_t low = 0, high = tracing->range_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (tracing->ranges[middle].high <= sp) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == tracing->range_count) return NULL;
+    const struct uspi_range *r = &tracing->ranges[low];
+    /* It may have grown downward since it was read. */
+    return sp >= r->low || (r->grows && r->low - sp < USPI_STACK_MAX) ? r : NULL;
+}
+
+/* ---- threads ---- */
+
+/* Listings have the same order, so that each thread mostly is where the next one is expected. */
+static bool is_known(struct uspi_tracing *tracing, pid_t tid) {
+    size_t i = tracing->expected;
+    if (i >= tracing->count || tracing->tids[i] != tid) {
+        for (i = 0; i < tracing->count && tracing->tids[i] != tid; i++) continue;
+    }
+    tracing->expected = i + 1;
+    return i < tracing->count;
+}
+
+/* While it is not traced: a thread that is stopped already shows another state then. */
+static void describe_thread(const struct uspi_tracing *tracing, size_t i) {
+    const pid_t tid = tracing->tids[i];
+    struct usp_thread_info *info = &tracing->threads[i].info;
+    struct uspi_proc_stat stat;
+    info->thread = (struct usp_thread){(uint64_t)tid, (uint64_t)tid};
+    if (tid == tracing->pid) info->flags |= USP_THREAD_MAIN;
+    if (uspi_proc_threads_stat(&tracing->list, tid, &stat) < 0) return;
+    memcpy(info->name, stat.name, sizeof info->name);
+    info->run_state = (uint8_t)stat.state;
+    info->cpu_time = stat.cpu_ns;
+}
+
+static bool is_gone(const struct uspi_tracing *tracing, pid_t tid) {
+    struct uspi_proc_stat stat;
+    int e = uspi_proc_stat(tracing->pid, tid, &stat);
+    return e == -ENOENT || e == -ESRCH || (e == 0 && (stat.state == 'Z' || stat.state == 'X'));
+}
+
+/* False: it is no more. */
+static bool seize(const struct uspi_tracing *tracing, size_t i) {
+    const pid_t tid = tracing->tids[i];
+    long e = uspi_linux->trace(PTRACE_SEIZE, tid, NULL, NULL);
+    if (e == -ESRCH) return false;
+    tracing->traced[i].seized = e >= 0;
+    if (e >= 0) return true;
+    /* A thread that is about to end may not be traced either. */
+    tracing->threads[i].status = e == -EPERM && is_gone(tracing, tid) ? USP_ERROR_NO_THREAD : uspi_linux_status(e);
+    return true;
+}
+
+/* Few are born between this and the listing. */
+static size_t expected_threads(const struct uspi_tracing *tracing) {
+    const long counted = tracing->only != 0 ? 1 : uspi_proc_threads_count(&tracing->list);
+    return counted > 0 ? (size_t)counted : 1;
+}
+
+static bool reserve(struct uspi_tracing *tracing, size_t room) {
+    free(tracing->threads);
+    free(tracing->traced);
+    free(tracing->tids);
+    tracing->threads = calloc(room, sizeof *tracing->threads);
+    tracing->traced = calloc(room, sizeof *tracing->traced);
+    tracing->tids = calloc(room, sizeof *tracing->tids);
+    tracing->room = room;
+    tracing->count = tracing->expected = 0;
+    return tracing->threads != NULL && tracing->traced != NULL && tracing->tids != NULL;
+}
+
+static bool add_if_new(void *context, const struct uspi_proc_threads *list, pid_t tid) {
+    struct uspi_tracing *tracing = context;
+    (void)list;
+    if ((tracing->only != 0 && tid != tracing->only) || tid == tracing->except || is_known(tracing, tid)) return true;
+    if (tracing->count == tracing->room) {
+        tracing->is_short = true;
+        return false;
+    }
+    memset(&tracing->threads[tracing->count], 0, sizeof *tracing->threads);
+    memset(&tracing->traced[tracing->count], 0, sizeof *tracing->traced);
+    tracing->tids[tracing->count++] = tid;
+    return true;
+}
+
+static bool seize_if_new(void *context, const struct uspi_proc_threads *list, pid_t tid) {
+    struct uspi_tracing *tracing = context;
+    size_t before = tracing->count;
+    if (!add_if_new(tracing, list, tid)) return false;
+    if (tracing->count == before) return true;
+    describe_thread(tracing, before);
+    if (seize(tracing, before)) {
+        tracing->found++;
+    } else {
+        tracing->count--;
+    }
+    return true;
+}
+
+static int seize_new(struct uspi_tracing *tracing) {
+    tracing->found = 0;
+    return uspi_linux_list_threads(&tracing->list, seize_if_new, tracing);
+}
+
+/* Of the threads of the first listing those that are still there. */
+static void seize_listed(struct uspi_tracing *tracing) {
+    size_t n = 0;
+    for (size_t i = 0; i < tracing->count; i++) {
+        if (!seize(tracing, i)) continue;
+        if (n != i) {
+            tracing->threads[n] = tracing->threads[i];
+            tracing->traced[n] = tracing->traced[i];
+            tracing->tids[n] = tracing->tids[i];
+        }
+        n++;
+    }
+    tracing->count = n;
+}
+
+static void interrupt(const struct uspi_tracing *tracing, size_t from) {
+    for (size_t i = from; i < tracing->count; i++) {
+        if (tracing->traced[i].seized) uspi_linux->trace(PTRACE_INTERRUPT, tracing->tids[i], NULL, NULL);
+    }
+}
+
+/* The sizes of the sets are all different (FACTS: Linux asm/ptrace.h user_regs_struct, user_pt_regs, pt_regs). */
+static uint32_t arch_of_set(size_t size) {
+    switch (size) {
+    case 216: return USP_ARCH_X86_64;
+    case 68: return USP_ARCH_I386;
+    case 272: return USP_ARCH_ARM64;
+    case 72: return USP_ARCH_ARMV7;
+    default: return USP_ARCH_NONE;
+    }
+}
+
+/* Takes what a thread says that has stopped. False: it runs still, or is gone. */
+static bool take_registers(const struct uspi_tracing *tracing, size_t i) {
+    struct uspi_stopped_thread *t = &tracing->threads[i];
+    uint8_t bytes[512];
+    struct iovec set = {bytes, sizeof bytes};
+    long e = uspi_linux->trace(PTRACE_GETREGSET, tracing->tids[i], (void *)NT_PRSTATUS, &set);
+    if (e == -ESRCH) return false;
+    tracing->traced[i].stopped = true;
+    if (e < 0) {
+        t->status = uspi_linux_status(e);
+    } else {
+        t->status = usp_registers_from_state(&t->copy.registers, arch_of_set(set.iov_len),
+                                             USP_THREAD_STATE_LINUX_PRSTATUS, bytes, set.iov_len);
+        if (t->status != USP_OK) t->status = USP_ERROR_UNSUPPORTED;
+    }
+    return true;
+}
+
+static void wait_for_stops(const struct uspi_tracing *tracing) {
+    uint64_t nap = 20000;
+    for (unsigned pass = 0;; pass++) {
+        size_t running = 0;
+        bool late = uspi_os_clock() >= tracing->deadline;
+        for (size_t i = 0; i < tracing->count; i++) {
+            const struct uspi_traced *t = &tracing->traced[i];
+            int *status = &tracing->threads[i].status;
+            if (!t->seized || t->stopped || *status != USP_OK || take_registers(tracing, i)) continue;
+            if ((late || pass % 8 == 7) && is_gone(tracing, tracing->tids[i])) {
+                *status = USP_ERROR_NO_THREAD;
+            } else if (late) {
+                *status = USP_ERROR_TIMEOUT;
+            } else {
+                running++;
+            }
+        }
+        if (running == 0) return;
+        uspi_linux->sleep(nap);
+        if (nap < 1000000) nap *= 2;
+    }
+}
+
+/* Of one thread: both are the same for all. */
+static void learn_processor(struct uspi_tracing *tracing) {
+    struct {
+        uint64_t data, code; /* struct user_pac_mask (Linux arch/arm64/include/uapi/asm/ptrace.h) */
+    } masks;
+    struct iovec set = {&masks, sizeof masks};
+    size_t i = 0;
+    while (i < tracing->count && (!tracing->traced[i].stopped || tracing->threads[i].status != USP_OK)) i++;
+    if (i == tracing->count) return;
+    tracing->arch = tracing->threads[i].copy.registers.arch;
+    if (tracing->arch != USP_ARCH_ARM64) return;
+    long e = uspi_linux->trace(PTRACE_GETREGSET, tracing->tids[i], (void *)PAC_MASK_SET, &set);
+    if (e >= 0 && set.iov_len == sizeof masks) tracing->pac_mask = masks.code;
+}
+
+/* ---- stacks ---- */
+
+/* Where the thread's stack ends that lies in a mapping, above `from`: mappings that touch each other are one. libc keeps
+ * the thread's control block at its top (see threads.c on robust_list). 0: that is not known. */
+static usp_addr end_of_stack(pid_t tid, const struct uspi_range *r, usp_addr from) {
+    uintptr_t data;
+    if (r->grows || r->high - from <= USPI_STACK_MAX) return r->high;
+    if (uspi_linux->robust_list(tid, &data) < 0 || data <= from || data >= r->high) return 0;
+    return (data | (USPI_LINUX_PAGE - 1)) + 1;
+}
+
+/* What there is to copy of the stack that sp points to. */
+static struct uspi_stack_extent extent_at(const struct uspi_tracing *tracing, size_t i, usp_addr sp) {
+    const struct uspi_backend *b = uspi_backend_find(tracing->threads[i].copy.registers.arch);
+    const struct uspi_range *r = find_range(tracing, sp);
+    struct uspi_stack_extent e = {.from = sp >= b->red_zone ? (sp - b->red_zone) & ~UINT64_C(15) : 0};
+    uint64_t want = UNSURE_COPY;
+    if (r != NULL) {
+        usp_addr end = end_of_stack(tracing->tids[i], r, e.from);
+        e.low = r->low < e.from ? r->low : e.from;
+        e.high = r->high;
+        want = end != 0 ? end - e.from : USPI_STACK_MAX;
+    }
+    e.room = e.from > UINTPTR_MAX ? 0 : want < SIZE_MAX ? (size_t)want : SIZE_MAX;
+    return e;
+}
+
+/* Has room for the copies that most processes need, before any thread is stopped. */
+static void make_room(struct uspi_tracing *tracing) {
+    struct uspi_arena *arena = &tracing->arenas[USPI_OWN_STACK];
+    const size_t threads = expected_threads(tracing);
+    if (threads > ARENA_MAX / USUAL_STACK) return;
+    arena->size = threads * USUAL_STACK;
+    arena->bytes = uspi_linux->map(arena->size, true);
+}
+
+/* Shares out room for one extent of each thread, one behind the other. */
+static void lay_out(struct uspi_tracing *tracing, unsigned which) {
+    struct uspi_arena *arena = &tracing->arenas[which];
+    size_t total = 0;
+    for (size_t i = 0; i < tracing->count; i++) {
+        struct uspi_traced *t = &tracing->traced[i];
+        const struct uspi_stopped_thread *thread = &tracing->threads[i];
+        if (!t->stopped || thread->status != USP_OK || (which == USPI_INTERRUPTED_STACK && t->interrupted == 0)) {
+            continue;
+        }
+        struct uspi_stack_extent *e = &t->extents[which];
+        *e =
+            extent_at(tracing, i, which == USPI_OWN_STACK ? usp_registers_sp(&thread->copy.registers) : t->interrupted);
+        if (e->room > ARENA_MAX - total) e->room = (size_t)(ARENA_MAX - total);
+        total += e->room;
+    }
+    if (arena->bytes == NULL || arena->size < total) {
+        if (arena->bytes != NULL) uspi_linux->unmap(arena->bytes, arena->size);
+        arena->size = total;
+        arena->bytes = total > 0 ? uspi_linux->map(total, true) : NULL;
+    }
+    uint8_t *at = arena->bytes;
+    for (size_t i = 0; i < tracing->count; i++) {
+        struct uspi_stack_extent *e = &tracing->traced[i].extents[which];
+        if (at == NULL) e->room = 0;
+        if (e->room == 0) continue;
+        e->bytes = at;
+        at += e->room;
+    }
+}
+
+/* Stacks that one call reads, side by side. */
+struct batch {
+    size_t threads[BATCH];                    /* by number */
+    struct uspi_stack_extent *extents[BATCH]; /* theirs */
+    struct iovec remote[BATCH];
+    size_t count, size;
+};
+
+static void read_each(const struct uspi_tracing *tracing, const struct batch *batch) {
+    for (size_t i = 0; i < batch->count; i++) {
+        struct uspi_stack_extent *e = batch->extents[i];
+        long got = e->from <= INT64_MAX ? uspi_linux->pread(tracing->memory, e->bytes, e->room, e->from) : 0;
+        e->copied = got > 0 ? (size_t)got : 0;
+    }
+}
+
+/* The kernel stops at the first byte that cannot be read. Returns how many stacks it went through. */
+static size_t read_batch(const struct uspi_tracing *tracing, const struct batch *batch) {
+    struct iovec local = {batch->extents[0]->bytes, batch->size};
+    long got = uspi_linux->read_process(tracing->living, &local, batch->remote, batch->count);
+    if (got < 0 && got != -EFAULT) {
+        read_each(tracing, batch);
+        return batch->count;
+    }
+    size_t left = got > 0 ? (size_t)got : 0, n = 0;
+    while (n < batch->count) {
+        struct uspi_stack_extent *e = batch->extents[n++];
+        e->copied = left < e->room ? left : e->room;
+        left -= e->copied;
+        if (e->copied < e->room) break;
+    }
+    return n;
+}
+
+static void look_for_interrupted(const struct uspi_tracing *tracing, size_t i) {
+    struct uspi_traced *t = &tracing->traced[i];
+    const struct uspi_stack_extent *e = &t->extents[USPI_OWN_STACK];
+    const struct uspi_copied bytes = {e->bytes, e->from, e->copied};
+    t->interrupted = uspi_alternate_search(tracing->threads[i].copy.registers.arch, &bytes);
+}
+
+static void copy_stacks(struct uspi_tracing *tracing, unsigned which) {
+    struct batch batch;
+    for (size_t i = 0; i < tracing->count;) {
+        batch.count = batch.size = 0;
+        for (; i < tracing->count && batch.count < BATCH; i++) {
+            struct uspi_stack_extent *e = &tracing->traced[i].extents[which];
+            if (e->room == 0) continue;
+            batch.threads[batch.count] = i;
+            batch.extents[batch.count] = e;
+            batch.remote[batch.count++] = (struct iovec){(void *)(uintptr_t)e->from, e->room};
+            batch.size += e->room;
+        }
+        if (batch.count == 0) return;
+        size_t done = read_batch(tracing, &batch);
+        for (size_t k = 0; k < done && which == USPI_OWN_STACK; k++) look_for_interrupted(tracing, batch.threads[k]);
+        i = batch.threads[done - 1] + 1;
+    }
+}
+
+/* ---- the tracer ---- */
+
+static int fail_to_list(struct uspi_tracing *tracing, int e) {
+    return uspi_refuse_system(&tracing->refusal, e == -ECANCELED ? -ENOMEM : e, "/proc/PID/task");
+}
+
+static bool any_seized(const struct uspi_tracing *tracing) {
+    for (size_t i = 0; i < tracing->count; i++) {
+        if (tracing->traced[i].seized) return true;
+    }
+    return false;
+}
+
+/* Why no thread could be seized. */
+static int fail_to_seize(struct uspi_tracing *tracing) {
+    if (tracing->count == 0 && tracing->only != 0) {
+        return uspi_refuse(&tracing->refusal, USP_ERROR_NO_THREAD, "process %d has no thread %d", tracing->pid,
+                           tracing->only);
+    }
+    int status = tracing->count == 0 ? USP_ERROR_NO_THREAD : tracing->threads[0].status;
+    switch (status) {
+    case USP_ERROR_PERMISSION: return uspi_refuse_system(&tracing->refusal, -EPERM, "ptrace");
+    case USP_ERROR_UNSUPPORTED: return uspi_refuse_system(&tracing->refusal, -ENOSYS, "ptrace");
+    case USP_ERROR_NO_THREAD: return uspi_refuse(&tracing->refusal, status, "process %d has ended", tracing->pid);
+    default: return uspi_refuse_system(&tracing->refusal, -EIO, "ptrace");
+    }
+}
+
+static bool counts_all(const struct uspi_tracing *tracing) {
+    const long others = tracing->except != 0 ? 1 : 0;
+    return tracing->only == 0 && uspi_proc_threads_count(&tracing->list) == (long)tracing->count + others;
+}
+
+static int seize_all(struct uspi_tracing *tracing) {
+    seize_listed(tracing);
+    for (unsigned i = 0; i < LISTINGS && !counts_all(tracing); i++) {
+        int e = seize_new(tracing);
+        if (tracing->is_short) return USP_ERROR_NO_MEMORY;
+        if (e < 0) return fail_to_list(tracing, e);
+        if (tracing->found == 0) break;
+    }
+    return any_seized(tracing) ? USP_OK : fail_to_seize(tracing);
+}
+
+static bool have_stopped(const struct uspi_tracing *tracing) {
+    for (size_t i = 0; i < tracing->count; i++) {
+        if (!tracing->traced[i].stopped) return false;
+    }
+    return true;
+}
+
+static void stop_all(struct uspi_tracing *tracing) {
+    tracing->began = uspi_os_clock();
+    tracing->deadline = tracing->began + tracing->timeout;
+    size_t from = 0;
+    for (unsigned i = 0; i < LISTINGS; i++) {
+        interrupt(tracing, from);
+        wait_for_stops(tracing);
+        from = tracing->count;
+        /* As many have stopped as there are: no other thread is there. */
+        if (have_stopped(tracing) && counts_all(tracing)) break;
+        if (seize_new(tracing) < 0 || tracing->found == 0) break;
+    }
+}
+
+/* What is done while threads are stopped, and what leads up to it. */
+static void seize_and_copy(struct uspi_tracing *tracing) {
+    if (seize_all(tracing) != USP_OK) return;
+    stop_all(tracing);
+    learn_processor(tracing);
+    tracing->has_moved = tracing->mapped == 0 || mapped_size(tracing) != tracing->mapped;
+    for (unsigned which = 0; which < USPI_STACKS; which++) {
+        lay_out(tracing, which);
+        copy_stacks(tracing, which);
+    }
+}
+
+static void *trace_as_thread(void *context) {
+    struct uspi_tracing *tracing = context;
+    tracing->tracer_id = uspi_linux->own_thread();
+    seize_and_copy(tracing);
+    return NULL;
+}
+
+static int trace_as_process(void *context) {
+    seize_and_copy(context);
+    return 0;
+}
+
+/* ---- the caller ---- */
+
+struct uspi_tracing *uspi_tracing_create(void) {
+    struct uspi_tracing *tracing = calloc(1, sizeof *tracing);
+    if (tracing != NULL) tracing->memory = tracing->list.fd = -1;
+    return tracing;
+}
+
+/* The kernel has detached all that a tracer held before the tracer's id is free; libc calls a thread ended a little
+ * earlier. Another thread of this process can get the id: then this goes on without having seen it free. */
+static void wait_for_release(const struct uspi_tracing *tracing) {
+    const pid_t pid = uspi_linux->own_process();
+    for (unsigned i = 0; i < LOOKS && uspi_linux->probe_thread(pid, tracing->tracer_id) == 0; i++) {
+        uspi_linux->sleep(LOOK);
+    }
+}
+
+static int run_thread(struct uspi_tracing *tracing) {
+    pthread_t tracer;
+    int e = pthread_create(&tracer, NULL, trace_as_thread, tracing);
+    if (e != 0) return uspi_refuse_system(&tracing->refusal, -e, "pthread_create");
+    pthread_join(tracer, NULL);
+    wait_for_release(tracing);
+    return USP_OK;
+}
+
+/* Yama lets only a process's ancestors trace it, and those whom it names itself (Documentation/admin-guide/LSM/Yama.rst); who
+ * the tracer will be is not known yet. */
+static int run_process(struct uspi_tracing *tracing) {
+    char *stack = uspi_linux->map(TRACER_STACK, false);
+    if (stack == NULL) return uspi_refuse_system(&tracing->refusal, -ENOMEM, "clone");
+    const bool is_guarded = uspi_linux_yama_scope() > 0;
+    if (is_guarded) uspi_linux->permit_tracer(true);
+    long e = uspi_linux->run_beside(trace_as_process, stack + TRACER_STACK, tracing);
+    if (is_guarded) uspi_linux->permit_tracer(false);
+    uspi_linux->unmap(stack, TRACER_STACK);
+    return e < 0 ? uspi_refuse_system(&tracing->refusal, e, "clone") : USP_OK;
+}
+
+static int list_threads(struct uspi_tracing *tracing) {
+    int e = uspi_linux_list_threads(&tracing->list, add_if_new, tracing);
+    if (e < 0 && !tracing->is_short) return fail_to_list(tracing, e);
+    for (size_t i = 0; i < tracing->count; i++) describe_thread(tracing, i);
+    return USP_OK;
+}
+
+static void unmap_arenas(struct uspi_tracing *tracing) {
+    for (unsigned i = 0; i < USPI_STACKS; i++) {
+        struct uspi_arena *arena = &tracing->arenas[i];
+        if (arena->bytes != NULL) uspi_linux->unmap(arena->bytes, arena->size);
+        *arena = (struct uspi_arena){NULL, 0};
+    }
+}
+
+/* One stop; when there were more threads than room for them, it has to be repeated. */
+static int trace_once(struct uspi_tracing *tracing) {
+    tracing->is_short = false;
+    int status = list_threads(tracing);
+    if (status != USP_OK || tracing->is_short) return status;
+    /* The thread that asks is the only one. */
+    if (tracing->count == 0 && tracing->except != 0) return USP_OK;
+    make_room(tracing);
+    status = tracing->except != 0 ? run_process(tracing) : run_thread(tracing);
+    tracing->ended = uspi_os_clock();
+    return status != USP_OK ? status : tracing->refusal.status;
+}
+
+int uspi_trace(struct uspi_tracing *tracing) {
+    struct uspi_undisturbed kept;
+    const int kept_errno = errno;
+    size_t room = expected_threads(tracing);
+    /* None of the program's handlers should run on the tracer. */
+    uspi_os_undisturbed_begin(&kept);
+    int status = read_ranges(tracing);
+    if (status == USP_OK) {
+        tracing->mapped = mapped_size(tracing);
+        if (tracing->before_stop != NULL) tracing->before_stop(tracing->context);
+    }
+    for (unsigned attempt = 0; status == USP_OK && attempt < ATTEMPTS; attempt++) {
+        unmap_arenas(tracing);
+        room += room / 4 + 16;
+        status = reserve(tracing, room) ? trace_once(tracing) : fail_to_list(tracing, -ENOMEM);
+        if (!tracing->is_short) break;
+        room *= 2;
+    }
+    if (status == USP_OK && tracing->is_short) status = fail_to_list(tracing, -ENOMEM);
+    uspi_os_undisturbed_end(&kept);
+    errno = kept_errno;
+    return status;
+}
+
+void uspi_tracing_free(struct uspi_tracing *tracing) {
+    if (tracing == NULL) return;
+    uspi_proc_threads_close(&tracing->list);
+    unmap_arenas(tracing);
+    free(tracing->ranges);
+    free(tracing->threads);
+    free(tracing->traced);
+    free(tracing->tids);
+    free(tracing);
+}
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* Stops a process by ptrace, copies its threads' registers and stacks at one moment, and lets it go. What is made of the
+ * copies is process.c's.
+ *
+ *     caller   list, describe, ranges, room │ what else is to be known │ waits for the tracer's end
+ *     tracer                                                           │ seize, stop, registers, copy │ ends
+ *                                                                              └── threads stand ──┘
+ *
+ * The tracer ends when the copies are made, and that resumes the threads: the kernel detaches all that a tracer held, at once and
+ * whatever has happened (ptrace(2); kernel/ptrace.c exit_ptrace): a thread that did not stop in time (it waits for its vfork
+ * child) and could not be detached for that reason, one that ended meanwhile, all of them when the tracer is killed. A signal
+ * that was on its way and stopped a thread first is delivered, unless that stop has been waited for. PTRACE_SEIZE
+ * stops no thread by itself, and leaves a process that was stopped by a signal stopped.
+ *
+ * The tracer of another process is a thread. That of this process has to be a process: it shares the memory, and the thread
+ * that asked waits until it ends, as with vfork. Either way the tracer allocates nothing and takes no lock, because a
+ * stopped thread may hold what it would wait for.
+ *
+ * Nothing is waited for by wait(2) but a tracer that is a process: that would take statuses from the rest of this process,
+ * or lose them to it. Whether a thread has stopped is seen by asking for its registers. */
+#ifndef USPI_LINUX_TRACER_H
+#define USPI_LINUX_TRACER_H
+
+#include "lib/os/linux/linux.h"
+#include "lib/os/linux/proc.h"
+#include "lib/os/linux/refusal.h"
+
+/* The stack that a thread runs on, and the one that a handler on an alternate stack interrupted. */
+enum { USPI_OWN_STACK, USPI_INTERRUPTED_STACK, USPI_STACKS };
+
+/* What is copied of a stack. */
+struct uspi_stack_extent {
+    usp_addr from, low, high; /* the live part's beginning, and the whole stack: 0, 0 not known */
+    size_t room, copied;
+    uint8_t *bytes;
+};
+
+/* Of a stack whose end is not known, at most so much is copied: the usual limit of a stack's size. */
+#define USPI_STACK_MAX ((uint64_t)8 << 20)
+
+struct uspi_traced {
+    bool seized, stopped;
+    usp_addr interrupted; /* the other stack's pointer; 0: there is none */
+    struct uspi_stack_extent extents[USPI_STACKS];
+};
+
+/* A writable mapping. */
+struct uspi_range {
+    usp_addr low, high;
+    bool grows; /* the first thread's stack */
+};
+
+struct uspi_tracing {
+    /* What to do: all of it is set before uspi_trace. */
+    pid_t pid, only; /* only: one thread, 0 for all */
+    pid_t except;    /* the thread that asks, of this process; 0: none */
+    pid_t living;    /* the thread by which the process's memory is known */
+    uint64_t timeout;
+    int memory; /* descriptor */
+    struct uspi_proc_threads list;
+    struct uspi_refusal refusal;
+    void (*before_stop)(void *context);
+    void *context;
+
+    /* What has come of it. */
+    struct uspi_stopped_thread *threads; /* of each the info, status and registers; */
+    struct uspi_traced *traced;          /* what else there is to know of it; */
+    pid_t *tids;                         /* its id, to be searched */
+    size_t count;
+    struct uspi_arena {
+        uint8_t *bytes; /* what the extents' bytes are in; NULL: nothing is */
+        size_t size;
+    } arenas[USPI_STACKS];
+    uint32_t arch;
+    uint64_t pac_mask;     /* see struct usp_target */
+    bool has_moved;        /* mappings have changed since before_stop */
+    uint64_t began, ended; /* when the first one was stopped, when the last one was seen to run again; usp_clock */
+
+    /* Its own. */
+    struct uspi_range *ranges; /* writable mappings, ascending */
+    size_t range_count, range_room;
+    uint64_t mapped; /* how much was, before before_stop; 0: not known */
+    size_t room;     /* in `threads`, `traced` and `tids` */
+    bool is_short;   /* of that room: there were more threads */
+    size_t expected; /* of the listing: the next one's place in `tids` */
+    size_t found;    /* new threads in the last listing */
+    uint64_t deadline;
+    pid_t tracer_id;
+    char listing[65536];
+};
+
+/* All zero but for what cannot be; NULL when memory lacks. */
+struct uspi_tracing *uspi_tracing_create(void);
+
+/* Stops, copies, resumes; when it returns, every thread runs again. Starts and ends a thread or a process, allocates before
+ * and after. USP_OK, or the refusal's status. */
+int uspi_trace(struct uspi_tracing *tracing);
+
+/* Frees it and what it holds, but for the descriptor of memory. NULL is ignored. */
+void uspi_tracing_free(struct uspi_tracing *tracing);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* Regular files and folders, for all our systems: POSIX. */
+
+/* Offsets beyond 2 GB on 32-bit hosts as well; where a folder's entries have positions of 64 bits, readdir would fail
+ * there otherwise (glibc feature_test_macros(7), readdir(3) EOVERFLOW). */
+#define _FILE_OFFSET_BITS 64
+
+#include "lib/object/bytes.h"
+#include "lib/os/os.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A mapping may take this part of the address space at most: 64 MB where that has 32 bits, and no limit in practice where
+ * it has 64. */
+#define MAPPING_MAX (SIZE_MAX / 64)
+
+static int status_of_errno(int number) {
+    switch (number) {
+    case ENOENT:
+    case ENOTDIR:
+    case ENAMETOOLONG: return USP_ERROR_NOT_FOUND;
+    case EACCES:
+    case EPERM: return USP_ERROR_PERMISSION;
+    case ENOMEM: return USP_ERROR_NO_MEMORY;
+    default: return USP_ERROR_SYSTEM;
+    }
+}
+
+static int refuse(const char *path, int number, struct uspi_error *error) {
+    return uspi_error_set(error, status_of_errno(number), "%s: %s", path, strerror(number));
+}
+
+static int open_regular(const char *path, struct uspi_os_file *file, struct uspi_error *error) {
+    struct stat status;
+    /* Checked before it is opened: opening a device or a pipe can have effects or wait. */
+    if (stat(path, &status) != 0) return refuse(path, errno, error);
+    if (!S_ISREG(status.st_mode)) return uspi_error_set(error, USP_ERROR_FORMAT, "%s: not a regular file", path);
+    int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (opened < 0) return refuse(path, errno, error);
+    if (fstat(opened, &status) != 0 || !S_ISREG(status.st_mode)) {
+        close(opened);
+        return uspi_error_set(error, USP_ERROR_FORMAT, "%s: not a regular file", path);
+    }
+    file->descriptor = opened;
+    file->size = (uint64_t)status.st_size;
+    file->modified = status.st_mtime > 0 ? (uint64_t)status.st_mtime : 0;
+    return USP_OK;
+}
+
+int uspi_os_file_open(const char *path, struct uspi_os_file *file, struct uspi_error *error) {
+    *file = (struct uspi_os_file){.descriptor = -1};
+    int status = open_regular(path, file, error);
+    if (status != USP_OK || file->size == 0 || file->size > MAPPING_MAX) return status;
+    void *mapping = mmap(NULL, (size_t)file->size, PROT_READ, MAP_PRIVATE, file->descriptor, 0);
+    if (mapping == MAP_FAILED) return USP_OK;
+    file->mapped = mapping;
+    close(file->descriptor);
+    file->descriptor = -1;
+    return USP_OK;
+}
+
+/* pread keeps no position, so that threads need no lock. */
+int uspi_os_file_read(const struct uspi_os_file *file, uint64_t at, void *to, size_t n) {
+    uint8_t *p = to;
+    while (n > 0) {
+        ssize_t got = pread(file->descriptor, p, n, (off_t)at);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return USP_ERROR_SYSTEM;
+        if (got == 0) return USP_ERROR_TRUNCATED;
+        p += got;
+        at += (uint64_t)got;
+        n -= (size_t)got;
+    }
+    return USP_OK;
+}
+
+void uspi_os_file_close(struct uspi_os_file *file) {
+    if (file->mapped != NULL) munmap((void *)(uintptr_t)file->mapped, (size_t)file->size);
+    if (file->descriptor >= 0) close(file->descriptor);
+    *file = (struct uspi_os_file){.descriptor = -1};
+}
+
+int uspi_os_list_folder(const char *folder, bool (*each)(void *context, const char *name), void *context) {
+    DIR *entries = opendir(folder);
+    const struct dirent *entry;
+    if (entries == NULL) return status_of_errno(errno);
+    while ((entry = readdir(entries)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        if (!each(context, entry->d_name)) break;
+    }
+    closedir(entries);
+    return USP_OK;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* Locks between the threads of this process, for all our systems. A lock is a word that names its holder's process, so that a
+ * lock whose holder did not come along through a fork is known to be free. Threads that wait sleep in one place, which
+ * the child's side of a fork makes anew. */
+#include "lib/os/os.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* The lowest bit of a word: threads may be asleep for this lock. */
+#define IS_AWAITED 1u
+/* From a process's mark to that of its children. */
+#define NEXT_MARK 2u
+
+#define NANOSECONDS UINT64_C(1000000000)
+
+/* Differs from the marks of all processes that this one descends from. */
+static _Atomic(uint32_t) mark = NEXT_MARK;
+
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t given;
+} sleepers = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER};
+
+static void start_afresh(void) {
+    static const pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static const pthread_cond_t given = PTHREAD_COND_INITIALIZER;
+    atomic_fetch_add(&mark, NEXT_MARK);
+    sleepers.mutex = mutex;
+    sleepers.given = given;
+}
+
+/* At load: a handler that is registered later could be registered too late. */
+__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, start_afresh); }
+
+struct uspi_lock *uspi_lock_create(void) { return calloc(1, sizeof(struct uspi_lock)); }
+
+void uspi_lock_free(struct uspi_lock *lock) { free(lock); }
+
+/* Takes a lock that is free or was left behind. */
+static enum uspi_lock_taken take_at_once(struct uspi_lock *lock, uint32_t own) {
+    uint32_t holder = atomic_load_explicit(&lock->holder, memory_order_relaxed);
+    for (;;) {
+        if ((holder & ~IS_AWAITED) == (own & ~IS_AWAITED)) return USPI_LOCK_HELD;
+        if (atomic_compare_exchange_weak_explicit(&lock->holder, &holder, own, memory_order_acquire,
+                                                  memory_order_relaxed)) {
+            return holder == 0 ? USPI_LOCK_TAKEN : USPI_LOCK_ABANDONED;
+        }
+    }
+}
+
+/* Marks a lock that is held as awaited. False when it is held no more. */
+static bool await(struct uspi_lock *lock, uint32_t own) {
+    uint32_t holder = own;
+    return atomic_compare_exchange_strong(&lock->holder, &holder, own | IS_AWAITED) || holder == (own | IS_AWAITED);
+}
+
+static struct timespec time_after(uint64_t ns) {
+    const uint64_t at = uspi_os_wall_clock() + ns;
+    return (struct timespec){.tv_sec = (time_t)(at / NANOSECONDS), .tv_nsec = (long)(at % NANOSECONDS)};
+}
+
+/* `until` NULL: for ever. */
+static enum uspi_lock_taken take_later(struct uspi_lock *lock, uint32_t own, const struct timespec *until) {
+    enum uspi_lock_taken taken;
+    int e = 0;
+    pthread_mutex_lock(&sleepers.mutex);
+    /* Others may be asleep for it as well: a thread that has slept leaves the mark that wakes them. */
+    while ((taken = take_at_once(lock, own | IS_AWAITED)) == USPI_LOCK_HELD && e != ETIMEDOUT) {
+        if (!await(lock, own)) continue;
+        e = until != NULL ? pthread_cond_timedwait(&sleepers.given, &sleepers.mutex, until)
+                          : pthread_cond_wait(&sleepers.given, &sleepers.mutex);
+    }
+    pthread_mutex_unlock(&sleepers.mutex);
+    return taken;
+}
+
+/* A thread is not cancelled while it waits or holds the lock (pthread_cancel): it would never be given back. */
+static enum uspi_lock_taken take(struct uspi_lock *lock, bool waits, const struct timespec *until) {
+    uint32_t own = atomic_load_explicit(&mark, memory_order_relaxed);
+    int cancel_state;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    enum uspi_lock_taken taken = take_at_once(lock, own);
+    if (taken == USPI_LOCK_HELD && waits) taken = take_later(lock, own, until);
+    if (taken == USPI_LOCK_HELD) {
+        pthread_setcancelstate(cancel_state, NULL);
+    } else {
+        lock->cancel_state = cancel_state;
+    }
+    return taken;
+}
+
+enum uspi_lock_taken uspi_lock_take(struct uspi_lock *lock) { return take(lock, true, NULL); }
+
+enum uspi_lock_taken uspi_lock_take_within(struct uspi_lock *lock, uint64_t timeout) {
+    if (timeout == 0) return take(lock, false, NULL);
+    struct timespec until = time_after(timeout);
+    return take(lock, true, &until);
+}
+
+void uspi_lock_give(struct uspi_lock *lock) {
+    int cancel_state = lock->cancel_state;
+    if ((atomic_exchange(&lock->holder, 0) & IS_AWAITED) != 0) {
+        pthread_mutex_lock(&sleepers.mutex);
+        pthread_cond_broadcast(&sleepers.given);
+        pthread_mutex_unlock(&sleepers.mutex);
+    }
+    pthread_setcancelstate(cancel_state, NULL);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Which operating system's folder is compiled. Every file of lib/os/linux and lib/os/darwin, and lib/os/none.c, asks this before
+ * its first #include and is empty when the answer is another system. So a build without configure can compile all files.
+ *
+ * The compiler's target decides, unless the build defines USPI_OS as one of the three values: configure does (--with-os), and
+ * the tests that run the Darwin layer on Linux. */
+#ifndef USPI_WHICH_H
+#define USPI_WHICH_H
+
+#define USPI_OS_NONE   0
+#define USPI_OS_LINUX  1
+#define USPI_OS_DARWIN 2
+
+#ifndef USPI_OS
+#if defined(__APPLE__)
+#define USPI_OS USPI_OS_DARWIN
+#elif defined(__linux__)
+#define USPI_OS USPI_OS_LINUX
+#else
+#define USPI_OS USPI_OS_NONE
+#endif
+#endif
+
+/* ISO C wants a declaration in every file, also in one that is empty otherwise. */
+_Static_assert(USPI_OS >= USPI_OS_NONE && USPI_OS <= USPI_OS_DARWIN, "USPI_OS is USPI_OS_NONE, _LINUX or _DARWIN");
+
+#endif

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies of profiles: of a part, which becomes a profile of its own, and of the whole for one reader, while samples go on being
+ * added. The arrays are first copied as they are, in one piece, so that a thread that adds samples waits no longer than that. */
+#include "lib/profile/profile.h"
+
+#include "lib/base/array.h"
+#include "lib/os/os.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- as it stands ---- */
+
+static bool take_paths(struct usp_profile *taken) {
+    bool ok = true;
+    for (uint32_t i = 0; i < taken->images.begun; i++) {
+        struct uspi_profile_image *image = uspi_profile_image(taken, i);
+        if (image->image.path == NULL) continue;
+        /* From here on all of them are the copy's, or NULL. */
+        image->image.path = ok ? strdup(image->image.path) : NULL;
+        ok = image->image.path != NULL;
+    }
+    return ok;
+}
+
+static bool take_line(const struct usp_profile *profile, struct usp_profile *taken) {
+    const struct uspi_time_line *line = &profile->line;
+    taken->line = (struct uspi_time_line){.room = line->count > 0 ? line->count : 1, .count = line->count};
+    taken->line.samples = malloc((size_t)taken->line.room * sizeof *line->samples);
+    if (taken->line.samples == NULL) return false;
+    for (uint64_t i = 0; i < line->count; i++) taken->line.samples[i] = *uspi_profile_sample(profile, i);
+    return true;
+}
+
+/* Under the lock. */
+static bool take_parts(const struct usp_profile *profile, struct usp_profile *taken) {
+    taken->options = profile->options;
+    taken->run = profile->run;
+    taken->marked = profile->marked;
+    taken->samples = profile->samples;
+    taken->evicted = profile->evicted;
+    taken->refused = profile->refused;
+    taken->wall = profile->wall;
+    taken->cpu = profile->cpu;
+    taken->allowance = profile->allowance;
+    return uspi_pool_clone(&profile->images, &taken->images) && take_paths(taken) &&
+           uspi_pool_clone(&profile->threads, &taken->threads) && uspi_pool_clone(&profile->nodes, &taken->nodes) &&
+           uspi_pool_clone(&profile->totals, &taken->totals) && take_line(profile, taken);
+}
+
+/* All parts with their numbers, those that are free again among them. Nothing can be added. NULL when memory lacks. */
+static struct usp_profile *take(struct usp_profile *profile) {
+    struct usp_profile *taken = calloc(1, sizeof *taken);
+    if (taken == NULL) return NULL;
+    uspi_lock_take(profile->lock);
+    bool ok = take_parts(profile, taken);
+    uspi_lock_give(profile->lock);
+    if (ok) return taken;
+    usp_profile_free(taken);
+    return NULL;
+}
+
+/* ---- from what was taken to a profile ---- */
+
+/* What is copied, and where each node and thread has gone: 0 not yet, otherwise its number there + 1. */
+struct copying {
+    const struct usp_profile *from;
+    struct usp_profile *to;
+    uint32_t *nodes;
+    uint32_t *threads;
+    uint32_t *path; /* of one stack */
+    size_t room;
+};
+
+static int copy_one(struct copying *copying, uint32_t i, uint32_t parent) {
+    const struct uspi_node *node = uspi_node(copying->from, i);
+    struct uspi_node like = {.offset = node->offset, .image = node->image, .parent = parent, .kind = node->kind};
+    if (node->image != USPI_NONE) {
+        like.image = uspi_profile_know_image(copying->to, &uspi_profile_image(copying->from, node->image)->image);
+        if (like.image == USPI_NONE) return USP_ERROR_NO_MEMORY;
+    }
+    uint32_t copied = uspi_profile_know_node(copying->to, &like);
+    if (copied == USPI_NONE) return USP_ERROR_NO_MEMORY;
+    copying->nodes[i] = copied + 1;
+    return USP_OK;
+}
+
+/* The node's path, the outermost frame first. */
+static int copy_path(struct copying *copying, uint32_t node, uint32_t *copied) {
+    size_t depth = 0;
+    for (uint32_t i = node; i != USPI_NONE && copying->nodes[i] == 0; i = uspi_node(copying->from, i)->parent) {
+        uint32_t *grown = uspi_array_reserve(copying->path, &copying->room, depth + 1, sizeof *grown);
+        if (grown == NULL) return USP_ERROR_NO_MEMORY;
+        copying->path = grown;
+        grown[depth++] = i;
+    }
+    while (depth-- > 0) {
+        uint32_t i = copying->path[depth], parent = uspi_node(copying->from, i)->parent;
+        int status = copy_one(copying, i, parent != USPI_NONE ? copying->nodes[parent] - 1 : USPI_NONE);
+        if (status != USP_OK) return status;
+    }
+    *copied = copying->nodes[node] - 1;
+    return USP_OK;
+}
+
+/* Threads that had the same id stay apart. */
+static uint32_t copy_thread(struct copying *copying, uint32_t i) {
+    if (copying->threads[i] == 0) {
+        const struct uspi_profile_thread *thread = uspi_profile_thread(copying->from, i);
+        usp_profile_end_thread(copying->to, thread->info.thread.id);
+        uint32_t copied = uspi_profile_know_thread(copying->to, &thread->info);
+        if (copied == USPI_NONE) return USPI_NONE;
+        copying->threads[i] = copied + 1;
+    }
+    return copying->threads[i] - 1;
+}
+
+static int copy_amount(struct copying *copying, const struct uspi_total *total,
+                       const struct uspi_profile_sample *sample) {
+    struct uspi_total amount = *total;
+    int status = copy_path(copying, total->node, &amount.node);
+    if (status != USP_OK) return status;
+    amount.thread = copy_thread(copying, total->thread);
+    return amount.thread != USPI_NONE ? uspi_profile_count(copying->to, &amount, sample) : USP_ERROR_NO_MEMORY;
+}
+
+/* A span of time and a thread. */
+struct wanted {
+    uint64_t from, to, thread;
+};
+
+static bool is_wanted(const struct copying *copying, const struct wanted *wanted, const struct uspi_total *total) {
+    const struct uspi_profile_thread *thread = uspi_profile_thread(copying->from, total->thread);
+    return wanted->thread == 0 || thread->info.thread.id == wanted->thread;
+}
+
+static int copy_samples(struct copying *copying, const struct wanted *wanted) {
+    const struct usp_profile *from = copying->from;
+    int status = USP_OK;
+    for (uint64_t i = 0; status == USP_OK && i < from->line.count; i++) {
+        const struct uspi_profile_sample *sample = uspi_profile_sample(from, i);
+        const struct uspi_total *total = uspi_total(from, sample->total);
+        if (sample->time < wanted->from || sample->time >= wanted->to || !is_wanted(copying, wanted, total)) continue;
+        const struct uspi_total amount = {.thread = total->thread,
+                                          .node = total->node,
+                                          .samples = sample->count,
+                                          .wall = sample->wall,
+                                          .cpu = sample->cpu};
+        status = copy_amount(copying, &amount, sample);
+    }
+    return status;
+}
+
+/* What the totals have beyond the time line. */
+static int copy_rest(struct copying *copying, const struct wanted *wanted) {
+    const struct usp_profile *from = copying->from;
+    int status = USP_OK;
+    struct uspi_total *rest = malloc(((size_t)from->totals.begun + 1) * sizeof *rest);
+    if (rest == NULL) return USP_ERROR_NO_MEMORY;
+    if (from->totals.begun > 0) memcpy(rest, from->totals.items, from->totals.begun * sizeof *rest);
+    for (uint64_t i = 0; i < from->line.count; i++) {
+        const struct uspi_profile_sample *sample = uspi_profile_sample(from, i);
+        struct uspi_total *total = &rest[sample->total];
+        total->samples -= sample->count;
+        total->wall -= sample->wall;
+        total->cpu -= sample->cpu;
+    }
+    for (uint32_t i = 0; status == USP_OK && i < from->totals.begun; i++) {
+        if (uspi_total(from, i)->samples == 0 || rest[i].samples == 0 || !is_wanted(copying, wanted, &rest[i]))
+            continue;
+        status = copy_amount(copying, &rest[i], NULL);
+        copying->to->evicted += rest[i].samples;
+    }
+    free(rest);
+    return status;
+}
+
+static int copy_mark(struct copying *copying) {
+    int status = copy_path(copying, copying->from->marked, &copying->to->marked);
+    if (status == USP_OK) uspi_node(copying->to, copying->to->marked)->uses++;
+    return status;
+}
+
+static int copy_part(const struct usp_profile *taken, const struct wanted *wanted, struct usp_profile *to) {
+    struct copying copying = {.from = taken, .to = to};
+    copying.nodes = calloc((size_t)taken->nodes.begun + 1, sizeof *copying.nodes);
+    copying.threads = calloc((size_t)taken->threads.begun + 1, sizeof *copying.threads);
+    int status = USP_ERROR_NO_MEMORY;
+    if (copying.nodes != NULL && copying.threads != NULL) {
+        bool is_whole = wanted->from == 0 && wanted->to == UINT64_MAX;
+        status = is_whole ? copy_rest(&copying, wanted) : USP_OK;
+        if (status == USP_OK) status = copy_samples(&copying, wanted);
+        if (status == USP_OK && taken->marked != USPI_NONE) status = copy_mark(&copying);
+        to->run = taken->run;
+        to->refused = taken->refused;
+        if ((taken->options.flags & USP_PROFILE_ROLLING) != 0) to->evicted = taken->evicted;
+    }
+    free(copying.nodes);
+    free(copying.threads);
+    free(copying.path);
+    return status;
+}
+
+static int copy_wanted(struct usp_profile *profile, const struct wanted *wanted, struct usp_profile **copy) {
+    struct usp_profile_options options = profile->options;
+    struct usp_profile *taken = take(profile);
+    *copy = NULL;
+    if (taken == NULL) return USP_ERROR_NO_MEMORY;
+    /* Pools that grow may have twice the room that they need. */
+    options.memory = options.memory < UINT64_MAX / 4 ? options.memory * 4 : UINT64_MAX;
+    options.flags &= ~(uint32_t)(USP_PROFILE_ROLLING | USP_PROFILE_FIXED);
+    int status = usp_profile_create(&options, copy);
+    if (status == USP_OK) status = copy_part(taken, wanted, *copy);
+    usp_profile_free(taken);
+    if (status == USP_OK) return USP_OK;
+    usp_profile_free(*copy);
+    *copy = NULL;
+    return status == USP_ERROR_FULL ? USP_ERROR_NO_MEMORY : status;
+}
+
+int usp_profile_copy(struct usp_profile *profile, uint64_t from, uint64_t to, uint64_t thread,
+                     struct usp_profile **copy) {
+    const struct wanted wanted = {from, to, thread};
+    return profile != NULL && copy != NULL ? copy_wanted(profile, &wanted, copy) : USP_ERROR_ARGUMENT;
+}
+
+/* ---- for one reader ---- */
+
+static int by_load(const void *a, const void *b) {
+    const struct uspi_profile_image *x = *(struct uspi_profile_image *const *)a,
+                                    *y = *(struct uspi_profile_image *const *)b;
+    usp_addr load = x->image.load_address, other = y->image.load_address;
+    return (load > other) - (load < other);
+}
+
+/* Gives each image a load address at which it overlaps no other one: its own, or one behind all of them. */
+static bool place_images(struct usp_profile *clone) {
+    const uint32_t count = clone->images.count;
+    struct uspi_profile_image **sorted = malloc(((size_t)count + 1) * sizeof(struct uspi_profile_image *));
+    usp_addr end = 0, behind = 0;
+    uint32_t n = 0;
+    if (sorted == NULL) return false;
+    for (uint32_t i = 0; i < clone->images.begun; i++) {
+        sorted[n++] = uspi_profile_image(clone, i);
+    }
+    qsort(sorted, n, sizeof *sorted, by_load);
+    for (uint32_t i = 0; i < n; i++) {
+        if (sorted[i]->image.end > behind) behind = sorted[i]->image.end;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const struct usp_image *image = &sorted[i]->image;
+        if (image->load_address >= end) {
+            sorted[i]->placed = image->load_address;
+            end = image->end;
+        } else {
+            sorted[i]->placed = behind = (behind + 0xffff) & ~UINT64_C(0xffff);
+            behind += image->end - image->load_address;
+        }
+    }
+    free(sorted);
+    return true;
+}
+
+struct usp_profile *uspi_profile_clone(struct usp_profile *profile) {
+    const struct wanted all = {0, UINT64_MAX, 0};
+    struct usp_profile *clone;
+    if (copy_wanted(profile, &all, &clone) != USP_OK) return NULL;
+    clone->was_rolling = (profile->options.flags & USP_PROFILE_ROLLING) != 0;
+    if (place_images(clone)) return clone;
+    usp_profile_free(clone);
+    return NULL;
+}
+
+usp_addr uspi_node_address(const struct usp_profile *profile, const struct uspi_node *node) {
+    return node->image != USPI_NONE ? uspi_profile_image(profile, node->image)->placed + node->offset : node->offset;
+}
+
+struct usp_frame uspi_node_frame(const struct usp_profile *profile, const struct uspi_node *node) {
+    return (struct usp_frame){.pc = uspi_node_address(profile, node),
+                              .kind = node->kind & USPI_NODE_KIND,
+                              .flags = (node->kind & USPI_NODE_THUMB) != 0 ? (uint32_t)USP_FRAME_THUMB : 0};
+}
+
+int usp_images_create_profile(struct usp_profile *profile, struct usp_images **images) {
+    if (profile == NULL || images == NULL) return USP_ERROR_ARGUMENT;
+    *images = NULL;
+    struct usp_profile *clone = uspi_profile_clone(profile);
+    struct usp_image *entries = clone != NULL ? calloc((size_t)clone->images.count + 1, sizeof *entries) : NULL;
+    size_t n = 0;
+    int status = USP_ERROR_NO_MEMORY;
+    if (entries != NULL) {
+        for (uint32_t i = 0; i < clone->images.begun; i++) {
+            const struct uspi_profile_image *known = uspi_profile_image(clone, i);
+            const uint64_t moved = known->placed - known->image.load_address;
+            struct usp_image *entry = &entries[n++];
+            *entry = known->image;
+            entry->load_address += moved;
+            entry->end += moved;
+            if (entry->text_high != 0) {
+                entry->text_low += moved;
+                entry->text_high += moved;
+            }
+            entry->slide += moved;
+        }
+        status = usp_images_create(entries, n, images);
+    }
+    free(entries);
+    usp_profile_free(clone);
+    return status;
+}

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: MIT */
+/* Filling a profile: from a sample to a path in the tree, its totals and the time line, and what makes room for what. */
+#include "lib/profile/profile.h"
+
+#include "lib/base/sized.h"
+#include "lib/os/os.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MEMORY_LEAST UINT64_C(65536)
+/* What a fixed profile has of each, whatever its size. */
+#define IMAGES_LEAST  16u
+#define IMAGES_MOST   1024u
+#define THREADS_LEAST 16u
+#define THREADS_MOST  4096u
+
+void usp_profile_options_init(struct usp_profile_options *options) {
+    memset(options, 0, sizeof *options);
+    options->size = sizeof *options;
+    options->memory = UINT64_C(32) << 20;
+    options->arch = usp_arch_host();
+}
+
+/* ---- making one ---- */
+
+/* How many items of a pool so many bytes hold. */
+static uint32_t items_in(uint64_t bytes, size_t size, uint32_t least, uint32_t most) {
+    uint32_t room = least;
+    while (room < most && uspi_pool_bytes(size, room * 2) <= bytes) room *= 2;
+    return room;
+}
+
+static bool reserve_line(struct uspi_time_line *line, uint64_t room, struct uspi_allowance *allowance) {
+    uint64_t bytes = (room - line->room) * sizeof *line->samples;
+    if (room > SIZE_MAX / sizeof *line->samples || bytes > allowance->limit - allowance->used) return false;
+    struct uspi_profile_sample *grown = realloc(line->samples, (size_t)room * sizeof *grown);
+    if (grown == NULL) return false;
+    line->samples = grown;
+    line->room = room;
+    allowance->used += bytes;
+    return true;
+}
+
+/* A fixed profile gives an eighth of its memory each to images, threads and totals, half to nodes, and the rest to samples. */
+static bool make_fixed(struct usp_profile *p) {
+    const uint64_t memory = p->allowance.limit, eighth = memory / 8;
+    const uint32_t most = UINT32_C(1) << 26;
+    uint32_t images = items_in(eighth, sizeof(struct uspi_profile_image), IMAGES_LEAST, IMAGES_MOST);
+    uint32_t threads = items_in(eighth, sizeof(struct uspi_profile_thread), THREADS_LEAST, THREADS_MOST);
+    uint32_t totals = items_in(eighth, sizeof(struct uspi_total), 64, most);
+    uint32_t nodes = items_in(memory / 2, sizeof(struct uspi_node), 64, most);
+    if (!uspi_pool_init(&p->images, sizeof(struct uspi_profile_image), images, true, &p->allowance) ||
+        !uspi_pool_init(&p->threads, sizeof(struct uspi_profile_thread), threads, true, &p->allowance) ||
+        !uspi_pool_init(&p->totals, sizeof(struct uspi_total), totals, true, &p->allowance) ||
+        !uspi_pool_init(&p->nodes, sizeof(struct uspi_node), nodes, true, &p->allowance)) {
+        return false;
+    }
+    if ((p->options.flags & USP_PROFILE_TOTALS) != 0) return true;
+    p->line.room_max = (p->allowance.limit - p->allowance.used) / sizeof *p->line.samples;
+    return p->line.room_max > 0 && reserve_line(&p->line, p->line.room_max, &p->allowance);
+}
+
+static bool make_growing(struct usp_profile *p) {
+    p->line.room_max =
+        (p->options.flags & USP_PROFILE_TOTALS) != 0 ? 0 : p->allowance.limit / 2 / sizeof *p->line.samples;
+    return uspi_pool_init(&p->images, sizeof(struct uspi_profile_image), IMAGES_LEAST, false, &p->allowance) &&
+           uspi_pool_init(&p->threads, sizeof(struct uspi_profile_thread), THREADS_LEAST, false, &p->allowance) &&
+           uspi_pool_init(&p->totals, sizeof(struct uspi_total), 64, false, &p->allowance) &&
+           uspi_pool_init(&p->nodes, sizeof(struct uspi_node), 64, false, &p->allowance);
+}
+
+static bool complete(const struct usp_profile_options *given, struct usp_profile_options *options) {
+    const uint32_t known = USP_PROFILE_FIXED | USP_PROFILE_ROLLING | USP_PROFILE_TOTALS;
+    usp_profile_options_init(options);
+    if (!uspi_complete_sized(options, sizeof *options, given, offsetof(struct usp_profile_options, reserved)))
+        return false;
+    bool rolls = (options->flags & USP_PROFILE_ROLLING) != 0, is_fixed = (options->flags & USP_PROFILE_FIXED) != 0;
+    if (rolls && (!is_fixed || (options->flags & USP_PROFILE_TOTALS) != 0)) return false;
+    return options->memory >= MEMORY_LEAST && (options->flags & ~known) == 0;
+}
+
+int usp_profile_create(const struct usp_profile_options *options, struct usp_profile **profile) {
+    struct usp_profile_options completed;
+    if (profile == NULL) return USP_ERROR_ARGUMENT;
+    *profile = NULL;
+    if (!complete(options, &completed)) return USP_ERROR_ARGUMENT;
+    struct usp_profile *p = calloc(1, sizeof *p);
+    if (p == NULL) return USP_ERROR_NO_MEMORY;
+    p->options = completed;
+    p->marked = USPI_NONE;
+    p->allowance.limit = completed.memory;
+    p->lock = uspi_lock_create();
+    p->program = strdup(completed.program != NULL ? completed.program : "");
+    p->options.program = p->program;
+    bool is_fixed = (completed.flags & USP_PROFILE_FIXED) != 0;
+    if (p->lock == NULL || p->program == NULL || !(is_fixed ? make_fixed(p) : make_growing(p))) {
+        usp_profile_free(p);
+        return USP_ERROR_NO_MEMORY;
+    }
+    *profile = p;
+    return USP_OK;
+}
+
+void usp_profile_free(struct usp_profile *profile) {
+    if (profile == NULL) return;
+    for (uint32_t i = 0; i < profile->images.begun; i++) {
+        free((char *)(uintptr_t)uspi_profile_image(profile, i)->image.path);
+    }
+    uspi_pool_free(&profile->images);
+    uspi_pool_free(&profile->threads);
+    uspi_pool_free(&profile->nodes);
+    uspi_pool_free(&profile->totals);
+    free(profile->line.samples);
+    free(profile->program);
+    uspi_lock_free(profile->lock);
+    free(profile);
+}
+
+/* ---- making room ---- */
+
+void uspi_profile_remove_image(struct usp_profile *profile, uint32_t i) {
+    struct usp_image *image = &uspi_profile_image(profile, i)->image;
+    free((char *)(uintptr_t)image->path);
+    image->path = NULL;
+    uspi_pool_remove(&profile->images, i);
+}
+
+static void give_up_image(struct usp_profile *p, uint32_t i) {
+    if (--uspi_profile_image(p, i)->uses == 0) uspi_profile_remove_image(p, i);
+}
+
+/* One use of a node less; what is not used any more goes, with the callers that have nothing else. */
+void uspi_profile_give_up_node(struct usp_profile *profile, uint32_t node) {
+    while (node != USPI_NONE && --uspi_node(profile, node)->uses == 0) {
+        uint32_t parent = uspi_node(profile, node)->parent, image = uspi_node(profile, node)->image;
+        uspi_pool_remove(&profile->nodes, node);
+        if (image != USPI_NONE) give_up_image(profile, image);
+        node = parent;
+    }
+}
+
+static void give_up_thread(struct usp_profile *p, uint32_t i) {
+    struct uspi_profile_thread *thread = uspi_profile_thread(p, i);
+    if (--thread->uses > 0) return;
+    uspi_profile_give_up_node(p, thread->last);
+    uspi_pool_remove(&p->threads, i);
+}
+
+/* The next thread with this id is another one, and this one's last stack belongs to neither. */
+static void end_thread(struct usp_profile *p, uint32_t i) {
+    struct uspi_profile_thread *thread = uspi_profile_thread(p, i);
+    uint32_t last = thread->last;
+    thread->has_ended = true;
+    thread->last = USPI_NONE;
+    uspi_profile_give_up_node(p, last);
+    give_up_thread(p, i);
+}
+
+/* The oldest sample leaves the time line, and of a rolling profile the totals. False when there is none. */
+static bool evict_oldest(struct usp_profile *p) {
+    if (p->line.count == 0) return false;
+    const struct uspi_profile_sample sample = *uspi_profile_sample(p, 0);
+    p->line.first = (p->line.first + 1) % p->line.room;
+    p->line.count--;
+    p->in_line -= sample.count;
+    p->evicted += sample.count;
+    if ((p->options.flags & USP_PROFILE_ROLLING) == 0) return true;
+    struct uspi_total *total = uspi_total(p, sample.total);
+    p->samples -= sample.count;
+    p->wall -= sample.wall;
+    p->cpu -= sample.cpu;
+    total->wall -= sample.wall;
+    total->cpu -= sample.cpu;
+    total->samples -= sample.count;
+    if (total->samples > 0) return true;
+    uint32_t thread = total->thread, node = total->node;
+    uspi_pool_remove(&p->totals, sample.total);
+    uspi_profile_give_up_node(p, node);
+    give_up_thread(p, thread);
+    return true;
+}
+
+/* Threads that are not said to have ended are remembered without samples, up to `most` of them: the one that was seen longest
+ * ago is forgotten. False when there are no more. */
+static bool forget_idle_thread(struct usp_profile *p, uint32_t most) {
+    uint32_t oldest = USPI_NONE, count = 0;
+    for (uint32_t i = 0; i < p->threads.begun; i++) {
+        const struct uspi_profile_thread *thread = uspi_profile_thread(p, i);
+        if (thread->uses != 1 || thread->has_ended) continue;
+        count++;
+        if (oldest == USPI_NONE || thread->seen < uspi_profile_thread(p, oldest)->seen) oldest = i;
+    }
+    if (count > most) end_thread(p, oldest);
+    return count > most;
+}
+
+/* As uspi_pool_add; in a rolling profile samples make room, and threads that have none. */
+static uint32_t add_item(struct usp_profile *p, struct uspi_pool *pool, uint32_t hash) {
+    for (;;) {
+        uint32_t i = uspi_pool_add(pool, hash);
+        if (i != USPI_NONE || (p->options.flags & USP_PROFILE_ROLLING) == 0) return i;
+        if (pool == &p->threads && forget_idle_thread(p, pool->room / 4)) continue;
+        if (!evict_oldest(p) && !forget_idle_thread(p, 0)) return i;
+    }
+}
+
+/* ---- images ---- */
+
+static bool is_same_build(const void *item, const void *key) {
+    const struct usp_image *a = &((const struct uspi_profile_image *)item)->image, *b = key;
+    if (a->build_id_size != b->build_id_size) return false;
+    if (a->build_id_size > 0) return memcmp(a->build_id, b->build_id, a->build_id_size) == 0;
+    return a->end - a->load_address == b->end - b->load_address && strcmp(a->path, b->path) == 0;
+}
+
+static uint32_t hash_image(const struct usp_image *image) {
+    uint64_t hash = image->build_id_size;
+    for (uint32_t i = 0; i < image->build_id_size && i < USP_BUILD_ID_MAX; i++)
+        hash = uspi_mix(hash, image->build_id[i]);
+    for (const char *c = image->path; image->build_id_size == 0 && *c != '\0'; c++) hash = uspi_mix(hash, (uint8_t)*c);
+    return (uint32_t)hash;
+}
+
+uint32_t uspi_profile_know_image(struct usp_profile *profile, const struct usp_image *image) {
+    uint32_t hash = hash_image(image);
+    uint32_t i = uspi_pool_find(&profile->images, hash, is_same_build, image);
+    if (i != USPI_NONE) return i;
+    char *path = strdup(image->path != NULL ? image->path : "");
+    i = path != NULL ? add_item(profile, &profile->images, hash) : USPI_NONE;
+    if (i == USPI_NONE) {
+        free(path);
+        return i;
+    }
+    struct uspi_profile_image *known = uspi_profile_image(profile, i);
+    known->image = *image;
+    known->image.path = path;
+    return i;
+}
+
+/* ---- the tree ---- */
+
+static bool is_same_node(const void *item, const void *key) {
+    const struct uspi_node *a = item, *b = key;
+    return a->offset == b->offset && a->parent == b->parent && a->image == b->image && a->kind == b->kind;
+}
+
+uint32_t uspi_profile_know_node(struct usp_profile *profile, const struct uspi_node *like) {
+    uint64_t mixed = uspi_mix(uspi_mix(uspi_mix(like->offset, like->parent), like->image), like->kind);
+    uint32_t hash = (uint32_t)mixed;
+    uint32_t i = uspi_pool_find(&profile->nodes, hash, is_same_node, like);
+    if (i != USPI_NONE) return i;
+    i = add_item(profile, &profile->nodes, hash);
+    if (i == USPI_NONE) return i;
+    struct uspi_node *node = uspi_node(profile, i);
+    node->offset = like->offset;
+    node->image = like->image;
+    node->parent = like->parent;
+    node->kind = like->kind;
+    if (like->image != USPI_NONE) uspi_profile_image(profile, like->image)->uses++;
+    if (like->parent != USPI_NONE) uspi_node(profile, like->parent)->uses++;
+    return i;
+}
+
+/* A path that is being made: `node` is its innermost frame so far, with one use for as long as this lasts. */
+struct path {
+    struct usp_profile *profile;
+    const struct usp_images *images;
+    uint32_t node;
+};
+
+static bool descend(struct path *path, struct uspi_node *like) {
+    struct usp_profile *p = path->profile;
+    like->parent = path->node;
+    uint32_t i = uspi_profile_know_node(p, like);
+    if (i == USPI_NONE) return false;
+    uspi_node(p, i)->uses++;
+    uspi_profile_give_up_node(p, path->node);
+    path->node = i;
+    return true;
+}
+
+static bool descend_to_frame(struct path *path, const struct usp_frame *frame) {
+    struct usp_profile *p = path->profile;
+    /* A return address can lie behind its image: the call was the last instruction. */
+    const struct usp_image *image = usp_images_find(path->images, usp_frame_call_site(p->options.arch, frame));
+    struct uspi_node like = {.offset = frame->pc, .image = USPI_NONE, .kind = frame->kind & USPI_NODE_KIND};
+    if ((frame->flags & USP_FRAME_THUMB) != 0) like.kind |= USPI_NODE_THUMB;
+    if (image == NULL) return descend(path, &like);
+    like.image = uspi_profile_know_image(p, image);
+    if (like.image == USPI_NONE) return false;
+    like.offset = frame->pc - image->load_address;
+    /* It must not make room for its own node. */
+    uspi_profile_image(p, like.image)->uses++;
+    bool is_there = descend(path, &like);
+    give_up_image(p, like.image);
+    return is_there;
+}
+
+static bool descend_to_omitted(struct path *path) {
+    struct uspi_node like = {.image = USPI_NONE, .kind = USPI_NODE_OMITTED};
+    return descend(path, &like);
+}
+
+/* From the outermost frame to the innermost one: the async callers are the true callers, so that they come first, and the
+ * executor that resumed the function is left out. */
+static bool descend_to_stack(struct path *path, const struct usp_stack *stack) {
+    uint32_t inner = stack->physical;
+    bool is_there = true;
+    if (stack->count > stack->physical && stack->async_join < stack->physical) inner = stack->async_join + 1;
+    if (stack->stop == USP_STOP_CAPACITY && stack->count == stack->physical) is_there = descend_to_omitted(path);
+    for (uint32_t i = stack->count; is_there && i > stack->physical; i--) {
+        is_there = descend_to_frame(path, &stack->frames[i - 1]);
+    }
+    for (uint32_t i = inner; is_there && i-- > 0;) {
+        if (stack->omitted > 0 && stack->omitted_at == i + 1 && stack->stop != USP_STOP_CAPACITY) {
+            is_there = descend_to_omitted(path);
+        }
+        is_there = is_there && descend_to_frame(path, &stack->frames[i]);
+    }
+    return is_there;
+}
+
+/* ---- threads and totals ---- */
+
+static bool is_live_thread(const void *item, const void *key) {
+    const struct uspi_profile_thread *thread = item;
+    return thread->info.thread.id == *(const uint64_t *)key && !thread->has_ended;
+}
+
+static uint32_t hash_thread(uint64_t id) { return (uint32_t)uspi_mix(id, 0); }
+
+uint32_t uspi_profile_know_thread(struct usp_profile *profile, const struct usp_thread_info *info) {
+    uint64_t id = info->thread.id;
+    uint32_t i = uspi_pool_find(&profile->threads, hash_thread(id), is_live_thread, &id);
+    if (i == USPI_NONE) {
+        i = add_item(profile, &profile->threads, hash_thread(id));
+        if (i == USPI_NONE) return i;
+        uspi_profile_thread(profile, i)->last = USPI_NONE;
+        uspi_profile_thread(profile, i)->info = *info;
+        uspi_profile_thread(profile, i)->uses = 1;
+    }
+    /* A thread can get its name late, and another one later. */
+    struct usp_thread_info *known = &uspi_profile_thread(profile, i)->info;
+    if (info->name[0] != '\0') memcpy(known->name, info->name, sizeof known->name);
+    if (info->queue[0] != '\0') memcpy(known->queue, info->queue, sizeof known->queue);
+    known->name[sizeof known->name - 1] = known->queue[sizeof known->queue - 1] = '\0';
+    return i;
+}
+
+static bool is_same_total(const void *item, const void *key) {
+    const struct uspi_total *a = item, *b = key;
+    return a->thread == b->thread && a->node == b->node;
+}
+
+/* The oldest sample leaves where there is no room for another. */
+static void append(struct usp_profile *p, const struct uspi_profile_sample *sample) {
+    struct uspi_time_line *line = &p->line;
+    if (line->room_max == 0) {
+        p->evicted += sample->count;
+        return;
+    }
+    if (line->count == line->room && line->first == 0 && line->room < line->room_max) {
+        uint64_t room = line->room == 0 ? 64 : line->room * 2;
+        (void)reserve_line(line, room < line->room_max ? room : line->room_max, &p->allowance);
+    }
+    if (line->count == line->room) (void)evict_oldest(p);
+    if (line->room == 0) {
+        p->evicted += sample->count;
+        return;
+    }
+    line->count++;
+    p->in_line += sample->count;
+    *uspi_profile_sample(p, line->count - 1) = *sample;
+}
+
+int uspi_profile_count(struct usp_profile *profile, const struct uspi_total *amount,
+                       const struct uspi_profile_sample *sample) {
+    uint32_t hash = (uint32_t)uspi_mix(amount->thread, amount->node);
+    uint32_t i = uspi_pool_find(&profile->totals, hash, is_same_total, amount);
+    if (i == USPI_NONE) {
+        i = add_item(profile, &profile->totals, hash);
+        if (i == USPI_NONE) return USP_ERROR_FULL;
+        uspi_total(profile, i)->thread = amount->thread;
+        uspi_total(profile, i)->node = amount->node;
+        uspi_profile_thread(profile, amount->thread)->uses++;
+        uspi_node(profile, amount->node)->uses++;
+    }
+    struct uspi_total *total = uspi_total(profile, i);
+    total->samples += amount->samples;
+    total->wall += amount->wall;
+    total->cpu += amount->cpu;
+    profile->samples += amount->samples;
+    profile->wall += amount->wall;
+    profile->cpu += amount->cpu;
+    if (sample == NULL) return USP_OK;
+    struct uspi_profile_sample timed = *sample;
+    timed.total = i;
+    append(profile, &timed);
+    return USP_OK;
+}
+
+/* ---- adding ---- */
+
+/* The node of a sample's stack, with one use more; USPI_NONE with *status. */
+static uint32_t find_path(struct usp_profile *p, uint32_t thread, const struct usp_profile_sample *sample,
+                          int *status) {
+    struct path path = {.profile = p, .images = sample->images, .node = USPI_NONE};
+    if (sample->stack == NULL) {
+        path.node = uspi_profile_thread(p, thread)->last;
+        *status = path.node != USPI_NONE ? USP_OK : USP_ERROR_NOT_FOUND;
+        if (path.node != USPI_NONE) uspi_node(p, path.node)->uses++;
+        return path.node;
+    }
+    if (descend_to_stack(&path, sample->stack)) return path.node;
+    uspi_profile_give_up_node(p, path.node);
+    *status = USP_ERROR_FULL;
+    return USPI_NONE;
+}
+
+static void remember_last(struct usp_profile *p, uint32_t thread, uint32_t node, uint64_t time) {
+    uint32_t before = uspi_profile_thread(p, thread)->last;
+    uspi_node(p, node)->uses++;
+    uspi_profile_thread(p, thread)->last = node;
+    uspi_profile_thread(p, thread)->seen = time;
+    uspi_profile_give_up_node(p, before);
+}
+
+static int add_sample(struct usp_profile *p, const struct usp_profile_sample *sample) {
+    int status = USP_OK;
+    uint32_t thread = uspi_profile_know_thread(p, sample->thread);
+    if (thread == USPI_NONE) return USP_ERROR_FULL;
+    uspi_profile_thread(p, thread)->uses++;
+    uint32_t node = find_path(p, thread, sample, &status);
+    if (status == USP_OK) {
+        const uint32_t count = sample->count > 0 ? sample->count : 1;
+        const struct uspi_total amount = {
+            .thread = thread, .node = node, .samples = count, .wall = sample->wall, .cpu = sample->cpu};
+        const struct uspi_profile_sample timed = {
+            .time = sample->time, .wall = sample->wall, .cpu = sample->cpu, .count = count};
+        status = uspi_profile_count(p, &amount, &timed);
+        if (status == USP_OK) remember_last(p, thread, node, sample->time);
+        uspi_profile_give_up_node(p, node);
+    }
+    give_up_thread(p, thread);
+    /* A thread of which there has never been a sample is not kept. */
+    if (status != USP_OK && uspi_profile_thread(p, thread)->last == USPI_NONE) end_thread(p, thread);
+    return status;
+}
+
+int usp_profile_add(struct usp_profile *profile, const struct usp_profile_sample *sample) {
+    if (profile == NULL || sample == NULL || sample->thread == NULL) return USP_ERROR_ARGUMENT;
+    if (sample->stack != NULL && (sample->stack->count == 0 || sample->stack->frames == NULL))
+        return USP_ERROR_ARGUMENT;
+    uspi_lock_take(profile->lock);
+    int status = add_sample(profile, sample);
+    if (status == USP_ERROR_FULL) profile->refused++;
+    uspi_lock_give(profile->lock);
+    return status;
+}
+
+void usp_profile_end_thread(struct usp_profile *profile, uint64_t id) {
+    if (profile == NULL) return;
+    uspi_lock_take(profile->lock);
+    uint32_t i = uspi_pool_find(&profile->threads, hash_thread(id), is_live_thread, &id);
+    if (i != USPI_NONE) end_thread(profile, i);
+    uspi_lock_give(profile->lock);
+}
+
+/* ---- about it ---- */
+
+void usp_profile_set_run(struct usp_profile *profile, const struct usp_profile_run *run) {
+    if (profile == NULL || run == NULL) return;
+    uspi_lock_take(profile->lock);
+    profile->run = *run;
+    uspi_lock_give(profile->lock);
+}
+
+void usp_profile_get_info(struct usp_profile *profile, struct usp_profile_info *info) {
+    if (info == NULL) return;
+    memset(info, 0, sizeof *info);
+    if (profile == NULL) return;
+    uspi_lock_take(profile->lock);
+    info->samples = profile->samples;
+    info->wall_ns = profile->wall;
+    info->cpu_ns = profile->cpu;
+    info->in_time_line = profile->in_line;
+    if (profile->line.count > 0) {
+        info->first = uspi_profile_sample(profile, 0)->time;
+        info->last = uspi_profile_sample(profile, profile->line.count - 1)->time;
+    }
+    info->evicted = profile->evicted;
+    info->refused = profile->refused;
+    for (uint32_t i = 0; i < profile->threads.begun; i++) {
+        const struct uspi_profile_thread *thread = uspi_profile_thread(profile, i);
+        info->threads += thread->uses > (thread->has_ended ? 0u : 1u);
+    }
+    info->stacks = profile->totals.count;
+    info->nodes = profile->nodes.count;
+    info->memory = profile->allowance.used;
+    info->run = profile->run;
+    uspi_lock_give(profile->lock);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* Frames as lines of text. Written without stdio, which a signal handler may not call; the names are the caller's. */
+#include "lib/report/format.h"
+
+#include "lib/base/path.h"
+
+/* Libc gen/backtrace.c: the image's column, which is also where its name is cut; the width of the index; what stands for
+ * no image; and what the shared cache has in place of a local symbol's name. */
+#define IMAGE_WIDTH 35
+#define INDEX_WIDTH 4
+#define NO_IMAGE    "???"
+#define REDACTED    "<redacted>"
+
+/* The image's columns of BSBacktraceLogger.m (bs_logBacktraceEntry) and of Apple's crash reports. */
+#define BS_IMAGE_WIDTH    30
+#define CRASH_IMAGE_WIDTH 30
+
+/* The digits to which BSBacktraceLogger.m pads an address, whatever the processor. */
+#define BS_ADDRESS_DIGITS 8
+
+struct uspi_span uspi_image_name(const char *path, size_t width) {
+    if (path == NULL || path[0] == '\0') path = NO_IMAGE;
+    path = uspi_last_component(path);
+    size_t length = strlen(path);
+    return (struct uspi_span){path, length < width ? length : width};
+}
+
+uint64_t uspi_target_offset(const struct uspi_backend *backend, usp_addr b, usp_addr a) {
+    return (b - a) & (UINT64_MAX >> (64 - 8 * backend->word));
+}
+
+/* A name from elsewhere, with blanks behind it up to `width`. */
+static void put_name(struct uspi_text *text, const struct uspi_line *line, struct uspi_span name, size_t width) {
+    uint64_t before = text->length;
+    if (line->harmless) {
+        uspi_put_harmless(text, name, "");
+    } else {
+        uspi_put(text, name.bytes, name.length);
+    }
+    uspi_put_blanks(text, text->length - before, width);
+}
+
+static void put_address(struct uspi_text *text, const struct uspi_line *line) {
+    uspi_put_hex(text, line->frame->pc, line->backend->word * 2u);
+}
+
+static void put_offset(struct uspi_text *text, const struct uspi_line *line, usp_addr from) {
+    uspi_put_string(text, " + ");
+    uspi_put_decimal(text, uspi_target_offset(line->backend, line->frame->pc, from), 0);
+}
+
+/* Whether the loader has nothing but a placeholder, while the UUID and the offset tell a server what to look up. */
+static bool is_redacted(const struct usp_symbol *symbol) {
+    return symbol->name != NULL && symbol->build_id_size == USPI_UUID_BYTES && strcmp(symbol->name, REDACTED) == 0;
+}
+
+/* " (file.c:12)", where that is wanted and known. */
+static void put_source(struct uspi_text *text, const struct uspi_line *line) {
+    if (line->source != NULL) uspi_put_source(text, line->source, line->full_paths);
+}
+
+static void put_inlined(struct uspi_text *text, const struct uspi_line *line) {
+    put_name(text, line, uspi_span_of(line->symbol->name), 0);
+    uspi_put_string(text, " [inlined]");
+    put_source(text, line);
+}
+
+static void put_symbol_and_offset(struct uspi_text *text, const struct uspi_line *line, size_t image_width) {
+    const struct usp_symbol *symbol = line->symbol;
+    usp_addr from = symbol->start;
+    if (line->is_inlined) {
+        put_inlined(text, line);
+        return;
+    }
+    if (is_redacted(symbol)) {
+        uspi_put_uuid(text, symbol->build_id);
+        from = symbol->image_load;
+    } else if (symbol->name != NULL) {
+        put_name(text, line, uspi_span_of(symbol->name), 0);
+    } else if (symbol->image_path != NULL) {
+        put_name(text, line, uspi_image_name(symbol->image_path, image_width), 0);
+        from = symbol->image_load;
+    } else {
+        uspi_put_hex(text, symbol->start, 1);
+    }
+    put_offset(text, line, from);
+    put_source(text, line);
+}
+
+static void put_call_stack_symbols(struct uspi_text *text, const struct uspi_line *line) {
+    uspi_put_decimal(text, line->index, INDEX_WIDTH);
+    put_name(text, line, uspi_image_name(line->symbol->image_path, IMAGE_WIDTH), IMAGE_WIDTH);
+    uspi_put(text, " ", 1);
+    put_address(text, line);
+    uspi_put(text, " ", 1);
+    put_symbol_and_offset(text, line, IMAGE_WIDTH);
+}
+
+static void put_plain(struct uspi_text *text, const struct uspi_line *line) {
+    if (line->symbol->name != NULL || line->symbol->image_path != NULL) {
+        put_symbol_and_offset(text, line, SIZE_MAX);
+    } else {
+        put_address(text, line);
+    }
+}
+
+/* glibc debug/backtracesyms.c. Its offsets are those of "%#tx", which writes 0 without 0x. */
+static void put_backtrace_symbols(struct uspi_text *text, const struct uspi_line *line) {
+    const struct usp_symbol *symbol = line->symbol;
+    if (symbol->image_path != NULL && symbol->image_path[0] != '\0') {
+        usp_addr from = symbol->name != NULL ? symbol->start : symbol->image_load;
+        uint64_t offset = uspi_target_offset(line->backend, line->frame->pc, from);
+        put_name(text, line, uspi_span_of(symbol->image_path), 0);
+        uspi_put(text, "(", 1);
+        if (symbol->name != NULL) put_name(text, line, uspi_span_of(symbol->name), 0);
+        uspi_put(text, "+", 1);
+        if (offset == 0) {
+            uspi_put(text, "0", 1);
+        } else {
+            uspi_put_hex(text, offset, 1);
+        }
+        uspi_put(text, ") ", 2);
+    }
+    uspi_put(text, "[", 1);
+    uspi_put_hex(text, line->frame->pc, 1);
+    uspi_put(text, "]", 1);
+}
+
+static void put_bs_backtrace(struct uspi_text *text, const struct uspi_line *line) {
+    put_name(text, line, uspi_image_name(line->symbol->image_path, SIZE_MAX), BS_IMAGE_WIDTH);
+    uspi_put(text, "  ", 2);
+    uspi_put_hex(text, line->frame->pc, BS_ADDRESS_DIGITS);
+    uspi_put(text, " ", 1);
+    put_symbol_and_offset(text, line, SIZE_MAX);
+}
+
+/* Without a symbol the load address stands in its place: symbolicating tools look for that. */
+static void put_crash_report(struct uspi_text *text, const struct uspi_line *line) {
+    const struct usp_symbol *symbol = line->symbol;
+    uspi_put_decimal(text, line->index, INDEX_WIDTH);
+    put_name(text, line, uspi_image_name(symbol->image_path, SIZE_MAX), CRASH_IMAGE_WIDTH);
+    uspi_put(text, "\t", 1);
+    put_address(text, line);
+    uspi_put(text, " ", 1);
+    if (line->is_inlined) {
+        put_inlined(text, line);
+    } else if (symbol->name != NULL && !is_redacted(symbol)) {
+        put_name(text, line, uspi_span_of(symbol->name), 0);
+        put_offset(text, line, symbol->start);
+        put_source(text, line);
+    } else {
+        uspi_put_hex(text, symbol->image_load, 1);
+        put_offset(text, line, symbol->image_load);
+    }
+}
+
+static void put_portable(struct uspi_text *text, const struct uspi_line *line) {
+    const struct usp_symbol *symbol = line->symbol;
+    uspi_put_decimal(text, line->index, INDEX_WIDTH);
+    if (symbol->image_path == NULL) {
+        put_address(text, line);
+        return;
+    }
+    if (symbol->build_id_size > 0) {
+        uspi_put_build_id(text, symbol->build_id, symbol->build_id_size);
+    } else {
+        uspi_put_string(text, NO_IMAGE);
+    }
+    uspi_put(text, " + ", 3);
+    uspi_put_hex(text, uspi_target_offset(line->backend, line->frame->pc, symbol->image_load), 1);
+    uspi_put(text, " ", 1);
+    put_name(text, line, uspi_span_of(symbol->image_path), 0);
+}
+
+bool uspi_style_has_lines(uint32_t style) {
+    return style != USP_FORMAT_BACKTRACE_SYMBOLS && style != USP_FORMAT_PORTABLE;
+}
+
+bool uspi_put_frame(struct uspi_text *text, uint32_t style, const struct uspi_line *line) {
+    switch (style) {
+    case USP_FORMAT_CALL_STACK_SYMBOLS: put_call_stack_symbols(text, line); return true;
+    case USP_FORMAT_PLAIN: put_plain(text, line); return true;
+    case USP_FORMAT_BACKTRACE_SYMBOLS: put_backtrace_symbols(text, line); return true;
+    case USP_FORMAT_BS_BACKTRACE: put_bs_backtrace(text, line); return true;
+    case USP_FORMAT_CRASH_REPORT: put_crash_report(text, line); return true;
+    case USP_FORMAT_PORTABLE: put_portable(text, line); return true;
+    default: return false;
+    }
+}
+
+int usp_format_frame(char *buffer, size_t size, uint32_t format, uint32_t arch, uint32_t index,
+                     const struct usp_frame *frame, const struct usp_symbol *symbol) {
+    static const struct usp_symbol none;
+    struct uspi_line line = {.backend = uspi_backend_find(arch), .index = index, .frame = frame};
+    if (line.backend == NULL || frame == NULL || (buffer == NULL && size != 0)) return USP_ERROR_ARGUMENT;
+    line.symbol = symbol != NULL ? symbol : &none;
+    struct uspi_text text = uspi_text_in(buffer, size);
+    if (!uspi_put_frame(&text, format, &line)) return USP_ERROR_ARGUMENT;
+    return uspi_text_end(&text);
+}
+
+int usp_format_escaped(char *buffer, size_t size, uint32_t escape, const char *bytes, size_t n) {
+    if ((buffer == NULL && size != 0) || (bytes == NULL && n != 0)) return USP_ERROR_ARGUMENT;
+    struct uspi_text text = uspi_text_in(buffer, size);
+    struct uspi_span span = {bytes, n};
+    switch (escape) {
+    case USP_ESCAPE_TERMINAL: uspi_put_harmless(&text, span, ""); break;
+    case USP_ESCAPE_JSON: uspi_put_json_text(&text, span); break;
+    case USP_ESCAPE_FOLDED: uspi_put_harmless(&text, span, ";"); break;
+    default: return USP_ERROR_ARGUMENT;
+    }
+    return uspi_text_end(&text);
+}

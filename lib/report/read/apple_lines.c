@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* Apple's lines with an address, and what follows their form: callStackSymbols, .crash reports, BSBacktraceLogger;
+ * and the sections of a .crash report.
+ *
+ *   INDEX IMAGE ADDRESS …     INDEX may be missing. … is IMAGE + OFFSET, LOAD + OFFSET, UUID + OFFSET, HEADER + OFFSET or
+ *                             <redacted> + OFFSET: all of it is replaced
+ *   FIRST - LAST IDENT ARCH <UUID> PATH
+ *
+ * Sources: Libc gen/backtrace.c; Apple, "Examining the fields in a crash report"; BSBacktraceLogger.m. */
+#include "lib/base/clear.h"
+#include "lib/report/read/apple.h"
+#include "lib/report/read/line.h"
+
+static struct uspi_span ahead(struct uspi_span text, size_t to) { return uspi_span_part(text, 0, to); }
+
+/* ---- frames ---- */
+
+/* Whether a column begins at `at`. */
+static bool begins_column(struct uspi_span text, size_t at) {
+    size_t from = at;
+    while (from > 0 && uspi_is_digit(text.bytes[from - 1])) from--;
+    return uspi_begins_word(text, at) || (at - from >= USPI_INDEX_WIDTH && uspi_begins_word(text, from));
+}
+
+/* How much of the image's name stands at the end of what precedes the address: all of it, or what fits in the column.
+ * 0: it is not the image's name. */
+static size_t ending_of_image(struct uspi_span before, struct uspi_span name) {
+    const size_t cut = name.length < USPI_IMAGE_WIDTH ? name.length : USPI_IMAGE_WIDTH, widths[] = {name.length, cut};
+    for (unsigned i = 0; i < 2; i++) {
+        if (!uspi_span_ends(before, ahead(name, widths[i]))) continue;
+        if (begins_column(before, before.length - widths[i])) return widths[i];
+    }
+    return 0;
+}
+
+/* The columns before the address, where nothing else tells which of them is the image's. */
+static void take_columns(struct uspi_span before, struct uspi_frame *frame) {
+    size_t at = 0;
+    struct uspi_span text = uspi_span_trim_left(before);
+    while (text.length > 0 && (text.bytes[0] == '"' || text.bytes[0] == '(')) {
+        text = uspi_span_trim_left(uspi_span_behind(text, 1));
+    }
+    bool is_long = uspi_length_of_long_index(text) > 0;
+    if (uspi_scan_decimal(text, &at, &frame->index) && at < text.length &&
+        (is_long || text.bytes[at] == ' ' || text.bytes[at] == '\t')) {
+        frame->flags |= USPI_FRAME_INDEX;
+        text = uspi_span_trim_left(uspi_span_behind(text, at));
+    }
+    bool is_none = uspi_span_is(text, USPI_SPAN("???")) || uspi_span_begins(text, USPI_SPAN("0x"));
+    frame->image = is_none ? (struct uspi_span)USPI_SPAN_INIT("") : text;
+}
+
+static bool take_address_line(struct uspi_span line, size_t at_address, size_t behind_address,
+                              struct uspi_frame *frame) {
+    uint64_t offset, load;
+    size_t at = 0;
+    struct uspi_span before = uspi_span_trim_right(ahead(line, at_address));
+    if (!uspi_take_symbol(uspi_span_trim_left(uspi_span_behind(line, behind_address)), frame, &offset)) return false;
+    frame->flags |= USPI_FRAME_ADDRESS;
+    frame->before = before;
+    if (uspi_span_is(frame->name, USPI_SPAN("<redacted>"))) {
+        take_columns(before, frame);
+        return true;
+    }
+    size_t width = ending_of_image(before, frame->name);
+    if (width > 0) {
+        frame->image = frame->name;
+        uspi_take_index_before(ahead(before, before.length - width), frame);
+    } else {
+        take_columns(before, frame);
+        bool is_load = uspi_scan_hex(frame->name, &at, &load) && at == frame->name.length;
+        if (is_load && load + offset != frame->address) return false;
+        if (!is_load && !uspi_is_header(frame->name) && !uspi_take_uuid(frame->name, frame)) {
+            frame->flags |= USPI_FRAME_NAMED | USPI_FRAME_NAME_OFFSET;
+            frame->name_offset = offset;
+            return true;
+        }
+    }
+    frame->flags |= USPI_FRAME_OFFSET;
+    frame->offset = offset;
+    return offset <= frame->address;
+}
+
+/* How many numbers of a line may be its address: logs put their own in front. */
+#define ADDRESSES 4
+
+static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *frame) {
+    struct uspi_frame named;
+    unsigned tried = 0;
+    named.flags = 0;
+    if (from > 0) return false;
+    for (size_t at = 0; tried < ADDRESSES && (at = uspi_span_find(line, at, USPI_SPAN("0x"))) < line.length; at++) {
+        size_t end = at;
+        uint64_t address;
+        if (!uspi_begins_word(line, at) || !uspi_scan_hex(line, &end, &address)) continue;
+        if (end >= line.length || (line.bytes[end] != ' ' && line.bytes[end] != '\t')) continue;
+        if (tried++ > 0) uspi_clear(frame, sizeof *frame);
+        frame->address = address;
+        if (!take_address_line(line, at, end, frame)) continue;
+        if ((frame->flags & USPI_FRAME_NAMED) == 0) return true;
+        if (named.flags == 0) named = *frame;
+    }
+    if (named.flags != 0) *frame = named;
+    return named.flags != 0;
+}
+
+/* ---- images ---- */
+
+/* The last <…> that holds a UUID, or nothing but zeros for none, or "Unknown". */
+static bool take_id(struct uspi_span line, size_t from, size_t *begin, size_t *end, struct uspi_read_image *image) {
+    for (size_t at = line.length; at-- > from;) {
+        if (line.bytes[at] != '>') continue;
+        *end = at + 1;
+        while (at > from && line.bytes[at] != '<') at--;
+        if (line.bytes[at] != '<') return false;
+        *begin = at;
+        struct uspi_span id = uspi_span_part(line, at + 1, *end - 1);
+        image->id_size = uspi_scan_id(id, image->id, sizeof image->id);
+        bool is_none = id.length > 0;
+        for (size_t i = 0; i < id.length; i++) is_none = is_none && (id.bytes[i] == '0' || id.bytes[i] == '-');
+        if (image->id_size != 0 || is_none || uspi_span_is(id, USPI_SPAN("Unknown"))) return true;
+    }
+    return false;
+}
+
+/* "FIRST - LAST", or "FIRST - ???", which spindump has where it does not know the end. A * marks the kernel's. */
+static bool take_range(struct uspi_span line, size_t *at, struct uspi_read_image *image) {
+    uspi_skip_blanks(line, at);
+    uspi_skip(line, at, USPI_SPAN("*"));
+    if (!uspi_scan_hex(line, at, &image->first)) return false;
+    uspi_skip_blanks(line, at);
+    if (!uspi_skip(line, at, USPI_SPAN("-"))) return false;
+    uspi_skip_blanks(line, at);
+    if (uspi_skip(line, at, USPI_SPAN("???"))) {
+        image->last = image->first;
+        return true;
+    }
+    return uspi_scan_hex(line, at, &image->last) && image->last >= image->first;
+}
+
+bool uspi_apple_image(struct uspi_span line, struct uspi_read_image *image) {
+    size_t at = 0, id_begin, id_end;
+    char arch[16];
+    if (!take_range(line, &at, image) || !take_id(line, at, &id_begin, &id_end, image)) return false;
+    image->path = uspi_span_trim(uspi_span_behind(line, id_end));
+    /* Between the two: the identifier; then the processor, or a version, in parentheses or behind a blank. A + marks what
+     * is not Apple's. */
+    struct uspi_span middle = uspi_span_trim(uspi_span_part(line, at, id_begin));
+    if (middle.length > 0 && middle.bytes[0] == '+') middle = uspi_span_behind(middle, 1);
+    size_t last = middle.length;
+    while (last > 0 && middle.bytes[last - 1] != ' ') last--;
+    if (middle.length - last < sizeof arch) {
+        memcpy(arch, middle.bytes + last, middle.length - last);
+        arch[middle.length - last] = '\0';
+        image->arch = usp_arch_from_string(arch);
+    }
+    if (image->arch != USP_ARCH_NONE) middle = uspi_span_trim_right(ahead(middle, last));
+    size_t version = uspi_span_find(middle, 0, USPI_SPAN(" ("));
+    image->ident = uspi_span_trim_right(ahead(middle, version));
+    if (uspi_span_is(image->ident, USPI_SPAN("???"))) image->ident = (struct uspi_span)USPI_SPAN_INIT("");
+    return true;
+}
+
+/* ---- headings ---- */
+
+bool uspi_apple_field(struct uspi_span line, struct uspi_heading *heading) {
+    static const struct uspi_field_label labels[] = {
+        {USPI_SPAN_INIT("Process:"), USPI_FIELD_PROCESS, false},
+        {USPI_SPAN_INIT("Command:"), USPI_FIELD_PROCESS, false},
+        {USPI_SPAN_INIT("PID:"), USPI_FIELD_PROCESS_ID, false},
+        {USPI_SPAN_INIT("Path:"), USPI_FIELD_PATH, false},
+        {USPI_SPAN_INIT("Identifier:"), USPI_FIELD_IDENTIFIER, false},
+        {USPI_SPAN_INIT("Version:"), USPI_FIELD_VERSION, false},
+        {USPI_SPAN_INIT("Code Type:"), USPI_FIELD_CODE_TYPE, false},
+        {USPI_SPAN_INIT("Architecture:"), USPI_FIELD_CODE_TYPE, false},
+        {USPI_SPAN_INIT("Parent Process:"), USPI_FIELD_PARENT, false},
+        {USPI_SPAN_INIT("Parent:"), USPI_FIELD_PARENT, false},
+        {USPI_SPAN_INIT("Incident Identifier:"), USPI_FIELD_INCIDENT, false},
+        {USPI_SPAN_INIT("Hardware Model:"), USPI_FIELD_HARDWARE, false},
+        {USPI_SPAN_INIT("Hardware model:"), USPI_FIELD_HARDWARE, false},
+        {USPI_SPAN_INIT("OS Version:"), USPI_FIELD_OS_VERSION, false},
+        {USPI_SPAN_INIT("Date/Time:"), USPI_FIELD_DATE, false},
+        {USPI_SPAN_INIT("End time:"), USPI_FIELD_END_DATE, false},
+        {USPI_SPAN_INIT("Event:"), USPI_FIELD_EVENT, false},
+        {USPI_SPAN_INIT("Duration:"), USPI_FIELD_DURATION, false},
+        {USPI_SPAN_INIT("Exception Type:"), USPI_FIELD_EXCEPTION_TYPE, false},
+        {USPI_SPAN_INIT("Exception Subtype:"), USPI_FIELD_EXCEPTION_SUBTYPE, false},
+        {USPI_SPAN_INIT("Exception Message:"), USPI_FIELD_EXCEPTION_SUBTYPE, false},
+        {USPI_SPAN_INIT("Exception Codes:"), USPI_FIELD_EXCEPTION_CODES, false},
+        {USPI_SPAN_INIT("Exception Reason:"), USPI_FIELD_EXCEPTION_REASON, false},
+        {USPI_SPAN_INIT("Termination Reason:"), USPI_FIELD_TERMINATION, false},
+        {USPI_SPAN_INIT("Termination Signal:"), USPI_FIELD_TERMINATION, false},
+        {USPI_SPAN_INIT("Triggered by Thread:"), USPI_FIELD_TRIGGERED_BY, false},
+        {USPI_SPAN_INIT("Crashed Thread:"), USPI_FIELD_TRIGGERED_BY, false},
+        {USPI_SPAN_INIT("Application Specific Information:"), USPI_FIELD_INFORMATION, false},
+    };
+    return uspi_take_field(line, labels, sizeof labels / sizeof *labels, heading);
+}
+
+/* What a thread's name says in reports: its own name, or "Dispatch queue: LABEL". */
+static void take_thread_name(struct uspi_span text, struct uspi_heading *heading) {
+    static const struct uspi_span queue = USPI_SPAN_INIT("Dispatch queue:");
+    size_t at = uspi_span_find(text, 0, queue);
+    heading->name = uspi_span_trim(ahead(text, at));
+    if (at < text.length) heading->queue = uspi_span_trim(uspi_span_behind(text, at + queue.length));
+}
+
+/* "Thread 0:", "Thread 0 Crashed:", "Thread 0 name:  …", "Thread 0 Crashed:: …", "Thread 0:: …". */
+static bool thread_heading(struct uspi_span line, struct uspi_heading *heading) {
+    size_t at = 0;
+    if (!uspi_skip(line, &at, USPI_SPAN("Thread ")) || !uspi_scan_decimal(line, &at, &heading->number)) return false;
+    heading->kind = USPI_HEADING_THREAD;
+    heading->flags = USPI_THREAD_NUMBER;
+    if (uspi_skip(line, &at, USPI_SPAN(" name:"))) {
+        heading->flags |= USPI_THREAD_NAME_ONLY;
+        take_thread_name(uspi_span_behind(line, at), heading);
+        return true;
+    }
+    if (uspi_skip(line, &at, USPI_SPAN(" Crashed"))) heading->flags |= USPI_THREAD_CRASHED;
+    /* What stands behind a thread: its registers, which are no frames. */
+    if (uspi_span_has(uspi_span_behind(line, at), USPI_SPAN(" Thread State"))) {
+        heading->kind = USPI_HEADING_END;
+        return true;
+    }
+    if (!uspi_skip(line, &at, USPI_SPAN(":"))) return false;
+    uspi_skip(line, &at, USPI_SPAN(":"));
+    take_thread_name(uspi_span_behind(line, at), heading);
+    return true;
+}
+
+static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
+    static const struct uspi_span stacks[] = {
+        USPI_SPAN_INIT("Last Exception Backtrace:"),
+        USPI_SPAN_INIT("*** First throw call stack:"),
+        USPI_SPAN_INIT("Application Specific Backtrace "),
+        USPI_SPAN_INIT("Backtrace of Thread "),
+        USPI_SPAN_INIT("Backtrace of : "),
+    };
+    if (thread_heading(line, heading)) return true;
+    if (uspi_span_begins(line, USPI_SPAN("Binary Images:"))) {
+        heading->kind = USPI_HEADING_END;
+        return true;
+    }
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
+        size_t at = uspi_span_find(line, 0, stacks[i]);
+        if (at == line.length) continue;
+        heading->kind = USPI_HEADING_STACK;
+        heading->name = uspi_span_trim(uspi_span_behind(line, at));
+        while (heading->name.length > 0 && heading->name.bytes[heading->name.length - 1] == ':') heading->name.length--;
+        return true;
+    }
+    return uspi_apple_field(line, heading);
+}
+
+const struct uspi_line_shape uspi_apple_lines = {
+    .name = "apple",
+    .frame_bytes = USPI_HAS_X | USPI_HAS_PLUS,
+    .image_bytes = USPI_HAS_X | USPI_HAS_ANGLE,
+    .image_begins = USPI_BEGINS_0X | USPI_BEGINS_MARK,
+    .frame = find_frame,
+    .image = uspi_apple_image,
+    .heading = find_heading,
+};

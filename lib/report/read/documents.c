@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: MIT */
+/* See documents.h. */
+#include "lib/report/read/documents.h"
+
+#include "lib/base/array.h"
+#include "lib/report/read/line.h"
+
+/* Where a list of images counts: positions in the text. */
+struct uspi_scope {
+    size_t begin, end;
+    size_t table;
+};
+
+struct uspi_level {
+    uint32_t node;
+    uint32_t elements;   /* of an array, so far */
+    uint32_t trampoline; /* the number of the last element if it calls signal handlers; 0: it does not */
+    bool is_in_crash;
+};
+
+void uspi_documents_clear(struct uspi_documents *documents) {
+    uspi_json_clear(&documents->document);
+    uspi_tables_clear(&documents->tables);
+    free(documents->scopes);
+    free(documents->levels);
+    uspi_edits_clear(&documents->edits);
+    free(documents->scratch);
+    free(documents->gathered);
+    *documents = (struct uspi_documents){.lines = documents->lines, .is_record = documents->is_record};
+}
+
+/* ---- strings ---- */
+
+static bool has_escapes(struct uspi_span text) {
+    return text.length > 0 && memchr(text.bytes, '\\', text.length) != NULL;
+}
+
+/* Room for a string without its escapes. */
+static bool reserve_scratch(struct uspi_documents *documents, size_t size) {
+    void *grown = uspi_array_reserve(documents->scratch, &documents->scratch_room, size, 1);
+    if (grown == NULL) return false;
+    documents->scratch = grown;
+    return true;
+}
+
+/* Resolves escapes in up to two strings of an image or a frame, which point into the scratch then. */
+static bool resolve(struct uspi_documents *documents, struct uspi_span *a, struct uspi_span *b) {
+    if (!has_escapes(*a) && !has_escapes(*b)) return true;
+    if (!reserve_scratch(documents, a->length + b->length + 1)) return false;
+    char *at = documents->scratch;
+    *a = (struct uspi_span){at, uspi_json_decode(*a, at)};
+    at += a->length;
+    *b = (struct uspi_span){at, uspi_json_decode(*b, at)};
+    return true;
+}
+
+/* ---- lists of images ---- */
+
+static bool add_scope(struct uspi_documents *documents, size_t begin, size_t end, size_t table) {
+    void *grown = uspi_array_reserve(documents->scopes, &documents->scope_room, documents->scope_count + 1,
+                                     sizeof *documents->scopes);
+    if (grown == NULL) return false;
+    documents->scopes = grown;
+    documents->scopes[documents->scope_count++] = (struct uspi_scope){begin, end, table};
+    return true;
+}
+
+static int read_images(struct uspi_documents *documents, const struct uspi_json_shape *shape, size_t list,
+                       size_t around) {
+    const struct uspi_json_document *document = &documents->document;
+    const struct uspi_json_node *nodes = document->nodes;
+    const size_t before = documents->tables.count;
+    for (size_t i = list + 1; i < nodes[list].next; i = nodes[i].next) {
+        struct uspi_json_object object = {.document = document, .node = i};
+        struct uspi_read_image image = {.first = 0};
+        /* Frames count all elements, whatever they are. */
+        uspi_slots_read(&object);
+        if (!shape->image(&object, &image)) image = (struct uspi_read_image){.first = 0};
+        if (!resolve(documents, &image.path, &image.ident)) return USP_ERROR_NO_MEMORY;
+        if (!uspi_tables_add(&documents->tables, nodes[i].from, &image)) return USP_ERROR_NO_MEMORY;
+    }
+    uspi_tables_end(&documents->tables);
+    if (!uspi_tables_settle(&documents->tables, true)) return USP_ERROR_NO_MEMORY;
+    if (documents->tables.count == before) return USP_OK;
+    size_t begin = nodes[around].from, end = begin + nodes[around].length;
+    return add_scope(documents, begin, end, documents->tables.count - 1) ? USP_OK : USP_ERROR_NO_MEMORY;
+}
+
+/* ---- the way through a document ---- */
+
+struct walk {
+    struct uspi_documents *documents;
+    size_t depth;
+    size_t scope; /* the innermost that counts; SIZE_MAX: none */
+    uspi_take_json_frame take;
+    void *context;
+};
+
+static bool push_level(struct walk *walk, size_t node) {
+    struct uspi_documents *documents = walk->documents;
+    void *grown =
+        uspi_array_reserve(documents->levels, &documents->level_room, walk->depth + 1, sizeof *documents->levels);
+    if (grown == NULL) return false;
+    documents->levels = grown;
+    struct uspi_level *level = &documents->levels[walk->depth];
+    *level = (struct uspi_level){.node = (uint32_t)node};
+    if (walk->depth > 0) level->is_in_crash = documents->levels[walk->depth - 1].is_in_crash;
+    if (uspi_span_is(uspi_json_key(&documents->document, node), USPI_SPAN("crashDiagnostics")))
+        level->is_in_crash = true;
+    walk->depth++;
+    return true;
+}
+
+/* Leaves what ends in front of a node. */
+static void pop_levels(struct walk *walk, size_t node) {
+    const struct uspi_documents *documents = walk->documents;
+    while (walk->depth > 0 && documents->document.nodes[documents->levels[walk->depth - 1].node].next <= node)
+        walk->depth--;
+}
+
+/* The shape whose list of images an array is, and the object in which its frames are. */
+static const struct uspi_json_shape *find_list(const struct walk *walk, size_t node, size_t *around) {
+    const struct uspi_documents *documents = walk->documents;
+    struct uspi_span key = uspi_json_key(&documents->document, node);
+    if (key.length < 6 || key.bytes[key.length - 1] != 's') return NULL;
+    for (size_t i = 0; uspi_json_shapes[i] != NULL; i++) {
+        const struct uspi_json_shape *shape = uspi_json_shapes[i];
+        if (shape->images_key.length == 0 || !uspi_span_is(key, shape->images_key)) continue;
+        if (walk->depth < shape->images_above) continue;
+        *around = documents->levels[walk->depth - shape->images_above].node;
+        /* A list that lies deeper stands below a key that no shape wants: "images" of debug_meta, and of the report. */
+        if (shape->images_above == 2) {
+            size_t holder = documents->levels[walk->depth - 1].node;
+            if (!uspi_span_is(uspi_json_key(&documents->document, holder), USPI_SPAN("debug_meta"))) continue;
+        }
+        return shape;
+    }
+    return NULL;
+}
+
+static int compare_scopes(const void *a, const void *b) {
+    const struct uspi_scope *x = a, *y = b;
+    if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+    return x->table < y->table ? -1 : x->table > y->table;
+}
+
+static int find_lists(struct walk *walk) {
+    struct uspi_documents *documents = walk->documents;
+    const struct uspi_json_node *nodes = documents->document.nodes;
+    size_t around;
+    int status = USP_OK;
+    for (size_t i = 0; status == USP_OK && i < documents->document.count; i++) {
+        if (nodes[i].kind > USPI_JSON_ARRAY) continue;
+        pop_levels(walk, i);
+        const struct uspi_json_shape *shape =
+            nodes[i].kind == USPI_JSON_ARRAY && nodes[i].key_length > 0 ? find_list(walk, i, &around) : NULL;
+        if (shape != NULL) status = read_images(documents, shape, i, around);
+        if (!push_level(walk, i)) return USP_ERROR_NO_MEMORY;
+    }
+    if (documents->scope_count > 0) {
+        qsort(documents->scopes, documents->scope_count, sizeof *documents->scopes, compare_scopes);
+    }
+    walk->depth = 0;
+    return status;
+}
+
+/* The innermost scope around a position: scopes lie in each other or apart. */
+static size_t find_scope(const struct uspi_documents *documents, size_t position) {
+    size_t low = 0, high = documents->scope_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (documents->scopes[middle].begin <= position) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    while (low > 0 && documents->scopes[low - 1].end <= position) low--;
+    return low > 0 ? low - 1 : SIZE_MAX;
+}
+
+/* ---- frames ---- */
+
+static const struct uspi_json_shape *find_shape(const struct uspi_json_object *object, struct uspi_json_frame *frame) {
+    bool is_array = object->document->nodes[object->node].kind == USPI_JSON_ARRAY;
+    for (size_t i = 0; uspi_json_shapes[i] != NULL; i++) {
+        const struct uspi_json_shape *shape = uspi_json_shapes[i];
+        if (shape->is_array != is_array || (object->has & shape->needs) != shape->needs) continue;
+        if (shape->list_keys[0].length > 0 && !uspi_span_is(object->list_key, shape->list_keys[0]) &&
+            !uspi_span_is(object->list_key, shape->list_keys[1])) {
+            continue;
+        }
+        *frame = (struct uspi_json_frame){.node = object->node, .anchor = object->node};
+        frame->name_member = frame->offset_member = USPI_JSON_NONE;
+        frame->shape = shape;
+        if (shape->frame(object, frame)) return shape;
+    }
+    return NULL;
+}
+
+static bool locate_in_scope(const struct uspi_documents *documents, size_t scope, const struct uspi_json_frame *frame,
+                            struct uspi_located *located) {
+    const struct uspi_tables *tables = &documents->tables;
+    const struct uspi_image_entry *image = NULL;
+    struct usp_place *place = &located->place;
+    *place = (struct usp_place){.base = frame->frame.base, .offset = frame->frame.offset};
+    if (scope != SIZE_MAX && frame->has_image_index) {
+        image = uspi_tables_image(tables, documents->scopes[scope].table, frame->image_index);
+        /* An address outside of all images has an entry without a name and without a UUID. */
+        if (image == NULL || (image->id_size == 0 && image->name.length == 0 && image->ident.length == 0)) return false;
+        const uint64_t address = image->first + frame->frame.offset - image->base_offset;
+        uspi_place_in_image(place, image, address);
+        if (image->first == 0) return true;
+        located->frame.address = address;
+        located->frame.flags |= USPI_FRAME_ADDRESS;
+        return true;
+    }
+    if (frame->frame.id_size > 0 && (frame->frame.flags & USPI_FRAME_OFFSET) != 0) {
+        return uspi_locate(NULL, &frame->frame, place);
+    }
+    if (scope != SIZE_MAX && (frame->frame.flags & USPI_FRAME_ADDRESS) != 0) {
+        for (unsigned strict = 2; image == NULL && strict-- > 0;) {
+            image = uspi_tables_find(tables, documents->scopes[scope].table, &frame->frame, strict != 0);
+        }
+    }
+    if (image != NULL) {
+        uspi_place_in_image(place, image, frame->frame.address);
+        return true;
+    }
+    return uspi_locate(documents->lines->given, &frame->frame, place);
+}
+
+/* ---- frames of the document ---- */
+
+static int take_frame(struct walk *walk, const struct uspi_json_object *object, struct uspi_json_frame *frame,
+                      struct uspi_level *array) {
+    struct uspi_documents *documents = walk->documents;
+    struct uspi_located located = {.frame = frame->frame};
+    struct usp_answer answer;
+    struct uspi_span none = {"", 0};
+    if (!resolve(documents, &located.frame.image, &none)) return USP_ERROR_NO_MEMORY;
+    frame->frame.image = located.frame.image;
+    located.is_located = locate_in_scope(documents, walk->scope, frame, &located);
+    if (located.is_located) {
+        struct uspi_span image = {located.place.image, located.place.image_length};
+        if (image.length > 0 && uspi_span_is(frame->frame.name, image))
+            located.frame.flags &= ~(unsigned)USPI_FRAME_NAMED;
+        bool is_interrupted = array != NULL && array->trampoline != 0 && array->trampoline + 1 == array->elements;
+        if ((frame->frame.flags & USPI_FRAME_CALL_SITE) != 0 || is_interrupted) located.place.flags |= USP_PLACE_EXACT;
+    }
+    int status = uspi_lines_ask(documents->lines, &located, &answer);
+    if (status != USP_OK) return status;
+    documents->lines->counts->format = frame->shape->name;
+    bool is_trampoline = (located.frame.flags & USPI_FRAME_NAMED) != 0 ? uspi_is_trampoline(located.frame.name)
+                                                                       : (answer.flags & USP_ANSWER_TRAMPOLINE) != 0;
+    if (array != NULL) array->trampoline = is_trampoline ? array->elements : 0;
+    if (walk->take != NULL) return walk->take(walk->context, object, frame, &located, &answer);
+    return answer.count > 0 ? uspi_edits_add_frame(&documents->edits, &documents->document, frame, &answer) : USP_OK;
+}
+
+/* ---- texts in strings ---- */
+
+/* Whether a string may have a frame in it: hardly any has an address. */
+static bool may_have_frames(struct uspi_span text) {
+    const char *x = text.length >= 12 ? memchr(text.bytes + 1, 'x', text.length - 1) : NULL;
+    while (x != NULL && x[-1] != '0') {
+        size_t left = (size_t)(text.bytes + text.length - x) - 1;
+        x = left > 0 ? memchr(x + 1, 'x', left) : NULL;
+    }
+    return x != NULL;
+}
+
+/* The end of the line that begins at `at`: where "\n" stands, or the end of the text; *next is behind it. */
+static size_t end_of_line(struct uspi_span text, size_t at, size_t *next) {
+    for (; at + 1 < text.length; at++) {
+        if (text.bytes[at] != '\\') continue;
+        if (text.bytes[at + 1] == 'n') {
+            *next = at + 2;
+            return at;
+        }
+        at++;
+    }
+    *next = text.length;
+    return text.length;
+}
+
+/* A line of a string without its escapes, in the scratch. */
+static bool line_of(struct uspi_documents *documents, struct uspi_span text, size_t from, size_t to,
+                    struct uspi_span *line) {
+    *line = uspi_span_part(text, from, to);
+    if (!has_escapes(*line)) return true;
+    if (!reserve_scratch(documents, line->length + 1)) return false;
+    *line = (struct uspi_span){documents->scratch, uspi_json_decode(*line, documents->scratch)};
+    return true;
+}
+
+/* A usp_write_function that gathers a line. */
+static int gather(void *context, const char *bytes, size_t n) {
+    struct uspi_documents *documents = context;
+    void *grown = uspi_array_reserve(documents->gathered, &documents->gathered_room, documents->gathered_size + n, 1);
+    if (grown == NULL) return USP_ERROR_NO_MEMORY;
+    documents->gathered = grown;
+    memcpy(documents->gathered + documents->gathered_size, bytes, n);
+    documents->gathered_size += n;
+    return USP_OK;
+}
+
+/* A line of a string. */
+struct text_line {
+    uint64_t position;
+    struct uspi_span raw;       /* as the document has it */
+    struct uspi_span text;      /* without escapes */
+    struct uspi_span following; /* what stands behind it */
+};
+
+static int write_text_line(struct uspi_documents *documents, struct uspi_lines *lines, const struct text_line *line) {
+    struct uspi_edit_text edit;
+    enum uspi_line_is is;
+    char room[1024];
+    struct uspi_text out = uspi_text_through(gather, documents, room, sizeof room);
+    documents->gathered_size = 0;
+    int status = uspi_lines_write(lines, line->position, line->text, line->following, true, &out, &is);
+    if (status == USP_OK) status = uspi_text_flush(&out);
+    if (status != USP_OK || is != USPI_LINE_WRITTEN) return status;
+    /* At once: a character may lie across two pieces. */
+    struct uspi_text *written = uspi_edit_begin(&documents->edits, &edit);
+    uspi_put_json_text(written, (struct uspi_span){documents->gathered, documents->gathered_size});
+    size_t at = (size_t)(line->raw.bytes - documents->document.text.bytes);
+    return uspi_edit_end(&documents->edits, &edit, at, line->raw.length);
+}
+
+/* For callers that take frames: those of a string stand in the object that this describes. */
+struct text_taker {
+    const struct walk *walk;
+    struct uspi_json_object object;
+};
+
+static int take_text_frame(void *context, const struct uspi_located *located, const struct usp_answer *answer) {
+    const struct text_taker *taker = context;
+    const struct uspi_json_frame frame = {.frame = located->frame, .node = taker->object.node};
+    return taker->walk->take(taker->walk->context, &taker->object, &frame, located, answer);
+}
+
+static int read_text_line(const struct walk *walk, struct uspi_lines *lines, const struct text_line *line,
+                          size_t node) {
+    const struct uspi_documents *documents = walk->documents;
+    const struct uspi_level *around = walk->depth > 0 ? &documents->levels[walk->depth - 1] : NULL;
+    struct text_taker taker = {.walk = walk};
+    if (walk->take == NULL) return write_text_line(walk->documents, lines, line);
+    taker.object.document = &documents->document;
+    taker.object.node = taker.object.list = node;
+    taker.object.holder = USPI_JSON_NONE;
+    taker.object.list_key = uspi_json_key(&documents->document, node);
+    if (taker.object.list_key.length == 0 && around != NULL) {
+        taker.object.list_key = uspi_json_key(&documents->document, around->node);
+    }
+    return uspi_lines_read(lines, line->position, line->text, line->following, take_text_frame, &taker);
+}
+
+static int read_text(struct walk *walk, size_t node) {
+    struct uspi_documents *documents = walk->documents;
+    struct uspi_span text = uspi_json_text(&documents->document, node);
+    struct text_line line;
+    struct uspi_lines lines = *documents->lines;
+    const char *format = lines.counts->format;
+    int status = USP_OK;
+    size_t next;
+    lines.tables = (struct uspi_tables){.tables = NULL};
+    if (walk->scope != SIZE_MAX) {
+        lines.given = &documents->tables;
+        lines.given_table = documents->scopes[walk->scope].table;
+    }
+    uspi_lines_reset(&lines);
+    for (size_t at = 0; at < text.length; at = next) {
+        size_t end = end_of_line(text, at, &next);
+        bool is_learned = line_of(documents, text, at, end, &line.text) && uspi_lines_learn(&lines, at, line.text);
+        if (!is_learned) status = USP_ERROR_NO_MEMORY;
+        if (status != USP_OK) break;
+    }
+    if (status == USP_OK && !uspi_lines_rewind(&lines, text.length)) status = USP_ERROR_NO_MEMORY;
+    for (size_t at = 0; status == USP_OK && at < text.length; at = next) {
+        size_t end = end_of_line(text, at, &next), behind;
+        line.following = (struct uspi_span){"", 0};
+        /* Trees in strings: the next line as it is, which is enough to see how deep it stands. */
+        if (next < text.length) line.following = uspi_span_part(text, next, end_of_line(text, next, &behind));
+        line.position = at;
+        line.raw = uspi_span_part(text, at, end);
+        if (!line_of(documents, text, at, end, &line.text)) status = USP_ERROR_NO_MEMORY;
+        if (status == USP_OK) status = read_text_line(walk, &lines, &line, node);
+    }
+    uspi_lines_clear(&lines);
+    /* What the document is counts more than what stands in its strings. */
+    if (format[0] != '\0') lines.counts->format = format;
+    return status;
+}
+
+/* ---- documents ---- */
+
+static int visit(struct walk *walk, size_t node) {
+    struct uspi_documents *documents = walk->documents;
+    const struct uspi_json_node *nodes = documents->document.nodes;
+    struct uspi_level *around = walk->depth > 0 ? &documents->levels[walk->depth - 1] : NULL;
+    const bool is_element = around != NULL && nodes[around->node].kind == USPI_JSON_ARRAY;
+    struct uspi_json_frame frame;
+    if (is_element) around->elements++;
+    if (nodes[node].kind == USPI_JSON_STRING) {
+        return may_have_frames(uspi_json_text(&documents->document, node)) ? read_text(walk, node) : USP_OK;
+    }
+    if (nodes[node].kind > USPI_JSON_ARRAY) return USP_OK;
+    struct uspi_json_object object;
+    object.document = &documents->document;
+    object.node = node;
+    object.depth = (uint32_t)walk->depth;
+    object.list = is_element ? around->node : USPI_JSON_NONE;
+    object.holder = is_element && walk->depth > 1 ? documents->levels[walk->depth - 2].node : USPI_JSON_NONE;
+    object.list_key = is_element ? uspi_json_key(&documents->document, around->node) : (struct uspi_span){"", 0};
+    object.is_first = is_element && around->elements == 1;
+    object.is_last = is_element && nodes[node].next == nodes[around->node].next;
+    object.is_in_crash = around != NULL && around->is_in_crash;
+    uspi_slots_read(&object);
+    if (find_shape(&object, &frame) == NULL) return USP_OK;
+    return take_frame(walk, &object, &frame, is_element ? around : NULL);
+}
+
+int uspi_documents_read(struct uspi_documents *documents, uspi_take_json_frame take, void *context) {
+    struct walk walk = {.documents = documents, .scope = SIZE_MAX, .take = take, .context = context};
+    const struct usp_reader_counts before = *documents->lines->counts;
+    documents->scope_count = 0;
+    uspi_edits_reset(&documents->edits);
+    uspi_tables_clear(&documents->tables);
+    int status = uspi_json_read(&documents->document);
+    if (status == USP_OK) status = find_lists(&walk);
+    for (size_t i = 0; status == USP_OK && i < documents->document.count; i++) {
+        const struct uspi_json_node *node = &documents->document.nodes[i];
+        pop_levels(&walk, i);
+        if (documents->scope_count > 0) walk.scope = find_scope(documents, node->from);
+        status = visit(&walk, i);
+        if (status == USP_OK && node->kind <= USPI_JSON_ARRAY && !push_level(&walk, i)) status = USP_ERROR_NO_MEMORY;
+    }
+    if (status == USP_OK && documents->is_record && take == NULL) {
+        status = uspi_edits_add_counts(&documents->edits, &documents->document, &before, documents->lines->counts);
+    }
+    uspi_edits_sort(&documents->edits);
+    return status;
+}

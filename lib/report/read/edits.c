@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/* See edits.h. */
+#include "lib/report/read/edits.h"
+
+#include "lib/base/array.h"
+#include "lib/report/read/line.h"
+
+void uspi_edits_reset(struct uspi_edits *edits) {
+    edits->count = 0;
+    edits->text_size = 0;
+}
+
+void uspi_edits_clear(struct uspi_edits *edits) {
+    free(edits->edits);
+    free(edits->texts);
+    *edits = (struct uspi_edits){.edits = NULL};
+}
+
+static int append_text(void *context, const char *bytes, size_t n) {
+    struct uspi_edits *edits = context;
+    void *grown = uspi_array_reserve(edits->texts, &edits->text_room, edits->text_size + n, 1);
+    if (grown == NULL) return USP_ERROR_NO_MEMORY;
+    edits->texts = grown;
+    memcpy(edits->texts + edits->text_size, bytes, n);
+    edits->text_size += n;
+    return USP_OK;
+}
+
+struct uspi_text *uspi_edit_begin(struct uspi_edits *edits, struct uspi_edit_text *edit) {
+    edit->text = uspi_text_through(append_text, edits, edit->room, sizeof edit->room);
+    return &edit->text;
+}
+
+int uspi_edit_end(struct uspi_edits *edits, struct uspi_edit_text *edit, size_t at, size_t removed) {
+    int status = uspi_text_flush(&edit->text);
+    if (status != USP_OK) return status;
+    void *grown = uspi_array_reserve(edits->edits, &edits->room, edits->count + 1, sizeof *edits->edits);
+    if (grown == NULL) return USP_ERROR_NO_MEMORY;
+    edits->edits = grown;
+    size_t length = (size_t)edit->text.length;
+    edits->edits[edits->count++] = (struct uspi_edit){at, removed, edits->text_size - length, length};
+    return USP_OK;
+}
+
+/* How the document writes a member: what stands in front of the anchor's key and between the key and its value. */
+struct style {
+    struct uspi_span before, between;
+};
+
+static struct style style_of(const struct uspi_json_document *document, size_t member) {
+    const struct uspi_json_node *node = &document->nodes[member];
+    const char *text = document->text.bytes;
+    size_t quote = node->key - 1, from = quote, value = node->from - (node->kind == USPI_JSON_STRING);
+    while (from > 0 && uspi_is_blank(text[from - 1])) from--;
+    size_t colon = node->key + node->key_length + 1;
+    return (struct style){{text + from, quote - from}, {text + colon, value - colon}};
+}
+
+static void put_span(struct uspi_text *out, struct uspi_span span) { uspi_put(out, span.bytes, span.length); }
+
+static void put_key(struct uspi_text *out, const struct style *style, struct uspi_span key) {
+    put_span(out, style->before);
+    uspi_put_string(out, "\"");
+    put_span(out, key);
+    uspi_put_string(out, "\"");
+    put_span(out, style->between);
+}
+
+static void put_string(struct uspi_text *out, const char *text) {
+    uspi_put_string(out, "\"");
+    uspi_put_json_text(out, uspi_span_of(text));
+    uspi_put_string(out, "\"");
+}
+
+static void put_offset(struct uspi_text *out, const struct uspi_json_frame *frame, const struct usp_answer *answer) {
+    uint64_t value = frame->shape->offset_is_start ? frame->frame.address - answer->offset : answer->offset;
+    if (frame->is_hex) {
+        uspi_put_string(out, "\"");
+        uspi_put_hex(out, value, 1);
+        uspi_put_string(out, "\"");
+    } else {
+        uspi_put_decimal(out, value, 0);
+    }
+}
+
+static void put_path(struct uspi_text *out, const struct usp_source_frame *source) {
+    uspi_put_string(out, "\"");
+    if (source->directory != NULL) {
+        uspi_put_json_text(out, uspi_span_of(source->directory));
+        uspi_put_string(out, "/");
+    }
+    uspi_put_json_text(out, uspi_span_of(source->file));
+    uspi_put_string(out, "\"");
+}
+
+static void put_source(struct uspi_text *out, const struct style *style, const struct uspi_json_frame *frame,
+                       const struct usp_source_frame *source) {
+    if (source->file == NULL || frame->shape->file_key.length == 0) return;
+    uspi_put_string(out, ",");
+    put_key(out, style, frame->shape->file_key);
+    put_path(out, source);
+    if (source->line == 0) return;
+    uspi_put_string(out, ",");
+    put_key(out, style, frame->shape->line_key);
+    uspi_put_decimal(out, source->line, 0);
+}
+
+/* The calls that were inlined, innermost first, as objects with the frame's own keys. */
+static void put_inlined(struct uspi_text *out, const struct style *style, const struct uspi_json_frame *frame,
+                        const struct usp_answer *answer) {
+    static const struct style flat = {{"", 0}, USPI_SPAN_INIT(":")};
+    if (answer->count < 2) return;
+    uspi_put_string(out, ",");
+    put_key(out, style, USPI_SPAN("inlined"));
+    for (uint32_t i = 0; i + 1 < answer->count; i++) {
+        uspi_put_string(out, i == 0 ? "[{" : ",{");
+        put_key(out, &flat, frame->shape->name_key);
+        put_string(out, answer->frames[i].function);
+        put_source(out, &flat, frame, &answer->frames[i]);
+        uspi_put_string(out, "}");
+    }
+    uspi_put_string(out, "]");
+}
+
+static size_t begin_of_value(const struct uspi_json_document *document, size_t node) {
+    return document->nodes[node].from - (document->nodes[node].kind == USPI_JSON_STRING);
+}
+
+static size_t length_of_value(const struct uspi_json_document *document, size_t node) {
+    return document->nodes[node].length + (document->nodes[node].kind == USPI_JSON_STRING ? 2u : 0u);
+}
+
+static int replace_member(struct uspi_edits *edits, const struct uspi_json_document *document,
+                          struct uspi_edit_text *edit, size_t member) {
+    return uspi_edit_end(edits, edit, begin_of_value(document, member), length_of_value(document, member));
+}
+
+/* A frame that is an array gets one more element. */
+static int edit_array(struct uspi_edits *edits, const struct uspi_json_document *document,
+                      const struct uspi_json_frame *frame, const struct usp_answer *answer) {
+    const struct uspi_json_node *node = &document->nodes[frame->node];
+    const struct usp_source_frame *source = &answer->frames[answer->count - 1];
+    struct uspi_edit_text edit;
+    struct uspi_text *out = uspi_edit_begin(edits, &edit);
+    uspi_put_string(out, ",\"");
+    uspi_put_json_text(out, uspi_span_of(source->function));
+    uspi_put_string(out, " + ");
+    uspi_put_decimal(out, answer->offset, 0);
+    uspi_put_string(out, "\"");
+    return uspi_edit_end(edits, &edit, node->from + node->length - 1, 0);
+}
+
+int uspi_edits_add_frame(struct uspi_edits *edits, const struct uspi_json_document *document,
+                         const struct uspi_json_frame *frame, const struct usp_answer *answer) {
+    const struct usp_source_frame *source = &answer->frames[answer->count - 1];
+    struct uspi_edit_text edit;
+    int status = USP_OK;
+    if (document->nodes[frame->node].kind == USPI_JSON_ARRAY) return edit_array(edits, document, frame, answer);
+    if (frame->name_member != USPI_JSON_NONE) {
+        put_string(uspi_edit_begin(edits, &edit), source->function);
+        status = replace_member(edits, document, &edit, frame->name_member);
+    }
+    if (status == USP_OK && frame->offset_member != USPI_JSON_NONE) {
+        put_offset(uspi_edit_begin(edits, &edit), frame, answer);
+        status = replace_member(edits, document, &edit, frame->offset_member);
+    }
+    if (status != USP_OK) return status;
+    const struct style style = style_of(document, frame->anchor);
+    struct uspi_text *out = uspi_edit_begin(edits, &edit);
+    if (frame->name_member == USPI_JSON_NONE) {
+        uspi_put_string(out, ",");
+        put_key(out, &style, frame->shape->name_key);
+        put_string(out, source->function);
+    }
+    if (frame->offset_member == USPI_JSON_NONE && frame->shape->offset_key.length > 0) {
+        uspi_put_string(out, ",");
+        put_key(out, &style, frame->shape->offset_key);
+        put_offset(out, frame, answer);
+    }
+    put_source(out, &style, frame, source);
+    put_inlined(out, &style, frame, answer);
+    if (edit.text.length == 0) return USP_OK;
+    size_t at = begin_of_value(document, frame->anchor) + length_of_value(document, frame->anchor);
+    return uspi_edit_end(edits, &edit, at, 0);
+}
+
+int uspi_edits_add_counts(struct uspi_edits *edits, const struct uspi_json_document *document,
+                          const struct usp_reader_counts *before, const struct usp_reader_counts *counts) {
+    const struct uspi_json_node *root = &document->nodes[0];
+    struct uspi_edit_text edit;
+    if (root->kind != USPI_JSON_OBJECT) return USP_OK;
+    const struct {
+        const char *key;
+        uint64_t value;
+    } values[] = {
+        {"frames", counts->frames - before->frames},       {"named", counts->named - before->named},
+        {"answered", counts->answered - before->answered}, {"no_symbol", counts->no_symbol - before->no_symbol},
+        {"no_file", counts->no_file - before->no_file},    {"no_image", counts->no_image - before->no_image},
+    };
+    struct uspi_text *out = uspi_edit_begin(edits, &edit);
+    uspi_put_string(out, document->count > 1 ? ",\"unspool\":{" : "\"unspool\":{");
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        uspi_put_string(out, i > 0 ? ",\"" : "\"");
+        uspi_put_string(out, values[i].key);
+        uspi_put_string(out, "\":");
+        uspi_put_decimal(out, values[i].value, 0);
+    }
+    uspi_put_string(out, "}");
+    return uspi_edit_end(edits, &edit, root->from + root->length - 1, 0);
+}
+
+/* Edits of one object may come out of order, and those of objects that hold others. */
+static int compare_edits(const void *a, const void *b) {
+    const struct uspi_edit *x = a, *y = b;
+    if (x->at != y->at) return x->at < y->at ? -1 : 1;
+    return x->from < y->from ? -1 : x->from > y->from;
+}
+
+static bool is_sorted(const struct uspi_edit *edits, size_t count) {
+    for (size_t i = 1; i < count; i++) {
+        if (edits[i - 1].at > edits[i].at) return false;
+    }
+    return true;
+}
+
+void uspi_edits_sort(struct uspi_edits *edits) {
+    if (!is_sorted(edits->edits, edits->count)) {
+        qsort(edits->edits, edits->count, sizeof *edits->edits, compare_edits);
+    }
+}

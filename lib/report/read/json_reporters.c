@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* JSON of crash reporters: KSCrash's reports, Sentry's events, the crash logs of Swift's run time; and the records of
+ * `unspool symbolize --records`.
+ *
+ * Sources: KSCrash Example-Reports and KSCrashReportFields.h; Sentry, "Stack Trace Interface" and "Debug Meta Interface";
+ * Swift stdlib/public/RuntimeModule CrashLog.swift, and the program itself. */
+#include "lib/report/read/json_slots.h"
+#include "lib/report/read/line.h"
+#include "lib/report/read/shapes.h"
+
+static struct uspi_span text_of(const struct uspi_json_object *object, struct uspi_span key) {
+    size_t member = uspi_json_member(object->document, object->node, key);
+    if (member == USPI_JSON_NONE || object->document->nodes[member].kind != USPI_JSON_STRING) {
+        return (struct uspi_span){"", 0};
+    }
+    return uspi_json_text(object->document, member);
+}
+
+static bool number_of(const struct uspi_json_object *object, struct uspi_span key, uint64_t *value) {
+    size_t member = uspi_json_member(object->document, object->node, key);
+    bool is_hex;
+    *value = 0;
+    return member != USPI_JSON_NONE && uspi_json_uint(object->document, member, value, &is_hex);
+}
+
+static void set_range(struct uspi_read_image *image, uint64_t base, uint64_t size) {
+    image->first = base;
+    image->last = size > UINT64_MAX - base ? UINT64_MAX : base + (size > 0 ? size - 1 : 0);
+}
+
+/* ---- KSCrash: addresses are numbers, the innermost frame comes first ---- */
+
+static bool find_kscrash_frame(const struct uspi_json_object *object, struct uspi_json_frame *frame) {
+    uint64_t load;
+    if (!uspi_slot_uint(object, USPI_SLOT_INSTRUCTION_ADDR, &frame->frame.address)) return false;
+    frame->frame.flags = USPI_FRAME_ADDRESS;
+    if (uspi_slot_uint(object, USPI_SLOT_OBJECT_ADDR, &load) && load != 0 && load <= frame->frame.address) {
+        frame->frame.flags |= USPI_FRAME_OFFSET;
+        frame->frame.offset = frame->frame.address - load;
+    }
+    if (object->is_first) frame->frame.flags |= USPI_FRAME_CALL_SITE;
+    frame->frame.image = uspi_slot_text(object, USPI_SLOT_OBJECT_NAME);
+    uspi_slot_id(object, USPI_SLOT_OBJECT_UUID, &frame->frame);
+    frame->anchor = object->slots[USPI_SLOT_INSTRUCTION_ADDR];
+    uspi_take_json_name(object, USPI_SLOT_SYMBOL_NAME, USPI_SLOT_SYMBOL_ADDR, frame);
+    return true;
+}
+
+static bool find_kscrash_image(const struct uspi_json_object *object, struct uspi_read_image *image) {
+    uint64_t base, size;
+    image->path = image->ident = text_of(object, USPI_SPAN("name"));
+    image->id_size = uspi_scan_id(text_of(object, USPI_SPAN("uuid")), image->id, sizeof image->id);
+    if (!number_of(object, USPI_SPAN("image_addr"), &base)) return false;
+    number_of(object, USPI_SPAN("image_size"), &size);
+    set_range(image, base, size);
+    return true;
+}
+
+const struct uspi_json_shape uspi_kscrash_json = {
+    .name = "kscrash",
+    .needs = USPI_SLOT_BIT(USPI_SLOT_INSTRUCTION_ADDR) | USPI_SLOT_BIT(USPI_SLOT_OBJECT_ADDR),
+    .frame = find_kscrash_frame,
+    .name_key = USPI_SPAN_INIT("symbol_name"),
+    .offset_key = USPI_SPAN_INIT("symbol_addr"),
+    .offset_is_start = true,
+    .file_key = USPI_SPAN_INIT("source_file"),
+    .line_key = USPI_SPAN_INIT("source_line"),
+    .images_key = USPI_SPAN_INIT("binary_images"),
+    .images_above = 1,
+    .image = find_kscrash_image,
+};
+
+/* ---- Sentry: addresses are strings in hexadecimal, the innermost frame comes last ---- */
+
+static bool find_sentry_frame(const struct uspi_json_object *object, struct uspi_json_frame *frame) {
+    uint64_t load;
+    const size_t member = object->slots[USPI_SLOT_INSTRUCTION_ADDR];
+    if (!uspi_json_uint(object->document, member, &frame->frame.address, &frame->is_hex)) return false;
+    frame->frame.flags = USPI_FRAME_ADDRESS;
+    if (uspi_slot_uint(object, USPI_SLOT_IMAGE_ADDR, &load) && load != 0 && load <= frame->frame.address) {
+        frame->frame.flags |= USPI_FRAME_OFFSET;
+        frame->frame.offset = frame->frame.address - load;
+    }
+    if (object->is_last) frame->frame.flags |= USPI_FRAME_CALL_SITE;
+    frame->frame.image = uspi_slot_text(object, USPI_SLOT_PACKAGE);
+    frame->anchor = member;
+    uspi_take_json_name(object, USPI_SLOT_FUNCTION, USPI_SLOT_SYMBOL_ADDR, frame);
+    return true;
+}
+
+static bool find_sentry_image(const struct uspi_json_object *object, struct uspi_read_image *image) {
+    uint64_t base, size;
+    static const struct uspi_span ids[] = {USPI_SPAN_INIT("debug_id"), USPI_SPAN_INIT("uuid"),
+                                           USPI_SPAN_INIT("code_id")};
+    image->path = text_of(object, USPI_SPAN("code_file"));
+    if (image->path.length == 0) image->path = text_of(object, USPI_SPAN("name"));
+    image->ident = image->path;
+    /* An ELF file's debug_id is a part of its build id, which is the code_id. */
+    bool is_elf = uspi_span_is(text_of(object, USPI_SPAN("type")), USPI_SPAN("elf"));
+    for (size_t i = 0; i < 3 && image->id_size == 0; i++) {
+        image->id_size = uspi_scan_id(text_of(object, ids[is_elf ? 2 - i : i]), image->id, sizeof image->id);
+    }
+    if (!number_of(object, USPI_SPAN("image_addr"), &base)) return false;
+    number_of(object, USPI_SPAN("image_size"), &size);
+    set_range(image, base, size);
+    return true;
+}
+
+const struct uspi_json_shape uspi_sentry_json = {
+    .name = "sentry",
+    .needs = USPI_SLOT_BIT(USPI_SLOT_INSTRUCTION_ADDR),
+    .frame = find_sentry_frame,
+    .name_key = USPI_SPAN_INIT("function"),
+    .offset_key = USPI_SPAN_INIT("symbol_addr"),
+    .offset_is_start = true,
+    .file_key = USPI_SPAN_INIT("filename"),
+    .line_key = USPI_SPAN_INIT("lineno"),
+    .images_key = USPI_SPAN_INIT("images"),
+    .images_above = 2,
+    .image = find_sentry_image,
+};
+
+/* ---- Swift ---- */
+
+static bool find_swift_frame(const struct uspi_json_object *object, struct uspi_json_frame *frame) {
+    static const struct uspi_span exact[] = {USPI_SPAN_INIT("programCounter"), USPI_SPAN_INIT("asyncResumePoint")};
+    struct uspi_span kind = uspi_slot_text(object, USPI_SLOT_KIND);
+    if (!uspi_slot_uint(object, USPI_SLOT_ADDRESS, &frame->frame.address)) return false;
+    frame->frame.flags = USPI_FRAME_ADDRESS;
+    bool is_exact = uspi_span_is(kind, exact[0]) || uspi_span_is(kind, exact[1]);
+    if (!is_exact && !uspi_span_is(kind, USPI_SPAN("returnAddress"))) return false;
+    if (is_exact) frame->frame.flags |= USPI_FRAME_CALL_SITE;
+    frame->frame.image = uspi_slot_text(object, USPI_SLOT_IMAGE);
+    frame->anchor = object->slots[USPI_SLOT_ADDRESS];
+    uspi_take_json_name(object, USPI_SLOT_SYMBOL, USPI_SLOT_OFFSET, frame);
+    return true;
+}
+
+static bool find_swift_image(const struct uspi_json_object *object, struct uspi_read_image *image) {
+    uint64_t end;
+    image->path = text_of(object, USPI_SPAN("path"));
+    image->ident = text_of(object, USPI_SPAN("name"));
+    image->id_size = uspi_scan_id(text_of(object, USPI_SPAN("buildId")), image->id, sizeof image->id);
+    if (!number_of(object, USPI_SPAN("baseAddress"), &image->first)) return false;
+    if (!number_of(object, USPI_SPAN("endOfText"), &end)) return false;
+    image->last = end > image->first ? end - 1 : image->first;
+    return true;
+}
+
+const struct uspi_json_shape uspi_swift_json = {
+    .name = "swift-json",
+    .needs = USPI_SLOT_BIT(USPI_SLOT_ADDRESS) | USPI_SLOT_BIT(USPI_SLOT_KIND),
+    .frame = find_swift_frame,
+    .name_key = USPI_SPAN_INIT("symbol"),
+    .offset_key = USPI_SPAN_INIT("offset"),
+    .file_key = USPI_SPAN_INIT("sourceFile"),
+    .line_key = USPI_SPAN_INIT("sourceLine"),
+    .images_key = USPI_SPAN_INIT("images"),
+    .images_above = 1,
+    .image = find_swift_image,
+};
+
+/* ---- records: {"uuid" or "build_id", "offset" or "address" with "load_address"} ---- */
+
+static bool find_record_frame(const struct uspi_json_object *object, struct uspi_json_frame *frame) {
+    static const struct {
+        struct uspi_span word;
+        uint32_t base;
+    } bases[] = {
+        {USPI_SPAN_INIT("load"), USP_PLACE_LOAD},
+        {USPI_SPAN_INIT("linked"), USP_PLACE_LINKED},
+        {USPI_SPAN_INIT("file"), USP_PLACE_FILE},
+        {USPI_SPAN_INIT("text"), USP_PLACE_TEXT},
+    };
+    uint64_t load;
+    uspi_slot_id(object, USPI_SLOT_UUID, &frame->frame);
+    uspi_slot_id(object, USPI_SLOT_BUILD_ID, &frame->frame);
+    frame->frame.image = uspi_slot_text(object, USPI_SLOT_IMAGE);
+    if (frame->frame.id_size == 0 && frame->frame.image.length == 0) return false;
+    if (uspi_slot_uint(object, USPI_SLOT_OFFSET, &frame->frame.offset)) {
+        frame->anchor = object->slots[USPI_SLOT_OFFSET];
+    } else {
+        if (!uspi_slot_uint(object, USPI_SLOT_ADDRESS, &frame->frame.address)) return false;
+        if (!uspi_slot_uint(object, USPI_SLOT_LOAD_ADDRESS, &load) || load > frame->frame.address) return false;
+        frame->frame.offset = frame->frame.address - load;
+        frame->anchor = object->slots[USPI_SLOT_ADDRESS];
+    }
+    frame->frame.flags = USPI_FRAME_OFFSET;
+    struct uspi_span base = uspi_slot_text(object, USPI_SLOT_BASE);
+    for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
+        if (uspi_span_is(base, bases[i].word)) frame->frame.base = bases[i].base;
+    }
+    /* The first frame of a list is where the thread stood, unless the record tells. */
+    bool is_exact = object->is_first;
+    if ((object->has & USPI_SLOT_BIT(USPI_SLOT_EXACT)) != 0) {
+        is_exact = uspi_span_is(uspi_json_text(object->document, object->slots[USPI_SLOT_EXACT]), USPI_SPAN("true"));
+    }
+    if (is_exact) frame->frame.flags |= USPI_FRAME_CALL_SITE;
+    uspi_take_json_name(object, USPI_SLOT_SYMBOL, USPI_SLOT_SYMBOL_LOCATION, frame);
+    return true;
+}
+
+const struct uspi_json_shape uspi_record_json = {
+    .name = "record",
+    .list_keys = {USPI_SPAN_INIT("frames"), USPI_SPAN_INIT("frames")},
+    .frame = find_record_frame,
+    .name_key = USPI_SPAN_INIT("symbol"),
+    .offset_key = USPI_SPAN_INIT("symbol_offset"),
+    .file_key = USPI_SPAN_INIT("source_file"),
+    .line_key = USPI_SPAN_INIT("source_line"),
+};

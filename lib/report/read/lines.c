@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: MIT */
+/* See lines.h. */
+#include "lib/report/read/lines.h"
+
+#include "lib/base/clear.h"
+#include "lib/report/read/line.h"
+
+#include <stdlib.h>
+
+void uspi_lines_clear(struct uspi_lines *lines) { uspi_tables_clear(&lines->tables); }
+
+void uspi_lines_reset(struct uspi_lines *lines) {
+    uspi_tables_clear(&lines->tables);
+    lines->collected = 0;
+    lines->next = 0;
+    lines->is_below_frame = lines->is_below_trampoline = lines->is_async = false;
+}
+
+void uspi_line_choice_init(struct uspi_line_choice *choice) {
+    for (unsigned kind = 0; kind <= USPI_HAS_ALL; kind++) {
+        uint8_t *frames = choice->frames[kind], *images = choice->images[kind];
+        for (uint8_t i = 0; uspi_line_shapes[i] != NULL; i++) {
+            const struct uspi_line_shape *shape = uspi_line_shapes[i];
+            bool may_begin = shape->image_begins == 0 || (shape->image_begins & kind) != 0;
+            if (shape->frame != NULL && (kind & shape->frame_bytes) == shape->frame_bytes) *frames++ = i;
+            if (shape->image != NULL && may_begin) *images++ = i;
+        }
+        *frames = *images = USPI_NO_SHAPE;
+    }
+}
+
+/* What is asked of a line before its shapes are. */
+struct line_kind {
+    unsigned has, begins; /* enum uspi_line_bytes, enum uspi_line_begins */
+};
+
+static struct line_kind kind_of(struct uspi_span line) {
+    return (struct line_kind){uspi_line_bytes_of(line), uspi_line_begins_of(line)};
+}
+
+/* ---- images ---- */
+
+static bool find_image(const struct uspi_lines *lines, struct uspi_span line, struct line_kind kind,
+                       struct uspi_read_image *image) {
+    for (const uint8_t *i = lines->choice->images[kind.begins]; *i != USPI_NO_SHAPE; i++) {
+        const struct uspi_line_shape *shape = uspi_line_shapes[*i];
+        if ((kind.has & shape->image_bytes) != shape->image_bytes) continue;
+        uspi_clear(image, sizeof *image);
+        if (shape->image(line, image)) return true;
+    }
+    return false;
+}
+
+static bool learn(struct uspi_lines *lines, uint64_t position, struct uspi_span line, struct line_kind kind) {
+    struct uspi_read_image image;
+    if (find_image(lines, line, kind, &image)) return uspi_tables_add(&lines->tables, position, &image);
+    uspi_tables_end(&lines->tables);
+    return true;
+}
+
+bool uspi_lines_learn(struct uspi_lines *lines, uint64_t position, struct uspi_span line) {
+    /* Where the beginning tells enough, the bytes need not be looked at. */
+    const unsigned telling =
+        USPI_BEGINS_0X | USPI_BEGINS_DIGIT | USPI_BEGINS_LETTER | USPI_BEGINS_MARK | USPI_BEGINS_HASH;
+    struct line_kind kind = {USPI_HAS_ALL, uspi_line_begins_of(line)};
+    if ((kind.begins & telling) == 0) kind.has = uspi_line_bytes_of(line);
+    return learn(lines, position, line, kind);
+}
+
+bool uspi_lines_rewind(struct uspi_lines *lines, uint64_t position) {
+    lines->collected = position;
+    lines->next = 0;
+    uspi_tables_end(&lines->tables);
+    return uspi_tables_settle(&lines->tables, true);
+}
+
+/* ---- where a frame lies ---- */
+
+struct candidate {
+    const struct uspi_tables *tables;
+    size_t table;
+};
+
+static size_t given_candidates(const struct uspi_tables *given, size_t only, struct candidate *candidates) {
+    size_t count = 0;
+    if (given != NULL && only != USPI_ALL_TABLES) {
+        candidates[count++] = (struct candidate){given, only};
+        return count;
+    }
+    for (size_t i = 0; given != NULL && i < uspi_tables_count(given) && i < USPI_GIVEN_TABLES; i++) {
+        candidates[count++] = (struct candidate){given, i};
+    }
+    return count;
+}
+
+/* The lists of images that a frame may belong to, the likeliest first: those that the caller gave; the one behind it, as in a
+ * crash report; the one in front of it. Returns how many. */
+static size_t candidates_of(const struct uspi_lines *lines, struct candidate candidates[USPI_GIVEN_TABLES + 2]) {
+    size_t count = given_candidates(lines->given, lines->given_table, candidates),
+           known = uspi_tables_count(&lines->tables);
+    /* A list whose lines stand between frames begins in front of them. */
+    bool is_behind = lines->next < known && !(lines->next > 0 && uspi_tables_is_scattered(&lines->tables, lines->next));
+    if (is_behind) candidates[count++] = (struct candidate){&lines->tables, lines->next};
+    if (lines->next > 0) candidates[count++] = (struct candidate){&lines->tables, lines->next - 1};
+    return count;
+}
+
+static void take_image(struct usp_place *place, const struct uspi_image_entry *image) {
+    struct uspi_span name = image->name.length > 0 ? image->name : image->ident;
+    memcpy(place->build_id, image->id, sizeof place->build_id);
+    place->build_id_size = (uint32_t)image->id_size;
+    place->image = name.bytes;
+    place->image_length = name.length;
+    place->arch = image->arch;
+}
+
+void uspi_place_in_image(struct usp_place *place, const struct uspi_image_entry *image, uint64_t address) {
+    take_image(place, image);
+    place->base = image->base;
+    place->offset = address - image->first + image->base_offset;
+}
+
+static bool locate_by_address(const struct candidate *candidates, size_t count, const struct uspi_frame *frame,
+                              struct usp_place *place) {
+    if ((frame->flags & USPI_FRAME_ADDRESS) == 0) return false;
+    for (unsigned strict = 2; strict-- > 0;) {
+        for (size_t i = 0; i < count; i++) {
+            const struct uspi_image_entry *image =
+                uspi_tables_find(candidates[i].tables, candidates[i].table, frame, strict != 0);
+            if (image == NULL) continue;
+            uspi_place_in_image(place, image, frame->address);
+            /* Its own place says more than a list that tells neither identity nor name. */
+            if (place->build_id_size > 0 || place->image_length > 0) return true;
+        }
+    }
+    return false;
+}
+
+/* By the name that stands in the line. The text may tell elsewhere, for another launch, which build that is. */
+static bool locate_by_name(const struct candidate *candidates, size_t count, const struct uspi_frame *frame,
+                           struct usp_place *place) {
+    struct uspi_span name = uspi_span_file_name(frame->image);
+    if ((frame->flags & USPI_FRAME_OFFSET) == 0 || name.length == 0) return false;
+    place->base = frame->base;
+    place->offset = frame->offset;
+    for (size_t i = 0; i < count; i++) {
+        const struct uspi_image_entry *image = uspi_tables_find_name(candidates[i].tables, candidates[i].table, name);
+        if (image == NULL) continue;
+        take_image(place, image);
+        return true;
+    }
+    place->image = name.bytes;
+    place->image_length = name.length;
+    if ((frame->flags & USPI_FRAME_GUESS) != 0) place->flags |= USP_PLACE_GUESS;
+    return true;
+}
+
+static bool locate(const struct candidate *candidates, size_t count, const struct uspi_frame *frame,
+                   struct usp_place *place) {
+    uspi_clear(place, sizeof *place);
+    place->base = frame->base;
+    place->offset = frame->offset;
+    if ((frame->flags & USPI_FRAME_CALL_SITE) != 0) place->flags |= USP_PLACE_EXACT;
+    if (frame->id_size > 0 && (frame->flags & USPI_FRAME_OFFSET) != 0) {
+        struct uspi_span name = uspi_span_file_name(frame->image);
+        memcpy(place->build_id, frame->id, sizeof place->build_id);
+        place->build_id_size = (uint32_t)frame->id_size;
+        place->image = name.bytes;
+        place->image_length = name.length;
+        return true;
+    }
+    return locate_by_address(candidates, count, frame, place) || locate_by_name(candidates, count, frame, place);
+}
+
+bool uspi_locate(const struct uspi_tables *given, const struct uspi_frame *frame, struct usp_place *place) {
+    struct candidate candidates[USPI_GIVEN_TABLES];
+    return locate(candidates, given_candidates(given, USPI_ALL_TABLES, candidates), frame, place);
+}
+
+/* ---- names ---- */
+
+int uspi_lines_ask(struct uspi_lines *lines, const struct uspi_located *located, struct usp_answer *answer) {
+    struct usp_reader_counts *counts = lines->counts;
+    const bool is_guess = located->is_located && (located->place.flags & USP_PLACE_GUESS) != 0;
+    *answer = (struct usp_answer){.frames = NULL};
+    if ((located->frame.flags & USPI_FRAME_NAMED) != 0) {
+        counts->frames++;
+        counts->named++;
+    } else if (!located->is_located) {
+        counts->frames++;
+        counts->no_image++;
+    } else {
+        int status = USP_OK;
+        if (lines->find != NULL) {
+            status = lines->find(lines->context, &located->place, answer);
+        } else {
+            answer->flags = USP_ANSWER_NO_FILE;
+        }
+        if (status != USP_OK) return status;
+        bool has_file = (answer->flags & USP_ANSWER_NO_FILE) == 0;
+        if (answer->count == 0 && is_guess && !has_file) return USP_OK;
+        counts->frames++;
+        counts->answered += answer->count > 0;
+        counts->no_symbol += answer->count == 0 && has_file;
+        counts->no_file += answer->count == 0 && !has_file;
+    }
+    if (located->frame.shape != NULL && !is_guess) counts->format = located->frame.shape->name;
+    return USP_OK;
+}
+
+/* ---- frames of a line ---- */
+
+static bool find_in_shape(const struct uspi_line_shape *shape, struct uspi_span line, size_t from,
+                          struct uspi_frame *frame) {
+    uspi_clear(frame, sizeof *frame);
+    if (!shape->frame(line, from, frame)) return false;
+    frame->shape = shape;
+    return true;
+}
+
+/* The first frame of a line, by the first shape that knows one. */
+static bool find_first(const struct uspi_lines *lines, struct uspi_span line, struct line_kind kind,
+                       struct uspi_frame *frame) {
+    for (const uint8_t *i = lines->choice->frames[kind.has]; *i != USPI_NO_SHAPE; i++) {
+        if ((uspi_line_shapes[*i]->frame_begins & kind.begins) == 0 && uspi_line_shapes[*i]->frame_begins != 0)
+            continue;
+        if (find_in_shape(uspi_line_shapes[*i], line, 0, frame)) return true;
+    }
+    return false;
+}
+
+/* The line at the beginning of what follows; false when its end is not there yet. */
+static bool find_next_line(struct uspi_span following, bool is_last, struct uspi_span *line) {
+    const char *end = following.length > 0 ? memchr(following.bytes, '\n', following.length) : NULL;
+    if (end == NULL && !is_last) return false;
+    *line = end != NULL ? uspi_span_part(following, 0, (size_t)(end - following.bytes)) : following;
+    return true;
+}
+
+/* Whether a node has none below it, which the next line tells. False: that line is not there yet. */
+static bool find_leaf(struct uspi_frame *frame, struct uspi_span following, bool is_last) {
+    struct uspi_span line;
+    struct uspi_frame next;
+    if (!find_next_line(following, is_last, &line)) return false;
+    bool has_next = find_in_shape(frame->shape, line, 0, &next);
+    bool is_below = has_next && (next.depth > frame->depth ||
+                                 (next.depth == frame->depth && (frame->flags & USPI_FRAME_FLAT) != 0));
+    if (!is_below) frame->flags |= USPI_FRAME_LEAF;
+    return true;
+}
+
+/* The first frame of a stack is where the thread stood, or where it called what prints the stack: in both cases at the very
+ * address. Below that addresses are where a call returns to, but for what a signal interrupted and for asynchronous callers.
+ * In a tree of samples only a leaf is where a thread stood. */
+static bool is_exact(const struct uspi_lines *lines, const struct uspi_frame *frame) {
+    if ((frame->flags & USPI_FRAME_CALL_SITE) != 0) return true;
+    if ((frame->flags & USPI_FRAME_NODE) != 0) return (frame->flags & USPI_FRAME_LEAF) != 0;
+    bool is_first = (frame->flags & USPI_FRAME_INDEX) != 0 ? frame->index == 0 : !lines->is_below_frame;
+    return is_first || lines->is_below_trampoline || lines->is_async;
+}
+
+static void locate_line(struct uspi_lines *lines, struct uspi_located *located) {
+    struct candidate candidates[USPI_GIVEN_TABLES + 2];
+    located->is_located = (located->frame.flags & USPI_FRAME_NAMED) == 0 &&
+                          locate(candidates, candidates_of(lines, candidates), &located->frame, &located->place);
+    if (located->is_located && is_exact(lines, &located->frame)) located->place.flags |= USP_PLACE_EXACT;
+}
+
+static void remember(struct uspi_lines *lines, const struct uspi_frame *frame, const struct usp_answer *answer) {
+    lines->is_below_frame = true;
+    lines->is_below_trampoline = (frame->flags & USPI_FRAME_NAMED) != 0 ? uspi_is_trampoline(frame->name)
+                                                                        : (answer->flags & USP_ANSWER_TRAMPOLINE) != 0;
+}
+
+/* What stands between frames: a heading, or a note of unspool's about the stack, which does not end it. */
+static void pass(struct uspi_lines *lines, struct uspi_span line) {
+    lines->is_below_trampoline = false;
+    if (uspi_span_begins(line, USPI_SPAN("    ")) && uspi_span_trim(line).length > 0) {
+        if (uspi_span_begins(line, USPI_SPAN("    asynchronous callers"))) lines->is_async = true;
+        return;
+    }
+    lines->is_below_frame = lines->is_async = false;
+}
+
+/* Learns the line where the text was not, and finds the tables around it. */
+static bool come_to(struct uspi_lines *lines, uint64_t position, struct uspi_span line, struct line_kind kind) {
+    if (position >= lines->collected &&
+        (!learn(lines, position, line, kind) || !uspi_tables_settle(&lines->tables, false))) {
+        return false;
+    }
+    while (lines->next < uspi_tables_count(&lines->tables) &&
+           uspi_tables_position(&lines->tables, lines->next) < position) {
+        lines->next++;
+    }
+    return true;
+}
+
+/* ---- writing ---- */
+
+/* A frame of a line that has several, with a copy of what answers it. */
+struct piece {
+    struct uspi_frame frame;
+    struct usp_place place;
+    struct usp_answer answer;
+    struct usp_source_frame *sources;
+};
+
+static bool copy_sources(struct piece *piece) {
+    const size_t size = piece->answer.count * sizeof *piece->sources;
+    if (size == 0) return true;
+    piece->sources = malloc(size);
+    if (piece->sources == NULL) return false;
+    memcpy(piece->sources, piece->answer.frames, size);
+    piece->answer.frames = piece->sources;
+    return true;
+}
+
+static void put_answer(struct uspi_text *out, const struct uspi_frame *frame, const struct usp_answer *answer,
+                       uint32_t which) {
+    if (frame->shape != NULL && frame->shape->put != NULL) {
+        frame->shape->put(out, frame, answer, which);
+    } else {
+        uspi_put_symbol(out, frame, answer, which);
+    }
+}
+
+static void put_span(struct uspi_text *out, struct uspi_span span) { uspi_put(out, span.bytes, span.length); }
+
+/* A line of one frame: once for each of its source frames. */
+static void put_line(struct uspi_text *out, struct uspi_span line, const struct uspi_frame *frame,
+                     const struct usp_answer *answer) {
+    size_t at = (size_t)(frame->replaced.bytes - line.bytes), end = at + frame->replaced.length;
+    for (uint32_t i = 0; i < answer->count; i++) {
+        put_span(out, uspi_span_part(line, 0, at));
+        put_answer(out, frame, answer, i);
+        put_span(out, uspi_span_behind(line, end));
+        if (i + 1 < answer->count && !uspi_span_ends(line, USPI_SPAN("\n"))) uspi_put_string(out, "\n");
+    }
+}
+
+/* A line of its own for an address of a list, as crash reports have it. */
+static void put_listed(struct uspi_text *out, size_t index, const struct uspi_frame *frame,
+                       const struct usp_place *place, const struct usp_answer *answer) {
+    const uint32_t lines = answer->count > 0 ? answer->count : 1;
+    for (uint32_t i = 0; i < lines; i++) {
+        struct uspi_span image = {"???", 3};
+        if (place->image_length > 0) image = (struct uspi_span){place->image, place->image_length};
+        if (index > 0 || i > 0) uspi_put_string(out, "\n");
+        uspi_put_decimal(out, index, 4);
+        uspi_put_padded(out, image, 30);
+        uspi_put_string(out, "\t");
+        uspi_put_hex(out, frame->address, 16);
+        uspi_put_string(out, " ");
+        if (answer->count > 0) {
+            uspi_put_symbol(out, frame, answer, i);
+        } else if (place->image_length > 0 && place->base == USP_PLACE_LOAD && place->offset <= frame->address) {
+            uspi_put_hex(out, frame->address - place->offset, 1);
+            uspi_put_string(out, " + ");
+            uspi_put_decimal(out, place->offset, 0);
+        } else {
+            uspi_put_string(out, "???");
+        }
+    }
+}
+
+/* A line with several frames: all of them are asked for before anything is written. */
+static int write_several(struct uspi_lines *lines, struct uspi_span line, struct uspi_located *located,
+                         struct uspi_text *out, enum uspi_line_is *is) {
+    struct piece *pieces = calloc(USPI_FRAMES_MAX, sizeof *pieces);
+    size_t count = 0, answered = 0, written = 0;
+    int status = pieces != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
+    const struct uspi_line_shape *shape = located->frame.shape;
+    for (bool has_more = true; status == USP_OK && has_more && count < USPI_FRAMES_MAX; count++) {
+        locate_line(lines, located);
+        pieces[count].frame = located->frame;
+        pieces[count].place = located->place;
+        status = uspi_lines_ask(lines, located, &pieces[count].answer);
+        if (status == USP_OK && !copy_sources(&pieces[count])) status = USP_ERROR_NO_MEMORY;
+        answered += pieces[count].answer.count > 0;
+        remember(lines, &located->frame, &pieces[count].answer);
+        size_t end = located->frame.end;
+        has_more = end > 0 && find_in_shape(shape, line, end, &located->frame);
+    }
+    for (size_t i = 0; status == USP_OK && answered > 0 && i < count; i++) {
+        const struct uspi_frame *frame = &pieces[i].frame;
+        const struct usp_answer *answer = &pieces[i].answer;
+        size_t at = (size_t)(frame->replaced.bytes - line.bytes);
+        bool is_listed = (frame->flags & USPI_FRAME_LIST) != 0;
+        if (!is_listed && answer->count == 0) continue;
+        put_span(out, uspi_span_part(line, written, at));
+        written = at + frame->replaced.length;
+        if (is_listed) put_listed(out, i, frame, &pieces[i].place, answer);
+        for (uint32_t k = 0; !is_listed && k < answer->count; k++) {
+            if (k > 0 && (frame->flags & USPI_FRAME_INDEX) != 0) uspi_put_string(out, "\n");
+            put_answer(out, frame, answer, k);
+        }
+    }
+    if (status == USP_OK) *is = answered > 0 ? USPI_LINE_WRITTEN : USPI_LINE_FRAMES;
+    if (*is == USPI_LINE_WRITTEN) put_span(out, uspi_span_behind(line, written));
+    for (size_t i = 0; pieces != NULL && i < count; i++) free(pieces[i].sources);
+    free(pieces);
+    return status;
+}
+
+int uspi_lines_write(struct uspi_lines *lines, uint64_t position, struct uspi_span line, struct uspi_span following,
+                     bool is_last, struct uspi_text *out, enum uspi_line_is *is) {
+    struct uspi_located located;
+    struct usp_answer answer;
+    const struct line_kind kind = kind_of(line);
+    *is = USPI_LINE_NO_FRAME;
+    if (kind.has == 0 || !find_first(lines, line, kind, &located.frame)) {
+        if (!come_to(lines, position, line, kind)) return USP_ERROR_NO_MEMORY;
+        pass(lines, line);
+        return USP_OK;
+    }
+    if ((located.frame.flags & USPI_FRAME_NODE) != 0 && !find_leaf(&located.frame, following, is_last)) {
+        *is = USPI_LINE_WAITS;
+        return USP_OK;
+    }
+    if (!come_to(lines, position, line, kind)) return USP_ERROR_NO_MEMORY;
+    *is = USPI_LINE_FRAMES;
+    if (located.frame.end > 0 || (located.frame.flags & USPI_FRAME_LIST) != 0) {
+        return write_several(lines, line, &located, out, is);
+    }
+    locate_line(lines, &located);
+    int status = uspi_lines_ask(lines, &located, &answer);
+    if (status != USP_OK) return status;
+    remember(lines, &located.frame, &answer);
+    if (answer.count == 0) return USP_OK;
+    put_line(out, line, &located.frame, &answer);
+    *is = USPI_LINE_WRITTEN;
+    return USP_OK;
+}
+
+int uspi_lines_read(struct uspi_lines *lines, uint64_t position, struct uspi_span line, struct uspi_span following,
+                    uspi_take_frame take, void *context) {
+    struct uspi_located located;
+    struct usp_answer answer;
+    const struct line_kind kind = kind_of(line);
+    bool is_frame = kind.has != 0 && find_first(lines, line, kind, &located.frame);
+    if (!come_to(lines, position, line, kind)) return USP_ERROR_NO_MEMORY;
+    if (!is_frame) {
+        pass(lines, line);
+        return USP_OK;
+    }
+    if ((located.frame.flags & USPI_FRAME_NODE) != 0) find_leaf(&located.frame, following, true);
+    for (size_t count = 0; count < USPI_FRAMES_MAX; count++) {
+        const struct uspi_line_shape *shape = located.frame.shape;
+        size_t end = located.frame.end;
+        locate_line(lines, &located);
+        int status = uspi_lines_ask(lines, &located, &answer);
+        if (status == USP_OK) status = take(context, &located, &answer);
+        if (status != USP_OK) return status;
+        remember(lines, &located.frame, &answer);
+        if (end == 0 || !find_in_shape(shape, line, end, &located.frame)) break;
+    }
+    return USP_OK;
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/* See model.h. */
+#include "lib/report/read/model.h"
+
+#include "lib/base/array.h"
+
+/* ---- strings ---- */
+
+#define BLOCK_SIZE ((size_t)32 << 10)
+
+struct uspi_strings {
+    struct uspi_strings *next;
+    size_t used, room;
+    char bytes[];
+};
+
+bool uspi_model_copy(struct uspi_model *model, struct uspi_span text, struct uspi_span *copy) {
+    struct uspi_strings *block = model->strings;
+    *copy = (struct uspi_span){"", 0};
+    if (text.length == 0) return true;
+    if (block == NULL || block->room - block->used <= text.length) {
+        size_t room = text.length >= BLOCK_SIZE ? text.length + 1 : BLOCK_SIZE;
+        block = malloc(sizeof *block + room);
+        if (block == NULL) return false;
+        *block = (struct uspi_strings){model->strings, 0, room};
+        model->strings = block;
+    }
+    char *to = block->bytes + block->used;
+    memcpy(to, text.bytes, text.length);
+    to[text.length] = '\0';
+    block->used += text.length + 1;
+    *copy = (struct uspi_span){to, text.length};
+    return true;
+}
+
+void uspi_model_clear(struct uspi_model *model) {
+    for (struct uspi_strings *block = model->strings; block != NULL;) {
+        struct uspi_strings *next = block->next;
+        free(block);
+        block = next;
+    }
+    free(model->parts);
+    free(model->threads);
+    free(model->frames);
+    free(model->sources);
+    free(model->images);
+    *model = (struct uspi_model){.parts = NULL};
+}
+
+/* ---- parts, threads, frames ---- */
+
+/* One element more at the end of an array, cleared; NULL when memory lacks. */
+static void *append(void **array, size_t *count, size_t *room, size_t size) {
+    void *grown = uspi_array_reserve(*array, room, *count + 1, size);
+    if (grown == NULL) return NULL;
+    *array = grown;
+    void *element = (char *)grown + (*count)++ * size;
+    memset(element, 0, size);
+    return element;
+}
+
+#define APPEND(model, what)                                                                                            \
+    append((void **)&(model)->what##s, &(model)->what##_count, &(model)->what##_room, sizeof *(model)->what##s)
+
+struct uspi_model_part *uspi_model_add_part(struct uspi_model *model) {
+    struct uspi_model_part *part = APPEND(model, part);
+    if (part == NULL) return NULL;
+    part->format = "";
+    part->thread = model->thread_count;
+    part->image = model->image_count;
+    return part;
+}
+
+static struct uspi_model_part *last_part(struct uspi_model *model) {
+    return model->part_count > 0 ? &model->parts[model->part_count - 1] : uspi_model_add_part(model);
+}
+
+struct uspi_model_thread *uspi_model_add_thread(struct uspi_model *model) {
+    struct uspi_model_part *part = last_part(model);
+    struct uspi_model_thread *thread = part != NULL ? APPEND(model, thread) : NULL;
+    if (thread == NULL) return NULL;
+    part->thread_count++;
+    thread->frame = model->frame_count;
+    return thread;
+}
+
+bool uspi_model_set_field(struct uspi_model *model, enum uspi_field field, struct uspi_span value) {
+    struct uspi_model_part *part = last_part(model);
+    if (part == NULL) return false;
+    if (part->fields[field].length > 0 || value.length == 0) return true;
+    return uspi_model_copy(model, value, &part->fields[field]);
+}
+
+static bool add_source(struct uspi_model *model, const struct usp_source_frame *from) {
+    struct uspi_model_source *source = APPEND(model, source);
+    if (source == NULL) return false;
+    source->line = from->line;
+    source->column = from->column;
+    source->flags = from->flags;
+    return uspi_model_copy(model, uspi_span_of(from->function), &source->function) &&
+           uspi_model_copy(model, uspi_span_of(from->directory), &source->directory) &&
+           uspi_model_copy(model, uspi_span_of(from->file), &source->file);
+}
+
+bool uspi_model_add_frame(struct uspi_model *model, const struct uspi_located *located,
+                          const struct usp_answer *answer) {
+    struct uspi_model_part *part = last_part(model);
+    if (part == NULL || (part->thread_count == 0 && uspi_model_add_thread(model) == NULL)) return false;
+    struct uspi_model_frame *frame = APPEND(model, frame);
+    if (frame == NULL) return false;
+    const struct uspi_frame *from = &located->frame;
+    const struct usp_place *place = &located->place;
+    model->threads[model->thread_count - 1].frame_count++;
+    *frame = (struct uspi_model_frame){.flags = from->flags,
+                                       .depth = from->depth,
+                                       .count = from->count,
+                                       .address = from->address,
+                                       .place = from->offset,
+                                       .base = from->base,
+                                       .offset = answer->count > 0 ? answer->offset : from->name_offset,
+                                       .id_size = from->id_size,
+                                       .source = model->source_count,
+                                       .source_count = answer->count,
+                                       .is_located = located->is_located,
+                                       .has_file = (answer->flags & USP_ANSWER_NO_FILE) == 0,
+                                       .has_offset = answer->count > 0 || (from->flags & USPI_FRAME_NAME_OFFSET) != 0};
+    struct uspi_span image = uspi_span_file_name(from->image);
+    memcpy(frame->id, from->id, sizeof frame->id);
+    if (located->is_located) {
+        frame->place = place->offset;
+        frame->base = place->base;
+        frame->id_size = place->build_id_size;
+        memcpy(frame->id, place->build_id, sizeof frame->id);
+        if (place->image_length > 0) image = (struct uspi_span){place->image, place->image_length};
+    }
+    for (uint32_t i = 0; i < answer->count; i++) {
+        if (!add_source(model, &answer->frames[i])) return false;
+    }
+    /* The array may have moved. */
+    frame = &model->frames[model->frame_count - 1];
+    if ((from->flags & USPI_FRAME_NAMED) != 0 && !uspi_model_copy(model, from->name, &frame->name)) return false;
+    return uspi_model_copy(model, image, &frame->image);
+}
+
+bool uspi_model_add_images(struct uspi_model *model, const struct uspi_tables *tables, size_t table) {
+    struct uspi_model_part *part = last_part(model);
+    const struct uspi_image_entry *from;
+    if (part == NULL) return false;
+    for (uint64_t n = 0; (from = uspi_tables_image(tables, table, n)) != NULL; n++) {
+        struct uspi_image_entry *image = APPEND(model, image);
+        if (image == NULL) return false;
+        *image = *from;
+        if (!uspi_model_copy(model, from->path, &image->path) || !uspi_model_copy(model, from->ident, &image->ident)) {
+            return false;
+        }
+        image->name = uspi_span_file_name(image->path);
+        part->image_count++;
+    }
+    return true;
+}
+
+/* ---- trees ---- */
+
+/* What is made of a tree's nodes, which come in the order of the text: parents before what is below them. */
+struct tree {
+    struct uspi_model_frame *frames;
+    size_t count;
+    size_t *open; /* the nodes around the one that is looked at, from the root */
+    size_t *best; /* of each node, the one below it with the most samples; the node itself: none */
+};
+
+static void mark_heaviest(const struct tree *tree, size_t root) {
+    for (size_t i = root;; i = tree->best[i]) {
+        tree->frames[i].is_heaviest = true;
+        if (tree->best[i] == i) return;
+    }
+}
+
+/* Depths become levels, and the heaviest stack is marked. */
+static void level_tree(const struct tree *tree) {
+    size_t level = 0, root = 0;
+    for (size_t i = 0; i < tree->count; i++) {
+        const uint32_t depth = tree->frames[i].depth;
+        while (level > 0 && tree->frames[tree->open[level - 1]].depth >= depth) level--;
+        tree->best[i] = i;
+        if (level > 0) {
+            size_t *best = &tree->best[tree->open[level - 1]];
+            if (*best == tree->open[level - 1] || tree->frames[*best].count < tree->frames[i].count) *best = i;
+        } else if (tree->frames[root].count < tree->frames[i].count) {
+            root = i;
+        }
+        tree->open[level++] = i;
+        tree->frames[i].level = (uint32_t)level - 1;
+    }
+    mark_heaviest(tree, root);
+}
+
+static bool level_trees(struct uspi_model *model) {
+    struct tree tree = {.frames = NULL};
+    size_t most = 0;
+    for (size_t i = 0; i < model->thread_count; i++) {
+        const struct uspi_model_thread *thread = &model->threads[i];
+        if ((thread->flags & USPI_THREAD_TREE) != 0 && thread->frame_count > most) most = thread->frame_count;
+    }
+    if (most == 0) return true;
+    tree.open = calloc(most, sizeof *tree.open);
+    tree.best = calloc(most, sizeof *tree.best);
+    bool has_memory = tree.open != NULL && tree.best != NULL;
+    for (size_t i = 0; has_memory && i < model->thread_count; i++) {
+        const struct uspi_model_thread *thread = &model->threads[i];
+        if ((thread->flags & USPI_THREAD_TREE) == 0 || thread->frame_count == 0) continue;
+        tree.frames = model->frames + thread->frame;
+        tree.count = thread->frame_count;
+        level_tree(&tree);
+    }
+    free(tree.open);
+    free(tree.best);
+    return has_memory;
+}
+
+/* ---- images ---- */
+
+/* Of a report that lists none, no more images of its frames are looked up. */
+#define IMAGES_OF_FRAMES 256
+
+static bool has_image(const struct uspi_model *model, const struct uspi_model_part *part,
+                      const struct uspi_model_frame *frame, uint64_t load) {
+    for (size_t i = part->image; i < part->image + part->image_count; i++) {
+        const struct uspi_image_entry *image = &model->images[i];
+        if (image->first != load || image->id_size != frame->id_size) continue;
+        bool is_same_id = memcmp(image->id, frame->id, frame->id_size) == 0;
+        if (is_same_id && uspi_span_is(image->name, frame->image)) return true;
+    }
+    return false;
+}
+
+/* Where the image begins that a frame tells itself. */
+static bool find_load(const struct uspi_model_frame *frame, uint64_t *load) {
+    if (!frame->is_located || frame->base != USP_PLACE_LOAD || (frame->flags & USPI_FRAME_ADDRESS) == 0) return false;
+    *load = frame->address - frame->place;
+    return frame->place <= frame->address && (frame->image.length > 0 || frame->id_size > 0);
+}
+
+static bool add_images_of_frames(struct uspi_model *model, struct uspi_model_part *part) {
+    uint64_t load;
+    part->image = model->image_count;
+    for (size_t i = part->thread; i < part->thread + part->thread_count; i++) {
+        const struct uspi_model_thread *thread = &model->threads[i];
+        for (size_t k = thread->frame; k < thread->frame + thread->frame_count; k++) {
+            const struct uspi_model_frame *frame = &model->frames[k];
+            if (part->image_count == IMAGES_OF_FRAMES) return true;
+            if (!find_load(frame, &load) || has_image(model, part, frame, load)) continue;
+            struct uspi_image_entry *image = APPEND(model, image);
+            if (image == NULL) return false;
+            image->first = image->last = load;
+            image->name = frame->image;
+            image->id_size = frame->id_size;
+            memcpy(image->id, frame->id, sizeof image->id);
+            part->image_count++;
+        }
+    }
+    return true;
+}
+
+/* The thread that crashed may be named by its number alone, in a field. */
+static void mark_crashed(const struct uspi_model *model, const struct uspi_model_part *part) {
+    uint64_t number;
+    size_t at = 0;
+    if (!uspi_scan_decimal(part->fields[USPI_FIELD_TRIGGERED_BY], &at, &number)) return;
+    for (size_t i = part->thread; i < part->thread + part->thread_count; i++) {
+        struct uspi_model_thread *thread = &model->threads[i];
+        bool is_meant = (thread->flags & USPI_THREAD_NUMBER) != 0 && thread->number == number;
+        if (is_meant && !thread->is_stack) thread->flags |= USPI_THREAD_CRASHED;
+    }
+}
+
+bool uspi_model_finish(struct uspi_model *model) {
+    for (size_t i = 0; i < model->part_count; i++) {
+        struct uspi_model_part *part = &model->parts[i];
+        mark_crashed(model, part);
+        if (part->image_count == 0 && !add_images_of_frames(model, part)) return false;
+    }
+    return level_trees(model);
+}
+
+/* ---- fields ---- */
+
+static const struct {
+    const char *key, *label;
+} fields[USPI_FIELD_COUNT] = {
+    [USPI_FIELD_PROCESS] = {"process", "Process:"},
+    [USPI_FIELD_PROCESS_ID] = {"process_id", "PID:"},
+    [USPI_FIELD_PATH] = {"path", "Path:"},
+    [USPI_FIELD_IDENTIFIER] = {"identifier", "Identifier:"},
+    [USPI_FIELD_VERSION] = {"version", "Version:"},
+    [USPI_FIELD_CODE_TYPE] = {"code_type", "Code Type:"},
+    [USPI_FIELD_PARENT] = {"parent", "Parent Process:"},
+    [USPI_FIELD_INCIDENT] = {"incident", "Incident Identifier:"},
+    [USPI_FIELD_HARDWARE] = {"hardware", "Hardware Model:"},
+    [USPI_FIELD_OS_VERSION] = {"os_version", "OS Version:"},
+    [USPI_FIELD_DATE] = {"date", "Date/Time:"},
+    [USPI_FIELD_END_DATE] = {"end_date", "End time:"},
+    [USPI_FIELD_EVENT] = {"event", "Event:"},
+    [USPI_FIELD_DURATION] = {"duration", "Duration:"},
+    [USPI_FIELD_EXCEPTION_TYPE] = {"exception_type", "Exception Type:"},
+    [USPI_FIELD_EXCEPTION_SUBTYPE] = {"exception_subtype", "Exception Subtype:"},
+    [USPI_FIELD_EXCEPTION_CODES] = {"exception_codes", "Exception Codes:"},
+    [USPI_FIELD_EXCEPTION_REASON] = {"exception_reason", "Exception Reason:"},
+    [USPI_FIELD_TERMINATION] = {"termination", "Termination Reason:"},
+    [USPI_FIELD_FAULT_ADDRESS] = {"fault_address", "Fault Address:"},
+    [USPI_FIELD_TRIGGERED_BY] = {"triggered_by", "Triggered by Thread:"},
+    [USPI_FIELD_INFORMATION] = {"information", "Application Specific Information:"},
+};
+
+const char *uspi_field_key(enum uspi_field field) { return fields[field].key; }
+
+const char *uspi_field_label(enum uspi_field field) { return fields[field].label; }

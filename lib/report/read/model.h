@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* What a text says, whatever its format: reports with fields, threads, frames, images. Built from lines or JSON, shown by
+ * translated_text.c and translated_json.c. */
+#ifndef USPI_MODEL_H
+#define USPI_MODEL_H
+
+#include "lib/report/read/reader.h"
+
+/* Of a frame's source frames, innermost first. */
+struct uspi_model_source {
+    struct uspi_span function, directory, file;
+    uint32_t line, column;
+    uint32_t flags; /* enum usp_source_flags */
+};
+
+struct uspi_model_frame {
+    unsigned flags; /* enum uspi_frame_flags */
+    uint32_t depth; /* of a node */
+    uint32_t base;  /* enum usp_place_base of `place` */
+    uint64_t count; /* of a node: its samples */
+    uint64_t address, place;
+    uint64_t offset; /* in the function, with has_offset */
+    struct uspi_span image;
+    struct uspi_span name; /* that it had */
+    uint8_t id[USP_BUILD_ID_MAX];
+    size_t id_size;
+    size_t source, source_count; /* in `sources`; count 0: none was found */
+    bool is_located, has_file, has_offset;
+    bool is_heaviest; /* a node of the tree's heaviest stack */
+    uint32_t level;   /* of a node: how many are around it */
+};
+
+struct uspi_model_thread {
+    bool is_stack;  /* of something else than a thread: `name` says of what */
+    uint32_t flags; /* enum uspi_heading_flags */
+    uint64_t number, id;
+    struct uspi_span name, queue;
+    size_t frame, frame_count; /* in `frames` */
+};
+
+/* One of the reports that a text may hold. */
+struct uspi_model_part {
+    struct uspi_span fields[USPI_FIELD_COUNT];
+    const char *format;
+    size_t thread, thread_count; /* in `threads` */
+    size_t image, image_count;   /* in `images` */
+};
+
+struct uspi_model {
+    struct uspi_model_part *parts;
+    struct uspi_model_thread *threads;
+    struct uspi_model_frame *frames;
+    struct uspi_model_source *sources;
+    struct uspi_image_entry *images; /* their strings are the model's */
+    size_t part_count, part_room, thread_count, thread_room, frame_count, frame_room, source_count, source_room;
+    size_t image_count, image_room;
+    struct uspi_strings *strings; /* blocks that all spans point into */
+    struct usp_reader_counts counts;
+};
+
+void uspi_model_clear(struct uspi_model *model);
+
+/* A copy of a text that lives as long as the model, with a NUL behind it. False when memory lacks. */
+bool uspi_model_copy(struct uspi_model *model, struct uspi_span text, struct uspi_span *copy);
+
+/* Begin a report, or a thread of the last one; what they are filled with is the caller's to copy. NULL when memory lacks. */
+struct uspi_model_part *uspi_model_add_part(struct uspi_model *model);
+struct uspi_model_thread *uspi_model_add_thread(struct uspi_model *model);
+
+/* Sets a field of the last report, if it has none yet. False when memory lacks. */
+bool uspi_model_set_field(struct uspi_model *model, enum uspi_field field, struct uspi_span value);
+
+/* Adds a frame to the last thread of the last report. False when memory lacks. */
+bool uspi_model_add_frame(struct uspi_model *model, const struct uspi_located *located,
+                          const struct usp_answer *answer);
+
+/* Adds all images of a table to the last report. False when memory lacks. */
+bool uspi_model_add_images(struct uspi_model *model, const struct uspi_tables *tables, size_t table);
+
+/* To be called when all is added: finds the threads that crashed, the heaviest stacks of trees, and the images of reports
+ * that list none. False when memory lacks. */
+bool uspi_model_finish(struct uspi_model *model);
+
+/* Makes trees of single samples, before uspi_model_finish. False when memory lacks. (model_fold.c) */
+bool uspi_model_fold(struct uspi_model *model);
+
+/* Builds a model of a whole text. USP_OK, USP_ERROR_NO_MEMORY, what `find` returned; for documents also as
+ * uspi_json_read. (model_lines.c, model_json.c) */
+int uspi_model_read_lines(struct uspi_model *model, struct usp_reader *reader, struct uspi_span text);
+int uspi_model_read_documents(struct uspi_model *model, struct usp_reader *reader, struct uspi_span text);
+
+/* Write it. (translated_text.c, translated_json.c) */
+void uspi_model_put_text(const struct uspi_model *model, struct uspi_text *out);
+void uspi_model_put_json(const struct uspi_model *model, struct uspi_text *out);
+
+/* How a field is called in JSON and in text. */
+const char *uspi_field_key(enum uspi_field field);
+const char *uspi_field_label(enum uspi_field field);
+
+#endif

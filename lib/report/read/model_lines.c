@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* A model of a text of lines: what stands between the frames says whose they are. */
+#include "lib/report/read/model.h"
+
+/* A field or a name whose text stands in the lines below it, or belongs to a thread that comes. */
+struct builder {
+    struct uspi_model *model;
+    struct usp_reader *reader;
+    bool is_in_thread;
+    bool is_numbered; /* the thread's last frame has an index */
+    bool is_waiting;  /* for the text of `field`, which follows */
+    enum uspi_field field;
+    bool has_name;            /* `name` is of the thread with that number */
+    struct uspi_heading name; /* its spans point into the text */
+    size_t table;             /* the first table of images that no report has yet */
+};
+
+static struct uspi_model_part *part_of(const struct builder *builder) {
+    struct uspi_model *model = builder->model;
+    return model->part_count > 0 ? &model->parts[model->part_count - 1] : NULL;
+}
+
+/* Gives the report the tables that begin in front of a position. */
+static bool take_tables(struct builder *builder, uint64_t position) {
+    const struct uspi_tables *tables = &builder->reader->lines.tables;
+    while (builder->table < uspi_tables_count(tables) && uspi_tables_position(tables, builder->table) < position) {
+        if (!uspi_model_add_images(builder->model, tables, builder->table++)) return false;
+    }
+    return true;
+}
+
+/* A report of its own begins with fields that the one before has, and frames. */
+static bool begin_part(struct builder *builder, const struct uspi_heading *heading, uint64_t position) {
+    const struct uspi_model_part *part = part_of(builder);
+    bool is_first_field = heading->field == USPI_FIELD_PROCESS || heading->field == USPI_FIELD_INCIDENT ||
+                          heading->field == USPI_FIELD_DATE || heading->field == USPI_FIELD_EXCEPTION_TYPE;
+    bool is_next = part != NULL && part->thread_count > 0 && is_first_field && part->fields[heading->field].length > 0;
+    if (part != NULL && !is_next) return true;
+    if (!take_tables(builder, position)) return false;
+    builder->is_in_thread = builder->is_waiting = false;
+    return uspi_model_add_part(builder->model) != NULL;
+}
+
+static bool take_field(struct builder *builder, const struct uspi_heading *heading, uint64_t position) {
+    if (!begin_part(builder, heading, position)) return false;
+    builder->is_waiting = heading->value.length == 0;
+    builder->field = (enum uspi_field)heading->field;
+    return uspi_model_set_field(builder->model, builder->field, heading->value);
+}
+
+static bool take_thread(struct builder *builder, const struct uspi_heading *heading) {
+    struct uspi_model *model = builder->model;
+    const struct uspi_heading *named = heading;
+    struct uspi_model_thread *thread = uspi_model_add_thread(model);
+    if (thread == NULL) return false;
+    thread->is_stack = heading->kind == USPI_HEADING_STACK;
+    thread->flags = heading->flags;
+    thread->number = heading->number;
+    thread->id = heading->id;
+    /* "Thread 0 name:" stands in front of "Thread 0:". */
+    bool has_own = heading->name.length > 0 || heading->queue.length > 0;
+    if (!has_own && builder->has_name && builder->name.number == heading->number) named = &builder->name;
+    builder->has_name = false;
+    builder->is_in_thread = true;
+    return uspi_model_copy(model, named->name, &thread->name) && uspi_model_copy(model, named->queue, &thread->queue);
+}
+
+static bool take_heading(struct builder *builder, const struct uspi_heading *heading, uint64_t position) {
+    builder->is_waiting = false;
+    switch (heading->kind) {
+    case USPI_HEADING_FIELD: return take_field(builder, heading, position);
+    case USPI_HEADING_END: builder->is_in_thread = false; return true;
+    default: break;
+    }
+    if ((heading->flags & USPI_THREAD_NAME_ONLY) == 0) return take_thread(builder, heading);
+    builder->name = *heading;
+    builder->has_name = true;
+    return true;
+}
+
+static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
+    for (size_t i = 0; uspi_line_shapes[i] != NULL; i++) {
+        if (uspi_line_shapes[i]->heading == NULL) continue;
+        memset(heading, 0, sizeof *heading);
+        if (uspi_line_shapes[i]->heading(line, heading)) return true;
+    }
+    return false;
+}
+
+/* The text of a field below its label, up to an empty line. */
+static bool take_text(struct builder *builder, struct uspi_span line) {
+    struct uspi_model_part *part = part_of(builder);
+    struct uspi_span text = uspi_span_trim(line);
+    if (text.length == 0 || part == NULL) {
+        builder->is_waiting = false;
+        return true;
+    }
+    struct uspi_span *field = &part->fields[builder->field];
+    if (field->length == 0) return uspi_model_copy(builder->model, text, field);
+    /* A further line. */
+    char joined[1024];
+    size_t before = field->length < sizeof joined / 2 ? field->length : sizeof joined / 2;
+    size_t more = text.length < sizeof joined / 2 - 1 ? text.length : sizeof joined / 2 - 1;
+    memcpy(joined, field->bytes, before);
+    joined[before] = ' ';
+    memcpy(joined + before + 1, text.bytes, more);
+    return uspi_model_copy(builder->model, (struct uspi_span){joined, before + 1 + more}, field);
+}
+
+static int take_frame(void *context, const struct uspi_located *located, const struct usp_answer *answer) {
+    struct builder *builder = context;
+    struct uspi_model *model = builder->model;
+    const struct uspi_frame *frame = &located->frame;
+    /* What looks like a frame only if there is an image of that name. */
+    if (located->is_located && (located->place.flags & USP_PLACE_GUESS) != 0 && answer->count == 0) return USP_OK;
+    const struct uspi_model_thread *last = model->thread_count > 0 ? &model->threads[model->thread_count - 1] : NULL;
+    bool is_first = (frame->flags & USPI_FRAME_INDEX) != 0 && frame->index == 0;
+    const bool is_numbered = (frame->flags & (USPI_FRAME_INDEX | USPI_FRAME_LIST)) != 0;
+    /* A stack begins anew; or the line is about its frames, and none of them. */
+    bool is_other = last != NULL && last->frame_count > 0 && (is_first || (builder->is_numbered && !is_numbered));
+    if ((!builder->is_in_thread || is_other) && uspi_model_add_thread(model) == NULL) return USP_ERROR_NO_MEMORY;
+    builder->is_in_thread = true;
+    builder->is_numbered = is_numbered;
+    builder->is_waiting = false;
+    if (frame->shape != NULL) part_of(builder)->format = frame->shape->name;
+    return uspi_model_add_frame(model, located, answer) ? USP_OK : USP_ERROR_NO_MEMORY;
+}
+
+static int read_line(struct builder *builder, const struct uspi_line *line) {
+    struct usp_reader *reader = builder->reader;
+    const size_t frames = builder->model->frame_count;
+    struct uspi_heading heading;
+    if (line->is_piece) return USP_OK;
+    const struct uspi_span text = uspi_span_trim_right(line->raw);
+    const bool has_heading = find_heading(text, &heading);
+    /* A line may tell both: what happened, and where. */
+    const bool is_field = has_heading && heading.kind == USPI_HEADING_FIELD;
+    if (is_field && !take_heading(builder, &heading, line->position)) return USP_ERROR_NO_MEMORY;
+    int status = uspi_lines_read(&reader->lines, line->position, line->raw, line->behind, take_frame, builder);
+    if (status != USP_OK || is_field || builder->model->frame_count > frames) return status;
+    bool is_done = has_heading ? take_heading(builder, &heading, line->position)
+                               : !builder->is_waiting || take_text(builder, text);
+    return is_done ? USP_OK : USP_ERROR_NO_MEMORY;
+}
+
+static int each_line(struct builder *builder, struct uspi_span text, bool is_learning) {
+    struct usp_reader *reader = builder->reader;
+    struct uspi_line line;
+    size_t at = 0;
+    int status = USP_OK;
+    while (status == USP_OK && uspi_split_next(&reader->split, text, &at, &line, &status)) {
+        if (!is_learning) {
+            status = read_line(builder, &line);
+        } else if (!line.is_piece && !uspi_lines_learn(&reader->lines, line.position, line.raw)) {
+            status = USP_ERROR_NO_MEMORY;
+        }
+    }
+    if (status == USP_OK && uspi_split_last(&reader->split, &line)) {
+        if (!is_learning) return read_line(builder, &line);
+        if (!uspi_lines_learn(&reader->lines, line.position, line.raw)) status = USP_ERROR_NO_MEMORY;
+    }
+    return status;
+}
+
+int uspi_model_read_lines(struct uspi_model *model, struct usp_reader *reader, struct uspi_span text) {
+    struct builder builder = {.model = model, .reader = reader};
+    int status = each_line(&builder, text, true);
+    uint64_t end = reader->split.position;
+    uspi_split_clear(&reader->split);
+    if (status == USP_OK && !uspi_lines_rewind(&reader->lines, end)) status = USP_ERROR_NO_MEMORY;
+    if (status == USP_OK) status = each_line(&builder, text, false);
+    if (status == USP_OK && model->part_count > 0 && !take_tables(&builder, UINT64_MAX)) status = USP_ERROR_NO_MEMORY;
+    return status;
+}

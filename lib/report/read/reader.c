@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: MIT */
+/* Readers of <unspool/report.h>: which kind of text it is, and what is kept of it until when. Lines go to lines.c, documents
+ * to documents.c.
+ *
+ *   text      lines, each written when it is complete
+ *   JSON      one or several documents, kept until the end of the text; those of which nothing is known stay as they are
+ *   an .ips report of old, or of a resource limit: a line of JSON, then text */
+#include "lib/report/read/reader.h"
+
+#include "lib/base/array.h"
+#include "lib/base/sized.h"
+#include "lib/base/utf16.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void usp_reader_options_init(struct usp_reader_options *options) {
+    memset(options, 0, sizeof *options);
+    options->size = sizeof *options;
+}
+
+int usp_reader_create(const struct usp_reader_options *options, struct usp_reader **reader) {
+    struct usp_reader_options completed;
+    if (reader == NULL) return USP_ERROR_ARGUMENT;
+    *reader = NULL;
+    usp_reader_options_init(&completed);
+    if (!uspi_complete_sized(&completed, sizeof completed, options, offsetof(struct usp_reader_options, reserved))) {
+        return USP_ERROR_ARGUMENT;
+    }
+    struct usp_reader *made = calloc(1, sizeof *made);
+    if (made == NULL) return USP_ERROR_NO_MEMORY;
+    made->options = completed;
+    made->counts.format = "";
+    made->lines = (struct uspi_lines){.find = completed.find, .context = completed.context, .counts = &made->counts};
+    made->lines.given_table = USPI_ALL_TABLES;
+    made->lines.choice = &made->choice;
+    uspi_line_choice_init(&made->choice);
+    if (completed.images != NULL) made->lines.given = uspi_reader_tables(completed.images);
+    made->documents.lines = &made->lines;
+    made->documents.is_record = (completed.flags & USP_READER_RECORD) != 0;
+    made->out = uspi_text_through(completed.write, completed.context, made->out_room, sizeof made->out_room);
+    *reader = made;
+    return USP_OK;
+}
+
+const struct uspi_tables *uspi_reader_tables(const struct usp_reader *reader) {
+    return reader->documents.tables.count > 0 ? &reader->documents.tables : &reader->lines.tables;
+}
+
+static void forget_text(struct usp_reader *reader) {
+    uspi_split_clear(&reader->split);
+    reader->kind = USPI_TEXT_UNDECIDED;
+    reader->kept_size = 0;
+    reader->held_size = 0;
+    reader->mark_length = 0;
+    reader->is_rewound = false;
+}
+
+void usp_reader_free(struct usp_reader *reader) {
+    if (reader == NULL) return;
+    forget_text(reader);
+    uspi_lines_clear(&reader->lines);
+    uspi_documents_clear(&reader->documents);
+    free(reader->kept);
+    free(reader->held);
+    free(reader->decoded);
+    free(reader->gathered);
+    free(reader);
+}
+
+size_t usp_reader_image_count(const struct usp_reader *reader) {
+    const struct uspi_tables *tables = uspi_reader_tables(reader);
+    size_t count = 0;
+    for (size_t i = 0; i < uspi_tables_count(tables); i++) count += uspi_tables_image_count(tables, i);
+    return count;
+}
+
+int usp_reader_get_counts(const struct usp_reader *reader, struct usp_reader_counts *counts) {
+    if (reader == NULL || counts == NULL) return USP_ERROR_ARGUMENT;
+    *counts = reader->counts;
+    return USP_OK;
+}
+
+/* ---- output ---- */
+
+static void put_raw(struct usp_reader *reader, struct uspi_span bytes) {
+    if (reader->options.write != NULL) uspi_put(&reader->out, bytes.bytes, bytes.length);
+}
+
+static bool reserve(char **buffer, size_t *room, size_t size) {
+    void *grown = uspi_array_reserve(*buffer, room, size + 1, 1);
+    if (grown == NULL) return false;
+    *buffer = grown;
+    return true;
+}
+
+/* What is UTF-8 goes out as UTF-16; it begins and ends with whole characters. */
+static void put_wide(struct usp_reader *reader, struct uspi_span text) {
+    char units[2048];
+    while (text.length > 0) {
+        size_t part = text.length < sizeof units / 2 ? text.length : sizeof units / 2;
+        while (part < text.length && part > 1 && ((unsigned char)text.bytes[part] & 0xc0) == 0x80) part--;
+        bool is_big_endian = reader->split.encoding == USPI_ENCODING_UTF16_BIG;
+        size_t length = uspi_utf16_encode(uspi_span_part(text, 0, part), is_big_endian, units);
+        put_raw(reader, (struct uspi_span){units, length});
+        text = uspi_span_behind(text, part);
+    }
+}
+
+/* A usp_write_function that gathers a line. */
+static int gather(void *context, const char *bytes, size_t n) {
+    struct usp_reader *reader = context;
+    if (!reserve(&reader->gathered, &reader->gathered_room, reader->gathered_size + n)) return USP_ERROR_NO_MEMORY;
+    memcpy(reader->gathered + reader->gathered_size, bytes, n);
+    reader->gathered_size += n;
+    return USP_OK;
+}
+
+/* ---- lines ---- */
+
+/* The characters of a line in UTF-8: where they stand, or in `decoded` behind its first `decoded_size` bytes. False with
+ * USP_OK when they are no UTF-16. */
+static bool characters_of(struct usp_reader *reader, struct uspi_span raw, struct uspi_span *text, int *status) {
+    *status = USP_OK;
+    *text = raw;
+    if (reader->split.encoding == USPI_ENCODING_UTF8) return true;
+    if (raw.length % 2 != 0) return false;
+    if (!reserve(&reader->decoded, &reader->decoded_room, reader->decoded_size + raw.length / 2 * 3)) {
+        *status = USP_ERROR_NO_MEMORY;
+        return false;
+    }
+    char *to = reader->decoded + reader->decoded_size;
+    size_t length = uspi_utf16_decode(raw.bytes, raw.length / 2, reader->split.encoding == USPI_ENCODING_UTF16_BIG, to);
+    if (length == SIZE_MAX) return false;
+    *text = (struct uspi_span){to, length};
+    return true;
+}
+
+/* What stands behind a line, as characters: its next line is enough. */
+static struct uspi_span following_of(struct usp_reader *reader, struct uspi_span behind) {
+    struct uspi_span text;
+    int status;
+    if (reader->split.encoding == USPI_ENCODING_UTF8) return behind;
+    const char *end = behind.length > 0 ? memchr(behind.bytes, '\n', behind.length) : NULL;
+    size_t length = end != NULL ? (size_t)(end - behind.bytes) + 2 : behind.length;
+    if (length > behind.length) length = behind.length;
+    length &= ~(size_t)1;
+    return characters_of(reader, uspi_span_part(behind, 0, length), &text, &status) ? text : (struct uspi_span){"", 0};
+}
+
+static int hold(struct usp_reader *reader, const struct uspi_line *line) {
+    if (!reserve(&reader->held, &reader->held_room, line->raw.length)) return USP_ERROR_NO_MEMORY;
+    memcpy(reader->held, line->raw.bytes, line->raw.length);
+    reader->held_size = line->raw.length;
+    reader->held_position = line->position;
+    return USP_OK;
+}
+
+/* Writes a line, or holds it until the next one has come. */
+static int write_line(struct usp_reader *reader, const struct uspi_line *line, bool is_last) {
+    struct uspi_span text, following;
+    enum uspi_line_is is = USPI_LINE_NO_FRAME;
+    const bool is_wide = reader->split.encoding != USPI_ENCODING_UTF8;
+    int status = USP_OK;
+    reader->decoded_size = 0;
+    if (line->is_piece || !characters_of(reader, line->raw, &text, &status)) {
+        put_raw(reader, line->raw);
+        return status;
+    }
+    if (is_wide) {
+        /* Both live in `decoded`, which may move. */
+        reader->decoded_size = text.length;
+        following = following_of(reader, line->behind);
+        text.bytes = reader->decoded;
+        reader->decoded_size += following.length;
+    } else {
+        following = line->behind;
+    }
+    char room[512];
+    struct uspi_text gathered = uspi_text_through(gather, reader, room, sizeof room);
+    struct uspi_text *out = is_wide ? &gathered : &reader->out;
+    reader->gathered_size = 0;
+    status = uspi_lines_write(&reader->lines, line->position, text, following, is_last, out, &is);
+    if (is_wide && status == USP_OK) status = uspi_text_flush(&gathered);
+    if (status != USP_OK) return status;
+    if (is == USPI_LINE_WAITS) return hold(reader, line);
+    if (is != USPI_LINE_WRITTEN) put_raw(reader, line->raw);
+    if (is == USPI_LINE_WRITTEN && is_wide) {
+        put_wide(reader, (struct uspi_span){reader->gathered, reader->gathered_size});
+    }
+    return reader->out.status;
+}
+
+/* Writes the line that is held, now that the one behind it is there. */
+static int write_held(struct usp_reader *reader, struct uspi_span behind, bool is_last) {
+    if (reader->held_size == 0) return USP_OK;
+    struct uspi_line line = {reader->held_position, {reader->held, reader->held_size}, behind, false};
+    reader->held_size = 0;
+    return write_line(reader, &line, is_last);
+}
+
+static int take_line(struct usp_reader *reader, const struct uspi_line *line, bool is_learning) {
+    struct uspi_span text;
+    int status;
+    if (!is_learning) {
+        status = write_held(reader, line->raw, true);
+        return status == USP_OK ? write_line(reader, line, false) : status;
+    }
+    reader->decoded_size = 0;
+    if (line->is_piece || !characters_of(reader, line->raw, &text, &status)) return line->is_piece ? USP_OK : status;
+    return uspi_lines_learn(&reader->lines, line->position, text) ? USP_OK : USP_ERROR_NO_MEMORY;
+}
+
+static int take_lines(struct usp_reader *reader, struct uspi_span bytes, bool is_learning) {
+    struct uspi_line line;
+    size_t at = 0;
+    int status;
+    while (uspi_split_next(&reader->split, bytes, &at, &line, &status)) {
+        status = take_line(reader, &line, is_learning);
+        if (status != USP_OK) return status;
+    }
+    return status;
+}
+
+/* The last line, which has no end, and what is held. */
+static int end_lines(struct usp_reader *reader, bool is_learning) {
+    struct uspi_line line;
+    int status = USP_OK;
+    if (uspi_split_last(&reader->split, &line)) {
+        if (is_learning) return take_line(reader, &line, true);
+        status = write_held(reader, line.raw, true);
+        if (status == USP_OK) status = write_line(reader, &line, true);
+    } else if (!is_learning) {
+        status = write_held(reader, (struct uspi_span){"", 0}, true);
+    }
+    return status;
+}
+
+/* ---- which kind of text it is ---- */
+
+/* As much as is looked at. */
+#define HEAD_MAX ((size_t)64 << 10)
+
+/* What documents that are reports have in common: without one of these, what cannot be read as JSON is text. */
+static bool looks_like_report(struct uspi_span text) {
+    static const struct uspi_span keys[] = {
+        USPI_SPAN_INIT("\"bug_type\""),         USPI_SPAN_INIT("\"incident_id\""),  USPI_SPAN_INIT("\"usedImages\""),
+        USPI_SPAN_INIT("\"callStackTree\""),    USPI_SPAN_INIT("\"binaryImages\""), USPI_SPAN_INIT("\"binary_images\""),
+        USPI_SPAN_INIT("\"debug_meta\""),       USPI_SPAN_INIT("\"backtrace"),      USPI_SPAN_INIT("\"frames\""),
+        USPI_SPAN_INIT("\"instruction_addr\""),
+    };
+    if (text.length > HEAD_MAX) text.length = HEAD_MAX;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (uspi_span_has(text, keys[i])) return true;
+    }
+    return false;
+}
+
+static size_t skip_blank(struct uspi_span text, size_t at) {
+    while (at < text.length && uspi_is_blank(text.bytes[at])) at++;
+    return at;
+}
+
+/* By a text's beginning: USPI_TEXT_UNDECIDED while that is too short. */
+static enum uspi_text_kind decide(struct uspi_span text, bool is_last) {
+    struct uspi_json_document first = {.text = {"", 0}};
+    const enum uspi_text_kind unknown = is_last ? USPI_TEXT_LINES : USPI_TEXT_UNDECIDED;
+    size_t begin = skip_blank(text, 0), next = skip_blank(text, begin + 1);
+    if (begin == text.length) return unknown;
+    if (text.bytes[begin] != '{' && text.bytes[begin] != '[') return USPI_TEXT_LINES;
+    if (next >= text.length) return unknown;
+    if (strchr(text.bytes[begin] == '{' ? "\"}" : "{[\"]", text.bytes[next]) == NULL) return USPI_TEXT_LINES;
+    size_t end = uspi_span_find(text, begin, USPI_SPAN("\n"));
+    if (end == text.length) return is_last || text.length >= HEAD_MAX ? USPI_TEXT_JSON : USPI_TEXT_UNDECIDED;
+    /* A line of JSON by itself may be the first of several, or stand in front of a report in text. */
+    first.text = uspi_span_part(text, begin, end);
+    int status = uspi_json_read(&first);
+    uspi_json_clear(&first);
+    if (status != USP_OK) return USPI_TEXT_JSON;
+    size_t behind = skip_blank(text, end);
+    if (behind == text.length) return is_last || text.length >= HEAD_MAX ? USPI_TEXT_JSON : USPI_TEXT_UNDECIDED;
+    return text.bytes[behind] == '{' || text.bytes[behind] == '[' ? USPI_TEXT_JSON : USPI_TEXT_LINES;
+}
+
+static int decide_by_head(struct usp_reader *reader, struct uspi_span bytes, bool is_last) {
+    struct uspi_span text = bytes;
+    int status = USP_OK;
+    size_t mark;
+    /* A mark of two bytes may be the beginning of one of three. */
+    if (bytes.length < 3 && !is_last) return USP_OK;
+    reader->split.encoding = uspi_encoding_of(bytes, &mark);
+    reader->mark_length = mark;
+    text = uspi_span_behind(text, mark);
+    if (text.length > HEAD_MAX) text.length = HEAD_MAX;
+    if (reader->split.encoding != USPI_ENCODING_UTF8) {
+        text.length &= ~(size_t)1;
+        reader->decoded_size = 0;
+        if (!characters_of(reader, text, &text, &status)) {
+            reader->kind = USPI_TEXT_LINES;
+            return status;
+        }
+    }
+    reader->kind = decide(text, is_last);
+    return USP_OK;
+}
+
+static int keep(struct usp_reader *reader, struct uspi_span bytes) {
+    if (!reserve(&reader->kept, &reader->kept_room, reader->kept_size + bytes.length)) return USP_ERROR_NO_MEMORY;
+    if (bytes.length > 0) memcpy(reader->kept + reader->kept_size, bytes.bytes, bytes.length);
+    reader->kept_size += bytes.length;
+    return USP_OK;
+}
+
+/* Takes the mark at the beginning of a text. */
+static struct uspi_span take_mark(struct usp_reader *reader, struct uspi_span bytes, bool is_learning) {
+    struct uspi_span mark = uspi_span_part(bytes, 0, reader->mark_length);
+    if (!is_learning) put_raw(reader, mark);
+    reader->split.position += mark.length;
+    return uspi_span_behind(bytes, mark.length);
+}
+
+/* ---- documents ---- */
+
+void uspi_reader_set_error(struct usp_reader *reader, int status, size_t at) {
+    const char *what = status == USP_ERROR_TRUNCATED     ? "the JSON is cut off"
+                       : status == USP_ERROR_UNSUPPORTED ? "JSON of 4 GB and more is not read"
+                                                         : "this is no JSON";
+    snprintf(reader->error, sizeof reader->error, "offset 0x%" PRIx64 ": %s", (uint64_t)at, what);
+}
+
+bool uspi_reader_is_damage(int status) {
+    return status == USP_ERROR_FORMAT || status == USP_ERROR_TRUNCATED || status == USP_ERROR_UNSUPPORTED;
+}
+
+typedef void (*put_function)(struct usp_reader *reader, struct uspi_span bytes);
+
+/* A record is one object: what is more is none. */
+static int fail_record(struct usp_reader *reader, const struct uspi_documents *documents) {
+    snprintf(reader->error, sizeof reader->error, "offset 0x%" PRIx32 ": more than one value in a record",
+             documents->document.nodes[0].from);
+    return USP_ERROR_FORMAT;
+}
+
+/* Writes all documents of a text; a damaged one, and what follows it, as they are. */
+static int write_documents(struct usp_reader *reader, struct uspi_span text, put_function put) {
+    struct uspi_documents *documents = &reader->documents;
+    size_t written = 0;
+    int status;
+    documents->document.text = text;
+    documents->document.at = 0;
+    while ((status = uspi_documents_read(documents, NULL, NULL)) == USP_OK && reader->out.status == USP_OK) {
+        if (documents->is_record && written > 0) return fail_record(reader, documents);
+        for (size_t i = 0; i < documents->edits.count; i++) {
+            const struct uspi_edit *edit = &documents->edits.edits[i];
+            put(reader, uspi_span_part(text, written, edit->at));
+            put(reader, (struct uspi_span){documents->edits.texts + edit->from, edit->length});
+            written = edit->at + edit->removed;
+        }
+    }
+    if (uspi_reader_is_damage(status)) uspi_reader_set_error(reader, status, documents->document.at);
+    if (status == USP_ERROR_NOT_FOUND) status = USP_OK;
+    if (status == USP_OK || uspi_reader_is_damage(status)) put(reader, uspi_span_behind(text, written));
+    return status == USP_OK ? reader->out.status : status;
+}
+
+/* Only the images of all documents. */
+static int learn_documents(struct usp_reader *reader, struct uspi_span text) {
+    struct uspi_documents *documents = &reader->documents;
+    documents->document.text = text;
+    documents->document.at = 0;
+    usp_place_function find = reader->lines.find;
+    reader->lines.find = NULL;
+    int status = uspi_documents_read(documents, NULL, NULL);
+    /* The first document of an .ips report is about the report. */
+    if (status == USP_OK && documents->tables.count == 0) status = uspi_documents_read(documents, NULL, NULL);
+    if (uspi_reader_is_damage(status)) uspi_reader_set_error(reader, status, documents->document.at);
+    reader->lines.find = find;
+    return status == USP_ERROR_NOT_FOUND ? USP_OK : status;
+}
+
+/* A text that began like JSON, but is none. */
+static int write_as_lines(struct usp_reader *reader, struct uspi_span text) {
+    reader->kind = USPI_TEXT_LINES;
+    int status = take_lines(reader, text, true);
+    if (status == USP_OK) status = end_lines(reader, true);
+    uint64_t end = reader->split.position;
+    enum uspi_encoding encoding = reader->split.encoding;
+    uspi_split_clear(&reader->split);
+    reader->split.encoding = encoding;
+    if (status == USP_OK && !uspi_lines_rewind(&reader->lines, end)) status = USP_ERROR_NO_MEMORY;
+    if (status == USP_OK) status = take_lines(reader, text, false);
+    return status == USP_OK ? end_lines(reader, false) : status;
+}
+
+static int write_json(struct usp_reader *reader, struct uspi_span text) {
+    struct uspi_json_document probe = {.text = text};
+    const bool is_wide = reader->split.encoding != USPI_ENCODING_UTF8;
+    struct uspi_span raw = text;
+    int status = USP_OK;
+    reader->decoded_size = 0;
+    if (is_wide && !characters_of(reader, raw, &text, &status)) {
+        if (status != USP_OK) return status;
+        snprintf(reader->error, sizeof reader->error, "this is no UTF-16");
+        put_raw(reader, raw);
+        return USP_ERROR_FORMAT;
+    }
+    if (!is_wide && !reader->documents.is_record && !looks_like_report(text)) {
+        status = uspi_json_read(&probe);
+        uspi_json_clear(&probe);
+        if (uspi_reader_is_damage(status)) return write_as_lines(reader, raw);
+        if (status == USP_ERROR_NO_MEMORY) return status;
+    }
+    return write_documents(reader, text, is_wide ? put_wide : put_raw);
+}
+
+/* ---- what callers do ---- */
+
+static int take_bytes(struct usp_reader *reader, struct uspi_span bytes, bool is_learning) {
+    const bool keeps_json = !is_learning || (reader->options.flags & USP_READER_IMAGES) != 0;
+    int status = USP_OK;
+    if (reader->kind == USPI_TEXT_LINES) return take_lines(reader, bytes, is_learning);
+    if (reader->kind == USPI_TEXT_JSON && !keeps_json) return USP_OK;
+    status = keep(reader, bytes);
+    if (status != USP_OK || reader->kind == USPI_TEXT_JSON) return status;
+    status = decide_by_head(reader, (struct uspi_span){reader->kept, reader->kept_size}, false);
+    if (status != USP_OK || reader->kind != USPI_TEXT_LINES) return status;
+    struct uspi_span text = take_mark(reader, (struct uspi_span){reader->kept, reader->kept_size}, is_learning);
+    reader->kept_size = 0;
+    return take_lines(reader, text, is_learning);
+}
+
+static int end_bytes(struct usp_reader *reader, bool is_learning) {
+    struct uspi_span kept = {reader->kept, reader->kept_size};
+    int status = USP_OK;
+    if (reader->kind == USPI_TEXT_UNDECIDED) status = decide_by_head(reader, kept, true);
+    if (status != USP_OK) return status;
+    if (reader->kept_size > 0) kept = take_mark(reader, kept, is_learning);
+    if (reader->kind == USPI_TEXT_JSON) {
+        if (!is_learning) return write_json(reader, kept);
+        return (reader->options.flags & USP_READER_IMAGES) != 0 ? learn_documents(reader, kept) : USP_OK;
+    }
+    if (reader->kept_size > 0) status = take_lines(reader, kept, is_learning);
+    return status == USP_OK ? end_lines(reader, is_learning) : status;
+}
+
+int usp_reader_learn(struct usp_reader *reader, const char *bytes, size_t n) {
+    if (reader == NULL) return USP_ERROR_ARGUMENT;
+    return take_bytes(reader, (struct uspi_span){bytes, n}, true);
+}
+
+int usp_reader_rewind(struct usp_reader *reader) {
+    if (reader == NULL) return USP_ERROR_ARGUMENT;
+    const struct usp_reader_counts counts = reader->counts;
+    int status = end_bytes(reader, true);
+    reader->counts = counts;
+    /* A caller that wants the images asks for them; a damaged text has none. */
+    if (uspi_reader_is_damage(status)) status = USP_OK;
+    uint64_t end = reader->split.position;
+    forget_text(reader);
+    if (status == USP_OK && !uspi_lines_rewind(&reader->lines, end)) status = USP_ERROR_NO_MEMORY;
+    reader->is_rewound = true;
+    return status;
+}
+
+int usp_reader_write(struct usp_reader *reader, const char *bytes, size_t n) {
+    if (reader == NULL) return USP_ERROR_ARGUMENT;
+    int status = take_bytes(reader, (struct uspi_span){bytes, n}, false);
+    if (status == USP_OK && reader->options.write != NULL) status = uspi_text_flush(&reader->out);
+    return status;
+}
+
+static int finish(struct usp_reader *reader, int status, char *error, size_t error_size) {
+    if (reader->options.write != NULL) {
+        int flushed = uspi_text_flush(&reader->out);
+        if (status == USP_OK) status = flushed;
+        reader->out.status = USP_OK;
+        reader->out.used = 0;
+    }
+    if (error != NULL && error_size > 0)
+        snprintf(error, error_size, "%s", uspi_reader_is_damage(status) ? reader->error : "");
+    forget_text(reader);
+    uspi_lines_reset(&reader->lines);
+    reader->counts.texts++;
+    return status;
+}
+
+int usp_reader_end(struct usp_reader *reader, char *error, size_t error_size) {
+    if (reader == NULL) return USP_ERROR_ARGUMENT;
+    return finish(reader, end_bytes(reader, false), error, error_size);
+}
+
+int uspi_reader_begin_whole(struct usp_reader *reader, struct uspi_span *text) {
+    int status = decide_by_head(reader, *text, true);
+    if (status != USP_OK) return status;
+    *text = take_mark(reader, *text, true);
+    struct uspi_span raw = *text;
+    if (reader->split.encoding != USPI_ENCODING_UTF8) {
+        /* All of it at once, so that nothing more has to know. */
+        reader->decoded_size = 0;
+        if (!characters_of(reader, raw, text, &status)) return status == USP_OK ? USP_ERROR_FORMAT : status;
+        reader->split.encoding = USPI_ENCODING_UTF8;
+    }
+    bool is_json = reader->kind == USPI_TEXT_JSON;
+    if (is_json && !looks_like_report(*text)) {
+        struct uspi_json_document probe = {.text = *text};
+        status = uspi_json_read(&probe);
+        uspi_json_clear(&probe);
+        if (uspi_reader_is_damage(status)) reader->kind = USPI_TEXT_LINES;
+        if (status == USP_ERROR_NO_MEMORY) return status;
+    }
+    return USP_OK;
+}
+
+int usp_reader_write_whole(struct usp_reader *reader, const char *bytes, size_t n, char *error, size_t error_size) {
+    if (reader == NULL || (bytes == NULL && n > 0)) return USP_ERROR_ARGUMENT;
+    struct uspi_span text = {bytes, n};
+    forget_text(reader);
+    int status = decide_by_head(reader, text, true);
+    if (reader->documents.is_record) reader->kind = USPI_TEXT_JSON;
+    if (status == USP_OK) text = take_mark(reader, text, false);
+    if (status == USP_OK && reader->kind == USPI_TEXT_JSON) {
+        status = write_json(reader, text);
+    } else if (status == USP_OK) {
+        status = write_as_lines(reader, text);
+    }
+    return finish(reader, status, error, error_size);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Reports of <unspool/report.h>: a reader's way through a whole text, into a model. */
+#include "lib/report/read/model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct usp_report {
+    struct uspi_model model;
+};
+
+int usp_report_create(const struct usp_reader_options *options, const char *bytes, size_t n, struct usp_report **report,
+                      char *error, size_t error_size) {
+    struct usp_reader *reader;
+    struct uspi_span text = {bytes, n};
+    if (error != NULL && error_size > 0) error[0] = '\0';
+    if (report == NULL || (bytes == NULL && n > 0)) return USP_ERROR_ARGUMENT;
+    *report = NULL;
+    int status = usp_reader_create(options, &reader);
+    if (status != USP_OK) return status;
+    struct usp_report *made = calloc(1, sizeof *made);
+    status = made != NULL ? uspi_reader_begin_whole(reader, &text) : USP_ERROR_NO_MEMORY;
+    if (status == USP_OK) {
+        bool is_json = reader->kind == USPI_TEXT_JSON;
+        status = is_json ? uspi_model_read_documents(&made->model, reader, text)
+                         : uspi_model_read_lines(&made->model, reader, text);
+    }
+    if (status == USP_OK && !(uspi_model_fold(&made->model) && uspi_model_finish(&made->model))) {
+        status = USP_ERROR_NO_MEMORY;
+    }
+    if (status == USP_OK && made->model.frame_count == 0) status = USP_ERROR_NOT_FOUND;
+    if (uspi_reader_is_damage(status)) {
+        uspi_reader_set_error(reader, status, reader->documents.document.at);
+        if (error != NULL && error_size > 0) snprintf(error, error_size, "%s", reader->error);
+    }
+    if (made != NULL) made->model.counts = reader->counts;
+    usp_reader_free(reader);
+    if (status == USP_OK) {
+        *report = made;
+    } else {
+        usp_report_free(made);
+    }
+    return status;
+}
+
+void usp_report_free(struct usp_report *report) {
+    if (report == NULL) return;
+    uspi_model_clear(&report->model);
+    free(report);
+}
+
+int usp_report_format(const struct usp_report *report, uint32_t style, usp_write_function write, void *context) {
+    char room[4096];
+    if (report == NULL || write == NULL) return USP_ERROR_ARGUMENT;
+    struct uspi_text out = uspi_text_through(write, context, room, sizeof room);
+    switch (style) {
+    case USP_REPORT_TEXT: uspi_model_put_text(&report->model, &out); break;
+    case USP_REPORT_JSON: uspi_model_put_json(&report->model, &out); break;
+    default: return USP_ERROR_ARGUMENT;
+    }
+    return uspi_text_flush(&out);
+}
+
+int usp_report_get_counts(const struct usp_report *report, struct usp_reader_counts *counts) {
+    if (report == NULL || counts == NULL) return USP_ERROR_ARGUMENT;
+    *counts = report->model.counts;
+    return USP_OK;
+}

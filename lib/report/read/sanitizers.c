@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* Reports of AddressSanitizer, LeakSanitizer, ThreadSanitizer, UndefinedBehaviorSanitizer and MemorySanitizer.
+ *
+ *     #0 0x55ef3675de91  (/opt/prog+0x10be91) (BuildId: 29bed4cc5b66b9c9dbb0839e2e7f99682b3c8c5d)
+ *     #0 0x55ef3675de91 in main (/opt/prog+0x10be91) (BuildId: …)
+ *     #0 <null> <null> (prog+0xe458e) (BuildId: …)             ThreadSanitizer
+ *   SUMMARY: AddressSanitizer: SEGV (/opt/prog+0x10bd52) (BuildId: …)
+ *
+ * Their addresses are those of the calls, not of where these return to, and offsets count from where the file's address 0
+ * lies (compiler-rt sanitizer_stacktrace_libcdep.cpp, sanitizer_linux_libcdep.cpp). The image and the build id stay. */
+#include "lib/report/read/line.h"
+
+/* "(PATH+0xOFFSET)" at or behind `from`. */
+static bool find_module(struct uspi_span line, size_t from, size_t *open, struct uspi_frame *frame) {
+    for (size_t at = from; (at = uspi_span_find(line, at, USPI_SPAN("+0x"))) < line.length; at++) {
+        size_t end = at + 1;
+        if (!uspi_scan_hex(line, &end, &frame->offset) || !uspi_skip(line, &end, USPI_SPAN(")"))) continue;
+        for (*open = at; *open > from && line.bytes[*open] != '(';) --*open;
+        if (line.bytes[*open] != '(' || at == *open + 1) continue;
+        frame->image = uspi_span_part(line, *open + 1, at);
+        frame->flags |= USPI_FRAME_OFFSET | USPI_FRAME_CALL_SITE;
+        frame->base = USP_PLACE_LINKED;
+        uspi_take_build_id(line, end, frame);
+        return true;
+    }
+    return false;
+}
+
+static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *frame) {
+    static const struct uspi_span null = USPI_SPAN_INIT("<null> <null>");
+    size_t at = 0, open, begin;
+    if (from > 0) return false;
+    uspi_skip_blanks(line, &at);
+    begin = at;
+    if (at == 0 || !uspi_take_hash_index(line, &at, frame) || line.bytes[begin] != '#') return false;
+    bool has_address = uspi_scan_hex(line, &at, &frame->address);
+    if (has_address) frame->flags |= USPI_FRAME_ADDRESS;
+    if (has_address && !uspi_skip(line, &at, USPI_SPAN(" "))) return false;
+    if (!find_module(line, at, &open, frame)) return false;
+    if (has_address && frame->offset > frame->address) return false;
+    struct uspi_span between = uspi_span_trim_right(uspi_span_part(line, at, open));
+    if (uspi_span_is(between, null)) {
+        frame->replaced = between;
+    } else if (has_address && between.length == 0) {
+        frame->replaced = uspi_span_part(line, at, at);
+    } else {
+        frame->flags |= USPI_FRAME_NAMED;
+        frame->name = uspi_span_begins(between, USPI_SPAN("in ")) ? uspi_span_behind(between, 3) : between;
+    }
+    return true;
+}
+
+static void put(struct uspi_text *out, const struct uspi_frame *frame, const struct usp_answer *answer,
+                uint32_t which) {
+    if ((frame->flags & USPI_FRAME_ADDRESS) != 0) uspi_put_string(out, "in ");
+    uspi_put_source_name(out, answer, which);
+    uspi_put_source_line(out, answer, which);
+}
+
+/* What the frames are below: the error, and the other stacks of it. */
+static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
+    static const struct uspi_span errors[] = {
+        USPI_SPAN_INIT("ERROR: AddressSanitizer: "),           USPI_SPAN_INIT("ERROR: LeakSanitizer: "),
+        USPI_SPAN_INIT("WARNING: ThreadSanitizer: "),          USPI_SPAN_INIT("WARNING: MemorySanitizer: "),
+        USPI_SPAN_INIT("ERROR: UndefinedBehaviorSanitizer: "), USPI_SPAN_INIT(": runtime error: "),
+    };
+    static const struct uspi_span stacks[] = {
+        USPI_SPAN_INIT("freed by thread "),
+        USPI_SPAN_INIT("previously allocated by thread "),
+        USPI_SPAN_INIT("READ of size "),
+        USPI_SPAN_INIT("WRITE of size "),
+        USPI_SPAN_INIT("Direct leak of "),
+        USPI_SPAN_INIT("Indirect leak of "),
+        USPI_SPAN_INIT("allocated by thread "),
+        USPI_SPAN_INIT("Uninitialized value was "),
+        USPI_SPAN_INIT("  Write of size "),
+        USPI_SPAN_INIT("  Read of size "),
+        USPI_SPAN_INIT("  Previous write of size "),
+        USPI_SPAN_INIT("  Previous read of size "),
+        USPI_SPAN_INIT("  Atomic write of size "),
+        USPI_SPAN_INIT("  Previous atomic write of size "),
+        USPI_SPAN_INIT("  Location is "),
+        USPI_SPAN_INIT("  Thread T"),
+        USPI_SPAN_INIT("Thread T"),
+        USPI_SPAN_INIT("  Mutex M"),
+        USPI_SPAN_INIT("  As if synchronized "),
+    };
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+        size_t at = uspi_span_find(line, 0, errors[i]);
+        if (at == line.length) continue;
+        heading->kind = USPI_HEADING_FIELD;
+        heading->field = USPI_FIELD_EXCEPTION_TYPE;
+        size_t from = uspi_span_begins(errors[i], USPI_SPAN(": "))
+                          ? at + 2
+                          : at + uspi_span_find(errors[i], 0, USPI_SPAN(" ")) + 1;
+        heading->value = uspi_span_trim(uspi_span_behind(line, from));
+        return true;
+    }
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
+        if (!uspi_span_begins(line, stacks[i])) continue;
+        heading->kind = USPI_HEADING_STACK;
+        heading->name = uspi_span_trim(line);
+        if (uspi_span_ends(heading->name, USPI_SPAN(":"))) heading->name.length--;
+        return true;
+    }
+    return false;
+}
+
+const struct uspi_line_shape uspi_sanitizer_lines = {
+    .name = "sanitizer",
+    .frame_bytes = USPI_HAS_HASH | USPI_HAS_PAREN | USPI_HAS_PLUS | USPI_HAS_X,
+    .frame_begins = USPI_BEGINS_HASH,
+    .frame = find_frame,
+    .heading = find_heading,
+    .put = put,
+};
+
+/* The place of the error, in the line that closes the report. */
+static bool find_summary(struct uspi_span line, size_t from, struct uspi_frame *frame) {
+    size_t open;
+    if (from > 0 || !uspi_span_begins(line, USPI_SPAN("SUMMARY: "))) return false;
+    if (!uspi_span_has(line, USPI_SPAN("Sanitizer: ")) || !find_module(line, 9, &open, frame)) return false;
+    frame->replaced = uspi_span_part(line, open, open);
+    return true;
+}
+
+static void put_summary(struct uspi_text *out, const struct uspi_frame *frame, const struct usp_answer *answer,
+                        uint32_t which) {
+    /* The first one is what the line is about. */
+    if (which > 0) return;
+    (void)frame;
+    uspi_put_string(out, "in ");
+    uspi_put_source_name(out, answer, which);
+    uspi_put_source_line(out, answer, which);
+    uspi_put_string(out, " ");
+}
+
+const struct uspi_line_shape uspi_sanitizer_summary = {
+    .name = "sanitizer",
+    .frame_bytes = USPI_HAS_PAREN | USPI_HAS_PLUS | USPI_HAS_X,
+    .frame_begins = USPI_BEGINS_OTHER,
+    .frame = find_summary,
+    .put = put_summary,
+};

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* spindump, tailspin and the microstackshots of resource limits (CPU, disk writes, wakeups): trees and heaviest stacks.
+ *
+ *   49  start + 462 (dyld + 21806) [0x115b4652e] 1-49
+ *     49  ??? (App + 17460153) [0x10772dbb9] 1-49
+ *      *1   ??? (kernel + 1113914) [0xffffff800031ff3a]
+ *   60  ??? (<32AA34A5-8A47-3BE0-97AF-CF3E2BF70B62> + 1053172) [0x10feb91f4]
+ *
+ * An answer takes the place of ???. The list of images stands behind each process; reports of old have no address.
+ * Sources: reports in the "iOS Crash Dump Analysis" book (resource limits of iOS 14) and hang reports of macOS 12 and 10.15
+ * in public issues. */
+#include "lib/report/read/apple.h"
+#include "lib/report/read/line.h"
+
+/* Where "(IMAGE + OFFSET)" begins, in which a source file may stand in front of the image: "(File.swift:31,1 in App + 12)". */
+static bool find_image(struct uspi_span line, size_t from, size_t *open, size_t *close, struct uspi_frame *frame) {
+    for (size_t at = from; (at = uspi_span_find(line, at, USPI_SPAN(" ("))) < line.length; at++) {
+        size_t end = uspi_span_find(line, at, USPI_SPAN(")")), number;
+        /* Names have parentheses, too; the image's are those in which a number stands last. */
+        for (; end < line.length; end = uspi_span_find(line, end + 1, USPI_SPAN(")"))) {
+            struct uspi_span inside = uspi_span_part(line, at + 2, end);
+            size_t plus = uspi_span_find_last(inside, USPI_SPAN(" + "));
+            number = plus + 3;
+            if (plus == inside.length || !uspi_scan_decimal(inside, &number, &frame->offset) ||
+                number != inside.length) {
+                continue;
+            }
+            struct uspi_span image = uspi_span_part(inside, 0, plus);
+            size_t in = uspi_span_find_last(image, USPI_SPAN(" in ")),
+                   inner = uspi_span_find_last(image, USPI_SPAN("("));
+            if (inner < image.length) break; /* the parenthesis of the image comes later */
+            if (in < image.length) image = uspi_span_behind(image, in + 4);
+            frame->image = image;
+            *open = at + 1;
+            *close = end + 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Blanks in front of a root. */
+#define ROOT_DEPTH 2
+
+static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *frame) {
+    size_t at = 0, begin, open, close;
+    if (from > 0) return false;
+    uspi_skip_blanks(line, &at);
+    bool is_kernel = uspi_skip(line, &at, USPI_SPAN("*"));
+    frame->depth = (uint32_t)(at < UINT32_MAX ? at : UINT32_MAX) - is_kernel;
+    /* The heaviest stack is a list at the depth of a tree's root. */
+    if (frame->depth <= ROOT_DEPTH) frame->flags |= USPI_FRAME_FLAT;
+    if (at == 0 || !uspi_scan_decimal(line, &at, &frame->count)) return false;
+    begin = at;
+    uspi_skip_blanks(line, &at);
+    if (at < begin + 1 || !find_image(line, at - 1, &open, &close, frame)) return false;
+    frame->flags |= USPI_FRAME_NODE | USPI_FRAME_OFFSET;
+    frame->name = uspi_span_trim(uspi_span_part(line, at, open));
+    frame->replaced = frame->name;
+    size_t end = close;
+    if (uspi_skip(line, &end, USPI_SPAN(" [")) && uspi_scan_hex(line, &end, &frame->address) &&
+        uspi_skip(line, &end, USPI_SPAN("]"))) {
+        frame->flags |= USPI_FRAME_ADDRESS;
+        if (frame->offset > frame->address) return false;
+    }
+    /* Without an address, and with no name that is missing, too many lines look like that. */
+    bool is_named = !uspi_is_placeholder(frame->name);
+    if (is_named && (frame->flags & USPI_FRAME_ADDRESS) == 0) return false;
+    if (is_named) frame->flags |= USPI_FRAME_NAMED;
+    if (uspi_span_begins(frame->image, USPI_SPAN("<")) && uspi_span_ends(frame->image, USPI_SPAN(">"))) {
+        struct uspi_span id = uspi_span_part(frame->image, 1, frame->image.length - 1);
+        frame->id_size = uspi_scan_id(id, frame->id, sizeof frame->id);
+        if (frame->id_size > 0) frame->image = (struct uspi_span){"", 0};
+    }
+    return true;
+}
+
+/* "Powerstats for:   App [7877]"; "  Thread 0x2ca9e    DispatchQueue "com.apple.main-thread"(1)    49 samples (1-49)    priority 47 (base 47)" */
+static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
+    size_t at = 0;
+    if (uspi_span_begins(line, USPI_SPAN("Heaviest stack for "))) {
+        heading->kind = USPI_HEADING_STACK;
+        heading->flags = USPI_THREAD_TREE;
+        heading->name = uspi_span_trim(line);
+        if (uspi_span_ends(heading->name, USPI_SPAN(":"))) heading->name.length--;
+        return true;
+    }
+    if (uspi_skip(line, &at, USPI_SPAN("Powerstats for:"))) {
+        heading->kind = USPI_HEADING_THREAD;
+        heading->flags = USPI_THREAD_TREE;
+        heading->name = uspi_span_trim(uspi_span_behind(line, at));
+        return true;
+    }
+    uspi_skip_blanks(line, &at);
+    if (at == 0 || !uspi_skip(line, &at, USPI_SPAN("Thread ")) || !uspi_scan_hex(line, &at, &heading->id)) return false;
+    heading->kind = USPI_HEADING_THREAD;
+    heading->flags = USPI_THREAD_TREE | USPI_THREAD_ID;
+    static const struct uspi_span queue = USPI_SPAN_INIT("DispatchQueue \""), name = USPI_SPAN_INIT("Thread name \"");
+    size_t from = uspi_span_find(line, at, queue);
+    if (from < line.length) {
+        from += queue.length;
+        heading->queue = uspi_span_part(line, from, uspi_span_find(line, from, USPI_SPAN("\"")));
+    }
+    from = uspi_span_find(line, at, name);
+    if (from < line.length) {
+        from += name.length;
+        heading->name = uspi_span_part(line, from, uspi_span_find(line, from, USPI_SPAN("\"")));
+    }
+    return true;
+}
+
+const struct uspi_line_shape uspi_spindump_lines = {
+    .name = "spindump",
+    .frame_bytes = USPI_HAS_PAREN | USPI_HAS_PLUS,
+    .frame_begins = USPI_BEGINS_DIGIT | USPI_BEGINS_MARK,
+    .frame = find_frame,
+    .heading = find_heading,
+};

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* A report for people, in the layout of Apple's crash reports as its tools translate them: header, exception, the thread that
+ * crashed, the others, images. Samples as their heaviest stack and a tree. */
+#include "lib/report/read/model.h"
+
+/* The column behind labels, and that of images' names. */
+#define LABEL_WIDTH 21
+#define IMAGE_WIDTH 30
+
+/* Deeper nodes of a tree are not indented any further. */
+#define LEVELS_SHOWN 64
+
+static void put_harmless(struct uspi_text *out, struct uspi_span span) { uspi_put_harmless(out, span, ""); }
+
+/* ---- header ---- */
+
+static void put_field(struct uspi_text *out, const struct uspi_model_part *part, enum uspi_field field) {
+    const char *label = uspi_field_label(field);
+    if (part->fields[field].length == 0) return;
+    uspi_put_string(out, label);
+    uspi_put_blanks(out, strlen(label) + 1, LABEL_WIDTH);
+    uspi_put_string(out, " ");
+    put_harmless(out, part->fields[field]);
+    if (field == USPI_FIELD_PROCESS && part->fields[USPI_FIELD_PROCESS_ID].length > 0) {
+        uspi_put_string(out, " [");
+        put_harmless(out, part->fields[USPI_FIELD_PROCESS_ID]);
+        uspi_put_string(out, "]");
+    }
+    uspi_put_string(out, "\n");
+}
+
+/* Fields from … to − 1, and an empty line behind them if there are any. */
+static void put_fields(struct uspi_text *out, const struct uspi_model_part *part, uint32_t from, uint32_t to) {
+    const uint64_t before = out->length;
+    for (uint32_t field = from; field < to; field++) {
+        bool is_joined = field == USPI_FIELD_PROCESS_ID && part->fields[USPI_FIELD_PROCESS].length > 0;
+        if (!is_joined && field != USPI_FIELD_INFORMATION) put_field(out, part, (enum uspi_field)field);
+    }
+    if (out->length > before) uspi_put_string(out, "\n");
+}
+
+static void put_header(struct uspi_text *out, const struct uspi_model_part *part) {
+    put_fields(out, part, 0, USPI_FIELD_EXCEPTION_TYPE);
+    put_fields(out, part, USPI_FIELD_EXCEPTION_TYPE, USPI_FIELD_COUNT);
+    struct uspi_span information = part->fields[USPI_FIELD_INFORMATION];
+    if (information.length == 0) return;
+    uspi_put_string(out, uspi_field_label(USPI_FIELD_INFORMATION));
+    uspi_put_string(out, "\n");
+    put_harmless(out, information);
+    uspi_put_string(out, "\n\n");
+}
+
+/* ---- frames ---- */
+
+static void put_offset(struct uspi_text *out, const struct uspi_model_frame *frame) {
+    if (!frame->has_offset) return;
+    uspi_put_string(out, " + ");
+    uspi_put_decimal(out, frame->offset, 0);
+}
+
+static void put_name(struct uspi_text *out, const struct uspi_model *model, const struct uspi_model_frame *frame,
+                     size_t which) {
+    const struct uspi_model_source *source = &model->sources[frame->source + which];
+    put_harmless(out, source->function);
+    if ((source->flags & USP_SOURCE_INLINED) != 0) uspi_put_string(out, " [inlined]");
+    if (which + 1 == frame->source_count) put_offset(out, frame);
+    if (source->file.length == 0) return;
+    uspi_put_string(out, " (");
+    put_harmless(out, uspi_span_file_name(source->file));
+    if (source->line > 0) {
+        uspi_put_string(out, ":");
+        uspi_put_decimal(out, source->line, 0);
+    }
+    uspi_put_string(out, ")");
+}
+
+/* What stands for a name: the load address and the offset; an address as the file was linked, or an offset in the file. */
+static void put_place(struct uspi_text *out, const struct uspi_model_frame *frame) {
+    bool has_address = (frame->flags & USPI_FRAME_ADDRESS) != 0;
+    if (frame->is_located && has_address && frame->base == USP_PLACE_LOAD && frame->place <= frame->address) {
+        uspi_put_hex(out, frame->address - frame->place, 1);
+        uspi_put_string(out, " + ");
+        uspi_put_decimal(out, frame->place, 0);
+    } else {
+        uspi_put_string(out, "???");
+        if (!frame->is_located || frame->base == USP_PLACE_LOAD) return;
+        uspi_put_string(out, frame->base == USP_PLACE_LINKED ? " (linked at " : " (in the file at ");
+        uspi_put_hex(out, frame->place, 1);
+        uspi_put_string(out, ")");
+    }
+}
+
+static void put_label(struct uspi_text *out, const struct uspi_model *model, const struct uspi_model_frame *frame,
+                      size_t which) {
+    if (frame->source_count > 0) {
+        put_name(out, model, frame, which);
+    } else if (frame->name.length > 0) {
+        put_harmless(out, frame->name);
+        put_offset(out, frame);
+    } else {
+        put_place(out, frame);
+    }
+}
+
+static void put_address(struct uspi_text *out, const struct uspi_model_frame *frame) {
+    if ((frame->flags & USPI_FRAME_ADDRESS) != 0) {
+        uspi_put_hex(out, frame->address, 16);
+        return;
+    }
+    /* An offset in the image is all there is. */
+    uspi_put_string(out, "+");
+    uspi_put_hex(out, frame->place, 1);
+}
+
+static void put_frames(struct uspi_text *out, const struct uspi_model *model, const struct uspi_model_thread *thread) {
+    for (size_t i = 0; i < thread->frame_count; i++) {
+        const struct uspi_model_frame *frame = &model->frames[thread->frame + i];
+        const size_t lines = frame->source_count > 0 ? frame->source_count : 1;
+        for (size_t which = 0; which < lines; which++) {
+            const uint64_t begin = out->length + 4;
+            uspi_put_decimal(out, i, 4);
+            if (frame->image.length > 0) {
+                put_harmless(out, frame->image);
+            } else {
+                uspi_put_string(out, "???");
+            }
+            uspi_put_blanks(out, out->length - begin, IMAGE_WIDTH);
+            uspi_put_string(out, "\t");
+            put_address(out, frame);
+            uspi_put_string(out, " ");
+            put_label(out, model, frame, which);
+            uspi_put_string(out, "\n");
+        }
+    }
+}
+
+/* ---- samples ---- */
+
+static void put_node(struct uspi_text *out, const struct uspi_model *model, const struct uspi_model_frame *frame,
+                     uint32_t level) {
+    const size_t last = frame->source_count > 0 ? frame->source_count - 1 : 0;
+    uspi_put_blanks(out, 0, 2 + 2 * (uint64_t)(level < LEVELS_SHOWN ? level : LEVELS_SHOWN));
+    uspi_put_decimal(out, frame->count, 4);
+    uspi_put_string(out, " ");
+    put_label(out, model, frame, last);
+    if (frame->image.length > 0) {
+        uspi_put_string(out, " (in ");
+        put_harmless(out, frame->image);
+        uspi_put_string(out, ")");
+    }
+    if ((frame->flags & USPI_FRAME_ADDRESS) != 0) {
+        uspi_put_string(out, " [");
+        uspi_put_hex(out, frame->address, 1);
+        uspi_put_string(out, "]");
+    }
+    uspi_put_string(out, "\n");
+}
+
+static void put_tree(struct uspi_text *out, const struct uspi_model *model, const struct uspi_model_thread *thread) {
+    if (thread->is_stack) {
+        /* It is itself what was chosen from a tree. */
+        for (size_t i = 0; i < thread->frame_count; i++) put_node(out, model, &model->frames[thread->frame + i], 0);
+        return;
+    }
+    uspi_put_string(out, "Heaviest stack:\n");
+    for (size_t i = 0; i < thread->frame_count; i++) {
+        const struct uspi_model_frame *frame = &model->frames[thread->frame + i];
+        if (frame->is_heaviest) put_node(out, model, frame, 0);
+    }
+    uspi_put_string(out, "Call tree:\n");
+    for (size_t i = 0; i < thread->frame_count; i++) {
+        const struct uspi_model_frame *frame = &model->frames[thread->frame + i];
+        put_node(out, model, frame, frame->level);
+    }
+}
+
+/* ---- threads ---- */
+
+static void put_number(struct uspi_text *out, const struct uspi_model_thread *thread) {
+    if ((thread->flags & (USPI_THREAD_NUMBER | USPI_THREAD_ID)) == 0) {
+        uspi_put_string(out, thread->name.length > 0 ? "Thread" : "Stack");
+        return;
+    }
+    uspi_put_string(out, "Thread ");
+    uspi_put_decimal(out, (thread->flags & USPI_THREAD_NUMBER) != 0 ? thread->number : thread->id, 0);
+}
+
+static bool has_crashed(const struct uspi_model_thread *thread) { return (thread->flags & USPI_THREAD_CRASHED) != 0; }
+
+static void put_thread(struct uspi_text *out, const struct uspi_model *model, const struct uspi_model_thread *thread) {
+    if (thread->frame_count == 0) return;
+    if (thread->is_stack) {
+        put_harmless(out, thread->name);
+    } else {
+        if (thread->name.length > 0 || thread->queue.length > 0) {
+            put_number(out, thread);
+            uspi_put_string(out, " name:  ");
+            put_harmless(out, thread->name);
+            if (thread->queue.length > 0) {
+                uspi_put_string(out, thread->name.length > 0 ? "  Dispatch queue: " : "Dispatch queue: ");
+                put_harmless(out, thread->queue);
+            }
+            uspi_put_string(out, "\n");
+        }
+        put_number(out, thread);
+        if (has_crashed(thread)) uspi_put_string(out, " Crashed");
+    }
+    uspi_put_string(out, ":\n");
+    if ((thread->flags & USPI_THREAD_TREE) != 0) {
+        put_tree(out, model, thread);
+    } else {
+        put_frames(out, model, thread);
+    }
+    uspi_put_string(out, "\n");
+}
+
+/* What is not a thread comes first, as an exception's backtrace does in Apple's reports, then the thread that crashed, then
+ * the others in their order. */
+static void put_threads(struct uspi_text *out, const struct uspi_model *model, const struct uspi_model_part *part) {
+    for (unsigned pass = 0; pass < 3; pass++) {
+        for (size_t i = 0; i < part->thread_count; i++) {
+            const struct uspi_model_thread *thread = &model->threads[part->thread + i];
+            const unsigned wanted = thread->is_stack ? 0 : has_crashed(thread) ? 1 : 2;
+            if (wanted == pass) put_thread(out, model, thread);
+        }
+    }
+}
+
+/* ---- images ---- */
+
+static void put_image(struct uspi_text *out, const struct uspi_image_entry *image) {
+    uspi_put_hex(out, image->first, 1);
+    uspi_put_string(out, " - ");
+    if (image->last > image->first) {
+        uspi_put_hex(out, image->last, 1);
+    } else {
+        uspi_put_string(out, "???");
+    }
+    uspi_put_string(out, " ");
+    put_harmless(out, image->name.length > 0 ? image->name : image->ident);
+    if (image->arch != USP_ARCH_NONE) {
+        uspi_put_string(out, " ");
+        uspi_put_string(out, usp_arch_string(image->arch));
+    }
+    if (image->id_size > 0) {
+        uspi_put_string(out, " <");
+        uspi_put_bytes(out, image->id, image->id_size);
+        uspi_put_string(out, ">");
+    }
+    if (image->path.length > 0) uspi_put_string(out, " ");
+    put_harmless(out, image->path);
+    uspi_put_string(out, "\n");
+}
+
+static void put_images(struct uspi_text *out, const struct uspi_model *model, const struct uspi_model_part *part) {
+    const uint64_t before = out->length;
+    for (size_t i = 0; i < part->image_count; i++) {
+        const struct uspi_image_entry *image = &model->images[part->image + i];
+        if (image->first == 0 && image->last == 0) continue;
+        if (out->length == before) uspi_put_string(out, "Binary Images:\n");
+        put_image(out, image);
+    }
+    if (out->length > before) uspi_put_string(out, "\n");
+}
+
+void uspi_model_put_text(const struct uspi_model *model, struct uspi_text *out) {
+    for (size_t i = 0; i < model->part_count; i++) {
+        const struct uspi_model_part *part = &model->parts[i];
+        if (part->thread_count == 0) continue;
+        if (out->length > 0) uspi_put_string(out, "----\n\n");
+        put_header(out, part);
+        put_threads(out, model, part);
+        put_images(out, model, part);
+    }
+}

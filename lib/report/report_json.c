@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* JSON. What is written is described, key by key, in doc/schema/stacks.schema.json; a change here is one there. */
+#include "lib/report/report.h"
+
+const char *uspi_frame_kind_name(uint32_t kind) {
+    switch (kind) {
+    case USP_FRAME_KIND_INTERRUPTED: return "interrupted";
+    case USP_FRAME_KIND_RETURN_ADDRESS: return "return-address";
+    case USP_FRAME_KIND_LINK_REGISTER: return "link-register";
+    case USP_FRAME_KIND_ASYNC_RESUME: return "async-resume";
+    case USP_FRAME_KIND_SIGNAL: return "signal";
+    default: return "unknown";
+    }
+}
+
+static const char *method_name(uint32_t method) {
+    switch (method) {
+    case USP_FRAME_METHOD_CONTEXT: return "context";
+    case USP_FRAME_METHOD_LINK_REGISTER: return "link-register";
+    case USP_FRAME_METHOD_FRAME_POINTER: return "frame-pointer";
+    case USP_FRAME_METHOD_INSTRUCTIONS: return "instructions";
+    case USP_FRAME_METHOD_SIGNAL: return "signal";
+    case USP_FRAME_METHOD_ASYNC: return "async";
+    case USP_FRAME_METHOD_COMPACT: return "compact-unwind";
+    case USP_FRAME_METHOD_CFI: return "cfi";
+    case USP_FRAME_METHOD_EHABI: return "ehabi";
+    default: return "unknown";
+    }
+}
+
+static const char *os_name(uint32_t os) {
+    switch (os) {
+    case USP_OS_LINUX: return "linux";
+    case USP_OS_DARWIN: return "darwin";
+    default: return "unknown";
+    }
+}
+
+static void put_process(struct uspi_json *json, const struct usp_snapshot_info *info) {
+    uspi_json_begin_object(json, "process");
+    uspi_json_string(json, "arch", usp_arch_string(info->arch));
+    uspi_json_string(json, "os", os_name(info->os));
+    if (info->pid > 0) uspi_json_number(json, "pid", (uint64_t)info->pid);
+    uspi_json_string(json, "program", info->program != NULL ? info->program : "");
+    if (info->time != 0) uspi_json_number(json, "time_ns", info->time);
+    if (info->stopped_ns != 0) uspi_json_number(json, "stopped_ns", info->stopped_ns);
+    if (info->signal != 0) uspi_json_number(json, "signal", info->signal);
+    uspi_json_number(json, "threads_missed", info->missed);
+    uspi_json_end_object(json);
+}
+
+static void put_images(struct uspi_json *json, const struct usp_images *images) {
+    uspi_json_begin_array(json, "images");
+    for (size_t i = 0; i < usp_images_count(images); i++) {
+        uspi_json_image(json, usp_images_get(images, i));
+    }
+    uspi_json_end_array(json);
+}
+
+static void put_inlined(struct uspi_json *json, const struct uspi_report *report, const struct uspi_shown *shown) {
+    if (shown->inlined_count == 0) return;
+    uspi_json_begin_array(json, "inlined");
+    for (uint32_t i = 0; i < shown->inlined_count; i++) {
+        const struct usp_source_frame *frame = &shown->inlined[i];
+        uspi_json_begin_object(json, NULL);
+        uspi_json_string(json, "symbol", uspi_report_name(report, frame));
+        uspi_json_source(json, frame);
+        uspi_json_end_object(json);
+    }
+    uspi_json_end_array(json);
+}
+
+static void put_frame(struct uspi_json *json, const struct uspi_report *report, const struct usp_stack *stack,
+                      uint32_t i) {
+    struct uspi_shown shown;
+    if (!uspi_report_frame(report, stack, i, &shown)) return;
+    const struct usp_symbol *symbol = &shown.symbol;
+    usp_addr pc = shown.frame->pc;
+    uspi_json_begin_object(json, NULL);
+    uspi_json_number(json, "index", i);
+    uspi_json_address(json, "address", pc);
+    uspi_json_string(json, "kind", uspi_frame_kind_name(shown.frame->kind));
+    uspi_json_string(json, "method", method_name(shown.frame->method));
+    if (shown.image != NULL) {
+        uspi_json_number(json, "image", (uint64_t)(shown.image - usp_images_get(report->images, 0)));
+        uspi_json_address(json, "image_offset", uspi_target_offset(shown.backend, pc, shown.image->load_address));
+    } else if (symbol->image_path != NULL) {
+        /* No list of images to show to: the frame tells its own. */
+        uspi_json_string(json, "image_path", symbol->image_path);
+        if (symbol->build_id_size > 0) uspi_json_bytes(json, "image_id", symbol->build_id, symbol->build_id_size);
+        uspi_json_address(json, "image_offset", uspi_target_offset(shown.backend, pc, symbol->image_load));
+    }
+    if (symbol->name != NULL) {
+        uspi_json_string(json, "symbol", symbol->name);
+        if (strcmp(symbol->name, shown.mangled) != 0) uspi_json_string(json, "mangled", shown.mangled);
+        uspi_json_number(json, "symbol_offset", uspi_target_offset(shown.backend, pc, symbol->start));
+        uspi_json_string(json, "named_by", usp_strategy_string(symbol->strategy));
+        uspi_json_source(json, &shown.source);
+        put_inlined(json, report, &shown);
+    }
+    if ((shown.frame->flags & USP_FRAME_UNVERIFIED) != 0) uspi_json_bool(json, "unverified", true);
+    uspi_json_end_object(json);
+}
+
+static void put_registers(struct uspi_json *json, const struct usp_registers *registers) {
+    uspi_json_begin_object(json, "registers");
+    for (unsigned i = 0; i < USP_REGISTERS_MAX; i++) {
+        const char *name = usp_register_name(registers->arch, i);
+        if (name != NULL && (registers->known >> i & 1) != 0) uspi_json_address(json, name, registers->value[i]);
+    }
+    uspi_json_end_object(json);
+}
+
+static void put_stack(struct uspi_json *json, const struct uspi_report *report, const struct usp_stack *stack) {
+    uspi_json_begin_array(json, "frames");
+    for (uint32_t i = 0; i < stack->physical; i++) put_frame(json, report, stack, i);
+    uspi_json_end_array(json);
+    uspi_json_string(json, "ends", usp_stop_reason_string(stack->stop));
+    uspi_json_address(json, "ends_at", stack->stop_address);
+    uspi_json_number(json, "omitted", stack->omitted);
+    if (stack->omitted_at != USP_NO_INDEX) uspi_json_number(json, "omitted_at", stack->omitted_at);
+    if ((stack->flags & USP_STACK_NO_INSTRUCTIONS) != 0) uspi_json_bool(json, "without_instructions", true);
+    if ((stack->flags & USP_STACK_CORRUPT_TABLE) != 0) uspi_json_bool(json, "corrupt_table", true);
+    if (stack->extended != USP_NO_INDEX) uspi_json_number(json, "async_record_at", stack->extended);
+    if (stack->async_stop == USP_STOP_NONE) return;
+    uspi_json_begin_object(json, "async");
+    if (stack->async_join != USP_NO_INDEX) uspi_json_number(json, "from", stack->async_join);
+    if ((stack->flags & USP_STACK_TASK_ID) != 0) uspi_json_number(json, "task", stack->task_id);
+    uspi_json_begin_array(json, "frames");
+    for (uint32_t i = stack->physical; i < stack->count; i++) put_frame(json, report, stack, i);
+    uspi_json_end_array(json);
+    uspi_json_string(json, "ends", usp_stop_reason_string(stack->async_stop));
+    uspi_json_number(json, "omitted", stack->async_omitted);
+    uspi_json_end_object(json);
+}
+
+static void put_thread(struct uspi_json *json, const struct uspi_report *report,
+                       const struct usp_snapshot_thread *thread) {
+    uspi_json_begin_object(json, NULL);
+    uspi_json_number(json, "id", thread->info.thread.id);
+    uspi_json_string(json, "name", thread->info.name);
+    if (thread->info.queue[0] != '\0') uspi_json_string(json, "queue", thread->info.queue);
+    uspi_json_bool(json, "main", (thread->info.flags & USP_THREAD_MAIN) != 0);
+    const char *state = usp_run_state_string(report->info->os, thread->info.run_state);
+    if (state != NULL) uspi_json_string(json, "state", state);
+    if (thread->info.cpu_time != 0) uspi_json_number(json, "cpu_time_ns", thread->info.cpu_time);
+    if (thread->stopped_ns != 0) uspi_json_number(json, "stopped_ns", thread->stopped_ns);
+    if (thread->status == USP_OK) {
+        put_registers(json, &thread->registers);
+        put_stack(json, report, &thread->stack);
+    } else {
+        uspi_json_string(json, "no_stack", usp_status_string(thread->status));
+    }
+    uspi_json_end_object(json);
+}
+
+void uspi_report_json(struct uspi_report *report) {
+    struct uspi_json json = {.out = &report->text};
+    uspi_json_begin_object(&json, NULL);
+    uspi_json_number(&json, "version", 1);
+    put_process(&json, report->info);
+    uspi_json_begin_array(&json, "messages");
+    const char *message;
+    for (size_t i = 0; (message = usp_snapshot_message(report->snapshot, i)) != NULL; i++) {
+        uspi_json_string(&json, NULL, message);
+    }
+    uspi_json_end_array(&json);
+    put_images(&json, report->images);
+    uspi_json_begin_array(&json, "threads");
+    const struct usp_snapshot_thread *thread;
+    for (size_t i = 0; (thread = uspi_report_thread(report, i)) != NULL; i++) put_thread(&json, report, thread);
+    uspi_json_end_array(&json);
+    uspi_json_end_object(&json);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* This process as a world to be sampled. See world.h. */
+#include "lib/sampler/world.h"
+
+#include "lib/images/own_images.h"
+
+#include <string.h>
+
+static uint64_t clock_now(void *context) {
+    (void)context;
+    return uspi_os_clock();
+}
+
+static uint64_t wall_clock(void *context) {
+    (void)context;
+    return uspi_os_wall_clock();
+}
+
+static bool sleep_until(void *context, uint64_t deadline) {
+    return uspi_event_wait(&((struct uspi_own_world *)context)->event, deadline);
+}
+
+static void wake(void *context) { uspi_event_set(&((struct uspi_own_world *)context)->event); }
+
+static uint64_t own_cpu(void *context) {
+    struct usp_thread self;
+    uint64_t ns = 0;
+    (void)context;
+    if (uspi_os_thread_self(&self) != USP_OK) return 0;
+    (void)uspi_os_thread_cpu(&self, &ns);
+    uspi_os_thread_release(&self);
+    return ns;
+}
+
+static int thread_cpu(void *context, const struct usp_thread *thread, uint64_t *ns) {
+    (void)context;
+    return uspi_os_thread_cpu(thread, ns);
+}
+
+static int count_threads(void *context, size_t *count) {
+    return uspi_os_listing_count(&((struct uspi_own_world *)context)->listing, count);
+}
+
+static int list_threads(void *context, struct usp_thread *threads, size_t capacity, size_t *count) {
+    return uspi_os_listing_read(&((struct uspi_own_world *)context)->listing, threads, capacity, count);
+}
+
+static int describe_thread(void *context, const struct usp_thread *thread, struct usp_thread_info *info) {
+    (void)context;
+    return uspi_os_thread_describe(thread, info);
+}
+
+static void release(void *context, struct usp_thread *thread) {
+    (void)context;
+    uspi_os_thread_release(thread);
+}
+
+static int capture(void *context, const struct usp_thread *thread, const struct usp_unwind_options *options,
+                   struct usp_stack *stack) {
+    (void)context;
+    return usp_capture_thread(thread, options, stack);
+}
+
+/* The list of the library's own, anew when something was loaded or unloaded. */
+static const struct usp_images *images_now(void *context) {
+    struct uspi_own_world *own = context;
+    struct usp_images *fresh = NULL;
+    uint64_t generation;
+    if (own->images != NULL && uspi_own_images_are_current(own->generation)) return own->images;
+    (void)uspi_own_images_get(&fresh, &generation);
+    if (fresh == NULL) return own->images;
+    usp_images_free(own->images);
+    own->images = fresh;
+    own->generation = generation;
+    return own->images;
+}
+
+static int all_threads(void *context, const struct usp_snapshot_options *options, struct usp_snapshot **snapshot) {
+    (void)context;
+    return usp_snapshot_create_self(options, snapshot);
+}
+
+static bool is_traced(void *context) {
+    (void)context;
+    return uspi_os_is_traced();
+}
+
+/* Options that the program chose stay. */
+static int get_ready(void) { return usp_is_prepared() ? USP_OK : usp_prepare(NULL); }
+
+int uspi_own_world_begin(struct uspi_own_world *own, struct uspi_world *world) {
+    memset(own, 0, sizeof *own);
+    int status = get_ready();
+    /* Without captures a monitor still measures. */
+    if (status == USP_ERROR_UNSUPPORTED && uspi_os_kind() != USP_OS_UNKNOWN) status = USP_OK;
+    if (status != USP_OK) return status;
+    if (!uspi_event_init(&own->event)) return USP_ERROR_UNSUPPORTED;
+    status = uspi_os_listing_open(&own->listing);
+    if (status != USP_OK) {
+        uspi_event_free(&own->event);
+        return status;
+    }
+    *world = (struct uspi_world){own,     clock_now,  wall_clock,    sleep_until,  wake,
+                                 own_cpu, thread_cpu, count_threads, list_threads, describe_thread,
+                                 release, capture,    images_now,    all_threads,  is_traced};
+    return USP_OK;
+}
+
+void uspi_own_world_end(struct uspi_own_world *own) {
+    usp_images_free(own->images);
+    uspi_os_listing_close(&own->listing);
+    uspi_event_free(&own->event);
+    memset(own, 0, sizeof *own);
+}

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: MIT */
+/* See sampling.h. */
+#include "lib/sampler/sampling.h"
+
+#include "lib/base/pattern.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Time that is known to belong to a stack is put together until it is so long, in ns: fewer samples, and a time line that is up to
+ * date. */
+#define TOGETHER UINT64_C(1000000000)
+/* What may be spent at once beyond the budget, as time in which it is earned again, in ns. */
+#define CREDIT UINT64_C(100000000)
+/* Ticks between two lists of threads where the system does not count them, and where they do not change in number. */
+#define TICKS_BETWEEN_LISTS 5u
+
+/* Time that has passed on a thread. */
+struct span {
+    uint64_t wall, cpu;
+    uint32_t ticks;
+};
+
+struct sampled {
+    struct uspi_item item;
+    struct usp_thread thread;
+    struct usp_thread_info info;
+    struct uspi_clocked clock;
+    uint64_t looked;  /* when it was looked at last; */
+    struct span idle; /* since when it stands where its last sample says, */
+    struct span due;  /* and since when it is not known where it stands */
+    uint64_t paid;    /* until then it has been stopped for as long as it may be */
+    bool is_wanted;   /* otherwise it is known so that it is not taken for a new one */
+    bool has_stack;   /* its last sample is in the profile */
+    bool is_listed;   /* in the list that is being read */
+    bool is_in_use;
+};
+
+struct uspi_sampling {
+    struct usp_sampler_options options; /* complete; the arrays are the ones below */
+    struct uspi_world world;
+    struct usp_thread *given;
+    char **names;
+    struct uspi_lock *lock; /* for all that follows, held during a tick */
+    struct usp_profile *profile;
+    struct usp_profile_run run;
+    struct uspi_allowance allowance;
+    struct uspi_pool threads;
+    struct usp_thread *list; /* scratch: max_threads and one */
+    struct usp_frame *frames;
+    uint64_t scheduled; /* the tick's place in the row, from which jitter moves it; */
+    uint64_t due;       /* when it is to be */
+    uint64_t paid;      /* until then the processor time that was taken is earned */
+    uint64_t own_cpu;   /* the sampler's clock at the end of the last tick */
+    uint64_t random;
+    uint32_t described; /* the thread that was described last */
+    unsigned to_list;   /* ticks until the next list */
+    bool knows_own_cpu;
+};
+
+static struct sampled *sampled_at(const struct uspi_sampling *s, uint32_t i) { return uspi_pool_at(&s->threads, i); }
+
+/* ---- making one ---- */
+
+static bool copy_arrays(struct uspi_sampling *s, const struct usp_sampler_options *options) {
+    s->given = calloc(options->thread_count + 1, sizeof *s->given);
+    s->names = calloc(options->name_count + 1, sizeof(char *));
+    if (s->given == NULL || s->names == NULL) return false;
+    for (size_t i = 0; i < options->thread_count; i++) s->given[i].id = options->threads[i].id;
+    for (size_t i = 0; i < options->name_count; i++) {
+        s->names[i] = strdup(options->names[i]);
+        if (s->names[i] == NULL) return false;
+    }
+    s->options.threads = s->given;
+    s->options.names = (const char *const *)s->names;
+    return true;
+}
+
+static int make_profile(struct uspi_sampling *s) {
+    struct usp_profile_options options;
+    usp_profile_options_init(&options);
+    bool keeps = (s->options.flags & USP_SAMPLER_KEEP) != 0;
+    options.flags = keeps ? 0 : USP_PROFILE_FIXED | USP_PROFILE_ROLLING;
+    options.memory = s->options.memory;
+    options.pid = s->options.process != 0 ? s->options.process : uspi_os_process_id();
+    const struct usp_images *images = s->world.images(s->world.context);
+    for (size_t i = 0; i < usp_images_count(images); i++) {
+        const struct usp_image *image = usp_images_get(images, i);
+        if ((image->flags & USP_IMAGE_MAIN) == 0) continue;
+        options.program = image->path;
+        if (image->arch != USP_ARCH_NONE) options.arch = image->arch;
+    }
+    return usp_profile_create(&options, &s->profile);
+}
+
+int uspi_sampling_create(const struct usp_sampler_options *options, const struct uspi_world *world,
+                         struct uspi_sampling **sampling) {
+    struct uspi_sampling *s = calloc(1, sizeof *s);
+    *sampling = NULL;
+    if (s == NULL) return USP_ERROR_NO_MEMORY;
+    s->options = *options;
+    s->world = *world;
+    s->allowance.limit = UINT64_MAX;
+    s->lock = uspi_lock_create();
+    s->list = malloc(((size_t)options->max_threads + 1) * sizeof *s->list);
+    s->frames = malloc(options->max_frames * sizeof *s->frames);
+    int status = USP_ERROR_NO_MEMORY;
+    if (s->lock != NULL && s->list != NULL && s->frames != NULL && copy_arrays(s, options) &&
+        uspi_pool_init(&s->threads, sizeof(struct sampled), options->max_threads, true, &s->allowance)) {
+        status = make_profile(s);
+    }
+    if (status == USP_OK) {
+        *sampling = s;
+    } else {
+        uspi_sampling_free(s);
+    }
+    return status;
+}
+
+void uspi_sampling_free(struct uspi_sampling *sampling) {
+    if (sampling == NULL) return;
+    for (uint32_t i = 0; i < sampling->threads.begun; i++) {
+        struct sampled *t = sampled_at(sampling, i);
+        if (t->is_in_use) sampling->world.release(sampling->world.context, &t->thread);
+    }
+    for (size_t i = 0; sampling->names != NULL && i < sampling->options.name_count; i++) free(sampling->names[i]);
+    free(sampling->names);
+    free(sampling->given);
+    free(sampling->list);
+    free(sampling->frames);
+    uspi_pool_free(&sampling->threads);
+    usp_profile_free(sampling->profile);
+    uspi_lock_free(sampling->lock);
+    free(sampling);
+}
+
+/* ---- samples ---- */
+
+/* Adds a sample for a span. stack NULL: where the thread stood before. False: the profile has no such place any more, or no
+ * room; the span is as it was. */
+static bool add_sample(struct uspi_sampling *s, struct sampled *t, const struct usp_stack *stack, struct span *span) {
+    const struct usp_profile_sample sample = {.thread = &t->info,
+                                              .stack = stack,
+                                              .images = stack != NULL ? s->world.images(s->world.context) : NULL,
+                                              .time = t->looked,
+                                              .wall = span->wall,
+                                              .cpu = span->cpu,
+                                              .count = span->ticks};
+    t->has_stack = usp_profile_add(s->profile, &sample) == USP_OK;
+    if (t->has_stack) *span = (struct span){.ticks = 0};
+    return t->has_stack;
+}
+
+/* What cannot be added waits for the next stack. */
+static void flush(struct uspi_sampling *s, struct sampled *t) {
+    if (t->idle.ticks == 0 || add_sample(s, t, NULL, &t->idle)) return;
+    t->due = (struct span){t->due.wall + t->idle.wall, t->due.cpu + t->idle.cpu, t->due.ticks + t->idle.ticks};
+    t->idle = (struct span){.ticks = 0};
+}
+
+/* What is spent now is earned until then: at `share` thousandths of the time, with some credit. */
+static uint64_t earned(uint64_t paid, uint64_t now, uint64_t spent, uint32_t share) {
+    uint64_t credit = now > CREDIT ? now - CREDIT : 0;
+    if (share == 0) return 0;
+    return (paid > credit ? paid : credit) + spent * 1000 / share;
+}
+
+static void capture(struct uspi_sampling *s, struct sampled *t, uint64_t now) {
+    struct usp_unwind_options options;
+    struct usp_stack stack;
+    usp_unwind_options_init(&options);
+    options.async = (s->options.flags & USP_SAMPLER_ASYNC) != 0;
+    options.tail = s->options.max_frames / 4;
+    usp_stack_init(&stack, s->frames, s->options.max_frames);
+    int status = s->world.capture(s->world.context, &t->thread, &options, &stack);
+    if (status != USP_OK || stack.count == 0) {
+        s->run.failed++;
+        return;
+    }
+    s->run.captures++;
+    s->run.truncated += stack.omitted > 0;
+    s->run.stopped_ns += stack.stopped_ns;
+    if (stack.stopped_ns > s->run.longest_stop_ns) s->run.longest_stop_ns = stack.stopped_ns;
+    t->paid = earned(t->paid, now, stack.stopped_ns, s->options.budget_stopped);
+    uspi_clocked_captured(&t->clock);
+    /* What does not fit is counted by the profile. */
+    if (!add_sample(s, t, &stack, &t->due)) t->due = (struct span){.ticks = 0};
+}
+
+/* ---- threads ---- */
+
+static bool has_id(const void *item, const void *key) {
+    return ((const struct sampled *)item)->thread.id == *(const uint64_t *)key;
+}
+
+static uint32_t hash_of(uint64_t id) { return (uint32_t)uspi_mix(id, 0); }
+
+static uint32_t find_thread(const struct uspi_sampling *s, uint64_t id) {
+    return uspi_pool_find(&s->threads, hash_of(id), has_id, &id);
+}
+
+static bool is_wanted(const struct uspi_sampling *s, const struct sampled *t) {
+    if ((t->info.flags & USP_THREAD_REQUESTER) != 0) return false;
+    switch (s->options.which) {
+    case USP_SAMPLER_MAIN: return (t->info.flags & USP_THREAD_MAIN) != 0;
+    case USP_SAMPLER_ALL: return true;
+    case USP_SAMPLER_GIVEN:
+        for (size_t i = 0; i < s->options.thread_count; i++) {
+            if (s->options.threads[i].id == t->thread.id) return true;
+        }
+        return false;
+    default:
+        for (size_t i = 0; i < s->options.name_count; i++) {
+            if (uspi_matches(s->options.names[i], t->info.name)) return true;
+        }
+        return false;
+    }
+}
+
+/* A thread can get its name late. */
+static void describe_thread(struct uspi_sampling *s, struct sampled *t) {
+    struct usp_thread_info info;
+    if (s->world.describe(s->world.context, &t->thread, &info) == USP_OK) {
+        t->info = info;
+        bool wanted = is_wanted(s, t);
+        if (wanted && !t->is_wanted) t->due = t->idle = (struct span){.ticks = 0};
+        t->is_wanted = wanted;
+    }
+    t->info.thread = t->thread;
+}
+
+static void describe_next(struct uspi_sampling *s) {
+    for (uint32_t i = 0; i < s->threads.begun; i++) {
+        s->described = (s->described + 1) % s->threads.begun;
+        if (!sampled_at(s, s->described)->is_in_use) continue;
+        describe_thread(s, sampled_at(s, s->described));
+        return;
+    }
+}
+
+static void forget_thread(struct uspi_sampling *s, uint32_t i) {
+    struct sampled *t = sampled_at(s, i);
+    flush(s, t);
+    usp_profile_end_thread(s->profile, t->thread.id);
+    if (t->is_wanted) s->run.threads_ended++;
+    s->world.release(s->world.context, &t->thread);
+    t->is_in_use = false;
+    uspi_pool_remove(&s->threads, i);
+}
+
+static void look_at(struct uspi_sampling *s, uint32_t i, uint64_t now) {
+    struct sampled *t = sampled_at(s, i);
+    uint64_t cpu = t->clock.cpu, wall = now > t->looked ? now - t->looked : 0;
+    bool moved;
+    int status = s->world.thread_cpu(s->world.context, &t->thread, &cpu);
+    if (status == USP_ERROR_NO_THREAD) {
+        forget_thread(s, i);
+        return;
+    }
+    uint64_t ran = uspi_clocked_look(&t->clock, cpu, &moved);
+    /* Without a clock every thread may have moved. */
+    if (status != USP_OK) moved = true;
+    struct span *span = t->has_stack && !moved && t->due.ticks == 0 ? &t->idle : &t->due;
+    if (span == &t->due && t->idle.ticks > 0) flush(s, t);
+    t->looked = now;
+    span->wall += wall;
+    span->cpu += ran;
+    span->ticks++;
+    if (span == &t->idle) {
+        if (t->idle.wall >= TOGETHER) flush(s, t);
+    } else if (now < t->paid) {
+        s->run.slowed++;
+    } else {
+        capture(s, t, now);
+    }
+}
+
+/* A thread that is new to the sampler: what it has used of the processor since it began is its first sample's, unless it was
+ * there before the sampler was. */
+static void meet_thread(struct uspi_sampling *s, const struct usp_thread *thread, uint64_t now, bool is_first_list) {
+    uint32_t i = uspi_pool_add(&s->threads, hash_of(thread->id));
+    struct usp_thread kept = *thread;
+    if (i == USPI_NONE) {
+        s->run.threads_left_out++;
+        s->world.release(s->world.context, &kept);
+        return;
+    }
+    struct sampled *t = sampled_at(s, i);
+    t->thread = kept;
+    t->is_in_use = t->is_listed = true;
+    describe_thread(s, t);
+    if (is_first_list) {
+        uint64_t cpu = 0;
+        t->looked = now;
+        if (s->world.thread_cpu(s->world.context, &t->thread, &cpu) == USP_OK) t->clock.cpu = cpu;
+        return;
+    }
+    if (!t->is_wanted) return;
+    /* It began at some moment since the last tick, and may have ended before the next. */
+    t->looked = now > s->options.interval / 2 ? now - s->options.interval / 2 : 0;
+    s->run.threads_appeared++;
+    look_at(s, i, now);
+}
+
+/* A thread that is not in the list has ended, unless the list was cut short. */
+static void drop_ended(struct uspi_sampling *s) {
+    for (uint32_t i = 0; i < s->threads.begun; i++) {
+        struct sampled *t = sampled_at(s, i);
+        uint64_t cpu;
+        if (!t->is_in_use || t->is_listed) continue;
+        if (s->world.thread_cpu(s->world.context, &t->thread, &cpu) == USP_ERROR_NO_THREAD) forget_thread(s, i);
+    }
+}
+
+static void list_threads(struct uspi_sampling *s, uint64_t now, bool is_first_list) {
+    size_t count = 0, room = s->options.max_threads;
+    int status = s->world.list_threads(s->world.context, s->list, room, &count);
+    if (status != USP_OK && status != USP_ERROR_FULL) return;
+    if (count > room) {
+        s->run.threads_left_out += count - room;
+        count = room;
+    }
+    for (uint32_t i = 0; i < s->threads.begun; i++) sampled_at(s, i)->is_listed = false;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t known = find_thread(s, s->list[i].id);
+        if (known == USPI_NONE) {
+            meet_thread(s, &s->list[i], now, is_first_list);
+        } else {
+            sampled_at(s, known)->is_listed = true;
+            s->world.release(s->world.context, &s->list[i]);
+        }
+    }
+    drop_ended(s);
+}
+
+static bool follows_new_threads(const struct uspi_sampling *s) {
+    return s->options.which == USP_SAMPLER_ALL || s->options.which == USP_SAMPLER_NAMED;
+}
+
+/* As long as there are as many threads as are known, and every known one is there, no thread is new. */
+static void look_for_new(struct uspi_sampling *s, uint64_t now) {
+    size_t count = 0;
+    if (!follows_new_threads(s)) return;
+    int status = s->world.count_threads(s->world.context, &count);
+    bool is_same = status == USP_OK && count == s->threads.count;
+    if (is_same || (status != USP_OK && s->to_list-- > 0)) return;
+    s->to_list = TICKS_BETWEEN_LISTS;
+    list_threads(s, now, false);
+}
+
+/* ---- a tick ---- */
+
+/* Ticks that should have been in between are not made up for. */
+static void count_missed(struct uspi_sampling *s, uint64_t now) {
+    uint64_t late = now > s->due ? now - s->due : 0;
+    if (late < s->options.interval) return;
+    s->run.missed_ticks += late / s->options.interval;
+    s->scheduled = now;
+}
+
+static uint64_t next_random(struct uspi_sampling *s) {
+    s->random = s->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return s->random >> 33;
+}
+
+/* The next tick, early or late by no more than the jitter, and not before this one is paid for. */
+static uint64_t schedule(struct uspi_sampling *s, uint64_t now) {
+    uint64_t before = s->due, range = s->options.interval * s->options.jitter / 1000;
+    uint64_t cpu = s->world.own_cpu(s->world.context);
+    uint64_t spent = s->knows_own_cpu && cpu > s->own_cpu ? cpu - s->own_cpu : 0;
+    s->run.cpu_ns += spent;
+    s->own_cpu = cpu;
+    s->knows_own_cpu = true;
+    s->paid = earned(s->paid, now, spent, s->options.budget_cpu);
+    s->scheduled += s->options.interval;
+    if (s->paid > s->scheduled) {
+        s->scheduled = s->paid;
+        s->run.slowed++;
+    }
+    s->due = s->scheduled + (range > 0 ? next_random(s) % (range + 1) : 0) - range / 2;
+    if (s->due < s->paid) s->due = s->paid;
+    if (s->due > before && s->due - before > s->run.longest_interval) s->run.longest_interval = s->due - before;
+    return s->due;
+}
+
+uint64_t uspi_sampling_begin(struct uspi_sampling *sampling) {
+    struct uspi_sampling *s = sampling;
+    uspi_lock_take(s->lock);
+    uint64_t now = s->world.clock(s->world.context);
+    if (s->run.start == 0) {
+        s->run.start = now;
+        s->run.wall_start = s->world.wall_clock(s->world.context);
+        s->run.interval = s->run.longest_interval = s->options.interval;
+        s->run.budget_cpu = s->options.budget_cpu;
+        s->run.budget_stopped = s->options.budget_stopped;
+        s->random = now;
+    }
+    s->run.end = now;
+    s->knows_own_cpu = false;
+    s->to_list = 0;
+    list_threads(s, now, true);
+    /* The time since an earlier run belongs to no thread. */
+    for (uint32_t i = 0; i < s->threads.begun; i++) {
+        struct sampled *t = sampled_at(s, i);
+        uint64_t cpu;
+        if (!t->is_in_use) continue;
+        t->looked = now;
+        t->idle = t->due = (struct span){.ticks = 0};
+        t->has_stack = false;
+        if (s->world.thread_cpu(s->world.context, &t->thread, &cpu) == USP_OK) t->clock.cpu = cpu;
+    }
+    s->scheduled = s->due = now;
+    s->paid = 0;
+    uint64_t due = schedule(s, now);
+    uspi_lock_give(s->lock);
+    return due;
+}
+
+uint64_t uspi_sampling_tick(struct uspi_sampling *sampling) {
+    struct uspi_sampling *s = sampling;
+    uspi_lock_take(s->lock);
+    uint64_t now = s->world.clock(s->world.context);
+    count_missed(s, now);
+    s->run.ticks++;
+    s->run.end = now;
+    for (uint32_t i = 0; i < s->threads.begun; i++) {
+        if (sampled_at(s, i)->is_in_use && sampled_at(s, i)->is_wanted) look_at(s, i, now);
+    }
+    look_for_new(s, now);
+    describe_next(s);
+    uint64_t due = schedule(s, now);
+    uspi_lock_give(s->lock);
+    return due;
+}
+
+static void flush_all(struct uspi_sampling *s) {
+    for (uint32_t i = 0; i < s->threads.begun; i++) {
+        if (sampled_at(s, i)->is_in_use) flush(s, sampled_at(s, i));
+    }
+    usp_profile_set_run(s->profile, &s->run);
+}
+
+void uspi_sampling_end(struct uspi_sampling *sampling) {
+    uspi_lock_take(sampling->lock);
+    flush_all(sampling);
+    uspi_lock_give(sampling->lock);
+}
+
+/* ---- readers ---- */
+
+int uspi_sampling_read(struct uspi_sampling *sampling, uint64_t from, uint64_t to, uint64_t thread,
+                       struct usp_profile **profile) {
+    uspi_lock_take(sampling->lock);
+    flush_all(sampling);
+    uspi_lock_give(sampling->lock);
+    return usp_profile_copy(sampling->profile, from, to, thread, profile);
+}
+
+void uspi_sampling_get_run(struct uspi_sampling *sampling, struct usp_profile_run *run) {
+    uspi_lock_take(sampling->lock);
+    *run = sampling->run;
+    uspi_lock_give(sampling->lock);
+}
+
+bool uspi_sampling_is_alive(struct uspi_sampling *sampling) {
+    bool is_alive = false;
+    uspi_lock_take(sampling->lock);
+    for (uint32_t i = 0; i < sampling->threads.begun; i++) {
+        const struct sampled *t = sampled_at(sampling, i);
+        is_alive = is_alive || (t->is_in_use && (t->is_wanted || follows_new_threads(sampling)));
+    }
+    uspi_lock_give(sampling->lock);
+    return is_alive;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* A core file as a snapshot: its threads, memory, images and messages handed to lib/snapshot/snapshot.c, which walks them. */
+#include "lib/corefile/core.h"
+#include "lib/snapshot/snapshot.h"
+#include "lib/unwind/tables/image_tables.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* uspi_snapshot_source.describe. */
+static void describe_target(void *context, const struct uspi_stopped_thread *thread, struct usp_target *target) {
+    const usp_addr *roots = target->roots;
+    uint32_t root_count = target->root_count;
+    (void)thread;
+    uspi_core_target(context, target);
+    target->roots = roots;
+    target->root_count = root_count;
+}
+
+/* uspi_snapshot_source.release; the images were the snapshot's. */
+static void release(void *context) {
+    struct uspi_core *core = context;
+    core->images = NULL;
+    uspi_core_close(core);
+}
+
+static void take_thread(const struct uspi_core *core, const struct uspi_core_thread *from,
+                        struct uspi_stopped_thread *to) {
+    to->info.thread = (struct usp_thread){.id = from->id, .native = from->id};
+    if (core->pid != 0 && from->id == (uint64_t)core->pid) to->info.flags = USP_THREAD_MAIN;
+    to->status = from->status;
+    to->copy.registers = from->registers;
+    to->copy.stack_low = from->stack_low;
+    to->copy.stack_high = from->stack_high;
+}
+
+/* The threads that are wanted: all, or the one with that id. */
+static int take_threads(const struct uspi_core *core, uint64_t only, struct uspi_stopped_process *process) {
+    process->threads = calloc(core->thread_count + 1, sizeof *process->threads);
+    if (process->threads == NULL) return USP_ERROR_NO_MEMORY;
+    for (size_t i = 0; i < core->thread_count; i++) {
+        if (only != 0 && core->threads[i].id != only) continue;
+        take_thread(core, &core->threads[i], &process->threads[process->thread_count++]);
+    }
+    return only != 0 && process->thread_count == 0 ? USP_ERROR_NO_THREAD : USP_OK;
+}
+
+static void fill_info(const struct uspi_core *core, struct usp_snapshot_info *info) {
+    info->arch = core->arch;
+    info->os = core->os;
+    info->pid = core->pid;
+    info->flags = core->flags;
+    info->signal = core->signal;
+    info->program = core->program != NULL ? core->program : "";
+}
+
+/* Takes the core over, whether it succeeds or not. */
+static int snapshot_of(struct uspi_core *core, const struct usp_snapshot_options *options,
+                       struct usp_snapshot **snapshot) {
+    const struct uspi_places places = {
+        .search = {.file = options->program, .sysroot = options->sysroot, .as_named = true, .folder = core->folder}};
+    const struct usp_memory memory = {uspi_core_memory_read, &core->memory};
+    struct uspi_snapshot_source source = {
+        .describe = describe_target, .context = core, .release = release, .folder = core->folder};
+    int status = take_threads(core, options->only_thread, &source.process);
+    if (status == USP_OK && core->images != NULL) {
+        status = uspi_image_tables_create(core->images, &memory, &places, UINT64_MAX, &core->tables);
+    }
+    if (status != USP_OK) {
+        uspi_os_free_stopped(&source.process);
+        uspi_core_close(core);
+        return status;
+    }
+    fill_info(core, &source.info);
+    source.process.arch = core->arch;
+    source.process.pid = core->pid;
+    source.process.live = memory;
+    source.images = core->images;
+    source.messages = core->messages;
+    source.message_count = core->message_count;
+    core->messages = NULL;
+    core->message_count = 0;
+    return uspi_snapshot_from_stopped(&source, options, NULL, snapshot);
+}
+
+int usp_snapshot_open_core(const char *path, const struct usp_snapshot_options *options, struct usp_snapshot **snapshot,
+                           char *error, size_t error_size) {
+    struct usp_snapshot_options completed;
+    struct uspi_core *core;
+    struct uspi_error why;
+    int status;
+    if (error != NULL && error_size > 0) error[0] = '\0';
+    if (snapshot == NULL || path == NULL) return USP_ERROR_ARGUMENT;
+    *snapshot = NULL;
+    if (uspi_complete_snapshot_options(options, &completed)) {
+        struct uspi_core_options core_options = {.sysroot = completed.sysroot, .program = completed.program};
+        status = uspi_core_open(path, &core_options, &core, &why);
+        if (status == USP_OK) {
+            status = snapshot_of(core, &completed, snapshot);
+            uspi_error_set(&why, status, "%s: %s", path, usp_status_string(status));
+        }
+    } else {
+        status = uspi_error_set(&why, USP_ERROR_ARGUMENT, "the options make no sense");
+    }
+    if (status != USP_OK && error != NULL && error_size > 0) snprintf(error, error_size, "%s", why.text);
+    return status;
+}

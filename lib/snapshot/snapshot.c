@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: MIT */
+/* Snapshots: a stopped process's copies become walked threads, in order, with what was asked to be kept. Stopping is
+ * lib/os/'s, reading cores lib/corefile/'s. */
+#include "lib/snapshot/snapshot.h"
+#include "arch/host.h"
+#include "lib/base/array.h"
+#include "lib/base/page_cache.h"
+#include "lib/base/sized.h"
+#include "lib/capture/own_code.h"
+#include "lib/capture/roots.h"
+#include "lib/unwind/unwind.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Roots of another process: each of ours, in each of its copies of libc. */
+#define ROOTS 8u
+/* Kept while the threads are walked, which mostly stand in the same functions. */
+#define RULES 2048u
+
+struct thread_memory {
+    struct uspi_thread_copy *copy;
+    struct usp_memory live;
+};
+
+struct usp_snapshot {
+    struct usp_snapshot_info info;
+    struct uspi_snapshot_source source;
+    struct usp_snapshot_thread *threads;
+    struct thread_memory *memories; /* one for each thread */
+    struct usp_frame *frames;       /* of all threads */
+    size_t frame_count, frame_room;
+    uint8_t *sp_bytes;
+    usp_addr roots[ROOTS];
+    struct usp_memory memory;         /* process.live as the source gave it */
+    char *program, *sysroot, *folder; /* copies; NULL: not given */
+};
+
+void usp_snapshot_options_init(struct usp_snapshot_options *options) {
+    memset(options, 0, sizeof *options);
+    options->size = sizeof *options;
+    options->max_frames = 512;
+    options->timeout = 100000000;
+    usp_unwind_options_init(&options->unwind);
+}
+
+bool uspi_complete_snapshot_options(const struct usp_snapshot_options *given, struct usp_snapshot_options *options) {
+    usp_snapshot_options_init(options);
+    return uspi_complete_sized(options, sizeof *options, given, offsetof(struct usp_snapshot_options, sp_bytes)) &&
+           options->max_frames > 0 && options->max_frames <= 1u << 24 && options->sp_bytes <= 1u << 24 &&
+           options->means <= USP_SNAPSHOT_BY_HELPER;
+}
+
+/* ---- memory ---- */
+
+static int read_thread(void *context, usp_addr from, void *to, size_t n) {
+    const struct thread_memory *memory = context;
+    int status = uspi_read_stacks(memory->copy, from, to, n);
+    return status == USP_ERROR_ABSENT ? memory->live.read(memory->live.context, from, to, n) : status;
+}
+
+static void init_target(const struct usp_snapshot *s, size_t i, struct usp_target *target) {
+    const struct uspi_snapshot_source *source = &s->source;
+    const struct uspi_stopped_thread *thread = &source->process.threads[i];
+    uint32_t arch = thread->copy.registers.arch;
+    usp_target_init(target, arch != USP_ARCH_NONE ? arch : s->info.arch);
+    target->os = s->info.os;
+    target->pac_mask = source->process.pac_mask;
+    target->memory = (struct usp_memory){read_thread, &s->memories[i]};
+    target->code = source->process.live;
+    target->stack_low = thread->copy.stack_low;
+    target->stack_high = thread->copy.stack_high;
+    target->swift_task_slot = thread->copy.swift_task_slot;
+    target->roots = source->process.roots;
+    target->root_count = source->process.root_count;
+    uspi_image_tables_describe(source->tables, target);
+    if (source->describe != NULL) source->describe(source->context, thread, target);
+}
+
+/* ---- making one ---- */
+
+/* The main thread first, the others by id. */
+static int by_rank(const void *a, const void *b) {
+    const struct usp_thread_info *x = &((const struct uspi_stopped_thread *)a)->info;
+    const struct usp_thread_info *y = &((const struct uspi_stopped_thread *)b)->info;
+    bool x_main = (x->flags & USP_THREAD_MAIN) != 0, y_main = (y->flags & USP_THREAD_MAIN) != 0;
+    if (x_main != y_main) return x_main ? -1 : 1;
+    return (x->thread.id > y->thread.id) - (x->thread.id < y->thread.id);
+}
+
+/* Appends a walked stack's frames. They move until the last one is there: then they are given to their stacks. */
+static bool keep_frames(struct usp_snapshot *s, const struct usp_stack *stack) {
+    struct usp_frame *grown =
+        uspi_array_reserve(s->frames, &s->frame_room, s->frame_count + stack->count, sizeof *grown);
+    if (grown == NULL) return false;
+    s->frames = grown;
+    if (stack->count != 0) memcpy(s->frames + s->frame_count, stack->frames, stack->count * sizeof *stack->frames);
+    s->frame_count += stack->count;
+    return true;
+}
+
+static void give_frames(struct usp_snapshot *s) {
+    struct usp_frame *next = s->frames;
+    for (size_t i = 0; i < s->info.thread_count; i++) {
+        struct usp_stack *stack = &s->threads[i].stack;
+        stack->frames = NULL;
+        stack->capacity = stack->count;
+        if (stack->count == 0) continue;
+        stack->frames = next;
+        next += stack->count;
+    }
+}
+
+/* What is kept around sp: of a copy only what was copied, since the process runs again. */
+static size_t read_around(const struct usp_snapshot *s, size_t i, const struct usp_target *target, size_t n,
+                          usp_addr *from, uint8_t *to) {
+    const struct uspi_copied *part = &s->source.process.threads[i].copy.parts[0];
+    usp_addr sp = usp_registers_sp(&s->threads[i].registers);
+    usp_addr low = sp > n / 2 ? sp - n / 2 : 0, high = sp + (n - n / 2);
+    if (high < sp) return 0;
+    if (part->size != 0) {
+        if (low < part->from) low = part->from;
+        if (high > part->from + part->size) high = part->from + part->size;
+    }
+    for (; low <= sp && sp < high; low = sp) {
+        *from = low;
+        if (target->memory.read(target->memory.context, low, to, (size_t)(high - low)) == 0)
+            return (size_t)(high - low);
+        if (low == sp) break;
+    }
+    return 0;
+}
+
+/* What walking needs besides the snapshot. */
+struct walk_room {
+    const struct usp_snapshot_options *options;
+    const struct uspi_own_capture *own; /* may be NULL */
+    struct usp_frame *frames;           /* max_frames */
+    struct usp_memory text;             /* read NULL: text is read as the source says */
+    struct uspi_rule_cache *rules;      /* one for all threads */
+};
+
+static void take_own(struct usp_snapshot_thread *t, const struct uspi_own_capture *own, struct usp_frame *frames) {
+    t->registers = own->registers;
+    t->stack_low = own->stack_low;
+    t->stack_high = own->stack_high;
+    t->status = own->stack.status;
+    t->stack = own->stack;
+    if (own->stack.count != 0) memcpy(frames, own->stack.frames, own->stack.count * sizeof *frames);
+    t->stack.frames = frames;
+}
+
+static bool take_thread(struct usp_snapshot *s, size_t i, const struct walk_room *room) {
+    const struct uspi_stopped_thread *from = &s->source.process.threads[i];
+    struct usp_snapshot_thread *t = &s->threads[i];
+    struct usp_target target;
+    if (from->walked != NULL) {
+        *t = *from->walked;
+        if (t->status != USP_OK) s->info.missed++;
+        return keep_frames(s, &t->stack);
+    }
+    t->info = from->info;
+    t->status = from->status;
+    t->registers = from->copy.registers;
+    t->stack_low = from->copy.stack_low;
+    t->stack_high = from->copy.stack_high;
+    t->stopped_ns = from->copy.stopped_ns;
+    usp_stack_init(&t->stack, room->frames, room->options->max_frames);
+    init_target(s, i, &target);
+    if (room->own != NULL && (from->info.flags & USP_THREAD_REQUESTER) != 0) {
+        take_own(t, room->own, room->frames);
+    } else if (t->status == USP_OK) {
+        if (room->text.read != NULL) target.code = room->text;
+        const struct uspi_shortcuts shortcuts = {.rules = room->rules, .stack = from->copy.parts[0]};
+        t->status = uspi_unwind(&target, &t->registers, false, &shortcuts, &room->options->unwind, &t->stack);
+        t->stack.stopped_ns = t->stopped_ns;
+        uspi_note_cut(&from->copy, &t->stack);
+    }
+    t->stack.status = t->status;
+    if (t->status != USP_OK) s->info.missed++;
+    size_t n = room->options->sp_bytes;
+    if (n != 0 && t->status == USP_OK) {
+        uint8_t *to = s->sp_bytes + i * n;
+        t->sp_bytes_size = read_around(s, i, &target, n, &t->sp_bytes_address, to);
+        if (t->sp_bytes_size != 0) t->sp_bytes = to;
+    }
+    return keep_frames(s, &t->stack);
+}
+
+static const char *find_program(const struct usp_images *images) {
+    for (size_t i = 0; i < usp_images_count(images); i++) {
+        if ((usp_images_get(images, i)->flags & USP_IMAGE_MAIN) != 0) return usp_images_get(images, i)->path;
+    }
+    return "";
+}
+
+static bool take_threads(struct usp_snapshot *s, const struct usp_snapshot_options *options,
+                         const struct uspi_own_capture *own) {
+    struct usp_snapshot_options completed = *options;
+    struct walk_room room = {.options = &completed, .own = own};
+    size_t n = s->info.thread_count;
+    if (completed.unwind.images == NULL) completed.unwind.images = s->source.images;
+    s->threads = calloc(n + 1, sizeof *s->threads);
+    s->memories = calloc(n + 1, sizeof *s->memories);
+    s->sp_bytes = options->sp_bytes != 0 ? calloc(n + 1, options->sp_bytes) : NULL;
+    room.frames = malloc(options->max_frames * sizeof *room.frames);
+    struct uspi_page_cache *pages = NULL;
+    struct usp_memory live = s->source.process.live;
+    /* A core's memory is mapped; a process's costs a system call, and a word that leads nowhere is tried more than once. */
+    if (s->source.describe == NULL) {
+        pages = uspi_page_cache_before(&live);
+        room.text = live;
+    }
+    room.rules = uspi_rule_cache_create(RULES, true, NULL);
+    bool ok = room.rules != NULL && s->threads != NULL && s->memories != NULL && room.frames != NULL &&
+              (options->sp_bytes == 0 || s->sp_bytes != NULL);
+    for (size_t i = 0; i < n && ok; i++) {
+        struct uspi_stopped_process *process = &s->source.process;
+        s->memories[i] = (struct thread_memory){&process->threads[i].copy, live};
+        ok = take_thread(s, i, &room);
+        s->memories[i].live = process->live;
+    }
+    if (ok) give_frames(s);
+    free(room.frames);
+    free(pages);
+    free(room.rules);
+    return ok;
+}
+
+static void free_source(struct uspi_snapshot_source *source) {
+    for (size_t i = 0; i < source->message_count; i++) free(source->messages[i]);
+    free(source->messages);
+    uspi_image_tables_free(source->tables);
+    usp_images_free(source->images);
+    uspi_os_free_stopped(&source->process);
+    if (source->release != NULL) source->release(source->context);
+    memset(source, 0, sizeof *source);
+}
+
+/* NULL stays NULL. False when memory lacks. */
+static bool copy_string(const char *from, char **to) {
+    *to = from != NULL ? strdup(from) : NULL;
+    return from == NULL || *to != NULL;
+}
+
+static bool keep_origin(struct usp_snapshot *s, const struct usp_snapshot_options *options) {
+    s->memory = s->source.process.live;
+    return copy_string(options->program, &s->program) && copy_string(options->sysroot, &s->sysroot) &&
+           copy_string(s->source.folder, &s->folder);
+}
+
+int uspi_snapshot_from_stopped(struct uspi_snapshot_source *source, const struct usp_snapshot_options *options,
+                               const struct uspi_own_capture *own, struct usp_snapshot **snapshot) {
+    struct usp_snapshot *s = calloc(1, sizeof *s);
+    *snapshot = NULL;
+    if (s == NULL) {
+        free_source(source);
+        return USP_ERROR_NO_MEMORY;
+    }
+    s->source = *source;
+    memset(source, 0, sizeof *source);
+    s->info = s->source.info;
+    struct uspi_stopped_process *process = &s->source.process;
+    s->info.thread_count = (uint32_t)process->thread_count;
+    if (s->info.arch == USP_ARCH_NONE) s->info.arch = process->arch;
+    if (s->info.program == NULL) s->info.program = find_program(s->source.images);
+    if (process->roots == NULL) {
+        process->root_count = uspi_roots_in(s->source.images, s->roots, ROOTS);
+        process->roots = s->roots;
+    }
+    if (process->thread_count > 1) {
+        qsort(process->threads, process->thread_count, sizeof *process->threads, by_rank);
+    }
+    if (!keep_origin(s, options) || !take_threads(s, options, own)) {
+        usp_snapshot_free(s);
+        return USP_ERROR_NO_MEMORY;
+    }
+    *snapshot = s;
+    return USP_OK;
+}
+
+/* The stack of the caller of the function that this is inlined into, which itself is left out. */
+USPI_TEMPLATE void capture_own(const struct usp_snapshot_options *options, struct usp_frame *frames,
+                               struct uspi_own_capture *own) {
+    struct usp_unwind_options unwind = options->unwind;
+    uintptr_t record = (uintptr_t)__builtin_frame_address(0), high;
+    unwind.skip += 1 + options->skip_own;
+    memset(own, 0, sizeof *own);
+    usp_registers_init(&own->registers, USPI_HOST_ARCH);
+    usp_registers_set_pc(&own->registers,
+                         uspi_host_strip((uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0))));
+    usp_registers_set_sp(&own->registers, (uintptr_t)__builtin_dwarf_cfa());
+    if (uspi_os_stack(record, &high)) {
+        own->stack_low = record;
+        own->stack_high = high;
+    }
+    usp_stack_init(&own->stack, frames, options->max_frames);
+    usp_capture_self(&unwind, &own->stack);
+}
+
+static void fill_live_info(struct uspi_snapshot_source *source) {
+    source->is_live = true;
+    source->info.os = uspi_os_kind();
+    source->info.pid = source->process.pid;
+    source->info.stopped_ns = source->process.stopped_ns;
+}
+
+int usp_snapshot_create_self(const struct usp_snapshot_options *options, struct usp_snapshot **snapshot) {
+    struct usp_snapshot_options completed;
+    struct uspi_snapshot_source source = {.images = NULL};
+    struct uspi_own_capture own;
+    struct uspi_undisturbed kept;
+    if (snapshot == NULL) return USP_ERROR_ARGUMENT;
+    *snapshot = NULL;
+    if (!uspi_complete_snapshot_options(options, &completed)) return USP_ERROR_ARGUMENT;
+    const struct uspi_stop_options how = {.timeout = completed.timeout,
+                                          .only_thread = completed.only_thread,
+                                          .by_helper = completed.means == USP_SNAPSHOT_BY_HELPER};
+    uspi_os_undisturbed_begin(&kept);
+    struct usp_frame *frames = malloc(completed.max_frames * sizeof *frames);
+    int status = USP_ERROR_NO_MEMORY;
+    if (frames != NULL) {
+        /* Before anything is stopped; and once more behind it, for what was loaded in between. */
+        (void)uspi_own_code_notice();
+        capture_own(&completed, frames, &own);
+        source.info.time = uspi_os_wall_clock();
+        status = uspi_os_stop_self(&how, &source.process);
+        /* Stacks without images rather than none. */
+        if (status == USP_OK && uspi_own_code_keep(&source.images, &source.tables) == USP_ERROR_NO_MEMORY) {
+            status = USP_ERROR_NO_MEMORY;
+        }
+    }
+    if (status == USP_OK) {
+        fill_live_info(&source);
+        status = uspi_snapshot_from_stopped(&source, &completed, &own, snapshot);
+    } else {
+        free_source(&source);
+    }
+    free(frames);
+    uspi_os_undisturbed_end(&kept);
+    return status;
+}
+
+/* The images of another process, listed before it is stopped: later the process would wait for it. */
+struct listed {
+    int64_t pid;
+    struct usp_images *images;
+};
+
+static void list_images(void *context) {
+    struct listed *listed = context;
+    if (usp_images_create_process(listed->pid, &listed->images) != USP_OK) listed->images = NULL;
+}
+
+static int create_of_process(const struct usp_snapshot_options *options, struct listed *listed,
+                             struct uspi_snapshot_source *source, char *error, size_t error_size) {
+    const struct uspi_stop_options how = {.timeout = options->timeout,
+                                          .only_thread = options->only_thread,
+                                          .before_stop = list_images,
+                                          .context = listed};
+    uspi_roots_learn();
+    source->info.time = uspi_os_wall_clock();
+    int status = uspi_os_stop_process(listed->pid, &how, &source->process, error, error_size);
+    if (status != USP_OK || (listed->images != NULL && !source->process.has_moved)) return status;
+    /* A process that has ended since leaves its stacks without images. */
+    usp_images_free(listed->images);
+    list_images(listed);
+    return USP_OK;
+}
+
+int usp_snapshot_create_process(int64_t pid, const struct usp_snapshot_options *options, struct usp_snapshot **snapshot,
+                                char *error, size_t error_size) {
+    struct usp_snapshot_options completed;
+    const struct uspi_places places = {.search = {.as_named = true}, .process = pid};
+    struct uspi_snapshot_source source = {.images = NULL};
+    if (error != NULL && error_size > 0) error[0] = '\0';
+    if (snapshot == NULL) return USP_ERROR_ARGUMENT;
+    *snapshot = NULL;
+    if (!uspi_complete_snapshot_options(options, &completed)) {
+        if (error != NULL) snprintf(error, error_size, "the options make no sense");
+        return USP_ERROR_ARGUMENT;
+    }
+    struct listed listed = {.pid = pid};
+    struct uspi_undisturbed kept;
+    uspi_os_undisturbed_begin(&kept);
+    int status = create_of_process(&completed, &listed, &source, error, error_size);
+    source.images = listed.images;
+    const bool was_stopped = status == USP_OK;
+    if (was_stopped) fill_live_info(&source);
+    if (was_stopped && source.images != NULL) {
+        status = uspi_image_tables_create(source.images, &source.process.live, &places, UINT64_MAX, &source.tables);
+    }
+    if (status == USP_OK) {
+        status = uspi_snapshot_from_stopped(&source, &completed, NULL, snapshot);
+    } else {
+        free_source(&source);
+    }
+    if (was_stopped && status != USP_OK && error != NULL) snprintf(error, error_size, "%s", usp_status_string(status));
+    uspi_os_undisturbed_end(&kept);
+    return status;
+}
+
+/* ---- reading one ---- */
+
+void usp_snapshot_free(struct usp_snapshot *snapshot) {
+    if (snapshot == NULL) return;
+    free(snapshot->threads);
+    free(snapshot->memories);
+    free(snapshot->frames);
+    free(snapshot->sp_bytes);
+    free(snapshot->program);
+    free(snapshot->sysroot);
+    free(snapshot->folder);
+    free_source(&snapshot->source);
+    free(snapshot);
+}
+
+const struct usp_snapshot_info *usp_snapshot_get_info(const struct usp_snapshot *snapshot) {
+    return snapshot != NULL ? &snapshot->info : NULL;
+}
+
+const struct usp_snapshot_thread *usp_snapshot_get_thread(const struct usp_snapshot *snapshot, size_t i) {
+    return snapshot != NULL && i < snapshot->info.thread_count ? &snapshot->threads[i] : NULL;
+}
+
+const struct usp_images *usp_snapshot_images(const struct usp_snapshot *snapshot) {
+    return snapshot != NULL ? snapshot->source.images : NULL;
+}
+
+int usp_snapshot_target(const struct usp_snapshot *snapshot, size_t i, struct usp_target *target) {
+    if (snapshot == NULL || target == NULL || i >= snapshot->info.thread_count) return USP_ERROR_ARGUMENT;
+    if (snapshot->source.process.threads[i].status != USP_OK) return snapshot->source.process.threads[i].status;
+    init_target(snapshot, i, target);
+    return USP_OK;
+}
+
+void uspi_snapshot_get_origin(const struct usp_snapshot *snapshot, struct uspi_snapshot_origin *origin) {
+    const struct uspi_snapshot_source *source = &snapshot->source;
+    *origin = (struct uspi_snapshot_origin){
+        .program = snapshot->program, .sysroot = snapshot->sysroot, .folder = snapshot->folder};
+    if (source->is_live) {
+        origin->process = snapshot->info.pid;
+    } else {
+        origin->memory = &snapshot->memory;
+        origin->pac_mask = source->process.pac_mask;
+    }
+}
+
+const char *usp_snapshot_message(const struct usp_snapshot *snapshot, size_t i) {
+    return snapshot != NULL && i < snapshot->source.message_count ? snapshot->source.messages[i] : NULL;
+}

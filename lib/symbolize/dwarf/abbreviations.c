@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: MIT */
+/* See abbreviations.h. */
+#include "lib/symbolize/dwarf/abbreviations.h"
+
+#include "lib/base/array.h"
+#include "lib/symbolize/dwarf/constants.h"
+
+#include <unspool/base.h>
+
+/* ---- forms ---- */
+
+#define VARIABLE UINT32_MAX
+#define UNKNOWN  (UINT32_MAX - 1)
+
+/* The bytes that a value takes; VARIABLE, UNKNOWN. */
+static uint32_t width_of(uint64_t form, struct uspi_encoding encoding) {
+    switch (form) {
+    case DW_FORM_flag_present:
+    case DW_FORM_implicit_const: return 0;
+    case DW_FORM_data1:
+    case DW_FORM_flag:
+    case DW_FORM_ref1:
+    case DW_FORM_strx1:
+    case DW_FORM_addrx1: return 1;
+    case DW_FORM_data2:
+    case DW_FORM_ref2:
+    case DW_FORM_strx2:
+    case DW_FORM_addrx2: return 2;
+    case DW_FORM_strx3:
+    case DW_FORM_addrx3: return 3;
+    case DW_FORM_data4:
+    case DW_FORM_ref4:
+    case DW_FORM_strx4:
+    case DW_FORM_addrx4:
+    case DW_FORM_ref_sup4: return 4;
+    case DW_FORM_data8:
+    case DW_FORM_ref8:
+    case DW_FORM_ref_sig8:
+    case DW_FORM_ref_sup8: return 8;
+    case DW_FORM_data16: return 16;
+    case DW_FORM_addr: return encoding.address_size;
+    case DW_FORM_ref_addr: return encoding.version <= 2 ? encoding.address_size : encoding.offset_size;
+    case DW_FORM_strp:
+    case DW_FORM_line_strp:
+    case DW_FORM_strp_sup:
+    case DW_FORM_sec_offset:
+    case DW_FORM_GNU_ref_alt:
+    case DW_FORM_GNU_strp_alt: return encoding.offset_size;
+    case DW_FORM_string:
+    case DW_FORM_block:
+    case DW_FORM_block1:
+    case DW_FORM_block2:
+    case DW_FORM_block4:
+    case DW_FORM_exprloc:
+    case DW_FORM_sdata:
+    case DW_FORM_udata:
+    case DW_FORM_ref_udata:
+    case DW_FORM_indirect:
+    case DW_FORM_strx:
+    case DW_FORM_addrx:
+    case DW_FORM_loclistx:
+    case DW_FORM_rnglistx:
+    case DW_FORM_GNU_addr_index:
+    case DW_FORM_GNU_str_index:
+    case DW_FORM_LLVM_addrx_offset: return VARIABLE;
+    default: return UNKNOWN;
+    }
+}
+
+/* A form that stands in the entry itself; a chain of them is none. */
+static uint64_t indirect_form(struct uspi_cursor_at *c) {
+    const uint64_t form = uspi_cursor_uleb(c);
+    if (form == DW_FORM_indirect || form == DW_FORM_implicit_const) uspi_cursor_fail(c);
+    return form;
+}
+
+bool uspi_form_skip(struct uspi_cursor_at *c, uint64_t form, struct uspi_encoding encoding) {
+    if (form == DW_FORM_indirect) form = indirect_form(c);
+    const uint32_t width = width_of(form, encoding);
+    if (width == UNKNOWN) return false;
+    if (width != VARIABLE) {
+        uspi_cursor_skip(c, width);
+        return true;
+    }
+    switch (form) {
+    case DW_FORM_string: uspi_cursor_skip_string(c); break;
+    case DW_FORM_block1: uspi_cursor_skip(c, uspi_cursor_byte(c)); break;
+    case DW_FORM_block2: uspi_cursor_skip(c, uspi_cursor_number(c, 2)); break;
+    case DW_FORM_block4: uspi_cursor_skip(c, uspi_cursor_number(c, 4)); break;
+    case DW_FORM_block:
+    case DW_FORM_exprloc: uspi_cursor_skip(c, uspi_cursor_uleb(c)); break;
+    case DW_FORM_LLVM_addrx_offset:
+        uspi_cursor_uleb(c);
+        uspi_cursor_skip(c, 4);
+        break;
+    default: uspi_cursor_uleb(c); break;
+    }
+    return true;
+}
+
+static bool read_value(struct uspi_cursor_at *c, uint64_t form, int64_t implicit, struct uspi_encoding encoding,
+                       const uint8_t *section, struct uspi_value *value) {
+    if (form == DW_FORM_indirect) form = indirect_form(c);
+    const uint32_t width = width_of(form, encoding);
+    value->form = (uint16_t)form;
+    if (width == UNKNOWN) return false;
+    switch (form) {
+    case DW_FORM_flag_present: value->number = 1; return true;
+    case DW_FORM_implicit_const: value->number = (uint64_t)implicit; return true;
+    case DW_FORM_sdata: value->number = (uint64_t)uspi_cursor_sleb(c); return true;
+    case DW_FORM_udata:
+    case DW_FORM_ref_udata:
+    case DW_FORM_strx:
+    case DW_FORM_addrx:
+    case DW_FORM_rnglistx:
+    case DW_FORM_loclistx:
+    case DW_FORM_GNU_addr_index:
+    case DW_FORM_GNU_str_index: value->number = uspi_cursor_uleb(c); return true;
+    case DW_FORM_LLVM_addrx_offset:
+        /* The index below, what is added to it above. */
+        value->number = uspi_cursor_uleb(c) & UINT32_MAX;
+        value->number |= uspi_cursor_number(c, 4) << 32;
+        return true;
+    case DW_FORM_string:
+        value->number = (uint64_t)(c->p - section);
+        uspi_cursor_skip_string(c);
+        return true;
+    default: break;
+    }
+    if (width <= 8) {
+        value->number = uspi_cursor_number(c, width);
+        return true;
+    }
+    value->number = 0;
+    return uspi_form_skip(c, form, encoding);
+}
+
+/* ---- compiling ---- */
+
+static uint8_t which_attribute(uint64_t attribute) {
+    switch (attribute) {
+    case DW_AT_sibling: return USPI_AT_SIBLING;
+    case DW_AT_name: return USPI_AT_NAME;
+    case DW_AT_linkage_name:
+    case DW_AT_MIPS_linkage_name: return USPI_AT_LINKAGE_NAME;
+    case DW_AT_low_pc: return USPI_AT_LOW_PC;
+    case DW_AT_high_pc: return USPI_AT_HIGH_PC;
+    case DW_AT_ranges: return USPI_AT_RANGES;
+    case DW_AT_entry_pc: return USPI_AT_ENTRY_PC;
+    case DW_AT_abstract_origin: return USPI_AT_ORIGIN;
+    case DW_AT_specification: return USPI_AT_SPECIFICATION;
+    case DW_AT_decl_file: return USPI_AT_DECLARED_FILE;
+    case DW_AT_decl_line: return USPI_AT_DECLARED_LINE;
+    case DW_AT_call_file: return USPI_AT_CALL_FILE;
+    case DW_AT_call_line: return USPI_AT_CALL_LINE;
+    case DW_AT_call_column: return USPI_AT_CALL_COLUMN;
+    case DW_AT_stmt_list: return USPI_AT_STMT_LIST;
+    case DW_AT_comp_dir: return USPI_AT_COMP_DIR;
+    case DW_AT_language: return USPI_AT_LANGUAGE;
+    case DW_AT_str_offsets_base: return USPI_AT_STR_OFFSETS_BASE;
+    case DW_AT_addr_base:
+    case DW_AT_GNU_addr_base: return USPI_AT_ADDR_BASE;
+    case DW_AT_rnglists_base: return USPI_AT_RNGLISTS_BASE;
+    case DW_AT_GNU_ranges_base: return USPI_AT_RANGES_BASE;
+    case DW_AT_dwo_name:
+    case DW_AT_GNU_dwo_name: return USPI_AT_DWO_NAME;
+    case DW_AT_GNU_dwo_id: return USPI_AT_DWO_ID;
+    case DW_AT_LLVM_stmt_sequence: return USPI_AT_STMT_SEQUENCE;
+    case DW_AT_call_all_calls:
+    case DW_AT_GNU_all_call_sites: return USPI_AT_ALL_CALLS;
+    case DW_AT_call_return_pc: return USPI_AT_RETURN_PC;
+    case DW_AT_call_pc: return USPI_AT_CALL_PC;
+    case DW_AT_call_tail_call:
+    case DW_AT_GNU_tail_call: return USPI_AT_TAIL_CALL;
+    case DW_AT_call_origin: return USPI_AT_CALL_ORIGIN;
+    default: return USPI_ATTRIBUTES;
+    }
+}
+
+static uint8_t kind_of(uint64_t tag) {
+    switch (tag) {
+    case DW_TAG_compile_unit:
+    case DW_TAG_partial_unit:
+    case DW_TAG_skeleton_unit: return USPI_ENTRY_UNIT;
+    case DW_TAG_subprogram: return USPI_ENTRY_FUNCTION;
+    case DW_TAG_inlined_subroutine: return USPI_ENTRY_INLINED;
+    case DW_TAG_class_type:
+    case DW_TAG_structure_type:
+    case DW_TAG_union_type:
+    case DW_TAG_interface_type:
+    case DW_TAG_module:
+    case DW_TAG_namespace: return USPI_ENTRY_SCOPE;
+    case DW_TAG_call_site:
+    case DW_TAG_GNU_call_site: return USPI_ENTRY_CALL_SITE;
+    case DW_TAG_enumeration_type:
+    case DW_TAG_array_type:
+    case DW_TAG_subroutine_type: return USPI_ENTRY_LEAF;
+    default: return USPI_ENTRY_OTHER;
+    }
+}
+
+struct compiling {
+    struct uspi_abbreviation_table *table;
+    struct uspi_encoding encoding;
+    size_t abbreviation_room, skip_room, skip_count, read_room, read_count;
+};
+
+static bool add_skip(struct compiling *k, struct uspi_abbreviation *a, uint32_t bytes, uint16_t form) {
+    struct uspi_abbreviation_table *t = k->table;
+    /* Widths that follow each other are one. */
+    if (a->skip_count > 0 && t->skips[k->skip_count - 1].form == 0 &&
+        UINT32_MAX - t->skips[k->skip_count - 1].bytes > bytes) {
+        t->skips[k->skip_count - 1].bytes += bytes;
+        t->skips[k->skip_count - 1].form = form;
+        return true;
+    }
+    if (!uspi_room_for(&t->skips, &k->skip_room, k->skip_count, 1, sizeof *t->skips)) return false;
+    t->skips[k->skip_count++] = (struct uspi_skip){bytes, form};
+    a->skip_count++;
+    return true;
+}
+
+static uint8_t reading_of(uint64_t form, uint32_t width) {
+    switch (form) {
+    case DW_FORM_flag_present:
+    case DW_FORM_implicit_const: return USPI_READ_CONSTANT;
+    case DW_FORM_udata:
+    case DW_FORM_ref_udata:
+    case DW_FORM_strx:
+    case DW_FORM_addrx:
+    case DW_FORM_rnglistx:
+    case DW_FORM_loclistx:
+    case DW_FORM_GNU_addr_index:
+    case DW_FORM_GNU_str_index: return USPI_READ_ULEB;
+    default: return width >= 1 && width <= 8 ? USPI_READ_FIXED : USPI_READ_OTHER;
+    }
+}
+
+/* An attribute of an entry that is read. Those that are passed over and have a fixed width are so together. */
+static bool add_read(struct compiling *k, struct uspi_abbreviation *a, uint64_t attribute, uint64_t form,
+                     int64_t implicit) {
+    struct uspi_abbreviation_table *t = k->table;
+    const uint32_t width = width_of(form, k->encoding);
+    const uint8_t which = which_attribute(attribute);
+    if (which == USPI_ATTRIBUTES && width < UNKNOWN && UINT32_MAX - a->rest > width) {
+        a->rest += width;
+        return true;
+    }
+    struct uspi_attribute_form read = {.which = which,
+                                       .reading = reading_of(form, width),
+                                       .width = width <= 8 ? (uint8_t)width : 0,
+                                       .form = (uint16_t)(form <= UINT16_MAX ? form : UINT16_MAX),
+                                       .before = a->rest,
+                                       .implicit = form == DW_FORM_flag_present ? 1 : implicit};
+    a->rest = 0;
+    if (!uspi_room_for(&t->reads, &k->read_room, k->read_count, 1, sizeof *t->reads)) return false;
+    t->reads[k->read_count++] = read;
+    a->read_count++;
+    return true;
+}
+
+/* One abbreviation behind its code. 1, 0 when the table cannot be read on, USP_ERROR_NO_MEMORY. */
+static int compile_one(struct compiling *k, struct uspi_cursor_at *c, struct uspi_abbreviation *a) {
+    const uint64_t tag = uspi_cursor_uleb(c);
+    a->tag = tag <= UINT16_MAX ? (uint16_t)tag : 0;
+    a->kind = kind_of(tag);
+    a->has_children = uspi_cursor_byte(c) != 0;
+    a->skips = (uint32_t)k->skip_count;
+    a->reads = (uint32_t)k->read_count;
+    uint64_t fixed = 0;
+    bool is_known = true;
+    while (!c->is_bad) {
+        const uint64_t attribute = uspi_cursor_uleb(c), form = uspi_cursor_uleb(c);
+        if (attribute == 0 && form == 0) break;
+        const int64_t implicit = form == DW_FORM_implicit_const ? uspi_cursor_sleb(c) : 0;
+        const uint32_t width = width_of(form, k->encoding);
+        if (width == UNKNOWN) is_known = false;
+        const bool is_variable = width == VARIABLE || width == UNKNOWN;
+        fixed = is_variable || fixed == UINT32_MAX ? UINT32_MAX : fixed + width;
+        if (fixed > UINT32_MAX) fixed = UINT32_MAX;
+        const uint16_t skipped = is_variable ? (uint16_t)(form <= UINT16_MAX ? form : UINT16_MAX) : 0;
+        if (!add_skip(k, a, is_variable ? 0 : width, skipped)) return USP_ERROR_NO_MEMORY;
+        if (a->kind == USPI_ENTRY_OTHER) continue;
+        if (!add_read(k, a, attribute, form, implicit)) return USP_ERROR_NO_MEMORY;
+    }
+    /* An entry with a form that is not known is found when it is met; others of the table are good. */
+    a->fixed = is_known ? (uint32_t)fixed : UINT32_MAX;
+    return c->is_bad ? 0 : 1;
+}
+
+static int by_code(const void *a, const void *b) {
+    const struct uspi_abbreviation *x = a, *y = b;
+    return (x->code > y->code) - (x->code < y->code);
+}
+
+/* Codes may have gaps, but a table of numbers must not be much larger than what it leads to. */
+#define DENSITY 4
+
+static bool make_numbers(struct uspi_abbreviation_table *t) {
+    uint64_t highest = 0;
+    bool is_sorted = true;
+    for (size_t i = 0; i < t->count; i++) {
+        if (t->all[i].code > highest) highest = t->all[i].code;
+        if (i > 0 && t->all[i].code <= t->all[i - 1].code) is_sorted = false;
+    }
+    if (highest / DENSITY <= t->count + 64) {
+        t->code_count = (size_t)highest + 1;
+        t->by_code = calloc(t->code_count, sizeof *t->by_code);
+        if (t->by_code == NULL) return false;
+        /* Of two with one code the first counts. */
+        for (size_t i = t->count; i-- > 0;) t->by_code[t->all[i].code] = (uint32_t)(i + 1);
+        return true;
+    }
+    if (!is_sorted) qsort(t->all, t->count, sizeof *t->all, by_code);
+    return true;
+}
+
+void uspi_abbreviations_free(struct uspi_abbreviation_table *table) {
+    if (table == NULL) return;
+    free(table->all);
+    free(table->by_code);
+    free(table->skips);
+    free(table->reads);
+    free(table);
+}
+
+struct uspi_abbreviation_table *uspi_abbreviations_compile(const uint8_t *section, size_t size, uint64_t offset,
+                                                           struct uspi_encoding encoding, int *status) {
+    struct uspi_abbreviation_table *t = calloc(1, sizeof *t);
+    *status = t != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
+    if (t == NULL) return NULL;
+    t->offset = offset;
+    t->encoding = encoding;
+    struct compiling k = {.table = t, .encoding = encoding};
+    struct uspi_cursor_at c = uspi_cursor_over(section, size, offset);
+    int got = c.is_bad ? 0 : 1;
+    while (got > 0) {
+        struct uspi_abbreviation a = {.code = uspi_cursor_uleb(&c)};
+        if (a.code == 0) break;
+        got = compile_one(&k, &c, &a);
+        if (got > 0 && !uspi_room_for(&t->all, &k.abbreviation_room, t->count, 1, sizeof *t->all))
+            got = USP_ERROR_NO_MEMORY;
+        if (got > 0) t->all[t->count++] = a;
+    }
+    if (got >= 0 && (t->count > UINT32_MAX - 1 || !make_numbers(t))) got = USP_ERROR_NO_MEMORY;
+    if (got < 0 || t->count == 0) {
+        *status = got < 0 ? got : USP_ERROR_FORMAT;
+        uspi_abbreviations_free(t);
+        return NULL;
+    }
+    t->memory = sizeof *t + k.abbreviation_room * sizeof *t->all + t->code_count * sizeof *t->by_code +
+                k.skip_room * sizeof *t->skips + k.read_room * sizeof *t->reads;
+    return t;
+}
+
+/* ---- entries ---- */
+
+void uspi_entry_read(const struct uspi_abbreviation_table *table, const struct uspi_abbreviation *a,
+                     struct uspi_cursor_at *c, const uint8_t *section, struct uspi_attributes *attributes) {
+    const struct uspi_attribute_form *read = table->reads + a->reads;
+    struct uspi_value skipped;
+    uint32_t has = 0;
+    for (uint32_t i = 0; i < a->read_count; i++, read++) {
+        const bool is_wanted = read->which != USPI_ATTRIBUTES;
+        struct uspi_value *value = is_wanted ? &attributes->all[read->which] : &skipped;
+        uspi_cursor_skip(c, read->before);
+        if (is_wanted) has |= UINT32_C(1) << read->which;
+        value->form = read->form;
+        switch ((enum uspi_reading)read->reading) {
+        case USPI_READ_FIXED: value->number = uspi_cursor_number(c, read->width); break;
+        case USPI_READ_CONSTANT: value->number = (uint64_t)read->implicit; break;
+        case USPI_READ_ULEB: value->number = uspi_cursor_uleb(c); break;
+        case USPI_READ_OTHER:
+            if (!read_value(c, read->form, read->implicit, table->encoding, section, value)) uspi_cursor_fail(c);
+            break;
+        }
+    }
+    uspi_cursor_skip(c, a->rest);
+    attributes->has = has;
+}
+
+/* Passes over the attributes of an abbreviation, quickly: most tables are looked through for one. */
+static void pass_attributes(struct uspi_cursor_at *a) {
+    while (a->end - a->p >= 2) {
+        if (a->p[0] >= 0x80 || a->p[1] >= 0x80 || a->p[1] == DW_FORM_implicit_const) {
+            const uint64_t attribute = uspi_cursor_uleb(a), form = uspi_cursor_uleb(a);
+            if (attribute == 0 && form == 0) return;
+            if (form == DW_FORM_implicit_const) uspi_cursor_sleb(a);
+            continue;
+        }
+        const bool is_end = (a->p[0] | a->p[1]) == 0;
+        a->p += 2;
+        if (is_end) return;
+    }
+    uspi_cursor_fail(a);
+}
+
+bool uspi_entry_read_once(const uint8_t *abbreviations, size_t size, uint64_t table, struct uspi_encoding encoding,
+                          struct uspi_cursor_at *c, const uint8_t *section, uint64_t *tag,
+                          struct uspi_attributes *attributes) {
+    struct uspi_cursor_at a = uspi_cursor_over(abbreviations, size, table);
+    const uint64_t wanted = uspi_cursor_uleb(c);
+    attributes->has = 0;
+    if (c->is_bad || wanted == 0) return false;
+    for (;;) {
+        const uint64_t code = uspi_cursor_uleb(&a);
+        if (code == 0 || a.is_bad) return false;
+        *tag = uspi_cursor_uleb(&a);
+        uspi_cursor_byte(&a);
+        if (code != wanted) {
+            pass_attributes(&a);
+            continue;
+        }
+        while (!a.is_bad) {
+            const uint64_t attribute = uspi_cursor_uleb(&a), form = uspi_cursor_uleb(&a);
+            if (attribute == 0 && form == 0) break;
+            const int64_t implicit = form == DW_FORM_implicit_const ? uspi_cursor_sleb(&a) : 0;
+            const uint8_t which = which_attribute(attribute);
+            struct uspi_value skipped, *value = which == USPI_ATTRIBUTES ? &skipped : &attributes->all[which];
+            if (!read_value(c, form, implicit, encoding, section, value)) return false;
+            if (which != USPI_ATTRIBUTES) attributes->has |= UINT32_C(1) << which;
+        }
+        return !a.is_bad && !c->is_bad;
+    }
+}
+
+/* ---- tables that are kept ---- */
+
+#define SLOTS      1024u
+#define MEMORY_MAX ((size_t)32 << 20)
+
+struct uspi_abbreviation_cache {
+    struct slot {
+        const uint8_t *section;
+        struct uspi_abbreviation_table *table;
+    } slots[SLOTS];
+    struct uspi_abbreviation_table *last; /* was driven out just now */
+    size_t memory;
+};
+
+struct uspi_abbreviation_cache *uspi_abbreviation_cache_create(void) {
+    return calloc(1, sizeof(struct uspi_abbreviation_cache));
+}
+
+static void empty(struct uspi_abbreviation_cache *cache) {
+    for (unsigned i = 0; i < SLOTS; i++) {
+        uspi_abbreviations_free(cache->slots[i].table);
+        cache->slots[i] = (struct slot){0};
+    }
+    cache->memory = 0;
+}
+
+void uspi_abbreviation_cache_free(struct uspi_abbreviation_cache *cache) {
+    if (cache == NULL) return;
+    empty(cache);
+    uspi_abbreviations_free(cache->last);
+    free(cache);
+}
+
+const struct uspi_abbreviation_table *uspi_abbreviation_cache_get(struct uspi_abbreviation_cache *cache,
+                                                                  const uint8_t *section, size_t size, uint64_t offset,
+                                                                  struct uspi_encoding encoding, int *status) {
+    struct slot *slot = &cache->slots[(offset * UINT64_C(0x9e3779b97f4a7c15)) >> 54 & (SLOTS - 1)];
+    struct uspi_abbreviation_table *kept = slot->table;
+    *status = USP_OK;
+    if (kept != NULL && kept->offset == offset && slot->section == section &&
+        memcmp(&kept->encoding, &encoding, sizeof encoding) == 0) {
+        return kept;
+    }
+    struct uspi_abbreviation_table *made = uspi_abbreviations_compile(section, size, offset, encoding, status);
+    if (made == NULL) return NULL;
+    uspi_abbreviations_free(cache->last);
+    cache->last = kept;
+    if (kept != NULL) cache->memory -= kept->memory;
+    *slot = (struct slot){NULL, NULL};
+    if (cache->memory + made->memory > MEMORY_MAX) empty(cache);
+    *slot = (struct slot){section, made};
+    cache->memory += made->memory;
+    return made;
+}

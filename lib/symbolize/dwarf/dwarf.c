@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* See dwarf.h. */
+#include "lib/symbolize/dwarf/dwarf.h"
+
+#include "lib/images/search.h"
+#include "lib/object/debug_link.h"
+#include "lib/object/fat.h"
+#include "lib/symbolize/dwarf/split.h"
+
+#include <stdio.h>
+
+struct uspi_dwarf {
+    struct uspi_dwarf_file file, shared;
+    struct uspi_file *shared_file; /* NULL: nothing is shared */
+    struct uspi_texts texts;
+    struct uspi_split_package package;
+    struct uspi_split_unit **splits; /* by unit; NULL when no unit is split */
+    char *path;
+    usp_addr header;
+};
+
+static void set_text(struct uspi_texts *texts, enum uspi_text_kind kind, const struct uspi_dwarf_file *file,
+                     enum uspi_debug_section which) {
+    texts->of[kind].bytes = file->sections.all[which].bytes;
+    texts->of[kind].size = file->sections.all[which].size;
+}
+
+static void close_file(struct uspi_dwarf_file *file) {
+    uspi_debug_sections_close(&file->sections);
+    free(file->units);
+}
+
+void uspi_dwarf_close(struct uspi_dwarf *dwarf) {
+    if (dwarf == NULL) return;
+    for (size_t i = 0; dwarf->splits != NULL && i < dwarf->file.count; i++) uspi_split_free(dwarf->splits[i]);
+    free(dwarf->splits);
+    uspi_split_package_close(&dwarf->package);
+    close_file(&dwarf->file);
+    close_file(&dwarf->shared);
+    uspi_file_close(dwarf->shared_file);
+    free(dwarf->path);
+    free(dwarf);
+}
+
+/* ---- the file that several share ---- */
+
+struct shared_link {
+    struct uspi_build_id id;
+};
+
+/* The shape of uspi_judge. */
+static int judge_shared(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
+    const struct shared_link *link = context;
+    struct uspi_build_id id = {0};
+    struct uspi_elf elf;
+    int status = uspi_elf_open(&elf, bytes, error);
+    if (status != USP_OK) return status;
+    if (uspi_elf_build_id(&elf, &id, NULL) == USP_OK && id.size == link->id.size &&
+        memcmp(id.bytes, link->id.bytes, id.size) == 0) {
+        return USP_OK;
+    }
+    return uspi_error_set(error, USP_ERROR_MISMATCH, "%s: not the file that the debugging information shares",
+                          bytes.source->name);
+}
+
+/* Where Debian and Fedora put such files besides the path in the link: below .dwz, by their build-id. */
+#define BUILD_IDS "/usr/lib/debug/.build-id/"
+
+static int open_candidates(struct uspi_dwarf *dwarf, const struct uspi_search *search, const char *name,
+                           struct shared_link *link, struct uspi_error *error) {
+    char by_id[sizeof BUILD_IDS + 2 * sizeof link->id.bytes + sizeof "/.debug"];
+    const char *slash = strrchr(dwarf->path, '/');
+    int status = USP_ERROR_NOT_FOUND;
+    if (name[0] != '/') {
+        const size_t folder = slash != NULL ? (size_t)(slash - dwarf->path) + 1 : 0, room = folder + strlen(name) + 1;
+        char *path = malloc(room);
+        if (path == NULL) return USP_ERROR_NO_MEMORY;
+        snprintf(path, room, "%.*s%s", (int)folder, dwarf->path, name);
+        status = uspi_search_open(search, path, judge_shared, link, &dwarf->shared_file, error);
+        free(path);
+    } else {
+        status = uspi_search_open(search, name, judge_shared, link, &dwarf->shared_file, error);
+    }
+    if (status == USP_OK || status == USP_ERROR_NO_MEMORY || link->id.size < 2) return status;
+    int used = snprintf(by_id, sizeof by_id, "%s%02x/", BUILD_IDS, link->id.bytes[0]);
+    for (uint32_t i = 1; i < link->id.size; i++) {
+        used += snprintf(by_id + used, sizeof by_id - (size_t)used, "%02x", link->id.bytes[i]);
+    }
+    snprintf(by_id + used, sizeof by_id - (size_t)used, ".debug");
+    int found = uspi_search_open(search, by_id, judge_shared, link, &dwarf->shared_file, NULL);
+    return found == USP_OK || found == USP_ERROR_NO_MEMORY ? found : status;
+}
+
+/* Opens what .gnu_debugaltlink names: a path and a build-id. */
+static int open_shared(struct uspi_dwarf *dwarf, const struct uspi_elf *elf, const char *sysroot,
+                       struct uspi_error *error) {
+    struct uspi_elf_section section;
+    struct uspi_bytes bytes;
+    struct shared_link link = {0};
+    char name[4096];
+    if (uspi_elf_find_section(elf, ".gnu_debugaltlink", &section, NULL) != USP_OK) return USP_OK;
+    int status = uspi_bytes_sub(elf->bytes, section.offset, section.size, ".gnu_debugaltlink", &bytes, error);
+    if (status == USP_OK) status = uspi_bytes_string(bytes, 0, name, sizeof name, "name of the shared file", error);
+    if (status != USP_OK) return USP_OK;
+    const uint64_t at = strlen(name) + 1, size = bytes.size - at;
+    link.id.size = (uint32_t)(size < sizeof link.id.bytes ? size : sizeof link.id.bytes);
+    status = uspi_bytes_read(bytes, at, link.id.bytes, link.id.size, "build-id of the shared file", error);
+    const struct uspi_search search = {.sysroot = sysroot, .as_named = true};
+    struct uspi_error why = {0};
+    if (status == USP_OK) status = open_candidates(dwarf, &search, name, &link, &why);
+    struct uspi_elf shared;
+    if (status == USP_OK) status = uspi_elf_open(&shared, uspi_file_bytes(dwarf->shared_file), &why);
+    if (status == USP_OK)
+        status = uspi_debug_sections_open_elf(&dwarf->shared.sections, &shared, USPI_DEBUG_WHOLE, NULL);
+    if (status == USP_OK) status = uspi_dwarf_list_units(&dwarf->shared, NULL);
+    if (status == USP_ERROR_NO_MEMORY) return status;
+    if (status == USP_OK) {
+        dwarf->file.shared = &dwarf->shared;
+    } else if (error != NULL && error->status == USP_OK) {
+        uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: shares debugging information that was not found: %s",
+                       dwarf->path, why.status != USP_OK ? why.text : name);
+    }
+    return USP_OK;
+}
+
+/* ---- opening ---- */
+
+static int open_elf(struct uspi_dwarf *dwarf, const struct uspi_dwarf_options *options, struct uspi_error *error) {
+    struct uspi_elf elf;
+    int status = uspi_elf_open(&elf, options->bytes, error);
+    if (status == USP_OK) status = uspi_debug_sections_open_elf(&dwarf->file.sections, &elf, USPI_DEBUG_WHOLE, error);
+    if (status != USP_OK) return status;
+    dwarf->header = elf.header_address;
+    return open_shared(dwarf, &elf, options->sysroot, error);
+}
+
+static int open_macho(struct uspi_dwarf *dwarf, const struct uspi_dwarf_options *options, struct uspi_error *error) {
+    struct uspi_macho macho;
+    struct uspi_macho_extent extent;
+    int status = uspi_fat_pick(options->bytes, options->uuid, options->arch, &macho, error);
+    if (status == USP_OK) status = uspi_debug_sections_open_macho(&dwarf->file.sections, &macho, error);
+    if (status != USP_OK) return status;
+    if (uspi_macho_layout(&macho, &extent, NULL) == USP_OK) dwarf->header = extent.header;
+    return USP_OK;
+}
+
+int uspi_dwarf_open(const struct uspi_dwarf_options *options, struct uspi_dwarf **dwarf, struct uspi_error *error) {
+    const enum uspi_format format = uspi_identify(options->bytes);
+    struct uspi_dwarf *made = calloc(1, sizeof *made);
+    *dwarf = NULL;
+    if (error != NULL) error->status = USP_OK;
+    if (made == NULL) return USP_ERROR_NO_MEMORY;
+    made->path = strdup(options->path);
+    made->file.addresses = &made->file;
+    made->file.str = USPI_TEXT_STR;
+    made->file.line_str = USPI_TEXT_LINE_STR;
+    made->file.info = USPI_TEXT_INFO;
+    made->shared.addresses = &made->shared;
+    made->shared.str = USPI_TEXT_ALT_STR;
+    made->shared.line_str = USPI_TEXT_ALT_LINE_STR;
+    made->shared.info = USPI_TEXT_ALT_INFO;
+    int status = made->path == NULL          ? USP_ERROR_NO_MEMORY
+                 : format == USPI_FORMAT_ELF ? open_elf(made, options, error)
+                                             : open_macho(made, options, error);
+    if (status == USP_OK) status = uspi_dwarf_list_units(&made->file, error);
+    if (status == USP_OK) {
+        bool has_split = false;
+        for (size_t i = 0; i < made->file.count; i++) has_split = has_split || made->file.units[i].is_split;
+        if (has_split) made->splits = calloc(made->file.count, sizeof *made->splits);
+        if (has_split && made->splits == NULL) status = USP_ERROR_NO_MEMORY;
+        if (has_split) uspi_split_package_open(&made->package, made->path);
+    }
+    if (status != USP_OK) {
+        uspi_dwarf_close(made);
+        return status;
+    }
+    struct uspi_texts *texts = &made->texts;
+    set_text(texts, USPI_TEXT_STR, &made->file, USPI_DEBUG_STR);
+    set_text(texts, USPI_TEXT_LINE_STR, &made->file, USPI_DEBUG_LINE_STR);
+    set_text(texts, USPI_TEXT_INFO, &made->file, USPI_DEBUG_INFO);
+    set_text(texts, USPI_TEXT_LINE, &made->file, USPI_DEBUG_LINE);
+    set_text(texts, USPI_TEXT_ALT_STR, &made->shared, USPI_DEBUG_STR);
+    set_text(texts, USPI_TEXT_ALT_LINE_STR, &made->shared, USPI_DEBUG_LINE_STR);
+    set_text(texts, USPI_TEXT_ALT_INFO, &made->shared, USPI_DEBUG_INFO);
+    *dwarf = made;
+    return USP_OK;
+}
+
+size_t uspi_dwarf_unit_count(const struct uspi_dwarf *dwarf) { return dwarf->file.count; }
+
+uint64_t uspi_dwarf_unit_size(const struct uspi_dwarf *dwarf, size_t unit) {
+    return dwarf->file.units[unit].end - dwarf->file.units[unit].offset;
+}
+
+usp_addr uspi_dwarf_header_address(const struct uspi_dwarf *dwarf) { return dwarf->header; }
+
+const struct uspi_texts *uspi_dwarf_texts(const struct uspi_dwarf *dwarf, size_t unit) {
+    if (dwarf->splits != NULL && dwarf->splits[unit] != NULL) return &dwarf->splits[unit]->texts;
+    return &dwarf->texts;
+}
+
+uint64_t uspi_dwarf_memory(const struct uspi_dwarf *dwarf) {
+    return dwarf->file.sections.memory + dwarf->shared.sections.memory + dwarf->package.sections.memory +
+           (dwarf->file.room + dwarf->shared.room) * sizeof *dwarf->file.units;
+}
+
+uint64_t uspi_dwarf_size(const struct uspi_dwarf *dwarf) {
+    uint64_t size = 0;
+    for (unsigned i = 0; i < USPI_DEBUG_SECTIONS; i++) size += dwarf->file.sections.all[i].size;
+    return size;
+}
+
+/* Claims that are being gathered. */
+struct claims {
+    struct uspi_map_range *all;
+    size_t count, room;
+};
+
+static bool add_claims(struct claims *claims, const struct uspi_range_list *list, size_t unit) {
+    if (!uspi_room_for(&claims->all, &claims->room, claims->count, list->count, sizeof *claims->all)) return false;
+    for (size_t i = 0; i < list->count; i++) {
+        claims->all[claims->count++] = (struct uspi_map_range){list->all[i].low, list->all[i].high, (uint32_t)unit};
+    }
+    return true;
+}
+
+static bool claim_by_entries(const struct uspi_dwarf_file *file, struct claims *claims, struct uspi_range_list *list,
+                             bool *has_claim) {
+    const struct uspi_section_bytes *info = &file->sections.all[USPI_DEBUG_INFO];
+    const struct uspi_section_bytes *abbreviations = &file->sections.all[USPI_DEBUG_ABBREV];
+    for (size_t i = 0; i < file->count; i++) {
+        const struct uspi_dwarf_unit *unit = &file->units[i];
+        struct uspi_cursor_at c = uspi_cursor_over(info->bytes, (size_t)unit->end, unit->first);
+        struct uspi_attributes a;
+        uint64_t tag, first;
+        list->count = 0;
+        /* A list has an entry for a function or more, and each of these takes some bytes of the unit. */
+        list->budget = (unit->end - unit->offset) + 1024;
+        if (unit->is_split) list->budget = info->size + 1024;
+        if (uspi_entry_read_once(abbreviations->bytes, abbreviations->size, unit->abbreviations, unit->encoding, &c,
+                                 info->bytes, &tag, &a) &&
+            !uspi_dwarf_ranges(file, unit, &a, list, &first)) {
+            return false;
+        }
+        has_claim[i] = list->count > 0;
+        if (!add_claims(claims, list, i)) return false;
+    }
+    return true;
+}
+
+/* Before version 3 of DWARF a unit had two ends only, and said nothing of code that lies elsewhere. */
+static bool claim_by_sets(const struct uspi_dwarf_file *file, struct claims *claims, struct uspi_range_list *list,
+                          bool *has_claim) {
+    struct uspi_claim_set set = {0};
+    int got;
+    list->count = 0;
+    while ((got = uspi_dwarf_next_claims(file, &set, list)) > 0) {
+        const struct uspi_dwarf_unit *unit = uspi_dwarf_unit_from(file, set.unit);
+        if (unit != NULL && !unit->has_ranges) {
+            has_claim[unit - file->units] |= list->count > 0;
+            if (!add_claims(claims, list, (size_t)(unit - file->units))) return false;
+        }
+        list->count = 0;
+    }
+    return got == 0;
+}
+
+bool uspi_dwarf_claims(const struct uspi_dwarf *dwarf, struct uspi_map_range **ranges, size_t *count, bool *unclaimed) {
+    const struct uspi_dwarf_file *file = &dwarf->file;
+    struct uspi_range_list list = {0};
+    struct claims claims = {0};
+    const bool is_whole =
+        claim_by_entries(file, &claims, &list, unclaimed) && claim_by_sets(file, &claims, &list, unclaimed);
+    for (size_t i = 0; i < file->count; i++) unclaimed[i] = !unclaimed[i] && !file->units[i].is_partial;
+    free(list.all);
+    if (!is_whole) free(claims.all);
+    *ranges = is_whole ? claims.all : NULL;
+    *count = is_whole ? claims.count : 0;
+    return is_whole;
+}
+
+int uspi_dwarf_build(struct uspi_dwarf *dwarf, struct uspi_dwarf_reader *reader, size_t number, const uint8_t **bytes,
+                     size_t *size, struct uspi_error *error) {
+    const struct uspi_dwarf_unit *unit = &dwarf->file.units[number];
+    struct uspi_dwarf_source source = {&dwarf->file, unit, &dwarf->file, &dwarf->texts};
+    struct uspi_error missing = {0};
+    if (error != NULL) error->status = USP_OK;
+    if (unit->is_split) {
+        int status = USP_OK;
+        if (dwarf->splits[number] == NULL) {
+            status = uspi_split_open(&dwarf->file, unit, &dwarf->texts, &dwarf->package, dwarf->path,
+                                     &dwarf->splits[number], &missing);
+        }
+        if (status == USP_ERROR_NO_MEMORY) return status;
+        const struct uspi_split_unit *split = dwarf->splits[number];
+        if (split != NULL)
+            source = (struct uspi_dwarf_source){&split->dwarf, &split->unit, &dwarf->file, &split->texts};
+    }
+    int status = uspi_dwarf_read_unit(reader, &source, bytes, size, error);
+    if (missing.status != USP_OK && error != NULL) *error = missing;
+    return status;
+}

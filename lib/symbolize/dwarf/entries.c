@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/* The entries of a unit (reader.h): functions, inlined calls and the ranges of their code; and the scopes of names. */
+#include "lib/symbolize/dwarf/reader.h"
+
+#include <inttypes.h>
+
+/* Entries nested deeper than this are damage: compilers stay below a hundred. */
+#define DEPTH_MAX 4096
+
+void uspi_dwarf_complain(struct uspi_dwarf_reader *reader, uint64_t offset, const char *what) {
+    struct uspi_error *error = reader->error;
+    if (error == NULL || error->status != USP_OK) return;
+    uspi_error_set(error, USP_ERROR_FORMAT, "offset 0x%" PRIx64 ": %s at 0x%" PRIx64 " of .debug_info",
+                   reader->source.file->sections.all[USPI_DEBUG_INFO].position + offset, what, offset);
+}
+
+/* ---- functions ---- */
+
+static size_t hash_origin(const struct uspi_dwarf_file *file, uint64_t offset) {
+    const uint64_t h = (offset ^ (uint64_t)(uintptr_t)file << 40) * UINT64_C(0x9e3779b97f4a7c15);
+    return (size_t)(h ^ h >> 32);
+}
+
+static bool grow_origins(struct uspi_dwarf_reader *reader) {
+    const size_t size = reader->origin_hash_size == 0 ? 1024 : reader->origin_hash_size * 2;
+    uint32_t *grown = calloc(size, sizeof *grown);
+    if (grown == NULL) return false;
+    for (size_t i = 0; i < reader->origin_count; i++) {
+        size_t at = hash_origin(reader->origins[i].file, reader->origins[i].offset) & (size - 1);
+        while (grown[at] != 0) at = (at + 1) & (size - 1);
+        grown[at] = (uint32_t)i + 1;
+    }
+    free(reader->origin_hash);
+    reader->origin_hash = grown;
+    reader->origin_hash_size = size;
+    return true;
+}
+
+/* The builder's number for the function of an entry; its name is found when all are known. 0 when memory lacks. */
+static uint32_t function_of(struct uspi_dwarf_reader *reader, const struct uspi_dwarf_file *file, uint64_t offset) {
+    if (reader->origin_count * 2 >= reader->origin_hash_size && !grow_origins(reader)) return 0;
+    size_t at = hash_origin(file, offset) & (reader->origin_hash_size - 1);
+    for (; reader->origin_hash[at] != 0; at = (at + 1) & (reader->origin_hash_size - 1)) {
+        const struct uspi_dwarf_origin *origin = &reader->origins[reader->origin_hash[at] - 1];
+        if (origin->offset == offset && origin->file == file) return origin->function;
+    }
+    if (!uspi_room_for(&reader->origins, &reader->origin_room, reader->origin_count, 1, sizeof *reader->origins))
+        return 0;
+    const uint32_t function = uspi_builder_function(reader->builder, 0, 0, 0);
+    reader->origins[reader->origin_count++] = (struct uspi_dwarf_origin){file, offset, function};
+    reader->origin_hash[at] = (uint32_t)reader->origin_count;
+    return function;
+}
+
+/* The function that an entry is of: the one that it says is its origin, else itself. */
+static uint32_t function_of_entry(struct uspi_dwarf_reader *reader, const struct uspi_attributes *a, uint64_t offset) {
+    const struct uspi_dwarf_file *file;
+    uint64_t origin;
+    if (uspi_has(a, USPI_AT_ORIGIN) && !uspi_has(a, USPI_AT_LINKAGE_NAME) &&
+        uspi_dwarf_reference(reader->source.file, reader->source.unit, &a->all[USPI_AT_ORIGIN], &file, &origin)) {
+        return function_of(reader, file, origin);
+    }
+    return function_of(reader, reader->source.file, offset);
+}
+
+static size_t hash_place(uint64_t low, uint64_t high) {
+    const uint64_t h = (low ^ high << 20) * UINT64_C(0x9e3779b97f4a7c15);
+    return (size_t)(h ^ h >> 32);
+}
+
+/* The node of a function that has this very range; it becomes the given one's when there is none. False when memory lacks. */
+static bool see_function(struct uspi_dwarf_reader *reader, uint64_t low, uint64_t high, uint32_t *node) {
+    if (reader->seen_count * 2 >= reader->seen_room) {
+        const size_t old_room = reader->seen_room, room = old_room == 0 ? 256 : old_room * 2;
+        struct uspi_seen_function *old = reader->seen, *grown = calloc(room, sizeof *grown);
+        if (grown == NULL) return false;
+        for (size_t i = 0; i < old_room; i++) {
+            if (old[i].high == 0) continue;
+            size_t at = hash_place(old[i].low, old[i].high) & (room - 1);
+            while (grown[at].high != 0) at = (at + 1) & (room - 1);
+            grown[at] = old[i];
+        }
+        free(old);
+        reader->seen = grown;
+        reader->seen_room = room;
+    }
+    size_t at = hash_place(low, high) & (reader->seen_room - 1);
+    for (; reader->seen[at].high != 0; at = (at + 1) & (reader->seen_room - 1)) {
+        if (reader->seen[at].low != low || reader->seen[at].high != high) continue;
+        *node = reader->seen[at].node;
+        return true;
+    }
+    reader->seen[at] = (struct uspi_seen_function){low, high, *node};
+    reader->seen_count++;
+    return true;
+}
+
+/* ---- the walk ---- */
+
+/* A function. *inside becomes what holds for its children. False when memory lacks. */
+static bool enter_function(struct uspi_dwarf_reader *reader, const struct uspi_attributes *a, uint64_t offset,
+                           struct uspi_walk_scope *inside) {
+    struct uspi_range_list *list = &reader->ranges;
+    uint64_t first;
+    inside->node = 0;
+    inside->ranges = list->count;
+    inside->range_count = 0;
+    if (!uspi_has(a, USPI_AT_LOW_PC) && !uspi_has(a, USPI_AT_RANGES)) return true;
+    if (!uspi_dwarf_ranges(reader->source.file, reader->source.unit, a, list, &first)) return false;
+    inside->range_count = list->count - inside->ranges;
+    if (inside->range_count == 0) return true;
+    const uint32_t function = function_of_entry(reader, a, offset);
+    const struct uspi_address_range *ranges = list->all + inside->ranges;
+    uint32_t own = uspi_builder_root(reader->builder, function), node = own;
+    if (function == 0 || !see_function(reader, ranges[0].low, ranges[0].high, &node)) return false;
+    if (node != own) {
+        /* Folded: the first function that has this code is the one that is shown. */
+        uspi_builder_alias(reader->builder, node, function);
+        list->count = inside->ranges;
+        inside->range_count = 0;
+        return true;
+    }
+    inside->node = node;
+    for (size_t i = 0; i < inside->range_count; i++) {
+        const bool is_cold = first < ranges[i].low || first >= ranges[i].high;
+        uspi_builder_range(reader->builder, ranges[i].low, ranges[i].high, node);
+        uspi_builder_part(reader->builder, ranges[i].low, ranges[i].high, node, is_cold);
+    }
+    if (!uspi_has(a, USPI_AT_STMT_SEQUENCE)) return true;
+    if (!uspi_room_for(&reader->sequences, &reader->sequence_room, reader->sequence_count, 1,
+                       sizeof *reader->sequences)) {
+        return false;
+    }
+    reader->sequences[reader->sequence_count++] = a->all[USPI_AT_STMT_SEQUENCE].number;
+    return true;
+}
+
+static uint32_t number_32(const struct uspi_attributes *a, enum uspi_attribute which) {
+    if (!uspi_has(a, which)) return 0;
+    const uint64_t number = a->all[which].number;
+    return number <= UINT32_MAX ? (uint32_t)number : 0;
+}
+
+/* A call that was inlined. Only the part of its ranges that lies in the function around it counts. */
+static bool enter_inlined(struct uspi_dwarf_reader *reader, const struct uspi_attributes *a, uint64_t offset,
+                          const struct uspi_walk_scope *around, struct uspi_walk_scope *inside) {
+    struct uspi_range_list *list = &reader->ranges;
+    uint64_t first;
+    inside->node = 0;
+    inside->ranges = list->count;
+    inside->range_count = 0;
+    if (around->node == 0) return true;
+    if (!uspi_dwarf_ranges(reader->source.file, reader->source.unit, a, list, &first)) return false;
+    const size_t own = list->count - inside->ranges;
+    if (own == 0) return true;
+    if (!uspi_dwarf_intersect(list, inside->ranges, own, around->ranges, around->range_count)) return false;
+    const size_t kept = list->count - inside->ranges - own;
+    memmove(list->all + inside->ranges, list->all + inside->ranges + own, kept * sizeof *list->all);
+    list->count = inside->ranges + kept;
+    inside->range_count = kept;
+    if (kept == 0) return true;
+    struct uspi_call call = {.function = function_of_entry(reader, a, offset),
+                             .line = number_32(a, USPI_AT_CALL_LINE),
+                             .column = number_32(a, USPI_AT_CALL_COLUMN)};
+    if (uspi_has(a, USPI_AT_CALL_FILE)) call.file = uspi_dwarf_file_number(reader, a->all[USPI_AT_CALL_FILE].number);
+    if (call.file == 0 && call.line != 0) call.file = uspi_builder_file(reader->builder, 0, 0);
+    inside->node = uspi_builder_inlined(reader->builder, around->node, &call);
+    for (size_t i = 0; i < kept; i++) {
+        const struct uspi_address_range *range = &list->all[inside->ranges + i];
+        uspi_builder_range(reader->builder, range->low, range->high, inside->node);
+    }
+    return call.function != 0;
+}
+
+/* The name of a namespace, a class or a function, for those inside. False when memory lacks. */
+static bool add_name_scope(struct uspi_scopes *scopes, uint64_t name, uint16_t tag, uint32_t around, uint32_t *scope) {
+    if (!uspi_room_for(&scopes->all, &scopes->room, scopes->count, 1, sizeof *scopes->all)) return false;
+    scopes->all[scopes->count++] = (struct uspi_name_scope){name, around, tag};
+    *scope = (uint32_t)scopes->count;
+    return true;
+}
+
+/* Where a function stands that may have to be named by it. False when memory lacks. */
+static bool note_scope(struct uspi_scopes *scopes, const struct uspi_attributes *a, uint64_t offset, uint32_t scope) {
+    if (scope == 0 || !uspi_has(a, USPI_AT_NAME) || uspi_has(a, USPI_AT_LINKAGE_NAME)) return true;
+    if (!uspi_room_for(&scopes->entries, &scopes->entry_room, scopes->entry_count, 1, sizeof *scopes->entries))
+        return false;
+    scopes->entries[scopes->entry_count++] = (struct uspi_scoped_entry){offset, scope};
+    return true;
+}
+
+/* Whether names are noted while a unit is walked, and what else it is walked for. */
+struct walk {
+    struct uspi_dwarf_reader *reader;
+    const struct uspi_dwarf_file *file;
+    const struct uspi_dwarf_unit *unit;
+    const struct uspi_abbreviation_table *table;
+    struct uspi_scopes *scopes;
+    bool needs_scopes, needs_code;
+};
+
+/* Passes over what is below an entry, where the entry says where that ends. */
+static void skip_children(const struct walk *w, const struct uspi_attributes *a, struct uspi_cursor_at *c,
+                          bool *has_children) {
+    const uint8_t *section = w->file->sections.all[USPI_DEBUG_INFO].bytes;
+    if (!*has_children || !uspi_has(a, USPI_AT_SIBLING)) return;
+    uint64_t sibling;
+    if (!uspi_sum(w->unit->offset, a->all[USPI_AT_SIBLING].number, &sibling)) return;
+    /* One that leads back or out of the unit is wrong. */
+    if (sibling <= (uint64_t)(c->p - section) || sibling >= w->unit->end) return;
+    c->p = section + (size_t)sibling;
+    *has_children = false;
+}
+
+/* One entry behind its code; *inside begins as what holds around it. False when memory lacks. */
+static bool visit_entry(struct walk *w, const struct uspi_abbreviation *ab, struct uspi_cursor_at *c, uint64_t offset,
+                        struct uspi_walk_scope *inside, bool *has_children) {
+    const uint8_t *section = w->file->sections.all[USPI_DEBUG_INFO].bytes;
+    struct uspi_dwarf_reader *reader = w->reader;
+    const struct uspi_walk_scope around = *inside;
+    struct uspi_attributes a;
+    uspi_entry_read(w->table, ab, c, section, &a);
+    if (c->is_bad) return true;
+    switch ((enum uspi_entry_kind)ab->kind) {
+    case USPI_ENTRY_FUNCTION:
+        if (w->needs_scopes && !note_scope(w->scopes, &a, offset, around.name_scope)) return false;
+        if (w->needs_scopes && uspi_has(&a, USPI_AT_NAME)) {
+            const uint64_t name = uspi_dwarf_text(w->file, w->unit, &a.all[USPI_AT_NAME]);
+            if (!add_name_scope(w->scopes, name, ab->tag, around.name_scope, &inside->name_scope)) return false;
+        }
+        return !w->needs_code || enter_function(reader, &a, offset, inside);
+    case USPI_ENTRY_INLINED: return !w->needs_code || enter_inlined(reader, &a, offset, &around, inside);
+    case USPI_ENTRY_SCOPE: {
+        if (!w->needs_scopes || !*has_children) return true;
+        const uint64_t name = uspi_has(&a, USPI_AT_NAME) ? uspi_dwarf_text(w->file, w->unit, &a.all[USPI_AT_NAME]) : 0;
+        return add_name_scope(w->scopes, name, ab->tag, around.name_scope, &inside->name_scope);
+    }
+    case USPI_ENTRY_CALL_SITE:
+    case USPI_ENTRY_LEAF: skip_children(w, &a, c, has_children); return true;
+    case USPI_ENTRY_UNIT:
+    case USPI_ENTRY_OTHER: break;
+    }
+    return true;
+}
+
+/* Walks the unit's entries. False when memory lacks. */
+static bool walk_unit(struct walk *w) {
+    struct uspi_dwarf_reader *reader = w->reader;
+    const struct uspi_section_bytes *section = &w->file->sections.all[USPI_DEBUG_INFO];
+    struct uspi_cursor_at c = uspi_cursor_over(section->bytes, (size_t)w->unit->end, w->unit->first);
+    size_t depth = 0;
+    if (!uspi_room_for(&reader->stack, &reader->stack_room, 0, 1, sizeof *reader->stack)) return false;
+    reader->stack[0] = (struct uspi_walk_scope){0};
+    while (c.p < c.end) {
+        const uint64_t offset = (uint64_t)(c.p - section->bytes), code = uspi_cursor_uleb(&c);
+        if (code == 0) {
+            if (depth <= 1) break;
+            depth--;
+            /* The ranges of what has ended are needed no more. */
+            reader->ranges.count = reader->stack[depth].ranges + reader->stack[depth].range_count;
+            continue;
+        }
+        const struct uspi_abbreviation *ab = uspi_abbreviation(w->table, code);
+        if (ab == NULL) {
+            uspi_dwarf_complain(reader, offset, "an entry without an abbreviation");
+            break;
+        }
+        bool has_children = ab->has_children;
+        struct uspi_walk_scope inside = reader->stack[depth];
+        if (ab->kind == USPI_ENTRY_OTHER) {
+            uspi_entry_skip(w->table, ab, &c);
+        } else if (!visit_entry(w, ab, &c, offset, &inside, &has_children)) {
+            return false;
+        }
+        if (c.is_bad) {
+            uspi_dwarf_complain(reader, offset,
+                                "an entry that reaches out of its unit, or of a form that is not known");
+            break;
+        }
+        if (!has_children) {
+            reader->ranges.count = reader->stack[depth].ranges + reader->stack[depth].range_count;
+            if (depth == 0) break;
+            continue;
+        }
+        if (depth + 1 == DEPTH_MAX) {
+            uspi_dwarf_complain(reader, offset, "entries are nested too deep");
+            break;
+        }
+        if (!uspi_room_for(&reader->stack, &reader->stack_room, depth + 1, 1, sizeof *reader->stack)) return false;
+        reader->stack[++depth] = inside;
+    }
+    return true;
+}
+
+/* ---- names of other units ---- */
+
+void uspi_scopes_reset(struct uspi_scopes *scopes, const struct uspi_dwarf_file *file,
+                       const struct uspi_dwarf_unit *unit) {
+    scopes->file = file;
+    scopes->unit = unit;
+    scopes->count = scopes->entry_count = 0;
+}
+
+bool uspi_dwarf_note_scopes(struct uspi_dwarf_reader *reader, const struct uspi_dwarf_file *file,
+                            const struct uspi_dwarf_unit *unit) {
+    const struct uspi_section_bytes *abbreviations = &file->sections.all[USPI_DEBUG_ABBREV];
+    int status;
+    const struct uspi_abbreviation_table *table = uspi_abbreviation_cache_get(
+        reader->other_tables, abbreviations->bytes, abbreviations->size, unit->abbreviations, unit->encoding, &status);
+    uspi_scopes_reset(&reader->foreign_scopes, file, unit);
+    if (table == NULL) return status != USP_ERROR_NO_MEMORY;
+    struct walk w = {reader, file, unit, table, &reader->foreign_scopes, true, false};
+    return walk_unit(&w);
+}
+
+bool uspi_dwarf_walk_unit(struct uspi_dwarf_reader *reader, bool needs_scopes) {
+    const struct uspi_dwarf_source *source = &reader->source;
+    struct walk w = {reader, source->file, source->unit, reader->table, &reader->scopes, needs_scopes, true};
+    return walk_unit(&w);
+}

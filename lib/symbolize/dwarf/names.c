@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of functions (reader.h): the linkage name of the entry, or of what it is an instance or the definition of, through
+ * other units and files; else the name, with those of the namespaces and classes around it where the language is C++. */
+#include "lib/symbolize/dwarf/constants.h"
+#include "lib/symbolize/dwarf/reader.h"
+
+/* So many entries are followed, as in elfutils (libdw/dwarf_attr_integrate.c). */
+#define CHAIN_MAX 16
+
+/* Scopes around a function that are written. */
+#define SCOPES_MAX 32
+
+bool uspi_dwarf_read_entry(struct uspi_dwarf_reader *reader, const struct uspi_dwarf_file *file, uint64_t offset,
+                           const struct uspi_dwarf_unit **unit, struct uspi_attributes *attributes) {
+    const struct uspi_dwarf_unit *own = reader->source.unit;
+    const bool is_own = file == reader->source.file && offset >= own->first && offset < own->end;
+    int status;
+    *unit = is_own ? own : uspi_dwarf_unit_at(file, offset);
+    if (*unit == NULL) return false;
+    const struct uspi_section_bytes *abbreviations = &file->sections.all[USPI_DEBUG_ABBREV];
+    const struct uspi_abbreviation_table *table =
+        is_own ? reader->table
+               : uspi_abbreviation_cache_get(reader->other_tables, abbreviations->bytes, abbreviations->size,
+                                             (*unit)->abbreviations, (*unit)->encoding, &status);
+    const struct uspi_section_bytes *section = &file->sections.all[USPI_DEBUG_INFO];
+    struct uspi_cursor_at c = uspi_cursor_over(section->bytes, (size_t)(*unit)->end, offset);
+    const struct uspi_abbreviation *a = table != NULL ? uspi_abbreviation(table, uspi_cursor_uleb(&c)) : NULL;
+    if (a == NULL) return false;
+    uspi_entry_read(table, a, &c, section->bytes, attributes);
+    return !c.is_bad;
+}
+
+/* The scope around an entry, from 1; 0: none. */
+static uint32_t scope_of(const struct uspi_scopes *scopes, uint64_t offset) {
+    size_t low = 0, high = scopes->entry_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (scopes->entries[middle].offset < offset) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < scopes->entry_count && scopes->entries[low].offset == offset ? scopes->entries[low].scope : 0;
+}
+
+static bool put_text(struct uspi_dwarf_reader *reader, const char *text) {
+    return uspi_dwarf_put(reader, text, strlen(text));
+}
+
+/* A name with the scopes around it: a reference to it; 0 when memory lacks. */
+static uint64_t qualify(struct uspi_dwarf_reader *reader, const struct uspi_scopes *scopes, uint32_t scope,
+                        uint64_t name) {
+    uint32_t around[SCOPES_MAX];
+    unsigned count = 0;
+    const char *own = uspi_text_at(reader->source.texts, NULL, 0, name);
+    for (; scope != 0 && count < SCOPES_MAX; scope = scopes->all[scope - 1].around) around[count++] = scope;
+    if (count == 0 || own == NULL) return name;
+    reader->text_length = 0;
+    for (unsigned i = count; i-- > 0;) {
+        const struct uspi_name_scope *s = &scopes->all[around[i] - 1];
+        const char *text = uspi_text_at(reader->source.texts, NULL, 0, s->name);
+        /* As demanglers write what has no name. */
+        if (text == NULL) text = s->tag == DW_TAG_namespace ? "(anonymous namespace)" : "{unnamed type}";
+        if (!put_text(reader, text) || !put_text(reader, "::")) return 0;
+    }
+    if (!put_text(reader, own)) return 0;
+    return uspi_builder_text(reader->builder, reader->text, reader->text_length);
+}
+
+/* What is found along the chain of entries of a function. */
+struct found {
+    uint64_t linkage, name;
+    uint32_t file, line;
+    const struct uspi_dwarf_file *last_file;
+    const struct uspi_dwarf_unit *last_unit;
+    uint64_t last_offset;
+};
+
+static void follow_chain(struct uspi_dwarf_reader *reader, const struct uspi_dwarf_file *file, uint64_t offset,
+                         struct found *found) {
+    for (unsigned i = 0; i < CHAIN_MAX; i++) {
+        const struct uspi_dwarf_unit *unit;
+        struct uspi_attributes a;
+        if (!uspi_dwarf_read_entry(reader, file, offset, &unit, &a)) return;
+        found->last_file = file;
+        found->last_unit = unit;
+        found->last_offset = offset;
+        if (found->linkage == 0 && uspi_has(&a, USPI_AT_LINKAGE_NAME)) {
+            found->linkage = uspi_dwarf_text(file, unit, &a.all[USPI_AT_LINKAGE_NAME]);
+        }
+        if (found->name == 0 && uspi_has(&a, USPI_AT_NAME))
+            found->name = uspi_dwarf_text(file, unit, &a.all[USPI_AT_NAME]);
+        /* Files are numbered by each unit for itself. */
+        if (found->file == 0 && unit == reader->source.unit && uspi_has(&a, USPI_AT_DECLARED_FILE)) {
+            found->file = uspi_dwarf_file_number(reader, a.all[USPI_AT_DECLARED_FILE].number);
+        }
+        if (found->line == 0 && uspi_has(&a, USPI_AT_DECLARED_LINE)) {
+            found->line = (uint32_t)a.all[USPI_AT_DECLARED_LINE].number;
+        }
+        const bool has_origin = uspi_has(&a, USPI_AT_ORIGIN);
+        if ((found->linkage != 0 && found->file != 0 && found->line != 0) ||
+            (!has_origin && !uspi_has(&a, USPI_AT_SPECIFICATION))) {
+            return;
+        }
+        const struct uspi_value *next = &a.all[has_origin ? USPI_AT_ORIGIN : USPI_AT_SPECIFICATION];
+        if (!uspi_dwarf_reference(file, unit, next, &file, &offset)) return;
+    }
+}
+
+bool uspi_dwarf_names_scopes(uint16_t language) {
+    switch (language) {
+    case DW_LANG_C_plus_plus:
+    case DW_LANG_ObjC_plus_plus:
+    case DW_LANG_C_plus_plus_03:
+    case DW_LANG_C_plus_plus_11:
+    case DW_LANG_C_plus_plus_14:
+    case DW_LANG_C_plus_plus_17:
+    case DW_LANG_C_plus_plus_20: return true;
+    default: return false;
+    }
+}
+
+/* Units that several share (dwz) do not say what language they are in. */
+static bool needs_scopes(const struct uspi_dwarf_reader *reader, const struct uspi_dwarf_unit *unit) {
+    return uspi_dwarf_names_scopes(unit->language != 0 ? unit->language : reader->source.unit->language);
+}
+
+static bool name_origin(struct uspi_dwarf_reader *reader, const struct uspi_dwarf_origin *origin) {
+    struct found found = {0};
+    follow_chain(reader, origin->file, origin->offset, &found);
+    uint64_t name = found.linkage != 0 ? found.linkage : found.name;
+    if (found.linkage == 0 && found.name != 0) {
+        const struct uspi_scopes *scopes = NULL;
+        if (found.last_unit == reader->source.unit) {
+            scopes = &reader->scopes;
+        } else if (needs_scopes(reader, found.last_unit)) {
+            scopes = &reader->foreign_scopes;
+            if (scopes->unit != found.last_unit && !uspi_dwarf_note_scopes(reader, found.last_file, found.last_unit)) {
+                return false;
+            }
+        }
+        if (scopes != NULL) name = qualify(reader, scopes, scope_of(scopes, found.last_offset), found.name);
+        if (name == 0) return false;
+    }
+    uspi_builder_describe(reader->builder, origin->function, name, found.file, found.line);
+    return true;
+}
+
+static int by_place(const void *a, const void *b) {
+    const struct uspi_dwarf_origin *x = a, *y = b;
+    if (x->file != y->file) return x->file->info < y->file->info ? -1 : 1;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+bool uspi_dwarf_name_origins(struct uspi_dwarf_reader *reader) {
+    /* So that each of the units that are referred to is looked through once. */
+    if (reader->origin_count > 1) qsort(reader->origins, reader->origin_count, sizeof *reader->origins, by_place);
+    for (size_t i = 0; i < reader->origin_count; i++) {
+        if (!name_origin(reader, &reader->origins[i])) return false;
+    }
+    return true;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* See ranges.h. */
+#include "lib/symbolize/dwarf/ranges.h"
+
+#include "lib/base/array.h"
+#include "lib/symbolize/dwarf/constants.h"
+
+static uint64_t highest_address(const struct uspi_dwarf_unit *unit) {
+    const unsigned size = unit->encoding.address_size;
+    return size == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * size) - 1;
+}
+
+/* Whether a range is of code that is there: linkers write 0, 1, −1 or −2 for what they have removed, and code at 0 is there
+ * where a section of code begins there. */
+static bool is_code(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit, uint64_t low,
+                    uint64_t high) {
+    const struct uspi_debug_sections *sections = &file->addresses->sections;
+    if (low >= high) return false;
+    if (sections->code_count == 0) return low != 0 && low < highest_address(unit) - 1;
+    const struct uspi_code_extent *extent = uspi_debug_sections_code(sections, low);
+    return extent != NULL && high <= extent->high;
+}
+
+static bool add(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit, uint64_t low, uint64_t high,
+                struct uspi_range_list *list) {
+    if (!is_code(file, unit, low, high)) return true;
+    if (!uspi_room_for(&list->all, &list->room, list->count, 1, sizeof *list->all)) return false;
+    list->all[list->count++] = (struct uspi_address_range){low, high};
+    return true;
+}
+
+/* Pairs of offsets from a base, which another pair can set; a pair of zeros ends the list. */
+static bool read_old_list(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit, uint64_t offset,
+                          struct uspi_range_list *list) {
+    const struct uspi_section_bytes *section = &file->addresses->sections.all[USPI_DEBUG_RANGES];
+    struct uspi_cursor_at c = uspi_cursor_over(section->bytes, section->size, offset);
+    const unsigned size = unit->encoding.address_size;
+    const uint64_t select = highest_address(unit);
+    uint64_t base = unit->base;
+    while (list->budget > 0) {
+        list->budget--;
+        const uint64_t low = uspi_cursor_number(&c, size), high = uspi_cursor_number(&c, size);
+        if (c.is_bad || (low == 0 && high == 0)) break;
+        if (low == select) {
+            base = high;
+        } else if (base < select - 1 && !add(file, unit, (low + base) & select, (high + base) & select, list)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_list(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit, uint64_t offset,
+                      struct uspi_range_list *list) {
+    const struct uspi_section_bytes *section = &file->sections.all[USPI_DEBUG_RNGLISTS];
+    struct uspi_cursor_at c = uspi_cursor_over(section->bytes, section->size, offset);
+    const unsigned size = unit->encoding.address_size;
+    const uint64_t mask = highest_address(unit);
+    uint64_t base = unit->base, low = 0, high = 0;
+    while (!c.is_bad && list->budget > 0) {
+        bool is_range = true, is_known = true;
+        list->budget--;
+        switch (uspi_cursor_byte(&c)) {
+        case DW_RLE_end_of_list: return true;
+        case DW_RLE_base_addressx:
+            if (!uspi_dwarf_indexed_address(file, unit, uspi_cursor_uleb(&c), &base)) base = mask;
+            is_range = false;
+            break;
+        case DW_RLE_base_address:
+            base = uspi_cursor_number(&c, size);
+            is_range = false;
+            break;
+        case DW_RLE_startx_endx:
+            is_known = uspi_dwarf_indexed_address(file, unit, uspi_cursor_uleb(&c), &low);
+            is_known = uspi_dwarf_indexed_address(file, unit, uspi_cursor_uleb(&c), &high) && is_known;
+            break;
+        case DW_RLE_startx_length:
+            is_known = uspi_dwarf_indexed_address(file, unit, uspi_cursor_uleb(&c), &low);
+            high = low + uspi_cursor_uleb(&c);
+            break;
+        case DW_RLE_offset_pair:
+            low = (base + uspi_cursor_uleb(&c)) & mask;
+            high = (base + uspi_cursor_uleb(&c)) & mask;
+            is_known = base < mask - 1;
+            break;
+        case DW_RLE_start_end:
+            low = uspi_cursor_number(&c, size);
+            high = uspi_cursor_number(&c, size);
+            break;
+        case DW_RLE_start_length:
+            low = uspi_cursor_number(&c, size);
+            high = low + uspi_cursor_uleb(&c);
+            break;
+        default: return true; /* what follows an unknown entry cannot be read */
+        }
+        if (c.is_bad || !is_range || !is_known) continue;
+        if (!add(file, unit, low, high, list)) return false;
+    }
+    return true;
+}
+
+/* Where the list of DW_AT_ranges begins. False when that cannot be known. */
+static bool find_list(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit,
+                      const struct uspi_value *value, uint64_t *offset) {
+    if (value->form != DW_FORM_rnglistx) {
+        *offset = value->number;
+        /* The lists of split units lie in the other file, behind what their skeleton says. */
+        if (unit->encoding.version < 5 && file->addresses != file) return uspi_sum(*offset, unit->ranges_base, offset);
+        return true;
+    }
+    const struct uspi_section_bytes *section = &file->sections.all[USPI_DEBUG_RNGLISTS];
+    uint64_t at;
+    if (!uspi_product(value->number, unit->encoding.offset_size, &at) || !uspi_sum(at, unit->rnglists_base, &at))
+        return false;
+    struct uspi_cursor_at c = uspi_cursor_over(section->bytes, section->size, at);
+    *offset = uspi_cursor_number(&c, unit->encoding.offset_size);
+    return !c.is_bad && uspi_sum(*offset, unit->rnglists_base, offset);
+}
+
+static int by_low(const void *a, const void *b) {
+    const struct uspi_address_range *x = a, *y = b;
+    if (x->low != y->low) return x->low < y->low ? -1 : 1;
+    return (x->high > y->high) - (x->high < y->high);
+}
+
+/* Sorts and joins the ranges from `from` on. */
+static void join(struct uspi_range_list *list, size_t from) {
+    struct uspi_address_range *all = list->all + from;
+    const size_t count = list->count - from;
+    size_t kept = 0;
+    bool is_sorted = true;
+    for (size_t i = 1; i < count; i++) is_sorted = is_sorted && all[i - 1].low <= all[i].low;
+    if (!is_sorted) qsort(all, count, sizeof *all, by_low);
+    for (size_t i = 0; i < count; i++) {
+        if (kept > 0 && all[i].low <= all[kept - 1].high) {
+            if (all[i].high > all[kept - 1].high) all[kept - 1].high = all[i].high;
+        } else {
+            all[kept++] = all[i];
+        }
+    }
+    list->count = from + kept;
+}
+
+bool uspi_dwarf_ranges(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit,
+                       const struct uspi_attributes *attributes, struct uspi_range_list *list, uint64_t *first) {
+    const size_t from = list->count;
+    uint64_t low = 0, high = 0, offset;
+    const bool has_low =
+        uspi_has(attributes, USPI_AT_LOW_PC) && uspi_dwarf_address(file, unit, &attributes->all[USPI_AT_LOW_PC], &low);
+    *first = low;
+    if (uspi_has(attributes, USPI_AT_RANGES)) {
+        if (!find_list(file, unit, &attributes->all[USPI_AT_RANGES], &offset)) return true;
+        const bool is_done =
+            unit->encoding.version < 5 ? read_old_list(file, unit, offset, list) : read_list(file, unit, offset, list);
+        if (!is_done) return false;
+        if (list->count > from) *first = list->all[from].low;
+        if (list->count - from > 1) join(list, from);
+        return true;
+    }
+    if (!has_low || !uspi_has(attributes, USPI_AT_HIGH_PC)) return true;
+    const struct uspi_value *end = &attributes->all[USPI_AT_HIGH_PC];
+    if (uspi_dwarf_is_address(end)) {
+        if (!uspi_dwarf_address(file, unit, end, &high)) return true;
+    } else if (!uspi_sum(low, end->number, &high)) {
+        return true;
+    }
+    return add(file, unit, low, high, list);
+}
+
+int uspi_dwarf_next_claims(const struct uspi_dwarf_file *file, struct uspi_claim_set *set,
+                           struct uspi_range_list *list) {
+    const struct uspi_section_bytes *section = &file->sections.all[USPI_DEBUG_ARANGES];
+    struct uspi_cursor_at c = uspi_cursor_over(section->bytes, section->size, set->offset);
+    struct uspi_dwarf_unit like = {.encoding = {.offset_size = 4}};
+    if (c.p == c.end) return 0;
+    uint64_t length = uspi_cursor_number(&c, 4);
+    if (length == UINT32_MAX) {
+        length = uspi_cursor_number(&c, 8);
+        like.encoding.offset_size = 8;
+    }
+    if (c.is_bad || length > (uint64_t)(c.end - c.p)) return 0;
+    c.end = c.p + (size_t)length;
+    const uint64_t from = set->offset;
+    set->offset = (uint64_t)(c.end - section->bytes);
+    uspi_cursor_number(&c, 2);
+    set->unit = uspi_cursor_number(&c, like.encoding.offset_size);
+    const unsigned size = like.encoding.address_size = uspi_cursor_byte(&c);
+    uspi_cursor_byte(&c);
+    if (c.is_bad || (size != 4 && size != 8)) return 1;
+    /* Pairs are aligned to their size, from the set's beginning on. */
+    const uint64_t used = (uint64_t)(c.p - section->bytes) - from;
+    uspi_cursor_skip(&c, (2 * size - used % (2 * size)) % (2 * size));
+    while (c.end - c.p >= (ptrdiff_t)(2 * size)) {
+        const uint64_t low = uspi_cursor_number(&c, size), count = uspi_cursor_number(&c, size);
+        uint64_t high;
+        /* Entries that make no sense are passed over. */
+        if (!uspi_sum(low, count, &high)) continue;
+        if (!add(file, &like, low, high, list)) return USP_ERROR_NO_MEMORY;
+    }
+    return 1;
+}
+
+bool uspi_dwarf_intersect(struct uspi_range_list *list, size_t from, size_t count, size_t outer, size_t outer_count) {
+    size_t k = 0;
+    /* The first of the outer ones that reaches into the first of the inner ones; there may be many before it. */
+    if (count > 0) {
+        size_t high = outer_count;
+        while (k < high) {
+            const size_t middle = k + (high - k) / 2;
+            if (list->all[outer + middle].high <= list->all[from].low) {
+                k = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+    }
+    for (size_t i = 0; i < count && k < outer_count;) {
+        const struct uspi_address_range inner = list->all[from + i], around = list->all[outer + k];
+        const uint64_t low = inner.low > around.low ? inner.low : around.low;
+        const uint64_t high = inner.high < around.high ? inner.high : around.high;
+        if (low < high) {
+            if (list->budget == 0) return true;
+            list->budget--;
+            if (!uspi_room_for(&list->all, &list->room, list->count, 1, sizeof *list->all)) return false;
+            list->all[list->count++] = (struct uspi_address_range){low, high};
+        }
+        if (inner.high <= around.high) {
+            i++;
+        } else {
+            k++;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* See unit.h. */
+#include "lib/symbolize/dwarf/unit.h"
+
+#include "lib/base/array.h"
+#include "lib/symbolize/dwarf/constants.h"
+
+#include <inttypes.h>
+
+static struct uspi_cursor_at over(const struct uspi_dwarf_file *file, enum uspi_debug_section which, uint64_t from) {
+    return uspi_cursor_over(file->sections.all[which].bytes, file->sections.all[which].size, from);
+}
+
+/* ---- values ---- */
+
+bool uspi_dwarf_is_address(const struct uspi_value *value) {
+    switch (value->form) {
+    case DW_FORM_addr:
+    case DW_FORM_addrx:
+    case DW_FORM_addrx1:
+    case DW_FORM_addrx2:
+    case DW_FORM_addrx3:
+    case DW_FORM_addrx4:
+    case DW_FORM_GNU_addr_index:
+    case DW_FORM_LLVM_addrx_offset: return true;
+    default: return false;
+    }
+}
+
+bool uspi_dwarf_indexed_address(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit, uint64_t index,
+                                uint64_t *address) {
+    const unsigned size = unit->encoding.address_size;
+    uint64_t at;
+    if (!uspi_product(index, size, &at) || !uspi_sum(at, unit->addr_base, &at)) return false;
+    struct uspi_cursor_at c = over(file->addresses, USPI_DEBUG_ADDR, at);
+    *address = uspi_cursor_number(&c, size);
+    return !c.is_bad;
+}
+
+bool uspi_dwarf_address(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit,
+                        const struct uspi_value *value, uint64_t *address) {
+    if (value->form == DW_FORM_addr) {
+        *address = value->number;
+        return true;
+    }
+    if (!uspi_dwarf_is_address(value)) return false;
+    if (value->form != DW_FORM_LLVM_addrx_offset) return uspi_dwarf_indexed_address(file, unit, value->number, address);
+    if (!uspi_dwarf_indexed_address(file, unit, value->number & UINT32_MAX, address)) return false;
+    *address += value->number >> 32;
+    return true;
+}
+
+/* A place in a section of strings, if a string ends behind it. */
+static uint64_t text_in(const struct uspi_dwarf_file *file, enum uspi_debug_section which, enum uspi_text_kind kind,
+                        uint64_t offset) {
+    const struct uspi_section_bytes *section = &file->sections.all[which];
+    if (offset >= section->size) return 0;
+    const bool is_terminated = section->bytes[section->size - 1] == 0 ||
+                               memchr(section->bytes + (size_t)offset, 0, section->size - (size_t)offset) != NULL;
+    /* The string itself is not touched: most are never shown. */
+    return is_terminated ? uspi_text_reference(kind, offset) : 0;
+}
+
+static uint64_t indexed_text(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit, uint64_t index) {
+    const unsigned size = unit->encoding.offset_size;
+    uint64_t at;
+    if (!uspi_product(index, size, &at) || !uspi_sum(at, unit->str_offsets_base, &at)) return 0;
+    struct uspi_cursor_at c = over(file, USPI_DEBUG_STR_OFFSETS, at);
+    const uint64_t offset = uspi_cursor_number(&c, size);
+    return c.is_bad ? 0 : text_in(file, USPI_DEBUG_STR, file->str, offset);
+}
+
+uint64_t uspi_dwarf_text(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit,
+                         const struct uspi_value *value) {
+    switch (value->form) {
+    case DW_FORM_string: return text_in(file, USPI_DEBUG_INFO, file->info, value->number);
+    case DW_FORM_strp: return text_in(file, USPI_DEBUG_STR, file->str, value->number);
+    case DW_FORM_line_strp: return text_in(file, USPI_DEBUG_LINE_STR, file->line_str, value->number);
+    case DW_FORM_strp_sup:
+    case DW_FORM_GNU_strp_alt:
+        if (file->shared == NULL) return 0;
+        return text_in(file->shared, USPI_DEBUG_STR, file->shared->str, value->number);
+    case DW_FORM_strx:
+    case DW_FORM_strx1:
+    case DW_FORM_strx2:
+    case DW_FORM_strx3:
+    case DW_FORM_strx4:
+    case DW_FORM_GNU_str_index: return indexed_text(file, unit, value->number);
+    default: return 0;
+    }
+}
+
+bool uspi_dwarf_reference(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit,
+                          const struct uspi_value *value, const struct uspi_dwarf_file **in, uint64_t *offset) {
+    *in = file;
+    switch (value->form) {
+    case DW_FORM_ref1:
+    case DW_FORM_ref2:
+    case DW_FORM_ref4:
+    case DW_FORM_ref8:
+    case DW_FORM_ref_udata:
+        return uspi_sum(unit->offset, value->number, offset) && *offset >= unit->first && *offset < unit->end;
+    case DW_FORM_ref_addr: *offset = value->number; return true;
+    case DW_FORM_GNU_ref_alt:
+    case DW_FORM_ref_sup4:
+    case DW_FORM_ref_sup8:
+        *in = file->shared;
+        *offset = value->number;
+        return file->shared != NULL;
+    default: return false;
+    }
+}
+
+/* ---- headers ---- */
+
+bool uspi_dwarf_read_header(const struct uspi_dwarf_file *file, uint64_t offset, struct uspi_dwarf_unit *unit) {
+    struct uspi_cursor_at c = over(file, USPI_DEBUG_INFO, offset);
+    const uint8_t *section = file->sections.all[USPI_DEBUG_INFO].bytes;
+    *unit = (struct uspi_dwarf_unit){.offset = offset, .line_table = USPI_NO_OFFSET};
+    uint64_t length = uspi_cursor_number(&c, 4);
+    unit->encoding.offset_size = 4;
+    if (length == UINT32_MAX) {
+        length = uspi_cursor_number(&c, 8);
+        unit->encoding.offset_size = 8;
+    } else if (length >= 0xfffffff0) {
+        return false;
+    }
+    if (c.is_bad || length > (uint64_t)(c.end - c.p)) return false;
+    unit->end = (uint64_t)(c.p - section) + length;
+    c.end = section + (size_t)unit->end;
+    unit->encoding.version = (uint8_t)uspi_cursor_number(&c, 2);
+    if (unit->encoding.version < 2 || unit->encoding.version > 5) return false;
+    unit->type = DW_UT_compile;
+    if (unit->encoding.version >= 5) {
+        unit->type = uspi_cursor_byte(&c);
+        unit->encoding.address_size = uspi_cursor_byte(&c);
+        unit->abbreviations = uspi_cursor_number(&c, unit->encoding.offset_size);
+    } else {
+        unit->abbreviations = uspi_cursor_number(&c, unit->encoding.offset_size);
+        unit->encoding.address_size = uspi_cursor_byte(&c);
+    }
+    if (unit->type == DW_UT_skeleton || unit->type == DW_UT_split_compile) unit->split_id = uspi_cursor_number(&c, 8);
+    const unsigned size = unit->encoding.address_size;
+    unit->first = (uint64_t)(c.p - section);
+    return !c.is_bad && (size == 2 || size == 4 || size == 8);
+}
+
+static uint64_t offset_or(const struct uspi_attributes *a, enum uspi_attribute which, uint64_t otherwise) {
+    return uspi_has(a, which) ? a->all[which].number : otherwise;
+}
+
+/* What the first entry says. False when it cannot be read. */
+static bool read_first_entry(const struct uspi_dwarf_file *file, struct uspi_dwarf_unit *unit) {
+    const struct uspi_section_bytes *abbreviations = &file->sections.all[USPI_DEBUG_ABBREV];
+    struct uspi_cursor_at c = over(file, USPI_DEBUG_INFO, unit->first);
+    struct uspi_attributes a;
+    uint64_t tag, address;
+    c.end = file->sections.all[USPI_DEBUG_INFO].bytes + (size_t)unit->end;
+    if (!uspi_entry_read_once(abbreviations->bytes, abbreviations->size, unit->abbreviations, unit->encoding, &c,
+                              file->sections.all[USPI_DEBUG_INFO].bytes, &tag, &a)) {
+        return false;
+    }
+    unit->is_partial = tag == DW_TAG_partial_unit;
+    unit->has_ranges = uspi_has(&a, USPI_AT_RANGES);
+    /* Behind the header of the section's part: DWARF 5, 7.26 to 7.28; before that there was none. */
+    const uint64_t header = unit->encoding.offset_size == 8 ? 16 : 8;
+    const bool is_five = unit->encoding.version >= 5;
+    unit->str_offsets_base = offset_or(&a, USPI_AT_STR_OFFSETS_BASE, is_five ? header : 0);
+    unit->addr_base = offset_or(&a, USPI_AT_ADDR_BASE, is_five ? header : 0);
+    unit->rnglists_base = offset_or(&a, USPI_AT_RNGLISTS_BASE, is_five ? header + 4 : 0);
+    unit->ranges_base = offset_or(&a, USPI_AT_RANGES_BASE, 0);
+    unit->line_table = offset_or(&a, USPI_AT_STMT_LIST, USPI_NO_OFFSET);
+    unit->split_id = offset_or(&a, USPI_AT_DWO_ID, unit->split_id);
+    unit->language = (uint16_t)offset_or(&a, USPI_AT_LANGUAGE, 0);
+    if (uspi_has(&a, USPI_AT_LOW_PC) && uspi_dwarf_address(file, unit, &a.all[USPI_AT_LOW_PC], &address)) {
+        unit->base = address;
+    }
+    if (uspi_has(&a, USPI_AT_NAME)) unit->name = uspi_dwarf_text(file, unit, &a.all[USPI_AT_NAME]);
+    if (uspi_has(&a, USPI_AT_COMP_DIR)) unit->folder = uspi_dwarf_text(file, unit, &a.all[USPI_AT_COMP_DIR]);
+    if (uspi_has(&a, USPI_AT_DWO_NAME)) unit->split_name = uspi_dwarf_text(file, unit, &a.all[USPI_AT_DWO_NAME]);
+    /* A split unit has its own name as well; only the skeleton's sections are in the file of addresses. */
+    unit->is_split = unit->split_name != 0 && file->addresses == file;
+    return true;
+}
+
+static void describe_damage(const struct uspi_dwarf_file *file, uint64_t offset, const char *what,
+                            struct uspi_error *error) {
+    if (error == NULL || error->status != USP_OK) return;
+    uspi_error_set(error, USP_ERROR_FORMAT, "offset 0x%" PRIx64 ": %s at 0x%" PRIx64 " of .debug_info",
+                   file->sections.all[USPI_DEBUG_INFO].position + offset, what, offset);
+}
+
+int uspi_dwarf_list_units(struct uspi_dwarf_file *file, struct uspi_error *error) {
+    const size_t size = file->sections.all[USPI_DEBUG_INFO].size;
+    for (uint64_t at = 0; at < size;) {
+        struct uspi_dwarf_unit unit;
+        const bool is_good = uspi_dwarf_read_header(file, at, &unit);
+        if (unit.end <= at) {
+            describe_damage(file, at, "the header of a unit is damaged", error);
+            break;
+        }
+        const bool is_code = is_good && unit.type != DW_UT_type && unit.type != DW_UT_split_type;
+        if (!is_good) describe_damage(file, at, "a unit of an unknown version or with a damaged header", error);
+        at = unit.end;
+        if (!is_code) continue;
+        if (!read_first_entry(file, &unit)) {
+            describe_damage(file, unit.first, "a unit whose first entry cannot be read", error);
+            continue;
+        }
+        if (!uspi_room_for(&file->units, &file->room, file->count, 1, sizeof *file->units)) return USP_ERROR_NO_MEMORY;
+        file->units[file->count++] = unit;
+    }
+    return USP_OK;
+}
+
+/* The last unit that begins at or before an offset. */
+static const struct uspi_dwarf_unit *unit_before(const struct uspi_dwarf_file *file, uint64_t offset) {
+    size_t low = 0, high = file->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (file->units[middle].offset <= offset) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low > 0 ? &file->units[low - 1] : NULL;
+}
+
+const struct uspi_dwarf_unit *uspi_dwarf_unit_at(const struct uspi_dwarf_file *file, uint64_t offset) {
+    const struct uspi_dwarf_unit *unit = unit_before(file, offset);
+    return unit != NULL && offset >= unit->first && offset < unit->end ? unit : NULL;
+}
+
+const struct uspi_dwarf_unit *uspi_dwarf_unit_from(const struct uspi_dwarf_file *file, uint64_t offset) {
+    const struct uspi_dwarf_unit *unit = unit_before(file, offset);
+    return unit != NULL && unit->offset == offset ? unit : NULL;
+}

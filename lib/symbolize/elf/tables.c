@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT */
+/* ELF's .symtab, .dynsym and linkage table as sources of names: which entries name code, how far they reach, which alias is
+ * preferred. Where the tables lie: in the file, in the one that they were split off to, in .gnu_debugdata, in memory. */
+#include "lib/symbolize/index/tables.h"
+#include "lib/base/array.h"
+#include "lib/images/elf_unpack.h"
+#include "lib/object/elf_code.h"
+#include "lib/object/elf_dynamic.h"
+#include "lib/symbolize/elf/bounds.h"
+#include "lib/symbolize/elf/plt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A symbol's number in the index: the source in the top two bits, whether the name has a version in the next, and below
+ * them the entry, for the linkage table that of the dynamic symbol; or, marked by one bit more, where the name lies among
+ * the table's strings. */
+#define SOURCE_SHIFT 30
+#define HAS_VERSION  (UINT32_C(1) << 29)
+#define IS_NAME      (UINT32_C(1) << 28)
+#define ENTRY_MASK   (IS_NAME - 1)
+
+enum { SYMTAB, DYNSYM, TABLES, PLT = TABLES };
+
+/* Behind the ranks of all symbols. */
+#define PLT_RANK 16
+
+static const char plt_suffix[] = "@plt";
+
+/* Linux elf-em.h. */
+#define EM_ARM     40
+#define EM_AARCH64 183
+
+/* Names are compared and recognised by so many bytes where they cannot be read in place. */
+#define NAME_BEGINNING 128
+
+/* A table with the file or memory that it is of, whose section numbers are its own. */
+struct table {
+    struct uspi_elf elf;
+    struct uspi_elf_symbols symbols; /* count 0: absent */
+    struct uspi_unpacked entries, strings;
+    struct uspi_elf_code code;
+};
+
+/* How far a dynamic symbol without a size reaches. */
+struct reach {
+    uint64_t entry;
+    usp_addr end;
+};
+
+struct elf_tables {
+    struct uspi_tables contract;
+    struct table tables[TABLES];
+    struct uspi_unpacked debugdata;
+    bool has_plt;
+    bool names_all;                /* the functions that are local to the file too */
+    struct uspi_elf_bounds bounds; /* of a linked file */
+    struct reach *reaches;         /* of an image in memory, which may go: by ascending entry */
+    size_t reach_count;
+};
+
+/* Names in memory that the tables own go with the tables. */
+static bool names_stay(const struct table *table) { return table->strings.bytes == NULL; }
+
+/* The name's beginning, as a string; in place where that is possible. */
+static const char *name_beginning(const struct uspi_elf_symbols *table, uint32_t name, char room[NAME_BEGINNING]) {
+    const char *in_place = uspi_bytes_string_in_place(table->strings, name);
+    if (in_place != NULL) return in_place;
+    room[0] = '\0';
+    int status = uspi_bytes_string(table->strings, name, room, NAME_BEGINNING, "name", NULL);
+    return status == USP_OK || status == USP_ERROR_FULL ? room : "";
+}
+
+/* Labels that assemblers leave behind and that name no function: .L…, and on ARM $a, $d, $t, $x, alone or with a suffix
+ * ("ELF for the Arm Architecture", mapping symbols). */
+static bool is_private_label(uint16_t machine, const char *name) {
+    if (strncmp(name, ".L", 2) == 0) return true;
+    if ((machine != EM_ARM && machine != EM_AARCH64) || name[0] != '$') return false;
+    return name[1] != '\0' && strchr("adtx", name[1]) != NULL && (name[2] == '\0' || name[2] == '.');
+}
+
+/* .symtab has the version behind the name: name@VERSION, name@@VERSION. NULL: there is none. */
+static const char *version_of(const char *name) { return name[0] != '\0' ? strchr(name + 1, '@') : NULL; }
+
+static size_t length_without_version(const char *name) {
+    const char *version = version_of(name);
+    return version != NULL ? (size_t)(version - name) : strlen(name);
+}
+
+static bool is_function(const struct uspi_elf_symbol *symbol) {
+    return symbol->type == USPI_STT_FUNC || symbol->type == USPI_STT_GNU_IFUNC;
+}
+
+/* Of aliases: functions before labels, global before local before weak, those with a size before those without. */
+static uint32_t rank_of(const struct uspi_elf_symbol *symbol) {
+    uint32_t binding = 3;
+    switch (symbol->binding) {
+    case USPI_STB_GLOBAL:
+    case USPI_STB_GNU_UNIQUE: binding = 0; break;
+    case USPI_STB_LOCAL: binding = 1; break;
+    case USPI_STB_WEAK: binding = 2; break;
+    default: break;
+    }
+    return (is_function(symbol) ? 0u : 8u) | binding << 1 | (symbol->size == 0 ? 1u : 0u);
+}
+
+/* The first entry from number i on that has to do with the excerpt; the count when there is none. What an entry is, and
+ * whether it names code, is seen later: nearly all are passed over here. */
+static uint64_t next_wanted(const uint8_t *entries, uint64_t i, uint64_t count, const struct uspi_excerpt *excerpt) {
+    for (; i < count; i++) {
+        uint64_t value, size, end;
+        uspi_elf_symbol_extent(entries, i, &value, &size);
+        if (!uspi_sum(value, size, &end)) end = UINT64_MAX;
+        if (uspi_excerpt_overlaps(excerpt, value, end)) break;
+    }
+    return i;
+}
+
+static int by_entry(const void *a, const void *b) {
+    const struct reach *x = a, *y = b;
+    return (x->entry > y->entry) - (x->entry < y->entry);
+}
+
+/* The first address behind symbol i of a source, which begins at `start` in a range and has no size. */
+static usp_addr reach_of(const struct elf_tables *e, uint64_t i, const struct uspi_elf_symbol *symbol,
+                         const struct uspi_code_range *range, usp_addr start) {
+    if (e->reaches != NULL) {
+        const struct reach key = {i, 0};
+        const struct reach *reach = bsearch(&key, e->reaches, e->reach_count, sizeof key, by_entry);
+        return reach != NULL ? reach->end : start;
+    }
+    if (e->bounds.elf == NULL) return range->high;
+    return uspi_elf_bounds_end(&e->bounds, start, range->high, symbol->is_thumb, e->names_all);
+}
+
+static int gather_table(const struct elf_tables *e, unsigned source, struct uspi_gathering *gathering) {
+    const struct uspi_elf_symbols *symbols = &e->tables[source].symbols;
+    const struct uspi_elf_code *code = &e->tables[source].code;
+    struct uspi_excerpt *excerpt = gathering->excerpt;
+    /* Asked once for all names: most tables have no versions. Of a few names each is asked. */
+    const bool has_versions = excerpt != NULL || uspi_bytes_may_have(symbols->strings, '@');
+    /* Values of unlinked objects are no addresses yet. */
+    const uint8_t *entries = excerpt != NULL && !code->is_unlinked ? uspi_elf_symbols_in_place(symbols) : NULL;
+    if (excerpt != NULL && code->count > 0) uspi_excerpt_pass(excerpt, code->by_address[0].low);
+    for (uint64_t i = 0; i < symbols->count && i < ENTRY_MASK; i++) {
+        if (entries != NULL) {
+            i = next_wanted(entries, i, symbols->count, excerpt);
+            if (i >= symbols->count || i >= ENTRY_MASK) break;
+        }
+        struct uspi_elf_symbol symbol;
+        char room[NAME_BEGINNING];
+        int status = uspi_elf_symbol(symbols, i, &symbol, NULL);
+        if (status != USP_OK) return status;
+        if (!is_function(&symbol) && symbol.type != USPI_STT_NOTYPE) continue;
+        usp_addr start;
+        const struct uspi_code_range *range = uspi_elf_code_of(code, &symbol, &start);
+        if (range == NULL) continue;
+        const uint64_t left = range->high - start;
+        usp_addr end = start + (symbol.size < left ? symbol.size : left);
+        if (!uspi_gathering_wants(gathering, start, end)) continue;
+        const char *name = name_beginning(symbols, symbol.name, room);
+        if (name[0] == '\0' || is_private_label(symbols->machine, name)) continue;
+        if (symbol.size == 0) end = reach_of(e, i, &symbol, range, start);
+        bool is_versioned = has_versions && version_of(name) != NULL;
+        const uint32_t table_bits = (uint32_t)source << SOURCE_SHIFT | (is_versioned ? HAS_VERSION : 0);
+        struct uspi_candidate candidate = {
+            .start = start,
+            .end = end,
+            .symbol = table_bits | (uint32_t)i,
+            .rank = rank_of(&symbol),
+            /* What is cut at the end of its section keeps the size that it claims. */
+            .name = symbol.size <= left && symbol.name <= ENTRY_MASK ? table_bits | IS_NAME | symbol.name : 0,
+            .is_unsized = symbol.size == 0,
+        };
+        status = uspi_gather(gathering, &candidate);
+        if (status != USP_OK) return status;
+    }
+    return USP_OK;
+}
+
+/* The shape of uspi_plt_visit; context is the gathering. get() does not know where an entry ends, so the index must. */
+static int gather_plt_entry(void *context, usp_addr start, usp_addr end, uint32_t symbol) {
+    const struct uspi_candidate candidate = {
+        .start = start, .end = end, .symbol = (uint32_t)PLT << SOURCE_SHIFT | symbol, .rank = PLT_RANK};
+    if (symbol >= ENTRY_MASK) return USP_OK;
+    int status = uspi_gather(context, &candidate);
+    return status == USP_OK ? uspi_gather_boundary(context, end) : status;
+}
+
+/* The shape of uspi_plt_wants: reading what the entries lead to costs as much as all that an excerpt needs. */
+static bool wants_plt(void *context, usp_addr low, usp_addr high) {
+    const struct uspi_gathering *gathering = context;
+    if (gathering->excerpt != NULL) uspi_excerpt_pass(gathering->excerpt, low);
+    return uspi_gathering_wants(gathering, low, high);
+}
+
+static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathering) {
+    const struct elf_tables *e = (const struct elf_tables *)tables;
+    int status = USP_OK;
+    for (unsigned source = 0; status == USP_OK && source < TABLES; source++) {
+        const struct uspi_elf_code *code = &e->tables[source].code;
+        if (e->tables[source].symbols.count == 0) continue;
+        status = gather_table(e, source, gathering);
+        for (size_t i = 0; status == USP_OK && i < code->count; i++) {
+            status = uspi_gather_boundary(gathering, code->by_address[i].high);
+        }
+    }
+    if (status != USP_OK || !e->has_plt) return status;
+    status = uspi_elf_plt_visit(&e->tables[DYNSYM].elf, wants_plt, gather_plt_entry, gathering);
+    return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
+}
+
+/* A name that cannot be used in place, read with room that grows until it fits, with `suffix` instead of its version. */
+static int read_name(const struct uspi_elf_symbols *symbols, uint32_t offset, const char *suffix,
+                     struct uspi_names *names, const char **name) {
+    char small[256], *buffer = small;
+    int status = USP_ERROR_FULL;
+    for (size_t room = sizeof small; status == USP_ERROR_FULL; room *= 4) {
+        if (buffer != small) free(buffer);
+        buffer = room == sizeof small ? small : malloc(room);
+        if (buffer == NULL) return USP_ERROR_NO_MEMORY;
+        size_t usable = room - strlen(suffix);
+        status = uspi_bytes_string(symbols->strings, offset, buffer, usable, "name", NULL);
+        if (status != USP_OK) continue;
+        size_t length = length_without_version(buffer);
+        memcpy(buffer + length, suffix, strlen(suffix) + 1);
+        *name = uspi_names_keep(names, buffer, length + strlen(suffix));
+        if (*name == NULL) status = USP_ERROR_NO_MEMORY;
+    }
+    if (buffer != small) free(buffer);
+    return status;
+}
+
+static int get_name(const struct table *table, uint32_t offset, bool has_version, struct uspi_names *names,
+                    struct uspi_symbol_answer *named) {
+    named->name = names_stay(table) ? uspi_bytes_string_in_place(table->symbols.strings, offset) : NULL;
+    if (named->name != NULL && !has_version) return USP_OK;
+    if (named->name == NULL) return read_name(&table->symbols, offset, "", names, &named->name);
+    named->name = uspi_names_keep(names, named->name, length_without_version(named->name));
+    return named->name != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
+}
+
+static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_names *names,
+               struct uspi_symbol_answer *named) {
+    const struct elf_tables *e = (const struct elf_tables *)tables;
+    const uint32_t source = number >> SOURCE_SHIFT;
+    const bool has_version = (number & HAS_VERSION) != 0;
+    const struct table *table = &e->tables[source == SYMTAB ? SYMTAB : DYNSYM];
+    if ((number & IS_NAME) != 0) return get_name(table, number & ENTRY_MASK, has_version, names, named);
+    struct uspi_elf_symbol symbol;
+    int status = uspi_elf_symbol(&table->symbols, number & ENTRY_MASK, &symbol, NULL);
+    if (status != USP_OK) return status;
+    if (source == PLT) {
+        named->size = 0;
+        return read_name(&table->symbols, symbol.name, plt_suffix, names, &named->name);
+    }
+    named->start = symbol.value;
+    if (table->code.is_unlinked) uspi_elf_code_of(&table->code, &symbol, &named->start);
+    named->size = symbol.size;
+    return get_name(table, symbol.name, has_version, names, named);
+}
+
+/* The name that people write: without the underscores of the implementation's own aliases; then by the alphabet, so that
+ * .symtab and .dynsym give the same answer. */
+static int prefer(const void *context, uint32_t a, uint32_t b) {
+    const struct elf_tables *e = context;
+    const uint32_t numbers[2] = {a, b};
+    char room[2][NAME_BEGINNING];
+    const char *names[2];
+    size_t underscores[2];
+    for (unsigned i = 0; i < 2; i++) {
+        const uint32_t source = numbers[i] >> SOURCE_SHIFT;
+        const struct uspi_elf_symbols *table = &e->tables[source == SYMTAB ? SYMTAB : DYNSYM].symbols;
+        uint32_t name = numbers[i] & ENTRY_MASK;
+        if ((numbers[i] & IS_NAME) == 0) {
+            struct uspi_elf_symbol symbol;
+            if (uspi_elf_symbol(table, name, &symbol, NULL) != USP_OK) return 0;
+            name = symbol.name;
+        }
+        names[i] = name_beginning(table, name, room[i]);
+        for (underscores[i] = 0; names[i][underscores[i]] == '_';) underscores[i]++;
+    }
+    if (underscores[0] != underscores[1]) return underscores[0] < underscores[1] ? -1 : 1;
+    return strcmp(names[0], names[1]);
+}
+
+/* ---- opening ---- */
+
+static void close_table(struct table *table) {
+    uspi_unpacked_free(&table->entries);
+    uspi_unpacked_free(&table->strings);
+    uspi_elf_code_clear(&table->code);
+    table->symbols.count = 0;
+}
+
+static void close_tables(struct uspi_tables *tables) {
+    struct elf_tables *e = (struct elf_tables *)tables;
+    for (unsigned i = 0; i < TABLES; i++) close_table(&e->tables[i]);
+    uspi_unpacked_free(&e->debugdata);
+    free(e->reaches);
+    free(e);
+}
+
+static struct elf_tables *create(void) {
+    struct elf_tables *e = calloc(1, sizeof *e);
+    if (e != NULL) e->contract = (struct uspi_tables){gather, get, prefer, close_tables, sizeof *e};
+    return e;
+}
+
+/* Whatever is wrong with one table, others may have the name; only a lack of memory ends it all. */
+static int close_unless_ok(struct table *table, int status) {
+    if (status != USP_OK) close_table(table);
+    return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
+}
+
+/* The table of a type in a file, by its section headers. */
+static int open_table(struct table *table, struct uspi_bytes file, uint32_t type) {
+    struct uspi_elf_section section, names;
+    struct uspi_bytes entries, strings;
+    int status = uspi_elf_open(&table->elf, file, NULL);
+    if (status == USP_OK) status = uspi_elf_symbol_sections(&table->elf, type, &section, &names, NULL);
+    if (status == USP_OK) status = uspi_elf_contents(&table->elf, &section, &table->entries, &entries);
+    if (status == USP_OK) status = uspi_elf_contents(&table->elf, &names, &table->strings, &strings);
+    if (status == USP_OK) status = uspi_elf_symbols_in(&table->elf, &section, entries, strings, &table->symbols, NULL);
+    if (status == USP_OK) status = uspi_elf_code_read(&table->elf, &table->code);
+    return close_unless_ok(table, status);
+}
+
+/* The dynamic symbols of a file, by its section headers or, where these are gone, as the loader finds them. */
+static int open_dynamic(struct elf_tables *e, struct uspi_bytes file) {
+    struct table *table = &e->tables[DYNSYM];
+    int status = open_table(table, file, USPI_SHT_DYNSYM);
+    e->has_plt = status == USP_OK && table->symbols.count > 0;
+    if (status != USP_OK || e->has_plt || table->elf.section_count > 0) return status;
+    status = uspi_elf_dynamic_symbols(&table->elf, &table->symbols, NULL);
+    if (status == USP_OK) status = uspi_elf_code_read(&table->elf, &table->code);
+    return close_unless_ok(table, status);
+}
+
+/* The symbols that a stripped file has kept in compressed form. */
+static int open_debugdata(struct elf_tables *e, struct uspi_bytes file) {
+    struct uspi_elf elf;
+    struct uspi_bytes inner;
+    int status = uspi_elf_open(&elf, file, NULL);
+    if (status == USP_OK) status = uspi_elf_debugdata(&elf, &e->debugdata, &inner);
+    if (status != USP_OK) return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
+    status = open_table(&e->tables[SYMTAB], inner, USPI_SHT_SYMTAB);
+    if (e->tables[SYMTAB].symbols.count == 0) uspi_unpacked_free(&e->debugdata);
+    return status;
+}
+
+/* Whether a table names the functions that are local to its file. */
+static bool has_local_functions(const struct table *table) {
+    struct uspi_elf_symbol symbol;
+    usp_addr start;
+    for (uint64_t i = 1; uspi_elf_symbol(&table->symbols, i, &symbol, NULL) == USP_OK; i++) {
+        if (symbol.binding != USPI_STB_LOCAL || !is_function(&symbol)) continue;
+        if (uspi_elf_code_of(&table->code, &symbol, &start) != NULL) return true;
+    }
+    return false;
+}
+
+static void count_memory(struct elf_tables *e) {
+    e->contract.memory += e->debugdata.size + e->reach_count * sizeof *e->reaches;
+    for (unsigned i = 0; i < TABLES; i++) {
+        const struct table *table = &e->tables[i];
+        e->contract.memory += table->entries.size + table->strings.size;
+        e->contract.memory += 2 * table->code.count * sizeof table->code.by_address[0];
+    }
+}
+
+bool uspi_elf_has_symtab(const struct uspi_file *file) {
+    struct uspi_elf elf;
+    struct uspi_elf_section table, names;
+    return uspi_elf_open(&elf, uspi_file_bytes(file), NULL) == USP_OK &&
+           uspi_elf_symbol_sections(&elf, USPI_SHT_SYMTAB, &table, &names, NULL) == USP_OK;
+}
+
+/* Hands out what was opened, if it has a table. */
+static int finish(struct elf_tables *e, int status, struct uspi_tables **tables) {
+    bool is_empty = e->tables[SYMTAB].symbols.count == 0 && e->tables[DYNSYM].symbols.count == 0;
+    if (status == USP_OK && is_empty) status = USP_ERROR_NOT_FOUND;
+    if (status != USP_OK) {
+        close_tables(&e->contract);
+        return status;
+    }
+    count_memory(e);
+    *tables = &e->contract;
+    return USP_OK;
+}
+
+int uspi_elf_tables_open(const struct uspi_file *file, const struct uspi_file *debug, struct uspi_tables **tables) {
+    const struct uspi_bytes bytes = uspi_file_bytes(file);
+    struct elf_tables *e = create();
+    if (e == NULL) return USP_ERROR_NO_MEMORY;
+    struct table *symtab = &e->tables[SYMTAB];
+    int status = uspi_elf_open(&symtab->elf, bytes, NULL);
+    if (status == USP_OK) status = open_table(symtab, bytes, USPI_SHT_SYMTAB);
+    if (status == USP_OK && symtab->symbols.count == 0 && debug != NULL) {
+        status = open_table(symtab, uspi_file_bytes(debug), USPI_SHT_SYMTAB);
+    }
+    if (status == USP_OK && symtab->symbols.count == 0) status = open_debugdata(e, bytes);
+    if (status == USP_OK) status = open_dynamic(e, bytes);
+    e->names_all = has_local_functions(symtab);
+    /* In an unlinked object all symbols are there. */
+    struct uspi_elf *own = &e->tables[DYNSYM].elf;
+    if (status == USP_OK && own->type != USPI_ET_REL) uspi_elf_bounds_init(&e->bounds, own);
+    return finish(e, status, tables);
+}
+
+/* ---- memory ---- */
+
+/* No image's dynamic symbols or their names take more; what says so is damaged. */
+#define COPY_MAX (UINT64_C(64) << 20)
+
+/* Replaces a range of memory by a copy of it. */
+static int copy_range(struct uspi_bytes *bytes, struct uspi_unpacked *copy, const char *name) {
+    if (bytes->size > COPY_MAX) return USP_ERROR_FORMAT;
+    uint8_t *to = malloc((size_t)bytes->size + 1);
+    if (to == NULL) return USP_ERROR_NO_MEMORY;
+    int status = uspi_bytes_read(*bytes, 0, to, (size_t)bytes->size, "symbols", NULL);
+    if (status == USP_OK) {
+        uspi_unpacked_take(copy, to, (size_t)bytes->size, name, bytes);
+    } else {
+        free(to);
+    }
+    return status;
+}
+
+/* Whether the memory still holds the image: in this process another one may have come to its place. */
+static bool is_same_image(const struct uspi_elf *elf, const struct usp_image *image, bool in_process) {
+    struct uspi_build_id id;
+    if (image->build_id_size == 0) return !in_process || (image->flags & USP_IMAGE_PERMANENT) != 0;
+    return uspi_elf_build_id(elf, &id, NULL) == USP_OK && id.size == image->build_id_size &&
+           memcmp(id.bytes, image->build_id, id.size) == 0;
+}
+
+/* Finds out how far the dynamic symbols without a size reach, as long as the image can be read. */
+static int read_reaches(struct elf_tables *e) {
+    const struct table *table = &e->tables[DYNSYM];
+    struct uspi_elf_bounds bounds;
+    size_t room = 0;
+    uspi_elf_bounds_init(&bounds, &table->elf);
+    for (uint64_t i = 0; i < table->symbols.count; i++) {
+        struct uspi_elf_symbol symbol;
+        usp_addr start;
+        if (uspi_elf_symbol(&table->symbols, i, &symbol, NULL) != USP_OK || symbol.size != 0) continue;
+        const struct uspi_code_range *range = uspi_elf_code_of(&table->code, &symbol, &start);
+        if (range == NULL || (!is_function(&symbol) && symbol.type != USPI_STT_NOTYPE)) continue;
+        struct reach *grown = uspi_array_reserve(e->reaches, &room, e->reach_count + 1, sizeof *grown);
+        if (grown == NULL) return USP_ERROR_NO_MEMORY;
+        e->reaches = grown;
+        const usp_addr end = uspi_elf_bounds_end(&bounds, start, range->high, symbol.is_thumb, false);
+        e->reaches[e->reach_count++] = (struct reach){i, end};
+    }
+    return USP_OK;
+}
+
+static int read_memory_tables(struct elf_tables *e, const struct usp_memory *memory, const struct usp_image *image,
+                              bool in_process) {
+    struct table *table = &e->tables[DYNSYM];
+    struct uspi_source source = uspi_source_of_memory(memory, "image");
+    int status = uspi_elf_open_image(&table->elf, uspi_bytes_at(&source, image->load_address), NULL);
+    if (status == USP_OK) status = uspi_elf_dynamic_symbols(&table->elf, &table->symbols, NULL);
+    if (status == USP_OK) status = copy_range(&table->symbols.entries, &table->entries, "symbols");
+    if (status == USP_OK) status = copy_range(&table->symbols.strings, &table->strings, "names");
+    if (status == USP_OK) status = uspi_elf_code_read(&table->elf, &table->code);
+    if (status == USP_OK) status = read_reaches(e);
+    if (status == USP_OK && !is_same_image(&table->elf, image, in_process)) status = USP_ERROR_NOT_FOUND;
+    return close_unless_ok(table, status);
+}
+
+int uspi_elf_memory_tables_open(const struct usp_image *image, const struct uspi_places *places,
+                                struct uspi_tables **tables) {
+    struct uspi_image_memory memory;
+    int status = uspi_image_memory_open(places, &memory);
+    if (status != USP_OK) return status;
+    struct elf_tables *e = create();
+    status = e != NULL ? read_memory_tables(e, &memory.memory, image, places->in_process) : USP_ERROR_NO_MEMORY;
+    uspi_image_memory_close(&memory);
+    return e != NULL ? finish(e, status, tables) : status;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* A symbolizer for a snapshot: its options are completed by what the snapshot knows. */
+#include "lib/base/sized.h"
+#include "lib/os/os.h"
+#include "lib/snapshot/snapshot.h"
+
+#include <unspool/symbolize.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+
+int usp_symbolizer_create_for_snapshot(const struct usp_snapshot *snapshot,
+                                       const struct usp_symbolizer_options *options,
+                                       struct usp_symbolizer **symbolizer) {
+    struct usp_symbolizer_options completed;
+    struct uspi_snapshot_origin origin;
+    struct usp_shared_cache cache;
+    char root[32];
+    usp_symbolizer_options_init(&completed);
+    const size_t least = offsetof(struct usp_symbolizer_options, reserved);
+    if (snapshot == NULL || !uspi_complete_sized(&completed, sizeof completed, options, least)) {
+        if (symbolizer != NULL) *symbolizer = NULL;
+        return USP_ERROR_ARGUMENT;
+    }
+    uspi_snapshot_get_origin(snapshot, &origin);
+    const struct usp_images *images = usp_snapshot_images(snapshot);
+    if (completed.program == NULL) completed.program = origin.program;
+    if (completed.sysroot == NULL) completed.sysroot = origin.sysroot;
+    if (completed.folder == NULL) completed.folder = origin.folder;
+    if (completed.process == 0) completed.process = origin.process;
+    if (completed.memory == NULL && completed.process == 0) {
+        completed.memory = origin.memory;
+        completed.pac_mask = origin.pac_mask;
+    }
+    if (completed.shared_cache == 0 && usp_images_shared_cache(images, &cache) == USP_OK) {
+        completed.shared_cache = cache.base;
+    }
+    /* Another process may see other files under its names than we do: its own root comes first. */
+    if (completed.sysroot == NULL && completed.process != 0 && uspi_os_kind() == USP_OS_LINUX) {
+        snprintf(root, sizeof root, "/proc/%" PRId64 "/root", completed.process);
+        completed.sysroot = root;
+    }
+    return usp_symbolizer_create(images, &completed, symbolizer);
+}

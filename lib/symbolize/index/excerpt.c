@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* See excerpt.h. */
+#include "lib/symbolize/index/excerpt.h"
+
+#include <string.h>
+
+void uspi_excerpt_begin(struct uspi_excerpt *excerpt, const struct uspi_excerpt *windows_of) {
+    memset(excerpt, 0, sizeof *excerpt);
+    excerpt->lowest = UINT64_MAX;
+    if (windows_of == NULL) return;
+    excerpt->count = windows_of->count;
+    for (uint32_t i = 0; i < excerpt->count; i++) {
+        excerpt->windows[i] = windows_of->windows[i];
+        excerpt->windows[i].sure = excerpt->windows[i].low;
+    }
+}
+
+bool uspi_excerpt_add(struct uspi_excerpt *excerpt, usp_addr address) {
+    struct uspi_window *windows = excerpt->windows;
+    if (uspi_excerpt_window(excerpt, address) != NULL) return true;
+    usp_addr low = address > USPI_EXCERPT_BELOW ? address - USPI_EXCERPT_BELOW : 0;
+    usp_addr high = address < UINT64_MAX - USPI_EXCERPT_ABOVE ? address + USPI_EXCERPT_ABOVE : UINT64_MAX;
+    /* Those that touch it, from `first` on and below `behind`, become one with it. */
+    uint32_t first = 0, behind;
+    while (first < excerpt->count && windows[first].high < low) first++;
+    for (behind = first; behind < excerpt->count && windows[behind].low <= high; behind++) {
+        if (windows[behind].low < low) low = windows[behind].low;
+        if (windows[behind].high > high) high = windows[behind].high;
+    }
+    if (behind == first && excerpt->count == USPI_EXCERPT_WINDOWS) return false;
+    memmove(&windows[first + 1], &windows[behind], (excerpt->count - behind) * sizeof *windows);
+    windows[first] = (struct uspi_window){low, high, low};
+    excerpt->count = excerpt->count - (behind - first) + 1;
+    return address < high;
+}
+
+const struct uspi_window *uspi_excerpt_window(const struct uspi_excerpt *excerpt, usp_addr address) {
+    uint32_t i = 0;
+    while (i < excerpt->count && excerpt->windows[i].high <= address) i++;
+    return i < excerpt->count && excerpt->windows[i].low <= address ? &excerpt->windows[i] : NULL;
+}
+
+bool uspi_excerpt_keep(struct uspi_excerpt *excerpt, usp_addr start, usp_addr end) {
+    uspi_excerpt_pass(excerpt, start);
+    if (!uspi_excerpt_overlaps(excerpt, start, end)) return false;
+    for (uint32_t i = 0; i < excerpt->count; i++) {
+        struct uspi_window *window = &excerpt->windows[i];
+        if (start < window->low && end > window->sure) window->sure = end;
+    }
+    return true;
+}
+
+bool uspi_excerpt_decides(const struct uspi_excerpt *excerpt, usp_addr address, usp_addr start) {
+    const struct uspi_window *window = uspi_excerpt_window(excerpt, address);
+    /* The whole index leaves out what is too far above its lowest start. */
+    return window != NULL && start >= window->sure && address - excerpt->lowest < UINT32_MAX;
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/* See index.h. */
+#include "lib/symbolize/index/index.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__GNUC__) || defined(__clang__)
+#define PREFETCH(address) __builtin_prefetch(address)
+#else
+#define PREFETCH(address) ((void)(address))
+#endif
+
+/* Behind every rank that a symbol can have: where one begins, nothing does not. */
+#define BOUNDARY_RANK UINT32_MAX
+
+int uspi_gather(struct uspi_gathering *gathering, const struct uspi_candidate *candidate) {
+    const usp_addr end = candidate->end > candidate->start ? candidate->end : candidate->start;
+    if (candidate->is_unsized && end == candidate->start) return uspi_gather_boundary(gathering, end);
+    /* What has no size ends where something else begins: it decides nothing behind that. */
+    const usp_addr sure_end = candidate->is_unsized ? candidate->start : end;
+    if (gathering->excerpt != NULL && !uspi_excerpt_keep(gathering->excerpt, candidate->start, sure_end)) return USP_OK;
+    if (gathering->count == gathering->capacity) {
+        size_t capacity = gathering->capacity == 0 ? 256 : gathering->capacity * 2;
+        if (capacity > SIZE_MAX / sizeof *gathering->candidates) return USP_ERROR_NO_MEMORY;
+        struct uspi_candidate *grown = realloc(gathering->candidates, capacity * sizeof *grown);
+        if (grown == NULL) return USP_ERROR_NO_MEMORY;
+        gathering->candidates = grown;
+        gathering->capacity = capacity;
+    }
+    struct uspi_candidate *added = &gathering->candidates[gathering->count++];
+    *added = *candidate;
+    added->end = end;
+    return USP_OK;
+}
+
+int uspi_gather_boundary(struct uspi_gathering *gathering, usp_addr address) {
+    const struct uspi_candidate boundary = {
+        .start = address, .end = address, .symbol = USPI_NO_SYMBOL, .rank = BOUNDARY_RANK};
+    return uspi_gather(gathering, &boundary);
+}
+
+void uspi_gathering_clear(struct uspi_gathering *gathering) {
+    free(gathering->candidates);
+    memset(gathering, 0, sizeof *gathering);
+}
+
+/* A candidate by its place, for sorting. */
+struct place {
+    uint32_t start; /* from base */
+    uint32_t candidate;
+};
+
+/* The digits of a start, for a radix sort: few passes, and counts that stay in the nearest cache. */
+#define DIGIT_BITS 13
+
+/* Stable, by one digit of the start, of `bits`. `ends` has room for as many counts as there are digits. */
+static void sort_by_digit(const struct place *from, struct place *to, size_t count, unsigned shift, unsigned bits,
+                          uint32_t *ends) {
+    const uint32_t mask = (UINT32_C(1) << bits) - 1;
+    uint32_t end = 0;
+    memset(ends, 0, ((size_t)mask + 1) * sizeof *ends);
+    for (size_t i = 0; i < count; i++) ends[from[i].start >> shift & mask]++;
+    for (size_t digit = 0; digit <= mask; digit++) {
+        uint32_t begin = end;
+        end += ends[digit];
+        ends[digit] = begin;
+    }
+    for (size_t i = 0; i < count; i++) to[ends[from[i].start >> shift & mask]++] = from[i];
+}
+
+/* Sorts by start; behind `places` there is room for as many again, in `ends` for the counts of a digit. Returns where they are
+ * then: there, or behind. */
+static struct place *sort_places(struct place *places, size_t count, uint32_t *ends) {
+    struct place *from = places, *to = places + count;
+    uint32_t used = 0;
+    unsigned width = 0;
+    for (size_t i = 0; i < count; i++) used |= places[i].start;
+    while (width < 32 && used >> width != 0) width++;
+    if (width == 0) return from;
+    /* As few digits as can be, and these as short: of an excerpt there are fewer places than counts. */
+    const unsigned passes = (width + DIGIT_BITS - 1) / DIGIT_BITS, bits = (width + passes - 1) / passes;
+    for (unsigned pass = 0; pass < passes; pass++) {
+        sort_by_digit(from, to, count, pass * bits, bits, ends);
+        struct place *sorted = to;
+        to = from;
+        from = sorted;
+    }
+    return from;
+}
+
+/* The places of all candidates that lie near enough to the lowest, which is *base. Returns how many there are. */
+static size_t make_places(struct place *places, const struct uspi_candidate *candidates, size_t count, usp_addr *base) {
+    size_t kept = 0;
+    *base = candidates[0].start;
+    for (size_t i = 1; i < count; i++) {
+        if (candidates[i].start < *base) *base = candidates[i].start;
+    }
+    for (size_t i = 0; i < count; i++) {
+        usp_addr start = candidates[i].start - *base;
+        if (start < UINT32_MAX) places[kept++] = (struct place){(uint32_t)start, (uint32_t)i};
+    }
+    return kept;
+}
+
+/* Where the name can be found without the symbol: the table's entries are as cold as they are many. */
+static uint32_t number_of(const struct uspi_candidate *candidate) {
+    return candidate->name != 0 ? candidate->name : candidate->symbol;
+}
+
+/* Leaves the winner of each start. Returns how many there are. */
+static size_t choose_winners(struct place *places, size_t count, const struct uspi_candidate *candidates,
+                             uspi_prefer prefer, const void *context) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct uspi_candidate *next = &candidates[places[i].candidate];
+        if (kept == 0 || places[kept - 1].start != places[i].start) {
+            places[kept++] = places[i];
+            continue;
+        }
+        const struct uspi_candidate *winner = &candidates[places[kept - 1].candidate];
+        bool is_better = next->rank < winner->rank;
+        if (next->rank == winner->rank && next->rank != BOUNDARY_RANK) {
+            is_better = prefer(context, number_of(next), number_of(winner)) < 0;
+        }
+        if (is_better) places[kept - 1] = places[i];
+    }
+    return kept;
+}
+
+/* The entries in ascending order, before they are put into buckets. */
+struct entries {
+    usp_addr base;
+    struct entry {
+        uint32_t start, symbol;
+        uint32_t name; /* 0: the symbol goes on here, or its entry is needed */
+        uint32_t size; /* with a name */
+    } *all;
+    size_t count;
+};
+
+static bool is_sized(const struct uspi_candidate *candidate) {
+    return candidate->end > candidate->start && !candidate->is_unsized;
+}
+
+/* `start` is not below the base; what is too far from it is left out. */
+static void append(struct entries *entries, usp_addr start, const struct uspi_candidate *candidate) {
+    const uint32_t symbol = candidate->symbol;
+    const uint64_t size = is_sized(candidate) ? candidate->end - candidate->start : 0;
+    if (start - entries->base >= UINT32_MAX) return;
+    uint32_t offset = (uint32_t)(start - entries->base);
+    /* A symbol that begins where another one ends or goes on wins over it. */
+    if (entries->count > 0 && entries->all[entries->count - 1].start == offset) entries->count--;
+    /* Where nothing was, nothing need not begin. */
+    bool goes_on = entries->count > 0 && entries->all[entries->count - 1].symbol == symbol;
+    if (goes_on && symbol == USPI_NO_SYMBOL) return;
+    const bool is_whole = start == candidate->start && size < UINT32_MAX;
+    entries->all[entries->count++] = (struct entry){offset, symbol, is_whole ? candidate->name : 0, (uint32_t)size};
+}
+
+/* Candidates stand in the order of the file, which need not be that of their starts: so many are asked for in advance. */
+#define AHEAD 16
+
+/* One pass from low to high. `open` holds the symbols that have begun and not ended, each inside the one before it or
+ * reaching beyond it. Returns how many symbols there are. */
+static size_t flatten(struct entries *entries, const struct uspi_candidate *candidates, const struct place *places,
+                      size_t count, const struct uspi_candidate **open) {
+    static const struct uspi_candidate nothing = {.symbol = USPI_NO_SYMBOL};
+    const struct uspi_candidate *unsized = NULL; /* the last one, where nothing has begun behind it */
+    size_t depth = 0, named = 0;
+    for (size_t i = 0; i <= count; i++) {
+        const struct uspi_candidate *next = i < count ? &candidates[places[i].candidate] : NULL;
+        if (i + AHEAD < count) PREFETCH(&candidates[places[i + AHEAD].candidate]);
+        usp_addr now = next != NULL ? next->start : UINT64_MAX;
+        if (unsized != NULL && unsized->end <= now) append(entries, unsized->end, &nothing);
+        unsized = NULL;
+        while (depth > 0 && open[depth - 1]->end <= now) {
+            usp_addr end = open[--depth]->end;
+            while (depth > 0 && open[depth - 1]->end <= end) depth--;
+            if (depth > 0) append(entries, end, open[depth - 1]);
+        }
+        if (next == NULL) break;
+        const bool sized = is_sized(next);
+        if (!sized && depth > 0) continue;
+        append(entries, next->start, next);
+        if (next->symbol != USPI_NO_SYMBOL) named++;
+        if (sized) open[depth++] = next;
+        if (next->is_unsized) unsized = next;
+    }
+    return named;
+}
+
+/* How many entries share a bucket, on average at most unless that would take more than 16 bits of a start. */
+#define BUCKET_ENTRIES 16u
+#define SHIFT_MAX      16u
+
+/* So many starts are compared at a time; they may lie behind the last one. */
+#define STEP 16u
+
+/* Gaps that are none. */
+#define SIZE_UNKNOWN  0xfe /* of a symbol of which nothing is said */
+#define ASK_THE_TABLE 0xff /* the number is the symbol's */
+
+/* From the end of a symbol to the start of the next entry. */
+static uint8_t gap_of(const struct entry *e, const struct entry *next) {
+    if (e->name == 0) return ASK_THE_TABLE;
+    if (e->size == 0) return SIZE_UNKNOWN;
+    if (next == NULL || next->start - e->start < e->size) return ASK_THE_TABLE;
+    const uint32_t gap = next->start - e->start - e->size;
+    return gap < SIZE_UNKNOWN ? (uint8_t)gap : ASK_THE_TABLE;
+}
+
+static void fill(struct uspi_index *index, const struct entries *entries) {
+    const uint32_t mask = (UINT32_C(1) << index->shift) - 1;
+    uint32_t bucket = 0;
+    for (uint32_t i = 0; i < index->count; i++) {
+        const struct entry *e = &entries->all[i];
+        while (bucket <= e->start >> index->shift) index->buckets[bucket++] = i;
+        index->starts[i] = (uint16_t)(e->start & mask);
+        index->gaps[i] = gap_of(e, i + 1 < index->count ? e + 1 : NULL);
+        index->numbers[i] = index->gaps[i] == ASK_THE_TABLE ? e->symbol : e->name;
+    }
+    index->buckets[bucket] = index->count;
+    memset(index->starts + index->count, 0, STEP * sizeof *index->starts);
+}
+
+static int lay_out(struct uspi_index *index, const struct entries *entries) {
+    if (entries->count > UINT32_MAX - STEP) return USP_ERROR_NO_MEMORY;
+    index->count = (uint32_t)entries->count;
+    const uint32_t last = entries->all[index->count - 1].start;
+    while (index->shift < SHIFT_MAX && last >> index->shift >= index->count / BUCKET_ENTRIES) index->shift++;
+    index->bucket_count = (last >> index->shift) + 1;
+    const uint64_t words = (uint64_t)index->bucket_count + 1 + index->count;
+    const uint64_t size = words * sizeof(uint32_t) + ((uint64_t)index->count + STEP) * sizeof(uint16_t) + index->count;
+    if (size > SIZE_MAX) return USP_ERROR_NO_MEMORY;
+    index->size = (size_t)size;
+    index->buckets = malloc(index->size);
+    if (index->buckets == NULL) return USP_ERROR_NO_MEMORY;
+    index->numbers = index->buckets + index->bucket_count + 1;
+    index->starts = (uint16_t *)(index->numbers + index->count);
+    index->gaps = (uint8_t *)(index->starts + index->count + STEP);
+    fill(index, entries);
+    return USP_OK;
+}
+
+int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gathering, uspi_prefer prefer,
+                     const void *context) {
+    const struct uspi_candidate *candidates = gathering->candidates;
+    memset(index, 0, sizeof *index);
+    if (gathering->count == 0) return USP_OK;
+    if (gathering->count > UINT32_MAX) return USP_ERROR_NO_MEMORY;
+    if (gathering->count > SIZE_MAX / 2 / sizeof(struct entry)) return USP_ERROR_NO_MEMORY;
+    struct place *room = malloc(gathering->count * 2 * sizeof *room);
+    uint32_t *digits = malloc(sizeof *digits << DIGIT_BITS);
+    if (room == NULL || digits == NULL) {
+        free(room);
+        free(digits);
+        return USP_ERROR_NO_MEMORY;
+    }
+    size_t count = make_places(room, candidates, gathering->count, &index->base);
+    struct place *places = sort_places(room, count, digits);
+    free(digits);
+    count = choose_winners(places, count, candidates, prefer, context);
+    /* Each symbol adds its beginning, and at most one place where the symbol around it goes on or nothing begins. */
+    const struct uspi_candidate **open = malloc(count * sizeof(const struct uspi_candidate *));
+    struct entries entries = {index->base, malloc(count * 2 * sizeof *entries.all), 0};
+    int status = USP_ERROR_NO_MEMORY;
+    if (open != NULL && entries.all != NULL) {
+        index->named = flatten(&entries, candidates, places, count, open);
+        status = lay_out(index, &entries);
+    }
+    if (status != USP_OK) uspi_index_clear(index);
+    free(entries.all);
+    free((void *)open);
+    free(room);
+    return status;
+}
+
+/* Without a branch for each start; compilers compare several at a time. */
+static uint32_t count_not_above(const uint16_t *starts, uint32_t count, uint16_t low_bits) {
+    uint32_t n = 0;
+    for (uint32_t done = 0; done < count; done += STEP, starts += STEP) {
+        const uint16_t left = (uint16_t)(count - done < STEP ? count - done : STEP);
+        uint16_t in_step = 0;
+        for (uint16_t i = 0; i < STEP; i++) in_step = (uint16_t)(in_step + (starts[i] <= low_bits && i < left));
+        n += in_step;
+        if (in_step < STEP) break;
+    }
+    return n;
+}
+
+/* How many entries start at or below an offset, and the bucket that the offset belongs to. */
+static uint32_t find_place(const struct uspi_index *index, uint32_t offset, uint32_t *bucket) {
+    *bucket = offset >> index->shift;
+    if (*bucket >= index->bucket_count) {
+        *bucket = index->bucket_count - 1;
+        return index->count;
+    }
+    const uint32_t low = index->buckets[*bucket], high = index->buckets[*bucket + 1];
+    /* They are as cold as the starts, and are not waited for before these have come. */
+    PREFETCH(index->numbers + low);
+    PREFETCH(index->gaps + low);
+    const uint16_t low_bits = (uint16_t)(offset & ((UINT32_C(1) << index->shift) - 1));
+    return low + count_not_above(index->starts + low, high - low, low_bits);
+}
+
+/* The bucket of an entry: the last that begins at or before it. */
+static uint32_t bucket_of(const struct uspi_index *index, uint32_t entry) {
+    uint32_t low = 0, high = index->bucket_count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (index->buckets[middle] <= entry) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static usp_addr start_of(const struct uspi_index *index, uint32_t entry, uint32_t bucket) {
+    return index->base + ((uint64_t)bucket << index->shift) + index->starts[entry];
+}
+
+/* The bucket of the entry behind one that is in `bucket`. */
+static uint32_t next_bucket(const struct uspi_index *index, uint32_t entry, uint32_t bucket) {
+    if (entry + 1 < index->buckets[bucket + 1]) return bucket;
+    /* Nearly always the next one; after many empty ones a search is quicker. */
+    if (index->buckets[bucket + 2] > entry + 1) return bucket + 1;
+    return bucket_of(index, entry + 1);
+}
+
+uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address, usp_addr *start, uint64_t *size) {
+    uint32_t bucket;
+    *size = 0;
+    if (index->count == 0 || address < index->base || address - index->base >= UINT32_MAX) return USPI_NO_SYMBOL;
+    const uint32_t not_above = find_place(index, (uint32_t)(address - index->base), &bucket);
+    if (not_above == 0) return USPI_NO_SYMBOL;
+    const uint32_t entry = not_above - 1;
+    /* A bucket can have none that is not above, and then an earlier one has it. */
+    if (entry < index->buckets[bucket]) bucket = bucket_of(index, entry);
+    *start = start_of(index, entry, bucket);
+    const uint8_t gap = index->gaps[entry];
+    if (gap < SIZE_UNKNOWN) *size = start_of(index, entry + 1, next_bucket(index, entry, bucket)) - gap - *start;
+    return index->numbers[entry];
+}
+
+bool uspi_index_next(const struct uspi_index *index, usp_addr address, usp_addr *start) {
+    if (index->count == 0 || (address > index->base && address - index->base >= UINT32_MAX)) return false;
+    const uint32_t below = address > index->base ? (uint32_t)(address - index->base) : 0;
+    uint32_t bucket;
+    const uint32_t entry = below > 0 ? find_place(index, below - 1, &bucket) : 0;
+    if (entry == index->count) return false;
+    *start = start_of(index, entry, bucket_of(index, entry));
+    return true;
+}
+
+size_t uspi_index_memory(const struct uspi_index *index) { return index->size; }
+
+void uspi_index_clear(struct uspi_index *index) {
+    free(index->buckets);
+    memset(index, 0, sizeof *index);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* Making the index of an image (lines.h): its debug information and its symbols, as the symbolizer finds them. */
+#include "lib/os/os.h"
+#include "lib/symbolize/store/index_write.h"
+#include "lib/symbolize/symbolizer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void usp_index_init(struct usp_index *index, const char *store) {
+    memset(index, 0, sizeof *index);
+    index->size = sizeof *index;
+    index->store = store;
+}
+
+struct adding {
+    struct uspi_index_writer *writer;
+    struct usp_index *index;
+    usp_addr slide;
+    uint64_t moved;
+    bool is_out_of_memory;
+};
+
+/* The shape of usp_symbol_visitor. */
+static int add_symbol(void *context, const struct usp_symbol *symbol) {
+    struct adding *adding = context;
+    const usp_addr start = symbol->start - adding->slide - adding->moved;
+    if (!uspi_index_add_symbol(adding->writer, start, symbol->extent, symbol->name, symbol->strategy)) return 1;
+    adding->index->symbols++;
+    return 0;
+}
+
+static int finish(struct uspi_index_writer *writer, const struct uspi_index_header *header, struct usp_index *index) {
+    uint8_t *bytes;
+    size_t size;
+    int status = uspi_index_finish(writer, header, &bytes, &size);
+    if (status != USP_OK) return status;
+    char *path = uspi_index_path(index->store, header->build_id, header->build_id_size);
+    index->index_bytes = size;
+    status = path != NULL ? uspi_os_publish(path, bytes, size) : USP_ERROR_NO_MEMORY;
+    if (status != USP_OK && path != NULL) {
+        snprintf(index->message, sizeof index->message, "%s: %s", path, usp_status_string(status));
+    }
+    free(path);
+    free(bytes);
+    return status;
+}
+
+static int fill(struct usp_symbolizer *symbolizer, const struct usp_image *image, struct uspi_index_writer *writer,
+                struct usp_index *index) {
+    struct uspi_query query = {0};
+    struct usp_symbol symbol = {0};
+    struct uspi_error why = {0};
+    struct uspi_epoch *readers = uspi_symbolizer_readers(symbolizer);
+    const uint32_t ticket = uspi_epoch_enter(readers);
+    int status = uspi_symbolizer_ask(symbolizer, NULL, image->load_address, NULL, &query, &symbol);
+    struct uspi_lines *lines = query.module != NULL ? uspi_module_lines(query.module) : NULL;
+    uspi_epoch_leave(readers, ticket);
+    if (status == USP_ERROR_NO_MEMORY || lines == NULL) return status == USP_OK ? USP_ERROR_NO_MEMORY : status;
+    struct uspi_dwarf *dwarf = uspi_lines_dwarf(lines);
+    struct adding adding = {writer, index, image->slide, uspi_lines_moved(lines), false};
+    if (dwarf != NULL) {
+        const struct uspi_index_work work = {index->threads, index->progress, index->context};
+        index->source_bytes = uspi_dwarf_size(dwarf);
+        status = uspi_index_add_lines(writer, dwarf, &work, &why);
+        if (status != USP_OK) return status;
+        index->blocks = uspi_dwarf_unit_count(dwarf);
+    } else if (uspi_lines_explain(lines, why.text, sizeof why.text) == USP_OK) {
+        /* They change with the next build, and nothing in them says of which build they are. */
+        snprintf(why.text, sizeof why.text, "its lines are in object files; dsymutil makes a dSYM of them");
+    }
+    snprintf(index->message, sizeof index->message, "%s", why.text);
+    status = usp_symbolizer_visit(symbolizer, image->load_address, add_symbol, &adding);
+    if (status == 1) return USP_ERROR_NO_MEMORY;
+    if (status != USP_OK && (status != USP_ERROR_NOT_FOUND || dwarf == NULL)) return status;
+    const bool is_macho = (image->flags & USP_IMAGE_MACHO) != 0;
+    const struct uspi_index_header header = {.flags = is_macho ? USPI_INDEX_MACHO : 0,
+                                             .arch = image->arch,
+                                             .variant = uspi_module_variant(query.module),
+                                             .header = image->load_address - image->slide - adding.moved,
+                                             .build_id_size = image->build_id_size,
+                                             .build_id = image->build_id};
+    return finish(writer, &header, index);
+}
+
+int usp_index_write(const struct usp_images *images, const struct usp_image *image, struct usp_index *index) {
+    if (images == NULL || image == NULL || index == NULL || index->store == NULL) return USP_ERROR_ARGUMENT;
+    if (index->size < offsetof(struct usp_index, reserved)) return USP_ERROR_ARGUMENT;
+    struct usp_symbolizer *symbolizer = NULL;
+    struct usp_images *one = NULL;
+    index->message[0] = '\0';
+    index->source_bytes = index->index_bytes = index->blocks = index->symbols = 0;
+    if (image->build_id_size < 2 || image->section != 0) return USP_ERROR_UNSUPPORTED;
+    int status = usp_images_create(image, 1, &one);
+    if (status == USP_OK) status = usp_symbolizer_create(one, NULL, &symbolizer);
+    struct uspi_index_writer *writer = uspi_index_writer_create();
+    if (status == USP_OK && writer == NULL) status = USP_ERROR_NO_MEMORY;
+    if (status == USP_OK) status = fill(symbolizer, image, writer, index);
+    uspi_index_writer_free(writer);
+    usp_symbolizer_free(symbolizer);
+    usp_images_free(one);
+    return status;
+}

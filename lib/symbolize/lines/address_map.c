@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* See address_map.h.
+ *
+ *     header:  base 8, span 8, count 4, buckets 4, words of sets 4, shift 1, width of starts 1, width of values 1, 0 1, blocks 4,
+ *              0 4
+ *     buckets: number of the first entry whose start − base is not below bucket << shift, and one more at the end
+ *     starts:  of the entries, from base on, ascending
+ *     values:  what holds from there on: 0 nothing; 1 + number of a block; or behind all these, 1 + blocks + place of a set
+ *     sets:    how many blocks, and their numbers, ascending */
+#include "lib/symbolize/lines/address_map.h"
+
+#include "lib/base/array.h"
+#include "lib/base/little_endian.h"
+
+#include <string.h>
+
+#define HEADER 40u
+
+/* ---- writing ---- */
+
+struct entry {
+    uint64_t start;
+    uint64_t value; /* 0, 1 + block, or SET | place in sets */
+};
+
+#define SET (UINT64_C(1) << 63)
+
+struct writing {
+    struct entry *entries;
+    size_t count, room;
+    uint32_t *sets;
+    size_t set_count, set_room;
+    uint32_t *open; /* blocks with a range here, ascending, and */
+    uint64_t *ends; /* where it ends */
+    size_t open_count, open_room, end_room;
+    bool is_out_of_memory;
+};
+
+static int by_low(const void *a, const void *b) {
+    const struct uspi_map_range *x = a, *y = b;
+    if (x->low != y->low) return x->low < y->low ? -1 : 1;
+    if (x->block != y->block) return x->block < y->block ? -1 : 1;
+    return (x->high > y->high) - (x->high < y->high);
+}
+
+/* What is open holds from `start` on. */
+static void add_entry(struct writing *w, uint64_t start) {
+    uint64_t value = 0;
+    const size_t told = w->open_count < USPI_MAP_BLOCKS ? w->open_count : USPI_MAP_BLOCKS;
+    if (told == 1) value = 1 + (uint64_t)w->open[0];
+    if (told > 1) {
+        /* Folded functions stand in the same few units again and again: the set before is often the same. */
+        const bool is_same =
+            w->count > 1 && (w->entries[w->count - 2].value & SET) != 0 &&
+            w->sets[w->entries[w->count - 2].value & ~SET] == told &&
+            memcmp(&w->sets[(w->entries[w->count - 2].value & ~SET) + 1], w->open, told * sizeof *w->open) == 0;
+        if (is_same) {
+            value = w->entries[w->count - 2].value;
+        } else {
+            if (!uspi_room_for(&w->sets, &w->set_room, w->set_count, told + 1, sizeof *w->sets)) {
+                w->is_out_of_memory = true;
+                return;
+            }
+            value = SET | w->set_count;
+            w->sets[w->set_count++] = (uint32_t)told;
+            memcpy(w->sets + w->set_count, w->open, told * sizeof *w->open);
+            w->set_count += told;
+        }
+    }
+    if (w->count > 0 && w->entries[w->count - 1].start == start) w->count--;
+    if (w->count > 0 && w->entries[w->count - 1].value == value) return;
+    if (!uspi_room_for(&w->entries, &w->room, w->count, 1, sizeof *w->entries)) {
+        w->is_out_of_memory = true;
+        return;
+    }
+    w->entries[w->count++] = (struct entry){start, value};
+}
+
+/* Closes what ends at or before an address, in the order of the ends. */
+static void close_until(struct writing *w, uint64_t address) {
+    for (;;) {
+        uint64_t end = UINT64_MAX;
+        size_t kept = 0;
+        for (size_t i = 0; i < w->open_count; i++) end = w->ends[i] < end ? w->ends[i] : end;
+        if (w->open_count == 0 || end > address) return;
+        for (size_t i = 0; i < w->open_count; i++) {
+            if (w->ends[i] == end) continue;
+            w->open[kept] = w->open[i];
+            w->ends[kept++] = w->ends[i];
+        }
+        w->open_count = kept;
+        add_entry(w, end);
+    }
+}
+
+static void open_range(struct writing *w, const struct uspi_map_range *range) {
+    size_t at = 0;
+    while (at < w->open_count && w->open[at] < range->block) at++;
+    if (at < w->open_count && w->open[at] == range->block) {
+        if (range->high > w->ends[at]) w->ends[at] = range->high;
+        return;
+    }
+    /* So many units do not share code; more of them would only take time. */
+    if (w->open_count == USPI_MAP_BLOCKS) return;
+    if (!uspi_room_for(&w->open, &w->open_room, w->open_count, 1, sizeof *w->open) ||
+        !uspi_room_for(&w->ends, &w->end_room, w->open_count, 1, sizeof *w->ends)) {
+        w->is_out_of_memory = true;
+        return;
+    }
+    memmove(w->open + at + 1, w->open + at, (w->open_count - at) * sizeof *w->open);
+    memmove(w->ends + at + 1, w->ends + at, (w->open_count - at) * sizeof *w->ends);
+    w->open[at] = range->block;
+    w->ends[at] = range->high;
+    w->open_count++;
+}
+
+static unsigned bytes_for(uint64_t value) {
+    const unsigned bits = uspi_packed_width(value);
+    return bits == 0 ? 1 : (bits + 7) / 8;
+}
+
+static int lay_out(struct writing *w, uint32_t blocks, uint8_t **bytes, size_t *size) {
+    const uint64_t base = w->count > 0 ? w->entries[0].start : 0;
+    const uint64_t span = w->count > 0 ? w->entries[w->count - 1].start - base : 0;
+    unsigned shift = 0;
+    /* Some eight entries for each bucket. */
+    while (shift < 63 && span >> shift > w->count / 8) shift++;
+    const uint64_t buckets = w->count > 0 ? (span >> shift) + 1 : 0;
+    const unsigned start_width = bytes_for(span), value_width = bytes_for(1 + (uint64_t)blocks + w->set_count);
+    const uint64_t all = HEADER + 4 * (buckets + 1) + w->count * ((uint64_t)start_width + value_width) +
+                         4 * (uint64_t)w->set_count + USPI_PACKED_SLACK;
+    if (w->count > UINT32_MAX - 1 || w->set_count > UINT32_MAX || all > SIZE_MAX / 2) return USP_ERROR_NO_MEMORY;
+    uint8_t *to = calloc(1, (size_t)all);
+    if (to == NULL) return USP_ERROR_NO_MEMORY;
+    uspi_store_le(to, base, 8);
+    uspi_store_le(to + 8, span, 8);
+    uspi_store_le(to + 16, w->count, 4);
+    uspi_store_le(to + 20, buckets, 4);
+    uspi_store_le(to + 24, w->set_count, 4);
+    to[28] = (uint8_t)shift;
+    to[29] = (uint8_t)start_width;
+    to[30] = (uint8_t)value_width;
+    uspi_store_le(to + 32, blocks, 4);
+    uint8_t *bucket = to + HEADER, *starts = bucket + 4 * (size_t)(buckets + 1),
+            *values = starts + w->count * start_width;
+    uint8_t *sets = values + w->count * value_width;
+    uint64_t next = 0;
+    for (size_t i = 0; i < w->count; i++) {
+        const struct entry *entry = &w->entries[i];
+        for (; next <= (entry->start - base) >> shift; next++) uspi_store_le(bucket + 4 * next, i, 4);
+        uspi_store_le(starts + i * start_width, entry->start - base, start_width);
+        const uint64_t value = (entry->value & SET) != 0 ? 1 + (uint64_t)blocks + (entry->value & ~SET) : entry->value;
+        uspi_store_le(values + i * value_width, value, value_width);
+    }
+    for (; next <= buckets; next++) uspi_store_le(bucket + 4 * next, w->count, 4);
+    for (size_t i = 0; i < w->set_count; i++) uspi_store_le(sets + 4 * i, w->sets[i], 4);
+    *bytes = to;
+    *size = (size_t)all;
+    return USP_OK;
+}
+
+int uspi_map_write(struct uspi_map_range *ranges, size_t count, uint8_t **bytes, size_t *size) {
+    struct writing w = {0};
+    uint32_t blocks = 0;
+    if (count > 1) qsort(ranges, count, sizeof *ranges, by_low);
+    for (size_t i = 0; i < count && !w.is_out_of_memory; i++) {
+        if (ranges[i].low >= ranges[i].high) continue;
+        close_until(&w, ranges[i].low);
+        open_range(&w, &ranges[i]);
+        add_entry(&w, ranges[i].low);
+        if (ranges[i].block >= blocks) blocks = ranges[i].block + 1;
+    }
+    close_until(&w, UINT64_MAX);
+    int status = w.is_out_of_memory ? USP_ERROR_NO_MEMORY : lay_out(&w, blocks, bytes, size);
+    free(w.entries);
+    free(w.sets);
+    free(w.open);
+    free(w.ends);
+    return status;
+}
+
+/* ---- reading ---- */
+
+static bool load(const struct uspi_map *map, uint64_t at, unsigned width, uint64_t *value) {
+    if (!uspi_checked_range(map->checked, map->bytes + (size_t)at, width)) return false;
+    *value = uspi_le(map->bytes + (size_t)at, width);
+    return true;
+}
+
+int uspi_map_open(struct uspi_map *map, const uint8_t *bytes, uint64_t size, const struct uspi_checked *checked) {
+    *map = (struct uspi_map){.bytes = bytes, .checked = checked, .size = size};
+    if (size < HEADER || !uspi_checked_range(checked, bytes, HEADER)) return USP_ERROR_FORMAT;
+    map->base = uspi_le64(bytes);
+    map->span = uspi_le64(bytes + 8);
+    map->count = uspi_le32(bytes + 16);
+    map->buckets = uspi_le32(bytes + 20);
+    map->sets = uspi_le32(bytes + 24);
+    map->shift = bytes[28];
+    map->start_width = bytes[29];
+    map->value_width = bytes[30];
+    map->block_count = uspi_le32(bytes + 32);
+    if (map->shift > 63 || map->start_width > 8 || map->value_width > 8) return USP_ERROR_FORMAT;
+    map->at_buckets = HEADER;
+    map->at_starts = map->at_buckets + 4 * ((uint64_t)map->buckets + 1);
+    map->at_values = map->at_starts + (uint64_t)map->count * map->start_width;
+    map->at_sets = map->at_values + (uint64_t)map->count * map->value_width;
+    return map->at_sets + 4 * (uint64_t)map->sets + USPI_PACKED_SLACK == size ? USP_OK : USP_ERROR_FORMAT;
+}
+
+/* The last entry at or before a distance from the base, plus one; 0: none. */
+static bool find_entry(const struct uspi_map *map, uint64_t distance, uint64_t *entry) {
+    const uint64_t bucket = distance >> map->shift;
+    uint64_t low, high;
+    if (bucket >= map->buckets) {
+        *entry = map->count;
+        return true;
+    }
+    if (!load(map, map->at_buckets + 4 * bucket, 4, &low) || !load(map, map->at_buckets + 4 * bucket + 4, 4, &high))
+        return false;
+    if (low > high || high > map->count) return false;
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        uint64_t start;
+        if (!load(map, map->at_starts + middle * map->start_width, map->start_width, &start)) return false;
+        if (start <= distance) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    *entry = low;
+    return true;
+}
+
+int uspi_map_find(const struct uspi_map *map, uint64_t address, uint32_t blocks[USPI_MAP_BLOCKS]) {
+    uint64_t entry, value, count, number;
+    if (map->count == 0 || address < map->base) return 0;
+    if (!find_entry(map, address - map->base, &entry)) return USP_ERROR_FORMAT;
+    if (entry == 0) return 0;
+    if (!load(map, map->at_values + (entry - 1) * map->value_width, map->value_width, &value)) return USP_ERROR_FORMAT;
+    if (value == 0) return 0;
+    if (value <= map->block_count) {
+        blocks[0] = (uint32_t)(value - 1);
+        return 1;
+    }
+    const uint64_t place = value - 1 - map->block_count;
+    if (place >= map->sets || !load(map, map->at_sets + 4 * place, 4, &count)) return USP_ERROR_FORMAT;
+    if (count > USPI_MAP_BLOCKS || count > map->sets - place - 1) return USP_ERROR_FORMAT;
+    for (uint64_t i = 0; i < count; i++) {
+        if (!load(map, map->at_sets + 4 * (place + 1 + i), 4, &number)) return USP_ERROR_FORMAT;
+        blocks[i] = (uint32_t)number;
+    }
+    return (int)count;
+}

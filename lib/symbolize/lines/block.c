@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: MIT */
+/* See block.h. */
+#include "lib/symbolize/lines/block.h"
+
+#include "lib/base/checksum.h"
+
+#include <string.h>
+
+/* ---- bytes that have to be checked ---- */
+
+static bool check_page(const struct uspi_checked *checked, uint64_t page) {
+    const uint8_t state = atomic_load_explicit(&checked->states[page], memory_order_relaxed);
+    if (state != 0) return state == 1;
+    const uint64_t from = page * USPI_CHECKED_PAGE;
+    const uint64_t left = checked->size - from, n = left < USPI_CHECKED_PAGE ? left : USPI_CHECKED_PAGE;
+    const uint64_t skipped = page == 0 ? checked->skipped : 0;
+    const uint32_t sum = uspi_checksum(checked->bytes + (size_t)(from + skipped), (size_t)(n - skipped));
+    const bool is_right = sum == uspi_le32(checked->sums + (size_t)(4 * page));
+    atomic_store_explicit(&checked->states[page], is_right ? 1 : 2, memory_order_relaxed);
+    return is_right;
+}
+
+bool uspi_checked_range(const struct uspi_checked *checked, const uint8_t *from, uint64_t size) {
+    if (checked == NULL || size == 0) return true;
+    const uint64_t at = (uint64_t)(from - checked->bytes);
+    const uint64_t end = at + size < checked->size ? at + size : checked->size;
+    for (uint64_t page = at / USPI_CHECKED_PAGE; page * USPI_CHECKED_PAGE < end; page++) {
+        if (!check_page(checked, page)) return false;
+    }
+    return true;
+}
+
+/* A field of a record. False when the bytes are damaged. The array and its fields were found to lie in the block. */
+static inline bool load(const struct uspi_block *block, uint32_t array, uint64_t bit, unsigned width, uint64_t *value) {
+    const uint8_t *bytes = block->bytes + array;
+    if (block->checked != NULL && !uspi_checked_range(block->checked, bytes + (size_t)(bit / 8), 8)) return false;
+    *value = uspi_packed_get(bytes, bit, width);
+    return true;
+}
+
+/* ---- the header ---- */
+
+static bool lay_out(struct uspi_block *block) {
+    const uint8_t *w = block->width;
+    const struct {
+        uint32_t *at;
+        uint32_t count;
+        unsigned bits;
+    } tables[] = {
+        {&block->at_folders, block->folders, w[USPI_WIDTH_TEXT]},
+        {&block->at_files, block->files, (unsigned)w[USPI_WIDTH_FOLDER] + w[USPI_WIDTH_TEXT]},
+        {&block->at_functions, block->functions,
+         (unsigned)w[USPI_WIDTH_TEXT] + w[USPI_WIDTH_FILE] + w[USPI_WIDTH_DECLARED]},
+        {&block->at_sites, block->sites,
+         (unsigned)w[USPI_WIDTH_FUNCTION] + w[USPI_WIDTH_FILE] + w[USPI_WIDTH_CALL_LINE] + w[USPI_WIDTH_COLUMN]},
+        {&block->at_nodes, block->nodes, (unsigned)w[USPI_WIDTH_PARENT] + w[USPI_WIDTH_SITE]},
+        {&block->at_parts, block->parts, (unsigned)w[USPI_WIDTH_START] + w[USPI_WIDTH_SIZE] + w[USPI_WIDTH_NODE] + 1u},
+        {&block->at_aliases, block->aliases, (unsigned)w[USPI_WIDTH_NODE] + w[USPI_WIDTH_FUNCTION]},
+        {&block->at_groups, block->groups, (unsigned)w[USPI_WIDTH_START] + w[USPI_WIDTH_OFFSET]},
+        {&block->at_entries, block->entry_bytes, 8},
+        {&block->at_text, block->text_bytes, 8},
+    };
+    uint64_t at = USPI_BLOCK_HEADER;
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        *tables[i].at = (uint32_t)at;
+        at += uspi_packed_size(tables[i].count, tables[i].bits);
+        if (at > block->size) return false;
+    }
+    return at + USPI_PACKED_SLACK == block->size;
+}
+
+int uspi_block_open(struct uspi_block *block, const uint8_t *bytes, uint64_t size, const struct uspi_checked *checked) {
+    if (size < USPI_BLOCK_HEADER || !uspi_checked_range(checked, bytes, USPI_BLOCK_HEADER)) return USP_ERROR_FORMAT;
+    block->bytes = bytes;
+    block->checked = checked;
+    block->size = uspi_le32(bytes);
+    block->unit = bytes[4];
+    block->base = uspi_le64(bytes + 8);
+    block->entries = uspi_le32(bytes + 16);
+    block->entry_bytes = uspi_le32(bytes + 20);
+    block->nodes = uspi_le32(bytes + 24);
+    block->sites = uspi_le32(bytes + 28);
+    block->functions = uspi_le32(bytes + 32);
+    block->parts = uspi_le32(bytes + 36);
+    block->files = uspi_le32(bytes + 40);
+    block->folders = uspi_le32(bytes + 44);
+    block->aliases = uspi_le32(bytes + 48);
+    block->text_bytes = uspi_le32(bytes + 52);
+    block->groups = block->entries / USPI_BLOCK_GROUP + (block->entries % USPI_BLOCK_GROUP != 0);
+    memcpy(block->width, bytes + 56, USPI_WIDTHS);
+    if (block->size > size || block->unit > 2) return USP_ERROR_FORMAT;
+    for (unsigned i = 0; i < USPI_WIDTHS; i++) {
+        if (block->width[i] > USPI_PACKED_WIDTH_MAX) return USP_ERROR_FORMAT;
+    }
+    return lay_out(block) ? USP_OK : USP_ERROR_FORMAT;
+}
+
+/* ---- entries ---- */
+
+/* The first byte of an entry: how far it is from the last one, and what follows. */
+#define STEP_MASK  0x1fu
+#define STEP_LONG  0x1fu /* the distance follows */
+#define HAS_NODE   0x80u
+#define HAS_FILE   0x40u
+#define HAS_COLUMN 0x20u
+
+static uint64_t read_varint(const uint8_t **p, const uint8_t *end) {
+    uint64_t value = 0;
+    for (unsigned shift = 0; *p < end && shift < 64; shift += 7) {
+        const uint8_t byte = *(*p)++;
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if ((byte & 0x80) == 0) return value;
+    }
+    /* Cut off: an end that is never reached tells it. */
+    *p = end + 1;
+    return 0;
+}
+
+static int64_t unzigzag(uint64_t value) { return (int64_t)(value >> 1) ^ -(int64_t)(value & 1); }
+
+/* Where decoding a group stands. */
+struct decoding {
+    const struct uspi_block *block;
+    const uint8_t *p, *end;
+    uint64_t address;
+    uint32_t count; /* of entries decoded */
+    struct uspi_decoded {
+        uint32_t node, file, line, column;
+    } done[USPI_BLOCK_GROUP];
+};
+
+/* What an entry of a node is likely to say: what the last one of the same node in the group has said, else where the node's
+ * function is declared. */
+static bool predict(const struct decoding *d, uint32_t node, struct uspi_decoded *like) {
+    for (uint32_t i = d->count; i-- > 0;) {
+        if (d->done[i].node != node) continue;
+        *like = d->done[i];
+        return true;
+    }
+    *like = (struct uspi_decoded){.node = node};
+    if (node == 0) {
+        if (d->count > 0) *like = d->done[d->count - 1];
+        like->node = 0;
+        return true;
+    }
+    struct uspi_block_node of;
+    struct uspi_block_function function;
+    if (uspi_block_node(d->block, node, &of) != USP_OK) return false;
+    if (of.function == 0) return true;
+    if (uspi_block_function(d->block, of.function, &function) != USP_OK) return false;
+    like->file = function.file;
+    like->line = function.line;
+    return true;
+}
+
+static bool begin_group(struct decoding *d, const struct uspi_block *block, uint32_t group) {
+    const unsigned record = (unsigned)block->width[USPI_WIDTH_START] + block->width[USPI_WIDTH_OFFSET];
+    uint64_t start, offset, next = block->entry_bytes;
+    d->block = block;
+    d->count = 0;
+    const uint64_t bit = (uint64_t)group * record;
+    bool is_read =
+        load(block, block->at_groups, bit, block->width[USPI_WIDTH_START], &start) &&
+        load(block, block->at_groups, bit + block->width[USPI_WIDTH_START], block->width[USPI_WIDTH_OFFSET], &offset);
+    if (is_read && group + 1 < block->groups) {
+        is_read = load(block, block->at_groups, bit + record + block->width[USPI_WIDTH_START],
+                       block->width[USPI_WIDTH_OFFSET], &next);
+    }
+    if (!is_read || offset > next || next > block->entry_bytes) return false;
+    d->address = block->base + (start << block->unit);
+    d->p = block->bytes + block->at_entries + offset;
+    d->end = block->bytes + block->at_entries + next;
+    return uspi_checked_range(block->checked, d->p, next - offset);
+}
+
+/* The next entry of the group. False behind the last, and where the bytes are damaged. */
+static bool next_entry(struct decoding *d) {
+    struct uspi_decoded now = {0}, like;
+    if (d->p >= d->end || d->count == USPI_BLOCK_GROUP) return false;
+    const uint8_t head = *d->p++;
+    const struct uspi_decoded *last = d->count > 0 ? &d->done[d->count - 1] : &now;
+    uint64_t step = head & STEP_MASK;
+    if (step == STEP_LONG) step = read_varint(&d->p, d->end);
+    d->address += step << d->block->unit;
+    uint32_t node = last->node;
+    if ((head & HAS_NODE) != 0) node = (uint32_t)(node + (uint32_t)unzigzag(read_varint(&d->p, d->end)));
+    if (d->p > d->end || node > d->block->nodes) return false;
+    if (node == last->node && d->count > 0) {
+        like = *last;
+    } else if (!predict(d, node, &like)) {
+        return false;
+    }
+    if ((head & HAS_FILE) != 0) like.file = (uint32_t)read_varint(&d->p, d->end);
+    if (like.file != 0) {
+        like.line = (uint32_t)(like.line + (uint32_t)unzigzag(read_varint(&d->p, d->end)));
+        if ((head & HAS_COLUMN) != 0) like.column = (uint32_t)read_varint(&d->p, d->end);
+    }
+    if (d->p > d->end || like.file > d->block->files) return false;
+    d->done[d->count++] = like;
+    return true;
+}
+
+/* The last group that begins at or below an address. */
+static bool find_group(const struct uspi_block *block, uint64_t address, uint32_t *group) {
+    const unsigned record = (unsigned)block->width[USPI_WIDTH_START] + block->width[USPI_WIDTH_OFFSET];
+    const uint64_t wanted = (address - block->base) >> block->unit;
+    uint32_t low = 0, high = block->groups;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        uint64_t start;
+        if (!load(block, block->at_groups, (uint64_t)middle * record, block->width[USPI_WIDTH_START], &start))
+            return false;
+        if (start <= wanted) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    *group = low; /* one more than that */
+    return true;
+}
+
+static void describe_place(const struct uspi_decoded *decoded, struct uspi_block_place *place) {
+    place->node = decoded->node;
+    place->file = decoded->file;
+    /* What a gap keeps for the next entry's prediction is no answer. */
+    place->line = decoded->file != 0 ? decoded->line : 0;
+    place->column = decoded->file != 0 ? decoded->column : 0;
+}
+
+/* The last row with a line before an entry in the same node, in the groups up to it. Looks back so many groups. */
+#define LOOK_BACK 4u
+
+static void fill(const struct decoding *d, uint32_t before, uint32_t group, struct uspi_block_place *place) {
+    struct decoding earlier;
+    place->filled_file = place->filled_line = 0;
+    if (place->file == 0 || place->line != 0 || place->node == 0) return;
+    for (unsigned i = 0; i <= LOOK_BACK; i++) {
+        for (uint32_t k = before; k-- > 0;) {
+            const struct uspi_decoded *row = &d->done[k];
+            if (row->node == 0) return;
+            if (row->node != place->node || row->file == 0 || row->line == 0) continue;
+            place->filled_file = row->file;
+            place->filled_line = row->line;
+            return;
+        }
+        if (group == 0 || !begin_group(&earlier, d->block, --group)) return;
+        while (next_entry(&earlier)) continue;
+        d = &earlier;
+        before = earlier.count;
+    }
+}
+
+int uspi_block_find(const struct uspi_block *block, uint64_t address, struct uspi_block_place *place) {
+    struct decoding d;
+    uint32_t group;
+    if (block->entries == 0 || address < block->base) return USP_ERROR_NOT_FOUND;
+    if (!find_group(block, address, &group)) return USP_ERROR_FORMAT;
+    if (group == 0) return USP_ERROR_NOT_FOUND;
+    if (!begin_group(&d, block, --group)) return USP_ERROR_FORMAT;
+    uint64_t start = d.address;
+    uint32_t found = 0;
+    place->end = UINT64_MAX;
+    while (next_entry(&d)) {
+        if (d.address > address) {
+            place->end = d.address;
+            break;
+        }
+        start = d.address;
+        found = d.count;
+    }
+    const bool is_cut = found == d.count && d.p != d.end;
+    if (found == 0 || is_cut) return USP_ERROR_FORMAT;
+    if (found == d.count && group + 1 < block->groups) {
+        struct decoding next;
+        if (!begin_group(&next, block, group + 1)) return USP_ERROR_FORMAT;
+        place->end = next.address;
+    }
+    place->start = start;
+    describe_place(&d.done[found - 1], place);
+    fill(&d, found - 1, group, place);
+    return USP_OK;
+}
+
+int uspi_block_visit(const struct uspi_block *block, uspi_block_visitor visit, void *context) {
+    struct uspi_block_place place = {0};
+    bool has_one = false;
+    for (uint32_t group = 0; group < block->groups; group++) {
+        struct decoding d;
+        if (!begin_group(&d, block, group)) return USP_ERROR_FORMAT;
+        while (next_entry(&d)) {
+            if (has_one) {
+                place.end = d.address;
+                int answer = visit(context, &place);
+                if (answer != 0) return answer;
+            }
+            place = (struct uspi_block_place){.start = d.address, .end = UINT64_MAX};
+            describe_place(&d.done[d.count - 1], &place);
+            fill(&d, d.count - 1, group, &place);
+            has_one = true;
+        }
+        if (d.p != d.end) return USP_ERROR_FORMAT;
+    }
+    return has_one ? visit(context, &place) : USP_OK;
+}
+
+/* ---- the tables ---- */
+
+/* Loads the fields of a record, one behind the other. */
+static bool load_fields(const struct uspi_block *block, uint32_t array, uint64_t bit, const uint8_t *widths,
+                        uint64_t *fields, unsigned count) {
+    for (unsigned i = 0; i < count; i++) {
+        if (!load(block, array, bit, widths[i], &fields[i])) return false;
+        bit += widths[i];
+    }
+    return true;
+}
+
+static unsigned sum_of(const uint8_t *widths, unsigned count) {
+    unsigned sum = 0;
+    for (unsigned i = 0; i < count; i++) sum += widths[i];
+    return sum;
+}
+
+int uspi_block_node(const struct uspi_block *block, uint32_t node, struct uspi_block_node *of) {
+    const uint8_t *w = block->width;
+    const uint8_t widths[2] = {w[USPI_WIDTH_PARENT], w[USPI_WIDTH_SITE]};
+    uint64_t fields[4];
+    *of = (struct uspi_block_node){0};
+    if (node == 0 || node > block->nodes) return USP_ERROR_FORMAT;
+    if (!load_fields(block, block->at_nodes, (uint64_t)(node - 1) * sum_of(widths, 2), widths, fields, 2)) {
+        return USP_ERROR_FORMAT;
+    }
+    const uint64_t distance = fields[0], site = fields[1];
+    if (distance == 0) {
+        of->function = (uint32_t)site;
+        return site <= block->functions ? USP_OK : USP_ERROR_FORMAT;
+    }
+    if (distance >= node || site == 0 || site > block->sites) return USP_ERROR_FORMAT;
+    const uint8_t site_widths[4] = {w[USPI_WIDTH_FUNCTION], w[USPI_WIDTH_FILE], w[USPI_WIDTH_CALL_LINE],
+                                    w[USPI_WIDTH_COLUMN]};
+    if (!load_fields(block, block->at_sites, (site - 1) * sum_of(site_widths, 4), site_widths, fields, 4)) {
+        return USP_ERROR_FORMAT;
+    }
+    of->caller = node - (uint32_t)distance;
+    of->function = (uint32_t)fields[0];
+    of->call_file = (uint32_t)fields[1];
+    of->call_line = (uint32_t)fields[2];
+    of->call_column = (uint32_t)fields[3];
+    return fields[0] <= block->functions && fields[1] <= block->files ? USP_OK : USP_ERROR_FORMAT;
+}
+
+int uspi_block_function(const struct uspi_block *block, uint32_t function, struct uspi_block_function *of) {
+    const uint8_t *w = block->width;
+    const uint8_t widths[3] = {w[USPI_WIDTH_TEXT], w[USPI_WIDTH_FILE], w[USPI_WIDTH_DECLARED]};
+    uint64_t fields[3];
+    if (function == 0 || function > block->functions) return USP_ERROR_FORMAT;
+    if (!load_fields(block, block->at_functions, (uint64_t)(function - 1) * sum_of(widths, 3), widths, fields, 3)) {
+        return USP_ERROR_FORMAT;
+    }
+    *of = (struct uspi_block_function){fields[0], (uint32_t)fields[1], (uint32_t)fields[2]};
+    return fields[1] <= block->files ? USP_OK : USP_ERROR_FORMAT;
+}
+
+int uspi_block_file(const struct uspi_block *block, uint32_t file, uint64_t *folder, uint64_t *name) {
+    const uint8_t *w = block->width;
+    const uint8_t widths[2] = {w[USPI_WIDTH_FOLDER], w[USPI_WIDTH_TEXT]};
+    uint64_t fields[2];
+    if (file == 0 || file > block->files) return USP_ERROR_FORMAT;
+    if (!load_fields(block, block->at_files, (uint64_t)(file - 1) * sum_of(widths, 2), widths, fields, 2)) {
+        return USP_ERROR_FORMAT;
+    }
+    *name = fields[1];
+    *folder = 0;
+    if (fields[0] == 0) return USP_OK;
+    if (fields[0] > block->folders) return USP_ERROR_FORMAT;
+    const unsigned width = w[USPI_WIDTH_TEXT];
+    return load(block, block->at_folders, (fields[0] - 1) * width, width, folder) ? USP_OK : USP_ERROR_FORMAT;
+}
+
+void uspi_block_texts(const struct uspi_block *block, uint64_t (*visit)(void *context, uint64_t text), void *context) {
+    const uint8_t *w = block->width, *b = block->bytes;
+    const unsigned text = w[USPI_WIDTH_TEXT], folder = w[USPI_WIDTH_FOLDER];
+    const unsigned function = text + w[USPI_WIDTH_FILE] + w[USPI_WIDTH_DECLARED];
+    for (uint64_t i = 0; i < block->folders; i++)
+        visit(context, uspi_packed_get(b + block->at_folders, i * text, text));
+    for (uint64_t i = 0; i < block->files; i++) {
+        visit(context, uspi_packed_get(b + block->at_files, i * (folder + text) + folder, text));
+    }
+    for (uint64_t i = 0; i < block->functions; i++) {
+        visit(context, uspi_packed_get(b + block->at_functions, i * function, text));
+    }
+}
+
+int uspi_block_part(const struct uspi_block *block, uint32_t i, struct uspi_block_part *part) {
+    const uint8_t *w = block->width;
+    const uint8_t widths[4] = {w[USPI_WIDTH_START], w[USPI_WIDTH_SIZE], w[USPI_WIDTH_NODE], 1};
+    uint64_t fields[4];
+    if (i >= block->parts) return USP_ERROR_NOT_FOUND;
+    if (!load_fields(block, block->at_parts, (uint64_t)i * sum_of(widths, 4), widths, fields, 4))
+        return USP_ERROR_FORMAT;
+    part->start = block->base + (fields[0] << block->unit);
+    part->size = fields[1] << block->unit;
+    part->node = (uint32_t)fields[2];
+    part->is_cold = fields[3] != 0;
+    return part->node <= block->nodes ? USP_OK : USP_ERROR_FORMAT;
+}
+
+int uspi_block_find_part(const struct uspi_block *block, uint64_t address, struct uspi_block_part *part) {
+    uint32_t low = 0, high = block->parts;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (uspi_block_part(block, middle, part) != USP_OK) return USP_ERROR_FORMAT;
+        if (part->start <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == 0) return USP_ERROR_NOT_FOUND;
+    int status = uspi_block_part(block, low - 1, part);
+    if (status != USP_OK) return status;
+    return address - part->start < part->size ? USP_OK : USP_ERROR_NOT_FOUND;
+}
+
+uint32_t uspi_block_alias(const struct uspi_block *block, uint32_t node, uint32_t i) {
+    const uint8_t *w = block->width;
+    const uint8_t widths[2] = {w[USPI_WIDTH_NODE], w[USPI_WIDTH_FUNCTION]};
+    const unsigned record = sum_of(widths, 2);
+    uint32_t low = 0, high = block->aliases;
+    uint64_t fields[2];
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (!load_fields(block, block->at_aliases, (uint64_t)middle * record, widths, fields, 2)) return 0;
+        if (fields[0] < node) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (i >= block->aliases - low) return 0;
+    if (!load_fields(block, block->at_aliases, (uint64_t)(low + i) * record, widths, fields, 2)) return 0;
+    return fields[0] == node && fields[1] <= block->functions ? (uint32_t)fields[1] : 0;
+}

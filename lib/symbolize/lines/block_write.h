@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* What a builder has gathered, and the writer that makes a block's bytes of it. Not for others than these two. */
+#ifndef USPI_BLOCK_WRITE_H
+#define USPI_BLOCK_WRITE_H
+
+#include "lib/base/array.h"
+#include "lib/symbolize/lines/builder.h"
+
+/* A table of hashes larger than this is given back after the unit that needed it. */
+#define HASH_KEPT ((size_t)1 << 20)
+
+/* An entry of the table of hashes: which table in the high bits, the element's number in it below them. */
+#define SLOT_SHIFT  29
+#define SLOT_NUMBER ((UINT32_C(1) << SLOT_SHIFT) - 1)
+
+/* An array that grows. */
+#define USPI_GROWING(type)                                                                                             \
+    struct {                                                                                                           \
+        type *all;                                                                                                     \
+        size_t count, room;                                                                                            \
+    }
+
+struct uspi_built_file {
+    uint32_t folder;
+    uint64_t name;
+};
+
+struct uspi_built_function {
+    uint64_t name;
+    uint32_t file, line;
+};
+
+struct uspi_built_node {
+    uint32_t caller; /* 0: it was not inlined, and `site` is a function */
+    uint32_t site;
+};
+
+struct uspi_built_range {
+    uint64_t low, high;
+    uint32_t node;
+};
+
+struct uspi_built_part {
+    uint64_t low, high;
+    uint32_t node;
+    bool is_cold;
+};
+
+struct uspi_built_alias {
+    uint32_t node, function;
+};
+
+struct uspi_built_entry {
+    uint64_t address;
+    uint32_t node, file, line, column;
+};
+
+struct uspi_builder {
+    USPI_GROWING(uint64_t) folders;
+    USPI_GROWING(struct uspi_built_file) files;
+    USPI_GROWING(struct uspi_built_function) functions;
+    USPI_GROWING(struct uspi_call) sites;
+    USPI_GROWING(struct uspi_built_node) nodes;
+    USPI_GROWING(struct uspi_built_range) ranges;
+    USPI_GROWING(struct uspi_built_part) parts;
+    USPI_GROWING(struct uspi_built_alias) aliases;
+    USPI_GROWING(struct uspi_row) rows;
+    USPI_GROWING(struct uspi_built_entry) entries;
+    USPI_GROWING(struct uspi_built_range) open; /* ranges that have begun and not ended */
+    USPI_GROWING(uint8_t) text;
+    USPI_GROWING(uint8_t) bytes;      /* the block */
+    struct uspi_built_range *scratch; /* as many as there are ranges, or room for another table */
+    size_t scratch_room;
+    uint32_t *hash; /* of folders, files, sites and nodes; 0: empty */
+    size_t hash_size, hashed;
+    uint32_t *numbers; /* the new ones of nodes, sites, functions, files, folders (block_write.c) */
+    size_t numbers_room;
+    bool is_out_of_memory;
+};
+
+/* Gives numbers to what entries use, in the order in which they use it, and leaves out the rest; the builder's tables are in
+ * that order afterwards. USP_OK or USP_ERROR_NO_MEMORY. */
+int uspi_block_number(struct uspi_builder *builder);
+
+/* Writes the block to builder->bytes. USP_OK, USP_ERROR_NO_MEMORY or USP_ERROR_FULL. */
+int uspi_block_write(struct uspi_builder *builder);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Arrays of records whose fields have as many bits as their largest value needs: the form of most tables of a block
+ * (block.h). Bit n of such an array is bit n % 8 of byte n / 8, on every host. A field has at most 56 bits, and eight bytes
+ * may be read from the byte where it begins: code that makes such bytes leaves that much behind them. */
+#ifndef USPI_PACKED_H
+#define USPI_PACKED_H
+
+#include "lib/object/bytes.h"
+
+#define USPI_PACKED_WIDTH_MAX 56u
+#define USPI_PACKED_SLACK     8u
+
+static inline uint64_t uspi_packed_get(const uint8_t *bytes, uint64_t bit, unsigned width) {
+    return uspi_le64(bytes + (size_t)(bit / 8)) >> (bit % 8) & ((UINT64_C(1) << width) - 1);
+}
+
+/* Writes a field into bytes that are 0 there. */
+static inline void uspi_packed_put(uint8_t *bytes, uint64_t bit, unsigned width, uint64_t value) {
+    uint8_t *at = bytes + (size_t)(bit / 8);
+    unsigned shift = (unsigned)(bit % 8);
+    for (unsigned done = 0; done < width; at++) {
+        *at = (uint8_t)(*at | (value >> done) << shift);
+        done += 8 - shift;
+        shift = 0;
+    }
+}
+
+/* How many bits a value needs. */
+static inline unsigned uspi_packed_width(uint64_t value) {
+    unsigned width = 0;
+    for (; value != 0; value >>= 1) width++;
+    return width;
+}
+
+static inline uint64_t uspi_packed_size(uint64_t count, unsigned record) { return (count * record + 7) / 8; }
+
+#endif

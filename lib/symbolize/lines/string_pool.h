@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* The strings of an index file: sorted, each once, and each written as what it has in common with the one before it and the
+ * rest. A string's number is its place in that order, from 1; 0 is none. doc/index-format.md describes the bytes. */
+#ifndef USPI_STRING_POOL_H
+#define USPI_STRING_POOL_H
+
+#include "lib/demangle/names.h"
+#include "lib/symbolize/lines/block.h"
+
+/* Strings in a group, of which the first is written whole. */
+#define USPI_POOL_GROUP 16u
+
+struct uspi_string_pool {
+    const uint8_t *bytes;
+    const struct uspi_checked *checked; /* as in struct uspi_block */
+    uint64_t size, at_groups, at_strings;
+    uint64_t count, longest;
+    unsigned width; /* of a group's place */
+};
+
+/* USP_OK, or USP_ERROR_FORMAT when the bytes are no pool. */
+int uspi_string_pool_open(struct uspi_string_pool *pool, const uint8_t *bytes, uint64_t size,
+                          const struct uspi_checked *checked);
+
+/* A string, kept in `names`; NULL when there is none with that number, the bytes are damaged, or memory lacks. */
+const char *uspi_string_pool_get(const struct uspi_string_pool *pool, uint64_t number, struct uspi_names *names);
+
+/* ---- writing ---- */
+
+struct uspi_string_pool_writer;
+
+struct uspi_string_pool_writer *uspi_pool_writer_create(void);
+void uspi_pool_writer_free(struct uspi_string_pool_writer *writer);
+
+/* The number that a string has until they are sorted, the same for equal ones; 0 when memory lacks. The bytes must stay unless
+ * `is_copied`. */
+uint64_t uspi_string_pool_add(struct uspi_string_pool_writer *writer, const char *text, bool is_copied);
+
+/* Sorts the strings, and writes them. *bytes is the caller's to free. USP_OK or USP_ERROR_NO_MEMORY. */
+int uspi_string_pool_write(struct uspi_string_pool_writer *writer, uint8_t **bytes, size_t *size);
+
+/* The number that a string has in the pool, by the one that it had before uspi_string_pool_write. */
+uint64_t uspi_string_pool_number(const struct uspi_string_pool_writer *writer, uint64_t added);
+
+uint64_t uspi_string_pool_count(const struct uspi_string_pool_writer *writer);
+
+#endif

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT */
+/* A Mach-O file's symbol table, exports and stubs as sources of names, and its function starts and unwind information as
+ * their bounds: which entries name code, which alias is preferred, where a name ends. */
+#include "lib/symbolize/index/tables.h"
+#include "lib/object/fat.h"
+#include "lib/symbolize/macho/code.h"
+#include "lib/symbolize/macho/ends.h"
+#include "lib/symbolize/macho/exported.h"
+#include "lib/symbolize/macho/objc_stubs.h"
+#include "lib/symbolize/macho/stabs.h"
+#include "lib/symbolize/macho/stubs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A symbol's number in the index: where it comes from in the top bits, and the entry there below them; or, of a symbol
+ * table and marked by one bit more, where the name lies among its strings. */
+#define KIND_SHIFT 30
+#define IS_NAME    (UINT32_C(1) << 29)
+#define ENTRY_MAX  (IS_NAME - 2)
+#define ENTRY_MASK ((UINT32_C(1) << KIND_SHIFT) - 1)
+
+enum kind {
+    OWN,     /* the file's symbol table */
+    OF_DSYM, /* that of its dSYM */
+    EXPORT,
+    STUB /* the entry is one of the indirect symbol table, or with OBJC_STUB a place in __objc_stubs */
+};
+
+#define OBJC_STUB (UINT32_C(1) << 29)
+
+/* Of symbols with the same start the one with the lowest rank wins. */
+enum rank {
+    RANK_GLOBAL = 0,
+    RANK_PRIVATE_EXTERNAL,
+    RANK_LOCAL,
+    RANK_WEAK,
+    RANK_ALTERNATIVE = 4, /* added to the ranks above */
+    RANK_EXPORT = 8,
+    RANK_STAB, /* of a function that no other entry names */
+    RANK_STUB
+};
+
+/* What atos, sample and crash reports put before the name of what a stub leads to. */
+#define STUB_PREFIX "DYLD-STUB$$"
+
+/* What the shared cache puts in the place of a local symbol's name (dyld, DyldSharedCache builder). */
+#define REDACTED "<redacted>"
+
+struct macho_tables {
+    struct uspi_tables contract;
+    struct uspi_macho macho;
+    struct uspi_macho_symbols symbols[2]; /* OWN and OF_DSYM; count 0: absent */
+    struct uspi_macho debug;              /* the file of the latter */
+    struct uspi_macho_stabs stabs;        /* of OWN */
+    struct uspi_macho_exported exports;   /* only when they say more than the symbols */
+    struct uspi_macho_stubs stubs;
+    struct uspi_objc_stubs objc_stubs;
+    usp_addr address; /* a mask: without the Thumb bit that 32-bit ARM's functions can have in bit 0 */
+};
+
+/* What all that is gathered is gathered with. */
+struct gathering {
+    const struct macho_tables *tables;
+    struct uspi_macho_code code;
+    struct uspi_macho_ends ends;
+    struct uspi_gathering *into;
+};
+
+static uint32_t number_of(enum kind kind, uint64_t entry) { return (uint32_t)kind << KIND_SHIFT | (uint32_t)entry; }
+
+/* ---- names ---- */
+
+/* Mach-O's C symbols have an underscore in front of their name (LLVM DataLayout, "m:o"). */
+static const char *without_underscore(const char *name) { return name[0] == '_' ? name + 1 : name; }
+
+/* A name that cannot be used in place, kept with `prefix` before it. Read with room that grows until it fits. */
+static int keep_symbol_name(const struct uspi_macho_symbols *symbols, uint32_t offset, const char *prefix,
+                            struct uspi_names *names, const char **name) {
+    const size_t before = strlen(prefix);
+    int status = USP_ERROR_FULL;
+    for (size_t room = 256; status == USP_ERROR_FULL; room *= 4) {
+        char *buffer = malloc(before + room);
+        if (buffer == NULL) return USP_ERROR_NO_MEMORY;
+        char *read = buffer + before;
+        status = uspi_bytes_string(symbols->strings, offset, read, room, "name", NULL);
+        if (status == USP_OK) {
+            const char *rest = without_underscore(read);
+            memmove(read, rest, strlen(rest) + 1);
+            memcpy(buffer, prefix, before);
+            *name = uspi_names_keep(names, buffer, strlen(buffer));
+            if (*name == NULL) status = USP_ERROR_NO_MEMORY;
+        }
+        free(buffer);
+    }
+    return status;
+}
+
+static int keep_export_name(const struct macho_tables *m, uint32_t node, struct uspi_names *names, const char **name) {
+    size_t length;
+    int status = uspi_macho_export_name(&m->exports.trie, node, NULL, &length, NULL);
+    if (status != USP_OK) return status;
+    char *buffer = malloc(length + 1);
+    if (buffer == NULL) return USP_ERROR_NO_MEMORY;
+    status = uspi_macho_export_name(&m->exports.trie, node, buffer, &length, NULL);
+    if (status == USP_OK) {
+        buffer[length] = '\0';
+        const char *rest = without_underscore(buffer);
+        *name = uspi_names_keep(names, rest, strlen(rest));
+        if (*name == NULL) status = USP_ERROR_NO_MEMORY;
+    }
+    free(buffer);
+    return status;
+}
+
+/* ---- gathering ---- */
+
+static enum rank rank_of(const struct uspi_macho_symbol *symbol) {
+    enum rank rank = RANK_LOCAL;
+    if ((symbol->type & USPI_N_PEXT) != 0) {
+        rank = RANK_PRIVATE_EXTERNAL;
+    } else if ((symbol->type & USPI_N_EXT) != 0) {
+        rank = (symbol->description & USPI_N_WEAK_DEF) != 0 ? RANK_WEAK : RANK_GLOBAL;
+    }
+    return (symbol->description & USPI_N_ALT_ENTRY) != 0 ? rank + RANK_ALTERNATIVE : rank;
+}
+
+/* Labels that compilers and assemblers leave behind and that name no function: L…, l…, ltmp… (LLVM MCAsmInfoDarwin,
+ * private and linker-private prefixes). What was made visible on purpose is none of them. */
+static bool is_private_label(const struct uspi_macho_symbol *symbol, const char *name) {
+    return (name[0] == 'L' || name[0] == 'l') && (symbol->type & (USPI_N_EXT | USPI_N_PEXT)) == 0;
+}
+
+static int gather_symbol(struct gathering *g, enum kind kind, uint64_t i, const struct uspi_stab_functions *stabs) {
+    const struct macho_tables *m = g->tables;
+    const struct uspi_macho_symbols *symbols = &m->symbols[kind];
+    struct uspi_macho_symbol symbol;
+    char room[USPI_MACHO_NAME_BEGINNING];
+    int status = uspi_macho_symbol(symbols, i, &symbol, NULL);
+    if (status != USP_OK) return status;
+    const bool is_stab = (symbol.type & USPI_N_STAB) != 0;
+    if (is_stab && (symbol.type != USPI_N_FUN || kind != OWN)) return USP_OK;
+    if (!is_stab && (symbol.type & USPI_N_TYPE) != USPI_N_SECT) return USP_OK;
+    usp_addr start = symbol.value & m->address;
+    if (!uspi_gathering_wants(g->into, start, start)) return USP_OK;
+    if (!uspi_macho_code_holds(&g->code, symbol.section, start)) return USP_OK;
+    const char *name = uspi_macho_name_beginning(symbols, symbol.name, room);
+    /* The second of a pair of stabs has no name, and a size where others have an address. */
+    if (is_stab && name[0] == '\0') return USP_OK;
+    if (name[0] == '\0' || strcmp(name, REDACTED) == 0) return uspi_gather_boundary(g->into, start);
+    uint32_t entry = (uint32_t)i;
+    if (!is_stab && kind == OWN) entry = uspi_stab_function(stabs, symbols, start, name, entry);
+    /* What the debug map has among the functions is one, whatever it is called (Dart: List.add). */
+    if (!is_stab && entry == i && is_private_label(&symbol, name)) return USP_OK;
+    struct uspi_candidate candidate = {
+        .start = start, .symbol = number_of(kind, entry), .rank = is_stab ? RANK_STAB : rank_of(&symbol)};
+    const bool is_thumb = symbol.value != start || (symbol.description & USPI_N_ARM_THUMB_DEF) != 0;
+    uspi_macho_bound(&g->ends, m->macho.arch == USP_ARCH_ARMV7 && is_thumb, &candidate);
+    /* A stab tells more than a name. */
+    if (!is_stab && entry == i && symbol.name < IS_NAME) candidate.name = number_of(kind, IS_NAME | symbol.name);
+    return uspi_gather(g->into, &candidate);
+}
+
+static int gather_symbols(struct gathering *g, enum kind kind) {
+    const struct macho_tables *m = g->tables;
+    struct uspi_stab_functions stabs = {0};
+    int status = USP_OK;
+    if (kind == OWN && m->stabs.has_functions) {
+        status = uspi_stab_functions_read(&stabs, &m->symbols[OWN], &g->code, m->address);
+    }
+    for (uint64_t i = 0; status == USP_OK && i < m->symbols[kind].count && i <= ENTRY_MAX; i++) {
+        status = gather_symbol(g, kind, i, &stabs);
+    }
+    uspi_stab_functions_clear(&stabs);
+    return status;
+}
+
+static int gather_exports(struct gathering *g) {
+    const struct macho_tables *m = g->tables;
+    for (uint32_t node = 0; node < m->exports.trie.count && node <= ENTRY_MAX; node++) {
+        struct uspi_candidate candidate = {.symbol = number_of(EXPORT, node), .rank = RANK_EXPORT};
+        usp_addr exported;
+        if (!uspi_macho_exported_code(&m->exports, node, &g->code, ~(usp_addr)0, &exported)) continue;
+        candidate.start = exported & m->address;
+        uspi_macho_bound(&g->ends, candidate.start != exported, &candidate);
+        int status = uspi_gather(g->into, &candidate);
+        if (status != USP_OK) return status;
+    }
+    return USP_OK;
+}
+
+/* A stub leads to what other files see or have. (lld 13's indirect symbol tables count the debug map's entries wrongly.) */
+static bool is_stub_named(const struct macho_tables *m, const struct uspi_stub *stub) {
+    struct uspi_macho_symbol symbol;
+    char room[USPI_MACHO_NAME_BEGINNING];
+    return uspi_macho_symbol(&m->symbols[OWN], stub->symbol, &symbol, NULL) == USP_OK &&
+           (symbol.type & (USPI_N_STAB | USPI_N_EXT)) == USPI_N_EXT &&
+           uspi_macho_name_beginning(&m->symbols[OWN], symbol.name, room)[0] != '\0';
+}
+
+static int gather_stubs(const struct gathering *g) {
+    const struct macho_tables *m = g->tables;
+    for (uint32_t s = 0; s < m->stubs.count; s++) {
+        const struct uspi_stub_section *section = &m->stubs.sections[s];
+        for (uint32_t i = 0; i < section->count && section->first + (uint64_t)i < OBJC_STUB; i++) {
+            struct uspi_stub stub;
+            if (uspi_macho_stub(&m->stubs, section->first + i, &stub) != USP_OK) continue;
+            if (!uspi_gathering_wants(g->into, stub.address, stub.address)) continue;
+            if (!uspi_macho_code_holds_any(&g->code, stub.address) || !is_stub_named(m, &stub)) continue;
+            const struct uspi_candidate candidate = {.start = stub.address,
+                                                     .end = stub.address,
+                                                     .symbol = number_of(STUB, section->first + i),
+                                                     .rank = RANK_STUB};
+            int status = uspi_gather(g->into, &candidate);
+            if (status != USP_OK) return status;
+        }
+    }
+    return USP_OK;
+}
+
+/* The end of a stub is the next one's beginning, or where the longest one would end. */
+static int gather_objc_stubs(const struct gathering *g) {
+    const struct macho_tables *m = g->tables;
+    uint64_t offset = 0;
+    for (; uspi_objc_stubs_next(&m->objc_stubs, &offset) && offset < OBJC_STUB - 1; offset++) {
+        usp_addr start = m->objc_stubs.address + offset;
+        const struct uspi_candidate candidate = {.start = start,
+                                                 .end = start + USPI_OBJC_STUB_SIZE,
+                                                 .symbol = number_of(STUB, OBJC_STUB | offset),
+                                                 .rank = RANK_STUB,
+                                                 .is_unsized = true};
+        if (!uspi_macho_code_holds_any(&g->code, start)) continue;
+        int status = uspi_gather(g->into, &candidate);
+        if (status != USP_OK) return status;
+    }
+    return USP_OK;
+}
+
+/* Whether the tables name the functions that are local to the file. */
+static bool names_all(const struct macho_tables *m, const struct uspi_macho_code *code) {
+    if (m->symbols[OF_DSYM].count > 0 || m->macho.type == USPI_MH_OBJECT || m->macho.type == USPI_MH_DSYM) return true;
+    for (uint64_t i = 0; i < m->symbols[OWN].count; i++) {
+        struct uspi_macho_symbol symbol;
+        if (uspi_macho_symbol(&m->symbols[OWN], i, &symbol, NULL) != USP_OK) return false;
+        if ((symbol.type & (USPI_N_STAB | USPI_N_EXT | USPI_N_TYPE)) != USPI_N_SECT) continue;
+        if (uspi_macho_code_holds(code, symbol.section, symbol.value & m->address)) return true;
+    }
+    return false;
+}
+
+static int gather_all(struct gathering *g) {
+    int status = gather_symbols(g, OWN);
+    if (status == USP_OK) status = gather_symbols(g, OF_DSYM);
+    if (status == USP_OK) status = gather_exports(g);
+    if (status == USP_OK) status = gather_stubs(g);
+    if (status == USP_OK) status = gather_objc_stubs(g);
+    if (status != USP_OK || g->into->count == 0) return status;
+    return uspi_macho_gather_bounds(&g->tables->macho, &g->code, g->tables->address, g->into);
+}
+
+static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathering) {
+    struct gathering g = {.tables = (const struct macho_tables *)tables, .into = gathering};
+    const struct uspi_macho *macho = &g.tables->macho;
+    struct uspi_macho_space space = {0};
+    int status = uspi_macho_code_read(macho, &g.code);
+    if (status != USP_OK) return status;
+    const bool is_whole = uspi_macho_has_starts(macho) || names_all(g.tables, &g.code);
+    if (!is_whole) status = uspi_macho_space_open(&space, macho, NULL);
+    if (status == USP_ERROR_NO_MEMORY) return status;
+    uspi_macho_ends_init(&g.ends, macho, &space, &g.code, is_whole);
+    status = gather_all(&g);
+    uspi_macho_space_close(&space);
+    return status;
+}
+
+/* ---- what was gathered ---- */
+
+static int get_name(const struct uspi_macho_symbols *symbols, uint32_t offset, struct uspi_names *names,
+                    const char **name) {
+    const char *in_place = uspi_bytes_string_in_place(symbols->strings, offset);
+    if (in_place == NULL) return keep_symbol_name(symbols, offset, "", names, name);
+    *name = without_underscore(in_place);
+    return USP_OK;
+}
+
+static int get_symbol(const struct macho_tables *m, enum kind kind, uint32_t entry, struct uspi_names *names,
+                      struct uspi_symbol_answer *named) {
+    const struct uspi_macho_symbols *symbols = &m->symbols[kind];
+    struct uspi_macho_symbol symbol;
+    int status = uspi_macho_symbol(symbols, entry, &symbol, NULL);
+    if (status != USP_OK) return status;
+    named->start = symbol.value & m->address;
+    if (kind == OWN && symbol.type == USPI_N_FUN) {
+        named->size = uspi_macho_stab_size(symbols, entry);
+        status = uspi_macho_stab_file(&m->stabs, symbols, entry, names, &named->source_file);
+        if (status != USP_OK) return status;
+    }
+    return get_name(symbols, symbol.name, names, &named->name);
+}
+
+static int get_export(const struct macho_tables *m, uint32_t node, struct uspi_names *names,
+                      struct uspi_symbol_answer *named) {
+    struct uspi_export found;
+    int status = uspi_macho_export(&m->exports.trie, node, &found, NULL);
+    if (status != USP_OK) return status;
+    named->start = (m->exports.header + found.offset) & m->address;
+    return keep_export_name(m, node, names, &named->name);
+}
+
+static int get_stub(const struct macho_tables *m, uint32_t entry, struct uspi_names *names,
+                    struct uspi_symbol_answer *named) {
+    struct uspi_stub stub;
+    struct uspi_macho_symbol symbol;
+    if ((entry & OBJC_STUB) != 0) {
+        named->start = m->objc_stubs.address + (entry & ~OBJC_STUB);
+        return uspi_objc_stub_name(&m->objc_stubs, entry & ~OBJC_STUB, names, &named->name);
+    }
+    int status = uspi_macho_stub(&m->stubs, entry, &stub);
+    if (status == USP_OK) status = uspi_macho_symbol(&m->symbols[OWN], stub.symbol, &symbol, NULL);
+    if (status != USP_OK) return status;
+    named->start = stub.address;
+    named->size = stub.size;
+    return keep_symbol_name(&m->symbols[OWN], symbol.name, STUB_PREFIX, names, &named->name);
+}
+
+static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_names *names,
+               struct uspi_symbol_answer *named) {
+    const struct macho_tables *m = (const struct macho_tables *)tables;
+    const enum kind kind = (enum kind)(number >> KIND_SHIFT);
+    *named = (struct uspi_symbol_answer){.start = named->start, .size = named->size};
+    switch (kind) {
+    case EXPORT: return get_export(m, number & ENTRY_MASK, names, named);
+    case STUB: return get_stub(m, number & ENTRY_MASK, names, named);
+    case OWN:
+    case OF_DSYM: break;
+    }
+    if ((number & IS_NAME) != 0)
+        return get_name(&m->symbols[kind], number & ~IS_NAME & ENTRY_MASK, names, &named->name);
+    return get_symbol(m, kind, number & ENTRY_MASK, names, named);
+}
+
+/* For comparison: without the underscore, and "" for what has no comparable name. */
+static const char *name_to_compare(const struct macho_tables *m, uint32_t number,
+                                   char room[USPI_MACHO_NAME_BEGINNING]) {
+    enum kind kind = (enum kind)(number >> KIND_SHIFT);
+    struct uspi_macho_symbol symbol;
+    size_t length;
+    if (kind == EXPORT) {
+        int status = uspi_macho_export_name(&m->exports.trie, number & ENTRY_MASK, NULL, &length, NULL);
+        if (status != USP_OK || length >= USPI_MACHO_NAME_BEGINNING) return "";
+        status = uspi_macho_export_name(&m->exports.trie, number & ENTRY_MASK, room, &length, NULL);
+        room[status == USP_OK ? length : 0] = '\0';
+        return without_underscore(room);
+    }
+    if (kind == STUB) return "";
+    const struct uspi_macho_symbols *symbols = &m->symbols[kind];
+    if ((number & IS_NAME) != 0) {
+        symbol.name = number & ~IS_NAME & ENTRY_MASK;
+    } else if (uspi_macho_symbol(symbols, number & ENTRY_MASK, &symbol, NULL) != USP_OK) {
+        return "";
+    }
+    return without_underscore(uspi_macho_name_beginning(symbols, symbol.name, room));
+}
+
+/* As with ELF: without the underscores of the implementation's own aliases, then by the alphabet, so that the symbol table
+ * and the exports give the same answer. */
+static int prefer(const void *context, uint32_t a, uint32_t b) {
+    char rooms[2][USPI_MACHO_NAME_BEGINNING];
+    const char *first = name_to_compare(context, a, rooms[0]), *second = name_to_compare(context, b, rooms[1]);
+    size_t underscores = 0;
+    while (first[underscores] == '_' && second[underscores] == '_' && underscores < USPI_MACHO_NAME_COMPARED)
+        underscores++;
+    if ((first[underscores] == '_') != (second[underscores] == '_')) return first[underscores] == '_' ? 1 : -1;
+    return uspi_macho_compare_names(first, second);
+}
+
+/* ---- opening ---- */
+
+static void close_tables(struct uspi_tables *tables) {
+    struct macho_tables *m = (struct macho_tables *)tables;
+    uspi_macho_stabs_close(&m->stabs);
+    uspi_macho_exports_close(&m->exports.trie);
+    uspi_objc_stubs_close(&m->objc_stubs);
+    free(m);
+}
+
+/* What cannot be read is as good as absent, but for a lack of memory. */
+static int open_all(struct macho_tables *m, struct uspi_bytes file, const struct uspi_bytes *debug, const uint8_t *uuid,
+                    uint32_t arch) {
+    int status = uspi_fat_pick(file, uuid, arch, &m->macho, NULL);
+    if (status != USP_OK) return status;
+    m->address = uspi_macho_address_mask(m->macho.arch);
+    if (uspi_macho_symbols(&m->macho, &m->symbols[OWN], NULL) != USP_OK) m->symbols[OWN].count = 0;
+    bool has_debug = debug != NULL && m->macho.type != USPI_MH_DSYM &&
+                     uspi_fat_pick(*debug, uuid, arch, &m->debug, NULL) == USP_OK &&
+                     uspi_macho_symbols(&m->debug, &m->symbols[OF_DSYM], NULL) == USP_OK;
+    if (!has_debug) m->symbols[OF_DSYM].count = 0;
+    status = uspi_macho_stabs_open(&m->stabs, &m->symbols[OWN]);
+    if (status == USP_OK) status = uspi_macho_exported_open(&m->exports, &m->macho, m->symbols, m->address);
+    if (status != USP_OK) return status;
+    if (uspi_macho_stubs_open(&m->stubs, &m->macho) != USP_OK) m->stubs.count = 0;
+    status = uspi_objc_stubs_open(&m->objc_stubs, &m->macho);
+    if (status == USP_ERROR_NO_MEMORY) return status;
+    if (status != USP_OK) uspi_objc_stubs_close(&m->objc_stubs);
+    bool has_names = m->symbols[OWN].count > 0 || m->symbols[OF_DSYM].count > 0 || m->exports.trie.count > 0 ||
+                     m->objc_stubs.code.size > 0;
+    return has_names ? USP_OK : USP_ERROR_NOT_FOUND;
+}
+
+int uspi_macho_tables_open(struct uspi_bytes file, const struct uspi_bytes *debug, const uint8_t *uuid, uint32_t arch,
+                           struct uspi_tables **tables) {
+    struct macho_tables *m = calloc(1, sizeof *m);
+    if (m == NULL) return USP_ERROR_NO_MEMORY;
+    m->contract = (struct uspi_tables){gather, get, prefer, close_tables, sizeof *m};
+    int status = open_all(m, file, debug, uuid, arch);
+    if (status != USP_OK) {
+        close_tables(&m->contract);
+        return status;
+    }
+    m->contract.memory +=
+        m->exports.trie.count * sizeof *m->exports.trie.nodes + m->stabs.count * sizeof *m->stabs.files;
+    *tables = &m->contract;
+    return USP_OK;
+}

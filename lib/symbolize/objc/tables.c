@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* See tables.h. A symbol's number is the method's position behind all lists before its own: nothing is kept for a
+ * single method. */
+#include "lib/symbolize/objc/tables.h"
+
+#include "lib/symbolize/macho/ends.h"
+#include "lib/symbolize/objc/classes.h"
+#include "lib/symbolize/objc/lists.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Lists may overlap and be named many times over, so that what is believed is bounded: in a file by its size, since
+ * neither a method nor a class or list with what refers to it takes less than 12 bytes; in memory by more than the largest
+ * images have. */
+#define BYTES_AT_LEAST   12
+#define BUDGET_IN_MEMORY (UINT64_C(1) << 22)
+#define NUMBERS_MAX      (USPI_NO_SYMBOL - 1)
+
+struct list {
+    struct uspi_objc_list list;
+    struct uspi_objc_owner owner;
+    uint32_t first; /* number of its first method */
+};
+
+struct objc_tables {
+    struct uspi_tables contract;
+    struct uspi_objc_source source;
+    struct list *lists;
+    size_t count, room;
+    uint32_t numbers; /* given so far */
+};
+
+/* ---- reading everything once ---- */
+
+struct visit {
+    struct objc_tables *tables;
+    uint64_t methods; /* that are still believed */
+};
+
+/* The shape of uspi_objc_visit. */
+static int add_list(void *context, const struct uspi_objc_owner *owner, usp_addr at) {
+    struct visit *visit = context;
+    struct objc_tables *t = visit->tables;
+    struct list added = {.owner = *owner, .first = t->numbers};
+    int status = uspi_objc_list_open(&t->source, at, &added.list);
+    if (status != USP_OK) return status;
+    uint32_t count = added.list.count;
+    if (count == 0 || count > visit->methods || count > NUMBERS_MAX - t->numbers) return USP_ERROR_FORMAT;
+    if (t->count == t->room) {
+        size_t room = t->room == 0 ? 64 : t->room * 2;
+        struct list *grown = realloc(t->lists, room * sizeof *grown);
+        if (grown == NULL) return USP_ERROR_NO_MEMORY;
+        t->lists = grown;
+        t->room = room;
+    }
+    visit->methods -= count;
+    t->numbers += count;
+    t->lists[t->count++] = added;
+    return USP_OK;
+}
+
+/* Where a method's code begins, as linked. */
+static usp_addr start_of(const struct objc_tables *t, usp_addr implementation) {
+    return (implementation & uspi_macho_address_mask(t->source.space.macho.arch)) - t->source.space.slide;
+}
+
+static int gather_list(const struct objc_tables *t, const struct list *list, struct uspi_macho_ends *ends,
+                       struct uspi_gathering *gathering) {
+    for (uint32_t i = 0; i < list->list.count; i++) {
+        struct uspi_objc_method method;
+        /* Lists lie in one piece: what follows cannot be read either. */
+        if (uspi_objc_method(&t->source, &list->list, i, &method) != USP_OK) break;
+        usp_addr start = start_of(t, method.implementation);
+        /* A class can have methods of other images' categories. */
+        if (method.selector == 0 || !uspi_macho_code_holds_any(ends->code, start)) continue;
+        struct uspi_candidate candidate = {.start = start, .symbol = list->first + i, .rank = list->owner.origin};
+        const usp_addr thumb_bit = method.implementation & ~uspi_macho_address_mask(t->source.space.macho.arch);
+        uspi_macho_bound(ends, thumb_bit != 0, &candidate);
+        int status = uspi_gather(gathering, &candidate);
+        if (status != USP_OK) return status;
+    }
+    return USP_OK;
+}
+
+/* Metadata has no sizes: a method reaches to the next function, or to the end of its section; where the file does not say
+ * where functions begin, as far as its instructions lead. */
+static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathering) {
+    const struct objc_tables *t = (const struct objc_tables *)tables;
+    const struct uspi_macho *macho = &t->source.space.macho;
+    struct uspi_macho_code code;
+    struct uspi_macho_ends ends;
+    int status = uspi_macho_code_read(macho, &code);
+    uspi_macho_ends_init(&ends, macho, &t->source.space, &code, false);
+    for (size_t i = 0; status == USP_OK && i < t->count; i++) status = gather_list(t, &t->lists[i], &ends, gathering);
+    return status == USP_OK
+               ? uspi_macho_gather_bounds(macho, &code, uspi_macho_address_mask(t->source.space.macho.arch), gathering)
+               : status;
+}
+
+/* ---- one method ---- */
+
+static const struct list *list_of(const struct objc_tables *t, uint32_t number) {
+    size_t low = 0, high = t->count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (t->lists[middle].first <= number) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return &t->lists[low];
+}
+
+/* *text is the caller's to free. */
+static int build_name(const struct objc_tables *t, uint32_t number, usp_addr *start, char **text, size_t *length) {
+    const struct list *list = list_of(t, number);
+    struct uspi_objc_method method;
+    int status = uspi_objc_method(&t->source, &list->list, number - list->first, &method);
+    if (status != USP_OK) return status;
+    struct uspi_objc_method_name name = {list->owner.class_name, list->owner.category, method.selector,
+                                         list->owner.is_meta};
+    *start = start_of(t, method.implementation);
+    return uspi_objc_format_name(&t->source, &name, text, length);
+}
+
+static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_names *names,
+               struct uspi_symbol_answer *named) {
+    char *text;
+    size_t length;
+    int status = build_name((const struct objc_tables *)tables, number, &named->start, &text, &length);
+    if (status != USP_OK) return status;
+    named->size = 0;
+    named->name = uspi_names_keep(names, text, length);
+    free(text);
+    return named->name != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
+}
+
+/* Methods that share their code, as linkers fold equal functions: by the alphabet, so that every host says the same. */
+static int prefer(const void *context, uint32_t a, uint32_t b) {
+    const uint32_t numbers[2] = {a, b};
+    char *texts[2] = {NULL, NULL};
+    size_t length;
+    usp_addr start;
+    int statuses[2];
+    for (unsigned i = 0; i < 2; i++) statuses[i] = build_name(context, numbers[i], &start, &texts[i], &length);
+    int order = 0;
+    if (statuses[0] == USP_OK && statuses[1] == USP_OK) {
+        order = strcmp(texts[0], texts[1]);
+    } else if (statuses[0] != statuses[1]) {
+        order = statuses[0] == USP_OK ? -1 : 1;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        if (statuses[i] == USP_OK) free(texts[i]);
+    }
+    return order;
+}
+
+static void close_tables(struct uspi_tables *tables) {
+    struct objc_tables *t = (struct objc_tables *)tables;
+    uspi_objc_source_close(&t->source);
+    free(t->lists);
+    free(t);
+}
+
+int uspi_objc_tables_open(const struct uspi_macho *macho, const struct uspi_pointers *process,
+                          struct uspi_tables **tables) {
+    struct objc_tables *t = calloc(1, sizeof *t);
+    if (t == NULL) return USP_ERROR_NO_MEMORY;
+    t->contract = (struct uspi_tables){.gather = gather, .get = get, .prefer = prefer, .close = close_tables};
+    int status = uspi_objc_source_open(&t->source, macho, process);
+    if (status != USP_OK) {
+        free(t);
+        return status;
+    }
+    uint64_t budget = t->source.space.is_loaded ? BUDGET_IN_MEMORY : macho->bytes.size / BYTES_AT_LEAST;
+    struct visit visit = {t, budget};
+    status = uspi_objc_classes_walk(&t->source, &budget, add_list, &visit);
+    if (status == USP_OK && t->count == 0) status = USP_ERROR_NOT_FOUND;
+    if (status != USP_OK) {
+        close_tables(&t->contract);
+        return status;
+    }
+    t->contract.memory = sizeof *t + t->room * sizeof *t->lists;
+    *tables = &t->contract;
+    return USP_OK;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* Source frames of an address (lines.h): what the blocks say, with the symbol table's name for the outermost function. */
+#include "lib/symbolize/symbolizer.h"
+
+#include "lib/base/clear.h"
+#include "lib/symbolize/index/expected.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void usp_lines_init(struct usp_lines *lines, struct usp_source_frame *frames, uint32_t capacity) {
+    memset(lines, 0, sizeof *lines);
+    lines->size = sizeof *lines;
+    lines->frames = frames;
+    lines->capacity = frames != NULL ? capacity : 0;
+}
+
+const char *usp_line_source_string(uint32_t source) {
+    switch (source) {
+    case USP_LINE_TABLE: return "line-table";
+    case USP_LINE_CALL: return "inline-tree";
+    case USP_LINE_DECLARATION: return "declaration";
+    default: return "none";
+    }
+}
+
+/* ---- paths ---- */
+
+/* A directory with the first prefix replaced that the caller wants replaced. A prefix ends where a part of the path ends. */
+static const char *map_folder(const struct uspi_source_paths *paths, struct uspi_names *names, const char *folder) {
+    for (uint32_t i = 0; i < paths->count; i++) {
+        const struct usp_path_map *map = &paths->maps[i];
+        const size_t length = strlen(map->from);
+        if (length == 0 || strncmp(folder, map->from, length) != 0) continue;
+        if (folder[length] != '\0' && folder[length] != '/' && map->from[length - 1] != '/') continue;
+        const size_t before = strlen(map->to), rest = strlen(folder + length);
+        char *mapped = malloc(before + rest + 1);
+        if (mapped == NULL) return NULL;
+        memcpy(mapped, map->to, before);
+        memcpy(mapped + before, folder + length, rest + 1);
+        const char *kept = before + rest > 0 ? uspi_names_keep(names, mapped, before + rest) : "";
+        free(mapped);
+        return kept;
+    }
+    return folder;
+}
+
+struct asking {
+    const struct uspi_source_paths *paths;
+    struct uspi_names *names;
+    const struct uspi_lines_answer *answer;
+};
+
+static void set_file(const struct asking *asking, uint32_t file, struct usp_source_frame *frame) {
+    uint64_t folder, name;
+    if (file == 0 || uspi_block_file(&asking->answer->block, file, &folder, &name) != USP_OK) return;
+    frame->file = uspi_lines_text(asking->answer, name, asking->names);
+    frame->directory = uspi_lines_text(asking->answer, folder, asking->names);
+    if (frame->directory != NULL && asking->paths->count > 0) {
+        frame->directory = map_folder(asking->paths, asking->names, frame->directory);
+    }
+}
+
+/* ---- frames ---- */
+
+/* Where the last frame's function was called: the line of the next. */
+struct place {
+    uint32_t file, line, column, flags, source;
+};
+
+static void put_frame(struct usp_lines *lines, const struct usp_source_frame *frame) {
+    if (lines->count < lines->capacity) lines->frames[lines->count] = *frame;
+    lines->count++;
+}
+
+/* The line of the address itself. */
+static struct place innermost_place(const struct uspi_lines_answer *answer, uint32_t wanted) {
+    const struct uspi_block_place *row = &answer->place;
+    if (row->file == 0) return (struct place){0};
+    struct place place = {row->file, row->line, row->column, 0, USP_LINE_TABLE};
+    if (row->line == 0 && row->filled_line != 0 && (wanted & USP_LINES_FILL) != 0) {
+        place = (struct place){row->filled_file, row->filled_line, 0, USP_SOURCE_LINE_FILLED, USP_LINE_TABLE};
+    }
+    return place;
+}
+
+/* What debug information says of the address. */
+static int put_frames(const struct asking *asking, usp_addr address, struct usp_lines *lines) {
+    const struct uspi_lines_answer *answer = asking->answer;
+    const struct uspi_block *block = &answer->block;
+    const uint32_t indexed = uspi_lines_are_indexed(answer->lines) ? USP_SOURCE_FROM_INDEX : 0;
+    struct place place = innermost_place(answer, lines->flags);
+    uint32_t node = answer->place.node, inlined = 0;
+    do {
+        struct usp_source_frame frame = {
+            .address = address, .line_source = place.source, .flags = place.flags | indexed};
+        struct uspi_block_node of = {0};
+        struct uspi_block_function function = {0};
+        if (node != 0 && uspi_block_node(block, node, &of) != USP_OK) return USP_ERROR_FORMAT;
+        if (of.function != 0 && uspi_block_function(block, of.function, &function) != USP_OK) return USP_ERROR_FORMAT;
+        if (place.source == USP_LINE_NONE && function.line != 0) {
+            place = (struct place){function.file, function.line, 0, 0, USP_LINE_DECLARATION};
+            frame.line_source = place.source;
+        }
+        set_file(asking, place.file, &frame);
+        frame.line = place.line;
+        frame.column = place.column;
+        frame.function = uspi_lines_text(answer, function.name, asking->names);
+        /* A name that cannot be read is damage. */
+        if (frame.function == NULL && function.name != 0 && indexed != 0) return USP_ERROR_FORMAT;
+        frame.named_by = frame.function != NULL ? USP_STRATEGY_DEBUG_INFO : USP_STRATEGY_NONE;
+        if (of.caller != 0) frame.flags |= USP_SOURCE_INLINED;
+        place = (struct place){of.call_file, of.call_line, of.call_column, 0,
+                               of.call_line != 0 ? USP_LINE_CALL : USP_LINE_NONE};
+        node = of.caller;
+        /* Of more inlined calls than are wanted, the innermost ones are given. */
+        if (node == 0 || inlined++ < asking->paths->inlined_limit) put_frame(lines, &frame);
+    } while (node != 0);
+    return USP_OK;
+}
+
+static uint32_t count_folded(const struct uspi_lines_answer *answers, int count) {
+    uint32_t folded = (uint32_t)count - 1;
+    for (int i = 0; i < count; i++) {
+        for (uint32_t k = 0;
+             answers[i].part.size != 0 && uspi_block_alias(&answers[i].block, answers[i].part.node, k) != 0;) {
+            k++;
+            folded++;
+        }
+    }
+    return folded;
+}
+
+/* The outermost frame, completed by the symbol. */
+static void complete_last(struct usp_lines *lines, const struct uspi_lines_answer *answer, usp_addr slide) {
+    if (lines->count == 0 || lines->count > lines->capacity) return;
+    struct usp_source_frame *last = &lines->frames[lines->count - 1];
+    const struct usp_symbol *symbol = &lines->symbol;
+    if (answer != NULL && answer->part.size != 0) {
+        last->start = answer->part.start + answer->moved + slide;
+        if (answer->part.is_cold) last->flags |= USP_SOURCE_COLD;
+    }
+    if (lines->folded > 0) last->flags |= USP_SOURCE_FOLDED;
+    /* What the debug information knows to be a function is none whose symbol begins elsewhere in it. */
+    const bool is_its = symbol->name != NULL && (last->function == NULL || symbol->start >= last->start);
+    if (!is_its) return;
+    last->function = symbol->name;
+    last->named_by = symbol->strategy;
+    last->start = symbol->start;
+}
+
+static int ask_for_lines(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
+                         const struct uspi_expected *expected, struct usp_lines *lines) {
+    struct uspi_query query = {0};
+    struct uspi_lines_answer answers[USPI_MAP_BLOCKS];
+    int count = 0, status = uspi_symbolizer_ask(symbolizer, image, address, expected, &query, &lines->symbol);
+    if (query.module == NULL || status == USP_ERROR_NO_MEMORY) return status;
+    const usp_addr slide = query.image->slide;
+    struct uspi_lines *source = uspi_module_lines(query.module);
+    if (source == NULL) return USP_ERROR_NO_MEMORY;
+    count = uspi_lines_find(source, address - slide, answers);
+    if (count == USP_ERROR_NO_MEMORY) return count;
+    if (count > 0) {
+        const struct asking asking = {uspi_symbolizer_paths(symbolizer), query.names, answers};
+        if (put_frames(&asking, address, lines) != USP_OK) {
+            lines->count = 0;
+            count = uspi_lines_fall_back(source, address - slide, answers);
+            if (count == USP_ERROR_NO_MEMORY) return count;
+        }
+    }
+    if (count > 0 && lines->count == 0) {
+        const struct asking asking = {uspi_symbolizer_paths(symbolizer), query.names, answers};
+        /* What is damaged says nothing. */
+        if (put_frames(&asking, address, lines) != USP_OK) {
+            lines->count = 0;
+            count = 0;
+        }
+    }
+    if (count > 0) lines->folded = count_folded(answers, count);
+    if (lines->count == 0 && lines->symbol.name != NULL) {
+        put_frame(lines, &(struct usp_source_frame){.address = address});
+    }
+    complete_last(lines, count > 0 ? answers : NULL, slide);
+    return lines->count > 0 ? USP_OK : USP_ERROR_NOT_FOUND;
+}
+
+int uspi_symbolize_lines_expecting(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
+                                   const struct uspi_expected *expected, struct usp_lines *lines) {
+    if (symbolizer == NULL || lines == NULL || lines->size < offsetof(struct usp_lines, reserved))
+        return USP_ERROR_ARGUMENT;
+    if (lines->frames == NULL && lines->capacity > 0) return USP_ERROR_ARGUMENT;
+    lines->count = lines->folded = 0;
+    uspi_clear(&lines->symbol, sizeof lines->symbol);
+    struct uspi_epoch *readers = uspi_symbolizer_readers(symbolizer);
+    const uint32_t ticket = uspi_epoch_enter(readers);
+    int status = ask_for_lines(symbolizer, image, address, expected, lines);
+    uspi_epoch_leave(readers, ticket);
+    return status;
+}
+
+int usp_symbolize_lines(struct usp_symbolizer *symbolizer, usp_addr address, struct usp_lines *lines) {
+    return uspi_symbolize_lines_expecting(symbolizer, NULL, address, NULL, lines);
+}
+
+/* ---- other names, and where lines come from ---- */
+
+/* Gives the names of one block's function, and of those that were folded into it; `first` was given already. */
+static int visit_answer(const struct uspi_lines_answer *answer, struct uspi_names *names, const char *first,
+                        usp_name_visitor visit, void *context) {
+    struct uspi_block_node of;
+    struct uspi_block_function function;
+    if (answer->part.size == 0 || uspi_block_node(&answer->block, answer->part.node, &of) != USP_OK) return 0;
+    for (uint32_t i = 0, number = of.function; number != 0;
+         number = uspi_block_alias(&answer->block, answer->part.node, i++)) {
+        if (uspi_block_function(&answer->block, number, &function) != USP_OK) return 0;
+        const char *name = uspi_lines_text(answer, function.name, names);
+        if (name == NULL || (first != NULL && strcmp(name, first) == 0)) continue;
+        int answered = visit(context, name);
+        if (answered != 0) return answered;
+    }
+    return 0;
+}
+
+static int visit_names(struct usp_symbolizer *symbolizer, usp_addr address, usp_name_visitor visit, void *context) {
+    struct uspi_query query = {0};
+    struct usp_symbol symbol = {0};
+    struct uspi_lines_answer answers[USPI_MAP_BLOCKS];
+    int status = uspi_symbolizer_ask(symbolizer, NULL, address, NULL, &query, &symbol);
+    if (query.module == NULL || status == USP_ERROR_NO_MEMORY) return status;
+    struct uspi_lines *source = uspi_module_lines(query.module);
+    int count = source != NULL ? uspi_lines_find(source, address - query.image->slide, answers) : USP_ERROR_NO_MEMORY;
+    if (count == USP_ERROR_NO_MEMORY) return count;
+    int answered = symbol.name != NULL ? visit(context, symbol.name) : 0;
+    for (int i = 0; i < count && answered == 0; i++) {
+        answered = visit_answer(&answers[i], query.names, symbol.name, visit, context);
+    }
+    if (answered != 0) return answered;
+    return symbol.name != NULL || (count > 0 && answers[0].part.size != 0) ? USP_OK : USP_ERROR_NOT_FOUND;
+}
+
+int usp_symbolizer_visit_names(struct usp_symbolizer *symbolizer, usp_addr address, usp_name_visitor visit,
+                               void *context) {
+    if (symbolizer == NULL || visit == NULL) return USP_ERROR_ARGUMENT;
+    struct uspi_epoch *readers = uspi_symbolizer_readers(symbolizer);
+    const uint32_t ticket = uspi_epoch_enter(readers);
+    int status = visit_names(symbolizer, address, visit, context);
+    uspi_epoch_leave(readers, ticket);
+    return status;
+}
+
+int usp_symbolizer_explain_lines(struct usp_symbolizer *symbolizer, usp_addr address, char *text, size_t size) {
+    if (symbolizer == NULL || text == NULL || size == 0) return USP_ERROR_ARGUMENT;
+    struct uspi_query query = {0};
+    struct usp_symbol symbol = {0};
+    struct uspi_epoch *readers = uspi_symbolizer_readers(symbolizer);
+    const uint32_t ticket = uspi_epoch_enter(readers);
+    int status = uspi_symbolizer_ask(symbolizer, NULL, address, NULL, &query, &symbol);
+    text[0] = '\0';
+    if (query.module == NULL) {
+        snprintf(text, size, "no image holds the address");
+    } else if (status != USP_ERROR_NO_MEMORY) {
+        const struct uspi_lines *source = uspi_module_lines(query.module);
+        status = source != NULL ? uspi_lines_explain(source, text, size) : USP_ERROR_NO_MEMORY;
+    }
+    uspi_epoch_leave(readers, ticket);
+    return status;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* See index_file.h. */
+#include "lib/symbolize/store/index_file.h"
+
+#include "lib/base/checksum.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char magic[8] = {'U', 'S', 'P', 'I', 'N', 'D', 'E', 'X'};
+
+void uspi_index_file_close(struct uspi_index_file *index) {
+    if (index == NULL) return;
+    free(index->checked.states);
+    free(index->copy);
+    uspi_file_close(index->file);
+    free(index);
+}
+
+char *uspi_index_path(const char *store, const uint8_t *build_id, uint32_t size) {
+    const size_t room = strlen(store) + 2 * (size_t)size + sizeof "///index";
+    char *path = size >= 2 ? malloc(room) : NULL;
+    if (path == NULL) return NULL;
+    int used = snprintf(path, room, "%s/%02x/", store, build_id[0]);
+    for (uint32_t i = 1; i < size; i++) used += snprintf(path + used, room - (size_t)used, "%02x", build_id[i]);
+    snprintf(path + used, room - (size_t)used, "/index");
+    return path;
+}
+
+/* ---- opening ---- */
+
+static int refuse(const struct uspi_index_file *index, uint64_t offset, int status, const char *what,
+                  struct uspi_error *error) {
+    return uspi_bytes_error(error, uspi_file_bytes(index->file), offset, status, "%s", what);
+}
+
+/* All of the file in one piece. */
+static int take_bytes(struct uspi_index_file *index, struct uspi_error *error) {
+    const struct uspi_bytes all = uspi_file_bytes(index->file);
+    if (all.size < USPI_INDEX_HEADER || all.size > SIZE_MAX / 2) {
+        return refuse(index, 0, USP_ERROR_FORMAT, "too short or too long for an index", error);
+    }
+    index->checked.size = all.size;
+    index->checked.bytes = uspi_bytes_in_place(all, 0, (size_t)all.size);
+    if (index->checked.bytes != NULL) return USP_OK;
+    index->copy = malloc((size_t)all.size);
+    if (index->copy == NULL) return USP_ERROR_NO_MEMORY;
+    index->checked.bytes = index->copy;
+    return uspi_bytes_read(all, 0, index->copy, (size_t)all.size, "index", error);
+}
+
+static int read_header(struct uspi_index_file *index, struct uspi_error *error) {
+    const uint8_t *b = index->checked.bytes;
+    uint8_t header[USPI_INDEX_HEADER];
+    memcpy(header, b, sizeof header);
+    if (memcmp(header, magic, sizeof magic) != 0) return refuse(index, 0, USP_ERROR_FORMAT, "not an index", error);
+    if (uspi_le32(header + 8) != USPI_INDEX_VERSION) {
+        return refuse(index, 8, USP_ERROR_UNSUPPORTED, "an index of a version that is not known here", error);
+    }
+    memset(header + 12, 0, 4);
+    if (uspi_le32(b + 12) != uspi_checksum(header, sizeof header)) {
+        return refuse(index, 0, USP_ERROR_FORMAT, "the header of the index is damaged", error);
+    }
+    if (uspi_le64(b + 16) != index->checked.size)
+        return refuse(index, 16, USP_ERROR_FORMAT, "the index is cut off", error);
+    index->flags = uspi_le32(b + 24);
+    index->arch = uspi_le32(b + 28);
+    index->variant = uspi_le32(b + 32);
+    index->build_id_size = uspi_le32(b + 36);
+    index->header = uspi_le64(b + 40);
+    memcpy(index->build_id, b + 48, sizeof index->build_id);
+    if (index->build_id_size > sizeof index->build_id)
+        return refuse(index, 36, USP_ERROR_FORMAT, "its build-id is too long", error);
+    const struct uspi_bytes all = uspi_file_bytes(index->file);
+    for (unsigned i = 0; i < USPI_INDEX_SECTIONS; i++) {
+        const uint64_t at = uspi_le64(b + 96 + 16 * i), size = uspi_le64(b + 104 + 16 * i);
+        int status = uspi_bytes_sub(all, at, size, "section of the index", &index->sections[i], error);
+        if (status != USP_OK) return USP_ERROR_FORMAT;
+    }
+    return USP_OK;
+}
+
+static const uint8_t *section(const struct uspi_index_file *index, enum uspi_index_section which) {
+    return index->checked.bytes + (size_t)(index->sections[which].from - uspi_file_bytes(index->file).from);
+}
+
+static int open_sections(struct uspi_index_file *index, struct uspi_error *error) {
+    const struct uspi_bytes *sums = &index->sections[USPI_INDEX_SUMS];
+    /* Behind the pages that it is of. */
+    const uint64_t covered = sums->from - uspi_file_bytes(index->file).from;
+    const uint64_t pages = (covered + USPI_CHECKED_PAGE - 1) / USPI_CHECKED_PAGE;
+    const uint8_t *b = index->checked.bytes;
+    if (covered < USPI_INDEX_HEADER || sums->size != 4 * pages ||
+        uspi_checksum(section(index, USPI_INDEX_SUMS), (size_t)sums->size) != uspi_le32(b + 80)) {
+        return refuse(index, covered, USP_ERROR_FORMAT, "the checksums of the index are damaged", error);
+    }
+    index->checked.sums = section(index, USPI_INDEX_SUMS);
+    index->checked.size = covered;
+    index->checked.skipped = USPI_INDEX_HEADER;
+    index->checked.states = calloc((size_t)pages + 1, sizeof *index->checked.states);
+    if (index->checked.states == NULL) return USP_ERROR_NO_MEMORY;
+    const struct uspi_bytes *map = &index->sections[USPI_INDEX_MAP], *strings = &index->sections[USPI_INDEX_STRINGS];
+    const struct uspi_bytes *directory = &index->sections[USPI_INDEX_DIRECTORY];
+    int status = uspi_map_open(&index->map, section(index, USPI_INDEX_MAP), map->size, &index->checked);
+    if (status == USP_OK) {
+        status =
+            uspi_string_pool_open(&index->strings, section(index, USPI_INDEX_STRINGS), strings->size, &index->checked);
+    }
+    if (directory->size < 8 || directory->size % 8 != 0) status = USP_ERROR_FORMAT;
+    index->blocks = directory->size / 8 - 1;
+    return status == USP_OK ? status : refuse(index, map->from, status, "a section of the index is damaged", error);
+}
+
+int uspi_index_file_open(const char *path, struct uspi_index_file **index, struct uspi_error *error) {
+    struct uspi_index_file *made = calloc(1, sizeof *made);
+    *index = NULL;
+    if (made == NULL) return USP_ERROR_NO_MEMORY;
+    int status = uspi_file_open(path, &made->file, error);
+    if (status == USP_OK) status = take_bytes(made, error);
+    if (status == USP_OK) status = read_header(made, error);
+    if (status == USP_OK) status = open_sections(made, error);
+    if (status != USP_OK) {
+        uspi_index_file_close(made);
+        return status;
+    }
+    *index = made;
+    return USP_OK;
+}
+
+int uspi_index_file_find(const char *store, const struct usp_image *image, struct uspi_index_file **index,
+                         struct uspi_error *error) {
+    *index = NULL;
+    if (image->build_id_size < 2) return USP_ERROR_NOT_FOUND;
+    char *path = uspi_index_path(store, image->build_id, image->build_id_size);
+    if (path == NULL) return USP_ERROR_NO_MEMORY;
+    int status = uspi_index_file_open(path, index, error);
+    if (status == USP_OK) {
+        const struct uspi_index_file *found = *index;
+        const bool is_its = found->build_id_size == image->build_id_size &&
+                            memcmp(found->build_id, image->build_id, image->build_id_size) == 0;
+        if (!is_its) {
+            status = uspi_error_set(error, USP_ERROR_MISMATCH, "%s: the index of another build", path);
+            uspi_index_file_close(*index);
+            *index = NULL;
+        }
+    }
+    free(path);
+    return status;
+}
+
+int uspi_index_block(const struct uspi_index_file *index, uint64_t number, struct uspi_block *block) {
+    const uint8_t *directory = section(index, USPI_INDEX_DIRECTORY);
+    const uint64_t size = index->sections[USPI_INDEX_BLOCKS].size;
+    if (number >= index->blocks || !uspi_checked_range(&index->checked, directory + 8 * number, 16))
+        return USP_ERROR_FORMAT;
+    const uint64_t from = uspi_le64(directory + 8 * number), end = uspi_le64(directory + 8 * number + 8);
+    if (from > end || end > size) return USP_ERROR_FORMAT;
+    return uspi_block_open(block, section(index, USPI_INDEX_BLOCKS) + (size_t)from, end - from, &index->checked);
+}
+
+/* ---- symbols ----
+ *
+ * How many 8; for each group the start of its first symbol 8 and where it begins behind these 8; then of each symbol, as numbers
+ * in base 128: the distance from the one before it in its group, size × 8 + strategy, name. */
+
+uint64_t uspi_index_symbol_count(const struct uspi_index_file *index) {
+    const uint8_t *bytes = section(index, USPI_INDEX_SYMBOLS);
+    const uint64_t size = index->sections[USPI_INDEX_SYMBOLS].size;
+    if (size < 8 || !uspi_checked_range(&index->checked, bytes, 8)) return 0;
+    const uint64_t count = uspi_le64(bytes), groups = count / USPI_INDEX_SYMBOLS_GROUP + 1;
+    return count <= size && groups <= (size - 8) / 16 ? count : 0;
+}
+
+static bool read_varint(const uint8_t **p, const uint8_t *end, uint64_t *value) {
+    *value = 0;
+    for (unsigned shift = 0; *p < end && shift < 64; shift += 7) {
+        const uint8_t byte = *(*p)++;
+        *value |= (uint64_t)(byte & 0x7f) << shift;
+        if ((byte & 0x80) == 0) return true;
+    }
+    return false;
+}
+
+int uspi_index_next_symbol(const struct uspi_index_file *index, struct uspi_index_cursor *cursor,
+                           struct uspi_index_symbol *symbol) {
+    const uint64_t count = uspi_index_symbol_count(index),
+                   groups = (count + USPI_INDEX_SYMBOLS_GROUP - 1) / USPI_INDEX_SYMBOLS_GROUP;
+    const uint8_t *bytes = section(index, USPI_INDEX_SYMBOLS), *first = bytes + 8 + 16 * (size_t)groups;
+    const uint8_t *end = bytes + (size_t)index->sections[USPI_INDEX_SYMBOLS].size;
+    uint64_t step, size, name;
+    if (cursor->number >= count) return 0;
+    if (cursor->number % USPI_INDEX_SYMBOLS_GROUP == 0) {
+        const uint8_t *group = bytes + 8 + 16 * (size_t)(cursor->number / USPI_INDEX_SYMBOLS_GROUP);
+        if (!uspi_checked_range(&index->checked, group, 16)) return USP_ERROR_FORMAT;
+        cursor->start = uspi_le64(group);
+        cursor->offset = uspi_le64(group + 8);
+    }
+    if (cursor->offset > (uint64_t)(end - first)) return USP_ERROR_FORMAT;
+    const uint8_t *p = first + (size_t)cursor->offset;
+    const uint64_t left = (uint64_t)(end - p);
+    if (!uspi_checked_range(&index->checked, p, left < 30 ? left : 30)) return USP_ERROR_FORMAT;
+    if (!read_varint(&p, end, &step) || !read_varint(&p, end, &size) || !read_varint(&p, end, &name))
+        return USP_ERROR_FORMAT;
+    cursor->start += step;
+    cursor->offset = (uint64_t)(p - first);
+    cursor->number++;
+    *symbol = (struct uspi_index_symbol){cursor->start, size >> 3, name, (uint32_t)(size & 7)};
+    return 1;
+}
+
+int uspi_index_symbol(const struct uspi_index_file *index, uint64_t number, struct uspi_index_symbol *symbol) {
+    struct uspi_index_cursor cursor = {.number = number - number % USPI_INDEX_SYMBOLS_GROUP};
+    int got = 1;
+    while (got > 0 && cursor.number <= number) got = uspi_index_next_symbol(index, &cursor, symbol);
+    return got > 0 ? USP_OK : USP_ERROR_FORMAT;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* The image that an index is of, for symbolicating where its file is not at hand (lines.h). */
+#include "arch/backend.h"
+#include "lib/symbolize/store/index_file.h"
+
+#include <unspool/lines.h>
+
+#include <string.h>
+
+int usp_index_image(const char *store, const uint8_t *build_id, uint32_t build_id_size, struct usp_image *image) {
+    struct usp_image made = {.path = "", .build_id_size = build_id_size};
+    struct uspi_index_file *index;
+    if (store == NULL || build_id == NULL || image == NULL || build_id_size > sizeof made.build_id) {
+        return USP_ERROR_ARGUMENT;
+    }
+    memcpy(made.build_id, build_id, build_id_size);
+    int status = uspi_index_file_find(store, &made, &index, NULL);
+    if (status != USP_OK) return status;
+    made.arch = index->arch;
+    made.flags = (index->flags & USPI_INDEX_MACHO) != 0 ? USP_IMAGE_MACHO : 0;
+    made.load_address = index->header;
+    /* Where the image ends, an index does not say: up to where addresses of its processor end. */
+    const struct uspi_backend *backend = uspi_backend_find(index->arch);
+    uspi_index_file_close(index);
+    if (backend == NULL || made.load_address >= backend->word_mask) return USP_ERROR_FORMAT;
+    made.end = backend->word_mask;
+    *image = made;
+    return USP_OK;
+}

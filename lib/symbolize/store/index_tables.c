@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* The symbols in an index file as a source of names (tables.h), for images whose file is not here. */
+#include "lib/symbolize/index/tables.h"
+#include "lib/symbolize/store/index_file.h"
+
+#include <stdlib.h>
+
+struct index_tables {
+    struct uspi_tables contract;
+    const struct uspi_index_file *index;
+    uint32_t strategy;
+    uint64_t moved;
+};
+
+static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathering) {
+    const struct index_tables *t = (const struct index_tables *)tables;
+    struct uspi_index_cursor cursor = {0};
+    struct uspi_index_symbol symbol;
+    int got;
+    while ((got = uspi_index_next_symbol(t->index, &cursor, &symbol)) > 0) {
+        const usp_addr start = symbol.start + t->moved;
+        usp_addr end;
+        if (symbol.strategy != t->strategy || cursor.number > USPI_NO_SYMBOL) continue;
+        if (!uspi_sum(start, symbol.size, &end)) end = start;
+        if (!uspi_gathering_wants(gathering, start, end)) continue;
+        const struct uspi_candidate candidate = {.start = start, .end = end, .symbol = (uint32_t)(cursor.number - 1)};
+        int status = uspi_gather(gathering, &candidate);
+        if (status == USP_OK) status = uspi_gather_boundary(gathering, end);
+        if (status != USP_OK) return status;
+    }
+    return got;
+}
+
+static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_names *names,
+               struct uspi_symbol_answer *named) {
+    const struct index_tables *t = (const struct index_tables *)tables;
+    struct uspi_index_symbol symbol;
+    int status = uspi_index_symbol(t->index, number, &symbol);
+    if (status != USP_OK) return status;
+    *named = (struct uspi_symbol_answer){.start = symbol.start + t->moved, .size = symbol.size};
+    named->name = uspi_string_pool_get(&t->index->strings, symbol.name, names);
+    return named->name != NULL ? USP_OK : USP_ERROR_FORMAT;
+}
+
+/* There is one symbol for each start. */
+static int prefer(const void *context, uint32_t a, uint32_t b) {
+    (void)context;
+    return (a > b) - (a < b);
+}
+
+static void close_tables(struct uspi_tables *tables) { free(tables); }
+
+int uspi_index_tables_open(const struct uspi_index_file *index, uint32_t strategy, uint64_t moved,
+                           struct uspi_tables **tables) {
+    if (uspi_index_symbol_count(index) == 0) return USP_ERROR_NOT_FOUND;
+    struct index_tables *t = calloc(1, sizeof *t);
+    if (t == NULL) return USP_ERROR_NO_MEMORY;
+    t->contract = (struct uspi_tables){gather, get, prefer, close_tables, sizeof *t};
+    t->index = index;
+    t->strategy = strategy;
+    t->moved = moved;
+    *tables = &t->contract;
+    return USP_OK;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes index files (index_file.h): of the units of debug information, made on several threads, and of symbols. The bytes
+ * depend on what is indexed alone. */
+#ifndef USPI_INDEX_WRITE_H
+#define USPI_INDEX_WRITE_H
+
+#include "lib/symbolize/dwarf/dwarf.h"
+#include "lib/symbolize/store/index_file.h"
+
+/* What is said of the image in the header. */
+struct uspi_index_header {
+    uint32_t flags, arch, variant;
+    usp_addr header;
+    uint32_t build_id_size;
+    const uint8_t *build_id;
+};
+
+struct uspi_index_writer;
+
+struct uspi_index_writer *uspi_index_writer_create(void);
+void uspi_index_writer_free(struct uspi_index_writer *writer);
+
+/* Called now and then, with how much of all is done; on one thread at a time. Not 0: to be given up. */
+typedef int (*uspi_index_progress)(void *context, uint64_t done, uint64_t all);
+
+struct uspi_index_work {
+    unsigned threads;
+    uspi_index_progress progress; /* NULL: progress is not reported */
+    void *context;
+};
+
+/* Adds what debug information says. *error tells the first thing that was wrong with it. USP_OK, USP_ERROR_NO_MEMORY, what
+ * `progress` returned. */
+int uspi_index_add_lines(struct uspi_index_writer *writer, struct uspi_dwarf *dwarf, const struct uspi_index_work *work,
+                         struct uspi_error *error);
+
+/* Adds a symbol; they come by ascending start. False when memory lacks. */
+bool uspi_index_add_symbol(struct uspi_index_writer *writer, usp_addr start, uint64_t size, const char *name,
+                           uint32_t strategy);
+
+/* Writes it all. *bytes is the caller's to free. USP_OK or USP_ERROR_NO_MEMORY. */
+int uspi_index_finish(struct uspi_index_writer *writer, const struct uspi_index_header *header, uint8_t **bytes,
+                      size_t *size);
+
+#endif

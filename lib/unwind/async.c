@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* See async.h.
+ *
+ *     record: [fp − 8] the context        context: [0] the parent context, [word] where it will resume
+ *
+ * Contexts lie on the heap: there is no order among their addresses, so a circle is found by Brent's method. Sources:
+ * Libc gen/thread_stack_pcs.c, libpthread src/pthread.c. */
+#include "lib/unwind/async.h"
+
+static bool read_bytes(const struct uspi_walk *walk, usp_addr at, unsigned n, uint64_t *value) {
+    uint8_t bytes[8];
+    const struct usp_memory *memory = &walk->target.memory;
+    if (memory->read(memory->context, at, bytes, n) != 0) return false;
+    *value = uspi_load_le(bytes, n);
+    return true;
+}
+
+bool uspi_async_task(const struct uspi_walk *walk, uint32_t *task_id, bool *known) {
+    unsigned word = walk->backend->word;
+    uint64_t task, id;
+    *known = false;
+    *task_id = 0;
+    if (!walk->backend->has_async) return false;
+    if (walk->target.swift_task_slot == 0) return true;
+    if (!read_bytes(walk, walk->target.swift_task_slot, word, &task) || task == 0) return false;
+    /* The id is 32 bits at 4 × pointer size + 4, an ABI guarantee (Libc gen/thread_stack_pcs.c). */
+    if (!read_bytes(walk, (task & walk->strip_mask) + 4u * word + 4u, 4, &id) || id == 0) return false;
+    *task_id = (uint32_t)id;
+    *known = true;
+    return true;
+}
+
+uint32_t uspi_async_chain(const struct uspi_walk *walk, const struct uspi_extended *record, uint64_t limit,
+                          struct usp_frame *frames, uint32_t capacity, uint64_t *total, uint32_t *stop) {
+    const struct uspi_backend *b = walk->backend;
+    uint64_t mask = walk->strip_mask & b->word_mask;
+    uint32_t written = 0;
+    uint64_t context = record->context, parent, resume, watched = 0, watch_until = 1;
+    *total = 0;
+    *stop = USP_STOP_UNREADABLE;
+    if (!record->in_register && !read_bytes(walk, record->record - 8, b->slot, &context)) return 0;
+    context &= mask;
+    while (context != 0) {
+        if ((context & (b->word - 1u)) != 0) {
+            *stop = USP_STOP_FP_MISALIGNED;
+            return written;
+        }
+        if (context == watched) {
+            *stop = USP_STOP_CYCLE;
+            return written;
+        }
+        if (*total >= limit) {
+            *stop = USP_STOP_STEP_LIMIT;
+            return written;
+        }
+        if (!read_bytes(walk, context, b->word, &parent) || !read_bytes(walk, context + b->word, b->word, &resume)) {
+            return written;
+        }
+        resume &= mask;
+        if (resume == 0) break;
+        if (written < capacity) {
+            struct usp_frame *f = &frames[written++];
+            memset(f, 0, sizeof *f);
+            f->pc = resume;
+            f->kind = USP_FRAME_KIND_ASYNC_RESUME;
+            f->method = USP_FRAME_METHOD_ASYNC;
+        }
+        if (++*total == watch_until) {
+            watched = context;
+            watch_until *= 2;
+        }
+        context = parent & mask;
+    }
+    *stop = USP_STOP_ROOT;
+    return written;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The chain of Swift async contexts that hangs off an extended frame record. Not the OS stack: that is the walker's. */
+#ifndef USPI_ASYNC_H
+#define USPI_ASYNC_H
+
+#include "lib/unwind/frame/walk.h"
+
+/* Whether a thread whose stack has an extended record runs a Swift task, as Apple's walker decides it: where the target
+ * has a task slot, the slot and the task's id must not be 0; elsewhere the mark alone counts. *task_id becomes the id,
+ * *known whether there is one. */
+bool uspi_async_task(const struct uspi_walk *walk, uint32_t *task_id, bool *known);
+
+/* Appends the chain of an extended record to frames, up to `capacity`. *total becomes the chain's length,
+ * also of what did not fit, *stop why it ends. Returns how many were written. */
+uint32_t uspi_async_chain(const struct uspi_walk *walk, const struct uspi_extended *record, uint64_t limit,
+                          struct usp_frame *frames, uint32_t capacity, uint64_t *total, uint32_t *stop);
+
+#endif

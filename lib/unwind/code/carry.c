@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* See carry.h. */
+#include "lib/unwind/code/carry.h"
+
+/* Instructions of a callee that are looked at for its return. */
+#define CALLEE_MAX 256
+
+static struct uspi_value literal(struct uspi_explorer *x, usp_addr at) {
+    const uint8_t *bytes;
+    unsigned n = x->backend->word;
+    if (uspi_code_read(x->code, at, n, &bytes) != n) return uspi_unknown;
+    return uspi_constant(uspi_sign_extend(uspi_load_le(bytes, n), n * 8));
+}
+
+static struct uspi_value inserted(const struct uspi_log *log, struct uspi_value old, const struct uspi_effect *e) {
+    if (old.kind != USPI_CONSTANT || e->index > 48) return uspi_unknown;
+    uint64_t mask = UINT64_C(0xffff) << e->index;
+    uint64_t bits = (uint64_t)e->value << e->index & mask;
+    uint64_t v = ((uint64_t)uspi_constant_of(old) & ~mask) | bits;
+    return uspi_constant(uspi_wrapped(log, (int64_t)v));
+}
+
+static struct uspi_value sum_of(const struct uspi_log *log, struct uspi_value base, struct uspi_value index,
+                                bool adds) {
+    if (index.kind == USPI_CONSTANT) {
+        int64_t n = uspi_constant_of(index);
+        return uspi_plus(log, base, adds ? n : (int64_t)(0 - (uint64_t)n));
+    }
+    return base.kind == USPI_CONSTANT && adds ? uspi_plus(log, index, uspi_constant_of(base)) : uspi_unknown;
+}
+
+/* How far an address was rounded is not known: it is one of its own. */
+static struct uspi_value aligned(struct uspi_way *way, struct uspi_value base) {
+    if (base.kind != USPI_ADDRESS || way->is_aligned) return uspi_unknown;
+    way->is_aligned = true;
+    return uspi_address(USPI_BASE_ALIGNED, 0);
+}
+
+bool uspi_carry_effect(struct uspi_explorer *x, struct uspi_way *way, const struct uspi_effect *e) {
+    struct uspi_log *log = &x->log;
+    bool has_base = e->base != USPI_NO_REGISTER;
+    struct uspi_value base = has_base ? uspi_register_value(log, way, e->base) : uspi_constant(0);
+    struct uspi_value v;
+    switch (e->op) {
+    case USPI_SET: v = uspi_plus(log, base, e->value); break;
+    case USPI_INSERT: v = inserted(log, uspi_register_value(log, way, e->reg), e); break;
+    case USPI_ADD:
+    case USPI_SUBTRACT: v = sum_of(log, base, uspi_register_value(log, way, e->index), e->op == USPI_ADD); break;
+    case USPI_ALIGN: v = aligned(way, base); break;
+    case USPI_LOAD: v = uspi_memory_value(log, way, uspi_plus(log, base, e->value)); break;
+    case USPI_LITERAL: v = literal(x, (usp_addr)e->value); break;
+    case USPI_STORE: return uspi_assign_memory(log, way, uspi_plus(log, base, e->value), e->reg);
+    default: return true;
+    }
+    return uspi_assign_register(log, way, e->reg, v);
+}
+
+bool uspi_carry_out(struct uspi_explorer *x, struct uspi_way *way, const struct uspi_instruction *i) {
+    const struct uspi_value sp = uspi_register_value(&x->log, way, x->backend->sp);
+    for (unsigned n = 0; n < i->effect_count; n++) {
+        if (!uspi_carry_effect(x, way, &i->effects[n])) return false;
+    }
+    way->unknown |= i->clobbers;
+    return x->question.purpose != USPI_TO_GOAL || uspi_forget_below(&x->log, way, sp);
+}
+
+/* The bytes of arguments that a callee takes off the stack, by the first return in it; 0 when none is found. Compilers give
+ * all returns of a function the same. */
+static int64_t popped_by(struct uspi_explorer *x, usp_addr callee, uint32_t mode) {
+    const struct uspi_backend *b = x->backend;
+    struct uspi_instruction i;
+    const usp_addr start = callee;
+    for (unsigned n = 0; n < CALLEE_MAX && uspi_code_decode(x->code, callee, mode, &i); n++) {
+        /* A loop's way out stands behind the jump back. */
+        bool is_loop = i.flow == USPI_JUMP && i.target >= start && i.target <= callee;
+        bool jumps = i.flow == USPI_JUMP && !is_loop;
+        callee = jumps ? i.target : callee + i.length;
+        mode = jumps ? i.target_mode : i.mode;
+        if (i.flow == USPI_END || i.flow == USPI_JUMP_UNKNOWN) return 0;
+        for (unsigned k = 0; i.flow == USPI_RETURN && k < i.effect_count; k++) {
+            const struct uspi_effect *e = &i.effects[k];
+            if (e->op == USPI_SET && e->reg == b->sp && e->base == b->sp) return e->value - b->call_push;
+        }
+        if (i.flow == USPI_RETURN) return 0;
+    }
+    return 0;
+}
+
+/* Of a callee that is not known: what is taken off sp right behind the call was kept free for the arguments and is kept free
+ * again (clang without optimisation). */
+static int64_t taken_again(struct uspi_explorer *x, usp_addr behind, uint32_t mode) {
+    const uint8_t sp = x->backend->sp;
+    struct uspi_instruction i;
+    if (!uspi_code_decode(x->code, behind, mode, &i) || i.effect_count != 1) return 0;
+    const struct uspi_effect *e = &i.effects[0];
+    return e->op == USPI_SET && e->reg == sp && e->base == sp && e->value < 0 ? -e->value : 0;
+}
+
+/* A callee keeps the callee-saved registers and sp; everything else is its own. On x86 it may take its arguments off the
+ * stack: to look for that costs much and is asked for. */
+bool uspi_carry_call(struct uspi_explorer *x, struct uspi_way *way, const struct uspi_instruction *call) {
+    const struct uspi_backend *b = x->backend;
+    if (x->question.pops != USPI_POPS_NOTHING) {
+        struct uspi_value sp = uspi_register_value(&x->log, way, b->sp);
+        int64_t popped = 0;
+        if (call->target != 0) {
+            popped = popped_by(x, call->target, call->target_mode);
+        } else if (x->question.pops == USPI_POPS_AS_TAKEN_AGAIN) {
+            popped = taken_again(x, way->pc + call->length, call->mode);
+        }
+        if (!uspi_assign_register(&x->log, way, b->sp, uspi_plus(&x->log, sp, popped))) return false;
+    }
+    uint64_t all = (UINT64_C(1) << b->register_count) - 1;
+    uint64_t kept = b->callee_saved | UINT64_C(1) << b->sp | UINT64_C(1) << b->pc;
+    way->unknown |= all & ~kept;
+    return true;
+}

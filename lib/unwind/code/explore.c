@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/* See explore.h. Each way is followed until it ends; what it leaves for later waits in `pending`. */
+#include "lib/unwind/code/explore.h"
+#include "lib/unwind/code/carry.h"
+#include "lib/unwind/code/outcome.h"
+
+/* ---- ways that wait ---- */
+
+static void take_later(struct uspi_explorer *x, const struct uspi_way *way, usp_addr pc, uint32_t mode,
+                       unsigned doubts) {
+    if (x->pending_count == USPI_PENDING_MAX || ((way->doubts | doubts) & ~x->question.allowed) != 0) return;
+    struct uspi_way *later = &x->pending[x->pending_count++];
+    *later = *way;
+    later->pc = pc;
+    later->mode = mode;
+    later->doubts = (uint8_t)(way->doubts | doubts);
+    x->log.shared = x->log.count;
+}
+
+/* The least doubtful way, the newest among equals. What only ended ways have written is dropped from the log. */
+static struct uspi_way take_next(struct uspi_explorer *x) {
+    unsigned best = x->pending_count - 1;
+    for (unsigned i = best; i-- > 0;) {
+        if (x->pending[i].doubts < x->pending[best].doubts) best = i;
+    }
+    struct uspi_way way = x->pending[best];
+    memmove(&x->pending[best], &x->pending[best + 1], (x->pending_count - best - 1) * sizeof way);
+    x->pending_count--;
+    x->log.shared = x->has_jump ? uspi_entries_of(&x->jump) : 0;
+    for (unsigned i = 0; i < x->pending_count; i++) {
+        if (uspi_entries_of(&x->pending[i]) > x->log.shared) x->log.shared = uspi_entries_of(&x->pending[i]);
+    }
+    x->log.count = x->log.shared;
+    if (uspi_entries_of(&way) > x->log.count) x->log.count = uspi_entries_of(&way);
+    return way;
+}
+
+/* ---- predicated instructions ---- */
+
+static uint8_t opposite_of(uint8_t conditional) { return (uint8_t)(((conditional - 1) ^ 1) + 1); }
+
+/* Whether it changes where the way goes or what a return depends on. *written becomes the registers that it writes. */
+static bool matters(const struct uspi_explorer *x, const struct uspi_instruction *i, uint64_t *written) {
+    const struct uspi_backend *b = x->backend;
+    uint64_t restored = b->callee_saved | UINT64_C(1) << b->sp;
+    if (b->lr != USPI_NO_REGISTER) restored |= UINT64_C(1) << b->lr;
+    *written = i->clobbers;
+    for (unsigned n = 0; n < i->effect_count; n++) {
+        const struct uspi_effect *e = &i->effects[n];
+        if (e->op != USPI_STORE && e->reg != USPI_NO_REGISTER) *written |= UINT64_C(1) << e->reg;
+    }
+    return i->flow != USPI_NEXT || (*written & restored) != 0;
+}
+
+/* Those that only compute are taken as not known to have happened; where the stack or the flow depends on it, the way
+ * divides, and remembers what it took for true until the next instruction without a condition. Returns false when this way
+ * skips the instruction. */
+static bool resolve_condition(struct uspi_explorer *x, struct uspi_way *way, struct uspi_instruction *i) {
+    uint64_t written;
+    if (i->conditional == 0) {
+        way->assumed = 0;
+        return true;
+    }
+    if (x->flags != 0) {
+        bool holds = x->backend->condition_holds(x->flags, i->conditional - 1u);
+        way->assumed = holds ? i->conditional : opposite_of(i->conditional);
+        x->flags = 0;
+    }
+    if (way->assumed == i->conditional) return true;
+    if (way->assumed != 0 && opposite_of(way->assumed) == i->conditional) return false;
+    if (!matters(x, i, &written)) {
+        i->effect_count = 0;
+        i->clobbers = written;
+        return true;
+    }
+    struct uspi_way skipped = *way;
+    skipped.assumed = opposite_of(i->conditional);
+    take_later(x, &skipped, way->pc + i->length, i->mode, 0);
+    way->assumed = i->conditional;
+    return true;
+}
+
+/* ---- where ways go ---- */
+
+/* Where runs of visited code are, from the origin. Addresses 4 GB apart are not distinguished. */
+static int32_t relative(const struct uspi_explorer *x, usp_addr pc) {
+    return (int32_t)(uint32_t)(pc - x->question.from);
+}
+
+static bool inside(const struct uspi_explorer *x, usp_addr pc) {
+    return x->question.high == 0 || (pc >= x->question.low && pc < x->question.high);
+}
+
+/* Whether linear flow ends here. Code that a jump has led to outside (a function's cold part) has no bounds of its own. */
+static bool leaves_bounds(const struct uspi_explorer *x, usp_addr pc, usp_addr next) {
+    return inside(x, pc) && !inside(x, next);
+}
+
+/* A jump behind which control comes back here: the link register was set by hand. */
+static bool is_call(const struct uspi_explorer *x, const struct uspi_way *way, usp_addr next) {
+    if (x->backend->lr == USPI_NO_REGISTER) return false;
+    struct uspi_value lr = uspi_register_value(&x->log, way, x->backend->lr);
+    return lr.kind == USPI_CONSTANT && ((usp_addr)uspi_constant_of(lr) & x->backend->word_mask & ~UINT64_C(1)) == next;
+}
+
+static bool begins_function(struct uspi_explorer *x, usp_addr pc, uint32_t mode) {
+    struct uspi_instruction i;
+    return uspi_code_decode(x->code, pc, mode, &i) && i.start_hint != 0;
+}
+
+/* A jump of the function that holds the goal stands between its start and its end, mostly before the goal. One of a function
+ * that a tail call has led to says nothing of it. */
+static bool can_lead_to_goal(const struct uspi_explorer *x, const struct uspi_way *jump) {
+    return inside(x, jump->pc) && jump->pc >= x->question.from && jump->pc < x->question.goal;
+}
+
+static void remember_jump(struct uspi_explorer *x, const struct uspi_way *way, uint32_t mode) {
+    if (x->question.purpose != USPI_TO_GOAL) return;
+    if (x->has_jump && can_lead_to_goal(x, &x->jump) && !can_lead_to_goal(x, way)) return;
+    x->jump = *way;
+    x->jump.mode = mode;
+    x->has_jump = true;
+    x->log.shared = x->log.count;
+}
+
+/* What became of a way. */
+enum course {
+    GOES_ON,
+    ENDED,
+    HAS_RULE /* and has ended */
+};
+
+struct find {
+    struct uspi_rule *rule;
+    unsigned doubts;
+};
+
+/* Whether an indirect jump goes to where the function was called from: to the link register's value, or (x86) to the word
+ * that was popped last. */
+static bool jumps_back(const struct uspi_explorer *x, struct uspi_value to, struct uspi_value sp) {
+    const struct uspi_backend *b = x->backend;
+    if (b->lr != USPI_NO_REGISTER) return uspi_is_address(to, b->lr, 0);
+    return to.kind == USPI_CONTENT && to.addend == 0 && sp.kind == USPI_ADDRESS && sp.base == to.base &&
+           to.base == b->sp && sp.offset == to.offset + (int32_t)b->call_push;
+}
+
+/* Where a jump through a pointer at a fixed address leads: that is how code is bound that lies in another image. It is no
+ * switch. False: the pointer cannot be read, or is not yet one. */
+static bool find_bound(struct uspi_explorer *x, struct uspi_value to, usp_addr *target, uint32_t *mode) {
+    const struct uspi_backend *b = x->backend;
+    const struct usp_memory *data = x->question.data;
+    uint8_t bytes[8];
+    if (data == NULL || data->read(data->context, uspi_constant_address(&x->log, to), bytes, b->word) != 0)
+        return false;
+    usp_addr pointer = uspi_load_le(bytes, b->word) & b->word_mask;
+    *mode = b->has_thumb && (pointer & 1) != 0 ? USPI_MODE_THUMB : 0;
+    *target = *mode != 0 ? pointer - 1 : pointer;
+    return pointer != 0;
+}
+
+/* An indirect jump can be a switch, and continue anywhere, or leave the function. */
+static enum course follow_unknown_jump(struct uspi_explorer *x, const struct uspi_way *way,
+                                       const struct uspi_instruction *i, struct find *found) {
+    const usp_addr next = way->pc + i->length;
+    const bool to_return = x->question.purpose == USPI_TO_RETURN;
+    struct uspi_value to = uspi_unknown, sp = uspi_register_value(&x->log, way, x->backend->sp);
+    if (i->target_register != USPI_NO_REGISTER) to = uspi_register_value(&x->log, way, i->target_register);
+    if (to_return && jumps_back(x, to, sp)) {
+        found->doubts = way->doubts;
+        return uspi_rule_at_return(&x->log, way, to, sp, found->rule) ? HAS_RULE : ENDED;
+    }
+    usp_addr target;
+    uint32_t mode;
+    if (to.kind == USPI_GLOBAL && find_bound(x, to, &target, &mode)) {
+        take_later(x, way, target, mode, 0);
+    } else if (to.kind != USPI_GLOBAL && !leaves_bounds(x, way->pc, next)) {
+        take_later(x, way, next, i->mode, USPI_DOUBT_SWITCH);
+    }
+    found->doubts = way->doubts | USPI_DOUBT_TAIL_CALL;
+    if (!to_return || (found->doubts & ~x->question.allowed) != 0) return ENDED;
+    return uspi_rule_at_tail_call(&x->log, way, to, found->rule) ? HAS_RULE : ENDED;
+}
+
+static enum course follow_return(struct uspi_explorer *x, const struct uspi_way *way, const struct uspi_instruction *i,
+                                 struct find *found) {
+    struct uspi_value ra = uspi_register_value(&x->log, way, i->target_register);
+    struct uspi_value sp = uspi_register_value(&x->log, way, x->backend->sp);
+    found->doubts = way->doubts;
+    if (x->question.purpose != USPI_TO_RETURN) return ENDED;
+    return uspi_rule_at_return(&x->log, way, ra, sp, found->rule) ? HAS_RULE : ENDED;
+}
+
+/* Behind a call. Ways that need no call to return come first. */
+static enum course follow_call(struct uspi_explorer *x, struct uspi_way *way, const struct uspi_instruction *i) {
+    const usp_addr next = way->pc + i->length;
+    if (x->question.purpose == USPI_REACH || !uspi_carry_call(x, way, i)) return ENDED;
+    if ((way->doubts & USPI_DOUBT_CALL) == 0 && x->pending_count > 0) {
+        bool comes_back = !leaves_bounds(x, way->pc, next) && !begins_function(x, next, i->mode);
+        if (comes_back) take_later(x, way, next, i->mode, USPI_DOUBT_CALL);
+        return ENDED;
+    }
+    way->doubts |= USPI_DOUBT_CALL;
+    if ((way->doubts & ~x->question.allowed) != 0) return ENDED;
+    return leaves_bounds(x, way->pc, next) ? ENDED : GOES_ON;
+}
+
+/* Moves a way to the instruction behind, or where a jump leads. */
+static void move(struct uspi_way *way, const struct uspi_instruction *i, bool jumps) {
+    way->pc = jumps ? i->target : way->pc + i->length;
+    way->mode = jumps ? i->target_mode : i->mode;
+}
+
+/* Takes a way over an instruction whose effects have been carried out. */
+static enum course take_flow(struct uspi_explorer *x, struct uspi_way *way, const struct uspi_instruction *i,
+                             struct find *found) {
+    bool jumps = false;
+    enum course course = GOES_ON;
+    switch (i->flow) {
+    case USPI_NEXT: break;
+    case USPI_JUMP: jumps = true; break;
+    case USPI_BRANCH: take_later(x, way, i->target, i->target_mode, 0); break;
+    case USPI_CALL: course = follow_call(x, way, i); break;
+    case USPI_JUMP_TABLE:
+        remember_jump(x, way, i->mode);
+        jumps = i->target != 0;
+        if (!jumps) way->doubts |= USPI_DOUBT_SWITCH;
+        if ((way->doubts & ~x->question.allowed) != 0) return ENDED;
+        break;
+    case USPI_JUMP_UNKNOWN: remember_jump(x, way, i->mode); return follow_unknown_jump(x, way, i, found);
+    case USPI_RETURN: return follow_return(x, way, i, found);
+    default: return ENDED;
+    }
+    if (course != GOES_ON) return course;
+    bool is_linear = i->flow != USPI_JUMP && !jumps;
+    if (is_linear && leaves_bounds(x, way->pc, way->pc + i->length)) return ENDED;
+    move(way, i, jumps);
+    return GOES_ON;
+}
+
+/* Whether a way may visit its next instruction. What one condition has skipped, the opposite one carries out: instructions
+ * with conditions are met twice. *run becomes the run that the instruction belongs to; NULL: none. */
+static bool visit(struct uspi_explorer *x, const struct uspi_way *way, struct uspi_instruction *i,
+                  struct uspi_code_run **run) {
+    const int32_t at = relative(x, way->pc);
+    const bool again = uspi_runs_hold(&x->runs, at);
+    if (again && way->assumed == 0) return false;
+    if (again) *run = NULL;
+    if (!again && (*run == NULL || (*run)->to != at) && (*run = uspi_runs_begin(&x->runs, at)) == NULL) return false;
+    x->budget--;
+    if (*run != NULL) (*run)->to = at + 1;
+    if (!uspi_code_decode(x->code, way->pc, way->mode, i) || (again && i->conditional == 0)) return false;
+    if (*run != NULL) (*run)->to = at + i->length;
+    /* Decided for this time; a loop may come here again. */
+    if (i->conditional != 0 && x->flags != 0) {
+        if (*run != NULL) (*run)->to = at;
+        *run = NULL;
+    }
+    return true;
+}
+
+/* Follows one way to its end. */
+static enum course follow_way(struct uspi_explorer *x, struct uspi_way way, struct find *found) {
+    const bool to_return = x->question.purpose == USPI_TO_RETURN;
+    bool behind_call = false;
+    struct uspi_code_run *run = NULL;
+    while (x->budget > 0) {
+        struct uspi_instruction i;
+        if (!to_return && way.pc == x->question.goal) {
+            found->doubts = way.doubts;
+            if (x->question.purpose == USPI_REACH) return HAS_RULE;
+            return uspi_rule_at_goal(&x->log, &way, found->rule) ? HAS_RULE : ENDED;
+        }
+        if (!visit(x, &way, &i, &run)) return ENDED;
+        /* Behind a call comes the next function: the callee does not return. */
+        if (behind_call && i.start_hint) return ENDED;
+        if (i.start_hint && way.pc != x->question.from && to_return) {
+            found->doubts = way.doubts | USPI_DOUBT_TAIL_CALL;
+            if ((USPI_DOUBT_TAIL_CALL & ~x->question.allowed) != 0) return ENDED;
+            return uspi_rule_at_tail_call(&x->log, &way, uspi_unknown, found->rule) ? HAS_RULE : ENDED;
+        }
+        if (!resolve_condition(x, &way, &i)) {
+            behind_call = false;
+            move(&way, &i, false);
+            continue;
+        }
+        if (!uspi_carry_out(x, &way, &i)) return ENDED;
+        if (i.flow == USPI_JUMP_UNKNOWN && is_call(x, &way, way.pc + i.length)) i.flow = USPI_CALL;
+        behind_call = i.flow == USPI_CALL;
+        if (i.flow == USPI_JUMP || i.flow == USPI_JUMP_TABLE) run = NULL;
+        enum course course = take_flow(x, &way, &i, found);
+        if (course != GOES_ON) return course;
+    }
+    return ENDED;
+}
+
+/* From a start: what no way has reached, an indirect jump may lead to. A switch's cases stand one behind another, so the
+ * nearest end below the goal of what has been seen is where to go on. False when there is none. */
+static bool enter_case(struct uspi_explorer *x) {
+    const int32_t goal = relative(x, x->question.goal);
+    if (!x->has_jump || x->has_found) return false;
+    const int32_t nearest = uspi_runs_end_below(&x->runs, goal);
+    if (nearest == INT32_MIN) return false;
+    /* The goal itself is tried once, whether or not a rule comes of it. */
+    if (nearest == goal) {
+        struct uspi_code_run *run = uspi_runs_begin(&x->runs, goal);
+        if (run == NULL) return false;
+        run->to = goal + 1;
+    }
+    x->log.count = uspi_entries_of(&x->jump);
+    take_later(x, &x->jump, x->question.from + (usp_addr)(int64_t)nearest, x->jump.mode, USPI_DOUBT_SWITCH);
+    return true;
+}
+
+void uspi_explore_begin(struct uspi_explorer *x, struct uspi_code *code, const struct uspi_question *question) {
+    const uint32_t flags = USPI_MODE_FLAGS | USPI_MODE_NZCV;
+    x->code = code;
+    x->backend = x->log.backend = code->backend;
+    x->question = *question;
+    x->flags = question->mode & flags;
+    x->budget = question->budget;
+    x->has_found = x->has_jump = false;
+    x->log.count = x->log.shared = x->runs.count = 0;
+    x->pending_count = 1;
+    x->pending[0] = (struct uspi_way){.pc = question->from, .mode = question->mode & ~flags, .newest = USPI_LOG_ROOT};
+}
+
+bool uspi_explore_next(struct uspi_explorer *x, struct uspi_rule *rule, unsigned *doubts) {
+    struct find found = {.rule = rule};
+    do {
+        while (x->pending_count > 0) {
+            if (follow_way(x, take_next(x), &found) != HAS_RULE) continue;
+            x->has_found = true;
+            *doubts = found.doubts;
+            return true;
+        }
+    } while (x->budget > 0 && enter_case(x));
+    return false;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* See outcome.h. */
+#include "lib/unwind/code/outcome.h"
+
+/* Where a value is, in terms of the registers at the beginning and of the CFA, which is `cfa`. */
+static struct uspi_location location_of(struct uspi_value v, struct uspi_value cfa, unsigned reg) {
+    const struct uspi_location lost = {.kind = USPI_LOST};
+    switch (v.kind) {
+    case USPI_ADDRESS:
+        if (v.base == USPI_BASE_ALIGNED) return lost;
+        if (v.base == reg && v.offset == 0) return (struct uspi_location){.kind = USPI_SAME, .base = (uint8_t)reg};
+        return uspi_in_register(v.base, v.offset);
+    case USPI_CONTENT:
+        if (v.base == USPI_BASE_ALIGNED) return lost;
+        return (struct uspi_location){.kind = USPI_MEMORY, .base = v.base, .offset = v.offset, .addend = v.addend};
+    case USPI_NESTED:
+        /* The old stack pointer was kept in the frame, and what is above it counts from there. */
+        if (cfa.kind != USPI_CONTENT || cfa.base != v.base || cfa.offset != v.offset) return lost;
+        return uspi_in_memory(USPI_BASE_CFA, (int32_t)((int64_t)v.addend - cfa.addend));
+    default: return lost;
+    }
+}
+
+bool uspi_rule_at_return(const struct uspi_log *log, const struct uspi_way *way, struct uspi_value return_address,
+                         struct uspi_value sp, struct uspi_rule *rule) {
+    const struct uspi_backend *b = log->backend;
+    memset(rule, 0, sizeof *rule);
+    rule->cfa = location_of(sp, uspi_unknown, USPI_NO_REGISTER);
+    rule->return_address = location_of(return_address, sp, USPI_NO_REGISTER);
+    if (rule->cfa.kind == USPI_LOST || rule->return_address.kind == USPI_LOST) return false;
+    for (unsigned reg = 0; reg < b->register_count; reg++) {
+        if ((b->callee_saved >> reg & 1) == 0) continue;
+        uspi_rule_add(rule, reg, location_of(uspi_register_value(log, way, reg), sp, reg));
+    }
+    return true;
+}
+
+/* Where calls leave the return address in the link register, that is where a tail call's callee finds it; but for the lazy
+ * binding of a 32-bit Arm linkage table, which pushes it and uses the register for the jump (Arm ELF for the Arm
+ * Architecture, "PLT code sequences"). */
+static bool is_pushed(const struct uspi_log *log, struct uspi_value lr, struct uspi_value to) {
+    const uint8_t reg = log->backend->lr;
+    return lr.kind == USPI_CONSTANT || ((to.kind == USPI_CONTENT || to.kind == USPI_ADDRESS) && to.base == reg);
+}
+
+bool uspi_rule_at_tail_call(const struct uspi_log *log, const struct uspi_way *way, struct uspi_value to,
+                            struct uspi_rule *rule) {
+    const struct uspi_backend *b = log->backend;
+    struct uspi_value sp = uspi_register_value(log, way, b->sp);
+    unsigned pushed = b->call_push;
+    struct uspi_value ra = uspi_memory_value(log, way, sp);
+    if (b->lr != USPI_NO_REGISTER) {
+        struct uspi_value lr = uspi_register_value(log, way, b->lr);
+        if (b->slot == 4 && is_pushed(log, lr, to)) {
+            pushed = b->slot;
+        } else {
+            ra = lr;
+        }
+    }
+    return uspi_rule_at_return(log, way, ra, uspi_plus(log, sp, pushed), rule);
+}
+
+/* A register into which the return address was moved: out of the link register, or off the stack. */
+static unsigned find_moved(const struct uspi_log *log, const struct uspi_way *way) {
+    const struct uspi_backend *b = log->backend;
+    for (unsigned reg = 0; reg < b->register_count; reg++) {
+        const struct uspi_value v = uspi_register_value(log, way, reg);
+        if (b->lr == USPI_NO_REGISTER) {
+            if (v.kind == USPI_CONTENT && v.base == b->sp && v.offset == 0 && v.addend == 0) return reg;
+        } else if (reg != b->lr && uspi_is_address(v, b->lr, 0)) {
+            return reg;
+        }
+    }
+    return USPI_NO_REGISTER;
+}
+
+/* A register that is a fixed distance from an address (`base`), which is *below. fp first: after calls whose callee pops
+ * arguments, sp is the less certain one. */
+static unsigned find_anchor(const struct uspi_log *log, const struct uspi_way *way, unsigned base, int32_t *below) {
+    const struct uspi_backend *b = log->backend;
+    for (unsigned i = 0; i < b->register_count + 2u; i++) {
+        unsigned reg = i == 0 ? b->fp : i == 1 ? b->sp : i - 2;
+        struct uspi_value v = uspi_register_value(log, way, reg);
+        if (v.kind != USPI_ADDRESS || v.base != base) continue;
+        *below = v.offset;
+        return reg;
+    }
+    return USPI_NO_REGISTER;
+}
+
+/* Where the stack pointer at the start was, by a register that is a fixed distance from it; or, where the stack was
+ * realigned, by a slot that keeps it. */
+static struct uspi_location find_start(const struct uspi_log *log, const struct uspi_way *way) {
+    const int32_t far = INT32_MAX / 4;
+    int32_t below = 0, slot, kept;
+    unsigned anchor = find_anchor(log, way, log->backend->sp, &below);
+    if (anchor != USPI_NO_REGISTER && below > -far && below < far) return uspi_in_register(anchor, -below);
+    anchor = find_anchor(log, way, USPI_BASE_ALIGNED, &below);
+    bool is_kept = anchor != USPI_NO_REGISTER && uspi_find_kept_sp(log, way, &slot, &kept);
+    if (!is_kept || below < -far || below > far || slot < -far || slot > far || kept < -far || kept > far) {
+        return (struct uspi_location){.kind = USPI_LOST};
+    }
+    struct uspi_location start = uspi_in_memory(anchor, slot - below);
+    start.addend = -kept;
+    return start;
+}
+
+/* A slot that counts from there. */
+static struct uspi_location in_slot(const struct uspi_log *log, struct uspi_location start, int32_t slot) {
+    if (start.kind == USPI_REGISTER) return uspi_in_memory(start.base, (int32_t)((int64_t)start.offset + slot));
+    return uspi_in_memory(USPI_BASE_CFA, (int32_t)((int64_t)slot - log->backend->call_push));
+}
+
+/* Where the return address is: in the slot that the call pushed it to, or in the register that it was popped into. */
+static struct uspi_location pushed_return_address(const struct uspi_log *log, const struct uspi_way *way,
+                                                  struct uspi_location start) {
+    const uint8_t sp_register = log->backend->sp;
+    const struct uspi_value sp = uspi_register_value(log, way, sp_register);
+    const bool is_popped = sp.kind == USPI_ADDRESS && sp.base == sp_register && sp.offset > 0;
+    const unsigned moved = find_moved(log, way);
+    return is_popped && moved != USPI_NO_REGISTER ? uspi_in_register(moved, 0) : in_slot(log, start, 0);
+}
+
+/* The same where a call leaves it in the link register. */
+static struct uspi_location linked_return_address(const struct uspi_log *log, const struct uspi_way *way,
+                                                  struct uspi_location start) {
+    const struct uspi_backend *b = log->backend;
+    const struct uspi_value sp = uspi_register_value(log, way, b->sp);
+    const unsigned moved = find_moved(log, way);
+    int32_t slot = 0;
+    bool in_register = uspi_is_address(uspi_register_value(log, way, b->lr), b->lr, 0);
+    bool in_memory = uspi_find_saved(log, way, b->lr, &slot);
+    /* A copy above sp was made to be returned to: from there on the register may be used for anything. */
+    bool is_below = sp.kind == USPI_ADDRESS && sp.base == b->sp && slot < sp.offset;
+    if (in_memory && in_register) in_memory = !is_below;
+    if (in_memory) return in_slot(log, start, slot);
+    if (in_register) return uspi_in_register(b->lr, 0);
+    if (moved != USPI_NO_REGISTER) return uspi_in_register(moved, 0);
+    return (struct uspi_location){.kind = USPI_LOST};
+}
+
+/* Below a realigned stack pointer, where its distance from the start is not known. */
+static struct uspi_location saved_below(const struct uspi_log *log, const struct uspi_way *way, unsigned reg) {
+    int32_t slot, below = 0;
+    const unsigned anchor = find_anchor(log, way, USPI_BASE_ALIGNED, &below);
+    if (anchor == USPI_NO_REGISTER || !uspi_find_saved_from(log, way, USPI_BASE_ALIGNED, reg, &slot)) {
+        return (struct uspi_location){.kind = USPI_LOST};
+    }
+    return uspi_in_memory(anchor, (int32_t)((int64_t)slot - below));
+}
+
+bool uspi_rule_at_goal(const struct uspi_log *log, const struct uspi_way *way, struct uspi_rule *rule) {
+    const struct uspi_backend *b = log->backend;
+    const struct uspi_location start = find_start(log, way);
+    int32_t slot;
+    memset(rule, 0, sizeof *rule);
+    if (start.kind == USPI_LOST) return false;
+    rule->cfa = start;
+    *(start.kind == USPI_REGISTER ? &rule->cfa.offset : &rule->cfa.addend) += (int32_t)b->call_push;
+    rule->return_address =
+        b->lr == USPI_NO_REGISTER ? pushed_return_address(log, way, start) : linked_return_address(log, way, start);
+    if (rule->return_address.kind == USPI_LOST) return false;
+    for (unsigned reg = 0; reg < b->register_count; reg++) {
+        if ((b->callee_saved >> reg & 1) == 0) continue;
+        if (uspi_is_address(uspi_register_value(log, way, reg), reg, 0)) continue;
+        if (uspi_find_saved(log, way, reg, &slot)) {
+            uspi_rule_add(rule, reg, in_slot(log, start, slot));
+        } else {
+            uspi_rule_add(rule, reg, saved_below(log, way, reg));
+        }
+    }
+    return true;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* See runs.h. */
+#include "lib/unwind/code/runs.h"
+
+bool uspi_runs_hold(const struct uspi_runs *r, int32_t at) {
+    for (unsigned i = 0; i < r->count; i++) {
+        if (at >= r->runs[i].from && at < r->runs[i].to) return true;
+    }
+    return false;
+}
+
+static void sort(struct uspi_runs *r) {
+    for (unsigned i = 1; i < r->count; i++) {
+        const struct uspi_code_run run = r->runs[i];
+        unsigned k = i;
+        for (; k > 0 && r->runs[k - 1].from > run.from; k--) r->runs[k] = r->runs[k - 1];
+        r->runs[k] = run;
+    }
+}
+
+/* Blocks are taken in any order; in the end they join. */
+static void join(struct uspi_runs *r) {
+    unsigned joined = 0;
+    sort(r);
+    for (unsigned i = 1; i < r->count; i++) {
+        if (r->runs[i].from == r->runs[joined].to) {
+            r->runs[joined].to = r->runs[i].to;
+        } else {
+            r->runs[++joined] = r->runs[i];
+        }
+    }
+    if (r->count > 0) r->count = joined + 1;
+}
+
+struct uspi_code_run *uspi_runs_begin(struct uspi_runs *r, int32_t at) {
+    for (unsigned i = 0; i < r->count; i++) {
+        if (r->runs[i].to == at) return &r->runs[i];
+    }
+    if (r->count == USPI_RUNS_MAX) join(r);
+    if (r->count == USPI_RUNS_MAX) return NULL;
+    struct uspi_code_run *run = &r->runs[r->count++];
+    *run = (struct uspi_code_run){at, at};
+    return run;
+}
+
+int32_t uspi_runs_end_below(const struct uspi_runs *r, int32_t goal) {
+    int32_t nearest = INT32_MIN;
+    for (unsigned i = 0; i < r->count; i++) {
+        int32_t end = r->runs[i].to;
+        if (end <= goal && end > nearest && !uspi_runs_hold(r, end)) nearest = end;
+    }
+    return nearest;
+}

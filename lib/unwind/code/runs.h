@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* The addresses that an exploration has visited: linear runs of code. */
+#ifndef USPI_RUNS_H
+#define USPI_RUNS_H
+
+#include "arch/backend.h"
+
+#define USPI_RUNS_MAX 128
+
+struct uspi_code_run {
+    int32_t from, to; /* relative to the origin */
+};
+
+struct uspi_runs {
+    unsigned count;
+    struct uspi_code_run runs[USPI_RUNS_MAX];
+};
+
+bool uspi_runs_hold(const struct uspi_runs *runs, int32_t at);
+
+/* The run to which the instruction at `at`, which was not visited, belongs. NULL: no room. */
+struct uspi_code_run *uspi_runs_begin(struct uspi_runs *runs, int32_t at);
+
+/* The nearest end of a run at or below `goal` that was not visited itself; INT32_MIN: there is none. */
+int32_t uspi_runs_end_below(const struct uspi_runs *runs, int32_t goal);
+
+#endif

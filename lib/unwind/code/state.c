@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* See state.h. */
+#include "lib/unwind/code/state.h"
+
+/* ---- values ---- */
+
+struct uspi_value uspi_address(unsigned base, int64_t offset) {
+    if (offset != (int32_t)offset) return uspi_unknown;
+    return (struct uspi_value){.kind = USPI_ADDRESS, .base = (uint8_t)base, .offset = (int32_t)offset};
+}
+
+struct uspi_value uspi_constant(int64_t v) {
+    return (struct uspi_value){.kind = USPI_CONSTANT, .offset = (int32_t)(uint32_t)v, .addend = (int32_t)(v >> 32)};
+}
+
+int64_t uspi_constant_of(struct uspi_value v) {
+    return (int64_t)((uint64_t)(uint32_t)v.addend << 32 | (uint32_t)v.offset);
+}
+
+usp_addr uspi_constant_address(const struct uspi_log *log, struct uspi_value v) {
+    return (usp_addr)uspi_constant_of(v) & log->backend->word_mask;
+}
+
+int64_t uspi_wrapped(const struct uspi_log *log, int64_t n) {
+    return log->backend->slot == 4 ? uspi_sign_extend((uint64_t)n, 32) : n;
+}
+
+struct uspi_value uspi_plus(const struct uspi_log *log, struct uspi_value v, int64_t n) {
+    n = uspi_wrapped(log, n);
+    switch (v.kind) {
+    case USPI_ADDRESS: return uspi_address(v.base, v.offset + n);
+    case USPI_CONTENT:
+        if (v.addend + n != (int32_t)(v.addend + n)) return uspi_unknown;
+        v.addend = (int32_t)(v.addend + n);
+        return v;
+    case USPI_CONSTANT: return uspi_constant(uspi_wrapped(log, (int64_t)((uint64_t)uspi_constant_of(v) + (uint64_t)n)));
+    default: return n == 0 ? v : uspi_unknown;
+    }
+}
+
+static bool is_same(struct uspi_value a, struct uspi_value b) {
+    return a.kind == b.kind && a.base == b.base && a.offset == b.offset && a.addend == b.addend;
+}
+
+bool uspi_is_restored(const struct uspi_log *log, unsigned reg) {
+    const struct uspi_backend *b = log->backend;
+    return reg == b->sp || reg == b->lr || (reg < b->register_count && (b->callee_saved >> reg & 1) != 0);
+}
+
+/* ---- the log ---- */
+
+static bool find_value(const struct uspi_log *log, uint8_t newest, uint8_t where, int32_t slot, struct uspi_value *v) {
+    for (uint8_t i = newest; i != USPI_LOG_ROOT; i = log->entries[i].previous) {
+        const struct uspi_log_entry *e = &log->entries[i];
+        if (e->where == where && e->slot == slot) {
+            *v = (struct uspi_value){e->kind, e->base, e->offset, e->addend};
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An entry that no waiting way can see is written over. */
+static bool assign(struct uspi_log *log, struct uspi_way *way, uint8_t where, int32_t slot, struct uspi_value v) {
+    for (uint8_t i = way->newest; i != USPI_LOG_ROOT && i >= log->shared; i = log->entries[i].previous) {
+        struct uspi_log_entry *e = &log->entries[i];
+        if (e->where == where && e->slot == slot) {
+            *e = (struct uspi_log_entry){e->previous, where, v.kind, v.base, slot, v.offset, v.addend};
+            return true;
+        }
+    }
+    if (log->count == USPI_LOG_MAX) return false;
+    log->entries[log->count] = (struct uspi_log_entry){way->newest, where, v.kind, v.base, slot, v.offset, v.addend};
+    way->newest = (uint8_t)log->count++;
+    return true;
+}
+
+static struct uspi_value logged_value(const struct uspi_log *log, const struct uspi_way *way, unsigned reg) {
+    struct uspi_value v;
+    return find_value(log, way->newest, (uint8_t)reg, 0, &v) ? v : uspi_address(reg, 0);
+}
+
+struct uspi_value uspi_register_value(const struct uspi_log *log, const struct uspi_way *way, unsigned reg) {
+    bool is_unknown = reg < USP_REGISTERS_MAX && (way->unknown >> reg & 1) != 0;
+    return is_unknown ? uspi_unknown : logged_value(log, way, reg);
+}
+
+/* Most code computes what says nothing of the stack: to forget a register needs no room, and numbers in scratch registers
+ * get none of the last. */
+bool uspi_assign_register(struct uspi_log *log, struct uspi_way *way, unsigned reg, struct uspi_value v) {
+    if (reg == USPI_NO_REGISTER) return true;
+    bool is_logged = is_same(logged_value(log, way, reg), v);
+    bool is_spare = v.kind == USPI_CONSTANT && !uspi_is_restored(log, reg) && log->count >= USPI_LOG_MAX / 4 * 3;
+    if (v.kind == USPI_UNKNOWN || (is_spare && !is_logged)) {
+        way->unknown |= UINT64_C(1) << reg;
+        return true;
+    }
+    way->unknown &= ~(UINT64_C(1) << reg);
+    return is_logged || assign(log, way, (uint8_t)reg, 0, v);
+}
+
+struct uspi_value uspi_memory_value(const struct uspi_log *log, const struct uspi_way *way, struct uspi_value at) {
+    struct uspi_value v = at;
+    switch (at.kind) {
+    case USPI_ADDRESS: break;
+    case USPI_CONTENT: v.kind = USPI_NESTED; return v;
+    case USPI_CONSTANT: v.kind = USPI_GLOBAL; return v;
+    default: return uspi_unknown;
+    }
+    if (find_value(log, way->newest, (uint8_t)(USPI_SLOT | at.base), at.offset, &v)) return v;
+    return (struct uspi_value){.kind = USPI_CONTENT, .base = at.base, .offset = at.offset};
+}
+
+/* The log has no room for every spilled variable: kept are the stores that may save a register, and those that overwrite
+ * what is kept. What else is stored, no return restores. A register of its own value (the anchor of a realigned stack,
+ * an argument) is kept while there is plenty of room. */
+bool uspi_assign_memory(struct uspi_log *log, struct uspi_way *way, struct uspi_value at, unsigned reg) {
+    if (at.kind != USPI_ADDRESS) return true;
+    uint8_t where = (uint8_t)(USPI_SLOT | at.base);
+    struct uspi_value v = reg == USPI_NO_REGISTER ? uspi_unknown : uspi_register_value(log, way, reg);
+    struct uspi_value kept;
+    bool saves = (reg != USPI_NO_REGISTER && uspi_is_restored(log, reg)) ||
+                 (v.kind == USPI_ADDRESS && (uspi_is_restored(log, v.base) || log->count < USPI_LOG_MAX / 2));
+    if (!saves && !find_value(log, way->newest, where, at.offset, &kept)) return true;
+    return assign(log, way, where, at.offset, v);
+}
+
+bool uspi_forget_below(struct uspi_log *log, struct uspi_way *way, struct uspi_value old) {
+    const uint8_t sp = log->backend->sp;
+    const struct uspi_value now = uspi_register_value(log, way, sp);
+    if (now.kind != USPI_ADDRESS || (old.kind == USPI_ADDRESS && old.base == now.base && old.offset >= now.offset)) {
+        return true;
+    }
+    for (uint8_t i = way->newest; i != USPI_LOG_ROOT; i = log->entries[i].previous) {
+        const struct uspi_log_entry e = log->entries[i];
+        if (e.where != (USPI_SLOT | now.base) || e.kind == USPI_UNKNOWN || e.slot >= now.offset) continue;
+        const struct uspi_value kept = uspi_memory_value(log, way, uspi_address(now.base, e.slot));
+        if (kept.kind != USPI_UNKNOWN && !assign(log, way, e.where, e.slot, uspi_unknown)) return false;
+    }
+    return true;
+}
+
+bool uspi_find_saved_from(const struct uspi_log *log, const struct uspi_way *way, unsigned base, unsigned reg,
+                          int32_t *slot) {
+    for (uint8_t i = way->newest; i != USPI_LOG_ROOT; i = log->entries[i].previous) {
+        const struct uspi_log_entry *e = &log->entries[i];
+        if (e->where != (USPI_SLOT | base) || e->kind != USPI_ADDRESS || e->base != reg || e->offset != 0) continue;
+        if (uspi_is_address(uspi_memory_value(log, way, uspi_address(base, e->slot)), reg, 0)) {
+            *slot = e->slot;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool uspi_find_saved(const struct uspi_log *log, const struct uspi_way *way, unsigned reg, int32_t *slot) {
+    return uspi_find_saved_from(log, way, log->backend->sp, reg, slot);
+}
+
+bool uspi_find_kept_sp(const struct uspi_log *log, const struct uspi_way *way, int32_t *slot, int32_t *kept) {
+    const uint8_t sp = log->backend->sp;
+    for (uint8_t i = way->newest; i != USPI_LOG_ROOT; i = log->entries[i].previous) {
+        const struct uspi_log_entry *e = &log->entries[i];
+        if (e->where != (USPI_SLOT | USPI_BASE_ALIGNED) || e->kind != USPI_ADDRESS || e->base != sp) continue;
+        struct uspi_value now = uspi_memory_value(log, way, uspi_address(USPI_BASE_ALIGNED, e->slot));
+        if (now.kind != USPI_ADDRESS || now.base != sp) continue;
+        *slot = e->slot;
+        *kept = now.offset;
+        return true;
+    }
+    return false;
+}

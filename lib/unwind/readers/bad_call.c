@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* The reader for a call through a bad pointer: nothing of the callee was carried out, so the function's entry rule holds.
+ *
+ *     x86    return address = [sp]       arm    return address = lr
+ *
+ * Where it is not certain that the pc is no code (its memory cannot be read, which can have other reasons), the return
+ * address must stand behind a call through a pointer. */
+#include "lib/unwind/readers/readers.h"
+
+/* The lowest page holds no code. */
+static bool is_known_not_code(const struct uspi_walk *walk, usp_addr pc) {
+    return pc < 4096 || uspi_ask_for_image(walk, pc) == USP_ERROR_NOT_FOUND;
+}
+
+void uspi_read_bad_call(struct uspi_evidence *e, struct uspi_candidate *c) {
+    const struct uspi_backend *b = e->walk->backend;
+    if (uspi_can_read_code(e)) return;
+    bool is_certain = e->frame->exact && is_known_not_code(e->walk, uspi_pc_of(e->walk, e->frame));
+    if (!is_certain) e->walk->stack_flags |= USP_STACK_NO_INSTRUCTIONS;
+    if (!e->frame->exact) return;
+    struct uspi_rule rule = {.cfa = uspi_in_register(b->sp, b->call_push)};
+    rule.return_address = b->lr == USPI_NO_REGISTER ? uspi_in_memory(b->sp, 0) : uspi_in_register(b->lr, 0);
+    if (!uspi_make_candidate(e, &rule, 0, c)) return;
+    c->found = is_certain || (c->credit == USPI_VERIFIED && c->ra.callee == 0);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* The frame readers, one function each; see evidence.h. A candidate is cleared before; `found` is set by the reader that
+ * has one. */
+#ifndef USPI_READERS_H
+#define USPI_READERS_H
+
+#include "lib/unwind/readers/evidence.h"
+
+void uspi_read_signal(struct uspi_evidence *evidence, struct uspi_candidate *candidate);
+void uspi_read_table(struct uspi_evidence *evidence, struct uspi_candidate *candidate);
+void uspi_read_forward(struct uspi_evidence *evidence, struct uspi_candidate *candidate);
+void uspi_read_return(struct uspi_evidence *evidence, struct uspi_candidate *candidate);
+void uspi_read_start(struct uspi_evidence *evidence, struct uspi_candidate *candidate);
+void uspi_read_proof(struct uspi_evidence *evidence, struct uspi_candidate *candidate);
+void uspi_read_scan(struct uspi_evidence *evidence, struct uspi_candidate *candidate);
+void uspi_read_bad_call(struct uspi_evidence *evidence, struct uspi_candidate *candidate);
+void uspi_read_record(struct uspi_evidence *evidence, struct uspi_candidate *candidate);
+
+#endif

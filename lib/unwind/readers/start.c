@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* See start.h; and the two readers that go that way: from a start that is known, and from one that is found by scanning
+ * back. */
+#include "lib/unwind/readers/start.h"
+#include "lib/unwind/code/explore.h"
+#include "lib/unwind/readers/readers.h"
+
+#define FUNCTION_MAX (1u << 22) /* bytes between a start and a pc to which it is believed to lead */
+#define SCAN_BACK    1024       /* bytes before the pc in which a start is looked for, */
+#define SCAN_TRIES   4          /* and how many that look like one are tried */
+#define RECORD_MAX   4          /* instructions behind the push of fp until fp is set */
+
+/* The first rule that leads somewhere; `verified`: to a return address that is one for certain. */
+USPI_APART static bool explore(struct uspi_evidence *e, const struct uspi_question *question, bool verified,
+                               struct uspi_candidate *c) {
+    struct uspi_explorer x;
+    struct uspi_rule rule;
+    unsigned doubts;
+    bool found = false;
+    uspi_explore_begin(&x, &e->code, question);
+    while (!found && uspi_explore_next(&x, &rule, &doubts)) {
+        found = uspi_make_candidate(e, &rule, doubts, c) && (!verified || c->credit == USPI_VERIFIED);
+    }
+    e->leaves = x.has_jump;
+    return found;
+}
+
+bool uspi_from_start(struct uspi_evidence *e, usp_addr start, usp_addr end, struct uspi_candidate *c) {
+    const struct uspi_backend *b = e->walk->backend;
+    const usp_addr pc = uspi_pc_of(e->walk, e->frame);
+    struct uspi_question question = {.purpose = USPI_TO_GOAL,
+                                     .from = start,
+                                     .goal = pc,
+                                     .low = start,
+                                     .high = end,
+                                     .mode = uspi_frame_mode(e->walk, e->frame) & USPI_MODE_THUMB,
+                                     .pops = b->call_push != 0 ? USPI_POPS_AS_CALLEE : USPI_POPS_NOTHING,
+                                     .budget = USPI_BUDGET_EXACT,
+                                     .allowed = USPI_DOUBT_ANY,
+                                     .data = &e->walk->target.memory};
+    struct uspi_candidate again;
+    /* A tail call may have led to a function that lies before the one that was called. */
+    if (pc - start > FUNCTION_MAX && start - pc > FUNCTION_MAX) return false;
+    bool found = explore(e, &question, false, c);
+    if (b->call_push == 0 || (found && c->credit == USPI_VERIFIED)) return found;
+    question.pops = USPI_POPS_AS_TAKEN_AGAIN;
+    if (!explore(e, &question, true, &again)) return found;
+    *c = again;
+    return true;
+}
+
+void uspi_read_start(struct uspi_evidence *e, struct uspi_candidate *c) {
+    const struct uspi_bounds bounds = uspi_bounds_of(e, true);
+    if (bounds.low == 0 || !uspi_can_read_code(e) || !uspi_from_start(e, bounds.low, bounds.high, c)) c->found = false;
+}
+
+/* Whether functions begin with this instruction: it says so, or it is the push of fp with which a record is begun. */
+static bool begins_function(struct uspi_evidence *e, usp_addr at, uint32_t mode) {
+    const struct uspi_backend *b = e->walk->backend;
+    struct uspi_instruction i;
+    if (!uspi_code_decode(&e->aside, at, mode, &i)) return false;
+    if (i.start_hint != 0) return true;
+    bool pushes = b->call_push != 0 && i.effect_count == 2, stores_fp = false;
+    for (unsigned n = 0; n < i.effect_count; n++) {
+        const struct uspi_effect *effect = &i.effects[n];
+        if (effect->op == USPI_STORE && effect->reg == b->fp && effect->base == b->sp) stores_fp = true;
+    }
+    return pushes && stores_fp;
+}
+
+/* Whether fp is set from sp in one of the instructions behind this one: more than a byte that looks like a push. */
+static bool makes_record(struct uspi_evidence *e, usp_addr at, uint32_t mode) {
+    const struct uspi_backend *b = e->walk->backend;
+    struct uspi_instruction i;
+    for (unsigned n = 0; n <= RECORD_MAX && uspi_code_decode(&e->aside, at, mode, &i); n++) {
+        for (unsigned k = 0; n > 0 && k < i.effect_count; k++) {
+            const struct uspi_effect *effect = &i.effects[k];
+            if (effect->op == USPI_SET && effect->reg == b->fp && effect->base == b->sp) return true;
+        }
+        if (i.flow != USPI_NEXT) return false;
+        at += i.length;
+        mode = i.mode;
+    }
+    return false;
+}
+
+static bool scan(struct uspi_evidence *e, bool only_records, struct uspi_candidate *c) {
+    const struct uspi_backend *b = e->walk->backend;
+    usp_addr pc = uspi_pc_of(e->walk, e->frame);
+    uint32_t mode = uspi_frame_mode(e->walk, e->frame) & USPI_MODE_THUMB;
+    unsigned tries = SCAN_TRIES;
+    for (usp_addr back = 0; back <= SCAN_BACK && back <= pc && tries > 0; back += b->code_align) {
+        if (!begins_function(e, pc - back, mode)) continue;
+        if (only_records && !makes_record(e, pc - back, mode)) continue;
+        tries--;
+        if (uspi_from_start(e, pc - back, 0, c) && c->credit == USPI_VERIFIED) return true;
+    }
+    return false;
+}
+
+/* Scans back from the pc for the function's start. Bytes that only look like one lead nowhere, or not to a return
+ * address that follows a call; but stale ones are on every stack, and x86 has a push in many an operand. */
+void uspi_read_scan(struct uspi_evidence *e, struct uspi_candidate *c) {
+    bool found = e->frame->exact && uspi_can_read_code(e) &&
+                 ((e->walk->backend->call_push != 0 && scan(e, true, c)) || scan(e, false, c));
+    if (!found) c->found = false;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* The reader of unwind tables: the first kind of table that describes a frame gives the rule. Compact unwind and EHABI are
+ * read here, call frame information in cfi.c. */
+#include "lib/unwind/readers/table.h"
+#include "lib/unwind/readers/readers.h"
+#include "lib/unwind/signals/sigframe.h"
+#include "lib/unwind/tables/compact.h"
+#include "lib/unwind/tables/ehabi.h"
+
+/* Tables were written by the compiler that wrote the code, the most exact ones last: compact unwind refers to call frame information
+ * itself. */
+static const struct table_kind {
+    uint32_t readers; /* enum usp_frame_readers */
+    uint32_t method;  /* enum usp_frame_method */
+    void (*describe)(struct uspi_evidence *, struct uspi_description *);
+} kinds[] = {
+    {USP_READER_COMPACT, USP_FRAME_METHOD_COMPACT, uspi_describe_by_compact},
+    {USP_READER_CFI, USP_FRAME_METHOD_CFI, uspi_describe_by_cfi},
+    {USP_READER_EHABI, USP_FRAME_METHOD_EHABI, uspi_describe_by_ehabi},
+};
+
+#define KINDS (sizeof kinds / sizeof kinds[0])
+
+/* ---- tables of bodies ---- */
+
+void uspi_describe_by_compact(struct uspi_evidence *e, struct uspi_description *d) {
+    struct uspi_walk *walk = e->walk;
+    const struct usp_unwind_tables *tables = uspi_unwind_tables_of(walk, e->frame);
+    if (tables == NULL || tables->unwind_info.size == 0) return;
+    const struct uspi_source source = uspi_table_source(walk);
+    const struct uspi_source text = uspi_source_of_memory(uspi_code_memory(walk), "code");
+    const struct uspi_compact_table table = {
+        .backend = walk->backend,
+        .image = tables->image,
+        .text = uspi_bytes_at(&text, tables->image),
+        .section = {&source, tables->unwind_info.address, tables->unwind_info.size},
+    };
+    d->answer = uspi_compact_find(&table, uspi_lookup_pc(walk, e->frame), &d->entry, NULL);
+    d->is_body_only = true;
+    if (d->answer != USPI_DESCRIBED_BY_CFI) return;
+    e->named_start = d->entry.start;
+    e->named_end = d->entry.end;
+    uint64_t offset = d->entry.cfi_offset;
+    d->answer = USPI_NOT_DESCRIBED;
+    /* An offset that does not fit into an encoding is 0: the entry is looked for then. */
+    if (offset == 0 || (e->readers & USP_READER_CFI) == 0) return;
+    e->method = USP_FRAME_METHOD_CFI;
+    uspi_describe_by_fde(e, offset, d);
+}
+
+void uspi_describe_by_ehabi(struct uspi_evidence *e, struct uspi_description *d) {
+    struct uspi_walk *walk = e->walk;
+    const struct usp_unwind_tables *tables = uspi_unwind_tables_of(walk, e->frame);
+    if (tables == NULL || tables->exidx.size == 0 || walk->backend->arch != USP_ARCH_ARMV7) return;
+    const struct uspi_source source = uspi_table_source(walk);
+    const struct uspi_ehabi_table table = {
+        .image = uspi_bytes_at(&source, tables->image),
+        .base = tables->image,
+        .index = tables->exidx.address,
+        .index_size = tables->exidx.size,
+    };
+    d->answer = uspi_ehabi_find(&table, uspi_lookup_pc(walk, e->frame), &d->entry, NULL);
+    d->is_body_only = true;
+}
+
+/* ---- what a rule leads to ---- */
+
+/* Whether a return address goes where code can be; a caller that was interrupted need not stand behind a call. */
+static bool is_refuted(const struct uspi_walk *walk, const struct uspi_rule *rule,
+                       const struct uspi_return_address *ra) {
+    if (ra->credit != USPI_REFUTED) return false;
+    return !rule->signal_frame || ra->pc == 0 || uspi_ask_for_image(walk, ra->pc) == USP_ERROR_NOT_FOUND;
+}
+
+/* Apple's _sigtramp for x86 tells one more than the interrupted pc, except of traps, whose pc is behind the instruction
+ * anyway: so that it can be taken for a return address (libplatform src/setjmp/x86_64/_sigtramp.s, i386/_sigtramp.s). The pc
+ * itself lies in the context from which the other registers come. */
+static uint64_t interrupted_pc(const struct uspi_walk *walk, const struct uspi_rule *rule,
+                               const struct uspi_applied *applied) {
+    const struct uspi_backend *b = walk->backend;
+    const uint64_t told = applied->return_address;
+    uint32_t fp_place, pc_place;
+    uint64_t pc;
+    if (!rule->signal_frame || walk->target.os != USP_OS_DARWIN || applied->fp_at == 0) return told;
+    if (rule->return_address.kind != USPI_VALUE_EXPRESSION) return told;
+    if (!uspi_find_in_mcontext(b, b->fp, &fp_place) || !uspi_find_in_mcontext(b, b->pc, &pc_place)) return told;
+    if (!uspi_read_slot(walk, (applied->fp_at - fp_place + pc_place) & b->word_mask, &pc)) return told;
+    return told == pc + 1 ? pc : told;
+}
+
+static void fail(struct uspi_evidence *e, uint32_t stop, usp_addr address) {
+    e->stop = stop;
+    e->stop_address = address;
+}
+
+static void give_end(const struct uspi_evidence *e, struct uspi_candidate *c) {
+    c->found = c->ends_stack = true;
+    c->stop = USP_STOP_ROOT;
+    c->stop_address = uspi_pc_of(e->walk, e->frame);
+}
+
+/* As it is written. */
+static void follow_rule(struct uspi_evidence *e, const struct uspi_rule *rule, struct uspi_candidate *c) {
+    struct uspi_walk *walk = e->walk;
+    struct uspi_applied applied;
+    if (!uspi_apply_rule(walk, e->frame, rule, &applied)) {
+        fail(e, USP_STOP_UNREADABLE, uspi_pc_of(walk, e->frame));
+        return;
+    }
+    if (rule->return_address.kind == USPI_OUTERMOST) {
+        give_end(e, c);
+        return;
+    }
+    const usp_addr sp = applied.caller.value[walk->backend->sp];
+    /* A signal may have been handled on another stack. */
+    if (!rule->signal_frame && !uspi_is_plausible_cfa(walk, e->frame, sp)) {
+        walk->stack_flags |= USP_STACK_CORRUPT_TABLE;
+        e->is_corrupt = true;
+        return;
+    }
+    c->ra = uspi_judge_return_address(walk, &e->aside, interrupted_pc(walk, rule, &applied));
+    if (is_refuted(walk, rule, &c->ra)) {
+        fail(e, c->ra.pc == 0 ? USP_STOP_RA_ZERO : USP_STOP_RA_NOT_CODE, c->ra.pc);
+        return;
+    }
+    c->found = true;
+    c->credit = c->ra.credit;
+    c->fp_at = applied.fp_at;
+    c->is_extended = applied.fp_is_extended;
+    c->from_register = rule->return_address.kind == USPI_REGISTER;
+    c->is_interrupted = rule->signal_frame;
+    c->cfa = sp;
+    c->caller.registers = applied.caller;
+    c->caller.sp_known = true;
+    c->caller.low = sp;
+}
+
+/* ---- the reader ---- */
+
+/* How the table's word is to be taken. Where the instructions cannot be asked, as it stands. */
+static enum uspi_described_as take_as(struct uspi_evidence *e, const struct uspi_description *d) {
+    if (!e->frame->exact || (e->readers & USP_READER_INSTRUCTIONS) == 0 || !uspi_can_read_code(e)) return USPI_AS_CALL;
+    return d->is_body_only ? USPI_AS_BODY : USPI_AS_WHOLE;
+}
+
+/* Whether the search ends with this kind of table. */
+static bool ask_table(struct uspi_evidence *e, const struct table_kind *kind, struct uspi_candidate *c) {
+    struct uspi_description d;
+    d.answer = USPI_NOT_DESCRIBED;
+    e->method = kind->method;
+    kind->describe(e, &d);
+    if (d.answer == USPI_TABLE_CORRUPT) {
+        e->walk->stack_flags |= USP_STACK_CORRUPT_TABLE;
+        e->is_corrupt = true;
+    }
+    /* USPI_CANNOT_UNWIND is as good as nothing: compilers write it for whatever they were not asked to describe. */
+    if (d.answer != USPI_DESCRIBED) return false;
+    const enum uspi_described_as as = take_as(e, &d);
+    const struct uspi_location *cfa = &d.entry.rule.cfa;
+    e->rule = d.entry.rule;
+    e->start = d.entry.start;
+    e->end = d.entry.end;
+    if (as != USPI_AS_BODY) {
+        follow_rule(e, &e->rule, c);
+        if (c->found) e->described_as = as;
+        return c->found;
+    }
+    e->described_as = as;
+    e->is_below_fp = cfa->kind == USPI_REGISTER && cfa->base == e->walk->backend->fp;
+    if (!uspi_make_candidate(e, &e->rule, 0, c)) c->found = false;
+    return true;
+}
+
+bool uspi_recall_table(struct uspi_evidence *e) {
+    struct uspi_candidate *c = &e->candidates[USPI_ROOM_TABLE];
+    if (!uspi_recall_rule(e->shortcuts, e->walk, e->frame, USPI_RULE_BY_TABLE, &e->rule, &e->method)) return false;
+    memset(c, 0, sizeof *c);
+    follow_rule(e, &e->rule, c);
+    if (!c->found) return false;
+    e->asked |= 1u << USPI_BY_TABLE;
+    e->is_kept = true;
+    e->described_as = USPI_AS_CALL;
+    return true;
+}
+
+void uspi_read_table(struct uspi_evidence *e, struct uspi_candidate *c) {
+    while (e->next_table < KINDS) {
+        const struct table_kind *kind = &kinds[e->next_table++];
+        memset(c, 0, sizeof *c);
+        if ((e->readers & kind->readers) != 0 && ask_table(e, kind, c)) return;
+    }
+    c->found = false;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* See ehabi.h: from a pc to its function's program. ehabi_program.c carries it out. */
+#include "lib/unwind/tables/ehabi.h"
+
+#include <inttypes.h>
+
+/* Sections 6 and 7 of the ABI. */
+enum layout { INDEX_ENTRY = 8, WORD = 4 };
+
+#define CANNOT_UNWIND       1u
+#define IS_COMPACT          0x80000000u
+#define COMPACT_MODEL(word) ((word) >> 24 & 0x7f)
+
+/* A program: three bytes of a word, and up to 255 words more. */
+#define PROGRAM_MAX (3 + 255 * WORD)
+
+static enum uspi_described corrupt(const struct uspi_ehabi_table *table, usp_addr at, const char *what,
+                                   struct uspi_error *error) {
+    uspi_bytes_error(error, table->image, at - table->base, USP_ERROR_FORMAT, "%s", what);
+    return USPI_TABLE_CORRUPT;
+}
+
+static bool load(const struct uspi_ehabi_table *table, usp_addr at, uint32_t *word, struct uspi_error *error) {
+    uint64_t value;
+    if (at < table->base) {
+        corrupt(table, table->base, "an unwind table refers to what lies before the image", error);
+        return false;
+    }
+    if (uspi_bytes_load(table->image, at - table->base, WORD, &value, "ARM unwind table", error) != USP_OK)
+        return false;
+    *word = (uint32_t)value;
+    return true;
+}
+
+/* The address that the word at `at` refers to, relative to its own place (R_ARM_PREL31); the address space has 32 bits. */
+static usp_addr relative(usp_addr at, uint32_t word) {
+    return (uint32_t)(at + (uint64_t)uspi_sign_extend(word & ~IS_COMPACT, 31));
+}
+
+static bool load_start(const struct uspi_ehabi_table *table, uint64_t i, usp_addr *start, struct uspi_error *error) {
+    uint32_t word;
+    const usp_addr at = table->index + i * INDEX_ENTRY;
+    if (!load(table, at, &word, error)) return false;
+    /* The relocation of a Thumb function's symbol sets bit 0. */
+    *start = relative(at, word) & ~UINT64_C(1);
+    return true;
+}
+
+/* Bytes are carried out from the highest of a word to its lowest. */
+static void append(uint8_t *program, size_t *size, uint32_t word, unsigned bytes) {
+    while (bytes-- > 0) program[(*size)++] = (uint8_t)(word >> 8 * bytes);
+}
+
+/* Runs the program that begins with the low `bytes` bytes of `word` and goes on for `more` words at `at`. */
+static enum uspi_described run(const struct uspi_ehabi_table *table, uint32_t word, unsigned bytes, usp_addr at,
+                               unsigned more, struct uspi_rule *rule, struct uspi_error *error) {
+    uint8_t program[PROGRAM_MAX];
+    size_t size = 0;
+    append(program, &size, word, bytes);
+    for (unsigned i = 0; i < more; i++) {
+        if (!load(table, at + i * WORD, &word, error)) return USPI_TABLE_CORRUPT;
+        append(program, &size, word, WORD);
+    }
+    const struct uspi_source source = {.name = "ARM unwind instructions", .mapped = program};
+    return uspi_ehabi_run((struct uspi_bytes){&source, 0, size}, rule, error);
+}
+
+static enum uspi_described decode_entry(const struct uspi_ehabi_table *table, usp_addr at, struct uspi_rule *rule,
+                                        struct uspi_error *error) {
+    uint32_t word;
+    if (!load(table, at, &word, error)) return USPI_TABLE_CORRUPT;
+    if ((word & IS_COMPACT) == 0) {
+        /* The generic model: a personality routine, then data of its own. All routines of GNU and LLVM begin them with a
+         * count of further words and three bytes of program. */
+        if (!load(table, at + WORD, &word, error)) return USPI_TABLE_CORRUPT;
+        return run(table, word, 3, at + 2 * WORD, word >> 24, rule, error);
+    }
+    switch (COMPACT_MODEL(word)) {
+    case 0: return run(table, word, 3, 0, 0, rule, error);
+    case 1:
+    case 2: return run(table, word, 2, at + WORD, word >> 16 & 0xff, rule, error);
+    default: return corrupt(table, at, "an unknown compact model", error);
+    }
+}
+
+enum uspi_described uspi_ehabi_find(const struct uspi_ehabi_table *table, usp_addr pc, struct uspi_table_entry *entry,
+                                    struct uspi_error *error) {
+    uint64_t low = 0, high = table->index_size / INDEX_ENTRY;
+    usp_addr end = 0;
+    uint32_t word;
+    *entry = (struct uspi_table_entry){0};
+    if (table->index < table->base || table->index > UINT32_MAX || table->index_size > UINT32_MAX ||
+        table->index_size % INDEX_ENTRY != 0) {
+        return corrupt(table, table->base, "an index of ARM unwind tables that is not one", error);
+    }
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        usp_addr start;
+        if (!load_start(table, middle, &start, error)) return USPI_TABLE_CORRUPT;
+        if (start <= pc) {
+            low = middle + 1;
+            entry->start = start;
+        } else {
+            high = middle;
+            end = start;
+        }
+    }
+    if (low == 0) return USPI_NOT_DESCRIBED;
+    entry->end = end;
+    const usp_addr at = table->index + (low - 1) * INDEX_ENTRY + WORD;
+    if (!load(table, at, &word, error)) return USPI_TABLE_CORRUPT;
+    if (word == CANNOT_UNWIND) return USPI_CANNOT_UNWIND;
+    if ((word & IS_COMPACT) == 0) return decode_entry(table, relative(at, word), &entry->rule, error);
+    /* Only the model without further words fits into the index. */
+    if (COMPACT_MODEL(word) != 0) return corrupt(table, at, "a compact model that the index cannot hold", error);
+    return run(table, word, 3, 0, 0, &entry->rule, error);
+}

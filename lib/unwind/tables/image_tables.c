@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* See image_tables.h. */
+#include "lib/unwind/tables/image_tables.h"
+
+#include "lib/images/image_list.h"
+#include "lib/object/elf.h"
+#include "lib/object/macho_symbols.h"
+#include "lib/os/os.h"
+#include "lib/unwind/tables/copied_tables.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Ranges of one image: linkers write one, or one on either side of a gap, or three. */
+#define STILL_RANGES 3u
+
+struct still {
+    struct usp_memory_range ranges[STILL_RANGES]; /* ascending; the last ones may be empty */
+};
+
+struct uspi_image_tables {
+    _Atomic(uint32_t) holders;
+    struct usp_images *images;
+    struct usp_unwind_tables *tables; /* of each image; NULL: none */
+    struct still *still;              /* of each image */
+};
+
+static struct usp_memory_range segment_table(const struct uspi_elf *elf, uint32_t type, uint64_t slide) {
+    struct uspi_elf_segment segment;
+    if (uspi_elf_find_segment(elf, type, &segment, NULL) != USP_OK) return (struct usp_memory_range){0, 0};
+    return (struct usp_memory_range){segment.address + slide, segment.memory_size};
+}
+
+static struct usp_memory_range section_table(const struct uspi_macho *macho, const char *name, uint64_t slide) {
+    struct uspi_macho_section section;
+    if (uspi_macho_find_section(macho, name, &section, NULL) != USP_OK) return (struct usp_memory_range){0, 0};
+    return (struct usp_memory_range){section.address + slide, section.size};
+}
+
+static struct usp_memory_range function_starts(const struct uspi_macho *macho) {
+    struct uspi_macho_starts starts;
+    if (uspi_macho_starts(macho, &starts, NULL) != USP_OK) return (struct usp_memory_range){0, 0};
+    return (struct usp_memory_range){starts.bytes.from, starts.bytes.size};
+}
+
+/* ---- memory that stays ---- */
+
+/* Adds a range that begins at or above the last one; they are one where no page lies between. */
+static void add_still(struct still *still, usp_addr low, usp_addr size) {
+    usp_addr page = USPI_LEAST_PAGE;
+    for (unsigned i = 0; i < STILL_RANGES; i++) {
+        struct usp_memory_range *range = &still->ranges[i];
+        usp_addr end = range->address + range->size;
+        if (range->size == 0) {
+            *range = (struct usp_memory_range){low, size};
+            return;
+        }
+        bool is_behind = i + 1 == STILL_RANGES || still->ranges[i + 1].size == 0;
+        if (!is_behind || low < range->address || (low & ~(page - 1)) > ((end + page - 1) & ~(page - 1))) continue;
+        if (low + size > end) range->size = low + size - range->address;
+        return;
+    }
+}
+
+static void find_still_elf(const struct uspi_elf *elf, uint64_t slide, struct still *still) {
+    struct uspi_elf_segment segment;
+    for (uint64_t i = 0; uspi_elf_segment(elf, i, &segment, NULL) == USP_OK; i++) {
+        bool is_still = (segment.flags & (USPI_PF_R | USPI_PF_W)) == USPI_PF_R;
+        if (segment.type == USPI_PT_LOAD && is_still && segment.file_size != 0) {
+            add_still(still, segment.address + slide, segment.file_size);
+        }
+    }
+}
+
+/* The range that holds an address; empty when there is none. */
+static struct usp_memory_range still_at(const struct still *still, usp_addr address) {
+    for (unsigned i = 0; i < STILL_RANGES; i++) {
+        if (address - still->ranges[i].address < still->ranges[i].size) return still->ranges[i];
+    }
+    return (struct usp_memory_range){0, 0};
+}
+
+struct usp_memory_range uspi_image_tables_still(const struct uspi_image_tables *tables, usp_addr address) {
+    const struct usp_image *image = tables != NULL ? usp_images_find(tables->images, address) : NULL;
+    if (image == NULL) return (struct usp_memory_range){0, 0};
+    return still_at(&tables->still[image - usp_images_get(tables->images, 0)], address);
+}
+
+/* ---- tables ---- */
+
+static void find_macho_tables(const struct usp_image *image, const struct uspi_macho *macho,
+                              struct usp_unwind_tables *tables) {
+    tables->image = image->load_address;
+    tables->slide = image->slide;
+    tables->unwind_info = section_table(macho, "__unwind_info", image->slide);
+    tables->eh_frame = section_table(macho, "__eh_frame", image->slide);
+    tables->function_starts = function_starts(macho);
+}
+
+/* False when memory lacks. */
+static bool find_elf_tables(const struct usp_image *image, const struct uspi_elf *elf, const struct uspi_places *places,
+                            struct usp_unwind_tables *tables) {
+    tables->image = image->load_address;
+    tables->slide = image->slide;
+    tables->eh_frame_hdr = segment_table(elf, USPI_PT_GNU_EH_FRAME, image->slide);
+    if (elf->arch == USP_ARCH_ARMV7) tables->exidx = segment_table(elf, USPI_PT_ARM_EXIDX, image->slide);
+    if (tables->eh_frame_hdr.size != 0 || tables->exidx.size != 0 || places == NULL) return true;
+    /* What the files lack as well, nothing else has. */
+    return uspi_copied_tables_make(image, places, tables) != USP_ERROR_NO_MEMORY;
+}
+
+/* Where the first of an image's tables lies. */
+static usp_addr place_of(const struct usp_unwind_tables *tables) {
+    const struct usp_memory_range *each[] = {&tables->eh_frame_hdr, &tables->exidx, &tables->unwind_info,
+                                             &tables->eh_frame};
+    unsigned i = 0;
+    while (i + 1 < sizeof each / sizeof *each && each[i]->size == 0) i++;
+    return each[i]->address;
+}
+
+/* What is learnt of one image. `tables` NULL: only what stays. False when memory lacks. */
+static bool learn(const struct usp_image *image, const struct usp_memory *memory, const struct uspi_places *places,
+                  struct usp_unwind_tables *tables, struct still *still) {
+    struct uspi_source source = uspi_source_of_memory(memory, "image");
+    struct uspi_bytes bytes = uspi_bytes_at(&source, image->load_address);
+    bool stays = places != NULL && places->in_process && (image->flags & USP_IMAGE_PERMANENT) != 0;
+    struct uspi_macho macho;
+    struct uspi_elf elf;
+    bool has_memory = true;
+    if ((image->flags & USP_IMAGE_MACHO) != 0) {
+        if (uspi_macho_open(&macho, bytes, NULL) != USP_OK) return true;
+        /* __TEXT, which holds the tables as well. */
+        if (stays) add_still(still, image->text_low, image->text_high - image->text_low);
+        if (tables != NULL) find_macho_tables(image, &macho, tables);
+    } else {
+        if (uspi_elf_open_image(&elf, bytes, NULL) != USP_OK) return true;
+        if (stays) find_still_elf(&elf, image->slide, still);
+        if (tables != NULL) has_memory = find_elf_tables(image, &elf, places, tables);
+    }
+    if (tables != NULL && tables->memory.read == NULL) tables->direct = still_at(still, place_of(tables));
+    return has_memory;
+}
+
+static int learn_all(struct uspi_image_tables *made, const struct usp_memory *memory, const struct uspi_places *places,
+                     uint64_t limit) {
+    size_t count = usp_images_count(made->images);
+    uint64_t left = limit - count * sizeof *made->tables;
+    for (size_t i = 0; i < count; i++) {
+        struct usp_unwind_tables *tables = made->tables != NULL ? &made->tables[i] : NULL;
+        if (!learn(usp_images_get(made->images, i), memory, places, tables, &made->still[i]))
+            return USP_ERROR_NO_MEMORY;
+        if (tables == NULL) continue;
+        uint64_t copies = uspi_copied_tables_size(tables);
+        if (copies <= left) {
+            left -= copies;
+        } else {
+            uspi_copied_tables_free(tables);
+            memset(tables, 0, sizeof *tables);
+        }
+    }
+    return USP_OK;
+}
+
+int uspi_image_tables_create(const struct usp_images *images, const struct usp_memory *memory,
+                             const struct uspi_places *places, uint64_t limit, struct uspi_image_tables **tables) {
+    size_t count = usp_images_count(images);
+    struct uspi_image_tables *made = calloc(1, sizeof *made);
+    *tables = NULL;
+    if (made == NULL) return USP_ERROR_NO_MEMORY;
+    atomic_init(&made->holders, 1);
+    made->images = uspi_images_keep(images);
+    made->still = calloc(count + 1, sizeof *made->still);
+    bool has_room = limit / sizeof *made->tables >= count;
+    if (has_room) made->tables = calloc(count + 1, sizeof *made->tables);
+    int status = made->still == NULL || (has_room && made->tables == NULL) ? USP_ERROR_NO_MEMORY : USP_OK;
+    if (status == USP_OK) status = learn_all(made, memory, places, limit);
+    if (status != USP_OK) {
+        uspi_image_tables_free(made);
+        return status;
+    }
+    *tables = made;
+    return USP_OK;
+}
+
+struct uspi_image_tables *uspi_image_tables_keep(struct uspi_image_tables *tables) {
+    atomic_fetch_add_explicit(&tables->holders, 1, memory_order_relaxed);
+    return tables;
+}
+
+void uspi_image_tables_free(struct uspi_image_tables *tables) {
+    if (tables == NULL || atomic_fetch_sub_explicit(&tables->holders, 1, memory_order_acq_rel) != 1) return;
+    for (size_t i = 0; tables->tables != NULL && i < usp_images_count(tables->images); i++) {
+        uspi_copied_tables_free(&tables->tables[i]);
+    }
+    free(tables->tables);
+    free(tables->still);
+    usp_images_free(tables->images);
+    free(tables);
+}
+
+uint64_t uspi_image_tables_size(const struct uspi_image_tables *tables) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; tables->tables != NULL && i < usp_images_count(tables->images); i++) {
+        bytes += sizeof tables->tables[i] + uspi_copied_tables_size(&tables->tables[i]);
+    }
+    return bytes;
+}
+
+uint64_t uspi_image_tables_still_size(const struct uspi_image_tables *tables) {
+    return usp_images_count(tables->images) * sizeof *tables->still;
+}
+
+int uspi_image_tables_at(void *context, usp_addr pc, struct usp_unwind_tables *found) {
+    const struct uspi_image_tables *tables = context;
+    const struct usp_image *image = tables->tables != NULL ? usp_images_find(tables->images, pc) : NULL;
+    if (image == NULL) return USP_ERROR_NOT_FOUND;
+    *found = tables->tables[image - usp_images_get(tables->images, 0)];
+    return USP_OK;
+}
+
+void uspi_image_tables_describe(struct uspi_image_tables *tables, struct usp_target *target) {
+    if (tables == NULL) return;
+    target->unwind_tables_at = uspi_image_tables_at;
+    target->context = tables;
+}

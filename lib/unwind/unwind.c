@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* usp_unwind: the walker's frames into the caller's, with the outermost kept when they do not all fit, the async chain
+ * behind them, and the hash. */
+#include "lib/unwind/unwind.h"
+#include "lib/base/clear.h"
+#include "lib/unwind/async.h"
+
+#include <unspool/images.h>
+
+/* A polynomial in an odd constant (that of splitmix64, Steele, Lea, Flood, 2014): order-dependent, and a multiplication an
+ * element. What differs only in high bits would differ in few, so the sum is mixed at the end. */
+#define ODD UINT64_C(0x9e3779b97f4a7c15)
+
+static uint64_t add(uint64_t hash, uint64_t v) { return (hash + v) * ODD; }
+
+static uint64_t mix(uint64_t hash) {
+    hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
+    return hash ^ hash >> 31;
+}
+
+/* With images an address counts as (identity of its image, offset), so that another launch gives the same value. */
+static uint64_t hash_address(uint64_t hash, const struct usp_images *images, usp_addr pc) {
+    const struct usp_image *image = usp_images_find(images, pc);
+    if (image == NULL) return add(hash, pc);
+    for (uint32_t i = 0; i < image->build_id_size; i += 8) {
+        uint32_t n = image->build_id_size - i;
+        hash = add(hash, uspi_load_le(image->build_id + i, n < 8 ? n : 8));
+    }
+    if (image->build_id_size == 0) {
+        for (const char *p = image->path; *p != '\0'; p++) hash = add(hash, (uint8_t)*p);
+    }
+    return add(hash, pc - image->load_address);
+}
+
+/* Four at a time, so that one multiplication need not wait for the other: the same polynomial. */
+static uint64_t hash_addresses(uint64_t hash, const struct usp_frame *frames, uint32_t n) {
+    const uint64_t odd_2 = ODD * ODD, odd_3 = odd_2 * ODD, odd_4 = odd_3 * ODD;
+    for (; n >= 4; frames += 4, n -= 4) {
+        hash = (hash + frames[0].pc) * odd_4 + frames[1].pc * odd_3 + frames[2].pc * odd_2 + frames[3].pc * ODD;
+    }
+    for (; n > 0; frames++, n--) hash = add(hash, frames->pc);
+    return hash;
+}
+
+static uint64_t hash_stack(const struct usp_stack *stack, const struct usp_images *images) {
+    uint64_t hash = stack->physical;
+    if (stack->count == 0) return 0;
+    if (images == NULL) {
+        hash = hash_addresses(hash, stack->frames, stack->count);
+    } else {
+        for (uint32_t i = 0; i < stack->count; i++) hash = hash_address(hash, images, stack->frames[i].pc);
+    }
+    hash = mix(hash);
+    return hash | (hash == 0);
+}
+
+static void reverse(struct usp_frame *frames, uint32_t n) {
+    for (uint32_t i = 0; i < n / 2; i++) {
+        struct usp_frame f = frames[i];
+        frames[i] = frames[n - 1 - i];
+        frames[n - 1 - i] = f;
+    }
+}
+
+/* Where frames go: the head fills up, then the last `tail` places are a ring. */
+struct frame_ring {
+    struct usp_stack *stack;
+    uint32_t head, tail;
+    uint64_t seen; /* frames put, skipped ones not among them */
+};
+
+static uint32_t place_of(const struct frame_ring *ring, uint64_t n) {
+    return n < ring->head + ring->tail ? (uint32_t)n : ring->head + (uint32_t)((n - ring->head) % ring->tail);
+}
+
+/* Puts the ring in order. */
+static void settle_ring(struct frame_ring *ring) {
+    struct usp_stack *stack = ring->stack;
+    uint64_t kept = (uint64_t)ring->head + ring->tail;
+    if (ring->seen <= kept) {
+        stack->physical = (uint32_t)ring->seen;
+        return;
+    }
+    stack->physical = (uint32_t)kept;
+    stack->omitted = ring->seen - kept;
+    stack->omitted_at = ring->head;
+    uint32_t oldest = (uint32_t)((ring->seen - ring->head) % ring->tail);
+    struct usp_frame *tail = stack->frames + ring->head;
+    reverse(tail, oldest);
+    reverse(tail + oldest, ring->tail - oldest);
+    reverse(tail, ring->tail);
+}
+
+/* The index at which the n-th frame came to lie. */
+static uint32_t index_of(const struct frame_ring *ring, uint64_t n) {
+    if (n < ring->head || ring->seen <= (uint64_t)ring->head + ring->tail) return (uint32_t)n;
+    uint64_t first_kept = ring->seen - ring->tail;
+    return n < first_kept ? USP_NO_INDEX : ring->head + (uint32_t)(n - first_kept);
+}
+
+static void append_async(struct uspi_walker *w, const struct uspi_extended *record,
+                         const struct usp_unwind_options *options, struct usp_stack *stack) {
+    bool known;
+    uint64_t total;
+    if (!uspi_async_task(&w->walk, &stack->task_id, &known)) return;
+    if (known) stack->flags |= USP_STACK_TASK_ID;
+    if (options->async == 0) return;
+    uint32_t n = uspi_async_chain(&w->walk, record, options->step_limit, stack->frames + stack->count,
+                                  stack->capacity - stack->count, &total, &stack->async_stop);
+    stack->count += n;
+    stack->async_omitted = total - n;
+    stack->async_join = stack->extended;
+    if (stack->async_stop != USP_STOP_ROOT) stack->flags |= USP_STACK_ASYNC_BROKEN;
+}
+
+/* There was no room for the frame at pc. */
+static void cut_short(struct usp_stack *stack, usp_addr pc) {
+    stack->stop = USP_STOP_CAPACITY;
+    stack->stop_address = pc;
+    stack->omitted = 1;
+    stack->omitted_at = stack->physical;
+}
+
+static int walk_stack(struct uspi_walker *w, const struct usp_unwind_options *options, struct usp_stack *stack) {
+    struct usp_frame frame;
+    struct frame_ring ring = {.stack = stack, .tail = options->tail};
+    if (ring.tail >= stack->capacity) ring.tail = stack->capacity == 0 ? 0 : stack->capacity - 1;
+    ring.head = stack->capacity - ring.tail;
+    uint64_t extended = UINT64_MAX, n = 0;
+    struct uspi_extended record = {0};
+    bool full = false;
+    for (;;) {
+        /* Into the head, where frames stay. */
+        if (n >= options->skip && ring.seen < ring.head) {
+            uint32_t room = ring.head - (uint32_t)ring.seen;
+            uint32_t leapt = uspi_walker_leap(w, stack->frames + ring.seen, room, ring.tail != 0);
+            n += leapt;
+            ring.seen += leapt;
+            if (leapt == room && ring.tail == 0 && w->stop == USP_STOP_NONE) {
+                frame.pc = w->next.registers.value[w->walk.backend->pc];
+                full = true;
+                break;
+            }
+        }
+        if (!uspi_walker_step(w, &frame)) break;
+        if (n++ < options->skip) continue;
+        if (ring.seen >= ring.head && ring.tail == 0) {
+            full = true;
+            break;
+        }
+        if (w->extended.record != 0 && extended == UINT64_MAX) {
+            extended = ring.seen;
+            record = w->extended;
+        }
+        stack->frames[place_of(&ring, ring.seen++)] = frame;
+    }
+    settle_ring(&ring);
+    stack->count = stack->physical;
+    stack->stop = w->stop;
+    stack->stop_address = w->stop_address;
+    if (full) cut_short(stack, frame.pc);
+    stack->flags |= w->walk.stack_flags;
+    if (record.record != 0) {
+        stack->extended = index_of(&ring, extended);
+        append_async(w, &record, options, stack);
+    }
+    stack->hash = hash_stack(stack, options->images);
+    return USP_OK;
+}
+
+static int begin_stack(struct usp_stack *stack, int status) {
+    usp_stack_init(stack, stack->frames, stack->capacity);
+    stack->status = status;
+    return status;
+}
+
+bool uspi_unwind_by_rules(const struct usp_target *target, const struct uspi_standing *from,
+                          const struct uspi_shortcuts *shortcuts, const struct usp_unwind_options *options,
+                          struct usp_stack *stack) {
+    const struct uspi_backend *b = uspi_backend_find(target->arch);
+    struct usp_unwind_options completed;
+    struct uspi_standing at = *from;
+    struct uspi_rule_walk rules;
+    if (stack == NULL || !uspi_complete_options(options, &completed)) return false;
+    if (!uspi_keeps_table_rules(shortcuts, completed.readers) || completed.step_limit <= stack->capacity) return false;
+    if (completed.skip != 0 || completed.tail != 0 || completed.deadline != 0) return false;
+    if ((completed.readers & completed.readers_first) != 0) return false;
+    uint64_t strip_mask = uspi_choose_strip_mask(target, b, at.pc, at.sp, at.fp);
+    if (!uspi_rule_walk_init(&rules, b, target, strip_mask, shortcuts)) return false;
+    uint32_t n = uspi_rule_walk_go(&rules, &at, stack->frames, stack->capacity);
+    if (n == 0 || (at.stop == USP_STOP_NONE && n < stack->capacity)) return false;
+    begin_stack(stack, USP_OK);
+    stack->arch = target->arch;
+    stack->count = stack->physical = n;
+    stack->stop = at.stop;
+    stack->stop_address = stack->frames[n - 1].pc;
+    if (at.stop == USP_STOP_NONE) cut_short(stack, at.pc);
+    stack->hash = hash_stack(stack, completed.images);
+    return true;
+}
+
+int uspi_unwind(const struct usp_target *target, const struct usp_registers *registers, bool at_return,
+                const struct uspi_shortcuts *shortcuts, const struct usp_unwind_options *options,
+                struct usp_stack *stack) {
+    struct usp_unwind_options completed;
+    struct uspi_walker w;
+    if (stack == NULL) return USP_ERROR_ARGUMENT;
+    if (!uspi_complete_options(options, &completed)) return begin_stack(stack, USP_ERROR_ARGUMENT);
+    int status = begin_stack(stack, uspi_walker_init(&w, target, registers, &completed));
+    if (status != USP_OK) return status;
+    stack->arch = registers->arch;
+    if (at_return) uspi_walker_begin_at_return(&w);
+    if (shortcuts != NULL) uspi_walker_take_shortcuts(&w, shortcuts);
+    return walk_stack(&w, &completed, stack);
+}
+
+int usp_unwind(const struct usp_target *target, const struct usp_registers *registers,
+               const struct usp_unwind_options *options, struct usp_stack *stack) {
+    return uspi_unwind(target, registers, false, NULL, options, stack);
+}

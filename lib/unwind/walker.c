@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* See walker.h. */
+#include "lib/unwind/walker.h"
+#include "lib/os/os.h"
+#include "lib/unwind/readers/decide.h"
+
+/* Addressable bits where the target does not say them. Linux arm64: 48 (or fewer; a signature lies above the configured size in any
+ * case). Darwin: 39 on devices, 47 on macOS, simulators and newer iOS kernels; the smaller one that covers what is known
+ * to be an address (xnu osfmk/arm64/proc_reg.h, pexpert/pexpert/arm64/apple_arm64_common.h). */
+#define LINUX_BITS         48
+#define DARWIN_DEVICE_BITS 39
+#define DARWIN_BITS        47
+#define LOW_BITS(n)        ((n) >= 64 ? UINT64_MAX : (UINT64_C(1) << (n)) - 1)
+
+/* A value with bits that no address of a process has says nothing of how many it has. */
+static usp_addr unless_signed(usp_addr value) { return value <= LOW_BITS(DARWIN_BITS) ? value : 0; }
+
+/* No signature and no tag that software uses: a user address never has bits 63:56 (top byte) set. */
+uint64_t uspi_choose_strip_mask(const struct usp_target *t, const struct uspi_backend *b, usp_addr pc, usp_addr sp,
+                                usp_addr fp) {
+    if (!b->has_signatures) return UINT64_MAX;
+    if (t->pac_mask != 0) return ~t->pac_mask & LOW_BITS(56);
+    if (t->address_bits != 0) return LOW_BITS(t->address_bits);
+    if (t->os == USP_OS_LINUX) return LOW_BITS(LINUX_BITS);
+    usp_addr known = t->stack_high | t->stack_low | unless_signed(sp) | unless_signed(fp & ~USPI_FP_TAG_MASK);
+    /* A call through a bad pointer can put anything into the program counter. */
+    struct usp_region region;
+    if (t->image_at != NULL && t->image_at(t->context, pc, &region) == 0) known |= region.text_high;
+    return LOW_BITS(known <= LOW_BITS(DARWIN_DEVICE_BITS) ? DARWIN_DEVICE_BITS : DARWIN_BITS);
+}
+
+static usp_addr value_if_known(const struct usp_registers *r, unsigned reg) {
+    return uspi_known(r, reg) ? r->value[reg] : 0;
+}
+
+bool uspi_complete_target(const struct usp_target *given, struct usp_target *target) {
+    const uint32_t least = (uint32_t)offsetof(struct usp_target, code);
+    if (given == NULL || given->size < least) return false;
+    memset(target, 0, sizeof *target);
+    memcpy(target, given, given->size < sizeof *target ? given->size : sizeof *target);
+    target->size = sizeof *target;
+    return uspi_backend_find(target->arch) != NULL && target->memory.read != NULL &&
+           (target->roots != NULL || target->root_count == 0) &&
+           (target->stack_high == 0 || target->stack_low < target->stack_high);
+}
+
+bool uspi_complete_options(const struct usp_unwind_options *given, struct usp_unwind_options *options) {
+    usp_unwind_options_init(options);
+    if (given == NULL) return true;
+    if (given->size < offsetof(struct usp_unwind_options, skip)) return false;
+    memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
+    options->size = sizeof *options;
+    return true;
+}
+
+int uspi_walker_init(struct uspi_walker *w, const struct usp_target *target, const struct usp_registers *registers,
+                     const struct usp_unwind_options *options) {
+    struct usp_unwind_options completed;
+    memset(w, 0, sizeof *w);
+    if (registers == NULL || !uspi_complete_target(target, &w->walk.target) ||
+        !uspi_complete_options(options, &completed) || registers->arch != w->walk.target.arch) {
+        w->stop = USP_STOP_REGISTERS;
+        return USP_ERROR_ARGUMENT;
+    }
+    const struct uspi_backend *b = uspi_backend_find(registers->arch);
+    w->walk.backend = b;
+    w->walk.readers = completed.readers;
+    w->readers_first = completed.readers & completed.readers_first;
+    w->walk.strip_mask = uspi_choose_strip_mask(&w->walk.target, b, value_if_known(registers, b->pc),
+                                                value_if_known(registers, b->sp), value_if_known(registers, b->fp));
+    w->step_limit = completed.step_limit;
+    w->deadline = completed.deadline;
+
+    struct uspi_frame_state *first = &w->next;
+    first->registers = *registers;
+    uspi_complete_interrupted(&w->walk, first);
+    first->kind = USP_FRAME_KIND_INTERRUPTED;
+    first->method = USP_FRAME_METHOD_CONTEXT;
+    if (w->walk.target.stack_low > first->low) first->low = w->walk.target.stack_low;
+    if (!uspi_known(registers, b->pc)) w->stop = USP_STOP_REGISTERS;
+    return USP_OK;
+}
+
+void uspi_walker_begin_at_return(struct uspi_walker *w) {
+    w->next.exact = false;
+    w->next.kind = USP_FRAME_KIND_RETURN_ADDRESS;
+}
+
+/* The clock is looked at after so many steps and one. */
+#define CLOCK_STEPS 15u
+
+static uint32_t out_of_patience(const struct uspi_walker *w) {
+    if (w->steps >= w->step_limit) return USP_STOP_STEP_LIMIT;
+    if (w->deadline != 0 && w->steps % (CLOCK_STEPS + 1) == CLOCK_STEPS && uspi_os_clock() >= w->deadline)
+        return USP_STOP_DEADLINE;
+    return USP_STOP_NONE;
+}
+
+static bool in_a_circle(struct uspi_walker *w, const struct uspi_frame_state *frame) {
+    usp_addr pc = frame->registers.value[w->walk.backend->pc];
+    if (w->steps != 0 && pc == w->watched_pc && frame->low == w->watched_low) return true;
+    if (w->steps >= w->watch_until) {
+        w->watched_pc = pc;
+        w->watched_low = frame->low;
+        w->watch_until = w->steps * 2 + 1;
+    }
+    return false;
+}
+
+/* What a signal has interrupted may stand on another stack than the handler, of which the bounds say nothing. */
+static void drop_bounds(struct uspi_walker *w) {
+    struct usp_target *target = &w->walk.target;
+    usp_addr sp = w->next.registers.value[w->walk.backend->sp];
+    if (sp >= target->stack_low && sp < target->stack_high) return;
+    target->stack_low = target->stack_high = 0;
+}
+
+/* Asks some readers (enum usp_frame_readers) for the caller of w->frame. Whether that settles how the walk goes on. */
+static bool ask_readers(struct uspi_walker *w, struct usp_frame *frame, uint32_t readers) {
+    struct uspi_step step;
+    if (uspi_find_caller(&w->walk, &w->frame, &w->shortcuts, readers, &step)) {
+        w->next = step.caller;
+        w->stop = USP_STOP_NONE;
+        if (w->next.kind == USP_FRAME_KIND_SIGNAL) drop_bounds(w);
+    } else if (step.stop != USP_STOP_NONE) {
+        w->stop = step.stop;
+        w->stop_address = step.stop_address;
+    }
+    if (step.is_settled) frame->cfa = step.cfa;
+    if (step.extended.record != 0) {
+        frame->flags |= USP_FRAME_EXTENDED;
+        w->walk.stack_flags |= USP_STACK_EXTENDED;
+        w->extended = step.extended;
+    }
+    return step.is_settled;
+}
+
+/* The caller of w->frame. */
+static void find_caller(struct uspi_walker *w, struct usp_frame *frame) {
+    struct uspi_walk *walk = &w->walk;
+    memset(&w->extended, 0, sizeof w->extended);
+    w->stop = USP_STOP_NO_RECORD;
+    w->stop_address = frame->pc;
+    if (!w->frame.exact && uspi_is_root(&walk->target, frame->pc)) {
+        w->stop = USP_STOP_ROOT;
+        return;
+    }
+    if (w->readers_first != 0 && ask_readers(w, frame, w->readers_first)) return;
+    ask_readers(w, frame, walk->readers & ~w->readers_first);
+}
+
+void uspi_walker_take_shortcuts(struct uspi_walker *w, const struct uspi_shortcuts *shortcuts) {
+    /* What is kept was found in the library's order. */
+    if (w->readers_first == 0) w->shortcuts = *shortcuts;
+}
+
+uint32_t uspi_walker_leap(struct uspi_walker *w, struct usp_frame *frames, uint32_t room, bool goes_on) {
+    uint32_t stop = USP_STOP_NONE;
+    uint64_t steps = w->step_limit - w->steps;
+    if (w->stop != USP_STOP_NONE || w->steps >= w->step_limit) return 0;
+    /* The clock is looked at between leaps. */
+    if (w->deadline != 0) steps = CLOCK_STEPS - w->steps % (CLOCK_STEPS + 1);
+    if (room > steps) {
+        room = (uint32_t)steps;
+        goes_on = true;
+    }
+    struct uspi_rule_walk rules;
+    const struct uspi_walk *walk = &w->walk;
+    if (!uspi_keeps_table_rules(&w->shortcuts, walk->readers) ||
+        !uspi_rule_walk_init(&rules, walk->backend, &walk->target, walk->strip_mask, &w->shortcuts)) {
+        return 0;
+    }
+    uint32_t n = uspi_rule_walk_on(&rules, &w->next, frames, room, goes_on, &stop);
+    if (n == 0) return 0;
+    w->steps += n;
+    w->started = 1;
+    if (stop != USP_STOP_NONE) {
+        w->stop = stop;
+        w->stop_address = frames[n - 1].pc;
+    }
+    return n;
+}
+
+bool uspi_walker_step(struct uspi_walker *w, struct usp_frame *frame) {
+    if (w->stop != USP_STOP_NONE) return false;
+    w->stop = out_of_patience(w);
+    if (w->stop == USP_STOP_NONE && in_a_circle(w, &w->next)) w->stop = USP_STOP_CYCLE;
+    const struct uspi_backend *b = w->walk.backend;
+    if (w->stop != USP_STOP_NONE) {
+        w->stop_address = w->next.registers.value[b->pc];
+        return false;
+    }
+    w->steps++;
+    w->started = 1;
+    w->frame = w->next;
+    memset(frame, 0, sizeof *frame);
+    frame->pc = w->frame.registers.value[b->pc];
+    frame->fp = uspi_known(&w->frame.registers, b->fp) ? w->frame.registers.value[b->fp] : 0;
+    frame->kind = w->frame.kind;
+    frame->method = w->frame.method;
+    frame->flags = w->frame.flags;
+    find_caller(w, frame);
+    return true;
+}
+
+_Static_assert(sizeof(struct uspi_walker) <= sizeof(struct usp_cursor), "the cursor's opaque room is too small");
+
+static struct uspi_walker *walker_of(const struct usp_cursor *cursor) {
+    return (struct uspi_walker *)(uintptr_t)cursor->opaque;
+}
+
+int usp_cursor_init(struct usp_cursor *cursor, const struct usp_target *target, const struct usp_registers *registers,
+                    const struct usp_unwind_options *options) {
+    if (cursor == NULL) return USP_ERROR_ARGUMENT;
+    return uspi_walker_init(walker_of(cursor), target, registers, options);
+}
+
+int usp_cursor_step(struct usp_cursor *cursor, struct usp_frame *frame) {
+    struct usp_frame unwanted;
+    return uspi_walker_step(walker_of(cursor), frame != NULL ? frame : &unwanted);
+}
+
+int usp_cursor_registers(const struct usp_cursor *cursor, struct usp_registers *registers) {
+    const struct uspi_walker *w = walker_of(cursor);
+    if (registers == NULL || !w->started) return USP_ERROR_ARGUMENT;
+    *registers = w->frame.registers;
+    return USP_OK;
+}
+
+uint32_t usp_cursor_stop(const struct usp_cursor *cursor, usp_addr *address) {
+    const struct uspi_walker *w = walker_of(cursor);
+    if (address != NULL) *address = w->stop_address;
+    return w->stop;
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// All threads of a process, or of a core file, at one moment.
+internal import CUnspool
+
+/// All threads of a process at one moment, with what is needed to name their frames later. Its stacks are `Codable`.
+///
+///     let report = try Snapshot.ofProcess(pid).formatted(.crashReport)
+public struct Snapshot: Sendable {
+    /// How a snapshot is written as text.
+    public enum Style: Sendable, Hashable, CaseIterable {
+        /// As `Thread.callStackSymbols`.
+        case callStackSymbols
+        /// As an Apple crash report: threads, their registers, Binary Images.
+        case crashReport
+        /// An object as `doc/schema/stacks.schema.json` describes it.
+        case json
+        /// A line for each stack, for flame graphs.
+        case folded
+    }
+
+    private let storage: SnapshotStorage
+
+    /// The stacks, the main thread's first. A thread that could not be stopped has no frames and says why
+    /// (``Stack/failure``).
+    public let stacks: [Stack]
+    /// The process; nil when it is not known, as in some core files.
+    public let processID: Int?
+    /// From the first thread stopped to the last one running again, in nanoseconds; 0 for core files.
+    public let stoppedNanoseconds: UInt64
+    /// What a person should know about files that are missing or of another build, one sentence each.
+    public let messages: [String]
+
+    /// Another process of this machine. It is stopped for less than a millisecond as a rule, and runs on whatever happens to
+    /// the caller.
+    /// - Throws: ``UnspoolError``, such as ``UnspoolError/permission``, with a sentence that says what to do.
+    public static func ofProcess(_ pid: Int) throws(UnspoolError) -> Snapshot {
+        try make { options, snapshot, message, size in
+            usp_snapshot_create_process(Int64(pid), options, snapshot, message, size)
+        }
+    }
+
+    /// A core file, ELF or Mach-O, of any of the five processors.
+    public static func ofCore(path: String) throws(UnspoolError) -> Snapshot {
+        try make { options, snapshot, message, size in usp_snapshot_open_core(path, options, snapshot, message, size) }
+    }
+
+    /// The snapshot as text, with names.
+    public func formatted(_ style: Style) -> String {
+        let demangler = Demangler()
+        var options = usp_format_options()
+        usp_format_options_init(&options)
+        options.style = style.number
+        options.symbolizer = storage.symbolizer?.symbolizer
+        options.demangler = demangler.demangler
+        var bytes: [UInt8] = []
+        withUnsafeMutablePointer(to: &bytes) { collected in
+            // It fails only when its writer does, and that one never does.
+            _ = usp_format_snapshot(
+                storage.snapshot, &options,
+                { context, text, count in
+                    let piece = UnsafeRawBufferPointer(start: text, count: count)
+                    context!.assumingMemoryBound(to: [UInt8].self).pointee.append(contentsOf: piece)
+                    return 0
+                }, collected)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private typealias Creator = (
+        UnsafePointer<usp_snapshot_options>, UnsafeMutablePointer<OpaquePointer?>, UnsafeMutablePointer<CChar>, Int
+    ) -> Int32
+
+    private static func make(_ create: Creator) throws(UnspoolError) -> Snapshot {
+        var options = usp_snapshot_options()
+        usp_snapshot_options_init(&options)
+        options.unwind.async = 1
+        var snapshot: OpaquePointer?
+        let room = 512
+        let message = UnsafeMutablePointer<CChar>.allocate(capacity: room)
+        defer { message.deallocate() }
+        message.pointee = 0
+        let status = create(&options, &snapshot, message, room)
+        guard status == USP_OK.rawValue, let snapshot else {
+            throw UnspoolError(status: status, message: message.pointee == 0 ? nil : String(cString: message))
+        }
+        return Snapshot(SnapshotStorage(snapshot))
+    }
+
+    private init(_ storage: SnapshotStorage) {
+        self.storage = storage
+        stacks = storage.stacks(origin: .snapshot(storage))
+        let info = usp_snapshot_get_info(storage.snapshot).pointee
+        processID = info.pid == 0 ? nil : Int(info.pid)
+        stoppedNanoseconds = info.stopped_ns
+        var sentences: [String] = []
+        while let sentence = usp_snapshot_message(storage.snapshot, sentences.count) {
+            sentences.append(String(cString: sentence))
+        }
+        messages = sentences
+    }
+}
+
+extension Snapshot.Style {
+    var number: UInt32 {
+        switch self {
+        case .callStackSymbols: USP_FORMAT_CALL_STACK_SYMBOLS.rawValue
+        case .crashReport: USP_FORMAT_CRASH_REPORT.rawValue
+        case .json: USP_FORMAT_JSON.rawValue
+        case .folded: USP_FORMAT_FOLDED.rawValue
+        }
+    }
+}
+
+/// Owns a snapshot of the library's, which does not change after it was made, and its symbolizer.
+final class SnapshotStorage: @unchecked Sendable {
+    let snapshot: OpaquePointer
+    /// Nil when there was no memory for one.
+    private(set) var symbolizer: Symbolizer?
+
+    init(_ snapshot: OpaquePointer) {
+        self.snapshot = snapshot
+        var created: OpaquePointer?
+        let status = usp_symbolizer_create_for_snapshot(snapshot, nil, &created)
+        symbolizer = status == USP_OK.rawValue ? Symbolizer(created!) : nil
+    }
+
+    deinit {
+        // The symbolizer needs the snapshot as long as it lives.
+        symbolizer = nil
+        usp_snapshot_free(snapshot)
+    }
+
+    func stacks(origin: Origin) -> [Stack] {
+        let count = Int(usp_snapshot_get_info(snapshot).pointee.thread_count)
+        return (0..<count).compactMap { index in
+            guard let thread = usp_snapshot_get_thread(snapshot, index)?.pointee else { return nil }
+            var stack = Stack(thread.stack, origin: origin, thread: ThreadInfo(thread.info))
+            if thread.status != USP_OK.rawValue { stack.failure = UnspoolError(status: thread.status) }
+            return stack
+        }
+    }
+}

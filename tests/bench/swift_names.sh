@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What a name of Swift costs: the names of the libraries that Swift's programs run with, one a line, read and written by
+# tests/demangle/demangle_lines and by the toolchain's swift-demangle, both styles. Processor time of whole processes that
+# take turns; medians. Runs in the folder of the build.
+set -euo pipefail
+# shellcheck source=tests/support/script.sh
+. "$(dirname "$0")/../support/script.sh"
+# shellcheck source=tests/demangle/swift_toolchain.sh
+. "$(dirname "$0")/../demangle/swift_toolchain.sh"
+rounds=7
+goal=2 # µs a name
+if ! find_swift; then
+  echo "skipped: $no_swift"
+  exit 0
+fi
+make_work
+runtime_names >"$work/names"
+count=$(wc -l <"$work/names")
+
+# seconds COMMAND...: processor time, the kernel's part included. The shell's own words count thousandths.
+seconds() {
+  local TIMEFORMAT='%U %S'
+  { time "$@" <"$work/names" >"$work/text" 2>/dev/null; } 2>&1 | awk '{ print $1 + $2 }'
+}
+median() { sort -g | awk '{ value[NR] = $1 } END { print value[int((NR + 1) / 2)] }'; }
+
+echo "$count names of Swift's libraries, whole processes"
+for style in full simple; do
+  flag=()
+  [[ $style == full ]] || flag=(--simplified)
+  for ((round = 0; round < rounds; round++)); do
+    echo "$(seconds tests/demangle/demangle_lines "$style") $(seconds "$swift_folder/swift-demangle" --compact "${flag[@]}")"
+  done >"$work/$style"
+  ours=$(awk '{ print $1 }' "$work/$style" | median)
+  ratio=$(awk '{ print $2 / $1 }' "$work/$style" | median)
+  awk -v style="$style" -v ours="$ours" -v ratio="$ratio" -v count="$count" -v goal="$goal" 'BEGIN {
+    each = ours / count * 1e6
+    printf "%-7s %5.2f µs a name, goal %s: %s; swift-demangle takes %.2f times as long, goal more than 1: %s\n", style, each,
+      goal, each <= goal ? "reached" : "MISSED", ratio, ratio > 1 ? "reached" : "MISSED" }'
+done

@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: MIT */
+/* The calling thread's stack by the fast walks: each return address once and in order, from a frame address on, without a
+ * system call once the thread is known; the end of stacks; Swift async records of this thread and of another one.
+ * FIELD-FAILURES 12, 13, 26. */
+#define _GNU_SOURCE 1
+#include "tests/support/libc.h"
+#include "tests/support/linux_threads.h"
+
+#include <linux/seccomp.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "arch/host.h"
+#include "tests/support/sanitized.h"
+#include "tests/support/suite.h"
+
+#define FRAMES 256
+#define DEPTH  100u
+
+/* ---- a stack of known shape: DEPTH + 1 frames of `descend`, then what is called there ---- */
+
+static void (*volatile bottom)(void);
+static unsigned marked_depth;
+static void *marked_record;
+static uintptr_t marked_return;
+
+BOUNDS(descend);
+static BOUNDED(descend) void descend(unsigned depth) {
+    if (depth == marked_depth) {
+        marked_record = __builtin_frame_address(0);
+        marked_return = uspi_host_strip((uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)));
+    }
+    if (depth == 0) {
+        bottom();
+    } else {
+        descend(depth - 1);
+    }
+    atomic_fetch_add(&standing_sink, 1);
+}
+
+static void *start(void *context) {
+    (void)context;
+    descend(DEPTH);
+    atomic_fetch_add(&standing_sink, 1);
+    return NULL;
+}
+
+/* On a thread of its own, whose stack has an end that is known: what calls a test has no frame records. */
+static void at_the_bottom(void (*function)(void)) {
+    pthread_t thread;
+    bottom = function;
+    marked_depth = DEPTH / 2;
+    ck_assert_int_eq(pthread_create(&thread, NULL, start, NULL), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+}
+
+static unsigned count_in(void *const *addresses, int n, uintptr_t low, uintptr_t high) {
+    unsigned found = 0;
+    for (int i = 0; i < n; i++) found += (uintptr_t)addresses[i] >= low && (uintptr_t)addresses[i] < high;
+    return found;
+}
+
+static void *fast[FRAMES];
+static int count;
+
+BOUNDS(take);
+static BOUNDED(take) void take(void) {
+    count = usp_backtrace(fast, FRAMES);
+    atomic_fetch_add(&standing_sink, 1);
+}
+
+START_TEST(every_return_address_once) {
+    at_the_bottom(take);
+    ck_assert_int_ge(count, (int)DEPTH + 3);
+    ck_assert_uint_eq(count_in(fast, 1, LOW(take), HIGH(take)), 1);
+    ck_assert_uint_eq(count_in(fast + 1, DEPTH + 1, LOW(descend), HIGH(descend)), DEPTH + 1);
+    ck_assert_uint_eq(count_in(fast, count, LOW(descend), HIGH(descend)), DEPTH + 1);
+    ck_assert_uint_eq(count_in(fast, count, LOW(take), HIGH(take)), 1);
+}
+END_TEST
+
+/* A buffer that is too small has the innermost ones: nothing is lost at its end (FIELD-FAILURES 26). */
+static void take_with_little_room(void) {
+    void *few[FRAMES];
+    take();
+    for (int size = 1; size < count; size++) {
+        memset(few, 0, sizeof few);
+        ck_assert_int_eq(usp_backtrace(few, size), size);
+        /* The first lies in this function, where take() was called from: another call, the same function. */
+        ck_assert_int_eq(memcmp(few + 1, fast + 2, (size_t)(size < 2 ? 0 : size - 2) * sizeof few[0]), 0);
+        ck_assert_ptr_null(few[size]);
+    }
+    ck_assert_int_eq(usp_backtrace(few, 0), 0);
+    ck_assert_int_eq(usp_backtrace(few, -1), 0);
+    ck_assert_int_eq(usp_backtrace(NULL, 10), 0);
+    ck_assert_uint_eq(usp_backtrace_async(few, 0, NULL), 0);
+}
+
+START_TEST(room_for_fewer) { at_the_bottom(take_with_little_room); }
+END_TEST
+
+static void take_from_the_mark(void) {
+    void *above[FRAMES], *all[FRAMES];
+    int n = usp_backtrace(all, FRAMES), m = usp_backtrace_from_fp(marked_record, above, FRAMES);
+    ck_assert_int_gt(m, (int)(DEPTH - marked_depth));
+    ck_assert_uint_eq((uintptr_t)above[0], marked_return);
+    /* What lies above is the end of the whole. */
+    ck_assert_int_eq(memcmp(above, all + (n - m), (size_t)m * sizeof above[0]), 0);
+    m = usp_backtrace_from_fp(NULL, above, FRAMES);
+    ck_assert_int_eq(m, n);
+    ck_assert_int_eq(memcmp(above + 1, all + 1, (size_t)(n - 1) * sizeof above[0]), 0);
+    ck_assert_int_eq(usp_backtrace_from_fp((void *)(UINTPTR_MAX & ~(uintptr_t)15), above, FRAMES), 0);
+    ck_assert_int_eq(usp_backtrace_from_fp(marked_record, above, 1), 1);
+    ck_assert_int_eq(usp_backtrace_from_fp(marked_record, above, 0), 0);
+}
+
+/* Between two records: the one above. */
+static void take_above_a_record(void) {
+    void *above[FRAMES], *next[FRAMES];
+    int n = usp_backtrace_from_fp(marked_record, above, FRAMES);
+    int m = usp_backtrace_from_fp((char *)marked_record + 1, next, FRAMES);
+    ck_assert_int_eq(m, n - 1);
+    ck_assert_int_eq(memcmp(next, above + 1, (size_t)m * sizeof next[0]), 0);
+}
+
+static void *alternate_stack;
+static int taken_in_handler;
+
+static _Atomic(int) may_be_interrupted;
+
+static void take_in_handler(int number) {
+    (void)number;
+    taken_in_handler = usp_backtrace_from_fp(marked_record, fast, FRAMES);
+    atomic_store(&may_be_interrupted, 0);
+}
+
+static void *interrupt_when_allowed(void *thread) {
+    while (atomic_load(&may_be_interrupted) == 0) usleep(100);
+    pthread_kill(*(const pthread_t *)thread, SIGUSR1);
+    return NULL;
+}
+
+/* By another thread, and outside of libc: its system calls may have the frame pointer hold something else (on i386 the
+ * sixth argument). */
+static KEPT void be_interrupted(void) {
+    stack_t s = {.ss_sp = alternate_stack, .ss_size = 65536};
+    struct sigaction action;
+    pthread_t self = pthread_self(), other;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = take_in_handler;
+    action.sa_flags = SA_ONSTACK;
+    sigaction(SIGUSR1, &action, NULL);
+    sigaltstack(&s, NULL);
+    ck_assert_int_eq(pthread_create(&other, NULL, interrupt_when_allowed, &self), 0);
+    atomic_store(&may_be_interrupted, 1);
+    while (atomic_load(&may_be_interrupted) != 0) continue;
+    pthread_join(other, NULL);
+    s.ss_flags = SS_DISABLE;
+    sigaltstack(&s, NULL);
+}
+
+/* Distance between the frame address that is asked for and where the thread is interrupted: pages of which the library
+ * has not heard. */
+#define FAR 20000u
+
+static void be_interrupted_far_down(void) {
+    volatile char room[FAR];
+    room[0] = room[FAR - 1] = 1;
+    be_interrupted();
+    atomic_fetch_add(&standing_sink, (unsigned)room[0]);
+}
+
+/* What a crash handler asks for, wherever its own stack lies: below the thread's stacks, where the heap is, and above
+ * them, at the beginning of the main thread's. */
+START_TEST(from_a_frame_address_in_a_handler) {
+    char above[65536];
+    char *below = malloc(65536);
+    ck_assert_ptr_nonnull(below);
+    memset(above, 0, sizeof above);
+    alternate_stack = _i == 0 ? below : above;
+    at_the_bottom(be_interrupted_far_down);
+    ck_assert_int_gt(taken_in_handler, (int)(DEPTH - marked_depth));
+    ck_assert_uint_eq((uintptr_t)fast[0], marked_return);
+    ck_assert_uint_eq(count_in(fast, taken_in_handler, LOW(descend), HIGH(descend)), DEPTH - marked_depth);
+    free(below);
+}
+END_TEST
+
+START_TEST(from_a_frame_address) {
+    at_the_bottom(take_from_the_mark);
+    at_the_bottom(take_above_a_record);
+}
+END_TEST
+
+/* ---- a call that never returns, at the end of all code ---- */
+
+static sigjmp_buf way_out;
+static uintptr_t end_of_code;
+
+static void take_and_leave(void) {
+    count = usp_backtrace(fast, FRAMES);
+    siglongjmp(way_out, 1);
+}
+
+/* A function that makes a frame record and calls what it is given, with the page's last instruction; nothing can be read
+ * behind it, where the return address goes. */
+static void call_at_the_end(void) {
+    static const uint8_t x86_64[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7};
+    static const uint8_t arm64[] = {0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0x00, 0x00, 0x3f, 0xd6};
+    bool is_arm = usp_arch_host() == USP_ARCH_ARM64;
+    const uint8_t *bytes = is_arm ? arm64 : x86_64;
+    size_t n = is_arm ? sizeof arm64 : sizeof x86_64, page = (size_t)sysconf(_SC_PAGESIZE);
+    char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(pages, MAP_FAILED);
+    void (*call)(void (*)(void));
+    char *begin = pages + page - n;
+    memcpy(begin, bytes, n);
+    __builtin___clear_cache(begin, begin + n);
+    ck_assert_int_eq(mprotect(pages, page, PROT_READ | PROT_EXEC), 0);
+    ck_assert_int_eq(munmap(pages + page, page), 0);
+    memcpy(&call, &begin, sizeof call);
+    end_of_code = (uintptr_t)(pages + page);
+    if (sigsetjmp(way_out, 1) == 0) call(take_and_leave);
+    ck_assert_uint_eq(count_in(fast, count, end_of_code, end_of_code + 1), 1);
+    ck_assert_uint_eq(count_in(fast, count, LOW(descend), HIGH(descend)), DEPTH + 1);
+    munmap(pages, page);
+}
+
+START_TEST(a_call_at_the_end_of_code) {
+    uint32_t host = usp_arch_host();
+    if (host == USP_ARCH_X86_64 || host == USP_ARCH_ARM64) at_the_bottom(call_at_the_end);
+}
+END_TEST
+
+static void take_both(void) {
+    static struct usp_frame frames[FRAMES];
+    struct usp_stack stack;
+    void *addresses[FRAMES];
+    int n = usp_backtrace(addresses, FRAMES);
+    usp_stack_init(&stack, frames, FRAMES);
+    ck_assert_int_eq(usp_capture_self(NULL, &stack), USP_OK);
+    /* Where libc keeps records the fast walk, which knows no roots, has the frame behind the thread's start as well. */
+    ck_assert_uint_ge(stack.count + 1, (unsigned)n);
+    for (int i = 1; i < n && i < (int)stack.count; i++) ck_assert_uint_eq(frames[i].pc, (uintptr_t)addresses[i]);
+    if (stack.stop != USP_STOP_ROOT) show_stack(&stack);
+    ck_assert_uint_eq(stack.stop, USP_STOP_ROOT);
+}
+
+START_TEST(the_typed_walk_agrees) {
+    ck_assert_int_eq(usp_prepare(NULL), USP_OK);
+    at_the_bottom(take_both);
+}
+END_TEST
+
+/* ---- no system call ---- */
+
+static _Atomic(int) quiet_takes;
+
+/* Bounded, so that the same calls are made each time. */
+BOUNDS(take_all_ways);
+static BOUNDED(take_all_ways) void take_all_ways(void) {
+    uint32_t task;
+    int n = usp_backtrace(fast, FRAMES), m = usp_backtrace_from_fp(marked_record, fast, FRAMES);
+    size_t k = usp_backtrace_async(fast, FRAMES, &task);
+    quiet_takes += n >= (int)DEPTH && m >= (int)DEPTH / 2 && k >= DEPTH;
+}
+
+static void take_without_the_system(void) {
+    void (*volatile function)(void) = take_all_ways;
+    volatile int round = 0;
+    /* Strict seccomp (seccomp(2)): any call of this thread but read, write, exit and sigreturn ends it. */
+    for (; round < 2; round++) {
+        if (round == 1 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0) syscall(SYS_exit_group, 77);
+        function();
+    }
+    syscall(SYS_exit, 0);
+}
+
+START_TEST(no_system_call_once_the_thread_is_known) {
+    int status;
+    /* These have no such filter, or make calls of their own. */
+    if (is_slowed() && strcmp(test_under(), "kernel") != 0) return;
+    pid_t child = fork();
+    if (child == 0) {
+        pthread_t thread;
+        bottom = take_without_the_system;
+        marked_depth = DEPTH / 2;
+        if (pthread_create(&thread, NULL, start, NULL) != 0) _exit(1);
+        /* A thread that ends by itself is not joined everywhere. */
+        for (unsigned i = 0; i < 10000 && quiet_takes != 2; i++) usleep(1000);
+        _exit(quiet_takes == 2 ? 0 : 1);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_msg(WIFEXITED(status), "ended by signal %d", WTERMSIG(status));
+    ck_assert(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77);
+}
+END_TEST
+
+/* ---- how much stack a handler needs ---- */
+
+#define PAINTED  (size_t)65536
+#define PAINT    0x5a
+#define PROMISED (size_t)(18 << 10) /* what doc/signal-safety.md adds to the kernel's own need */
+
+static struct usp_frame handler_frames[FRAMES];
+static size_t needed[2];
+
+static size_t unpainted(const uint8_t *stack) {
+    size_t clean = 0;
+    while (clean < PAINTED && stack[clean] == PAINT) clean++;
+    return PAINTED - clean;
+}
+
+static void capture_and_measure(int number, siginfo_t *info, void *context) {
+    struct usp_stack stack;
+    (void)number;
+    (void)info;
+    needed[0] = unpainted(alternate_stack);
+    usp_stack_init(&stack, handler_frames, FRAMES);
+    usp_capture_self(NULL, &stack);
+    usp_stack_init(&stack, handler_frames, FRAMES);
+    usp_capture_context(context, NULL, &stack);
+    needed[1] = unpainted(alternate_stack);
+}
+
+static void interrupt_and_measure(void) {
+    stack_t s = {.ss_sp = alternate_stack, .ss_size = PAINTED};
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = capture_and_measure;
+    action.sa_flags = SA_ONSTACK | SA_SIGINFO;
+    sigaction(SIGUSR1, &action, NULL);
+    sigaltstack(&s, NULL);
+    syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), SIGUSR1);
+    s.ss_flags = SS_DISABLE;
+    sigaltstack(&s, NULL);
+}
+
+START_TEST(a_capture_in_a_handler_needs_what_is_promised) {
+    if (USP_SANITIZED) return;
+    alternate_stack = malloc(PAINTED);
+    ck_assert_ptr_nonnull(alternate_stack);
+    memset(alternate_stack, PAINT, PAINTED);
+    at_the_bottom(interrupt_and_measure);
+    free(alternate_stack);
+    printf("kernel and handler: %zu bytes, with captures: %zu\n", needed[0], needed[1]);
+    ck_assert_uint_gt(needed[0], 0);
+    ck_assert_uint_gt(needed[1], needed[0]);
+    ck_assert_uint_le(needed[1] - needed[0], PROMISED);
+}
+END_TEST
+
+/* ---- stacks whose bounds are not known: the next record lies at most 1 MB above (Libc gen/thread_stack_pcs.c) ---- */
+
+#define COROUTINE_STACK ((size_t)256 << 10)
+#define COROUTINE_ROOM  ((size_t)2 << 20)
+#define RECORD_GAP_MAX  ((ptrdiff_t)1 << 20)
+
+static ucontext_t outside, inside;
+static ptrdiff_t distance;
+static int frames_found;
+
+static uintptr_t unreadable;
+static void (*forge)(void);
+
+/* Its own record leads to what cannot be read. */
+BOUNDS(forge_pointer);
+static BOUNDED(forge_pointer) void forge_pointer(void) {
+    void *addresses[8];
+    volatile uintptr_t *own = __builtin_frame_address(0);
+    uintptr_t previous = own[0];
+    own[0] = unreadable;
+    frames_found = usp_backtrace(addresses, 8);
+    own[0] = previous;
+}
+
+/* Its own record leads to one that lies so far behind it, which is the last; for a moment, in the place of the true one. */
+BOUNDS(forge_record);
+static BOUNDED(forge_record) void forge_record(void) {
+    void *addresses[8];
+    volatile uintptr_t *own = __builtin_frame_address(0);
+    volatile uintptr_t *next = own + 2 + distance / (ptrdiff_t)sizeof *own;
+    uintptr_t previous = own[0], saved[2] = {next[0], next[1]};
+    next[0] = 0;
+    next[1] = own[1];
+    own[0] = (uintptr_t)next;
+    frames_found = usp_backtrace(addresses, 8);
+    own[0] = previous;
+    next[0] = saved[0];
+    next[1] = saved[1];
+}
+
+static void forge_in_coroutine(void) {
+    forge();
+    atomic_fetch_add(&standing_sink, 1);
+}
+
+static void run_coroutine(char *stack) {
+    ck_assert_int_eq(getcontext(&inside), 0);
+    inside.uc_stack.ss_sp = stack;
+    inside.uc_stack.ss_size = COROUTINE_STACK;
+    inside.uc_link = &outside;
+    makecontext(&inside, forge_in_coroutine, 0);
+    ck_assert_int_eq(swapcontext(&outside, &inside), 0);
+}
+
+START_TEST(records_on_an_unknown_stack) {
+    static const struct {
+        ptrdiff_t distance;
+        int frames;
+    } cases[] = {{0, 3}, {64, 3}, {RECORD_GAP_MAX, 3}, {RECORD_GAP_MAX + 16, 2}, {-4096, 2}};
+    /* There compilers keep other records, or none. */
+    if (USPI_HOST_ARCH == USP_ARCH_ARMV7 || !USPI_HOST_RECORDS || !LIBC_HAS_COROUTINES) return;
+    char *room =
+        mmap(NULL, COROUTINE_STACK + COROUTINE_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(room, MAP_FAILED);
+    forge = forge_record;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        distance = cases[i].distance;
+        run_coroutine(room);
+        ck_assert_msg(frames_found == cases[i].frames, "%td bytes: %d frames", distance, frames_found);
+    }
+    /* A record behind the last page that can be read, and one of which the second word is. */
+    ck_assert_int_eq(mprotect(room + COROUTINE_STACK, COROUTINE_ROOM, PROT_NONE), 0);
+    forge = forge_pointer;
+    for (unsigned i = 0; i < 2; i++) {
+        unreadable = (uintptr_t)room + COROUTINE_STACK - i * USPI_HOST_SLOT;
+        run_coroutine(room);
+        ck_assert_int_eq(frames_found, 2);
+    }
+    ck_assert_int_eq(munmap(room, COROUTINE_STACK + COROUTINE_ROOM), 0);
+}
+END_TEST
+
+/* ---- where stacks end (FIELD-FAILURES 12) ---- */
+
+START_TEST(nothing_follows_the_start_of_a_thread) {
+    static struct usp_frame frames[FRAMES];
+    struct standing s = {.depth = 5};
+    struct usp_unwind_options options;
+    struct usp_stack stack;
+    ck_assert_int_eq(usp_prepare(NULL), USP_OK);
+    stand_begin(&s);
+    usp_unwind_options_init(&options);
+    usp_stack_init(&stack, frames, FRAMES);
+    ck_assert_int_eq(usp_capture_thread(&s.thread, &options, &stack), USP_OK);
+    expect_standing(&s, &stack);
+    ck_assert_uint_eq(FRAMES_IN(&stack, stand_here), 1);
+    /* It may stand in a function that adds atomically (libgcc's, on arm64). */
+    uint32_t above = 0;
+    while (frames[above].pc < LOW(stand_here) || frames[above].pc >= HIGH(stand_here)) above++;
+    ck_assert_uint_le(above, 1);
+    /* stand_here, stand_deep six times, stand, and who called that. */
+    ck_assert_uint_eq(stack.count - above, 9);
+    stand_end(&s);
+}
+END_TEST
+
+/* ---- Swift async records (FIELD-FAILURES 13) ---- */
+
+#define MARK ((uintptr_t)(UINT64_C(1) << 60))
+/* Room for addresses that no stack holds otherwise: what the linker puts behind another function may be a caller. */
+#define RESUME_ROOM 256u
+BOUNDS(never_called);
+static BOUNDED(never_called) __attribute__((used)) void never_called(void) { __asm__ volatile(".skip 264"); }
+#define RESUME (((uintptr_t)LOW(never_called) + 7) & ~(uintptr_t)7)
+
+struct async {
+    uintptr_t contexts[3][2]; /* parent, resume address */
+    void (*function)(void);
+};
+
+/* Puts a record of the async kind, [context][next record | mark][return address], between this function's and its
+ * caller's, as if the caller were a Swift async function. `words` lie in the caller's frame. */
+BOUNDS(call_below_async);
+static BOUNDED(call_below_async) void call_below_async(const struct async *async, volatile uintptr_t *words) {
+    volatile uintptr_t *own = __builtin_frame_address(0);
+    uintptr_t caller = own[0];
+    words[0] = (uintptr_t)async->contexts[0];
+    words[1] = caller | MARK;
+    words[2] = own[1];
+    own[0] = (uintptr_t)&words[1];
+    async->function();
+    own[0] = caller;
+}
+
+BOUNDS(be_async);
+static BOUNDED(be_async) void be_async(void (*function)(void), bool circle) {
+    struct async async;
+    volatile uintptr_t words[4];
+    for (unsigned i = 0; i < 3; i++) {
+        async.contexts[i][0] = i < 2 ? (uintptr_t)async.contexts[i + 1] : 0;
+        async.contexts[i][1] = RESUME + 64 * i;
+    }
+    if (circle) async.contexts[2][0] = (uintptr_t)async.contexts[0];
+    async.function = function;
+    call_below_async(&async, words);
+    atomic_fetch_add(&standing_sink, (unsigned)words[3]);
+}
+
+/* The instructions of these functions say nothing of the record that was put between them. */
+static void init_async_options(struct usp_unwind_options *options) {
+    usp_unwind_options_init(options);
+    options->async = 1;
+    options->readers = USP_READER_FRAME_RECORD;
+}
+
+static void expect_chain(const struct usp_stack *stack, bool circle) {
+    ck_assert_uint_lt(stack->async_join, stack->physical);
+    ck_assert_uint_eq(stack->async_join, stack->extended);
+    usp_addr pc = stack->frames[stack->async_join].pc;
+    ck_assert(pc >= LOW(be_async) && pc < HIGH(be_async));
+    /* The stack of the system goes on below it, to its end. */
+    ck_assert_uint_gt(stack->physical, stack->async_join + 1);
+    ck_assert_uint_ge(stack->count, stack->physical + 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct usp_frame *f = &stack->frames[stack->physical + i];
+        ck_assert_uint_eq(f->pc, RESUME + 64 * i);
+        ck_assert_uint_eq(f->kind, USP_FRAME_KIND_ASYNC_RESUME);
+    }
+    if (!circle) ck_assert_uint_eq(stack->count, stack->physical + 3);
+    ck_assert_uint_eq(stack->async_stop, circle ? USP_STOP_CYCLE : USP_STOP_ROOT);
+    /* Linux has no slot for the task: its id is absent, not 0. */
+    ck_assert_uint_eq(stack->flags & USP_STACK_TASK_ID, 0);
+}
+
+static bool in_a_circle;
+
+static void take_async(void) {
+    static struct usp_frame frames[FRAMES];
+    struct usp_unwind_options options;
+    struct usp_stack stack;
+    uint32_t task = 99;
+    size_t n = usp_backtrace_async(fast, FRAMES, &task), own = 0;
+    ck_assert_uint_eq(task, 0);
+    while (own < n && ((uintptr_t)fast[own] < LOW(be_async) || (uintptr_t)fast[own] >= HIGH(be_async))) own++;
+    ck_assert_uint_lt(own, n);
+    for (size_t i = own + 1; i < n && i < own + 4; i++) {
+        ck_assert_uint_eq((uintptr_t)fast[i], RESUME + 64 * (i - own - 1) + 1);
+    }
+    ck_assert_uint_eq(n, in_a_circle ? FRAMES : own + 4);
+    /* The plain walk goes on along the stack. */
+    ck_assert_uint_eq(count_in(fast, usp_backtrace(fast, FRAMES), RESUME, RESUME + RESUME_ROOM), 0);
+    init_async_options(&options);
+    usp_stack_init(&stack, frames, FRAMES);
+    ck_assert_int_eq(usp_capture_self(&options, &stack), USP_OK);
+    expect_chain(&stack, in_a_circle);
+}
+
+START_TEST(async_callers_of_this_thread) {
+    if (!USPI_HOST_ASYNC) return;
+    in_a_circle = _i != 0;
+    be_async(take_async, in_a_circle);
+}
+END_TEST
+
+static struct standing *volatile standing_async;
+
+static void wait_below_async(void) {
+    while (atomic_load(&standing_async->leave) == 0) atomic_fetch_add(&standing_sink, 1);
+}
+
+static void stand_async(struct standing *s) {
+    standing_async = s;
+    be_async(wait_below_async, in_a_circle);
+}
+
+START_TEST(async_callers_of_another_thread) {
+    static struct usp_frame frames[FRAMES];
+    struct standing s = {.depth = 2, .wait = stand_async};
+    struct usp_snapshot_options options;
+    struct usp_snapshot *snapshot;
+    struct usp_stack stack;
+    if (!USPI_HOST_ASYNC) return;
+    in_a_circle = _i != 0;
+    ck_assert_int_eq(usp_prepare(NULL), USP_OK);
+    stand_begin(&s);
+    usp_snapshot_options_init(&options);
+    init_async_options(&options.unwind);
+    options.only_thread = s.thread.id;
+    options.timeout = patience(10000 * MS);
+    /* It may not have come to the loop yet. */
+    for (unsigned i = 0; i < 10000; i++) {
+        usp_stack_init(&stack, frames, FRAMES);
+        ck_assert_int_eq(usp_capture_thread(&s.thread, &options.unwind, &stack), USP_OK);
+        if (stack.async_join != USP_NO_INDEX) break;
+        usleep(100);
+    }
+    expect_chain(&stack, in_a_circle);
+    ck_assert_int_eq(usp_snapshot_create_self(&options, &snapshot), USP_OK);
+    expect_chain(&usp_snapshot_get_thread(snapshot, 0)->stack, in_a_circle);
+    usp_snapshot_free(snapshot);
+    stand_end(&s);
+}
+END_TEST
+
+int main(void) {
+    TCase *c = tcase_create("calling thread");
+    tcase_set_timeout(c, 60);
+    if (USPI_HOST_RECORDS) {
+        add_tests(c, every_return_address_once, room_for_fewer, from_a_frame_address);
+        /* On 32-bit arm a system call's number is in r7, Thumb's frame pointer: no record can be found from there. */
+        if (usp_arch_host() != USP_ARCH_ARMV7) tcase_add_loop_test(c, from_a_frame_address_in_a_handler, 0, 2);
+        add_tests(c, a_call_at_the_end_of_code, the_typed_walk_agrees, no_system_call_once_the_thread_is_known);
+        add_loop_tests(c, 0, 2, async_callers_of_this_thread, async_callers_of_another_thread);
+    }
+    add_tests(c, a_capture_in_a_handler_needs_what_is_promised, records_on_an_unknown_stack,
+              nothing_follows_the_start_of_a_thread);
+    return run_suite("linux_calling_thread", c);
+}

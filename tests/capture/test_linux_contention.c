@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+/* Many threads that capture each other, and threads that are torn out of a capture: cancelled, jumped away from by a handler,
+ * ended. No thread waits for another one's capture, and nothing is left behind. */
+#define _GNU_SOURCE 1
+#include "tests/support/linux_threads.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+
+#include "lib/os/linux/calls.h"
+#include "tests/support/linux_emulator.h"
+#include "tests/support/sanitized.h"
+#include "tests/support/suite.h"
+
+static struct uspi_linux_calls calls;
+
+static void begin_each(void) {
+    calls = uspi_linux_real;
+    leave_out_emulator(&calls);
+    uspi_linux = &calls;
+}
+
+static unsigned scale(void) {
+    const char *text = getenv("USP_TEST_SCALE");
+    return text != NULL && atoi(text) > 0 ? (unsigned)atoi(text) : 1;
+}
+
+/* ---- threads that capture each other ---- */
+
+#define CROWD_MAX 500u
+#define DEPTH     1000u
+
+static struct standing *crowd;
+static unsigned crowd_size;
+static _Atomic(int) crowd_may_begin;
+static _Atomic(unsigned long) statuses[32], shortened;
+static _Atomic(uint64_t) longest;
+
+static void capture_others(struct standing *s) {
+    struct usp_frame own[64];
+    struct usp_unwind_options options;
+    unsigned at = (unsigned)(s - crowd);
+    usp_unwind_options_init(&options);
+    options.tail = 8;
+    while (atomic_load(&crowd_may_begin) == 0) usleep(1000);
+    while (atomic_load(&s->leave) == 0) {
+        struct usp_stack stack;
+        at = (at * 1103515245u + 12345u) % crowd_size;
+        if (&crowd[at] == s) continue;
+        usp_stack_init(&stack, own, 64);
+        uint64_t began = usp_clock();
+        int status = usp_capture_thread(&crowd[at].thread, &options, &stack);
+        uint64_t took = usp_clock() - began, seen = atomic_load(&longest);
+        while (took > seen && !atomic_compare_exchange_weak(&longest, &seen, took)) continue;
+        atomic_fetch_add(&statuses[-status], 1);
+        /* At the end they leave their depth. */
+        if (status == USP_OK && stack.count + stack.omitted <= DEPTH && atomic_load(&crowd[at].leave) == 0) {
+            atomic_fetch_add(&shortened, 1);
+        }
+    }
+}
+
+static void run_crowd(unsigned size, unsigned milliseconds) {
+    crowd = calloc(size, sizeof *crowd);
+    ck_assert_ptr_nonnull(crowd);
+    crowd_size = size;
+    ck_assert_int_eq(usp_prepare(NULL), USP_OK);
+    for (unsigned i = 0; i < size; i++) {
+        crowd[i].depth = DEPTH;
+        crowd[i].wait = capture_others;
+        crowd[i].stack_size = 1u << 20;
+        stand_begin(&crowd[i]);
+    }
+    atomic_store(&crowd_may_begin, 1);
+    usleep(milliseconds * 1000);
+    for (unsigned i = 0; i < size; i++) atomic_store(&crowd[i].leave, 1);
+    for (unsigned i = 0; i < size; i++) stand_end(&crowd[i]);
+    unsigned long all = 0;
+    for (unsigned i = 0; i < 32; i++) all += atomic_load(&statuses[i]);
+    printf("%u threads: %lu captures, %.2f %% busy, %.2f %% timed out, the longest took %.1f ms\n", size, all,
+           100.0 * (double)statuses[-USP_ERROR_BUSY] / (double)all,
+           100.0 * (double)statuses[-USP_ERROR_TIMEOUT] / (double)all, (double)longest / 1e6);
+    fflush(stdout);
+    ck_assert_uint_gt(atomic_load(&statuses[0]), 0);
+    ck_assert_uint_eq(atomic_load(&shortened), 0);
+    /* At most one in a thousand. */
+    ck_assert_uint_le(atomic_load(&statuses[-USP_ERROR_BUSY]) * 1000, all);
+    for (unsigned i = 1; i < 32; i++) {
+        /* At the end some threads are gone before others. */
+        if (i == -USP_ERROR_BUSY || i == -USP_ERROR_TIMEOUT || i == -USP_ERROR_NO_THREAD) continue;
+        ck_assert_uint_eq(atomic_load(&statuses[i]), 0);
+    }
+    free(crowd);
+}
+
+START_TEST(a_hundred_threads_capture_each_other) { run_crowd(is_slowed() || USP_SANITIZED ? 20 : 100, 2000 * scale()); }
+END_TEST
+
+START_TEST(five_hundred_threads_capture_each_other) { run_crowd(CROWD_MAX, 2000 * scale()); }
+END_TEST
+
+/* ---- the timeout bounds the whole call ---- */
+
+static _Atomic(int) stuck_may_go;
+
+static long never_answered(pid_t pid, pid_t tid, int signal) {
+    return atomic_load(&stuck_may_go) != 0 ? uspi_linux_real.send_signal(pid, tid, signal) : 0;
+}
+
+START_TEST(the_timeout_bounds_the_whole_call) {
+    struct standing s = {.depth = 1};
+    struct usp_frame frames[16];
+    struct usp_stack stack;
+    struct usp_snapshot_options all;
+    struct usp_snapshot *snapshot;
+    struct usp_prepare_options options;
+    usp_prepare_options_init(&options);
+    options.timeout = 50 * MS;
+    ck_assert_int_eq(usp_prepare(&options), USP_OK);
+    stand_begin(&s);
+    calls.send_signal = never_answered;
+    usp_stack_init(&stack, frames, 16);
+    uint64_t began = usp_clock();
+    ck_assert_int_eq(usp_capture_thread(&s.thread, NULL, &stack), USP_ERROR_TIMEOUT);
+    uint64_t took = usp_clock() - began;
+    ck_assert_uint_ge(took, 50 * MS);
+    ck_assert_uint_lt(took, patience(5000 * MS));
+    usp_snapshot_options_init(&all);
+    all.timeout = 50 * MS;
+    began = usp_clock();
+    ck_assert_int_eq(usp_snapshot_create_self(&all, &snapshot), USP_OK);
+    ck_assert_uint_lt(usp_clock() - began, patience(5000 * MS));
+    ck_assert_uint_eq(usp_snapshot_get_info(snapshot)->missed, 1);
+    usp_snapshot_free(snapshot);
+    atomic_store(&stuck_may_go, 1);
+    stand_end(&s);
+}
+END_TEST
+
+/* ---- torn out of a capture ---- */
+
+static struct standing target = {.depth = 40};
+static _Atomic(unsigned long) captures;
+
+static void capture_target(void) {
+    struct usp_frame frames[64];
+    struct usp_stack stack;
+    struct usp_snapshot *snapshot;
+    usp_stack_init(&stack, frames, 64);
+    (void)usp_capture_thread(&target.thread, NULL, &stack);
+    if (atomic_fetch_add(&captures, 1) % 16 == 0 && usp_snapshot_create_self(NULL, &snapshot) == USP_OK) {
+        usp_snapshot_free(snapshot);
+    }
+}
+
+static void *capture_for_ever(void *type) {
+    int old;
+    pthread_setcanceltype((int)(intptr_t)type, &old);
+    for (;;) {
+        capture_target();
+        pthread_testcancel();
+    }
+    return NULL;
+}
+
+static void expect_still_working(const struct usp_capture_usage *before) {
+    struct usp_frame frames[64];
+    struct usp_stack stack;
+    struct usp_snapshot *snapshot;
+    struct usp_capture_usage after;
+    for (unsigned i = 0; i < 20; i++) {
+        usp_stack_init(&stack, frames, 64);
+        uint64_t began = usp_clock();
+        ck_assert_int_eq(usp_capture_thread(&target.thread, NULL, &stack), USP_OK);
+        ck_assert_uint_lt(usp_clock() - began, patience(10000 * MS));
+        expect_standing(&target, &stack);
+    }
+    ck_assert_int_eq(usp_snapshot_create_self(NULL, &snapshot), USP_OK);
+    usp_snapshot_free(snapshot);
+    ck_assert_int_eq(usp_capture_get_usage(&after), USP_OK);
+    /* Two requesters at one time at most. */
+    ck_assert_uint_le(after.copies, before->copies + 2 * (65536 + 16384));
+}
+
+static void begin_target(struct usp_capture_usage *usage) {
+    struct usp_prepare_options options;
+    usp_prepare_options_init(&options);
+    options.timeout = patience(10000 * MS);
+    ck_assert_int_eq(usp_prepare(&options), USP_OK);
+    /* The timer's signal is for this thread. */
+    sigset_t timers;
+    sigemptyset(&timers);
+    sigaddset(&timers, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &timers, NULL);
+    stand_begin(&target);
+    pthread_sigmask(SIG_UNBLOCK, &timers, NULL);
+    capture_target();
+    ck_assert_int_eq(usp_capture_get_usage(usage), USP_OK);
+}
+
+/* Deferred cancellation in every phase; asynchronous cancellation only around the calls would be the program's own fault. */
+START_TEST(a_thread_that_captures_is_cancelled) {
+    const unsigned rounds = (is_slowed() ? 50 : 1000) * scale();
+    struct usp_capture_usage usage;
+    begin_target(&usage);
+    for (unsigned i = 0; i < rounds; i++) {
+        pthread_t thread;
+        void *result;
+        const int type = i % 2 == 0 ? PTHREAD_CANCEL_DEFERRED : PTHREAD_CANCEL_ASYNCHRONOUS;
+        ck_assert_int_eq(pthread_create(&thread, NULL, capture_for_ever, (void *)(intptr_t)type), 0);
+        usleep(i % 40 * 10);
+        ck_assert_int_eq(pthread_cancel(thread), 0);
+        ck_assert_int_eq(pthread_join(thread, &result), 0);
+        ck_assert_ptr_eq(result, PTHREAD_CANCELED);
+    }
+    ck_assert_uint_gt(atomic_load(&captures), 0);
+    expect_still_working(&usage);
+    stand_end(&target);
+}
+END_TEST
+
+static sigjmp_buf jump;
+static volatile sig_atomic_t may_jump;
+static volatile unsigned jumps;
+
+static void jump_away(int number) {
+    (void)number;
+    if (may_jump != 0) {
+        may_jump = 0;
+        siglongjmp(jump, 1);
+    }
+}
+
+/* A timer's handler leaves what it interrupts by siglongjmp. */
+START_TEST(a_handler_jumps_away_around_captures) {
+    const unsigned rounds = (is_slowed() ? 20 : 500) * scale();
+    struct usp_capture_usage usage;
+    struct sigaction action;
+    begin_target(&usage);
+    memset(&action, 0, sizeof action);
+    action.sa_handler = jump_away;
+    ck_assert_int_eq(sigaction(SIGALRM, &action, NULL), 0);
+    for (volatile unsigned i = 0; i < rounds; i++) {
+        const struct itimerval soon = {{0, 0}, {0, 200 + (suseconds_t)(i % 50) * 10}};
+        if (sigsetjmp(jump, 1) != 0) {
+            jumps++;
+            continue;
+        }
+        may_jump = 1;
+        /* Not by Check, whose lock would be left behind. */
+        if (setitimer(ITIMER_REAL, &soon, NULL) != 0) abort();
+        for (;;) {
+            struct usp_frame frames[64];
+            struct usp_stack stack;
+            usp_stack_init(&stack, frames, 64);
+            (void)usp_capture_thread(&target.thread, NULL, &stack);
+        }
+    }
+    ck_assert_uint_eq(jumps, rounds);
+    expect_still_working(&usage);
+    stand_end(&target);
+}
+END_TEST
+
+/* A call out of a handler that interrupts captures waits for none of them. */
+static _Atomic(unsigned) from_handler;
+
+static void capture_in_handler(int number) {
+    (void)number;
+    struct usp_frame frames[64];
+    struct usp_stack stack;
+    usp_stack_init(&stack, frames, 64);
+    int status = usp_capture_thread(&target.thread, NULL, &stack);
+    if (status != USP_OK) abort();
+    atomic_fetch_add(&from_handler, 1);
+}
+
+START_TEST(a_handler_captures_while_its_thread_does) {
+    struct usp_capture_usage usage;
+    struct sigaction action;
+    begin_target(&usage);
+    memset(&action, 0, sizeof action);
+    action.sa_handler = capture_in_handler;
+    action.sa_flags = SA_RESTART;
+    ck_assert_int_eq(sigaction(SIGALRM, &action, NULL), 0);
+    const struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};
+    ck_assert_int_eq(setitimer(ITIMER_REAL, &often, NULL), 0);
+    for (uint64_t began = usp_clock(); usp_clock() - began < 300 * MS;) {
+        struct usp_frame frames[64];
+        struct usp_stack stack;
+        usp_stack_init(&stack, frames, 64);
+        ck_assert_int_eq(usp_capture_thread(&target.thread, NULL, &stack), USP_OK);
+    }
+    ck_assert_int_eq(setitimer(ITIMER_REAL, &never, NULL), 0);
+    ck_assert_uint_gt(atomic_load(&from_handler), 0);
+    expect_still_working(&usage);
+    stand_end(&target);
+}
+END_TEST
+
+/* ---- fork, whatever other threads do ---- */
+
+static _Atomic(int) stop_changing;
+
+static void *capture_until_told(void *context) {
+    (void)context;
+    while (atomic_load(&stop_changing) == 0) capture_target();
+    return NULL;
+}
+
+static void *prepare_until_told(void *context) {
+    struct usp_prepare_options options;
+    (void)context;
+    usp_prepare_options_init(&options);
+    for (unsigned i = 0; atomic_load(&stop_changing) == 0; i++) {
+        /* Other memory each time. */
+        options.max_threads = 16 + i % 8;
+        options.timeout = 10000 * MS;
+        if (usp_prepare(&options) == USP_ERROR_NO_MEMORY) abort();
+    }
+    return NULL;
+}
+
+/* The exit status is the number of the check that failed. */
+static void use_everything(void) {
+    struct standing own = {.depth = 5};
+    struct usp_frame frames[64];
+    struct usp_stack stack;
+    struct usp_snapshot *snapshot;
+    struct usp_capture_usage usage;
+    alarm(30);
+    if (usp_prepare(NULL) != USP_OK) _exit(1);
+    if (pthread_create(&own.pthread, NULL, stand, &own) != 0) _exit(2);
+    while (atomic_load(&own.there) == 0) usleep(100);
+    for (unsigned i = 0; i < 3; i++) {
+        int status;
+        usp_stack_init(&stack, frames, 64);
+        /* The machine may be busy. */
+        for (unsigned k = 0; (status = usp_capture_thread(&own.thread, NULL, &stack)) == USP_ERROR_TIMEOUT && k < 50;)
+            k++;
+        if (status != USP_OK) _exit(3);
+        if (FRAMES_IN(&stack, stand_deep) != 6 || stack.stop != USP_STOP_ROOT) _exit(4);
+        if (usp_snapshot_create_self(NULL, &snapshot) != USP_OK) _exit(5);
+        usp_snapshot_free(snapshot);
+    }
+    if (usp_capture_get_usage(&usage) != USP_OK || usage.copies == 0) _exit(6);
+    usp_shutdown();
+    if (usp_capture_thread(&own.thread, NULL, &stack) != USP_ERROR_NOT_PREPARED) _exit(7);
+    if (usp_prepare(NULL) != USP_OK) _exit(8);
+    usp_shutdown();
+    _exit(0);
+}
+
+START_TEST(a_child_works_whatever_the_parents_threads_did) {
+    const unsigned rounds = 150 * scale();
+    struct usp_capture_usage usage;
+    pthread_t others[3];
+    begin_target(&usage);
+    for (unsigned i = 0; i < 3; i++) {
+        ck_assert_int_eq(pthread_create(&others[i], NULL, i == 0 ? prepare_until_told : capture_until_told, NULL), 0);
+    }
+    for (unsigned i = 0; i < rounds; i++) {
+        int status;
+        usleep(i % 30 * 20);
+        pid_t child = fork();
+        if (child == 0) use_everything();
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "round %u: status %#x", i, (unsigned)status);
+    }
+    atomic_store(&stop_changing, 1);
+    for (unsigned i = 0; i < 3; i++) pthread_join(others[i], NULL);
+    stand_end(&target);
+}
+END_TEST
+
+/* Forked while the library is prepared for the first time. */
+static void *prepare_first(void *context) {
+    (void)context;
+    usp_prepare(NULL);
+    return NULL;
+}
+
+static void fork_meanwhile(unsigned microseconds) {
+    pthread_t thread;
+    int status;
+    alarm(60);
+    if (pthread_create(&thread, NULL, prepare_first, NULL) != 0) _exit(20);
+    usleep(microseconds);
+    pid_t child = fork();
+    if (child == 0) use_everything();
+    if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) _exit(21);
+    _exit(WEXITSTATUS(status));
+}
+
+START_TEST(a_child_of_the_first_prepare_works) {
+    const unsigned rounds = 40 * scale();
+    for (unsigned i = 0; i < rounds; i++) {
+        int status;
+        pid_t child = fork();
+        if (child == 0) fork_meanwhile(i % 40 * 25);
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "round %u: status %#x", i, (unsigned)status);
+    }
+}
+END_TEST
+
+int main(void) {
+    TCase *c = tcase_create("contention");
+    tcase_set_timeout(c, 300);
+    tcase_add_checked_fixture(c, begin_each, NULL);
+    add_tests(c, a_hundred_threads_capture_each_other, the_timeout_bounds_the_whole_call,
+              a_handler_captures_while_its_thread_does);
+    /* Emulators and sanitizers have signals, locks and threads of their own. */
+    if (!is_slowed() && !USP_SANITIZED) add_tests(c, five_hundred_threads_capture_each_other);
+    if (!is_user_emulated() && !USP_SANITIZED) {
+        add_tests(c, a_thread_that_captures_is_cancelled, a_handler_jumps_away_around_captures,
+                  a_child_works_whatever_the_parents_threads_did, a_child_of_the_first_prepare_works);
+    }
+    return run_suite("linux_contention", c);
+}

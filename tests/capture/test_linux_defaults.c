@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/* What programs get that call usp_prepare with its defaults, or nothing at all: stacks through code without frame pointers, libraries
+ * that are loaded later, a bounded number of reads, and children of fork in which everything works. This file is compiled
+ * without frame pointers. */
+#define _GNU_SOURCE 1
+#include "lib/os/linux/calls.h"
+#include "tests/support/linux_threads.h"
+#include "tests/support/sanitized.h"
+#include "tests/support/suite.h"
+#include "tests/support/under.h"
+
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+
+#define FRAMES 1024u
+
+static struct usp_frame frames[FRAMES];
+
+static int capture(const struct usp_thread *thread, struct usp_stack *stack) {
+    usp_stack_init(stack, frames, FRAMES);
+    return usp_capture_thread(thread, NULL, stack);
+}
+
+/* With more time than the default: other programs may keep the processors. */
+static void prepare(void) {
+    struct usp_prepare_options options;
+    usp_prepare_options_init(&options);
+    options.timeout = patience(10000 * MS);
+    ck_assert_int_eq(usp_prepare(&options), USP_OK);
+}
+
+/* ---- another thread ---- */
+
+/* A worker that never returns: its instructions lead nowhere, only its table names its caller. */
+static void work_for_ever(struct standing *s) {
+    for (;;) {
+        if (atomic_load(&s->leave) != 0) pthread_exit(NULL);
+        atomic_fetch_add(&standing_sink, 1);
+    }
+}
+
+/* _i: 0 in an endless loop, 1 in libc. */
+START_TEST(a_thread_64_calls_deep) {
+    struct standing s = {.depth = 64, .wait = _i == 0 ? work_for_ever : wait_asleep};
+    struct usp_stack stack;
+    struct usp_snapshot *snapshot;
+    struct usp_snapshot_options options;
+    prepare();
+    stand_begin(&s);
+    ck_assert_int_eq(capture(&s.thread, &stack), USP_OK);
+    expect_standing(&s, &stack);
+    usp_snapshot_options_init(&options);
+    options.only_thread = s.thread.id;
+    options.timeout = patience(10000 * MS);
+    ck_assert_int_eq(usp_snapshot_create_self(&options, &snapshot), USP_OK);
+    const struct usp_snapshot_thread *other = NULL;
+    for (uint32_t i = 0; i < usp_snapshot_get_info(snapshot)->thread_count; i++) {
+        const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, i);
+        if (t->info.thread.id == s.thread.id) other = t;
+    }
+    ck_assert_ptr_nonnull(other);
+    expect_standing(&s, &other->stack);
+    usp_snapshot_free(snapshot);
+    stand_end(&s);
+    usp_shutdown();
+}
+END_TEST
+
+/* ---- libraries that are loaded later ---- */
+
+static void (*call_plugin)(void (*)(void), uintptr_t *);
+static uintptr_t plugin_returns_to;
+static struct standing *in_plugin;
+static sem_t is_in_plugin;
+
+static void wait_below_plugin(void) {
+    sem_post(&is_in_plugin);
+    wait_asleep(in_plugin);
+    atomic_fetch_add(&standing_sink, 1);
+}
+
+KEPT static void wait_in_plugin(struct standing *s) {
+    in_plugin = s;
+    call_plugin(wait_below_plugin, &plugin_returns_to);
+    atomic_fetch_add(&standing_sink, 1);
+}
+
+/* The frame behind the plugin's is where its function said that it returns to. */
+static void expect_through_plugin(const struct usp_stack *stack, const struct standing *s) {
+    uintptr_t low = (uintptr_t)call_plugin & ~(uintptr_t)1;
+    uint32_t i = 0;
+    while (i < stack->count && stack->frames[i].pc - low >= 4096) i++;
+    if (i + 1 >= stack->count) show_stack(stack);
+    ck_assert_uint_lt(i + 1, stack->count);
+    ck_assert_uint_eq(stack->frames[i + 1].pc, plugin_returns_to);
+    expect_standing(s, stack);
+}
+
+/* The program does not say that something was loaded or unloaded. The capture notices it; what a handler may ask is of the list that the
+ * capture has made. */
+START_TEST(a_library_that_is_loaded_later) {
+    struct usp_image image;
+    struct usp_stack stack;
+    char path[4096];
+    prepare();
+    ck_assert_int_eq(sem_init(&is_in_plugin, 0, 0), 0);
+    for (unsigned round = 0; round < 6; round++) {
+        struct standing s = {.depth = 3, .wait = wait_in_plugin};
+        snprintf(path, sizeof path, "tests/unwind/.libs/linux_frame_plugin_%c.so", 'a' + (int)(round % 2));
+        void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        ck_assert_msg(library != NULL, "%s", dlerror());
+        *(void **)&call_plugin = dlsym(library, "plugin_call");
+        ck_assert(call_plugin != NULL);
+        stand_begin(&s);
+        while (sem_wait(&is_in_plugin) != 0) continue;
+        if (round == 0) {
+            ck_assert_int_eq(usp_image_at((uintptr_t)call_plugin, &image, path, sizeof path), USP_ERROR_NOT_FOUND);
+        }
+        ck_assert_int_eq(capture(&s.thread, &stack), USP_OK);
+        expect_through_plugin(&stack, &s);
+        ck_assert_int_eq(usp_image_at((uintptr_t)call_plugin, &image, path, sizeof path), USP_OK);
+        ck_assert_ptr_nonnull(strstr(path, round % 2 == 0 ? "plugin_a" : "plugin_b"));
+        stand_end(&s);
+        ck_assert_int_eq(dlclose(library), 0);
+    }
+    struct standing after = {.depth = 3};
+    stand_begin(&after);
+    ck_assert_int_eq(capture(&after.thread, &stack), USP_OK);
+#ifdef __GLIBC__ /* musl unloads nothing */
+    ck_assert_int_eq(usp_image_at((uintptr_t)call_plugin, &image, path, sizeof path), USP_ERROR_NOT_FOUND);
+#endif
+    stand_end(&after);
+    usp_shutdown();
+}
+END_TEST
+
+/* ---- nothing is prepared ---- */
+
+static unsigned reads, failed_reads;
+static uintptr_t scratch;
+static struct usp_stack unprepared;
+
+static long counted_read_process(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n) {
+    long got = uspi_linux_real.read_process(pid, local, remote, n);
+    reads++;
+    failed_reads += got <= 0;
+    return got;
+}
+
+/* Code without frame pointers has anything in that register. */
+static void set_frame_pointer(ucontext_t *context, uintptr_t value) {
+#if defined __x86_64__
+    context->uc_mcontext.gregs[REG_RBP] = (greg_t)value;
+#elif defined __i386__
+    context->uc_mcontext.gregs[REG_EBP] = (greg_t)value;
+#elif defined __aarch64__
+    context->uc_mcontext.regs[29] = value;
+#else
+    (void)context, (void)value;
+#endif
+}
+
+KEPT static void capture_with_scratch(void) {
+    ucontext_t context;
+#ifdef __GLIBC__
+    ck_assert_int_eq(getcontext(&context), 0);
+#else
+    /* musl has no getcontext. */
+    return;
+#endif
+    set_frame_pointer(&context, scratch);
+    usp_stack_init(&unprepared, frames, FRAMES);
+    reads = failed_reads = 0;
+    ck_assert_int_eq(usp_capture_context(&context, NULL, &unprepared), USP_OK);
+    atomic_fetch_add(&standing_sink, 1);
+}
+
+/* So little that it saves no frame pointer, and the scratch value is every frame's. */
+BOUNDS(go_down);
+static BOUNDED(go_down) void go_down(unsigned depth) {
+    if (depth > 0) {
+        go_down(depth - 1);
+    } else {
+        capture_with_scratch();
+    }
+    atomic_fetch_add(&standing_sink, 1);
+}
+
+/* What cannot be read is found out once a walk, and not at every frame. What can is not read anew for each look at it. _i: where
+ * the scratch value points to: beyond the stack, to no address at all, to data, to nothing. */
+START_TEST(a_scratch_value_as_the_frame_pointer) {
+    static struct uspi_linux_calls counted;
+    const unsigned depth = 300;
+    const uintptr_t values[] = {UINTPTR_MAX - 255, (uintptr_t)UINT64_C(0xdeadbeefdeadbee8), (uintptr_t)&reads, 0};
+    scratch = values[_i];
+    counted = uspi_linux_real;
+    counted.read_process = counted_read_process;
+    uspi_linux = &counted;
+    go_down(depth);
+    uspi_linux = &uspi_linux_real;
+    printf("%u frames, %u reads, %u failed\n", unprepared.count, reads, failed_reads);
+#ifndef __GLIBC__
+    return;
+#endif
+    /* Without tables and records the instructions alone are followed, and a sanitizer puts calls among them. */
+    if (USP_SANITIZED) return;
+    ck_assert_uint_ge(FRAMES_IN(&unprepared, go_down), depth);
+    /* An emulator may have no such call. */
+    if (is_slowed()) return;
+    ck_assert_uint_le(failed_reads, 20);
+    ck_assert_uint_le(reads, 4 * depth);
+}
+END_TEST
+
+/* ---- fork ---- */
+
+static _Atomic(bool) may_end;
+
+/* Makes the list anew all the time, as the loader's changes do. */
+static void *prepare_and_refresh(void *context) {
+    unsigned round = 0;
+    while (!atomic_load(&may_end)) {
+        struct usp_prepare_options options;
+        struct usp_capture_usage usage;
+        usp_prepare_options_init(&options);
+        options.kept_rules = 16u << (round++ & 3);
+        usp_prepare(&options);
+        usp_images_refresh();
+        usp_capture_get_usage(&usage);
+    }
+    return context;
+}
+
+/* In a child: every call that takes a lock, and a stack that ends where threads begin. */
+static void use_everything(void) {
+    struct standing s = {.depth = 5};
+    struct usp_stack stack;
+    struct usp_capture_usage usage;
+    struct usp_prepare_options options;
+    alarm(30);
+    usp_prepare_options_init(&options);
+    options.timeout = patience(10000 * MS);
+    if (usp_capture_get_usage(&usage) != USP_OK) _exit(1);
+    if (usp_images_refresh() != USP_OK) _exit(2);
+    if (usp_prepare(&options) != USP_OK) _exit(3);
+    if (pthread_create(&s.pthread, NULL, stand, &s) != 0) _exit(4);
+    while (atomic_load(&s.there) == 0) usleep(100);
+    if (capture(&s.thread, &stack) != USP_OK) _exit(5);
+    if (stack.stop != USP_STOP_ROOT || FRAMES_IN(&stack, stand_deep) != 6) _exit(6);
+    usp_shutdown();
+    _exit(0);
+}
+
+static void expect_all_right(pid_t child) {
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_msg(WIFEXITED(status), "ended by signal %d", WTERMSIG(status));
+    ck_assert_msg(WEXITSTATUS(status) == 0, "check %d failed", WEXITSTATUS(status));
+}
+
+START_TEST(fork_while_lists_are_made) {
+    pthread_t threads[2];
+    /* An emulator's own locks are not made for children of programs with threads. */
+    if (USP_SANITIZED || is_user_emulated()) return;
+    prepare();
+    for (unsigned i = 0; i < 2; i++) ck_assert_int_eq(pthread_create(&threads[i], NULL, prepare_and_refresh, NULL), 0);
+    for (unsigned i = 0; i < 60 / stride(); i++) {
+        pid_t child = fork();
+        if (child == 0) use_everything();
+        expect_all_right(child);
+    }
+    atomic_store(&may_end, true);
+    for (unsigned i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    usp_shutdown();
+}
+END_TEST
+
+static void *prepare_once(void *context) {
+    atomic_store((_Atomic(int) *)context, 1);
+    usp_prepare(NULL);
+    return NULL;
+}
+
+/* Each in a process of its own, because what the first call learns stays. */
+START_TEST(fork_during_the_first_prepare) {
+    if (USP_SANITIZED || is_user_emulated()) return;
+    for (unsigned i = 0; i < 40 / stride(); i++) {
+        pid_t parent = fork();
+        if (parent == 0) {
+            static _Atomic(int) begins;
+            pthread_t pthread;
+            int status;
+            alarm(60);
+            if (pthread_create(&pthread, NULL, prepare_once, &begins) != 0) _exit(11);
+            while (atomic_load(&begins) == 0) continue;
+            for (uint64_t then = usp_clock() + i * MS / 20; usp_clock() < then;) continue;
+            pid_t child = fork();
+            if (child == 0) use_everything();
+            if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) _exit(12);
+            _exit(WEXITSTATUS(status));
+        }
+        expect_all_right(parent);
+    }
+}
+END_TEST
+
+int main(void) {
+    TCase *tests = tcase_create("defaults");
+    tcase_set_timeout(tests, 300);
+    /* 32-bit ARM has other tables. */
+    if (usp_arch_host() != USP_ARCH_ARMV7) {
+        tcase_add_loop_test(tests, a_thread_64_calls_deep, 0, 2);
+        tcase_add_loop_test(tests, a_scratch_value_as_the_frame_pointer, 0, 4);
+        add_tests(tests, a_library_that_is_loaded_later, fork_while_lists_are_made, fork_during_the_first_prepare);
+    }
+    return run_suite("linux_defaults", tests);
+}

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Demangling against llvm-cxxfilt: Rust v0 names that rustc made (tests/symbolize/rust_v0.txt, and those of a program and of the
+# standard library where rustc is installed), and C++ names of the libraries that are here.
+set -euo pipefail
+# shellcheck source=tests/support/script.sh
+. "$(dirname "$0")/../support/script.sh"
+need_tools llvm-cxxfilt-19
+make_work
+
+# compare WHAT: every name in $work/names is demangled, and as llvm-cxxfilt does it.
+compare() {
+  local count
+  count=$(wc -l <"$work/names")
+  [[ $count -gt 0 ]] || fail "$1: no names"
+  tests/demangle/demangle_lines <"$work/names" >"$work/ours"
+  llvm-cxxfilt-19 <"$work/names" >"$work/theirs"
+  diff "$work/ours" "$work/theirs" >"$work/difference" || fail "$1: $(head -n 6 "$work/difference")"
+  ! grep -qE '^_(R|Z)' "$work/ours" || fail "$1: left mangled: $(grep -m 1 -E '^_(R|Z)' "$work/ours")"
+  echo "$1: $count names"
+}
+
+cp "$top/tests/symbolize/rust_v0.txt" "$work/names"
+compare "Rust v0"
+
+if have rustc && rustc --edition 2021 -C symbol-mangling-version=v0 -C opt-level=0 -o "$work/program" \
+  "$top/tests/symbolize/rust_names.rs" 2>"$work/log"; then
+  nm "$work/program" | awk '{ print $NF }' | grep '^_R' | sort -u >"$work/names"
+  compare "Rust v0 by $(rustc --version)"
+fi
+
+# The two demanglers write C++ a little differently (spaces, defaulted arguments), so only who can demangle what is compared.
+library=$(${CC:-cc} -print-file-name=libstdc++.so.6)
+if [[ -f $library ]]; then
+  nm -D --defined-only "$library" | awk '{ print $NF }' | sed 's/@.*//' | grep '^_Z' | sort -u >"$work/names"
+  tests/demangle/demangle_lines <"$work/names" | grep -c '^_Z' >"$work/left" || :
+  llvm-cxxfilt-19 <"$work/names" | grep -c '^_Z' >"$work/left-by-llvm" || :
+  [[ $(cat "$work/left") -le $(cat "$work/left-by-llvm") ]] ||
+    fail "C++: $(cat "$work/left") names left mangled, by llvm-cxxfilt $(cat "$work/left-by-llvm")"
+  # The last part of each name, without brackets, stands in what it was shortened to.
+  tests/demangle/demangle_lines simple <"$work/names" >"$work/simple"
+  grep -nE '[(][^a)]|^$' "$work/simple" | grep -vE 'operator|anonymous' | head -n 3 >"$work/bad" || :
+  [[ ! -s $work/bad ]] || fail "C++, simple: $(cat "$work/bad")"
+  echo "C++: $(wc -l <"$work/names") names"
+fi
+verdict

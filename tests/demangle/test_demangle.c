@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/* Demangling. Rust v0: names after RFC 2603's grammar and the examples of The rustc book, what they mean worked out by hand
+ * (tests/demangle/demangle.sh compares thousands more with llvm-cxxfilt). C++: through the C++ runtime's library where it is
+ * installed. Swift has a suite of its own (test_swift.c). */
+#include <check.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <unspool/demangle.h>
+
+#include "lib/demangle/demangle_simple.h"
+#include "lib/demangle/rust_v0.h"
+#include "lib/os/os.h"
+#include "tests/support/suite.h"
+
+struct mangled {
+    const char *name, *full, *simple;
+};
+
+static const struct mangled rust_v0[] = {
+    {"_RNvCs15kBYyAo9fc_7mycrate7example", "mycrate::example", "mycrate::example"},
+    {"_RNvC6_123foo3bar", "123foo::bar", "123foo::bar"},
+    {"_RNqCs4fqI2P2rA04_11utf8_identsu30____7hkackfecea1cbdathfdh9hlq6y", "utf8_idents::საჭმელად_გემრიელი_სადილი",
+     "utf8_idents::საჭმელად_გემრიელი_სადილი"},
+    {"_RNCNCNgCs6DXkGYLi8lr_2cc5spawn00B5_", "cc::spawn::{closure#0}::{closure#0}",
+     "cc::spawn::{closure#0}::{closure#0}"},
+    {"_RNCINkXs25_NgCsbmNqQUJIY6D_4core5sliceINyB9_4IterhENuNgNoBb_4iter8iterator8Iterator9rpositionNCNgNpB9_"
+     "6memchr7memrchrs_0E0Bb_",
+     "<core::slice::Iter<u8> as "
+     "core::iter::iterator::Iterator>::rposition::<core::slice::memchr::memrchr::{closure#1}>::{closure#0}",
+     "<core::slice::Iter as core::iter::iterator::Iterator>::rposition::{closure#0}"},
+    {"_RINbNbCskIICzLVDPPb_5alloc5alloc8box_freeDINbNiB4_5boxed5FnBoxuEp6OutputuEL_ECs1iopQbuBiw2_3std",
+     "alloc::alloc::box_free::<dyn alloc::boxed::FnBox<(), Output = ()>>", "alloc::alloc::box_free"},
+    {"_RNvMC0INtC8arrayvec8ArrayVechKj7b_E3new", "<arrayvec::ArrayVec<u8, 123>>::new", "<arrayvec::ArrayVec>::new"},
+    {"_RNvMC0INtC8arrayvec8ArrayVechKb1_E3new", "<arrayvec::ArrayVec<u8, true>>::new", "<arrayvec::ArrayVec>::new"},
+    {"_RMC0INtC8arrayvec8ArrayVechKj7b_E", "<arrayvec::ArrayVec<u8, 123>>", "<arrayvec::ArrayVec>"},
+    {"_RIC0Kb0_E", "::<false>", "_RIC0Kb0_E"},
+    {"_RIC0Kc76_E", "::<'v'>", "_RIC0Kc76_E"},
+    {"_RIC0Kca_E", "::<'\\n'>", "_RIC0Kca_E"},
+    {"_RIC0Kc2202_E", "::<'\\u{2202}'>", "_RIC0Kc2202_E"},
+    {"_RIC0Kc27_E", "::<'\\''>", "_RIC0Kc27_E"},
+    {"_RIC0Kan7f_E", "::<-127>", "_RIC0Kan7f_E"},
+    {"_RIC0Ky12345678901234567_E", "::<0x12345678901234567>", "_RIC0Ky12345678901234567_E"},
+    {"_RIC0Ke616263_E", "::<{*\"abc\"}>", "_RIC0Ke616263_E"},
+    {"_RIC0KRAj1_j2_EE", "::<{&[1, 2]}>", "_RIC0KRAj1_j2_EE"},
+    {"_RIC0KTj1_EE", "::<{(1,)}>", "_RIC0KTj1_EE"},
+    {"_RIC0KTEE", "::<{()}>", "_RIC0KTEE"},
+    {"_RIC0KVNtINtNtC4core6option6OptionjE4NoneUE", "::<{core::option::Option::<usize>::None}>",
+     "_RIC0KVNtINtNtC4core6option6OptionjE4NoneUE"},
+    {"_RIC0KVNtINtNtC4core6option6OptionjE4SomeTj0_EE", "::<{core::option::Option::<usize>::Some(0)}>",
+     "_RIC0KVNtINtNtC4core6option6OptionjE4SomeTj0_EE"},
+    {"_RIC0KVNtC3foo3BarS1sRe616263_2chc78_5sliceRAh1_h2_h3_EEE",
+     "::<{foo::Bar { s: \"abc\", ch: 'x', slice: &[1, 2, 3] }}>",
+     "_RIC0KVNtC3foo3BarS1sRe616263_2chc78_5sliceRAh1_h2_h3_EEE"},
+    {"_RINvC1a1bFG_RL0_hEuE", "a::b::<for<'a> fn(&'a u8)>", "a::b"},
+    {"_RINvC1a1bFUKCvEuE", "a::b::<unsafe extern \"C\" fn(...)>", "a::b"},
+    {"_RINvC1a1bFK5C_abiEzE", "a::b::<extern \"C-abi\" fn() -> !>", "a::b"},
+    {"_RINvC1a1bDG_INtC1c2FnTRL0_hEEp6OutputuNtC1c4SendEL_E",
+     "a::b::<dyn for<'a> c::Fn<(&'a u8,), Output = ()> + c::Send>", "a::b"},
+    {"_RINvC1a1bTEThEThtEE", "a::b::<(), (u8,), (u8, u16)>", "a::b"},
+    {"_RINvC1a1bASjj2_E", "a::b::<[[usize]; 2]>", "a::b"},
+    {"_RNvXC1aNtC1b1TNtC1c1R1f", "<b::T as c::R>::f", "<b::T as c::R>::f"},
+    {"_RNvYNtC1b1TNtC1c1R1f", "<b::T as c::R>::f", "<b::T as c::R>::f"},
+    {"_RNvC1a1f.llvm.9D1C9369", "a::f (.llvm.9D1C9369)", "a::f"},
+    {"_RNvC1a1fC1z", "a::f", "a::f"},
+    {"_RC1a", "a", "a"},
+    {"_RIC0KpE", "::<_>", "_RIC0KpE"},
+    {"_RNSC1a4shim", "a::{shim:shim#0}", "a::{shim:shim#0}"},
+    {"_RNCC1as0_1x", "a::{closure:x#2}", "a::{closure:x#2}"},
+};
+
+static const char *const not_rust_v0[] = {
+    "_RIC0KRe61226_E", "_RINvC1a1bRLs_hE", "_R",         "_RNvC1a",       "_RNvC1a9f",  "_RNvB9_1f", "_R1NvC1a1f",
+    "_RNvC1a1fX",      "_RINvC1a1bRL0_hE", "_RIC0Kb2_E", "_RIC0Kcd800_E", "_RIC0Kh00_E"};
+
+START_TEST(rust_v0_names) {
+    char text[512];
+    const struct mangled *m = &rust_v0[_i];
+    ck_assert_int_eq(uspi_rust_v0(m->name, strlen(m->name), false, text, sizeof text), (int)strlen(m->full));
+    ck_assert_str_eq(text, m->full);
+    int length = uspi_rust_v0(m->name, strlen(m->name), true, text, sizeof text);
+    /* Nothing but arguments leaves nothing: then the name stays as it is. */
+    if (length != 0) ck_assert_str_eq(text, m->simple);
+}
+END_TEST
+
+/* With any room too small there is no answer, and nothing is written behind it. */
+START_TEST(rust_v0_room) {
+    const struct mangled *m = &rust_v0[_i];
+    char text[512];
+    size_t needed = strlen(m->full) + 1;
+    for (size_t room = 0; room < needed; room++) {
+        memset(text, '#', sizeof text);
+        ck_assert_int_eq(uspi_rust_v0(m->name, strlen(m->name), false, text, room), -1);
+        ck_assert_int_eq(text[room], '#');
+    }
+}
+END_TEST
+
+START_TEST(rust_v0_refuses) {
+    char text[512];
+    const char *name = not_rust_v0[_i];
+    ck_assert_int_eq(uspi_rust_v0(name, strlen(name), false, text, sizeof text), -1);
+}
+END_TEST
+
+/* Cut anywhere, a name is another one or none; it is never read past its end. */
+START_TEST(rust_v0_cut) {
+    const char *name = rust_v0[_i].name;
+    char text[512];
+    for (size_t n = 0; n < strlen(name); n++) {
+        char *exact = malloc(n + 1);
+        memcpy(exact, name, n);
+        exact[n] = '\0';
+        uspi_rust_v0(exact, n, false, text, sizeof text);
+        free(exact);
+    }
+}
+END_TEST
+
+/* As deep as the name is long, and as much as doubling at every step makes: an end comes soon. */
+START_TEST(rust_v0_is_bounded) {
+    static char name[20001];
+    static char text[65536];
+    memset(name, 'R', sizeof name - 1);
+    memcpy(name, "_RIC1a", 6);
+    ck_assert_int_eq(uspi_rust_v0(name, sizeof name - 1, false, text, sizeof text), -1);
+    memset(name + 6, 'S', sizeof name - 7);
+    ck_assert_int_eq(uspi_rust_v0(name, sizeof name - 1, false, text, sizeof text), -1);
+    /* Each tuple holds the one before it twice. */
+    char *at = name + sprintf(name, "_RIC1aTuuE");
+    size_t before = 4; /* of the first tuple, behind "_R" */
+    static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    for (int i = 0; i < 60; i++) {
+        size_t here = (size_t)(at - name) - 2, n = before - 1;
+        char reference[8] = {'B', digits[n / 62], digits[n % 62], '_', '\0'};
+        at += sprintf(at, "T%s%sE", reference, reference);
+        before = here;
+    }
+    sprintf(at, "E");
+    ck_assert_int_eq(uspi_rust_v0(name, strlen(name), false, text, sizeof text), -1);
+    /* Without output there is nothing to grow. */
+    ck_assert_int_eq(uspi_rust_v0(name, strlen(name), true, text, sizeof text), 1);
+}
+END_TEST
+
+START_TEST(languages) {
+    static const struct {
+        const char *name;
+        uint32_t mangling;
+    } cases[] = {
+        {"main", USP_MANGLING_NONE},
+        {"", USP_MANGLING_NONE},
+        {"_Zero", USP_MANGLING_CXX},
+        {"_Z1fv", USP_MANGLING_CXX},
+        {"__Z1fv_block_invoke", USP_MANGLING_CXX},
+        {"_RNvC1a1f", USP_MANGLING_RUST_V0},
+        {"_R1", USP_MANGLING_NONE},
+        {"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", USP_MANGLING_RUST_LEGACY},
+        {"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE.llvm.123", USP_MANGLING_RUST_LEGACY},
+        {"_ZN4core3fmt9Formatter3pad17h0000000000000000E", USP_MANGLING_CXX},
+        {"_ZN4core3fmt9Formatter3pad17h0123456789abcdxfE", USP_MANGLING_CXX},
+        {"$s4main3fooyyF", USP_MANGLING_SWIFT},
+        {"_$s4main3fooyyF", USP_MANGLING_SWIFT},
+        {"_T04main3fooyyF", USP_MANGLING_SWIFT},
+        {"$S4main3fooyyF", USP_MANGLING_SWIFT},
+        {"$e4main3fooyyF", USP_MANGLING_SWIFT},
+        {"_TF4main3fooFT_T_", USP_MANGLING_SWIFT},
+        {"_TtC4main1A", USP_MANGLING_SWIFT},
+        {"_TtGCs23_ContiguousArrayStorageSi_", USP_MANGLING_SWIFT},
+        {"@__swiftmacro_4main3foo1mfMf_", USP_MANGLING_SWIFT},
+        {"_TIFFmalloc", USP_MANGLING_NONE},
+        {"_TIFFSwab16BitData", USP_MANGLING_NONE},
+        {"_T", USP_MANGLING_NONE},
+        {"$4main", USP_MANGLING_NONE},
+        {"-[_TtC4main1A bar]", USP_MANGLING_SWIFT},
+        {"+[_TtC4main1A(Category) bar:]", USP_MANGLING_SWIFT},
+        {"-[ViewController bar]", USP_MANGLING_NONE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ck_assert_msg(usp_mangling_of(cases[i].name) == cases[i].mangling, "%s", cases[i].name);
+    }
+    ck_assert_uint_eq(usp_mangling_of(NULL), USP_MANGLING_NONE);
+}
+END_TEST
+
+static struct usp_demangler *demangler_for(uint32_t mode) {
+    struct usp_demangler *demangler;
+    ck_assert_int_eq(usp_demangler_create(mode, &demangler), USP_OK);
+    return demangler;
+}
+
+/* Names as the C++ runtime makes them, made shorter. */
+START_TEST(simplified) {
+    static const char *const cases[][2] = {
+        {"f()", "f"},
+        {"std::vector<int, std::allocator<int> > f<int>(int, char*) const [clone .cold]", "f"},
+        {"ns::A<(ns::E)1>::run(std::function<void (int)>) &&", "ns::A::run"},
+        {"(anonymous namespace)::f(int)", "(anonymous namespace)::f"},
+        {"f(int)::{lambda(int)#1}::operator()(int) const", "f::{lambda(int)#1}::operator()"},
+        {"A::f() const::B::g()", "A::f::B::g"},
+        {"operator<<(std::ostream&, A const&)", "operator<<"},
+        {"bool operator< <int>(A<int> const&, A<int> const&)", "operator<"},
+        {"A<int>::operator->() const", "A::operator->"},
+        {"A::operator int*() const", "A::operator int*"},
+        {"A::operator std::vector<int>()", "A::operator std::vector<int>"},
+        {"operator new(unsigned long)", "operator new"},
+        {"operator\"\" _km(long double)", "operator\"\" _km"},
+        {"non-virtual thunk to B<int>::f(int)", "non-virtual thunk to B::f"},
+        {"vtable for std::vector<int>", "vtable for std::vector"},
+        {"int (*pick<int>(char))(int)", "pick"},
+        {"decltype (x.y()) g<X>(X)", "g"},
+        {"std::string[abi:cxx11] h[abi:cxx11]<int>()", "h[abi:cxx11]"},
+        {"data", "data"},
+        {"", ""},
+        {"f<", "f"},
+        {"(((", ""},
+        {">>)", ">>)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char name[256];
+        snprintf(name, sizeof name, "%s", cases[i][0]);
+        uspi_demangle_simplify(name);
+        ck_assert_str_eq(name, cases[i][1]);
+    }
+}
+END_TEST
+
+static bool has_cxx(void) {
+    static const char *const libraries[] = {"", "libstdc++.so.6", "libc++abi.so.1", NULL};
+    uspi_os_function function;
+    return uspi_os_find_function(libraries, "__cxa_demangle", &function);
+}
+
+START_TEST(cxx_and_old_rust) {
+    static const struct mangled cases[] = {
+        {"_Z1fv", "f()", "f"},
+        {"_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector<int, std::allocator<int> >::push_back(int const&)",
+         "std::vector::push_back"},
+        {"_ZN12_GLOBAL__N_11gEi", "(anonymous namespace)::g(int)", "(anonymous namespace)::g"},
+        {"_Z1fv@plt", "f()@plt", "f@plt"},
+        {"_ZN1A1fEv@@VERS_1", "A::f()@@VERS_1", "A::f@@VERS_1"},
+        {"__Z1fv", "f()", "f"},
+        {"__Z1fi_block_invoke", "invocation function for block in f(int)", "invocation function for block in f(int)"},
+        {"___Z1fi_block_invoke_2", "invocation function for block in f(int)",
+         "invocation function for block in f(int)"},
+        {"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad::h0123456789abcdef",
+         "core::fmt::Formatter::pad"},
+        {"_ZN66_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$core..ops..drop..Drop$GT$4drop17h0123456789abcdefE",
+         "<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop::h0123456789abcdef",
+         "<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop"},
+        {"_ZN4core9panicking5panic28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE",
+         "core::panicking::panic::{{closure}}::h0123456789abcdef", "core::panicking::panic::{{closure}}"},
+        {"_ZN30_$RF$T$C$$LP$$BP$$SP$$RP$$uZZ$1a17h0123456789abcdefE", "&T,(*@)$uZZ$::a::h0123456789abcdef",
+         "&T,(*@)$uZZ$::a"},
+        {"_Zero", "_Zero", "_Zero"},
+        {"_Z", "_Z", "_Z"},
+    };
+    if (!has_cxx()) {
+        puts("no C++ runtime here: left out");
+        return;
+    }
+    struct usp_demangler *full = demangler_for(USP_DEMANGLE_FULL), *simple = demangler_for(USP_DEMANGLE_SIMPLE),
+                         *no = demangler_for(USP_DEMANGLE_NO);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ck_assert_str_eq(usp_demangle(full, cases[i].name), cases[i].full);
+        ck_assert_str_eq(usp_demangle(simple, cases[i].name), cases[i].simple);
+        ck_assert_ptr_eq(usp_demangle(no, cases[i].name), cases[i].name);
+    }
+    usp_demangler_free(full);
+    usp_demangler_free(simple);
+    usp_demangler_free(no);
+}
+END_TEST
+
+/* Each parameter is a template of the one before, twice: 60 of them would fill any memory. Eight are harmless. */
+START_TEST(cxx_that_doubles) {
+    if (!has_cxx()) return;
+    struct usp_demangler *demangler = demangler_for(USP_DEMANGLE_FULL);
+    for (int levels = 8; levels <= 60; levels += 52) {
+        static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+        char name[1024];
+        int at = snprintf(name, sizeof name, "_Z1f1AIiE");
+        for (int i = 0; i < levels; i++) {
+            char number[4] = {digits[i % 36], '_', '\0'};
+            if (i >= 36) snprintf(number, sizeof number, "1%c_", digits[i % 36]);
+            at += snprintf(name + at, sizeof name - (size_t)at, "S_IS%sS%sE", number, number);
+        }
+        const char *text = usp_demangle(demangler, name);
+        if (levels == 8) {
+            ck_assert_uint_gt(strlen(text), 1000);
+        } else {
+            ck_assert_ptr_eq(text, name);
+        }
+    }
+    usp_demangler_free(demangler);
+}
+END_TEST
+
+/* The same pointer for the same name, also for one that cannot be demangled, however many others there are. */
+START_TEST(answers_are_kept) {
+    struct usp_demangler *demangler = demangler_for(USP_DEMANGLE_FULL);
+    const char unknown[] = "$sgarbage";
+    const char *first = usp_demangle(demangler, "$s4main3fooyyF");
+    ck_assert_str_eq(first, "main.foo() -> ()");
+    ck_assert_ptr_eq(usp_demangle(demangler, unknown), unknown);
+    for (int i = 0; i < 1000; i++) {
+        char copy[32], other[32];
+        snprintf(copy, sizeof copy, "%s", "$s4main3fooyyF");
+        snprintf(other, sizeof other, "_RNvC1a%dn%0*d", 1 + i % 5, i % 5 + 1, 0);
+        ck_assert_ptr_eq(usp_demangle(demangler, copy), first);
+        ck_assert_ptr_eq(usp_demangle(demangler, unknown), unknown);
+        usp_demangle(demangler, other);
+    }
+    usp_demangler_free(demangler);
+}
+END_TEST
+
+START_TEST(arguments) {
+    struct usp_demangler *demangler;
+    ck_assert_int_eq(usp_demangler_create(4, &demangler), USP_ERROR_ARGUMENT);
+    ck_assert_ptr_null(demangler);
+    ck_assert_int_eq(usp_demangler_create(0, NULL), USP_ERROR_ARGUMENT);
+    const char name[] = "_RNvC1a1f";
+    ck_assert_ptr_eq(usp_demangle(NULL, name), name);
+    demangler = demangler_for(USP_DEMANGLE_FULL);
+    ck_assert_ptr_null(usp_demangle(demangler, NULL));
+    ck_assert_str_eq(usp_demangle(demangler, name), "a::f");
+    /* Longer than a demangler is trusted with. */
+    char *longer = malloc(5001);
+    memset(longer, 'a', 5000);
+    longer[5000] = '\0';
+    memcpy(longer, "_RNvC1a", 7);
+    ck_assert_ptr_eq(usp_demangle(demangler, longer), longer);
+    free(longer);
+    usp_demangler_free(demangler);
+    usp_demangler_free(NULL);
+}
+END_TEST
+
+#define NAMES 500
+
+static void *demangle_many(void *argument) {
+    struct usp_demangler *demangler = argument;
+    for (int i = 0; i < NAMES * 4; i++) {
+        char name[32], expected[32];
+        snprintf(name, sizeof name, "_RNvC1a4n%03d", i % NAMES);
+        snprintf(expected, sizeof expected, "a::n%03d", i % NAMES);
+        const char *answer = usp_demangle(demangler, name);
+        if (strcmp(answer, expected) != 0) return demangler;
+    }
+    return NULL;
+}
+
+START_TEST(many_threads) {
+    struct usp_demangler *demangler = demangler_for(USP_DEMANGLE_FULL);
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) ck_assert_int_eq(pthread_create(&threads[i], NULL, demangle_many, demangler), 0);
+    for (int i = 0; i < 4; i++) {
+        void *failed;
+        pthread_join(threads[i], &failed);
+        ck_assert_ptr_null(failed);
+    }
+    usp_demangler_free(demangler);
+}
+END_TEST
+
+int main(void) {
+    TCase *rust = tcase_create("Rust v0"), *all = tcase_create("all");
+    const int names = ELEMENTS(rust_v0);
+    add_loop_tests(rust, 0, names, rust_v0_names, rust_v0_room, rust_v0_cut);
+    tcase_add_loop_test(rust, rust_v0_refuses, 0, ELEMENTS(not_rust_v0));
+    tcase_add_test(rust, rust_v0_is_bounded);
+    add_tests(all, languages, simplified, cxx_and_old_rust, cxx_that_doubles, answers_are_kept, arguments,
+              many_threads);
+    return run_suite("demangle", rust, all);
+}

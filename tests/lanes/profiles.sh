@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# About: profiles read by what they are written for: go tool pprof, the schemas of speedscope and Firefox Profiler, a browser
+need_build golang-go=go chromium=chromium fonts-dejavu-core python3 python3-jsonschema binutils
+configure_in check
+make_in check all
+make_in check check VERBOSE=1 check_LTLIBRARIES= check_PROGRAMS=tests/profile/profile_writer \
+  TESTS="$(cd "$top" && echo tests/profile/*.sh)"

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# About: every instruction of real programs: Debian's, for four processors, are stepped and their stacks compared (tests/real)
+
+# What runs natively needs this processor; the rest of what is stepped would be a sample of too little.
+if [[ $(uname -m) != x86_64 ]]; then
+  echo "skipped: programs for x86_64 and i386 are stepped natively"
+  exit 0
+fi
+need_build python3 qemu-user libc6-i386 llvm-19 clang-19 g++ g++-i686-linux-gnu g++-aarch64-linux-gnu \
+  g++-arm-linux-gnueabihf
+configure_in check
+make_in check tests/real/stepper
+if ! "$top/build/check/tests/real/stepper" --steps 100 --runs 1 /bin/true >/dev/null; then
+  echo "skipped: programs cannot be traced here"
+  exit 0
+fi
+
+# fetch_programs PROCESSOR PACKAGE...: the packages with all that they depend on, unpacked in the cache once.
+fetch_programs() {
+  local processor=$1 home=$cache/$1/programs wanted package
+  shift
+  wanted=$*
+  [[ ! -f $home/done || $(<"$home/done") != "$wanted" ]] || return 0
+  echo "fetching programs for $processor"
+  rm -rf "$home"
+  mkdir -p "$home/root"
+  # A mirror that is half updated for a moment still has the packages.
+  apt_for "$processor" update || true
+  apt_for "$processor" install -y --no-install-recommends --download-only "$@" || return 1
+  for package in "$cache/$processor"/apt/archives/*.deb; do dpkg -x "$package" "$home/root" || return 1; done
+  rm -f "$cache/$processor"/apt/archives/*.deb
+  echo "$wanted" >"$home/done"
+}
+
+read -ra packages <<<"$("$top/tests/real/run.sh" --packages)"
+chosen=()
+for processor in amd64 i386 arm64 armhf; do
+  if patiently "$top/build/lanes/programs-$processor.log" fetch_programs "$processor" "${packages[@]}"; then
+    chosen+=(--processor "$processor")
+  else
+    echo "left out: the programs for $processor cannot be fetched"
+  fi
+done
+if [[ ${#chosen[@]} -eq 0 ]]; then
+  echo "skipped: there are no programs to step"
+  exit 0
+fi
+(cd "$top/build/check" && "$top/tests/real/run.sh" --roots "$cache" --jobs "$jobs" "${chosen[@]}")

@@ -1,0 +1,719 @@
+/* SPDX-License-Identifier: MIT */
+/* The monitor on real loops and processes: hangs of an epoll loop, a process that is stopped, traced, forked or killed, what a
+ * turn costs, and the file at each moment of its being written. What is compared was measured in the same run. */
+#define _GNU_SOURCE 1
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "lib/monitor/hang_file.h"
+#include "lib/profile/profile.h"
+#include "tests/support/linux_threads.h"
+#include "tests/support/suite.h"
+#include "tests/support/under.h"
+
+#include <fcntl.h>
+
+#define SECOND (1000 * MS)
+
+BOUNDS(culprit);
+static _Atomic(uint64_t) work;
+
+/* The reason of every planted hang. */
+static BOUNDED(culprit) void culprit(uint64_t length) {
+    uint64_t until = usp_clock() + length;
+    while (usp_clock() < until) atomic_fetch_add(&work, 1);
+}
+
+/* What a monitor reported. */
+static struct {
+    _Atomic(unsigned) began, updated, ended, killed, wrong;
+    uint64_t id, duration, taken_off;
+    unsigned in_culprit; /* frames of the heaviest stack */
+    unsigned first_in_culprit;
+    uint64_t threads;
+} told;
+
+static unsigned heaviest_in_culprit(const struct usp_hang *hang) {
+    struct usp_frame frames[128];
+    struct usp_stack stack;
+    usp_stack_init(&stack, frames, 128);
+    int status = usp_profile_heaviest(hang->profile, 0, USP_PROFILE_WALL, &stack, NULL);
+    if (status != USP_OK) status = usp_profile_heaviest(hang->profile, 0, USP_PROFILE_SAMPLES, &stack, NULL);
+    return status == USP_OK ? FRAMES_IN(&stack, culprit) : 0;
+}
+
+static void note_began(void *context, const struct usp_hang *hang) {
+    (void)context;
+    atomic_fetch_add(&told.wrong, told.began != told.ended || hang->state != USP_HANG_GOES_ON);
+    told.id = hang->id;
+    atomic_fetch_add(&told.began, 1);
+}
+
+static void note_updated(void *context, const struct usp_hang *hang) {
+    (void)context;
+    atomic_fetch_add(&told.wrong, told.began != told.ended + 1 || hang->id != told.id);
+    atomic_fetch_add(&told.updated, 1);
+}
+
+static void note_ended(void *context, const struct usp_hang *hang) {
+    struct usp_profile_info info;
+    (void)context;
+    atomic_fetch_add(&told.wrong, told.began != told.ended + 1 || hang->id != told.id);
+    told.duration = hang->duration;
+    told.taken_off = hang->taken_off;
+    told.in_culprit = heaviest_in_culprit(hang);
+    told.first_in_culprit = hang->first != NULL ? FRAMES_IN(hang->first, culprit) : 0;
+    usp_profile_get_info(hang->threads, &info);
+    told.threads = info.threads;
+    atomic_fetch_add(&told.ended, 1);
+}
+
+static void note_killed(void *context, const struct usp_hang *hang) {
+    (void)context;
+    atomic_fetch_add(&told.wrong, hang->state != USP_HANG_KILLED);
+    told.in_culprit = heaviest_in_culprit(hang);
+    atomic_fetch_add(&told.killed, 1);
+}
+
+static struct usp_monitor *start_monitor(const char *file) {
+    struct usp_monitor_options options;
+    struct usp_monitor *monitor;
+    memset(&told, 0, sizeof told);
+    usp_monitor_options_init(&options);
+    options.began = note_began;
+    options.updated = note_updated;
+    options.ended = note_ended;
+    options.killed = note_killed;
+    options.file = file;
+    ck_assert_int_eq(usp_monitor_create(&options, &monitor), USP_OK);
+    return monitor;
+}
+
+static struct usp_monitor_statistics statistics_of(struct usp_monitor *monitor) {
+    struct usp_monitor_statistics statistics;
+    usp_monitor_get_statistics(monitor, &statistics);
+    return statistics;
+}
+
+/* A child process that does `run` and ends with 0. */
+static pid_t fork_for(void (*run)(void *context), void *context) {
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child != 0) return child;
+    alarm(60);
+    run(context);
+    _exit(0);
+}
+
+static void expect_end(pid_t child) {
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ends with %#x", (unsigned)status);
+}
+
+static void kill_child(pid_t child) {
+    int status;
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+}
+
+/* ---- an epoll loop ---- */
+
+struct loop {
+    int epoll, work, ping; /* ping -1: the loop reports its turns itself */
+    struct usp_monitor *monitor;
+};
+
+static void loop_begin(struct loop *loop, bool is_pinged) {
+    loop->monitor = start_monitor(NULL);
+    loop->epoll = epoll_create1(EPOLL_CLOEXEC);
+    loop->work = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    loop->ping = is_pinged ? usp_monitor_open_ping(loop->monitor) : -1;
+    ck_assert_int_ge(loop->epoll, 0);
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = loop->work};
+    ck_assert_int_eq(epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->work, &event), 0);
+    if (is_pinged) {
+        ck_assert_int_ge(loop->ping, 0);
+        event.data.fd = loop->ping;
+        ck_assert_int_eq(epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->ping, &event), 0);
+    }
+    ck_assert_int_eq(usp_monitor_start(loop->monitor), USP_OK);
+}
+
+static void loop_end(struct loop *loop) {
+    usp_monitor_free(loop->monitor);
+    close(loop->epoll);
+    close(loop->work);
+}
+
+/* Waits for something to do, for so many ms at most, and does it: something that takes so long. */
+static void loop_turn(struct loop *loop, int timeout, uint64_t length) {
+    struct epoll_event events[4];
+    uint64_t value;
+    bool tells = loop->ping < 0;
+    if (tells) usp_monitor_waiting(loop->monitor);
+    int n = epoll_wait(loop->epoll, events, 4, timeout);
+    if (tells) usp_monitor_turn_begin(loop->monitor);
+    for (int i = 0; i < n; i++) {
+        if (events[i].data.fd == loop->ping) {
+            usp_monitor_answer(loop->monitor);
+        } else {
+            ssize_t got = read(events[i].data.fd, &value, sizeof value);
+            (void)got;
+        }
+    }
+    if (length > 0) culprit(length);
+}
+
+static void loop_live(struct loop *loop, uint64_t length) {
+    uint64_t until = usp_clock() + length;
+    while (usp_clock() < until) loop_turn(loop, 10, 0);
+}
+
+/* A hang is found, the culprit is in its heaviest stack and in its first one, and it is as long as it was. Where the machine does
+ * not run the monitor, the time is taken off, and a hang may be none: it is tried again. */
+START_TEST(hang_of_a_loop) {
+    struct loop loop;
+    unsigned found = 0, with_threads = 0;
+    loop_begin(&loop, _i == 1);
+    for (unsigned i = 0; i < 10 && found < 3; i++) {
+        loop_live(&loop, 300 * MS);
+        unsigned before = told.ended;
+        uint64_t began = usp_clock();
+        loop_turn(&loop, 0, 700 * MS);
+        uint64_t lasted = usp_clock() - began;
+        loop_live(&loop, 300 * MS);
+        if (told.ended == before) continue;
+        ck_assert_uint_eq(told.ended, before + 1);
+        ck_assert_uint_ge(told.in_culprit, 1);
+        ck_assert_uint_ge(told.first_in_culprit, 1);
+        with_threads += told.threads >= 1;
+        ck_assert_uint_le(told.duration, lasted + 150 * MS);
+        /* A ping is sent at the second look after the loop has done something: so much of a hang is not seen. */
+        ck_assert_uint_ge(told.duration + told.taken_off + (_i == 1 ? 400 : 150) * MS, lasted);
+        found++;
+    }
+    ck_assert_uint_ge(found, 3);
+    /* On a busy machine a thread may not answer in time. */
+    ck_assert_uint_ge(with_threads, 1);
+    usp_monitor_stop(loop.monitor);
+    ck_assert_uint_eq(told.began, told.ended);
+    ck_assert_uint_eq(told.wrong, 0);
+    loop_end(&loop);
+}
+END_TEST
+
+/* ---- stopped, traced ---- */
+
+struct turning {
+    _Atomic(unsigned) turns, long_turns, hangs, excused;
+    _Atomic(int) command; /* 1: hang once; 2: end */
+    _Atomic(int) ready;
+};
+
+static struct turning *shared_turning(void) {
+    struct turning *turning = mmap(NULL, sizeof *turning, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(turning, MAP_FAILED);
+    return turning;
+}
+
+/* Turns of 20 ms without a wait between them. */
+static void turn_on(void *context) {
+    struct turning *turning = context;
+    struct usp_monitor *monitor = start_monitor(NULL);
+    ck_assert_int_eq(usp_monitor_start(monitor), USP_OK);
+    int command;
+    while ((command = atomic_load(&turning->command)) != 2) {
+        uint64_t began = usp_clock();
+        usp_monitor_turn_begin(monitor);
+        culprit(command == 1 ? 800 * MS : 20 * MS);
+        uint64_t lasted = usp_clock() - began;
+        if (lasted >= 250 * MS) atomic_fetch_add(&turning->long_turns, 1);
+        atomic_fetch_add(&turning->turns, 1);
+        atomic_store(&turning->ready, 1);
+        if (command == 1) atomic_store(&turning->command, 0);
+    }
+    usp_monitor_waiting(monitor);
+    usleep(200000);
+    atomic_store(&turning->hangs, told.ended);
+    atomic_store(&turning->excused, (unsigned)statistics_of(monitor).excused);
+    usp_monitor_free(monitor);
+    atomic_store(&turning->ready, 2);
+    if (told.wrong != 0) _exit(4);
+}
+
+static void wait_for(_Atomic(int) *value, int wanted) {
+    while (atomic_load(value) != wanted) usleep(5000);
+}
+
+/* As wait_for. What a tracer does meanwhile: signals go on to the process, those of captures too. */
+static void trace_until(pid_t child, _Atomic(int) *value, int wanted) {
+    int status;
+    while (atomic_load(value) != wanted) {
+        if (waitpid(child, &status, WNOHANG) == child && WIFSTOPPED(status)) {
+            ptrace(PTRACE_CONT, child, NULL, (void *)(uintptr_t)WSTOPSIG(status));
+        } else {
+            usleep(1000);
+        }
+    }
+}
+
+/* Each stop makes one turn long, and none a hang. A turn that was long for another reason may be one. */
+START_TEST(stopped_by_a_signal) {
+    enum { STOPS = 4 };
+    struct turning *turning = shared_turning();
+    pid_t child = fork_for(turn_on, turning);
+    wait_for(&turning->ready, 1);
+    for (unsigned i = 0; i < STOPS; i++) {
+        int status;
+        usleep(200000);
+        ck_assert_int_eq(kill(child, SIGSTOP), 0);
+        ck_assert_int_eq(waitpid(child, &status, WUNTRACED), child);
+        ck_assert(WIFSTOPPED(status));
+        usleep(600000);
+        kill(child, SIGCONT);
+    }
+    usleep(200000);
+    atomic_store(&turning->command, 2);
+    expect_end(child);
+    ck_assert_uint_ge(turning->long_turns, STOPS);
+    ck_assert_uint_le(turning->hangs, turning->long_turns - STOPS);
+    munmap(turning, sizeof *turning);
+}
+END_TEST
+
+/* With a debugger, even a real hang is none; without it, the same one is. */
+START_TEST(debugger_attached) {
+    struct turning *turning = shared_turning();
+    pid_t child = fork_for(turn_on, turning);
+    wait_for(&turning->ready, 1);
+    if (_i == 0 && ptrace(PTRACE_SEIZE, child, NULL, NULL) != 0) {
+        kill_child(child);
+        return;
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned turns = turning->turns;
+        atomic_store(&turning->command, 1);
+        trace_until(child, &turning->command, 0);
+        while (turning->turns < turns + 3) trace_until(child, &turning->command, 0);
+    }
+    atomic_store(&turning->command, 2);
+    trace_until(child, &turning->ready, 2);
+    expect_end(child);
+    if (_i == 0) {
+        ck_assert_uint_eq(turning->hangs, 0);
+        ck_assert_uint_ge(turning->excused, 1);
+    } else {
+        ck_assert_uint_ge(turning->hangs, 1);
+        ck_assert_uint_eq(turning->excused, 0);
+    }
+    munmap(turning, sizeof *turning);
+}
+END_TEST
+
+/* ---- killed ---- */
+
+static char folder[64], path[96];
+
+static void begin_file(void) {
+    snprintf(folder, sizeof folder, "/tmp/unspool-hang-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/hang", folder);
+}
+
+static void end_file(void) {
+    unlink(path);
+    rmdir(folder);
+}
+
+static void hang_for_ever(void *context) {
+    struct usp_monitor *monitor = start_monitor(context);
+    ck_assert_int_eq(usp_monitor_start(monitor), USP_OK);
+    usp_monitor_turn_begin(monitor);
+    for (;;) culprit(SECOND);
+}
+
+/* Whenever the file is read while the process hangs, it has a whole report or none. After kill -9 the last one is there, and the
+ * next monitor reports it once. */
+START_TEST(killed_in_a_hang) {
+    pid_t child = fork_for(hang_for_ever, path);
+    struct usp_hang *hang = NULL;
+    uint64_t samples = 0;
+    for (unsigned i = 0; i < 20000 && samples < 10; i++) {
+        int status = usp_hang_open(path, &hang);
+        /* The file is made byte by byte at first. */
+        bool is_fine = status == USP_OK || status == USP_ERROR_NOT_FOUND || (samples == 0 && i < 2000);
+        ck_assert_msg(is_fine, "%s", usp_status_string(status));
+        if (status == USP_OK) {
+            ck_assert_uint_ge(hang->samples, samples);
+            samples = hang->samples;
+            usp_hang_free(hang);
+        }
+        usleep(1000);
+    }
+    ck_assert_uint_ge(samples, 10);
+    kill_child(child);
+    ck_assert_int_eq(usp_hang_open(path, &hang), USP_OK);
+    ck_assert_uint_eq(hang->state, USP_HANG_KILLED);
+    ck_assert_int_eq(hang->pid, child);
+    ck_assert_uint_eq(hang->id, 1);
+    ck_assert_uint_ge(heaviest_in_culprit(hang), 1);
+    ck_assert_ptr_nonnull(hang->first);
+    ck_assert_uint_ge(FRAMES_IN(hang->first, culprit), 1);
+    usp_hang_free(hang);
+    struct usp_monitor *next = start_monitor(path);
+    ck_assert_int_eq(usp_monitor_start(next), USP_OK);
+    for (unsigned i = 0; i < 5000 && told.killed == 0; i++) usleep(1000);
+    ck_assert_int_eq(usp_monitor_stop(next), USP_OK);
+    ck_assert_int_eq(usp_monitor_start(next), USP_OK);
+    usp_monitor_free(next);
+    ck_assert_uint_eq(told.killed, 1);
+    ck_assert_uint_ge(told.in_culprit, 1);
+    ck_assert_uint_eq(told.wrong, 0);
+    ck_assert_int_eq(usp_hang_open(path, &hang), USP_ERROR_NOT_FOUND);
+}
+END_TEST
+
+struct writer {
+    struct uspi_hang_file file;
+    struct usp_hang hang;
+};
+
+static void add_stack(struct usp_profile *profile, usp_addr leaf) {
+    const struct usp_thread_info info = {.thread = {1, 0}, .name = "main"};
+    struct usp_frame frames[] = {{.pc = leaf}, {.pc = 0x2000}, {.pc = 0x1000}};
+    struct usp_stack stack;
+    usp_stack_init(&stack, frames, 3);
+    stack.count = 3;
+    const struct usp_profile_sample sample = {.thread = &info, .stack = &stack, .time = 1, .wall = 1000};
+    ck_assert_int_eq(usp_profile_add(profile, &sample), USP_OK);
+}
+
+enum { STATES = 4 };
+
+/* Writes one state after the other, and stops before the first and after each. */
+static void write_states(void *context) {
+    struct writer *w = context;
+    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) _exit(3);
+    raise(SIGSTOP);
+    for (unsigned i = 2; i <= STATES; i++) {
+        w->hang.id = i;
+        add_stack(w->hang.profile, 0x666000 * (usp_addr)i);
+        uspi_hang_file_write(&w->file, &w->hang, i);
+    }
+    uspi_hang_file_end(&w->file);
+    syscall(SYS_exit_group, 0);
+}
+
+/* The process that writes is stopped after every single instruction, and could be killed there: the file has the state before or
+ * the one after. */
+START_TEST(file_at_each_moment) {
+    enum { SLOT = 16384 };
+    struct writer w;
+    struct usp_profile_options options;
+    struct usp_hang *found;
+    usp_profile_options_init(&options);
+    options.memory = 65536;
+    memset(&w, 0, sizeof w);
+    w.hang.pid = 1;
+    w.hang.program = "";
+    ck_assert_int_eq(usp_profile_create(&options, &w.hang.profile), USP_OK);
+    ck_assert_int_eq(usp_profile_create(&options, &w.hang.threads), USP_OK);
+    add_stack(w.hang.profile, 0x666);
+    uspi_profile_mark(w.hang.profile, 1);
+    add_stack(w.hang.threads, 0x777);
+    ck_assert_int_eq(uspi_hang_file_make(&w.file, path, SLOT), USP_OK);
+    w.hang.id = 1;
+    uspi_hang_file_write(&w.file, &w.hang, 1);
+    ck_assert_int_eq(usp_hang_open(path, &found), USP_OK);
+    usp_hang_free(found);
+    pid_t child = fork_for(write_states, &w);
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    uint64_t id = 1;
+    unsigned steps = 0, changes = 0;
+    bool has_ended = false;
+    uint8_t *before = malloc(w.file.mapping.size);
+    memcpy(before, w.file.mapping.bytes, w.file.mapping.size);
+    while (WIFSTOPPED(status)) {
+        if (ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) != 0) break;
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        steps++;
+        if (memcmp(before, w.file.mapping.bytes, w.file.mapping.size) == 0) continue;
+        memcpy(before, w.file.mapping.bytes, w.file.mapping.size);
+        changes++;
+        int opened = usp_hang_open(path, &found);
+        if (opened == USP_OK) {
+            ck_assert(!has_ended);
+            ck_assert_msg(found->id == id || found->id == id + 1, "state %u after state %u", (unsigned)found->id,
+                          (unsigned)id);
+            id = found->id;
+            ck_assert_uint_eq(found->first->frames[0].pc, 0x666);
+        } else {
+            ck_assert_msg(opened == USP_ERROR_NOT_FOUND && id == STATES, "after %u changes, state %u: %s", changes,
+                          (unsigned)id, usp_status_string(opened));
+            has_ended = true;
+        }
+        usp_hang_free(found);
+    }
+    if (!WIFEXITED(status)) kill_child(child);
+    if (getenv("USP_TEST_VERBOSE") != NULL) printf("%u instructions, %u changes\n", steps, changes);
+    /* Where a tracer is not allowed, nothing can be said. */
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 3) {
+        ck_assert(has_ended);
+        ck_assert_uint_gt(changes, 100);
+    }
+    free(before);
+    uspi_hang_file_close(&w.file);
+    usp_profile_free(w.hang.profile);
+    usp_profile_free(w.hang.threads);
+}
+END_TEST
+
+/* ---- what it costs ---- */
+
+/* Between two turns the watched thread sleeps: the monitor does not wake it, and goes to sleep itself. */
+START_TEST(idle_loop_is_not_woken) {
+    struct loop loop;
+    struct rusage before, after;
+    loop_begin(&loop, false);
+    loop_live(&loop, 200 * MS);
+    usp_monitor_waiting(loop.monitor);
+    struct epoll_event event;
+    getrusage(RUSAGE_THREAD, &before);
+    epoll_wait(loop.epoll, &event, 1, 3000);
+    getrusage(RUSAGE_THREAD, &after);
+    struct usp_monitor_statistics asleep = statistics_of(loop.monitor);
+    epoll_wait(loop.epoll, &event, 1, 1000);
+    struct usp_monitor_statistics still = statistics_of(loop.monitor);
+    ck_assert_uint_ge(asleep.sleeps, 1);
+    ck_assert_uint_eq(still.looks, asleep.looks);
+    ck_assert_uint_eq(asleep.captures, 0);
+    /* It went to sleep once. */
+    ck_assert_int_le(after.ru_nvcsw - before.ru_nvcsw, 1);
+    if (getenv("USP_TEST_VERBOSE") != NULL) {
+        printf("4 s without a turn: %ld wake-ups of the watched thread, %llu looks\n",
+               after.ru_nvcsw - before.ru_nvcsw - 1, (unsigned long long)asleep.looks);
+    }
+    loop_end(&loop);
+}
+END_TEST
+
+static int by_number(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* From now on the calling thread may write and end; another system call ends the process. Not SECCOMP_MODE_STRICT: that takes the
+ * processor's clock away too (Linux kernel/seccomp.c, disable_TSC). */
+static void forbid_calls(void) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 2, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const struct sock_fprog program = {sizeof code / sizeof *code, code};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        _exit(3);
+}
+
+static void turn_without_calls(void *context) {
+    enum { ROUNDS = 101, TURNS = 1000 };
+    static uint64_t costs[ROUNDS], clocks[ROUNDS];
+    int fd = *(int *)context;
+    struct usp_monitor *monitor = start_monitor(NULL);
+    ck_assert_int_eq(usp_monitor_start(monitor), USP_OK);
+    usp_monitor_turn_begin(monitor);
+    usp_monitor_waiting(monitor);
+    forbid_calls();
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        uint64_t began = usp_clock();
+        for (unsigned k = 0; k < TURNS; k++) {
+            usp_monitor_turn_begin(monitor);
+            usp_monitor_waiting(monitor);
+        }
+        uint64_t middle = usp_clock();
+        for (unsigned k = 0; k < 2 * TURNS; k++) (void)usp_clock();
+        costs[i] = middle - began;
+        clocks[i] = usp_clock() - middle;
+    }
+    qsort(costs, ROUNDS, sizeof *costs, by_number);
+    qsort(clocks, ROUNDS, sizeof *clocks, by_number);
+    const uint64_t medians[] = {costs[ROUNDS / 2] / TURNS, clocks[ROUNDS / 2] / TURNS};
+    ssize_t written = write(fd, medians, sizeof medians);
+    (void)written;
+    for (;;) usp_monitor_waiting(monitor);
+}
+
+static void ask_clock(void *context) {
+    (void)context;
+    forbid_calls();
+    for (unsigned i = 0; i < 100; i++) (void)usp_clock();
+    syscall(SYS_exit, 0);
+}
+
+START_TEST(turns_make_no_system_call) {
+    uint64_t medians[2];
+    int fds[2], status;
+    /* Where the clock itself is a system call, a turn is one too. */
+    pid_t child = fork_for(ask_clock, NULL);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return;
+    ck_assert_int_eq(pipe(fds), 0);
+    child = fork_for(turn_without_calls, &fds[1]);
+    close(fds[1]);
+    ck_assert_int_eq(read(fds[0], medians, sizeof medians), sizeof medians);
+    close(fds[0]);
+    kill_child(child);
+    if (getenv("USP_TEST_VERBOSE") != NULL) {
+        printf("a turn, begun and ended: %llu ns, of which its two clocks take %llu\n", (unsigned long long)medians[0],
+               (unsigned long long)medians[1]);
+    }
+}
+END_TEST
+
+/* ---- starts, stops, several monitors, forks ---- */
+
+static struct usp_monitor *shared;
+static _Atomic(bool) is_over;
+
+static void *start_and_stop(void *context) {
+    (void)context;
+    while (!atomic_load(&is_over)) {
+        ck_assert_int_eq(usp_monitor_start(shared), USP_OK);
+        ck_assert_int_eq(usp_monitor_stop(shared), USP_OK);
+    }
+    return NULL;
+}
+
+START_TEST(races) {
+    pthread_t threads[3];
+    shared = start_monitor(NULL);
+    struct usp_monitor *other = start_monitor(NULL);
+    ck_assert_int_eq(usp_monitor_start(other), USP_OK);
+    atomic_store(&is_over, false);
+    for (unsigned i = 0; i < 3; i++) ck_assert_int_eq(pthread_create(&threads[i], NULL, start_and_stop, NULL), 0);
+    uint64_t end = usp_clock() + SECOND;
+    unsigned turns = 0;
+    while (usp_clock() < end) {
+        usp_monitor_turn_begin(shared);
+        usp_monitor_turn_begin(other);
+        struct usp_monitor *brief = start_monitor(NULL);
+        ck_assert_int_eq(usp_monitor_start(brief), USP_OK);
+        usp_monitor_turn_begin(brief);
+        usp_monitor_free(brief);
+        /* An emulator's own locks are not made for children of programs with threads. */
+        if (turns++ % 8 != 0 || is_user_emulated()) continue;
+        pid_t child = fork();
+        /* The threads are the parent's: one may have held Check's lock, so the child asserts nothing. */
+        if (child == 0) {
+            alarm(20);
+            usp_monitor_turn_begin(other);
+            usp_monitor_waiting(other);
+            usp_monitor_free(other);
+            struct usp_monitor *own;
+            if (usp_monitor_create(NULL, &own) != USP_OK || usp_monitor_start(own) != USP_OK) _exit(2);
+            usp_monitor_free(own);
+            _exit(0);
+        }
+        ck_assert_int_gt(child, 0);
+        expect_end(child);
+    }
+    atomic_store(&is_over, true);
+    for (unsigned i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+    usp_monitor_free(shared);
+    usp_monitor_free(other);
+    ck_assert_uint_gt(turns, 0);
+}
+END_TEST
+
+static void free_inside(void *context, const struct usp_hang *hang) {
+    struct usp_monitor **monitor = context;
+    (void)hang;
+    ck_assert_int_eq(usp_monitor_stop(*monitor), USP_ERROR_BUSY);
+    usp_monitor_free(*monitor);
+    atomic_store(&is_over, true);
+}
+
+/* A monitor that is freed by a function that it calls. */
+START_TEST(freed_by_its_own_report) {
+    struct usp_monitor_options options;
+    static struct usp_monitor *monitor;
+    usp_monitor_options_init(&options);
+    options.began = free_inside;
+    options.context = &monitor;
+    ck_assert_int_eq(usp_monitor_create(&options, &monitor), USP_OK);
+    ck_assert_int_eq(usp_monitor_start(monitor), USP_OK);
+    atomic_store(&is_over, false);
+    usp_monitor_turn_begin(monitor);
+    while (!atomic_load(&is_over)) culprit(20 * MS);
+    usleep(100000);
+}
+END_TEST
+
+START_TEST(arguments) {
+    struct usp_monitor_options options;
+    struct usp_monitor *monitor;
+    ck_assert_int_eq(usp_monitor_create(NULL, NULL), USP_ERROR_ARGUMENT);
+    static const struct {
+        size_t at;
+        uint64_t value;
+    } wrong[] = {{offsetof(struct usp_monitor_options, late), 999999},
+                 {offsetof(struct usp_monitor_options, hang), 100000000},
+                 {offsetof(struct usp_monitor_options, interval), 999999},
+                 {offsetof(struct usp_monitor_options, update), 1},
+                 {offsetof(struct usp_monitor_options, idle), 1},
+                 {offsetof(struct usp_monitor_options, memory), 262143}};
+    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        usp_monitor_options_init(&options);
+        memcpy((char *)&options + wrong[i].at, &wrong[i].value, sizeof wrong[i].value);
+        ck_assert_int_eq(usp_monitor_create(&options, &monitor), USP_ERROR_ARGUMENT);
+        ck_assert_ptr_null(monitor);
+    }
+    usp_monitor_options_init(&options);
+    options.file = "/nowhere/at/all";
+    ck_assert_int_eq(usp_monitor_create(&options, &monitor), USP_OK);
+    ck_assert_int_eq(usp_monitor_start(monitor), USP_ERROR_NOT_FOUND);
+    usp_monitor_free(monitor);
+    usp_monitor_options_init(&options);
+    options.thread.id = INT32_MAX;
+    ck_assert_int_eq(usp_monitor_create(&options, &monitor), USP_ERROR_NO_THREAD);
+    ck_assert_int_eq(usp_monitor_start(NULL), USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_monitor_stop(NULL), USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_monitor_open_ping(NULL), USP_ERROR_ARGUMENT);
+    usp_monitor_turn_begin(NULL);
+    usp_monitor_turn_end(NULL);
+    usp_monitor_waiting(NULL);
+    usp_monitor_answer(NULL);
+    usp_monitor_free(NULL);
+    usp_hang_free(NULL);
+    ck_assert_str_eq(usp_hang_state_string(USP_HANG_KILLED), "killed");
+    ck_assert_str_eq(usp_hang_state_string(99), "unknown");
+}
+END_TEST
+
+int main(void) {
+    TCase *loops = tcase_create("loops"), *processes = tcase_create("processes"), *file = tcase_create("file"),
+          *cost = tcase_create("cost");
+    tcase_add_checked_fixture(file, begin_file, end_file);
+    add_loop_tests(loops, 0, 2, hang_of_a_loop);
+    add_tests(loops, races, freed_by_its_own_report, arguments);
+    add_tests(processes, stopped_by_a_signal);
+    add_loop_tests(processes, 0, 2, debugger_attached);
+    add_tests(file, killed_in_a_hang, file_at_each_moment);
+    add_tests(cost, idle_loop_is_not_woken, turns_make_no_system_call);
+    tcase_set_timeout(loops, 120);
+    tcase_set_timeout(processes, 120);
+    tcase_set_timeout(file, 120);
+    tcase_set_timeout(cost, 60);
+    return run_suite("monitor", loops, processes, file, cost);
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/* The checked accesses of lib/object/bytes.h and the opening of files: over a buffer, over target memory, over a file
+ * that is mapped and one that is read piece by piece. */
+#include "lib/object/identify.h"
+#include "tests/support/core_walk.h"
+#include "tests/support/range.h"
+#include "tests/support/suite.h"
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+static const uint8_t eight[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+
+static struct uspi_source over_buffer(const void *bytes) {
+    return (struct uspi_source){.name = "buffer", .mapped = bytes};
+}
+
+START_TEST(sub_views) {
+    struct uspi_source source = over_buffer(eight);
+    struct uspi_bytes all = {&source, 0, 8}, part, inner;
+    struct uspi_error error = {0};
+    ck_assert_int_eq(uspi_bytes_sub(all, 2, 4, "x", &part, &error), USP_OK);
+    ck_assert_uint_eq(part.from, 2);
+    ck_assert_uint_eq(part.size, 4);
+    ck_assert_int_eq(uspi_bytes_sub(part, 4, 0, "x", &inner, &error), USP_OK);
+    ck_assert_int_eq(uspi_bytes_sub(part, 0, 5, "thing", &inner, &error), USP_ERROR_TRUNCATED);
+    ck_assert_str_eq(error.text, "buffer: offset 0x2: thing needs 5 bytes, 4 are left");
+    ck_assert_int_eq(uspi_bytes_sub(part, 5, 0, "thing", &inner, &error), USP_ERROR_TRUNCATED);
+    ck_assert_str_eq(error.text, "buffer: offset 0x7: thing lies behind the end, which is at 0x6");
+    ck_assert_int_eq(uspi_bytes_sub(part, UINT64_MAX, 2, "x", &inner, NULL), USP_ERROR_TRUNCATED);
+    ck_assert_int_eq(uspi_bytes_sub(part, 2, UINT64_MAX, "x", &inner, NULL), USP_ERROR_TRUNCATED);
+}
+END_TEST
+
+START_TEST(arrays) {
+    struct uspi_source source = over_buffer(eight);
+    struct uspi_bytes all = {&source, 0, 8}, part;
+    ck_assert_int_eq(uspi_bytes_array(all, 0, 4, 2, "x", &part, NULL), USP_OK);
+    ck_assert_uint_eq(part.size, 8);
+    ck_assert_int_eq(uspi_bytes_array(all, 1, 4, 2, "x", &part, NULL), USP_ERROR_TRUNCATED);
+    /* Products that are 0 and 8 modulo 2^64. */
+    ck_assert_int_eq(uspi_bytes_array(all, 0, UINT64_C(1) << 61, 8, "x", &part, NULL), USP_ERROR_TRUNCATED);
+    ck_assert_int_eq(uspi_bytes_array(all, 0, (UINT64_C(1) << 61) + 1, 8, "x", &part, NULL), USP_ERROR_TRUNCATED);
+    ck_assert_int_eq(uspi_bytes_array(all, 8, 0, 8, "x", &part, NULL), USP_OK);
+}
+END_TEST
+
+START_TEST(loads) {
+    struct uspi_source source = over_buffer(eight);
+    struct uspi_bytes all = {&source, 1, 7};
+    uint64_t value = 0;
+    ck_assert_int_eq(uspi_bytes_load(all, 0, 4, &value, "x", NULL), USP_OK);
+    ck_assert_uint_eq(value, 0x05040302);
+    ck_assert_int_eq(uspi_bytes_load(all, 6, 1, &value, "x", NULL), USP_OK);
+    ck_assert_uint_eq(value, 8);
+    ck_assert_int_eq(uspi_bytes_load(all, 0, 8, &value, "x", NULL), USP_ERROR_TRUNCATED);
+    ck_assert_int_eq(uspi_bytes_load(all, 7, 1, &value, "x", NULL), USP_ERROR_TRUNCATED);
+    ck_assert_uint_eq(value, 8);
+    ck_assert_uint_eq(uspi_be32(eight), 0x01020304);
+    ck_assert_uint_eq(uspi_be64(eight), UINT64_C(0x0102030405060708));
+    ck_assert_uint_eq(uspi_le64(eight), UINT64_C(0x0807060504030201));
+}
+END_TEST
+
+START_TEST(ulebs) {
+    static const uint8_t bytes[] = {0x7f, 0xe5, 0x8e, 0x26, 0x81, 0x80, 0x00, 0xff, 0xff, 0xff,
+                                    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0xff, 0xff, 0xff,
+                                    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x03, 0x80, 0x80};
+    static const uint64_t values[] = {0x7f, 624485, 1, UINT64_MAX};
+    struct uspi_source source = over_buffer(bytes);
+    struct uspi_bytes all = {&source, 0, sizeof bytes};
+    struct uspi_error error;
+    uint64_t at = 0, value;
+    for (unsigned i = 0; i < 4; i++) {
+        ck_assert_int_eq(uspi_bytes_uleb(all, &at, &value, "x", NULL), USP_OK);
+        ck_assert_uint_eq(value, values[i]);
+    }
+    ck_assert_uint_eq(at, 17);
+    ck_assert_int_eq(uspi_bytes_uleb(all, &at, &value, "number", &error), USP_ERROR_FORMAT);
+    ck_assert_str_eq(error.text, "buffer: offset 0x11: number is a number of more than 64 bits");
+    ck_assert_uint_eq(at, 17);
+    at = 27;
+    ck_assert_int_eq(uspi_bytes_uleb(all, &at, &value, "x", NULL), USP_ERROR_TRUNCATED);
+    ck_assert_uint_eq(at, 27);
+}
+END_TEST
+
+START_TEST(slebs) {
+    static const uint8_t bytes[] = {
+        0x3f, 0x40, 0xff, 0x00, 0x80, 0x7f, 0x83, 0x80, 0x00, 0xfd, 0xff, 0x7f,       /* the last two with padding */
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00,                   /* INT64_MAX, */
+        0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xff, 0x7f,             /* INT64_MIN with padding, */
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0x80, 0x80, 0x80, /* 2^63, */
+        0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01,                               /* 2^70 */
+    };
+    static const int64_t values[] = {63, -64, 127, -128, 3, -3, INT64_MAX, INT64_MIN};
+    struct uspi_source source = over_buffer(bytes);
+    struct uspi_bytes all = {&source, 0, sizeof bytes};
+    uint64_t at = 0;
+    int64_t value;
+    for (unsigned i = 0; i < sizeof values / sizeof values[0]; i++) {
+        ck_assert_int_eq(uspi_bytes_sleb(all, &at, &value, "x", NULL), USP_OK);
+        ck_assert_int_eq(value, values[i]);
+    }
+    ck_assert_uint_eq(at, 33);
+    ck_assert_int_eq(uspi_bytes_sleb(all, &at, &value, "x", NULL), USP_ERROR_FORMAT);
+    ck_assert_uint_eq(at, 33);
+    at = 43;
+    ck_assert_int_eq(uspi_bytes_sleb(all, &at, &value, "x", NULL), USP_ERROR_FORMAT);
+    at = sizeof bytes;
+    ck_assert_int_eq(uspi_bytes_sleb(all, &at, &value, "x", NULL), USP_ERROR_TRUNCATED);
+}
+END_TEST
+
+START_TEST(sums) {
+    uint64_t n;
+    ck_assert(uspi_sum(UINT64_MAX - 1, 1, &n) && n == UINT64_MAX);
+    ck_assert(!uspi_sum(UINT64_MAX, 1, &n));
+    ck_assert(uspi_product(UINT64_MAX, 1, &n) && n == UINT64_MAX);
+    ck_assert(uspi_product(UINT64_MAX, 0, &n) && n == 0);
+    ck_assert(!uspi_product(UINT64_C(1) << 32, UINT64_C(1) << 32, &n));
+}
+END_TEST
+
+START_TEST(strings) {
+    static const char bytes[] = "abc\0defg";
+    struct uspi_source source = over_buffer(bytes);
+    struct uspi_bytes all = {&source, 0, 8};
+    char to[16];
+    ck_assert_int_eq(uspi_bytes_string(all, 1, to, sizeof to, "x", NULL), USP_OK);
+    ck_assert_str_eq(to, "bc");
+    ck_assert_int_eq(uspi_bytes_string(all, 0, to, 4, "x", NULL), USP_OK);
+    ck_assert_str_eq(to, "abc");
+    ck_assert_int_eq(uspi_bytes_string(all, 0, to, 3, "x", NULL), USP_ERROR_FULL);
+    ck_assert_str_eq(to, "ab");
+    ck_assert_int_eq(uspi_bytes_string(all, 4, to, sizeof to, "x", NULL), USP_ERROR_TRUNCATED);
+    ck_assert_int_eq(uspi_bytes_string(all, 8, to, sizeof to, "x", NULL), USP_ERROR_TRUNCATED);
+    ck_assert_int_eq(uspi_bytes_string(all, UINT64_MAX, to, sizeof to, "x", NULL), USP_ERROR_TRUNCATED);
+}
+END_TEST
+
+/* Memory of 100 bytes at address 1000. */
+static int read_hundred(void *context, usp_addr from, void *to, size_t n) {
+    return read_range(1000, context, 100, from, to, n);
+}
+
+/* A string that ends where memory does is read although a piece behind it cannot be. */
+START_TEST(strings_in_memory) {
+    char bytes[100], to[200];
+    memset(bytes, 'x', sizeof bytes);
+    struct usp_memory memory = {read_hundred, bytes};
+    struct uspi_source source = uspi_source_of_memory(&memory, "memory");
+    struct uspi_error error = {0};
+    ck_assert_int_eq(uspi_bytes_string(uspi_bytes_at(&source, 1000), 0, to, sizeof to, "path", &error),
+                     USP_ERROR_UNREADABLE);
+    ck_assert_ptr_nonnull(strstr(error.text, "memory: address 0x"));
+    bytes[99] = '\0';
+    for (usp_addr from = 1000; from < 1100; from++) {
+        ck_assert_int_eq(uspi_bytes_string(uspi_bytes_at(&source, from), 0, to, sizeof to, "path", NULL), USP_OK);
+        ck_assert_uint_eq(strlen(to), 1099 - from);
+    }
+}
+END_TEST
+
+/* A long name does not push the sentence out of the text. */
+static int read_elsewhere(void *context, uint64_t at, void *to, size_t n) {
+    (void)at;
+    memset(to, 0xee, n);
+    ++*(unsigned *)context;
+    return USP_OK;
+}
+
+/* Addresses of this process that stay are read where they are, all others by the reader, which counts its calls. */
+START_TEST(direct_memory) {
+    unsigned calls = 0;
+    const usp_addr here = (uintptr_t)eight;
+    struct uspi_source source = {.name = "memory", .read = read_elsewhere, .context = &calls, .memory = true};
+    struct uspi_bytes all = uspi_bytes_at(&source, here - 4);
+    uint64_t value = 0;
+    source.direct = (struct usp_memory_range){here, sizeof eight};
+    ck_assert_int_eq(uspi_bytes_load(all, 4, 8, &value, "x", NULL), USP_OK);
+    ck_assert_uint_eq(value, UINT64_C(0x0807060504030201));
+    ck_assert_int_eq(uspi_bytes_load(all, 11, 1, &value, "x", NULL), USP_OK);
+    ck_assert_uint_eq(value, 8);
+    ck_assert_ptr_eq(uspi_bytes_in_place(all, 5, 7), eight + 1);
+    ck_assert_uint_eq(calls, 0);
+    /* One byte before, one behind, and across either end. */
+    static const struct {
+        uint64_t offset;
+        unsigned width;
+    } others[] = {{3, 1}, {12, 1}, {3, 8}, {5, 8}, {0, 4}};
+    for (unsigned i = 0; i < sizeof others / sizeof *others; i++) {
+        ck_assert_int_eq(uspi_bytes_load(all, others[i].offset, others[i].width, &value, "x", NULL), USP_OK);
+        ck_assert_uint_eq(value & 0xff, 0xee);
+        ck_assert_uint_eq(calls, i + 1);
+    }
+    /* The range's own end counts first. */
+    all.size = 6;
+    ck_assert_int_eq(uspi_bytes_load(all, 5, 2, &value, "x", NULL), USP_ERROR_TRUNCATED);
+    ck_assert_ptr_null(uspi_bytes_in_place(all, 5, 2));
+}
+END_TEST
+
+START_TEST(long_names) {
+    char name[2000];
+    memset(name, 'n', sizeof name);
+    name[sizeof name - 1] = '\0';
+    struct uspi_source source = {.name = name, .mapped = eight};
+    struct uspi_error error;
+    uspi_bytes_error(&error, (struct uspi_bytes){&source, 0, 8}, 4, USP_ERROR_FORMAT, "the end %d", 7);
+    ck_assert_ptr_nonnull(strstr(error.text, "nnn: offset 0x4: the end 7"));
+    ck_assert_int_eq(error.status, USP_ERROR_FORMAT);
+}
+END_TEST
+
+/* The same bytes and the same refusals whether the file is mapped or read piece by piece. */
+static void check_file(size_t size) {
+    struct uspi_file *file;
+    struct uspi_error error;
+    uint8_t raw[100];
+    ck_assert_int_eq(uspi_file_open(in_folder("f"), &file, &error), USP_OK);
+    struct uspi_bytes bytes = uspi_file_bytes(file);
+    ck_assert_str_eq(uspi_file_path(file), in_folder("f"));
+    ck_assert_uint_eq(bytes.size, size);
+    ck_assert_int_eq(uspi_bytes_read(bytes, size - 100, raw, 100, "x", NULL), USP_OK);
+    for (size_t i = 0; i < 100; i++) ck_assert_uint_eq(raw[i], (size - 100 + i) % 251);
+    ck_assert_int_eq(uspi_bytes_read(bytes, size - 99, raw, 100, "x", NULL), USP_ERROR_TRUNCATED);
+    uspi_file_close(file);
+}
+
+/* From now on no mapping can be made; what malloc needs is there already. False where that cannot be arranged (under an
+ * emulator the limit means nothing). */
+static bool forbid_mappings(void) {
+    struct rlimit limit;
+    if (needs_address_space()) return false;
+    free(malloc(4096));
+    getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = 1;
+    setrlimit(RLIMIT_AS, &limit);
+    void *probe = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (probe != MAP_FAILED) munmap(probe, 4096);
+    return probe == MAP_FAILED;
+}
+
+static void allow_mappings(void) {
+    struct rlimit limit;
+    getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_AS, &limit);
+}
+
+START_TEST(mapped_or_not) {
+    enum { SIZE = 1 << 20 };
+    struct builder b = {0};
+    for (size_t i = 0; i < SIZE; i++) put(&b, 1, i % 251);
+    save(&b, in_folder("f"));
+    builder_free(&b);
+    check_file(SIZE);
+    forbid_mappings();
+    check_file(SIZE);
+    allow_mappings();
+}
+END_TEST
+
+/* A file that shrinks while it is read piece by piece gives a status. */
+START_TEST(shrinking_file) {
+    struct uspi_file *file;
+    struct builder b = {0};
+    uint8_t byte;
+    pad_to(&b, 1 << 20);
+    save(&b, in_folder("f"));
+    builder_free(&b);
+    bool forbidden = forbid_mappings();
+    ck_assert_int_eq(uspi_file_open(in_folder("f"), &file, NULL), USP_OK);
+    allow_mappings();
+    if (!forbidden) {
+        uspi_file_close(file);
+        return;
+    }
+    ck_assert_int_eq(uspi_bytes_read(uspi_file_bytes(file), 5000, &byte, 1, "x", NULL), USP_OK);
+    ck_assert_int_eq(truncate(in_folder("f"), 4000), 0);
+    ck_assert_int_eq(uspi_bytes_read(uspi_file_bytes(file), 5000, &byte, 1, "x", NULL), USP_ERROR_TRUNCATED);
+    uspi_file_close(file);
+}
+END_TEST
+
+START_TEST(identified) {
+    static const struct {
+        uint32_t magic;
+        enum uspi_format format;
+    } cases[] = {{0x7f454c46, USPI_FORMAT_ELF},   {0xfeedface, USPI_FORMAT_MACHO},   {0xfeedfacf, USPI_FORMAT_MACHO},
+                 {0xcefaedfe, USPI_FORMAT_MACHO}, {0xcffaedfe, USPI_FORMAT_MACHO},   {0xcafebabe, USPI_FORMAT_FAT},
+                 {0xcafebabf, USPI_FORMAT_FAT},   {0xbebafeca, USPI_FORMAT_UNKNOWN}, {0, USPI_FORMAT_UNKNOWN}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct builder b = {0};
+        put_be(&b, 4, cases[i].magic);
+        struct uspi_source source = over_buffer(b.bytes);
+        ck_assert_int_eq(uspi_identify((struct uspi_bytes){&source, 0, 4}), cases[i].format);
+        ck_assert_int_eq(uspi_identify((struct uspi_bytes){&source, 0, 3}), USPI_FORMAT_UNKNOWN);
+        builder_free(&b);
+    }
+}
+END_TEST
+
+int main(void) {
+    TCase *buffer = tcase_create("buffer"), *file = tcase_create("file");
+    tcase_add_checked_fixture(file, make_folder, remove_folder);
+    add_tests(buffer, sub_views, arrays, loads, sums, ulebs, slebs, strings, strings_in_memory, direct_memory,
+              long_names, identified);
+    add_tests(file, mapped_or_not, shrinking_file);
+    return run_suite("bytes", buffer, file);
+}

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Every format of a profile says the same, is what its schema describes, and ours is described narrowly.
+set -euo pipefail
+# shellcheck source=tests/support/script.sh
+. "$(dirname "$0")/../support/script.sh"
+need_tools python3
+make_work
+export PYTHONPATH=$top/tests/profile PYTHONDONTWRITEBYTECODE=1
+for python in python3 /usr/bin/python3; do
+  if "$python" -c 'import jsonschema' 2>/dev/null; then break; fi
+done
+status=0
+"$python" "$top/tests/profile/formats.py" tests/profile/profile_writer "$top/tests/profile" \
+  "$top/doc/schema/profile.schema.json" || status=$?
+[[ $status -ne 77 ]] || skip "python3-jsonschema is not installed"
+[[ $status -eq 0 ]] || fail "formats.py: exit status $status"
+tests/profile/profile_writer json >"$work/profile.json"
+"$python" "$top/tests/tool/validate.py" "$top/doc/schema/profile.schema.json" "$work/profile.json" ||
+  fail "doc/schema/profile.schema.json lets pass what is not described"
+verdict

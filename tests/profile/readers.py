@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: MIT
+# Reads profiles in the formats that the library writes, each into the same thing: a dictionary from (thread, outermost, …,
+# innermost) to a number. Used by formats.py, which compares them, and by other tests.
+import gzip
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+
+LEFT_OUT = "[frames left out]"
+
+
+def read_folded(text):
+    found = Counter()
+    for line in text.splitlines():
+        stack, _, value = line.rpartition(" ")
+        found[tuple(stack.split(";"))] += int(value)
+    return found
+
+
+def read_tree(text):
+    """The call tree: what is not with a callee ended in the caller."""
+    found, path = Counter(), []
+    body = text.split("Call graph:\n")[1].split("\nSort by top")[0]
+    lines = []
+    for line in body.splitlines():
+        match = re.match(r"    ((?:[ +!:|] )*)(\d+) (.*)$", line)
+        if match is None:
+            assert line.startswith("    in "), line
+            continue
+        name = re.sub(r"  \(in .*$| \+ [0-9,.]+  \[.*$|  \[0x.*$", "", match[3])
+        lines.append((len(match[1]) // 2, int(match[2]), name))
+    for depth, value, name in lines:
+        del path[depth:]
+        path.append(name)
+        found[tuple(path)] += value
+        if depth > 0:
+            found[tuple(path[:-1])] -= value
+    return Counter({path: value for path, value in found.items() if value != 0})
+
+
+def read_speedscope(text):
+    document = json.loads(text)
+    names = [frame["name"] for frame in document["shared"]["frames"]]
+    found = Counter()
+    for profile in document["profiles"]:
+        assert profile["type"] == "sampled" and len(profile["samples"]) == len(profile["weights"])
+        assert profile["endValue"] - profile["startValue"] == sum(profile["weights"])
+        for stack, weight in zip(profile["samples"], profile["weights"]):
+            found[(profile["name"],) + tuple(names[frame] for frame in stack)] += weight
+    return found
+
+
+def check_columns(table):
+    for key, column in table.items():
+        assert not isinstance(column, list) or len(column) == table["length"], key
+
+
+def read_firefox(text):
+    document = json.loads(text)
+    shared = document["shared"]
+    for key, table in shared.items():
+        if key != "stringArray":
+            check_columns(table)
+    strings, stacks, frames, functions = (shared[key] for key in ("stringArray", "stackTable", "frameTable", "funcTable"))
+
+    def path(stack):
+        names = []
+        while True:
+            names.append(strings[functions["name"][frames["func"][stacks["frame"][stack]]]])
+            if stacks["prefixOffset"][stack] == 0:
+                return tuple(reversed(names))
+            stack -= stacks["prefixOffset"][stack]
+
+    for i, offset in enumerate(stacks["prefixOffset"]):
+        assert 0 <= offset <= i
+    for i, function in enumerate(frames["func"]):
+        resource = functions["resource"][function]
+        assert resource == -1 or document["libs"][shared["resourceTable"]["lib"][resource]]["name"] is not None
+        assert (frames["address"][i] == -1) == (resource == -1), (i, frames["address"][i], resource)
+        symbol = frames["nativeSymbol"][i]
+        if symbol is not None:
+            assert shared["nativeSymbols"]["libIndex"][symbol] == resource
+            assert shared["nativeSymbols"]["address"][symbol] <= frames["address"][i]
+    found, times = Counter(), {}
+    for thread in document["threads"]:
+        samples = thread["samples"]
+        check_columns(samples)
+        check_columns(thread["markers"])
+        assert samples["time"] == sorted(samples["time"]) and min(samples["time"]) >= 0
+        for stack, weight in zip(samples["stack"], samples["weight"]):
+            found[(thread["name"],) + path(stack)] += round(weight * 1e6)
+        times[thread["tid"]] = samples["time"]
+    return found, times
+
+
+def read_json(text, value):
+    document = json.loads(text)
+    found = Counter()
+
+    def path(stack):
+        names = []
+        while stack is not None:
+            node = document["stacks"][stack]
+            assert node.get("caller", -1) < stack
+            frame = document["frames"][node["frame"]] if "frame" in node else None
+            names.append(document["functions"][frame["function"]]["name"] if frame else LEFT_OUT)
+            stack = node.get("caller")
+        return tuple(reversed(names))
+
+    for total in document["totals"]:
+        thread = document["threads"][total["thread"]]
+        name = thread["name"] or "thread %d" % thread["id"]
+        found[(name,) + path(total["stack"])] += total[value]
+    if document["time_line"]:
+        sums = Counter()
+        for _, total, count, wall, cpu in document["time_line"]:
+            sums[total] += {"samples": count, "wall_ns": wall, "cpu_ns": cpu}[value]
+        for i, total in enumerate(document["totals"]):
+            assert sums[i] == total[value]
+    return found
+
+
+def read_svg(text):
+    """Boxes by their geometry alone: a box lies on the caller that it is above of."""
+    name_space = "{http://www.w3.org/2000/svg}"
+    root = ElementTree.fromstring(text)
+    boxes, found = [], Counter()
+    for group in root.iter(name_space + "g"):
+        title, rectangle = group.find(name_space + "title").text, group.find(name_space + "rect")
+        name, amount = re.match(r"(.*) \(([0-9.]+) .*\)$", title, re.S).groups()
+        x, y, width = (float(rectangle.get(key)) for key in ("x", "y", "width"))
+        assert x >= 10 and x + width <= 1190.01, (x, width)
+        boxes.append((y, x, width, name, float(amount) if "." in amount else int(amount)))
+    boxes.sort(key=lambda box: (-box[0], box[1]))
+    paths = {}
+    for y, x, width, name, amount in boxes:
+        below = [b for b in paths if b[0] == y + 17 and b[1] <= x + 0.01 and b[1] + b[2] >= x + width - 0.01]
+        assert len(below) == (0 if y == boxes[0][0] else 1), (name, below)
+        path = (paths[below[0]] if below else ()) + (name,)
+        found[path] += amount
+        if below:
+            found[path[:-1]] -= amount
+        paths[(y, x, width)] = path
+    return Counter({path: value for path, value in found.items() if abs(value) > 1e-9})
+
+
+# ---- pprof, without pprof: protocol buffers ----
+
+
+def fields(data):
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            value |= (data[at] & 0x7F) << shift
+            shift += 7
+            at += 1
+            if not data[at - 1] & 0x80:
+                return value
+
+    while at < len(data):
+        key = varint()
+        if key & 7 == 0:
+            yield key >> 3, varint()
+        else:
+            assert key & 7 == 2, key
+            n = varint()
+            yield key >> 3, data[at : at + n]
+            at += n
+
+
+def varints(data):
+    value = shift = 0
+    for byte in data:
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if not byte & 0x80:
+            yield value
+            value = shift = 0
+
+
+def read_pprof(data, value):
+    strings, functions, locations, samples = [], {}, {}, []
+    for field, content in fields(gzip.decompress(data)):
+        if field == 6:
+            strings.append(content.decode("utf-8"))
+        elif field == 5:
+            function = dict(fields(content))
+            functions[function[1]] = function[2]
+        elif field == 4:
+            location = dict(fields(content))
+            locations[location[1]] = dict(fields(location[4]))[1] if 4 in location else None
+        elif field == 2:
+            samples.append(list(fields(content)))
+    assert strings[0] == "" and 0 not in functions and 0 not in locations
+    found = Counter()
+    for sample in samples:
+        labels = [dict(fields(content)) for field, content in sample if field == 3]
+        thread = next(strings[label[2]] for label in labels if strings[label[1]] == "thread")
+        stack = [location for field, content in sample if field == 1 for location in varints(content)]
+        values = [number for field, content in sample if field == 2 for number in varints(content)]
+        assert len(values) == 3
+        found[(thread,) + tuple(strings[functions[locations[location]]] for location in reversed(stack))] += values[value]
+    return found

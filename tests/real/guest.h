@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* What the stepped program has mapped: its images with their unwind tables, and its memory as the library reads it. Text is
+ * kept from one look to the next, everything else is read anew for each moment. */
+#ifndef USP_TESTS_REAL_GUEST_H
+#define USP_TESTS_REAL_GUEST_H
+
+#include "victim.h"
+
+struct usp_images;
+
+struct guest_mapping {
+    usp_addr low, high;
+    bool has_file, writable, executable;
+};
+
+struct guest_page {
+    usp_addr from; /* 1: the place is empty */
+    uint64_t moment;
+    bool readable;
+    uint8_t bytes[USPI_LEAST_PAGE];
+};
+
+#define GUEST_TEXT_PAGES  8192u
+#define GUEST_OTHER_PAGES 64u
+
+struct guest {
+    const struct victim *victim;
+    struct usp_images *images;
+    struct uspi_image_tables *tables; /* of these images */
+    struct guest_mapping *mappings;
+    size_t mapping_count;
+    uint64_t moment;     /* changes whenever the program has run */
+    uint64_t generation; /* changes with each new list of images */
+    struct guest_page *text, *other;
+};
+
+bool guest_init(struct guest *guest, const struct victim *victim);
+void guest_free(struct guest *guest);
+
+/* To be called when the program has run. */
+static inline void guest_has_run(struct guest *g) { g->moment++; }
+
+/* Reads anew what is mapped, unless the mappings are those that are known. False: the program is gone. */
+bool guest_look(struct guest *guest);
+
+/* The mapping that holds an address; NULL: none. */
+const struct guest_mapping *guest_mapping_at(const struct guest *guest, usp_addr address);
+
+/* One word of the program's memory, read once for each moment. */
+bool guest_load(struct guest *guest, usp_addr from, usp_addr *word);
+
+/* Fills the target but for unwind tables: memory, os. */
+void guest_describe(struct guest *guest, struct usp_target *target);
+
+/* Whether an unwind table describes the code at an address (inside of a call, for a return address). */
+bool guest_has_table(const struct guest *guest, usp_addr pc);
+
+/* "file+0xOFFSET", or the address. */
+void guest_place(const struct guest *guest, usp_addr pc, char *text, size_t size);
+
+#endif

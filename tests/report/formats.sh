@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What real programs of this machine write about a stripped program gets the names of its functions: glibc, gdb, eu-stack,
+# AddressSanitizer, perf, and the run times of Rust and Go: those that are installed here.
+set -euo pipefail
+# shellcheck source=tests/tool/common.sh
+. "$(dirname "$0")/../tool/common.sh"
+need_tools gcc strip
+mkdir "$work/files" "$work/logs"
+ulimit -c 0
+
+cat >"$work/prog.c" <<'END_C'
+#include <execinfo.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((noinline)) int inner_most(volatile int *p, int what) {
+    void *frames[32];
+    if (what == 'b') backtrace_symbols_fd(frames, backtrace(frames, 32), 1);
+    if (what == 's') { write(1, "ready\n", 6); for (;;) pause(); }
+    if (what == 'l') { for (unsigned i = 0; i < 200000000; i++) __asm__ volatile("" : : "r"(i)); }
+    if (what == 'c') *p = 1;
+    return what + 1;
+}
+__attribute__((noinline)) int middle(volatile int *p, int what) { return inner_most(p, what) + 2; }
+__attribute__((noinline)) int outer(volatile int *p, int what) { return middle(p, what) + 3; }
+int main(int argc, char **argv) { return argc > 1 && outer(0, argv[1][0]) == 0; }
+END_C
+
+# make_program NAME COMMAND...: stripped in $work, with symbols in $work/files.
+make_program() {
+  local name=$1
+  shift
+  "$@" -o "$work/files/$name"
+  strip -o "$work/$name" "$work/files/$name"
+}
+
+seen=0
+# named LOG FUNCTION...: these functions get names, in this order, in lines that had none, and no line comes or goes.
+named() {
+  local log=$work/logs/$1 function words found
+  shift
+  words=$(
+    IFS='|'
+    echo "$*"
+  )
+  ! grep -qawE "$words" "$log" || fail "$log: a function has its name already"
+  run 0 symbolize --quiet --log "$log" --search "$work/files"
+  diff -a "$log" "$work/out" | sed -n 's/^> //p' >"$work/changed" || true
+  found=$(grep -aowE "$words" "$work/changed" | awk -v most=$# 'NR <= most' | tr '\n' ' ') || true
+  [[ $found == "$* " ]] || fail "$log: named are $found: $(head -n 20 "$work/changed")"
+  # Inlined calls have lines of their own.
+  [[ $(wc -l <"$log") -eq $(grep -cav ' \[inlined\]' "$work/out") ]] || fail "$log: another number of lines"
+  # The same as a report.
+  run 0 report --quiet --search "$work/files" "$log"
+  for function; do out_has "[[:blank:]]$function( |\$)"; done
+  seen=$((seen + 1))
+}
+
+make_program prog gcc -O1 -Wno-unused-result "$work/prog.c" -fno-optimize-sibling-calls
+cd "$work"
+
+./prog b >logs/backtrace_symbols
+# What is shown of libc depends on its version; the program's frames are what counts.
+named backtrace_symbols inner_most middle outer main
+
+if have gdb; then
+  gdb -batch -nx -ex run -ex backtrace -ex 'info proc mappings' --args ./prog c >logs/gdb 2>/dev/null </dev/null || true
+  if grep -q '^#1 ' logs/gdb; then named gdb inner_most middle outer; else echo "gdb cannot trace here"; fi
+fi
+
+if have eu-stack; then
+  start ./prog s
+  eu-stack -b -m -p "$pid" >logs/eu-stack 2>/dev/null || true
+  if grep -q '^#2 ' logs/eu-stack; then named eu-stack inner_most middle outer main; else echo "eu-stack cannot trace here"; fi
+fi
+
+for compiler in clang-19 gcc; do
+  have $compiler || continue
+  make_program "asan-$compiler" $compiler -O1 -fsanitize=address -fno-optimize-sibling-calls -Wno-unused-result "$work/prog.c" \
+    2>/dev/null || continue
+  ASAN_OPTIONS=symbolize=0:detect_leaks=0 "./asan-$compiler" c >/dev/null 2>"logs/asan-$compiler" || true
+  named "asan-$compiler" inner_most middle outer main
+done
+
+if have perf && perf record -q -e cpu-clock -g -o perf.data ./prog l >/dev/null 2>&1; then
+  perf script --show-mmap-events -i perf.data >logs/perf 2>/dev/null
+  named perf inner_most
+fi
+
+if have rustc && have gdb && have setarch; then
+  cat >panic.rs <<'END_RUST'
+#[inline(never)]
+#[no_mangle]
+pub fn inner_most(n: usize) -> usize { [1, 2, 3][n] }
+fn main() { std::process::exit(inner_most(std::env::args().count() + 3) as i32) }
+END_RUST
+  if rustc -O -g -o files/panic panic.rs 2>/dev/null && strip -o panic files/panic; then
+    # The run time does not tell where it was loaded: at the place where gdb has it, too.
+    RUST_BACKTRACE=full setarch -R ./panic 2>logs/panic || true
+    gdb -batch -nx -ex starti -ex 'info proc mappings' ./panic >>logs/panic 2>/dev/null </dev/null || true
+    if grep -q 'r-xp.*/panic$' logs/panic; then named panic inner_most; fi
+  fi
+fi
+
+if have go && have gdb; then
+  cat >crash.go <<'END_GO'
+package main
+
+/*
+#include <stddef.h>
+__attribute__((noinline, noclone)) static int inner_most(volatile int *p) { return *p; }
+static int outer(void) { return inner_most(NULL) + 1; }
+*/
+import "C"
+
+func main() { println(C.outer()) }
+END_GO
+  # The C code stands where it was linked: the log needs no list of images but what the test gives.
+  if CGO_ENABLED=1 GOFLAGS=-mod=mod GO111MODULE=off GOCACHE=$work/go-cache go build -ldflags '-extldflags=-no-pie' -o files/crash crash.go \
+    2>/dev/null && strip -o crash files/crash; then
+    ./crash >/dev/null 2>logs/go || true
+    gdb -batch -nx -ex starti -ex 'info proc mappings' ./crash >>logs/go 2>/dev/null </dev/null || true
+    if grep -q 'pc=0x' logs/go && grep -q 'r-xp.*/crash$' logs/go; then named go inner_most; fi
+  fi
+fi
+
+cd "$started_in"
+[[ $seen -ge 2 ]] || skip "nothing here writes a report but glibc"
+verdict

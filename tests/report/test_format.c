@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* Frames as text, byte by byte. The expected lines are written as Libc gen/backtrace.c's format string gives them. */
+#include <check.h>
+#include <string.h>
+
+#include <unspool/format.h>
+
+#include "tests/support/suite.h"
+
+static struct usp_frame frame_at(usp_addr pc) {
+    struct usp_frame frame = {.pc = pc, .kind = USP_FRAME_KIND_RETURN_ADDRESS};
+    return frame;
+}
+
+static void check_line(const char *expected, uint32_t format, uint32_t arch, uint32_t index, usp_addr pc,
+                       const struct usp_symbol *symbol) {
+    char line[256];
+    struct usp_frame frame = frame_at(pc);
+    int length = usp_format_frame(line, sizeof line, format, arch, index, &frame, symbol);
+    ck_assert_str_eq(line, expected);
+    ck_assert_int_eq(length, (int)strlen(expected));
+}
+
+#define LINE(expected, ...)  check_line(expected, USP_FORMAT_CALL_STACK_SYMBOLS, __VA_ARGS__)
+#define PLAIN(expected, ...) check_line(expected, USP_FORMAT_PLAIN, __VA_ARGS__)
+
+static const struct usp_symbol main_symbol = {.name = "main",
+                                              .start = 0x100003f00,
+                                              .offset = 0x20,
+                                              .image_path = "/Apps/Demo.app/Demo",
+                                              .image_load = 0x100000000};
+
+START_TEST(symbol_and_offset) {
+    LINE("0   Demo                                0x0000000100003f21 main + 33", USP_ARCH_ARM64, 0, 0x100003f21,
+         &main_symbol);
+    LINE("12345Demo                                0x0000000100003f21 main + 33", USP_ARCH_X86_64, 12345, 0x100003f21,
+         &main_symbol);
+    PLAIN("main + 33", USP_ARCH_ARM64, 0, 0x100003f21, &main_symbol);
+}
+END_TEST
+
+START_TEST(addresses_have_the_width_of_a_pointer) {
+    const struct usp_symbol symbol = {.name = "f", .start = 0x4000, .image_path = "/a", .image_load = 0x1000};
+    const uint32_t narrow[] = {USP_ARCH_ARM64_32, USP_ARCH_ARMV7, USP_ARCH_I386};
+    LINE("1   a                                   0x00004010 f + 16", narrow[_i], 1, 0x4010, &symbol);
+    PLAIN("0x00004010", narrow[_i], 1, 0x4010, NULL);
+}
+END_TEST
+
+/* The offset is that of the frame's own pc, not of the address that was looked up: behind a call at the end of a
+ * function the two differ by more than one. */
+START_TEST(offset_counts_from_the_pc) {
+    struct usp_symbol symbol = main_symbol;
+    symbol.offset = 7;
+    LINE("0   Demo                                0x0000000100004000 main + 256", USP_ARCH_ARM64, 0, 0x100004000,
+         &symbol);
+}
+END_TEST
+
+START_TEST(image_without_symbol) {
+    struct usp_symbol symbol = main_symbol;
+    symbol.name = NULL;
+    LINE("3   Demo                                0x0000000100003f20 Demo + 16160", USP_ARCH_ARM64, 3, 0x100003f20,
+         &symbol);
+    PLAIN("Demo + 16160", USP_ARCH_ARM64, 3, 0x100003f20, &symbol);
+}
+END_TEST
+
+START_TEST(no_image) {
+    LINE("4   ???                                 0x0000000000001000 0x0 + 4096", USP_ARCH_ARM64, 4, 0x1000, NULL);
+    LINE("4   ???                                 0x00000000 0x0 + 0", USP_ARCH_ARMV7, 4, 0, NULL);
+    PLAIN("0x0000000000001000", USP_ARCH_ARM64, 4, 0x1000, NULL);
+}
+END_TEST
+
+START_TEST(long_image_names_are_cut) {
+    struct usp_symbol symbol = main_symbol;
+    symbol.image_path = "/lib/abcdefghijklmnopqrstuvwxyz0123456789.dylib";
+    LINE("0   abcdefghijklmnopqrstuvwxyz012345678 0x0000000100003f20 main + 32", USP_ARCH_ARM64, 0, 0x100003f20,
+         &symbol);
+    symbol.name = NULL;
+    LINE("0   abcdefghijklmnopqrstuvwxyz012345678 0x0000000100003f20 abcdefghijklmnopqrstuvwxyz012345678 + 16160",
+         USP_ARCH_ARM64, 0, 0x100003f20, &symbol);
+    symbol.image_path = "no-folder";
+    PLAIN("no-folder + 16160", USP_ARCH_ARM64, 0, 0x100003f20, &symbol);
+}
+END_TEST
+
+/* The shared cache's placeholder: the UUID and the offset in the image tell a server what to look up. */
+START_TEST(redacted_names) {
+    struct usp_symbol symbol = main_symbol;
+    const uint8_t uuid[16] = {0xde, 0xad, 0xbe, 0xef, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0xa, 0xb};
+    symbol.name = "<redacted>";
+    memcpy(symbol.build_id, uuid, sizeof uuid);
+    symbol.build_id_size = sizeof uuid;
+    LINE("0   Demo                                0x0000000100003f20 DEADBEEF-0001-0203-0405-060708090A0B + 16160",
+         USP_ARCH_ARM64, 0, 0x100003f20, &symbol);
+    symbol.build_id_size = 0;
+    LINE("0   Demo                                0x0000000100003f20 <redacted> + 32", USP_ARCH_ARM64, 0, 0x100003f20,
+         &symbol);
+}
+END_TEST
+
+/* A module loaded above its symbol's linked address, on a 32-bit target: offsets wrap as the target's words do. */
+START_TEST(offsets_wrap_like_the_target) {
+    const struct usp_symbol symbol = {.name = "f", .start = 0xfffffff0, .image_path = "/a", .image_load = 0};
+    PLAIN("f + 32", USP_ARCH_I386, 0, 0x10, &symbol);
+}
+END_TEST
+
+/* Every room from nothing to enough: the length is the same, the text is a beginning of the whole, nothing behind is touched. */
+START_TEST(any_room) {
+    char whole[128];
+    struct usp_frame frame = frame_at(0x100003f20);
+    int length =
+        usp_format_frame(whole, sizeof whole, USP_FORMAT_CALL_STACK_SYMBOLS, USP_ARCH_ARM64, 7, &frame, &main_symbol);
+    ck_assert_int_gt(length, 60);
+    ck_assert_int_eq(usp_format_frame(NULL, 0, USP_FORMAT_CALL_STACK_SYMBOLS, USP_ARCH_ARM64, 7, &frame, &main_symbol),
+                     length);
+    for (size_t room = 0; room <= (size_t)length + 1; room++) {
+        char part[128];
+        memset(part, '#', sizeof part);
+        ck_assert_int_eq(
+            usp_format_frame(part, room, USP_FORMAT_CALL_STACK_SYMBOLS, USP_ARCH_ARM64, 7, &frame, &main_symbol),
+            length);
+        if (room > 0) {
+            ck_assert_int_eq(strncmp(part, whole, room - 1), 0);
+            ck_assert_int_eq(part[room - 1], '\0');
+        }
+        ck_assert_int_eq(part[room], '#');
+    }
+}
+END_TEST
+
+START_TEST(arguments) {
+    char line[128];
+    struct usp_frame frame = frame_at(1);
+    ck_assert_int_eq(usp_format_frame(line, sizeof line, 99, USP_ARCH_ARM64, 0, &frame, NULL), USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_format_frame(line, sizeof line, USP_FORMAT_PLAIN, USP_ARCH_NONE, 0, &frame, NULL),
+                     USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_format_frame(line, sizeof line, USP_FORMAT_PLAIN, USP_ARCH_ARM64, 0, NULL, NULL),
+                     USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_format_frame(NULL, 1, USP_FORMAT_PLAIN, USP_ARCH_ARM64, 0, &frame, NULL), USP_ERROR_ARGUMENT);
+}
+END_TEST
+
+int main(void) {
+    TCase *lines = tcase_create("lines");
+    tcase_add_test(lines, symbol_and_offset);
+    tcase_add_loop_test(lines, addresses_have_the_width_of_a_pointer, 0, 3);
+    add_tests(lines, offset_counts_from_the_pc, image_without_symbol, no_image, long_image_names_are_cut,
+              redacted_names, offsets_wrap_like_the_target, any_room, arguments);
+    return run_suite("format", lines);
+}

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT */
+/* Reports of <unspool/report.h>: what each kind of text becomes in the layout for people and in JSON. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <unspool/report.h>
+
+#include "tests/support/report_texts.h"
+#include "tests/support/suite.h"
+
+/* ---- reports of texts ---- */
+
+struct output {
+    char *text;
+    size_t size, room;
+};
+
+static int gather(void *context, const char *bytes, size_t n) {
+    struct output *output = context;
+    if (output->size + n + 1 > output->room) {
+        output->room = 2 * (output->size + n + 1);
+        output->text = realloc(output->text, output->room);
+        ck_assert_ptr_nonnull(output->text);
+    }
+    memcpy(output->text + output->size, bytes, n);
+    output->size += n;
+    output->text[output->size] = '\0';
+    return USP_OK;
+}
+
+/* Names what is in App by its offset, with an inlined call in front at 0x20; nothing else has a file. */
+static int name_app(void *context, const struct usp_place *place, struct usp_answer *answer) {
+    static struct usp_source_frame frames[2];
+    static char name[32];
+    (void)context;
+    if (place->image_length != 3 || memcmp(place->image, "App", 3) != 0) {
+        answer->flags = USP_ANSWER_NO_FILE;
+        return USP_OK;
+    }
+    const bool is_inlined = place->offset == 0x20;
+    snprintf(name, sizeof name, "f%llx", (unsigned long long)place->offset);
+    frames[0] =
+        (struct usp_source_frame){.function = "inner", .file = "/src/b.c", .line = 3, .flags = USP_SOURCE_INLINED};
+    frames[1] = (struct usp_source_frame){.function = name, .file = "/src/a.c", .line = 9};
+    answer->frames = is_inlined ? frames : frames + 1;
+    answer->count = is_inlined ? 2 : 1;
+    answer->offset = 4;
+    return USP_OK;
+}
+
+static struct usp_report *read_text(const char *text) {
+    struct usp_reader_options options;
+    struct usp_report *report;
+    char error[128];
+    usp_reader_options_init(&options);
+    options.find = name_app;
+    const int status = usp_report_create(&options, text, strlen(text), &report, error, sizeof error);
+    ck_assert_msg(status == USP_OK, "%d %s", status, error);
+    return report;
+}
+
+static void check_report(const char *in, const char *expected, uint32_t style) {
+    struct output output = {.text = NULL};
+    struct usp_report *report = read_text(in);
+    ck_assert_int_eq(usp_report_format(report, style, gather, &output), USP_OK);
+    ck_assert_msg(strcmp(output.text != NULL ? output.text : "", expected) == 0, "is:\n%s\nnot:\n%s", output.text,
+                  expected);
+    free(output.text);
+    usp_report_free(report);
+}
+
+#define APP  "App                           \t"
+#define LIBZ "libz.dylib                    \t"
+
+/* ---- crashes ---- */
+
+/* Apple, "Interpreting the JSON format of a crash report". The name of a thread would be obeyed by a terminal. */
+static const char crash[] =
+    "{\"app_name\":\"App\",\"timestamp\":\"2026-11-22 10:00:00.00 +0000\",\"app_version\":\"1.2\",\"bug_type\":\"309\","
+    "\"os_version\":\"iPhone OS 17.5.1 (21F90)\"}\n"
+    "{\"procName\":\"App\",\"pid\":4711,\"cpuType\":\"ARM-64\",\"exception\":{\"codes\":\"0x1, 0x8\",\"type\":"
+    "\"EXC_BAD_ACCESS\",\"subtype\":\"KERN_INVALID_ADDRESS at 0x8\"},\"termination\":{\"indicator\":\"Segmentation "
+    "fault: 11\"},\"faultingThread\":1,\n"
+    "\"threads\":[{\"id\":7,\"queue\":\"com.apple.main-thread\",\"frames\":[{\"imageOffset\":16,\"imageIndex\":1}]},"
+    "{\"id\":9,\"name\":\"w\\u001b[31m\",\"frames\":[{\"imageOffset\":32,\"imageIndex\":0},{\"imageOffset\":48,"
+    "\"symbol\":\"kept\",\"symbolLocation\":4,\"imageIndex\":0}]}],\n"
+    "\"usedImages\":[{\"base\":4294967296,\"size\":65536,\"uuid\":\"" UUID_A
+    "\",\"path\":\"\\/private\\/App\",\"name\":"
+    "\"App\",\"arch\":\"arm64\"},{\"base\":8589934592,\"size\":4096,\"uuid\":\"" UUID_B
+    "\",\"path\":\"\\/usr\\/lib\\/libz.dylib\",\"name\":\"libz.dylib\"}],\n"
+    "\"lastExceptionBacktrace\":[{\"imageOffset\":80,\"imageIndex\":0}]}\n";
+
+START_TEST(a_crash) {
+    check_report(crash,
+                 "Process:             App [4711]\n"
+                 "Version:             1.2\n"
+                 "Code Type:           ARM-64\n"
+                 "OS Version:          iPhone OS 17.5.1 (21F90)\n"
+                 "Date/Time:           2026-11-22 10:00:00.00 +0000\n"
+                 "\n"
+                 "Exception Type:      EXC_BAD_ACCESS\n"
+                 "Exception Subtype:   KERN_INVALID_ADDRESS at 0x8\n"
+                 "Exception Codes:     0x1, 0x8\n"
+                 "Termination Reason:  Segmentation fault: 11\n"
+                 "Triggered by Thread: 1\n"
+                 "\n"
+                 "Last Exception Backtrace:\n"
+                 "0   " APP "0x0000000100000050 f50 + 4 (a.c:9)\n"
+                 "\n"
+                 "Thread 1 name:  w\\x1b[31m\n"
+                 "Thread 1 Crashed:\n"
+                 "0   " APP "0x0000000100000020 inner [inlined] (b.c:3)\n"
+                 "0   " APP "0x0000000100000020 f20 + 4 (a.c:9)\n"
+                 "1   " APP "0x0000000100000030 kept + 4\n"
+                 "\n"
+                 "Thread 0 name:  Dispatch queue: com.apple.main-thread\n"
+                 "Thread 0:\n"
+                 "0   " LIBZ "0x0000000200000010 0x200000000 + 16\n"
+                 "\n"
+                 "Binary Images:\n"
+                 "0x100000000 - 0x10000ffff App arm64 <0123abcd456789abcdef0123456789ab> /private/App\n"
+                 "0x200000000 - 0x200000fff libz.dylib <b000000000000000000000000000000b> /usr/lib/libz.dylib\n"
+                 "\n",
+                 USP_REPORT_TEXT);
+}
+END_TEST
+
+START_TEST(a_crash_in_json) {
+    struct output output = {.text = NULL};
+    struct usp_report *report = read_text(crash);
+    static const char *const parts[] = {
+        "\"format\": \"ips\"",
+        "\"process\": \"App\"",
+        "\"exception_type\": \"EXC_BAD_ACCESS\"",
+        "\"stack\": \"Last Exception Backtrace\"",
+        "\"crashed\": true",
+        "\"symbol\": \"f20\"",
+        "\"inlined\": [{\"symbol\": \"inner\"",
+        "\"name\": \"w\\u001b[31m\"",
+        ("\"image_id\": \"b000000000000000000000000000000b\", \"address\": \"0x200000010\", \"image_offset\": "
+         "\"0x10\", "
+         "\"missing\": \"file\""),
+    };
+    ck_assert_int_eq(usp_report_format(report, USP_REPORT_JSON, gather, &output), USP_OK);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        ck_assert_msg(strstr(output.text, parts[i]) != NULL, "no %s in\n%s", parts[i], output.text);
+    }
+    free(output.text);
+    usp_report_free(report);
+}
+END_TEST
+
+START_TEST(text_of_apple) {
+    check_report("Process:             App [7]\n"
+                 "Exception Type:  EXC_CRASH (SIGABRT)\n"
+                 "Triggered by Thread:  1\n"
+                 "\n"
+                 "Thread 0 name:  Dispatch queue: com.apple.main-thread\n"
+                 "Thread 0:\n"
+                 "0   libz.dylib   0x180000200 read + 8\n"
+                 "\n"
+                 "Thread 1 Crashed:\n"
+                 "0   App    \t0x0000000100000100 0x100000000 + 256\n"
+                 "\n" IMAGES,
+                 "Process:             App [7]\n"
+                 "\n"
+                 "Exception Type:      EXC_CRASH (SIGABRT)\n"
+                 "Triggered by Thread: 1\n"
+                 "\n"
+                 "Thread 1 Crashed:\n"
+                 "0   " APP "0x0000000100000100 f100 + 4 (a.c:9)\n"
+                 "\n"
+                 "Thread 0 name:  Dispatch queue: com.apple.main-thread\n"
+                 "Thread 0:\n"
+                 "0   " LIBZ "0x0000000180000200 read + 8\n"
+                 "\n"
+                 "Binary Images:\n"
+                 "0x100000000 - 0x10000ffff App <0123abcd456789abcdef0123456789ab> /Applications/App.app/App\n"
+                 "0x180000000 - 0x18000ffff libz.dylib arm64 <b000000000000000000000000000000b> /usr/lib/libz.dylib\n"
+                 "\n",
+                 USP_REPORT_TEXT);
+}
+END_TEST
+
+/* Two diagnostics of a payload are two reports; a crash's stack begins with the innermost frame. */
+START_TEST(metrickit) {
+    check_report(
+        "{\"crashDiagnostics\":[{\"diagnosticMetaData\":{\"bundleIdentifier\":\"com.example\",\"exceptionType\":1},"
+        "\"callStackTree\":{\"callStacks\":[{\"threadAttributed\":true,\"callStackRootFrames\":[{\"binaryUUID\":"
+        "\"" UUID_A
+        "\",\"offsetIntoBinaryTextSegment\":256,\"binaryName\":\"App\",\"address\":4294967552,\"subFrames\":[{"
+        "\"binaryUUID\":\"" UUID_B
+        "\",\"offsetIntoBinaryTextSegment\":512,\"address\":8589935104,\"binaryName\":\"libz.dylib\"}]}]}]}}],"
+        "\"hangDiagnostics\":[{\"diagnosticMetaData\":{\"hangDuration\":\"20 sec\"},\"callStackTree\":{\"callStacks\":"
+        "[{\"callStackRootFrames\":[{\"binaryUUID\":\"" UUID_A
+        "\",\"offsetIntoBinaryTextSegment\":256,\"binaryName\":\"App\",\"address\":4294967552,\"sampleCount\":9,"
+        "\"subFrames\":[{\"binaryUUID\":\"" UUID_A
+        "\",\"offsetIntoBinaryTextSegment\":1,\"binaryName\":\"App\",\"address\":4294967297,\"sampleCount\":2},"
+        "{\"binaryUUID\":\"" UUID_B "\",\"offsetIntoBinaryTextSegment\":512,\"address\":8589935104,\"binaryName\":"
+        "\"libz.dylib\",\"sampleCount\":7}]"
+        "}]}]}}]}",
+        "Identifier:          com.example\n"
+        "Event:               crash\n"
+        "\n"
+        "Exception Type:      1\n"
+        "\n"
+        "Thread 0 Crashed:\n"
+        "0   " APP "0x0000000100000100 f100 + 4 (a.c:9)\n"
+        "1   " LIBZ "0x0000000200000200 0x200000000 + 512\n"
+        "\n"
+        "Binary Images:\n"
+        "0x100000000 - ??? App <0123abcd456789abcdef0123456789ab>\n"
+        "0x200000000 - ??? libz.dylib <b000000000000000000000000000000b>\n"
+        "\n"
+        "----\n"
+        "\n"
+        "Event:               hang\n"
+        "Duration:            20 sec\n"
+        "\n"
+        "Thread 0:\n"
+        "Heaviest stack:\n"
+        "  9    f100 + 4 (a.c:9) (in App) [0x100000100]\n"
+        "  7    0x200000000 + 512 (in libz.dylib) [0x200000200]\n"
+        "Call tree:\n"
+        "  9    f100 + 4 (a.c:9) (in App) [0x100000100]\n"
+        "    2    f1 + 4 (a.c:9) (in App) [0x100000001]\n"
+        "    7    0x200000000 + 512 (in libz.dylib) [0x200000200]\n"
+        "\n"
+        "Binary Images:\n"
+        "0x100000000 - ??? App <0123abcd456789abcdef0123456789ab>\n"
+        "0x200000000 - ??? libz.dylib <b000000000000000000000000000000b>\n"
+        "\n",
+        USP_REPORT_TEXT);
+}
+END_TEST
+
+/* What should be below a frame, and is not. */
+START_TEST(without_a_root) {
+    check_report("{\"subFrames\":[{\"binaryUUID\":\"" UUID_A
+                 "\",\"offsetIntoBinaryTextSegment\":256,\"binaryName\":\"App\",\"address\":4294967552,"
+                 "\"sampleCount\":2}]}",
+                 "Thread 0:\n"
+                 "Heaviest stack:\n"
+                 "  2    f100 + 4 (a.c:9) (in App) [0x100000100]\n"
+                 "Call tree:\n"
+                 "  2    f100 + 4 (a.c:9) (in App) [0x100000100]\n"
+                 "\n"
+                 "Binary Images:\n"
+                 "0x100000000 - ??? App <0123abcd456789abcdef0123456789ab>\n"
+                 "\n",
+                 USP_REPORT_TEXT);
+}
+END_TEST
+
+/* ---- samples ---- */
+
+/* The form of reports in public issues (tests/support/report_texts.h); owncloud/client 5613 has "Thread_<multiple>". */
+START_TEST(trees) {
+    check_report("Call graph:\n"
+                 "    2797 Thread_1382747   DispatchQueue_1: com.apple.main-thread  (serial)\n"
+                 "    + 2797 start  (in dyld) + 3457  [0x7ff808443781]\n"
+                 "    +   797 ???  (in App)  load address 0x100000000 + 0x100  [0x100000100]\n"
+                 "    +   2000 ???  (in App)  load address 0x100000000 + 0x200  [0x100000200]\n"
+                 "    4 Thread_<multiple>   DispatchQueue_14: com.example.queue  (serial)\n"
+                 "    + 4 ???  (in App)  load address 0x100000000 + 0x300  [0x100000300]\n"
+                 "\nTotal number in stack (recursive counted multiple, when >=5):\n\n",
+                 "Thread 1382747 name:  Dispatch queue: com.apple.main-thread\n"
+                 "Thread 1382747:\n"
+                 "Heaviest stack:\n"
+                 "  2797 start (in dyld) [0x7ff808443781]\n"
+                 "  2000 f200 + 4 (a.c:9) (in App) [0x100000200]\n"
+                 "Call tree:\n"
+                 "  2797 start (in dyld) [0x7ff808443781]\n"
+                 "    797  f100 + 4 (a.c:9) (in App) [0x100000100]\n"
+                 "    2000 f200 + 4 (a.c:9) (in App) [0x100000200]\n"
+                 "\n"
+                 "Stack name:  Dispatch queue: com.example.queue\n"
+                 "Stack:\n"
+                 "Heaviest stack:\n"
+                 "  4    f300 + 4 (a.c:9) (in App) [0x100000300]\n"
+                 "Call tree:\n"
+                 "  4    f300 + 4 (a.c:9) (in App) [0x100000300]\n"
+                 "\n"
+                 "Binary Images:\n"
+                 "0x100000000 - ??? App\n"
+                 "\n",
+                 USP_REPORT_TEXT);
+    /* The heaviest stack that the report has chosen itself stays apart from the tree behind it. */
+    check_report("Event:            cpu usage\n"
+                 "Heaviest stack for the target process:\n"
+                 "  18  ??? (App + 256) [0x100000100]\n"
+                 "\n"
+                 "Powerstats for:   App [7877]\n"
+                 "  18  ??? (App + 256) [0x100000100] 1-18\n"
+                 "    17  main + 40 (App.swift:31,1 in App + 400) [0x100000190] 1-17\n",
+                 "Event:               cpu usage\n"
+                 "\n"
+                 "Heaviest stack for the target process:\n"
+                 "  18   f100 + 4 (a.c:9) (in App) [0x100000100]\n"
+                 "\n"
+                 "Thread name:  App [7877]\n"
+                 "Thread:\n"
+                 "Heaviest stack:\n"
+                 "  18   f100 + 4 (a.c:9) (in App) [0x100000100]\n"
+                 "  17   main + 40 (in App) [0x100000190]\n"
+                 "Call tree:\n"
+                 "  18   f100 + 4 (a.c:9) (in App) [0x100000100]\n"
+                 "    17   main + 40 (in App) [0x100000190]\n"
+                 "\n"
+                 "Binary Images:\n"
+                 "0x100000000 - ??? App\n"
+                 "\n",
+                 USP_REPORT_TEXT);
+}
+END_TEST
+
+/* Samples that are stacks of their own become one tree for each thread. */
+START_TEST(folded) {
+    check_report("prog 5 1.0: 250000 cpu-clock: \n"
+                 "\t 300 leaf+0x1 (/opt/App)\n"
+                 "\t 200 mid+0x2 (/opt/App)\n"
+                 "\n"
+                 "prog 5 1.1: 250000 cpu-clock: \n"
+                 "\t 301 leaf+0x2 (/opt/App)\n"
+                 "\t 200 mid+0x2 (/opt/App)\n"
+                 "\n"
+                 "prog 5 1.2: 250000 cpu-clock: \n"
+                 "\t 200 mid+0x2 (/opt/App)\n",
+                 "Thread 5 name:  prog\n"
+                 "Thread 5:\n"
+                 "Heaviest stack:\n"
+                 "  3    mid + 2 (in App) [0x200]\n"
+                 "  2    leaf (in App)\n"
+                 "Call tree:\n"
+                 "  3    mid + 2 (in App) [0x200]\n"
+                 "    2    leaf (in App)\n"
+                 "\n",
+                 USP_REPORT_TEXT);
+}
+END_TEST
+
+/* ---- texts of every format, what is refused ---- */
+
+static void check_all(const struct text *texts, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        struct output text = {.text = NULL}, json = {.text = NULL};
+        struct usp_reader_counts counts;
+        struct usp_report *report = read_text(texts[i].in);
+        ck_assert_int_eq(usp_report_get_counts(report, &counts), USP_OK);
+        ck_assert_uint_gt(counts.frames, 0);
+        ck_assert_uint_eq(counts.frames,
+                          counts.named + counts.answered + counts.no_symbol + counts.no_file + counts.no_image);
+        ck_assert_int_eq(usp_report_format(report, USP_REPORT_TEXT, gather, &text), USP_OK);
+        ck_assert_int_eq(usp_report_format(report, USP_REPORT_JSON, gather, &json), USP_OK);
+        ck_assert_uint_gt(text.size, 0);
+        /* All frames are one report's, which says of what format they are. */
+        ck_assert_msg(strstr(json.text, "\"format\": \"\"") == NULL, "%s", texts[i].format);
+        free(text.text);
+        free(json.text);
+        usp_report_free(report);
+    }
+}
+
+START_TEST(every_format) {
+    check_all(apple_texts, sizeof apple_texts / sizeof *apple_texts);
+    check_all(linux_texts, sizeof linux_texts / sizeof *linux_texts);
+    check_all(documents, sizeof documents / sizeof *documents);
+}
+END_TEST
+
+static int refuse(void *context, const char *bytes, size_t n) {
+    (void)context, (void)bytes, (void)n;
+    return USP_ERROR_SYSTEM;
+}
+
+static int fail_to_find(void *context, const struct usp_place *place, struct usp_answer *answer) {
+    (void)context, (void)place, (void)answer;
+    return USP_ERROR_NO_MEMORY;
+}
+
+START_TEST(refused) {
+    static const struct {
+        const char *text;
+        int status;
+    } texts[] = {
+        {"", USP_ERROR_NOT_FOUND},
+        {"no frames\nat all\n", USP_ERROR_NOT_FOUND},
+        {"{\"a\":1}", USP_ERROR_NOT_FOUND},
+        {"{\"threads\":[{\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}", USP_ERROR_TRUNCATED},
+        {"{\"threads\":[{\"frames\":[{\"imageOffset\":16;\"imageIndex\":0}]}]}", USP_ERROR_FORMAT},
+    };
+    struct usp_reader_options options;
+    struct usp_report *report;
+    char error[128];
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const size_t n = strlen(texts[i].text);
+        ck_assert_int_eq(usp_report_create(NULL, texts[i].text, n, &report, error, sizeof error), texts[i].status);
+        ck_assert_ptr_null(report);
+        ck_assert_int_eq(error[0] != '\0', texts[i].status != USP_ERROR_NOT_FOUND);
+        ck_assert_int_eq(usp_report_create(NULL, texts[i].text, n, &report, NULL, 0), texts[i].status);
+    }
+    usp_reader_options_init(&options);
+    options.find = fail_to_find;
+    ck_assert_int_eq(usp_report_create(&options, crash, strlen(crash), &report, NULL, 0), USP_ERROR_NO_MEMORY);
+    ck_assert_int_eq(usp_report_create(NULL, NULL, 1, &report, NULL, 0), USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_report_create(NULL, crash, strlen(crash), NULL, NULL, 0), USP_ERROR_ARGUMENT);
+    report = read_text(crash);
+    ck_assert_int_eq(usp_report_format(report, 0, refuse, NULL), USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_report_format(report, USP_REPORT_TEXT, NULL, NULL), USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_report_format(report, USP_REPORT_TEXT, refuse, NULL), USP_ERROR_SYSTEM);
+    ck_assert_int_eq(usp_report_format(report, USP_REPORT_JSON, refuse, NULL), USP_ERROR_SYSTEM);
+    ck_assert_int_eq(usp_report_get_counts(report, NULL), USP_ERROR_ARGUMENT);
+    usp_report_free(report);
+    usp_report_free(NULL);
+}
+END_TEST
+
+/* A payload nests one level for each frame: it is read and shown without recursion, and in a time that grows with it. */
+START_TEST(deep) {
+    enum { FRAMES = 20000 };
+    static const char frame[] = "{\"binaryUUID\":\"" UUID_A "\",\"offsetIntoBinaryTextSegment\":256,\"sampleCount\":1,"
+                                "\"binaryName\":\"App\",\"address\":4294967552,\"subFrames\":[";
+    struct output in = {.text = NULL}, out = {.text = NULL};
+    static const char begin[] = "{\"hangDiagnostics\":[{\"callStackTree\":{\"callStacks\":[{\"callStackRootFrames\":[";
+    gather(&in, begin, sizeof begin - 1);
+    for (unsigned i = 0; i < FRAMES; i++) gather(&in, frame, sizeof frame - 1);
+    for (unsigned i = 0; i < FRAMES; i++) gather(&in, "]}", 2);
+    gather(&in, "]}]}}]}", 7);
+    struct usp_report *report = read_text(in.text);
+    struct usp_reader_counts counts;
+    ck_assert_int_eq(usp_report_get_counts(report, &counts), USP_OK);
+    ck_assert_uint_eq(counts.answered, FRAMES);
+    ck_assert_int_eq(usp_report_format(report, USP_REPORT_TEXT, gather, &out), USP_OK);
+    usp_report_free(report);
+    free(in.text);
+    free(out.text);
+}
+END_TEST
+
+int main(void) {
+    TCase *tcase = tcase_create("report");
+    add_tests(tcase, a_crash, a_crash_in_json, text_of_apple, metrickit, without_a_root, trees, folded, every_format,
+              refused, deep);
+    return run_suite("read_report", tcase);
+}

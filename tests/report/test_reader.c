@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT */
+/* Readers of <unspool/report.h>: whole texts of every shape, small ones of our own after the sources that each names. The
+ * answers tell which place was asked for, so that a wrong image, a wrong offset and a return address that is taken for an
+ * instruction all show. What real programs write today is tests/report/formats.sh's. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <unspool/report.h>
+
+#include "tests/support/report_texts.h"
+#include "tests/support/suite.h"
+
+/* ---- a reader whose answers are the questions ---- */
+
+struct session {
+    char *text; /* what was written */
+    size_t size;
+    unsigned inlined; /* calls in front of each function */
+    const char *file; /* of source lines; NULL: none */
+    struct usp_source_frame frames[4];
+    char names[4096][64]; /* answers stay valid until the text was ended */
+    unsigned count;
+};
+
+static int gather(void *context, const char *bytes, size_t n) {
+    struct session *session = context;
+    session->text = realloc(session->text, session->size + n + 1);
+    ck_assert_ptr_nonnull(session->text);
+    memcpy(session->text + session->size, bytes, n);
+    session->size += n;
+    session->text[session->size] = '\0';
+    return USP_OK;
+}
+
+static bool is_called(const struct usp_place *place, const char *name) {
+    return place->image_length == strlen(name) && memcmp(place->image, name, place->image_length) == 0;
+}
+
+/* "IMAGE:OFFSET", a base that is not the load address as a letter in front of the offset, "!" behind an instruction's; "id" in
+ * front where the identity is known. Of "Missing" there is no file, at offset 0x666 no symbol. */
+static int answer_place(void *context, const struct usp_place *place, struct usp_answer *answer) {
+    static const char *const bases[] = {"", "L", "F", "T"};
+    struct session *session = context;
+    if (is_called(place, "Missing") || (place->flags & USP_PLACE_GUESS) != 0) {
+        answer->flags = USP_ANSWER_NO_FILE;
+        return USP_OK;
+    }
+    if (place->offset == 0x666) return USP_OK;
+    ck_assert_uint_lt(session->count, 4096);
+    char *name = session->names[session->count++];
+    snprintf(name, sizeof session->names[0], "%s%.*s:%s%llx%s", place->build_id_size > 0 ? "id." : "",
+             (int)place->image_length, place->image, bases[place->base], (unsigned long long)place->offset,
+             (place->flags & USP_PLACE_EXACT) != 0 ? "!" : "");
+    for (unsigned i = 0; i <= session->inlined; i++) {
+        session->frames[i] = (struct usp_source_frame){.function = i < session->inlined ? "inner" : name};
+        session->frames[i].file = session->file;
+        session->frames[i].line = session->file != NULL ? 10 + i : 0;
+        session->frames[i].flags = i < session->inlined ? USP_SOURCE_INLINED : 0;
+    }
+    answer->frames = session->frames;
+    answer->count = session->inlined + 1;
+    answer->offset = 7;
+    return USP_OK;
+}
+
+static struct usp_reader *create(struct session *session, uint32_t flags) {
+    struct usp_reader_options options;
+    struct usp_reader *reader;
+    usp_reader_options_init(&options);
+    options.flags = flags;
+    options.find = answer_place;
+    options.write = gather;
+    options.context = session;
+    ck_assert_int_eq(usp_reader_create(&options, &reader), USP_OK);
+    return reader;
+}
+
+static void forget(struct session *session) {
+    free(session->text);
+    session->text = NULL;
+    session->size = 0;
+    session->count = 0;
+}
+
+#define ck_assert_text(session, expected)                                                                              \
+    ck_assert_msg(strcmp((session)->text != NULL ? (session)->text : "", expected) == 0, "is:\n%s\nnot:\n%s",          \
+                  (session)->text, expected)
+
+/* The text at once, and in pieces of any size, learned before: always the same. `once`: see struct text. */
+static void check_text(struct session *session, const char *in, const char *out, const char *once) {
+    const size_t length = strlen(in);
+    char error[256];
+    struct usp_reader *reader = create(session, 0);
+    ck_assert_int_eq(usp_reader_write_whole(reader, in, length, error, sizeof error), USP_OK);
+    ck_assert_text(session, out);
+    for (size_t piece = 1; piece < length + 2; piece = piece * 3 + 1) {
+        forget(session);
+        for (size_t at = 0; at < length; at += piece) {
+            ck_assert_int_eq(usp_reader_learn(reader, in + at, length - at < piece ? length - at : piece), USP_OK);
+        }
+        ck_assert_int_eq(usp_reader_rewind(reader), USP_OK);
+        for (size_t at = 0; at < length; at += piece) {
+            ck_assert_int_eq(usp_reader_write(reader, in + at, length - at < piece ? length - at : piece), USP_OK);
+        }
+        ck_assert_int_eq(usp_reader_end(reader, error, sizeof error), USP_OK);
+        ck_assert_text(session, out);
+    }
+    forget(session);
+    ck_assert_int_eq(usp_reader_write(reader, in, length), USP_OK);
+    ck_assert_int_eq(usp_reader_end(reader, error, sizeof error), USP_OK);
+    ck_assert_text(session, once != NULL ? once : out);
+    usp_reader_free(reader);
+    forget(session);
+}
+
+static void check_texts(const struct text *texts, size_t count) {
+    struct session *session = calloc(1, sizeof *session);
+    for (size_t i = 0; i < count; i++) {
+        check_text(session, texts[i].in, texts[i].out, texts[i].once);
+        /* Named again: nothing changes. */
+        struct usp_reader_counts counts;
+        struct usp_reader *reader = create(session, 0);
+        ck_assert_int_eq(usp_reader_write_whole(reader, texts[i].in, strlen(texts[i].in), NULL, 0), USP_OK);
+        ck_assert_int_eq(usp_reader_get_counts(reader, &counts), USP_OK);
+        ck_assert_str_eq(counts.format, texts[i].format);
+        ck_assert_uint_eq(counts.texts, 1);
+        ck_assert_uint_eq(counts.frames,
+                          counts.named + counts.answered + counts.no_symbol + counts.no_file + counts.no_image);
+        forget(session);
+        usp_reader_free(reader);
+    }
+    free(session);
+}
+
+START_TEST(texts_of_apple) { check_texts(apple_texts, sizeof apple_texts / sizeof *apple_texts); }
+END_TEST
+
+START_TEST(texts_of_linux) { check_texts(linux_texts, sizeof linux_texts / sizeof *linux_texts); }
+END_TEST
+
+START_TEST(texts_in_json) { check_texts(documents, sizeof documents / sizeof *documents); }
+END_TEST
+
+/* ---- answers of several source frames ---- */
+
+START_TEST(inlined_calls) {
+    struct session *session = calloc(1, sizeof *session);
+    session->inlined = 1;
+    session->file = "/src/a.c";
+    check_text(session, "0   App  0x0000000100000020 App + 32",
+               "0   App  0x0000000100000020 inner [inlined] (a.c:10)\n"
+               "0   App  0x0000000100000020 App:20! + 7 (a.c:11)",
+               NULL);
+    check_text(session, "x\n    #0 0x55ef3675de91  (/opt/san+0x10be91)\ny\n",
+               "x\n    #0 0x55ef3675de91 in inner [inlined] (a.c:10) (/opt/san+0x10be91)\n"
+               "    #0 0x55ef3675de91 in san:L10be91! (a.c:11) (/opt/san+0x10be91)\ny\n",
+               NULL);
+    check_text(
+        session,
+        "{\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}],\"usedImages\":[{\"uuid\":\"" UUID_A
+        "\",\"name\":\"A\"}]}",
+        "{\"frames\":[{\"imageOffset\":16,\"symbol\":\"id.A:10!\",\"symbolLocation\":7,\"sourceFile\":\"/src/a.c\","
+        "\"sourceLine\":11,\"inlined\":[{\"symbol\":\"inner\",\"sourceFile\":\"/src/a.c\",\"sourceLine\":10}],"
+        "\"imageIndex\":0}],\"usedImages\":[{\"uuid\":\"" UUID_A "\",\"name\":\"A\"}]}",
+        NULL);
+    free(session);
+}
+END_TEST
+
+/* ---- encodings ---- */
+
+/* ASCII as UTF-16 with a mark. */
+static size_t widen(const char *text, bool is_big_endian, char *to) {
+    size_t length = 0;
+    to[length++] = (char)(is_big_endian ? 0xfe : 0xff);
+    to[length++] = (char)(is_big_endian ? 0xff : 0xfe);
+    for (; *text != '\0'; text++) {
+        to[length + is_big_endian] = *text;
+        to[length + !is_big_endian] = '\0';
+        length += 2;
+    }
+    return length;
+}
+
+START_TEST(utf_16) {
+    static const char *const texts[][2] = {
+        {"Thread 0:\r\n0   App  0x0000000100000020 App + 32\r\n1   App 0x5 main + 1\r\n",
+         "Thread 0:\r\n0   App  0x0000000100000020 App:20! + 7\r\n1   App 0x5 main + 1\r\n"},
+        {"    2797 ???  (in App)  load address 0x100000000 + 0x100  [0x100000100]\n"
+         "      1 ???  (in App)  load address 0x100000000 + 0x200  [0x100000200]\n",
+         "    2797 App:100  (in App) + 7  [0x100000100]\n      1 App:200!  (in App) + 7  [0x100000200]\n"},
+        {documents[0].in, documents[0].out},
+    };
+    struct session *session = calloc(1, sizeof *session);
+    for (int i = 0; i < 6; i++) {
+        static char in[1 << 14], out[1 << 14];
+        const char *const *text = texts[i / 2];
+        size_t length = widen(text[0], i % 2 == 1, in), expected = widen(text[1], i % 2 == 1, out);
+        for (size_t piece = 1; piece < length + 2; piece = piece * 3 + 1) {
+            struct usp_reader *reader = create(session, 0);
+            for (size_t at = 0; at < length; at += piece) {
+                ck_assert_int_eq(usp_reader_write(reader, in + at, length - at < piece ? length - at : piece), USP_OK);
+            }
+            ck_assert_int_eq(usp_reader_end(reader, NULL, 0), USP_OK);
+            ck_assert_uint_eq(session->size, expected);
+            ck_assert_mem_eq(session->text, out, expected);
+            forget(session);
+            usp_reader_free(reader);
+        }
+    }
+    free(session);
+}
+END_TEST
+
+/* A surrogate alone, half a unit: the line stays as it is, the others are read. */
+START_TEST(broken_utf_16) {
+    static const char in[] = "\xff\xfe\0\xd8"
+                             "a\0\n\0\xff";
+    struct session *session = calloc(1, sizeof *session);
+    struct usp_reader *reader = create(session, 0);
+    ck_assert_int_eq(usp_reader_write_whole(reader, in, sizeof in - 1, NULL, 0), USP_OK);
+    ck_assert_uint_eq(session->size, sizeof in - 1);
+    ck_assert_mem_eq(session->text, in, sizeof in - 1);
+    forget(session);
+    usp_reader_free(reader);
+    free(session);
+}
+END_TEST
+
+/* ---- damage ---- */
+
+static const struct {
+    const char *text, *error;
+    int status;
+} damaged[] = {
+    {"{\"bug_type\":\"309\"}\n{\"frames\":[", "offset 0x1e: the JSON is cut off", USP_ERROR_TRUNCATED},
+    {"{\"bug_type\":\"309\"}\n{\"frames\":[}", "offset 0x1e: this is no JSON", USP_ERROR_FORMAT},
+    {"{\"callStackTree\":{]}", "offset 0x12: this is no JSON", USP_ERROR_FORMAT},
+    {"{} {x", "offset 0x4: this is no JSON", USP_ERROR_FORMAT},
+    {"\xff\xfe{\0\"\0x\0\"\0\0\xd8", "", USP_OK},
+};
+
+START_TEST(damage) {
+    struct session *session = calloc(1, sizeof *session);
+    char error[256];
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        struct usp_reader *reader = create(session, 0);
+        size_t length = strlen(damaged[i].text);
+        ck_assert_int_eq(usp_reader_write_whole(reader, damaged[i].text, length, error, sizeof error),
+                         damaged[i].status);
+        ck_assert_str_eq(error, damaged[i].error);
+        ck_assert_text(session, damaged[i].text);
+        forget(session);
+        /* The reader is as new. */
+        ck_assert_int_eq(usp_reader_write_whole(reader, "App + 3\n", 8, error, sizeof error), USP_OK);
+        ck_assert_text(session, "App + 3\n");
+        forget(session);
+        usp_reader_free(reader);
+    }
+    free(session);
+}
+END_TEST
+
+/* What begins like JSON and is a log. */
+START_TEST(nearly_json) {
+    static const char *const texts[] = {"{", "[", "[12:00] x\n", "{\"a\" b}\n0   App  0x0000000100000020 App + 32\n",
+                                        "[{x}]\n"};
+    struct session *session = calloc(1, sizeof *session);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct usp_reader *reader = create(session, 0);
+        ck_assert_int_eq(usp_reader_write_whole(reader, texts[i], strlen(texts[i]), NULL, 0), USP_OK);
+        ck_assert_text(session, i == 3 ? "{\"a\" b}\n0   App  0x0000000100000020 App:20! + 7\n" : texts[i]);
+        forget(session);
+        usp_reader_free(reader);
+    }
+    free(session);
+}
+END_TEST
+
+/* A line of more than 64 KB is no frame's, but the next one is. */
+START_TEST(long_lines) {
+    const size_t length = 200000;
+    char *in = malloc(length + 64);
+    struct session *session = calloc(1, sizeof *session);
+    memset(in, 'x', length);
+    strcpy(in + length, "0x1 + 0x2 + 3\n0   App  0x20 App + 32\n");
+    for (size_t piece = 4096; piece <= length * 2; piece *= 4) {
+        struct usp_reader *reader = create(session, 0);
+        for (size_t at = 0; at < strlen(in); at += piece) {
+            size_t n = strlen(in) - at < piece ? strlen(in) - at : piece;
+            ck_assert_int_eq(usp_reader_write(reader, in + at, n), USP_OK);
+        }
+        ck_assert_int_eq(usp_reader_end(reader, NULL, 0), USP_OK);
+        ck_assert_uint_eq(session->size, strlen(in) + 3);
+        ck_assert_mem_eq(session->text, in, length);
+        ck_assert_str_eq(session->text + length, "0x1 + 0x2 + 3\n0   App  0x20 App:20! + 7\n");
+        forget(session);
+        usp_reader_free(reader);
+    }
+    free(session);
+    free(in);
+}
+END_TEST
+
+/* A tree of 100,000 frames, one in the other. */
+START_TEST(deep_trees) {
+    const size_t deep = 100000;
+    static const char open[] =
+        "{\"address\":4294967312,\"binaryUUID\":\"" UUID_A "\",\"offsetIntoBinaryTextSegment\":16,\"subFrames\":[";
+    char *in = malloc(deep * (sizeof open + 2) + 64), *at = in;
+    struct usp_reader_options options;
+    struct usp_reader *reader;
+    struct usp_reader_counts counts;
+    usp_reader_options_init(&options);
+    ck_assert_int_eq(usp_reader_create(&options, &reader), USP_OK);
+    at += sprintf(at, "{\"callStackRootFrames\":[");
+    for (size_t i = 0; i < deep; i++) at += sprintf(at, "%s", open);
+    for (size_t i = 0; i < deep; i++) at += sprintf(at, "]}");
+    at += sprintf(at, "]}");
+    ck_assert_int_eq(usp_reader_write_whole(reader, in, (size_t)(at - in), NULL, 0), USP_OK);
+    ck_assert_int_eq(usp_reader_get_counts(reader, &counts), USP_OK);
+    ck_assert_uint_eq(counts.frames, deep);
+    usp_reader_free(reader);
+    free(in);
+}
+END_TEST
+
+/* ---- records, images of another text, what is refused ---- */
+
+START_TEST(records) {
+    static const char *const texts[][2] = {
+        {"{\"id\":1,\"frames\":[{\"uuid\":\"" UUID_A "\",\"offset\":16},{\"build_id\":\"" ID_A "\",\"offset\":\"0x20\","
+         "\"base\":\"linked\"},{\"uuid\":\"" UUID_A "\",\"address\":4112,\"load_address\":4096,\"exact\":true},"
+         "{\"image\":\"Missing\",\"offset\":1}]}",
+         "{\"id\":1,\"frames\":[{\"uuid\":\"" UUID_A "\",\"offset\":16,\"symbol\":\"id.:10!\",\"symbol_offset\":7},"
+         "{\"build_id\":\"" ID_A "\",\"offset\":\"0x20\",\"symbol\":\"id.:L20\",\"symbol_offset\":7,"
+         "\"base\":\"linked\"},{\"uuid\":\"" UUID_A "\",\"address\":4112,\"symbol\":\"id.:10!\",\"symbol_offset\":7,"
+         "\"load_address\":4096,\"exact\":true},{\"image\":\"Missing\",\"offset\":1}],"
+         "\"unspool\":{\"frames\":4,\"named\":0,\"answered\":3,\"no_symbol\":0,\"no_file\":1,\"no_image\":0}}"},
+        {"{\"report\":\"0   App  0x20 App + 32\\n1   App  0x30 App + 48\"}",
+         "{\"report\":\"0   App  0x20 App:20! + 7\\n1   App  0x30 App:30 + 7\",\"unspool\":{\"frames\":2,\"named\":0,"
+         "\"answered\":2,\"no_symbol\":0,\"no_file\":0,\"no_image\":0}}"},
+        {"{}", "{\"unspool\":{\"frames\":0,\"named\":0,\"answered\":0,\"no_symbol\":0,\"no_file\":0,\"no_image\":0}}"},
+    };
+    struct session *session = calloc(1, sizeof *session);
+    struct usp_reader *reader = create(session, USP_READER_RECORD);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        ck_assert_int_eq(usp_reader_write_whole(reader, texts[i][0], strlen(texts[i][0]), NULL, 0), USP_OK);
+        ck_assert_text(session, texts[i][1]);
+        forget(session);
+    }
+    ck_assert_int_eq(usp_reader_write_whole(reader, "{}{}", 4, NULL, 0), USP_ERROR_FORMAT);
+    ck_assert_int_eq(usp_reader_write_whole(reader, "{\"a\":}", 6, NULL, 0), USP_ERROR_FORMAT);
+    ck_assert_int_eq(usp_reader_write_whole(reader, "{\"a\"", 4, NULL, 0), USP_ERROR_TRUNCATED);
+    forget(session);
+    usp_reader_free(reader);
+    free(session);
+}
+END_TEST
+
+START_TEST(images_of_another_text) {
+    static const char line[] = "0   App  0x100000020 App + 32\n";
+    const char *const texts[] = {IMAGES, documents[0].in, "nothing\n"};
+    struct session *session = calloc(1, sizeof *session);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct usp_reader *images = create(session, USP_READER_IMAGES), *reader;
+        struct usp_reader_options options;
+        ck_assert_int_eq(usp_reader_learn(images, texts[i], strlen(texts[i])), USP_OK);
+        ck_assert_int_eq(usp_reader_rewind(images), USP_OK);
+        ck_assert_uint_eq(usp_reader_image_count(images), i == 0 ? 2 : i == 1 ? 3 : 0);
+        usp_reader_options_init(&options);
+        options.find = answer_place;
+        options.write = gather;
+        options.context = session;
+        options.images = images;
+        ck_assert_int_eq(usp_reader_create(&options, &reader), USP_OK);
+        ck_assert_int_eq(usp_reader_write(reader, line, sizeof line - 1), USP_OK);
+        ck_assert_int_eq(usp_reader_end(reader, NULL, 0), USP_OK);
+        ck_assert_text(session, i < 2 ? "0   App  0x100000020 id.App:20! + 7\n" : "0   App  0x100000020 App:20! + 7\n");
+        forget(session);
+        usp_reader_free(reader);
+        usp_reader_free(images);
+    }
+    free(session);
+}
+END_TEST
+
+static int refuse(void *context, const char *bytes, size_t n) {
+    (void)context, (void)bytes, (void)n;
+    return USP_ERROR_SYSTEM;
+}
+
+static int lack_memory(void *context, const struct usp_place *place, struct usp_answer *answer) {
+    (void)context, (void)place, (void)answer;
+    return USP_ERROR_NO_MEMORY;
+}
+
+START_TEST(what_callers_return) {
+    struct usp_reader_options options;
+    struct usp_reader *reader;
+    struct usp_reader_counts counts;
+    usp_reader_options_init(&options);
+    options.write = refuse;
+    ck_assert_int_eq(usp_reader_create(&options, &reader), USP_OK);
+    ck_assert_int_eq(usp_reader_write(reader, "a\nb\n", 4), USP_ERROR_SYSTEM);
+    usp_reader_free(reader);
+    options.write = NULL;
+    options.find = lack_memory;
+    ck_assert_int_eq(usp_reader_create(&options, &reader), USP_OK);
+    ck_assert_int_eq(usp_reader_write_whole(reader, "0 App 0x20 App + 32\n", 20, NULL, 0), USP_ERROR_NO_MEMORY);
+    usp_reader_free(reader);
+    options.size = 4;
+    ck_assert_int_eq(usp_reader_create(&options, &reader), USP_ERROR_ARGUMENT);
+    ck_assert_ptr_null(reader);
+    ck_assert_int_eq(usp_reader_create(NULL, NULL), USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_reader_get_counts(NULL, &counts), USP_ERROR_ARGUMENT);
+    /* Without functions nothing is named and nothing is written, but all is counted. */
+    ck_assert_int_eq(usp_reader_create(NULL, &reader), USP_OK);
+    ck_assert_int_eq(usp_reader_write_whole(reader, "0 App 0x20 App + 32\n", 20, NULL, 0), USP_OK);
+    ck_assert_int_eq(usp_reader_get_counts(reader, &counts), USP_OK);
+    ck_assert_uint_eq(counts.frames, 1);
+    usp_reader_free(reader);
+    usp_reader_free(NULL);
+}
+END_TEST
+
+int main(void) {
+    TCase *tcase = tcase_create("reader");
+    add_tests(tcase, texts_of_apple, texts_of_linux, texts_in_json, inlined_calls, utf_16, broken_utf_16, damage,
+              nearly_json, long_lines, deep_trees, records, images_of_another_text, what_callers_return);
+    return run_suite("reader", tcase);
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of known stacks over this process as it is: libraries that go, and come back elsewhere or leave their place to
+ * others. And memory that runs out, in what is made of stacks. */
+#define _GNU_SOURCE 1
+#include "tests/support/failing_alloc.h"
+#include "tests/support/folder.h"
+#include "tests/support/libc.h"
+#include "tests/support/suite.h"
+#include "tests/support/text_fixtures.h"
+#include "tests/support/under.h"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static char fixture[4096]; /* path of the library */
+static char other[4096];   /* of one with other names at the same offsets, without a build-id */
+
+static void find_fixture(void) {
+    ssize_t n = readlink("/proc/self/exe", fixture, sizeof fixture - 64);
+    ck_assert_int_gt(n, 0);
+    fixture[n] = '\0';
+    /* Libtool keeps programs that were linked again in .libs as well. */
+    char *slash = strrchr(fixture, '/');
+    bool is_within = slash - fixture > 6 && strncmp(slash - 6, "/.libs", 6) == 0;
+    strcpy(slash, is_within ? "/../../symbolize/.libs/" : "/../symbolize/.libs/");
+    strcpy(other, fixture);
+    strcat(fixture, "names_fixture.so");
+    strcat(other, "names_fixture_2.so");
+}
+
+/* A stack of one call, in the library's function. */
+static struct usp_stack stack_in(void *library, struct usp_frame *frame) {
+    void *symbol = dlsym(library, "fixture_exported");
+    if (symbol == NULL) symbol = dlsym(library, "fixture_2_exported");
+    uintptr_t (*ask)(int) = (uintptr_t (*)(int))(uintptr_t)symbol;
+    ck_assert(ask != NULL);
+    usp_addr pc = ask(0) + 2;
+    struct usp_stack stack = make_stack(frame, &pc, 1);
+    stack.arch = usp_arch_host();
+    return stack;
+}
+
+static void *load(const char *path) {
+    void *library = dlopen(path, RTLD_NOW);
+    ck_assert_msg(library != NULL, "%s", dlerror());
+    return library;
+}
+
+static struct usp_stack_table *create_table(uint32_t max_stacks) {
+    struct usp_stack_table_options options;
+    struct usp_stack_table *table;
+    usp_stack_table_options_init(&options);
+    options.max_stacks = max_stacks;
+    ck_assert_int_eq(usp_stack_table_create(&options, &table), USP_OK);
+    return table;
+}
+
+static struct usp_symbolizer *create_symbolizer(void) {
+    struct usp_symbolizer *symbolizer;
+    ck_assert_int_eq(usp_symbolizer_create(NULL, NULL, &symbolizer), USP_OK);
+    return symbolizer;
+}
+
+/* The record's only frame as text; to be freed. */
+static char *text_of(const struct usp_stack_record *record, struct usp_symbolizer *symbolizer) {
+    struct usp_format_options options;
+    struct usp_images *images;
+    struct gathered text = {0};
+    usp_format_options_init(&options);
+    options.style = USP_FORMAT_PLAIN;
+    options.symbolizer = symbolizer;
+    ck_assert_int_eq(usp_stack_record_images(record, &images), USP_OK);
+    options.images = images;
+    ck_assert_int_eq(usp_format_stack(&record->stack, NULL, &options, gather, &text), USP_OK);
+    usp_images_free(images);
+    return text.text;
+}
+
+static void check_name(const struct usp_stack_record *record, struct usp_symbolizer *symbolizer, const char *name) {
+    char *text = text_of(record, symbolizer);
+    ck_assert_msg(strncmp(text, name, strlen(name)) == 0 && text[strlen(name)] == ' ', "%s instead of %s", text, name);
+    free(text);
+}
+
+/* The same stack before and after, though its addresses are others: counted as one, and named in both places. */
+START_TEST(library_comes_back_elsewhere) {
+    struct usp_symbolizer *symbolizer = create_symbolizer();
+    struct usp_stack_table *table = create_table(100);
+    struct usp_stack_record before, after;
+    struct usp_frame frame;
+    uint64_t first, second;
+
+    void *library = load(fixture);
+    struct usp_stack stack = stack_in(library, &frame);
+    usp_addr old_pc = frame.pc;
+    ck_assert_int_eq(usp_stack_table_add(table, &stack, 1, &first), USP_OK);
+    ck_assert_int_eq(usp_stack_table_get(table, first, &before), USP_OK);
+    check_name(&before, symbolizer, "fixture_exported");
+    dlclose(library);
+    /* Something else lies where it was. */
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *there = mmap((void *)(uintptr_t)(old_pc & ~(usp_addr)(page - 1)), page, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    ck_assert(there != MAP_FAILED);
+    library = load(fixture);
+    stack = stack_in(library, &frame);
+    ck_assert_uint_ne(frame.pc, old_pc);
+    ck_assert_int_eq(usp_stack_table_add(table, &stack, 2, &second), USP_OK);
+    ck_assert_uint_eq(second, first);
+    ck_assert_int_eq(usp_stack_table_get(table, second, &after), USP_OK);
+    ck_assert_uint_eq(after.count, 2);
+    ck_assert_mem_eq(before.identity, after.identity, sizeof after.identity);
+    ck_assert_uint_eq(after.stack.frames[0].pc, frame.pc);
+    check_name(&after, symbolizer, "fixture_exported");
+    /* The record from before is as it was. */
+    ck_assert_uint_eq(before.stack.frames[0].pc, old_pc);
+    check_name(&before, symbolizer, "fixture_exported");
+    usp_stack_table_release(table, &before);
+    usp_stack_table_release(table, &after);
+
+    /* No image has the old address now: another stack. */
+    frame.pc = old_pc;
+    ck_assert_int_eq(usp_stack_table_add(table, &stack, 3, &second), USP_OK);
+    ck_assert_uint_ne(second, first);
+    munmap(there, page);
+    dlclose(library);
+    usp_stack_table_free(table);
+    usp_symbolizer_free(symbolizer);
+}
+END_TEST
+
+static void copy_file(const char *from, const char *to) {
+    char command[2 * sizeof fixture + 16];
+    snprintf(command, sizeof command, "cp '%s' '%s'", from, to);
+    ck_assert_int_eq(system(command), 0);
+}
+
+/* A record of an unloaded library has its names, whatever was loaded to the same place since, and none once the library's
+ * file has gone too. `first` is loaded first. */
+static void check_unloaded(const char *first_path, const char *first_name, const char *second_path,
+                           const char *second_name) {
+    struct usp_symbolizer *symbolizer = create_symbolizer();
+    struct usp_stack_table *table = create_table(100);
+    struct usp_stack_record gone, there;
+    struct usp_frame frame;
+    uint64_t first, second;
+    const char *path = in_folder("library.so");
+    copy_file(first_path, path);
+    void *library = load(path);
+    struct usp_stack stack = stack_in(library, &frame);
+    usp_addr pc = frame.pc;
+    ck_assert_int_eq(usp_stack_table_add(table, &stack, 1, &first), USP_OK);
+    dlclose(library);
+    library = load(second_path);
+    stack = stack_in(library, &frame);
+    /* An emulator may choose another place. */
+    if (frame.pc != pc && is_user_emulated()) {
+        dlclose(library);
+        usp_stack_table_free(table);
+        usp_symbolizer_free(symbolizer);
+        return;
+    }
+    ck_assert_uint_eq(frame.pc, pc);
+    ck_assert_int_eq(usp_stack_table_add(table, &stack, 2, &second), USP_OK);
+    ck_assert_uint_ne(second, first);
+    ck_assert_int_eq(usp_stack_table_get(table, first, &gone), USP_OK);
+    ck_assert_int_eq(usp_stack_table_get(table, second, &there), USP_OK);
+    ck_assert_mem_ne(gone.identity, there.identity, sizeof gone.identity);
+    check_name(&gone, symbolizer, first_name);
+    check_name(&there, symbolizer, second_name);
+
+    usp_symbolizer_free(symbolizer);
+    symbolizer = create_symbolizer();
+    ck_assert_int_eq(unlink(path), 0);
+    char *text = text_of(&gone, symbolizer);
+    ck_assert_msg(strncmp(text, "library.so + ", 13) == 0, "%s", text);
+    free(text);
+    check_name(&there, symbolizer, second_name);
+    usp_stack_table_release(table, &gone);
+    usp_stack_table_release(table, &there);
+    dlclose(library);
+    usp_stack_table_free(table);
+    usp_symbolizer_free(symbolizer);
+}
+
+START_TEST(library_left_its_place_to_another) {
+    if (_i == 0) {
+        check_unloaded(fixture, "fixture_exported", other, "fixture_2_exported");
+    } else {
+        check_unloaded(other, "fixture_2_exported", fixture, "fixture_exported");
+    }
+}
+END_TEST
+
+/* A library that comes and goes, each time to another place: what is remembered of it goes with the stacks. */
+START_TEST(remembered_images_are_bounded) {
+    enum { ROUNDS = 40 };
+    struct usp_stack_table *table = create_table(2);
+    struct usp_stack_table_statistics statistics;
+    void *taken[ROUNDS];
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        struct usp_frame frame;
+        void *library = load(i % 2 == 0 ? fixture : other);
+        struct usp_stack stack = stack_in(library, &frame);
+        ck_assert_int_eq(usp_stack_table_add(table, &stack, i, NULL), USP_OK);
+        dlclose(library);
+        taken[i] = mmap((void *)(uintptr_t)(frame.pc & ~(usp_addr)(page - 1)), page, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        ck_assert(taken[i] != MAP_FAILED);
+        usp_stack_table_get_statistics(table, &statistics);
+        ck_assert_uint_le(statistics.stacks, 2);
+        ck_assert_uint_le(statistics.images, 3);
+    }
+    for (unsigned i = 0; i < ROUNDS; i++) munmap(taken[i], page);
+    usp_stack_table_free(table);
+}
+END_TEST
+
+/* ---- memory ---- */
+
+static const struct made_image images_table[] = {
+    {"/app/main", 0x100000, 0x10000, USP_IMAGE_MAIN, "build-of-main"},
+    {"/app/lib.so", 0x200000, 0x10000, 0, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+/* Each returns whether it got all it wanted; nothing stays behind when it did not. */
+
+static bool use_table(const struct usp_images *images) {
+    static const usp_addr pcs[] = {0x100010, 0x200020, 0x300030};
+    struct usp_stack_table_options options;
+    struct usp_stack_table *table = NULL;
+    struct usp_symbolizer *symbolizer = NULL;
+    struct usp_images *of_record;
+    struct usp_stack_record record;
+    struct usp_symbol symbol;
+    struct usp_frame frames[3];
+    uint64_t number;
+    struct usp_stack stack = make_stack(frames, pcs, 3);
+    usp_stack_table_options_init(&options);
+    options.images = images;
+    options.max_stacks = 1;
+    bool ok = usp_symbolizer_create(NULL, NULL, &symbolizer) == USP_OK;
+    ok = ok && usp_stack_table_create(&options, &table) == USP_OK;
+    ok = ok && usp_stack_table_add(table, &stack, 0, &number) == USP_OK;
+    if (ok) {
+        if (usp_stack_table_get(table, number, &record) != USP_OK) abort();
+        ok = usp_stack_record_images(&record, &of_record) == USP_OK;
+        ok =
+            ok && usp_symbolize_image(symbolizer, usp_images_get(of_record, 0), pcs[0], &symbol) != USP_ERROR_NO_MEMORY;
+        usp_images_free(of_record);
+        stack.count = stack.physical = 2;
+        ok = usp_stack_table_add(table, &stack, 0, NULL) == USP_OK && ok;
+        usp_stack_table_release(table, &record);
+    }
+    usp_stack_table_free(table);
+    usp_symbolizer_free(symbolizer);
+    return ok;
+}
+
+static bool use_demangler(const struct usp_images *images) {
+    struct usp_demangler *demangler;
+    bool ok = true;
+    (void)images;
+    if (usp_demangler_create(USP_DEMANGLE_FULL, &demangler) != USP_OK) return false;
+    for (int i = 0; i < 100; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "_RNvC1a3n%02d", i);
+        ok = strncmp(usp_demangle(demangler, name), "a::n", 4) == 0 && ok;
+    }
+    usp_demangler_free(demangler);
+    return ok;
+}
+
+static bool use_filter(const struct usp_images *images) {
+    struct usp_filter *filter;
+    if (usp_filter_create(images, NULL, &filter) != USP_OK) return false;
+    usp_filter_free(filter);
+    return true;
+}
+
+static bool (*const users[])(const struct usp_images *) = {use_table, use_demangler, use_filter};
+
+START_TEST(memory_runs_out) {
+    struct usp_images *images = make_images(images_table, USP_ARCH_ARM64);
+    /* The list of this process's images stays from one call to the next. */
+    (void)usp_images_refresh();
+    long held = allocations_held();
+    bool had_all = false;
+    for (long n = 1; !had_all; n++) {
+        fail_allocation(n);
+        bool ok = users[_i](images);
+        had_all = allocation_still_to_fail();
+        fail_allocation(0);
+        long now = allocations_held();
+        ck_assert_int_eq(now, held);
+        ck_assert(ok || !had_all);
+        ck_assert_int_lt(n, 10000);
+    }
+    usp_images_free(images);
+}
+END_TEST
+
+int main(void) {
+    TCase *loaded = tcase_create("loaded"), *memory = tcase_create("memory");
+    tcase_add_unchecked_fixture(loaded, find_fixture, NULL);
+    tcase_add_checked_fixture(loaded, make_folder, remove_folder);
+    /* Without a backend nothing of this host can be named. */
+    if (usp_arch_host() != USP_ARCH_NONE && LIBC_UNLOADS) {
+        add_tests(loaded, library_comes_back_elsewhere, remembered_images_are_bounded);
+        tcase_add_loop_test(loaded, library_left_its_place_to_another, 0, 2);
+    }
+    tcase_add_loop_test(memory, memory_runs_out, 0, ELEMENTS(users));
+    return run_suite("stack table, loaded", loaded, memory);
+}

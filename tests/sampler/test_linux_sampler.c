@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: MIT */
+/* The sampler on this process: shares of time against what the program itself measured, threads that come and go, starts and
+ * stops and readers at once, forks, the budget, and every system call of its own failing in turn. Nothing depends on how fast the
+ * machine is: what is compared was measured in the same run. */
+#define _GNU_SOURCE 1
+#include <dirent.h>
+#include <errno.h>
+#include <sys/wait.h>
+
+#include "lib/os/linux/calls.h"
+#include "lib/sampler/sampling.h"
+#include "tests/support/linux_threads.h"
+#include "tests/support/suite.h"
+
+#define SECOND (1000 * MS)
+
+static unsigned open_descriptors(void) {
+    unsigned count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    while (readdir(folder) != NULL) count++;
+    closedir(folder);
+    return count;
+}
+
+static struct usp_sampler *sampler_of(uint32_t which, uint64_t interval) {
+    struct usp_sampler_options options;
+    struct usp_sampler *sampler;
+    usp_sampler_options_init(&options);
+    options.which = which;
+    options.interval = interval;
+    options.budget_cpu = options.budget_stopped = 0;
+    ck_assert_int_eq(usp_sampler_create(&options, &sampler, NULL, 0), USP_OK);
+    return sampler;
+}
+
+static struct usp_profile *profile_of(struct usp_sampler *sampler) {
+    struct usp_profile *profile;
+    ck_assert_int_eq(usp_sampler_read(sampler, 0, UINT64_MAX, 0, &profile), USP_OK);
+    return profile;
+}
+
+/* ---- shares of time ---- */
+
+/* A function and how long the program was in it, by its own clocks. */
+struct measured {
+    usp_addr low, high;
+    uint64_t wall, cpu;                 /* the truth */
+    uint64_t sampled_wall, sampled_cpu; /* and what samples say */
+};
+
+enum { COUNTING, SORTING, WAITING, FUNCTIONS };
+static struct measured functions[FUNCTIONS];
+
+BOUNDS(count_up);
+BOUNDS(sort_down);
+BOUNDS(wait_here);
+static _Atomic(uint64_t) work;
+
+static uint64_t own_cpu(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
+}
+
+static BOUNDED(count_up) void count_up(uint64_t until) {
+    while (usp_clock() < until) atomic_fetch_add(&work, 1);
+}
+
+static BOUNDED(sort_down) void sort_down(uint64_t until) {
+    while (usp_clock() < until) atomic_fetch_sub(&work, 1);
+}
+
+static BOUNDED(wait_here) void wait_here(uint64_t until) {
+    while (usp_clock() < until) usleep(20000);
+    atomic_fetch_add(&work, 1);
+}
+
+static void measure(unsigned which, uint64_t length) {
+    static void (*const run[])(uint64_t until) = {count_up, sort_down, wait_here};
+    uint64_t wall = usp_clock(), cpu = own_cpu();
+    run[which](wall + length);
+    functions[which].wall += usp_clock() - wall;
+    functions[which].cpu += own_cpu() - cpu;
+}
+
+static int note_shares(void *context, const struct usp_profile_entry *entry) {
+    (void)context;
+    for (uint32_t i = 0; i < entry->stack->count; i++) {
+        for (unsigned k = 0; k < FUNCTIONS; k++) {
+            usp_addr pc = entry->stack->frames[i].pc;
+            if (pc < functions[k].low || pc >= functions[k].high) continue;
+            functions[k].sampled_wall += entry->wall;
+            functions[k].sampled_cpu += entry->cpu;
+            return USP_OK;
+        }
+    }
+    return USP_OK;
+}
+
+static double share(uint64_t part, const struct measured *all, bool of_cpu, bool sampled) {
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < FUNCTIONS; i++) {
+        sum += of_cpu ? (sampled ? all[i].sampled_cpu : all[i].cpu) : sampled ? all[i].sampled_wall : all[i].wall;
+    }
+    return (double)part * 100 / (double)sum;
+}
+
+START_TEST(shares_against_truth) {
+    const uint64_t lengths[FUNCTIONS] = {150 * MS, 100 * MS, 250 * MS};
+    struct usp_sampler *sampler = sampler_of(USP_SAMPLER_MAIN, _i == 0 ? 10 * MS : 2 * MS);
+    functions[COUNTING] = (struct measured){.low = LOW(count_up), .high = HIGH(count_up)};
+    functions[SORTING] = (struct measured){.low = LOW(sort_down), .high = HIGH(sort_down)};
+    functions[WAITING] = (struct measured){.low = LOW(wait_here), .high = HIGH(wait_here)};
+    ck_assert_int_eq(usp_sampler_start(sampler), USP_OK);
+    for (unsigned i = 0; i < (_i == 0 ? 60u : 18u); i++) measure(i % FUNCTIONS, lengths[i % FUNCTIONS]);
+    ck_assert_int_eq(usp_sampler_stop(sampler), USP_OK);
+    struct usp_profile *profile = profile_of(sampler);
+    ck_assert_int_eq(usp_profile_visit(profile, note_shares, NULL), USP_OK);
+    struct usp_profile_info info;
+    usp_profile_get_info(profile, &info);
+    if (getenv("USP_TEST_VERBOSE") != NULL) {
+        printf("%llu ticks, %llu missed, %llu captures\n", (unsigned long long)info.run.ticks,
+               (unsigned long long)info.run.missed_ticks, (unsigned long long)info.run.captures);
+    }
+    for (unsigned i = 0; i < FUNCTIONS; i++) {
+        const struct measured *f = &functions[i];
+        double wall = share(f->wall, functions, false, false), sampled = share(f->sampled_wall, functions, false, true);
+        double cpu = share(f->cpu, functions, true, false), sampled_cpu = share(f->sampled_cpu, functions, true, true);
+        if (getenv("USP_TEST_VERBOSE") != NULL) {
+            printf("%u: wall %.2f %% sampled %.2f %%, processor %.2f %% sampled %.2f %%\n", i, wall, sampled, cpu,
+                   sampled_cpu);
+        }
+        /* Where the sampler itself was kept from running it cannot know: as much more may be wrong. */
+        double unseen = (double)info.run.missed_ticks * 100 / (double)(info.run.ticks + info.run.missed_ticks);
+        ck_assert_double_le(wall - sampled, 2 + unseen);
+        ck_assert_double_le(sampled - wall, 2 + unseen);
+        ck_assert_double_le(cpu - sampled_cpu, 4 + unseen);
+        ck_assert_double_le(sampled_cpu - cpu, 4 + unseen);
+    }
+    usp_profile_free(profile);
+    usp_sampler_free(sampler);
+}
+END_TEST
+
+/* ---- threads ---- */
+
+static void *live_shortly(void *context) {
+    (void)context;
+    for (unsigned i = 0; i < 2000; i++) atomic_fetch_add(&work, 1);
+    return NULL;
+}
+
+START_TEST(threads_come_and_go) {
+    struct standing idle = {.depth = 3, .wait = wait_asleep};
+    unsigned before = open_descriptors();
+    struct usp_sampler *sampler = sampler_of(USP_SAMPLER_ALL, 2 * MS);
+    stand_begin(&idle);
+    ck_assert_int_eq(usp_sampler_start(sampler), USP_OK);
+    uint64_t end = usp_clock() + SECOND;
+    unsigned created = 0;
+    while (usp_clock() < end) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, live_shortly, NULL) != 0) continue;
+        created++;
+        pthread_join(thread, NULL);
+        if (created % 16 == 0) usleep(1000);
+    }
+    ck_assert(usp_sampler_is_alive(sampler));
+    ck_assert_int_eq(usp_sampler_stop(sampler), USP_OK);
+    struct usp_profile *profile = profile_of(sampler);
+    struct usp_profile_info info;
+    usp_profile_get_info(profile, &info);
+    ck_assert_uint_gt(created, 50);
+    ck_assert_uint_ge(info.threads, 2);
+    ck_assert_uint_le(info.run.threads_ended, info.run.threads_appeared + 4);
+    ck_assert_uint_gt(info.run.ticks, 5);
+    usp_profile_free(profile);
+    usp_sampler_free(sampler);
+    stand_end(&idle);
+    ck_assert_uint_eq(open_descriptors(), before);
+}
+END_TEST
+
+/* An idle thread is captured once, or some times more while there is a doubt, and all of its time is counted. */
+START_TEST(idle_threads_are_left_alone) {
+    enum { IDLE = 30 };
+    static struct standing idle[IDLE];
+    struct usp_sampler *sampler = sampler_of(USP_SAMPLER_ALL, 5 * MS);
+    for (unsigned i = 0; i < IDLE; i++) {
+        idle[i] = (struct standing){.depth = 2, .wait = wait_asleep};
+        stand_begin(&idle[i]);
+    }
+    ck_assert_int_eq(usp_sampler_start(sampler), USP_OK);
+    uint64_t begun = usp_clock();
+    while (usp_clock() < begun + SECOND) usleep(50000);
+    ck_assert_int_eq(usp_sampler_stop(sampler), USP_OK);
+    struct usp_profile_run run;
+    usp_sampler_get_run(sampler, &run);
+    ck_assert_uint_gt(run.ticks, 10);
+    /* 2, 4, 8 … ticks apart, and the main thread's own. Where the machine is busy, a capture's own time is booked late, and
+     * the thread looks as if it had run since. */
+    ck_assert_uint_le(run.captures, IDLE * (12 + run.ticks / 2) + run.ticks + 40);
+    struct usp_profile *profile = profile_of(sampler), *copy;
+    for (unsigned i = 0; i < IDLE; i++) {
+        struct usp_frame frames[64];
+        struct usp_stack stack;
+        struct usp_profile_info info;
+        uint32_t percent;
+        usp_stack_init(&stack, frames, 64);
+        ck_assert_int_eq(usp_profile_heaviest(profile, idle[i].thread.id, USP_PROFILE_WALL, &stack, &percent), USP_OK);
+        ck_assert_uint_eq(FRAMES_IN(&stack, stand_deep), 3);
+        ck_assert_int_eq(usp_profile_copy(profile, 0, UINT64_MAX, idle[i].thread.id, &copy), USP_OK);
+        usp_profile_get_info(copy, &info);
+        ck_assert_uint_ge(info.wall_ns + 100 * MS + run.missed_ticks * 5 * MS, run.end - run.start);
+        ck_assert_uint_le(info.wall_ns, run.end - run.start);
+        usp_profile_free(copy);
+    }
+    usp_profile_free(profile);
+    usp_sampler_free(sampler);
+    for (unsigned i = 0; i < IDLE; i++) stand_end(&idle[i]);
+}
+END_TEST
+
+/* ---- starts, stops, readers ---- */
+
+static struct usp_sampler *shared;
+static _Atomic(bool) is_over;
+
+static void *read_on(void *context) {
+    unsigned *reads = context;
+    while (!atomic_load(&is_over)) {
+        struct usp_profile *profile;
+        struct usp_profile_info info;
+        if (usp_sampler_read(shared, 0, UINT64_MAX, 0, &profile) != USP_OK) continue;
+        usp_profile_get_info(profile, &info);
+        usp_profile_free(profile);
+        ++*reads;
+    }
+    return NULL;
+}
+
+static void *start_and_stop(void *context) {
+    unsigned *changes = context;
+    while (!atomic_load(&is_over)) {
+        if (usp_sampler_start(shared) != USP_OK || usp_sampler_stop(shared) != USP_OK) continue;
+        ++*changes;
+    }
+    return NULL;
+}
+
+START_TEST(races) {
+    pthread_t threads[5];
+    unsigned counts[5] = {0}, before = open_descriptors();
+    shared = sampler_of(USP_SAMPLER_ALL, MS / 2);
+    struct usp_sampler *other = sampler_of(USP_SAMPLER_MAIN, MS);
+    ck_assert_int_eq(usp_sampler_start(other), USP_OK);
+    atomic_store(&is_over, false);
+    for (unsigned i = 0; i < 5; i++) pthread_create(&threads[i], NULL, i < 3 ? read_on : start_and_stop, &counts[i]);
+    uint64_t end = usp_clock() + SECOND;
+    while (usp_clock() < end) {
+        struct usp_sampler *brief = sampler_of(USP_SAMPLER_ALL, MS);
+        ck_assert_int_eq(usp_sampler_start(brief), USP_OK);
+        /* Freed while it runs. */
+        usp_sampler_free(brief);
+    }
+    atomic_store(&is_over, true);
+    for (unsigned i = 0; i < 5; i++) {
+        pthread_join(threads[i], NULL);
+        ck_assert_uint_gt(counts[i], 0);
+    }
+    usp_sampler_free(shared);
+    usp_sampler_free(other);
+    ck_assert_uint_eq(open_descriptors(), before);
+}
+END_TEST
+
+/* The child has no sampling thread: nothing of it hangs, whatever the parent's was doing. */
+START_TEST(forks) {
+    struct usp_sampler *sampler = sampler_of(USP_SAMPLER_ALL, MS / 4);
+    ck_assert_int_eq(usp_sampler_start(sampler), USP_OK);
+    for (unsigned i = 0; i < 30; i++) {
+        pid_t child = fork();
+        ck_assert_int_ge(child, 0);
+        if (child == 0) {
+            alarm(20);
+            usp_sampler_free(sampler);
+            struct usp_sampler *own;
+            if (usp_sampler_create(NULL, &own, NULL, 0) != USP_OK) _exit(2);
+            if (usp_sampler_start(own) != USP_OK) _exit(3);
+            usp_sampler_free(own);
+            _exit(0);
+        }
+        int status;
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ends with %#x", status);
+        usleep(300);
+    }
+    usp_sampler_free(sampler);
+}
+END_TEST
+
+/* ---- the budget, for real ---- */
+
+/* Whatever the machine: the sampler's own clock says that it stayed below, or that it could not have done less. */
+START_TEST(budget_is_kept) {
+    enum { BUSY = 4 };
+    static struct standing busy[BUSY];
+    struct usp_sampler_options options;
+    struct usp_sampler *sampler;
+    struct usp_profile_run run;
+    for (unsigned i = 0; i < BUSY; i++) {
+        busy[i] = (struct standing){.depth = 60};
+        stand_begin(&busy[i]);
+    }
+    usp_sampler_options_init(&options);
+    options.which = USP_SAMPLER_ALL;
+    options.interval = MS / 2;
+    options.budget_cpu = 5;
+    ck_assert_int_eq(usp_sampler_create(&options, &sampler, NULL, 0), USP_OK);
+    ck_assert_int_eq(usp_sampler_start(sampler), USP_OK);
+    uint64_t end = usp_clock() + 3 * SECOND;
+    while (usp_clock() < end) usleep(20000);
+    ck_assert_int_eq(usp_sampler_stop(sampler), USP_OK);
+    usp_sampler_get_run(sampler, &run);
+    ck_assert_uint_gt(run.slowed, 0);
+    ck_assert_uint_gt(run.ticks, 2);
+    ck_assert_uint_ge(run.longest_interval, options.interval);
+    /* A tick that is dear can overdraw it once: as much as the dearest. */
+    uint64_t dearest = run.cpu_ns / run.ticks * 8;
+    ck_assert_uint_le(run.cpu_ns, (run.end - run.start + 100 * MS) * 5 / 1000 + dearest);
+    for (unsigned i = 0; i < BUSY; i++) stand_end(&busy[i]);
+    usp_sampler_free(sampler);
+}
+END_TEST
+
+/* ---- every call fails in turn ---- */
+
+static struct {
+    unsigned count, failing;
+    int reason;
+    bool always, failed;
+    long opened, mapped;
+} script;
+
+static long fails(void) {
+    unsigned number = ++script.count;
+    bool is_it = script.failing != 0 && (script.always ? number >= script.failing : number == script.failing);
+    script.failed = script.failed || is_it;
+    return is_it ? -(long)script.reason : 0;
+}
+
+#define UNLESS(expression)                                                                                             \
+    long e = fails();                                                                                                  \
+    return e < 0 ? e : (expression)
+
+static long s_open(int directory, const char *path, int flags) {
+    long e = fails();
+    if (e == 0) e = uspi_linux_real.open(directory, path, flags);
+    script.opened += e >= 0;
+    return e;
+}
+
+static long s_close(int fd) {
+    script.opened--;
+    return uspi_linux_real.close(fd);
+}
+
+static void *s_map(size_t n, bool filled) {
+    void *at = fails() < 0 ? NULL : uspi_linux_real.map(n, filled);
+    script.mapped += at != NULL;
+    return at;
+}
+
+static long s_unmap(void *at, size_t n) {
+    script.mapped--;
+    return uspi_linux_real.unmap(at, n);
+}
+
+static long s_read(int fd, void *to, size_t n) { UNLESS(uspi_linux_real.read(fd, to, n)); }
+static long s_rewind(int fd) { UNLESS(uspi_linux_real.rewind(fd)); }
+static long s_list(int fd, void *to, size_t n) { UNLESS(uspi_linux_real.list_directory(fd, to, n)); }
+static long s_links(int fd) { UNLESS(uspi_linux_real.count_links(fd)); }
+static int64_t s_clock(pid_t tid) { UNLESS((long)uspi_linux_real.thread_cpu_time(tid)); }
+
+static struct usp_profile_run sample_some(int *status) {
+    struct uspi_own_world own;
+    struct uspi_world world;
+    struct usp_sampler_options options;
+    struct uspi_sampling *sampling;
+    struct usp_profile *profile = NULL;
+    struct usp_profile_run run;
+    memset(&run, 0, sizeof run);
+    usp_sampler_options_init(&options);
+    options.which = USP_SAMPLER_ALL;
+    *status = uspi_own_world_begin(&own, &world);
+    if (*status != USP_OK) return run;
+    *status = uspi_sampling_create(&options, &world, &sampling);
+    if (*status == USP_OK) {
+        uspi_sampling_begin(sampling);
+        for (unsigned i = 0; i < 3; i++) uspi_sampling_tick(sampling);
+        uspi_sampling_end(sampling);
+        *status = uspi_sampling_read(sampling, 0, UINT64_MAX, 0, &profile);
+        uspi_sampling_get_run(sampling, &run);
+        usp_profile_free(profile);
+        uspi_sampling_free(sampling);
+    }
+    uspi_own_world_end(&own);
+    return run;
+}
+
+START_TEST(each_call_fails) {
+    static const int reasons[] = {EMFILE, EINVAL, ESRCH};
+    static struct uspi_linux_calls table;
+    struct standing asleep = {.depth = 3, .wait = wait_asleep}, busy = {.depth = 3};
+    stand_begin(&asleep);
+    stand_begin(&busy);
+    ck_assert_int_eq(usp_prepare(NULL), USP_OK);
+    table = uspi_linux_real;
+    table.open = s_open;
+    table.close = s_close;
+    table.map = s_map;
+    table.unmap = s_unmap;
+    table.read = s_read;
+    table.rewind = s_rewind;
+    table.list_directory = s_list;
+    table.count_links = s_links;
+    table.thread_cpu_time = s_clock;
+    uspi_linux = &table;
+    for (script.failing = 1;; script.failing++) {
+        int status;
+        script.count = 0;
+        script.failed = false;
+        script.reason = reasons[_i % 3];
+        script.always = _i >= 3;
+        long opened = script.opened, mapped = script.mapped;
+        struct usp_profile_run run = sample_some(&status);
+        ck_assert_int_eq(script.opened, opened);
+        /* Room for captures may have been replaced, and stays. */
+        ck_assert_int_le(script.mapped, mapped + 1);
+        if (!script.failed) {
+            ck_assert_int_eq(status, USP_OK);
+            ck_assert_uint_ge(run.captures, 3);
+            break;
+        }
+        ck_assert_int_le(status, USP_OK);
+        ck_assert_uint_eq(run.ticks, status == USP_OK ? 3 : run.ticks);
+        script.mapped = mapped;
+    }
+    ck_assert_uint_gt(script.failing, 20);
+    uspi_linux = &uspi_linux_real;
+    stand_end(&asleep);
+    stand_end(&busy);
+}
+END_TEST
+
+START_TEST(arguments) {
+    struct usp_sampler_options options;
+    struct usp_sampler *sampler;
+    struct usp_profile *profile;
+    struct usp_profile_run run;
+    usp_sampler_options_init(&options);
+    ck_assert_int_eq(usp_sampler_create(&options, NULL, NULL, 0), USP_ERROR_ARGUMENT);
+    static const struct {
+        size_t at;
+        uint32_t value;
+    } wrong[] = {{offsetof(struct usp_sampler_options, which), 4},
+                 {offsetof(struct usp_sampler_options, size), 20},
+                 {offsetof(struct usp_sampler_options, jitter), 1001},
+                 {offsetof(struct usp_sampler_options, max_frames), 3},
+                 {offsetof(struct usp_sampler_options, max_threads), 0},
+                 {offsetof(struct usp_sampler_options, flags), 4},
+                 {offsetof(struct usp_sampler_options, memory), 65535},
+                 {offsetof(struct usp_sampler_options, interval), 99999},
+                 {offsetof(struct usp_sampler_options, thread_count), 1},
+                 {offsetof(struct usp_sampler_options, name_count), 1}};
+    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        usp_sampler_options_init(&options);
+        memcpy((char *)&options + wrong[i].at, &wrong[i].value, sizeof wrong[i].value);
+        ck_assert_int_eq(usp_sampler_create(&options, &sampler, NULL, 0), USP_ERROR_ARGUMENT);
+        ck_assert_ptr_null(sampler);
+    }
+    ck_assert_int_eq(usp_sampler_start(NULL), USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_sampler_stop(NULL), USP_ERROR_ARGUMENT);
+    ck_assert(!usp_sampler_is_alive(NULL));
+    usp_sampler_free(NULL);
+    ck_assert_int_eq(usp_sampler_create(NULL, &sampler, NULL, 0), USP_OK);
+    ck_assert_int_eq(usp_sampler_stop(sampler), USP_OK);
+    ck_assert_int_eq(usp_sampler_read(sampler, 0, 1, 0, NULL), USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_sampler_read(sampler, 0, UINT64_MAX, 0, &profile), USP_OK);
+    usp_profile_free(profile);
+    usp_sampler_get_run(sampler, &run);
+    ck_assert_uint_eq(run.ticks, 0);
+    usp_sampler_get_run(sampler, NULL);
+    usp_sampler_free(sampler);
+}
+END_TEST
+
+int main(void) {
+    TCase *all = tcase_create("all"), *faults = tcase_create("faults");
+    add_tests(all, arguments, threads_come_and_go, idle_threads_are_left_alone, races, forks, budget_is_kept);
+    add_loop_tests(all, 0, 2, shares_against_truth);
+    add_loop_tests(faults, 0, 6, each_call_fails);
+    tcase_set_timeout(all, 120);
+    tcase_set_timeout(faults, 120);
+    return run_suite("sampler", all, faults);
+}

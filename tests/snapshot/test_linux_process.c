@@ -1,0 +1,722 @@
+/* SPDX-License-Identifier: MIT */
+/* Other processes: their stacks at one moment, whatever state they are in, and never a trace left behind.
+ * FIELD-FAILURES 16, 20, 23. */
+#define _GNU_SOURCE 1
+#include "lib/os/linux/calls.h"
+#include "tests/support/compilers.h"
+#include "tests/support/libc.h"
+#include "tests/support/linux_child.h"
+#include "tests/support/suite.h"
+
+#include <sys/syscall.h>
+
+static const struct timespec moment = {0, 1000000};
+
+static struct usp_snapshot *snapshot_of(const struct child *c) {
+    struct usp_snapshot_options options;
+    struct usp_snapshot *snapshot;
+    char error[512];
+    usp_snapshot_options_init(&options);
+    options.timeout = patience(10000 * MS);
+    int status = usp_snapshot_create_process(c->pid, &options, &snapshot, error, sizeof error);
+    ck_assert_msg(status == USP_OK, "%s: %s", usp_status_string(status), error);
+    ck_assert_str_eq(error, "");
+    return snapshot;
+}
+
+/* The child's threads stand where they should. roots: its libc is ours, so that the ends of its stacks are known. */
+static void expect_threads(const struct child *c, const struct usp_snapshot *snapshot, unsigned workers, bool roots) {
+    const struct usp_snapshot_info *info = usp_snapshot_get_info(snapshot);
+    ck_assert_uint_eq(info->thread_count, workers + 1);
+    ck_assert_uint_eq(info->missed, 0);
+    ck_assert_uint_gt(info->stopped_ns, 0);
+    ck_assert_int_eq(info->pid, c->pid);
+    for (uint32_t i = 0; i < info->thread_count; i++) {
+        const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, i);
+        ck_assert_int_eq(t->status, USP_OK);
+        ck_assert_uint_eq(t->info.flags, i == 0 ? USP_THREAD_MAIN : 0);
+        ck_assert_uint_eq(t->stopped_ns, info->stopped_ns);
+        ck_assert_uint_eq(t->stack.stopped_ns, info->stopped_ns);
+        bool spins = strcmp(t->info.name, "worker 0") == 0;
+        unsigned n = count_frames(&t->stack, c->low, c->high);
+        /* libc's sleep keeps no records; with its instructions read the way out is found all the same. */
+        if (n != TARGET_DEPTH + 1) show_stack(&t->stack);
+        ck_assert_uint_eq(n, TARGET_DEPTH + 1);
+        if (roots) ck_assert_uint_eq(t->stack.stop, USP_STOP_ROOT);
+        if (spins) ck_assert_uint_eq(t->info.run_state, 'R');
+        ck_assert(usp_registers_sp(&t->registers) >= t->stack_low && usp_registers_sp(&t->registers) < t->stack_high);
+    }
+}
+
+START_TEST(a_child_is_captured_and_runs_on) {
+    struct child c = start_child(TARGET, "", NULL, 0);
+    struct usp_snapshot *snapshot = snapshot_of(&c);
+    expect_threads(&c, snapshot, TARGET_THREADS, true);
+    expect_running(c.pid);
+    char *program = realpath(TARGET, NULL);
+    ck_assert_str_eq(usp_snapshot_get_info(snapshot)->program, program);
+    ck_assert_uint_eq(usp_snapshot_get_info(snapshot)->arch, usp_arch_host());
+    unsigned main_images = 0, loaders = 0, kernels = 0, with_id = 0;
+    const struct usp_images *images = usp_snapshot_images(snapshot);
+    for (size_t i = 0; i < usp_images_count(images); i++) {
+        const struct usp_image *image = usp_images_get(images, i);
+        main_images += (image->flags & USP_IMAGE_MAIN) != 0 && strcmp(image->path, program) == 0;
+        loaders += (image->flags & USP_IMAGE_LOADER) != 0;
+        kernels += (image->flags & USP_IMAGE_KERNEL) != 0;
+        with_id += image->build_id_size > 0;
+        ck_assert(image->text_low >= image->load_address && image->text_high <= image->end);
+        ck_assert_uint_eq(image->arch, usp_arch_host());
+    }
+    ck_assert_uint_eq(main_images, 1);
+    ck_assert_uint_eq(loaders, 1);
+    ck_assert_uint_le(kernels, 1);
+    ck_assert_uint_ge(with_id, 2);
+    const struct usp_image *of_function = usp_images_find(images, c.low);
+    ck_assert(of_function != NULL && (of_function->flags & USP_IMAGE_MAIN) != 0);
+    free(program);
+    usp_snapshot_free(snapshot);
+    end_child(&c);
+}
+END_TEST
+
+START_TEST(a_walk_of_ones_own_gives_the_same_frames) {
+    struct child c = start_child(TARGET, "", NULL, 0);
+    struct usp_snapshot *snapshot = snapshot_of(&c);
+    /* The copy outlives the process. */
+    const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, 0);
+    struct usp_target target;
+    struct usp_cursor cursor;
+    struct usp_frame frame;
+    uint32_t n = 0;
+    ck_assert_int_eq(usp_snapshot_target(snapshot, 0, &target), USP_OK);
+    ck_assert_int_eq(usp_snapshot_target(snapshot, 99, &target), USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_snapshot_target(snapshot, 0, &target), USP_OK);
+    ck_assert_int_eq(usp_cursor_init(&cursor, &target, &t->registers, NULL), USP_OK);
+    for (; usp_cursor_step(&cursor, &frame) != 0; n++) {
+        ck_assert_uint_lt(n, t->stack.count);
+        ck_assert_uint_eq(frame.pc, t->stack.frames[n].pc);
+    }
+    ck_assert_uint_eq(n, t->stack.count);
+    end_child(&c);
+    uint8_t byte;
+    ck_assert_int_eq(target.memory.read(target.memory.context, usp_registers_sp(&t->registers), &byte, 1), USP_OK);
+    ck_assert_int_lt(target.code.read(target.code.context, usp_registers_pc(&t->registers), &byte, 1), 0);
+    usp_snapshot_free(snapshot);
+}
+END_TEST
+
+/* A snapshot's threads share what was found about code; a cursor finds everything anew. */
+START_TEST(threads_that_share_code_have_the_frames_of_a_walk_alone) {
+    struct child c = start_child(TARGET, "", "40", 0);
+    struct usp_snapshot *snapshot = snapshot_of(&c);
+    ck_assert_uint_eq(usp_snapshot_get_info(snapshot)->thread_count, 41);
+    for (size_t i = 0; i < 41; i++) {
+        const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, i);
+        struct usp_target target;
+        struct usp_cursor cursor;
+        struct usp_frame frame;
+        uint32_t n = 0;
+        ck_assert_int_eq(usp_snapshot_target(snapshot, i, &target), USP_OK);
+        ck_assert_int_eq(usp_cursor_init(&cursor, &target, &t->registers, NULL), USP_OK);
+        for (; usp_cursor_step(&cursor, &frame) != 0; n++) {
+            ck_assert_uint_lt(n, t->stack.count);
+            ck_assert_mem_eq(&frame, &t->stack.frames[n], sizeof frame);
+        }
+        ck_assert_uint_gt(n, TARGET_DEPTH);
+        ck_assert_uint_eq(n, t->stack.count);
+    }
+    usp_snapshot_free(snapshot);
+    end_child(&c);
+}
+END_TEST
+
+START_TEST(one_thread_alone) {
+    struct child c = start_child(TARGET, "", NULL, 0);
+    struct usp_snapshot_options options;
+    struct usp_snapshot *snapshot = snapshot_of(&c);
+    char error[256];
+    uint64_t id = usp_snapshot_get_thread(snapshot, 2)->info.thread.id;
+    usp_snapshot_free(snapshot);
+    usp_snapshot_options_init(&options);
+    options.only_thread = id;
+    options.sp_bytes = 256;
+    ck_assert_int_eq(usp_snapshot_create_process(c.pid, &options, &snapshot, NULL, 0), USP_OK);
+    ck_assert_uint_eq(usp_snapshot_get_info(snapshot)->thread_count, 1);
+    const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, 0);
+    ck_assert_uint_eq(t->info.thread.id, id);
+    ck_assert_uint_ge(t->sp_bytes_size, 128);
+    usp_snapshot_free(snapshot);
+    options.only_thread = 1;
+    ck_assert_int_eq(usp_snapshot_create_process(c.pid, &options, &snapshot, error, sizeof error), USP_ERROR_NO_THREAD);
+    ck_assert_ptr_nonnull(strstr(error, "no thread 1"));
+    expect_running(c.pid);
+    end_child(&c);
+}
+END_TEST
+
+/* Every frame record below `first` was copied: it can be read when the process is no more. */
+static void expect_copied(const struct usp_snapshot *snapshot, size_t thread, uint32_t first) {
+    const struct usp_stack *stack = &usp_snapshot_get_thread(snapshot, thread)->stack;
+    struct usp_target target;
+    uint8_t byte;
+    ck_assert_int_eq(usp_snapshot_target(snapshot, thread, &target), USP_OK);
+    for (uint32_t i = first; i < stack->count; i++) {
+        if (stack->frames[i].cfa == 0) continue;
+        ck_assert_int_eq(target.memory.read(target.memory.context, stack->frames[i].cfa - 1, &byte, 1), USP_OK);
+    }
+}
+
+/* Of a handler on an alternate stack, the stack under it is of the same moment. */
+static void expect_interrupted(struct child *c, bool roots) {
+    struct usp_snapshot *snapshot = snapshot_of(c);
+    expect_threads(c, snapshot, TARGET_THREADS, roots);
+    expect_running(c->pid);
+    end_child(c);
+    for (size_t i = 1; i <= TARGET_THREADS; i++) {
+        const struct usp_stack *stack = &usp_snapshot_get_thread(snapshot, i)->stack;
+        uint32_t at = 0;
+        while (at < stack->count && stack->frames[at].kind != USP_FRAME_KIND_SIGNAL) at++;
+        ck_assert_uint_ge(stack->count - at, TARGET_DEPTH + 2);
+        expect_copied(snapshot, i, at);
+    }
+    usp_snapshot_free(snapshot);
+}
+
+START_TEST(what_a_handler_on_an_alternate_stack_interrupted_is_copied) {
+    struct child c = start_child(TARGET, "interrupted", NULL, 0);
+    expect_interrupted(&c, true);
+}
+END_TEST
+
+START_TEST(a_long_stack_is_copied_to_its_end) {
+    /* Another thread's list says where its stack ends. */
+    if (!LIBC_ROBUST_LISTS) return;
+    struct child c = start_child(TARGET, "long", NULL, 0);
+    struct usp_snapshot *snapshot = snapshot_of(&c);
+    expect_threads(&c, snapshot, TARGET_THREADS, true);
+    end_child(&c);
+    for (size_t i = 1; i <= TARGET_THREADS; i++) {
+        const struct usp_stack *stack = &usp_snapshot_get_thread(snapshot, i)->stack;
+        ck_assert_uint_gt(stack->frames[stack->count - 1].cfa - stack->frames[0].cfa, 12u << 20);
+        expect_copied(snapshot, i, 0);
+    }
+    usp_snapshot_free(snapshot);
+}
+END_TEST
+
+/* Where a stack ends that was not announced is not known. What was not copied is not read from a thread that runs. */
+START_TEST(what_was_not_copied_of_a_stack_is_not_read_later) {
+    if (!LIBC_HAS_COROUTINES) return;
+    struct child c = start_child(TARGET, "coroutine", NULL, 0);
+    struct usp_snapshot *snapshot = snapshot_of(&c);
+    for (size_t i = 1; i <= TARGET_THREADS; i++) {
+        const struct usp_stack *stack = &usp_snapshot_get_thread(snapshot, i)->stack;
+        struct usp_target target;
+        uint8_t byte;
+        ck_assert_uint_eq(count_frames(stack, c.low, c.high), TARGET_DEPTH + 1);
+        ck_assert_uint_eq(stack->stop, USP_STOP_NOT_COPIED);
+        ck_assert_int_eq(usp_snapshot_target(snapshot, i, &target), USP_OK);
+        usp_addr behind = usp_registers_sp(&usp_snapshot_get_thread(snapshot, i)->registers) + (10u << 20);
+        ck_assert_int_lt(target.memory.read(target.memory.context, behind, &byte, 1), 0);
+    }
+    usp_snapshot_free(snapshot);
+    expect_running(c.pid);
+    end_child(&c);
+}
+END_TEST
+
+START_TEST(two_hundred_threads_of_a_child) {
+    struct child c = start_child(TARGET, "", "200", 0);
+    struct usp_snapshot *snapshot = snapshot_of(&c);
+    expect_threads(&c, snapshot, 200, true);
+    usp_snapshot_free(snapshot);
+    expect_running(c.pid);
+    end_child(&c);
+}
+END_TEST
+
+START_TEST(a_child_of_the_32_bit_sibling) {
+    char compiler[] = "i686-linux-gnu-gcc", program[] = "/tmp/unspool-target-XXXXXX", command[1024];
+    const char *source = getenv("srcdir") != NULL ? getenv("srcdir") : ".";
+    if (usp_arch_host() != USP_ARCH_X86_64) return;
+    int fd = mkstemp(program);
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+    if (!makes_programs(compiler, "-static", program)) {
+        unlink(program);
+        leave_out("a 32-bit process", compiler);
+        return;
+    }
+    snprintf(command, sizeof command,
+             "%s -O1 -fno-omit-frame-pointer -static -pthread -I%s -o %s %s/tests/snapshot/linux_target.c", compiler,
+             source, program, source);
+    ck_assert_int_eq(system(command), 0);
+    struct child c = start_child(program, "", NULL, 0);
+    struct usp_snapshot *snapshot = snapshot_of(&c);
+    ck_assert_uint_eq(usp_snapshot_get_info(snapshot)->arch, USP_ARCH_I386);
+    expect_threads(&c, snapshot, TARGET_THREADS, false);
+    const struct usp_image *image = usp_images_find(usp_snapshot_images(snapshot), c.low);
+    ck_assert_ptr_nonnull(image);
+    ck_assert_uint_eq(image->arch, USP_ARCH_I386);
+    ck_assert_uint_ne(image->flags & USP_IMAGE_MAIN, 0);
+    usp_snapshot_free(snapshot);
+    expect_running(c.pid);
+    end_child(&c);
+    c = start_child(program, "interrupted", NULL, 0);
+    expect_interrupted(&c, false);
+    unlink(program);
+}
+END_TEST
+
+/* ---- states it can be in ---- */
+
+START_TEST(a_stopped_process_stays_stopped) {
+    struct child c = start_child(TARGET, "", NULL, 0);
+    int status;
+    char states[64];
+    kill(c.pid, SIGSTOP);
+    ck_assert_int_eq(waitpid(c.pid, &status, WUNTRACED), c.pid);
+    ck_assert(WIFSTOPPED(status));
+    for (int i = 0; i < 3; i++) {
+        struct usp_snapshot *snapshot = snapshot_of(&c);
+        const struct usp_snapshot_info *info = usp_snapshot_get_info(snapshot);
+        ck_assert_uint_eq(info->missed, 0);
+        for (uint32_t k = 0; k < info->thread_count; k++) {
+            const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, k);
+            ck_assert_uint_eq(count_frames(&t->stack, c.low, c.high), TARGET_DEPTH + 1);
+            ck_assert_uint_eq(t->info.run_state, 'T');
+        }
+        usp_snapshot_free(snapshot);
+        nanosleep(&moment, NULL);
+        read_states(c.pid, states, sizeof states);
+        for (int wait = 0; wait < 1000 && strspn(states, "T") != strlen(states); wait++) {
+            nanosleep(&moment, NULL);
+            read_states(c.pid, states, sizeof states);
+        }
+        ck_assert_str_eq(states, "TTTT");
+    }
+    kill(c.pid, SIGCONT);
+    ck_assert_int_eq(waitpid(c.pid, &status, WCONTINUED), c.pid);
+    expect_running(c.pid);
+    end_child(&c);
+}
+END_TEST
+
+START_TEST(a_process_that_blocks_all_signals) {
+    struct child c = start_child(TARGET, "block", NULL, 0);
+    struct usp_snapshot *snapshot = snapshot_of(&c);
+    expect_threads(&c, snapshot, TARGET_THREADS, true);
+    usp_snapshot_free(snapshot);
+    expect_running(c.pid);
+    end_child(&c);
+}
+END_TEST
+
+START_TEST(threads_come_and_go) {
+    struct child c = start_child(TARGET, "restless", NULL, 0);
+    unsigned files = count_open_files();
+    unsigned stacks = 0;
+    for (int i = 0; i < 100; i++) {
+        struct usp_snapshot *snapshot = snapshot_of(&c);
+        const struct usp_snapshot_info *info = usp_snapshot_get_info(snapshot);
+        ck_assert_uint_ge(info->thread_count, TARGET_THREADS + 1);
+        unsigned standing = 0;
+        for (uint32_t k = 0; k < info->thread_count; k++) {
+            const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, k);
+            ck_assert_msg(t->status == USP_OK || t->status == USP_ERROR_NO_THREAD, "%s", usp_status_string(t->status));
+            standing += count_frames(&t->stack, c.low, c.high) == TARGET_DEPTH + 1;
+            stacks += t->status == USP_OK;
+        }
+        ck_assert_uint_eq(standing, TARGET_THREADS);
+        usp_snapshot_free(snapshot);
+    }
+    ck_assert_uint_eq(count_open_files(), files);
+    printf("%u stacks of a process whose threads come and go\n", stacks);
+    expect_running(c.pid);
+    end_child(&c);
+}
+END_TEST
+
+START_TEST(a_thread_that_waits_for_its_vfork_child) {
+    struct child c = start_child(TARGET, "vfork", NULL, 0);
+    struct usp_snapshot_options options;
+    struct usp_snapshot *snapshot;
+    char line[64];
+    usp_snapshot_options_init(&options);
+    options.timeout = 50 * MS;
+    nanosleep(&(struct timespec){0, 200000000}, NULL);
+    uint64_t before = usp_clock();
+    ck_assert_int_eq(usp_snapshot_create_process(c.pid, &options, &snapshot, NULL, 0), USP_OK);
+    ck_assert_uint_lt(usp_clock() - before, 5000 * MS);
+    const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, 0);
+    ck_assert_msg(t->status == USP_ERROR_TIMEOUT || t->status == USP_OK, "%s", usp_status_string(t->status));
+    if (t->status == USP_ERROR_TIMEOUT) ck_assert_uint_eq(usp_snapshot_get_info(snapshot)->missed, 1);
+    usp_snapshot_free(snapshot);
+    /* It must not fall into the stop that was asked for, once it wakes up. */
+    ck_assert_ptr_nonnull(fgets(line, sizeof line, c.output));
+    ck_assert_str_eq(line, "woken\n");
+    nanosleep(&moment, NULL);
+    expect_running(c.pid);
+    end_child(&c);
+}
+END_TEST
+
+START_TEST(a_main_thread_that_has_ended) {
+    struct child c = start_child(TARGET, "leave", NULL, 0);
+    char states[64] = "";
+    for (int i = 0; i < 1000 && strchr(states, 'Z') == NULL; i++) {
+        nanosleep(&moment, NULL);
+        read_states(c.pid, states, sizeof states);
+    }
+    ck_assert_ptr_nonnull(strchr(states, 'Z'));
+    struct usp_snapshot_options options;
+    struct usp_snapshot *snapshot;
+    char error[256];
+    usp_snapshot_options_init(&options);
+    options.timeout = patience(10000 * MS);
+    int status = usp_snapshot_create_process(c.pid, &options, &snapshot, error, sizeof error);
+    /* /proc/PID/maps and mem are the main thread's: with it they are gone, and are asked of another thread. */
+    ck_assert_msg(status == USP_OK, "%s: %s", usp_status_string(status), error);
+    ck_assert_int_eq(usp_snapshot_get_thread(snapshot, 0)->status, USP_ERROR_NO_THREAD);
+    ck_assert_uint_eq(usp_snapshot_get_info(snapshot)->missed, 1);
+    for (uint32_t i = 1; i <= TARGET_THREADS; i++) {
+        const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, i);
+        ck_assert_uint_eq(count_frames(&t->stack, c.low, c.high), TARGET_DEPTH + 1);
+    }
+    usp_snapshot_free(snapshot);
+    end_child(&c);
+}
+END_TEST
+
+/* ---- signals that arrive meanwhile ---- */
+
+START_TEST(no_signal_is_lost) {
+    struct child c = start_child(TARGET, "count", NULL, 0);
+    unsigned long sent = 0, counted = 0;
+    for (int i = 0; i < 150; i++) {
+        for (int k = 0; k < 5; k++) sent += sigqueue(c.pid, SIGRTMIN + 1, (union sigval){0}) == 0;
+        usp_snapshot_free(snapshot_of(&c));
+        if (i % 3 == 0) sched_yield();
+    }
+    kill(c.pid, SIGTERM);
+    ck_assert_int_eq(fscanf(c.output, "counted %lu\n", &counted), 1);
+    ck_assert_uint_eq(counted, sent);
+    ck_assert_uint_gt(sent, 0);
+    waitpid(c.pid, NULL, 0);
+    fclose(c.output);
+}
+END_TEST
+
+/* A signal that stops a thread before the tracer does: the child has it pending when it is interrupted. */
+static struct uspi_linux_calls table;
+static const struct child *signalled;
+static unsigned long signals_sent;
+
+static long trace_after_a_signal(long request, pid_t tid, void *address, void *data) {
+    long e = uspi_linux_real.trace(request, tid, address, data);
+    if (request == PTRACE_SEIZE && e >= 0) {
+        signals_sent += sigqueue(signalled->pid, SIGRTMIN + 1, (union sigval){0}) == 0;
+        usleep(2000);
+    }
+    return e;
+}
+
+START_TEST(a_signal_that_stops_a_thread_first_is_not_lost) {
+    struct child c = start_child(TARGET, "count", NULL, 0);
+    unsigned long counted = 0;
+    signalled = &c;
+    table = uspi_linux_real;
+    table.trace = trace_after_a_signal;
+    uspi_linux = &table;
+    for (int i = 0; i < 20; i++) usp_snapshot_free(snapshot_of(&c));
+    uspi_linux = &uspi_linux_real;
+    kill(c.pid, SIGTERM);
+    ck_assert_int_eq(fscanf(c.output, "counted %lu\n", &counted), 1);
+    ck_assert_uint_eq(signals_sent, 20);
+    ck_assert_uint_eq(counted, signals_sent);
+    waitpid(c.pid, NULL, 0);
+    fclose(c.output);
+}
+END_TEST
+
+/* ---- images that come meanwhile ---- */
+
+static bool has_image(const struct usp_snapshot *snapshot, const char *path) {
+    const struct usp_images *images = usp_snapshot_images(snapshot);
+    for (size_t i = 0; i < usp_images_count(images); i++) {
+        if (strcmp(usp_images_get(images, i)->path, path) == 0) return true;
+    }
+    return false;
+}
+
+/* The images are listed before the first thread is seized. */
+static long trace_after_a_load(long request, pid_t tid, void *address, void *data) {
+    static bool is_loaded;
+    char line[64];
+    if (request == PTRACE_SEIZE && !is_loaded) {
+        kill(signalled->pid, SIGUSR2);
+        is_loaded = fgets(line, sizeof line, signalled->output) != NULL;
+    }
+    return uspi_linux_real.trace(request, tid, address, data);
+}
+
+START_TEST(an_image_that_is_loaded_last_is_known) {
+    struct child c = start_child(TARGET, "load", NULL, 0);
+    char *program = realpath("/proc/self/exe", NULL);
+    struct usp_snapshot *snapshot = snapshot_of(&c);
+    ck_assert(!has_image(snapshot, program));
+    usp_snapshot_free(snapshot);
+    signalled = &c;
+    table = uspi_linux_real;
+    table.trace = trace_after_a_load;
+    uspi_linux = &table;
+    snapshot = snapshot_of(&c);
+    uspi_linux = &uspi_linux_real;
+    ck_assert_msg(has_image(snapshot, program), "%s is not known", program);
+    usp_snapshot_free(snapshot);
+    free(program);
+    end_child(&c);
+}
+END_TEST
+
+/* ---- one moment ---- */
+
+static _Atomic(unsigned) copies, too_early;
+
+static long copy_and_look(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t remote_count) {
+    char states[512];
+    if (pid == signalled->pid) {
+        read_states(pid, states, sizeof states);
+        atomic_fetch_add(&copies, 1);
+        if (strspn(states, "t") != strlen(states) || strlen(states) != 201) atomic_fetch_add(&too_early, 1);
+    }
+    return uspi_linux_real.read_process(pid, local, remote, remote_count);
+}
+
+START_TEST(everybody_stands_while_stacks_are_copied) {
+    struct child c = start_child(TARGET, "", "200", 0);
+    signalled = &c;
+    table = uspi_linux_real;
+    table.read_process = copy_and_look;
+    uspi_linux = &table;
+    usp_snapshot_free(snapshot_of(&c));
+    uspi_linux = &uspi_linux_real;
+    /* Some thirty by one call. */
+    ck_assert_uint_ge(atomic_load(&copies), 6);
+    ck_assert_uint_eq(atomic_load(&too_early), 0);
+    expect_running(c.pid);
+    end_child(&c);
+}
+END_TEST
+
+/* ---- refusals ---- */
+
+static void expect_refusal(int64_t pid, int expected, const char *text) {
+    struct usp_snapshot *snapshot = (struct usp_snapshot *)&snapshot;
+    char error[512];
+    int status = usp_snapshot_create_process(pid, NULL, &snapshot, error, sizeof error);
+    ck_assert_msg(status == expected, "%s: %s", usp_status_string(status), error);
+    ck_assert_ptr_null(snapshot);
+    ck_assert_msg(strstr(error, text) != NULL, "\"%s\" does not say \"%s\"", error, text);
+}
+
+static volatile sig_atomic_t heard;
+
+static void hear(int number) {
+    (void)number;
+    heard++;
+}
+
+/* Not a moment later: the snapshot's owner may want to trace the process as well. */
+START_TEST(no_thread_is_traced_any_more) {
+    struct child c = start_child(TARGET, "", "200", 0);
+    usp_snapshot_free(snapshot_of(&c));
+    char path[64], line[256];
+    unsigned seen = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", c.pid);
+    DIR *threads = opendir(path);
+    for (const struct dirent *e; threads != NULL && (e = readdir(threads)) != NULL;) {
+        int tracer;
+        snprintf(path, sizeof path, "/proc/%d/task/%.20s/status", c.pid, e->d_name);
+        FILE *status = e->d_name[0] != '.' ? fopen(path, "r") : NULL;
+        if (status == NULL) continue;
+        while (fgets(line, sizeof line, status) != NULL) {
+            if (sscanf(line, "TracerPid: %d", &tracer) != 1) continue;
+            ck_assert_int_eq(tracer, 0);
+            seen++;
+        }
+        fclose(status);
+    }
+    if (threads != NULL) closedir(threads);
+    ck_assert_uint_eq(seen, 201);
+    end_child(&c);
+}
+END_TEST
+
+/* The kernel sends the tracer's process a signal for every thread that stops. It is not to be woken by each. */
+START_TEST(stops_are_heard_of_once) {
+    struct child c = start_child(TARGET, "", "200", 0);
+    struct sigaction action = {.sa_handler = hear, .sa_flags = SA_RESTART};
+    ck_assert_int_eq(sigaction(SIGCHLD, &action, NULL), 0);
+    struct usp_snapshot *snapshot = snapshot_of(&c);
+    expect_threads(&c, snapshot, 200, true);
+    ck_assert_int_le(heard, 1);
+    usp_snapshot_free(snapshot);
+    action.sa_handler = SIG_DFL;
+    ck_assert_int_eq(sigaction(SIGCHLD, &action, NULL), 0);
+    end_child(&c);
+}
+END_TEST
+
+START_TEST(no_such_process) {
+    struct usp_snapshot *snapshot;
+    struct usp_images *images;
+    int status;
+    expect_refusal(0x7ffffff0, USP_ERROR_NO_THREAD, "no process");
+    expect_refusal(0, USP_ERROR_NO_THREAD, "no process");
+    expect_refusal(-5, USP_ERROR_NO_THREAD, "no process");
+    expect_refusal(INT64_MAX, USP_ERROR_NO_THREAD, "no process");
+    expect_refusal(getpid(), USP_ERROR_ARGUMENT, "usp_snapshot_create_self");
+    ck_assert_int_eq(usp_snapshot_create_process(1, NULL, NULL, NULL, 0), USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_snapshot_create_process(-5, NULL, &snapshot, NULL, 0), USP_ERROR_NO_THREAD);
+    ck_assert_int_eq(usp_images_create_process(0x7ffffff0, &images), USP_ERROR_NO_THREAD);
+    /* One that has ended: its parent's wait still finds the status. */
+    pid_t child = fork();
+    if (child == 0) _exit(17);
+    siginfo_t info;
+    ck_assert_int_eq(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+    expect_refusal(child, USP_ERROR_NO_THREAD, "");
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 17);
+}
+END_TEST
+
+/* In a process without rights; the exit status tells whether all was refused as it should be. */
+static void refuse_as(unsigned uid, pid_t pid, const char *text) {
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        struct usp_snapshot *snapshot;
+        char error[512];
+        if (uid != 0 && (setgid(uid) != 0 || setuid(uid) != 0)) _exit(3);
+        if (usp_snapshot_create_process(pid, NULL, &snapshot, error, sizeof error) != USP_ERROR_PERMISSION) _exit(1);
+        if (strstr(error, text) == NULL) {
+            fprintf(stderr, "\"%s\" does not say \"%s\"\n", error, text);
+            _exit(2);
+        }
+        struct usp_images *images;
+        _exit(usp_images_create_process(pid, &images) == USP_ERROR_PERMISSION ? 0 : 4);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "check %d failed", WEXITSTATUS(status));
+}
+
+START_TEST(an_undumpable_process) {
+    unsigned uid = geteuid() == 0 ? OTHER_USER : 0;
+    /* Where other users may not enter the build's folder, the program is not found. */
+    if (access(TARGET, X_OK) != 0) return;
+    struct child c = start_child(TARGET, "undumpable", NULL, uid);
+    refuse_as(uid, c.pid, "undumpable");
+    expect_running(c.pid);
+    end_child(&c);
+}
+END_TEST
+
+START_TEST(another_users_process) {
+    if (geteuid() != 0) return;
+    struct child c = start_child(TARGET, "", NULL, 0);
+    refuse_as(OTHER_USER, c.pid, "user 65534");
+    expect_running(c.pid);
+    end_child(&c);
+}
+END_TEST
+
+START_TEST(a_process_with_a_tracer) {
+    struct child c = start_child(TARGET, "", NULL, 0);
+    int go[2];
+    char byte;
+    ck_assert_int_eq(pipe(go), 0);
+    pid_t tracer = fork();
+    if (tracer == 0) {
+        if (ptrace(PTRACE_SEIZE, c.pid, NULL, NULL) != 0) _exit(1);
+        if (write(go[1], "x", 1) != 1) _exit(2);
+        for (;;) pause();
+    }
+    ck_assert_int_eq(read(go[0], &byte, 1), 1);
+    struct usp_snapshot *snapshot;
+    char error[256];
+    /* The other threads are free: they are captured, and this one has its status. */
+    ck_assert_int_eq(usp_snapshot_create_process(c.pid, NULL, &snapshot, error, sizeof error), USP_OK);
+    ck_assert_int_eq(usp_snapshot_get_thread(snapshot, 0)->status, USP_ERROR_PERMISSION);
+    ck_assert_uint_eq(usp_snapshot_get_info(snapshot)->missed, 1);
+    usp_snapshot_free(snapshot);
+    struct usp_snapshot_options options;
+    usp_snapshot_options_init(&options);
+    options.only_thread = (uint64_t)c.pid;
+    ck_assert_int_eq(usp_snapshot_create_process(c.pid, &options, &snapshot, error, sizeof error),
+                     USP_ERROR_PERMISSION);
+    ck_assert_msg(strstr(error, "already traced") != NULL, "%s", error);
+    kill(tracer, SIGKILL);
+    waitpid(tracer, NULL, 0);
+    close(go[0]);
+    close(go[1]);
+    end_child(&c);
+}
+END_TEST
+
+/* ---- when the one who captures dies ---- */
+
+START_TEST(nothing_stays_stopped_when_the_capturer_is_killed) {
+    struct child c = start_child(TARGET, "", "20", 0);
+    for (int i = 0; i < 25; i++) {
+        pid_t capturer = fork();
+        if (capturer == 0) {
+            for (;;) {
+                struct usp_snapshot *snapshot;
+                if (usp_snapshot_create_process(c.pid, NULL, &snapshot, NULL, 0) == USP_OK) usp_snapshot_free(snapshot);
+            }
+        }
+        nanosleep(&(struct timespec){0, 3000000 + i * 777777}, NULL);
+        kill(capturer, SIGKILL);
+        waitpid(capturer, NULL, 0);
+        expect_running(c.pid);
+    }
+    struct usp_snapshot *snapshot = snapshot_of(&c);
+    ck_assert_uint_eq(usp_snapshot_get_info(snapshot)->missed, 0);
+    usp_snapshot_free(snapshot);
+    end_child(&c);
+}
+END_TEST
+
+/* ---- where nothing can be stopped ---- */
+
+START_TEST(without_ptrace_it_is_said) {
+    struct child c = start_child(TARGET, "", NULL, 0);
+    struct usp_images *images;
+    if (!can_trace()) expect_refusal(c.pid, USP_ERROR_UNSUPPORTED, "cannot be stopped");
+    /* What needs no stop works. */
+    ck_assert_int_eq(usp_images_create_process(c.pid, &images), USP_OK);
+    ck_assert_uint_gt(usp_images_count(images), 0);
+    usp_images_free(images);
+    end_child(&c);
+}
+END_TEST
+
+int main(void) {
+    TCase *c = tcase_create("process");
+    tcase_set_timeout(c, 120);
+    tcase_add_test(c, without_ptrace_it_is_said);
+    if (can_trace()) {
+        add_tests(c, a_child_is_captured_and_runs_on, a_walk_of_ones_own_gives_the_same_frames,
+                  threads_that_share_code_have_the_frames_of_a_walk_alone, one_thread_alone,
+                  two_hundred_threads_of_a_child, what_a_handler_on_an_alternate_stack_interrupted_is_copied,
+                  a_long_stack_is_copied_to_its_end, what_was_not_copied_of_a_stack_is_not_read_later,
+                  a_child_of_the_32_bit_sibling, a_stopped_process_stays_stopped, a_process_that_blocks_all_signals,
+                  threads_come_and_go, a_thread_that_waits_for_its_vfork_child, a_main_thread_that_has_ended,
+                  no_signal_is_lost, a_signal_that_stops_a_thread_first_is_not_lost,
+                  an_image_that_is_loaded_last_is_known, everybody_stands_while_stacks_are_copied,
+                  no_thread_is_traced_any_more, stops_are_heard_of_once, no_such_process, an_undumpable_process,
+                  another_users_process, a_process_with_a_tracer, nothing_stays_stopped_when_the_capturer_is_killed);
+    }
+    return run_suite("linux_process", c);
+}

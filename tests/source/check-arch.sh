@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The promises of the layout: arch/ is pure (needs nothing but mem*), one file asks which processor this is, configure
+# never does, and each folder includes only what the design allows it.
+set -euo pipefail
+# shellcheck source=tests/support/script.sh
+. "$(dirname "$0")/../support/script.sh"
+read -ra nm <<<"${NM:-nm}"
+make_work
+
+# ---- undefined symbols of the backends' archive
+archive=
+for candidate in arch/.libs/libunspool-arch.a arch/libunspool-arch.a; do
+  [[ -e $candidate ]] && archive=$candidate
+done
+if [[ -n $archive ]]; then
+  "${nm[@]}" "$archive" >"$work/symbols"
+  grep -q . "$work/symbols" || fail "$archive has no symbols"
+  # Beside mem* and our own: what compilers put in by themselves (position independence, 32-bit arm's division and
+  # unwinding, sanitizers, coverage).
+  while read -r name; do fail "$archive needs $name"; done < <(awk '$1 == "U" { print $2 }' "$work/symbols" | sort -u |
+    grep -vE '^_?(mem(cpy|move|set|cmp|chr)|uspi_[a-z0-9_]+)$' |
+    grep -vE '^(_GLOBAL_OFFSET_TABLE_|__x86\.get_pc_thunk\..*|__aeabi_.*|__stack_chk_fail.*)$' |
+    grep -vE '^__(asan|ubsan|sanitizer|sancov|msan|tsan)_|^__start___sancov|^__stop___sancov')
+  # Writable data would be state. (Constants with relocations lie in .data.rel.ro.)
+  if "${nm[@]}" --format=sysv "$archive" >"$work/sections" 2>/dev/null; then
+    while read -r name; do fail "$archive keeps state in $name"; done < <(awk -F '|' '
+      NF == 7 { gsub(/ /, "", $1); gsub(/ /, "", $7)
+                if ($1 !~ /^(\.|__)/ && $7 ~ /^(\.data|\.bss|\.tdata|\.tbss|\*COM\*)(\.|$)/ && $7 !~ /^\.data\.rel\.ro/) print $1 }
+      ' "$work/sections" | sort -u)
+  fi
+fi
+
+# ---- who asks for the processor
+processor='__(x86_64|amd64|i[3456]86|aarch64|arm|arm64|thumb|s390x?|powerpc|riscv|mips|LP64|ILP32)(_[0-9A-Za-z]+)?_?_?'
+processor="\\b($processor|_LP64|_?_?ARM_ARCH\w*|__ARM_\w+|TARGET_CPU_\w+|_M_(X64|IX86|ARM\w*))\\b"
+while read -r file; do
+  [[ $file == arch/host.h ]] && continue
+  found=$(strip_comments <"$top/$file" | grep -oE "$processor" | sort -u | tr '\n' ' ') || :
+  [[ -z $found ]] || fail "$file asks for the processor: $found"
+done < <(code arch include lib tools)
+while read -r file; do
+  ! grep -nE 'host_cpu|target_cpu|build_cpu' "$top/$file" || fail "$file asks for the processor"
+done < <(cd "$top" && find configure.ac Makefile.am m4 arch doc include lib tests tools \
+  -name '*.ac' -o -name '*.am' -o -name 'usp_*.m4' -o -name '*.inc')
+
+# ---- which headers of the system a folder may include; who may use whom is check-layers.sh's
+standard='<(assert|ctype|errno|inttypes|limits|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|string|time)\.h>'
+public='<unspool/[a-z_]+\.h>'
+ours='"lib/[a-z_0-9/]+\.h"'
+backend='"arch/(backend|frame)\.h"'
+host='"arch/host\.h"'
+config='"config\.h"|<config\.h>'
+
+# Folder (the first that matches counts) and what its files may include.
+allowed() {
+  case $1 in
+  include/unspool-objc/*) echo "<Foundation/Foundation\.h>|<unspool-objc/[A-Za-z_-]+\.h>" ;;
+  include/*) echo "<(stdbool|stddef|stdint)\.h>|$public" ;;
+  arch/*) echo "<string\.h>|$public|\"arch/[a-z0-9_/]+\.h\"" ;;
+  # Their headers describe libraries that need not be there; lib/os/ loads them.
+  lib/images/decompress.c) echo "$standard|$public|$ours|$config|<(lzma|zlib|zstd)\.h>" ;;
+  # The layer can do no more than any other program: the public functions are all it has.
+  lib/objc/*) echo "$standard|$public|<Foundation/Foundation\.h>|<unspool-objc/[A-Za-z_-]+\.h>|\"lib/objc/[a-z_]+\.h\"" ;;
+  lib/os/*) echo "<[A-Za-z0-9_/-]+\.h>|$ours|$backend|$host|$config" ;;
+  lib/base/* | lib/capture/* | lib/snapshot/*) echo "$standard|$public|$ours|$backend|$host|$config" ;;
+  lib/*) echo "$standard|$public|$ours|$backend|$config" ;;
+  esac
+}
+while read -r file; do
+  while read -r included; do
+    [[ $included =~ ^($(allowed "$file"))$ ]] || fail "$file must not include $included"
+  done < <(grep -E '^ *# *(include|import)' "$top/$file" | sed -E 's/^ *# *(include|import) *//; s/[">][^">]*$/&/; s/ *(\/\*.*)?$//')
+done < <(code include arch lib)
+
+verdict

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The tool shellcheck has nothing to say about our scripts.
+set -euo pipefail
+# shellcheck source=tests/support/script.sh
+. "$(dirname "$0")/../support/script.sh"
+need_clone
+need_tools shellcheck
+cd "$top"
+mapfile -t files < <(project_files | while read -r file; do
+  if [[ $file == *.sh ]] || head -n 1 "$file" | grep -aqE '^#!.*\b(ba)?sh$'; then echo "$file"; fi
+done)
+[[ ${#files[@]} -gt 0 ]] || fail "no script found"
+shellcheck "${files[@]}" || fail "shellcheck"
+verdict

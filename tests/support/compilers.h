@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Compilers that tests run. What they would make is left out where one is missing, but in the lane that has them all
+ * (USP_REQUIRE_COMPILERS): there it is a failure. */
+#ifndef TESTS_COMPILERS_H
+#define TESTS_COMPILERS_H
+
+#include <check.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static inline bool is_installed(const char *program) {
+    char command[256];
+    snprintf(command, sizeof command, "command -v %s >/dev/null 2>&1", program);
+    return system(command) == 0;
+}
+
+static inline bool leave_out(const char *what, const char *without) {
+    printf("%s: left out, because %s is not here, or not all that it needs\n", what, without);
+    ck_assert_msg(getenv("USP_REQUIRE_COMPILERS") == NULL, "%s: %s is not here, or not all that it needs", what,
+                  without);
+    return false;
+}
+
+/* Whether a compiler links programs with these flags: it may be there without its libc. `file` is written. */
+static inline bool makes_programs(const char *compiler, const char *flags, const char *file) {
+    char command[2048];
+    snprintf(
+        command, sizeof command,
+        "echo '#include <stdio.h>\nint main(void) { return puts(\"\") < 0; }' | %s %s -x c -o '%s' - >/dev/null 2>&1",
+        compiler, flags, file);
+    return is_installed(compiler) && system(command) == 0;
+}
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/* Debug information that is put together entry by entry, in an ELF file whose code is at CODE_LOW … CODE_HIGH: for what no
+ * compiler writes, or only some. DWARF 4, 64-bit x86. */
+#ifndef TESTS_DWARF_FILE_H
+#define TESTS_DWARF_FILE_H
+
+#include "tests/support/file_builder.h"
+
+#include <stdbool.h>
+
+#define CODE_LOW  0x1000u
+#define CODE_HIGH 0x4000u
+
+/* The abbreviations that every file has. */
+enum entry {
+    UNIT = 1,      /* name, comp_dir, stmt_list, low_pc, high_pc */
+    UNIT_UNKNOWN,  /* name, comp_dir, stmt_list: says nothing of its code */
+    FUNCTION,      /* name, low_pc, high_pc */
+    FUNCTION_LIST, /* name, ranges */
+    ABSTRACT,      /* name, decl_file, decl_line */
+    INLINED,       /* abstract_origin, low_pc, high_pc, call_file, call_line */
+    SCOPE,         /* a lexical block */
+    INSTANCE,      /* a function: abstract_origin, low_pc, high_pc */
+    NAMED_LATER,   /* a function: specification; low_pc, high_pc */
+    LINKED,        /* linkage_name */
+    DECLARED,      /* a function: name, decl_file, decl_line, low_pc, high_pc */
+    STRANGE,       /* a form that is not known */
+    SPACE,         /* a namespace: name */
+    SEQUENCED,     /* a function: name, low_pc, high_pc, stmt_sequence */
+    WITH_SIBLING,  /* an enumeration: sibling */
+    FAR_CODE = 700 /* a function: name, low_pc, high_pc; with a code far behind the others */
+};
+
+struct dwarf_file {
+    struct builder abbrev, info, line, ranges;
+    size_t unit;    /* where the current unit begins */
+    size_t program; /* and the current line table's length */
+    size_t header;
+};
+
+static inline void put_leb(struct builder *b, uint64_t value) {
+    do {
+        put(b, 1, (value & 0x7f) | (value > 0x7f ? 0x80 : 0));
+        value >>= 7;
+    } while (value != 0);
+}
+
+static inline void put_text(struct builder *b, const char *text) { put_bytes(b, text, strlen(text) + 1); }
+
+/* An abbreviation: tag, whether it has children, pairs of attribute and form, 0. */
+static inline void put_abbreviation(struct dwarf_file *f, unsigned code, unsigned tag, bool has_children,
+                                    const uint16_t *pairs) {
+    put_leb(&f->abbrev, code);
+    put_leb(&f->abbrev, tag);
+    put(&f->abbrev, 1, has_children);
+    for (; *pairs != 0; pairs++) put_leb(&f->abbrev, *pairs);
+    put(&f->abbrev, 2, 0);
+}
+
+#define PAIRS(...) (const uint16_t[]){__VA_ARGS__, 0}
+
+static inline void put_abbreviations(struct dwarf_file *f) {
+    put_abbreviation(f, UNIT, 0x11, true, PAIRS(0x03, 0x08, 0x1b, 0x08, 0x10, 0x17, 0x11, 0x01, 0x12, 0x07));
+    put_abbreviation(f, UNIT_UNKNOWN, 0x11, true, PAIRS(0x03, 0x08, 0x1b, 0x08, 0x10, 0x17));
+    put_abbreviation(f, FUNCTION, 0x2e, true, PAIRS(0x03, 0x08, 0x11, 0x01, 0x12, 0x07));
+    put_abbreviation(f, FUNCTION_LIST, 0x2e, true, PAIRS(0x03, 0x08, 0x55, 0x17));
+    put_abbreviation(f, ABSTRACT, 0x2e, false, PAIRS(0x03, 0x08, 0x3a, 0x0b, 0x3b, 0x0b));
+    put_abbreviation(f, INLINED, 0x1d, true, PAIRS(0x31, 0x13, 0x11, 0x01, 0x12, 0x07, 0x58, 0x0b, 0x59, 0x0b));
+    put_abbreviation(f, SCOPE, 0x0b, true, PAIRS(0x02, 0x18));
+    put_abbreviation(f, INSTANCE, 0x2e, false, PAIRS(0x31, 0x13, 0x11, 0x01, 0x12, 0x07));
+    put_abbreviation(f, NAMED_LATER, 0x2e, false, PAIRS(0x47, 0x13, 0x11, 0x01, 0x12, 0x07));
+    put_abbreviation(f, LINKED, 0x2e, false, PAIRS(0x6e, 0x08));
+    put_abbreviation(f, DECLARED, 0x2e, false, PAIRS(0x03, 0x08, 0x3a, 0x0b, 0x3b, 0x0b, 0x11, 0x01, 0x12, 0x07));
+    put_abbreviation(f, STRANGE, 0x34, false, PAIRS(0x03, 0x7777));
+    put_abbreviation(f, SPACE, 0x39, true, PAIRS(0x03, 0x08));
+    put_abbreviation(f, SEQUENCED, 0x2e, false, PAIRS(0x03, 0x08, 0x11, 0x01, 0x12, 0x07, 0x3e0c, 0x17));
+    put_abbreviation(f, WITH_SIBLING, 0x04, true, PAIRS(0x01, 0x13));
+    put_abbreviation(f, FAR_CODE, 0x2e, false, PAIRS(0x03, 0x08, 0x11, 0x01, 0x12, 0x07));
+    put(&f->abbrev, 1, 0);
+}
+
+/* ---- entries ---- */
+
+/* The offset of the next entry, counted from its unit, as references count. */
+static inline uint32_t here(const struct dwarf_file *f) { return (uint32_t)(f->info.size - f->unit); }
+
+static inline void begin_header(struct dwarf_file *f) {
+    f->unit = f->info.size;
+    put(&f->info, 4, 0);
+    put(&f->info, 2, 4);
+    put(&f->info, 4, 0);
+    put(&f->info, 1, 8);
+}
+
+static inline void begin_unit(struct dwarf_file *f, const char *name, uint64_t low, uint64_t size) {
+    begin_header(f);
+    put_leb(&f->info, UNIT);
+    put_text(&f->info, name);
+    put_text(&f->info, "/src");
+    put(&f->info, 4, f->line.size);
+    put(&f->info, 8, low);
+    put(&f->info, 8, size);
+}
+
+static inline void begin_unknown_unit(struct dwarf_file *f, const char *name) {
+    begin_header(f);
+    put_leb(&f->info, UNIT_UNKNOWN);
+    put_text(&f->info, name);
+    put_text(&f->info, "/src");
+    put(&f->info, 4, f->line.size);
+}
+
+/* The end of an entry's children, and of the unit. */
+static inline void end_entry(struct dwarf_file *f) { put(&f->info, 1, 0); }
+
+static inline void end_unit(struct dwarf_file *f) {
+    end_entry(f);
+    patch(&f->info, f->unit, 4, f->info.size - f->unit - 4);
+}
+
+static inline uint32_t put_function(struct dwarf_file *f, unsigned kind, const char *name, uint64_t low,
+                                    uint64_t size) {
+    const uint32_t at = here(f);
+    put_leb(&f->info, kind);
+    put_text(&f->info, name);
+    put(&f->info, 8, low);
+    put(&f->info, 8, size);
+    return at;
+}
+
+static inline uint32_t put_abstract(struct dwarf_file *f, const char *name, unsigned line) {
+    const uint32_t at = here(f);
+    put_leb(&f->info, ABSTRACT);
+    put_text(&f->info, name);
+    put(&f->info, 1, 1);
+    put(&f->info, 1, line);
+    return at;
+}
+
+/* An inlined call, or with another kind what has an origin and a range. */
+static inline void put_inlined(struct dwarf_file *f, uint32_t origin, uint64_t low, uint64_t size, unsigned line) {
+    put_leb(&f->info, INLINED);
+    put(&f->info, 4, origin);
+    put(&f->info, 8, low);
+    put(&f->info, 8, size);
+    put(&f->info, 1, 1);
+    put(&f->info, 1, line);
+}
+
+static inline void put_instance(struct dwarf_file *f, unsigned kind, uint32_t origin, uint64_t low, uint64_t size) {
+    put_leb(&f->info, kind);
+    put(&f->info, 4, origin);
+    put(&f->info, 8, low);
+    put(&f->info, 8, size);
+}
+
+static inline void put_block(struct dwarf_file *f) {
+    put_leb(&f->info, SCOPE);
+    put_leb(&f->info, 0);
+}
+
+/* ---- the line table of the unit that comes next ---- */
+
+static inline void begin_lines(struct dwarf_file *f) {
+    static const uint8_t lengths[12] = {0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1};
+    f->program = f->line.size;
+    put(&f->line, 4, 0);
+    put(&f->line, 2, 4);
+    f->header = f->line.size;
+    put(&f->line, 4, 0);
+    put(&f->line, 1, 1); /* bytes of the shortest instruction */
+    put(&f->line, 1, 1); /* operations in one */
+    put(&f->line, 1, 1);
+    put(&f->line, 1, (uint8_t)-5); /* line base, */
+    put(&f->line, 1, 14);          /* range, */
+    put(&f->line, 1, 13);          /* and where special opcodes begin */
+    put_bytes(&f->line, lengths, sizeof lengths);
+    put_text(&f->line, "sub");
+    put(&f->line, 1, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        put_text(&f->line, i == 0 ? "one.c" : "two.c");
+        put_leb(&f->line, i);
+        put_leb(&f->line, 0);
+        put_leb(&f->line, 0);
+    }
+    put(&f->line, 1, 0);
+    patch(&f->line, f->header, 4, f->line.size - f->header - 4);
+}
+
+static inline void put_address(struct dwarf_file *f, uint64_t address) {
+    put(&f->line, 1, 0);
+    put_leb(&f->line, 9);
+    put(&f->line, 1, 2);
+    put(&f->line, 8, address);
+}
+
+/* A row at the current address plus `advance`, some lines behind the last one. */
+static inline void put_row(struct dwarf_file *f, unsigned advance, int lines) {
+    put(&f->line, 1, 2);
+    put_leb(&f->line, advance);
+    put(&f->line, 1, 3);
+    for (int value = lines;;) {
+        const uint8_t low = value & 0x7f;
+        value >>= 7;
+        const bool is_last = (value == 0 && (low & 0x40) == 0) || (value == -1 && (low & 0x40) != 0);
+        put(&f->line, 1, (uint8_t)(low | (is_last ? 0 : 0x80)));
+        if (is_last) break;
+    }
+    put(&f->line, 1, 1);
+}
+
+static inline void put_end(struct dwarf_file *f, unsigned advance) {
+    put(&f->line, 1, 2);
+    put_leb(&f->line, advance);
+    put_bytes(&f->line, "\0\1\1", 3);
+}
+
+static inline void end_lines(struct dwarf_file *f) { patch(&f->line, f->program, 4, f->line.size - f->program - 4); }
+
+/* ---- the file ---- */
+
+static inline void put_section(struct builder *b, unsigned name, unsigned type, unsigned flags,
+                               const uint64_t place[3]) {
+    put(b, 4, name);
+    put(b, 4, type);
+    put(b, 8, flags);
+    put(b, 8, place[0]);
+    put(b, 8, place[1]);
+    put(b, 8, place[2]);
+    put(b, 4, 0);
+    put(b, 4, 0);
+    put(b, 8, 1);
+    put(b, 8, 0);
+}
+
+/* The ELF file; the parts are freed. */
+static inline struct builder finish_dwarf_file(struct dwarf_file *f) {
+    static const char names[] = "\0.text\0.debug_abbrev\0.debug_info\0.debug_line\0.debug_ranges\0.shstrtab";
+    static const unsigned at[] = {1, 7, 21, 33, 45, 59};
+    struct builder *const parts[] = {&f->abbrev, &f->info, &f->line, &f->ranges};
+    struct builder b = {0};
+    uint64_t places[6][3] = {{CODE_LOW, 0, CODE_HIGH - CODE_LOW}};
+    put_bytes(&b, "\177ELF\2\1\1\0\0\0\0\0\0\0\0\0", 16);
+    put(&b, 2, 3);
+    put(&b, 2, 62);
+    put(&b, 4, 1);
+    put(&b, 8, 0);
+    put(&b, 8, 64); /* program headers */
+    const size_t sections_at = b.size;
+    put(&b, 8, 0);
+    put(&b, 4, 0);
+    put(&b, 2, 64);
+    put(&b, 2, 56);
+    put(&b, 2, 1);
+    put(&b, 2, 64);
+    put(&b, 2, 7);
+    put(&b, 2, 6);
+    put(&b, 4, 1); /* PT_LOAD, readable and executable */
+    put(&b, 4, 5);
+    put(&b, 8, 0);
+    put(&b, 8, 0);
+    put(&b, 8, 0);
+    put(&b, 8, 0x100);
+    put(&b, 8, CODE_HIGH);
+    put(&b, 8, 0x1000);
+    for (unsigned i = 0; i < 4; i++) {
+        places[i + 1][1] = b.size;
+        places[i + 1][2] = parts[i]->size;
+        put_bytes(&b, parts[i]->bytes, parts[i]->size);
+        builder_free(parts[i]);
+    }
+    places[5][1] = b.size;
+    places[5][2] = sizeof names;
+    put_bytes(&b, names, sizeof names);
+    patch(&b, sections_at, 8, b.size);
+    put_section(&b, 0, 0, 0, (const uint64_t[3]){0});
+    put_section(&b, at[0], 8, 6, places[0]);
+    for (unsigned i = 1; i < 6; i++) put_section(&b, at[i], i == 5 ? 3 : 1, 0, places[i]);
+    return b;
+}
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* What a test has built, as the memory of a process that has it at an address and nothing around it. */
+#ifndef TESTS_PLACED_H
+#define TESTS_PLACED_H
+
+#include <unspool/unwind.h>
+
+#include "tests/support/file_builder.h"
+#include "tests/support/range.h"
+
+struct placed {
+    const struct builder *b;
+    usp_addr at;
+};
+
+/* The shape of usp_memory.read; the context is a struct placed. */
+static inline int read_placed(void *context, usp_addr from, void *to, size_t n) {
+    const struct placed *p = context;
+    return read_range(p->at, p->b->bytes, p->b->size, from, to, n);
+}
+
+#endif

@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: MIT */
+/* A small text of every shape that readers know, of our own making after the source that each names, and what becomes of it
+ * by the answers of tests/report/test_reader.c. Seeds of a fuzzer as well. */
+#ifndef TESTS_REPORT_TEXTS_H
+#define TESTS_REPORT_TEXTS_H
+
+#include <stddef.h>
+
+#define UUID_A "0123ABCD-4567-89AB-CDEF-0123456789AB"
+#define UUID_B "B0000000-0000-0000-0000-00000000000B"
+#define ID_A   "0123abcd456789abcdef0123456789ab01234567"
+
+struct text {
+    const char *format, *in, *out;
+    const char *once; /* when the text is not learned before; NULL: the same */
+};
+
+/* ---- Apple's texts ---- */
+
+#define IMAGES                                                                                                         \
+    "Binary Images:\n"                                                                                                 \
+    "       0x100000000 -        0x10000ffff +App (1.0) <" UUID_A "> /Applications/App.app/App\n"                      \
+    "       0x180000000 -        0x18000ffff  libz.dylib arm64e <" UUID_B "> /usr/lib/libz.dylib\n"
+
+static const struct text apple_texts[] = {
+    {"apple",
+     "Thread 0 Crashed:\n"
+     "0   App    \t0x0000000100000100 0x100000000 + 256\n"
+     "1   libz.dylib   0x180000200 libz.dylib + 512\n"
+     "2   libz.dylib   0x180000666 libz.dylib + 1638\n"
+     "3   Missing      0x190000200 Missing + 512\n"
+     "4   App          0x100000300 main + 20\n\n" IMAGES,
+     "Thread 0 Crashed:\n"
+     "0   App    \t0x0000000100000100 id.App:100! + 7\n"
+     "1   libz.dylib   0x180000200 id.libz.dylib:200 + 7\n"
+     "2   libz.dylib   0x180000666 libz.dylib + 1638\n"
+     "3   Missing      0x190000200 Missing + 512\n"
+     "4   App          0x100000300 main + 20\n\n" IMAGES,
+     "Thread 0 Crashed:\n"
+     "0   App    \t0x0000000100000100 App:100! + 7\n"
+     "1   libz.dylib   0x180000200 libz.dylib:200 + 7\n"
+     "2   libz.dylib   0x180000666 libz.dylib + 1638\n"
+     "3   Missing      0x190000200 Missing + 512\n"
+     "4   App          0x100000300 main + 20\n\n" IMAGES},
+    /* Apple, "Adding identifiable symbol names to a crash report": addresses in parentheses. */
+    {"apple-address-list",
+     "Last Exception Backtrace:\n"
+     "(0x180000100 0x100000200 0x7 0x100000666)\n" IMAGES,
+     "Last Exception Backtrace:\n"
+     "0   libz.dylib                    \t0x0000000180000100 id.libz.dylib:100! + 7\n"
+     "1   App                           \t0x0000000100000200 id.App:200 + 7\n"
+     "2   ???                           \t0x0000000000000007 ???\n"
+     "3   App                           \t0x0000000100000666 0x100000000 + 1638\n" IMAGES,
+     "Last Exception Backtrace:\n"
+     "(0x180000100 0x100000200 0x7 0x100000666)\n" IMAGES},
+    {"apple-address-list", "*** First throw call stack:\n(0x7 0x8)\nlibc++abi: terminating\n",
+     "*** First throw call stack:\n(0x7 0x8)\nlibc++abi: terminating\n", NULL},
+    /* sample(1): a report in a public issue, and electron/symbolicate-mac's tests. The leaf is an instruction. */
+    {"sample",
+     "Call graph:\n"
+     "    2797 Thread_1382747   DispatchQueue_1: com.apple.main-thread  (serial)\n"
+     "    + 2797 start  (in dyld) + 3457  [0x7ff808443781]\n"
+     "    +   2797 ???  (in App)  load address 0x100000000 + 0x100  [0x100000100]\n"
+     "    +     2000 ???  (in App)  load address 0x100000000 + 0x200  [0x100000200]\n"
+     "    +     ! 2000 ???  (in libz.dylib)  load address 0x180000000 + 0x300  [0x180000300]\n"
+     "    +     797 ???  (in <unknown binary>)  [0x30000]\n"
+     "\nTotal number in stack (recursive counted multiple, when >=5):\n\n" IMAGES,
+     "Call graph:\n"
+     "    2797 Thread_1382747   DispatchQueue_1: com.apple.main-thread  (serial)\n"
+     "    + 2797 start  (in dyld) + 3457  [0x7ff808443781]\n"
+     "    +   2797 id.App:100  (in App) + 7  [0x100000100]\n"
+     "    +     2000 id.App:200  (in App) + 7  [0x100000200]\n"
+     "    +     ! 2000 id.libz.dylib:300!  (in libz.dylib) + 7  [0x180000300]\n"
+     "    +     797 ???  (in <unknown binary>)  [0x30000]\n"
+     "\nTotal number in stack (recursive counted multiple, when >=5):\n\n" IMAGES,
+     "Call graph:\n"
+     "    2797 Thread_1382747   DispatchQueue_1: com.apple.main-thread  (serial)\n"
+     "    + 2797 start  (in dyld) + 3457  [0x7ff808443781]\n"
+     "    +   2797 App:100  (in App) + 7  [0x100000100]\n"
+     "    +     2000 App:200  (in App) + 7  [0x100000200]\n"
+     "    +     ! 2000 libz.dylib:300!  (in libz.dylib) + 7  [0x180000300]\n"
+     "    +     797 ???  (in <unknown binary>)  [0x30000]\n"
+     "\nTotal number in stack (recursive counted multiple, when >=5):\n\n" IMAGES},
+    /* A resource limit of iOS: "iOS Crash Dump Analysis" (faisalmemon), Resource limits; a hang report of macOS 12. */
+    {"spindump",
+     "{\"bug_type\":\"202\",\"app_name\":\"App\"}\n"
+     "Event:            cpu usage\n"
+     "Heaviest stack for the target process:\n"
+     "  18  ??? (libz.dylib + 256) [0x180000100]\n"
+     "  16  ??? (App + 512) [0x100000200]\n"
+     "\n"
+     "Powerstats for:   App [7877]\n"
+     "  18  ??? (libz.dylib + 256) [0x180000100] 1-18\n"
+     "    17  main + 40 (App.swift:31,1 in App + 400) [0x100000190] 1-17\n"
+     "      16  ??? (App + 512) [0x100000200] (running) 1-16\n"
+     "     *1   ??? (kernel + 1113914) [0xffffff800031ff3a]\n"
+     "    1  ??? (<" UUID_B "> + 768) [0x180000300]\n"
+     "\n"
+     "  Binary Images:\n"
+     "           0x100000000 -                ???  App                     <" UUID_A ">  /private/App\n"
+     "           0x180000000 -        0x18000ffff  libz.dylib              <" UUID_B ">  /usr/lib/libz.dylib\n",
+     "{\"bug_type\":\"202\",\"app_name\":\"App\"}\n"
+     "Event:            cpu usage\n"
+     "Heaviest stack for the target process:\n"
+     "  18  id.libz.dylib:100 + 7 (libz.dylib + 256) [0x180000100]\n"
+     "  16  id.App:200! + 7 (App + 512) [0x100000200]\n"
+     "\n"
+     "Powerstats for:   App [7877]\n"
+     "  18  id.libz.dylib:100 + 7 (libz.dylib + 256) [0x180000100] 1-18\n"
+     "    17  main + 40 (App.swift:31,1 in App + 400) [0x100000190] 1-17\n"
+     "      16  id.App:200! + 7 (App + 512) [0x100000200] (running) 1-16\n"
+     "     *1   kernel:10ff3a! + 7 (kernel + 1113914) [0xffffff800031ff3a]\n"
+     "    1  id.:300! + 7 (<" UUID_B "> + 768) [0x180000300]\n"
+     "\n"
+     "  Binary Images:\n"
+     "           0x100000000 -                ???  App                     <" UUID_A ">  /private/App\n"
+     "           0x180000000 -        0x18000ffff  libz.dylib              <" UUID_B ">  /usr/lib/libz.dylib\n",
+     "{\"bug_type\":\"202\",\"app_name\":\"App\"}\n"
+     "Event:            cpu usage\n"
+     "Heaviest stack for the target process:\n"
+     "  18  libz.dylib:100 + 7 (libz.dylib + 256) [0x180000100]\n"
+     "  16  App:200! + 7 (App + 512) [0x100000200]\n"
+     "\n"
+     "Powerstats for:   App [7877]\n"
+     "  18  libz.dylib:100 + 7 (libz.dylib + 256) [0x180000100] 1-18\n"
+     "    17  main + 40 (App.swift:31,1 in App + 400) [0x100000190] 1-17\n"
+     "      16  App:200! + 7 (App + 512) [0x100000200] (running) 1-16\n"
+     "     *1   kernel:10ff3a! + 7 (kernel + 1113914) [0xffffff800031ff3a]\n"
+     "    1  id.:300! + 7 (<" UUID_B "> + 768) [0x180000300]\n"
+     "\n"
+     "  Binary Images:\n"
+     "           0x100000000 -                ???  App                     <" UUID_A ">  /private/App\n"
+     "           0x180000000 -        0x18000ffff  libz.dylib              <" UUID_B ">  /usr/lib/libz.dylib\n"},
+};
+
+/* ---- texts of Linux and Android ---- */
+
+static const struct text linux_texts[] = {
+    {"backtrace_symbols", "./prog(+0x1252) [0x5555555252]\n/lib/libc.so.6(puts+0x85) [0x7f00]\n./fixed() [0x401234]\n",
+     "./prog(prog:1252!+0x7) [0x5555555252]\n/lib/libc.so.6(puts+0x85) [0x7f00]\n./fixed(fixed:L401234+0x7) "
+     "[0x401234]\n",
+     NULL},
+    {"backtrace_symbols", "./prog(+0x1252)[0x5555555252]\n", "./prog(prog:1252!+0x7)[0x5555555252]\n", NULL},
+    {"gdb",
+     "#0  0x0000555555555234 in ?? ()\n"
+     "#1  0x000055555555540f in ?? () from /opt/prog\n"
+     "#2  0x00007ffff7df824a in main (argc=1) at a.c:58\n"
+     "          Start Addr           End Addr       Size     Offset  Perms  objfile\n"
+     "      0x555555554000     0x555555555000     0x1000        0x0  r--p   /opt/prog\n"
+     "      0x555555555000     0x555555556000     0x1000     0x1000  r-xp   /opt/prog\n"
+     "      0x7ffff7dce000     0x7ffff7dd1000     0x3000        0x0  rw-p   \n",
+     "#0  0x0000555555555234 in prog:1234!+7 ()\n"
+     "#1  0x000055555555540f in prog:140f+7 () from /opt/prog\n"
+     "#2  0x00007ffff7df824a in main (argc=1) at a.c:58\n"
+     "          Start Addr           End Addr       Size     Offset  Perms  objfile\n"
+     "      0x555555554000     0x555555555000     0x1000        0x0  r--p   /opt/prog\n"
+     "      0x555555555000     0x555555556000     0x1000     0x1000  r-xp   /opt/prog\n"
+     "      0x7ffff7dce000     0x7ffff7dd1000     0x3000        0x0  rw-p   \n",
+     "#0  0x0000555555555234 in ?? ()\n"
+     "#1  0x000055555555540f in ?? () from /opt/prog\n"
+     "#2  0x00007ffff7df824a in main (argc=1) at a.c:58\n"
+     "          Start Addr           End Addr       Size     Offset  Perms  objfile\n"
+     "      0x555555554000     0x555555555000     0x1000        0x0  r--p   /opt/prog\n"
+     "      0x555555555000     0x555555556000     0x1000     0x1000  r-xp   /opt/prog\n"
+     "      0x7ffff7dce000     0x7ffff7dd1000     0x3000        0x0  rw-p   \n"},
+    {"eu-stack",
+     "TID 25651:\n"
+     "#0  0x00007fe0ae097dd0 pause - /usr/lib/libc.so.6\n"
+     "    [93ac61ec5a8eb1396f9fbd350e3169a558528a40]@0x7fe0adfc4000+0xd3dd0\n"
+     "#1  0x00005557613c73a3 - /opt/prog\n"
+     "    [" ID_A "]@0x5557613c6000+0x13a2\n",
+     "TID 25651:\n"
+     "#0  0x00007fe0ae097dd0 pause - /usr/lib/libc.so.6\n"
+     "    [93ac61ec5a8eb1396f9fbd350e3169a558528a40]@0x7fe0adfc4000+0xd3dd0\n"
+     "#1  0x00005557613c73a3 id.:13a3 - /opt/prog\n"
+     "    [" ID_A "]@0x5557613c6000+0x13a2\n",
+     "TID 25651:\n"
+     "#0  0x00007fe0ae097dd0 pause - /usr/lib/libc.so.6\n"
+     "    [93ac61ec5a8eb1396f9fbd350e3169a558528a40]@0x7fe0adfc4000+0xd3dd0\n"
+     "#1  0x00005557613c73a3 - /opt/prog\n"
+     "    [" ID_A "]@0x5557613c6000+0x13a2\n"},
+    /* systemd src/shared/elf-util.c; the second form of a module is that of version 249. */
+    {"coredumpctl",
+     "                Module libfoo.so, build-id=" ID_A "\n"
+     "                Module prog with build-id 93ac61ec5a8eb1396f9fbd350e3169a558528a40\n"
+     "                Stack trace of thread 1234:\n"
+     "                #0  0x00007f3a1c0a8d3c n/a (libfoo.so + 0x8ed3c)\n"
+     "                #1  0x000055d0c0001139 n/a (prog + 0x1139)\n"
+     "                #2  0x000055d0c0001200 main (prog + 0x1200)\n",
+     "                Module libfoo.so, build-id=" ID_A "\n"
+     "                Module prog with build-id 93ac61ec5a8eb1396f9fbd350e3169a558528a40\n"
+     "                Stack trace of thread 1234:\n"
+     "                #0  0x00007f3a1c0a8d3c id.libfoo.so:8ed3c!+7 (libfoo.so + 0x8ed3c)\n"
+     "                #1  0x000055d0c0001139 id.prog:1139+7 (prog + 0x1139)\n"
+     "                #2  0x000055d0c0001200 main (prog + 0x1200)\n",
+     NULL},
+    {"sanitizer",
+     "    #0 0x55ef3675de91  (/opt/san+0x10be91) (BuildId: " ID_A ")\n"
+     "    #1 0x55ef3675deba in f(int) (/opt/san+0x10beba) (BuildId: " ID_A ")\n"
+     "    #2 <null> <null> (race+0xe458e) (BuildId: " ID_A ")\n"
+     "    #3 0x7f492942c249  (/opt/old+0x27249)\n"
+     "SUMMARY: AddressSanitizer: SEGV (/opt/san+0x10bd52) (BuildId: " ID_A ") \n",
+     "    #0 0x55ef3675de91 in id.san:L10be91! (/opt/san+0x10be91) (BuildId: " ID_A ")\n"
+     "    #1 0x55ef3675deba in f(int) (/opt/san+0x10beba) (BuildId: " ID_A ")\n"
+     "    #2 id.race:Le458e! (race+0xe458e) (BuildId: " ID_A ")\n"
+     "    #3 0x7f492942c249 in old:L27249! (/opt/old+0x27249)\n"
+     "SUMMARY: AddressSanitizer: SEGV in id.san:L10bd52! (/opt/san+0x10bd52) (BuildId: " ID_A ") \n",
+     NULL},
+    {"perf-script",
+     "prog 25668  3751.393860: PERF_RECORD_MMAP2 25668/25668: [0x5591d1435000(0x1000) @ 0x1000 fe:00 16 21]: r-xp "
+     "/opt/prog\n"
+     "prog 25668  3751.393861:     250000 cpu-clock: \n"
+     "\t            13ef [unknown] (/opt/other)\n"
+     "\t    5591d143540f [unknown] (/opt/prog)\n"
+     "\t    5591d143540f [unknown] (/opt/prog+0x140f)\n"
+     "\t           2724a main+0x7a (/usr/lib/libc.so.6)\n"
+     "\t               0 [unknown] ([unknown])\n",
+     "prog 25668  3751.393860: PERF_RECORD_MMAP2 25668/25668: [0x5591d1435000(0x1000) @ 0x1000 fe:00 16 21]: r-xp "
+     "/opt/prog\n"
+     "prog 25668  3751.393861:     250000 cpu-clock: \n"
+     "\t            13ef other:F13ef!+0x7 (/opt/other)\n"
+     "\t    5591d143540f prog:F140f+0x7 (/opt/prog)\n"
+     "\t    5591d143540f prog:F140f+0x7 (/opt/prog+0x140f)\n"
+     "\t           2724a main+0x7a (/usr/lib/libc.so.6)\n"
+     "\t               0 [unknown] ([unknown])\n",
+     NULL},
+    {"linux-kernel",
+     "[1.2] prog[88]: segfault at 8 ip 000056395a266234 sp 00007ff error 6 in prog[1234,56395a266000+1000] likely on "
+     "CPU 0\n"
+     "[1.2] prog[88]: segfault at 8 ip 000056395a266234 sp 00007ff error 6 in prog[56395a266000+1000]\n"
+     "[1.2] traps: prog[53] trap invalid opcode ip:560868a23d33 sp:7ffc error:0 in prog[d33,560868a23000+1000]\n",
+     "[1.2] prog[88]: segfault at 8 ip 000056395a266234 sp 00007ff error 6 in prog[1234,56395a266000+1000] "
+     "(prog:F1234!+0x7) likely on CPU 0\n"
+     "[1.2] prog[88]: segfault at 8 ip 000056395a266234 sp 00007ff error 6 in prog[56395a266000+1000] "
+     "(prog:T234!+0x7)\n"
+     "[1.2] traps: prog[53] trap invalid opcode ip:560868a23d33 sp:7ffc error:0 in prog[d33,560868a23000+1000] "
+     "(prog:Fd33!+0x7)\n",
+     NULL},
+    /* linux Documentation/admin-guide/bug-hunting.rst; arch/x86/kernel/setup.c for the offset. */
+    {"linux-kernel",
+     "[    1.200000] RIP: 0010:0xffffffff9b001234\n"
+     "[    1.200000]  ? 0xffffffff9b002000\n"
+     "[    1.200000]  [<ffffffff9b003000>] 0xffffffff9b003000\n"
+     "[    1.200000]  do_one_initcall+0x41/0x1c0\n"
+     "[    1.200000] Kernel Offset: 0x1a000000 from 0xffffffff81000000 (relocation range: "
+     "0xffffffff80000000-0xffffffffbfffffff)\n",
+     "[    1.200000] RIP: 0010:vmlinux:Lffffffff81001234!+0x7\n"
+     "[    1.200000]  ? vmlinux:Lffffffff81002000+0x7\n"
+     "[    1.200000]  [<ffffffff9b003000>] vmlinux:Lffffffff81003000+0x7\n"
+     "[    1.200000]  do_one_initcall+0x41/0x1c0\n"
+     "[    1.200000] Kernel Offset: 0x1a000000 from 0xffffffff81000000 (relocation range: "
+     "0xffffffff80000000-0xffffffffbfffffff)\n",
+     "[    1.200000] RIP: 0010:0xffffffff9b001234\n"
+     "[    1.200000]  ? 0xffffffff9b002000\n"
+     "[    1.200000]  [<ffffffff9b003000>] 0xffffffff9b003000\n"
+     "[    1.200000]  do_one_initcall+0x41/0x1c0\n"
+     "[    1.200000] Kernel Offset: 0x1a000000 from 0xffffffff81000000 (relocation range: "
+     "0xffffffff80000000-0xffffffffbfffffff)\n"},
+    /* Tombstones and logcat in public issues; libunwindstack FormatFrame. */
+    {"android",
+     "pid: 1600, tid: 1664, name: worker  >>> com.example <<<\n"
+     "      #00 pc 000000000001402c  /system/lib64/libapp.so (BuildId: " ID_A ")\n"
+     "      #01 pc 0001402c  /data/app/my app/base.apk!libin.so (offset 0x5000) (BuildId: " ID_A ")\n"
+     "01-16 17:46:12.240 F/DEBUG   (  321):       #02 pc 0000d630  /system/lib/libplain.so\n"
+     "      #03 pc 000dcf1c  /system/lib/libc.so (free+32)\n"
+     "      #04 pc 0000000000000012  <anonymous:7b1d>\n",
+     "pid: 1600, tid: 1664, name: worker  >>> com.example <<<\n"
+     "      #00 pc 000000000001402c  /system/lib64/libapp.so (id.libapp.so:L1402c!+7) (BuildId: " ID_A ")\n"
+     "      #01 pc 0001402c  /data/app/my app/base.apk!libin.so (offset 0x5000) (id.libin.so:L1402c!+7) (BuildId: " ID_A
+     ")\n"
+     "01-16 17:46:12.240 F/DEBUG   (  321):       #02 pc 0000d630  /system/lib/libplain.so (libplain.so:Ld630!+7)\n"
+     "      #03 pc 000dcf1c  /system/lib/libc.so (free+32)\n"
+     "      #04 pc 0000000000000012  <anonymous:7b1d>\n",
+     NULL},
+    /* LLVM, "Symbolizer Markup Format". */
+    {"llvm-markup",
+     "{{{reset}}}\n"
+     "{{{module:0:/opt/prog:elf:" ID_A "}}}\n"
+     "{{{mmap:0x560088077000:0xdff95:load:0:rx:0x2c000}}}\n"
+     "  {{{bt:0:0x560088077100:pc}}}\n"
+     "  {{{bt:1:0x560088077200:ra}}}\n"
+     "  {{{bt:2:0x10:ra}}}\n"
+     "at {{{pc:0x560088077300}}} and {{{pc:0x560088077400:ra}}}, {{{symbol:_Z1fv}}}\n"
+     "{{{reset}}}\n"
+     "{{{module:0:other:elf:" ID_A "}}}\n"
+     "{{{mmap:0x560088077000:0x1000:load:0:rx:0x0}}}\n"
+     "{{{bt:0:0x560088077100:pc}}}\n",
+     "{{{reset}}}\n"
+     "{{{module:0:/opt/prog:elf:" ID_A "}}}\n"
+     "{{{mmap:0x560088077000:0xdff95:load:0:rx:0x2c000}}}\n"
+     "  #0 0x560088077100 in id.prog:L2c100!+0x7\n"
+     "  #1 0x560088077200 in id.prog:L2c200+0x7\n"
+     "  {{{bt:2:0x10:ra}}}\n"
+     "at id.prog:L2c300!+0x7 and id.prog:L2c400+0x7, {{{symbol:_Z1fv}}}\n"
+     "{{{reset}}}\n"
+     "{{{module:0:other:elf:" ID_A "}}}\n"
+     "{{{mmap:0x560088077000:0x1000:load:0:rx:0x0}}}\n"
+     "#0 0x560088077100 in id.other:L100!+0x7\n",
+     NULL},
+    {"rust",
+     "thread 'main' (36) panicked at p.rs:1:57:\n"
+     "stack backtrace:\n"
+     "   0:     0x5648b3aa71ca - <unknown>\n"
+     "  18:     0x7f4554dd224a - __libc_start_call_main\n"
+     "                               at ./a.h:58:16\n"
+     "  21:                0x0 - <unknown>\n"
+     "5648b3aa7000-5648b3aa8000 r-xp 00001000 fe:00 16    /opt/my prog\n",
+     "thread 'main' (36) panicked at p.rs:1:57:\n"
+     "stack backtrace:\n"
+     "   0:     0x5648b3aa71ca - my prog:F11ca!\n"
+     "  18:     0x7f4554dd224a - __libc_start_call_main\n"
+     "                               at ./a.h:58:16\n"
+     "  21:                0x0 - <unknown>\n"
+     "5648b3aa7000-5648b3aa8000 r-xp 00001000 fe:00 16    /opt/my prog\n",
+     "thread 'main' (36) panicked at p.rs:1:57:\n"
+     "stack backtrace:\n"
+     "   0:     0x5648b3aa71ca - <unknown>\n"
+     "  18:     0x7f4554dd224a - __libc_start_call_main\n"
+     "                               at ./a.h:58:16\n"
+     "  21:                0x0 - <unknown>\n"
+     "5648b3aa7000-5648b3aa8000 r-xp 00001000 fe:00 16    /opt/my prog\n"},
+    {"go",
+     "00400000-00401000 r-xp 00000000 fe:00 16    /opt/prog\n"
+     "[signal SIGSEGV: segmentation violation code=0x1 addr=0x8 pc=0x400120]\n"
+     "goroutine 1 [syscall]:\n"
+     "non-Go function\n"
+     "\tpc=0x400130\n"
+     "main.main()\n"
+     "\t/src/p.go:16 +0x25 fp=0xc00004af80 sp=0xc00004af60 pc=0x400140\n",
+     "00400000-00401000 r-xp 00000000 fe:00 16    /opt/prog\n"
+     "[signal SIGSEGV: segmentation violation code=0x1 addr=0x8 pc=0x400120 prog:120!+0x7]\n"
+     "goroutine 1 [syscall]:\n"
+     "non-Go function\n"
+     "\tpc=0x400130 prog:130!+0x7\n"
+     "main.main()\n"
+     "\t/src/p.go:16 +0x25 fp=0xc00004af80 sp=0xc00004af60 pc=0x400140\n",
+     NULL},
+    {"hs_err",
+     "# Problematic frame:\n"
+     "# C  [libboom.so+0x1109]\n"
+     "Native frames: (J=compiled Java code, j=interpreted, Vv=VM code, C=native code)\n"
+     "C  [libboom.so+0x1109]\n"
+     "j  Crash.boom()V+0\n"
+     "V  [libjvm.so+0x8282d2]  JavaCalls::call_helper(JavaValue*)+0x302\n"
+     "C  [libjli.so+0x4592]\n",
+     "# Problematic frame:\n"
+     "# C  [libboom.so+0x1109]  libboom.so:1109!+0x7\n"
+     "Native frames: (J=compiled Java code, j=interpreted, Vv=VM code, C=native code)\n"
+     "C  [libboom.so+0x1109]  libboom.so:1109!+0x7\n"
+     "j  Crash.boom()V+0\n"
+     "V  [libjvm.so+0x8282d2]  JavaCalls::call_helper(JavaValue*)+0x302\n"
+     "C  [libjli.so+0x4592]  libjli.so:4592+0x7\n",
+     NULL},
+    {"swift",
+     "*** Program crashed: Illegal instruction at 0x00007fd144d6df7f ***\n"
+     "Thread 0 \"sw\" crashed:\n"
+     "0      0x000055703bff4010\n"
+     "1 [ra] 0x000055703bff4020\n"
+     "  2 [ra] 0x000055703bff4030 <unknown> in sw\n"
+     "  3 [ra] 0x000055703bff4040 outer(_:) + 41 in sw at /src/p.swift:2:52\n"
+     "4      ...\n"
+     "Images (12 omitted):\n"
+     "0x000055703bff3000\xe2\x80\x93"
+     "0x000055703bff4390 " ID_A " sw                          /opt/sw\n",
+     "*** Program crashed: Illegal instruction at 0x00007fd144d6df7f ***\n"
+     "Thread 0 \"sw\" crashed:\n"
+     "0      0x000055703bff4010 id.sw:1010! + 7\n"
+     "1 [ra] 0x000055703bff4020 id.sw:1020 + 7\n"
+     "  2 [ra] 0x000055703bff4030 id.sw:1030 + 7 in sw\n"
+     "  3 [ra] 0x000055703bff4040 outer(_:) + 41 in sw at /src/p.swift:2:52\n"
+     "4      ...\n"
+     "Images (12 omitted):\n"
+     "0x000055703bff3000\xe2\x80\x93"
+     "0x000055703bff4390 " ID_A " sw                          /opt/sw\n",
+     "*** Program crashed: Illegal instruction at 0x00007fd144d6df7f ***\n"
+     "Thread 0 \"sw\" crashed:\n"
+     "0      0x000055703bff4010\n"
+     "1 [ra] 0x000055703bff4020\n"
+     "  2 [ra] 0x000055703bff4030 <unknown> in sw\n"
+     "  3 [ra] 0x000055703bff4040 outer(_:) + 41 in sw at /src/p.swift:2:52\n"
+     "4      ...\n"
+     "Images (12 omitted):\n"
+     "0x000055703bff3000\xe2\x80\x93"
+     "0x000055703bff4390 " ID_A " sw                          /opt/sw\n"},
+    /* debuggerd tombstone_proto_to_text.cpp: the map of memory. */
+    {"gdb",
+     "#0  0x00000074000010f0 in ?? ()\n"
+     "    00000074'00000000-00000074'00000fff r--         0      1000  /system/lib64/libc.so (BuildId: " ID_A ")\n"
+     "    00000074'00001000-00000074'00001fff r-x      1000      1000  /system/lib64/libc.so (load bias 0x1000)\n",
+     "#0  0x00000074000010f0 in libc.so:10f0!+7 ()\n"
+     "    00000074'00000000-00000074'00000fff r--         0      1000  /system/lib64/libc.so (BuildId: " ID_A ")\n"
+     "    00000074'00001000-00000074'00001fff r-x      1000      1000  /system/lib64/libc.so (load bias 0x1000)\n",
+     "#0  0x00000074000010f0 in ?? ()\n"
+     "    00000074'00000000-00000074'00000fff r--         0      1000  /system/lib64/libc.so (BuildId: " ID_A ")\n"
+     "    00000074'00001000-00000074'00001fff r-x      1000      1000  /system/lib64/libc.so (load bias 0x1000)\n"},
+};
+
+/* ---- JSON ---- */
+
+static const struct text documents[] = {
+    /* Apple, "Interpreting the JSON format of a crash report". A signal interrupts the third frame; strings hold lines. */
+    {"ips",
+     "{\"app_name\":\"App\",\"bug_type\":\"309\"}\n"
+     "{\"threads\":[{\"frames\":[\n"
+     "  {\"imageOffset\":16,\"imageIndex\":0},\n"
+     "  {\"imageOffset\":32,\"symbol\":\"_sigtramp\",\"symbolLocation\":8,\"imageIndex\":1},\n"
+     "  {\"symbol\":\"<redacted>\",\"imageOffset\":48,\"symbolLocation\":1,\"imageIndex\":1},\n"
+     "  {\"imageOffset\": 64, \"imageIndex\": 2}]}],\n"
+     " \"asiBacktraces\":[\"0   App  0x0000000100000020 App + 32\\n1   \\\"libz\\\"  0x5 f + 5\\n\"],\n"
+     " \"usedImages\":[{\"base\":4294967296,\"size\":65536,\"uuid\":\"" UUID_A
+     "\",\"path\":\"\\/x\\/App\",\"name\":\"App\"},"
+     "{\"base\":0,\"size\":0,\"uuid\":\"" UUID_B "\",\"name\":\"lib\"},{\"size\":0,\"base\":0}]}\n",
+     "{\"app_name\":\"App\",\"bug_type\":\"309\"}\n"
+     "{\"threads\":[{\"frames\":[\n"
+     "  {\"imageOffset\":16,\"symbol\":\"id.App:10!\",\"symbolLocation\":7,\"imageIndex\":0},\n"
+     "  {\"imageOffset\":32,\"symbol\":\"_sigtramp\",\"symbolLocation\":8,\"imageIndex\":1},\n"
+     "  {\"symbol\":\"id.lib:30!\",\"imageOffset\":48,\"symbolLocation\":7,\"imageIndex\":1},\n"
+     "  {\"imageOffset\": 64, \"imageIndex\": 2}]}],\n"
+     " \"asiBacktraces\":[\"0   App  0x0000000100000020 id.App:20! + 7\\n1   \\\"libz\\\"  0x5 f + 5\\n\"],\n"
+     " \"usedImages\":[{\"base\":4294967296,\"size\":65536,\"uuid\":\"" UUID_A
+     "\",\"path\":\"\\/x\\/App\",\"name\":\"App\"},"
+     "{\"base\":0,\"size\":0,\"uuid\":\"" UUID_B "\",\"name\":\"lib\"},{\"size\":0,\"base\":0}]}\n",
+     NULL},
+    /* xnu kcdata.py: [image, offset]; images are [UUID, load address, kind]. */
+    {"stackshot",
+     "{\"bug_type\":\"288\"}\n"
+     "{\"processByPid\":{\"1\":{\"threadById\":{\"7\":{\"userFrames\":[[0,16],[0,32]],\"kernelFrames\":[[1,8,\"x\"]]}}}"
+     "},"
+     "\"binaryImages\":[[\"" UUID_A "\",4096,\"P\"],[\"" UUID_B "\",0,\"U\"]]}",
+     "{\"bug_type\":\"288\"}\n"
+     "{\"processByPid\":{\"1\":{\"threadById\":{\"7\":{\"userFrames\":[[0,16,\"id.:10! + 7\"],[0,32,\"id.:20 + 7\"]],"
+     "\"kernelFrames\":[[1,8,\"x\"]]}}}},"
+     "\"binaryImages\":[[\"" UUID_A "\",4096,\"P\"],[\"" UUID_B "\",0,\"U\"]]}",
+     NULL},
+    /* MetricKit, crash of iOS 14: the "offset" is the load address (ChimeHQ/Meter, ios_uncaught_exception_payload). Indented
+     * as Apple's encoder does it, keys in its order, a frame without a name. */
+    {"metrickit",
+     "{\n  \"crashDiagnostics\" : [\n    {\"callStackTree\" : {\"callStacks\" : [ {\"callStackRootFrames\" : [\n"
+     "      {\n"
+     "        \"binaryUUID\" : \"" UUID_A "\",\n"
+     "        \"offsetIntoBinaryTextSegment\" : 4295000064,\n"
+     "        \"subFrames\" : [\n"
+     "          { \"binaryUUID\" : \"" UUID_B "\", \"offsetIntoBinaryTextSegment\" : 512, \"address\" : 4295033344 }\n"
+     "        ],\n"
+     "        \"binaryName\" : \"App\",\n"
+     "        \"address\" : 4295000080\n"
+     "      }\n    ] } ] } }\n  ]\n}\n",
+     "{\n  \"crashDiagnostics\" : [\n    {\"callStackTree\" : {\"callStacks\" : [ {\"callStackRootFrames\" : [\n"
+     "      {\n"
+     "        \"binaryUUID\" : \"" UUID_A "\",\n"
+     "        \"offsetIntoBinaryTextSegment\" : 4295000064,\n"
+     "        \"subFrames\" : [\n"
+     "          { \"binaryUUID\" : \"" UUID_B "\", \"offsetIntoBinaryTextSegment\" : 512, \"address\" : 4295033344, "
+     "\"symbolName\" : \"id.:200\", \"offsetIntoSymbol\" : 7 }\n"
+     "        ],\n"
+     "        \"binaryName\" : \"App\",\n"
+     "        \"address\" : 4295000080,\n"
+     "        \"symbolName\" : \"id.App:10!\",\n"
+     "        \"offsetIntoSymbol\" : 7\n"
+     "      }\n    ] } ] } }\n  ]\n}\n",
+     NULL},
+    /* MetricKit, CPU of iOS 16: offsets of frames with callees are those of the call (getsentry/sentry-cocoa,
+     * metric-kit-callstack-tree-real-cpu). */
+    {"metrickit",
+     "{\"cpuExceptionDiagnostics\":[{\"callStackTree\":{\"callStacks\":[{\"callStackRootFrames\":[{\"binaryUUID\":"
+     "\"" UUID_A "\",\"offsetIntoBinaryTextSegment\":2967,\"sampleCount\":60,\"subFrames\":[{\"binaryUUID\":\"" UUID_B
+     "\",\"offsetIntoBinaryTextSegment\":10108,\"sampleCount\":60,\"address\":7803938684}],\"binaryName\":\"App\","
+     "\"address\":4294970264}]}]}}]}",
+     "{\"cpuExceptionDiagnostics\":[{\"callStackTree\":{\"callStacks\":[{\"callStackRootFrames\":[{\"binaryUUID\":"
+     "\"" UUID_A "\",\"offsetIntoBinaryTextSegment\":2967,\"sampleCount\":60,\"subFrames\":[{\"binaryUUID\":\"" UUID_B
+     "\",\"offsetIntoBinaryTextSegment\":10108,\"sampleCount\":60,\"address\":7803938684,\"symbolName\":\"id.:277c!\","
+     "\"offsetIntoSymbol\":7}],\"binaryName\":\"App\","
+     "\"address\":4294970264,\"symbolName\":\"id.App:b98\",\"offsetIntoSymbol\":7}]}]}}]}",
+     NULL},
+    /* App Store Connect API, DiagnosticLogCallStackNode: every value is a string. */
+    {"metrickit",
+     "{\"productData\":[{\"diagnosticLogs\":[{\"callStackTree\":[{\"callStacks\":[{\"callStackRootFrames\":[{"
+     "\"sampleCount\":\"3\",\"isBlameFrame\":true,\"symbolName\":\"\",\"offsetIntoSymbol\":\"\",\"binaryName\":\"App\","
+     "\"binaryUUID\":\"" UUID_A "\",\"address\":\"0x100000010\",\"offsetIntoBinaryTextSegment\":\"16\"}]}]}]}]}]}",
+     "{\"productData\":[{\"diagnosticLogs\":[{\"callStackTree\":[{\"callStacks\":[{\"callStackRootFrames\":[{"
+     "\"sampleCount\":\"3\",\"isBlameFrame\":true,\"symbolName\":\"id.App:10!\",\"offsetIntoSymbol\":7,\"binaryName\":"
+     "\"App\","
+     "\"binaryUUID\":\"" UUID_A "\",\"address\":\"0x100000010\",\"offsetIntoBinaryTextSegment\":\"16\"}]}]}]}]}]}",
+     NULL},
+    /* KSCrash, Example-Reports. */
+    {"kscrash",
+     "{\"crash\":{\"threads\":[{\"backtrace\":{\"contents\":[{\"instruction_addr\":4294967312,\"object_addr\":"
+     "4294967296,"
+     "\"object_name\":\"App\",\"symbol_addr\":0,\"symbol_name\":\"<redacted>\"},{\"instruction_addr\":4294967328,"
+     "\"object_addr\":4294967296,\"object_name\":\"App\"}]}}]},\"binary_images\":[{\"image_addr\":4294967296,"
+     "\"image_size\":65536,\"name\":\"\\/x\\/App\",\"uuid\":\"" UUID_A "\"}]}",
+     "{\"crash\":{\"threads\":[{\"backtrace\":{\"contents\":[{\"instruction_addr\":4294967312,\"object_addr\":"
+     "4294967296,"
+     "\"object_name\":\"App\",\"symbol_addr\":4294967305,\"symbol_name\":\"id.App:10!\"},{\"instruction_addr\":"
+     "4294967328,"
+     "\"symbol_name\":\"id.App:20\",\"symbol_addr\":4294967321,"
+     "\"object_addr\":4294967296,\"object_name\":\"App\"}]}}]},\"binary_images\":[{\"image_addr\":4294967296,"
+     "\"image_size\":65536,\"name\":\"\\/x\\/App\",\"uuid\":\"" UUID_A "\"}]}",
+     NULL},
+    /* Sentry, "Stack Trace Interface", "Debug Meta Interface": the last frame is the innermost. */
+    {"sentry",
+     "{\"exception\":{\"values\":[{\"stacktrace\":{\"frames\":[{\"function\":\"<redacted>\",\"instruction_addr\":"
+     "\"0x100000020\","
+     "\"package\":\"\\/x\\/"
+     "App\"},{\"instruction_addr\":\"0x100000010\"}]}}]},\"debug_meta\":{\"images\":[{\"type\":\"macho\","
+     "\"debug_id\":\"" UUID_A "\",\"image_addr\":\"0x100000000\",\"image_size\":65536,\"code_file\":\"\\/x\\/App\"}]}}",
+     "{\"exception\":{\"values\":[{\"stacktrace\":{\"frames\":[{\"function\":\"id.App:20\",\"instruction_addr\":"
+     "\"0x100000020\","
+     "\"symbol_addr\":\"0x100000019\","
+     "\"package\":\"\\/x\\/App\"},{\"instruction_addr\":\"0x100000010\",\"function\":\"id.App:10!\",\"symbol_addr\":"
+     "\"0x100000009\"}]}}]},\"debug_meta\":{\"images\":[{\"type\":\"macho\","
+     "\"debug_id\":\"" UUID_A "\",\"image_addr\":\"0x100000000\",\"image_size\":65536,\"code_file\":\"\\/x\\/App\"}]}}",
+     NULL},
+    /* swift-backtrace of Swift 6.3, format=json. */
+    {"swift-json",
+     "{ \"kind\": \"crashReport\", \"threads\": [ { \"crashed\": true, \"frames\": [ { \"kind\": \"programCounter\", "
+     "\"address\": \"0x0000000100000010\" }, { \"kind\": \"returnAddress\", \"address\": \"0x0000000100000020\" }, "
+     "{ \"kind\": \"truncated\" } ] } ], \"images\": [ { \"name\": \"App\", \"buildId\": \"" ID_A
+     "\", \"path\": \"/x/App\", "
+     "\"baseAddress\": \"0x0000000100000000\", \"endOfText\": \"0x0000000100000fd0\" } ] }\n",
+     "{ \"kind\": \"crashReport\", \"threads\": [ { \"crashed\": true, \"frames\": [ { \"kind\": \"programCounter\", "
+     "\"address\": \"0x0000000100000010\", \"symbol\": \"id.App:10!\", \"offset\": 7 }, { \"kind\": \"returnAddress\", "
+     "\"address\": \"0x0000000100000020\", \"symbol\": \"id.App:20\", \"offset\": 7 }, "
+     "{ \"kind\": \"truncated\" } ] } ], \"images\": [ { \"name\": \"App\", \"buildId\": \"" ID_A
+     "\", \"path\": \"/x/App\", "
+     "\"baseAddress\": \"0x0000000100000000\", \"endOfText\": \"0x0000000100000fd0\" } ] }\n",
+     NULL},
+    /* Several reports, each with its own images. */
+    {"ips",
+     "[{\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}],\"usedImages\":[{\"uuid\":\"" UUID_A
+     "\",\"name\":\"A\"}]},\n"
+     " {\"usedImages\":[{\"uuid\":\"" UUID_B
+     "\",\"name\":\"B\"}],\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}]},\n"
+     " {\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}]}]",
+     "[{\"frames\":[{\"imageOffset\":16,\"symbol\":\"id.A:10!\",\"symbolLocation\":7,\"imageIndex\":0}],\"usedImages\":"
+     "[{\"uuid\":\"" UUID_A "\",\"name\":\"A\"}]},\n"
+     " {\"usedImages\":[{\"uuid\":\"" UUID_B
+     "\",\"name\":\"B\"}],\"frames\":[{\"imageOffset\":16,\"symbol\":\"id.B:10!\","
+     "\"symbolLocation\":7,\"imageIndex\":0}]},\n"
+     " {\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}]}]",
+     NULL},
+    /* A log of JSON lines, with lines of a stack in a string. */
+    {"apple", "{\"level\":\"error\",\"stack\":\"0   App 0x0000000100000020 App + 32\"}\n{\"level\":\"info\"}\n",
+     "{\"level\":\"error\",\"stack\":\"0   App 0x0000000100000020 App:20! + 7\"}\n{\"level\":\"info\"}\n", NULL},
+};
+
+#endif

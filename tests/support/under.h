@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* What a test program is run by, as the environment's USP_TEST_UNDER says: nothing (unset), "valgrind", "kernel" (the
+ * emulated machine of tests/kernel/), or the whole command of a user-mode emulator ("qemu-arm -L …"). Whichever it is, it
+ * makes everything many times as slow. */
+#ifndef TESTS_UNDER_H
+#define TESTS_UNDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static inline const char *test_under(void) {
+    const char *under = getenv("USP_TEST_UNDER");
+    return under != NULL ? under : "";
+}
+
+static inline bool is_slowed(void) { return test_under()[0] != '\0'; }
+
+/* Linux on an emulated processor, with the largest vector registers that there are. */
+static inline bool is_on_emulated_kernel(void) { return strcmp(test_under(), "kernel") == 0; }
+
+static inline bool is_user_emulated(void) { return strncmp(test_under(), "qemu-", 5) == 0; }
+
+/* Of many inputs of one kind: from each to the next. All of them are tried where nothing slows the test; elsewhere it is
+ * the host that is different, and a part of them shows that, as in the lanes that set USP_TEST_PART. Not a power of two: no
+ * kind of field is left out. */
+static inline unsigned stride(void) { return is_slowed() || getenv("USP_TEST_PART") != NULL ? 7 : 1; }
+
+/* How long a test waits for what must happen, given how long it would where nothing slows it. */
+static inline uint64_t patience(uint64_t ns) { return is_slowed() ? 10 * ns : ns; }
+
+/* execv, of a program for the emulated processor: by the same emulator, since the system need not know of it. Returns
+ * only when it fails. */
+static inline void exec_under(const char *const arguments[]) {
+    static char words[1024];
+    const char *all[32];
+    unsigned n = 0;
+    if (is_user_emulated()) {
+        char *rest;
+        strncpy(words, test_under(), sizeof words - 1);
+        for (char *word = strtok_r(words, " ", &rest); word != NULL && n < 16; word = strtok_r(NULL, " ", &rest)) {
+            all[n++] = word;
+        }
+    }
+    for (unsigned i = 0; arguments[i] != NULL && n < 31; i++) all[n++] = arguments[i];
+    all[n] = NULL;
+    char **as_exec_wants;
+    const char *const *given = all;
+    memcpy(&as_exec_wants, &given, sizeof given);
+    execvp(all[0], as_exec_wants);
+}
+
+#endif

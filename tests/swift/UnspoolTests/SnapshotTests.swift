@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// Stacks of another process, and their forms as text.
+import Foundation
+import Testing
+import Unspool
+
+#if os(Linux)
+    // Elsewhere a program needs a right to look at another one.
+    @Suite struct SnapshotTests {
+        /// A process that waits for its standard input to end.
+        private func withProcess(_ body: (Int) throws -> Void) throws {
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: "/bin/cat")
+            let input = Pipe()
+            let output = Pipe()
+            process.standardInput = input
+            process.standardOutput = output
+            try process.run()
+            defer {
+                try? input.fileHandleForWriting.close()
+                process.waitUntilExit()
+            }
+            // It answers when it has been loaded.
+            try input.fileHandleForWriting.write(contentsOf: Data("x".utf8))
+            _ = try output.fileHandleForReading.read(upToCount: 1)
+            try body(Int(process.processIdentifier))
+            #expect(process.isRunning)
+        }
+
+        @Test("another process has a stack with names of its own images") func otherProcess() throws {
+            try withProcess { pid in
+                let snapshot = try Snapshot.ofProcess(pid)
+                #expect(snapshot.processID == pid)
+                #expect(snapshot.stoppedNanoseconds > 0)
+                let stack = try #require(snapshot.stacks.first)
+                #expect(snapshot.stacks.count == 1)
+                #expect(stack.failure == nil)
+                #expect(stack.thread?.isMain == true)
+                #expect(stack.thread?.name == "cat")
+                let images = stack.symbolicated().compactMap(\.image?.name)
+                #expect(images.last == "cat")
+                #expect(stack.symbolicated().contains { $0.symbol?.name.hasPrefix("__libc_start") == true })
+            }
+        }
+
+        @Test("every style has the program in it") func styles() throws {
+            try withProcess { pid in
+                let snapshot = try Snapshot.ofProcess(pid)
+                for style in Snapshot.Style.allCases { #expect(snapshot.formatted(style).contains("cat"), "\(style)") }
+                #expect(snapshot.formatted(.crashReport).contains("Binary Images:"))
+                let json = try JSONSerialization.jsonObject(with: Data(snapshot.formatted(.json).utf8))
+                #expect((json as? [String: Any])?["threads"] is [Any])
+            }
+        }
+
+        @Test("a stack outlives the snapshot's variable") func stackKeepsItsSnapshot() throws {
+            try withProcess { pid in
+                let stack = try Snapshot.ofProcess(pid).stacks[0]
+                #expect(stack.symbolicated().contains { $0.symbol != nil })
+            }
+        }
+
+        @Test("a process that does not exist is an error with a sentence") func missingProcess() {
+            let error = #expect(throws: UnspoolError.self) { try Snapshot.ofProcess(0x7fff_fffe) }
+            #expect(error == .noThread)
+            #expect(error?.message.contains("2147483646") == true)
+        }
+
+        @Test("a core file that does not exist is an error that names it") func missingCore() {
+            let error = #expect(throws: UnspoolError.self) { try Snapshot.ofCore(path: "/no/such/core") }
+            #expect(error?.message.contains("/no/such/core") == true)
+        }
+    }
+#endif

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The Swift package as a user gets it: a repository with a version, cloned by URL. It builds without a warning, its tests pass, it
+# builds the files that Automake builds, and a program that depends on the version prints its own stack.
+set -euo pipefail
+# shellcheck source=tests/support/script.sh
+. "$(dirname "$0")/../support/script.sh"
+# shellcheck source=tests/demangle/swift_toolchain.sh
+. "$top/tests/demangle/swift_toolchain.sh"
+find_swift || skip "$no_swift"
+need_clone
+need_tools python3
+make_work
+
+version=$(sed -nE 's/^AC_INIT\(\[unspool\], \[([0-9.]+)\].*/\1/p' "$top/configure.ac")
+strict=(-Xcc -Werror -Xcc -Wall -Xcc -Wextra -Xswiftc -warnings-as-errors)
+
+# swift_in FOLDER COMMAND ARGUMENT...: SwiftPM in a folder, with nothing of the user's.
+swift_in() {
+  (cd "$1" && "$swift_folder/swift" "$2" --cache-path "$work/cache" --config-path "$work/config" --security-path "$work/security" \
+    --jobs 2 "${@:3}")
+}
+
+# What is not committed yet is tested too.
+mkdir "$work/unspool" "$work/consumer"
+(cd "$top" && project_files | tar -cf - -T -) | tar -xf - -C "$work/unspool"
+git_in() { git -C "$work/unspool" -c user.name=tests -c user.email=tests@localhost "$@"; }
+git_in init -q
+git_in add .
+git_in commit -q -m "The version to test"
+git_in tag "$version"
+
+# ---- the same files as Automake
+swift_in "$work/unspool" package describe --type json >"$work/package.json"
+python3 - "$work/package.json" <<'PYTHON' | LC_ALL=C sort >"$work/sources"
+import json, sys
+
+for target in json.load(open(sys.argv[1]))["targets"]:
+    if target["name"] == "CUnspool":
+        print("\n".join(target["sources"]))
+PYTHON
+# Of the layer for Objective-C, which Linux has not, tests/source/check-packages.sh knows the list.
+automake_sources | grep -v '^lib/objc/' | LC_ALL=C sort | diff - "$work/sources" || fail "SwiftPM's sources are not Automake's"
+
+# ---- its own tests
+if ! swift_in "$work/unspool" test "${strict[@]}" >"$work/tests.log" 2>&1; then
+  grep -vE '^\[[0-9]+/[0-9]+\] Compiling' "$work/tests.log"
+  fail "the package's tests"
+fi
+grep -E '^.{0,4}Test run with [1-9][0-9]* tests' "$work/tests.log" || fail "the package has run no tests"
+
+# ---- a program that depends on it
+mkdir -p "$work/consumer/Sources/consumer"
+cat >"$work/consumer/Package.swift" <<END
+// swift-tools-version:6.0
+import PackageDescription
+
+let package = Package(
+    name: "consumer",
+    dependencies: [.package(url: "file://$work/unspool", exact: "$version")],
+    targets: [
+        .executableTarget(
+            name: "consumer",
+            dependencies: [.product(name: "Unspool", package: "unspool"), .product(name: "CUnspool", package: "unspool")])
+    ])
+END
+cat >"$work/consumer/Sources/consumer/main.swift" <<'END'
+import CUnspool
+import Unspool
+
+@inline(never) func checkout() throws -> Stack { try inlinedStep() }
+@inline(__always) func inlinedStep() throws -> Stack {
+    let stack = try Stack.capture()
+    return stack
+}
+
+let stack = try checkout().symbolicated()
+for frame in stack { print(frame) }
+for call in stack[0].inlined { print("inlined: \(call.function ?? "") (\(call.location?.description ?? ""))") }
+print("main: \(try Stack.capture(.main).symbolicated().first?.symbol?.name ?? "")")
+print("version: \(String(cString: usp_version_string()))")
+END
+# Optimized, because the package's own tests are not.
+flags=(-c release -Xswiftc -g "${strict[@]}")
+if ! swift_in "$work/consumer" build "${flags[@]}" >"$work/build.log" 2>&1; then
+  grep -vE '^\[[0-9]+/[0-9]+\] Compiling' "$work/build.log"
+  fail "a program with the package does not build"
+  verdict
+fi
+# With nothing to do.
+swift_in "$work/consumer" build "${flags[@]}" >"$work/build.log" 2>&1 || fail "the second build fails: $(cat "$work/build.log")"
+"$work/consumer/.build/release/consumer" >"$work/says" || fail "the program fails"
+cat "$work/says"
+head -n 1 "$work/says" | grep -qE '^checkout\(\) in consumer \+ [0-9]+ \(main\.swift:4\)$' || fail "the first frame is not the caller"
+grep -qx 'inlined: inlinedStep() (main.swift:6)' "$work/says" || fail "the inlined call has no name or place"
+grep -qE '^(consumer_)?main in consumer \+ [0-9]+ \(main\.swift:10\)$' "$work/says" || fail "main is not on the stack"
+grep -qE '^main: (consumer_)?main$' "$work/says" || fail "the main thread's stack does not begin in the caller"
+grep -qx "version: $version" "$work/says" || fail "the program has another version"
+verdict

@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Names out of real ELF files, from full symbols to nothing, against llvm-symbolizer and the symbol tables themselves; the
+# linkage tables of four processors against disassemblers. Runs in the folder of the build.
+set -euo pipefail
+# shellcheck source=tests/support/script.sh
+. "$(dirname "$0")/../support/script.sh"
+need_tools llvm-symbolizer-19 llvm-objdump-19 llvm-objcopy-19 clang-19 clang++-19 ld.lld-19 readelf objcopy strip nm \
+  python3
+names=$PWD/tests/symbolize/elf_names
+[[ -x $names ]] || skip "tests/symbolize/elf_names was not built"
+make_work
+names=$(runnable "$names" "$work")
+oracle=(python3 "$top/tests/symbolize/elf_oracle.py" "$names" llvm-symbolizer-19)
+fixtures=$top/tests/symbolize
+
+compare() { "${oracle[@]}" "$@" || fail "$1"; }
+has() { grep -q "define HAVE_$1 1" config.h; }
+
+# lookup FILE NAME…: the address of each name in $work/full is named so in FILE (or, behind a "!", is not).
+lookup() {
+  local file=$1 name address want
+  shift
+  for name; do
+    want=yes
+    [[ $name == !* ]] && want=no && name=${name#!}
+    address=$(nm "$work/full" | awk -v n="$name" '$3 == n { print $1 }')
+    [[ -n $address ]] || fail "the fixture lacks $name"
+    if "$names" "$file" <<<"$address" | grep -q " $name\$"; then
+      [[ $want == yes ]] || fail "$file: names $name, which it cannot know"
+    else
+      [[ $want == no ]] || fail "$file: does not name $name"
+    fi
+  done
+}
+
+# ---- the system's libraries, with another build-id, so that installed debugging symbols are not found
+for library in libc.so.6 libstdc++.so.6; do
+  path=$(${CC:-cc} -print-file-name=$library)
+  [[ -f $path ]] || continue
+  python3 - "$path" "$work/$library" <<'END'
+import sys
+data = bytearray(open(sys.argv[1], 'rb').read())
+at = data.find(b'\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0')
+if at >= 0:
+    data[at + 16] ^= 0xff
+open(sys.argv[2], 'wb').write(data)
+END
+  compare "$work/$library"
+done
+
+# ---- a program of C and one of C++, the ladder
+link=(-shared -fPIC -O2 '-Wl,--build-id=none')
+clang-19 "${link[@]}" -DUSP_TEST_IFUNC -o "$work/full" "$fixtures/elf_fixture.c"
+clang++-19 "${link[@]}" -nostdlib++ -o "$work/full-c++" "$fixtures/elf_fixture.cc"
+for full in "$work/full" "$work/full-c++"; do
+  compare "$full"
+  strip --strip-debug -o "$full.debugless" "$full"
+  compare "$full.debugless"
+  strip --strip-unneeded -o "$full.unneeded" "$full"
+  compare "$full.unneeded" --whole "$full"
+  strip -o "$full.stripped" "$full"
+  compare "$full.stripped" --whole "$full"
+  # No section headers at all: the loader's way to the symbols is left. They say nothing of sections then.
+  llvm-objcopy-19 --strip-sections "$full" "$full.headerless"
+done
+lookup "$work/full.stripped" visible_10 weak_10 aliased '!hidden_10' '!local_10'
+lookup "$work/full.headerless" visible_10 weak_10 '!hidden_10'
+
+# Split off, and found by its checksum: beside the file and in .debug.
+objcopy --only-keep-debug "$work/full" "$work/linked.debug"
+strip -o "$work/linked" "$work/full"
+(cd "$work" && objcopy --add-gnu-debuglink=linked.debug linked)
+compare "$work/linked" --tables "$work/full"
+lookup "$work/linked" local_10 hidden_10
+mkdir "$work/.debug"
+mv "$work/linked.debug" "$work/.debug/"
+lookup "$work/linked" local_10 visible_10
+printf x >>"$work/.debug/linked.debug"
+lookup "$work/linked" '!local_10' visible_10
+
+# MiniDebugInfo, made as gdb's manual shows it.
+if has LZMA && have xz; then
+  nm -D "$work/full" --format=posix --defined-only | awk '{ print $1 }' | sort >"$work/dynamic"
+  nm "$work/full" --format=posix --defined-only | awk '$2 ~ /^[TtWi]$/ { print $1 }' | sort >"$work/functions"
+  comm -13 "$work/dynamic" "$work/functions" >"$work/keep"
+  objcopy --only-keep-debug "$work/full" "$work/mini"
+  objcopy -S --remove-section .comment --keep-symbols="$work/keep" "$work/mini"
+  xz "$work/mini"
+  strip -o "$work/with-mini" "$work/full"
+  objcopy --add-section ".gnu_debugdata=$work/mini.xz" "$work/with-mini"
+  lookup "$work/with-mini" local_10 hidden_10 visible_10 chosen_fast
+  compare "$work/with-mini" --tables "$work/full"
+  # Damaged: what the file says by itself is left.
+  head -c 200 "$work/mini.xz" >"$work/cut.xz"
+  objcopy --update-section ".gnu_debugdata=$work/cut.xz" "$work/with-mini"
+  lookup "$work/with-mini" '!local_10' visible_10
+fi
+
+for way in zlib zstd; do
+  has "${way^^}" || continue
+  have zstd || [[ $way == zlib ]] || continue
+  python3 "$fixtures/elf_compress.py" "$way" "$work/full" "$work/$way"
+  readelf -SW "$work/$way" | grep -c '\.symtab.* C ' >/dev/null || fail "$way: not compressed"
+  compare "$work/$way" --tables "$work/full"
+  lookup "$work/$way" local_10 visible_10
+done
+
+# ---- linkage tables
+# check_plt DISASSEMBLER FILE ARGUMENT…: builds FILE of the fixture with these, looks at its linkage table.
+check_plt() {
+  local objdump=$1 file=$2
+  shift 2
+  clang-19 -shared -fPIC -O2 -nostdlib "$@" -o "$file" "$fixtures/elf_fixture.c"
+  compare "$file" --plt "$objdump"
+}
+lld=-fuse-ld=lld-19
+for bits in 64 32; do
+  target=--target=x86_64-linux-gnu
+  [[ $bits == 32 ]] && target=--target=i386-linux-gnu
+  for linker in "$lld" -fuse-ld=bfd; do
+    check_plt objdump "$work/plt-x86-$bits$linker" "$target" "$linker"
+    check_plt objdump "$work/plt-x86-$bits$linker-now" "$target" "$linker" -Wl,-z,now
+  done
+  check_plt objdump "$work/plt-x86-$bits-lld-ibt" "$target" "$lld" -fcf-protection=full -Wl,-z,force-ibt
+  check_plt objdump "$work/plt-x86-$bits-bfd-ibt" "$target" -fuse-ld=bfd -fcf-protection=full -Wl,-z,ibtplt
+  compare "$work/plt-x86-$bits$lld"
+done
+target=--target=aarch64-linux-gnu
+check_plt llvm-objdump-19 "$work/plt-aarch64-lld" "$target" "$lld"
+check_plt llvm-objdump-19 "$work/plt-aarch64-bti" "$target" "$lld" -mbranch-protection=standard -Wl,-z,force-bti
+compare "$work/plt-aarch64-lld"
+if have aarch64-linux-gnu-ld; then
+  check_plt llvm-objdump-19 "$work/plt-aarch64-bfd" "$target" --ld-path="$(command -v aarch64-linux-gnu-ld)"
+fi
+target=--target=arm-linux-gnueabihf
+check_plt lld-arm "$work/plt-arm-lld" "$target" "$lld"
+check_plt lld-arm "$work/plt-arm-thumb" "$target" "$lld" -mthumb
+compare "$work/plt-arm-thumb"
+if have arm-linux-gnueabihf-objdump; then
+  check_plt arm-linux-gnueabihf-objdump "$work/plt-arm-bfd" "$target" --ld-path="$(command -v arm-linux-gnueabihf-ld)"
+fi
+verdict

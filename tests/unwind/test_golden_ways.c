@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* Golden stacks of frames whose instructions mislead: into dead frames, neighbours, other functions' jump tables. Each
+ * has a record of the caller to fall for. */
+#include <check.h>
+#include <unspool/unspool.h>
+
+#include "tests/support/golden.h"
+#include "tests/support/suite.h"
+
+#define STACK    UINT64_C(0x7fff0000)
+#define RA2      UINT64_C(0x12220)
+#define CALLER   UINT64_C(0x100200) /* the instruction behind a call of FUNCTION */
+#define STALE    UINT64_C(0x100304) /* the instruction behind another call */
+#define FUNCTION UINT64_C(0x100400)
+#define OTHER    UINT64_C(0x100500)
+
+static usp_addr function_end;
+
+static int function_start(void *context, usp_addr pc, usp_addr *start, usp_addr *end) {
+    (void)context;
+    if (pc < FUNCTION || pc >= function_end) return USP_ERROR_NOT_FOUND;
+    *start = FUNCTION;
+    *end = function_end;
+    return 0;
+}
+
+static void offer_function(struct fixture *f, usp_addr size) {
+    function_end = FUNCTION + size;
+    f->target.function_start = function_start;
+}
+
+static struct fixture *begin_arm64(void) {
+    struct fixture *f = begin(USP_ARCH_ARM64, USP_OS_LINUX);
+    CODE32(&f->memory, CALLER - 4, /* bl FUNCTION */ 0x94000081, /* ldp x29, x30, [sp], #16 */ 0xa8c17bfd,
+           /* ret */ 0xd65f03c0);
+    CODE32(&f->memory, STALE - 4, /* bl */ 0x94000040, /* ret */ 0xd65f03c0);
+    CODE32(&f->memory, RA2 - 4, /* blr x8 */ 0xd63f0100, /* ret */ 0xd65f03c0);
+    return f;
+}
+
+static struct fixture *begin_x86_64(void) {
+    struct fixture *f = begin(USP_ARCH_X86_64, USP_OS_LINUX);
+    CODE8(&f->memory, CALLER - 5, /* call FUNCTION */ 0xe8, 0, 2, 0, 0, /* leave; ret */ 0xc9, 0xc3);
+    CODE8(&f->memory, STALE - 2, /* call *%rax */ 0xff, 0xd0, /* leave; ret */ 0xc9, 0xc3);
+    CODE8(&f->memory, RA2 - 2, /* call *%rax */ 0xff, 0xd0, /* hlt */ 0xf4);
+    return f;
+}
+
+/* A function gives up its frame for a tail call, and the next one makes its own where that was: the return address is in
+ * the link register again, and what was saved below is no longer it. */
+START_TEST(tail_call_over_a_dead_frame) {
+    struct fixture *f = begin_arm64();
+    CODE32(&f->memory, FUNCTION, /* stp x29, x30, [sp, #-32]! */ 0xa9be7bfd, /* mov x29, sp */ 0x910003fd,
+           /* bl */ 0x94000100, /* ldp x29, x30, [sp], #32 */ 0xa8c27bfd, /* b OTHER */ 0x1400003c);
+    CODE32(&f->memory, OTHER, /* sub sp, sp, #48 */ 0xd100c3ff, /* nop */ 0xd503201f, /* add sp, sp, #48 */ 0x9100c3ff,
+           /* b */ 0x14000001, /* paciasp */ 0xd503233f, /* ret */ 0xd65f03c0);
+    WORDS(&f->memory, STACK, 8, 0, 0, /* the dead record: */ 7, STALE, 0, 0, /* the caller's: */ 0, RA2);
+    set_registers(f, OTHER + 4, STACK, STACK + 48);
+    usp_registers_set_lr(&f->registers, CALLER);
+    EXPECT(f, USP_STOP_FP_ZERO, OTHER + 4, CALLER, RA2);
+}
+END_TEST
+
+/* What ends a function is a jump, wherever it leads: to the neighbour behind it as well. */
+START_TEST(jump_to_the_neighbour) {
+    struct fixture *f = begin_arm64();
+    CODE32(&f->memory, FUNCTION, /* udf */ 0, /* b, to the next instruction */ 0x14000001, /* ret */ 0xd65f03c0);
+    WORDS(&f->memory, STACK, 8, /* the caller's record: */ 0, RA2);
+    set_registers(f, FUNCTION + 4, STACK, STACK);
+    usp_registers_set_lr(&f->registers, CALLER);
+    offer_function(f, 8);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION + 4, CALLER, RA2);
+}
+END_TEST
+
+/* A stub: behind its jump stands code that would undo the caller's record. The call before the link register calls the
+ * stub. */
+START_TEST(stub_before_an_epilogue) {
+    struct fixture *f = begin_arm64();
+    CODE32(&f->memory, FUNCTION, /* ldr x17, [x16] */ 0xf9400211, /* br x17 */ 0xd61f0220,
+           /* ldp x29, x30, [sp], #16 */ 0xa8c17bfd, /* ret */ 0xd65f03c0);
+    WORDS(&f->memory, STACK, 8, /* the caller's record: */ 0, RA2);
+    set_registers(f, FUNCTION, STACK, STACK);
+    usp_registers_set_lr(&f->registers, CALLER);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION, CALLER, RA2);
+}
+END_TEST
+
+/* The link register is moved away, and used for something else. */
+START_TEST(return_address_in_another_register) {
+    struct fixture *f = begin_arm64();
+    CODE32(&f->memory, FUNCTION, /* mov x11, x30 */ 0xaa1e03eb, /* mov x30, xzr */ 0xaa1f03fe, /* nop */ 0xd503201f,
+           /* br x11 */ 0xd61f0160);
+    WORDS(&f->memory, STACK, 8, /* the caller's record: */ 0, RA2);
+    set_registers(f, FUNCTION + 8, STACK, STACK);
+    f->registers.value[11] = CALLER;
+    f->registers.known |= UINT64_C(1) << 11;
+    usp_registers_set_lr(&f->registers, 0);
+    offer_function(f, 16);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION + 8, CALLER, RA2);
+}
+END_TEST
+
+/* The same, where calls push it: it was taken off the stack, and is returned to by a jump. */
+START_TEST(return_address_off_the_stack) {
+    struct fixture *f = begin_x86_64();
+    CODE8(&f->memory, FUNCTION, /* pop rdx; nop; jmp *%rdx */ 0x5a, 0x90, 0xff, 0xe2);
+    WORDS(&f->memory, STACK, 8, /* dead: */ 0, 0, /* the caller's record: */ 0, RA2);
+    set_registers(f, FUNCTION + 1, STACK + 16, STACK + 16);
+    f->registers.value[1] = CALLER; /* rdx */
+    f->registers.known |= UINT64_C(1) << 1;
+    offer_function(f, 4);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION + 1, CALLER, RA2);
+    ck_assert_uint_eq(f->frames[0].cfa, STACK + 16);
+}
+END_TEST
+
+/* It is not known what was called: what is popped and jumped to is returned to. */
+START_TEST(pop_and_jump) {
+    struct fixture *f = begin_x86_64();
+    CODE8(&f->memory, FUNCTION, /* pop rdx; jmp *%rdx */ 0x5a, 0xff, 0xe2);
+    WORDS(&f->memory, STACK, 8, STALE, /* the caller's record: */ 0, RA2);
+    set_registers(f, FUNCTION, STACK, STACK + 8);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION, STALE, RA2);
+}
+END_TEST
+
+/* One case of a switch is a tail call of a function with a frame and a switch of its own. The other case, which only the
+ * first switch leads to, has no frame. */
+START_TEST(switch_beside_anothers) {
+    struct fixture *f = begin_x86_64();
+    CODE8(&f->memory, FUNCTION, /* je +2 */ 0x74, 2, /* jmp *%rax */ 0xff, 0xe0, /* jmp OTHER */ 0xe9, 0xf7, 0, 0, 0,
+          /* the other case: mov %edx, %edi */ 0x89, 0xd7, /* hlt */ 0xf4);
+    CODE8(&f->memory, OTHER, /* push rbp; mov rbp, rsp */ 0x55, 0x48, 0x89, 0xe5, /* jmp *%rcx */ 0xff, 0xe1, 0xf4);
+    WORDS(&f->memory, STACK, 8, CALLER, /* the caller's record: */ 0, RA2);
+    set_registers(f, FUNCTION + 9, STACK, STACK + 8);
+    offer_function(f, 12);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION + 9, CALLER, RA2);
+}
+END_TEST
+
+/* A switch, below the frame of which an old return address is left: its jump is no tail call. */
+START_TEST(switch_above_an_old_return_address) {
+    const usp_addr old = UINT64_C(0x100280);
+    struct fixture *f = begin_x86_64();
+    CODE8(&f->memory, old - 5, /* call OTHER */ 0xe8, 0x80, 2, 0, 0, /* ret */ 0xc3);
+    CODE8(&f->memory, OTHER, /* ret */ 0xc3);
+    CODE8(&f->memory, FUNCTION, /* sub rsp, 8 */ 0x48, 0x83, 0xec, 8, /* nop; jmp *%rax */ 0x90, 0xff, 0xe0,
+          /* a case: add rsp, 8; ret */ 0x48, 0x83, 0xc4, 8, 0xc3);
+    WORDS(&f->memory, STACK, 8, old, STALE, /* the caller's record: */ 0, RA2);
+    set_registers(f, FUNCTION + 4, STACK, STACK + 16);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION + 4, STALE, RA2);
+}
+END_TEST
+
+/* An operand that reads as a push of rbp, and an old return address on the stack: no function begins there. */
+START_TEST(operand_that_looks_like_a_push) {
+    struct fixture *f = begin_x86_64();
+    CODE8(&f->memory, OTHER - 2, /* call *%rax */ 0xff, 0xd0, /* leave; ret */ 0xc9, 0xc3);
+    CODE8(&f->memory, FUNCTION, /* push rbp; mov rbp, rsp; sub rsp, 32 */ 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 32,
+          /* mov %edx, -0x70(%rbp) */ 0x89, 0x55, 0x90, /* hlt */ 0xf4);
+    WORDS(&f->memory, STACK, 8, 0, STALE, 0, 0, /* our record: */ STACK + 48, OTHER, /* the caller's: */ 0, RA2);
+    set_registers(f, FUNCTION + 11, STACK, STACK + 32);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION + 11, OTHER, RA2);
+}
+END_TEST
+
+/* Two instructions in a row with one condition: where it does not hold, both are skipped. */
+START_TEST(skipped_together) {
+    struct fixture *f = begin(USP_ARCH_ARMV7, USP_OS_DARWIN);
+    CODE16(&f->memory, CALLER - 4, /* bl FUNCTION */ 0xf000, 0xf900, /* pop {r7, pc} */ 0xbd80);
+    CODE16(&f->memory, FUNCTION, /* sub sp, #4 */ 0xb081, /* itt eq */ 0xbf04, /* addeq sp, #4 */ 0xb001,
+           /* bxeq lr */ 0x4770, /* add sp, #4 */ 0xb001, /* udf */ 0xde00);
+    WORDS(&f->memory, STACK, 4, /* the caller's record: */ 0, RA2);
+    set_registers(f, (FUNCTION + 10) | 1, STACK, STACK);
+    usp_registers_set_lr(&f->registers, CALLER | 1);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION + 10, CALLER, RA2);
+}
+END_TEST
+
+int main(void) {
+    TCase *ways = tcase_create("ways");
+    add_tests(ways, tail_call_over_a_dead_frame, jump_to_the_neighbour, stub_before_an_epilogue,
+              return_address_in_another_register, return_address_off_the_stack, pop_and_jump, switch_beside_anothers,
+              switch_above_an_old_return_address, operand_that_looks_like_a_push, skipped_together);
+    return run_suite("golden ways", ways);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Lines in the commands' output: which store of indexes they come from, and messages about images that have none. */
+#ifndef TOOL_LINES_H
+#define TOOL_LINES_H
+
+#include <unspool/unspool.h>
+
+/* The store of indexes: `given` by an option, or else $UNSPOOL_INDEX_STORE, or else unspool/index in $XDG_CACHE_HOME or
+ * ~/.cache. The caller frees it. NULL: memory lacks, or there is no $HOME either. */
+char *find_index_store(const char *given);
+
+/* Of each image, an address in it that was looked up; 0: none was. */
+struct looked_up {
+    const struct usp_images *images;
+    usp_addr *addresses; /* by the image's number; NULL: memory lacked, and no message is printed */
+};
+
+void looked_up_create(struct looked_up *looked_up, const struct usp_images *images);
+void looked_up_add(struct looked_up *looked_up, usp_addr address);
+void looked_up_clear(struct looked_up *looked_up);
+
+/* Complains of each image whose index is damaged. With `are_wanted`, when the main program or all images
+ * lack lines: complains once that lines need debug information, and where it was looked for. */
+void complain_of_lines(const struct looked_up *looked_up, struct usp_symbolizer *symbolizer, bool are_wanted);
+
+#endif

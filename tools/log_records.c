@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* See log_records.h. A record is a document for a reader; its answer is gathered, so that a record that turns out to be
+ * damaged is answered by an error and nothing else. Files stay open from one record to the next. */
+#include "tools/log_records.h"
+
+#include "lib/base/array.h"
+#include "lib/base/json.h"
+#include "tools/command.h"
+#include "tools/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* What is read at once. */
+#define PIECE ((size_t)64 << 10)
+
+struct bytes {
+    char *bytes;
+    size_t size, room;
+};
+
+struct session {
+    struct log_names *names;
+    struct usp_reader *reader;
+    struct bytes answer;
+};
+
+static bool reserve(struct bytes *bytes, size_t more) {
+    void *grown = uspi_array_reserve(bytes->bytes, &bytes->room, bytes->size + more, 1);
+    if (grown == NULL) return false;
+    bytes->bytes = grown;
+    return true;
+}
+
+static int find_place(void *context, const struct usp_place *place, struct usp_answer *answer) {
+    const struct session *session = context;
+    return log_names_answer(session->names, place, answer);
+}
+
+static int gather(void *context, const char *bytes, size_t n) {
+    struct session *session = context;
+    if (!reserve(&session->answer, n)) return USP_ERROR_NO_MEMORY;
+    memcpy(session->answer.bytes + session->answer.size, bytes, n);
+    session->answer.size += n;
+    return USP_OK;
+}
+
+static void put_error(struct uspi_span record, const char *error) {
+    char room[TEXT_ROOM];
+    struct uspi_text text = uspi_text_through(write_to_file, stdout, room, sizeof room);
+    uspi_put_string(&text, "{\"unspool\":{\"error\":\"");
+    uspi_put_json_text(&text, uspi_span_of(error));
+    uspi_put_string(&text, "\"},\"record\":\"");
+    uspi_put_json_text(&text, record);
+    uspi_put_string(&text, "\"}\n");
+    uspi_text_flush(&text);
+}
+
+static void answer_record(struct session *session, struct uspi_span record) {
+    char error[512] = "";
+    record = uspi_span_trim(record);
+    session->answer.size = 0;
+    if (record.length == 0 || record.bytes[0] != '{') {
+        put_error(record, "a record is a JSON object");
+        return;
+    }
+    int status = usp_reader_write_whole(session->reader, record.bytes, record.length, error, sizeof error);
+    if (status == USP_OK) {
+        fwrite(session->answer.bytes, 1, session->answer.size, stdout);
+        fputc('\n', stdout);
+    } else {
+        put_error(record, error[0] != '\0' ? error : usp_status_string(status));
+    }
+    log_names_trim(session->names);
+}
+
+/* Answers the lines that are complete, the last one too when nothing comes any more, and forgets them. *seen bytes have no
+ * line end. */
+static void answer_lines(struct session *session, struct bytes *input, size_t *seen, bool is_end) {
+    size_t begin = 0;
+    for (const char *end;
+         (end = input->size > *seen ? memchr(input->bytes + *seen, '\n', input->size - *seen) : NULL) != NULL;) {
+        size_t at = (size_t)(end - input->bytes);
+        answer_record(session, (struct uspi_span){input->bytes + begin, at - begin});
+        *seen = begin = at + 1;
+    }
+    if (is_end && input->size > begin) {
+        answer_record(session, (struct uspi_span){input->bytes + begin, input->size - begin});
+        begin = input->size;
+    }
+    if (begin > 0) memmove(input->bytes, input->bytes + begin, input->size - begin);
+    input->size -= begin;
+    *seen = input->size;
+}
+
+static int answer_input(struct session *session) {
+    struct bytes input = {.bytes = NULL};
+    size_t seen = 0;
+    ssize_t got = 1;
+    int result = EXIT_ALL_WELL;
+    while (got > 0 && result == EXIT_ALL_WELL) {
+        if (fflush(stdout) != 0) break;
+        if (!reserve(&input, PIECE)) {
+            complain("%s", usp_status_string(USP_ERROR_NO_MEMORY));
+            result = EXIT_FAILED;
+            break;
+        }
+        do {
+            got = read(STDIN_FILENO, input.bytes + input.size, PIECE);
+        } while (got < 0 && errno == EINTR);
+        if (got < 0) {
+            complain("standard input: %s", strerror(errno));
+            result = EXIT_NO_TARGET;
+            break;
+        }
+        input.size += (size_t)got;
+        answer_lines(session, &input, &seen, got == 0);
+    }
+    free(input.bytes);
+    return result;
+}
+
+int symbolize_records(struct log_names *names) {
+    struct session session = {.names = names};
+    struct usp_reader_options options;
+    usp_reader_options_init(&options);
+    options.flags = USP_READER_RECORD;
+    options.find = find_place;
+    options.write = gather;
+    options.context = &session;
+    int status = usp_reader_create(&options, &session.reader);
+    if (status != USP_OK) {
+        complain("%s", usp_status_string(status));
+        return EXIT_FAILED;
+    }
+    gather_output();
+    int result = answer_input(&session);
+    usp_reader_free(session.reader);
+    free(session.answer.bytes);
+    return result;
+}

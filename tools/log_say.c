@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* See log_say.h. */
+#include "tools/log_say.h"
+
+#include "tools/command.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+int log_fail(const char *path, int status) {
+    complain("%s: %s", path, usp_status_string(status));
+    return status == USP_ERROR_NO_MEMORY || status == USP_ERROR_SYSTEM ? EXIT_FAILED : EXIT_NO_TARGET;
+}
+
+int log_fail_to_read(const char *path, int error) {
+    complain("%s: %s", path, strerror(error));
+    return error == ENOMEM ? EXIT_FAILED : EXIT_NO_TARGET;
+}
+
+int log_worse(int a, int b) { return a > b ? a : b; }
+
+void log_counts_add(struct usp_reader_counts *all, const struct usp_reader_counts *counts) {
+    all->texts += counts->texts;
+    all->frames += counts->frames;
+    all->named += counts->named;
+    all->answered += counts->answered;
+    all->no_symbol += counts->no_symbol;
+    all->no_file += counts->no_file;
+    all->no_image += counts->no_image;
+}
+
+void log_counts_say(const char *path, const struct usp_reader_counts *counts) {
+    if (counts->frames == 0) {
+        complain("%s: no frames were recognised", path);
+        return;
+    }
+    complain("%s: %" PRIu64 " frames, %" PRIu64 " symbolicated, %" PRIu64 " with a name before, %" PRIu64
+             " without a symbol, %" PRIu64 " without a file, %" PRIu64 " without an image",
+             path, counts->frames, counts->answered, counts->named, counts->no_symbol, counts->no_file,
+             counts->no_image);
+}

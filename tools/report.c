@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* `unspool report`: a report or log of any format that the library reads (<unspool/report.h>), as one that people read. */
+#include "lib/base/array.h"
+#include "tools/arguments.h"
+#include "tools/command.h"
+#include "tools/log_files.h"
+#include "tools/log_images.h"
+#include "tools/log_input.h"
+#include "tools/log_names.h"
+#include "tools/log_say.h"
+#include "tools/text.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void usage(FILE *out) {
+    fputs(
+        "usage: unspool report [--search DIR]... [--binary-images FILE] [--index STORE] [--demangle MODE] [--json]\n"
+        "                      [--strict] [--quiet] FILE|DIR|-...\n"
+        "\n"
+        "Shows a crash report, a payload, a call tree or a log of any format in doc/reports.md in one layout: what it\n"
+        "is about, the exception, the thread that crashed, the others, the images; samples as their heaviest stack\n"
+        "and a tree. Of a folder all files are shown.\n"
+        "\n"
+        "  --search DIR       where the images' files lie: dSYMs, programs, libraries; may be given again. Without it\n"
+        "                     and without --index frames keep the names that they have\n"
+        "  --binary-images FILE\n"
+        "                     what tells the images, where the report itself does not\n"
+        "  --index STORE      take lines from the indexes in a folder (unspool index), and names of images whose "
+        "files\n"
+        "                     are not there. Default: $UNSPOOL_INDEX_STORE, or unspool/index in $XDG_CACHE_HOME or\n"
+        "                     ~/.cache\n"
+        "  --demangle MODE    names of C++, Rust and Swift: full (default), simple, no\n"
+        "  --json             JSON instead of text, an object for each file\n"
+        "  --strict           fail when a frame of a known image has no name\n"
+        "  --quiet            say nothing of what is missing\n"
+        "  --help             this\n"
+        "\n"
+        "exit status: 0 all is well, 1 with --strict, when frames have no name; 2 wrong usage, 3 a file cannot be "
+        "read,\n"
+        "is damaged or has no frames, 4 something else failed\n",
+        out);
+}
+
+struct session {
+    const char **search; /* folders */
+    size_t search_count;
+    const char *binary_images;
+    const char *index_store; /* NULL: the default one */
+    uint32_t demangling;
+    bool as_json, is_strict, is_quiet, asks_for_help;
+    bool has_several;          /* files */
+    struct log_names *names;   /* NULL: nothing to look in */
+    struct usp_reader *images; /* NULL: none were given */
+};
+
+/* ---- a file ---- */
+
+static int find_place(void *context, const struct usp_place *place, struct usp_answer *answer) {
+    const struct session *session = context;
+    return log_names_answer(session->names, place, answer);
+}
+
+/* All of a file; *bytes is the caller's to free. Complains. Returns an enum exit_status. */
+static int read_all(const char *path, char **bytes, size_t *size) {
+    struct log_input input;
+    struct uspi_span piece;
+    size_t room = 0;
+    int status = EXIT_ALL_WELL;
+    *bytes = NULL;
+    *size = 0;
+    if (!log_input_open(&input, path)) return log_fail_to_read(path, errno);
+    /* Nothing of it is kept a second time. */
+    bool is_ready = log_input_rewind(&input);
+    while (is_ready && status == EXIT_ALL_WELL && log_input_read(&input, &piece)) {
+        void *grown = uspi_array_reserve(*bytes, &room, *size + piece.length, 1);
+        if (grown == NULL) {
+            status = log_fail(path, USP_ERROR_NO_MEMORY);
+            break;
+        }
+        *bytes = grown;
+        memcpy(*bytes + *size, piece.bytes, piece.length);
+        *size += piece.length;
+    }
+    if (input.has_failed) status = log_fail_to_read(path, input.error);
+    log_input_close(&input);
+    return status;
+}
+
+static int show(const struct session *session, const struct usp_report *report, const char *path) {
+    struct usp_reader_counts counts;
+    static bool has_shown; /* a report */
+    if (session->has_several && !session->as_json) {
+        if (has_shown) putchar('\n');
+        put_harmless(stdout, path);
+        fputs(":\n\n", stdout);
+    }
+    has_shown = true;
+    uint32_t style = session->as_json ? USP_REPORT_JSON : USP_REPORT_TEXT;
+    int status = usp_report_format(report, style, write_to_file, stdout);
+    /* That output cannot be written, main says. */
+    if (status != USP_OK) return ferror(stdout) ? EXIT_FAILED : log_fail(path, status);
+    if (session->as_json) putchar('\n');
+    usp_report_get_counts(report, &counts);
+    if (!session->is_quiet) log_counts_say(path, &counts);
+    return session->is_strict && counts.no_symbol + counts.no_file > 0 ? EXIT_INCOMPLETE : EXIT_ALL_WELL;
+}
+
+static int report_file(struct session *session, const char *path) {
+    struct usp_report *report;
+    struct usp_reader_options options;
+    char *bytes, error[512];
+    size_t size;
+    int result = read_all(path, &bytes, &size);
+    if (result == EXIT_ALL_WELL) {
+        usp_reader_options_init(&options);
+        options.find = session->names != NULL ? find_place : NULL;
+        options.context = session;
+        options.images = session->images;
+        int status = usp_report_create(&options, bytes, size, &report, error, sizeof error);
+        if (status == USP_OK) {
+            result = show(session, report, path);
+            usp_report_free(report);
+        } else if (status == USP_ERROR_NOT_FOUND) {
+            complain("%s: no frames were recognised", path);
+            result = EXIT_NO_TARGET;
+        } else if (error[0] != '\0') {
+            complain("%s: %s", path, error);
+            result = EXIT_NO_TARGET;
+        } else {
+            result = log_fail(path, status);
+        }
+    }
+    free(bytes);
+    if (session->names != NULL) log_names_trim(session->names);
+    return result;
+}
+
+static int report_files(struct session *session, char *const *paths, size_t count) {
+    struct log_file_names names = {.names = NULL};
+    int result = EXIT_ALL_WELL;
+    for (size_t i = 0; i < count; i++) result = log_worse(result, log_files_add(&names, paths[i]));
+    session->has_several = names.count > 1;
+    gather_output();
+    for (size_t i = 0; result != EXIT_FAILED && i < names.count; i++) {
+        result = log_worse(result, report_file(session, names.names[i].path));
+    }
+    log_files_clear(&names);
+    return result;
+}
+
+/* ---- arguments ---- */
+
+enum {
+    OPTION_SEARCH = 256,
+    OPTION_BINARY_IMAGES,
+    OPTION_INDEX,
+    OPTION_DEMANGLE,
+    OPTION_JSON,
+    OPTION_STRICT,
+    OPTION_QUIET
+};
+
+static const struct option options[] = {
+    {"search", required_argument, NULL, OPTION_SEARCH},
+    {"binary-images", required_argument, NULL, OPTION_BINARY_IMAGES},
+    {"index", required_argument, NULL, OPTION_INDEX},
+    {"demangle", required_argument, NULL, OPTION_DEMANGLE},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"strict", no_argument, NULL, OPTION_STRICT},
+    {"quiet", no_argument, NULL, OPTION_QUIET},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static bool parse_option(int option, struct session *session) {
+    switch (option) {
+    case OPTION_SEARCH: session->search[session->search_count++] = optarg; return true;
+    case OPTION_BINARY_IMAGES: session->binary_images = optarg; return true;
+    case OPTION_INDEX: session->index_store = optarg; return true;
+    case OPTION_DEMANGLE: return parse_demangling(optarg, &session->demangling);
+    case OPTION_JSON: session->as_json = true; return true;
+    case OPTION_STRICT: session->is_strict = true; return true;
+    case OPTION_QUIET: session->is_quiet = true; return true;
+    case 'h': session->asks_for_help = true; return true;
+    default: return false; /* getopt has said why */
+    }
+}
+
+static int serve(struct session *session, char *const *paths, size_t count) {
+    struct log_search *search = NULL;
+    int result = EXIT_ALL_WELL;
+    if (session->binary_images != NULL) result = log_images_read(session->binary_images, &session->images);
+    if (result == EXIT_ALL_WELL && (session->search_count > 0 || session->index_store != NULL)) {
+        result = log_search_create(session->search, session->search_count, &search);
+        if (result == EXIT_ALL_WELL) {
+            int status =
+                log_names_create(search, session->index_store, session->demangling, session->is_quiet, &session->names);
+            if (status != USP_OK) result = log_fail("--search", status);
+        }
+    }
+    if (result == EXIT_ALL_WELL) result = report_files(session, paths, count);
+    log_names_free(session->names);
+    log_search_free(search);
+    usp_reader_free(session->images);
+    return result;
+}
+
+static int parse_and_serve(int argc, char **argv, struct session *session) {
+    bool is_right = true;
+    while (is_right && !session->asks_for_help) {
+        int option = getopt_long(argc, argv, "h", options, NULL);
+        if (option == -1) break;
+        is_right = parse_option(option, session);
+    }
+    if (session->asks_for_help) {
+        usage(stdout);
+        return EXIT_ALL_WELL;
+    }
+    if (is_right && optind == argc) {
+        complain("report: FILE is missing");
+        is_right = false;
+    }
+    if (!is_right) {
+        fputs("`unspool report --help` tells more.\n", stderr);
+        return EXIT_USAGE;
+    }
+    return serve(session, argv + optind, (size_t)(argc - optind));
+}
+
+static int run(int argc, char **argv) {
+    struct session session = {.demangling = USP_DEMANGLE_FULL};
+    session.search = calloc((size_t)argc, sizeof *session.search);
+    if (session.search == NULL) {
+        complain("%s", usp_status_string(USP_ERROR_NO_MEMORY));
+        return EXIT_FAILED;
+    }
+    int status = parse_and_serve(argc, argv, &session);
+    free(session.search);
+    return status;
+}
+
+const struct command command_report = {"report", "a crash report or log of any format, for people to read", run};
