@@ -9,16 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many excerpts for stacks, one after the other, before there is the whole index; each takes a tenth of its time or so.
- * A caller that asks for single addresses, and not for neighbours, is expected to have many: there is one for the first. */
-#define EXCERPTS 3
-
 /* What is made of the files for one table, and can be made again. */
 struct symbols {
     struct uspi_cached cached;
     struct uspi_tables *tables; /* NULL: none were found */
-    bool lent_tables;           /* its replacement has them now; under the module's lock until no reader can see it */
-    uint32_t excerpts; /* how many were made until this one; 0: the index is whole, and so it is without tables */
+    bool is_excerpt;            /* the index is made of the excerpt; it is whole otherwise, and without tables */
     struct uspi_index index;
     struct uspi_excerpt excerpt;
 };
@@ -44,7 +39,7 @@ struct uspi_module {
 
 static void destroy_symbols(struct uspi_cached *cached) {
     struct symbols *symbols = (struct symbols *)cached;
-    if (symbols->tables != NULL && !symbols->lent_tables) symbols->tables->close(symbols->tables);
+    if (symbols->tables != NULL) symbols->tables->close(symbols->tables);
     uspi_index_clear(&symbols->index);
     free(symbols);
 }
@@ -219,63 +214,54 @@ static int open_tables(struct uspi_module *module, enum uspi_table which, struct
     return is_macho(module) ? open_macho(module, tables) : open_elf(module, tables);
 }
 
-/* An excerpt that grows by what is expected in the image. */
-struct growth {
+/* Takes the addresses that are expected in the image into its excerpt. */
+struct plan {
     struct uspi_excerpt *excerpt;
     const struct usp_image *image;
     bool has_room;
 };
 
 static bool add_expected(void *context, usp_addr address) {
-    struct growth *growth = context;
-    const struct usp_image *image = growth->image;
+    struct plan *plan = context;
+    const struct usp_image *image = plan->image;
     if (address < image->load_address || address >= image->end) return true;
-    growth->has_room = uspi_excerpt_add(growth->excerpt, address - image->slide);
-    return growth->has_room;
+    plan->has_room = uspi_excerpt_add(plan->excerpt, address - image->slide);
+    return plan->has_room;
 }
 
-/* What is to be read next, after `had` was not enough, NULL when it is the first. False: everything. */
-static bool plan_excerpt(const struct uspi_module *module, const struct symbols *had, const struct lookup *lookup,
-                         struct uspi_excerpt *excerpt) {
-    if (lookup->is_all || (had != NULL && (lookup->expected == NULL || had->excerpts == EXCERPTS))) return false;
-    /* What an excerpt has not decided, another one would not. */
-    if (had != NULL && uspi_excerpt_window(&had->excerpt, lookup->address) != NULL) return false;
-    uspi_excerpt_begin(excerpt, had != NULL ? &had->excerpt : NULL);
-    struct growth growth = {excerpt, &module->image, uspi_excerpt_add(excerpt, lookup->address)};
-    if (growth.has_room && lookup->expected != NULL) lookup->expected->visit(lookup->expected, add_expected, &growth);
-    return growth.has_room;
+/* An excerpt for the look-up and what is expected to follow it. False: that is too much for one. */
+static bool plan_excerpt(const struct uspi_module *module, const struct lookup *lookup, struct uspi_excerpt *excerpt) {
+    uspi_excerpt_begin(excerpt);
+    struct plan plan = {excerpt, &module->image, uspi_excerpt_add(excerpt, lookup->address)};
+    if (plan.has_room && lookup->expected != NULL) lookup->expected->visit(lookup->expected, add_expected, &plan);
+    return plan.has_room;
 }
 
 static int make_index(const struct uspi_tables *tables, struct symbols *symbols) {
-    struct uspi_gathering gathering = {.excerpt = symbols->excerpts != 0 ? &symbols->excerpt : NULL};
+    struct uspi_gathering gathering = {.excerpt = symbols->is_excerpt ? &symbols->excerpt : NULL};
     int status = tables->gather(tables, &gathering);
     if (status == USP_OK) status = uspi_index_build(&symbols->index, &gathering, tables->prefer, tables);
     uspi_gathering_clear(&gathering);
     return status;
 }
 
-/* What comes after `had`, which may be NULL. NULL when memory lacks: only that is worth another try. */
-static struct symbols *make_symbols(struct uspi_module *module, enum uspi_table which, struct symbols *had,
-                                    const struct lookup *lookup) {
+/* NULL when memory lacks: only that is worth another try. */
+static struct symbols *make_symbols(struct uspi_module *module, enum uspi_table which, const struct lookup *lookup) {
     struct symbols *symbols = calloc(1, sizeof *symbols);
     if (symbols == NULL) return NULL;
-    struct uspi_tables *tables = had != NULL ? had->tables : NULL;
-    int status = had != NULL ? USP_OK : open_tables(module, which, &tables);
+    int status = open_tables(module, which, &symbols->tables);
     if (status == USP_OK) {
-        if (plan_excerpt(module, had, lookup, &symbols->excerpt))
-            symbols->excerpts = had != NULL ? had->excerpts + 1 : 1;
-        status = make_index(tables, symbols);
-    }
-    if (status == USP_OK) {
-        symbols->tables = tables;
-        if (had != NULL) had->lent_tables = true;
-    } else {
-        if (tables != NULL && had == NULL) tables->close(tables);
-        symbols->excerpts = 0;
+        symbols->is_excerpt = !lookup->is_all && plan_excerpt(module, lookup, &symbols->excerpt);
+        status = make_index(symbols->tables, symbols);
     }
     if (status == USP_ERROR_NO_MEMORY) {
         destroy_symbols(&symbols->cached);
         return NULL;
+    }
+    if (status != USP_OK && symbols->tables != NULL) {
+        symbols->tables->close(symbols->tables);
+        symbols->tables = NULL;
+        symbols->is_excerpt = false;
     }
     symbols->cached.destroy = destroy_symbols;
     symbols->cached.memory = uspi_index_memory(&symbols->index);
@@ -285,35 +271,35 @@ static struct symbols *make_symbols(struct uspi_module *module, enum uspi_table 
     return symbols;
 }
 
-/* Better ones than `had`, which did not answer the look-up; NULL: there were none. Returns NULL when memory lacks. The caller
- * has signed in before it saw `had`, which stays, with its tables, whatever others do. */
-static struct symbols *improve_symbols(struct uspi_module *module, enum uspi_table which, const struct symbols *had,
+/* What takes the place of `had`, which did not answer the look-up; NULL: nothing has been made yet. Returns NULL when memory
+ * lacks. The caller has signed in before it saw `had`, which stays, with its tables, whatever others do. */
+static struct symbols *replace_symbols(struct uspi_module *module, enum uspi_table which, const struct symbols *had,
                                        const struct lookup *lookup) {
     struct uspi_cache_slot *slot = &module->slots[which];
     uspi_lock_take(module->lock);
     struct symbols *symbols = (struct symbols *)uspi_cache_get(module->cache, slot);
     /* Others may have made some meanwhile, or have driven out what there was. */
     if (symbols == NULL || symbols == had) {
-        symbols = make_symbols(module, which, symbols, lookup);
+        symbols = make_symbols(module, which, lookup);
         if (symbols != NULL) uspi_cache_put(module->cache, slot, &symbols->cached);
     }
     uspi_lock_give(module->lock);
     return symbols;
 }
 
-/* The first that know what the whole index says of an address: `had`, or better ones. Otherwise as above. Apart, so that who
- * finds the whole index saves no registers. */
+/* The symbols that know what the whole index says of an address: an excerpt's at first, and where these do not, the whole.
+ * NULL when memory lacks. Apart, so that who finds the whole index saves no registers. */
 static __attribute__((noinline)) const struct symbols *decide(struct uspi_module *module, enum uspi_table which,
                                                               const struct symbols *had, usp_addr address,
                                                               const struct uspi_expected *expected) {
-    const struct lookup lookup = {.address = address, .expected = expected};
-    const struct symbols *symbols = had != NULL ? had : improve_symbols(module, which, NULL, &lookup);
-    while (symbols != NULL && symbols->excerpts != 0) {
+    const struct lookup first = {.address = address, .expected = expected}, all = {.is_all = true};
+    const struct symbols *symbols = had != NULL ? had : replace_symbols(module, which, NULL, &first);
+    while (symbols != NULL && symbols->is_excerpt) {
         usp_addr start = 0; /* stays so where nothing begins at or below the address */
         uint64_t size;
         (void)uspi_index_find(&symbols->index, address, &start, &size);
         if (uspi_excerpt_decides(&symbols->excerpt, address, start)) break;
-        symbols = improve_symbols(module, which, symbols, &lookup);
+        symbols = replace_symbols(module, which, symbols, &all);
     }
     return symbols;
 }
@@ -330,7 +316,7 @@ static bool can_have(const struct uspi_module *module, enum uspi_table which) {
 
 bool uspi_module_has_symbols(struct uspi_module *module) {
     const struct symbols *symbols = get_symbols(module, USPI_TABLE_SYMBOLS);
-    if (symbols == NULL) symbols = improve_symbols(module, USPI_TABLE_SYMBOLS, NULL, &(struct lookup){.is_all = true});
+    if (symbols == NULL) symbols = replace_symbols(module, USPI_TABLE_SYMBOLS, NULL, &(struct lookup){.is_all = true});
     return symbols != NULL && symbols->tables != NULL;
 }
 
@@ -338,7 +324,7 @@ int uspi_module_find(struct uspi_module *module, enum uspi_table which, usp_addr
                      const struct uspi_expected *expected, struct uspi_names *names, struct uspi_symbol_answer *named) {
     if (!can_have(module, which)) return USP_ERROR_ABSENT;
     const struct symbols *symbols = get_symbols(module, which);
-    if (symbols == NULL || symbols->excerpts != 0) symbols = decide(module, which, symbols, address, expected);
+    if (symbols == NULL || symbols->is_excerpt) symbols = decide(module, which, symbols, address, expected);
     if (symbols == NULL) return USP_ERROR_NO_MEMORY;
     if (symbols->tables == NULL) return USP_ERROR_ABSENT;
     uint32_t symbol = uspi_index_find(&symbols->index, address, &named->start, &named->size);
@@ -350,8 +336,8 @@ int uspi_module_find(struct uspi_module *module, enum uspi_table which, usp_addr
 int uspi_module_next(struct uspi_module *module, enum uspi_table which, usp_addr address, usp_addr *start) {
     if (!can_have(module, which)) return USP_ERROR_ABSENT;
     const struct symbols *symbols = get_symbols(module, which);
-    while (symbols == NULL || symbols->excerpts != 0) {
-        symbols = improve_symbols(module, which, symbols, &(struct lookup){.is_all = true});
+    while (symbols == NULL || symbols->is_excerpt) {
+        symbols = replace_symbols(module, which, symbols, &(struct lookup){.is_all = true});
         if (symbols == NULL) return USP_ERROR_NO_MEMORY;
     }
     if (symbols->tables == NULL) return USP_ERROR_ABSENT;

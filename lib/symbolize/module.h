@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The symbols of one file, for all images that were loaded from it: opened, checked and indexed when the first address is
  * looked up, by one thread while others that want the same file wait; searched without a lock afterwards. What is looked
- * up first gets the index of an excerpt (excerpt.h), then of a larger one; a caller that goes on asking gets the whole. The index
- * lies in a cache, which may give it up; the files stay open as long as the module, because names point into them. */
+ * up first gets the index of an excerpt (excerpt.h); what that does not decide gets the whole. The index lies in a cache, which
+ * may give it up; the files stay open as long as the module, because names point into them. */
 #ifndef USPI_MODULE_H
 #define USPI_MODULE_H
 

@@ -19,7 +19,7 @@ struct excerpt_tally {
 static inline void make_windows(struct uspi_excerpt *excerpt, usp_addr low, usp_addr high, uint64_t width) {
     const uint32_t count = 1 + (uint32_t)rand() % 4;
     const uint64_t part = (high - low) / count;
-    uspi_excerpt_begin(excerpt, NULL);
+    uspi_excerpt_begin(excerpt);
     for (uint32_t i = 0; i < count; i++) {
         const usp_addr first = low + part * i + (uint64_t)rand() % (part / 2 + 1);
         usp_addr behind = first + 1 + (uint64_t)rand() % width;

@@ -4,15 +4,9 @@
 
 #include <string.h>
 
-void uspi_excerpt_begin(struct uspi_excerpt *excerpt, const struct uspi_excerpt *windows_of) {
+void uspi_excerpt_begin(struct uspi_excerpt *excerpt) {
     memset(excerpt, 0, sizeof *excerpt);
     excerpt->lowest = UINT64_MAX;
-    if (windows_of == NULL) return;
-    excerpt->count = windows_of->count;
-    for (uint32_t i = 0; i < excerpt->count; i++) {
-        excerpt->windows[i] = windows_of->windows[i];
-        excerpt->windows[i].sure = excerpt->windows[i].low;
-    }
 }
 
 bool uspi_excerpt_add(struct uspi_excerpt *excerpt, usp_addr address) {

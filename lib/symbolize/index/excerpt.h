@@ -23,8 +23,8 @@ struct uspi_excerpt {
     usp_addr lowest; /* no start of the whole index is below it; UINT64_MAX before anything was gathered */
 };
 
-/* Those of another one, with nothing gathered yet; NULL: none. */
-void uspi_excerpt_begin(struct uspi_excerpt *excerpt, const struct uspi_excerpt *windows_of);
+/* Without windows, and nothing gathered. */
+void uspi_excerpt_begin(struct uspi_excerpt *excerpt);
 
 /* Makes sure that the address lies in a window. False: there is no room for another one. */
 bool uspi_excerpt_add(struct uspi_excerpt *excerpt, usp_addr address);
