@@ -173,6 +173,18 @@ USP_API int usp_threads(struct usp_thread_info *infos, size_t capacity, size_t *
 USP_API int usp_capture_thread(const struct usp_thread *thread, const struct usp_unwind_options *options,
                                struct usp_stack *stack);
 
+/* A stack in memory of its own, with as many frames as there are: where they do not fit, it is captured again with more room,
+ * so that all frames are of one moment, the last one. Calls usp_prepare with its defaults where that has not been done.
+ *   thread   as for usp_capture_thread; NULL: the calling thread, from the caller on
+ *   options  NULL for the defaults. `tail` has no effect; step_limit bounds the frames, and thereby the memory
+ *   stack    becomes the caller's, to be freed with usp_stack_free; NULL on failure
+ * Returns as usp_capture_self or usp_capture_thread, and USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
+USP_API int usp_stack_create(const struct usp_thread *thread, const struct usp_unwind_options *options,
+                             struct usp_stack **stack);
+
+/* Frees what usp_stack_create gave, with its frames. NULL is ignored. Not signal-safe. */
+USP_API void usp_stack_free(struct usp_stack *stack);
+
 USP_END_DECLS
 
 #endif

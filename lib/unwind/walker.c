@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* See walker.h. */
 #include "lib/unwind/walker.h"
+
+#include "lib/base/sized.h"
 #include "lib/os/os.h"
 #include "lib/unwind/readers/decide.h"
 
@@ -34,11 +36,8 @@ static usp_addr value_if_known(const struct usp_registers *r, unsigned reg) {
 }
 
 bool uspi_complete_target(const struct usp_target *given, struct usp_target *target) {
-    const uint32_t least = (uint32_t)offsetof(struct usp_target, code);
-    if (given == NULL || given->size < least) return false;
     memset(target, 0, sizeof *target);
-    memcpy(target, given, given->size < sizeof *target ? given->size : sizeof *target);
-    target->size = sizeof *target;
+    if (!uspi_complete_sized(target, sizeof *target, given, offsetof(struct usp_target, code))) return false;
     return uspi_backend_find(target->arch) != NULL && target->memory.read != NULL &&
            (target->roots != NULL || target->root_count == 0) &&
            (target->stack_high == 0 || target->stack_low < target->stack_high);
@@ -46,11 +45,7 @@ bool uspi_complete_target(const struct usp_target *given, struct usp_target *tar
 
 bool uspi_complete_options(const struct usp_unwind_options *given, struct usp_unwind_options *options) {
     usp_unwind_options_init(options);
-    if (given == NULL) return true;
-    if (given->size < offsetof(struct usp_unwind_options, skip)) return false;
-    memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
-    options->size = sizeof *options;
-    return true;
+    return uspi_complete_sized(options, sizeof *options, given, offsetof(struct usp_unwind_options, skip));
 }
 
 int uspi_walker_init(struct uspi_walker *w, const struct usp_target *target, const struct usp_registers *registers,
