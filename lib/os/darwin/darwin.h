@@ -120,10 +120,10 @@ bool uspi_darwin_next_loaded(size_t *at, struct uspi_darwin_loaded *loaded);
 /* Changes with each image that comes or goes; *complete: none was left out for lack of memory. Async-signal-safe. */
 uint64_t uspi_darwin_loaded_generation(bool *complete);
 
+/* ---- tasks (task_port.c) ---- */
+
 /* Where a task's loader keeps its list of images; wide: with 64-bit pointers. USP_OK or a status. Async-signal-safe. */
 int uspi_darwin_dyld_infos(task_t task, usp_addr *infos, bool *wide);
-
-/* ---- other tasks (task.c) ---- */
 
 /* A right to the task of a process, the caller's to give back. USP_OK, USP_ERROR_NO_THREAD, USP_ERROR_PERMISSION. */
 int uspi_darwin_task_of(int64_t pid, task_t *task);

@@ -70,16 +70,6 @@ static int add_image(struct work *w, usp_addr load, usp_addr path) {
     return w->found->add(w->found->context, &image);
 }
 
-int uspi_darwin_dyld_infos(task_t task, usp_addr *infos, bool *wide) {
-    struct task_dyld_info info;
-    mach_msg_type_number_t count = TASK_DYLD_INFO_COUNT;
-    kern_return_t result = task_info(task, TASK_DYLD_INFO, (task_info_t)&info, &count);
-    if (result != KERN_SUCCESS) return uspi_darwin_status(result);
-    *infos = info.all_image_info_addr;
-    *wide = info.all_image_info_format == TASK_DYLD_ALL_IMAGE_INFO_64;
-    return USP_OK;
-}
-
 static int open_list(struct work *w, task_t task, struct uspi_dyld_list *list) {
     usp_addr infos = 0;
     bool wide = false;

@@ -11,24 +11,13 @@
 #include "lib/object/dyld_list.h"
 #include "lib/object/macho.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 /* What usp_prepare reserves by default for threads of this process. */
 #define FIRST_ARENA ((size_t)64 * 65536)
-
-int uspi_darwin_task_of(int64_t pid, task_t *task) {
-    *task = MACH_PORT_NULL;
-    if (pid <= 0 || pid > INT32_MAX || (kill((pid_t)pid, 0) != 0 && errno == ESRCH)) return USP_ERROR_NO_THREAD;
-    /* The kernel has one answer for whatever speaks against it. */
-    return task_for_pid(mach_task_self(), (int)pid, task) == KERN_SUCCESS && *task != MACH_PORT_NULL
-               ? USP_OK
-               : USP_ERROR_PERMISSION;
-}
 
 /* The processor of the code that a task runs: a translated one (Rosetta) is not this host's. */
 static uint32_t arch_of(task_t task) {
