@@ -24,7 +24,8 @@ enum usp_sampler_threads {
     USP_SAMPLER_MAIN = 0,  /* the main thread */
     USP_SAMPLER_ALL = 1,   /* all, those that appear later too */
     USP_SAMPLER_GIVEN = 2, /* those in `threads` */
-    USP_SAMPLER_NAMED = 3  /* those whose name matches one of `names`, also when they appear or get that name later */
+    USP_SAMPLER_NAMED = 3  /* those whose name matches one of `names`, also when they appear or get that name later: it
+                                 is noticed within a tenth of a second for each thread that is known */
 };
 
 enum usp_sampler_flags {

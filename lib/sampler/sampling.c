@@ -14,6 +14,9 @@
 #define CREDIT UINT64_C(100000000)
 /* Ticks between two lists of threads where the system does not count them, and where they do not change in number. */
 #define TICKS_BETWEEN_LISTS 5u
+/* A thread is described anew so often, one after the other, because it may have got a name, in ns. It reads a file of the
+ * system's. */
+#define BETWEEN_DESCRIPTIONS UINT64_C(100000000)
 
 /* Time that has passed on a thread. */
 struct span {
@@ -53,8 +56,9 @@ struct uspi_sampling {
     uint64_t paid;      /* until then the processor time that was taken is earned */
     uint64_t own_cpu;   /* the sampler's clock at the end of the last tick */
     uint64_t random;
-    uint32_t described; /* the thread that was described last */
-    unsigned to_list;   /* ticks until the next list */
+    uint32_t described;    /* the thread that was described last, */
+    uint64_t described_at; /* and when */
+    unsigned to_list;      /* ticks until the next list */
     bool knows_own_cpu;
 };
 
@@ -229,7 +233,9 @@ static void describe_thread(struct uspi_sampling *s, struct sampled *t) {
     t->info.thread = t->thread;
 }
 
-static void describe_next(struct uspi_sampling *s) {
+static void describe_next(struct uspi_sampling *s, uint64_t now) {
+    if (now - s->described_at < BETWEEN_DESCRIPTIONS) return;
+    s->described_at = now;
     for (uint32_t i = 0; i < s->threads.begun; i++) {
         s->described = (s->described + 1) % s->threads.begun;
         if (!sampled_at(s, s->described)->is_in_use) continue;
@@ -427,7 +433,7 @@ uint64_t uspi_sampling_tick(struct uspi_sampling *sampling) {
         if (sampled_at(s, i)->is_in_use && sampled_at(s, i)->is_wanted) look_at(s, i, now);
     }
     look_for_new(s, now);
-    describe_next(s);
+    describe_next(s, now);
     uint64_t due = schedule(s, now);
     uspi_lock_give(s->lock);
     return due;

@@ -360,7 +360,8 @@ START_TEST(chosen_threads) {
     static const uint64_t ids[] = {1, 11, 12, 13, 14};
     for (unsigned i = 0; i < 5; i++) ck_assert_int_eq(amount_of(0, ids[i]).samples > 0, wanted[_i][i]);
     if (_i == USP_SAMPLER_NAMED) {
-        ck_assert_uint_ge(amount_of(0, 14).samples, 90);
+        /* In half a second all five have been described. */
+        ck_assert_uint_ge(amount_of(0, 14).samples, 50);
         ck_assert_uint_le(amount_of(0, 14).samples, 101);
     }
     ck_assert(uspi_sampling_is_alive(sampling));
