@@ -2,6 +2,7 @@
 /* See image_tables.h. */
 #include "lib/unwind/tables/image_tables.h"
 
+#include "lib/base/page_cache.h"
 #include "lib/images/image_list.h"
 #include "lib/object/elf.h"
 #include "lib/object/macho_symbols.h"
@@ -174,7 +175,11 @@ int uspi_image_tables_create(const struct usp_images *images, const struct usp_m
     bool has_room = limit / sizeof *made->tables >= count;
     if (has_room) made->tables = calloc(count + 1, sizeof *made->tables);
     int status = made->still == NULL || (has_room && made->tables == NULL) ? USP_ERROR_NO_MEMORY : USP_OK;
-    if (status == USP_OK) status = learn_all(made, memory, places, limit);
+    /* Headers are read in small pieces, each of which may cost a system call. */
+    struct usp_memory headers = *memory;
+    struct uspi_page_cache *pages = uspi_page_cache_before(&headers);
+    if (status == USP_OK) status = learn_all(made, &headers, places, limit);
+    free(pages);
     if (status != USP_OK) {
         uspi_image_tables_free(made);
         return status;
