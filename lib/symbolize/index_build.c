@@ -58,14 +58,14 @@ static int fill(struct usp_symbolizer *symbolizer, const struct usp_image *image
     struct uspi_lines *lines = query.module != NULL ? uspi_module_lines(query.module) : NULL;
     uspi_epoch_leave(readers, ticket);
     if (status == USP_ERROR_NO_MEMORY || lines == NULL) return status == USP_OK ? USP_ERROR_NO_MEMORY : status;
-    struct uspi_dwarf *dwarf = uspi_lines_dwarf(lines);
+    struct uspi_line_source *source = uspi_lines_source(lines);
     struct adding adding = {writer, index, image->slide, uspi_lines_moved(lines), false};
-    if (dwarf != NULL) {
+    if (source != NULL) {
         const struct uspi_index_work work = {index->threads, index->progress, index->context};
-        index->source_bytes = uspi_dwarf_size(dwarf);
-        status = uspi_index_add_lines(writer, dwarf, &work, &why);
+        index->source_bytes = source->size;
+        status = uspi_index_add_lines(writer, source, &work, &why);
         if (status != USP_OK) return status;
-        index->blocks = uspi_dwarf_unit_count(dwarf);
+        index->blocks = source->units;
     } else if (uspi_lines_explain(lines, why.text, sizeof why.text) == USP_OK) {
         /* They change with the next build, and nothing in them says of which build they are. */
         snprintf(why.text, sizeof why.text, "its lines are in object files; dsymutil makes a dSYM of them");
@@ -73,7 +73,7 @@ static int fill(struct usp_symbolizer *symbolizer, const struct usp_image *image
     snprintf(index->message, sizeof index->message, "%s", why.text);
     status = usp_symbolizer_visit(symbolizer, image->load_address, add_symbol, &adding);
     if (status == 1) return USP_ERROR_NO_MEMORY;
-    if (status != USP_OK && (status != USP_ERROR_NOT_FOUND || dwarf == NULL)) return status;
+    if (status != USP_OK && (status != USP_ERROR_NOT_FOUND || source == NULL)) return status;
     const bool is_macho = (image->flags & USP_IMAGE_MACHO) != 0;
     const struct uspi_index_header header = {.flags = is_macho ? USPI_INDEX_MACHO : 0,
                                              .arch = image->arch,

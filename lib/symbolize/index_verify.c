@@ -95,7 +95,7 @@ static int compare_all(struct comparing *c, const struct usp_image *image) {
         int status = uspi_lines_explain(indexed, index->message, sizeof index->message);
         return status == USP_OK || status == USP_ERROR_NOT_FOUND ? USP_ERROR_NOT_FOUND : USP_ERROR_FORMAT;
     }
-    if (uspi_lines_dwarf(source) == NULL) {
+    if (uspi_lines_source(source) == NULL) {
         uspi_lines_explain(source, index->message, sizeof index->message);
         return USP_ERROR_NOT_FOUND;
     }

@@ -7,6 +7,7 @@
 #include "lib/object/fat.h"
 #include "lib/os/os.h"
 #include "lib/symbolize/dwarf/dwarf.h"
+#include "lib/symbolize/go/source.h"
 #include "lib/symbolize/macho/debug_map.h"
 #include "lib/symbolize/store/index_file.h"
 
@@ -41,8 +42,8 @@ struct uspi_lines {
     struct uspi_lock *lock; /* held while blocks are made */
     uint64_t moved;         /* address as linked in the image − address in the debug information */
     struct uspi_file *file; /* of the debug information; NULL: it is the image's own, or there is none */
-    struct uspi_dwarf *dwarf;
-    struct uspi_dwarf_reader *reader;
+    struct uspi_line_source *source;
+    void *reader;                  /* of the source */
     struct uspi_cache_slot *slots; /* by unit */
     struct uspi_map map;
     uint8_t *map_bytes;
@@ -81,8 +82,10 @@ void uspi_lines_close(struct uspi_lines *lines) {
     uspi_lines_close(atomic_load_explicit(&lines->fallback, memory_order_relaxed));
     uspi_index_file_close(lines->index);
     free(lines->kept);
-    uspi_dwarf_reader_free(lines->reader);
-    uspi_dwarf_close(lines->dwarf);
+    if (lines->source != NULL) {
+        lines->source->free_reader(lines->reader);
+        lines->source->close(lines->source);
+    }
     uspi_file_close(lines->file);
     uspi_lock_free(lines->lock);
     free(lines->slots);
@@ -102,11 +105,11 @@ static int open_dwarf(struct uspi_lines *lines, const struct usp_image *image, c
                                                .arch = image->arch,
                                                .path = uspi_file_path(file),
                                                .sysroot = places->search.sysroot};
-    int status = uspi_dwarf_open(&options, &lines->dwarf, &lines->problem);
+    int status = uspi_dwarf_open(&options, &lines->source, &lines->problem);
     if (status != USP_OK) return status;
     free(lines->file_path);
     lines->file_path = strdup(uspi_file_path(file));
-    if (is_macho) lines->moved = image->load_address - image->slide - uspi_dwarf_header_address(lines->dwarf);
+    if (is_macho) lines->moved = image->load_address - image->slide - lines->source->header;
     return lines->file_path != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
@@ -149,15 +152,32 @@ static int open_debug_map(struct uspi_lines *lines) {
     return lines->objects != NULL && lines->file_path != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
+/* Go's function table, of a program that has no debug information. */
+static int open_go(struct uspi_lines *lines) {
+    const struct usp_image *image = lines->image;
+    const bool is_macho = (image->flags & USP_IMAGE_MACHO) != 0;
+    struct uspi_go_table table;
+    usp_addr header;
+    if (lines->image_file == NULL || image->section != 0) return USP_ERROR_NOT_FOUND;
+    int status = uspi_go_table_in(uspi_file_bytes(lines->image_file), is_macho ? uspi_macho_image_uuid(image) : NULL,
+                                  image->arch, &table, &header);
+    if (status == USP_OK) status = uspi_go_source_create(&table, header, &lines->source);
+    if (status != USP_OK) return status;
+    free(lines->file_path);
+    lines->file_path = strdup(uspi_file_path(lines->image_file));
+    if (is_macho) lines->moved = image->load_address - image->slide - header;
+    return lines->file_path != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
+}
+
 /* Which unit claims which code. */
 static int make_map(struct uspi_lines *lines) {
     struct uspi_map_range *ranges = NULL;
-    size_t count, size, units = uspi_dwarf_unit_count(lines->dwarf);
+    size_t count, size, units = lines->source->units;
     lines->slots = calloc(units + 1, sizeof *lines->slots);
     lines->unclaimed = calloc(units + 1, sizeof *lines->unclaimed);
-    lines->reader = uspi_dwarf_reader_create();
+    lines->reader = lines->source->create_reader();
     if (lines->slots == NULL || lines->unclaimed == NULL || lines->reader == NULL) return USP_ERROR_NO_MEMORY;
-    if (!uspi_dwarf_claims(lines->dwarf, &ranges, &count, lines->unclaimed)) return USP_ERROR_NO_MEMORY;
+    if (!lines->source->claims(lines->source, &ranges, &count, lines->unclaimed)) return USP_ERROR_NO_MEMORY;
     int status = uspi_map_write(ranges, count, &lines->map_bytes, &size);
     free(ranges);
     if (status == USP_OK) status = uspi_map_open(&lines->map, lines->map_bytes, size, NULL);
@@ -199,6 +219,7 @@ static int open_any(struct uspi_lines *lines, bool may_be_indexed) {
     int status = find_dwarf(lines, lines->image, lines->places, lines->image_file);
     if (status == USP_ERROR_NOT_FOUND) {
         int mapped = open_debug_map(lines);
+        if (mapped == USP_ERROR_NOT_FOUND) mapped = open_go(lines);
         if (mapped == USP_OK) lines->problem.status = USP_OK;
         if (mapped != USP_ERROR_NOT_FOUND) status = mapped;
     }
@@ -231,7 +252,7 @@ struct uspi_lines *uspi_lines_open_without_index(const struct usp_image *image, 
     return open_lines(image, places, file, cache, false);
 }
 
-struct uspi_dwarf *uspi_lines_dwarf(const struct uspi_lines *lines) { return lines->dwarf; }
+struct uspi_line_source *uspi_lines_source(const struct uspi_lines *lines) { return lines->source; }
 
 const struct uspi_index_file *uspi_lines_index(const struct uspi_lines *lines) { return lines->index; }
 
@@ -270,8 +291,9 @@ int uspi_lines_explain(const struct uspi_lines *lines, char *text, size_t size) 
     } else {
         const char *what = lines->index != NULL     ? "index"
                            : lines->objects != NULL ? "debug information of the object files of"
-                                                    : "debug information of";
-        snprintf(text, size, "%s %s", what, lines->file_path);
+                                                    : lines->source->what;
+        const bool needs_of = lines->index == NULL && lines->objects == NULL;
+        snprintf(text, size, "%s%s %s", what, needs_of ? " of" : "", lines->file_path);
     }
     uspi_lock_give(lines->lock);
     return status;
@@ -286,7 +308,7 @@ static struct cached_block *make_block(struct uspi_lines *lines, size_t unit) {
     const uint8_t *bytes;
     size_t size;
     struct uspi_error why = {0};
-    int status = uspi_dwarf_build(lines->dwarf, lines->reader, unit, &bytes, &size, &why);
+    int status = lines->source->build(lines->source, lines->reader, unit, &bytes, &size, &why);
     if (status == USP_ERROR_NO_MEMORY) return NULL;
     if (status != USP_OK) size = 0;
     if (why.status != USP_OK && lines->problem.status == USP_OK) lines->problem = why;
@@ -345,7 +367,7 @@ static const struct found_code *find_unclaimed(struct uspi_lines *lines) {
     if (found == NULL) {
         struct adding adding = {0};
         bool is_whole = true;
-        const size_t units = uspi_dwarf_unit_count(lines->dwarf);
+        const size_t units = lines->source->units;
         for (size_t i = 0; i < units && is_whole; i++) {
             if (!lines->unclaimed[i]) continue;
             const struct cached_block *block = get_block(lines, i, true);
@@ -539,7 +561,8 @@ const char *uspi_lines_text(const struct uspi_lines_answer *answer, uint64_t tex
     const struct uspi_block *block = &answer->block;
     if (text == 0) return NULL;
     if (answer->lines->index != NULL) return indexed_text(answer->lines, text, names);
-    const struct uspi_texts *texts = uspi_dwarf_texts(answer->lines->dwarf, answer->number);
+    const struct uspi_line_source *source = answer->lines->source;
+    const struct uspi_texts *texts = source->texts(source, answer->number);
     const char *found = uspi_text_at(texts, block->bytes + block->at_text, block->text_bytes, text);
     /* What stands in the block goes with it. */
     const bool is_own = (text & ((1u << USPI_TEXT_KIND_BITS) - 1)) == USPI_TEXT_BLOCK;
@@ -561,9 +584,9 @@ static int visit_place(void *context, const struct uspi_block_place *place) {
 int uspi_lines_visit(struct uspi_lines *lines, int (*visit)(void *context, uint64_t address), void *context) {
     struct visiting v = {lines, visit, context};
     int answer = 0;
-    const uint64_t count = lines->index != NULL   ? lines->index->blocks
-                           : lines->dwarf != NULL ? uspi_dwarf_unit_count(lines->dwarf)
-                                                  : 0;
+    const uint64_t count = lines->index != NULL    ? lines->index->blocks
+                           : lines->source != NULL ? lines->source->units
+                                                   : 0;
     for (uint64_t i = 0; i < count && answer == 0; i++) {
         struct uspi_block indexed;
         const struct uspi_block *block = &indexed;

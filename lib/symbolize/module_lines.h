@@ -12,7 +12,7 @@
 #include "lib/symbolize/lines/address_map.h"
 
 struct uspi_lines;
-struct uspi_dwarf;
+struct uspi_line_source;
 struct uspi_index_file;
 
 /* Finds where the lines of an image are. `file` is the image's file; NULL: it was not found. What is given must stay as
@@ -53,8 +53,8 @@ struct uspi_lines *uspi_lines_open_without_index(const struct usp_image *image, 
  * blocks. Not 0: no more, and it is returned. */
 int uspi_lines_visit(struct uspi_lines *lines, int (*visit)(void *context, uint64_t address), void *context);
 
-/* The debug information that they are from, and the file that has it; NULL: from none. */
-struct uspi_dwarf *uspi_lines_dwarf(const struct uspi_lines *lines);
+/* What their blocks are made from: debug information, or Go's function table; NULL: an index, object files, or nothing. */
+struct uspi_line_source *uspi_lines_source(const struct uspi_lines *lines);
 
 /* A string of an answer, which stays as long as the lines or in `names`; NULL when there is none, or memory lacks. */
 const char *uspi_lines_text(const struct uspi_lines_answer *answer, uint64_t text, struct uspi_names *names);

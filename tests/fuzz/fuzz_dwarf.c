@@ -6,6 +6,7 @@
 #include "lib/images/image_list.h"
 #include "lib/object/elf.h"
 #include "lib/object/macho.h"
+#include "lib/symbolize/dwarf/dwarf.h"
 #include "lib/symbolize/store/index_write.h"
 
 #include <stdio.h>
@@ -65,7 +66,7 @@ static void ask(const char *path, const struct usp_image *like, usp_addr low, us
 
 /* Makes an index of the debug information, without the symbols. */
 static void index_it(struct uspi_bytes bytes) {
-    struct uspi_dwarf *dwarf;
+    struct uspi_line_source *dwarf;
     struct uspi_error error = {0};
     const struct uspi_dwarf_options options = {.bytes = bytes, .path = "/nonexistent/file"};
     const struct uspi_index_work work = {.threads = 1};
@@ -81,7 +82,7 @@ static void index_it(struct uspi_bytes bytes) {
         free(made);
     }
     uspi_index_writer_free(writer);
-    uspi_dwarf_close(dwarf);
+    dwarf->close(dwarf);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

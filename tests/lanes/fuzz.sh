@@ -16,6 +16,7 @@ declare -A inputs=(
   [fuzz_elf]=67000
   [fuzz_elf_symbols]=5000
   [fuzz_fixups]=8000
+  [fuzz_go]=19000
   [fuzz_index]=30000
   [fuzz_log]=5000
   [fuzz_macho]=67000

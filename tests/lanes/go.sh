@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: programs with Go's run-time, whose preemption by SIGURG and our captures share the signal
-need_build golang-go=go
+# About: Go's run-time, whose preemption by SIGURG our captures share; stripped Go programs, named by Go's function table
+need_build golang-go=go python3
 configure_in check
 make_in check lib/libunspool.la
+make_in check tools/unspool tests/symbolize/lines_dump
 (cd build/check && CC=gcc "$top/tests/capture/go.sh")
+(cd build/check && "$top/tests/symbolize/go.sh")

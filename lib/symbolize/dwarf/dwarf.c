@@ -10,13 +10,13 @@
 #include <stdio.h>
 
 struct uspi_dwarf {
+    struct uspi_line_source contract;
     struct uspi_dwarf_file file, shared;
     struct uspi_file *shared_file; /* NULL: nothing is shared */
     struct uspi_texts texts;
     struct uspi_split_package package;
     struct uspi_split_unit **splits; /* by unit; NULL when no unit is split */
     char *path;
-    usp_addr header;
 };
 
 static void set_text(struct uspi_texts *texts, enum uspi_text_kind kind, const struct uspi_dwarf_file *file,
@@ -30,8 +30,10 @@ static void close_file(struct uspi_dwarf_file *file) {
     free(file->units);
 }
 
-void uspi_dwarf_close(struct uspi_dwarf *dwarf) {
-    if (dwarf == NULL) return;
+/* The functions of the contract (lib/symbolize/lines/line_source.h) are the static ones named like its members. */
+
+static void close_dwarf(struct uspi_line_source *source) {
+    struct uspi_dwarf *dwarf = (struct uspi_dwarf *)source;
     for (size_t i = 0; dwarf->splits != NULL && i < dwarf->file.count; i++) uspi_split_free(dwarf->splits[i]);
     free(dwarf->splits);
     uspi_split_package_close(&dwarf->package);
@@ -123,14 +125,14 @@ static int open_shared(struct uspi_dwarf *dwarf, const struct uspi_elf *elf, con
     return USP_OK;
 }
 
-/* ---- opening ---- */
+/* ---- its parts ---- */
 
 static int open_elf(struct uspi_dwarf *dwarf, const struct uspi_dwarf_options *options, struct uspi_error *error) {
     struct uspi_elf elf;
     int status = uspi_elf_open(&elf, options->bytes, error);
     if (status == USP_OK) status = uspi_debug_sections_open_elf(&dwarf->file.sections, &elf, USPI_DEBUG_WHOLE, error);
     if (status != USP_OK) return status;
-    dwarf->header = elf.header_address;
+    dwarf->contract.header = elf.header_address;
     return open_shared(dwarf, &elf, options->sysroot, error);
 }
 
@@ -140,74 +142,19 @@ static int open_macho(struct uspi_dwarf *dwarf, const struct uspi_dwarf_options 
     int status = uspi_fat_pick(options->bytes, options->uuid, options->arch, &macho, error);
     if (status == USP_OK) status = uspi_debug_sections_open_macho(&dwarf->file.sections, &macho, error);
     if (status != USP_OK) return status;
-    if (uspi_macho_layout(&macho, &extent, NULL) == USP_OK) dwarf->header = extent.header;
+    if (uspi_macho_layout(&macho, &extent, NULL) == USP_OK) dwarf->contract.header = extent.header;
     return USP_OK;
 }
 
-int uspi_dwarf_open(const struct uspi_dwarf_options *options, struct uspi_dwarf **dwarf, struct uspi_error *error) {
-    const enum uspi_format format = uspi_identify(options->bytes);
-    struct uspi_dwarf *made = calloc(1, sizeof *made);
-    *dwarf = NULL;
-    if (error != NULL) error->status = USP_OK;
-    if (made == NULL) return USP_ERROR_NO_MEMORY;
-    made->path = strdup(options->path);
-    made->file.addresses = &made->file;
-    made->file.str = USPI_TEXT_STR;
-    made->file.line_str = USPI_TEXT_LINE_STR;
-    made->file.info = USPI_TEXT_INFO;
-    made->shared.addresses = &made->shared;
-    made->shared.str = USPI_TEXT_ALT_STR;
-    made->shared.line_str = USPI_TEXT_ALT_LINE_STR;
-    made->shared.info = USPI_TEXT_ALT_INFO;
-    int status = made->path == NULL          ? USP_ERROR_NO_MEMORY
-                 : format == USPI_FORMAT_ELF ? open_elf(made, options, error)
-                                             : open_macho(made, options, error);
-    if (status == USP_OK) status = uspi_dwarf_list_units(&made->file, error);
-    if (status == USP_OK) {
-        bool has_split = false;
-        for (size_t i = 0; i < made->file.count; i++) has_split = has_split || made->file.units[i].is_split;
-        if (has_split) made->splits = calloc(made->file.count, sizeof *made->splits);
-        if (has_split && made->splits == NULL) status = USP_ERROR_NO_MEMORY;
-        if (has_split) uspi_split_package_open(&made->package, made->path);
-    }
-    if (status != USP_OK) {
-        uspi_dwarf_close(made);
-        return status;
-    }
-    struct uspi_texts *texts = &made->texts;
-    set_text(texts, USPI_TEXT_STR, &made->file, USPI_DEBUG_STR);
-    set_text(texts, USPI_TEXT_LINE_STR, &made->file, USPI_DEBUG_LINE_STR);
-    set_text(texts, USPI_TEXT_INFO, &made->file, USPI_DEBUG_INFO);
-    set_text(texts, USPI_TEXT_LINE, &made->file, USPI_DEBUG_LINE);
-    set_text(texts, USPI_TEXT_ALT_STR, &made->shared, USPI_DEBUG_STR);
-    set_text(texts, USPI_TEXT_ALT_LINE_STR, &made->shared, USPI_DEBUG_LINE_STR);
-    set_text(texts, USPI_TEXT_ALT_INFO, &made->shared, USPI_DEBUG_INFO);
-    *dwarf = made;
-    return USP_OK;
-}
-
-size_t uspi_dwarf_unit_count(const struct uspi_dwarf *dwarf) { return dwarf->file.count; }
-
-uint64_t uspi_dwarf_unit_size(const struct uspi_dwarf *dwarf, size_t unit) {
+static uint64_t unit_size(const struct uspi_line_source *source, size_t unit) {
+    const struct uspi_dwarf *dwarf = (const struct uspi_dwarf *)source;
     return dwarf->file.units[unit].end - dwarf->file.units[unit].offset;
 }
 
-usp_addr uspi_dwarf_header_address(const struct uspi_dwarf *dwarf) { return dwarf->header; }
-
-const struct uspi_texts *uspi_dwarf_texts(const struct uspi_dwarf *dwarf, size_t unit) {
+static const struct uspi_texts *unit_texts(const struct uspi_line_source *source, size_t unit) {
+    const struct uspi_dwarf *dwarf = (const struct uspi_dwarf *)source;
     if (dwarf->splits != NULL && dwarf->splits[unit] != NULL) return &dwarf->splits[unit]->texts;
     return &dwarf->texts;
-}
-
-uint64_t uspi_dwarf_memory(const struct uspi_dwarf *dwarf) {
-    return dwarf->file.sections.memory + dwarf->shared.sections.memory + dwarf->package.sections.memory +
-           (dwarf->file.room + dwarf->shared.room) * sizeof *dwarf->file.units;
-}
-
-uint64_t uspi_dwarf_size(const struct uspi_dwarf *dwarf) {
-    uint64_t size = 0;
-    for (unsigned i = 0; i < USPI_DEBUG_SECTIONS; i++) size += dwarf->file.sections.all[i].size;
-    return size;
 }
 
 /* Claims that are being gathered. */
@@ -265,8 +212,9 @@ static bool claim_by_sets(const struct uspi_dwarf_file *file, struct claims *cla
     return got == 0;
 }
 
-bool uspi_dwarf_claims(const struct uspi_dwarf *dwarf, struct uspi_map_range **ranges, size_t *count, bool *unclaimed) {
-    const struct uspi_dwarf_file *file = &dwarf->file;
+static bool unit_claims(const struct uspi_line_source *source, struct uspi_map_range **ranges, size_t *count,
+                        bool *unclaimed) {
+    const struct uspi_dwarf_file *file = &((const struct uspi_dwarf *)source)->file;
     struct uspi_range_list list = {0};
     struct claims claims = {0};
     const bool is_whole =
@@ -279,8 +227,10 @@ bool uspi_dwarf_claims(const struct uspi_dwarf *dwarf, struct uspi_map_range **r
     return is_whole;
 }
 
-int uspi_dwarf_build(struct uspi_dwarf *dwarf, struct uspi_dwarf_reader *reader, size_t number, const uint8_t **bytes,
-                     size_t *size, struct uspi_error *error) {
+/* Split units are opened when they are met, one at a time. */
+static int build(struct uspi_line_source *of, void *reader, size_t number, const uint8_t **bytes, size_t *size,
+                 struct uspi_error *error) {
+    struct uspi_dwarf *dwarf = (struct uspi_dwarf *)of;
     const struct uspi_dwarf_unit *unit = &dwarf->file.units[number];
     struct uspi_dwarf_source source = {&dwarf->file, unit, &dwarf->file, &dwarf->texts};
     struct uspi_error missing = {0};
@@ -299,4 +249,70 @@ int uspi_dwarf_build(struct uspi_dwarf *dwarf, struct uspi_dwarf_reader *reader,
     int status = uspi_dwarf_read_unit(reader, &source, bytes, size, error);
     if (missing.status != USP_OK && error != NULL) *error = missing;
     return status;
+}
+
+static void *create_reader(void) { return uspi_dwarf_reader_create(); }
+
+static void free_reader(void *reader) { uspi_dwarf_reader_free(reader); }
+
+static uint64_t total_size(const struct uspi_dwarf *dwarf) {
+    uint64_t size = 0;
+    for (unsigned i = 0; i < USPI_DEBUG_SECTIONS; i++) size += dwarf->file.sections.all[i].size;
+    return size;
+}
+
+/* ---- opening ---- */
+
+int uspi_dwarf_open(const struct uspi_dwarf_options *options, struct uspi_line_source **source,
+                    struct uspi_error *error) {
+    const enum uspi_format format = uspi_identify(options->bytes);
+    struct uspi_dwarf *made = calloc(1, sizeof *made);
+    *source = NULL;
+    if (error != NULL) error->status = USP_OK;
+    if (made == NULL) return USP_ERROR_NO_MEMORY;
+    made->path = strdup(options->path);
+    made->file.addresses = &made->file;
+    made->file.str = USPI_TEXT_STR;
+    made->file.line_str = USPI_TEXT_LINE_STR;
+    made->file.info = USPI_TEXT_INFO;
+    made->shared.addresses = &made->shared;
+    made->shared.str = USPI_TEXT_ALT_STR;
+    made->shared.line_str = USPI_TEXT_ALT_LINE_STR;
+    made->shared.info = USPI_TEXT_ALT_INFO;
+    int status = made->path == NULL          ? USP_ERROR_NO_MEMORY
+                 : format == USPI_FORMAT_ELF ? open_elf(made, options, error)
+                                             : open_macho(made, options, error);
+    if (status == USP_OK) status = uspi_dwarf_list_units(&made->file, error);
+    if (status == USP_OK) {
+        bool has_split = false;
+        for (size_t i = 0; i < made->file.count; i++) has_split = has_split || made->file.units[i].is_split;
+        if (has_split) made->splits = calloc(made->file.count, sizeof *made->splits);
+        if (has_split && made->splits == NULL) status = USP_ERROR_NO_MEMORY;
+        if (has_split) uspi_split_package_open(&made->package, made->path);
+    }
+    if (status != USP_OK) {
+        close_dwarf(&made->contract);
+        return status;
+    }
+    struct uspi_texts *texts = &made->texts;
+    set_text(texts, USPI_TEXT_STR, &made->file, USPI_DEBUG_STR);
+    set_text(texts, USPI_TEXT_LINE_STR, &made->file, USPI_DEBUG_LINE_STR);
+    set_text(texts, USPI_TEXT_INFO, &made->file, USPI_DEBUG_INFO);
+    set_text(texts, USPI_TEXT_LINE, &made->file, USPI_DEBUG_LINE);
+    set_text(texts, USPI_TEXT_ALT_STR, &made->shared, USPI_DEBUG_STR);
+    set_text(texts, USPI_TEXT_ALT_LINE_STR, &made->shared, USPI_DEBUG_LINE_STR);
+    set_text(texts, USPI_TEXT_ALT_INFO, &made->shared, USPI_DEBUG_INFO);
+    made->contract = (struct uspi_line_source){.what = "debug information",
+                                               .units = made->file.count,
+                                               .size = total_size(made),
+                                               .header = made->contract.header,
+                                               .unit_size = unit_size,
+                                               .claims = unit_claims,
+                                               .create_reader = create_reader,
+                                               .free_reader = free_reader,
+                                               .build = build,
+                                               .texts = unit_texts,
+                                               .close = close_dwarf};
+    *source = &made->contract;
+    return USP_OK;
 }

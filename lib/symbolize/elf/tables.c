@@ -8,6 +8,8 @@
 #include "lib/object/elf_dynamic.h"
 #include "lib/symbolize/elf/bounds.h"
 #include "lib/symbolize/elf/plt.h"
+#include "lib/symbolize/go/names.h"
+#include "lib/symbolize/go/source.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +22,12 @@
 #define IS_NAME      (UINT32_C(1) << 28)
 #define ENTRY_MASK   (IS_NAME - 1)
 
-enum { SYMTAB, DYNSYM, TABLES, PLT = TABLES };
+/* GO: the entry is a place in Go's function table. */
+enum { SYMTAB, DYNSYM, TABLES, PLT = TABLES, GO };
 
 /* Behind the ranks of all symbols. */
-#define PLT_RANK 16
+#define GO_RANK  16
+#define PLT_RANK 17
 
 static const char plt_suffix[] = "@plt";
 
@@ -53,6 +57,7 @@ struct elf_tables {
     struct table tables[TABLES];
     struct uspi_unpacked debugdata;
     bool has_plt;
+    struct uspi_go_table go;       /* of a file without a .symtab; count 0: none */
     bool names_all;                /* the functions that are local to the file too */
     struct uspi_elf_bounds bounds; /* of a linked file */
     struct reach *reaches;         /* of an image in memory, which may go: by ascending entry */
@@ -205,6 +210,9 @@ static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathe
             status = uspi_gather_boundary(gathering, code->by_address[i].high);
         }
     }
+    if (status == USP_OK) {
+        status = uspi_go_gather(&e->go, (uint32_t)GO << SOURCE_SHIFT, ENTRY_MASK - 1, GO_RANK, gathering);
+    }
     if (status != USP_OK || !e->has_plt) return status;
     status = uspi_elf_plt_visit(&e->tables[DYNSYM].elf, wants_plt, gather_plt_entry, gathering);
     return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
@@ -244,6 +252,7 @@ static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_na
                struct uspi_symbol_answer *named) {
     const struct elf_tables *e = (const struct elf_tables *)tables;
     const uint32_t source = number >> SOURCE_SHIFT;
+    if (source == GO) return uspi_go_get(&e->go, number & ENTRY_MASK, names, named);
     const bool has_version = (number & HAS_VERSION) != 0;
     const struct table *table = &e->tables[source == SYMTAB ? SYMTAB : DYNSYM];
     if ((number & IS_NAME) != 0) return get_name(table, number & ENTRY_MASK, has_version, names, named);
@@ -272,6 +281,7 @@ static int prefer(const void *context, uint32_t a, uint32_t b) {
         const uint32_t source = numbers[i] >> SOURCE_SHIFT;
         const struct uspi_elf_symbols *table = &e->tables[source == SYMTAB ? SYMTAB : DYNSYM].symbols;
         uint32_t name = numbers[i] & ENTRY_MASK;
+        if (source == GO) return 0;
         if ((numbers[i] & IS_NAME) == 0) {
             struct uspi_elf_symbol symbol;
             if (uspi_elf_symbol(table, name, &symbol, NULL) != USP_OK) return 0;
@@ -378,7 +388,7 @@ bool uspi_elf_has_symtab(const struct uspi_file *file) {
 
 /* Hands out what was opened, if it has a table. */
 static int finish(struct elf_tables *e, int status, struct uspi_tables **tables) {
-    bool is_empty = e->tables[SYMTAB].symbols.count == 0 && e->tables[DYNSYM].symbols.count == 0;
+    bool is_empty = e->tables[SYMTAB].symbols.count == 0 && e->tables[DYNSYM].symbols.count == 0 && e->go.count == 0;
     if (status == USP_OK && is_empty) status = USP_ERROR_NOT_FOUND;
     if (status != USP_OK) {
         close_tables(&e->contract);
@@ -401,6 +411,12 @@ int uspi_elf_tables_open(const struct uspi_file *file, const struct uspi_file *d
     }
     if (status == USP_OK && symtab->symbols.count == 0) status = open_debugdata(e, bytes);
     if (status == USP_OK) status = open_dynamic(e, bytes);
+    usp_addr header;
+    if (status == USP_OK && symtab->symbols.count == 0) {
+        status = uspi_go_table_in(bytes, NULL, 0, &e->go, &header);
+        if (status != USP_OK) e->go.count = 0;
+        if (status != USP_ERROR_NO_MEMORY) status = USP_OK;
+    }
     e->names_all = has_local_functions(symtab);
     /* In an unlinked object all symbols are there. */
     struct uspi_elf *own = &e->tables[DYNSYM].elf;

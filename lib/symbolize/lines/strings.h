@@ -19,6 +19,7 @@ enum uspi_text_kind {
     USPI_TEXT_SPLIT_STR,    /* .debug_str.dwo of the unit's file */
     USPI_TEXT_SPLIT_INFO,   /* and its .debug_info.dwo */
     USPI_TEXT_BLOCK,        /* the text in the block itself */
+    USPI_TEXT_GO,           /* Go's function table */
     USPI_TEXT_KINDS
 };
 

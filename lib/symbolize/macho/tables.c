@@ -3,6 +3,8 @@
  * their bounds: which entries name code, which alias is preferred, where a name ends. */
 #include "lib/symbolize/index/tables.h"
 #include "lib/object/fat.h"
+#include "lib/object/gopclntab_find.h"
+#include "lib/symbolize/go/names.h"
 #include "lib/symbolize/macho/code.h"
 #include "lib/symbolize/macho/ends.h"
 #include "lib/symbolize/macho/exported.h"
@@ -23,11 +25,12 @@
 enum kind {
     OWN,     /* the file's symbol table */
     OF_DSYM, /* that of its dSYM */
-    EXPORT,
-    STUB /* the entry is one of the indirect symbol table, or with OBJC_STUB a place in __objc_stubs */
+    EXPORT,  /* or with GO a place in Go's function table */
+    STUB     /* the entry is one of the indirect symbol table, or with OBJC_STUB a place in __objc_stubs */
 };
 
 #define OBJC_STUB (UINT32_C(1) << 29)
+#define GO        (UINT32_C(1) << 29)
 
 /* Of symbols with the same start the one with the lowest rank wins. */
 enum rank {
@@ -38,6 +41,7 @@ enum rank {
     RANK_ALTERNATIVE = 4, /* added to the ranks above */
     RANK_EXPORT = 8,
     RANK_STAB, /* of a function that no other entry names */
+    RANK_GO,
     RANK_STUB
 };
 
@@ -56,7 +60,8 @@ struct macho_tables {
     struct uspi_macho_exported exports;   /* only when they say more than the symbols */
     struct uspi_macho_stubs stubs;
     struct uspi_objc_stubs objc_stubs;
-    usp_addr address; /* a mask: without the Thumb bit that 32-bit ARM's functions can have in bit 0 */
+    struct uspi_go_table go; /* count 0: there is none */
+    usp_addr address;        /* a mask: without the Thumb bit that 32-bit ARM's functions can have in bit 0 */
 };
 
 /* What all that is gathered is gathered with. */
@@ -64,6 +69,7 @@ struct gathering {
     const struct macho_tables *tables;
     struct uspi_macho_code code;
     struct uspi_macho_ends ends;
+    bool names_all; /* the tables name functions that are local to the file */
     struct uspi_gathering *into;
 };
 
@@ -254,6 +260,9 @@ static int gather_all(struct gathering *g) {
     if (status == USP_OK) status = gather_exports(g);
     if (status == USP_OK) status = gather_stubs(g);
     if (status == USP_OK) status = gather_objc_stubs(g);
+    if (status == USP_OK && !g->names_all) {
+        status = uspi_go_gather(&g->tables->go, number_of(EXPORT, GO), GO - 2, RANK_GO, g->into);
+    }
     if (status != USP_OK || g->into->count == 0) return status;
     return uspi_macho_gather_bounds(&g->tables->macho, &g->code, g->tables->address, g->into);
 }
@@ -264,7 +273,9 @@ static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathe
     struct uspi_macho_space space = {0};
     int status = uspi_macho_code_read(macho, &g.code);
     if (status != USP_OK) return status;
-    const bool is_whole = uspi_macho_has_starts(macho) || names_all(g.tables, &g.code);
+    const bool has_starts = uspi_macho_has_starts(macho);
+    if (!has_starts || g.tables->go.count > 0) g.names_all = names_all(g.tables, &g.code);
+    const bool is_whole = has_starts || g.names_all;
     if (!is_whole) status = uspi_macho_space_open(&space, macho, NULL);
     if (status == USP_ERROR_NO_MEMORY) return status;
     uspi_macho_ends_init(&g.ends, macho, &space, &g.code, is_whole);
@@ -329,7 +340,9 @@ static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_na
     const enum kind kind = (enum kind)(number >> KIND_SHIFT);
     *named = (struct uspi_symbol_answer){.start = named->start, .size = named->size};
     switch (kind) {
-    case EXPORT: return get_export(m, number & ENTRY_MASK, names, named);
+    case EXPORT:
+        if ((number & GO) != 0) return uspi_go_get(&m->go, number & ENTRY_MASK & ~GO, names, named);
+        return get_export(m, number & ENTRY_MASK, names, named);
     case STUB: return get_stub(m, number & ENTRY_MASK, names, named);
     case OWN:
     case OF_DSYM: break;
@@ -345,6 +358,7 @@ static const char *name_to_compare(const struct macho_tables *m, uint32_t number
     enum kind kind = (enum kind)(number >> KIND_SHIFT);
     struct uspi_macho_symbol symbol;
     size_t length;
+    if (kind == EXPORT && (number & GO) != 0) return uspi_go_name(&m->go, number & ENTRY_MASK & ~GO);
     if (kind == EXPORT) {
         int status = uspi_macho_export_name(&m->exports.trie, number & ENTRY_MASK, NULL, &length, NULL);
         if (status != USP_OK || length >= USPI_MACHO_NAME_BEGINNING) return "";
@@ -402,8 +416,11 @@ static int open_all(struct macho_tables *m, struct uspi_bytes file, const struct
     status = uspi_objc_stubs_open(&m->objc_stubs, &m->macho);
     if (status == USP_ERROR_NO_MEMORY) return status;
     if (status != USP_OK) uspi_objc_stubs_close(&m->objc_stubs);
-    bool has_names = m->symbols[OWN].count > 0 || m->symbols[OF_DSYM].count > 0 || m->exports.trie.count > 0 ||
-                     m->objc_stubs.code.size > 0;
+    status = uspi_go_find_macho(&m->macho, &m->go);
+    if (status == USP_ERROR_NO_MEMORY) return status;
+    if (status != USP_OK) m->go.count = 0;
+    bool has_names = m->go.count > 0 || m->symbols[OWN].count > 0 || m->symbols[OF_DSYM].count > 0 ||
+                     m->exports.trie.count > 0 || m->objc_stubs.code.size > 0;
     return has_names ? USP_OK : USP_ERROR_NOT_FOUND;
 }
 

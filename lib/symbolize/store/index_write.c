@@ -2,9 +2,11 @@
 /* See index_write.h. */
 #include "lib/symbolize/store/index_write.h"
 
+#include "lib/base/array.h"
 #include "lib/base/checksum.h"
 #include "lib/base/little_endian.h"
 #include "lib/os/os.h"
+#include "lib/symbolize/lines/builder.h"
 #include "lib/symbolize/lines/string_pool.h"
 
 #include <stdlib.h>
@@ -26,7 +28,7 @@ struct known {
 struct uspi_index_writer {
     struct uspi_string_pool_writer *pool;
     struct uspi_builder *builder;
-    struct uspi_dwarf *dwarf;
+    struct uspi_line_source *source;
     struct made_block *made;
     size_t units;
     uint32_t *block_numbers; /* by unit; of those with code */
@@ -83,7 +85,7 @@ struct making {
 
 static void tell_progress(struct making *m, size_t unit, const struct uspi_error *why) {
     uspi_lock_take(m->lock);
-    m->done += uspi_dwarf_unit_size(m->w->dwarf, unit);
+    m->done += m->w->source->unit_size(m->w->source, unit);
     if (why->status != USP_OK && (m->error.status == USP_OK || unit < m->error_unit)) {
         m->error = *why;
         m->error_unit = unit;
@@ -93,11 +95,11 @@ static void tell_progress(struct making *m, size_t unit, const struct uspi_error
     if (answer != 0) atomic_store_explicit(&m->status, answer, memory_order_relaxed);
 }
 
-static int make_one(struct making *m, struct uspi_dwarf_reader *reader, size_t unit) {
+static int make_one(struct making *m, void *reader, size_t unit) {
     const uint8_t *bytes;
     size_t size;
     struct uspi_error why = {0};
-    int status = uspi_dwarf_build(m->w->dwarf, reader, unit, &bytes, &size, &why);
+    int status = m->w->source->build(m->w->source, reader, unit, &bytes, &size, &why);
     if (status == USP_ERROR_NO_MEMORY) return status;
     if (status == USP_OK && size > 0) {
         uint8_t *copy = malloc(size);
@@ -111,7 +113,8 @@ static int make_one(struct making *m, struct uspi_dwarf_reader *reader, size_t u
 
 static void make_some(void *context) {
     struct making *m = context;
-    struct uspi_dwarf_reader *reader = uspi_dwarf_reader_create();
+    const struct uspi_line_source *source = m->w->source;
+    void *reader = source->create_reader();
     int status = reader != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
     while (status == USP_OK && atomic_load_explicit(&m->status, memory_order_relaxed) == USP_OK) {
         const size_t unit = atomic_fetch_add_explicit(&m->next, 1, memory_order_relaxed);
@@ -119,13 +122,13 @@ static void make_some(void *context) {
         status = make_one(m, reader, unit);
     }
     if (status != USP_OK) atomic_store_explicit(&m->status, status, memory_order_relaxed);
-    uspi_dwarf_reader_free(reader);
+    source->free_reader(reader);
 }
 
 static int make_blocks(struct uspi_index_writer *w, const struct uspi_index_work *work, struct uspi_error *error) {
     struct making m = {.w = w, .work = work, .lock = uspi_lock_create()};
     if (m.lock == NULL) return USP_ERROR_NO_MEMORY;
-    for (size_t i = 0; i < w->units; i++) m.all += uspi_dwarf_unit_size(w->dwarf, i);
+    for (size_t i = 0; i < w->units; i++) m.all += w->source->unit_size(w->source, i);
     uspi_os_parallel(work->threads != 0 ? work->threads : uspi_os_processors(), make_some, &m);
     uspi_lock_free(m.lock);
     if (m.error.status != USP_OK && error != NULL && error->status == USP_OK) *error = m.error;
@@ -178,7 +181,7 @@ static uint64_t number_of(struct uspi_index_writer *w, uint64_t text) {
     }
     const struct uspi_block *block = w->block;
     const char *found =
-        uspi_text_at(uspi_dwarf_texts(w->dwarf, w->unit), block->bytes + block->at_text, block->text_bytes, text);
+        uspi_text_at(w->source->texts(w->source, w->unit), block->bytes + block->at_text, block->text_bytes, text);
     uint64_t number = 0;
     if (found != NULL) {
         number = uspi_string_pool_add(w->pool, found, kind == USPI_TEXT_BLOCK);
@@ -247,7 +250,7 @@ static int find_ranges(struct uspi_index_writer *w) {
     struct uspi_map_range *claims;
     size_t count;
     bool *unclaimed = calloc(w->units + 1, sizeof *unclaimed);
-    if (unclaimed == NULL || !uspi_dwarf_claims(w->dwarf, &claims, &count, unclaimed)) {
+    if (unclaimed == NULL || !w->source->claims(w->source, &claims, &count, unclaimed)) {
         free(unclaimed);
         return USP_ERROR_NO_MEMORY;
     }
@@ -271,10 +274,10 @@ static int find_ranges(struct uspi_index_writer *w) {
     return status;
 }
 
-int uspi_index_add_lines(struct uspi_index_writer *w, struct uspi_dwarf *dwarf, const struct uspi_index_work *work,
-                         struct uspi_error *error) {
-    w->dwarf = dwarf;
-    w->units = uspi_dwarf_unit_count(dwarf);
+int uspi_index_add_lines(struct uspi_index_writer *w, struct uspi_line_source *source,
+                         const struct uspi_index_work *work, struct uspi_error *error) {
+    w->source = source;
+    w->units = source->units;
     w->made = calloc(w->units + 1, sizeof *w->made);
     w->block_numbers = calloc(w->units + 1, sizeof *w->block_numbers);
     if (w->made == NULL || w->block_numbers == NULL) return USP_ERROR_NO_MEMORY;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes index files (index_file.h): of the units of debug information, made on several threads, and of symbols. The bytes
+/* Writes index files (index_file.h): of the units of a source of lines, made on several threads, and of symbols. The bytes
  * depend on what is indexed alone. */
 #ifndef USPI_INDEX_WRITE_H
 #define USPI_INDEX_WRITE_H
 
-#include "lib/symbolize/dwarf/dwarf.h"
+#include "lib/symbolize/lines/line_source.h"
 #include "lib/symbolize/store/index_file.h"
 
 /* What is said of the image in the header. */
@@ -29,10 +29,10 @@ struct uspi_index_work {
     void *context;
 };
 
-/* Adds what debug information says. *error tells the first thing that was wrong with it. USP_OK, USP_ERROR_NO_MEMORY, what
+/* Adds what a source of lines says. *error tells the first thing that was wrong with it. USP_OK, USP_ERROR_NO_MEMORY, what
  * `progress` returned. */
-int uspi_index_add_lines(struct uspi_index_writer *writer, struct uspi_dwarf *dwarf, const struct uspi_index_work *work,
-                         struct uspi_error *error);
+int uspi_index_add_lines(struct uspi_index_writer *writer, struct uspi_line_source *source,
+                         const struct uspi_index_work *work, struct uspi_error *error);
 
 /* Adds a symbol; they come by ascending start. False when memory lacks. */
 bool uspi_index_add_symbol(struct uspi_index_writer *writer, usp_addr start, uint64_t size, const char *name,

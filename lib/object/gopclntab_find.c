@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/* See gopclntab_find.h. */
+#include "lib/object/gopclntab_find.h"
+
+#include "lib/object/elf_dynamic.h"
+#include "lib/object/fixups.h"
+
+#include <string.h>
+
+/* Linux elf.h; the psABIs' R_*_RELATIVE. */
+enum { DT_RELA = 7, DT_RELASZ = 8, EM_X86_64 = 62, EM_AARCH64 = 183, R_X86_64_RELATIVE = 8, R_AARCH64_RELATIVE = 1027 };
+
+/* More parts of a file than any linker makes. */
+#define PIECES 32
+
+/* Places that point to the table and are looked at; the run-time has one or two. */
+#define CANDIDATES 16
+
+/* The words of moduledata up to what is used of the newest layout, by their numbers. */
+enum {
+    MODULE_HEADER = 0,
+    MODULE_NAMES = 1, /* of each part: address, length, capacity */
+    MODULE_UNITS = 4,
+    MODULE_FILES = 7,
+    MODULE_RUNS = 10,
+    MODULE_RECORDS = 13,
+    MODULE_FUNCTIONS = 16,
+    MODULE_FUNCTION_COUNT = 17,
+    MODULE_LOWEST = 20,
+    MODULE_HIGHEST = 21,
+    MODULE_TEXT = 22,
+    /* Where the trees are: word 38 in 1.18, 40 from 1.20 on, 43 in 1.27. What stands there is tried out. */
+    MODULE_TREES_FIRST = 36,
+    MODULE_TREES_LAST = 46,
+    MODULE_WORDS
+};
+
+/* A part of the file that is loaded. */
+struct piece {
+    usp_addr address;
+    struct uspi_bytes bytes;
+    bool is_writable;
+};
+
+/* A file by its addresses as linked. */
+struct space {
+    struct piece pieces[PIECES];
+    unsigned count;
+    unsigned word;
+    const struct uspi_elf *elf;       /* or NULL */
+    const struct uspi_fixups *fixups; /* of a Mach-O file whose pointers are chained; NULL: as they stand */
+};
+
+static bool add_piece(struct space *space, usp_addr address, struct uspi_bytes bytes, bool is_writable) {
+    if (space->count == PIECES || bytes.size == 0) return false;
+    space->pieces[space->count++] = (struct piece){address, bytes, is_writable};
+    return true;
+}
+
+/* The bytes from an address on, to the end of the piece. */
+static bool bytes_at(const struct space *space, usp_addr address, struct uspi_bytes *bytes) {
+    for (unsigned i = 0; i < space->count; i++) {
+        const struct piece *piece = &space->pieces[i];
+        const uint64_t offset = address - piece->address;
+        if (address < piece->address || offset >= piece->bytes.size) continue;
+        *bytes = (struct uspi_bytes){piece->bytes.source, piece->bytes.from + offset, piece->bytes.size - offset};
+        return true;
+    }
+    return false;
+}
+
+/* A word as it stands. */
+static uint64_t raw_word(const struct space *space, usp_addr address) {
+    struct uspi_bytes bytes;
+    uint64_t value;
+    const bool is_read = bytes_at(space, address, &bytes) &&
+                         uspi_bytes_load(bytes, 0, space->word, &value, "module data", NULL) == USP_OK;
+    return is_read ? value : 0;
+}
+
+static uint64_t pointer(const struct space *space, usp_addr address) {
+    struct uspi_pointer pointer;
+    if (space->fixups == NULL) return raw_word(space, address);
+    return uspi_fixups_pointer(space->fixups, address, &pointer, NULL) == USP_OK ? pointer.target : 0;
+}
+
+/* ---- relocations ---- */
+
+/* Position-independent ELF programs have their addresses in relocations; some linkers leave 0 where these belong. */
+typedef bool (*relocation_visitor)(void *context, usp_addr address, uint64_t value);
+
+/* Calls `visit` for each relocation that puts an address of the image somewhere, until that returns false. */
+static void visit_relocations(const struct uspi_elf *elf, relocation_visitor visit, void *context) {
+    struct uspi_elf_segment segment;
+    struct uspi_bytes dynamic, entries;
+    uint64_t table, size;
+    const uint64_t type = elf->machine == EM_AARCH64 ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE;
+    if (!elf->wide || (elf->machine != EM_X86_64 && elf->machine != EM_AARCH64)) return;
+    if (uspi_elf_find_segment(elf, USPI_PT_DYNAMIC, &segment, NULL) != USP_OK ||
+        uspi_elf_segment_bytes(elf, &segment, &dynamic, NULL) != USP_OK ||
+        uspi_elf_dynamic(dynamic, true, DT_RELA, &table, NULL) != USP_OK ||
+        uspi_elf_dynamic(dynamic, true, DT_RELASZ, &size, NULL) != USP_OK ||
+        uspi_elf_bytes_at(elf, table, &entries, NULL) != USP_OK) {
+        return;
+    }
+    for (uint64_t at = 0; at < size && size - at >= 24; at += 24) {
+        uint8_t raw[24];
+        if (uspi_bytes_read(entries, at, raw, sizeof raw, "relocation", NULL) != USP_OK) return;
+        if (uspi_le64(raw + 8) == type && !visit(context, uspi_le64(raw), uspi_le64(raw + 16))) return;
+    }
+}
+
+/* The words of moduledata that may stand at an address. */
+struct module {
+    usp_addr address;
+    uint64_t words[MODULE_WORDS];
+};
+
+/* The shape of relocation_visitor. */
+static bool put_relocated(void *context, usp_addr address, uint64_t value) {
+    struct module *module = context;
+    const uint64_t offset = address - module->address;
+    if (address >= module->address && offset / 8 < MODULE_WORDS && offset % 8 == 0) module->words[offset / 8] = value;
+    return true;
+}
+
+static bool is_length(unsigned word) {
+    return word > MODULE_HEADER && word < MODULE_FUNCTION_COUNT + 2 && (word - MODULE_NAMES) % 3 != 0;
+}
+
+static void read_module(const struct space *space, usp_addr address, struct module *module) {
+    module->address = address;
+    for (unsigned i = 0; i < MODULE_WORDS; i++) {
+        const usp_addr at = address + (uint64_t)i * space->word;
+        module->words[i] = is_length(i) ? raw_word(space, at) : pointer(space, at);
+    }
+    if (space->elf != NULL && space->elf->type == USPI_ET_DYN) {
+        visit_relocations(space->elf, put_relocated, module);
+    }
+}
+
+/* ---- the module's data ---- */
+
+/* Whether words are the module's data of a table at an address; they give its code and its trees then. */
+static bool use_module(const struct space *space, const struct module *module, usp_addr address,
+                       struct uspi_go_table *table) {
+    const uint64_t *words = module->words;
+    struct uspi_go_table moved = *table;
+    usp_addr first, last;
+    if (words[MODULE_HEADER] != address || words[MODULE_FUNCTIONS] != address + table->functions ||
+        words[MODULE_FUNCTION_COUNT] != table->count + 1) {
+        return false;
+    }
+    const bool has_parts =
+        words[MODULE_NAMES] == address + table->names && words[MODULE_UNITS] == address + table->units &&
+        words[MODULE_FILES] == address + table->files && words[MODULE_RUNS] == address + table->runs &&
+        words[MODULE_RECORDS] == address + table->functions;
+    if (!has_parts) return false;
+    if (table->version < USPI_GO_1_18) return true;
+    moved.text = words[MODULE_TEXT];
+    if (!uspi_go_start(&moved, 0, &first) || !uspi_go_start(&moved, table->count, &last)) return false;
+    if (words[MODULE_LOWEST] != first || words[MODULE_HIGHEST] != last) return false;
+    *table = moved;
+    for (unsigned i = MODULE_TREES_FIRST; i <= MODULE_TREES_LAST; i++) {
+        if (words[i] == 0 || !bytes_at(space, words[i], &moved.trees) || !uspi_go_check_trees(&moved)) continue;
+        *table = moved;
+        break;
+    }
+    return true;
+}
+
+struct looking {
+    const struct space *space;
+    struct uspi_go_table *table;
+    usp_addr address; /* of the table */
+    unsigned tried;
+    bool is_found;
+};
+
+static bool try_module(struct looking *l, usp_addr at) {
+    struct module module = {0};
+    if (l->tried++ >= CANDIDATES) return false;
+    read_module(l->space, at, &module);
+    return use_module(l->space, &module, l->address, l->table);
+}
+
+/* The shape of relocation_visitor. */
+static bool try_relocated(void *context, usp_addr address, uint64_t value) {
+    struct looking *l = context;
+    if (value == l->address) l->is_found = try_module(l, address);
+    return !l->is_found && l->tried < CANDIDATES;
+}
+
+/* Looks for the words that point to the table where programs may write. */
+static bool find_module(struct looking *l) {
+    const struct space *space = l->space;
+    for (unsigned i = 0; i < space->count; i++) {
+        const struct piece *piece = &space->pieces[i];
+        const usp_addr first = (piece->address + space->word - 1) / space->word * space->word;
+        if (!piece->is_writable) continue;
+        for (uint64_t at = first - piece->address; at < piece->bytes.size; at += space->word) {
+            const uint8_t *raw = uspi_bytes_in_place(piece->bytes, at, space->word);
+            if (raw == NULL) break;
+            const uint64_t value =
+                space->fixups != NULL ? pointer(space, piece->address + at) : uspi_le(raw, space->word);
+            if (value == l->address && try_module(l, piece->address + at)) return true;
+        }
+    }
+    if (space->elf != NULL && space->elf->type == USPI_ET_DYN) visit_relocations(space->elf, try_relocated, l);
+    return l->is_found;
+}
+
+/* Completes a table that was found at an address. */
+static int finish(struct space *space, usp_addr address, struct uspi_go_table *table) {
+    usp_addr start;
+    struct looking l = {.space = space, .table = table, .address = address};
+    space->word = table->word;
+    if (table->version > USPI_GO_1_2 && find_module(&l)) return USP_OK;
+    /* What counts from an unknown place is of no use; nor are addresses that wait for the loader. */
+    if (table->version >= USPI_GO_1_18 && table->text == 0) return USP_ERROR_NOT_FOUND;
+    return uspi_go_start(table, 0, &start) && start != 0 ? USP_OK : USP_ERROR_NOT_FOUND;
+}
+
+/* ---- ELF ---- */
+
+/* Whether anything says that Go's linker, or its compiler, made the file. */
+static bool is_of_go(const struct uspi_elf *elf) {
+    static const char *const names[] = {".go.buildinfo", ".note.go.buildid", ".gosymtab"};
+    struct uspi_elf_section section;
+    struct uspi_elf_segment segment;
+    struct uspi_bytes bytes;
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (uspi_elf_find_section(elf, names[i], &section, NULL) == USP_OK) return true;
+    }
+    for (uint64_t i = 0; elf->section_count == 0 && i < elf->segment_count; i++) {
+        struct uspi_elf_note note;
+        if (uspi_elf_segment(elf, i, &segment, NULL) != USP_OK) break;
+        if (segment.type != USPI_PT_NOTE || uspi_elf_segment_bytes(elf, &segment, &bytes, NULL) != USP_OK) continue;
+        struct uspi_elf_notes notes = uspi_elf_notes(bytes, segment.align);
+        while (uspi_elf_next_note(&notes, &note, NULL) > 0) {
+            if (strcmp(note.owner, "Go") == 0) return true;
+        }
+    }
+    return false;
+}
+
+/* The table in a piece, by its first bytes: the linker aligns it by 32 bytes. */
+static bool scan_piece(const struct piece *piece, struct uspi_go_table *table, usp_addr *address) {
+    const usp_addr first = (piece->address + 31) / 32 * 32;
+    for (uint64_t at = first - piece->address; at < piece->bytes.size; at += 32) {
+        const uint8_t *raw = uspi_bytes_in_place(piece->bytes, at, 8);
+        if (raw == NULL) break;
+        /* ff ff ff in the high bytes of the magic, and a padding of 0. */
+        if (raw[1] != 0xff || raw[2] != 0xff || raw[3] != 0xff || raw[4] != 0 || raw[5] != 0) continue;
+        const struct uspi_bytes bytes = {piece->bytes.source, piece->bytes.from + at, piece->bytes.size - at};
+        if (uspi_go_table_open(table, bytes) != USP_OK) continue;
+        *address = piece->address + at;
+        return true;
+    }
+    return false;
+}
+
+static bool find_elf_section(const struct uspi_elf *elf, struct uspi_go_table *table, usp_addr *address) {
+    static const char *const names[] = {".gopclntab", ".data.rel.ro.gopclntab"};
+    struct uspi_elf_section section;
+    struct uspi_bytes bytes;
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (uspi_elf_find_section(elf, names[i], &section, NULL) != USP_OK || section.type == USPI_SHT_NOBITS) continue;
+        if (uspi_bytes_sub(elf->bytes, section.offset, section.size, names[i], &bytes, NULL) != USP_OK) continue;
+        *address = section.address;
+        if (uspi_go_table_open(table, bytes) == USP_OK) return true;
+    }
+    return false;
+}
+
+int uspi_go_find_elf(const struct uspi_elf *elf, struct uspi_go_table *table) {
+    struct space space = {.elf = elf};
+    struct uspi_elf_segment segment;
+    struct uspi_bytes bytes;
+    usp_addr address;
+    if (elf->type != USPI_ET_EXEC && elf->type != USPI_ET_DYN) return USP_ERROR_NOT_FOUND;
+    bool is_found = find_elf_section(elf, table, &address);
+    if (!is_found && !is_of_go(elf)) return USP_ERROR_NOT_FOUND;
+    for (uint64_t i = 0; i < elf->segment_count; i++) {
+        if (uspi_elf_segment(elf, i, &segment, NULL) != USP_OK) break;
+        if (segment.type != USPI_PT_LOAD || uspi_elf_segment_bytes(elf, &segment, &bytes, NULL) != USP_OK) continue;
+        add_piece(&space, segment.address, bytes, (segment.flags & USPI_PF_W) != 0);
+    }
+    for (unsigned i = 0; i < space.count && !is_found; i++) is_found = scan_piece(&space.pieces[i], table, &address);
+    return is_found ? finish(&space, address, table) : USP_ERROR_NOT_FOUND;
+}
+
+/* ---- Mach-O ---- */
+
+int uspi_go_find_macho(const struct uspi_macho *macho, struct uspi_go_table *table) {
+    struct space space = {0};
+    struct uspi_macho_section section;
+    struct uspi_macho_cursor cursor = {0};
+    struct uspi_macho_segment segment;
+    struct uspi_macho_space addresses;
+    struct uspi_fixups fixups;
+    struct uspi_bytes bytes;
+    if (uspi_macho_find_section(macho, "__gopclntab", &section, NULL) != USP_OK ||
+        uspi_macho_part(macho, section.file_offset, section.size, "__gopclntab", &bytes, NULL) != USP_OK ||
+        uspi_go_table_open(table, bytes) != USP_OK) {
+        return USP_ERROR_NOT_FOUND;
+    }
+    while (uspi_macho_next_segment(macho, &cursor, &segment, NULL) > 0) {
+        if (uspi_macho_part(macho, segment.file_offset, segment.file_size, "segment", &bytes, NULL) != USP_OK) continue;
+        add_piece(&space, segment.address, bytes, (segment.protection & USPI_PROT_WRITE) != 0);
+    }
+    int status = uspi_macho_space_open(&addresses, macho, NULL);
+    if (status != USP_OK) return status == USP_ERROR_NO_MEMORY ? status : USP_ERROR_NOT_FOUND;
+    status = uspi_fixups_open(&fixups, &addresses, "", NULL);
+    if (status == USP_OK) {
+        if (fixups.chains.size > 0) space.fixups = &fixups;
+        status = finish(&space, section.address, table);
+        uspi_fixups_close(&fixups);
+    }
+    uspi_macho_space_close(&addresses);
+    return status == USP_OK || status == USP_ERROR_NO_MEMORY ? status : USP_ERROR_NOT_FOUND;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes the block of a run of functions of Go's table: follows the lists of files, lines and inlined calls of each, and tells a
+ * builder (lib/symbolize/lines/builder.h) what it finds. */
+#ifndef USPI_GO_READER_H
+#define USPI_GO_READER_H
+
+#include "lib/object/gopclntab.h"
+#include "lib/symbolize/lines/strings.h"
+
+struct uspi_go_reader;
+
+struct uspi_go_reader *uspi_go_reader_create(void);
+
+/* NULL is ignored. */
+void uspi_go_reader_free(struct uspi_go_reader *reader);
+
+/* Functions from number `first` to `end` − 1. */
+struct uspi_go_unit {
+    const struct uspi_go_table *table;
+    const struct uspi_texts *texts;
+    uint64_t first, end;
+    uint64_t budget; /* runs and calls that may be looked at: what wants more is damaged */
+};
+
+/* *bytes stays until the reader's next call; size 0: nothing is known of any address. USP_OK, USP_ERROR_NO_MEMORY,
+ * USP_ERROR_FULL; USP_ERROR_FORMAT when functions were left out, with the block of the others. */
+int uspi_go_read_unit(struct uspi_go_reader *reader, const struct uspi_go_unit *unit, const uint8_t **bytes,
+                      size_t *size);
+
+#endif

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Go programs without symbols and debug information: names, files, lines and inlined calls by Go's function table, at the start of
+# every function and at random addresses, against the same program's DWARF and against Go's own reader of the table; of ELF and
+# Mach-O files, position-independent ones, and one that the C compiler's linker made. USP_GO: other go programs to make them
+# with, separated by colons. Runs in the folder of the build.
+set -euo pipefail
+# shellcheck source=tests/support/script.sh
+. "$(dirname "$0")/../support/script.sh"
+need_tools go python3
+unspool=$PWD/tools/unspool dump=$PWD/tests/symbolize/lines_dump
+[[ -x $unspool && -x $dump ]] || skip "tools/unspool and tests/symbolize/lines_dump were not built"
+make_work
+fixtures=$top/tests/symbolize
+export GO111MODULE=off GOCACHE=$work/cache GOPATH=$work/path GOTOOLCHAIN=local GOFLAGS='' CGO_ENABLED=0
+
+# build GO OUT FLAG...: the program with debug information (OUT) and without (OUT-s). The tables must not depend on either.
+build() {
+  local go=$1 out=$2
+  shift 2
+  "$go" build "$@" -ldflags="$link -compressdwarf=false" -o "$out" "$source" &&
+    "$go" build "$@" -ldflags="$link -s -w" -o "$out-s" "$source"
+}
+
+# compare NAME [TRUTH]: the two files of that name.
+compare() {
+  local name=$1
+  "$go" tool nm "$name" | python3 -c '
+import random, sys
+starts = sorted({int(w[-3], 16) for w in (line.split() for line in sys.stdin) if len(w) > 2 and w[-2] in "Tt"})
+random.seed(18)
+print(*map(hex, starts + [random.randrange(starts[0], starts[-1]) for _ in range(10000)]), sep="\n")' >addresses
+  "$dump" "$name" <addresses >by-dwarf 2>explained
+  grep -q '^debug information of' explained || fail "$name: not by its own DWARF: $(cat explained)"
+  "$dump" "$name-s" <addresses >by-table 2>explained
+  grep -q "^Go's function table of" explained || fail "$name-s: $(cat explained)"
+  if [[ $# -gt 1 ]]; then "$2" "$name-s" <addresses >truth; fi
+  python3 "$fixtures/go_compare.py" "$name" by-dwarf by-table ${2:+truth} || fail "$name: too many differences"
+}
+
+cd "$work"
+source=$fixtures/go/program.go
+IFS=: read -ra others <<<"${USP_GO-}"
+for go in go "${others[@]}"; do
+  echo "-- $("$go" version)"
+  "$go" build -o gosym "$fixtures/go/truth.go"
+  link=
+  build "$go" linux &
+  GOOS=darwin GOARCH=arm64 build "$go" darwin-arm64
+  wait $! || fail "linux: not built"
+  build "$go" pie -buildmode=pie &
+  GOOS=darwin GOARCH=amd64 build "$go" darwin-amd64
+  wait $! || fail "pie: not built"
+  for name in linux pie darwin-arm64 darwin-amd64; do compare "$name" ./gosym; done
+
+  # Where the C compiler's linker has put the table among other data, without a section of its own, and left its addresses to
+  # relocations.
+  if have gcc; then
+    mkdir -p with-c
+    sed 's/^import (/import "C"\n\nimport (/' "$fixtures/go/program.go" >with-c/program.go
+    link=-linkmode=external
+    source=with-c/program.go
+    CGO_ENABLED=1 build "$go" external -buildmode=pie
+    source=$fixtures/go/program.go
+    compare external
+  fi
+done
+
+# ---- the command, and an index
+start=$("$go" tool nm linux | awk '$3 == "main.report" { print "0x" $1 }')
+"$unspool" symbolize -o linux-s "$start" | grep -c '^main\.report (in linux-s) (program\.go:3[0-9])$' >/dev/null ||
+  fail "unspool symbolize: $("$unspool" symbolize -o linux-s "$start")"
+"$unspool" symbols linux-s >names
+for name in main.main main.report main.square.area runtime.mallocgc; do
+  grep -c " $name\$" names >/dev/null || fail "unspool symbols lacks $name"
+done
+"$go" build -ldflags='-s -w -B 0x0102030405060708' -o identified "$source"
+"$unspool" index --quiet -o store identified || fail "unspool index: exit status $?"
+"$unspool" index --verify -o store identified >verified || fail "the index differs: $(cat verified)"
+grep -c 'addresses are equal' verified >/dev/null || fail "nothing was compared: $(cat verified)"
+"$dump" -s store identified <<<"$start" 2>/dev/null | grep -c 'indexed' >/dev/null || fail "the index is not used"
+verdict
