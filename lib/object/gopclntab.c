@@ -12,6 +12,10 @@
 /* A tree has no more calls: the compiler's inlining budget ends long before. */
 #define CALLS_MAX 65536
 
+/* So many runs, and many times more than functions have on average, are followed to find where a function's code ends. In a
+ * damaged table all functions can share the longest list. */
+#define RUNS_FOLLOWED 4096u
+
 /* Functions with inlined calls that are looked at before a tree's place is believed. */
 #define TREES_CHECKED 64u
 
@@ -176,9 +180,10 @@ bool uspi_go_next_run(struct uspi_go_run *run) {
 
 usp_addr uspi_go_code_end(const struct uspi_go_table *table, const struct uspi_go_function *function) {
     struct uspi_go_run run = uspi_go_runs(table, function, function->lines);
+    uint64_t left = RUNS_FOLLOWED + 16 * (table->bytes.size / table->count);
     if (function->lines == 0) return function->end;
-    while (uspi_go_next_run(&run)) continue;
-    return run.high > function->start ? run.high : function->end;
+    while (left > 0 && uspi_go_next_run(&run)) left--;
+    return left > 0 && run.high > function->start ? run.high : function->end;
 }
 
 /* ---- files ---- */

@@ -49,7 +49,8 @@ struct uspi_go_function {
 };
 bool uspi_go_function(const struct uspi_go_table *table, uint64_t i, struct uspi_go_function *function);
 
-/* Where a function's code ends: its list of lines stops there, and padding follows up to the next function's start. */
+/* Where a function's code ends: its list of lines stops there, and padding follows up to the next function's start; that start
+ * where the list is missing or extraordinarily long. */
 usp_addr uspi_go_code_end(const struct uspi_go_table *table, const struct uspi_go_function *function);
 
 /* A run: what holds from `low` up to `high`. */

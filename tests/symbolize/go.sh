@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Go programs without symbols and debug information: names, files, lines and inlined calls by Go's function table, at the start of
 # every function and at random addresses, against the same program's DWARF and against Go's own reader of the table; of ELF and
-# Mach-O files, position-independent ones, and one that the C compiler's linker made. USP_GO: other go programs to make them
+# Mach-O files, position-independent ones, and one that the C compiler's linker made; and of a table by Go 1.15. USP_GO: other go programs to make them
 # with, separated by colons. Runs in the folder of the build.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
@@ -65,6 +65,29 @@ for go in go "${others[@]}"; do
     compare external
   fi
 done
+
+# ---- the table of a program by Go 1.15, which Go's sources have for their own tests, in a file where its code would be
+old=$(go env GOROOT)/src/debug/gosym/testdata/pcln115.gz
+if [[ -e $old ]] && have gcc; then
+  gunzip -c "$old" >old-table
+  python3 - >addresses <<'END'
+import random
+import struct
+table = open("old-table", "rb").read()
+count, first = struct.unpack_from("<QQ", table, 8)
+(end,) = struct.unpack_from("<Q", table, 16 + 16 * count)
+with open("old.s", "w") as source:
+    source.write(f'.globl _start\n_start: .space {end - first}\n.section .gopclntab,"a"\n.incbin "old-table"\n')
+with open("old-start", "w") as start:
+    start.write(hex(first))
+random.seed(18)
+print(*(hex(random.randrange(first, end)) for _ in range(10000)), sep="\n")
+END
+  gcc -nostdlib -static -s "-Wl,-Ttext=$(<old-start)" -o old old.s
+  ./gosym old <addresses >truth
+  "$dump" old <addresses >by-table 2>explained
+  python3 "$fixtures/go_compare.py" 'Go 1.15' - by-table truth || fail "Go 1.15: differences"
+fi
 
 # ---- the command, and an index
 start=$("$go" tool nm linux | awk '$3 == "main.report" { print "0x" $1 }')

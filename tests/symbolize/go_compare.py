@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Compares what lines_dump says of a stripped Go program with what it says by DWARF of the same program, and with what Go's own
-reader says of the stripped one. usage: go_compare.py NAME BY_DWARF STRIPPED [TRUTH]
+reader says of the stripped one. usage: go_compare.py NAME BY_DWARF STRIPPED [TRUTH]; BY_DWARF: - where there is none
 
 Differences by rule (doc/symbolize.md) are counted apart; of the others one address in a thousand may have one, and of those
 with Go's own reader none."""
@@ -85,8 +85,8 @@ def compare_truth(name, ours, path):
 
 
 def main():
-    name, dwarf, ours = sys.argv[1], read(sys.argv[2]), read(sys.argv[3])
-    ok = compare_chains(name, dwarf, ours)
+    name, ours = sys.argv[1], read(sys.argv[3])
+    ok = sys.argv[2] == "-" or compare_chains(name, read(sys.argv[2]), ours)
     if len(sys.argv) > 4:
         ok = compare_truth(name, ours, sys.argv[4]) and ok
     sys.exit(not ok)
