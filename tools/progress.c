@@ -34,16 +34,25 @@ void progress_begin(struct progress *progress, FILE *out) {
 
 bool progress_is_watched(const struct progress *progress) { return progress->out != NULL; }
 
+bool progress_is_due(const struct progress *progress) { return progress->out != NULL && usp_clock() >= progress->due; }
+
+void progress_put(struct progress *progress, const char *line) {
+    if (!progress_is_due(progress)) return;
+    fprintf(progress->out, ERASE "%s", line);
+    fflush(progress->out);
+    progress->is_visible = true;
+    progress->due = usp_clock() + BETWEEN_LINES;
+}
+
 void progress_say(struct progress *progress, size_t done, size_t all, const char *what) {
     char name[LONGEST_NAME + 1];
-    uint64_t time = usp_clock();
-    if (progress->out == NULL || time < progress->due) return;
+    if (!progress_is_due(progress)) return;
     snprintf(name, sizeof name, "%s", what);
     fprintf(progress->out, ERASE "%zu of %zu: ", done, all);
     put_harmless(progress->out, name);
     fflush(progress->out);
     progress->is_visible = true;
-    progress->due = time + BETWEEN_LINES;
+    progress->due = usp_clock() + BETWEEN_LINES;
 }
 
 void progress_end(struct progress *progress) {

@@ -22,6 +22,12 @@ void progress_begin(struct progress *progress, FILE *out);
 /* Whether a terminal shows the progress, so that work is worth being counted. */
 bool progress_is_watched(const struct progress *progress);
 
+/* Whether a line may be written now. */
+bool progress_is_due(const struct progress *progress);
+
+/* The line itself, in which everything is harmless, when it is time for it. */
+void progress_put(struct progress *progress, const char *line);
+
 /* "done of all: what", when it is time for it. `what` may hold any bytes; long ones are cut. */
 void progress_say(struct progress *progress, size_t done, size_t all, const char *what);
 

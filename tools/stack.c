@@ -24,6 +24,7 @@ struct request {
     bool no_symbols;
     bool no_lines, wants_lines; /* --no-lines, --lines */
     bool full_paths;
+    bool is_merged;
     struct usp_snapshot_options options;
 };
 
@@ -39,6 +40,7 @@ static void usage(FILE *out) {
         "  --max N          at most N frames of each stack (default 512)\n"
         "  --tail N         of these, N for the outermost when a stack is longer (default 64; 0: none)\n"
         "  --async          Swift: the asynchronous callers as well\n"
+        "  --merge          one call tree of all threads, with how many threads stand where\n"
         "  --json           JSON instead of text\n"
         "  --style STYLE    as other tools write: call-stack-symbols, backtrace-symbols, bs-backtrace, crash-report,\n"
         "                   folded, portable, plain, json\n"
@@ -85,6 +87,7 @@ enum {
     OPTION_MAX,
     OPTION_TAIL,
     OPTION_ASYNC,
+    OPTION_MERGE,
     OPTION_JSON,
     OPTION_STYLE,
     OPTION_DEMANGLE,
@@ -106,6 +109,7 @@ static const struct option options[] = {
     {"max", required_argument, NULL, OPTION_MAX},
     {"tail", required_argument, NULL, OPTION_TAIL},
     {"async", no_argument, NULL, OPTION_ASYNC},
+    {"merge", no_argument, NULL, OPTION_MERGE},
     {"json", no_argument, NULL, OPTION_JSON},
     {"style", required_argument, NULL, OPTION_STYLE},
     {"demangle", required_argument, NULL, OPTION_DEMANGLE},
@@ -146,6 +150,7 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
             has_tail = true;
             break;
         case OPTION_ASYNC: request->options.unwind.async = 1; break;
+        case OPTION_MERGE: request->is_merged = true; break;
         case OPTION_JSON: request->style = USP_FORMAT_JSON; break;
         case OPTION_STYLE:
             if (!parse_word("style", optarg, styles, sizeof styles / sizeof *styles, &request->style))
@@ -179,9 +184,14 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
         complain("either --lines or --no-%s", request->no_lines ? "lines" : "symbols");
         return EXIT_USAGE;
     }
+    if (request->is_merged && (request->style != 0 || request->wants_lines)) {
+        complain("--merge is a style of its own, without lines");
+        return EXIT_USAGE;
+    }
     /* Styles that have no place for lines: no debug information is read for them. */
-    if (request->style == USP_FORMAT_PORTABLE || request->style == USP_FORMAT_BACKTRACE_SYMBOLS)
+    if (request->style == USP_FORMAT_PORTABLE || request->style == USP_FORMAT_BACKTRACE_SYMBOLS || request->is_merged) {
         request->no_lines = true;
+    }
     if (argc - optind != 1) {
         complain(argc == optind ? "stack: a process id or a file is missing" : "stack: one target at a time");
         return EXIT_USAGE;
@@ -279,7 +289,9 @@ static int write_report(const struct request *request, const struct usp_snapshot
     int status = equip(request, &filter, &report);
     if (status == USP_OK) stack_read_symbols(&report, stderr);
     gather_output();
-    if (status == USP_OK && request->style != 0) {
+    if (status == USP_OK && request->is_merged) {
+        status = stack_write_merged(&report, stdout);
+    } else if (status == USP_OK && request->style != 0) {
         report.format.style = request->style;
         status = usp_format_snapshot(snapshot, &report.format, write_to_file, stdout);
     } else if (status == USP_OK) {

@@ -15,4 +15,7 @@ struct stack_report {
 /* Writes the report for people. An enum usp_status. */
 int stack_write_text(const struct stack_report *report, FILE *out);
 
+/* Writes one call tree of all threads, with how many stand where. An enum usp_status. */
+int stack_write_merged(const struct stack_report *report, FILE *out);
+
 #endif

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct command *const commands[] = {&command_stack,  &command_symbolize, &command_report,
-                                                 &command_images, &command_symbols,   &command_index};
+static const struct command *const commands[] = {&command_stack,  &command_record,  &command_symbolize, &command_report,
+                                                 &command_images, &command_symbols, &command_index};
 
 #define COMMANDS (sizeof commands / sizeof commands[0])
 

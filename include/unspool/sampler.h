@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A sampler: captures the stacks of chosen threads again and again and keeps them as a profile (profile.h), at a cost that the
- * caller limits. */
+/* A sampler: captures the stacks of chosen threads of this process, or of another one, again and again and keeps them as a profile
+ * (profile.h), at a cost that the caller limits. */
 #ifndef UNSPOOL_SAMPLER_H
 #define UNSPOOL_SAMPLER_H
 
@@ -14,7 +14,7 @@ USP_BEGIN_DECLS
  *
  * A sampler has a thread of its own. At each tick it reads the processor clock of every chosen thread. One that has not run
  * since the last tick stands where it stood, and is not stopped again; of the others the stacks are captured, one after the
- * other. A sample says how much time it stands for and how much of it the thread ran, so that sums are right whatever the rate.
+ * other; of another process up to 16 are stopped together. A sample says how much time it stands for and how much of it the thread ran, so that sums are right whatever the rate.
  *
  * Memory for samples is taken at creation; when it is full, the oldest go (usp_profile_info.evicted). */
 struct usp_sampler;
@@ -59,7 +59,8 @@ struct usp_sampler_options {
 USP_API void usp_sampler_options_init(struct usp_sampler_options *options);
 
 /* Makes a sampler, which does not run yet. options NULL: the defaults. Calls usp_prepare with its defaults where that has not
- * been done. On success *sampler is the caller's to free; `error` (may be NULL, `error_size` bytes) receives a sentence when
+ * been done, unless another process is sampled, which Linux alone allows: threads are stopped as usp_snapshot_create_process
+ * stops them (snapshot.h), once to see whether that is permitted. On success *sampler is the caller's to free; `error` (may be NULL, `error_size` bytes) receives a sentence when
  * another process cannot be sampled.
  * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, USP_ERROR_NO_THREAD (no such thread or process),
  * USP_ERROR_PERMISSION, USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM, or what usp_prepare returned. Thread-safe, not signal-safe. */
@@ -84,8 +85,8 @@ USP_API int usp_sampler_read(struct usp_sampler *sampler, uint64_t from, uint64_
 /* How it goes, without a copy of the samples. Every profile that is read has it too. Thread-safe, not signal-safe. */
 USP_API void usp_sampler_get_run(struct usp_sampler *sampler, struct usp_profile_run *run);
 
-/* Whether there is still something to be sampled: false when the process, or every chosen thread, has ended. Thread-safe, not
- * signal-safe. */
+/* Whether there is still something to be sampled, once the sampler has begun (usp_profile_run.start is not 0): false when the
+ * process, or every chosen thread, has ended. Thread-safe, not signal-safe. */
 USP_API bool usp_sampler_is_alive(struct usp_sampler *sampler);
 
 USP_END_DECLS

@@ -483,6 +483,48 @@ int uspi_os_listing_read(struct uspi_os_listing *listing, struct usp_thread *thr
 /* Whether a debugger, or another tracer, holds this process. Reads a file, or asks the kernel. Async-signal-safe. */
 bool uspi_os_is_traced(void);
 
+/* ---- another process that is looked at again and again ----
+ *
+ * One thread at a time may use it. None of it is async-signal-safe. */
+
+struct uspi_os_other;
+
+/* Opens a process. `error` as in usp_snapshot_create_process. On success *other is the caller's. USP_OK, USP_ERROR_NO_THREAD,
+ * USP_ERROR_PERMISSION, USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED where there is no such way. That its
+ * threads may be stopped is not said yet. */
+int uspi_os_other_open(int64_t pid, struct uspi_os_other **other, char *error, size_t error_size);
+
+/* NULL is ignored. */
+void uspi_os_other_close(struct uspi_os_other *other);
+
+/* Its memory as it is when it is read. After exec it has another one, which this call opens: what it gave before reads nothing
+ * then. Valid until the next call. */
+struct usp_memory uspi_os_other_memory(struct uspi_os_other *other);
+
+/* How much it has mapped. As long as the number is the same, it has probably mapped and unmapped nothing. 0: not known. */
+uint64_t uspi_os_other_mapped(struct uspi_os_other *other);
+
+/* As uspi_os_listing_count, uspi_os_listing_read, uspi_os_thread_describe. A main thread that has ended, and whose entry the
+ * system keeps, is no thread. */
+int uspi_os_other_count(struct uspi_os_other *other, size_t *count);
+int uspi_os_other_list(struct uspi_os_other *other, struct usp_thread *threads, size_t capacity, size_t *count);
+int uspi_os_other_describe(struct uspi_os_other *other, const struct usp_thread *thread, struct usp_thread_info *info);
+
+/* The clocks of many threads are going to be asked for: those that cannot have moved are not read then. */
+void uspi_os_other_begin_look(struct uspi_os_other *other);
+
+/* As uspi_os_thread_cpu. The time of a thread that runs may be told late: when the scheduler accounts for it, at its next
+ * tick. */
+int uspi_os_other_cpu(struct uspi_os_other *other, const struct usp_thread *thread, uint64_t *ns);
+
+/* Stops some of its threads together, copies, lets them go. What is in *stopped belongs to `other`, until the next call: it is
+ * not to be freed. Each thread has its own status. USP_OK or why none could be stopped. */
+int uspi_os_other_stop(struct uspi_os_other *other, const struct usp_thread *threads, size_t count,
+                       struct uspi_stopped_process *stopped);
+
+/* The processor time that threads have used which stopped others for it, and have ended since; in ns. */
+uint64_t uspi_os_other_spent(const struct uspi_os_other *other);
+
 /* ---- files that stay when the process is killed ---- */
 
 struct uspi_os_mapping {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Which operating system's folder is compiled. Every file of lib/os/linux and lib/os/darwin, and lib/os/none.c, asks this before
- * its first #include and is empty when the answer is another system. So a build without configure can compile all files.
+/* Which operating system's folder is compiled. Every file of lib/os/linux and lib/os/darwin, lib/os/none.c and
+ * lib/os/no_other.c ask this before their first #include. A file is empty when it is not for the system that is the answer. So a
+ * build without configure can compile all of them.
  *
  * The compiler's target decides, unless the build defines USPI_OS as one of the three values: configure does (--with-os), and
  * the tests that run the Darwin layer on Linux. */

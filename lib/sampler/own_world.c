@@ -16,13 +16,11 @@ static uint64_t wall_clock(void *context) {
     return uspi_os_wall_clock();
 }
 
-static bool sleep_until(void *context, uint64_t deadline) {
-    return uspi_event_wait(&((struct uspi_own_world *)context)->event, deadline);
-}
+static bool sleep_until(void *context, uint64_t deadline) { return uspi_event_wait(context, deadline); }
 
-static void wake(void *context) { uspi_event_set(&((struct uspi_own_world *)context)->event); }
+static void wake(void *context) { uspi_event_set(context); }
 
-static uint64_t own_cpu(void *context) {
+uint64_t uspi_world_own_cpu(void *context) {
     struct usp_thread self;
     uint64_t ns = 0;
     (void)context;
@@ -30,6 +28,13 @@ static uint64_t own_cpu(void *context) {
     (void)uspi_os_thread_cpu(&self, &ns);
     uspi_os_thread_release(&self);
     return ns;
+}
+
+void uspi_world_describe_time(struct uspi_world *world) {
+    world->clock = clock_now;
+    world->wall_clock = wall_clock;
+    world->sleep = sleep_until;
+    world->wake = wake;
 }
 
 static int thread_cpu(void *context, const struct usp_thread *thread, uint64_t *ns) {
@@ -100,9 +105,18 @@ int uspi_own_world_begin(struct uspi_own_world *own, struct uspi_world *world) {
         uspi_event_free(&own->event);
         return status;
     }
-    *world = (struct uspi_world){own,     clock_now,  wall_clock,    sleep_until,  wake,
-                                 own_cpu, thread_cpu, count_threads, list_threads, describe_thread,
-                                 release, capture,    images_now,    all_threads,  is_traced};
+    *world = (struct uspi_world){.context = own,
+                                 .own_cpu = uspi_world_own_cpu,
+                                 .thread_cpu = thread_cpu,
+                                 .count_threads = count_threads,
+                                 .list_threads = list_threads,
+                                 .describe = describe_thread,
+                                 .release = release,
+                                 .capture = capture,
+                                 .images = images_now,
+                                 .all_threads = all_threads,
+                                 .is_traced = is_traced};
+    uspi_world_describe_time(world);
     return USP_OK;
 }
 

@@ -9,7 +9,9 @@
 
 struct usp_sampler {
     struct uspi_world world;
-    struct uspi_own_world own;
+    struct uspi_own_world own; /* one of the two */
+    struct uspi_process_world process;
+    bool is_own; /* it samples this process */
     struct uspi_sampling *sampling;
     int64_t pid;                    /* the process that made it; another one is its child */
     struct uspi_lock *changes;      /* held while it is started or stopped */
@@ -54,12 +56,17 @@ static void sample(void *context) {
 }
 
 static int begin_world(struct usp_sampler *sampler, int64_t process, char *error, size_t error_size) {
-    if (process != 0 && process != uspi_os_process_id()) {
-        (void)error;
-        (void)error_size;
-        return USP_ERROR_UNSUPPORTED;
+    sampler->is_own = process == 0 || process == uspi_os_process_id();
+    if (sampler->is_own) return uspi_own_world_begin(&sampler->own, &sampler->world);
+    return uspi_process_world_begin(&sampler->process, process, &sampler->world, error, error_size);
+}
+
+static void end_world(struct usp_sampler *sampler) {
+    if (sampler->is_own) {
+        uspi_own_world_end(&sampler->own);
+    } else {
+        uspi_process_world_end(&sampler->process);
     }
-    return uspi_own_world_begin(&sampler->own, &sampler->world);
 }
 
 int usp_sampler_create(const struct usp_sampler_options *options, struct usp_sampler **sampler, char *error,
@@ -121,7 +128,7 @@ void usp_sampler_free(struct usp_sampler *sampler) {
         (void)usp_sampler_stop(sampler);
     }
     uspi_sampling_free(sampler->sampling);
-    uspi_own_world_end(&sampler->own);
+    end_world(sampler);
     uspi_lock_free(sampler->changes);
     free(sampler);
 }

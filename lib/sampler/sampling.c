@@ -37,6 +37,7 @@ struct sampled {
     bool has_stack;   /* its last sample is in the profile */
     bool is_listed;   /* in the list that is being read */
     bool is_in_use;
+    bool is_to_be_captured; /* at this tick */
 };
 
 struct uspi_sampling {
@@ -277,7 +278,29 @@ static void look_at(struct uspi_sampling *s, uint32_t i, uint64_t now) {
     } else if (now < t->paid) {
         s->run.slowed++;
     } else {
-        capture(s, t, now);
+        t->is_to_be_captured = true;
+    }
+}
+
+/* Those of the tick that run or have run. Threads that are stopped together are captured before others are stopped. */
+static void capture_due(struct uspi_sampling *s, uint64_t now) {
+    struct usp_thread together[USPI_STOPPED_TOGETHER];
+    uint32_t places[USPI_STOPPED_TOGETHER];
+    for (uint32_t next = 0; next < s->threads.begun;) {
+        size_t count = 0;
+        for (; next < s->threads.begun && count < USPI_STOPPED_TOGETHER; next++) {
+            struct sampled *t = sampled_at(s, next);
+            if (!t->is_in_use || !t->is_to_be_captured) continue;
+            t->is_to_be_captured = false;
+            together[count] = t->thread;
+            places[count++] = next;
+        }
+        bool are_stopped = count > 0 && s->world.stop_together != NULL;
+        if (are_stopped && s->world.stop_together(s->world.context, together, count) != USP_OK) {
+            s->run.failed += count;
+            continue;
+        }
+        for (size_t i = 0; i < count; i++) capture(s, sampled_at(s, places[i]), now);
     }
 }
 
@@ -429,10 +452,13 @@ uint64_t uspi_sampling_tick(struct uspi_sampling *sampling) {
     count_missed(s, now);
     s->run.ticks++;
     s->run.end = now;
+    if (s->world.begin_look != NULL) s->world.begin_look(s->world.context);
     for (uint32_t i = 0; i < s->threads.begun; i++) {
         if (sampled_at(s, i)->is_in_use && sampled_at(s, i)->is_wanted) look_at(s, i, now);
     }
+    capture_due(s, now);
     look_for_new(s, now);
+    capture_due(s, now);
     describe_next(s, now);
     uint64_t due = schedule(s, now);
     uspi_lock_give(s->lock);

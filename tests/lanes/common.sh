@@ -36,7 +36,7 @@ programs() { make -s -C "$top/build/$1" "print-$2-programs" | grep -vE "$3" | tr
 # Suites that wait for long, or start very many programs: for lanes that differ in the compiler alone. The lanes check and i686
 # have them.
 # shellcheck disable=SC2034 # for lanes
-patient='/test_linux_(exec|no_trace|sampler|shared_signal)$'
+patient='/test_linux_(exec|no_trace|process_sampler|sampler|shared_signal)$'
 
 # lively NAME: the suites of a build that depend on the kernel, but for those that repeat for minutes what depends on neither
 # the processor nor libc: the lanes check, clang, i686 and asan have them.

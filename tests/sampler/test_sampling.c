@@ -386,6 +386,66 @@ START_TEST(captures_that_fail) {
 }
 END_TEST
 
+/* ---- threads that are stopped together ---- */
+
+static struct {
+    struct usp_thread stopped[USPI_STOPPED_TOGETHER];
+    size_t count;
+    unsigned stops, captured;
+    int status;
+} together;
+
+static int stop_some(void *context, const struct usp_thread *threads, size_t count) {
+    (void)context;
+    ck_assert_uint_ge(count, 1);
+    ck_assert_uint_le(count, USPI_STOPPED_TOGETHER);
+    /* All of the last stop have been captured, and none is asked for twice. */
+    ck_assert_uint_eq(together.count, 0);
+    together.stops++;
+    if (together.status != USP_OK) return together.status;
+    memcpy(together.stopped, threads, count * sizeof *threads);
+    together.count = count;
+    return USP_OK;
+}
+
+static int capture_stopped(void *context, const struct usp_thread *thread, const struct usp_unwind_options *unwind,
+                           struct usp_stack *stack) {
+    size_t i = 0;
+    while (i < together.count && together.stopped[i].id != thread->id) i++;
+    ck_assert_uint_lt(i, together.count);
+    together.stopped[i] = together.stopped[--together.count];
+    together.captured++;
+    return scripted_capture(context, thread, unwind, stack);
+}
+
+START_TEST(stopped_together) {
+    enum { RUNNING = 2 * USPI_STOPPED_TOGETHER + 3, IDLE = 20 };
+    memset(&together, 0, sizeof together);
+    options.which = USP_SAMPLER_ALL;
+    for (unsigned i = 0; i < RUNNING; i++) script_add(&script, 100 + i, "runs", 0x200)->runs = true;
+    for (unsigned i = 0; i < IDLE; i++) script_add(&script, 1000 + i, "idle", 0x300);
+    world.stop_together = stop_some;
+    world.capture = capture_stopped;
+    begin_sampling();
+    for (unsigned i = 0; i < 100; i++) tick();
+    ck_assert_uint_eq(together.count, 0);
+    ck_assert_uint_eq(together.captured, run_of().captures);
+    ck_assert_uint_ge(run_of().captures, 100 * RUNNING);
+    ck_assert_uint_le(run_of().captures, 100 * RUNNING + 2 * (IDLE + 1));
+    /* Three stops for each tick, and a fourth for those that are new. */
+    ck_assert_uint_ge(together.stops, 300);
+    ck_assert_uint_le(together.stops, 310);
+    ck_assert_uint_ge(amount_of(0x200, 0).wall, RUNNING * 990 * MS);
+    /* A stop that fails is counted for each of them, and their time waits for the next stack. */
+    together.status = USP_ERROR_PERMISSION;
+    for (unsigned i = 0; i < 10; i++) tick();
+    ck_assert_uint_eq(run_of().failed, 10 * RUNNING);
+    together.status = USP_OK;
+    tick();
+    ck_assert_uint_ge(amount_of(0x200, 0).wall, RUNNING * 1090 * MS);
+}
+END_TEST
+
 /* A thread's id is used again by another one between two ticks: its clock is younger. */
 START_TEST(thread_id_used_again) {
     options.which = USP_SAMPLER_ALL;
@@ -502,7 +562,7 @@ int main(void) {
     add_loop_tests(time, 1000, 1001, jitter);
     add_loop_tests(threads, 0, 2, threads_come_and_go, each_allocation_fails);
     add_loop_tests(threads, USP_SAMPLER_MAIN, USP_SAMPLER_NAMED + 1, chosen_threads);
-    add_tests(threads, too_many_threads, captures_that_fail, thread_id_used_again);
+    add_tests(threads, too_many_threads, captures_that_fail, stopped_together, thread_id_used_again);
     add_tests(day, a_day);
     tcase_set_timeout(time, 60);
     tcase_set_timeout(threads, 60);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* A program for the command to look at: stands still in functions that the tests know, says so, and waits to be killed.
  *
- * stuck [undumpable] [held] [deep] [zombie] [churn]
+ * stuck [undumpable] [held] [deep] [zombie] [churn] [pool]
  *   undumpable  forbids others to look at it
  *   held        one thread cannot be stopped: the kernel holds it until the child of its vfork is done
  *   deep        the main thread stands 1,000 calls deep
  *   zombie      has a child that has ended, and does not wait for it
- *   churn       threads begin and end all the time */
+ *   churn       threads begin and end all the time
+ *   pool        20 more threads wait in one place */
 #define _GNU_SOURCE 1
 #include <pthread.h>
 #include <signal.h>
@@ -20,7 +21,7 @@
 
 #include "tests/support/kept.h"
 
-static atomic_int standing;
+static atomic_int standing, waiting;
 static volatile bool goes_on; /* never */
 
 /* Busy, so that the innermost frame is ours and not libc's. */
@@ -82,6 +83,16 @@ static void *churn(void *argument) {
     return NULL;
 }
 
+KEPT static void wait_in_pool(void) {
+    atomic_fetch_add(&waiting, 1);
+    while (!goes_on) pause();
+}
+
+static void *run_in_pool(void *argument) {
+    wait_in_pool();
+    return argument;
+}
+
 /* Returns when the child is one: WNOWAIT leaves it as it is. */
 static bool make_zombie(void) {
     siginfo_t info;
@@ -91,8 +102,8 @@ static bool make_zombie(void) {
 }
 
 static void *announce(void *argument) {
-    (void)argument;
-    while (atomic_load(&standing) < 2) usleep(1000);
+    const int *pool = argument;
+    while (atomic_load(&standing) < 2 || atomic_load(&waiting) < *pool) usleep(1000);
     puts("ready");
     fflush(stdout);
     for (;;) pause();
@@ -101,16 +112,21 @@ static void *announce(void *argument) {
 
 int main(int argc, char **argv) {
     bool is_held = false, is_deep = false, is_churning = false;
+    static int pool;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "undumpable") == 0) prctl(PR_SET_DUMPABLE, 0);
         if (strcmp(argv[i], "held") == 0) is_held = true;
         if (strcmp(argv[i], "deep") == 0) is_deep = true;
         if (strcmp(argv[i], "churn") == 0) is_churning = true;
+        if (strcmp(argv[i], "pool") == 0) pool = 20;
         if (strcmp(argv[i], "zombie") == 0 && !make_zombie()) return 1;
     }
     pthread_t thread;
-    if (pthread_create(&thread, NULL, work, NULL) != 0 || pthread_create(&thread, NULL, announce, NULL) != 0) return 1;
+    if (pthread_create(&thread, NULL, work, NULL) != 0 || pthread_create(&thread, NULL, announce, &pool) != 0) return 1;
     if (is_held && pthread_create(&thread, NULL, be_held, NULL) != 0) return 1;
+    for (int i = 0; i < pool; i++) {
+        if (pthread_create(&thread, NULL, run_in_pool, NULL) != 0) return 1;
+    }
     for (int i = 0; is_churning && i < 4; i++) {
         if (pthread_create(&thread, NULL, churn, NULL) != 0) return 1;
     }

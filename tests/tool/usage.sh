@@ -12,7 +12,7 @@ err_is_empty
 run 0 --version
 out_has '^unspool [0-9]+\.[0-9]+\.[0-9]+$'
 # Every option that the help names is in the manual page.
-for command in stack symbolize images symbols; do
+for command in stack record symbolize images symbols; do
   run 0 "$command" --help
   out_has "^usage: unspool $command "
   out_has 'exit status: 0'
@@ -48,8 +48,26 @@ refused 'leaves nothing' stack --max 5 --tail 5 1
 refused '0 is no process id' stack 0
 refused '99999999999 is no process id' stack 99999999999
 refused '--program is for core files' stack --program /bin/true 1
+refused '--merge is a style' stack --merge --json 1
 refused 'fly' stack --fly 1
 refused 'thread' stack --thread
+
+refused 'missing' record
+refused 'missing' record --
+refused 'one process' record 1 2
+refused 'one process' record 1 -- true
+refused 'no process id' record "$work"
+refused '0 is no process id' record 0
+refused '--rate wants a number from 1 to 10000, not "0"' record --rate 0 1
+refused '"1e3"' record --rate 1e3 1
+refused '"inf"' record --duration inf 1
+refused '"-1"' record --duration=-1 1
+refused '"101"' record --budget 101 1
+refused '--threads wants' record --threads 5,name 1
+refused '--threads wants' record --threads , 1
+refused '--threads wants' record --threads 0 1
+refused 'tells no format' record -o "$work/file" 1
+refused 'flat' record --format flat 1
 
 run 3 stack "$work/nothing"
 err_has "^unspool: $work/nothing: "

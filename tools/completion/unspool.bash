@@ -6,12 +6,16 @@
 _unspool_options() {
   case $1 in
   stack)
-    echo '--thread --max --tail --async --json --style --demangle --no-symbols --no-lines --lines --full-path --index --app
+    echo '--thread --max --tail --async --merge --json --style --demangle --no-symbols --no-lines --lines --full-path --index --app
       --no-system --image --sysroot --program --help'
     ;;
   symbolize)
     echo '-o -p -arch --arch --uuid -l -s -offset --offset -f -i -fullPath --index --demangle --json --log --search --binary-images
       --in-place --output --strict --quiet --records --help'
+    ;;
+  record)
+    echo '-o --duration --rate --threads --format --wall --cpu --merge --native-ids --max --async --budget --memory --demangle
+      --no-symbols --quiet --help'
     ;;
   report) echo '--search --binary-images --index --demangle --json --strict --quiet --help' ;;
   images) echo '--json --help' ;;
@@ -39,7 +43,7 @@ _unspool() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
   COMPREPLY=()
   if [[ $COMP_CWORD -eq 1 ]]; then
-    _unspool_reply words "$word" -W "stack symbolize report images symbols index $(_unspool_options '')"
+    _unspool_reply words "$word" -W "stack record symbolize report images symbols index $(_unspool_options '')"
     return
   fi
   case $command:$before in
@@ -47,16 +51,20 @@ _unspool() {
     _unspool_reply words "$word" \
       -W 'call-stack-symbols backtrace-symbols bs-backtrace crash-report folded portable plain json'
     ;;
+  *:--format) _unspool_reply words "$word" -W 'tree folded pprof speedscope firefox json svg' ;;
   *:--demangle) _unspool_reply words "$word" -W 'full simple short no' ;;
   *:--arch | symbolize:-arch) _unspool_reply words "$word" -W 'arm64 arm64_32 armv7 x86_64 i386' ;;
   *:--sysroot | *:--search | *:--store | *:--index | *:--output | index:-o) _unspool_reply files "$word" -A directory ;;
-  *:--program | *:--log | *:--binary-images | symbolize:-[of]) _unspool_reply files "$word" -f ;;
+  *:--program | *:--log | *:--binary-images | symbolize:-[of] | record:-o) _unspool_reply files "$word" -f ;;
   symbolize:-p) _unspool_reply words "$word" -W "$(_unspool_processes)" ;;
   # Numbers, patterns, identifiers: nothing that could be known.
-  *:--thread | *:--threads | *:--max | *:--tail | *:--image | *:--uuid | symbolize:-[ls]) ;;
+  *:--thread | *:--threads | *:--max | *:--tail | *:--image | *:--uuid | symbolize:-[ls] | \
+    *:--duration | *:--rate | *:--budget | *:--memory) ;;
   *)
     if [[ $word == -* ]]; then
       _unspool_reply words "$word" -W "$(_unspool_options "$command")"
+    elif [[ $command == record ]]; then
+      _unspool_reply words "$word" -W "$(_unspool_processes)"
     elif [[ $command == stack || $command == images ]]; then
       _unspool_reply files "$word" -W "$(_unspool_processes)" -f
     elif [[ $command == symbols || $command == index || $command == report ]]; then

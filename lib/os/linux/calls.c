@@ -140,6 +140,14 @@ static int64_t real_thread_cpu_time(pid_t tid) {
     return r < 0 ? r : (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* The same of a process (CPUCLOCK_PERTHREAD_MASK is not set). */
+static int64_t real_process_cpu_time(pid_t pid) {
+    struct timespec t;
+    int kept = errno;
+    long r = result(clock_gettime((clockid_t)(~(uint32_t)pid << 3 | 2), &t), kept);
+    return r < 0 ? r : (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 static long real_trace(long request, pid_t tid, void *address, void *data) {
     /* Not libc's ptrace, which takes an enum and changes what it returns for some requests. */
     CALL(syscall(SYS_ptrace, request, tid, address, data));
@@ -188,6 +196,7 @@ const struct uspi_linux_calls uspi_linux_real = {
     .run_beside = real_run_beside,
     .permit_tracer = real_permit_tracer,
     .thread_cpu_time = real_thread_cpu_time,
+    .process_cpu_time = real_process_cpu_time,
 };
 
 const struct uspi_linux_calls *uspi_linux = &uspi_linux_real;

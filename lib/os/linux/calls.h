@@ -57,6 +57,8 @@ struct uspi_linux_calls {
     long (*permit_tracer)(bool any); /* PR_SET_PTRACER: any process may trace this one, or only its ancestors */
     /* Of a thread of this process, in ns; -EINVAL when there is no such thread. */
     int64_t (*thread_cpu_time)(pid_t tid);
+    /* Of all threads of any process together, those that have ended too, in ns; -EINVAL when there is no such process. */
+    int64_t (*process_cpu_time)(pid_t pid);
 };
 
 /* The table in use: the kernel's own calls unless a test has put another one here before anything else ran. */

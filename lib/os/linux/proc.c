@@ -171,6 +171,20 @@ int uspi_proc_syscall(int64_t pid, int64_t tid, uint64_t *call, usp_addr *first)
     return take_char(&at, ' ') && take_char(&at, '0') && take_char(&at, 'x') && take_number(&at, 16, first) ? 0 : -EIO;
 }
 
+int uspi_proc_standing(int64_t pid, int64_t tid, usp_addr *sp, usp_addr *pc) {
+    char text[256];
+    long n = uspi_proc_read(pid, tid, "syscall", text, sizeof text);
+    if (n < 0) return (int)n;
+    /* The last two words: "NUMBER 0xARGUMENT … 0xSP 0xPC", or "-1 0xSP 0xPC" outside of calls. */
+    const char *last = strrchr(text, ' '), *at = last;
+    if (last == NULL) return -EAGAIN;
+    while (at > text && at[-1] != ' ') at--;
+    return take_char(&at, '0') && take_char(&at, 'x') && take_number(&at, 16, sp) && take_char(&at, ' ') &&
+                   take_char(&at, '0') && take_char(&at, 'x') && take_number(&at, 16, pc)
+               ? 0
+               : -EIO;
+}
+
 /* What stands behind "\nNAME:\t"; NULL when there is no such line. */
 static const char *find_line(const char *text, const char *name) {
     size_t n = strlen(name);

@@ -39,6 +39,9 @@ int uspi_proc_run_time(int64_t pid, int64_t tid, uint64_t *ns);
 /* The system call that a thread sleeps in, and its first argument: 0, or a negative error number (-EAGAIN: it runs). */
 int uspi_proc_syscall(int64_t pid, int64_t tid, uint64_t *call, usp_addr *first);
 
+/* Where a thread stands that waits: 0, or a negative error number (-EAGAIN: it runs). */
+int uspi_proc_standing(int64_t pid, int64_t tid, usp_addr *sp, usp_addr *pc);
+
 struct uspi_proc_status {
     char state;
     int64_t process; /* of the thread */

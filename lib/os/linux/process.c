@@ -7,7 +7,6 @@
 
 #define _GNU_SOURCE 1
 #include "lib/os/linux/process.h"
-#include "lib/os/linux/tracer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -49,10 +48,14 @@ static void describe_copy(const struct uspi_tracing *tracing, size_t i) {
     }
 }
 
+void uspi_linux_describe_copies(const struct uspi_tracing *tracing) {
+    for (size_t i = 0; i < tracing->count; i++) describe_copy(tracing, i);
+}
+
 static int hand_over(struct uspi_tracing *tracing, struct uspi_stopped_process *out) {
     struct kept *kept = malloc(sizeof *kept);
     if (kept == NULL) return uspi_refuse(&tracing->refusal, USP_ERROR_NO_MEMORY, "out of memory");
-    for (size_t i = 0; i < tracing->count; i++) describe_copy(tracing, i);
+    uspi_linux_describe_copies(tracing);
     kept->memory = tracing->memory;
     memcpy(kept->arenas, tracing->arenas, sizeof kept->arenas);
     memset(tracing->arenas, 0, sizeof tracing->arenas);
@@ -71,8 +74,7 @@ static int hand_over(struct uspi_tracing *tracing, struct uspi_stopped_process *
     return USP_OK;
 }
 
-/* Whom and what the tracer will need. */
-static int prepare(struct uspi_tracing *tracing, int64_t pid) {
+int uspi_linux_prepare_tracing(struct uspi_tracing *tracing, int64_t pid) {
     struct uspi_refusal *refusal = &tracing->refusal;
     const bool is_own = tracing->pid == uspi_linux->own_process();
     long e;
@@ -106,7 +108,7 @@ static int stop(int64_t pid, pid_t except, const struct uspi_stop_options *optio
     tracing->context = options->context;
     tracing->refusal = refusal;
     tracing->refusal.pid = tracing->pid;
-    int status = prepare(tracing, pid);
+    int status = uspi_linux_prepare_tracing(tracing, pid);
     if (status == USP_OK) status = uspi_trace(tracing);
     if (status == USP_OK) status = hand_over(tracing, out);
     if (tracing->memory >= 0) uspi_linux->close(tracing->memory);

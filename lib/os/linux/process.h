@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* This process, stopped by a helper process instead of by signals. */
+/* What stops by a tracer have in common, whomever it traces and however often. */
 #ifndef USPI_LINUX_PROCESS_H
 #define USPI_LINUX_PROCESS_H
 
 #include "lib/os/linux/linux.h"
+#include "lib/os/linux/tracer.h"
 
-/* Every thread but the calling one, which is not in the list. Needs no usp_prepare. */
+/* This process, stopped by a helper process instead of by signals: every thread but the calling one, which is not in the list. Needs no usp_prepare. */
 int uspi_linux_stop_by_helper(const struct uspi_stop_options *options, struct uspi_stopped_process *out);
+
+/* Opens what the tracer will need of a process: tracing->pid, except and refusal are set. USP_OK, or the refusal's status. */
+int uspi_linux_prepare_tracing(struct uspi_tracing *tracing, int64_t pid);
+
+/* Completes the threads' copies after a stop. */
+void uspi_linux_describe_copies(const struct uspi_tracing *tracing);
 
 #endif

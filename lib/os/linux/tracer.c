@@ -290,11 +290,12 @@ static usp_addr end_of_stack(pid_t tid, const struct uspi_range *r, usp_addr fro
 }
 
 /* What there is to copy of the stack that sp points to. */
-static struct uspi_stack_extent extent_at(const struct uspi_tracing *tracing, size_t i, usp_addr sp) {
+static struct uspi_stack_extent extent_at(struct uspi_tracing *tracing, size_t i, usp_addr sp) {
     const struct uspi_backend *b = uspi_backend_find(tracing->threads[i].copy.registers.arch);
     const struct uspi_range *r = find_range(tracing, sp);
     struct uspi_stack_extent e = {.from = sp >= b->red_zone ? (sp - b->red_zone) & ~UINT64_C(15) : 0};
     uint64_t want = UNSURE_COPY;
+    tracing->is_astray |= r == NULL;
     if (r != NULL) {
         usp_addr end = end_of_stack(tracing->tids[i], r, e.from);
         e.low = r->low < e.from ? r->low : e.from;
@@ -433,7 +434,9 @@ static int fail_to_seize(struct uspi_tracing *tracing) {
     }
 }
 
+/* As many are known as there are. */
 static bool counts_all(const struct uspi_tracing *tracing) {
+    if (tracing->is_given) return true;
     const long others = tracing->except != 0 ? 1 : 0;
     return tracing->only == 0 && uspi_proc_threads_count(&tracing->list) == (long)tracing->count + others;
 }
@@ -464,6 +467,7 @@ static void stop_all(struct uspi_tracing *tracing) {
         interrupt(tracing, from);
         wait_for_stops(tracing);
         from = tracing->count;
+        if (tracing->is_given) break;
         /* As many have stopped as there are: no other thread is there. */
         if (have_stopped(tracing) && counts_all(tracing)) break;
         if (seize_new(tracing) < 0 || tracing->found == 0) break;
@@ -486,6 +490,8 @@ static void *trace_as_thread(void *context) {
     struct uspi_tracing *tracing = context;
     tracing->tracer_id = uspi_linux->own_thread();
     seize_and_copy(tracing);
+    const int64_t spent = uspi_linux->cpu_time();
+    if (spent > 0) tracing->spent += (uint64_t)spent;
     return NULL;
 }
 
@@ -580,6 +586,40 @@ int uspi_trace(struct uspi_tracing *tracing) {
         room *= 2;
     }
     if (status == USP_OK && tracing->is_short) status = fail_to_list(tracing, -ENOMEM);
+    uspi_os_undisturbed_end(&kept);
+    errno = kept_errno;
+    return status;
+}
+
+/* Has them in the room that there is, which grows. */
+static bool take_given(struct uspi_tracing *tracing, const struct usp_thread *threads, size_t count) {
+    if (count > tracing->room && !reserve(tracing, count + count / 4)) return false;
+    memset(tracing->threads, 0, count * sizeof *tracing->threads);
+    memset(tracing->traced, 0, count * sizeof *tracing->traced);
+    for (size_t i = 0; i < count; i++) {
+        tracing->tids[i] = (pid_t)threads[i].id;
+        tracing->threads[i].info.thread = threads[i];
+    }
+    tracing->count = count;
+    return true;
+}
+
+int uspi_trace_given(struct uspi_tracing *tracing, const struct usp_thread *threads, size_t count) {
+    struct uspi_undisturbed kept;
+    const int kept_errno = errno;
+    uspi_os_undisturbed_begin(&kept);
+    int status = USP_OK;
+    tracing->is_given = true;
+    tracing->refusal.status = USP_OK;
+    if (tracing->range_count == 0 || tracing->is_astray) {
+        tracing->range_count = 0;
+        tracing->is_astray = false;
+        status = read_ranges(tracing);
+    }
+    if (status == USP_OK && !take_given(tracing, threads, count)) status = fail_to_list(tracing, -ENOMEM);
+    if (status == USP_OK) status = run_thread(tracing);
+    tracing->ended = uspi_os_clock();
+    if (status == USP_OK) status = tracing->refusal.status;
     uspi_os_undisturbed_end(&kept);
     errno = kept_errno;
     return status;

@@ -82,6 +82,9 @@ struct uspi_tracing {
     uint64_t mapped; /* how much was, before before_stop; 0: not known */
     size_t room;     /* in `threads`, `traced` and `tids` */
     bool is_short;   /* of that room: there were more threads */
+    bool is_given;   /* the threads are those that the caller gave, and no others */
+    bool is_astray;  /* a stack pointer lay in none of the ranges */
+    uint64_t spent;  /* processor time of the tracers that were threads, in ns */
     size_t expected; /* of the listing: the next one's place in `tids` */
     size_t found;    /* new threads in the last listing */
     uint64_t deadline;
@@ -95,6 +98,11 @@ struct uspi_tracing *uspi_tracing_create(void);
 /* Stops, copies, resumes; when it returns, every thread runs again. Starts and ends a thread or a process, allocates before
  * and after. USP_OK, or the refusal's status. */
 int uspi_trace(struct uspi_tracing *tracing);
+
+/* The same for `count` threads that are given by their ids: nothing is listed and nothing told of them but their copies. May be
+ * called again and again; the ranges of stacks are read when there are none, and again when `is_astray` says that they have changed. Room
+ * is kept. */
+int uspi_trace_given(struct uspi_tracing *tracing, const struct usp_thread *threads, size_t count);
 
 /* Frees it and what it holds, but for the descriptor of memory. NULL is ignored. */
 void uspi_tracing_free(struct uspi_tracing *tracing);

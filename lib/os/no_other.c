@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* Another process that is looked at again and again, where that cannot be done: on every system but Linux. */
+#include "lib/os/which.h"
+
+#if USPI_OS != USPI_OS_LINUX
+
+#include "lib/os/os.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+int uspi_os_other_open(int64_t pid, struct uspi_os_other **other, char *error, size_t error_size) {
+    *other = NULL;
+    if (error_size > 0) {
+        snprintf(error, error_size, "process %" PRId64 ": another process cannot be sampled on this system", pid);
+    }
+    return USP_ERROR_UNSUPPORTED;
+}
+
+void uspi_os_other_close(struct uspi_os_other *other) { (void)other; }
+
+struct usp_memory uspi_os_other_memory(struct uspi_os_other *other) {
+    (void)other;
+    return (struct usp_memory){NULL, NULL};
+}
+
+uint64_t uspi_os_other_mapped(struct uspi_os_other *other) {
+    (void)other;
+    return 0;
+}
+
+int uspi_os_other_count(struct uspi_os_other *other, size_t *count) {
+    (void)other;
+    *count = 0;
+    return USP_ERROR_UNSUPPORTED;
+}
+
+int uspi_os_other_list(struct uspi_os_other *other, struct usp_thread *threads, size_t capacity, size_t *count) {
+    (void)other;
+    (void)threads;
+    (void)capacity;
+    *count = 0;
+    return USP_ERROR_UNSUPPORTED;
+}
+
+int uspi_os_other_describe(struct uspi_os_other *other, const struct usp_thread *thread, struct usp_thread_info *info) {
+    (void)other;
+    (void)thread;
+    memset(info, 0, sizeof *info);
+    return USP_ERROR_UNSUPPORTED;
+}
+
+void uspi_os_other_begin_look(struct uspi_os_other *other) { (void)other; }
+
+int uspi_os_other_cpu(struct uspi_os_other *other, const struct usp_thread *thread, uint64_t *ns) {
+    (void)other;
+    (void)thread;
+    *ns = 0;
+    return USP_ERROR_UNSUPPORTED;
+}
+
+int uspi_os_other_stop(struct uspi_os_other *other, const struct usp_thread *threads, size_t count,
+                       struct uspi_stopped_process *stopped) {
+    (void)other;
+    (void)threads;
+    (void)count;
+    memset(stopped, 0, sizeof *stopped);
+    return USP_ERROR_UNSUPPORTED;
+}
+
+uint64_t uspi_os_other_spent(const struct uspi_os_other *other) {
+    (void)other;
+    return 0;
+}
+
+#endif

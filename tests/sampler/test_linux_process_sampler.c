@@ -1,0 +1,631 @@
+/* SPDX-License-Identifier: MIT */
+/* The sampler on another process: shares of processor time against what that process measured, threads that stand still, come and go,
+ * a main thread that ends first, a process that ends, processes that cannot be sampled, and every system call failing in turn.
+ * Nothing depends on how fast the machine is: the truth is measured in the same run, and waiting has no end but the suite's. */
+#define _GNU_SOURCE 1
+#include "lib/os/linux/calls.h"
+#include "lib/sampler/sampling.h"
+#include "tests/support/linux_child.h"
+#include "tests/support/suite.h"
+
+#define SECOND (1000 * MS)
+
+/* ---- the other process ---- */
+
+struct other {
+    pid_t pid;
+    int output;
+};
+
+static void say(int to, const void *bytes, size_t n) {
+    if (write(to, bytes, n) != (ssize_t)n) _exit(1);
+}
+
+/* `run` writes a byte when it is ready. A fork: functions are where they are here. */
+static struct other start_other(void (*run)(int output)) {
+    int ends[2];
+    char ready;
+    ck_assert_int_eq(pipe(ends), 0);
+    struct other other = {.pid = fork(), .output = ends[0]};
+    ck_assert_int_ge(other.pid, 0);
+    if (other.pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        close(ends[0]);
+        run(ends[1]);
+        _exit(0);
+    }
+    close(ends[1]);
+    ck_assert_int_eq(read(other.output, &ready, 1), 1);
+    return other;
+}
+
+static void end_other(struct other *other) {
+    kill(other->pid, SIGKILL);
+    ck_assert_int_eq(waitpid(other->pid, NULL, 0), other->pid);
+    close(other->output);
+}
+
+static struct usp_sampler *sampler_of(pid_t pid, uint32_t which, uint64_t interval) {
+    struct usp_sampler_options options;
+    struct usp_sampler *sampler;
+    char error[512];
+    usp_sampler_options_init(&options);
+    options.process = pid;
+    options.which = which;
+    options.interval = interval;
+    options.budget_cpu = options.budget_stopped = 0;
+    options.flags = USP_SAMPLER_KEEP;
+    int status = usp_sampler_create(&options, &sampler, error, sizeof error);
+    ck_assert_msg(status == USP_OK, "status %d: %s", status, error);
+    return sampler;
+}
+
+static struct usp_profile *profile_of(struct usp_sampler *sampler) {
+    struct usp_profile *profile;
+    ck_assert_int_eq(usp_sampler_read(sampler, 0, UINT64_MAX, 0, &profile), USP_OK);
+    return profile;
+}
+
+static struct usp_profile_run run_of(struct usp_sampler *sampler) {
+    struct usp_profile_run run;
+    usp_sampler_get_run(sampler, &run);
+    return run;
+}
+
+static void wait_for_captures(struct usp_sampler *sampler, uint64_t captures) {
+    while (run_of(sampler).captures < captures) usleep(2000);
+}
+
+/* ---- shares of time ---- */
+
+enum { COUNTING, SORTING, FUNCTIONS };
+struct shares {
+    uint64_t cpu[FUNCTIONS];
+};
+
+BOUNDS(count_up);
+BOUNDS(sort_down);
+static _Atomic(uint64_t) work;
+
+static uint64_t own_cpu(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
+}
+
+static BOUNDED(count_up) void count_up(uint64_t until) {
+    while (own_cpu() < until) {
+        for (unsigned i = 0; i < 10000; i++) atomic_fetch_add(&work, 1);
+    }
+}
+
+static BOUNDED(sort_down) void sort_down(uint64_t until) {
+    while (own_cpu() < until) {
+        for (unsigned i = 0; i < 10000; i++) atomic_fetch_sub(&work, 1);
+    }
+}
+
+/* Three parts in one function, one in the other; 2 s altogether. */
+static void share_time(int output) {
+    struct shares truth = {{0, 0}};
+    say(output, "r", 1);
+    for (unsigned i = 0; i < 20; i++) {
+        uint64_t begun = own_cpu();
+        count_up(begun + 75 * MS);
+        uint64_t between = own_cpu();
+        sort_down(between + 25 * MS);
+        truth.cpu[COUNTING] += between - begun;
+        truth.cpu[SORTING] += own_cpu() - between;
+    }
+    say(output, &truth, sizeof truth);
+    for (;;) pause();
+}
+
+static int note_share(void *context, const struct usp_profile_entry *entry) {
+    struct shares *shares = context;
+    if (FRAMES_IN(entry->stack, count_up) > 0) shares->cpu[COUNTING] += entry->cpu;
+    if (FRAMES_IN(entry->stack, sort_down) > 0) shares->cpu[SORTING] += entry->cpu;
+    return USP_OK;
+}
+
+static double part(const struct shares *shares) {
+    return (double)shares->cpu[COUNTING] * 100 / (double)(shares->cpu[COUNTING] + shares->cpu[SORTING]);
+}
+
+START_TEST(shares_against_truth) {
+    struct shares truth, sampled = {{0, 0}};
+    struct usp_profile_info info;
+    struct other other = start_other(share_time);
+    struct usp_sampler *sampler = sampler_of(other.pid, USP_SAMPLER_MAIN, 5 * MS);
+    ck_assert_int_eq(usp_sampler_start(sampler), USP_OK);
+    ck_assert_int_eq(read(other.output, &truth, sizeof truth), sizeof truth);
+    ck_assert_int_eq(usp_sampler_stop(sampler), USP_OK);
+    struct usp_profile *profile = profile_of(sampler);
+    ck_assert_int_eq(usp_profile_visit(profile, note_share, &sampled), USP_OK);
+    usp_profile_get_info(profile, &info);
+    ck_assert_uint_gt(sampled.cpu[COUNTING] + sampled.cpu[SORTING], 0);
+    /* Where the sampler was kept from running it cannot know: as much more may be wrong. */
+    double unseen = (double)info.run.missed_ticks * 100 / (double)(info.run.ticks + info.run.missed_ticks);
+    if (getenv("USP_TEST_VERBOSE") != NULL) {
+        printf("%.2f %%, sampled %.2f %%, unseen %.2f %%\n", part(&truth), part(&sampled), unseen);
+    }
+    ck_assert_double_le(part(&truth) - part(&sampled), 5 + unseen);
+    ck_assert_double_le(part(&sampled) - part(&truth), 5 + unseen);
+    ck_assert_int_eq((int)info.run.threads_appeared, 0);
+    usp_profile_free(profile);
+    usp_sampler_free(sampler);
+    end_other(&other);
+}
+END_TEST
+
+/* ---- threads ---- */
+
+#define IDLE 30u
+
+static void stand_idle(int output) {
+    static struct standing idle[IDLE];
+    for (unsigned i = 0; i < IDLE; i++) {
+        idle[i] = (struct standing){.depth = 4, .wait = wait_asleep};
+        stand_begin(&idle[i]);
+    }
+    say(output, "r", 1);
+    for (;;) pause();
+}
+
+static int note_idle(void *context, const struct usp_profile_entry *entry) {
+    unsigned *seen = context;
+    if ((entry->thread->flags & USP_THREAD_MAIN) != 0) return USP_OK;
+    ck_assert_uint_eq(FRAMES_IN(entry->stack, stand_deep), 5);
+    ck_assert_uint_eq(entry->stack->stop, USP_STOP_ROOT);
+    ++*seen;
+    return USP_OK;
+}
+
+/* Threads that sleep are captured a few times, however many ticks there are, and all of their time is counted. */
+START_TEST(idle_threads_are_left_alone) {
+    struct other other = start_other(stand_idle);
+    struct usp_sampler *sampler = sampler_of(other.pid, USP_SAMPLER_ALL, 2 * MS);
+    ck_assert_int_eq(usp_sampler_start(sampler), USP_OK);
+    while (run_of(sampler).ticks < 200) usleep(2000);
+    ck_assert_int_eq(usp_sampler_stop(sampler), USP_OK);
+    struct usp_profile_run run = run_of(sampler);
+    struct usp_profile *profile = profile_of(sampler);
+    struct usp_profile_info info;
+    unsigned seen = 0;
+    usp_profile_get_info(profile, &info);
+    ck_assert_int_eq(usp_profile_visit(profile, note_idle, &seen), USP_OK);
+    ck_assert_uint_eq(seen, IDLE);
+    ck_assert_uint_eq(info.threads, IDLE + 1);
+    /* 1, 2, 4, 8 … looks apart. */
+    ck_assert_uint_le(run.captures, (uint64_t)(IDLE + 1) * 20);
+    ck_assert_uint_ge(info.samples, (uint64_t)(IDLE + 1) * (run.ticks - 10));
+    ck_assert_uint_eq(run.threads_ended, 0);
+    usp_profile_free(profile);
+    usp_sampler_free(sampler);
+    end_other(&other);
+}
+END_TEST
+
+static void *live_shortly(void *context) {
+    uint64_t until = own_cpu() + 3 * MS;
+    count_up(until);
+    return context;
+}
+
+static void churn(int output) {
+    say(output, "r", 1);
+    for (;;) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, live_shortly, NULL) == 0) pthread_join(thread, NULL);
+    }
+}
+
+START_TEST(threads_come_and_go) {
+    unsigned before = count_open_files();
+    struct other other = start_other(churn);
+    struct usp_sampler *sampler = sampler_of(other.pid, USP_SAMPLER_ALL, MS);
+    ck_assert_int_eq(usp_sampler_start(sampler), USP_OK);
+    struct usp_profile_run run;
+    do {
+        usleep(5000);
+        run = run_of(sampler);
+    } while (run.threads_appeared < 30 || run.threads_ended < 30);
+    ck_assert(usp_sampler_is_alive(sampler));
+    ck_assert_int_eq(usp_sampler_stop(sampler), USP_OK);
+    run = run_of(sampler);
+    ck_assert_uint_le(run.threads_ended, run.threads_appeared + 2);
+    usp_sampler_free(sampler);
+    end_other(&other);
+    ck_assert_uint_eq(count_open_files(), before);
+}
+END_TEST
+
+static void *stay_busy(void *context) {
+    for (;;) count_up(own_cpu() + SECOND);
+    return context;
+}
+
+static void end_main_first(int output) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, stay_busy, NULL) != 0) _exit(1);
+    say(output, "r", 1);
+    usleep(100000);
+    syscall(SYS_exit, 0);
+}
+
+START_TEST(main_thread_ends_first) {
+    struct other other = start_other(end_main_first);
+    struct usp_sampler *sampler = sampler_of(other.pid, USP_SAMPLER_ALL, 2 * MS);
+    ck_assert_int_eq(usp_sampler_start(sampler), USP_OK);
+    /* A sampler that took the entry of the main thread for a thread would see it again and again, or for ever. */
+    while (run_of(sampler).threads_ended == 0) usleep(2000);
+    wait_for_captures(sampler, run_of(sampler).captures + 20);
+    ck_assert(usp_sampler_is_alive(sampler));
+    ck_assert_int_eq(usp_sampler_stop(sampler), USP_OK);
+    ck_assert_uint_eq(run_of(sampler).threads_ended, 1);
+    ck_assert_uint_eq(run_of(sampler).threads_appeared, 0);
+    usp_sampler_free(sampler);
+    /* And one that begins then. */
+    sampler = sampler_of(other.pid, USP_SAMPLER_ALL, 2 * MS);
+    ck_assert_int_eq(usp_sampler_start(sampler), USP_OK);
+    wait_for_captures(sampler, 10);
+    usp_sampler_free(sampler);
+    end_other(&other);
+}
+END_TEST
+
+/* ---- the process ---- */
+
+static void be_busy(int output) {
+    say(output, "r", 1);
+    (void)stay_busy(NULL);
+}
+
+/* Ended and waited for, or ended alone: what was sampled stays. */
+START_TEST(process_ends) {
+    struct other other = start_other(_i < 2 ? be_busy : stand_idle);
+    struct usp_sampler *sampler = sampler_of(other.pid, _i == 3 ? USP_SAMPLER_MAIN : USP_SAMPLER_ALL, 2 * MS);
+    ck_assert_int_eq(usp_sampler_start(sampler), USP_OK);
+    wait_for_captures(sampler, 1);
+    kill(other.pid, SIGKILL);
+    if (_i % 2 == 0) ck_assert_int_eq(waitpid(other.pid, NULL, 0), other.pid);
+    while (usp_sampler_is_alive(sampler)) usleep(2000);
+    ck_assert_int_eq(usp_sampler_stop(sampler), USP_OK);
+    struct usp_profile *profile = profile_of(sampler);
+    struct usp_profile_info info;
+    usp_profile_get_info(profile, &info);
+    ck_assert_uint_ge(info.samples, 1);
+    usp_profile_free(profile);
+    usp_sampler_free(sampler);
+    if (_i % 2 != 0) ck_assert_int_eq(waitpid(other.pid, NULL, 0), other.pid);
+    close(other.output);
+}
+END_TEST
+
+/* It goes on as if nothing had been, also after samplers that were started and stopped again and again. */
+START_TEST(process_runs_on) {
+    struct other other = start_other(share_time);
+    struct shares truth;
+    unsigned before = count_open_files();
+    for (unsigned i = 0; i < 20; i++) {
+        struct usp_sampler *sampler = sampler_of(other.pid, USP_SAMPLER_ALL, MS);
+        ck_assert_int_eq(usp_sampler_start(sampler), USP_OK);
+        wait_for_captures(sampler, 3);
+        if (i % 2 == 0) ck_assert_int_eq(usp_sampler_stop(sampler), USP_OK);
+        if (i % 4 == 0) ck_assert_int_eq(usp_sampler_start(sampler), USP_OK);
+        usp_sampler_free(sampler);
+    }
+    ck_assert_uint_eq(count_open_files(), before);
+    ck_assert_int_eq(read(other.output, &truth, sizeof truth), sizeof truth);
+    end_other(&other);
+}
+END_TEST
+
+static void expect_refusal(int64_t pid, int expected, const char *text) {
+    struct usp_sampler_options options;
+    struct usp_sampler *sampler = (struct usp_sampler *)&options;
+    char error[512] = "";
+    usp_sampler_options_init(&options);
+    options.process = pid;
+    ck_assert_int_eq(usp_sampler_create(&options, &sampler, error, sizeof error), expected);
+    ck_assert_ptr_null(sampler);
+    ck_assert_msg(strstr(error, text) != NULL, "\"%s\" lacks \"%s\"", error, text);
+    ck_assert_int_eq(usp_sampler_create(&options, &sampler, NULL, 0), expected);
+}
+
+static void be_undumpable(int output) {
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    say(output, "r", 1);
+    for (;;) pause();
+}
+
+START_TEST(refusals) {
+    struct standing standing = {.depth = 2, .wait = wait_asleep};
+    unsigned before = count_open_files();
+    expect_refusal(-5, USP_ERROR_NO_THREAD, "no process id");
+    expect_refusal(INT64_C(1) << 40, USP_ERROR_NO_THREAD, "no process id");
+    stand_begin(&standing);
+    expect_refusal((int64_t)standing.thread.id, USP_ERROR_NO_THREAD, "is a thread of process");
+    stand_end(&standing);
+    struct other other = start_other(be_busy);
+    kill(other.pid, SIGKILL);
+    siginfo_t info;
+    ck_assert_int_eq(waitid(P_PID, (id_t)other.pid, &info, WEXITED | WNOWAIT), 0);
+    expect_refusal(other.pid, USP_ERROR_NO_THREAD, "has ended");
+    end_other(&other);
+    expect_refusal(other.pid, USP_ERROR_NO_THREAD, "there is no process");
+    /* Whoever asks needs more than the same user then. */
+    other = start_other(be_undumpable);
+    pid_t child = fork();
+    if (child == 0) {
+        if (getuid() == 0 && (setgid(OTHER_USER) != 0 || setuid(OTHER_USER) != 0)) _exit(1);
+        expect_refusal(other.pid, USP_ERROR_PERMISSION, "process");
+        _exit(0);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    end_other(&other);
+    ck_assert_uint_eq(count_open_files(), before);
+}
+END_TEST
+
+/* ---- every call fails in turn ---- */
+
+static struct {
+    unsigned count, failing;
+    int reason;
+    bool always, failed;
+    _Atomic(long) opened, mapped;
+} script;
+
+static long fails(void) {
+    unsigned number = ++script.count;
+    bool is_it = script.failing != 0 && (script.always ? number >= script.failing : number == script.failing);
+    script.failed = script.failed || is_it;
+    return is_it ? -(long)script.reason : 0;
+}
+
+#define UNLESS(expression)                                                                                             \
+    long e = fails();                                                                                                  \
+    return e < 0 ? e : (expression)
+
+static long s_open(int directory, const char *path, int flags) {
+    long e = fails();
+    if (e == 0) e = uspi_linux_real.open(directory, path, flags);
+    script.opened += e >= 0;
+    return e;
+}
+
+static long s_close(int fd) {
+    script.opened--;
+    return uspi_linux_real.close(fd);
+}
+
+static void *s_map(size_t n, bool filled) {
+    void *at = fails() < 0 ? NULL : uspi_linux_real.map(n, filled);
+    script.mapped += at != NULL;
+    return at;
+}
+
+static long s_unmap(void *at, size_t n) {
+    script.mapped--;
+    return uspi_linux_real.unmap(at, n);
+}
+
+static long s_read(int fd, void *to, size_t n) { UNLESS(uspi_linux_real.read(fd, to, n)); }
+static long s_pread(int fd, void *to, size_t n, uint64_t at) { UNLESS(uspi_linux_real.pread(fd, to, n, at)); }
+static long s_rewind(int fd) { UNLESS(uspi_linux_real.rewind(fd)); }
+static long s_list(int fd, void *to, size_t n) { UNLESS(uspi_linux_real.list_directory(fd, to, n)); }
+static long s_links(int fd) { UNLESS(uspi_linux_real.count_links(fd)); }
+static long s_copy(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n) {
+    UNLESS(uspi_linux_real.read_process(pid, local, remote, n));
+}
+static long s_trace(long request, pid_t tid, void *address, void *data) {
+    UNLESS(uspi_linux_real.trace(request, tid, address, data));
+}
+
+static int64_t s_clock(pid_t pid) { UNLESS((long)uspi_linux_real.process_cpu_time(pid)); }
+
+static struct usp_profile_run sample_some(pid_t pid, int *status) {
+    struct uspi_process_world process;
+    struct uspi_world world;
+    struct usp_sampler_options options;
+    struct uspi_sampling *sampling;
+    struct usp_profile_run run;
+    memset(&run, 0, sizeof run);
+    usp_sampler_options_init(&options);
+    options.which = USP_SAMPLER_ALL;
+    options.process = pid;
+    *status = uspi_process_world_begin(&process, pid, &world, NULL, 0);
+    if (*status != USP_OK) return run;
+    *status = uspi_sampling_create(&options, &world, &sampling);
+    if (*status == USP_OK) {
+        uspi_sampling_begin(sampling);
+        for (unsigned i = 0; i < 3; i++) {
+            usleep(1000);
+            uspi_sampling_tick(sampling);
+        }
+        uspi_sampling_end(sampling);
+        uspi_sampling_get_run(sampling, &run);
+        uspi_sampling_free(sampling);
+    }
+    uspi_process_world_end(&process);
+    return run;
+}
+
+START_TEST(each_call_fails) {
+    static const int reasons[] = {EMFILE, EINVAL, ESRCH};
+    static struct uspi_linux_calls table;
+    struct other other = start_other(be_busy);
+    int status;
+    table = uspi_linux_real;
+    table.open = s_open;
+    table.close = s_close;
+    table.map = s_map;
+    table.unmap = s_unmap;
+    table.read = s_read;
+    table.pread = s_pread;
+    table.rewind = s_rewind;
+    table.list_directory = s_list;
+    table.count_links = s_links;
+    table.read_process = s_copy;
+    table.trace = s_trace;
+    table.process_cpu_time = s_clock;
+    /* What is learned once. */
+    (void)sample_some(other.pid, &status);
+    uspi_linux = &table;
+    /* Far more calls are made than fail in their own way: reading memory. */
+    for (script.failing = 1;; script.failing += script.failing < 200 ? 1 : 17) {
+        script.count = 0;
+        script.failed = false;
+        script.reason = reasons[_i % 3];
+        script.always = _i >= 3;
+        long opened = script.opened, mapped = script.mapped;
+        struct usp_profile_run run = sample_some(other.pid, &status);
+        ck_assert_int_eq(script.opened, opened);
+        ck_assert_int_eq(script.mapped, mapped);
+        if (!script.failed) {
+            ck_assert_int_eq(status, USP_OK);
+            ck_assert_uint_ge(run.captures, 1);
+            break;
+        }
+        ck_assert_int_le(status, USP_OK);
+        ck_assert_uint_eq(run.ticks, status == USP_OK ? 3 : run.ticks);
+    }
+    ck_assert_uint_gt(script.failing, 30);
+    uspi_linux = &uspi_linux_real;
+    /* Nothing has kept hold of it. */
+    expect_running(other.pid);
+    end_other(&other);
+}
+END_TEST
+
+/* A user-mode emulator has no ptrace. */
+START_TEST(no_tracing) {
+    struct other other = start_other(stand_idle);
+    expect_refusal(other.pid, USP_ERROR_UNSUPPORTED, "cannot be stopped");
+    end_other(&other);
+}
+END_TEST
+
+/* Where no thread runs, one question about all of them is enough. */
+START_TEST(idle_clocks_are_not_read) {
+    static struct uspi_linux_calls table;
+    struct uspi_process_world process;
+    struct uspi_world world;
+    struct usp_sampler_options options;
+    struct uspi_sampling *sampling;
+    struct other other = start_other(stand_idle);
+    usp_sampler_options_init(&options);
+    options.which = USP_SAMPLER_ALL;
+    options.process = other.pid;
+    ck_assert_int_eq(uspi_process_world_begin(&process, other.pid, &world, NULL, 0), USP_OK);
+    ck_assert_int_eq(uspi_sampling_create(&options, &world, &sampling), USP_OK);
+    table = uspi_linux_real;
+    table.pread = s_pread;
+    uspi_linux = &table;
+    script.failing = 0;
+    uspi_sampling_begin(sampling);
+    do {
+        script.count = 0;
+        usleep(1000);
+        uspi_sampling_tick(sampling);
+    } while (script.count >= IDLE);
+    struct usp_profile *profile;
+    struct usp_profile_info info;
+    ck_assert_int_eq(uspi_sampling_read(sampling, 0, UINT64_MAX, 0, &profile), USP_OK);
+    usp_profile_get_info(profile, &info);
+    ck_assert_uint_eq(info.threads, IDLE + 1);
+    ck_assert_uint_eq(info.run.threads_ended, 0);
+    usp_profile_free(profile);
+    uspi_sampling_free(sampling);
+    uspi_process_world_end(&process);
+    uspi_linux = &uspi_linux_real;
+    end_other(&other);
+}
+END_TEST
+
+/* Threads that run for a while, one after the other, among others that do not: each gets what it used. */
+#define TURNS 12u
+static _Atomic(unsigned) turn;
+
+static void begin_turns(int signal) {
+    (void)signal;
+    atomic_store(&turn, 1);
+}
+
+static void *take_turn(void *number) {
+    while (atomic_load(&turn) != (unsigned)(uintptr_t)number) usleep(1000);
+    count_up(own_cpu() + 20 * MS);
+    atomic_fetch_add(&turn, 1);
+    for (;;) pause();
+    return NULL;
+}
+
+static void run_in_turn(int output) {
+    pthread_t thread;
+    signal(SIGUSR1, begin_turns);
+    for (unsigned i = 0; i < TURNS; i++) {
+        if (pthread_create(&thread, NULL, take_turn, (void *)(uintptr_t)(i + 1)) != 0) _exit(1);
+    }
+    say(output, "r", 1);
+    while (atomic_load(&turn) <= TURNS) usleep(1000);
+    say(output, "d", 1);
+    for (;;) pause();
+}
+
+struct used {
+    uint64_t ids[TURNS + 1], cpu[TURNS + 1];
+    unsigned count;
+};
+
+static int note_used(void *context, const struct usp_profile_entry *entry) {
+    struct used *used = context;
+    unsigned i = 0;
+    if ((entry->thread->flags & USP_THREAD_MAIN) != 0) return USP_OK;
+    while (i < used->count && used->ids[i] != entry->thread->thread.id) i++;
+    ck_assert_uint_lt(i, TURNS);
+    if (i == used->count) used->ids[used->count++] = entry->thread->thread.id;
+    used->cpu[i] += entry->cpu;
+    return USP_OK;
+}
+
+START_TEST(turns_are_seen) {
+    char done;
+    struct used used = {.count = 0};
+    struct other other = start_other(run_in_turn);
+    struct usp_sampler *sampler = sampler_of(other.pid, USP_SAMPLER_ALL, 2 * MS);
+    ck_assert_int_eq(usp_sampler_start(sampler), USP_OK);
+    while (run_of(sampler).ticks < 5) usleep(1000);
+    kill(other.pid, SIGUSR1);
+    ck_assert_int_eq(read(other.output, &done, 1), 1);
+    const uint64_t ticks = run_of(sampler).ticks;
+    while (run_of(sampler).ticks < ticks + 20) usleep(1000);
+    ck_assert_int_eq(usp_sampler_stop(sampler), USP_OK);
+    struct usp_profile *profile = profile_of(sampler);
+    ck_assert_int_eq(usp_profile_visit(profile, note_used, &used), USP_OK);
+    ck_assert_uint_eq(used.count, TURNS);
+    for (unsigned i = 0; i < TURNS; i++) ck_assert_uint_ge(used.cpu[i], 19 * MS);
+    usp_profile_free(profile);
+    usp_sampler_free(sampler);
+    end_other(&other);
+}
+END_TEST
+
+int main(void) {
+    TCase *threads = tcase_create("threads"), *process = tcase_create("process"), *faults = tcase_create("faults");
+    if (!can_trace()) {
+        add_tests(process, no_tracing);
+        return run_suite("process sampler", process);
+    }
+    add_tests(threads, shares_against_truth, idle_threads_are_left_alone, idle_clocks_are_not_read, turns_are_seen,
+              threads_come_and_go, main_thread_ends_first);
+    add_tests(process, process_runs_on, refusals);
+    add_loop_tests(process, 0, 4, process_ends);
+    add_loop_tests(faults, 0, 6, each_call_fails);
+    tcase_set_timeout(threads, 120);
+    tcase_set_timeout(process, 120);
+    tcase_set_timeout(faults, 300);
+    return run_suite("process sampler", threads, process, faults);
+}

@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# `unspool record`: planted shares of processor time are found, in every format; how it ends, and with which status; threads that come
+# and go; libraries and programs that are loaded later; processes that cannot be recorded.
+set -euo pipefail
+# shellcheck source=tests/tool/common.sh
+. "$(dirname "$0")/common.sh"
+need_tools python3
+cp tests/tool/shares "$work"
+shares=$work/shares
+
+# part FILE: of the processor time in folded stacks, what three_parts has, in per cent.
+part() {
+  awk '/;three_parts[; ]/ { three += $NF } /;one_part[; ]/ { one += $NF }
+    END { printf("%d\n", (three + one > 0) ? 100 * three / (three + one) : -1) }' "$1"
+}
+# Not more exact than a busy machine lets it be: half and half would be seen.
+has_shares() {
+  local found
+  found=$(part "$1")
+  [[ $found -ge 62 && $found -le 88 ]] || fail "three_parts has $found % instead of 75 %" "$(cat "$1")"
+}
+
+# A command, its shares, and its status.
+run 7 record --rate 1000 --budget 0 --cpu --format folded -o "$work/shares.txt" -- "$shares" 1500 7
+has_shares "$work/shares.txt"
+grep -q '^shares;.*main;three_parts' "$work/shares.txt" || fail "no callers: $(cat "$work/shares.txt")"
+grep -qx ready "$work/out" || fail "the command's output is lost"
+err_has '^unspool: [0-9]+ samples of 2 threads in [0-9.]+ s in .*shares\.txt, with [0-9.]+ % of a processor'
+run 137 record --quiet -- "$shares" 50 265
+err_is_empty
+run 1 record --quiet -o "$work/early.json" -- false
+python3 -m json.tool "$work/early.json" >/dev/null || fail "the profile of a command that ends at once is incomplete"
+run 3 record -- "$work/nothing"
+err_has "^unspool: $work/nothing cannot be started: "
+
+# A process until it ends, in every format. The thread that sleeps is counted as often as the one that runs.
+start "$shares" 1000 0
+run 0 record --budget 0 --format json "$pid"
+cp "$work/out" "$work/whole.json"
+python3 - "$work/whole.json" <<'END' || fail "the JSON of a process that ended"
+import json, sys
+profile = json.load(open(sys.argv[1]))
+run = profile["run"]
+threads = {t["name"]: t for t in profile["threads"]}
+assert set(threads) == {"shares", "sleeper"}, threads
+assert run["ticks"] > 0 and run["captures"] > 0, run
+assert profile["samples"] > run["captures"], profile["samples"]
+END
+start "$shares" 0 0
+sampled=$pid
+for file in p.txt p.folded p.pb.gz p.speedscope.json p.firefox.json p.json p.svg; do
+  run 0 record --duration 0.4 --budget 0 --native-ids -o "$work/$file" "$sampled"
+  [[ ! -s $work/out ]] || fail "$file: output: $(cat "$work/out")"
+done
+grep -q '^Analysis of sampling shares' "$work/p.txt" || fail "the tree: $(cat "$work/p.txt")"
+grep -q '  three_parts  (in shares)' "$work/p.txt" || fail "the tree: $(cat "$work/p.txt")"
+! grep -vqE '^.+;.+ [0-9]+$' "$work/p.folded" || fail "folded: $(cat "$work/p.folded")"
+sleeper=$(for task in /proc/"$sampled"/task/*; do echo "${task##*/}"; done | grep -vx "$sampled")
+grep -q "^sleeper[^;]*${sleeper}[^;]*;" "$work/p.folded" || fail "--native-ids: $(cat "$work/p.folded")"
+python3 - "$work" <<'END' || fail "a format is not what it should be"
+import gzip, json, sys, xml.dom.minidom
+work = sys.argv[1] + "/p."
+data = gzip.open(work + "pb.gz").read()
+assert b"three_parts" in data and b"samples" in data
+speedscope = json.load(open(work + "speedscope.json"))
+assert "speedscope.app" in speedscope["$schema"] and "three_parts" in str(speedscope["shared"]["frames"])
+firefox = json.load(open(work + "firefox.json"))
+assert "three_parts" in firefox["shared"]["stringArray"] and firefox["threads"]
+assert json.load(open(work + "json"))["version"] == 1
+assert "three_parts" in xml.dom.minidom.parse(work + "svg").toxml()
+END
+
+# A chosen thread, by name and by id.
+for threads in 'slee*' "$sleeper"; do
+  run 0 record --duration 0.2 --threads "$threads" --format folded "$sampled"
+  out_has '^sleeper;'
+  out_lacks '^shares'
+done
+run 0 record --duration 0.2 --threads main --merge "$sampled"
+out_has '^    [0-9]+ .*main|^    [0-9]+ __libc_start'
+out_lacks 'Thread_'
+
+# A signal ends it with a complete file, and nothing of the progress stays.
+for signal in SIGINT SIGTERM; do
+  status=0
+  said=$(python3 "$top/tests/tool/recorded.py" "$signal" "$work/out" "$unspool" record -o "$work/cut.json" "$sampled") || status=$?
+  [[ $status -eq 0 ]] || fail "$signal: status $status: $said"
+  python3 -m json.tool "$work/cut.json" >/dev/null || fail "$signal leaves an incomplete file"
+  [[ $said == *$'\r\033[K'unspool:\ *' samples of 2 threads in '* ]] || fail "$signal: $(printf %q "$said")"
+done
+# It is passed on to a command.
+status=0
+python3 "$top/tests/tool/recorded.py" SIGTERM "$work/out" "$unspool" record -o "$work/cut.json" -- "$shares" 0 0 >"$work/err" ||
+  status=$?
+[[ $status -eq 143 ]] || fail "SIGTERM with a command: status $status: $(cat "$work/err")"
+python3 -m json.tool "$work/cut.json" >/dev/null || fail "with a command SIGTERM leaves an incomplete file"
+state=$(sed -n 's/^State:\t\(.\).*/\1/p' "/proc/$sampled/status")
+[[ $state == [RS] ]] || fail "the process was left in state $state"
+
+# Threads that come and go.
+start "$stuck" churn
+run 0 record --duration 1 --rate 1000 --budget 0 --format folded -o "$work/churn" "$pid"
+err_has '; [0-9]+ threads appeared; [0-9]+ threads ended'
+
+# What is loaded later is named: another program, and a library.
+run 0 record --cpu --rate 500 --budget 0 --format folded -- sh -c "sleep 0.2; exec '$shares' 300 0"
+cp "$work/out" "$work/exec"
+has_shares "$work/exec"
+cat >"$work/later.c" <<'END'
+#include <stdint.h>
+#include <time.h>
+static volatile unsigned long sink;
+static uint64_t now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+void loaded_later(uint64_t length) {
+    for (uint64_t end = now() + length; now() < end;)
+        for (unsigned i = 0; i < 100000; i++) sink++;
+}
+END
+if ${CC:-cc} -O1 -shared -fPIC -o "$work/later.so" "$work/later.c" 2>/dev/null; then
+  run 0 record --budget 0 --format folded -- "$shares" 300 0 "$work/later.so"
+  out_has ';main;.*loaded_later'
+fi
+
+# What cannot be recorded; the file stays as it was.
+echo kept >"$work/kept.json"
+dead=$("$shares" 1 0 >/dev/null & echo $!; wait)
+run 3 record -o "$work/kept.json" "$dead"
+err_has "^unspool: there is no process $dead"
+[[ $(cat "$work/kept.json") == kept ]] || fail "the file was lost"
+run 3 record "$sleeper"
+err_has "^unspool: $sleeper is a thread of process $sampled, not a process"
+run 4 record --duration 0.1 -o "$work/nowhere/file.json" "$sampled"
+err_has "^unspool: $work/nowhere/file\.json: "
+if [[ -w /dev/full ]]; then
+  run 4 record --duration 0.1 --format json -o /dev/full "$sampled"
+  err_has '^unspool: /dev/full could not be written'
+fi
+validate profile "$work/whole.json" "$work/early.json"
+verdict

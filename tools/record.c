@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+/* `unspool record`: its arguments, the sampler, and what is said on standard error. */
+#define _GNU_SOURCE 1
+#include "tools/record.h"
+
+#include "tools/arguments.h"
+#include "tools/command.h"
+#include "tools/progress.h"
+#include "tools/text.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+/* Between two looks at the signals, the program's end and the progress. */
+#define LOOK 50000000
+/* The progress may take one part in so many of the time. */
+#define PROGRESS_SHARE 100
+
+struct recording {
+    int64_t pid;    /* the process that is recorded */
+    char **program; /* with its arguments; NULL: the process runs already */
+    uint64_t duration;
+    bool is_quiet;
+    char *threads; /* --threads, cut into its parts */
+    struct usp_thread *ids;
+    const char **names;
+    struct usp_sampler_options options;
+    struct record_output output;
+};
+
+static void usage(FILE *out) {
+    fputs(
+        "usage: unspool record [OPTION...] PID\n"
+        "       unspool record [OPTION...] -- COMMAND [ARGUMENT...]\n"
+        "\n"
+        "Samples the call stacks of a process until it ends, until --duration has passed or until ^C, and writes a\n"
+        "profile. COMMAND is started, recorded until it ends, and its exit status becomes this command's.\n"
+        "\n"
+        "  --duration SECONDS  end after so long\n"
+        "  --rate HZ           samples a second, 1 to 10000 (default 100)\n"
+        "  --threads LIST      ids, or names with * and ?, separated by commas; main: the main thread; all (default)\n"
+        "  --format FORMAT     tree (default), folded, pprof, speedscope, firefox, json, svg\n"
+        "  -o FILE             write to FILE. Its name gives the format where --format does not: .txt, .folded,\n"
+        "                      .pb.gz, .speedscope.json, .firefox.json, .json, .svg\n"
+        "  --wall              tree, folded, svg: count the time that samples stand for, not samples\n"
+        "  --cpu               tree, folded, svg: count the processor time of the threads\n"
+        "  --merge             tree, folded, svg: one tree for all threads\n"
+        "  --native-ids        folded, svg, speedscope: the ids of threads beside their names\n"
+        "  --max N             at most N frames of each stack (default 256)\n"
+        "  --async             Swift: the asynchronous callers as well\n"
+        "  --budget PERCENT    sampling may take so much of one processor, and stop each thread for so much of its\n"
+        "                      time; it becomes slower to stay below. 0: no limit (default 5)\n"
+        "  --memory MB         memory for samples (default 64)\n"
+        "  --demangle MODE     names of C++, Rust and Swift: full (default), simple, short, no\n"
+        "  --no-symbols        image + offset, no names\n"
+        "  --quiet             no summary and no progress\n"
+        "  --help              this\n"
+        "\n"
+        "exit status: 0 the profile is written, or that of COMMAND; 2 wrong usage, 3 the process cannot be read,\n"
+        "4 something else failed\n",
+        out);
+}
+
+enum {
+    OPTION_DURATION = 256,
+    OPTION_RATE,
+    OPTION_THREADS,
+    OPTION_FORMAT,
+    OPTION_WALL,
+    OPTION_CPU,
+    OPTION_MERGE,
+    OPTION_NATIVE_IDS,
+    OPTION_MAX,
+    OPTION_ASYNC,
+    OPTION_BUDGET,
+    OPTION_MEMORY,
+    OPTION_DEMANGLE,
+    OPTION_NO_SYMBOLS,
+    OPTION_QUIET,
+    OPTION_HELP
+};
+
+static const struct option options[] = {
+    {"duration", required_argument, NULL, OPTION_DURATION},
+    {"rate", required_argument, NULL, OPTION_RATE},
+    {"threads", required_argument, NULL, OPTION_THREADS},
+    {"format", required_argument, NULL, OPTION_FORMAT},
+    {"wall", no_argument, NULL, OPTION_WALL},
+    {"cpu", no_argument, NULL, OPTION_CPU},
+    {"merge", no_argument, NULL, OPTION_MERGE},
+    {"native-ids", no_argument, NULL, OPTION_NATIVE_IDS},
+    {"max", required_argument, NULL, OPTION_MAX},
+    {"async", no_argument, NULL, OPTION_ASYNC},
+    {"budget", required_argument, NULL, OPTION_BUDGET},
+    {"memory", required_argument, NULL, OPTION_MEMORY},
+    {"demangle", required_argument, NULL, OPTION_DEMANGLE},
+    {"no-symbols", no_argument, NULL, OPTION_NO_SYMBOLS},
+    {"quiet", no_argument, NULL, OPTION_QUIET},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+static const struct word formats[] = {
+    {"tree", USP_PROFILE_TREE},       {"folded", USP_PROFILE_FOLDED},
+    {"pprof", USP_PROFILE_PPROF},     {"speedscope", USP_PROFILE_SPEEDSCOPE},
+    {"firefox", USP_PROFILE_FIREFOX}, {"json", USP_PROFILE_JSON},
+    {"svg", USP_PROFILE_SVG},
+};
+
+/* ---- arguments ---- */
+
+/* A number with decimals, from `lowest` to `highest`. */
+static bool parse_decimal(const char *option, double lowest, double highest, double *value) {
+    char *end;
+    double parsed = strtod(optarg, &end);
+    /* No sign, no "inf" and no "nan". */
+    if (optarg[0] != '\0' && optarg[strspn(optarg, "0123456789.")] == '\0' && *end == '\0' && parsed >= lowest &&
+        parsed <= highest) {
+        *value = parsed;
+        return true;
+    }
+    complain("--%s wants a number from %g to %g, not \"%s\"", option, lowest, highest, optarg);
+    return false;
+}
+
+static bool parse_count(const char *option, uint64_t lowest, uint64_t highest, uint64_t *value) {
+    if (parse_number(optarg, highest, value) && *value >= lowest) return true;
+    complain("--%s wants a number from %" PRIu64 " to %" PRIu64 ", not \"%s\"", option, lowest, highest, optarg);
+    return false;
+}
+
+static bool is_number(const char *text) { return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0'; }
+
+/* Ids or names, but not both: the sampler has one way to choose. */
+static bool parse_threads(struct recording *r) {
+    size_t room = 1;
+    for (const char *at = optarg; *at != '\0'; at++) room += *at == ',';
+    free(r->threads);
+    free(r->ids);
+    free(r->names);
+    r->threads = strdup(optarg);
+    r->ids = calloc(room, sizeof *r->ids);
+    r->names = calloc(room, sizeof *r->names);
+    r->options.thread_count = r->options.name_count = 0;
+    r->options.threads = r->ids;
+    r->options.names = r->names;
+    r->options.which = USP_SAMPLER_ALL;
+    if (r->threads == NULL || r->ids == NULL || r->names == NULL) {
+        complain("%s", usp_status_string(USP_ERROR_NO_MEMORY));
+        return false;
+    }
+    if (strcmp(optarg, "all") == 0) return true;
+    if (strcmp(optarg, "main") == 0) {
+        r->options.which = USP_SAMPLER_MAIN;
+        return true;
+    }
+    bool is_valid = true;
+    for (char *rest = r->threads, *next; rest != NULL && is_valid; rest = next) {
+        uint64_t id = 0;
+        next = strchr(rest, ',');
+        if (next != NULL) *next++ = '\0';
+        if (is_number(rest)) {
+            is_valid = parse_number(rest, INT32_MAX, &id) && id > 0;
+            r->ids[r->options.thread_count++] = (struct usp_thread){id, id};
+        } else {
+            is_valid = rest[0] != '\0';
+            r->names[r->options.name_count++] = rest;
+        }
+    }
+    r->options.which = r->options.thread_count > 0 ? USP_SAMPLER_GIVEN : USP_SAMPLER_NAMED;
+    if (is_valid && (r->options.thread_count == 0 || r->options.name_count == 0)) return true;
+    complain("--threads wants ids or names, separated by commas, or main, or all; not \"%s\"", optarg);
+    return false;
+}
+
+/* What chooses how samples are counted and shown. False: it is another option. */
+static bool parse_shape(int option, struct recording *r) {
+    struct usp_profile_write_options *shape = &r->output.options;
+    switch (option) {
+    case OPTION_WALL: shape->value = USP_PROFILE_WALL; return true;
+    case OPTION_CPU: shape->value = USP_PROFILE_CPU; return true;
+    case OPTION_MERGE: shape->flags |= USP_PROFILE_MERGE_THREADS; return true;
+    case OPTION_NATIVE_IDS: shape->flags |= USP_PROFILE_NATIVE_IDS; return true;
+    case OPTION_ASYNC: r->options.flags |= USP_SAMPLER_ASYNC; return true;
+    case OPTION_NO_SYMBOLS: r->output.no_symbols = true; return true;
+    case OPTION_QUIET: r->is_quiet = true; return true;
+    case 'o': r->output.path = optarg; return true;
+    default: return false;
+    }
+}
+
+/* An option with a value that can be wrong. */
+static bool parse_value(int option, struct recording *r, uint32_t *format) {
+    double decimal;
+    uint64_t number;
+    switch (option) {
+    case OPTION_DURATION:
+        if (!parse_decimal("duration", 0.001, 1e8, &decimal)) return false;
+        r->duration = (uint64_t)(decimal * 1e9);
+        return true;
+    case OPTION_RATE:
+        if (!parse_decimal("rate", 1, 10000, &decimal)) return false;
+        r->options.interval = (uint64_t)(1e9 / decimal);
+        return true;
+    case OPTION_THREADS: return parse_threads(r);
+    case OPTION_FORMAT: return parse_word("format", optarg, formats, sizeof formats / sizeof *formats, format);
+    case OPTION_MAX:
+        if (!parse_count("max", 4, 100000, &number)) return false;
+        r->options.max_frames = (uint32_t)number;
+        return true;
+    case OPTION_BUDGET:
+        if (!parse_decimal("budget", 0, 100, &decimal)) return false;
+        r->options.budget_cpu = r->options.budget_stopped = (uint32_t)(decimal * 10);
+        if (decimal > 0 && r->options.budget_cpu == 0) r->options.budget_cpu = r->options.budget_stopped = 1;
+        return true;
+    case OPTION_MEMORY:
+        if (!parse_count("memory", 1, 1u << 20, &number)) return false;
+        r->options.memory = number << 20;
+        return true;
+    case OPTION_DEMANGLE: return parse_demangling(optarg, &r->output.demangling);
+    default: return false; /* getopt_long has said why */
+    }
+}
+
+/* What is recorded. `end` is where a command begins, or argc. */
+static int parse_target_or_program(int argc, int end, char **argv, struct recording *r) {
+    if (end + 1 < argc && optind == end) {
+        r->program = argv + end + 1;
+        return EXIT_ALL_WELL;
+    }
+    if (optind == end) {
+        complain("record: a process id, or -- and a command, is missing");
+        return EXIT_USAGE;
+    }
+    if (end - optind != 1 || end != argc) {
+        complain("record: one process at a time, or -- and a command");
+        return EXIT_USAGE;
+    }
+    if (!parse_target(argv[optind], &r->pid)) return EXIT_USAGE;
+    if (r->pid == 0) {
+        complain("%s is no process id; a command stands behind --", argv[optind]);
+        return EXIT_USAGE;
+    }
+    return EXIT_ALL_WELL;
+}
+
+/* Returns EXIT_ALL_WELL with *goes_on false when everything is done with the help. */
+static int parse(int argc, char **argv, struct recording *r, bool *goes_on) {
+    uint32_t format = 0;
+    int end = 1;
+    *goes_on = false;
+    /* A command's options are its own. */
+    while (end < argc && strcmp(argv[end], "--") != 0) end++;
+    for (int option; (option = getopt_long(end, argv, "ho:", options, NULL)) != -1;) {
+        if (option == 'h' || option == OPTION_HELP) {
+            usage(stdout);
+            return EXIT_ALL_WELL;
+        }
+        if (!parse_shape(option, r) && !parse_value(option, r, &format)) return EXIT_USAGE;
+    }
+    if (format == 0 && r->output.path != NULL) {
+        format = format_of_path(r->output.path);
+        if (format == 0) {
+            complain("%s: its name tells no format: --format is wanted", r->output.path);
+            return EXIT_USAGE;
+        }
+    }
+    if (format != 0) r->output.options.format = format;
+    int result = parse_target_or_program(argc, end, argv, r);
+    *goes_on = result == EXIT_ALL_WELL;
+    return result;
+}
+
+/* ---- recording ---- */
+
+/* Counting copies the samples: *due, by usp_clock, is when that may be done again, for a small part of the time. */
+static void put_progress(struct progress *progress, struct usp_sampler *sampler, uint64_t *due) {
+    const uint64_t began = usp_clock();
+    struct usp_profile_run run;
+    struct usp_profile_info info;
+    struct usp_profile *profile;
+    char line[128];
+    if (began < *due || !progress_is_due(progress)) return;
+    usp_sampler_get_run(sampler, &run);
+    if (usp_sampler_read(sampler, 0, UINT64_MAX, 0, &profile) != USP_OK) return;
+    usp_profile_get_info(profile, &info);
+    usp_profile_free(profile);
+    double seconds = (double)(run.end - run.start) / 1e9;
+    snprintf(line, sizeof line, "%" PRIu64 " samples of %" PRIu64 " threads, %.1f s, %.1f %% of a processor",
+             info.samples, info.threads, seconds, seconds > 0 ? (double)run.cpu_ns / 1e7 / seconds : 0);
+    progress_put(progress, line);
+    uint64_t now = usp_clock();
+    *due = now + (now - began) * PROGRESS_SHARE;
+}
+
+/* Until a signal comes, the time is over or nothing is left. The first list of threads is made by the sampler's thread. */
+static void watch(const struct recording *r, struct usp_sampler *sampler) {
+    struct progress progress;
+    struct usp_profile_run run;
+    uint64_t progress_due = 0;
+    uint64_t end = r->duration != 0 ? usp_clock() + r->duration : UINT64_MAX;
+    progress_begin(&progress, stderr);
+    for (;;) {
+        uint64_t now = usp_clock();
+        usp_sampler_get_run(sampler, &run);
+        if (caught_signal() != 0 || now >= end || (run.start != 0 && !usp_sampler_is_alive(sampler)) ||
+            (r->program != NULL && has_ended((pid_t)r->pid))) {
+            break;
+        }
+        uint64_t left = end - now < LOOK ? end - now : LOOK;
+        const struct timespec nap = {0, (long)left};
+        nanosleep(&nap, NULL);
+        if (!r->is_quiet) put_progress(&progress, sampler, &progress_due);
+    }
+    progress_end(&progress);
+}
+
+struct sentence {
+    char text[512];
+    size_t length;
+};
+
+static void add_count(struct sentence *sentence, uint64_t count, const char *what) {
+    if (count == 0 || sentence->length >= sizeof sentence->text) return;
+    int n = snprintf(sentence->text + sentence->length, sizeof sentence->text - sentence->length, "; %" PRIu64 " %s",
+                     count, what);
+    if (n > 0) sentence->length += (size_t)n;
+}
+
+/* What a reader of the profile has to know, whatever its format says of it. */
+static void say_summary(const struct recording *r, struct usp_profile *profile) {
+    struct usp_profile_info info;
+    struct sentence rest = {.length = 0};
+    usp_profile_get_info(profile, &info);
+    const struct usp_profile_run *run = &info.run;
+    double seconds = (double)(run->end - run->start) / 1e9;
+    add_count(&rest, run->missed_ticks, "ticks missed");
+    add_count(&rest, run->slowed, "ticks and captures put off by the budget");
+    add_count(&rest, run->failed, "captures failed");
+    add_count(&rest, run->truncated, "stacks with frames left out");
+    add_count(&rest, run->threads_appeared, "threads appeared");
+    add_count(&rest, run->threads_ended, "threads ended");
+    add_count(&rest, run->threads_left_out, "threads left out");
+    add_count(&rest, info.evicted, "samples left the time line");
+    add_count(&rest, info.refused, "samples did not fit");
+    complain("%" PRIu64 " samples of %" PRIu64 " threads in %.1f s%s%s, with %.1f %% of a processor%s", info.samples,
+             info.threads, seconds, r->output.path != NULL ? " in " : "", r->output.path != NULL ? r->output.path : "",
+             seconds > 0 ? (double)run->cpu_ns / 1e7 / seconds : 0, rest.text);
+}
+
+static int write_profile(struct recording *r, struct usp_sampler *sampler, bool is_alive) {
+    struct usp_profile *profile;
+    int status = usp_sampler_read(sampler, 0, UINT64_MAX, 0, &profile);
+    if (status != USP_OK) {
+        complain("%s", usp_status_string(status));
+        return EXIT_FAILED;
+    }
+    gather_output();
+    int result = record_write(&r->output, profile, is_alive ? r->pid : 0);
+    if (!r->is_quiet) say_summary(r, profile);
+    usp_profile_free(profile);
+    return result;
+}
+
+/* A program that has ended already is a profile without samples. */
+static int write_nothing(struct recording *r) {
+    struct usp_profile *profile;
+    complain("%s ended before a sample could be taken", r->program[0]);
+    if (usp_profile_create(NULL, &profile) != USP_OK) return EXIT_FAILED;
+    int result = record_write(&r->output, profile, 0);
+    usp_profile_free(profile);
+    return result;
+}
+
+static int record_process(struct recording *r) {
+    struct usp_sampler *sampler;
+    char error[1024] = "";
+    r->options.process = r->pid;
+    int status = usp_sampler_create(&r->options, &sampler, error, sizeof error);
+    if (status == USP_OK) {
+        status = usp_sampler_start(sampler);
+        if (status != USP_OK) usp_sampler_free(sampler);
+    }
+    if (status == USP_ERROR_NO_THREAD && r->program != NULL && has_ended((pid_t)r->pid)) return write_nothing(r);
+    if (status != USP_OK) {
+        complain("%s", error[0] != '\0' ? error : usp_status_string(status));
+        return status == USP_ERROR_NO_MEMORY ? EXIT_FAILED : EXIT_NO_TARGET;
+    }
+    if (r->output.file == NULL && !record_open(&r->output)) {
+        usp_sampler_free(sampler);
+        return EXIT_FAILED;
+    }
+    watch(r, sampler);
+    (void)usp_sampler_stop(sampler);
+    int result = write_profile(r, sampler, usp_sampler_is_alive(sampler));
+    usp_sampler_free(sampler);
+    return result;
+}
+
+static int record_program(struct recording *r) {
+    if (!record_open(&r->output)) return EXIT_FAILED;
+    r->pid = start_program(r->program);
+    if (r->pid < 0) return EXIT_NO_TARGET;
+    int result = record_process(r);
+    /* ^C reaches the program by itself. */
+    if (caught_signal() != 0 && caught_signal() != SIGINT) kill((pid_t)r->pid, caught_signal());
+    int status = wait_for_program((pid_t)r->pid);
+    return result != EXIT_ALL_WELL ? result : status;
+}
+
+static int run(int argc, char **argv) {
+    struct recording r = {.output = {.demangling = USP_DEMANGLE_FULL}};
+    bool goes_on;
+    usp_sampler_options_init(&r.options);
+    usp_profile_write_options_init(&r.output.options);
+    r.options.which = USP_SAMPLER_ALL;
+    r.options.flags = USP_SAMPLER_KEEP;
+    r.options.budget_cpu = r.options.budget_stopped = 50;
+    r.options.memory = UINT64_C(64) << 20;
+    int result = parse(argc, argv, &r, &goes_on);
+    if (result == EXIT_USAGE) fputs("`unspool record --help` tells more.\n", stderr);
+    if (goes_on) {
+        catch_signals();
+        result = r.program != NULL ? record_program(&r) : record_process(&r);
+    }
+    if (r.output.path != NULL && r.output.file != NULL) fclose(r.output.file);
+    free(r.threads);
+    free(r.ids);
+    free(r.names);
+    return result;
+}
+
+const struct command command_record = {"record", "sample a process or a command, and write a profile", run};

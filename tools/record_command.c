@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* `unspool record -- COMMAND`: starting a program, waiting for it, and the signals that end a recording. */
+#define _GNU_SOURCE 1
+#include "tools/command.h"
+#include "tools/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t caught;
+
+static void note_signal(int signal) { caught = signal; }
+
+void catch_signals(void) {
+    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+    /* No SA_RESTART: the sleep in which the command waits ends. */
+    struct sigaction action = {.sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) {
+        struct sigaction before;
+        /* What nohup(1) has had ignored stays so. */
+        if (sigaction(ending[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
+            sigaction(ending[i], &action, NULL);
+        }
+    }
+}
+
+int caught_signal(void) { return caught; }
+
+/* In the child: becomes the program, or writes why it cannot. */
+static _Noreturn void become(char *const argv[], int report) {
+    execvp(argv[0], argv);
+    int e = errno;
+    ssize_t written = write(report, &e, sizeof e);
+    _exit(written == (ssize_t)sizeof e ? 127 : 126);
+}
+
+pid_t start_program(char *const argv[]) {
+    int ends[2], e = 0;
+    if (pipe(ends) != 0) {
+        complain("%s: %s", argv[0], strerror(errno));
+        return -1;
+    }
+    /* A program that runs has closed its end. */
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    pid_t pid = fork();
+    if (pid == 0) become(argv, ends[1]);
+    if (pid < 0) e = errno;
+    close(ends[1]);
+    ssize_t n = 0;
+    while (pid > 0 && (n = read(ends[0], &e, sizeof e)) < 0 && errno == EINTR) continue;
+    close(ends[0]);
+    if (pid > 0 && n == 0) return pid;
+    if (pid > 0) waitpid(pid, NULL, 0);
+    complain("%s cannot be started: %s", argv[0], strerror(e));
+    return -1;
+}
+
+bool has_ended(pid_t pid) {
+    siginfo_t info = {.si_pid = 0};
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
+}
+
+int wait_for_program(pid_t pid) {
+    int status;
+    pid_t waited;
+    do waited = waitpid(pid, &status, 0);
+    while (waited < 0 && errno == EINTR);
+    if (waited != pid) return EXIT_FAILED;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* `unspool record`: the file that a recording is written to, its format and its names. */
+#include "tools/command.h"
+#include "tools/record.h"
+#include "tools/text.h"
+
+#include <errno.h>
+#include <string.h>
+
+uint32_t format_of_path(const char *path) {
+    static const struct {
+        const char *suffix;
+        uint32_t format;
+    } suffixes[] = {
+        {".speedscope.json", USP_PROFILE_SPEEDSCOPE},
+        {".firefox.json", USP_PROFILE_FIREFOX},
+        {".json", USP_PROFILE_JSON},
+        {".svg", USP_PROFILE_SVG},
+        {".folded", USP_PROFILE_FOLDED},
+        {".collapsed", USP_PROFILE_FOLDED},
+        {".pb.gz", USP_PROFILE_PPROF},
+        {".pprof", USP_PROFILE_PPROF},
+        {".txt", USP_PROFILE_TREE},
+    };
+    size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        size_t n = strlen(suffixes[i].suffix);
+        if (length > n && strcmp(path + length - n, suffixes[i].suffix) == 0) return suffixes[i].format;
+    }
+    return 0;
+}
+
+bool record_open(struct record_output *output) {
+    output->file = output->path != NULL ? fopen(output->path, "wb") : stdout;
+    if (output->file != NULL) return true;
+    complain("%s: %s", output->path, strerror(errno));
+    return false;
+}
+
+static int write_named(struct record_output *output, struct usp_profile *profile, int64_t process) {
+    struct usp_images *images = NULL;
+    struct usp_symbolizer_options names;
+    usp_symbolizer_options_init(&names);
+    names.process = process;
+    int status = usp_demangler_create(output->demangling, &output->options.demangler);
+    if (status == USP_OK && !output->no_symbols) {
+        status = usp_images_create_profile(profile, &images);
+        if (status == USP_OK) status = usp_symbolizer_create(images, &names, &output->options.symbolizer);
+    }
+    output->options.images = images;
+    if (status == USP_OK) status = usp_profile_write(profile, &output->options, write_to_file, output->file);
+    usp_symbolizer_free(output->options.symbolizer);
+    usp_demangler_free(output->options.demangler);
+    usp_images_free(images);
+    return status;
+}
+
+int record_write(struct record_output *output, struct usp_profile *profile, int64_t process) {
+    int status = write_named(output, profile, process);
+    bool is_written = true;
+    if (output->path != NULL) {
+        is_written = ferror(output->file) == 0;
+        if (fclose(output->file) != 0) is_written = false;
+        output->file = NULL;
+    }
+    /* What could not be written to standard output is said when that is closed. */
+    if (!is_written) {
+        complain("%s could not be written", output->path);
+    } else if (status != USP_OK && status != USP_ERROR_SYSTEM) {
+        complain("%s", usp_status_string(status));
+    }
+    return is_written && (status == USP_OK || status == USP_ERROR_SYSTEM) ? EXIT_ALL_WELL : EXIT_FAILED;
+}
