@@ -61,7 +61,10 @@ static void put_frame(struct session *session, struct uspi_text *text, const str
     const struct usp_source_frame *frame = &lines->frames[i];
     const char *name = frame->function != NULL ? usp_demangle(session->demangler, frame->function) : "???";
     uspi_put_harmless(text, uspi_span_of(name), "");
-    uspi_put_string(text, image_text(&session->image_text, lines->symbol.image_path));
+    /* Generated code lies in no image. */
+    if (lines->symbol.image_path != NULL) {
+        uspi_put_string(text, image_text(&session->image_text, lines->symbol.image_path));
+    }
     if (uspi_has_source(frame)) {
         uspi_put_source(text, frame, session->options->full_paths);
     } else if (i + 1 == lines->count) {
@@ -105,9 +108,9 @@ static void put_json(const struct session *session, const char *word, usp_addr a
     struct uspi_json json = {.out = &text, .flat = 1};
     uspi_json_begin_object(&json, NULL);
     uspi_json_string(&json, "input", word);
+    if (symbol->image_path != NULL || symbol->name != NULL) uspi_json_address(&json, "address", address);
     if (symbol->image_path != NULL) {
         const struct usp_image *image = usp_images_find(session->images, address);
-        uspi_json_address(&json, "address", address);
         uspi_json_string(&json, "image_path", symbol->image_path);
         uspi_json_build_id(&json, image != NULL && (image->flags & USP_IMAGE_MACHO) != 0, symbol->build_id,
                            symbol->build_id_size);

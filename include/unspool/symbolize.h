@@ -42,7 +42,11 @@ struct usp_symbolizer_options {
     uint32_t path_map_count;              /* how many. Default 0 */
     uint32_t
         inlined_limit; /* so many inlined calls are given for an address at most, the innermost ones. Default 0: all */
-    uint64_t reserved[2];
+    int64_t
+        recorded_process; /* the id of the process that the list was of, which has ended: a perf map and a jitdump with
+                                 this id in their names are looked for in `folder` and in /tmp below `sysroot`. Default
+                                 0: not known. Without effect where `process` is set */
+    uint64_t reserved[1];
 };
 
 USP_API void usp_symbolizer_options_init(struct usp_symbolizer_options *options);
@@ -53,7 +57,7 @@ USP_API void usp_symbolizer_options_init(struct usp_symbolizer_options *options)
 USP_API int usp_symbolizer_create(const struct usp_images *images, const struct usp_symbolizer_options *options,
                                   struct usp_symbolizer **symbolizer);
 
-/* For a snapshot, which must outlive the symbolizer: its images; its process, or the memory in its core; where its shared
+/* For a snapshot, which must outlive the symbolizer: its images; its process, or the memory in its core and the process's id; where its shared
  * cache is; the program and the sysroot that its options named; and, for a core, the core's folder. What `options` sets counts
  * instead; NULL: the defaults. Otherwise as usp_symbolizer_create. */
 USP_API int usp_symbolizer_create_for_snapshot(const struct usp_snapshot *snapshot,
@@ -89,10 +93,15 @@ enum usp_strategy {
     USP_STRATEGY_SYMTAB = 2,        /* a symbol table of the image's file or memory */
     USP_STRATEGY_OBJC_RUNTIME = 3,  /* the Objective-C runtime of this process */
     USP_STRATEGY_OBJC_METADATA = 4, /* Objective-C metadata of the image's file or memory */
-    USP_STRATEGY_DEBUG_INFO = 5     /* debug information, or an index of it; never for usp_symbolize (see lines.h) */
+    USP_STRATEGY_DEBUG_INFO = 5,    /* debug information, or an index of it; never for usp_symbolize (see lines.h) */
+    /* The next three name generated code, which no image holds. */
+    USP_STRATEGY_PERF_MAP = 6, /* /tmp/perf-PID.map, which the program writes */
+    USP_STRATEGY_JITDUMP = 7,  /* jit-PID.dump, likewise */
+    USP_STRATEGY_GDB_JIT = 8   /* objects in the program's memory (the GDB JIT interface) */
 };
 
-/* Its name as JSON has it: "dladdr", "symtab", "objc-runtime", "objc-metadata", "debug-info"; "none" otherwise. Static lifetime.
+/* Its name as JSON has it: "dladdr", "symtab", "objc-runtime", "objc-metadata", "debug-info", "perf-map",
+ * "jitdump", "gdb-jit"; "none" otherwise. Static lifetime.
  * Signal-safe, thread-safe. */
 USP_API const char *usp_strategy_string(uint32_t strategy);
 
@@ -118,7 +127,8 @@ struct usp_symbol {
 
 /* Names an address: pass usp_frame_call_site(), not the return address. *symbol is written completely.
  * Returns USP_OK when a symbol holds the address, USP_ERROR_NOT_FOUND when none does (image_path may still be set: the
- * nearest symbol below is not an answer), USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
+ * nearest symbol below is not an answer), USP_ERROR_NO_MEMORY. An address in no image is looked for in generated code: then
+ * image_path is NULL and `strategy` says what named it. Thread-safe, not signal-safe. */
 USP_API int usp_symbolize(struct usp_symbolizer *symbolizer, usp_addr address, struct usp_symbol *symbol);
 
 /* Names a frame: looks up usp_frame_call_site() of it, so that a caller need not know which addresses have to be adjusted.

@@ -55,6 +55,9 @@ static const char *const strategies[] = {
     [USP_STRATEGY_OBJC_RUNTIME] = "objc-runtime",
     [USP_STRATEGY_OBJC_METADATA] = "objc-metadata",
     [USP_STRATEGY_DEBUG_INFO] = "debug-info",
+    [USP_STRATEGY_PERF_MAP] = "perf-map",
+    [USP_STRATEGY_JITDUMP] = "jitdump",
+    [USP_STRATEGY_GDB_JIT] = "gdb-jit",
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])

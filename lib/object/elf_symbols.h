@@ -8,7 +8,7 @@
 
 enum uspi_elf_symbol_table { USPI_SHT_SYMTAB = 2, USPI_SHT_DYNSYM = 11 };
 enum uspi_elf_section_flags { USPI_SHF_ALLOC = 2, USPI_SHF_EXECINSTR = 4, USPI_SHF_COMPRESSED = 0x800 };
-enum uspi_elf_symbol_type { USPI_STT_NOTYPE = 0, USPI_STT_FUNC = 2, USPI_STT_GNU_IFUNC = 10 };
+enum uspi_elf_symbol_type { USPI_STT_NOTYPE = 0, USPI_STT_OBJECT = 1, USPI_STT_FUNC = 2, USPI_STT_GNU_IFUNC = 10 };
 enum uspi_elf_binding { USPI_STB_LOCAL = 0, USPI_STB_GLOBAL = 1, USPI_STB_WEAK = 2, USPI_STB_GNU_UNIQUE = 10 };
 /* Section indices from RESERVED on name no section, except XINDEX: the real one is too large for the field. */
 enum uspi_elf_section_index { USPI_SHN_UNDEF = 0, USPI_SHN_RESERVED = 0xff00, USPI_SHN_XINDEX = 0xffff };

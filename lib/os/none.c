@@ -166,6 +166,14 @@ int uspi_os_mapped_file(int64_t pid, const struct usp_image *image, char path[US
     return USP_ERROR_UNSUPPORTED;
 }
 
+int uspi_os_jit_file_of(int64_t pid, enum uspi_jit_file which, struct uspi_os_file *file, int64_t *named) {
+    (void)pid;
+    (void)which;
+    (void)named;
+    *file = (struct uspi_os_file){.descriptor = -1};
+    return USP_ERROR_UNSUPPORTED;
+}
+
 int uspi_os_process_memory_open(int64_t pid, struct usp_memory *memory) {
     (void)pid;
     (void)memory;

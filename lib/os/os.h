@@ -96,6 +96,22 @@ int uspi_os_file_read(const struct uspi_os_file *file, uint64_t at, void *to, si
 
 void uspi_os_file_close(struct uspi_os_file *file);
 
+/* Asks the system how large a file that is not mapped is now. USP_OK or USP_ERROR_SYSTEM. */
+int uspi_os_file_measure(struct uspi_os_file *file);
+
+/* Files that a runtime writes about the code that it generates (lib/symbolize/jit/). They belong to other programs, which go on
+ * writing: they are never mapped, symbolic links are refused (USP_ERROR_PERMISSION), and so is what is not a regular file
+ * (USP_ERROR_FORMAT) or belongs to a user who has no say here (USP_ERROR_PERMISSION). */
+enum uspi_jit_file { USPI_JIT_PERF_MAP, USPI_JIT_DUMP, USPI_JIT_FILES };
+
+/* Opens one of a live process (0: this one), as the process itself sees its files: /tmp/perf-PID.map, or the jit-PID.dump that
+ * it has mapped. Its owner must be the process's user or root. *named becomes the id in the file's name, by which the process
+ * knows itself. USP_ERROR_NOT_FOUND, USP_ERROR_UNSUPPORTED, otherwise as uspi_os_file_open. */
+int uspi_os_jit_file_of(int64_t pid, enum uspi_jit_file which, struct uspi_os_file *file, int64_t *named);
+
+/* Opens one in a folder. Its owner must be the caller, the folder's owner or root. (lib/os/posix/jit_file.c) */
+int uspi_os_jit_file_in(const char *folder, const char *name, struct uspi_os_file *file);
+
 /* Calls `each` with the name of each entry of a folder ("." and ".." left out), in the system's order, until it returns
  * false. USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_PERMISSION, USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM. */
 int uspi_os_list_folder(const char *folder, bool (*each)(void *context, const char *name), void *context);

@@ -5,11 +5,13 @@
 #include "lib/base/path.h"
 
 /* Libc gen/backtrace.c: the image's column, which is also where its name is cut; the width of the index; what stands for
- * no image; and what the shared cache has in place of a local symbol's name. */
+ * no image; and what the shared cache has in place of a local symbol's name. In place of a symbol's name where there is
+ * no image either, libc writes "0x0 + " and the address again; ours is the word of Linux's perf. */
 #define IMAGE_WIDTH 35
 #define INDEX_WIDTH 4
 #define NO_IMAGE    "???"
 #define REDACTED    "<redacted>"
+#define NO_SYMBOL   "[unknown]"
 
 /* The image's columns of BSBacktraceLogger.m (bs_logBacktraceEntry) and of Apple's crash reports. */
 #define BS_IMAGE_WIDTH    30
@@ -81,7 +83,8 @@ static void put_symbol_and_offset(struct uspi_text *text, const struct uspi_line
         put_name(text, line, uspi_image_name(symbol->image_path, image_width), 0);
         from = symbol->image_load;
     } else {
-        uspi_put_hex(text, symbol->start, 1);
+        uspi_put_string(text, NO_SYMBOL);
+        return;
     }
     put_offset(text, line, from);
     put_source(text, line);
@@ -104,13 +107,15 @@ static void put_plain(struct uspi_text *text, const struct uspi_line *line) {
     }
 }
 
-/* glibc debug/backtracesyms.c. Its offsets are those of "%#tx", which writes 0 without 0x. */
+/* glibc debug/backtracesyms.c. Its offsets are those of "%#tx", which writes 0 without 0x. Generated code, which glibc cannot
+ * name, has what stands for no image. */
 static void put_backtrace_symbols(struct uspi_text *text, const struct uspi_line *line) {
     const struct usp_symbol *symbol = line->symbol;
-    if (symbol->image_path != NULL && symbol->image_path[0] != '\0') {
+    const bool has_image = symbol->image_path != NULL && symbol->image_path[0] != '\0';
+    if (has_image || symbol->name != NULL) {
         usp_addr from = symbol->name != NULL ? symbol->start : symbol->image_load;
         uint64_t offset = uspi_target_offset(line->backend, line->frame->pc, from);
-        put_name(text, line, uspi_span_of(symbol->image_path), 0);
+        put_name(text, line, uspi_span_of(has_image ? symbol->image_path : NO_IMAGE), 0);
         uspi_put(text, "(", 1);
         if (symbol->name != NULL) put_name(text, line, uspi_span_of(symbol->name), 0);
         uspi_put(text, "+", 1);
@@ -148,6 +153,8 @@ static void put_crash_report(struct uspi_text *text, const struct uspi_line *lin
         put_name(text, line, uspi_span_of(symbol->name), 0);
         put_offset(text, line, symbol->start);
         put_source(text, line);
+    } else if (symbol->image_path == NULL) {
+        uspi_put_string(text, NO_SYMBOL);
     } else {
         uspi_put_hex(text, symbol->image_load, 1);
         put_offset(text, line, symbol->image_load);

@@ -28,6 +28,7 @@ int usp_symbolizer_create_for_snapshot(const struct usp_snapshot *snapshot,
     if (completed.sysroot == NULL) completed.sysroot = origin.sysroot;
     if (completed.folder == NULL) completed.folder = origin.folder;
     if (completed.process == 0) completed.process = origin.process;
+    if (completed.recorded_process == 0) completed.recorded_process = usp_snapshot_get_info(snapshot)->pid;
     if (completed.memory == NULL && completed.process == 0) {
         completed.memory = origin.memory;
         completed.pac_mask = origin.pac_mask;

@@ -155,6 +155,10 @@ static int ask_for_lines(struct usp_symbolizer *symbolizer, const struct usp_ima
     struct uspi_query query = {0};
     struct uspi_lines_answer answers[USPI_MAP_BLOCKS];
     int count = 0, status = uspi_symbolizer_ask(symbolizer, image, address, expected, &query, &lines->symbol);
+    if (query.module == NULL && status == USP_OK) {
+        put_frame(lines, &(struct usp_source_frame){.address = address});
+        complete_last(lines, NULL, 0);
+    }
     if (query.module == NULL || status == USP_ERROR_NO_MEMORY) return status;
     const usp_addr slide = query.image->slide;
     struct uspi_lines *source = uspi_module_lines(query.module);
@@ -227,6 +231,7 @@ static int visit_names(struct usp_symbolizer *symbolizer, usp_addr address, usp_
     struct usp_symbol symbol = {0};
     struct uspi_lines_answer answers[USPI_MAP_BLOCKS];
     int status = uspi_symbolizer_ask(symbolizer, NULL, address, NULL, &query, &symbol);
+    if (query.module == NULL && status == USP_OK) return visit(context, symbol.name);
     if (query.module == NULL || status == USP_ERROR_NO_MEMORY) return status;
     struct uspi_lines *source = uspi_module_lines(query.module);
     int count = source != NULL ? uspi_lines_find(source, address - query.image->slide, answers) : USP_ERROR_NO_MEMORY;

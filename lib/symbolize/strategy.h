@@ -4,7 +4,10 @@
  *
  * How the winner is chosen, in one place (symbolizer.c): a later answer replaces an earlier one only with a higher start,
  * or with the same when it says that its name is the better one; no answer counts whose symbol does not hold the address.
- * A strategy answers only with a symbol whose section holds the address; when in doubt it has no answer. */
+ * A strategy answers only with a symbol whose section holds the address; when in doubt it has no answer.
+ *
+ * Code that a program generated lies in no image, so no strategy of this list is asked for it: symbolizer.c asks jit/jit.h
+ * there, and only there, so that it never stands against an image's symbol. */
 #ifndef USPI_STRATEGY_H
 #define USPI_STRATEGY_H
 

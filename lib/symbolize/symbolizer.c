@@ -6,6 +6,7 @@
 #include "lib/base/sized.h"
 #include "lib/images/own_images.h"
 #include "lib/os/os.h"
+#include "lib/symbolize/jit/jit.h"
 #include "lib/symbolize/view.h"
 
 #include <stdlib.h>
@@ -25,6 +26,7 @@ struct usp_symbolizer {
     struct uspi_places files;          /* the same without memory: for images that are not in the list */
     struct uspi_objc_runtime *runtime; /* NULL unless in_process */
     struct uspi_names *names;
+    struct uspi_jit *jit;    /* NULL: there is neither a process nor memory nor a file to ask */
     struct uspi_cache cache; /* its lock is for the two below as well, its readers are all that look something up */
     _Atomic(struct uspi_view *) view; /* of a list that was given: set once. NULL: to be made */
     struct module_link *modules;
@@ -75,6 +77,11 @@ static bool are_paths(const struct usp_symbolizer_options *options) {
     return true;
 }
 
+/* Whether there can be something that names generated code. */
+static bool may_generate(const struct usp_images *images, const struct usp_symbolizer_options *options) {
+    return images == NULL || options->process != 0 || options->memory != NULL || options->recorded_process != 0;
+}
+
 static struct uspi_pointers describe_self(void) {
     struct usp_target self;
     usp_target_init(&self, usp_arch_host());
@@ -105,9 +112,11 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
     made->places.pointers = (struct uspi_pointers){completed.shared_cache, completed.pac_mask};
     if (made->in_process) made->places.pointers = describe_self();
     if (made->in_process) made->runtime = uspi_objc_runtime_create(made->places.pointers.signature_mask);
+    const bool generates = may_generate(images, &completed);
+    if (generates) made->jit = uspi_jit_create(&made->places, completed.recorded_process);
     size_t limit = completed.memory_limit < SIZE_MAX ? (size_t)completed.memory_limit : SIZE_MAX;
     bool is_whole =
-        uspi_cache_init(&made->cache, limit) && made->names != NULL &&
+        uspi_cache_init(&made->cache, limit) && made->names != NULL && (made->jit != NULL || !generates) &&
         (images == NULL ? made->runtime != NULL : view != NULL) && copy_string(completed.program, &search->file) &&
         copy_string(completed.sysroot, &search->sysroot) && copy_string(completed.folder, &search->folder) &&
         copy_string(completed.index_store, &made->places.index_store) && copy_paths(&completed, &made->paths);
@@ -138,6 +147,7 @@ void usp_symbolizer_free(struct usp_symbolizer *symbolizer) {
     if (view != NULL) uspi_view_free(&view->retired);
     uspi_cache_clear(&symbolizer->cache);
     uspi_objc_runtime_free(symbolizer->runtime);
+    uspi_jit_free(symbolizer->jit);
     uspi_names_free(symbolizer->names);
     free((char *)(uintptr_t)symbolizer->places.search.file);
     free((char *)(uintptr_t)symbolizer->places.search.sysroot);
@@ -151,6 +161,7 @@ void usp_symbolizer_trim(struct usp_symbolizer *symbolizer) {
     if (symbolizer == NULL) return;
     struct uspi_view *view = atomic_load_explicit(&symbolizer->view, memory_order_relaxed);
     drop_modules(symbolizer);
+    uspi_jit_clear(symbolizer->jit);
     uspi_names_clear(symbolizer->names);
     if (view == NULL) return;
     if (!symbolizer->in_process) {
@@ -282,8 +293,25 @@ static bool is_same_image(const struct usp_image *a, const struct usp_image *b) 
            a->member_offset == b->member_offset && strcmp(a->path, b->path) == 0;
 }
 
+/* Names generated code at an address that no image of the view holds. The caller has signed in. */
+static int ask_generated(struct usp_symbolizer *symbolizer, const struct uspi_view *view, usp_addr address,
+                         struct usp_symbol *symbol) {
+    struct uspi_jit_answer answer;
+    if (symbolizer->jit == NULL) return USP_ERROR_NOT_FOUND;
+    const struct uspi_jit_question question = {address, view->images, view->generation};
+    int status = uspi_jit_find(symbolizer->jit, &question, symbolizer->names, &answer);
+    if (status != USP_OK) return status;
+    symbol->name = answer.name;
+    symbol->start = answer.start;
+    symbol->extent = answer.size;
+    symbol->offset = address - answer.start;
+    symbol->strategy = answer.strategy;
+    return USP_OK;
+}
+
 /* An address, described by a query and in the symbol: in the image that is wanted or, where that is NULL, in the one of the
- * symbolizer's list that holds it. The caller has signed in. */
+ * symbolizer's list that holds it. USP_ERROR_ABSENT: generated code was named instead, in the symbol alone. The caller has
+ * signed in. */
 static int begin_query(struct usp_symbolizer *symbolizer, const struct usp_image *wanted, usp_addr address,
                        struct uspi_query *query, struct usp_symbol *symbol) {
     struct uspi_view *view;
@@ -292,7 +320,11 @@ static int begin_query(struct usp_symbolizer *symbolizer, const struct usp_image
     if (status != USP_OK) return status;
     const bool is_listed = image != NULL && (wanted == NULL || is_same_image(image, wanted));
     if (!is_listed) image = wanted;
-    if (image == NULL || address < image->load_address || address >= image->end) return USP_ERROR_NOT_FOUND;
+    if (image == NULL) {
+        status = ask_generated(symbolizer, view, address, symbol);
+        return status == USP_OK ? USP_ERROR_ABSENT : status;
+    }
+    if (address < image->load_address || address >= image->end) return USP_ERROR_NOT_FOUND;
     struct uspi_module *module = is_listed ? module_of(symbolizer, view, image) : module_of_file(symbolizer, image);
     if (module == NULL) return USP_ERROR_NO_MEMORY;
     symbol->image_path = uspi_module_path(module);
@@ -311,7 +343,7 @@ static int begin_query(struct usp_symbolizer *symbolizer, const struct usp_image
 int uspi_symbolizer_ask(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
                         const struct uspi_expected *expected, struct uspi_query *query, struct usp_symbol *symbol) {
     int status = begin_query(symbolizer, image, address, query, symbol);
-    if (status != USP_OK) return status;
+    if (status != USP_OK) return status == USP_ERROR_ABSENT ? USP_OK : status;
     query->expected = expected;
     return ask_strategies(query, symbol);
 }

@@ -18,6 +18,7 @@ declare -A inputs=(
   [fuzz_fixups]=8000
   [fuzz_go]=19000
   [fuzz_index]=30000
+  [fuzz_jit]=30000
   [fuzz_log]=5000
   [fuzz_macho]=67000
   [fuzz_macho_exports]=133000

@@ -67,9 +67,18 @@ START_TEST(image_without_symbol) {
 END_TEST
 
 START_TEST(no_image) {
-    LINE("4   ???                                 0x0000000000001000 0x0 + 4096", USP_ARCH_ARM64, 4, 0x1000, NULL);
-    LINE("4   ???                                 0x00000000 0x0 + 0", USP_ARCH_ARMV7, 4, 0, NULL);
+    LINE("4   ???                                 0x0000000000001000 [unknown]", USP_ARCH_ARM64, 4, 0x1000, NULL);
+    LINE("4   ???                                 0x00000000 [unknown]", USP_ARCH_ARMV7, 4, 0, NULL);
     PLAIN("0x0000000000001000", USP_ARCH_ARM64, 4, 0x1000, NULL);
+}
+END_TEST
+
+/* Code that the program generated lies in no image, and may have a name all the same. */
+START_TEST(a_name_without_an_image) {
+    const struct usp_symbol symbol = {.name = "JS:*f a.js:1:2", .start = 0x1000};
+    LINE("4   ???                                 0x0000000000001010 JS:*f a.js:1:2 + 16", USP_ARCH_ARM64, 4, 0x1010,
+         &symbol);
+    PLAIN("JS:*f a.js:1:2 + 16", USP_ARCH_ARM64, 4, 0x1010, &symbol);
 }
 END_TEST
 
@@ -148,7 +157,7 @@ int main(void) {
     TCase *lines = tcase_create("lines");
     tcase_add_test(lines, symbol_and_offset);
     tcase_add_loop_test(lines, addresses_have_the_width_of_a_pointer, 0, 3);
-    add_tests(lines, offset_counts_from_the_pc, image_without_symbol, no_image, long_image_names_are_cut,
-              redacted_names, offsets_wrap_like_the_target, any_room, arguments);
+    add_tests(lines, offset_counts_from_the_pc, image_without_symbol, no_image, a_name_without_an_image,
+              long_image_names_are_cut, redacted_names, offsets_wrap_like_the_target, any_room, arguments);
     return run_suite("format", lines);
 }

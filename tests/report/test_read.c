@@ -2,6 +2,7 @@
 /* The parts of the readers of reports: which lines are frames and what they say, lists of images, JSON. Whole texts are
  * test_reader.c's, names are tests/tool/log*.sh's. */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,6 +78,32 @@ START_TEST(call_stack_symbols) {
     ck_assert_span_eq(frame.image, "App");
     frame = unnamed("4   ???    0x100004a10 0x100004a10 + 0", "0x100004a10 + 0");
     check_place(&frame, "", 0x100004a10, 0);
+}
+END_TEST
+
+/* Nothing but the address is known: as unspool's styles have it, and as Apple's newer reports. */
+START_TEST(unknown_frames) {
+    static const char *const words[] = {"[unknown]", "???"};
+    char line[80];
+    for (unsigned i = 0; i < 2; i++) {
+        snprintf(line, sizeof line, "12:00 x[1:2] 4   ???            \t0x0000000100004a10 %s\r\n", words[i]);
+        struct uspi_frame frame = unnamed(line, words[i]);
+        check_index(&frame, 4);
+        ck_assert_span_eq(frame.image, "");
+        ck_assert_uint_eq(frame.address, 0x100004a10);
+        ck_assert_uint_eq(frame.flags & (USPI_FRAME_ADDRESS | USPI_FRAME_OFFSET), USPI_FRAME_ADDRESS);
+        snprintf(line, sizeof line, "???    0x42 %s", words[i]);
+        frame = unnamed(line, words[i]);
+        ck_assert_uint_eq(frame.address, 0x42);
+        /* What is no frame: another column, another word behind it. */
+        struct uspi_frame none;
+        snprintf(line, sizeof line, "4   what   0x100004a10 %s", words[i]);
+        ck_assert(!find_frame(span_of(line), &none));
+        snprintf(line, sizeof line, "4   ???   0x100004a1g %s", words[i]);
+        ck_assert(!find_frame(span_of(line), &none));
+        snprintf(line, sizeof line, "4   ???   0x100004a10 %s?", words[i]);
+        ck_assert(!find_frame(span_of(line), &none));
+    }
 }
 END_TEST
 
@@ -377,7 +404,8 @@ END_TEST
 
 int main(void) {
     TCase *tcase = tcase_create("read");
-    add_tests(tcase, call_stack_symbols, full_columns, crash_reports, bs_backtraces, glibc, without_an_address,
-              named_frames, no_frames, image_lines, image_tables, json_nodes, json_positions, json_depth, json_text);
+    add_tests(tcase, call_stack_symbols, unknown_frames, full_columns, crash_reports, bs_backtraces, glibc,
+              without_an_address, named_frames, no_frames, image_lines, image_tables, json_nodes, json_positions,
+              json_depth, json_text);
     return run_suite("read", tcase);
 }

@@ -64,7 +64,7 @@ START_TEST(lines) {
                 "0   Demo                                0x0000000100001010 -[Demo run:] + 16\n"
                 "1   Demo                                0x0000000100002000 demo::fatal + 256\n"
                 "2   lib\\x1b.dylib                       0x0000000200000010 lib\\x1b.dylib + 16\n"
-                "3   ???                                 0x0000000000000042 0x0 + 66\n");
+                "3   ???                                 0x0000000000000042 [unknown]\n");
     f.options.style = USP_FORMAT_PLAIN;
     check_stack(&f, NULL, "-[Demo run:] + 16\ndemo::fatal + 256\nlib\\x1b.dylib + 16\n0x0000000000000042\n");
     f.options.style = USP_FORMAT_BACKTRACE_SYMBOLS;
@@ -80,7 +80,7 @@ START_TEST(lines) {
                 "Demo                            0x100001010 -[Demo run:] + 16\n"
                 "Demo                            0x100002000 demo::fatal + 256\n"
                 "lib\\x1b.dylib                   0x200000010 lib\\x1b.dylib + 16\n"
-                "???                             0x00000042 0x0 + 66\n"
+                "???                             0x00000042 [unknown]\n"
                 "\n");
     f.options.style = USP_FORMAT_CRASH_REPORT;
     check_stack(&f, NULL,
@@ -88,7 +88,7 @@ START_TEST(lines) {
                 "0   Demo                          \t0x0000000100001010 -[Demo run:] + 16\n"
                 "1   Demo                          \t0x0000000100002000 demo::fatal + 256\n"
                 "2   lib\\x1b.dylib                 \t0x0000000200000010 0x200000000 + 16\n"
-                "3   ???                           \t0x0000000000000042 0x0 + 66\n"
+                "3   ???                           \t0x0000000000000042 [unknown]\n"
                 "\n");
     f.options.style = USP_FORMAT_FOLDED;
     f.options.count = 12;
@@ -116,7 +116,7 @@ START_TEST(calls_at_the_end_of_an_image) {
     f.frames[0].pc = f.frames[1].pc = 0x100008000;
     f.stack.count = f.stack.physical = 2;
     check_stack(&f, NULL,
-                "0   ???                                 0x0000000100008000 0x0 + 4295000064\n"
+                "0   ???                                 0x0000000100008000 [unknown]\n"
                 "1   Demo                                0x0000000100008000 Demo + 32768\n");
     tear_down(&f);
 }
@@ -165,7 +165,7 @@ START_TEST(filtered) {
     check_stack(&f, NULL,
                 "0   Demo                                0x0000000100001010 -[Demo run:] + 16\n"
                 "1   Demo                                0x0000000100002000 demo::fatal + 256\n"
-                "3   ???                                 0x0000000000000042 0x0 + 66\n");
+                "3   ???                                 0x0000000000000042 [unknown]\n");
     usp_filter_free(filter);
     tear_down(&f);
 }

@@ -199,6 +199,15 @@ int uspi_os_mapped_file(int64_t pid, const struct usp_image *image, char path[US
     return USP_ERROR_UNSUPPORTED;
 }
 
+/* Nothing says which files a process has mapped. */
+int uspi_os_jit_file_of(int64_t pid, enum uspi_jit_file which, struct uspi_os_file *file, int64_t *named) {
+    (void)pid;
+    (void)which;
+    (void)named;
+    *file = (struct uspi_os_file){.descriptor = -1};
+    return USP_ERROR_UNSUPPORTED;
+}
+
 /* ---- names ---- */
 
 bool uspi_os_dladdr(uintptr_t address, const char **name, uintptr_t *start, size_t *size, const char **path,

@@ -80,6 +80,13 @@ int uspi_os_file_read(const struct uspi_os_file *file, uint64_t at, void *to, si
     return USP_OK;
 }
 
+int uspi_os_file_measure(struct uspi_os_file *file) {
+    struct stat status;
+    if (fstat(file->descriptor, &status) != 0) return USP_ERROR_SYSTEM;
+    file->size = (uint64_t)status.st_size;
+    return USP_OK;
+}
+
 void uspi_os_file_close(struct uspi_os_file *file) {
     if (file->mapped != NULL) munmap((void *)(uintptr_t)file->mapped, (size_t)file->size);
     if (file->descriptor >= 0) close(file->descriptor);

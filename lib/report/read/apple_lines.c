@@ -104,6 +104,27 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
     return named.flags != 0;
 }
 
+/* A frame of which nothing but the address is known, as Apple's newer reports ("???") and our own ("[unknown]") have it. */
+static bool find_unknown(struct uspi_span line, size_t from, struct uspi_frame *frame) {
+    struct uspi_span text = uspi_span_trim_right(line);
+    const size_t blank = uspi_span_find_last(text, USPI_SPAN(" "));
+    if (from > 0 || blank == text.length) return false;
+    const struct uspi_span word = uspi_span_behind(text, blank + 1);
+    if (!uspi_span_is(word, USPI_SPAN("???")) && !uspi_span_is(word, USPI_SPAN("[unknown]"))) return false;
+    const struct uspi_span rest = uspi_span_trim_right(ahead(text, blank));
+    size_t begin = rest.length;
+    while (begin > 0 && !uspi_is_blank(rest.bytes[begin - 1])) begin--;
+    size_t at = begin;
+    const struct uspi_span columns = uspi_span_trim_right(ahead(rest, begin));
+    if (!uspi_scan_hex(rest, &at, &frame->address) || at != rest.length) return false;
+    if (columns.length < 3 || !uspi_span_is(uspi_span_behind(columns, columns.length - 3), USPI_SPAN("???")))
+        return false;
+    uspi_take_index_before(ahead(columns, columns.length - 3), frame);
+    frame->flags |= USPI_FRAME_ADDRESS;
+    frame->name = frame->replaced = word;
+    return true;
+}
+
 /* ---- images ---- */
 
 /* The last <…> that holds a UUID, or nothing but zeros for none, or "Unknown". */
@@ -260,4 +281,10 @@ const struct uspi_line_shape uspi_apple_lines = {
     .frame = find_frame,
     .image = uspi_apple_image,
     .heading = find_heading,
+};
+
+const struct uspi_line_shape uspi_apple_unknown_lines = {
+    .name = "apple",
+    .frame_bytes = USPI_HAS_X,
+    .frame = find_unknown,
 };

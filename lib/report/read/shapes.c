@@ -4,12 +4,31 @@
 #include "lib/report/read/shapes.h"
 
 const struct uspi_line_shape *const uspi_line_shapes[] = {
-    &uspi_markup_lines,      &uspi_swift_lines,    &uspi_apple_lines,       &uspi_sanitizer_lines,
-    &uspi_coredumpctl_lines, &uspi_gdb_lines,      &uspi_eu_stack_lines,    &uspi_android_lines,
-    &uspi_glibc_lines,       &uspi_kernel_faults,  &uspi_sample_lines,      &uspi_spindump_lines,
-    &uspi_java_lines,        &uspi_portable_lines, &uspi_sanitizer_summary, &uspi_address_list,
-    &uspi_rust_lines,        &uspi_go_lines,       &uspi_kernel_stacks,     &uspi_perf_lines,
-    &uspi_plain_lines,       &uspi_gdb_maps_lines, &uspi_maps_lines,        NULL,
+    &uspi_markup_lines,
+    &uspi_swift_lines,
+    &uspi_apple_lines,
+    &uspi_apple_unknown_lines,
+    &uspi_sanitizer_lines,
+    &uspi_coredumpctl_lines,
+    &uspi_gdb_lines,
+    &uspi_eu_stack_lines,
+    &uspi_android_lines,
+    &uspi_glibc_lines,
+    &uspi_kernel_faults,
+    &uspi_sample_lines,
+    &uspi_spindump_lines,
+    &uspi_java_lines,
+    &uspi_portable_lines,
+    &uspi_sanitizer_summary,
+    &uspi_address_list,
+    &uspi_rust_lines,
+    &uspi_go_lines,
+    &uspi_kernel_stacks,
+    &uspi_perf_lines,
+    &uspi_plain_lines,
+    &uspi_gdb_maps_lines,
+    &uspi_maps_lines,
+    NULL,
 };
 
 const struct uspi_json_shape *const uspi_json_shapes[] = {

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* See os.h (uspi_os_jit_file_of): the files of a live process, found as the process sees them, through /proc/PID/root. A process
+ * in a container has another /tmp and another id there; and as its files can be anything, no symbolic link is followed, which
+ * would lead to a file of ours. */
+#include "lib/os/which.h"
+
+#if USPI_OS == USPI_OS_LINUX
+
+#define _GNU_SOURCE 1
+#include "lib/base/path.h"
+#include "lib/os/linux/proc.h"
+#include "lib/os/posix/jit_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* The process, as /proc/PID/status describes it. */
+struct person {
+    int64_t user, effective_user;
+    int64_t own_id; /* in the innermost namespace: the id that it knows itself by */
+};
+
+/* The numbers behind "\nNAME:", separated by tabs. Returns how many there are, of which `room` are kept. */
+static unsigned take_numbers(const char *text, const char *name, int64_t *numbers, unsigned room) {
+    const char *line = strstr(text, name);
+    unsigned count = 0;
+    if (line == NULL) return 0;
+    for (line += strlen(name); *line == '\t'; count++) {
+        char *end;
+        const long long number = strtoll(line, &end, 10);
+        if (end == line) break;
+        if (count < room) numbers[count] = number;
+        line = end;
+    }
+    return count;
+}
+
+/* Linux include/linux/pid_namespace.h, MAX_PID_NS_LEVEL, and one. */
+#define NAMESPACES 33u
+
+static bool describe(int64_t pid, struct person *person) {
+    char text[4096];
+    int64_t users[4], ids[NAMESPACES];
+    if (uspi_proc_read(pid, 0, "status", text, sizeof text) <= 0) return false;
+    /* Linux 4.1 was the first to write NSpid; without it the process has one id. */
+    const unsigned count = take_numbers(text, "\nNSpid:", ids, NAMESPACES);
+    if (take_numbers(text, "\nUid:", users, 4) != 4 || count > NAMESPACES) return false;
+    *person = (struct person){users[0], users[1], count > 0 ? ids[count - 1] : pid != 0 ? pid : uspi_os_process_id()};
+    return true;
+}
+
+/* Opens a path below a process's root, part by part. Returns a descriptor or a negative status. */
+static int open_below_root(int64_t pid, const char *path) {
+    char root[USPI_PROC_PATH_MAX];
+    uspi_proc_path(root, pid, 0, "root");
+    int opened = open(root, O_PATH | O_CLOEXEC | O_DIRECTORY);
+    if (opened < 0) return errno == EACCES || errno == EPERM ? USP_ERROR_PERMISSION : USP_ERROR_NOT_FOUND;
+    while (*path == '/') path++;
+    while (opened >= 0 && *path != '\0') {
+        const char *slash = strchr(path, '/');
+        const int next = uspi_posix_open_part(opened, path, slash != NULL);
+        close(opened);
+        opened = next;
+        path = slash != NULL ? slash + 1 : "";
+    }
+    return opened;
+}
+
+/* The path of the mapped file that has the name of a jitdump; false when none has. */
+static bool find_dump(int64_t pid, const char *name, char path[USPI_PROC_LINE_MAX]) {
+    struct uspi_proc_maps maps;
+    struct uspi_mapping mapping;
+    bool is_found = false;
+    if (uspi_proc_maps_open(&maps, pid) < 0) return false;
+    while (!is_found && uspi_proc_maps_next(&maps, &mapping)) {
+        is_found = mapping.inode != 0 && !mapping.deleted && mapping.path[0] == '/' &&
+                   strcmp(uspi_last_component(mapping.path), name) == 0;
+        if (is_found) snprintf(path, USPI_PROC_LINE_MAX, "%s", mapping.path);
+    }
+    uspi_proc_maps_close(&maps);
+    return is_found;
+}
+
+int uspi_os_jit_file_of(int64_t pid, enum uspi_jit_file which, struct uspi_os_file *file, int64_t *named) {
+    char path[USPI_PROC_LINE_MAX], name[48];
+    struct person person;
+    *file = (struct uspi_os_file){.descriptor = -1};
+    if (!describe(pid, &person)) return USP_ERROR_NOT_FOUND;
+    if (which == USPI_JIT_PERF_MAP) {
+        snprintf(path, sizeof path, "/tmp/perf-%" PRId64 ".map", person.own_id);
+    } else {
+        snprintf(name, sizeof name, "jit-%" PRId64 ".dump", person.own_id);
+        if (!find_dump(pid, name, path)) return USP_ERROR_NOT_FOUND;
+    }
+    const int opened = open_below_root(pid, path);
+    if (opened < 0) return opened;
+    *named = person.own_id;
+    return uspi_posix_take_jit_file(opened, person.user, person.effective_user, file);
+}
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* See os.h (uspi_os_jit_file_in) and jit_file.h. */
+#define _FILE_OFFSET_BITS 64
+
+#include "lib/os/posix/jit_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int status_of_errno(int number) {
+    switch (number) {
+    case ENOENT:
+    case ENAMETOOLONG: return USP_ERROR_NOT_FOUND;
+    case ENOTDIR: /* with O_DIRECTORY also for a symbolic link */
+    case ELOOP:
+    case EACCES:
+    case EPERM: return USP_ERROR_PERMISSION;
+    default: return USP_ERROR_SYSTEM;
+    }
+}
+
+int uspi_posix_open_part(int folder, const char *name, bool is_folder) {
+    char part[NAME_MAX + 1];
+    const size_t length = strcspn(name, "/");
+    if (length == 0 || length >= sizeof part) return USP_ERROR_NOT_FOUND;
+    memcpy(part, name, length);
+    part[length] = '\0';
+    const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | (is_folder ? O_DIRECTORY : 0);
+    struct stat status;
+    /* Checked before it is opened: opening a device or a pipe can have effects or wait. */
+    if (fstatat(folder, part, &status, AT_SYMLINK_NOFOLLOW) != 0) return status_of_errno(errno);
+    if (S_ISLNK(status.st_mode)) return USP_ERROR_PERMISSION;
+    if (!is_folder && !S_ISREG(status.st_mode)) return USP_ERROR_FORMAT;
+    const int opened = openat(folder, part, flags);
+    return opened >= 0 ? opened : status_of_errno(errno);
+}
+
+int uspi_posix_take_jit_file(int descriptor, int64_t user, int64_t other, struct uspi_os_file *file) {
+    struct stat status;
+    int result = USP_OK;
+    *file = (struct uspi_os_file){.descriptor = -1};
+    if (fstat(descriptor, &status) != 0) {
+        result = USP_ERROR_SYSTEM;
+    } else if (!S_ISREG(status.st_mode)) {
+        result = USP_ERROR_FORMAT;
+    } else if (status.st_uid != 0 && (int64_t)status.st_uid != user && (int64_t)status.st_uid != other) {
+        result = USP_ERROR_PERMISSION;
+    }
+    if (result != USP_OK) {
+        close(descriptor);
+        return result;
+    }
+    file->descriptor = descriptor;
+    file->size = (uint64_t)status.st_size;
+    return USP_OK;
+}
+
+int uspi_os_jit_file_in(const char *folder, const char *name, struct uspi_os_file *file) {
+    struct stat status;
+    *file = (struct uspi_os_file){.descriptor = -1};
+    const int opened = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+    if (opened < 0) return status_of_errno(errno);
+    int result = fstat(opened, &status) == 0 ? uspi_posix_open_part(opened, name, false) : USP_ERROR_SYSTEM;
+    close(opened);
+    if (result < 0) return result;
+    return uspi_posix_take_jit_file(result, (int64_t)geteuid(), (int64_t)status.st_uid, file);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* See gdb_jit.h: the variables and the lists; what stands in an object is gdb_jit_object.c's. */
+#include "lib/symbolize/jit/gdb_jit.h"
+
+#include "arch/backend.h"
+#include "lib/base/page_cache.h"
+#include "lib/images/file.h"
+#include "lib/object/elf_dynamic.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char variable[] = "__jit_debug_descriptor";
+
+/* Limits of what a damaged list costs: entries, the bytes of one object, and the bytes of all. */
+#define ENTRIES_MAX 65536u
+#define OBJECT_MAX  (UINT64_C(64) << 20)
+#define OBJECTS_MAX (UINT64_C(512) << 20)
+
+/* Bytes of struct jit_descriptor, whose words have `word` bytes: two numbers of 32 bits, two pointers. */
+static size_t descriptor_size(unsigned word) { return 8 + 2u * word; }
+
+/* ---- the variables ---- */
+
+static void keep(struct uspi_gdb_jit *jit, usp_addr address, uint32_t arch) {
+    for (uint32_t i = 0; i < jit->count; i++) {
+        if (jit->descriptors[i].address == address) return;
+    }
+    if (jit->count == USPI_JIT_DESCRIPTORS) return;
+    jit->descriptors[jit->count++] = (struct uspi_jit_descriptor){.address = address, .arch = arch};
+}
+
+/* Most symbols are passed over by their type and size; the rest have their names compared. */
+static void look_in_symbols(struct uspi_gdb_jit *jit, const struct uspi_elf_symbols *symbols,
+                            const struct usp_image *image) {
+    const struct uspi_backend *backend = uspi_backend_find(image->arch);
+    if (backend == NULL) return;
+    for (uint64_t i = 0; i < symbols->count; i++) {
+        struct uspi_elf_symbol symbol;
+        char name[sizeof variable];
+        if (uspi_elf_symbol(symbols, i, &symbol, NULL) != USP_OK) return;
+        if (symbol.type != USPI_STT_OBJECT || symbol.size != descriptor_size(backend->word)) continue;
+        if (symbol.section == USPI_SHN_UNDEF) continue;
+        if (uspi_bytes_string(symbols->strings, symbol.name, name, sizeof name, "name", NULL) != USP_OK) continue;
+        if (strcmp(name, variable) == 0) keep(jit, symbol.value + image->slide, image->arch);
+    }
+}
+
+static int open_symbols(const struct uspi_elf *elf, uint32_t type, struct uspi_elf_symbols *symbols) {
+    struct uspi_elf_section table, names;
+    struct uspi_bytes entries, strings;
+    int status = uspi_elf_symbol_sections(elf, type, &table, &names, NULL);
+    if (status == USP_OK) status = uspi_bytes_sub(elf->bytes, table.offset, table.size, "symbols", &entries, NULL);
+    if (status == USP_OK) status = uspi_bytes_sub(elf->bytes, names.offset, names.size, "names", &strings, NULL);
+    return status == USP_OK ? uspi_elf_symbols_in(elf, &table, entries, strings, symbols, NULL) : status;
+}
+
+static void look_in_image(struct uspi_gdb_jit *jit, const struct usp_image *image, const struct uspi_places *places,
+                          const struct usp_memory *memory) {
+    struct uspi_elf_symbols symbols;
+    struct uspi_file *file;
+    struct uspi_elf elf;
+    if (uspi_image_file_open(image, places, &file, NULL) == USP_OK) {
+        if (uspi_elf_open(&elf, uspi_file_bytes(file), NULL) == USP_OK &&
+            (open_symbols(&elf, USPI_SHT_SYMTAB, &symbols) == USP_OK ||
+             open_symbols(&elf, USPI_SHT_DYNSYM, &symbols) == USP_OK)) {
+            look_in_symbols(jit, &symbols, image);
+        }
+        uspi_file_close(file);
+        return;
+    }
+    const struct uspi_source source = uspi_source_of_memory(memory, image->path);
+    if (uspi_elf_open_image(&elf, uspi_bytes_at(&source, image->load_address), NULL) == USP_OK &&
+        uspi_elf_dynamic_symbols(&elf, &symbols, NULL) == USP_OK) {
+        look_in_symbols(jit, &symbols, image);
+    }
+}
+
+void uspi_gdb_jit_look(struct uspi_gdb_jit *jit, const struct usp_images *images, const struct uspi_places *places,
+                       const struct usp_memory *memory) {
+    struct usp_memory pages = *memory;
+    struct uspi_page_cache *cache = uspi_page_cache_before(&pages);
+    memset(jit, 0, sizeof *jit);
+    for (size_t i = 0; i < usp_images_count(images); i++) {
+        const struct usp_image *image = usp_images_get(images, i);
+        if ((image->flags & (USP_IMAGE_MACHO | USP_IMAGE_KERNEL)) == 0) look_in_image(jit, image, places, &pages);
+    }
+    free(cache);
+}
+
+/* ---- the lists ---- */
+
+/* struct jit_code_entry. */
+struct entry {
+    usp_addr next, object;
+    uint64_t size;
+};
+
+/* i386 aligns a number of 64 bits to 4 bytes in a struct, ARM to 8 (their psABIs). */
+static bool read_entry(const struct usp_memory *memory, uint32_t arch, usp_addr at, uint8_t raw[32],
+                       struct entry *entry) {
+    const unsigned word = uspi_backend_find(arch)->word;
+    const size_t size_at = word == 8 ? 24 : arch == USP_ARCH_I386 ? 12 : 16;
+    memset(raw, 0, 32);
+    if (memory->read(memory->context, at, raw, size_at + 8) != USP_OK) return false;
+    *entry = (struct entry){uspi_le(raw, word), uspi_le(raw + 2 * (size_t)word, word), uspi_le(raw + size_at, 8)};
+    return true;
+}
+
+static usp_addr first_entry(const struct uspi_jit_descriptor *d) {
+    const unsigned word = uspi_backend_find(d->arch)->word;
+    return uspi_le(d->seen.descriptor + 8 + word, word);
+}
+
+/* Reads a descriptor and its first entry. Whether they are other ones than before. */
+static bool read_head(struct uspi_jit_descriptor *d, const struct usp_memory *memory) {
+    struct uspi_jit_head before = d->seen;
+    struct entry entry;
+    const size_t size = descriptor_size(uspi_backend_find(d->arch)->word);
+    memset(&d->seen, 0, sizeof d->seen);
+    if (memory->read(memory->context, d->address, d->seen.descriptor, size) != USP_OK) {
+        memset(&d->seen, 0, sizeof d->seen);
+    } else if (first_entry(d) != 0 && !read_entry(memory, d->arch, first_entry(d), d->seen.first, &entry)) {
+        memset(d->seen.first, 0, sizeof d->seen.first);
+    }
+    return memcmp(&before, &d->seen, sizeof before) != 0;
+}
+
+/* The object's bytes are copied, because a live process may change them at any time. */
+static int read_entry_object(const struct usp_memory *memory, const struct entry *entry, uint64_t order,
+                             struct uspi_jit_map *map) {
+    uint8_t *copy = malloc((size_t)entry->size);
+    if (copy == NULL) return USP_ERROR_NO_MEMORY;
+    int status = memory->read(memory->context, entry->object, copy, (size_t)entry->size);
+    if (status == USP_OK) {
+        const struct uspi_source source = {.name = "JIT object", .mapped = copy};
+        status = uspi_gdb_jit_read_object((struct uspi_bytes){&source, 0, entry->size}, order, map);
+    }
+    free(copy);
+    return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
+}
+
+/* Runtimes put a new entry before the first: the nearer to the beginning, the newer. */
+static int read_list(const struct uspi_jit_descriptor *d, const struct usp_memory *memory, struct uspi_jit_map *map) {
+    uint64_t left = OBJECTS_MAX;
+    usp_addr at = first_entry(d);
+    int status = USP_OK;
+    for (uint32_t i = 0; status == USP_OK && at != 0 && i < ENTRIES_MAX; i++) {
+        struct entry entry;
+        uint8_t raw[32];
+        if (!read_entry(memory, d->arch, at, raw, &entry)) break;
+        if (entry.size > 0 && entry.size <= OBJECT_MAX) {
+            if (entry.size > left) break;
+            left -= entry.size;
+            status = read_entry_object(memory, &entry, UINT64_MAX - i, map);
+        }
+        at = entry.next;
+    }
+    return status;
+}
+
+int uspi_gdb_jit_read(struct uspi_gdb_jit *jit, const struct usp_memory *memory, struct uspi_jit_map *map) {
+    bool has_changed = !jit->was_read;
+    int status = USP_OK;
+    for (uint32_t i = 0; i < jit->count; i++) {
+        if (read_head(&jit->descriptors[i], memory)) has_changed = true;
+    }
+    if (!has_changed) return USP_OK;
+    uspi_jit_map_clear(map);
+    for (uint32_t i = 0; status == USP_OK && i < jit->count; i++) {
+        status = read_list(&jit->descriptors[i], memory, map);
+    }
+    jit->was_read = status == USP_OK;
+    return status;
+}

@@ -1,0 +1,236 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# `unspool stack` of programs that generate code: names out of a perf map, a jitdump and the GDB JIT interface, of processes, of a
+# process in a container, and of cores; and of node, where that is installed.
+set -euo pipefail
+# shellcheck source=tests/tool/common.sh
+. "$(dirname "$0")/../tool/common.sh"
+victim=$work/jit_victim
+cp tests/symbolize/jit_victim "$victim"
+cd "$work"
+compiler=gcc
+have gcc || compiler=clang-19
+need_tools "$compiler"
+"$compiler" -O1 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables -fno-stack-protector -fno-pic -c \
+  "$top/tests/symbolize/jit_generated.c" -o generated.o
+mkdir dumps
+maps=()
+# shellcheck disable=SC2317,SC2329 # called by trap
+clean_up_maps() {
+  rm -f "${maps[@]}"
+  clean_up
+}
+trap clean_up_maps EXIT
+
+# begin MODE...: a victim; its process id is in $pid.
+begin() {
+  start "$victim" "$work/generated.o" "$work/dumps" "$@"
+  maps+=("/tmp/perf-$pid.map")
+}
+
+# expect PREFIX SUFFIX: the frames of the output are those of the victim, with generated code named so; and never as an offset
+# from 0.
+expect() {
+  grep -qF " ${1}generated_inner$2 + " "$work/out" || fail "no ${1}generated_inner$2:" "$(cat "$work/out")"
+  grep -qF " ${1}generated_outer$2 + " "$work/out" || fail "no ${1}generated_outer$2:" "$(cat "$work/out")"
+  out_has ' stand_still( |$)'
+  out_has ' main( |$)'
+  out_lacks '0x0 \+ '
+}
+
+# named STRATEGY: the JSON of the process says what named the generated code.
+named() {
+  run 0 stack --json "$pid"
+  cp "$work/out" "$work/$1.json"
+  grep -qF "\"named_by\":\"$1\"" <(tr -d ' \n' <"$work/out") || fail "the JSON does not say $1"
+}
+
+# Nothing names the code: the address, and a word.
+begin none
+run 0 stack "$pid"
+err_is_empty
+out_has '^[0-9]+ +\?\?\? +0x[0-9a-f]+ \[unknown\]$'
+out_lacks '0x0 \+ '
+out_lacks generated
+run 0 stack --style plain "$pid"
+out_has '^ *0x[0-9a-f]+$'
+run 0 stack --style crash-report "$pid"
+out_has '\[unknown\]$'
+out_lacks '0x0 \+ '
+
+# Each source alone.
+begin map
+run 0 stack "$pid"
+err_is_empty
+expect map: ' with blanks'
+out_lacks map:older
+named perf-map
+map_pid=$pid
+begin dump
+run 0 stack "$pid"
+err_is_empty
+expect dump: ''
+named jitdump
+begin gdb
+run 0 stack "$pid"
+err_is_empty
+expect '' ''
+named gdb-jit
+gdb_pid=$pid
+
+# All at once: what is in memory first, then what has times.
+begin map dump gdb
+named gdb-jit
+begin map dump
+named jitdump
+
+# What folded stacks, plain lines and those of glibc have.
+run 0 stack --style folded "$map_pid"
+out_has 'map:generated_outer with blanks;map:generated_inner with blanks;'
+run 0 stack --style plain "$map_pid"
+out_has '^ *map:generated_inner with blanks \+ [0-9]+$'
+run 0 stack --style backtrace-symbols "$map_pid"
+out_has '\?\?\?\(map:generated_inner with blanks\+0x[0-9a-f]+\) \[0x[0-9a-f]+\]$'
+
+# Single addresses.
+read -r address _ < <(tail -n 1 "/tmp/perf-$map_pid.map")
+run 0 symbolize -p "$map_pid" "0x$address"
+out_has '^map:generated_[a-z]+ with blanks \+ 0$'
+run 0 symbolize --json -p "$map_pid" "0x$address"
+out_has '"named_by": "perf-map"'
+cp "$work/out" address.of
+
+# A map that is a symbolic link, a pipe, or another user's says nothing.
+mv "/tmp/perf-$map_pid.map" good.map
+ln -s "$work/good.map" "/tmp/perf-$map_pid.map"
+run 0 stack "$map_pid"
+out_lacks map:
+rm "/tmp/perf-$map_pid.map"
+mkfifo "/tmp/perf-$map_pid.map"
+run 0 stack "$map_pid"
+out_lacks map:
+rm "/tmp/perf-$map_pid.map"
+cp good.map "/tmp/perf-$map_pid.map"
+if [[ $(id -u) -eq 0 ]] && chown 12345 "/tmp/perf-$map_pid.map" 2>/dev/null; then
+  run 0 stack "$map_pid"
+  out_lacks map:
+  chown 0 "/tmp/perf-$map_pid.map"
+fi
+run 0 stack "$map_pid"
+expect map: ' with blanks'
+
+# A container: another id, another /tmp.
+if unshare --user --map-root-user --mount --pid --fork true 2>/dev/null; then
+  mkfifo said_inside
+  # By descriptors: the paths may be below /tmp.
+  unshare --user --map-root-user --mount --pid --fork --mount-proc sh -c \
+    'mount -t tmpfs none /tmp && exec /proc/self/fd/9 /proc/self/fd/8 / map' 8<generated.o 9<"$victim" >said_inside \
+    2>unshare_says &
+  running+=("$!")
+  said=
+  read -r said <said_inside || :
+  inside=$(pgrep -P "${running[-1]}" | head -n 1 || :)
+  if [[ $said == ready && -n $inside ]]; then
+    running+=("$inside")
+    run 0 stack "$inside"
+    expect map: ' with blanks'
+    [[ ! -e /tmp/perf-$inside.map ]] || fail "the map of a container is outside"
+    echo "a container: tested"
+  else
+    echo "a container: not tested: $(cat unshare_says)"
+  fi
+fi
+
+# core PID NAME: a core of the process, as NAME.
+core() {
+  if have gcore && gcore -o "$work/made" "$1" >/dev/null 2>&1 && [[ -s $work/made.$1 ]]; then
+    mv "$work/made.$1" "$2"
+    return
+  fi
+  return 1
+}
+
+# Cores: the objects are in the memory; a perf map counts when it lies beside the core, under the id of the process.
+mkdir cores
+if core "$gdb_pid" cores/gdb && core "$map_pid" cores/map; then
+  run 0 stack cores/gdb
+  expect '' ''
+  run 0 stack cores/map
+  out_lacks map:
+  cp good.map "cores/perf-$map_pid.map"
+  run 0 stack cores/map
+  expect map: ' with blanks'
+  mkdir -p root/tmp
+  mv "cores/perf-$map_pid.map" root/tmp
+  run 0 stack --sysroot root cores/map
+  expect map: ' with blanks'
+  echo "cores: tested"
+else
+  echo "cores: not tested, gcore is missing or may not look"
+fi
+
+# Node: a function of JavaScript was called often enough to be compiled; what it calls waits in a system call.
+cat >work.js <<'END_OF_SCRIPT'
+const { readSync, openSync, writeSync } = require('fs');
+const fifo = process.argv[2];
+function wait(n) { return n < 0 ? (writeSync(1, 'ready\n'), readSync(openSync(fifo), Buffer.alloc(1))) : n + 1; }
+function outerWork(n) { return wait(n) + 1; }
+let sum = 0;
+for (let i = 0; i < 300000; i++) sum += outerWork(i % 7);
+outerWork(-1);
+END_OF_SCRIPT
+if have node; then
+  mkfifo never
+  for option in --perf-basic-prof --perf-prof; do
+    start node "$option" --no-turbo-inlining work.js "$work/never"
+    maps+=("/tmp/perf-$pid.map")
+    run 0 stack "$pid"
+    out_has ' JS:\*outerWork .*work\.js:[0-9]+:[0-9]+ \+ [0-9]+$'
+    out_lacks '0x0 \+ '
+    if [[ $option == --perf-prof ]]; then
+      named jitdump
+    else
+      named perf-map
+    fi
+  done
+  echo "node: tested"
+else
+  echo "node: not tested, it is not installed"
+fi
+
+# A JVM: a method that is compiled at its first call, and called until it is killed; the map is written when it is asked for.
+cat >Loop.java <<'END_OF_CLASS'
+public class Loop {
+    static volatile boolean goesOn;
+    static long innermostLoop(long n) { do n = n * 31 + 1; while (goesOn); return n; }
+    public static void main(String[] arguments) {
+        long sum = innermostLoop(1);
+        goesOn = true;
+        System.out.println("ready");
+        System.out.println(sum + innermostLoop(sum));
+    }
+}
+END_OF_CLASS
+if have java && have javac && have jcmd && javac Loop.java 2>javac_says; then
+  start java -Xcomp -Xbatch -XX:CompileCommand=quiet -XX:CompileCommand=compileonly,Loop.innermostLoop \
+    -XX:+PreserveFramePointer -cp . Loop
+  maps+=("/tmp/perf-$pid.map")
+  if jcmd "$pid" Compiler.perfmap >jcmd_says 2>&1 && [[ -s /tmp/perf-$pid.map ]]; then
+    # The thread may be on its way to the method.
+    for ((try = 0; try < 100; try++)); do
+      run 0 stack "$pid"
+      ! grep -q innermostLoop "$work/out" || break
+    done
+    out_has '\?\?\? +0x[0-9a-f]+ .*Loop\.innermostLoop.* \+ [0-9]+$'
+    out_has '\?\?\? +0x[0-9a-f]+ Interpreter \+ [0-9]+$'
+    out_lacks '0x0 \+ '
+    echo "a JVM: tested"
+  else
+    echo "a JVM: not tested: $(cat jcmd_says)"
+  fi
+else
+  echo "a JVM: not tested, it is not installed"
+fi
+validate symbolize address.of
+validate stacks "$work"/*.json
+verdict
