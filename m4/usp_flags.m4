@@ -67,3 +67,18 @@ AC_DEFUN([USP_COMPRESSION], [
          AC_DEFINE(m4_toupper([HAVE_$1]), [1], [Symbols that are compressed by $1 can be read.])])])
      AS_IF([test "$with_$1" = yes && test $usp_$1 = no], [AC_MSG_ERROR([--with-$1: the library was not found])])])
 ])
+
+# USP_LIBARCHIVE: HAVE_LIBARCHIVE when a program that calls it can be linked; an error where --with-libarchive insists and it
+# cannot. Nothing is linked with it: tools/unpack.c loads it.
+AC_DEFUN([USP_LIBARCHIVE], [
+  AC_ARG_WITH([libarchive], [AS_HELP_STRING([--without-libarchive], [do not read zip archives of debug files])],
+    [], [with_libarchive=auto])
+  usp_libarchive=no
+  AS_IF([test "$with_libarchive" != no],
+    [AC_CHECK_HEADER([archive.h],
+      [AC_CHECK_LIB([archive], [archive_read_support_format_zip],
+        [usp_libarchive=yes
+         AC_DEFINE([HAVE_LIBARCHIVE], [1], [Zip archives can be read.])])])
+     AS_IF([test "$with_libarchive" = yes && test $usp_libarchive = no],
+       [AC_MSG_ERROR([--with-libarchive: the library was not found])])])
+])

@@ -23,6 +23,7 @@ extern const struct command command_index;
 extern const struct command command_record;
 extern const struct command command_report;
 extern const struct command command_stack;
+extern const struct command command_store;
 extern const struct command command_symbolize;
 extern const struct command command_symbols;
 

@@ -129,12 +129,19 @@ int symbolize_logs(const struct log_options *options) {
     struct session session = {.options = options};
     struct usp_reader *images = NULL;
     struct log_search *search = NULL;
+    struct fetch *fetch = NULL;
     int status = options->binary_images != NULL ? log_images_read(options->binary_images, &images) : EXIT_ALL_WELL;
     session.images = images;
-    if (status == EXIT_ALL_WELL) status = log_search_create(options->search, options->search_count, &search);
+    if (status == EXIT_ALL_WELL) status = fetch_create(&options->fetch, &fetch);
     if (status == EXIT_ALL_WELL) {
-        bool is_quiet = options->is_quiet || options->are_records;
-        int created = log_names_create(search, options->index_store, options->demangling, is_quiet, &session.names);
+        status = log_search_create(options->search, options->search_count, fetch_cache(fetch), &search);
+    }
+    if (status == EXIT_ALL_WELL) {
+        const struct log_names_options wanted = {.index_store = options->index_store,
+                                                 .fetch = fetch,
+                                                 .demangling = options->demangling,
+                                                 .is_quiet = options->is_quiet || options->are_records};
+        int created = log_names_create(search, &wanted, &session.names);
         if (created != USP_OK) status = log_fail("--search", created);
     }
     if (status == EXIT_ALL_WELL) {
@@ -142,6 +149,7 @@ int symbolize_logs(const struct log_options *options) {
     }
     log_names_free(session.names);
     log_search_free(search);
+    fetch_free(fetch);
     usp_reader_free(images);
     return status;
 }

@@ -4,6 +4,7 @@
 
 #include "lib/base/trampoline.h"
 #include "tools/command.h"
+#include "tools/layouts.h"
 #include "tools/lines.h"
 
 #include <unspool/demangle.h>
@@ -27,6 +28,7 @@
 struct source {
     const struct log_file *file;
     const struct usp_image *indexed; /* instead: what its index says of a build whose files are not there */
+    const char *store;               /* that has the index; NULL: that of --index */
     struct usp_images *images;       /* NULL: not opened yet */
     struct usp_symbolizer *symbolizer;
     struct looked_up looked_up;
@@ -41,11 +43,13 @@ struct build {
     struct usp_image indexed;        /* of the source that is an index */
     struct usp_demangler *demangler; /* NULL: not needed yet */
     uint64_t used;                   /* when it was asked last */
+    bool is_walked;                  /* the folders were gone through for it */
     bool is_told_of_layout;          /* it was said that its own file is missing */
 };
 
 struct log_names {
-    const struct log_search *search;
+    struct log_search *search;
+    struct fetch *fetch; /* NULL: none */
     uint32_t demangling;
     bool is_quiet;
     char *index_store;     /* owned; NULL: none */
@@ -57,15 +61,15 @@ struct log_names {
     struct usp_source_frame frames[FRAMES]; /* of the last answer */
 };
 
-int log_names_create(const struct log_search *search, const char *index_store, uint32_t demangling, bool is_quiet,
-                     struct log_names **names) {
+int log_names_create(struct log_search *search, const struct log_names_options *options, struct log_names **names) {
     *names = calloc(1, sizeof **names);
     if (*names == NULL) return USP_ERROR_NO_MEMORY;
-    (*names)->index_store = find_index_store(index_store);
+    (*names)->index_store = find_index_store(options->index_store);
     (*names)->search = search;
-    (*names)->demangling = demangling;
-    (*names)->is_quiet = is_quiet;
-    (*names)->seed = (uint64_t)time(NULL) << 32 ^ (uint64_t)clock() ^ (uintptr_t)*names;
+    (*names)->fetch = options->fetch;
+    (*names)->demangling = options->demangling;
+    (*names)->is_quiet = options->is_quiet;
+    (*names)->seed = (uint64_t)time(NULL) << 32 ^ (uintptr_t)*names;
     return USP_OK;
 }
 
@@ -98,23 +102,13 @@ void log_names_free(struct log_names *names) {
 
 /* ---- what is said ---- */
 
-/* As uuid_unparse(3) writes it on Darwin, if it is as long as a UUID. */
-static void format_id(const uint8_t *id, size_t size, char text[2 * USP_BUILD_ID_MAX + 5]) {
-    bool is_uuid = size == 16;
-    for (size_t i = 0; i < size; i++) {
-        if (is_uuid && (i == 4 || i == 6 || i == 8 || i == 10)) *text++ = '-';
-        text += snprintf(text, 3, is_uuid ? "%02X" : "%02x", id[i]);
-    }
-    *text = '\0';
-}
-
 /* Of an image with an identity, which may have no bytes. */
 static void say(const struct log_names *names, const struct build *build, const uint8_t *id, size_t id_size,
                 const char *what, const char *path) {
     char name[512], id_text[2 * USP_BUILD_ID_MAX + 5];
     if (names->is_quiet) return;
     if (usp_format_escaped(name, sizeof name, USP_ESCAPE_TERMINAL, build->name.bytes, build->name.length) < 0) return;
-    format_id(id, id_size, id_text);
+    format_build_id(id, id_size, id_text);
     complain("%s%s%s: %s%s", name, build->name.length > 0 && id_size > 0 ? " " : "", id_text, what, path);
 }
 
@@ -141,19 +135,109 @@ static void find_by_name(struct log_names *names, struct build *build) {
         file->path);
 }
 
+/* The files that lie where a layout has them. Returns whether symbols are among them. */
+static bool add_laid(struct log_names *names, struct build *build) {
+    const struct log_file *files[LOG_LAID_MAX];
+    bool has_symbols;
+    size_t count = log_search_laid(names->search, build->id, build->id_size, files, &has_symbols);
+    for (size_t i = 0; i < count; i++) add_source(build, files[i]);
+    return has_symbols;
+}
+
+static bool is_named(const struct log_file *const *files, size_t count, const struct log_file *file) {
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(files[i]->path, file->path) == 0) return true;
+    }
+    return false;
+}
+
+/* The files in folders that have to be gone through, the richest first, and behind them those that were found by their paths:
+ * these had no symbols. */
+static void add_walked(struct log_names *names, struct build *build) {
+    const struct log_file *files, *laid[FILES_ASKED];
+    size_t laid_count = 0;
+    if (build->is_walked) return;
+    build->is_walked = true;
+    size_t count = log_search_build(names->search, build->id, build->id_size, &files);
+    if (count == 0) return;
+    for (size_t i = 0; i < build->source_count; i++) {
+        if (build->sources[i].file != NULL) laid[laid_count++] = build->sources[i].file;
+        close_source(names, &build->sources[i]);
+        build->sources[i] = (struct source){.file = NULL};
+    }
+    build->source_count = 0;
+    const struct log_file *walked[FILES_ASKED];
+    size_t walked_count = 0;
+    for (size_t i = 0; i < count && i < FILES_ASKED; i++) {
+        walked[walked_count++] = &files[i];
+        add_source(build, &files[i]);
+    }
+    for (size_t i = 0; i < laid_count; i++) {
+        if (!is_named(walked, walked_count, laid[i])) add_source(build, laid[i]);
+    }
+}
+
+/* The store that has an index of the build, that of --index first, then the folders of --search; NULL: none has. */
+static const char *find_store(const struct log_names *names, struct build *build) {
+    const char *store = names->index_store;
+    for (size_t i = 0;; i++) {
+        const uint32_t size = (uint32_t)build->id_size;
+        if (store != NULL && usp_index_image(store, build->id, size, &build->indexed) == USP_OK) return store;
+        if (log_search_folder(names->search, i) == NULL && i > 0) return NULL;
+        store = log_search_folder(names->search, i);
+    }
+}
+
+static bool has_lines(const struct build *build, const char *store) {
+    struct usp_index_info info;
+    char *path = layouts_unified(store, build->id, build->id_size, "index");
+    usp_index_info_init(&info);
+    bool has = path != NULL && usp_index_examine(path, 0, &info, NULL, 0) == USP_OK && info.blocks > 0;
+    free(path);
+    return has;
+}
+
+static void add_index(struct build *build, const char *store) {
+    if (build->source_count == FILES_ASKED) return;
+    struct source *source = &build->sources[build->source_count++];
+    source->indexed = &build->indexed;
+    source->store = store;
+}
+
+/* False: what came of the command was said, or there is none. */
+static bool fetch_files(struct log_names *names, struct build *build) {
+    char error[512];
+    if (names->fetch == NULL) return false;
+    bool is_done = fetch_run(names->fetch, build->id, build->id_size, error, sizeof error);
+    if (error[0] != '\0') say(names, build, build->id, build->id_size, error, "");
+    if (!is_done) return false;
+    const char *cache = fetch_cache(names->fetch);
+    const bool has_laid = add_laid(names, build);
+    if (!has_laid && usp_index_image(cache, build->id, (uint32_t)build->id_size, &build->indexed) == USP_OK) {
+        add_index(build, cache);
+    }
+    return build->source_count > 0;
+}
+
+/* What is found by its path comes first. Folders are gone through when nothing with symbols is. */
 static void find_files(struct log_names *names, struct build *build) {
     if (build->id_size == 0) {
+        build->is_walked = true;
         find_by_name(names, build);
         return;
     }
-    const struct log_file *files;
-    size_t count = log_search_build(names->search, build->id, build->id_size, &files);
-    for (size_t i = 0; i < count && i < FILES_ASKED; i++) add_source(build, &files[i]);
-    if (count > 0) return;
-    if (names->index_store != NULL &&
-        usp_index_image(names->index_store, build->id, (uint32_t)build->id_size, &build->indexed) == USP_OK) {
-        build->sources[build->source_count++].indexed = &build->indexed;
-    } else {
+    if (add_laid(names, build)) return;
+    const char *store = find_store(names, build);
+    const bool has_folders = log_search_has_folders(names->search);
+    if (store != NULL && (!has_folders || has_lines(build, store))) {
+        add_index(build, store);
+        return;
+    }
+    add_walked(names, build);
+    if (build->source_count > 0) return;
+    if (store != NULL) {
+        add_index(build, store);
+    } else if (!fetch_files(names, build)) {
         say(names, build, build->id, build->id_size,
             log_search_is_empty(names->search) ? "has no index" : "not found in --search", "");
     }
@@ -264,7 +348,7 @@ static int open_source(const struct log_names *names, struct source *source) {
     if (status == USP_OK) {
         looked_up_create(&source->looked_up, source->images);
         usp_symbolizer_options_init(&lookup);
-        lookup.index_store = names->index_store;
+        lookup.index_store = source->store != NULL ? source->store : names->index_store;
         status = usp_symbolizer_create(source->images, &lookup, &source->symbolizer);
     }
     if (status == USP_OK) return USP_OK;
@@ -278,10 +362,8 @@ static int open_source(const struct log_names *names, struct source *source) {
 /* What kernels map files by. */
 #define PAGE_MASK UINT64_C(0xfff)
 
-/* Turns a place that counts from the file, or from where its code is mapped, into an address as the image was linked. What was
- * split off from a file does not tell where the file had its code. */
-static bool link_place(const struct log_names *names, struct build *build, struct usp_place *place) {
-    if (place->base != USP_PLACE_FILE && place->base != USP_PLACE_TEXT) return true;
+/* The first source that tells where a file had its code. */
+static bool link_by(const struct log_names *names, struct build *build, struct usp_place *place) {
     for (size_t i = 0; i < build->source_count; i++) {
         if (build->sources[i].indexed != NULL || open_source(names, &build->sources[i]) != USP_OK) continue;
         const struct usp_image *image = usp_images_get(build->sources[i].images, 0);
@@ -296,6 +378,16 @@ static bool link_place(const struct log_names *names, struct build *build, struc
         return true;
     }
     return false;
+}
+
+/* Turns a place that counts from the file, or from where its code is mapped, into an address as the image was linked. What was
+ * split off from a file, and an index, do not tell where the file had its code: it is looked for in the folders then. */
+static bool link_place(struct log_names *names, struct build *build, struct usp_place *place) {
+    if (place->base != USP_PLACE_FILE && place->base != USP_PLACE_TEXT) return true;
+    if (link_by(names, build, place)) return true;
+    if (build->is_walked) return false;
+    add_walked(names, build);
+    return link_by(names, build, place);
 }
 
 /* Fills in *lines; its strings live as long as the source is open. */

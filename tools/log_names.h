@@ -4,6 +4,7 @@
 #ifndef TOOL_LOG_NAMES_H
 #define TOOL_LOG_NAMES_H
 
+#include "tools/fetch.h"
 #include "tools/log_search.h"
 
 #include <unspool/report.h>
@@ -11,10 +12,15 @@
 /* Opaque. */
 struct log_names;
 
-/* index_store: of --index; NULL: the default one. demangling: enum usp_demangle_style. `is_quiet`: nothing is said of images that are missing. The search must outlive the
- * names, which are the caller's to free. Returns an enum usp_status. */
-int log_names_create(const struct log_search *search, const char *index_store, uint32_t demangling, bool is_quiet,
-                     struct log_names **names);
+struct log_names_options {
+    const char *index_store; /* of --index; NULL: the default one */
+    struct fetch *fetch;     /* asked for builds of which there is no file; NULL: nothing is fetched */
+    uint32_t demangling;     /* enum usp_demangle_style */
+    bool is_quiet;           /* nothing is said of images that are missing */
+};
+
+/* The search and what fetches must outlive the names, which are the caller's to free. Returns an enum usp_status. */
+int log_names_create(struct log_search *search, const struct log_names_options *options, struct log_names **names);
 
 /* NULL is ignored. */
 void log_names_free(struct log_names *names);

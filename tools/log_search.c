@@ -3,6 +3,7 @@
 #include "tools/log_search.h"
 
 #include "tools/command.h"
+#include "tools/layouts.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,6 +18,16 @@ struct log_search {
     const struct log_file **by_name;
     char **folders; /* that are still to be looked through */
     size_t folder_count, folder_room;
+    const char *const *places; /* as given */
+    size_t place_count;
+    const char *cache;      /* NULL: none */
+    bool is_walked;         /* `files` has all of them */
+    struct laid_file *laid; /* what was found by a layout */
+};
+
+struct laid_file {
+    struct laid_file *next;
+    struct log_file file;
 };
 
 /* What was split off from a file is named like it, with an ending. */
@@ -113,6 +124,17 @@ static int look_through(struct log_search *search, const char *folder) {
     return status;
 }
 
+static int check_place(const char *place) {
+    struct stat entry;
+    if (stat(place, &entry) != 0) {
+        complain("%s: %s", place, strerror(errno));
+        return EXIT_NO_TARGET;
+    }
+    if (S_ISREG(entry.st_mode) || S_ISDIR(entry.st_mode)) return EXIT_ALL_WELL;
+    complain("%s: neither a folder nor a file", place);
+    return EXIT_NO_TARGET;
+}
+
 static int look_at_place(struct log_search *search, const char *place) {
     struct stat entry;
     if (stat(place, &entry) != 0) {
@@ -120,10 +142,6 @@ static int look_at_place(struct log_search *search, const char *place) {
         return EXIT_NO_TARGET;
     }
     if (S_ISREG(entry.st_mode)) return add_file(search, place, (uint64_t)entry.st_size);
-    if (!S_ISDIR(entry.st_mode)) {
-        complain("%s: neither a folder nor a file", place);
-        return EXIT_NO_TARGET;
-    }
     char *folder = strdup(place);
     if (folder == NULL || !add_folder(search, folder)) {
         free(folder);
@@ -181,16 +199,31 @@ static bool sort(struct log_search *search) {
     return true;
 }
 
-int log_search_create(const char *const *places, size_t count, struct log_search **search) {
+int log_search_create(const char *const *places, size_t count, const char *cache, struct log_search **search) {
     *search = calloc(1, sizeof **search);
     if (*search == NULL) return no_memory();
+    (*search)->places = places;
+    (*search)->place_count = count;
+    (*search)->cache = cache;
     int status = EXIT_ALL_WELL;
-    for (size_t i = 0; status == EXIT_ALL_WELL && i < count; i++) status = look_at_place(*search, places[i]);
-    if (status == EXIT_ALL_WELL && !sort(*search)) status = no_memory();
+    for (size_t i = 0; status == EXIT_ALL_WELL && i < count; i++) status = check_place(places[i]);
     if (status == EXIT_ALL_WELL) return EXIT_ALL_WELL;
     log_search_free(*search);
     *search = NULL;
     return status;
+}
+
+/* Goes through all folders. What could not be looked at was said; the rest is there. */
+static void walk(struct log_search *search) {
+    int status = EXIT_ALL_WELL;
+    if (search->is_walked) return;
+    search->is_walked = true;
+    for (size_t i = 0; status != EXIT_FAILED && i < search->place_count; i++) {
+        status = look_at_place(search, search->places[i]);
+    }
+    if (sort(search)) return;
+    no_memory();
+    search->count = 0;
 }
 
 void log_search_free(struct log_search *search) {
@@ -198,6 +231,12 @@ void log_search_free(struct log_search *search) {
     for (size_t i = 0; i < search->count; i++) free(search->files[i].path);
     for (size_t i = 0; i < search->folder_count; i++) free(search->folders[i]);
     free(search->files);
+    while (search->laid != NULL) {
+        struct laid_file *laid = search->laid;
+        search->laid = laid->next;
+        free(laid->file.path);
+        free(laid);
+    }
     free(search->by_name);
     free(search->folders);
     free(search);
@@ -205,10 +244,71 @@ void log_search_free(struct log_search *search) {
 
 /* ---- questions ---- */
 
-bool log_search_is_empty(const struct log_search *search) { return search->count == 0; }
+bool log_search_is_empty(const struct log_search *search) { return search->is_walked && search->count == 0; }
 
-size_t log_search_build(const struct log_search *search, const uint8_t *id, size_t id_size,
-                        const struct log_file **files) {
+bool log_search_has_folders(const struct log_search *search) { return search->place_count > 0; }
+
+const char *log_search_folder(const struct log_search *search, size_t i) {
+    return i < search->place_count ? search->places[i] : i == search->place_count ? search->cache : NULL;
+}
+
+/* Whether a file that a layout has for a build is of that build: a folder can have been filled by hand. */
+static bool is_of(const char *path, const uint8_t *id, size_t id_size) {
+    struct usp_images *images;
+    struct usp_image_file_options options;
+    char error[512];
+    usp_image_file_options_init(&options);
+    options.build_id_size = (uint32_t)id_size;
+    memcpy(options.build_id, id, id_size);
+    options.flags = USP_IMAGE_FILE_LINKED;
+    int status = usp_images_open(path, &options, &images, error, sizeof error);
+    if (status == USP_OK) {
+        usp_images_free(images);
+    } else {
+        complain("%s", error);
+    }
+    return status == USP_OK;
+}
+
+/* Takes over the path. NULL: it is no file of this build. */
+static const struct log_file *keep_laid(struct log_search *search, struct layout_file *found, const uint8_t *id,
+                                        size_t id_size) {
+    struct laid_file *laid = is_of(found->path, id, id_size) ? calloc(1, sizeof *laid) : NULL;
+    if (laid == NULL) {
+        free(found->path);
+        return NULL;
+    }
+    laid->file = (struct log_file){found->path, found->size, found->is_debug, {0}, id_size};
+    memcpy(laid->file.id, id, id_size);
+    laid->next = search->laid;
+    search->laid = laid;
+    return &laid->file;
+}
+
+size_t log_search_laid(struct log_search *search, const uint8_t *id, size_t id_size,
+                       const struct log_file *files[LOG_LAID_MAX], bool *has_symbols) {
+    struct layout_file found[LAYOUTS_MAX];
+    const struct log_file *file;
+    const char *folder;
+    size_t count = 0;
+    *has_symbols = false;
+    for (size_t i = 0; i <= search->place_count; i++) {
+        folder = log_search_folder(search, i);
+        size_t n = folder != NULL ? layouts_find(folder, id, id_size, found) : 0;
+        for (size_t k = 0; k < n; k++) {
+            if (count == LOG_LAID_MAX) {
+                free(found[k].path);
+            } else if ((file = keep_laid(search, &found[k], id, id_size)) != NULL) {
+                files[count++] = file;
+                *has_symbols = *has_symbols || file->is_symbols;
+            }
+        }
+    }
+    return count;
+}
+
+size_t log_search_build(struct log_search *search, const uint8_t *id, size_t id_size, const struct log_file **files) {
+    walk(search);
     size_t low = 0, high = search->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -223,7 +323,8 @@ size_t log_search_build(const struct log_search *search, const uint8_t *id, size
     return high - low;
 }
 
-size_t log_search_name(const struct log_search *search, struct uspi_span name, const struct log_file **file) {
+size_t log_search_name(struct log_search *search, struct uspi_span name, const struct log_file **file) {
+    walk(search);
     size_t width = name.length == LOG_IMAGE_WIDTH ? LOG_IMAGE_WIDTH : SIZE_MAX;
     size_t low = 0, high = search->count, builds = 0;
     while (low < high) {

@@ -18,7 +18,8 @@
 static void usage(FILE *out) {
     fputs(
         "usage: unspool report [--search DIR]... [--binary-images FILE] [--index STORE] [--demangle MODE] [--json]\n"
-        "                      [--strict] [--quiet] FILE|DIR|-...\n"
+        "                      [--strict] [--quiet] [--fetch 'CMD {uuid} {dest}' [--fetch-cache DIR]\n"
+        "                      [--fetch-timeout SECONDS]] FILE|DIR|-...\n"
         "\n"
         "Shows a crash report, a payload, a call tree or a log of any format in doc/reports.md in one layout: what it\n"
         "is about, the exception, the thread that crashed, the others, the images; samples as their heaviest stack\n"
@@ -32,6 +33,11 @@ static void usage(FILE *out) {
         "files\n"
         "                     are not there. Default: $UNSPOOL_INDEX_STORE, or unspool/index in $XDG_CACHE_HOME or\n"
         "                     ~/.cache\n"
+        "  --fetch COMMAND    run it once for each image of which there is no file: it writes the file of the build\n"
+        "                     {uuid} to {dest}\n"
+        "  --fetch-cache DIR  keep what was fetched there. Default: unspool/fetched in $XDG_CACHE_HOME or ~/.cache\n"
+        "  --fetch-timeout SECONDS\n"
+        "                     end the command then. Default: 60\n"
         "  --demangle MODE    names of C++, Rust and Swift: full (default), simple, no\n"
         "  --json             JSON instead of text, an object for each file\n"
         "  --strict           fail when a frame of a known image has no name\n"
@@ -49,6 +55,7 @@ struct session {
     size_t search_count;
     const char *binary_images;
     const char *index_store; /* NULL: the default one */
+    struct fetch_options fetch;
     uint32_t demangling;
     bool as_json, is_strict, is_quiet, asks_for_help;
     bool has_several;          /* files */
@@ -156,6 +163,9 @@ static int report_files(struct session *session, char *const *paths, size_t coun
 enum {
     OPTION_SEARCH = 256,
     OPTION_BINARY_IMAGES,
+    OPTION_FETCH,
+    OPTION_FETCH_CACHE,
+    OPTION_FETCH_TIMEOUT,
     OPTION_INDEX,
     OPTION_DEMANGLE,
     OPTION_JSON,
@@ -166,6 +176,9 @@ enum {
 static const struct option options[] = {
     {"search", required_argument, NULL, OPTION_SEARCH},
     {"binary-images", required_argument, NULL, OPTION_BINARY_IMAGES},
+    {"fetch", required_argument, NULL, OPTION_FETCH},
+    {"fetch-cache", required_argument, NULL, OPTION_FETCH_CACHE},
+    {"fetch-timeout", required_argument, NULL, OPTION_FETCH_TIMEOUT},
     {"index", required_argument, NULL, OPTION_INDEX},
     {"demangle", required_argument, NULL, OPTION_DEMANGLE},
     {"json", no_argument, NULL, OPTION_JSON},
@@ -179,6 +192,9 @@ static bool parse_option(int option, struct session *session) {
     switch (option) {
     case OPTION_SEARCH: session->search[session->search_count++] = optarg; return true;
     case OPTION_BINARY_IMAGES: session->binary_images = optarg; return true;
+    case OPTION_FETCH: session->fetch.command = optarg; return true;
+    case OPTION_FETCH_CACHE: session->fetch.cache = optarg; return true;
+    case OPTION_FETCH_TIMEOUT: return parse_fetch_timeout(optarg, &session->fetch);
     case OPTION_INDEX: session->index_store = optarg; return true;
     case OPTION_DEMANGLE: return parse_demangling(optarg, &session->demangling);
     case OPTION_JSON: session->as_json = true; return true;
@@ -191,19 +207,23 @@ static bool parse_option(int option, struct session *session) {
 
 static int serve(struct session *session, char *const *paths, size_t count) {
     struct log_search *search = NULL;
+    struct fetch *fetch = NULL;
     int result = EXIT_ALL_WELL;
     if (session->binary_images != NULL) result = log_images_read(session->binary_images, &session->images);
-    if (result == EXIT_ALL_WELL && (session->search_count > 0 || session->index_store != NULL)) {
-        result = log_search_create(session->search, session->search_count, &search);
+    if (result == EXIT_ALL_WELL) result = fetch_create(&session->fetch, &fetch);
+    if (result == EXIT_ALL_WELL && (session->search_count > 0 || session->index_store != NULL || fetch != NULL)) {
+        result = log_search_create(session->search, session->search_count, fetch_cache(fetch), &search);
         if (result == EXIT_ALL_WELL) {
-            int status =
-                log_names_create(search, session->index_store, session->demangling, session->is_quiet, &session->names);
+            const struct log_names_options wanted = {session->index_store, fetch, session->demangling,
+                                                     session->is_quiet};
+            int status = log_names_create(search, &wanted, &session->names);
             if (status != USP_OK) result = log_fail("--search", status);
         }
     }
     if (result == EXIT_ALL_WELL) result = report_files(session, paths, count);
     log_names_free(session->names);
     log_search_free(search);
+    fetch_free(fetch);
     usp_reader_free(session->images);
     return result;
 }
@@ -231,7 +251,7 @@ static int parse_and_serve(int argc, char **argv, struct session *session) {
 }
 
 static int run(int argc, char **argv) {
-    struct session session = {.demangling = USP_DEMANGLE_FULL};
+    struct session session = {.demangling = USP_DEMANGLE_FULL, .fetch.seconds = FETCH_SECONDS};
     session.search = calloc((size_t)argc, sizeof *session.search);
     if (session.search == NULL) {
         complain("%s", usp_status_string(USP_ERROR_NO_MEMORY));

@@ -17,6 +17,7 @@ static void usage(FILE *out) {
         "       unspool symbolize -p PID [OPTION...] [ADDRESS...]\n"
         "       unspool symbolize --log FILE|DIR|-... --search DIR... [--binary-images FILE] [--index STORE]\n"
         "                         [--demangle MODE] [--in-place | --output DIR] [--strict] [--quiet]\n"
+        "                         [--fetch 'CMD {uuid} {dest}' [--fetch-cache DIR] [--fetch-timeout SECONDS]]\n"
         "       unspool symbolize --records --search DIR... [--index STORE] [--demangle MODE]\n"
         "\n"
         "Names addresses by the symbols of a program, a library or a dSYM, as atos does, with file and line where "
@@ -53,6 +54,11 @@ static void usage(FILE *out) {
         "                     with --index\n"
         "  --binary-images FILE\n"
         "                     what tells the log's images, where the log itself does not\n"
+        "  --fetch COMMAND    run it once for each image of which there is no file: it writes the file of the build\n"
+        "                     {uuid} to {dest}\n"
+        "  --fetch-cache DIR  keep what was fetched there. Default: unspool/fetched in $XDG_CACHE_HOME or ~/.cache\n"
+        "  --fetch-timeout SECONDS\n"
+        "                     end the command then. Default: 60\n"
         "  --in-place         replace each log instead of writing it to standard output\n"
         "  --output DIR       write each log to a file in a folder\n"
         "  --strict           fail when a frame of a known image has no name, or no frame is recognised\n"
@@ -77,6 +83,9 @@ enum {
     OPTION_LOG,
     OPTION_SEARCH,
     OPTION_BINARY_IMAGES,
+    OPTION_FETCH,
+    OPTION_FETCH_CACHE,
+    OPTION_FETCH_TIMEOUT,
     OPTION_IN_PLACE,
     OPTION_OUTPUT,
     OPTION_STRICT,
@@ -98,6 +107,9 @@ static const struct option options[] = {
     {"log", required_argument, NULL, OPTION_LOG},
     {"search", required_argument, NULL, OPTION_SEARCH},
     {"binary-images", required_argument, NULL, OPTION_BINARY_IMAGES},
+    {"fetch", required_argument, NULL, OPTION_FETCH},
+    {"fetch-cache", required_argument, NULL, OPTION_FETCH_CACHE},
+    {"fetch-timeout", required_argument, NULL, OPTION_FETCH_TIMEOUT},
     {"in-place", no_argument, NULL, OPTION_IN_PLACE},
     {"output", required_argument, NULL, OPTION_OUTPUT},
     {"strict", no_argument, NULL, OPTION_STRICT},
@@ -157,6 +169,9 @@ static bool parse_option(int option, struct request *request) {
     case OPTION_STRICT: request->log.is_strict = true; return true;
     case OPTION_QUIET: request->log.is_quiet = true; return true;
     case OPTION_RECORDS: request->log.are_records = true; return true;
+    case OPTION_FETCH: request->log.fetch.command = optarg; return true;
+    case OPTION_FETCH_CACHE: request->log.fetch.cache = optarg; return true;
+    case OPTION_FETCH_TIMEOUT: return parse_fetch_timeout(optarg, &request->log.fetch);
     case OPTION_INDEX: wanted->index_store = request->log.index_store = optarg; return true;
     case OPTION_JSON: wanted->json = true; return true;
     case 'i': wanted->inlined = true; return true;
@@ -194,11 +209,12 @@ static bool check_log(const struct request *request) {
     const struct image_choice *image = &others->image;
     const struct log_options *log = &request->log;
     const char *what = log->are_records ? "--records" : "--log";
-    if (log->search_count == 0 && others->index_store == NULL) {
+    if (log->search_count == 0 && others->index_store == NULL && log->fetch.command == NULL) {
         complain("%s needs the folder of the images' files, or their indexes: --search DIR, --index STORE", what);
         return false;
     }
-    bool has_more = log->log_count > 0 || log->binary_images != NULL || log->output != NULL || log->is_in_place;
+    bool has_more = log->log_count > 0 || log->binary_images != NULL || log->output != NULL || log->is_in_place ||
+                    log->fetch.command != NULL || log->fetch.cache != NULL;
     if (log->are_records && (has_more || log->is_strict)) {
         complain("--records goes with --search, --index and --demangle alone");
         return false;
@@ -217,9 +233,10 @@ static bool check_log(const struct request *request) {
 static bool check(const struct request *request) {
     const struct log_options *log = &request->log;
     if (log->log_count > 0 || log->are_records) return check_log(request);
-    bool is_for_logs = log->search_count > 0 || log->binary_images != NULL || log->output != NULL || log->is_in_place;
+    bool is_for_logs = log->search_count > 0 || log->binary_images != NULL || log->output != NULL || log->is_in_place ||
+                       log->fetch.command != NULL || log->fetch.cache != NULL;
     if (!is_for_logs && !log->is_strict && !log->is_quiet) return check_addresses(&request->addresses);
-    complain("--search, --binary-images, --in-place, --output, --strict and --quiet are for --log");
+    complain("--search, --binary-images, --fetch, --in-place, --output, --strict and --quiet are for --log");
     return false;
 }
 
@@ -252,7 +269,7 @@ static int serve(int argc, char **argv, struct request *request) {
 }
 
 static int run(int argc, char **argv) {
-    struct request request = {.addresses.demangling = USP_DEMANGLE_FULL};
+    struct request request = {.addresses.demangling = USP_DEMANGLE_FULL, .log.fetch.seconds = FETCH_SECONDS};
     request.search = calloc((size_t)argc, sizeof *request.search);
     request.logs = calloc((size_t)argc, sizeof *request.logs);
     int status = EXIT_FAILED;

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* The command `unspool`: finds the sub-command. What each does stands in a file of its own. */
 #include "tools/command.h"
-#include "tools/text.h"
 
 #include <unspool/base.h>
+#include <unspool/format.h>
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 static const struct command *const commands[] = {&command_stack,  &command_record,  &command_symbolize, &command_report,
-                                                 &command_images, &command_symbols, &command_index};
+                                                 &command_images, &command_symbols, &command_index,     &command_store};
 
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
 /* Paths and names come from untrusted files and processes: the whole line is made harmless. */
 void complain(const char *format, ...) {
-    char text[8192];
+    char text[8192], harmless[4 * sizeof text + 1];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    fputs("unspool: ", stderr);
-    put_harmless(stderr, text);
-    fputc('\n', stderr);
+    /* In one piece: other commands may write to the same terminal. */
+    if (usp_format_escaped(harmless, sizeof harmless, USP_ESCAPE_TERMINAL, text, strlen(text)) < 0) harmless[0] = '\0';
+    fprintf(stderr, "unspool: %s\n", harmless);
 }
 
 static void usage(FILE *out) {

@@ -109,6 +109,11 @@ USP_API int usp_symbolize_stack(struct usp_symbolizer *symbolizer, const struct 
  * be given up. */
 typedef int (*usp_index_progress)(void *context, uint64_t done, uint64_t all);
 
+enum usp_index_flags {
+    USP_INDEX_KEEP = 1 << 0, /* of usp_index_write: an index that is there, whole and as rich as a new one, stays */
+    USP_INDEX_CHECK = 1 << 1 /* of usp_index_examine: all of the file is read */
+};
+
 /* What is to be done with the index of an image, and what came of it. */
 struct usp_index {
     uint32_t size;               /* of this struct in bytes; set by usp_index_init */
@@ -123,8 +128,10 @@ struct usp_index {
     uint64_t compared;     /* out, of usp_index_verify: addresses */
     uint64_t different;    /* out, of usp_index_verify: of these */
     char message
-        [512]; /* out: what was wrong, also with debug information of which the rest could be used; "": nothing */
-    uint64_t reserved[4];
+        [512];      /* out: what was wrong, also with debug information of which the rest could be used; "": nothing */
+    uint32_t flags; /* enum usp_index_flags. Default 0 */
+    uint32_t is_kept; /* out, of usp_index_write: 1 when the index that was there has stayed (USP_INDEX_KEEP), else 0 */
+    uint64_t reserved[3];
 };
 
 USP_API void usp_index_init(struct usp_index *index, const char *store);
@@ -149,6 +156,30 @@ USP_API int usp_index_verify(const struct usp_images *images, const struct usp_i
  * USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, or what opening failed with; *image is unchanged then. Thread-safe, not signal-safe. */
 USP_API int usp_index_image(const char *store, const uint8_t *build_id, uint32_t build_id_size,
                             struct usp_image *image);
+
+/* What an index file says of itself. */
+struct usp_index_info {
+    uint32_t size;    /* of this struct in bytes; set by usp_index_info_init */
+    uint32_t arch;    /* enum usp_arch */
+    uint32_t variant; /* of Mach-O: the cpusubtype */
+    uint32_t flags;   /* USP_IMAGE_MACHO, or 0 */
+    uint32_t build_id_size;
+    uint8_t build_id[USP_BUILD_ID_MAX];
+    char name[64]; /* of the file that it was made of, without the folder; untrusted, cut to fit; "": not known */
+    uint64_t index_bytes; /* size of the file */
+    uint64_t blocks;      /* compile units; 0: it has symbols and no lines */
+    uint64_t symbols;
+    uint64_t reserved[4];
+};
+
+USP_API void usp_index_info_init(struct usp_index_info *info);
+
+/* Reads the header of an index file; with USP_INDEX_CHECK in `flags` all of the file, every checksum and every table. `error`
+ * (may be NULL, `error_size` bytes) receives a sentence on failure. Returns USP_OK, USP_ERROR_NOT_FOUND (no such file),
+ * USP_ERROR_FORMAT (no index, or damaged), USP_ERROR_UNSUPPORTED (of a later version), USP_ERROR_ARGUMENT,
+ * USP_ERROR_NO_MEMORY, or what opening failed with. Thread-safe, not signal-safe. */
+USP_API int usp_index_examine(const char *path, uint32_t flags, struct usp_index_info *info, char *error,
+                              size_t error_size);
 
 USP_END_DECLS
 

@@ -73,6 +73,12 @@ unsigned uspi_os_processors(void);
  * USP_OK, USP_ERROR_PERMISSION, USP_ERROR_SYSTEM, USP_ERROR_NO_MEMORY. */
 int uspi_os_publish(const char *path, const void *bytes, size_t n);
 
+/* Makes the folder that a path is in and waits until no other process or thread has locked it. Returns what
+ * uspi_os_unlock_folder takes; -1 where there is no lock to be had (a file system without them, a folder that cannot be
+ * made): the caller goes on without. The system ends the lock of a process that was killed. */
+int uspi_os_lock_folder(const char *path);
+void uspi_os_unlock_folder(int lock);
+
 /* Writes n bytes to an open file, all of them: interrupted and partial writes are taken up again. USP_OK or
  * USP_ERROR_SYSTEM. Async-signal-safe. (lib/os/posix/write.c) */
 int uspi_os_write(int fd, const void *bytes, size_t n);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Making the index of an image (lines.h): its debug information and its symbols, as the symbolizer finds them. */
+#include "lib/base/path.h"
 #include "lib/os/os.h"
 #include "lib/symbolize/store/index_write.h"
 #include "lib/symbolize/symbolizer.h"
@@ -31,19 +32,60 @@ static int add_symbol(void *context, const struct usp_symbol *symbol) {
     return 0;
 }
 
-static int finish(struct uspi_index_writer *writer, const struct uspi_index_header *header, struct usp_index *index) {
+/* The index of the build that the store has, if it is whole; NULL: none. */
+static struct uspi_index_file *open_kept(const char *store, const struct usp_image *image) {
+    struct uspi_index_file *kept;
+    if (uspi_index_file_find(store, image, &kept, NULL) != USP_OK) return NULL;
+    if (uspi_index_file_check(kept, NULL) == USP_OK) return kept;
+    uspi_index_file_close(kept);
+    return NULL;
+}
+
+static void keep(struct uspi_index_file *kept, struct usp_index *index) {
+    index->is_kept = 1;
+    index->message[0] = '\0';
+    index->index_bytes = uspi_file_bytes(kept->file).size;
+    index->blocks = kept->blocks;
+    index->symbols = uspi_index_symbol_count(kept);
+}
+
+/* Whether an index says as much as what was read just now: lines first, then symbols. */
+static bool is_as_rich(const struct uspi_index_file *kept, const struct usp_index *index) {
+    if ((kept->blocks > 0) != (index->blocks > 0)) return kept->blocks > 0;
+    return uspi_index_symbol_count(kept) >= index->symbols;
+}
+
+static int publish(const char *path, struct uspi_index_writer *writer, const struct uspi_index_header *header,
+                   struct usp_index *index) {
     uint8_t *bytes;
     size_t size;
     int status = uspi_index_finish(writer, header, &bytes, &size);
     if (status != USP_OK) return status;
-    char *path = uspi_index_path(index->store, header->build_id, header->build_id_size);
     index->index_bytes = size;
-    status = path != NULL ? uspi_os_publish(path, bytes, size) : USP_ERROR_NO_MEMORY;
-    if (status != USP_OK && path != NULL) {
-        snprintf(index->message, sizeof index->message, "%s: %s", path, usp_status_string(status));
-    }
-    free(path);
+    status = uspi_os_publish(path, bytes, size);
+    if (status != USP_OK) snprintf(index->message, sizeof index->message, "%s: %s", path, usp_status_string(status));
     free(bytes);
+    return status;
+}
+
+/* With USP_INDEX_KEEP what is poorer does not take the place of what is richer, also when another process has put it there
+ * meanwhile. */
+static int finish(struct uspi_index_writer *writer, const struct uspi_index_header *header,
+                  const struct usp_image *image, struct usp_index *index) {
+    const bool may_keep = (index->flags & USP_INDEX_KEEP) != 0;
+    char *path = uspi_index_path(index->store, header->build_id, header->build_id_size);
+    if (path == NULL) return USP_ERROR_NO_MEMORY;
+    const int lock = uspi_os_lock_folder(path);
+    struct uspi_index_file *kept = may_keep ? open_kept(index->store, image) : NULL;
+    int status = USP_OK;
+    if (kept != NULL && is_as_rich(kept, index)) {
+        keep(kept, index);
+    } else {
+        status = publish(path, writer, header, index);
+    }
+    uspi_index_file_close(kept);
+    uspi_os_unlock_folder(lock);
+    free(path);
     return status;
 }
 
@@ -80,8 +122,9 @@ static int fill(struct usp_symbolizer *symbolizer, const struct usp_image *image
                                              .variant = uspi_module_variant(query.module),
                                              .header = image->load_address - image->slide - adding.moved,
                                              .build_id_size = image->build_id_size,
-                                             .build_id = image->build_id};
-    return finish(writer, &header, index);
+                                             .build_id = image->build_id,
+                                             .name = uspi_last_component(image->path)};
+    return finish(writer, &header, image, index);
 }
 
 int usp_index_write(const struct usp_images *images, const struct usp_image *image, struct usp_index *index) {
@@ -91,7 +134,14 @@ int usp_index_write(const struct usp_images *images, const struct usp_image *ima
     struct usp_images *one = NULL;
     index->message[0] = '\0';
     index->source_bytes = index->index_bytes = index->blocks = index->symbols = 0;
+    index->is_kept = 0;
     if (image->build_id_size < 2 || image->section != 0) return USP_ERROR_UNSUPPORTED;
+    if ((index->flags & USP_INDEX_KEEP) != 0) {
+        struct uspi_index_file *kept = open_kept(index->store, image);
+        if (kept != NULL && kept->blocks > 0) keep(kept, index);
+        uspi_index_file_close(kept);
+        if (index->is_kept != 0) return USP_OK;
+    }
     int status = usp_images_create(image, 1, &one);
     if (status == USP_OK) status = usp_symbolizer_create(one, NULL, &symbolizer);
     struct uspi_index_writer *writer = uspi_index_writer_create();

@@ -196,6 +196,12 @@ static int open_index(struct uspi_lines *lines) {
     int status = uspi_index_file_find(lines->places->index_store, image, &lines->index, &lines->problem);
     if (status != USP_OK) return status;
     const struct uspi_index_file *index = lines->index;
+    if (index->blocks == 0 && lines->image_file != NULL) {
+        /* It was made of a stripped file; what is at hand may have lines, and has the names. */
+        uspi_index_file_close(lines->index);
+        lines->index = NULL;
+        return USP_ERROR_NOT_FOUND;
+    }
     lines->map = index->map;
     if ((index->flags & USPI_INDEX_MACHO) != 0) lines->moved = image->load_address - image->slide - index->header;
     /* Pages that are never touched cost nothing. */

@@ -12,7 +12,7 @@ err_is_empty
 run 0 --version
 out_has '^unspool [0-9]+\.[0-9]+\.[0-9]+$'
 # Every option that the help names is in the manual page.
-for command in stack record symbolize images symbols; do
+for command in stack record symbolize images symbols store; do
   run 0 "$command" --help
   out_has "^usage: unspool $command "
   out_has 'exit status: 0'

@@ -11,15 +11,16 @@ _unspool_options() {
     ;;
   symbolize)
     echo '-o -p -arch --arch --uuid -l -s -offset --offset -f -i -fullPath --index --demangle --json --log --search --binary-images
-      --in-place --output --strict --quiet --records --help'
+      --fetch --fetch-cache --fetch-timeout --in-place --output --strict --quiet --records --help'
     ;;
   record)
     echo '-o --duration --rate --threads --format --wall --cpu --merge --native-ids --max --async --budget --memory --demangle
       --no-symbols --quiet --help'
     ;;
-  report) echo '--search --binary-images --index --demangle --json --strict --quiet --help' ;;
+  report) echo '--search --binary-images --fetch --fetch-cache --fetch-timeout --index --demangle --json --strict --quiet --help' ;;
   images) echo '--json --help' ;;
-  index) echo '-o --store --verify --threads --quiet --help' ;;
+  index) echo '-o --store --force --verify --threads --quiet --help' ;;
+  store) echo '-o --store --force --verify --threads --json --older-than --dry-run --quiet --help' ;;
   symbols) echo '--objc --arch --uuid --demangle --json --help' ;;
   *) echo '--help --version' ;;
   esac
@@ -43,7 +44,7 @@ _unspool() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
   COMPREPLY=()
   if [[ $COMP_CWORD -eq 1 ]]; then
-    _unspool_reply words "$word" -W "stack record symbolize report images symbols index $(_unspool_options '')"
+    _unspool_reply words "$word" -W "stack record symbolize report images symbols index store $(_unspool_options '')"
     return
   fi
   case $command:$before in
@@ -54,11 +55,12 @@ _unspool() {
   *:--format) _unspool_reply words "$word" -W 'tree folded pprof speedscope firefox json svg' ;;
   *:--demangle) _unspool_reply words "$word" -W 'full simple short no' ;;
   *:--arch | symbolize:-arch) _unspool_reply words "$word" -W 'arm64 arm64_32 armv7 x86_64 i386' ;;
-  *:--sysroot | *:--search | *:--store | *:--index | *:--output | index:-o) _unspool_reply files "$word" -A directory ;;
+  *:--sysroot | *:--search | *:--fetch-cache | *:--store | *:--index | *:--output | index:-o | store:-o) _unspool_reply files "$word" -A directory ;;
+  *:--fetch) _unspool_reply words "$word" -c ;;
   *:--program | *:--log | *:--binary-images | symbolize:-[of] | record:-o) _unspool_reply files "$word" -f ;;
   symbolize:-p) _unspool_reply words "$word" -W "$(_unspool_processes)" ;;
   # Numbers, patterns, identifiers: nothing that could be known.
-  *:--thread | *:--threads | *:--max | *:--tail | *:--image | *:--uuid | symbolize:-[ls] | \
+  *:--thread | *:--threads | *:--max | *:--tail | *:--image | *:--uuid | *:--older-than | *:--fetch-timeout | symbolize:-[ls] | \
     *:--duration | *:--rate | *:--budget | *:--memory) ;;
   *)
     if [[ $word == -* ]]; then
@@ -67,6 +69,10 @@ _unspool() {
       _unspool_reply words "$word" -W "$(_unspool_processes)"
     elif [[ $command == stack || $command == images ]]; then
       _unspool_reply files "$word" -W "$(_unspool_processes)" -f
+    elif [[ $command == store && $COMP_CWORD -eq 2 ]]; then
+      _unspool_reply words "$word" -W 'add list verify prune'
+    elif [[ $command == store ]]; then
+      _unspool_reply files "$word" -f
     elif [[ $command == symbols || $command == index || $command == report ]]; then
       _unspool_reply files "$word" -f
     fi

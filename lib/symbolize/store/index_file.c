@@ -71,6 +71,7 @@ static int read_header(struct uspi_index_file *index, struct uspi_error *error) 
     index->build_id_size = uspi_le32(b + 36);
     index->header = uspi_le64(b + 40);
     memcpy(index->build_id, b + 48, sizeof index->build_id);
+    memcpy(index->name, b + USPI_INDEX_HEADER - USPI_INDEX_NAME, sizeof index->name - 1);
     if (index->build_id_size > sizeof index->build_id)
         return refuse(index, 36, USP_ERROR_FORMAT, "its build-id is too long", error);
     const struct uspi_bytes all = uspi_file_bytes(index->file);

@@ -28,6 +28,9 @@ enum uspi_index_flags { USPI_INDEX_MACHO = 1 };
 /* Header: see doc/index-format.md. */
 #define USPI_INDEX_HEADER 256u
 
+/* Bytes of the image's name in it, the zero at the end included. */
+#define USPI_INDEX_NAME 64u
+
 struct uspi_index_file {
     struct uspi_file *file;
     struct uspi_checked checked;
@@ -40,7 +43,8 @@ struct uspi_index_file {
     uint32_t arch, variant; /* enum usp_arch; of Mach-O the cpusubtype, which tells arm64e from arm64 */
     uint32_t build_id_size;
     uint8_t build_id[USP_BUILD_ID_MAX];
-    uint8_t *copy; /* of the file, where it could not be mapped */
+    char name[USPI_INDEX_NAME]; /* of the image's file; "": not known */
+    uint8_t *copy;              /* of the file, where it could not be mapped */
 };
 
 /* Opens a file that is one. On success *index is the caller's. USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_FORMAT (no index, or
@@ -53,6 +57,10 @@ int uspi_index_file_find(const char *store, const struct usp_image *image, struc
                          struct uspi_error *error);
 
 void uspi_index_file_close(struct uspi_index_file *index);
+
+/* Reads all of it: the checksum of each page, each block with its functions and calls, each symbol. USP_OK, USP_ERROR_FORMAT
+ * with *error saying what is damaged, USP_ERROR_NO_MEMORY. */
+int uspi_index_file_check(const struct uspi_index_file *index, struct uspi_error *error);
 
 /* The path of an index in a store: STORE/ab/cdef…/index. The caller's to free; NULL when memory lacks or the id is too short. */
 char *uspi_index_path(const char *store, const uint8_t *build_id, uint32_t size);

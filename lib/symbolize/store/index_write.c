@@ -412,6 +412,16 @@ static bool put_sums(struct uspi_index_writer *w, uint8_t *header) {
     return true;
 }
 
+/* A name, of which no character is cut in two. */
+static void put_name(uint8_t *to, const char *name) {
+    size_t n = strlen(name);
+    if (n >= USPI_INDEX_NAME) {
+        n = USPI_INDEX_NAME - 1;
+        while (n > 0 && ((uint8_t)name[n] & 0xc0) == 0x80) n--;
+    }
+    memcpy(to, name, n);
+}
+
 int uspi_index_finish(struct uspi_index_writer *w, const struct uspi_index_header *of, uint8_t **bytes, size_t *size) {
     uint8_t header[USPI_INDEX_HEADER] = {'U', 'S', 'P', 'I', 'N', 'D', 'E', 'X'};
     uint8_t *strings;
@@ -436,6 +446,7 @@ int uspi_index_finish(struct uspi_index_writer *w, const struct uspi_index_heade
     uspi_store_le(header + 36, of->build_id_size, 4);
     uspi_store_le(header + 40, of->header, 8);
     memcpy(header + 48, of->build_id, of->build_id_size);
+    if (of->name != NULL) put_name(header + USPI_INDEX_HEADER - USPI_INDEX_NAME, of->name);
     uspi_store_le(header + 12, uspi_checksum(header, sizeof header), 4);
     memcpy(w->out, header, sizeof header);
     *bytes = w->out;

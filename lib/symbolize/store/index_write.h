@@ -13,6 +13,7 @@ struct uspi_index_header {
     usp_addr header;
     uint32_t build_id_size;
     const uint8_t *build_id;
+    const char *name; /* of the image's file, without its folder; cut to fit */
 };
 
 struct uspi_index_writer;

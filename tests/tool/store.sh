@@ -1,0 +1,199 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# `unspool store`: what is added, that an index that is there stays unless a file knows more, commands that are killed, several
+# commands in one store, damaged indexes, and what prune removes. Runs in the folder of the build.
+set -euo pipefail
+# shellcheck source=tests/tool/common.sh
+. "$(dirname "$0")/common.sh"
+need_tools gcc strip objcopy readelf python3
+cd "$work"
+unset UNSPOOL_INDEX_STORE XDG_CACHE_HOME
+export HOME=$work/home
+
+# library NAME FUNCTION...: a shared library with debug information and a build-id.
+library() {
+  local name=$1 function
+  shift
+  for function; do echo "int $function(int a) { return a * ${#function} + 1; }"; done >"$name.c"
+  gcc -O1 -g -shared -fPIC -nostdlib -Wl,--build-id=sha1 -o "$name" "$name.c"
+}
+id_of() { readelf -n "$1" | sed -n 's/.*Build ID: //p'; }
+index_of() { echo "store/$(id_of "$1" | sed 's/^../&\//')/index"; }
+
+# ---- folders of all kinds: an app beside its debug file, symbols that lie deeper
+mkdir -p App.xcarchive/Products/App.app App.xcarchive/dSYMs/one.dSYM/Contents/Resources/DWARF more
+library one alpha beta
+library two gamma_ray
+cp one App.xcarchive/dSYMs/one.dSYM/Contents/Resources/DWARF/one
+strip -o App.xcarchive/Products/App.app/one one
+echo text >App.xcarchive/Info.plist
+mv two more/two
+run 0 store add -o store App.xcarchive more
+out_has "^$(id_of one) [0-9]+ bytes of [1-9][0-9]*  App.xcarchive/dSYMs/one.dSYM/Contents/Resources/DWARF/one\$"
+run 0 store list store
+[[ $(wc -l <"$work/out") -eq 2 ]] || fail "two builds: $(cat "$work/out")"
+out_has "^$(id_of one) $(uname -m) +[0-9]+ lines +one\$"
+out_has "^$(id_of more/two) $(uname -m) +[0-9]+ lines +two\$"
+run 0 store list --json store
+cp "$work/out" listed.json
+
+# ---- incremental: what is there is not written again, unless it is asked for, damaged, or of a poorer file
+inode() { stat -c %i "$1"; }
+before=$(inode "$(index_of one)")
+run 0 index -o store one
+out_has 'bytes are there  one$'
+[[ $(inode "$(index_of one)") == "$before" ]] || fail "an index was written again"
+run 0 store add -o store --force one
+out_has 'bytes of'
+[[ $(inode "$(index_of one)") != "$before" ]] || fail "--force writes nothing"
+# A stripped file that comes later does not hide what the whole one said, and the other way round.
+run 0 store add -o store App.xcarchive/Products
+run 0 store list store
+out_lacks symbols
+rm -r store
+run 0 store add -o store App.xcarchive/Products
+run 0 store list store
+out_has "^$(id_of one) .* symbols one$"
+run 0 store add -o store one
+run 0 store list store
+out_has "^$(id_of one) .* lines +one$"
+
+# ---- damage
+run 0 store add -o store more
+damaged=$(index_of more/two)
+python3 - "$damaged" <<'END'
+import sys
+with open(sys.argv[1], 'r+b') as file:
+    file.seek(-700 if len(file.read()) > 1000 else -60, 2)
+    byte = file.read(1)
+    file.seek(-1, 1)
+    file.write(bytes([byte[0] ^ 0x10]))
+END
+run 1 store verify store
+err_has "^unspool: $damaged: "
+out_has '^2 indexes, 1 damaged$'
+cp -R store damaged
+run 0 store add -o store more
+out_has 'bytes of'
+run 0 store verify store
+out_has '^2 indexes, 0 damaged$'
+# What lies under the UUID of another build.
+cp "$(index_of one)" "$damaged"
+run 1 store verify --quiet store
+err_has 'of another build'
+[[ ! -s $work/out ]] || fail "verify --quiet says: $(cat "$work/out")"
+run 0 store prune store
+out_has "^damaged  $damaged$"
+[[ ! -e $damaged && ! -e $(dirname "$damaged") && -e $(index_of one) ]] || fail "prune: $(find store)"
+: >"$(index_of one)"
+run 1 store verify store
+run 0 store add -o store one
+run 0 store verify store
+
+# ---- killed while it writes: by the kernel, at the limit of a file's size
+rm -r store
+mapfile -t names < <(seq -f 'a_function_with_a_long_name_%g' 1 2000)
+library large "${names[@]}"
+status=0
+(
+  ulimit -f 4 -c 0
+  exec "$unspool" store add -o store large
+) >out 2>err || status=$?
+[[ $status -gt 128 ]] || fail "writing 4 kB of an index: exit status $status"
+left=("$(index_of large)".*)
+[[ -s ${left[0]} && ! -e $(index_of large) ]] || fail "killed: $(find store)"
+run 0 store verify store
+out_has '^0 indexes, 0 damaged$'
+run 0 store prune store
+[[ -e ${left[0]} ]] || fail "prune removes what may still be written"
+touch -d '2 hours ago' "${left[0]}"
+run 0 store prune --dry-run store
+out_has "^left over  ${left[0]}$"
+[[ -e ${left[0]} ]] || fail "--dry-run removes something"
+run 0 store add -o store large
+run 0 store prune --quiet store
+[[ ! -e ${left[0]} && -e $(index_of large) ]] || fail "prune: $(find store)"
+run 0 store verify store
+out_has '^1 indexes, 0 damaged$'
+# At any other moment.
+for round in 1 2 3 4 5 6 7 8; do
+  rm -rf store
+  "$unspool" store add --quiet -o store large &
+  pid=$!
+  sleep "0.0$round"
+  kill -KILL "$pid" 2>/dev/null || :
+  wait "$pid" 2>/dev/null || :
+  [[ -d store ]] || continue
+  run 0 store verify store
+done
+
+# ---- several commands in one store; a poorer file never wins
+strip -o poor large
+for round in 1 2 3; do
+  rm -rf store
+  writers=()
+  for source in large poor large poor more one; do
+    "$unspool" store add --quiet -o store "$source" 2>/dev/null &
+    writers+=($!)
+  done
+  for pid in "${writers[@]}"; do wait "$pid" || fail "one of several commands: exit status $?"; done
+  run 0 store verify store
+  out_has '^3 indexes, 0 damaged$'
+  run 0 store list store
+  out_has "^$(id_of large) .* lines +"
+done
+# While others remove folders that they find empty.
+for round in 1 2 3 4 5; do
+  rm -rf busy
+  pruners=() writers=()
+  for _ in 1 2; do
+    (while [[ ! -e stop ]]; do "$unspool" store prune --quiet busy >/dev/null 2>&1 || :; done) &
+    pruners+=($!)
+  done
+  for source in one more large; do
+    "$unspool" store add --quiet -o busy "$source" 2>said &
+    writers+=($!)
+  done
+  for pid in "${writers[@]}"; do wait "$pid" || fail "beside prune: exit status $?: $(cat said)"; done
+  touch stop
+  for pid in "${pruners[@]}"; do wait "$pid" || :; done
+  rm stop
+  run 0 store verify busy
+  out_has '^3 indexes, 0 damaged$'
+done
+[[ -z $(find store -type f ! -name index) ]] || fail "left over: $(find store -type f ! -name index)"
+
+# ---- prune by age; what was put there by others stays
+touch -d '40 days ago' "$(index_of one)"
+echo other >"$(dirname "$(index_of one)")/notes"
+run 0 store prune --older-than 41 store
+out_has '^0 files'
+run 0 store prune --older-than 39 --dry-run store
+out_has '^1 files, [0-9]+ bytes would be removed$'
+run 0 store prune --older-than 39 store
+out_has "^not used  $(index_of one)$"
+[[ -e $(dirname "$(index_of one)")/notes && ! -e $(index_of one) ]] || fail "prune --older-than: $(find store)"
+run 0 store list store
+[[ $(wc -l <"$work/out") -eq 2 ]] || fail "prune --older-than: $(cat "$work/out")"
+
+# ---- the index takes the place of the file
+address=$(nm large | awk '$3 == "a_function_with_a_long_name_77" { print $1 }')
+run 0 symbolize -o large --index store "0x$address"
+out_has 'a_function_with_a_long_name_77.*large.c:77'
+
+# ---- arguments
+run 2 store
+err_has 'add, list, verify or prune'
+run 2 store fly
+err_has '"fly" is none'
+run 2 store list a b
+err_has 'one store'
+run 2 store prune --older-than 0 store
+err_has 'older-than'
+run 2 store add
+run 3 store list nowhere
+run 0 store --help
+run 0 store prune --help
+out_has '^usage: unspool store'
+validate store listed.json
+verdict

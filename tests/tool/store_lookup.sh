@@ -1,0 +1,243 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Where `symbolize --log` and `report` find files: by path in each layout, before any folder is gone through; in a store with
+# very many builds at the cost of one; and by --fetch, with commands that fail, hang, or write something else. Runs in the
+# folder of the build.
+set -euo pipefail
+# shellcheck source=tests/tool/common.sh
+. "$(dirname "$0")/common.sh"
+need_tools gcc strip objcopy readelf nm sha1sum
+cd "$work"
+unset UNSPOOL_INDEX_STORE
+export HOME=$work/home XDG_CACHE_HOME=$work/cache
+
+echo 'int answer(int a) { return a * 42; }' >lib.c
+gcc -O1 -g -shared -fPIC -nostdlib -Wl,--build-id=sha1 -o lib lib.c
+# 16 bytes, as a UUID has them, for LLDB's layout.
+gcc -O1 -g -shared -fPIC -nostdlib -Wl,--build-id=0x00112233445566778899aabbccddeeff -o short lib.c
+strip -o stripped lib
+strip --strip-all -o bare lib
+objcopy --only-keep-debug lib debug
+id_of() { readelf -n "$1" | sed -n 's/.*Build ID: //p'; }
+
+arch=$(uname -m)
+[[ $arch != aarch64 ]] || arch=arm64
+# report_of FILE: a report with one frame in it.
+report_of() {
+  local offset
+  offset=$((16#$(nm "$1" | awk '$3 == "answer" { print $1 }') + 2))
+  printf 'Process: lib [1]\n\nThread 0 Crashed:\n0   lib  0x%016x 0x10000000 + %d\n\nBinary Images:\n0x10000000 - 0x10ffffff lib %s <%s> /gone/lib\n' \
+    $((0x10000000 + offset)) "$offset" "$arch" "$(id_of "$1")"
+}
+report_of lib >report
+report_of short >report-short
+id=$(id_of lib)
+unified=${id:0:2}/${id:2}
+
+# A folder that must not be gone through: a file in it that is read would be told by strace, one that is damaged by nobody.
+put() { mkdir -p "$(dirname "laid/$2")" && cp "$1" "laid/$2"; }
+traces=
+# Sanitizers make calls of their own, and look for leaks by the means of strace.
+if have strace && strace -o /dev/null "$unspool" --version >/dev/null 2>&1 && ! ldd "$unspool" | grep -c 'lib[a-z]*san\.' >/dev/null; then
+  traces=yes
+fi
+
+# found REPORT WHAT: the frame has its name, and the folder beside was not listed.
+found() {
+  mkdir -p laid/zz/beside
+  cp stripped laid/zz/beside/other
+  run 0 symbolize --log "$1" --search laid
+  out_has 'answer \+ 2'
+  if [[ -n $traces ]]; then
+    strace -f -e trace=openat,open -o trace "$unspool" symbolize --log "$1" --search laid >/dev/null 2>&1
+    ! grep -q 'zz/beside\|laid"' trace || fail "$2: a folder was gone through: $(grep 'zz/beside\|laid"' trace)"
+  fi
+  run 0 report --search laid "$1"
+  out_has 'answer \+ 2'
+  rm -r laid
+}
+for place in "$unified/debuginfo" "$unified/dwarf" "$id/debuginfo" ".build-id/$unified.debug" "$unified.debug"; do
+  put lib "$place"
+  found report "$place"
+  put debug "$place"
+  found report "$place (split off)"
+done
+put short 0011/2233/4455/6677/8899/AABBCCDDEEFF
+found report-short "LLDB's layout"
+ln -s "$work/short" link
+mkdir -p laid/0011/2233/4455/6677/8899
+mv link laid/0011/2233/4455/6677/8899/AABBCCDDEEFF
+found report-short "LLDB's layout with links"
+# An index in the unified layout.
+"$unspool" store add --quiet -o laid lib
+found report "an index below --search"
+
+# ---- the program itself is found, too, and does not hide what has more
+for place in "$unified/executable" "$id/executable" ".build-id/$unified"; do
+  put lib "$place"
+  run 0 symbolize --log report --search laid
+  out_has 'answer \+ 2 \(lib\.c:1\)'
+  rm -r laid
+  put bare "$place"
+  put lib deeper/in/another/folder/lib
+  run 0 symbolize --log report --search laid
+  out_has 'answer \+ 2 \(lib\.c:1\)'
+  rm -r laid
+done
+# A poor index does not hide a file; a file of another build, and the empty file of debuginfod for "there is none", are passed over.
+"$unspool" store add --quiet -o poor stripped 2>/dev/null || :
+put lib somewhere/lib
+run 0 symbolize --log report --search laid --index poor
+out_has 'answer \+ 2 \(lib\.c:1\)'
+mkdir -p "laid/$id"
+: >"laid/$id/debuginfo"
+run 0 symbolize --log report --search laid
+out_has 'answer \+ 2 \(lib\.c:1\)'
+put short "$unified/debuginfo"
+run 0 symbolize --log report --search laid
+out_has 'answer \+ 2 \(lib\.c:1\)'
+err_has "laid/$unified/debuginfo: "
+rm -r laid
+
+# ---- very many builds cost what one costs
+"$unspool" store add --quiet -o one lib
+"$unspool" store add --quiet -o many lib
+builds=${USP_STORE_BUILDS:-2000}
+# A build for each number, with a hard link to the one index.
+python=$(command -v python3 || :)
+if [[ -n $traces && -n $python ]]; then
+  "$python" - many "$builds" "many/$unified/index" <<'END'
+import hashlib, os, sys
+store, count, index = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+for i in range(count):
+    name = hashlib.sha1(b'%d' % i).hexdigest()
+    folder = f'{store}/{name[:2]}/{name[2:]}'
+    os.makedirs(folder, exist_ok=True)
+    try:
+        os.link(index, folder + '/index')
+    except OSError:  # too many links to one file
+        pass
+END
+  # Calls from where the report is looked at: before it the loader looks for libraries, in more places here than where they are
+  # installed.
+  for store in one many; do
+    strace -f -o trace "$unspool" symbolize --log report --index "$store" >out 2>err
+    grep -q 'answer + 2 (lib.c:1)' out || fail "$store: $(cat out err)"
+    sed '1,/"report"/d; /+++ exited/d' trace | wc -l >"calls-$store"
+  done
+  cmp -s calls-one calls-many || fail "one build takes $(cat calls-one) system calls, $builds take $(cat calls-many)"
+  # With the 40 of the loader, and a few for each further image, there is room below 60 for all.
+  [[ $(cat calls-many) -le 40 ]] || fail "a report takes $(cat calls-many) system calls: $(cut -c1-120 trace)"
+  # The one path, to learn the processor and the addresses, and to look up.
+  [[ $(grep -c 'open.*many/' trace) -le 2 ]] || fail "the store was opened more than twice: $(grep many/ trace)"
+fi
+
+# ---- fetch
+cat >./get <<'END'
+#!/bin/sh
+# What the tests fetch by: get HOW UUID DEST.
+echo "$2" >>asked
+case $1 in
+file) cp lib "$3" ;;
+index) cp one/*/*/index "$3" ;;
+other) cp short "$3" ;;
+text) echo '<html>not found</html>' >"$3" ;;
+folder) mkdir "$3" ;;
+link) ln -s "$PWD/lib" "$3" ;;
+nothing) ;;
+fail) echo 'the server is down' >&2; exit 7 ;;
+kill) kill -KILL $$ ;;
+hang) sleep 1000 & echo $! >hanging; wait ;;
+noise) echo 'noise on the output'; cp lib "$3" ;;
+esac
+END
+chmod +x get
+# fetch HOW: one report with two threads in that image; how often the command ran is in `asked`.
+fetch() {
+  rm -rf asked cache
+  run 0 "${command[@]}" --fetch "$work/get $1 {uuid} {dest}" --fetch-timeout "${2:-60}"
+}
+{
+  sed '/^Binary/,$d' report
+  sed -n '/^Thread/,/^$/p' report | sed 's/Thread 0 Crashed/Thread 1/'
+  sed -n '/^Binary/,$p' report
+} >two
+for command in 'symbolize --log two' 'report two'; do
+  read -ra command <<<"$command"
+  for how in file index; do
+    fetch "$how"
+    [[ $(grep -c 'answer + 2 (lib.c:1)' "$work/out") -eq 2 ]] || fail "${command[*]}, $how: $(cat "$work/out" "$work/err")"
+    [[ $(cat asked) == "$id" ]] || fail "$how: asked for: $(cat asked)"
+    # The cache has it now.
+    run 0 "${command[@]}" --fetch "$work/get $how {uuid} {dest}"
+    out_has 'answer \+ 2'
+    [[ $(wc -l <asked) -eq 1 ]] || fail "$how: asked again: $(cat asked)"
+    [[ $(find cache -type f) == cache/unspool/fetched/$unified/* ]] || fail "$how: the cache: $(find cache)"
+    [[ $(find cache -type f | wc -l) -eq 1 && -z $(find cache -name 'fetch.*') ]] || fail "$how: $(find cache)"
+  done
+  fetch noise
+  out_lacks noise
+  err_has noise
+  while read -r how message; do
+    fetch "$how"
+    out_lacks answer
+    err_has "^unspool: lib $id: --fetch: $message"
+    [[ $(grep -c -- '--fetch' "$work/err") -eq 1 && $(wc -l <asked) -eq 1 ]] || fail "$how: $(cat "$work/err" asked)"
+    [[ -z $(find cache/unspool/fetched -mindepth 1) ]] || fail "$how: the cache: $(find cache)"
+  done <<'END'
+other wrote no file of this build
+text wrote no file of this build
+folder wrote no file of this build
+link wrote no file of this build
+nothing wrote no file of this build
+fail exit status 7
+kill killed by signal 9
+END
+  # What it has started ends with it.
+  fetch hang 1
+  err_has 'has not ended within 1 seconds'
+  hanging=$(cat hanging)
+  for _ in {1..100}; do
+    # A zombie whose parent has not looked yet has ended.
+    state=$(sed 's/.*) //; s/ .*//' "/proc/$hanging/stat" 2>/dev/null || :)
+    [[ -z $state || $state == Z ]] && break
+    sleep 0.1
+  done
+  [[ -z $state || $state == Z ]] || fail "the fetched command's child runs on"
+done
+rm -rf cache
+run 0 symbolize --log two --quiet --fetch "$work/get fail {uuid} {dest}"
+run 0 symbolize --log two --fetch "$work/absent {uuid} {dest}"
+err_has 'absent: .*; nothing is fetched$'
+# No shell: words stay what they are.
+cat >words <<'END'
+#!/bin/sh
+for word; do printf '%s\n' "$word"; done >words.out
+END
+chmod +x words
+run 0 symbolize --log report --fetch "$work/words '\$(touch hurt); a  b' \"it's\" x{uuid}y{UUID} ; {dest}" --fetch-cache elsewhere
+mapfile -t words <words.out
+[[ ${words[0]} == "\$(touch hurt); a  b" && ${words[1]} == "it's" && ${words[2]} == "x${id}y$id" && ${words[3]} == ';' &&
+  ${words[4]} == elsewhere/fetch.*/file && ! -e hurt ]] || fail "the command's words: ${words[*]}"
+run 0 symbolize --log report-short --fetch "$work/words {UUID} {dest}"
+[[ $(head -n 1 words.out) == 00112233-4455-6677-8899-AABBCCDDEEFF ]] || fail "{UUID}: $(cat words.out)"
+# A shell where the user asks for one: what is filled in are its arguments.
+rm -rf cache
+# shellcheck disable=SC2016 # for that shell
+run 0 symbolize --log report --fetch 'sh -c "cp $(echo lib) $2" sh {uuid} {dest}'
+out_has 'answer \+ 2 \(lib\.c:1\)'
+# A server that does not answer is left alone after the third image.
+for i in 1 2 3 4 5; do sed "s/${id:0:8}/0000000$i/" report; done >five
+rm -f asked
+run 0 symbolize --log five --fetch "$work/get hang {uuid} {dest}" --fetch-timeout 1
+err_has 'nothing more is fetched'
+[[ $(wc -l <asked) -eq 3 ]] || fail "a server that hangs was asked $(wc -l <asked) times"
+
+run 2 symbolize --log report --fetch "$work/get {uuid}"
+err_has '\{dest\}'
+run 2 report --fetch "$work/get '{uuid} {dest}" report
+err_has 'quotation mark'
+run 2 report --fetch-timeout 0 --fetch 'a {uuid} {dest}' report
+err_has 'fetch-timeout'
+run 2 symbolize -o lib --fetch 'a {uuid} {dest}' 0x10
+verdict

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/* See fetch.h. */
+#include "tools/fetch.h"
+
+#include "lib/base/array.h"
+#include "tools/arguments.h"
+#include "tools/command.h"
+#include "tools/folders.h"
+#include "tools/layouts.h"
+
+#include <unspool/lines.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+#define WORDS_MAX 64
+/* A server that does not answer is not asked for every image of a large log. */
+#define TIMEOUTS_MAX 3
+
+struct tried {
+    uint8_t id[USP_BUILD_ID_MAX];
+    size_t id_size;
+};
+
+struct fetch {
+    char *words[WORDS_MAX]; /* with {uuid} and {dest} as they were given */
+    size_t word_count;
+    char *cache;
+    uint64_t seconds;
+    struct tried *tried; /* builds */
+    size_t tried_count, tried_room;
+    unsigned timeouts; /* in a row */
+    bool is_given_up;
+};
+
+void format_build_id(const uint8_t *id, size_t size, char text[2 * USP_BUILD_ID_MAX + 5]) {
+    bool is_uuid = size == 16;
+    for (size_t i = 0; i < size; i++) {
+        if (is_uuid && (i == 4 || i == 6 || i == 8 || i == 10)) *text++ = '-';
+        text += snprintf(text, 3, is_uuid ? "%02X" : "%02x", id[i]);
+    }
+    *text = '\0';
+}
+
+bool parse_fetch_timeout(const char *text, struct fetch_options *options) {
+    if (parse_number(text, FETCH_SECONDS_MAX, &options->seconds) && options->seconds > 0) return true;
+    complain("--fetch-timeout takes a number of seconds from 1 to %d, not \"%s\"", FETCH_SECONDS_MAX, text);
+    return false;
+}
+
+/* ---- the command's words ---- */
+
+static int refuse_command(const char *what) {
+    complain("--fetch: %s", what);
+    return EXIT_USAGE;
+}
+
+/* The next word begins at *at, which becomes what is behind it. Quotation marks hold blanks together and are left out. NULL: a
+ * mark is missing, or memory lacks. */
+static char *take_word(const char **at) {
+    char *word = malloc(strlen(*at) + 1), *to = word, mark = '\0';
+    if (word == NULL) return NULL;
+    for (; **at != '\0' && (mark != '\0' || strchr(" \t\n", **at) == NULL); (*at)++) {
+        if (mark == '\0' && (**at == '"' || **at == '\'')) {
+            mark = **at;
+        } else if (**at == mark) {
+            mark = '\0';
+        } else {
+            *to++ = **at;
+        }
+    }
+    *to = '\0';
+    if (mark == '\0') return word;
+    free(word);
+    return NULL;
+}
+
+static int split(struct fetch *fetch, const char *command) {
+    bool has_id = false, has_place = false;
+    for (const char *at = command + strspn(command, " \t\n"); *at != '\0'; at += strspn(at, " \t\n")) {
+        if (fetch->word_count == WORDS_MAX) return refuse_command("the command has too many words");
+        char *word = take_word(&at);
+        if (word == NULL) return refuse_command("a quotation mark is missing");
+        has_id = has_id || strstr(word, "{uuid}") != NULL || strstr(word, "{UUID}") != NULL;
+        has_place = has_place || strstr(word, "{dest}") != NULL;
+        fetch->words[fetch->word_count++] = word;
+    }
+    if (has_id && has_place) return EXIT_ALL_WELL;
+    return refuse_command("the command wants {uuid} (or {UUID}) and {dest} where the build and the new file stand");
+}
+
+static char *find_cache(const char *given) {
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const bool has_cache = cache != NULL && cache[0] != '\0', has_home = home != NULL && home[0] != '\0';
+    if (given != NULL) return strdup(given);
+    if (!has_cache && !has_home) return NULL;
+    const char *folder = has_cache ? cache : home;
+    const size_t room = strlen(folder) + sizeof "/.cache/unspool/fetched";
+    char *path = malloc(room);
+    if (path != NULL) snprintf(path, room, "%s%s/unspool/fetched", folder, has_cache ? "" : "/.cache");
+    return path;
+}
+
+int fetch_create(const struct fetch_options *options, struct fetch **fetch) {
+    *fetch = NULL;
+    if (options->command == NULL) return EXIT_ALL_WELL;
+    struct fetch *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        complain("%s", usp_status_string(USP_ERROR_NO_MEMORY));
+        return EXIT_FAILED;
+    }
+    made->seconds = options->seconds;
+    made->cache = find_cache(options->cache);
+    int result = made->cache != NULL ? split(made, options->command)
+                                     : refuse_command("--fetch-cache DIR is missing, and there is no $HOME");
+    if (result == EXIT_ALL_WELL) {
+        *fetch = made;
+    } else {
+        fetch_free(made);
+    }
+    return result;
+}
+
+void fetch_free(struct fetch *fetch) {
+    if (fetch == NULL) return;
+    for (size_t i = 0; i < fetch->word_count; i++) free(fetch->words[i]);
+    free(fetch->tried);
+    free(fetch->cache);
+    free(fetch);
+}
+
+const char *fetch_cache(const struct fetch *fetch) { return fetch != NULL ? fetch->cache : NULL; }
+
+/* A word with what {uuid}, {UUID} and {dest} stand for; the caller's to free. */
+static char *fill_in(const char *word, const char *const values[3]) {
+    static const char *const names[3] = {"{uuid}", "{UUID}", "{dest}"};
+    size_t longest = 6, n = 0;
+    for (size_t i = 0; i < 3; i++) longest = strlen(values[i]) > longest ? strlen(values[i]) : longest;
+    /* Each name has six characters. */
+    char *filled = malloc((strlen(word) / 6 + 1) * longest + strlen(word) + 1);
+    while (filled != NULL && *word != '\0') {
+        size_t which = 0;
+        while (which < 3 && strncmp(word, names[which], 6) != 0) which++;
+        if (which == 3) {
+            filled[n++] = *word++;
+            continue;
+        }
+        memcpy(filled + n, values[which], strlen(values[which]));
+        n += strlen(values[which]);
+        word += 6;
+    }
+    if (filled != NULL) filled[n] = '\0';
+    return filled;
+}
+
+/* ---- running it ---- */
+
+static uint64_t milliseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* In a process group of its own, so that at the end of the time what it has started ends with it. Its output goes to standard
+ * error: ours is the report's. Returns errno, 0 when it runs. */
+static int start(char *const *words, pid_t *child) {
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    if (posix_spawn_file_actions_init(&files) != 0) return ENOMEM;
+    if (posix_spawnattr_init(&attributes) != 0) {
+        posix_spawn_file_actions_destroy(&files);
+        return ENOMEM;
+    }
+    int error = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (error == 0) error = posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
+    if (error == 0) error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    if (error == 0) error = posix_spawnattr_setpgroup(&attributes, 0);
+    if (error == 0) error = posix_spawnp(child, words[0], &files, &attributes, words, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&files);
+    return error;
+}
+
+/* Whether it has ended in time; *status as waitpid(2) gives it. */
+static bool wait_for(pid_t child, uint64_t seconds, int *status) {
+    const uint64_t due = milliseconds() + seconds * 1000;
+    struct timespec pause = {.tv_nsec = 1000000};
+    while (waitpid(child, status, WNOHANG) == 0) {
+        if (milliseconds() >= due) {
+            kill(-child, SIGKILL);
+            while (waitpid(child, status, 0) < 0 && errno == EINTR) continue;
+            return false;
+        }
+        nanosleep(&pause, NULL);
+        if (pause.tv_nsec < 20000000) pause.tv_nsec *= 2;
+    }
+    return true;
+}
+
+/* Runs the filled words; false with a sentence. */
+static bool run_words(struct fetch *fetch, char *const *words, char *error, size_t error_size) {
+    pid_t child;
+    int status = 0;
+    const int failed = start(words, &child);
+    if (failed != 0) {
+        snprintf(error, error_size, "--fetch: %s: %s; nothing is fetched", words[0], strerror(failed));
+        fetch->is_given_up = true;
+        return false;
+    }
+    if (!wait_for(child, fetch->seconds, &status)) {
+        fetch->is_given_up = ++fetch->timeouts == TIMEOUTS_MAX;
+        snprintf(error, error_size, "--fetch: has not ended within %llu seconds%s", (unsigned long long)fetch->seconds,
+                 fetch->is_given_up ? "; nothing more is fetched" : "");
+        return false;
+    }
+    fetch->timeouts = 0;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
+    if (WIFEXITED(status))
+        snprintf(error, error_size, "--fetch: exit status %d", WEXITSTATUS(status));
+    else
+        snprintf(error, error_size, "--fetch: killed by signal %d", WTERMSIG(status));
+    return false;
+}
+
+/* What the name of a fetched file is in the cache; NULL: it is none of this build. */
+static const char *judge(const char *path, const struct tried *build) {
+    struct stat found;
+    struct usp_index_info info;
+    struct usp_image_file_options options;
+    struct usp_images *images;
+    if (lstat(path, &found) != 0 || !S_ISREG(found.st_mode)) return NULL;
+    usp_index_info_init(&info);
+    if (usp_index_examine(path, USP_INDEX_CHECK, &info, NULL, 0) == USP_OK) {
+        return info.build_id_size == build->id_size && memcmp(info.build_id, build->id, build->id_size) == 0 ? "index"
+                                                                                                             : NULL;
+    }
+    usp_image_file_options_init(&options);
+    options.build_id_size = (uint32_t)build->id_size;
+    memcpy(options.build_id, build->id, build->id_size);
+    options.flags = USP_IMAGE_FILE_LINKED;
+    if (usp_images_open(path, &options, &images, NULL, 0) != USP_OK) return NULL;
+    usp_images_free(images);
+    return "debuginfo";
+}
+
+/* Runs the command so that it writes into an empty folder, and publishes what it has written. */
+static bool fetch_into(struct fetch *fetch, const struct tried *build, char *folder, char *error, size_t error_size) {
+    char plain[2 * USP_BUILD_ID_MAX + 5] = "", apple[2 * USP_BUILD_ID_MAX + 5], *words[WORDS_MAX + 1] = {NULL};
+    for (size_t i = 0; i < build->id_size; i++) snprintf(plain + 2 * i, 3, "%02x", build->id[i]);
+    format_build_id(build->id, build->id_size, apple);
+    if (!make_folders_of(folder, 0777) || mkdtemp(folder) == NULL) {
+        snprintf(error, error_size, "--fetch: %s: %s", folder, strerror(errno));
+        return false;
+    }
+    const size_t room = strlen(folder) + sizeof "/file";
+    char *place = malloc(room);
+    bool is_done = place != NULL;
+    if (is_done) snprintf(place, room, "%s/file", folder);
+    const char *const values[3] = {plain, apple, place};
+    for (size_t i = 0; is_done && i < fetch->word_count; i++) {
+        words[i] = fill_in(fetch->words[i], values);
+        is_done = words[i] != NULL;
+    }
+    if (!is_done) snprintf(error, error_size, "--fetch: %s", usp_status_string(USP_ERROR_NO_MEMORY));
+    if (is_done) is_done = run_words(fetch, words, error, error_size);
+    if (is_done) {
+        const char *name = judge(place, build);
+        char *published = name != NULL ? layouts_unified(fetch->cache, build->id, build->id_size, name) : NULL;
+        is_done = published != NULL && make_folders_of(published, 0777) && rename(place, published) == 0;
+        if (!is_done) snprintf(error, error_size, "--fetch: wrote no file of this build to {dest}");
+        /* Modes of temporary files are for one user alone. */
+        const mode_t mask = umask(0);
+        umask(mask);
+        if (is_done) (void)chmod(published, 0666 & ~mask);
+        free(published);
+    }
+    for (size_t i = 0; i < fetch->word_count; i++) free(words[i]);
+    free(place);
+    remove_folder(folder);
+    return is_done;
+}
+
+static bool was_tried(const struct fetch *fetch, const struct tried *build) {
+    for (size_t i = 0; i < fetch->tried_count; i++) {
+        const struct tried *other = &fetch->tried[i];
+        if (other->id_size == build->id_size && memcmp(other->id, build->id, build->id_size) == 0) return true;
+    }
+    return false;
+}
+
+bool fetch_run(struct fetch *fetch, const uint8_t *id, size_t id_size, char *error, size_t error_size) {
+    struct tried build = {.id_size = id_size};
+    error[0] = '\0';
+    if (fetch == NULL || fetch->is_given_up || id_size < 2 || id_size > sizeof build.id) return false;
+    memcpy(build.id, id, id_size);
+    if (was_tried(fetch, &build)) return false;
+    void *grown = uspi_array_reserve(fetch->tried, &fetch->tried_room, fetch->tried_count + 1, sizeof *fetch->tried);
+    const size_t room = strlen(fetch->cache) + sizeof "/fetch.XXXXXX";
+    char *folder = malloc(room);
+    if (folder != NULL) snprintf(folder, room, "%s/fetch.XXXXXX", fetch->cache);
+    if (grown != NULL) {
+        fetch->tried = grown;
+        fetch->tried[fetch->tried_count++] = build;
+    }
+    bool is_done = grown != NULL && folder != NULL && fetch_into(fetch, &build, folder, error, error_size);
+    free(folder);
+    return is_done;
+}

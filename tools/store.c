@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* `unspool store`: finds what is to be done with a store of indexes; and its words `list` and `verify`. */
+#include "tools/store.h"
+
+#include "lib/base/json.h"
+#include "tools/command.h"
+#include "tools/lines.h"
+#include "tools/store_walk.h"
+#include "tools/text.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+void store_usage(FILE *out) {
+    fputs("usage: unspool store add [-o|--store STORE] [--force] [--verify] [--threads N] [--quiet] FILE|DIR...\n"
+          "       unspool store list [--json] [STORE]\n"
+          "       unspool store verify [--quiet] [STORE]\n"
+          "       unspool store prune [--older-than DAYS] [--dry-run] [--quiet] [STORE]\n"
+          "\n"
+          "Works with a store of indexes, a folder from which names and lines are looked up by UUID or build-id.\n"
+          "\n"
+          "  add                as `unspool index`, whose --help describes the options\n"
+          "  list               the indexes: UUID or build-id, processor, bytes, what is in them, name\n"
+          "  verify             read all of each index; tell the damaged ones\n"
+          "  prune              remove damaged indexes, and what killed commands have left\n"
+          "\n"
+          "  --json             JSON instead of text\n"
+          "  --older-than DAYS  remove indexes, too, that were neither written nor read for so many days\n"
+          "  --dry-run          remove nothing; tell what would be removed\n"
+          "  --quiet            tell only what is wrong\n"
+          "  --help             this\n"
+          "\n"
+          "STORE is $UNSPOOL_INDEX_STORE by default, or unspool/index in $XDG_CACHE_HOME or ~/.cache.\n"
+          "\n"
+          "exit status: 0 all is well, 1 an index is damaged (of prune: and was not removed), 2 wrong usage, 3 the\n"
+          "store cannot be read, 4 something else failed\n",
+          out);
+}
+
+int store_refuse_usage(void) {
+    fputs("`unspool store --help` tells more.\n", stderr);
+    return EXIT_USAGE;
+}
+
+char *store_take_operand(int argc, char **argv, int first) {
+    if (argc - first > 1) {
+        complain("store %s: one store at a time", argv[0]);
+        return NULL;
+    }
+    char *store = find_index_store(first < argc ? argv[first] : NULL);
+    if (store == NULL) complain("store %s: STORE is missing, and there is no $HOME", argv[0]);
+    return store;
+}
+
+/* ---- list and verify ---- */
+
+struct listing {
+    bool as_json, is_quiet, is_thorough;
+    struct uspi_json *json;
+    uint64_t indexes, damaged;
+};
+
+static void put_entry(const struct listing *listing, const struct usp_index_info *info) {
+    struct uspi_json *json = listing->json;
+    if (listing->as_json) {
+        uspi_json_begin_object(json, NULL);
+        uspi_json_build_id(json, (info->flags & USP_IMAGE_MACHO) != 0, info->build_id, info->build_id_size);
+        uspi_json_string(json, "arch", usp_arch_string(info->arch));
+        if (info->name[0] != '\0') uspi_json_string(json, "name", info->name);
+        uspi_json_number(json, "bytes", info->index_bytes);
+        uspi_json_number(json, "units", info->blocks);
+        uspi_json_number(json, "symbols", info->symbols);
+        uspi_json_end_object(json);
+        return;
+    }
+    for (uint32_t i = 0; i < info->build_id_size; i++) printf("%02x", info->build_id[i]);
+    printf(" %-8s %10" PRIu64 " %s ", usp_arch_string(info->arch), info->index_bytes,
+           info->blocks > 0 ? "lines  " : "symbols");
+    put_harmless(stdout, info->name[0] != '\0' ? info->name : "-");
+    putchar('\n');
+}
+
+/* A store_visitor. */
+static int take_index(void *context, const struct store_entry *entry) {
+    struct listing *listing = context;
+    struct usp_index_info info;
+    char error[512];
+    if (entry->kind != STORE_INDEX) return EXIT_ALL_WELL;
+    int status = store_examine(entry, listing->is_thorough, &info, error, sizeof error);
+    /* Another command has removed it. */
+    if (status == USP_ERROR_NOT_FOUND) return EXIT_ALL_WELL;
+    listing->indexes++;
+    if (status == USP_OK) {
+        if (!listing->is_thorough) put_entry(listing, &info);
+        return EXIT_ALL_WELL;
+    }
+    listing->damaged++;
+    complain("%s", error);
+    return status == USP_ERROR_NO_MEMORY ? EXIT_FAILED : EXIT_ALL_WELL;
+}
+
+static int list_json(struct listing *listing, const char *store) {
+    char room[TEXT_ROOM];
+    struct uspi_text text = uspi_text_through(write_to_file, stdout, room, sizeof room);
+    struct uspi_json json = {.out = &text, .flat = JSON_FLAT_ELEMENTS};
+    listing->json = &json;
+    uspi_json_begin_object(&json, NULL);
+    uspi_json_number(&json, "version", 1);
+    uspi_json_begin_array(&json, "indexes");
+    int result = store_walk(store, take_index, listing);
+    uspi_json_end_array(&json);
+    uspi_json_end_object(&json);
+    uspi_text_flush(&text);
+    return result;
+}
+
+enum { OPTION_JSON = 256, OPTION_QUIET };
+
+static const struct option list_options[] = {
+    {"json", no_argument, NULL, OPTION_JSON}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+static const struct option verify_options[] = {
+    {"quiet", no_argument, NULL, OPTION_QUIET}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+
+static int run_listing(int argc, char **argv, const struct option *options, struct listing *listing) {
+    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+        switch (option) {
+        case 'h': store_usage(stdout); return EXIT_ALL_WELL;
+        case OPTION_JSON: listing->as_json = true; break;
+        case OPTION_QUIET: listing->is_quiet = true; break;
+        default: return store_refuse_usage();
+        }
+    }
+    char *store = store_take_operand(argc, argv, optind);
+    if (store == NULL) return store_refuse_usage();
+    int result = listing->as_json ? list_json(listing, store) : store_walk(store, take_index, listing);
+    if (result == EXIT_ALL_WELL && listing->is_thorough && !listing->is_quiet) {
+        printf("%" PRIu64 " indexes, %" PRIu64 " damaged\n", listing->indexes, listing->damaged);
+    }
+    free(store);
+    return result == EXIT_ALL_WELL && listing->damaged > 0 ? EXIT_INCOMPLETE : result;
+}
+
+int store_run_list(int argc, char **argv) {
+    struct listing listing = {0};
+    return run_listing(argc, argv, list_options, &listing);
+}
+
+int store_run_verify(int argc, char **argv) {
+    struct listing listing = {.is_thorough = true};
+    return run_listing(argc, argv, verify_options, &listing);
+}
+
+/* ---- the command ---- */
+
+static const struct {
+    const char *word;
+    int (*run)(int argc, char **argv);
+} words[] = {
+    {"add", store_run_add}, {"list", store_run_list}, {"prune", store_run_prune}, {"verify", store_run_verify}};
+
+static int run(int argc, char **argv) {
+    for (size_t i = 0; argc > 1 && i < sizeof words / sizeof *words; i++) {
+        if (strcmp(argv[1], words[i].word) == 0) return words[i].run(argc - 1, argv + 1);
+    }
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        store_usage(stdout);
+        return EXIT_ALL_WELL;
+    }
+    complain(argc > 1 ? "store: \"%s\" is none of add, list, verify, prune" : "store: add, list, verify or prune%s",
+             argc > 1 ? argv[1] : "");
+    return store_refuse_usage();
+}
+
+const struct command command_store = {"store", "a store of indexes: adds to it, lists, verifies, prunes it", run};

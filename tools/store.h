@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* What `unspool store` does: one function for each of its words. argv[0] is the word; each returns an enum exit_status. */
+#ifndef TOOL_STORE_H
+#define TOOL_STORE_H
+
+#include <stdio.h>
+
+int store_run_add(int argc, char **argv); /* in index.c */
+int store_run_list(int argc, char **argv);
+int store_run_prune(int argc, char **argv);
+int store_run_verify(int argc, char **argv);
+
+void store_usage(FILE *out);
+
+/* Wrong usage was complained of: says where more is told. Returns EXIT_USAGE. */
+int store_refuse_usage(void);
+
+/* The store that stands at argv[first], or else the default one; the caller's to free. NULL when it has complained. */
+char *store_take_operand(int argc, char **argv, int first);
+
+#endif

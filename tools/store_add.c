@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* See store_add.h. */
+#include "tools/store_add.h"
+
+#include "tools/command.h"
+#include "tools/text.h"
+#include "tools/unpack.h"
+
+#include <unspool/unspool.h>
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+/* The worst result is reported. */
+static void note(struct store_adding *adding, int result) {
+    if (result > adding->result) adding->result = result;
+}
+
+/* The shape of usp_index_progress. */
+static int tell(void *context, uint64_t done, uint64_t all) {
+    struct store_adding *adding = context;
+    /* In thousandths, which fit into any size_t. */
+    progress_say(&adding->progress, all > 0 ? (size_t)(done * 1000 / all) : 0, 1000, adding->path);
+    return 0;
+}
+
+/* A file out of an archive is called as if the archive were a folder. */
+static const char *name_of(const struct store_adding *adding, const char *path, char *room, size_t size) {
+    const size_t n = adding->archive != NULL ? strlen(adding->unpacked) : 0;
+    if (n == 0 || strncmp(path, adding->unpacked, n) != 0) return path;
+    snprintf(room, size, "%s%s", adding->archive, path + n);
+    return room;
+}
+
+static void put_build_id(const struct usp_image *image) {
+    for (uint32_t i = 0; i < image->build_id_size; i++) printf("%02x", image->build_id[i]);
+}
+
+static void describe_index(const struct usp_image *image, const struct usp_index *index, const char *path,
+                           const struct store_adding *adding) {
+    if (adding->is_quiet) return;
+    put_build_id(image);
+    if (adding->is_verification) {
+        printf(" %" PRIu64 " addresses are equal  ", index->compared);
+    } else if (index->is_kept != 0) {
+        printf(" %" PRIu64 " bytes are there  ", index->index_bytes);
+    } else {
+        printf(" %" PRIu64 " bytes of %" PRIu64 "  ", index->index_bytes, index->source_bytes);
+    }
+    put_harmless(stdout, path);
+    putchar('\n');
+}
+
+static void work_on(struct store_adding *adding, const struct usp_images *images, const struct usp_image *image) {
+    struct usp_index index;
+    char room[4096];
+    const char *path = name_of(adding, image->path, room, sizeof room);
+    usp_index_init(&index, adding->store);
+    index.threads = adding->threads;
+    index.flags = adding->is_forced ? 0 : USP_INDEX_KEEP;
+    adding->path = path;
+    progress_begin(&adding->progress, stderr);
+    if (progress_is_watched(&adding->progress)) {
+        index.progress = tell;
+        index.context = adding;
+    }
+    int status =
+        adding->is_verification ? usp_index_verify(images, image, &index) : usp_index_write(images, image, &index);
+    progress_end(&adding->progress);
+    if (status == USP_OK) describe_index(image, &index, path, adding);
+    if (index.message[0] != '\0') complain("%s: %s", path, index.message);
+    if (status == USP_OK) return;
+    if (status == USP_ERROR_UNSUPPORTED) {
+        complain("%s: has no UUID or build-id by which its index could be found", path);
+    } else if (index.message[0] == '\0') {
+        complain("%s: %s", path, usp_status_string(status));
+    }
+    const bool is_incomplete = status == USP_ERROR_NOT_FOUND || status == USP_ERROR_UNSUPPORTED ||
+                               status == USP_ERROR_MISMATCH || status == USP_ERROR_FORMAT;
+    note(adding, is_incomplete ? EXIT_INCOMPLETE : status == USP_ERROR_PERMISSION ? EXIT_NO_TARGET : EXIT_FAILED);
+}
+
+static void take_file(struct store_adding *adding, const char *path) {
+    struct usp_image_file_options options;
+    struct usp_images *images;
+    char error[512];
+    usp_image_file_options_init(&options);
+    options.flags = USP_IMAGE_FILE_LINKED;
+    int status = usp_images_open(path, &options, &images, error, sizeof error);
+    if (status != USP_OK) {
+        if (adding->is_searching && status != USP_ERROR_NO_MEMORY) return;
+        complain("%s", error);
+        note(adding, EXIT_NO_TARGET);
+        return;
+    }
+    for (size_t i = 0; i < usp_images_count(images); i++) work_on(adding, images, usp_images_get(images, i));
+    usp_images_free(images);
+}
+
+static bool has_ending(const char *path, const char *ending) {
+    const size_t length = strlen(path), n = strlen(ending);
+    return length > n && strcasecmp(path + length - n, ending) == 0;
+}
+
+/* Folders in each other are searched to this depth: links may lead in circles. */
+#define DEPTH_MAX 64
+
+static void take_path(struct store_adding *adding, const char *path, unsigned depth);
+
+static void take_entry(struct store_adding *adding, const char *folder, const char *name, unsigned depth) {
+    const size_t room = strlen(folder) + strlen(name) + 2;
+    char *path = malloc(room);
+    if (path == NULL) {
+        complain("%s: out of memory", folder);
+        note(adding, EXIT_FAILED);
+        return;
+    }
+    snprintf(path, room, "%s/%s", folder, name);
+    struct stat found;
+    /* Links are not followed: what they lead to is found by itself. */
+    if (lstat(path, &found) == 0 && (S_ISDIR(found.st_mode) || S_ISREG(found.st_mode))) take_path(adding, path, depth);
+    free(path);
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
+
+static void take_folder(struct store_adding *adding, const char *path, unsigned depth) {
+    struct dirent **entries;
+    const bool was_searching = adding->is_searching;
+    const int count = scandir(path, &entries, NULL, by_name);
+    if (count < 0) {
+        complain("%s: cannot be listed", path);
+        note(adding, EXIT_NO_TARGET);
+        return;
+    }
+    adding->is_searching = true;
+    for (int i = 0; i < count; i++) {
+        if (entries[i]->d_name[0] != '.' && depth < DEPTH_MAX) take_entry(adding, path, entries[i]->d_name, depth + 1);
+        free(entries[i]);
+    }
+    free(entries);
+    adding->is_searching = was_searching;
+}
+
+/* What an archive holds is taken as if it stood in a folder, but for archives in it. */
+static void take_archive(struct store_adding *adding, const char *path) {
+    char error[512], *folder = NULL;
+    int status = unpack_begin(path, &folder, error, sizeof error);
+    if (status == USP_OK) {
+        adding->archive = path;
+        adding->unpacked = folder;
+        take_folder(adding, folder, 0);
+        adding->archive = NULL;
+    } else {
+        complain("%s: %s", path, error);
+        const bool is_ours = status == USP_ERROR_SYSTEM || status == USP_ERROR_NO_MEMORY;
+        note(adding, is_ours ? EXIT_FAILED : adding->is_searching ? EXIT_INCOMPLETE : EXIT_NO_TARGET);
+    }
+    unpack_end(folder);
+}
+
+static void take_path(struct store_adding *adding, const char *path, unsigned depth) {
+    struct stat found;
+    if (stat(path, &found) == 0 && S_ISDIR(found.st_mode) && !has_ending(path, ".dSYM")) {
+        take_folder(adding, path, depth);
+    } else if (has_ending(path, ".zip") && adding->archive == NULL) {
+        take_archive(adding, path);
+    } else {
+        take_file(adding, path);
+    }
+}
+
+int store_add(struct store_adding *adding, char *const *paths, size_t count) {
+    for (size_t i = 0; i < count; i++) take_path(adding, paths[i], 0);
+    return adding->result;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* `unspool store prune`: removes from a store what is of no use: damaged indexes, what killed commands have left, and on request
+ * indexes that were not used for long. Files that this project has not put there stay. */
+#include "tools/arguments.h"
+#include "tools/command.h"
+#include "tools/store.h"
+#include "tools/store_walk.h"
+#include "tools/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A file of a command that is still writing is younger: it is written at once, when all of it is known. */
+#define SECONDS_TEMPORARY (60 * 60)
+#define SECONDS_A_DAY     (24 * 60 * 60)
+
+struct pruning {
+    time_t now;
+    uint64_t days; /* 0: however old */
+    bool is_dry, is_quiet;
+    uint64_t files, bytes;
+    int result;
+};
+
+static void remove_file(struct pruning *pruning, const char *path, uint64_t size, const char *why) {
+    if (!pruning->is_dry && unlink(path) != 0) {
+        if (errno == ENOENT) return;
+        complain("%s: %s", path, strerror(errno));
+        pruning->result = EXIT_INCOMPLETE;
+        return;
+    }
+    pruning->files++;
+    pruning->bytes += size;
+    if (pruning->is_quiet) return;
+    printf("%s  ", why);
+    put_harmless(stdout, path);
+    putchar('\n');
+}
+
+/* Why an index is to go; NULL: it stays. */
+static const char *judge_index(struct pruning *pruning, const struct store_entry *entry, const struct stat *found) {
+    struct usp_index_info info;
+    char error[512];
+    /* A file system that does not keep when a file was read knows when it was written. */
+    const time_t used = found->st_atime > found->st_mtime ? found->st_atime : found->st_mtime;
+    if (pruning->days > 0 && pruning->now > used && (uint64_t)(pruning->now - used) / SECONDS_A_DAY >= pruning->days) {
+        return "not used";
+    }
+    int status = store_examine(entry, true, &info, error, sizeof error);
+    if (status == USP_ERROR_FORMAT || status == USP_ERROR_MISMATCH) return "damaged";
+    if (status != USP_OK && status != USP_ERROR_NOT_FOUND) {
+        /* Of a later version, or not to be read: nothing that can be judged here. */
+        complain("%s", error);
+        if (status != USP_ERROR_UNSUPPORTED) pruning->result = EXIT_INCOMPLETE;
+    }
+    return NULL;
+}
+
+/* Commands that add an index hold the same lock: what they have just put there does not go in place of a damaged one. */
+static int lock(const char *folder) {
+    const int locked = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (locked >= 0) (void)flock(locked, LOCK_EX);
+    return locked;
+}
+
+/* A store_visitor. */
+static int take_entry(void *context, const struct store_entry *entry) {
+    struct pruning *pruning = context;
+    struct stat found;
+    if (entry->kind == STORE_FOLDER) {
+        /* Goes when it is empty. */
+        if (!pruning->is_dry) (void)rmdir(entry->path);
+        return EXIT_ALL_WELL;
+    }
+    const int locked = lock(entry->folder);
+    if (lstat(entry->path, &found) == 0 && S_ISREG(found.st_mode)) {
+        const char *why = NULL;
+        if (entry->kind == STORE_INDEX) {
+            why = judge_index(pruning, entry, &found);
+        } else if (pruning->now - found.st_mtime >= SECONDS_TEMPORARY) {
+            why = "left over";
+        }
+        if (why != NULL) remove_file(pruning, entry->path, (uint64_t)found.st_size, why);
+    }
+    if (locked >= 0) close(locked);
+    return EXIT_ALL_WELL;
+}
+
+enum { OPTION_OLDER_THAN = 256, OPTION_DRY_RUN, OPTION_QUIET };
+
+static const struct option options[] = {
+    {"older-than", required_argument, NULL, OPTION_OLDER_THAN},
+    {"dry-run", no_argument, NULL, OPTION_DRY_RUN},
+    {"quiet", no_argument, NULL, OPTION_QUIET},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static bool parse_option(int option, struct pruning *pruning) {
+    switch (option) {
+    case OPTION_OLDER_THAN:
+        if (parse_number(optarg, 36500, &pruning->days) && pruning->days > 0) return true;
+        complain("store prune: --older-than takes a number of days from 1 to 36500, not \"%s\"", optarg);
+        return false;
+    case OPTION_DRY_RUN: pruning->is_dry = true; return true;
+    case OPTION_QUIET: pruning->is_quiet = true; return true;
+    default: return false; /* getopt_long has said why */
+    }
+}
+
+int store_run_prune(int argc, char **argv) {
+    struct pruning pruning = {.now = time(NULL), .result = EXIT_ALL_WELL};
+    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+        if (option == 'h') {
+            store_usage(stdout);
+            return EXIT_ALL_WELL;
+        }
+        if (!parse_option(option, &pruning)) return store_refuse_usage();
+    }
+    char *store = store_take_operand(argc, argv, optind);
+    if (store == NULL) return store_refuse_usage();
+    int result = store_walk(store, take_entry, &pruning);
+    if (result == EXIT_ALL_WELL && !pruning.is_quiet) {
+        printf("%" PRIu64 " files, %" PRIu64 " bytes%s\n", pruning.files, pruning.bytes,
+               pruning.is_dry ? " would be removed" : " removed");
+    }
+    free(store);
+    return result == EXIT_ALL_WELL ? pruning.result : result;
+}

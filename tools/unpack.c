@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* See unpack.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tools/folders.h"
+#include "tools/unpack.h"
+
+#include <unspool/base.h>
+
+#include <stdio.h>
+
+#ifdef HAVE_LIBARCHIVE
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What an archive may hold: debug information shrinks to a fifth or so, hostile zeros to a thousandth. */
+#define ENTRIES_MAX  100000u
+#define TIMES_MAX    UINT64_C(100)
+#define BYTES_ALWAYS (UINT64_C(64) << 20)
+#define BYTES_MAX    (UINT64_C(64) << 30)
+
+/* libarchive's functions, as archive.h declares them. */
+struct library {
+    struct archive *(*create)(void);
+    int (*support_zip)(struct archive *);
+    int (*open)(struct archive *, const char *, size_t);
+    int (*next)(struct archive *, struct archive_entry **);
+    la_ssize_t (*read)(struct archive *, void *, size_t);
+    const char *(*error)(struct archive *);
+    int (*release)(struct archive *);
+    const char *(*path_of)(struct archive_entry *);
+    __LA_MODE_T (*kind_of)(struct archive_entry *);
+};
+
+static bool load(struct library *library) {
+#ifdef __APPLE__
+    static const char *const names[] = {"libarchive.13.dylib", "libarchive.2.dylib", "/usr/lib/libarchive.2.dylib"};
+#else
+    static const char *const names[] = {"libarchive.so.13"};
+#endif
+    const struct {
+        const char *name;
+        void *pointer;
+    } functions[] = {
+        {"archive_read_new", &library->create},         {"archive_read_support_format_zip", &library->support_zip},
+        {"archive_read_open_filename", &library->open}, {"archive_read_next_header", &library->next},
+        {"archive_read_data", &library->read},          {"archive_error_string", &library->error},
+        {"archive_read_free", &library->release},       {"archive_entry_pathname", &library->path_of},
+        {"archive_entry_filetype", &library->kind_of},
+    };
+    void *handle = NULL;
+    for (size_t i = 0; handle == NULL && i < sizeof names / sizeof *names; i++) handle = dlopen(names[i], RTLD_NOW);
+    for (size_t i = 0; handle != NULL && i < sizeof functions / sizeof *functions; i++) {
+        void *found = dlsym(handle, functions[i].name);
+        if (found == NULL) return false;
+        memcpy(functions[i].pointer, &found, sizeof found);
+    }
+    return handle != NULL;
+}
+
+struct unpacking {
+    struct library library;
+    struct archive *archive;
+    const char *folder;
+    uint64_t left; /* bytes that may still be unpacked */
+    uint32_t entries;
+    char *error;
+    size_t error_size;
+};
+
+static int refuse(const struct unpacking *u, int status, const char *what) {
+    snprintf(u->error, u->error_size, "%s", what);
+    return status;
+}
+
+static int refuse_system(const struct unpacking *u, const char *what) {
+    snprintf(u->error, u->error_size, "%s: %s", what, strerror(errno));
+    return USP_ERROR_SYSTEM;
+}
+
+static int refuse_archive(const struct unpacking *u) {
+    const char *why = u->library.error(u->archive);
+    return refuse(u, USP_ERROR_FORMAT, why != NULL ? why : "cannot be read");
+}
+
+/* Whether a path leads nowhere but below the folder. */
+static bool is_below(const char *path) {
+    if (path[0] == '/' || path[0] == '\0' || strchr(path, '\\') != NULL) return false;
+    for (const char *part = path; part != NULL; part = strchr(part, '/')) {
+        part += part[0] == '/';
+        const size_t n = strcspn(part, "/");
+        if (n == 2 && memcmp(part, "..", 2) == 0) return false;
+    }
+    return true;
+}
+
+/* ELF, Mach-O and fat Mach-O, in either order of bytes. */
+static bool is_object(const uint8_t *b, size_t n) {
+    static const uint8_t magics[][4] = {{0x7f, 'E', 'L', 'F'},    {0xfe, 0xed, 0xfa, 0xce}, {0xfe, 0xed, 0xfa, 0xcf},
+                                        {0xce, 0xfa, 0xed, 0xfe}, {0xcf, 0xfa, 0xed, 0xfe}, {0xca, 0xfe, 0xba, 0xbe},
+                                        {0xca, 0xfe, 0xba, 0xbf}};
+    for (size_t i = 0; n >= 4 && i < sizeof magics / sizeof *magics; i++) {
+        if (memcmp(b, magics[i], 4) == 0) return true;
+    }
+    return false;
+}
+
+/* Makes the folders that lead to a file, and the file, which is new. Returns its number or -1 with errno. */
+static int create_file(char *path) {
+    if (!make_folders_of(path, 0700)) return -1;
+    return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+static bool write_all(int file, const uint8_t *bytes, size_t n) {
+    while (n > 0) {
+        const ssize_t put = write(file, bytes, n);
+        if (put < 0 && errno == EINTR) continue;
+        if (put <= 0) return false;
+        bytes += put;
+        n -= (size_t)put;
+    }
+    return true;
+}
+
+/* The entry's bytes, of which the first n stand in `piece`. */
+static int copy_entry(struct unpacking *u, int file, uint8_t *piece, size_t room, size_t n) {
+    while (n > 0) {
+        if (n > u->left) return refuse(u, USP_ERROR_FORMAT, "holds too much for an archive of its size");
+        u->left -= n;
+        if (!write_all(file, piece, n)) return refuse_system(u, "temporary file");
+        const la_ssize_t got = u->library.read(u->archive, piece, room);
+        if (got < 0) return refuse_archive(u);
+        n = (size_t)got;
+    }
+    return USP_OK;
+}
+
+static int take_entry(struct unpacking *u, const char *name) {
+    static uint8_t piece[1 << 16];
+    const la_ssize_t got = u->library.read(u->archive, piece, sizeof piece);
+    if (got < 0) return refuse_archive(u);
+    if (!is_object(piece, (size_t)got)) return USP_OK;
+    const size_t room = strlen(u->folder) + strlen(name) + 2;
+    char *path = malloc(room);
+    if (path == NULL) return refuse(u, USP_ERROR_NO_MEMORY, "out of memory");
+    snprintf(path, room, "%s/%s", u->folder, name);
+    const int file = create_file(path);
+    free(path);
+    if (file < 0 && (errno == EEXIST || errno == ENOTDIR || errno == EISDIR || errno == ENAMETOOLONG)) {
+        return refuse(u, USP_ERROR_FORMAT, "has two files of one name, or names that are too long");
+    }
+    if (file < 0) return refuse_system(u, "temporary file");
+    int status = copy_entry(u, file, piece, sizeof piece, (size_t)got);
+    if (close(file) != 0 && status == USP_OK) status = refuse_system(u, "temporary file");
+    return status;
+}
+
+static int take_entries(struct unpacking *u) {
+    struct archive_entry *entry;
+    int got;
+    while ((got = u->library.next(u->archive, &entry)) == ARCHIVE_OK || got == ARCHIVE_WARN) {
+        const char *name = u->library.path_of(entry);
+        if (++u->entries > ENTRIES_MAX) return refuse(u, USP_ERROR_FORMAT, "holds too many files");
+        if (name == NULL || !is_below(name)) {
+            return refuse(u, USP_ERROR_FORMAT, "names a file outside of the archive");
+        }
+        /* Links, devices: nothing that has debug information. */
+        if (u->library.kind_of(entry) != AE_IFREG) continue;
+        int status = take_entry(u, name);
+        if (status != USP_OK) return status;
+    }
+    return got == ARCHIVE_EOF ? USP_OK : refuse_archive(u);
+}
+
+static int open_archive(struct unpacking *u, const char *path) {
+    struct stat found;
+    if (stat(path, &found) != 0) {
+        refuse_system(u, "cannot be read");
+        return USP_ERROR_NOT_FOUND;
+    }
+    const uint64_t size = (uint64_t)found.st_size;
+    u->left = size < BYTES_MAX / TIMES_MAX ? size * TIMES_MAX + BYTES_ALWAYS : BYTES_MAX;
+    u->archive = u->library.create();
+    if (u->archive == NULL) return refuse(u, USP_ERROR_NO_MEMORY, "out of memory");
+    if (u->library.support_zip(u->archive) < ARCHIVE_WARN || u->library.open(u->archive, path, 1 << 16) != ARCHIVE_OK) {
+        return refuse_archive(u);
+    }
+    return USP_OK;
+}
+
+static char *make_folder(void) {
+    const char *parent = getenv("TMPDIR");
+    if (parent == NULL || parent[0] == '\0') parent = "/tmp";
+    const size_t room = strlen(parent) + sizeof "/unspool.XXXXXX";
+    char *folder = malloc(room);
+    if (folder == NULL) return NULL;
+    snprintf(folder, room, "%s/unspool.XXXXXX", parent);
+    if (mkdtemp(folder) != NULL) return folder;
+    free(folder);
+    return NULL;
+}
+
+int unpack_begin(const char *archive, char **folder, char *error, size_t error_size) {
+    struct unpacking u = {.error = error, .error_size = error_size};
+    *folder = NULL;
+    if (!load(&u.library))
+        return refuse(&u, USP_ERROR_UNSUPPORTED, "zip archives need libarchive, which is not installed");
+    int status = open_archive(&u, archive);
+    if (status == USP_OK && (*folder = make_folder()) == NULL) status = refuse_system(&u, "temporary folder");
+    u.folder = *folder;
+    if (status == USP_OK) status = take_entries(&u);
+    if (u.archive != NULL) u.library.release(u.archive);
+    return status;
+}
+
+void unpack_end(char *folder) {
+    if (folder != NULL) remove_folder(folder);
+    free(folder);
+}
+
+#else
+
+int unpack_begin(const char *archive, char **folder, char *error, size_t error_size) {
+    (void)archive;
+    *folder = NULL;
+    snprintf(error, error_size, "this unspool was built without libarchive, which reads zip archives");
+    return USP_ERROR_UNSUPPORTED;
+}
+
+void unpack_end(char *folder) { (void)folder; }
+
+#endif
