@@ -185,7 +185,7 @@ if have node; then
     start node "$option" --no-turbo-inlining work.js "$work/never"
     maps+=("/tmp/perf-$pid.map")
     run 0 stack "$pid"
-    out_has ' JS:\*outerWork .*work\.js:[0-9]+:[0-9]+ \+ [0-9]+$'
+    out_has ' JS:[*^]outerWork .*work\.js:[0-9]+:[0-9]+ \+ [0-9]+$'
     out_lacks '0x0 \+ '
     if [[ $option == --perf-prof ]]; then
       named jitdump
