@@ -10,7 +10,7 @@ NS_ASSUME_NONNULL_BEGIN
 
 struct usp_stack;
 
-/* Immutable; any thread may use it. Made by USPThread. What names frames allocates, opens files and takes the loader's
+/* Immutable; any thread may use it. Made by USPThread and USPHang. What names frames allocates, opens files and takes the loader's
  * lock; the rest allocates at most. */
 USP_CLASS
 @interface USPStack : NSObject {

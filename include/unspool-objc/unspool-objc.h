@@ -4,6 +4,8 @@
 #define UNSPOOL_OBJC_UNSPOOL_OBJC_H
 
 #import <unspool-objc/USPFrame.h>
+#import <unspool-objc/USPHang.h>
+#import <unspool-objc/USPHangMonitor.h>
 #import <unspool-objc/USPStack.h>
 #import <unspool-objc/USPThread.h>
 

@@ -95,7 +95,10 @@ USP_API void usp_hang_free(struct usp_hang *hang);
 /* ---- the monitor ---- */
 
 enum usp_monitor_flags {
-    USP_MONITOR_WHILE_TRACED = 1 << 0 /* hangs are reported although a debugger holds the process */
+    USP_MONITOR_WHILE_TRACED = 1 << 0, /* hangs are reported although a debugger holds the process */
+    /* What is watched is a queue whose work runs on any thread, and which answers pings: it is asked every `late`. Its hangs have no
+     * samples, but all threads once. */
+    USP_MONITOR_QUEUE = 1 << 1
 };
 
 struct usp_monitor_options {
@@ -127,8 +130,8 @@ struct usp_monitor_options {
     /* Optional: asks the loop, from the monitor's thread, for usp_monitor_answer, where no call reports turns: it may wake the
      * loop and do no more. It is called only when the thread has run since it answered last. */
     void (*ping)(void *context);
-    /* Optional: whether a thread with this stack waits in its loop although no call has said so, as in a mode of a run loop in
-     * which there is no observer. Called on the monitor's thread for stacks of turns that are late. */
+    /* Optional, beside usp_monitor_learn_wait: whether a thread with this stack waits in its loop although no call has said so, as
+     * in a mode of a run loop in which there is no observer. Called on the monitor's thread for stacks of turns that are late. */
     bool (*is_waiting)(void *context, const struct usp_stack *stack);
     void *context; /* of all of them */
     uint64_t reserved[6];
@@ -172,6 +175,13 @@ USP_API void usp_monitor_answer(struct usp_monitor *monitor);
  * monitor. To be called before usp_monitor_start. Returns the descriptor, or USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED,
  * USP_ERROR_ARGUMENT. */
 USP_API int usp_monitor_open_ping(struct usp_monitor *monitor);
+
+/* Called by a function that the watched thread's run loop calls, such as an observer: learns by the stack how the loop's library
+ * calls, so that the monitor knows when a thread that has not said so waits in such a loop (nested, or in another mode). The loop has
+ * to lie in a library of its own, and to wait in mach_msg or in the C library. Whatever was learned first stays; later calls cost a
+ * comparison. Returns USP_OK, USP_ERROR_NOT_FOUND when the stack tells nothing, what usp_capture_self returned, USP_ERROR_ARGUMENT.
+ * Of one thread at a time, not signal-safe. */
+USP_API int usp_monitor_learn_wait(struct usp_monitor *monitor);
 
 struct usp_monitor_statistics {
     uint64_t turns;     /* that were reported; wraps at 2^30 */

@@ -13,6 +13,7 @@ struct usp_monitor {
     struct uspi_own_world own;
     char *file;
     int fds[2];                     /* of usp_monitor_open_ping; -1: none */
+    int learned;                    /* by usp_monitor_learn_wait: its status; 1: it was not called yet */
     int64_t pid;                    /* the process that made it; another one is its child */
     struct uspi_lock *changes;      /* held while it is started or stopped */
     struct uspi_own_thread *thread; /* NULL: it does not run */
@@ -38,7 +39,7 @@ static bool complete(const struct usp_monitor_options *given, struct usp_monitor
     if (!uspi_complete_sized(options, sizeof *options, given, offsetof(struct usp_monitor_options, reserved)))
         return false;
     const uint64_t longest = UINT64_C(3600000000000);
-    if ((options->flags & ~(uint32_t)USP_MONITOR_WHILE_TRACED) != 0) return false;
+    if ((options->flags & ~(uint32_t)(USP_MONITOR_WHILE_TRACED | USP_MONITOR_QUEUE)) != 0) return false;
     if (options->late < 1000000 || options->hang <= options->late || options->hang > longest) return false;
     if (options->interval < 1000000 || options->interval > options->late || options->update < options->interval)
         return false;
@@ -127,6 +128,7 @@ int usp_monitor_create(const struct usp_monitor_options *options, struct usp_mon
     struct usp_monitor *made = calloc(1, sizeof *made);
     if (made == NULL) return USP_ERROR_NO_MEMORY;
     made->fds[0] = made->fds[1] = -1;
+    made->learned = 1;
     made->pid = uspi_os_process_id();
     int status = uspi_own_world_begin(&made->own, &world);
     if (status != USP_OK) {
@@ -179,6 +181,30 @@ void usp_monitor_answer(struct usp_monitor *monitor) {
     if (monitor == NULL) return;
     if (monitor->fds[0] >= 0) uspi_os_signal_clear(monitor->fds);
     uspi_watching_answer(&monitor->watching);
+}
+
+/* The frames of a function that the run loop calls, and of the run loop. */
+#define LEARNED_FRAMES 24
+
+int usp_monitor_learn_wait(struct usp_monitor *monitor) {
+    struct usp_unwind_options options;
+    struct usp_frame frames[LEARNED_FRAMES];
+    struct usp_stack stack;
+    uint32_t ticket;
+    if (monitor == NULL) return USP_ERROR_ARGUMENT;
+    if (monitor->learned <= 0) return monitor->learned;
+    usp_unwind_options_init(&options);
+    usp_stack_init(&stack, frames, LEARNED_FRAMES);
+    options.skip = 1; /* this function */
+    int status = usp_capture_self(&options, &stack);
+    const struct usp_images *images = status == USP_OK ? usp_images_acquire(&ticket) : NULL;
+    if (images != NULL) {
+        uspi_loop_wait_learn(&monitor->watching.loop_wait, images, &stack);
+        usp_images_release(ticket);
+    }
+    if (status == USP_OK && !monitor->watching.loop_wait.is_learned) status = USP_ERROR_NOT_FOUND;
+    monitor->learned = status;
+    return status;
 }
 
 void usp_monitor_get_statistics(struct usp_monitor *monitor, struct usp_monitor_statistics *statistics) {

@@ -154,12 +154,16 @@ static void end_hang(struct uspi_watching *w, uint32_t state, uint64_t duration,
 
 static bool is_pinged(const struct uspi_watching *w) { return w->ping_function != NULL; }
 
-/* A ping is a turn that begins when it is sent and ends with the answer. */
+/* Whether the work of what is watched runs on any thread: then one thread's clock and stack tell nothing. */
+static bool is_queue(const struct uspi_watching *w) { return (w->options.flags & USP_MONITOR_QUEUE) != 0; }
+
+/* A ping is a turn that begins when it is sent and ends with the answer. Until the first answer the loop may not run yet, or there
+ * may be none. */
 static struct uspi_seen see(const struct uspi_watching *w) {
     if (!is_pinged(w)) return uspi_activity_see(&w->activity);
     uint32_t answers = atomic_load(&w->answers);
     return (struct uspi_seen){.turn = w->pings,
-                              .doing = w->pings == 0         ? USPI_NOTHING_YET
+                              .doing = answers == 0          ? USPI_NOTHING_YET
                                        : answers != w->pings ? USPI_BUSY
                                                              : USPI_BETWEEN,
                               .began = w->ping_sent,
@@ -171,7 +175,7 @@ static struct uspi_seen see(const struct uspi_watching *w) {
 static void ping_again(struct uspi_watching *w, uint64_t now) {
     uint64_t cpu = 0;
     if (!is_pinged(w) || atomic_load(&w->answers) != atomic_load(&w->pings)) return;
-    bool has_clock = w->world.thread_cpu(w->world.context, &w->subject.info.thread, &cpu) == USP_OK;
+    bool has_clock = !is_queue(w) && w->world.thread_cpu(w->world.context, &w->subject.info.thread, &cpu) == USP_OK;
     if (has_clock && w->is_settled && cpu == w->settled_cpu) return;
     if (has_clock && atomic_load(&w->pings) > 0 && !w->is_settled) {
         w->is_settled = true;
@@ -208,6 +212,11 @@ static bool is_excused(const struct uspi_watching *w) {
     return (w->options.flags & USP_MONITOR_WHILE_TRACED) == 0 && w->world.is_traced(w->world.context);
 }
 
+static bool waits_by_stack(const struct uspi_watching *w, const struct usp_stack *stack) {
+    if (uspi_loop_wait_holds(&w->loop_wait, stack)) return true;
+    return w->options.is_waiting != NULL && w->options.is_waiting(w->options.context, stack);
+}
+
 /* Samples a turn that is late. False: it turned out to be none. */
 static bool sample(struct uspi_watching *w) {
     struct uspi_hang *hang = &w->hang;
@@ -218,13 +227,16 @@ static bool sample(struct uspi_watching *w) {
         uint64_t since = w->watch.busy + w->watch.taken_off;
         hang->wall_start = wall > since ? wall - since : 0;
     }
+    if (is_queue(w)) {
+        hang->capture_status = USP_ERROR_UNSUPPORTED;
+        return true;
+    }
     uspi_hang_sample(hang, &w->subject, w->watch.busy, &is_new);
     if (is_new) count(w, &w->statistics.captures);
     if (hang->samples > 0 && hang->samples % SAMPLES_PER_INTERVAL == 0 && w->watch.interval < w->options.update) {
         w->watch.interval *= 2;
     }
-    w->waits_unsaid =
-        hang->has_stack && w->options.is_waiting != NULL && w->options.is_waiting(w->options.context, &hang->stack);
+    w->waits_unsaid = hang->has_stack && waits_by_stack(w, &hang->stack);
     return !w->waits_unsaid;
 }
 

@@ -7,6 +7,7 @@
 #include "lib/monitor/activity.h"
 #include "lib/monitor/hang.h"
 #include "lib/monitor/hang_file.h"
+#include "lib/monitor/loop_wait.h"
 #include "lib/monitor/watch.h"
 
 struct uspi_watching {
@@ -17,8 +18,9 @@ struct uspi_watching {
     struct uspi_watch watch;
     struct uspi_hang hang;
     struct uspi_hang_file file;
-    struct usp_hang *killed; /* that an earlier process left, until it is reported */
-    struct uspi_lock *lock;  /* for the statistics */
+    struct uspi_loop_wait loop_wait; /* what usp_monitor_learn_wait has learned */
+    struct usp_hang *killed;         /* that an earlier process left, until it is reported */
+    struct uspi_lock *lock;          /* for the statistics */
     struct usp_monitor_statistics statistics;
     uint32_t counted; /* turns that the statistics have */
     /* Pings, where the thread does not report turns: by what, how many were sent and answered, when, and the thread's processor

@@ -18,14 +18,10 @@ NSString *const USPErrorDomain = @"unspool";
 /* ---- errors ---- */
 
 static NSError *error_of(int status) {
-    const char *sentence = usp_status_string(status);
-    if (status == USP_ERROR_NOT_FOUND) {
-        sentence = "nothing tells which thread this is: it is not registered, its place in thread-specific data is not "
-                   "known, and its name is not its own";
-    }
-    NSDictionary *details = [NSDictionary dictionaryWithObject:[NSString stringWithUTF8String:sentence]
-                                                        forKey:NSLocalizedDescriptionKey];
-    return [NSError errorWithDomain:USPErrorDomain code:status userInfo:details];
+    return uspi_objc_error(status, status == USP_ERROR_NOT_FOUND
+                                       ? "nothing tells which thread this is: it is not registered, its place in "
+                                         "thread-specific data is not known, and its name is not its own"
+                                       : NULL);
 }
 
 /* ---- captures ---- */

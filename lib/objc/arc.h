@@ -25,6 +25,9 @@
 #define USPI_ADDRESS(object)       ((uintptr_t)(__bridge void *)(object))
 #define USPI_CONTEXT(object)       ((__bridge void *)(object))
 #define USPI_OBJECT(type, context) ((__bridge type *)(context))
+/* An object that a context keeps, and the same object back, which is to be released then. */
+#define USPI_GIVE(object)        ((__bridge_retained void *)(object))
+#define USPI_TAKE(type, context) ((__bridge_transfer type *)(context))
 #else
 #define USPI_RETAIN(object)      [(object) retain]
 #define USPI_RELEASE(object)     [(object) release]
@@ -40,6 +43,8 @@
 #define USPI_ADDRESS(object)       ((uintptr_t)(void *)(object))
 #define USPI_CONTEXT(object)       ((void *)(object))
 #define USPI_OBJECT(type, context) ((type *)(context))
+#define USPI_GIVE(object)          ((void *)[(object) retain])
+#define USPI_TAKE(type, context)   ((type *)(context))
 #endif
 
 #endif

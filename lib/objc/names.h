@@ -46,7 +46,13 @@
 NSString *uspi_objc_text(const struct usp_stack *stack, const struct usp_thread_info *info, uint32_t style, BOOL named);
 NSArray *uspi_objc_lines(const struct usp_stack *stack, BOOL named);
 
+/* A hang's report; nil for lack of memory. */
+NSString *uspi_objc_hang_text(const struct usp_hang *hang, const struct usp_hang_write_options *options);
+
 /* A name of unknown bytes; nil for NULL. */
 NSString *uspi_objc_string(const char *name);
+
+/* An error with the library's status as its code. sentence NULL: the library's own for the status. */
+NSError *uspi_objc_error(int status, const char *sentence);
 
 #endif

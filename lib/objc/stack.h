@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a USPStack is made: USPThread alone does it. */
+/* How a USPStack is made: USPThread and USPHang do it. */
 #ifndef USPI_OBJC_STACK_H
 #define USPI_OBJC_STACK_H
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stacks as strings, by the library's own writer. See names.h. */
+#import <unspool-objc/USPThread.h>
+
 #import "lib/objc/arc.h"
 #import "lib/objc/names.h"
 
@@ -68,6 +70,23 @@ NSArray *uspi_objc_lines(const struct usp_stack *stack, BOOL named) {
     NSArray *fixed = [[NSArray alloc] initWithArray:lines];
     USPI_RELEASE(lines);
     return USPI_AUTORELEASE(fixed);
+}
+
+NSString *uspi_objc_hang_text(const struct usp_hang *hang, const struct usp_hang_write_options *options) {
+    struct gathered text = {NULL, 0, 0};
+    NSString *string = nil;
+    if (usp_hang_write(hang, options, gather, &text) == USP_OK) {
+        string = [[NSString alloc] initWithBytes:text.bytes length:text.length encoding:NSUTF8StringEncoding];
+    }
+    free(text.bytes);
+    return USPI_AUTORELEASE(string);
+}
+
+NSError *uspi_objc_error(int status, const char *sentence) {
+    if (sentence == NULL) sentence = usp_status_string(status);
+    NSDictionary *details = [NSDictionary dictionaryWithObject:[NSString stringWithUTF8String:sentence]
+                                                        forKey:NSLocalizedDescriptionKey];
+    return [NSError errorWithDomain:USPErrorDomain code:status userInfo:details];
 }
 
 NSString *uspi_objc_string(const char *name) {

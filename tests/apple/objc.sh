@@ -53,6 +53,8 @@ imports() {
 slice() {
   compile "$1" -fobjc-arc || fail "$1: does not compile with ARC"
   compile "$1" || fail "$1: does not compile without ARC"
+  (cd "$top" && clang-19 -target "$1" "${include[@]}" "${flags[@]}" -fobjc-arc -fblocks -fsyntax-only doc/examples/hang.m) ||
+    fail "$1: doc/examples/hang.m does not compile"
   if [[ -z $headers || $1 == *-macos* ]]; then
     imports "$1" -fobjc-arc || fail "$1: the headers are no module with complete nullability"
   fi

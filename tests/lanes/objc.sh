@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: the layer for Objective-C, run with GNUstep, and compiled for every Apple slice with and without ARC
-need_build clang-19 gobjc libgnustep-base-dev
+# About: the layer for Objective-C, run with GNUstep, GLib's main loop with a hang monitor, and the layer compiled for every Apple slice with and without ARC
+need_build clang-19 gobjc libglib2.0-dev libgnustep-base-dev pkg-config
 configure_in objc --disable-static --enable-werror --enable-objc
 make_in objc all
-programs='tests/objc/test_objc_threads tests/objc/test_objc_stacks tests/objc/test_thread_slots'
-make_in objc check VERBOSE=1 check_LTLIBRARIES= check_PROGRAMS="$programs" TESTS="$programs tests/source/check-exports.sh"
+programs='tests/objc/test_objc_hangs tests/objc/test_objc_stacks tests/objc/test_objc_threads tests/objc/test_thread_slots'
+make_in objc check VERBOSE=1 check_LTLIBRARIES= check_PROGRAMS="$programs" TESTS="$programs tests/monitor/glib.sh tests/source/check-exports.sh"
 "$top/tests/apple/objc.sh"

@@ -213,6 +213,32 @@ START_TEST(hang_of_a_loop) {
 }
 END_TEST
 
+/* Learned once, from what the C library calls; nothing where that is not a library of its own. */
+static int learned[2];
+static struct usp_monitor *learning;
+
+static int learn_in_comparison(const void *a, const void *b) {
+    (void)a;
+    (void)b;
+    learned[0] = usp_monitor_learn_wait(learning);
+    learned[1] = usp_monitor_learn_wait(learning);
+    return 0;
+}
+
+START_TEST(learns_once) {
+    int two[2] = {1, 2};
+    ck_assert_int_eq(usp_monitor_learn_wait(NULL), USP_ERROR_ARGUMENT);
+    learning = start_monitor(NULL);
+    learned[0] = learned[1] = USP_ERROR_SYSTEM;
+    qsort(two, 2, sizeof *two, learn_in_comparison);
+    ck_assert(learned[0] == USP_OK || learned[0] == USP_ERROR_NOT_FOUND);
+    ck_assert_int_eq(learned[1], learned[0]);
+    /* It stays so elsewhere too. */
+    ck_assert_int_eq(usp_monitor_learn_wait(learning), learned[0]);
+    usp_monitor_free(learning);
+}
+END_TEST
+
 /* ---- stopped, traced ---- */
 
 struct turning {
@@ -706,7 +732,7 @@ int main(void) {
           *cost = tcase_create("cost");
     tcase_add_checked_fixture(file, begin_file, end_file);
     add_loop_tests(loops, 0, 2, hang_of_a_loop);
-    add_tests(loops, races, freed_by_its_own_report, arguments);
+    add_tests(loops, learns_once, races, freed_by_its_own_report, arguments);
     add_tests(processes, stopped_by_a_signal);
     add_loop_tests(processes, 0, 2, debugger_attached);
     add_tests(file, killed_in_a_hang, file_at_each_moment);

@@ -276,6 +276,70 @@ START_TEST(no_run_loop_at_all) {
 }
 END_TEST
 
+/* The same by what was learned of the run loop: it waits in 0x10, which 0x2000 calls, and that is called by 0x1000. */
+START_TEST(waiting_as_was_learned) {
+    loop_start();
+    loop.watching.loop_wait.system = (struct uspi_address_range){0x10, 0x11};
+    loop.watching.loop_wait.loop = (struct uspi_address_range){0x1000, 0x3000};
+    loop.watching.loop_wait.callers[0] = 0x1000;
+    loop.watching.loop_wait.count = 1;
+    loop.watching.loop_wait.is_learned = true;
+    live(SECOND);
+    begin_turn(0x100);
+    pass(10 * MS);
+    stand_in(LOOP_LEAF);
+    pass(600 * SECOND);
+    expect_none();
+    ck_assert_uint_ge(statistics().excused, 1);
+    wait_in_loop();
+    turn(0x666, 500 * MS);
+    pass(SECOND);
+    ck_assert_uint_eq(count_told('b'), 1);
+}
+END_TEST
+
+/* Nothing serves the main queue, or not yet: a ping that was never answered is no hang. */
+START_TEST(no_answer_yet) {
+    loop.options.ping = receive_ping;
+    pings_received = 0;
+    loop_is_stuck = true;
+    loop_start();
+    pass(100 * SECOND);
+    ck_assert_uint_eq(pings_received, 1);
+    expect_none();
+    uspi_watching_answer(&loop.watching);
+    loop_is_stuck = false;
+    pass(SECOND);
+    expect_none();
+}
+END_TEST
+
+/* A queue whose work runs on any thread: it is asked although the main thread never runs, and its hangs have no samples. */
+START_TEST(queue_without_a_thread) {
+    loop.options.ping = receive_ping;
+    loop.options.flags = USP_MONITOR_QUEUE;
+    pings_received = 0;
+    loop_is_stuck = false;
+    loop_start();
+    pass(10 * SECOND);
+    ck_assert_uint_ge(pings_received, 90);
+    ck_assert_uint_le(pings_received, 101);
+    expect_none();
+    loop_is_stuck = true;
+    pass(2 * SECOND);
+    loop_is_stuck = false;
+    uspi_watching_answer(&loop.watching);
+    pass(SECOND);
+    ck_assert_uint_eq(count_told('b'), 1);
+    const struct told *end = &loop.told[loop.count - 1];
+    ck_assert_int_eq(end->kind, 'e');
+    ck_assert_uint_ge(end->duration, 2 * SECOND - loop.options.late);
+    ck_assert_uint_le(end->duration, 2 * SECOND);
+    ck_assert_uint_eq(end->samples, 0);
+    ck_assert_uint_eq(script_find(&loop.world, MAIN_ID)->captures, 0);
+}
+END_TEST
+
 /* The launch of an app takes 20 s before its loop runs for the first time; the monitor is started early. */
 START_TEST(app_launch_before_the_first_turn) {
     loop_start();
@@ -860,9 +924,10 @@ int main(void) {
     add_tests(field, background_delivery_while_the_loop_waits, waiting_in_a_mode_without_an_observer,
               stack_taken_too_late, what_it_was_doing_when_it_began, monitor_is_late, monitor_on_a_busy_machine,
               debugger_attached, debugger_attached_but_hangs_wanted, nested_run_loops_and_modes, no_run_loop_at_all,
-              app_launch_before_the_first_turn, clock_changes_and_sleep, report_that_blocks_on_the_main_thread,
-              no_thread_state, extension_without_a_run_loop, one_hang_one_id, suspended, suspended_in_a_hang,
-              stopped_in_a_hang, busy_loop_without_waits, late_turns_are_no_hangs);
+              waiting_as_was_learned, no_answer_yet, queue_without_a_thread, app_launch_before_the_first_turn,
+              clock_changes_and_sleep, report_that_blocks_on_the_main_thread, no_thread_state,
+              extension_without_a_run_loop, one_hang_one_id, suspended, suspended_in_a_hang, stopped_in_a_hang,
+              busy_loop_without_waits, late_turns_are_no_hangs);
     add_tests(numbers, a_thousand_hangs, a_hundred_culprits, healthy_costs_nothing, hang_of_hours);
     add_tests(file, killed_in_a_hang, next_start_finds_it, damaged_file, each_allocation_fails);
     tcase_set_timeout(field, 60);

@@ -61,6 +61,7 @@ allowed() {
   # Their headers describe libraries that need not be there; lib/os/ loads them.
   lib/images/decompress.c) echo "$standard|$public|$ours|$config|<(lzma|zlib|zstd)\.h>" ;;
   # The layer can do no more than any other program: the public functions are all it has.
+  lib/objc/loop_source_cf.m) echo "<(CoreFoundation/CoreFoundation|dispatch/dispatch)\.h>|\"lib/objc/loop_source\.h\"" ;;
   lib/objc/*) echo "$standard|$public|<Foundation/Foundation\.h>|<unspool-objc/[A-Za-z_-]+\.h>|\"lib/objc/[a-z_]+\.h\"" ;;
   lib/os/*) echo "<[A-Za-z0-9_/-]+\.h>|$ours|$backend|$host|$config" ;;
   lib/base/* | lib/capture/* | lib/snapshot/*) echo "$standard|$public|$ours|$backend|$host|$config" ;;

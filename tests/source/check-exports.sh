@@ -50,8 +50,8 @@ fi
 # The layer's classes and the domain of its errors, and nothing of its inside.
 if [[ -e lib/.libs/libunspool-objc.so ]]; then
   "${nm[@]}" -D --defined-only lib/.libs/libunspool-objc.so | awk '{ print $3 }' | sort >"$work/layer"
-  printf '%s\n' USPErrorDomain __objc_class_name_USPFrame __objc_class_name_USPStack __objc_class_name_USPThread \
-    >"$work/layer-wanted"
+  printf '%s\n' USPErrorDomain __objc_class_name_USPFrame __objc_class_name_USPHang __objc_class_name_USPHangMonitor \
+    __objc_class_name_USPStack __objc_class_name_USPThread >"$work/layer-wanted"
   diff "$work/layer-wanted" "$work/layer" || fail "lib/libunspool-objc.so exports (>) something else"
 fi
 [[ $built -eq 1 ]] || skip "no library in $PWD/lib"

@@ -36,8 +36,8 @@ out_has ' main \+ [0-9]+$'
 out_has '^ends: '
 
 finishes 0 60 doc/examples/hang
-out_has '^The main thread hangs:$'
-out_has '^0 +hang +0x[0-9a-f]+ (take_forever|main) \+ [0-9]+$'
+out_has '^Hang of [0-9.]+ ms: recovered$'
+out_has '^[0-9]+ +hang +0x[0-9a-f]+ (take_long|main) \+ [0-9]+$'
 
 # 139: ended by the signal 11, as without the handler.
 crash=$PWD/doc/examples/crash

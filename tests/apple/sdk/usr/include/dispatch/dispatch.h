@@ -14,6 +14,10 @@ typedef union {
 } dispatch_object_t __attribute__((__transparent_union__));
 
 __BEGIN_DECLS
+extern struct dispatch_queue_s _dispatch_main_q;
+static __inline__ dispatch_queue_t dispatch_get_main_queue(void) { return &_dispatch_main_q; }
+API_AVAILABLE(macos(10.6), ios(4.0))
+void dispatch_async_f(dispatch_queue_t queue, void *context, dispatch_function_t work);
 API_AVAILABLE(macos(10.6), ios(4.0))
 dispatch_queue_t dispatch_queue_create(const char *label, dispatch_queue_attr_t attr);
 API_AVAILABLE(macos(10.6), ios(4.0))

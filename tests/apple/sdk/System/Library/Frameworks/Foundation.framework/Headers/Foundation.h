@@ -124,6 +124,7 @@ enum { NSUTF8StringEncoding = 4 };
 + (nullable instancetype)stringWithUTF8String:(const char *)nullTerminatedCString;
 + (instancetype)stringWithFormat:(NSString *)format, ... NS_FORMAT_FUNCTION(1, 2);
 - (BOOL)isEqualToString:(NSString *)aString;
+- (NSString *)stringByAppendingPathComponent:(NSString *)str;
 @property(nullable, readonly) const char *UTF8String NS_RETURNS_INNER_POINTER;
 @property(readonly) const char *fileSystemRepresentation NS_RETURNS_INNER_POINTER;
 @end
@@ -203,6 +204,9 @@ FOUNDATION_EXPORT NSErrorUserInfoKey const NSLocalizedDescriptionKey;
 @property(readonly, getter=isExecuting) BOOL executing API_AVAILABLE(macos(10.5), ios(2.0), watchos(2.0), tvos(9.0));
 @property(readonly, getter=isFinished) BOOL finished API_AVAILABLE(macos(10.5), ios(2.0), watchos(2.0), tvos(9.0));
 @end
+
+FOUNDATION_EXPORT void NSLog(NSString *format, ...) NS_FORMAT_FUNCTION(1, 2);
+FOUNDATION_EXPORT NSString *NSTemporaryDirectory(void);
 
 NS_AUTOMATED_REFCOUNT_UNAVAILABLE
 @interface NSAutoreleasePool : NSObject

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// A hang as a value.
+internal import CUnspool
+
+/// A turn of a loop that did not end in time, as ``HangMonitor`` reports it.
+public struct Hang: Sendable, CustomStringConvertible {
+    public enum State: Sendable, Hashable {
+        case goesOn
+        /// The turn ended.
+        case recovered
+        /// The process ended meanwhile: found by a later one in ``HangMonitor/Options/file``.
+        case killed
+        /// The monitor was stopped meanwhile.
+        case abandoned
+    }
+
+    /// How a hang is written as text.
+    public enum Style: Sendable, Hashable, CaseIterable {
+        /// For people.
+        case text
+        /// An object as `doc/schema/hang.schema.json` describes it.
+        case json
+    }
+
+    /// Of this hang in this process, from 1 on: all reports of one hang have the same.
+    public let id: UInt64
+    public let state: State
+    /// Whether it has lasted for longer than ``HangMonitor/Options/severe``.
+    public let isSevere: Bool
+    /// So far or in all, in nanoseconds, without ``takenOff``.
+    public let duration: UInt64
+    /// Nanoseconds that are not counted, because the process did not run.
+    public let takenOff: UInt64
+    /// When it began, in nanoseconds since 1970; nil when that is not known.
+    public let wallStart: UInt64?
+    /// How many samples of the thread's stack there are.
+    public let samples: UInt64
+    /// The stack in which most of the time was spent, without names (``Stack/symbolicated()``). Nil without samples, and for
+    /// the hang of an earlier process, whose addresses are not this one's: the text has its stacks.
+    public let heaviestStack: Stack?
+    /// The first stack that was captured; nil as ``heaviestStack``.
+    public let firstStack: Stack?
+
+    private let storage: HangStorage
+
+    /// The report with names: it may allocate and read files.
+    public func formatted(_ style: Style = .text) -> String {
+        let demangler = Demangler()
+        var options = usp_hang_write_options()
+        usp_hang_write_options_init(&options)
+        options.style = style == .json ? USP_HANG_JSON.rawValue : USP_HANG_TEXT.rawValue
+        options.symbolizer = Symbolizer.thisProcess?.symbolizer
+        options.demangler = demangler.demangler
+        var bytes: [UInt8] = []
+        withUnsafeMutablePointer(to: &bytes) { collected in
+            // It fails for lack of memory only, and then what is there is shown.
+            _ = usp_hang_write(
+                storage.hang, &options,
+                { context, text, count in
+                    let piece = UnsafeRawBufferPointer(start: text, count: count)
+                    context!.assumingMemoryBound(to: [UInt8].self).pointee.append(contentsOf: piece)
+                    return 0
+                }, collected)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    public var description: String { formatted() }
+
+    /// Copies what the library's hang points to; nil for lack of memory.
+    init?(_ hang: UnsafePointer<usp_hang>) {
+        guard let storage = HangStorage(hang) else { return nil }
+        self.storage = storage
+        let hang = hang.pointee
+        id = hang.id
+        state =
+            switch hang.state {
+            case USP_HANG_RECOVERED.rawValue: .recovered
+            case USP_HANG_KILLED.rawValue: .killed
+            case USP_HANG_ABANDONED.rawValue: .abandoned
+            default: .goesOn
+            }
+        isSevere = hang.flags & USP_HANG_SEVERE.rawValue != 0
+        duration = hang.duration
+        takenOff = hang.taken_off
+        wallStart = hang.wall_start == 0 ? nil : hang.wall_start
+        samples = hang.samples
+        let isOfThisProcess = state != .killed
+        firstStack = isOfThisProcess ? hang.first.map { Stack($0.pointee, origin: .thisProcess) } : nil
+        heaviestStack = isOfThisProcess ? heaviest(of: hang.profile) : nil
+    }
+}
+
+private func heaviest(of profile: OpaquePointer?) -> Stack? {
+    guard let profile else { return nil }
+    let capacity = 256
+    let frames = UnsafeMutablePointer<usp_frame>.allocate(capacity: capacity)
+    defer { frames.deallocate() }
+    var stack = usp_stack()
+    usp_stack_init(&stack, frames, UInt32(capacity))
+    var status = usp_profile_heaviest(profile, 0, USP_PROFILE_WALL.rawValue, &stack, nil)
+    if status == USP_ERROR_NOT_FOUND.rawValue {
+        status = usp_profile_heaviest(profile, 0, USP_PROFILE_SAMPLES.rawValue, &stack, nil)
+    }
+    guard status == USP_OK.rawValue || status == USP_ERROR_FULL.rawValue else { return nil }
+    return Stack(stack, origin: .thisProcess)
+}
+
+/// Owns a hang of the library's with everything that it points to, which does not change.
+private final class HangStorage: @unchecked Sendable {
+    let hang: UnsafeMutablePointer<usp_hang>
+    private let first: UnsafeMutablePointer<usp_stack>
+
+    init?(_ given: UnsafePointer<usp_hang>) {
+        hang = .allocate(capacity: 1)
+        first = .allocate(capacity: 1)
+        hang.initialize(to: given.pointee)
+        first.initialize(to: usp_stack())
+        hang.pointee.profile = nil
+        hang.pointee.threads = nil
+        hang.pointee.first = nil
+        hang.pointee.program = duplicate(given.pointee.program)
+        if let stack = given.pointee.first {
+            let count = Int(stack.pointee.count)
+            first.pointee = stack.pointee
+            first.pointee.frames = .allocate(capacity: Swift.max(count, 1))
+            first.pointee.frames.update(from: stack.pointee.frames, count: count)
+            first.pointee.capacity = stack.pointee.count
+            hang.pointee.first = UnsafePointer(first)
+        }
+        guard copy(given.pointee.profile, &hang.pointee.profile), copy(given.pointee.threads, &hang.pointee.threads) else {
+            return nil
+        }
+    }
+
+    deinit {
+        usp_profile_free(hang.pointee.profile)
+        usp_profile_free(hang.pointee.threads)
+        UnsafeMutablePointer(mutating: hang.pointee.program)?.deallocate()
+        first.pointee.frames?.deallocate()
+        first.deallocate()
+        hang.deallocate()
+    }
+}
+
+private func copy(_ profile: OpaquePointer?, _ made: inout OpaquePointer?) -> Bool {
+    guard let profile else { return true }
+    return usp_profile_copy(profile, 0, UInt64.max, 0, &made) == USP_OK.rawValue
+}
+
+private func duplicate(_ text: UnsafePointer<CChar>?) -> UnsafePointer<CChar> {
+    let bytes = text.map { String(cString: $0).utf8CString } ?? [0]
+    let made = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
+    bytes.withUnsafeBufferPointer { made.initialize(from: $0.baseAddress!, count: $0.count) }
+    return UnsafePointer(made)
+}
