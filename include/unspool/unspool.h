@@ -5,6 +5,7 @@
 
 #include <unspool/base.h>
 #include <unspool/capture.h>
+#include <unspool/compact.h>
 #include <unspool/demangle.h>
 #include <unspool/filter.h>
 #include <unspool/format.h>

@@ -42,6 +42,15 @@ public struct Image: Sendable, Hashable, Codable {
     public var loadAddress: UInt64
     /// The build id (ELF) or UUID (Mach-O) in hexadecimal digits; nil when it has none.
     public var buildID: String?
+    /// The address behind its code; nil in frames, where it is not known.
+    public var endOfText: UInt64?
+
+    public init(path: String, loadAddress: UInt64, buildID: String? = nil, endOfText: UInt64? = nil) {
+        self.path = path
+        self.loadAddress = loadAddress
+        self.buildID = buildID
+        self.endOfText = endOfText
+    }
 
     /// The last part of the path.
     public var name: String { String(path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...]) }

@@ -7,6 +7,10 @@ extension Stack {
     /// is returned as it is.
     public func symbolicated() -> Stack {
         guard let symbolizer = origin.symbolizer() else { return self }
+        return symbolicated(by: symbolizer)
+    }
+
+    func symbolicated(by symbolizer: Symbolizer) -> Stack {
         let demangler = Demangler()
         var named = self
         for index in named.frames.indices { symbolizer.name(&named.frames[index], demangler) }
@@ -50,8 +54,13 @@ final class Symbolizer: @unchecked Sendable {
     }()
 
     let symbolizer: OpaquePointer
+    /// What it was made for, which has to outlive it.
+    private let images: ImageStorage?
 
-    init(_ symbolizer: OpaquePointer) { self.symbolizer = symbolizer }
+    init(_ symbolizer: OpaquePointer, for images: ImageStorage? = nil) {
+        self.symbolizer = symbolizer
+        self.images = images
+    }
 
     deinit { usp_symbolizer_free(symbolizer) }
 
@@ -92,9 +101,7 @@ extension Image {
         buildID =
             size == 0
             ? nil
-            : withUnsafeBytes(of: symbol.build_id) { bytes in
-                bytes.prefix(size).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-            }
+            : withUnsafeBytes(of: symbol.build_id) { hexadecimal($0.prefix(size)) }
     }
 }
 

@@ -9,6 +9,7 @@ declare -A inputs=(
   [fuzz_archive]=40000
   [fuzz_cfi]=80000
   [fuzz_compact]=33000
+  [fuzz_compact_stacks]=60000
   [fuzz_core]=4000
   [fuzz_demangle]=200000
   [fuzz_dwarf]=4000

@@ -136,6 +136,35 @@ static void check_texts(const struct text *texts, size_t count) {
 START_TEST(texts_of_apple) { check_texts(apple_texts, sizeof apple_texts / sizeof *apple_texts); }
 END_TEST
 
+#define MAP "AgABCRAAcAAACC9zcnYvcnVuAA=="
+
+/* Backtraces that Swift has encoded and that are not expanded: no base64, another version, an unknown instruction, members of these
+ * names, no string, no name of a processor, base64 that is cut off. The last one is whole. */
+START_TEST(damaged_backtraces_stay) {
+    static const char *const texts[] = {
+        "{\"architecture\":\"arm64\",\"backtrace\":\"AhEQ*A\",\"imageMap\":\"" MAP "\"}",
+        "{\"architecture\":\"arm64\",\"backtrace\":\"BhEQAA\",\"imageMap\":\"" MAP "\"}",
+        "{\"architecture\":\"arm64\",\"backtrace\":\"AhEQAJA\",\"imageMap\":\"" MAP "\"}",
+        "{\"architecture\":\"arm64\",\"backtrace\":\"AhEQAA\",\"imageMap\":\"" MAP "\",\"threads\":[]}",
+        "{\"architecture\":\"arm64\",\"backtrace\":[\"AhEQAA\"],\"imageMap\":\"" MAP "\"}",
+        "{\"architecture\":1,\"backtrace\":\"AhEQAA\",\"imageMap\":\"" MAP "\"}",
+        "{\"architecture\":\"arm64\",\"backtrace\":\"AhEQA\",\"imageMap\":\"" MAP "\"}",
+        "{\"architecture\":\"arm64\",\"backtrace\":\"AhEQAA\",\"imageMap\":\"" MAP "\"}",
+    };
+    struct session *session = calloc(1, sizeof *session);
+    struct usp_reader *reader = create(session, 0);
+    struct usp_reader_counts counts;
+    ck_assert_int_eq(usp_reader_write_whole(reader, texts[_i], strlen(texts[_i]), NULL, 0), USP_OK);
+    ck_assert_int_eq(usp_reader_get_counts(reader, &counts), USP_OK);
+    const bool is_whole = _i == 7;
+    ck_assert_uint_eq(counts.answered, is_whole);
+    ck_assert_int_eq(strcmp(session->text, texts[_i]) == 0, !is_whole);
+    usp_reader_free(reader);
+    forget(session);
+    free(session);
+}
+END_TEST
+
 START_TEST(texts_of_linux) { check_texts(linux_texts, sizeof linux_texts / sizeof *linux_texts); }
 END_TEST
 
@@ -429,5 +458,6 @@ int main(void) {
     TCase *tcase = tcase_create("reader");
     add_tests(tcase, texts_of_apple, texts_of_linux, texts_in_json, inlined_calls, utf_16, broken_utf_16, damage,
               nearly_json, long_lines, deep_trees, records, images_of_another_text, what_callers_return);
+    add_loop_tests(tcase, 0, 8, damaged_backtraces_stay);
     return run_suite("reader", tcase);
 }

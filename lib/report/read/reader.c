@@ -65,6 +65,7 @@ void usp_reader_free(struct usp_reader *reader) {
     free(reader->held);
     free(reader->decoded);
     free(reader->gathered);
+    uspi_expanded_clear(&reader->expanded);
     free(reader);
 }
 
@@ -341,10 +342,33 @@ static int fail_record(struct usp_reader *reader, const struct uspi_documents *d
     return USP_ERROR_FORMAT;
 }
 
+/* Makes a text into one in which the backtraces that Swift has encoded are frames. It lives until the next one. */
+static int expand(struct usp_reader *reader, struct uspi_span *text) {
+    int status = uspi_expand_backtraces(*text, &reader->expanded);
+    if (reader->expanded.bytes != NULL) *text = (struct uspi_span){reader->expanded.bytes, reader->expanded.size};
+    return status;
+}
+
+/* Writes bytes from … to − 1 of a text, in which nothing changes: without what was added, for then none of it has a name. *next is
+ * the first addition that was not passed yet. */
+static void put_unchanged(struct usp_reader *reader, struct uspi_span text, size_t from, size_t to, size_t *next,
+                          put_function put) {
+    const struct uspi_expanded *expanded = &reader->expanded;
+    while (*next < expanded->count && expanded->additions[*next].from < to) {
+        const struct uspi_addition *addition = &expanded->additions[*next];
+        if (addition->to > to) break;
+        ++*next;
+        if (addition->from < from) continue;
+        put(reader, uspi_span_part(text, from, addition->from));
+        from = addition->to;
+    }
+    put(reader, uspi_span_part(text, from, to));
+}
+
 /* Writes all documents of a text; a damaged one, and what follows it, as they are. */
 static int write_documents(struct usp_reader *reader, struct uspi_span text, put_function put) {
     struct uspi_documents *documents = &reader->documents;
-    size_t written = 0;
+    size_t written = 0, addition = 0;
     int status;
     documents->document.text = text;
     documents->document.at = 0;
@@ -352,25 +376,29 @@ static int write_documents(struct usp_reader *reader, struct uspi_span text, put
         if (documents->is_record && written > 0) return fail_record(reader, documents);
         for (size_t i = 0; i < documents->edits.count; i++) {
             const struct uspi_edit *edit = &documents->edits.edits[i];
-            put(reader, uspi_span_part(text, written, edit->at));
+            put_unchanged(reader, text, written, edit->at, &addition, put);
             put(reader, (struct uspi_span){documents->edits.texts + edit->from, edit->length});
             written = edit->at + edit->removed;
         }
     }
     if (uspi_reader_is_damage(status)) uspi_reader_set_error(reader, status, documents->document.at);
     if (status == USP_ERROR_NOT_FOUND) status = USP_OK;
-    if (status == USP_OK || uspi_reader_is_damage(status)) put(reader, uspi_span_behind(text, written));
+    if (status == USP_OK || uspi_reader_is_damage(status)) {
+        put_unchanged(reader, text, written, text.length, &addition, put);
+    }
     return status == USP_OK ? reader->out.status : status;
 }
 
 /* Only the images of all documents. */
 static int learn_documents(struct usp_reader *reader, struct uspi_span text) {
     struct uspi_documents *documents = &reader->documents;
+    int status = expand(reader, &text);
+    if (status != USP_OK) return status;
     documents->document.text = text;
     documents->document.at = 0;
     usp_place_function find = reader->lines.find;
     reader->lines.find = NULL;
-    int status = uspi_documents_read(documents, NULL, NULL);
+    status = uspi_documents_read(documents, NULL, NULL);
     /* The first document of an .ips report is about the report. */
     if (status == USP_OK && documents->tables.count == 0) status = uspi_documents_read(documents, NULL, NULL);
     if (uspi_reader_is_damage(status)) uspi_reader_set_error(reader, status, documents->document.at);
@@ -410,7 +438,8 @@ static int write_json(struct usp_reader *reader, struct uspi_span text) {
         if (uspi_reader_is_damage(status)) return write_as_lines(reader, raw);
         if (status == USP_ERROR_NO_MEMORY) return status;
     }
-    return write_documents(reader, text, is_wide ? put_wide : put_raw);
+    status = expand(reader, &text);
+    return status == USP_OK ? write_documents(reader, text, is_wide ? put_wide : put_raw) : status;
 }
 
 /* ---- what callers do ---- */
@@ -508,7 +537,7 @@ int uspi_reader_begin_whole(struct usp_reader *reader, struct uspi_span *text) {
         if (uspi_reader_is_damage(status)) reader->kind = USPI_TEXT_LINES;
         if (status == USP_ERROR_NO_MEMORY) return status;
     }
-    return USP_OK;
+    return reader->kind == USPI_TEXT_JSON ? expand(reader, text) : USP_OK;
 }
 
 int usp_reader_write_whole(struct usp_reader *reader, const char *bytes, size_t n, char *error, size_t error_size) {

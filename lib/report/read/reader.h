@@ -4,6 +4,7 @@
 #define USPI_READER_H
 
 #include "lib/report/read/documents.h"
+#include "lib/report/read/expand.h"
 #include "lib/report/read/split.h"
 
 enum uspi_text_kind { USPI_TEXT_UNDECIDED, USPI_TEXT_LINES, USPI_TEXT_JSON };
@@ -27,6 +28,7 @@ struct usp_reader {
     size_t decoded_size, decoded_room;
     char *gathered; /* a changed line, before it is UTF-16 again */
     size_t gathered_size, gathered_room;
+    struct uspi_expanded expanded; /* a text of JSON in which backtraces that Swift has encoded are frames */
     struct uspi_text out;
     char out_room[1 << 15];
     char error[256];

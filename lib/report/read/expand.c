@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* See expand.h. */
+#include "lib/report/read/expand.h"
+
+#include "lib/base/array.h"
+#include "lib/base/base64.h"
+#include "lib/base/json_read.h"
+#include "lib/base/text.h"
+#include "lib/report/compact/items.h"
+
+#include <unspool/compact.h>
+
+/* A few bytes may mean any number of equal frames. Of a run so many are listed, of a backtrace so many runs' worth; the others
+ * are counted. */
+#define RUN_MAX    1000
+#define LISTED_MAX 100000
+
+struct expansion {
+    struct uspi_json_document document;
+    struct uspi_expanded *to;
+    size_t room;   /* of its bytes */
+    size_t copied; /* bytes of the old text */
+};
+
+void uspi_expanded_clear(struct uspi_expanded *expanded) {
+    free(expanded->bytes);
+    free(expanded->additions);
+    *expanded = (struct uspi_expanded){.bytes = NULL};
+}
+
+/* The shape of usp_write_function. */
+static int gather(void *context, const char *bytes, size_t n) {
+    struct expansion *expansion = context;
+    struct uspi_expanded *to = expansion->to;
+    if (!uspi_room_for(&to->bytes, &expansion->room, to->size, n + 1, 1)) return USP_ERROR_NO_MEMORY;
+    if (n > 0) memcpy(to->bytes + to->size, bytes, n);
+    to->size += n;
+    return USP_OK;
+}
+
+/* ---- what an object holds ---- */
+
+/* The bytes of a member; NULL with USP_OK when it has none that are base64. They are the caller's to free. */
+static int bytes_of(const struct uspi_json_document *document, size_t member, uint8_t **bytes, size_t *n) {
+    *bytes = NULL;
+    if (member == USPI_JSON_NONE || document->nodes[member].kind != USPI_JSON_STRING) return USP_OK;
+    struct uspi_span text = uspi_json_text(document, member);
+    /* One after the other in the same memory: what is decoded is never longer. */
+    char *decoded = malloc(text.length + 1);
+    if (decoded == NULL) return USP_ERROR_NO_MEMORY;
+    text = (struct uspi_span){decoded, uspi_json_decode(text, decoded)};
+    *n = uspi_base64_decode(text, (uint8_t *)decoded);
+    if (*n == SIZE_MAX) {
+        free(decoded);
+        return USP_OK;
+    }
+    *bytes = (uint8_t *)decoded;
+    return USP_OK;
+}
+
+static uint32_t arch_of(struct uspi_span text) {
+    char arch[16];
+    if (text.length >= sizeof arch) return USP_ARCH_NONE;
+    memcpy(arch, text.bytes, text.length);
+    arch[text.length] = '\0';
+    return usp_arch_from_string(arch);
+}
+
+/* Whether the whole backtrace can be read. */
+static bool is_whole(const uint8_t *bytes, size_t n) {
+    struct uspi_compact_items items;
+    struct uspi_compact_item item;
+    if (uspi_compact_items_begin(&items, bytes, n) != USP_OK) return false;
+    do {
+        if (uspi_compact_items_next(&items, &item) != USP_OK) return false;
+    } while (item.kind != USPI_COMPACT_NONE && item.kind != USPI_COMPACT_END && item.kind != USPI_COMPACT_CUT);
+    return true;
+}
+
+/* ---- frames ---- */
+
+static void put_frame(struct uspi_text *out, const struct uspi_compact_item *item, unsigned digits) {
+    static const char *const kinds[] = {[USPI_COMPACT_PC] = "programCounter",
+                                        [USPI_COMPACT_RETURN] = "returnAddress",
+                                        [USPI_COMPACT_ASYNC] = "asyncResumePoint"};
+    uspi_put_string(out, "{\"kind\":\"");
+    uspi_put_string(out, kinds[item->kind]);
+    uspi_put_string(out, "\",\"address\":\"");
+    uspi_put_hex(out, item->value, digits);
+    uspi_put_string(out, "\"}");
+}
+
+static void put_omitted(struct uspi_text *out, uint64_t count) {
+    uspi_put_string(out, "{\"kind\":\"omittedFrames\",\"count\":");
+    uspi_put_decimal(out, count, 0);
+    uspi_put_string(out, "}");
+}
+
+static void put_frames(struct uspi_text *out, const uint8_t *bytes, size_t n) {
+    struct uspi_compact_items items;
+    struct uspi_compact_item item;
+    uint64_t listed = 0;
+    bool is_first = true;
+    if (uspi_compact_items_begin(&items, bytes, n) != USP_OK) return;
+    const unsigned digits = 2 * items.in.width;
+    while (uspi_compact_items_next(&items, &item) == USP_OK) {
+        if (item.kind == USPI_COMPACT_NONE || item.kind == USPI_COMPACT_END) return;
+        uint64_t shown = item.times < RUN_MAX ? item.times : RUN_MAX;
+        const bool has_address = item.kind >= USPI_COMPACT_PC && item.kind <= USPI_COMPACT_ASYNC;
+        if (listed + shown > LISTED_MAX) shown = 0;
+        listed += shown;
+        for (uint64_t i = 0; has_address && i < shown; i++, is_first = false) {
+            if (!is_first) uspi_put_string(out, ",");
+            put_frame(out, &item, digits);
+        }
+        const uint64_t left = has_address ? item.times - shown : item.value;
+        if (has_address && left == 0) continue;
+        if (!is_first) uspi_put_string(out, ",");
+        is_first = false;
+        if (item.kind == USPI_COMPACT_CUT) {
+            uspi_put_string(out, "{\"kind\":\"truncated\"}");
+        } else {
+            put_omitted(out, left);
+        }
+    }
+}
+
+/* ---- images ---- */
+
+static void put_text(struct uspi_text *out, const char *key, struct uspi_span value) {
+    uspi_put_string(out, "\"");
+    uspi_put_string(out, key);
+    uspi_put_string(out, "\":\"");
+    uspi_put_json_text(out, value);
+    uspi_put_string(out, "\",");
+}
+
+static void put_image(struct uspi_text *out, const struct usp_image *image, unsigned digits) {
+    const struct uspi_span path = uspi_span_of(image->path);
+    uspi_put_string(out, "{");
+    if (path.length > 0) {
+        put_text(out, "name", uspi_span_file_name(path));
+        put_text(out, "path", path);
+    }
+    if (image->build_id_size > 0) {
+        uspi_put_string(out, "\"buildId\":\"");
+        uspi_put_bytes(out, image->build_id, image->build_id_size);
+        uspi_put_string(out, "\",");
+    }
+    uspi_put_string(out, "\"baseAddress\":\"");
+    uspi_put_hex(out, image->load_address, digits);
+    uspi_put_string(out, "\",\"endOfText\":\"");
+    uspi_put_hex(out, image->end, digits);
+    uspi_put_string(out, "\"}");
+}
+
+static void put_images(struct uspi_text *out, const struct usp_images *images, unsigned digits) {
+    uspi_put_string(out, ",\"images\":[");
+    for (size_t i = 0; i < usp_images_count(images); i++) {
+        if (i > 0) uspi_put_string(out, ",");
+        put_image(out, usp_images_get(images, i), digits);
+    }
+    uspi_put_string(out, "]");
+}
+
+/* ---- objects ---- */
+
+static bool has_member(const struct uspi_json_document *document, size_t object, struct uspi_span key) {
+    return uspi_json_member(document, object, key) != USPI_JSON_NONE;
+}
+
+static int add_addition(struct uspi_expanded *to, size_t from) {
+    if (!uspi_room_for(&to->additions, &to->room, to->count, 1, sizeof *to->additions)) return USP_ERROR_NO_MEMORY;
+    to->additions[to->count++] = (struct uspi_addition){from, to->size};
+    return USP_OK;
+}
+
+/* Writes what an object gets in front of its closing bracket. */
+static int put_members(struct expansion *expansion, size_t object, const uint8_t *bytes, size_t n) {
+    const struct uspi_json_document *document = &expansion->document;
+    const uint32_t arch =
+        arch_of(uspi_json_text(document, uspi_json_member(document, object, USPI_SPAN("architecture"))));
+    struct usp_images *images = NULL;
+    uint8_t *map;
+    size_t map_size = 0;
+    char room[1024];
+    int status = bytes_of(document, uspi_json_member(document, object, USPI_SPAN("imageMap")), &map, &map_size);
+    if (status == USP_OK && map != NULL) {
+        status = usp_compact_images_read(map, map_size, arch, &images, NULL, 0);
+        if (status != USP_ERROR_NO_MEMORY) status = USP_OK;
+    }
+    free(map);
+    if (status != USP_OK) return status;
+    const struct uspi_json_node *node = &document->nodes[object];
+    const size_t end = node->from + (size_t)node->length - 1;
+    status = gather(expansion, document->text.bytes + expansion->copied, end - expansion->copied);
+    expansion->copied = end;
+    const size_t from = expansion->to->size;
+    struct uspi_text out = uspi_text_through(gather, expansion, room, sizeof room);
+    uspi_put_string(&out, ",\"threads\":[{\"frames\":[");
+    put_frames(&out, bytes, n);
+    uspi_put_string(&out, "]}]");
+    if (images != NULL) put_images(&out, images, 2 * uspi_compact_width(arch));
+    usp_images_free(images);
+    if (status == USP_OK) status = uspi_text_flush(&out);
+    return status == USP_OK ? add_addition(expansion->to, from) : status;
+}
+
+static int expand_object(struct expansion *expansion, size_t object) {
+    const struct uspi_json_document *document = &expansion->document;
+    const struct uspi_json_node *node = &document->nodes[object];
+    const size_t arch = uspi_json_member(document, object, USPI_SPAN("architecture"));
+    uint8_t *bytes;
+    size_t n = 0;
+    /* In another one that was expanded. */
+    if (node->from + (size_t)node->length <= expansion->copied) return USP_OK;
+    if (arch == USPI_JSON_NONE || document->nodes[arch].kind != USPI_JSON_STRING) return USP_OK;
+    if (has_member(document, object, USPI_SPAN("threads")) || has_member(document, object, USPI_SPAN("images"))) {
+        return USP_OK;
+    }
+    int status = bytes_of(document, uspi_json_member(document, object, USPI_SPAN("backtrace")), &bytes, &n);
+    if (status == USP_OK && bytes != NULL && is_whole(bytes, n)) status = put_members(expansion, object, bytes, n);
+    free(bytes);
+    return status;
+}
+
+int uspi_expand_backtraces(struct uspi_span text, struct uspi_expanded *expanded) {
+    struct expansion expansion = {.document = {.text = text}, .to = expanded};
+    int status = USP_OK;
+    uspi_expanded_clear(expanded);
+    if (!uspi_span_has(text, USPI_SPAN("\"backtrace\"")) || !uspi_span_has(text, USPI_SPAN("\"architecture\""))) {
+        return USP_OK;
+    }
+    while (status == USP_OK && (status = uspi_json_read(&expansion.document)) == USP_OK) {
+        for (size_t i = 0; status == USP_OK && i < expansion.document.count; i++) {
+            if (expansion.document.nodes[i].kind == USPI_JSON_OBJECT) status = expand_object(&expansion, i);
+        }
+    }
+    uspi_json_clear(&expansion.document);
+    /* A damaged document is for the reader to tell of. */
+    if (status != USP_ERROR_NO_MEMORY) status = USP_OK;
+    if (status == USP_OK && expanded->count > 0) {
+        status = gather(&expansion, text.bytes + expansion.copied, text.length - expansion.copied);
+    }
+    if (status != USP_OK || expanded->count == 0) uspi_expanded_clear(expanded);
+    return status;
+}

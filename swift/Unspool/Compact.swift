@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// Stacks and images in the compact formats of Swift's Runtime module: what its Backtrace and ImageMap are encoded as.
+internal import CUnspool
+
+extension Stack {
+    /// A stack from the bytes of a compact backtrace, as `Runtime.Backtrace` (Swift 6.2 and later) keeps and encodes them.
+    ///
+    /// It has no names. Resume points at its end become ``Stack/asyncFrames``.
+    /// - Parameters:
+    ///   - compactBacktrace: The bytes. In the JSON of `Runtime.Backtrace` they are the base64 of `backtrace`.
+    ///   - architecture: The processor, such as `arm64`: the bytes do not tell.
+    ///   - limit: A backtrace with more frames is an error. A few bytes may mean any number of equal frames.
+    /// - Throws: ``UnspoolError`` when the bytes are damaged or of an unknown version of the format.
+    public init(
+        compactBacktrace bytes: some Collection<UInt8>, architecture: String, limit: Int = 1 << 16
+    ) throws(UnspoolError) {
+        let arch = usp_arch_from_string(architecture)
+        let bytes = Array(bytes)
+        // How many there are.
+        var counted = usp_stack()
+        usp_stack_init(&counted, nil, 0)
+        var needed = 0
+        var status = usp_compact_stack_read(bytes, bytes.count, arch, &counted, &needed)
+        if status != USP_ERROR_FULL.rawValue { try check(status) }
+        if needed > limit { throw UnspoolError(status: USP_ERROR_FULL.rawValue) }
+        let frames = UnsafeMutablePointer<usp_frame>.allocate(capacity: Swift.max(needed, 1))
+        defer { frames.deallocate() }
+        var stack = usp_stack()
+        usp_stack_init(&stack, frames, UInt32(needed))
+        status = usp_compact_stack_read(bytes, bytes.count, arch, &stack, &needed)
+        try check(status)
+        self.init(stack, origin: .none)
+        self.architecture = architecture
+    }
+
+    /// The bytes of the stack as a compact backtrace, which `Runtime.Backtrace` decodes.
+    ///
+    /// An async chain follows the frame that it continues from; what stands below that frame on the operating system's stack
+    /// is left out, as in Swift's own backtraces. Names are not part of the format, and of
+    /// ``Stack/stopReason`` only whether the stack is complete.
+    public var compactBacktrace: [UInt8] {
+        var frames = (frames + asyncFrames).map { frame in
+            var made = usp_frame()
+            made.pc = frame.address
+            made.kind = frame.kind.number
+            return made
+        }
+        var stack = usp_stack()
+        return frames.withUnsafeMutableBufferPointer { all in
+            usp_stack_init(&stack, all.baseAddress, UInt32(all.count))
+            stack.count = UInt32(all.count)
+            stack.physical = UInt32(self.frames.count)
+            stack.arch = usp_arch_from_string(architecture)
+            stack.omitted = omitted
+            stack.omitted_at = omittedAt.map { UInt32($0) } ?? USP_NO_INDEX
+            stack.async_join = asyncJoin.map { UInt32($0) } ?? USP_NO_INDEX
+            stack.stop = stop
+            stack.async_stop = stack.stop
+            return filled(by: { usp_compact_stack_write(&stack, $0, $1, $2) })
+        }
+    }
+
+    /// What ``Stack/stopReason`` means, one of `enum usp_stop_reason`. A reason of the caller's own means an incomplete stack.
+    private var stop: UInt32 {
+        let reasons = USP_STOP_NONE.rawValue...USP_STOP_NOT_COPIED.rawValue
+        return reasons.first { stopReason == String(cString: usp_stop_reason_string($0)) } ?? USP_STOP_CAPACITY.rawValue
+    }
+}
+
+extension Frame.Kind {
+    fileprivate var number: UInt32 {
+        switch self {
+        case .interrupted: USP_FRAME_KIND_INTERRUPTED.rawValue
+        case .returnAddress: USP_FRAME_KIND_RETURN_ADDRESS.rawValue
+        case .signal: USP_FRAME_KIND_SIGNAL.rawValue
+        case .asyncResume: USP_FRAME_KIND_ASYNC_RESUME.rawValue
+        }
+    }
+}
+
+extension ImageList {
+    /// A list from the bytes of a compact image map, as `Runtime.ImageMap` (Swift 6.2 and later) is encoded.
+    /// - Parameters:
+    ///   - compactImageMap: The bytes. In the JSON of `Runtime.Backtrace` they are the base64 of `imageMap`.
+    ///   - architecture: The processor, such as `arm64`: the bytes do not tell.
+    /// - Throws: ``UnspoolError`` when the bytes are damaged or of an unknown version of the format.
+    public init(compactImageMap bytes: some Collection<UInt8>, architecture: String) throws(UnspoolError) {
+        let bytes = Array(bytes)
+        let room = 256
+        let name = UnsafeMutablePointer<CChar>.allocate(capacity: room)
+        defer { name.deallocate() }
+        var images: OpaquePointer?
+        try check(usp_compact_images_read(bytes, bytes.count, usp_arch_from_string(architecture), &images, name, room))
+        defer { usp_images_free(images) }
+        self.init(images, architecture: architecture, platform: String(cString: name))
+    }
+
+    /// The bytes of the list as a compact image map, which `Runtime.ImageMap` decodes.
+    /// - Throws: ``UnspoolError`` when images overlap or the platform's name is longer than 255 bytes.
+    public var compactImageMap: [UInt8] {
+        get throws(UnspoolError) {
+            let images = try ImageStorage(self)
+            guard platform.utf8.count < 256 else { throw UnspoolError(status: USP_ERROR_ARGUMENT.rawValue) }
+            let arch = usp_arch_from_string(architecture)
+            return filled(by: { usp_compact_images_write(images.images, arch, platform, $0, $1, $2) })
+        }
+    }
+}
+
+/// What a function of the library writes, after it has told how much that is.
+private func filled(
+    by write: (UnsafeMutablePointer<UInt8>?, Int, UnsafeMutablePointer<Int>) -> Int32
+) -> [UInt8] {
+    var size = 0
+    _ = write(nil, 0, &size)
+    return [UInt8](unsafeUninitializedCapacity: size) { room, count in
+        count = write(room.baseAddress, size, &size) == USP_OK.rawValue ? size : 0
+    }
+}
