@@ -149,6 +149,8 @@ struct uspi_backend {
     uint8_t red_zone;       /* bytes below sp that code may use without moving sp (System V x86_64, Apple arm64: 128) */
     uint8_t has_signatures; /* return addresses and contexts can be signed */
     uint8_t has_async;      /* Swift async records exist; the mark stands in bits 63:60 of a stored fp */
+    uint8_t async_context;  /* the register in which Swift hands an async function its context, where such functions are
+                               known by their code as well (lib/unwind/async_code.h); 0: they are not */
     uint8_t has_thumb;      /* bit 0 of a code address is the Thumb state */
     uint64_t word_mask;     /* the bits of a stored value that mean anything (arm64_32: the low 32 of 64) */
     uint64_t callee_saved;  /* registers that a function gives back unchanged, fp included, sp not */

@@ -102,4 +102,37 @@ USPI_TEMPLATE uintptr_t uspi_host_sp(void) {
     return sp;
 }
 
+/* The registers of the function that this is inlined into, at one of its own instructions: those from which its unwind table
+ * leads to its caller's. False where that is not done. */
+USPI_TEMPLATE bool uspi_host_registers(struct usp_registers *registers) {
+#if defined(__x86_64__) && defined(__LP64__) && (defined(__GNUC__) || defined(__clang__))
+    /* By DWARF number: rbx, rbp, rsp, r12 … r16, which is the pc. */
+    static const uint8_t numbers[8] = {3, 6, 7, 12, 13, 14, 15, 16};
+    uint64_t values[8];
+    uint64_t pc;
+    __asm__ volatile("leaq 0f(%%rip), %[pc]\n"
+                     "0:\n\t"
+                     "movq %%rbx, 0(%[to])\n\t"
+                     "movq %%rbp, 8(%[to])\n\t"
+                     "movq %%rsp, 16(%[to])\n\t"
+                     "movq %%r12, 24(%[to])\n\t"
+                     "movq %%r13, 32(%[to])\n\t"
+                     "movq %%r14, 40(%[to])\n\t"
+                     "movq %%r15, 48(%[to])\n\t"
+                     "movq %[pc], 56(%[to])"
+                     : [pc] "=&r"(pc)
+                     : [to] "r"(values)
+                     : "memory");
+    usp_registers_init(registers, USPI_HOST_ARCH);
+    for (unsigned i = 0; i < sizeof numbers; i++) {
+        registers->value[numbers[i]] = values[i];
+        registers->known |= UINT64_C(1) << numbers[i];
+    }
+    return true;
+#else
+    (void)registers;
+    return false;
+#endif
+}
+
 #endif

@@ -86,6 +86,7 @@ const struct uspi_backend uspi_x86_64 = {
     .call_window = USPI_X86_CALL_MAX,
     .red_zone = 128, /* psABI 3.2.2 */
     .has_async = 1,
+    .async_context = R14,
     .word_mask = UINT64_MAX,
     .callee_saved = 1u << RBX | 1u << RBP | 1u << R12 | 1u << R13 | 1u << R14 | 1u << R15, /* psABI 3.2.1 */
     .register_names = names,

@@ -85,7 +85,7 @@ enum usp_stop_reason {
     USP_STOP_REGISTERS = 15,     /* the registers needed to begin are not known */
     USP_STOP_NOT_COPIED = 16 /* the stack of another thread goes on, but was not copied further: its end is not known (a
                                     coroutine's), or there was no memory for more. The frames are true; the last one is
-                                    not the outermost */
+                                    not the outermost. As async_stop: the thread ran on before its contexts were read */
 };
 
 /* A short English phrase for an enum usp_stop_reason. Static lifetime, never NULL. Signal-safe. */
@@ -122,7 +122,7 @@ struct usp_stack {
     uint32_t flags;         /* enum usp_stack_flags */
     uint32_t extended;      /* index of the first frame with a Swift async record, USP_NO_INDEX if none was met (or the
                                frame was left out) */
-    uint32_t async_join;    /* index of the frame whose record leads to the async chain, USP_NO_INDEX if none */
+    uint32_t async_join;    /* index of the frame whose record or code leads to the async chain, USP_NO_INDEX if none */
     uint32_t task_id;       /* the Swift task, where USP_STACK_TASK_ID says that it is known */
     int32_t status;         /* USP_OK, or what usp_unwind returned */
     usp_addr stop_address;  /* the address at which it stopped: the record, or the return address */
@@ -230,7 +230,8 @@ struct usp_unwind_options {
     uint32_t tail;       /* when the frames do not suffice, keep so many of the outermost ones and omit the middle;
                             at most capacity − 1; 0: keep the innermost only and stop there. Default 0 */
     uint32_t skip;       /* leave out so many of the innermost frames; they are not counted as omitted. Default 0 */
-    uint32_t async;      /* nonzero: follow the Swift async chain and append it. Default 0 */
+    uint32_t async;      /* nonzero: follow the Swift async chain and append it; on x86_64 Linux, whose records have
+                            no marks, by the code of the frames. Default 0 */
     uint32_t step_limit; /* frames looked at, at most. Default 1,000,000 */
     uint32_t readers;    /* enum usp_frame_readers. Default USP_READER_ALL */
     uint64_t deadline;   /* usp_clock() value at which to give up, in ns; 0: none. Default 0 */

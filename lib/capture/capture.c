@@ -6,6 +6,8 @@
 #include "lib/capture/own_stack.h"
 #include "lib/capture/roots.h"
 #include "lib/os/os.h"
+#include "lib/unwind/async.h"
+#include "lib/unwind/async_code.h"
 #include "lib/unwind/unwind.h"
 
 #include "arch/host.h"
@@ -74,6 +76,16 @@ static int unwind_from(const struct usp_target *target, const struct uspi_standi
     return uspi_unwind(target, &registers, true, shortcuts, options, stack);
 }
 
+/* Whether the caller's async frames have to be found by their code, for which more of its registers are needed than a call
+ * hands on. */
+static bool wants_registers(const struct usp_unwind_options *options, const struct usp_target *target,
+                            struct usp_unwind_options *completed) {
+    if (options == NULL || !uspi_async_has_code(target) || !uspi_complete_options(options, completed)) return false;
+    /* The frame of the function that captures. */
+    completed->skip++;
+    return completed->async != 0;
+}
+
 /* The stack of the caller of the function that this is inlined into. */
 USPI_TEMPLATE int capture_caller(const struct usp_unwind_options *options, struct usp_stack *stack) {
     if (!can_capture()) return refuse(stack, USP_ERROR_UNSUPPORTED);
@@ -85,9 +97,13 @@ USPI_TEMPLATE int capture_caller(const struct usp_unwind_options *options, struc
                                .fp = USPI_HOST_RECORDS ? *(const uintptr_t *)own_record : 0,
                                .kind = USP_FRAME_KIND_RETURN_ADDRESS,
                                .method = USP_FRAME_METHOD_CONTEXT};
+    struct usp_unwind_options completed;
+    struct usp_registers registers;
     int status = USP_OK;
-    init_own_target(&target, &own, own_record);
-    if (!USPI_HOST_RECORDS || !uspi_unwind_by_rules(&target, &at, &own.shortcuts, options, stack)) {
+    init_own_target(&target, &own, uspi_host_sp());
+    if (wants_registers(options, &target, &completed) && uspi_host_registers(&registers)) {
+        status = uspi_unwind(&target, &registers, false, &own.shortcuts, &completed, stack);
+    } else if (!USPI_HOST_RECORDS || !uspi_unwind_by_rules(&target, &at, &own.shortcuts, options, stack)) {
         status = unwind_from(&target, &at, &own.shortcuts, options, stack);
     }
     usp_images_release(own.ticket);
@@ -313,6 +329,8 @@ static int walk_copy(struct uspi_thread_copy *copy, const struct usp_unwind_opti
     if (copied.text != NULL) give_text_pages(copied.text);
     usp_images_release(ticket);
     uspi_note_cut(copy, stack);
+    const struct usp_memory live = {uspi_os_read, NULL};
+    if (target.os == USP_OS_LINUX) uspi_async_confirm(&copy->parts[0], &live, stack);
     return status;
 }
 

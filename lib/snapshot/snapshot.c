@@ -8,6 +8,7 @@
 #include "lib/base/sized.h"
 #include "lib/capture/own_code.h"
 #include "lib/capture/roots.h"
+#include "lib/unwind/async.h"
 #include "lib/unwind/unwind.h"
 
 #include <stdio.h>
@@ -175,6 +176,9 @@ static bool take_thread(struct usp_snapshot *s, size_t i, const struct walk_room
         const struct uspi_shortcuts shortcuts = {.rules = room->rules, .stack = from->copy.parts[0]};
         t->status = uspi_unwind(&target, &t->registers, false, &shortcuts, &room->options->unwind, &t->stack);
         t->stack.stopped_ns = t->stopped_ns;
+        if (s->source.is_live && target.os == USP_OS_LINUX) {
+            uspi_async_confirm(&from->copy.parts[0], &s->source.process.live, &t->stack);
+        }
         uspi_note_cut(&from->copy, &t->stack);
     }
     t->stack.status = t->status;

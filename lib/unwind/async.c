@@ -6,6 +6,7 @@
  * Contexts lie on the heap: there is no order among their addresses, so a circle is found by Brent's method. Sources:
  * Libc gen/thread_stack_pcs.c, libpthread src/pthread.c. */
 #include "lib/unwind/async.h"
+#include "lib/unwind/async_code.h"
 
 static bool read_bytes(const struct uspi_walk *walk, usp_addr at, unsigned n, uint64_t *value) {
     uint8_t bytes[8];
@@ -53,6 +54,10 @@ uint32_t uspi_async_chain(const struct uspi_walk *walk, const struct uspi_extend
             *stop = USP_STOP_STEP_LIMIT;
             return written;
         }
+        if (record->by_code && !uspi_async_is_context(walk, context)) {
+            *stop = USP_STOP_RA_NOT_CODE;
+            return written;
+        }
         if (!read_bytes(walk, context, b->word, &parent) || !read_bytes(walk, context + b->word, b->word, &resume)) {
             return written;
         }
@@ -73,4 +78,26 @@ uint32_t uspi_async_chain(const struct uspi_walk *walk, const struct uspi_extend
     }
     *stop = USP_STOP_ROOT;
     return written;
+}
+
+/* Of a deeper stack the innermost part is compared. */
+#define COMPARED_MAX ((usp_addr)256 << 10)
+
+static bool is_unchanged(const struct uspi_copied *copy, const struct usp_memory *live) {
+    uint8_t now[1024];
+    const usp_addr size = copy->size < COMPARED_MAX ? copy->size : COMPARED_MAX;
+    for (usp_addr at = 0; at < size; at += sizeof now) {
+        const size_t n = size - at < sizeof now ? (size_t)(size - at) : sizeof now;
+        if (live->read(live->context, copy->from + at, now, n) != 0) return false;
+        if (memcmp(copy->bytes + at, now, n) != 0) return false;
+    }
+    return size != 0;
+}
+
+void uspi_async_confirm(const struct uspi_copied *copy, const struct usp_memory *live, struct usp_stack *stack) {
+    if (stack->async_join == USP_NO_INDEX || is_unchanged(copy, live)) return;
+    stack->count = stack->physical;
+    stack->async_omitted = 0;
+    stack->async_stop = USP_STOP_NOT_COPIED;
+    stack->flags |= USP_STACK_ASYNC_BROKEN;
 }

@@ -3,6 +3,7 @@
 #ifndef USPI_ASYNC_H
 #define USPI_ASYNC_H
 
+#include "lib/os/os.h"
 #include "lib/unwind/frame/walk.h"
 
 /* Whether a thread whose stack has an extended record runs a Swift task, as Apple's walker decides it: where the target
@@ -11,8 +12,14 @@
 bool uspi_async_task(const struct uspi_walk *walk, uint32_t *task_id, bool *known);
 
 /* Appends the chain of an extended record to frames, up to `capacity`. *total becomes the chain's length,
- * also of what did not fit, *stop why it ends. Returns how many were written. */
+ * also of what did not fit, *stop why it ends. Where no mark led there, each context is checked. Returns how many were written. */
 uint32_t uspi_async_chain(const struct uspi_walk *walk, const struct uspi_extended *record, uint64_t limit,
                           struct usp_frame *frames, uint32_t capacity, uint64_t *total, uint32_t *stop);
+
+/* For a stack that was walked from a copy while its thread ran again. Contexts are on the heap and are not copied: as long as
+ * the frame at the join is on the stack, the contexts behind it stay as they are. So the copy (which begins at the stack
+ * pointer) is compared with the stack as it is now, after the contexts were read; where they differ, the chain is dropped,
+ * and async_stop becomes USP_STOP_NOT_COPIED. Signal-safe as `live` is. */
+void uspi_async_confirm(const struct uspi_copied *copy, const struct usp_memory *live, struct usp_stack *stack);
 
 #endif

@@ -4,6 +4,7 @@
 #include "lib/unwind/unwind.h"
 #include "lib/base/clear.h"
 #include "lib/unwind/async.h"
+#include "lib/unwind/async_code.h"
 
 #include <unspool/images.h>
 
@@ -100,7 +101,7 @@ static uint32_t index_of(const struct frame_ring *ring, uint64_t n) {
 }
 
 static void append_async(struct uspi_walker *w, const struct uspi_extended *record,
-                         const struct usp_unwind_options *options, struct usp_stack *stack) {
+                         const struct usp_unwind_options *options, uint32_t join, struct usp_stack *stack) {
     bool known;
     uint64_t total;
     if (!uspi_async_task(&w->walk, &stack->task_id, &known)) return;
@@ -110,8 +111,42 @@ static void append_async(struct uspi_walker *w, const struct uspi_extended *reco
                                   stack->capacity - stack->count, &total, &stack->async_stop);
     stack->count += n;
     stack->async_omitted = total - n;
-    stack->async_join = stack->extended;
+    stack->async_join = join;
     if (stack->async_stop != USP_STOP_ROOT) stack->flags |= USP_STACK_ASYNC_BROKEN;
+}
+
+/* The return address of the frame that the walker gave last. */
+static usp_addr caller_of_last(const struct uspi_walker *w) {
+    return w->stop == USP_STOP_NONE && !w->next.exact ? w->next.registers.value[w->walk.backend->pc] : 0;
+}
+
+/* Looks at the frame that the walker gave last, which has no mark: whether its code is an async function's. */
+static void find_unmarked(struct uspi_walker *w, const struct usp_frame *frame, struct uspi_extended *record) {
+    const usp_addr caller = caller_of_last(w);
+    if (!uspi_async_may_be(&w->walk, frame, caller)) return;
+    record->by_code = record->in_register =
+        uspi_async_by_code(&w->walk, &w->frame, frame->cfa, caller, &record->context);
+    record->record = record->by_code ? frame->pc : 0;
+}
+
+/* Leaps as far as no frame can be an async one: that is found out with its registers, which a leap does not give. */
+static uint32_t leap_to_async(struct uspi_walker *w, struct usp_frame *frames, uint32_t room, bool goes_on) {
+    const struct uspi_frame_state next = w->next;
+    const uint64_t steps = w->steps;
+    const uint32_t started = w->started;
+    const uint32_t leapt = uspi_walker_leap(w, frames, room, goes_on);
+    uint32_t n = 0;
+    for (; n < leapt; n++) {
+        const usp_addr caller = n + 1 < leapt ? frames[n + 1].pc : caller_of_last(w);
+        if (uspi_async_may_be(&w->walk, &frames[n], caller)) break;
+    }
+    if (n == leapt) return leapt;
+    w->next = next;
+    w->steps = steps;
+    w->started = started;
+    w->stop = USP_STOP_NONE;
+    w->stop_address = 0;
+    return n == 0 ? 0 : uspi_walker_leap(w, frames, n, true);
 }
 
 /* There was no room for the frame at pc. */
@@ -129,12 +164,14 @@ static int walk_stack(struct uspi_walker *w, const struct usp_unwind_options *op
     ring.head = stack->capacity - ring.tail;
     uint64_t extended = UINT64_MAX, n = 0;
     struct uspi_extended record = {0};
-    bool full = false;
+    bool full = false, looks = options->async != 0 && uspi_async_has_code(&w->walk.target);
     for (;;) {
         /* Into the head, where frames stay. */
         if (n >= options->skip && ring.seen < ring.head) {
+            struct usp_frame *frames = stack->frames + ring.seen;
             uint32_t room = ring.head - (uint32_t)ring.seen;
-            uint32_t leapt = uspi_walker_leap(w, stack->frames + ring.seen, room, ring.tail != 0);
+            uint32_t leapt = looks ? leap_to_async(w, frames, room, ring.tail != 0)
+                                   : uspi_walker_leap(w, frames, room, ring.tail != 0);
             n += leapt;
             ring.seen += leapt;
             if (leapt == room && ring.tail == 0 && w->stop == USP_STOP_NONE) {
@@ -149,9 +186,11 @@ static int walk_stack(struct uspi_walker *w, const struct usp_unwind_options *op
             full = true;
             break;
         }
+        if (looks && w->extended.record == 0) find_unmarked(w, &frame, &w->extended);
         if (w->extended.record != 0 && extended == UINT64_MAX) {
             extended = ring.seen;
             record = w->extended;
+            looks = false;
         }
         stack->frames[place_of(&ring, ring.seen++)] = frame;
     }
@@ -162,8 +201,9 @@ static int walk_stack(struct uspi_walker *w, const struct usp_unwind_options *op
     if (full) cut_short(stack, frame.pc);
     stack->flags |= w->walk.stack_flags;
     if (record.record != 0) {
-        stack->extended = index_of(&ring, extended);
-        append_async(w, &record, options, stack);
+        const uint32_t join = index_of(&ring, extended);
+        if (!record.by_code) stack->extended = join;
+        append_async(w, &record, options, join, stack);
     }
     stack->hash = hash_stack(stack, options->images);
     return USP_OK;
@@ -185,6 +225,7 @@ bool uspi_unwind_by_rules(const struct usp_target *target, const struct uspi_sta
     if (stack == NULL || !uspi_complete_options(options, &completed)) return false;
     if (!uspi_keeps_table_rules(shortcuts, completed.readers) || completed.step_limit <= stack->capacity) return false;
     if (completed.skip != 0 || completed.tail != 0 || completed.deadline != 0) return false;
+    if (completed.async != 0 && uspi_async_has_code(target)) return false;
     if ((completed.readers & completed.readers_first) != 0) return false;
     uint64_t strip_mask = uspi_choose_strip_mask(target, b, at.pc, at.sp, at.fp);
     if (!uspi_rule_walk_init(&rules, b, target, strip_mask, shortcuts)) return false;

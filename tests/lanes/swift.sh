@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: the Swift package from a clone, its tests, a program with it; names against swift-demangle; crash logs; skipped without Swift (USP_SWIFT=FOLDER)
+# About: the Swift package from a clone, its tests, a program with it; names against swift-demangle; crash logs; async chains; skipped without Swift (USP_SWIFT=FOLDER)
 # shellcheck source=tests/demangle/swift_toolchain.sh
 . "$top/tests/demangle/swift_toolchain.sh"
 if ! find_swift; then
@@ -8,10 +8,11 @@ if ! find_swift; then
   echo "skipped: $no_swift"
   exit 0
 fi
-need_build binutils clang-19 git perl python3
+need_build binutils clang-19 gdb git perl python3
 configure_in swift --disable-static
-make_in swift tests/demangle/demangle_lines tools/unspool
+make_in swift all tests/demangle/demangle_lines tests/tool/stuck
 (cd "$top/build/swift" && "$top/tests/demangle/swift.sh")
 (cd "$top/build/swift" && "$top/tests/swift/crash_log.sh")
+(cd "$top/build/swift" && "$top/tests/swift/async.sh")
 "$top/tests/apple/package.sh"
 "$top/tests/swift/package.sh"

@@ -35,6 +35,8 @@ struct uspi_extended {
     usp_addr record; /* 0: none */
     bool in_register;
     usp_addr context; /* when in_register */
+    bool by_code;     /* no mark, but the code says that the frame is an async one: `record` is any address in it, and
+                         in_register is set */
 };
 
 static inline bool uspi_known(const struct usp_registers *r, unsigned reg) {

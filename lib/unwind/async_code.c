@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/* See async_code.h. */
+#include "lib/unwind/async_code.h"
+#include "lib/unwind/code/explore.h"
+#include "lib/unwind/code/queries.h"
+#include "lib/unwind/frame/apply.h"
+#include "lib/unwind/tables/dwarf_find.h"
+
+/* Longer functions are not looked through. */
+#define FUNCTION_MAX 65536u
+
+/* Of contexts (Swift include/swift/ABI/Task.h, AsyncContext). */
+#define CONTEXT_ALIGN 16u
+
+/* Bytes before the pc in which a prologue is looked for, where no table bounds the function. */
+#define SCAN_BACK 16384u
+
+/* Instructions to look at on the way from a function's start to the pc. */
+#define BUDGET 4096u
+
+struct function {
+    usp_addr start, end; /* `end` lies behind it; 0: not known */
+};
+
+bool uspi_async_has_code(const struct usp_target *target) {
+    const struct uspi_backend *b = uspi_backend_find(target->arch);
+    return target->os == USP_OS_LINUX && b != NULL && b->async_context != 0;
+}
+
+/* The function that holds pc, as call frame information bounds it. USP_ERROR_NOT_FOUND of code of an image that it does not
+ * describe: LLVM leaves out functions that cannot throw. */
+static USPI_APART int find_function(const struct uspi_walk *walk, usp_addr pc, struct function *function) {
+    struct usp_unwind_tables tables;
+    struct uspi_dwarf_image image;
+    const struct uspi_dwarf_section *section;
+    struct uspi_dwarf_fde fde;
+    const struct usp_target *target = &walk->target;
+    memset(&tables, 0, sizeof tables);
+    if (target->unwind_tables_at == NULL || target->unwind_tables_at(target->context, pc, &tables) != USP_OK) {
+        return USP_ERROR_ABSENT;
+    }
+    const struct usp_memory *memory = tables.memory.read != NULL ? &tables.memory : uspi_code_memory(walk);
+    int status = uspi_dwarf_image_init(&image, &tables, memory, walk->backend, target->os);
+    if (status == USP_OK) status = uspi_dwarf_find(&image, pc, &section, &fde);
+    if (status != USP_OK) return status;
+    *function = (struct function){fde.start, fde.end};
+    return fde.end - fde.start <= FUNCTION_MAX ? USP_OK : USP_ERROR_FULL;
+}
+
+static bool stores_at_sp(const struct uspi_backend *b, const struct uspi_instruction *i, unsigned reg) {
+    bool stores = false, moves = false;
+    for (unsigned n = 0; n < i->effect_count; n++) {
+        const struct uspi_effect *e = &i->effects[n];
+        if (e->op == USPI_STORE && e->reg == reg && e->base == b->sp) stores = true;
+        if (e->op == USPI_SET && e->reg == b->sp && e->base == b->sp && e->value == -(int64_t)b->word) moves = true;
+    }
+    return stores && moves;
+}
+
+/* The prologue of a function with an async context. */
+struct prologue {
+    usp_addr pushed; /* from here on the context register's value at the call is in its slot */
+    usp_addr body;   /* the prologue's end */
+};
+
+static bool has_prologue(struct uspi_code *code, usp_addr start, struct prologue *prologue) {
+    const struct uspi_backend *b = code->backend;
+    struct uspi_instruction i;
+    usp_addr at = start;
+    if (!uspi_code_decode(code, at, 0, &i)) return false;
+    if (i.start_hint != 0 && !uspi_code_decode(code, at += i.length, 0, &i)) return false;
+    if (!stores_at_sp(b, &i, b->fp) || !uspi_code_decode(code, at += i.length, 0, &i)) return false;
+    if (!stores_at_sp(b, &i, b->async_context)) return false;
+    prologue->pushed = at + i.length;
+    if (!uspi_code_decode(code, prologue->pushed, 0, &i) || i.effect_count != 1) return false;
+    const struct uspi_effect *e = &i.effects[0];
+    prologue->body = prologue->pushed + i.length;
+    return e->op == USPI_SET && e->reg == b->fp && e->base == b->sp && e->value == b->word;
+}
+
+/* A read of a target's word, of all bits. */
+static bool read_word(const struct uspi_walk *walk, usp_addr at, uint64_t *value) {
+    return uspi_read_slot(walk, at, value);
+}
+
+bool uspi_async_is_context(const struct uspi_walk *walk, usp_addr context) {
+    const unsigned word = walk->backend->word;
+    struct uspi_code code;
+    struct function function;
+    struct prologue prologue;
+    uint64_t parent, resume;
+    if (context == 0 || (context & (CONTEXT_ALIGN - 1u)) != 0 || !read_word(walk, context, &parent) ||
+        !read_word(walk, context + word, &resume) || resume == 0) {
+        return false;
+    }
+    int status = find_function(walk, resume, &function);
+    if (status == USP_OK) return function.start == resume;
+    uspi_code_init(&code, walk->backend, uspi_code_memory(walk));
+    return status == USP_ERROR_NOT_FOUND && has_prologue(&code, resume, &prologue);
+}
+
+/* Whether the function can return: see async_code.h. Its end is known. */
+static bool can_return(struct uspi_code *code, const struct function *function) {
+    struct uspi_instruction i;
+    for (usp_addr at = function->start; at < function->end; at += i.length) {
+        if (!uspi_code_decode(code, at, 0, &i) || i.flow == USPI_RETURN) return true;
+    }
+    return false;
+}
+
+/* Addresses behind the one that a sweep has come to, to which branches lead. */
+struct targets {
+    usp_addr addresses[64];
+    unsigned count;
+};
+
+static void add_target(struct targets *targets, usp_addr address) {
+    if (targets->count < sizeof targets->addresses / sizeof *targets->addresses) {
+        targets->addresses[targets->count++] = address;
+    }
+}
+
+/* The nearest of them from `at` on; 0: none. */
+static usp_addr next_target(const struct targets *targets, usp_addr at) {
+    usp_addr nearest = 0;
+    for (unsigned i = 0; i < targets->count; i++) {
+        const usp_addr address = targets->addresses[i];
+        if (address >= at && (nearest == 0 || address < nearest)) nearest = address;
+    }
+    return nearest;
+}
+
+static bool loads(const struct uspi_instruction *i, unsigned reg) {
+    for (unsigned n = 0; n < i->effect_count; n++) {
+        if (i->effects[n].op == USPI_LOAD && i->effects[n].reg == reg) return true;
+    }
+    return false;
+}
+
+/* Whether a function that no table bounds holds the pc, and cannot return: the instructions that its own branches lead to, in
+ * the order of their addresses. Where the frame pointer has been restored, a jump leads out of the function. */
+static USPI_APART bool holds(struct uspi_code *code, usp_addr start, usp_addr pc) {
+    struct targets targets = {.count = 0};
+    struct uspi_instruction i;
+    bool is_undone = false, is_held = false;
+    usp_addr at = start;
+    while (at - start < FUNCTION_MAX) {
+        if (!uspi_code_decode(code, at, 0, &i) || i.flow == USPI_RETURN) return false;
+        if (at == pc) is_held = true;
+        if (loads(&i, code->backend->fp)) is_undone = true;
+        const bool leads_on = (i.flow == USPI_BRANCH || i.flow == USPI_JUMP) && !is_undone;
+        if (leads_on && i.target > at && i.target - start < FUNCTION_MAX) add_target(&targets, i.target);
+        at += i.length;
+        if (i.flow == USPI_NEXT || i.flow == USPI_CALL || i.flow == USPI_BRANCH) continue;
+        if ((at = next_target(&targets, at)) == 0) return is_held;
+        is_undone = false;
+    }
+    return false;
+}
+
+/* The same by what looks like the nearest prologue before the pc. */
+static USPI_APART bool scan_for_prologue(struct uspi_code *code, usp_addr pc, struct function *function,
+                                         struct prologue *prologue) {
+    for (usp_addr back = 0; back <= SCAN_BACK && back <= pc; back += code->backend->code_align) {
+        if (!has_prologue(code, pc - back, prologue)) continue;
+        *function = (struct function){.start = pc - back};
+        return holds(code, pc - back, pc);
+    }
+    return false;
+}
+
+/* The context that a function was called with, and whether that is still what it goes by. */
+struct found_context {
+    usp_addr context;
+    bool is_as_called; /* it is not known to be the function's own */
+};
+
+/* A function that resumes behind an await is called with its callee's context, and stores its own into the slot. */
+static bool will_store(struct uspi_code *code, const struct usp_registers *registers, usp_addr slot) {
+    unsigned reg;
+    return uspi_code_next_store(code, registers, slot, 0, &reg);
+}
+
+static USPI_APART bool read_extended(const struct uspi_walk *walk, struct uspi_code *code,
+                                     const struct uspi_frame_state *frame, const struct prologue *prologue,
+                                     usp_addr cfa, struct found_context *found) {
+    const struct uspi_backend *b = walk->backend;
+    const struct usp_registers *registers = &frame->registers;
+    const usp_addr slot = cfa - 3u * b->word;
+    struct usp_registers made = {.arch = b->arch};
+    found->is_as_called = true;
+    if (frame->exact && uspi_pc_of(walk, frame) < prologue->pushed) {
+        found->context = registers->value[b->async_context];
+        return uspi_known(registers, b->async_context);
+    }
+    if (cfa == 0 || (cfa & (b->word - 1u)) != 0 || !read_word(walk, slot, &found->context)) return false;
+    uspi_set(&made, b->pc, prologue->body);
+    uspi_set(&made, b->fp, slot + b->word);
+    uspi_set(&made, b->sp, slot);
+    found->is_as_called = !will_store(code, &made, slot) || (frame->exact && will_store(code, registers, slot));
+    return true;
+}
+
+bool uspi_async_may_be(const struct uspi_walk *walk, const struct usp_frame *frame, usp_addr caller) {
+    const unsigned word = walk->backend->word;
+    const struct usp_target *target = &walk->target;
+    struct usp_unwind_tables tables;
+    struct uspi_code code;
+    uint64_t context, resume;
+    usp_addr callee;
+    if (frame->kind != USP_FRAME_KIND_RETURN_ADDRESS) return true;
+    uspi_code_init(&code, walk->backend, uspi_code_memory(walk));
+    if (caller != 0 && uspi_code_call_before(&code, caller, false, &callee) == USPI_CALL_BEFORE && callee == 0)
+        return true;
+    if (frame->cfa == 0 || !read_word(walk, frame->cfa - 3u * word, &context)) return false;
+    if (context == 0 || (context & (CONTEXT_ALIGN - 1u)) != 0 || !read_word(walk, context + word, &resume))
+        return false;
+    memset(&tables, 0, sizeof tables);
+    return resume != 0 && target->unwind_tables_at != NULL &&
+           target->unwind_tables_at(target->context, resume, &tables) == USP_OK;
+}
+
+/* Whether the call before this return address is the executor's: of a function whose address is in memory, with a context that
+ * was loaded directly before. */
+static USPI_APART bool is_executors_call(const struct uspi_walk *walk, struct uspi_code *code, usp_addr caller) {
+    const struct uspi_backend *b = walk->backend;
+    struct function function;
+    struct uspi_instruction i;
+    usp_addr target, at;
+    bool is_loaded = false, is_call = false;
+    if (uspi_code_call_before(code, caller, false, &target) != USPI_CALL_BEFORE || target != 0) return false;
+    if (find_function(walk, caller - 1, &function) != USP_OK) return false;
+    for (at = function.start; at < caller; at += i.length) {
+        if (!uspi_code_decode(code, at, 0, &i)) return false;
+        is_call = is_loaded && i.flow == USPI_CALL && i.target == 0;
+        const struct uspi_effect *e = &i.effects[0];
+        is_loaded = i.effect_count == 1 && e->op == USPI_LOAD && e->reg == b->async_context && e->base != b->sp &&
+                    e->base != b->fp && e->base < b->register_count;
+    }
+    return at == caller && is_call;
+}
+
+/* What the context register held when the function was called, by the instructions from its start to the pc. */
+static USPI_APART bool trace_context(const struct uspi_walk *walk, struct uspi_code *code,
+                                     const struct uspi_frame_state *frame, const struct function *function,
+                                     struct found_context *found) {
+    const struct uspi_backend *b = walk->backend;
+    struct uspi_explorer explorer;
+    struct uspi_rule rule;
+    struct uspi_applied applied;
+    unsigned doubts;
+    const struct uspi_question question = {.purpose = USPI_TO_GOAL,
+                                           .from = function->start,
+                                           .goal = uspi_pc_of(walk, frame),
+                                           .low = function->start,
+                                           .high = function->end + 1,
+                                           .budget = BUDGET,
+                                           .allowed = USPI_DOUBT_CALL};
+    uspi_explore_begin(&explorer, code, &question);
+    if (!uspi_explore_next(&explorer, &rule, &doubts) || !uspi_apply_rule(walk, frame, &rule, &applied)) return false;
+    if (!uspi_known(&applied.caller, b->async_context)) return false;
+    found->context = applied.caller.value[b->async_context];
+    found->is_as_called = true;
+    return true;
+}
+
+/* The context that the frame's function was called with, or goes by; the function cannot return. */
+static bool find_context(struct uspi_walk *walk, const struct uspi_frame_state *frame, usp_addr cfa, usp_addr caller,
+                         struct function *function, struct found_context *found) {
+    const struct uspi_backend *b = walk->backend;
+    const usp_addr pc = uspi_pc_of(walk, frame);
+    struct uspi_code code;
+    struct prologue prologue;
+    uspi_code_init(&code, b, uspi_code_memory(walk));
+    switch (find_function(walk, uspi_lookup_pc(walk, frame), function)) {
+    case USP_OK:
+        if (!has_prologue(&code, function->start, &prologue)) {
+            return caller != 0 && is_executors_call(walk, &code, caller) && !can_return(&code, function) &&
+                   trace_context(walk, &code, frame, function, found);
+        }
+        return !can_return(&code, function) && read_extended(walk, &code, frame, &prologue, cfa, found);
+    case USP_ERROR_NOT_FOUND:
+        /* The record of such a function ends at its CFA. */
+        if (!frame->exact && frame->registers.value[b->fp] != cfa - 2u * b->word) return false;
+        return scan_for_prologue(&code, pc, function, &prologue) &&
+               read_extended(walk, &code, frame, &prologue, cfa, found);
+    default: return false;
+    }
+}
+
+bool uspi_async_by_code(struct uspi_walk *walk, const struct uspi_frame_state *frame, usp_addr cfa, usp_addr caller,
+                        usp_addr *context) {
+    const unsigned word = walk->backend->word;
+    struct function function;
+    struct found_context found;
+    uint64_t resume;
+    if (!find_context(walk, frame, cfa, caller, &function, &found) || !uspi_async_is_context(walk, found.context)) {
+        return false;
+    }
+    /* The callee's context, which resumes this function: its parent is this function's own. */
+    if (found.is_as_called && read_word(walk, found.context + word, &resume) && resume == function.start) {
+        if (!read_word(walk, found.context, &found.context) || !uspi_async_is_context(walk, found.context))
+            return false;
+    }
+    *context = found.context;
+    return true;
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/* Swift async frames that no mark names, by their code: x86_64 functions as Swift's compiler writes them for Linux, in a
+ * target that stands in the test. */
+#include <check.h>
+
+#include "lib/unwind/async.h"
+#include "lib/unwind/async_code.h"
+#include "tests/support/golden.h"
+#include "tests/support/suite.h"
+#include "tests/unwind/cfi_builder.h"
+
+#define STACK    UINT64_C(0x7000)
+#define CONTEXTS UINT64_C(0x9000)
+
+#define RESUMED  CODE           /* resumes behind an await, with an extended record */
+#define STARTED  (CODE + 0x40)  /* begins, with an extended record */
+#define SIMPLE   (CODE + 0x80)  /* begins, and makes no record */
+#define SYNC     (CODE + 0xc0)  /* an ordinary function */
+#define EXECUTOR (CODE + 0x100) /* loads a context, calls the function beside it */
+#define OTHER    (CODE + 0x140) /* calls a function from memory, with an older context */
+#define OUTER    (CODE + 0x180)
+#define SWITCH   (CODE + 0x1c0) /* the runtime's: an extended record, and it returns */
+#define NEXT     (CODE + 0x200) /* the chain's functions */
+#define LAST     (CODE + 0x210)
+#define UNTOLD   (CODE + 0x400) /* as RESUMED, and no table describes it */
+
+#define CALLED_BY_EXECUTOR (EXECUTOR + 9)
+#define CALLED_BY_OTHER    (OTHER + 12)
+
+/* push rbp; push r14; lea 8(rsp), rbp; sub 24, rsp; mov rbp, rax; mov (r14), rcx; sub 8, rax; mov rcx, (rax); nop;
+ * call *rbx; add 32, rsp; pop rbp; btr 60, rbp; jmp *rax */
+static const char resumed_code[] = "55 4156 488d6c2408 4883ec18 4889e8 498b0e 4883e808 488908 0f1f00ffd3 "
+                                   "4883c410 4883c410 5d 480fbaf53c ffe0";
+#define RESUMED_STORES 0x16 /* where it has not stored its own context yet, */
+#define RESUMED_CALL   0x1e /* behind the call, */
+#define RESUMED_UNDONE 0x27 /* behind the pop of rbp */
+#define RESUMED_SIZE   0x2e
+static const char started_code[] = "55 4156 488d6c2408 4883ec18 0f1f00ffd3 4883c410 4883c410 5d 480fbaf53c ffe0";
+#define STARTED_CALL 0x11
+#define STARTED_SIZE 0x21
+static const char switch_code[] = "55 4156 488d6c2408 4883ec18 0f1f00ffd3 4883c410 4883c410 5d 480fbaf53c c20800";
+/* push rax; nop; call *rbx; mov 8(r14), rax; pop rcx; jmp *rax */
+static const char simple_code[] = "50 0f1f00ffd3 498b4608 59 ffe0";
+#define SIMPLE_CALL 6
+
+static struct cfi c;
+static struct builder code;
+static struct usp_unwind_tables given;
+
+static void free_bytes(void) {
+    builder_free(&c.bytes);
+    builder_free(&code);
+}
+
+static int code_read(void *context, usp_addr from, void *to, size_t n) {
+    (void)context;
+    return read_range(CODE, code.bytes, code.size, from, to, n);
+}
+
+static int tables_at(void *context, usp_addr pc, struct usp_unwind_tables *tables) {
+    (void)context;
+    if (pc < CODE || pc >= CODE + code.size) return USP_ERROR_NOT_FOUND;
+    *tables = given;
+    return USP_OK;
+}
+
+static void put_code(usp_addr at, const char *hex) {
+    while (code.size < at - CODE) put(&code, 1, 0xcc);
+    put_hex(&code, hex);
+}
+
+static struct fixture *begin_code(void) {
+    put_code(RESUMED, resumed_code);
+    put_code(STARTED, started_code);
+    put_code(SIMPLE, simple_code);
+    put_code(SYNC, "53 90 0f1f00ffd3 5b c3");
+    put_code(EXECUTOR, "53 4d8b7740 41ff5738 5b c3");     /* mov 64(r15), r14; call *56(r15) */
+    put_code(OTHER, "53 4d8b7740 4c89f7 41ff5738 5b c3"); /* the same with mov r14, rdi between the two */
+    put_code(OUTER, "55 0f1f00ffd3 90");
+    put_code(SWITCH, switch_code);
+    put_code(NEXT, "c3");
+    put_code(LAST, "c3");
+    put_code(UNTOLD, resumed_code);
+    put_code(CODE + 0x500, "cc");
+    cfi_begin(&c, USP_ARCH_X86_64, true);
+    size_t cie = put_cie(&c, false, 1, "", "01 78 10  0c 07 08 90 01");
+    put_fde(&c, cie, RESUMED, RESUMED_SIZE, "41 0e 10 86 02 47 0c 06 10 5f 0c 07 08");
+    put_fde(&c, cie, STARTED, STARTED_SIZE, "41 0e 10 86 02 47 0c 06 10 52 0c 07 08");
+    put_fde(&c, cie, SWITCH, STARTED_SIZE + 1, "41 0e 10 86 02 47 0c 06 10 52 0c 07 08");
+    put_fde(&c, cie, SIMPLE, 13, "41 0e 10");
+    put_fde(&c, cie, SYNC, 9, "41 0e 10 83 02");
+    put_fde(&c, cie, EXECUTOR, 11, "41 0e 10 83 02");
+    put_fde(&c, cie, OTHER, 14, "41 0e 10 83 02");
+    put_fde(&c, cie, OUTER, 7, "07 10");
+    put_fde(&c, cie, NEXT, 1, "");
+    put_fde(&c, cie, LAST, 1, "");
+    struct fixture *f = begin(USP_ARCH_X86_64, USP_OS_LINUX);
+    memset(&given, 0, sizeof given);
+    given.eh_frame = (struct usp_memory_range){TABLE, c.bytes.size};
+    given.memory = cfi_memory(&c);
+    f->target.code = (struct usp_memory){code_read, NULL};
+    f->target.unwind_tables_at = tables_at;
+    f->options.async = 1;
+    /* callee's → own → next → none */
+    WORDS(&f->memory, CONTEXTS, 8, CONTEXTS + 0x20, RESUMED, 0, 0);
+    WORDS(&f->memory, CONTEXTS + 0x20, 8, CONTEXTS + 0x40, NEXT, 0, 0);
+    WORDS(&f->memory, CONTEXTS + 0x40, 8, 0, LAST);
+    return f;
+}
+
+#define OWN (CONTEXTS + 0x20)
+
+/* Memory that is there gets another word. */
+static void set_word(struct fixture *f, usp_addr at, uint64_t value) {
+    for (unsigned i = 0; i < f->memory.count; i++) {
+        const usp_addr from = f->memory.regions[i].from;
+        if (at < from || at - from >= f->memory.regions[i].size) continue;
+        for (unsigned k = 0; k < 8; k++) f->memory.regions[i].bytes[at - from + k] = (uint8_t)(value >> 8 * k);
+        return;
+    }
+    ck_abort_msg("no such memory");
+}
+
+static void set_r14(struct fixture *f, usp_addr context) {
+    f->registers.value[14] = context;
+    f->registers.known |= UINT64_C(1) << 14;
+}
+
+static void expect_join(const struct fixture *f, uint32_t join) {
+    ck_assert_uint_eq(f->stack.async_join, join);
+    ck_assert_uint_eq(f->stack.async_stop, join == USP_NO_INDEX ? USP_STOP_NONE : USP_STOP_ROOT);
+    ck_assert_uint_eq(f->stack.flags & USP_STACK_EXTENDED, 0);
+}
+
+/* SYNC ← a function with an extended record, whose slot holds `context` ← EXECUTOR ← OUTER. */
+static struct fixture *below_extended(usp_addr return_address, usp_addr context) {
+    struct fixture *f = begin_code();
+    WORDS(&f->memory, STACK, 8, 0xbbb, return_address, 0, 0, context, /* STACK + 40: */ STACK + 0x60,
+          CALLED_BY_EXECUTOR, 0xbbb, OUTER + 6, 0);
+    set_registers(f, SYNC + 1, STACK, STACK + 40);
+    return f;
+}
+
+START_TEST(started) {
+    struct fixture *f = below_extended(STARTED + STARTED_CALL, OWN);
+    EXPECT(f, USP_STOP_ROOT, SYNC + 1, STARTED + STARTED_CALL, CALLED_BY_EXECUTOR, OUTER + 6, NEXT, LAST);
+    expect_join(f, 1);
+    ck_assert_uint_eq(f->frames[4].kind, USP_FRAME_KIND_ASYNC_RESUME);
+}
+END_TEST
+
+START_TEST(resumed) {
+    struct fixture *f = below_extended(RESUMED + RESUMED_CALL, OWN);
+    EXPECT(f, USP_STOP_ROOT, SYNC + 1, RESUMED + RESUMED_CALL, CALLED_BY_EXECUTOR, OUTER + 6, NEXT, LAST);
+    expect_join(f, 1);
+}
+END_TEST
+
+/* A function that awaits itself: its own context resumes the same function. */
+START_TEST(recursive) {
+    struct fixture *f = below_extended(RESUMED + RESUMED_CALL, CONTEXTS);
+    EXPECT(f, USP_STOP_ROOT, SYNC + 1, RESUMED + RESUMED_CALL, CALLED_BY_EXECUTOR, OUTER + 6, RESUMED, NEXT, LAST);
+    expect_join(f, 1);
+}
+END_TEST
+
+/* The runtime's functions return when they have given the task away: another thread may run it. */
+START_TEST(given_away) {
+    struct fixture *f = below_extended(SWITCH + STARTED_CALL, OWN);
+    EXPECT(f, USP_STOP_ROOT, SYNC + 1, SWITCH + STARTED_CALL, CALLED_BY_EXECUTOR, OUTER + 6);
+    expect_join(f, USP_NO_INDEX);
+}
+END_TEST
+
+START_TEST(not_wanted) {
+    struct fixture *f = below_extended(STARTED + STARTED_CALL, OWN);
+    f->options.async = 0;
+    EXPECT(f, USP_STOP_ROOT, SYNC + 1, STARTED + STARTED_CALL, CALLED_BY_EXECUTOR, OUTER + 6);
+    expect_join(f, USP_NO_INDEX);
+}
+END_TEST
+
+/* Darwin has marks: without one there is no async frame. */
+START_TEST(darwin) {
+    struct fixture *f = below_extended(STARTED + STARTED_CALL, OWN);
+    f->target.os = USP_OS_DARWIN;
+    walk(f);
+    ck_assert_uint_eq(f->stack.async_join, USP_NO_INDEX);
+    ck_assert_uint_eq(f->stack.count, f->stack.physical);
+}
+END_TEST
+
+/* What stands in the slot is no context: misaligned, unreadable, without a resume address, one inside a function, one in
+ * no image. */
+START_TEST(no_context) {
+    static const uint64_t resumes[] = {0, NEXT + 0x20, STARTED + 8, CODE + 0x10000};
+    struct fixture *f = below_extended(STARTED + STARTED_CALL, _i == 0 ? OWN + 4 : _i == 1 ? 0x123450 : OWN);
+    if (_i >= 2) set_word(f, OWN + 8, resumes[_i - 2]);
+    EXPECT(f, USP_STOP_ROOT, SYNC + 1, STARTED + STARTED_CALL, CALLED_BY_EXECUTOR, OUTER + 6);
+    expect_join(f, USP_NO_INDEX);
+}
+END_TEST
+
+START_TEST(broken_further_on) {
+    struct fixture *f = below_extended(STARTED + STARTED_CALL, OWN);
+    set_word(f, CONTEXTS + 0x48, LAST + 4);
+    EXPECT(f, USP_STOP_ROOT, SYNC + 1, STARTED + STARTED_CALL, CALLED_BY_EXECUTOR, OUTER + 6, NEXT);
+    ck_assert_uint_eq(f->stack.async_stop, USP_STOP_RA_NOT_CODE);
+    ck_assert_uint_eq(f->stack.flags & USP_STACK_ASYNC_BROKEN, USP_STACK_ASYNC_BROKEN);
+}
+END_TEST
+
+START_TEST(circle) {
+    struct fixture *f = below_extended(STARTED + STARTED_CALL, OWN);
+    set_word(f, CONTEXTS + 0x40, OWN);
+    walk(f);
+    ck_assert_uint_eq(f->stack.async_stop, USP_STOP_CYCLE);
+}
+END_TEST
+
+/* Interrupted at each instruction of a function that resumes: called with its callee's context, which is not its own. */
+START_TEST(interrupted_anywhere) {
+    static const uint8_t starts[] = {0, 1, 3, 8, 0xc, 0xf, 0x12, 0x16, 0x19, 0x1e, 0x22, 0x26, 0x27, 0x2c};
+    struct fixture *f = begin_code();
+    const unsigned at = starts[_i / 2];
+    const usp_addr entry = STACK + 0x80, base = _i & 1 ? UNTOLD : RESUMED;
+    usp_addr sp = at == 0 || at >= 0x27 ? entry : at == 1 ? entry - 8 : at <= 8 ? entry - 16 : entry - 40;
+    if (at == 0x22) sp = entry - 24;
+    if (at == 0x26) sp = entry - 8;
+    WORDS(&f->memory, entry - 0x40, 8, 0, 0, 0, 0, 0, 0, /* entry − 16: */ 0, 0, CALLED_BY_EXECUTOR, 0xbbb, OUTER + 6,
+          0);
+    if (at >= 1) set_word(f, entry - 8, STACK + 0x200);
+    if (at >= 3) set_word(f, entry - 16, at > RESUMED_STORES ? OWN : CONTEXTS);
+    set_registers(f, base + at, sp, at >= 8 && at < RESUMED_UNDONE ? entry - 8 : STACK + 0x200);
+    set_word(f, CONTEXTS + 8, base);
+    set_r14(f, CONTEXTS);
+    if (at >= 0xf) f->registers.value[0] = entry - 8 - (at >= 0x16 ? 8 : 0);
+    if (at >= 0xf) f->registers.known |= 1;
+    EXPECT(f, USP_STOP_ROOT, base + at, CALLED_BY_EXECUTOR, OUTER + 6, NEXT, LAST);
+    expect_join(f, 0);
+}
+END_TEST
+
+/* No table describes the function: the compiler leaves out those that cannot throw. */
+START_TEST(untold) {
+    struct fixture *f = below_extended(UNTOLD + RESUMED_CALL, OWN);
+    EXPECT(f, USP_STOP_ROOT, SYNC + 1, UNTOLD + RESUMED_CALL, CALLED_BY_EXECUTOR, OUTER + 6, NEXT, LAST);
+    expect_join(f, 1);
+}
+END_TEST
+
+/* SYNC ← SIMPLE ← a caller ← OUTER; the context is in the register, which SYNC leaves alone. */
+static struct fixture *below_simple(usp_addr caller) {
+    struct fixture *f = begin_code();
+    WORDS(&f->memory, STACK, 8, 0xbbb, SIMPLE + SIMPLE_CALL, 0, caller, 0xbbb, OUTER + 6, 0);
+    set_registers(f, SYNC + 1, STACK, 0);
+    set_r14(f, OWN);
+    return f;
+}
+
+START_TEST(called_by_the_executor) {
+    struct fixture *f = below_simple(CALLED_BY_EXECUTOR);
+    EXPECT(f, USP_STOP_ROOT, SYNC + 1, SIMPLE + SIMPLE_CALL, CALLED_BY_EXECUTOR, OUTER + 6, NEXT, LAST);
+    expect_join(f, 1);
+}
+END_TEST
+
+/* Any function may be called while the register holds a context. */
+START_TEST(called_by_another) {
+    struct fixture *f = below_simple(CALLED_BY_OTHER);
+    EXPECT(f, USP_STOP_ROOT, SYNC + 1, SIMPLE + SIMPLE_CALL, CALLED_BY_OTHER, OUTER + 6);
+    expect_join(f, USP_NO_INDEX);
+}
+END_TEST
+
+START_TEST(register_not_known) {
+    struct fixture *f = below_simple(CALLED_BY_EXECUTOR);
+    f->registers.known &= ~(UINT64_C(1) << 14);
+    EXPECT(f, USP_STOP_ROOT, SYNC + 1, SIMPLE + SIMPLE_CALL, CALLED_BY_EXECUTOR, OUTER + 6);
+    expect_join(f, USP_NO_INDEX);
+}
+END_TEST
+
+/* ---- a thread that has run on ---- */
+
+static int read_bytes(void *context, usp_addr from, void *to, size_t n) {
+    return read_range(STACK, context, 64, from, to, n);
+}
+
+START_TEST(run_on) {
+    uint8_t copy[64] = {1}, now[64] = {1};
+    struct usp_frame frames[3];
+    struct usp_stack stack;
+    const struct uspi_copied copied = {copy, STACK, sizeof copy};
+    const struct usp_memory live = {read_bytes, now};
+    usp_stack_init(&stack, frames, 3);
+    stack.count = 3;
+    stack.physical = 1;
+    stack.async_join = 0;
+    stack.async_stop = USP_STOP_ROOT;
+    uspi_async_confirm(&copied, &live, &stack);
+    ck_assert_uint_eq(stack.count, 3);
+    ck_assert_uint_eq(stack.async_stop, USP_STOP_ROOT);
+    now[63]++;
+    uspi_async_confirm(&copied, &live, &stack);
+    ck_assert_uint_eq(stack.count, 1);
+    ck_assert_uint_eq(stack.async_stop, USP_STOP_NOT_COPIED);
+    ck_assert_uint_eq(stack.flags & USP_STACK_ASYNC_BROKEN, USP_STACK_ASYNC_BROKEN);
+}
+END_TEST
+
+int main(void) {
+    TCase *tests = tcase_create("bytes");
+    tcase_add_checked_fixture(tests, NULL, free_bytes);
+    add_tests(tests, started, resumed, recursive, given_away, not_wanted, darwin, broken_further_on, circle, untold);
+    tcase_add_loop_test(tests, no_context, 0, 6);
+    tcase_add_loop_test(tests, interrupted_anywhere, 0, 28);
+    add_tests(tests, called_by_the_executor, called_by_another, register_not_known, run_on);
+    return run_suite("async_code", tests);
+}
