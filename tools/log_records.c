@@ -15,6 +15,9 @@
 /* What is read at once. */
 #define PIECE ((size_t)64 << 10)
 
+/* Memory of a record that is longer is given back after it. */
+#define LONG_RECORD ((size_t)4 << 20)
+
 struct bytes {
     char *bytes;
     size_t size, room;
@@ -46,6 +49,28 @@ static int gather(void *context, const char *bytes, size_t n) {
     return USP_OK;
 }
 
+static int create_reader(struct session *session) {
+    struct usp_reader_options options;
+    usp_reader_options_init(&options);
+    options.flags = USP_READER_RECORD;
+    options.find = find_place;
+    options.write = gather;
+    options.context = session;
+    return usp_reader_create(&options, &session->reader);
+}
+
+/* Gives back what a long record has left, if there is memory for another reader. */
+static void shrink(struct session *session) {
+    struct usp_reader *reader = session->reader;
+    if (create_reader(session) == USP_OK) {
+        usp_reader_free(reader);
+    } else {
+        session->reader = reader;
+    }
+    free(session->answer.bytes);
+    session->answer = (struct bytes){.bytes = NULL};
+}
+
 static void put_error(struct uspi_span record, const char *error) {
     char room[TEXT_ROOM];
     struct uspi_text text = uspi_text_through(write_to_file, stdout, room, sizeof room);
@@ -73,6 +98,7 @@ static void answer_record(struct session *session, struct uspi_span record) {
         put_error(record, error[0] != '\0' ? error : usp_status_string(status));
     }
     log_names_trim(session->names);
+    if (record.length > LONG_RECORD) shrink(session);
 }
 
 /* Answers the lines that are complete, the last one too when nothing comes any more, and forgets them. *seen bytes have no
@@ -92,6 +118,10 @@ static void answer_lines(struct session *session, struct bytes *input, size_t *s
     if (begin > 0) memmove(input->bytes, input->bytes + begin, input->size - begin);
     input->size -= begin;
     *seen = input->size;
+    if (input->room > 2 * LONG_RECORD && input->size < LONG_RECORD / 2) {
+        char *smaller = realloc(input->bytes, LONG_RECORD);
+        if (smaller != NULL) *input = (struct bytes){smaller, input->size, LONG_RECORD};
+    }
 }
 
 static int answer_input(struct session *session) {
@@ -100,7 +130,8 @@ static int answer_input(struct session *session) {
     ssize_t got = 1;
     int result = EXIT_ALL_WELL;
     while (got > 0 && result == EXIT_ALL_WELL) {
-        if (fflush(stdout) != 0) break;
+        /* An answer that could not be written is not left out; main tells of the failure. */
+        if (fflush(stdout) != 0 || ferror(stdout)) break;
         if (!reserve(&input, PIECE)) {
             complain("%s", usp_status_string(USP_ERROR_NO_MEMORY));
             result = EXIT_FAILED;
@@ -123,13 +154,7 @@ static int answer_input(struct session *session) {
 
 int symbolize_records(struct log_names *names) {
     struct session session = {.names = names};
-    struct usp_reader_options options;
-    usp_reader_options_init(&options);
-    options.flags = USP_READER_RECORD;
-    options.find = find_place;
-    options.write = gather;
-    options.context = &session;
-    int status = usp_reader_create(&options, &session.reader);
+    int status = create_reader(&session);
     if (status != USP_OK) {
         complain("%s", usp_status_string(status));
         return EXIT_FAILED;

@@ -370,6 +370,13 @@ START_TEST(records) {
         {"{\"report\":\"0   App  0x20 App + 32\\n1   App  0x30 App + 48\"}",
          "{\"report\":\"0   App  0x20 App:20! + 7\\n1   App  0x30 App:30 + 7\",\"unspool\":{\"frames\":2,\"named\":0,"
          "\"answered\":2,\"no_symbol\":0,\"no_file\":0,\"no_image\":0}}"},
+        /* Once more: the counts of before are replaced, whatever they hold. */
+        {"{\"unspool\":{\"frames\":[{\"uuid\":\"" UUID_A "\",\"offset\":16}]},\"frames\":[{\"uuid\":\"" UUID_A
+         "\",\"offset\":16,\"symbol\":\"known\"}]}",
+         "{\"unspool\":{\"frames\":1,\"named\":1,\"answered\":0,\"no_symbol\":0,\"no_file\":0,\"no_image\":0},"
+         "\"frames\":[{\"uuid\":\"" UUID_A "\",\"offset\":16,\"symbol\":\"known\"}]}"},
+        {"{\"unspool\":\"text\"}", "{\"unspool\":{\"frames\":0,\"named\":0,\"answered\":0,\"no_symbol\":0,"
+                                   "\"no_file\":0,\"no_image\":0}}"},
         {"{}", "{\"unspool\":{\"frames\":0,\"named\":0,\"answered\":0,\"no_symbol\":0,\"no_file\":0,\"no_image\":0}}"},
     };
     struct session *session = calloc(1, sizeof *session);

@@ -430,15 +430,25 @@ int uspi_documents_read(struct uspi_documents *documents, uspi_take_json_frame t
     uspi_tables_clear(&documents->tables);
     int status = uspi_json_read(&documents->document);
     if (status == USP_OK) status = find_lists(&walk);
+    /* The counts of an earlier run, which are replaced: nothing below them is a frame. */
+    size_t counts = USPI_JSON_NONE;
+    if (status == USP_OK && documents->is_record) {
+        counts = uspi_json_member(&documents->document, 0, USPI_SPAN("unspool"));
+    }
     for (size_t i = 0; status == USP_OK && i < documents->document.count; i++) {
         const struct uspi_json_node *node = &documents->document.nodes[i];
+        if (i == counts) {
+            i = node->next - 1;
+            continue;
+        }
         pop_levels(&walk, i);
         if (documents->scope_count > 0) walk.scope = find_scope(documents, node->from);
         status = visit(&walk, i);
         if (status == USP_OK && node->kind <= USPI_JSON_ARRAY && !push_level(&walk, i)) status = USP_ERROR_NO_MEMORY;
     }
     if (status == USP_OK && documents->is_record && take == NULL) {
-        status = uspi_edits_add_counts(&documents->edits, &documents->document, &before, documents->lines->counts);
+        status =
+            uspi_edits_add_counts(&documents->edits, &documents->document, &before, documents->lines->counts, counts);
     }
     uspi_edits_sort(&documents->edits);
     return status;

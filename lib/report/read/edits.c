@@ -185,7 +185,8 @@ int uspi_edits_add_frame(struct uspi_edits *edits, const struct uspi_json_docume
 }
 
 int uspi_edits_add_counts(struct uspi_edits *edits, const struct uspi_json_document *document,
-                          const struct usp_reader_counts *before, const struct usp_reader_counts *counts) {
+                          const struct usp_reader_counts *before, const struct usp_reader_counts *counts,
+                          size_t member) {
     const struct uspi_json_node *root = &document->nodes[0];
     struct uspi_edit_text edit;
     if (root->kind != USPI_JSON_OBJECT) return USP_OK;
@@ -198,7 +199,8 @@ int uspi_edits_add_counts(struct uspi_edits *edits, const struct uspi_json_docum
         {"no_file", counts->no_file - before->no_file},    {"no_image", counts->no_image - before->no_image},
     };
     struct uspi_text *out = uspi_edit_begin(edits, &edit);
-    uspi_put_string(out, document->count > 1 ? ",\"unspool\":{" : "\"unspool\":{");
+    if (member == USPI_JSON_NONE) uspi_put_string(out, document->count > 1 ? ",\"unspool\":" : "\"unspool\":");
+    uspi_put_string(out, "{");
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         uspi_put_string(out, i > 0 ? ",\"" : "\"");
         uspi_put_string(out, values[i].key);
@@ -206,7 +208,8 @@ int uspi_edits_add_counts(struct uspi_edits *edits, const struct uspi_json_docum
         uspi_put_decimal(out, values[i].value, 0);
     }
     uspi_put_string(out, "}");
-    return uspi_edit_end(edits, &edit, root->from + root->length - 1, 0);
+    if (member == USPI_JSON_NONE) return uspi_edit_end(edits, &edit, root->from + root->length - 1, 0);
+    return uspi_edit_end(edits, &edit, begin_of_value(document, member), length_of_value(document, member));
 }
 
 /* Edits of one object may come out of order, and those of objects that hold others. */

@@ -34,9 +34,11 @@ int uspi_edit_end(struct uspi_edits *edits, struct uspi_edit_text *edit, size_t 
 int uspi_edits_add_frame(struct uspi_edits *edits, const struct uspi_json_document *document,
                          const struct uspi_json_frame *frame, const struct usp_answer *answer);
 
-/* A member "unspool" of the outermost object, with what was counted since `before`. Returns as above. */
+/* A member "unspool" of the outermost object, with what was counted since `before`, in place of the value of `member`
+ * (USPI_JSON_NONE: behind the last member). Returns as above. */
 int uspi_edits_add_counts(struct uspi_edits *edits, const struct uspi_json_document *document,
-                          const struct usp_reader_counts *before, const struct usp_reader_counts *counts);
+                          const struct usp_reader_counts *before, const struct usp_reader_counts *counts,
+                          size_t member);
 
 /* Puts them in the order of the text: those of an object may come in another, and those of objects in each other. */
 void uspi_edits_sort(struct uspi_edits *edits);

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# About: 100,000 reports through Spark with two executors, one of which is killed: counts equal the truth (not in CI)
+need_build openjdk-17-jre-headless=java python3 python3-venv clang-19 lld-19 llvm-19
+configure_in check
+make_in check all
+
+# pyspark in an environment of its own, in the cache.
+venv=$cache/spark
+wanted='pyspark>=4,<5 pyarrow pandas<3'
+if [[ ! -f $venv/done || $(<"$venv/done") != "$wanted" ]]; then
+  echo "installing: $wanted"
+  rm -rf "$venv"
+  python3 -m venv "$venv"
+  # shellcheck disable=SC2086 # words on purpose
+  patiently "$top/build/lanes/fleet-pip.log" "$venv/bin/pip" install -q $wanted
+  echo "$wanted" >"$venv/done"
+fi
+
+unspool=$top/build/check/tools/unspool
+work=$top/build/fleet
+rm -rf "$work"
+mkdir -p "$work"
+cd "$work" || exit
+# Spark listens on loopback alone.
+export SPARK_LOCAL_IP=127.0.0.1 PYSPARK_PYTHON=$venv/bin/python SPARK_LOCAL_DIRS=$work/spark
+cluster=(--master 'local-cluster[2,1,1024]' --conf spark.sql.shuffle.partitions=2 --conf spark.sql.files.maxPartitionBytes=8m
+  --driver-java-options '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'
+  --conf 'spark.executor.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC')
+
+# with_log COMMAND...: what it says on standard error is shown when it fails.
+with_log() {
+  "$@" 2>spark.log || {
+    tail -n 60 spark.log
+    exit 1
+  }
+}
+
+# counts_of FOLDER OUTPUT: are as the maker of the reports has them.
+counts_of() { "$venv/bin/python" "$top/tests/fleet/check_counts.py" "$2" "$1/truth.json"; }
+
+# job FOLDER OUTPUT: the words that follow spark-submit's own.
+job() {
+  words=("$top/contrib/spark/fleet.py" "$1/reports" "$2" "$unspool" symbolize --records --index "$1/store")
+}
+
+for folder in even hot; do
+  share=0
+  if [[ $folder == hot ]]; then share=0.9; fi
+  python3 "$top/tests/fleet/make_reports.py" "$folder" --reports "${USP_FLEET_REPORTS:-100000}" --hot "$share"
+  "$unspool" index --quiet -o "$folder/store" "$folder/files"
+done
+
+echo "one process"
+"$venv/bin/python" "$top/contrib/spark/one_process.py" even/reports one.parquet "$unspool" symbolize --records \
+  --index even/store
+counts_of even one.parquet
+for folder in "$work/even" "$work/hot"; do
+  echo "Spark, two executors: $(basename "$folder")"
+  job "$folder" "$folder.parquet"
+  with_log "$venv/bin/spark-submit" "${cluster[@]}" "${words[@]}"
+  counts_of "$folder" "$folder.parquet"
+done
+echo "Spark, an executor is killed"
+job "$work/even" "$work/killed.parquet"
+with_log "$venv/bin/python" "$top/tests/fleet/kill_executor.py" "$venv/bin/spark-submit" "${cluster[@]}" "${words[@]}"
+counts_of even killed.parquet
+
+# Figures, when they are asked for: so many rounds.
+if [[ -n ${USP_FLEET_ROUNDS-} ]]; then
+  for folder in even hot; do
+    echo "figures: $folder"
+    "$venv/bin/python" "$top/tests/fleet/measure.py" "$work/$folder" "$venv/bin/spark-submit" "$unspool" symbolize --records \
+      --index "$work/$folder/store" -- "$USP_FLEET_ROUNDS"
+  done
+fi
+rm -rf "$work" "$venv"/lib/python*/site-packages/pyspark/work
