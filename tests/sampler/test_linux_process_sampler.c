@@ -6,6 +6,7 @@
 #include "lib/os/linux/calls.h"
 #include "lib/sampler/sampling.h"
 #include "tests/support/linux_child.h"
+#include "tests/support/linux_failing_calls.h"
 #include "tests/support/suite.h"
 
 #define SECOND (1000 * MS)
@@ -372,52 +373,6 @@ END_TEST
 
 /* ---- every call fails in turn ---- */
 
-static struct {
-    unsigned count, failing;
-    int reason;
-    bool always, failed;
-    _Atomic(long) opened, mapped;
-} script;
-
-static long fails(void) {
-    unsigned number = ++script.count;
-    bool is_it = script.failing != 0 && (script.always ? number >= script.failing : number == script.failing);
-    script.failed = script.failed || is_it;
-    return is_it ? -(long)script.reason : 0;
-}
-
-#define UNLESS(expression)                                                                                             \
-    long e = fails();                                                                                                  \
-    return e < 0 ? e : (expression)
-
-static long s_open(int directory, const char *path, int flags) {
-    long e = fails();
-    if (e == 0) e = uspi_linux_real.open(directory, path, flags);
-    script.opened += e >= 0;
-    return e;
-}
-
-static long s_close(int fd) {
-    script.opened--;
-    return uspi_linux_real.close(fd);
-}
-
-static void *s_map(size_t n, bool filled) {
-    void *at = fails() < 0 ? NULL : uspi_linux_real.map(n, filled);
-    script.mapped += at != NULL;
-    return at;
-}
-
-static long s_unmap(void *at, size_t n) {
-    script.mapped--;
-    return uspi_linux_real.unmap(at, n);
-}
-
-static long s_read(int fd, void *to, size_t n) { UNLESS(uspi_linux_real.read(fd, to, n)); }
-static long s_pread(int fd, void *to, size_t n, uint64_t at) { UNLESS(uspi_linux_real.pread(fd, to, n, at)); }
-static long s_rewind(int fd) { UNLESS(uspi_linux_real.rewind(fd)); }
-static long s_list(int fd, void *to, size_t n) { UNLESS(uspi_linux_real.list_directory(fd, to, n)); }
-static long s_links(int fd) { UNLESS(uspi_linux_real.count_links(fd)); }
 static long s_copy(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n) {
     UNLESS(uspi_linux_real.read_process(pid, local, remote, n));
 }
@@ -477,10 +432,7 @@ START_TEST(each_call_fails) {
     uspi_linux = &table;
     /* Far more calls are made than fail in their own way: reading memory. */
     for (script.failing = 1;; script.failing += script.failing < 200 ? 1 : 17) {
-        script.count = 0;
-        script.failed = false;
-        script.reason = reasons[_i % 3];
-        script.always = _i >= 3;
+        fail_from_now(reasons[_i % 3], _i >= 3);
         long opened = script.opened, mapped = script.mapped;
         struct usp_profile_run run = sample_some(other.pid, &status);
         ck_assert_int_eq(script.opened, opened);
