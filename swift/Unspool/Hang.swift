@@ -51,18 +51,8 @@ public struct Hang: Sendable, CustomStringConvertible {
         options.style = style == .json ? USP_HANG_JSON.rawValue : USP_HANG_TEXT.rawValue
         options.symbolizer = Symbolizer.thisProcess?.symbolizer
         options.demangler = demangler.demangler
-        var bytes: [UInt8] = []
-        withUnsafeMutablePointer(to: &bytes) { collected in
-            // It fails for lack of memory only, and then what is there is shown.
-            _ = usp_hang_write(
-                storage.hang, &options,
-                { context, text, count in
-                    let piece = UnsafeRawBufferPointer(start: text, count: count)
-                    context!.assumingMemoryBound(to: [UInt8].self).pointee.append(contentsOf: piece)
-                    return 0
-                }, collected)
-        }
-        return String(decoding: bytes, as: UTF8.self)
+        // It fails for lack of memory only, and then what is there is shown.
+        return collectText { write, context in _ = usp_hang_write(storage.hang, &options, write, context) }
     }
 
     public var description: String { formatted() }

@@ -52,18 +52,8 @@ public struct Snapshot: Sendable {
         options.style = style.number
         options.symbolizer = storage.symbolizer?.symbolizer
         options.demangler = demangler.demangler
-        var bytes: [UInt8] = []
-        withUnsafeMutablePointer(to: &bytes) { collected in
-            // It fails only when its writer does, and that one never does.
-            _ = usp_format_snapshot(
-                storage.snapshot, &options,
-                { context, text, count in
-                    let piece = UnsafeRawBufferPointer(start: text, count: count)
-                    context!.assumingMemoryBound(to: [UInt8].self).pointee.append(contentsOf: piece)
-                    return 0
-                }, collected)
-        }
-        return String(decoding: bytes, as: UTF8.self)
+        // It fails only when its writer does, and that one never does.
+        return collectText { write, context in _ = usp_format_snapshot(storage.snapshot, &options, write, context) }
     }
 
     private typealias Creator = (

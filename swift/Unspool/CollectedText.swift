@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// Text that the library writes piece by piece.
+internal import CUnspool
+
+/// All that a function of the library writes, by the writer that it is given.
+func collectText(_ write: (usp_write_function, UnsafeMutableRawPointer) -> Void) -> String {
+    var bytes: [UInt8] = []
+    withUnsafeMutablePointer(to: &bytes) { collected in
+        write(
+            { context, text, count in
+                let piece = UnsafeRawBufferPointer(start: text, count: count)
+                context!.assumingMemoryBound(to: [UInt8].self).pointee.append(contentsOf: piece)
+                return 0
+            }, collected)
+    }
+    return String(decoding: bytes, as: UTF8.self)
+}
