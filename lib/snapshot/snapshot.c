@@ -393,7 +393,7 @@ int usp_snapshot_create_process(int64_t pid, const struct usp_snapshot_options *
     const bool was_stopped = status == USP_OK;
     if (was_stopped) fill_live_info(&source);
     if (was_stopped && source.images != NULL) {
-        status = uspi_image_tables_create(source.images, &source.process.live, &places, UINT64_MAX, &source.tables);
+        status = uspi_image_tables_of_process(source.images, &source.process.live, &places, &source.tables);
     }
     if (status == USP_OK) {
         status = uspi_snapshot_from_stopped(&source, &completed, NULL, snapshot);

@@ -175,17 +175,22 @@ int uspi_image_tables_create(const struct usp_images *images, const struct usp_m
     bool has_room = limit / sizeof *made->tables >= count;
     if (has_room) made->tables = calloc(count + 1, sizeof *made->tables);
     int status = made->still == NULL || (has_room && made->tables == NULL) ? USP_ERROR_NO_MEMORY : USP_OK;
-    /* Headers are read in small pieces, each of which may cost a system call. */
-    struct usp_memory headers = *memory;
-    struct uspi_page_cache *pages = uspi_page_cache_before(&headers);
-    if (status == USP_OK) status = learn_all(made, &headers, places, limit);
-    free(pages);
+    if (status == USP_OK) status = learn_all(made, memory, places, limit);
     if (status != USP_OK) {
         uspi_image_tables_free(made);
         return status;
     }
     *tables = made;
     return USP_OK;
+}
+
+int uspi_image_tables_of_process(const struct usp_images *images, const struct usp_memory *memory,
+                                 const struct uspi_places *places, struct uspi_image_tables **tables) {
+    struct usp_memory by_page = *memory;
+    struct uspi_page_cache *pages = uspi_page_cache_before(&by_page);
+    int status = uspi_image_tables_create(images, &by_page, places, UINT64_MAX, tables);
+    free(pages);
+    return status;
 }
 
 struct uspi_image_tables *uspi_image_tables_keep(struct uspi_image_tables *tables) {

@@ -16,6 +16,10 @@ struct uspi_image_tables;
 int uspi_image_tables_create(const struct usp_images *images, const struct usp_memory *memory,
                              const struct uspi_places *places, uint64_t limit, struct uspi_image_tables **tables);
 
+/* The same for another process, without a limit: each read of its memory costs a system call, so headers are read by pages. */
+int uspi_image_tables_of_process(const struct usp_images *images, const struct usp_memory *memory,
+                                 const struct uspi_places *places, struct uspi_image_tables **tables);
+
 /* One more holder. Async-signal-safe. */
 struct uspi_image_tables *uspi_image_tables_keep(struct uspi_image_tables *tables);
 
