@@ -10,7 +10,8 @@ if ! find_swift; then
 fi
 need_build binutils clang-19 gdb git perl python3
 configure_in swift --disable-static
-make_in swift all tests/demangle/demangle_lines tests/tool/stuck
+make_in swift all
+make_in swift tests/demangle/demangle_lines tests/tool/stuck
 (cd "$top/build/swift" && "$top/tests/demangle/swift.sh")
 (cd "$top/build/swift" && "$top/tests/swift/crash_log.sh")
 (cd "$top/build/swift" && "$top/tests/swift/async.sh")

@@ -71,6 +71,7 @@ static int define_prefix(struct reader *reader) {
 static int read_characters(struct reader *reader, unsigned count) {
     struct uspi_span span;
     int status = take(reader, count, &span);
+    if (status != USP_OK) return status;
     if (reader->path_prefix == SIZE_MAX) reader->path_prefix = reader->text_size;
     for (size_t i = 0; status == USP_OK && i < count; i++) {
         if (span.bytes[i] == '\0') return USP_ERROR_FORMAT;

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysctl.h>
@@ -659,8 +660,11 @@ void _dyld_register_func_for_remove_image(void (*removed)(const struct mach_head
 
 NEVER_CALLED(fchmod, (int a, mode_t b))
 NEVER_CALLED(fcntl, (int a, int b, ...))
+NEVER_CALLED(flock, (int a, int b))
+NEVER_CALLED(fstatat, (int a, const char *b, struct stat *c, int d))
 NEVER_CALLED(mkdir, (const char *a, mode_t b))
 NEVER_CALLED(mkstemp, (char *a))
+NEVER_CALLED(openat, (int a, const char *b, int c, ...))
 NEVER_CALLED(pipe, (int a[2]))
 NEVER_CALLED(pthread_attr_destroy, (pthread_attr_t * a))
 NEVER_CALLED(pthread_attr_init, (pthread_attr_t * a))
@@ -693,6 +697,11 @@ long sysconf(int name) {
     (void)name;
     test_fail("sysconf is called");
     return -1;
+}
+
+uid_t geteuid(void) {
+    test_fail("geteuid is called");
+    return 0;
 }
 
 mode_t umask(mode_t mode) {

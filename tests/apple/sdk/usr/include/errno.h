@@ -17,6 +17,7 @@ extern int *__error(void);
 #define EINVAL       22
 #define EROFS        30
 #define ETIMEDOUT    60
+#define ELOOP        62
 #define ENAMETOOLONG 63
 #define EOVERFLOW    84
 

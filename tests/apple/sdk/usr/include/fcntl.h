@@ -3,20 +3,24 @@
 #ifndef STANDIN_FCNTL_H
 #define STANDIN_FCNTL_H
 
-#define O_RDONLY   0x0000
-#define O_WRONLY   0x0001
-#define O_RDWR     0x0002
-#define O_NONBLOCK 0x0004
-#define O_CREAT    0x0200
-#define O_TRUNC    0x0400
-#define O_EXCL     0x0800
-#define O_NOCTTY   0x00020000
-#define O_CLOEXEC  0x01000000
-#define F_SETFD    2
-#define F_SETFL    4
-#define FD_CLOEXEC 1
+#define O_RDONLY            0x0000
+#define O_WRONLY            0x0001
+#define O_RDWR              0x0002
+#define O_NONBLOCK          0x0004
+#define O_NOFOLLOW          0x0100
+#define O_CREAT             0x0200
+#define O_TRUNC             0x0400
+#define O_EXCL              0x0800
+#define O_NOCTTY            0x00020000
+#define O_DIRECTORY         0x00100000
+#define O_CLOEXEC           0x01000000
+#define AT_SYMLINK_NOFOLLOW 0x0020
+#define F_SETFD             2
+#define F_SETFL             4
+#define FD_CLOEXEC          1
 
 int open(const char *path, int flags, ...);
+int openat(int folder, const char *path, int flags, ...);
 int fcntl(int fd, int command, ...);
 
 #endif

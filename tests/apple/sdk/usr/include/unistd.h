@@ -8,6 +8,7 @@
 #define _SC_NPROCESSORS_ONLN 58
 
 int close(int fd);
+uid_t geteuid(void);
 pid_t getpid(void);
 long sysconf(int name);
 int pipe(int fds[2]);

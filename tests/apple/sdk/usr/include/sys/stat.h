@@ -24,9 +24,11 @@ struct stat {
 
 #define st_mtime st_mtimespec.tv_sec
 
+#define S_ISLNK(mode) (((mode) & 0170000) == 0120000)
 #define S_ISREG(mode) (((mode) & 0170000) == 0100000)
 
 int fstat(int fd, struct stat *status);
+int fstatat(int folder, const char *path, struct stat *status, int flags);
 int stat(const char *path, struct stat *status);
 int fchmod(int fd, mode_t mode);
 int mkdir(const char *path, mode_t mode);

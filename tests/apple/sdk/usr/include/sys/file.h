@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK: locks of files (xnu bsd/sys/fcntl.h). */
+#ifndef STANDIN_SYS_FILE_H
+#define STANDIN_SYS_FILE_H
+
+#define LOCK_EX 0x02
+
+int flock(int fd, int operation);
+
+#endif
