@@ -39,7 +39,8 @@ if [[ -z $work ]]; then
   make_work
 fi
 
-mapfile -t sources < <(code arch lib | grep '\.c$' | grep -vE '^lib/os/(linux/.*|none)\.c$')
+# loop_source.c needs the layer's Objective-C, which does not run here.
+mapfile -t sources < <(code arch lib | grep '\.c$' | grep -vE '^lib/(os/(linux/.*|none)|objc/loop_source)\.c$')
 # What configure would find on an Apple system without further libraries.
 mkdir -p "$work/config"
 : >"$work/config/config.h"

@@ -75,6 +75,7 @@ def document(truth, path):
 # busy.swift: who is awaited by whom; None: a task begins there.
 AWAITED_BY = {
     "work": {"either", "Sum.add"},
+    "static Task.yield": {"right"},
     "Sum.add": {"viaActor"},
     "viaActor": {"again"},
     "again": {"again", "round"},
