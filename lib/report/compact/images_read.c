@@ -52,9 +52,9 @@ static int append(struct reader *reader, struct uspi_span span) {
 }
 
 /* The next `length` bytes. */
-static int take(struct reader *reader, size_t length, struct uspi_span *span) {
+static int take(struct reader *reader, uint64_t length, struct uspi_span *span) {
     if (length > uspi_compact_left(&reader->in)) return USP_ERROR_TRUNCATED;
-    *span = (struct uspi_span){(const char *)reader->in.at, length};
+    *span = (struct uspi_span){(const char *)reader->in.at, (size_t)length};
     reader->in.at += length;
     return USP_OK;
 }
@@ -141,8 +141,7 @@ static int read_build_id(struct reader *reader, struct usp_image *image) {
     struct uspi_span id;
     uint64_t size;
     int status = uspi_compact_count(&reader->in, &size);
-    if (status == USP_OK && size > SIZE_MAX) return USP_ERROR_FORMAT;
-    if (status == USP_OK) status = take(reader, (size_t)size, &id);
+    if (status == USP_OK) status = take(reader, size, &id);
     if (status != USP_OK) return status;
     image->build_id_size = size < USP_BUILD_ID_MAX ? (uint32_t)size : USP_BUILD_ID_MAX;
     if (size > 0) memcpy(image->build_id, id.bytes, image->build_id_size);
