@@ -8,6 +8,8 @@
 #ifndef USPI_BACKEND_H
 #define USPI_BACKEND_H
 
+#include "arch/little_endian.h"
+
 #include <string.h>
 
 #include <unspool/registers.h>
@@ -193,18 +195,6 @@ extern const struct uspi_backend uspi_i386;
 const struct uspi_backend *uspi_backend_find(uint32_t arch);
 
 /* ---- shared by the backends ---- */
-
-static inline uint64_t uspi_load_le(const uint8_t *p, unsigned n) {
-    uint64_t v = 0;
-    while (n-- > 0) v = v << 8 | p[n];
-    return v;
-}
-
-static inline uint16_t uspi_load16(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
-
-static inline uint32_t uspi_load32(const uint8_t *p) {
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
 
 /* `value`, whose lowest `bits` bits are a two's complement number. */
 static inline int64_t uspi_sign_extend(uint64_t value, unsigned bits) {

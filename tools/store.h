@@ -12,7 +12,7 @@ int store_run_verify(int argc, char **argv);
 
 void store_usage(FILE *out);
 
-/* Wrong usage was complained of: says where more is told. Returns EXIT_USAGE. */
+/* After a message on wrong usage: prints where the help is. Returns EXIT_USAGE. */
 int store_refuse_usage(void);
 
 /* The store that stands at argv[first], or else the default one; the caller's to free. NULL when it has complained. */

@@ -459,7 +459,7 @@ static bool decode(const uint8_t *bytes, size_t n, usp_addr pc, bool ilp32, stru
     memset(out, 0, sizeof *out);
     out->length = USPI_ARM64_INSTRUCTION;
     out->target_register = USPI_NO_REGISTER;
-    struct decoding d = {.word = uspi_load32(bytes), .ilp32 = ilp32, .pc = pc, .out = out};
+    struct decoding d = {.word = uspi_le32(bytes), .ilp32 = ilp32, .pc = pc, .out = out};
     return decode_group(&d);
 }
 

@@ -111,7 +111,7 @@ static bool word_byte_transfer(struct uspi_instruction *out, const struct uspi_a
     if (by_register && out->flow == USPI_JUMP_UNKNOWN && uspi_arm_bits(w, 19, 16) == USPI_ARM_PC) {
         out->flow = USPI_JUMP_TABLE;
         if (code->n >= 12) {
-            uint32_t entry = uspi_load32(code->bytes + 8);
+            uint32_t entry = uspi_le32(code->bytes + 8);
             out->target_mode = entry & 1 ? USPI_MODE_THUMB : 0;
             out->target = entry & (entry & 1 ? ~1u : ~3u);
         }
@@ -295,7 +295,7 @@ static bool conditional(struct uspi_instruction *out, const struct uspi_arm_code
 
 bool uspi_arm_decode_arm(const struct uspi_arm_code *code, struct uspi_instruction *out) {
     if (code->n < 4) return false;
-    uint32_t w = uspi_load32(code->bytes);
+    uint32_t w = uspi_le32(code->bytes);
     unsigned condition = w >> 28;
     if (condition == 15) return unconditional(out, code, w);
     if (!conditional(out, code, w)) return false;

@@ -339,7 +339,7 @@ static bool table_branch(struct uspi_instruction *out, const struct uspi_arm_cod
     out->flow = USPI_JUMP_TABLE;
     out->target_mode = USPI_MODE_THUMB;
     if (uspi_arm_bits(w, 19, 16) == USPI_ARM_PC && code->n >= 6) {
-        uint32_t entry = halfwords ? uspi_load16(code->bytes + 4) : code->bytes[4];
+        uint32_t entry = halfwords ? uspi_le16(code->bytes + 4) : code->bytes[4];
         out->target = code->pc + 2 * entry;
     }
     return true;
@@ -459,7 +459,7 @@ static uint32_t it_advance(uint32_t state) { return state & 7 ? (state & 0xe0) |
 
 bool uspi_arm_decode_thumb(const struct uspi_arm_code *code, uint32_t it_state, struct uspi_instruction *out) {
     if (code->n < 2) return false;
-    uint32_t h = uspi_load16(code->bytes), next = it_advance(it_state);
+    uint32_t h = uspi_le16(code->bytes), next = it_advance(it_state);
     unsigned condition = it_state >> 4;
     bool is_narrow = h >> 11 < 29;
     if (is_narrow) {
@@ -469,7 +469,7 @@ bool uspi_arm_decode_thumb(const struct uspi_arm_code *code, uint32_t it_state, 
             if (it_state) return false;
             next = h & 0xff;
         }
-    } else if (code->n < 4 || !wide(out, code, h << 16 | uspi_load16(code->bytes + 2))) {
+    } else if (code->n < 4 || !wide(out, code, h << 16 | uspi_le16(code->bytes + 2))) {
         return false;
     }
     out->mode = USPI_MODE_THUMB | next << USPI_MODE_IT_SHIFT;

@@ -514,7 +514,7 @@ static bool follows_call(const struct uspi_x86_mode *mode, const uint8_t *before
     *target = 0;
     /* Where both can be, which of them it was is not known, nor then the callee. */
     if (direct && !indirect) {
-        *target = (return_address + (uint64_t)uspi_sign_extend(uspi_load32(end - 4), 32)) & mode->mask;
+        *target = (return_address + (uint64_t)uspi_sign_extend(uspi_le32(end - 4), 32)) & mode->mask;
     }
     return direct || indirect;
 }

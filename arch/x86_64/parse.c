@@ -90,7 +90,7 @@ static int64_t next_number(struct uspi_x86_code *c, unsigned n) {
     }
     const uint8_t *number = c->bytes + c->at;
     c->at += n;
-    uint64_t value = n == 1 ? number[0] : n == 4 ? uspi_load32(number) : uspi_load_le(number, n);
+    uint64_t value = n == 1 ? number[0] : n == 4 ? uspi_le32(number) : uspi_le(number, n);
     return uspi_sign_extend(value, 8 * n);
 }
 

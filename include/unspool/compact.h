@@ -19,7 +19,7 @@ USP_BEGIN_DECLS
  *   size         receives the bytes of the whole backtrace, also when there is too little room
  * An async chain follows the frame that it continues from, as in Swift's own backtraces: what stands below that frame on the
  * operating system's stack is not written. How a frame was found, its CFA and its Thumb bit have no place in the format, nor
- * why the stack ended: it is complete, or it is not, or (USP_STOP_NONE) nothing is said of that.
+ * why the stack ended: it is complete, or it is not, or (USP_STOP_NONE) that is not known.
  * Returns USP_OK, USP_ERROR_FULL, USP_ERROR_ARGUMENT. Signal-safe, thread-safe. */
 USP_API int usp_compact_stack_write(const struct usp_stack *stack, uint8_t *bytes, size_t room, size_t *size);
 

@@ -44,8 +44,8 @@ int usp_registers_from_state(struct usp_registers *registers, uint32_t arch, uin
     if (layout != NULL && layout->unified) {
         /* A unified state is {u32 flavor, u32 count} followed by the state of that flavor; the count is in words of 4
          * bytes. */
-        uint32_t inner = USP_THREAD_STATE_MACH + uspi_load32(p);
-        uint64_t size = (uint64_t)uspi_load32(p + 4) * 4;
+        uint32_t inner = USP_THREAD_STATE_MACH + uspi_le32(p);
+        uint64_t size = (uint64_t)uspi_le32(p + 4) * 4;
         p += 8;
         n -= 8;
         if (size > n) return USP_ERROR_TRUNCATED;
@@ -57,7 +57,7 @@ int usp_registers_from_state(struct usp_registers *registers, uint32_t arch, uin
         const struct uspi_run *run = &layout->runs[i];
         for (unsigned k = 0; k < run->count; k++) {
             set_register(registers, run->first + k,
-                         uspi_load_le(p + layout->base + run->offset + k * (size_t)run->stride, run->width));
+                         uspi_le(p + layout->base + run->offset + k * (size_t)run->stride, run->width));
         }
     }
     if (b->has_thumb) usp_registers_set_pc(registers, registers->value[b->pc] | (registers->flags & CPSR_THUMB) >> 5);

@@ -2,7 +2,7 @@
 /* See debug_relocations.h. */
 #include "lib/images/debug_relocations.h"
 
-#include "lib/base/little_endian.h"
+#include "arch/little_endian.h"
 #include "lib/object/elf_code.h"
 
 #include <stdlib.h>

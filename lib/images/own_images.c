@@ -21,7 +21,7 @@ struct version {
 };
 
 static struct uspi_versions versions;
-static struct uspi_lock lock;        /* for those who publish */
+static struct uspi_lock lock;        /* held while publishing */
 static uint64_t published_lists = 0; /* under the lock */
 /* What is to be made of lists, and how often that has changed. */
 static const struct uspi_images_extra *_Atomic extra_maker;

@@ -2,8 +2,8 @@
 /* See hang_file.h. Numbers are little-endian, but for the one that is stored as a whole while the hang goes on. */
 #include "lib/monitor/hang_file.h"
 
+#include "arch/little_endian.h"
 #include "lib/base/crc32.h"
-#include "lib/base/little_endian.h"
 #include "lib/profile/profile.h"
 
 #include <stdatomic.h>

@@ -2,7 +2,7 @@
 /* See loop_wait.h. */
 #include "lib/monitor/loop_wait.h"
 
-#include <string.h>
+#include "lib/base/path.h"
 
 /* Libraries with the calls in which a run loop waits: mach_msg, in a simulator too; poll with glibc and musl. */
 static const char *const system_libraries[] = {"libsystem_kernel.", "libsystem_sim_kernel", "libc.so", "libc.musl-",
@@ -20,8 +20,7 @@ static bool holds(const struct uspi_address_range *range, usp_addr address) {
 }
 
 static bool is_system_library(const char *path) {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash != NULL ? slash + 1 : path;
+    const char *name = uspi_last_component(path);
     for (size_t i = 0; i < sizeof system_libraries / sizeof *system_libraries; i++) {
         if (strncmp(name, system_libraries[i], strlen(system_libraries[i])) == 0) return true;
     }

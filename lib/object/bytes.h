@@ -11,7 +11,7 @@
 
 #include <unspool/unwind.h>
 
-#include "lib/base/little_endian.h"
+#include "arch/little_endian.h"
 
 #if defined(__GNUC__) || defined(__clang__)
 #define USPI_PRINTF(text, first) __attribute__((format(printf, text, first)))

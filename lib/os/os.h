@@ -74,7 +74,7 @@ unsigned uspi_os_processors(void);
 int uspi_os_publish(const char *path, const void *bytes, size_t n);
 
 /* Makes the folder that a path is in and waits until no other process or thread has locked it. Returns what
- * uspi_os_unlock_folder takes; -1 where there is no lock to be had (a file system without them, a folder that cannot be
+ * uspi_os_unlock_folder takes; -1 where the folder cannot be locked (a file system without locks, a folder that cannot be
  * made): the caller goes on without. The system ends the lock of a process that was killed. */
 int uspi_os_lock_folder(const char *path);
 void uspi_os_unlock_folder(int lock);
@@ -535,7 +535,7 @@ int uspi_os_other_describe(struct uspi_os_other *other, const struct usp_thread 
 /* The clocks of many threads are going to be asked for: those that cannot have moved are not read then. */
 void uspi_os_other_begin_look(struct uspi_os_other *other);
 
-/* As uspi_os_thread_cpu. The time of a thread that runs may be told late: when the scheduler accounts for it, at its next
+/* As uspi_os_thread_cpu. The time of a thread that runs may be out of date, until the scheduler accounts for it, at its next
  * tick. */
 int uspi_os_other_cpu(struct uspi_os_other *other, const struct usp_thread *thread, uint64_t *ns);
 

@@ -2,8 +2,8 @@
 /* See gzip.h. */
 #include "lib/profile/gzip.h"
 
+#include "arch/little_endian.h"
 #include "lib/base/crc32.h"
-#include "lib/base/little_endian.h"
 
 /* A stored block holds so many bytes at most (RFC 1951, 3.2.4). */
 #define BLOCK_MAX 65535u

@@ -4,7 +4,7 @@
  * 0 as its first number, a node all ones. */
 #include "lib/profile/profile.h"
 
-#include "lib/base/little_endian.h"
+#include "arch/little_endian.h"
 #include "lib/os/os.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* Writing raw captures: no allocation, no lock, a small buffer on the stack. See raw.h. */
 #include "lib/snapshot/raw.h"
 
-#include "lib/base/little_endian.h"
+#include "arch/little_endian.h"
 #include "lib/base/sized.h"
 #include "lib/os/os.h"
 

@@ -288,7 +288,7 @@ static struct symbols *replace_symbols(struct uspi_module *module, enum uspi_tab
 }
 
 /* The symbols that know what the whole index says of an address: an excerpt's at first, and where these do not, the whole.
- * NULL when memory lacks. Apart, so that who finds the whole index saves no registers. */
+ * NULL when memory lacks. Apart, so that a look-up in a whole index saves no registers. */
 static __attribute__((noinline)) const struct symbols *decide(struct uspi_module *module, enum uspi_table which,
                                                               const struct symbols *had, usp_addr address,
                                                               const struct uspi_expected *expected) {

@@ -38,7 +38,7 @@ struct uspi_lines_answer {
  * signed in at the cache, and uses them until it signs out. */
 int uspi_lines_find(struct uspi_lines *lines, uint64_t address, struct uspi_lines_answer answers[USPI_MAP_BLOCKS]);
 
-/* The same without the index that `lines` are from, when it was found to be damaged; it is said by uspi_lines_explain then.
+/* The same without the index that `lines` are from, when it was found to be damaged; uspi_lines_explain reports that then.
  * Returns 0 when the lines are not from an index. */
 int uspi_lines_fall_back(struct uspi_lines *lines, uint64_t address, struct uspi_lines_answer answers[USPI_MAP_BLOCKS]);
 

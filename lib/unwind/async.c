@@ -12,7 +12,7 @@ static bool read_bytes(const struct uspi_walk *walk, usp_addr at, unsigned n, ui
     uint8_t bytes[8];
     const struct usp_memory *memory = &walk->target.memory;
     if (memory->read(memory->context, at, bytes, n) != 0) return false;
-    *value = uspi_load_le(bytes, n);
+    *value = uspi_le(bytes, n);
     return true;
 }
 

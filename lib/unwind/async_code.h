@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Swift async frames on Linux, where no frame record has Apple's mark: found by their code.
  *
- * Two kinds of function are told apart from all others:
+ * Two kinds of function are recognized:
  *
  *   - The function begins by pushing the frame pointer and the context register, and points the frame pointer behind the
  *     context. Only LLVM's functions with an async context begin so. The context stands at CFA − 3 words.

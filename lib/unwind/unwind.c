@@ -26,7 +26,7 @@ static uint64_t hash_address(uint64_t hash, const struct usp_images *images, usp
     if (image == NULL) return add(hash, pc);
     for (uint32_t i = 0; i < image->build_id_size; i += 8) {
         uint32_t n = image->build_id_size - i;
-        hash = add(hash, uspi_load_le(image->build_id + i, n < 8 ? n : 8));
+        hash = add(hash, uspi_le(image->build_id + i, n < 8 ? n : 8));
     }
     if (image->build_id_size == 0) {
         for (const char *p = image->path; *p != '\0'; p++) hash = add(hash, (uint8_t)*p);

@@ -51,7 +51,7 @@ public struct Hang: Sendable, CustomStringConvertible {
         options.style = style == .json ? USP_HANG_JSON.rawValue : USP_HANG_TEXT.rawValue
         options.symbolizer = Symbolizer.thisProcess?.symbolizer
         options.demangler = demangler.demangler
-        // It fails for lack of memory only, and then what is there is shown.
+        // It fails for lack of memory only; what was written until then is shown.
         return collectText { write, context in _ = usp_hang_write(storage.hang, &options, write, context) }
     }
 

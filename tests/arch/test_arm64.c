@@ -48,8 +48,8 @@ START_TEST(signal_stub) {
     ck_assert_uint_eq(stub->context, 128);
     ck_assert_uint_eq(stub->entry, 0);
     ck_assert_uint_eq(stub->length, 8);
-    ck_assert_uint_eq(uspi_load32(stub->code), 0xd2801168);     /* mov x8, #139 */
-    ck_assert_uint_eq(uspi_load32(stub->code + 4), 0xd4000001); /* svc #0 */
+    ck_assert_uint_eq(uspi_le32(stub->code), 0xd2801168);     /* mov x8, #139 */
+    ck_assert_uint_eq(uspi_le32(stub->code + 4), 0xd4000001); /* svc #0 */
 }
 END_TEST
 

@@ -95,7 +95,7 @@ static uint32_t in_sigcontext(unsigned reg) {
     const struct uspi_state_layout *layout = find_state(&uspi_i386, USP_THREAD_STATE_LINUX_SIGCONTEXT);
     for (size_t k = 0; k < layout->run_count; k++) {
         if (layout->runs[k].first == reg)
-            return uspi_load32((const uint8_t *)(uintptr_t)found_context + layout->runs[k].offset);
+            return uspi_le32((const uint8_t *)(uintptr_t)found_context + layout->runs[k].offset);
     }
     return 0;
 }

@@ -76,9 +76,9 @@ END_TEST
 
 START_TEST(bad_arguments) {
     struct usp_stack none, *stack = &none;
-    const struct usp_thread nobody = {.id = UINT64_MAX};
+    const struct usp_thread missing = {.id = UINT64_MAX};
     ck_assert_int_eq(usp_stack_create(NULL, NULL, NULL), USP_ERROR_ARGUMENT);
-    ck_assert_int_eq(usp_stack_create(&nobody, NULL, &stack), USP_ERROR_NO_THREAD);
+    ck_assert_int_eq(usp_stack_create(&missing, NULL, &stack), USP_ERROR_NO_THREAD);
     ck_assert_ptr_null(stack);
     given.size = 4;
     stack = &none;

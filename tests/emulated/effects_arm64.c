@@ -314,7 +314,7 @@ static uint32_t *read_words(const char *path, size_t *count) {
     if (bytes != NULL && fread(bytes, 1, (size_t)size, file) == (size_t)size) {
         *count = (size_t)size / 4;
         words = malloc(*count * sizeof *words + 1);
-        for (size_t n = 0; words != NULL && n < *count; n++) words[n] = uspi_load32(bytes + 4 * n);
+        for (size_t n = 0; words != NULL && n < *count; n++) words[n] = uspi_le32(bytes + 4 * n);
     }
     free(bytes);
     fclose(file);

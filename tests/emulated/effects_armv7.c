@@ -123,7 +123,7 @@ static bool apply(const struct uspi_effect *e, struct prediction *p) {
     case USPI_LOAD:
     case USPI_LITERAL: {
         const uint8_t *at = host(base + amount, 4);
-        if (at) p->value[e->reg] = uspi_load32(at);
+        if (at) p->value[e->reg] = uspi_le32(at);
         return at != NULL;
     }
     case USPI_STORE:
@@ -155,7 +155,7 @@ static bool is_narrow(const uint8_t *bytes, bool thumb) { return thumb && bytes[
 
 /* A 32-bit instruction, a Thumb one with its first halfword in the high half. */
 static uint32_t wide_word(void) {
-    uint32_t w = uspi_load32(trial.bytes);
+    uint32_t w = uspi_le32(trial.bytes);
     return trial.thumb ? w << 16 | w >> 16 : w;
 }
 
@@ -197,8 +197,8 @@ static void check_writes(struct prediction *p) {
         bool may_fail = trial.instruction.clobbers != 0; /* strex */
         if (!p->stores[s].seen) {
             if (!may_fail) fail("nothing was stored, effect", s, p->stores[s].address, 0);
-        } else if (p->stores[s].known && at && uspi_load32(at) != p->stores[s].value) {
-            fail("stored word", s, p->stores[s].value, uspi_load32(at));
+        } else if (p->stores[s].known && at && uspi_le32(at) != p->stores[s].value) {
+            fail("stored word", s, p->stores[s].value, uspi_le32(at));
         }
     }
 }
@@ -401,7 +401,7 @@ static void try_line(const char *line) {
             bytes[k] = (uint8_t)strtoul(digits, NULL, 16);
         }
         bool narrow = is_narrow(bytes, thumb);
-        uint32_t word = uspi_load32(bytes);
+        uint32_t word = uspi_le32(bytes);
         try_word(narrow ? (word & 0xffff) | 0xbf000000 : word, thumb); /* followed by nop */
         at += narrow ? 2 : 4;
     }

@@ -113,7 +113,7 @@ static bool read_word(struct machine *m, uint64_t address, uint64_t *value) {
     unsigned word = m->backend->word;
     for (int attempt = 0; attempt < 3; attempt++) {
         if (uc_mem_read(m->engine, address, bytes, word) == UC_ERR_OK) {
-            *value = uspi_load_le(bytes, word);
+            *value = uspi_le(bytes, word);
             return true;
         }
         uint8_t byte;

@@ -166,16 +166,16 @@ struct elf {
     uint64_t dynamic_size;
 };
 
-static uint64_t elf_word(const struct elf *elf, const uint8_t *p) { return uspi_load_le(p, elf->wide ? 8 : 4); }
+static uint64_t elf_word(const struct elf *elf, const uint8_t *p) { return uspi_le(p, elf->wide ? 8 : 4); }
 
 static bool elf_segments(struct elf *elf, struct segments *s) {
     const uint8_t *h = elf->file->bytes;
     uint64_t offset = elf_word(elf, h + (elf->wide ? 32 : 28));
-    unsigned size = elf->wide ? 56 : 32, count = uspi_load16(h + (elf->wide ? 56 : 44));
+    unsigned size = elf->wide ? 56 : 32, count = uspi_le16(h + (elf->wide ? 56 : 44));
     for (unsigned i = 0; i < count; i++) {
         const uint8_t *p = at(elf->file, offset + (uint64_t)i * size, size);
         if (p == NULL) return fail(elf->image, "the program headers lie outside the file");
-        uint32_t type = uspi_load32(p), flags = uspi_load32(p + (elf->wide ? 4 : 24));
+        uint32_t type = uspi_le32(p), flags = uspi_le32(p + (elf->wide ? 4 : 24));
         unsigned word = elf->wide ? 8 : 4;
         const uint8_t *q = p + (elf->wide ? 8 : 4); /* offset, vaddr, paddr, filesz, memsz */
         struct segment g = {elf_word(elf, q + word) + elf->slide, elf_word(elf, q + 4 * word), elf_word(elf, q),
@@ -229,15 +229,15 @@ static bool relocate(const struct elf *elf, usp_addr table, uint64_t size, bool 
 static bool elf_symbols(const struct elf *elf) {
     const uint8_t *h = elf->file->bytes;
     uint64_t offset = elf_word(elf, h + (elf->wide ? 40 : 32));
-    unsigned size = elf->wide ? 64 : 40, count = uspi_load16(h + (elf->wide ? 60 : 48));
+    unsigned size = elf->wide ? 64 : 40, count = uspi_le16(h + (elf->wide ? 60 : 48));
     unsigned word = elf->wide ? 8 : 4, entry = elf->wide ? 24 : 16;
     for (unsigned i = 0; i < count; i++) {
         const uint8_t *s = at(elf->file, offset + (uint64_t)i * size, size);
         if (s == NULL) return fail(elf->image, "the section headers lie outside the file");
-        if (uspi_load32(s + 4) != SHT_SYMTAB) continue;
+        if (uspi_le32(s + 4) != SHT_SYMTAB) continue;
         const uint8_t *q = s + 8 + 2 * word; /* offset, size, link */
         uint64_t from = elf_word(elf, q), bytes = elf_word(elf, q + word);
-        const uint8_t *link = at(elf->file, offset + (uint64_t)uspi_load32(q + 2 * word) * size, size);
+        const uint8_t *link = at(elf->file, offset + (uint64_t)uspi_le32(q + 2 * word) * size, size);
         if (link == NULL) return fail(elf->image, "a section's link is wrong");
         uint64_t strings = elf_word(elf, link + 8 + 2 * word), strings_size = elf_word(elf, link + 8 + 3 * word);
         for (uint64_t n = 0; n + entry <= bytes; n += entry) {
@@ -251,7 +251,7 @@ static bool elf_symbols(const struct elf *elf) {
             }
             symbol.start += elf->slide;
             symbol.end = symbol.start + elf_word(elf, p + (elf->wide ? 16 : 8));
-            if (!add_symbol(elf->image, elf->file, strings, strings_size, uspi_load32(p), symbol)) return false;
+            if (!add_symbol(elf->image, elf->file, strings, strings_size, uspi_le32(p), symbol)) return false;
         }
     }
     return true;
@@ -263,10 +263,10 @@ static bool load_elf(struct image *image, const struct file *file, usp_addr slid
     if (at(file, 0, 64) == NULL) return fail(image, "the file is too short");
     elf.wide = file->bytes[4] == 2;
     for (size_t i = 0; i < sizeof elf_machines / sizeof elf_machines[0]; i++) {
-        if (uspi_load16(file->bytes + 18) == elf_machines[i].machine) elf.machine = &elf_machines[i];
+        if (uspi_le16(file->bytes + 18) == elf_machines[i].machine) elf.machine = &elf_machines[i];
     }
     if (elf.machine == NULL) return fail(image, "an unknown processor");
-    if (uspi_load16(file->bytes + 16) == ELF_DYN) elf.slide = slide;
+    if (uspi_le16(file->bytes + 16) == ELF_DYN) elf.slide = slide;
     image->arch = elf.machine->arch;
     image->os = USP_OS_LINUX;
     if (!elf_segments(&elf, &segments) || !lay_out(image, file, &segments)) return false;
@@ -294,16 +294,16 @@ static uint32_t macho_arch(uint32_t cputype) {
 }
 
 static bool macho_symbols(struct image *image, const struct file *file, const uint8_t *command, bool wide) {
-    uint32_t from = uspi_load32(command + 8), count = uspi_load32(command + 12);
-    uint32_t strings = uspi_load32(command + 16), strings_size = uspi_load32(command + 20);
+    uint32_t from = uspi_le32(command + 8), count = uspi_le32(command + 12);
+    uint32_t strings = uspi_le32(command + 16), strings_size = uspi_le32(command + 20);
     unsigned entry = wide ? 16 : 12;
     for (uint64_t i = 0; i < count; i++) {
         const uint8_t *p = at(file, from + i * entry, entry);
         if (p == NULL) return fail(image, "the symbol table lies outside the file");
         if ((p[4] & N_STAB) != 0 || (p[4] & N_TYPE) != N_SECT) continue;
-        struct image_symbol symbol = {.start = uspi_load_le(p + 8, wide ? 8 : 4),
-                                      .thumb = (uspi_load16(p + 6) & N_ARM_THUMB_DEF) != 0};
-        if (!add_symbol(image, file, strings, strings_size, uspi_load32(p), symbol)) return false;
+        struct image_symbol symbol = {.start = uspi_le(p + 8, wide ? 8 : 4),
+                                      .thumb = (uspi_le16(p + 6) & N_ARM_THUMB_DEF) != 0};
+        if (!add_symbol(image, file, strings, strings_size, uspi_le32(p), symbol)) return false;
     }
     return true;
 }
@@ -311,22 +311,22 @@ static bool macho_symbols(struct image *image, const struct file *file, const ui
 static bool load_macho(struct image *image, const struct file *file) {
     if (at(file, 0, 32) == NULL) return fail(image, "the file is too short");
     const uint8_t *h = file->bytes, *symtab = NULL;
-    bool wide = uspi_load32(h) == 0xfeedfacfu;
+    bool wide = uspi_le32(h) == 0xfeedfacfu;
     struct segments segments = {.count = 0};
-    image->arch = macho_arch(uspi_load32(h + 4));
+    image->arch = macho_arch(uspi_le32(h + 4));
     image->os = USP_OS_DARWIN;
     if (image->arch == 0) return fail(image, "an unknown processor");
     uint64_t offset = wide ? 32 : 28;
-    for (uint32_t i = 0; i < uspi_load32(h + 16); i++) {
+    for (uint32_t i = 0; i < uspi_le32(h + 16); i++) {
         const uint8_t *c = at(file, offset, 8);
-        uint32_t size = c != NULL ? uspi_load32(c + 4) : 0;
+        uint32_t size = c != NULL ? uspi_le32(c + 4) : 0;
         if (size < 8 || at(file, offset, size) == NULL) return fail(image, "a load command lies outside the file");
-        uint32_t command = uspi_load32(c);
+        uint32_t command = uspi_le32(c);
         if (command == (wide ? LC_SEGMENT_64 : LC_SEGMENT) && size >= (wide ? 72 : 56)) {
             unsigned word = wide ? 8 : 4; /* vmaddr, vmsize, fileoff, filesize, maxprot, initprot */
-            struct segment g = {uspi_load_le(c + 24, word), uspi_load_le(c + 24 + word, word),
-                                uspi_load_le(c + 24 + 2 * word, word), uspi_load_le(c + 24 + 3 * word, word), false};
-            uint32_t protection = uspi_load32(c + 24 + 4 * word + 4);
+            struct segment g = {uspi_le(c + 24, word), uspi_le(c + 24 + word, word), uspi_le(c + 24 + 2 * word, word),
+                                uspi_le(c + 24 + 3 * word, word), false};
+            uint32_t protection = uspi_le32(c + 24 + 4 * word + 4);
             g.executable = (protection & VM_EXECUTE) != 0;
             if (protection != 0 && !add_segment(image, &segments, g)) return false;
         }
@@ -345,7 +345,7 @@ bool image_load(struct image *image, const char *path, usp_addr slide) {
         fail(image, "the file cannot be read");
     } else if (memcmp(file.bytes, "\177ELF", 4) == 0) {
         load_elf(image, &file, slide);
-    } else if ((uspi_load32(file.bytes) | 1) == 0xfeedfacfu) {
+    } else if ((uspi_le32(file.bytes) | 1) == 0xfeedfacfu) {
         load_macho(image, &file);
     } else {
         fail(image, "neither ELF nor Mach-O");

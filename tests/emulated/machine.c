@@ -151,7 +151,7 @@ bool machine_read(const struct machine *m, usp_addr from, void *to, size_t n) {
 bool machine_load(const struct machine *m, usp_addr from, unsigned n, uint64_t *value) {
     uint8_t bytes[8];
     if (!machine_read(m, from, bytes, n)) return false;
-    *value = uspi_load_le(bytes, n);
+    *value = uspi_le(bytes, n);
     return true;
 }
 

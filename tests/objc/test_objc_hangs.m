@@ -315,7 +315,7 @@ START_TEST(what_makes_no_sense_is_an_error) {
     [monitor setFile:@"/no/such/folder/hang"];
     ck_assert(![monitor startWithError:NULL]);
     [monitor setFile:nil];
-    /* Here the main queue is nobody's. */
+    /* No thread serves the main queue here. */
     [monitor setSource:USPHangSourceMainQueue];
     error_of(monitor, USP_ERROR_UNSUPPORTED);
     [monitor setSource:USPHangSourceRunLoop];

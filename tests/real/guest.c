@@ -64,7 +64,7 @@ static int read_guest(void *context, usp_addr from, void *to, size_t n) {
 bool guest_load(struct guest *g, usp_addr from, usp_addr *word) {
     uint8_t bytes[8];
     if (read_guest(g, from, bytes, g->victim->backend->word) != USP_OK) return false;
-    *word = uspi_load_le(bytes, g->victim->backend->word);
+    *word = uspi_le(bytes, g->victim->backend->word);
     return true;
 }
 

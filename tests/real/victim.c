@@ -20,13 +20,13 @@ bool victim_read(const struct victim *v, usp_addr from, void *to, size_t n) {
 bool victim_load(const struct victim *v, usp_addr from, usp_addr *word) {
     uint8_t bytes[8];
     if (!victim_read(v, from, bytes, v->backend->word)) return false;
-    *word = uspi_load_le(bytes, v->backend->word);
+    *word = uspi_le(bytes, v->backend->word);
     return true;
 }
 
 usp_addr victim_auxiliary(const uint8_t *bytes, size_t n, unsigned word, uint64_t wanted) {
     for (size_t at = 0; at + 2 * word <= n; at += 2 * word) {
-        if (uspi_load_le(bytes + at, word) == wanted) return uspi_load_le(bytes + at + word, word);
+        if (uspi_le(bytes + at, word) == wanted) return uspi_le(bytes + at + word, word);
     }
     return 0;
 }

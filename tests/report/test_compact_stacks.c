@@ -192,7 +192,7 @@ START_TEST(frames_below_the_join_are_not_written) {
 }
 END_TEST
 
-/* More frames than there is room for: the number is told, whatever it is. */
+/* More frames than there is room for: the caller gets the number, however large. */
 START_TEST(giant_counts) {
     static const struct {
         const char *hex;
@@ -443,7 +443,7 @@ START_TEST(hostile_maps) {
         {"0200ffffffffffffffffff7f", USP_ERROR_FORMAT},          /* images: more than 64 bits */
         {"0200ffffffffffffff7f", USP_ERROR_TRUNCATED},           /* as many as that */
         {"020001001000ffffffffffffffff7f", USP_ERROR_TRUNCATED}, /* a build id of that size */
-        {"02000100100000bf", USP_ERROR_FORMAT},                  /* a prefix that nobody has defined */
+        {"02000100100000bf", USP_ERROR_FORMAT},                  /* a prefix that was not defined */
         {"020001001000008c", USP_ERROR_FORMAT},                  /* a reserved one */
         {"02000100100000c7ffffffffffffffff", USP_ERROR_FORMAT},
         {"02000100100000c8", USP_ERROR_FORMAT},     /* a number of nine bytes */

@@ -355,7 +355,7 @@ START_TEST(refusals) {
     expect_refusal(other.pid, USP_ERROR_NO_THREAD, "has ended");
     end_other(&other);
     expect_refusal(other.pid, USP_ERROR_NO_THREAD, "there is no process");
-    /* Whoever asks needs more than the same user then. */
+    /* The same user id is not enough then. */
     other = start_other(be_undumpable);
     pid_t child = fork();
     if (child == 0) {

@@ -48,7 +48,7 @@ done < <(cd "$top" && find configure.ac Makefile.am m4 arch doc include lib test
 standard='<(assert|ctype|errno|inttypes|limits|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|string|time)\.h>'
 public='<unspool/[a-z_]+\.h>'
 ours='"lib/[a-z_0-9/]+\.h"'
-backend='"arch/(backend|frame)\.h"'
+backend='"arch/(backend|frame|little_endian)\.h"'
 host='"arch/host\.h"'
 config='"config\.h"|<config\.h>'
 

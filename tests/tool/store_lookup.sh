@@ -34,7 +34,7 @@ report_of short >report-short
 id=$(id_of lib)
 unified=${id:0:2}/${id:2}
 
-# A folder that must not be gone through: a file in it that is read would be told by strace, one that is damaged by nobody.
+# A folder that must not be gone through: strace would show a file in it that is read; no message would show a damaged one.
 put() { mkdir -p "$(dirname "laid/$2")" && cp "$1" "laid/$2"; }
 traces=
 # Sanitizers make calls of their own, and look for leaks by the means of strace.

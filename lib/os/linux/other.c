@@ -24,7 +24,7 @@
 /* Questions about the main thread, or about how many there are, between two looks at whether it has ended. */
 #define BETWEEN_LOOKS 16u
 
-/* What being stopped and let go takes of a thread's processor time at most, in ns. */
+/* The most processor time that a thread spends on being stopped and resumed, in ns. */
 #define BEING_STOPPED UINT64_C(50000)
 
 /* The open file with the processor time of a thread. */
@@ -98,7 +98,7 @@ int uspi_os_other_open(int64_t pid, struct uspi_os_other **other, char *error, s
             (struct uspi_refusal){.pid = made->tracing->pid, .text = error, .text_size = error_size};
         status = uspi_linux_prepare_tracing(made->tracing, pid);
         if (status == USP_OK) status = try_to_stop(made);
-        /* The text is the caller's, and nobody reads it later. */
+        /* The text is the caller's, who does not read it later. */
         made->tracing->refusal.text = NULL;
         made->tracing->refusal.text_size = 0;
     }
@@ -352,7 +352,7 @@ int uspi_os_other_stop(struct uspi_os_other *other, const struct usp_thread *thr
     memset(stopped, 0, sizeof *stopped);
     if (now - other->ranges_read >= RANGES_AGE) {
         uint64_t pages = uspi_os_other_mapped(other);
-        tracing->is_astray |= pages != other->ranges_pages;
+        tracing->has_unknown_stack |= pages != other->ranges_pages;
         other->ranges_pages = pages;
         other->ranges_read = now;
     }

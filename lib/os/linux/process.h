@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What stops by a tracer have in common, whomever it traces and however often. */
+/* What all stops by a tracer share: of another process or of this one, once or again and again. */
 #ifndef USPI_LINUX_PROCESS_H
 #define USPI_LINUX_PROCESS_H
 

@@ -295,7 +295,7 @@ static struct uspi_stack_extent extent_at(struct uspi_tracing *tracing, size_t i
     const struct uspi_range *r = find_range(tracing, sp);
     struct uspi_stack_extent e = {.from = sp >= b->red_zone ? (sp - b->red_zone) & ~UINT64_C(15) : 0};
     uint64_t want = UNSURE_COPY;
-    tracing->is_astray |= r == NULL;
+    tracing->has_unknown_stack |= r == NULL;
     if (r != NULL) {
         usp_addr end = end_of_stack(tracing->tids[i], r, e.from);
         e.low = r->low < e.from ? r->low : e.from;
@@ -611,9 +611,9 @@ int uspi_trace_given(struct uspi_tracing *tracing, const struct usp_thread *thre
     int status = USP_OK;
     tracing->is_given = true;
     tracing->refusal.status = USP_OK;
-    if (tracing->range_count == 0 || tracing->is_astray) {
+    if (tracing->range_count == 0 || tracing->has_unknown_stack) {
         tracing->range_count = 0;
-        tracing->is_astray = false;
+        tracing->has_unknown_stack = false;
         status = read_ranges(tracing);
     }
     if (status == USP_OK && !take_given(tracing, threads, count)) status = fail_to_list(tracing, -ENOMEM);

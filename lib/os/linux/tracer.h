@@ -79,14 +79,14 @@ struct uspi_tracing {
     /* Its own. */
     struct uspi_range *ranges; /* writable mappings, ascending */
     size_t range_count, range_room;
-    uint64_t mapped; /* how much was, before before_stop; 0: not known */
-    size_t room;     /* in `threads`, `traced` and `tids` */
-    bool is_short;   /* of that room: there were more threads */
-    bool is_given;   /* the threads are those that the caller gave, and no others */
-    bool is_astray;  /* a stack pointer lay in none of the ranges */
-    uint64_t spent;  /* processor time of the tracers that were threads, in ns */
-    size_t expected; /* of the listing: the next one's place in `tids` */
-    size_t found;    /* new threads in the last listing */
+    uint64_t mapped;        /* how much was, before before_stop; 0: not known */
+    size_t room;            /* in `threads`, `traced` and `tids` */
+    bool is_short;          /* of that room: there were more threads */
+    bool is_given;          /* the threads are those that the caller gave, and no others */
+    bool has_unknown_stack; /* a stack pointer lay in none of the ranges */
+    uint64_t spent;         /* processor time of the tracers that were threads, in ns */
+    size_t expected;        /* of the listing: the next one's place in `tids` */
+    size_t found;           /* new threads in the last listing */
     uint64_t deadline;
     pid_t tracer_id;
     char listing[65536];
@@ -99,8 +99,8 @@ struct uspi_tracing *uspi_tracing_create(void);
  * and after. USP_OK, or the refusal's status. */
 int uspi_trace(struct uspi_tracing *tracing);
 
-/* The same for `count` threads that are given by their ids: nothing is listed and nothing told of them but their copies. May be
- * called again and again; the ranges of stacks are read when there are none, and again when `is_astray` says that they have changed. Room
+/* The same for `count` threads that are given by their ids: nothing is listed, and nothing but their copies is filled in. May be
+ * called again and again; the ranges of stacks are read when there are none, and again when `has_unknown_stack` says that they have changed. Room
  * is kept. */
 int uspi_trace_given(struct uspi_tracing *tracing, const struct usp_thread *threads, size_t count);
 

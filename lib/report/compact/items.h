@@ -12,7 +12,7 @@ enum uspi_compact_kind {
     USPI_COMPACT_ASYNC,  /* where an async function continues */
     USPI_COMPACT_GAP,    /* `value` frames were left out */
     USPI_COMPACT_END,    /* the outermost frame was the last one */
-    USPI_COMPACT_CUT     /* more frames were left out, nobody knows how many */
+    USPI_COMPACT_CUT     /* more frames were left out; their number is not known */
 };
 
 struct uspi_compact_item {

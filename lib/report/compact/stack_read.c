@@ -37,7 +37,7 @@ static int measure(struct uspi_compact_items items, struct extent *extent) {
         default:
             extent->end = item.kind;
             /* An async chain is what the stack ends with; resume points in front of other frames are frames like these. A gap
-             * is told for the frames of the operating system's stack alone. */
+             * is recorded for the operating system's stack alone. */
             extent->physical = extent->has_gap && extent->gap_at > others_end ? extent->gap_at : others_end;
             return USP_OK;
         }

@@ -2,39 +2,28 @@
 /* See perf_map.h. */
 #include "lib/symbolize/jit/perf_map.h"
 
+#include "lib/base/span.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 /* So much is read at a time. A longer line is cut. */
 #define PIECE (64u << 10)
 
-static int digit_of(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* A number in hexadecimal, with or without 0x, and the blank behind it. Moves *at behind that. */
-static bool take_number(const char **at, const char *end, uint64_t *value) {
-    const char *p = *at;
-    if (end - p > 2 && p[0] == '0' && (p[1] == 'x' || p[1] == 'X')) p += 2;
-    const char *first = p;
-    for (*value = 0; p < end && digit_of(*p) >= 0; p++) {
-        if (*value >> 60 != 0) return false;
-        *value = *value << 4 | (uint64_t)digit_of(*p);
-    }
-    if (p == first || p == end || *p != ' ') return false;
-    *at = p + 1;
-    return true;
+static bool take_number(struct uspi_span line, size_t *at, uint64_t *value) {
+    if (!uspi_skip(line, at, USPI_SPAN("0x"))) (void)uspi_skip(line, at, USPI_SPAN("0X"));
+    return uspi_scan_hex_digits(line, at, value) && uspi_skip(line, at, USPI_SPAN(" "));
 }
 
-static int take_line(const char *line, const char *end, uint64_t order, struct uspi_jit_map *map) {
+static int take_line(struct uspi_span line, uint64_t order, struct uspi_jit_map *map) {
     struct uspi_jit_code code = {.order = order};
-    if (end > line && end[-1] == '\r') end--;
-    if (!take_number(&line, end, &code.start) || !take_number(&line, end, &code.size)) return USP_OK;
+    size_t at = 0;
+    if (line.length > 0 && line.bytes[line.length - 1] == '\r') line.length--;
+    if (!take_number(line, &at, &code.start) || !take_number(line, &at, &code.size)) return USP_OK;
     /* A name is what makes it an entry: without one the line may not have been written to its end. */
-    if (line == end || *line == '\0') return USP_OK;
-    return uspi_jit_map_add(map, &code, line, (size_t)(end - line));
+    if (at == line.length || line.bytes[at] == '\0') return USP_OK;
+    return uspi_jit_map_add(map, &code, line.bytes + at, line.length - at);
 }
 
 /* The complete lines of n bytes. *used becomes how many bytes they have. */
@@ -45,7 +34,7 @@ static int take_lines(struct uspi_perf_map *state, const char *bytes, size_t n, 
     while (status == USP_OK) {
         const char *line = bytes + *used, *end = memchr(line, '\n', n - *used);
         if (end == NULL) break;
-        status = take_line(line, end, state->lines++, map);
+        status = take_line((struct uspi_span){line, (size_t)(end - line)}, state->lines++, map);
         *used = (size_t)(end - bytes) + 1;
     }
     return status;
@@ -69,7 +58,7 @@ static int read_pieces(struct uspi_perf_map *state, struct uspi_bytes file, char
         used += skipped;
         if (used == 0 || (at + n >= file.size && used < n)) {
             /* The last line, which may go on later, or one that is too long. */
-            status = take_line(piece + used, piece + n, state->lines, map);
+            status = take_line((struct uspi_span){piece + used, n - used}, state->lines, map);
             if (status != USP_OK || at + n >= file.size) {
                 state->offset = at + used;
                 return status;

@@ -9,8 +9,8 @@
  *     sets:    how many blocks, and their numbers, ascending */
 #include "lib/symbolize/lines/address_map.h"
 
+#include "arch/little_endian.h"
 #include "lib/base/array.h"
-#include "lib/base/little_endian.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* See block_write.h. How entries are coded stands in block.c, which reads them, and in doc/index-format.md. */
 #include "lib/symbolize/lines/block_write.h"
 
-#include "lib/base/little_endian.h"
+#include "arch/little_endian.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
  *     strings: bytes in common with the one before it (0 for a group's first), further bytes, these */
 #include "lib/symbolize/lines/string_pool.h"
 
+#include "arch/little_endian.h"
 #include "lib/base/array.h"
-#include "lib/base/little_endian.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
 /* See index_write.h. */
 #include "lib/symbolize/store/index_write.h"
 
+#include "arch/little_endian.h"
 #include "lib/base/array.h"
 #include "lib/base/checksum.h"
-#include "lib/base/little_endian.h"
 #include "lib/os/os.h"
 #include "lib/symbolize/lines/builder.h"
 #include "lib/symbolize/lines/string_pool.h"

@@ -9,7 +9,7 @@ static struct uspi_value literal(struct uspi_explorer *x, usp_addr at) {
     const uint8_t *bytes;
     unsigned n = x->backend->word;
     if (uspi_code_read(x->code, at, n, &bytes) != n) return uspi_unknown;
-    return uspi_constant(uspi_sign_extend(uspi_load_le(bytes, n), n * 8));
+    return uspi_constant(uspi_sign_extend(uspi_le(bytes, n), n * 8));
 }
 
 static struct uspi_value inserted(const struct uspi_log *log, struct uspi_value old, const struct uspi_effect *e) {

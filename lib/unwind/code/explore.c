@@ -152,7 +152,7 @@ static bool find_bound(struct uspi_explorer *x, struct uspi_value to, usp_addr *
     uint8_t bytes[8];
     if (data == NULL || data->read(data->context, uspi_constant_address(&x->log, to), bytes, b->word) != 0)
         return false;
-    usp_addr pointer = uspi_load_le(bytes, b->word) & b->word_mask;
+    usp_addr pointer = uspi_le(bytes, b->word) & b->word_mask;
     *mode = b->has_thumb && (pointer & 1) != 0 ? USPI_MODE_THUMB : 0;
     *target = *mode != 0 ? pointer - 1 : pointer;
     return pointer != 0;

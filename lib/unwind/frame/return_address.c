@@ -62,8 +62,8 @@ static bool load_pair(const void *context, usp_addr at, unsigned slot, usp_addr 
     const struct usp_memory *memory = context;
     uint8_t bytes[16];
     if (memory->read(memory->context, at, bytes, 2 * slot) != 0) return false;
-    pair[0] = uspi_load_le(bytes, slot);
-    pair[1] = uspi_load_le(bytes + slot, slot);
+    pair[0] = uspi_le(bytes, slot);
+    pair[1] = uspi_le(bytes + slot, slot);
     return true;
 }
 

@@ -7,7 +7,7 @@ bool uspi_read_slot(const struct uspi_walk *walk, usp_addr at, uint64_t *value) 
     unsigned n = walk->backend->slot;
     const struct usp_memory *memory = &walk->target.memory;
     if (memory->read(memory->context, at, bytes, n) != 0) return false;
-    *value = uspi_load_le(bytes, n);
+    *value = uspi_le(bytes, n);
     return true;
 }
 

@@ -8,7 +8,7 @@
  * fetched by going the same way once more. */
 #include "lib/unwind/rule_cache/kept_rules.h"
 
-/* Not uspi_load_le: what lies on a stack may be fenced off by AddressSanitizer, and compilers see one load in this. */
+/* Not uspi_le: what lies on a stack may be fenced off by AddressSanitizer, and compilers see one load in this. */
 USPI_NO_ASAN USPI_TEMPLATE uint64_t load_slot(const uint8_t *p, unsigned slot) {
     uint64_t low = (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24;
     if (slot == 4) return low;

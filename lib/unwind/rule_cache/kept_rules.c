@@ -40,7 +40,7 @@ static bool passing_stamp(const struct request *r, usp_addr pc, uint32_t *stamp)
     uspi_code_init(&code, r->walk->backend, uspi_code_memory(r->walk));
     if (pc < CODE_BEFORE || uspi_code_read(&code, pc - CODE_BEFORE, CODE_BYTES, &bytes) != CODE_BYTES) return false;
     for (unsigned i = 0; i < CODE_BYTES; i += 8) {
-        sum = (sum ^ uspi_load_le(bytes + i, 8)) * ODD;
+        sum = (sum ^ uspi_le(bytes + i, 8)) * ODD;
         sum ^= sum >> 31;
     }
     *stamp = (uint32_t)(sum >> 32);

@@ -48,7 +48,7 @@ bool uspi_find_in_mcontext(const struct uspi_backend *backend, unsigned reg, uin
 static bool read_word(const struct uspi_sigframe_view *v, usp_addr at, unsigned n, uint64_t *value) {
     uint8_t bytes[8];
     if (v->memory->read(v->memory->context, at, bytes, n) != 0) return false;
-    *value = uspi_load_le(bytes, n);
+    *value = uspi_le(bytes, n);
     return true;
 }
 
@@ -80,8 +80,8 @@ static bool is_filled(const struct uspi_sigframe_view *v, usp_addr context, unsi
     uint8_t bytes[UCONTEXT_MAX];
     uint64_t signal;
     if (v->memory->read(v->memory->context, context, bytes, a->ucontext) != 0) return false;
-    if (uspi_load32(bytes) > 1 || uspi_load_le(bytes + a->link, f->pointer) != 0) return false;
-    uint64_t told = uspi_load_le(bytes + a->size, f->pointer);
+    if (uspi_le32(bytes) > 1 || uspi_le(bytes + a->link, f->pointer) != 0) return false;
+    uint64_t told = uspi_le(bytes + a->size, f->pointer);
     if (f->is_last != 0 ? told < size || told > SIZE_MAX_TOLD : f->pointer == 8 && told != size) return false;
     if (!read_word(v, (context - a->siginfo) & v->backend->word_mask, 4, &signal)) return false;
     return signal >= 1 && signal < SIGNALS;
@@ -119,7 +119,7 @@ static enum uspi_sigframe_found look_above(const struct uspi_sigframe_view *v, u
     usp_addr from = (cfa + f->machine + place) & b->word_mask;
     if (f->is_last == 0 && v->memory->read(v->memory->context, from, bytes, n) != 0) return USPI_NO_SIGFRAME;
     for (unsigned more = 0; more <= f->slack; more += b->word) {
-        if (f->is_last == 0 && !same(v, uspi_load_le(bytes + more, b->word), fp)) continue;
+        if (f->is_last == 0 && !same(v, uspi_le(bytes + more, b->word), fp)) continue;
         enum uspi_sigframe_found found = look_at(v, cfa + f->machine + more, fp, interrupted);
         if (found != USPI_NO_SIGFRAME) return found;
     }

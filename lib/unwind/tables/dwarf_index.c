@@ -2,7 +2,7 @@
 /* A sorted table for a section of call frame information that the linker made none for; see dwarf_find.h. */
 #include "lib/unwind/tables/dwarf_find.h"
 
-#include "lib/base/little_endian.h"
+#include "arch/little_endian.h"
 
 #include <stdlib.h>
 

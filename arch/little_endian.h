@@ -3,7 +3,7 @@
 #ifndef USPI_LITTLE_ENDIAN_H
 #define USPI_LITTLE_ENDIAN_H
 
-#include <stdint.h>
+#include <unspool/base.h>
 
 /* Stores the lowest `width` bytes of a number: 0 … 8. */
 static inline void uspi_store_le(uint8_t *to, uint64_t value, unsigned width) {
