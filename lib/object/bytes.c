@@ -106,6 +106,12 @@ int uspi_bytes_load(struct uspi_bytes bytes, uint64_t offset, unsigned width, ui
 int uspi_bytes_uleb(struct uspi_bytes bytes, uint64_t *offset, uint64_t *value, const char *what,
                     struct uspi_error *error) {
     uint64_t number = 0, at = *offset, byte;
+    const uint8_t *there = uspi_bytes_in_place(bytes, at, 1);
+    if (there != NULL && *there < 0x80) { /* as nearly all are */
+        *value = *there;
+        ++*offset;
+        return USP_OK;
+    }
     /* Zeros may follow the last group that counts, as linkers write them to keep a number's width. */
     for (unsigned shift = 0; shift < 128; shift += 7) {
         int status = uspi_bytes_load(bytes, at, 1, &byte, what, error);

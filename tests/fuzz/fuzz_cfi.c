@@ -48,7 +48,7 @@ static void check_index(const struct uspi_dwarf_section *section) {
     struct uspi_dwarf_entry entry;
     struct uspi_dwarf_fde fde;
     usp_addr before = 0;
-    require(uspi_dwarf_index(section, &bytes, &size) == USP_OK && size >= 20 && (size - 20) % 16 == 0);
+    require(uspi_dwarf_make_index(section, &bytes, &size) == USP_OK && size >= 20 && (size - 20) % 16 == 0);
     for (size_t at = 20; at < size; at += 16) {
         usp_addr start = uspi_le64(bytes + at), place = uspi_le64(bytes + at + 8);
         require(start >= before && place >= section->bytes.from);

@@ -59,7 +59,7 @@ static struct usp_memory_range find(const struct loaded *l, const char *name) {
 }
 
 static void make_index(struct loaded *l, const struct uspi_dwarf_section *section, struct usp_memory_range *table) {
-    check(uspi_dwarf_index(section, &l->made, &l->made_size), "index");
+    check(uspi_dwarf_make_index(section, &l->made, &l->made_size), "index");
     *table = (struct usp_memory_range){MADE_AT, l->made_size};
 }
 

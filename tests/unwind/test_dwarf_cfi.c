@@ -533,13 +533,13 @@ START_TEST(made_table) {
     uint8_t *bytes;
     size_t size;
     ck_assert_int_eq(init_image(&i), USP_OK);
-    ck_assert_int_eq(uspi_dwarf_index(&i.image.eh, &bytes, &size), USP_OK);
+    ck_assert_int_eq(uspi_dwarf_make_index(&i.image.eh, &bytes, &size), USP_OK);
     i.tables.eh_frame_hdr = (struct usp_memory_range){TABLE + c.bytes.size, size};
     put_bytes(&c.bytes, bytes, size);
     free(bytes);
     ck_assert_uint_eq(size, 20 + 3 * 16);
     ck_assert_int_eq(init_image(&i), USP_OK);
-    ck_assert(i.image.has_eh_index);
+    ck_assert_int_eq(i.image.eh_index.status, USP_OK);
     expect_three(&i);
 }
 END_TEST
@@ -609,7 +609,7 @@ START_TEST(debug_frame) {
     /* By a table that was sorted. */
     uint8_t *bytes;
     size_t size;
-    ck_assert_int_eq(uspi_dwarf_index(&i.image.debug, &bytes, &size), USP_OK);
+    ck_assert_int_eq(uspi_dwarf_make_index(&i.image.debug, &bytes, &size), USP_OK);
     i.tables.debug_frame_hdr = (struct usp_memory_range){TABLE + c.bytes.size, size};
     put_bytes(&c.bytes, bytes, size);
     free(bytes);

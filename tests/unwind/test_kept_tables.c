@@ -133,7 +133,7 @@ static void add_functions(unsigned number, unsigned functions) {
 static void read_tables(struct uspi_dwarf_image *found) {
     const struct uspi_backend *backend = uspi_backend_find(image.arch);
     ck_assert_int_eq(uspi_dwarf_image_init(found, &tables, &tables.memory, backend, USP_OS_LINUX), USP_OK);
-    ck_assert(found->has_eh ? found->has_eh_index : found->has_debug_index);
+    ck_assert_int_eq(found->has_eh ? found->eh_index.status : found->debug_index.status, USP_OK);
 }
 
 static int find(const struct uspi_dwarf_image *found, usp_addr pc, struct uspi_dwarf_fde *fde) {

@@ -65,7 +65,7 @@ static int sort_kept(struct kept *k, const struct usp_unwind_tables *tables, uin
     struct uspi_dwarf_image image;
     int status = uspi_dwarf_image_init(&image, tables, &tables->memory, uspi_backend_find(arch), USP_OS_LINUX);
     if (status != USP_OK) return status;
-    return uspi_dwarf_index(image.has_eh ? &image.eh : &image.debug, &k->sorted, &k->sorted_size);
+    return uspi_dwarf_make_index(image.has_eh ? &image.eh : &image.debug, &k->sorted, &k->sorted_size);
 }
 
 /* .debug_frame of a file, which the image need not be loaded from. */

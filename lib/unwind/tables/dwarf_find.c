@@ -5,54 +5,43 @@
 /* Entries that are looked at one by one: an image with more has a sorted table, or its owner makes one. */
 #define ENTRIES_MAX 65536u
 
-/* The sorted table's header. */
-struct index_header {
-    usp_addr section; /* where the entries are that it shows to */
-    uint64_t entries; /* offset of the first */
-    uint64_t count;
-    uint8_t encoding;
-    unsigned width; /* of an address in an entry */
-};
-
-static int read_header(const struct uspi_dwarf_section *index, struct index_header *header) {
+static int read_header(struct uspi_dwarf_index *index) {
     uint8_t fixed[4]; /* version, and the encodings of the section's address, of the count and of the entries */
     uint64_t at = sizeof fixed;
-    int status = uspi_bytes_read(index->bytes, 0, fixed, sizeof fixed, "header", NULL);
+    int status = uspi_bytes_read(index->section.bytes, 0, fixed, sizeof fixed, "header", NULL);
     if (status != USP_OK) return status;
     if (fixed[0] != 1) return USP_ERROR_UNSUPPORTED;
-    status = uspi_dwarf_pointer(index, &at, fixed[1], 0, &header->section);
+    status = uspi_dwarf_pointer(&index->section, &at, fixed[1], 0, &index->described);
     if (status != USP_OK) return status;
-    header->count = 0;
-    header->encoding = fixed[3];
-    header->width = fixed[3] == USPI_PE_OMIT ? 0 : uspi_dwarf_width(index->backend, fixed[3]);
+    index->count = 0;
+    index->encoding = fixed[3];
+    index->width = fixed[3] == USPI_PE_OMIT ? 0 : uspi_dwarf_width(index->section.backend, fixed[3]);
     /* The sorted entries may be left out, or have a format in which they cannot be searched. */
-    if (fixed[2] == USPI_PE_OMIT || header->width == 0) return USP_OK;
-    status = uspi_dwarf_pointer(index, &at, fixed[2], 0, &header->count);
-    header->entries = at;
+    if (fixed[2] == USPI_PE_OMIT || index->width == 0) return USP_OK;
+    status = uspi_dwarf_pointer(&index->section, &at, fixed[2], 0, &index->count);
+    index->entries = at;
     struct uspi_bytes entries;
     if (status != USP_OK) return status;
-    return uspi_bytes_array(index->bytes, at, header->count, 2u * header->width, "sorted table", &entries, NULL);
+    return uspi_bytes_array(index->section.bytes, at, index->count, 2u * index->width, "sorted table", &entries, NULL);
 }
 
 /* The numbers of an entry of the sorted table: where its code begins, where its FDE is. */
 enum index_field { INDEX_START, INDEX_FDE };
 
-static int read_index(const struct uspi_dwarf_section *index, const struct index_header *header, uint64_t i,
-                      enum index_field field, usp_addr *value) {
-    uint64_t at = header->entries + (i * 2 + field) * header->width;
-    return uspi_dwarf_pointer(index, &at, header->encoding, 0, value);
+static int read_index(const struct uspi_dwarf_index *index, uint64_t i, enum index_field field, usp_addr *value) {
+    uint64_t at = index->entries + (i * 2 + field) * index->width;
+    return uspi_dwarf_pointer(&index->section, &at, index->encoding, 0, value);
 }
 
 static bool holds(const struct uspi_dwarf_fde *fde, usp_addr pc) { return pc >= fde->start && pc < fde->end; }
 
 /* How many entries start at pc or before. */
-static int count_not_above(const struct uspi_dwarf_section *index, const struct index_header *header, usp_addr pc,
-                           uint64_t *count) {
-    uint64_t low = 0, high = header->count;
+static int count_not_above(const struct uspi_dwarf_index *index, usp_addr pc, uint64_t *count) {
+    uint64_t low = 0, high = index->count;
     usp_addr start;
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
-        int status = read_index(index, header, middle, INDEX_START, &start);
+        int status = read_index(index, middle, INDEX_START, &start);
         if (status != USP_OK) return status;
         if (start <= pc) {
             low = middle + 1;
@@ -64,13 +53,13 @@ static int count_not_above(const struct uspi_dwarf_section *index, const struct 
     return USP_OK;
 }
 
-static int find_sorted(const struct uspi_dwarf_section *section, const struct uspi_dwarf_section *index,
-                       const struct index_header *header, usp_addr pc, struct uspi_dwarf_fde *fde) {
+static int find_sorted(const struct uspi_dwarf_section *section, const struct uspi_dwarf_index *index, usp_addr pc,
+                       struct uspi_dwarf_fde *fde) {
     uint64_t count;
     usp_addr found;
-    int status = count_not_above(index, header, pc, &count);
+    int status = count_not_above(index, pc, &count);
     if (status == USP_OK && count == 0) status = USP_ERROR_NOT_FOUND;
-    if (status == USP_OK) status = read_index(index, header, count - 1, INDEX_FDE, &found);
+    if (status == USP_OK) status = read_index(index, count - 1, INDEX_FDE, &found);
     if (status != USP_OK) return status;
     struct uspi_dwarf_entry entry;
     if (found < section->bytes.from) return USP_ERROR_FORMAT;
@@ -114,16 +103,11 @@ static int find_linear(const struct uspi_dwarf_section *section, usp_addr pc, st
     return USP_ERROR_NOT_FOUND;
 }
 
-static int find_in(const struct uspi_dwarf_section *section, const struct uspi_dwarf_section *index, usp_addr pc,
+static int find_in(const struct uspi_dwarf_section *section, const struct uspi_dwarf_index *index, usp_addr pc,
                    struct uspi_dwarf_fde *fde) {
-    struct index_header header;
-    if (index != NULL) {
-        int status = read_header(index, &header);
-        if (status != USP_OK || header.count != 0) {
-            return status != USP_OK ? status : find_sorted(section, index, &header, pc, fde);
-        }
-    }
-    return find_linear(section, pc, fde);
+    if (index->status == USP_ERROR_NOT_FOUND) return find_linear(section, pc, fde);
+    if (index->status != USP_OK) return index->status;
+    return index->count != 0 ? find_sorted(section, index, pc, fde) : find_linear(section, pc, fde);
 }
 
 int uspi_dwarf_find(const struct uspi_dwarf_image *image, usp_addr pc, const struct uspi_dwarf_section **section,
@@ -131,22 +115,21 @@ int uspi_dwarf_find(const struct uspi_dwarf_image *image, usp_addr pc, const str
     int status = USP_ERROR_NOT_FOUND;
     if (image->has_eh) {
         *section = &image->eh;
-        status = find_in(&image->eh, image->has_eh_index ? &image->eh_index : NULL, pc, fde);
+        status = find_in(&image->eh, &image->eh_index, pc, fde);
     }
     if (status == USP_OK || !image->has_debug) return status;
     *section = &image->debug;
-    int in_debug = find_in(&image->debug, image->has_debug_index ? &image->debug_index : NULL, pc, fde);
+    int in_debug = find_in(&image->debug, &image->debug_index, pc, fde);
     return in_debug == USP_ERROR_NOT_FOUND ? status : in_debug;
 }
 
 int uspi_dwarf_next_start(const struct uspi_dwarf_image *image, usp_addr pc, usp_addr *start) {
-    struct index_header header;
+    const struct uspi_dwarf_index *index = &image->eh_index;
     uint64_t count;
-    if (!image->has_eh_index) return USP_ERROR_NOT_FOUND;
-    int status = read_header(&image->eh_index, &header);
-    if (status == USP_OK) status = count_not_above(&image->eh_index, &header, pc, &count);
-    if (status == USP_OK && count == header.count) status = USP_ERROR_NOT_FOUND;
-    return status == USP_OK ? read_index(&image->eh_index, &header, count, INDEX_START, start) : status;
+    int status = index->status;
+    if (status == USP_OK) status = count_not_above(index, pc, &count);
+    if (status == USP_OK && count == index->count) status = USP_ERROR_NOT_FOUND;
+    return status == USP_OK ? read_index(index, count, INDEX_START, start) : status;
 }
 
 static bool section_at(const struct uspi_dwarf_image *image, struct usp_memory_range table,
@@ -155,6 +138,13 @@ static bool section_at(const struct uspi_dwarf_image *image, struct usp_memory_r
     section->bytes = (struct uspi_bytes){&image->source, table.address, table.size};
     uint64_t end;
     return table.size != 0 && uspi_sum(table.address, table.size, &end);
+}
+
+static void find_index(const struct uspi_dwarf_image *image, struct usp_memory_range table,
+                       const struct uspi_backend *backend, struct uspi_dwarf_index *index) {
+    /* Linkers count what a sorted table says from the table; one that is made here says where code is. */
+    const struct uspi_dwarf_section like = {.backend = backend, .is_eh = true, .data_base = table.address};
+    index->status = section_at(image, table, &like, &index->section) ? read_header(index) : USP_ERROR_NOT_FOUND;
 }
 
 int uspi_dwarf_image_init(struct uspi_dwarf_image *image, const struct usp_unwind_tables *tables,
@@ -168,20 +158,14 @@ int uspi_dwarf_image_init(struct uspi_dwarf_image *image, const struct usp_unwin
     eh.data_base = tables->data_base;
     eh.swaps_sp_and_fp = os == USP_OS_DARWIN && backend->arch == USP_ARCH_I386;
     eh.slide = (tables->flags & USP_UNWIND_TABLES_AS_LINKED) != 0 ? tables->slide : 0;
-    /* Linkers count what a sorted table says from the table; one that is made here says where code is. */
-    struct uspi_dwarf_section index = {.backend = backend, .is_eh = true};
-    index.data_base = tables->eh_frame_hdr.address;
-    image->has_eh_index = section_at(image, tables->eh_frame_hdr, &index, &image->eh_index);
+    find_index(image, tables->eh_frame_hdr, backend, &image->eh_index);
     image->has_eh = section_at(image, tables->eh_frame, &eh, &image->eh);
-    if (image->has_eh_index && !image->has_eh) {
-        struct index_header header;
-        int status = read_header(&image->eh_index, &header);
-        if (status != USP_OK) return status;
-        image->eh.bytes = uspi_bytes_at(&image->source, header.section);
+    if (!image->has_eh && image->eh_index.status != USP_ERROR_NOT_FOUND) {
+        if (image->eh_index.status != USP_OK) return image->eh_index.status;
+        image->eh.bytes = uspi_bytes_at(&image->source, image->eh_index.described);
         image->has_eh = true;
     }
-    index.data_base = tables->debug_frame_hdr.address;
     image->has_debug = section_at(image, tables->debug_frame, &debug, &image->debug);
-    image->has_debug_index = section_at(image, tables->debug_frame_hdr, &index, &image->debug_index);
+    if (image->has_debug) find_index(image, tables->debug_frame_hdr, backend, &image->debug_index);
     return image->has_eh || image->has_debug ? USP_OK : USP_ERROR_NOT_FOUND;
 }

@@ -6,12 +6,23 @@
 
 #include "lib/unwind/tables/dwarf_section.h"
 
+/* A sorted table, and what its header says. */
+struct uspi_dwarf_index {
+    struct uspi_dwarf_section section; /* the table itself */
+    int status;         /* of its header: USP_OK, or why it says nothing; USP_ERROR_NOT_FOUND: no table */
+    usp_addr described; /* where the entries are that it leads to */
+    uint64_t entries;   /* offset of the first */
+    uint64_t count;     /* 0: they cannot be searched */
+    uint8_t encoding;
+    unsigned width; /* of an address in an entry */
+};
+
 /* The call frame information of one image. Refers to itself: it is used where it was filled in. */
 struct uspi_dwarf_image {
     struct uspi_source source;
-    bool has_eh, has_debug, has_eh_index, has_debug_index;
-    struct uspi_dwarf_section eh, debug;             /* .eh_frame, .debug_frame */
-    struct uspi_dwarf_section eh_index, debug_index; /* the sorted tables of both */
+    bool has_eh, has_debug;
+    struct uspi_dwarf_section eh, debug;           /* .eh_frame, .debug_frame */
+    struct uspi_dwarf_index eh_index, debug_index; /* the sorted tables of both */
 };
 
 /* memory must live as long as the image; os is an enum usp_os. USP_ERROR_NOT_FOUND when there is no call frame information,
@@ -38,6 +49,6 @@ int uspi_dwarf_next_fde(const struct uspi_dwarf_section *section, uint64_t *offs
 /* Makes a sorted table for a section that has none, in the format of .eh_frame_hdr, with absolute addresses. *bytes is the
  * caller's to free. USP_OK or USP_ERROR_NO_MEMORY; a section that cannot be read to its end is indexed as far as it can.
  * Not signal-safe. */
-int uspi_dwarf_index(const struct uspi_dwarf_section *section, uint8_t **bytes, size_t *size);
+int uspi_dwarf_make_index(const struct uspi_dwarf_section *section, uint8_t **bytes, size_t *size);
 
 #endif

@@ -43,7 +43,7 @@ static uint8_t *put(uint8_t *to, uint64_t value) {
     return to + 8;
 }
 
-int uspi_dwarf_index(const struct uspi_dwarf_section *section, uint8_t **bytes, size_t *size) {
+int uspi_dwarf_make_index(const struct uspi_dwarf_section *section, uint8_t **bytes, size_t *size) {
     struct growing g = {0};
     struct uspi_dwarf_entry entry;
     struct uspi_dwarf_fde fde;
