@@ -10,6 +10,7 @@
 #include "tests/apple/fakemach/stacks.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/suite.h"
+#include "tests/support/under.h"
 
 static struct fake_queue first, second;
 
@@ -132,7 +133,7 @@ START_TEST(test_changing_queue) {
     ck_assert_int_eq(usp_snapshot_create_self(NULL, &s), USP_OK);
     usp_snapshot_free(s);
     size_t of_one = fake_account.calls[FAKE_VM_READ] - reads;
-    for (size_t at = 1; at <= of_one; at++) {
+    for (size_t at = 1; at <= of_one; at += stride()) {
         *fake.change = (uintptr_t)&first;
         fill_stack(TARGET);
         struct fake_account before = fake_account;
