@@ -68,17 +68,17 @@ AC_DEFUN([USP_COMPRESSION], [
      AS_IF([test "$with_$1" = yes && test $usp_$1 = no], [AC_MSG_ERROR([--with-$1: the library was not found])])])
 ])
 
-# USP_LIBARCHIVE: HAVE_LIBARCHIVE when a program that calls it can be linked; an error where --with-libarchive insists and it
-# cannot. Nothing is linked with it: tools/unpack.c loads it.
-AC_DEFUN([USP_LIBARCHIVE], [
-  AC_ARG_WITH([libarchive], [AS_HELP_STRING([--without-libarchive], [do not read zip archives of debug files])],
-    [], [with_libarchive=auto])
-  usp_libarchive=no
-  AS_IF([test "$with_libarchive" != no],
-    [AC_CHECK_HEADER([archive.h],
-      [AC_CHECK_LIB([archive], [archive_read_support_format_zip],
-        [usp_libarchive=yes
-         AC_DEFINE([HAVE_LIBARCHIVE], [1], [Zip archives can be read.])])])
-     AS_IF([test "$with_libarchive" = yes && test $usp_libarchive = no],
-       [AC_MSG_ERROR([--with-libarchive: the library was not found])])])
+# USP_TOOL_LIBRARY(NAME, HEADER, FUNCTION, WITHOUT): HAVE_LIBNAME when a program that calls FUNCTION can be linked; an error where
+# --with-libNAME insists and it cannot. Nothing is linked with it: the command loads it.
+AC_DEFUN([USP_TOOL_LIBRARY], [
+  AC_ARG_WITH([lib$1], [AS_HELP_STRING([--without-lib$1], [$4])],
+    [], [with_lib$1=auto])
+  usp_lib$1=no
+  AS_IF([test "$with_lib$1" != no],
+    [AC_CHECK_HEADER([$2],
+      [AC_CHECK_LIB([$1], [$3],
+        [usp_lib$1=yes
+         AC_DEFINE(m4_toupper([HAVE_LIB$1]), [1], [lib$1 can be loaded.])])])
+     AS_IF([test "$with_lib$1" = yes && test $usp_lib$1 = no],
+       [AC_MSG_ERROR([--with-lib$1: the library was not found])])])
 ])

@@ -5,6 +5,7 @@
 #include "lib/base/array.h"
 #include "tools/arguments.h"
 #include "tools/command.h"
+#include "tools/debuginfod.h"
 #include "tools/folders.h"
 #include "tools/layouts.h"
 
@@ -28,17 +29,13 @@ extern char **environ;
 /* A server that does not answer is not asked for every image of a large log. */
 #define TIMEOUTS_MAX 3
 
-struct tried {
-    uint8_t id[USP_BUILD_ID_MAX];
-    size_t id_size;
-};
-
 struct fetch {
     char *words[WORDS_MAX]; /* with {uuid} and {dest} as they were given */
     size_t word_count;
+    struct debuginfod *client; /* instead of a command */
     char *cache;
     uint64_t seconds;
-    struct tried *tried; /* builds */
+    struct fetch_build *tried;
     size_t tried_count, tried_room;
     unsigned timeouts; /* in a row */
     bool is_given_up;
@@ -100,30 +97,43 @@ static int split(struct fetch *fetch, const char *command) {
     return refuse_command("the command wants {uuid} (or {UUID}) and {dest} where the build and the new file stand");
 }
 
-static char *find_cache(const char *given) {
+char *fetch_in_cache(const char *name) {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     const bool has_cache = cache != NULL && cache[0] != '\0', has_home = home != NULL && home[0] != '\0';
-    if (given != NULL) return strdup(given);
     if (!has_cache && !has_home) return NULL;
     const char *folder = has_cache ? cache : home;
-    const size_t room = strlen(folder) + sizeof "/.cache/unspool/fetched";
+    const size_t room = strlen(folder) + sizeof "/.cache/" + strlen(name);
     char *path = malloc(room);
-    if (path != NULL) snprintf(path, room, "%s%s/unspool/fetched", folder, has_cache ? "" : "/.cache");
+    if (path != NULL) snprintf(path, room, "%s%s/%s", folder, has_cache ? "" : "/.cache", name);
     return path;
+}
+
+static char *find_cache(const struct fetch_options *options) {
+    if (options->cache != NULL) return strdup(options->cache);
+    return options->debuginfod ? debuginfod_cache() : fetch_in_cache("unspool/fetched");
+}
+
+/* Gets ready to ask. */
+static int begin(struct fetch *fetch, const struct fetch_options *options) {
+    if (fetch->cache == NULL) {
+        complain("--fetch-cache DIR is missing, and there is no $HOME");
+        return EXIT_USAGE;
+    }
+    return options->debuginfod ? debuginfod_open(fetch->cache, &fetch->client) : split(fetch, options->command);
 }
 
 int fetch_create(const struct fetch_options *options, struct fetch **fetch) {
     *fetch = NULL;
-    if (options->command == NULL) return EXIT_ALL_WELL;
+    if (options->command == NULL && !options->debuginfod) return EXIT_ALL_WELL;
+    if (options->command != NULL && options->debuginfod) return refuse_command("not together with --debuginfod");
     struct fetch *made = calloc(1, sizeof *made);
     if (made == NULL) {
         complain("%s", usp_status_string(USP_ERROR_NO_MEMORY));
         return EXIT_FAILED;
     }
     made->seconds = options->seconds;
-    made->cache = find_cache(options->cache);
-    int result = made->cache != NULL ? split(made, options->command)
-                                     : refuse_command("--fetch-cache DIR is missing, and there is no $HOME");
+    made->cache = find_cache(options);
+    int result = begin(made, options);
     if (result == EXIT_ALL_WELL) {
         *fetch = made;
     } else {
@@ -135,6 +145,7 @@ int fetch_create(const struct fetch_options *options, struct fetch **fetch) {
 void fetch_free(struct fetch *fetch) {
     if (fetch == NULL) return;
     for (size_t i = 0; i < fetch->word_count; i++) free(fetch->words[i]);
+    debuginfod_close(fetch->client);
     free(fetch->tried);
     free(fetch->cache);
     free(fetch);
@@ -166,7 +177,7 @@ static char *fill_in(const char *word, const char *const values[3]) {
 
 /* ---- running it ---- */
 
-static uint64_t milliseconds(void) {
+uint64_t fetch_clock(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
@@ -194,10 +205,10 @@ static int start(char *const *words, pid_t *child) {
 
 /* Whether it has ended in time; *status as waitpid(2) gives it. */
 static bool wait_for(pid_t child, uint64_t seconds, int *status) {
-    const uint64_t due = milliseconds() + seconds * 1000;
+    const uint64_t due = fetch_clock() + seconds * 1000;
     struct timespec pause = {.tv_nsec = 1000000};
     while (waitpid(child, status, WNOHANG) == 0) {
-        if (milliseconds() >= due) {
+        if (fetch_clock() >= due) {
             kill(-child, SIGKILL);
             while (waitpid(child, status, 0) < 0 && errno == EINTR) continue;
             return false;
@@ -208,33 +219,26 @@ static bool wait_for(pid_t child, uint64_t seconds, int *status) {
     return true;
 }
 
-/* Runs the filled words; false with a sentence. */
-static bool run_words(struct fetch *fetch, char *const *words, char *error, size_t error_size) {
+/* Runs the filled words. */
+static enum fetched run_words(const struct fetch *fetch, char *const *words, char error[FETCH_ERROR]) {
     pid_t child;
     int status = 0;
     const int failed = start(words, &child);
     if (failed != 0) {
-        snprintf(error, error_size, "--fetch: %s: %s; nothing is fetched", words[0], strerror(failed));
-        fetch->is_given_up = true;
-        return false;
+        snprintf(error, FETCH_ERROR, "%s: %s", words[0], strerror(failed));
+        return FETCH_HOPELESS;
     }
-    if (!wait_for(child, fetch->seconds, &status)) {
-        fetch->is_given_up = ++fetch->timeouts == TIMEOUTS_MAX;
-        snprintf(error, error_size, "--fetch: has not ended within %llu seconds%s", (unsigned long long)fetch->seconds,
-                 fetch->is_given_up ? "; nothing more is fetched" : "");
-        return false;
-    }
-    fetch->timeouts = 0;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
+    if (!wait_for(child, fetch->seconds, &status)) return FETCH_LATE;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return FETCH_DONE;
     if (WIFEXITED(status))
-        snprintf(error, error_size, "--fetch: exit status %d", WEXITSTATUS(status));
+        snprintf(error, FETCH_ERROR, "exit status %d", WEXITSTATUS(status));
     else
-        snprintf(error, error_size, "--fetch: killed by signal %d", WTERMSIG(status));
-    return false;
+        snprintf(error, FETCH_ERROR, "killed by signal %d", WTERMSIG(status));
+    return FETCH_FAILED;
 }
 
 /* What the name of a fetched file is in the cache; NULL: it is none of this build. */
-static const char *judge(const char *path, const struct tried *build) {
+static const char *judge(const char *path, const struct fetch_build *build) {
     struct stat found;
     struct usp_index_info info;
     struct usp_image_file_options options;
@@ -254,66 +258,122 @@ static const char *judge(const char *path, const struct tried *build) {
     return "debuginfo";
 }
 
+/* Puts what a command has written to its place in the cache. */
+static enum fetched publish(const struct fetch *fetch, const struct fetch_build *build, const char *place,
+                            char error[FETCH_ERROR]) {
+    const char *name = judge(place, build);
+    char *published = name != NULL ? layouts_unified(fetch->cache, build->id, build->id_size, name) : NULL;
+    const bool is_done = published != NULL && make_folders_of(published, 0777) && rename(place, published) == 0;
+    if (!is_done) snprintf(error, FETCH_ERROR, "wrote no file of this build to {dest}");
+    /* Modes of temporary files are for one user alone. */
+    const mode_t mask = umask(0);
+    umask(mask);
+    if (is_done) (void)chmod(published, 0666 & ~mask);
+    free(published);
+    return is_done ? FETCH_DONE : FETCH_FAILED;
+}
+
 /* Runs the command so that it writes into an empty folder, and publishes what it has written. */
-static bool fetch_into(struct fetch *fetch, const struct tried *build, char *folder, char *error, size_t error_size) {
+static enum fetched run_command(const struct fetch *fetch, const struct fetch_build *build, char *folder,
+                                char error[FETCH_ERROR]) {
     char plain[2 * USP_BUILD_ID_MAX + 5] = "", apple[2 * USP_BUILD_ID_MAX + 5], *words[WORDS_MAX + 1] = {NULL};
+    enum fetched result = FETCH_FAILED;
     for (size_t i = 0; i < build->id_size; i++) snprintf(plain + 2 * i, 3, "%02x", build->id[i]);
     format_build_id(build->id, build->id_size, apple);
     if (!make_folders_of(folder, 0777) || mkdtemp(folder) == NULL) {
-        snprintf(error, error_size, "--fetch: %s: %s", folder, strerror(errno));
-        return false;
+        snprintf(error, FETCH_ERROR, "%s: %s", folder, strerror(errno));
+        return FETCH_FAILED;
     }
     const size_t room = strlen(folder) + sizeof "/file";
     char *place = malloc(room);
-    bool is_done = place != NULL;
-    if (is_done) snprintf(place, room, "%s/file", folder);
+    bool is_ready = place != NULL;
+    if (is_ready) snprintf(place, room, "%s/file", folder);
     const char *const values[3] = {plain, apple, place};
-    for (size_t i = 0; is_done && i < fetch->word_count; i++) {
+    for (size_t i = 0; is_ready && i < fetch->word_count; i++) {
         words[i] = fill_in(fetch->words[i], values);
-        is_done = words[i] != NULL;
+        is_ready = words[i] != NULL;
     }
-    if (!is_done) snprintf(error, error_size, "--fetch: %s", usp_status_string(USP_ERROR_NO_MEMORY));
-    if (is_done) is_done = run_words(fetch, words, error, error_size);
-    if (is_done) {
-        const char *name = judge(place, build);
-        char *published = name != NULL ? layouts_unified(fetch->cache, build->id, build->id_size, name) : NULL;
-        is_done = published != NULL && make_folders_of(published, 0777) && rename(place, published) == 0;
-        if (!is_done) snprintf(error, error_size, "--fetch: wrote no file of this build to {dest}");
-        /* Modes of temporary files are for one user alone. */
-        const mode_t mask = umask(0);
-        umask(mask);
-        if (is_done) (void)chmod(published, 0666 & ~mask);
-        free(published);
-    }
+    snprintf(error, FETCH_ERROR, "%s", usp_status_string(USP_ERROR_NO_MEMORY));
+    if (is_ready) result = run_words(fetch, words, error);
+    if (result == FETCH_DONE) result = publish(fetch, build, place, error);
     for (size_t i = 0; i < fetch->word_count; i++) free(words[i]);
     free(place);
     remove_folder(folder);
-    return is_done;
+    return result;
 }
 
-static bool was_tried(const struct fetch *fetch, const struct tried *build) {
+static enum fetched ask_command(const struct fetch *fetch, const struct fetch_build *build, char error[FETCH_ERROR]) {
+    const size_t room = strlen(fetch->cache) + sizeof "/fetch.XXXXXX";
+    char *folder = malloc(room);
+    if (folder == NULL) {
+        snprintf(error, FETCH_ERROR, "%s", usp_status_string(USP_ERROR_NO_MEMORY));
+        return FETCH_FAILED;
+    }
+    snprintf(folder, room, "%s/fetch.XXXXXX", fetch->cache);
+    enum fetched result = run_command(fetch, build, folder, error);
+    free(folder);
+    return result;
+}
+
+static enum fetched ask_servers(const struct fetch *fetch, const struct fetch_build *build, char error[FETCH_ERROR]) {
+    char *path;
+    /* libdebuginfod makes the last of them alone. */
+    if (!make_folders_of(fetch->cache, 0777)) {
+        snprintf(error, FETCH_ERROR, "%s: %s", fetch->cache, strerror(errno));
+        return FETCH_HOPELESS;
+    }
+    enum fetched result = debuginfod_get(fetch->client, build, fetch->seconds, &path, error);
+    if (result == FETCH_DONE && judge(path, build) == NULL) {
+        snprintf(error, FETCH_ERROR, "a server sent the file of another build, %s", path);
+        result = FETCH_FAILED;
+    }
+    free(path);
+    return result;
+}
+
+static bool was_tried(const struct fetch *fetch, const struct fetch_build *build) {
     for (size_t i = 0; i < fetch->tried_count; i++) {
-        const struct tried *other = &fetch->tried[i];
+        const struct fetch_build *other = &fetch->tried[i];
         if (other->id_size == build->id_size && memcmp(other->id, build->id, build->id_size) == 0) return true;
     }
     return false;
 }
 
-bool fetch_run(struct fetch *fetch, const uint8_t *id, size_t id_size, char *error, size_t error_size) {
-    struct tried build = {.id_size = id_size};
+/* Whether the file is there; what is to be said, where it is not, is completed. */
+static bool settle(struct fetch *fetch, enum fetched result, char error[FETCH_ERROR]) {
+    const char *option = fetch->client != NULL ? "--debuginfod" : "--fetch", *rest = "";
+    char why[FETCH_ERROR];
+    error[FETCH_ERROR - 1] = '\0';
+    memcpy(why, error, sizeof why);
+    fetch->timeouts = result == FETCH_LATE ? fetch->timeouts + 1 : 0;
+    if (result == FETCH_DONE) {
+        error[0] = '\0';
+        return true;
+    }
+    if (result == FETCH_LATE) {
+        snprintf(why, sizeof why, "has not ended within %llu seconds", (unsigned long long)fetch->seconds);
+        if (fetch->timeouts == TIMEOUTS_MAX) rest = "; nothing more is fetched";
+    } else if (result == FETCH_HOPELESS) {
+        rest = "; nothing is fetched";
+    }
+    fetch->is_given_up = rest[0] != '\0';
+    snprintf(error, FETCH_ERROR, "%s: %.*s%s", option, (int)(FETCH_ERROR - 64), why, rest);
+    return false;
+}
+
+bool fetch_run(struct fetch *fetch, const uint8_t *id, size_t id_size, char error[FETCH_ERROR]) {
+    struct fetch_build build = {.id_size = id_size};
     error[0] = '\0';
     if (fetch == NULL || fetch->is_given_up || id_size < 2 || id_size > sizeof build.id) return false;
     memcpy(build.id, id, id_size);
     if (was_tried(fetch, &build)) return false;
     void *grown = uspi_array_reserve(fetch->tried, &fetch->tried_room, fetch->tried_count + 1, sizeof *fetch->tried);
-    const size_t room = strlen(fetch->cache) + sizeof "/fetch.XXXXXX";
-    char *folder = malloc(room);
-    if (folder != NULL) snprintf(folder, room, "%s/fetch.XXXXXX", fetch->cache);
-    if (grown != NULL) {
-        fetch->tried = grown;
-        fetch->tried[fetch->tried_count++] = build;
+    if (grown == NULL) {
+        snprintf(error, FETCH_ERROR, "%s", usp_status_string(USP_ERROR_NO_MEMORY));
+        return false;
     }
-    bool is_done = grown != NULL && folder != NULL && fetch_into(fetch, &build, folder, error, error_size);
-    free(folder);
-    return is_done;
+    fetch->tried = grown;
+    fetch->tried[fetch->tried_count++] = build;
+    return settle(fetch, fetch->client != NULL ? ask_servers(fetch, &build, error) : ask_command(fetch, &build, error),
+                  error);
 }

@@ -206,9 +206,9 @@ static void add_index(struct build *build, const char *store) {
 
 /* False: what came of the command was said, or there is none. */
 static bool fetch_files(struct log_names *names, struct build *build) {
-    char error[512];
+    char error[FETCH_ERROR];
     if (names->fetch == NULL) return false;
-    bool is_done = fetch_run(names->fetch, build->id, build->id_size, error, sizeof error);
+    bool is_done = fetch_run(names->fetch, build->id, build->id_size, error);
     if (error[0] != '\0') say(names, build, build->id, build->id_size, error, "");
     if (!is_done) return false;
     const char *cache = fetch_cache(names->fetch);

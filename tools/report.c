@@ -18,8 +18,8 @@
 static void usage(FILE *out) {
     fputs(
         "usage: unspool report [--search DIR]... [--binary-images FILE] [--index STORE] [--demangle MODE] [--json]\n"
-        "                      [--strict] [--quiet] [--fetch 'CMD {uuid} {dest}' [--fetch-cache DIR]\n"
-        "                      [--fetch-timeout SECONDS]] FILE|DIR|-...\n"
+        "                      [--strict] [--quiet] [--fetch 'CMD {uuid} {dest}' | --debuginfod]\n"
+        "                      [--fetch-cache DIR] [--fetch-timeout SECONDS] FILE|DIR|-...\n"
         "\n"
         "Shows a crash report, a payload, a call tree or a log of any format in doc/reports.md in one layout: what it\n"
         "is about, the exception, the thread that crashed, the others, the images; samples as their heaviest stack\n"
@@ -35,9 +35,11 @@ static void usage(FILE *out) {
         "                     ~/.cache\n"
         "  --fetch COMMAND    run it once for each image of which there is no file: it writes the file of the build\n"
         "                     {uuid} to {dest}\n"
-        "  --fetch-cache DIR  keep what was fetched there. Default: unspool/fetched in $XDG_CACHE_HOME or ~/.cache\n"
+        "  --debuginfod       instead: ask the servers that $DEBUGINFOD_URLS names for the build\n"
+        "  --fetch-cache DIR  keep what was fetched there. Default: unspool/fetched in $XDG_CACHE_HOME or ~/.cache;\n"
+        "                     with --debuginfod that of all its clients\n"
         "  --fetch-timeout SECONDS\n"
-        "                     end the command then. Default: 60\n"
+        "                     wait for no file longer than that. Default: 60\n"
         "  --demangle MODE    names of C++, Rust and Swift: full (default), simple, no\n"
         "  --json             JSON instead of text, an object for each file\n"
         "  --strict           fail when a frame of a known image has no name\n"
@@ -164,6 +166,7 @@ enum {
     OPTION_SEARCH = 256,
     OPTION_BINARY_IMAGES,
     OPTION_FETCH,
+    OPTION_DEBUGINFOD,
     OPTION_FETCH_CACHE,
     OPTION_FETCH_TIMEOUT,
     OPTION_INDEX,
@@ -177,6 +180,7 @@ static const struct option options[] = {
     {"search", required_argument, NULL, OPTION_SEARCH},
     {"binary-images", required_argument, NULL, OPTION_BINARY_IMAGES},
     {"fetch", required_argument, NULL, OPTION_FETCH},
+    {"debuginfod", no_argument, NULL, OPTION_DEBUGINFOD},
     {"fetch-cache", required_argument, NULL, OPTION_FETCH_CACHE},
     {"fetch-timeout", required_argument, NULL, OPTION_FETCH_TIMEOUT},
     {"index", required_argument, NULL, OPTION_INDEX},
@@ -193,6 +197,7 @@ static bool parse_option(int option, struct session *session) {
     case OPTION_SEARCH: session->search[session->search_count++] = optarg; return true;
     case OPTION_BINARY_IMAGES: session->binary_images = optarg; return true;
     case OPTION_FETCH: session->fetch.command = optarg; return true;
+    case OPTION_DEBUGINFOD: session->fetch.debuginfod = true; return true;
     case OPTION_FETCH_CACHE: session->fetch.cache = optarg; return true;
     case OPTION_FETCH_TIMEOUT: return parse_fetch_timeout(optarg, &session->fetch);
     case OPTION_INDEX: session->index_store = optarg; return true;

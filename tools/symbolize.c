@@ -17,7 +17,8 @@ static void usage(FILE *out) {
         "       unspool symbolize -p PID [OPTION...] [ADDRESS...]\n"
         "       unspool symbolize --log FILE|DIR|-... --search DIR... [--binary-images FILE] [--index STORE]\n"
         "                         [--demangle MODE] [--in-place | --output DIR] [--strict] [--quiet]\n"
-        "                         [--fetch 'CMD {uuid} {dest}' [--fetch-cache DIR] [--fetch-timeout SECONDS]]\n"
+        "                         [--fetch 'CMD {uuid} {dest}' | --debuginfod] [--fetch-cache DIR]\n"
+        "                         [--fetch-timeout SECONDS]\n"
         "       unspool symbolize --records --search DIR... [--index STORE] [--demangle MODE]\n"
         "\n"
         "Names addresses by the symbols of a program, a library or a dSYM, as atos does, with file and line where "
@@ -56,9 +57,11 @@ static void usage(FILE *out) {
         "                     what tells the log's images, where the log itself does not\n"
         "  --fetch COMMAND    run it once for each image of which there is no file: it writes the file of the build\n"
         "                     {uuid} to {dest}\n"
-        "  --fetch-cache DIR  keep what was fetched there. Default: unspool/fetched in $XDG_CACHE_HOME or ~/.cache\n"
+        "  --debuginfod       instead: ask the servers that $DEBUGINFOD_URLS names for the build\n"
+        "  --fetch-cache DIR  keep what was fetched there. Default: unspool/fetched in $XDG_CACHE_HOME or ~/.cache;\n"
+        "                     with --debuginfod that of all its clients\n"
         "  --fetch-timeout SECONDS\n"
-        "                     end the command then. Default: 60\n"
+        "                     wait for no file longer than that. Default: 60\n"
         "  --in-place         replace each log instead of writing it to standard output\n"
         "  --output DIR       write each log to a file in a folder\n"
         "  --strict           fail when a frame of a known image has no name, or no frame is recognised\n"
@@ -84,6 +87,7 @@ enum {
     OPTION_SEARCH,
     OPTION_BINARY_IMAGES,
     OPTION_FETCH,
+    OPTION_DEBUGINFOD,
     OPTION_FETCH_CACHE,
     OPTION_FETCH_TIMEOUT,
     OPTION_IN_PLACE,
@@ -108,6 +112,7 @@ static const struct option options[] = {
     {"search", required_argument, NULL, OPTION_SEARCH},
     {"binary-images", required_argument, NULL, OPTION_BINARY_IMAGES},
     {"fetch", required_argument, NULL, OPTION_FETCH},
+    {"debuginfod", no_argument, NULL, OPTION_DEBUGINFOD},
     {"fetch-cache", required_argument, NULL, OPTION_FETCH_CACHE},
     {"fetch-timeout", required_argument, NULL, OPTION_FETCH_TIMEOUT},
     {"in-place", no_argument, NULL, OPTION_IN_PLACE},
@@ -170,6 +175,7 @@ static bool parse_option(int option, struct request *request) {
     case OPTION_QUIET: request->log.is_quiet = true; return true;
     case OPTION_RECORDS: request->log.are_records = true; return true;
     case OPTION_FETCH: request->log.fetch.command = optarg; return true;
+    case OPTION_DEBUGINFOD: request->log.fetch.debuginfod = true; return true;
     case OPTION_FETCH_CACHE: request->log.fetch.cache = optarg; return true;
     case OPTION_FETCH_TIMEOUT: return parse_fetch_timeout(optarg, &request->log.fetch);
     case OPTION_INDEX: wanted->index_store = request->log.index_store = optarg; return true;
@@ -204,17 +210,19 @@ static bool check_addresses(const struct address_options *wanted) {
     return true;
 }
 
+static bool fetches(const struct log_options *log) { return log->fetch.command != NULL || log->fetch.debuginfod; }
+
 static bool check_log(const struct request *request) {
     const struct address_options *others = &request->addresses;
     const struct image_choice *image = &others->image;
     const struct log_options *log = &request->log;
     const char *what = log->are_records ? "--records" : "--log";
-    if (log->search_count == 0 && others->index_store == NULL && log->fetch.command == NULL) {
+    if (log->search_count == 0 && others->index_store == NULL && !fetches(log)) {
         complain("%s needs the folder of the images' files, or their indexes: --search DIR, --index STORE", what);
         return false;
     }
     bool has_more = log->log_count > 0 || log->binary_images != NULL || log->output != NULL || log->is_in_place ||
-                    log->fetch.command != NULL || log->fetch.cache != NULL;
+                    fetches(log) || log->fetch.cache != NULL;
     if (log->are_records && (has_more || log->is_strict)) {
         complain("--records goes with --search, --index and --demangle alone");
         return false;
@@ -234,9 +242,10 @@ static bool check(const struct request *request) {
     const struct log_options *log = &request->log;
     if (log->log_count > 0 || log->are_records) return check_log(request);
     bool is_for_logs = log->search_count > 0 || log->binary_images != NULL || log->output != NULL || log->is_in_place ||
-                       log->fetch.command != NULL || log->fetch.cache != NULL;
+                       fetches(log) || log->fetch.cache != NULL;
     if (!is_for_logs && !log->is_strict && !log->is_quiet) return check_addresses(&request->addresses);
-    complain("--search, --binary-images, --fetch, --in-place, --output, --strict and --quiet are for --log");
+    complain(
+        "--search, --binary-images, --fetch, --debuginfod, --in-place, --output, --strict and --quiet are for --log");
     return false;
 }
 

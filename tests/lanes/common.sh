@@ -14,7 +14,7 @@ export USP_REQUIRE_TOOLS=1
 cache=${XDG_CACHE_HOME:-${HOME:-$top/build}/.cache}/unspool
 
 # shellcheck disable=SC2086 # words on purpose
-need_build() { need $build_packages check liblzma-dev zlib1g-dev libzstd-dev libarchive-dev "$@"; }
+need_build() { need $build_packages check liblzma-dev zlib1g-dev libzstd-dev libarchive-dev libdebuginfod-dev "$@"; }
 
 # build_and_check NAME ARGUMENT...: configures, builds and runs the unit tests; the scripts, which look at the same
 # source in each lane, are left to the lanes check and format. The static library, for which everything is compiled a second

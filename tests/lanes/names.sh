@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # About: names and unwind tables of files that LLVM's and GCC's tools build and strip, compared with what these say; logs, completion in both shells
-need_build clang-19 lld-19 llvm-19 lld-13 binutils gobjc g++=g++ python3 gdb elfutils xz-utils zstd binutils-aarch64-linux-gnu \
+need_build clang-19 lld-19 llvm-19 lld-13 binutils gobjc g++=g++ python3 gdb elfutils debuginfod xz-utils zstd binutils-aarch64-linux-gnu \
   gcc-arm-linux-gnueabihf libc6-dev-armhf-cross python3-jsonschema strace zsh
 configure_in check
 make_in check all
 # go.sh is the lane go's.
 make_in check check VERBOSE=1 TESTS="$(cd "$top" &&
-  printf '%s\n' tests/symbolize/*.sh tests/unwind/*.sh tests/tool/{log,store}*.sh tests/tool/completion.sh | grep -v /go.sh | tr '\n' ' ')"
+  printf '%s\n' tests/symbolize/*.sh tests/unwind/*.sh tests/tool/{log,store,debuginfod}*.sh tests/tool/completion.sh | grep -v /go.sh | tr '\n' ' ')"

@@ -11,13 +11,13 @@ _unspool_options() {
     ;;
   symbolize)
     echo '-o -p -arch --arch --uuid -l -s -offset --offset -f -i -fullPath --index --demangle --json --log --search --binary-images
-      --fetch --fetch-cache --fetch-timeout --in-place --output --strict --quiet --records --help'
+      --fetch --debuginfod --fetch-cache --fetch-timeout --in-place --output --strict --quiet --records --help'
     ;;
   record)
     echo '-o --duration --rate --threads --format --wall --cpu --merge --native-ids --max --async --budget --memory --demangle
       --no-symbols --quiet --help'
     ;;
-  report) echo '--search --binary-images --fetch --fetch-cache --fetch-timeout --index --demangle --json --strict --quiet --help' ;;
+  report) echo '--search --binary-images --fetch --debuginfod --fetch-cache --fetch-timeout --index --demangle --json --strict --quiet --help' ;;
   images) echo '--json --help' ;;
   index) echo '-o --store --force --verify --threads --quiet --help' ;;
   store) echo '-o --store --force --verify --threads --json --older-than --dry-run --quiet --help' ;;

@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# --debuginfod of `symbolize --log` and `report`: the debug file of a stripped program comes from Debian's server; one that
+# has nothing, sends the file of another build, or does not answer; none is asked without the option. Runs in the folder of the build.
+set -euo pipefail
+# shellcheck source=tests/tool/common.sh
+. "$(dirname "$0")/common.sh"
+need_tools gcc strip objcopy readelf nm python3 debuginfod
+grep -q '^#define HAVE_LIBDEBUGINFOD 1' config.h || skip 'this build has no libdebuginfod'
+cd "$work"
+unset UNSPOOL_INDEX_STORE DEBUGINFOD_URLS DEBUGINFOD_CACHE_PATH
+export HOME=$work/home XDG_CACHE_HOME=$work/cache no_proxy='*'
+
+echo 'int answer(int a) { return a * 42; }' >lib.c
+gcc -O1 -g -shared -fPIC -nostdlib -Wl,--build-id=sha1 -o lib lib.c
+gcc -O1 -g -shared -fPIC -nostdlib -Wl,--build-id=0x00112233445566778899aabbccddeeff -o other lib.c
+mkdir served nothing
+objcopy --only-keep-debug lib served/lib.debug
+id=$(readelf -n lib | sed -n 's/.*Build ID: //p')
+arch=$(uname -m)
+[[ $arch != aarch64 ]] || arch=arm64
+offset=$((16#$(nm lib | awk '$3 == "answer" { print $1 }') + 2))
+printf 'Process: lib [1]\n\nThread 0 Crashed:\n0   lib  0x%016x 0x10000000 + %d\n\nBinary Images:\n0x10000000 - 0x10ffffff lib %s <%s> /gone/lib\n' \
+  $((0x10000000 + offset)) "$offset" "$arch" "$id" >report
+
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+servers=()
+# shellcheck disable=SC2317 # by the trap
+end() {
+  kill "${servers[@]}" 2>/dev/null || :
+  rm -rf "$work"
+}
+trap end EXIT
+
+# ---- a server that answers as its URL says; what it was asked is in `asked`
+port=$(free_port)
+python3 - "$port" <<'END' &
+import http.server, sys, time
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        with open("asked", "a") as asked:
+            asked.write(self.path + "\n")
+        how = self.path.split("/")[1]
+        if how == "hang":
+            time.sleep(1000)
+        body = open("other", "rb").read() if how == "other" else b""
+        self.send_response({"none": 404, "fail": 500}.get(how, 200))
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+END
+servers+=($!)
+for _ in {1..100}; do
+  (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break
+  sleep 0.1
+done
+
+# ask HOW: a report with its answers from there.
+ask() {
+  rm -rf asked cache
+  : >asked
+  DEBUGINFOD_URLS=http://127.0.0.1:$port/$1 DEBUGINFOD_RETRY_LIMIT=1 run 0 "${command[@]}" "${@:2}"
+}
+for command in 'symbolize --log report' 'report report'; do
+  read -ra command <<<"$command"
+  ask none --search nothing
+  [[ ! -s asked ]] || fail "${command[*]}: a server was asked without --debuginfod: $(cat asked)"
+
+  ask none --debuginfod
+  err_has "^unspool: lib $id: --debuginfod: no server has it"
+  [[ $(cat asked) == "/none/buildid/$id/debuginfo"$'\n'"/none/buildid/$id/executable" ]] || fail "asked for $(cat asked)"
+  ask fail --debuginfod
+  err_has "^unspool: lib $id: --debuginfod: "
+  ask other --debuginfod
+  err_has "^unspool: lib $id: --debuginfod: a server sent the file of another build"
+  out_lacks answer
+  ask hang --debuginfod --fetch-timeout 1
+  err_has "^unspool: lib $id: --debuginfod: has not ended within 1 seconds"
+  run 0 "${command[@]}" --debuginfod
+  err_has "^unspool: lib $id: --debuginfod: .DEBUGINFOD_URLS names no server; nothing is fetched"
+  run 2 "${command[@]}" --debuginfod --fetch 'cp {uuid} {dest}'
+  err_has 'not together'
+done
+run 2 symbolize -o lib --debuginfod 0x10
+run 2 symbolize --records --search served --debuginfod </dev/null
+
+# ---- Debian's server
+port=$(free_port)
+debuginfod -F -p "$port" -d :memory: served >server 2>&1 &
+servers+=($!)
+export DEBUGINFOD_URLS=http://127.0.0.1:$port
+# It reads the folder first; that there is nothing would be kept in the cache for minutes.
+for _ in {1..300}; do
+  rm -rf cache
+  "$unspool" symbolize --log report --debuginfod --quiet >out
+  ! grep -q answer out || break
+  sleep 0.1
+done
+grep -q 'answer + 2 (lib.c:1)' out || fail "nothing came from debuginfod: $(cat out server)"
+find cache -type f -size +0 | grep -c "^cache/debuginfod_client/.*$id" >/dev/null || fail "its cache has no such file: $(find cache)"
+[[ ! -e cache/unspool/fetched ]] || fail "there is a second cache: $(find cache)"
+kill "${servers[@]}"
+# From the cache, and elsewhere where that is wanted.
+run 0 report --debuginfod report
+out_has 'answer \+ 2 \(lib.c:1\)'
+mv cache/debuginfod_client elsewhere
+run 0 report --debuginfod --fetch-cache elsewhere report
+out_has 'answer \+ 2 \(lib.c:1\)'
+DEBUGINFOD_CACHE_PATH=$work/elsewhere run 0 report --debuginfod report
+out_has 'answer \+ 2 \(lib.c:1\)'
+verdict

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* See debuginfod.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tools/debuginfod.h"
+
+#include "tools/command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *debuginfod_cache(void) {
+    const char *own = getenv("DEBUGINFOD_CACHE_PATH");
+    return own != NULL && own[0] != '\0' ? strdup(own) : fetch_in_cache("debuginfod_client");
+}
+
+#ifdef HAVE_LIBDEBUGINFOD
+
+#include <dlfcn.h>
+#include <elfutils/debuginfod.h>
+#include <errno.h>
+#include <unistd.h>
+
+/* One of the functions that get a file. */
+typedef int (*find_function)(debuginfod_client *, const unsigned char *, int, char **);
+
+struct debuginfod {
+    debuginfod_client *handle;
+    debuginfod_client *(*begin)(void);
+    void (*end)(debuginfod_client *);
+    void (*set_progress)(debuginfod_client *, debuginfod_progressfn_t);
+    void (*set_data)(debuginfod_client *, void *);
+    void *(*get_data)(debuginfod_client *);
+    find_function find[2]; /* a debug file; a program or library */
+    uint64_t due;          /* milliseconds; then it is to stop */
+    bool is_late;
+};
+
+/* A callback gets nothing but the handle. */
+static void *(*get_data)(debuginfod_client *);
+
+static bool load(struct debuginfod *client) {
+    const struct {
+        const char *name;
+        void *pointer;
+    } functions[] = {
+        {"debuginfod_begin", &client->begin},
+        {"debuginfod_end", &client->end},
+        {"debuginfod_set_progressfn", &client->set_progress},
+        {"debuginfod_set_user_data", &client->set_data},
+        {"debuginfod_get_user_data", &client->get_data},
+        {"debuginfod_find_debuginfo", &client->find[0]},
+        {"debuginfod_find_executable", &client->find[1]},
+    };
+    void *handle = dlopen(DEBUGINFOD_SONAME, RTLD_NOW);
+    for (size_t i = 0; handle != NULL && i < sizeof functions / sizeof *functions; i++) {
+        void *found = dlsym(handle, functions[i].name);
+        if (found == NULL) return false;
+        memcpy(functions[i].pointer, &found, sizeof found);
+    }
+    return handle != NULL;
+}
+
+/* The shape of debuginfod_progressfn_t; the library calls it at least once a second while it waits. */
+static int stop_when_late(debuginfod_client *handle, long done, long all) {
+    struct debuginfod *client = get_data(handle);
+    (void)done;
+    (void)all;
+    if (fetch_clock() >= client->due) client->is_late = true;
+    return client->is_late ? 1 : 0;
+}
+
+int debuginfod_open(const char *cache, struct debuginfod **client) {
+    struct debuginfod *made = calloc(1, sizeof *made);
+    *client = NULL;
+    if (made == NULL) {
+        complain("%s", usp_status_string(USP_ERROR_NO_MEMORY));
+        return EXIT_FAILED;
+    }
+    const bool is_loaded = load(made);
+    if (is_loaded && setenv("DEBUGINFOD_CACHE_PATH", cache, 1) == 0) made->handle = made->begin();
+    if (made->handle == NULL) {
+        complain("--debuginfod: %s", is_loaded ? strerror(errno) : DEBUGINFOD_SONAME " cannot be loaded");
+        free(made);
+        return EXIT_FAILED;
+    }
+    get_data = made->get_data;
+    made->set_data(made->handle, made);
+    made->set_progress(made->handle, stop_when_late);
+    *client = made;
+    return EXIT_ALL_WELL;
+}
+
+void debuginfod_close(struct debuginfod *client) {
+    if (client == NULL) return;
+    client->end(client->handle);
+    free(client);
+}
+
+enum fetched debuginfod_get(struct debuginfod *client, const struct fetch_build *build, uint64_t seconds, char **path,
+                            char error[FETCH_ERROR]) {
+    int result = -ENOENT;
+    *path = NULL;
+    client->is_late = false;
+    for (size_t i = 0; i < 2 && result == -ENOENT; i++) {
+        client->due = fetch_clock() + seconds * 1000;
+        result = client->find[i](client->handle, build->id, (int)build->id_size, path);
+    }
+    if (result >= 0) {
+        close(result);
+        if (*path != NULL) return FETCH_DONE;
+        result = -ENOMEM;
+    }
+    if (client->is_late || result == -ETIME) return FETCH_LATE;
+    if (result == -ENOSYS) {
+        snprintf(error, FETCH_ERROR, "$DEBUGINFOD_URLS names no server");
+        return FETCH_HOPELESS;
+    }
+    snprintf(error, FETCH_ERROR, "%s", result == -ENOENT ? "no server has it" : strerror(-result));
+    return FETCH_FAILED;
+}
+
+#else
+
+int debuginfod_open(const char *cache, struct debuginfod **client) {
+    (void)cache;
+    *client = NULL;
+    complain("--debuginfod: this build of unspool has no libdebuginfod");
+    return EXIT_USAGE;
+}
+
+void debuginfod_close(struct debuginfod *client) { (void)client; }
+
+enum fetched debuginfod_get(struct debuginfod *client, const struct fetch_build *build, uint64_t seconds, char **path,
+                            char error[FETCH_ERROR]) {
+    (void)client;
+    (void)build;
+    (void)seconds;
+    *path = NULL;
+    snprintf(error, FETCH_ERROR, "%s", usp_status_string(USP_ERROR_UNSUPPORTED));
+    return FETCH_HOPELESS;
+}
+
+#endif
