@@ -15,6 +15,7 @@ static const struct {
     /* The unified layout of Sentry's symsorter (symbolicator, docs/advanced/symbol-server-compatibility.md). */
     {"%p/%r/debuginfo", true},
     {"%p/%r/dwarf", true},
+    {"%p/%r/breakpad", true},
     /* The cache of debuginfod's clients (debuginfod_find_debuginfo(3), "CACHE"). */
     {"%h/debuginfo", true},
     /* GDB ("Debugging Information in Separate Files"), with the folder .build-id or what is in it. */

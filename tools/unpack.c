@@ -106,11 +106,12 @@ static bool is_below(const char *path) {
     return true;
 }
 
-/* ELF, Mach-O and fat Mach-O, in either order of bytes. */
+/* ELF, Mach-O and fat Mach-O, GSYM, in either order of bytes; Breakpad's symbols. */
 static bool is_object(const uint8_t *b, size_t n) {
     static const uint8_t magics[][4] = {{0x7f, 'E', 'L', 'F'},    {0xfe, 0xed, 0xfa, 0xce}, {0xfe, 0xed, 0xfa, 0xcf},
                                         {0xce, 0xfa, 0xed, 0xfe}, {0xcf, 0xfa, 0xed, 0xfe}, {0xca, 0xfe, 0xba, 0xbe},
-                                        {0xca, 0xfe, 0xba, 0xbf}};
+                                        {0xca, 0xfe, 0xba, 0xbf}, {'G', 'S', 'Y', 'M'},     {'M', 'Y', 'S', 'G'},
+                                        {'M', 'O', 'D', 'U'}};
     for (size_t i = 0; n >= 4 && i < sizeof magics / sizeof *magics; i++) {
         if (memcmp(b, magics[i], 4) == 0) return true;
     }

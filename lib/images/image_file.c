@@ -4,6 +4,7 @@
 
 #include "lib/images/macho_file.h"
 #include "lib/images/part.h"
+#include "lib/images/symbol_file.h"
 #include "lib/object/debug_link.h"
 #include "lib/object/identify.h"
 #include "lib/os/os.h"
@@ -37,6 +38,7 @@ static bool is_build(const struct usp_image *image, const struct uspi_build_id *
 static int judge_build(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
     const struct usp_image *image = context;
     struct uspi_build_id id = {0};
+    if (uspi_symbol_file_is(bytes)) return uspi_symbol_file_judge(image, bytes, error);
     int status = build_id_of(bytes, &id, error);
     if (status != USP_OK) return status;
     bool is_replaced = image->build_id_size == 0 && (image->flags & USP_IMAGE_DELETED) != 0;

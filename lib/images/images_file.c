@@ -5,6 +5,7 @@
 #include "lib/base/text.h"
 #include "lib/images/image_list.h"
 #include "lib/images/part.h"
+#include "lib/images/symbol_file.h"
 #include "lib/object/elf_code.h"
 #include "lib/object/fat.h"
 #include "lib/object/identify.h"
@@ -248,6 +249,26 @@ static int add_elf(struct search *search, struct uspi_bytes bytes, struct uspi_e
     return add_image(search, bytes, &linked, &image, error);
 }
 
+/* ---- symbols alone ---- */
+
+static int add_symbol_file(struct search *search, struct uspi_bytes bytes, struct uspi_error *error) {
+    struct uspi_symbol_file symbols;
+    struct linked linked = {0};
+    int status = uspi_symbol_file_open(&symbols, bytes, error);
+    if (status != USP_OK) return status;
+    struct usp_image image = {.arch = symbols.arch,
+                              .flags = symbols.is_macho ? (uint32_t)USP_IMAGE_MACHO : 0,
+                              .build_id_size = symbols.build_id_size};
+    memcpy(image.build_id, symbols.build_id, symbols.build_id_size);
+    if (is_wanted(search->wanted, &image)) {
+        status = uspi_symbol_file_extent(bytes, &linked.header, &linked.text_low, &linked.text_high, error);
+        if (status != USP_OK) return status == USP_ERROR_NOT_FOUND ? USP_ERROR_FORMAT : status;
+    }
+    linked.load = linked.header;
+    linked.high = linked.text_high;
+    return add_image(search, bytes, &linked, &image, error);
+}
+
 /* ---- several in a file ---- */
 
 static int add_member(struct search *search, struct uspi_bytes bytes, struct uspi_error *error) {
@@ -326,7 +347,9 @@ static int add_images(struct search *search, struct uspi_bytes bytes, struct usp
     case USPI_FORMAT_FAT: return add_slices(search, bytes, error);
     case USPI_FORMAT_ELF: return add_elf(search, bytes, error);
     case USPI_FORMAT_ARCHIVE: return add_members(search, bytes, error);
-    default: return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "neither ELF nor Mach-O");
+    default:
+        if (uspi_symbol_file_is(bytes)) return add_symbol_file(search, bytes, error);
+        return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "neither ELF nor Mach-O");
     }
 }
 

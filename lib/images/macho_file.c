@@ -3,6 +3,7 @@
 #include "lib/images/macho_file.h"
 
 #include "lib/images/part.h"
+#include "lib/images/symbol_file.h"
 #include "lib/object/fat.h"
 
 #include <stdlib.h>
@@ -20,6 +21,7 @@ const uint8_t *uspi_macho_image_uuid(const struct usp_image *image) {
 static int judge_slice(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
     const struct usp_image *image = context;
     struct uspi_macho macho;
+    if (uspi_symbol_file_is(bytes)) return uspi_symbol_file_judge(image, bytes, error);
     return uspi_fat_pick(bytes, uspi_macho_image_uuid(image), image->arch, &macho, error);
 }
 

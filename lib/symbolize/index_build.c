@@ -102,6 +102,7 @@ static int fill(struct usp_symbolizer *symbolizer, const struct usp_image *image
     if (status == USP_ERROR_NO_MEMORY || lines == NULL) return status == USP_OK ? USP_ERROR_NO_MEMORY : status;
     struct uspi_line_source *source = uspi_lines_source(lines);
     struct adding adding = {writer, index, image->slide, uspi_lines_moved(lines), false};
+    const bool is_macho = (image->flags & USP_IMAGE_MACHO) != 0, is_relative = source != NULL && source->is_relative;
     if (source != NULL) {
         const struct uspi_index_work work = {index->threads, index->progress, index->context};
         index->source_bytes = source->size;
@@ -116,8 +117,8 @@ static int fill(struct usp_symbolizer *symbolizer, const struct usp_image *image
     status = usp_symbolizer_visit(symbolizer, image->load_address, add_symbol, &adding);
     if (status == 1) return USP_ERROR_NO_MEMORY;
     if (status != USP_OK && (status != USP_ERROR_NOT_FOUND || source == NULL)) return status;
-    const bool is_macho = (image->flags & USP_IMAGE_MACHO) != 0;
-    const struct uspi_index_header header = {.flags = is_macho ? USPI_INDEX_MACHO : 0,
+    const struct uspi_index_header header = {.flags = (is_macho ? (uint32_t)USPI_INDEX_MACHO : 0) |
+                                                      (is_relative ? (uint32_t)USPI_INDEX_RELATIVE : 0),
                                              .arch = image->arch,
                                              .variant = uspi_module_variant(query.module),
                                              .header = image->load_address - image->slide - adding.moved,

@@ -3,6 +3,7 @@
 #include "lib/symbolize/module.h"
 
 #include "lib/images/macho_file.h"
+#include "lib/images/symbol_file.h"
 #include "lib/object/fat.h"
 #include "lib/symbolize/objc/tables.h"
 
@@ -208,6 +209,10 @@ static int open_tables(struct uspi_module *module, enum uspi_table which, struct
     if (module->file == NULL && module->places->index_store != NULL && which != USPI_TABLE_STARTS) {
         int status = open_indexed(module, which, tables);
         if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
+    }
+    if (module->file != NULL && uspi_symbol_file_is(uspi_file_bytes(module->file))) {
+        if (which != USPI_TABLE_SYMBOLS) return USP_ERROR_NOT_FOUND;
+        return uspi_symfile_tables_open(uspi_file_bytes(module->file), &module->image, tables);
     }
     if (which == USPI_TABLE_OBJC) return open_objc(module, tables);
     if (which == USPI_TABLE_STARTS) return open_starts(module, tables);

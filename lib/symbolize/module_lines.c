@@ -4,12 +4,14 @@
 
 #include "lib/images/macho_file.h"
 #include "lib/images/object_file.h"
+#include "lib/images/symbol_file.h"
 #include "lib/object/fat.h"
 #include "lib/os/os.h"
 #include "lib/symbolize/dwarf/dwarf.h"
 #include "lib/symbolize/go/source.h"
 #include "lib/symbolize/macho/debug_map.h"
 #include "lib/symbolize/store/index_file.h"
+#include "lib/symbolize/symfile/source.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,6 +171,32 @@ static int open_go(struct uspi_lines *lines) {
     return lines->file_path != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
+/* A file that has the image's symbols instead of its code. */
+static int open_symbol_file(struct uspi_lines *lines, const struct uspi_file *file) {
+    const struct usp_image *image = lines->image;
+    int status = uspi_symfile_source_open(uspi_file_bytes(file), &lines->source);
+    if (status == USP_ERROR_NOT_FOUND) {
+        uspi_error_set(&lines->problem, status, "%s: has no lines", uspi_file_path(file));
+    }
+    if (status != USP_OK) return status;
+    lines->file_path = strdup(uspi_file_path(file));
+    if (lines->source->is_relative || (image->flags & USP_IMAGE_MACHO) != 0)
+        lines->moved = image->load_address - image->slide - lines->source->header;
+    return lines->file_path != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
+}
+
+/* What is not an index. */
+static int open_source(struct uspi_lines *lines) {
+    if (lines->image_file != NULL && uspi_symbol_file_is(uspi_file_bytes(lines->image_file)))
+        return open_symbol_file(lines, lines->image_file);
+    int status = find_dwarf(lines, lines->image, lines->places, lines->image_file);
+    if (status != USP_ERROR_NOT_FOUND) return status;
+    int other = open_debug_map(lines);
+    if (other == USP_ERROR_NOT_FOUND) other = open_go(lines);
+    if (other == USP_OK) lines->problem.status = USP_OK;
+    return other;
+}
+
 /* Which unit claims which code. */
 static int make_map(struct uspi_lines *lines) {
     struct uspi_map_range *ranges = NULL;
@@ -203,7 +231,8 @@ static int open_index(struct uspi_lines *lines) {
         return USP_ERROR_NOT_FOUND;
     }
     lines->map = index->map;
-    if ((index->flags & USPI_INDEX_MACHO) != 0) lines->moved = image->load_address - image->slide - index->header;
+    if ((index->flags & (USPI_INDEX_MACHO | USPI_INDEX_RELATIVE)) != 0)
+        lines->moved = image->load_address - image->slide - index->header;
     /* Pages that are never touched cost nothing. */
     if (index->strings.count < SIZE_MAX / sizeof *lines->kept) {
         lines->kept = calloc((size_t)index->strings.count + 1, sizeof *lines->kept);
@@ -222,13 +251,7 @@ static int open_any(struct uspi_lines *lines, bool may_be_indexed) {
     }
     const struct uspi_error index_problem = lines->problem;
     lines->has_damaged_index = index_problem.status == USP_ERROR_FORMAT;
-    int status = find_dwarf(lines, lines->image, lines->places, lines->image_file);
-    if (status == USP_ERROR_NOT_FOUND) {
-        int mapped = open_debug_map(lines);
-        if (mapped == USP_ERROR_NOT_FOUND) mapped = open_go(lines);
-        if (mapped == USP_OK) lines->problem.status = USP_OK;
-        if (mapped != USP_ERROR_NOT_FOUND) status = mapped;
-    }
+    int status = open_source(lines);
     if (index_problem.status != USP_OK) lines->problem = index_problem;
     return status == USP_OK && lines->objects == NULL ? make_map(lines) : status;
 }

@@ -80,6 +80,9 @@ for command in 'symbolize --log report' 'report report'; do
   ask other --debuginfod
   err_has "^unspool: lib $id: --debuginfod: a server sent the file of another build"
   out_lacks answer
+  # libdebuginfod has kept it: what is found there is looked at as well.
+  run 0 "${command[@]}" --debuginfod
+  out_lacks answer
   ask hang --debuginfod --fetch-timeout 1
   err_has "^unspool: lib $id: --debuginfod: has not ended within 1 seconds"
   run 0 "${command[@]}" --debuginfod

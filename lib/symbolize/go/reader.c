@@ -4,15 +4,13 @@
 
 #include "lib/base/array.h"
 #include "lib/symbolize/lines/builder.h"
+#include "lib/symbolize/lines/numbers.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Calls inlined into each other. */
 #define DEPTH 512u
-
-/* Directories of a unit that a new one is compared with. */
-#define FOLDERS 32u
 
 /* A list of runs of the current function, in ascending order and without gaps. */
 struct runs {
@@ -23,22 +21,6 @@ struct runs {
     size_t count, room;
 };
 
-/* Numbers of the builder by offsets in the table; 0: empty. */
-struct numbers {
-    struct number {
-        uint64_t offset;
-        uint32_t number;
-    } *all;
-    size_t size, count;
-};
-
-/* A directory: the first bytes of a path, and its number. */
-struct folder {
-    const char *path;
-    size_t length;
-    uint32_t number;
-};
-
 struct uspi_go_reader {
     struct uspi_builder *builder;
     const struct uspi_go_unit *unit;
@@ -46,10 +28,9 @@ struct uspi_go_reader {
     struct runs files, lines, calls;  /* of it */
     uint32_t *nodes;                  /* of its inlined calls, by index; 0: not asked for */
     size_t node_count, node_room;
-    struct numbers paths;   /* files by their paths */
-    struct numbers inlined; /* functions that were inlined, by their names */
-    struct folder folders[FOLDERS];
-    unsigned folder_count;
+    struct uspi_numbers paths;   /* files by their paths */
+    struct uspi_numbers inlined; /* functions that were inlined, by their names */
+    struct uspi_folders folders;
     uint64_t left; /* of the budget */
     bool is_out_of_memory;
 };
@@ -70,8 +51,8 @@ void uspi_go_reader_free(struct uspi_go_reader *reader) {
     free(reader->lines.all);
     free(reader->calls.all);
     free(reader->nodes);
-    free(reader->paths.all);
-    free(reader->inlined.all);
+    uspi_numbers_free(&reader->paths);
+    uspi_numbers_free(&reader->inlined);
     free(reader);
 }
 
@@ -81,49 +62,11 @@ static const char *text(const struct uspi_go_reader *r, uint64_t offset) {
     return uspi_text_at(r->unit->texts, NULL, 0, reference(offset));
 }
 
-/* ---- numbers ---- */
-
-static void forget_numbers(struct numbers *numbers) {
-    if (numbers->count > 0) memset(numbers->all, 0, numbers->size * sizeof *numbers->all);
-    numbers->count = 0;
-}
-
-static struct number *find_number(const struct numbers *numbers, uint64_t offset) {
-    size_t at = (size_t)(offset * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (numbers->size - 1);
-    while (numbers->all[at].number != 0 && numbers->all[at].offset != offset) at = (at + 1) & (numbers->size - 1);
-    return &numbers->all[at];
-}
-
-/* The place of an offset's number, which is 0 when it is new; it must be filled in then. NULL when memory lacks. */
-static struct number *number_of(struct uspi_go_reader *r, struct numbers *numbers, uint64_t offset) {
-    if (numbers->count * 2 >= numbers->size) {
-        struct numbers grown = {.size = numbers->size == 0 ? 256 : numbers->size * 2, .count = numbers->count};
-        grown.all = calloc(grown.size, sizeof *grown.all);
-        if (grown.all == NULL) {
-            r->is_out_of_memory = true;
-            return NULL;
-        }
-        for (size_t i = 0; i < numbers->size; i++) {
-            if (numbers->all[i].number != 0) *find_number(&grown, numbers->all[i].offset) = numbers->all[i];
-        }
-        free(numbers->all);
-        *numbers = grown;
-    }
-    struct number *found = find_number(numbers, offset);
-    if (found->number == 0) numbers->count++;
-    found->offset = offset;
-    return found;
-}
-
 /* ---- files ---- */
 
-static uint32_t folder_of(struct uspi_go_reader *r, const char *path, size_t length) {
-    for (unsigned i = 0; i < r->folder_count && i < FOLDERS; i++) {
-        if (r->folders[i].length == length && memcmp(r->folders[i].path, path, length) == 0)
-            return r->folders[i].number;
-    }
-    const uint32_t number = uspi_builder_folder(r->builder, uspi_builder_text(r->builder, path, length));
-    r->folders[r->folder_count++ % FOLDERS] = (struct folder){path, length, number};
+/* Keeps a number of the builder, 0 when it had no memory, and returns it. */
+static uint32_t keep(struct uspi_go_reader *r, struct uspi_numbers *numbers, uint64_t offset, uint32_t number) {
+    if (number != 0 && !uspi_numbers_keep(numbers, offset, number)) r->is_out_of_memory = true;
     return number;
 }
 
@@ -131,16 +74,17 @@ static uint32_t folder_of(struct uspi_go_reader *r, const char *path, size_t len
 static uint32_t file_of(struct uspi_go_reader *r, uint64_t offset) {
     const char *path = offset != 0 ? text(r, offset) : NULL;
     if (path == NULL) return 0;
-    struct number *known = number_of(r, &r->paths, offset);
-    if (known == NULL || known->number != 0) return known != NULL ? known->number : 0;
+    const uint32_t known = uspi_numbers_get(&r->paths, offset);
+    if (known != 0) return known;
     const char *slash = path[0] != '<' ? strrchr(path, '/') : NULL;
     uint32_t folder = 0;
     uint64_t name = offset;
     if (slash != NULL) {
-        folder = folder_of(r, path, slash == path ? 1 : (size_t)(slash - path));
+        const struct uspi_span of = {path, slash == path ? 1 : (size_t)(slash - path)};
+        folder = uspi_folders_number(&r->folders, r->builder, of);
         name += (uint64_t)(slash + 1 - path);
     }
-    return known->number = uspi_builder_file(r->builder, folder, reference(name));
+    return keep(r, &r->paths, offset, uspi_builder_file(r->builder, folder, reference(name)));
 }
 
 /* ---- runs ---- */
@@ -188,10 +132,9 @@ static uint32_t line_at(const struct uspi_go_reader *r, usp_addr address) {
 
 /* The function that a call inlined, the same for all calls of one name. */
 static uint32_t inlined_function(struct uspi_go_reader *r, const struct uspi_go_call *call) {
-    struct number *known = number_of(r, &r->inlined, call->name);
-    if (known == NULL) return 0;
-    if (known->number == 0) known->number = uspi_builder_function(r->builder, reference(call->name), 0, 0);
-    return known->number;
+    const uint32_t known = uspi_numbers_get(&r->inlined, call->name);
+    if (known != 0) return known;
+    return keep(r, &r->inlined, call->name, uspi_builder_function(r->builder, reference(call->name), 0, 0));
 }
 
 /* Makes room for the node of a call. */
@@ -299,9 +242,9 @@ int uspi_go_read_unit(struct uspi_go_reader *r, const struct uspi_go_unit *unit,
     bool is_valid = true;
     usp_addr end = 0;
     uspi_builder_reset(r->builder);
-    forget_numbers(&r->paths);
-    forget_numbers(&r->inlined);
-    r->folder_count = 0;
+    uspi_numbers_forget(&r->paths);
+    uspi_numbers_forget(&r->inlined);
+    r->folders.count = 0;
     r->unit = unit;
     r->left = unit->budget;
     r->is_out_of_memory = false;

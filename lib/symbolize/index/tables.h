@@ -57,6 +57,10 @@ int uspi_macho_starts_open(const struct uspi_macho *macho, struct uspi_tables **
 int uspi_elf_memory_tables_open(const struct usp_image *image, const struct uspi_places *places,
                                 struct uspi_tables **tables);
 
+/* The functions of a file of symbols (lib/images/symbol_file.h), in the addresses of `image`, which it is of. The bytes must stay.
+ * Returns as above. */
+int uspi_symfile_tables_open(struct uspi_bytes file, const struct usp_image *image, struct uspi_tables **tables);
+
 struct uspi_index_file;
 
 /* The symbols that an index file has of one strategy (enum usp_strategy). moved: image as linked − index. The index must stay

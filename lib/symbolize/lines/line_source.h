@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Where blocks (block.h) are made from: the units of DWARF debugging information (lib/symbolize/dwarf), or runs of functions of
- * Go's table (lib/symbolize/go), behind one contract. */
+ * Go's table (lib/symbolize/go) or of a file of symbols (lib/symbolize/symfile), behind one contract. */
 #ifndef USPI_LINE_SOURCE_H
 #define USPI_LINE_SOURCE_H
 
@@ -13,6 +13,7 @@ struct uspi_line_source {
     size_t units;     /* each is one block; by number */
     uint64_t size;    /* bytes that are read for all of them */
     usp_addr header;  /* address of the file's first byte as linked; of a dSYM that of its image */
+    bool is_relative; /* addresses count from the header, of ELF images too: Breakpad's */
 
     /* The bytes that are read for a unit: what its block costs to be made. */
     uint64_t (*unit_size)(const struct uspi_line_source *source, size_t unit);

@@ -20,6 +20,7 @@ enum uspi_text_kind {
     USPI_TEXT_SPLIT_INFO,   /* and its .debug_info.dwo */
     USPI_TEXT_BLOCK,        /* the text in the block itself */
     USPI_TEXT_GO,           /* Go's function table */
+    USPI_TEXT_GSYM,         /* the strings of a GSYM file */
     USPI_TEXT_KINDS
 };
 

@@ -23,7 +23,10 @@ enum uspi_index_section {
     USPI_INDEX_SECTIONS
 };
 
-enum uspi_index_flags { USPI_INDEX_MACHO = 1 };
+enum uspi_index_flags {
+    USPI_INDEX_MACHO = 1,
+    USPI_INDEX_RELATIVE = 2 /* addresses count from the image's first byte; of Mach-O they do anyway */
+};
 
 /* Header: see doc/index-format.md. */
 #define USPI_INDEX_HEADER 256u

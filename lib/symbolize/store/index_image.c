@@ -22,8 +22,10 @@ int usp_index_image(const char *store, const uint8_t *build_id, uint32_t build_i
     /* Where the image ends, an index does not say: up to where addresses of its processor end. */
     const struct uspi_backend *backend = uspi_backend_find(index->arch);
     uspi_index_file_close(index);
-    if (backend == NULL || made.load_address >= backend->word_mask) return USP_ERROR_FORMAT;
-    made.end = backend->word_mask;
+    /* An index of a file that does not tell the processor has any addresses. */
+    const uint64_t last = backend != NULL ? backend->word_mask : UINT64_MAX;
+    if ((backend == NULL && made.arch != USP_ARCH_NONE) || made.load_address >= last) return USP_ERROR_FORMAT;
+    made.end = last;
     *image = made;
     return USP_OK;
 }
