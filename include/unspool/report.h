@@ -10,59 +10,17 @@
 #include <unspool/base.h>
 #include <unspool/format.h>
 #include <unspool/images.h>
-#include <unspool/lines.h>
+#include <unspool/places.h>
 
 USP_BEGIN_DECLS
 
-/* ---- places and answers ---- */
+/* ---- readers ---- */
 
-/* What the offset of a place counts from. */
-enum usp_place_base {
-    USP_PLACE_LOAD = 0,   /* the image's load address */
-    USP_PLACE_LINKED = 1, /* nothing: it is an address, as the image was linked */
-    USP_PLACE_FILE = 2,   /* the beginning of the image's file */
-    USP_PLACE_TEXT = 3    /* the page at which the image's code is mapped */
-};
-
-enum usp_place_flags {
-    USP_PLACE_EXACT = 1 << 0, /* an instruction, not where a call returns to */
-    USP_PLACE_GUESS = 1 << 1  /* a frame only if there is an image of that name: nothing is missing if there is none */
-};
-
-/* Where the code of a frame is, as far as the text tells. */
-struct usp_place {
-    const char *image; /* name of the image's file, not NUL-terminated; valid during the call */
-    size_t image_length;
-    uint8_t build_id[USP_BUILD_ID_MAX];
-    uint32_t build_id_size; /* 0: the text does not tell */
-    uint32_t arch;          /* enum usp_arch; 0: the text does not tell */
-    uint32_t base;          /* enum usp_place_base */
-    uint32_t flags;         /* enum usp_place_flags */
-    uint64_t offset;        /* in bytes. For a return address its own, not the call's */
-    uint64_t reserved[2];
-};
-
-enum usp_answer_flags {
-    USP_ANSWER_NO_FILE = 1 << 0,   /* there is no file for the image */
-    USP_ANSWER_TRAMPOLINE = 1 << 1 /* the function returns from a signal handler: its caller was interrupted */
-};
-
-/* What stands at a place. Filled by the caller's function; `frames` is valid until that is called again, the strings in them
- * until the text was ended. Of a frame function (as it is to be written, not NULL), directory, file, line, column and, of
- * the flags, USP_SOURCE_INLINED count. */
-struct usp_answer {
-    const struct usp_source_frame *frames; /* the innermost inlined call first, the function that holds the code last */
-    uint32_t count;                        /* 0: no name */
-    uint32_t flags;                        /* enum usp_answer_flags */
-    uint64_t offset;                       /* of the place, from the beginning of the function that holds it */
-    uint64_t reserved[2];
-};
-
-/* Answers for a place; *answer is cleared before. Returns USP_OK, also when there is no name; any other status ends the
+/* Answers for a place; *answer is cleared before. Its frames must be valid until the function is called again, the strings in them
+ * until the text was ended. Of a frame function (as it is to be written, not NULL), directory, file, line, column and, of the
+ * flags, USP_SOURCE_INLINED count; the answer's status is not looked at. Returns USP_OK, also when there is no name; any other status ends the
  * reading, which returns it. */
 typedef int (*usp_place_function)(void *context, const struct usp_place *place, struct usp_answer *answer);
-
-/* ---- readers ---- */
 
 /* Opaque; for one text at a time, and one thread at a time. */
 struct usp_reader;

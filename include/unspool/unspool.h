@@ -12,6 +12,7 @@
 #include <unspool/images.h>
 #include <unspool/lines.h>
 #include <unspool/monitor.h>
+#include <unspool/places.h>
 #include <unspool/print.h>
 #include <unspool/profile.h>
 #include <unspool/raw.h>

@@ -2,6 +2,8 @@
 /* See text.h. */
 #include "lib/base/text.h"
 
+#include "arch/little_endian.h"
+
 #include <limits.h>
 #include <string.h>
 
@@ -26,6 +28,12 @@ int uspi_text_flush(struct uspi_text *text) {
 
 void uspi_put(struct uspi_text *text, const char *bytes, size_t n) {
     text->length += n;
+    /* Nearly every piece fits. */
+    if (n > 0 && n <= text->size - text->used) {
+        memcpy(text->buffer + text->used, bytes, n);
+        text->used += n;
+        return;
+    }
     while (n > 0) {
         size_t room = text->size - text->used, part = n < room ? n : room;
         if (part > 0) memcpy(text->buffer + text->used, bytes, part);
@@ -126,12 +134,31 @@ size_t uspi_utf8_encode(uint32_t character, char bytes[USPI_UTF8_MAX]) {
     return following + 1;
 }
 
+/* A word of 8 bytes that are all the same. */
+#define BYTES(byte) (UINT64_C(0x0101010101010101) * (uint8_t)(byte))
+
+/* Not 0 when one of a word's bytes is smaller than `limit`, which is at most 0x80. Exact as long as no byte has its highest bit
+ * set (Bit Twiddling Hacks, "Determine if a word has a byte less than n"). */
+static inline uint64_t byte_below(uint64_t word, uint8_t limit) { return (word - BYTES(limit)) & ~word & BYTES(0x80); }
+
+/* As plain_length, as far as that is so for whole words of 8 bytes. */
+static size_t plain_words(struct uspi_span span, const char *special) {
+    size_t n = 0;
+    for (; span.length - n >= 8; n += 8) {
+        const uint64_t word = uspi_le64((const uint8_t *)span.bytes + n);
+        uint64_t found = (word & BYTES(0x80)) | byte_below(word, 0x20) | byte_below(word ^ BYTES(0x7f), 1);
+        for (const char *c = special; *c != '\0'; c++) found |= byte_below(word ^ BYTES(*c), 1);
+        if (found != 0) break;
+    }
+    return n;
+}
+
 /* Returns how many of the first bytes are printable ASCII and not in `special`. Nearly every name consists of such
  * bytes only, and they are written in one piece. */
 static size_t plain_length(struct uspi_span span, const char *special) {
     uint64_t ends[2] = {0};
+    size_t n = plain_words(span, special);
     for (; *special != '\0'; special++) ends[(uint8_t)*special >> 6 & 1] |= UINT64_C(1) << (*special & 63);
-    size_t n = 0;
     for (; n < span.length; n++) {
         uint8_t byte = (uint8_t)span.bytes[n];
         if (byte < 0x20 || byte >= 0x7f || (ends[byte >> 6] >> (byte & 63) & 1) != 0) break;

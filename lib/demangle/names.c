@@ -3,6 +3,7 @@
  * the lock; a set that was outgrown stays for those who still look into it. */
 #include "lib/demangle/names.h"
 
+#include "lib/base/hash.h"
 #include "lib/os/os.h"
 
 #include <stdatomic.h>
@@ -71,16 +72,9 @@ void uspi_names_free(struct uspi_names *names) {
     free(names);
 }
 
-/* FNV-1a, 64 bits (RFC 9923). */
-static uint64_t hash_of(const char *bytes, size_t length) {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < length; i++) hash = (hash ^ (uint8_t)bytes[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 /* The slot that holds the string, or the empty one where it belongs. */
 static _Atomic(char *) *find_slot(struct table *table, const char *bytes, size_t length, char **kept) {
-    size_t i = (size_t)hash_of(bytes, length) & (table->slot_count - 1);
+    size_t i = (size_t)uspi_hash_bytes(bytes, length) & (table->slot_count - 1);
     while ((*kept = atomic_load_explicit(&table->slots[i], memory_order_acquire)) != NULL) {
         if (strncmp(*kept, bytes, length) == 0 && (*kept)[length] == '\0') break;
         i = (i + 1) & (table->slot_count - 1);

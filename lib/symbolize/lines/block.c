@@ -20,8 +20,7 @@ static bool check_page(const struct uspi_checked *checked, uint64_t page) {
     return is_right;
 }
 
-bool uspi_checked_range(const struct uspi_checked *checked, const uint8_t *from, uint64_t size) {
-    if (checked == NULL || size == 0) return true;
+bool uspi_checked_pages(const struct uspi_checked *checked, const uint8_t *from, uint64_t size) {
     const uint64_t at = (uint64_t)(from - checked->bytes);
     const uint64_t end = at + size < checked->size ? at + size : checked->size;
     for (uint64_t page = at / USPI_CHECKED_PAGE; page * USPI_CHECKED_PAGE < end; page++) {
@@ -33,7 +32,7 @@ bool uspi_checked_range(const struct uspi_checked *checked, const uint8_t *from,
 /* A field of a record. False when the bytes are damaged. The array and its fields were found to lie in the block. */
 static inline bool load(const struct uspi_block *block, uint32_t array, uint64_t bit, unsigned width, uint64_t *value) {
     const uint8_t *bytes = block->bytes + array;
-    if (block->checked != NULL && !uspi_checked_range(block->checked, bytes + (size_t)(bit / 8), 8)) return false;
+    if (!uspi_checked_range(block->checked, bytes + (size_t)(bit / 8), 8)) return false;
     *value = uspi_packed_get(bytes, bit, width);
     return true;
 }
@@ -306,20 +305,23 @@ int uspi_block_visit(const struct uspi_block *block, uspi_block_visitor visit, v
 
 /* ---- the tables ---- */
 
-/* Loads the fields of a record, one behind the other. */
-static bool load_fields(const struct uspi_block *block, uint32_t array, uint64_t bit, const uint8_t *widths,
-                        uint64_t *fields, unsigned count) {
-    for (unsigned i = 0; i < count; i++) {
-        if (!load(block, array, bit, widths[i], &fields[i])) return false;
-        bit += widths[i];
-    }
-    return true;
-}
-
-static unsigned sum_of(const uint8_t *widths, unsigned count) {
+static inline unsigned sum_of(const uint8_t *widths, unsigned count) {
     unsigned sum = 0;
     for (unsigned i = 0; i < count; i++) sum += widths[i];
     return sum;
+}
+
+/* Loads the fields of a record, one behind the other. There is at least one. */
+static inline bool load_fields(const struct uspi_block *block, uint32_t array, uint64_t bit, const uint8_t *widths,
+                               uint64_t *fields, unsigned count) {
+    const uint8_t *bytes = block->bytes + array;
+    const uint64_t last = bit + sum_of(widths, count - 1);
+    if (!uspi_checked_range(block->checked, bytes + (size_t)(bit / 8), last / 8 - bit / 8 + 8)) return false;
+    for (unsigned i = 0; i < count; i++) {
+        fields[i] = uspi_packed_get(bytes, bit, widths[i]);
+        bit += widths[i];
+    }
+    return true;
 }
 
 int uspi_block_node(const struct uspi_block *block, uint32_t node, struct uspi_block_node *of) {

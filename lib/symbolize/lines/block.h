@@ -28,8 +28,19 @@ struct uspi_checked {
 
 #define USPI_CHECKED_PAGE UINT64_C(8192)
 
-/* Whether the pages that hold a range of the file are what was written. */
-bool uspi_checked_range(const struct uspi_checked *checked, const uint8_t *from, uint64_t size);
+/* The same as uspi_checked_range, for ranges of several pages and for pages that nothing was read from yet. */
+bool uspi_checked_pages(const struct uspi_checked *checked, const uint8_t *from, uint64_t size);
+
+/* Whether the pages that hold a range of the file are what was written. Nearly every range lies in one page that was found
+ * right before. */
+static inline bool uspi_checked_range(const struct uspi_checked *checked, const uint8_t *from, uint64_t size) {
+    if (checked == NULL || size == 0) return true;
+    const uint64_t at = (uint64_t)(from - checked->bytes), page = at / USPI_CHECKED_PAGE;
+    const bool is_one_page =
+        size <= checked->size && at <= checked->size - size && (at + size - 1) / USPI_CHECKED_PAGE == page;
+    if (is_one_page && atomic_load_explicit(&checked->states[page], memory_order_relaxed) == 1) return true;
+    return uspi_checked_pages(checked, from, size);
+}
 
 /* The fields of records, in the order in which their widths stand in the header. */
 enum uspi_block_width {

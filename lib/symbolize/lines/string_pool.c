@@ -8,6 +8,7 @@
 
 #include "arch/little_endian.h"
 #include "lib/base/array.h"
+#include "lib/base/hash.h"
 
 #include <string.h>
 
@@ -75,21 +76,32 @@ static bool decode(const struct uspi_string_pool *pool, uint64_t group, unsigned
 /* Most strings fit here; longer ones are put together elsewhere. */
 #define ON_STACK 1024
 
-const char *uspi_string_pool_get(const struct uspi_string_pool *pool, uint64_t number, struct uspi_names *names) {
+int uspi_string_pool_find(const struct uspi_string_pool *pool, uint64_t number, struct uspi_names *names,
+                          const char **text) {
     char small[ON_STACK], *room = small;
     size_t length;
-    if (number == 0 || number > pool->count) return NULL;
+    *text = NULL;
+    if (number == 0 || number > pool->count) return USP_ERROR_FORMAT;
     const size_t wanted = (size_t)pool->longest + 1;
     const uint64_t group = (number - 1) / USPI_POOL_GROUP;
     const unsigned in_group = (unsigned)((number - 1) % USPI_POOL_GROUP);
     bool is_whole = decode(pool, group, in_group, room, sizeof small < wanted ? sizeof small : wanted, &length);
     if (!is_whole && wanted > sizeof small) {
         room = malloc(wanted);
-        is_whole = room != NULL && decode(pool, group, in_group, room, wanted, &length);
+        if (room == NULL) return USP_ERROR_NO_MEMORY;
+        is_whole = decode(pool, group, in_group, room, wanted, &length);
     }
-    const char *kept = is_whole && length > 0 ? uspi_names_keep(names, room, length) : NULL;
+    const bool is_text = is_whole && length > 0;
+    if (is_text) *text = uspi_names_keep(names, room, length);
     if (room != small) free(room);
-    return kept;
+    if (!is_text) return USP_ERROR_FORMAT;
+    return *text != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
+}
+
+const char *uspi_string_pool_get(const struct uspi_string_pool *pool, uint64_t number, struct uspi_names *names) {
+    const char *text;
+    uspi_string_pool_find(pool, number, names, &text);
+    return text;
 }
 
 /* ---- writing ---- */
@@ -124,22 +136,12 @@ void uspi_pool_writer_free(struct uspi_string_pool_writer *writer) {
     free(writer);
 }
 
-static size_t hash_text(const char *bytes, size_t length) {
-    uint64_t h = length;
-    for (; length >= 8; bytes += 8, length -= 8) {
-        h = (h ^ uspi_le64((const uint8_t *)bytes)) * UINT64_C(0x9e3779b97f4a7c15);
-        h ^= h >> 29;
-    }
-    for (; length > 0; bytes++, length--) h = (h ^ (uint8_t)*bytes) * UINT64_C(0x100000001b3);
-    return (size_t)(h ^ h >> 32);
-}
-
 static bool grow_hash(struct uspi_string_pool_writer *w) {
     const size_t size = w->hash_size == 0 ? 4096 : w->hash_size * 2;
     uint32_t *grown = calloc(size, sizeof *grown);
     if (grown == NULL) return false;
     for (size_t i = 0; i < w->count; i++) {
-        size_t at = hash_text(w->all[i].bytes, w->all[i].length) & (size - 1);
+        size_t at = (size_t)uspi_hash_bytes(w->all[i].bytes, w->all[i].length) & (size - 1);
         while (grown[at] != 0) at = (at + 1) & (size - 1);
         grown[at] = (uint32_t)i + 1;
     }
@@ -153,7 +155,7 @@ uint64_t uspi_string_pool_add(struct uspi_string_pool_writer *w, const char *tex
     const size_t length = strlen(text);
     if (w->count >= UINT32_MAX - 1 || length >= UINT32_MAX) return 0;
     if (w->count * 2 >= w->hash_size && !grow_hash(w)) return 0;
-    size_t at = hash_text(text, length) & (w->hash_size - 1);
+    size_t at = (size_t)uspi_hash_bytes(text, length) & (w->hash_size - 1);
     for (; w->hash[at] != 0; at = (at + 1) & (w->hash_size - 1)) {
         const struct text *found = &w->all[w->hash[at] - 1];
         if (found->length == length && memcmp(found->bytes, text, length) == 0) return w->hash[at];

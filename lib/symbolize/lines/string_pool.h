@@ -22,7 +22,12 @@ struct uspi_string_pool {
 int uspi_string_pool_open(struct uspi_string_pool *pool, const uint8_t *bytes, uint64_t size,
                           const struct uspi_checked *checked);
 
-/* A string, kept in `names`; NULL when there is none with that number, the bytes are damaged, or memory lacks. */
+/* A string, kept in `names`. USP_OK; USP_ERROR_FORMAT when there is none with that number or the bytes are damaged;
+ * USP_ERROR_NO_MEMORY. *text is NULL then. */
+int uspi_string_pool_find(const struct uspi_string_pool *pool, uint64_t number, struct uspi_names *names,
+                          const char **text);
+
+/* The same; NULL for whatever reason. */
 const char *uspi_string_pool_get(const struct uspi_string_pool *pool, uint64_t number, struct uspi_names *names);
 
 /* ---- writing ---- */

@@ -166,15 +166,29 @@ int uspi_index_block(const struct uspi_index_file *index, uint64_t number, struc
  * How many 8; for each group the start of its first symbol 8 and where it begins behind these 8; then of each symbol, as numbers
  * in base 128: the distance from the one before it in its group, size × 8 + strategy, name. */
 
-uint64_t uspi_index_symbol_count(const struct uspi_index_file *index) {
+/* Three numbers of at most ten bytes. */
+#define SYMBOL_MAX 30u
+
+/* Where the parts of the section lie. */
+struct symbols {
+    uint64_t count;
+    const uint8_t *groups, *first, *end;
+};
+
+/* Count 0: there are none, or the section is damaged. */
+static struct symbols find_symbols(const struct uspi_index_file *index) {
     const uint8_t *bytes = section(index, USPI_INDEX_SYMBOLS);
     const uint64_t size = index->sections[USPI_INDEX_SYMBOLS].size;
-    if (size < 8 || !uspi_checked_range(&index->checked, bytes, 8)) return 0;
-    const uint64_t count = uspi_le64(bytes), groups = count / USPI_INDEX_SYMBOLS_GROUP + 1;
-    return count <= size && groups <= (size - 8) / 16 ? count : 0;
+    if (size < 8 || !uspi_checked_range(&index->checked, bytes, 8)) return (struct symbols){.count = 0};
+    const uint64_t count = uspi_le64(bytes);
+    if (count > size || count / USPI_INDEX_SYMBOLS_GROUP + 1 > (size - 8) / 16) return (struct symbols){.count = 0};
+    const uint64_t groups = (count + USPI_INDEX_SYMBOLS_GROUP - 1) / USPI_INDEX_SYMBOLS_GROUP;
+    return (struct symbols){count, bytes + 8, bytes + 8 + 16 * (size_t)groups, bytes + (size_t)size};
 }
 
-static bool read_varint(const uint8_t **p, const uint8_t *end, uint64_t *value) {
+uint64_t uspi_index_symbol_count(const struct uspi_index_file *index) { return find_symbols(index).count; }
+
+static inline bool read_varint(const uint8_t **p, const uint8_t *end, uint64_t *value) {
     *value = 0;
     for (unsigned shift = 0; *p < end && shift < 64; shift += 7) {
         const uint8_t byte = *(*p)++;
@@ -184,36 +198,71 @@ static bool read_varint(const uint8_t **p, const uint8_t *end, uint64_t *value) 
     return false;
 }
 
+/* For a cursor whose symbol is the first of its group. */
+static bool begin_group(const struct uspi_index_file *index, const struct symbols *symbols,
+                        struct uspi_index_cursor *cursor) {
+    const uint8_t *group = symbols->groups + 16 * (size_t)(cursor->number / USPI_INDEX_SYMBOLS_GROUP);
+    if (!uspi_checked_range(&index->checked, group, 16)) return false;
+    cursor->start = uspi_le64(group);
+    cursor->offset = uspi_le64(group + 8);
+    return true;
+}
+
+/* The bytes of the cursor's symbol; NULL when they are damaged. */
+static inline const uint8_t *bytes_of(const struct uspi_index_file *index, const struct symbols *symbols,
+                                      const struct uspi_index_cursor *cursor) {
+    if (cursor->offset > (uint64_t)(symbols->end - symbols->first)) return NULL;
+    const uint8_t *p = symbols->first + (size_t)cursor->offset;
+    const uint64_t left = (uint64_t)(symbols->end - p);
+    return uspi_checked_range(&index->checked, p, left < SYMBOL_MAX ? left : SYMBOL_MAX) ? p : NULL;
+}
+
+/* The cursor's symbol; then the cursor's place is behind it. False when it is damaged. */
+static bool read_symbol(const struct uspi_index_file *index, const struct symbols *symbols,
+                        struct uspi_index_cursor *cursor, struct uspi_index_symbol *symbol) {
+    uint64_t step, size, name;
+    const uint8_t *p = bytes_of(index, symbols, cursor);
+    if (p == NULL || !read_varint(&p, symbols->end, &step) || !read_varint(&p, symbols->end, &size) ||
+        !read_varint(&p, symbols->end, &name))
+        return false;
+    cursor->start += step;
+    cursor->offset = (uint64_t)(p - symbols->first);
+    *symbol = (struct uspi_index_symbol){cursor->start, size >> 3, name, (uint32_t)(size & 7)};
+    return true;
+}
+
+/* As read_symbol, of a symbol that only stands before the one that is wanted. */
+static inline bool skip_symbol(const struct uspi_index_file *index, const struct symbols *symbols,
+                               struct uspi_index_cursor *cursor) {
+    uint64_t step;
+    const uint8_t *p = bytes_of(index, symbols, cursor);
+    if (p == NULL || !read_varint(&p, symbols->end, &step)) return false;
+    for (unsigned numbers = 0; numbers < 2; p++) {
+        if (p == symbols->end) return false;
+        numbers += (*p & 0x80) == 0;
+    }
+    cursor->start += step;
+    cursor->offset = (uint64_t)(p - symbols->first);
+    return true;
+}
+
 int uspi_index_next_symbol(const struct uspi_index_file *index, struct uspi_index_cursor *cursor,
                            struct uspi_index_symbol *symbol) {
-    const uint64_t count = uspi_index_symbol_count(index),
-                   groups = (count + USPI_INDEX_SYMBOLS_GROUP - 1) / USPI_INDEX_SYMBOLS_GROUP;
-    const uint8_t *bytes = section(index, USPI_INDEX_SYMBOLS), *first = bytes + 8 + 16 * (size_t)groups;
-    const uint8_t *end = bytes + (size_t)index->sections[USPI_INDEX_SYMBOLS].size;
-    uint64_t step, size, name;
-    if (cursor->number >= count) return 0;
-    if (cursor->number % USPI_INDEX_SYMBOLS_GROUP == 0) {
-        const uint8_t *group = bytes + 8 + 16 * (size_t)(cursor->number / USPI_INDEX_SYMBOLS_GROUP);
-        if (!uspi_checked_range(&index->checked, group, 16)) return USP_ERROR_FORMAT;
-        cursor->start = uspi_le64(group);
-        cursor->offset = uspi_le64(group + 8);
-    }
-    if (cursor->offset > (uint64_t)(end - first)) return USP_ERROR_FORMAT;
-    const uint8_t *p = first + (size_t)cursor->offset;
-    const uint64_t left = (uint64_t)(end - p);
-    if (!uspi_checked_range(&index->checked, p, left < 30 ? left : 30)) return USP_ERROR_FORMAT;
-    if (!read_varint(&p, end, &step) || !read_varint(&p, end, &size) || !read_varint(&p, end, &name))
+    const struct symbols symbols = find_symbols(index);
+    if (cursor->number >= symbols.count) return 0;
+    if (cursor->number % USPI_INDEX_SYMBOLS_GROUP == 0 && !begin_group(index, &symbols, cursor))
         return USP_ERROR_FORMAT;
-    cursor->start += step;
-    cursor->offset = (uint64_t)(p - first);
+    if (!read_symbol(index, &symbols, cursor, symbol)) return USP_ERROR_FORMAT;
     cursor->number++;
-    *symbol = (struct uspi_index_symbol){cursor->start, size >> 3, name, (uint32_t)(size & 7)};
     return 1;
 }
 
 int uspi_index_symbol(const struct uspi_index_file *index, uint64_t number, struct uspi_index_symbol *symbol) {
+    const struct symbols symbols = find_symbols(index);
     struct uspi_index_cursor cursor = {.number = number - number % USPI_INDEX_SYMBOLS_GROUP};
-    int got = 1;
-    while (got > 0 && cursor.number <= number) got = uspi_index_next_symbol(index, &cursor, symbol);
-    return got > 0 ? USP_OK : USP_ERROR_FORMAT;
+    if (number >= symbols.count || !begin_group(index, &symbols, &cursor)) return USP_ERROR_FORMAT;
+    for (; cursor.number < number; cursor.number++) {
+        if (!skip_symbol(index, &symbols, &cursor)) return USP_ERROR_FORMAT;
+    }
+    return read_symbol(index, &symbols, &cursor, symbol) ? USP_OK : USP_ERROR_FORMAT;
 }

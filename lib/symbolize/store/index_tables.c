@@ -38,8 +38,7 @@ static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_na
     int status = uspi_index_symbol(t->index, number, &symbol);
     if (status != USP_OK) return status;
     *named = (struct uspi_symbol_answer){.start = symbol.start + t->moved, .size = symbol.size};
-    named->name = uspi_string_pool_get(&t->index->strings, symbol.name, names);
-    return named->name != NULL ? USP_OK : USP_ERROR_FORMAT;
+    return uspi_string_pool_find(&t->index->strings, symbol.name, names, &named->name);
 }
 
 /* There is one symbol for each start. */

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/* See <unspool/places.h>. Builds are kept in a hash table, by build id or, where there is none, by name. */
+#include <unspool/demangle.h>
+#include <unspool/places.h>
+
+#include "lib/base/array.h"
+#include "lib/base/sized.h"
+#include "lib/base/span.h"
+#include "lib/symbolize/builds/answers.h"
+#include "lib/symbolize/builds/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BUILDS_KEPT 256u
+
+/* Frames of a batch whose memory stays after it. */
+#define FRAMES_KEPT ((size_t)4096)
+
+struct build {
+    uint8_t id[USP_BUILD_ID_MAX];
+    size_t id_size;
+    struct uspi_span name; /* its bytes stand behind the struct */
+    struct uspi_build_source sources[USP_BUILD_SOURCES];
+    uint32_t source_count;
+    struct uspi_build_source replaced[USP_BUILD_SOURCES]; /* what `sources` were before; names that they gave stay */
+    uint32_t replaced_count;
+    int32_t status;                  /* what `find` returned */
+    struct usp_demangler *demangler; /* NULL: not needed yet */
+    uint64_t number;                 /* that no other build ever has, nor this one with other sources */
+    uint64_t used;                   /* when it was asked last */
+    bool is_complete;                /* `find` knows no more */
+    bool is_noted;                   /* USP_BUILD_NOTE_LAYOUT was made */
+};
+
+struct usp_builds {
+    struct usp_builds_options options; /* index_store is owned */
+    struct build **builds;             /* a hash table, open addressing; `room` is a power of two */
+    size_t count, room;
+    struct build *last;              /* that was asked */
+    uint64_t clock;                  /* counts questions */
+    uint64_t numbers;                /* counts builds */
+    uint64_t seed;                   /* so that a text cannot be prepared of which all builds collide */
+    struct usp_source_frame *frames; /* of the last batch */
+    size_t frame_count, frame_room;
+    struct uspi_answers answers;
+};
+
+void usp_builds_options_init(struct usp_builds_options *options) {
+    memset(options, 0, sizeof *options);
+    options->size = sizeof *options;
+    options->demangling = USP_DEMANGLE_NO;
+}
+
+int usp_builds_create(const struct usp_builds_options *options, struct usp_builds **builds) {
+    struct usp_builds_options completed;
+    if (builds == NULL) return USP_ERROR_ARGUMENT;
+    *builds = NULL;
+    usp_builds_options_init(&completed);
+    const size_t least = offsetof(struct usp_builds_options, reserved);
+    if (!uspi_complete_sized(&completed, sizeof completed, options, least)) return USP_ERROR_ARGUMENT;
+    struct usp_demangler *demangler;
+    int status = usp_demangler_create(completed.demangling, &demangler);
+    if (status != USP_OK) return status;
+    usp_demangler_free(demangler);
+    struct usp_builds *made = calloc(1, sizeof *made);
+    char *store = completed.index_store != NULL ? strdup(completed.index_store) : NULL;
+    if (made == NULL || (store == NULL && completed.index_store != NULL)) {
+        free(made);
+        free(store);
+        return USP_ERROR_NO_MEMORY;
+    }
+    made->options = completed;
+    made->options.index_store = store;
+    if (made->options.builds_kept == 0) made->options.builds_kept = BUILDS_KEPT;
+    made->seed = usp_clock() << 20 ^ (uintptr_t)made;
+    *builds = made;
+    return USP_OK;
+}
+
+/* ---- sources ---- */
+
+static void close_sources(const struct usp_builds *builds, struct uspi_build_source *sources, uint32_t count) {
+    char text[1024];
+    for (uint32_t i = 0; i < count; i++) {
+        /* A damaged index is noticed when what is damaged is read. */
+        if (builds->options.note != NULL && uspi_build_source_is_damaged(&sources[i], text, sizeof text)) {
+            builds->options.note(builds->options.context, USP_BUILD_NOTE_DAMAGED, NULL, text);
+        }
+        uspi_build_source_clear(&sources[i]);
+    }
+}
+
+/* What there is without a function that knows more. */
+static void find_index(const struct build *build, struct usp_build_sources *sources) {
+    sources->flags |= USP_BUILD_COMPLETE;
+    if (build->id_size == 0) return;
+    struct usp_build_source *source = &sources->of[sources->count++];
+    source->build_id_size = (uint32_t)build->id_size;
+    memcpy(source->build_id, build->id, sizeof source->build_id);
+}
+
+/* Asks where the build's symbols are, and replaces its sources by that: once, for their layout. Returns USP_OK, or
+ * USP_ERROR_NO_MEMORY with the build as it was. */
+static int find_sources(struct usp_builds *builds, struct build *build, const struct usp_place *place, uint32_t flags) {
+    struct usp_build_sources sources = {.count = build->source_count, .flags = flags};
+    struct uspi_build_source found[USP_BUILD_SOURCES];
+    uint32_t count = 0;
+    int status = USP_OK;
+    for (uint32_t i = 0; i < build->source_count; i++) sources.of[i] = build->sources[i].where;
+    if (builds->options.find == NULL) {
+        find_index(build, &sources);
+    } else {
+        status = builds->options.find(builds->options.context, place, &sources);
+    }
+    if (status == USP_ERROR_NO_MEMORY) return status;
+    if (status != USP_OK) sources.count = 0;
+    for (; count < sources.count && count < USP_BUILD_SOURCES; count++) {
+        struct usp_build_source *where = &sources.of[count];
+        if (where->build_id_size > USP_BUILD_ID_MAX) where->build_id_size = 0;
+        if (uspi_build_source_init(&found[count], where, builds->options.index_store)) continue;
+        while (count > 0) uspi_build_source_clear(&found[--count]);
+        return USP_ERROR_NO_MEMORY;
+    }
+    memcpy(build->replaced, build->sources, sizeof build->replaced);
+    build->replaced_count = build->source_count;
+    memcpy(build->sources, found, count * sizeof *found);
+    build->source_count = count;
+    build->status = status;
+    build->is_complete = flags != 0 || (sources.flags & USP_BUILD_COMPLETE) != 0;
+    build->number = ++builds->numbers;
+    return USP_OK;
+}
+
+/* ---- the table of builds ---- */
+
+static void free_build(const struct usp_builds *builds, struct build *build) {
+    close_sources(builds, build->sources, build->source_count);
+    close_sources(builds, build->replaced, build->replaced_count);
+    usp_demangler_free(build->demangler);
+    free(build);
+}
+
+void usp_builds_free(struct usp_builds *builds) {
+    if (builds == NULL) return;
+    for (size_t i = 0; i < builds->room; i++) {
+        if (builds->builds[i] != NULL) free_build(builds, builds->builds[i]);
+    }
+    uspi_answers_clear(&builds->answers);
+    free(builds->builds);
+    free(builds->frames);
+    free((char *)(uintptr_t)builds->options.index_store);
+    free(builds);
+}
+
+static struct uspi_span name_of(const struct usp_place *place) {
+    return (struct uspi_span){place->image, place->image_length};
+}
+
+/* FNV-1a (Fowler, Noll, Vo), over the seed first. */
+static uint64_t hash_of(const struct usp_builds *builds, const uint8_t *id, size_t id_size, struct uspi_span name) {
+    const uint8_t *bytes = id_size > 0 ? id : (const uint8_t *)name.bytes;
+    size_t n = id_size > 0 ? id_size : name.length;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ builds->seed;
+    for (size_t i = 0; i < n; i++) hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3) ^ builds->seed >> 7;
+    return hash ^ hash >> 32;
+}
+
+static bool is_same(const struct build *build, const uint8_t *id, size_t id_size, struct uspi_span name) {
+    if (build->id_size != id_size) return false;
+    return id_size > 0 ? memcmp(build->id, id, id_size) == 0 : uspi_span_is(build->name, name);
+}
+
+static struct build **slot_of(const struct usp_builds *builds, const uint8_t *id, size_t id_size,
+                              struct uspi_span name) {
+    size_t i = (size_t)hash_of(builds, id, id_size, name) & (builds->room - 1);
+    while (builds->builds[i] != NULL && !is_same(builds->builds[i], id, id_size, name))
+        i = (i + 1) & (builds->room - 1);
+    return &builds->builds[i];
+}
+
+/* A table of another size with the builds of this one. */
+static bool rebuild(struct usp_builds *builds, size_t room) {
+    struct usp_builds made = *builds;
+    made.room = room;
+    made.builds = calloc(room, sizeof *made.builds);
+    if (made.builds == NULL) return false;
+    for (size_t i = 0; i < builds->room; i++) {
+        struct build *build = builds->builds[i];
+        if (build != NULL) *slot_of(&made, build->id, build->id_size, build->name) = build;
+    }
+    free(builds->builds);
+    *builds = made;
+    return true;
+}
+
+/* NULL when memory lacks. */
+static struct build *build_of(struct usp_builds *builds, const struct usp_place *place) {
+    const struct uspi_span name = name_of(place);
+    struct build *last = builds->last;
+    if (last != NULL && is_same(last, place->build_id, place->build_id_size, name)) return last;
+    /* At most half of the table is used. */
+    if (2 * (builds->count + 1) > builds->room && !rebuild(builds, builds->room > 0 ? 2 * builds->room : 64))
+        return NULL;
+    struct build **slot = slot_of(builds, place->build_id, place->build_id_size, name);
+    if (*slot != NULL) return *slot;
+    struct build *build = calloc(1, sizeof *build + name.length);
+    if (build == NULL) return NULL;
+    build->id_size = place->build_id_size;
+    memcpy(build->id, place->build_id, place->build_id_size);
+    build->name = (struct uspi_span){(char *)(build + 1), name.length};
+    if (name.length > 0) memcpy(build + 1, name.bytes, name.length);
+    if (find_sources(builds, build, place, 0) != USP_OK) {
+        free_build(builds, build);
+        return NULL;
+    }
+    *slot = build;
+    builds->count++;
+    return build;
+}
+
+static int compare_uses(const void *a, const void *b) {
+    const struct build *const *x = a, *const *y = b;
+    return (*x)->used > (*y)->used ? -1 : (*x)->used < (*y)->used;
+}
+
+/* Closes all builds but those that were used last. Without memory for that they stay. */
+static void close_builds(struct usp_builds *builds) {
+    struct build **all = calloc(builds->count, sizeof *all);
+    size_t count = 0, kept = builds->options.builds_kept;
+    if (all == NULL) return;
+    for (size_t i = 0; i < builds->room; i++) {
+        if (builds->builds[i] != NULL) all[count++] = builds->builds[i];
+        builds->builds[i] = NULL;
+    }
+    qsort(all, count, sizeof *all, compare_uses);
+    for (size_t i = 0; i < count; i++) {
+        if (i < kept) {
+            *slot_of(builds, all[i]->id, all[i]->id_size, all[i]->name) = all[i];
+        } else {
+            free_build(builds, all[i]);
+        }
+    }
+    builds->count = kept;
+    builds->last = NULL;
+    free(all);
+    size_t room = 64;
+    while (room < 4 * kept) room *= 2;
+    /* Without memory for a smaller table the large one stays. */
+    if (room < builds->room) rebuild(builds, room);
+}
+
+void usp_builds_trim(struct usp_builds *builds) {
+    if (builds == NULL) return;
+    if (builds->frame_room > FRAMES_KEPT) {
+        free(builds->frames);
+        builds->frames = NULL;
+        builds->frame_count = builds->frame_room = 0;
+    }
+    if (builds->count / 2 > builds->options.builds_kept) close_builds(builds);
+}
+
+/* ---- answers ---- */
+
+static bool link_by(struct build *build, struct usp_place *place) {
+    for (uint32_t i = 0; i < build->source_count; i++) {
+        if (uspi_build_source_link(&build->sources[i], place)) return true;
+    }
+    return false;
+}
+
+/* Turns a place that counts from the file, or from where its code is mapped, into an address as the image was linked. Returns
+ * USP_OK, USP_ERROR_NOT_FOUND when no source tells, USP_ERROR_NO_MEMORY, or what `find` returned. */
+static int link_place(struct usp_builds *builds, struct build *build, struct usp_place *place) {
+    if (place->base != USP_PLACE_FILE && place->base != USP_PLACE_TEXT) return USP_OK;
+    if (link_by(build, place)) return USP_OK;
+    if (!build->is_complete) {
+        int status = find_sources(builds, build, place, USP_BUILD_LAYOUT);
+        if (status != USP_OK) return status;
+        if (link_by(build, place)) return USP_OK;
+    }
+    if (build->source_count > 0 && !build->is_noted && builds->options.note != NULL) {
+        builds->options.note(builds->options.context, USP_BUILD_NOTE_LAYOUT, place, "");
+    }
+    build->is_noted = true;
+    return build->status != USP_OK ? build->status : USP_ERROR_NOT_FOUND;
+}
+
+/* Demangles the frames' names, and leaves out inlined calls of which debug information has no name. */
+static uint32_t keep_named(struct usp_source_frame *frames, uint32_t count, struct usp_demangler *demangler) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (frames[i].function == NULL) continue;
+        frames[kept] = frames[i];
+        frames[kept++].function = usp_demangle(demangler, frames[i].function);
+    }
+    return kept;
+}
+
+/* Asks the build's sources. Room for the frames was made. */
+static int ask_build(struct usp_builds *builds, struct build *build, const struct usp_place *place,
+                     struct usp_answer *answer) {
+    struct usp_source_frame *frames = builds->frames + builds->frame_count;
+    struct usp_place linked = *place;
+    struct usp_lines lines;
+    bool has_file = false;
+    int status = link_place(builds, build, &linked);
+    if (status != USP_OK) {
+        answer->flags = USP_ANSWER_NO_FILE;
+        return status;
+    }
+    status = USP_ERROR_NOT_FOUND;
+    for (uint32_t i = 0; status == USP_ERROR_NOT_FOUND && i < build->source_count; i++) {
+        usp_lines_init(&lines, frames, USP_ANSWER_FRAMES);
+        status = uspi_build_source_ask(&build->sources[i], &linked, &lines, answer);
+        has_file = has_file || build->sources[i].images != NULL;
+    }
+    if (!has_file) answer->flags |= USP_ANSWER_NO_FILE;
+    if (status != USP_OK) return status == USP_ERROR_NO_MEMORY ? status : USP_ERROR_NOT_FOUND;
+    if (build->demangler == NULL) status = usp_demangler_create(builds->options.demangling, &build->demangler);
+    if (status != USP_OK) return status;
+    const uint32_t told = lines.count < USP_ANSWER_FRAMES ? lines.count : USP_ANSWER_FRAMES;
+    answer->count = keep_named(frames, told, build->demangler);
+    answer->frames = frames;
+    return answer->count > 0 ? USP_OK : USP_ERROR_NOT_FOUND;
+}
+
+static bool is_place(const struct usp_place *place) {
+    return place->build_id_size <= USP_BUILD_ID_MAX && place->base <= USP_PLACE_TEXT &&
+           (place->image != NULL || place->image_length == 0);
+}
+
+/* Answers a place; its frames are put behind those of the places before. */
+static void answer_place(struct usp_builds *builds, const struct usp_place *place, struct usp_answer *answer) {
+    *answer = (struct usp_answer){.status = USP_ERROR_ARGUMENT};
+    if (!is_place(place)) return;
+    answer->status = USP_ERROR_NO_MEMORY;
+    if (!uspi_room_for(&builds->frames, &builds->frame_room, builds->frame_count, USP_ANSWER_FRAMES,
+                       sizeof *builds->frames))
+        return;
+    struct build *build = builds->last = build_of(builds, place);
+    if (build == NULL) return;
+    build->used = ++builds->clock;
+    answer->status = build->status;
+    if (build->status != USP_OK) return;
+    const struct uspi_answer_key key = {build->number, place->offset, place->base, place->flags & USP_PLACE_EXACT};
+    const struct uspi_kept_answer *kept = uspi_answers_find(&builds->answers, &key);
+    if (kept != NULL) {
+        *answer = kept->answer;
+        memcpy(builds->frames + builds->frame_count, kept->frames, kept->answer.count * sizeof *kept->frames);
+    } else {
+        answer->status = ask_build(builds, build, place, answer);
+        const bool is_final = answer->status == USP_OK || answer->status == USP_ERROR_NOT_FOUND;
+        if (is_final) uspi_answers_keep(&builds->answers, &key, answer);
+    }
+    builds->frame_count += answer->count;
+}
+
+int usp_symbolize_places(struct usp_builds *builds, const struct usp_place *places, struct usp_answer *answers,
+                         size_t count) {
+    int status = USP_OK;
+    if (builds == NULL || (count > 0 && (places == NULL || answers == NULL))) return USP_ERROR_ARGUMENT;
+    builds->frame_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        answer_place(builds, &places[i], &answers[i]);
+        if (answers[i].status == USP_ERROR_NO_MEMORY) status = USP_ERROR_NO_MEMORY;
+    }
+    /* Now the frames do not move any more. */
+    const struct usp_source_frame *frames = builds->frames;
+    for (size_t i = 0; i < count; i++) {
+        answers[i].frames = answers[i].count > 0 ? frames : NULL;
+        if (answers[i].count > 0) frames += answers[i].count;
+    }
+    return status;
+}
