@@ -72,8 +72,8 @@ USP_API void usp_lines_init(struct usp_lines *lines, struct usp_source_frame *fr
 
 /* All source frames of an address: pass usp_frame_call_site(), not the return address. The last frame is the function that was
  * not inlined; its name is that of the symbol table where that has one. Without debug information there is one frame, which has
- * the symbol's name and no line. Returns USP_OK when there is a frame, USP_ERROR_NOT_FOUND when there is none,
- * USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
+ * the symbol's name and no line; of generated code it has the line that the program's jitdump knows. Returns USP_OK when there
+ * is a frame, USP_ERROR_NOT_FOUND when there is none, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
 USP_API int usp_symbolize_lines(struct usp_symbolizer *symbolizer, usp_addr address, struct usp_lines *lines);
 
 /* Called with a name; it stays as long as the symbolizer. Not 0: no more. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Behind ".debug_", ".zdebug_" and "__debug_". */
+/* Behind ".debug_", ".zdebug_", "__debug_" and "__zdebug_". */
 static const char *const section_names[USPI_DEBUG_SECTIONS] = {
     [USPI_DEBUG_INFO] = "info",         [USPI_DEBUG_ABBREV] = "abbrev",     [USPI_DEBUG_STR] = "str",
     [USPI_DEBUG_LINE] = "line",         [USPI_DEBUG_LINE_STR] = "line_str", [USPI_DEBUG_RANGES] = "ranges",
@@ -69,29 +69,30 @@ static int take_bytes(struct uspi_debug_sections *sections, enum uspi_debug_sect
     return status;
 }
 
-/* ---- ELF ---- */
-
-/* "ZLIB", the size in 8 bytes, big-endian, and a zlib stream: what GNU tools wrote before SHF_COMPRESSED. */
+/* "ZLIB", the size in 8 bytes, big-endian, and a zlib stream: what GNU tools wrote before SHF_COMPRESSED, and what
+ * Go writes for macOS (cmd/link/internal/ld/data.go, compressSyms). */
 static int take_old_compressed(struct uspi_debug_sections *sections, enum uspi_debug_section which,
                                struct uspi_bytes bytes, struct uspi_error *error) {
     uint8_t header[12];
-    int status = uspi_bytes_read(bytes, 0, header, sizeof header, ".zdebug header", error);
+    int status = uspi_bytes_read(bytes, 0, header, sizeof header, "zdebug header", error);
     if (status != USP_OK) return status;
     if (memcmp(header, "ZLIB", 4) != 0) {
-        return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, ".zdebug_%s does not begin with ZLIB",
+        return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "zdebug_%s does not begin with ZLIB",
                                 section_names[which]);
     }
     struct uspi_bytes packed;
     struct uspi_unpacked unpacked = {0};
-    status = uspi_bytes_sub(bytes, sizeof header, bytes.size - sizeof header, ".zdebug", &packed, error);
+    status = uspi_bytes_sub(bytes, sizeof header, bytes.size - sizeof header, "zdebug", &packed, error);
     if (status == USP_OK) status = uspi_unpack_zlib(packed, uspi_be64(header + 4), &unpacked, &packed);
     if (status != USP_OK) {
-        return uspi_bytes_error(error, bytes, 0, status, ".zdebug_%s: %s", section_names[which],
+        return uspi_bytes_error(error, bytes, 0, status, "zdebug_%s: %s", section_names[which],
                                 usp_status_string(status));
     }
     own(sections, which, unpacked.bytes, unpacked.size);
     return USP_OK;
 }
+
+/* ---- ELF ---- */
 
 static int take_elf_section(struct uspi_debug_sections *sections, enum uspi_debug_section which,
                             const struct uspi_elf *elf, const struct uspi_elf_section *section, bool is_old,
@@ -197,14 +198,29 @@ static uint64_t offset_of(const struct uspi_macho_segment *segment, const struct
     return (uint32_t)by_segment == section->file_offset ? by_segment : section->file_offset;
 }
 
-static enum uspi_debug_section which_macho_section(const char *name) {
-    char whole[NAME_MAX_LENGTH] = "__debug_";
+/* Which section a name means, of which 16 bytes are kept; USPI_DEBUG_SECTIONS: none. */
+static enum uspi_debug_section which_macho_section(const char *name, bool *is_old) {
+    *is_old = strncmp(name, "__zdebug_", 9) == 0;
+    if (!*is_old && strncmp(name, "__debug_", 8) != 0) return USPI_DEBUG_SECTIONS;
+    const size_t before = *is_old ? 9 : 8;
     for (unsigned i = 0; i < USPI_DEBUG_SECTIONS; i++) {
-        memcpy(whole + 8, section_names[i], strlen(section_names[i]) + 1);
-        whole[16] = '\0';
-        if (strcmp(whole, name) == 0) return (enum uspi_debug_section)i;
+        if (strncmp(section_names[i], name + before, 16 - before) == 0) return (enum uspi_debug_section)i;
     }
     return USPI_DEBUG_SECTIONS;
+}
+
+/* The first of two sections with one meaning counts. */
+static int take_macho_section(struct uspi_debug_sections *sections, const struct uspi_macho *macho,
+                              const struct uspi_macho_segment *segment, const struct uspi_macho_section *section,
+                              struct uspi_error *error) {
+    struct uspi_bytes bytes;
+    bool is_old;
+    const enum uspi_debug_section which = which_macho_section(section->name, &is_old);
+    if (which == USPI_DEBUG_SECTIONS || sections->all[which].size > 0) return USP_OK;
+    int status = uspi_bytes_sub(macho->bytes, offset_of(segment, section), section->size, section->name, &bytes, error);
+    if (status != USP_OK) return status;
+    sections->all[which].position = bytes.from;
+    return is_old ? take_old_compressed(sections, which, bytes, error) : take_bytes(sections, which, bytes, error);
 }
 
 static int by_low(const void *a, const void *b) {
@@ -235,15 +251,10 @@ int uspi_debug_sections_open_macho(struct uspi_debug_sections *sections, const s
     while (status == USP_OK && (got = uspi_macho_next_segment(macho, &cursor, &segment, NULL)) > 0) {
         for (uint32_t i = 0; status == USP_OK && i < segment.section_count; i++) {
             struct uspi_macho_section section;
-            struct uspi_bytes bytes;
             if (uspi_macho_section(macho, &segment, i, &section, NULL) != USP_OK) break;
             status = add_code(sections, &section);
-            const enum uspi_debug_section which = which_macho_section(section.name);
-            if (status != USP_OK || which == USPI_DEBUG_SECTIONS || sections->all[which].size > 0) continue;
-            status =
-                uspi_bytes_sub(macho->bytes, offset_of(&segment, &section), section.size, section.name, &bytes, &why);
-            if (status == USP_OK) status = take_bytes(sections, which, bytes, &why);
-            status = note_damage(status, error, &why);
+            if (status != USP_OK) break;
+            status = note_damage(take_macho_section(sections, macho, &segment, &section, &why), error, &why);
         }
     }
     if (sections->code_count > 1) qsort(sections->code, sections->code_count, sizeof *sections->code, by_low);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The sections of an ELF or Mach-O file that hold DWARF debugging information, each in one piece of memory: mapped where the
- * file is, unpacked where they are compressed (SHF_COMPRESSED, .zdebug_*), relocated where the file is unlinked. What stands
- * in them is lib/symbolize/dwarf/'s. Sources: DWARF 5 Appendix B and 7.3; System V gABI "Compressed Section"; LLVM
+ * file is, unpacked where they are compressed (SHF_COMPRESSED, .zdebug_*, __zdebug_*), relocated where the file is unlinked.
+ * What stands in them is lib/symbolize/dwarf/'s. Sources: DWARF 5 Appendix B and 7.3; System V gABI "Compressed Section"; LLVM
  * llvm/lib/DebugInfo/DWARF/DWARFContext.cpp for .zdebug and for Mach-O's names, of which 16 bytes are kept. */
 #ifndef USPI_DEBUG_SECTIONS_H
 #define USPI_DEBUG_SECTIONS_H

@@ -71,25 +71,24 @@ static void find_lines(const struct uspi_report *report, const struct usp_image 
     if (status == USP_OK) take_sources(&lines, shown);
 }
 
-/* The name of generated code. What the symbolizer says of an image counts for nothing: the report has none there. */
-static void find_generated(const struct uspi_report *report, usp_addr site, struct usp_symbol *symbol) {
-    uspi_symbolize_expecting(report->options.symbolizer, NULL, site, &report->expected, symbol);
-    if (symbol->image_path != NULL) memset(symbol, 0, sizeof *symbol);
-}
-
-/* The name of a call site, in the images of the report where these are known: the symbolizer may know others. */
+/* The name of a call site, and its lines where they are wanted, in the images of the report where these are known: the
+ * symbolizer may know others. */
 static void find_symbol(const struct uspi_report *report, usp_addr site, struct uspi_shown *shown) {
     const struct usp_image *image = usp_images_find(report->images, site);
     struct usp_symbol *symbol = &shown->symbol;
     memset(symbol, 0, sizeof *symbol);
-    if (report->options.symbolizer != NULL && image == NULL && report->images != NULL) {
-        find_generated(report, site, symbol);
-    } else if (report->options.symbolizer == NULL) {
+    if (report->options.symbolizer == NULL) {
         if (image != NULL) describe_image(image, symbol);
     } else if ((report->options.flags & USP_FORMAT_LINES) != 0 && uspi_style_has_lines(report->options.style)) {
         find_lines(report, image, site, shown);
     } else {
         uspi_symbolize_expecting(report->options.symbolizer, image, site, &report->expected, symbol);
+    }
+    /* Where the report has no image there can only be generated code: what the symbolizer says of an image does not count. */
+    if (image == NULL && report->images != NULL && symbol->image_path != NULL) {
+        memset(symbol, 0, sizeof *symbol);
+        memset(&shown->source, 0, sizeof shown->source);
+        shown->inlined_count = 0;
     }
 }
 

@@ -120,6 +120,25 @@ static int put_frames(const struct asking *asking, usp_addr address, struct usp_
     return USP_OK;
 }
 
+/* Generated code: one frame, which the symbol completes. */
+static int put_generated(const struct uspi_source_paths *paths, const struct uspi_query *query, usp_addr address,
+                         struct usp_lines *lines) {
+    struct usp_source_frame frame = {.address = address};
+    const char *path = query->generated.path, *slash = path != NULL ? strrchr(path, '/') : NULL;
+    if (path != NULL) {
+        frame.line = query->generated.line;
+        frame.line_source = USP_LINE_TABLE;
+        frame.file = slash != NULL ? slash + 1 : path;
+    }
+    if (slash != NULL) {
+        const char *folder = uspi_names_keep(query->names, path, slash > path ? (size_t)(slash - path) : 1);
+        frame.directory = folder != NULL ? map_folder(paths, query->names, folder) : NULL;
+        if (frame.directory == NULL) return USP_ERROR_NO_MEMORY;
+    }
+    put_frame(lines, &frame);
+    return USP_OK;
+}
+
 static uint32_t count_folded(const struct uspi_lines_answer *answers, int count) {
     uint32_t folded = (uint32_t)count - 1;
     for (int i = 0; i < count; i++) {
@@ -156,8 +175,8 @@ static int ask_for_lines(struct usp_symbolizer *symbolizer, const struct usp_ima
     struct uspi_lines_answer answers[USPI_MAP_BLOCKS];
     int count = 0, status = uspi_symbolizer_ask(symbolizer, image, address, expected, &query, &lines->symbol);
     if (query.module == NULL && status == USP_OK) {
-        put_frame(lines, &(struct usp_source_frame){.address = address});
-        complete_last(lines, NULL, 0);
+        status = put_generated(uspi_symbolizer_paths(symbolizer), &query, address, lines);
+        if (status == USP_OK) complete_last(lines, NULL, 0);
     }
     if (query.module == NULL || status == USP_ERROR_NO_MEMORY) return status;
     const usp_addr slide = query.image->slide;
@@ -262,7 +281,9 @@ int usp_symbolizer_explain_lines(struct usp_symbolizer *symbolizer, usp_addr add
     const uint32_t ticket = uspi_epoch_enter(readers);
     int status = uspi_symbolizer_ask(symbolizer, NULL, address, NULL, &query, &symbol);
     text[0] = '\0';
-    if (query.module == NULL) {
+    if (query.generated.path != NULL) {
+        snprintf(text, size, "the program's jitdump");
+    } else if (query.module == NULL) {
         snprintf(text, size, "no image holds the address");
     } else if (status != USP_ERROR_NO_MEMORY) {
         const struct uspi_lines *source = uspi_module_lines(query.module);

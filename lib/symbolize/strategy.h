@@ -16,6 +16,12 @@
 
 #include <unspool/symbolize.h>
 
+/* The line of code that a program generated. */
+struct uspi_generated_line {
+    const char *path; /* kept in the names; NULL: not known */
+    uint32_t line;
+};
+
 struct uspi_query {
     usp_addr address;                     /* in the target */
     const struct usp_image *image;        /* holds it */
@@ -26,6 +32,7 @@ struct uspi_query {
     bool is_named;                        /* a strategy that was asked before has an answer */
     usp_addr named_start;                 /* where the function of that answer begins */
     struct uspi_objc_runtime *runtime;    /* of this process; NULL when the image is not of it */
+    struct uspi_generated_line generated; /* of generated code, which lies in no image */
 };
 
 struct uspi_strategy {

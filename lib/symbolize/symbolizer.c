@@ -293,9 +293,9 @@ static bool is_same_image(const struct usp_image *a, const struct usp_image *b) 
            a->member_offset == b->member_offset && strcmp(a->path, b->path) == 0;
 }
 
-/* Names generated code at an address that no image of the view holds. The caller has signed in. */
+/* Names generated code at an address that no image of the view holds, and tells its line. The caller has signed in. */
 static int ask_generated(struct usp_symbolizer *symbolizer, const struct uspi_view *view, usp_addr address,
-                         struct usp_symbol *symbol) {
+                         struct uspi_generated_line *line, struct usp_symbol *symbol) {
     struct uspi_jit_answer answer;
     if (symbolizer->jit == NULL) return USP_ERROR_NOT_FOUND;
     const struct uspi_jit_question question = {address, view->images, view->generation};
@@ -306,12 +306,13 @@ static int ask_generated(struct usp_symbolizer *symbolizer, const struct uspi_vi
     symbol->extent = answer.size;
     symbol->offset = address - answer.start;
     symbol->strategy = answer.strategy;
+    *line = (struct uspi_generated_line){answer.path, answer.line};
     return USP_OK;
 }
 
 /* An address, described by a query and in the symbol: in the image that is wanted or, where that is NULL, in the one of the
- * symbolizer's list that holds it. USP_ERROR_ABSENT: generated code was named instead, in the symbol alone. The caller has
- * signed in. */
+ * symbolizer's list that holds it. USP_ERROR_ABSENT: generated code was named instead, in the symbol, and in
+ * query->generated alone. The caller has signed in. */
 static int begin_query(struct usp_symbolizer *symbolizer, const struct usp_image *wanted, usp_addr address,
                        struct uspi_query *query, struct usp_symbol *symbol) {
     struct uspi_view *view;
@@ -321,7 +322,8 @@ static int begin_query(struct usp_symbolizer *symbolizer, const struct usp_image
     const bool is_listed = image != NULL && (wanted == NULL || is_same_image(image, wanted));
     if (!is_listed) image = wanted;
     if (image == NULL) {
-        status = ask_generated(symbolizer, view, address, symbol);
+        *query = (struct uspi_query){.address = address, .names = symbolizer->names};
+        status = ask_generated(symbolizer, view, address, &query->generated, symbol);
         return status == USP_OK ? USP_ERROR_ABSENT : status;
     }
     if (address < image->load_address || address >= image->end) return USP_ERROR_NOT_FOUND;

@@ -19,7 +19,8 @@ struct uspi_source_paths {
 struct uspi_epoch *uspi_symbolizer_readers(struct usp_symbolizer *symbolizer);
 
 /* Names the address as uspi_symbolize_expecting, and tells what was asked: query->module is NULL when no image holds the
- * address, which may be generated code all the same. The caller has signed in. Returns as usp_symbolize. */
+ * address, which may be generated code all the same (query->generated). The caller has signed in. Returns as
+ * usp_symbolize. */
 int uspi_symbolizer_ask(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
                         const struct uspi_expected *expected, struct uspi_query *query, struct usp_symbol *symbol);
 

@@ -20,6 +20,8 @@ static void look_at(struct uspi_jit_map *map, usp_addr address) {
     if (status != USP_OK || code->start > address || address - code->start >= code->size) abort();
     if (code->name_length == 0 || code->name_length > USPI_JIT_NAME_MAX) abort();
     if (code->name + code->name_length > map->text_used) abort();
+    const struct uspi_jit_row *row = uspi_jit_map_row(map, code, address);
+    if (row != NULL && (row->line == 0 || row->file == NULL || strlen(row->file) > USPI_JIT_NAME_MAX + 16)) abort();
     if (memchr(map->text + code->name, '\0', code->name_length) != NULL) abort();
 }
 

@@ -58,12 +58,43 @@ static inline void put_move(struct builder *b, bool is_big, uint64_t time, usp_a
     put_number(b, is_big, 8, index);
 }
 
+/* An entry of a record of lines. */
+struct dump_line {
+    uint64_t offset; /* of its address from the code's start */
+    uint32_t line;
+    const char *path;
+    size_t length; /* of the path; 0: up to its NUL */
+};
+
+/* A record of lines that ends at an entry without a path, filled to a multiple of 8 bytes. */
+static inline void put_lines(struct builder *b, bool is_big, usp_addr start, const struct dump_line *lines) {
+    uint32_t count = 0, size = 32;
+    for (; lines[count].path != NULL; count++) {
+        size += 17 + (uint32_t)(lines[count].length != 0 ? lines[count].length : strlen(lines[count].path));
+    }
+    const uint32_t filling = (8 - size % 8) % 8;
+    put_record(b, is_big, 2, size + filling, 5);
+    put_number(b, is_big, 8, start);
+    put_number(b, is_big, 8, count);
+    for (uint32_t i = 0; i < count; i++) {
+        put_number(b, is_big, 8, start + lines[i].offset);
+        put_number(b, is_big, 4, lines[i].line);
+        put_number(b, is_big, 4, 0);
+        put_bytes(b, lines[i].path, lines[i].length != 0 ? lines[i].length : strlen(lines[i].path));
+        put(b, 1, 0);
+    }
+    for (uint32_t i = 0; i < filling; i++) put(b, 1, 0);
+}
+
 static inline void put_dump(struct builder *b, bool is_big) {
     put_dump_header(b, is_big, 77);
+    static const struct dump_line lines[] = {
+        {0, 7, "/src/one.c", 0}, {0x10, 8, "\xff", 0}, {0x20, 9, "/src/other.c", 0}, {0, 0, NULL, 0}};
+    put_lines(b, is_big, 0x1000, lines);
     put_load(b, is_big, 10, 0x1000, 0x100, 1, "one");
     put_load(b, is_big, 30, 0x1080, 0x100, 2, "newer");
     put_load(b, is_big, 20, 0x1080, 0x80, 3, "late in the file, but older");
-    put_record(b, is_big, 2, 24, 31); /* lines */
+    put_record(b, is_big, 2, 24, 31); /* lines, but too few bytes */
     put_number(b, is_big, 8, 0);
     put_record(b, is_big, 99, 16, 32); /* of a later version */
     put_load(b, is_big, 40, 0x3000, 0x10, 4, "moved");

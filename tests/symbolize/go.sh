@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 # Go programs without symbols and debug information: names, files, lines and inlined calls by Go's function table, at the start of
 # every function and at random addresses, against the same program's DWARF and against Go's own reader of the table; of ELF and
-# Mach-O files, position-independent ones, and one that the C compiler's linker made; and of a table by Go 1.15. USP_GO: other go programs to make them
-# with, separated by colons. Runs in the folder of the build.
+# Mach-O files, position-independent ones, and one that the C compiler's linker made; and of a table by Go 1.15. DWARF as Go
+# compresses it in Mach-O files, against the same DWARF uncompressed. USP_GO: other go programs to make them with, separated by
+# colons. Runs in the folder of the build.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -38,6 +39,8 @@ print(*map(hex, starts + [random.randrange(starts[0], starts[-1]) for _ in range
   python3 "$fixtures/go_compare.py" "$name" by-dwarf by-table ${2:+truth} || fail "$name: too many differences"
 }
 
+built=$PWD
+has() { grep -q "define HAVE_$1 1" "$built/config.h"; }
 cd "$work"
 source=$fixtures/go/program.go
 IFS=: read -ra others <<<"${USP_GO-}"
@@ -52,6 +55,17 @@ for go in go "${others[@]}"; do
   GOOS=darwin GOARCH=amd64 build "$go" darwin-amd64
   wait $! || fail "pie: not built"
   for name in linux pie darwin-arm64 darwin-amd64; do compare "$name" ./gosym; done
+
+  # Compressed DWARF (__zdebug_line) says of every address what the same DWARF says uncompressed.
+  if has ZLIB; then
+    GOOS=darwin GOARCH=arm64 "$go" build -o packed "$source"
+    "$go" tool nm packed | awk '$2 == "T" || $2 == "t" { print "0x" $1 }' >addresses
+    "$dump" darwin-arm64 <addresses >by-plain 2>explained
+    "$dump" packed <addresses >by-packed 2>explained
+    grep -q '^debug information of packed' explained || fail "packed: not by its own DWARF: $(cat explained)"
+    [[ -s by-packed ]] || fail "packed: nothing was asked"
+    cmp by-plain by-packed || fail "packed: other lines than uncompressed"
+  fi
 
   # Where the C compiler's linker has put the table among other data, without a section of its own, and left its addresses to
   # relocations.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `unspool stack` of programs that generate code: names out of a perf map, a jitdump and the GDB JIT interface, of processes, of a
-# process in a container, and of cores; and of node, where that is installed.
+# `unspool stack` of programs that generate code: names out of a perf map, a jitdump and the GDB JIT interface, lines out of a
+# jitdump, of processes, of a process in a container, and of cores; and of node, where that is installed.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/../tool/common.sh"
@@ -70,7 +70,13 @@ begin dump
 run 0 stack "$pid"
 err_is_empty
 expect dump: ''
+out_has ' dump:generated_inner \+ [0-9]+ \(generated\.source:12\)$'
+out_has ' dump:generated_outer \+ [0-9]+ \(generated\.source:12\)$'
 named jitdump
+out_has '"source_directory": "/somewhere/else"'
+run 0 stack --no-lines "$pid"
+expect dump: ''
+out_lacks generated.source
 begin gdb
 run 0 stack "$pid"
 err_is_empty
@@ -174,7 +180,11 @@ cat >work.js <<'END_OF_SCRIPT'
 const { readSync, openSync, writeSync } = require('fs');
 const fifo = process.argv[2];
 function wait(n) { return n < 0 ? (writeSync(1, 'ready\n'), readSync(openSync(fifo), Buffer.alloc(1))) : n + 1; }
-function outerWork(n) { return wait(n) + 1; }
+function outerWork(n) {
+  // The line of the call is neither the function's first one nor its last.
+  return wait(n) +
+    1;
+}
 let sum = 0;
 for (let i = 0; i < 300000; i++) sum += outerWork(i % 7);
 outerWork(-1);
@@ -185,9 +195,10 @@ if have node; then
     start node "$option" --no-turbo-inlining work.js "$work/never"
     maps+=("/tmp/perf-$pid.map")
     run 0 stack "$pid"
-    out_has ' JS:[*^]outerWork .*work\.js:[0-9]+:[0-9]+ \+ [0-9]+$'
+    out_has ' JS:[*^]outerWork .*work\.js:[0-9]+:[0-9]+ \+ [0-9]+( \(work\.js:6\))?$'
     out_lacks '0x0 \+ '
     if [[ $option == --perf-prof ]]; then
+      out_has ' JS:[*^]outerWork .* \(work\.js:6\)$'
       named jitdump
     else
       named perf-map

@@ -4,7 +4,7 @@
  *
  * jit_victim OBJECT FOLDER [map] [dump] [gdb]
  *   map   writes /tmp/perf-PID.map
- *   dump  writes FOLDER/jit-PID.dump, and maps it
+ *   dump  writes FOLDER/jit-PID.dump, with lines, and maps it
  *   gdb   links the object into the list of the GDB JIT interface */
 #define _GNU_SOURCE 1
 #include <elf.h>
@@ -124,9 +124,28 @@ static void put(FILE *file, unsigned width, uint64_t value) {
     fwrite(bytes, 1, width, file);
 }
 
+/* Line 11 is that of the first byte, line 12 that of the rest. */
+static void write_lines(FILE *file, uintptr_t start) {
+    static const char path[] = "/somewhere/else/generated.source";
+    put(file, 4, 2);
+    put(file, 4, 32 + 16 + sizeof path + 16 + 2);
+    put(file, 8, 99);
+    put(file, 8, start);
+    put(file, 8, 2);
+    put(file, 8, start);
+    put(file, 4, 11);
+    put(file, 4, 0);
+    fwrite(path, 1, sizeof path, file);
+    put(file, 8, start + 1);
+    put(file, 4, 12);
+    put(file, 4, 0);
+    fwrite("\xff", 1, 2, file);
+}
+
 static void write_record(void *context, const char *name, uintptr_t start, size_t size) {
     static uint64_t index;
     const size_t length = strlen("dump:") + strlen(name) + 1;
+    write_lines(context, start & ~(uintptr_t)1);
     put(context, 4, 0);
     put(context, 4, 56 + length + size);
     put(context, 8, 100 + index);

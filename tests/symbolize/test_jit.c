@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of generated code: perf maps, jitdumps and objects of the GDB JIT interface, good ones, damaged ones and hostile ones;
+/* Names and lines of generated code: perf maps, jitdumps and objects of the GDB JIT interface, good ones, damaged ones and hostile ones;
  * which of overlapping pieces wins; which files are refused; and this process, whose files grow while it runs. Other processes
  * and cores are tests/symbolize/jit.sh's. */
 #include <check.h>
@@ -35,6 +35,17 @@ static const char *name_at(usp_addr address) {
     }
     name[status == USP_OK ? code->name_length : 0] = '\0';
     return name;
+}
+
+/* The line at an address, as PATH:LINE; "" when there is none. Valid until the next call. */
+static const char *line_at(usp_addr address) {
+    static char line[256];
+    const struct uspi_jit_code *code;
+    line[0] = '\0';
+    if (uspi_jit_map_find(&map, address, &code) != USP_OK) return line;
+    const struct uspi_jit_row *row = uspi_jit_map_row(&map, code, address);
+    if (row != NULL) snprintf(line, sizeof line, "%s:%u", row->file, row->line);
+    return line;
 }
 
 static void add(usp_addr start, uint64_t size, uint64_t order, const char *name) {
@@ -207,6 +218,12 @@ static void check_dump(void) {
     ck_assert_str_eq(name_at(0x5010), "below");
     ck_assert_str_eq(name_at(0x7000), "");
     ck_assert_str_eq(name_at(0x9000), "");
+    ck_assert_str_eq(line_at(0x1000), "/src/one.c:7");
+    ck_assert_str_eq(line_at(0x100f), "/src/one.c:7");
+    ck_assert_str_eq(line_at(0x1010), "/src/one.c:8");
+    ck_assert_str_eq(line_at(0x107f), "/src/other.c:9");
+    ck_assert_str_eq(line_at(0x1080), "");
+    ck_assert_str_eq(line_at(0x3000), "");
 }
 
 START_TEST(records_of_a_jitdump) {
@@ -218,6 +235,127 @@ START_TEST(records_of_a_jitdump) {
     check_dump();
     uspi_jitdump_clear(&state);
     builder_free(&b);
+}
+END_TEST
+
+/* A dump of one piece with lines, at 0x1000. */
+static void read_lines(const struct dump_line *lines, const char *name, uint32_t machine) {
+    struct builder b = {0};
+    struct uspi_jitdump state = {0};
+    put_dump_header(&b, false, 77);
+    b.bytes[12] = (uint8_t)machine;
+    put_lines(&b, false, 0x1000, lines);
+    put_load(&b, false, 10, 0x1000, 0x100, 1, name);
+    ck_assert_int_eq(read_dump(&state, &b, b.size, 77), USP_OK);
+    ck_assert_str_eq(name_at(0x1000), name);
+    uspi_jitdump_clear(&state);
+    builder_free(&b);
+}
+
+/* V8 adds the size of an ELF header to each address: of the wide one, or of the narrow one. */
+START_TEST(lines_behind_an_elf_header) {
+    static const struct dump_line lines[] = {{64, 1, "a.js", 0}, {80, 2, "a.js", 0}, {0, 0, NULL, 0}};
+    read_lines(lines, "wide", 62);
+    ck_assert_str_eq(line_at(0x1000), "a.js:1");
+    ck_assert_str_eq(line_at(0x100f), "a.js:1");
+    ck_assert_str_eq(line_at(0x1010), "a.js:2");
+    uspi_jit_map_clear(&map);
+    read_lines(lines, "narrow", 40);
+    ck_assert_str_eq(line_at(0x1000), "");
+    ck_assert_str_eq(line_at(0x100c), "a.js:1");
+    ck_assert_str_eq(line_at(0x101c), "a.js:2");
+}
+END_TEST
+
+/* One address before that place says of all that nothing was added. */
+START_TEST(lines_of_the_code_itself) {
+    static const struct dump_line far[] = {{64, 1, "far.c", 0}, {0, 0, NULL, 0}};
+    static const struct dump_line near[] = {{4, 2, "near.c", 0}, {0, 0, NULL, 0}};
+    struct builder b = {0};
+    struct uspi_jitdump state = {0};
+    put_dump_header(&b, false, 77);
+    put_lines(&b, false, 0x1000, far);
+    put_load(&b, false, 10, 0x1000, 0x100, 1, "far");
+    const size_t before = b.size;
+    put_lines(&b, false, 0x2000, near);
+    put_load(&b, false, 20, 0x2000, 0x100, 2, "near");
+    put_move(&b, false, 30, 0x2000, 0x3000, 0x100, 2);
+    ck_assert_int_eq(read_dump(&state, &b, before, 77), USP_OK);
+    ck_assert_str_eq(line_at(0x1000), "far.c:1");
+    ck_assert_int_eq(read_dump(&state, &b, b.size, 77), USP_OK);
+    ck_assert_str_eq(line_at(0x1000), "");
+    ck_assert_str_eq(line_at(0x1040), "far.c:1");
+    ck_assert_str_eq(line_at(0x2004), "");
+    ck_assert_str_eq(line_at(0x3003), "");
+    ck_assert_str_eq(line_at(0x3004), "near.c:2");
+    uspi_jitdump_clear(&state);
+    builder_free(&b);
+}
+END_TEST
+
+/* What Node 20 writes: paths of which the first 16 bytes are lost, with NULs among them. The name of the code has the path. */
+START_TEST(lines_with_damaged_paths) {
+    static const char once[] = "\x57\x19\x29\x36\0\0\0\0\xb6M1L]\xd4\xd0\xdbork/program.js";
+    static const char again[] = "\xa7\x62\x03\0\0\0\0\0\0\0\0\0\0\0\0\0ork/program.js";
+    static const char other[] = "\xa7\x62\x03\0\0\0\0\0\xb6M1L]\xd4\xd0\xdb/library.js";
+    static const struct dump_line lines[] = {
+        {64, 1, once, sizeof once - 1},     {80, 2, again, sizeof again - 1}, {96, 3, other, sizeof other - 1},
+        {112, 4, "/code/user/whole.js", 0}, {128, 5, once, sizeof once - 1},  {0, 0, NULL, 0},
+    };
+    read_lines(lines, "JS:*f /src/users/of/fork/program.js:1:15", 62);
+    ck_assert_str_eq(line_at(0x1000), "");
+    uspi_jit_map_clear(&map);
+    read_lines(lines, "JS:*f /code/of/the/fork/program.js:1:15", 62);
+    ck_assert_str_eq(line_at(0x1000), "");
+    uspi_jit_map_clear(&map);
+    read_lines(lines, "JS:*f /code/of/owner/fork/program.jsx", 62);
+    ck_assert_str_eq(line_at(0x1000), "");
+    uspi_jit_map_clear(&map);
+    read_lines(lines, "JS:*f /code/of/owner/fork/program.js:1:15", 62);
+    ck_assert_str_eq(line_at(0x1000), "/code/of/owner/fork/program.js:1");
+    ck_assert_str_eq(line_at(0x1010), "/code/of/owner/fork/program.js:2");
+    ck_assert_str_eq(line_at(0x1020), "");
+    ck_assert_str_eq(line_at(0x1030), "/code/user/whole.js:4");
+    ck_assert_str_eq(line_at(0x1040), "/code/of/owner/fork/program.js:5");
+}
+END_TEST
+
+/* Passed over as a whole: the code has its name, and no line. */
+START_TEST(lines_that_make_no_sense) {
+    static const struct dump_line descending[] = {{16, 1, "a.c", 0}, {8, 2, "a.c", 0}, {0, 0, NULL, 0}};
+    static const struct dump_line far[] = {{0, 1, "a.c", 0}, {UINT64_C(1) << 32, 2, "a.c", 0}, {0, 0, NULL, 0}};
+    static const struct dump_line before[] = {{UINT64_MAX, 1, "a.c", 0}, {0, 0, NULL, 0}};
+    static const struct dump_line nowhere[] = {{0, 0, "a.c", 0}, {8, 3, "", 0}, {16, 4, "\xff", 0}, {0, 0, NULL, 0}};
+    const struct dump_line *const all[] = {descending, far, before, nowhere};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        read_lines(all[i], "f", 62);
+        for (usp_addr address = 0x1000; address < 0x1020; address++) ck_assert_str_eq(line_at(address), "");
+        uspi_jit_map_clear(&map);
+    }
+    /* Of other code; and more entries than there are. */
+    static const struct dump_line lines[] = {{0, 1, "a.c", 0}, {4, 2, "a.c", 0}, {0, 0, NULL, 0}};
+    for (unsigned i = 0; i < 3; i++) {
+        struct builder b = {0};
+        struct uspi_jitdump state = {0};
+        put_dump_header(&b, false, 77);
+        const size_t record = b.size;
+        put_lines(&b, false, i == 0 ? 0x1001 : 0x1000, lines);
+        if (i == 1) b.bytes[record + 24] = 3;
+        put_load(&b, false, 10, 0x1000, 0x100, 1, "f");
+        ck_assert_int_eq(read_dump(&state, &b, b.size, 77), USP_OK);
+        ck_assert_str_eq(line_at(0x1004), i == 2 ? "a.c:2" : "");
+        ck_assert_str_eq(name_at(0x1004), "f");
+        uspi_jitdump_clear(&state);
+        uspi_jit_map_clear(&map);
+        builder_free(&b);
+    }
+    /* A path that is longer than what is kept of a name. */
+    struct builder path = {0};
+    for (unsigned i = 0; i < 2 * USPI_JIT_NAME_MAX; i++) put(&path, 1, 'x');
+    const struct dump_line longer[] = {{0, 1, (const char *)path.bytes, path.size}, {4, 2, "a.c", 0}, {0, 0, NULL, 0}};
+    read_lines(longer, "f", 62);
+    ck_assert_str_eq(line_at(0x1004), "");
+    builder_free(&path);
 }
 END_TEST
 
@@ -528,6 +666,8 @@ int main(void) {
     add_tests(pieces, lines_of_a_perf_map, a_perf_map_that_grows, a_perf_map_of_many_pieces);
     add_loop_tests(pieces, 0, 2, records_of_a_jitdump);
     add_tests(pieces, a_jitdump_that_grows, jitdumps_that_are_none, a_jitdump_of_many_records);
+    add_tests(pieces, lines_behind_an_elf_header, lines_of_the_code_itself, lines_with_damaged_paths,
+              lines_that_make_no_sense);
     add_loop_tests(pieces, 0, 2, functions_of_an_object);
     add_tests(pieces, lists_of_objects);
     add_loop_tests(pieces, 0, 2, lists_of_narrow_processors);

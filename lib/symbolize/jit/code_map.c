@@ -24,6 +24,38 @@ int uspi_jit_map_add(struct uspi_jit_map *map, const struct uspi_jit_code *code,
     return USP_OK;
 }
 
+/* ---- rows ---- */
+
+int uspi_jit_map_add_row(struct uspi_jit_map *map, struct uspi_jit_row row, const char *path, size_t length) {
+    if (map->row_count >= USPI_JIT_ROWS_MAX) return USP_OK;
+    if (map->files == NULL) map->files = uspi_names_create();
+    if (map->files == NULL || !uspi_room_for(&map->rows, &map->row_room, map->row_count, 1, sizeof *map->rows)) {
+        return USP_ERROR_NO_MEMORY;
+    }
+    if (path != NULL) {
+        row.file = uspi_names_keep(map->files, path, length);
+        if (row.file == NULL) return USP_ERROR_NO_MEMORY;
+    }
+    map->rows[map->row_count++] = row;
+    return USP_OK;
+}
+
+const struct uspi_jit_row *uspi_jit_map_row(const struct uspi_jit_map *map, const struct uspi_jit_code *code,
+                                            usp_addr address) {
+    const struct uspi_jit_row *rows = code->row_count > 0 ? map->rows + code->first_row : NULL;
+    const uint64_t offset = address - code->start + map->row_base;
+    size_t low = 0, high = code->row_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (rows[middle].offset <= offset) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low > 0 && rows[low - 1].line != 0 && rows[low - 1].file != NULL ? &rows[low - 1] : NULL;
+}
+
 /* ---- the parts ---- */
 
 static int by_start(const void *a, const void *b) {
@@ -125,5 +157,7 @@ void uspi_jit_map_clear(struct uspi_jit_map *map) {
     free(map->codes);
     free(map->text);
     free(map->parts);
+    free(map->rows);
+    uspi_names_free(map->files);
     memset(map, 0, sizeof *map);
 }

@@ -199,8 +199,13 @@ static int find_in(struct uspi_jit_map *map, uint32_t strategy, usp_addr address
     int status = uspi_jit_map_find(map, address, &code);
     if (status != USP_OK) return status;
     const char *name = uspi_names_keep(names, map->text + code->name, code->name_length);
-    *answer = (struct uspi_jit_answer){code->start, code->size, name, strategy};
-    return name != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
+    *answer = (struct uspi_jit_answer){.start = code->start, .size = code->size, .name = name, .strategy = strategy};
+    const struct uspi_jit_row *row = uspi_jit_map_row(map, code, address);
+    if (row != NULL) {
+        answer->path = uspi_names_keep(names, row->file, strlen(row->file));
+        answer->line = row->line;
+    }
+    return name != NULL && (row == NULL || answer->path != NULL) ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
 static int find_code(struct uspi_jit *jit, usp_addr address, struct uspi_names *names, struct uspi_jit_answer *answer) {

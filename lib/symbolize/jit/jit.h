@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of generated code, which no image holds: what the GDB JIT interface, a jitdump and a perf map of a process say, asked
- * in this order. It knows where they are and when they have to be read again; reading is gdb_jit.h's, jitdump.h's and
+/* Names and lines of generated code, which no image holds: what the GDB JIT interface, a jitdump and a perf map of a process
+ * say, asked in this order. It knows where they are and when they have to be read again; reading is gdb_jit.h's, jitdump.h's and
  * perf_map.h's. */
 #ifndef USPI_JIT_H
 #define USPI_JIT_H
@@ -34,6 +34,8 @@ struct uspi_jit_answer {
     usp_addr start;
     uint64_t size;
     const char *name;  /* kept in the names */
+    const char *path;  /* of the source file, likewise; NULL: not known */
+    uint32_t line;     /* 0: not known */
     uint32_t strategy; /* enum usp_strategy: which source named it */
 };
 

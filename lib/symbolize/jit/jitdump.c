@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See jitdump.h. */
-#include "lib/symbolize/jit/jitdump.h"
+#include "lib/symbolize/jit/jitdump_lines.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,17 +14,18 @@
 #define LOAD_FIXED    56u
 #define MOVE_FIXED    64u
 
-enum record { CODE_LOAD = 0, CODE_MOVE = 1 };
+enum record { CODE_LOAD = 0, CODE_MOVE = 1, CODE_DEBUG_INFO = 2 };
+
+/* ELF's numbers of the processors whose ELF header is the narrow one, among those that are read here. */
+enum { MACHINE_I386 = 3, MACHINE_ARM = 40 };
+#define NARROW_ELF_HEADER 52u
+#define WIDE_ELF_HEADER   64u
 
 struct reading {
     struct uspi_jitdump *state;
     struct uspi_bytes file;
     struct uspi_jit_map *map;
 };
-
-static uint64_t number(const struct uspi_jitdump *state, const uint8_t *at, unsigned width) {
-    return state->is_big ? uspi_be(at, width) : uspi_le(at, width);
-}
 
 /* ---- pieces of code by their numbers ---- */
 
@@ -76,11 +77,14 @@ static int take_load(struct reading *r, uint64_t at, uint64_t size, uint64_t tim
     const size_t room = left < sizeof name ? (size_t)left : sizeof name;
     status = uspi_bytes_read(r->file, at + LOAD_FIXED, name, room, "jitdump record", NULL);
     if (status != USP_OK) return status;
-    const struct uspi_jit_code code = {
-        .start = number(r->state, fixed + 32, 8), .size = number(r->state, fixed + 40, 8), .order = time};
+    struct uspi_jit_code code = {.start = uspi_jitdump_number(r->state, fixed + 32, 8),
+                                 .size = uspi_jitdump_number(r->state, fixed + 40, 8),
+                                 .order = time};
     const size_t length = strnlen(name, room);
     if (length == 0) return USP_OK;
-    return add_code(r, &code, number(r->state, fixed + 48, 8), name, length);
+    status = uspi_jitdump_give_lines(r->state, &code, (struct uspi_span){name, length}, r->map);
+    if (status != USP_OK) return status;
+    return add_code(r, &code, uspi_jitdump_number(r->state, fixed + 48, 8), name, length);
 }
 
 static int take_move(struct reading *r, uint64_t at, uint64_t size, uint64_t time) {
@@ -89,15 +93,18 @@ static int take_move(struct reading *r, uint64_t at, uint64_t size, uint64_t tim
     if (size < MOVE_FIXED || r->state->slot_count == 0) return USP_OK;
     int status = uspi_bytes_read(r->file, at, fixed, sizeof fixed, "jitdump record", NULL);
     if (status != USP_OK) return status;
-    const uint64_t index = number(r->state, fixed + 56, 8);
+    const uint64_t index = uspi_jitdump_number(r->state, fixed + 56, 8);
     const struct uspi_jitdump_slot *slot = find_slot(r->state->slots, r->state->slot_count, index);
     if (slot->code == 0) return USP_OK;
     const struct uspi_jit_code moved = r->map->codes[slot->code - 1];
-    struct uspi_jit_code code = {
-        .start = number(r->state, fixed + 32, 8), .size = number(r->state, fixed + 48, 8), .order = time};
+    struct uspi_jit_code code = {.start = uspi_jitdump_number(r->state, fixed + 32, 8),
+                                 .size = uspi_jitdump_number(r->state, fixed + 48, 8),
+                                 .order = time};
     status = uspi_jit_map_add(r->map, &code, NULL, 0);
     if (status != USP_OK) return status;
-    code.start = number(r->state, fixed + 40, 8);
+    code.start = uspi_jitdump_number(r->state, fixed + 40, 8);
+    code.first_row = moved.first_row;
+    code.row_count = moved.row_count;
     memcpy(name, r->map->text + moved.name, moved.name_length);
     return add_code(r, &code, index, name, moved.name_length);
 }
@@ -107,11 +114,15 @@ static int read_header(struct uspi_jitdump *state, struct uspi_bytes file, int64
     int status = uspi_bytes_read(file, 0, header, sizeof header, "jitdump header", NULL);
     if (status != USP_OK) return status;
     state->is_big = uspi_be32(header) == MAGIC;
-    const uint64_t size = number(state, header + 8, 4), writer = number(state, header + 20, 4);
-    if (number(state, header, 4) != MAGIC || number(state, header + 4, 4) != VERSION || size < FILE_HEADER) {
+    const uint64_t size = uspi_jitdump_number(state, header + 8, 4),
+                   writer = uspi_jitdump_number(state, header + 20, 4);
+    if (uspi_jitdump_number(state, header, 4) != MAGIC || uspi_jitdump_number(state, header + 4, 4) != VERSION ||
+        size < FILE_HEADER) {
         return USP_ERROR_FORMAT;
     }
     if (pid != 0 && writer != (uint64_t)pid) return USP_ERROR_MISMATCH;
+    const uint64_t machine = uspi_jitdump_number(state, header + 12, 4);
+    state->elf_header = machine == MACHINE_I386 || machine == MACHINE_ARM ? NARROW_ELF_HEADER : WIDE_ELF_HEADER;
     state->offset = size;
     return USP_OK;
 }
@@ -124,12 +135,14 @@ int uspi_jitdump_read(struct uspi_jitdump *state, struct uspi_bytes file, int64_
         uint8_t header[RECORD_HEADER];
         status = uspi_bytes_read(file, state->offset, header, sizeof header, "jitdump record", NULL);
         if (status != USP_OK) break;
-        const uint64_t size = number(state, header + 4, 4), time = number(state, header + 8, 8);
+        const uint64_t size = uspi_jitdump_number(state, header + 4, 4),
+                       time = uspi_jitdump_number(state, header + 8, 8);
         state->is_damaged = size < RECORD_HEADER;
         if (state->is_damaged || size > file.size - state->offset) break;
-        switch (number(state, header, 4)) {
+        switch (uspi_jitdump_number(state, header, 4)) {
         case CODE_LOAD: status = take_load(&r, state->offset, size, time); break;
         case CODE_MOVE: status = take_move(&r, state->offset, size, time); break;
+        case CODE_DEBUG_INFO: status = uspi_jitdump_take_lines(state, file, state->offset, size, map); break;
         default: break;
         }
         if (status == USP_OK) state->offset += size;
