@@ -25,6 +25,7 @@ struct request {
     bool no_lines, wants_lines; /* --no-lines, --lines */
     bool full_paths;
     bool is_merged;
+    bool wants_tasks;
     struct usp_snapshot_options options;
 };
 
@@ -40,6 +41,7 @@ static void usage(FILE *out) {
         "  --max N          at most N frames of each stack (default 512)\n"
         "  --tail N         of these, N for the outermost when a stack is longer (default 64; 0: none)\n"
         "  --async          Swift: the asynchronous callers as well\n"
+        "  --tasks          Swift: the tasks that no thread runs as well, each with who awaits it\n"
         "  --merge          one call tree of all threads, with how many threads stand where\n"
         "  --json           JSON instead of text\n"
         "  --style STYLE    as other tools write: call-stack-symbols, backtrace-symbols, bs-backtrace, crash-report,\n"
@@ -60,7 +62,8 @@ static void usage(FILE *out) {
         "  --program FILE   core: the program's file, where the core does not name it\n"
         "  --help           this\n"
         "\n"
-        "exit status: 0 every thread has its stack, 1 some have none, 2 wrong usage, 3 the process or file cannot be\n"
+        "exit status: 0 every thread has its stack, 1 some have none,\n"
+        "or tasks cannot be found, 2 wrong usage, 3 the process or file cannot be\n"
         "read, 4 something else failed\n",
         out);
 }
@@ -87,6 +90,7 @@ enum {
     OPTION_MAX,
     OPTION_TAIL,
     OPTION_ASYNC,
+    OPTION_TASKS,
     OPTION_MERGE,
     OPTION_JSON,
     OPTION_STYLE,
@@ -109,6 +113,7 @@ static const struct option options[] = {
     {"max", required_argument, NULL, OPTION_MAX},
     {"tail", required_argument, NULL, OPTION_TAIL},
     {"async", no_argument, NULL, OPTION_ASYNC},
+    {"tasks", no_argument, NULL, OPTION_TASKS},
     {"merge", no_argument, NULL, OPTION_MERGE},
     {"json", no_argument, NULL, OPTION_JSON},
     {"style", required_argument, NULL, OPTION_STYLE},
@@ -150,6 +155,7 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
             has_tail = true;
             break;
         case OPTION_ASYNC: request->options.unwind.async = 1; break;
+        case OPTION_TASKS: request->wants_tasks = true; break;
         case OPTION_MERGE: request->is_merged = true; break;
         case OPTION_JSON: request->style = USP_FORMAT_JSON; break;
         case OPTION_STYLE:
@@ -186,6 +192,10 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
     }
     if (request->is_merged && (request->style != 0 || request->wants_lines)) {
         complain("--merge is a style of its own, without lines");
+        return EXIT_USAGE;
+    }
+    if (request->wants_tasks && (request->is_merged || (request->style != 0 && request->style != USP_FORMAT_JSON))) {
+        complain("--tasks is for the report without --merge or --style, and for --json");
         return EXIT_USAGE;
     }
     /* Styles that have no place for lines: no debug information is read for them. */
@@ -241,6 +251,22 @@ static int warn(const struct usp_snapshot *snapshot) {
     return result;
 }
 
+/* The tasks that were asked for; NULL: none can be found. */
+static struct usp_tasks *find_tasks(const struct request *request, const struct usp_snapshot *snapshot) {
+    struct usp_tasks_options wanted;
+    struct usp_tasks *tasks;
+    char error[1024];
+    usp_tasks_options_init(&wanted);
+    wanted.max_frames = request->options.max_frames;
+    if (usp_tasks_create(snapshot, &wanted, &tasks, error, sizeof error) != USP_OK) {
+        complain("%s", error);
+        return NULL;
+    }
+    const struct usp_tasks_info *info = usp_tasks_get_info(tasks);
+    if ((info->flags & USP_TASKS_CUT) != 0) complain("the search for tasks reached a limit: there may be more");
+    return tasks;
+}
+
 /* What names and filters the frames. An enum usp_status. */
 static int equip(const struct request *request, struct usp_filter **filter, struct stack_report *report) {
     const struct usp_images *images = usp_snapshot_images(report->snapshot);
@@ -282,8 +308,9 @@ static void warn_of_lines(const struct stack_report *report, bool are_wanted) {
     looked_up_clear(&looked_up);
 }
 
-static int write_report(const struct request *request, const struct usp_snapshot *snapshot) {
-    struct stack_report report = {.snapshot = snapshot};
+static int write_report(const struct request *request, const struct usp_snapshot *snapshot,
+                        const struct usp_tasks *tasks) {
+    struct stack_report report = {.snapshot = snapshot, .tasks = tasks};
     struct usp_filter *filter = NULL;
     usp_format_options_init(&report.format);
     int status = equip(request, &filter, &report);
@@ -293,6 +320,7 @@ static int write_report(const struct request *request, const struct usp_snapshot
         status = stack_write_merged(&report, stdout);
     } else if (status == USP_OK && request->style != 0) {
         report.format.style = request->style;
+        report.format.tasks = tasks;
         status = usp_format_snapshot(snapshot, &report.format, write_to_file, stdout);
     } else if (status == USP_OK) {
         status = stack_write_text(&report, stdout);
@@ -320,7 +348,10 @@ static int run(int argc, char **argv) {
     result = take_snapshot(&request, &snapshot);
     if (result != EXIT_ALL_WELL) return result;
     int incomplete = warn(snapshot);
-    result = write_report(&request, snapshot);
+    struct usp_tasks *tasks = request.wants_tasks ? find_tasks(&request, snapshot) : NULL;
+    if (request.wants_tasks && tasks == NULL) incomplete = EXIT_INCOMPLETE;
+    result = write_report(&request, snapshot, tasks);
+    usp_tasks_free(tasks);
     usp_snapshot_free(snapshot);
     return result != EXIT_ALL_WELL ? result : incomplete;
 }

@@ -9,6 +9,7 @@
 
 struct stack_report {
     const struct usp_snapshot *snapshot;
+    const struct usp_tasks *tasks;    /* NULL: none were looked for */
     struct usp_format_options format; /* the style of the lines, and what names and filters them */
 };
 

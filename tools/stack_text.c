@@ -123,6 +123,52 @@ static int put_stack(const struct page *page, const struct usp_snapshot_thread *
     return status;
 }
 
+static void put_wait(const struct page *page, const struct usp_task *task) {
+    switch (task->wait) {
+    case USP_TASK_WAIT_TASK: fprintf(page->out, ", awaits task %" PRIu64, task->awaited); break;
+    case USP_TASK_WAIT_CONTINUATION: fputs(", awaits a continuation", page->out); break;
+    case USP_TASK_WAIT_GROUP: fputs(", awaits a child of its task group", page->out); break;
+    default: break;
+    }
+}
+
+static const char *state_in_words(const struct usp_task *task) {
+    switch (task->state) {
+    case USP_TASK_ENQUEUED: return "waits for its executor";
+    case USP_TASK_CREATED: return "has not begun";
+    default: return usp_task_state_string(task->state);
+    }
+}
+
+static int put_task(const struct page *page, const struct usp_task *task) {
+    fputc('\n', page->out);
+    put_colour(page->out, page->colours, COLOUR_HEADING);
+    fprintf(page->out, "Task %" PRIu64, task->id);
+    put_colour(page->out, page->colours, COLOUR_NONE);
+    fprintf(page->out, ", %s", state_in_words(task));
+    put_wait(page, task);
+    if (task->parent != 0) fprintf(page->out, ", child of task %" PRIu64, task->parent);
+    if ((task->flags & USP_TASK_CANCELLED) != 0) fputs(", cancelled", page->out);
+    fputc('\n', page->out);
+    int status = stack_repeat_write(page->repeat, &task->stack, &page->report->format, page->out);
+    put_end(page, &task->stack);
+    return status;
+}
+
+static int put_tasks(const struct page *page) {
+    const struct usp_tasks_info *info = usp_tasks_get_info(page->report->tasks);
+    const struct usp_task *task;
+    int status = USP_OK;
+    fprintf(page->out, "\n%" PRIu32 " task%s that no thread runs, %" PRIu32 " running", info->count,
+            info->count == 1 ? "" : "s", info->running);
+    if (info->changed != 0) fprintf(page->out, ", %" PRIu32 " changed while they were read", info->changed);
+    fputc('\n', page->out);
+    for (size_t i = 0; status == USP_OK && (task = usp_tasks_get(page->report->tasks, i)) != NULL; i++) {
+        status = put_task(page, task);
+    }
+    return status;
+}
+
 int stack_write_text(const struct stack_report *report, FILE *out) {
     struct stack_repeat repeat = {.oldest = 0};
     struct page page = {report, usp_snapshot_get_info(report->snapshot), out, colours_wanted(out), &repeat};
@@ -145,6 +191,7 @@ int stack_write_text(const struct stack_report *report, FILE *out) {
         }
         status = put_stack(&page, thread);
     }
+    if (status == USP_OK && report->tasks != NULL) status = put_tasks(&page);
     stack_repeat_free(&repeat);
     return status;
 }

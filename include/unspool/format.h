@@ -10,6 +10,7 @@
 #include <unspool/filter.h>
 #include <unspool/snapshot.h>
 #include <unspool/symbolize.h>
+#include <unspool/tasks.h>
 #include <unspool/unwind.h>
 
 USP_BEGIN_DECLS
@@ -82,7 +83,8 @@ struct usp_format_options {
     uint64_t crashed_thread; /* USP_FORMAT_CRASH_REPORT: the id of the thread that crashed; 0: none. Default 0 */
     uint32_t flags;          /* enum usp_format_flags. Default 0 */
     uint32_t reserved0;
-    uint64_t reserved[5];
+    const struct usp_tasks *tasks; /* of a snapshot: USP_FORMAT_JSON has them too. Default NULL: none were looked for */
+    uint64_t reserved[4];
 };
 
 USP_API void usp_format_options_init(struct usp_format_options *options);

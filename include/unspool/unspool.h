@@ -22,6 +22,7 @@
 #include <unspool/snapshot.h>
 #include <unspool/stack_table.h>
 #include <unspool/symbolize.h>
+#include <unspool/tasks.h>
 #include <unspool/unwind.h>
 
 #endif

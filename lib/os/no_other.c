@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Another process that is looked at again and again, where that cannot be done: on every system but Linux. */
+/* Another process that is looked at again and again, and its writable memory, where that cannot be done: on every system but
+ * Linux. */
 #include "lib/os/which.h"
 
 #if USPI_OS != USPI_OS_LINUX
@@ -9,6 +10,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+int uspi_os_writable_memory(int64_t pid, uspi_range_function each, void *context) {
+    (void)pid;
+    (void)each;
+    (void)context;
+    return USP_ERROR_UNSUPPORTED;
+}
 
 int uspi_os_other_open(int64_t pid, struct uspi_os_other **other, char *error, size_t error_size) {
     *other = NULL;

@@ -414,6 +414,13 @@ int uspi_os_mapped_file(int64_t pid, const struct usp_image *image, char path[US
 int uspi_os_process_memory_open(int64_t pid, struct usp_memory *memory);
 void uspi_os_process_memory_close(const struct usp_memory *memory);
 
+/* Gets a range of addresses of a process, size > 0. USP_OK, or an error that ends the listing. */
+typedef int (*uspi_range_function)(void *context, usp_addr low, uint64_t size);
+
+/* Lists the memory that another process can read and write and that is no file's: its heaps, its threads' stacks. USP_OK, what
+ * `each` returned, USP_ERROR_NO_THREAD, USP_ERROR_PERMISSION, USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED. May allocate. */
+int uspi_os_writable_memory(int64_t pid, uspi_range_function each, void *context);
+
 /* What dladdr says of an address of this process: the symbol's name, address and size if known, and the image.
  * Copies nothing: the strings live as long as the image is loaded. False when no image holds it. Takes the loader's
  * lock. */

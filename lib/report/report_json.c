@@ -134,6 +134,33 @@ static void put_stack(struct uspi_json *json, const struct uspi_report *report, 
     uspi_json_end_object(json);
 }
 
+static void put_task(struct uspi_json *json, const struct uspi_report *report, const struct usp_task *task) {
+    uspi_json_begin_object(json, NULL);
+    uspi_json_number(json, "id", task->id);
+    uspi_json_address(json, "task_address", task->address);
+    uspi_json_string(json, "state", usp_task_state_string(task->state));
+    if (task->wait != USP_TASK_WAIT_UNKNOWN) uspi_json_string(json, "waits_for", usp_task_wait_string(task->wait));
+    if (task->awaited != 0) uspi_json_number(json, "awaited_task", task->awaited);
+    if (task->parent != 0) uspi_json_number(json, "parent_task", task->parent);
+    uspi_json_number(json, "priority", task->priority);
+    if ((task->flags & USP_TASK_CANCELLED) != 0) uspi_json_bool(json, "cancelled", true);
+    if ((task->flags & USP_TASK_GROUP_CHILD) != 0) uspi_json_bool(json, "group_child", true);
+    if ((task->flags & USP_TASK_ASYNC_LET) != 0) uspi_json_bool(json, "async_let", true);
+    put_stack(json, report, &task->stack);
+    uspi_json_end_object(json);
+}
+
+static void put_tasks(struct uspi_json *json, const struct uspi_report *report, const struct usp_tasks *tasks) {
+    const struct usp_tasks_info *info = usp_tasks_get_info(tasks);
+    const struct usp_task *task;
+    uspi_json_begin_array(json, "tasks");
+    for (size_t i = 0; (task = usp_tasks_get(tasks, i)) != NULL; i++) put_task(json, report, task);
+    uspi_json_end_array(json);
+    uspi_json_number(json, "tasks_running", info->running);
+    uspi_json_number(json, "tasks_changed", info->changed);
+    uspi_json_bool(json, "tasks_cut", (info->flags & USP_TASKS_CUT) != 0);
+}
+
 static void put_thread(struct uspi_json *json, const struct uspi_report *report,
                        const struct usp_snapshot_thread *thread) {
     uspi_json_begin_object(json, NULL);
@@ -170,5 +197,6 @@ void uspi_report_json(struct uspi_report *report) {
     const struct usp_snapshot_thread *thread;
     for (size_t i = 0; (thread = uspi_report_thread(report, i)) != NULL; i++) put_thread(&json, report, thread);
     uspi_json_end_array(&json);
+    if (report->options.tasks != NULL) put_tasks(&json, report, report->options.tasks);
     uspi_json_end_object(&json);
 }

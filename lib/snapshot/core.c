@@ -17,6 +17,17 @@ static void describe_target(void *context, const struct uspi_stopped_thread *thr
     target->root_count = root_count;
 }
 
+/* uspi_snapshot_source.writable. */
+static int list_writable(void *context, uspi_range_function each, void *each_context) {
+    const struct uspi_core_memory *memory = &((const struct uspi_core *)context)->memory;
+    int status = USP_OK;
+    for (size_t i = 0; i < memory->segment_count && status == USP_OK; i++) {
+        const struct uspi_core_segment *s = &memory->segments[i];
+        if ((s->access & USPI_CORE_WRITE) != 0 && s->stored != 0) status = each(each_context, s->low, s->stored);
+    }
+    return status;
+}
+
 /* uspi_snapshot_source.release; the images were the snapshot's. */
 static void release(void *context) {
     struct uspi_core *core = context;
@@ -60,8 +71,11 @@ static int snapshot_of(struct uspi_core *core, const struct usp_snapshot_options
     const struct uspi_places places = {
         .search = {.file = options->program, .sysroot = options->sysroot, .as_named = true, .folder = core->folder}};
     const struct usp_memory memory = {uspi_core_memory_read, &core->memory};
-    struct uspi_snapshot_source source = {
-        .describe = describe_target, .context = core, .release = release, .folder = core->folder};
+    struct uspi_snapshot_source source = {.describe = describe_target,
+                                          .context = core,
+                                          .writable = list_writable,
+                                          .release = release,
+                                          .folder = core->folder};
     int status = take_threads(core, options->only_thread, &source.process);
     if (status == USP_OK && core->images != NULL) {
         status = uspi_image_tables_create(core->images, &memory, &places, UINT64_MAX, &core->tables);

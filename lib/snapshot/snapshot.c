@@ -61,21 +61,25 @@ static int read_thread(void *context, usp_addr from, void *to, size_t n) {
     return status == USP_ERROR_ABSENT ? memory->live.read(memory->live.context, from, to, n) : status;
 }
 
-static void init_target(const struct usp_snapshot *s, size_t i, struct usp_target *target) {
+static void init_space(const struct usp_snapshot *s, uint32_t arch, struct usp_target *target) {
     const struct uspi_snapshot_source *source = &s->source;
-    const struct uspi_stopped_thread *thread = &source->process.threads[i];
-    uint32_t arch = thread->copy.registers.arch;
     usp_target_init(target, arch != USP_ARCH_NONE ? arch : s->info.arch);
     target->os = s->info.os;
     target->pac_mask = source->process.pac_mask;
-    target->memory = (struct usp_memory){read_thread, &s->memories[i]};
-    target->code = source->process.live;
-    target->stack_low = thread->copy.stack_low;
-    target->stack_high = thread->copy.stack_high;
-    target->swift_task_slot = thread->copy.swift_task_slot;
+    target->memory = target->code = source->process.live;
     target->roots = source->process.roots;
     target->root_count = source->process.root_count;
     uspi_image_tables_describe(source->tables, target);
+}
+
+static void init_target(const struct usp_snapshot *s, size_t i, struct usp_target *target) {
+    const struct uspi_snapshot_source *source = &s->source;
+    const struct uspi_stopped_thread *thread = &source->process.threads[i];
+    init_space(s, thread->copy.registers.arch, target);
+    target->memory = (struct usp_memory){read_thread, &s->memories[i]};
+    target->stack_low = thread->copy.stack_low;
+    target->stack_high = thread->copy.stack_high;
+    target->swift_task_slot = thread->copy.swift_task_slot;
     if (source->describe != NULL) source->describe(source->context, thread, target);
 }
 
@@ -449,6 +453,21 @@ void uspi_snapshot_get_origin(const struct usp_snapshot *snapshot, struct uspi_s
         origin->memory = &snapshot->memory;
         origin->pac_mask = source->process.pac_mask;
     }
+}
+
+void uspi_snapshot_space(const struct usp_snapshot *snapshot, struct usp_target *target) {
+    const struct uspi_snapshot_source *source = &snapshot->source;
+    init_space(snapshot, USP_ARCH_NONE, target);
+    if (source->describe != NULL) source->describe(source->context, NULL, target);
+    target->memory = snapshot->memory;
+}
+
+int uspi_snapshot_writable(const struct usp_snapshot *snapshot, uspi_range_function each, void *context) {
+    const struct uspi_snapshot_source *source = &snapshot->source;
+    if (source->writable != NULL) return source->writable(source->context, each, context);
+    /* A search of the own memory would find what it has copied itself. */
+    if (!source->is_live || snapshot->info.pid == uspi_os_process_id()) return USP_ERROR_UNSUPPORTED;
+    return uspi_os_writable_memory(snapshot->info.pid, each, context);
 }
 
 const char *usp_snapshot_message(const struct usp_snapshot *snapshot, size_t i) {

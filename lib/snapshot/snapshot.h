@@ -28,6 +28,9 @@ struct uspi_snapshot_source {
      * has its own code memory, image_at, address bits. May be NULL: text is read through process.live. */
     void (*describe)(void *context, const struct uspi_stopped_thread *thread, struct usp_target *target);
     void *context;
+    /* Lists the memory that the process could write, as far as its bytes are there. NULL: the system is asked of a live process,
+     * otherwise there is none. */
+    int (*writable)(void *context, uspi_range_function each, void *each_context);
     void (*release)(void *context); /* may be NULL; called when the snapshot is freed */
 };
 
@@ -55,6 +58,13 @@ struct uspi_snapshot_origin {
 
 /* The origin's pointers live as long as the snapshot. */
 void uspi_snapshot_get_origin(const struct usp_snapshot *snapshot, struct uspi_snapshot_origin *origin);
+
+/* The surroundings of the process without any of its threads: memory is what it is when it is read. */
+void uspi_snapshot_space(const struct usp_snapshot *snapshot, struct usp_target *target);
+
+/* Lists the memory that the process can write (uspi_os_writable_memory). USP_ERROR_UNSUPPORTED of this process and of captures
+ * that hold stacks alone. */
+int uspi_snapshot_writable(const struct usp_snapshot *snapshot, uspi_range_function each, void *context);
 
 /* Options as later versions know them, whatever size the caller's had. False when they make no sense. */
 bool uspi_complete_snapshot_options(const struct usp_snapshot_options *given, struct usp_snapshot_options *options);

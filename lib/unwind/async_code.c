@@ -99,6 +99,13 @@ bool uspi_async_is_context(const struct uspi_walk *walk, usp_addr context) {
     return status == USP_ERROR_NOT_FOUND && has_prologue(&code, resume, &prologue);
 }
 
+bool uspi_async_may_resume(const struct uspi_walk *walk, usp_addr address) {
+    struct function function;
+    int status = find_function(walk, address, &function);
+    return status == USP_ERROR_NOT_FOUND ||
+           ((status == USP_OK || status == USP_ERROR_FULL) && function.start == address);
+}
+
 /* Whether the function can return: see async_code.h. Its end is known. */
 static bool can_return(struct uspi_code *code, const struct function *function) {
     struct uspi_instruction i;

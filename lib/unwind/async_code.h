@@ -33,6 +33,10 @@ bool uspi_async_may_be(const struct uspi_walk *walk, const struct usp_frame *fra
 bool uspi_async_by_code(struct uspi_walk *walk, const struct uspi_frame_state *frame, usp_addr cfa, usp_addr caller,
                         usp_addr *context);
 
+/* Whether an async function may begin or resume at an address of an image's code: false where the unwind tables describe a
+ * function there that begins elsewhere. LLVM describes no functions that cannot throw. */
+bool uspi_async_may_resume(const struct uspi_walk *walk, usp_addr address);
+
 /* Whether an async context can lie at this address: it is aligned and readable, and its resume address is exactly where a
  * function begins that the unwind tables describe. */
 bool uspi_async_is_context(const struct uspi_walk *walk, usp_addr context);

@@ -44,7 +44,7 @@ static uint64_t hash_addresses(uint64_t hash, const struct usp_frame *frames, ui
     return hash;
 }
 
-static uint64_t hash_stack(const struct usp_stack *stack, const struct usp_images *images) {
+uint64_t uspi_stack_hash(const struct usp_stack *stack, const struct usp_images *images) {
     uint64_t hash = stack->physical;
     if (stack->count == 0) return 0;
     if (images == NULL) {
@@ -205,7 +205,7 @@ static int walk_stack(struct uspi_walker *w, const struct usp_unwind_options *op
         if (!record.by_code) stack->extended = join;
         append_async(w, &record, options, join, stack);
     }
-    stack->hash = hash_stack(stack, options->images);
+    stack->hash = uspi_stack_hash(stack, options->images);
     return USP_OK;
 }
 
@@ -237,7 +237,7 @@ bool uspi_unwind_by_rules(const struct usp_target *target, const struct uspi_sta
     stack->stop = at.stop;
     stack->stop_address = stack->frames[n - 1].pc;
     if (at.stop == USP_STOP_NONE) cut_short(stack, at.pc);
-    stack->hash = hash_stack(stack, completed.images);
+    stack->hash = uspi_stack_hash(stack, completed.images);
     return true;
 }
 

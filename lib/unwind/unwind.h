@@ -18,4 +18,7 @@ bool uspi_unwind_by_rules(const struct usp_target *target, const struct uspi_sta
                           const struct uspi_shortcuts *shortcuts, const struct usp_unwind_options *options,
                           struct usp_stack *stack);
 
+/* stack.hash of the frames that a stack has; images: usp_unwind_options.images. */
+uint64_t uspi_stack_hash(const struct usp_stack *stack, const struct usp_images *images);
+
 #endif

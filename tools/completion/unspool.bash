@@ -6,7 +6,7 @@
 _unspool_options() {
   case $1 in
   stack)
-    echo '--thread --max --tail --async --merge --json --style --demangle --no-symbols --no-lines --lines --full-path --index --app
+    echo '--thread --max --tail --async --tasks --merge --json --style --demangle --no-symbols --no-lines --lines --full-path --index --app
       --no-system --image --sysroot --program --help'
     ;;
   symbolize)

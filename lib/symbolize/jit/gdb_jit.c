@@ -4,8 +4,8 @@
 
 #include "arch/backend.h"
 #include "lib/base/page_cache.h"
-#include "lib/images/file.h"
-#include "lib/object/elf_dynamic.h"
+#include "lib/images/variables.h"
+#include "lib/object/bytes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,50 +30,12 @@ static void keep(struct uspi_gdb_jit *jit, usp_addr address, uint32_t arch) {
     jit->descriptors[jit->count++] = (struct uspi_jit_descriptor){.address = address, .arch = arch};
 }
 
-/* Most symbols are passed over by their type and size; the rest have their names compared. */
-static void look_in_symbols(struct uspi_gdb_jit *jit, const struct uspi_elf_symbols *symbols,
-                            const struct usp_image *image) {
-    const struct uspi_backend *backend = uspi_backend_find(image->arch);
-    if (backend == NULL) return;
-    for (uint64_t i = 0; i < symbols->count; i++) {
-        struct uspi_elf_symbol symbol;
-        char name[sizeof variable];
-        if (uspi_elf_symbol(symbols, i, &symbol, NULL) != USP_OK) return;
-        if (symbol.type != USPI_STT_OBJECT || symbol.size != descriptor_size(backend->word)) continue;
-        if (symbol.section == USPI_SHN_UNDEF) continue;
-        if (uspi_bytes_string(symbols->strings, symbol.name, name, sizeof name, "name", NULL) != USP_OK) continue;
-        if (strcmp(name, variable) == 0) keep(jit, symbol.value + image->slide, image->arch);
-    }
-}
-
-static int open_symbols(const struct uspi_elf *elf, uint32_t type, struct uspi_elf_symbols *symbols) {
-    struct uspi_elf_section table, names;
-    struct uspi_bytes entries, strings;
-    int status = uspi_elf_symbol_sections(elf, type, &table, &names, NULL);
-    if (status == USP_OK) status = uspi_bytes_sub(elf->bytes, table.offset, table.size, "symbols", &entries, NULL);
-    if (status == USP_OK) status = uspi_bytes_sub(elf->bytes, names.offset, names.size, "names", &strings, NULL);
-    return status == USP_OK ? uspi_elf_symbols_in(elf, &table, entries, strings, symbols, NULL) : status;
-}
-
 static void look_in_image(struct uspi_gdb_jit *jit, const struct usp_image *image, const struct uspi_places *places,
                           const struct usp_memory *memory) {
-    struct uspi_elf_symbols symbols;
-    struct uspi_file *file;
-    struct uspi_elf elf;
-    if (uspi_image_file_open(image, places, &file, NULL) == USP_OK) {
-        if (uspi_elf_open(&elf, uspi_file_bytes(file), NULL) == USP_OK &&
-            (open_symbols(&elf, USPI_SHT_SYMTAB, &symbols) == USP_OK ||
-             open_symbols(&elf, USPI_SHT_DYNSYM, &symbols) == USP_OK)) {
-            look_in_symbols(jit, &symbols, image);
-        }
-        uspi_file_close(file);
-        return;
-    }
-    const struct uspi_source source = uspi_source_of_memory(memory, image->path);
-    if (uspi_elf_open_image(&elf, uspi_bytes_at(&source, image->load_address), NULL) == USP_OK &&
-        uspi_elf_dynamic_symbols(&elf, &symbols, NULL) == USP_OK) {
-        look_in_symbols(jit, &symbols, image);
-    }
+    const struct uspi_backend *backend = uspi_backend_find(image->arch);
+    if (backend == NULL) return;
+    struct uspi_variable wanted = {.name = variable, .size = descriptor_size(backend->word)};
+    if (uspi_variables_find(image, places, memory, &wanted, 1) == 1) keep(jit, wanted.address, image->arch);
 }
 
 void uspi_gdb_jit_look(struct uspi_gdb_jit *jit, const struct usp_images *images, const struct uspi_places *places,

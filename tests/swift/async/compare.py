@@ -3,6 +3,8 @@
 
     compare.py lines FILE           what the program captured of itself
     compare.py json TRUTH FILE      what `unspool stack --async --demangle short --json` shows of a thread in observe()
+    compare.py tasks TRUTH FILE     what `unspool stack --tasks --demangle short --json` shows of suspended.swift, which wrote TRUTH
+    compare.py moving FILE          the same of busy.swift, as JSON documents one behind the other; prints how many tasks they have
     compare.py busy FILE            the same of busy.swift, as JSON documents one behind the other; prints how many chains they have
 
 Every name that the program gives must be in the chain, in its order, and nothing between them but what the compiler and the
@@ -84,6 +86,7 @@ AWAITED_BY = {
     "right": {"round", None},
     "children": {"round"},
     "round": {None},
+    "static Busy.main": {None},
 }
 
 
@@ -111,5 +114,84 @@ def busy(path):
     return failures
 
 
-modes = {"lines": lines, "json": document, "busy": busy}
+# The runtime's own functions, in programs that were linked with it, and what calls main.
+RUNTIME = re.compile(r"^(static Task\.sleep|Task\.value\.|TaskGroup\.|task_group_|static \w+\.\$main|async_Main)")
+
+
+def own_chain(document, task):
+    """The functions of the program itself, innermost first."""
+    own = next(i for i, image in enumerate(document["images"]) if image["path"] == document["process"]["program"])
+    names = [f.get("symbol", "?") for f in task["frames"] if f.get("image") == own]
+    return ";".join(base(n) for n in names if not UNCOUNTED.match(n) and not RUNTIME.match(n))
+
+
+def is_timer(document, task):
+    """Task.sleep makes a task of its own, which begins when the time is over."""
+    return task["state"] == "created" and "in static Task.sleep(" in task["frames"][0].get("symbol", "")
+
+
+# Functions that wait for children or another task, and what these are in.
+CHILDREN = {"asyncLet": ["never"], "asyncLetThrowing": ["neverThrowing"], "group": ["never", "never;deep;deep"]}
+AWAITED = {"asyncLet": "never", "asyncLetThrowing": "neverThrowing", "otherTask": "never"}
+
+
+def tasks(truth, path):
+    failures = 0
+    document = json.load(open(path))
+    expected = sorted(tuple(line.rstrip("\n").split("\t")[1:]) for line in open(truth) if line.startswith("task\t"))
+    shown = [t for t in document["tasks"] if not is_timer(document, t)]
+    chains = {t["id"]: own_chain(document, t) for t in document["tasks"]}
+    found = sorted((chains[t["id"]], t.get("waits_for", "?")) for t in shown)
+    for task in [t for t in expected if expected.count(t) > found.count(t)]:
+        print(f"{path}: missing: {task}")
+        failures += 1
+    for task in [t for t in found if found.count(t) > expected.count(t)]:
+        print(f"{path}: not true: {task}")
+        failures += 1
+    for task in document["tasks"]:
+        if task["ends"] != "the outermost frame was reached" or task["omitted"] != 0:
+            print(f"{path}: cut short: {chains[task['id']]}: {task['ends']}")
+            failures += 1
+    for name, children in CHILDREN.items():
+        parent = next((t["id"] for t in shown if chains[t["id"]].split(";")[0] == name), None)
+        of_parent = sorted(chains[t["id"]] for t in shown if t.get("parent_task") == parent)
+        if of_parent != children:
+            print(f"{path}: the children of {name} are {of_parent}")
+            failures += 1
+    if sum("parent_task" in t for t in shown) != sum(map(len, CHILDREN.values())):
+        print(f"{path}: tasks have parents that are none")
+        failures += 1
+    for task in shown:
+        awaited = AWAITED.get(chains[task["id"]].split(";")[0])
+        if chains.get(task.get("awaited_task")) != awaited:
+            print(f"{path}: {chains[task['id']]} awaits {chains.get(task.get('awaited_task'))}")
+            failures += 1
+    if document["tasks_running"] != 1 or document["tasks_cut"]:
+        print(f"{path}: {document['tasks_running']} tasks are running, cut: {document['tasks_cut']}")
+        failures += 1
+    print(f"{len(shown)} tasks")
+    return failures
+
+
+def is_true(chain):
+    counted = [base(n) for n in chain.split(";") if n] + [None]
+    return all(awaiting in AWAITED_BY.get(awaited, ()) for awaited, awaiting in zip(counted, counted[1:]))
+
+
+def moving(path):
+    failures = count = 0
+    text, decoder = open(path).read(), json.JSONDecoder()
+    while text.strip():
+        document, end = decoder.raw_decode(text.lstrip())
+        text = text.lstrip()[end:]
+        for task in document["tasks"]:
+            count += 1
+            if not is_true(own_chain(document, task)) or task["ends"] != "the outermost frame was reached":
+                print("false:", [f.get("symbol") for f in task["frames"]], task["ends"], file=sys.stderr)
+                failures += 1
+    print(count)
+    return failures
+
+
+modes = {"lines": lines, "json": document, "busy": busy, "tasks": tasks, "moving": moving}
 sys.exit(min(1, modes[sys.argv[1]](*sys.argv[2:])))

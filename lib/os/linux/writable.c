@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* The memory in which a process keeps what it allocates, on Linux. */
+#include "lib/os/which.h"
+
+#if USPI_OS == USPI_OS_LINUX
+
+#include "lib/os/linux/linux.h"
+#include "lib/os/linux/proc.h"
+
+#include <errno.h>
+
+int uspi_os_writable_memory(int64_t pid, uspi_range_function each, void *context) {
+    struct uspi_proc_maps maps;
+    struct uspi_mapping mapping;
+    const int error = uspi_proc_maps_open(&maps, pid);
+    if (error < 0) {
+        return error == -EACCES || error == -EPERM   ? USP_ERROR_PERMISSION
+               : error == -ENOENT || error == -ESRCH ? USP_ERROR_NO_THREAD
+                                                     : USP_ERROR_SYSTEM;
+    }
+    int status = USP_OK;
+    while (status == USP_OK && uspi_proc_maps_next(&maps, &mapping)) {
+        if (!mapping.readable || !mapping.writable || mapping.inode != 0) continue;
+        status = each(context, mapping.low, mapping.high - mapping.low);
+    }
+    if (status == USP_OK && maps.error < 0) status = USP_ERROR_SYSTEM;
+    uspi_proc_maps_close(&maps);
+    return status;
+}
+
+#endif

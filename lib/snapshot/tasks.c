@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* usp_tasks_create and what reads its result: what a snapshot knows, handed to the search (task_search.c). */
+#include "lib/snapshot/tasks.h"
+
+#include "lib/base/array.h"
+#include "lib/base/page_cache.h"
+#include "lib/base/sized.h"
+#include "lib/snapshot/snapshot.h"
+#include "lib/unwind/async_code.h"
+#include "lib/unwind/walker.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Ranges of memory that are searched; a process has at most 65,530 mappings unless its system was told otherwise. */
+#define RANGES_MAX ((size_t)1 << 20)
+
+void usp_tasks_options_init(struct usp_tasks_options *options) {
+    memset(options, 0, sizeof *options);
+    options->size = sizeof *options;
+    options->max_frames = 512;
+    options->max_tasks = 65536;
+    options->max_bytes = UINT64_C(8) << 30;
+    options->timeout = UINT64_C(10000000000);
+}
+
+static bool complete_options(const struct usp_tasks_options *given, struct usp_tasks_options *options) {
+    usp_tasks_options_init(options);
+    return uspi_complete_sized(options, sizeof *options, given, offsetof(struct usp_tasks_options, reserved)) &&
+           options->max_frames > 0 && options->max_frames <= 1u << 20 && options->max_tasks > 0;
+}
+
+struct ranges {
+    struct uspi_range *list;
+    size_t count, room;
+};
+
+/* A uspi_range_function. */
+static int add_range(void *context, usp_addr low, uint64_t size) {
+    struct ranges *ranges = context;
+    if (ranges->count == RANGES_MAX) return USP_OK;
+    if (!uspi_room_for(&ranges->list, &ranges->room, ranges->count, 1, sizeof *ranges->list))
+        return USP_ERROR_NO_MEMORY;
+    ranges->list[ranges->count++] = (struct uspi_range){low, size};
+    return USP_OK;
+}
+
+static int find_runtime(const struct usp_snapshot *snapshot, const struct usp_memory *memory,
+                        struct uspi_swift_runtime *runtime, struct uspi_error *why) {
+    struct uspi_snapshot_origin origin;
+    uspi_snapshot_get_origin(snapshot, &origin);
+    const struct uspi_places places = {
+        .search = {.file = origin.program, .sysroot = origin.sysroot, .as_named = true, .folder = origin.folder},
+        .process = origin.process};
+    uint32_t layout;
+    int status = uspi_swift_runtime_find(usp_snapshot_images(snapshot), &places, memory, runtime, &layout);
+    if (status == USP_ERROR_NOT_FOUND) {
+        return uspi_error_set(why, status, "no Swift tasks: Swift's concurrency runtime is not loaded");
+    }
+    if (status == USP_ERROR_UNSUPPORTED) {
+        return uspi_error_set(why, status, "Swift tasks: the runtime's layout is %" PRIu32 ", and only %u is known",
+                              layout, USPI_SWIFT_LAYOUT);
+    }
+    return status;
+}
+
+static int search_in(const struct usp_snapshot *snapshot, const struct usp_target *target, struct ranges *ranges,
+                     struct usp_tasks *tasks, struct uspi_error *why) {
+    struct uspi_swift_runtime runtime;
+    struct uspi_task_search search = {
+        .walk = {.backend = uspi_backend_find(target->arch), .target = *target, .readers = USP_READER_ALL},
+        .runtime = &runtime,
+        .images = usp_snapshot_images(snapshot),
+        .options = &tasks->options};
+    search.walk.strip_mask = uspi_choose_strip_mask(target, search.walk.backend, 0, 0, 0);
+    int status = uspi_snapshot_writable(snapshot, add_range, ranges);
+    if (status == USP_OK) status = find_runtime(snapshot, &target->memory, &runtime, why);
+    search.ranges = ranges->list;
+    search.range_count = ranges->count;
+    if (status == USP_OK) status = uspi_tasks_search(&search, tasks);
+    if (status == USP_OK && tasks->info.searched == 0 && (tasks->info.flags & USP_TASKS_CUT) == 0) {
+        status = USP_ERROR_NO_THREAD;
+    }
+    return status;
+}
+
+/* The sentence for a status that has none. */
+static void explain(struct uspi_error *why, int status) {
+    if (why->text[0] != '\0') return;
+    if (status == USP_ERROR_UNSUPPORTED) {
+        uspi_error_set(why, status, "Swift tasks are found in other processes and core files of x86_64 Linux alone");
+    } else if (status == USP_ERROR_NO_THREAD) {
+        uspi_error_set(why, status, "no Swift tasks: the process has ended");
+    } else {
+        uspi_error_set(why, status, "Swift tasks: %s", usp_status_string(status));
+    }
+}
+
+static int find_tasks(const struct usp_snapshot *snapshot, struct usp_tasks *tasks, struct uspi_error *why) {
+    struct ranges ranges = {NULL, 0, 0};
+    struct usp_target target;
+    uspi_snapshot_space(snapshot, &target);
+    if (!uspi_async_has_code(&target)) return USP_ERROR_UNSUPPORTED;
+    /* Code does not change; what is searched does. A core's memory is its code's too. */
+    struct uspi_page_cache *pages = target.code.read != NULL ? uspi_page_cache_before(&target.code) : NULL;
+    int status = search_in(snapshot, &target, &ranges, tasks, why);
+    free(pages);
+    free(ranges.list);
+    return status;
+}
+
+int usp_tasks_create(const struct usp_snapshot *snapshot, const struct usp_tasks_options *options,
+                     struct usp_tasks **tasks, char *error, size_t error_size) {
+    struct uspi_error why = {.text = ""};
+    int status = USP_ERROR_ARGUMENT;
+    if (error != NULL && error_size > 0) error[0] = '\0';
+    if (tasks == NULL) return status;
+    *tasks = NULL;
+    struct usp_tasks *made = calloc(1, sizeof *made);
+    if (made == NULL) return USP_ERROR_NO_MEMORY;
+    if (snapshot != NULL && complete_options(options, &made->options)) status = find_tasks(snapshot, made, &why);
+    if (status == USP_OK) {
+        *tasks = made;
+        return status;
+    }
+    usp_tasks_free(made);
+    explain(&why, status);
+    if (error != NULL && error_size > 0) snprintf(error, error_size, "%s", why.text);
+    return status;
+}
+
+void usp_tasks_free(struct usp_tasks *tasks) {
+    if (tasks == NULL) return;
+    uspi_tasks_clear(tasks);
+    free(tasks);
+}
+
+const struct usp_tasks_info *usp_tasks_get_info(const struct usp_tasks *tasks) {
+    return tasks != NULL ? &tasks->info : NULL;
+}
+
+const struct usp_task *usp_tasks_get(const struct usp_tasks *tasks, size_t i) {
+    return tasks != NULL && i < tasks->info.count ? &tasks->list[i] : NULL;
+}
+
+const char *usp_task_state_string(uint32_t state) {
+    switch (state) {
+    case USP_TASK_SUSPENDED: return "suspended";
+    case USP_TASK_ENQUEUED: return "enqueued";
+    case USP_TASK_CREATED: return "created";
+    default: return "unknown";
+    }
+}
+
+const char *usp_task_wait_string(uint32_t wait) {
+    switch (wait) {
+    case USP_TASK_WAIT_TASK: return "task";
+    case USP_TASK_WAIT_CONTINUATION: return "continuation";
+    case USP_TASK_WAIT_GROUP: return "task-group";
+    case USP_TASK_WAIT_EXECUTOR: return "executor";
+    default: return "unknown";
+    }
+}
