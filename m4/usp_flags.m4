@@ -49,6 +49,23 @@ AC_DEFUN([USP_VERSION_SCRIPT], [
   AM_CONDITIONAL([HAVE_VERSION_SCRIPT], [test $usp_cv_version_script = yes])
 ])
 
+# USP_WRAP: WRAP_LDFLAGS, by which a program's allocations can fail (tests/support/failing_alloc.h). Apple's linker has none.
+AC_DEFUN([USP_WRAP], [
+  AC_CACHE_CHECK([whether the linker wraps functions], [usp_cv_wrap],
+    [usp_saved_LDFLAGS=$LDFLAGS
+     LDFLAGS="$LDFLAGS -Wl,--wrap=malloc"
+     AC_LINK_IFELSE([AC_LANG_SOURCE([#include <stdlib.h>
+void *__wrap_malloc(size_t n);
+void *__wrap_malloc(size_t n) { (void)n; return NULL; }
+int main(void) { return malloc(1) != NULL; }])],
+       [usp_cv_wrap=yes], [usp_cv_wrap=no])
+     LDFLAGS=$usp_saved_LDFLAGS])
+  WRAP_LDFLAGS=
+  AS_IF([test $usp_cv_wrap = yes],
+    [WRAP_LDFLAGS=-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=free])
+  AC_SUBST([WRAP_LDFLAGS])
+])
+
 AC_DEFUN([USP_PTHREAD], [
   AC_SEARCH_LIBS([pthread_create], [pthread])
 ])

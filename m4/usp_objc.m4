@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
 # Objective-C: the compiler, its runtime, Foundation.
 
-# USP_OBJC: whether the compiler that AC_PROG_OBJC found makes programs for GCC's runtime.
+# USP_OBJC: whether the compiler that AC_PROG_OBJC found makes programs for a runtime: Apple's, which each of its SDKs has, or
+# GCC's, of which a cross compiler may find this host's.
 AC_DEFUN([USP_OBJC], [
   AC_CACHE_CHECK([whether $OBJC makes Objective-C programs], [usp_cv_objc],
     [usp_cv_objc=no
      AC_LANG_PUSH([Objective C])
      usp_saved_LIBS=$LIBS
      LIBS="-lobjc $LIBS"
-     AS_IF([test "$cross_compiling" != yes],
+     AS_IF([test $usp_os = darwin || test "$cross_compiling" != yes],
        [AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <objc/runtime.h>]], [[return objc_getClass("Object") == 0;]])], [usp_cv_objc=yes])])
      LIBS=$usp_saved_LIBS
      AC_LANG_POP([Objective C])])

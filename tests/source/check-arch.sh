@@ -17,10 +17,10 @@ if [[ -n $archive ]]; then
   "${nm[@]}" "$archive" >"$work/symbols"
   grep -q . "$work/symbols" || fail "$archive has no symbols"
   # Beside mem* and our own: what compilers put in by themselves (position independence, 32-bit arm's division and
-  # unwinding, sanitizers, coverage).
+  # unwinding, sanitizers, coverage, Apple's bzero where memset writes zeros).
   while read -r name; do fail "$archive needs $name"; done < <(awk '$1 == "U" { print $2 }' "$work/symbols" | sort -u |
     grep -vE '^_?(mem(cpy|move|set|cmp|chr)|uspi_[a-z0-9_]+)$' |
-    grep -vE '^(_GLOBAL_OFFSET_TABLE_|__x86\.get_pc_thunk\..*|__aeabi_.*|__stack_chk_fail.*)$' |
+    grep -vE '^(_GLOBAL_OFFSET_TABLE_|__x86\.get_pc_thunk\..*|__aeabi_.*|___?stack_chk_(fail|guard).*|_(__)?bzero)$' |
     grep -vE '^__(asan|ubsan|sanitizer|sancov|msan|tsan)_|^__start___sancov|^__stop___sancov')
   # Writable data would be state. (Constants with relocations lie in .data.rel.ro.)
   if "${nm[@]}" --format=sysv "$archive" >"$work/sections" 2>/dev/null; then

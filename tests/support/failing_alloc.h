@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Allocations that fail when the test says so, and a count of what is held. For programs linked statically with the
- * library and -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=free: only their own objects are
- * counted, libcheck's and libc's inner allocations are not. Many threads may allocate while none is to fail. Include it once
- * in a program. */
+ * library and, where the linker is not Apple's, -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=free:
+ * only their own objects are counted, libcheck's and libc's inner allocations are not. Many threads may allocate while none
+ * is to fail. Include it once in a program. */
 #ifndef TESTS_FAILING_ALLOC_H
 #define TESTS_FAILING_ALLOC_H
 
@@ -11,6 +11,41 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifdef __APPLE__
+/* A program's own functions go before the system's, in its own objects alone: a symbol that an image takes from another names
+ * that image ("two-level namespace", ld(1)). The system's are found behind the program's. */
+#include <dlfcn.h>
+#define WRAPPED(name) name
+
+static void *behind(_Atomic(void *) *found, const char *name) {
+    void *function = *found;
+    if (function == NULL) *found = function = dlsym(RTLD_NEXT, name);
+    if (function == NULL) abort();
+    return function;
+}
+
+static void *__real_malloc(size_t size) {
+    static _Atomic(void *) found;
+    return ((void *(*)(size_t))behind(&found, "malloc"))(size);
+}
+
+static void *__real_calloc(size_t count, size_t size) {
+    static _Atomic(void *) found;
+    return ((void *(*)(size_t, size_t))behind(&found, "calloc"))(count, size);
+}
+
+static void *__real_realloc(void *p, size_t size) {
+    static _Atomic(void *) found;
+    return ((void *(*)(void *, size_t))behind(&found, "realloc"))(p, size);
+}
+
+static void __real_free(void *p) {
+    static _Atomic(void *) found;
+    ((void (*)(void *))behind(&found, "free"))(p);
+}
+#else
+#define WRAPPED(name) __wrap_##name
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -21,6 +56,7 @@ void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *p, size_t size);
 char *__wrap_strdup(const char *s);
 void __wrap_free(void *p);
+#endif
 
 static _Atomic(long) held_allocations, countdown;
 
@@ -34,31 +70,31 @@ static inline long allocations_held(void) { return held_allocations; }
 
 static bool allocation_fails(void) { return countdown > 0 && --countdown == 0; }
 
-void *__wrap_malloc(size_t size) {
+void *WRAPPED(malloc)(size_t size) {
     void *p = allocation_fails() ? NULL : __real_malloc(size);
     if (p != NULL) held_allocations++;
     return p;
 }
 
-void *__wrap_calloc(size_t count, size_t size) {
+void *WRAPPED(calloc)(size_t count, size_t size) {
     void *p = allocation_fails() ? NULL : __real_calloc(count, size);
     if (p != NULL) held_allocations++;
     return p;
 }
 
-void *__wrap_realloc(void *p, size_t size) {
+void *WRAPPED(realloc)(void *p, size_t size) {
     void *grown = allocation_fails() ? NULL : __real_realloc(p, size);
     if (grown != NULL && p == NULL) held_allocations++;
     return grown;
 }
 
-char *__wrap_strdup(const char *s) {
+char *WRAPPED(strdup)(const char *s) {
     size_t n = strlen(s) + 1;
-    char *copy = __wrap_malloc(n);
+    char *copy = WRAPPED(malloc)(n);
     return copy != NULL ? memcpy(copy, s, n) : NULL;
 }
 
-void __wrap_free(void *p) {
+void WRAPPED(free)(void *p) {
     if (p != NULL) held_allocations--;
     __real_free(p);
 }

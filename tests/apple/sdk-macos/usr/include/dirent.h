@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK, native builds: sorted folders. */
+#ifndef STANDIN_MACOS_DIRENT_H
+#define STANDIN_MACOS_DIRENT_H
+
+#include_next <dirent.h>
+
+int scandir(const char *path, struct dirent ***entries, int (*select)(const struct dirent *),
+            int (*compare)(const struct dirent **, const struct dirent **));
+
+#endif

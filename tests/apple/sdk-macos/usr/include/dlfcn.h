@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK, native builds: what comes behind the caller's image (dyld include/dlfcn.h). */
+#ifndef STANDIN_MACOS_DLFCN_H
+#define STANDIN_MACOS_DLFCN_H
+
+#include_next <dlfcn.h>
+
+#define RTLD_NOW  0x2
+#define RTLD_NEXT ((void *)-1)
+
+#endif

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK, native builds: what programs open files with (xnu bsd/sys/fcntl.h). */
+#ifndef STANDIN_MACOS_FCNTL_H
+#define STANDIN_MACOS_FCNTL_H
+
+#include_next <fcntl.h>
+
+#define AT_FDCWD (-2)
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK, native builds: what Check's header and the sampler's suite use (Apple's Libm math.h). */
+#ifndef STANDIN_MACOS_MATH_H
+#define STANDIN_MACOS_MATH_H
+
+#define INFINITY __builtin_huge_valf()
+#define isnan(x) __builtin_isnan(x)
+#define isinf(x) __builtin_isinf(x)
+
+double fabs(double x);
+long double fabsl(long double x);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK, native builds: waiting for files (xnu bsd/sys/poll.h). */
+#ifndef STANDIN_MACOS_POLL_H
+#define STANDIN_MACOS_POLL_H
+
+struct pollfd {
+    int fd;
+    short events;
+    short revents;
+};
+typedef unsigned nfds_t;
+
+int poll(struct pollfd *files, nfds_t count, int milliseconds);
+
+#endif

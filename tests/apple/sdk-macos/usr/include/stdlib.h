@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK, native builds: what programs ask for besides memory. */
+#ifndef STANDIN_MACOS_STDLIB_H
+#define STANDIN_MACOS_STDLIB_H
+
+#include <stdint.h>
+#include_next <stdlib.h>
+
+#define EXIT_FAILURE 1
+#define EXIT_SUCCESS 0
+
+_Noreturn void abort(void);
+void *aligned_alloc(size_t alignment, size_t size);
+int atoi(const char *text);
+char *getenv(const char *name);
+char *mkdtemp(char *path);
+int rand(void);
+void srand(unsigned seed);
+double strtod(const char *text, char **end);
+unsigned long strtoul(const char *text, char **end, int base);
+unsigned long long strtoull(const char *text, char **end, int base);
+int system(const char *command);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK, native builds: what is used of it besides. */
+#ifndef STANDIN_MACOS_STRING_H
+#define STANDIN_MACOS_STRING_H
+
+#include_next <string.h>
+#include <strings.h>
+
+char *strcat(char *restrict to, const char *restrict from);
+char *strcpy(char *restrict to, const char *restrict from);
+char *strncpy(char *restrict to, const char *restrict from, size_t n);
+char *strpbrk(const char *s, const char *set);
+size_t strspn(const char *s, const char *set);
+char *strtok_r(char *restrict s, const char *restrict separators, char **restrict rest);
+
+#endif

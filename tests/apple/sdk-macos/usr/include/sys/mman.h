@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK, native builds: memory of a program's own (xnu bsd/sys/mman.h). */
+#ifndef STANDIN_MACOS_SYS_MMAN_H
+#define STANDIN_MACOS_SYS_MMAN_H
+
+#include_next <sys/mman.h>
+
+#define MAP_ANONYMOUS 0x1000
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK, native builds: bounds and use (xnu bsd/sys/resource.h). */
+#ifndef STANDIN_MACOS_SYS_RESOURCE_H
+#define STANDIN_MACOS_SYS_RESOURCE_H
+
+#include <sys/time.h>
+
+typedef uint64_t rlim_t;
+struct rlimit {
+    rlim_t rlim_cur, rlim_max;
+};
+struct rusage {
+    struct timeval ru_utime, ru_stime;
+    long ru_maxrss;
+    long standin_rest[13];
+};
+#define RUSAGE_SELF   0
+#define RLIM_INFINITY ((rlim_t)INT64_MAX)
+#define RLIMIT_CORE   4
+#define RLIMIT_AS     5
+
+int getrlimit(int what, struct rlimit *limit);
+int getrusage(int who, struct rusage *usage);
+int setrlimit(int what, const struct rlimit *limit);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK, native builds: what a file is, and what is done to it (xnu bsd/sys/stat.h). */
+#ifndef STANDIN_MACOS_SYS_STAT_H
+#define STANDIN_MACOS_SYS_STAT_H
+
+#include_next <sys/stat.h>
+
+#define st_atime      st_atimespec.tv_sec
+#define S_ISDIR(mode) (((mode) & 0170000) == 0040000)
+#define UTIME_OMIT    (-2)
+
+int chmod(const char *path, mode_t mode);
+int lstat(const char *path, struct stat *status);
+int mkfifo(const char *path, mode_t mode);
+int utimensat(int folder, const char *path, const struct timespec times[2], int flags);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK, native builds: clocks (Apple's Libc time.h). */
+#ifndef STANDIN_MACOS_TIME_H
+#define STANDIN_MACOS_TIME_H
+
+#include_next <time.h>
+
+typedef enum {
+    _CLOCK_MONOTONIC = 6,
+} clockid_t;
+#define CLOCK_MONOTONIC _CLOCK_MONOTONIC
+
+int clock_gettime(clockid_t clock, struct timespec *now);
+int nanosleep(const struct timespec *time, struct timespec *left);
+time_t time(time_t *now);
+
+#endif

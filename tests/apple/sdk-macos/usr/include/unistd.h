@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in SDK, native builds: files, processes, terminals. */
+#ifndef STANDIN_MACOS_UNISTD_H
+#define STANDIN_MACOS_UNISTD_H
+
+#include_next <unistd.h>
+
+#define STDIN_FILENO  0
+#define STDOUT_FILENO 1
+#define STDERR_FILENO 2
+#define F_OK          0
+#define X_OK          1
+#define R_OK          4
+#ifndef SEEK_SET
+#define SEEK_SET 0
+#define SEEK_CUR 1
+#endif
+
+typedef uint32_t gid_t;
+
+int access(const char *path, int mode);
+int chown(const char *path, uid_t user, gid_t group);
+int chdir(const char *path);
+int dup2(int fd, int other);
+int execl(const char *path, const char *first, ...);
+int execlp(const char *file, const char *first, ...);
+int execvp(const char *file, char *const *arguments);
+_Noreturn void _exit(int status);
+pid_t fork(void);
+int ftruncate(int fd, off_t size);
+int getopt(int count, char *const *arguments, const char *options);
+extern char *optarg;
+extern int optind, opterr, optopt;
+int isatty(int fd);
+off_t lseek(int fd, off_t offset, int whence);
+ssize_t pwrite(int fd, const void *bytes, size_t n, off_t offset);
+int rmdir(const char *path);
+unsigned sleep(unsigned seconds);
+int symlink(const char *target, const char *path);
+int truncate(const char *path, off_t size);
+int usleep(unsigned microseconds);
+
+#endif
