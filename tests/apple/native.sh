@@ -14,6 +14,7 @@ make_work
 arch=${1:-arm64}
 name=macos-$arch
 headers=$top/tests/apple/sdk-macos/usr/include
+libraries=$top/tests/apple/sdk-macos/usr/lib
 if [[ $# -gt 1 ]]; then
   headers=$(cd "$2" && pwd)
   name+=-headers
@@ -37,9 +38,11 @@ rm -rf "$mac"
 mkdir -p "$mac/bin" "$mac/check"
 cat >"$mac/bin/cc" <<END
 #!/bin/sh
-exec "$top/tests/apple/xcrun" --sdk macosx clang -arch $arch -mmacosx-version-min=11.0 --start-no-unused-arguments \
-  -isystem "$headers" -L"$top/tests/apple/sdk-macos/usr/lib" -Wl,"$top/tests/apple/sdk-macos/usr/lib/libSystem.programs.tbd" \
-  --end-no-unused-arguments "\$@"
+case " \$* " in
+*" -c "* | *" -E "*) ;;
+*) set -- "\$@" -L"$libraries" "$libraries/libSystem.programs.tbd" ;;
+esac
+exec "$top/tests/apple/xcrun" --sdk macosx clang -arch $arch -mmacosx-version-min=11.0 -isystem "$headers" "\$@"
 END
 chmod +x "$mac/bin/cc"
 ln -s cc "$mac/bin/gcc"

@@ -130,16 +130,16 @@ START_TEST(rust_v0_is_bounded) {
     memset(name + 6, 'S', sizeof name - 7);
     ck_assert_int_eq(uspi_rust_v0(name, sizeof name - 1, false, text, sizeof text), -1);
     /* Each tuple holds the one before it twice. */
-    char *at = name + sprintf(name, "_RIC1aTuuE");
+    char *const end = name + sizeof name, *at = name + snprintf(name, sizeof name, "_RIC1aTuuE");
     size_t before = 4; /* of the first tuple, behind "_R" */
     static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     for (int i = 0; i < 60; i++) {
         size_t here = (size_t)(at - name) - 2, n = before - 1;
         char reference[8] = {'B', digits[n / 62], digits[n % 62], '_', '\0'};
-        at += sprintf(at, "T%s%sE", reference, reference);
+        at += snprintf(at, (size_t)(end - at), "T%s%sE", reference, reference);
         before = here;
     }
-    sprintf(at, "E");
+    snprintf(at, (size_t)(end - at), "E");
     ck_assert_int_eq(uspi_rust_v0(name, strlen(name), false, text, sizeof text), -1);
     /* Without output there is nothing to grow. */
     ck_assert_int_eq(uspi_rust_v0(name, strlen(name), true, text, sizeof text), 1);

@@ -337,16 +337,17 @@ START_TEST(deep_trees) {
     const size_t deep = 100000;
     static const char open[] =
         "{\"address\":4294967312,\"binaryUUID\":\"" UUID_A "\",\"offsetIntoBinaryTextSegment\":16,\"subFrames\":[";
-    char *in = malloc(deep * (sizeof open + 2) + 64), *at = in;
+    const size_t room = deep * (sizeof open + 2) + 64;
+    char *in = malloc(room), *at = in, *const end = in + room;
     struct usp_reader_options options;
     struct usp_reader *reader;
     struct usp_reader_counts counts;
     usp_reader_options_init(&options);
     ck_assert_int_eq(usp_reader_create(&options, &reader), USP_OK);
-    at += sprintf(at, "{\"callStackRootFrames\":[");
-    for (size_t i = 0; i < deep; i++) at += sprintf(at, "%s", open);
-    for (size_t i = 0; i < deep; i++) at += sprintf(at, "]}");
-    at += sprintf(at, "]}");
+    at += snprintf(at, (size_t)(end - at), "{\"callStackRootFrames\":[");
+    for (size_t i = 0; i < deep; i++) at += snprintf(at, (size_t)(end - at), "%s", open);
+    for (size_t i = 0; i < deep; i++) at += snprintf(at, (size_t)(end - at), "]}");
+    at += snprintf(at, (size_t)(end - at), "]}");
     ck_assert_int_eq(usp_reader_write_whole(reader, in, (size_t)(at - in), NULL, 0), USP_OK);
     ck_assert_int_eq(usp_reader_get_counts(reader, &counts), USP_OK);
     ck_assert_uint_eq(counts.frames, deep);

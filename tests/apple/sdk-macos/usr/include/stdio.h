@@ -41,7 +41,6 @@ int remove(const char *path);
 void rewind(FILE *stream);
 int scanf(const char *restrict format, ...) __attribute__((format(scanf, 1, 2)));
 int setvbuf(FILE *restrict stream, char *restrict buffer, int mode, size_t size);
-int sprintf(char *restrict to, const char *restrict format, ...) __attribute__((format(printf, 2, 3)));
 int sscanf(const char *restrict text, const char *restrict format, ...) __attribute__((format(scanf, 2, 3)));
 
 #endif
