@@ -91,6 +91,16 @@ static size_t measure_kernel(const struct standing *s) {
     return (size_t)((uintptr_t)alternate + alternate_size - atomic_load(&handler_at));
 }
 
+static size_t kernel_frame(void) {
+    struct standing probe = {.depth = 0, .prepare = have_alternate_stack, .after = have_none};
+    make_alternate_stack(65536);
+    stand_begin(&probe);
+    const size_t kernel = measure_kernel(&probe);
+    stand_end(&probe);
+    munmap(alternate, alternate_size);
+    return kernel;
+}
+
 static size_t measure_capture(const struct standing *s) {
     struct usp_stack stack;
     struct usp_snapshot *snapshot;
@@ -165,24 +175,28 @@ static int capture_in_handler(size_t size, struct usp_stack *stack) {
     return status;
 }
 
+/* The kernel puts two frames there, ours are the rest. With AVX-512 the two take 6.7 KB: then 8 KB can be too little, which the
+ * capture says. */
 START_TEST(a_handler_on_eight_kilobytes) {
     if (is_on_emulated_kernel()) return; /* it ends by SIGSEGV there, the reason is not known yet */
+    static const size_t sizes[] = {8192, 12288};
     struct usp_stack stack;
+    const size_t least = 2 * kernel_frame() + DOCUMENTED + 512;
     prepare();
-    ck_assert_int_eq(capture_in_handler(8192, &stack), USP_OK);
-    ck_assert_uint_eq(FRAMES_IN(&stack, stand_here), 2);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        int status = capture_in_handler(sizes[i], &stack);
+        if (sizes[i] < least && status == USP_ERROR_STACK_FULL) continue;
+        ck_assert_int_eq(status, USP_OK);
+        ck_assert_uint_eq(FRAMES_IN(&stack, stand_here), 2);
+    }
+    ck_assert_uint_lt(least, sizes[1]);
 }
 END_TEST
 
 /* Room for two of the kernel's frames, and for less than an answer. Below it there is memory that must not be written to. */
 START_TEST(a_handler_on_less_than_an_answer_takes) {
     struct usp_stack stack;
-    struct standing probe = {.depth = 0, .prepare = have_alternate_stack, .after = have_none};
-    make_alternate_stack(65536);
-    stand_begin(&probe);
-    const size_t kernel = measure_kernel(&probe);
-    stand_end(&probe);
-    munmap(alternate, alternate_size);
+    const size_t kernel = kernel_frame();
     prepare();
     int refused = 0;
     for (size_t size = 2 * kernel + 2048; size + 512 >= 2 * kernel + 1024; size -= 128) {
@@ -247,11 +261,7 @@ END_TEST
 
 START_TEST(less_of_a_threads_own_stack_than_an_answer_takes) {
     struct usp_stack stack;
-    struct standing probe = {.depth = 0, .prepare = have_alternate_stack, .after = have_none};
-    make_alternate_stack(65536);
-    stand_begin(&probe);
-    const size_t kernel = measure_kernel(&probe);
-    stand_end(&probe);
+    const size_t kernel = kernel_frame();
     prepare();
     int refused = 0;
     for (size_t left = kernel + 2048; left >= kernel; left -= 128) {
