@@ -62,9 +62,8 @@ static void usage(FILE *out) {
         "  --program FILE   core: the program's file, where the core does not name it\n"
         "  --help           this\n"
         "\n"
-        "exit status: 0 every thread has its stack, 1 some have none,\n"
-        "or tasks cannot be found, 2 wrong usage, 3 the process or file cannot be\n"
-        "read, 4 something else failed\n",
+        "exit status: 0 every thread has its stack, 1 some have none or tasks cannot be found, 2 wrong usage,\n"
+        "3 the process or file cannot be read, 4 something else failed\n",
         out);
 }
 
