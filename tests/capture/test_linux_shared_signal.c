@@ -429,8 +429,10 @@ START_TEST(a_thread_that_takes_signals_itself_is_sent_one) {
     ck_assert_int_eq(usp_snapshot_create_self(NULL, &snapshot), USP_OK);
     ck_assert_uint_eq(usp_snapshot_get_info(snapshot)->missed, 1);
     usp_snapshot_free(snapshot);
-    ck_assert_uint_le(atomic_load(&taken), 1);
-    ck_assert_uint_le(atomic_load(&sent), 1);
+    /* One that is found running is asked, as it may stand in our handler: where all is slow, some are between two waits. */
+    const unsigned most = is_slowed() ? 20 : 1;
+    ck_assert_uint_le(atomic_load(&taken), most);
+    ck_assert_uint_le(atomic_load(&sent), most);
     atomic_store(&s.leave, 1);
     pthread_kill(s.pthread, SIGUSR1);
     stand_end(&s);
