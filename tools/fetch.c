@@ -8,6 +8,7 @@
 #include "tools/debuginfod.h"
 #include "tools/folders.h"
 #include "tools/layouts.h"
+#include "tools/signals.h"
 
 #include <unspool/lines.h>
 
@@ -203,12 +204,12 @@ static int start(char *const *words, pid_t *child) {
     return error;
 }
 
-/* Whether it has ended in time; *status as waitpid(2) gives it. */
+/* Whether it has ended in time, before a signal came that ends us; *status as waitpid(2) gives it. */
 static bool wait_for(pid_t child, uint64_t seconds, int *status) {
     const uint64_t due = fetch_clock() + seconds * 1000;
     struct timespec pause = {.tv_nsec = 1000000};
     while (waitpid(child, status, WNOHANG) == 0) {
-        if (fetch_clock() >= due) {
+        if (fetch_clock() >= due || caught_signal() != 0) {
             kill(-child, SIGKILL);
             while (waitpid(child, status, 0) < 0 && errno == EINTR) continue;
             return false;
@@ -274,8 +275,8 @@ static enum fetched publish(const struct fetch *fetch, const struct fetch_build 
 }
 
 /* Runs the command so that it writes into an empty folder, and publishes what it has written. */
-static enum fetched run_command(const struct fetch *fetch, const struct fetch_build *build, char *folder,
-                                char error[FETCH_ERROR]) {
+static enum fetched run_in_folder(const struct fetch *fetch, const struct fetch_build *build, char *folder,
+                                  char error[FETCH_ERROR]) {
     char plain[2 * USP_BUILD_ID_MAX + 5] = "", apple[2 * USP_BUILD_ID_MAX + 5], *words[WORDS_MAX + 1] = {NULL};
     enum fetched result = FETCH_FAILED;
     for (size_t i = 0; i < build->id_size; i++) snprintf(plain + 2 * i, 3, "%02x", build->id[i]);
@@ -310,7 +311,10 @@ static enum fetched ask_command(const struct fetch *fetch, const struct fetch_bu
         return FETCH_FAILED;
     }
     snprintf(folder, room, "%s/fetch.XXXXXX", fetch->cache);
-    enum fetched result = run_command(fetch, build, folder, error);
+    /* A command that is ended in the midst leaves no folder behind, and no process that fetches. */
+    catch_signals();
+    enum fetched result = run_in_folder(fetch, build, folder, error);
+    release_signals();
     free(folder);
     return result;
 }

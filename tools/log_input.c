@@ -11,7 +11,7 @@
 
 bool log_input_open(struct log_input *input, const char *path) {
     struct stat file, out;
-    *input = (struct log_input){.fd = STDIN_FILENO};
+    *input = (struct log_input){.fd = STDIN_FILENO, .piece = LOG_PIECE};
     if (strcmp(path, "-") != 0) input->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (input->fd < 0 || fstat(input->fd, &file) != 0) return false;
     if (S_ISDIR(file.st_mode)) {
@@ -25,8 +25,10 @@ bool log_input_open(struct log_input *input, const char *path) {
         errno = EINVAL;
         return false;
     }
-    input->start = lseek(input->fd, 0, SEEK_CUR);
+    if (input->fd == STDIN_FILENO) input->start = lseek(input->fd, 0, SEEK_CUR);
     input->is_file = input->start >= 0;
+    input->is_small = file.st_size < (off_t)LOG_PIECE;
+    if (input->is_small) input->piece = (size_t)file.st_size + 1;
     return true;
 }
 
@@ -39,11 +41,13 @@ void log_input_close(struct log_input *input) {
 
 bool log_input_rewind(struct log_input *input) {
     input->is_rewound = true;
-    return !input->is_file || lseek(input->fd, (off_t)input->start, SEEK_SET) == (off_t)input->start;
+    if (!input->is_file || input->is_small) return true;
+    return lseek(input->fd, (off_t)input->start, SEEK_SET) == (off_t)input->start;
 }
 
 bool log_input_is_kept(const struct log_input *input) {
-    return input->is_file || (!input->is_rewound && input->size < LOG_KEPT_MAX);
+    if (input->is_file && !input->is_small) return true;
+    return !input->is_rewound && input->size < LOG_KEPT_MAX;
 }
 
 static bool fail(struct log_input *input, int error) {
@@ -53,10 +57,10 @@ static bool fail(struct log_input *input, int error) {
 }
 
 bool log_input_read(struct log_input *input, struct uspi_span *piece) {
-    bool keeps = !input->is_file && !input->is_rewound;
+    const bool may_keep = !input->is_file || input->is_small, keeps = may_keep && !input->is_rewound;
     if (input->has_failed) return false;
-    if (input->is_rewound && !input->is_file && !input->is_replayed) {
-        /* What was kept of a stream comes a second time, and is not needed after that. */
+    if (input->is_rewound && may_keep && !input->is_replayed) {
+        /* What was kept comes a second time, and is not needed after that. */
         input->is_replayed = true;
         *piece = (struct uspi_span){input->bytes, input->size};
         if (piece->length > 0) return true;
@@ -67,15 +71,20 @@ bool log_input_read(struct log_input *input, struct uspi_span *piece) {
         input->bytes = NULL;
         input->room = 0;
     }
-    void *grown = uspi_array_reserve(input->bytes, &input->room, input->size + LOG_PIECE, 1);
+    if (input->has_ended) return false;
+    const size_t needed = input->size < input->piece ? input->piece : input->size + 1;
+    void *grown = uspi_array_reserve(input->bytes, &input->room, needed, 1);
     if (grown == NULL) return fail(input, ENOMEM);
     input->bytes = grown;
     ssize_t got;
     do {
-        got = read(input->fd, input->bytes + input->size, LOG_PIECE);
+        got = read(input->fd, input->bytes + input->size, input->room - input->size);
     } while (got < 0 && errno == EINTR);
     if (got < 0) return fail(input, errno);
     *piece = (struct uspi_span){input->bytes + input->size, (size_t)got};
     input->size += (size_t)got;
+    /* What is kept has been read to its end: so has a small file whose size was read, although there was room for more. */
+    const bool is_whole = input->is_small && got > 0 && input->size + 1 == input->piece;
+    input->has_ended = keeps && (got == 0 || is_whole);
     return got > 0;
 }

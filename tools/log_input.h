@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The bytes of a log, which is gone through twice: what tells the images may stand behind the frames. A file is read again;
- * of a stream that cannot be, the beginning is kept, up to LOG_KEPT_MAX. What lies behind that comes once. */
+/* The bytes of a log, which is gone through twice: what tells the images may stand behind the frames. A small file is kept, a
+ * large one is read again; of a stream that cannot be, the beginning is kept, up to LOG_KEPT_MAX. What lies behind that comes
+ * once. */
 #ifndef TOOL_LOG_INPUT_H
 #define TOOL_LOG_INPUT_H
 
@@ -13,11 +14,14 @@
 
 struct log_input {
     int fd;
-    bool is_file; /* it can be read again */
+    bool is_file;  /* it can be read again */
+    bool is_small; /* a file shorter than a piece */
+    size_t piece;  /* room for what is read at first: of a small file a byte more than it has */
     int64_t start;
-    char *bytes; /* of a file: LOG_PIECE of them; of a stream: what was read of it so far, until it is rewound */
+    char *bytes; /* of a large file: a piece; otherwise what was read so far, until it is rewound */
     size_t size, room;
     bool is_rewound, is_replayed;
+    bool has_ended;  /* what is kept is all */
     bool has_failed; /* to be read, or memory lacks: `error` is the errno */
     int error;
 };

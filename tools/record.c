@@ -2,6 +2,7 @@
 /* `unspool record`: its arguments, the sampler, and what is said on standard error. */
 #define _GNU_SOURCE 1
 #include "tools/record.h"
+#include "tools/signals.h"
 
 #include "tools/arguments.h"
 #include "tools/command.h"

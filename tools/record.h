@@ -20,14 +20,6 @@ bool has_ended(pid_t pid);
 /* Waits until it has ended. Returns what a shell would: its exit status, or 128 and the signal that ended it. */
 int wait_for_program(pid_t pid);
 
-/* ---- how the recording ends (record_command.c) ---- */
-
-/* From now on SIGINT, SIGTERM and SIGHUP end the recording; the second one ends the command. */
-void catch_signals(void);
-
-/* The signal that came; 0: none. */
-int caught_signal(void);
-
 /* ---- the output (record_write.c) ---- */
 
 struct record_output {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `unspool record -- COMMAND`: starting a program, waiting for it, and the signals that end a recording. */
+/* `unspool record -- COMMAND`: starting a program and waiting for it. */
 #define _GNU_SOURCE 1
 #include "tools/command.h"
 #include "tools/record.h"
@@ -10,26 +10,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static volatile sig_atomic_t caught;
-
-static void note_signal(int signal) { caught = signal; }
-
-void catch_signals(void) {
-    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
-    /* No SA_RESTART: the sleep in which the command waits ends. */
-    struct sigaction action = {.sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND};
-    sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) {
-        struct sigaction before;
-        /* What nohup(1) has had ignored stays so. */
-        if (sigaction(ending[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
-            sigaction(ending[i], &action, NULL);
-        }
-    }
-}
-
-int caught_signal(void) { return caught; }
 
 /* In the child: becomes the program, or writes why it cannot. */
 static _Noreturn void become(char *const argv[], int report) {

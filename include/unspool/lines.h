@@ -72,7 +72,7 @@ USP_API void usp_lines_init(struct usp_lines *lines, struct usp_source_frame *fr
 
 /* All source frames of an address: pass usp_frame_call_site(), not the return address. The last frame is the function that was
  * not inlined; its name is that of the symbol table where that has one. Without debug information there is one frame, which has
- * the symbol's name and no line; of generated code it has the line that the program's jitdump knows. Returns USP_OK when there
+ * the symbol's name and no line; of generated code without any it has the line of the program's jitdump. Returns USP_OK when there
  * is a frame, USP_ERROR_NOT_FOUND when there is none, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
 USP_API int usp_symbolize_lines(struct usp_symbolizer *symbolizer, usp_addr address, struct usp_lines *lines);
 
@@ -138,6 +138,7 @@ USP_API void usp_index_init(struct usp_index *index, const char *store);
 
 /* Makes the index of an image of the list, and puts it into the store as STORE/ab/cdef…/index, where ab cdef… is the image's
  * build-id or UUID: at once, so that others see the old one or the new one. The same file makes the same bytes on every host.
+ * Debug information is richer than GSYM, Breakpad's symbols and Go's function table, and these than symbols alone (USP_INDEX_KEEP).
  * Debug information is looked for as usp_symbolize_lines does it. Returns USP_OK, USP_ERROR_NOT_FOUND when nothing is known of
  * the image's code, USP_ERROR_UNSUPPORTED when it has no build-id, USP_ERROR_PERMISSION, USP_ERROR_SYSTEM, USP_ERROR_ARGUMENT,
  * USP_ERROR_NO_MEMORY, or what `progress` returned. Thread-safe, not signal-safe. */

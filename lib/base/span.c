@@ -50,13 +50,14 @@ bool uspi_scan_decimal(struct uspi_span text, size_t *at, uint64_t *value) {
     return *at > begin;
 }
 
+/* Of hexadecimal digits, one more than the value; 0: no digit. */
+static const uint8_t digits[256] = {
+    ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
+    ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+    ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+};
+
 bool uspi_scan_hex_digits(struct uspi_span text, size_t *at, uint64_t *value) {
-    /* One more than the digit's value; 0: no digit. */
-    static const uint8_t digits[256] = {
-        ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
-        ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
-        ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
-    };
     const unsigned char *bytes = (const unsigned char *)text.bytes;
     size_t begin = *at, here = begin;
     uint64_t number = 0;
@@ -74,15 +75,24 @@ bool uspi_scan_hex(struct uspi_span text, size_t *at, uint64_t *value) {
 }
 
 size_t uspi_scan_id(struct uspi_span text, uint8_t *id, size_t room) {
-    size_t digits = 0;
-    bool is_something = false;
+    const unsigned char *bytes = (const unsigned char *)text.bytes;
+    size_t count = 0;
+    unsigned all = 0;
     for (size_t i = 0; i < text.length; i++) {
-        if (text.bytes[i] == '-' && digits > 0 && text.bytes[i - 1] != '-') continue;
-        int digit = uspi_hex_digit(text.bytes[i]);
-        if (digit < 0 || digits >= 2 * room) return 0;
-        id[digits / 2] = (uint8_t)(digits % 2 == 0 ? digit << 4 : id[digits / 2] | digit);
-        is_something |= digit != 0;
-        digits++;
+        /* Two digits at once, which a dash does not part in most ids. */
+        unsigned high = digits[bytes[i]], low = i + 1 < text.length ? digits[bytes[i + 1]] : 0;
+        if (high != 0 && low != 0 && count % 2 == 0 && count < 2 * room) {
+            id[count / 2] = (uint8_t)((high - 1) << 4 | (low - 1));
+            all |= id[count / 2];
+            count += 2;
+            i++;
+            continue;
+        }
+        if (bytes[i] == '-' && count > 0 && bytes[i - 1] != '-') continue;
+        if (high == 0 || count >= 2 * room) return 0;
+        id[count / 2] = (uint8_t)(count % 2 == 0 ? (high - 1) << 4 : id[count / 2] | (high - 1));
+        all |= high - 1;
+        count++;
     }
-    return digits % 2 == 0 && digits >= 2 * USPI_ID_MIN && is_something ? digits / 2 : 0;
+    return count % 2 == 0 && count >= 2 * USPI_ID_MIN && all != 0 ? count / 2 : 0;
 }

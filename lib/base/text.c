@@ -45,8 +45,6 @@ void uspi_put(struct uspi_text *text, const char *bytes, size_t n) {
     }
 }
 
-void uspi_put_string(struct uspi_text *text, const char *string) { uspi_put(text, string, strlen(string)); }
-
 void uspi_put_blanks(struct uspi_text *text, uint64_t length, uint64_t width) {
     static const char blanks[] = "                                ";
     while (length < width) {
@@ -141,23 +139,28 @@ size_t uspi_utf8_encode(uint32_t character, char bytes[USPI_UTF8_MAX]) {
  * set (Bit Twiddling Hacks, "Determine if a word has a byte less than n"). */
 static inline uint64_t byte_below(uint64_t word, uint8_t limit) { return (word - BYTES(limit)) & ~word & BYTES(0x80); }
 
-/* As plain_length, as far as that is so for whole words of 8 bytes. */
-static size_t plain_words(struct uspi_span span, const char *special) {
+/* Whether 8 bytes are printable ASCII and not in `special`. */
+static inline bool is_plain_word(const char *bytes, const char *special) {
+    const uint64_t word = uspi_le64((const uint8_t *)bytes);
+    uint64_t found = (word & BYTES(0x80)) | byte_below(word, 0x20) | byte_below(word ^ BYTES(0x7f), 1);
+    for (const char *c = special; *c != '\0'; c++) found |= byte_below(word ^ BYTES(*c), 1);
+    return found == 0;
+}
+
+/* As plain_length, as far as that is so for whole words of 8 bytes; the last one may overlap the one before it. */
+static inline size_t plain_words(struct uspi_span span, const char *special) {
     size_t n = 0;
-    for (; span.length - n >= 8; n += 8) {
-        const uint64_t word = uspi_le64((const uint8_t *)span.bytes + n);
-        uint64_t found = (word & BYTES(0x80)) | byte_below(word, 0x20) | byte_below(word ^ BYTES(0x7f), 1);
-        for (const char *c = special; *c != '\0'; c++) found |= byte_below(word ^ BYTES(*c), 1);
-        if (found != 0) break;
-    }
-    return n;
+    while (span.length - n >= 8 && is_plain_word(span.bytes + n, special)) n += 8;
+    const bool is_at_end = span.length >= 8 && span.length - n < 8;
+    return is_at_end && is_plain_word(span.bytes + span.length - 8, special) ? span.length : n;
 }
 
 /* Returns how many of the first bytes are printable ASCII and not in `special`. Nearly every name consists of such
  * bytes only, and they are written in one piece. */
-static size_t plain_length(struct uspi_span span, const char *special) {
+static inline size_t plain_length(struct uspi_span span, const char *special) {
     uint64_t ends[2] = {0};
     size_t n = plain_words(span, special);
+    if (n == span.length) return n;
     for (; *special != '\0'; special++) ends[(uint8_t)*special >> 6 & 1] |= UINT64_C(1) << (*special & 63);
     for (; n < span.length; n++) {
         uint8_t byte = (uint8_t)span.bytes[n];
@@ -168,7 +171,8 @@ static size_t plain_length(struct uspi_span span, const char *special) {
 
 /* Writes the bytes that need no escaping and removes them from the span. Sets *character to the character that
  * follows and returns its length in bytes; 0 when it is not UTF-8. The span is empty when nothing follows. */
-static size_t put_plain(struct uspi_text *text, struct uspi_span *span, const char *special, uint32_t *character) {
+static inline size_t put_plain(struct uspi_text *text, struct uspi_span *span, const char *special,
+                               uint32_t *character) {
     size_t plain = plain_length(*span, special);
     *character = 0;
     /* An empty span may have no bytes at all. */

@@ -32,7 +32,10 @@ struct uspi_text uspi_text_through(usp_write_function write, void *context, char
 int uspi_text_flush(struct uspi_text *text);
 
 void uspi_put(struct uspi_text *text, const char *bytes, size_t n);
-void uspi_put_string(struct uspi_text *text, const char *string);
+/* Inline, so that the length of a literal is known to the compiler. */
+static inline void uspi_put_string(struct uspi_text *text, const char *string) {
+    uspi_put(text, string, strlen(string));
+}
 
 /* Writes the blanks that a piece of `length` bytes needs to fill `width` columns. */
 void uspi_put_blanks(struct uspi_text *text, uint64_t length, uint64_t width);

@@ -44,7 +44,8 @@ static uint32_t bits_of_platform(uint32_t platform) {
     case USPI_PLATFORM_CATALYST:
     case USPI_PLATFORM_IOS_SIMULATOR:
     case USPI_PLATFORM_TVOS_SIMULATOR:
-    case USPI_PLATFORM_WATCHOS_SIMULATOR: return 47;
+    case USPI_PLATFORM_WATCHOS_SIMULATOR:
+    case USPI_PLATFORM_VISIONOS_SIMULATOR: return 47;
     default: return 0;
     }
 }

@@ -104,7 +104,8 @@ uint32_t usp_mangling_of(const char *name) {
 /* ---- what demangles it ---- */
 
 static void find_platform(struct platform *platform) {
-    static const char *const cxx[] = {"", "libc++abi.dylib", "libstdc++.so.6", "libc++abi.so.1", NULL};
+    /* The commonest first: where a library is missing, the loader looks for it in a hundred places. */
+    static const char *const cxx[] = {"", "libstdc++.so.6", "libc++abi.so.1", "libc++abi.dylib", NULL};
     uspi_os_function found;
     if (platform->is_known) return;
     platform->is_known = true;

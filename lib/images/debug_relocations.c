@@ -85,15 +85,19 @@ static int relocate_section(struct uspi_debug_sections *sections, enum uspi_debu
     const uint64_t size = (elf->wide ? 8u : 4u) * (has_addend ? 3u : 2u);
     int status = uspi_bytes_sub(elf->bytes, table->offset, table->size, "relocations", &entries, NULL);
     if (status != USP_OK) return status;
-    if (sections->owned[which] == NULL) {
+    struct uspi_packed_section *packed = sections->packed[which];
+    /* What is unpacked is a copy already. */
+    if (packed != NULL) {
+        status = uspi_packed_section_need(packed, UINT64_MAX);
+        if (status != USP_OK) return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
+    } else if (sections->owned[which] == NULL) {
         uint8_t *copy = malloc(section->size);
         if (copy == NULL) return USP_ERROR_NO_MEMORY;
         memcpy(copy, section->bytes, section->size);
         sections->owned[which] = copy;
-        sections->memory += section->size;
         section->bytes = copy;
     }
-    uint8_t *bytes = sections->owned[which];
+    uint8_t *bytes = packed != NULL ? packed->bytes : sections->owned[which];
     for (uint64_t at = 0; entries.size - at >= size; at += size) {
         struct relocation relocation;
         uint64_t value;

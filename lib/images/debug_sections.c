@@ -3,7 +3,6 @@
 #include "lib/images/debug_sections.h"
 
 #include "lib/images/debug_relocations.h"
-#include "lib/images/decompress.h"
 #include "lib/object/elf_code.h"
 
 #include <stdlib.h>
@@ -20,9 +19,35 @@ static const char *const section_names[USPI_DEBUG_SECTIONS] = {
 #define NAME_MAX_LENGTH 48
 
 void uspi_debug_sections_close(struct uspi_debug_sections *sections) {
-    for (unsigned i = 0; i < USPI_DEBUG_SECTIONS; i++) free(sections->owned[i]);
+    for (unsigned i = 0; i < USPI_DEBUG_SECTIONS; i++) {
+        uspi_packed_section_free(sections->packed[i]);
+        free(sections->owned[i]);
+    }
     free(sections->code);
     memset(sections, 0, sizeof *sections);
+}
+
+int uspi_debug_sections_damage(const struct uspi_debug_sections *sections, struct uspi_error *error) {
+    int status = USP_OK;
+    for (unsigned i = 0; i < USPI_DEBUG_SECTIONS; i++) {
+        struct uspi_packed_section *packed = sections->packed[i];
+        const int own = packed != NULL ? atomic_load_explicit(&packed->status, memory_order_relaxed) : USP_OK;
+        if (own == USP_OK || status != USP_OK) continue;
+        status = own;
+        if (error == NULL || error->status != USP_OK) continue;
+        const struct uspi_bytes bytes = {sections->source, sections->all[i].position, sections->all[i].size};
+        uspi_bytes_error(error, bytes, 0, own, "compressed .debug_%s: %s", section_names[i], usp_status_string(own));
+    }
+    return status;
+}
+
+uint32_t uspi_debug_sections_shortages(const struct uspi_debug_sections *sections) {
+    uint32_t count = 0;
+    for (unsigned i = 0; i < USPI_DEBUG_SECTIONS; i++) {
+        struct uspi_packed_section *packed = sections->packed[i];
+        if (packed != NULL) count += atomic_load_explicit(&packed->shortages, memory_order_relaxed);
+    }
+    return count;
 }
 
 const struct uspi_code_extent *uspi_debug_sections_code(const struct uspi_debug_sections *sections, usp_addr address) {
@@ -43,7 +68,17 @@ static void own(struct uspi_debug_sections *sections, enum uspi_debug_section wh
     sections->owned[which] = bytes;
     sections->all[which].bytes = bytes;
     sections->all[which].size = size;
-    sections->memory += size;
+}
+
+/* Takes what is to be unpacked when it is asked for. */
+static int take_packed(struct uspi_debug_sections *sections, enum uspi_debug_section which,
+                       const struct uspi_packing_header *header) {
+    uspi_packed_section_free(sections->packed[which]);
+    int status = uspi_packed_section_open(header, &sections->packed[which]);
+    if (status != USP_OK) return status;
+    sections->all[which].bytes = sections->packed[which]->bytes;
+    sections->all[which].size = sections->packed[which]->size;
+    return USP_OK;
 }
 
 /* Takes a range of the file: where it is mapped, or a copy. */
@@ -80,16 +115,13 @@ static int take_old_compressed(struct uspi_debug_sections *sections, enum uspi_d
         return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "zdebug_%s does not begin with ZLIB",
                                 section_names[which]);
     }
-    struct uspi_bytes packed;
-    struct uspi_unpacked unpacked = {0};
-    status = uspi_bytes_sub(bytes, sizeof header, bytes.size - sizeof header, "zdebug", &packed, error);
-    if (status == USP_OK) status = uspi_unpack_zlib(packed, uspi_be64(header + 4), &unpacked, &packed);
-    if (status != USP_OK) {
-        return uspi_bytes_error(error, bytes, 0, status, "zdebug_%s: %s", section_names[which],
-                                usp_status_string(status));
+    struct uspi_packing_header packing = {.way = USPI_PACKED_ZLIB, .size = uspi_be64(header + 4)};
+    status = uspi_bytes_sub(bytes, sizeof header, bytes.size - sizeof header, "zdebug", &packing.packed, error);
+    if (status == USP_OK && !uspi_packing_is_sane(packing.packed, packing.size)) {
+        return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "zdebug_%s: %s", section_names[which],
+                                usp_status_string(USP_ERROR_FORMAT));
     }
-    own(sections, which, unpacked.bytes, unpacked.size);
-    return USP_OK;
+    return status == USP_OK ? take_packed(sections, which, &packing) : status;
 }
 
 /* ---- ELF ---- */
@@ -97,21 +129,20 @@ static int take_old_compressed(struct uspi_debug_sections *sections, enum uspi_d
 static int take_elf_section(struct uspi_debug_sections *sections, enum uspi_debug_section which,
                             const struct uspi_elf *elf, const struct uspi_elf_section *section, bool is_old,
                             struct uspi_error *error) {
+    struct uspi_packing_header packing;
     struct uspi_bytes bytes;
-    struct uspi_unpacked unpacked = {0};
     if (section->type == USPI_SHT_NOBITS) return USP_OK;
     int status = uspi_bytes_sub(elf->bytes, section->offset, section->size, "debug section", &bytes, error);
     if (status != USP_OK) return status;
     sections->all[which].position = bytes.from;
     if (is_old) return take_old_compressed(sections, which, bytes, error);
     if ((section->flags & USPI_SHF_COMPRESSED) == 0) return take_bytes(sections, which, bytes, error);
-    status = uspi_elf_contents(elf, section, &unpacked, &bytes);
+    status = uspi_elf_packing(elf, bytes, &packing);
     if (status != USP_OK) {
         return uspi_bytes_error(error, elf->bytes, section->offset, status, "compressed .debug_%s: %s",
                                 section_names[which], usp_status_string(status));
     }
-    own(sections, which, unpacked.bytes, unpacked.size);
-    return USP_OK;
+    return take_packed(sections, which, &packing);
 }
 
 /* Which section a name means; USPI_DEBUG_SECTIONS: none. */
@@ -168,6 +199,7 @@ int uspi_debug_sections_open_elf(struct uspi_debug_sections *sections, const str
     struct uspi_error why = {0};
     memset(sections, 0, sizeof *sections);
     if (error != NULL) error->status = USP_OK;
+    sections->source = elf->bytes.source;
     sections->address_size = elf->wide ? 8 : 4;
     int status = uspi_elf_section_names(elf, &names, NULL);
     if (status != USP_OK) return USP_ERROR_NOT_FOUND;
@@ -247,6 +279,7 @@ int uspi_debug_sections_open_macho(struct uspi_debug_sections *sections, const s
     int got = 0, status = USP_OK;
     memset(sections, 0, sizeof *sections);
     if (error != NULL) error->status = USP_OK;
+    sections->source = macho->bytes.source;
     sections->address_size = macho->wide ? 8 : 4;
     while (status == USP_OK && (got = uspi_macho_next_segment(macho, &cursor, &segment, NULL)) > 0) {
         for (uint32_t i = 0; status == USP_OK && i < segment.section_count; i++) {

@@ -41,18 +41,92 @@ static bool find_function(const char *library, const char *name, void *pointer) 
 #include <zstd.h>
 #endif
 
-int uspi_decompress_zlib(const void *from, size_t n, void *to, size_t room) {
 #ifdef HAVE_ZLIB
-    int (*run)(Bytef *, uLongf *, const Bytef *, uLong);
-    uLongf got = (uLongf)room;
-    if (!find_function(LIBRARY("z", "1"), "uncompress", &run)) return USP_ERROR_UNSUPPORTED;
-    int result = run(to, &got, from, (uLong)n);
-    if (result == Z_MEM_ERROR) return USP_ERROR_NO_MEMORY;
-    return result == Z_OK && got == room ? USP_OK : USP_ERROR_FORMAT;
+struct uspi_zlib_steps {
+    z_stream stream;
+    int (*run)(z_streamp, int);
+    int (*end)(z_streamp);
+    uint8_t *to;
+    size_t left; /* of what goes in, behind stream.avail_in */
+    size_t done, room;
+};
+
+/* The stream counts in 32 bits. */
+static uInt part_of(size_t n) { return n < UINT32_MAX / 2 ? (uInt)n : UINT32_MAX / 2; }
+
+int uspi_zlib_begin(const void *from, size_t n, void *to, size_t room, struct uspi_zlib_steps **steps) {
+    int (*begin)(z_streamp, const char *, int);
+    struct uspi_zlib_steps *made = calloc(1, sizeof *made);
+    *steps = NULL;
+    if (made == NULL) return USP_ERROR_NO_MEMORY;
+    made->to = to;
+    made->room = room;
+    made->left = n;
+    /* It is not written to. */
+    memcpy(&made->stream.next_in, &from, sizeof from);
+    int status = USP_ERROR_UNSUPPORTED;
+    if (find_function(LIBRARY("z", "1"), "inflateInit_", &begin) &&
+        find_function(LIBRARY("z", "1"), "inflate", &made->run) &&
+        find_function(LIBRARY("z", "1"), "inflateEnd", &made->end)) {
+        const int result = begin(&made->stream, ZLIB_VERSION, (int)sizeof made->stream);
+        status = result == Z_OK ? USP_OK : result == Z_MEM_ERROR ? USP_ERROR_NO_MEMORY : USP_ERROR_UNSUPPORTED;
+    }
+    if (status == USP_OK) {
+        *steps = made;
+    } else {
+        free(made);
+    }
+    return status;
+}
+
+int uspi_zlib_step(struct uspi_zlib_steps *steps, size_t end) {
+    z_stream *stream = &steps->stream;
+    for (;;) {
+        if (stream->avail_in == 0) {
+            stream->avail_in = part_of(steps->left);
+            steps->left -= stream->avail_in;
+        }
+        const uInt room = part_of(end - steps->done);
+        stream->next_out = steps->to + steps->done;
+        stream->avail_out = room;
+        const int result = steps->run(stream, Z_NO_FLUSH);
+        const size_t got = room - stream->avail_out;
+        steps->done += got;
+        if (result == Z_STREAM_END) return steps->done == steps->room ? USP_OK : USP_ERROR_FORMAT;
+        if (result == Z_MEM_ERROR) return USP_ERROR_NO_MEMORY;
+        if (result != Z_OK && result != Z_BUF_ERROR) return USP_ERROR_FORMAT;
+        if (steps->done == end && end < steps->room) return USP_OK;
+        /* Neither came anything out nor can more go in. */
+        if (got == 0 && (stream->avail_in != 0 || steps->left == 0)) return USP_ERROR_FORMAT;
+    }
+}
+
+void uspi_zlib_end(struct uspi_zlib_steps *steps) {
+    if (steps == NULL) return;
+    steps->end(&steps->stream);
+    free(steps);
+}
 #else
+int uspi_zlib_begin(const void *from, size_t n, void *to, size_t room, struct uspi_zlib_steps **steps) {
     (void)from, (void)n, (void)to, (void)room;
+    *steps = NULL;
     return USP_ERROR_UNSUPPORTED;
+}
+
+int uspi_zlib_step(struct uspi_zlib_steps *steps, size_t end) {
+    (void)steps, (void)end;
+    return USP_ERROR_UNSUPPORTED;
+}
+
+void uspi_zlib_end(struct uspi_zlib_steps *steps) { (void)steps; }
 #endif
+
+int uspi_decompress_zlib(const void *from, size_t n, void *to, size_t room) {
+    struct uspi_zlib_steps *steps;
+    int status = uspi_zlib_begin(from, n, to, room, &steps);
+    if (status == USP_OK) status = uspi_zlib_step(steps, room);
+    uspi_zlib_end(steps);
+    return status;
 }
 
 int uspi_decompress_zstd(const void *from, size_t n, void *to, size_t room) {

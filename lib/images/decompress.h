@@ -14,6 +14,15 @@
 int uspi_decompress_zlib(const void *from, size_t n, void *to, size_t room);
 int uspi_decompress_zstd(const void *from, size_t n, void *to, size_t room);
 
+/* The same for zlib in steps: each goes on in `to` until the first `end` bytes are there. All of `from` and `to` must stay
+ * where it is. Where `end` is `room` the stream must end as well, and its checksum must be right. No step may follow one that
+ * failed. Returns as above. */
+struct uspi_zlib_steps;
+
+int uspi_zlib_begin(const void *from, size_t n, void *to, size_t room, struct uspi_zlib_steps **steps);
+int uspi_zlib_step(struct uspi_zlib_steps *steps, size_t end);
+void uspi_zlib_end(struct uspi_zlib_steps *steps); /* NULL is ignored */
+
 /* An .xz stream of unknown size; more than `limit` bytes are USP_ERROR_FORMAT. On success *to is the caller's to free.
  * Returns as above. */
 int uspi_decompress_xz(const void *from, size_t n, size_t limit, uint8_t **to, size_t *size);

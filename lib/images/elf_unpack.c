@@ -13,8 +13,6 @@
 #define GROWTH_MAX   64
 #define GROWTH_EXTRA 65536
 
-enum { ELFCOMPRESS_ZLIB = 1, ELFCOMPRESS_ZSTD = 2 }; /* gABI: ch_type */
-
 void uspi_unpacked_free(struct uspi_unpacked *unpacked) {
     free(unpacked->bytes);
     memset(unpacked, 0, sizeof *unpacked);
@@ -26,8 +24,7 @@ void uspi_unpacked_take(struct uspi_unpacked *unpacked, uint8_t *taken, size_t s
     *bytes = (struct uspi_bytes){&unpacked->source, 0, size};
 }
 
-/* All bytes of a range in one place: *copy is to be freed, NULL when they could be used where they are. */
-static int gather_bytes(struct uspi_bytes bytes, const uint8_t **all, uint8_t **copy) {
+int uspi_gather_bytes(struct uspi_bytes bytes, const uint8_t **all, uint8_t **copy) {
     *copy = NULL;
     if (bytes.source->mapped != NULL) {
         *all = bytes.source->mapped + (size_t)bytes.from;
@@ -54,47 +51,52 @@ static size_t growth_limit(uint64_t size) {
     return (size_t)limit;
 }
 
-static int decompress(uint32_t type, struct uspi_bytes packed, uint64_t size, struct uspi_unpacked *unpacked,
+bool uspi_packing_is_sane(struct uspi_bytes packed, uint64_t size) { return size <= growth_limit(packed.size); }
+
+int uspi_elf_packing(const struct uspi_elf *elf, struct uspi_bytes section, struct uspi_packing_header *header) {
+    uint64_t way = 0;
+    /* Elf32_Chdr: type, size, alignment. Elf64_Chdr: type, a reserved word, size, alignment. */
+    const unsigned word = elf->wide ? 8 : 4, length = 3 * word;
+    int status = uspi_bytes_load(section, 0, 4, &way, "compression header", NULL);
+    if (status == USP_OK) status = uspi_bytes_load(section, word, word, &header->size, "compression header", NULL);
+    if (status == USP_OK) {
+        status = uspi_bytes_sub(section, length, section.size - length, "compressed section", &header->packed, NULL);
+    }
+    if (status != USP_OK) return status;
+    header->way = (uint32_t)way;
+    if (way != USPI_PACKED_ZLIB && way != USPI_PACKED_ZSTD) return USP_ERROR_UNSUPPORTED;
+    return uspi_packing_is_sane(header->packed, header->size) ? USP_OK : USP_ERROR_FORMAT;
+}
+
+static int decompress(const struct uspi_packing_header *header, struct uspi_unpacked *unpacked,
                       struct uspi_bytes *bytes) {
     const uint8_t *from;
     uint8_t *copy;
-    if (type != ELFCOMPRESS_ZLIB && type != ELFCOMPRESS_ZSTD) return USP_ERROR_UNSUPPORTED;
-    if (size > growth_limit(packed.size)) return USP_ERROR_FORMAT;
-    uint8_t *to = malloc((size_t)size + 1);
+    const size_t size = (size_t)header->size;
+    uint8_t *to = malloc(size + 1);
     if (to == NULL) return USP_ERROR_NO_MEMORY;
-    int status = gather_bytes(packed, &from, &copy);
+    int status = uspi_gather_bytes(header->packed, &from, &copy);
     if (status == USP_OK) {
-        size_t n = (size_t)packed.size;
-        status = type == ELFCOMPRESS_ZLIB ? uspi_decompress_zlib(from, n, to, (size_t)size)
-                                          : uspi_decompress_zstd(from, n, to, (size_t)size);
+        const size_t n = (size_t)header->packed.size;
+        status = header->way == USPI_PACKED_ZLIB ? uspi_decompress_zlib(from, n, to, size)
+                                                 : uspi_decompress_zstd(from, n, to, size);
         free(copy);
     }
     if (status != USP_OK) {
         free(to);
         return status;
     }
-    uspi_unpacked_take(unpacked, to, (size_t)size, packed.source->name, bytes);
+    uspi_unpacked_take(unpacked, to, size, header->packed.source->name, bytes);
     return USP_OK;
-}
-
-int uspi_unpack_zlib(struct uspi_bytes packed, uint64_t size, struct uspi_unpacked *unpacked,
-                     struct uspi_bytes *bytes) {
-    return decompress(ELFCOMPRESS_ZLIB, packed, size, unpacked, bytes);
 }
 
 int uspi_elf_contents(const struct uspi_elf *elf, const struct uspi_elf_section *section,
                       struct uspi_unpacked *unpacked, struct uspi_bytes *bytes) {
-    uint64_t type, size;
+    struct uspi_packing_header header;
     int status = uspi_bytes_sub(elf->bytes, section->offset, section->size, "section", bytes, NULL);
     if (status != USP_OK || (section->flags & USPI_SHF_COMPRESSED) == 0) return status;
-    /* Elf32_Chdr: type, size, alignment. Elf64_Chdr: type, a reserved word, size, alignment. */
-    unsigned word = elf->wide ? 8 : 4, header = 3 * word;
-    status = uspi_bytes_load(*bytes, 0, 4, &type, "compression header", NULL);
-    if (status == USP_OK) status = uspi_bytes_load(*bytes, word, word, &size, "compression header", NULL);
-    if (status == USP_OK) {
-        status = uspi_bytes_sub(*bytes, header, bytes->size - header, "compressed section", bytes, NULL);
-    }
-    return status == USP_OK ? decompress((uint32_t)type, *bytes, size, unpacked, bytes) : status;
+    status = uspi_elf_packing(elf, *bytes, &header);
+    return status == USP_OK ? decompress(&header, unpacked, bytes) : status;
 }
 
 int uspi_elf_debugdata(const struct uspi_elf *elf, struct uspi_unpacked *unpacked, struct uspi_bytes *bytes) {
@@ -104,7 +106,7 @@ int uspi_elf_debugdata(const struct uspi_elf *elf, struct uspi_unpacked *unpacke
     size_t size;
     int status = uspi_elf_find_section(elf, ".gnu_debugdata", &section, NULL);
     if (status == USP_OK) status = uspi_bytes_sub(elf->bytes, section.offset, section.size, "section", bytes, NULL);
-    if (status == USP_OK) status = gather_bytes(*bytes, &from, &copy);
+    if (status == USP_OK) status = uspi_gather_bytes(*bytes, &from, &copy);
     if (status != USP_OK) return status;
     status = uspi_decompress_xz(from, (size_t)bytes->size, growth_limit(bytes->size), &to, &size);
     free(copy);

@@ -10,6 +10,7 @@
 struct uspi_file {
     struct uspi_os_file file;
     struct uspi_source source;
+    uint8_t *taken;         /* instead of a file: its bytes */
     struct uspi_bytes part; /* what stands for the file: all of it, or what it was narrowed to */
     char path[];
 };
@@ -20,12 +21,29 @@ static int read_piece(void *context, uint64_t at, void *to, size_t n) {
     return uspi_os_file_read(&file->file, at, to, n);
 }
 
+static struct uspi_file *create(const char *path) {
+    const size_t length = strlen(path);
+    struct uspi_file *made = malloc(sizeof *made + length + 1);
+    if (made == NULL) return NULL;
+    made->taken = NULL;
+    memcpy(made->path, path, length + 1);
+    return made;
+}
+
+int uspi_file_of_bytes(const char *path, uint8_t *bytes, size_t size, struct uspi_file **file) {
+    struct uspi_file *made = *file = create(path);
+    if (made == NULL) return USP_ERROR_NO_MEMORY;
+    made->file = (struct uspi_os_file){.mapped = bytes, .size = size, .descriptor = -1};
+    made->taken = bytes;
+    made->source = (struct uspi_source){.name = made->path, .mapped = bytes};
+    made->part = (struct uspi_bytes){&made->source, 0, size};
+    return USP_OK;
+}
+
 int uspi_file_open(const char *path, struct uspi_file **file, struct uspi_error *error) {
-    size_t length = strlen(path);
-    struct uspi_file *opened = malloc(sizeof *opened + length + 1);
+    struct uspi_file *opened = create(path);
     *file = NULL;
     if (opened == NULL) return uspi_error_set(error, USP_ERROR_NO_MEMORY, "%s: out of memory", path);
-    memcpy(opened->path, path, length + 1);
     int status = uspi_os_file_open(path, &opened->file, error);
     if (status != USP_OK) {
         free(opened);
@@ -40,7 +58,8 @@ int uspi_file_open(const char *path, struct uspi_file **file, struct uspi_error 
 
 void uspi_file_close(struct uspi_file *file) {
     if (file == NULL) return;
-    uspi_os_file_close(&file->file);
+    if (file->taken == NULL) uspi_os_file_close(&file->file);
+    free(file->taken);
     free(file);
 }
 

@@ -17,6 +17,10 @@ struct uspi_file;
  * USP_ERROR_FORMAT (not a regular file), USP_ERROR_NO_MEMORY. */
 int uspi_file_open(const char *path, struct uspi_file **file, struct uspi_error *error);
 
+/* Takes over bytes of a heap block as a file; `path` is for messages. On failure they stay the caller's. USP_OK or
+ * USP_ERROR_NO_MEMORY. */
+int uspi_file_of_bytes(const char *path, uint8_t *bytes, size_t size, struct uspi_file **file);
+
 /* NULL is ignored. */
 void uspi_file_close(struct uspi_file *file);
 

@@ -2,6 +2,7 @@
 /* See image_file.h. */
 #include "lib/images/image_file.h"
 
+#include "lib/base/text.h"
 #include "lib/images/macho_file.h"
 #include "lib/images/part.h"
 #include "lib/images/symbol_file.h"
@@ -82,11 +83,13 @@ static int open_by_build_id(const struct usp_image *image, const struct uspi_sea
     if (image->build_id_size < 2 || image->build_id_size > USP_BUILD_ID_MAX) {
         return uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: has no build-id", image->path);
     }
-    int used = snprintf(path, sizeof path, "%s%02x/", DEBUG_FOLDER, image->build_id[0]);
-    for (uint32_t i = 1; i < image->build_id_size; i++) {
-        used += snprintf(path + used, sizeof path - (size_t)used, "%02x", image->build_id[i]);
-    }
-    snprintf(path + used, sizeof path - (size_t)used, ".debug");
+    struct uspi_text text = uspi_text_in(path, sizeof path);
+    uspi_put_string(&text, DEBUG_FOLDER);
+    uspi_put_bytes(&text, image->build_id, 1);
+    uspi_put_string(&text, "/");
+    uspi_put_bytes(&text, image->build_id + 1, image->build_id_size - 1);
+    uspi_put_string(&text, ".debug");
+    uspi_text_end(&text);
     return uspi_search_open(installed, path, judge_build, (void *)(uintptr_t)image, debug, error);
 }
 

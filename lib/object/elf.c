@@ -88,17 +88,27 @@ static int read_section(const struct uspi_elf *elf, uint64_t offset, struct uspi
     uint8_t raw[SECTION_64];
     int status = uspi_bytes_read(elf->bytes, offset, raw, elf->wide ? SECTION_64 : SECTION_32, "section header", error);
     if (status != USP_OK) return status;
-    unsigned word = elf->wide ? 8 : 4;
     section->name = uspi_le32(raw);
     section->type = uspi_le32(raw + 4);
-    section->flags = uspi_le(raw + 8, word);
-    section->address = uspi_le(raw + 8 + word, word);
-    section->offset = uspi_le(raw + 8 + 2 * word, word);
-    section->size = uspi_le(raw + 8 + 3 * word, word);
-    section->link = uspi_le32(raw + 8 + 4 * word);
-    section->info = uspi_le32(raw + 12 + 4 * word);
-    section->align = uspi_le(raw + 16 + 4 * word, word);
-    section->entry_size = uspi_le(raw + 16 + 5 * word, word);
+    if (elf->wide) {
+        section->flags = uspi_le64(raw + 8);
+        section->address = uspi_le64(raw + 16);
+        section->offset = uspi_le64(raw + 24);
+        section->size = uspi_le64(raw + 32);
+        section->link = uspi_le32(raw + 40);
+        section->info = uspi_le32(raw + 44);
+        section->align = uspi_le64(raw + 48);
+        section->entry_size = uspi_le64(raw + 56);
+    } else {
+        section->flags = uspi_le32(raw + 8);
+        section->address = uspi_le32(raw + 12);
+        section->offset = uspi_le32(raw + 16);
+        section->size = uspi_le32(raw + 20);
+        section->link = uspi_le32(raw + 24);
+        section->info = uspi_le32(raw + 28);
+        section->align = uspi_le32(raw + 32);
+        section->entry_size = uspi_le32(raw + 36);
+    }
     return USP_OK;
 }
 
@@ -278,12 +288,14 @@ int uspi_elf_find_section(const struct uspi_elf *elf, const char *name, struct u
     int status = uspi_elf_section_names(elf, &strings, error);
     for (uint64_t i = 1; status == USP_OK && i < elf->section_count; i++) {
         status = uspi_elf_section(elf, i, section, error);
+        if (status != USP_OK) break;
+        const char *in_place = uspi_bytes_string_in_place(strings, section->name);
         /* A name that cannot be read or is longer is not the one that is looked for. */
-        if (status == USP_OK &&
-            uspi_bytes_string(strings, section->name, found, sizeof found, "section name", NULL) == USP_OK &&
-            strcmp(found, name) == 0) {
-            return USP_OK;
+        if (in_place == NULL &&
+            uspi_bytes_string(strings, section->name, found, sizeof found, "section name", NULL) != USP_OK) {
+            continue;
         }
+        if (strcmp(in_place != NULL ? in_place : found, name) == 0) return USP_OK;
     }
     if (status != USP_OK) return status;
     return uspi_bytes_error(error, elf->bytes, 0, USP_ERROR_NOT_FOUND, "no section %s", name);

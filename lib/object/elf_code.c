@@ -36,6 +36,16 @@ static int read_range(const struct uspi_elf *elf, bool sections, uint64_t i, str
     return USP_OK;
 }
 
+/* Whether a section of code of an unlinked object has an address. */
+static bool is_loaded(const struct uspi_elf *elf) {
+    struct uspi_code_range range;
+    bool is_code;
+    for (uint64_t i = 0; i < elf->section_count; i++) {
+        if (read_range(elf, true, i, &range, &is_code) == USP_OK && is_code && range.low != 0) return true;
+    }
+    return false;
+}
+
 int uspi_elf_code_read(const struct uspi_elf *elf, struct uspi_elf_code *code) {
     const bool is_unlinked = elf->type == USPI_ET_REL, sections = is_unlinked || elf->section_count > 0;
     const uint64_t count = sections ? elf->section_count : elf->segment_count;
@@ -43,11 +53,14 @@ int uspi_elf_code_read(const struct uspi_elf *elf, struct uspi_elf_code *code) {
     usp_addr behind = 0;
     memset(code, 0, sizeof *code);
     code->is_unlinked = is_unlinked;
+    const bool has_addresses = is_unlinked && is_loaded(elf);
     for (uint64_t i = 0; i < count; i++) {
         struct uspi_code_range range;
-        bool is_code;
+        bool is_code = false;
         int status = read_range(elf, sections, i, &range, &is_code);
-        if (status == USP_OK && is_code && is_unlinked) {
+        if (has_addresses) {
+            is_code = is_code && range.low != 0;
+        } else if (status == USP_OK && is_code && is_unlinked) {
             const uint64_t size = range.high - range.low;
             range.low = behind;
             is_code = uspi_sum(behind, size, &behind);

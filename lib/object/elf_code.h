@@ -3,7 +3,9 @@
  * only where its own section is one of these and holds its address.
  *
  * In an unlinked object addresses count from the beginning of each section. So that one index can hold them all, its
- * sections of code are laid out here one behind the other from 0, in the order of their numbers. */
+ * sections of code are laid out here one behind the other from 0, in the order of their numbers. Runtimes that generate code
+ * register unlinked objects whose sections have the addresses at which they were loaded (LLVM, LuaJIT, V8): where a section
+ * of code has one, each lies at its own, and those without one are nowhere. */
 #ifndef USPI_ELF_CODE_H
 #define USPI_ELF_CODE_H
 

@@ -41,6 +41,18 @@ static struct uspi_index_file *open_kept(const char *store, const struct usp_ima
     return NULL;
 }
 
+/* How much an index can say of a line. */
+enum richness { SYMBOLS_ALONE, PARTIAL_LINES, DEBUG_INFORMATION };
+
+static enum richness richness_of(uint64_t blocks, bool is_partial) {
+    if (blocks == 0) return SYMBOLS_ALONE;
+    return is_partial ? PARTIAL_LINES : DEBUG_INFORMATION;
+}
+
+static enum richness richness_of_index(const struct uspi_index_file *index) {
+    return richness_of(index->blocks, (index->flags & (USPI_INDEX_PARTIAL | USPI_INDEX_RELATIVE)) != 0);
+}
+
 static void keep(struct uspi_index_file *kept, struct usp_index *index) {
     index->is_kept = 1;
     index->message[0] = '\0';
@@ -50,9 +62,20 @@ static void keep(struct uspi_index_file *kept, struct usp_index *index) {
 }
 
 /* Whether an index says as much as what was read just now: lines first, then symbols. */
-static bool is_as_rich(const struct uspi_index_file *kept, const struct usp_index *index) {
-    if ((kept->blocks > 0) != (index->blocks > 0)) return kept->blocks > 0;
+static bool is_as_rich(const struct uspi_index_file *kept, enum richness richness, const struct usp_index *index) {
+    if (richness_of_index(kept) != richness) return richness_of_index(kept) > richness;
     return uspi_index_symbol_count(kept) >= index->symbols;
+}
+
+/* With USP_INDEX_KEEP: whether the store has an index with lines, to which a source that can say no more than `richness` adds
+ * nothing. It stays then. */
+static bool keeps_lines(const struct usp_image *image, enum richness richness, struct usp_index *index) {
+    if ((index->flags & USP_INDEX_KEEP) == 0) return false;
+    struct uspi_index_file *kept = open_kept(index->store, image);
+    const bool stays = kept != NULL && kept->blocks > 0 && richness_of_index(kept) >= richness;
+    if (stays) keep(kept, index);
+    uspi_index_file_close(kept);
+    return stays;
 }
 
 static int publish(const char *path, struct uspi_index_writer *writer, const struct uspi_index_header *header,
@@ -78,7 +101,8 @@ static int finish(struct uspi_index_writer *writer, const struct uspi_index_head
     const int lock = uspi_os_lock_folder(path);
     struct uspi_index_file *kept = may_keep ? open_kept(index->store, image) : NULL;
     int status = USP_OK;
-    if (kept != NULL && is_as_rich(kept, index)) {
+    const enum richness richness = richness_of(index->blocks, (header->flags & USPI_INDEX_PARTIAL) != 0);
+    if (kept != NULL && is_as_rich(kept, richness, index)) {
         keep(kept, index);
     } else {
         status = publish(path, writer, header, index);
@@ -103,6 +127,8 @@ static int fill(struct usp_symbolizer *symbolizer, const struct usp_image *image
     struct uspi_line_source *source = uspi_lines_source(lines);
     struct adding adding = {writer, index, image->slide, uspi_lines_moved(lines), false};
     const bool is_macho = (image->flags & USP_IMAGE_MACHO) != 0, is_relative = source != NULL && source->is_relative;
+    const bool is_partial = source != NULL && source->is_partial;
+    if (is_partial && keeps_lines(image, PARTIAL_LINES, index)) return USP_OK;
     if (source != NULL) {
         const struct uspi_index_work work = {index->threads, index->progress, index->context};
         index->source_bytes = source->size;
@@ -118,7 +144,8 @@ static int fill(struct usp_symbolizer *symbolizer, const struct usp_image *image
     if (status == 1) return USP_ERROR_NO_MEMORY;
     if (status != USP_OK && (status != USP_ERROR_NOT_FOUND || source == NULL)) return status;
     const struct uspi_index_header header = {.flags = (is_macho ? (uint32_t)USPI_INDEX_MACHO : 0) |
-                                                      (is_relative ? (uint32_t)USPI_INDEX_RELATIVE : 0),
+                                                      (is_relative ? (uint32_t)USPI_INDEX_RELATIVE : 0) |
+                                                      (is_partial ? (uint32_t)USPI_INDEX_PARTIAL : 0),
                                              .arch = image->arch,
                                              .variant = uspi_module_variant(query.module),
                                              .header = image->load_address - image->slide - adding.moved,
@@ -137,12 +164,7 @@ int usp_index_write(const struct usp_images *images, const struct usp_image *ima
     index->source_bytes = index->index_bytes = index->blocks = index->symbols = 0;
     index->is_kept = 0;
     if (image->build_id_size < 2 || image->section != 0) return USP_ERROR_UNSUPPORTED;
-    if ((index->flags & USP_INDEX_KEEP) != 0) {
-        struct uspi_index_file *kept = open_kept(index->store, image);
-        if (kept != NULL && kept->blocks > 0) keep(kept, index);
-        uspi_index_file_close(kept);
-        if (index->is_kept != 0) return USP_OK;
-    }
+    if (keeps_lines(image, DEBUG_INFORMATION, index)) return USP_OK;
     int status = usp_images_create(image, 1, &one);
     if (status == USP_OK) status = usp_symbolizer_create(one, NULL, &symbolizer);
     struct uspi_index_writer *writer = uspi_index_writer_create();

@@ -223,22 +223,32 @@ static int open_tables(struct uspi_module *module, enum uspi_table which, struct
 struct plan {
     struct uspi_excerpt *excerpt;
     const struct usp_image *image;
-    bool has_room;
+    usp_addr address; /* that is looked up, as linked */
+    bool is_alone, has_room;
 };
 
 static bool add_expected(void *context, usp_addr address) {
     struct plan *plan = context;
     const struct usp_image *image = plan->image;
     if (address < image->load_address || address >= image->end) return true;
+    plan->is_alone = plan->is_alone && address - image->slide == plan->address;
     plan->has_room = uspi_excerpt_add(plan->excerpt, address - image->slide);
     return plan->has_room;
 }
 
-/* An excerpt for the look-up and what is expected to follow it. False: that is too much for one. */
-static bool plan_excerpt(const struct uspi_module *module, const struct lookup *lookup, struct uspi_excerpt *excerpt) {
+/* An excerpt for the look-up and what is expected to follow it; when nothing is, of what holds that address alone. False: that
+ * is too much for one. */
+static bool plan_excerpt(const struct uspi_module *module, const struct uspi_tables *tables,
+                         const struct lookup *lookup, struct uspi_excerpt *excerpt) {
+    usp_addr start;
     uspi_excerpt_begin(excerpt);
-    struct plan plan = {excerpt, &module->image, uspi_excerpt_add(excerpt, lookup->address)};
+    struct plan plan = {excerpt, &module->image, lookup->address, lookup->expected != NULL,
+                        uspi_excerpt_add(excerpt, lookup->address)};
     if (plan.has_room && lookup->expected != NULL) lookup->expected->visit(lookup->expected, add_expected, &plan);
+    const bool is_alone = plan.is_alone && tables->nearest != NULL;
+    if (is_alone && tables->nearest(tables, lookup->address, &start)) {
+        uspi_excerpt_begin_at(excerpt, start, lookup->address);
+    }
     return plan.has_room;
 }
 
@@ -256,7 +266,7 @@ static struct symbols *make_symbols(struct uspi_module *module, enum uspi_table 
     if (symbols == NULL) return NULL;
     int status = open_tables(module, which, &symbols->tables);
     if (status == USP_OK) {
-        symbols->is_excerpt = !lookup->is_all && plan_excerpt(module, lookup, &symbols->excerpt);
+        symbols->is_excerpt = !lookup->is_all && plan_excerpt(module, symbols->tables, lookup, &symbols->excerpt);
         status = make_index(symbols->tables, symbols);
     }
     if (status == USP_ERROR_NO_MEMORY) {

@@ -7,10 +7,10 @@
 #define USPI_MODULE_H
 
 #include "lib/images/image_file.h"
-#include "lib/symbolize/cache.h"
+#include "lib/symbolize/cache/cache.h"
 #include "lib/symbolize/index/expected.h"
 #include "lib/symbolize/index/tables.h"
-#include "lib/symbolize/module_lines.h"
+#include "lib/symbolize/module_lines/module_lines.h"
 
 #include <unspool/images.h>
 

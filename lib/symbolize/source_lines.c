@@ -25,102 +25,7 @@ const char *usp_line_source_string(uint32_t source) {
     }
 }
 
-/* ---- paths ---- */
-
-/* A directory with the first prefix replaced that the caller wants replaced. A prefix ends where a part of the path ends. */
-static const char *map_folder(const struct uspi_source_paths *paths, struct uspi_names *names, const char *folder) {
-    for (uint32_t i = 0; i < paths->count; i++) {
-        const struct usp_path_map *map = &paths->maps[i];
-        const size_t length = strlen(map->from);
-        if (length == 0 || strncmp(folder, map->from, length) != 0) continue;
-        if (folder[length] != '\0' && folder[length] != '/' && map->from[length - 1] != '/') continue;
-        const size_t before = strlen(map->to), rest = strlen(folder + length);
-        char *mapped = malloc(before + rest + 1);
-        if (mapped == NULL) return NULL;
-        memcpy(mapped, map->to, before);
-        memcpy(mapped + before, folder + length, rest + 1);
-        const char *kept = before + rest > 0 ? uspi_names_keep(names, mapped, before + rest) : "";
-        free(mapped);
-        return kept;
-    }
-    return folder;
-}
-
-struct asking {
-    const struct uspi_source_paths *paths;
-    struct uspi_names *names;
-    const struct uspi_lines_answer *answer;
-};
-
-static void set_file(const struct asking *asking, uint32_t file, struct usp_source_frame *frame) {
-    uint64_t folder, name;
-    if (file == 0 || uspi_block_file(&asking->answer->block, file, &folder, &name) != USP_OK) return;
-    frame->file = uspi_lines_text(asking->answer, name, asking->names);
-    frame->directory = uspi_lines_text(asking->answer, folder, asking->names);
-    if (frame->directory != NULL && asking->paths->count > 0) {
-        frame->directory = map_folder(asking->paths, asking->names, frame->directory);
-    }
-}
-
-/* ---- frames ---- */
-
-/* Where the last frame's function was called: the line of the next. */
-struct place {
-    uint32_t file, line, column, flags, source;
-};
-
-static void put_frame(struct usp_lines *lines, const struct usp_source_frame *frame) {
-    if (lines->count < lines->capacity) lines->frames[lines->count] = *frame;
-    lines->count++;
-}
-
-/* The line of the address itself. */
-static struct place innermost_place(const struct uspi_lines_answer *answer, uint32_t wanted) {
-    const struct uspi_block_place *row = &answer->place;
-    if (row->file == 0) return (struct place){0};
-    struct place place = {row->file, row->line, row->column, 0, USP_LINE_TABLE};
-    if (row->line == 0 && row->filled_line != 0 && (wanted & USP_LINES_FILL) != 0) {
-        place = (struct place){row->filled_file, row->filled_line, 0, USP_SOURCE_LINE_FILLED, USP_LINE_TABLE};
-    }
-    return place;
-}
-
-/* What debug information says of the address. */
-static int put_frames(const struct asking *asking, usp_addr address, struct usp_lines *lines) {
-    const struct uspi_lines_answer *answer = asking->answer;
-    const struct uspi_block *block = &answer->block;
-    const uint32_t indexed = uspi_lines_are_indexed(answer->lines) ? USP_SOURCE_FROM_INDEX : 0;
-    struct place place = innermost_place(answer, lines->flags);
-    uint32_t node = answer->place.node, inlined = 0;
-    do {
-        struct usp_source_frame frame = {
-            .address = address, .line_source = place.source, .flags = place.flags | indexed};
-        struct uspi_block_node of = {0};
-        struct uspi_block_function function = {0};
-        if (node != 0 && uspi_block_node(block, node, &of) != USP_OK) return USP_ERROR_FORMAT;
-        if (of.function != 0 && uspi_block_function(block, of.function, &function) != USP_OK) return USP_ERROR_FORMAT;
-        if (place.source == USP_LINE_NONE && function.line != 0) {
-            place = (struct place){function.file, function.line, 0, 0, USP_LINE_DECLARATION};
-            frame.line_source = place.source;
-        }
-        set_file(asking, place.file, &frame);
-        frame.line = place.line;
-        frame.column = place.column;
-        frame.function = uspi_lines_text(answer, function.name, asking->names);
-        /* A name that cannot be read is damage. */
-        if (frame.function == NULL && function.name != 0 && indexed != 0) return USP_ERROR_FORMAT;
-        frame.named_by = frame.function != NULL ? USP_STRATEGY_DEBUG_INFO : USP_STRATEGY_NONE;
-        if (of.caller != 0) frame.flags |= USP_SOURCE_INLINED;
-        place = (struct place){of.call_file, of.call_line, of.call_column, 0,
-                               of.call_line != 0 ? USP_LINE_CALL : USP_LINE_NONE};
-        node = of.caller;
-        /* Of more inlined calls than are wanted, the innermost ones are given. */
-        if (node == 0 || inlined++ < asking->paths->inlined_limit) put_frame(lines, &frame);
-    } while (node != 0);
-    return USP_OK;
-}
-
-/* Generated code: one frame, which the symbol completes. */
+/* Generated code without debug information: one frame, which the symbol completes. */
 static int put_generated(const struct uspi_source_paths *paths, const struct uspi_query *query, usp_addr address,
                          struct usp_lines *lines) {
     struct usp_source_frame frame = {.address = address};
@@ -132,10 +37,10 @@ static int put_generated(const struct uspi_source_paths *paths, const struct usp
     }
     if (slash != NULL) {
         const char *folder = uspi_names_keep(query->names, path, slash > path ? (size_t)(slash - path) : 1);
-        frame.directory = folder != NULL ? map_folder(paths, query->names, folder) : NULL;
+        frame.directory = folder != NULL ? uspi_source_folder(paths, query->names, folder) : NULL;
         if (frame.directory == NULL) return USP_ERROR_NO_MEMORY;
     }
-    put_frame(lines, &frame);
+    uspi_put_source_frame(lines, &frame);
     return USP_OK;
 }
 
@@ -171,11 +76,12 @@ static void complete_last(struct usp_lines *lines, const struct uspi_lines_answe
 
 static int ask_for_lines(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
                          const struct uspi_expected *expected, struct usp_lines *lines) {
-    struct uspi_query query = {0};
+    const struct uspi_source_paths *paths = uspi_symbolizer_paths(symbolizer);
+    struct uspi_query query = {.lines = lines};
     struct uspi_lines_answer answers[USPI_MAP_BLOCKS];
     int count = 0, status = uspi_symbolizer_ask(symbolizer, image, address, expected, &query, &lines->symbol);
     if (query.module == NULL && status == USP_OK) {
-        status = put_generated(uspi_symbolizer_paths(symbolizer), &query, address, lines);
+        if (lines->count == 0) status = put_generated(paths, &query, address, lines);
         if (status == USP_OK) complete_last(lines, NULL, 0);
     }
     if (query.module == NULL || status == USP_ERROR_NO_MEMORY) return status;
@@ -185,24 +91,22 @@ static int ask_for_lines(struct usp_symbolizer *symbolizer, const struct usp_ima
     count = uspi_lines_find(source, address - slide, answers);
     if (count == USP_ERROR_NO_MEMORY) return count;
     if (count > 0) {
-        const struct asking asking = {uspi_symbolizer_paths(symbolizer), query.names, answers};
-        if (put_frames(&asking, address, lines) != USP_OK) {
+        if (uspi_lines_frames(paths, query.names, answers, address, lines) != USP_OK) {
             lines->count = 0;
             count = uspi_lines_fall_back(source, address - slide, answers);
             if (count == USP_ERROR_NO_MEMORY) return count;
         }
     }
     if (count > 0 && lines->count == 0) {
-        const struct asking asking = {uspi_symbolizer_paths(symbolizer), query.names, answers};
         /* What is damaged says nothing. */
-        if (put_frames(&asking, address, lines) != USP_OK) {
+        if (uspi_lines_frames(paths, query.names, answers, address, lines) != USP_OK) {
             lines->count = 0;
             count = 0;
         }
     }
     if (count > 0) lines->folded = count_folded(answers, count);
     if (lines->count == 0 && lines->symbol.name != NULL) {
-        put_frame(lines, &(struct usp_source_frame){.address = address});
+        uspi_put_source_frame(lines, &(struct usp_source_frame){.address = address});
     }
     complete_last(lines, count > 0 ? answers : NULL, slide);
     return lines->count > 0 ? USP_OK : USP_ERROR_NOT_FOUND;
@@ -275,7 +179,9 @@ int usp_symbolizer_visit_names(struct usp_symbolizer *symbolizer, usp_addr addre
 
 int usp_symbolizer_explain_lines(struct usp_symbolizer *symbolizer, usp_addr address, char *text, size_t size) {
     if (symbolizer == NULL || text == NULL || size == 0) return USP_ERROR_ARGUMENT;
-    struct uspi_query query = {0};
+    struct usp_lines lines;
+    usp_lines_init(&lines, NULL, 0);
+    struct uspi_query query = {.lines = &lines};
     struct usp_symbol symbol = {0};
     struct uspi_epoch *readers = uspi_symbolizer_readers(symbolizer);
     const uint32_t ticket = uspi_epoch_enter(readers);
@@ -283,6 +189,8 @@ int usp_symbolizer_explain_lines(struct usp_symbolizer *symbolizer, usp_addr add
     text[0] = '\0';
     if (query.generated.path != NULL) {
         snprintf(text, size, "the program's jitdump");
+    } else if (query.module == NULL && lines.count > 0) {
+        snprintf(text, size, "debug information that the program registered for its code");
     } else if (query.module == NULL) {
         snprintf(text, size, "no image holds the address");
     } else if (status != USP_ERROR_NO_MEMORY) {

@@ -14,6 +14,7 @@
 #include "lib/symbolize/module.h"
 #include "lib/symbolize/objc_runtime.h"
 
+#include <unspool/lines.h>
 #include <unspool/symbolize.h>
 
 /* The line of code that a program generated. */
@@ -33,6 +34,7 @@ struct uspi_query {
     usp_addr named_start;                 /* where the function of that answer begins */
     struct uspi_objc_runtime *runtime;    /* of this process; NULL when the image is not of it */
     struct uspi_generated_line generated; /* of generated code, which lies in no image */
+    struct usp_lines *lines;              /* for the frames of generated code; NULL: they are not wanted */
 };
 
 struct uspi_strategy {

@@ -294,19 +294,20 @@ static bool is_same_image(const struct usp_image *a, const struct usp_image *b) 
 }
 
 /* Names generated code at an address that no image of the view holds, and tells its line. The caller has signed in. */
-static int ask_generated(struct usp_symbolizer *symbolizer, const struct uspi_view *view, usp_addr address,
-                         struct uspi_generated_line *line, struct usp_symbol *symbol) {
+static int ask_generated(struct usp_symbolizer *symbolizer, const struct uspi_view *view, struct uspi_query *query,
+                         struct usp_symbol *symbol) {
     struct uspi_jit_answer answer;
     if (symbolizer->jit == NULL) return USP_ERROR_NOT_FOUND;
-    const struct uspi_jit_question question = {address, view->images, view->generation};
+    const struct uspi_jit_question question = {query->address, view->images, view->generation, &symbolizer->paths,
+                                               query->lines};
     int status = uspi_jit_find(symbolizer->jit, &question, symbolizer->names, &answer);
     if (status != USP_OK) return status;
     symbol->name = answer.name;
     symbol->start = answer.start;
     symbol->extent = answer.size;
-    symbol->offset = address - answer.start;
+    symbol->offset = query->address - answer.start;
     symbol->strategy = answer.strategy;
-    *line = (struct uspi_generated_line){answer.path, answer.line};
+    query->generated = (struct uspi_generated_line){answer.path, answer.line};
     return USP_OK;
 }
 
@@ -322,8 +323,8 @@ static int begin_query(struct usp_symbolizer *symbolizer, const struct usp_image
     const bool is_listed = image != NULL && (wanted == NULL || is_same_image(image, wanted));
     if (!is_listed) image = wanted;
     if (image == NULL) {
-        *query = (struct uspi_query){.address = address, .names = symbolizer->names};
-        status = ask_generated(symbolizer, view, address, &query->generated, symbol);
+        *query = (struct uspi_query){.address = address, .names = symbolizer->names, .lines = query->lines};
+        status = ask_generated(symbolizer, view, query, symbol);
         return status == USP_OK ? USP_ERROR_ABSENT : status;
     }
     if (address < image->load_address || address >= image->end) return USP_ERROR_NOT_FOUND;
@@ -356,7 +357,7 @@ int uspi_symbolize_expecting(struct usp_symbolizer *symbolizer, const struct usp
     uspi_clear(symbol, sizeof *symbol);
     if (symbolizer == NULL) return USP_ERROR_ARGUMENT;
     struct uspi_epoch *readers = &symbolizer->cache.readers;
-    struct uspi_query query;
+    struct uspi_query query = {0};
     uint32_t ticket = uspi_epoch_enter(readers);
     int status = uspi_symbolizer_ask(symbolizer, image, address, expected, &query, symbol);
     uspi_epoch_leave(readers, ticket);
@@ -422,7 +423,7 @@ int usp_symbolizer_visit(struct usp_symbolizer *symbolizer, usp_addr address, us
     if (symbolizer == NULL || visit == NULL) return USP_ERROR_ARGUMENT;
     struct uspi_epoch *readers = &symbolizer->cache.readers;
     struct usp_symbol blank = {0};
-    struct uspi_query query;
+    struct uspi_query query = {0};
     struct usp_image image;
     usp_addr place = 0, end = UINT64_MAX;
     bool is_last = false;

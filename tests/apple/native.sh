@@ -9,7 +9,7 @@ set -euo pipefail
 . "$(dirname "$0")/../support/script.sh"
 # shellcheck source=tools/build.sh
 . "$top/tools/build.sh"
-need_tools clang-19 ld64.lld-19 llvm-nm-19 llvm-otool-19 llvm-dsymutil-19 pkg-config
+need_tools clang-19 ld64.lld-19 llvm-nm-19 llvm-otool-19 dsymutil-19 pkg-config
 make_work
 arch=${1:-arm64}
 name=macos-$arch
@@ -50,7 +50,7 @@ ln -s cc "$mac/bin/clang"
 for tool in ar lipo nm otool ranlib strip; do
   printf '#!/bin/sh\nexec "%s" %s "$@"\n' "$top/tests/apple/xcrun" "$tool" >"$mac/bin/$tool"
 done
-printf '#!/bin/sh\nexec llvm-dsymutil-19 "$@"\n' >"$mac/bin/dsymutil"
+printf '#!/bin/sh\nexec dsymutil-19 "$@"\n' >"$mac/bin/dsymutil"
 # Apple's linker is asked directly for its name alone.
 printf '#!/bin/sh\n[ "$*" = -v ] && exec echo "@(#)PROGRAM:ld PROJECT:ld64-609"\nexec ld64.lld-19 -arch %s -platform_version macos 11.0 11.0 "$@"\n' \
   "$arch" >"$mac/bin/ld"

@@ -4,6 +4,7 @@
 # a Clang module with complete nullability, against the stand-in SDK (tests/apple/sdk) or, with
 #   --headers INCLUDE --frameworks FOLDER   Apple's own (a macOS SDK's usr/include and System/Library/Frameworks),
 #                                           if you have them; not in CI, and as a module for macOS alone.
+# shellcheck disable=SC2317 # functions are called by `beside`
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -43,14 +44,16 @@ mapfile -t sources < <(code lib/objc | grep '\.[cm]$')
 
 compile() { (cd "$top" && clang-19 -target "$1" "${include[@]}" "${flags[@]}" "${@:2}" -fsyntax-only "${sources[@]}"); }
 
+printf '@import UnspoolObjC;\nint main(void) { return [USPThread registerCurrent] ? 0 : 1; }\n' >"$work/import.m"
 # imports TARGET FLAG...: the headers as an importer sees them.
 imports() {
-  printf '@import UnspoolObjC;\nint main(void) { return [USPThread registerCurrent] ? 0 : 1; }\n' >"$work/import.m"
   clang-19 -target "$1" "${include[@]}" -I"$top/include" -fmodules -fmodules-cache-path="$work/modules" \
     -Wall -Wextra -Werror -Werror=nullability-completeness "${allowed[@]}" -fsyntax-only "${@:2}" "$work/import.m"
 }
 
 slice() {
+  local include=("${include[@]}")
+  [[ -z $headers || $1 == *-macos* ]] || include=(-isystem "$work/platform" "${include[@]}")
   compile "$1" -fobjc-arc || fail "$1: does not compile with ARC"
   compile "$1" || fail "$1: does not compile without ARC"
   (cd "$top" && clang-19 -target "$1" "${include[@]}" "${flags[@]}" -fobjc-arc -fblocks -fsyntax-only doc/examples/hang.m) ||
@@ -58,19 +61,17 @@ slice() {
   if [[ -z $headers || $1 == *-macos* ]]; then
     imports "$1" -fobjc-arc || fail "$1: the headers are no module with complete nullability"
   fi
+  # On macOS the demo is built too.
+  if [[ $1 == *-macos* ]]; then
+    (cd "$top" && clang-19 -target "$1" "${include[@]}" "${flags[@]}" -fsyntax-only tools/demo_view.m) ||
+      fail "$1: the demo does not compile"
+  fi
   echo "$1: ${#sources[@]} files, with ARC and without"
 }
 
-# On macOS the demo is built too.
-for target in arm64-apple-macos11 x86_64-apple-macos11; do
-  slice "$target"
-  (cd "$top" && clang-19 -target "$target" "${include[@]}" "${flags[@]}" -fsyntax-only tools/demo_view.m) ||
-    fail "$target: the demo does not compile"
-done
-[[ -z $headers ]] || include=(-isystem "$work/platform" "${include[@]}")
-for target in arm64-apple-ios14 arm64e-apple-ios14 armv7-apple-ios9 arm64-apple-ios14-simulator \
-  x86_64-apple-ios14-simulator i386-apple-ios9-simulator arm64_32-apple-watchos7 armv7k-apple-watchos7 \
-  arm64-apple-tvos14 arm64-apple-xros1; do
-  slice "$target"
-done
+for target in arm64-apple-macos11 x86_64-apple-macos11; do beside slice "$target"; done
+while read -r name target; do
+  case $name in macos-*) ;; *) beside slice "$target" ;; esac
+done < <(apple_targets)
+beside_ended || fail "see above"
 verdict

@@ -5,6 +5,7 @@
 #   --all              all files for each target: minutes; not in CI
 #   --headers FOLDER   the same with Apple's own headers (the usr/include of a macOS SDK); not in CI
 # Files of another system are among them: they have to be empty there. objc.sh does this for the Objective-C layer.
+# shellcheck disable=SC2317 # functions are called by `beside`
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -35,27 +36,17 @@ cd "$top"
 mapfile -t sources < <(automake_sources | grep -v '^lib/objc/')
 [[ ${#sources[@]} -gt 300 ]] || fail "the lists of Automake are not found"
 
-# The slices of tools/build-apple, and the simulators and Mac Catalyst, for which SwiftPM builds too.
-targets=(arm64-apple-ios12 arm64e-apple-ios14 armv7-apple-ios9 arm64-apple-ios14-simulator i386-apple-ios9-simulator
-  x86_64-apple-ios12-simulator arm64_32-apple-watchos5 armv7k-apple-watchos4 arm64-apple-macos11 x86_64-apple-macos10.13
-  arm64-apple-tvos12 arm64-apple-xros1 arm64-apple-tvos14-simulator x86_64-apple-tvos12-simulator arm64-apple-watchos7-simulator
-  x86_64-apple-watchos7-simulator arm64-apple-xros1-simulator arm64-apple-ios14-macabi x86_64-apple-ios13.1-macabi)
-[[ ${#targets[@]} -ge $("$top/tools/build-apple" --list | wc -l) ]] || fail "tools/build-apple has slices that are not here"
+# SwiftPM builds for no other target than the slices'.
+mapfile -t targets < <(apple_targets | awk '{ print $2 }')
+[[ ${#targets[@]} -gt 15 ]] || fail "tools/build-apple lists too few slices"
 
-# Two jobs at a time.
 compile() {
-  local chosen=("${sources[@]}")
+  local chosen=("${sources[@]}") status=0
   [[ -n $all || $1 == "${targets[0]}" ]] || mapfile -t chosen < <(printf '%s\n' "${sources[@]}" | grep '^lib/os/')
-  clang-19 -target "$1" "${include[@]}" "${flags[@]}" -fsyntax-only "${chosen[@]}" >"$work/$1.log" 2>&1 || : >"$work/$1.failed"
+  clang-19 -target "$1" "${include[@]}" "${flags[@]}" -fsyntax-only "${chosen[@]}" >"$work/$1.log" 2>&1 || status=$?
+  [[ $status -eq 0 && ! -s $work/$1.log ]] || fail "$1: does not compile without a warning: $(head -n 20 "$work/$1.log")"
 }
-for target in "${targets[@]}"; do
-  while [[ $(jobs -rp | wc -l) -ge 2 ]]; do wait -n || :; done
-  compile "$target" &
-done
-wait
-for target in "${targets[@]}"; do
-  [[ ! -s $work/$target.log ]] || head -n 20 "$work/$target.log"
-  [[ ! -s $work/$target.log && ! -e $work/$target.failed ]] || fail "$target: does not compile without a warning"
-done
+for target in "${targets[@]}"; do beside compile "$target"; done
+beside_ended || fail "see above"
 echo "${#sources[@]} files for ${#targets[@]} targets"
 verdict

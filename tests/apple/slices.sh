@@ -23,7 +23,7 @@ compiler() {
 
 # ---- with Apple's own headers
 compile_with_headers() {
-  local headers=$1 slice sdk arch version target flags warnings sources
+  local headers=$1 slice target flags warnings sources
   # A macOS SDK's header says macOS for every target.
   mkdir "$work/platform" "$work/config"
   cp "$top/tests/apple/sdk/usr/include/TargetConditionals.h" "$work/platform"
@@ -35,18 +35,11 @@ compile_with_headers() {
   [[ ${#warnings[@]} -gt 5 ]] || fail "m4/usp_flags.m4 lists no warnings"
   flags+=("${warnings[@]}" -I"$top" -I"$top/include" -I"$work/config")
   mapfile -t sources < <(code arch lib | grep '\.c$' | grep -vE '^lib/os/(linux/.*|none)\.c$')
-  while read -r slice sdk arch version; do
-    case $sdk in
-    iphoneos) target=ios$version ;;
-    iphonesimulator) target=ios$version-simulator ;;
-    macosx) target=macos$version ;;
-    appletvos) target=tvos$version ;;
-    *) target=$sdk$version ;;
-    esac
-    (cd "$top" && clang-19 -target "$arch-apple-$target" -isystem "$work/platform" -isystem "$headers" "${flags[@]}" \
+  while read -r slice target; do
+    (cd "$top" && clang-19 -target "$target" -isystem "$work/platform" -isystem "$headers" "${flags[@]}" \
       -fsyntax-only "${sources[@]}") || fail "$slice: does not compile"
     echo "$slice: ${#sources[@]} files"
-  done <<<"$list"
+  done < <(apple_targets)
 }
 case ${1-} in
 --headers)
@@ -56,6 +49,11 @@ case ${1-} in
 '') ;;
 *) echo "usage: ${0##*/} [--headers FOLDER]" >&2 && exit 2 ;;
 esac
+
+# ---- one slice at least for each of Apple's platforms, and for its simulator
+groups=$(awk '{ sub(/-[^-]*$/, "", $1); print $1 }' <<<"$all" | sort -u | xargs)
+[[ $groups == 'ios ios-simulator maccatalyst macos tvos tvos-simulator visionos visionos-simulator watchos watchos-simulator' ]] ||
+  fail "build-apple: lists slices for $groups"
 
 # ---- what the command says when it is not used well
 # says STATUS TEXT ARGUMENT...: it ends so, and says that.
@@ -77,6 +75,9 @@ says 0 'usage: tools/build-apple' --help
 says 1 'ios-armv7: 12.0 is later than the last system for armv7' --slice ios-armv7 --min-version ios=12.0
 export USP_SDK_LACKS='armv7 i386'
 says 1 'ios-armv7: the SDK iphoneos does not build it' --slice ios-armv7
+# A slice of the macOS SDK, by a platform of its own.
+USP_SDK_LACKS=x86_64
+says 1 'maccatalyst-x86_64: the SDK macosx does not build it' --slice maccatalyst-x86_64 --min-version maccatalyst=15.0
 USP_SDK_LACKS=$(awk '{ print $3 }' <<<"$all" | tr '\n' ' ')
 says 1 'none of the installed SDKs builds any slice'
 [[ $(grep -c ': left out, ' "$work/says") -eq $(wc -l <<<"$all") ]] || fail "build-apple: not a line for each slice left out"
@@ -87,10 +88,14 @@ PATH=/usr/bin:/bin says 1 'no xcrun'
 # Optimization changes which functions of libSystem are called, but no warning of clang's. DEBUG is what Xcode's Debug builds
 # define: no name of ours may be the same.
 if [[ -n ${USP_TEST_PART-} ]]; then
-  list=$(grep -vE '^(ios-simulator-(arm64|x86_64)|macos-arm64|tvos-arm64|visionos-arm64) ' <<<"$all")
+  # watchos-arm64_32 is built further down.
+  left_out='ios-simulator-(arm64|x86_64)|maccatalyst-arm64|watchos-(arm64|arm64_32|simulator-.*)'
+  left_out+='|macos-arm64|tvos-(arm64|simulator-x86_64)|visionos-.*'
+  list=$(grep -vE "^($left_out) " <<<"$all")
   while read -r slice _; do some+=(--slice "$slice"); done <<<"$list"
 fi
-"$top/tools/build-apple" "${some[@]}" --output "$out" -- --enable-werror CPPFLAGS=-DDEBUG=1 CFLAGS="${USP_APPLE_CFLAGS--O1}"
+arguments=(--enable-werror CPPFLAGS=-DDEBUG=1 CFLAGS="${USP_APPLE_CFLAGS--O1}")
+"$top/tools/build-apple" "${some[@]}" --output "$out" -- "${arguments[@]}"
 
 NM=llvm-nm-19 "$top/tests/source/check-layers.sh" "$top/build/apple-ios-arm64" || fail "ios-arm64: the layers"
 
@@ -130,6 +135,10 @@ expected_version() {
   macos-x86_64) echo "LC_VERSION_MIN_MACOSX $2" ;;
   macos-*) echo "1 $2" ;;
   ios-simulator-*) echo "7 $2" ;;
+  tvos-simulator-*) echo "8 $2" ;;
+  watchos-simulator-*) echo "9 $2" ;;
+  visionos-simulator-*) echo "12 $2" ;;
+  maccatalyst-*) echo "6 $2" ;;
   ios-*) echo "2 $2" ;;
   tvos-*) echo "3 $2" ;;
   watchos-*) echo "4 $2" ;;
@@ -237,12 +246,13 @@ cat >"$work/plain.c" <<'END'
 int main(void) { return usp_status_string(USP_OK) == 0; }
 END
 
-while read -r slice _ arch version; do
-  library=$out/slices/$slice/lib/libunspool.a
-  include=$out/slices/$slice/include
+# check_slice SLICE ARCH VERSION: what build-apple left of it in $out.
+check_slice() {
+  local slice=$1 arch=$2 version=$3 found dylib exported
+  local library=$out/slices/$slice/lib/libunspool.a include=$out/slices/$slice/include
   if [[ ! -f $library ]]; then
     fail "$slice: not built"
-    continue
+    return
   fi
   compiler "$slice"
   found=$(processor_of "$library")
@@ -255,7 +265,7 @@ while read -r slice _ arch version; do
   exported='not linked'
   if ! "${cc[@]}" -dynamiclib -Wl,-all_load -install_name @rpath/libunspool.dylib -o "$dylib" "$library" 2>"$work/link"; then
     fail "$slice: does not link: $(head -n 5 "$work/link")"
-    continue
+    return
   fi
   [[ ! -s $work/link ]] || fail "$slice: the linker says $(head -n 3 "$work/link")"
   if [[ $arch != armv7k ]]; then
@@ -280,7 +290,8 @@ while read -r slice _ arch version; do
   "${cc[@]}" -I"$include" -o "$work/program" "$work/plain.c" "$library" || fail "$slice: a program does not link"
   check_layer "$slice" "$arch" "$version" "$dylib"
   echo "$slice: $exported, $(wc -c <"$library") bytes"
-done <<<"$list"
+}
+while read -r slice _ arch version; do check_slice "$slice" "$arch" "$version"; done <<<"$list"
 
 # ---- the XCFrameworks: the list names what lies there, and all of it
 python3 - "$out" "$work" "$list" <<'END' || fail "the XCFramework's list"
@@ -298,10 +309,14 @@ def check(holds, text):
 def run(*arguments):
     return subprocess.run(["llvm-lipo-19", *arguments], capture_output=True, text=True, check=True).stdout
 
-# Slices as (platform, variant, processor), by the SDKs' names as Xcode knows them.
-platform = {"iphoneos": ("ios", ""), "iphonesimulator": ("ios", "simulator"), "watchos": ("watchos", ""),
-            "macosx": ("macos", ""), "appletvos": ("tvos", ""), "xros": ("xros", "")}
-slices = {(*platform[sdk], arch): name for name, sdk, arch, _ in wanted}
+# Slices as (platform, variant, processor), as xcodebuild writes them.
+def where_is(name):
+    if name.startswith("maccatalyst-"):
+        return "ios", "maccatalyst"
+    platform, _, rest = name.partition("-")
+    return "xros" if platform == "visionos" else platform, "simulator" if rest.startswith("simulator-") else ""
+
+slices = {(*where_is(name), arch): name for name, _, arch, _ in wanted}
 frameworks = sorted(out.glob("*.xcframework"))
 check([framework.stem for framework in frameworks] == ["Unspool", "UnspoolObjC"], f"the XCFrameworks are {frameworks}")
 for framework in frameworks:
@@ -318,6 +333,8 @@ for framework in frameworks:
         check(list(headers.glob("*/module.modulemap")) and list(headers.glob("*/*.h")), f"{headers}: no headers or module map")
         where = (entry["SupportedPlatform"], entry.get("SupportedPlatformVariant", ""))
         archs = entry["SupportedArchitectures"]
+        words = [where[0], "_".join(archs), *filter(None, where[1:])]
+        check(entry["LibraryIdentifier"] == "-".join(words) and archs == sorted(archs), f"{folder}: its name is not {words}")
         # Each processor's part is the slice's own library.
         if len(archs) > 1:
             told = run("-archs", library).split()
@@ -336,23 +353,21 @@ for framework in frameworks:
     print(f"{framework.name}: {len(listed)} slices in {len(folders)} folders")
 sys.exit(found != 0)
 END
+
 # ---- the options: some slices, for a later system, elsewhere
 # built OUTPUT: the slices that lie there.
 built() { (cd "$1/slices" && echo *); }
 # An SDK that builds one processor only: a line for each slice that it has dropped, and the rest.
-export USP_SDK_LACKS='arm64 arm64e armv7 arm64_32 x86_64 i386'
-"$top/tools/build-apple" --min-version watchos=6.1 --output "$work/few" >"$work/says" ||
-  fail "build-apple: not with an SDK for armv7k alone: $(cat "$work/says")"
+export USP_SDK_LACKS='arm64 arm64e armv7 armv7k x86_64 i386'
+"$top/tools/build-apple" --min-version watchos=6.1 --output "$work/few" -- "${arguments[@]}" >"$work/says" ||
+  fail "build-apple: not with an SDK for arm64_32 alone: $(cat "$work/says")"
 unset USP_SDK_LACKS
 [[ $(grep -c ': left out, the SDK .* does not build it$' "$work/says") -eq $(($(wc -l <<<"$all") - 1)) ]] ||
   fail "build-apple: not a line for each slice left out: $(cat "$work/says")"
-[[ $(built "$work/few") == watchos-armv7k ]] || fail "build-apple: built $(built "$work/few"), not watchos-armv7k"
-for library in libunspool libunspool-objc; do
-  found=$(version_of "$work/few/slices/watchos-armv7k/lib/$library.a")
-  [[ $found == '4 6.1' ]] || fail "build-apple --min-version watchos=6.1: $library says $found"
-done
+[[ $(built "$work/few") == watchos-arm64_32 ]] || fail "build-apple: built $(built "$work/few"), not watchos-arm64_32"
+out=$work/few check_slice watchos-arm64_32 arm64_32 6.1
 found=$(cd "$work/few/Unspool.xcframework" && echo */)
-[[ $found == watchos-armv7k/ ]] || fail "build-apple: Unspool.xcframework of watchos-armv7k has $found"
+[[ $found == watchos-arm64_32/ ]] || fail "build-apple: Unspool.xcframework of watchos-arm64_32 has $found"
 # Options with "=" mean the same.
 export USP_SDK_LACKS=armv7k
 says 1 'watchos-armv7k: the SDK watchos does not build it' --slice=watchos-armv7k --min-version=watchos=6.1 --output="$work/one"

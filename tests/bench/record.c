@@ -5,10 +5,9 @@
 #define _GNU_SOURCE 1
 #include "tests/bench/measure.h"
 #include "tests/bench/started_command.h"
+#include "tests/bench/working_threads.h"
 
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -21,37 +20,11 @@
 
 /* ---- the process ---- */
 
-static _Atomic(unsigned) standing;
-static volatile unsigned sink;
-static _Atomic(bool) may_leave;
-static char running_thread[1];
-
-APART static void stand_in_process(unsigned depth, bool runs) {
-    if (depth > 1) {
-        stand_in_process(depth - 1, runs);
-    } else {
-        atomic_fetch_add(&standing, 1);
-        while (!atomic_load(&may_leave)) {
-            if (!runs) pause();
-        }
-    }
-    sink++;
-}
-
-static void *run_thread(void *runs) {
-    stand_in_process(DEPTH, runs != NULL);
-    return NULL;
-}
-
 static void be_process(unsigned running, int ready) {
+    static struct working_thread threads[THREADS - 1];
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    for (unsigned i = 1; i < THREADS; i++) {
-        pthread_t thread;
-        if (pthread_create(&thread, NULL, run_thread, i <= running ? running_thread : NULL) != 0) _exit(1);
-    }
-    while (atomic_load(&standing) < THREADS - 1) usleep(1000);
-    if (write(ready, "r", 1) != 1) _exit(1);
-    stand_in_process(DEPTH, running >= THREADS);
+    if (!start_working_threads(threads, THREADS - 1, DEPTH, running) || write(ready, "r", 1) != 1) _exit(1);
+    stand_in_calls(DEPTH, running >= THREADS);
 }
 
 /* Returns its id, or −1. */

@@ -80,13 +80,14 @@ static void look_into(const struct uspi_index_file *index, struct uspi_names *na
     }
     struct uspi_index_cursor cursor = {0};
     struct uspi_index_symbol symbol;
+    const char *text;
     for (unsigned i = 0; i < 4096 && uspi_index_next_symbol(index, &cursor, &symbol) > 0; i++) {
         uspi_index_symbol(index, i, &symbol);
-        uspi_string_pool_get(&index->strings, symbol.name, names);
+        uspi_index_text(index, symbol.name, names, &text);
     }
     uint32_t blocks[USPI_MAP_BLOCKS];
     for (uint64_t i = 0; i < 256; i++) uspi_map_find(&index->map, index->map.base + index->map.span / 256 * i, blocks);
-    for (uint64_t i = 0; i < 256; i++) uspi_string_pool_get(&index->strings, i, names);
+    for (uint64_t i = 0; i < 256; i++) uspi_index_text(index, i, names, &text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

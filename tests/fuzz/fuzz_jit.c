@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         look_around(&map);
         uspi_jitdump_read(&jitdump, whole, 0, &map);
         break;
-    default: uspi_gdb_jit_read_object(whole, 1, &map); break;
+    default: uspi_gdb_jit_read_object(whole, 1, 0, &map); break;
     }
     look_around(&map);
     uspi_jitdump_clear(&jitdump);

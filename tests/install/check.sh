@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Installs build/dist under a DESTDIR, uses it as a stranger would, uninstalls it. Sourced by the lane distcheck.
+# Installs build/check under a DESTDIR, uses it as a stranger would, uninstalls it. Sourced by the lane distcheck, whose folder is
+# $dist.
 
-stage=$top/build/dist/stage
+stage=$dist/stage
 consumer=$top/tests/install/consumer.c
-rm -rf "$stage"
+make_in check all
 # One job and no output: libtool warns about every DESTDIR install.
-make -C "$top/build/dist" --no-print-directory install "DESTDIR=$stage" >"$top/build/dist/install.log" 2>&1
+make -C "$top/build/check" --no-print-directory install "DESTDIR=$stage" >"$dist/install.log" 2>&1
 
 export PKG_CONFIG_SYSROOT_DIR=$stage PKG_CONFIG_LIBDIR=$stage/usr/local/lib/pkgconfig
 unset PKG_CONFIG_PATH
@@ -14,7 +15,7 @@ libraries=$stage/usr/local/lib
 read -ra cflags < <(pkg-config --cflags unspool)
 read -ra libs < <(pkg-config --libs unspool)
 read -ra static_libs < <(pkg-config --static --libs unspool)
-[[ $(pkg-config --modversion unspool) == "$(sed -n "s/^PACKAGE_VERSION = //p" "$top/build/dist/Makefile")" ]]
+[[ $(pkg-config --modversion unspool) == "$(sed -n "s/^PACKAGE_VERSION = //p" "$top/build/check/Makefile")" ]]
 
 warnings=(-Wall -Wextra -Wpedantic -Werror)
 gcc -std=c99 "${warnings[@]}" "${cflags[@]}" "$consumer" -o "$stage/shared" "${libs[@]}"
@@ -40,7 +41,7 @@ while read -r file; do
   fi
 done < <(find "$stage" -type f)
 
-make -C "$top/build/dist" --no-print-directory uninstall "DESTDIR=$stage" >"$top/build/dist/uninstall.log" 2>&1
+make -C "$top/build/check" --no-print-directory uninstall "DESTDIR=$stage" >"$dist/uninstall.log" 2>&1
 left=$(find "$stage" ! -type d -o -name 'unspool*')
 [[ -z $left ]] || {
   echo "left by uninstall: $left" >&2

@@ -6,9 +6,16 @@
 . "$top/tools/packages.sh"
 # shellcheck source=tools/build.sh
 . "$top/tools/build.sh"
+# shellcheck source=tests/support/beside.sh
+. "$top/tests/support/beside.sh"
 
 # In CI a test that is skipped because a tool is missing is a test that never runs.
 export USP_REQUIRE_TOOLS=1
+
+# A folder for what a lane writes while it runs.
+work=$top/build/lanes/$lane.work
+rm -rf "$work"
+mkdir -p "$work"
 
 # Downloads that outlive a clone.
 cache=${XDG_CACHE_HOME:-${HOME:-$top/build}/.cache}/unspool
@@ -41,6 +48,22 @@ patient='/test_linux_(exec|no_trace|process_sampler|sampler|shared_signal)$'
 # lively NAME: the suites of a build that depend on the kernel, but for those that repeat for minutes what depends on neither
 # the processor nor libc: the lanes check, clang, i686 and asan have them.
 lively() { programs "$1" live '/test_linux_(contention|faults|exec|storm_bare|walks)$'; }
+
+# check_rest NAME SCRIPT...: these scripts of make check, in build/NAME, where what they run is built; but for those that have passed
+# there since .ci/run began, when no package has been installed since: the same build and the same tools give the same answer. A
+# lane that is run by itself runs all of them.
+check_rest() {
+  local build=$top/build/$1 test result rest=()
+  for test in "${@:2}"; do
+    result=$build/${test%.sh}.trs
+    if [[ -z ${USP_CI_BEGAN-} || ! $result -nt $USP_CI_BEGAN || $top/build/packages.log -nt $result ]] ||
+      ! grep -qx ':test-result: PASS' "$result"; then
+      rest+=("$test")
+    fi
+  done
+  echo "$(($# - 1 - ${#rest[@]})) of $(($# - 1)) scripts have passed before"
+  [[ ${#rest[@]} -eq 0 ]] || make_in "$1" check-TESTS VERBOSE=1 "TESTS=${rest[*]}"
+}
 
 # run_tests_by COMMAND...: what runs each test program from here on: an emulator, a checker.
 run_tests_by() { check_arguments=("LOG_COMPILER=$*"); }

@@ -2,22 +2,27 @@
 # shellcheck shell=bash
 # About: the release archive builds, tests, installs and uninstalls; programs against what is installed, shared and static; the README's demo
 need_build g++=g++ xz-utils git python3-jsonschema llvm-19
-configure_in dist
+# What the lane check has built makes the archive, and is installed below: the archive itself is built once more, by itself.
+configure_in check
+dist=$top/build/dist
+rm -rf "$dist"
+mkdir -p "$dist"
+rm -f "$top"/build/check/unspool-*.tar.xz
 # Some suites are built out of the archive and run: all of them ran in the lanes before, and below their sources are looked for
 # in it. So is the static library.
 some='tests/arch/test_x86_64 tests/capture/test_linux_calling_thread tests/snapshot/test_linux_process tests/symbolize/test_symbolize'
-make_in dist distcheck VERBOSE=1 TESTS="$some" check_PROGRAMS="$some tests/snapshot/linux_target" \
-  DISTCHECK_CONFIGURE_FLAGS=--disable-static >"$top/build/dist/distcheck.log" 2>&1 || {
-  tail -n 200 "$top/build/dist/distcheck.log" >&2
+make_in check distcheck VERBOSE=1 TESTS="$some" check_PROGRAMS="$some tests/snapshot/linux_target" \
+  DISTCHECK_CONFIGURE_FLAGS=--disable-static >"$dist/distcheck.log" 2>&1 || {
+  tail -n 200 "$dist/distcheck.log" >&2
   exit 1
 }
-archive=$(echo "$top"/build/dist/unspool-*.tar.xz)
+archive=$(echo "$top"/build/check/unspool-*.tar.xz)
 
 # Nothing that git knows is missing from the archive, but for what only a clone needs.
 if git -C "$top" rev-parse --git-dir >/dev/null 2>&1; then
-  git -C "$top" ls-files | grep -vE '^(\.gitignore|\.ci/.*)$' | sort >"$top/build/dist/tracked"
-  tar -tf "$archive" | sed 's,^[^/]*/,,' | sort >"$top/build/dist/archived"
-  missing=$(comm -23 "$top/build/dist/tracked" "$top/build/dist/archived")
+  git -C "$top" ls-files | grep -vE '^(\.gitignore|\.ci/.*)$' | sort >"$dist/tracked"
+  tar -tf "$archive" | sed 's,^[^/]*/,,' | sort >"$dist/archived"
+  missing=$(comm -23 "$dist/tracked" "$dist/archived")
   [[ -z $missing ]] || {
     echo "not in the archive (EXTRA_DIST):" "$missing" >&2
     exit 1
@@ -31,13 +36,13 @@ fi
 rm -rf "$top/build/demo"
 for round in 1 2; do
   echo "demo: $round"
-  "$top/tools/quickstart" demo >"$top/build/dist/demo.log" 2>&1 || {
-    cat "$top/build/dist/demo.log" >&2
+  "$top/tools/quickstart" demo >"$dist/demo.log" 2>&1 || {
+    cat "$dist/demo.log" >&2
     exit 1
   }
-  grep -qE '[ -](bar|\[ViewController bar\]) \+ [0-9]+( \([^ ]+\))?$' "$top/build/dist/demo.log"
+  grep -qE '[ -](bar|\[ViewController bar\]) \+ [0-9]+( \([^ ]+\))?$' "$dist/demo.log"
 done
-if grep -nE '^(configure|autoreconf|  (CC|CCLD|OBJC) )' "$top/build/dist/demo.log"; then
+if grep -nE '^(configure|autoreconf|  (CC|CCLD|OBJC) )' "$dist/demo.log"; then
   echo "built twice" >&2
   exit 1
 fi

@@ -143,40 +143,28 @@ done
 # run NAME: what it found interesting is kept for the next run, unless all runs are to be the same.
 run() {
   local fuzzer=$1 executed limits
-  local work=$top/build/fuzz/$fuzzer.run
+  local own=$top/build/fuzz/$fuzzer.run
   if [[ -n ${USP_FUZZ_SECONDS-} ]]; then
     limits="-max_total_time=$USP_FUZZ_SECONDS"
   else
     limits="-runs=${inputs[$fuzzer]:?how many inputs is not said} -seed=1"
-    rm -rf "$work/corpus"
+    rm -rf "$own/corpus"
   fi
-  mkdir -p "$work/corpus" "$work/artifacts" "$seeds/$fuzzer"
+  mkdir -p "$own/corpus" "$own/artifacts" "$seeds/$fuzzer"
   [[ ! -f $top/tests/fuzz/${fuzzer#fuzz_}.dict ]] || limits+=" -dict=$top/tests/fuzz/${fuzzer#fuzz_}.dict"
-  link "$work/$fuzzer" "$top/tests/fuzz/$fuzzer.c" "-fsanitize=fuzzer,$sanitizers" \
+  link "$own/$fuzzer" "$top/tests/fuzz/$fuzzer.c" "-fsanitize=fuzzer,$sanitizers" \
     -Wl,--wrap=LLVMFuzzerTestOneInput "$top/tests/fuzz/memory_bound.c"
   # shellcheck disable=SC2086 # words on purpose
-  if ! "$work/$fuzzer" $limits -timeout=60 -rss_limit_mb=2048 -print_final_stats=1 \
-    -artifact_prefix="$work/artifacts/" "$work/corpus" "$seeds/$fuzzer" >"$work/log" 2>&1; then
-    tail -n 60 "$work/log"
-    echo "$fuzzer failed; its input is in $work/artifacts"
+  if ! "$own/$fuzzer" $limits -timeout=60 -rss_limit_mb=2048 -print_final_stats=1 \
+    -artifact_prefix="$own/artifacts/" "$own/corpus" "$seeds/$fuzzer" >"$own/log" 2>&1; then
+    tail -n 60 "$own/log"
+    echo "$fuzzer failed; its input is in $own/artifacts"
     return 1
   fi
-  executed=$(sed -n 's/^stat::number_of_executed_units: *//p' "$work/log")
-  echo "$fuzzer: ${executed:-0} inputs, from $(find "$seeds/$fuzzer" -type f | wc -l) seeds on; $(sed -n 's/^Done .* in //p' "$work/log")"
+  executed=$(sed -n 's/^stat::number_of_executed_units: *//p' "$own/log")
+  echo "$fuzzer: ${executed:-0} inputs, from $(find "$seeds/$fuzzer" -type f | wc -l) seeds on; $(sed -n 's/^Done .* in //p' "$own/log")"
   [[ ${executed:-0} -gt 0 ]]
 }
 
-# As many at a time as there are processors.
-running=0
-for source in "$top"/tests/fuzz/fuzz_*.c; do
-  if [[ $running -ge $jobs ]]; then
-    wait -n
-    running=$((running - 1))
-  fi
-  run "$(basename "$source" .c)" &
-  running=$((running + 1))
-done
-while [[ $running -gt 0 ]]; do
-  wait -n
-  running=$((running - 1))
-done
+for source in "$top"/tests/fuzz/fuzz_*.c; do beside run "$(basename "$source" .c)"; done
+beside_ended

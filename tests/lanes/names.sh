@@ -5,6 +5,8 @@ need_build clang-19 lld-19 llvm-19 lld-13 binutils gobjc g++=g++ python3 gdb elf
   gcc-arm-linux-gnueabihf libc6-dev-armhf-cross python3-jsonschema strace zsh
 configure_in check
 make_in check all
+make_in check test-programs
 # go.sh is the lane go's.
-make_in check check VERBOSE=1 TESTS="$(cd "$top" &&
-  printf '%s\n' tests/symbolize/*.sh tests/unwind/*.sh tests/tool/{log,store,debuginfod}*.sh tests/tool/completion.sh | grep -v /go.sh | tr '\n' ' ')"
+mapfile -t scripts < <(cd "$top" &&
+  printf '%s\n' tests/symbolize/*.sh tests/unwind/*.sh tests/tool/{log,store,debuginfod}*.sh tests/tool/completion.sh | grep -v /go.sh)
+check_rest check "${scripts[@]}"

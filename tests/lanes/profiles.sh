@@ -4,5 +4,6 @@
 need_build golang-go=go chromium=chromium fonts-dejavu-core python3 python3-jsonschema binutils
 configure_in check
 make_in check all
-make_in check check VERBOSE=1 check_LTLIBRARIES= check_PROGRAMS=tests/profile/profile_writer \
-  TESTS="$(cd "$top" && echo tests/profile/*.sh)"
+make_in check tests/profile/profile_writer
+# shellcheck disable=SC2046 # words on purpose
+check_rest check $(cd "$top" && echo tests/profile/*.sh)

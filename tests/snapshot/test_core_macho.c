@@ -151,7 +151,7 @@ END_TEST
 START_TEST(address_bits_from_the_platform) {
     static const struct {
         unsigned platform, bits;
-    } cases[] = {{1, 47}, {2, 0}, {3, 0}, {4, 0}, {6, 47}, {7, 47}, {8, 47}, {9, 47}};
+    } cases[] = {{1, 47}, {2, 0}, {3, 0}, {4, 0}, {6, 47}, {7, 47}, {8, 47}, {9, 47}, {11, 0}, {12, 47}};
     struct macho_core core = plain(USP_ARCH_ARM64);
     core.platform = cases[_i].platform;
     struct uspi_core *opened = build_and_open(&core, NULL);
@@ -549,7 +549,7 @@ int main(void) {
     add_tests(good, one_thread_of_another_processor, count_decides_too);
     tcase_add_loop_test(good, unknown_flavors_only, 0, ARCHS);
     tcase_add_test(good, address_bits_from_the_note);
-    tcase_add_loop_test(good, address_bits_from_the_platform, 0, 8);
+    tcase_add_loop_test(good, address_bits_from_the_platform, 0, 10);
     add_tests(good, address_bits_of_an_unknown_version, stack_in_two_regions);
     add_loop_tests(images, 0, ARCHS, images_from_the_loader, images_from_memory);
     tcase_add_test(images, listed_image_is_not_in_the_core);

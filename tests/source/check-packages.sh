@@ -21,19 +21,19 @@ for part in MAJOR MINOR PATCH; do sed -nE "s/^#define USP_VERSION_$part ([0-9]+)
 says Unspool.podspec "type: 'MIT', file: 'COPYING'"
 
 # The oldest system of a platform is that of its oldest slice; 32-bit iOS is nothing that these tools still know.
-oldest() { tools/build-apple --list | awk -v sdk="$1" '$2 == sdk && $3 != "armv7" { print $4 }' | sort -n | head -n 1; }
-while read -r sdk pod swift; do
-  minimum=$(oldest "$sdk")
+oldest() { tools/build-apple --list | awk -v slice="^$1-[^-]*$" '$1 ~ slice && $3 != "armv7" { print $4 }' | sort -n | head -n 1; }
+while read -r platform pod swift; do
+  minimum=$(oldest "$platform")
   says Unspool.podspec "spec.$pod.deployment_target = '$minimum'"
   # .v12 for 12.0, .v10_13 for 10.13
   name=${minimum%.0}
   says Package.swift ".$swift(.v${name//./_})"
 done <<'END'
-iphoneos ios iOS
-macosx osx macOS
-appletvos tvos tvOS
+ios ios iOS
+macos osx macOS
+tvos tvos tvOS
 watchos watchos watchOS
-xros visionos visionOS
+visionos visionos visionOS
 END
 
 # ---- the same source files as Automake

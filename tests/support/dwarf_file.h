@@ -31,10 +31,20 @@ enum entry {
     FAR_CODE = 700 /* a function: name, low_pc, high_pc; with a code far behind the others */
 };
 
+/* How sections are compressed, and where what comes out would be damaged. */
+struct packing {
+    unsigned way;                  /* 0: not at all; ch_type of SHF_COMPRESSED */
+    const struct builder *damaged; /* this section, */
+    unsigned block;                /* from this block of 65,535 bytes on */
+};
+
 struct dwarf_file {
     struct builder abbrev, info, line, ranges;
-    size_t unit;    /* where the current unit begins */
-    size_t program; /* and the current line table's length */
+    struct packing packing;
+    bool is_unlinked;                      /* addresses are left to relocations */
+    struct builder info_moves, line_moves; /* of .debug_info and .debug_line: offset, address */
+    size_t unit;                           /* where the current unit begins */
+    size_t program;                        /* and the current line table's length */
     size_t header;
 };
 
@@ -79,6 +89,18 @@ static inline void put_abbreviations(struct dwarf_file *f) {
     put(&f->abbrev, 1, 0);
 }
 
+/* An address in the code. */
+static inline void put_code_address(struct dwarf_file *f, struct builder *b, uint64_t address) {
+    if (f->is_unlinked) {
+        struct builder *moves = b == &f->info ? &f->info_moves : &f->line_moves;
+        put(moves, 8, b->size);
+        put(moves, 8, (uint64_t)1 << 32 | 1); /* R_X86_64_64 by the section of code */
+        put(moves, 8, address - CODE_LOW);
+        address = 0;
+    }
+    put(b, 8, address);
+}
+
 /* ---- entries ---- */
 
 /* The offset of the next entry, counted from its unit, as references count. */
@@ -98,7 +120,7 @@ static inline void begin_unit(struct dwarf_file *f, const char *name, uint64_t l
     put_text(&f->info, name);
     put_text(&f->info, "/src");
     put(&f->info, 4, f->line.size);
-    put(&f->info, 8, low);
+    put_code_address(f, &f->info, low);
     put(&f->info, 8, size);
 }
 
@@ -123,7 +145,7 @@ static inline uint32_t put_function(struct dwarf_file *f, unsigned kind, const c
     const uint32_t at = here(f);
     put_leb(&f->info, kind);
     put_text(&f->info, name);
-    put(&f->info, 8, low);
+    put_code_address(f, &f->info, low);
     put(&f->info, 8, size);
     return at;
 }
@@ -141,7 +163,7 @@ static inline uint32_t put_abstract(struct dwarf_file *f, const char *name, unsi
 static inline void put_inlined(struct dwarf_file *f, uint32_t origin, uint64_t low, uint64_t size, unsigned line) {
     put_leb(&f->info, INLINED);
     put(&f->info, 4, origin);
-    put(&f->info, 8, low);
+    put_code_address(f, &f->info, low);
     put(&f->info, 8, size);
     put(&f->info, 1, 1);
     put(&f->info, 1, line);
@@ -150,7 +172,7 @@ static inline void put_inlined(struct dwarf_file *f, uint32_t origin, uint64_t l
 static inline void put_instance(struct dwarf_file *f, unsigned kind, uint32_t origin, uint64_t low, uint64_t size) {
     put_leb(&f->info, kind);
     put(&f->info, 4, origin);
-    put(&f->info, 8, low);
+    put_code_address(f, &f->info, low);
     put(&f->info, 8, size);
 }
 
@@ -191,7 +213,7 @@ static inline void put_address(struct dwarf_file *f, uint64_t address) {
     put(&f->line, 1, 0);
     put_leb(&f->line, 9);
     put(&f->line, 1, 2);
-    put(&f->line, 8, address);
+    put_code_address(f, &f->line, address);
 }
 
 /* A row at the current address plus `advance`, some lines behind the last one. */
@@ -233,6 +255,33 @@ static inline void put_section(struct builder *b, unsigned name, unsigned type, 
     put(b, 8, 0);
 }
 
+/* A section with SHF_COMPRESSED: in zlib's form, with blocks that are stored as they are. */
+static inline void pack_part(const struct dwarf_file *f, struct builder *part) {
+    struct builder packed = {0};
+    uint32_t a = 1, b = 0;
+    put(&packed, 8, f->packing.way);
+    put(&packed, 8, part->size);
+    put(&packed, 8, 1);
+    put(&packed, 2, 0x0178);
+    for (size_t at = 0, block = 0; at == 0 || at < part->size; block++) {
+        const size_t left = part->size - at, n = left < 0xffff ? left : 0xffff;
+        const bool is_damaged = part == f->packing.damaged && block >= f->packing.block;
+        put(&packed, 1, n == left);
+        put(&packed, 2, n);
+        put(&packed, 2, is_damaged ? 0 : ~n);
+        if (n > 0) put_bytes(&packed, part->bytes + at, n);
+        at += n;
+        if (n == left) break;
+    }
+    for (size_t i = 0; i < part->size; i++) {
+        a = (a + part->bytes[i]) % 65521;
+        b = (b + a) % 65521;
+    }
+    put_be(&packed, 4, b << 16 | a);
+    builder_free(part);
+    *part = packed;
+}
+
 /* The ELF file; the parts are freed. */
 static inline struct builder finish_dwarf_file(struct dwarf_file *f) {
     static const char names[] = "\0.text\0.debug_abbrev\0.debug_info\0.debug_line\0.debug_ranges\0.shstrtab";
@@ -264,6 +313,7 @@ static inline struct builder finish_dwarf_file(struct dwarf_file *f) {
     put(&b, 8, CODE_HIGH);
     put(&b, 8, 0x1000);
     for (unsigned i = 0; i < 4; i++) {
+        if (f->packing.way != 0) pack_part(f, parts[i]);
         places[i + 1][1] = b.size;
         places[i + 1][2] = parts[i]->size;
         put_bytes(&b, parts[i]->bytes, parts[i]->size);
@@ -275,7 +325,66 @@ static inline struct builder finish_dwarf_file(struct dwarf_file *f) {
     patch(&b, sections_at, 8, b.size);
     put_section(&b, 0, 0, 0, (const uint64_t[3]){0});
     put_section(&b, at[0], 8, 6, places[0]);
-    for (unsigned i = 1; i < 6; i++) put_section(&b, at[i], i == 5 ? 3 : 1, 0, places[i]);
+    const unsigned compressed = f->packing.way != 0 ? 0x800 : 0;
+    for (unsigned i = 1; i < 6; i++) put_section(&b, at[i], i == 5 ? 3 : 1, i == 5 ? 0 : compressed, places[i]);
+    return b;
+}
+
+/* ---- an object of the GDB JIT interface ---- */
+
+static inline void put_object_section(struct builder *b, const uint64_t section[10]) {
+    for (unsigned i = 0; i < 10; i++) put(b, i < 2 || i == 6 || i == 7 ? 4 : 8, section[i]);
+}
+
+/* An unlinked object whose code, of CODE_HIGH - CODE_LOW bytes, is at `address`, with one function of that size; the parts
+ * are freed. */
+static inline struct builder finish_jit_object(struct dwarf_file *f, uint64_t address, const char *function) {
+    static const char names[] = "\0.text\0.debug_abbrev\0.debug_info\0.debug_line\0.debug_ranges\0.rela\0.names";
+    static const unsigned at[] = {0, 1, 7, 21, 33, 45, 59, 59, 65, 65};
+    enum { SECTIONS = 10, SYMBOLS = 8, STRINGS = 9 };
+    struct builder symbols = {0}, strings = {0}, b = {0};
+    const uint64_t size = CODE_HIGH - CODE_LOW;
+    put_bytes(&strings, names, sizeof names);
+    const uint64_t entries[3][4] = {{0, 0, 0, 0}, {0, 3 | 1 << 16, 0, 0}, {strings.size, 0x12 | 1 << 16, 0, size}};
+    put_text(&strings, function);
+    for (unsigned i = 0; i < 3; i++) {
+        put(&symbols, 4, entries[i][0]);
+        for (unsigned k = 1; k < 4; k++) put(&symbols, k == 1 ? 4 : 8, entries[i][k]);
+    }
+    struct builder *const parts[SECTIONS] = {NULL,       NULL,           &f->abbrev,     &f->info, &f->line,
+                                             &f->ranges, &f->info_moves, &f->line_moves, &symbols, &strings};
+    put_bytes(&b, "\177ELF\2\1\1\0\0\0\0\0\0\0\0\0", 16);
+    put(&b, 2, 1);
+    put(&b, 2, 62);
+    put(&b, 4, 1);
+    put(&b, 8, 0);
+    put(&b, 8, 0);
+    put(&b, 8, 64); /* section headers */
+    put(&b, 4, 0);
+    put(&b, 2, 64);
+    put(&b, 2, 0);
+    put(&b, 2, 0);
+    put(&b, 2, 64);
+    put(&b, 2, SECTIONS);
+    put(&b, 2, STRINGS);
+    for (unsigned i = 2; i <= 5 && f->packing.way != 0; i++) pack_part(f, parts[i]);
+    uint64_t offset = 64 + SECTIONS * 64;
+    for (unsigned i = 0; i < SECTIONS; i++) {
+        /* Name, type, flags, address, offset, size, link, info, alignment, size of an entry. */
+        uint64_t section[10] = {at[i], 1, 0, 0, offset, parts[i] != NULL ? parts[i]->size : 0, 0, 0, 1, 0};
+        if (i == 0) memset(section, 0, sizeof section);
+        if (i >= 2 && i <= 5 && f->packing.way != 0) section[2] = 0x800;
+        if (i == 1) section[1] = 8, section[2] = 6, section[3] = address, section[5] = size;
+        if (i == 6 || i == 7) section[1] = 4, section[6] = SYMBOLS, section[7] = i - 3, section[9] = 24;
+        if (i == SYMBOLS) section[1] = 2, section[6] = STRINGS, section[7] = 2, section[9] = 24;
+        if (i == STRINGS) section[1] = 3;
+        put_object_section(&b, section);
+        offset += parts[i] != NULL ? parts[i]->size : 0;
+    }
+    for (unsigned i = 2; i < SECTIONS; i++) {
+        put_bytes(&b, parts[i]->bytes, parts[i]->size);
+        builder_free(parts[i]);
+    }
     return b;
 }
 

@@ -56,6 +56,9 @@ make_work() {
   trap 'rm -rf "$work"' EXIT
 }
 
+# shellcheck source=tests/support/beside.sh
+. "$top/tests/support/beside.sh"
+
 # The C files below the folders given, relative to $top.
 code() { (cd "$top" && find "$@" -name '*.[chm]' | sort); }
 
@@ -81,6 +84,21 @@ strip_comments() { perl -0pe 's{/\*.*?\*/}{ }gs; s{//[^\n]*}{}g; s{"(?:[^"\\\n]|
 public_functions() {
   cat "$top"/include/unspool/*.h | strip_comments | tr '\n' ' ' | grep -oE 'USP_API [^;{(]*\busp_[a-z0-9_]+ *\(' |
     grep -oE 'usp_[a-z0-9_]+ *\($' | tr -d ' (' | sort -u
+}
+
+# The slices of tools/build-apple with the compiler's target for the oldest system of each, one a line.
+apple_targets() {
+  local slice arch version
+  "$top/tools/build-apple" --list | while read -r slice _ arch version; do
+    case ${slice%-*} in
+    maccatalyst) version=ios$version-macabi ;;
+    visionos) version=xros$version ;;
+    visionos-simulator) version=xros$version-simulator ;;
+    *-simulator) version=${slice%%-*}$version-simulator ;;
+    *) version=${slice%%-*}$version ;;
+    esac
+    echo "$slice $arch-apple-$version"
+  done
 }
 
 # The source files in Automake's lists, one a line: of the library and of the layer for Objective-C.

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # `unspool stack` of programs that generate code: names out of a perf map, a jitdump and the GDB JIT interface, lines out of a
-# jitdump, of processes, of a process in a container, and of cores; and of node, where that is installed.
+# jitdump and of the interface's objects; of processes, of a process in a container, and of cores; and of LLVM's JIT, node and a
+# JVM, where they are installed.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/../tool/common.sh"
@@ -11,8 +12,12 @@ cd "$work"
 compiler=gcc
 have gcc || compiler=clang-19
 need_tools "$compiler"
-"$compiler" -O1 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables -fno-stack-protector -fno-pic -c \
-  "$top/tests/symbolize/jit_generated.c" -o generated.o
+for debug in '' -g; do
+  # shellcheck disable=SC2086 # one option or none
+  "$compiler" $debug -O1 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables -fno-stack-protector -fno-pic -c \
+    "$top/tests/symbolize/jit_generated.c" -o "generated$debug.o"
+done
+object=generated.o
 mkdir dumps
 maps=()
 # shellcheck disable=SC2317,SC2329 # called by trap
@@ -24,7 +29,7 @@ trap clean_up_maps EXIT
 
 # begin MODE...: a victim; its process id is in $pid.
 begin() {
-  start "$victim" "$work/generated.o" "$work/dumps" "$@"
+  start "$victim" "$work/$object" "$work/dumps" "$@"
   maps+=("/tmp/perf-$pid.map")
 }
 
@@ -83,6 +88,23 @@ err_is_empty
 expect '' ''
 named gdb-jit
 gdb_pid=$pid
+
+# line_of TEXT FILE: the number of the line that has it.
+line_of() { grep -nF -- "$1" "$2" | head -n 1 | cut -d: -f1; }
+
+# An object with debug information whose relocations are left to the reader: the lines of the two calls.
+has_lines() {
+  out_has " generated_inner \+ [0-9]+ \(jit_generated\.c:$(line_of 'result = wait()' "$top/tests/symbolize/jit_generated.c")\)\$"
+  out_has " generated_outer \+ [0-9]+ \(jit_generated\.c:$(line_of 'result = generated_inner' "$top/tests/symbolize/jit_generated.c")\)\$"
+}
+object=generated-g.o
+begin gdb
+run 0 stack "$pid"
+err_is_empty
+expect '' ''
+has_lines
+lines_pid=$pid
+object=generated.o
 
 # All at once: what is in memory first, then what has times.
 begin map dump gdb
@@ -161,6 +183,10 @@ mkdir cores
 if core "$gdb_pid" cores/gdb && core "$map_pid" cores/map; then
   run 0 stack cores/gdb
   expect '' ''
+  if core "$lines_pid" cores/lines; then
+    run 0 stack cores/lines
+    has_lines
+  fi
   run 0 stack cores/map
   out_lacks map:
   cp good.map "cores/perf-$map_pid.map"
@@ -173,6 +199,58 @@ if core "$gdb_pid" cores/gdb && core "$map_pid" cores/map; then
   echo "cores: tested"
 else
   echo "cores: not tested, gcore is missing or may not look"
+fi
+
+# LLVM's JIT, both kinds of it: what it registers for debuggers tells the lines and the inlined call. Only sections have
+# their addresses, and the relocations of debug information are left to the reader.
+cat >jitted.c <<'END_OF_C'
+extern long write(int, const void *, unsigned long);
+extern int pause(void);
+static volatile int sink;
+static inline __attribute__((always_inline)) void jitted_innermost(int n) {
+  sink = n;
+  pause(); /* innermost */
+  sink = n + 1;
+}
+static __attribute__((noinline)) int jitted_middle(int n) {
+  jitted_innermost(n + 1); /* middle */
+  return sink + n;
+}
+__attribute__((noinline)) int jitted_outer(int n) {
+  int result = jitted_middle(n * 2); /* outer */
+  return result + 1;
+}
+int main(void) {
+  write(1, "ready\n", 6);
+  return jitted_outer(3) & 1; /* main */
+}
+END_OF_C
+if have lli-19 && have clang-19 && clang-19 -g -O1 -c -emit-llvm jitted.c -o jitted.bc; then
+  for kind in mcjit orc; do
+    for form in '' -gdwarf-4; do
+      # shellcheck disable=SC2086 # one option or none
+      clang-19 -g $form -O1 -c -emit-llvm jitted.c -o jitted.bc
+      start lli-19 "--jit-kind=$kind" jitted.bc
+      # It says ready before it waits.
+      for ((try = 0; try < 100; try++)); do
+        run 0 stack "$pid"
+        ! grep -q 'pause' "$work/out" || break
+      done
+      err_is_empty
+      out_has " jitted_innermost \[inlined\] \(jitted\.c:$(line_of '/* innermost' jitted.c)\)\$"
+      for name in middle outer; do
+        out_has " jitted_$name \+ [0-9]+ \(jitted\.c:$(line_of "/* $name" jitted.c)\)\$"
+      done
+      out_has " main \+ [0-9]+ \(jitted\.c:$(line_of '/* main' jitted.c)\)\$"
+      if [[ $kind == mcjit && -z $form ]] && core "$pid" cores/lli; then
+        run 0 stack cores/lli
+        out_has " jitted_innermost \[inlined\] \(jitted\.c:"
+      fi
+    done
+  done
+  echo "LLVM's JIT: tested"
+else
+  echo "LLVM's JIT: not tested, lli-19 or clang-19 is missing"
 fi
 
 # Node: a function of JavaScript was called often enough to be compiled; what it calls waits in a system call.

@@ -50,6 +50,12 @@ for name in c c++ fixed arm64 big-endian ios; do
   "$unspool" index --quiet -o store "$name.gsym" || fail "$name: not indexed"
   "$unspool" index --verify --quiet -o store "$name.gsym" || fail "$name: the index differs from its source"
   [[ $name != big-endian ]] || continue
+  # Debug information takes its place, and the other way round does not.
+  for added in "$name.gsym" "$file" "$name.gsym"; do
+    "$unspool" store add --quiet -o both "$added" || fail "$added: not added"
+  done
+  "$unspool" store add --quiet -o alone "$file" || fail "$file: not added"
+  diff -r both alone >different || fail "$name: the store has GSYM in the place of debug information: $(cat different)"
   "$dump" "$name" <addresses >by-dwarf 2>/dev/null
   python3 "$truth" dwarf "$name.dump" by-dwarf || fail "$name: not as by DWARF"
   # The program itself, without debug information, by the index.

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Debug information as linkers, old compilers and damage leave it: what is said of it, and what is not. Each test names the trap
  * that it is about. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
 #include "tests/support/dwarf_file.h"
+#include "tests/support/failing_alloc.h"
 #include "tests/support/suite.h"
 
 #include <unspool/unspool.h>
@@ -476,6 +481,121 @@ START_TEST(sizes_that_cannot_be) {
 }
 END_TEST
 
+#ifdef HAVE_ZLIB
+enum { ZLIB = 1, UNKNOWN_WAY = 77 };
+
+/* Two units; the second one's lines begin far behind the first one's. The first function has a list of ranges if wanted. */
+static void put_two_units(bool has_list) {
+    begin();
+    begin_unit(&f, "one.c", 0x1000, 0x20);
+    if (has_list) {
+        put_leb(&f.info, FUNCTION_LIST);
+        put_text(&f.info, "listed");
+        put(&f.info, 4, f.ranges.size);
+        end_entry(&f);
+    }
+    put_function(&f, FUNCTION, "first", 0x1000, 0x20);
+    end_entry(&f);
+    end_unit(&f);
+    put_plain_lines(0x1000, 2);
+    for (unsigned i = 0; i < 300000; i++) put(&f.line, 1, 0);
+    put_unit("two.c", 0x2000, 0x20, "second", 0x2000, 0x20);
+    for (unsigned i = 0; i < 4; i++) put(&f.ranges, 8, 0);
+}
+
+/* What there is to say of the lines has some words in it, or has not. */
+static void expect_said(const char *words, bool is_said) {
+    char text[512];
+    ck_assert_int_eq(usp_symbolizer_explain_lines(symbolizer, 0x1000, text, sizeof text), USP_OK);
+    ck_assert_msg((strstr(text, words) != NULL) == is_said, "%s", text);
+}
+
+static void expect_both(void) {
+    expect(0x2010, 0, "second", 11);
+    expect(0x1010, 0, "first", 11);
+    expect_said("compressed", false);
+}
+
+/* A compressed section is unpacked when it is asked for: what is wrong with one that is not asked for is nobody's matter. */
+START_TEST(compressed_sections) {
+    put_two_units(false);
+    f.packing.way = ZLIB;
+    open_file();
+    expect_both();
+    close_file();
+    put_two_units(false);
+    f.packing = (struct packing){ZLIB, &f.ranges, 0};
+    open_file();
+    expect_both();
+    close_file();
+    put_two_units(true);
+    f.packing = (struct packing){ZLIB, &f.ranges, 0};
+    open_file();
+    expect(0x1010, 0, "first", 11);
+    expect_said("compressed .debug_ranges", true);
+    close_file();
+}
+END_TEST
+
+/* Nor is more of a line table's section unpacked than the table takes. */
+START_TEST(compressed_sections_in_part) {
+    put_two_units(false);
+    f.packing = (struct packing){ZLIB, &f.line, 3};
+    open_file();
+    expect(0x1010, 0, "first", 11);
+    expect_said("compressed", false);
+    expect(0x2010, 0, "second", 0);
+    expect_said("compressed .debug_line", true);
+    expect(0x1010, 0, "first", 11); /* what was made is kept */
+    close_file();
+}
+END_TEST
+
+/* Whichever allocation fails: the answer is that memory lacks, or the right one; and it is right when there is memory again. */
+START_TEST(compressed_sections_without_memory) {
+    unsigned lacking = 0;
+    put_two_units(true);
+    f.packing.way = ZLIB;
+    open_file();
+    for (long n = 1;; n++) {
+        usp_symbolizer_free(symbolizer);
+        ck_assert_int_eq(usp_symbolizer_create(images, NULL, &symbolizer), USP_OK);
+        usp_lines_init(&lines, frames, ELEMENTS(frames));
+        fail_allocation(n);
+        const int status = usp_symbolize_lines(symbolizer, 0x1010, &lines);
+        const bool is_last = allocation_still_to_fail();
+        fail_allocation(0);
+        ck_assert_msg(status == USP_ERROR_NO_MEMORY || (status == USP_OK && frames[0].line == 11),
+                      "allocation %ld: %d, line %u", n, status, frames[0].line);
+        lacking += status == USP_ERROR_NO_MEMORY;
+        expect(0x1010, 0, "first", 11);
+        expect(0x2010, 0, "second", 11);
+        if (is_last) break;
+    }
+    ck_assert_uint_gt(lacking, 10);
+    close_file();
+}
+END_TEST
+
+/* Without units there are no lines, whatever else there is. */
+START_TEST(compressed_units_that_are_damaged) {
+    char text[512];
+    put_two_units(false);
+    f.packing = (struct packing){ZLIB, &f.info, 0};
+    open_file();
+    expect_nothing(0x1010);
+    ck_assert_int_ne(usp_symbolizer_explain_lines(symbolizer, 0x1000, text, sizeof text), USP_OK);
+    close_file();
+    put_two_units(false);
+    f.packing.way = UNKNOWN_WAY;
+    open_file();
+    expect_nothing(0x1010);
+    ck_assert_int_ne(usp_symbolizer_explain_lines(symbolizer, 0x1000, text, sizeof text), USP_OK);
+    close_file();
+}
+END_TEST
+#endif
+
 /* A prefix of a directory is replaced where a part of the path ends. */
 START_TEST(paths_are_mapped) {
     static const struct usp_path_map maps[] = {{"/sr", "/wrong"}, {"/src", "/here"}};
@@ -525,6 +645,10 @@ int main(void) {
               rows_by_sequence, sequences, addresses_that_go_back, rows_at_one_address_and_line_0,
               functions_and_rows_that_do_not_meet, chains_through_blocks, names_through_other_entries, strange_entries,
               sizes_that_cannot_be);
+#ifdef HAVE_ZLIB
+    add_tests(traps, compressed_sections, compressed_sections_in_part, compressed_sections_without_memory,
+              compressed_units_that_are_damaged);
+#endif
     add_tests(options, paths_are_mapped, inlined_calls_are_limited);
     return run_suite("dwarf", traps, options);
 }

@@ -288,17 +288,54 @@ static struct usp_symbolizer_usage usage_of(struct usp_symbolizer *symbolizer) {
     return usage;
 }
 
+static bool is_same_symbol(const struct usp_symbol *x, const struct usp_symbol *y) {
+    return is_same_string(x->name, y->name) && x->start == y->start && x->extent == y->extent &&
+           x->offset == y->offset && x->strategy == y->strategy && x->image_load == y->image_load;
+}
+
 static bool is_same_answer(struct usp_symbolizer *a, struct usp_symbolizer *b, usp_addr address) {
     struct usp_symbol x, y;
     const int status = usp_symbolize(a, address, &x);
-    return usp_symbolize(b, address, &y) == status && is_same_string(x.name, y.name) && x.start == y.start &&
-           x.extent == y.extent && x.offset == y.offset && x.strategy == y.strategy && x.image_load == y.image_load;
+    return usp_symbolize(b, address, &y) == status && is_same_symbol(&x, &y);
 }
 
-/* Each question the first one, and each once more behind a question far away. */
+/* ---- what is expected ---- */
+
+enum { SITES = 24 };
+struct sites {
+    struct uspi_expected expected;
+    usp_addr all[SITES];
+    unsigned count;
+};
+static _Atomic(unsigned) visits;
+
+static void visit_sites(const struct uspi_expected *expected, bool (*take)(void *context, usp_addr address),
+                        void *context) {
+    const struct sites *sites = (const struct sites *)expected;
+    visits++;
+    for (unsigned i = 0; i < sites->count && take(context, sites->all[i]);) i++;
+}
+
+/* The answer of one that is made for this question, and nothing else is expected. *count becomes the symbols that it has
+ * read. */
+static bool is_same_alone(const struct usp_images *images, struct usp_symbolizer *whole, usp_addr address,
+                          uint64_t *count) {
+    const struct sites alone = {.expected = {visit_sites}, .all = {address}, .count = 1};
+    struct usp_symbolizer *fresh = limited(images, 0);
+    struct usp_symbol x, y;
+    const int status = uspi_symbolize_expecting(fresh, NULL, address, &alone.expected, &x);
+    const bool is_same = usp_symbolize(whole, address, &y) == status && is_same_symbol(&x, &y);
+    *count = usage_of(fresh).symbols;
+    usp_symbolizer_free(fresh);
+    return is_same;
+}
+
+/* Each question the first one, each once more behind a question far away, and each as the only one: then hardly more is read
+ * than what holds the address. */
 START_TEST(first_questions) {
     struct usp_images *images = loaded();
     struct usp_symbolizer *whole = limited(images, 0);
+    unsigned questions = 0, few = 0;
     make_whole(whole);
     for (size_t i = 0; i < SYMBOLS; i += 29) {
         const usp_addr start = LOAD + symbols[i].value;
@@ -311,8 +348,13 @@ START_TEST(first_questions) {
             ck_assert(is_same_answer(fresh, whole, far));
             ck_assert(is_same_answer(fresh, whole, asked[k]));
             usp_symbolizer_free(fresh);
+            uint64_t count;
+            ck_assert_msg(is_same_alone(images, whole, asked[k], &count), "%s, question %u", symbols[i].name, k);
+            few += count <= 3;
+            questions++;
         }
     }
+    ck_assert_uint_gt(few, questions / 4 * 3);
     usp_symbolizer_free(whole);
     usp_images_free(images);
 }
@@ -344,6 +386,9 @@ static void compare_image(const struct usp_image *image, struct usp_symbolizer *
             ck_assert_msg(is_same_answer(fresh, whole, at), "%s at %#llx", image->path,
                           (unsigned long long)(at - image->slide));
             usp_symbolizer_free(fresh);
+            uint64_t count;
+            ck_assert_msg(is_same_alone(NULL, whole, at, &count), "%s at %#llx", image->path,
+                          (unsigned long long)(at - image->slide));
         }
     }
     struct excerpt_tally tally = {0};
@@ -368,22 +413,7 @@ START_TEST(real_files) {
 }
 END_TEST
 
-/* ---- what is expected ---- */
-
-enum { SITES = 24 };
-struct sites {
-    struct uspi_expected expected;
-    usp_addr all[SITES];
-    unsigned count;
-};
-static _Atomic(unsigned) visits;
-
-static void visit_sites(const struct uspi_expected *expected, bool (*take)(void *context, usp_addr address),
-                        void *context) {
-    const struct sites *sites = (const struct sites *)expected;
-    visits++;
-    for (unsigned i = 0; i < sites->count && take(context, sites->all[i]);) i++;
-}
+/* ---- stacks ---- */
 
 /* Where function number i begins; it is a short one. */
 static usp_addr start_of(unsigned i) {

@@ -424,7 +424,7 @@ START_TEST(functions_of_an_object) {
     struct builder b = {0};
     put_jit_object(&b, _i == 1, "");
     const struct uspi_source source = {.name = "object", .mapped = b.bytes};
-    ck_assert_int_eq(uspi_gdb_jit_read_object((struct uspi_bytes){&source, 0, b.size}, 1, &map), USP_OK);
+    ck_assert_int_eq(uspi_gdb_jit_read_object((struct uspi_bytes){&source, 0, b.size}, 1, 0, &map), USP_OK);
     ck_assert_str_eq(name_at(CODE - 1), "");
     ck_assert_str_eq(name_at(CODE), "first");
     ck_assert_str_eq(name_at(CODE + 15), "first");
@@ -438,7 +438,7 @@ START_TEST(functions_of_an_object) {
         memcpy(copy, b.bytes, n);
         const struct uspi_source cut = {.name = "object", .mapped = copy};
         clear_map();
-        uspi_gdb_jit_read_object((struct uspi_bytes){&cut, 0, n}, 1, &map);
+        uspi_gdb_jit_read_object((struct uspi_bytes){&cut, 0, n}, 1, 0, &map);
         ck_assert(name_at(CODE)[0] == '\0' || strcmp(name_at(CODE), "first") == 0);
         free(copy);
     }

@@ -368,7 +368,7 @@ START_TEST(each_allocation_fails) {
 END_TEST
 
 START_TEST(kept_answers_are_bounded) {
-    struct uspi_answers answers = {NULL, 0};
+    struct uspi_answers answers = {.slots = NULL};
     struct usp_source_frame frames[USP_ANSWER_FRAMES] = {{.line = 1}};
     const long held = allocations_held();
     size_t found = 0;

@@ -11,7 +11,7 @@
 #include "lib/demangle/names.h"
 #include "lib/images/image_list.h"
 #include "lib/object/debug_link.h"
-#include "lib/symbolize/cache.h"
+#include "lib/symbolize/cache/cache.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
 #include "tests/support/symbol_file.h"

@@ -57,6 +57,29 @@ out_has "^$(id_of one) .* symbols one$"
 run 0 store add -o store one
 run 0 store list store
 out_has "^$(id_of one) .* lines +one$"
+# Nor do Breakpad's symbols take the place of debug information, in either order; symbols alone, less still.
+id=$(id_of one)
+printf '%s\n' "MODULE Linux $(uname -m) 00112233445566778899AABBCCDDEEFF0 one" "INFO CODE_ID ${id^^} one" 'FILE 0 /src/one.c' \
+  'FUNC 1000 10 0 told_by_breakpad' '1000 10 7 0' >one.sym
+rm -r store
+run 0 store add -o store App.xcarchive/Products
+run 0 store add -o store one.sym
+out_has 'bytes of .* one\.sym$'
+grep -q told_by_breakpad "$(index_of one)" || fail "symbols alone were kept in place of Breakpad's"
+for poorer in one.sym App.xcarchive/Products; do
+  run 0 store add -o store "$poorer"
+  out_has 'bytes are there '
+done
+run 0 store add -o store one
+out_has 'bytes of .* one$'
+for poorer in one.sym App.xcarchive/Products; do
+  run 0 store add -o store "$poorer"
+  out_has 'bytes are there '
+  ! grep -q told_by_breakpad "$(index_of one)" || fail "$poorer: Breakpad's symbols are in the place of debug information"
+done
+run 0 store add --force -o store one.sym
+grep -q told_by_breakpad "$(index_of one)" || fail "--force keeps what is richer"
+run 0 store add --force -o store one
 
 # ---- damage
 run 0 store add -o store more

@@ -86,6 +86,21 @@ START_TEST(stub_before_an_epilogue) {
 }
 END_TEST
 
+/* A frame is given up for what an indirect jump leads to: the return address was loaded off the stack. Behind the jump, where a
+ * switch would go on, stands code that would undo the caller's record. */
+START_TEST(frame_given_up_before_a_jump) {
+    struct fixture *f = begin_arm64();
+    CODE32(&f->memory, FUNCTION, /* nop */ 0xd503201f, /* ldp x17, x30, [sp], #16 */ 0xa8c17bf1,
+           /* br x16 */ 0xd61f0200,
+           /* ldp x29, x30, [sp], #16 */ 0xa8c17bfd, /* ret */ 0xd65f03c0);
+    WORDS(&f->memory, STACK, 8, 7, CALLER, /* the caller's record: */ 0, RA2);
+    set_registers(f, FUNCTION, STACK, STACK + 16);
+    usp_registers_set_lr(&f->registers, 0);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION, CALLER, RA2);
+    ck_assert_uint_eq(f->frames[0].cfa, STACK + 16);
+}
+END_TEST
+
 /* The link register is moved away, and used for something else. */
 START_TEST(return_address_in_another_register) {
     struct fixture *f = begin_arm64();
@@ -115,6 +130,24 @@ START_TEST(return_address_off_the_stack) {
 }
 END_TEST
 
+/* The return address is taken from below the arguments and put in their place: the callee takes them off the stack, however
+ * many there are (V8's Builtins_CEntry_*_ArgvOnStack). What stands there now is old. */
+START_TEST(return_address_put_over_arguments) {
+    struct fixture *f = begin_x86_64();
+    CODE8(&f->memory, FUNCTION, /* leave; pop rcx; lea rsp, [r15 + 8]; push rcx; ret */ 0xc9, 0x59, 0x49, 0x8d, 0x67, 8,
+          0x51, 0xc3);
+    /* mov rbp, [rbp]; add rsp, 16; ret */
+    CODE8(&f->memory, CALLER, 0x48, 0x8b, 0x6d, 0, 0x48, 0x83, 0xc4, 16, 0xc3);
+    WORDS(&f->memory, STACK, 8, /* our record: */ STACK + 32, CALLER, /* the argument: */ STALE, 0,
+          /* the caller's: */ 0, RA2);
+    set_registers(f, FUNCTION, STACK, STACK);
+    f->registers.value[15] = STACK + 16;
+    f->registers.known |= UINT64_C(1) << 15;
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION, CALLER, RA2);
+    ck_assert_uint_eq(f->frames[0].cfa, STACK + 24);
+}
+END_TEST
+
 /* It is not known what was called: what is popped and jumped to is returned to. */
 START_TEST(pop_and_jump) {
     struct fixture *f = begin_x86_64();
@@ -122,6 +155,23 @@ START_TEST(pop_and_jump) {
     WORDS(&f->memory, STACK, 8, STALE, /* the caller's record: */ 0, RA2);
     set_registers(f, FUNCTION, STACK, STACK + 8);
     EXPECT(f, USP_STOP_FP_ZERO, FUNCTION, STALE, RA2);
+}
+END_TEST
+
+/* So a dynamic linker enters the function that it has found: it stores where to go, and returns there. */
+START_TEST(return_to_what_was_stored) {
+    struct fixture *f = begin(USP_ARCH_I386, USP_OS_LINUX);
+    CODE8(&f->memory, FUNCTION, /* push eax; push ecx; push edx */ 0x50, 0x51, 0x52,
+          /* mov 16(%esp), %edx */ 0x8b, 0x54, 0x24, 16, /* mov 12(%esp), %eax */ 0x8b, 0x44, 0x24, 12,
+          /* call OTHER */ 0xe8, 0xf0, 0, 0, 0, /* pop edx */ 0x5a, /* mov (%esp), %ecx */ 0x8b, 0xc, 0x24,
+          /* mov %eax, (%esp) */ 0x89, 4, 0x24,
+          /* mov 4(%esp), %eax */ 0x8b, 0x44, 0x24, 4, /* ret $12 */ 0xc2, 12, 0);
+    CODE8(&f->memory, OTHER, /* nop; ret */ 0x90, 0xc3);
+    CODE8(&f->memory, CALLER - 2, /* call *%eax */ 0xff, 0xd0, /* hlt */ 0xf4);
+    WORDS(&f->memory, STACK, 4, FUNCTION + 16, /* edx, ecx, eax: */ 7, 7, STALE, /* arguments: */ 7, 7, CALLER);
+    set_registers(f, OTHER, STACK, 0);
+    EXPECT(f, USP_STOP_FP_ZERO, OTHER, FUNCTION + 16, CALLER);
+    ck_assert_uint_eq(f->frames[1].cfa, STACK + 28);
 }
 END_TEST
 
@@ -181,7 +231,8 @@ END_TEST
 int main(void) {
     TCase *ways = tcase_create("ways");
     add_tests(ways, tail_call_over_a_dead_frame, jump_to_the_neighbour, stub_before_an_epilogue,
-              return_address_in_another_register, return_address_off_the_stack, pop_and_jump, switch_beside_anothers,
+              frame_given_up_before_a_jump, return_address_in_another_register, return_address_off_the_stack,
+              return_address_put_over_arguments, pop_and_jump, return_to_what_was_stored, switch_beside_anothers,
               switch_above_an_old_return_address, operand_that_looks_like_a_push, skipped_together);
     return run_suite("golden ways", ways);
 }

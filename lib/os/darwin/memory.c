@@ -9,7 +9,8 @@
 #include <TargetConditionals.h>
 
 /* Addresses of any task's width are for macOS alone; elsewhere <mach/mach_vm.h> is an error (xnu
- * libsyscall/xcodescripts/mach_install_mig.sh), and all tasks are as wide as this one. */
+ * libsyscall/xcodescripts/mach_install_mig.sh), and all tasks are as wide as this one. So they are on the systems that have
+ * Mac Catalyst, which counts as iOS here. */
 #if TARGET_OS_OSX
 #include <mach/mach_vm.h>
 typedef mach_vm_address_t any_address;

@@ -42,7 +42,8 @@ int uspi_edit_end(struct uspi_edits *edits, struct uspi_edit_text *edit, size_t 
     return USP_OK;
 }
 
-/* How the document writes a member: what stands in front of the anchor's key and between the key and its value. */
+/* How the document writes a member: what stands in front of the anchor's key and between the key and its value, with the
+ * quotation marks of the key. */
 struct style {
     struct uspi_span before, between;
 };
@@ -53,16 +54,14 @@ static struct style style_of(const struct uspi_json_document *document, size_t m
     size_t quote = node->key - 1, from = quote, value = node->from - (node->kind == USPI_JSON_STRING);
     while (from > 0 && uspi_is_blank(text[from - 1])) from--;
     size_t colon = node->key + node->key_length + 1;
-    return (struct style){{text + from, quote - from}, {text + colon, value - colon}};
+    return (struct style){{text + from, quote + 1 - from}, {text + colon - 1, value + 1 - colon}};
 }
 
 static void put_span(struct uspi_text *out, struct uspi_span span) { uspi_put(out, span.bytes, span.length); }
 
 static void put_key(struct uspi_text *out, const struct style *style, struct uspi_span key) {
     put_span(out, style->before);
-    uspi_put_string(out, "\"");
     put_span(out, key);
-    uspi_put_string(out, "\"");
     put_span(out, style->between);
 }
 
@@ -108,7 +107,7 @@ static void put_source(struct uspi_text *out, const struct style *style, const s
 /* The calls that were inlined, innermost first, as objects with the frame's own keys. */
 static void put_inlined(struct uspi_text *out, const struct style *style, const struct uspi_json_frame *frame,
                         const struct usp_answer *answer) {
-    static const struct style flat = {{"", 0}, USPI_SPAN_INIT(":")};
+    static const struct style flat = {USPI_SPAN_INIT("\""), USPI_SPAN_INIT("\":")};
     if (answer->count < 2) return;
     uspi_put_string(out, ",");
     put_key(out, style, USPI_SPAN("inlined"));

@@ -228,6 +228,8 @@ int uspi_expand_backtraces(struct uspi_span text, struct uspi_expanded *expanded
     struct expansion expansion = {.document = {.text = text}, .to = expanded};
     int status = USP_OK;
     uspi_expanded_clear(expanded);
+    /* Hardly a text has it, and "k" is rarer than a quotation mark. */
+    if (!uspi_span_has(text, USPI_SPAN("ktrace\""))) return USP_OK;
     if (!uspi_span_has(text, USPI_SPAN("\"backtrace\"")) || !uspi_span_has(text, USPI_SPAN("\"architecture\""))) {
         return USP_OK;
     }

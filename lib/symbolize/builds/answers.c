@@ -5,25 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More than there are answers of two frames within the limit. */
-#define SLOTS ((size_t)1 << 15)
+/* The most are more than there are answers of two frames within the limit. */
+#define FIRST_SLOTS ((size_t)1 << 8)
+#define MOST_SLOTS  ((size_t)1 << 15)
 
 static bool is_same(const struct uspi_answer_key *a, const struct uspi_answer_key *b) {
     return a->offset == b->offset && a->build == b->build && a->base == b->base && a->flags == b->flags;
 }
 
 /* 2^64 over the golden ratio spreads neighbours; the highest bits depend on all others. */
-static size_t slot_of(const struct uspi_answer_key *key) {
+static size_t slot_of(const struct uspi_answer_key *key, size_t room) {
     const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
-    return (size_t)(((key->build * factor ^ key->offset) * factor + key->base * 2 + key->flags) * factor >> 49);
+    const uint64_t hash = ((key->build * factor ^ key->offset) * factor + key->base * 2 + key->flags) * factor;
+    return (size_t)(hash >> 32) & (room - 1);
 }
-
-_Static_assert(SLOTS == (size_t)1 << (64 - 49), "a slot is the highest bits of a hash");
 
 const struct uspi_kept_answer *uspi_answers_find(const struct uspi_answers *answers,
                                                  const struct uspi_answer_key *key) {
     if (answers->slots == NULL) return NULL;
-    const struct uspi_kept_answer *kept = answers->slots[slot_of(key)];
+    const struct uspi_kept_answer *kept = answers->slots[slot_of(key, answers->room)];
     return kept != NULL && is_same(&kept->key, key) ? kept : NULL;
 }
 
@@ -31,29 +31,53 @@ static size_t size_of(uint32_t frames) {
     return sizeof(struct uspi_kept_answer) + frames * sizeof(struct usp_source_frame);
 }
 
+/* Puts an answer into its slot, in place of another one. */
+static void put(struct uspi_answers *answers, struct uspi_kept_answer *kept) {
+    struct uspi_kept_answer **slot = &answers->slots[slot_of(&kept->key, answers->room)];
+    if (*slot != NULL) {
+        answers->bytes -= size_of((*slot)->answer.count);
+        answers->count--;
+        free(*slot);
+    }
+    *slot = kept;
+    answers->bytes += size_of(kept->answer.count);
+    answers->count++;
+}
+
+/* Makes more slots when half of them are used. False when there are none at all. */
+static bool make_room(struct uspi_answers *answers) {
+    const struct uspi_answers old = *answers;
+    if (old.room == MOST_SLOTS || 2 * old.count < old.room) return true;
+    const size_t room = old.room > 0 ? 2 * old.room : FIRST_SLOTS;
+    struct uspi_kept_answer **slots = calloc(room, sizeof *slots);
+    if (slots == NULL) return old.slots != NULL;
+    *answers = (struct uspi_answers){.slots = slots, .room = room, .bytes = room * sizeof *slots};
+    for (size_t i = 0; i < old.room; i++) {
+        if (old.slots[i] != NULL) put(answers, old.slots[i]);
+    }
+    free(old.slots);
+    return true;
+}
+
 void uspi_answers_keep(struct uspi_answers *answers, const struct uspi_answer_key *key,
                        const struct usp_answer *answer) {
     const size_t size = size_of(answer->count);
-    if (answers->bytes + size > USPI_ANSWERS_LIMIT) uspi_answers_clear(answers);
-    if (answers->slots == NULL) {
-        answers->slots = calloc(SLOTS, sizeof *answers->slots);
-        if (answers->slots == NULL) return;
-        answers->bytes = SLOTS * sizeof *answers->slots;
+    if (!make_room(answers)) return;
+    if (answers->bytes + size > USPI_ANSWERS_LIMIT) {
+        uspi_answers_clear(answers);
+        if (!make_room(answers)) return;
     }
-    struct uspi_kept_answer *kept = malloc(size), **slot = &answers->slots[slot_of(key)];
+    struct uspi_kept_answer *kept = malloc(size);
     if (kept == NULL) return;
     kept->key = *key;
     kept->answer = *answer;
     kept->answer.frames = NULL;
     if (answer->count > 0) memcpy(kept->frames, answer->frames, answer->count * sizeof *answer->frames);
-    if (*slot != NULL) answers->bytes -= size_of((*slot)->answer.count);
-    free(*slot);
-    *slot = kept;
-    answers->bytes += size;
+    put(answers, kept);
 }
 
 void uspi_answers_clear(struct uspi_answers *answers) {
-    for (size_t i = 0; answers->slots != NULL && i < SLOTS; i++) free(answers->slots[i]);
+    for (size_t i = 0; i < answers->room; i++) free(answers->slots[i]);
     free(answers->slots);
     *answers = (struct uspi_answers){.slots = NULL};
 }

@@ -25,6 +25,8 @@ struct uspi_kept_answer {
 /* Clear it with {0}. */
 struct uspi_answers {
     struct uspi_kept_answer **slots; /* NULL: none were kept yet */
+    size_t room;                     /* slots; a power of two */
+    size_t count;                    /* of answers that are kept */
     size_t bytes;
 };
 

@@ -15,14 +15,17 @@ struct uspi_dwarf {
     struct uspi_file *shared_file; /* NULL: nothing is shared */
     struct uspi_texts texts;
     struct uspi_split_package package;
+    bool is_alone;                   /* as in the options */
     struct uspi_split_unit **splits; /* by unit; NULL when no unit is split */
     char *path;
 };
 
 static void set_text(struct uspi_texts *texts, enum uspi_text_kind kind, const struct uspi_dwarf_file *file,
                      enum uspi_debug_section which) {
-    texts->of[kind].bytes = file->sections.all[which].bytes;
-    texts->of[kind].size = file->sections.all[which].size;
+    const struct uspi_section_bytes *section = &file->sections.all[which];
+    texts->of[kind].bytes = section->bytes;
+    /* Behind what is unpacked stands a 0, so that no end has to be looked for in what has not been. */
+    texts->of[kind].size = section->size + (file->sections.packed[which] != NULL ? 1 : 0);
 }
 
 static void close_file(struct uspi_dwarf_file *file) {
@@ -133,7 +136,7 @@ static int open_elf(struct uspi_dwarf *dwarf, const struct uspi_dwarf_options *o
     if (status == USP_OK) status = uspi_debug_sections_open_elf(&dwarf->file.sections, &elf, USPI_DEBUG_WHOLE, error);
     if (status != USP_OK) return status;
     dwarf->contract.header = elf.header_address;
-    return open_shared(dwarf, &elf, options->sysroot, error);
+    return options->is_alone ? USP_OK : open_shared(dwarf, &elf, options->sysroot, error);
 }
 
 static int open_macho(struct uspi_dwarf *dwarf, const struct uspi_dwarf_options *options, struct uspi_error *error) {
@@ -157,6 +160,24 @@ static const struct uspi_texts *unit_texts(const struct uspi_line_source *source
     return &dwarf->texts;
 }
 
+/* What could not be unpacked of the sections that were asked for. */
+static int find_damage(const struct uspi_dwarf *dwarf, const struct uspi_split_unit *split, struct uspi_error *error) {
+    const struct uspi_debug_sections *const all[] = {&dwarf->file.sections, &dwarf->shared.sections,
+                                                     split != NULL ? &split->dwarf.sections : NULL};
+    int status = USP_OK;
+    for (size_t i = 0; i < sizeof all / sizeof *all && status == USP_OK; i++) {
+        if (all[i] != NULL) status = uspi_debug_sections_damage(all[i], error);
+    }
+    return status;
+}
+
+/* Whether memory has lacked to unpack something is seen by comparing this with what it was before. */
+static uint32_t count_shortages(const struct uspi_dwarf *dwarf, const struct uspi_split_unit *split) {
+    return uspi_debug_sections_shortages(&dwarf->file.sections) +
+           uspi_debug_sections_shortages(&dwarf->shared.sections) +
+           (split != NULL ? uspi_debug_sections_shortages(&split->dwarf.sections) : 0);
+}
+
 /* Claims that are being gathered. */
 struct claims {
     struct uspi_map_range *all;
@@ -173,8 +194,8 @@ static bool add_claims(struct claims *claims, const struct uspi_range_list *list
 
 static bool claim_by_entries(const struct uspi_dwarf_file *file, struct claims *claims, struct uspi_range_list *list,
                              bool *has_claim) {
-    const struct uspi_section_bytes *info = &file->sections.all[USPI_DEBUG_INFO];
-    const struct uspi_section_bytes *abbreviations = &file->sections.all[USPI_DEBUG_ABBREV];
+    const struct uspi_section_bytes *info = uspi_debug_section(&file->sections, USPI_DEBUG_INFO);
+    const struct uspi_section_bytes *abbreviations = uspi_debug_section(&file->sections, USPI_DEBUG_ABBREV);
     for (size_t i = 0; i < file->count; i++) {
         const struct uspi_dwarf_unit *unit = &file->units[i];
         struct uspi_cursor_at c = uspi_cursor_over(info->bytes, (size_t)unit->end, unit->first);
@@ -217,8 +238,10 @@ static bool unit_claims(const struct uspi_line_source *source, struct uspi_map_r
     const struct uspi_dwarf_file *file = &((const struct uspi_dwarf *)source)->file;
     struct uspi_range_list list = {0};
     struct claims claims = {0};
-    const bool is_whole =
-        claim_by_entries(file, &claims, &list, unclaimed) && claim_by_sets(file, &claims, &list, unclaimed);
+    const uint32_t shortages = count_shortages((const struct uspi_dwarf *)source, NULL);
+    const bool is_whole = claim_by_entries(file, &claims, &list, unclaimed) &&
+                          claim_by_sets(file, &claims, &list, unclaimed) &&
+                          count_shortages((const struct uspi_dwarf *)source, NULL) == shortages;
     for (size_t i = 0; i < file->count; i++) unclaimed[i] = !unclaimed[i] && !file->units[i].is_partial;
     free(list.all);
     if (!is_whole) free(claims.all);
@@ -235,7 +258,7 @@ static int build(struct uspi_line_source *of, void *reader, size_t number, const
     struct uspi_dwarf_source source = {&dwarf->file, unit, &dwarf->file, &dwarf->texts};
     struct uspi_error missing = {0};
     if (error != NULL) error->status = USP_OK;
-    if (unit->is_split) {
+    if (unit->is_split && !dwarf->is_alone) {
         int status = USP_OK;
         if (dwarf->splits[number] == NULL) {
             status = uspi_split_open(&dwarf->file, unit, &dwarf->texts, &dwarf->package, dwarf->path,
@@ -246,7 +269,14 @@ static int build(struct uspi_line_source *of, void *reader, size_t number, const
         if (split != NULL)
             source = (struct uspi_dwarf_source){&split->dwarf, &split->unit, &dwarf->file, &split->texts};
     }
+    const struct uspi_split_unit *split = dwarf->splits != NULL ? dwarf->splits[number] : NULL;
+    const uint32_t shortages = count_shortages(dwarf, split);
+    struct uspi_error damage = {0};
     int status = uspi_dwarf_read_unit(reader, &source, bytes, size, error);
+    if (count_shortages(dwarf, split) != shortages) return USP_ERROR_NO_MEMORY;
+    find_damage(dwarf, split, &damage);
+    /* What the reader says is what comes of it. */
+    if (damage.status != USP_OK && error != NULL) *error = damage;
     if (missing.status != USP_OK && error != NULL) *error = missing;
     return status;
 }
@@ -271,6 +301,7 @@ int uspi_dwarf_open(const struct uspi_dwarf_options *options, struct uspi_line_s
     if (error != NULL) error->status = USP_OK;
     if (made == NULL) return USP_ERROR_NO_MEMORY;
     made->path = strdup(options->path);
+    made->is_alone = options->is_alone;
     made->file.addresses = &made->file;
     made->file.str = USPI_TEXT_STR;
     made->file.line_str = USPI_TEXT_LINE_STR;
@@ -284,8 +315,14 @@ int uspi_dwarf_open(const struct uspi_dwarf_options *options, struct uspi_line_s
                                              : open_macho(made, options, error);
     if (status == USP_OK) status = uspi_dwarf_list_units(&made->file, error);
     if (status == USP_OK) {
+        const int damage = find_damage(made, NULL, error);
+        if (damage != USP_OK && made->file.count == 0) status = USP_ERROR_NOT_FOUND;
+        if (count_shortages(made, NULL) != 0) status = USP_ERROR_NO_MEMORY;
+    }
+    if (status == USP_OK) {
         bool has_split = false;
         for (size_t i = 0; i < made->file.count; i++) has_split = has_split || made->file.units[i].is_split;
+        has_split = has_split && !made->is_alone;
         if (has_split) made->splits = calloc(made->file.count, sizeof *made->splits);
         if (has_split && made->splits == NULL) status = USP_ERROR_NO_MEMORY;
         if (has_split) uspi_split_package_open(&made->package, made->path);

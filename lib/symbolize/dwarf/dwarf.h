@@ -17,6 +17,7 @@ struct uspi_dwarf_options {
     uint32_t arch;           /* enum usp_arch, likewise */
     const char *path;        /* of the file: others lie beside it */
     const char *sysroot;     /* a folder below which the files' paths are looked for first; NULL: none */
+    bool is_alone;           /* no other files are looked for: what is in those is not known */
 };
 
 /* Opens it and lists its units. *error tells what was wrong with it, also where the rest can be used (USP_OK), and what was

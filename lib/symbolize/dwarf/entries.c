@@ -246,7 +246,7 @@ static bool visit_entry(struct walk *w, const struct uspi_abbreviation *ab, stru
 /* Walks the unit's entries. False when memory lacks. */
 static bool walk_unit(struct walk *w) {
     struct uspi_dwarf_reader *reader = w->reader;
-    const struct uspi_section_bytes *section = &w->file->sections.all[USPI_DEBUG_INFO];
+    const struct uspi_section_bytes *section = uspi_debug_section(&w->file->sections, USPI_DEBUG_INFO);
     struct uspi_cursor_at c = uspi_cursor_over(section->bytes, (size_t)w->unit->end, w->unit->first);
     size_t depth = 0;
     if (!uspi_room_for(&reader->stack, &reader->stack_room, 0, 1, sizeof *reader->stack)) return false;
@@ -303,7 +303,7 @@ void uspi_scopes_reset(struct uspi_scopes *scopes, const struct uspi_dwarf_file 
 
 bool uspi_dwarf_note_scopes(struct uspi_dwarf_reader *reader, const struct uspi_dwarf_file *file,
                             const struct uspi_dwarf_unit *unit) {
-    const struct uspi_section_bytes *abbreviations = &file->sections.all[USPI_DEBUG_ABBREV];
+    const struct uspi_section_bytes *abbreviations = uspi_debug_section(&file->sections, USPI_DEBUG_ABBREV);
     int status;
     const struct uspi_abbreviation_table *table = uspi_abbreviation_cache_get(
         reader->other_tables, abbreviations->bytes, abbreviations->size, unit->abbreviations, unit->encoding, &status);

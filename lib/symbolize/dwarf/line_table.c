@@ -113,12 +113,16 @@ static int read_entries(struct uspi_line_table *t, const struct uspi_dwarf_file 
     return USP_OK;
 }
 
+/* Bytes of the length of a table, of either kind. */
+#define LENGTHS 12
+
 int uspi_line_table_open(struct uspi_line_table *t, const struct uspi_dwarf_file *lines,
                          const struct uspi_dwarf_unit *unit, struct uspi_error *error) {
-    const struct uspi_section_bytes *section = &lines->sections.all[USPI_DEBUG_LINE];
     t->version = 0;
     t->folder_count = t->file_count = t->row_count = t->sequence_count = 0;
     if (unit->line_table == USPI_NO_OFFSET) return USP_OK;
+    const uint64_t lengths = unit->line_table <= UINT64_MAX - LENGTHS ? unit->line_table + LENGTHS : UINT64_MAX;
+    const struct uspi_section_bytes *section = uspi_debug_section_to(&lines->sections, USPI_DEBUG_LINE, lengths);
     struct uspi_cursor_at c = uspi_cursor_over(section->bytes, section->size, unit->line_table);
     uint64_t length = uspi_cursor_number(&c, 4);
     const unsigned offset_size = length == UINT32_MAX ? 8 : 4;
@@ -127,6 +131,10 @@ int uspi_line_table_open(struct uspi_line_table *t, const struct uspi_dwarf_file
         return refuse_table(lines, unit->line_table, "a line table that reaches out of its section", error);
     }
     c.end = c.p + (size_t)length;
+    t->end = (uint64_t)(c.end - section->bytes);
+    section = uspi_debug_section_to(&lines->sections, USPI_DEBUG_LINE, t->end);
+    /* It could be unpacked as far as its length. */
+    if (section->size == 0) return USP_OK;
     const uint64_t version = uspi_cursor_number(&c, 2);
     if (version < 2 || version > 5)
         return refuse_table(lines, unit->line_table, "a line table of an unknown version", error);
@@ -140,7 +148,6 @@ int uspi_line_table_open(struct uspi_line_table *t, const struct uspi_dwarf_file
         return refuse_table(lines, unit->line_table, "the header of a line table is cut off", error);
     }
     t->program = (uint64_t)(c.p - section->bytes) + header;
-    t->end = (uint64_t)(c.end - section->bytes);
     c.end = c.p + (size_t)header;
     t->minimum = uspi_cursor_byte(&c);
     t->operations = version >= 4 ? uspi_cursor_byte(&c) : 1;
@@ -332,8 +339,8 @@ void uspi_line_table_sort(struct uspi_line_table *table) {
 }
 
 int uspi_line_table_run(struct uspi_line_table *t, const struct uspi_dwarf_file *lines, struct uspi_error *error) {
-    const struct uspi_section_bytes *section = &lines->sections.all[USPI_DEBUG_LINE];
     if (t->version == 0) return USP_OK;
+    const struct uspi_section_bytes *section = uspi_debug_section_to(&lines->sections, USPI_DEBUG_LINE, t->end);
     struct machine m = {.t = t, .lines = lines};
     m.mask = t->address_size >= 8 || t->address_size == 0 ? UINT64_MAX : (UINT64_C(1) << 8 * t->address_size) - 1;
     struct uspi_cursor_at c = uspi_cursor_over(section->bytes, (size_t)t->end, t->program);

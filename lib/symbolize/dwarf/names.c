@@ -17,12 +17,12 @@ bool uspi_dwarf_read_entry(struct uspi_dwarf_reader *reader, const struct uspi_d
     int status;
     *unit = is_own ? own : uspi_dwarf_unit_at(file, offset);
     if (*unit == NULL) return false;
-    const struct uspi_section_bytes *abbreviations = &file->sections.all[USPI_DEBUG_ABBREV];
+    const struct uspi_section_bytes *abbreviations = uspi_debug_section(&file->sections, USPI_DEBUG_ABBREV);
     const struct uspi_abbreviation_table *table =
         is_own ? reader->table
                : uspi_abbreviation_cache_get(reader->other_tables, abbreviations->bytes, abbreviations->size,
                                              (*unit)->abbreviations, (*unit)->encoding, &status);
-    const struct uspi_section_bytes *section = &file->sections.all[USPI_DEBUG_INFO];
+    const struct uspi_section_bytes *section = uspi_debug_section(&file->sections, USPI_DEBUG_INFO);
     struct uspi_cursor_at c = uspi_cursor_over(section->bytes, (size_t)(*unit)->end, offset);
     const struct uspi_abbreviation *a = table != NULL ? uspi_abbreviation(table, uspi_cursor_uleb(&c)) : NULL;
     if (a == NULL) return false;

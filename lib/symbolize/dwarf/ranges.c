@@ -32,7 +32,7 @@ static bool add(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit
 /* Pairs of offsets from a base, which another pair can set; a pair of zeros ends the list. */
 static bool read_old_list(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit, uint64_t offset,
                           struct uspi_range_list *list) {
-    const struct uspi_section_bytes *section = &file->addresses->sections.all[USPI_DEBUG_RANGES];
+    const struct uspi_section_bytes *section = uspi_debug_section(&file->addresses->sections, USPI_DEBUG_RANGES);
     struct uspi_cursor_at c = uspi_cursor_over(section->bytes, section->size, offset);
     const unsigned size = unit->encoding.address_size;
     const uint64_t select = highest_address(unit);
@@ -52,7 +52,7 @@ static bool read_old_list(const struct uspi_dwarf_file *file, const struct uspi_
 
 static bool read_list(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit, uint64_t offset,
                       struct uspi_range_list *list) {
-    const struct uspi_section_bytes *section = &file->sections.all[USPI_DEBUG_RNGLISTS];
+    const struct uspi_section_bytes *section = uspi_debug_section(&file->sections, USPI_DEBUG_RNGLISTS);
     struct uspi_cursor_at c = uspi_cursor_over(section->bytes, section->size, offset);
     const unsigned size = unit->encoding.address_size;
     const uint64_t mask = highest_address(unit);
@@ -108,7 +108,7 @@ static bool find_list(const struct uspi_dwarf_file *file, const struct uspi_dwar
         if (unit->encoding.version < 5 && file->addresses != file) return uspi_sum(*offset, unit->ranges_base, offset);
         return true;
     }
-    const struct uspi_section_bytes *section = &file->sections.all[USPI_DEBUG_RNGLISTS];
+    const struct uspi_section_bytes *section = uspi_debug_section(&file->sections, USPI_DEBUG_RNGLISTS);
     uint64_t at;
     if (!uspi_product(value->number, unit->encoding.offset_size, &at) || !uspi_sum(at, unit->rnglists_base, &at))
         return false;
@@ -169,7 +169,7 @@ bool uspi_dwarf_ranges(const struct uspi_dwarf_file *file, const struct uspi_dwa
 
 int uspi_dwarf_next_claims(const struct uspi_dwarf_file *file, struct uspi_claim_set *set,
                            struct uspi_range_list *list) {
-    const struct uspi_section_bytes *section = &file->sections.all[USPI_DEBUG_ARANGES];
+    const struct uspi_section_bytes *section = uspi_debug_section(&file->sections, USPI_DEBUG_ARANGES);
     struct uspi_cursor_at c = uspi_cursor_over(section->bytes, section->size, set->offset);
     struct uspi_dwarf_unit like = {.encoding = {.offset_size = 4}};
     if (c.p == c.end) return 0;

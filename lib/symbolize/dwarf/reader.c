@@ -124,7 +124,7 @@ static void forget(struct uspi_dwarf_reader *reader) {
 
 int uspi_dwarf_read_unit(struct uspi_dwarf_reader *reader, const struct uspi_dwarf_source *source,
                          const uint8_t **bytes, size_t *size, struct uspi_error *error) {
-    const struct uspi_section_bytes *abbreviations = &source->file->sections.all[USPI_DEBUG_ABBREV];
+    const struct uspi_section_bytes *abbreviations = uspi_debug_section(&source->file->sections, USPI_DEBUG_ABBREV);
     int status;
     *bytes = NULL;
     *size = 0;

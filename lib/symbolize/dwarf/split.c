@@ -56,7 +56,7 @@ static enum uspi_debug_section section_of(uint64_t column, bool is_five) {
 /* Narrows the sections of the package to the parts of one unit. */
 static bool find_in_package(const struct uspi_split_package *package, uint64_t id,
                             struct uspi_debug_sections *sections) {
-    const struct uspi_section_bytes *index = &package->sections.all[USPI_DEBUG_CU_INDEX];
+    const struct uspi_section_bytes *index = uspi_debug_section(&package->sections, USPI_DEBUG_CU_INDEX);
     struct uspi_cursor_at c = uspi_cursor_over(index->bytes, index->size, 0);
     const uint64_t version = uspi_cursor_number(&c, 4) & 0xffff, columns = uspi_cursor_number(&c, 4);
     const uint64_t units = uspi_cursor_number(&c, 4), slots = uspi_cursor_number(&c, 4);
@@ -80,7 +80,10 @@ static bool find_in_package(const struct uspi_split_package *package, uint64_t i
         const enum uspi_debug_section which = section_of(uspi_le32(ids + 4 * i), version == 5);
         const uint64_t at = uspi_le32(offsets + 4 * i), size = uspi_le32(sizes + 4 * i);
         if (which == USPI_DEBUG_SECTIONS) continue;
+        /* The package unpacks it, once for all units. */
         struct uspi_section_bytes *section = &sections->all[which];
+        *section = *uspi_debug_section(&package->sections, which);
+        sections->packed[which] = NULL;
         if (at > section->size || size > section->size - at) return false;
         section->bytes += (size_t)at;
         section->size = (size_t)size;

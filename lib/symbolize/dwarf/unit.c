@@ -8,7 +8,8 @@
 #include <inttypes.h>
 
 static struct uspi_cursor_at over(const struct uspi_dwarf_file *file, enum uspi_debug_section which, uint64_t from) {
-    return uspi_cursor_over(file->sections.all[which].bytes, file->sections.all[which].size, from);
+    const struct uspi_section_bytes *section = uspi_debug_section(&file->sections, which);
+    return uspi_cursor_over(section->bytes, section->size, from);
 }
 
 /* ---- values ---- */
@@ -53,7 +54,7 @@ bool uspi_dwarf_address(const struct uspi_dwarf_file *file, const struct uspi_dw
 /* A place in a section of strings, if a string ends behind it. */
 static uint64_t text_in(const struct uspi_dwarf_file *file, enum uspi_debug_section which, enum uspi_text_kind kind,
                         uint64_t offset) {
-    const struct uspi_section_bytes *section = &file->sections.all[which];
+    const struct uspi_section_bytes *section = uspi_debug_section(&file->sections, which);
     if (offset >= section->size) return 0;
     const bool is_terminated = section->bytes[section->size - 1] == 0 ||
                                memchr(section->bytes + (size_t)offset, 0, section->size - (size_t)offset) != NULL;
@@ -151,7 +152,7 @@ static uint64_t offset_or(const struct uspi_attributes *a, enum uspi_attribute w
 
 /* What the first entry says. False when it cannot be read. */
 static bool read_first_entry(const struct uspi_dwarf_file *file, struct uspi_dwarf_unit *unit) {
-    const struct uspi_section_bytes *abbreviations = &file->sections.all[USPI_DEBUG_ABBREV];
+    const struct uspi_section_bytes *abbreviations = uspi_debug_section(&file->sections, USPI_DEBUG_ABBREV);
     struct uspi_cursor_at c = over(file, USPI_DEBUG_INFO, unit->first);
     struct uspi_attributes a;
     uint64_t tag, address;
@@ -191,7 +192,7 @@ static void describe_damage(const struct uspi_dwarf_file *file, uint64_t offset,
 }
 
 int uspi_dwarf_list_units(struct uspi_dwarf_file *file, struct uspi_error *error) {
-    const size_t size = file->sections.all[USPI_DEBUG_INFO].size;
+    const size_t size = uspi_debug_section(&file->sections, USPI_DEBUG_INFO)->size;
     for (uint64_t at = 0; at < size;) {
         struct uspi_dwarf_unit unit;
         const bool is_good = uspi_dwarf_read_header(file, at, &unit);

@@ -121,6 +121,35 @@ static uint64_t next_wanted(const uint8_t *entries, uint64_t i, uint64_t count, 
     return i;
 }
 
+/* Raises *start to the last value of a function or label that is not above an address. False: the entries are not where they
+ * can be compared as they stand. */
+static bool raise_to_nearest(const struct table *table, usp_addr address, usp_addr *start) {
+    const struct uspi_elf_symbols *symbols = &table->symbols;
+    const uint8_t *entries = uspi_elf_symbols_in_place(symbols);
+    if (symbols->count == 0) return true;
+    if (entries == NULL || table->code.is_unlinked) return false;
+    for (uint64_t i = 0; i < symbols->count; i++) {
+        uint64_t value, size;
+        uspi_elf_symbol_extent(entries, i, &value, &size);
+        if (value > address || value <= *start) continue;
+        struct uspi_elf_symbol symbol;
+        if (uspi_elf_symbol(symbols, i, &symbol, NULL) != USP_OK) return false;
+        if (!is_function(&symbol) && symbol.type != USPI_STT_NOTYPE) continue;
+        if (symbol.section != USPI_SHN_UNDEF) *start = value;
+    }
+    return true;
+}
+
+/* The shape of uspi_tables.nearest. */
+static bool nearest(const struct uspi_tables *tables, usp_addr address, usp_addr *start) {
+    const struct elf_tables *e = (const struct elf_tables *)tables;
+    *start = 0;
+    for (unsigned source = 0; source < TABLES; source++) {
+        if (!raise_to_nearest(&e->tables[source], address, start)) return false;
+    }
+    return *start != 0 && address != UINT64_MAX;
+}
+
 static int by_entry(const void *a, const void *b) {
     const struct reach *x = a, *y = b;
     return (x->entry > y->entry) - (x->entry < y->entry);
@@ -313,7 +342,7 @@ static void close_tables(struct uspi_tables *tables) {
 
 static struct elf_tables *create(void) {
     struct elf_tables *e = calloc(1, sizeof *e);
-    if (e != NULL) e->contract = (struct uspi_tables){gather, get, prefer, close_tables, sizeof *e};
+    if (e != NULL) e->contract = (struct uspi_tables){gather, get, prefer, close_tables, sizeof *e, nearest};
     return e;
 }
 

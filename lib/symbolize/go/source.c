@@ -107,6 +107,7 @@ int uspi_go_source_create(const struct uspi_go_table *table, usp_addr header, st
                                                .units = (size_t)units,
                                                .size = table->bytes.size,
                                                .header = header,
+                                               .is_partial = true,
                                                .unit_size = unit_size,
                                                .claims = claims,
                                                .create_reader = create_reader,

@@ -28,6 +28,12 @@ bool uspi_excerpt_add(struct uspi_excerpt *excerpt, usp_addr address) {
     return address < high;
 }
 
+void uspi_excerpt_begin_at(struct uspi_excerpt *excerpt, usp_addr start, usp_addr address) {
+    uspi_excerpt_begin(excerpt);
+    excerpt->count = 1;
+    excerpt->windows[0] = (struct uspi_window){start, address + 1, start};
+}
+
 const struct uspi_window *uspi_excerpt_window(const struct uspi_excerpt *excerpt, usp_addr address) {
     uint32_t i = 0;
     while (i < excerpt->count && excerpt->windows[i].high <= address) i++;

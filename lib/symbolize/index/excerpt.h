@@ -29,6 +29,10 @@ void uspi_excerpt_begin(struct uspi_excerpt *excerpt);
 /* Makes sure that the address lies in a window. False: there is no room for another one. */
 bool uspi_excerpt_add(struct uspi_excerpt *excerpt, usp_addr address);
 
+/* The same for an address that nothing else is expected with: the window, which is the only one, begins at `start`, the last
+ * start at or below it that is known. What begins above the address is of no interest. */
+void uspi_excerpt_begin_at(struct uspi_excerpt *excerpt, usp_addr start, usp_addr address);
+
 /* The window that holds an address; NULL: none does. */
 const struct uspi_window *uspi_excerpt_window(const struct uspi_excerpt *excerpt, usp_addr address);
 

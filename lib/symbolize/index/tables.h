@@ -32,6 +32,10 @@ struct uspi_tables {
     uspi_prefer prefer; /* context: the tables */
     void (*close)(struct uspi_tables *tables);
     size_t memory; /* bytes beside the files that go when it is closed, itself included */
+
+    /* The last start at or below an address of what is not passed over at once; much faster than to gather. False: there is
+     * none, or it takes longer to find. NULL: it always does. */
+    bool (*nearest)(const struct uspi_tables *tables, usp_addr address, usp_addr *start);
 };
 
 /* Whether an ELF file has a .symtab of its own; without one, a file of debugging symbols is worth looking for. */

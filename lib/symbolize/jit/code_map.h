@@ -36,6 +36,7 @@ struct uspi_jit_code {
     uint32_t name_length; /* 0: the code that was here is gone */
     uint32_t row_count;   /* its rows, of which the offsets ascend */
     size_t first_row;     /* in `rows` */
+    uint32_t object;      /* whose debug information is of it, from 1 (object_lines.h); 0: none's */
 };
 
 /* From `start` up to the next part's start. */

@@ -42,7 +42,7 @@ void uspi_gdb_jit_look(struct uspi_gdb_jit *jit, const struct usp_images *images
                        const struct usp_memory *memory) {
     struct usp_memory pages = *memory;
     struct uspi_page_cache *cache = uspi_page_cache_before(&pages);
-    memset(jit, 0, sizeof *jit);
+    *jit = (struct uspi_gdb_jit){.objects = jit->objects};
     for (size_t i = 0; i < usp_images_count(images); i++) {
         const struct usp_image *image = usp_images_get(images, i);
         if ((image->flags & (USP_IMAGE_MACHO | USP_IMAGE_KERNEL)) == 0) look_in_image(jit, image, places, &pages);
@@ -90,20 +90,21 @@ static bool read_head(struct uspi_jit_descriptor *d, const struct usp_memory *me
 
 /* The object's bytes are copied, because a live process may change them at any time. */
 static int read_entry_object(const struct usp_memory *memory, const struct entry *entry, uint64_t order,
-                             struct uspi_jit_map *map) {
+                             uint32_t number, struct uspi_jit_map *map) {
     uint8_t *copy = malloc((size_t)entry->size);
     if (copy == NULL) return USP_ERROR_NO_MEMORY;
     int status = memory->read(memory->context, entry->object, copy, (size_t)entry->size);
     if (status == USP_OK) {
         const struct uspi_source source = {.name = "JIT object", .mapped = copy};
-        status = uspi_gdb_jit_read_object((struct uspi_bytes){&source, 0, entry->size}, order, map);
+        status = uspi_gdb_jit_read_object((struct uspi_bytes){&source, 0, entry->size}, order, number, map);
     }
     free(copy);
     return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
 }
 
 /* Runtimes put a new entry before the first: the nearer to the beginning, the newer. */
-static int read_list(const struct uspi_jit_descriptor *d, const struct usp_memory *memory, struct uspi_jit_map *map) {
+static int read_list(const struct uspi_jit_descriptor *d, const struct usp_memory *memory,
+                     struct uspi_jit_objects *objects, struct uspi_jit_map *map) {
     uint64_t left = OBJECTS_MAX;
     usp_addr at = first_entry(d);
     int status = USP_OK;
@@ -114,7 +115,9 @@ static int read_list(const struct uspi_jit_descriptor *d, const struct usp_memor
         if (entry.size > 0 && entry.size <= OBJECT_MAX) {
             if (entry.size > left) break;
             left -= entry.size;
-            status = read_entry_object(memory, &entry, UINT64_MAX - i, map);
+            uint32_t number = 0;
+            if (objects != NULL) status = uspi_jit_objects_add(objects, d->arch, entry.object, entry.size, &number);
+            if (status == USP_OK) status = read_entry_object(memory, &entry, UINT64_MAX - i, number, map);
         }
         at = entry.next;
     }
@@ -129,8 +132,9 @@ int uspi_gdb_jit_read(struct uspi_gdb_jit *jit, const struct usp_memory *memory,
     }
     if (!has_changed) return USP_OK;
     uspi_jit_map_clear(map);
+    if (jit->objects != NULL) uspi_jit_objects_forget(jit->objects);
     for (uint32_t i = 0; status == USP_OK && i < jit->count; i++) {
-        status = read_list(&jit->descriptors[i], memory, map);
+        status = read_list(&jit->descriptors[i], memory, jit->objects, map);
     }
     jit->was_read = status == USP_OK;
     return status;

@@ -42,11 +42,11 @@ static bool locate(const struct uspi_elf *elf, const struct uspi_elf_symbol *sym
     return true;
 }
 
-static int gather(const struct uspi_elf *elf, const struct uspi_elf_symbols *symbols, uint64_t order,
+static int gather(const struct uspi_elf *elf, const struct uspi_elf_symbols *symbols, uint64_t order, uint32_t number,
                   struct functions *functions) {
     for (uint64_t i = 0; i < symbols->count; i++) {
         struct uspi_elf_symbol symbol;
-        struct function function = {.code.order = order, .symbol = i};
+        struct function function = {.code = {.order = order, .object = number}, .symbol = i};
         int status = uspi_elf_symbol(symbols, i, &symbol, NULL);
         if (status != USP_OK) return status;
         if (symbol.type != USPI_STT_FUNC || !locate(elf, &symbol, &function)) continue;
@@ -71,7 +71,7 @@ static int add_all(const struct functions *functions, const struct uspi_elf_symb
     return USP_OK;
 }
 
-int uspi_gdb_jit_read_object(struct uspi_bytes object, uint64_t order, struct uspi_jit_map *map) {
+int uspi_gdb_jit_read_object(struct uspi_bytes object, uint64_t order, uint32_t number, struct uspi_jit_map *map) {
     struct uspi_elf elf;
     struct uspi_elf_section table, names;
     struct uspi_bytes entries, strings;
@@ -82,7 +82,7 @@ int uspi_gdb_jit_read_object(struct uspi_bytes object, uint64_t order, struct us
     if (status == USP_OK) status = uspi_bytes_sub(object, table.offset, table.size, "symbols", &entries, NULL);
     if (status == USP_OK) status = uspi_bytes_sub(object, names.offset, names.size, "names", &strings, NULL);
     if (status == USP_OK) status = uspi_elf_symbols_in(&elf, &table, entries, strings, &symbols, NULL);
-    if (status == USP_OK) status = gather(&elf, &symbols, order, &functions);
+    if (status == USP_OK) status = gather(&elf, &symbols, order, number, &functions);
     if (status == USP_OK && functions.count > 0) {
         qsort(functions.all, functions.count, sizeof *functions.all, by_precedence);
         status = add_all(&functions, &symbols, map);

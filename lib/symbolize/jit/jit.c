@@ -46,6 +46,7 @@ struct uspi_jit {
     uint64_t looked; /* for files; usp_clock */
     struct uspi_gdb_jit gdb;
     struct uspi_jit_map gdb_map;
+    struct uspi_jit_objects objects;
     bool has_looked_for_variables;
     uint64_t generation; /* of the images in which they were looked for */
 };
@@ -55,6 +56,7 @@ struct uspi_jit *uspi_jit_create(const struct uspi_places *places, int64_t recor
     if (jit == NULL) return NULL;
     jit->places = places;
     jit->recorded = recorded;
+    jit->gdb.objects = &jit->objects;
     jit->lock = uspi_lock_create();
     if (jit->lock != NULL) return jit;
     free(jit);
@@ -76,7 +78,8 @@ void uspi_jit_clear(struct uspi_jit *jit) {
     drop_file(jit, USPI_JIT_PERF_MAP);
     drop_file(jit, USPI_JIT_DUMP);
     uspi_jit_map_clear(&jit->gdb_map);
-    memset(&jit->gdb, 0, sizeof jit->gdb);
+    uspi_jit_objects_clear(&jit->objects);
+    jit->gdb = (struct uspi_gdb_jit){.objects = &jit->objects};
     jit->has_looked = jit->has_looked_for_variables = false;
 }
 
@@ -199,7 +202,8 @@ static int find_in(struct uspi_jit_map *map, uint32_t strategy, usp_addr address
     int status = uspi_jit_map_find(map, address, &code);
     if (status != USP_OK) return status;
     const char *name = uspi_names_keep(names, map->text + code->name, code->name_length);
-    *answer = (struct uspi_jit_answer){.start = code->start, .size = code->size, .name = name, .strategy = strategy};
+    *answer = (struct uspi_jit_answer){
+        .start = code->start, .size = code->size, .name = name, .strategy = strategy, .object = code->object};
     const struct uspi_jit_row *row = uspi_jit_map_row(map, code, address);
     if (row != NULL) {
         answer->path = uspi_names_keep(names, row->file, strlen(row->file));
@@ -208,8 +212,23 @@ static int find_in(struct uspi_jit_map *map, uint32_t strategy, usp_addr address
     return name != NULL && (row == NULL || answer->path != NULL) ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
-static int find_code(struct uspi_jit *jit, usp_addr address, struct uspi_names *names, struct uspi_jit_answer *answer) {
+/* The lines of code that an object holds. */
+static int put_frames(struct uspi_jit *jit, const struct uspi_jit_question *question, struct uspi_names *names,
+                      uint32_t object) {
+    struct uspi_image_memory memory;
+    if (question->lines == NULL || object == 0) return USP_OK;
+    if (uspi_image_memory_open(jit->places, &memory) != USP_OK) return USP_OK;
+    const struct uspi_jit_frames wanted = {jit->places, &memory.memory, question->paths, names, question->lines};
+    int status = uspi_jit_object_frames(&jit->objects, object, question->address, &wanted);
+    uspi_image_memory_close(&memory);
+    return status;
+}
+
+static int find_code(struct uspi_jit *jit, const struct uspi_jit_question *question, struct uspi_names *names,
+                     struct uspi_jit_answer *answer) {
+    const usp_addr address = question->address;
     int status = find_in(&jit->gdb_map, USP_STRATEGY_GDB_JIT, address, names, answer);
+    if (status == USP_OK) return put_frames(jit, question, names, answer->object);
     if (status != USP_ERROR_NOT_FOUND) return status;
     open_files(jit);
     status = read_file(jit, USPI_JIT_DUMP);
@@ -226,7 +245,7 @@ int uspi_jit_find(struct uspi_jit *jit, const struct uspi_jit_question *question
                   struct uspi_jit_answer *answer) {
     uspi_lock_take(jit->lock);
     int status = read_gdb(jit, question->images, question->generation);
-    if (status == USP_OK) status = find_code(jit, question->address, names, answer);
+    if (status == USP_OK) status = find_code(jit, question, names, answer);
     uspi_lock_give(jit->lock);
     return status;
 }

@@ -7,6 +7,7 @@
 
 #include "lib/demangle/names.h"
 #include "lib/images/image_file.h"
+#include "lib/symbolize/module_lines/frames.h"
 
 #include <unspool/symbolize.h>
 
@@ -28,6 +29,8 @@ struct uspi_jit_question {
     usp_addr address;
     const struct usp_images *images; /* in none of which the address lies */
     uint64_t generation;             /* another one where the images are other ones than the last time */
+    const struct uspi_source_paths *paths;
+    struct usp_lines *lines; /* gets the source frames, if debug information knows some; NULL: they are not wanted */
 };
 
 struct uspi_jit_answer {
@@ -37,6 +40,7 @@ struct uspi_jit_answer {
     const char *path;  /* of the source file, likewise; NULL: not known */
     uint32_t line;     /* 0: not known */
     uint32_t strategy; /* enum usp_strategy: which source named it */
+    uint32_t object;   /* of the GDB JIT interface, that it is of (object_lines.h); 0: none */
 };
 
 /* The newest generated code that holds an address. USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_NO_MEMORY. Thread-safe. */

@@ -41,6 +41,11 @@ static inline bool load(const struct uspi_block *block, uint32_t array, uint64_t
 
 static bool lay_out(struct uspi_block *block) {
     const uint8_t *w = block->width;
+    block->node_bits = (uint32_t)w[USPI_WIDTH_PARENT] + w[USPI_WIDTH_SITE];
+    block->site_bits =
+        (uint32_t)w[USPI_WIDTH_FUNCTION] + w[USPI_WIDTH_FILE] + w[USPI_WIDTH_CALL_LINE] + w[USPI_WIDTH_COLUMN];
+    block->function_bits = (uint32_t)w[USPI_WIDTH_TEXT] + w[USPI_WIDTH_FILE] + w[USPI_WIDTH_DECLARED];
+    block->part_bits = (uint32_t)w[USPI_WIDTH_START] + w[USPI_WIDTH_SIZE] + w[USPI_WIDTH_NODE] + 1u;
     const struct {
         uint32_t *at;
         uint32_t count;
@@ -48,12 +53,10 @@ static bool lay_out(struct uspi_block *block) {
     } tables[] = {
         {&block->at_folders, block->folders, w[USPI_WIDTH_TEXT]},
         {&block->at_files, block->files, (unsigned)w[USPI_WIDTH_FOLDER] + w[USPI_WIDTH_TEXT]},
-        {&block->at_functions, block->functions,
-         (unsigned)w[USPI_WIDTH_TEXT] + w[USPI_WIDTH_FILE] + w[USPI_WIDTH_DECLARED]},
-        {&block->at_sites, block->sites,
-         (unsigned)w[USPI_WIDTH_FUNCTION] + w[USPI_WIDTH_FILE] + w[USPI_WIDTH_CALL_LINE] + w[USPI_WIDTH_COLUMN]},
-        {&block->at_nodes, block->nodes, (unsigned)w[USPI_WIDTH_PARENT] + w[USPI_WIDTH_SITE]},
-        {&block->at_parts, block->parts, (unsigned)w[USPI_WIDTH_START] + w[USPI_WIDTH_SIZE] + w[USPI_WIDTH_NODE] + 1u},
+        {&block->at_functions, block->functions, block->function_bits},
+        {&block->at_sites, block->sites, block->site_bits},
+        {&block->at_nodes, block->nodes, block->node_bits},
+        {&block->at_parts, block->parts, block->part_bits},
         {&block->at_aliases, block->aliases, (unsigned)w[USPI_WIDTH_NODE] + w[USPI_WIDTH_FUNCTION]},
         {&block->at_groups, block->groups, (unsigned)w[USPI_WIDTH_START] + w[USPI_WIDTH_OFFSET]},
         {&block->at_entries, block->entry_bytes, 8},
@@ -305,79 +308,73 @@ int uspi_block_visit(const struct uspi_block *block, uspi_block_visitor visit, v
 
 /* ---- the tables ---- */
 
-static inline unsigned sum_of(const uint8_t *widths, unsigned count) {
-    unsigned sum = 0;
-    for (unsigned i = 0; i < count; i++) sum += widths[i];
-    return sum;
+/* The next field of a record, which was found to be right. */
+static inline uint64_t take(const uint8_t *bytes, uint64_t *bit, unsigned width) {
+    const uint64_t value = uspi_packed_get(bytes, *bit, width);
+    *bit += width;
+    return value;
 }
 
-/* Loads the fields of a record, one behind the other. There is at least one. */
-static inline bool load_fields(const struct uspi_block *block, uint32_t array, uint64_t bit, const uint8_t *widths,
-                               uint64_t *fields, unsigned count) {
+/* Where record i of a table begins, in *bit from the bytes that are returned; NULL when it is damaged. */
+static inline const uint8_t *find_record(const struct uspi_block *block, uint32_t array, uint64_t i, uint32_t bits,
+                                         uint64_t *bit) {
     const uint8_t *bytes = block->bytes + array;
-    const uint64_t last = bit + sum_of(widths, count - 1);
-    if (!uspi_checked_range(block->checked, bytes + (size_t)(bit / 8), last / 8 - bit / 8 + 8)) return false;
-    for (unsigned i = 0; i < count; i++) {
-        fields[i] = uspi_packed_get(bytes, bit, widths[i]);
-        bit += widths[i];
-    }
-    return true;
+    *bit = i * bits;
+    const uint64_t from = *bit / 8, to = (*bit + bits) / 8 + 8;
+    return uspi_checked_range(block->checked, bytes + (size_t)from, to - from) ? bytes : NULL;
 }
 
 int uspi_block_node(const struct uspi_block *block, uint32_t node, struct uspi_block_node *of) {
-    const uint8_t *w = block->width;
-    const uint8_t widths[2] = {w[USPI_WIDTH_PARENT], w[USPI_WIDTH_SITE]};
-    uint64_t fields[4];
+    const uint8_t *w = block->width, *bytes;
+    uint64_t bit;
     *of = (struct uspi_block_node){0};
     if (node == 0 || node > block->nodes) return USP_ERROR_FORMAT;
-    if (!load_fields(block, block->at_nodes, (uint64_t)(node - 1) * sum_of(widths, 2), widths, fields, 2)) {
-        return USP_ERROR_FORMAT;
-    }
-    const uint64_t distance = fields[0], site = fields[1];
+    bytes = find_record(block, block->at_nodes, node - 1, block->node_bits, &bit);
+    if (bytes == NULL) return USP_ERROR_FORMAT;
+    const uint64_t distance = take(bytes, &bit, w[USPI_WIDTH_PARENT]), site = take(bytes, &bit, w[USPI_WIDTH_SITE]);
     if (distance == 0) {
         of->function = (uint32_t)site;
         return site <= block->functions ? USP_OK : USP_ERROR_FORMAT;
     }
     if (distance >= node || site == 0 || site > block->sites) return USP_ERROR_FORMAT;
-    const uint8_t site_widths[4] = {w[USPI_WIDTH_FUNCTION], w[USPI_WIDTH_FILE], w[USPI_WIDTH_CALL_LINE],
-                                    w[USPI_WIDTH_COLUMN]};
-    if (!load_fields(block, block->at_sites, (site - 1) * sum_of(site_widths, 4), site_widths, fields, 4)) {
-        return USP_ERROR_FORMAT;
-    }
+    bytes = find_record(block, block->at_sites, site - 1, block->site_bits, &bit);
+    if (bytes == NULL) return USP_ERROR_FORMAT;
+    const uint64_t function = take(bytes, &bit, w[USPI_WIDTH_FUNCTION]), file = take(bytes, &bit, w[USPI_WIDTH_FILE]);
     of->caller = node - (uint32_t)distance;
-    of->function = (uint32_t)fields[0];
-    of->call_file = (uint32_t)fields[1];
-    of->call_line = (uint32_t)fields[2];
-    of->call_column = (uint32_t)fields[3];
-    return fields[0] <= block->functions && fields[1] <= block->files ? USP_OK : USP_ERROR_FORMAT;
+    of->function = (uint32_t)function;
+    of->call_file = (uint32_t)file;
+    of->call_line = (uint32_t)take(bytes, &bit, w[USPI_WIDTH_CALL_LINE]);
+    of->call_column = (uint32_t)take(bytes, &bit, w[USPI_WIDTH_COLUMN]);
+    return function <= block->functions && file <= block->files ? USP_OK : USP_ERROR_FORMAT;
 }
 
 int uspi_block_function(const struct uspi_block *block, uint32_t function, struct uspi_block_function *of) {
-    const uint8_t *w = block->width;
-    const uint8_t widths[3] = {w[USPI_WIDTH_TEXT], w[USPI_WIDTH_FILE], w[USPI_WIDTH_DECLARED]};
-    uint64_t fields[3];
+    const uint8_t *w = block->width, *bytes;
+    uint64_t bit;
     if (function == 0 || function > block->functions) return USP_ERROR_FORMAT;
-    if (!load_fields(block, block->at_functions, (uint64_t)(function - 1) * sum_of(widths, 3), widths, fields, 3)) {
-        return USP_ERROR_FORMAT;
-    }
-    *of = (struct uspi_block_function){fields[0], (uint32_t)fields[1], (uint32_t)fields[2]};
-    return fields[1] <= block->files ? USP_OK : USP_ERROR_FORMAT;
+    bytes = find_record(block, block->at_functions, function - 1, block->function_bits, &bit);
+    if (bytes == NULL) return USP_ERROR_FORMAT;
+    of->name = take(bytes, &bit, w[USPI_WIDTH_TEXT]);
+    const uint64_t file = take(bytes, &bit, w[USPI_WIDTH_FILE]);
+    of->file = (uint32_t)file;
+    of->line = (uint32_t)take(bytes, &bit, w[USPI_WIDTH_DECLARED]);
+    return file <= block->files ? USP_OK : USP_ERROR_FORMAT;
 }
 
 int uspi_block_file(const struct uspi_block *block, uint32_t file, uint64_t *folder, uint64_t *name) {
     const uint8_t *w = block->width;
-    const uint8_t widths[2] = {w[USPI_WIDTH_FOLDER], w[USPI_WIDTH_TEXT]};
-    uint64_t fields[2];
+    uint64_t bit;
     if (file == 0 || file > block->files) return USP_ERROR_FORMAT;
-    if (!load_fields(block, block->at_files, (uint64_t)(file - 1) * sum_of(widths, 2), widths, fields, 2)) {
-        return USP_ERROR_FORMAT;
-    }
-    *name = fields[1];
+    const uint32_t bits = (uint32_t)w[USPI_WIDTH_FOLDER] + w[USPI_WIDTH_TEXT];
+    const uint8_t *bytes = find_record(block, block->at_files, file - 1, bits, &bit);
+    if (bytes == NULL) return USP_ERROR_FORMAT;
+    const uint64_t number = take(bytes, &bit, w[USPI_WIDTH_FOLDER]);
+    *name = take(bytes, &bit, w[USPI_WIDTH_TEXT]);
     *folder = 0;
-    if (fields[0] == 0) return USP_OK;
-    if (fields[0] > block->folders) return USP_ERROR_FORMAT;
+    if (number == 0) return USP_OK;
+    if (number > block->folders) return USP_ERROR_FORMAT;
     const unsigned width = w[USPI_WIDTH_TEXT];
-    return load(block, block->at_folders, (fields[0] - 1) * width, width, folder) ? USP_OK : USP_ERROR_FORMAT;
+    return load(block, block->at_folders, (number - 1) * width, width, folder) ? USP_OK : USP_ERROR_FORMAT;
 }
 
 void uspi_block_texts(const struct uspi_block *block, uint64_t (*visit)(void *context, uint64_t text), void *context) {
@@ -396,24 +393,26 @@ void uspi_block_texts(const struct uspi_block *block, uint64_t (*visit)(void *co
 
 int uspi_block_part(const struct uspi_block *block, uint32_t i, struct uspi_block_part *part) {
     const uint8_t *w = block->width;
-    const uint8_t widths[4] = {w[USPI_WIDTH_START], w[USPI_WIDTH_SIZE], w[USPI_WIDTH_NODE], 1};
-    uint64_t fields[4];
+    uint64_t bit;
     if (i >= block->parts) return USP_ERROR_NOT_FOUND;
-    if (!load_fields(block, block->at_parts, (uint64_t)i * sum_of(widths, 4), widths, fields, 4))
-        return USP_ERROR_FORMAT;
-    part->start = block->base + (fields[0] << block->unit);
-    part->size = fields[1] << block->unit;
-    part->node = (uint32_t)fields[2];
-    part->is_cold = fields[3] != 0;
+    const uint8_t *bytes = find_record(block, block->at_parts, i, block->part_bits, &bit);
+    if (bytes == NULL) return USP_ERROR_FORMAT;
+    part->start = block->base + (take(bytes, &bit, w[USPI_WIDTH_START]) << block->unit);
+    part->size = take(bytes, &bit, w[USPI_WIDTH_SIZE]) << block->unit;
+    const uint64_t node = take(bytes, &bit, w[USPI_WIDTH_NODE]);
+    part->node = (uint32_t)node;
+    part->is_cold = take(bytes, &bit, 1) != 0;
     return part->node <= block->nodes ? USP_OK : USP_ERROR_FORMAT;
 }
 
 int uspi_block_find_part(const struct uspi_block *block, uint64_t address, struct uspi_block_part *part) {
+    const unsigned width = block->width[USPI_WIDTH_START];
     uint32_t low = 0, high = block->parts;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        if (uspi_block_part(block, middle, part) != USP_OK) return USP_ERROR_FORMAT;
-        if (part->start <= address) {
+        uint64_t start;
+        if (!load(block, block->at_parts, (uint64_t)middle * block->part_bits, width, &start)) return USP_ERROR_FORMAT;
+        if (block->base + (start << block->unit) <= address) {
             low = middle + 1;
         } else {
             high = middle;
@@ -426,21 +425,23 @@ int uspi_block_find_part(const struct uspi_block *block, uint64_t address, struc
 }
 
 uint32_t uspi_block_alias(const struct uspi_block *block, uint32_t node, uint32_t i) {
-    const uint8_t *w = block->width;
-    const uint8_t widths[2] = {w[USPI_WIDTH_NODE], w[USPI_WIDTH_FUNCTION]};
-    const unsigned record = sum_of(widths, 2);
+    const uint8_t *w = block->width, *bytes;
+    const uint32_t bits = (uint32_t)w[USPI_WIDTH_NODE] + w[USPI_WIDTH_FUNCTION];
     uint32_t low = 0, high = block->aliases;
-    uint64_t fields[2];
+    uint64_t bit;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        if (!load_fields(block, block->at_aliases, (uint64_t)middle * record, widths, fields, 2)) return 0;
-        if (fields[0] < node) {
+        bytes = find_record(block, block->at_aliases, middle, bits, &bit);
+        if (bytes == NULL) return 0;
+        if (take(bytes, &bit, w[USPI_WIDTH_NODE]) < node) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
     if (i >= block->aliases - low) return 0;
-    if (!load_fields(block, block->at_aliases, (uint64_t)(low + i) * record, widths, fields, 2)) return 0;
-    return fields[0] == node && fields[1] <= block->functions ? (uint32_t)fields[1] : 0;
+    bytes = find_record(block, block->at_aliases, low + i, bits, &bit);
+    if (bytes == NULL || take(bytes, &bit, w[USPI_WIDTH_NODE]) != node) return 0;
+    const uint64_t function = take(bytes, &bit, w[USPI_WIDTH_FUNCTION]);
+    return function <= block->functions ? (uint32_t)function : 0;
 }

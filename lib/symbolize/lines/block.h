@@ -75,7 +75,8 @@ struct uspi_block {
     uint32_t nodes, sites, functions, parts, files, folders, aliases, text_bytes;
     uint32_t at_folders, at_files, at_functions, at_sites, at_nodes, at_parts, at_aliases, at_groups, at_entries,
         at_text;
-    uint8_t unit; /* addresses are counted in 1 << unit bytes */
+    uint32_t node_bits, site_bits, function_bits, part_bits; /* of a record */
+    uint8_t unit;                                            /* addresses are counted in 1 << unit bytes */
     uint8_t width[USPI_WIDTHS];
 };
 

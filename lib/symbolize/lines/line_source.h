@@ -14,6 +14,7 @@ struct uspi_line_source {
     uint64_t size;    /* bytes that are read for all of them */
     usp_addr header;  /* address of the file's first byte as linked; of a dSYM that of its image */
     bool is_relative; /* addresses count from the header, of ELF images too: Breakpad's */
+    bool is_partial;  /* it says less than debug information: GSYM, Breakpad's symbols, Go's function table */
 
     /* The bytes that are read for a unit: what its block costs to be made. */
     uint64_t (*unit_size)(const struct uspi_line_source *source, size_t unit);

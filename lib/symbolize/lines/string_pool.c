@@ -98,12 +98,6 @@ int uspi_string_pool_find(const struct uspi_string_pool *pool, uint64_t number, 
     return *text != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
-const char *uspi_string_pool_get(const struct uspi_string_pool *pool, uint64_t number, struct uspi_names *names) {
-    const char *text;
-    uspi_string_pool_find(pool, number, names, &text);
-    return text;
-}
-
 /* ---- writing ---- */
 
 struct text {

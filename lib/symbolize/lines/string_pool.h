@@ -27,9 +27,6 @@ int uspi_string_pool_open(struct uspi_string_pool *pool, const uint8_t *bytes, u
 int uspi_string_pool_find(const struct uspi_string_pool *pool, uint64_t number, struct uspi_names *names,
                           const char **text);
 
-/* The same; NULL for whatever reason. */
-const char *uspi_string_pool_get(const struct uspi_string_pool *pool, uint64_t number, struct uspi_names *names);
-
 /* ---- writing ---- */
 
 struct uspi_string_pool_writer;

@@ -3,6 +3,7 @@
 #include "lib/symbolize/store/index_file.h"
 
 #include "lib/base/checksum.h"
+#include "lib/base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@ void uspi_index_file_close(struct uspi_index_file *index) {
     if (index == NULL) return;
     free(index->checked.states);
     free(index->copy);
+    free(index->kept);
     uspi_file_close(index->file);
     free(index);
 }
@@ -23,9 +25,14 @@ char *uspi_index_path(const char *store, const uint8_t *build_id, uint32_t size)
     const size_t room = strlen(store) + 2 * (size_t)size + sizeof "///index";
     char *path = size >= 2 ? malloc(room) : NULL;
     if (path == NULL) return NULL;
-    int used = snprintf(path, room, "%s/%02x/", store, build_id[0]);
-    for (uint32_t i = 1; i < size; i++) used += snprintf(path + used, room - (size_t)used, "%02x", build_id[i]);
-    snprintf(path + used, room - (size_t)used, "/index");
+    struct uspi_text text = uspi_text_in(path, room);
+    uspi_put_string(&text, store);
+    uspi_put_string(&text, "/");
+    uspi_put_bytes(&text, build_id, 1);
+    uspi_put_string(&text, "/");
+    uspi_put_bytes(&text, build_id + 1, size - 1);
+    uspi_put_string(&text, "/index");
+    uspi_text_end(&text);
     return path;
 }
 
@@ -161,13 +168,31 @@ int uspi_index_block(const struct uspi_index_file *index, uint64_t number, struc
     return uspi_block_open(block, section(index, USPI_INDEX_BLOCKS) + (size_t)from, end - from, &index->checked);
 }
 
+/* ---- strings ---- */
+
+bool uspi_index_keep_texts(struct uspi_index_file *index) {
+    if (index->strings.count >= SIZE_MAX / sizeof *index->kept) return false;
+    /* Pages that are never touched cost nothing. */
+    index->kept = calloc((size_t)index->strings.count + 1, sizeof *index->kept);
+    return index->kept != NULL;
+}
+
+int uspi_index_text(const struct uspi_index_file *index, uint64_t number, struct uspi_names *names, const char **text) {
+    *text = NULL;
+    if (number == 0 || number > index->strings.count) return USP_ERROR_FORMAT;
+    if (index->kept != NULL) *text = atomic_load_explicit(&index->kept[number], memory_order_acquire);
+    if (*text != NULL) return USP_OK;
+    int status = uspi_string_pool_find(&index->strings, number, names, text);
+    if (status == USP_OK && index->kept != NULL) {
+        atomic_store_explicit(&index->kept[number], *text, memory_order_release);
+    }
+    return status;
+}
+
 /* ---- symbols ----
  *
  * How many 8; for each group the start of its first symbol 8 and where it begins behind these 8; then of each symbol, as numbers
  * in base 128: the distance from the one before it in its group, size × 8 + strategy, name. */
-
-/* Three numbers of at most ten bytes. */
-#define SYMBOL_MAX 30u
 
 /* Where the parts of the section lie. */
 struct symbols {
@@ -208,42 +233,37 @@ static bool begin_group(const struct uspi_index_file *index, const struct symbol
     return true;
 }
 
-/* The bytes of the cursor's symbol; NULL when they are damaged. */
-static inline const uint8_t *bytes_of(const struct uspi_index_file *index, const struct symbols *symbols,
-                                      const struct uspi_index_cursor *cursor) {
-    if (cursor->offset > (uint64_t)(symbols->end - symbols->first)) return NULL;
+/* The bytes of the cursor's group from its place on, all of which are right; NULL when they are damaged. */
+static const uint8_t *rest_of_group(const struct uspi_index_file *index, const struct symbols *symbols,
+                                    const struct uspi_index_cursor *cursor, const uint8_t **end) {
+    const uint64_t next = cursor->number / USPI_INDEX_SYMBOLS_GROUP + 1,
+                   all = (uint64_t)(symbols->end - symbols->first);
+    uint64_t to = all;
+    if (next * USPI_INDEX_SYMBOLS_GROUP < symbols->count) {
+        const uint8_t *group = symbols->groups + 16 * (size_t)next;
+        if (!uspi_checked_range(&index->checked, group, 16)) return NULL;
+        to = uspi_le64(group + 8);
+    }
+    if (cursor->offset > to || to > all) return NULL;
     const uint8_t *p = symbols->first + (size_t)cursor->offset;
-    const uint64_t left = (uint64_t)(symbols->end - p);
-    return uspi_checked_range(&index->checked, p, left < SYMBOL_MAX ? left : SYMBOL_MAX) ? p : NULL;
+    *end = symbols->first + (size_t)to;
+    return uspi_checked_range(&index->checked, p, to - cursor->offset) ? p : NULL;
 }
 
-/* The cursor's symbol; then the cursor's place is behind it. False when it is damaged. */
-static bool read_symbol(const struct uspi_index_file *index, const struct symbols *symbols,
+/* The cursor's symbol, whose bytes begin at p. Then the cursor's place is behind it. False when it is damaged. */
+static bool read_symbol(const struct symbols *symbols, const uint8_t *p, const uint8_t *end,
                         struct uspi_index_cursor *cursor, struct uspi_index_symbol *symbol) {
     uint64_t step, size, name;
-    const uint8_t *p = bytes_of(index, symbols, cursor);
-    if (p == NULL || !read_varint(&p, symbols->end, &step) || !read_varint(&p, symbols->end, &size) ||
-        !read_varint(&p, symbols->end, &name))
-        return false;
+    if (!read_varint(&p, end, &step) || !read_varint(&p, end, &size) || !read_varint(&p, end, &name)) return false;
     cursor->start += step;
     cursor->offset = (uint64_t)(p - symbols->first);
     *symbol = (struct uspi_index_symbol){cursor->start, size >> 3, name, (uint32_t)(size & 7)};
     return true;
 }
 
-/* As read_symbol, of a symbol that only stands before the one that is wanted. */
-static inline bool skip_symbol(const struct uspi_index_file *index, const struct symbols *symbols,
-                               struct uspi_index_cursor *cursor) {
-    uint64_t step;
-    const uint8_t *p = bytes_of(index, symbols, cursor);
-    if (p == NULL || !read_varint(&p, symbols->end, &step)) return false;
-    for (unsigned numbers = 0; numbers < 2; p++) {
-        if (p == symbols->end) return false;
-        numbers += (*p & 0x80) == 0;
-    }
-    cursor->start += step;
-    cursor->offset = (uint64_t)(p - symbols->first);
-    return true;
+static inline bool skip_varint(const uint8_t **p, const uint8_t *end) {
+    while (*p < end && (**p & 0x80) != 0) ++*p;
+    return (*p)++ < end;
 }
 
 int uspi_index_next_symbol(const struct uspi_index_file *index, struct uspi_index_cursor *cursor,
@@ -252,7 +272,8 @@ int uspi_index_next_symbol(const struct uspi_index_file *index, struct uspi_inde
     if (cursor->number >= symbols.count) return 0;
     if (cursor->number % USPI_INDEX_SYMBOLS_GROUP == 0 && !begin_group(index, &symbols, cursor))
         return USP_ERROR_FORMAT;
-    if (!read_symbol(index, &symbols, cursor, symbol)) return USP_ERROR_FORMAT;
+    const uint8_t *end, *p = rest_of_group(index, &symbols, cursor, &end);
+    if (p == NULL || !read_symbol(&symbols, p, end, cursor, symbol)) return USP_ERROR_FORMAT;
     cursor->number++;
     return 1;
 }
@@ -261,8 +282,12 @@ int uspi_index_symbol(const struct uspi_index_file *index, uint64_t number, stru
     const struct symbols symbols = find_symbols(index);
     struct uspi_index_cursor cursor = {.number = number - number % USPI_INDEX_SYMBOLS_GROUP};
     if (number >= symbols.count || !begin_group(index, &symbols, &cursor)) return USP_ERROR_FORMAT;
-    for (; cursor.number < number; cursor.number++) {
-        if (!skip_symbol(index, &symbols, &cursor)) return USP_ERROR_FORMAT;
+    const uint8_t *end, *p = rest_of_group(index, &symbols, &cursor, &end);
+    if (p == NULL) return USP_ERROR_FORMAT;
+    for (uint64_t i = cursor.number; i < number; i++) {
+        uint64_t step;
+        if (!read_varint(&p, end, &step) || !skip_varint(&p, end) || !skip_varint(&p, end)) return USP_ERROR_FORMAT;
+        cursor.start += step;
     }
-    return read_symbol(index, &symbols, &cursor, symbol) ? USP_OK : USP_ERROR_FORMAT;
+    return read_symbol(&symbols, p, end, &cursor, symbol) ? USP_OK : USP_ERROR_FORMAT;
 }

@@ -25,7 +25,8 @@ enum uspi_index_section {
 
 enum uspi_index_flags {
     USPI_INDEX_MACHO = 1,
-    USPI_INDEX_RELATIVE = 2 /* addresses count from the image's first byte; of Mach-O they do anyway */
+    USPI_INDEX_RELATIVE = 2, /* addresses count from the image's first byte; of Mach-O they do anyway */
+    USPI_INDEX_PARTIAL = 4   /* the lines are not from debug information (uspi_line_source.is_partial) */
 };
 
 /* Header: see doc/index-format.md. */
@@ -46,8 +47,9 @@ struct uspi_index_file {
     uint32_t arch, variant; /* enum usp_arch; of Mach-O the cpusubtype, which tells arm64e from arm64 */
     uint32_t build_id_size;
     uint8_t build_id[USP_BUILD_ID_MAX];
-    char name[USPI_INDEX_NAME]; /* of the image's file; "": not known */
-    uint8_t *copy;              /* of the file, where it could not be mapped */
+    char name[USPI_INDEX_NAME];  /* of the image's file; "": not known */
+    uint8_t *copy;               /* of the file, where it could not be mapped */
+    _Atomic(const char *) *kept; /* strings that were asked for, by number; NULL: none are kept */
 };
 
 /* Opens a file that is one. On success *index is the caller's. USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_FORMAT (no index, or
@@ -67,6 +69,13 @@ int uspi_index_file_check(const struct uspi_index_file *index, struct uspi_error
 
 /* The path of an index in a store: STORE/ab/cdef…/index. The caller's to free; NULL when memory lacks or the id is too short. */
 char *uspi_index_path(const char *store, const uint8_t *build_id, uint32_t size);
+
+/* From now on strings are kept, each in the set of names with which it is first asked for. False when memory lacks. */
+bool uspi_index_keep_texts(struct uspi_index_file *index);
+
+/* String `number`, which is put together when it is first asked for, and lives as long as `names`. USP_OK, USP_ERROR_FORMAT for
+ * a number that it does not have and for damage, USP_ERROR_NO_MEMORY; *text is NULL then. */
+int uspi_index_text(const struct uspi_index_file *index, uint64_t number, struct uspi_names *names, const char **text);
 
 /* Block `number`. USP_OK, or USP_ERROR_FORMAT when the file is damaged there. */
 int uspi_index_block(const struct uspi_index_file *index, uint64_t number, struct uspi_block *block);

@@ -38,7 +38,7 @@ static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_na
     int status = uspi_index_symbol(t->index, number, &symbol);
     if (status != USP_OK) return status;
     *named = (struct uspi_symbol_answer){.start = symbol.start + t->moved, .size = symbol.size};
-    return uspi_string_pool_find(&t->index->strings, symbol.name, names, &named->name);
+    return uspi_index_text(t->index, symbol.name, names, &named->name);
 }
 
 /* There is one symbol for each start. */
@@ -54,7 +54,7 @@ int uspi_index_tables_open(const struct uspi_index_file *index, uint32_t strateg
     if (uspi_index_symbol_count(index) == 0) return USP_ERROR_NOT_FOUND;
     struct index_tables *t = calloc(1, sizeof *t);
     if (t == NULL) return USP_ERROR_NO_MEMORY;
-    t->contract = (struct uspi_tables){gather, get, prefer, close_tables, sizeof *t};
+    t->contract = (struct uspi_tables){gather, get, prefer, close_tables, sizeof *t, NULL};
     t->index = index;
     t->strategy = strategy;
     t->moved = moved;

@@ -183,6 +183,7 @@ int uspi_symfile_source_open(struct uspi_bytes bytes, struct uspi_line_source **
                                                .size = f->size,
                                                .header = f->header,
                                                .is_relative = f->is_relative,
+                                               .is_partial = true,
                                                .unit_size = unit_size,
                                                .claims = claims,
                                                .create_reader = create_reader,

@@ -96,6 +96,11 @@ static int64_t taken_again(struct uspi_explorer *x, usp_addr behind, uint32_t mo
     return e->op == USPI_SET && e->reg == sp && e->base == sp && e->value < 0 ? -e->value : 0;
 }
 
+uint64_t uspi_lost_by_call(const struct uspi_backend *b) {
+    const uint64_t all = (UINT64_C(1) << b->register_count) - 1;
+    return all & ~(b->callee_saved | UINT64_C(1) << b->sp | UINT64_C(1) << b->pc);
+}
+
 /* A callee keeps the callee-saved registers and sp; everything else is its own. On x86 it may take its arguments off the
  * stack: to look for that costs much and is asked for. */
 bool uspi_carry_call(struct uspi_explorer *x, struct uspi_way *way, const struct uspi_instruction *call) {
@@ -110,8 +115,6 @@ bool uspi_carry_call(struct uspi_explorer *x, struct uspi_way *way, const struct
         }
         if (!uspi_assign_register(&x->log, way, b->sp, uspi_plus(&x->log, sp, popped))) return false;
     }
-    uint64_t all = (UINT64_C(1) << b->register_count) - 1;
-    uint64_t kept = b->callee_saved | UINT64_C(1) << b->sp | UINT64_C(1) << b->pc;
-    way->unknown |= all & ~kept;
+    way->unknown |= uspi_lost_by_call(b);
     return true;
 }

@@ -158,6 +158,14 @@ static bool find_bound(struct uspi_explorer *x, struct uspi_value to, usp_addr *
     return pointer != 0;
 }
 
+/* Whether the return address has been taken off the stack: the frame was given up, and what jumps then leaves the function. */
+static bool has_given_up_frame(const struct uspi_explorer *x, const struct uspi_way *way, struct uspi_value sp) {
+    const struct uspi_backend *b = x->backend;
+    if (b->lr == USPI_NO_REGISTER || sp.kind != USPI_ADDRESS) return false;
+    const struct uspi_value lr = uspi_register_value(&x->log, way, b->lr);
+    return lr.kind == USPI_CONTENT && lr.addend == 0 && lr.base == sp.base && lr.offset < sp.offset;
+}
+
 /* An indirect jump can be a switch, and continue anywhere, or leave the function. */
 static enum course follow_unknown_jump(struct uspi_explorer *x, const struct uspi_way *way,
                                        const struct uspi_instruction *i, struct find *found) {
@@ -171,23 +179,28 @@ static enum course follow_unknown_jump(struct uspi_explorer *x, const struct usp
     }
     usp_addr target;
     uint32_t mode;
+    const bool leaves = to_return && has_given_up_frame(x, way, sp);
     if (to.kind == USPI_GLOBAL && find_bound(x, to, &target, &mode)) {
         take_later(x, way, target, mode, 0);
-    } else if (to.kind != USPI_GLOBAL && !leaves_bounds(x, way->pc, next)) {
+    } else if (to.kind != USPI_GLOBAL && !leaves && !leaves_bounds(x, way->pc, next)) {
         take_later(x, way, next, i->mode, USPI_DOUBT_SWITCH);
     }
-    found->doubts = way->doubts | USPI_DOUBT_TAIL_CALL;
+    found->doubts = way->doubts | (leaves ? 0 : USPI_DOUBT_TAIL_CALL);
     if (!to_return || (found->doubts & ~x->question.allowed) != 0) return ENDED;
     return uspi_rule_at_tail_call(&x->log, way, to, found->rule) ? HAS_RULE : ENDED;
 }
 
+/* A return to what the code itself has stored is a tail call, and no switch: so a dynamic linker enters the function that it
+ * has found. */
 static enum course follow_return(struct uspi_explorer *x, const struct uspi_way *way, const struct uspi_instruction *i,
                                  struct find *found) {
     struct uspi_value ra = uspi_register_value(&x->log, way, i->target_register);
     struct uspi_value sp = uspi_register_value(&x->log, way, x->backend->sp);
     found->doubts = way->doubts;
     if (x->question.purpose != USPI_TO_RETURN) return ENDED;
-    return uspi_rule_at_return(&x->log, way, ra, sp, found->rule) ? HAS_RULE : ENDED;
+    bool has_rule = ra.kind == USPI_UNKNOWN ? uspi_rule_at_tail_call(&x->log, way, ra, found->rule)
+                                            : uspi_rule_at_return(&x->log, way, ra, sp, found->rule);
+    return has_rule ? HAS_RULE : ENDED;
 }
 
 /* Behind a call. Ways that need no call to return come first. */
@@ -321,7 +334,8 @@ void uspi_explore_begin(struct uspi_explorer *x, struct uspi_code *code, const s
     x->has_found = x->has_jump = false;
     x->log.count = x->log.shared = x->runs.count = 0;
     x->pending_count = 1;
-    x->pending[0] = (struct uspi_way){.pc = question->from, .mode = question->mode & ~flags, .newest = USPI_LOG_ROOT};
+    x->pending[0] = (struct uspi_way){
+        .pc = question->from, .unknown = question->unknown, .mode = question->mode & ~flags, .newest = USPI_LOG_ROOT};
 }
 
 bool uspi_explore_next(struct uspi_explorer *x, struct uspi_rule *rule, unsigned *doubts) {

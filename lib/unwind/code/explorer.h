@@ -33,6 +33,7 @@ struct uspi_question {
     usp_addr from, goal;
     usp_addr low, high;  /* linear flow does not leave them, jumps may; high 0: no bounds */
     uint32_t mode;       /* decoding mode at `from`, with the condition flags where they are known (USPI_MODE_FLAGS) */
+    uint64_t unknown;    /* registers that hold nothing from before `from` */
     enum uspi_pops pops; /* what callees are taken to do */
     unsigned budget;     /* instructions to look at, at most */
     unsigned allowed;    /* enum uspi_doubt: those that a way may have */

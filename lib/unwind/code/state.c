@@ -99,6 +99,20 @@ bool uspi_assign_register(struct uspi_log *log, struct uspi_way *way, unsigned r
     return is_logged || assign(log, way, (uint8_t)reg, 0, v);
 }
 
+static struct uspi_value stored_value(const struct uspi_way *way) {
+    if (way->stored_base == USPI_NO_REGISTER) return uspi_unknown;
+    return (struct uspi_value){.kind = USPI_CONTENT, .base = way->stored_base, .offset = way->stored_offset};
+}
+
+static void remember_stored(struct uspi_way *way, struct uspi_value at, struct uspi_value v) {
+    const bool is_near = at.offset == (int16_t)at.offset;
+    const bool is_word = v.kind == USPI_CONTENT && v.addend == 0 && v.offset == (int16_t)v.offset;
+    way->stored = is_near ? (uint8_t)(USPI_SLOT | at.base) : 0;
+    way->stored_slot = (int16_t)at.offset;
+    way->stored_base = is_word ? v.base : USPI_NO_REGISTER;
+    way->stored_offset = (int16_t)v.offset;
+}
+
 struct uspi_value uspi_memory_value(const struct uspi_log *log, const struct uspi_way *way, struct uspi_value at) {
     struct uspi_value v = at;
     switch (at.kind) {
@@ -107,13 +121,16 @@ struct uspi_value uspi_memory_value(const struct uspi_log *log, const struct usp
     case USPI_CONSTANT: v.kind = USPI_GLOBAL; return v;
     default: return uspi_unknown;
     }
-    if (find_value(log, way->newest, (uint8_t)(USPI_SLOT | at.base), at.offset, &v)) return v;
+    const uint8_t where = (uint8_t)(USPI_SLOT | at.base);
+    if (find_value(log, way->newest, where, at.offset, &v)) return v;
+    if (way->stored == where && way->stored_slot == at.offset) return stored_value(way);
     return (struct uspi_value){.kind = USPI_CONTENT, .base = at.base, .offset = at.offset};
 }
 
 /* The log has no room for every spilled variable: kept are the stores that may save a register, and those that overwrite
- * what is kept. What else is stored, no return restores. A register of its own value (the anchor of a realigned stack,
- * an argument) is kept while there is plenty of room. */
+ * what is kept. What else is stored, no return restores; but the newest may be where a return is to go (push %eax; ret),
+ * or a return address that was moved from below the arguments to their place (pop %rcx; lea 8(%r15), %rsp; push %rcx). A
+ * register of its own value (the anchor of a realigned stack, an argument) is kept while there is plenty of room. */
 bool uspi_assign_memory(struct uspi_log *log, struct uspi_way *way, struct uspi_value at, unsigned reg) {
     if (at.kind != USPI_ADDRESS) return true;
     uint8_t where = (uint8_t)(USPI_SLOT | at.base);
@@ -121,7 +138,10 @@ bool uspi_assign_memory(struct uspi_log *log, struct uspi_way *way, struct uspi_
     struct uspi_value kept;
     bool saves = (reg != USPI_NO_REGISTER && uspi_is_restored(log, reg)) ||
                  (v.kind == USPI_ADDRESS && (uspi_is_restored(log, v.base) || log->count < USPI_LOG_MAX / 2));
-    if (!saves && !find_value(log, way->newest, where, at.offset, &kept)) return true;
+    if (!saves && !find_value(log, way->newest, where, at.offset, &kept)) {
+        remember_stored(way, at, v);
+        return true;
+    }
     return assign(log, way, where, at.offset, v);
 }
 

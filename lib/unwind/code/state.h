@@ -56,6 +56,9 @@ struct uspi_way {
     uint8_t doubts;
     bool is_aligned; /* USPI_BASE_ALIGNED is taken */
     uint8_t assumed; /* the condition that this way takes for true, + 1; see uspi_instruction.conditional */
+    uint8_t stored;  /* USPI_SLOT | base of the newest store, when the log does not keep it and it is near; 0: none */
+    uint8_t stored_base; /* what was stored is the word at this base, at stored_offset; USPI_NO_REGISTER: unknown */
+    int16_t stored_slot, stored_offset;
 };
 
 static const struct uspi_value uspi_unknown = {.kind = USPI_UNKNOWN};

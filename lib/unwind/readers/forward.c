@@ -6,6 +6,7 @@
  *
  * A way can go wrong behind a call that never returns, or through an indirect jump; several ways are then compared with each
  * other, and with what else is known. */
+#include "lib/unwind/code/carry.h"
 #include "lib/unwind/code/explore.h"
 #include "lib/unwind/readers/proof.h"
 #include "lib/unwind/readers/readers.h"
@@ -137,6 +138,7 @@ static void follow_ways(struct ways *ways) {
                                      .low = bounds.low,
                                      .high = bounds.high,
                                      .mode = uspi_frame_mode(e->walk, frame),
+                                     .unknown = frame->exact ? 0 : uspi_lost_by_call(e->walk->backend),
                                      .pops = USPI_POPS_NOTHING,
                                      .budget = frame->exact ? USPI_BUDGET_EXACT : BUDGET_RETURN,
                                      .allowed = USPI_DOUBT_ANY,

@@ -5,6 +5,7 @@
 # of the same memory.
 #
 #     tests/apple/emulated/run.sh [--scenario PROGRAM] [--keep FOLDER] [SLICE...]
+# shellcheck disable=SC2317 # functions are called by `beside`
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../../support/script.sh"
@@ -13,10 +14,10 @@ here=$top/tests/apple/emulated sdk=$top/tests/apple/sdk
 scenario=$started_in/tests/apple/emulated/scenario
 jobs=${USP_JOBS:-2}
 # name, compiler's target, processor's files, linker's platform (or, for the linker of LLVM 13, its option) and version,
-# addressable bits of signed pointers.
+# addressable bits of signed pointers. What runs longest comes first.
 slices=(
-  'arm64 arm64-apple-ios14 arm64 ios 14.0 0'
   'arm64e arm64e-apple-ios14 arm64 ios 14.0 39,47'
+  'arm64 arm64-apple-ios14 arm64 ios 14.0 0'
   'arm64_32 arm64_32-apple-watchos7 arm64 watchos 7.0 0'
   'x86_64 x86_64-apple-macos11 x86_64 macos 11.0 0'
   'armv7 armv7-apple-ios9 armv7 -ios_version_min 9.0 0'
@@ -74,7 +75,7 @@ compile() {
   shift 2
   mkdir -p "$folder/library" "$folder/program"
   # shellcheck disable=SC2016 # for the inner shell
-  (cd "$top" && printf '%s\n' "${sources[@]}" | xargs -P "$jobs" -n 8 sh -c '
+  (cd "$top" && printf '%s\n' "${sources[@]}" | xargs -P "$at_once" -n 8 sh -c '
     folder=$1 && shift
     while [ "$1" != -- ]; do flags="$flags $1"; shift; done; shift
     for file; do
@@ -142,10 +143,14 @@ run_slice() {
 for name in "${only[@]}"; do
   [[ " ${slices[*]%% *} " == *" $name "* ]] || fail "no slice \"$name\"; there are: ${slices[*]%% *}"
 done
+# A slice runs on one processor: slices side by side, each compiled by one compiler at a time.
+at_once=1
+[[ ${#only[@]} -gt 1 ]] || at_once=$jobs
 for slice in "${slices[@]}"; do
   # shellcheck disable=SC2086 # words on purpose
   set -- $slice
   [[ " ${only[*]} " == *" $1 "* ]] || continue
-  run_slice "$@"
+  beside run_slice "$@"
 done
+beside_ended || fail "see above"
 verdict

@@ -7,6 +7,7 @@
 
 #include <check.h>
 #include <fcntl.h>
+#include <link.h>
 #include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,7 +16,40 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+/* The code of this program and of its libraries, none of which is unloaded. */
+static struct {
+    uintptr_t low, high;
+} code[32];
+
+static int note_code(struct dl_phdr_info *image, size_t size, void *context) {
+    size_t *count = context;
+    (void)size;
+    for (size_t i = 0; i < image->dlpi_phnum && *count < sizeof code / sizeof code[0]; i++) {
+        const ElfW(Phdr) *segment = &image->dlpi_phdr[i];
+        if (segment->p_type != PT_LOAD || (segment->p_flags & (PF_R | PF_X)) != (PF_R | PF_X)) continue;
+        code[*count].low = (uintptr_t)(image->dlpi_addr + segment->p_vaddr);
+        code[*count].high = code[*count].low + (uintptr_t)segment->p_memsz;
+        ++*count;
+    }
+    return 0;
+}
+
+static bool is_code(uintptr_t from, size_t n) {
+    static size_t count;
+    if (count == 0) dl_iterate_phdr(note_code, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (from >= code[i].low && from < code[i].high && n <= code[i].high - from) return true;
+    }
+    return false;
+}
+
+/* Walks of this program's own stack read its code, thousands of times in each of the many runs of a scenario: without a
+ * system call. */
 bool fake_read_real(uintptr_t from, void *to, size_t n) {
+    if (is_code(from, n)) {
+        memcpy(to, (const void *)from, n);
+        return true;
+    }
     struct iovec local = {to, n}, remote = {(void *)from, n};
     return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)n;
 }

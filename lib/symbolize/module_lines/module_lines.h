@@ -8,7 +8,7 @@
 
 #include "lib/demangle/names.h"
 #include "lib/images/image_file.h"
-#include "lib/symbolize/cache.h"
+#include "lib/symbolize/cache/cache.h"
 #include "lib/symbolize/lines/address_map.h"
 
 struct uspi_lines;
@@ -48,6 +48,11 @@ const struct uspi_index_file *uspi_lines_index(const struct uspi_lines *lines);
 /* The same out of what is given, whatever else there is: for comparing an index with its source. */
 struct uspi_lines *uspi_lines_open_without_index(const struct usp_image *image, const struct uspi_places *places,
                                                  const struct uspi_file *file, struct uspi_cache *cache);
+
+/* The same out of the debug information in `file` alone, which was copied from memory and may go before the names that are
+ * given: no other file is looked for, and all strings are kept in the names. */
+struct uspi_lines *uspi_lines_open_in_memory(const struct usp_image *image, const struct uspi_places *places,
+                                             const struct uspi_file *file, struct uspi_cache *cache);
 
 /* Calls `visit` with each place at which an answer may change, in the addresses of the image as linked: all entries of all
  * blocks. Not 0: no more, and it is returned. */

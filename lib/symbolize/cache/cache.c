@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See cache.h. */
-#include "lib/symbolize/cache.h"
+#include "lib/symbolize/cache/cache.h"
 
 bool uspi_cache_init(struct uspi_cache *cache, size_t limit) {
     cache->limit = limit;

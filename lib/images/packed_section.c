@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* See packed_section.h. */
+#include "lib/images/packed_section.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of zlib so much is unpacked at once: starting again for each small piece would cost more. */
+#define STEP ((size_t)1 << 16)
+
+int uspi_packed_section_open(const struct uspi_packing_header *header, struct uspi_packed_section **section) {
+    struct uspi_packed_section *made = calloc(1, sizeof *made);
+    *section = NULL;
+    if (made == NULL) return USP_ERROR_NO_MEMORY;
+    made->header = *header;
+    made->size = (size_t)header->size;
+    made->lock = uspi_lock_create();
+    /* Pages that are never unpacked cost nothing. */
+    made->bytes = calloc(made->size + 1, 1);
+    if (made->lock != NULL && made->bytes != NULL) {
+        *section = made;
+        return USP_OK;
+    }
+    uspi_packed_section_free(made);
+    return USP_ERROR_NO_MEMORY;
+}
+
+/* Gives back what only unpacking needs. */
+static void end_unpacking(struct uspi_packed_section *section) {
+    uspi_zlib_end(section->steps);
+    section->steps = NULL;
+    free(section->copy);
+    section->copy = NULL;
+    section->from = NULL;
+}
+
+void uspi_packed_section_free(struct uspi_packed_section *section) {
+    if (section == NULL) return;
+    end_unpacking(section);
+    uspi_lock_free(section->lock);
+    free(section->bytes);
+    free(section);
+}
+
+/* Under the lock. */
+static int unpack_to(struct uspi_packed_section *section, size_t end) {
+    const size_t n = (size_t)section->header.packed.size;
+    int status = USP_OK;
+    if (section->from == NULL) status = uspi_gather_bytes(section->header.packed, &section->from, &section->copy);
+    if (status != USP_OK) return status;
+    if (section->header.way == USPI_PACKED_ZSTD)
+        return uspi_decompress_zstd(section->from, n, section->bytes, section->size);
+    if (section->steps == NULL) {
+        status = uspi_zlib_begin(section->from, n, section->bytes, section->size, &section->steps);
+    }
+    return status == USP_OK ? uspi_zlib_step(section->steps, end) : status;
+}
+
+int uspi_packed_section_need(struct uspi_packed_section *section, uint64_t end) {
+    size_t to = end < section->size ? (size_t)end : section->size;
+    if (atomic_load_explicit(&section->done, memory_order_acquire) >= to) return USP_OK;
+    if (uspi_lock_take(section->lock) == USPI_LOCK_ABANDONED) {
+        /* A thread that a fork left behind was unpacking: begin again, what it had is lost. */
+        section->steps = NULL;
+    }
+    const size_t done = atomic_load_explicit(&section->done, memory_order_relaxed);
+    int status = atomic_load_explicit(&section->status, memory_order_relaxed);
+    if (status == USP_OK && done < to) {
+        const bool is_all = section->header.way == USPI_PACKED_ZSTD || section->size - to < STEP;
+        to = is_all ? section->size : to + STEP - to % STEP;
+        status = unpack_to(section, to);
+        if (status == USP_OK) atomic_store_explicit(&section->done, to, memory_order_release);
+        const bool is_short = status == USP_ERROR_NO_MEMORY;
+        if (is_short) atomic_fetch_add_explicit(&section->shortages, 1, memory_order_relaxed);
+        if (status != USP_OK && !is_short) atomic_store_explicit(&section->status, status, memory_order_relaxed);
+        /* With memory again it begins anew, but never where other threads may be reading. */
+        if (is_short ? done == 0 : status != USP_OK || is_all) end_unpacking(section);
+    }
+    uspi_lock_give(section->lock);
+    return status;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* See module_lines.h: what there is to say of where lines are from. */
+#include "lib/symbolize/module_lines/state.h"
+
+#include <stdio.h>
+
+/* Whether object files were looked for, and none was found. Under the lock. */
+static bool lacks_objects(const struct uspi_lines *lines) {
+    bool any_tried = false;
+    for (size_t i = 0; lines->objects != NULL && i < lines->debug_map.object_count; i++) {
+        if (lines->objects[i].lines != NULL) return false;
+        any_tried = any_tried || lines->objects[i].was_tried;
+    }
+    return any_tried;
+}
+
+int uspi_lines_explain(const struct uspi_lines *lines, char *text, size_t size) {
+    const struct uspi_lines *fallback = atomic_load_explicit(&lines->fallback, memory_order_acquire);
+    if (fallback != NULL) {
+        char rest[USPI_ERROR_TEXT];
+        (void)uspi_lines_explain(fallback, rest, sizeof rest);
+        snprintf(text, size, "%s: the index is damaged; %s", lines->file_path, rest);
+        return USP_ERROR_FORMAT;
+    }
+    uspi_lock_take(lines->lock);
+    int status = lines->has_damaged_index ? USP_ERROR_FORMAT : lines->status;
+    if (lines->status != USP_OK) {
+        snprintf(text, size, "%s", lines->problem.text);
+    } else if (lacks_objects(lines)) {
+        snprintf(text, size, "%s: has no dSYM, and its object files cannot be used: %s", lines->file_path,
+                 lines->problem.text);
+        status = USP_ERROR_NOT_FOUND;
+    } else if (lines->problem.status != USP_OK) {
+        snprintf(text, size, "%s: %s", lines->file_path, lines->problem.text);
+    } else {
+        const char *what = lines->index != NULL     ? "index"
+                           : lines->objects != NULL ? "debug information of the object files of"
+                                                    : lines->source->what;
+        const bool needs_of = lines->index == NULL && lines->objects == NULL;
+        snprintf(text, size, "%s%s %s", what, needs_of ? " of" : "", lines->file_path);
+    }
+    uspi_lock_give(lines->lock);
+    return status;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* See module_lines.h: what the blocks say of an address, and their strings. */
+#include "lib/symbolize/module_lines/state.h"
+
+#include <string.h>
+
+/* Whether an answer is the better one: of a function rather than of rows alone; of the smaller range; of the lower number. */
+static bool is_better(const struct uspi_lines_answer *a, const struct uspi_lines_answer *b) {
+    if ((a->place.node != 0) != (b->place.node != 0)) return a->place.node != 0;
+    if (a->place.node != 0 && a->part.size != b->part.size) return a->part.size < b->part.size;
+    return a->number < b->number;
+}
+
+/* What one block says. 1, 0 when it says nothing, or a status. */
+static int ask_block(const struct uspi_lines *lines, const struct uspi_block *block, uint32_t number, uint64_t address,
+                     struct uspi_lines_answer *answer) {
+    if (block->entries == 0) return 0;
+    answer->lines = lines;
+    answer->moved = lines->moved;
+    answer->block = *block;
+    answer->number = number;
+    int status = uspi_block_find(block, address, &answer->place);
+    if (status == USP_ERROR_NOT_FOUND) return 0;
+    if (status != USP_OK) return status;
+    if (answer->place.node == 0 && answer->place.file == 0) return 0;
+    answer->part.size = 0;
+    if (answer->place.node == 0) return 1;
+    status = uspi_block_find_part(block, address, &answer->part);
+    if (status == USP_ERROR_NOT_FOUND) answer->part.size = 0;
+    return status == USP_OK || status == USP_ERROR_NOT_FOUND ? 1 : status;
+}
+
+static int ask_blocks(struct uspi_lines *lines, const struct uspi_map *map, uint64_t address,
+                      struct uspi_lines_answer answers[USPI_MAP_BLOCKS]) {
+    uint32_t numbers[USPI_MAP_BLOCKS];
+    int count = 0, found = uspi_map_find(map, address, numbers);
+    if (found < 0) return found;
+    for (int i = 0; i < found; i++) {
+        struct uspi_block indexed;
+        const struct uspi_block *asked = &indexed;
+        if (lines->index != NULL) {
+            int status = uspi_index_block(lines->index, numbers[i], &indexed);
+            if (status != USP_OK) return status;
+        } else {
+            asked = uspi_lines_block(lines, numbers[i]);
+            if (asked == NULL) return USP_ERROR_NO_MEMORY;
+        }
+        int answered = ask_block(lines, asked, numbers[i], address, &answers[count]);
+        if (answered < 0) return answered;
+        count += answered;
+    }
+    return count;
+}
+
+/* Leaves the best in front, and behind it those whose function has the very same code. */
+static int choose(struct uspi_lines_answer *answers, int count) {
+    int best = 0, kept = 1;
+    for (int i = 1; i < count; i++) {
+        if (is_better(&answers[i], &answers[best])) best = i;
+    }
+    if (best != 0) {
+        const struct uspi_lines_answer first = answers[0];
+        answers[0] = answers[best];
+        answers[best] = first;
+    }
+    for (int i = 1; i < count; i++) {
+        const bool is_same = answers[i].part.size != 0 && answers[i].part.start == answers[0].part.start &&
+                             answers[i].part.size == answers[0].part.size;
+        if (is_same) answers[kept++] = answers[i];
+    }
+    return kept;
+}
+
+/* By the debug map. */
+static int find_in_object(struct uspi_lines *lines, uint64_t address,
+                          struct uspi_lines_answer answers[USPI_MAP_BLOCKS]) {
+    struct uspi_object_place place;
+    int found = uspi_lines_object_place(lines, address, &place);
+    if (found != 1) return found;
+    int count = uspi_lines_find(place.lines, place.address, answers);
+    for (int i = 0; i < count; i++) answers[i].moved += place.moved;
+    return count;
+}
+
+int uspi_lines_find(struct uspi_lines *lines, uint64_t address, struct uspi_lines_answer answers[USPI_MAP_BLOCKS]) {
+    if (lines->status != USP_OK) return 0;
+    if (lines->objects != NULL) return find_in_object(lines, address, answers);
+    if (atomic_load_explicit(&lines->fallback, memory_order_acquire) != NULL)
+        return uspi_lines_fall_back(lines, address, answers);
+    const uint64_t moved = address - lines->moved;
+    int count = ask_blocks(lines, &lines->map, moved, answers);
+    if (count == USP_ERROR_FORMAT && lines->index != NULL) return uspi_lines_fall_back(lines, address, answers);
+    if (count == 0 && lines->unclaimed != NULL) {
+        const struct uspi_map *unclaimed = uspi_lines_unclaimed(lines);
+        if (unclaimed == NULL) return USP_ERROR_NO_MEMORY;
+        count = ask_blocks(lines, unclaimed, moved, answers);
+    }
+    return count > 1 ? choose(answers, count) : count;
+}
+
+int uspi_lines_fall_back(struct uspi_lines *lines, uint64_t address,
+                         struct uspi_lines_answer answers[USPI_MAP_BLOCKS]) {
+    if (lines->index == NULL) return 0;
+    struct uspi_lines *fallback = atomic_load_explicit(&lines->fallback, memory_order_acquire);
+    if (fallback == NULL) {
+        uspi_lock_take(lines->lock);
+        fallback = atomic_load_explicit(&lines->fallback, memory_order_relaxed);
+        if (fallback == NULL) {
+            fallback = uspi_lines_open_without_index(lines->image, lines->places, lines->image_file, lines->cache);
+            atomic_store_explicit(&lines->fallback, fallback, memory_order_release);
+        }
+        uspi_lock_give(lines->lock);
+    }
+    return fallback != NULL ? uspi_lines_find(fallback, address, answers) : USP_ERROR_NO_MEMORY;
+}
+
+/* ---- strings ---- */
+
+const char *uspi_lines_text(const struct uspi_lines_answer *answer, uint64_t text, struct uspi_names *names) {
+    const struct uspi_block *block = &answer->block;
+    if (text == 0) return NULL;
+    if (answer->lines->index != NULL) {
+        const char *indexed;
+        uspi_index_text(answer->lines->index, text, names, &indexed);
+        return indexed;
+    }
+    const struct uspi_line_source *source = answer->lines->source;
+    const struct uspi_texts *texts = source->texts(source, answer->number);
+    const char *found = uspi_text_at(texts, block->bytes + block->at_text, block->text_bytes, text);
+    /* What stands in the block goes with it, what is in memory with the lines. */
+    const bool is_own = (text & ((1u << USPI_TEXT_KIND_BITS) - 1)) == USPI_TEXT_BLOCK;
+    return found != NULL && (is_own || answer->lines->is_in_memory) ? uspi_names_keep(names, found, strlen(found))
+                                                                    : found;
+}
