@@ -30,11 +30,11 @@ static void usage(FILE *out) {
     fputs("usage: unspool COMMAND [ARGUMENT...]\n"
           "       unspool --help | --version\n"
           "\n"
-          "Captures call stacks and names what stands on them.\n"
+          "Captures and symbolicates call stacks.\n"
           "\n",
           out);
     for (size_t i = 0; i < COMMANDS; i++) fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    fputs("\n`unspool COMMAND --help` tells more of each; the manual page is unspool(1).\n", out);
+    fputs("\n`unspool COMMAND --help` describes a command; the manual page is unspool(1).\n", out);
 }
 
 static int run(int argc, char **argv) {

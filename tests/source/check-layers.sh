@@ -14,6 +14,7 @@ find arch lib tools -name '*.o' -not -name 'tests_*' -not -path '*/.libs/*' | so
 find arch lib -name '*.o' -not -name 'tests_*' -path '*/.libs/*' | sort >>"$work/objects"
 [[ $(wc -l <"$work/objects") -gt 100 ]] || fail "no objects to look at"
 tr '\n' '\0' <"$work/objects" | xargs -0 "${nm[@]}" -A -g >"$work/symbols" 2>/dev/null || :
+[[ $(wc -l <"$work/symbols") -gt 5000 ]] || fail "the objects have no symbols that ${nm[0]} can read"
 perl "$top/tests/source/layers.pl" <"$work/symbols" >"$work/found" || fail "layers.pl"
 while read -r line; do fail "$line"; done <"$work/found"
 echo "$(wc -l <"$work/objects") objects"

@@ -32,6 +32,17 @@ while read -r name page; do
   grep -qwF "$name" "$top"/include/unspool/*.h || fail "$page.3 is about $name, which does not exist"
 done <"$work/pages"
 
+# A page refers only to pages that exist, and unspool(7) leads to each of them.
+for page in "$pages"/*.[1-9]; do
+  while read -r name; do
+    grep -q "^$name " "$work/pages" || fail "$(basename "$page") refers to $name(3), which does not exist"
+  done < <(grep -oE '\busp_[a-z0-9_]+ \(3\)' "$page" | cut -d' ' -f1 | sort -u)
+done
+for page in "$pages"/usp_*.3; do
+  name=$(basename "$page" .3)
+  grep -qw "$name (3)" "$pages/unspool.7" || fail "unspool.7 does not mention $name(3)"
+done
+
 if have groff; then
   for page in "$pages"/*.[1-9]; do
     [[ -f $page ]] || continue
