@@ -13,10 +13,10 @@ static void destroy_retired(struct uspi_retired *retired) {
     cached->destroy(cached);
 }
 
-/* What knows no symbol only says that there is nothing to look in, and is no index. */
+/* An object without symbols only records that an image has none; it is not counted as an index. */
 static bool is_index(const struct uspi_cached *cached) { return cached->symbols > 0; }
 
-/* Takes out what a slot holds and puts something, or NULL, in its place. */
+/* Replaces a slot's object, by NULL too. Returns the old one. */
 static struct uspi_cached *exchange(struct uspi_cache *cache, struct uspi_cache_slot *slot,
                                     struct uspi_cached *replacement) {
     struct uspi_cached *cached = atomic_exchange_explicit(&slot->held, replacement, memory_order_seq_cst);
@@ -52,13 +52,13 @@ struct uspi_cached *uspi_cache_get(struct uspi_cache *cache, struct uspi_cache_s
     return cached;
 }
 
-/* The slot that holds something and was looked at longest ago; NULL when there is none but `kept`. */
+/* Returns the least recently used slot that holds an object, or NULL. `kept` is passed over. */
 static struct uspi_cache_slot *least_recent(const struct uspi_cache *cache, const struct uspi_cache_slot *kept) {
     uint32_t now = atomic_load_explicit(&cache->clock, memory_order_relaxed), greatest = 0;
     struct uspi_cache_slot *oldest = NULL;
     for (struct uspi_cache_slot *slot = cache->slots; slot != NULL; slot = slot->next) {
         if (slot == kept || atomic_load_explicit(&slot->held, memory_order_relaxed) == NULL) continue;
-        /* The clock may have run over; ages are right all the same. */
+        /* Unsigned arithmetic gives the right age also after the clock has wrapped around. */
         uint32_t age = now - atomic_load_explicit(&slot->used, memory_order_relaxed);
         if (oldest != NULL && age <= greatest) continue;
         oldest = slot;
@@ -92,7 +92,7 @@ void uspi_cache_put(struct uspi_cache *cache, struct uspi_cache_slot *slot, stru
     cache->count += is_index(cached);
     cache->made += is_index(cached) && (replaced == NULL || !is_index(replaced));
     if (replaced != NULL) uspi_epoch_retire(&cache->readers, &replaced->retired, destroy_retired);
-    /* What needs no room takes none from others: with a small limit it would drive out the one index that is kept. */
+    /* An object that is no index evicts nothing: with a small limit it would evict the only index. */
     if (is_index(cached) || cached->is_part) evict_others(cache, slot);
     uspi_epoch_collect(&cache->readers);
     uspi_lock_give(cache->lock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory that the indexes of a symbolizer hold: what is found in the cache is used without a lock, what has been used
- * least recently goes when all together hold more than the limit. What is cached, and how it is made again, the cache
- * does not know. */
+/* A cache with a limit in bytes for the indexes of a symbolizer. Look-ups use a cached object without a lock. When all
+ * objects together exceed the limit, the least recently used ones are evicted. The cache knows neither what the objects are
+ * nor how they are made. */
 #ifndef USPI_CACHE_H
 #define USPI_CACHE_H
 
@@ -11,48 +11,48 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Embedded at the beginning of what is cached. */
+/* A cached object has it as its first member. */
 struct uspi_cached {
     struct uspi_retired retired;
     void (*destroy)(struct uspi_cached *cached);
-    size_t memory;  /* bytes that go with it */
-    size_t symbols; /* what it names, for statistics */
-    bool is_part;   /* of something larger: no index that counts as one, but its memory does */
+    size_t memory;  /* bytes that destroying it frees */
+    size_t symbols; /* how many symbols it names, for statistics; 0: it is not counted as an index */
+    bool is_part;   /* part of a larger object: its memory counts, but not as an index of its own */
 };
 
-/* Where something is cached. All zero is an empty one; it must live as long as the cache, or until it is forgotten. */
+/* The place of one cached object. All zero means empty. It must live as long as the cache. */
 struct uspi_cache_slot {
     _Atomic(struct uspi_cached *) held;
-    _Atomic(uint32_t) used; /* the cache's clock when it was looked at last */
+    _Atomic(uint32_t) used; /* the cache's clock at the last look-up */
     bool is_listed;
     struct uspi_cache_slot *next;
 };
 
 struct uspi_cache {
-    struct uspi_epoch readers; /* threads that use what is cached have signed in here */
-    struct uspi_lock *lock;    /* for all below, and for retiring something in `readers` */
+    struct uspi_epoch readers; /* a thread signs in here before it uses a cached object */
+    struct uspi_lock *lock;    /* guards the members below and the retiring of objects */
     struct uspi_cache_slot *slots;
-    size_t limit;            /* bytes; 0: none */
-    _Atomic(uint32_t) clock; /* counts what was put in, so that looking at something writes nothing in between */
+    size_t limit;            /* in bytes; 0: no limit */
+    _Atomic(uint32_t) clock; /* counts insertions. Repeated look-ups between two of them write nothing */
     size_t memory, symbols, count;
     uint64_t made, evicted;
 };
 
-/* False when memory lacks. */
+/* Returns false when memory is short. */
 bool uspi_cache_init(struct uspi_cache *cache, size_t limit);
 
-/* Frees what is held and retired. No thread may be signed in. The cache stays usable. */
+/* Frees all objects, retired ones too. No thread may be signed in. The cache stays usable. */
 void uspi_cache_empty(struct uspi_cache *cache);
 
-/* Frees the rest, after uspi_cache_empty. */
+/* Frees the cache's own memory, after uspi_cache_empty. */
 void uspi_cache_clear(struct uspi_cache *cache);
 
-/* What a slot holds, NULL when nothing or no more; it stays until the caller signs out. */
+/* Returns the slot's object, or NULL. The object stays valid until the caller signs out. */
 struct uspi_cached *uspi_cache_get(struct uspi_cache *cache, struct uspi_cache_slot *slot);
 
-/* Puts something into a slot; it is the cache's then, and stays usable until the caller signs out, whatever the limit says.
- * What the slot has held, which it replaces as the same index in another size, stays as long for threads that have it. Others
- * are evicted until all fit again. Takes the lock. */
+/* Puts an object into a slot; the cache owns it from now on. It stays valid until the caller signs out, whatever the limit
+ * is. An object that it replaces (an excerpt of the same index) stays valid for threads that are signed in. Other objects are
+ * evicted until the rest fit into the limit. Takes the lock. */
 void uspi_cache_put(struct uspi_cache *cache, struct uspi_cache_slot *slot, struct uspi_cached *cached);
 
 #endif

@@ -14,7 +14,7 @@ bool uspi_excerpt_add(struct uspi_excerpt *excerpt, usp_addr address) {
     if (uspi_excerpt_window(excerpt, address) != NULL) return true;
     usp_addr low = address > USPI_EXCERPT_BELOW ? address - USPI_EXCERPT_BELOW : 0;
     usp_addr high = address < UINT64_MAX - USPI_EXCERPT_ABOVE ? address + USPI_EXCERPT_ABOVE : UINT64_MAX;
-    /* Those that touch it, from `first` on and below `behind`, become one with it. */
+    /* The windows that touch the new one, from `first` up to `behind`, are merged with it. */
     uint32_t first = 0, behind;
     while (first < excerpt->count && windows[first].high < low) first++;
     for (behind = first; behind < excerpt->count && windows[behind].low <= high; behind++) {
@@ -52,6 +52,6 @@ bool uspi_excerpt_keep(struct uspi_excerpt *excerpt, usp_addr start, usp_addr en
 
 bool uspi_excerpt_decides(const struct uspi_excerpt *excerpt, usp_addr address, usp_addr start) {
     const struct uspi_window *window = uspi_excerpt_window(excerpt, address);
-    /* The whole index leaves out what is too far above its lowest start. */
+    /* The whole index leaves out symbols that are too far above its lowest start (uspi_index_build). */
     return window != NULL && start >= window->sure && address - excerpt->lowest < UINT32_MAX;
 }

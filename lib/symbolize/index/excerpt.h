@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Which part of an image an index is made of while few addresses have been asked for: some windows around these, so that
- * the tables are read through once and what lies in no window is passed over by its address alone. What the windows'
- * index says of an address is what the whole one would say, or it is known not to be decided. */
+/* The part of an image that its first index covers: windows around the addresses that were looked up first.
+ *
+ * An index of a whole large image takes longer to make than a few names are worth. With an excerpt the symbol tables are
+ * read once, and a symbol that touches no window is skipped by its address alone, before its name is read. An excerpt's
+ * index either gives the answer that the whole image's index would give, or it is known that it cannot decide. */
 #ifndef USPI_EXCERPT_H
 #define USPI_EXCERPT_H
 
@@ -9,35 +11,35 @@
 
 #define USPI_EXCERPT_WINDOWS 16
 
-/* Bytes of a window below and above the address that it is for: most functions are shorter, and its neighbours are
- * likely to be asked for next. */
+/* How far a window reaches below and above its address, in bytes. Most functions are shorter, and neighbouring addresses
+ * are likely to be looked up next. */
 #define USPI_EXCERPT_BELOW UINT64_C(0x4000)
 #define USPI_EXCERPT_ABOVE UINT64_C(0x4000)
 
 struct uspi_excerpt {
     struct uspi_window {
-        usp_addr low, high;          /* from low on, below high */
-        usp_addr sure;               /* behind all that reaches into the window from below it */
-    } windows[USPI_EXCERPT_WINDOWS]; /* ascending; none touches the next */
+        usp_addr low, high;          /* first address of the window, first address past it */
+        usp_addr sure;               /* first address past every symbol that begins before the window */
+    } windows[USPI_EXCERPT_WINDOWS]; /* in ascending order, with gaps between them */
     uint32_t count;
-    usp_addr lowest; /* no start of the whole index is below it; UINT64_MAX before anything was gathered */
+    usp_addr lowest; /* lowest start of the whole image's symbols; UINT64_MAX before the first one was seen */
 };
 
-/* Without windows, and nothing gathered. */
+/* Makes an excerpt without windows. */
 void uspi_excerpt_begin(struct uspi_excerpt *excerpt);
 
-/* Makes sure that the address lies in a window. False: there is no room for another one. */
+/* Makes sure that a window holds the address. Returns false when there is no room for another window. */
 bool uspi_excerpt_add(struct uspi_excerpt *excerpt, usp_addr address);
 
-/* The same for an address that nothing else is expected with: the window, which is the only one, begins at `start`, the last
- * start at or below it that is known. What begins above the address is of no interest. */
+/* Makes an excerpt of one window for a single address. The window begins at `start`, the last known start at or below the
+ * address, and ends with the address. */
 void uspi_excerpt_begin_at(struct uspi_excerpt *excerpt, usp_addr start, usp_addr address);
 
-/* The window that holds an address; NULL: none does. */
+/* Returns the window that holds an address, or NULL. */
 const struct uspi_window *uspi_excerpt_window(const struct uspi_excerpt *excerpt, usp_addr address);
 
-/* Whether an interval from `start` to `end` (start itself: its size is not known) overlaps a window or begins in one. Most
- * do not, in no order that could be foreseen: without a branch. */
+/* Returns whether the interval from `start` to `end` overlaps a window or begins in one. `end` equals `start` when the size
+ * is not known. Most intervals do neither, in an order that no branch predictor could learn; so the loop has no branch. */
 static inline bool uspi_excerpt_overlaps(const struct uspi_excerpt *excerpt, usp_addr start, usp_addr end) {
     unsigned n = 0;
     for (uint32_t i = 0; i < excerpt->count; i++) {
@@ -47,26 +49,26 @@ static inline bool uspi_excerpt_overlaps(const struct uspi_excerpt *excerpt, usp
     return n != 0;
 }
 
-/* Whether such an interval must be shown to uspi_excerpt_keep; to be asked before its name is read, say. The end may be
- * higher than it is in truth. */
+/* Returns whether the interval has to be passed to uspi_excerpt_keep. Callers ask before they read a symbol's name. `end` may
+ * be too high. */
 static inline bool uspi_excerpt_wants(const struct uspi_excerpt *excerpt, usp_addr start, usp_addr end) {
     return start < excerpt->lowest || uspi_excerpt_overlaps(excerpt, start, end);
 }
 
-/* Something that begins at `start` is passed over without being shown to uspi_excerpt_keep. */
+/* Notes the start of a symbol that is skipped without a call of uspi_excerpt_keep. */
 static inline void uspi_excerpt_pass(struct uspi_excerpt *excerpt, usp_addr start) {
     if (start < excerpt->lowest) excerpt->lowest = start;
 }
 
-/* Whether an interval belongs to the excerpt: it overlaps a window, or begins in one. It is noted. */
+/* Notes a symbol's interval. Returns whether it belongs to the excerpt: whether it overlaps a window or begins in one. */
 bool uspi_excerpt_keep(struct uspi_excerpt *excerpt, usp_addr start, usp_addr end);
 
-/* Whether the whole index would say of an address what the windows' index says: that `start` is the last start at or below
- * it (0: that there is none).
+/* Returns whether the excerpt's answer for an address is the whole index's answer. The excerpt's answer is `start`, the last
+ * start at or below the address, or 0 for none.
  *
- * Of what begins in a window all is there, so that at each start the same one wins, and inside each other they lie as
- * ever. What begins below it is not all there: the symbol that won such a start may be missing, and the one that is there
- * instead hides others, up to its end. Behind the ends of all of these nothing is left of it. */
+ * Every symbol that begins inside a window is in the excerpt, so each start there has the same winner as in the whole index.
+ * Of the symbols that begin before the window, only those that reach into it are there: the true winner of such a start may
+ * be missing, and a loser may cover the code up to its own end. Past the ends of all of them, both indexes agree. */
 bool uspi_excerpt_decides(const struct uspi_excerpt *excerpt, usp_addr address, usp_addr start);
 
 #endif

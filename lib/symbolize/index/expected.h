@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Symbolicates an address when it is known which others follow: of an image that has just been met, one reading of its
- * tables then serves all of them. */
+/* Symbolicates an address when the caller knows which addresses follow. Then one pass over the symbol tables of an image
+ * serves all of them. */
 #ifndef USPI_EXPECTED_H
 #define USPI_EXPECTED_H
 
 #include <unspool/lines.h>
 
-/* Embedded by the caller that knows what it is going to ask for. */
+/* The caller embeds it in what it knows of the following look-ups. */
 struct uspi_expected {
-    /* Gives each address, in the target, to `take`, until that returns false. Called only when tables are to be read. */
+    /* Passes each expected address (in the target) to `take`, until that returns false. Called only before tables are read. */
     void (*visit)(const struct uspi_expected *expected, bool (*take)(void *context, usp_addr address), void *context);
 };
 
-/* As usp_symbolize; or, where `image` is not NULL, as usp_symbolize_image. The answer is the same whatever is expected;
- * NULL: nothing is known. */
+/* Like usp_symbolize or, where `image` is not NULL, like usp_symbolize_image. `expected` may be NULL, and never changes the
+ * answer. */
 int uspi_symbolize_expecting(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
                              const struct uspi_expected *expected, struct usp_symbol *symbol);
 
-/* As usp_symbolize_lines, with `image` and `expected` as above. */
+/* Like usp_symbolize_lines, with `image` and `expected` as above. */
 int uspi_symbolize_lines_expecting(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
                                    const struct uspi_expected *expected, struct usp_lines *lines);
 

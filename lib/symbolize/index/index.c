@@ -11,13 +11,13 @@
 #define PREFETCH(address) ((void)(address))
 #endif
 
-/* Behind every rank that a symbol can have: where one begins, nothing does not. */
+/* Higher than every symbol's rank, so that a symbol wins over a boundary with the same start. */
 #define BOUNDARY_RANK UINT32_MAX
 
 int uspi_gather(struct uspi_gathering *gathering, const struct uspi_candidate *candidate) {
     const usp_addr end = candidate->end > candidate->start ? candidate->end : candidate->start;
     if (candidate->is_unsized && end == candidate->start) return uspi_gather_boundary(gathering, end);
-    /* What has no size ends where something else begins: it decides nothing behind that. */
+    /* A symbol without a size ends at the next start, so it has no influence on addresses past that. */
     const usp_addr sure_end = candidate->is_unsized ? candidate->start : end;
     if (gathering->excerpt != NULL && !uspi_excerpt_keep(gathering->excerpt, candidate->start, sure_end)) return USP_OK;
     if (gathering->count == gathering->capacity) {
@@ -45,16 +45,16 @@ void uspi_gathering_clear(struct uspi_gathering *gathering) {
     memset(gathering, 0, sizeof *gathering);
 }
 
-/* A candidate by its place, for sorting. */
+/* A candidate and its start, for sorting. */
 struct place {
-    uint32_t start; /* from base */
+    uint32_t start; /* offset from the base */
     uint32_t candidate;
 };
 
-/* The digits of a start, for a radix sort: few passes, and counts that stay in the nearest cache. */
+/* The digits of a radix sort by start: wide enough for few passes, narrow enough that the counts stay in the L1 cache. */
 #define DIGIT_BITS 13
 
-/* Stable, by one digit of the start, of `bits`. `ends` has room for as many counts as there are digits. */
+/* One pass of a stable counting sort, by `bits` bits of the start above `shift`. `ends` has room for 2^bits counts. */
 static void sort_by_digit(const struct place *from, struct place *to, size_t count, unsigned shift, unsigned bits,
                           uint32_t *ends) {
     const uint32_t mask = (UINT32_C(1) << bits) - 1;
@@ -69,8 +69,8 @@ static void sort_by_digit(const struct place *from, struct place *to, size_t cou
     for (size_t i = 0; i < count; i++) to[ends[from[i].start >> shift & mask]++] = from[i];
 }
 
-/* Sorts by start; behind `places` there is room for as many again, in `ends` for the counts of a digit. Returns where they are
- * then: there, or behind. */
+/* Sorts by start. `places` has room for 2 * count elements, `ends` for 2^DIGIT_BITS counts. Returns the sorted elements: the
+ * first or the second half of `places`. */
 static struct place *sort_places(struct place *places, size_t count, uint32_t *ends) {
     struct place *from = places, *to = places + count;
     uint32_t used = 0;
@@ -78,7 +78,7 @@ static struct place *sort_places(struct place *places, size_t count, uint32_t *e
     for (size_t i = 0; i < count; i++) used |= places[i].start;
     while (width < 32 && used >> width != 0) width++;
     if (width == 0) return from;
-    /* As few digits as can be, and these as short: of an excerpt there are fewer places than counts. */
+    /* As few passes as possible, then as narrow digits as possible: an excerpt has fewer places than a wide digit has counts. */
     const unsigned passes = (width + DIGIT_BITS - 1) / DIGIT_BITS, bits = (width + passes - 1) / passes;
     for (unsigned pass = 0; pass < passes; pass++) {
         sort_by_digit(from, to, count, pass * bits, bits, ends);
@@ -89,7 +89,7 @@ static struct place *sort_places(struct place *places, size_t count, uint32_t *e
     return from;
 }
 
-/* The places of all candidates that lie near enough to the lowest, which is *base. Returns how many there are. */
+/* Makes a place of each candidate within 4 GB of the lowest start, which becomes *base. Returns their number. */
 static size_t make_places(struct place *places, const struct uspi_candidate *candidates, size_t count, usp_addr *base) {
     size_t kept = 0;
     *base = candidates[0].start;
@@ -103,12 +103,12 @@ static size_t make_places(struct place *places, const struct uspi_candidate *can
     return kept;
 }
 
-/* Where the name can be found without the symbol: the table's entries are as cold as they are many. */
+/* The name's number saves reading the symbol's entry in the file's table, which is rarely in the cache. */
 static uint32_t number_of(const struct uspi_candidate *candidate) {
     return candidate->name != 0 ? candidate->name : candidate->symbol;
 }
 
-/* Leaves the winner of each start. Returns how many there are. */
+/* Keeps the winner of each start. Returns their number. */
 static size_t choose_winners(struct place *places, size_t count, const struct uspi_candidate *candidates,
                              uspi_prefer prefer, const void *context) {
     size_t kept = 0;
@@ -133,8 +133,8 @@ struct entries {
     usp_addr base;
     struct entry {
         uint32_t start, symbol;
-        uint32_t name; /* 0: the symbol goes on here, or its entry is needed */
-        uint32_t size; /* with a name */
+        uint32_t name; /* 0: a continuation, or the symbol's entry in the file's table is needed */
+        uint32_t size; /* valid with a name */
     } *all;
     size_t count;
 };
@@ -143,30 +143,30 @@ static bool is_sized(const struct uspi_candidate *candidate) {
     return candidate->end > candidate->start && !candidate->is_unsized;
 }
 
-/* `start` is not below the base; what is too far from it is left out. */
+/* Appends an entry. `start` is at or above the base; an entry too far from it is left out. */
 static void append(struct entries *entries, usp_addr start, const struct uspi_candidate *candidate) {
     const uint32_t symbol = candidate->symbol;
     const uint64_t size = is_sized(candidate) ? candidate->end - candidate->start : 0;
     if (start - entries->base >= UINT32_MAX) return;
     uint32_t offset = (uint32_t)(start - entries->base);
-    /* A symbol that begins where another one ends or goes on wins over it. */
+    /* A symbol that begins where another one ends or continues wins. */
     if (entries->count > 0 && entries->all[entries->count - 1].start == offset) entries->count--;
-    /* Where nothing was, nothing need not begin. */
+    /* Two boundaries in a row are one. */
     bool goes_on = entries->count > 0 && entries->all[entries->count - 1].symbol == symbol;
     if (goes_on && symbol == USPI_NO_SYMBOL) return;
     const bool is_whole = start == candidate->start && size < UINT32_MAX;
     entries->all[entries->count++] = (struct entry){offset, symbol, is_whole ? candidate->name : 0, (uint32_t)size};
 }
 
-/* Candidates stand in the order of the file, which need not be that of their starts: so many are asked for in advance. */
+/* How many candidates are prefetched: they are in the file's order, which need not be that of their starts. */
 #define AHEAD 16
 
-/* One pass from low to high. `open` holds the symbols that have begun and not ended, each inside the one before it or
- * reaching beyond it. Returns how many symbols there are. */
+/* Flattens nested symbols in one pass over ascending starts. `open` is a stack of the symbols that have begun and not ended.
+ * Returns the number of symbols. */
 static size_t flatten(struct entries *entries, const struct uspi_candidate *candidates, const struct place *places,
                       size_t count, const struct uspi_candidate **open) {
     static const struct uspi_candidate nothing = {.symbol = USPI_NO_SYMBOL};
-    const struct uspi_candidate *unsized = NULL; /* the last one, where nothing has begun behind it */
+    const struct uspi_candidate *unsized = NULL; /* the previous candidate, if it has no size but an end */
     size_t depth = 0, named = 0;
     for (size_t i = 0; i <= count; i++) {
         const struct uspi_candidate *next = i < count ? &candidates[places[i].candidate] : NULL;
@@ -190,18 +190,18 @@ static size_t flatten(struct entries *entries, const struct uspi_candidate *cand
     return named;
 }
 
-/* How many entries share a bucket, on average at most unless that would take more than 16 bits of a start. */
+/* The average number of entries in a bucket, at most; more when the low bits of a start would not fit into 16 bits. */
 #define BUCKET_ENTRIES 16u
 #define SHIFT_MAX      16u
 
-/* So many starts are compared at a time; they may lie behind the last one. */
+/* The number of starts compared at a time. The array is padded by as many. */
 #define STEP 16u
 
-/* Gaps that are none. */
-#define SIZE_UNKNOWN  0xfe /* of a symbol of which nothing is said */
-#define ASK_THE_TABLE 0xff /* the number is the symbol's */
+/* Values of a gap that are not distances. */
+#define SIZE_UNKNOWN  0xfe /* the symbol has no size */
+#define ASK_THE_TABLE 0xff /* the entry's number is the symbol's, and the file's table has its size */
 
-/* From the end of a symbol to the start of the next entry. */
+/* Returns the distance from a symbol's end to the next entry's start, or one of the values above. */
 static uint8_t gap_of(const struct entry *e, const struct entry *next) {
     if (e->name == 0) return ASK_THE_TABLE;
     if (e->size == 0) return SIZE_UNKNOWN;
@@ -261,7 +261,7 @@ int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gath
     struct place *places = sort_places(room, count, digits);
     free(digits);
     count = choose_winners(places, count, candidates, prefer, context);
-    /* Each symbol adds its beginning, and at most one place where the symbol around it goes on or nothing begins. */
+    /* Each symbol adds its start, and at most one continuation or boundary at its end. */
     const struct uspi_candidate **open = malloc(count * sizeof(const struct uspi_candidate *));
     struct entries entries = {index->base, malloc(count * 2 * sizeof *entries.all), 0};
     int status = USP_ERROR_NO_MEMORY;
@@ -276,7 +276,7 @@ int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gath
     return status;
 }
 
-/* Without a branch for each start; compilers compare several at a time. */
+/* Counts the starts at or below `low_bits`. No branch for each start, so compilers can vectorize the loop. */
 static uint32_t count_not_above(const uint16_t *starts, uint32_t count, uint16_t low_bits) {
     uint32_t n = 0;
     for (uint32_t done = 0; done < count; done += STEP, starts += STEP) {
@@ -289,7 +289,7 @@ static uint32_t count_not_above(const uint16_t *starts, uint32_t count, uint16_t
     return n;
 }
 
-/* How many entries start at or below an offset, and the bucket that the offset belongs to. */
+/* Returns the number of entries that start at or below an offset, and the offset's bucket. */
 static uint32_t find_place(const struct uspi_index *index, uint32_t offset, uint32_t *bucket) {
     *bucket = offset >> index->shift;
     if (*bucket >= index->bucket_count) {
@@ -297,14 +297,14 @@ static uint32_t find_place(const struct uspi_index *index, uint32_t offset, uint
         return index->count;
     }
     const uint32_t low = index->buckets[*bucket], high = index->buckets[*bucket + 1];
-    /* They are as cold as the starts, and are not waited for before these have come. */
+    /* These are in other cache lines than the starts: fetch all three at once. */
     PREFETCH(index->numbers + low);
     PREFETCH(index->gaps + low);
     const uint16_t low_bits = (uint16_t)(offset & ((UINT32_C(1) << index->shift) - 1));
     return low + count_not_above(index->starts + low, high - low, low_bits);
 }
 
-/* The bucket of an entry: the last that begins at or before it. */
+/* Returns the bucket of an entry: the last one that begins at or before it. */
 static uint32_t bucket_of(const struct uspi_index *index, uint32_t entry) {
     uint32_t low = 0, high = index->bucket_count;
     while (high - low > 1) {
@@ -322,7 +322,7 @@ static usp_addr start_of(const struct uspi_index *index, uint32_t entry, uint32_
     return index->base + ((uint64_t)bucket << index->shift) + index->starts[entry];
 }
 
-/* The bucket of the entry behind one that is in `bucket`. */
+/* Returns the bucket of the entry that follows one in `bucket`. */
 static uint32_t next_bucket(const struct uspi_index *index, uint32_t entry, uint32_t bucket) {
     if (entry + 1 < index->buckets[bucket + 1]) return bucket;
     /* Nearly always the next one; after many empty ones a search is quicker. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The symbol tables of a file behind one contract, whatever its format: what the index is made of, and what it leaves in
- * the file. Addresses are as linked. */
+/* The symbol tables of a file behind one contract, whatever the file's format. The index is made from them, and the names
+ * stay in them. Addresses are as linked. */
 #ifndef USPI_TABLES_H
 #define USPI_TABLES_H
 
@@ -12,63 +12,63 @@
 
 struct uspi_symbol_answer {
     usp_addr start;
-    uint64_t size;           /* 0: not known */
-    const char *name;        /* in the mapped file, or kept in the names that were given */
-    const char *source_file; /* that it was compiled from; NULL: not known */
-    bool wins_ties;          /* replaces the name that another strategy has for the same start */
+    uint64_t size;           /* in bytes; 0: not known */
+    const char *name;        /* in the mapped file, or in the `names` that were passed */
+    const char *source_file; /* the file that it was compiled from; NULL: not known */
+    bool wins_ties;          /* replaces another strategy's name for the same start */
 };
 
-/* Implementations embed it at their beginning. Immutable once opened; any number of threads may read one. */
+/* An implementation has it as its first member. It never changes once it is open, so any number of threads may read it. */
 struct uspi_tables {
-    /* Adds every symbol that can name code, and the ends of what they can lie in. Returns USP_OK, USP_ERROR_NO_MEMORY, or
-     * what reading the tables failed with. */
+    /* Adds every symbol that can name code, and the end of each section of code. Returns USP_OK, USP_ERROR_NO_MEMORY, or the
+     * status with which reading the tables failed. */
     int (*gather)(const struct uspi_tables *tables, struct uspi_gathering *gathering);
 
-    /* A symbol that was gathered, by its number or that of its name. On entry named->start and named->size are what the
-     * index says of it (uspi_index_find). USP_OK, USP_ERROR_NO_MEMORY, or what reading failed with. */
+    /* Fills *named for a gathered symbol, given by its number or by the number of its name. On entry named->start and
+     * named->size are those of uspi_index_find. Returns as gather does. */
     int (*get)(const struct uspi_tables *tables, uint32_t symbol, struct uspi_names *names,
                struct uspi_symbol_answer *named);
 
     uspi_prefer prefer; /* context: the tables */
     void (*close)(struct uspi_tables *tables);
-    size_t memory; /* bytes beside the files that go when it is closed, itself included */
+    size_t memory; /* bytes that closing it frees, this struct included, the mapped files not */
 
-    /* The last start at or below an address of what is not passed over at once; much faster than to gather. False: there is
-     * none, or it takes longer to find. NULL: it always does. */
+    /* Finds the last start of a function or label at or below an address, without gathering. Returns false when there is none
+     * or when it cannot be found faster than by gathering. NULL where that is never possible. */
     bool (*nearest)(const struct uspi_tables *tables, usp_addr address, usp_addr *start);
 };
 
-/* Whether an ELF file has a .symtab of its own; without one, a file of debugging symbols is worth looking for. */
+/* Returns whether an ELF file has a .symtab. Without one, its symbols may lie in a separate debug file. */
 bool uspi_elf_has_symtab(const struct uspi_file *file);
 
-/* An ELF file's tables. `debug`, which may be NULL, is the file that its symbols were split off to, used where `file` has
- * lost its own. Both files must stay open as long as the tables. On success *tables is the caller's, to be closed.
- * USP_OK, USP_ERROR_NOT_FOUND when neither has a table, USP_ERROR_NO_MEMORY, or what is wrong with `file`. */
+/* Opens the symbol tables of an ELF file. `debug` is its separate debug file, or NULL; it is used where `file` has no .symtab.
+ * Both files must stay open as long as the tables. The caller closes *tables. Returns USP_OK, USP_ERROR_NOT_FOUND when
+ * neither file has a table, USP_ERROR_NO_MEMORY, or the status that tells what is wrong with `file`. */
 int uspi_elf_tables_open(const struct uspi_file *file, const struct uspi_file *debug, struct uspi_tables **tables);
 
-/* A Mach-O file's tables, thin or fat. `debug`, which may be NULL, is its dSYM: names that either of them has are used.
- * uuid and arch pick the slice of both as for uspi_fat_pick. Otherwise as above. */
+/* Opens the symbol tables of a Mach-O file, thin or fat. `debug` is its dSYM, or NULL; names of both are used. `uuid` and
+ * `arch` choose the slice in both files, as in uspi_fat_pick. Lifetimes and results are those of uspi_elf_tables_open. */
 int uspi_macho_tables_open(struct uspi_bytes file, const struct uspi_bytes *debug, const uint8_t *uuid, uint32_t arch,
                            struct uspi_tables **tables);
 
-/* Where the functions of a Mach-O file begin, whether or not anything names them (LC_FUNCTION_STARTS, or unwind
- * information): get gives their starts alone. The bytes behind *macho must stay. USP_OK or USP_ERROR_NO_MEMORY; the table of
- * a file that does not tell is empty. */
+/* Opens the list of function starts of a Mach-O file: LC_FUNCTION_STARTS or, without it, the unwind information. It has no
+ * names; `get` gives starts only. The bytes of *macho must stay. Returns USP_OK or USP_ERROR_NO_MEMORY. The table is empty
+ * when the file has neither. */
 int uspi_macho_starts_open(const struct uspi_macho *macho, struct uspi_tables **tables);
 
-/* What an ELF image's memory tells by itself: the dynamic symbols, copied. Returns as above, USP_ERROR_NOT_FOUND also
- * when the memory cannot be read or holds another image by now. */
+/* Opens a copy of the dynamic symbols that a loaded ELF image has in memory. Returns as uspi_elf_tables_open does, and
+ * USP_ERROR_NOT_FOUND also when the memory cannot be read or holds another image now. */
 int uspi_elf_memory_tables_open(const struct usp_image *image, const struct uspi_places *places,
                                 struct uspi_tables **tables);
 
-/* The functions of a file of symbols (lib/images/symbol_file.h), in the addresses of `image`, which it is of. The bytes must stay.
- * Returns as above. */
+/* Opens the functions of a GSYM or Breakpad file (lib/images/symbol_file.h) of `image`, with addresses of that image. The
+ * bytes must stay. Returns as uspi_elf_tables_open does. */
 int uspi_symfile_tables_open(struct uspi_bytes file, const struct usp_image *image, struct uspi_tables **tables);
 
 struct uspi_index_file;
 
-/* The symbols that an index file has of one strategy (enum usp_strategy). moved: image as linked − index. The index must stay
- * open. Returns as above. */
+/* Opens the symbols of one strategy (enum usp_strategy) in an index file. `moved` is what an address as linked exceeds the
+ * index's address by. The index must stay open. Returns as uspi_elf_tables_open does. */
 int uspi_index_tables_open(const struct uspi_index_file *index, uint32_t strategy, uint64_t moved,
                            struct uspi_tables **tables);
 
