@@ -5,6 +5,7 @@
 
 #include "lib/unwind/async.h"
 #include "lib/unwind/async_code.h"
+#include "lib/unwind/code/explore.h"
 #include "tests/support/golden.h"
 #include "tests/support/suite.h"
 #include "tests/unwind/cfi_builder.h"
@@ -281,6 +282,28 @@ START_TEST(register_not_known) {
 }
 END_TEST
 
+/* The search for the context allows no switch. So where only an indirect jump could lead to the pc, it has to give up; once
+ * it tried the same case for ever. */
+START_TEST(behind_an_indirect_jump) {
+    struct uspi_code window;
+    struct uspi_explorer explorer;
+    struct uspi_rule rule;
+    unsigned doubts;
+    const struct usp_memory memory = {code_read, NULL};
+    put_code(CODE, "50 ffe1 0f1f00ffd3 59 c3"); /* push rax; jmp *rcx; nop; call *rbx; pop rcx; ret */
+    uspi_code_init(&window, uspi_backend_find(USP_ARCH_X86_64), &memory);
+    const struct uspi_question question = {.purpose = USPI_TO_GOAL,
+                                           .from = CODE,
+                                           .goal = CODE + 8,
+                                           .low = CODE,
+                                           .high = CODE + code.size,
+                                           .budget = 100,
+                                           .allowed = USPI_DOUBT_CALL};
+    uspi_explore_begin(&explorer, &window, &question);
+    ck_assert(!uspi_explore_next(&explorer, &rule, &doubts));
+}
+END_TEST
+
 /* ---- a thread that has run on ---- */
 
 static int read_bytes(void *context, usp_addr from, void *to, size_t n) {
@@ -315,6 +338,6 @@ int main(void) {
     add_tests(tests, started, resumed, recursive, given_away, not_wanted, darwin, broken_further_on, circle, untold);
     tcase_add_loop_test(tests, no_context, 0, 6);
     tcase_add_loop_test(tests, interrupted_anywhere, 0, 28);
-    add_tests(tests, called_by_the_executor, called_by_another, register_not_known, run_on);
+    add_tests(tests, called_by_the_executor, called_by_another, register_not_known, behind_an_indirect_jump, run_on);
     return run_suite("async_code", tests);
 }

@@ -306,10 +306,12 @@ static enum course follow_way(struct uspi_explorer *x, struct uspi_way way, stru
     return ENDED;
 }
 
-/* From a start: what no way has reached, an indirect jump may lead to. A switch's cases stand one behind another, so the
- * nearest end below the goal of what has been seen is where to go on. False when there is none. */
+/* Continues a search from a start where no way has reached the goal: an indirect jump may be a switch that leads there. The
+ * cases of a switch follow each other, so the next place to try is the nearest end, at or below the goal, of the code that was
+ * visited. Returns false when there is no such place, or when the question does not allow a switch. */
 static bool enter_case(struct uspi_explorer *x) {
     const int32_t goal = relative(x, x->question.goal);
+    if (((x->jump.doubts | USPI_DOUBT_SWITCH) & ~x->question.allowed) != 0) return false;
     if (!x->has_jump || x->has_found) return false;
     const int32_t nearest = uspi_runs_end_below(&x->runs, goal);
     if (nearest == INT32_MIN) return false;
