@@ -26,7 +26,7 @@ USP_CLASS
 /* Whether it has lasted for longer than USPHangMonitor.severeThreshold. */
 @property(nonatomic, readonly, getter=isSevere) BOOL severe;
 
-/* In seconds: so far or in all; what is not counted because the process did not run; how long it had lasted at the first
+/* In seconds: so far or in all; what is not counted because the monitor did not run; how long it had lasted at the first
  * sample. */
 @property(nonatomic, readonly) NSTimeInterval duration;
 @property(nonatomic, readonly) NSTimeInterval takenOff;

@@ -137,7 +137,7 @@ static void put_heading(struct writing *w) {
     if (hang->taken_off > 0) {
         uspi_put_string(text, "Not counted: ");
         put_milliseconds(text, hang->taken_off);
-        uspi_put_string(text, " in which the process did not run\n");
+        uspi_put_string(text, " in which the monitor did not run\n");
     }
     uspi_put_decimal(text, hang->samples, 0);
     uspi_put_string(text, hang->samples == 1 ? " sample" : " samples");

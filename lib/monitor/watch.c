@@ -27,10 +27,22 @@ uint64_t uspi_watch_next(struct uspi_watch *watch, uint64_t now) {
     return next;
 }
 
+void uspi_watch_work(struct uspi_watch *watch, uint64_t now, uint64_t most) {
+    uint64_t worked = now > watch->looked ? now - watch->looked : 0;
+    if (worked <= most) return;
+    watch->looked += worked - most;
+    if (watch->is_busy) watch->taken_off += worked - most;
+}
+
 void uspi_watch_excuse(struct uspi_watch *watch) {
     watch->busy = watch->taken_off = 0;
     watch->level = USPI_HEALTHY;
     watch->interval = watch->limits.interval;
+}
+
+static void set_ended(const struct uspi_watch *watch, uint64_t busy, struct uspi_found *found) {
+    if (busy >= watch->limits.late) found->ended = busy >= watch->limits.hang ? USPI_HUNG : USPI_LATE;
+    found->duration = busy;
 }
 
 /* The turn that is followed has ended at some time in the span that is counted since the last look. */
@@ -38,21 +50,27 @@ static void end_turn(struct uspi_watch *watch, const struct uspi_seen *seen, uin
                      struct uspi_found *found) {
     uint64_t end = seen->ended > watch->looked ? seen->ended : seen->began;
     uint64_t rest = end > watch->looked ? smaller(end - watch->looked, span) : 0;
-    uint64_t busy = watch->busy + rest;
-    if (busy >= watch->limits.late) found->ended = busy >= watch->limits.hang ? USPI_HUNG : USPI_LATE;
-    found->duration = busy;
+    set_ended(watch, watch->busy + rest, found);
     found->taken_off = watch->taken_off;
     watch->is_busy = false;
     watch->changed = now;
     uspi_watch_excuse(watch);
 }
 
-static void follow_turn(struct uspi_watch *watch, const struct uspi_seen *seen, uint64_t now, uint64_t span) {
+/* A turn has begun at some time in that span. It may also have ended: it can be long when the monitor was at work meanwhile. */
+static void follow_turn(struct uspi_watch *watch, const struct uspi_seen *seen, uint64_t now, uint64_t span,
+                        struct uspi_found *found) {
+    bool is_busy = seen->doing == USPI_BUSY;
+    uint64_t end = is_busy ? now : seen->ended;
+    uint64_t busy = end > seen->began ? smaller(end - seen->began, span) : 0;
     watch->turn = seen->turn;
     watch->changed = now;
-    if (seen->doing != USPI_BUSY) return;
-    watch->is_busy = true;
-    watch->busy = seen->began < now ? smaller(now - seen->began, span) : 0;
+    watch->is_busy = is_busy;
+    if (is_busy) {
+        watch->busy = busy;
+    } else if (found->ended == USPI_HEALTHY) {
+        set_ended(watch, busy, found);
+    }
 }
 
 void uspi_watch_look(struct uspi_watch *watch, const struct uspi_seen *seen, uint64_t now, bool woken,
@@ -69,7 +87,7 @@ void uspi_watch_look(struct uspi_watch *watch, const struct uspi_seen *seen, uin
         watch->busy += span;
     } else {
         if (watch->is_busy) end_turn(watch, seen, now, span, found);
-        if (!is_same) follow_turn(watch, seen, now, span);
+        if (!is_same) follow_turn(watch, seen, now, span, found);
     }
     watch->looked = now;
     if (watch->is_busy && watch->busy >= watch->limits.late) {
@@ -79,6 +97,4 @@ void uspi_watch_look(struct uspi_watch *watch, const struct uspi_seen *seen, uin
         if (found->became_hung) watch->level = USPI_HUNG;
     }
     found->may_sleep = !watch->is_busy && now - watch->changed >= watch->limits.idle;
-    found->next = uspi_watch_next(watch, now);
-    if (found->may_sleep) found->next = watch->due = USPI_FOR_EVER;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* When a turn is late and when it is a hang: arithmetic on what was seen and when. No thread, no clock, no stack in here.
  *
- * A turn's time is what the monitor saw pass. It looks at times that it chose itself; when it is late for a look, because the
- * system suspended the process, a debugger stopped it, the machine slept or was too busy to run the monitor, then it is not known
- * that the watched thread would have got on, and the delay is not counted. */
+ * A turn's time is what the monitor saw pass. The monitor chooses the time of its next look. It is late for a look when the system
+ * suspended the process, a debugger stopped it, the machine slept or was too busy to run the monitor. The watched thread may not have
+ * run in that time either, so the delay is not counted. */
 #ifndef USPI_WATCH_H
 #define USPI_WATCH_H
 
@@ -41,19 +41,25 @@ struct uspi_found {
     bool is_late;          /* the turn of now is: its stack is wanted */
     bool became_hung;      /* at this look */
     bool may_sleep;        /* nothing has happened for long */
-    uint64_t next;         /* look; USPI_FOR_EVER while it may sleep */
 };
 
 void uspi_watch_begin(struct uspi_watch *watch, const struct uspi_limits *limits, uint64_t now);
 
-/* woken: a turn has woken the monitor; otherwise it wanted to look now. */
+/* woken: a turn has woken the monitor; otherwise it wanted to look now. uspi_watch_next must follow, or, when the monitor sleeps until
+ * it is woken, uspi_watch_sleep. */
 void uspi_watch_look(struct uspi_watch *watch, const struct uspi_seen *seen, uint64_t now, bool woken,
                      struct uspi_found *found);
 
 /* The thread turned out to wait in its loop, although no call said so: the turn's time begins anew. */
 void uspi_watch_excuse(struct uspi_watch *watch);
 
-/* When to look next, after the turn's level was decided elsewhere. */
+/* When to look next. */
 uint64_t uspi_watch_next(struct uspi_watch *watch, uint64_t now);
+static inline void uspi_watch_sleep(struct uspi_watch *watch) { watch->due = USPI_FOR_EVER; }
+
+/* The monitor has worked since its look, until now: it has captured stacks and called functions of the options. The turn went on
+ * meanwhile, so its time counts, up to `most` ns: in a longer span the process may have been suspended. The rest is taken off.
+ * uspi_watch_next must follow, so that the work is no delay of the next look. */
+void uspi_watch_work(struct uspi_watch *watch, uint64_t now, uint64_t most);
 
 #endif

@@ -233,8 +233,9 @@ static bool sample(struct uspi_watching *w) {
     }
     uspi_hang_sample(hang, &w->subject, w->watch.busy, &is_new);
     if (is_new) count(w, &w->statistics.captures);
-    if (hang->samples > 0 && hang->samples % SAMPLES_PER_INTERVAL == 0 && w->watch.interval < w->options.update) {
-        w->watch.interval *= 2;
+    if (hang->samples > 0 && hang->samples % SAMPLES_PER_INTERVAL == 0) {
+        uint64_t longer = w->watch.interval * 2;
+        w->watch.interval = longer < w->options.update ? longer : w->options.update;
     }
     w->waits_unsaid = hang->has_stack && waits_by_stack(w, &hang->stack);
     return !w->waits_unsaid;
@@ -289,30 +290,40 @@ static void end_turn(struct uspi_watching *w, const struct uspi_found *found) {
     uspi_lock_give(w->lock);
 }
 
+/* The monitor's own work is time of the turn. A function of the options may take as long as `update`; a capture alone takes less
+ * than an interval. Returns the time. */
+static uint64_t count_work(struct uspi_watching *w, bool has_reported) {
+    uint64_t now = w->world.clock(w->world.context);
+    uspi_watch_work(&w->watch, now, has_reported ? w->options.update : w->options.interval);
+    return now;
+}
+
+static void report_killed(struct uspi_watching *w) {
+    struct usp_hang *killed = w->killed;
+    if (killed == NULL) return;
+    w->killed = NULL;
+    if (w->options.killed != NULL) w->options.killed(w->options.context, killed);
+    usp_hang_free(killed);
+    w->watch.due = count_work(w, true);
+}
+
 uint64_t uspi_watching_look(struct uspi_watching *watching, bool woken) {
     struct uspi_watching *w = watching;
     struct uspi_found found;
-    if (w->killed != NULL) {
-        struct usp_hang *killed = w->killed;
-        w->killed = NULL;
-        if (w->options.killed != NULL) w->options.killed(w->options.context, killed);
-        usp_hang_free(killed);
-    }
+    report_killed(w);
     const struct uspi_seen seen = see(w);
     uint64_t now = w->world.clock(w->world.context);
     uspi_watch_look(&w->watch, &seen, now, woken, &found);
     count_look(w, &seen, &found);
     if (found.ended != USPI_HEALTHY) end_turn(w, &found);
-    if (found.is_late) {
-        look_at_turn(w, now);
-        /* What was decided, and how long that took, moves the next look. */
-        return uspi_watch_next(&w->watch, now);
-    }
+    if (found.is_late) look_at_turn(w, now);
+    now = count_work(w, found.ended == USPI_HUNG || w->hang.id != 0);
+    if (found.is_late) return uspi_watch_next(&w->watch, now);
     if (!w->watch.is_busy) learn_images(w, &seen);
     ping_again(w, now);
-    if (is_pinged(w)) return found.next != USPI_FOR_EVER ? found.next : uspi_watch_next(&w->watch, now);
-    if (!found.may_sleep) return found.next;
+    if (is_pinged(w) || !found.may_sleep) return uspi_watch_next(&w->watch, now);
     if (!uspi_activity_sleep(&w->activity, &seen)) return uspi_watch_next(&w->watch, now);
+    uspi_watch_sleep(&w->watch);
     count(w, &w->statistics.sleeps);
     return USPI_FOR_EVER;
 }

@@ -29,7 +29,7 @@ public struct Hang: Sendable, CustomStringConvertible {
     public let isSevere: Bool
     /// So far or in all, in nanoseconds, without ``takenOff``.
     public let duration: UInt64
-    /// Nanoseconds that are not counted, because the process did not run.
+    /// Nanoseconds that are not counted, because the monitor did not run.
     public let takenOff: UInt64
     /// When it began, in nanoseconds since 1970; nil when that is not known.
     public let wallStart: UInt64?

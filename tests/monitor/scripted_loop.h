@@ -15,7 +15,7 @@
 
 struct told {
     char kind; /* 'b'egan, 'u'pdated, 'e'nded, 'k'illed */
-    uint64_t id, duration, taken_off, samples, at;
+    uint64_t id, duration, taken_off, samples, wall_start, at;
     uint32_t state, flags;
     usp_addr heaviest[4], first[4]; /* innermost first */
 };
@@ -41,6 +41,7 @@ static void note(char kind, const struct usp_hang *hang) {
                         .duration = hang->duration,
                         .taken_off = hang->taken_off,
                         .samples = hang->samples,
+                        .wall_start = hang->wall_start,
                         .at = loop.world.now,
                         .state = hang->state,
                         .flags = hang->flags};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How a waiting run loop is recognized, with stacks as they are on Apple systems: functions of the loop have no
- * names there. MONITOR's failures: background delivery while the loop waits, nested loops and modes. */
+ * names there. Failures from the field: background delivery while the loop waits, nested loops and modes. */
 #include "lib/monitor/loop_wait.h"
 #include "tests/support/suite.h"
 
