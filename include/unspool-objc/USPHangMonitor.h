@@ -38,7 +38,7 @@ USP_CLASS
 @interface USPHangMonitor : NSObject {
   @private
     void *_loopSource;
-    id _delegate, _receiver, _handler, _running;
+    id _delegate, _receiver, _handler, _running, _changes;
     NSString *_file;
     NSTimeInterval _lateThreshold, _hangThreshold, _severeThreshold, _sampleInterval;
     USPHangSource _source;
@@ -62,7 +62,8 @@ USP_CLASS
 @property(nonatomic, retain) id<USPHangMonitorDelegate> USP_NULLABLE delegate;
 
 /* Starts watching, from the next turn of the main run loop on. The object lives until it is stopped. YES also when it runs
- * already. NO: an error says why, such as a threshold that makes no sense or a file that cannot be made. */
+ * already. NO: an error says why, such as a threshold that makes no sense, a file that cannot be made, or USP_ERROR_BUSY when the
+ * delegate calls it while another thread stops the monitor. */
 - (BOOL)startWithError:(NSError *USP_NULLABLE *USP_NULLABLE)error;
 
 #if defined(__BLOCKS__)
@@ -73,6 +74,7 @@ USP_CLASS
 
 /* Stops watching. Returns when no method of the delegate runs any more; called by one of them, it takes effect later. */
 - (void)stop;
+/* NO as soon as it begins to stop. */
 @property(readonly, getter=isRunning) BOOL running;
 
 /* Zeros while it does not run. */

@@ -19,8 +19,12 @@ enum occasion { BEGAN, GOES_ON, ENDED, KILLED };
 
 /* ---- reports ---- */
 
+/* The source whose monitor is calling the delegate or the handler on this thread; NULL: none. */
+static __thread const struct uspi_loop_source *reporting;
+
 static void report(void *context, const struct usp_hang *hang, enum occasion occasion) {
     struct uspi_loop_source *source = context;
+    reporting = source;
 #if defined(GNUSTEP)
     /* The thread is none of GNUstep's. */
     BOOL is_new = GSRegisterCurrentThread();
@@ -31,6 +35,7 @@ static void report(void *context, const struct usp_hang *hang, enum occasion occ
 #if defined(GNUSTEP)
     if (is_new) GSUnregisterCurrentThread();
 #endif
+    reporting = NULL;
 }
 
 static void began(void *context, const struct usp_hang *hang) { report(context, hang, BEGAN); }
@@ -101,6 +106,7 @@ SETTING(USPHangSource, source, Source)
     _hangThreshold = seconds_of(defaults.hang);
     _severeThreshold = seconds_of(defaults.severe);
     _sampleInterval = seconds_of(defaults.interval);
+    _changes = [[NSLock alloc] init];
     return self;
 }
 
@@ -110,6 +116,7 @@ SETTING(USPHangSource, source, Source)
     USPI_RELEASE(_receiver);
     USPI_RELEASE(_handler);
     USPI_RELEASE(_file);
+    USPI_RELEASE(_changes);
     USPI_SUPER_DEALLOC();
 }
 
@@ -129,7 +136,22 @@ SETTING(USPHangSource, source, Source)
     options->killed = killed;
 }
 
-/* ---- start and stop ---- */
+/* ---- start and stop ----
+ *
+ * _changes is held while the monitor is started or stopped, and so while a stop waits for the monitor's thread. What the delegate
+ * may call on that thread never waits for it: -isRunning and -getStatistics: take @synchronized(self) alone, which guards
+ * _loopSource, and a start or stop on that thread takes neither. */
+
+/* Whether the calling thread is the monitor's: in a method of the delegate, or in the handler. */
+- (BOOL)isInside {
+    return reporting != NULL && USPI_OBJECT(USPHangMonitor, reporting->receiver) == self;
+}
+
+- (void)setLoopSource:(struct uspi_loop_source *)source {
+    @synchronized(self) {
+        _loopSource = source;
+    }
+}
 
 - (void)forgetReceivers {
     USPI_RELEASE(_handler);
@@ -148,7 +170,7 @@ SETTING(USPHangSource, source, Source)
     _receiver = USPI_RETAIN(_delegate);
     int status = uspi_loop_source_create((enum uspi_loop_kind)_source, &options, USPI_CONTEXT(self), &source);
     if (status == USP_OK) {
-        _loopSource = source;
+        [self setLoopSource:source];
         _running = USPI_RETAIN(self);
     } else {
         [self forgetReceivers];
@@ -158,8 +180,12 @@ SETTING(USPHangSource, source, Source)
 
 - (BOOL)startWith:(id)handler error:(NSError **)error {
     int status;
-    @synchronized(self) {
+    if ([self isInside]) {
+        status = usp_monitor_start(reporting->monitor);
+    } else {
+        [_changes lock];
         status = [self startWith:handler];
+        [_changes unlock];
     }
     if (status != USP_OK && error != NULL) *error = uspi_objc_error(status, NULL);
     return status == USP_OK;
@@ -186,17 +212,20 @@ static void stop_later(void *context) {
 
 - (void)stop {
     id running = nil;
-    int status = USP_OK;
-    @synchronized(self) {
-        if (_loopSource != NULL) status = uspi_loop_source_end(_loopSource);
-        if (_loopSource != NULL && status == USP_OK) {
-            _loopSource = NULL;
-            [self forgetReceivers];
-            running = _running;
-            _running = nil;
-        }
+    if ([self isInside]) {
+        uspi_on_main_thread(stop_later, USPI_GIVE(self));
+        return;
     }
-    if (status == USP_ERROR_BUSY) uspi_on_main_thread(stop_later, USPI_GIVE(self));
+    [_changes lock];
+    struct uspi_loop_source *source = _loopSource;
+    if (source != NULL) {
+        [self setLoopSource:NULL];
+        uspi_loop_source_end(source);
+        [self forgetReceivers];
+        running = _running;
+        _running = nil;
+    }
+    [_changes unlock];
     USPI_RELEASE(running);
 }
 

@@ -40,8 +40,7 @@ int uspi_loop_source_create(enum uspi_loop_kind kind, struct usp_monitor_options
     return status;
 }
 
-int uspi_loop_source_end(struct uspi_loop_source *source) {
-    int status = usp_monitor_stop(source->monitor);
-    if (status == USP_OK) uspi_on_main_thread(free_detached, source);
-    return status;
+void uspi_loop_source_end(struct uspi_loop_source *source) {
+    (void)usp_monitor_stop(source->monitor);
+    uspi_on_main_thread(free_detached, source);
 }

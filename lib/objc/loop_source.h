@@ -23,8 +23,8 @@ int uspi_loop_source_create(enum uspi_loop_kind kind, struct usp_monitor_options
                             struct uspi_loop_source **source);
 
 /* Stops the monitor: no function of the options runs any more then. The main thread frees the source when it has left the
- * source's functions. Returns USP_OK, or USP_ERROR_BUSY, and does nothing, when called by a function of the options. */
-int uspi_loop_source_end(struct uspi_loop_source *source);
+ * source's functions. Not to be called by a function of the options. */
+void uspi_loop_source_end(struct uspi_loop_source *source);
 
 /* ---- what the system's part does: loop_source_cf.m, loop_source_gnustep.m ---- */
 

@@ -40,10 +40,11 @@ void uspi_on_main_thread(void (*function)(void *context), void *context) {
     [call release];
 }
 
-/* What the run loop calls when the descriptor is readable. */
+/* What the run loop calls when the descriptor is readable. The main thread adds it to its loop and removes it; when it is removed
+ * before it was added, it is not added any more. */
 @interface USPILoopAnswer : NSObject <RunLoopEvents> {
   @public
-    struct uspi_loop_source *_source;
+    struct uspi_loop_source *_source; /* NULL: removed */
     int _descriptor;
 }
 @end
@@ -61,12 +62,14 @@ void uspi_on_main_thread(void (*function)(void *context), void *context) {
 
 static void add_to_loop(void *context) {
     USPILoopAnswer *answer = context;
-    for (NSString *mode in loop_modes()) {
+    NSArray *modes = answer->_source != NULL ? loop_modes() : nil;
+    for (NSString *mode in modes) {
         [[NSRunLoop currentRunLoop] addEvent:(void *)(intptr_t)answer->_descriptor
                                         type:ET_RDESC
                                      watcher:answer
                                      forMode:mode];
     }
+    [answer release];
 }
 
 int uspi_loop_complete(enum uspi_loop_kind kind, struct usp_monitor_options *options) {
@@ -81,7 +84,7 @@ int uspi_loop_attach(struct uspi_loop_source *source) {
     answer->_source = source;
     answer->_descriptor = descriptor;
     source->attached[0] = answer;
-    uspi_on_main_thread(add_to_loop, answer);
+    uspi_on_main_thread(add_to_loop, [answer retain]);
     return USP_OK;
 }
 
@@ -95,6 +98,7 @@ void uspi_loop_detach(struct uspi_loop_source *source) {
                                             all:YES];
     }
     source->attached[0] = NULL;
+    answer->_source = NULL;
     [answer release];
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* USPHangMonitor on GNUstep's run loop: real hangs of the main thread, a loop that waits in a mode that nothing observes, starts and
  * stops, a process that is killed. Where the machine does not run the monitor, time is taken off, and a hang may be none: then it
- * is tried again. MONITOR's failures: false hangs of a loop that waits, races of start and stop. */
+ * is tried again. Failures from the field: false hangs of a loop that waits, races of start and stop. */
 #define _GNU_SOURCE 1
 #import "tests/objc/objc_threads.h"
 
@@ -9,6 +9,7 @@
 
 #import <Foundation/NSDebug.h>
 
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -29,7 +30,8 @@ static void tear_down(void) { [pool drain]; }
   @public
     NSLock *_lock;
     NSMutableArray *_begun, *_updates, *_ended, *_killed;
-    BOOL _stops;
+    BOOL _stops, _asks;
+    int _stage; /* by __atomic functions: 1: the delegate asks, 2: it has asked */
 }
 @end
 
@@ -56,12 +58,25 @@ static void tear_down(void) { [pool drain]; }
     [hangs addObject:hang];
     [_lock unlock];
 }
+/* Until another thread stops the monitor. */
+- (void)ask:(USPHangMonitor *)monitor {
+    struct usp_monitor_statistics statistics;
+    NSError *error = nil;
+    __atomic_store_n(&_stage, 1, __ATOMIC_RELEASE);
+    while ([monitor isRunning]) usleep(1000);
+    [monitor getStatistics:&statistics];
+    /* The stop may not have got as far as the monitor itself. */
+    while ([monitor startWithError:&error]) usleep(1000);
+    ck_assert_int_eq([error code], USP_ERROR_BUSY);
+    __atomic_store_n(&_stage, 2, __ATOMIC_RELEASE);
+}
 - (void)hangMonitor:(USPHangMonitor *)monitor hangDidBegin:(USPHang *)hang {
     [self add:hang to:_begun];
     if (_stops) [monitor stop];
+    if (_asks) [self ask:monitor];
 }
 - (void)hangMonitor:(USPHangMonitor *)monitor hangDidGoOn:(USPHang *)hang {
-    ck_assert([monitor isRunning]);
+    (void)[monitor isRunning];
     [self add:hang to:_updates];
 }
 - (void)hangMonitor:(USPHangMonitor *)monitor hangDidEnd:(USPHang *)hang {
@@ -290,6 +305,28 @@ START_TEST(stopped_by_its_delegate) {
 }
 END_TEST
 
+/* The delegate asks the monitor while the main thread stops it: neither waits for the other for ever. */
+START_TEST(stopped_while_its_delegate_asks) {
+    Listener *listener = [[Listener alloc] init];
+    USPHangMonitor *monitor = monitor_for(listener);
+    listener->_asks = YES;
+    start(monitor);
+    wait_for_answer(monitor);
+    for (unsigned i = 0; i < 10 && __atomic_load_n(&listener->_stage, __ATOMIC_ACQUIRE) == 0; i++) {
+        live(0.5);
+        hang_for(900 * MS);
+    }
+    ck_assert_int_eq(__atomic_load_n(&listener->_stage, __ATOMIC_ACQUIRE), 1);
+    [monitor stop];
+    ck_assert_int_eq(__atomic_load_n(&listener->_stage, __ATOMIC_ACQUIRE), 2);
+    ck_assert(![monitor isRunning]);
+    start(monitor);
+    [monitor stop];
+    [monitor release];
+    [listener release];
+}
+END_TEST
+
 static NSString *error_of(USPHangMonitor *monitor, NSInteger code) {
     NSError *error = nil;
     ck_assert(![monitor startWithError:&error]);
@@ -390,6 +427,31 @@ START_TEST(starts_and_stops) {
 }
 END_TEST
 
+static USPHangMonitor *started_elsewhere;
+
+static void start_elsewhere(void) {
+    started_elsewhere = [[USPHangMonitor alloc] init];
+    start(started_elsewhere);
+}
+
+/* Another thread starts the monitor, and the main thread stops it before its run loop has got the source. Memory that was freed is
+ * overwritten here, so that its use shows. */
+START_TEST(started_elsewhere_stopped_here) {
+    mallopt(M_PERTURB, 0x55);
+    GSDebugAllocationActive(YES);
+    for (unsigned i = 0; i < 50; i++) {
+        run_on_thread(start_elsewhere, 0);
+        [started_elsewhere stop];
+        [started_elsewhere release];
+        live(0.01);
+    }
+    [pool drain];
+    pool = [[NSAutoreleasePool alloc] init];
+    ck_assert_int_eq(GSDebugAllocationCount(NSClassFromString(@"USPILoopAnswer")), 0);
+    ck_assert_int_gt(GSDebugAllocationPeak(NSClassFromString(@"USPILoopAnswer")), 0);
+}
+END_TEST
+
 static char folder[64], path[96];
 
 static void hang_until_killed(void) {
@@ -441,6 +503,7 @@ int main(void) {
     tcase_add_checked_fixture(hangs, begin_work, end_work);
     tcase_set_timeout(hangs, 120);
     add_tests(hangs, hang_is_found, waits_in_a_mode_of_its_own, idle_loop_is_left_alone, stopped_by_its_delegate,
-              what_makes_no_sense_is_an_error, starts_and_stops, killed_hang_is_found);
+              stopped_while_its_delegate_asks, what_makes_no_sense_is_an_error, starts_and_stops,
+              started_elsewhere_stopped_here, killed_hang_is_found);
     return run_suite("hangs as objects", hangs);
 }
