@@ -45,7 +45,7 @@ struct usp_hang {
     struct usp_thread thread; /* that hangs */
     uint64_t wall_start;      /* when the turn began: ns since 1970-01-01 UTC, 0 unknown */
     uint64_t duration;        /* since then, so far or in all, in ns: without taken_off */
-    uint64_t taken_off;       /* time in which the monitor did not run either, and which therefore is not counted */
+    uint64_t taken_off;       /* time in which the monitor did not run, and which therefore is not counted, in ns */
     uint64_t interval;        /* between two samples in the beginning, in ns; it grows */
     uint64_t samples;         /* of the thread's stack */
     uint64_t first_after;     /* how long the turn had lasted when the first one was taken, in ns */
@@ -145,9 +145,10 @@ USP_API void usp_monitor_options_init(struct usp_monitor_options *options);
  * cannot be captured (watchOS, Rosetta) hangs have a duration and no stacks. Not signal-safe. */
 USP_API int usp_monitor_create(const struct usp_monitor_options *options, struct usp_monitor **monitor);
 
-/* Starts and stops watching, as often as wanted. usp_monitor_stop returns when no function of the options runs any more, and may
- * not be called by one of them (USP_ERROR_BUSY). Returns USP_OK, also when there is nothing to do, USP_ERROR_NO_MEMORY,
- * USP_ERROR_SYSTEM, or why the file cannot be made (then nothing is watched). Thread-safe, not signal-safe. */
+/* Starts and stops watching, as often as wanted. usp_monitor_stop returns when no function of the options runs any more. A function of
+ * the options may not stop the monitor; it may start it, unless another thread is stopping it (both: USP_ERROR_BUSY). Returns USP_OK,
+ * also when there is nothing to do, USP_ERROR_BUSY, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM, or why the file cannot
+ * be made (then nothing is watched). Thread-safe, not signal-safe. */
 USP_API int usp_monitor_start(struct usp_monitor *monitor);
 USP_API int usp_monitor_stop(struct usp_monitor *monitor);
 

@@ -16,7 +16,8 @@ struct usp_monitor {
     int learned;                    /* by usp_monitor_learn_wait: its status; 1: it was not called yet */
     int64_t pid;                    /* the process that made it; another one is its child */
     struct uspi_lock *changes;      /* held while it is started or stopped */
-    struct uspi_own_thread *thread; /* NULL: it does not run */
+    struct uspi_own_thread *thread; /* NULL: it does not run. Guarded by `changes` */
+    _Atomic(uint64_t) own_id;       /* of that thread, which sets it first and clears it last; 0: it does not run */
     _Atomic(bool) is_stopping;
     bool is_freed; /* by a function that the monitor's thread called: the thread frees it when it ends */
 };
@@ -58,24 +59,47 @@ static void release(struct usp_monitor *monitor) {
     free(monitor);
 }
 
+static uint64_t calling_thread(void) {
+    struct usp_thread self;
+    if (uspi_os_thread_self(&self) != USP_OK) return 0;
+    uspi_os_thread_release(&self);
+    return self.id;
+}
+
+/* Whether the calling thread is the monitor's: in a function that it calls. */
+static bool is_inside(const struct usp_monitor *monitor) {
+    uint64_t id = atomic_load(&monitor->own_id);
+    return id != 0 && id == calling_thread();
+}
+
+/* usp_monitor_start holds `changes` until it has stored the thread, which may end before that. */
+static void release_by_its_thread(struct usp_monitor *monitor) {
+    uspi_lock_take(monitor->changes);
+    uspi_os_thread_leave(monitor->thread);
+    uspi_lock_give(monitor->changes);
+    release(monitor);
+}
+
 static void watch(void *context) {
     struct usp_monitor *monitor = context;
     struct uspi_watching *watching = &monitor->watching;
     bool woken = false;
+    atomic_store(&monitor->own_id, calling_thread());
     while (!atomic_load(&monitor->is_stopping)) {
         uint64_t next = uspi_watching_look(watching, woken);
         if (atomic_load(&monitor->is_stopping)) break;
         woken = watching->world.sleep(watching->world.context, next);
     }
     uspi_watching_end(watching);
-    if (!monitor->is_freed) return;
-    uspi_os_thread_leave(monitor->thread);
-    release(monitor);
+    atomic_store(&monitor->own_id, 0);
+    if (monitor->is_freed) release_by_its_thread(monitor);
 }
 
 int usp_monitor_start(struct usp_monitor *monitor) {
     int status = USP_OK;
     if (monitor == NULL) return USP_ERROR_ARGUMENT;
+    /* A thread that stops the monitor holds `changes` until the monitor's thread has ended. */
+    if (is_inside(monitor)) return atomic_load(&monitor->is_stopping) ? USP_ERROR_BUSY : USP_OK;
     uspi_lock_take(monitor->changes);
     if (monitor->thread == NULL) {
         atomic_store(&monitor->is_stopping, false);
@@ -85,9 +109,6 @@ int usp_monitor_start(struct usp_monitor *monitor) {
     uspi_lock_give(monitor->changes);
     return status;
 }
-
-/* Whether the calling thread is the monitor's: in a function that it calls. */
-static bool is_inside(const struct usp_monitor *monitor) { return uspi_os_thread_is_own(monitor->thread); }
 
 int usp_monitor_stop(struct usp_monitor *monitor) {
     if (monitor == NULL) return USP_ERROR_ARGUMENT;

@@ -451,9 +451,6 @@ void uspi_os_thread_join(struct uspi_own_thread *thread);
 /* Frees it; the thread goes on, and is not waited for. */
 void uspi_os_thread_leave(struct uspi_own_thread *thread);
 
-/* Whether it is the calling thread. */
-bool uspi_os_thread_is_own(const struct uspi_own_thread *thread);
-
 /* Names the calling thread, as far as the system keeps names. */
 void uspi_os_name_thread(const char *name);
 

@@ -69,7 +69,3 @@ void uspi_os_thread_leave(struct uspi_own_thread *thread) {
     pthread_detach(thread->thread);
     free(thread);
 }
-
-bool uspi_os_thread_is_own(const struct uspi_own_thread *thread) {
-    return thread != NULL && pthread_equal(thread->thread, pthread_self()) != 0;
-}
