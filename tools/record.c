@@ -27,7 +27,8 @@ struct recording {
     char **program; /* with its arguments; NULL: the process runs already */
     uint64_t duration;
     bool is_quiet;
-    char *threads; /* --threads, cut into its parts */
+    bool no_lines, wants_lines; /* --no-lines, --lines */
+    char *threads;              /* --threads, cut into its parts */
     struct usp_thread *ids;
     const char **names;
     struct usp_sampler_options options;
@@ -59,6 +60,9 @@ static void usage(FILE *out) {
         "  --memory MB         memory for samples (default 64)\n"
         "  --demangle MODE     names of C++, Rust and Swift: full (default), simple, short, no\n"
         "  --no-symbols        image + offset, no names\n"
+        "  --no-lines          no source files and lines, no inlined calls; without it all formats but folded have\n"
+        "                      them where there is debug information\n"
+        "  --lines             folded: inlined calls are frames of their own\n"
         "  --quiet             no summary and no progress\n"
         "  --help              this\n"
         "\n"
@@ -82,6 +86,8 @@ enum {
     OPTION_MEMORY,
     OPTION_DEMANGLE,
     OPTION_NO_SYMBOLS,
+    OPTION_NO_LINES,
+    OPTION_LINES,
     OPTION_QUIET,
     OPTION_HELP
 };
@@ -101,6 +107,8 @@ static const struct option options[] = {
     {"memory", required_argument, NULL, OPTION_MEMORY},
     {"demangle", required_argument, NULL, OPTION_DEMANGLE},
     {"no-symbols", no_argument, NULL, OPTION_NO_SYMBOLS},
+    {"no-lines", no_argument, NULL, OPTION_NO_LINES},
+    {"lines", no_argument, NULL, OPTION_LINES},
     {"quiet", no_argument, NULL, OPTION_QUIET},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
@@ -189,6 +197,8 @@ static bool parse_shape(int option, struct recording *r) {
     case OPTION_NATIVE_IDS: shape->flags |= USP_PROFILE_NATIVE_IDS; return true;
     case OPTION_ASYNC: r->options.flags |= USP_SAMPLER_ASYNC; return true;
     case OPTION_NO_SYMBOLS: r->output.no_symbols = true; return true;
+    case OPTION_NO_LINES: r->no_lines = true; return true;
+    case OPTION_LINES: r->wants_lines = true; return true;
     case OPTION_QUIET: r->is_quiet = true; return true;
     case 'o': r->output.path = optarg; return true;
     default: return false;
@@ -226,6 +236,17 @@ static bool parse_value(int option, struct recording *r, uint32_t *format) {
     case OPTION_DEMANGLE: return parse_demangling(optarg, &r->output.demangling);
     default: return false; /* getopt_long has said why */
     }
+}
+
+/* Whether source lines and inlined calls are looked up. Those who fold stacks mostly count functions: there they have to be asked for. */
+static bool choose_lines(struct recording *r) {
+    bool has_default = r->output.options.format != USP_PROFILE_FOLDED;
+    if (r->wants_lines && (r->no_lines || r->output.no_symbols)) {
+        complain("either --lines or --no-%s", r->no_lines ? "lines" : "symbols");
+        return false;
+    }
+    if (r->wants_lines || (has_default && !r->no_lines)) r->output.options.flags |= USP_PROFILE_LINES;
+    return true;
 }
 
 /* What is recorded. `end` is where a command begins, or argc. */
@@ -272,6 +293,7 @@ static int parse(int argc, char **argv, struct recording *r, bool *goes_on) {
         }
     }
     if (format != 0) r->output.options.format = format;
+    if (!choose_lines(r)) return EXIT_USAGE;
     int result = parse_target_or_program(argc, end, argv, r);
     *goes_on = result == EXIT_ALL_WELL;
     return result;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* A loop with a hang monitor: two calls around the wait, whether by poll, epoll_wait or kevent. Some turns take too long, until the
- * monitor has reported one. */
+ * monitor has reported one; with --json as JSON. */
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unspool/unspool.h>
 
 static struct usp_monitor *monitor;
 static struct usp_symbolizer *symbolizer;
 static atomic_bool has_reported;
+static uint32_t style = USP_HANG_TEXT;
 
 static int print(void *context, const char *bytes, size_t n) {
     (void)context;
@@ -22,6 +24,8 @@ static void report(void *context, const struct usp_hang *hang) {
     (void)context;
     usp_hang_write_options_init(&options);
     options.symbolizer = symbolizer;
+    options.style = style;
+    options.flags = USP_HANG_LINES;
     usp_hang_write(hang, &options, print, NULL);
     fflush(stdout);
     atomic_store(&has_reported, true);
@@ -32,9 +36,10 @@ static void take_long(void) {
     for (volatile unsigned spin = 0; usp_clock() < until;) spin = spin + 1;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     struct usp_monitor_options options;
 
+    if (argc > 1 && strcmp(argv[1], "--json") == 0) style = USP_HANG_JSON;
     usp_monitor_options_init(&options);
     options.ended = report;
     int status = usp_symbolizer_create(NULL, NULL, &symbolizer);

@@ -68,7 +68,14 @@ struct usp_hang_write_options {
     struct usp_symbolizer *symbolizer; /* as in struct usp_profile_write_options; so are the next two. Default NULL */
     const struct usp_images *images;   /* Default NULL */
     struct usp_demangler *demangler;   /* Default NULL */
-    uint64_t reserved[4];
+    uint32_t flags;                    /* enum usp_hang_write_flags. Default 0 */
+    uint32_t reserved0;
+    uint64_t reserved[3];
+};
+
+enum usp_hang_write_flags {
+    USP_HANG_LINES = 1 << 0, /* source files and lines, and inlined calls, as with USP_PROFILE_LINES */
+    USP_HANG_BRIEF = 1 << 1  /* USP_HANG_TEXT: without the tree of all samples */
 };
 
 enum usp_hang_style {
@@ -84,7 +91,7 @@ USP_API int usp_hang_write(const struct usp_hang *hang, const struct usp_hang_wr
                            usp_write_function write, void *context);
 
 /* The hang that a process was in when it was killed, out of the file of its monitor (usp_monitor_options.file). On success *hang
- * is the caller's to free; its state is USP_HANG_KILLED. Names are found by a symbolizer for this process as far as it has the
+ * is the caller's to free; its state is USP_HANG_KILLED, also when the process still lives: that is not looked up. Names are found by a symbolizer for this process as far as it has the
  * same builds loaded. Returns USP_OK, USP_ERROR_NOT_FOUND when there is no such file or no hang was going on, USP_ERROR_FORMAT,
  * USP_ERROR_TRUNCATED, USP_ERROR_PERMISSION, USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM, USP_ERROR_ARGUMENT. Not signal-safe. */
 USP_API int usp_hang_open(const char *path, struct usp_hang **hang);
@@ -115,10 +122,11 @@ struct usp_monitor_options {
     uint64_t update;          /* between two reports of a hang that goes on, in ns. Default 1,000,000,000 */
     uint32_t max_frames;      /* of a stack; of longer ones the middle is left out. Default 128 */
     uint32_t reserved0;
-    uint64_t memory;  /* for the samples and stacks of a hang, in bytes, at least 262,144: taken at creation. Default
+    uint64_t memory; /* for the samples and stacks of a hang, in bytes, at least 262,144: taken at creation. Default
                          1,048,576 */
-    const char *file; /* by which a hang is found whose process was killed; made anew at each start. NULL: none. Default
-                         NULL */
+    /* The path of a file in which a hang is kept whose process was killed; made anew at each start. One process and one monitor at
+     * a time: another one would report the hang that goes on as killed, and take the file. NULL: none. Default NULL */
+    const char *file;
     /* Called on the monitor's own thread, all optional: a hang begins, goes on (from time to time, and when it becomes severe),
      * has ended. Each that begins ends, also when the monitor is stopped meanwhile. *hang and what it points to are valid during
      * the call. */

@@ -197,7 +197,10 @@ struct usp_profile_write_options {
 
 enum usp_profile_write_flags {
     USP_PROFILE_MERGE_THREADS = 1 << 0, /* TREE, FOLDED, SVG: one tree for all threads */
-    USP_PROFILE_NATIVE_IDS = 1 << 1     /* FOLDED, SVG, SPEEDSCOPE: threads with names are shown with their ids too */
+    USP_PROFILE_NATIVE_IDS = 1 << 1,    /* FOLDED, SVG, SPEEDSCOPE: threads with names are shown with their ids too */
+    /* Source files and lines where the format has a place for them, and inlined calls as frames of their own, as usp_symbolize_lines
+     * finds them with the symbolizer. Reading debug information takes time and memory. */
+    USP_PROFILE_LINES = 1 << 2
 };
 
 USP_API void usp_profile_write_options_init(struct usp_profile_write_options *options);

@@ -52,9 +52,10 @@ static void free_part(struct part *part) {
 
 /* ---- frames ---- */
 
-/* What a frame's line shows of its function. */
-static struct usp_symbol symbol_of(const struct part *part, const struct uspi_site *site) {
-    const struct uspi_function *function = uspi_function(&part->names, site->function);
+/* What a frame's line shows of a function at a call site. */
+static struct usp_symbol symbol_of(const struct part *part, const struct uspi_place *place) {
+    const struct uspi_site *site = uspi_site(&part->names, place->site);
+    const struct uspi_function *function = uspi_function(&part->names, place->function);
     struct usp_symbol symbol = {.name = function->symbol != NULL ? function->text : NULL};
     usp_addr base = 0;
     if (site->image != USPI_NONE) {
@@ -67,6 +68,13 @@ static struct usp_symbol symbol_of(const struct part *part, const struct uspi_si
     return symbol;
 }
 
+/* Where a place is in its source; nothing where that is not known or not wanted. */
+static struct usp_source_frame source_of(const struct uspi_place *place) {
+    return (struct usp_source_frame){
+        .directory = place->directory, .file = place->file, .line = place->line, .column = place->column};
+}
+
+/* A line for each inlined call, the innermost first, then the frame's own. */
 static void put_line(struct uspi_text *text, const struct part *part, uint32_t node, uint32_t index) {
     uint32_t number = part->names.site_of[node];
     if (number == USPI_NONE) {
@@ -74,15 +82,21 @@ static void put_line(struct uspi_text *text, const struct part *part, uint32_t n
         return;
     }
     const struct uspi_site *site = uspi_site(&part->names, number);
-    const struct usp_symbol symbol = symbol_of(part, site);
     const struct usp_frame frame = {.pc = uspi_site_address(part->clone, site), .kind = site->kind & USPI_NODE_KIND};
-    const struct uspi_line line = {.backend = uspi_backend_find(part->clone->options.arch),
-                                   .index = index,
-                                   .frame = &frame,
-                                   .symbol = &symbol,
-                                   .harmless = true};
-    if (line.backend != NULL) uspi_put_frame(text, USP_FORMAT_CALL_STACK_SYMBOLS, &line);
-    uspi_put(text, "\n", 1);
+    for (uint32_t i = 0; i < site->count; i++) {
+        const struct uspi_place *place = &part->names.places[site->first + i];
+        const struct usp_symbol symbol = symbol_of(part, place);
+        const struct usp_source_frame source = source_of(place);
+        const struct uspi_line line = {.backend = uspi_backend_find(part->clone->options.arch),
+                                       .index = index,
+                                       .frame = &frame,
+                                       .symbol = &symbol,
+                                       .harmless = true,
+                                       .is_inlined = i + 1 < site->count,
+                                       .source = &source};
+        if (line.backend != NULL) uspi_put_frame(text, USP_FORMAT_CALL_STACK_SYMBOLS, &line);
+        uspi_put(text, "\n", 1);
+    }
 }
 
 static void put_stack(struct uspi_text *text, const struct part *part, uint32_t node) {
@@ -160,11 +174,12 @@ static void put_samples(struct writing *w) {
         uspi_put_string(text, " % of the samples:\n");
         put_stack(text, &w->samples, w->heaviest);
     }
-    if (w->samples.clone->marked != USPI_NONE) {
+    const uint32_t first = w->samples.clone->marked;
+    if (first != USPI_NONE) {
         uspi_put_string(text, "\nWhen it was late, after ");
         put_milliseconds(text, w->hang->first_after);
-        uspi_put_string(text, ":\n");
-        put_stack(text, &w->samples, w->samples.clone->marked);
+        uspi_put_string(text, first == w->heaviest ? ": the same\n" : ":\n");
+        if (first != w->heaviest) put_stack(text, &w->samples, first);
     }
 }
 
@@ -181,28 +196,56 @@ static void put_threads(struct writing *w) {
     }
 }
 
-struct passing {
-    struct uspi_text *text;
-};
-
 static int pass_on(void *context, const char *bytes, size_t n) {
-    struct uspi_text *text = ((struct passing *)context)->text;
+    struct uspi_text *text = context;
     uspi_put(text, bytes, n);
     return text->status;
 }
 
 static int write_text(struct writing *w) {
-    struct passing passing = {&w->text};
     put_heading(w);
     put_samples(w);
     put_threads(w);
-    if (w->hang->samples == 0) return USP_OK;
+    if (w->hang->samples == 0 || (w->options.flags & USP_HANG_BRIEF) != 0) return USP_OK;
     uspi_put(&w->text, "\n", 1);
     w->how.format = USP_PROFILE_TREE;
-    return usp_profile_write(w->hang->profile, &w->how, pass_on, &passing);
+    return usp_profile_write(w->hang->profile, &w->how, pass_on, &w->text);
 }
 
 /* ---- JSON ---- */
+
+static void put_json_inlined(struct uspi_json *json, const struct part *part, const struct uspi_site *site) {
+    if (site->count == 1) return;
+    uspi_json_begin_array(json, "inlined");
+    for (uint32_t i = 0; i + 1 < site->count; i++) {
+        const struct uspi_place *place = &part->names.places[site->first + i];
+        uspi_json_begin_object(json, NULL);
+        const struct usp_source_frame source = source_of(place);
+        uspi_json_string(json, "symbol", uspi_function(&part->names, place->function)->text);
+        uspi_json_source(json, &source);
+        uspi_json_end_object(json);
+    }
+    uspi_json_end_array(json);
+}
+
+static void put_json_site(struct uspi_json *json, const struct part *part, const struct uspi_site *site) {
+    const struct uspi_place *place = &part->names.places[site->first + site->count - 1];
+    const struct usp_symbol symbol = symbol_of(part, place);
+    const struct usp_source_frame source = source_of(place);
+    const usp_addr address = uspi_site_address(part->clone, site);
+    uspi_json_address(json, "address", address);
+    if (site->image != USPI_NONE) {
+        const struct usp_image *image = &uspi_profile_image(part->clone, site->image)->image;
+        uspi_json_string(json, "image", image->path);
+        uspi_json_build_id(json, (image->flags & USP_IMAGE_MACHO) != 0, image->build_id, image->build_id_size);
+        uspi_json_address(json, "image_offset", site->offset);
+    }
+    if (symbol.name == NULL) return;
+    uspi_json_string(json, "symbol", symbol.name);
+    uspi_json_number(json, "symbol_offset", address - symbol.start);
+    uspi_json_source(json, &source);
+    put_json_inlined(json, part, site);
+}
 
 static void put_json_stack(struct uspi_json *json, const char *key, const struct part *part, uint32_t node) {
     uspi_json_begin_array(json, key);
@@ -212,19 +255,7 @@ static void put_json_stack(struct uspi_json *json, const char *key, const struct
         if (number == USPI_NONE) {
             uspi_json_bool(json, "left_out", true);
         } else {
-            const struct uspi_site *site = uspi_site(&part->names, number);
-            const struct usp_symbol symbol = symbol_of(part, site);
-            uspi_json_address(json, "address", uspi_site_address(part->clone, site));
-            if (site->image != USPI_NONE) {
-                const struct usp_image *image = &uspi_profile_image(part->clone, site->image)->image;
-                uspi_json_string(json, "image", image->path);
-                uspi_json_build_id(json, (image->flags & USP_IMAGE_MACHO) != 0, image->build_id, image->build_id_size);
-                uspi_json_address(json, "image_offset", site->offset);
-            }
-            if (symbol.name != NULL) {
-                uspi_json_string(json, "symbol", symbol.name);
-                uspi_json_number(json, "symbol_offset", uspi_site_address(part->clone, site) - symbol.start);
-            }
+            put_json_site(json, part, uspi_site(&part->names, number));
         }
         uspi_json_end_object(json);
     } while (uspi_node_ascend(part->clone, &node));
@@ -307,13 +338,14 @@ int usp_hang_write(const struct usp_hang *hang, const struct usp_hang_write_opti
     usp_hang_write_options_init(&w.options);
     if (!uspi_complete_sized(&w.options, sizeof w.options, options,
                              offsetof(struct usp_hang_write_options, reserved)) ||
-        w.options.style > USP_HANG_JSON) {
+        w.options.style > USP_HANG_JSON || (w.options.flags & ~(uint32_t)(USP_HANG_LINES | USP_HANG_BRIEF)) != 0) {
         return USP_ERROR_ARGUMENT;
     }
     usp_profile_write_options_init(&w.how);
     w.how.symbolizer = w.options.symbolizer;
     w.how.images = w.options.images;
     w.how.demangler = w.options.demangler;
+    if ((w.options.flags & USP_HANG_LINES) != 0) w.how.flags = USP_PROFILE_LINES;
     int status = name_part(&w.samples, hang->profile, &w.how);
     if (status == USP_OK) status = name_part(&w.threads, hang->threads, &w.how);
     w.heaviest = USPI_NONE;

@@ -33,36 +33,46 @@ static uint32_t know_branch(struct uspi_branches *branches, const struct uspi_br
     return i;
 }
 
-static void note_site(struct uspi_branch *branch, uint32_t site) {
-    for (uint32_t i = 0; i < branch->site_count && i < USPI_BRANCH_SITES; i++) {
-        if (branch->sites[i] == site) return;
+static void note_place(struct uspi_branch *branch, uint32_t place) {
+    for (uint32_t i = 0; i < branch->place_count && i < USPI_BRANCH_PLACES; i++) {
+        if (branch->places[i] == place) return;
     }
-    if (branch->site_count < USPI_BRANCH_SITES) branch->sites[branch->site_count] = site;
+    if (branch->place_count < USPI_BRANCH_PLACES) branch->places[branch->place_count] = place;
     /* Beyond that only "more" is written. */
-    if (branch->site_count <= USPI_BRANCH_SITES) branch->site_count++;
+    if (branch->place_count <= USPI_BRANCH_PLACES) branch->place_count++;
 }
 
-/* From a node's outermost frame down to the node itself. */
+/* The branch for one place under `at`, or with USPI_NONE for frames that were left out. USPI_NONE when memory lacks. */
+static uint32_t add_place(struct uspi_branches *branches, uint32_t at, uint32_t place, uint64_t amount) {
+    struct uspi_branch like = {.parent = at, .thread = USPI_NONE, .function = USPI_NONE};
+    if (place != USPI_NONE) like.function = branches->names->places[place].function;
+    at = know_branch(branches, &like);
+    if (at == USPI_NONE) return at;
+    struct uspi_branch *branch = uspi_branch(branches, at);
+    branch->all += amount;
+    if (place != USPI_NONE) note_place(branch, place);
+    return at;
+}
+
+/* From a node's outermost frame down to the node itself; in a frame from the function that was not inlined to the innermost one. */
 static int add_path(struct uspi_branches *branches, uint32_t node, uint32_t root, uint64_t amount) {
-    const struct usp_profile *profile = branches->names->profile;
+    const struct uspi_profile_names *names = branches->names;
     size_t depth = 0;
     do {
         uint32_t *grown = uspi_array_reserve(branches->path, &branches->path_room, depth + 1, sizeof *grown);
         if (grown == NULL) return USP_ERROR_NO_MEMORY;
         branches->path = grown;
         grown[depth++] = node;
-    } while (uspi_node_ascend(profile, &node));
+    } while (uspi_node_ascend(names->profile, &node));
     uint32_t at = root;
     if (root != USPI_NONE) uspi_branch(branches, root)->all += amount;
     while (depth-- > 0) {
-        uint32_t site = branches->names->site_of[branches->path[depth]];
-        struct uspi_branch like = {.parent = at, .thread = USPI_NONE, .function = USPI_NONE};
-        if (site != USPI_NONE) like.function = uspi_site(branches->names, site)->function;
-        at = know_branch(branches, &like);
-        if (at == USPI_NONE) return USP_ERROR_NO_MEMORY;
-        struct uspi_branch *branch = uspi_branch(branches, at);
-        branch->all += amount;
-        if (site != USPI_NONE) note_site(branch, site);
+        uint32_t number = names->site_of[branches->path[depth]];
+        const struct uspi_site *site = number != USPI_NONE ? uspi_site(names, number) : NULL;
+        for (uint32_t i = site != NULL ? site->count : 1; i-- > 0;) {
+            at = add_place(branches, at, site != NULL ? site->first + i : USPI_NONE, amount);
+            if (at == USPI_NONE) return USP_ERROR_NO_MEMORY;
+        }
     }
     uspi_branch(branches, at)->own += amount;
     branches->all += amount;

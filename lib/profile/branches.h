@@ -7,7 +7,7 @@
 #include "lib/profile/names.h"
 
 /* Places in a function, as many as are written for a branch. */
-#define USPI_BRANCH_SITES 3u
+#define USPI_BRANCH_PLACES 3u
 
 struct uspi_branch {
     struct uspi_item item;
@@ -19,8 +19,8 @@ struct uspi_branch {
     uint32_t depth;    /* 0: a root */
     uint64_t all;      /* of the value by which samples are weighed, with the callees */
     uint64_t own;      /* that ended here */
-    uint32_t sites[USPI_BRANCH_SITES];
-    uint32_t site_count; /* of different places, also when that is more */
+    uint32_t places[USPI_BRANCH_PLACES];
+    uint32_t place_count; /* of different places, also when that is more */
 };
 
 struct uspi_branches {

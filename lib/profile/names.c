@@ -2,6 +2,7 @@
 /* See names.h. */
 #include "lib/profile/names.h"
 
+#include "lib/base/array.h"
 #include "lib/base/path.h"
 #include "lib/base/text.h"
 
@@ -56,8 +57,8 @@ static bool find_bases(struct uspi_profile_names *names, const struct usp_images
 
 static bool is_same_function(const void *item, const void *key) {
     const struct uspi_function *a = item, *b = key;
-    return a->start == b->start && a->image == b->image && (a->symbol == NULL) == (b->symbol == NULL) &&
-           (a->symbol == NULL || strcmp(a->symbol, b->symbol) == 0);
+    return a->start == b->start && a->image == b->image && a->is_inlined == b->is_inlined &&
+           (a->symbol == NULL) == (b->symbol == NULL) && (a->symbol == NULL || strcmp(a->symbol, b->symbol) == 0);
 }
 
 /* What is shown of a place without a name. NULL when memory lacks. */
@@ -72,7 +73,35 @@ static char *describe_place(const struct usp_profile *profile, const struct uspi
     return text;
 }
 
-static uint32_t know_function(struct uspi_profile_names *names, const struct uspi_function *like) {
+/* The path of a function's source file, if it is known. False when memory lacks. */
+static bool take_path(const struct usp_source_frame *source, const struct usp_symbol *symbol, char **path) {
+    const char *file = source->file != NULL ? source->file : symbol->source_file;
+    const char *directory = source->file != NULL && source->directory != NULL ? source->directory : "";
+    if (file == NULL) return true;
+    size_t size = strlen(directory) + strlen(file) + 2;
+    *path = malloc(size);
+    if (*path != NULL) snprintf(*path, size, "%s%s%s", directory, directory[0] != '\0' ? "/" : "", file);
+    return *path != NULL;
+}
+
+/* What a function is known by, where its source is and what holds it. */
+struct described {
+    const struct uspi_function *like;
+    const struct usp_source_frame *source;
+    const struct usp_symbol *symbol;
+    usp_addr address; /* where it begins, as the symbolizer knows it; 0: not known */
+};
+
+/* The line at which a function begins: that of its first instruction. */
+static uint32_t first_line(struct uspi_profile_names *names, usp_addr address) {
+    const struct uspi_naming naming = {.symbolizer = names->symbolizer, .sources = &names->sources};
+    struct uspi_named named;
+    if (address == 0 || uspi_name_site(&naming, address, &named) != USP_OK) return 0;
+    return named.source.line;
+}
+
+static uint32_t know_function(struct uspi_profile_names *names, const struct described *described) {
+    const struct uspi_function *like = described->like;
     uint64_t hash = uspi_mix(like->start, like->image);
     for (const char *c = like->symbol; c != NULL && *c != '\0'; c++) hash = uspi_mix(hash, (uint8_t)*c);
     uint32_t i = uspi_pool_find(&names->functions, (uint32_t)hash, is_same_function, like);
@@ -90,29 +119,9 @@ static uint32_t know_function(struct uspi_profile_names *names, const struct usp
     function->item = item;
     function->owns_text = text != NULL;
     function->text = text != NULL ? text : usp_demangle(names->demangler, like->symbol);
+    if (!take_path(described->source, described->symbol, &function->file)) return USPI_NONE;
+    if (names->has_lines) function->line = first_line(names, described->address);
     return i;
-}
-
-/* What holds a frame's call. False when memory lacks. */
-static bool find_function(struct uspi_profile_names *names, const struct uspi_node *node, uint32_t *function) {
-    const struct usp_profile *profile = names->profile;
-    struct usp_frame frame = uspi_node_frame(profile, node);
-    struct usp_symbol symbol = {.name = NULL};
-    struct uspi_function like = {.start = node->offset, .image = node->image};
-    usp_addr base = node->image != USPI_NONE ? names->bases[node->image] : 0;
-    if (names->symbolizer != NULL && (node->image == USPI_NONE || base != 0)) {
-        frame.pc = base + node->offset;
-        usp_addr site = usp_frame_call_site(profile->options.arch, &frame);
-        if (usp_symbolize(names->symbolizer, site, &symbol) == USP_ERROR_NO_MEMORY) return false;
-    }
-    if (symbol.name != NULL) {
-        like.symbol = symbol.name;
-        like.start = symbol.start - base;
-        like.extent = symbol.extent;
-        like.file = symbol.source_file;
-    }
-    *function = know_function(names, &like);
-    return *function != USPI_NONE;
 }
 
 /* ---- sites ---- */
@@ -123,18 +132,73 @@ static bool is_same_site(const void *item, const void *key) {
     return a->offset == b->offset && a->image == b->image && a->kind == b->kind;
 }
 
+/* The function that a source frame names becomes a place of a site. False when memory lacks. */
+static bool add_place(struct uspi_profile_names *names, uint32_t site, const struct described *described) {
+    uint32_t function = know_function(names, described);
+    if (function == USPI_NONE ||
+        !uspi_room_for(&names->places, &names->place_room, names->place_count, 1, sizeof *names->places)) {
+        return false;
+    }
+    const struct usp_source_frame *source = described->source;
+    names->places[names->place_count++] =
+        (struct uspi_place){function, site, source->directory, source->file, source->line, source->column};
+    uspi_site(names, site)->count++;
+    uspi_site(names, site)->function = function;
+    return true;
+}
+
+static int name_call_site(struct uspi_profile_names *names, const struct uspi_node *node, usp_addr base,
+                          struct uspi_named *named) {
+    const struct uspi_naming naming = {.symbolizer = names->symbolizer,
+                                       .sources = names->has_lines ? &names->sources : NULL};
+    struct usp_frame frame = uspi_node_frame(names->profile, node);
+    memset(named, 0, sizeof *named);
+    if (names->symbolizer == NULL || (node->image != USPI_NONE && base == 0)) return USP_OK;
+    frame.pc = base + node->offset;
+    return uspi_name_site(&naming, usp_frame_call_site(names->profile->options.arch, &frame), named);
+}
+
+/* The functions of a call site, the innermost inlined one first. False when memory lacks. */
+static bool add_places(struct uspi_profile_names *names, const struct uspi_node *node, uint32_t site) {
+    const usp_addr base = node->image != USPI_NONE ? names->bases[node->image] : 0;
+    struct uspi_named named;
+    if (name_call_site(names, node, base, &named) == USP_ERROR_NO_MEMORY) return false;
+    const struct usp_symbol *symbol = &named.symbol;
+    uspi_site(names, site)->first = (uint32_t)names->place_count;
+    /* The room of the sources is used again for the functions' first lines. */
+    struct usp_source_frame *inlined = NULL;
+    if (named.inlined_count > 0) {
+        inlined = malloc(named.inlined_count * sizeof *inlined);
+        if (inlined == NULL) return false;
+        memcpy(inlined, named.inlined, named.inlined_count * sizeof *inlined);
+    }
+    bool is_done = true;
+    for (uint32_t i = 0; is_done && i < named.inlined_count; i++) {
+        const struct uspi_function like = {.symbol = inlined[i].function, .image = node->image, .is_inlined = true};
+        is_done = add_place(names, site, &(struct described){&like, &inlined[i], symbol, 0});
+    }
+    free(inlined);
+    struct uspi_function own = {.start = node->offset, .image = node->image};
+    if (symbol->name != NULL) {
+        own.symbol = symbol->name;
+        own.start = symbol->start - base;
+        own.extent = symbol->extent;
+    }
+    const usp_addr start = symbol->name != NULL ? symbol->start : 0;
+    return is_done && add_place(names, site, &(struct described){&own, &named.source, symbol, start});
+}
+
 static uint32_t know_site(struct uspi_profile_names *names, const struct uspi_node *node) {
-    uint32_t hash = (uint32_t)uspi_mix(uspi_mix(node->offset, node->image), node->kind), function;
+    uint32_t hash = (uint32_t)uspi_mix(uspi_mix(node->offset, node->image), node->kind);
     uint32_t i = uspi_pool_find(&names->sites, hash, is_same_site, node);
-    if (i != USPI_NONE || !find_function(names, node, &function)) return i;
+    if (i != USPI_NONE) return i;
     i = uspi_pool_add(&names->sites, hash);
     if (i == USPI_NONE) return i;
     struct uspi_site *site = uspi_site(names, i);
     site->offset = node->offset;
     site->image = node->image;
     site->kind = node->kind;
-    site->function = function;
-    return i;
+    return add_places(names, node, i) ? i : USPI_NONE;
 }
 
 static int name_nodes(struct uspi_profile_names *names) {
@@ -156,6 +220,7 @@ int uspi_profile_names_find(struct uspi_profile_names *names, const struct usp_p
     *names = (struct uspi_profile_names){.profile = clone,
                                          .symbolizer = options->symbolizer,
                                          .demangler = options->demangler,
+                                         .has_lines = (options->flags & USP_PROFILE_LINES) != 0,
                                          .allowance = {.limit = UINT64_MAX}};
     const struct usp_images *images = options->images;
     if (images == NULL && names->symbolizer != NULL && usp_images_create_self(&names->own) == USP_OK)
@@ -172,7 +237,10 @@ void uspi_profile_names_free(struct uspi_profile_names *names) {
     for (uint32_t i = 0; i < names->functions.begun; i++) {
         const struct uspi_function *function = uspi_function(names, i);
         if (function->owns_text) free((char *)(uintptr_t)function->text);
+        free(function->file);
     }
+    uspi_sources_free(&names->sources);
+    free(names->places);
     uspi_pool_free(&names->functions);
     uspi_pool_free(&names->sites);
     usp_images_free(names->own);

@@ -6,6 +6,7 @@
 #include "lib/profile/by_thread.h"
 #include "lib/profile/writers.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define VERSION 66
@@ -14,7 +15,8 @@ struct firefox {
     struct uspi_writing *writing;
     struct uspi_json json;
     struct uspi_by_thread sorted;
-    uint64_t start; /* of the run, by usp_clock: time 0 */
+    uint64_t start;        /* of the run, by usp_clock: time 0 */
+    uint32_t *stack_after; /* of each node: the number after that of its last stack, the innermost inlined call */
 };
 
 static void put_time(struct firefox *firefox, const char *key, uint64_t time) {
@@ -103,6 +105,18 @@ static void put_function_source(struct firefox *firefox, uint64_t i) {
     }
 }
 
+static void put_number_or_null(struct firefox *firefox, uint32_t number) {
+    if (number > 0) {
+        uspi_json_number(&firefox->json, NULL, number);
+    } else {
+        uspi_json_null(&firefox->json, NULL);
+    }
+}
+
+static void put_function_line(struct firefox *firefox, uint64_t i) {
+    put_number_or_null(firefox, i < function_count(firefox) ? function_at(firefox, i)->line : 0);
+}
+
 static void put_source_name(struct firefox *firefox, uint64_t i) {
     uspi_json_number(&firefox->json, NULL, (uint64_t)function_count(firefox) + image_count(firefox) + 1 + i);
 }
@@ -119,7 +133,7 @@ static void put_functions(struct firefox *firefox) {
     put_column(firefox, "relevantForJS", length, put_false);
     put_column(firefox, "resource", length, put_function_resource);
     put_column(firefox, "source", length, put_function_source);
-    put_column(firefox, "lineNumber", length, put_null);
+    put_column(firefox, "lineNumber", length, put_function_line);
     put_column(firefox, "columnNumber", length, put_null);
     put_column(firefox, "originalLocation", length, put_null);
     uspi_json_end_object(&firefox->json);
@@ -147,7 +161,7 @@ static void put_functions(struct firefox *firefox) {
 /* The symbols of functions that have a name in an image, so that the viewer can tell an offset in one. */
 static bool has_symbol(const struct firefox *firefox, uint64_t i) {
     const struct uspi_function *function = function_at(firefox, i);
-    return function->symbol != NULL && function->image != USPI_NONE;
+    return function->symbol != NULL && !function->is_inlined && function->image != USPI_NONE;
 }
 
 static void put_symbol_image(struct firefox *firefox, uint64_t i) {
@@ -177,18 +191,22 @@ static void put_symbols(struct firefox *firefox) {
 
 /* ---- frames and stacks ---- */
 
-static uint32_t site_count(const struct firefox *firefox) { return firefox->writing->names.sites.begun; }
+static uint64_t place_count(const struct firefox *firefox) { return firefox->writing->names.place_count; }
 
-static const struct uspi_site *site_at(const struct firefox *firefox, uint64_t i) {
-    return uspi_site(&firefox->writing->names, (uint32_t)i);
+static const struct uspi_place *place_at(const struct firefox *firefox, uint64_t i) {
+    return &firefox->writing->names.places[i];
+}
+
+static const struct uspi_site *site_of(const struct firefox *firefox, uint64_t i) {
+    return uspi_site(&firefox->writing->names, place_at(firefox, i)->site);
 }
 
 /* The call's offset in its image, -1 outside of all: there the format has no place for it. */
 static void put_frame_address(struct firefox *firefox, uint64_t i) {
     const struct usp_profile *profile = firefox->writing->profile;
     int64_t offset = -1;
-    if (i < site_count(firefox) && site_at(firefox, i)->image != USPI_NONE) {
-        const struct uspi_site *site = site_at(firefox, i);
+    if (i < place_count(firefox) && site_of(firefox, i)->image != USPI_NONE) {
+        const struct uspi_site *site = site_of(firefox, i);
         const struct uspi_node like = {.offset = site->offset, .image = site->image, .kind = site->kind};
         struct usp_frame frame = uspi_node_frame(profile, &like);
         usp_addr call = usp_frame_call_site(profile->options.arch, &frame);
@@ -197,53 +215,99 @@ static void put_frame_address(struct firefox *firefox, uint64_t i) {
     uspi_json_integer(&firefox->json, NULL, offset);
 }
 
-static void put_frame_function(struct firefox *firefox, uint64_t i) {
-    bool is_site = i < site_count(firefox);
-    uspi_json_number(&firefox->json, NULL, is_site ? site_at(firefox, i)->function : function_count(firefox));
+/* 0: the function that was not inlined. */
+static void put_frame_depth(struct firefox *firefox, uint64_t i) {
+    uint64_t depth = 0;
+    if (i < place_count(firefox)) depth = (uint64_t)site_of(firefox, i)->first + site_of(firefox, i)->count - 1 - i;
+    uspi_json_number(&firefox->json, NULL, depth);
 }
 
+static void put_frame_function(struct firefox *firefox, uint64_t i) {
+    bool is_place = i < place_count(firefox);
+    uspi_json_number(&firefox->json, NULL, is_place ? place_at(firefox, i)->function : function_count(firefox));
+}
+
+/* An inlined call has the symbol that its code belongs to. */
 static void put_frame_symbol(struct firefox *firefox, uint64_t i) {
-    if (i < site_count(firefox) && has_symbol(firefox, site_at(firefox, i)->function)) {
-        uspi_json_number(&firefox->json, NULL, site_at(firefox, i)->function);
+    if (i < place_count(firefox) && has_symbol(firefox, site_of(firefox, i)->function)) {
+        uspi_json_number(&firefox->json, NULL, site_of(firefox, i)->function);
     } else {
         uspi_json_null(&firefox->json, NULL);
     }
 }
 
+static void put_frame_line(struct firefox *firefox, uint64_t i) {
+    put_number_or_null(firefox, i < place_count(firefox) ? place_at(firefox, i)->line : 0);
+}
+
+static void put_frame_column(struct firefox *firefox, uint64_t i) {
+    put_number_or_null(firefox, i < place_count(firefox) ? place_at(firefox, i)->column : 0);
+}
+
+/* A frame is a place; the last one stands for frames that were left out. */
 static void put_frames(struct firefox *firefox) {
-    const uint64_t length = (uint64_t)site_count(firefox) + 1;
+    const uint64_t length = place_count(firefox) + 1;
     begin_table(firefox, "frameTable", length);
     put_column(firefox, "address", length, put_frame_address);
-    put_column(firefox, "inlineDepth", length, put_zero);
+    put_column(firefox, "inlineDepth", length, put_frame_depth);
     put_column(firefox, "category", length, put_zero);
     put_column(firefox, "subcategory", length, put_zero);
     put_column(firefox, "func", length, put_frame_function);
     put_column(firefox, "nativeSymbol", length, put_frame_symbol);
     put_column(firefox, "innerWindowID", length, put_zero);
-    put_column(firefox, "line", length, put_null);
-    put_column(firefox, "column", length, put_null);
+    put_column(firefox, "line", length, put_frame_line);
+    put_column(firefox, "column", length, put_frame_column);
     put_column(firefox, "originalLocation", length, put_null);
     uspi_json_end_object(&firefox->json);
 }
 
-/* A stack is a node: the table has callers before their callees, as a clone has. */
-static void put_stack_frame(struct firefox *firefox, uint64_t i) {
-    uint32_t site = firefox->writing->names.site_of[i];
-    uspi_json_number(&firefox->json, NULL, site != USPI_NONE ? site : site_count(firefox));
+/* The site of a node; NULL: it stands for frames that were left out. */
+static const struct uspi_site *node_site(const struct firefox *firefox, uint32_t node) {
+    const struct uspi_profile_names *names = &firefox->writing->names;
+    return names->site_of[node] != USPI_NONE ? uspi_site(names, names->site_of[node]) : NULL;
 }
 
-static void put_stack_prefix(struct firefox *firefox, uint64_t i) {
-    uint32_t parent = uspi_node(firefox->writing->profile, (uint32_t)i)->parent;
-    uspi_json_number(&firefox->json, NULL, parent != USPI_NONE ? i - parent : 0);
+static bool number_stacks(struct firefox *firefox) {
+    const uint32_t count = firefox->writing->profile->nodes.begun;
+    uint64_t stacks = 0;
+    firefox->stack_after = malloc(((size_t)count + 1) * sizeof *firefox->stack_after);
+    for (uint32_t i = 0; firefox->stack_after != NULL && i < count; i++) {
+        const struct uspi_site *site = node_site(firefox, i);
+        stacks += site != NULL ? site->count : 1;
+        if (stacks > UINT32_MAX) return false;
+        firefox->stack_after[i] = (uint32_t)stacks;
+    }
+    return firefox->stack_after != NULL;
+}
+
+/* A node is as many stacks as it has places, from the function that was not inlined to the innermost call. The table has callers
+ * before their callees, as a clone has. */
+static void put_stacks(struct firefox *firefox) {
+    struct uspi_json *json = &firefox->json;
+    const struct usp_profile *profile = firefox->writing->profile;
+    const uint32_t count = profile->nodes.begun;
+    begin_table(firefox, "stackTable", count > 0 ? firefox->stack_after[count - 1] : 0);
+    uspi_json_begin_array(json, "frame");
+    for (uint32_t i = 0; i < count; i++) {
+        const struct uspi_site *site = node_site(firefox, i);
+        if (site == NULL) uspi_json_number(json, NULL, place_count(firefox));
+        for (uint32_t k = site != NULL ? site->count : 0; k-- > 0;) uspi_json_number(json, NULL, site->first + k);
+    }
+    uspi_json_end_array(json);
+    uspi_json_begin_array(json, "prefixOffset");
+    for (uint32_t i = 0, stack = 0; i < count; i++) {
+        uint32_t parent = uspi_node(profile, i)->parent;
+        uspi_json_number(json, NULL, parent != USPI_NONE ? stack + 1 - firefox->stack_after[parent] : 0);
+        while (++stack < firefox->stack_after[i]) uspi_json_number(json, NULL, 1);
+    }
+    uspi_json_end_array(json);
+    uspi_json_end_object(json);
 }
 
 static void put_shared(struct firefox *firefox) {
     uspi_json_begin_object(&firefox->json, "shared");
     put_strings(firefox);
-    begin_table(firefox, "stackTable", firefox->writing->profile->nodes.begun);
-    put_column(firefox, "frame", firefox->writing->profile->nodes.begun, put_stack_frame);
-    put_column(firefox, "prefixOffset", firefox->writing->profile->nodes.begun, put_stack_prefix);
-    uspi_json_end_object(&firefox->json);
+    put_stacks(firefox);
     put_frames(firefox);
     put_functions(firefox);
     put_symbols(firefox);
@@ -345,7 +409,7 @@ static void put_samples(struct firefox *firefox, uint32_t thread) {
     begin_table(firefox, "samples", end - first);
     uspi_json_begin_array(json, "stack");
     for (uint64_t i = first; i < end; i++) {
-        uspi_json_number(json, NULL, firefox->sorted.samples[i].node);
+        uspi_json_number(json, NULL, firefox->stack_after[firefox->sorted.samples[i].node] - 1);
     }
     uspi_json_end_array(json);
     uspi_json_begin_array(json, "time");
@@ -397,6 +461,7 @@ int uspi_profile_write_firefox(struct uspi_writing *writing) {
     firefox.start = profile->run.start;
     if (firefox.start == 0 && profile->line.count > 0) firefox.start = uspi_profile_sample(profile, 0)->time;
     int status = uspi_by_thread_sort(&firefox.sorted, profile);
+    if (status == USP_OK && !number_stacks(&firefox)) status = USP_ERROR_NO_MEMORY;
     if (status == USP_OK) {
         /* Without a time line the totals begin at 0. */
         if (profile->line.count == 0) firefox.start = 0;
@@ -411,6 +476,7 @@ int uspi_profile_write_firefox(struct uspi_writing *writing) {
         uspi_json_end_array(&firefox.json);
         uspi_json_end_object(&firefox.json);
     }
+    free(firefox.stack_after);
     uspi_by_thread_free(&firefox.sorted);
     return status;
 }

@@ -49,11 +49,19 @@ static void put_functions(struct uspi_json *json, const struct uspi_profile_name
             uspi_json_string(json, "mangled", function->symbol);
         }
         if (function->file != NULL) uspi_json_string(json, "file", function->file);
+        if (function->line > 0) uspi_json_number(json, "line", function->line);
+        if (function->is_inlined) uspi_json_bool(json, "inlined", true);
         if (function->image != USPI_NONE) uspi_json_number(json, "image", function->image);
-        uspi_json_address(json, "start", function->start);
+        if (!function->is_inlined) uspi_json_address(json, "start", function->start);
         uspi_json_end_object(json);
     }
     uspi_json_end_array(json);
+}
+
+static void put_place(struct uspi_json *json, const struct uspi_place *place) {
+    uspi_json_number(json, "function", place->function);
+    if (place->line > 0) uspi_json_number(json, "line", place->line);
+    if (place->column > 0) uspi_json_number(json, "column", place->column);
 }
 
 static void put_frames(struct uspi_json *json, const struct uspi_profile_names *names) {
@@ -67,7 +75,14 @@ static void put_frames(struct uspi_json *json, const struct uspi_profile_names *
             uspi_json_number(json, "image", site->image);
             uspi_json_address(json, "image_offset", site->offset);
         }
-        uspi_json_number(json, "function", site->function);
+        put_place(json, &names->places[site->first + site->count - 1]);
+        if (site->count > 1) uspi_json_begin_array(json, "inlined");
+        for (uint32_t k = 0; k + 1 < site->count; k++) {
+            uspi_json_begin_object(json, NULL);
+            put_place(json, &names->places[site->first + k]);
+            uspi_json_end_object(json);
+        }
+        if (site->count > 1) uspi_json_end_array(json);
         uspi_json_end_object(json);
     }
     uspi_json_end_array(json);

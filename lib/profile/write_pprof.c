@@ -16,10 +16,10 @@ enum { VALUE_TYPE = 1, VALUE_UNIT };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
 enum { LABEL_KEY = 1, LABEL_STRING, LABEL_NUMBER };
 enum { MAPPING_ID = 1, MAPPING_START, MAPPING_LIMIT, MAPPING_OFFSET, MAPPING_FILE, MAPPING_BUILD };
-enum { MAPPING_HAS_FUNCTIONS = 7 };
+enum { MAPPING_HAS_FUNCTIONS = 7, MAPPING_HAS_FILES, MAPPING_HAS_LINES, MAPPING_HAS_INLINED };
 enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
-enum { LINE_FUNCTION = 1 };
-enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
+enum { LINE_FUNCTION = 1, LINE_LINE, LINE_COLUMN };
+enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNCTION_LINE };
 
 /* Bytes that grow; once memory has lacked nothing is added any more. */
 struct blob {
@@ -118,6 +118,9 @@ static void add_mapping(struct pprof *pprof, uint32_t i) {
     /* Without it pprof would look for names by itself, and find wrong ones: it takes a mapping for that of one segment, of which
      * it wants to know the offset in the file (internal/elfexec GetBase). */
     add_number(&pprof->message, MAPPING_HAS_FUNCTIONS, 1);
+    for (unsigned field = MAPPING_HAS_FILES; pprof->writing->names.has_lines && field <= MAPPING_HAS_INLINED; field++) {
+        add_number(&pprof->message, field, 1);
+    }
     add_message(&pprof->out, PROFILE_MAPPING, &pprof->message);
 }
 
@@ -144,11 +147,13 @@ static void add_functions(struct pprof *pprof) {
         add_number(&pprof->message, FUNCTION_NAME, shown);
         add_number(&pprof->message, FUNCTION_SYSTEM_NAME, system);
         add_number(&pprof->message, FUNCTION_FILE, file);
+        add_number(&pprof->message, FUNCTION_LINE, function->line);
         add_message(&pprof->out, PROFILE_FUNCTION, &pprof->message);
     }
 }
 
-/* Addresses are those of the calls, which is what pprof expects of a caller. Sites that differ in their kind alone can have one
+/* A location has a line for each inlined call, the innermost first, and then its own. Addresses are those of the calls, which is what
+ * pprof expects of a caller. Sites that differ in their kind alone can have one
  * address: then they are two locations. */
 static void add_locations(struct pprof *pprof) {
     const struct uspi_writing *writing = pprof->writing;
@@ -160,8 +165,13 @@ static void add_locations(struct pprof *pprof) {
         add_number(&pprof->message, LOCATION_ID, (uint64_t)i + 1);
         add_number(&pprof->message, LOCATION_MAPPING, site->image != USPI_NONE ? (uint64_t)site->image + 1 : 0);
         add_number(&pprof->message, LOCATION_ADDRESS, usp_frame_call_site(profile->options.arch, &frame));
-        add_number(&pprof->inner, LINE_FUNCTION, (uint64_t)site->function + 1);
-        add_message(&pprof->message, LOCATION_LINE, &pprof->inner);
+        for (uint32_t k = 0; k < site->count; k++) {
+            const struct uspi_place *place = &writing->names.places[site->first + k];
+            add_number(&pprof->inner, LINE_FUNCTION, (uint64_t)place->function + 1);
+            add_number(&pprof->inner, LINE_LINE, place->line);
+            add_number(&pprof->inner, LINE_COLUMN, place->column);
+            add_message(&pprof->message, LOCATION_LINE, &pprof->inner);
+        }
         add_message(&pprof->out, PROFILE_LOCATION, &pprof->message);
     }
 }

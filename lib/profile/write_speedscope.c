@@ -32,6 +32,7 @@ static void put_frames(struct speedscope *speedscope) {
         uspi_json_begin_object(json, NULL);
         uspi_json_string(json, "name", function->text);
         if (function->file != NULL) uspi_json_string(json, "file", function->file);
+        if (function->line > 0) uspi_json_number(json, "line", function->line);
         uspi_json_end_object(json);
     }
     /* What stands for frames that were left out. */
@@ -45,12 +46,16 @@ static void put_stack(struct speedscope *speedscope, uint32_t node) {
     const struct uspi_profile_names *names = &speedscope->writing->names;
     size_t depth = 0;
     do {
-        uint32_t *grown = uspi_array_reserve(speedscope->path, &speedscope->room, depth + 1, sizeof *grown);
+        uint32_t number = names->site_of[node];
+        const struct uspi_site *site = number != USPI_NONE ? uspi_site(names, number) : NULL;
+        uint32_t count = site != NULL ? site->count : 1;
+        uint32_t *grown = uspi_array_reserve(speedscope->path, &speedscope->room, depth + count, sizeof *grown);
         speedscope->has_failed = speedscope->has_failed || grown == NULL;
         if (grown == NULL) return;
-        uint32_t site = names->site_of[node];
         speedscope->path = grown;
-        grown[depth++] = site != USPI_NONE ? uspi_site(names, site)->function : names->functions.begun;
+        for (uint32_t i = 0; i < count; i++) {
+            grown[depth++] = site != NULL ? names->places[site->first + i].function : names->functions.begun;
+        }
     } while (uspi_node_ascend(names->profile, &node));
     uspi_json_begin_array(&speedscope->json, NULL);
     while (depth-- > 0) uspi_json_number(&speedscope->json, NULL, speedscope->path[depth]);

@@ -43,35 +43,62 @@ static void put_amount(const struct tree *tree, uint64_t amount) {
     uspi_put_decimal(&tree->writing->text, is_time ? (amount + 500) / 1000 : amount, 0);
 }
 
-/* "+ 20,34,…  [0x…,0x…,…]", or for what has no name "load address 0x… + 0x…  [0x…]". */
+static const struct uspi_site *site_of(const struct uspi_profile_names *names, const struct uspi_branch *branch,
+                                       uint32_t i) {
+    return uspi_site(names, names->places[branch->places[i]].site);
+}
+
+/* "file.c:12,14,…", as sample(1) has it. */
+static void put_lines(struct uspi_text *text, const struct uspi_profile_names *names,
+                      const struct uspi_branch *branch) {
+    const struct uspi_function *function = uspi_function(names, branch->function);
+    uint32_t last = 0;
+    if (!names->has_lines || function->file == NULL) return;
+    for (uint32_t i = 0; i < branch->place_count && i < USPI_BRANCH_PLACES; i++) {
+        uint32_t line = names->places[branch->places[i]].line;
+        if (line == 0 || line == last) continue;
+        if (last == 0) {
+            uspi_put_string(text, "  ");
+            uspi_put_harmless(text, uspi_span_of(uspi_last_component(function->file)), "");
+        }
+        uspi_put_string(text, last == 0 ? ":" : ",");
+        uspi_put_decimal(text, line, 0);
+        last = line;
+    }
+    if (last != 0 && branch->place_count > USPI_BRANCH_PLACES) uspi_put_string(text, ",...");
+}
+
+/* "+ 20,34,…  [0x…,0x…,…]", or for what has no name "load address 0x… + 0x…  [0x…]". An inlined call has no offset of its own. */
 static void put_sites(const struct tree *tree, const struct uspi_branch *branch) {
     struct uspi_text *text = &tree->writing->text;
     const struct uspi_profile_names *names = tree->branches.names;
     const struct uspi_function *function = uspi_function(names, branch->function);
-    uint32_t told = branch->site_count < USPI_BRANCH_SITES ? branch->site_count : USPI_BRANCH_SITES;
-    bool is_more = branch->site_count > told;
-    if (function->symbol != NULL) {
-        for (uint32_t i = 0; i < told; i++) {
+    uint32_t shown = branch->place_count < USPI_BRANCH_PLACES ? branch->place_count : USPI_BRANCH_PLACES;
+    bool is_more = branch->place_count > shown;
+    if (function->symbol != NULL && !function->is_inlined) {
+        for (uint32_t i = 0; i < shown; i++) {
             uspi_put_string(text, i == 0 ? " + " : ",");
-            uspi_put_decimal(text, uspi_site(names, branch->sites[i])->offset - function->start, 0);
+            uspi_put_decimal(text, site_of(names, branch, i)->offset - function->start, 0);
         }
         if (is_more) uspi_put_string(text, ",...");
-    } else if (function->image != USPI_NONE) {
+    } else if (function->symbol == NULL && function->image != USPI_NONE) {
         uspi_put_string(text, "  load address ");
         uspi_put_hex(text, uspi_profile_image(names->profile, function->image)->image.load_address, 1);
         uspi_put_string(text, " + ");
         uspi_put_hex(text, function->start, 1);
     }
-    for (uint32_t i = 0; i < told; i++) {
+    for (uint32_t i = 0; i < shown; i++) {
         uspi_put_string(text, i == 0 ? "  [" : ",");
-        uspi_put_hex(text, uspi_site_address(names->profile, uspi_site(names, branch->sites[i])), 1);
+        uspi_put_hex(text, uspi_site_address(names->profile, site_of(names, branch, i)), 1);
     }
     uspi_put_string(text, is_more ? ",...]" : "]");
+    put_lines(text, names, branch);
 }
 
 static void put_function(struct uspi_text *text, const struct uspi_profile_names *names,
                          const struct uspi_function *function) {
     uspi_put_harmless(text, uspi_span_of(function->symbol != NULL ? function->text : "???"), "");
+    if (function->is_inlined) uspi_put_string(text, " [inlined]");
     if (function->image == USPI_NONE) return;
     uspi_put_string(text, "  (in ");
     uspi_put_harmless(text, uspi_span_of(uspi_profile_image_name(names->profile, function->image)), "");

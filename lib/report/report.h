@@ -5,13 +5,7 @@
 #define USPI_REPORT_H
 
 #include "lib/report/format.h"
-#include "lib/symbolize/index/expected.h"
-
-/* Room for the source frames of one frame. */
-struct uspi_sources {
-    struct usp_source_frame *frames; /* owned by the report; NULL: none yet */
-    uint32_t room;
-};
+#include "lib/report/naming.h"
 
 struct uspi_report {
     struct uspi_expected expected;     /* that the frames' names are going to be asked for */
@@ -32,13 +26,9 @@ struct uspi_shown {
     const struct uspi_backend *backend;
     const struct usp_frame *frame;
     uint64_t number;               /* counts the frames that were left out */
-    struct usp_symbol symbol;      /* of its call site; the name is demangled as the options say */
+    struct uspi_named named;       /* its call site; the symbol's name is demangled as the options say */
     const char *mangled;           /* the name as the symbol table has it; NULL: no name */
     const struct usp_image *image; /* NULL: none, or not known */
-    /* The calls that were inlined, innermost first, each with a name; valid until the next frame is asked for. */
-    const struct usp_source_frame *inlined;
-    uint32_t inlined_count;
-    struct usp_source_frame source; /* file and line of the frame's own function, each 0 where it is not known */
 };
 
 /* Whether frame i of a stack is to be shown; if so, its name and number. */

@@ -58,10 +58,10 @@ static void put_images(struct uspi_json *json, const struct usp_images *images) 
 }
 
 static void put_inlined(struct uspi_json *json, const struct uspi_report *report, const struct uspi_shown *shown) {
-    if (shown->inlined_count == 0) return;
+    if (shown->named.inlined_count == 0) return;
     uspi_json_begin_array(json, "inlined");
-    for (uint32_t i = 0; i < shown->inlined_count; i++) {
-        const struct usp_source_frame *frame = &shown->inlined[i];
+    for (uint32_t i = 0; i < shown->named.inlined_count; i++) {
+        const struct usp_source_frame *frame = &shown->named.inlined[i];
         uspi_json_begin_object(json, NULL);
         uspi_json_string(json, "symbol", uspi_report_name(report, frame));
         uspi_json_source(json, frame);
@@ -74,7 +74,7 @@ static void put_frame(struct uspi_json *json, const struct uspi_report *report, 
                       uint32_t i) {
     struct uspi_shown shown;
     if (!uspi_report_frame(report, stack, i, &shown)) return;
-    const struct usp_symbol *symbol = &shown.symbol;
+    const struct usp_symbol *symbol = &shown.named.symbol;
     usp_addr pc = shown.frame->pc;
     uspi_json_begin_object(json, NULL);
     uspi_json_number(json, "index", i);
@@ -95,7 +95,7 @@ static void put_frame(struct uspi_json *json, const struct uspi_report *report, 
         if (strcmp(symbol->name, shown.mangled) != 0) uspi_json_string(json, "mangled", shown.mangled);
         uspi_json_number(json, "symbol_offset", uspi_target_offset(shown.backend, pc, symbol->start));
         uspi_json_string(json, "named_by", usp_strategy_string(symbol->strategy));
-        uspi_json_source(json, &shown.source);
+        uspi_json_source(json, &shown.named.source);
         put_inlined(json, report, &shown);
     }
     if ((shown.frame->flags & USP_FRAME_UNVERIFIED) != 0) uspi_json_bool(json, "unverified", true);

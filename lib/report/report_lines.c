@@ -8,17 +8,17 @@ static void put_frame(struct uspi_report *report, uint32_t style, const struct u
     const bool has_lines = uspi_style_has_lines(style);
     struct uspi_line line = {shown.backend, shown.number, shown.frame, .harmless = true};
     line.full_paths = (report->options.flags & USP_FORMAT_FULL_PATHS) != 0;
-    for (uint32_t k = 0; has_lines && k < shown.inlined_count; k++) {
-        struct usp_symbol symbol = shown.symbol;
-        symbol.name = uspi_report_name(report, &shown.inlined[k]);
+    for (uint32_t k = 0; has_lines && k < shown.named.inlined_count; k++) {
+        struct usp_symbol symbol = shown.named.symbol;
+        symbol.name = uspi_report_name(report, &shown.named.inlined[k]);
         line.symbol = &symbol;
-        line.source = &shown.inlined[k];
+        line.source = &shown.named.inlined[k];
         line.is_inlined = true;
         uspi_put_frame(&report->text, style, &line);
         uspi_put(&report->text, "\n", 1);
     }
-    line.symbol = &shown.symbol;
-    line.source = has_lines ? &shown.source : NULL;
+    line.symbol = &shown.named.symbol;
+    line.source = has_lines ? &shown.named.source : NULL;
     line.is_inlined = false;
     uspi_put_frame(&report->text, style, &line);
     uspi_put(&report->text, "\n", 1);
@@ -129,18 +129,18 @@ static void put_folded_frame(struct uspi_report *report, const struct usp_stack 
     struct uspi_shown shown;
     if (!uspi_report_frame(report, stack, i, &shown)) return;
     uspi_put(text, ";", 1);
-    if (shown.symbol.name != NULL) {
-        uspi_put_harmless(text, uspi_span_of(shown.symbol.name), ";");
-    } else if (shown.symbol.image_path != NULL) {
-        uspi_put_harmless(text, uspi_image_name(shown.symbol.image_path, SIZE_MAX), ";");
+    if (shown.named.symbol.name != NULL) {
+        uspi_put_harmless(text, uspi_span_of(shown.named.symbol.name), ";");
+    } else if (shown.named.symbol.image_path != NULL) {
+        uspi_put_harmless(text, uspi_image_name(shown.named.symbol.image_path, SIZE_MAX), ";");
         uspi_put(text, "+", 1);
-        uspi_put_hex(text, uspi_target_offset(shown.backend, shown.frame->pc, shown.symbol.image_load), 1);
+        uspi_put_hex(text, uspi_target_offset(shown.backend, shown.frame->pc, shown.named.symbol.image_load), 1);
     } else {
         uspi_put_hex(text, shown.frame->pc, 1);
     }
-    for (uint32_t k = shown.inlined_count; k-- > 0;) {
+    for (uint32_t k = shown.named.inlined_count; k-- > 0;) {
         uspi_put(text, ";", 1);
-        uspi_put_harmless(text, uspi_span_of(uspi_report_name(report, &shown.inlined[k])), ";");
+        uspi_put_harmless(text, uspi_span_of(uspi_report_name(report, &shown.named.inlined[k])), ";");
     }
 }
 

@@ -45,7 +45,7 @@ static int write_report(struct uspi_report *report, usp_write_function write, vo
     case USP_FORMAT_FOLDED: uspi_report_folded(report); break;
     default: return USP_ERROR_ARGUMENT;
     }
-    free(sources.frames);
+    uspi_sources_free(&sources);
     return uspi_text_flush(&report->text);
 }
 

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: MIT
-# formats.py WRITER SCHEMAS: what tests/profile/profile_writer writes in each format means the same, and is what it put in. The
-# schemas are in the folder SCHEMAS; without the module jsonschema they are left out, and the exit status is 77.
+# formats.py WRITER SCHEMAS OWN_SCHEMA SOURCE: what tests/profile/profile_writer writes in each format means the same, and is what it
+# put in. The schemas are in the folder SCHEMAS; without the module jsonschema they are left out, and the exit status is 77. SOURCE is
+# the program's.
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
 
 import readers
 
-WRITER, SCHEMAS, OWN_SCHEMA = sys.argv[1:]
+WRITER, SCHEMAS, OWN_SCHEMA, SOURCE = sys.argv[1:]
 UGLY_THREAD = '<w&"ö;\n\x1b[31m\ufffd]]>'
 UGLY_IMAGE = '<ugly> "&;ü\uffff\x01.so'
 
@@ -29,11 +31,11 @@ def harmless(name, also=""):
     return result.replace("\ufffd", "\\xff")
 
 
-def expected(value, thread_of, name_of):
-    """What the program does, by names as they are in a format."""
+def expected(value, thread_of, name_of, inlined=()):
+    """What the program does, by names as they are in a format. inlined: what price calls in its own code."""
     root = ("__libc_start_call_main", "main", "run")
     rows = [
-        ("main", root + ("check_out", "shop::Cart::price(int)", "take"), 40, 400, 400),
+        ("main", root + ("check_out", "shop::Cart::price(int)") + inlined + ("take",), 40, 400, 400),
         ("main", root + ("check_out", "ship_order", "take"), 20, 400, 0),
         (UGLY_THREAD, root + ("fall",) * 4 + ("take",), 10, 50, 10),
         ("thread 102", root + ("ship_order", "take"), 7, 21, 0),
@@ -130,6 +132,46 @@ assert sum(bare.values()) == 86 and all("+0x" in path[-1] for path in bare), bar
 bare = readers.read_pprof(write("pprof", "bare"), 0)
 assert sum(bare.values()) == 86 and all("+0x" in path[-1] for path in bare), bare
 
+# With lines an inlined call is a frame of its own, in every format.
+tax = ("add_tax",)
+same("folded", readers.read_folded(write("folded", "lines").decode()), expected("samples", semicolons, semicolons, tax))
+same("json", readers.read_json(write("json", "lines").decode(), "cpu_ns"), expected("cpu_ns", itself, itself, tax))
+found = readers.read_pprof(write("pprof", "lines"), 0)
+same("pprof", found, Counter({tuple(part for part in path if part != readers.LEFT_OUT): amount
+                              for path, amount in expected("samples", semicolons, harmless, tax).items()}))
+found = readers.read_speedscope(write("speedscope", "lines").decode())
+same("speedscope", found, expected("wall_ns", semicolons, itself, tax))
+same("firefox", readers.read_firefox(write("firefox", "lines").decode())[0], expected("wall_ns", semicolons, itself, tax))
+same("svg", readers.read_svg(write("svg", "lines").decode()), expected("samples", svg_thread, svg_name, tax))
+
+with open(SOURCE, encoding="utf-8") as file:
+    marks = {line.split("/* ")[1].split(" */")[0]: number for number, line in enumerate(file, 1) if "/* " in line}
+PRICE, BEGINS = "shop::Cart::price(int)", marks["begins price"]
+wanted = {(PRICE, BEGINS, marks["called by price"]), ("add_tax", 0, marks["called by add_tax"])}
+
+
+def ours(places):
+    found = {place for place in places if place[0] in (PRICE, "add_tax")}
+    assert all(os.path.basename(place[1]) == "profile_writer.c" for place in found), found
+    return {place[:1] + place[2:] for place in found}
+
+
+assert ours(readers.pprof_places(write("pprof", "lines"))) == wanted, ours(readers.pprof_places(write("pprof", "lines")))
+assert ours(readers.json_places(write("json", "lines").decode())) == wanted
+places, depths = readers.firefox_places(write("firefox", "lines").decode())
+assert ours(places) == wanted and (depths[PRICE], depths["add_tax"]) == (0, 1), (places, depths)
+# speedscope shows where a function begins.
+assert ours(readers.speedscope_places(write("speedscope", "lines").decode())) == {(PRICE, BEGINS), ("add_tax", 0)}
+text = write("tree", "lines").decode()
+for function, place in (
+    (r"shop::Cart::price\(int\)  \(in [^)]*\) \+ [0-9]+", "called by price"),
+    (r"add_tax \[inlined\]  \(in [^)]*\)", "called by add_tax"),
+):
+    assert re.search(r" %s  \[0x[0-9a-f]+\]  profile_writer\.c:%d\n" % (function, marks[place]), text), text
+# Without lines nothing says where a function begins, and no format has a line.
+assert all(place[2:] == (0, 0) for place in readers.pprof_places(write("pprof")))
+assert "profile_writer.c:" not in write("tree").decode()
+
 # What is said of the run is in every format.
 for name in ("tree", "pprof", "firefox", "svg"):
     text = write(name)
@@ -149,5 +191,5 @@ for name, path in (
     with open(path, encoding="utf-8") as file:
         schema = json.load(file)
     jsonschema.Draft202012Validator.check_schema(schema)
-    for arguments in ([], ["totals"], ["bare"], ["cpu", "ids"]):
+    for arguments in ([], ["totals"], ["bare"], ["cpu", "ids"], ["lines"]):
         jsonschema.Draft202012Validator(schema).validate(json.loads(write(name, *arguments)))

@@ -12,10 +12,10 @@ for python in python3 /usr/bin/python3; do
 done
 status=0
 "$python" "$top/tests/profile/formats.py" tests/profile/profile_writer "$top/tests/profile" \
-  "$top/doc/schema/profile.schema.json" || status=$?
+  "$top/doc/schema/profile.schema.json" "$top/tests/profile/profile_writer.c" || status=$?
 [[ $status -ne 77 ]] || skip "python3-jsonschema is not installed"
 [[ $status -eq 0 ]] || fail "formats.py: exit status $status"
-tests/profile/profile_writer json >"$work/profile.json"
+tests/profile/profile_writer json lines >"$work/profile.json"
 "$python" "$top/tests/tool/validate.py" "$top/doc/schema/profile.schema.json" "$work/profile.json" ||
   fail "doc/schema/profile.schema.json lets pass what is not described"
 verdict

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes a profile whose contents are known, in the format that the command line says, for the scripts beside this:
- *   profile_writer FORMAT [samples|wall|cpu] [merged] [ids] [totals] [bare]
+ *   profile_writer FORMAT [samples|wall|cpu] [merged] [ids] [totals] [bare] [lines]
  * Its frames are functions of this program, found on its own stack; names from elsewhere are what could hurt a format. */
 #include <unspool/unspool.h>
 
@@ -32,8 +32,15 @@ KEPT static int take(uint64_t thread, const char *name, uint64_t wall, uint64_t 
 #define MS UINT64_C(1000000)
 
 int price(uint64_t thread, const char *name, uint64_t wall, uint64_t cpu) __asm__("_ZN4shop4Cart5priceEi");
-KEPT int price(uint64_t thread, const char *name, uint64_t wall, uint64_t cpu) {
-    int volatile kept = take(thread, name, wall, cpu);
+/* Compiled into its caller: a frame of its own with lines, none without. */
+__attribute__((always_inline)) static inline int add_tax(uint64_t thread, const char *name, uint64_t wall,
+                                                         uint64_t cpu) {
+    int volatile kept = take(thread, name, wall, cpu); /* called by add_tax */
+    return kept + 1;
+}
+
+KEPT int price(uint64_t thread, const char *name, uint64_t wall, uint64_t cpu) { /* begins price */
+    int volatile kept = add_tax(thread, name, wall, cpu);                        /* called by price */
     return kept + 1;
 }
 
@@ -114,6 +121,7 @@ int main(int argc, char **argv) {
         if (strcmp(argv[i], "ids") == 0) how.flags |= USP_PROFILE_NATIVE_IDS;
         if (strcmp(argv[i], "totals") == 0) options.flags = USP_PROFILE_TOTALS;
         if (strcmp(argv[i], "bare") == 0) bare = true;
+        if (strcmp(argv[i], "lines") == 0) how.flags |= USP_PROFILE_LINES;
     }
     const struct usp_profile_run ran = {.wall_start = UINT64_C(1700000000000000000),
                                         .start = 1000,

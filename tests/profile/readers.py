@@ -104,7 +104,8 @@ def read_json(text, value):
             node = document["stacks"][stack]
             assert node.get("caller", -1) < stack
             frame = document["frames"][node["frame"]] if "frame" in node else None
-            names.append(document["functions"][frame["function"]]["name"] if frame else LEFT_OUT)
+            places = frame.get("inlined", []) + [frame] if frame else []
+            names += [document["functions"][place["function"]]["name"] for place in places] or [LEFT_OUT]
             stack = node.get("caller")
         return tuple(reversed(names))
 
@@ -191,8 +192,8 @@ def read_pprof(data, value):
             function = dict(fields(content))
             functions[function[1]] = function[2]
         elif field == 4:
-            location = dict(fields(content))
-            locations[location[1]] = dict(fields(location[4]))[1] if 4 in location else None
+            lines = [dict(fields(line))[1] for number, line in fields(content) if number == 4]
+            locations[dict(fields(content))[1]] = lines
         elif field == 2:
             samples.append(list(fields(content)))
     assert strings[0] == "" and 0 not in functions and 0 not in locations
@@ -200,8 +201,57 @@ def read_pprof(data, value):
     for sample in samples:
         labels = [dict(fields(content)) for field, content in sample if field == 3]
         thread = next(strings[label[2]] for label in labels if strings[label[1]] == "thread")
-        stack = [location for field, content in sample if field == 1 for location in varints(content)]
+        numbers = [location for field, content in sample if field == 1 for location in varints(content)]
+        stack = [function for number in numbers for function in locations[number]]
         values = [number for field, content in sample if field == 2 for number in varints(content)]
         assert len(values) == 3
-        found[(thread,) + tuple(strings[functions[locations[location]]] for location in reversed(stack))] += values[value]
+        found[(thread,) + tuple(strings[functions[function]] for function in reversed(stack))] += values[value]
     return found
+
+
+def pprof_places(data):
+    """For each line of a location: function, its file, where it begins, the line."""
+    strings, functions, lines = [], {}, []
+    for field, content in fields(gzip.decompress(data)):
+        if field == 6:
+            strings.append(content.decode("utf-8"))
+        elif field == 5:
+            function = dict(fields(content))
+            functions[function[1]] = function
+        elif field == 4:
+            lines += [dict(fields(line)) for number, line in fields(content) if number == 4]
+    of = [functions[line[1]] for line in lines]
+    return {
+        (strings[function[2]], strings[function.get(4, 0)], function.get(5, 0), line.get(2, 0))
+        for function, line in zip(of, lines)
+    }
+
+
+def json_places(text):
+    document = json.loads(text)
+    found = set()
+    for frame in document["frames"]:
+        for place in frame.get("inlined", []) + [frame]:
+            function = document["functions"][place["function"]]
+            assert function.get("inlined", False) == (place is not frame), function
+            found.add((function["name"], function.get("file", ""), function.get("line", 0), place.get("line", 0)))
+    return found
+
+
+def firefox_places(text):
+    shared = json.loads(text)["shared"]
+    strings, frames, functions = shared["stringArray"], shared["frameTable"], shared["funcTable"]
+    found = set()
+    for i, function in enumerate(frames["func"]):
+        source = functions["source"][function]
+        file = strings[shared["sources"]["filename"][source]] if source is not None else ""
+        name, begins = strings[functions["name"][function]], functions["lineNumber"][function] or 0
+        found.add((name, file, begins, frames["line"][i] or 0))
+    depths = {strings[functions["name"][f]]: depth for f, depth in zip(frames["func"], frames["inlineDepth"])}
+    return found, depths
+
+
+def speedscope_places(text):
+    return {
+        (frame["name"], frame.get("file", ""), frame.get("line", 0)) for frame in json.loads(text)["shared"]["frames"]
+    }

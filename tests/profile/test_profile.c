@@ -614,6 +614,46 @@ START_TEST(each_allocation_fails) {
 }
 END_TEST
 
+/* Names, lines and inlined calls, of functions of this program. */
+START_TEST(each_allocation_of_names_fails) {
+    struct usp_images *images;
+    struct usp_symbolizer *symbolizer;
+    struct usp_profile *profile = profile_with(0, 1 << 20);
+    struct usp_profile_write_options options;
+    struct usp_frame frames[32];
+    struct usp_stack stack;
+    int lots = 1000000;
+    usp_stack_init(&stack, frames, 32);
+    ck_assert_int_eq(usp_capture_self(NULL, &stack), USP_OK);
+    ck_assert_int_eq(usp_images_create_self(&images), USP_OK);
+    ck_assert_int_eq(usp_symbolizer_create(NULL, NULL, &symbolizer), USP_OK);
+    ck_assert_int_eq(add_at(profile, 1, &stack, images, 1), USP_OK);
+    usp_profile_write_options_init(&options);
+    options.format = USP_PROFILE_JSON;
+    options.flags = USP_PROFILE_LINES;
+    options.symbolizer = symbolizer;
+    /* Whatever the symbolizer keeps is there from now on. */
+    ck_assert_int_eq(usp_profile_write(profile, &options, stop_writing, &lots), USP_OK);
+    const long held = allocations_held();
+    for (long n = 1;; n++) {
+        fail_allocation(n);
+        int status = usp_profile_write(profile, &options, stop_writing, &lots);
+        bool has_failed = !allocation_still_to_fail();
+        fail_allocation(0);
+        ck_assert_msg(allocations_held() == held, "allocation %ld fails: %ld are left", n, allocations_held() - held);
+        if (!has_failed) {
+            ck_assert_int_eq(status, USP_OK);
+            ck_assert_int_gt(n, 8);
+            break;
+        }
+        ck_assert(status == USP_ERROR_NO_MEMORY || status == USP_OK);
+    }
+    usp_profile_free(profile);
+    usp_symbolizer_free(symbolizer);
+    usp_images_free(images);
+}
+END_TEST
+
 /* What the caller's function fails with is returned, wherever it fails. */
 START_TEST(writing_fails) {
     struct usp_images *images = make_images(first_launch, USP_ARCH_ARM64);
@@ -652,6 +692,7 @@ int main(void) {
     tcase_set_timeout(bounds, 60);
     add_loop_tests(failures, 0, 2 * USP_PROFILE_SVG, each_allocation_fails);
     add_loop_tests(failures, 0, USP_PROFILE_SVG, writing_fails);
+    add_tests(failures, each_allocation_of_names_fails);
     tcase_set_timeout(failures, 60);
     return run_suite("profile", all, bounds, failures);
 }

@@ -54,7 +54,12 @@ for file in p.txt p.folded p.pb.gz p.speedscope.json p.firefox.json p.json p.svg
   [[ ! -s $work/out ]] || fail "$file: output: $(cat "$work/out")"
 done
 grep -q '^Analysis of sampling shares' "$work/p.txt" || fail "the tree: $(cat "$work/p.txt")"
-grep -q '  three_parts  (in shares)' "$work/p.txt" || fail "the tree: $(cat "$work/p.txt")"
+grep -qE ' three_parts  \(in shares\).*\]  shares\.c:[0-9]+' "$work/p.txt" || fail "the tree: $(cat "$work/p.txt")"
+run 0 record --duration 0.2 --budget 0 --no-lines "$sampled"
+out_has '  three_parts  \(in shares\)'
+out_lacks 'shares\.c:[0-9]'
+run 2 record --lines --no-lines "$sampled"
+err_has 'either --lines or --no-lines'
 ! grep -vqE '^.+;.+ [0-9]+$' "$work/p.folded" || fail "folded: $(cat "$work/p.folded")"
 sleeper=$(for task in /proc/"$sampled"/task/*; do echo "${task##*/}"; done | grep -vx "$sampled")
 grep -q "^sleeper[^;]*${sleeper}[^;]*;" "$work/p.folded" || fail "--native-ids: $(cat "$work/p.folded")"
