@@ -262,17 +262,47 @@ uint32_t uspi_profile_know_node(struct usp_profile *profile, const struct uspi_n
     return i;
 }
 
+/* Frames of a thread's last sample that are compared with those of a new one. Deeper stacks are looked up frame by frame. */
+#define COMPARED 256u
+
 /* A path that is being made: `node` is its innermost frame so far, with one use for as long as this lasts. */
 struct path {
     struct usp_profile *profile;
     const struct usp_images *images;
     uint32_t node;
+    /* The image of `node`, where it is loaded and in the profile: callers and callees mostly lie in one image. NULL: outside of all. */
+    const struct usp_image *loaded;
+    uint32_t image;
+    /* The path of the thread's last sample, innermost frame first. The outer frames of a new stack are mostly the same, and these
+     * nodes lie together in memory, while a look-up by hash reads two places for each frame. The last sample has a use of them. */
+    uint32_t last[COMPARED];
+    uint32_t last_count; /* of those that are not compared yet: the outermost one is the next */
 };
+
+static void take_last_path(struct path *path, uint32_t node) {
+    path->last_count = 0;
+    while (node != USPI_NONE && path->last_count < COMPARED) {
+        path->last[path->last_count++] = node;
+        node = uspi_node(path->profile, node)->parent;
+    }
+    if (node != USPI_NONE) path->last_count = 0;
+}
+
+/* The node of a frame, which is added if there is none. USPI_NONE when there is no room. */
+static uint32_t know_next(struct path *path, const struct uspi_node *like) {
+    struct usp_profile *p = path->profile;
+    if (path->last_count > 0) {
+        uint32_t i = path->last[--path->last_count];
+        if (is_same_node(uspi_node(p, i), like)) return i;
+        path->last_count = 0;
+    }
+    return uspi_profile_know_node(p, like);
+}
 
 static bool descend(struct path *path, struct uspi_node *like) {
     struct usp_profile *p = path->profile;
     like->parent = path->node;
-    uint32_t i = uspi_profile_know_node(p, like);
+    uint32_t i = know_next(path, like);
     if (i == USPI_NONE) return false;
     uspi_node(p, i)->uses++;
     uspi_profile_give_up_node(p, path->node);
@@ -286,9 +316,14 @@ static bool descend_to_frame(struct path *path, const struct usp_frame *frame) {
     const struct usp_image *image = usp_images_find(path->images, usp_frame_call_site(p->options.arch, frame));
     struct uspi_node like = {.offset = frame->pc, .image = USPI_NONE, .kind = frame->kind & USPI_NODE_KIND};
     if ((frame->flags & USP_FRAME_THUMB) != 0) like.kind |= USPI_NODE_THUMB;
-    if (image == NULL) return descend(path, &like);
-    like.image = uspi_profile_know_image(p, image);
+    if (image == NULL) {
+        path->loaded = NULL;
+        return descend(path, &like);
+    }
+    like.image = image == path->loaded ? path->image : uspi_profile_know_image(p, image);
     if (like.image == USPI_NONE) return false;
+    path->loaded = image;
+    path->image = like.image;
     like.offset = frame->pc - image->load_address;
     /* It must not make room for its own node. */
     uspi_profile_image(p, like.image)->uses++;
@@ -299,6 +334,7 @@ static bool descend_to_frame(struct path *path, const struct usp_frame *frame) {
 
 static bool descend_to_omitted(struct path *path) {
     struct uspi_node like = {.image = USPI_NONE, .kind = USPI_NODE_OMITTED};
+    path->loaded = NULL;
     return descend(path, &like);
 }
 
@@ -405,13 +441,18 @@ int uspi_profile_count(struct usp_profile *profile, const struct uspi_total *amo
 /* The node of a sample's stack, with one use more; USPI_NONE with *status. */
 static uint32_t find_path(struct usp_profile *p, uint32_t thread, const struct usp_profile_sample *sample,
                           int *status) {
-    struct path path = {.profile = p, .images = sample->images, .node = USPI_NONE};
+    struct path path;
+    uint32_t last = uspi_profile_thread(p, thread)->last;
     if (sample->stack == NULL) {
-        path.node = uspi_profile_thread(p, thread)->last;
-        *status = path.node != USPI_NONE ? USP_OK : USP_ERROR_NOT_FOUND;
-        if (path.node != USPI_NONE) uspi_node(p, path.node)->uses++;
-        return path.node;
+        *status = last != USPI_NONE ? USP_OK : USP_ERROR_NOT_FOUND;
+        if (last != USPI_NONE) uspi_node(p, last)->uses++;
+        return last;
     }
+    path.profile = p;
+    path.images = sample->images;
+    path.node = USPI_NONE;
+    path.loaded = NULL;
+    take_last_path(&path, last);
     if (descend_to_stack(&path, sample->stack)) return path.node;
     uspi_profile_give_up_node(p, path.node);
     *status = USP_ERROR_FULL;

@@ -14,9 +14,10 @@
 #define CREDIT UINT64_C(100000000)
 /* Ticks between two lists of threads where the system does not count them, and where they do not change in number. */
 #define TICKS_BETWEEN_LISTS 5u
-/* A thread is described anew so often, one after the other, because it may have got a name, in ns. It reads a file of the
- * system's. */
-#define BETWEEN_DESCRIPTIONS UINT64_C(100000000)
+/* A thread is described anew so often, one after the other, because it may have got a name, in ns: where threads are chosen by their
+ * names, and where the name is only shown. It reads a file of the system's. */
+#define BETWEEN_DESCRIPTIONS       UINT64_C(100000000)
+#define BETWEEN_SHOWN_DESCRIPTIONS UINT64_C(1000000000)
 
 /* Time that has passed on a thread. */
 struct span {
@@ -235,7 +236,8 @@ static void describe_thread(struct uspi_sampling *s, struct sampled *t) {
 }
 
 static void describe_next(struct uspi_sampling *s, uint64_t now) {
-    if (now - s->described_at < BETWEEN_DESCRIPTIONS) return;
+    const bool by_name = s->options.which == USP_SAMPLER_NAMED;
+    if (now - s->described_at < (by_name ? BETWEEN_DESCRIPTIONS : BETWEEN_SHOWN_DESCRIPTIONS)) return;
     s->described_at = now;
     for (uint32_t i = 0; i < s->threads.begun; i++) {
         s->described = (s->described + 1) % s->threads.begun;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* What `unspool record` costs: a process with 200 threads, of which 4 run, at 100 samples a second; and with all 200 running. The
- * processor time is the kernel's (wait4) of the whole command, names included, and what sampling itself measured; beside `perf record
- * -g` where that is installed and works. Run in the folder of the build. */
+ * processor time is the kernel's (wait4) of the whole command, names included; for how long threads are stopped is what the command
+ * says. Beside `perf record -g`, and one look of gdb at all threads, where these are installed and work. Run in the folder of the
+ * build. */
 #define _GNU_SOURCE 1
 #include "tests/bench/measure.h"
 #include "tests/bench/started_command.h"
 #include "tests/bench/working_threads.h"
 
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -17,6 +20,7 @@
 #define DEPTH   16u
 #define SECONDS 5u
 #define ROUNDS  3u
+#define GDB     "gdb"
 
 /* ---- the process ---- */
 
@@ -46,11 +50,22 @@ struct recorder {
     const char *name;
     const char *arguments[16];
     double of_a_core[ROUNDS]; /* per cent, by the kernel */
-    unsigned stacks;          /* lines of its output */
+    double elapsed;           /* seconds, of the last run */
+    unsigned lines;           /* of its output */
     int status;
+    /* What our command says of itself: */
+    double ticks, stopped, longest; /* stopped: all threads, and one thread at one time, in ms */
 };
 
 static double seconds_of(const struct timeval *t) { return (double)t->tv_sec + (double)t->tv_usec / 1e6; }
+
+/* The lines of the tree that tell how the samples were taken. */
+static void read_line(struct recorder *recorder, const char *line) {
+    const char *stopped = strstr(line, "stopped threads for ");
+    if (strstr(line, " ticks in ") != NULL) recorder->ticks = strtod(line, NULL);
+    if (stopped != NULL)
+        sscanf(stopped, "stopped threads for %lf ms altogether, at most %lf", &recorder->stopped, &recorder->longest);
+}
 
 static void run_recorder(struct recorder *recorder, unsigned round) {
     char *line = NULL;
@@ -58,13 +73,16 @@ static void run_recorder(struct recorder *recorder, unsigned round) {
     struct rusage usage;
     uint64_t began = usp_clock();
     struct started_command started = start_command(recorder->arguments, NULL);
-    recorder->stacks = 0;
-    while (getline(&line, &room, started.output) >= 0) recorder->stacks++;
+    recorder->lines = 0;
+    while (getline(&line, &room, started.output) >= 0) {
+        recorder->lines++;
+        read_line(recorder, line);
+    }
     free(line);
     fclose(started.output);
     wait4(started.pid, &recorder->status, 0, &usage);
-    double elapsed = (double)(usp_clock() - began) / 1e9;
-    recorder->of_a_core[round] = 100 * (seconds_of(&usage.ru_utime) + seconds_of(&usage.ru_stime)) / elapsed;
+    recorder->elapsed = (double)(usp_clock() - began) / 1e9;
+    recorder->of_a_core[round] = 100 * (seconds_of(&usage.ru_utime) + seconds_of(&usage.ru_stime)) / recorder->elapsed;
 }
 
 static void compare(unsigned running) {
@@ -75,11 +93,11 @@ static void compare(unsigned running) {
     snprintf(length, sizeof length, "%u", SECONDS);
     struct recorder recorders[] = {
         {.name = "unspool record",
-         .arguments = {OUR_COMMAND, "record", "--budget", "0", "--duration", length, "--format", "folded", id}},
-        {.name = "within its budget",
-         .arguments = {OUR_COMMAND, "record", "--duration", length, "--format", "folded", id}},
+         .arguments = {OUR_COMMAND, "record", "--budget", "0", "--duration", length, "--no-lines", id}},
+        {.name = "within its budget", .arguments = {OUR_COMMAND, "record", "--duration", length, "--no-lines", id}},
         {.name = "perf record -g",
          .arguments = {"perf", "record", "-q", "-g", "-F", "100", "-o", "/dev/null", "-p", id, "--", "sleep", length}},
+        {.name = GDB, .arguments = {GDB, "-batch", "-nx", "-p", id, "-ex", "thread apply all backtrace"}},
     };
     printf("%u threads of %u calls, %u of them run, 100 Hz for %u s; medians of %u\n", THREADS, DEPTH, running, SECONDS,
            ROUNDS);
@@ -91,10 +109,19 @@ static void compare(unsigned running) {
         }
         for (unsigned round = 0; round < ROUNDS; round++) run_recorder(recorder, round);
         double share = median(recorder->of_a_core, ROUNDS);
+        if (strcmp(recorder->name, GDB) == 0) {
+            printf("%-18s %6.0f ms for one look, in which all threads stand still\n", GDB, recorder->elapsed * 1000);
+            continue;
+        }
         printf("%-18s %6.2f %% of a core", recorder->name, share);
         if (recorder->status != 0) printf("  (ended with status %#x)", (unsigned)recorder->status);
-        if (i == 0 && running < THREADS) printf("  to reach 5 %%: %s", verdict(share <= 5));
-        if (recorder->stacks > 0) printf("  %u stacks", recorder->stacks);
+        if (i == 0 && running < THREADS) printf(", to reach 5 %%: %s", verdict(share <= 5));
+        if (recorder->ticks > 0) {
+            double stopped = recorder->stopped / recorder->ticks;
+            printf("; stopped for %.3f ms a sample, all threads together", stopped);
+            if (i == 0 && running < THREADS) printf(", to reach 1 ms: %s", verdict(stopped <= 1));
+            printf("; one thread at most %.3f ms", recorder->longest);
+        }
         printf("\n");
     }
     kill(pid, SIGKILL);

@@ -58,7 +58,7 @@ APART static void work_in_calls(unsigned depth, double until) {
 
 static void measure(const struct subject_of_samples *subject, struct usp_sampler *sampler,
                     const struct working_thread *threads) {
-    double shares[ROUNDS], stops[ROUNDS], longest_interval = 0;
+    double shares[ROUNDS], stops[ROUNDS], ticks[ROUNDS], longest_interval = 0;
     for (unsigned round = 0; round < ROUNDS; round++) {
         struct usp_profile_run before, after;
         usp_sampler_get_run(sampler, &before);
@@ -70,12 +70,14 @@ static void measure(const struct subject_of_samples *subject, struct usp_sampler
         usp_sampler_get_run(sampler, &after);
         const double stopped = (double)(after.stopped_ns - before.stopped_ns);
         const uint64_t captures = after.captures - before.captures;
-        shares[round] = 100 * (seconds_beside(threads, subject->threads) - cpu + stopped / 1e9) / elapsed;
+        const double spent = seconds_beside(threads, subject->threads) - cpu + stopped / 1e9;
+        shares[round] = 100 * spent / elapsed;
+        ticks[round] = spent * 1e6 / (double)(after.ticks - before.ticks);
         stops[round] = captures > 0 ? stopped / (double)captures / 1000 : 0;
         longest_interval = (double)after.longest_interval / 1e6;
     }
     const double share = median(shares, ROUNDS), stop = median(stops, ROUNDS);
-    printf("%-33s %6.2f %% of a core", subject->name, share);
+    printf("%-33s %6.2f %% of a core, %.0f us a tick", subject->name, share, median(ticks, ROUNDS));
     if (subject->share > 0) printf(", to reach %.1f %%: %s", subject->share, verdict(share <= subject->share));
     printf("; stopped for %.1f us a capture", stop);
     if (subject->is_stop_limited) printf(", to reach 5 us: %s", verdict(stop <= 5));

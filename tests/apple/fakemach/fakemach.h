@@ -68,6 +68,8 @@ struct fake_thread {
     char name[64];
     bool scribbled_on; /* its stacks are overwritten when it runs again */
     size_t growth;     /* each time that it runs again its stack becomes so many bytes longer */
+    uint64_t cpu;      /* ns on a processor, beyond the 7 that each thread has used */
+    bool cannot_suspend;
     /* the kernel's: */
     bool dead;
     unsigned suspended;

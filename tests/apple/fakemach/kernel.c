@@ -33,14 +33,15 @@ void __wrap_free(void *memory);
 
 #define OWN_TASK        0x103u
 #define OTHER_TASK      0x203u
-#define SEMAPHORE       0x303u
+#define SEMAPHORE       0x303u /* the first of SEMAPHORES */
 #define TOKEN           0x403u
+#define SEMAPHORES      4u
 #define FIRST_THREAD    0x1003u
 #define THREAD_STRIDE   0x100u
-#define PORTS           (FAKE_THREADS_MAX + 4)
+#define PORTS           (FAKE_THREADS_MAX + 4 + SEMAPHORES)
 #define OTHER_PLACE     (FAKE_THREADS_MAX + 1)
-#define SEMAPHORE_PLACE (FAKE_THREADS_MAX + 2)
 #define TOKEN_PLACE     (FAKE_THREADS_MAX + 3)
+#define SEMAPHORE_PLACE (FAKE_THREADS_MAX + 4)
 
 /* As a process begins: its main thread loads the library. */
 struct fake_script fake = {.threads = {{.id = FAKE_MAIN_ID}}, .thread_count = 1};
@@ -86,8 +87,10 @@ static const bool allowed[FAKE_CALLS] = {
 };
 
 static long references[PORTS];
-static bool semaphore_there;
-static int semaphore_value;
+static struct {
+    bool is_there;
+    int value;
+} semaphores[SEMAPHORES];
 static sigset_t signal_mask;
 static int last_error;
 
@@ -95,7 +98,7 @@ void fake_reset(void) {
     memset(&fake, 0, sizeof fake);
     memset(&fake_account, 0, sizeof fake_account);
     memset(references, 0, sizeof references);
-    semaphore_there = false;
+    memset(semaphores, 0, sizeof semaphores);
     memset(&signal_mask, 0, sizeof signal_mask);
     fake.now = 1000000;
     fake.step = 1000;
@@ -144,11 +147,16 @@ static struct fake_thread *thread_of(mach_port_t port) {
                : NULL;
 }
 
+static bool is_semaphore(mach_port_t port) { return port >= SEMAPHORE && port - SEMAPHORE < SEMAPHORES; }
+
+static bool is_there(semaphore_t port) { return is_semaphore(port) && semaphores[port - SEMAPHORE].is_there; }
+
 static long *references_of(mach_port_t port) {
     struct fake_thread *t = thread_of(port);
     if (t != NULL) return &references[t - fake.threads];
     if (port == TOKEN) return &references[TOKEN_PLACE];
-    return port == OTHER_TASK ? &references[OTHER_PLACE] : port == SEMAPHORE ? &references[SEMAPHORE_PLACE] : NULL;
+    if (is_semaphore(port)) return &references[SEMAPHORE_PLACE + port - SEMAPHORE];
+    return port == OTHER_TASK ? &references[OTHER_PLACE] : NULL;
 }
 
 static void add_right(mach_port_t port) {
@@ -241,7 +249,7 @@ kern_return_t thread_info(thread_inspect_t port, thread_flavor_t flavor, thread_
         struct thread_identifier_info info = {t->id, t->slots, (uintptr_t)t->queue_at};
         memcpy(out, &info, sizeof info);
     } else if (flavor == THREAD_EXTENDED_INFO && *count >= THREAD_EXTENDED_INFO_COUNT) {
-        struct thread_extended_info info = {.pth_user_time = 3, .pth_system_time = 4, .pth_run_state = 3};
+        struct thread_extended_info info = {.pth_user_time = 3 + t->cpu, .pth_system_time = 4, .pth_run_state = 3};
         memcpy(info.pth_name, t->name, sizeof info.pth_name);
         memcpy(out, &info, sizeof info);
     } else {
@@ -255,6 +263,7 @@ kern_return_t thread_suspend(thread_read_t port) {
     if (fails(FAKE_THREAD_SUSPEND)) return fake.fail_result;
     if (t == NULL) return KERN_INVALID_ARGUMENT;
     if (t->dead) return MACH_SEND_INVALID_DEST;
+    if (t->cannot_suspend) return KERN_FAILURE;
     if (t == &fake.threads[fake.self]) fake_account.errors++;
     /* A handler of the caller's could wait for what the stopped thread holds. */
     if (!fake_account.signals_wait && fake.fail_call != FAKE_SIGMASK) fake_account.errors++;
@@ -483,29 +492,34 @@ kern_return_t mach_timebase_info(mach_timebase_info_t info) {
 }
 
 kern_return_t semaphore_create(task_t task, semaphore_t *semaphore, int policy, int value) {
+    unsigned i = 0;
     if (fails(FAKE_SEMAPHORE_CREATE)) return fake.fail_result;
-    if (task != OWN_TASK || policy != SYNC_POLICY_FIFO || semaphore_there) return KERN_INVALID_ARGUMENT;
-    semaphore_there = true;
-    semaphore_value = value;
-    *semaphore = SEMAPHORE;
-    add_right(SEMAPHORE);
+    while (i < SEMAPHORES && semaphores[i].is_there) i++;
+    if (task != OWN_TASK || policy != SYNC_POLICY_FIFO || i == SEMAPHORES) return KERN_INVALID_ARGUMENT;
+    semaphores[i].is_there = true;
+    semaphores[i].value = value;
+    *semaphore = SEMAPHORE + i;
+    add_right(SEMAPHORE + i);
     return KERN_SUCCESS;
 }
 
 kern_return_t semaphore_destroy(task_t task, semaphore_t semaphore) {
     bool failing = fails(FAKE_SEMAPHORE_DESTROY);
-    if (task != OWN_TASK || semaphore != SEMAPHORE || !semaphore_there) fake_account.errors++;
-    semaphore_there = false;
-    --references[SEMAPHORE_PLACE];
+    if (task != OWN_TASK || !is_there(semaphore)) {
+        fake_account.errors++;
+        return KERN_INVALID_ARGUMENT;
+    }
+    semaphores[semaphore - SEMAPHORE].is_there = false;
+    --references[SEMAPHORE_PLACE + semaphore - SEMAPHORE];
     fake_account.rights--;
     return failing ? fake.fail_result : KERN_SUCCESS;
 }
 
 kern_return_t semaphore_timedwait(semaphore_t semaphore, mach_timespec_t wait) {
     if (fails(FAKE_SEMAPHORE_WAIT)) return fake.fail_result;
-    if (semaphore != SEMAPHORE || !semaphore_there) return KERN_TERMINATED;
-    if (semaphore_value > 0) {
-        semaphore_value--;
+    if (!is_there(semaphore)) return KERN_TERMINATED;
+    if (semaphores[semaphore - SEMAPHORE].value > 0) {
+        semaphores[semaphore - SEMAPHORE].value--;
         return KERN_SUCCESS;
     }
     fake.now += (uint64_t)wait.tv_sec * 1000000000u + (uint64_t)wait.tv_nsec;
@@ -514,8 +528,8 @@ kern_return_t semaphore_timedwait(semaphore_t semaphore, mach_timespec_t wait) {
 
 kern_return_t semaphore_signal(semaphore_t semaphore) {
     if (fails(FAKE_SEMAPHORE_SIGNAL)) return fake.fail_result;
-    if (semaphore != SEMAPHORE || !semaphore_there) return KERN_TERMINATED;
-    semaphore_value++;
+    if (!is_there(semaphore)) return KERN_TERMINATED;
+    semaphores[semaphore - SEMAPHORE].value++;
     return KERN_SUCCESS;
 }
 
@@ -578,7 +592,7 @@ int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(vo
 
 void fake_fork(void) {
     memset(references, 0, sizeof references);
-    semaphore_there = false;
+    memset(semaphores, 0, sizeof semaphores);
     fake_account.rights = 0;
     for (size_t i = 0; i < fake.thread_count; i++) {
         if (i != fake.self) kill_thread(&fake.threads[i]);

@@ -71,5 +71,6 @@ TCase *case_of_queues(void);
 TCase *case_of_images(void);
 TCase *case_of_signals(void);
 TCase *case_of_sigframes(void);
+TCase *case_of_watched(void);
 
 #endif
