@@ -17,4 +17,13 @@ static inline uint64_t uspi_hash_bytes(const char *bytes, size_t length) {
     return hash ^ hash >> 32;
 }
 
+/* A hash with one more value in it; begins with any number. The order of the values matters: splitmix64's finalizer (Steele, Lea,
+ * Flood, 2014) at each of them. */
+static inline uint64_t uspi_mix(uint64_t hash, uint64_t value) {
+    hash = (hash ^ value) + UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
+    return hash ^ hash >> 31;
+}
+
 #endif

@@ -4,7 +4,8 @@
 #ifndef USPI_HANG_H
 #define USPI_HANG_H
 
-#include "lib/sampler/sampling.h"
+#include "lib/sampler/clocked.h"
+#include "lib/sampler/world.h"
 
 #include <unspool/monitor.h>
 

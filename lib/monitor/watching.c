@@ -17,7 +17,7 @@
 static int find_subject(struct uspi_watching *w, uint64_t id) {
     const struct uspi_world *world = &w->world;
     size_t room = 256, count = 0;
-    int status = USP_ERROR_FULL;
+    int status = USP_ERROR_FULL, unknown = USP_ERROR_NO_THREAD;
     struct usp_thread *threads = NULL;
     while (status == USP_ERROR_FULL && room < (size_t)1 << 22) {
         free(threads);
@@ -27,9 +27,9 @@ static int find_subject(struct uspi_watching *w, uint64_t id) {
         size_t known = count < room ? count : room;
         for (size_t i = 0; i < known; i++) {
             struct usp_thread_info info;
-            bool is_it = id != 0 ? threads[i].id == id
-                                 : world->describe(world->context, &threads[i], &info) == USP_OK &&
-                                       (info.flags & USP_THREAD_MAIN) != 0;
+            int described = id == 0 ? world->describe(world->context, &threads[i], &info) : USP_OK;
+            bool is_it = id != 0 ? threads[i].id == id : described == USP_OK && (info.flags & USP_THREAD_MAIN) != 0;
+            if (described != USP_OK) unknown = described;
             if (status == USP_OK && is_it && w->subject.info.thread.id == 0) {
                 w->subject.info.thread = threads[i];
             } else {
@@ -40,7 +40,7 @@ static int find_subject(struct uspi_watching *w, uint64_t id) {
     }
     free(threads);
     if (status != USP_OK) return status;
-    if (w->subject.info.thread.id == 0) return USP_ERROR_NO_THREAD;
+    if (w->subject.info.thread.id == 0) return unknown;
     struct usp_thread kept = w->subject.info.thread;
     if (world->describe(world->context, &kept, &w->subject.info) != USP_OK) {
         memset(&w->subject.info, 0, sizeof w->subject.info);

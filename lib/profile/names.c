@@ -33,12 +33,6 @@ void uspi_put_profile_thread(struct uspi_text *text, const struct usp_thread_inf
 
 /* ---- where the symbolizer knows the images ---- */
 
-static bool is_same_image(const struct usp_image *a, const struct usp_image *b) {
-    if (a->build_id_size != b->build_id_size) return false;
-    if (a->build_id_size > 0) return memcmp(a->build_id, b->build_id, a->build_id_size) == 0;
-    return strcmp(a->path, b->path) == 0 && a->end - a->load_address == b->end - b->load_address;
-}
-
 static bool find_bases(struct uspi_profile_names *names, const struct usp_images *images) {
     const struct usp_profile *profile = names->profile;
     names->bases = calloc((size_t)profile->images.begun + 1, sizeof *names->bases);
@@ -47,7 +41,7 @@ static bool find_bases(struct uspi_profile_names *names, const struct usp_images
         const struct uspi_profile_image *known = uspi_profile_image(profile, i);
         for (size_t k = 0; names->bases[i] == 0 && k < usp_images_count(images); k++) {
             const struct usp_image *image = usp_images_get(images, k);
-            if (is_same_image(&known->image, image)) names->bases[i] = image->load_address;
+            if (uspi_is_same_build(&known->image, image)) names->bases[i] = image->load_address;
         }
     }
     return true;

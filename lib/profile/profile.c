@@ -207,11 +207,14 @@ static uint32_t add_item(struct usp_profile *p, struct uspi_pool *pool, uint32_t
 
 /* ---- images ---- */
 
-static bool is_same_build(const void *item, const void *key) {
-    const struct usp_image *a = &((const struct uspi_profile_image *)item)->image, *b = key;
+bool uspi_is_same_build(const struct usp_image *a, const struct usp_image *b) {
     if (a->build_id_size != b->build_id_size) return false;
     if (a->build_id_size > 0) return memcmp(a->build_id, b->build_id, a->build_id_size) == 0;
     return a->end - a->load_address == b->end - b->load_address && strcmp(a->path, b->path) == 0;
+}
+
+static bool is_same_build(const void *item, const void *key) {
+    return uspi_is_same_build(&((const struct uspi_profile_image *)item)->image, key);
 }
 
 static uint32_t hash_image(const struct usp_image *image) {

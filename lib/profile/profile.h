@@ -4,7 +4,8 @@
 #ifndef USPI_PROFILE_H
 #define USPI_PROFILE_H
 
-#include "lib/profile/pool.h"
+#include "lib/base/hash.h"
+#include "lib/base/pool.h"
 
 #include <unspool/profile.h>
 
@@ -144,6 +145,9 @@ int uspi_profile_find_heaviest(const struct usp_profile *clone, uint64_t thread,
                                uint32_t *share);
 
 /* ---- for copies of parts (profile.c); the lock is held, or there is only one user ---- */
+
+/* Whether two images are the same build, wherever they are loaded. Without a build-id the path and the size stand for it. */
+bool uspi_is_same_build(const struct usp_image *a, const struct usp_image *b);
 
 /* The number of a build in the profile, or of the image that is added for it; USPI_NONE when there is no room. Takes no use. */
 uint32_t uspi_profile_know_image(struct usp_profile *profile, const struct usp_image *image);

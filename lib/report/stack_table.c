@@ -5,6 +5,7 @@
  * by (image, offset) pairs, because a library that was loaded again at another address changes addresses only. */
 #include <unspool/stack_table.h>
 
+#include "lib/base/hash.h"
 #include "lib/base/path.h"
 #include "lib/base/sized.h"
 #include "lib/images/own_images.h"
@@ -73,22 +74,14 @@ void usp_stack_table_options_init(struct usp_stack_table_options *options) {
 
 /* ---- hashing ---- */
 
-/* splitmix64's finalizer (Steele, Lea, Flood, 2014) at each element: what comes first matters. */
-static uint64_t mix(uint64_t hash, uint64_t value) {
-    hash = (hash ^ value) + UINT64_C(0x9e3779b97f4a7c15);
-    hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
-    return hash ^ hash >> 31;
-}
-
 static void mix_both(uint64_t hash[2], uint64_t value) {
-    hash[0] = mix(hash[0], value);
-    hash[1] = mix(hash[1], value);
+    hash[0] = uspi_mix(hash[0], value);
+    hash[1] = uspi_mix(hash[1], value);
 }
 
 static uint64_t hash_addresses(const struct usp_stack *stack, uint64_t epoch) {
-    uint64_t hash = mix(stack->count, epoch);
-    for (uint32_t i = 0; i < stack->count; i++) hash = mix(hash, stack->frames[i].pc);
+    uint64_t hash = uspi_mix(stack->count, epoch);
+    for (uint32_t i = 0; i < stack->count; i++) hash = uspi_mix(hash, stack->frames[i].pc);
     return hash;
 }
 
@@ -310,8 +303,8 @@ static struct body *make_body(struct usp_stack_table *table, const struct usp_st
             return NULL;
         }
         const uint64_t *digest = place->image != NULL ? place->image->digest : no_digest;
-        identity[0] = mix(identity[0], digest[0]);
-        identity[1] = mix(identity[1], digest[1]);
+        identity[0] = uspi_mix(identity[0], digest[0]);
+        identity[1] = uspi_mix(identity[1], digest[1]);
         mix_both(identity, place->offset);
         mix_both(identity, place->kind);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether a thread still stands where it was captured: see struct uspi_clocked. */
-#include "lib/sampler/sampling.h"
+#include "lib/sampler/clocked.h"
 
 /* What being stopped takes of a thread's own time at most, in ns: the handler of the request, or the way out of the call in
  * which it waited and back. */

@@ -2,7 +2,10 @@
 /* See sampling.h. */
 #include "lib/sampler/sampling.h"
 
+#include "lib/base/hash.h"
 #include "lib/base/pattern.h"
+#include "lib/base/pool.h"
+#include "lib/sampler/clocked.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 /* The monitor on real loops and processes: hangs of an epoll loop, a process that is stopped, traced, forked or killed, what a
  * turn costs, and the file at each moment of its being written. What is compared was measured in the same run. */
 #define _GNU_SOURCE 1
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/filter.h>
@@ -17,8 +18,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "lib/monitor/hang_file.h"
+#include "lib/monitor/watching.h"
 #include "lib/profile/profile.h"
+#include "tests/support/linux_failing_calls.h"
 #include "tests/support/linux_threads.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/suite.h"
@@ -744,6 +746,135 @@ START_TEST(file_at_each_moment) {
 }
 END_TEST
 
+/* ---- what fails ---- */
+
+static unsigned open_descriptors(void) {
+    unsigned count = 0;
+    DIR *directory = opendir("/proc/self/fd");
+    while (directory != NULL && readdir(directory) != NULL) count++;
+    if (directory != NULL) closedir(directory);
+    return count;
+}
+
+/* Makes a monitor with a file and a descriptor to be pinged by, and lets it run. Returns the first error. */
+static int use_files(void) {
+    struct usp_monitor_options options;
+    struct usp_monitor *monitor;
+    usp_monitor_options_init(&options);
+    options.file = path;
+    int status = usp_monitor_create(&options, &monitor);
+    if (status != USP_OK) return status;
+    int descriptor = usp_monitor_open_ping(monitor);
+    status = descriptor < 0 ? descriptor : usp_monitor_start(monitor);
+    usp_monitor_free(monitor);
+    return status;
+}
+
+/* The process may open no file, then one more each time: each call that opens something fails in turn, is told, and leaves nothing
+ * behind. */
+START_TEST(each_descriptor_lacks) {
+    struct rlimit whole, limit;
+    ck_assert_int_eq(usp_prepare(NULL), USP_OK);
+    ck_assert_int_eq(use_files(), USP_OK);
+    unsigned before = open_descriptors(), failures = 0;
+    int highest = dup(0);
+    close(highest);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &whole), 0);
+    limit = whole;
+    for (rlim_t room = 0;; room++) {
+        limit.rlim_cur = (rlim_t)highest + room;
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        int status = use_files();
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &whole), 0);
+        ck_assert_uint_eq(open_descriptors(), before);
+        if (status == USP_OK) break;
+        ck_assert_msg(status == USP_ERROR_SYSTEM, "with room for %u files: %s", (unsigned)room,
+                      usp_status_string(status));
+        failures++;
+    }
+    ck_assert_uint_ge(failures, 2);
+}
+END_TEST
+
+/* The file may not become large enough. */
+START_TEST(file_has_no_room) {
+    struct rlimit whole, limit;
+    struct usp_hang *hang;
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &whole), 0);
+    limit = whole;
+    limit.rlim_cur = 8192;
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    int status = use_files();
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &whole), 0);
+    ck_assert_int_eq(status, USP_ERROR_SYSTEM);
+    ck_assert_int_eq(usp_hang_open(path, &hang), USP_ERROR_NOT_FOUND);
+}
+END_TEST
+
+static int64_t s_clock(pid_t tid) { UNLESS((long)uspi_linux_real.thread_cpu_time(tid)); }
+
+/* Watches a turn that becomes a hang, look by look. Returns whether it was reported, and the first error. */
+static bool watch_a_turn(int *status) {
+    static struct uspi_watching watching;
+    struct usp_monitor_options options;
+    struct uspi_own_world own;
+    struct uspi_world world;
+    usp_monitor_options_init(&options);
+    options.late = MS;
+    options.hang = 2 * MS;
+    options.interval = MS;
+    options.update = 2 * MS;
+    options.file = path;
+    *status = uspi_own_world_begin(&own, &world);
+    if (*status != USP_OK) return false;
+    *status = uspi_watching_init(&watching, &options, &world);
+    if (*status == USP_OK) *status = uspi_watching_begin(&watching);
+    bool is_reported = false;
+    if (*status == USP_OK) {
+        (void)uspi_activity_begin(&watching.activity, uspi_os_clock());
+        for (unsigned i = 0; i < 8; i++) {
+            (void)uspi_watching_look(&watching, false);
+            usleep(1500);
+        }
+        is_reported = watching.statistics.hangs == 1;
+        uspi_watching_end(&watching);
+    }
+    uspi_watching_free(&watching);
+    uspi_own_world_end(&own);
+    return is_reported;
+}
+
+/* Each of the monitor's system calls fails in turn, or from one on all of them: a hang is reported, or making the monitor has failed. */
+START_TEST(each_call_fails) {
+    static struct uspi_linux_calls table;
+    ck_assert_int_eq(usp_prepare(NULL), USP_OK);
+    table = uspi_linux_real;
+    table.open = s_open;
+    table.close = s_close;
+    table.map = s_map;
+    table.unmap = s_unmap;
+    table.read = s_read;
+    table.rewind = s_rewind;
+    table.list_directory = s_list;
+    table.count_links = s_links;
+    table.thread_cpu_time = s_clock;
+    uspi_linux = &table;
+    for (script.failing = 1;; script.failing++) {
+        int status;
+        fail_from_now(EMFILE, _i == 1);
+        long opened = script.opened;
+        bool is_reported = watch_a_turn(&status);
+        ck_assert_int_eq(script.opened, opened);
+        ck_assert_msg(is_reported == (status == USP_OK), "call %u: %s, reported: %d", script.failing,
+                      usp_status_string(status), is_reported);
+        if (!script.failed) break;
+    }
+    ck_assert_uint_gt(script.failing, 5);
+    uspi_linux = &uspi_linux_real;
+}
+END_TEST
+
 /* ---- what it costs ---- */
 
 /* Between two turns the watched thread sleeps: the monitor does not wake it, and goes to sleep itself. */
@@ -1231,7 +1362,8 @@ int main(void) {
     add_tests(processes, stopped_by_a_signal);
     add_loop_tests(processes, 0, 2, debugger_attached, starved);
     add_tests(file, killed_in_a_hang, hang_in_a_constructor, hang_in_the_allocator, file_at_each_moment,
-              freed_by_the_first_report);
+              freed_by_the_first_report, each_descriptor_lacks, file_has_no_room);
+    add_loop_tests(file, 0, 2, each_call_fails);
     add_tests(cost, idle_loop_is_not_woken, turns_make_no_system_call, one_call_wakes_the_monitor);
     tcase_set_timeout(loops, 120);
     tcase_set_timeout(processes, 120);

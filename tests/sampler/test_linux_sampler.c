@@ -136,8 +136,8 @@ START_TEST(shares_against_truth) {
         double unseen = (double)info.run.missed_ticks * 100 / (double)(info.run.ticks + info.run.missed_ticks);
         ck_assert_double_le(wall - sampled, 2 + unseen);
         ck_assert_double_le(sampled - wall, 2 + unseen);
-        ck_assert_double_le(cpu - sampled_cpu, 4 + unseen);
-        ck_assert_double_le(sampled_cpu - cpu, 4 + unseen);
+        ck_assert_double_le(cpu - sampled_cpu, 2 + unseen);
+        ck_assert_double_le(sampled_cpu - cpu, 2 + unseen);
     }
     usp_profile_free(profile);
     usp_sampler_free(sampler);
@@ -158,15 +158,19 @@ START_TEST(threads_come_and_go) {
     struct usp_sampler *sampler = sampler_of(USP_SAMPLER_ALL, 2 * MS);
     stand_begin(&idle);
     ck_assert_int_eq(usp_sampler_start(sampler), USP_OK);
-    uint64_t end = usp_clock() + SECOND;
+    /* A thread each millisecond, as far as the machine makes them. */
+    const uint64_t begun = usp_clock();
+    uint64_t due = begun;
     unsigned created = 0;
-    while (usp_clock() < end) {
+    while (usp_clock() < begun + SECOND) {
         pthread_t thread;
         if (pthread_create(&thread, NULL, live_shortly, NULL) != 0) continue;
         created++;
         pthread_join(thread, NULL);
-        if (created % 16 == 0) usleep(1000);
+        due += MS;
+        if (usp_clock() < due) usleep((useconds_t)((due - usp_clock()) / 1000));
     }
+    if (getenv("USP_TEST_VERBOSE") != NULL) printf("%u threads in a second\n", created);
     ck_assert(usp_sampler_is_alive(sampler));
     ck_assert_int_eq(usp_sampler_stop(sampler), USP_OK);
     struct usp_profile *profile = profile_of(sampler);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Items of one size that are known by their number and found by a hash, in memory that is bounded: what a profile is made of.
- * What the items mean is their owners'. */
+/* Items of one size that are known by their number and found by a hash, in memory that is bounded. What the items
+ * mean is their owners'. */
 #ifndef USPI_POOL_H
 #define USPI_POOL_H
 
@@ -65,14 +65,5 @@ void uspi_pool_clear(struct uspi_pool *pool);
 
 /* A copy of the items alone: nothing can be found in it or added. False when memory lacks. */
 bool uspi_pool_clone(const struct uspi_pool *pool, struct uspi_pool *clone);
-
-/* Hashes for the items: begins with any number, takes values in order. */
-static inline uint64_t uspi_mix(uint64_t hash, uint64_t value) {
-    /* splitmix64's finalizer (Steele, Lea, Flood, 2014) at each value: the order of the values matters. */
-    hash = (hash ^ value) + UINT64_C(0x9e3779b97f4a7c15);
-    hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
-    return hash ^ hash >> 31;
-}
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See pool.h. */
-#include "lib/profile/pool.h"
+#include "lib/base/pool.h"
 
 #include <stdlib.h>
 #include <string.h>
