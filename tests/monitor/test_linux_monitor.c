@@ -1353,21 +1353,21 @@ START_TEST(arguments) {
 END_TEST
 
 int main(void) {
-    TCase *loops = tcase_create("loops"), *processes = tcase_create("processes"), *file = tcase_create("file"),
-          *cost = tcase_create("cost");
+    TCase *loops = tcase_create("loops"), *races_ = tcase_create("races"), *processes = tcase_create("processes"),
+          *file = tcase_create("file"), *cost = tcase_create("cost");
+    TCase *const all[] = {loops, races_, processes, file, cost};
+    tcase_add_checked_fixture(races_, begin_file, end_file);
     tcase_add_checked_fixture(file, begin_file, end_file);
     add_loop_tests(loops, 0, 2, hang_of_a_loop);
-    add_tests(loops, learns_once, races, freed_by_its_own_report, started_by_its_report_while_stopped,
-              report_waits_for_the_watched_thread, two_monitors_find_their_own, clock_is_monotonic, arguments);
+    add_tests(loops, learns_once, two_monitors_find_their_own, clock_is_monotonic, arguments);
+    add_tests(races_, races, freed_by_its_own_report, freed_by_the_first_report, started_by_its_report_while_stopped,
+              report_waits_for_the_watched_thread);
     add_tests(processes, stopped_by_a_signal);
     add_loop_tests(processes, 0, 2, debugger_attached, starved);
     add_tests(file, killed_in_a_hang, hang_in_a_constructor, hang_in_the_allocator, file_at_each_moment,
-              freed_by_the_first_report, each_descriptor_lacks, file_has_no_room);
+              each_descriptor_lacks, file_has_no_room);
     add_loop_tests(file, 0, 2, each_call_fails);
     add_tests(cost, idle_loop_is_not_woken, turns_make_no_system_call, one_call_wakes_the_monitor);
-    tcase_set_timeout(loops, 120);
-    tcase_set_timeout(processes, 120);
-    tcase_set_timeout(file, 120);
-    tcase_set_timeout(cost, 60);
-    return run_suite("monitor", loops, processes, file, cost);
+    for (int i = 0; i < ELEMENTS(all); i++) tcase_set_timeout(all[i], 120);
+    return run_suite("monitor", loops, races_, processes, file, cost);
 }

@@ -175,9 +175,11 @@ int uspi_os_copy_thread(const struct usp_thread *thread, struct uspi_thread_copy
     bool is_abandoned = false;
     for (unsigned attempt = 1;; attempt++) {
         status = ask_thread(place, (pid_t)thread->id, deadline, &is_abandoned);
+        /* A thread that was given up may still write its answer. */
+        if (status != USP_OK) break;
         const struct uspi_request *r = uspi_request_at(place);
         const size_t need = uspi_slot_need(&r->slots[0]);
-        if (status != USP_OK || need <= r->arena_size || attempt == USPI_STOP_ATTEMPTS) break;
+        if (need <= r->arena_size || attempt == USPI_STOP_ATTEMPTS) break;
         if (!uspi_request_replace(place, 1, need + need / 4)) break;
     }
     if (status == USP_OK) {
