@@ -129,6 +129,7 @@ static void compare(unsigned running) {
 }
 
 int main(void) {
+    setvbuf(stdout, NULL, _IOLBF, 0);
     compare(4);
     compare(THREADS);
     return 0;
