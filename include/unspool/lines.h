@@ -45,7 +45,7 @@ struct usp_source_frame {
     uint32_t line_source;  /* enum usp_line_source */
     uint32_t reserved0;
     usp_addr start;   /* where the function begins, in the target; 0 for inlined ones and where it is not known */
-    usp_addr address; /* that the line is of: the one that was asked for; of an inferred frame that of the jump */
+    usp_addr address; /* that the line is of: the one that was asked for; of an inferred frame one in the jump */
     uint64_t reserved[2];
 };
 
@@ -95,11 +95,12 @@ USP_API int usp_symbolizer_explain_lines(struct usp_symbolizer *symbolizer, usp_
  * symbolizer. Not 0: no more. */
 typedef int (*usp_source_visitor)(void *context, uint32_t i, const struct usp_source_frame *frame);
 
-/* The source frames of a whole stack, innermost first, with the functions between them that have left no frame: where a frame
- * says that it called another function than the one that is found there, and debug information knows exactly one way of
- * tail calls from that one to this one, the functions on the way are given as well (USP_SOURCE_INFERRED), with the number of
- * the frame that they were called by. Lines of call sites are filled (USP_LINES_FILL). Returns USP_OK, what `visit` returned
- * to end it, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
+/* Gives the source frames of a whole stack, innermost first, with tail calls: functions between two frames that have left none,
+ * because they jumped to the next function. They are given where the call site of a frame calls another function than the one of
+ * the frame before it, and debug information knows exactly one way of tail calls, 16 at most, from that function to this one
+ * (doc/symbolize.md). They are flagged (USP_SOURCE_INFERRED) and have the number of the frame that called the first of them.
+ * Lines of call sites are filled (USP_LINES_FILL). Returns USP_OK, what `visit` returned to end it, USP_ERROR_ARGUMENT,
+ * USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
 USP_API int usp_symbolize_stack(struct usp_symbolizer *symbolizer, const struct usp_stack *stack,
                                 usp_source_visitor visit, void *context);
 

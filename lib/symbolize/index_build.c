@@ -32,6 +32,23 @@ static int add_symbol(void *context, const struct usp_symbol *symbol) {
     return 0;
 }
 
+/* Adds what the symbol tables call a function of another unit by, where that is not the name that they choose for it. */
+struct naming {
+    struct uspi_module *module;
+    struct uspi_epoch *readers;
+    const struct adding *adding;
+};
+
+static bool add_callee(void *context, const char *name) {
+    const struct naming *naming = context;
+    usp_addr start;
+    const uint32_t ticket = uspi_epoch_enter(naming->readers);
+    int status = uspi_module_named(naming->module, name, &start);
+    uspi_epoch_leave(naming->readers, ticket);
+    if (status != USP_OK) return status != USP_ERROR_NO_MEMORY;
+    return uspi_index_add_alias(naming->adding->writer, start - naming->adding->moved, name);
+}
+
 /* The index of the build that the store has, if it is whole; NULL: none. */
 static struct uspi_index_file *open_kept(const char *store, const struct usp_image *image) {
     struct uspi_index_file *kept;
@@ -141,7 +158,9 @@ static int fill(struct usp_symbolizer *symbolizer, const struct usp_image *image
     }
     snprintf(index->message, sizeof index->message, "%s", why.text);
     status = usp_symbolizer_visit(symbolizer, image->load_address, add_symbol, &adding);
-    if (status == 1) return USP_ERROR_NO_MEMORY;
+    struct naming naming = {query.module, readers, &adding};
+    if (status == 1 || (source != NULL && !uspi_index_visit_callees(writer, add_callee, &naming)))
+        return USP_ERROR_NO_MEMORY;
     if (status != USP_OK && (status != USP_ERROR_NOT_FOUND || source == NULL)) return status;
     const struct uspi_index_header header = {.flags = (is_macho ? (uint32_t)USPI_INDEX_MACHO : 0) |
                                                       (is_relative ? (uint32_t)USPI_INDEX_RELATIVE : 0) |

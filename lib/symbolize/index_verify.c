@@ -14,6 +14,8 @@
 
 struct comparing {
     struct usp_symbolizer *source, *indexed;
+    struct uspi_lines *source_lines, *indexed_lines;
+    struct uspi_names *names; /* of functions that are called */
     struct usp_index *index;
     usp_addr slide;
     struct usp_source_frame *frames; /* twice FRAMES */
@@ -36,6 +38,65 @@ static bool same_frames(const struct usp_lines *a, const struct usp_lines *b) {
     return true;
 }
 
+/* What a block says of calls at an address. */
+struct calls {
+    struct uspi_lines_answer answer;
+    struct uspi_names *names;
+    bool is_known; /* it says something of the address */
+};
+
+static bool same_call(const struct calls *a, const struct uspi_block_call *x, const struct calls *b,
+                      const struct uspi_block_call *y) {
+    struct uspi_block_part p = {0}, q = {0};
+    if (x->end + a->answer.moved != y->end + b->answer.moved || (x->node == 0) != (y->node == 0)) return false;
+    if (x->node == 0) {
+        return same_text(uspi_lines_text(&a->answer, x->name, a->names),
+                         uspi_lines_text(&b->answer, y->name, b->names));
+    }
+    return uspi_block_first_part(&a->answer.block, x->node, &p) ==
+               uspi_block_first_part(&b->answer.block, y->node, &q) &&
+           p.start + a->answer.moved == q.start + b->answer.moved;
+}
+
+/* The call that returns behind the address, and all tail calls of the function that begins there. */
+static bool same_calls(const struct calls *a, const struct calls *b, uint64_t address) {
+    const struct uspi_lines_answer *s = &a->answer, *t = &b->answer;
+    struct uspi_block_call x, y;
+    int one = uspi_block_find_call(&s->block, address + 1 - s->moved, &x);
+    int other = uspi_block_find_call(&t->block, address + 1 - t->moved, &y);
+    if (one != other || (one == USP_OK && !same_call(a, &x, b, &y))) return false;
+    if (s->part.size == 0 || t->part.size == 0) return s->part.size == t->part.size;
+    if (s->part.knows_tail_calls != t->part.knows_tail_calls) return false;
+    const bool is_start = s->part.start + s->moved == address;
+    for (uint32_t i = 0; is_start && one != USP_ERROR_FORMAT; i++) {
+        one = uspi_block_tail_call(&s->block, s->part.node, i, &x);
+        other = uspi_block_tail_call(&t->block, t->part.node, i, &y);
+        if (one != other || (one == USP_OK && !same_call(a, &x, b, &y))) return false;
+        if (one == USP_ERROR_NOT_FOUND) break;
+    }
+    return true;
+}
+
+/* Finds what a symbolizer's lines say of calls at an address as linked. */
+static void find_calls(struct uspi_lines *lines, uint64_t address, struct calls *calls) {
+    struct uspi_lines_answer answers[USPI_MAP_BLOCKS];
+    calls->is_known = uspi_lines_find(lines, address, answers) > 0;
+    if (calls->is_known) calls->answer = answers[0];
+}
+
+/* Whether the source and the index know the same calls. */
+static bool compare_calls(struct comparing *c, uint64_t address) {
+    struct uspi_epoch *readers[] = {uspi_symbolizer_readers(c->source), uspi_symbolizer_readers(c->indexed)};
+    const uint32_t tickets[] = {uspi_epoch_enter(readers[0]), uspi_epoch_enter(readers[1])};
+    struct calls source = {.names = c->names}, indexed = {.names = c->names};
+    find_calls(c->source_lines, address, &source);
+    find_calls(c->indexed_lines, address, &indexed);
+    const bool is_same =
+        source.is_known == indexed.is_known && (!source.is_known || same_calls(&source, &indexed, address));
+    for (unsigned i = 0; i < 2; i++) uspi_epoch_leave(readers[i], tickets[i]);
+    return is_same;
+}
+
 static void compare(struct comparing *c, usp_addr address) {
     struct usp_lines source, indexed;
     usp_lines_init(&source, c->frames, FRAMES);
@@ -45,7 +106,7 @@ static void compare(struct comparing *c, usp_addr address) {
     if (status != USP_ERROR_NO_MEMORY) {
         int other = usp_symbolize_lines(c->indexed, address, &indexed);
         if (other == USP_ERROR_NO_MEMORY) status = other;
-        if (other != status || !same_frames(&source, &indexed)) {
+        if (other != status || !same_frames(&source, &indexed) || !compare_calls(c, address - c->slide)) {
             if (c->index->different++ == 0) {
                 snprintf(c->index->message, sizeof c->index->message,
                          "address 0x%" PRIx64 ": another answer than by the source", address - c->slide);
@@ -99,6 +160,8 @@ static int compare_all(struct comparing *c, const struct usp_image *image) {
         uspi_lines_explain(source, index->message, sizeof index->message);
         return USP_ERROR_NOT_FOUND;
     }
+    c->source_lines = source;
+    c->indexed_lines = indexed;
     if (index->progress != NULL) uspi_lines_visit(indexed, count_place, c);
     int status = uspi_lines_visit(source, compare_around, c);
     if (status == USP_OK) status = uspi_lines_visit(indexed, compare_around, c);
@@ -120,13 +183,15 @@ int usp_index_verify(const struct usp_images *images, const struct usp_image *im
     options.index_store = index->store;
     index->message[0] = '\0';
     index->compared = index->different = 0;
-    int status = c.frames != NULL ? usp_images_create(image, 1, &one) : USP_ERROR_NO_MEMORY;
+    c.names = uspi_names_create();
+    int status = c.frames != NULL && c.names != NULL ? usp_images_create(image, 1, &one) : USP_ERROR_NO_MEMORY;
     if (status == USP_OK) status = usp_symbolizer_create(one, NULL, &c.source);
     if (status == USP_OK) status = usp_symbolizer_create(one, &options, &c.indexed);
     if (status == USP_OK) status = compare_all(&c, image);
     usp_symbolizer_free(c.source);
     usp_symbolizer_free(c.indexed);
     usp_images_free(one);
+    uspi_names_free(c.names);
     free(c.frames);
     return status;
 }

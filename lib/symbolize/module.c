@@ -2,6 +2,7 @@
 /* See module.h. */
 #include "lib/symbolize/module.h"
 
+#include "lib/base/hash.h"
 #include "lib/images/macho_file.h"
 #include "lib/images/symbol_file.h"
 #include "lib/object/fat.h"
@@ -17,6 +18,12 @@ struct symbols {
     bool is_excerpt;            /* the index is made of the excerpt; it is whole otherwise, and without tables */
     struct uspi_index index;
     struct uspi_excerpt excerpt;
+};
+
+/* The functions by their names. */
+struct named {
+    struct uspi_cached cached;
+    struct uspi_by_name starts;
 };
 
 /* What is looked up. */
@@ -35,6 +42,7 @@ struct uspi_module {
     struct uspi_image_memory memory; /* likewise; read is NULL until it was opened */
     struct uspi_source memory_source;
     struct uspi_cache_slot slots[USPI_TABLE_COUNT];
+    struct uspi_cache_slot by_name;     /* struct named */
     _Atomic(struct uspi_lines *) lines; /* NULL: not asked for yet */
 };
 
@@ -358,6 +366,81 @@ int uspi_module_next(struct uspi_module *module, enum uspi_table which, usp_addr
     if (symbols->tables == NULL) return USP_ERROR_ABSENT;
     return uspi_index_next(&symbols->index, address, start) ? USP_OK : USP_ERROR_NOT_FOUND;
 }
+
+/* ---- by name ---- */
+
+static void destroy_named(struct uspi_cached *cached) {
+    struct named *named = (struct named *)cached;
+    uspi_by_name_clear(&named->starts);
+    free(named);
+}
+
+static uint64_t hash_name(const char *name) {
+    const uint64_t hash = uspi_hash_bytes(name, strlen(name));
+    return hash != 0 ? hash : 1;
+}
+
+/* Adds what is gathered of the tables, under hashes of the names. */
+static int add_gathered(const struct uspi_tables *tables, struct uspi_by_name *starts) {
+    struct uspi_gathering gathering = {0};
+    /* Names that lie in no file are kept only until they are hashed. */
+    struct uspi_names *names = uspi_names_create();
+    int status = names != NULL ? tables->gather(tables, &gathering) : USP_ERROR_NO_MEMORY;
+    for (size_t i = 0; i < gathering.count && status == USP_OK; i++) {
+        const struct uspi_candidate *candidate = &gathering.candidates[i];
+        struct uspi_symbol_answer answer = {.start = candidate->start};
+        if (candidate->symbol == USPI_NO_SYMBOL) continue;
+        status = tables->get(tables, candidate->name != 0 ? candidate->name : candidate->symbol, names, &answer);
+        if (status == USP_OK && answer.name != NULL &&
+            !uspi_by_name_add(starts, hash_name(answer.name), candidate->start)) {
+            status = USP_ERROR_NO_MEMORY;
+        }
+        if (status != USP_ERROR_NO_MEMORY) status = USP_OK;
+    }
+    uspi_gathering_clear(&gathering);
+    uspi_names_free(names);
+    return status;
+}
+
+/* NULL when memory lacks. */
+static struct named *make_named(const struct uspi_tables *tables) {
+    struct named *named = calloc(1, sizeof *named);
+    if (named == NULL) return NULL;
+    named->cached.destroy = destroy_named;
+    named->cached.is_part = true;
+    int status =
+        tables->add_keys != NULL ? tables->add_keys(tables, &named->starts) : add_gathered(tables, &named->starts);
+    /* Tables that cannot be read to their end name no function. */
+    if (status != USP_OK) uspi_by_name_clear(&named->starts);
+    named->cached.memory = sizeof *named + named->starts.size * sizeof *named->starts.all;
+    if (status != USP_ERROR_NO_MEMORY) return named;
+    destroy_named(&named->cached);
+    return NULL;
+}
+
+int uspi_module_named(struct uspi_module *module, const char *name, usp_addr *start) {
+    const struct symbols *symbols = get_symbols(module, USPI_TABLE_SYMBOLS);
+    if (symbols == NULL) symbols = replace_symbols(module, USPI_TABLE_SYMBOLS, NULL, &(struct lookup){.is_all = true});
+    if (symbols == NULL) return USP_ERROR_NO_MEMORY;
+    if (symbols->tables == NULL) return USP_ERROR_NOT_FOUND;
+    struct named *named = (struct named *)uspi_cache_get(module->cache, &module->by_name);
+    if (named == NULL) {
+        uspi_lock_take(module->lock);
+        named = (struct named *)uspi_cache_get(module->cache, &module->by_name);
+        if (named == NULL) {
+            named = make_named(symbols->tables);
+            if (named != NULL) uspi_cache_put(module->cache, &module->by_name, &named->cached);
+        }
+        uspi_lock_give(module->lock);
+    }
+    if (named == NULL) return USP_ERROR_NO_MEMORY;
+    uint64_t key = hash_name(name);
+    int status = symbols->tables->find_key != NULL ? symbols->tables->find_key(symbols->tables, name, &key) : USP_OK;
+    if (status == USP_ERROR_NO_MEMORY) return status;
+    return key != 0 && uspi_by_name_find(&named->starts, key, start) ? USP_OK : USP_ERROR_NOT_FOUND;
+}
+
+/* ---- lines ---- */
 
 struct uspi_lines *uspi_module_lines(struct uspi_module *module) {
     struct uspi_lines *lines = atomic_load_explicit(&module->lines, memory_order_acquire);

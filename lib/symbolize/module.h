@@ -55,6 +55,10 @@ int uspi_module_find(struct uspi_module *module, enum uspi_table which, usp_addr
  * Returns as uspi_module_find. */
 int uspi_module_next(struct uspi_module *module, enum uspi_table which, usp_addr address, usp_addr *start);
 
+/* Where the function with a name begins, as linked. Names are those of the symbol tables, aliases too. Returns USP_OK,
+ * USP_ERROR_NOT_FOUND when none or several functions have the name, USP_ERROR_NO_MEMORY. */
+int uspi_module_named(struct uspi_module *module, const char *name, usp_addr *start);
+
 /* The module's lines, which are looked for when they are first asked for; they stay as long as the module. NULL when memory
  * lacks. */
 struct uspi_lines *uspi_module_lines(struct uspi_module *module);

@@ -1,26 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* Source frames of a whole stack (lines.h). */
+/* Source frames of a whole stack (lines.h), with the tail calls between its frames. */
 #include "lib/symbolize/symbolizer.h"
+#include "lib/symbolize/tail_calls.h"
 
 #include <stdlib.h>
 
 /* Source frames of one address that there is room for without an allocation. */
 #define FRAMES 32
 
-/* Gives the source frames of one frame. */
-static int visit_frame(struct usp_symbolizer *symbolizer, usp_addr address, uint32_t i, usp_source_visitor visit,
-                       void *context) {
+struct visiting {
+    struct usp_symbolizer *symbolizer;
+    usp_source_visitor visit;
+    void *context;
+};
+
+/* Gives the source frames of an address, with `flags` set, as those of frame i. */
+static int visit_address(const struct visiting *v, usp_addr address, uint32_t i, uint32_t flags) {
     struct usp_source_frame room[FRAMES], *frames = room;
     struct usp_lines lines;
     usp_lines_init(&lines, frames, FRAMES);
     lines.flags = USP_LINES_FILL;
-    int status = usp_symbolize_lines(symbolizer, address, &lines);
+    int status = usp_symbolize_lines(v->symbolizer, address, &lines);
     if (status == USP_OK && lines.count > lines.capacity) {
         frames = calloc(lines.count, sizeof *frames);
         if (frames == NULL) return USP_ERROR_NO_MEMORY;
         lines.frames = frames;
         lines.capacity = lines.count;
-        status = usp_symbolize_lines(symbolizer, address, &lines);
+        status = usp_symbolize_lines(v->symbolizer, address, &lines);
     }
     if (status == USP_ERROR_NOT_FOUND) {
         /* A frame of which nothing is known is visited as well. */
@@ -28,8 +34,11 @@ static int visit_frame(struct usp_symbolizer *symbolizer, usp_addr address, uint
         lines.count = 1;
         status = USP_OK;
     }
-    const uint32_t told = lines.count < lines.capacity ? lines.count : lines.capacity;
-    for (uint32_t k = 0; status == USP_OK && k < told; k++) status = visit(context, i, &lines.frames[k]);
+    const uint32_t count = lines.count < lines.capacity ? lines.count : lines.capacity;
+    for (uint32_t k = 0; status == USP_OK && k < count; k++) {
+        lines.frames[k].flags |= flags;
+        status = v->visit(v->context, i, &lines.frames[k]);
+    }
     if (frames != room) free(frames);
     return status;
 }
@@ -37,9 +46,16 @@ static int visit_frame(struct usp_symbolizer *symbolizer, usp_addr address, uint
 int usp_symbolize_stack(struct usp_symbolizer *symbolizer, const struct usp_stack *stack, usp_source_visitor visit,
                         void *context) {
     if (symbolizer == NULL || stack == NULL || visit == NULL) return USP_ERROR_ARGUMENT;
+    const struct visiting v = {symbolizer, visit, context};
+    const struct uspi_stack_names names = {.symbolizer = symbolizer};
     for (uint32_t i = 0; i < stack->count; i++) {
-        const struct usp_frame *frame = &stack->frames[i];
-        int status = visit_frame(symbolizer, usp_frame_call_site(stack->arch, frame), i, visit, context);
+        usp_addr jumps[USPI_TAIL_CALLS_MAX];
+        int status = visit_address(&v, usp_frame_call_site(stack->arch, &stack->frames[i]), i, 0);
+        int count = status == USP_OK ? uspi_stack_tail_calls(&names, stack, i, jumps) : 0;
+        if (count < 0) return count;
+        for (int k = 0; status == USP_OK && k < count; k++) {
+            status = visit_address(&v, jumps[k], i + 1, USP_SOURCE_INFERRED);
+        }
         if (status != USP_OK) return status;
     }
     return USP_OK;

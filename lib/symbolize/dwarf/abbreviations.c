@@ -146,7 +146,6 @@ static uint8_t which_attribute(uint64_t attribute) {
     case DW_AT_low_pc: return USPI_AT_LOW_PC;
     case DW_AT_high_pc: return USPI_AT_HIGH_PC;
     case DW_AT_ranges: return USPI_AT_RANGES;
-    case DW_AT_entry_pc: return USPI_AT_ENTRY_PC;
     case DW_AT_abstract_origin: return USPI_AT_ORIGIN;
     case DW_AT_specification: return USPI_AT_SPECIFICATION;
     case DW_AT_decl_file: return USPI_AT_DECLARED_FILE;
@@ -166,8 +165,14 @@ static uint8_t which_attribute(uint64_t attribute) {
     case DW_AT_GNU_dwo_name: return USPI_AT_DWO_NAME;
     case DW_AT_GNU_dwo_id: return USPI_AT_DWO_ID;
     case DW_AT_LLVM_stmt_sequence: return USPI_AT_STMT_SEQUENCE;
+    case DW_AT_declaration: return USPI_AT_DECLARATION;
+    case DW_AT_external: return USPI_AT_EXTERNAL;
     case DW_AT_call_all_calls:
-    case DW_AT_GNU_all_call_sites: return USPI_AT_ALL_CALLS;
+    case DW_AT_call_all_source_calls:
+    case DW_AT_call_all_tail_calls:
+    case DW_AT_GNU_all_call_sites:
+    case DW_AT_GNU_all_source_call_sites:
+    case DW_AT_GNU_all_tail_call_sites: return USPI_AT_ALL_TAIL_CALLS;
     case DW_AT_call_return_pc: return USPI_AT_RETURN_PC;
     case DW_AT_call_pc: return USPI_AT_CALL_PC;
     case DW_AT_call_tail_call:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The entries of a unit (reader.h): functions, inlined calls and the ranges of their code; and the scopes of names. */
+/* The entries of a unit (reader.h): functions, inlined calls and the ranges of their code; call sites (calls.h); and the scopes of
+ * names. */
 #include "lib/symbolize/dwarf/reader.h"
 
 #include <inttypes.h>
@@ -102,7 +103,7 @@ static bool enter_function(struct uspi_dwarf_reader *reader, const struct uspi_a
                            struct uspi_walk_scope *inside) {
     struct uspi_range_list *list = &reader->ranges;
     uint64_t first;
-    inside->node = 0;
+    inside->node = inside->root = 0;
     inside->ranges = list->count;
     inside->range_count = 0;
     if (!uspi_has(a, USPI_AT_LOW_PC) && !uspi_has(a, USPI_AT_RANGES)) return true;
@@ -113,6 +114,10 @@ static bool enter_function(struct uspi_dwarf_reader *reader, const struct uspi_a
     const struct uspi_address_range *ranges = list->all + inside->ranges;
     uint32_t own = uspi_builder_root(reader->builder, function), node = own;
     if (function == 0 || !see_function(reader, ranges[0].low, ranges[0].high, &node)) return false;
+    /* Of folded functions the first one's call sites are read. */
+    const struct uspi_dwarf_root root = {offset, node, function, node == own, false};
+    uint32_t number;
+    if (!uspi_dwarf_note_root(reader, a, &root, &number)) return false;
     if (node != own) {
         /* Folded: the first function that has this code is the one that is shown. */
         uspi_builder_alias(reader->builder, node, function);
@@ -121,6 +126,9 @@ static bool enter_function(struct uspi_dwarf_reader *reader, const struct uspi_a
         return true;
     }
     inside->node = node;
+    inside->root = number;
+    inside->root_ranges = inside->ranges;
+    inside->root_range_count = inside->range_count;
     for (size_t i = 0; i < inside->range_count; i++) {
         const bool is_cold = first < ranges[i].low || first >= ranges[i].high;
         uspi_builder_range(reader->builder, ranges[i].low, ranges[i].high, node);
@@ -236,6 +244,10 @@ static bool visit_entry(struct walk *w, const struct uspi_abbreviation *ab, stru
         return add_name_scope(w->scopes, name, ab->tag, around.name_scope, &inside->name_scope);
     }
     case USPI_ENTRY_CALL_SITE:
+        skip_children(w, &a, c, has_children);
+        return !w->needs_code || inside->root == 0 ||
+               uspi_dwarf_note_site(reader, &a, inside->root, reader->ranges.all + inside->root_ranges,
+                                    inside->root_range_count);
     case USPI_ENTRY_LEAF: skip_children(w, &a, c, has_children); return true;
     case USPI_ENTRY_UNIT:
     case USPI_ENTRY_OTHER: break;

@@ -68,17 +68,8 @@ static uint64_t qualify(struct uspi_dwarf_reader *reader, const struct uspi_scop
     return uspi_builder_text(reader->builder, reader->text, reader->text_length);
 }
 
-/* What is found along the chain of entries of a function. */
-struct found {
-    uint64_t linkage, name;
-    uint32_t file, line;
-    const struct uspi_dwarf_file *last_file;
-    const struct uspi_dwarf_unit *last_unit;
-    uint64_t last_offset;
-};
-
-static void follow_chain(struct uspi_dwarf_reader *reader, const struct uspi_dwarf_file *file, uint64_t offset,
-                         struct found *found) {
+void uspi_dwarf_follow(struct uspi_dwarf_reader *reader, const struct uspi_dwarf_file *file, uint64_t offset,
+                       struct uspi_dwarf_found *found) {
     for (unsigned i = 0; i < CHAIN_MAX; i++) {
         const struct uspi_dwarf_unit *unit;
         struct uspi_attributes a;
@@ -86,23 +77,24 @@ static void follow_chain(struct uspi_dwarf_reader *reader, const struct uspi_dwa
         found->last_file = file;
         found->last_unit = unit;
         found->last_offset = offset;
+        if (uspi_has(&a, USPI_AT_EXTERNAL) || uspi_has(&a, USPI_AT_DECLARATION)) found->is_visible = true;
         if (found->linkage == 0 && uspi_has(&a, USPI_AT_LINKAGE_NAME)) {
             found->linkage = uspi_dwarf_text(file, unit, &a.all[USPI_AT_LINKAGE_NAME]);
         }
         if (found->name == 0 && uspi_has(&a, USPI_AT_NAME))
             found->name = uspi_dwarf_text(file, unit, &a.all[USPI_AT_NAME]);
         /* Files are numbered by each unit for itself. */
-        if (found->file == 0 && unit == reader->source.unit && uspi_has(&a, USPI_AT_DECLARED_FILE)) {
+        if (found->wants_place && found->file == 0 && unit == reader->source.unit &&
+            uspi_has(&a, USPI_AT_DECLARED_FILE)) {
             found->file = uspi_dwarf_file_number(reader, a.all[USPI_AT_DECLARED_FILE].number);
         }
         if (found->line == 0 && uspi_has(&a, USPI_AT_DECLARED_LINE)) {
             found->line = (uint32_t)a.all[USPI_AT_DECLARED_LINE].number;
         }
         const bool has_origin = uspi_has(&a, USPI_AT_ORIGIN);
-        if ((found->linkage != 0 && found->file != 0 && found->line != 0) ||
-            (!has_origin && !uspi_has(&a, USPI_AT_SPECIFICATION))) {
-            return;
-        }
+        const bool has_place = found->file != 0 && found->line != 0;
+        if (found->linkage != 0 && (found->wants_place ? has_place : found->is_visible)) return;
+        if (!has_origin && !uspi_has(&a, USPI_AT_SPECIFICATION)) return;
         const struct uspi_value *next = &a.all[has_origin ? USPI_AT_ORIGIN : USPI_AT_SPECIFICATION];
         if (!uspi_dwarf_reference(file, unit, next, &file, &offset)) return;
     }
@@ -127,9 +119,10 @@ static bool needs_scopes(const struct uspi_dwarf_reader *reader, const struct us
 }
 
 static bool name_origin(struct uspi_dwarf_reader *reader, const struct uspi_dwarf_origin *origin) {
-    struct found found = {0};
-    follow_chain(reader, origin->file, origin->offset, &found);
+    struct uspi_dwarf_found found = {.wants_place = true};
+    uspi_dwarf_follow(reader, origin->file, origin->offset, &found);
     uint64_t name = found.linkage != 0 ? found.linkage : found.name;
+    reader->function_texts[origin->function - 1] = name;
     if (found.linkage == 0 && found.name != 0) {
         const struct uspi_scopes *scopes = NULL;
         if (found.last_unit == reader->source.unit) {
@@ -156,6 +149,8 @@ static int by_place(const void *a, const void *b) {
 bool uspi_dwarf_name_origins(struct uspi_dwarf_reader *reader) {
     /* So that each of the units that are referred to is looked through once. */
     if (reader->origin_count > 1) qsort(reader->origins, reader->origin_count, sizeof *reader->origins, by_place);
+    if (!uspi_room_for(&reader->function_texts, &reader->function_text_room, 0, reader->origin_count, sizeof(uint64_t)))
+        return false;
     for (size_t i = 0; i < reader->origin_count; i++) {
         if (!name_origin(reader, &reader->origins[i])) return false;
     }

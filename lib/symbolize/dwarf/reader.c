@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See reader.h: the unit as a whole and its rows. Its files are in files.c, its entries in entries.c, names in names.c. */
+/* See reader.h: the unit as a whole and its rows. Its files are in files.c, its entries in entries.c, names in names.c,
+ * calls in calls.c and callees.c. */
 #include "lib/symbolize/dwarf/reader.h"
 
 #include "lib/symbolize/dwarf/constants.h"
@@ -29,6 +30,7 @@ void uspi_dwarf_reader_free(struct uspi_dwarf_reader *reader) {
     uspi_abbreviation_cache_free(reader->tables);
     uspi_abbreviation_cache_free(reader->other_tables);
     uspi_line_table_free(&reader->lines);
+    uspi_dwarf_calls_free(&reader->calls);
     free_scopes(&reader->scopes);
     free_scopes(&reader->foreign_scopes);
     free(reader->ranges.all);
@@ -36,6 +38,7 @@ void uspi_dwarf_reader_free(struct uspi_dwarf_reader *reader) {
     free(reader->origins);
     free(reader->origin_hash);
     free(reader->seen);
+    free(reader->function_texts);
     free(reader->file_numbers);
     free(reader->sequences);
     free(reader->text);
@@ -118,6 +121,7 @@ static void forget(struct uspi_dwarf_reader *reader) {
     reader->origin_count = reader->seen_count = reader->sequence_count = 0;
     reader->origin_hash = clear_table(reader->origin_hash, &reader->origin_hash_size, sizeof *reader->origin_hash);
     reader->seen = clear_table(reader->seen, &reader->seen_room, sizeof *reader->seen);
+    uspi_dwarf_calls_reset(&reader->calls);
     uspi_scopes_reset(&reader->scopes, reader->source.file, reader->source.unit);
     uspi_scopes_reset(&reader->foreign_scopes, NULL, NULL);
 }
@@ -142,7 +146,7 @@ int uspi_dwarf_read_unit(struct uspi_dwarf_reader *reader, const struct uspi_dwa
     if (!uspi_dwarf_walk_unit(reader, uspi_dwarf_names_scopes(source->unit->language))) return USP_ERROR_NO_MEMORY;
     prefer_sequences(reader);
     give_rows(reader);
-    if (!uspi_dwarf_name_origins(reader)) return USP_ERROR_NO_MEMORY;
+    if (!uspi_dwarf_name_origins(reader) || !uspi_dwarf_give_calls(reader)) return USP_ERROR_NO_MEMORY;
     if (reader->ranges.budget == 0)
         uspi_dwarf_complain(reader, source->unit->offset, "a unit with more ranges than it can have");
     return uspi_builder_finish(reader->builder, bytes, size);

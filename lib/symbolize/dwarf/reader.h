@@ -5,6 +5,7 @@
 #define USPI_DWARF_READER_H
 
 #include "lib/base/array.h"
+#include "lib/symbolize/dwarf/calls.h"
 #include "lib/symbolize/dwarf/line_table.h"
 #include "lib/symbolize/dwarf/ranges.h"
 #include "lib/symbolize/lines/builder.h"
@@ -66,9 +67,11 @@ struct uspi_scopes {
 
 /* What holds for the children of an entry. */
 struct uspi_walk_scope {
-    uint32_t node;              /* of the function around them; 0: they are in no code that is there */
-    uint32_t name_scope;        /* for their names, from 1 */
-    size_t ranges, range_count; /* of the function or inlined call around them */
+    uint32_t node;                        /* of the function around them; 0: they are in no code that is there */
+    uint32_t name_scope;                  /* for their names, from 1 */
+    size_t ranges, range_count;           /* of the function or inlined call around them */
+    uint32_t root;                        /* number of the function that was not inlined (calls.h); 0: none */
+    size_t root_ranges, root_range_count; /* and its ranges */
 };
 
 /* The first range of a function. */
@@ -92,6 +95,9 @@ struct uspi_dwarf_reader {
     size_t origin_count, origin_room;
     uint32_t *origin_hash; /* numbers of origins, from 1 */
     size_t origin_hash_size;
+    struct uspi_dwarf_calls calls;
+    uint64_t *function_texts; /* by the builder's numbers, from 1: names without what is around them; 0: none */
+    size_t function_text_room;
     struct uspi_seen_function *seen; /* functions by where they begin */
     size_t seen_count, seen_room;
     uint32_t *file_numbers; /* the builder's, by those of the line table; 0: not asked for */
@@ -120,6 +126,21 @@ bool uspi_dwarf_note_scopes(struct uspi_dwarf_reader *reader, const struct uspi_
 
 void uspi_scopes_reset(struct uspi_scopes *scopes, const struct uspi_dwarf_file *file,
                        const struct uspi_dwarf_unit *unit);
+
+/* What is found along the chain of entries of a function. */
+struct uspi_dwarf_found {
+    bool wants_place;       /* the file and the line of the declaration are wanted */
+    bool is_visible;        /* other units can refer to it by its name */
+    uint64_t linkage, name; /* references to strings; 0: none */
+    uint32_t file, line;    /* where it is declared; 0: not known */
+    const struct uspi_dwarf_file *last_file;
+    const struct uspi_dwarf_unit *last_unit;
+    uint64_t last_offset;
+};
+
+/* Follows an entry to its origins and specifications, through other units and files. */
+void uspi_dwarf_follow(struct uspi_dwarf_reader *reader, const struct uspi_dwarf_file *file, uint64_t offset,
+                       struct uspi_dwarf_found *found);
 
 /* Finds the names of all origins, and gives them to the builder. False when memory lacks. */
 bool uspi_dwarf_name_origins(struct uspi_dwarf_reader *reader);

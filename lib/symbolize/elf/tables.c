@@ -342,7 +342,13 @@ static void close_tables(struct uspi_tables *tables) {
 
 static struct elf_tables *create(void) {
     struct elf_tables *e = calloc(1, sizeof *e);
-    if (e != NULL) e->contract = (struct uspi_tables){gather, get, prefer, close_tables, sizeof *e, nearest};
+    if (e != NULL)
+        e->contract = (struct uspi_tables){.gather = gather,
+                                           .get = get,
+                                           .prefer = prefer,
+                                           .close = close_tables,
+                                           .memory = sizeof *e,
+                                           .nearest = nearest};
     return e;
 }
 

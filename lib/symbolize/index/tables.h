@@ -8,6 +8,7 @@
 #include "lib/images/file.h"
 #include "lib/images/image_file.h"
 #include "lib/object/macho.h"
+#include "lib/symbolize/index/by_name.h"
 #include "lib/symbolize/index/index.h"
 
 struct uspi_symbol_answer {
@@ -36,6 +37,11 @@ struct uspi_tables {
     /* Finds the last start of a function or label at or below an address, without gathering. Returns false when there is none
      * or when it cannot be found faster than by gathering. NULL where that is never possible. */
     bool (*nearest)(const struct uspi_tables *tables, usp_addr address, usp_addr *start);
+
+    /* Finds the key of a name (by_name.h), which is 0 when the tables do not have it; and adds the keys of all functions. Both
+     * return as gather does. NULL, both: a key is a hash of the name, and the functions are those that are gathered. */
+    int (*find_key)(const struct uspi_tables *tables, const char *name, uint64_t *key);
+    int (*add_keys)(const struct uspi_tables *tables, struct uspi_by_name *names);
 };
 
 /* Returns whether an ELF file has a .symtab. Without one, its symbols may lie in a separate debug file. */

@@ -45,7 +45,9 @@ static bool lay_out(struct uspi_block *block) {
     block->site_bits =
         (uint32_t)w[USPI_WIDTH_FUNCTION] + w[USPI_WIDTH_FILE] + w[USPI_WIDTH_CALL_LINE] + w[USPI_WIDTH_COLUMN];
     block->function_bits = (uint32_t)w[USPI_WIDTH_TEXT] + w[USPI_WIDTH_FILE] + w[USPI_WIDTH_DECLARED];
-    block->part_bits = (uint32_t)w[USPI_WIDTH_START] + w[USPI_WIDTH_SIZE] + w[USPI_WIDTH_NODE] + 1u;
+    block->part_bits = (uint32_t)w[USPI_WIDTH_START] + w[USPI_WIDTH_SIZE] + w[USPI_WIDTH_NODE] + 2u;
+    block->call_bits = (uint32_t)w[USPI_WIDTH_START] + w[USPI_WIDTH_CALLEE];
+    block->tail_call_bits = w[USPI_WIDTH_NODE] + block->call_bits;
     const struct {
         uint32_t *at;
         uint32_t count;
@@ -54,10 +56,13 @@ static bool lay_out(struct uspi_block *block) {
         {&block->at_folders, block->folders, w[USPI_WIDTH_TEXT]},
         {&block->at_files, block->files, (unsigned)w[USPI_WIDTH_FOLDER] + w[USPI_WIDTH_TEXT]},
         {&block->at_functions, block->functions, block->function_bits},
+        {&block->at_callees, block->callees, w[USPI_WIDTH_TEXT]},
         {&block->at_sites, block->sites, block->site_bits},
         {&block->at_nodes, block->nodes, block->node_bits},
         {&block->at_parts, block->parts, block->part_bits},
         {&block->at_aliases, block->aliases, (unsigned)w[USPI_WIDTH_NODE] + w[USPI_WIDTH_FUNCTION]},
+        {&block->at_calls, block->calls, block->call_bits},
+        {&block->at_tail_calls, block->tail_calls, block->tail_call_bits},
         {&block->at_groups, block->groups, (unsigned)w[USPI_WIDTH_START] + w[USPI_WIDTH_OFFSET]},
         {&block->at_entries, block->entry_bytes, 8},
         {&block->at_text, block->text_bytes, 8},
@@ -88,8 +93,11 @@ int uspi_block_open(struct uspi_block *block, const uint8_t *bytes, uint64_t siz
     block->folders = uspi_le32(bytes + 44);
     block->aliases = uspi_le32(bytes + 48);
     block->text_bytes = uspi_le32(bytes + 52);
+    block->calls = uspi_le32(bytes + 56);
+    block->tail_calls = uspi_le32(bytes + 60);
+    block->callees = uspi_le32(bytes + 64);
     block->groups = block->entries / USPI_BLOCK_GROUP + (block->entries % USPI_BLOCK_GROUP != 0);
-    memcpy(block->width, bytes + 56, USPI_WIDTHS);
+    memcpy(block->width, bytes + USPI_BLOCK_WIDTHS, USPI_WIDTHS);
     if (block->size > size || block->unit > 2) return USP_ERROR_FORMAT;
     for (unsigned i = 0; i < USPI_WIDTHS; i++) {
         if (block->width[i] > USPI_PACKED_WIDTH_MAX) return USP_ERROR_FORMAT;
@@ -389,6 +397,8 @@ void uspi_block_texts(const struct uspi_block *block, uint64_t (*visit)(void *co
     for (uint64_t i = 0; i < block->functions; i++) {
         visit(context, uspi_packed_get(b + block->at_functions, i * function, text));
     }
+    for (uint64_t i = 0; i < block->callees; i++)
+        visit(context, uspi_packed_get(b + block->at_callees, i * text, text));
 }
 
 int uspi_block_part(const struct uspi_block *block, uint32_t i, struct uspi_block_part *part) {
@@ -402,6 +412,7 @@ int uspi_block_part(const struct uspi_block *block, uint32_t i, struct uspi_bloc
     const uint64_t node = take(bytes, &bit, w[USPI_WIDTH_NODE]);
     part->node = (uint32_t)node;
     part->is_cold = take(bytes, &bit, 1) != 0;
+    part->knows_tail_calls = take(bytes, &bit, 1) != 0;
     return part->node <= block->nodes ? USP_OK : USP_ERROR_FORMAT;
 }
 
@@ -422,6 +433,100 @@ int uspi_block_find_part(const struct uspi_block *block, uint64_t address, struc
     int status = uspi_block_part(block, low - 1, part);
     if (status != USP_OK) return status;
     return address - part->start < part->size ? USP_OK : USP_ERROR_NOT_FOUND;
+}
+
+int uspi_block_first_part(const struct uspi_block *block, uint32_t node, struct uspi_block_part *part) {
+    int status = USP_OK;
+    for (uint32_t i = 0; status == USP_OK; i++) {
+        status = uspi_block_part(block, i, part);
+        if (status == USP_OK && part->node == node && !part->is_cold) return USP_OK;
+    }
+    return status;
+}
+
+/* ---- calls ---- */
+
+uint64_t uspi_block_callee(const struct uspi_block *block, uint32_t i) {
+    const unsigned width = block->width[USPI_WIDTH_TEXT];
+    uint64_t name;
+    return i < block->callees && load(block, block->at_callees, (uint64_t)i * width, width, &name) ? name : 0;
+}
+
+/* What the two fields of a call that follow say. */
+static int take_call(const struct uspi_block *block, const uint8_t *bytes, uint64_t *bit,
+                     struct uspi_block_call *call) {
+    call->end = block->base + (take(bytes, bit, block->width[USPI_WIDTH_START]) << block->unit);
+    const uint64_t callee = take(bytes, bit, block->width[USPI_WIDTH_CALLEE]);
+    call->node = callee <= block->nodes ? (uint32_t)callee : 0;
+    call->name = 0;
+    if (callee == 0) return USP_ERROR_FORMAT;
+    if (callee <= block->nodes) return USP_OK;
+    const uint64_t number = callee - block->nodes - 1;
+    if (number < block->callees) call->name = uspi_block_callee(block, (uint32_t)number);
+    return call->name != 0 ? USP_OK : USP_ERROR_FORMAT;
+}
+
+int uspi_block_find_call(const struct uspi_block *block, uint64_t return_address, struct uspi_block_call *call) {
+    uint32_t low = 0, high = block->calls;
+    uint64_t bit;
+    if (return_address < block->base) return USP_ERROR_NOT_FOUND;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        uint64_t end;
+        if (!load(block, block->at_calls, (uint64_t)middle * block->call_bits, block->width[USPI_WIDTH_START], &end))
+            return USP_ERROR_FORMAT;
+        if (block->base + (end << block->unit) < return_address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == block->calls) return USP_ERROR_NOT_FOUND;
+    const uint8_t *bytes = find_record(block, block->at_calls, low, block->call_bits, &bit);
+    if (bytes == NULL) return USP_ERROR_FORMAT;
+    int status = take_call(block, bytes, &bit, call);
+    return status == USP_OK && call->end != return_address ? USP_ERROR_NOT_FOUND : status;
+}
+
+int uspi_block_tail_call(const struct uspi_block *block, uint32_t node, uint32_t i, struct uspi_block_call *call) {
+    const unsigned width = block->width[USPI_WIDTH_NODE];
+    uint32_t low = 0, high = block->tail_calls;
+    uint64_t bit, of;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (!load(block, block->at_tail_calls, (uint64_t)middle * block->tail_call_bits, width, &of))
+            return USP_ERROR_FORMAT;
+        if (of < node) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (i >= block->tail_calls - low) return USP_ERROR_NOT_FOUND;
+    const uint8_t *bytes = find_record(block, block->at_tail_calls, low + i, block->tail_call_bits, &bit);
+    if (bytes == NULL) return USP_ERROR_FORMAT;
+    if (take(bytes, &bit, width) != node) return USP_ERROR_NOT_FOUND;
+    return take_call(block, bytes, &bit, call);
+}
+
+int uspi_block_visit_calls(const struct uspi_block *block, uspi_call_visitor visit, void *context) {
+    const struct {
+        uint32_t table, count, bits;
+        unsigned before; /* the place of the call in a record */
+    } tables[] = {{block->at_calls, block->calls, block->call_bits, 0},
+                  {block->at_tail_calls, block->tail_calls, block->tail_call_bits, block->width[USPI_WIDTH_NODE]}};
+    for (unsigned t = 0; t < 2; t++) {
+        for (uint32_t i = 0; i < tables[t].count; i++) {
+            struct uspi_block_call call;
+            uint64_t bit;
+            const uint8_t *bytes = find_record(block, tables[t].table, i, tables[t].bits, &bit);
+            bit += tables[t].before;
+            if (bytes == NULL || take_call(block, bytes, &bit, &call) != USP_OK) return USP_ERROR_FORMAT;
+            int answer = visit(context, &call);
+            if (answer != 0) return answer;
+        }
+    }
+    return USP_OK;
 }
 
 uint32_t uspi_block_alias(const struct uspi_block *block, uint32_t node, uint32_t i) {

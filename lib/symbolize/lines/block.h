@@ -8,6 +8,9 @@
  *                                  │
  *                                  └─► its caller's node … up to a function that was not inlined
  *
+ *     return address ──► call ──► callee: a node, or the name of a function that is not in the block
+ *     node ──► its tail calls ──► callees
+ *
  * Numbers begin at 1, and 0 means none: of files, functions, sites and nodes. Everything is little-endian and counted from
  * the block's first byte. Untrusted bytes may be opened: what contradicts itself is refused when it is met. */
 #ifndef USPI_BLOCK_H
@@ -57,10 +60,12 @@ enum uspi_block_width {
     USPI_WIDTH_START,  /* an address from the block's base on, in units */
     USPI_WIDTH_SIZE,   /* in units */
     USPI_WIDTH_OFFSET, /* of a group's first entry among the bytes of entries */
+    USPI_WIDTH_CALLEE, /* number of a node or, behind these, of a callee's name */
     USPI_WIDTHS
 };
 
-#define USPI_BLOCK_HEADER 72u
+#define USPI_BLOCK_HEADER 84u
+#define USPI_BLOCK_WIDTHS 68u /* where the widths stand in it */
 
 /* Entries in a group. */
 #define USPI_BLOCK_GROUP 32u
@@ -72,11 +77,11 @@ struct uspi_block {
     uint64_t base;
     uint32_t size;
     uint32_t entries, entry_bytes, groups;
-    uint32_t nodes, sites, functions, parts, files, folders, aliases, text_bytes;
-    uint32_t at_folders, at_files, at_functions, at_sites, at_nodes, at_parts, at_aliases, at_groups, at_entries,
-        at_text;
-    uint32_t node_bits, site_bits, function_bits, part_bits; /* of a record */
-    uint8_t unit;                                            /* addresses are counted in 1 << unit bytes */
+    uint32_t nodes, sites, functions, parts, files, folders, aliases, text_bytes, calls, tail_calls, callees;
+    uint32_t at_folders, at_files, at_functions, at_callees, at_sites, at_nodes, at_parts, at_aliases, at_calls,
+        at_tail_calls, at_groups, at_entries, at_text;
+    uint32_t node_bits, site_bits, function_bits, part_bits, call_bits, tail_call_bits; /* of a record */
+    uint8_t unit; /* addresses are counted in 1 << unit bytes */
     uint8_t width[USPI_WIDTHS];
 };
 
@@ -128,7 +133,8 @@ void uspi_block_texts(const struct uspi_block *block, uint64_t (*visit)(void *co
 struct uspi_block_part {
     uint64_t start, size;
     uint32_t node;
-    bool is_cold; /* the function begins elsewhere */
+    bool is_cold;          /* the function begins elsewhere */
+    bool knows_tail_calls; /* the block has all tail calls of the function */
 };
 
 /* Part i, by ascending start; USP_ERROR_NOT_FOUND behind the last. */
@@ -136,6 +142,34 @@ int uspi_block_part(const struct uspi_block *block, uint32_t i, struct uspi_bloc
 
 /* The part that holds an address; USP_ERROR_NOT_FOUND. */
 int uspi_block_find_part(const struct uspi_block *block, uint64_t address, struct uspi_block_part *part);
+
+/* The part in which a function begins, by its node; USP_ERROR_NOT_FOUND. */
+int uspi_block_first_part(const struct uspi_block *block, uint32_t node, struct uspi_block_part *part);
+
+/* A call. */
+struct uspi_block_call {
+    uint64_t
+        end; /* an address behind the call instruction's beginning, and at most behind its end; of calls that return the
+                      return address */
+    uint32_t node; /* of the function that is called; 0: it is not in the block */
+    uint64_t name; /* a string: of a function that is not in the block; 0: it is in it */
+};
+
+/* The call that returns to an address. USP_OK; USP_ERROR_NOT_FOUND when the block has none, because its callee is not known or makes
+ * no tail calls; USP_ERROR_FORMAT. */
+int uspi_block_find_call(const struct uspi_block *block, uint64_t return_address, struct uspi_block_call *call);
+
+/* Tail call i of a function, by its node; USP_ERROR_NOT_FOUND behind the last. */
+int uspi_block_tail_call(const struct uspi_block *block, uint32_t node, uint32_t i, struct uspi_block_call *call);
+
+/* The name of function number `i` of those that are called and are not in the block, from 0; 0 behind the last. */
+uint64_t uspi_block_callee(const struct uspi_block *block, uint32_t i);
+
+/* Called for a call. Not 0: no more. */
+typedef int (*uspi_call_visitor)(void *context, const struct uspi_block_call *call);
+
+/* All calls, then all tail calls. USP_OK, USP_ERROR_FORMAT, or what the visitor ended it with. */
+int uspi_block_visit_calls(const struct uspi_block *block, uspi_call_visitor visit, void *context);
 
 /* Other functions whose code was folded into that of a node: function number i of these; 0 behind the last. */
 uint32_t uspi_block_alias(const struct uspi_block *block, uint32_t node, uint32_t i);

@@ -47,6 +47,18 @@ static void number_node(struct numbering *n, uint32_t node) {
     }
 }
 
+/* Gives calls the new numbers of nodes. */
+static void renumber_calls(const struct numbering *n, struct uspi_built_call *calls, size_t *count) {
+    size_t kept = 0;
+    for (size_t i = 0; i < *count; i++) {
+        struct uspi_built_call call = calls[i];
+        call.from = n->nodes[call.from];
+        call.to = n->nodes[call.to];
+        if (call.from != 0) calls[kept++] = call;
+    }
+    *count = kept;
+}
+
 /* Moves the used elements of an array to their new places. */
 static void permute(void *all, size_t count, size_t element, const uint32_t *numbers, uint8_t *spare) {
     if (count == 0) return;
@@ -93,6 +105,8 @@ static void renumber(struct numbering *n) {
         b->aliases.all[kept++] = (struct uspi_built_alias){n->nodes[alias->node], n->functions[alias->function]};
     }
     b->aliases.count = kept;
+    renumber_calls(n, b->calls.all, &b->calls.count);
+    renumber_calls(n, b->tail_calls.all, &b->tail_calls.count);
 }
 
 static size_t largest(const size_t *values, size_t count) {
@@ -216,7 +230,14 @@ static unsigned find_unit(const struct uspi_builder *b, uint64_t base) {
     uint64_t bits = 0;
     for (size_t i = 0; i < b->entries.count; i++) bits |= b->entries.all[i].address - base;
     for (size_t i = 0; i < b->parts.count; i++) bits |= (b->parts.all[i].low - base) | (b->parts.all[i].high - base);
+    for (size_t i = 0; i < b->calls.count; i++) bits |= b->calls.all[i].address - base;
+    for (size_t i = 0; i < b->tail_calls.count; i++) bits |= b->tail_calls.all[i].address - base;
     return (bits & 1) != 0 ? 0 : (bits & 2) != 0 ? 1 : 2;
+}
+
+/* Where a call ends, in units from the base on: of an instruction of which the beginning is known, behind its first unit. */
+static uint64_t end_of_call(const struct uspi_built_call *call, uint64_t base, unsigned unit) {
+    return ((call->address - base) >> unit) + (call->is_start ? 1 : 0);
 }
 
 /* The largest value of each field, as widths. */
@@ -248,10 +269,16 @@ static void find_widths(const struct uspi_builder *b, uint64_t base, unsigned un
     for (size_t i = 0; i < b->entries.count; i += USPI_BLOCK_GROUP) {
         NOTE(USPI_WIDTH_START, (b->entries.all[i].address - base) >> unit);
     }
+    for (size_t i = 0; i < b->callees.count; i++) NOTE(USPI_WIDTH_TEXT, b->callees.all[i]);
+    for (size_t i = 0; i < b->calls.count; i++) NOTE(USPI_WIDTH_START, end_of_call(&b->calls.all[i], base, unit));
+    for (size_t i = 0; i < b->tail_calls.count; i++) {
+        NOTE(USPI_WIDTH_START, end_of_call(&b->tail_calls.all[i], base, unit));
+    }
     NOTE(USPI_WIDTH_FOLDER, b->folders.count);
     NOTE(USPI_WIDTH_FILE, b->files.count);
     NOTE(USPI_WIDTH_FUNCTION, b->functions.count);
     NOTE(USPI_WIDTH_NODE, b->nodes.count);
+    NOTE(USPI_WIDTH_CALLEE, b->calls.count + b->tail_calls.count > 0 ? b->nodes.count + b->callees.count : 0);
 #undef NOTE
     for (unsigned i = 0; i < USPI_WIDTHS; i++) width[i] = (uint8_t)uspi_packed_width(most[i]);
 }
@@ -295,6 +322,9 @@ static bool put_texts(struct uspi_builder *b, const uint8_t *w) {
         put_field(&t, w[USPI_WIDTH_FILE], b->functions.all[i].file);
         put_field(&t, w[USPI_WIDTH_DECLARED], b->functions.all[i].line);
     }
+    t = begin_table(b, b->callees.count, w[USPI_WIDTH_TEXT]);
+    for (size_t i = 0; t.bytes != NULL && i < b->callees.count; i++)
+        put_field(&t, w[USPI_WIDTH_TEXT], b->callees.all[i]);
     return !b->is_out_of_memory;
 }
 
@@ -314,18 +344,34 @@ static bool put_code(struct uspi_builder *b, const uint8_t *w, uint64_t base, un
         put_field(&t, w[USPI_WIDTH_PARENT], node->caller != 0 ? i + 1 - node->caller : 0);
         put_field(&t, w[USPI_WIDTH_SITE], node->site);
     }
-    t = begin_table(b, b->parts.count, (unsigned)w[USPI_WIDTH_START] + w[USPI_WIDTH_SIZE] + w[USPI_WIDTH_NODE] + 1u);
+    t = begin_table(b, b->parts.count, (unsigned)w[USPI_WIDTH_START] + w[USPI_WIDTH_SIZE] + w[USPI_WIDTH_NODE] + 2u);
     for (size_t i = 0; t.bytes != NULL && i < b->parts.count; i++) {
         const struct uspi_built_part *part = &b->parts.all[i];
         put_field(&t, w[USPI_WIDTH_START], (part->low - base) >> unit);
         put_field(&t, w[USPI_WIDTH_SIZE], (part->high - part->low) >> unit);
         put_field(&t, w[USPI_WIDTH_NODE], part->node);
         put_field(&t, 1, part->is_cold);
+        put_field(&t, 1, part->node != 0 && b->nodes.all[part->node - 1].knows_tail_calls);
     }
     t = begin_table(b, b->aliases.count, (unsigned)w[USPI_WIDTH_NODE] + w[USPI_WIDTH_FUNCTION]);
     for (size_t i = 0; t.bytes != NULL && i < b->aliases.count; i++) {
         put_field(&t, w[USPI_WIDTH_NODE], b->aliases.all[i].node);
         put_field(&t, w[USPI_WIDTH_FUNCTION], b->aliases.all[i].function);
+    }
+    return !b->is_out_of_memory;
+}
+
+static bool put_calls(struct uspi_builder *b, const uint8_t *w, uint64_t base, unsigned unit) {
+    struct table t = begin_table(b, b->calls.count, (unsigned)w[USPI_WIDTH_START] + w[USPI_WIDTH_CALLEE]);
+    for (size_t i = 0; t.bytes != NULL && i < b->calls.count; i++) {
+        put_field(&t, w[USPI_WIDTH_START], end_of_call(&b->calls.all[i], base, unit));
+        put_field(&t, w[USPI_WIDTH_CALLEE], b->calls.all[i].to);
+    }
+    t = begin_table(b, b->tail_calls.count, (unsigned)w[USPI_WIDTH_NODE] + w[USPI_WIDTH_START] + w[USPI_WIDTH_CALLEE]);
+    for (size_t i = 0; t.bytes != NULL && i < b->tail_calls.count; i++) {
+        put_field(&t, w[USPI_WIDTH_NODE], b->tail_calls.all[i].from);
+        put_field(&t, w[USPI_WIDTH_START], end_of_call(&b->tail_calls.all[i], base, unit));
+        put_field(&t, w[USPI_WIDTH_CALLEE], b->tail_calls.all[i].to);
     }
     return !b->is_out_of_memory;
 }
@@ -370,14 +416,16 @@ static bool put_groups(struct uspi_builder *b, size_t entries_at, const uint32_t
 
 static void put_header(struct uspi_builder *b, uint64_t base, unsigned unit, size_t entry_bytes, const uint8_t *width) {
     uint8_t *to = b->bytes.all;
-    const size_t counts[] = {b->entries.count, entry_bytes,    b->nodes.count,   b->sites.count,   b->functions.count,
-                             b->parts.count,   b->files.count, b->folders.count, b->aliases.count, b->text.count};
+    const size_t counts[] = {b->entries.count,   entry_bytes,    b->nodes.count, b->sites.count,
+                             b->functions.count, b->parts.count, b->files.count, b->folders.count,
+                             b->aliases.count,   b->text.count,  b->calls.count, b->tail_calls.count,
+                             b->callees.count};
     memset(to, 0, USPI_BLOCK_HEADER);
     uspi_store_le(to, b->bytes.count, 4);
     to[4] = (uint8_t)unit;
     uspi_store_le(to + 8, base, 8);
     for (unsigned i = 0; i < sizeof counts / sizeof counts[0]; i++) uspi_store_le(to + 16 + 4 * i, counts[i], 4);
-    memcpy(to + 56, width, USPI_WIDTHS);
+    memcpy(to + USPI_BLOCK_WIDTHS, width, USPI_WIDTHS);
 }
 
 /* Puts the bytes at the block's end. */
@@ -405,7 +453,8 @@ int uspi_block_write(struct uspi_builder *b) {
     b->bytes.count = USPI_BLOCK_HEADER;
     const size_t groups = (b->entries.count + USPI_BLOCK_GROUP - 1) / USPI_BLOCK_GROUP;
     if (!uspi_room_for(&b->numbers, &b->numbers_room, 0, groups, sizeof *b->numbers)) return USP_ERROR_NO_MEMORY;
-    if (!put_texts(b, width) || !put_code(b, width, base, unit)) return USP_ERROR_NO_MEMORY;
+    if (!put_texts(b, width) || !put_code(b, width, base, unit) || !put_calls(b, width, base, unit))
+        return USP_ERROR_NO_MEMORY;
     const size_t entries_at = b->bytes.count;
     if (!code_entries(b, base, unit, b->numbers)) return USP_ERROR_NO_MEMORY;
     const size_t entry_bytes = b->bytes.count - entries_at;
@@ -451,6 +500,10 @@ int uspi_builder_translate_block(struct uspi_builder *b, const struct uspi_block
         put_field(&t, file, old_field(block, block->at_functions, i * record + old, file));
         put_field(&t, line, old_field(block, block->at_functions, i * record + old + file, line));
     }
+    t = begin_table(b, block->callees, width);
+    for (uint64_t i = 0; t.bytes != NULL && i < block->callees; i++) {
+        put_field(&t, width, text(context, old_field(block, block->at_callees, i * old, old)));
+    }
     /* From the sites on up to the text everything stays as it is. */
     const size_t same = block->at_text - block->at_sites;
     if (b->is_out_of_memory || !reserve(b, same)) return USP_ERROR_NO_MEMORY;
@@ -459,6 +512,6 @@ int uspi_builder_translate_block(struct uspi_builder *b, const struct uspi_block
     if (!put_end(b, NULL, 0)) return b->bytes.count > UINT32_MAX ? USP_ERROR_FULL : USP_ERROR_NO_MEMORY;
     uspi_store_le(b->bytes.all, b->bytes.count, 4);
     uspi_store_le(b->bytes.all + 52, 0, 4);
-    b->bytes.all[56 + USPI_WIDTH_TEXT] = (uint8_t)width;
+    b->bytes.all[USPI_BLOCK_WIDTHS + USPI_WIDTH_TEXT] = (uint8_t)width;
     return USP_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a builder has gathered, and the writer that makes a block's bytes of it. Not for others than these two. */
+/* What a builder has gathered, and the writer that makes a block's bytes of it. For block_*.c and builder.c alone. */
 #ifndef USPI_BLOCK_WRITE_H
 #define USPI_BLOCK_WRITE_H
 
@@ -33,6 +33,7 @@ struct uspi_built_function {
 struct uspi_built_node {
     uint32_t caller; /* 0: it was not inlined, and `site` is a function */
     uint32_t site;
+    bool knows_tail_calls;
 };
 
 struct uspi_built_range {
@@ -64,6 +65,8 @@ struct uspi_builder {
     USPI_GROWING(struct uspi_built_range) ranges;
     USPI_GROWING(struct uspi_built_part) parts;
     USPI_GROWING(struct uspi_built_alias) aliases;
+    USPI_GROWING(struct uspi_built_call) calls, tail_calls;
+    USPI_GROWING(uint64_t) callees; /* names of functions that are called and are not in the block, ascending */
     USPI_GROWING(struct uspi_row) rows;
     USPI_GROWING(struct uspi_built_entry) entries;
     USPI_GROWING(struct uspi_built_range) open; /* ranges that have begun and not ended */
@@ -81,6 +84,11 @@ struct uspi_builder {
 /* Gives numbers to what entries use, in the order in which they use it, and leaves out the rest; the builder's tables are in
  * that order afterwards. USP_OK or USP_ERROR_NO_MEMORY. */
 int uspi_block_number(struct uspi_builder *builder);
+
+/* Leaves out calls that lead to no inferred frame, and sorts the others: calls by where they are, tail calls by function first. The
+ * names of functions outside of the block become numbers behind those of all nodes. Called when nodes have their last numbers.
+ * False when memory lacks. (block_calls.c) */
+bool uspi_block_choose_calls(struct uspi_builder *builder);
 
 /* Writes the block to builder->bytes. USP_OK, USP_ERROR_NO_MEMORY or USP_ERROR_FULL. */
 int uspi_block_write(struct uspi_builder *builder);

@@ -12,9 +12,10 @@ struct uspi_builder *uspi_builder_create(void) { return calloc(1, sizeof(struct 
 
 void uspi_builder_free(struct uspi_builder *b) {
     if (b == NULL) return;
-    void *const all[] = {b->folders.all, b->files.all,   b->functions.all, b->sites.all,   b->nodes.all, b->ranges.all,
-                         b->parts.all,   b->aliases.all, b->rows.all,      b->entries.all, b->open.all,  b->scratch,
-                         b->text.all,    b->bytes.all,   b->hash,          b->numbers};
+    void *const all[] = {b->folders.all, b->files.all, b->functions.all, b->sites.all, b->nodes.all,
+                         b->ranges.all,  b->parts.all, b->aliases.all,   b->calls.all, b->tail_calls.all,
+                         b->callees.all, b->rows.all,  b->entries.all,   b->open.all,  b->scratch,
+                         b->text.all,    b->bytes.all, b->hash,          b->numbers};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) free(all[i]);
     free(b);
 }
@@ -29,6 +30,7 @@ void uspi_builder_reset(struct uspi_builder *b) {
     b->folders.count = b->files.count = b->functions.count = b->sites.count = b->nodes.count = 0;
     b->ranges.count = b->parts.count = b->aliases.count = b->rows.count = b->entries.count = 0;
     b->open.count = b->text.count = b->bytes.count = 0;
+    b->calls.count = b->tail_calls.count = b->callees.count = 0;
     b->is_out_of_memory = false;
     b->hashed = 0;
     if (b->hash_size > 0) memset(b->hash, 0, b->hash_size * sizeof *b->hash);
@@ -157,7 +159,7 @@ void uspi_builder_describe(struct uspi_builder *b, uint32_t function, uint64_t n
 uint32_t uspi_builder_root(struct uspi_builder *b, uint32_t function) {
     struct uspi_built_node *added = ADD(b, nodes);
     if (added == NULL) return 0;
-    *added = (struct uspi_built_node){0, function};
+    *added = (struct uspi_built_node){0, function, false};
     return (uint32_t)b->nodes.count;
 }
 
@@ -169,7 +171,7 @@ uint32_t uspi_builder_inlined(struct uspi_builder *b, uint32_t caller, const str
     const uint32_t number = keep_once(b, SITES, &b->sites.count) + 1;
     struct uspi_built_node *added = ADD(b, nodes);
     if (added == NULL) return 0;
-    *added = (struct uspi_built_node){caller, number};
+    *added = (struct uspi_built_node){caller, number, false};
     return keep_once(b, NODES, &b->nodes.count) + 1;
 }
 
@@ -188,6 +190,16 @@ void uspi_builder_part(struct uspi_builder *b, uint64_t low, uint64_t high, uint
 void uspi_builder_alias(struct uspi_builder *b, uint32_t node, uint32_t function) {
     struct uspi_built_alias *added = ADD(b, aliases);
     if (added != NULL) *added = (struct uspi_built_alias){node, function};
+}
+
+void uspi_builder_call(struct uspi_builder *b, const struct uspi_built_call *call) {
+    if (call->from == 0) return;
+    struct uspi_built_call *added = call->is_tail ? ADD(b, tail_calls) : ADD(b, calls);
+    if (added != NULL) *added = *call;
+}
+
+void uspi_builder_know_tail_calls(struct uspi_builder *b, uint32_t node) {
+    if (node != 0 && node <= b->nodes.count) b->nodes.all[node - 1].knows_tail_calls = true;
 }
 
 void uspi_builder_row(struct uspi_builder *b, const struct uspi_row *row) {
@@ -308,6 +320,7 @@ int uspi_builder_finish(struct uspi_builder *b, const uint8_t **bytes, size_t *s
     if (b->is_out_of_memory) return USP_ERROR_NO_MEMORY;
     if (b->entries.count == 0) return USP_OK;
     int status = uspi_block_number(b);
+    if (status == USP_OK && !uspi_block_choose_calls(b)) status = USP_ERROR_NO_MEMORY;
     /* In the order of the numbers that nodes have now. */
     if (b->aliases.count > 1) qsort(b->aliases.all, b->aliases.count, sizeof *b->aliases.all, by_node);
     if (status == USP_OK) status = uspi_block_write(b);

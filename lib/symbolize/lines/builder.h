@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes blocks (block.h). A reader of debugging information adds directories, files, functions, calls and ranges in any
- * order, and of the rows of line tables; it decides what holds for each address and writes that down. It knows no DWARF.
+/* Makes blocks (block.h). A reader of debugging information adds directories, files, functions, inlined and other calls and ranges in
+ * any order, and of the rows of line tables; it decides what holds for each address and writes that down. It knows no DWARF.
  *
  * One builder makes many blocks, one after the other, and keeps its memory for the next. A call that finds no memory makes the
  * builder remember it, and uspi_builder_finish fails. The same calls make the same bytes on every host. */
@@ -56,6 +56,24 @@ void uspi_builder_part(struct uspi_builder *builder, uint64_t low, uint64_t high
 
 /* A function whose code was folded into that of a node. */
 void uspi_builder_alias(struct uspi_builder *builder, uint32_t node, uint32_t function);
+
+/* ---- calls ---- */
+
+/* A call that a function makes. */
+struct uspi_built_call {
+    uint64_t address; /* first address behind the call instruction; with is_start the instruction's own */
+    uint64_t text;    /* name of a function that is not in the block; 0: it is in it */
+    uint32_t from;    /* node of the function around the call, which was not inlined itself */
+    uint32_t to;      /* node of the function that is called, likewise; 0: it is not in the block */
+    bool is_tail;     /* the function jumps there, and leaves no frame */
+    bool is_start;
+};
+
+/* Adds a call whose callee is known. The builder leaves out what leads to no inferred frame (block.h). */
+void uspi_builder_call(struct uspi_builder *builder, const struct uspi_built_call *call);
+
+/* Says that all tail calls of a function, by its node, have been added. */
+void uspi_builder_know_tail_calls(struct uspi_builder *builder, uint32_t node);
 
 /* ---- rows ---- */
 

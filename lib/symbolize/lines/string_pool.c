@@ -98,6 +98,45 @@ int uspi_string_pool_find(const struct uspi_string_pool *pool, uint64_t number, 
     return *text != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
+static int compare_bytes(const char *a, size_t a_length, const char *b, size_t b_length) {
+    const int order = memcmp(a, b, a_length < b_length ? a_length : b_length);
+    return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
+}
+
+/* Compares a text with a string of a group, which is put together in `room`. False when the bytes are damaged. */
+static bool compare_with(const struct uspi_string_pool *pool, uint64_t number, const char *text, char *room,
+                         int *order) {
+    size_t length;
+    if (!decode(pool, number / USPI_POOL_GROUP, (unsigned)(number % USPI_POOL_GROUP), room, (size_t)pool->longest + 1,
+                &length)) {
+        return false;
+    }
+    *order = compare_bytes(text, strlen(text), room, length);
+    return true;
+}
+
+int uspi_string_pool_number_of(const struct uspi_string_pool *pool, const char *text, uint64_t *number) {
+    uint64_t low = 0, high = pool->count;
+    *number = 0;
+    if (strlen(text) > pool->longest) return USP_OK;
+    char *room = malloc((size_t)pool->longest + 1);
+    if (room == NULL) return USP_ERROR_NO_MEMORY;
+    while (low < high && *number == 0) {
+        const uint64_t middle = low + (high - low) / 2;
+        int order;
+        if (!compare_with(pool, middle, text, room, &order)) break;
+        if (order == 0) {
+            *number = middle + 1;
+        } else if (order < 0) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    free(room);
+    return USP_OK;
+}
+
 /* ---- writing ---- */
 
 struct text {
@@ -170,10 +209,7 @@ uint64_t uspi_string_pool_add(struct uspi_string_pool_writer *w, const char *tex
 
 static int by_bytes(const void *a, const void *b) {
     const struct text *x = a, *y = b;
-    const size_t n = x->length < y->length ? x->length : y->length;
-    const int order = memcmp(x->bytes, y->bytes, n);
-    if (order != 0) return order;
-    return (x->length > y->length) - (x->length < y->length);
+    return compare_bytes(x->bytes, x->length, y->bytes, y->length);
 }
 
 static uint8_t *put_varint(uint8_t *to, uint64_t value) {

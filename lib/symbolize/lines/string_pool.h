@@ -27,6 +27,9 @@ int uspi_string_pool_open(struct uspi_string_pool *pool, const uint8_t *bytes, u
 int uspi_string_pool_find(const struct uspi_string_pool *pool, uint64_t number, struct uspi_names *names,
                           const char **text);
 
+/* Finds the number of a string; 0 when it is not there, or the bytes are damaged. USP_OK or USP_ERROR_NO_MEMORY. */
+int uspi_string_pool_number_of(const struct uspi_string_pool *pool, const char *text, uint64_t *number);
+
 /* ---- writing ---- */
 
 struct uspi_string_pool_writer;

@@ -62,7 +62,8 @@ static void close_starts(struct uspi_tables *tables) { free(tables); }
 int uspi_macho_starts_open(const struct uspi_macho *macho, struct uspi_tables **tables) {
     struct starts *s = calloc(1, sizeof *s);
     if (s == NULL) return USP_ERROR_NO_MEMORY;
-    s->contract = (struct uspi_tables){gather, get, prefer, close_starts, sizeof *s, NULL};
+    s->contract = (struct uspi_tables){
+        .gather = gather, .get = get, .prefer = prefer, .close = close_starts, .memory = sizeof *s};
     s->macho = *macho;
     *tables = &s->contract;
     return USP_OK;

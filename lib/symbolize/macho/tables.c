@@ -428,7 +428,8 @@ int uspi_macho_tables_open(struct uspi_bytes file, const struct uspi_bytes *debu
                            struct uspi_tables **tables) {
     struct macho_tables *m = calloc(1, sizeof *m);
     if (m == NULL) return USP_ERROR_NO_MEMORY;
-    m->contract = (struct uspi_tables){gather, get, prefer, close_tables, sizeof *m, NULL};
+    m->contract = (struct uspi_tables){
+        .gather = gather, .get = get, .prefer = prefer, .close = close_tables, .memory = sizeof *m};
     int status = open_all(m, file, debug, uuid, arch);
     if (status != USP_OK) {
         close_tables(&m->contract);

@@ -113,6 +113,12 @@ static int visit_place(void *context, const struct uspi_block_place *place) {
     return v->visit(v->context, place->start + v->lines->moved);
 }
 
+/* The shape of uspi_call_visitor. */
+static int visit_call(void *context, const struct uspi_block_call *call) {
+    const struct visiting *v = context;
+    return v->visit(v->context, call->end - 1 + v->lines->moved);
+}
+
 int uspi_lines_visit(struct uspi_lines *lines, int (*visit)(void *context, uint64_t address), void *context) {
     struct visiting v = {lines, visit, context};
     int answer = 0;
@@ -130,6 +136,7 @@ int uspi_lines_visit(struct uspi_lines *lines, int (*visit)(void *context, uint6
             if (block == NULL) answer = USP_ERROR_NO_MEMORY;
         }
         if (answer == 0) answer = uspi_block_visit(block, visit_place, &v);
+        if (answer == 0) answer = uspi_block_visit_calls(block, visit_call, &v);
         uspi_epoch_leave(&lines->cache->readers, ticket);
     }
     return answer;

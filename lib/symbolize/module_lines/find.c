@@ -116,19 +116,24 @@ int uspi_lines_fall_back(struct uspi_lines *lines, uint64_t address,
 
 /* ---- strings ---- */
 
-const char *uspi_lines_text(const struct uspi_lines_answer *answer, uint64_t text, struct uspi_names *names) {
+int uspi_lines_find_text(const struct uspi_lines_answer *answer, uint64_t text, struct uspi_names *names,
+                         const char **found) {
     const struct uspi_block *block = &answer->block;
-    if (text == 0) return NULL;
-    if (answer->lines->index != NULL) {
-        const char *indexed;
-        uspi_index_text(answer->lines->index, text, names, &indexed);
-        return indexed;
-    }
+    *found = NULL;
+    if (text == 0) return USP_OK;
+    if (answer->lines->index != NULL) return uspi_index_text(answer->lines->index, text, names, found);
     const struct uspi_line_source *source = answer->lines->source;
     const struct uspi_texts *texts = source->texts(source, answer->number);
-    const char *found = uspi_text_at(texts, block->bytes + block->at_text, block->text_bytes, text);
+    *found = uspi_text_at(texts, block->bytes + block->at_text, block->text_bytes, text);
     /* What stands in the block goes with it, what is in memory with the lines. */
     const bool is_own = (text & ((1u << USPI_TEXT_KIND_BITS) - 1)) == USPI_TEXT_BLOCK;
-    return found != NULL && (is_own || answer->lines->is_in_memory) ? uspi_names_keep(names, found, strlen(found))
-                                                                    : found;
+    if (*found == NULL || (!is_own && !answer->lines->is_in_memory)) return USP_OK;
+    *found = uspi_names_keep(names, *found, strlen(*found));
+    return *found != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
+}
+
+const char *uspi_lines_text(const struct uspi_lines_answer *answer, uint64_t text, struct uspi_names *names) {
+    const char *found;
+    uspi_lines_find_text(answer, text, names, &found);
+    return found;
 }

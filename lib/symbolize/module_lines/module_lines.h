@@ -54,14 +54,19 @@ struct uspi_lines *uspi_lines_open_without_index(const struct usp_image *image, 
 struct uspi_lines *uspi_lines_open_in_memory(const struct usp_image *image, const struct uspi_places *places,
                                              const struct uspi_file *file, struct uspi_cache *cache);
 
-/* Calls `visit` with each place at which an answer may change, in the addresses of the image as linked: all entries of all
- * blocks. Not 0: no more, and it is returned. */
+/* Calls `visit` with each place at which an answer may change, in the addresses of the image as linked: all entries and all calls of
+ * all blocks. Not 0: no more, and it is returned. */
 int uspi_lines_visit(struct uspi_lines *lines, int (*visit)(void *context, uint64_t address), void *context);
 
 /* What their blocks are made from: debug information, or Go's function table; NULL: an index, object files, or nothing. */
 struct uspi_line_source *uspi_lines_source(const struct uspi_lines *lines);
 
-/* A string of an answer, which stays as long as the lines or in `names`; NULL when there is none, or memory lacks. */
+/* A string of an answer, which stays as long as the lines or in `names`; *found is NULL when there is none. USP_OK,
+ * USP_ERROR_FORMAT, USP_ERROR_NO_MEMORY. */
+int uspi_lines_find_text(const struct uspi_lines_answer *answer, uint64_t text, struct uspi_names *names,
+                         const char **found);
+
+/* The same; NULL also when it cannot be read. */
 const char *uspi_lines_text(const struct uspi_lines_answer *answer, uint64_t text, struct uspi_names *names);
 
 /* What is added to an address in the debug information to have it as linked in the image; of object files 0. */
@@ -71,5 +76,8 @@ uint64_t uspi_lines_moved(const struct uspi_lines *lines);
 int uspi_lines_explain(const struct uspi_lines *lines, char *text, size_t size);
 
 bool uspi_lines_are_indexed(const struct uspi_lines *lines);
+
+/* Whether they are those of the object files that a Mach-O image was linked from: the linker has moved their functions apart. */
+bool uspi_lines_has_objects(const struct uspi_lines *lines);
 
 #endif

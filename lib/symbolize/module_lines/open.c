@@ -245,3 +245,8 @@ const struct uspi_index_file *uspi_lines_index(const struct uspi_lines *lines) {
 uint64_t uspi_lines_moved(const struct uspi_lines *lines) { return lines->moved; }
 
 bool uspi_lines_are_indexed(const struct uspi_lines *lines) { return lines->index != NULL; }
+
+bool uspi_lines_has_objects(const struct uspi_lines *lines) {
+    const struct uspi_lines *fallback = atomic_load_explicit(&lines->fallback, memory_order_acquire);
+    return lines->objects != NULL || (fallback != NULL && fallback->objects != NULL);
+}

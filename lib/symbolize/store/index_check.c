@@ -43,11 +43,21 @@ static int check_place(void *context, const struct uspi_block_place *place) {
     return status == USP_OK && is_there ? USP_OK : USP_ERROR_FORMAT;
 }
 
+/* The shape of uspi_call_visitor: what is called is a function that was not inlined, or has a name. */
+static int check_call(void *context, const struct uspi_block_call *call) {
+    const struct checking *checking = context;
+    struct uspi_block_node of = {0};
+    if (call->name > checking->strings->count) return USP_ERROR_FORMAT;
+    if (call->node != 0 && uspi_block_node(checking->block, call->node, &of) != USP_OK) return USP_ERROR_FORMAT;
+    return of.caller == 0 ? USP_OK : USP_ERROR_FORMAT;
+}
+
 static int check_block(const struct uspi_index_file *index, uint64_t number) {
     struct uspi_block block;
     struct checking checking = {&block, &index->strings, 0};
     int status = uspi_index_block(index, number, &block);
-    return status == USP_OK ? uspi_block_visit(&block, check_place, &checking) : status;
+    if (status == USP_OK) status = uspi_block_visit(&block, check_place, &checking);
+    return status == USP_OK ? uspi_block_visit_calls(&block, check_call, &checking) : status;
 }
 
 static bool check_symbols(const struct uspi_index_file *index) {

@@ -47,6 +47,23 @@ static int prefer(const void *context, uint32_t a, uint32_t b) {
     return (a > b) - (a < b);
 }
 
+static int find_key(const struct uspi_tables *tables, const char *name, uint64_t *key) {
+    return uspi_string_pool_number_of(&((const struct index_tables *)tables)->index->strings, name, key);
+}
+
+/* Of every strategy: further names of functions have none (index_write.h). */
+static int add_keys(const struct uspi_tables *tables, struct uspi_by_name *names) {
+    const struct index_tables *t = (const struct index_tables *)tables;
+    struct uspi_index_cursor cursor = {0};
+    struct uspi_index_symbol symbol;
+    int got;
+    while ((got = uspi_index_next_symbol(t->index, &cursor, &symbol)) > 0) {
+        if (symbol.name != 0 && !uspi_by_name_add(names, symbol.name, symbol.start + t->moved))
+            return USP_ERROR_NO_MEMORY;
+    }
+    return got;
+}
+
 static void close_tables(struct uspi_tables *tables) { free(tables); }
 
 int uspi_index_tables_open(const struct uspi_index_file *index, uint32_t strategy, uint64_t moved,
@@ -54,7 +71,13 @@ int uspi_index_tables_open(const struct uspi_index_file *index, uint32_t strateg
     if (uspi_index_symbol_count(index) == 0) return USP_ERROR_NOT_FOUND;
     struct index_tables *t = calloc(1, sizeof *t);
     if (t == NULL) return USP_ERROR_NO_MEMORY;
-    t->contract = (struct uspi_tables){gather, get, prefer, close_tables, sizeof *t, NULL};
+    t->contract = (struct uspi_tables){.gather = gather,
+                                       .get = get,
+                                       .prefer = prefer,
+                                       .close = close_tables,
+                                       .memory = sizeof *t,
+                                       .find_key = find_key,
+                                       .add_keys = add_keys};
     t->index = index;
     t->strategy = strategy;
     t->moved = moved;

@@ -9,6 +9,8 @@
 #include "lib/symbolize/lines/builder.h"
 #include "lib/symbolize/lines/string_pool.h"
 
+#include <unspool/symbolize.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -299,6 +301,54 @@ bool uspi_index_add_symbol(struct uspi_index_writer *w, usp_addr start, uint64_t
     return true;
 }
 
+/* ---- calls from unit to unit ---- */
+
+bool uspi_index_visit_callees(struct uspi_index_writer *w, bool (*visit)(void *context, const char *name),
+                              void *context) {
+    bool *is_visited = calloc(uspi_string_pool_count(w->pool) + 1, sizeof *is_visited), goes_on = is_visited != NULL;
+    for (size_t i = 0; i < w->units && goes_on; i++) {
+        struct uspi_block block;
+        if (w->made[i].bytes == NULL || uspi_block_open(&block, w->made[i].bytes, w->made[i].size, NULL) != USP_OK)
+            continue;
+        w->block = &block;
+        w->unit = i;
+        for (uint32_t k = 0; k < block.callees && goes_on; k++) {
+            const uint64_t text = uspi_block_callee(&block, k), number = number_of(w, text);
+            if (number == 0 || is_visited[number]) continue;
+            is_visited[number] = true;
+            goes_on = visit(context, uspi_text_at(w->source->texts(w->source, i), block.bytes + block.at_text,
+                                                  block.text_bytes, text));
+        }
+    }
+    free(is_visited);
+    return goes_on && !w->is_out_of_memory;
+}
+
+bool uspi_index_add_alias(struct uspi_index_writer *w, usp_addr start, const char *name) {
+    return uspi_index_add_symbol(w, start, 0, name, USP_STRATEGY_NONE);
+}
+
+static int by_start(const void *a, const void *b) {
+    const struct uspi_index_symbol *x = a, *y = b;
+    if (x->start != y->start) return x->start < y->start ? -1 : 1;
+    const bool is_alias = x->strategy == USP_STRATEGY_NONE;
+    if (is_alias != (y->strategy == USP_STRATEGY_NONE)) return is_alias ? 1 : -1;
+    return (x->name > y->name) - (x->name < y->name);
+}
+
+/* Puts aliases behind the symbols of the same functions, and leaves out those that say nothing else. */
+static void sort_symbols(struct uspi_index_writer *w) {
+    struct uspi_index_symbol *all = w->symbols;
+    size_t kept = 0, first = 0;
+    if (w->symbol_count > 1) qsort(all, w->symbol_count, sizeof *all, by_start);
+    for (size_t i = 0; i < w->symbol_count; i++) {
+        if (kept == 0 || all[kept - 1].start != all[i].start) first = kept;
+        const bool is_again = kept > first && (all[i].name == all[first].name || all[i].name == all[kept - 1].name);
+        if (all[i].strategy != USP_STRATEGY_NONE || !is_again) all[kept++] = all[i];
+    }
+    w->symbol_count = kept;
+}
+
 /* ---- the file ---- */
 
 static bool append(struct uspi_index_writer *w, const void *bytes, size_t n) {
@@ -427,6 +477,7 @@ int uspi_index_finish(struct uspi_index_writer *w, const struct uspi_index_heade
     uint8_t *strings;
     size_t string_size;
     *bytes = NULL;
+    sort_symbols(w);
     int status = uspi_string_pool_write(w->pool, &strings, &string_size);
     if (status != USP_OK) return status;
     if (!append(w, header, sizeof header)) status = USP_ERROR_NO_MEMORY;

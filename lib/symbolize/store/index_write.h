@@ -39,6 +39,13 @@ int uspi_index_add_lines(struct uspi_index_writer *writer, struct uspi_line_sour
 bool uspi_index_add_symbol(struct uspi_index_writer *writer, usp_addr start, uint64_t size, const char *name,
                            uint32_t strategy);
 
+/* Calls `visit` with the name of each function that a call leads to out of its unit, once. False when memory lacks. */
+bool uspi_index_visit_callees(struct uspi_index_writer *writer, bool (*visit)(void *context, const char *name),
+                              void *context);
+
+/* Adds another name of a function, in any order: so that a call by that name finds it. False when memory lacks. */
+bool uspi_index_add_alias(struct uspi_index_writer *writer, usp_addr start, const char *name);
+
 /* Writes it all. *bytes is the caller's to free. USP_OK or USP_ERROR_NO_MEMORY. */
 int uspi_index_finish(struct uspi_index_writer *writer, const struct uspi_index_header *header, uint8_t **bytes,
                       size_t *size);

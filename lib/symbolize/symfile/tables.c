@@ -70,7 +70,8 @@ int uspi_symfile_tables_open(struct uspi_bytes file, const struct usp_image *ima
     const struct uspi_symfile *f = t->symfile;
     if (f->is_relative || (image->flags & USP_IMAGE_MACHO) != 0)
         t->moved = image->load_address - image->slide - f->header;
-    t->contract = (struct uspi_tables){gather, get, prefer, close_tables, sizeof *t + f->memory, NULL};
+    t->contract = (struct uspi_tables){
+        .gather = gather, .get = get, .prefer = prefer, .close = close_tables, .memory = sizeof *t + f->memory};
     *tables = &t->contract;
     return USP_OK;
 }

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* The calls that a unit's functions make, as its call sites describe them (DWARF 5, 3.4; GNU's DW_TAG_GNU_call_site before
+ * that). They are gathered while the unit is walked. When its functions have names, each call gets its callee. */
+#ifndef USPI_DWARF_CALLS_H
+#define USPI_DWARF_CALLS_H
+
+#include "lib/symbolize/dwarf/ranges.h"
+#include "lib/symbolize/lines/numbers.h"
+
+/* A function with code in the unit, by the entry that describes it. */
+struct uspi_dwarf_root {
+    uint64_t offset;         /* of its entry, in the unit's file */
+    uint32_t node, function; /* the builder's numbers */
+    bool knows_tail_calls;   /* its entry says that each of its tail calls has a call site */
+    bool has_unknown_callee; /* one of these does not say what is called */
+};
+
+/* A call site. */
+struct uspi_dwarf_site {
+    uint64_t address; /* behind the call instruction; with is_start where the instruction begins */
+    uint32_t root;    /* number of the function around it, from 1 */
+    uint32_t callee;  /* number of the entry that it refers to, from 1 */
+    bool is_tail, is_start;
+};
+
+/* An entry that call sites refer to. */
+struct uspi_dwarf_callee {
+    const struct uspi_dwarf_file *file;
+    uint64_t offset;
+    uint64_t text; /* the name of a function without code in the unit; 0: it has code here, or is not known */
+    uint32_t node; /* of a function with code in the unit; 0: it has none, or is not known */
+};
+
+/* A root by its name. */
+struct uspi_dwarf_root_name {
+    uint64_t text;
+    uint32_t node;
+};
+
+struct uspi_dwarf_calls {
+    struct uspi_dwarf_root *roots; /* ascending offsets */
+    size_t root_count, root_room;
+    struct uspi_dwarf_site *sites;
+    size_t site_count, site_room;
+    struct uspi_dwarf_callee *callees;
+    size_t callee_count, callee_room;
+    struct uspi_numbers callee_numbers; /* by offset */
+    struct uspi_dwarf_root_name *names; /* ascending */
+    size_t name_room;
+};
+
+void uspi_dwarf_calls_reset(struct uspi_dwarf_calls *calls);
+void uspi_dwarf_calls_free(struct uspi_dwarf_calls *calls);
+
+struct uspi_dwarf_reader;
+
+/* Notes a function with code, in the order of the entries; its call sites count if root->knows_tail_calls is set. *number becomes
+ * its number, from 1. False when memory lacks. */
+bool uspi_dwarf_note_root(struct uspi_dwarf_reader *reader, const struct uspi_attributes *attributes,
+                          const struct uspi_dwarf_root *root, uint32_t *number);
+
+/* Notes a call site of function number `root`, whose code is the `count` ranges from `ranges` on. False when memory lacks. */
+bool uspi_dwarf_note_site(struct uspi_dwarf_reader *reader, const struct uspi_attributes *attributes, uint32_t root,
+                          const struct uspi_address_range *ranges, size_t count);
+
+/* Gives the builder the calls whose callees are known. Called when all functions have their names. False when memory lacks.
+ * (callees.c) */
+bool uspi_dwarf_give_calls(struct uspi_dwarf_reader *reader);
+
+#endif

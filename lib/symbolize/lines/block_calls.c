@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* See block_write.h: which calls a block keeps, and their order. A frame is inferred where a call leads to a function that makes tail
+ * calls, all of which are known. So a call of a function in the block is kept if that function is such a one, and a tail call if
+ * all those of its function are known. Of a function outside of the block the builder knows nothing. */
+#include "lib/symbolize/lines/block_write.h"
+
+static int by_number(uint64_t x, uint64_t y) { return (x > y) - (x < y); }
+
+/* By place; of one place by what is called. */
+static int by_address(const void *a, const void *b) {
+    const struct uspi_built_call *x = a, *y = b;
+    if (x->address != y->address) return by_number(x->address, y->address);
+    if (x->is_start != y->is_start) return x->is_start ? 1 : -1;
+    return x->to != y->to ? by_number(x->to, y->to) : by_number(x->text, y->text);
+}
+
+static int by_function(const void *a, const void *b) {
+    const struct uspi_built_call *x = a, *y = b;
+    return x->from != y->from ? by_number(x->from, y->from) : by_address(a, b);
+}
+
+static int by_value(const void *a, const void *b) { return by_number(*(const uint64_t *)a, *(const uint64_t *)b); }
+
+static bool is_one_place(const struct uspi_built_call *x, const struct uspi_built_call *y) {
+    return x->from == y->from && x->address == y->address && x->is_start == y->is_start;
+}
+
+static bool has_callee(const struct uspi_built_call *call) { return call->to != 0 || call->text != 0; }
+
+/* Keeps the tail calls of functions all of whose tail calls are known, each once. What says two things of one place is not known. */
+static void choose_tail_calls(struct uspi_builder *b) {
+    struct uspi_built_call *all = b->tail_calls.all;
+    size_t kept = 0;
+    if (b->tail_calls.count > 1) qsort(all, b->tail_calls.count, sizeof *all, by_function);
+    for (size_t i = 0; i < b->tail_calls.count; i++) {
+        const bool contradicts = i > 0 && is_one_place(&all[i], &all[i - 1]) && by_address(&all[i], &all[i - 1]) != 0;
+        if (contradicts || !has_callee(&all[i])) b->nodes.all[all[i].from - 1].knows_tail_calls = false;
+    }
+    for (size_t i = 0; i < b->tail_calls.count; i++) {
+        const bool is_again = kept > 0 && by_function(&all[i], &all[kept - 1]) == 0;
+        if (b->nodes.all[all[i].from - 1].knows_tail_calls && !is_again) all[kept++] = all[i];
+    }
+    b->tail_calls.count = kept;
+}
+
+/* Whether a function is known to make tail calls. */
+static bool makes_tail_calls(const struct uspi_builder *b, uint32_t node) {
+    size_t low = 0, high = b->tail_calls.count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (b->tail_calls.all[middle].from < node) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < b->tail_calls.count && b->tail_calls.all[low].from == node;
+}
+
+static void choose_other_calls(struct uspi_builder *b) {
+    struct uspi_built_call *all = b->calls.all;
+    size_t kept = 0;
+    if (b->calls.count > 1) qsort(all, b->calls.count, sizeof *all, by_address);
+    for (size_t i = 0, end; i < b->calls.count; i = end) {
+        for (end = i + 1; end < b->calls.count && all[end].address == all[i].address; end++) continue;
+        const bool is_one = by_address(&all[i], &all[end - 1]) == 0 && has_callee(&all[i]) && !all[i].is_start;
+        if (is_one && (all[i].to == 0 || makes_tail_calls(b, all[i].to))) all[kept++] = all[i];
+    }
+    b->calls.count = kept;
+}
+
+/* The place of a name among the callees' names, from 0. */
+static uint32_t place_of(const struct uspi_builder *b, uint64_t text) {
+    size_t low = 0, high = b->callees.count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (b->callees.all[middle] < text) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return (uint32_t)low;
+}
+
+static bool gather_callees(struct uspi_builder *b, const struct uspi_built_call *calls, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (calls[i].to != 0) continue;
+        if (!uspi_room_for(&b->callees.all, &b->callees.room, b->callees.count, 1, sizeof *b->callees.all))
+            return false;
+        b->callees.all[b->callees.count++] = calls[i].text;
+    }
+    return true;
+}
+
+static void number_callees(struct uspi_builder *b, struct uspi_built_call *calls, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (calls[i].to == 0) calls[i].to = (uint32_t)b->nodes.count + 1 + place_of(b, calls[i].text);
+    }
+}
+
+bool uspi_block_choose_calls(struct uspi_builder *b) {
+    choose_tail_calls(b);
+    choose_other_calls(b);
+    if (!gather_callees(b, b->calls.all, b->calls.count)) return false;
+    if (!gather_callees(b, b->tail_calls.all, b->tail_calls.count)) return false;
+    size_t kept = 0;
+    if (b->callees.count > 1) qsort(b->callees.all, b->callees.count, sizeof *b->callees.all, by_value);
+    for (size_t i = 0; i < b->callees.count; i++) {
+        if (kept == 0 || b->callees.all[i] != b->callees.all[kept - 1]) b->callees.all[kept++] = b->callees.all[i];
+    }
+    b->callees.count = kept;
+    number_callees(b, b->calls.all, b->calls.count);
+    number_callees(b, b->tail_calls.all, b->tail_calls.count);
+    return true;
+}
