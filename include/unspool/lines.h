@@ -99,8 +99,9 @@ typedef int (*usp_source_visitor)(void *context, uint32_t i, const struct usp_so
  * because they jumped to the next function. They are given where the call site of a frame calls another function than the one of
  * the frame before it, and debug information knows exactly one way of tail calls, 16 at most, from that function to this one
  * (doc/symbolize.md). They are flagged (USP_SOURCE_INFERRED) and have the number of the frame that called the first of them.
- * Lines of call sites are filled (USP_LINES_FILL). Returns USP_OK, what `visit` returned to end it, USP_ERROR_ARGUMENT,
- * USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
+ * Lines of call sites are filled (USP_LINES_FILL). A stack from which frames were taken out (usp_filter_stack) does not say which
+ * of its frames has called which. Returns USP_OK, what `visit` returned to end it, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY.
+ * Thread-safe, not signal-safe. */
 USP_API int usp_symbolize_stack(struct usp_symbolizer *symbolizer, const struct usp_stack *stack,
                                 usp_source_visitor visit, void *context);
 

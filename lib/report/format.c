@@ -56,8 +56,9 @@ static bool is_redacted(const struct usp_symbol *symbol) {
     return symbol->name != NULL && symbol->build_id_size == USPI_UUID_BYTES && strcmp(symbol->name, REDACTED) == 0;
 }
 
-/* " (file.c:12)", where that is wanted and known. */
+/* What is said of the frame besides its name, and " (file.c:12)", where that is wanted and known. */
 static void put_source(struct uspi_text *text, const struct uspi_line *line) {
+    if (line->is_inferred && !line->is_inlined) uspi_put_string(text, " [inferred tail call]");
     if (line->source != NULL) uspi_put_source(text, line->source, line->full_paths);
 }
 

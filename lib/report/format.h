@@ -11,9 +11,10 @@ struct uspi_line {
     uint64_t index;
     const struct usp_frame *frame;
     const struct usp_symbol *symbol;
-    bool harmless;   /* names are escaped for a terminal; otherwise they stay as they are */
-    bool is_inlined; /* the symbol is a call that was inlined: it has a name and no place of its own */
-    bool full_paths; /* of source files, not their names alone */
+    bool harmless;    /* names are escaped for a terminal; otherwise they stay as they are */
+    bool is_inlined;  /* the symbol is a call that was inlined: it has a name and no place of its own */
+    bool is_inferred; /* the function has left no frame: debug information tells that it made a tail call */
+    bool full_paths;  /* of source files, not their names alone */
     const struct usp_source_frame *source; /* file and line; NULL: not wanted */
 };
 

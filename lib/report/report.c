@@ -17,6 +17,10 @@ static void describe_image(const struct usp_image *image, struct usp_symbol *sym
     memcpy(symbol->build_id, image->build_id, sizeof symbol->build_id);
 }
 
+static bool wants_lines(const struct uspi_report *report) {
+    return (report->options.flags & USP_FORMAT_LINES) != 0 && uspi_style_has_lines(report->options.style);
+}
+
 /* The name of a call site, and its lines where they are wanted, in the images of the report where these are known: the
  * symbolizer may know others. */
 static void find_symbol(const struct uspi_report *report, usp_addr site, struct uspi_shown *shown) {
@@ -26,9 +30,8 @@ static void find_symbol(const struct uspi_report *report, usp_addr site, struct 
         if (image != NULL) describe_image(image, symbol);
         return;
     }
-    bool with_lines = (report->options.flags & USP_FORMAT_LINES) != 0 && uspi_style_has_lines(report->options.style);
     const struct uspi_naming naming = {report->options.symbolizer, image, &report->expected,
-                                       with_lines ? report->sources : NULL};
+                                       wants_lines(report) ? report->sources : NULL};
     (void)uspi_name_site(&naming, site, &shown->named);
     /* Where the report has no image there can only be generated code: what the symbolizer says of an image does not count. */
     if (image == NULL && report->images != NULL && symbol->image_path != NULL) {
@@ -40,10 +43,15 @@ const char *uspi_report_name(const struct uspi_report *report, const struct usp_
     return usp_demangle(report->options.demangler, source->function);
 }
 
-bool uspi_report_frame(const struct uspi_report *report, const struct usp_stack *stack, uint32_t i,
-                       struct uspi_shown *shown) {
+/* Whether the caller of the report has given the symbols. */
+static bool has_symbols(const struct uspi_report *report) {
+    return report->options.symbols != NULL && report->only != NULL;
+}
+
+/* A frame that is to be shown with the number of frame i. */
+static bool describe_frame(const struct uspi_report *report, const struct usp_stack *stack, uint32_t i,
+                           const struct usp_frame *frame, struct uspi_shown *shown) {
     const struct usp_format_options *options = &report->options;
-    const struct usp_frame *frame = &stack->frames[i];
     usp_addr site = usp_frame_call_site(stack->arch, frame);
     shown->backend = uspi_backend_find(stack->arch);
     if (shown->backend == NULL || !usp_filter_keeps(options->filter, site)) return false;
@@ -51,7 +59,7 @@ bool uspi_report_frame(const struct uspi_report *report, const struct usp_stack 
     shown->number = i;
     memset(&shown->named, 0, sizeof shown->named);
     if (stack->omitted_at != USP_NO_INDEX && i >= stack->omitted_at) shown->number += stack->omitted;
-    if (options->symbols != NULL && report->only != NULL) {
+    if (has_symbols(report)) {
         shown->named.symbol = options->symbols[i];
     } else {
         find_symbol(report, site, shown);
@@ -61,6 +69,26 @@ bool uspi_report_frame(const struct uspi_report *report, const struct usp_stack 
     if (shown->mangled != NULL) symbol->name = usp_demangle(options->demangler, shown->mangled);
     shown->image = usp_images_find(report->images, symbol->image_path != NULL ? symbol->image_load : site);
     return true;
+}
+
+bool uspi_report_frame(const struct uspi_report *report, const struct usp_stack *stack, uint32_t i,
+                       struct uspi_shown *shown) {
+    return describe_frame(report, stack, i, &stack->frames[i], shown);
+}
+
+uint32_t uspi_report_tail_calls(const struct uspi_report *report, const struct usp_stack *stack, uint32_t i,
+                                usp_addr jumps[USPI_TAIL_CALLS_MAX]) {
+    if (report->options.symbolizer == NULL || has_symbols(report) || !wants_lines(report)) return 0;
+    const struct uspi_stack_names names = {report->options.symbolizer, report->images, &report->expected};
+    int count = uspi_stack_tail_calls(&names, stack, i, jumps);
+    return count > 0 ? (uint32_t)count : 0;
+}
+
+bool uspi_report_inferred(const struct uspi_report *report, const struct usp_stack *stack, uint32_t i, usp_addr jump,
+                          struct usp_frame *frame, struct uspi_shown *shown) {
+    /* As if the jump were a call: what its call site is taken from is the address behind it. */
+    *frame = (struct usp_frame){.pc = jump + 1, .kind = USP_FRAME_KIND_RETURN_ADDRESS};
+    return describe_frame(report, stack, i, frame, shown);
 }
 
 const char *usp_run_state_string(uint32_t os, uint32_t run_state) {

@@ -6,6 +6,7 @@
 
 #include "lib/report/format.h"
 #include "lib/report/naming.h"
+#include "lib/symbolize/tail_calls.h"
 
 struct uspi_report {
     struct uspi_expected expected;     /* that the frames' names are going to be asked for */
@@ -34,6 +35,15 @@ struct uspi_shown {
 /* Whether frame i of a stack is to be shown; if so, its name and number. */
 bool uspi_report_frame(const struct uspi_report *report, const struct usp_stack *stack, uint32_t i,
                        struct uspi_shown *shown);
+
+/* The tail calls between frame i of a stack and the next one (tail_calls.h). 0 where lines are not wanted. */
+uint32_t uspi_report_tail_calls(const struct uspi_report *report, const struct usp_stack *stack, uint32_t i,
+                                usp_addr jumps[USPI_TAIL_CALLS_MAX]);
+
+/* The function that made a tail call at `jump`, and was called by frame i of a stack, as a frame to be shown. False: it is not to be
+ * shown. *frame has to stay as long as *shown. */
+bool uspi_report_inferred(const struct uspi_report *report, const struct usp_stack *stack, uint32_t i, usp_addr jump,
+                          struct usp_frame *frame, struct uspi_shown *shown);
 
 /* The name of a source frame, demangled as the options say. */
 const char *uspi_report_name(const struct uspi_report *report, const struct usp_source_frame *source);

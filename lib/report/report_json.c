@@ -70,6 +70,37 @@ static void put_inlined(struct uspi_json *json, const struct uspi_report *report
     uspi_json_end_array(json);
 }
 
+/* The function of a frame, if it has a name. */
+static void put_function(struct uspi_json *json, const struct uspi_report *report, const struct uspi_shown *shown) {
+    const struct usp_symbol *symbol = &shown->named.symbol;
+    if (symbol->name == NULL) return;
+    uspi_json_string(json, "symbol", symbol->name);
+    if (strcmp(symbol->name, shown->mangled) != 0) uspi_json_string(json, "mangled", shown->mangled);
+    uspi_json_number(json, "symbol_offset", uspi_target_offset(shown->backend, shown->frame->pc, symbol->start));
+    uspi_json_string(json, "named_by", usp_strategy_string(symbol->strategy));
+    uspi_json_source(json, &shown->named.source);
+    put_inlined(json, report, shown);
+}
+
+/* The functions between a frame and the one that it called, which have left no frame. */
+static void put_tail_calls(struct uspi_json *json, const struct uspi_report *report, const struct usp_stack *stack,
+                           uint32_t i) {
+    struct uspi_shown shown;
+    struct usp_frame frame;
+    usp_addr jumps[USPI_TAIL_CALLS_MAX];
+    const uint32_t count = i > 0 ? uspi_report_tail_calls(report, stack, i - 1, jumps) : 0;
+    if (count == 0) return;
+    uspi_json_begin_array(json, "tail_calls");
+    for (uint32_t k = 0; k < count; k++) {
+        if (!uspi_report_inferred(report, stack, i, jumps[k], &frame, &shown)) continue;
+        uspi_json_begin_object(json, NULL);
+        uspi_json_address(json, "address", frame.pc);
+        put_function(json, report, &shown);
+        uspi_json_end_object(json);
+    }
+    uspi_json_end_array(json);
+}
+
 static void put_frame(struct uspi_json *json, const struct uspi_report *report, const struct usp_stack *stack,
                       uint32_t i) {
     struct uspi_shown shown;
@@ -90,15 +121,9 @@ static void put_frame(struct uspi_json *json, const struct uspi_report *report, 
         if (symbol->build_id_size > 0) uspi_json_bytes(json, "image_id", symbol->build_id, symbol->build_id_size);
         uspi_json_address(json, "image_offset", uspi_target_offset(shown.backend, pc, symbol->image_load));
     }
-    if (symbol->name != NULL) {
-        uspi_json_string(json, "symbol", symbol->name);
-        if (strcmp(symbol->name, shown.mangled) != 0) uspi_json_string(json, "mangled", shown.mangled);
-        uspi_json_number(json, "symbol_offset", uspi_target_offset(shown.backend, pc, symbol->start));
-        uspi_json_string(json, "named_by", usp_strategy_string(symbol->strategy));
-        uspi_json_source(json, &shown.named.source);
-        put_inlined(json, report, &shown);
-    }
+    put_function(json, report, &shown);
     if ((shown.frame->flags & USP_FRAME_UNVERIFIED) != 0) uspi_json_bool(json, "unverified", true);
+    put_tail_calls(json, report, stack, i);
     uspi_json_end_object(json);
 }
 

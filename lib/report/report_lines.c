@@ -2,26 +2,38 @@
 /* Stacks as lines, one for each frame; and folded into one line, for flame graphs. */
 #include "lib/report/report.h"
 
-static void put_frame(struct uspi_report *report, uint32_t style, const struct usp_stack *stack, uint32_t i) {
-    struct uspi_shown shown;
-    if (!uspi_report_frame(report, stack, i, &shown)) return;
+/* The lines of a frame: each inlined call, then the function. */
+static void put_shown(struct uspi_report *report, uint32_t style, const struct uspi_shown *shown, bool is_inferred) {
     const bool has_lines = uspi_style_has_lines(style);
-    struct uspi_line line = {shown.backend, shown.number, shown.frame, .harmless = true};
+    struct uspi_line line = {shown->backend, shown->number, shown->frame, .harmless = true, .is_inferred = is_inferred};
     line.full_paths = (report->options.flags & USP_FORMAT_FULL_PATHS) != 0;
-    for (uint32_t k = 0; has_lines && k < shown.named.inlined_count; k++) {
-        struct usp_symbol symbol = shown.named.symbol;
-        symbol.name = uspi_report_name(report, &shown.named.inlined[k]);
+    for (uint32_t k = 0; has_lines && k < shown->named.inlined_count; k++) {
+        struct usp_symbol symbol = shown->named.symbol;
+        symbol.name = uspi_report_name(report, &shown->named.inlined[k]);
         line.symbol = &symbol;
-        line.source = &shown.named.inlined[k];
+        line.source = &shown->named.inlined[k];
         line.is_inlined = true;
         uspi_put_frame(&report->text, style, &line);
         uspi_put(&report->text, "\n", 1);
     }
-    line.symbol = &shown.named.symbol;
-    line.source = has_lines ? &shown.named.source : NULL;
+    line.symbol = &shown->named.symbol;
+    line.source = has_lines ? &shown->named.source : NULL;
     line.is_inlined = false;
     uspi_put_frame(&report->text, style, &line);
     uspi_put(&report->text, "\n", 1);
+}
+
+/* A frame, and the tail calls between it and the next one. */
+static void put_frame(struct uspi_report *report, uint32_t style, const struct usp_stack *stack, uint32_t i) {
+    struct uspi_shown shown;
+    struct usp_frame frame;
+    usp_addr jumps[USPI_TAIL_CALLS_MAX];
+    if (uspi_report_frame(report, stack, i, &shown)) put_shown(report, style, &shown, false);
+    const uint32_t count = uspi_report_tail_calls(report, stack, i, jumps);
+    for (uint32_t k = 0; k < count; k++) {
+        if (!uspi_report_inferred(report, stack, i + 1, jumps[k], &frame, &shown)) continue;
+        put_shown(report, style, &shown, true);
+    }
 }
 
 /* Without brackets or dashes around it. */
@@ -124,23 +136,32 @@ void uspi_report_lines(struct uspi_report *report) {
  * What flamegraph.pl and its kin read: names with semicolons between them, outermost first, and a count behind the last
  * blank. An unnamed frame keeps its offset, so that it is not taken for its neighbour. */
 
-static void put_folded_frame(struct uspi_report *report, const struct usp_stack *stack, uint32_t i) {
+static void put_folded_shown(struct uspi_report *report, const struct uspi_shown *shown) {
     struct uspi_text *text = &report->text;
-    struct uspi_shown shown;
-    if (!uspi_report_frame(report, stack, i, &shown)) return;
     uspi_put(text, ";", 1);
-    if (shown.named.symbol.name != NULL) {
-        uspi_put_harmless(text, uspi_span_of(shown.named.symbol.name), ";");
-    } else if (shown.named.symbol.image_path != NULL) {
-        uspi_put_harmless(text, uspi_image_name(shown.named.symbol.image_path, SIZE_MAX), ";");
+    if (shown->named.symbol.name != NULL) {
+        uspi_put_harmless(text, uspi_span_of(shown->named.symbol.name), ";");
+    } else if (shown->named.symbol.image_path != NULL) {
+        uspi_put_harmless(text, uspi_image_name(shown->named.symbol.image_path, SIZE_MAX), ";");
         uspi_put(text, "+", 1);
-        uspi_put_hex(text, uspi_target_offset(shown.backend, shown.frame->pc, shown.named.symbol.image_load), 1);
+        uspi_put_hex(text, uspi_target_offset(shown->backend, shown->frame->pc, shown->named.symbol.image_load), 1);
     } else {
-        uspi_put_hex(text, shown.frame->pc, 1);
+        uspi_put_hex(text, shown->frame->pc, 1);
     }
-    for (uint32_t k = shown.named.inlined_count; k-- > 0;) {
+    for (uint32_t k = shown->named.inlined_count; k-- > 0;) {
         uspi_put(text, ";", 1);
-        uspi_put_harmless(text, uspi_span_of(uspi_report_name(report, &shown.named.inlined[k])), ";");
+        uspi_put_harmless(text, uspi_span_of(uspi_report_name(report, &shown->named.inlined[k])), ";");
+    }
+}
+
+/* A frame, and the tail calls that led from it to the frame that it called. */
+static void put_folded_frame(struct uspi_report *report, const struct usp_stack *stack, uint32_t i) {
+    struct uspi_shown shown;
+    struct usp_frame frame;
+    usp_addr jumps[USPI_TAIL_CALLS_MAX];
+    if (uspi_report_frame(report, stack, i, &shown)) put_folded_shown(report, &shown);
+    for (uint32_t k = i > 0 ? uspi_report_tail_calls(report, stack, i - 1, jumps) : 0; k-- > 0;) {
+        if (uspi_report_inferred(report, stack, i, jumps[k], &frame, &shown)) put_folded_shown(report, &shown);
     }
 }
 
