@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Tail calls of a real program, this library's demanglers: what usp_symbolize_stack infers between the frames of its stacks is what gdb
+# infers there, by debug information and by an index of it. Stacks are taken at the functions to which others jump. And `unspool stack`
+# shows tail calls of a process.
+set -euo pipefail
+# shellcheck source=tests/support/script.sh
+. "$(dirname "$0")/../support/script.sh"
+need_tools gcc clang-19 gdb ar objcopy objdump python3
+make_work
+here=$PWD
+dump=$here/tests/symbolize/stack_dump
+unspool=$here/tools/unspool
+# No store of indexes but the one that is made here.
+export HOME=$work XDG_CACHE_HOME='' UNSPOOL_INDEX_STORE=''
+grep -E '^([$]s|_)' "$top/tests/symbolize/rust_v0.txt" "$top/tests/demangle/swift_names.txt" -h | awk 'NR <= 400' >"$work/names"
+
+# compile NAME COMPILER FLAG...: the program, one file after the other.
+compile() {
+  local name=$1 file
+  shift
+  rm -rf "$work/objects"
+  mkdir "$work/objects"
+  while read -r file; do
+    "$@" -O2 -g -I"$top" -I"$top/include" -I"$here" -c "$top/$file" -o "$work/objects/${file//\//_}.o" || return
+  done < <(cd "$top" && find lib/demangle lib/base lib/os/posix/lock.c lib/os/posix/functions.c lib/os/linux/clock.c -name '*.c' &&
+    echo tests/demangle/demangle_lines.c)
+  ar rc "$work/objects/needed.a" "$work/objects"/lib_*.o
+  "$1" -Wl,--build-id "$work/objects"/tests_*.o "$work/objects/needed.a" -o "$work/$name" -lstdc++
+}
+
+# take NAME: what gdb says of its stacks.
+take() {
+  # Targets of jumps to functions: "jmp 1234 <name>" of x86, "b 1234 <name>" of ARM.
+  objdump -d "$work/$1" | sed -nE 's/.*\s(jmp|b)\s+(0x)?([0-9a-f]+) <[^+@>]+>$/\3/p' | sort -u >"$work/starts"
+  gdb -batch -nx -ex "py starts, input_file, out = '$work/starts', '$work/names', '$work/stacks'" \
+    -x "$top/tests/symbolize/tail_calls_gdb.py" "$work/$1" >"$work/gdb" 2>&1 </dev/null || :
+  [[ -s $work/stacks ]] || skip "gdb cannot run a program here: $(tail -1 "$work/gdb")"
+}
+
+# compare NAME: what the debug information of NAME says of the stacks, and an index of it.
+compare() {
+  local way store=()
+  "$unspool" index -o "$work/store" "$work/$1" >/dev/null || fail "$1: no index"
+  for way in debug index; do
+    if [[ $way == index ]]; then store=(-s "$work/store"); fi
+    echo "$1, $way: $(python3 "$top/tests/symbolize/tail_calls_compare.py" "$work/stacks" "$work/$1" "$dump" "${store[@]}")" ||
+      fail "$1, $way: other tail calls than gdb's"
+  done
+}
+
+# check NAME COMPILER: gdb's stacks of the program with DWARF 4, and the same code with DWARF 5: gdb does not read the call
+# sites that clang writes there (DW_AT_call_pc alone).
+check() {
+  local version
+  for version in 4 5; do
+    compile "$1-$version" "$2" "-gdwarf-$version" 2>"$work/said" || { fail "$1-$version: $(head -3 "$work/said")" && return; }
+    objcopy -O binary -j .text "$work/$1-$version" "$work/text-$version"
+  done
+  cmp "$work/text-4" "$work/text-5" || { fail "$1: the code depends on the version of DWARF" && return; }
+  take "$1-4"
+  compare "$1-4"
+  compare "$1-5"
+}
+
+# show COMPILER: a process whose main calls the first of three functions that jump to each other, the second one from inlined code in
+# another file; the last one waits.
+show() {
+  cat >"$work/stuck.c" <<'END'
+#include <unistd.h>
+extern int away(int x);
+volatile int sink;
+__attribute__((noinline)) int wait_for_reply(int x) { sink = x; write(1, "", 1); pause(); return sink; }
+__attribute__((noinline)) int send_request(int x) { sink = x; return wait_for_reply(x + 1); }
+int main(int argc, char **argv) { (void)argv; return away(argc) + 1; }
+END
+  cat >"$work/away.c" <<'END'
+extern int send_request(int x);
+extern volatile int sink;
+static inline __attribute__((always_inline)) int inner(int x) { sink++; return send_request(x + 3); }
+__attribute__((noinline)) int away(int x) { sink = x; return inner(x); }
+END
+  "$1" -O2 -g "$work/stuck.c" "$work/away.c" -o "$work/stuck"
+  "$work/stuck" >"$work/ready" &
+  local pid=$!
+  for ((i = 0; i < 300; i++)); do if [[ -s $work/ready ]]; then break; else sleep 0.1; fi; done
+  "$unspool" stack --style plain "$pid" >"$work/plain" 2>&1 || fail "$1: $(cat "$work/plain")"
+  "$unspool" stack --style plain --no-lines "$pid" >"$work/names_alone" 2>&1 || :
+  "$unspool" stack --json "$pid" >"$work/json" 2>&1 || :
+  kill "$pid"
+  sed -nE '/wait_for_reply/,/^main/p' "$work/plain" | sed -E 's/ \+ [0-9]+/ + N/' >"$work/found"
+  diff - "$work/found" <<'END' || fail "$1: other frames"
+wait_for_reply + N (stuck.c:4)
+send_request + N [inferred tail call] (stuck.c:5)
+inner [inlined] (away.c:3)
+away + N [inferred tail call] (away.c:4)
+main + N (stuck.c:6)
+END
+  ! grep -q 'send_request\|away' "$work/names_alone" || fail "$1: --no-lines shows tail calls"
+  python3 "$top/tests/tool/validate.py" "$top/doc/schema/stacks.schema.json" "$work/json" || [[ $? -eq 77 ]] || fail "$1: JSON"
+  python3 - "$work/json" <<'END' || fail "$1: JSON has no tail calls of main"
+import json, sys
+frames = json.load(open(sys.argv[1]))["threads"][0]["frames"]
+main = [f for f in frames if f.get("symbol") == "main"][0]
+found = [(c["symbol"], c["source_line"], [i["symbol"] for i in c.get("inlined", [])]) for c in main["tail_calls"]]
+sys.exit(found != [("send_request", 5, []), ("away", 4, ["inner"])])
+END
+}
+
+for compiler in gcc clang-19; do show "$compiler"; done
+check gcc gcc
+check clang clang-19
+verdict
