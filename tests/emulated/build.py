@@ -33,8 +33,9 @@ def stem(target, level):
     return target.name.replace(", ", "-").replace(" ", "-").replace("+", "_") + level
 
 
-def build(target, level, workload, folder):
-    """Builds one image and returns its path. A program of ours comes with the assembly that belongs to it."""
+def build(target, level, workload, folder, has_dsym=False):
+    """Builds one image and returns its path. A program of ours comes with the assembly that belongs to it. has_dsym: with a dSYM
+    bundle beside it, of an Apple target."""
     ours = workload.parent == HERE
     sources = [workload, HERE / "runtime.c"] + [HERE / name for name in target.extra]
     if ours and workload.name == "workload.c":
@@ -47,6 +48,8 @@ def build(target, level, workload, folder):
         objects.append(out)
     image = folder / base
     run(target.linker + objects + ["-o", image])
+    if has_dsym:
+        run(["dsymutil-19", image])
     for out in objects:
         out.unlink()
     return image

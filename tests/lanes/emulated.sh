@@ -6,5 +6,5 @@ need_build libunicorn-dev clang-19 lld-19 llvm-19 lld-13 python3 gcc-aarch64-lin
 # Of the variants a part; the lane whole takes all.
 export USP_TEST_PART=1
 configure_in check
-make_in check tests/emulated/harness
-(cd "$top/build/check" && "$top/tests/emulated/run.sh" --jobs "$jobs")
+make_in check tests/emulated/harness tests/emulated/tail_calls
+(cd "$top/build/check" && "$top/tests/emulated/run.sh" --jobs "$jobs" && "$top/tests/emulated/tail_calls.sh" --jobs "$jobs")

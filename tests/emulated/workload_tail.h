@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* What workload_tail.c and workload_tail_2.c know of each other. */
+#ifndef USP_TESTS_WORKLOAD_TAIL_H
+#define USP_TESTS_WORKLOAD_TAIL_H
+
+#include "workload.h"
+
+extern volatile unsigned sink;
+
+unsigned last(unsigned a, unsigned b);
+unsigned here_1(unsigned a, unsigned b);
+unsigned here_2(unsigned a, unsigned b);
+unsigned there_1(unsigned a, unsigned b);
+unsigned there_2(unsigned a, unsigned b);
+unsigned there_3(unsigned a, unsigned b);
+unsigned there_4(unsigned a, unsigned b);
+
+#endif
