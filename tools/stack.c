@@ -48,7 +48,7 @@ static void usage(FILE *out) {
         "                   folded, portable, plain, json\n"
         "  --demangle MODE  names of C++, Rust and Swift: full (default), simple, short, no\n"
         "  --no-symbols     image + offset, no names\n"
-        "  --no-lines       no source files and lines, no inlined calls; without it they are shown where there is\n"
+        "  --no-lines       no source files, lines, inlined calls and tail calls; without it they are shown where there is\n"
         "                   debug information\n"
         "  --lines          say so when there is none, and where it was looked for\n"
         "  --full-path      the path of a source file, not its name alone\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* libFuzzer: any bytes as an ELF or Mach-O file with debug information: source frames at many addresses; then an index of it,
- * whose answers must be the same. Seeds: small libraries that the lane compiles. */
+ * whose answers must be the same; and stacks at the calls that it describes. Seeds: small libraries that the lane compiles. */
 #define _GNU_SOURCE 1
 #include "lib/images/file.h"
 #include "lib/images/image_list.h"
@@ -21,6 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define QUESTIONS 192
 #define FRAMES    64
+#define CALLS     32 /* ends of calls, and beginnings of functions, that stacks are made of */
 
 static int count_name(void *context, const char *name) {
     *(size_t *)context += strlen(name);
@@ -47,7 +48,73 @@ static size_t ask_one(struct usp_symbolizer *symbolizer, usp_addr address) {
     return length;
 }
 
-static void ask(const char *path, const struct usp_image *like, usp_addr low, usp_addr high) {
+/* Places that the debug information itself names. */
+struct places {
+    uint64_t calls[CALLS], functions[CALLS];
+    unsigned call_count, function_count;
+};
+
+/* The shape of uspi_call_visitor. */
+static int add_call(void *context, const struct uspi_block_call *call) {
+    struct places *places = context;
+    if (places->call_count < CALLS) places->calls[places->call_count++] = call->end;
+    return 0;
+}
+
+static void add_places(struct places *places, const uint8_t *bytes, size_t size) {
+    struct uspi_block block;
+    struct uspi_block_part part;
+    if (size == 0) return;
+    if (uspi_block_open(&block, bytes, size, NULL) != USP_OK) abort();
+    if (uspi_block_visit_calls(&block, add_call, places) != USP_OK) abort();
+    for (uint32_t i = 0; places->function_count < CALLS && uspi_block_part(&block, i, &part) == USP_OK; i++) {
+        places->functions[places->function_count++] = part.start;
+    }
+}
+
+/* Gathers the places of the first units. */
+static void find_places(struct uspi_bytes bytes, struct places *places) {
+    struct uspi_line_source *dwarf;
+    const struct uspi_dwarf_options options = {.bytes = bytes, .path = "/nonexistent/file"};
+    if (uspi_dwarf_open(&options, &dwarf, NULL) != USP_OK) return;
+    void *reader = dwarf->create_reader();
+    if (reader == NULL) abort();
+    for (size_t i = 0; i < dwarf->units && i < 16; i++) {
+        const uint8_t *block;
+        size_t size;
+        if (dwarf->build(dwarf, reader, i, &block, &size, NULL) == USP_OK) add_places(places, block, size);
+    }
+    dwarf->free_reader(reader);
+    dwarf->close(dwarf);
+}
+
+static int visit_source(void *context, uint32_t i, const struct usp_source_frame *frame) {
+    const bool is_inferred = (frame->flags & USP_SOURCE_INFERRED) != 0;
+    ++*(unsigned *)context;
+    /* Tail calls stand between the two frames, and belong to the second. */
+    if (is_inferred && i != 1) abort();
+    return 0;
+}
+
+/* Each function that might have been called at each call. */
+static void ask_stacks(struct usp_symbolizer *symbolizer, uint32_t arch, const struct places *places) {
+    struct usp_frame frames[2] = {{.kind = USP_FRAME_KIND_INTERRUPTED}, {.kind = USP_FRAME_KIND_RETURN_ADDRESS}};
+    struct usp_stack stack;
+    unsigned count = 0;
+    usp_stack_init(&stack, frames, 2);
+    stack.arch = arch;
+    stack.count = stack.physical = 2;
+    for (unsigned i = 0; i < places->call_count; i++) {
+        for (unsigned k = 0; k < places->function_count; k++) {
+            frames[0].pc = places->functions[k];
+            frames[1].pc = places->calls[i];
+            usp_symbolize_stack(symbolizer, &stack, visit_source, &count);
+        }
+    }
+}
+
+static void ask(const struct places *places, const char *path, const struct usp_image *like, usp_addr low,
+                usp_addr high) {
     struct usp_images *images;
     struct usp_symbolizer_options options;
     struct usp_symbolizer *symbolizer;
@@ -60,6 +127,7 @@ static void ask(const char *path, const struct usp_image *like, usp_addr low, us
     if (usp_symbolizer_create(images, &options, &symbolizer) != USP_OK) abort();
     for (unsigned i = 0; i < QUESTIONS; i++) ask_one(symbolizer, low + (high - low) / QUESTIONS * i + i % 5);
     usp_symbolizer_explain_lines(symbolizer, low, text, sizeof text);
+    ask_stacks(symbolizer, image.arch, places);
     usp_symbolizer_free(symbolizer);
     usp_images_free(images);
 }
@@ -94,6 +162,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct uspi_macho_extent layout;
     struct usp_image image = {.load_address = 0};
     char path[64];
+    struct places places = {.call_count = 0};
     const bool is_elf = uspi_elf_open(&elf, bytes, NULL) == USP_OK && uspi_elf_extent(&elf, &extent, NULL) == USP_OK;
     const bool is_macho =
         !is_elf && uspi_macho_open(&macho, bytes, NULL) == USP_OK && uspi_macho_layout(&macho, &layout, NULL) == USP_OK;
@@ -102,6 +171,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (descriptor < 0 || write(descriptor, data, size) != (ssize_t)size) abort();
     snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
     image.end = UINT64_MAX;
+    find_places(bytes, &places);
     if (is_elf) {
         struct uspi_build_id id = {0};
         uspi_elf_build_id(&elf, &id, NULL);
@@ -109,13 +179,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         image.load_address = elf.header_address;
         image.build_id_size = id.size;
         memcpy(image.build_id, id.bytes, id.size);
-        ask(path, &image, extent.text_low, extent.text_high);
+        ask(&places, path, &image, extent.text_low, extent.text_high);
     } else {
         image.arch = macho.arch;
         image.flags = USP_IMAGE_MACHO;
         image.load_address = layout.header;
         if (uspi_macho_uuid(&macho, image.build_id, NULL) == USP_OK) image.build_id_size = 16;
-        ask(path, &image, layout.text_low, layout.text_high);
+        ask(&places, path, &image, layout.text_low, layout.text_high);
     }
     close(descriptor);
     index_it(bytes);

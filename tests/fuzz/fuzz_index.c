@@ -66,6 +66,20 @@ static int look(void *context, const struct uspi_block_place *place) {
     return 0;
 }
 
+/* The shape of uspi_call_visitor. */
+static int look_at_call(void *context, const struct uspi_block_call *call) {
+    struct looking *l = context;
+    struct uspi_block_call again;
+    struct uspi_block_part part;
+    if (l->count++ > 4096) return 1;
+    if (call->node > l->block->nodes || (call->node == 0) == (call->name == 0)) abort();
+    uspi_block_find_call(l->block, call->end, &again);
+    if (call->node == 0) return 0;
+    uspi_block_first_part(l->block, call->node, &part);
+    for (uint32_t i = 0; i < 16 && uspi_block_tail_call(l->block, call->node, i, &again) == USP_OK; i++) continue;
+    return 0;
+}
+
 static void look_into(const struct uspi_index_file *index, struct uspi_names *names) {
     for (uint64_t i = 0; i < index->blocks && i < 64; i++) {
         struct uspi_block block;
@@ -73,6 +87,8 @@ static void look_into(const struct uspi_index_file *index, struct uspi_names *na
         if (uspi_index_block(index, i, &block) != USP_OK) continue;
         struct looking l = {&block, 0};
         uspi_block_visit(&block, look, &l);
+        l.count = 0;
+        uspi_block_visit_calls(&block, look_at_call, &l);
         for (uint32_t k = 0; k < 256 && uspi_block_part(&block, k, &part) == USP_OK; k++) {
             uspi_block_find_part(&block, part.start, &part);
             uspi_block_alias(&block, part.node, 0);
@@ -87,7 +103,11 @@ static void look_into(const struct uspi_index_file *index, struct uspi_names *na
     }
     uint32_t blocks[USPI_MAP_BLOCKS];
     for (uint64_t i = 0; i < 256; i++) uspi_map_find(&index->map, index->map.base + index->map.span / 256 * i, blocks);
-    for (uint64_t i = 0; i < 256; i++) uspi_index_text(index, i, names, &text);
+    for (uint64_t i = 0; i < 256; i++) {
+        uint64_t number;
+        if (uspi_index_text(index, i, names, &text) == USP_OK)
+            uspi_string_pool_number_of(&index->strings, text, &number);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -95,6 +95,17 @@ for version in 2 4 5; do
   done
 done
 clang-19 -target arm64-apple-ios14 -O2 -g -x c -c - -o "$seeds/fuzz_dwarf/macho" <<<"$lines"
+# Call sites in both forms: tail calls on one way, on two, around in a circle, by a pointer, to another unit.
+calls='#define F(name) __attribute__((noinline)) int name(int a)
+  volatile int v; extern int other(int); F(x) { v = a; return a + 1; } F(y) { v = 2; return x(a); } F(z);
+  F(w) { v = 3; return a > 4 ? y(a) : z(a); } F(z) { v = 4; return a > 5 ? w(a - 1) : x(a); }
+  F(p) { int (*const f[])(int) = {x, y}; v = 5; return f[v & 1](a); } F(o) { v = 6; return other(a); }
+  F(all) { return y(a) + w(a) + z(a) + p(a) + o(a); }'
+for version in 4 5; do
+  clang-19 -O1 "-gdwarf-$version" -fPIC -c -o "$made/calls.o" -x c - <<<"$calls"
+  clang-19 -O1 "-gdwarf-$version" -fPIC -c -o "$made/other.o" -x c - <<<'extern int y(int); int other(int a) { return y(a + 1); }'
+  ld.lld-19 -shared -z noseparate-code --build-id=sha1 "$made/calls.o" "$made/other.o" -o "$seeds/fuzz_dwarf/calls-$version"
+done
 "$top/build/fuzz/tools/unspool" index --quiet -o "$made/store" "$seeds/fuzz_dwarf" 2>/dev/null || :
 for index in "$made"/store/*/*/index; do cp "$index" "$seeds/fuzz_index/$(basename "${index%/index}")"; done
 
