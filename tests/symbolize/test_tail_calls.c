@@ -219,6 +219,8 @@ START_TEST(frames_that_no_call_joins) {
     expect_stack("a b?200 c");
     frames[1].kind = USP_FRAME_KIND_SIGNAL;
     expect_stack("a c");
+    frames[1].pc--; /* in the call instruction */
+    expect_stack("a c");
     frames[1].kind = USP_FRAME_KIND_INTERRUPTED;
     expect_stack("a c");
     make_stack('a', 'c');
@@ -314,6 +316,49 @@ START_TEST(other_names) {
 }
 END_TEST
 
+/* An image that is loaded at an address. */
+static struct usp_image open_image(const char *name, const struct call_program *of, usp_addr load,
+                                   struct usp_images **list) {
+    struct usp_image_file_options options;
+    struct builder b = make_call_file(of);
+    char error[512];
+    save(&b, in_folder(name));
+    builder_free(&b);
+    usp_image_file_options_init(&options);
+    options.flags = USP_IMAGE_FILE_LOADED;
+    options.load_address = load;
+    ck_assert_msg(usp_images_open(in_folder(name), &options, list, error, sizeof error) == USP_OK, "%s", error);
+    return *usp_images_get(*list, 0);
+}
+
+/* A program calls a function of a library, which jumps to one that is local there. What the program calls is none of its own. */
+START_TEST(other_images) {
+    static const struct call_program caller = {.units = "cx", .calls = "c>b x>y"};
+    static const struct call_program library = {.units = "ba|y", .calls = "b~a y~b", .others = "B=b"};
+    enum { CALLER_LOAD = 0x100000, LIBRARY_LOAD = 0x200000 };
+    struct usp_images *lists[2];
+    make_folder();
+    const struct usp_image both[2] = {open_image("caller", &caller, CALLER_LOAD, &lists[0]),
+                                      open_image("library", &library, LIBRARY_LOAD, &lists[1])};
+    ck_assert_int_eq(usp_images_create(both, 2, &images[BY_DWARF]), USP_OK);
+    ck_assert_int_eq(usp_symbolizer_create(images[BY_DWARF], NULL, &symbolizers[BY_DWARF]), USP_OK);
+    static const char *const expected[] = {"a B?100 c", "a B?100 y?300 x"};
+    for (unsigned i = 0; i < 2; i++) {
+        struct text text = {{0}, 0};
+        program = &library;
+        make_stack('a', 'b');
+        frames[0].pc += LIBRARY_LOAD;
+        frames[1].pc = CALLER_LOAD + end_of_call(&caller, i == 0 ? 'c' : 'x', 0);
+        ck_assert_int_eq(usp_symbolize_stack(symbolizers[BY_DWARF], &stack, add_frame, &text), USP_OK);
+        ck_assert_str_eq(text.bytes, expected[i]);
+    }
+    usp_symbolizer_free(symbolizers[BY_DWARF]);
+    usp_images_free(images[BY_DWARF]);
+    for (unsigned i = 0; i < 2; i++) usp_images_free(lists[i]);
+    remove_folder();
+}
+END_TEST
+
 /* ---- entries ---- */
 
 /* A unit for five functions, whose entries are the test's. Each 8 bytes of them are a line, from 10 on. */
@@ -401,13 +446,13 @@ static uint32_t put_parts(struct dwarf_file *f, char function, char second) {
 /* The pc is in the second part of a, and b jumps from its second part. */
 START_TEST(functions_in_parts) {
     struct dwarf_file f = begin_entries();
-    const uint32_t a = put_parts(&f, 'a', 'x'), b = (end_entry(&f), put_parts(&f, 'b', 'y'));
-    put_call(&f, TAIL, end_of_call(program, 'y', 0), a);
+    const uint32_t a = put_parts(&f, 'a', 'y'), b = (end_entry(&f), put_parts(&f, 'b', 'x'));
+    put_call(&f, TAIL, end_of_call(program, 'x', 0), a);
     end_entry(&f);
     call_from_c(&f, b);
     open_entries(&f);
-    make_stack('x', 'c');
-    expect_stack("a b?42 c");
+    make_stack('y', 'c');
+    expect_stack("a b?34 c");
     close_program();
 }
 END_TEST
@@ -448,13 +493,15 @@ START_TEST(call_sites_that_contradict_each_other) {
 }
 END_TEST
 
-/* A call site that lies outside of its function says nothing; of a tail call, that not all are known. */
+/* A call site that lies outside of its function says nothing of the place; of a tail call, that not all are known. */
 START_TEST(call_sites_that_lie_elsewhere) {
     for (unsigned i = 0; i < 2; i++) {
         struct dwarf_file f = begin_entries();
-        const uint32_t a = put_named(&f, CALLER, 'a'), b = (end_entry(&f), put_named(&f, CALLER, 'b'));
+        const uint32_t a = put_named(&f, CALLER, 'a'), x = (end_entry(&f), put_named(&f, CALLER, 'x'));
+        end_entry(&f);
+        const uint32_t b = put_named(&f, CALLER, 'b');
         put_call(&f, TAIL, end_of_call(program, 'b', 0), a);
-        put_call(&f, i == 0 ? SITE : TAIL, end_of_call(program, 'x', 0), a);
+        put_call(&f, i == 0 ? SITE : TAIL, end_of_call(program, 'c', 0), x);
         end_entry(&f);
         call_from_c(&f, b);
         end_entries(&f, i == 0 ? "a b?18 c" : "a c");
@@ -523,7 +570,7 @@ int main(void) {
     add_tests(ways, one_way, a_call_that_is_no_tail_call, two_ways, ways_that_lead_elsewhere, pointers,
               functions_that_are_not_described, recursion, limits);
     add_tests(stacks, frames_that_no_call_joins, several_frames, visitors_end_it, addresses_of_jumps);
-    add_tests(units, other_units, names_that_mean_no_function, other_names);
+    add_tests(units, other_units, names_that_mean_no_function, other_names, other_images);
     add_tests(entries, calls_in_inlined_functions, functions_in_parts, folded_functions,
               call_sites_that_contradict_each_other, call_sites_that_lie_elsewhere, origins_that_are_none);
     add_tests(memory, without_memory);
