@@ -63,7 +63,7 @@ check() {
   compare "$1-5"
 }
 
-# show COMPILER: a process whose main calls the first of three functions that jump to each other, the second one from inlined code in
+# show COMPILER FLAG...: a process whose main calls the first of three functions that jump to each other, the first one from inlined code in
 # another file; the last one waits.
 show() {
   cat >"$work/stuck.c" <<'END'
@@ -80,25 +80,25 @@ extern volatile int sink;
 static inline __attribute__((always_inline)) int inner(int x) { sink++; return send_request(x + 3); }
 __attribute__((noinline)) int away(int x) { sink = x; return inner(x); }
 END
-  "$1" -O2 -g "$work/stuck.c" "$work/away.c" -o "$work/stuck"
+  (cd "$work" && rm -f ./*.dw? && "$@" -O2 -g -c stuck.c away.c && "$@" -O2 -g stuck.o away.o -o stuck)
   "$work/stuck" >"$work/ready" &
   local pid=$!
   for ((i = 0; i < 300; i++)); do if [[ -s $work/ready ]]; then break; else sleep 0.1; fi; done
-  "$unspool" stack --style plain "$pid" >"$work/plain" 2>&1 || fail "$1: $(cat "$work/plain")"
+  "$unspool" stack --style plain "$pid" >"$work/plain" 2>&1 || fail "$*: $(cat "$work/plain")"
   "$unspool" stack --style plain --no-lines "$pid" >"$work/names_alone" 2>&1 || :
   "$unspool" stack --json "$pid" >"$work/json" 2>&1 || :
   kill "$pid"
   sed -nE '/wait_for_reply/,/^main/p' "$work/plain" | sed -E 's/ \+ [0-9]+/ + N/' >"$work/found"
-  diff - "$work/found" <<'END' || fail "$1: other frames"
+  diff - "$work/found" <<'END' || fail "$*: other frames"
 wait_for_reply + N (stuck.c:4)
 send_request + N [inferred tail call] (stuck.c:5)
 inner [inlined] (away.c:3)
 away + N [inferred tail call] (away.c:4)
 main + N (stuck.c:6)
 END
-  ! grep -q 'send_request\|away' "$work/names_alone" || fail "$1: --no-lines shows tail calls"
-  python3 "$top/tests/tool/validate.py" "$top/doc/schema/stacks.schema.json" "$work/json" || [[ $? -eq 77 ]] || fail "$1: JSON"
-  python3 - "$work/json" <<'END' || fail "$1: JSON has no tail calls of main"
+  ! grep -q 'send_request\|away' "$work/names_alone" || fail "$*: --no-lines shows tail calls"
+  python3 "$top/tests/tool/validate.py" "$top/doc/schema/stacks.schema.json" "$work/json" || [[ $? -eq 77 ]] || fail "$*: JSON"
+  python3 - "$work/json" <<'END' || fail "$*: JSON has no tail calls of main"
 import json, sys
 frames = json.load(open(sys.argv[1]))["threads"][0]["frames"]
 main = [f for f in frames if f.get("symbol") == "main"][0]
@@ -107,7 +107,14 @@ sys.exit(found != [("send_request", 5, []), ("away", 4, ["inner"])])
 END
 }
 
-for compiler in gcc clang-19; do show "$compiler"; done
+for compiler in gcc clang-19; do
+  for version in 4 5; do
+    show "$compiler" "-gdwarf-$version"
+    show "$compiler" "-gdwarf-$version" -gsplit-dwarf
+  done
+done
+# With clang 19 the entries of other units' functions say nothing then.
+show gcc -flto
 check gcc gcc
 check clang clang-19
 verdict
