@@ -48,13 +48,12 @@ struct calls {
 static bool same_call(const struct calls *a, const struct uspi_block_call *x, const struct calls *b,
                       const struct uspi_block_call *y) {
     struct uspi_block_part p = {0}, q = {0};
-    if (x->end + a->answer.moved != y->end + b->answer.moved || (x->node == 0) != (y->node == 0)) return false;
-    if (x->node == 0) {
+    if (x->end + a->answer.moved != y->end + b->answer.moved || (x->part == 0) != (y->part == 0)) return false;
+    if (x->part == 0) {
         return same_text(uspi_lines_text(&a->answer, x->name, a->names),
                          uspi_lines_text(&b->answer, y->name, b->names));
     }
-    return uspi_block_first_part(&a->answer.block, x->node, &p) ==
-               uspi_block_first_part(&b->answer.block, y->node, &q) &&
+    return uspi_block_part(&a->answer.block, x->part - 1, &p) == uspi_block_part(&b->answer.block, y->part - 1, &q) &&
            p.start + a->answer.moved == q.start + b->answer.moved;
 }
 
@@ -69,8 +68,8 @@ static bool same_calls(const struct calls *a, const struct calls *b, uint64_t ad
     if (s->part.knows_tail_calls != t->part.knows_tail_calls) return false;
     const bool is_start = s->part.start + s->moved == address;
     for (uint32_t i = 0; is_start && one != USP_ERROR_FORMAT; i++) {
-        one = uspi_block_tail_call(&s->block, s->part.node, i, &x);
-        other = uspi_block_tail_call(&t->block, t->part.node, i, &y);
+        one = uspi_block_tail_call(&s->block, s->part.number, i, &x);
+        other = uspi_block_tail_call(&t->block, t->part.number, i, &y);
         if (one != other || (one == USP_OK && !same_call(a, &x, b, &y))) return false;
         if (one == USP_ERROR_NOT_FOUND) break;
     }

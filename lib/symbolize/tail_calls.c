@@ -73,17 +73,17 @@ static int find_named(const struct search *search, const struct function *in, co
 /* The function that a call leads to. `answer` is of the block that has the call. 1, 0 or USP_ERROR_NO_MEMORY. */
 static int find_callee(const struct search *search, const struct function *in, const struct uspi_lines_answer *answer,
                        bool is_object, const struct uspi_block_call *call, struct function *found) {
+    struct uspi_block_part part;
     uint64_t text = call->name;
-    if (call->node != 0 && !is_object) {
-        struct uspi_block_part part;
-        if (uspi_block_first_part(&answer->block, call->node, &part) != USP_OK) return 0;
+    if (call->part != 0 && uspi_block_part(&answer->block, call->part - 1, &part) != USP_OK) return 0;
+    if (call->part != 0 && !is_object) {
         *found = (struct function){in->module, in->image, part.start + answer->moved + in->image->slide};
         return 1;
     }
-    if (call->node != 0) {
+    if (call->part != 0) {
         struct uspi_block_node of;
         struct uspi_block_function function;
-        if (uspi_block_node(&answer->block, call->node, &of) != USP_OK || of.caller != 0) return 0;
+        if (uspi_block_node(&answer->block, part.node, &of) != USP_OK || of.caller != 0) return 0;
         if (uspi_block_function(&answer->block, of.function, &function) != USP_OK) return 0;
         text = function.name;
     }
@@ -148,7 +148,7 @@ static int count_ways(struct search *search, uint32_t number, unsigned depth) {
     for (uint32_t i = 0; status == 1; i++) {
         struct uspi_block_call call;
         struct function callee;
-        int found = uspi_block_tail_call(&answer.block, answer.part.node, i, &call);
+        int found = uspi_block_tail_call(&answer.block, answer.part.number, i, &call);
         if (found == USP_ERROR_NOT_FOUND) break;
         status = found == USP_OK ? find_callee(search, &function, &answer, is_object, &call, &callee) : 0;
         if (status == 1) status = follow(search, number, call.end - 1 + moved, &callee, depth);

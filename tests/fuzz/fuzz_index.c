@@ -72,11 +72,11 @@ static int look_at_call(void *context, const struct uspi_block_call *call) {
     struct uspi_block_call again;
     struct uspi_block_part part;
     if (l->count++ > 4096) return 1;
-    if (call->node > l->block->nodes || (call->node == 0) == (call->name == 0)) abort();
+    if (call->part > l->block->parts || (call->part == 0) == (call->name == 0)) abort();
     uspi_block_find_call(l->block, call->end, &again);
-    if (call->node == 0) return 0;
-    uspi_block_first_part(l->block, call->node, &part);
-    for (uint32_t i = 0; i < 16 && uspi_block_tail_call(l->block, call->node, i, &again) == USP_OK; i++) continue;
+    if (call->part == 0 || uspi_block_part(l->block, call->part - 1, &part) != USP_OK) return 0;
+    uspi_block_first_part(l->block, part.node, &part);
+    for (uint32_t i = 0; i < 16 && uspi_block_tail_call(l->block, call->part, i, &again) == USP_OK; i++) continue;
     return 0;
 }
 

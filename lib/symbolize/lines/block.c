@@ -47,7 +47,7 @@ static bool lay_out(struct uspi_block *block) {
     block->function_bits = (uint32_t)w[USPI_WIDTH_TEXT] + w[USPI_WIDTH_FILE] + w[USPI_WIDTH_DECLARED];
     block->part_bits = (uint32_t)w[USPI_WIDTH_START] + w[USPI_WIDTH_SIZE] + w[USPI_WIDTH_NODE] + 2u;
     block->call_bits = (uint32_t)w[USPI_WIDTH_START] + w[USPI_WIDTH_CALLEE];
-    block->tail_call_bits = w[USPI_WIDTH_NODE] + block->call_bits;
+    block->tail_call_bits = w[USPI_WIDTH_PART] + block->call_bits;
     const struct {
         uint32_t *at;
         uint32_t count;
@@ -411,6 +411,7 @@ int uspi_block_part(const struct uspi_block *block, uint32_t i, struct uspi_bloc
     part->size = take(bytes, &bit, w[USPI_WIDTH_SIZE]) << block->unit;
     const uint64_t node = take(bytes, &bit, w[USPI_WIDTH_NODE]);
     part->node = (uint32_t)node;
+    part->number = i + 1;
     part->is_cold = take(bytes, &bit, 1) != 0;
     part->knows_tail_calls = take(bytes, &bit, 1) != 0;
     return part->node <= block->nodes ? USP_OK : USP_ERROR_FORMAT;
@@ -457,11 +458,11 @@ static int take_call(const struct uspi_block *block, const uint8_t *bytes, uint6
                      struct uspi_block_call *call) {
     call->end = block->base + (take(bytes, bit, block->width[USPI_WIDTH_START]) << block->unit);
     const uint64_t callee = take(bytes, bit, block->width[USPI_WIDTH_CALLEE]);
-    call->node = callee <= block->nodes ? (uint32_t)callee : 0;
+    call->part = callee <= block->parts ? (uint32_t)callee : 0;
     call->name = 0;
     if (callee == 0) return USP_ERROR_FORMAT;
-    if (callee <= block->nodes) return USP_OK;
-    const uint64_t number = callee - block->nodes - 1;
+    if (callee <= block->parts) return USP_OK;
+    const uint64_t number = callee - block->parts - 1;
     if (number < block->callees) call->name = uspi_block_callee(block, (uint32_t)number);
     return call->name != 0 ? USP_OK : USP_ERROR_FORMAT;
 }
@@ -488,15 +489,15 @@ int uspi_block_find_call(const struct uspi_block *block, uint64_t return_address
     return status == USP_OK && call->end != return_address ? USP_ERROR_NOT_FOUND : status;
 }
 
-int uspi_block_tail_call(const struct uspi_block *block, uint32_t node, uint32_t i, struct uspi_block_call *call) {
-    const unsigned width = block->width[USPI_WIDTH_NODE];
+int uspi_block_tail_call(const struct uspi_block *block, uint32_t part, uint32_t i, struct uspi_block_call *call) {
+    const unsigned width = block->width[USPI_WIDTH_PART];
     uint32_t low = 0, high = block->tail_calls;
     uint64_t bit, of;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
         if (!load(block, block->at_tail_calls, (uint64_t)middle * block->tail_call_bits, width, &of))
             return USP_ERROR_FORMAT;
-        if (of < node) {
+        if (of < part) {
             low = middle + 1;
         } else {
             high = middle;
@@ -505,7 +506,7 @@ int uspi_block_tail_call(const struct uspi_block *block, uint32_t node, uint32_t
     if (i >= block->tail_calls - low) return USP_ERROR_NOT_FOUND;
     const uint8_t *bytes = find_record(block, block->at_tail_calls, low + i, block->tail_call_bits, &bit);
     if (bytes == NULL) return USP_ERROR_FORMAT;
-    if (take(bytes, &bit, width) != node) return USP_ERROR_NOT_FOUND;
+    if (take(bytes, &bit, width) != part) return USP_ERROR_NOT_FOUND;
     return take_call(block, bytes, &bit, call);
 }
 
@@ -514,7 +515,7 @@ int uspi_block_visit_calls(const struct uspi_block *block, uspi_call_visitor vis
         uint32_t table, count, bits;
         unsigned before; /* the place of the call in a record */
     } tables[] = {{block->at_calls, block->calls, block->call_bits, 0},
-                  {block->at_tail_calls, block->tail_calls, block->tail_call_bits, block->width[USPI_WIDTH_NODE]}};
+                  {block->at_tail_calls, block->tail_calls, block->tail_call_bits, block->width[USPI_WIDTH_PART]}};
     for (unsigned t = 0; t < 2; t++) {
         for (uint32_t i = 0; i < tables[t].count; i++) {
             struct uspi_block_call call;

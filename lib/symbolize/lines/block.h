@@ -8,8 +8,8 @@
  *                                  │
  *                                  └─► its caller's node … up to a function that was not inlined
  *
- *     return address ──► call ──► callee: a node, or the name of a function that is not in the block
- *     node ──► its tail calls ──► callees
+ *     return address ──► call ──► callee: the part with which it begins, or the name of a function that is not in the block
+ *     part ──► tail calls of the function that begins with it ──► callees
  *
  * Numbers begin at 1, and 0 means none: of files, functions, sites and nodes. Everything is little-endian and counted from
  * the block's first byte. Untrusted bytes may be opened: what contradicts itself is refused when it is met. */
@@ -60,11 +60,12 @@ enum uspi_block_width {
     USPI_WIDTH_START,  /* an address from the block's base on, in units */
     USPI_WIDTH_SIZE,   /* in units */
     USPI_WIDTH_OFFSET, /* of a group's first entry among the bytes of entries */
-    USPI_WIDTH_CALLEE, /* number of a node or, behind these, of a callee's name */
+    USPI_WIDTH_PART,   /* number of a part */
+    USPI_WIDTH_CALLEE, /* number of a part or, behind these, of a callee's name */
     USPI_WIDTHS
 };
 
-#define USPI_BLOCK_HEADER 84u
+#define USPI_BLOCK_HEADER 88u
 #define USPI_BLOCK_WIDTHS 68u /* where the widths stand in it */
 
 /* Entries in a group. */
@@ -133,6 +134,7 @@ void uspi_block_texts(const struct uspi_block *block, uint64_t (*visit)(void *co
 struct uspi_block_part {
     uint64_t start, size;
     uint32_t node;
+    uint32_t number;       /* from 1, by ascending start */
     bool is_cold;          /* the function begins elsewhere */
     bool knows_tail_calls; /* the block has all tail calls of the function */
 };
@@ -143,15 +145,14 @@ int uspi_block_part(const struct uspi_block *block, uint32_t i, struct uspi_bloc
 /* The part that holds an address; USP_ERROR_NOT_FOUND. */
 int uspi_block_find_part(const struct uspi_block *block, uint64_t address, struct uspi_block_part *part);
 
-/* The part in which a function begins, by its node; USP_ERROR_NOT_FOUND. */
+/* The part with which a function begins, by its node; USP_ERROR_NOT_FOUND. Reads the parts from the first one on. */
 int uspi_block_first_part(const struct uspi_block *block, uint32_t node, struct uspi_block_part *part);
 
 /* A call. */
 struct uspi_block_call {
-    uint64_t
-        end; /* an address behind the call instruction's beginning, and at most behind its end; of calls that return the
-                      return address */
-    uint32_t node; /* of the function that is called; 0: it is not in the block */
+    /* Of a call the return address; of a tail call an address behind the beginning of the jump, and at most behind its end. */
+    uint64_t end;
+    uint32_t part; /* number of the part with which the callee begins; 0: it is not in the block */
     uint64_t name; /* a string: of a function that is not in the block; 0: it is in it */
 };
 
@@ -159,8 +160,8 @@ struct uspi_block_call {
  * no tail calls; USP_ERROR_FORMAT. */
 int uspi_block_find_call(const struct uspi_block *block, uint64_t return_address, struct uspi_block_call *call);
 
-/* Tail call i of a function, by its node; USP_ERROR_NOT_FOUND behind the last. */
-int uspi_block_tail_call(const struct uspi_block *block, uint32_t node, uint32_t i, struct uspi_block_call *call);
+/* Tail call i of the function that begins with a part; USP_ERROR_NOT_FOUND behind the last. */
+int uspi_block_tail_call(const struct uspi_block *block, uint32_t part, uint32_t i, struct uspi_block_call *call);
 
 /* The name of function number `i` of those that are called and are not in the block, from 0; 0 behind the last. */
 uint64_t uspi_block_callee(const struct uspi_block *block, uint32_t i);

@@ -4,6 +4,8 @@
  * all those of its function are known. Of a function outside of the block the builder knows nothing. */
 #include "lib/symbolize/lines/block_write.h"
 
+#include <string.h>
+
 static int by_number(uint64_t x, uint64_t y) { return (x > y) - (x < y); }
 
 /* By place; of one place by what is called. */
@@ -25,7 +27,20 @@ static bool is_one_place(const struct uspi_built_call *x, const struct uspi_buil
     return x->from == y->from && x->address == y->address && x->is_start == y->is_start;
 }
 
-static bool has_callee(const struct uspi_built_call *call) { return call->to != 0 || call->text != 0; }
+/* Finds the part with which each function begins, by its node. False when memory lacks. */
+static bool find_first_parts(struct uspi_builder *b) {
+    const size_t count = b->nodes.count + 1;
+    if (!uspi_room_for(&b->first_parts.all, &b->first_parts.room, 0, count, sizeof *b->first_parts.all)) return false;
+    memset(b->first_parts.all, 0, count * sizeof *b->first_parts.all);
+    for (size_t i = b->parts.count; i-- > 0;) {
+        if (!b->parts.all[i].is_cold) b->first_parts.all[b->parts.all[i].node] = (uint32_t)(i + 1);
+    }
+    return true;
+}
+
+static bool has_callee(const struct uspi_builder *b, const struct uspi_built_call *call) {
+    return call->to != 0 ? b->first_parts.all[call->to] != 0 : call->text != 0;
+}
 
 /* Keeps the tail calls of functions all of whose tail calls are known, each once. What says two things of one place is not known. */
 static void choose_tail_calls(struct uspi_builder *b) {
@@ -34,7 +49,8 @@ static void choose_tail_calls(struct uspi_builder *b) {
     if (b->tail_calls.count > 1) qsort(all, b->tail_calls.count, sizeof *all, by_function);
     for (size_t i = 0; i < b->tail_calls.count; i++) {
         const bool contradicts = i > 0 && is_one_place(&all[i], &all[i - 1]) && by_address(&all[i], &all[i - 1]) != 0;
-        if (contradicts || !has_callee(&all[i])) b->nodes.all[all[i].from - 1].knows_tail_calls = false;
+        const bool is_known = !contradicts && has_callee(b, &all[i]) && b->first_parts.all[all[i].from] != 0;
+        if (!is_known) b->nodes.all[all[i].from - 1].knows_tail_calls = false;
     }
     for (size_t i = 0; i < b->tail_calls.count; i++) {
         const bool is_again = kept > 0 && by_function(&all[i], &all[kept - 1]) == 0;
@@ -63,7 +79,7 @@ static void choose_other_calls(struct uspi_builder *b) {
     if (b->calls.count > 1) qsort(all, b->calls.count, sizeof *all, by_address);
     for (size_t i = 0, end; i < b->calls.count; i = end) {
         for (end = i + 1; end < b->calls.count && all[end].address == all[i].address; end++) continue;
-        const bool is_one = by_address(&all[i], &all[end - 1]) == 0 && has_callee(&all[i]) && !all[i].is_start;
+        const bool is_one = by_address(&all[i], &all[end - 1]) == 0 && has_callee(b, &all[i]) && !all[i].is_start;
         if (is_one && (all[i].to == 0 || makes_tail_calls(b, all[i].to))) all[kept++] = all[i];
     }
     b->calls.count = kept;
@@ -93,13 +109,17 @@ static bool gather_callees(struct uspi_builder *b, const struct uspi_built_call 
     return true;
 }
 
-static void number_callees(struct uspi_builder *b, struct uspi_built_call *calls, size_t count) {
+/* Functions become parts, and names numbers behind these. */
+static void number_functions(const struct uspi_builder *b, struct uspi_built_call *calls, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        if (calls[i].to == 0) calls[i].to = (uint32_t)b->nodes.count + 1 + place_of(b, calls[i].text);
+        calls[i].from = b->first_parts.all[calls[i].from];
+        calls[i].to = calls[i].to != 0 ? b->first_parts.all[calls[i].to]
+                                       : (uint32_t)b->parts.count + 1 + place_of(b, calls[i].text);
     }
 }
 
 bool uspi_block_choose_calls(struct uspi_builder *b) {
+    if (!find_first_parts(b)) return false;
     choose_tail_calls(b);
     choose_other_calls(b);
     if (!gather_callees(b, b->calls.all, b->calls.count)) return false;
@@ -110,7 +130,8 @@ bool uspi_block_choose_calls(struct uspi_builder *b) {
         if (kept == 0 || b->callees.all[i] != b->callees.all[kept - 1]) b->callees.all[kept++] = b->callees.all[i];
     }
     b->callees.count = kept;
-    number_callees(b, b->calls.all, b->calls.count);
-    number_callees(b, b->tail_calls.all, b->tail_calls.count);
+    number_functions(b, b->calls.all, b->calls.count);
+    number_functions(b, b->tail_calls.all, b->tail_calls.count);
+    if (b->tail_calls.count > 1) qsort(b->tail_calls.all, b->tail_calls.count, sizeof *b->tail_calls.all, by_function);
     return true;
 }

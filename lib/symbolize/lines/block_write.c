@@ -278,7 +278,8 @@ static void find_widths(const struct uspi_builder *b, uint64_t base, unsigned un
     NOTE(USPI_WIDTH_FILE, b->files.count);
     NOTE(USPI_WIDTH_FUNCTION, b->functions.count);
     NOTE(USPI_WIDTH_NODE, b->nodes.count);
-    NOTE(USPI_WIDTH_CALLEE, b->calls.count + b->tail_calls.count > 0 ? b->nodes.count + b->callees.count : 0);
+    if (b->tail_calls.count > 0) NOTE(USPI_WIDTH_PART, b->parts.count);
+    if (b->calls.count + b->tail_calls.count > 0) NOTE(USPI_WIDTH_CALLEE, b->parts.count + b->callees.count);
 #undef NOTE
     for (unsigned i = 0; i < USPI_WIDTHS; i++) width[i] = (uint8_t)uspi_packed_width(most[i]);
 }
@@ -367,9 +368,9 @@ static bool put_calls(struct uspi_builder *b, const uint8_t *w, uint64_t base, u
         put_field(&t, w[USPI_WIDTH_START], end_of_call(&b->calls.all[i], base, unit));
         put_field(&t, w[USPI_WIDTH_CALLEE], b->calls.all[i].to);
     }
-    t = begin_table(b, b->tail_calls.count, (unsigned)w[USPI_WIDTH_NODE] + w[USPI_WIDTH_START] + w[USPI_WIDTH_CALLEE]);
+    t = begin_table(b, b->tail_calls.count, (unsigned)w[USPI_WIDTH_PART] + w[USPI_WIDTH_START] + w[USPI_WIDTH_CALLEE]);
     for (size_t i = 0; t.bytes != NULL && i < b->tail_calls.count; i++) {
-        put_field(&t, w[USPI_WIDTH_NODE], b->tail_calls.all[i].from);
+        put_field(&t, w[USPI_WIDTH_PART], b->tail_calls.all[i].from);
         put_field(&t, w[USPI_WIDTH_START], end_of_call(&b->tail_calls.all[i], base, unit));
         put_field(&t, w[USPI_WIDTH_CALLEE], b->tail_calls.all[i].to);
     }

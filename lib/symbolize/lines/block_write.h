@@ -66,7 +66,8 @@ struct uspi_builder {
     USPI_GROWING(struct uspi_built_part) parts;
     USPI_GROWING(struct uspi_built_alias) aliases;
     USPI_GROWING(struct uspi_built_call) calls, tail_calls;
-    USPI_GROWING(uint64_t) callees; /* names of functions that are called and are not in the block, ascending */
+    USPI_GROWING(uint64_t) callees;     /* names of functions that are called and are not in the block, ascending */
+    USPI_GROWING(uint32_t) first_parts; /* numbers of parts by node; 0: none */
     USPI_GROWING(struct uspi_row) rows;
     USPI_GROWING(struct uspi_built_entry) entries;
     USPI_GROWING(struct uspi_built_range) open; /* ranges that have begun and not ended */
@@ -85,9 +86,9 @@ struct uspi_builder {
  * that order afterwards. USP_OK or USP_ERROR_NO_MEMORY. */
 int uspi_block_number(struct uspi_builder *builder);
 
-/* Leaves out calls that lead to no inferred frame, and sorts the others: calls by where they are, tail calls by function first. The
- * names of functions outside of the block become numbers behind those of all nodes. Called when nodes have their last numbers.
- * False when memory lacks. (block_calls.c) */
+/* Leaves out calls that lead to no inferred frame, and sorts the others: calls by where they are, tail calls by function first. Nodes
+ * of functions become numbers of the parts with which they begin, names of functions outside of the block numbers behind these.
+ * Called when nodes have their last numbers and parts are sorted. False when memory lacks. (block_calls.c) */
 bool uspi_block_choose_calls(struct uspi_builder *builder);
 
 /* Writes the block to builder->bytes. USP_OK, USP_ERROR_NO_MEMORY or USP_ERROR_FULL. */

@@ -12,10 +12,10 @@ struct uspi_builder *uspi_builder_create(void) { return calloc(1, sizeof(struct 
 
 void uspi_builder_free(struct uspi_builder *b) {
     if (b == NULL) return;
-    void *const all[] = {b->folders.all, b->files.all, b->functions.all, b->sites.all, b->nodes.all,
-                         b->ranges.all,  b->parts.all, b->aliases.all,   b->calls.all, b->tail_calls.all,
-                         b->callees.all, b->rows.all,  b->entries.all,   b->open.all,  b->scratch,
-                         b->text.all,    b->bytes.all, b->hash,          b->numbers};
+    void *const all[] = {b->folders.all, b->files.all,       b->functions.all, b->sites.all,   b->nodes.all,
+                         b->ranges.all,  b->parts.all,       b->aliases.all,   b->calls.all,   b->tail_calls.all,
+                         b->callees.all, b->first_parts.all, b->rows.all,      b->entries.all, b->open.all,
+                         b->scratch,     b->text.all,        b->bytes.all,     b->hash,        b->numbers};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) free(all[i]);
     free(b);
 }

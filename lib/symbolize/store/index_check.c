@@ -43,13 +43,13 @@ static int check_place(void *context, const struct uspi_block_place *place) {
     return status == USP_OK && is_there ? USP_OK : USP_ERROR_FORMAT;
 }
 
-/* The shape of uspi_call_visitor: what is called is a function that was not inlined, or has a name. */
+/* The shape of uspi_call_visitor: what is called begins with a part, or has a name. */
 static int check_call(void *context, const struct uspi_block_call *call) {
     const struct checking *checking = context;
-    struct uspi_block_node of = {0};
+    struct uspi_block_part part = {.is_cold = false};
     if (call->name > checking->strings->count) return USP_ERROR_FORMAT;
-    if (call->node != 0 && uspi_block_node(checking->block, call->node, &of) != USP_OK) return USP_ERROR_FORMAT;
-    return of.caller == 0 ? USP_OK : USP_ERROR_FORMAT;
+    if (call->part != 0 && uspi_block_part(checking->block, call->part - 1, &part) != USP_OK) return USP_ERROR_FORMAT;
+    return part.is_cold ? USP_ERROR_FORMAT : USP_OK;
 }
 
 static int check_block(const struct uspi_index_file *index, uint64_t number) {
