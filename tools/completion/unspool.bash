@@ -15,7 +15,7 @@ _unspool_options() {
     ;;
   record)
     echo '-o --duration --rate --threads --format --wall --cpu --merge --native-ids --max --async --budget --memory --demangle
-      --no-symbols --quiet --help'
+      --no-symbols --no-lines --lines --quiet --help'
     ;;
   report) echo '--search --binary-images --fetch --debuginfod --fetch-cache --fetch-timeout --index --demangle --json --strict --quiet --help' ;;
   images) echo '--json --help' ;;
