@@ -100,9 +100,10 @@ USP_API void usp_shutdown(void);
  * errno; signal-safe, thread-safe, as this function is. */
 USP_API void usp_memory_init_self(struct usp_memory *memory);
 
-/* The calling thread. frames[0] lies in the caller (kind: return address). options NULL: the defaults. Returns as
- * usp_unwind. Allocates nothing, takes no lock; signal-safe; needs about 17 KB of stack. USP_ERROR_UNSUPPORTED where no
- * backend describes this host. */
+/* The calling thread. frames[0] lies in the caller (kind: return address). options NULL: the defaults. Of libraries that were
+ * loaded after usp_prepare the unwind tables are used after usp_images_refresh (images.h). Returns as usp_unwind.
+ * Allocates nothing, takes no lock; signal-safe; needs about 17 KB of stack. USP_ERROR_UNSUPPORTED where no backend
+ * describes this host. */
 USP_API int usp_capture_self(const struct usp_unwind_options *options, struct usp_stack *stack);
 
 /* The stack that a signal interrupted.
@@ -174,7 +175,8 @@ USP_API int usp_capture_thread(const struct usp_thread *thread, const struct usp
                                struct usp_stack *stack);
 
 /* A stack in memory of its own, with as many frames as there are: where they do not fit, it is captured again with more room,
- * so that all frames are of one moment, the last one. Calls usp_prepare with its defaults where that has not been done.
+ * so that all frames are of one moment, the last one. Calls usp_prepare with its defaults where that has not been done;
+ * libraries that were loaded since are noticed.
  *   thread   as for usp_capture_thread; NULL: the calling thread, from the caller on
  *   options  NULL for the defaults. `tail` has no effect; step_limit bounds the frames, and thereby the memory
  *   stack    becomes the caller's, to be freed with usp_stack_free; NULL on failure

@@ -102,8 +102,9 @@ USP_API int usp_images_open(const char *path, const struct usp_image_file_option
  *
  * The library keeps one list of this process's images, with their unwind tables, for captures, snapshots, symbolizers and
  * tables of stacks. usp_prepare makes it. When something was loaded or unloaded since, usp_capture_thread,
- * usp_snapshot_create_self, usp_symbolize, usp_stack_table_add and the functions below that are not async-signal-safe make
- * it anew, before they do anything else. A function that is async-signal-safe uses the list that was made last. */
+ * usp_stack_create, usp_snapshot_create_self, usp_symbolize, usp_stack_table_add and the functions below that are not
+ * async-signal-safe make it anew, before they do anything else. A function that is async-signal-safe uses the list that was
+ * made last. */
 
 /* Makes the list now, if something was loaded or unloaded since: before a signal handler may need it, or, without
  * usp_prepare, so that captures of the calling thread have unwind tables. Returns USP_OK, USP_ERROR_NO_MEMORY,

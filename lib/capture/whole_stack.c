@@ -4,6 +4,7 @@
 #include "lib/unwind/walker.h"
 
 #include <unspool/capture.h>
+#include <unspool/images.h>
 
 #include <stdlib.h>
 
@@ -53,6 +54,8 @@ __attribute__((noinline)) int usp_stack_create(const struct usp_thread *thread,
     if (is_own && completed.skip != UINT32_MAX) completed.skip++;
     int status = usp_is_prepared() ? USP_OK : usp_prepare(NULL);
     if (is_own && status != USP_ERROR_NO_MEMORY) status = USP_OK;
+    /* usp_capture_self may be called in signal handlers and never makes a list of images. */
+    if (is_own) (void)usp_images_refresh();
 
     struct whole_stack *whole = NULL;
     uint32_t capacity = FRAMES_AT_FIRST;

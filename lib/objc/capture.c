@@ -77,6 +77,8 @@ static int walk_self(void *context, struct usp_unwind_options *options, struct u
 }
 
 int uspi_objc_capture_self(uintptr_t entry, const struct uspi_objc_wanted *wanted, struct usp_stack *stack) {
+    /* usp_capture_self may be called in signal handlers and never makes a list of images. */
+    (void)usp_images_refresh();
     return walk_whole(walk_self, &entry, wanted, stack);
 }
 

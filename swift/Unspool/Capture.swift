@@ -60,6 +60,8 @@ extension Stack {
         }
         defer { usp_thread_release(&thread) }
         if selection == .current || isCallingThread(thread) {
+            // `usp_capture_self` may be called in signal handlers and never makes a list of images.
+            _ = usp_images_refresh()
             // Called from here and no other function, so that one frame is the module's own.
             options.skip = 1
             try check(usp_capture_self(&options, &stack))

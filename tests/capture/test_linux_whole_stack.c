@@ -8,6 +8,8 @@
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suite.h"
 
+#include <dlfcn.h>
+
 #define DEEP 3000u
 
 static struct usp_stack *own;
@@ -39,6 +41,46 @@ START_TEST(the_calling_thread_from_the_caller_on) {
     ck_assert_uint_eq(own->stop, USP_STOP_ROOT);
     ck_assert_uint_eq(own->count, own->capacity);
     usp_stack_free(own);
+}
+END_TEST
+
+/* ---- a library that is loaded after usp_prepare ---- */
+
+static void (*call_plugin)(void (*)(void), uintptr_t *);
+static uintptr_t plugin_returns_to;
+
+static KEPT void capture_below_plugin(void) {
+    own_status = usp_stack_create(NULL, &given, &own);
+    atomic_fetch_add(&standing_sink, 1);
+}
+
+static KEPT void capture_through_plugin(struct standing *s) {
+    (void)s;
+    call_plugin(capture_below_plugin, &plugin_returns_to);
+    atomic_fetch_add(&standing_sink, 1);
+}
+
+/* The plugin has no frame records: its caller is found by its unwind table. */
+START_TEST(a_library_that_was_loaded_since) {
+    struct standing s = {.depth = 3, .wait = capture_through_plugin};
+    ck_assert_int_eq(usp_prepare(NULL), USP_OK);
+    void *library = dlopen("tests/unwind/.libs/linux_frame_plugin_a.so", RTLD_NOW | RTLD_LOCAL);
+    ck_assert_msg(library != NULL, "%s", dlerror());
+    *(void **)&call_plugin = dlsym(library, "plugin_call");
+    ck_assert(call_plugin != NULL);
+    stand_begin(&s);
+    stand_end(&s);
+    ck_assert_int_eq(own_status, USP_OK);
+    const uintptr_t plugin = (uintptr_t)call_plugin & ~(uintptr_t)1;
+    uint32_t i = 0;
+    while (i < own->count && own->frames[i].pc - plugin >= 4096) i++;
+    ck_assert_uint_lt(i + 1, own->count);
+    ck_assert_uint_eq(own->frames[i + 1].pc, plugin_returns_to);
+    const uint32_t method = own->frames[i + 1].method;
+    ck_assert(method == USP_FRAME_METHOD_CFI || method == USP_FRAME_METHOD_EHABI);
+    ck_assert_uint_eq(FRAMES_IN(own, stand_deep), 4);
+    usp_stack_free(own);
+    ck_assert_int_eq(dlclose(library), 0);
 }
 END_TEST
 
@@ -123,7 +165,7 @@ int main(void) {
     TCase *tc = tcase_create("whole stacks");
     tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, begin_each, NULL);
-    add_tests(tc, the_calling_thread_from_the_caller_on, another_thread_as_deep_as_it_is, options_hold, bad_arguments,
+    add_tests(tc, the_calling_thread_from_the_caller_on, a_library_that_was_loaded_since, another_thread_as_deep_as_it_is, options_hold, bad_arguments,
               without_memory);
     return run_suite("linux: whole stacks", tc);
 }

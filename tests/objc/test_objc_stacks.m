@@ -10,6 +10,7 @@
 
 #import <Foundation/NSDebug.h>
 
+#include <dlfcn.h>
 #include <signal.h>
 #include <stdlib.h>
 
@@ -172,6 +173,25 @@ START_TEST(the_program_has_prepared) {
     ck_assert(after.sa_sigaction == before.sa_sigaction);
     [standing end];
     [standing release];
+}
+END_TEST
+
+/* A stack of the calling thread is walked with the unwind tables of what was loaded after usp_prepare. The library is one of
+ * libc's that no program links. */
+START_TEST(a_library_that_was_loaded_since) {
+    uint32_t ticket;
+    bool is_listed = false;
+    ck_assert_int_eq(usp_prepare(NULL), USP_OK);
+    void *library = dlopen("libBrokenLocale.so.1", RTLD_NOW | RTLD_LOCAL);
+    ck_assert_msg(library != NULL, "%s", dlerror());
+    ck_assert_uint_gt([[USPThread callStackReturnAddresses] count], 0);
+    const struct usp_images *images = usp_images_acquire(&ticket);
+    for (size_t i = 0; i < usp_images_count(images); i++) {
+        is_listed = is_listed || strstr(usp_images_get(images, i)->path, "BrokenLocale") != NULL;
+    }
+    usp_images_release(ticket);
+    ck_assert(is_listed);
+    dlclose(library);
 }
 END_TEST
 
@@ -410,6 +430,8 @@ END_TEST
 
 /* The ranges are computed once: as long as nothing is loaded, the filter is the same. */
 START_TEST(ranges_are_computed_once) {
+    /* The first capture of an unprepared process lists the images with their unwind tables. */
+    through_the_system();
     USPIImages *first = [USPIImages current];
     through_the_system();
     ck_assert([USPIImages current] == first);
@@ -473,9 +495,9 @@ static TCase *alone(const TTest *test) {
 
 int main(void) {
     return run_suite("stacks as objects", alone(frames_and_lines), alone(drop_ins), alone(nothing_is_named_unasked),
-                     alone(the_program_has_prepared), alone(grows_until_everything_fits),
-                     alone(a_stack_beyond_the_limit_says_so), alone(lines_beyond_the_limit_say_so),
-                     alone(other_threads_grow_too), alone(equal_stacks_are_one_object), alone(known_stacks_make_room),
-                     alone(only_the_app), alone(folders_can_be_set), alone(ranges_are_computed_once),
-                     alone(no_object_is_leaked));
+                     alone(the_program_has_prepared), alone(a_library_that_was_loaded_since),
+                     alone(grows_until_everything_fits), alone(a_stack_beyond_the_limit_says_so),
+                     alone(lines_beyond_the_limit_say_so), alone(other_threads_grow_too),
+                     alone(equal_stacks_are_one_object), alone(known_stacks_make_room), alone(only_the_app),
+                     alone(folders_can_be_set), alone(ranges_are_computed_once), alone(no_object_is_leaked));
 }

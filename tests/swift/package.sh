@@ -74,7 +74,12 @@ import Unspool
     return stack
 }
 
-let stack = try checkout().symbolicated()
+let captured = try checkout()
+// Before anything is symbolicated, which makes the list of images as well.
+var ticket: UInt32 = 0
+print("images are listed: \(usp_images_count(usp_images_acquire(&ticket)) > 0)")
+usp_images_release(ticket)
+let stack = captured.symbolicated()
 for frame in stack { print(frame) }
 for call in stack[0].inlined { print("inlined: \(call.function ?? "") (\(call.location?.description ?? ""))") }
 print("main: \(try Stack.capture(.main).symbolicated().first?.symbol?.name ?? "")")
@@ -91,7 +96,8 @@ fi
 swift_in "$work/consumer" build "${flags[@]}" >"$work/build.log" 2>&1 || fail "the second build fails: $(cat "$work/build.log")"
 "$work/consumer/.build/release/consumer" >"$work/says" || fail "the program fails"
 cat "$work/says"
-head -n 1 "$work/says" | grep -qE '^checkout\(\) in consumer \+ [0-9]+ \(main\.swift:4\)$' || fail "the first frame is not the caller"
+grep -qx 'images are listed: true' "$work/says" || fail "a capture of the calling thread has not listed the images"
+sed -n 2p "$work/says" | grep -qE '^checkout\(\) in consumer \+ [0-9]+ \(main\.swift:4\)$' || fail "the first frame is not the caller"
 grep -qx 'inlined: inlinedStep() (main.swift:6)' "$work/says" || fail "the inlined call has no name or place"
 grep -qE '^(consumer_)?main in consumer \+ [0-9]+ \(main\.swift:10\)$' "$work/says" || fail "main is not on the stack"
 grep -qE '^main: (consumer_)?main$' "$work/says" || fail "the main thread's stack does not begin in the caller"
