@@ -108,13 +108,13 @@ USP_API int usp_images_open(const char *path, const struct usp_image_file_option
 
 /* Makes the list now, if something was loaded or unloaded since: before a signal handler may need it, or, without
  * usp_prepare, so that captures of the calling thread have unwind tables. Returns USP_OK, USP_ERROR_NO_MEMORY,
- * USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM, or USP_ERROR_BUSY when seven older lists are still held, or libraries come and go without a pause;
- * on failure the last list stays. Thread-safe, not signal-safe. */
+ * USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM, or USP_ERROR_BUSY when 63 older lists are still held, or libraries come and go
+ * without a pause; on failure the last list stays. Thread-safe, not signal-safe. */
 USP_API int usp_images_refresh(void);
 
 /* The list that was made last, NULL before the first and after usp_shutdown. It stays until usp_images_release gets the same
  * *ticket, on this thread or another one; what is unloaded meanwhile is still in it. A list that is held keeps no other one
- * alive, but there can be no more than eight. Both are signal-safe, and may be called while another thread makes the next
+ * alive, but there can be no more than 64. Both are signal-safe, and may be called while another thread makes the next
  * list. */
 USP_API const struct usp_images *usp_images_acquire(uint32_t *ticket);
 USP_API void usp_images_release(uint32_t ticket);

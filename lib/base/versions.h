@@ -12,9 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* So many versions there are at most, the current one included. */
-#define USPI_VERSIONS 8u
-/* Threads spread over so many cache lines. */
+/* The versions that there can be at one time, the current one included. So many because readers of the parent's other threads
+ * stay counted in a child: in a chain of forks each process can keep one version that no thread reads. */
+#define USPI_VERSIONS 64u
+/* The groups of counters over which threads spread, so that few threads write to the same cache line. */
 #define USPI_VERSIONS_PLACES 16u
 
 /* All zero: no object, no readers. */
@@ -23,7 +24,6 @@ struct uspi_versions {
     void *_Atomic objects[USPI_VERSIONS];
     struct {
         _Atomic(uint32_t) readers[USPI_VERSIONS];
-        uint8_t padding[32]; /* to the size of a cache line */
     } places[USPI_VERSIONS_PLACES];
 };
 

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE 1
 #include "tests/support/linux_threads.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/time.h>
@@ -346,6 +347,7 @@ static void use_everything(void) {
         usp_snapshot_free(snapshot);
     }
     if (usp_capture_get_usage(&usage) != USP_OK || usage.copies == 0) _exit(6);
+    if (usp_print_stack(open("/dev/null", O_WRONLY)) != USP_OK) _exit(9);
     usp_shutdown();
     if (usp_capture_thread(&own.thread, NULL, &stack) != USP_ERROR_NOT_PREPARED) _exit(7);
     if (usp_prepare(NULL) != USP_OK) _exit(8);

@@ -10,6 +10,7 @@
 #include "tests/support/under.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 
@@ -232,7 +233,7 @@ static void *prepare_and_refresh(void *context) {
     return context;
 }
 
-/* In a child: every call that takes a lock, and a stack that ends where threads begin. */
+/* In a child: every call that takes a lock, names too, and a stack that ends where threads begin. */
 static void use_everything(void) {
     struct standing s = {.depth = 5};
     struct usp_stack stack;
@@ -248,6 +249,9 @@ static void use_everything(void) {
     while (atomic_load(&s.there) == 0) usleep(100);
     if (capture(&s.thread, &stack) != USP_OK) _exit(5);
     if (stack.stop != USP_STOP_ROOT || FRAMES_IN(&stack, stand_deep) != 6) _exit(6);
+    int nowhere = open("/dev/null", O_WRONLY);
+    if (usp_print_stack(nowhere) != USP_OK) _exit(7);
+    if (usp_print_threads(nowhere) != USP_OK) _exit(8);
     usp_shutdown();
     _exit(0);
 }
@@ -305,6 +309,50 @@ START_TEST(fork_during_the_first_prepare) {
 }
 END_TEST
 
+/* A reader of the list that does not come along through a fork. */
+static void *hold_images(void *holds) {
+    uint32_t ticket;
+    (void)usp_images_acquire(&ticket);
+    sem_post(holds);
+    for (;;) pause();
+    return NULL;
+}
+
+#define GENERATIONS 12
+
+/* Never returns. The exit status is 0, or tells which check failed. */
+static void fork_again_and_again(void) {
+    for (unsigned generation = 0; generation < GENERATIONS; generation++) {
+        struct usp_prepare_options options;
+        pthread_t reader;
+        sem_t holds;
+        int status;
+        alarm(60);
+        usp_prepare_options_init(&options);
+        /* Other rules, so that the list is published anew. */
+        options.kept_rules = 16u << generation;
+        if (usp_prepare(&options) != USP_OK) _exit(21);
+        if (usp_images_refresh() != USP_OK) _exit(22);
+        sem_init(&holds, 0, 0);
+        if (pthread_create(&reader, NULL, hold_images, &holds) != 0) _exit(23);
+        while (sem_wait(&holds) != 0) continue;
+        pid_t child = fork();
+        if (child == 0) continue;
+        if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) _exit(24);
+        _exit(WEXITSTATUS(status));
+    }
+    use_everything();
+}
+
+/* In each process of a chain a thread reads the list while another one forks. */
+START_TEST(a_chain_of_forks) {
+    if (USP_SANITIZED || is_user_emulated()) return;
+    pid_t first = fork();
+    if (first == 0) fork_again_and_again();
+    expect_all_right(first);
+}
+END_TEST
+
 int main(void) {
     TCase *tests = tcase_create("defaults");
     tcase_set_timeout(tests, 300);
@@ -312,7 +360,8 @@ int main(void) {
     if (usp_arch_host() != USP_ARCH_ARMV7) {
         tcase_add_loop_test(tests, a_thread_64_calls_deep, 0, 2);
         tcase_add_loop_test(tests, a_scratch_value_as_the_frame_pointer, 0, 4);
-        add_tests(tests, a_library_that_is_loaded_later, fork_while_lists_are_made, fork_during_the_first_prepare);
+        add_tests(tests, a_library_that_is_loaded_later, fork_while_lists_are_made, fork_during_the_first_prepare,
+                  a_chain_of_forks);
     }
     return run_suite("linux_defaults", tests);
 }

@@ -74,12 +74,14 @@ static void start_afresh(void) {
     static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     requester.changes = fresh;
     requester.turn = MACH_PORT_NULL;
-    for (unsigned i = 0; i < ARENAS; i++) atomic_store(&requester.own[i].is_taken, false);
     uspi_darwin_threads_after_fork();
-    if (requester.prepared && !make_turn()) requester.prepared = false;
+    if (!requester.prepared) return;
+    for (unsigned i = 0; i < ARENAS; i++) atomic_store(&requester.own[i].is_taken, false);
+    if (!make_turn()) requester.prepared = false;
 }
 
-static void register_fork_handler(void) { pthread_atfork(NULL, NULL, start_afresh); }
+/* When the library is loaded: a child that is forked during the first usp_prepare begins afresh as well. */
+__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, start_afresh); }
 
 /* ---- memory ---- */
 
@@ -147,10 +149,8 @@ static int prepare(const struct usp_prepare_options *o) {
 }
 
 int uspi_os_prepare(const struct usp_prepare_options *options) {
-    static pthread_once_t fork_handler = PTHREAD_ONCE_INIT;
     if (!can_stop()) return USP_ERROR_UNSUPPORTED;
     if (!is_valid(options)) return USP_ERROR_ARGUMENT;
-    pthread_once(&fork_handler, register_fork_handler);
     uspi_darwin_watch_images();
     uspi_darwin_try_slots();
     uspi_darwin_learn_queues();

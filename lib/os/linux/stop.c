@@ -33,11 +33,14 @@ static void start_afresh(void) {
     static const struct uspi_turn free_turn = {0};
     atomic_store(&uspi_capturing.changes.word, free_turn.word);
     atomic_store(&uspi_capturing.snapshots.word, free_turn.word);
-    if (atomic_load(&uspi_capturing.pid) != 0) atomic_store(&uspi_capturing.pid, uspi_linux->own_process());
+    /* Before the first usp_prepare there is no request. */
+    if (atomic_load(&uspi_capturing.pid) == 0) return;
+    atomic_store(&uspi_capturing.pid, uspi_linux->own_process());
     uspi_requests_after_fork();
 }
 
-static void register_fork_handler(void) { pthread_atfork(NULL, NULL, start_afresh); }
+/* When the library is loaded: a child that is forked during the first usp_prepare begins afresh as well. */
+__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, start_afresh); }
 
 static bool is_valid(const struct usp_prepare_options *o) {
     return (o->signal == 0 || uspi_signal_is_allowed(o->signal)) && o->max_threads > 0 && o->max_threads <= 1u << 20 &&
@@ -84,12 +87,10 @@ static int prepare(const struct usp_prepare_options *o) {
 }
 
 int uspi_os_prepare(const struct usp_prepare_options *options) {
-    static pthread_once_t fork_handler = PTHREAD_ONCE_INIT;
     struct uspi_capturing *c = &uspi_capturing;
     struct uspi_undisturbed kept;
     if (USPI_HOST_ARCH == USP_ARCH_NONE) return USP_ERROR_UNSUPPORTED;
     if (!is_valid(options)) return USP_ERROR_ARGUMENT;
-    pthread_once(&fork_handler, register_fork_handler);
     /* A child that was made without libc's fork did not pass by the handler. */
     const pid_t pid = uspi_linux->own_process();
     if (atomic_load(&c->pid) != 0 && atomic_load(&c->pid) != pid) start_afresh();

@@ -32,7 +32,7 @@ static void start_afresh(void) {
     sleepers.given = given;
 }
 
-/* At load: a handler that is registered later could be registered too late. */
+/* When the library is loaded: before any lock is taken. */
 __attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, start_afresh); }
 
 struct uspi_lock *uspi_lock_create(void) { return calloc(1, sizeof(struct uspi_lock)); }

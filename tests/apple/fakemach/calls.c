@@ -203,6 +203,25 @@ START_TEST(test_after_fork) {
 }
 END_TEST
 
+/* Forked before the first usp_prepare, or during it. */
+START_TEST(test_fork_before_prepare) {
+    struct usp_frame frames[32];
+    struct usp_stack stack;
+    struct usp_thread t;
+    fake_fork();
+    struct fake_account before = fake_account;
+    ck_assert_int_eq(usp_thread_main(&t), USP_OK);
+    ck_assert_uint_eq(t.id, FAKE_MAIN_ID + CALLER);
+    usp_thread_release(&t);
+    prepare();
+    size_t fresh = add_thread(FAKE_OWN, 8192, FRAMES, 700);
+    ck_assert_int_eq(capture_thread(fresh, &stack, frames, 32), USP_OK);
+    check_stack(&stack, FRAMES, 700);
+    usp_shutdown();
+    check_clean(&before, "fork before usp_prepare");
+}
+END_TEST
+
 /* Deeper than what was reserved: a bounded number of windows, one bulk read in each. */
 START_TEST(test_deep_stack) {
     enum { DEEP = 150000 };
@@ -630,8 +649,9 @@ TCase *case_of_calls(void) {
     tcase_add_checked_fixture(calls, start, stop);
     tcase_set_timeout(calls, 60);
     add_tests(calls, test_threads, test_who_is_who, test_one_thread, test_no_such_thread, test_own_thread,
-              test_unknown_own_thread, test_ended_meanwhile, test_after_fork, test_deep_stack, test_all_threads,
-              test_2000_threads, test_other_process, test_translated, test_copies_at_one_time, test_looping_stack);
+              test_unknown_own_thread, test_ended_meanwhile, test_after_fork, test_fork_before_prepare, test_deep_stack,
+              test_all_threads, test_2000_threads, test_other_process, test_translated, test_copies_at_one_time,
+              test_looping_stack);
     tcase_add_loop_test(calls, test_changing_stack, 0, 2);
     add_tests(calls, test_null_call, test_overflow, test_stack_pointer_nowhere, test_shutdown_meanwhile);
     tcase_add_loop_test(calls, test_growing_stack, 0, 2);
