@@ -47,8 +47,10 @@ struct usp_prepare_options {
     uint32_t max_threads; /* threads whose stacks are held at one time without growing. Default 64 */
     uint32_t stack_copy;  /* bytes reserved for each thread's stack copy; grows between captures when a stack turns out
                               deeper. Default 65536 */
-    uint64_t timeout;     /* ns that usp_capture_thread may take to get a thread's stack. Default 100,000,000 */
-    uint32_t kept_rules;  /* unwind rules that captures in this process keep, one for each place in code that keeps no
+    /* ns that usp_capture_thread may take; at most half of it goes to a loader that changes its list without a pause. Default
+     * 100,000,000 */
+    uint64_t timeout;
+    uint32_t kept_rules; /* unwind rules that captures in this process keep, one for each place in code that keeps no
                              frame records: 32 bytes each, rounded up to a power of two; at most 2^26, 0: none.
                              Default 4096 (128 KB) */
     uint32_t reserved0;
@@ -85,8 +87,8 @@ USP_API int usp_capture_get_usage(struct usp_capture_usage *usage);
 USP_API bool usp_is_prepared(void);
 
 /* Learns the calling thread's stack bounds and touches its thread-local state, so that a later call from a signal
- * handler finds them. Worth calling at a thread's start; not needed for correctness. Returns USP_OK or
- * USP_ERROR_UNSUPPORTED. Thread-safe, not signal-safe. */
+ * handler finds them. Worth calling at a thread's start; not needed for correctness. Returns USP_OK,
+ * USP_ERROR_SYSTEM when libc does not tell the bounds, or USP_ERROR_UNSUPPORTED. Thread-safe, not signal-safe. */
 USP_API int usp_thread_prepare(void);
 
 /* Gives back what usp_prepare took: the signal's handler (if it is still ours), buffers. No other call may be running.
@@ -165,8 +167,8 @@ USP_API int usp_threads(struct usp_thread_info *infos, size_t capacity, size_t *
  *   thread   from usp_thread_main, usp_thread_from_pthread, usp_threads
  *   options  NULL for the defaults
  * Returns as usp_unwind, and USP_ERROR_NOT_PREPARED without usp_prepare, USP_ERROR_NO_THREAD when it does not exist or
- * ended, USP_ERROR_TIMEOUT when it did not answer (after 4 ms when the system says that it cannot: it blocks the signal or
- * waits for it, sleeps uninterruptibly, is stopped), USP_ERROR_STACK_FULL when its stack has no room for an answer,
+ * ended, USP_ERROR_TIMEOUT when it did not answer (after 4 ms when the system says that it cannot: it sleeps with the signal
+ * blocked or waits for it, or is stopped), USP_ERROR_STACK_FULL when its stack has no room for an answer,
  * USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED, USP_ERROR_BUSY when 1000 threads capture at this moment (Apple systems: when
  * other captures have the turn for the whole timeout). Threads that capture do not wait for each other. The calling
  * thread's signals and cancellation wait until the call returns. Not signal-safe. Must not be called while holding a lock

@@ -36,9 +36,11 @@ struct usp_snapshot_options {
     uint32_t means;       /* enum usp_snapshot_means; of this process only. Default USP_SNAPSHOT_BY_SIGNALS */
     uint32_t skip_own;    /* this process only: leave out so many of the calling thread's innermost frames. Default 0 */
     uint64_t only_thread; /* a thread id: only this one; 0: all. Default 0 */
-    uint64_t timeout;     /* ns that it may take to stop the threads. Default 100,000,000 */
-    const char *sysroot;  /* cores: where the files that mappings name are looked for first. Default NULL */
-    const char *program;  /* cores: the program's file, where the core does not name it. Default NULL */
+    /* ns that it may take to stop the threads; of this process, at most half of it goes to a loader that changes its list without
+     * a pause. Default 100,000,000 */
+    uint64_t timeout;
+    const char *sysroot; /* cores: where the files that mappings name are looked for first. Default NULL */
+    const char *program; /* cores: the program's file, where the core does not name it. Default NULL */
     struct usp_unwind_options unwind;
     uint64_t reserved[4];
 };

@@ -347,8 +347,8 @@ int usp_capture_thread(const struct usp_thread *thread, const struct usp_unwind_
     struct uspi_undisturbed kept;
     uspi_os_undisturbed_begin(&kept);
     /* Before anything is stopped. Failure is not fatal: the capture goes on with the last list. */
-    (void)uspi_own_code_notice();
-    int status = uspi_os_copy_thread(thread, &copy);
+    const uint64_t left = uspi_own_code_notice(uspi_os_capture_timeout());
+    int status = uspi_os_copy_thread(thread, uspi_os_clock() + left, &copy);
     if (status == USP_OK) {
         status = walk_copy(&copy, options, stack);
         stack->stopped_ns = copy.stopped_ns;

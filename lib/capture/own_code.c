@@ -100,11 +100,20 @@ void uspi_own_code_describe(const struct uspi_own_code *code, struct usp_target 
     shortcuts->generation = code->generation;
 }
 
-int uspi_own_code_notice(void) { return atomic_load(&settings.are_used) ? uspi_own_images_refresh() : USP_OK; }
+static int publish_if_used(uint64_t deadline) {
+    return atomic_load(&settings.are_used) ? uspi_own_images_refresh(deadline) : USP_OK;
+}
 
-int uspi_own_code_keep(struct usp_images **images, struct uspi_image_tables **tables) {
+uint64_t uspi_own_code_notice(uint64_t timeout) {
+    const uint64_t begin = uspi_os_clock();
+    (void)publish_if_used(begin + timeout / 2);
+    const uint64_t spent = uspi_os_clock() - begin;
+    return spent < timeout / 2 ? timeout - spent : timeout - timeout / 2;
+}
+
+int uspi_own_code_keep(uint64_t deadline, struct usp_images **images, struct uspi_image_tables **tables) {
     struct uspi_own_code code;
-    int status = uspi_own_code_notice();
+    int status = publish_if_used(deadline);
     uint32_t ticket = uspi_own_code_enter(&code);
     *images = code.images != NULL ? uspi_images_keep(code.images) : NULL;
     *tables = code.tables != NULL ? uspi_image_tables_keep(code.tables) : NULL;
@@ -115,7 +124,7 @@ int uspi_own_code_keep(struct usp_images **images, struct uspi_image_tables **ta
 
 int usp_images_refresh(void) {
     bool were_used = atomic_exchange(&settings.are_used, true);
-    return were_used ? uspi_own_images_refresh() : uspi_own_images_extend(&maker);
+    return were_used ? uspi_own_images_refresh(UINT64_MAX) : uspi_own_images_extend(&maker);
 }
 
 /* Under the lock. USP_ERROR_NO_MEMORY: none are kept. */
@@ -137,7 +146,7 @@ int uspi_own_code_prepare(uint64_t table_limit, uint32_t kept_rules) {
     settings.table_limit = table_limit;
     uspi_lock_give(&settings.lock);
     free_rules(old);
-    int refreshed = is_same ? uspi_own_images_refresh() : uspi_own_images_extend(&maker);
+    int refreshed = is_same ? uspi_own_images_refresh(UINT64_MAX) : uspi_own_images_extend(&maker);
     return status != USP_OK ? status : refreshed;
 }
 

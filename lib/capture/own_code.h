@@ -26,13 +26,14 @@ void uspi_own_code_describe(const struct uspi_own_code *code, struct usp_target 
                             struct uspi_shortcuts *shortcuts);
 
 /* Publishes what captures need of the images that are loaded now, if that is published at all (usp_prepare,
- * usp_images_refresh) and something was loaded or unloaded since. Returns as uspi_own_images_refresh. Not
- * async-signal-safe. */
-int uspi_own_code_notice(void);
+ * usp_images_refresh) and something was loaded or unloaded since. A loader that never rests gets half of `timeout` (ns); then
+ * what was published last stays. Returns what is left of the timeout, half of it at least: the unwind tables of new images may
+ * take longer. Not async-signal-safe. */
+uint64_t uspi_own_code_notice(uint64_t timeout);
 
-/* The same, and gives the list and its tables (NULL: none), which the caller frees. Where nothing newer can be made, the last
- * ones are given. */
-int uspi_own_code_keep(struct usp_images **images, struct uspi_image_tables **tables);
+/* The same until `deadline` (usp_clock), and gives the list and its tables (NULL: none), which the caller frees. Where nothing
+ * newer can be made, the last ones are given. Returns as uspi_own_images_refresh. */
+int uspi_own_code_keep(uint64_t deadline, struct usp_images **images, struct uspi_image_tables **tables);
 
 /* Publishes it under these limits: the unwind tables of the images take at most `table_limit` bytes, and so many rules are kept;
  * 0: none. With the same number, what was kept stays. Returns as above; the limits hold in any case. */

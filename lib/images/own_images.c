@@ -91,21 +91,31 @@ static void free_version(void *object) {
     free(version);
 }
 
-static int find_own(void *loaded, struct uspi_images_found *found) { return uspi_os_images_self(found, loaded); }
+/* How the images of this process are found. */
+struct search {
+    uint64_t deadline;
+    struct uspi_os_loaded *loaded;
+};
+
+static int find_own(void *context, struct uspi_images_found *found) {
+    struct search *search = context;
+    return uspi_os_images_self(found, search->deadline, &search->loaded);
+}
 
 /* A process has images: none at all is a system that lets nothing be read. */
-static int list_images(struct uspi_os_loaded **loaded, struct usp_images **images) {
-    *loaded = NULL;
-    int status = uspi_images_seal_found(find_own, loaded, images);
+static int list_images(uint64_t deadline, struct uspi_os_loaded **loaded, struct usp_images **images) {
+    struct search search = {.deadline = deadline};
+    int status = uspi_images_seal_found(find_own, &search, images);
+    *loaded = search.loaded;
     return status == USP_OK && usp_images_count(*images) == 0 ? USP_ERROR_SYSTEM : status;
 }
 
-static int make_version(struct version **version) {
+static int make_version(uint64_t deadline, struct version **version) {
     struct version *made = calloc(1, sizeof *made);
     if (made == NULL) return USP_ERROR_NO_MEMORY;
     made->wanted = atomic_load(&extra_wanted);
     made->maker = atomic_load(&extra_maker);
-    int status = list_images(&made->loaded, &made->images);
+    int status = list_images(deadline, &made->loaded, &made->images);
     made->own.images = made->images;
     if (status == USP_OK && made->maker != NULL) status = made->maker->make(made->images, &made->own.extra);
     if (status != USP_OK) {
@@ -152,16 +162,17 @@ static int publish(struct version *version, bool is_last_try) {
     return is_superseded ? USP_OK : status;
 }
 
-int uspi_own_images_refresh(void) {
+int uspi_own_images_refresh(uint64_t deadline) {
     struct version *version;
     int status = USP_OK;
     if (is_published_current()) return USP_OK;
     for (unsigned i = 0; i < TRIES; i++) {
         /* A list that no reader could get is not made. */
-        status = has_room() ? make_version(&version) : USP_ERROR_BUSY;
+        status = has_room() ? make_version(deadline, &version) : USP_ERROR_BUSY;
         if (status != USP_OK) return status;
-        status = publish(version, i + 1 == TRIES);
-        if (status == USP_OK) break;
+        const bool is_last_try = i + 1 == TRIES || uspi_os_clock() >= deadline;
+        status = publish(version, is_last_try);
+        if (status == USP_OK || is_last_try) break;
     }
     return status;
 }
@@ -177,7 +188,7 @@ static struct usp_images *keep_published(uint64_t *generation) {
 }
 
 int uspi_own_images_get(struct usp_images **images, uint64_t *generation) {
-    int status = uspi_own_images_refresh();
+    int status = uspi_own_images_refresh(UINT64_MAX);
     *images = keep_published(generation);
     if (*images != NULL) return USP_OK;
     return status != USP_OK ? status : USP_ERROR_BUSY;
@@ -185,7 +196,7 @@ int uspi_own_images_get(struct usp_images **images, uint64_t *generation) {
 
 uint64_t usp_images_generation(void) {
     struct uspi_own_images own;
-    (void)uspi_own_images_refresh();
+    (void)uspi_own_images_refresh(UINT64_MAX);
     usp_images_release(uspi_own_images_enter(&own));
     return own.generation;
 }
@@ -194,12 +205,12 @@ int usp_images_create_self(struct usp_images **images) {
     uint64_t generation;
     if (images == NULL) return USP_ERROR_ARGUMENT;
     *images = NULL;
-    int status = uspi_own_images_refresh();
+    int status = uspi_own_images_refresh(UINT64_MAX);
     if (status == USP_OK) *images = keep_published(&generation);
     if (*images != NULL || (status != USP_OK && status != USP_ERROR_BUSY)) return status;
     /* Where too many lists are held already, this one is the caller's alone. */
     struct uspi_os_loaded *loaded;
-    status = list_images(&loaded, images);
+    status = list_images(UINT64_MAX, &loaded, images);
     uspi_os_loaded_free(loaded);
     if (status == USP_OK) return USP_OK;
     usp_images_free(*images);
@@ -210,7 +221,7 @@ int usp_images_create_self(struct usp_images **images) {
 int uspi_own_images_extend(const struct uspi_images_extra *extra) {
     atomic_store(&extra_maker, extra);
     atomic_fetch_add(&extra_wanted, 1);
-    return uspi_own_images_refresh();
+    return uspi_own_images_refresh(UINT64_MAX);
 }
 
 void uspi_own_images_withdraw(void) {

@@ -26,13 +26,14 @@ uint32_t uspi_own_images_enter(struct uspi_own_images *own);
 bool uspi_own_images_are_current(uint64_t generation);
 
 /* Publishes a new list if something was loaded or unloaded since the last one was made. Otherwise it costs the look at the
- * loader's list (doc/benchmarks.md). Takes no lock of the loader's. USP_OK, USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED,
- * or USP_ERROR_BUSY when too many old lists are still held or the loader never rests; on failure what was published last
- * stays. Not async-signal-safe. */
-int uspi_own_images_refresh(void);
+ * loader's list (doc/benchmarks.md). Takes no lock of the loader's. While the loader changes its list, it is read again until
+ * `deadline` (usp_clock; UINT64_MAX: none). USP_OK, USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED, or USP_ERROR_BUSY when too
+ * many old lists are still held or the loader never rests; on failure what was published last stays. Not
+ * async-signal-safe. */
+int uspi_own_images_refresh(uint64_t deadline);
 
-/* The same, and gives *images, which the caller frees with usp_images_free, and its generation. Where that fails, the last
- * list is given rather than none. */
+/* The same without a deadline, and gives *images, which the caller frees with usp_images_free, and its generation. Where that
+ * fails, the last list is given rather than none. */
 int uspi_own_images_get(struct usp_images **images, uint64_t *generation);
 
 /* What a higher layer makes of lists. */
@@ -43,7 +44,7 @@ struct uspi_images_extra {
 };
 
 /* Publishes the list anew with an extra that is made now; the lists that follow get theirs as well. `extra` is a constant of
- * the only caller's. Returns as uspi_own_images_refresh. */
+ * the only caller's. Without a deadline. Returns as uspi_own_images_refresh. */
 int uspi_own_images_extend(const struct uspi_images_extra *extra);
 
 /* Takes back what was published; the next refresh publishes a list without an extra. */

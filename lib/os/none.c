@@ -97,8 +97,11 @@ int uspi_os_threads(struct usp_thread_info *infos, size_t capacity, size_t *coun
     return USP_ERROR_UNSUPPORTED;
 }
 
-int uspi_os_copy_thread(const struct usp_thread *thread, struct uspi_thread_copy *copy) {
+uint64_t uspi_os_capture_timeout(void) { return 0; }
+
+int uspi_os_copy_thread(const struct usp_thread *thread, uint64_t deadline, struct uspi_thread_copy *copy) {
     (void)thread;
+    (void)deadline;
     memset(copy, 0, sizeof *copy);
     return USP_ERROR_UNSUPPORTED;
 }
@@ -132,13 +135,14 @@ uint32_t uspi_os_thread_roots(usp_addr roots[USPI_THREAD_ROOTS]) {
 
 usp_addr uspi_os_first_stack_top(void) { return 0; }
 
-int uspi_os_images_self(struct uspi_images_found *found, struct uspi_os_loaded **loaded) {
+int uspi_os_images_self(struct uspi_images_found *found, uint64_t deadline, struct uspi_os_loaded **loaded) {
     (void)found;
+    (void)deadline;
     *loaded = NULL;
     return USP_ERROR_UNSUPPORTED;
 }
 
-bool uspi_os_loaded_is_current(const struct uspi_os_loaded *loaded) {
+bool uspi_os_loaded_is_current(struct uspi_os_loaded *loaded) {
     (void)loaded;
     return true;
 }

@@ -306,9 +306,12 @@ int uspi_read_stacks(struct uspi_thread_copy *copy, usp_addr from, void *to, siz
 /* Gives a walk over a copy the reason USP_STOP_NOT_COPIED when that is why it ended. (lib/capture/capture.c) */
 void uspi_note_cut(const struct uspi_thread_copy *copy, struct usp_stack *stack);
 
-/* Stops another thread of this process, copies, lets it go; all of that within the timeout. On USP_OK the copy must be given
- * back. Between uspi_os_undisturbed_begin and _end. */
-int uspi_os_copy_thread(const struct usp_thread *thread, struct uspi_thread_copy *copy);
+/* usp_prepare_options.timeout as usp_prepare was given it, in ns; 0 before. */
+uint64_t uspi_os_capture_timeout(void);
+
+/* Stops another thread of this process, copies its registers and stack, and resumes it; all of that until `deadline`
+ * (usp_clock). On USP_OK the copy must be given back. Between uspi_os_undisturbed_begin and _end. */
+int uspi_os_copy_thread(const struct usp_thread *thread, uint64_t deadline, struct uspi_thread_copy *copy);
 void uspi_os_release_copy(struct uspi_thread_copy *copy);
 
 /* ---- all threads at one moment ---- */
@@ -377,12 +380,14 @@ struct uspi_images_found {
 /* What this process had loaded when its images were listed. */
 struct uspi_os_loaded;
 
-/* Finds all images of this process. Waits for no lock that another thread may hold for long; where the loader is at work, for
- * it. On success *loaded is the caller's. */
-int uspi_os_images_self(struct uspi_images_found *found, struct uspi_os_loaded **loaded);
+/* Finds all images of this process. Takes no lock that another thread may hold for long. While the loader changes its list,
+ * it is read again, once at least, and until `deadline` (usp_clock; UINT64_MAX: none); then USP_ERROR_BUSY. On success
+ * *loaded is the caller's. */
+int uspi_os_images_self(struct uspi_images_found *found, uint64_t deadline, struct uspi_os_loaded **loaded);
 
-/* Whether nothing was loaded or unloaded since. Async-signal-safe. */
-bool uspi_os_loaded_is_current(const struct uspi_os_loaded *loaded);
+/* Whether nothing was loaded or unloaded since. One of many libraries that another one has replaced at the same place, and at
+ * the same place of the loader's list, may be noticed by a later call. Thread-safe, async-signal-safe. */
+bool uspi_os_loaded_is_current(struct uspi_os_loaded *loaded);
 
 /* NULL is ignored. */
 void uspi_os_loaded_free(struct uspi_os_loaded *loaded);

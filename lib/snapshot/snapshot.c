@@ -322,20 +322,20 @@ int usp_snapshot_create_self(const struct usp_snapshot_options *options, struct 
     if (snapshot == NULL) return USP_ERROR_ARGUMENT;
     *snapshot = NULL;
     if (!uspi_complete_snapshot_options(options, &completed)) return USP_ERROR_ARGUMENT;
-    const struct uspi_stop_options how = {.timeout = completed.timeout,
-                                          .only_thread = completed.only_thread,
-                                          .by_helper = completed.means == USP_SNAPSHOT_BY_HELPER};
+    struct uspi_stop_options how = {.only_thread = completed.only_thread,
+                                    .by_helper = completed.means == USP_SNAPSHOT_BY_HELPER};
     uspi_os_undisturbed_begin(&kept);
     struct usp_frame *frames = malloc(completed.max_frames * sizeof *frames);
     int status = USP_ERROR_NO_MEMORY;
     if (frames != NULL) {
         /* Before anything is stopped; and once more behind it, for what was loaded in between. */
-        (void)uspi_own_code_notice();
+        how.timeout = uspi_own_code_notice(completed.timeout);
         capture_own(&completed, frames, &own);
         source.info.time = uspi_os_wall_clock();
+        const uint64_t deadline = uspi_os_clock() + how.timeout;
         status = uspi_os_stop_self(&how, &source.process);
         /* Stacks without images rather than none. */
-        if (status == USP_OK && uspi_own_code_keep(&source.images, &source.tables) == USP_ERROR_NO_MEMORY) {
+        if (status == USP_OK && uspi_own_code_keep(deadline, &source.images, &source.tables) == USP_ERROR_NO_MEMORY) {
             status = USP_ERROR_NO_MEMORY;
         }
     }

@@ -768,87 +768,6 @@ START_TEST(what_was_not_copied_of_a_coroutine_is_not_read_later) {
 }
 END_TEST
 
-/* ---- what a capture costs ---- */
-
-static struct uspi_linux_calls counted;
-static _Atomic(pid_t) counted_thread;
-static unsigned call_count;
-
-static void count(void) {
-    if (syscall(SYS_gettid) == atomic_load(&counted_thread)) call_count++;
-}
-
-static long count_read_process(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n) {
-    count();
-    return uspi_linux_real.read_process(pid, local, remote, n);
-}
-static pid_t count_own_process(void) {
-    count();
-    return uspi_linux_real.own_process();
-}
-static pid_t count_own_thread(void) {
-    count();
-    return uspi_linux_real.own_thread();
-}
-static long count_send_signal(pid_t pid, pid_t tid, int number) {
-    count();
-    return uspi_linux_real.send_signal(pid, tid, number);
-}
-static long count_set_mask(int how, const uint64_t *mask, uint64_t *old) {
-    count();
-    return uspi_linux_real.set_mask(how, mask, old);
-}
-static long count_set_action(int number, const struct sigaction *action, struct sigaction *old) {
-    count();
-    return uspi_linux_real.set_action(number, action, old);
-}
-static long count_wait(_Atomic(uint32_t) *word, uint32_t seen, uint64_t deadline) {
-    count();
-    return uspi_linux_real.wait(word, seen, deadline);
-}
-static long count_wake(_Atomic(uint32_t) *word, int n) {
-    count();
-    return uspi_linux_real.wake(word, n);
-}
-static long count_probe(uintptr_t address) {
-    count();
-    return uspi_linux_real.probe(address);
-}
-
-START_TEST(a_capture_makes_six_system_calls_at_most) {
-    prepare_with(8, 1u << 20, patience(10000 * MS));
-    counted = uspi_linux_real;
-    counted.read_process = count_read_process;
-    counted.own_process = count_own_process;
-    counted.own_thread = count_own_thread;
-    counted.send_signal = count_send_signal;
-    counted.set_mask = count_set_mask;
-    counted.set_action = count_set_action;
-    counted.wait = count_wait;
-    counted.wake = count_wake;
-    counted.probe = count_probe;
-    atomic_store(&counted_thread, (pid_t)syscall(SYS_gettid));
-    uspi_linux = &counted;
-    for (unsigned depth = 10; depth <= 1000; depth *= 10) {
-        struct standing s = {.depth = depth};
-        struct usp_stack stack;
-        unsigned least = UINT32_MAX;
-        stand_begin(&s);
-        for (int i = 0; i < 20; i++) {
-            call_count = 0;
-            ck_assert_int_eq(capture(&s.thread, &stack), USP_OK);
-            expect_standing(&s, &stack);
-            if (call_count < least) least = call_count;
-        }
-        printf("depth %u: %u system calls of the requester\n", depth, least);
-        ck_assert_uint_gt(least, 0);
-        ck_assert_uint_le(least, 6);
-        stand_end(&s);
-    }
-    uspi_linux = &uspi_linux_real;
-}
-END_TEST
-
 int main(void) {
     TCase *c = tcase_create("threads");
     tcase_set_timeout(c, 120);
@@ -862,11 +781,10 @@ int main(void) {
         a_stack_above_two_megabytes_keeps_both_ends, a_prepared_thread_knows_its_whole_stack, requesters_take_turns,
         a_handler_on_an_alternate_stack_leads_to_what_it_interrupted, a_thread_with_an_alternate_stack_is_asked_there,
         a_coroutine_has_its_own_stack, what_was_not_copied_of_a_coroutine_is_not_read_later);
-    /* A user-mode emulator ends when its main thread does or a process with threads forks, makes a fork of vfork, has no
-     * process_vm_readv, and keeps signals in queues of its own. */
+    /* A user-mode emulator ends when its main thread does or a process with threads forks, makes a fork of vfork, and keeps
+     * signals in queues of its own. */
     if (!is_user_emulated()) {
-        add_tests(c, a_main_thread_that_has_ended_is_no_thread, a_forked_child_captures_its_own_threads,
-                  a_capture_makes_six_system_calls_at_most);
+        add_tests(c, a_main_thread_that_has_ended_is_no_thread, a_forked_child_captures_its_own_threads);
     }
     return run_suite("linux_threads", c);
 }

@@ -113,8 +113,10 @@ static int list_own(struct uspi_images_found *found) {
     return status == USP_OK && !complete ? USP_ERROR_NO_MEMORY : status;
 }
 
-int uspi_os_images_self(struct uspi_images_found *found, struct uspi_os_loaded **loaded) {
+int uspi_os_images_self(struct uspi_images_found *found, uint64_t deadline, struct uspi_os_loaded **loaded) {
     bool complete;
+    /* The loader's announcements are read once. */
+    (void)deadline;
     *loaded = malloc(sizeof **loaded);
     if (*loaded == NULL) return USP_ERROR_NO_MEMORY;
     uspi_darwin_watch_images();
@@ -127,7 +129,7 @@ int uspi_os_images_self(struct uspi_images_found *found, struct uspi_os_loaded *
     return status;
 }
 
-bool uspi_os_loaded_is_current(const struct uspi_os_loaded *loaded) {
+bool uspi_os_loaded_is_current(struct uspi_os_loaded *loaded) {
     bool complete;
     return uspi_darwin_loaded_generation(&complete) == loaded->generation;
 }

@@ -49,10 +49,9 @@ static struct {
 
 /* ---- one requester at a time ---- */
 
-static int take_turn(uint64_t timeout) {
-    uint64_t end = uspi_os_clock() + timeout;
+static int take_turn(uint64_t deadline) {
     for (unsigned i = 0; i < WAITS; i++) {
-        uint64_t now = uspi_os_clock(), left = end > now ? end - now : 0;
+        uint64_t now = uspi_os_clock(), left = deadline > now ? deadline - now : 0;
         mach_timespec_t wait = {(unsigned)(left / SECOND), (int)(left % SECOND)};
         kern_return_t result = semaphore_timedwait(requester.turn, wait);
         if (result == KERN_SUCCESS) return USP_OK;
@@ -125,7 +124,7 @@ static int prepare(const struct usp_prepare_options *o) {
     uint64_t size = (uint64_t)o->max_threads * o->stack_copy;
     if (size > SIZE_MAX / 2) return USP_ERROR_NO_MEMORY;
     if (requester.turn == MACH_PORT_NULL && !make_turn()) return USP_ERROR_SYSTEM;
-    int status = take_turn(o->timeout + SECOND);
+    int status = take_turn(uspi_os_clock() + o->timeout + SECOND);
     if (status != USP_OK) return status;
     if (!requester.prepared || requester.max_threads != o->max_threads || requester.stack_copy != o->stack_copy) {
         struct uspi_arena arena = {NULL, 0};
@@ -169,7 +168,7 @@ void uspi_os_shutdown(void) {
     struct uspi_undisturbed kept;
     uspi_os_undisturbed_begin(&kept);
     pthread_mutex_lock(&requester.changes);
-    if (requester.turn != MACH_PORT_NULL && take_turn(SECOND) == USP_OK) {
+    if (requester.turn != MACH_PORT_NULL && take_turn(uspi_os_clock() + SECOND) == USP_OK) {
         requester.prepared = false;
         drop(&requester.arena);
         for (unsigned i = 0; i < ARENAS; i++) {
@@ -185,10 +184,10 @@ void uspi_os_shutdown(void) {
 size_t uspi_os_reserved(void) { return atomic_load(&requester.reserved); }
 
 /* What every stop begins with. On USP_OK the turn is the caller's. */
-static int begin_stop(uint64_t timeout) {
+static int begin_stop(uint64_t deadline) {
     if (!can_stop()) return USP_ERROR_UNSUPPORTED;
     if (!requester.prepared) return USP_ERROR_NOT_PREPARED;
-    return take_turn(timeout);
+    return take_turn(deadline);
 }
 
 /* ---- one thread ---- */
@@ -235,9 +234,9 @@ static int copy_found(struct uspi_held *held, struct uspi_arena *arena, uint64_t
     }
 }
 
-static int stop_and_copy(const struct usp_thread *thread, struct uspi_held *held, struct uspi_arena *arena) {
-    const uint64_t timeout = atomic_load(&requester.timeout), deadline = uspi_os_clock() + timeout;
-    int status = begin_stop(timeout);
+static int stop_and_copy(const struct usp_thread *thread, uint64_t deadline, struct uspi_held *held,
+                         struct uspi_arena *arena) {
+    int status = begin_stop(deadline);
     if (status != USP_OK) return status;
     status = find_thread(thread, held);
     if (status == USP_OK) status = copy_found(held, arena, deadline);
@@ -245,7 +244,9 @@ static int stop_and_copy(const struct usp_thread *thread, struct uspi_held *held
     return status;
 }
 
-int uspi_os_copy_thread(const struct usp_thread *thread, struct uspi_thread_copy *copy) {
+uint64_t uspi_os_capture_timeout(void) { return atomic_load(&requester.timeout); }
+
+int uspi_os_copy_thread(const struct usp_thread *thread, uint64_t deadline, struct uspi_thread_copy *copy) {
     struct uspi_held held = {.port = MACH_PORT_NULL};
     memset(copy, 0, sizeof *copy);
     if (!can_stop()) return USP_ERROR_UNSUPPORTED;
@@ -253,7 +254,7 @@ int uspi_os_copy_thread(const struct usp_thread *thread, struct uspi_thread_copy
     const size_t own = take_arena();
     if (own == ARENAS) return USP_ERROR_BUSY;
     struct uspi_arena *arena = &requester.own[own].arena;
-    int status = stop_and_copy(thread, &held, arena);
+    int status = stop_and_copy(thread, deadline, &held, arena);
     if (status == USP_OK) {
         uspi_darwin_fill_copy(copy, &held, arena->bytes);
         copy->swift_task_slot = uspi_darwin_swift_slot(held.place.slots);
@@ -275,7 +276,7 @@ void uspi_os_release_copy(struct uspi_thread_copy *copy) {
 int uspi_os_stop_self(const struct uspi_stop_options *options, struct uspi_stopped_process *out) {
     struct usp_target target;
     memset(out, 0, sizeof *out);
-    int status = begin_stop(options->timeout);
+    int status = begin_stop(uspi_os_clock() + options->timeout);
     if (status != USP_OK) return status;
     const struct uspi_collection c = {.task = mach_task_self(),
                                       .is_own = true,

@@ -28,8 +28,11 @@ void uspi_os_shutdown(void) {}
 
 size_t uspi_os_reserved(void) { return 0; }
 
-int uspi_os_copy_thread(const struct usp_thread *thread, struct uspi_thread_copy *copy) {
+uint64_t uspi_os_capture_timeout(void) { return 0; }
+
+int uspi_os_copy_thread(const struct usp_thread *thread, uint64_t deadline, struct uspi_thread_copy *copy) {
     (void)thread;
+    (void)deadline;
     memset(copy, 0, sizeof *copy);
     return USP_ERROR_UNSUPPORTED;
 }

@@ -36,10 +36,15 @@
 
 /* Images in a chain; what is longer is none. */
 #define NODES_MAX 65536u
-/* A chain that changes while it is read is read again so often: libraries that come and go without a pause leave gaps. */
+/* How often a chain that changes while it is read is read at most: libraries that come and go without a pause leave gaps. */
 #define TRIES 256u
 /* What of an image is looked at to see that it is still there, in bytes. */
 #define TRACE_SIZE 32u
+/* The images whose own bytes are compared at one look: those that were loaded last, and as many others in turns. Each costs the
+ * kernel a third of a microsecond, because each lies in a page of its own. */
+#define LATEST 16u
+/* Pieces that are read by one call. */
+#define AT_ONCE 256u
 
 /* The public part of struct link_map. */
 struct node {
@@ -61,11 +66,15 @@ struct link {
     uintptr_t at, next;
 };
 
-/* The chain as it was, as far as it can change: it grows at its end, and loses nodes that do not stay. */
+/* The chain as it was, as far as it can change: it grows at its end, and loses nodes that do not stay. An image that takes
+ * another one's place, where its node lies as well, differs in its own bytes alone. */
 struct uspi_os_loaded {
-    size_t link_count, trace_count;
+    size_t link_count, node_count, image_count;
     struct link *links;
-    struct trace *traces; /* of each image that need not stay: its node, and bytes of its own */
+    struct trace *nodes;       /* of each image that need not stay */
+    struct trace *images;      /* bytes of the images themselves, in the order of the chain */
+    _Atomic(size_t) others;    /* images that were compared in turns */
+    _Atomic(bool) has_changed; /* once a difference was seen: the next look compares other images */
 };
 
 /* An image that is being listed. */
@@ -188,7 +197,6 @@ static int copy_chain(struct listing *listing, uintptr_t head) {
 
 /* Whether each node is what was copied; read at once, past the pages that were kept. */
 static bool is_chain_unchanged(const struct listing *listing) {
-    enum { AT_ONCE = 64 };
     struct node now[AT_ONCE];
     usp_addr from[AT_ONCE];
     for (size_t i = 0; i < listing->count;) {
@@ -347,8 +355,9 @@ static struct uspi_os_loaded *remember(const struct listing *listing) {
     struct uspi_os_loaded *made = calloc(1, sizeof *made);
     if (made == NULL) return NULL;
     made->links = calloc(listing->count + 1, sizeof *made->links);
-    made->traces = calloc(2 * listing->count + 1, sizeof *made->traces);
-    if (made->links == NULL || made->traces == NULL) {
+    made->nodes = calloc(listing->count + 1, sizeof *made->nodes);
+    made->images = calloc(listing->count + 1, sizeof *made->images);
+    if (made->links == NULL || made->nodes == NULL || made->images == NULL) {
         uspi_os_loaded_free(made);
         return NULL;
     }
@@ -356,8 +365,8 @@ static struct uspi_os_loaded *remember(const struct listing *listing) {
         const struct listed *image = &listing->images[i];
         bool is_last = i + 1 == listing->count || image[1].at == 0;
         if (!stays(image)) {
-            made->traces[made->trace_count++] = trace_of_node(image);
-            if (image->trace.at != 0) made->traces[made->trace_count++] = image->trace;
+            made->nodes[made->node_count++] = trace_of_node(image);
+            if (image->trace.at != 0) made->images[made->image_count++] = image->trace;
         } else if (is_last || !stays(&image[1])) {
             made->links[made->link_count++] = (struct link){image->at, image->node.next};
         }
@@ -376,7 +385,7 @@ static int hand_over(struct listing *listing, struct uspi_images_found *found) {
     return status;
 }
 
-int uspi_os_images_self(struct uspi_images_found *found, struct uspi_os_loaded **loaded) {
+int uspi_os_images_self(struct uspi_images_found *found, uint64_t deadline, struct uspi_os_loaded **loaded) {
     int status = USP_ERROR_BUSY;
     *loaded = NULL;
     struct listing *listing = calloc(1, sizeof *listing);
@@ -389,7 +398,7 @@ int uspi_os_images_self(struct uspi_images_found *found, struct uspi_os_loaded *
     listing->vdso = getauxval(AT_SYSINFO_EHDR);
     find_program(&listing->program);
     uintptr_t head = find_chain(&listing->program);
-    for (unsigned i = 0; i < TRIES && status == USP_ERROR_BUSY; i++) {
+    for (unsigned i = 0; i < TRIES && status == USP_ERROR_BUSY && (i == 0 || uspi_os_clock() < deadline); i++) {
         if (i > 0) sched_yield();
         status = list_once(listing, head);
     }
@@ -416,29 +425,57 @@ int uspi_os_images_self(struct uspi_images_found *found, struct uspi_os_loaded *
 void uspi_os_loaded_free(struct uspi_os_loaded *loaded) {
     if (loaded == NULL) return;
     free(loaded->links);
-    free(loaded->traces);
+    free(loaded->nodes);
+    free(loaded->images);
     free(loaded);
 }
 
-bool uspi_os_loaded_is_current(const struct uspi_os_loaded *loaded) {
-    enum { AT_ONCE = 32 };
+/* How many images are compared at one look. */
+static size_t images_of_look(const struct uspi_os_loaded *loaded) {
+    return loaded->image_count < 2 * LATEST ? loaded->image_count : 2 * LATEST;
+}
+
+/* The k-th of them; others: how many were compared in turns before this look. */
+static const struct trace *image_of_look(const struct uspi_os_loaded *loaded, size_t k, size_t others) {
+    if (loaded->image_count <= 2 * LATEST) return &loaded->images[k];
+    const size_t rest = loaded->image_count - LATEST;
+    return &loaded->images[k < LATEST ? rest + k : (others + k) % rest];
+}
+
+static bool are_unchanged(const struct trace *const *traces, size_t count) {
     uint8_t now[AT_ONCE][TRACE_SIZE];
     usp_addr from[AT_ONCE];
+    for (size_t i = 0; i < count; i++) from[i] = traces[i]->at;
+    if (uspi_os_read_pieces(from, count, now, TRACE_SIZE) != USP_OK) return false;
+    for (size_t i = 0; i < count; i++) {
+        if (memcmp(now[i], traces[i]->bytes, traces[i]->size) != 0) return false;
+    }
+    return true;
+}
+
+static bool is_unchanged(struct uspi_os_loaded *loaded) {
+    const struct trace *traces[AT_ONCE];
     for (size_t i = 0; i < loaded->link_count; i++) {
         uintptr_t next;
         uspi_read_directly(loaded->links[i].at + offsetof(struct node, next), &next, sizeof next);
         if (next != loaded->links[i].next) return false;
     }
-    for (size_t i = 0; i < loaded->trace_count;) {
-        const struct trace *traces = &loaded->traces[i];
-        size_t n = 0;
-        for (; n < AT_ONCE && i < loaded->trace_count; i++, n++) from[n] = traces[n].at;
-        if (uspi_os_read_pieces(from, n, now, TRACE_SIZE) != USP_OK) return false;
-        for (size_t k = 0; k < n; k++) {
-            if (memcmp(now[k], traces[k].bytes, traces[k].size) != 0) return false;
-        }
+    const size_t others = atomic_fetch_add_explicit(&loaded->others, LATEST, memory_order_relaxed);
+    const size_t all = loaded->node_count + images_of_look(loaded);
+    size_t n = 0;
+    for (size_t i = 0; i < all; i++) {
+        traces[n++] =
+            i < loaded->node_count ? &loaded->nodes[i] : image_of_look(loaded, i - loaded->node_count, others);
+        if (n < AT_ONCE && i + 1 < all) continue;
+        if (!are_unchanged(traces, n)) return false;
+        n = 0;
     }
     return true;
+}
+
+bool uspi_os_loaded_is_current(struct uspi_os_loaded *loaded) {
+    if (!atomic_load(&loaded->has_changed) && !is_unchanged(loaded)) atomic_store(&loaded->has_changed, true);
+    return !atomic_load(&loaded->has_changed);
 }
 
 #endif

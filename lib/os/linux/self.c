@@ -128,7 +128,7 @@ int uspi_os_read(void *context, usp_addr from, void *to, size_t n) {
 }
 
 int uspi_os_read_pieces(const usp_addr *from, size_t count, void *to, size_t size) {
-    enum { AT_ONCE = 64 };
+    enum { AT_ONCE = 256 };
     struct iovec remote[AT_ONCE];
     uint8_t *at = to;
     while (count > 0) {

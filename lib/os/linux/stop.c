@@ -165,9 +165,10 @@ static int ask_thread(int place, pid_t tid, uint64_t deadline, bool *is_abandone
     return r->slots[0].status;
 }
 
-int uspi_os_copy_thread(const struct usp_thread *thread, struct uspi_thread_copy *copy) {
+uint64_t uspi_os_capture_timeout(void) { return atomic_load(&uspi_capturing.timeout); }
+
+int uspi_os_copy_thread(const struct usp_thread *thread, uint64_t deadline, struct uspi_thread_copy *copy) {
     memset(copy, 0, sizeof *copy);
-    const uint64_t deadline = uspi_os_clock() + atomic_load(&uspi_capturing.timeout);
     int status = USP_OK;
     if (!atomic_load(&uspi_capturing.is_prepared)) return USP_ERROR_NOT_PREPARED;
     if (thread->id == 0 || thread->id > INT32_MAX) return USP_ERROR_NO_THREAD;

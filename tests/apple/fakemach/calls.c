@@ -106,7 +106,7 @@ START_TEST(test_no_such_thread) {
     /* The layer itself refuses the calling thread, which the core never hands to it. */
     struct uspi_thread_copy copy;
     struct usp_thread self = thread_at(CALLER);
-    ck_assert_int_eq(uspi_os_copy_thread(&self, &copy), USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(uspi_os_copy_thread(&self, UINT64_MAX, &copy), USP_ERROR_ARGUMENT);
     check_clean(&before, "the calling thread");
 }
 END_TEST
@@ -184,7 +184,7 @@ START_TEST(test_after_fork) {
     /* The threads that have copies are gone. */
     struct uspi_undisturbed kept;
     uspi_os_undisturbed_begin(&kept);
-    for (unsigned i = 0; i < COPIES; i++) ck_assert_int_eq(uspi_os_copy_thread(&target, &copy), USP_OK);
+    for (unsigned i = 0; i < COPIES; i++) ck_assert_int_eq(uspi_os_copy_thread(&target, UINT64_MAX, &copy), USP_OK);
     uspi_os_undisturbed_end(&kept);
     fake_fork();
     struct fake_account before = fake_account;
@@ -347,7 +347,7 @@ START_TEST(test_copies_at_one_time) {
     struct fake_account before = fake_account;
     uspi_os_undisturbed_begin(&kept);
     for (unsigned i = 0; i < COPIES; i++) {
-        ck_assert_int_eq(uspi_os_copy_thread(&t, &copies[i]), USP_OK);
+        ck_assert_int_eq(uspi_os_copy_thread(&t, UINT64_MAX, &copies[i]), USP_OK);
         for (unsigned k = 0; k < i; k++) ck_assert_ptr_ne(copies[i].parts[0].bytes, copies[k].parts[0].bytes);
     }
     ck_assert_int_eq(capture_thread(3, &stack, frames, 32), USP_ERROR_BUSY);
@@ -513,7 +513,7 @@ START_TEST(test_shutdown_meanwhile) {
     prepare();
     struct uspi_undisturbed kept;
     uspi_os_undisturbed_begin(&kept);
-    ck_assert_int_eq(uspi_os_copy_thread(&t, &copy), USP_OK);
+    ck_assert_int_eq(uspi_os_copy_thread(&t, UINT64_MAX, &copy), USP_OK);
     ck_assert_uint_eq(fake_account.suspended, 0);
     usp_shutdown();
     ck_assert_int_eq(uspi_read_parts(&copy, copy.parts[0].from, &byte, 1), USP_OK);

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/* What captures of other threads cost the requester, and how they notice what was loaded: with many libraries, with one that
+ * another one has replaced at the same place, and with a loader that never rests. */
+#define _GNU_SOURCE 1
+#include "lib/os/linux/calls.h"
+#include "tests/support/folder.h"
+#include "tests/support/libc.h"
+#include "tests/support/linux_threads.h"
+#include "tests/support/suite.h"
+#include "tests/support/under.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+
+#define FRAMES    2048u
+#define LIBRARIES 64u
+
+static struct uspi_linux_calls calls;
+static struct usp_frame frames[FRAMES];
+
+static int capture(const struct usp_thread *thread, struct usp_stack *stack) {
+    usp_stack_init(stack, frames, FRAMES);
+    return usp_capture_thread(thread, NULL, stack);
+}
+
+static void prepare(uint64_t timeout) {
+    struct usp_prepare_options options;
+    usp_prepare_options_init(&options);
+    options.stack_copy = 1u << 20;
+    options.timeout = timeout;
+    ck_assert_int_eq(usp_prepare(&options), USP_OK);
+}
+
+static void begin_each(void) {
+    make_folder();
+    calls = uspi_linux_real;
+}
+
+static void end_each(void) {
+    uspi_linux = &uspi_linux_real;
+    remove_folder();
+}
+
+/* ---- many libraries ---- */
+
+static char contents[1u << 20];
+static void *libraries[LIBRARIES];
+
+/* Loads copies of one library, each of which could be unloaded. */
+static void load_libraries(unsigned count) {
+    char name[32];
+    FILE *in = count != 0 ? fopen("tests/unwind/.libs/linux_frame_plugin_a.so", "rb") : NULL;
+    if (count == 0) return;
+    ck_assert_ptr_nonnull(in);
+    const size_t size = fread(contents, 1, sizeof contents, in);
+    ck_assert(feof(in));
+    fclose(in);
+    for (unsigned i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "copy_%u.so", i);
+        FILE *out = fopen(in_folder(name), "wb");
+        ck_assert_ptr_nonnull(out);
+        ck_assert_uint_eq(fwrite(contents, 1, size, out), size);
+        ck_assert_int_eq(fclose(out), 0);
+        libraries[i] = dlopen(in_folder(name), RTLD_NOW | RTLD_LOCAL);
+        ck_assert_msg(libraries[i] != NULL, "%s", dlerror());
+    }
+}
+
+static void unload_libraries(unsigned count) {
+    for (unsigned i = 0; i < count; i++) dlclose(libraries[i]);
+}
+
+/* ---- what a capture costs ---- */
+
+static _Atomic(pid_t) counted_thread;
+static unsigned call_count;
+
+static void count(void) {
+    if (syscall(SYS_gettid) == atomic_load(&counted_thread)) call_count++;
+}
+
+static long count_read_process(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n) {
+    count();
+    return uspi_linux_real.read_process(pid, local, remote, n);
+}
+static pid_t count_own_process(void) {
+    count();
+    return uspi_linux_real.own_process();
+}
+static pid_t count_own_thread(void) {
+    count();
+    return uspi_linux_real.own_thread();
+}
+static long count_send_signal(pid_t pid, pid_t tid, int number) {
+    count();
+    return uspi_linux_real.send_signal(pid, tid, number);
+}
+static long count_set_mask(int how, const uint64_t *mask, uint64_t *old) {
+    count();
+    return uspi_linux_real.set_mask(how, mask, old);
+}
+static long count_set_action(int number, const struct sigaction *action, struct sigaction *old) {
+    count();
+    return uspi_linux_real.set_action(number, action, old);
+}
+static long count_wait(_Atomic(uint32_t) *word, uint32_t seen, uint64_t deadline) {
+    count();
+    return uspi_linux_real.wait(word, seen, deadline);
+}
+static long count_wake(_Atomic(uint32_t) *word, int n) {
+    count();
+    return uspi_linux_real.wake(word, n);
+}
+static long count_probe(uintptr_t address) {
+    count();
+    return uspi_linux_real.probe(address);
+}
+
+/* _i: libraries that can be unloaded. */
+START_TEST(a_capture_makes_six_system_calls_at_most) {
+    load_libraries((unsigned)_i);
+    prepare(patience(10000 * MS));
+    calls.read_process = count_read_process;
+    calls.own_process = count_own_process;
+    calls.own_thread = count_own_thread;
+    calls.send_signal = count_send_signal;
+    calls.set_mask = count_set_mask;
+    calls.set_action = count_set_action;
+    calls.wait = count_wait;
+    calls.wake = count_wake;
+    calls.probe = count_probe;
+    atomic_store(&counted_thread, (pid_t)syscall(SYS_gettid));
+    uspi_linux = &calls;
+    for (unsigned depth = 10; depth <= 1000; depth *= 10) {
+        struct standing s = {.depth = depth};
+        struct usp_stack stack;
+        unsigned least = UINT32_MAX;
+        stand_begin(&s);
+        for (int i = 0; i < 20; i++) {
+            call_count = 0;
+            ck_assert_int_eq(capture(&s.thread, &stack), USP_OK);
+            expect_standing(&s, &stack);
+            if (call_count < least) least = call_count;
+        }
+        printf("%d libraries, depth %u: %u system calls of the requester\n", _i, depth, least);
+        ck_assert_uint_gt(least, 0);
+        ck_assert_uint_le(least, 6);
+        stand_end(&s);
+    }
+    unload_libraries((unsigned)_i);
+}
+END_TEST
+
+/* ---- a library that another one has replaced ---- */
+
+/* Changes what is read at one address. */
+static uintptr_t changed;
+static unsigned changes;
+static uint8_t difference;
+
+static long change_what_is_read(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n) {
+    const long got = uspi_linux_real.read_process(pid, local, remote, n);
+    size_t at = 0;
+    for (size_t i = 0; i < n && got > 0; at += remote[i++].iov_len) {
+        const uintptr_t low = (uintptr_t)remote[i].iov_base;
+        if (changed - low >= remote[i].iov_len || at + (changed - low) >= (size_t)got) continue;
+        ((uint8_t *)local->iov_base)[at + (changed - low)] ^= difference;
+        changes++;
+    }
+    return got;
+}
+
+/* The other bytes are all that shows it: the loader's list looks as before. _i: which of the libraries. It is noticed at once where few
+ * libraries can be unloaded and of the latest ones, otherwise when its turn has come. */
+START_TEST(a_library_that_was_replaced_where_it_lay) {
+    struct usp_image image;
+    const struct usp_image *listed;
+    char path[4096];
+    uint32_t ticket;
+    load_libraries(LIBRARIES);
+    void *function = dlsym(libraries[_i], "plugin_call");
+    ck_assert_ptr_nonnull(function);
+    ck_assert_int_eq(usp_images_refresh(), USP_OK);
+    ck_assert_int_eq(usp_image_at((uintptr_t)function, &image, path, sizeof path), USP_OK);
+    const uint64_t before = usp_images_generation();
+    /* The last byte of the build id, which stands in the library's first page. */
+    const struct usp_images *images = usp_images_acquire(&ticket);
+    listed = usp_images_find(images, (uintptr_t)function);
+    ck_assert_uint_eq(listed->build_id_size, 20);
+    const uint8_t *page = (const uint8_t *)(uintptr_t)listed->load_address, *id = page;
+    while (memcmp(id, listed->build_id, listed->build_id_size) != 0) ck_assert_int_lt(++id - page, 4096);
+    usp_images_release(ticket);
+    changed = (uintptr_t)id + 4;
+    difference = 1;
+    calls.read_process = change_what_is_read;
+    uspi_linux = &calls;
+    unsigned looks = 1;
+    for (; usp_images_generation() == before; looks++) ck_assert_uint_lt(looks, LIBRARIES / 16);
+    if (_i == (int)LIBRARIES - 1) ck_assert_uint_eq(looks, 1);
+    uspi_linux = &uspi_linux_real;
+    unload_libraries(LIBRARIES);
+}
+END_TEST
+
+/* ---- a loader that never rests ---- */
+
+static uint64_t pause_of_change;
+
+/* A node of the loader's list is another one each time that it is read, and some time passes. */
+static long change_each_time(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n) {
+    const unsigned before = changes;
+    difference++;
+    const long got = change_what_is_read(pid, local, remote, n);
+    if (changes != before) usleep((useconds_t)(pause_of_change / 1000));
+    return got;
+}
+
+/* The capture makes do with the last list before the thread's time is up. */
+START_TEST(a_loader_that_never_rests) {
+    const uint64_t timeout = patience(2000 * MS);
+    struct standing s = {.depth = 3, .wait = wait_asleep};
+    struct link_map *node;
+    struct usp_stack stack;
+    struct usp_snapshot *snapshot;
+    struct usp_snapshot_options options;
+    load_libraries(1);
+    ck_assert_int_eq(dlinfo(libraries[0], RTLD_DI_LINKMAP, &node), 0);
+    prepare(timeout);
+    stand_begin(&s);
+    changed = (uintptr_t)&node->l_ld;
+    pause_of_change = timeout / 40;
+    calls.read_process = change_each_time;
+    uspi_linux = &calls;
+    ck_assert_int_eq(capture(&s.thread, &stack), USP_OK);
+    expect_standing(&s, &stack);
+    /* Half of the timeout, and one more time what is read of the list. */
+    printf("a capture has read the list %u times\n", changes);
+    ck_assert_uint_gt(changes, 2);
+    ck_assert_uint_le(changes, 20 + 4);
+    changes = 0;
+    usp_snapshot_options_init(&options);
+    options.timeout = timeout;
+    options.only_thread = s.thread.id;
+    ck_assert_int_eq(usp_snapshot_create_self(&options, &snapshot), USP_OK);
+    ck_assert_uint_eq(usp_snapshot_get_info(snapshot)->missed, 0);
+    usp_snapshot_free(snapshot);
+    printf("a snapshot has read the list %u times\n", changes);
+    ck_assert_uint_le(changes, 40 + 4);
+    uspi_linux = &uspi_linux_real;
+    stand_end(&s);
+    unload_libraries(1);
+}
+END_TEST
+
+int main(void) {
+    TCase *c = tcase_create("libraries");
+    tcase_set_timeout(c, 120);
+    tcase_add_checked_fixture(c, begin_each, end_each);
+    /* User-mode emulators have no process_vm_readv. musl unloads nothing. */
+    if (!is_user_emulated()) {
+        tcase_add_test(c, a_capture_makes_six_system_calls_at_most);
+        tcase_add_loop_test(c, a_capture_makes_six_system_calls_at_most, LIBRARIES, LIBRARIES + 1);
+        if (LIBC_UNLOADS) {
+            tcase_add_loop_test(c, a_library_that_was_replaced_where_it_lay, 0, 1);
+            tcase_add_loop_test(c, a_library_that_was_replaced_where_it_lay, LIBRARIES - 1, LIBRARIES);
+            tcase_add_test(c, a_loader_that_never_rests);
+        }
+    }
+    return run_suite("linux_libraries", c);
+}
