@@ -166,7 +166,8 @@ static void *capture_for_ever(void *type) {
     return NULL;
 }
 
-static void expect_still_working(const struct usp_capture_usage *before) {
+/* others: requesters that there were at one time beside one. */
+static void expect_still_working(const struct usp_capture_usage *before, unsigned others) {
     struct usp_frame frames[64];
     struct usp_stack stack;
     struct usp_snapshot *snapshot;
@@ -181,8 +182,7 @@ static void expect_still_working(const struct usp_capture_usage *before) {
     ck_assert_int_eq(usp_snapshot_create_self(NULL, &snapshot), USP_OK);
     usp_snapshot_free(snapshot);
     ck_assert_int_eq(usp_capture_get_usage(&after), USP_OK);
-    /* Two requesters at one time at most. */
-    ck_assert_uint_le(after.copies, before->copies + 2 * (65536 + 16384));
+    ck_assert_uint_le(after.copies, before->copies + others * (65536 + 16384));
 }
 
 static void begin_target(struct usp_capture_usage *usage) {
@@ -217,7 +217,7 @@ START_TEST(a_thread_that_captures_is_cancelled) {
         ck_assert_ptr_eq(result, PTHREAD_CANCELED);
     }
     ck_assert_uint_gt(atomic_load(&captures), 0);
-    expect_still_working(&usage);
+    expect_still_working(&usage, 2);
     stand_end(&target);
 }
 END_TEST
@@ -260,7 +260,114 @@ START_TEST(a_handler_jumps_away_around_captures) {
         }
     }
     ck_assert_uint_eq(jumps, rounds);
-    expect_still_working(&usage);
+    expect_still_working(&usage, 2);
+    stand_end(&target);
+}
+END_TEST
+
+/* System calls until the thread that captures sends itself a signal, or is cancelled. */
+static _Thread_local unsigned calls_to_go;
+static int way_out; /* 0: pthread_exit, 1: siglongjmp, 2: cancellation */
+static int left;    /* its address is the result of a thread that left */
+
+static void leave_capture(int number) {
+    (void)number;
+    if (way_out == 0) pthread_exit(&left);
+    siglongjmp(jump, 1);
+}
+
+static void pass_call(void) {
+    if (calls_to_go == 0 || --calls_to_go != 0) return;
+    if (way_out == 2) {
+        pthread_cancel(pthread_self());
+    } else {
+        raise(SIGUSR2);
+    }
+}
+
+static long passed_open(int directory, const char *path, int flags) {
+    pass_call();
+    return uspi_linux_real.open(directory, path, flags);
+}
+static long passed_list(int fd, void *entries, size_t n) {
+    pass_call();
+    return uspi_linux_real.list_directory(fd, entries, n);
+}
+static void *passed_map(size_t n, bool filled) {
+    pass_call();
+    return uspi_linux_real.map(n, filled);
+}
+static pid_t passed_own_thread(void) {
+    pass_call();
+    return uspi_linux_real.own_thread();
+}
+static long passed_send(pid_t pid, pid_t tid, int number) {
+    pass_call();
+    return uspi_linux_real.send_signal(pid, tid, number);
+}
+static long passed_action(int number, const struct sigaction *action, struct sigaction *old) {
+    pass_call();
+    return uspi_linux_real.set_action(number, action, old);
+}
+static long passed_mask(int how, const uint64_t *mask, uint64_t *old) {
+    pass_call();
+    return uspi_linux_real.set_mask(how, mask, old);
+}
+static long passed_wait(_Atomic(uint32_t) *word, uint32_t seen, uint64_t deadline) {
+    pass_call();
+    return uspi_linux_real.wait(word, seen, deadline);
+}
+static long passed_wake(_Atomic(uint32_t) *word, int n) {
+    pass_call();
+    return uspi_linux_real.wake(word, n);
+}
+
+/* NULL: both captures made fewer calls. */
+static void *capture_and_leave(void *call) {
+    struct usp_frame frames[64];
+    struct usp_stack stack;
+    struct usp_snapshot *snapshot;
+    int old;
+    if (sigsetjmp(jump, 1) != 0) return &left;
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &old);
+    usp_stack_init(&stack, frames, 64);
+    calls_to_go = (unsigned)(uintptr_t)call;
+    (void)usp_capture_thread(&target.thread, NULL, &stack);
+    if (usp_snapshot_create_self(NULL, &snapshot) == USP_OK) usp_snapshot_free(snapshot);
+    if (calls_to_go == 0) abort();
+    return NULL;
+}
+
+/* At each system call of a capture and of a snapshot: taking a request, asking, waiting, giving back. _i: way_out. */
+START_TEST(a_thread_leaves_in_each_phase_of_a_capture) {
+    struct usp_capture_usage usage;
+    struct sigaction action;
+    unsigned call = 1;
+    way_out = _i;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = leave_capture;
+    ck_assert_int_eq(sigaction(SIGUSR2, &action, NULL), 0);
+    calls.open = passed_open;
+    calls.list_directory = passed_list;
+    calls.map = passed_map;
+    calls.own_thread = passed_own_thread;
+    calls.send_signal = passed_send;
+    calls.set_action = passed_action;
+    calls.set_mask = passed_mask;
+    calls.wait = passed_wait;
+    calls.wake = passed_wake;
+    begin_target(&usage);
+    for (;; call++) {
+        pthread_t thread;
+        void *result;
+        ck_assert_int_eq(pthread_create(&thread, NULL, capture_and_leave, (void *)(uintptr_t)call), 0);
+        ck_assert_int_eq(pthread_join(thread, &result), 0);
+        if (result == NULL) break;
+        ck_assert_ptr_eq(result, way_out == 2 ? PTHREAD_CANCELED : &left);
+    }
+    printf("%u system calls\n", call - 1);
+    ck_assert_uint_gt(call, 15);
+    expect_still_working(&usage, 0);
     stand_end(&target);
 }
 END_TEST
@@ -296,7 +403,7 @@ START_TEST(a_handler_captures_while_its_thread_does) {
     }
     ck_assert_int_eq(setitimer(ITIMER_REAL, &never, NULL), 0);
     ck_assert_uint_gt(atomic_load(&from_handler), 0);
-    expect_still_working(&usage);
+    expect_still_working(&usage, 2);
     stand_end(&target);
 }
 END_TEST
@@ -419,6 +526,7 @@ int main(void) {
     if (!is_user_emulated() && !USP_SANITIZED) {
         add_tests(c, a_thread_that_captures_is_cancelled, a_handler_jumps_away_around_captures,
                   a_child_works_whatever_the_parents_threads_did, a_child_of_the_first_prepare_works);
+        tcase_add_loop_test(c, a_thread_leaves_in_each_phase_of_a_capture, 0, 3);
     }
     return run_suite("linux_contention", c);
 }
