@@ -169,8 +169,8 @@ USP_API int usp_threads(struct usp_thread_info *infos, size_t capacity, size_t *
  * Returns as usp_unwind, and USP_ERROR_NOT_PREPARED without usp_prepare, USP_ERROR_NO_THREAD when it does not exist or
  * ended, USP_ERROR_TIMEOUT when it did not answer (after 4 ms when the system says that it cannot: it sleeps with the signal
  * blocked or waits for it, or is stopped), USP_ERROR_STACK_FULL when its stack has no room for an answer,
- * USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED, USP_ERROR_BUSY when 1000 threads capture at this moment (Apple systems: when
- * other captures have the turn for the whole timeout). Threads that capture do not wait for each other. The calling
+ * USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED, USP_ERROR_BUSY when 1023 other threads capture at this moment (Apple systems:
+ * 256, or when others stop threads for the whole timeout). Threads that capture do not wait for each other. The calling
  * thread's signals and cancellation wait until the call returns. Not signal-safe. Must not be called while holding a lock
  * that a handler of the target may need. */
 USP_API int usp_capture_thread(const struct usp_thread *thread, const struct usp_unwind_options *options,

@@ -42,7 +42,7 @@ struct uspi_darwin_list {
     size_t count;
 };
 
-/* Lists a task's threads: on USP_OK the list must be freed. Not while threads of this task are stopped. */
+/* Lists a task's threads: on USP_OK the list must be freed. Not while the calling thread has stopped threads of this task. */
 int uspi_darwin_list(task_t task, struct uspi_darwin_list *list);
 
 /* Takes right i out of the list: it is the caller's to give back. */

@@ -2,7 +2,7 @@
 /* Stopping threads of this process: one, or all at one moment, and getting ready for it. Which thread may ask, with what memory;
  * what happens while they are stopped is window.c's. Not on watchOS: watch.c.
  *
- *     one:  take an arena, take the turn, window, give the turn, walk, give the arena
+ *     one:  take an arena, find the thread, take the turn, window, give the turn, walk, give the arena
  *     all:  take the turn, window, give the turn, walk
  *
  * Only windows take turns: a thread in a window must not be stopped by another one. */
@@ -96,13 +96,14 @@ static void drop(struct uspi_arena *arena) {
     uspi_arena_free(arena);
 }
 
-/* An arena for one thread's copy; ARENAS when all are in use, or memory lacks. */
-static size_t take_arena(void) {
-    size_t i = 0;
+/* Takes an arena for one thread's copy. Returns its index, or USP_ERROR_BUSY when all are in use, or USP_ERROR_NO_MEMORY. */
+static int take_arena(void) {
+    unsigned i = 0;
     while (i < ARENAS && atomic_exchange(&requester.own[i].is_taken, true)) i++;
-    if (i == ARENAS || grow(&requester.own[i].arena, atomic_load(&requester.stack_copy))) return i;
+    if (i == ARENAS) return USP_ERROR_BUSY;
+    if (grow(&requester.own[i].arena, atomic_load(&requester.stack_copy))) return (int)i;
     atomic_store(&requester.own[i].is_taken, false);
-    return ARENAS;
+    return USP_ERROR_NO_MEMORY;
 }
 
 /* A thread that shuts down meanwhile leaves it to its owner. */
@@ -140,8 +141,8 @@ static int prepare(const struct usp_prepare_options *o) {
         requester.stack_copy = o->stack_copy;
         requester.timeout = o->timeout;
         requester.prepared = true;
-        const size_t first = take_arena();
-        if (first < ARENAS) give_arena(first);
+        const int first = take_arena();
+        if (first >= 0) give_arena((size_t)first);
     }
     give_turn();
     return status;
@@ -234,12 +235,13 @@ static int copy_found(struct uspi_held *held, struct uspi_arena *arena, uint64_t
     }
 }
 
+/* Only the window needs the turn: finding a thread among many takes a call to the kernel for each. */
 static int stop_and_copy(const struct usp_thread *thread, uint64_t deadline, struct uspi_held *held,
                          struct uspi_arena *arena) {
-    int status = begin_stop(deadline);
+    int status = find_thread(thread, held);
+    if (status == USP_OK) status = begin_stop(deadline);
     if (status != USP_OK) return status;
-    status = find_thread(thread, held);
-    if (status == USP_OK) status = copy_found(held, arena, deadline);
+    status = copy_found(held, arena, deadline);
     give_turn();
     return status;
 }
@@ -251,16 +253,16 @@ int uspi_os_copy_thread(const struct usp_thread *thread, uint64_t deadline, stru
     memset(copy, 0, sizeof *copy);
     if (!can_stop()) return USP_ERROR_UNSUPPORTED;
     if (!requester.prepared) return USP_ERROR_NOT_PREPARED;
-    const size_t own = take_arena();
-    if (own == ARENAS) return USP_ERROR_BUSY;
+    const int own = take_arena();
+    if (own < 0) return own;
     struct uspi_arena *arena = &requester.own[own].arena;
     int status = stop_and_copy(thread, deadline, &held, arena);
     if (status == USP_OK) {
         uspi_darwin_fill_copy(copy, &held, arena->bytes);
         copy->swift_task_slot = uspi_darwin_swift_slot(held.place.slots);
-        copy->own = own;
+        copy->own = (size_t)own;
     } else {
-        give_arena(own);
+        give_arena((size_t)own);
     }
     uspi_darwin_release(held.port);
     return status;

@@ -78,6 +78,31 @@ START_TEST(test_one_thread) {
     ck_assert_int_eq(usp_capture_thread(&t, NULL, &stack), USP_OK);
     check_stack(&stack, FRAMES, 400);
     check_clean(&before, "usp_capture_thread by id");
+    /* Other requesters need not wait while threads are looked up. */
+    ck_assert_uint_eq(fake_account.lists_in_turn, 0);
+}
+END_TEST
+
+/* No memory for a copy is no reason to try again. */
+START_TEST(test_no_arena) {
+    struct usp_frame frames[32];
+    struct usp_stack stack;
+    struct uspi_thread_copy copies[8];
+    struct usp_thread t = thread_at(TARGET);
+    struct uspi_undisturbed kept;
+    prepare();
+    uspi_os_undisturbed_begin(&kept);
+    struct fake_account before = fake_account;
+    fake.fail_call = FAKE_VM_ALLOCATE;
+    fake.fail_at = before.calls[FAKE_VM_ALLOCATE] + 1;
+    fake.fail_all = true;
+    fake.fail_result = SHORTAGE;
+    /* One is there beforehand. */
+    ck_assert_int_eq(uspi_os_copy_thread(&t, UINT64_MAX, &copies[0]), USP_OK);
+    ck_assert_int_eq(capture_thread(TARGET, &stack, frames, 32), USP_ERROR_NO_MEMORY);
+    uspi_os_release_copy(&copies[0]);
+    uspi_os_undisturbed_end(&kept);
+    check_clean(&before, "no arena");
 }
 END_TEST
 
@@ -648,10 +673,10 @@ TCase *case_of_calls(void) {
     TCase *calls = tcase_create("calls");
     tcase_add_checked_fixture(calls, start, stop);
     tcase_set_timeout(calls, 60);
-    add_tests(calls, test_threads, test_who_is_who, test_one_thread, test_no_such_thread, test_own_thread,
-              test_unknown_own_thread, test_ended_meanwhile, test_after_fork, test_fork_before_prepare, test_deep_stack,
-              test_all_threads, test_2000_threads, test_other_process, test_translated, test_copies_at_one_time,
-              test_looping_stack);
+    add_tests(calls, test_threads, test_who_is_who, test_one_thread, test_no_arena, test_no_such_thread,
+              test_own_thread, test_unknown_own_thread, test_ended_meanwhile, test_after_fork, test_fork_before_prepare,
+              test_deep_stack, test_all_threads, test_2000_threads, test_other_process, test_translated,
+              test_copies_at_one_time, test_looping_stack);
     tcase_add_loop_test(calls, test_changing_stack, 0, 2);
     add_tests(calls, test_null_call, test_overflow, test_stack_pointer_nowhere, test_shutdown_meanwhile);
     tcase_add_loop_test(calls, test_growing_stack, 0, 2);

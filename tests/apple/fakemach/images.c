@@ -159,6 +159,36 @@ START_TEST(test_own_images) {
 }
 END_TEST
 
+static bool is_listed(size_t i) {
+    uint32_t ticket;
+    const struct usp_images *list = usp_images_acquire(&ticket);
+    const bool is_listed = list != NULL && image_of(list, i) != NULL;
+    usp_images_release(ticket);
+    return is_listed;
+}
+
+/* The program does not say that something was loaded or unloaded: captures of other threads and snapshots notice it. */
+START_TEST(test_loaded_later) {
+    struct usp_frame frames[32];
+    struct usp_stack stack;
+    struct usp_snapshot *s;
+    prepare();
+    ck_assert(is_listed(PLUGIN));
+    fake_unload(PLUGIN);
+    ck_assert_int_eq(usp_images_refresh(), USP_OK);
+    ck_assert(!is_listed(PLUGIN));
+    fake.images[PLUGIN].header = (uintptr_t)images[PLUGIN];
+    fake_load(PLUGIN);
+    ck_assert(!is_listed(PLUGIN));
+    ck_assert_int_eq(capture_thread(TARGET, &stack, frames, 32), USP_OK);
+    ck_assert(is_listed(PLUGIN));
+    fake_unload(PLUGIN);
+    ck_assert_int_eq(usp_snapshot_create_self(NULL, &s), USP_OK);
+    usp_snapshot_free(s);
+    ck_assert(!is_listed(PLUGIN));
+}
+END_TEST
+
 /* More images than there are slots to begin with, some of which have gone. */
 START_TEST(test_many_images) {
     struct usp_images *list;
@@ -386,7 +416,8 @@ TCase *case_of_images(void) {
     TCase *tests = tcase_create("images");
     tcase_add_checked_fixture(tests, start_images, stop);
     tcase_set_timeout(tests, 60);
-    add_tests(tests, test_own_images, test_many_images, test_images_of_process, test_changing_list, test_image_at,
-              test_image_at_nothing, test_unloaded_meanwhile, test_corrupt_headers, test_other_processor);
+    add_tests(tests, test_own_images, test_loaded_later, test_many_images, test_images_of_process, test_changing_list,
+              test_image_at, test_image_at_nothing, test_unloaded_meanwhile, test_corrupt_headers,
+              test_other_processor);
     return tests;
 }
