@@ -242,7 +242,11 @@ struct usp_unwind_options {
      * recalled (usp_prepare_options.kept_rules). Default 0 */
     uint32_t readers_first;
     uint32_t reserved0;
-    uint64_t reserved[5];
+    /* An address in the frame of a function, such as __builtin_frame_address(0) in it: the stack begins with that function's
+     * caller, as that of usp_backtrace_from_fp. What lies below is left out and not counted as omitted; where no frame holds the
+     * address, so is all. 0: the stack begins with the innermost frame. Default 0 */
+    usp_addr start_fp;
+    uint64_t reserved[4];
 };
 
 /* Sets size and the defaults. Signal-safe. */
@@ -269,7 +273,7 @@ struct usp_cursor {
     uint64_t opaque[192];
 };
 
-/* Positions the cursor before the first frame. Arguments as for usp_unwind (tail, skip, async and images are not used).
+/* Positions the cursor before the first frame. Arguments as for usp_unwind (tail, skip, start_fp, async and images are not used).
  * Returns USP_OK or USP_ERROR_ARGUMENT. Signal-safe as usp_unwind is. */
 USP_API int usp_cursor_init(struct usp_cursor *cursor, const struct usp_target *target,
                             const struct usp_registers *registers, const struct usp_unwind_options *options);

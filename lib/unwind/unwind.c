@@ -149,6 +149,12 @@ static uint32_t leap_to_async(struct uspi_walker *w, struct usp_frame *frames, u
     return n == 0 ? 0 : uspi_walker_leap(w, frames, n, true);
 }
 
+/* Whether an address lies in the frame that the walker gave last, below its caller's. Not by the CFA, which frame records of
+ * arm64 do not tell. */
+static bool last_frame_holds(const struct uspi_walker *w, usp_addr address) {
+    return w->stop == USP_STOP_NONE && address >= w->frame.low && address < w->next.low;
+}
+
 /* There was no room for the frame at pc. */
 static void cut_short(struct usp_stack *stack, usp_addr pc) {
     stack->stop = USP_STOP_CAPACITY;
@@ -165,9 +171,10 @@ static int walk_stack(struct uspi_walker *w, const struct usp_unwind_options *op
     uint64_t extended = UINT64_MAX, n = 0;
     struct uspi_extended record = {0};
     bool full = false, looks = options->async != 0 && uspi_async_has_code(&w->walk.target);
+    bool is_above_start = options->start_fp == 0;
     for (;;) {
         /* Into the head, where frames stay. */
-        if (n >= options->skip && ring.seen < ring.head) {
+        if (is_above_start && n >= options->skip && ring.seen < ring.head) {
             struct usp_frame *frames = stack->frames + ring.seen;
             uint32_t room = ring.head - (uint32_t)ring.seen;
             uint32_t leapt = looks ? leap_to_async(w, frames, room, ring.tail != 0)
@@ -181,7 +188,9 @@ static int walk_stack(struct uspi_walker *w, const struct usp_unwind_options *op
             }
         }
         if (!uspi_walker_step(w, &frame)) break;
-        if (n++ < options->skip) continue;
+        const bool is_left_out = n++ < options->skip || !is_above_start;
+        is_above_start = is_above_start || last_frame_holds(w, options->start_fp);
+        if (is_left_out) continue;
         if (ring.seen >= ring.head && ring.tail == 0) {
             full = true;
             break;
@@ -224,7 +233,7 @@ bool uspi_unwind_by_rules(const struct usp_target *target, const struct uspi_sta
     struct uspi_rule_walk rules;
     if (stack == NULL || !uspi_complete_options(options, &completed)) return false;
     if (!uspi_keeps_table_rules(shortcuts, completed.readers) || completed.step_limit <= stack->capacity) return false;
-    if (completed.skip != 0 || completed.tail != 0 || completed.deadline != 0) return false;
+    if (completed.skip != 0 || completed.start_fp != 0 || completed.tail != 0 || completed.deadline != 0) return false;
     if (completed.async != 0 && uspi_async_has_code(target)) return false;
     if ((completed.readers & completed.readers_first) != 0) return false;
     uint64_t strip_mask = uspi_choose_strip_mask(target, b, at.pc, at.sp, at.fp);

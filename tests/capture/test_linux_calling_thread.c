@@ -102,6 +102,24 @@ static void take_with_little_room(void) {
 START_TEST(room_for_fewer) { at_the_bottom(take_with_little_room); }
 END_TEST
 
+/* The typed capture from the mark on has the same frames, and may have more behind them: it does not need records. */
+static struct usp_frame typed_frames[FRAMES];
+static struct usp_stack typed;
+
+static void take_typed_from_the_mark(void) {
+    struct usp_unwind_options options;
+    usp_unwind_options_init(&options);
+    options.start_fp = (uintptr_t)marked_record;
+    usp_stack_init(&typed, typed_frames, FRAMES);
+    (void)usp_capture_self(&options, &typed);
+}
+
+static void expect_typed(void *const *expected, int n) {
+    ck_assert_int_eq(typed.status, USP_OK);
+    ck_assert_uint_ge(typed.count, (unsigned)n);
+    for (int i = 0; i < n; i++) ck_assert_uint_eq(typed_frames[i].pc, (uintptr_t)expected[i]);
+}
+
 static void take_from_the_mark(void) {
     void *above[FRAMES], *all[FRAMES];
     int n = usp_backtrace(all, FRAMES), m = usp_backtrace_from_fp(marked_record, above, FRAMES);
@@ -109,6 +127,8 @@ static void take_from_the_mark(void) {
     ck_assert_uint_eq((uintptr_t)above[0], marked_return);
     /* What lies above is the end of the whole. */
     ck_assert_int_eq(memcmp(above, all + (n - m), (size_t)m * sizeof above[0]), 0);
+    take_typed_from_the_mark();
+    expect_typed(above, m);
     m = usp_backtrace_from_fp(NULL, above, FRAMES);
     ck_assert_int_eq(m, n);
     ck_assert_int_eq(memcmp(above + 1, all + 1, (size_t)(n - 1) * sizeof above[0]), 0);
@@ -134,6 +154,7 @@ static _Atomic(int) may_be_interrupted;
 static void take_in_handler(int number) {
     (void)number;
     taken_in_handler = usp_backtrace_from_fp(marked_record, fast, FRAMES);
+    take_typed_from_the_mark();
     atomic_store(&may_be_interrupted, 0);
 }
 
@@ -185,6 +206,7 @@ START_TEST(from_a_frame_address_in_a_handler) {
     ck_assert_int_gt(taken_in_handler, (int)(DEPTH - marked_depth));
     ck_assert_uint_eq((uintptr_t)fast[0], marked_return);
     ck_assert_uint_eq(count_in(fast, taken_in_handler, LOW(descend), HIGH(descend)), DEPTH - marked_depth);
+    expect_typed(fast, taken_in_handler);
     free(below);
 }
 END_TEST
@@ -192,6 +214,14 @@ END_TEST
 START_TEST(from_a_frame_address) {
     at_the_bottom(take_from_the_mark);
     at_the_bottom(take_above_a_record);
+}
+END_TEST
+
+/* With the rules that the first walks have found. */
+START_TEST(from_a_frame_address_by_kept_rules) {
+    ck_assert_int_eq(usp_prepare(NULL), USP_OK);
+    for (unsigned i = 0; i < 3; i++) at_the_bottom(take_from_the_mark);
+    usp_shutdown();
 }
 END_TEST
 
@@ -601,7 +631,8 @@ int main(void) {
     TCase *c = tcase_create("calling thread");
     tcase_set_timeout(c, 60);
     if (USPI_HOST_RECORDS) {
-        add_tests(c, every_return_address_once, room_for_fewer, from_a_frame_address);
+        add_tests(c, every_return_address_once, room_for_fewer, from_a_frame_address,
+                  from_a_frame_address_by_kept_rules);
         /* On 32-bit arm a system call's number is in r7, Thumb's frame pointer: no record can be found from there. */
         if (usp_arch_host() != USP_ARCH_ARMV7) tcase_add_loop_test(c, from_a_frame_address_in_a_handler, 0, 2);
         add_tests(c, a_call_at_the_end_of_code, the_typed_walk_agrees, no_system_call_once_the_thread_is_known);

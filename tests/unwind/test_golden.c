@@ -227,6 +227,65 @@ START_TEST(skip) {
 }
 END_TEST
 
+/* The frame of the function whose record lies at slot 4 reaches from the record below to its own. */
+START_TEST(start_in_a_frame) {
+    unsigned slot = archs[_i].slot;
+    for (unsigned at = 4; at < 6; at++) {
+        struct fixture *f = begin_records(_i);
+        three_records(f, slot);
+        f->options.start_fp = SLOT(at);
+        EXPECT(f, USP_STOP_FP_ZERO, RA2, RA3);
+        ck_assert_uint_eq(f->stack.omitted, 0);
+        ck_assert_uint_eq(f->stack.omitted_at, USP_NO_INDEX);
+    }
+    /* The innermost function's, with words that it keeps below its record. */
+    for (unsigned at = 0; at < 4; at++) {
+        struct fixture *f = begin_records(_i);
+        three_records(f, slot);
+        f->options.start_fp = at == 0 ? STACK + 1 : SLOT(at);
+        EXPECT(f, USP_STOP_FP_ZERO, RA1, RA2, RA3);
+    }
+}
+END_TEST
+
+/* `skip` counts from the innermost frame, as it does otherwise; room is taken by no frame that is left out. */
+START_TEST(start_with_other_options) {
+    unsigned slot = archs[_i].slot;
+    for (uint32_t skipped = 1; skipped < 4; skipped++) {
+        struct fixture *f = begin_records(_i);
+        three_records(f, slot);
+        f->options.start_fp = SLOT(2);
+        f->options.skip = skipped;
+        f->stack.capacity = skipped == 1 ? 2 : 3;
+        f->options.tail = 1;
+        if (skipped == 1) {
+            EXPECT(f, USP_STOP_FP_ZERO, RA1, RA3);
+            ck_assert_uint_eq(f->stack.omitted, 1);
+        } else if (skipped == 2) {
+            EXPECT(f, USP_STOP_FP_ZERO, RA2, RA3);
+        } else {
+            EXPECT(f, USP_STOP_FP_ZERO, RA3);
+        }
+    }
+}
+END_TEST
+
+/* _i counts processors; below all frames, in the outermost one, whose caller is not there, and above all. */
+START_TEST(start_in_no_frame) {
+    unsigned slot = archs[_i].slot;
+    const usp_addr starts[] = {STACK - 1, SLOT(8), UINT64_MAX};
+    for (unsigned i = 0; i < 3; i++) {
+        struct fixture *f = begin_records(_i);
+        three_records(f, slot);
+        f->options.start_fp = starts[i];
+        walk(f);
+        ck_assert_uint_eq(f->stack.count, 0);
+        ck_assert_uint_eq(f->stack.stop, USP_STOP_FP_ZERO);
+        ck_assert_int_eq(f->stack.status, USP_OK);
+    }
+}
+END_TEST
+
 /* The root's end is kept as well (FIELD-FAILURES 18). */
 START_TEST(tail) {
     struct fixture *f = begin_records(_i);
@@ -662,8 +721,9 @@ int main(void) {
     TCase *records = tcase_create("records");
     add_loop_tests(records, 0, all, root, two_frames, named_root, cycle, backwards, misaligned, leaves_the_stack,
                    record_across_the_end, second_word_unreadable, return_address_zero, return_address_not_code,
-                   scratch_value, exact_fit, overfull, capacity_0, skip, tail, step_limit,
-                   permuted_stacks_have_other_hashes, older_sizes, cursor_gives_registers);
+                   scratch_value, exact_fit, overfull, capacity_0, skip, start_in_a_frame, start_with_other_options,
+                   start_in_no_frame, tail, step_limit, permuted_stacks_have_other_hashes, older_sizes,
+                   cursor_gives_registers);
     add_tests(records, bad_arguments, no_registers, text_is_no_return_address);
 
     TCase *first = tcase_create("first frame");
