@@ -29,21 +29,24 @@ void uspi_page_cache_init(struct uspi_page_cache *cache, struct usp_memory behin
     forget_unreadable(cache);
 }
 
+#define HEAP_BYTES ((size_t)HEAP_PAGES * USPI_LEAST_PAGE)
+
 static struct uspi_page_cache *create(struct usp_memory behind, bool is_confirmed) {
-    const size_t size = HEAP_PAGES * USPI_LEAST_PAGE;
-    struct heap_pages *heap = malloc(sizeof *heap + size * (is_confirmed ? 2 : 1));
+    struct heap_pages *heap = malloc(sizeof *heap + HEAP_BYTES * (is_confirmed ? 2 : 1));
     if (heap == NULL) return NULL;
     struct uspi_page_cache *cache = &heap->cache;
     cache->page_size = USPI_LEAST_PAGE;
     cache->page_count = HEAP_PAGES;
     cache->pages = heap->pages;
     cache->bytes = heap->bytes;
-    cache->again = is_confirmed ? heap->bytes + size : NULL;
+    cache->again = is_confirmed ? heap->bytes + HEAP_BYTES : NULL;
     uspi_page_cache_init(cache, behind);
     return cache;
 }
 
 struct uspi_page_cache *uspi_page_cache_create(struct usp_memory behind) { return create(behind, true); }
+
+size_t uspi_page_cache_created_size(void) { return sizeof(struct heap_pages) + 2 * HEAP_BYTES; }
 
 struct uspi_page_cache *uspi_page_cache_before(struct usp_memory *memory) {
     struct uspi_page_cache *cache = create(*memory, false);

@@ -35,8 +35,11 @@ struct uspi_page_cache {
  * it was, and each read costs a call. */
 struct uspi_page_cache *uspi_page_cache_before(struct usp_memory *memory);
 
-/* One whose pages can be confirmed; it takes twice the room. To be freed with free(); NULL when memory lacks. */
+/* Creates a cache whose pages can be confirmed; it takes twice the room. To be freed with free(); NULL when memory lacks. */
 struct uspi_page_cache *uspi_page_cache_create(struct usp_memory behind);
+
+/* The bytes that uspi_page_cache_create allocates. */
+size_t uspi_page_cache_created_size(void);
 
 /* Empties the cache. */
 void uspi_page_cache_init(struct uspi_page_cache *cache, struct usp_memory behind);

@@ -194,7 +194,7 @@ int usp_capture_get_usage(struct usp_capture_usage *usage) {
     memset(usage, 0, sizeof *usage);
     usage->copies = uspi_os_reserved();
     for (unsigned i = 0; i < TEXT_PAGES; i++)
-        usage->copies += text_pages[i] != NULL ? sizeof(struct uspi_page_cache) : 0;
+        usage->copies += text_pages[i] != NULL ? uspi_page_cache_created_size() : 0;
     uspi_own_code_usage(usage);
     return USP_OK;
 }
