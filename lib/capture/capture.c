@@ -21,6 +21,7 @@
 struct own_surroundings {
     struct uspi_stack_view stack;
     struct uspi_own_memory memory;
+    struct uspi_image_tables *tables; /* NULL: usp_prepare was not called */
     struct uspi_shortcuts shortcuts;
     uint32_t ticket;
 };
@@ -37,6 +38,20 @@ static int read_own_code(void *context, usp_addr from, void *to, size_t n) {
     return uspi_own_memory_read(&own->memory, from, to, n);
 }
 
+static int own_tables_at(void *context, usp_addr pc, struct usp_unwind_tables *tables) {
+    const struct own_surroundings *own = context;
+    return uspi_image_tables_at(own->tables, pc, tables);
+}
+
+/* No code lies on the thread's stacks: the one that the walk begins on and, while it handles a signal elsewhere, its own. */
+static int own_region_at(void *context, usp_addr pc, struct usp_region *region) {
+    const struct own_surroundings *own = context;
+    const struct uspi_own_stack thread = uspi_os_own_stack();
+    if (pc >= thread.low && pc < thread.high) return USP_ERROR_NOT_FOUND;
+    if (!own->stack.grows && pc >= own->stack.low && pc < own->stack.high) return USP_ERROR_NOT_FOUND;
+    return own->tables != NULL ? uspi_image_tables_region_at(own->tables, pc, region) : USP_ERROR_ABSENT;
+}
+
 /* `sp` is where the walk begins. What is taken is to be given back with own->ticket after the walk. */
 static void init_own_target(struct usp_target *target, struct own_surroundings *own, uintptr_t sp) {
     struct uspi_own_code code;
@@ -46,6 +61,10 @@ static void init_own_target(struct usp_target *target, struct own_surroundings *
     own->shortcuts = (struct uspi_shortcuts){0};
     uspi_own_code_describe(&code, target, &own->shortcuts);
     uspi_own_memory_init(&own->memory, code.tables);
+    own->tables = code.tables;
+    if (code.tables != NULL) target->unwind_tables_at = own_tables_at;
+    target->image_at = own_region_at;
+    target->context = own;
     uspi_stack_view_init(&own->stack, sp);
     if (!own->stack.grows) {
         own->shortcuts.stack = (struct uspi_copied){(const uint8_t *)sp, sp, own->stack.high - sp};

@@ -14,6 +14,8 @@ struct usp_images {
     _Atomic(uint32_t) holders; /* references; the last one to be given up frees it */
     bool has_cache;
     struct usp_shared_cache cache;
+    struct usp_memory_range *data; /* readable memory without code, ascending */
+    size_t data_count;
 };
 
 int uspi_image_list_add(struct uspi_image_list *list, const struct usp_image *image) {
@@ -27,9 +29,23 @@ int uspi_image_list_add(struct uspi_image_list *list, const struct usp_image *im
     return USP_OK;
 }
 
+int uspi_image_list_add_data(struct uspi_image_list *list, usp_addr low, usp_addr high) {
+    struct usp_memory_range *last = list->data_count != 0 ? &list->data[list->data_count - 1] : NULL;
+    if (last != NULL && last->address + last->size == low) {
+        last->size = high - last->address;
+        return USP_OK;
+    }
+    if (!uspi_room_for(&list->data, &list->data_room, list->data_count, 1, sizeof *list->data)) {
+        return USP_ERROR_NO_MEMORY;
+    }
+    list->data[list->data_count++] = (struct usp_memory_range){low, high - low};
+    return USP_OK;
+}
+
 void uspi_image_list_clear(struct uspi_image_list *list) {
     for (size_t i = 0; i < list->count; i++) free((char *)(uintptr_t)list->images[i].path);
     free(list->images);
+    free(list->data);
     memset(list, 0, sizeof *list);
 }
 
@@ -57,8 +73,12 @@ int uspi_image_list_seal(struct uspi_image_list *list, struct usp_images **image
         return USP_ERROR_NO_MEMORY;
     }
     if (list->count > 1) qsort(list->images, list->count, sizeof *list->images, by_load_address);
-    *sealed = (struct usp_images){
-        .images = list->images, .count = list->count, .has_cache = list->has_cache, .cache = list->cache};
+    *sealed = (struct usp_images){.images = list->images,
+                                  .count = list->count,
+                                  .has_cache = list->has_cache,
+                                  .cache = list->cache,
+                                  .data = list->data,
+                                  .data_count = list->data_count};
     atomic_init(&sealed->holders, 1);
     memset(list, 0, sizeof *list);
     return USP_OK;
@@ -73,13 +93,14 @@ struct usp_images *uspi_images_keep(const struct usp_images *images) {
 
 void usp_images_free(struct usp_images *images) {
     if (images == NULL || atomic_fetch_sub_explicit(&images->holders, 1, memory_order_acq_rel) != 1) return;
-    struct uspi_image_list list = {.images = images->images, .count = images->count};
+    struct uspi_image_list list = {.images = images->images, .count = images->count, .data = images->data};
     uspi_image_list_clear(&list);
     free(images);
 }
 
 uint64_t uspi_images_size(const struct usp_images *images) {
-    uint64_t bytes = sizeof *images + images->count * sizeof *images->images;
+    uint64_t bytes =
+        sizeof *images + images->count * sizeof *images->images + images->data_count * sizeof *images->data;
     for (size_t i = 0; i < images->count; i++) bytes += strlen(images->images[i].path) + 1;
     return bytes;
 }
@@ -111,4 +132,27 @@ const struct usp_image *usp_images_find(const struct usp_images *images, usp_add
     }
     if (low == 0 || address >= images->images[low - 1].end) return NULL;
     return &images->images[low - 1];
+}
+
+static bool is_data(const struct usp_images *images, usp_addr address) {
+    size_t low = 0, high = images->data_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (images->data[middle].address <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low != 0 && address - images->data[low - 1].address < images->data[low - 1].size;
+}
+
+int uspi_images_region_at(const struct usp_images *images, usp_addr address, struct usp_region *region) {
+    const struct usp_image *image = usp_images_find(images, address);
+    if (image != NULL && image->text_high > image->text_low) {
+        if (address < image->text_low || address >= image->text_high) return USP_ERROR_NOT_FOUND;
+        *region = (struct usp_region){.text_low = image->text_low, .text_high = image->text_high};
+        return USP_OK;
+    }
+    return images != NULL && is_data(images, address) ? USP_ERROR_NOT_FOUND : USP_ERROR_ABSENT;
 }

@@ -8,10 +8,12 @@
 
 static int add(void *list, const struct usp_image *image) { return uspi_image_list_add(list, image); }
 
+static int add_data(void *list, usp_addr low, usp_addr high) { return uspi_image_list_add_data(list, low, high); }
+
 int uspi_images_seal_found(int (*find)(void *context, struct uspi_images_found *found), void *context,
                            struct usp_images **images) {
     struct uspi_image_list list = {0};
-    struct uspi_images_found found = {.add = add, .context = &list};
+    struct uspi_images_found found = {.add = add, .add_data = add_data, .context = &list};
     *images = NULL;
     int status = find(context, &found);
     if (status != USP_OK) {

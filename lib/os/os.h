@@ -370,8 +370,10 @@ int uspi_os_stop_process(int64_t pid, const struct uspi_stop_options *options, s
 
 /* Where images go that are found. */
 struct uspi_images_found {
-    int (*add)(void *context,
-               const struct usp_image *image); /* copies it with its path. USP_OK or an error, which ends it */
+    /* Copies an image with its path. USP_OK or an error, which ends the listing. */
+    int (*add)(void *context, const struct usp_image *image);
+    /* Adds a range that can be read and holds no code, in ascending order, where the system tells. Returns as `add`. */
+    int (*add_data)(void *context, usp_addr low, usp_addr high);
     void *context;
     bool has_cache;                /* becomes true where the process has a shared cache, */
     struct usp_shared_cache cache; /* this one */

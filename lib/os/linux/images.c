@@ -8,6 +8,7 @@
 #define _GNU_SOURCE 1
 #include "lib/os/linux/images.h"
 
+#include "lib/base/array.h"
 #include "lib/base/page_cache.h"
 #include "lib/os/linux/linux.h"
 #include "lib/os/linux/proc.h"
@@ -72,6 +73,12 @@ static usp_addr auxiliary_value(const struct auxiliary *auxiliary, uint64_t type
     return 0;
 }
 
+/* Readable memory that is not executable. */
+struct data {
+    usp_addr low, high;
+    bool is_anonymous; /* no file's and with no name of the kernel's: generated code can be written there */
+};
+
 /* A list that is being made. An image is what has headers in the first mapping of its file and executable memory of the same
  * file behind it: data files and libraries that a tool only reads are mapped too. */
 struct work {
@@ -82,6 +89,9 @@ struct work {
     uint64_t inode;
     struct usp_image image;
     char path[PATH_MAX];
+    struct data *data; /* in the order of the addresses */
+    size_t data_count, data_room;
+    bool has_generated_code; /* anonymous memory is executable */
 };
 
 static uint32_t flags_of(const struct work *w, const struct usp_image *image) {
@@ -113,6 +123,30 @@ static int take_mapping(struct work *w, const struct uspi_mapping *m) {
     return w->found->add(w->found->context, &w->image);
 }
 
+/* Memory with a name has been given that by the program (PR_SET_VMA_ANON_NAME, proc_pid_maps(5)). */
+static bool is_anonymous(const struct uspi_mapping *m) {
+    return m->inode == 0 && (m->path[0] == '\0' || strncmp(m->path, "[anon", 5) == 0);
+}
+
+static int note_data(struct work *w, const struct uspi_mapping *m) {
+    if (m->executable) w->has_generated_code = w->has_generated_code || is_anonymous(m);
+    if (!m->readable || m->executable) return USP_OK;
+    if (!uspi_room_for(&w->data, &w->data_room, w->data_count, 1, sizeof *w->data)) return USP_ERROR_NO_MEMORY;
+    w->data[w->data_count++] = (struct data){m->low, m->high, is_anonymous(m)};
+    return USP_OK;
+}
+
+/* Where code is generated, memory that is written now may be executed in a moment, and have been a moment ago: nothing is
+ * said of it. */
+static int hand_over_data(const struct work *w) {
+    int status = USP_OK;
+    for (size_t i = 0; i < w->data_count && status == USP_OK; i++) {
+        if (w->has_generated_code && w->data[i].is_anonymous) continue;
+        status = w->found->add_data(w->found->context, w->data[i].low, w->data[i].high);
+    }
+    return status;
+}
+
 int uspi_os_images_process(int64_t pid, struct uspi_images_found *found) {
     struct uspi_proc_maps maps;
     struct uspi_mapping m;
@@ -133,9 +167,14 @@ int uspi_os_images_process(int64_t pid, struct uspi_images_found *found) {
     struct uspi_page_cache *pages = uspi_page_cache_before(&memory);
     w.source = uspi_source_of_memory(&memory, "image");
     w.auxiliary.size = uspi_proc_read(pid, 0, "auxv", (char *)w.auxiliary.bytes, sizeof w.auxiliary.bytes);
-    while (status == USP_OK && uspi_proc_maps_next(&maps, &m)) status = take_mapping(&w, &m);
+    while (status == USP_OK && uspi_proc_maps_next(&maps, &m)) {
+        status = take_mapping(&w, &m);
+        if (status == USP_OK) status = note_data(&w, &m);
+    }
     if (status == USP_OK && maps.error < 0) status = uspi_linux_status(maps.error);
+    if (status == USP_OK) status = hand_over_data(&w);
     uspi_proc_maps_close(&maps);
+    free(w.data);
     free(pages);
     uspi_linux->close(fd);
     return status;

@@ -18,6 +18,11 @@ static bool can_be_address(const struct uspi_walk *walk, usp_addr pc) {
     return above == 0 || above == UINT64_MAX >> (ADDRESS_BITS - 1);
 }
 
+/* Words of a stack often point to that stack, where bytes can look like a call. */
+static bool is_on_stack(const struct uspi_walk *walk, usp_addr pc) {
+    return pc >= walk->target.stack_low && pc < walk->target.stack_high;
+}
+
 struct uspi_return_address uspi_judge_return_address(const struct uspi_walk *walk, struct uspi_code *code,
                                                      usp_addr raw) {
     const struct uspi_backend *b = walk->backend;
@@ -36,7 +41,7 @@ struct uspi_return_address uspi_judge_return_address(const struct uspi_walk *wal
         ra.credit = USPI_VERIFIED;
         return ra;
     }
-    if (uspi_ask_for_image(walk, ra.pc) == USP_ERROR_NOT_FOUND) return ra;
+    if (is_on_stack(walk, ra.pc) || uspi_ask_for_image(walk, ra.pc) == USP_ERROR_NOT_FOUND) return ra;
     switch (uspi_code_call_before(code, ra.pc, thumb, &ra.callee)) {
     case USPI_CALL_BEFORE: ra.credit = USPI_VERIFIED; break;
     case USPI_CALL_UNREADABLE: ra.credit = USPI_UNVERIFIED; break;

@@ -229,8 +229,13 @@ int uspi_image_tables_at(void *context, usp_addr pc, struct usp_unwind_tables *f
     return USP_OK;
 }
 
+int uspi_image_tables_region_at(void *tables, usp_addr pc, struct usp_region *region) {
+    return uspi_images_region_at(((const struct uspi_image_tables *)tables)->images, pc, region);
+}
+
 void uspi_image_tables_describe(struct uspi_image_tables *tables, struct usp_target *target) {
     if (tables == NULL) return;
     target->unwind_tables_at = uspi_image_tables_at;
+    target->image_at = uspi_image_tables_region_at;
     target->context = tables;
 }

@@ -32,8 +32,12 @@ uint64_t uspi_image_tables_size(const struct uspi_image_tables *tables);
 /* Has the shape of target.unwind_tables_at; the context is a struct uspi_image_tables. Async-signal-safe. */
 int uspi_image_tables_at(void *tables, usp_addr pc, struct usp_unwind_tables *found);
 
-/* Gives a target the tables (NULL: none), which must stay until the target is used no more. For targets that have no other
- * callbacks. Async-signal-safe. */
+/* Has the shape of target.image_at; the context is the same: what the list of images says (uspi_images_region_at).
+ * Async-signal-safe. */
+int uspi_image_tables_region_at(void *tables, usp_addr pc, struct usp_region *region);
+
+/* Gives a target of a live process both (NULL: none); the tables must stay until the target is used no more. For targets that
+ * have no other callbacks. Async-signal-safe. */
 void uspi_image_tables_describe(struct uspi_image_tables *tables, struct usp_target *target);
 
 /* ---- memory that stays ----
