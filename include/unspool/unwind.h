@@ -40,7 +40,8 @@ enum usp_frame_method {
     USP_FRAME_METHOD_ASYNC = 6,         /* the chain of Swift async contexts */
     USP_FRAME_METHOD_COMPACT = 7,       /* Mach-O compact unwind */
     USP_FRAME_METHOD_CFI = 8,           /* DWARF call frame information */
-    USP_FRAME_METHOD_EHABI = 9          /* the exception tables of 32-bit ARM */
+    USP_FRAME_METHOD_EHABI = 9,         /* the exception tables of 32-bit ARM */
+    USP_FRAME_METHOD_GO = 10            /* Go's function table */
 };
 
 enum usp_frame_flags {
@@ -168,7 +169,9 @@ struct usp_unwind_tables {
     struct usp_memory_range function_starts; /* Mach-O: what LC_FUNCTION_STARTS refers to, read as code is */
     /* Addresses of this process that stay readable for good, among them the tables: read without memory.read. Size 0: none. */
     struct usp_memory_range direct;
-    uint64_t reserved[2];
+    struct usp_memory_range go_functions; /* Go's function table (.gopclntab) or more behind it, read as code is */
+    usp_addr go_text;                     /* what its functions count from, where it is loaded; 0 before Go 1.18 */
+    uint64_t reserved[3];
 };
 
 enum usp_unwind_table_flags {
@@ -220,7 +223,8 @@ enum usp_frame_readers {
     USP_READER_COMPACT = 1 << 3, /* Mach-O compact unwind */
     USP_READER_CFI = 1 << 4,     /* DWARF call frame information */
     USP_READER_EHABI = 1 << 5,   /* the exception tables of 32-bit ARM */
-    USP_READER_TABLES = USP_READER_COMPACT | USP_READER_CFI | USP_READER_EHABI,
+    USP_READER_GO = 1 << 6,      /* Go's function table */
+    USP_READER_TABLES = USP_READER_COMPACT | USP_READER_CFI | USP_READER_EHABI | USP_READER_GO,
     USP_READER_ALL = 0x7fffffff
 };
 

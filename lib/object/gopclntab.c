@@ -20,7 +20,7 @@
 #define TREES_CHECKED 64u
 
 /* Bytes from a record's entry on to the fields that are used: each is 4 bytes wide. */
-enum { AT_NAME = 0, AT_FILES = 16, AT_LINES = 20, AT_LISTS = 24, AT_UNIT = 28, AT_LINE = 32 };
+enum { AT_NAME = 0, AT_STACK = 12, AT_FILES = 16, AT_LINES = 20, AT_LISTS = 24, AT_UNIT = 28, AT_LINE = 32 };
 
 static bool load(struct uspi_bytes bytes, uint64_t at, unsigned width, uint64_t *value) {
     return uspi_bytes_load(bytes, at, width, value, "Go's function table", NULL) == USP_OK;
@@ -99,6 +99,22 @@ bool uspi_go_start(const struct uspi_go_table *t, uint64_t i, usp_addr *start) {
     return uspi_sum(t->text, value, start);
 }
 
+bool uspi_go_find(const struct uspi_go_table *t, usp_addr address, uint64_t *i) {
+    uint64_t low = 0, high = t->count;
+    usp_addr start;
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (!uspi_go_start(t, middle, &start)) return false;
+        if (start <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    *i = low - 1;
+    return low > 0 && uspi_go_start(t, low, &start) && address < start;
+}
+
 /* Whether a name, or a path, begins at an offset. From 1.16 on it stands behind another one. */
 static bool is_string(const struct uspi_go_table *t, uint64_t at) {
     uint64_t before, first;
@@ -121,7 +137,7 @@ static void read_tree(const struct uspi_go_table *t, uint64_t lists, uint64_t co
 
 bool uspi_go_function(const struct uspi_go_table *t, uint64_t i, struct uspi_go_function *function) {
     const unsigned width = start_width(t);
-    uint64_t at, start, name, unit = 0, line = 0, list_count;
+    uint64_t at, start, name, unit = 0, line = 0, list_count, flags = 0;
     if (i >= t->count || !uspi_go_start(t, i, &function->start) || !uspi_go_start(t, i + 1, &function->end))
         return false;
     if (!load(t->bytes, t->functions + (2 * i + 1) * width, width, &at)) return false;
@@ -130,21 +146,26 @@ bool uspi_go_function(const struct uspi_go_table *t, uint64_t i, struct uspi_go_
     if (function->start >= function->end || !load(t->bytes, at, width, &start)) return false;
     if (start != function->start - t->text) return false;
     at += width;
-    if (!load(t->bytes, at + AT_NAME, 4, &name) || !load(t->bytes, at + AT_FILES, 4, &function->files) ||
-        !load(t->bytes, at + AT_LINES, 4, &function->lines) || !load(t->bytes, at + AT_LISTS, 4, &list_count)) {
+    if (!load(t->bytes, at + AT_NAME, 4, &name) || !load(t->bytes, at + AT_STACK, 4, &function->stack) ||
+        !load(t->bytes, at + AT_FILES, 4, &function->files) || !load(t->bytes, at + AT_LINES, 4, &function->lines) ||
+        !load(t->bytes, at + AT_LISTS, 4, &list_count)) {
         return false;
     }
-    const bool is_whole = (t->version < USPI_GO_1_16 || load(t->bytes, at + AT_UNIT, 4, &unit)) &&
+    /* From 1.16 on: one byte each for the function's kind, its flags (0 before 1.17), nothing, how many other data there are. */
+    const uint64_t counts = at + (t->version >= USPI_GO_1_20 ? AT_LINE + 4 : AT_LINE);
+    const bool is_whole = (t->version < USPI_GO_1_16 ||
+                           (load(t->bytes, at + AT_UNIT, 4, &unit) && load(t->bytes, counts + 1, 1, &flags))) &&
                           (t->version < USPI_GO_1_20 || load(t->bytes, at + AT_LINE, 4, &line));
     function->name = t->names + name;
     if (!is_whole || !is_string(t, function->name)) return false;
+    function->stack += function->stack != 0 ? t->runs : 0;
     function->files += function->files != 0 ? t->runs : 0;
     function->lines += function->lines != 0 ? t->runs : 0;
     function->unit = unit;
+    function->flags = (uint32_t)flags;
     function->line = line <= INT32_MAX ? (uint32_t)line : 0;
     function->calls = 0;
     function->tree = UINT64_MAX;
-    const uint64_t counts = at + (t->version >= USPI_GO_1_20 ? AT_LINE + 4 : AT_LINE);
     read_tree(t, counts + 4, counts, list_count, function);
     return true;
 }

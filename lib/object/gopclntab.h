@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Go's table of functions, .gopclntab: names, files, lines and inlined calls of all code that Go's compiler made. The run-time
- * reads it for its own stacks, so that it stays in programs without symbols and debug information.
+/* Go's table of functions, .gopclntab: names, files, lines, inlined calls and frame sizes of all code that Go's compiler made.
+ * The run-time reads it for its own stacks, so that it stays in programs without symbols and debug information.
  *
- *     header ──► functions: start, record ──► record ──► name, file numbers, lines, indexes of inlined calls by address
+ *     header ──► functions: start, record ──► record ──► name; by address: file numbers, lines, indexes of inlined calls,
+ *                                                 │      how far sp is below its value at the function's start
  *                                                 └────► the tree of inlined calls, which lies outside of the table
  *
  * What stands for an address is a list of runs: a difference of the value, how many instructions it holds for, and so on.
@@ -38,11 +39,22 @@ int uspi_go_table_open(struct uspi_go_table *table, struct uspi_bytes bytes);
 /* Where a function begins; with `i` the number of functions, where the last one ends. They ascend unless the table is damaged. */
 bool uspi_go_start(const struct uspi_go_table *table, uint64_t i, usp_addr *start);
 
+/* The function whose code, or the padding behind it, holds an address. False: none, or the list cannot be read. */
+bool uspi_go_find(const struct uspi_go_table *table, usp_addr address, uint64_t *i);
+
+/* abi.FuncFlag; tables before 1.17 have none. */
+enum uspi_go_flags {
+    USPI_GO_TOP_FRAME = 1 << 0, /* stacks end in it: a goroutine's, a thread's, the program's start */
+    USPI_GO_SP_WRITE = 1 << 1   /* it writes to sp what the list of frame sizes does not tell */
+};
+
 /* A function. Offsets of lists of runs; 0: there is none. */
 struct uspi_go_function {
     usp_addr start, end;
     uint64_t name;                /* offset of its name, NUL-terminated, in the table */
+    uint64_t stack;               /* runs: bytes from sp to its value at the function's start */
     uint64_t files, lines, calls; /* runs: file numbers, lines, inlined calls */
+    uint32_t flags;               /* enum uspi_go_flags */
     uint64_t unit;                /* what its file numbers count from */
     uint64_t tree;                /* offset in `trees`; UINT64_MAX: nothing was inlined */
     uint32_t line;                /* it begins in; 0: unknown */

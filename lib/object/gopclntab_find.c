@@ -16,6 +16,13 @@ enum { DT_RELA = 7, DT_RELASZ = 8, EM_X86_64 = 62, EM_AARCH64 = 183, R_X86_64_RE
 /* Places that point to the table and are looked at; the run-time has one or two. */
 #define CANDIDATES 16
 
+/* Of a piece that is no file: bytes that are copied at once, and how far is looked. */
+#define WINDOW    4096u
+#define LOOKED_AT (UINT64_C(1) << 30)
+
+/* The linker aligns the table by at least so many bytes (32, but 8 on 32-bit Arm where another linker finishes the work). */
+#define TABLE_ALIGN 8u
+
 /* The words of moduledata up to what is used of the newest layout, by their numbers. */
 enum {
     MODULE_HEADER = 0,
@@ -39,22 +46,48 @@ enum {
 struct piece {
     usp_addr address;
     struct uspi_bytes bytes;
-    bool is_writable;
+    bool is_writable, is_executable;
 };
 
-/* A file by its addresses as linked. */
+/* A file by its addresses as linked, or what is loaded of one by those where it is. */
 struct space {
     struct piece pieces[PIECES];
     unsigned count;
     unsigned word;
-    const struct uspi_elf *elf;       /* or NULL */
+    bool wants_trees;
+    const struct uspi_elf *elf;       /* a file that may have relocations; NULL: none has to be looked at */
     const struct uspi_fixups *fixups; /* of a Mach-O file whose pointers are chained; NULL: as they stand */
 };
 
-static bool add_piece(struct space *space, usp_addr address, struct uspi_bytes bytes, bool is_writable) {
-    if (space->count == PIECES || bytes.size == 0) return false;
-    space->pieces[space->count++] = (struct piece){address, bytes, is_writable};
+static bool add_piece(struct space *space, struct piece piece) {
+    if (space->count == PIECES || piece.bytes.size == 0) return false;
+    space->pieces[space->count++] = piece;
     return true;
+}
+
+/* A part of a piece that is looked through: where it lies, or a copy. */
+struct window {
+    uint64_t from, size;
+    const uint8_t *bytes;
+    uint8_t copy[WINDOW];
+};
+
+/* The bytes of a piece from an offset on, n of them or more. NULL: they cannot be read, or lie too far. */
+static const uint8_t *look(struct window *w, const struct piece *piece, uint64_t at, size_t n) {
+    if (w->size != 0 && at >= w->from && at - w->from <= w->size - n) return w->bytes + (at - w->from);
+    if (at >= piece->bytes.size || n > piece->bytes.size - at) return NULL;
+    w->from = at;
+    w->size = piece->bytes.size - at < WINDOW ? piece->bytes.size - at : WINDOW;
+    w->bytes = uspi_bytes_in_place(piece->bytes, at, (size_t)w->size);
+    if (w->bytes != NULL) return w->bytes;
+    /* At the end of a mapping there may be less. */
+    const uint64_t behind = (piece->bytes.from + at) % WINDOW;
+    if (w->size > WINDOW - behind && WINDOW - behind >= n) w->size = WINDOW - behind;
+    const bool is_read =
+        at < LOOKED_AT && uspi_bytes_read(piece->bytes, at, w->copy, (size_t)w->size, "", NULL) == USP_OK;
+    w->bytes = w->copy;
+    if (!is_read) w->size = 0;
+    return is_read ? w->copy : NULL;
 }
 
 /* The bytes from an address on, to the end of the piece. */
@@ -161,7 +194,7 @@ static bool use_module(const struct space *space, const struct module *module, u
     if (!uspi_go_start(&moved, 0, &first) || !uspi_go_start(&moved, table->count, &last)) return false;
     if (words[MODULE_LOWEST] != first || words[MODULE_HIGHEST] != last) return false;
     *table = moved;
-    for (unsigned i = MODULE_TREES_FIRST; i <= MODULE_TREES_LAST; i++) {
+    for (unsigned i = MODULE_TREES_FIRST; space->wants_trees && i <= MODULE_TREES_LAST; i++) {
         if (words[i] == 0 || !bytes_at(space, words[i], &moved.trees) || !uspi_go_check_trees(&moved)) continue;
         *table = moved;
         break;
@@ -197,9 +230,11 @@ static bool find_module(struct looking *l) {
     for (unsigned i = 0; i < space->count; i++) {
         const struct piece *piece = &space->pieces[i];
         const usp_addr first = (piece->address + space->word - 1) / space->word * space->word;
+        struct window window;
+        window.size = 0;
         if (!piece->is_writable) continue;
         for (uint64_t at = first - piece->address; at < piece->bytes.size; at += space->word) {
-            const uint8_t *raw = uspi_bytes_in_place(piece->bytes, at, space->word);
+            const uint8_t *raw = look(&window, piece, at, space->word);
             if (raw == NULL) break;
             const uint64_t value =
                 space->fixups != NULL ? pointer(space, piece->address + at) : uspi_le(raw, space->word);
@@ -214,10 +249,11 @@ static bool find_module(struct looking *l) {
 static int finish(struct space *space, usp_addr address, struct uspi_go_table *table) {
     usp_addr start;
     struct looking l = {.space = space, .table = table, .address = address};
+    const bool needs_text = table->version >= USPI_GO_1_18 && table->text == 0;
     space->word = table->word;
-    if (table->version > USPI_GO_1_2 && find_module(&l)) return USP_OK;
+    if (table->version > USPI_GO_1_2 && (space->wants_trees || needs_text) && find_module(&l)) return USP_OK;
     /* What counts from an unknown place is of no use; nor are addresses that wait for the loader. */
-    if (table->version >= USPI_GO_1_18 && table->text == 0) return USP_ERROR_NOT_FOUND;
+    if (needs_text) return USP_ERROR_NOT_FOUND;
     return uspi_go_start(table, 0, &start) && start != 0 ? USP_OK : USP_ERROR_NOT_FOUND;
 }
 
@@ -244,11 +280,13 @@ static bool is_of_go(const struct uspi_elf *elf) {
     return false;
 }
 
-/* The table in a piece, by its first bytes: the linker aligns it by 32 bytes. */
+/* The table in a piece, by its first bytes. */
 static bool scan_piece(const struct piece *piece, struct uspi_go_table *table, usp_addr *address) {
-    const usp_addr first = (piece->address + 31) / 32 * 32;
-    for (uint64_t at = first - piece->address; at < piece->bytes.size; at += 32) {
-        const uint8_t *raw = uspi_bytes_in_place(piece->bytes, at, 8);
+    const usp_addr first = (piece->address + TABLE_ALIGN - 1) / TABLE_ALIGN * TABLE_ALIGN;
+    struct window window;
+    window.size = 0;
+    for (uint64_t at = first - piece->address; at < piece->bytes.size; at += TABLE_ALIGN) {
+        const uint8_t *raw = look(&window, piece, at, 8);
         if (raw == NULL) break;
         /* ff ff ff in the high bytes of the magic, and a padding of 0. */
         if (raw[1] != 0xff || raw[2] != 0xff || raw[3] != 0xff || raw[4] != 0 || raw[5] != 0) continue;
@@ -273,27 +311,67 @@ static bool find_elf_section(const struct uspi_elf *elf, struct uspi_go_table *t
     return false;
 }
 
-int uspi_go_find_elf(const struct uspi_elf *elf, struct uspi_go_table *table) {
-    struct space space = {.elf = elf};
+static void add_segments(const struct uspi_elf *elf, uint64_t slide, struct space *space) {
     struct uspi_elf_segment segment;
     struct uspi_bytes bytes;
+    for (uint64_t i = 0; i < elf->segment_count; i++) {
+        if (uspi_elf_segment(elf, i, &segment, NULL) != USP_OK) break;
+        if (segment.type != USPI_PT_LOAD || uspi_elf_segment_bytes(elf, &segment, &bytes, NULL) != USP_OK) continue;
+        add_piece(space, (struct piece){segment.address + slide, bytes, (segment.flags & USPI_PF_W) != 0,
+                                        (segment.flags & USPI_PF_X) != 0});
+    }
+}
+
+/* Looks where there is no code first: most of a program is. */
+static bool scan(const struct space *space, struct uspi_go_table *table, usp_addr *address) {
+    for (unsigned i = 0; i < 2 * space->count; i++) {
+        const struct piece *piece = &space->pieces[i % space->count];
+        if (piece->is_executable == (i >= space->count) && scan_piece(piece, table, address)) return true;
+    }
+    return false;
+}
+
+int uspi_go_find_elf(const struct uspi_elf *elf, struct uspi_go_table *table) {
+    struct space space = {.elf = elf, .wants_trees = true};
     usp_addr address;
     if (elf->type != USPI_ET_EXEC && elf->type != USPI_ET_DYN) return USP_ERROR_NOT_FOUND;
     bool is_found = find_elf_section(elf, table, &address);
     if (!is_found && !is_of_go(elf)) return USP_ERROR_NOT_FOUND;
-    for (uint64_t i = 0; i < elf->segment_count; i++) {
-        if (uspi_elf_segment(elf, i, &segment, NULL) != USP_OK) break;
-        if (segment.type != USPI_PT_LOAD || uspi_elf_segment_bytes(elf, &segment, &bytes, NULL) != USP_OK) continue;
-        add_piece(&space, segment.address, bytes, (segment.flags & USPI_PF_W) != 0);
-    }
-    for (unsigned i = 0; i < space.count && !is_found; i++) is_found = scan_piece(&space.pieces[i], table, &address);
-    return is_found ? finish(&space, address, table) : USP_ERROR_NOT_FOUND;
+    add_segments(elf, 0, &space);
+    return is_found || scan(&space, table, &address) ? finish(&space, address, table) : USP_ERROR_NOT_FOUND;
+}
+
+int uspi_go_find_loaded_elf(const struct uspi_elf *elf, uint64_t slide, struct uspi_go_table *table) {
+    struct space space = {0};
+    usp_addr address;
+    if (!is_of_go(elf)) return USP_ERROR_NOT_FOUND;
+    add_segments(elf, slide, &space);
+    return scan(&space, table, &address) ? finish(&space, address, table) : USP_ERROR_NOT_FOUND;
 }
 
 /* ---- Mach-O ---- */
 
-int uspi_go_find_macho(const struct uspi_macho *macho, struct uspi_go_table *table) {
+int uspi_go_find_loaded_macho(const struct uspi_macho *macho, uint64_t slide, struct uspi_go_table *table) {
     struct space space = {0};
+    struct uspi_macho_section section;
+    struct uspi_macho_cursor cursor = {0};
+    struct uspi_macho_segment segment;
+    struct uspi_bytes all = {macho->bytes.source, 0, UINT64_MAX}, bytes;
+    if (uspi_macho_find_section(macho, "__gopclntab", &section, NULL) != USP_OK ||
+        uspi_bytes_sub(all, section.address + slide, section.size, "__gopclntab", &bytes, NULL) != USP_OK ||
+        uspi_go_table_open(table, bytes) != USP_OK) {
+        return USP_ERROR_NOT_FOUND;
+    }
+    while (uspi_macho_next_segment(macho, &cursor, &segment, NULL) > 0) {
+        const usp_addr address = segment.address + slide;
+        if (uspi_bytes_sub(all, address, segment.memory_size, "segment", &bytes, NULL) != USP_OK) continue;
+        add_piece(&space, (struct piece){address, bytes, (segment.protection & USPI_PROT_WRITE) != 0, false});
+    }
+    return finish(&space, section.address + slide, table);
+}
+
+int uspi_go_find_macho(const struct uspi_macho *macho, struct uspi_go_table *table) {
+    struct space space = {.wants_trees = true};
     struct uspi_macho_section section;
     struct uspi_macho_cursor cursor = {0};
     struct uspi_macho_segment segment;
@@ -307,7 +385,7 @@ int uspi_go_find_macho(const struct uspi_macho *macho, struct uspi_go_table *tab
     }
     while (uspi_macho_next_segment(macho, &cursor, &segment, NULL) > 0) {
         if (uspi_macho_part(macho, segment.file_offset, segment.file_size, "segment", &bytes, NULL) != USP_OK) continue;
-        add_piece(&space, segment.address, bytes, (segment.protection & USPI_PROT_WRITE) != 0);
+        add_piece(&space, (struct piece){segment.address, bytes, (segment.protection & USPI_PROT_WRITE) != 0, false});
     }
     int status = uspi_macho_space_open(&addresses, macho, NULL);
     if (status != USP_OK) return status == USP_ERROR_NO_MEMORY ? status : USP_ERROR_NOT_FOUND;

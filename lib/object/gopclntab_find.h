@@ -14,4 +14,9 @@
 int uspi_go_find_elf(const struct uspi_elf *elf, struct uspi_go_table *table);
 int uspi_go_find_macho(const struct uspi_macho *macho, struct uspi_go_table *table);
 
+/* The table of a loaded image, at an address of its memory and with `text` where it is loaded; the trees are not looked for. The
+ * same answers. */
+int uspi_go_find_loaded_elf(const struct uspi_elf *elf, uint64_t slide, struct uspi_go_table *table);
+int uspi_go_find_loaded_macho(const struct uspi_macho *macho, uint64_t slide, struct uspi_go_table *table);
+
 #endif

@@ -24,6 +24,7 @@ static const char *method_name(uint32_t method) {
     case USP_FRAME_METHOD_COMPACT: return "compact-unwind";
     case USP_FRAME_METHOD_CFI: return "cfi";
     case USP_FRAME_METHOD_EHABI: return "ehabi";
+    case USP_FRAME_METHOD_GO: return "go";
     default: return "unknown";
     }
 }

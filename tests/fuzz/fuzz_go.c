@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: any bytes as Go's function table, or as an ELF or Mach-O file with one: names, and the blocks of all functions, in
- * which every address is looked up. Seeds: tests/fuzz/go_seeds.c. */
+/* libFuzzer: any bytes as Go's function table, or as an ELF or Mach-O file with one: names, the blocks of all functions, in
+ * which every address is looked up, and unwind rules. Seeds: tests/fuzz/go_seeds.c. */
 #include "lib/object/gopclntab.h"
 #include "lib/symbolize/go/names.h"
 #include "lib/symbolize/go/source.h"
 #include "lib/symbolize/lines/block.h"
+#include "lib/unwind/tables/go_frames.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,22 @@ static void read_names(const struct uspi_go_table *table) {
     }
 }
 
+static void read_frames(const struct uspi_go_table *table) {
+    static const uint32_t archs[] = {USP_ARCH_X86_64, USP_ARCH_I386, USP_ARCH_ARM64, USP_ARCH_ARMV7};
+    struct uspi_table_entry entry;
+    usp_addr start;
+    bool is_top;
+    for (uint32_t i = 0; i < table->count && i < FUNCTIONS && uspi_go_start(table, i, &start); i++) {
+        const struct uspi_backend *b = uspi_backend_find(archs[i % 4]);
+        const usp_addr pc = start + i;
+        (void)uspi_go_ends_goroutine(table, pc);
+        if (uspi_go_describe(table, b, pc, i % 8 < 4, &entry, &is_top) != USPI_DESCRIBED) continue;
+        const struct uspi_location *cfa = &entry.rule.cfa;
+        if (cfa->kind != USPI_REGISTER || cfa->base != b->sp || cfa->offset < 0 || cfa->offset % b->word != 0) abort();
+        if (pc < entry.start || pc >= entry.end) abort();
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct uspi_source source = {.name = "table", .mapped = data};
     const struct uspi_bytes bytes = {&source, 0, size};
@@ -83,5 +100,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     read_names(&table);
     read_lines(&table);
+    read_frames(&table);
     return 0;
 }

@@ -12,6 +12,7 @@
 #include "lib/os/linux/proc.h"
 #include "lib/unwind/tables/dwarf_find.h"
 #include "lib/unwind/tables/ehabi.h"
+#include "lib/unwind/tables/go_frames.h"
 #include "lib/unwind/tables/image_tables.h"
 
 /* More than the tables of any program's images take. */
@@ -198,16 +199,25 @@ void guest_free(struct guest *g) {
 
 /* ---- what is known of an address ---- */
 
-bool guest_has_table(const struct guest *g, usp_addr pc) {
+bool guest_has_table(const struct guest *g, usp_addr pc, bool exact) {
     struct usp_unwind_tables tables = {0};
     struct usp_memory memory = {read_guest, (void *)(uintptr_t)g};
     struct uspi_dwarf_image image;
     const struct uspi_dwarf_section *section;
     struct uspi_dwarf_fde fde;
     struct uspi_table_entry entry;
+    const struct uspi_source source = uspi_source_of_memory(&memory, "tables");
     if (uspi_image_tables_at(g->tables, pc, &tables) != USP_OK) return false;
+    if (tables.go_functions.size != 0) {
+        const struct uspi_bytes bytes = {&source, tables.go_functions.address, tables.go_functions.size};
+        struct uspi_go_table table;
+        bool is_top;
+        if (uspi_go_table_open(&table, bytes) != USP_OK) return false;
+        table.text = tables.go_text;
+        enum uspi_described answer = uspi_go_describe(&table, g->victim->backend, pc, exact, &entry, &is_top);
+        if (answer != USPI_NOT_DESCRIBED) return answer == USPI_DESCRIBED;
+    }
     if (tables.exidx.size != 0) {
-        const struct uspi_source source = uspi_source_of_memory(&memory, "tables");
         const struct uspi_ehabi_table table = {uspi_bytes_at(&source, tables.image), tables.image, tables.exidx.address,
                                                tables.exidx.size};
         if (uspi_ehabi_find(&table, pc, &entry, NULL) == USPI_DESCRIBED) return true;

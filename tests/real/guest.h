@@ -52,8 +52,9 @@ bool guest_load(struct guest *guest, usp_addr from, usp_addr *word);
 /* Fills the target but for unwind tables: memory, os. */
 void guest_describe(struct guest *guest, struct usp_target *target);
 
-/* Whether an unwind table describes the code at an address (inside of a call, for a return address). */
-bool guest_has_table(const struct guest *guest, usp_addr pc);
+/* Whether an unwind table describes the code at an address, where a frame was interrupted (`exact`), or that is inside of a
+ * call. */
+bool guest_has_table(const struct guest *guest, usp_addr pc, bool exact);
 
 /* "file+0xOFFSET", or the address. */
 void guest_place(const struct guest *guest, usp_addr pc, char *text, size_t size);

@@ -26,7 +26,7 @@ struct outcome {
 struct miss {
     enum view view;
     usp_addr pc; /* of the frame whose caller was not found */
-    bool is_first;
+    bool is_first, is_thumb;
     unsigned long count;
     char *place, *detail;
 };
@@ -65,7 +65,7 @@ struct notes {
 struct described {
     usp_addr pc;
     uint64_t generation;
-    bool is_described;
+    bool exact, is_described;
 };
 
 static uint64_t mix(uint64_t a, uint64_t b) {
@@ -101,10 +101,10 @@ static bool is_new(struct judge *j, uint64_t hash) {
     return true;
 }
 
-static bool is_described(struct judge *j, usp_addr pc) {
+static bool is_described(struct judge *j, usp_addr pc, bool exact) {
     struct described *d = &j->described[mix(pc, 1) % DESCRIBED];
-    if (d->pc != pc || d->generation != j->guest->generation) {
-        *d = (struct described){pc, j->guest->generation, guest_has_table(j->guest, pc)};
+    if (d->pc != pc || d->generation != j->guest->generation || d->exact != exact) {
+        *d = (struct described){pc, j->guest->generation, exact, guest_has_table(j->guest, pc, exact)};
     }
     return d->is_described;
 }
@@ -115,9 +115,9 @@ static bool is_described(struct judge *j, usp_addr pc) {
 static bool is_caller_described(struct judge *j, const struct shadow_stack *stack, unsigned i) {
     const struct shadow_frame *f = &stack->frames[i];
     if (i == 0 && stack->is_whole) return true;
-    if (f->kind == SHADOW_SIGNAL) return is_described(j, f->return_address);
+    if (f->kind == SHADOW_SIGNAL) return is_described(j, f->return_address, true);
     if (i > 0 && stack->frames[i - 1].kind == SHADOW_SIGNAL) return true;
-    return is_described(j, f->return_address - 1);
+    return is_described(j, f->return_address - 1, false);
 }
 
 static struct notes *notes_of(struct judge *j, struct shadow_stack *stack, unsigned i) {
@@ -226,6 +226,7 @@ static void describe_miss(struct judge *j, struct miss *m, const usp_addr *expec
     if (out == NULL) abort();
     guest_place(j->guest, m->pc, place, sizeof place);
     m->place = strdup(place);
+    m->is_thumb = (uspi_frame_mode(&w->walk, &w->frame) & USPI_MODE_THUMB) != 0;
     usp_addr sp = w->frame.registers.value[w->walk.backend->sp];
     fprintf(out, "frame %u of %u, sp %" PRIx64 ", fp %" PRIx64 ", found by %u; true callers:", at, count, sp,
             w->frame.registers.value[w->walk.backend->fp], w->frame.method);
@@ -373,7 +374,8 @@ bool judge_look(struct judge *j) {
     j->compared++;
     struct walk walk = {.judge = j, .expected = expected};
     walk.count = shadow_pcs(s, expected);
-    bool described = is_described(j, pc) && (stack->count == 0 || notes_of(j, stack, stack->count - 1)->described);
+    bool described =
+        is_described(j, pc, true) && (stack->count == 0 || notes_of(j, stack, stack->count - 1)->described);
     walk.view = described ? VIEW_TABLES : VIEW_PARTLY;
     count(j, walk.view, take_walk(&walk, true));
     walk.view = VIEW_ALONE;
@@ -410,7 +412,7 @@ void judge_print(const struct judge *j, FILE *out) {
     for (size_t i = 0; i < j->miss_count; i++) {
         const struct miss *m = &j->misses[i];
         if (m->count == 0) continue;
-        fprintf(out, "miss\t%s\t%lu\t%s\t%s\t%s\n", view_names[m->view], m->count, m->is_first ? "interrupted" : "call",
-                m->place, m->detail);
+        fprintf(out, "miss\t%s\t%lu\t%s%s\t%s\t%s\n", view_names[m->view], m->count,
+                m->is_first ? "interrupted" : "call", m->is_thumb ? " (Thumb)" : "", m->place, m->detail);
     }
 }

@@ -35,15 +35,23 @@ static inline void put_run(struct builder *b, int difference, unsigned length) {
 }
 
 /* The lists of runs, behind a byte that is none. `first` is the number of the first file. */
-enum { GO_RUN_FILES = 1, GO_RUN_LINES = 8, GO_RUN_CALLS = 17, GO_RUN_TAIL_FILES = 26, GO_RUN_TAIL_LINES = 29 };
+enum {
+    GO_RUN_FILES = 1,
+    GO_RUN_LINES = 8,
+    GO_RUN_CALLS = 17,
+    GO_RUN_TAIL_FILES = 26,
+    GO_RUN_TAIL_LINES = 29,
+    GO_RUN_STACK = 32
+};
 static inline void put_runs(struct builder *b, int first) {
-    static const int lists[][5][2] = {{{1, 16}, {1, 16}, {-1, 16}},
-                                      {{11, 16}, {11, 8}, {10, 8}, {-19, 16}},
-                                      {{0, 16}, {1, 8}, {1, 8}, {-2, 16}},
-                                      {{1, 64}},
-                                      {{41, 64}}};
+    static const int lists[6][5][2] = {{{1, 16}, {1, 16}, {-1, 16}},
+                                       {{11, 16}, {11, 8}, {10, 8}, {-19, 16}},
+                                       {{0, 16}, {1, 8}, {1, 8}, {-2, 16}},
+                                       {{1, 64}},
+                                       {{41, 64}},
+                                       {{1, 4}, {24, 40}, {-24, 4}}};
     put(b, 1, 0);
-    for (unsigned i = 0; i < 5; i++) {
+    for (unsigned i = 0; i < 6; i++) {
         for (unsigned k = 0; k < 5 && lists[i][k][1] != 0; k++) {
             const bool is_first_file = k == 0 && (i == 0 || i == 3);
             put_run(b, lists[i][k][0] + (is_first_file ? first : 0), (unsigned)lists[i][k][1]);
@@ -59,7 +67,7 @@ static inline void put_record(struct builder *b, enum uspi_go_version version, u
     put(b, 4, offsets[0] + (i == 0 ? 0 : GO_NAME_TAIL));
     put(b, 4, 0);
     put(b, 4, 0);
-    put(b, 4, 0);
+    put(b, 4, offsets[1] + GO_RUN_STACK);
     put(b, 4, offsets[1] + (i == 0 ? GO_RUN_FILES : GO_RUN_TAIL_FILES));
     put(b, 4, offsets[1] + (i == 0 ? GO_RUN_LINES : GO_RUN_TAIL_LINES));
     put(b, 4, has_calls ? 3 : 0);

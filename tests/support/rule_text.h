@@ -13,7 +13,8 @@
 
 static inline void add_location(char *text, uint32_t arch, const char *what, struct uspi_location at) {
     char *to = text + strlen(text);
-    const char *space = *text != '\0' ? " " : "", *base = usp_register_name(arch, at.base);
+    const char *space = *text != '\0' ? " " : "",
+               *base = at.base == USPI_BASE_CFA ? "cfa" : usp_register_name(arch, at.base);
     const size_t room = RULE_TEXT - strlen(text);
     switch (at.kind) {
     case USPI_REGISTER:

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* The reader of unwind tables: the first kind of table that describes a frame gives the rule. Compact unwind and EHABI are
- * read here, call frame information in cfi.c. */
+ * read here, call frame information in cfi.c, Go's function table in go.c. */
 #include "lib/unwind/readers/table.h"
 #include "lib/unwind/readers/readers.h"
 #include "lib/unwind/signals/sigframe.h"
 #include "lib/unwind/tables/compact.h"
 #include "lib/unwind/tables/ehabi.h"
 
-/* Tables were written by the compiler that wrote the code, the most exact ones last: compact unwind refers to call frame information
- * itself. */
+/* Tables were written by the compiler that wrote the code. Compact unwind refers to call frame information itself; of Go's code
+ * Go's table knows more: which functions change stacks. */
 static const struct table_kind {
     uint32_t readers; /* enum usp_frame_readers */
     uint32_t method;  /* enum usp_frame_method */
     void (*describe)(struct uspi_evidence *, struct uspi_description *);
 } kinds[] = {
+    {USP_READER_GO, USP_FRAME_METHOD_GO, uspi_describe_by_go},
     {USP_READER_COMPACT, USP_FRAME_METHOD_COMPACT, uspi_describe_by_compact},
     {USP_READER_CFI, USP_FRAME_METHOD_CFI, uspi_describe_by_cfi},
     {USP_READER_EHABI, USP_FRAME_METHOD_EHABI, uspi_describe_by_ehabi},
@@ -119,6 +120,9 @@ static void follow_rule(struct uspi_evidence *e, const struct uspi_rule *rule, s
         return;
     }
     c->ra = uspi_judge_return_address(walk, &e->aside, interrupted_pc(walk, rule, &applied));
+    if (c->ra.credit == USPI_REFUTED && e->method == USP_FRAME_METHOD_GO && uspi_ends_goroutine(e, c->ra.pc)) {
+        c->ra.credit = USPI_VERIFIED;
+    }
     if (is_refuted(walk, rule, &c->ra)) {
         fail(e, c->ra.pc == 0 ? USP_STOP_RA_ZERO : USP_STOP_RA_NOT_CODE, c->ra.pc);
         return;
@@ -153,7 +157,9 @@ static bool ask_table(struct uspi_evidence *e, const struct table_kind *kind, st
         e->walk->stack_flags |= USP_STACK_CORRUPT_TABLE;
         e->is_corrupt = true;
     }
-    /* USPI_CANNOT_UNWIND is as good as nothing: compilers write it for whatever they were not asked to describe. */
+    /* USPI_CANNOT_UNWIND is as good as nothing: compilers write it for whatever they were not asked to describe. But what Go's
+     * table says so of, call frame information that Go's linker made of the same lists describes wrongly. */
+    if (d.answer == USPI_CANNOT_UNWIND && kind->method == USP_FRAME_METHOD_GO) e->next_table = KINDS;
     if (d.answer != USPI_DESCRIBED) return false;
     const enum uspi_described_as as = take_as(e, &d);
     const struct uspi_location *cfa = &d.entry.rule.cfa;

@@ -4,7 +4,7 @@
 
 #include "lib/base/page_cache.h"
 #include "lib/images/image_list.h"
-#include "lib/object/elf.h"
+#include "lib/object/gopclntab_find.h"
 #include "lib/object/macho_symbols.h"
 #include "lib/os/os.h"
 #include "lib/unwind/tables/copied_tables.h"
@@ -90,6 +90,11 @@ struct usp_memory_range uspi_image_tables_still(const struct uspi_image_tables *
 
 /* ---- tables ---- */
 
+static void take_go_table(const struct uspi_go_table *go, struct usp_unwind_tables *tables) {
+    tables->go_functions = (struct usp_memory_range){go->bytes.from, go->bytes.size};
+    tables->go_text = go->text;
+}
+
 static void find_macho_tables(const struct usp_image *image, const struct uspi_macho *macho,
                               struct usp_unwind_tables *tables) {
     tables->image = image->load_address;
@@ -97,6 +102,8 @@ static void find_macho_tables(const struct usp_image *image, const struct uspi_m
     tables->unwind_info = section_table(macho, "__unwind_info", image->slide);
     tables->eh_frame = section_table(macho, "__eh_frame", image->slide);
     tables->function_starts = function_starts(macho);
+    struct uspi_go_table go;
+    if (uspi_go_find_loaded_macho(macho, image->slide, &go) == USP_OK) take_go_table(&go, tables);
 }
 
 /* False when memory lacks. */
@@ -106,7 +113,10 @@ static bool find_elf_tables(const struct usp_image *image, const struct uspi_elf
     tables->slide = image->slide;
     tables->eh_frame_hdr = segment_table(elf, USPI_PT_GNU_EH_FRAME, image->slide);
     if (elf->arch == USP_ARCH_ARMV7) tables->exidx = segment_table(elf, USPI_PT_ARM_EXIDX, image->slide);
-    if (tables->eh_frame_hdr.size != 0 || tables->exidx.size != 0 || places == NULL) return true;
+    struct uspi_go_table go;
+    if (uspi_go_find_loaded_elf(elf, image->slide, &go) == USP_OK) take_go_table(&go, tables);
+    const bool has_table = tables->eh_frame_hdr.size != 0 || tables->exidx.size != 0 || tables->go_functions.size != 0;
+    if (has_table || places == NULL) return true;
     /* What the files lack as well, nothing else has. */
     return uspi_copied_tables_make(image, places, tables) != USP_ERROR_NO_MEMORY;
 }
@@ -114,7 +124,7 @@ static bool find_elf_tables(const struct usp_image *image, const struct uspi_elf
 /* Where the first of an image's tables lies. */
 static usp_addr place_of(const struct usp_unwind_tables *tables) {
     const struct usp_memory_range *each[] = {&tables->eh_frame_hdr, &tables->exidx, &tables->unwind_info,
-                                             &tables->eh_frame};
+                                             &tables->eh_frame, &tables->go_functions};
     unsigned i = 0;
     while (i + 1 < sizeof each / sizeof *each && each[i]->size == 0) i++;
     return each[i]->address;

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* Go's function table as an unwind table; what it says is lib/unwind/tables/go_frames.h's. */
+#include "lib/unwind/readers/table.h"
+#include "lib/unwind/tables/go_frames.h"
+
+/* The table of the image that holds the frame's code; false: it has none. *source must live as long as the table. */
+static bool open_table(struct uspi_evidence *e, struct uspi_source *source, struct uspi_go_table *table) {
+    struct uspi_walk *walk = e->walk;
+    const struct usp_unwind_tables *tables = uspi_unwind_tables_of(walk, e->frame);
+    if (tables == NULL || tables->go_functions.size == 0) return false;
+    *source = uspi_source_of_memory(uspi_code_memory(walk), "Go's function table");
+    source->direct = tables->direct;
+    const struct uspi_bytes bytes = {source, tables->go_functions.address, tables->go_functions.size};
+    if (uspi_go_table_open(table, bytes) != USP_OK) return false;
+    /* The header's need not be the one where the image is loaded. */
+    table->text = tables->go_text;
+    return true;
+}
+
+/* The rule says where the caller's frame pointer is while the frame has its record; otherwise it is in the register. */
+static void find_fp(const struct uspi_evidence *e, struct uspi_rule *rule) {
+    const struct uspi_backend *b = e->walk->backend;
+    const struct usp_registers *registers = &e->frame->registers;
+    const struct uspi_location at = uspi_rule_of(rule, b->fp);
+    const usp_addr place = registers->value[b->sp] + (usp_addr)((int64_t)rule->cfa.offset + at.offset);
+    if (at.kind != USPI_MEMORY || !uspi_known(registers, b->fp) || registers->value[b->fp] == place) return;
+    for (unsigned i = 0; i < rule->saved_count; i++) {
+        if (rule->saved[i].reg == b->fp) rule->saved[i] = rule->saved[--rule->saved_count];
+    }
+}
+
+/* Whether the rule of a function in which Go's stacks end leads on. */
+static bool leads_on(struct uspi_evidence *e, const struct uspi_go_table *table, const struct uspi_rule *rule) {
+    struct uspi_applied applied;
+    if (!uspi_apply_rule(e->walk, e->frame, rule, &applied)) return false;
+    const struct uspi_return_address ra = uspi_judge_return_address(e->walk, &e->aside, applied.return_address);
+    return ra.credit == USPI_VERIFIED && !uspi_go_begins_thread(table, ra.pc);
+}
+
+void uspi_describe_by_go(struct uspi_evidence *e, struct uspi_description *d) {
+    struct uspi_source source;
+    struct uspi_go_table table;
+    struct uspi_rule *rule = &d->entry.rule;
+    bool is_top;
+    if (!open_table(e, &source, &table)) return;
+    d->answer = uspi_go_describe(&table, e->walk->backend, uspi_lookup_pc(e->walk, e->frame), e->frame->exact,
+                                 &d->entry, &is_top);
+    d->is_body_only = false;
+    if (d->answer != USPI_DESCRIBED) return;
+    find_fp(e, rule);
+    if (is_top && !leads_on(e, &table, rule)) rule->return_address = (struct uspi_location){.kind = USPI_OUTERMOST};
+}
+
+bool uspi_ends_goroutine(struct uspi_evidence *e, usp_addr return_address) {
+    struct uspi_source source;
+    struct uspi_go_table table;
+    return open_table(e, &source, &table) && uspi_go_ends_goroutine(&table, return_address);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* See go_frames.h. */
+#include "lib/unwind/tables/go_frames.h"
+
+#include <string.h>
+
+/* Twice as many returns as the longest functions have. */
+#define RUNS_MAX 16384u
+
+/* More than the names that matter. */
+#define NAME_ROOM 24
+
+/* What a signal handler makes a goroutine call. */
+static const char *const injected[] = {"runtime.sigpanic", "runtime.sigpanic0", "runtime.asyncPreempt",
+                                       "runtime.debugCallV1", "runtime.debugCallV2"};
+
+/* A function and its name. A longer name is cut, and is none of those that matter. */
+static bool read_function(const struct uspi_go_table *table, uint64_t i, struct uspi_go_function *function,
+                          char name[NAME_ROOM]) {
+    if (!uspi_go_function(table, i, function)) return false;
+    (void)uspi_bytes_string(table->bytes, function->name, name, NAME_ROOM, "a function's name", NULL);
+    return true;
+}
+
+static bool is_injected(const char *name) {
+    for (unsigned i = 0; i < sizeof injected / sizeof injected[0]; i++) {
+        if (strcmp(name, injected[i]) == 0) return true;
+    }
+    return false;
+}
+
+/* How far sp is below its value at the function's start: at a pc, and behind the prologue. */
+struct depth {
+    int32_t delta, frame;
+};
+
+static bool find_depth(const struct uspi_go_table *table, const struct uspi_go_function *function, usp_addr pc,
+                       struct depth *depth) {
+    struct uspi_go_run run = uspi_go_runs(table, function, function->stack);
+    depth->frame = 0;
+    if (function->stack == 0) return false;
+    for (unsigned left = RUNS_MAX; left > 0 && uspi_go_next_run(&run); left--) {
+        if (depth->frame == 0) depth->frame = run.value;
+        depth->delta = run.value;
+        if (pc < run.high) return true;
+    }
+    return false;
+}
+
+/* `above`: from the CFA to the stack pointer at the function's start. */
+static void find_saved(const struct uspi_backend *b, struct depth depth, int32_t above, struct uspi_rule *rule) {
+    int32_t fp_place = -2 * b->word;
+    if (b->lr == USPI_NO_REGISTER) {
+        rule->return_address = uspi_in_memory(USPI_BASE_CFA, -(int32_t)b->word);
+    } else {
+        const int32_t lr_place = -above - depth.frame;
+        fp_place = lr_place - b->word;
+        rule->return_address = depth.delta == 0 ? uspi_in_register(b->lr, 0) : uspi_in_memory(USPI_BASE_CFA, lr_place);
+    }
+    for (unsigned reg = 0; reg < b->register_count; reg++) {
+        const bool is_saved = (b->callee_saved >> reg & 1) != 0;
+        if (is_saved && reg != b->fp) uspi_rule_add(rule, reg, (struct uspi_location){.kind = USPI_LOST});
+    }
+    /* Only on the processors of 64 bits there is one. */
+    if (b->word == 8 && depth.delta != 0) uspi_rule_add(rule, b->fp, uspi_in_memory(USPI_BASE_CFA, fp_place));
+}
+
+static void make_rule(const struct uspi_backend *b, struct depth depth, bool has_interrupted, struct uspi_rule *rule) {
+    const bool has_lr = b->lr != USPI_NO_REGISTER;
+    const int32_t pushed = b->word == 8 ? 16 : b->word; /* sys.StackAlign */
+    const int32_t above = has_lr && has_interrupted ? pushed : b->call_push;
+    memset(rule, 0, sizeof *rule);
+    rule->cfa = uspi_in_register(b->sp, depth.delta + above);
+    rule->signal_frame = has_interrupted;
+    if (has_lr && has_interrupted) uspi_rule_add(rule, b->lr, uspi_in_memory(USPI_BASE_CFA, -pushed));
+    find_saved(b, depth, above, rule);
+}
+
+static bool is_depth(const struct uspi_backend *b, int32_t bytes) {
+    return bytes % b->word == 0 && bytes <= INT32_MAX / 4;
+}
+
+enum uspi_described uspi_go_describe(const struct uspi_go_table *table, const struct uspi_backend *b, usp_addr pc,
+                                     bool exact, struct uspi_table_entry *entry, bool *is_top) {
+    struct uspi_go_function function;
+    struct depth depth;
+    char name[NAME_ROOM];
+    uint64_t i;
+    *entry = (struct uspi_table_entry){0};
+    if (b->slot != b->word || table->word != b->word || !uspi_go_find(table, pc, &i)) return USPI_NOT_DESCRIBED;
+    if (!read_function(table, i, &function, name)) return USPI_TABLE_CORRUPT;
+    entry->start = function.start;
+    entry->end = function.end;
+    const bool is_behind_call = !exact && strcmp(name, "runtime.cgocallback") == 0;
+    if ((function.flags & USPI_GO_SP_WRITE) != 0 && !is_behind_call) return USPI_CANNOT_UNWIND;
+    if (!find_depth(table, &function, pc, &depth) || depth.delta < 0 || depth.frame < 0) return USPI_NOT_DESCRIBED;
+    if (!is_depth(b, depth.delta) || !is_depth(b, depth.frame)) return USPI_TABLE_CORRUPT;
+    make_rule(b, depth, is_injected(name), &entry->rule);
+    *is_top = (function.flags & USPI_GO_TOP_FRAME) != 0;
+    if (exact || depth.delta != 0 || b->lr == USPI_NO_REGISTER) return USPI_DESCRIBED;
+    /* The call has overwritten the link register. */
+    if (!*is_top) return USPI_CANNOT_UNWIND;
+    *is_top = false;
+    entry->rule.return_address = (struct uspi_location){.kind = USPI_OUTERMOST};
+    return USPI_DESCRIBED;
+}
+
+bool uspi_go_ends_goroutine(const struct uspi_go_table *table, usp_addr return_address) {
+    struct uspi_go_function function;
+    uint64_t i;
+    return uspi_go_find(table, return_address, &i) && uspi_go_function(table, i, &function) &&
+           (function.flags & USPI_GO_TOP_FRAME) != 0 && return_address - function.start == table->quantum;
+}
+
+bool uspi_go_begins_thread(const struct uspi_go_table *table, usp_addr return_address) {
+    struct uspi_go_function function;
+    char name[NAME_ROOM];
+    uint64_t i;
+    return uspi_go_find(table, return_address - 1, &i) && read_function(table, i, &function, name) &&
+           strcmp(name, "runtime.clone") == 0;
+}
