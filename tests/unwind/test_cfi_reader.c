@@ -242,6 +242,73 @@ START_TEST(saved_above_cfa) {
 }
 END_TEST
 
+/* A function begins with a landing pad, and the table says only behind it what the code finds there: that the caller's lr lies on
+ * the stack, or that there is no caller. Where the first instruction does something, its own row counts. */
+START_TEST(told_behind_a_landing_pad) {
+    cfi_begin(&c, USP_ARCH_ARM64, true);
+    size_t cie = put_cie(&c, false, 1, "", "04 78 1e  0c 1f 00");
+    put_fde(&c, cie, CODE, 0x40, "41 11 1e 7f");     /* lr in [CFA + 8] */
+    put_fde(&c, cie, CODE + 0x40, 0x40, "41 07 1e"); /* none */
+    put_fde(&c, cie, CODE + 0x80, 0x40, "41 0e 10"); /* CFA = sp + 16 */
+    put_fde(&c, cie, CALLER - 0x20, 0x40, "0e 10 9e 01");
+    put_fde(&c, cie, OUTER - 0x20, 0x40, "07 1e");
+    struct fixture *f = begin_tables(USP_ARCH_ARM64);
+    CODE32(&f->memory, CALLER - 4, 0x94000000);
+    CODE32(&f->memory, OUTER - 4, 0x94000000);
+    CODE32(&f->memory, CODE, /* bti c */ 0xd503245f);
+    CODE32(&f->memory, CODE + 0x40, /* nop */ 0xd503201f);
+    CODE32(&f->memory, CODE + 0x80, /* sub sp, sp, #16 */ 0xd10043ff);
+    WORDS(&f->memory, STACK, 8, 0, CALLER, 0, OUTER, 0);
+    usp_registers_set_lr(&f->registers, CALLER);
+    set_registers(f, CODE, STACK, 0x5555);
+    EXPECT(f, USP_STOP_ROOT, CODE, CALLER, OUTER);
+    ck_assert_uint_eq(f->frames[0].cfa, STACK + 16);
+    ck_assert_uint_eq(f->frames[1].cfa, STACK + 32);
+    set_registers(f, CODE + 0x40, STACK, 0x5555);
+    EXPECT(f, USP_STOP_ROOT, CODE + 0x40);
+    set_registers(f, CODE + 0x80, STACK + 16, 0x5555);
+    EXPECT(f, USP_STOP_ROOT, CODE + 0x80, CALLER, OUTER);
+    ck_assert_uint_eq(f->frames[0].cfa, STACK + 16);
+}
+END_TEST
+
+/* i386, rows that clang writes late or early: behind a call whose callee takes arguments off the stack, as its return or the next
+ * instruction tells; and behind a push with a spill before its row. The code leads to no return, nor from its start. */
+START_TEST(rows_beside_their_instruction) {
+    static const struct {
+        uint8_t code[12]; /* from CODE + 3 on */
+        unsigned at;      /* where the frame was interrupted, */
+        unsigned cfa;     /* and its CFA there, from sp */
+    } cases[] = {
+        /* call OTHER; nop */
+        {{0xe8, 0xf8, 0x02, 0x00, 0x00, 0x90, 0xf4}, 8, 12},
+        /* call *%eax; sub $4, %esp */
+        {{0xff, 0xd0, 0x83, 0xec, 0x04, 0xf4}, 5, 12},
+        /* push %eax; mov %eax, %ebp; call: the row stands at the call */
+        {{0x50, 0x89, 0xc5, 0xe8, 0xf5, 0x02, 0x00, 0x00, 0xf4}, 4, 20},
+    };
+    const usp_addr pc = CODE + cases[_i].at, cfa = STACK + cases[_i].cfa;
+    cfi_begin(&c, USP_ARCH_I386, true);
+    size_t cie = put_cie(&c, false, 1, "", "01 7c 08  0c 04 04 88 01");
+    put_fde(&c, cie, CODE, 0x40, _i == 2 ? "43 0e 10 43 0e 14 44 0e 04" : "43 0e 10 4c 0e 04");
+    put_fde(&c, cie, CALLER - 0x20, 0x40, "0e 08");
+    put_fde(&c, cie, OUTER - 0x20, 0x40, "07 08");
+    struct fixture *f = begin_tables(USP_ARCH_I386);
+    f->options.readers |= USP_READER_INSTRUCTIONS;
+    CODE8(&f->memory, CODE, /* hlt */ 0xf4);
+    image_bytes(&f->memory, CODE + 3, cases[_i].code, sizeof cases[_i].code);
+    CODE8(&f->memory, CODE + 0x300, /* ret $4 */ 0xc2, 4, 0);
+    CODE8(&f->memory, CALLER - 5, 0xe8, 0, 1, 0, 0);
+    CODE8(&f->memory, OUTER - 5, 0xe8, 0, 1, 0, 0);
+    WORDS(&f->memory, cfa - 4, 4, CALLER, 0x11, OUTER, 0);
+    WORDS(&f->memory, STACK, 4, 0, 0);
+    set_registers(f, pc, STACK, 0);
+    EXPECT(f, USP_STOP_ROOT, pc, CALLER, OUTER);
+    ck_assert_uint_eq(f->frames[0].cfa, cfa);
+    ck_assert_uint_eq(f->frames[1].method, USP_FRAME_METHOD_CFI);
+}
+END_TEST
+
 /* i386: a return that takes arguments off the stack. The caller's table counts from the return address on, and so must the
  * caller's sp, whichever has found it: the table, or the instructions that lead to the return. */
 START_TEST(return_takes_arguments) {
@@ -798,8 +865,9 @@ int main(void) {
     TCase *tests = tcase_create("bytes");
     tcase_add_checked_fixture(tests, NULL, free_table);
     add_tests(tests, frameless, prologue, noreturn_call, link_register, linkage_table, signal_frame);
-    add_tests(tests, jump_to_linkage_table, forgotten_epilogue, saved_above_cfa, return_takes_arguments,
-              realigned_stack);
+    add_tests(tests, jump_to_linkage_table, forgotten_epilogue, saved_above_cfa, told_behind_a_landing_pad,
+              return_takes_arguments, realigned_stack);
+    tcase_add_loop_test(tests, rows_beside_their_instruction, 0, 3);
     tcase_add_loop_test(tests, apple_i386_signal_frame, 0, 4);
     add_tests(tests, apple_i386_inside, apple_signal_frame_is_not_kept, refuted, unconfirmed, padding_like_a_call);
     tcase_add_loop_test(tests, above_2_gb, 0, 2);

@@ -215,6 +215,20 @@ START_TEST(operand_that_looks_like_a_push) {
 }
 END_TEST
 
+/* What stands behind a call that never returns was jumped to, with the stack as it was before the call's arguments. */
+START_TEST(behind_a_call_that_does_not_return) {
+    struct fixture *f = begin_x86_64();
+    CODE8(&f->memory, FUNCTION, /* push rbx; call OTHER */ 0x53, 0xe8, 0xfa, 0, 0, 0, /* je */ 0x74, 9,
+          /* sub rsp, 16; call OTHER */ 0x48, 0x83, 0xec, 16, 0xe8, 0xef, 0, 0, 0, /* nop; hlt */ 0x90, 0xf4);
+    CODE8(&f->memory, OTHER, /* ret */ 0xc3);
+    WORDS(&f->memory, STACK, 8, /* rbx: */ 7, CALLER, 0, STALE, /* the caller's record: */ 0, RA2);
+    set_registers(f, FUNCTION + 17, STACK, STACK + 32);
+    offer_function(f, 19);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION + 17, CALLER, RA2);
+    ck_assert_uint_eq(f->frames[0].cfa, STACK + 16);
+}
+END_TEST
+
 /* Two instructions in a row with one condition: where it does not hold, both are skipped. */
 START_TEST(skipped_together) {
     struct fixture *f = begin(USP_ARCH_ARMV7, USP_OS_DARWIN);
@@ -233,6 +247,7 @@ int main(void) {
     add_tests(ways, tail_call_over_a_dead_frame, jump_to_the_neighbour, stub_before_an_epilogue,
               frame_given_up_before_a_jump, return_address_in_another_register, return_address_off_the_stack,
               return_address_put_over_arguments, pop_and_jump, return_to_what_was_stored, switch_beside_anothers,
-              switch_above_an_old_return_address, operand_that_looks_like_a_push, skipped_together);
+              switch_above_an_old_return_address, operand_that_looks_like_a_push, behind_a_call_that_does_not_return,
+              skipped_together);
     return run_suite("golden ways", ways);
 }

@@ -66,11 +66,11 @@ bool uspi_carry_out(struct uspi_explorer *x, struct uspi_way *way, const struct 
 
 /* The bytes of arguments that a callee takes off the stack, by the first return in it; 0 when none is found. Compilers give
  * all returns of a function the same. */
-static int64_t popped_by(struct uspi_explorer *x, usp_addr callee, uint32_t mode) {
-    const struct uspi_backend *b = x->backend;
+static int64_t popped_by(struct uspi_code *code, usp_addr callee, uint32_t mode) {
+    const struct uspi_backend *b = code->backend;
     struct uspi_instruction i;
     const usp_addr start = callee;
-    for (unsigned n = 0; n < CALLEE_MAX && uspi_code_decode(x->code, callee, mode, &i); n++) {
+    for (unsigned n = 0; n < CALLEE_MAX && uspi_code_decode(code, callee, mode, &i); n++) {
         /* A loop's way out stands behind the jump back. */
         bool is_loop = i.flow == USPI_JUMP && i.target >= start && i.target <= callee;
         bool jumps = i.flow == USPI_JUMP && !is_loop;
@@ -88,12 +88,17 @@ static int64_t popped_by(struct uspi_explorer *x, usp_addr callee, uint32_t mode
 
 /* Of a callee that is not known: what is taken off sp right behind the call was kept free for the arguments and is kept free
  * again (clang without optimisation). */
-static int64_t taken_again(struct uspi_explorer *x, usp_addr behind, uint32_t mode) {
-    const uint8_t sp = x->backend->sp;
+static int64_t taken_again(struct uspi_code *code, usp_addr behind, uint32_t mode) {
+    const uint8_t sp = code->backend->sp;
     struct uspi_instruction i;
-    if (!uspi_code_decode(x->code, behind, mode, &i) || i.effect_count != 1) return 0;
+    if (!uspi_code_decode(code, behind, mode, &i) || i.effect_count != 1) return 0;
     const struct uspi_effect *e = &i.effects[0];
     return e->op == USPI_SET && e->reg == sp && e->base == sp && e->value < 0 ? -e->value : 0;
+}
+
+int64_t uspi_code_popped(struct uspi_code *code, usp_addr callee, usp_addr behind) {
+    const int64_t popped = callee != 0 ? popped_by(code, callee, 0) : 0;
+    return popped != 0 ? popped : taken_again(code, behind, 0);
 }
 
 uint64_t uspi_lost_by_call(const struct uspi_backend *b) {
@@ -109,9 +114,9 @@ bool uspi_carry_call(struct uspi_explorer *x, struct uspi_way *way, const struct
         struct uspi_value sp = uspi_register_value(&x->log, way, b->sp);
         int64_t popped = 0;
         if (call->target != 0) {
-            popped = popped_by(x, call->target, call->target_mode);
+            popped = popped_by(x->code, call->target, call->target_mode);
         } else if (x->question.pops == USPI_POPS_AS_TAKEN_AGAIN) {
-            popped = taken_again(x, way->pc + call->length, call->mode);
+            popped = taken_again(x->code, way->pc + call->length, call->mode);
         }
         if (!uspi_assign_register(&x->log, way, b->sp, uspi_plus(&x->log, sp, popped))) return false;
     }

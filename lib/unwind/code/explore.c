@@ -207,6 +207,11 @@ static enum course follow_return(struct uspi_explorer *x, const struct uspi_way 
 static enum course follow_call(struct uspi_explorer *x, struct uspi_way *way, const struct uspi_instruction *i) {
     const usp_addr next = way->pc + i->length;
     if (x->question.purpose == USPI_REACH || !uspi_carry_call(x, way, i)) return ENDED;
+    /* What stands behind a call that never returns (on i386: with its arguments still on the stack), jumps lead to. */
+    if (x->question.purpose == USPI_TO_GOAL && x->question.is_interrupted && next == x->question.goal) {
+        take_later(x, way, next, i->mode, USPI_DOUBT_CALL | USPI_DOUBT_LAST_CALL);
+        return ENDED;
+    }
     if ((way->doubts & USPI_DOUBT_CALL) == 0 && x->pending_count > 0) {
         bool comes_back = !leaves_bounds(x, way->pc, next) && !begins_function(x, next, i->mode);
         if (comes_back) take_later(x, way, next, i->mode, USPI_DOUBT_CALL);

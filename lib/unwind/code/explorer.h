@@ -10,9 +10,10 @@
 /* How a way could be wrong, although every instruction on it was understood. */
 enum uspi_doubt {
     USPI_DOUBT_CALL = 1 << 0,      /* it goes on behind a call, which may never return */
-    USPI_DOUBT_SWITCH = 1 << 1,    /* it takes the code behind an indirect jump for one of its destinations */
-    USPI_DOUBT_TAIL_CALL = 1 << 2, /* it takes an indirect jump for a tail call */
-    USPI_DOUBT_ANY = 7
+    USPI_DOUBT_LAST_CALL = 1 << 1, /* USPI_TO_GOAL: that call stands directly before the goal */
+    USPI_DOUBT_SWITCH = 1 << 2,    /* it takes the code behind an indirect jump for one of its destinations */
+    USPI_DOUBT_TAIL_CALL = 1 << 3, /* it takes an indirect jump for a tail call */
+    USPI_DOUBT_ANY = 15
 };
 
 enum uspi_purpose {
@@ -34,6 +35,7 @@ struct uspi_question {
     usp_addr low, high;  /* linear flow does not leave them, jumps may; high 0: no bounds */
     uint32_t mode;       /* decoding mode at `from`, with the condition flags where they are known (USPI_MODE_FLAGS) */
     uint64_t unknown;    /* registers that hold nothing from before `from` */
+    bool is_interrupted; /* USPI_TO_GOAL: no call need have led to the goal that stands before it */
     enum uspi_pops pops; /* what callees are taken to do */
     unsigned budget;     /* instructions to look at, at most */
     unsigned allowed;    /* enum uspi_doubt: those that a way may have */

@@ -9,37 +9,20 @@
  * Not every compiler describes every instruction: Apple's leave out how a frame is undone, and say of a prologue only what
  * holds at its end, as LLVM does on arm64 when it is to write little; clang for i386 leaves out that a callee has just taken
  * its arguments off the stack, and describes some pushes late. */
+#include "lib/unwind/code/carry.h"
 #include "lib/unwind/readers/table.h"
 #include "lib/unwind/tables/dwarf_find.h"
 #include "lib/unwind/tables/dwarf_row.h"
 
-/* Whether the rule leads behind a call. Between the pushes for a call clang for i386 puts spills, and describes the last push
- * behind them. */
+/* Whether the rule leads behind a call. */
 static bool leads_to_call(struct uspi_evidence *e, const struct uspi_rule *rule) {
     struct uspi_applied applied;
     return uspi_apply_rule(e->walk, e->frame, rule, &applied) &&
            uspi_judge_return_address(e->walk, &e->aside, applied.return_address).credit == USPI_VERIFIED;
 }
 
-/* Instructions are counted over so many bytes. Longer functions are rare. */
-#define COUNTED_MAX 65536u
-
-/* Whether the frame stands behind a call. Bytes that end like one need not be one ("ff 90 90 90 90 90" in front of a loop is
- * the end of an instruction and padding): the instructions from the function's start on decide. */
-static bool stands_behind_call(struct uspi_code *code, usp_addr start, usp_addr pc) {
-    struct uspi_instruction i = {0};
-    usp_addr target, at = start;
-    if (uspi_code_call_before(code, pc, false, &target) != USPI_CALL_BEFORE) return false;
-    if (pc - start > COUNTED_MAX) return true;
-    for (; at < pc; at += i.length) {
-        if (!uspi_code_decode(code, at, 0, &i)) return true;
-    }
-    return at != pc || i.flow == USPI_CALL;
-}
-
 /* Whether the rule may leave out what the instructions know. */
-static bool is_body_only(struct uspi_evidence *e, enum uspi_dwarf_extent extent, usp_addr start,
-                         const struct uspi_rule *rule) {
+static bool is_body_only(struct uspi_evidence *e, enum uspi_dwarf_extent extent, const struct uspi_rule *rule) {
     const struct uspi_walk *walk = e->walk;
     /* A signal's frame is described for where its code is called from, and its rule holds beside that too: registers that
      * stay what they are until the handler returns lead to it. */
@@ -49,8 +32,7 @@ static bool is_body_only(struct uspi_evidence *e, enum uspi_dwarf_extent extent,
     /* An expression counts from where the pc is: a linkage table's entries are described by one. */
     if (rule->cfa.kind == USPI_VALUE_EXPRESSION) return false;
     if (extent != USPI_DWARF_WHOLE) return true;
-    if (walk->backend->arch != USP_ARCH_I386) return false;
-    return stands_behind_call(&e->aside, start, uspi_pc_of(walk, e->frame)) || !leads_to_call(e, rule);
+    return walk->backend->arch == USP_ARCH_I386 && !leads_to_call(e, rule);
 }
 
 static enum uspi_described answer_of(int status) {
@@ -66,14 +48,85 @@ static __attribute__((noinline)) int find_rule(const struct uspi_dwarf_section *
     return status == USP_OK ? uspi_dwarf_rule(section, &fde->cie, &row, rule) : status;
 }
 
+/* ---- rows that come too late ----
+ *
+ * What clang for i386 writes describes sp an instruction or some too late, or too early. A corrected rule is taken only where
+ * the one that is written leads to no call, and it does. */
+
+/* Behind a call whose callee takes arguments off the stack, there stands what will be true when the next instruction has taken as
+ * much off sp again. */
+static bool correct_popped(struct uspi_evidence *e, struct uspi_rule *rule) {
+    const usp_addr pc = uspi_pc_of(e->walk, e->frame);
+    usp_addr callee;
+    if (uspi_code_call_before(&e->aside, pc, false, &callee) != USPI_CALL_BEFORE) return false;
+    const int64_t popped = uspi_code_popped(&e->aside, callee, pc);
+    if (popped <= 0 || popped > rule->cfa.offset) return false;
+    rule->cfa.offset -= (int32_t)popped;
+    return leads_to_call(e, rule);
+}
+
+static bool changes_sp(const struct uspi_backend *b, const struct uspi_instruction *i) {
+    for (unsigned n = 0; n < i->effect_count; n++) {
+        const struct uspi_effect *effect = &i->effects[n];
+        if (effect->op != USPI_STORE && effect->reg == b->sp) return true;
+    }
+    return (i->clobbers >> b->sp & 1) != 0;
+}
+
+/* Instructions behind a push that are put before what is written of it. */
+#define LATE_MAX 8
+
+/* Among the pushes for a call there are spills, and a push is described behind them: as long as sp stays, the later row is true
+ * already. */
+static bool correct_late(struct uspi_evidence *e, const struct uspi_dwarf_section *section,
+                         const struct uspi_dwarf_fde *fde, struct uspi_rule *rule) {
+    const struct uspi_backend *b = e->walk->backend;
+    usp_addr at = uspi_pc_of(e->walk, e->frame);
+    const int32_t offset = rule->cfa.offset;
+    struct uspi_instruction i;
+    for (unsigned n = 0; n < LATE_MAX && uspi_code_decode(&e->aside, at, 0, &i); n++) {
+        at += i.length;
+        if (i.flow != USPI_NEXT || changes_sp(b, &i) || at >= fde->end) return false;
+        if (find_rule(section, fde, at, rule) != USP_OK) return false;
+        if (rule->cfa.kind != USPI_REGISTER || rule->cfa.base != b->sp) return false;
+        if (rule->cfa.offset != offset) return leads_to_call(e, rule);
+    }
+    return false;
+}
+
+USPI_APART static void correct_rule(struct uspi_evidence *e, const struct uspi_dwarf_section *section,
+                                    const struct uspi_dwarf_fde *fde, struct uspi_rule *rule) {
+    const struct uspi_backend *b = e->walk->backend;
+    struct uspi_rule corrected = *rule;
+    if (!e->frame->exact || b->arch != USP_ARCH_I386 || e->walk->target.os == USP_OS_DARWIN) return;
+    if (rule->cfa.kind != USPI_REGISTER || rule->cfa.base != b->sp || rule->return_address.kind != USPI_MEMORY) return;
+    if (leads_to_call(e, rule)) return;
+    bool is_corrected = correct_popped(e, &corrected);
+    if (!is_corrected) corrected = *rule;
+    if (is_corrected || correct_late(e, section, fde, &corrected)) *rule = corrected;
+}
+
+/* Where an instruction does nothing, the row behind it is true of it as well. At a function's start it may tell more: glibc's
+ * assembly for arm64 begins functions with a landing pad (bti), and says behind it what the code finds there (_start: that there
+ * is no caller; _dl_runtime_resolve: what the linkage table has pushed). */
+static usp_addr described_pc(struct uspi_evidence *e, const struct uspi_dwarf_fde *fde) {
+    const usp_addr pc = uspi_lookup_pc(e->walk, e->frame);
+    struct uspi_instruction i;
+    if (!e->frame->exact || pc != fde->start) return pc;
+    if (!uspi_code_decode(&e->aside, pc, uspi_frame_mode(e->walk, e->frame), &i)) return pc;
+    const bool does_nothing = i.flow == USPI_NEXT && i.effect_count == 0 && i.clobbers == 0 && i.conditional == 0;
+    return does_nothing && fde->end - pc > i.length ? pc + i.length : pc;
+}
+
 /* The rule at a frame's pc, by the FDE that holds it. */
 static int describe_frame(struct uspi_evidence *e, const struct uspi_dwarf_section *section,
                           const struct uspi_dwarf_fde *fde, struct uspi_description *d) {
     d->entry = (struct uspi_table_entry){.start = fde->start, .end = fde->end};
-    int status = find_rule(section, fde, uspi_lookup_pc(e->walk, e->frame), &d->entry.rule);
+    int status = find_rule(section, fde, described_pc(e, fde), &d->entry.rule);
     if (status != USP_OK) return status;
+    correct_rule(e, section, fde, &d->entry.rule);
     enum uspi_dwarf_extent extent = e->frame->exact ? uspi_dwarf_extent(section, fde) : USPI_DWARF_WHOLE;
-    d->is_body_only = is_body_only(e, extent, fde->start, &d->entry.rule);
+    d->is_body_only = is_body_only(e, extent, &d->entry.rule);
     if (extent == USPI_DWARF_PART) d->entry.start = 0;
     return USP_OK;
 }

@@ -34,6 +34,7 @@ bool uspi_from_start(struct uspi_evidence *e, usp_addr start, usp_addr end, stru
                                      .low = start,
                                      .high = end,
                                      .mode = uspi_frame_mode(e->walk, e->frame) & USPI_MODE_THUMB,
+                                     .is_interrupted = e->frame->exact,
                                      .pops = b->call_push != 0 ? USPI_POPS_AS_CALLEE : USPI_POPS_NOTHING,
                                      .budget = USPI_BUDGET_EXACT,
                                      .allowed = USPI_DOUBT_ANY,
