@@ -149,13 +149,15 @@ def print_table(rows):
         print("  ".join([r[0].ljust(widths[0])] + [cell.rjust(w) for cell, w in zip(r[1:], widths[1:])]), flush=True)
 
 
-def disassemble(place):
+def disassemble(place, is_thumb):
     """The lines around a place of the form FILE+0xOFFSET."""
     path, _, offset = place.rpartition("+")
     if not path or not os.path.exists(path):
         return []
     at = int(offset, 16)
-    text = subprocess.run(["llvm-objdump-19", "-d", "--no-show-raw-insn", f"--start-address={max(0, at - 24):#x}",
+    # Stripped files do not say which code is Thumb.
+    mode = ["--triple=thumbv7-linux-gnueabihf"] if is_thumb else []
+    text = subprocess.run(["llvm-objdump-19", "-d", "--no-show-raw-insn", *mode, f"--start-address={max(0, at - 24):#x}",
                            f"--stop-address={at + 16:#x}", path], capture_output=True, text=True, check=False).stdout
     return [("   >> " if re.match(rf"\s*{at:x}:", line) else "      ") + line.strip()
             for line in text.splitlines() if re.match(r"\s*[0-9a-f]+:", line)]
@@ -173,7 +175,7 @@ def print_misses(name, result, most):
             continue
         shown += 1
         print(f"\n{name}: {view}: {place}, {kind}, {count} times: {detail}")
-        for line in disassemble(place):
+        for line in disassemble(place, "Thumb" in kind):
             print(line)
     if len(result.misses) > shown:
         print(f"\n{name}: {len(result.misses)} places are wrong")

@@ -77,12 +77,14 @@ static void give_up_below(struct shadow *s, usp_addr sp) {
     while (s->now->count > 0 && shadow_newest(s)->cfa <= sp) drop(s, s->now, false);
 }
 
-/* Whether the program has just returned from the newest frame. A callee may take arguments off the stack. */
+/* Whether the program has just returned from the newest frame. On x86 a callee may take arguments off the stack; elsewhere a
+ * higher sp is another frame's: behind the call of a function that throws can stand what an exception leads to in a caller. */
 static bool has_returned(const struct shadow *s) {
     const struct victim *v = s->guest->victim;
     const struct shadow_frame *f = shadow_newest(s);
-    if (f == NULL || victim_pc(v) != f->return_address || victim_sp(v) < f->cfa) return false;
-    return f->kind == SHADOW_SIGNAL ? victim_sp(v) == f->cfa : victim_sp(v) - f->cfa < 65536;
+    if (f == NULL || victim_pc(v) != f->return_address) return false;
+    const usp_addr popped = victim_sp(v) - f->cfa;
+    return f->kind == SHADOW_CALL && pushes(s) ? popped < 65536 : popped == 0;
 }
 
 static bool is_call(const struct shadow *s, const struct usp_registers *before, usp_addr *return_address) {
@@ -96,8 +98,9 @@ static bool is_call(const struct shadow *s, const struct usp_registers *before, 
     } else {
         *return_address = without_thumb(s, v->now.value[b->lr]);
     }
-    usp_addr length = *return_address - old;
-    if (pc == *return_address) return false;
+    const usp_addr length = *return_address - old;
+    /* What goes on to the next instruction is no call, whatever a former one has left on the stack, or in the link register. */
+    if (pc - old <= length) return false;
     if (pushes(s)) return length >= 2 && length <= INSTRUCTION_MAX;
     return length == 4 || (b->has_thumb && length == 2);
 }
