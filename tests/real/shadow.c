@@ -158,11 +158,23 @@ static void keep(struct shadow *s) {
     }
 }
 
-/* Whether what was saved still is. The newest frame may have taken it off the stack. */
+/* Whether any register holds a value. */
+static bool is_in_register(const struct shadow *s, usp_addr value) {
+    const struct usp_registers *now = &s->guest->victim->now;
+    for (unsigned reg = 0; reg < backend_of(s)->register_count; reg++) {
+        if (without_thumb(s, now->value[reg]) == value) return true;
+    }
+    return false;
+}
+
+/* Whether what was saved still is. The newest frame may have taken it off the stack; then a return address is in a register,
+ * unless code that throws an exception has put another one there. */
 static bool still_kept(struct shadow *s, const struct shadow_kept *k, bool is_newest) {
     usp_addr word;
     for (unsigned i = 0; i < k->slot_count; i++) {
-        if (is_newest && k->slots[i] < victim_sp(s->guest->victim)) return true;
+        if (is_newest && k->slots[i] < victim_sp(s->guest->victim)) {
+            return pushes(s) || k->reg != backend_of(s)->lr || is_in_register(s, k->value);
+        }
         if (guest_load(s->guest, k->slots[i], &word) && without_thumb(s, word) == k->value) return true;
     }
     return false;

@@ -272,6 +272,31 @@ START_TEST(told_behind_a_landing_pad) {
 }
 END_TEST
 
+/* The table of a program's first function holds another one as well, a jump: it has a caller, to which the jump's function leads
+ * back. The first function itself has none, whatever is in the link register. */
+START_TEST(jump_behind_the_first_function) {
+    cfi_begin(&c, USP_ARCH_ARM64, true);
+    size_t cie = put_cie(&c, false, 1, "", "04 78 1e  0c 1f 00");
+    put_fde(&c, cie, CODE, 0x40, "07 1e");
+    put_fde(&c, cie, CALLER - 0x20, 0x40, "0e 10 9e 01");
+    put_fde(&c, cie, OUTER - 0x20, 0x40, "07 1e");
+    struct fixture *f = begin_tables(USP_ARCH_ARM64);
+    f->options.readers |= USP_READER_INSTRUCTIONS;
+    CODE32(&f->memory, CALLER - 4, 0x94000000);
+    CODE32(&f->memory, OUTER - 4, 0x94000000);
+    CODE32(&f->memory, CODE, /* nop */ 0xd503201f, /* bl */ 0x94000010, /* bl */ 0x94000010, /* nop */ 0xd503201f,
+           /* b */ 0x1400000d);
+    CODE32(&f->memory, CODE + 0x44, /* str x30, [sp, #-16]! */ 0xf81f0ffe, /* bl */ 0x94000010,
+           /* ldr x30, [sp], #16 */ 0xf84107fe, /* ret */ 0xd65f03c0);
+    WORDS(&f->memory, STACK, 8, 0, OUTER);
+    usp_registers_set_lr(&f->registers, CALLER);
+    set_registers(f, CODE + 12, STACK, 0x5555);
+    EXPECT(f, USP_STOP_ROOT, CODE + 12, CALLER, OUTER);
+    set_registers(f, CODE + 4, STACK, 0x5555);
+    EXPECT(f, USP_STOP_ROOT, CODE + 4);
+}
+END_TEST
+
 /* i386, rows that clang writes late or early: behind a call whose callee takes arguments off the stack, as its return or the next
  * instruction tells; and behind a push with a spill before its row. The code leads to no return, nor from its start. */
 START_TEST(rows_beside_their_instruction) {
@@ -866,7 +891,7 @@ int main(void) {
     tcase_add_checked_fixture(tests, NULL, free_table);
     add_tests(tests, frameless, prologue, noreturn_call, link_register, linkage_table, signal_frame);
     add_tests(tests, jump_to_linkage_table, forgotten_epilogue, saved_above_cfa, told_behind_a_landing_pad,
-              return_takes_arguments, realigned_stack);
+              jump_behind_the_first_function, return_takes_arguments, realigned_stack);
     tcase_add_loop_test(tests, rows_beside_their_instruction, 0, 3);
     tcase_add_loop_test(tests, apple_i386_signal_frame, 0, 4);
     add_tests(tests, apple_i386_inside, apple_signal_frame_is_not_kept, refuted, unconfirmed, padding_like_a_call);

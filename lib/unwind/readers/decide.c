@@ -33,6 +33,7 @@ enum condition {
     AS_START = 1 << 8,       /* or the way from the start, */
     AS_FORWARD = 1 << 9,     /* or the way forward */
     PROVEN = 1 << 10,        /* its return address proves itself */
+    AT_END = 1 << 11,        /* the table says that the stack ends: otherwise the reader is not even asked */
 };
 
 /* Which reader is believed: the first row whose reader offers a candidate that meets all conditions. */
@@ -60,6 +61,8 @@ static const struct row {
      * doubt, no table overrules them. At calls tables are wrong too (clang for Apple's x86_64 at -Oz counts pushes in the
      * order of addresses): where nothing confirms what one says, the instructions are asked. */
     {USPI_BY_RETURN, USPI_AS_WHOLE, VERIFIED},
+    /* Behind a program's first function glibc's table has a jump to main as well (arm64, __wrap_main). */
+    {USPI_BY_FORWARD, USPI_AS_WHOLE, VERIFIED | CLEAR | AT_END},
     {USPI_BY_TABLE, USPI_AS_CALL | USPI_AS_WHOLE, CONFIRMED},
     {USPI_BY_FORWARD, USPI_AS_CALL | USPI_AS_WHOLE, VERIFIED | CLEAR},
     {USPI_BY_FORWARD, USPI_AS_CALL | USPI_AS_WHOLE, VERIFIED | AT_RECORD},
@@ -96,6 +99,11 @@ static bool is_confirmed(const struct uspi_evidence *e, const struct uspi_candid
            uspi_ask_for_image(e->walk, c->ra.pc) == USP_OK;
 }
 
+static bool table_ends_stack(struct uspi_evidence *e) {
+    const struct uspi_candidate *table = uspi_candidate_of(e, USPI_BY_TABLE);
+    return table->found && table->ends_stack;
+}
+
 static bool agrees_with(struct uspi_evidence *e, const struct uspi_candidate *c, enum uspi_reader reader) {
     return uspi_agree(e, c, uspi_candidate_of(e, reader));
 }
@@ -127,6 +135,7 @@ static enum uspi_reader choose(struct uspi_evidence *e) {
         const enum uspi_described_as as = e->described_as;
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
             if ((rows[i].described_as & as) == 0) continue;
+            if ((rows[i].conditions & AT_END) != 0 && !table_ends_stack(e)) continue;
             const enum uspi_reader reader = (enum uspi_reader)rows[i].reader;
             const struct uspi_candidate *c = uspi_candidate_of(e, reader);
             if (c->found && meets(e, c, rows[i].conditions)) return reader;
