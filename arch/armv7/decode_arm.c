@@ -300,10 +300,7 @@ bool uspi_arm_decode_arm(const struct uspi_arm_code *code, struct uspi_instructi
     if (condition == 15) return unconditional(out, code, w);
     if (!conditional(out, code, w)) return false;
     if (condition == USPI_ARM_COND_ALWAYS) return true;
-    if (out->flow == USPI_JUMP) {
-        out->flow = USPI_BRANCH;
-    } else {
-        out->conditional = (uint8_t)(condition + 1);
-    }
+    if (out->flow == USPI_JUMP) out->flow = USPI_BRANCH;
+    out->conditional = (uint8_t)(condition + 1);
     return true;
 }

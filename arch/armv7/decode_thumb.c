@@ -136,6 +136,7 @@ static bool branch16(struct uspi_instruction *out, const struct uspi_arm_code *c
     } else {
         uspi_arm_jump(out, code->pc + (uint32_t)uspi_sign_extend((uint64_t)(h & 0xff) << 1, 9), USPI_MODE_THUMB);
         out->flow = USPI_BRANCH;
+        out->conditional = (uint8_t)(condition + 1);
     }
     return true;
 }
@@ -305,6 +306,7 @@ static bool branch_control(struct uspi_instruction *out, const struct uspi_arm_c
         if ((w >> 23 & 7) == 7) return system_control(out, code, w);
         uspi_arm_jump(out, code->pc + conditional_offset(w), USPI_MODE_THUMB);
         out->flow = USPI_BRANCH;
+        out->conditional = (uint8_t)(uspi_arm_bits(w, 25, 22) + 1);
         return true;
     case 1: uspi_arm_jump(out, code->pc + wide_offset(w), USPI_MODE_THUMB); return true;
     case 4:
@@ -475,10 +477,7 @@ bool uspi_arm_decode_thumb(const struct uspi_arm_code *code, uint32_t it_state, 
     out->mode = USPI_MODE_THUMB | next << USPI_MODE_IT_SHIFT;
     bool always = h >> 8 == 0xbe; /* bkpt */
     if (it_state == 0 || condition >= USPI_ARM_COND_ALWAYS || always) return true;
-    if (out->flow == USPI_JUMP) {
-        out->flow = USPI_BRANCH;
-    } else if (out->flow != USPI_BRANCH) {
-        out->conditional = (uint8_t)(condition + 1);
-    }
+    if (out->flow == USPI_JUMP) out->flow = USPI_BRANCH;
+    out->conditional = (uint8_t)(condition + 1);
     return true;
 }

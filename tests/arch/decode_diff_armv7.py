@@ -82,7 +82,7 @@ def expected(address, length, mnemonic, operands):
             condition = {"hs": "cs", "lo": "cc"}.get(condition, condition)
     flow, target = control_flow(name, operands, address)
     if flow == "jump" and condition != "-":
-        flow, condition = "branch", "-"
+        flow = "branch"
     return Expected(length, flow, condition, target, f"{mnemonic} {operands}")
 
 

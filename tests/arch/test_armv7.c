@@ -265,8 +265,8 @@ static const struct instruction {
     /* Thumb: flow */
     {THUMB, 0xe010, "b #0x20", "-> jump 0x8024 thumb"},
     {THUMB, 0xf7ffbf00, "b.w #-0x200", "-> jump 0x7e04 thumb"},
-    {THUMB, 0xd010, "beq #0x20", "-> branch 0x8024 thumb"},
-    {THUMB, 0xf0418000, "bne.w #0x1000", "-> branch 0x9004 thumb"},
+    {THUMB, 0xd010, "beq #0x20", "if eq: -> branch 0x8024 thumb"},
+    {THUMB, 0xf0418000, "bne.w #0x1000", "if ne: -> branch 0x9004 thumb"},
     {THUMB, 0xf001f800, "bl #0x1000", "? lr; -> call 0x9004 thumb"},
     {THUMB, 0xf001e800, "blx #0x1000", "? lr; -> call 0x9004 arm"},
     {THUMB, 0x4798, "blx r3", "? lr; -> call"},
@@ -402,7 +402,7 @@ static const struct instruction {
     {ARM, 0xef000000, "svc #0", "? r0 r1"},
     /* ARM: flow */
     {ARM, 0xea000008, "b #0x20", "-> jump 0x8028 arm"},
-    {ARM, 0x0afffff8, "beq #-0x20", "-> branch 0x7fe8 arm"},
+    {ARM, 0x0afffff8, "beq #-0x20", "if eq: -> branch 0x7fe8 arm"},
     {ARM, 0xeb000400, "bl #0x1000", "? lr; -> call 0x9008 arm"},
     {ARM, 0x1b000400, "blne #0x1000", "if ne: ? lr; -> call 0x9008 arm"},
     {ARM, 0xfb000400, "blx #0x1002", "? lr; -> call 0x900a thumb"},
@@ -586,8 +586,8 @@ START_TEST(instructions_in_it_blocks) {
     } cases[] = {
         {0xbd80, "if eq: r7 = [sp]; pc = [sp + 4]; sp = sp + 8; -> return pc"}, /* pop {r7, pc} */
         {0x4770, "if eq: -> return lr"},                                        /* bx lr */
-        {0xe010, "-> branch 0x8024 thumb"},                                     /* b */
-        {0xf000b80e, "-> branch 0x8020 thumb"},                                 /* b.w */
+        {0xe010, "if eq: -> branch 0x8024 thumb"},                              /* b */
+        {0xf000b80e, "if eq: -> branch 0x8020 thumb"},                          /* b.w */
         {0xf001f800, "if eq: ? lr; -> call 0x9004 thumb"},                      /* bl */
         {0x4798, "if eq: ? lr; -> call"},                                       /* blx r3 */
         {0xe8dff003, "if eq: -> table"},                                        /* tbb [pc, r3] */

@@ -242,12 +242,33 @@ START_TEST(skipped_together) {
 }
 END_TEST
 
+static struct fixture *begin_armv7(void) {
+    struct fixture *f = begin(USP_ARCH_ARMV7, USP_OS_LINUX);
+    CODE32(&f->memory, CALLER - 4, /* bl FUNCTION */ 0xeb00007f, /* pop {pc} */ 0xe49df004);
+    CODE32(&f->memory, RA2 - 4, /* blx r3 */ 0xe12fff33, /* udf */ 0xe7f000f0);
+    return f;
+}
+
+/* A pop and the branch behind it have one condition, so that behind the branch nothing was popped (glibc's memcpy for NEON). */
+START_TEST(pop_and_branch_together) {
+    struct fixture *f = begin_armv7();
+    CODE32(&f->memory, FUNCTION, /* str r8, [sp, #-4]! */ 0xe52d8004, /* subs r2, r2, #64 */ 0xe2522040,
+           /* ldrlo r8, [sp], #4 */ 0x349d8004, /* blo +8 */ 0x3a000001, /* ldr r8, [sp], #4 */ 0xe49d8004,
+           /* bx lr */ 0xe12fff1e, /* nop */ 0xe320f000, /* bx lr */ 0xe12fff1e);
+    WORDS(&f->memory, STACK, 4, RA2, 0);
+    set_registers(f, FUNCTION, STACK, 0);
+    usp_registers_set_lr(&f->registers, CALLER);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION, CALLER, RA2);
+    ck_assert_uint_eq(f->frames[0].cfa, STACK);
+}
+END_TEST
+
 int main(void) {
     TCase *ways = tcase_create("ways");
     add_tests(ways, tail_call_over_a_dead_frame, jump_to_the_neighbour, stub_before_an_epilogue,
               frame_given_up_before_a_jump, return_address_in_another_register, return_address_off_the_stack,
               return_address_put_over_arguments, pop_and_jump, return_to_what_was_stored, switch_beside_anothers,
               switch_above_an_old_return_address, operand_that_looks_like_a_push, behind_a_call_that_does_not_return,
-              skipped_together);
+              skipped_together, pop_and_branch_together);
     return run_suite("golden ways", ways);
 }

@@ -66,8 +66,14 @@ static bool resolve_condition(struct uspi_explorer *x, struct uspi_way *way, str
         way->assumed = holds ? i->conditional : opposite_of(i->conditional);
         x->flags = 0;
     }
-    if (way->assumed == i->conditional) return true;
-    if (way->assumed != 0 && opposite_of(way->assumed) == i->conditional) return false;
+    const bool holds = way->assumed == i->conditional;
+    const bool fails = way->assumed != 0 && opposite_of(way->assumed) == i->conditional;
+    if (i->flow == USPI_BRANCH) {
+        if (holds || fails) i->flow = holds ? USPI_JUMP : USPI_NEXT;
+        if (!holds && !fails) way->assumed = 0;
+        return true;
+    }
+    if (holds || fails) return holds;
     if (!matters(x, i, &written)) {
         i->effect_count = 0;
         i->clobbers = written;
