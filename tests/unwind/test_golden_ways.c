@@ -263,6 +263,24 @@ START_TEST(pop_and_branch_together) {
 }
 END_TEST
 
+/* The first entry of a linkage table pushes the link register and computes with it, before it jumps through it. What was
+ * called is an entry behind it, through a pointer. */
+START_TEST(first_entry_of_a_linkage_table) {
+    const bool is_pushed = _i > 0;
+    struct fixture *f = begin_armv7();
+    CODE32(&f->memory, FUNCTION, /* str lr, [sp, #-4]! */ 0xe52de004, /* ldr lr, [pc, #4] */ 0xe59fe004,
+           /* add lr, pc, lr */ 0xe08fe00e, /* ldr pc, [lr, #8]! */ 0xe5bef008, 0x785e,
+           /* the next one: add r12, pc, #0 */ 0xe28fc600, /* add r12, r12, #0x5e000 */ 0xe28cca5e,
+           /* ldr pc, [r12, #0x874]! */ 0xe5bcf874);
+    CODE32(&f->memory, STALE - 4, /* blx r3 */ 0xe12fff33, /* pop {pc} */ 0xe49df004);
+    WORDS(&f->memory, STACK, 4, STALE, RA2, 0);
+    set_registers(f, FUNCTION + 4 * (usp_addr)_i, is_pushed ? STACK : STACK + 4, 0);
+    usp_registers_set_lr(&f->registers, _i < 2 ? STALE : _i == 2 ? 0x785e : 0x107c6e);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION + 4 * (usp_addr)_i, STALE, RA2);
+    ck_assert_uint_eq(f->frames[0].cfa, STACK + 4);
+}
+END_TEST
+
 int main(void) {
     TCase *ways = tcase_create("ways");
     add_tests(ways, tail_call_over_a_dead_frame, jump_to_the_neighbour, stub_before_an_epilogue,
@@ -270,5 +288,6 @@ int main(void) {
               return_address_put_over_arguments, pop_and_jump, return_to_what_was_stored, switch_beside_anothers,
               switch_above_an_old_return_address, operand_that_looks_like_a_push, behind_a_call_that_does_not_return,
               skipped_together, pop_and_branch_together);
+    tcase_add_loop_test(ways, first_entry_of_a_linkage_table, 0, 4);
     return run_suite("golden ways", ways);
 }

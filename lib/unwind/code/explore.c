@@ -193,7 +193,7 @@ static enum course follow_unknown_jump(struct uspi_explorer *x, const struct usp
     }
     found->doubts = way->doubts | (leaves ? 0 : USPI_DOUBT_TAIL_CALL);
     if (!to_return || (found->doubts & ~x->question.allowed) != 0) return ENDED;
-    return uspi_rule_at_tail_call(&x->log, way, to, found->rule) ? HAS_RULE : ENDED;
+    return uspi_rule_at_tail_call(&x->log, way, found->rule) ? HAS_RULE : ENDED;
 }
 
 /* A return to what the code itself has stored is a tail call, and no switch: so a dynamic linker enters the function that it
@@ -204,7 +204,7 @@ static enum course follow_return(struct uspi_explorer *x, const struct uspi_way 
     struct uspi_value sp = uspi_register_value(&x->log, way, x->backend->sp);
     found->doubts = way->doubts;
     if (x->question.purpose != USPI_TO_RETURN) return ENDED;
-    bool has_rule = ra.kind == USPI_UNKNOWN ? uspi_rule_at_tail_call(&x->log, way, ra, found->rule)
+    bool has_rule = ra.kind == USPI_UNKNOWN ? uspi_rule_at_tail_call(&x->log, way, found->rule)
                                             : uspi_rule_at_return(&x->log, way, ra, sp, found->rule);
     return has_rule ? HAS_RULE : ENDED;
 }
@@ -300,7 +300,7 @@ static enum course follow_way(struct uspi_explorer *x, struct uspi_way way, stru
         if (i.start_hint && way.pc != x->question.from && to_return) {
             found->doubts = way.doubts | USPI_DOUBT_TAIL_CALL;
             if ((USPI_DOUBT_TAIL_CALL & ~x->question.allowed) != 0) return ENDED;
-            return uspi_rule_at_tail_call(&x->log, &way, uspi_unknown, found->rule) ? HAS_RULE : ENDED;
+            return uspi_rule_at_tail_call(&x->log, &way, found->rule) ? HAS_RULE : ENDED;
         }
         if (!resolve_condition(x, &way, &i)) {
             behind_call = false;

@@ -37,21 +37,19 @@ bool uspi_rule_at_return(const struct uspi_log *log, const struct uspi_way *way,
 
 /* Where calls leave the return address in the link register, that is where a tail call's callee finds it; but for the lazy
  * binding of a 32-bit Arm linkage table, which pushes it and uses the register for the jump (Arm ELF for the Arm
- * Architecture, "PLT code sequences"). */
-static bool is_pushed(const struct uspi_log *log, struct uspi_value lr, struct uspi_value to) {
-    const uint8_t reg = log->backend->lr;
-    return lr.kind == USPI_CONSTANT || ((to.kind == USPI_CONTENT || to.kind == USPI_ADDRESS) && to.base == reg);
+ * Architecture, "PLT code sequences"): it holds a number then, or what was computed from what it held. */
+static bool is_pushed(const struct uspi_log *log, struct uspi_value lr) {
+    return lr.kind == USPI_CONSTANT || (lr.kind == USPI_ADDRESS && lr.base == log->backend->lr && lr.offset != 0);
 }
 
-bool uspi_rule_at_tail_call(const struct uspi_log *log, const struct uspi_way *way, struct uspi_value to,
-                            struct uspi_rule *rule) {
+bool uspi_rule_at_tail_call(const struct uspi_log *log, const struct uspi_way *way, struct uspi_rule *rule) {
     const struct uspi_backend *b = log->backend;
     struct uspi_value sp = uspi_register_value(log, way, b->sp);
     unsigned pushed = b->call_push;
     struct uspi_value ra = uspi_memory_value(log, way, sp);
     if (b->lr != USPI_NO_REGISTER) {
         struct uspi_value lr = uspi_register_value(log, way, b->lr);
-        if (b->slot == 4 && is_pushed(log, lr, to)) {
+        if (b->slot == 4 && is_pushed(log, lr)) {
             pushed = b->slot;
         } else {
             ra = lr;

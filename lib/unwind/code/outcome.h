@@ -11,9 +11,8 @@
 bool uspi_rule_at_return(const struct uspi_log *log, const struct uspi_way *way, struct uspi_value return_address,
                          struct uspi_value sp, struct uspi_rule *rule);
 
-/* The same at a jump to `to` out of the function: as if the callee's return were here. */
-bool uspi_rule_at_tail_call(const struct uspi_log *log, const struct uspi_way *way, struct uspi_value to,
-                            struct uspi_rule *rule);
+/* The same at a jump out of the function: as if the callee's return were here. */
+bool uspi_rule_at_tail_call(const struct uspi_log *log, const struct uspi_way *way, struct uspi_rule *rule);
 
 /* Behind the way from a function's start, where everything is expressed from the stack pointer there: turns it round. */
 bool uspi_rule_at_goal(const struct uspi_log *log, const struct uspi_way *way, struct uspi_rule *rule);
