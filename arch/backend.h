@@ -115,6 +115,7 @@ struct uspi_instruction {
     uint8_t conditional; /* predicated (ARM condition, Thumb IT): all of it may as well not happen; then it goes to
                                 the next instruction. The condition + 1 (n and n ^ 1 are opposites); 0: always. A branch
                                 (USPI_BRANCH) has it where it depends on these conditions */
+    uint8_t sets_flags;  /* where there are such conditions: 1 when it may change what they depend on, if it happens */
     uint8_t effect_count;
     uint8_t target_register; /* USPI_RETURN: see there; USPI_JUMP_UNKNOWN: the same, USPI_NO_REGISTER: not known */
     uint8_t start_hint;      /* 1: compilers put this at a function's first instruction and nowhere else in it

@@ -293,12 +293,20 @@ static bool conditional(struct uspi_instruction *out, const struct uspi_arm_code
     }
 }
 
+/* Data processing and multiplications with the bit S (A5.2); with bits 7 and 4 there are also transfers among them, where it says
+ * that they load. */
+static bool sets_flags(uint32_t w) {
+    const bool is_transfer = !(w >> 25 & 1) && (w >> 7 & 1) && (w >> 4 & 1) && uspi_arm_bits(w, 6, 5) != 0;
+    return uspi_arm_bits(w, 27, 26) == 0 && (w >> 20 & 1) && !is_transfer;
+}
+
 bool uspi_arm_decode_arm(const struct uspi_arm_code *code, struct uspi_instruction *out) {
     if (code->n < 4) return false;
     uint32_t w = uspi_le32(code->bytes);
     unsigned condition = w >> 28;
     if (condition == 15) return unconditional(out, code, w);
     if (!conditional(out, code, w)) return false;
+    out->sets_flags = sets_flags(w);
     if (condition == USPI_ARM_COND_ALWAYS) return true;
     if (out->flow == USPI_JUMP) out->flow = USPI_BRANCH;
     out->conditional = (uint8_t)(condition + 1);

@@ -456,6 +456,18 @@ static bool wide(struct uspi_instruction *out, const struct uspi_arm_code *code,
     }
 }
 
+/* Inside an IT block, narrow instructions set flags only when they do nothing else (A6.2.1, A6.2.2, A6.2.3). */
+static bool sets_flags(uint32_t w, bool is_narrow) {
+    if (is_narrow) {
+        const unsigned op = w >> 6 & 0x3ff;
+        return w >> 11 == 5 || op == 0x108 || op == 0x10a || op == 0x10b ||
+               w >> 8 == 0x45; /* cmp, tst, cmp, cmn, cmp */
+    }
+    if (!(w >> 20 & 1)) return false;
+    const bool is_immediate = w >> 27 == 0x1e && !(w >> 25 & 1) && !(w >> 15 & 1); /* A6.3.1 */
+    return is_immediate || w >> 25 == 0x75 || w >> 23 == 0x1f4;                    /* A6.3.11, A6.3.12 */
+}
+
 /* A2.5.2, ITAdvance */
 static uint32_t it_advance(uint32_t state) { return state & 7 ? (state & 0xe0) | (state << 1 & 0x1f) : 0; }
 
@@ -464,6 +476,7 @@ bool uspi_arm_decode_thumb(const struct uspi_arm_code *code, uint32_t it_state, 
     uint32_t h = uspi_le16(code->bytes), next = it_advance(it_state);
     unsigned condition = it_state >> 4;
     bool is_narrow = h >> 11 < 29;
+    out->sets_flags = sets_flags(is_narrow || code->n < 4 ? h : h << 16 | uspi_le16(code->bytes + 2), is_narrow);
     if (is_narrow) {
         out->length = 2;
         if (!narrow(out, code, h)) return false;

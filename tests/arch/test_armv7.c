@@ -12,6 +12,7 @@
 
 #define ARM   0u
 #define THUMB USPI_MODE_THUMB
+#define EQUAL (THUMB | 0x08u << USPI_MODE_IT_SHIFT) /* inside `it eq` */
 #define PC    0x8000u
 
 static size_t encode(uint32_t word, uint32_t mode, uint8_t *bytes) {
@@ -579,6 +580,42 @@ START_TEST(it_blocks) {
 }
 END_TEST
 
+/* What a condition that is known says nothing of any more. */
+START_TEST(flags_that_are_set) {
+    static const struct {
+        uint32_t mode, word;
+        bool sets;
+    } cases[] = {
+        {ARM, 0x22522008, true},    /* subshs r2, r2, #8 */
+        {ARM, 0x20422008, false},   /* subhs r2, r2, r8 */
+        {ARM, 0x03510000, true},    /* cmpeq r1, #0 */
+        {ARM, 0x00110392, true},    /* mulseq r1, r2, r3 */
+        {ARM, 0x00d100b2, false},   /* ldrheq r0, [r1], #2 */
+        {ARM, 0x01d100d0, false},   /* ldrsbeq r0, [r1] */
+        {ARM, 0x28a31002, false},   /* stmhs r3!, {r1, r12} */
+        {ARM, 0x349d8004, false},   /* ldrlo r8, [sp], #4 */
+        {EQUAL, 0x2800, true},      /* cmp r0, #0 */
+        {EQUAL, 0x4208, true},      /* tst r0, r1 */
+        {EQUAL, 0x4288, true},      /* cmp r0, r1 */
+        {EQUAL, 0x42c8, true},      /* cmn r0, r1 */
+        {EQUAL, 0x4560, true},      /* cmp r0, r12 */
+        {EQUAL, 0x3001, false},     /* add r0, #1 */
+        {EQUAL, 0xbd10, false},     /* pop {r4, pc} */
+        {EQUAL, 0xf1b00f01, true},  /* cmp.w r0, #1 */
+        {EQUAL, 0xeb120003, true},  /* adds.w r0, r2, r3 */
+        {EQUAL, 0xeb020003, false}, /* add.w r0, r2, r3 */
+        {EQUAL, 0xfa12f003, true},  /* lsls.w r0, r2, r3 */
+        {EQUAL, 0xf8d10004, false}, /* ldr.w r0, [r1, #4] */
+    };
+    for (unsigned k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        uint8_t bytes[4];
+        size_t n = encode(cases[k].word, cases[k].mode & THUMB, bytes);
+        struct uspi_instruction i = decode_all(bytes, n, cases[k].mode);
+        ck_assert_msg((i.sets_flags != 0) == cases[k].sets, "%#x", cases[k].word);
+    }
+}
+END_TEST
+
 START_TEST(instructions_in_it_blocks) {
     static const struct {
         uint32_t word;
@@ -595,18 +632,17 @@ START_TEST(instructions_in_it_blocks) {
         {0xde01, "if eq: -> end"},                                              /* udf #1 */
         {0xbe00, "-> end"},                                                     /* bkpt #0, which heeds no condition */
     };
-    const uint32_t equal = THUMB | 0x08u << USPI_MODE_IT_SHIFT;
     struct text text;
     uint8_t bytes[4];
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
-        struct uspi_instruction i = decode_all(bytes, encode(cases[k].word, THUMB, bytes), equal);
+        struct uspi_instruction i = decode_all(bytes, encode(cases[k].word, THUMB, bytes), EQUAL);
         describe(&text, &i);
         ck_assert_str_eq(text.s, cases[k].expected);
         ck_assert_uint_eq(i.mode, THUMB);
     }
     struct uspi_instruction i;
     encode(0xbf08, THUMB, bytes); /* it in a block */
-    ck_assert(!uspi_armv7.decode(bytes, 2, PC, equal, &i));
+    ck_assert(!uspi_armv7.decode(bytes, 2, PC, EQUAL, &i));
 }
 END_TEST
 
@@ -761,7 +797,7 @@ int main(void) {
     tcase_add_loop_test(decoding, single_instructions, 0, ELEMENTS(instructions));
     add_tests(decoding, jump_tables, undefined, any_bytes);
     tcase_add_loop_test(decoding, it_blocks, 0, 15);
-    add_tests(decoding, instructions_in_it_blocks, mode_from_flags, calls_before_return_addresses);
+    add_tests(decoding, flags_that_are_set, instructions_in_it_blocks, mode_from_flags, calls_before_return_addresses);
     add_tests(tables, states, signal_stubs, constants);
     return run_suite("armv7", decoding, tables);
 }

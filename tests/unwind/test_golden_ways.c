@@ -245,6 +245,7 @@ END_TEST
 static struct fixture *begin_armv7(void) {
     struct fixture *f = begin(USP_ARCH_ARMV7, USP_OS_LINUX);
     CODE32(&f->memory, CALLER - 4, /* bl FUNCTION */ 0xeb00007f, /* pop {pc} */ 0xe49df004);
+    CODE32(&f->memory, STALE - 4, /* blx r3 */ 0xe12fff33, /* pop {pc} */ 0xe49df004);
     CODE32(&f->memory, RA2 - 4, /* blx r3 */ 0xe12fff33, /* udf */ 0xe7f000f0);
     return f;
 }
@@ -263,6 +264,20 @@ START_TEST(pop_and_branch_together) {
 }
 END_TEST
 
+/* A loop whose instructions have one condition, of which one changes it: that of the instruction at which the frame was interrupted
+ * says nothing of the branch (glibc's memset). */
+START_TEST(condition_that_changes) {
+    struct fixture *f = begin_armv7();
+    CODE32(&f->memory, FUNCTION, /* subs r2, r2, #8 */ 0xe2522008, /* stmhs r3!, {r1, r12} */ 0x28a31002,
+           /* subshs r2, r2, #8 */ 0x22522008, /* bhs FUNCTION */ 0x2afffffb, /* bx lr */ 0xe12fff1e);
+    WORDS(&f->memory, STACK, 4, RA2, 0);
+    set_registers(f, FUNCTION + 4, STACK, 0);
+    usp_registers_set_lr(&f->registers, STALE);
+    f->registers.flags = 0x20000010; /* carry set */
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION + 4, STALE, RA2);
+}
+END_TEST
+
 /* The first entry of a linkage table pushes the link register and computes with it, before it jumps through it. What was
  * called is an entry behind it, through a pointer. */
 START_TEST(first_entry_of_a_linkage_table) {
@@ -272,7 +287,6 @@ START_TEST(first_entry_of_a_linkage_table) {
            /* add lr, pc, lr */ 0xe08fe00e, /* ldr pc, [lr, #8]! */ 0xe5bef008, 0x785e,
            /* the next one: add r12, pc, #0 */ 0xe28fc600, /* add r12, r12, #0x5e000 */ 0xe28cca5e,
            /* ldr pc, [r12, #0x874]! */ 0xe5bcf874);
-    CODE32(&f->memory, STALE - 4, /* blx r3 */ 0xe12fff33, /* pop {pc} */ 0xe49df004);
     WORDS(&f->memory, STACK, 4, STALE, RA2, 0);
     set_registers(f, FUNCTION + 4 * (usp_addr)_i, is_pushed ? STACK : STACK + 4, 0);
     usp_registers_set_lr(&f->registers, _i < 2 ? STALE : _i == 2 ? 0x785e : 0x107c6e);
@@ -287,7 +301,7 @@ int main(void) {
               frame_given_up_before_a_jump, return_address_in_another_register, return_address_off_the_stack,
               return_address_put_over_arguments, pop_and_jump, return_to_what_was_stored, switch_beside_anothers,
               switch_above_an_old_return_address, operand_that_looks_like_a_push, behind_a_call_that_does_not_return,
-              skipped_together, pop_and_branch_together);
+              skipped_together, pop_and_branch_together, condition_that_changes);
     tcase_add_loop_test(ways, first_entry_of_a_linkage_table, 0, 4);
     return run_suite("golden ways", ways);
 }

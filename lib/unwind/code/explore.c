@@ -53,8 +53,8 @@ static bool matters(const struct uspi_explorer *x, const struct uspi_instruction
 }
 
 /* Those that only compute are taken as not known to have happened; where the stack or the flow depends on it, the way
- * divides, and remembers what it took for true until the next instruction without a condition. Returns false when this way
- * skips the instruction. */
+ * divides, and remembers what it took for true until the next instruction without a condition, or one that changes the flags. A
+ * branch goes where what is remembered says. Returns false when this way skips the instruction. */
 static bool resolve_condition(struct uspi_explorer *x, struct uspi_way *way, struct uspi_instruction *i) {
     uint64_t written;
     if (i->conditional == 0) {
@@ -73,6 +73,7 @@ static bool resolve_condition(struct uspi_explorer *x, struct uspi_way *way, str
         if (!holds && !fails) way->assumed = 0;
         return true;
     }
+    if (holds && i->sets_flags) way->assumed = 0;
     if (holds || fails) return holds;
     if (!matters(x, i, &written)) {
         i->effect_count = 0;
