@@ -117,13 +117,15 @@ struct uspi_instruction {
                                 (USPI_BRANCH) has it where it depends on these conditions */
     uint8_t sets_flags;  /* where there are such conditions: 1 when it may change what they depend on, if it happens */
     uint8_t effect_count;
-    uint8_t target_register; /* USPI_RETURN: see there; USPI_JUMP_UNKNOWN: the same, USPI_NO_REGISTER: not known */
-    uint8_t start_hint;      /* 1: compilers put this at a function's first instruction and nowhere else in it
+    uint8_t
+        target_register;  /* USPI_RETURN: see there; USPI_JUMP_UNKNOWN, USPI_JUMP_TABLE: the same, USPI_NO_REGISTER: not
+                                known */
+    uint8_t start_hint;   /* 1: compilers put this at a function's first instruction and nowhere else in it
                                 (pacibsp, endbr64 …); 0: says nothing */
-    uint32_t mode;           /* decoding mode of the next instruction */
-    uint32_t target_mode;    /* decoding mode at target */
-    usp_addr target;         /* in the target; without the Thumb bit */
-    uint64_t clobbers;       /* registers written with values that the effects do not describe; forgotten after them */
+    uint32_t mode;        /* decoding mode of the next instruction */
+    uint32_t target_mode; /* decoding mode at target */
+    usp_addr target;      /* in the target; without the Thumb bit */
+    uint64_t clobbers;    /* registers written with values that the effects do not describe; forgotten after them */
     struct uspi_effect effects[USPI_EFFECTS_MAX]; /* in order */
 };
 

@@ -83,8 +83,15 @@ void uspi_arm_result_register(struct uspi_instruction *out, const struct uspi_ar
                               enum uspi_arm_operation operation, unsigned reg, unsigned first, unsigned second,
                               bool shifted) {
     if (reg == USPI_ARM_PC && operation == USPI_ARM_ADD) {
-        /* Nothing but a switch computes its destination this way. With four bytes an entry the entries are branches,
-         * the first one where the sum counts from; else r15 is added to a distance from a table somewhere. */
+        /* A switch computes its destination this way. With four bytes an entry the entries are branches, the first one where
+         * the sum counts from; else r15 is added to a distance from a table somewhere. A linker's veneer adds it to a
+         * constant (in Arm code). */
+        const bool adds_pc = code->mode == 0 && !shifted && (first == USPI_ARM_PC) != (second == USPI_ARM_PC);
+        if (adds_pc) {
+            const unsigned other = first == USPI_ARM_PC ? second : first;
+            uspi_add_effect(out, USPI_SET, USPI_ARM_PC, other, (int32_t)code->pc);
+            out->target_register = USPI_ARM_PC;
+        }
         out->flow = USPI_JUMP_TABLE;
         out->target_mode = code->mode;
         out->target = first == USPI_ARM_PC && second != USPI_ARM_PC && shifted ? code->pc : 0;
@@ -148,13 +155,9 @@ static bool load(struct uspi_instruction *out, const struct uspi_arm_code *code,
         uspi_arm_unknown(out, t->reg);
     } else if (t->reg == USPI_ARM_PC) {
         /* From the stack it is what a call left there; from anywhere else a stub's or a table's pointer. */
-        if (t->base == USPI_ARM_SP) {
-            load_word(out, code, USPI_ARM_PC, t->base, offset);
-            out->flow = USPI_RETURN;
-            out->target_register = USPI_ARM_PC;
-        } else {
-            uspi_arm_unknown(out, USPI_ARM_PC);
-        }
+        load_word(out, code, USPI_ARM_PC, t->base, offset);
+        out->flow = t->base == USPI_ARM_SP ? USPI_RETURN : USPI_JUMP_UNKNOWN;
+        out->target_register = USPI_ARM_PC;
     } else if (!dual) {
         load_word(out, code, t->reg, t->base, offset);
     } else if (t->reg == t->base) {

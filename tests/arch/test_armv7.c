@@ -279,8 +279,8 @@ static const struct instruction {
     {THUMB, 0x449f, "add pc, r3", "-> table"},
     {THUMB, 0xb140, "cbz r0, #0x10", "-> branch 0x8014 thumb"},
     {THUMB, 0xb981, "cbnz r1, #0x20", "-> branch 0x8024 thumb"},
-    {THUMB, 0xf8dff008, "ldr.w pc, [pc, #8]", "-> jump ?"},
-    {THUMB, 0xf8dcf000, "ldr.w pc, [r12]", "-> jump ?"},
+    {THUMB, 0xf8dff008, "ldr.w pc, [pc, #8]", "pc = code[0x800c]; -> jump pc"},
+    {THUMB, 0xf8dcf000, "ldr.w pc, [r12]", "pc = [r12]; -> jump pc"},
     {THUMB, 0xf853f020, "ldr.w pc, [r3, r0, lsl #2]", "-> jump ?"},
     {THUMB, 0xe8d1f000, "tbb [r1, r0]", "-> table"},
     {THUMB, 0xde01, "udf #1", "-> end"},
@@ -420,8 +420,9 @@ static const struct instruction {
     {ARM, 0xe08ff065, "add pc, pc, r5, rrx", "-> jump ?"},
     {ARM, 0xe08ff3cf, "add pc, pc, pc, asr #7", "-> table"},
     {ARM, 0xe241f004, "sub pc, r1, #4", "-> jump ?"},
-    {ARM, 0xe59ff008, "ldr pc, [pc, #8]", "-> jump ?"},
-    {ARM, 0xe5bcf008, "ldr pc, [r12, #8]!", "r12 = r12 + 8; -> jump ?"},
+    {ARM, 0xe59ff008, "ldr pc, [pc, #8]", "pc = code[0x8010]; -> jump pc"},
+    {ARM, 0xe08cf00f, "add pc, r12, pc", "pc = r12 + 32776; -> table"},
+    {ARM, 0xe5bcf008, "ldr pc, [r12, #8]!", "pc = [r12 + 8]; r12 = r12 + 8; -> jump pc"},
     {ARM, 0x979ff103, "ldrls pc, [pc, r3, lsl #2]", "if ls: -> table"},
     {ARM, 0xe792f103, "ldr pc, [r2, r3, lsl #2]", "-> jump ?"},
     {ARM, 0xe8908010, "ldm r0, {r4, pc}", "r4 = [r0]; pc = [r0 + 4]; -> return pc"},
@@ -518,8 +519,9 @@ static bool is_register_or_none(unsigned reg) { return is_register(reg) || reg =
 static bool is_well_formed(const struct uspi_effect *e) {
     switch (e->op) {
     case USPI_SET:
+        /* A veneer's jump is one to a sum. */
         return e->value == (int32_t)e->value && is_register_or_none(e->base) && is_register(e->reg) &&
-               e->reg != uspi_armv7.pc;
+               (e->reg != uspi_armv7.pc || is_register(e->base));
     case USPI_INSERT: return e->index == 16 && is_register(e->reg) && e->reg != uspi_armv7.pc;
     case USPI_ADD:
     case USPI_SUBTRACT:

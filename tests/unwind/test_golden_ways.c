@@ -268,13 +268,37 @@ END_TEST
  * says nothing of the branch (glibc's memset). */
 START_TEST(condition_that_changes) {
     struct fixture *f = begin_armv7();
+    const usp_addr pc = FUNCTION + 4 * (usp_addr)_i;
     CODE32(&f->memory, FUNCTION, /* subs r2, r2, #8 */ 0xe2522008, /* stmhs r3!, {r1, r12} */ 0x28a31002,
-           /* subshs r2, r2, #8 */ 0x22522008, /* bhs FUNCTION */ 0x2afffffb, /* bx lr */ 0xe12fff1e);
+           /* subshs r2, r2, #8 */ 0x22522008, /* stmhs r3!, {r1, r12} */ 0x28a31002, /* bhs FUNCTION */ 0x2afffffa,
+           /* bx lr */ 0xe12fff1e);
     WORDS(&f->memory, STACK, 4, RA2, 0);
-    set_registers(f, FUNCTION + 4, STACK, 0);
+    set_registers(f, pc, STACK, 0);
     usp_registers_set_lr(&f->registers, STALE);
     f->registers.flags = 0x20000010; /* carry set */
-    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION + 4, STALE, RA2);
+    EXPECT(f, USP_STOP_FP_ZERO, pc, STALE, RA2);
+}
+END_TEST
+
+/* A linker's veneer, and an entry of a linkage table: each jumps to a number, the second through a pointer. No frame has been made,
+ * although there is the caller's record. */
+START_TEST(jumps_to_numbers) {
+    struct fixture *f = begin_armv7();
+    if (_i == 0) {
+        CODE32(&f->memory, FUNCTION, /* ldr r12, [pc] */ 0xe59fc000, /* add pc, r12, pc */ 0xe08cf00f, 0xf4,
+               /* pop {r7, pc} */ 0xe8bd8080);
+    } else {
+        CODE32(&f->memory, FUNCTION, /* add r12, pc, #0x1000 */ 0xe28fca01, /* ldr pc, [r12, #8]! */ 0xe5bcf008,
+               /* pop {r7, pc} */ 0xe8bd8080);
+        WORDS(&f->memory, FUNCTION + 0x1010, 4, OTHER);
+    }
+    CODE32(&f->memory, OTHER, /* push {r4, lr} */ 0xe92d4010, /* pop {r4, pc} */ 0xe8bd8010);
+    WORDS(&f->memory, STACK, 4, 0, RA2);
+    /* pop {r7, pc} behind the call */
+    CODE32(&f->memory, STALE + 0x10 - 4, /* blx r3 */ 0xe12fff33, /* pop {r7, pc} */ 0xe8bd8080);
+    set_registers(f, FUNCTION, STACK, STACK);
+    usp_registers_set_lr(&f->registers, STALE + 0x10);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION, STALE + 0x10, RA2);
 }
 END_TEST
 
@@ -301,7 +325,9 @@ int main(void) {
               frame_given_up_before_a_jump, return_address_in_another_register, return_address_off_the_stack,
               return_address_put_over_arguments, pop_and_jump, return_to_what_was_stored, switch_beside_anothers,
               switch_above_an_old_return_address, operand_that_looks_like_a_push, behind_a_call_that_does_not_return,
-              skipped_together, pop_and_branch_together, condition_that_changes);
+              skipped_together, pop_and_branch_together);
+    tcase_add_loop_test(ways, condition_that_changes, 0, 6);
     tcase_add_loop_test(ways, first_entry_of_a_linkage_table, 0, 4);
+    tcase_add_loop_test(ways, jumps_to_numbers, 0, 2);
     return run_suite("golden ways", ways);
 }

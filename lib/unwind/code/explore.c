@@ -70,7 +70,7 @@ static bool resolve_condition(struct uspi_explorer *x, struct uspi_way *way, str
     const bool fails = way->assumed != 0 && opposite_of(way->assumed) == i->conditional;
     if (i->flow == USPI_BRANCH) {
         if (holds || fails) i->flow = holds ? USPI_JUMP : USPI_NEXT;
-        if (!holds && !fails) way->assumed = 0;
+        if (!fails) way->assumed = 0;
         return true;
     }
     if (holds && i->sets_flags) way->assumed = 0;
@@ -151,18 +151,28 @@ static bool jumps_back(const struct uspi_explorer *x, struct uspi_value to, stru
            to.base == b->sp && sp.offset == to.offset + (int32_t)b->call_push;
 }
 
-/* Where a jump through a pointer at a fixed address leads: that is how code is bound that lies in another image. It is no
- * switch. False: the pointer cannot be read, or is not yet one. */
+/* Where a jump leads that is to a number, or through a pointer at a fixed address: that is how code is reached that lies far away,
+ * or in another image. It is no switch. False: it is neither, or the pointer cannot be read, or is not yet one. */
 static bool find_bound(struct uspi_explorer *x, struct uspi_value to, usp_addr *target, uint32_t *mode) {
     const struct uspi_backend *b = x->backend;
     const struct usp_memory *data = x->question.data;
+    usp_addr pointer = uspi_constant_address(&x->log, to);
     uint8_t bytes[8];
-    if (data == NULL || data->read(data->context, uspi_constant_address(&x->log, to), bytes, b->word) != 0)
-        return false;
-    usp_addr pointer = uspi_le(bytes, b->word) & b->word_mask;
+    if (to.kind != USPI_CONSTANT && to.kind != USPI_GLOBAL) return false;
+    if (to.kind == USPI_GLOBAL) {
+        if (data == NULL || data->read(data->context, pointer, bytes, b->word) != 0) return false;
+        pointer = uspi_le(bytes, b->word) & b->word_mask;
+    }
     *mode = b->has_thumb && (pointer & 1) != 0 ? USPI_MODE_THUMB : 0;
     *target = *mode != 0 ? pointer - 1 : pointer;
     return pointer != 0;
+}
+
+/* What a jump's or a return's register holds. */
+static struct uspi_value target_value(const struct uspi_explorer *x, const struct uspi_way *way,
+                                      const struct uspi_instruction *i) {
+    if (i->target_register == USPI_NO_REGISTER) return uspi_unknown;
+    return uspi_register_value(&x->log, way, i->target_register);
 }
 
 /* Whether the return address has been taken off the stack: the frame was given up, and what jumps then leaves the function. */
@@ -178,8 +188,7 @@ static enum course follow_unknown_jump(struct uspi_explorer *x, const struct usp
                                        const struct uspi_instruction *i, struct find *found) {
     const usp_addr next = way->pc + i->length;
     const bool to_return = x->question.purpose == USPI_TO_RETURN;
-    struct uspi_value to = uspi_unknown, sp = uspi_register_value(&x->log, way, x->backend->sp);
-    if (i->target_register != USPI_NO_REGISTER) to = uspi_register_value(&x->log, way, i->target_register);
+    const struct uspi_value to = target_value(x, way, i), sp = uspi_register_value(&x->log, way, x->backend->sp);
     if (to_return && jumps_back(x, to, sp)) {
         found->doubts = way->doubts;
         return uspi_rule_at_return(&x->log, way, to, sp, found->rule) ? HAS_RULE : ENDED;
@@ -187,7 +196,7 @@ static enum course follow_unknown_jump(struct uspi_explorer *x, const struct usp
     usp_addr target;
     uint32_t mode;
     const bool leaves = to_return && has_given_up_frame(x, way, sp);
-    if (to.kind == USPI_GLOBAL && find_bound(x, to, &target, &mode)) {
+    if (find_bound(x, to, &target, &mode)) {
         take_later(x, way, target, mode, 0);
     } else if (to.kind != USPI_GLOBAL && !leaves && !leaves_bounds(x, way->pc, next)) {
         take_later(x, way, next, i->mode, USPI_DOUBT_SWITCH);
@@ -236,7 +245,7 @@ static void move(struct uspi_way *way, const struct uspi_instruction *i, bool ju
 }
 
 /* Takes a way over an instruction whose effects have been carried out. */
-static enum course take_flow(struct uspi_explorer *x, struct uspi_way *way, const struct uspi_instruction *i,
+static enum course take_flow(struct uspi_explorer *x, struct uspi_way *way, struct uspi_instruction *i,
                              struct find *found) {
     bool jumps = false;
     enum course course = GOES_ON;
@@ -246,6 +255,9 @@ static enum course take_flow(struct uspi_explorer *x, struct uspi_way *way, cons
     case USPI_BRANCH: take_later(x, way, i->target, i->target_mode, 0); break;
     case USPI_CALL: course = follow_call(x, way, i); break;
     case USPI_JUMP_TABLE:
+        /* A linker's veneer looks like one. */
+        jumps = i->target == 0 && find_bound(x, target_value(x, way, i), &i->target, &i->target_mode);
+        if (jumps) break;
         remember_jump(x, way, i->mode);
         jumps = i->target != 0;
         if (!jumps) way->doubts |= USPI_DOUBT_SWITCH;
@@ -274,12 +286,10 @@ static bool visit(struct uspi_explorer *x, const struct uspi_way *way, struct us
     x->budget--;
     if (*run != NULL) (*run)->to = at + 1;
     if (!uspi_code_decode(x->code, way->pc, way->mode, i) || (again && i->conditional == 0)) return false;
-    if (*run != NULL) (*run)->to = at + i->length;
-    /* Decided for this time; a loop may come here again. */
-    if (i->conditional != 0 && x->flags != 0) {
-        if (*run != NULL) (*run)->to = at;
-        *run = NULL;
-    }
+    /* What is decided by what was taken for true, a loop may come to again without. */
+    const bool is_decided = i->conditional != 0 && (x->flags != 0 || way->assumed != 0);
+    if (*run != NULL) (*run)->to = is_decided ? at : at + i->length;
+    if (is_decided) *run = NULL;
     return true;
 }
 
