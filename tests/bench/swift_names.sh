@@ -6,8 +6,8 @@
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
-# shellcheck source=tests/demangle/swift_toolchain.sh
-. "$(dirname "$0")/../demangle/swift_toolchain.sh"
+# shellcheck source=tests/support/swift_toolchain.sh
+. "$top/tests/support/swift_toolchain.sh"
 rounds=7
 goal=2 # µs a name
 if ! find_swift; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Demangling against llvm-cxxfilt: Rust v0 names that rustc made (tests/symbolize/rust_v0.txt, and those of a program and of the
+# Demangling against llvm-cxxfilt: Rust v0 names that rustc made (tests/demangle/rust_v0.txt, and those of a program and of the
 # standard library where rustc is installed), and C++ names of the libraries that are here.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
@@ -20,11 +20,11 @@ compare() {
   echo "$1: $count names"
 }
 
-cp "$top/tests/symbolize/rust_v0.txt" "$work/names"
+cp "$top/tests/demangle/rust_v0.txt" "$work/names"
 compare "Rust v0"
 
 if have rustc && rustc --edition 2021 -C symbol-mangling-version=v0 -C opt-level=0 -o "$work/program" \
-  "$top/tests/symbolize/rust_names.rs" 2>"$work/log"; then
+  "$top/tests/demangle/rust_names.rs" 2>"$work/log"; then
   nm "$work/program" | awk '{ print $NF }' | grep '^_R' | sort -u >"$work/names"
   compare "Rust v0 by $(rustc --version)"
 fi

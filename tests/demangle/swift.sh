@@ -7,8 +7,8 @@
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
-# shellcheck source=tests/demangle/swift_toolchain.sh
-. "$(dirname "$0")/swift_toolchain.sh"
+# shellcheck source=tests/support/swift_toolchain.sh
+. "$top/tests/support/swift_toolchain.sh"
 if ! find_swift; then
   echo "skipped: $no_swift"
   exit 77

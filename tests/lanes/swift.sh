@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # About: the Swift package from a clone, its tests, a program with it; names against swift-demangle; crash logs; async chains; tasks; skipped without Swift (USP_SWIFT=FOLDER)
-# shellcheck source=tests/demangle/swift_toolchain.sh
-. "$top/tests/demangle/swift_toolchain.sh"
+# shellcheck source=tests/support/swift_toolchain.sh
+. "$top/tests/support/swift_toolchain.sh"
 if ! find_swift; then
   # Debian 12 has none, so this lane alone does without what it needs.
   echo "skipped: $no_swift"

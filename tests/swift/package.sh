@@ -5,8 +5,8 @@
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
-# shellcheck source=tests/demangle/swift_toolchain.sh
-. "$top/tests/demangle/swift_toolchain.sh"
+# shellcheck source=tests/support/swift_toolchain.sh
+. "$top/tests/support/swift_toolchain.sh"
 find_swift || skip "$no_swift"
 need_clone
 need_tools python3

@@ -5,8 +5,8 @@
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/../tool/common.sh"
-# shellcheck source=tests/demangle/swift_toolchain.sh
-. "$top/tests/demangle/swift_toolchain.sh"
+# shellcheck source=tests/support/swift_toolchain.sh
+. "$top/tests/support/swift_toolchain.sh"
 find_swift || skip "$no_swift"
 need_tools python3 gcore
 [[ $(uname -sm) == 'Linux x86_64' ]] || skip "not Linux on x86_64"
