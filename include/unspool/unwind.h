@@ -52,8 +52,10 @@ enum usp_frame_flags {
 };
 
 struct usp_frame {
-    usp_addr pc;     /* signature and Thumb bit removed; see kind for what it means */
-    usp_addr cfa;    /* the stack pointer's value before the call that made this frame; 0 where it is not known */
+    usp_addr pc; /* signature and Thumb bit removed; see kind for what it means */
+    /* The stack pointer's value before the call that made this frame. Of an async caller: the address of its async context.
+     * 0: not known. */
+    usp_addr cfa;
     usp_addr fp;     /* the frame pointer register in this frame, async mark removed; 0 where it is not known */
     uint32_t kind;   /* enum usp_frame_kind */
     uint32_t method; /* enum usp_frame_method */

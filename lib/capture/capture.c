@@ -349,7 +349,7 @@ static int walk_copy(struct uspi_thread_copy *copy, const struct usp_unwind_opti
     usp_images_release(ticket);
     uspi_note_cut(copy, stack);
     const struct usp_memory live = {uspi_os_read, NULL};
-    if (target.os == USP_OS_LINUX) uspi_async_confirm(&copy->parts[0], &live, stack);
+    if (target.os == USP_OS_LINUX) uspi_async_confirm(&copy->parts[0], NULL, &live, stack);
     return status;
 }
 

@@ -8,6 +8,7 @@
 #define USPI_OS_H
 
 #include "arch/frame.h"
+#include "lib/base/context_table.h"
 
 #include <unspool/capture.h>
 #include <unspool/images.h>
@@ -329,6 +330,7 @@ struct uspi_stopped_thread {
 struct uspi_stopped_process {
     struct uspi_stopped_thread *threads;
     size_t thread_count;
+    struct uspi_context_table contexts; /* of all threads */
     int64_t pid;
     uint32_t arch;
     uint64_t pac_mask;      /* see struct usp_target */
@@ -345,6 +347,7 @@ struct uspi_stopped_process {
 static inline void uspi_os_free_stopped(struct uspi_stopped_process *process) {
     if (process->owned != NULL) process->release(process->owned);
     free(process->threads);
+    uspi_context_table_free(&process->contexts);
     memset(process, 0, sizeof *process);
 }
 
@@ -353,8 +356,9 @@ struct uspi_stop_options {
     uint64_t timeout;     /* ns, for all of it */
     uint64_t only_thread; /* an id; 0: all */
     bool by_helper;       /* of this process: see enum usp_snapshot_means */
-    /* What can be learned of the process before any thread is stopped; may be NULL. Called once at most: not by all systems. */
-    void (*before_stop)(void *context);
+    /* Learns what can be known of the process before any thread is stopped; may be NULL. Returns the code of Swift's concurrency
+     * runtime if async contexts are to be copied as well; else all zero. Called once at most, and not by all systems. */
+    struct usp_region (*before_stop)(void *context);
     void *context;
 };
 

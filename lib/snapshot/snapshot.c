@@ -8,6 +8,7 @@
 #include "lib/base/sized.h"
 #include "lib/capture/own_code.h"
 #include "lib/capture/roots.h"
+#include "lib/snapshot/swift_runtime.h"
 #include "lib/unwind/async.h"
 #include "lib/unwind/unwind.h"
 
@@ -22,6 +23,7 @@
 
 struct thread_memory {
     struct uspi_thread_copy *copy;
+    const struct uspi_context_table *contexts;
     struct usp_memory live;
 };
 
@@ -58,7 +60,9 @@ bool uspi_complete_snapshot_options(const struct usp_snapshot_options *given, st
 static int read_thread(void *context, usp_addr from, void *to, size_t n) {
     const struct thread_memory *memory = context;
     int status = uspi_read_stacks(memory->copy, from, to, n);
-    return status == USP_ERROR_ABSENT ? memory->live.read(memory->live.context, from, to, n) : status;
+    if (status != USP_ERROR_ABSENT) return status;
+    if (uspi_context_table_read(memory->contexts, from, to, n)) return USP_OK;
+    return memory->live.read(memory->live.context, from, to, n);
 }
 
 static void init_space(const struct usp_snapshot *s, uint32_t arch, struct usp_target *target) {
@@ -181,7 +185,8 @@ static bool take_thread(struct usp_snapshot *s, size_t i, const struct walk_room
         t->status = uspi_unwind(&target, &t->registers, false, &shortcuts, &room->options->unwind, &t->stack);
         t->stack.stopped_ns = t->stopped_ns;
         if (s->source.is_live && target.os == USP_OS_LINUX) {
-            uspi_async_confirm(&from->copy.parts[0], &s->source.process.live, &t->stack);
+            const struct uspi_stopped_process *process = &s->source.process;
+            uspi_async_confirm(&from->copy.parts[0], &process->contexts, &process->live, &t->stack);
         }
         uspi_note_cut(&from->copy, &t->stack);
     }
@@ -225,7 +230,7 @@ static bool take_threads(struct usp_snapshot *s, const struct usp_snapshot_optio
               (options->sp_bytes == 0 || s->sp_bytes != NULL);
     for (size_t i = 0; i < n && ok; i++) {
         struct uspi_stopped_process *process = &s->source.process;
-        s->memories[i] = (struct thread_memory){&process->threads[i].copy, live};
+        s->memories[i] = (struct thread_memory){&process->threads[i].copy, &process->contexts, live};
         ok = take_thread(s, i, &room);
         s->memories[i].live = process->live;
     }
@@ -314,6 +319,37 @@ static void fill_live_info(struct uspi_snapshot_source *source) {
     source->info.stopped_ns = source->process.stopped_ns;
 }
 
+/* What is learned of a process before it is stopped: later it would wait for that. */
+struct before_stop {
+    int64_t pid;
+    bool wants_async;
+    struct usp_images *images; /* may be NULL */
+};
+
+/* The code of Swift's concurrency runtime; all zero where there is none, or no async callers are wanted. */
+static struct usp_region find_executor(const struct before_stop *before) {
+    const struct uspi_places places = {.search = {.as_named = true}, .process = before->pid};
+    struct usp_region executor = {0};
+    struct usp_memory memory;
+    if (!before->wants_async || before->images == NULL) return executor;
+    if (uspi_os_process_memory_open(before->pid, &memory) != USP_OK) return executor;
+    const struct usp_image *image = uspi_swift_runtime_image(before->images, &places, &memory);
+    if (image != NULL) {
+        executor.text_low = image->text_low;
+        executor.text_high = image->text_high;
+    }
+    uspi_os_process_memory_close(&memory);
+    return executor;
+}
+
+static struct usp_region learn_of_self(void *context) {
+    struct before_stop *before = context;
+    if (before->wants_async && usp_images_create_self(&before->images) != USP_OK) before->images = NULL;
+    const struct usp_region executor = find_executor(before);
+    usp_images_free(before->images);
+    return executor;
+}
+
 int usp_snapshot_create_self(const struct usp_snapshot_options *options, struct usp_snapshot **snapshot) {
     struct usp_snapshot_options completed;
     struct uspi_snapshot_source source = {.images = NULL};
@@ -322,8 +358,11 @@ int usp_snapshot_create_self(const struct usp_snapshot_options *options, struct 
     if (snapshot == NULL) return USP_ERROR_ARGUMENT;
     *snapshot = NULL;
     if (!uspi_complete_snapshot_options(options, &completed)) return USP_ERROR_ARGUMENT;
+    struct before_stop before = {.pid = uspi_os_process_id(), .wants_async = completed.unwind.async != 0};
     struct uspi_stop_options how = {.only_thread = completed.only_thread,
-                                    .by_helper = completed.means == USP_SNAPSHOT_BY_HELPER};
+                                    .by_helper = completed.means == USP_SNAPSHOT_BY_HELPER,
+                                    .before_stop = learn_of_self,
+                                    .context = &before};
     uspi_os_undisturbed_begin(&kept);
     struct usp_frame *frames = malloc(completed.max_frames * sizeof *frames);
     int status = USP_ERROR_NO_MEMORY;
@@ -350,30 +389,28 @@ int usp_snapshot_create_self(const struct usp_snapshot_options *options, struct 
     return status;
 }
 
-/* The images of another process, listed before it is stopped: later the process would wait for it. */
-struct listed {
-    int64_t pid;
-    struct usp_images *images;
-};
-
-static void list_images(void *context) {
-    struct listed *listed = context;
-    if (usp_images_create_process(listed->pid, &listed->images) != USP_OK) listed->images = NULL;
+static void list_images(struct before_stop *before) {
+    if (usp_images_create_process(before->pid, &before->images) != USP_OK) before->images = NULL;
 }
 
-static int create_of_process(const struct usp_snapshot_options *options, struct listed *listed,
+static struct usp_region learn_of_process(void *context) {
+    list_images(context);
+    return find_executor(context);
+}
+
+static int create_of_process(const struct usp_snapshot_options *options, struct before_stop *before,
                              struct uspi_snapshot_source *source, char *error, size_t error_size) {
     const struct uspi_stop_options how = {.timeout = options->timeout,
                                           .only_thread = options->only_thread,
-                                          .before_stop = list_images,
-                                          .context = listed};
+                                          .before_stop = learn_of_process,
+                                          .context = before};
     uspi_roots_learn();
     source->info.time = uspi_os_wall_clock();
-    int status = uspi_os_stop_process(listed->pid, &how, &source->process, error, error_size);
-    if (status != USP_OK || (listed->images != NULL && !source->process.has_moved)) return status;
+    int status = uspi_os_stop_process(before->pid, &how, &source->process, error, error_size);
+    if (status != USP_OK || (before->images != NULL && !source->process.has_moved)) return status;
     /* A process that has ended since leaves its stacks without images. */
-    usp_images_free(listed->images);
-    list_images(listed);
+    usp_images_free(before->images);
+    list_images(before);
     return USP_OK;
 }
 
@@ -389,11 +426,11 @@ int usp_snapshot_create_process(int64_t pid, const struct usp_snapshot_options *
         if (error != NULL) snprintf(error, error_size, "the options make no sense");
         return USP_ERROR_ARGUMENT;
     }
-    struct listed listed = {.pid = pid};
+    struct before_stop before = {.pid = pid, .wants_async = completed.unwind.async != 0};
     struct uspi_undisturbed kept;
     uspi_os_undisturbed_begin(&kept);
-    int status = create_of_process(&completed, &listed, &source, error, error_size);
-    source.images = listed.images;
+    int status = create_of_process(&completed, &before, &source, error, error_size);
+    source.images = before.images;
     const bool was_stopped = status == USP_OK;
     if (was_stopped) fill_live_info(&source);
     if (was_stopped && source.images != NULL) {

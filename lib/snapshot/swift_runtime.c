@@ -53,6 +53,15 @@ static const struct usp_image *find_image(const struct usp_images *images, const
     return NULL;
 }
 
+const struct usp_image *uspi_swift_runtime_image(const struct usp_images *images, const struct uspi_places *places,
+                                                 const struct usp_memory *memory) {
+    struct uspi_variable variables[VARIABLES];
+    for (size_t i = 0; i < usp_images_count(images); i++) {
+        if (is_runtimes_library(usp_images_get(images, i))) return usp_images_get(images, i);
+    }
+    return find_image(images, places, memory, variables);
+}
+
 int uspi_swift_runtime_find(const struct usp_images *images, const struct uspi_places *places,
                             const struct usp_memory *memory, struct uspi_swift_runtime *runtime, uint32_t *layout) {
     struct uspi_variable variables[VARIABLES];

@@ -32,6 +32,10 @@ struct uspi_swift_runtime {
     bool escalates; /* a running task names its thread rather than having a flag */
 };
 
+/* The image that holds the runtime: its library, or the program when that was linked with it and not stripped. NULL: none. */
+const struct usp_image *uspi_swift_runtime_image(const struct usp_images *images, const struct uspi_places *places,
+                                                 const struct usp_memory *memory);
+
 /* Learns it from a process's images and memory. USP_OK; USP_ERROR_NOT_FOUND: no image has it, or it cannot be read;
  * USP_ERROR_UNSUPPORTED: *layout is another one. */
 int uspi_swift_runtime_find(const struct usp_images *images, const struct uspi_places *places,

@@ -67,6 +67,7 @@ uint32_t uspi_async_chain(const struct uspi_walk *walk, const struct uspi_extend
             struct usp_frame *f = &frames[written++];
             memset(f, 0, sizeof *f);
             f->pc = resume;
+            f->cfa = context;
             f->kind = USP_FRAME_KIND_ASYNC_RESUME;
             f->method = USP_FRAME_METHOD_ASYNC;
         }
@@ -94,8 +95,18 @@ static bool is_unchanged(const struct uspi_copied *copy, const struct usp_memory
     return size != 0;
 }
 
-void uspi_async_confirm(const struct uspi_copied *copy, const struct usp_memory *live, struct usp_stack *stack) {
-    if (stack->async_join == USP_NO_INDEX || is_unchanged(copy, live)) return;
+/* Whether all contexts of a chain were copied while the thread was stopped. */
+static bool was_copied(const struct uspi_context_table *contexts, const struct usp_stack *stack) {
+    for (uint32_t i = stack->physical; i < stack->count; i++) {
+        if (uspi_context_table_find(contexts, stack->frames[i].cfa) == NULL) return false;
+    }
+    return stack->count > stack->physical && stack->async_omitted == 0 && stack->async_stop == USP_STOP_ROOT;
+}
+
+void uspi_async_confirm(const struct uspi_copied *copy, const struct uspi_context_table *contexts,
+                        const struct usp_memory *live, struct usp_stack *stack) {
+    if (stack->async_join == USP_NO_INDEX) return;
+    if ((contexts != NULL && was_copied(contexts, stack)) || is_unchanged(copy, live)) return;
     stack->count = stack->physical;
     stack->async_omitted = 0;
     stack->async_stop = USP_STOP_NOT_COPIED;

@@ -16,10 +16,13 @@ bool uspi_async_task(const struct uspi_walk *walk, uint32_t *task_id, bool *know
 uint32_t uspi_async_chain(const struct uspi_walk *walk, const struct uspi_extended *record, uint64_t limit,
                           struct usp_frame *frames, uint32_t capacity, uint64_t *total, uint32_t *stop);
 
-/* For a stack that was walked from a copy while its thread ran again. Contexts are on the heap and are not copied: as long as
- * the frame at the join is on the stack, the contexts behind it stay as they are. So the copy (which begins at the stack
- * pointer) is compared with the stack as it is now, after the contexts were read; where they differ, the chain is dropped,
- * and async_stop becomes USP_STOP_NOT_COPIED. Signal-safe as `live` is. */
-void uspi_async_confirm(const struct uspi_copied *copy, const struct usp_memory *live, struct usp_stack *stack);
+/* Confirms the chain of a stack that was walked from a copy while its thread ran again. A chain whose contexts were all copied
+ * with the stack is true. Contexts that were read later are unchanged as long as the frame at the join is on the stack: so the
+ * copy of the stack is compared with the stack as it is now. Where the two differ, the chain is dropped, and async_stop
+ * becomes USP_STOP_NOT_COPIED. Signal-safe as `live` is.
+ *   copy      of the innermost part of the stack
+ *   contexts  those that were copied; NULL: none */
+void uspi_async_confirm(const struct uspi_copied *copy, const struct uspi_context_table *contexts,
+                        const struct usp_memory *live, struct usp_stack *stack);
 
 #endif

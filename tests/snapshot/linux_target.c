@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,6 +145,31 @@ static KEPT void say_ready_and_sleep(void) {
     sink++;
 }
 
+/* The library takes this program for one that was linked with Swift's concurrency runtime, by this name. */
+extern const uint64_t _swift_concurrency_debug_asyncTaskMetadata;
+const uint64_t _swift_concurrency_debug_asyncTaskMetadata = 1;
+
+/* A word of the stack leads to what looks like an async context, and that to its parent. Says where they are; nothing leads to what
+ * lies behind them. */
+static KEPT void stand_with_contexts(void) {
+    struct {
+        uint64_t parent, resume;
+    } *contexts = aligned_alloc(16, 3 * sizeof *contexts);
+    volatile uint64_t own = (size_t)contexts;
+    if (contexts == NULL) exit(2);
+    contexts[0].parent = (size_t)&contexts[1];
+    contexts[0].resume = (size_t)sleep_long;
+    contexts[1].parent = 0;
+    contexts[1].resume = (size_t)spin;
+    contexts[2].parent = contexts[2].resume = own;
+    say_ready();
+    printf("contexts %llx %llx %llx\n", (unsigned long long)own, (unsigned long long)contexts[0].resume,
+           (unsigned long long)contexts[1].resume);
+    fflush(stdout);
+    sleep_long();
+    sink += (unsigned)own;
+}
+
 /* ---- what it can be asked for ---- */
 
 static void *come_and_go(void *context) {
@@ -231,7 +257,7 @@ int main(int count_of_arguments, char **arguments) {
     start(threads);
     if (strcmp(what, "undumpable") == 0) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     bool stands = strcmp(what, "restless") != 0 && strcmp(what, "vfork") != 0 && strcmp(what, "leave") != 0;
-    if (stands) descend(DEPTH, say_ready_and_sleep);
+    if (stands) descend(DEPTH, strcmp(what, "contexts") == 0 ? stand_with_contexts : say_ready_and_sleep);
     say_ready();
     if (strcmp(what, "restless") == 0) be_restless();
     if (strcmp(what, "vfork") == 0) wait_for_vfork_child();

@@ -2,6 +2,8 @@
 /* Other processes: their stacks at one moment, whatever state they are in, and never a trace left behind.
  * FIELD-FAILURES 16, 20, 23. */
 #define _GNU_SOURCE 1
+#include "arch/backend.h"
+#include "lib/base/context_table.h"
 #include "lib/os/linux/calls.h"
 #include "tests/support/compilers.h"
 #include "tests/support/libc.h"
@@ -509,6 +511,59 @@ START_TEST(everybody_stands_while_stacks_are_copied) {
 }
 END_TEST
 
+/* ---- Swift's async contexts ---- */
+
+static usp_addr refused; /* what cannot be read; 1: nothing of a context's size can */
+
+static long refuse_contexts(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t remote_count) {
+    size_t n = 0;
+    if (refused == 1 && remote[0].iov_len == USPI_CONTEXT_SIZE) return -EPERM;
+    while (n < remote_count && (usp_addr)(uintptr_t)remote[n].iov_base != refused) n++;
+    return n == 0 ? -EFAULT : uspi_linux_real.read_process(pid, local, remote, n);
+}
+
+/* Whether the first thread's memory has the bytes of a context, once its process is gone. */
+static bool has_context(const struct usp_snapshot *snapshot, usp_addr at, uint64_t parent, uint64_t resume) {
+    struct usp_target target;
+    uint8_t bytes[USPI_CONTEXT_SIZE];
+    ck_assert_int_eq(usp_snapshot_target(snapshot, 0, &target), USP_OK);
+    if (target.memory.read(target.memory.context, at, bytes, sizeof bytes) != 0) return false;
+    ck_assert_uint_eq(uspi_le64(bytes), parent);
+    ck_assert_uint_eq(uspi_le64(bytes + 8), resume);
+    return true;
+}
+
+/* 0: both contexts are copied; 1: not wanted; 2: one cannot be read, and nothing is known of its parent; 3: the parent cannot be
+ * read; 4: none can. */
+START_TEST(contexts_are_copied_with_stacks) {
+    struct child c = start_child(TARGET, "contexts", NULL, 0);
+    struct usp_snapshot_options options;
+    struct usp_snapshot *snapshot;
+    unsigned long long own, first, second;
+    char line[128];
+    const struct uspi_backend *host = uspi_backend_find(usp_arch_host());
+    const bool are_copied = host->has_async && host->word == 8;
+    ck_assert_ptr_nonnull(fgets(line, sizeof line, c.output));
+    ck_assert_int_eq(sscanf(line, "contexts %llx %llx %llx", &own, &first, &second), 3);
+    const usp_addr refusals[] = {0, 0, own, own + USPI_CONTEXT_SIZE, 1};
+    refused = refusals[_i];
+    usp_snapshot_options_init(&options);
+    options.timeout = patience(10000 * MS);
+    options.unwind.async = _i == 1 ? 0 : 1;
+    table = uspi_linux_real;
+    table.read_process = refuse_contexts;
+    uspi_linux = &table;
+    ck_assert_int_eq(usp_snapshot_create_process(c.pid, &options, &snapshot, NULL, 0), USP_OK);
+    uspi_linux = &uspi_linux_real;
+    ck_assert_uint_eq(usp_snapshot_get_info(snapshot)->missed, 0);
+    end_child(&c);
+    ck_assert_int_eq(has_context(snapshot, own, own + USPI_CONTEXT_SIZE, first), are_copied && (_i == 0 || _i == 3));
+    ck_assert_int_eq(has_context(snapshot, own + USPI_CONTEXT_SIZE, 0, second), are_copied && _i == 0);
+    ck_assert_int_eq(has_context(snapshot, own + 2 * USPI_CONTEXT_SIZE, own, own), false);
+    usp_snapshot_free(snapshot);
+}
+END_TEST
+
 /* ---- refusals ---- */
 
 static void expect_refusal(int64_t pid, int expected, const char *text) {
@@ -707,6 +762,7 @@ int main(void) {
     tcase_set_timeout(c, 120);
     tcase_add_test(c, without_ptrace_it_is_said);
     if (can_trace()) {
+        tcase_add_loop_test(c, contexts_are_copied_with_stacks, 0, 5);
         add_tests(c, a_child_is_captured_and_runs_on, a_walk_of_ones_own_gives_the_same_frames,
                   threads_that_share_code_have_the_frames_of_a_walk_alone, one_thread_alone,
                   two_hundred_threads_of_a_child, what_a_handler_on_an_alternate_stack_interrupted_is_copied,

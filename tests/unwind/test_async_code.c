@@ -310,25 +310,89 @@ static int read_bytes(void *context, usp_addr from, void *to, size_t n) {
     return read_range(STACK, context, 64, from, to, n);
 }
 
-START_TEST(run_on) {
-    uint8_t copy[64] = {1}, now[64] = {1};
-    struct usp_frame frames[3];
+/* A stack of one frame with a chain of two, whose contexts lie at OWN and at CONTEXTS. */
+static struct usp_stack with_chain(struct usp_frame frames[3]) {
     struct usp_stack stack;
-    const struct uspi_copied copied = {copy, STACK, sizeof copy};
-    const struct usp_memory live = {read_bytes, now};
     usp_stack_init(&stack, frames, 3);
+    memset(frames, 0, 3 * sizeof *frames);
+    frames[1].cfa = OWN;
+    frames[2].cfa = CONTEXTS;
     stack.count = 3;
     stack.physical = 1;
     stack.async_join = 0;
     stack.async_stop = USP_STOP_ROOT;
-    uspi_async_confirm(&copied, &live, &stack);
+    return stack;
+}
+
+static void expect_dropped(const struct usp_stack *stack) {
+    ck_assert_uint_eq(stack->count, 1);
+    ck_assert_uint_eq(stack->async_stop, USP_STOP_NOT_COPIED);
+    ck_assert_uint_eq(stack->flags & USP_STACK_ASYNC_BROKEN, USP_STACK_ASYNC_BROKEN);
+}
+
+START_TEST(run_on) {
+    uint8_t copy[64] = {1}, now[64] = {1};
+    struct usp_frame frames[3];
+    const struct uspi_copied copied = {copy, STACK, sizeof copy};
+    const struct usp_memory live = {read_bytes, now};
+    struct usp_stack stack = with_chain(frames);
+    uspi_async_confirm(&copied, NULL, &live, &stack);
     ck_assert_uint_eq(stack.count, 3);
     ck_assert_uint_eq(stack.async_stop, USP_STOP_ROOT);
     now[63]++;
-    uspi_async_confirm(&copied, &live, &stack);
-    ck_assert_uint_eq(stack.count, 1);
-    ck_assert_uint_eq(stack.async_stop, USP_STOP_NOT_COPIED);
-    ck_assert_uint_eq(stack.flags & USP_STACK_ASYNC_BROKEN, USP_STACK_ASYNC_BROKEN);
+    uspi_async_confirm(&copied, NULL, &live, &stack);
+    expect_dropped(&stack);
+}
+END_TEST
+
+/* The thread has run on, and its contexts were copied: all of them, all but the last one, all of a chain that was cut, and of one
+ * that did not fit. */
+START_TEST(contexts_copied) {
+    uint8_t copy[64] = {1}, now[64] = {2};
+    struct usp_frame frames[3];
+    struct uspi_context_table contexts = {0};
+    const struct uspi_copied copied = {copy, STACK, sizeof copy};
+    const struct usp_memory live = {read_bytes, now};
+    struct usp_stack stack = with_chain(frames);
+    ck_assert(uspi_context_table_reserve(&contexts, 2));
+    ck_assert(uspi_context_table_add(&contexts, OWN));
+    if (_i != 1) ck_assert(uspi_context_table_add(&contexts, CONTEXTS));
+    if (_i == 2) stack.async_stop = USP_STOP_CYCLE;
+    if (_i == 3) stack.async_omitted = 1;
+    uspi_async_confirm(&copied, &contexts, &live, &stack);
+    if (_i == 0) {
+        ck_assert_uint_eq(stack.count, 3);
+        ck_assert_uint_eq(stack.async_stop, USP_STOP_ROOT);
+    } else {
+        expect_dropped(&stack);
+    }
+    uspi_context_table_free(&contexts);
+}
+END_TEST
+
+/* Each context once, until the room is taken; bytes of one alone. */
+START_TEST(table_of_contexts) {
+    struct uspi_context_table contexts = {0};
+    uint8_t bytes[USPI_CONTEXT_SIZE];
+    ck_assert_ptr_null(uspi_context_table_find(&contexts, OWN));
+    ck_assert(!uspi_context_table_add(&contexts, OWN));
+    ck_assert(!uspi_context_table_reserve(&contexts, 0));
+    ck_assert(uspi_context_table_reserve(&contexts, 100));
+    /* Addresses that are far apart and next to each other. */
+    for (usp_addr i = 0; i < 100; i++) {
+        const usp_addr address = i % 2 == 0 ? (i + 1) << 32 : CONTEXTS + i * USPI_CONTEXT_SIZE;
+        ck_assert(uspi_context_table_add(&contexts, address));
+        ck_assert(!uspi_context_table_add(&contexts, address));
+        contexts.contexts[i].bytes[8] = (uint8_t)i;
+        ck_assert_ptr_eq(uspi_context_table_find(&contexts, address), &contexts.contexts[i]);
+        ck_assert(uspi_context_table_read(&contexts, address + 8, bytes, 8));
+        ck_assert_uint_eq(bytes[0], i);
+        ck_assert(!uspi_context_table_read(&contexts, address + 9, bytes, 8));
+    }
+    ck_assert(!uspi_context_table_add(&contexts, OWN << 20));
+    ck_assert(!uspi_context_table_read(&contexts, OWN << 20, bytes, 8));
+    ck_assert_ptr_null(uspi_context_table_find(&contexts, 0));
+    uspi_context_table_free(&contexts);
 }
 END_TEST
 
@@ -338,6 +402,8 @@ int main(void) {
     add_tests(tests, started, resumed, recursive, given_away, not_wanted, darwin, broken_further_on, circle, untold);
     tcase_add_loop_test(tests, no_context, 0, 6);
     tcase_add_loop_test(tests, interrupted_anywhere, 0, 28);
-    add_tests(tests, called_by_the_executor, called_by_another, register_not_known, behind_an_indirect_jump, run_on);
+    add_tests(tests, called_by_the_executor, called_by_another, register_not_known, behind_an_indirect_jump, run_on,
+              table_of_contexts);
+    tcase_add_loop_test(tests, contexts_copied, 0, 4);
     return run_suite("async_code", tests);
 }

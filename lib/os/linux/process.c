@@ -63,6 +63,8 @@ static int hand_over(struct uspi_tracing *tracing, struct uspi_stopped_process *
     out->threads = tracing->threads;
     tracing->threads = NULL;
     out->thread_count = tracing->count;
+    out->contexts = tracing->contexts;
+    memset(&tracing->contexts, 0, sizeof tracing->contexts);
     out->pid = tracing->pid;
     out->arch = tracing->arch;
     out->pac_mask = tracing->pac_mask;

@@ -6,6 +6,7 @@
 
 #define _GNU_SOURCE 1
 #include "lib/os/linux/alternate.h"
+#include "lib/os/linux/contexts.h"
 #include "lib/os/linux/tracer.h"
 
 #include "arch/backend.h"
@@ -37,39 +38,21 @@
 #define LOOKS 10000u
 /* A stop is repeated with room for more threads so often. */
 #define ATTEMPTS 4u
+/* The room for Swift's contexts is that of so many threads at most. */
+#define CONTEXT_THREADS_MAX 512u
+/* Room for so many threads more than were listed: threads that start meanwhile, and deep chains. */
+#define CONTEXT_THREADS_SPARE 4u
 
 /* ---- before the stop ---- */
 
 static int read_ranges(struct uspi_tracing *tracing) {
-    struct uspi_proc_maps maps;
-    struct uspi_mapping m;
-    int e = uspi_proc_maps_open(&maps, tracing->living);
-    if (e < 0) return uspi_refuse_system(&tracing->refusal, e, "/proc/PID/maps");
-    size_t mappings = 0;
-    while (uspi_proc_maps_next(&maps, &m)) {
-        mappings++;
-        if (!m.readable || !m.writable) continue;
-        if (tracing->range_count == tracing->range_room) {
-            size_t room = tracing->range_room == 0 ? 512 : tracing->range_room * 2;
-            struct uspi_range *grown = realloc(tracing->ranges, room * sizeof *grown);
-            if (grown == NULL) {
-                maps.error = -ENOMEM;
-                break;
-            }
-            tracing->ranges = grown;
-            tracing->range_room = room;
-        }
-        tracing->ranges[tracing->range_count++] = (struct uspi_range){m.low, m.high, strcmp(m.path, "[stack]") == 0};
-    }
-    uspi_proc_maps_close(&maps);
-    if (maps.error < 0) return uspi_refuse_system(&tracing->refusal, maps.error, "/proc/PID/maps");
-    if (mappings == 0) {
-        return uspi_refuse(&tracing->refusal, USP_ERROR_NO_THREAD,
-                           "process %d has no memory: it has ended and was not waited for, or is a "
-                           "thread of the kernel",
-                           tracing->pid);
-    }
-    return USP_OK;
+    const long mappings = uspi_ranges_read(&tracing->ranges, tracing->living);
+    if (mappings < 0) return uspi_refuse_system(&tracing->refusal, mappings, "/proc/PID/maps");
+    if (mappings > 0) return USP_OK;
+    return uspi_refuse(&tracing->refusal, USP_ERROR_NO_THREAD,
+                       "process %d has no memory: it has ended and was not waited for, or is a "
+                       "thread of the kernel",
+                       tracing->pid);
 }
 
 /* In pages. 0: not known. */
@@ -80,20 +63,9 @@ static uint64_t mapped_size(const struct uspi_tracing *tracing) {
 }
 
 /* The mapping that a stack pointer lies in; NULL when there was none. */
-static const struct uspi_range *find_range(const struct uspi_tracing *tracing, usp_addr sp) {
-    size_t low = 0, high = tracing->range_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (tracing->ranges[middle].high <= sp) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == tracing->range_count) return NULL;
-    const struct uspi_range *r = &tracing->ranges[low];
-    /* It may have grown downward since it was read. */
-    return sp >= r->low || (r->grows && r->low - sp < USPI_STACK_MAX) ? r : NULL;
+static const struct uspi_range *find_stack(const struct uspi_tracing *tracing, usp_addr sp) {
+    const struct uspi_range *r = uspi_ranges_find(&tracing->ranges, sp);
+    return r != NULL && r->writable ? r : NULL;
 }
 
 /* ---- threads ---- */
@@ -292,7 +264,7 @@ static usp_addr end_of_stack(pid_t tid, const struct uspi_range *r, usp_addr fro
 /* What there is to copy of the stack that sp points to. */
 static struct uspi_stack_extent extent_at(struct uspi_tracing *tracing, size_t i, usp_addr sp) {
     const struct uspi_backend *b = uspi_backend_find(tracing->threads[i].copy.registers.arch);
-    const struct uspi_range *r = find_range(tracing, sp);
+    const struct uspi_range *r = find_stack(tracing, sp);
     struct uspi_stack_extent e = {.from = sp >= b->red_zone ? (sp - b->red_zone) & ~UINT64_C(15) : 0};
     uint64_t want = UNSURE_COPY;
     tracing->has_unknown_stack |= r == NULL;
@@ -406,6 +378,36 @@ static void copy_stacks(struct uspi_tracing *tracing, unsigned which) {
     }
 }
 
+/* ---- Swift's async contexts ---- */
+
+static bool have_contexts(const struct uspi_backend *b) { return b != NULL && b->has_async && b->word == 8; }
+
+/* Allocates room for them before any thread is stopped. Where that fails, none is copied. */
+static void make_room_for_contexts(struct uspi_tracing *tracing) {
+    const size_t threads = tracing->count < CONTEXT_THREADS_MAX ? tracing->count : CONTEXT_THREADS_MAX;
+    if (tracing->executor.text_high == 0) return;
+    (void)uspi_context_table_reserve(&tracing->contexts, (threads + CONTEXT_THREADS_SPARE) * USPI_CONTEXTS_OF_THREAD);
+}
+
+static void copy_contexts(struct uspi_tracing *tracing) {
+    const struct uspi_context_search search = {.ranges = &tracing->ranges,
+                                               .executor = tracing->executor,
+                                               .mask = ~tracing->pac_mask,
+                                               .pid = tracing->living,
+                                               .table = &tracing->contexts};
+    if (tracing->contexts.room == 0 || !have_contexts(uspi_backend_find(tracing->arch))) return;
+    for (size_t i = 0; i < tracing->count; i++) {
+        const struct usp_registers *registers = &tracing->threads[i].copy.registers;
+        if (!tracing->traced[i].stopped || tracing->threads[i].status != USP_OK) continue;
+        for (unsigned which = 0; which < USPI_STACKS; which++) {
+            const struct uspi_stack_extent *e = &tracing->traced[i].extents[which];
+            const struct uspi_copied stack = {e->bytes, e->from, e->copied};
+            uspi_contexts_add_thread(&search, registers, &stack);
+        }
+    }
+    uspi_contexts_copy(&search);
+}
+
 /* ---- the tracer ---- */
 
 static int fail_to_list(struct uspi_tracing *tracing, int e) {
@@ -484,6 +486,7 @@ static void seize_and_copy(struct uspi_tracing *tracing) {
         lay_out(tracing, which);
         copy_stacks(tracing, which);
     }
+    copy_contexts(tracing);
 }
 
 static void *trace_as_thread(void *context) {
@@ -562,6 +565,7 @@ static int trace_once(struct uspi_tracing *tracing) {
     /* The thread that asks is the only one. */
     if (tracing->count == 0 && tracing->except != 0) return USP_OK;
     make_room(tracing);
+    make_room_for_contexts(tracing);
     status = tracing->except != 0 ? run_process(tracing) : run_thread(tracing);
     tracing->ended = uspi_os_clock();
     return status != USP_OK ? status : tracing->refusal.status;
@@ -576,7 +580,7 @@ int uspi_trace(struct uspi_tracing *tracing) {
     int status = read_ranges(tracing);
     if (status == USP_OK) {
         tracing->mapped = mapped_size(tracing);
-        if (tracing->before_stop != NULL) tracing->before_stop(tracing->context);
+        if (tracing->before_stop != NULL) tracing->executor = tracing->before_stop(tracing->context);
     }
     for (unsigned attempt = 0; status == USP_OK && attempt < ATTEMPTS; attempt++) {
         unmap_arenas(tracing);
@@ -611,8 +615,7 @@ int uspi_trace_given(struct uspi_tracing *tracing, const struct usp_thread *thre
     int status = USP_OK;
     tracing->is_given = true;
     tracing->refusal.status = USP_OK;
-    if (tracing->range_count == 0 || tracing->has_unknown_stack) {
-        tracing->range_count = 0;
+    if (tracing->ranges.count == 0 || tracing->has_unknown_stack) {
         tracing->has_unknown_stack = false;
         status = read_ranges(tracing);
     }
@@ -629,7 +632,8 @@ void uspi_tracing_free(struct uspi_tracing *tracing) {
     if (tracing == NULL) return;
     uspi_proc_threads_close(&tracing->list);
     unmap_arenas(tracing);
-    free(tracing->ranges);
+    uspi_ranges_free(&tracing->ranges);
+    uspi_context_table_free(&tracing->contexts);
     free(tracing->threads);
     free(tracing->traced);
     free(tracing->tids);

@@ -23,6 +23,7 @@
 
 #include "lib/os/linux/linux.h"
 #include "lib/os/linux/proc.h"
+#include "lib/os/linux/ranges.h"
 #include "lib/os/linux/refusal.h"
 
 /* The stack that a thread runs on, and the one that a handler on an alternate stack interrupted. */
@@ -35,19 +36,10 @@ struct uspi_stack_extent {
     uint8_t *bytes;
 };
 
-/* Of a stack whose end is not known, at most so much is copied: the usual limit of a stack's size. */
-#define USPI_STACK_MAX ((uint64_t)8 << 20)
-
 struct uspi_traced {
     bool seized, stopped;
     usp_addr interrupted; /* the other stack's pointer; 0: there is none */
     struct uspi_stack_extent extents[USPI_STACKS];
-};
-
-/* A writable mapping. */
-struct uspi_range {
-    usp_addr low, high;
-    bool grows; /* the first thread's stack */
 };
 
 struct uspi_tracing {
@@ -59,7 +51,7 @@ struct uspi_tracing {
     int memory; /* descriptor */
     struct uspi_proc_threads list;
     struct uspi_refusal refusal;
-    void (*before_stop)(void *context);
+    struct usp_region (*before_stop)(void *context); /* as in struct uspi_stop_options */
     void *context;
 
     /* What has come of it. */
@@ -71,22 +63,23 @@ struct uspi_tracing {
         uint8_t *bytes; /* what the extents' bytes are in; NULL: nothing is */
         size_t size;
     } arenas[USPI_STACKS];
+    struct uspi_context_table contexts;
     uint32_t arch;
     uint64_t pac_mask;     /* see struct usp_target */
     bool has_moved;        /* mappings have changed since before_stop */
     uint64_t began, ended; /* when the first one was stopped, when the last one was seen to run again; usp_clock */
 
     /* Its own. */
-    struct uspi_range *ranges; /* writable mappings, ascending */
-    size_t range_count, range_room;
-    uint64_t mapped;        /* how much was, before before_stop; 0: not known */
-    size_t room;            /* in `threads`, `traced` and `tids` */
-    bool is_short;          /* of that room: there were more threads */
-    bool is_given;          /* the threads are those that the caller gave, and no others */
-    bool has_unknown_stack; /* a stack pointer lay in none of the ranges */
-    uint64_t spent;         /* processor time of the tracers that were threads, in ns */
-    size_t expected;        /* of the listing: the next one's place in `tids` */
-    size_t found;           /* new threads in the last listing */
+    struct uspi_ranges ranges;
+    struct usp_region executor; /* as before_stop says */
+    uint64_t mapped;            /* how much was, before before_stop; 0: not known */
+    size_t room;                /* in `threads`, `traced` and `tids` */
+    bool is_short;              /* of that room: there were more threads */
+    bool is_given;              /* the threads are those that the caller gave, and no others */
+    bool has_unknown_stack;     /* a stack pointer lay in none of the ranges */
+    uint64_t spent;             /* processor time of the tracers that were threads, in ns */
+    size_t expected;            /* of the listing: the next one's place in `tids` */
+    size_t found;               /* new threads in the last listing */
     uint64_t deadline;
     pid_t tracer_id;
     char listing[65536];

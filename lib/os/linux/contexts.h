@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies Swift's async contexts of a process while its threads are stopped. Contexts lie on the heap and change as soon as the
+ * threads run. Only the walk, which comes later, finds out which word of a stack is a context's address. So every register and
+ * every word of a stack that points into writable memory is taken for one. Where an address of code stands in a context's second
+ * word, its first word is taken for the parent's address. A stack is searched only if the runtime has called a function on it.
+ * Async-signal-safe. */
+#ifndef USPI_LINUX_CONTEXTS_H
+#define USPI_LINUX_CONTEXTS_H
+
+#include "lib/base/context_table.h"
+#include "lib/os/linux/ranges.h"
+#include "lib/os/os.h"
+
+#include <sys/types.h>
+
+/* Room for the contexts of one thread, parents included. */
+#define USPI_CONTEXTS_OF_THREAD 256u
+/* The words of one stack that are taken for contexts at most. */
+#define USPI_CONTEXTS_OF_STACK 128u
+
+/* Where contexts are looked for. */
+struct uspi_context_search {
+    const struct uspi_ranges *ranges;
+    struct usp_region executor; /* the code of the runtime */
+    usp_addr mask;              /* the bits of a pointer that are an address */
+    pid_t pid;
+    struct uspi_context_table *table;
+};
+
+/* Adds the contexts that a thread's registers and one of its stacks may point to.
+ *   stack   the stack's copied bytes; size 0: none were copied */
+void uspi_contexts_add_thread(const struct uspi_context_search *search, const struct usp_registers *registers,
+                              const struct uspi_copied *stack);
+
+/* Reads the contexts that were added, then their parents, and so on. */
+void uspi_contexts_copy(const struct uspi_context_search *search);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* See ranges.h. */
+#include "lib/os/which.h"
+
+#if USPI_OS == USPI_OS_LINUX
+
+#include "lib/os/linux/ranges.h"
+
+#include "lib/os/linux/proc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool grow(struct uspi_ranges *ranges) {
+    const size_t room = ranges->room == 0 ? 512 : ranges->room * 2;
+    struct uspi_range *grown = realloc(ranges->list, room * sizeof *grown);
+    if (grown == NULL) return false;
+    ranges->list = grown;
+    ranges->room = room;
+    return true;
+}
+
+long uspi_ranges_read(struct uspi_ranges *ranges, int64_t pid) {
+    struct uspi_proc_maps maps;
+    struct uspi_mapping m;
+    long mappings = 0;
+    ranges->count = 0;
+    int e = uspi_proc_maps_open(&maps, pid);
+    if (e < 0) return e;
+    while (uspi_proc_maps_next(&maps, &m)) {
+        mappings++;
+        if (!m.readable || !(m.writable || m.executable)) continue;
+        if (ranges->count == ranges->room && !grow(ranges)) {
+            maps.error = -ENOMEM;
+            break;
+        }
+        ranges->list[ranges->count++] =
+            (struct uspi_range){m.low, m.high, m.writable, m.executable, strcmp(m.path, "[stack]") == 0};
+    }
+    uspi_proc_maps_close(&maps);
+    if (maps.error >= 0) return mappings;
+    ranges->count = 0;
+    return maps.error;
+}
+
+const struct uspi_range *uspi_ranges_find(const struct uspi_ranges *ranges, usp_addr address) {
+    size_t low = 0, high = ranges->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ranges->list[middle].high <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == ranges->count) return NULL;
+    const struct uspi_range *r = &ranges->list[low];
+    return address >= r->low || (r->grows && r->low - address < USPI_STACK_MAX) ? r : NULL;
+}
+
+void uspi_ranges_free(struct uspi_ranges *ranges) { free(ranges->list); }
+
+#endif
