@@ -4,48 +4,25 @@
 # another thread, and by a helper, with `unspool stack --async` from outside and of a core; and with Swift's own unwinder. Runs in
 # the folder of the build.
 set -euo pipefail
-# shellcheck source=tests/tool/common.sh
-. "$(dirname "$0")/../tool/common.sh"
-# shellcheck source=tests/support/swift_toolchain.sh
-. "$top/tests/support/swift_toolchain.sh"
-find_swift || skip "$no_swift"
-need_tools python3 gcore
+# shellcheck source=tests/swift/common.sh
+. "$(dirname "$0")/common.sh"
 [[ -e lib/.libs/libunspool.so ]] || skip "the library is static"
-[[ $(uname -sm) == 'Linux x86_64' ]] || skip "not Linux on x86_64"
-here=$top/tests/swift/async
 read -ra cc <<<"${CC:-cc}"
 "${cc[@]}" -O2 -Wall -Wextra -Werror -c "$here/observe.c" -I"$top/include" -o "$work/observe.o"
 
-# compile NAME FLAG...: $work/NAME
-compile() {
-  "$swift_folder/swiftc" -swift-version 6 -warnings-as-errors -parse-as-library -module-name scenes "${@:2}" \
-    "$here/scenes.swift" "$work/observe.o" -L"$PWD/lib/.libs" -lunspool -o "$work/$1" >"$work/log" 2>&1 || fail "$1: $(cat "$work/log")"
-}
-compare() { python3 "$here/compare.py" "$@" || fail "$*"; }
+# scenes NAME ARGUMENT...: $work/NAME
+scenes() { must_compile "$1" scenes "${@:2}" -warnings-as-errors "$work/observe.o" -L"$PWD/lib/.libs" -lunspool; }
 
 # stand PROGRAM SCENE: starts it and waits until it stands there. $pid, and in $truth what it says.
 stand() {
-  local said
-  mkfifo "$work/said"
-  "$1" "$2" >"$work/said" &
-  pid=$!
-  running+=("$pid")
-  IFS=$'\t' read -r said _ truth <"$work/said"
-  rm "$work/said"
-  [[ $said == ready ]] || fail "$2 says $said"
+  start_until $'ready\t*' "$@"
+  truth=$(cut -f 3 "$work/truth")
 }
 
-# end PID: without the shell's word on it.
-end() {
-  { kill -KILL "$1" && wait "$1"; } 2>/dev/null || :
-  running=()
-}
-
-# show FILE TARGET OPTION...: what the command shows of it. A thread that is not in its system call yet has run on: once more.
+# show FILE TARGET OPTION...: what the command shows of it, once the thread stands in its system call.
 show() {
-  local tries=100
-  while ((tries-- > 0)); do
-    # Where other programs keep the processors busy, a thread can be late.
+  local try
+  for ((try = 0; try < tries; try++)); do
     if "$unspool" stack --async --demangle short "${@:3}" "$2" >"$1" 2>/dev/null &&
       ! grep -qF 'the stack was not copied further' "$1"; then
       break
@@ -58,21 +35,23 @@ look() {
   compare json "$truth" "$work/$1.json"
 }
 
-compile plain -Onone -D COMPARE
-compile optimized -O
-compile small -Osize
-compile marked -Onone -Xfrontend -swift-async-frame-pointer=always
+scenes plain -Onone -D COMPARE
+scenes optimized -O
+scenes small -Osize
+scenes marked -Onone -Xfrontend -swift-async-frame-pointer=always
 for program in plain optimized small marked; do
   echo "$program"
-  "$work/$program" >"$work/says" || fail "$program fails"
-  compare lines "$work/says"
+  ways=(self thread helper)
+  [[ $program != plain ]] || ways+=(swift)
+  in_time "$work/$program" >"$work/says" || fail "$program fails"
+  compare lines "$work/says" "${ways[@]}"
 done
 for program in optimized plain marked; do
   for scene in deep asyncLet group actor main sequence continuation behindContinuation; do
     stand "$work/$program" "$scene"
     look "$program-$scene" "$pid"
     if [[ $scene == deep || $scene == continuation ]]; then
-      gcore -o "$work/core" "$pid" >/dev/null 2>&1 || fail "gcore"
+      core "$pid"
       look "$program-$scene-core" "$work/core.$pid"
     fi
     end "$pid"
@@ -86,21 +65,17 @@ grep -qE '^    asynchronous callers, from frame [0-9]+ on$' "$work/text" || fail
 grep -qE ' generic\(_:_:\) await \+ 0$' "$work/text" || fail "the text does not name who awaits"
 end "$pid"
 
-# Threads that never rest, anywhere in their functions and in the runtime's: whatever is shown is true.
-for level in -Onone -O; do
-  "$swift_folder/swiftc" -swift-version 6 -parse-as-library -module-name busy "$level" "$here/busy.swift" -o "$work/busy" \
-    >"$work/log" 2>&1 || fail "busy.swift: $(cat "$work/log")"
-  start "$work/busy"
-  chains=0
+# Threads that never rest, anywhere in their functions and in the runtime's: whatever is shown is true, and nothing is dropped
+# because a thread has run on.
+for level in Onone O; do
+  must_compile busy busy "-$level"
+  start_until ready "$work/busy"
   : >"$work/busy.json"
-  for ((round = 0; round < 100 && chains < 10; round++)); do
-    for _ in 1 2 3 4 5; do
-      "$unspool" stack --async --demangle short --json "$pid" >>"$work/busy.json" 2>/dev/null || :
-    done
-    chains=$(python3 "$here/compare.py" busy "$work/busy.json") || fail "busy.swift, $level"
+  for ((round = 0; round < 100; round++)); do
+    "$unspool" stack --async --demangle short --no-lines --json "$pid" >>"$work/busy.json" 2>/dev/null || :
   done
-  echo "busy, $level: $chains chains in $((round * 5)) snapshots"
-  [[ $chains -ge 10 ]] || fail "busy.swift, $level: $chains chains"
+  echo "busy, $level"
+  compare busy "$work/busy.json"
   end "$pid"
 done
 verdict

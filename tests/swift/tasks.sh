@@ -3,50 +3,19 @@
 # `unspool stack --tasks`: a program that knows which of its tasks are suspended, and where, compared with what is shown of the
 # process and of a core; tasks that are never at rest; and a process without Swift. Runs in the folder of the build.
 set -euo pipefail
-# shellcheck source=tests/tool/common.sh
-. "$(dirname "$0")/../tool/common.sh"
-# shellcheck source=tests/support/swift_toolchain.sh
-. "$top/tests/support/swift_toolchain.sh"
-find_swift || skip "$no_swift"
-need_tools python3 gcore
-[[ $(uname -sm) == 'Linux x86_64' ]] || skip "not Linux on x86_64"
-here=$top/tests/swift/async
+# shellcheck source=tests/swift/common.sh
+. "$(dirname "$0")/common.sh"
 
-compare() { python3 "$here/compare.py" "$@" || fail "$*"; }
-
-# compile NAME SOURCE FLAG...: $work/NAME. False: the toolchain cannot.
-compile() {
-  "$swift_folder/swiftc" -swift-version 6 -parse-as-library -module-name "$2" "${@:3}" "$here/$2.swift" -o "$work/$1" \
-    >"$work/log" 2>&1
-}
-
-# suspend NAME: starts it and waits until its last task is about to suspend. $pid, and what it says in $work/truth.
+# suspend NAME: starts it and waits until its last task is about to suspend: it says so after "ready".
 suspend() {
-  local line
-  mkfifo "$work/said"
-  "$work/$1" >"$work/said" &
-  pid=$!
-  running+=("$pid")
-  : >"$work/truth"
-  while IFS= read -r line; do
-    echo "$line" >>"$work/truth"
-    # Behind "ready" one more task tells where it suspends.
-    [[ $line != *'static Suspended.main'* ]] || break
-  done <"$work/said"
-  rm "$work/said"
+  start_until '*static Suspended.main*' "$work/$1"
   grep -qx ready "$work/truth" || fail "$1 ended early"
 }
 
-end() {
-  { kill -KILL "$1" && wait "$1"; } 2>/dev/null || :
-  running=()
-}
-
-# look OPTION... TARGET: output in $work/out. Where other programs keep the processors busy, a thread can be late to stop, or a task
-# to suspend: once more.
+# look OPTION... TARGET: output in $work/out, once all tasks but one are suspended.
 look() {
-  local tries=100
-  while ((tries-- > 0)); do
+  local try
+  for ((try = 0; try < tries; try++)); do
     if "$unspool" stack --tasks --no-lines --demangle short "$@" >"$work/out" 2>"$work/err" &&
       grep -qE '"tasks_running": 1,|thread runs, 1 running$' "$work/out"; then
       return
@@ -67,14 +36,14 @@ judge() {
   suspend "$1"
   show "$work/$1.json" "$pid"
   compare tasks "$work/truth" "$work/$1.json"
-  gcore -o "$work/core" "$pid" >/dev/null 2>&1 || fail "gcore"
+  core "$pid"
   show "$work/$1-core.json" "$work/core.$pid"
   compare tasks "$work/truth" "$work/$1-core.json"
 }
 
 for level in Onone O Osize; do
   echo "$level"
-  compile "$level" suspended "-$level" || fail "suspended.swift, $level: $(cat "$work/log")"
+  must_compile "$level" suspended "-$level"
   judge "$level"
   if [[ $level == O ]]; then
     look "$pid"
@@ -91,8 +60,9 @@ for level in Onone O Osize; do
 done
 
 # The runtime in the program itself: its variables are in the symbol table alone.
-if compile static suspended -O -static-stdlib; then
+if [[ -d ${swift_folder%/bin}/lib/swift_static ]]; then
   echo static
+  must_compile static suspended -O -static-stdlib
   judge static
   end "$pid"
   strip "$work/static"
@@ -100,15 +70,17 @@ if compile static suspended -O -static-stdlib; then
   run 1 stack --tasks "$pid"
   err_has "Swift's concurrency runtime is not loaded"
   end "$pid"
+else
+  echo "skipped: a static runtime, which the toolchain has not"
 fi
 
 # Tasks that never rest: whatever is shown is true.
 for level in Onone O; do
-  compile busy busy "-$level" || fail "busy.swift, $level: $(cat "$work/log")"
-  start "$work/busy"
+  must_compile busy busy "-$level"
+  start_until ready "$work/busy"
   : >"$work/busy.json"
   for _ in {1..100}; do
-    # A thread that comes or goes meanwhile may have no stack.
+    # A thread that comes or goes meanwhile may have no stack: then the status is 1.
     "$unspool" stack --tasks --no-lines --demangle short --json "$pid" >>"$work/busy.json" 2>/dev/null || :
   done
   count=$(python3 "$here/compare.py" moving "$work/busy.json") || fail "busy.swift, $level"
