@@ -98,7 +98,18 @@ static bool walk_chain(const struct uspi_task_search *search, const struct uspi_
     return true;
 }
 
-/* Whether the chain shows that this is a task. A live one is read again afterwards: USP_ERROR_BUSY when it has changed. */
+/* Whether a task's chain is the same when it is followed again. Then there was a moment at which all of its contexts were as
+ * they were read, unless one has changed and changed back. */
+static bool is_unchanged(const struct uspi_task_search *search, const struct uspi_swift_task *task,
+                         const struct usp_stack *stack) {
+    struct usp_stack again = {.frames = stack->frames + stack->capacity, .capacity = stack->capacity};
+    usp_stack_init(&again, again.frames, again.capacity);
+    return walk_chain(search, task, &again) && again.count == stack->count && again.stop == stack->stop &&
+           memcmp(again.frames, stack->frames, stack->count * sizeof *stack->frames) == 0;
+}
+
+/* Whether the chain shows that this is a task. A live one and its chain are read twice: USP_ERROR_BUSY when they have changed.
+ *   stack   its frames lie before as many more, for the second chain */
 static int read_task(const struct uspi_task_search *search, usp_addr at, struct uspi_swift_task *task,
                      enum uspi_swift_verdict *verdict, struct usp_stack *stack) {
     const struct usp_memory *memory = &search->walk.target.memory;
@@ -111,6 +122,7 @@ static int read_task(const struct uspi_task_search *search, usp_addr at, struct 
     if (*verdict != USPI_SWIFT_RESTING) return USP_OK;
     const bool has_chain = walk_chain(search, task, stack);
     uspi_swift_task_relate(search->runtime, memory, task);
+    if (has_chain && !is_unchanged(search, task, stack)) return USP_ERROR_BUSY;
     if (memory->read(memory->context, at, again, sizeof again) != 0) return USP_ERROR_BUSY;
     if (memcmp(bytes, again, sizeof bytes) != 0) return USP_ERROR_BUSY;
     if (!has_chain) *verdict = USPI_SWIFT_NO_TASK;
@@ -221,8 +233,8 @@ int uspi_tasks_search(struct uspi_task_search *search, struct usp_tasks *tasks) 
     const uint64_t now = usp_clock(),
                    deadline = options->timeout > UINT64_MAX - now ? UINT64_MAX : now + options->timeout;
     uint8_t *room = malloc(CHUNK);
-    /* One more for what the first context says again. */
-    struct usp_frame *frames = calloc((size_t)options->max_frames + 1, sizeof *frames);
+    /* Two chains; in each one frame more, for what the first context says again. */
+    struct usp_frame *frames = calloc(2 * ((size_t)options->max_frames + 1), sizeof *frames);
     int status = room != NULL && frames != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
     struct usp_stack stack = {.frames = frames, .capacity = options->max_frames + 1};
     if (search->range_count > 1) qsort(search->ranges, search->range_count, sizeof *search->ranges, by_size);

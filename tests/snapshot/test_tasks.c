@@ -36,7 +36,8 @@ static struct uspi_range ranges[2];
 static struct uspi_swift_runtime runtime;
 static struct uspi_task_search search;
 static unsigned reads;
-static usp_addr restless; /* the status of this task is another one whenever it is read; 0: none */
+/* Whenever memory is read from `restless` on, the byte at `changing` has another value. 0: never. */
+static usp_addr restless, changing;
 
 static void store(usp_addr at, uint64_t value, unsigned size) {
     for (unsigned i = 0; i < size; i++) heap[at - HEAP + i] = (uint8_t)(value >> 8 * i);
@@ -44,7 +45,7 @@ static void store(usp_addr at, uint64_t value, unsigned size) {
 
 static int read_heap(void *context, usp_addr from, void *to, size_t n) {
     (void)context;
-    if (restless != 0 && from == restless) heap[restless - HEAP + 16] = (uint8_t)++reads;
+    if (restless != 0 && from == restless) heap[changing - HEAP] = (uint8_t)(0x40 * ++reads);
     if (from < HEAP || n > HEAP_SIZE || from - HEAP > HEAP_SIZE - n) return USP_ERROR_UNREADABLE;
     if (from < HOLE + 0x1000 && from + n > HOLE) return USP_ERROR_UNREADABLE;
     memcpy(to, heap + (from - HEAP), n);
@@ -346,10 +347,14 @@ START_TEST(limits) {
 }
 END_TEST
 
-START_TEST(changing) {
-    put_task(HEAP + 0x1000, 10, 0);
+/* 0: a task changes; 1, 2: a task that stays the same has a context of which the parent or the function changes. */
+START_TEST(restless_tasks) {
+    const usp_addr at = HEAP + 0x1000;
+    const usp_addr places[][2] = {{at, at + 16}, {at + 0x100, at + 0x100}, {at + 0x140, at + 0x148}};
+    put_task(at, 10, 0);
     put_task(HEAP + 0x2000, 20, 0);
-    restless = HEAP + 0x1000;
+    restless = places[_i][0];
+    changing = places[_i][1];
     ck_assert_uint_eq(find()->count, 1);
     ck_assert_uint_eq(tasks.info.changed, 1);
     ck_assert_uint_eq(usp_tasks_get(&tasks, 0)->id, 20);
@@ -421,7 +426,8 @@ END_TEST
 int main(void) {
     TCase *tests = tcase_create("memory");
     tcase_add_checked_fixture(tests, begin_search, end_search);
-    add_tests(tests, every_kind, elsewhere, broken_chains, long_chain, false_relations, copied_memory, limits, changing,
+    tcase_add_loop_test(tests, restless_tasks, 0, 3);
+    add_tests(tests, every_kind, elsewhere, broken_chains, long_chain, false_relations, copied_memory, limits,
               nothing_but_metadata, arguments);
     add_loop_tests(tests, 0, ELEMENTS(wrong), no_task);
     add_loop_tests(tests, 0, 200, damage);
