@@ -220,7 +220,9 @@ kern_return_t task_threads(task_inspect_t task, thread_act_array_t *list, mach_m
     size_t n = 0;
     int place = place_of_task(task);
     if (fails(FAKE_TASK_THREADS)) return fake.fail_result;
-    if (semaphore_there && semaphore_value == 0) fake_account.lists_in_turn++;
+    for (size_t i = 0; i < SEMAPHORES; i++) {
+        if (semaphores[i].is_there && semaphores[i].value == 0) fake_account.lists_in_turn++;
+    }
     if (place < 0) return MACH_SEND_INVALID_DEST;
     for (size_t i = 0; i < fake.thread_count; i++) {
         if (!fake.threads[i].dead && fake.threads[i].task == (uint32_t)place) n++;
