@@ -142,19 +142,18 @@ static bool take_slot(struct uspi_slot *s, pid_t tid) {
 }
 
 void uspi_answer_requests(const void *context) {
-    pid_t tid = 0;
-    atomic_fetch_add(&uspi_capturing.handlers, 1);
+    const pid_t tid = uspi_linux->own_thread();
+    atomic_fetch_add(uspi_handlers_of(tid), 1);
     /* The first place, which holds the thread, last. */
     for (uint32_t i = atomic_load(&uspi_capturing.places); i-- > 0;) {
         const uint32_t asked = atomic_load(&uspi_capturing.asked[i]);
         if (asked == 0) continue;
-        if (tid == 0) tid = uspi_linux->own_thread();
         if (asked != (uint32_t)tid && asked != USPI_EVERYONE) continue;
         struct uspi_request *r = uspi_request_at((int)i);
         struct uspi_slot *s = r != NULL ? uspi_ask_find(r, tid) : NULL;
         if (take_slot(s, tid)) answer(r, s, tid, context);
     }
-    atomic_fetch_sub(&uspi_capturing.handlers, 1);
+    atomic_fetch_sub(uspi_handlers_of(tid), 1);
 }
 
 /* memset and memcpy are what compilers call by themselves. */

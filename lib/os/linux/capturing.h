@@ -17,6 +17,8 @@ struct uspi_request;
 #define USPI_LAYERS 8u
 /* Threads that are remembered because they could not answer. */
 #define USPI_REMEMBERED 64u
+/* Groups of threads, by their ids, whose handlers are counted together. */
+#define USPI_HANDLER_GROUPS 64u
 
 /* A lock that a thread holds for a bounded time, and that others wait for until a deadline. 0: free; else the holder's
  * thread id, and a bit that says that another thread waits. */
@@ -50,7 +52,8 @@ struct uspi_capturing {
     _Atomic(uint8_t) owners[USPI_REQUESTS];               /* USPI_OWNED, USPI_ABANDONED; 0: free */
     struct uspi_request *_Atomic requests[USPI_REQUESTS]; /* NULL: none yet */
 
-    _Atomic(uint32_t) handlers;           /* that run now: while there are any, no request's memory is unmapped */
+    /* Handlers of ours that run now, by their threads' groups. While there are any, no request's memory is unmapped. */
+    _Atomic(uint32_t) handlers[USPI_HANDLER_GROUPS];
     struct uspi_request *_Atomic retired; /* to be unmapped when there are none */
     _Atomic(size_t) mapped;               /* bytes of all requests */
 
@@ -63,6 +66,11 @@ struct uspi_capturing {
 #define USPI_ABANDONED 2u
 
 extern struct uspi_capturing uspi_capturing;
+
+/* The count of handlers to which a thread's belongs. */
+static inline _Atomic(uint32_t) *uspi_handlers_of(pid_t tid) {
+    return &uspi_capturing.handlers[(uint32_t)tid % USPI_HANDLER_GROUPS];
+}
 
 /* Takes the lock. False: not by the deadline (usp_clock), or the calling thread has it. A holder that has ended is
  * replaced. Async-signal-safe. */

@@ -18,7 +18,8 @@
 /* The same where all others are held already. */
 #define LATE_LOOK 250000u
 #define EXCUSES   2u
-/* A thread that ran so long in ns and still blocks the signal does not stand in a handler of ours. */
+/* ns. A thread that ran so long since it was seen to block the signal outside of our handlers, and still blocks it, cannot
+ * answer. */
 #define ENOUGH_TIME 1000000u
 /* A signal can be lost with a thread whose id is in use again; more often than this it is something else. */
 #define SIGNALS_PER_REQUEST 3u
@@ -66,10 +67,17 @@ static void push_retired(struct uspi_request *r) {
     while (!atomic_compare_exchange_weak(&uspi_capturing.retired, &first, r));
 }
 
+static bool is_any_handler_running(void) {
+    for (unsigned i = 0; i < USPI_HANDLER_GROUPS; i++) {
+        if (atomic_load(&uspi_capturing.handlers[i]) != 0) return true;
+    }
+    return false;
+}
+
 /* Unmaps what was retired when no handler can be looking at it. */
 static void sweep(void) {
     struct uspi_request *r = atomic_exchange(&uspi_capturing.retired, NULL);
-    const bool may_unmap = r != NULL && atomic_load(&uspi_capturing.handlers) == 0;
+    const bool may_unmap = r != NULL && !is_any_handler_running();
     while (r != NULL) {
         struct uspi_request *next = r->retired;
         if (may_unmap) {
@@ -142,7 +150,7 @@ void uspi_requests_free(void) {
 }
 
 void uspi_requests_after_fork(void) {
-    atomic_store(&uspi_capturing.handlers, 0);
+    for (unsigned i = 0; i < USPI_HANDLER_GROUPS; i++) atomic_store(&uspi_capturing.handlers[i], 0);
     for (unsigned i = 0; i < USPI_REMEMBERED; i++) atomic_store(&uspi_capturing.unanswering[i], 0);
     for (uint32_t i = 0; i < USPI_REQUESTS; i++) {
         struct uspi_request *r = uspi_request_at((int)i);
@@ -223,12 +231,14 @@ enum uspi_ability uspi_thread_ability(pid_t tid) {
     return stat.state == 'S' && waits_for(tid, signal) ? USPI_THREAD_UNABLE : USPI_THREAD_UNASKED;
 }
 
-/* What is known of a thread's ability after another look. One that blocks the signal may stand in a handler of ours, but not
- * after it had the time to leave it. One that slept uninterruptibly and slept on since does not wake up soon; where no other
- * thread is held meanwhile, it is waited for all the same. */
+/* What is known of a thread's ability after another look. A thread in a handler of ours blocks the signal, and may answer
+ * many other requests first: it is able. Any other running thread that blocks the signal may be about to enter such a
+ * handler or to leave it: it cannot answer if it still blocks the signal after it had the time for that. A thread that slept
+ * uninterruptibly and slept on since does not wake up soon; where no other thread is held meanwhile, it is waited for. */
 static enum uspi_ability ability_since(const struct uspi_request *r, struct uspi_slot *s, enum uspi_ability ability) {
     uint64_t ran, before = s->ran;
     if (ability != USPI_THREAD_BLOCKS && ability != USPI_THREAD_ASLEEP) return ability;
+    if (ability == USPI_THREAD_BLOCKS && atomic_load(uspi_handlers_of(uspi_slot_thread(s))) != 0) return ability;
     if (uspi_proc_run_time(0, uspi_slot_thread(s), &ran) < 0) return ability;
     if (before == 0 || ability == USPI_THREAD_ASLEEP) s->ran = ran;
     if (before == 0) return ability;

@@ -20,7 +20,7 @@
  *   request: it is abandoned, and used again when the slot is READY.
  * - The thread id in the word is why slots need no generation: a word that has gone round and is ASKED of the same thread
  *   again means the same as before.
- * - A handler counts itself (uspi_capturing.handlers) before it looks for requests, and a requester takes a request out of
+ * - A handler counts itself (uspi_handlers_of) before it looks for requests, and a requester takes a request out of
  *   the list before it looks at that count: so a request's memory is unmapped when no handler can see it.
  * - A request that holds threads (all of them are captured) lets them go by changing its round. A held thread touches
  *   nothing but the round's word meanwhile, and gives up by itself after a time that no working requester needs. */
