@@ -119,7 +119,7 @@ struct fake_account {
     size_t calls[FAKE_CALLS], all_calls;
     size_t suspended;       /* threads that are suspended now */
     size_t windows;         /* opened so far */
-    size_t lists_in_turn;   /* calls of task_threads while a semaphore is taken */
+    size_t lists_in_turn;   /* calls of task_threads while a semaphore of one is taken */
     size_t other_suspended; /* how often the other task is suspended now */
     uintptr_t queue_then;   /* what *change was when a state was last asked for */
     size_t longest_bulk;    /* bytes of the largest read in a window */

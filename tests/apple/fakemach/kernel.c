@@ -89,6 +89,8 @@ static const bool allowed[FAKE_CALLS] = {
 static long references[PORTS];
 static struct {
     bool is_there;
+    /* Created with the value 1, as the captures' turn is. */
+    bool is_lock;
     int value;
 } semaphores[SEMAPHORES];
 static sigset_t signal_mask;
@@ -215,14 +217,19 @@ kern_return_t mach_port_deallocate(ipc_space_t task, mach_port_name_t name) {
     return failing ? fake.fail_result : KERN_SUCCESS;
 }
 
+static bool is_any_lock_taken(void) {
+    for (unsigned i = 0; i < SEMAPHORES; i++) {
+        if (semaphores[i].is_there && semaphores[i].is_lock && semaphores[i].value == 0) return true;
+    }
+    return false;
+}
+
 kern_return_t task_threads(task_inspect_t task, thread_act_array_t *list, mach_msg_type_number_t *count) {
     vm_address_t at;
     size_t n = 0;
     int place = place_of_task(task);
     if (fails(FAKE_TASK_THREADS)) return fake.fail_result;
-    for (size_t i = 0; i < SEMAPHORES; i++) {
-        if (semaphores[i].is_there && semaphores[i].value == 0) fake_account.lists_in_turn++;
-    }
+    if (is_any_lock_taken()) fake_account.lists_in_turn++;
     if (place < 0) return MACH_SEND_INVALID_DEST;
     for (size_t i = 0; i < fake.thread_count; i++) {
         if (!fake.threads[i].dead && fake.threads[i].task == (uint32_t)place) n++;
@@ -500,6 +507,7 @@ kern_return_t semaphore_create(task_t task, semaphore_t *semaphore, int policy, 
     while (i < SEMAPHORES && semaphores[i].is_there) i++;
     if (task != OWN_TASK || policy != SYNC_POLICY_FIFO || i == SEMAPHORES) return KERN_INVALID_ARGUMENT;
     semaphores[i].is_there = true;
+    semaphores[i].is_lock = value == 1;
     semaphores[i].value = value;
     *semaphore = SEMAPHORE + i;
     add_right(SEMAPHORE + i);
