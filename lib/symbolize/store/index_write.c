@@ -305,7 +305,8 @@ bool uspi_index_add_symbol(struct uspi_index_writer *w, usp_addr start, uint64_t
 
 bool uspi_index_visit_callees(struct uspi_index_writer *w, bool (*visit)(void *context, const char *name),
                               void *context) {
-    bool *is_visited = calloc((size_t)uspi_string_pool_count(w->pool) + 1, sizeof *is_visited), goes_on = is_visited != NULL;
+    bool *is_visited = calloc((size_t)uspi_string_pool_count(w->pool) + 1, sizeof *is_visited);
+    bool goes_on = is_visited != NULL;
     for (size_t i = 0; i < w->units && goes_on; i++) {
         struct uspi_block block;
         if (w->made[i].bytes == NULL || uspi_block_open(&block, w->made[i].bytes, w->made[i].size, NULL) != USP_OK)
