@@ -167,9 +167,9 @@ START_TEST(linkage_table) {
 }
 END_TEST
 
-/* A function jumps to an entry of a procedure linkage table, whose table begins with what the first entry finds on the stack:
- * CFA = rsp + 16. No prologue is left out there, and what the instructions say does not count; here a way leads
- * from the caller's own start to the same entry. */
+/* A function jumps to an entry of a procedure linkage table, whose table begins with what the first entry finds on
+ * the stack: CFA = rsp + 16. No prologue is left out there, and what the instructions say does not count; here a way
+ * leads from the caller's own start to the same entry. */
 START_TEST(jump_to_linkage_table) {
     cfi_begin(&c, USP_ARCH_X86_64, true);
     size_t cie = put_cie(&c, false, 1, "", "01 78 10  0c 07 08 90 01");
@@ -196,8 +196,9 @@ START_TEST(jump_to_linkage_table) {
 }
 END_TEST
 
-/* arm64: of two epilogues clang's table knows the last. In the other, a load with write-back has given up the frame some
- * instructions before the return; the table still counts it, and finds a return address that is another frame's. */
+/* arm64: of two epilogues clang's table knows the last. In the other, a load with write-back has given up the frame
+ * some instructions before the return; the table still counts it, and finds a return address that is another
+ * frame's. */
 START_TEST(forgotten_epilogue) {
     cfi_begin(&c, USP_ARCH_ARM64, true);
     size_t cie = put_cie(&c, false, 1, "", "04 78 1e  0c 1f 00");
@@ -224,8 +225,8 @@ START_TEST(forgotten_epilogue) {
 }
 END_TEST
 
-/* arm64: glibc's table for _dl_runtime_resolve leaves out the 16 bytes in which the linkage table has saved lr. The caller counts
- * from its sp. */
+/* arm64: glibc's table for _dl_runtime_resolve leaves out the 16 bytes in which the linkage table has saved lr. The
+ * caller counts from its sp. */
 START_TEST(saved_above_cfa) {
     cfi_begin(&c, USP_ARCH_ARM64, true);
     size_t cie = put_cie(&c, false, 1, "", "04 78 1e  0c 1f 00");
@@ -242,8 +243,9 @@ START_TEST(saved_above_cfa) {
 }
 END_TEST
 
-/* A function begins with a landing pad, and the table says only behind it what the code finds there: that the caller's lr lies on
- * the stack, or that there is no caller. Where the first instruction does something, its own row counts. */
+/* A function begins with a landing pad, and the table says only behind it what the code finds there: that the
+ * caller's lr lies on the stack, or that there is no caller. Where the first instruction does something, its own row
+ * counts. */
 START_TEST(told_behind_a_landing_pad) {
     cfi_begin(&c, USP_ARCH_ARM64, true);
     size_t cie = put_cie(&c, false, 1, "", "04 78 1e  0c 1f 00");
@@ -272,8 +274,8 @@ START_TEST(told_behind_a_landing_pad) {
 }
 END_TEST
 
-/* The table of a program's first function holds another one as well, a jump: it has a caller, to which the jump's function leads
- * back. The first function itself has none, whatever is in the link register. */
+/* The table of a program's first function holds another one as well, a jump: it has a caller, to which the jump's
+ * function leads back. The first function itself has none, whatever is in the link register. */
 START_TEST(jump_behind_the_first_function) {
     cfi_begin(&c, USP_ARCH_ARM64, true);
     size_t cie = put_cie(&c, false, 1, "", "04 78 1e  0c 1f 00");
@@ -297,8 +299,9 @@ START_TEST(jump_behind_the_first_function) {
 }
 END_TEST
 
-/* i386, rows that clang writes late or early: behind a call whose callee takes arguments off the stack, as its return or the next
- * instruction tells; and behind a push with a spill before its row. The code leads to no return, nor from its start. */
+/* i386, rows that clang writes late or early: behind a call whose callee takes arguments off the stack, as its
+ * return or the next instruction tells; and behind a push with a spill before its row. The code leads to no return,
+ * nor from its start. */
 START_TEST(rows_beside_their_instruction) {
     static const struct {
         uint8_t code[12]; /* from CODE + 3 on */
@@ -334,8 +337,8 @@ START_TEST(rows_beside_their_instruction) {
 }
 END_TEST
 
-/* i386: a return that takes arguments off the stack. The caller's table counts from the return address on, and so must the
- * caller's sp, whichever has found it: the table, or the instructions that lead to the return. */
+/* i386: a return that takes arguments off the stack. The caller's table counts from the return address on, and so
+ * must the caller's sp, whichever has found it: the table, or the instructions that lead to the return. */
 START_TEST(return_takes_arguments) {
     cfi_begin(&c, USP_ARCH_I386, true);
     size_t cie = put_cie(&c, false, 1, "", "01 7c 08  0c 04 04 88 01");
@@ -361,8 +364,8 @@ START_TEST(return_takes_arguments) {
 }
 END_TEST
 
-/* gcc realigns the stack: the old rsp, in r10 at first, goes into a slot from which the way out takes it. Before the slot is
- * written it holds what is left of another frame, and the way out, clear as it is, leads there. */
+/* gcc realigns the stack: the old rsp, in r10 at first, goes into a slot from which the way out takes it. Before the
+ * slot is written it holds what is left of another frame, and the way out, clear as it is, leads there. */
 START_TEST(realigned_stack) {
     cfi_begin(&c, USP_ARCH_X86_64, true);
     size_t cie = put_cie(&c, false, 1, "", "01 78 10  0c 07 08 90 01");
@@ -421,8 +424,9 @@ START_TEST(signal_frame) {
 END_TEST
 
 /* Apple's _sigtramp for i386, whose esi points at the ucontext and which gives the interrupted pc plus one, but of a
- * breakpoint and an overflow (libplatform src/setjmp/i386/_sigtramp.s); __eh_frame numbers ebp 4 and esp 5 there. CALLER is
- * behind its call of the handler, which has pushed esi. The context lies where none of the kernel's frames has it. */
+ * breakpoint and an overflow (libplatform src/setjmp/i386/_sigtramp.s); __eh_frame numbers ebp 4 and esp 5 there.
+ * CALLER is behind its call of the handler, which has pushed esi. The context lies where none of the kernel's frames
+ * has it. */
 #define MCONTEXT (STACK + 0x200)
 
 static struct fixture *begin_i386_tramp(uint32_t trap) {
@@ -472,9 +476,9 @@ START_TEST(apple_i386_inside) {
 }
 END_TEST
 
-/* Apple's arm64: _sigtramp at CALLER has call frame information like any function, which leads to what the link register
- * happened to be. Nothing of that is kept for other walks, even where the kernel's frame is not taken: a handler has written
- * another fp into the context. */
+/* Apple's arm64: _sigtramp at CALLER has call frame information like any function, which leads to what the link
+ * register happened to be. Nothing of that is kept for other walks, even where the kernel's frame is not taken: a
+ * handler has written another fp into the context. */
 START_TEST(apple_signal_frame_is_not_kept) {
     const usp_addr record = STACK + 0x100, frame = record + 16, stale = CODE + 0x520;
     cfi_begin(&c, USP_ARCH_ARM64, true);
@@ -559,8 +563,8 @@ START_TEST(refuted) {
 }
 END_TEST
 
-/* A table that leads where nothing can be read, and instructions that lead behind a call: they are believed, unless the target
- * knows that there is code at the one as well, which is only missing. */
+/* A table that leads where nothing can be read, and instructions that lead behind a call: they are believed, unless
+ * the target knows that there is code at the one as well, which is only missing. */
 START_TEST(unconfirmed) {
     const usp_addr missing = CODE + 0x800, doubtful = CODE + 0x305;
     size_t cie = three_x86_64();
@@ -582,8 +586,27 @@ START_TEST(unconfirmed) {
 }
 END_TEST
 
-/* i386: padding behind an instruction that ends in ff looks like a call (ff 90 90 90 90 90), whose callee might have taken
- * something off the stack. What the instructions lead to from here is not known: through eax. */
+/* i386: the return by which a dynamic linker enters the function that it has found, whose start follows a call of
+ * the function before it. */
+START_TEST(return_enters_a_function) {
+    cfi_begin(&c, USP_ARCH_I386, true);
+    size_t cie = put_cie(&c, false, 1, "", "01 7c 08  0c 04 04 88 01");
+    put_fde(&c, cie, CODE, 0x40, "0e 14 41 0e 04"); /* undone at its end, as for every instruction */
+    put_fde(&c, cie, OUTER - 0x20, 0x40, "07 08");
+    struct fixture *f = begin_tables(USP_ARCH_I386);
+    f->options.readers |= USP_READER_INSTRUCTIONS;
+    CODE8(&f->memory, CODE, /* ret $12 */ 0xc2, 12, 0);
+    CODE8(&f->memory, CALLER - 5, 0xe8, 0, 1, 0, 0);
+    CODE8(&f->memory, OUTER - 5, 0xe8, 0, 1, 0, 0);
+    WORDS(&f->memory, STACK, 4, CALLER, 7, 7, 7, OUTER, 0);
+    set_registers(f, CODE, STACK, 0);
+    EXPECT(f, USP_STOP_ROOT, CODE, OUTER);
+    ck_assert_uint_eq(f->frames[0].cfa, STACK + 20);
+}
+END_TEST
+
+/* i386: padding behind an instruction that ends in ff looks like a call (ff 90 90 90 90 90), whose callee might have
+ * taken something off the stack. What the instructions lead to from here is not known: through eax. */
 START_TEST(padding_like_a_call) {
     cfi_begin(&c, USP_ARCH_I386, true);
     size_t cie = put_cie(&c, false, 1, "", "01 7c 08  0c 04 04 88 01");
@@ -612,8 +635,8 @@ START_TEST(padding_like_a_call) {
 }
 END_TEST
 
-/* Code, stack and distances of more than 2 GB in a process of 32 bits, where a number that is taken for a signed one leads
- * out of it. Once searched, once by the linker's table; the last caller by a frame record. */
+/* Code, stack and distances of more than 2 GB in a process of 32 bits, where a number that is taken for a signed one
+ * leads out of it. Once searched, once by the linker's table; the last caller by a frame record. */
 #define HIGH_CODE  UINT64_C(0xf7001000)
 #define HIGH_STACK UINT64_C(0xff800000)
 
@@ -691,7 +714,8 @@ START_TEST(asked_later) {
     struct fixture *f = begin_tables(USP_ARCH_X86_64);
     calls_x86_64(f);
     CODE8(&f->memory, inner - 5, 0xe8, 0, 1, 0, 0);
-    /* By the table CODE's frame is the uppermost word; the record at STACK + 16 leads to CALLER, whose fp is no record's. */
+    /* By the table CODE's frame is the uppermost word; the record at STACK + 16 leads to CALLER, whose fp is no
+     * record's. */
     WORDS(&f->memory, STACK, 8, inner, 1, 0x11, CALLER, 2, OUTER, CALLER, 3, OUTER, 4);
     f->options.readers = USP_READER_CFI | USP_READER_FRAME_RECORD;
     set_registers(f, CODE, STACK, STACK + 16);
@@ -894,7 +918,8 @@ int main(void) {
               jump_behind_the_first_function, return_takes_arguments, realigned_stack);
     tcase_add_loop_test(tests, rows_beside_their_instruction, 0, 3);
     tcase_add_loop_test(tests, apple_i386_signal_frame, 0, 4);
-    add_tests(tests, apple_i386_inside, apple_signal_frame_is_not_kept, refuted, unconfirmed, padding_like_a_call);
+    add_tests(tests, apple_i386_inside, apple_signal_frame_is_not_kept, refuted, unconfirmed, padding_like_a_call,
+              return_enters_a_function);
     tcase_add_loop_test(tests, above_2_gb, 0, 2);
     add_tests(tests, not_asked, asked_later, looping_table);
     tcase_add_loop_test(tests, expressions, 0, ELEMENTS(expression_cases));

@@ -46,8 +46,8 @@ static struct fixture *begin_x86_64(void) {
     return f;
 }
 
-/* A function gives up its frame for a tail call, and the next one makes its own where that was: the return address is in
- * the link register again, and what was saved below is no longer it. */
+/* A function gives up its frame for a tail call, and the next one makes its own where that was: the return address
+ * is in the link register again, and what was saved below is no longer it. */
 START_TEST(tail_call_over_a_dead_frame) {
     struct fixture *f = begin_arm64();
     CODE32(&f->memory, FUNCTION, /* stp x29, x30, [sp, #-32]! */ 0xa9be7bfd, /* mov x29, sp */ 0x910003fd,
@@ -86,8 +86,8 @@ START_TEST(stub_before_an_epilogue) {
 }
 END_TEST
 
-/* A frame is given up for what an indirect jump leads to: the return address was loaded off the stack. Behind the jump, where a
- * switch would go on, stands code that would undo the caller's record. */
+/* A frame is given up for what an indirect jump leads to: the return address was loaded off the stack. Behind the
+ * jump, where a switch would go on, stands code that would undo the caller's record. */
 START_TEST(frame_given_up_before_a_jump) {
     struct fixture *f = begin_arm64();
     CODE32(&f->memory, FUNCTION, /* nop */ 0xd503201f, /* ldp x17, x30, [sp], #16 */ 0xa8c17bf1,
@@ -130,8 +130,8 @@ START_TEST(return_address_off_the_stack) {
 }
 END_TEST
 
-/* The return address is taken from below the arguments and put in their place: the callee takes them off the stack, however
- * many there are (V8's Builtins_CEntry_*_ArgvOnStack). What stands there now is old. */
+/* The return address is taken from below the arguments and put in their place: the callee takes them off the stack,
+ * however many there are (V8's Builtins_CEntry_*_ArgvOnStack). What stands there now is old. */
 START_TEST(return_address_put_over_arguments) {
     struct fixture *f = begin_x86_64();
     CODE8(&f->memory, FUNCTION, /* leave; pop rcx; lea rsp, [r15 + 8]; push rcx; ret */ 0xc9, 0x59, 0x49, 0x8d, 0x67, 8,
@@ -175,8 +175,60 @@ START_TEST(return_to_what_was_stored) {
 }
 END_TEST
 
-/* One case of a switch is a tail call of a function with a frame and a switch of its own. The other case, which only the
- * first switch leads to, has no frame. */
+/* The same, interrupted there: where the function is in a register, where it is stored, and at the return. */
+START_TEST(about_to_enter_a_function) {
+    static const unsigned at[] = {0, 6, 10};
+    struct fixture *f = begin(USP_ARCH_I386, USP_OS_LINUX);
+    CODE8(&f->memory, FUNCTION, /* mov (%esp), %ecx */ 0x8b, 0xc, 0x24, /* mov %eax, (%esp) */ 0x89, 4, 0x24,
+          /* mov 4(%esp), %eax */ 0x8b, 0x44, 0x24, 4, /* ret $12 */ 0xc2, 12, 0);
+    CODE8(&f->memory, OTHER, /* nop; ret */ 0x90, 0xc3);
+    CODE8(&f->memory, CALLER - 2, /* call *%eax */ 0xff, 0xd0, /* hlt */ 0xf4);
+    WORDS(&f->memory, STACK, 4, OTHER, 7, 7, 7, CALLER, 0);
+    set_registers(f, FUNCTION + at[_i], STACK, 0);
+    f->registers.value[0] = OTHER; /* eax */
+    f->registers.known |= 1;
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION + at[_i], CALLER);
+    ck_assert_uint_eq(f->frames[0].cfa, STACK + 20);
+}
+END_TEST
+
+/* A return that takes an argument off the stack, in a function that is known from its start only. Its caller takes
+ * the rest. */
+START_TEST(argument_taken_by_the_callee) {
+    struct fixture *f = begin(USP_ARCH_I386, USP_OS_LINUX);
+    CODE8(&f->memory, FUNCTION, /* sub $8, %esp */ 0x83, 0xec, 8, /* je */ 0x74, 6, /* add $8, %esp */ 0x83, 0xc4, 8,
+          /* ret $4 */ 0xc2, 4, 0, /* nop; hlt */ 0x90, 0xf4);
+    CODE8(&f->memory, CALLER - 5, /* call FUNCTION */ 0xe8, 0, 2, 0, 0, /* add $12, %esp; ret */ 0x83, 0xc4, 12, 0xc3);
+    CODE8(&f->memory, RA2 - 2, /* call *%eax */ 0xff, 0xd0, /* hlt */ 0xf4);
+    WORDS(&f->memory, STACK, 4, 0, 0, CALLER, /* arguments: */ 7, 7, 7, 7, RA2, 0);
+    set_registers(f, FUNCTION + 11, STACK, 0);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION + 11, CALLER, RA2);
+    ck_assert_uint_eq(f->frames[1].cfa, STACK + 32);
+}
+END_TEST
+
+/* A large function: a call whose argument is an address of the image, and a branch, sixty times over. None of them
+ * says anything of how the function returns. */
+START_TEST(large_function) {
+    static const uint8_t piece[] = {
+        /* lea 64(%ebx), %edi; push %edi */ 0x8d,   0x7b, 64,   0x57,
+        /* call *%eax; add $4, %esp; je +0 */ 0xff, 0xd0, 0x83, 0xc4, 4, 0x74, 0};
+    static const uint8_t way_out[] = {/* add $8, %esp; pop %ebx; ret */ 0x83, 0xc4, 8, 0x5b, 0xc3};
+    struct fixture *f = begin(USP_ARCH_I386, USP_OS_LINUX);
+    uint8_t code[60 * sizeof piece + sizeof way_out];
+    for (unsigned i = 0; i < 60; i++) memcpy(code + i * sizeof piece, piece, sizeof piece);
+    memcpy(code + sizeof code - sizeof way_out, way_out, sizeof way_out);
+    image_bytes(&f->memory, OTHER, code, sizeof code);
+    CODE8(&f->memory, CALLER - 2, /* call *%eax */ 0xff, 0xd0, /* hlt */ 0xf4);
+    WORDS(&f->memory, STACK, 4, 7, 7, 7, CALLER, 0);
+    set_registers(f, OTHER, STACK, 0);
+    EXPECT(f, USP_STOP_FP_ZERO, OTHER, CALLER);
+    ck_assert_uint_eq(f->frames[0].cfa, STACK + 16);
+}
+END_TEST
+
+/* One case of a switch is a tail call of a function with a frame and a switch of its own. The other case, which only
+ * the first switch leads to, has no frame. */
 START_TEST(switch_beside_anothers) {
     struct fixture *f = begin_x86_64();
     CODE8(&f->memory, FUNCTION, /* je +2 */ 0x74, 2, /* jmp *%rax */ 0xff, 0xe0, /* jmp OTHER */ 0xe9, 0xf7, 0, 0, 0,
@@ -250,7 +302,8 @@ static struct fixture *begin_armv7(void) {
     return f;
 }
 
-/* A pop and the branch behind it have one condition, so that behind the branch nothing was popped (glibc's memcpy for NEON). */
+/* A pop and the branch behind it have one condition, so that behind the branch nothing was popped (glibc's memcpy
+ * for NEON). */
 START_TEST(pop_and_branch_together) {
     struct fixture *f = begin_armv7();
     CODE32(&f->memory, FUNCTION, /* str r8, [sp, #-4]! */ 0xe52d8004, /* subs r2, r2, #64 */ 0xe2522040,
@@ -264,8 +317,8 @@ START_TEST(pop_and_branch_together) {
 }
 END_TEST
 
-/* A loop whose instructions have one condition, of which one changes it: that of the instruction at which the frame was interrupted
- * says nothing of the branch (glibc's memset). */
+/* A loop whose instructions have one condition, of which one changes it: that of the instruction at which the frame
+ * was interrupted says nothing of the branch (glibc's memset). */
 START_TEST(condition_that_changes) {
     struct fixture *f = begin_armv7();
     const usp_addr pc = FUNCTION + 4 * (usp_addr)_i;
@@ -280,8 +333,8 @@ START_TEST(condition_that_changes) {
 }
 END_TEST
 
-/* A linker's veneer, and an entry of a linkage table: each jumps to a number, the second through a pointer. No frame has been made,
- * although there is the caller's record. */
+/* A linker's veneer, and an entry of a linkage table: each jumps to a number, the second through a pointer. No frame
+ * has been made, although there is the caller's record. */
 START_TEST(jumps_to_numbers) {
     struct fixture *f = begin_armv7();
     if (_i == 0) {
@@ -302,8 +355,8 @@ START_TEST(jumps_to_numbers) {
 }
 END_TEST
 
-/* The first entry of a linkage table pushes the link register and computes with it, before it jumps through it. What was
- * called is an entry behind it, through a pointer. */
+/* The first entry of a linkage table pushes the link register and computes with it, before it jumps through it. What
+ * was called is an entry behind it, through a pointer. */
 START_TEST(first_entry_of_a_linkage_table) {
     const bool is_pushed = _i > 0;
     struct fixture *f = begin_armv7();
@@ -326,6 +379,8 @@ int main(void) {
               return_address_put_over_arguments, pop_and_jump, return_to_what_was_stored, switch_beside_anothers,
               switch_above_an_old_return_address, operand_that_looks_like_a_push, behind_a_call_that_does_not_return,
               skipped_together, pop_and_branch_together);
+    add_tests(ways, argument_taken_by_the_callee, large_function);
+    tcase_add_loop_test(ways, about_to_enter_a_function, 0, 3);
     tcase_add_loop_test(ways, condition_that_changes, 0, 6);
     tcase_add_loop_test(ways, first_entry_of_a_linkage_table, 0, 4);
     tcase_add_loop_test(ways, jumps_to_numbers, 0, 2);

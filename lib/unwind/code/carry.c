@@ -2,8 +2,8 @@
 /* See carry.h. */
 #include "lib/unwind/code/carry.h"
 
-/* Instructions of a callee that are looked at for its return. */
-#define CALLEE_MAX 256
+/* Instructions of one callee that are looked at for its return. */
+#define CALLEE_MAX 1024
 
 static struct uspi_value literal(struct uspi_explorer *x, usp_addr at) {
     const uint8_t *bytes;
@@ -64,30 +64,35 @@ bool uspi_carry_out(struct uspi_explorer *x, struct uspi_way *way, const struct 
     return x->question.purpose != USPI_TO_GOAL || uspi_forget_below(&x->log, way, sp);
 }
 
-/* The bytes of arguments that a callee takes off the stack, by the first return in it; 0 when none is found. Compilers give
- * all returns of a function the same. */
-static int64_t popped_by(struct uspi_code *code, usp_addr callee, uint32_t mode) {
+/* budget: instructions to look at, at most; becomes what is left. */
+static bool find_popped(struct uspi_code *code, usp_addr callee, uint32_t mode, unsigned *budget, int64_t *popped) {
     const struct uspi_backend *b = code->backend;
     struct uspi_instruction i;
     const usp_addr start = callee;
-    for (unsigned n = 0; n < CALLEE_MAX && uspi_code_decode(code, callee, mode, &i); n++) {
+    *popped = 0;
+    for (; *budget > 0 && callee != 0 && uspi_code_decode(code, callee, mode, &i); --*budget) {
         /* A loop's way out stands behind the jump back. */
         bool is_loop = i.flow == USPI_JUMP && i.target >= start && i.target <= callee;
         bool jumps = i.flow == USPI_JUMP && !is_loop;
         callee = jumps ? i.target : callee + i.length;
         mode = jumps ? i.target_mode : i.mode;
-        if (i.flow == USPI_END || i.flow == USPI_JUMP_UNKNOWN) return 0;
+        if (i.flow == USPI_END || i.flow == USPI_JUMP_UNKNOWN) return false;
         for (unsigned k = 0; i.flow == USPI_RETURN && k < i.effect_count; k++) {
             const struct uspi_effect *e = &i.effects[k];
-            if (e->op == USPI_SET && e->reg == b->sp && e->base == b->sp) return e->value - b->call_push;
+            if (e->op == USPI_SET && e->reg == b->sp && e->base == b->sp) *popped = e->value - b->call_push;
         }
-        if (i.flow == USPI_RETURN) return 0;
+        if (i.flow == USPI_RETURN) return true;
     }
-    return 0;
+    return false;
 }
 
-/* Of a callee that is not known: what is taken off sp right behind the call was kept free for the arguments and is kept free
- * again (clang without optimisation). */
+bool uspi_code_popped_by(struct uspi_code *code, usp_addr callee, uint32_t mode, int64_t *popped) {
+    unsigned budget = CALLEE_MAX;
+    return find_popped(code, callee, mode, &budget, popped);
+}
+
+/* Of a callee that is not known: what is taken off sp right behind the call was kept free for the arguments and is
+ * kept free again (clang without optimisation). */
 static int64_t taken_again(struct uspi_code *code, usp_addr behind, uint32_t mode) {
     const uint8_t sp = code->backend->sp;
     struct uspi_instruction i;
@@ -96,9 +101,9 @@ static int64_t taken_again(struct uspi_code *code, usp_addr behind, uint32_t mod
     return e->op == USPI_SET && e->reg == sp && e->base == sp && e->value < 0 ? -e->value : 0;
 }
 
-int64_t uspi_code_popped(struct uspi_code *code, usp_addr callee, usp_addr behind) {
-    const int64_t popped = callee != 0 ? popped_by(code, callee, 0) : 0;
-    return popped != 0 ? popped : taken_again(code, behind, 0);
+int64_t uspi_code_popped(struct uspi_code *code, usp_addr callee, uint32_t mode, usp_addr behind) {
+    int64_t popped;
+    return uspi_code_popped_by(code, callee, mode, &popped) ? popped : taken_again(code, behind, mode);
 }
 
 uint64_t uspi_lost_by_call(const struct uspi_backend *b) {
@@ -106,16 +111,18 @@ uint64_t uspi_lost_by_call(const struct uspi_backend *b) {
     return all & ~(b->callee_saved | UINT64_C(1) << b->sp | UINT64_C(1) << b->pc);
 }
 
-/* A callee keeps the callee-saved registers and sp; everything else is its own. On x86 it may take its arguments off the
- * stack: to look for that costs much and is asked for. */
+/* A callee keeps the callee-saved registers and sp; everything else is its own. On x86 it may take its arguments off
+ * the stack: to look for that costs much and is asked for. */
 bool uspi_carry_call(struct uspi_explorer *x, struct uspi_way *way, const struct uspi_instruction *call) {
     const struct uspi_backend *b = x->backend;
     if (x->question.pops != USPI_POPS_NOTHING) {
         struct uspi_value sp = uspi_register_value(&x->log, way, b->sp);
-        int64_t popped = 0;
-        if (call->target != 0) {
-            popped = popped_by(x->code, call->target, call->target_mode);
-        } else if (x->question.pops == USPI_POPS_AS_TAKEN_AGAIN) {
+        int64_t popped;
+        unsigned budget = x->callee_budget < CALLEE_MAX ? x->callee_budget : CALLEE_MAX;
+        x->callee_budget -= budget;
+        bool is_known = find_popped(x->code, call->target, call->target_mode, &budget, &popped);
+        x->callee_budget += budget;
+        if (!is_known && x->question.pops == USPI_POPS_AS_TAKEN_AGAIN) {
             popped = taken_again(x->code, way->pc + call->length, call->mode);
         }
         if (!uspi_assign_register(&x->log, way, b->sp, uspi_plus(&x->log, sp, popped))) return false;

@@ -4,6 +4,9 @@
 #include "lib/unwind/code/carry.h"
 #include "lib/unwind/code/outcome.h"
 
+/* Instructions of callees that are looked at for what they take off the stack, for each one of the function's. */
+#define CALLEE_SHARE 4
+
 /* ---- ways that wait ---- */
 
 static void take_later(struct uspi_explorer *x, const struct uspi_way *way, usp_addr pc, uint32_t mode,
@@ -52,9 +55,9 @@ static bool matters(const struct uspi_explorer *x, const struct uspi_instruction
     return i->flow != USPI_NEXT || (*written & restored) != 0;
 }
 
-/* Those that only compute are taken as not known to have happened; where the stack or the flow depends on it, the way
- * divides, and remembers what it took for true until the next instruction without a condition, or one that changes the flags. A
- * branch goes where what is remembered says. Returns false when this way skips the instruction. */
+/* Those that only compute are taken as not known to have happened; where the stack or the flow depends on it, the
+ * way divides, and remembers what it took for true until the next instruction without a condition, or one that
+ * changes the flags. A branch goes where what is remembered says. Returns false when this way skips the instruction. */
 static bool resolve_condition(struct uspi_explorer *x, struct uspi_way *way, struct uspi_instruction *i) {
     uint64_t written;
     if (i->conditional == 0) {
@@ -98,7 +101,8 @@ static bool inside(const struct uspi_explorer *x, usp_addr pc) {
     return x->question.high == 0 || (pc >= x->question.low && pc < x->question.high);
 }
 
-/* Whether linear flow ends here. Code that a jump has led to outside (a function's cold part) has no bounds of its own. */
+/* Whether linear flow ends here. Code that a jump has led to outside (a function's cold part) has no bounds of its
+ * own. */
 static bool leaves_bounds(const struct uspi_explorer *x, usp_addr pc, usp_addr next) {
     return inside(x, pc) && !inside(x, next);
 }
@@ -115,8 +119,8 @@ static bool begins_function(struct uspi_explorer *x, usp_addr pc, uint32_t mode)
     return uspi_code_decode(x->code, pc, mode, &i) && i.start_hint != 0;
 }
 
-/* A jump of the function that holds the goal stands between its start and its end, mostly before the goal. One of a function
- * that a tail call has led to says nothing of it. */
+/* A jump of the function that holds the goal stands between its start and its end, mostly before the goal. One of a
+ * function that a tail call has led to says nothing of it. */
 static bool can_lead_to_goal(const struct uspi_explorer *x, const struct uspi_way *jump) {
     return inside(x, jump->pc) && jump->pc >= x->question.from && jump->pc < x->question.goal;
 }
@@ -142,8 +146,8 @@ struct find {
     unsigned doubts;
 };
 
-/* Whether an indirect jump goes to where the function was called from: to the link register's value, or (x86) to the word
- * that was popped last. */
+/* Whether an indirect jump goes to where the function was called from: to the link register's value, or (x86) to the
+ * word that was popped last. */
 static bool jumps_back(const struct uspi_explorer *x, struct uspi_value to, struct uspi_value sp) {
     const struct uspi_backend *b = x->backend;
     if (b->lr != USPI_NO_REGISTER) return uspi_is_address(to, b->lr, 0);
@@ -151,8 +155,9 @@ static bool jumps_back(const struct uspi_explorer *x, struct uspi_value to, stru
            to.base == b->sp && sp.offset == to.offset + (int32_t)b->call_push;
 }
 
-/* Where a jump leads that is to a number, or through a pointer at a fixed address: that is how code is reached that lies far away,
- * or in another image. It is no switch. False: it is neither, or the pointer cannot be read, or is not yet one. */
+/* Where a jump leads that is to a number, or through a pointer at a fixed address: that is how code is reached that
+ * lies far away, or in another image. It is no switch. False: it is neither, or the pointer cannot be read, or is
+ * not yet one. */
 static bool find_bound(struct uspi_explorer *x, struct uspi_value to, usp_addr *target, uint32_t *mode) {
     const struct uspi_backend *b = x->backend;
     const struct usp_memory *data = x->question.data;
@@ -175,7 +180,8 @@ static struct uspi_value target_value(const struct uspi_explorer *x, const struc
     return uspi_register_value(&x->log, way, i->target_register);
 }
 
-/* Whether the return address has been taken off the stack: the frame was given up, and what jumps then leaves the function. */
+/* Whether the return address has been taken off the stack: the frame was given up, and what jumps then leaves the
+ * function. */
 static bool has_given_up_frame(const struct uspi_explorer *x, const struct uspi_way *way, struct uspi_value sp) {
     const struct uspi_backend *b = x->backend;
     if (b->lr == USPI_NO_REGISTER || sp.kind != USPI_ADDRESS) return false;
@@ -206,8 +212,8 @@ static enum course follow_unknown_jump(struct uspi_explorer *x, const struct usp
     return uspi_rule_at_tail_call(&x->log, way, found->rule) ? HAS_RULE : ENDED;
 }
 
-/* A return to what the code itself has stored is a tail call, and no switch: so a dynamic linker enters the function that it
- * has found. */
+/* A return to what the code itself has stored is a tail call, and no switch: so a dynamic linker enters the function
+ * that it has found. */
 static enum course follow_return(struct uspi_explorer *x, const struct uspi_way *way, const struct uspi_instruction *i,
                                  struct find *found) {
     struct uspi_value ra = uspi_register_value(&x->log, way, i->target_register);
@@ -274,8 +280,8 @@ static enum course take_flow(struct uspi_explorer *x, struct uspi_way *way, stru
     return GOES_ON;
 }
 
-/* Whether a way may visit its next instruction. What one condition has skipped, the opposite one carries out: instructions
- * with conditions are met twice. *run becomes the run that the instruction belongs to; NULL: none. */
+/* Whether a way may visit its next instruction. What one condition has skipped, the opposite one carries out:
+ * instructions with conditions are met twice. *run becomes the run that the instruction belongs to; NULL: none. */
 static bool visit(struct uspi_explorer *x, const struct uspi_way *way, struct uspi_instruction *i,
                   struct uspi_code_run **run) {
     const int32_t at = relative(x, way->pc);
@@ -328,9 +334,10 @@ static enum course follow_way(struct uspi_explorer *x, struct uspi_way way, stru
     return ENDED;
 }
 
-/* Continues a search from a start where no way has reached the goal: an indirect jump may be a switch that leads there. The
- * cases of a switch follow each other, so the next place to try is the nearest end, at or below the goal, of the code that was
- * visited. Returns false when there is no such place, or when the question does not allow a switch. */
+/* Continues a search from a start where no way has reached the goal: an indirect jump may be a switch that leads
+ * there. The cases of a switch follow each other, so the next place to try is the nearest end, at or below the goal,
+ * of the code that was visited. Returns false when there is no such place, or when the question does not allow a
+ * switch. */
 static bool enter_case(struct uspi_explorer *x) {
     const int32_t goal = relative(x, x->question.goal);
     if (((x->jump.doubts | USPI_DOUBT_SWITCH) & ~x->question.allowed) != 0) return false;
@@ -355,6 +362,7 @@ void uspi_explore_begin(struct uspi_explorer *x, struct uspi_code *code, const s
     x->question = *question;
     x->flags = question->mode & flags;
     x->budget = question->budget;
+    x->callee_budget = CALLEE_SHARE * question->budget;
     x->has_found = x->has_jump = false;
     x->log.count = x->log.shared = x->runs.count = 0;
     x->pending_count = 1;

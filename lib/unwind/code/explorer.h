@@ -26,7 +26,7 @@ enum uspi_purpose {
 enum uspi_pops {
     USPI_POPS_NOTHING,
     USPI_POPS_AS_CALLEE,     /* what the first return in the callee takes, where the call names it: costs time */
-    USPI_POPS_AS_TAKEN_AGAIN /* the same; and where it does not, what the next instruction takes off sp again */
+    USPI_POPS_AS_TAKEN_AGAIN /* the same; and where that is not known, what the next instruction takes off sp again */
 };
 
 struct uspi_question {
@@ -49,11 +49,12 @@ struct uspi_explorer {
     struct uspi_code *code;
     const struct uspi_backend *backend;
     struct uspi_question question;
-    uint32_t flags;       /* at the origin: see USPI_MODE_FLAGS; 0 when they are used up */
-    unsigned budget;      /* that is left */
-    bool has_found;       /* a rule, or the goal */
-    bool has_jump;        /* USPI_TO_GOAL: the newest indirect jump, by which the function may also be left, */
-    struct uspi_way jump; /* as the way stood there */
+    uint32_t flags;         /* at the origin: see USPI_MODE_FLAGS; 0 when they are used up */
+    unsigned budget;        /* that is left */
+    unsigned callee_budget; /* instructions of callees that may still be looked at */
+    bool has_found;         /* a rule, or the goal */
+    bool has_jump;          /* USPI_TO_GOAL: the newest indirect jump, by which the function may also be left, */
+    struct uspi_way jump;   /* as the way stood there */
     unsigned pending_count;
     struct uspi_log log;
     struct uspi_runs runs;

@@ -85,12 +85,23 @@ struct uspi_value uspi_register_value(const struct uspi_log *log, const struct u
     return is_unknown ? uspi_unknown : logged_value(log, way, reg);
 }
 
-/* Most code computes what says nothing of the stack: to forget a register needs no room, and numbers in scratch registers
- * get none of the last. */
+/* Whether a value is one that no return restores: a number, a word that does not lie at a register's distance, an
+ * address that counts neither from the stack nor is a register's own value. */
+static bool is_of_no_frame(const struct uspi_log *log, struct uspi_value v) {
+    const struct uspi_backend *b = log->backend;
+    if (v.kind == USPI_CONTENT) return false;
+    if (v.kind != USPI_ADDRESS) return true;
+    return v.offset != 0 && v.base != b->sp && v.base != b->fp && v.base != USPI_BASE_ALIGNED;
+}
+
+/* Most code computes what says nothing of the stack. To forget a register needs no room; and values of no frame,
+ * which an epilogue can need for a moment (a large frame's size, a kept stack pointer), get none of the log's second
+ * half. */
 bool uspi_assign_register(struct uspi_log *log, struct uspi_way *way, unsigned reg, struct uspi_value v) {
     if (reg == USPI_NO_REGISTER) return true;
     bool is_logged = is_same(logged_value(log, way, reg), v);
-    bool is_spare = v.kind == USPI_CONSTANT && !uspi_is_restored(log, reg) && log->count >= USPI_LOG_MAX / 4 * 3;
+    bool is_spare =
+        reg != log->backend->sp && reg != log->backend->lr && log->count >= USPI_LOG_MAX / 2 && is_of_no_frame(log, v);
     if (v.kind == USPI_UNKNOWN || (is_spare && !is_logged)) {
         way->unknown |= UINT64_C(1) << reg;
         return true;
@@ -127,17 +138,19 @@ struct uspi_value uspi_memory_value(const struct uspi_log *log, const struct usp
     return (struct uspi_value){.kind = USPI_CONTENT, .base = at.base, .offset = at.offset};
 }
 
-/* The log has no room for every spilled variable: kept are the stores that may save a register, and those that overwrite
- * what is kept. What else is stored, no return restores; but the newest may be where a return is to go (push %eax; ret),
- * or a return address that was moved from below the arguments to their place (pop %rcx; lea 8(%r15), %rsp; push %rcx). A
- * register of its own value (the anchor of a realigned stack, an argument) is kept while there is plenty of room. */
+/* The log has no room for every spilled variable: kept are the stores that may save a register, and those that
+ * overwrite what is kept. What else is stored, no return restores; but the newest may be where a return is to go
+ * (push %eax; ret), or a return address that was moved from below the arguments to their place (pop %rcx; lea
+ * 8(%r15), %rsp; push %rcx). A register of its own value (the anchor of a realigned stack, an argument) is kept
+ * while there is plenty of room. */
 bool uspi_assign_memory(struct uspi_log *log, struct uspi_way *way, struct uspi_value at, unsigned reg) {
     if (at.kind != USPI_ADDRESS) return true;
     uint8_t where = (uint8_t)(USPI_SLOT | at.base);
     struct uspi_value v = reg == USPI_NO_REGISTER ? uspi_unknown : uspi_register_value(log, way, reg);
     struct uspi_value kept;
-    bool saves = (reg != USPI_NO_REGISTER && uspi_is_restored(log, reg)) ||
-                 (v.kind == USPI_ADDRESS && (uspi_is_restored(log, v.base) || log->count < USPI_LOG_MAX / 2));
+    bool saves = !is_of_no_frame(log, v) &&
+                 ((reg != USPI_NO_REGISTER && uspi_is_restored(log, reg)) ||
+                  (v.kind == USPI_ADDRESS && (uspi_is_restored(log, v.base) || log->count < USPI_LOG_MAX / 2)));
     if (!saves && !find_value(log, way->newest, where, at.offset, &kept)) {
         remember_stored(way, at, v);
         return true;

@@ -24,8 +24,8 @@ static bool leads_to_call(struct uspi_evidence *e, const struct uspi_rule *rule)
 /* Whether the rule may leave out what the instructions know. */
 static bool is_body_only(struct uspi_evidence *e, enum uspi_dwarf_extent extent, const struct uspi_rule *rule) {
     const struct uspi_walk *walk = e->walk;
-    /* A signal's frame is described for where its code is called from, and its rule holds beside that too: registers that
-     * stay what they are until the handler returns lead to it. */
+    /* A signal's frame is described for where its code is called from, and its rule holds beside that too: registers
+     * that stay what they are until the handler returns lead to it. */
     if (rule->signal_frame) return false;
     if (walk->target.os == USP_OS_DARWIN) return true;
     if (!e->frame->exact || rule->return_address.kind == USPI_OUTERMOST) return false;
@@ -53,13 +53,13 @@ static __attribute__((noinline)) int find_rule(const struct uspi_dwarf_section *
  * What clang for i386 writes describes sp an instruction or some too late, or too early. A corrected rule is taken only where
  * the one that is written leads to no call, and it does. */
 
-/* Behind a call whose callee takes arguments off the stack, there stands what will be true when the next instruction has taken as
- * much off sp again. */
+/* Behind a call whose callee takes arguments off the stack, there stands what will be true when the next instruction
+ * has taken as much off sp again. */
 static bool correct_popped(struct uspi_evidence *e, struct uspi_rule *rule) {
     const usp_addr pc = uspi_pc_of(e->walk, e->frame);
     usp_addr callee;
     if (uspi_code_call_before(&e->aside, pc, false, &callee) != USPI_CALL_BEFORE) return false;
-    const int64_t popped = uspi_code_popped(&e->aside, callee, pc);
+    const int64_t popped = uspi_code_popped(&e->aside, callee, 0, pc);
     if (popped <= 0 || popped > rule->cfa.offset) return false;
     rule->cfa.offset -= (int32_t)popped;
     return leads_to_call(e, rule);
@@ -76,8 +76,8 @@ static bool changes_sp(const struct uspi_backend *b, const struct uspi_instructi
 /* Instructions behind a push that are put before what is written of it. */
 #define LATE_MAX 8
 
-/* Among the pushes for a call there are spills, and a push is described behind them: as long as sp stays, the later row is true
- * already. */
+/* Among the pushes for a call there are spills, and a push is described behind them: as long as sp stays, the later
+ * row is true already. */
 static bool correct_late(struct uspi_evidence *e, const struct uspi_dwarf_section *section,
                          const struct uspi_dwarf_fde *fde, struct uspi_rule *rule) {
     const struct uspi_backend *b = e->walk->backend;
@@ -106,9 +106,9 @@ USPI_APART static void correct_rule(struct uspi_evidence *e, const struct uspi_d
     if (is_corrected || correct_late(e, section, fde, &corrected)) *rule = corrected;
 }
 
-/* Where an instruction does nothing, the row behind it is true of it as well. At a function's start it may tell more: glibc's
- * assembly for arm64 begins functions with a landing pad (bti), and says behind it what the code finds there (_start: that there
- * is no caller; _dl_runtime_resolve: what the linkage table has pushed). */
+/* Where an instruction does nothing, the row behind it is true of it as well. At a function's start it may tell
+ * more: glibc's assembly for arm64 begins functions with a landing pad (bti), and says behind it what the code finds
+ * there (_start: that there is no caller; _dl_runtime_resolve: what the linkage table has pushed). */
 static usp_addr described_pc(struct uspi_evidence *e, const struct uspi_dwarf_fde *fde) {
     const usp_addr pc = uspi_lookup_pc(e->walk, e->frame);
     struct uspi_instruction i;

@@ -25,9 +25,10 @@ struct ways {
     unsigned heard;
 };
 
-/* A way through an indirect jump may have strayed into any function, and what undoes a frame there confirms any record.
- * Where it is either a tail call or a jump table, it is the table: behind a tail call comes the next function, from whose
- * start the same return address follows; at a jump table, what stands at sp can be one that is long gone. */
+/* A way through an indirect jump may have strayed into any function, and what undoes a frame there confirms any
+ * record. Where it is either a tail call or a jump table, it is the table: behind a tail call comes the next
+ * function, from whose start the same return address follows; at a jump table, what stands at sp can be one that is
+ * long gone. */
 static unsigned rank(const struct uspi_candidate *c) {
     if (uspi_is_steady(c) && c->credit == USPI_VERIFIED) return c->is_record ? 5 : 4;
     if (c->is_record) return 3;
@@ -39,6 +40,34 @@ static bool is_better(const struct uspi_candidate *a, const struct uspi_candidat
     return !b->found || rank(a) > rank(b);
 }
 
+/* Whether a return may not be to the caller: it goes to what a register holds, or takes more off the stack than its
+ * address. */
+static bool may_enter_function(const struct uspi_backend *b, const struct uspi_rule *rule) {
+    const struct uspi_location *cfa = &rule->cfa, *ra = &rule->return_address;
+    if (!uspi_callees_pop(b) || cfa->kind != USPI_REGISTER || cfa->offset > INT32_MAX - (int32_t)b->call_push)
+        return false;
+    if (ra->kind == USPI_REGISTER) return true;
+    return ra->kind == USPI_MEMORY && ra->base == cfa->base && (int64_t)cfa->offset - ra->offset > b->call_push;
+}
+
+/* The candidate of a rule. A dynamic linker for i386 enters the function that it has found by a return, above which
+ * the caller's return address stands. The function's start can look like a return address: a call that never returns
+ * may stand before it. */
+USPI_APART static bool make_candidate(struct uspi_evidence *e, const struct uspi_rule *rule, unsigned doubts,
+                                      struct uspi_candidate *c) {
+    const struct uspi_backend *b = e->walk->backend;
+    const bool found = uspi_make_candidate(e, rule, doubts, c);
+    if (!may_enter_function(b, rule)) return found;
+    struct uspi_candidate other;
+    struct uspi_rule above = *rule;
+    above.return_address = uspi_in_memory(rule->cfa.base, rule->cfa.offset);
+    above.cfa.offset += b->call_push;
+    if (!uspi_make_candidate(e, &above, doubts, &other)) return found;
+    const bool knows_more = !found || (c->credit != USPI_VERIFIED && other.credit == USPI_VERIFIED);
+    if (knows_more || uspi_agree(e, &other, uspi_candidate_of(e, USPI_BY_TABLE))) *c = other;
+    return true;
+}
+
 /* Takes the next rule. True when it is enough: without doubt, or confirmed by the record or the table. */
 static bool hear(struct ways *ways, const struct uspi_rule *rule, unsigned doubts) {
     struct uspi_evidence *e = ways->evidence;
@@ -46,7 +75,7 @@ static bool hear(struct ways *ways, const struct uspi_rule *rule, unsigned doubt
     const bool is_behind_call = (doubts & USPI_DOUBT_CALL) != 0;
     /* A call destroys the link register, and a way past the function's end ends in a return to nowhere. */
     if (e->walk->backend->lr != USPI_NO_REGISTER) doubts &= ~(unsigned)USPI_DOUBT_CALL;
-    if (!uspi_make_candidate(e, rule, doubts, &c)) return false;
+    if (!make_candidate(e, rule, doubts, &c)) return false;
     bool is_less_than_record = c.credit == USPI_UNVERIFIED && !c.is_record && uspi_has_record(e);
     if (is_less_than_record && e->record_ra.credit == USPI_VERIFIED) return false;
     struct uspi_candidate *place = c.from_register && doubts != 0 ? &ways->by_register : ways->best;
@@ -72,8 +101,8 @@ static bool recall(struct ways *ways) {
     return false;
 }
 
-/* Follows the ways until one is enough. One that was the first and enough will be the first whenever this pc is met again:
- * it is kept. */
+/* Follows the ways until one is enough. One that was the first and enough will be the first whenever this pc is met
+ * again: it is kept. */
 USPI_APART static void explore(struct ways *ways, const struct uspi_question *question, bool keeps) {
     struct uspi_evidence *e = ways->evidence;
     struct uspi_explorer x;
@@ -103,9 +132,9 @@ USPI_APART static bool reaches_pc(struct uspi_evidence *e, usp_addr from) {
     return uspi_explore_next(&x, &rule, &doubts);
 }
 
-/* Whether the link register, which a doubtful way ends with, can be the return address. A call that has returned leaves
- * in it what leads back to the pc without a call, or (armv7) what stands in one of the callee's own callees; and while a
- * frame has made no call, it still holds what was saved in the record. */
+/* Whether the link register, which a doubtful way ends with, can be the return address. A call that has returned
+ * leaves in it what leads back to the pc without a call, or (armv7) what stands in one of the callee's own callees;
+ * and while a frame has made no call, it still holds what was saved in the record. */
 static bool register_is_fresh(struct uspi_evidence *e, const struct uspi_candidate *c) {
     struct uspi_candidate from_callee;
     if (!e->frame->exact || reaches_pc(e, c->ra.pc)) return false;
@@ -148,11 +177,10 @@ static void follow_ways(struct ways *ways) {
     if (depends) question.mode |= USPI_MODE_FLAGS | (frame->registers.flags & USPI_MODE_NZCV);
     if (!depends && recall(ways)) return;
     explore(ways, &question, !depends);
-    /* On x86 a callee may take its arguments off the stack. */
     for (enum uspi_pops pops = USPI_POPS_AS_CALLEE; pops <= USPI_POPS_AS_TAKEN_AGAIN; pops++) {
         const struct uspi_candidate *best = ways->best;
         bool is_doubtful = !best->found || (best->credit != USPI_VERIFIED && !best->is_record);
-        if (e->walk->backend->call_push == 0 || !is_doubtful) break;
+        if (!uspi_callees_pop(e->walk->backend) || !is_doubtful) break;
         question.pops = pops;
         explore(ways, &question, false);
     }
@@ -172,8 +200,9 @@ void uspi_read_forward(struct uspi_evidence *e, struct uspi_candidate *c) {
     }
 }
 
-/* Whether a rule is of a frame on the stack that the thread runs on, and no jump to somewhere else (setcontext). A CFA that
- * comes out of a slot is left to the table: behind a realigned stack's prologue, the slot may not have been written yet. */
+/* Whether a rule is of a frame on the stack that the thread runs on, and no jump to somewhere else (setcontext). A
+ * CFA that comes out of a slot is left to the table: behind a realigned stack's prologue, the slot may not have been
+ * written yet. */
 static bool is_of_frame(const struct uspi_backend *b, const struct uspi_rule *rule) {
     const struct uspi_location *cfa = &rule->cfa, *ra = &rule->return_address;
     bool is_on_stack = cfa->kind == USPI_REGISTER && (cfa->base == b->sp || cfa->base == b->fp);
@@ -192,10 +221,11 @@ void uspi_read_return(struct uspi_evidence *e, struct uspi_candidate *c) {
                                            .high = bounds.high,
                                            .mode = uspi_frame_mode(e->walk, e->frame),
                                            .budget = BUDGET_NEAR};
-    /* Where the flags decide about the instruction, the way is not one for certain; a signal's trampoline does not return. */
+    /* Where the flags decide about the instruction, the way is not one for certain; a signal's trampoline does not
+     * return. */
     if (depends_on_flags(e, question.from, question.mode) || e->rule.signal_frame) return;
     uspi_explore_begin(&x, &e->code, &question);
     bool found = uspi_explore_next(&x, &rule, &doubts) && is_of_frame(e->walk->backend, &rule) &&
-                 uspi_make_candidate(e, &rule, doubts, c);
+                 make_candidate(e, &rule, doubts, c);
     if (!found) c->found = false;
 }

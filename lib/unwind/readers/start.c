@@ -2,6 +2,7 @@
 /* See start.h; and the two readers that go that way: from a start that is known, and from one that is found by scanning
  * back. */
 #include "lib/unwind/readers/start.h"
+#include "lib/unwind/code/carry.h"
 #include "lib/unwind/code/explore.h"
 #include "lib/unwind/readers/readers.h"
 
@@ -9,6 +10,13 @@
 #define SCAN_BACK    1024       /* bytes before the pc in which a start is looked for, */
 #define SCAN_TRIES   4          /* and how many that look like one are tried */
 #define RECORD_MAX   4          /* instructions behind the push of fp until fp is set */
+
+/* Behind the call stands what the function's own return takes off the stack. */
+static void add_popped(struct uspi_evidence *e, usp_addr start, struct uspi_rule *rule) {
+    int64_t popped;
+    if (!uspi_callees_pop(e->walk->backend) || !uspi_code_popped_by(&e->aside, start, 0, &popped)) return;
+    *(rule->cfa.kind == USPI_MEMORY ? &rule->cfa.addend : &rule->cfa.offset) += (int32_t)popped;
+}
 
 /* The first rule that leads somewhere; `verified`: to a return address that is one for certain. */
 USPI_APART static bool explore(struct uspi_evidence *e, const struct uspi_question *question, bool verified,
@@ -19,6 +27,7 @@ USPI_APART static bool explore(struct uspi_evidence *e, const struct uspi_questi
     bool found = false;
     uspi_explore_begin(&x, &e->code, question);
     while (!found && uspi_explore_next(&x, &rule, &doubts)) {
+        add_popped(e, question->from, &rule);
         found = uspi_make_candidate(e, &rule, doubts, c) && (!verified || c->credit == USPI_VERIFIED);
     }
     e->leaves = x.has_jump;
@@ -35,7 +44,7 @@ bool uspi_from_start(struct uspi_evidence *e, usp_addr start, usp_addr end, stru
                                      .high = end,
                                      .mode = uspi_frame_mode(e->walk, e->frame) & USPI_MODE_THUMB,
                                      .is_interrupted = e->frame->exact,
-                                     .pops = b->call_push != 0 ? USPI_POPS_AS_CALLEE : USPI_POPS_NOTHING,
+                                     .pops = uspi_callees_pop(b) ? USPI_POPS_AS_CALLEE : USPI_POPS_NOTHING,
                                      .budget = USPI_BUDGET_EXACT,
                                      .allowed = USPI_DOUBT_ANY,
                                      .data = &e->walk->target.memory};
@@ -43,7 +52,7 @@ bool uspi_from_start(struct uspi_evidence *e, usp_addr start, usp_addr end, stru
     /* A tail call may have led to a function that lies before the one that was called. */
     if (pc - start > FUNCTION_MAX && start - pc > FUNCTION_MAX) return false;
     bool found = explore(e, &question, false, c);
-    if (b->call_push == 0 || (found && c->credit == USPI_VERIFIED)) return found;
+    if (!uspi_callees_pop(b) || (found && c->credit == USPI_VERIFIED)) return found;
     question.pops = USPI_POPS_AS_TAKEN_AGAIN;
     if (!explore(e, &question, true, &again)) return found;
     *c = again;
