@@ -184,8 +184,8 @@ struct uspi_backend {
     /* Decoding mode at an exact pc, from the flags register; NULL: 0. */
     uint32_t (*initial_mode)(uint32_t flags);
 
-    /* Whether an instruction with this condition (uspi_instruction.conditional − 1) happens with these flags; NULL where
-     * there are no predicated instructions. */
+    /* Whether an instruction with this condition (uspi_instruction.conditional − 1) happens with these flags; NULL
+     * where there are no predicated instructions. */
     bool (*condition_holds)(uint32_t flags, unsigned condition);
 };
 

@@ -293,8 +293,8 @@ static bool conditional(struct uspi_instruction *out, const struct uspi_arm_code
     }
 }
 
-/* Data processing and multiplications with the bit S (A5.2); with bits 7 and 4 there are also transfers among them, where it says
- * that they load. */
+/* Data processing and multiplications with the bit S (A5.2); with bits 7 and 4 there are also transfers among them,
+ * where it says that they load. */
 static bool sets_flags(uint32_t w) {
     const bool is_transfer = !(w >> 25 & 1) && (w >> 7 & 1) && (w >> 4 & 1) && uspi_arm_bits(w, 6, 5) != 0;
     return uspi_arm_bits(w, 27, 26) == 0 && (w >> 20 & 1) && !is_transfer;

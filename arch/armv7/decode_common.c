@@ -83,9 +83,9 @@ void uspi_arm_result_register(struct uspi_instruction *out, const struct uspi_ar
                               enum uspi_arm_operation operation, unsigned reg, unsigned first, unsigned second,
                               bool shifted) {
     if (reg == USPI_ARM_PC && operation == USPI_ARM_ADD) {
-        /* A switch computes its destination this way. With four bytes an entry the entries are branches, the first one where
-         * the sum counts from; else r15 is added to a distance from a table somewhere. A linker's veneer adds it to a
-         * constant (in Arm code). */
+        /* A switch computes its destination this way. With four bytes an entry the entries are branches, the first
+         * one where the sum counts from; else r15 is added to a distance from a table somewhere. A linker's veneer
+         * adds it to a constant (in Arm code). */
         const bool adds_pc = code->mode == 0 && !shifted && (first == USPI_ARM_PC) != (second == USPI_ARM_PC);
         if (adds_pc) {
             const unsigned other = first == USPI_ARM_PC ? second : first;

@@ -169,7 +169,8 @@ struct usp_unwind_tables {
     struct usp_memory_range exidx;       /* .ARM.exidx */
     struct usp_memory memory;            /* how the tables are read, at these addresses; read == NULL: as code is */
     struct usp_memory_range function_starts; /* Mach-O: what LC_FUNCTION_STARTS refers to, read as code is */
-    /* Addresses of this process that stay readable for good, among them the tables: read without memory.read. Size 0: none. */
+    /* Addresses of this process that stay readable for good, among them the tables: read without memory.read. Size
+     * 0: none. */
     struct usp_memory_range direct;
     struct usp_memory_range go_functions; /* Go's function table (.gopclntab) or more behind it, read as code is */
     usp_addr go_text;                     /* what its functions count from, where it is loaded; 0 before Go 1.18 */
@@ -244,8 +245,8 @@ struct usp_unwind_options {
     /* Optional: with it stack.hash is made of (build-id or UUID, offset) pairs and is stable across runs of the same
      * build; without it of the addresses, which is cheaper. Default NULL. */
     const struct usp_images *images;
-    /* enum usp_frame_readers: of those in `readers`, the ones that are asked before all others; with it no rules are kept or
-     * recalled (usp_prepare_options.kept_rules). Default 0 */
+    /* enum usp_frame_readers: of those in `readers`, the ones that are asked before all others; with it no rules are
+     * kept or recalled (usp_prepare_options.kept_rules). Default 0 */
     uint32_t readers_first;
     uint32_t reserved0;
     /* An address in the frame of a function, such as __builtin_frame_address(0) in it: the stack begins with that function's
@@ -292,7 +293,8 @@ USP_API int usp_cursor_step(struct usp_cursor *cursor, struct usp_frame *frame);
  * first step. Signal-safe. */
 USP_API int usp_cursor_registers(const struct usp_cursor *cursor, struct usp_registers *registers);
 
-/* Why the walk ended (enum usp_stop_reason; USP_STOP_NONE while it goes on), and where if address is not NULL. Signal-safe. */
+/* Why the walk ended (enum usp_stop_reason; USP_STOP_NONE while it goes on), and where if address is not NULL.
+ * Signal-safe. */
 USP_API uint32_t usp_cursor_stop(const struct usp_cursor *cursor, usp_addr *address);
 
 USP_END_DECLS

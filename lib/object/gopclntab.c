@@ -12,8 +12,8 @@
 /* A tree has no more calls: the compiler's inlining budget ends long before. */
 #define CALLS_MAX 65536
 
-/* So many runs, and many times more than functions have on average, are followed to find where a function's code ends. In a
- * damaged table all functions can share the longest list. */
+/* So many runs, and many times more than functions have on average, are followed to find where a function's code
+ * ends. In a damaged table all functions can share the longest list. */
 #define RUNS_FOLLOWED 4096u
 
 /* Functions with inlined calls that are looked at before a tree's place is believed. */
@@ -51,8 +51,8 @@ static bool read_version(struct uspi_go_table *t) {
     return false;
 }
 
-/* Before 1.16: the list of functions stands behind the header, the offset of that of files behind it; offsets count from the
- * header. */
+/* Before 1.16: the list of functions stands behind the header, the offset of that of files behind it; offsets count
+ * from the header. */
 static bool read_old_header(struct uspi_go_table *t) {
     uint64_t size;
     if (!load(t->bytes, 8, t->word, &t->count)) return false;
@@ -151,7 +151,8 @@ bool uspi_go_function(const struct uspi_go_table *t, uint64_t i, struct uspi_go_
         !load(t->bytes, at + AT_LISTS, 4, &list_count)) {
         return false;
     }
-    /* From 1.16 on: one byte each for the function's kind, its flags (0 before 1.17), nothing, how many other data there are. */
+    /* From 1.16 on: one byte each for the function's kind, its flags (0 before 1.17), nothing, how many other data
+     * there are. */
     const uint64_t counts = at + (t->version >= USPI_GO_1_20 ? AT_LINE + 4 : AT_LINE);
     const bool is_whole = (t->version < USPI_GO_1_16 ||
                            (load(t->bytes, at + AT_UNIT, 4, &unit) && load(t->bytes, counts + 1, 1, &flags))) &&
@@ -232,7 +233,8 @@ bool uspi_go_call(const struct uspi_go_table *t, const struct uspi_go_function *
     uint64_t name, caller, line = 0, padding = 0, at;
     if (function->tree == UINT64_MAX || index < 0 || index >= CALLS_MAX) return false;
     at = function->tree + (uint64_t)index * size;
-    /* From 1.20: kind of function, padding, name, caller, line; before: parent, kind, padding, file, line, name, caller. */
+    /* From 1.20: kind of function, padding, name, caller, line; before: parent, kind, padding, file, line, name,
+     * caller. */
     if (!load(t->trees, at + (has_start ? 4 : 12), 4, &name) || !load(t->trees, at + (has_start ? 8 : 16), 4, &caller))
         return false;
     if (has_start && (!load(t->trees, at + 1, 3, &padding) || !load(t->trees, at + 12, 4, &line))) return false;

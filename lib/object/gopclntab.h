@@ -32,11 +32,13 @@ struct uspi_go_table {
     struct uspi_bytes trees; /* what offsets of inlined calls count from; size 0: unknown */
 };
 
-/* Checks the header, and that the list of functions and the first of them lie in the bytes, which may go on behind the table.
- * From 1.18 on `text` is what the header says, which may be 0. USP_OK, or USP_ERROR_FORMAT when this is no such table. */
+/* Checks the header, and that the list of functions and the first of them lie in the bytes, which may go on behind
+ * the table. From 1.18 on `text` is what the header says, which may be 0. USP_OK, or USP_ERROR_FORMAT when this is
+ * no such table. */
 int uspi_go_table_open(struct uspi_go_table *table, struct uspi_bytes bytes);
 
-/* Where a function begins; with `i` the number of functions, where the last one ends. They ascend unless the table is damaged. */
+/* Where a function begins; with `i` the number of functions, where the last one ends. They ascend unless the table
+ * is damaged. */
 bool uspi_go_start(const struct uspi_go_table *table, uint64_t i, usp_addr *start);
 
 /* The function whose code, or the padding behind it, holds an address. False: none, or the list cannot be read. */
@@ -61,8 +63,8 @@ struct uspi_go_function {
 };
 bool uspi_go_function(const struct uspi_go_table *table, uint64_t i, struct uspi_go_function *function);
 
-/* Where a function's code ends: its list of lines stops there, and padding follows up to the next function's start; that start
- * where the list is missing or extraordinarily long. */
+/* Where a function's code ends: its list of lines stops there, and padding follows up to the next function's start;
+ * that start where the list is missing or extraordinarily long. */
 usp_addr uspi_go_code_end(const struct uspi_go_table *table, const struct uspi_go_function *function);
 
 /* A run: what holds from `low` up to `high`. */

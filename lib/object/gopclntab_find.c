@@ -20,7 +20,8 @@ enum { DT_RELA = 7, DT_RELASZ = 8, EM_X86_64 = 62, EM_AARCH64 = 183, R_X86_64_RE
 #define WINDOW    4096u
 #define LOOKED_AT (UINT64_C(1) << 30)
 
-/* The linker aligns the table by at least so many bytes (32, but 8 on 32-bit Arm where another linker finishes the work). */
+/* The linker aligns the table by at least so many bytes (32, but 8 on 32-bit Arm where another linker finishes the
+ * work). */
 #define TABLE_ALIGN 8u
 
 /* The words of moduledata up to what is used of the newest layout, by their numbers. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: any bytes as Go's function table, or as an ELF or Mach-O file with one: names, the blocks of all functions, in
- * which every address is looked up, and unwind rules. Seeds: tests/fuzz/go_seeds.c. */
+/* libFuzzer: any bytes as Go's function table, or as an ELF or Mach-O file with one: names, the blocks of all
+ * functions, in which every address is looked up, and unwind rules. Seeds: tests/fuzz/go_seeds.c. */
 #include "lib/object/gopclntab.h"
 #include "lib/symbolize/go/names.h"
 #include "lib/symbolize/go/source.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the stepped program has mapped: its images with their unwind tables, and its memory as the library reads it. Text is
- * kept from one look to the next, everything else is read anew for each moment. */
+/* What the stepped program has mapped: its images with their unwind tables, and its memory as the library reads it.
+ * Text is kept from one look to the next, everything else is read anew for each moment. */
 #ifndef USP_TESTS_REAL_GUEST_H
 #define USP_TESTS_REAL_GUEST_H
 
@@ -52,8 +52,8 @@ bool guest_load(struct guest *guest, usp_addr from, usp_addr *word);
 /* Fills the target but for unwind tables: memory, os. */
 void guest_describe(struct guest *guest, struct usp_target *target);
 
-/* Whether an unwind table describes the code at an address, where a frame was interrupted (`exact`), or that is inside of a
- * call. */
+/* Whether an unwind table describes the code at an address, where a frame was interrupted (`exact`), or that is
+ * inside of a call. */
 bool guest_has_table(const struct guest *guest, usp_addr pc, bool exact);
 
 /* "file+0xOFFSET", or the address. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* See judge.h.
  *
- * A walk goes from frame to frame. The first step, out of the function that is stepped, is taken at each instruction. Where
- * it leads to a caller with the same registers as before, the rest of the walk is what it was, and is not repeated. */
+ * A walk goes from frame to frame. The first step, out of the function that is stepped, is taken at each
+ * instruction. Where it leads to a caller with the same registers as before, the rest of the walk is what it was,
+ * and is not repeated. */
 #include "judge.h"
 
 #include <inttypes.h>

@@ -77,8 +77,9 @@ static void give_up_below(struct shadow *s, usp_addr sp) {
     while (s->now->count > 0 && shadow_newest(s)->cfa <= sp) drop(s, s->now, false);
 }
 
-/* Whether the program has just returned from the newest frame. On x86 a callee may take arguments off the stack; elsewhere a
- * higher sp is another frame's: behind the call of a function that throws can stand what an exception leads to in a caller. */
+/* Whether the program has just returned from the newest frame. On x86 a callee may take arguments off the stack;
+ * elsewhere a higher sp is another frame's: behind the call of a function that throws can stand what an exception
+ * leads to in a caller. */
 static bool has_returned(const struct shadow *s) {
     const struct victim *v = s->guest->victim;
     const struct shadow_frame *f = shadow_newest(s);
@@ -99,7 +100,8 @@ static bool is_call(const struct shadow *s, const struct usp_registers *before, 
         *return_address = without_thumb(s, v->now.value[b->lr]);
     }
     const usp_addr length = *return_address - old;
-    /* What goes on to the next instruction is no call, whatever a former one has left on the stack, or in the link register. */
+    /* What goes on to the next instruction is no call, whatever a former one has left on the stack, or in the link
+     * register. */
     if (pc - old <= length) return false;
     if (pushes(s)) return length >= 2 && length <= INSTRUCTION_MAX;
     return length == 4 || (b->has_thumb && length == 2);
@@ -167,8 +169,8 @@ static bool is_in_register(const struct shadow *s, usp_addr value) {
     return false;
 }
 
-/* Whether what was saved still is. The newest frame may have taken it off the stack; then a return address is in a register,
- * unless code that throws an exception has put another one there. */
+/* Whether what was saved still is. The newest frame may have taken it off the stack; then a return address is in a
+ * register, unless code that throws an exception has put another one there. */
 static bool still_kept(struct shadow *s, const struct shadow_kept *k, bool is_newest) {
     usp_addr word;
     for (unsigned i = 0; i < k->slot_count; i++) {
@@ -205,14 +207,15 @@ static bool word_is(const struct shadow *s, usp_addr at, usp_addr wanted) {
     return victim_load(s->guest->victim, at, &word) && word == wanted;
 }
 
-/* Whether registers that the kernel saved at an address are those: by pc and sp, which are `pc_at` and `sp_at` behind it. */
+/* Whether registers that the kernel saved at an address are those: by pc and sp, which are `pc_at` and `sp_at`
+ * behind it. */
 static bool saved_at(const struct shadow *s, usp_addr at, const struct usp_registers *r, const unsigned places[2]) {
     const struct uspi_backend *b = backend_of(s);
     return word_is(s, at + places[0], r->value[b->pc]) && word_is(s, at + places[1], r->value[b->sp]);
 }
 
-/* The kernel's frame for the signal that was just delivered: where it begins and what its handler returns to. What it holds
- * beside what is asked for is in the backends (arch/). */
+/* The kernel's frame for the signal that was just delivered: where it begins and what its handler returns to. What
+ * it holds beside what is asked for is in the backends (arch/). */
 static bool find_signal_frame(const struct shadow *s, const struct usp_registers *before, usp_addr *frame,
                               usp_addr *return_address) {
     const struct victim *v = s->guest->victim;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Go's function table as an unwind table, over tables and targets that stand in the test: what it says at each instruction,
- * walks by it, where it is not believed, damage of every byte, and where it is found in a loaded program. */
+/* Go's function table as an unwind table, over tables and targets that stand in the test: what it says at each
+ * instruction, walks by it, where it is not believed, damage of every byte, and where it is found in a loaded
+ * program. */
 #include <check.h>
 #include <unspool/unspool.h>
 
@@ -50,7 +51,8 @@ static const unsigned flags[FUNCTIONS] = {[GOEXIT] = USPI_GO_TOP_FRAME,
                                           [TOP] = USPI_GO_TOP_FRAME,
                                           [THREAD] = USPI_GO_TOP_FRAME};
 
-/* An instruction of INNER: where it is, how far sp is below its value at the start, and what the registers hold there. */
+/* An instruction of INNER: where it is, how far sp is below its value at the start, and what the registers hold
+ * there. */
 struct stage {
     unsigned at, depth;
     bool has_lr; /* the return address is in the link register */
@@ -333,8 +335,8 @@ static int tables_at(void *context, usp_addr pc, struct usp_unwind_tables *table
     return USP_OK;
 }
 
-/* All Go code is full of calls, so that every return address that is a multiple of the call's length follows one; but goexit
- * begins with something else. */
+/* All Go code is full of calls, so that every return address that is a multiple of the call's length follows one;
+ * but goexit begins with something else. */
 static struct fixture *begin_image(const struct processor *p, uint32_t readers) {
     struct fixture *f = begin(p->arch, USP_OS_LINUX);
     const size_t n = strlen(p->call) / 2;

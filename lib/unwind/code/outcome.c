@@ -35,9 +35,9 @@ bool uspi_rule_at_return(const struct uspi_log *log, const struct uspi_way *way,
     return true;
 }
 
-/* Where calls leave the return address in the link register, that is where a tail call's callee finds it; but for the lazy
- * binding of a 32-bit Arm linkage table, which pushes it and uses the register for the jump (Arm ELF for the Arm
- * Architecture, "PLT code sequences"): it holds a number then, or what was computed from what it held. */
+/* Where calls leave the return address in the link register, that is where a tail call's callee finds it; but for
+ * the lazy binding of a 32-bit Arm linkage table, which pushes it and uses the register for the jump (Arm ELF for
+ * the Arm Architecture, "PLT code sequences"): it holds a number then, or what was computed from what it held. */
 static bool is_pushed(const struct uspi_log *log, struct uspi_value lr) {
     return lr.kind == USPI_CONSTANT || (lr.kind == USPI_ADDRESS && lr.base == log->backend->lr && lr.offset != 0);
 }
@@ -72,8 +72,8 @@ static unsigned find_moved(const struct uspi_log *log, const struct uspi_way *wa
     return USPI_NO_REGISTER;
 }
 
-/* A register that is a fixed distance from an address (`base`), which is *below. fp first: after calls whose callee pops
- * arguments, sp is the less certain one. */
+/* A register that is a fixed distance from an address (`base`), which is *below. fp first: after calls whose callee
+ * pops arguments, sp is the less certain one. */
 static unsigned find_anchor(const struct uspi_log *log, const struct uspi_way *way, unsigned base, int32_t *below) {
     const struct uspi_backend *b = log->backend;
     for (unsigned i = 0; i < b->register_count + 2u; i++) {

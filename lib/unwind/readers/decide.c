@@ -56,10 +56,11 @@ static const struct row {
     {USPI_BY_FORWARD, USPI_AS_NOTHING, WITHOUT_RECORD},
     {USPI_BY_RECORD, USPI_AS_NOTHING, 0},
 
-    /* A table describes the very instruction. Tables are wrong at times: epilogues are forgotten (clang for arm64, where a load
-     * with write-back gives up the frame), code is described as another's. Where the instructions lead to a return without
-     * doubt, no table overrules them. At calls tables are wrong too (clang for Apple's x86_64 at -Oz counts pushes in the
-     * order of addresses): where nothing confirms what one says, the instructions are asked. */
+    /* A table describes the very instruction. Tables are wrong at times: epilogues are forgotten (clang for arm64,
+     * where a load with write-back gives up the frame), code is described as another's. Where the instructions lead
+     * to a return without doubt, no table overrules them. At calls tables are wrong too (clang for Apple's x86_64 at
+     * -Oz counts pushes in the order of addresses): where nothing confirms what one says, the instructions are
+     * asked. */
     {USPI_BY_RETURN, USPI_AS_WHOLE, VERIFIED},
     /* Behind a program's first function glibc's table has a jump to main as well (arm64, __wrap_main). */
     {USPI_BY_FORWARD, USPI_AS_WHOLE, VERIFIED | CLEAR | AT_END},
@@ -145,8 +146,8 @@ static enum uspi_reader choose(struct uspi_evidence *e) {
     }
 }
 
-/* Whether what was chosen says that a signal's frame has called this one, which has no record of its own: then its caller is
- * below the kernel's frame, and fp stays. */
+/* Whether what was chosen says that a signal's frame has called this one, which has no record of its own: then its
+ * caller is below the kernel's frame, and fp stays. */
 static bool is_called_there(const struct uspi_evidence *e, const struct uspi_candidate *signal,
                             const struct uspi_candidate *chosen) {
     const unsigned fp = e->walk->backend->fp;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The reader of unwind tables: the first kind of table that describes a frame gives the rule. Compact unwind and EHABI are
- * read here, call frame information in cfi.c, Go's function table in go.c. */
+/* The reader of unwind tables: the first kind of table that describes a frame gives the rule. Compact unwind and
+ * EHABI are read here, call frame information in cfi.c, Go's function table in go.c. */
 #include "lib/unwind/readers/table.h"
 #include "lib/unwind/readers/readers.h"
 #include "lib/unwind/signals/sigframe.h"
 #include "lib/unwind/tables/compact.h"
 #include "lib/unwind/tables/ehabi.h"
 
-/* Tables were written by the compiler that wrote the code. Compact unwind refers to call frame information itself; of Go's code
- * Go's table knows more: which functions change stacks. */
+/* Tables were written by the compiler that wrote the code. Compact unwind refers to call frame information itself;
+ * of Go's code Go's table knows more: which functions change stacks. */
 static const struct table_kind {
     uint32_t readers; /* enum usp_frame_readers */
     uint32_t method;  /* enum usp_frame_method */
@@ -73,9 +73,9 @@ static bool is_refuted(const struct uspi_walk *walk, const struct uspi_rule *rul
     return !rule->signal_frame || ra->pc == 0 || uspi_ask_for_image(walk, ra->pc) == USP_ERROR_NOT_FOUND;
 }
 
-/* Apple's _sigtramp for x86 tells one more than the interrupted pc, except of traps, whose pc is behind the instruction
- * anyway: so that it can be taken for a return address (libplatform src/setjmp/x86_64/_sigtramp.s, i386/_sigtramp.s). The pc
- * itself lies in the context from which the other registers come. */
+/* Apple's _sigtramp for x86 tells one more than the interrupted pc, except of traps, whose pc is behind the
+ * instruction anyway: so that it can be taken for a return address (libplatform src/setjmp/x86_64/_sigtramp.s,
+ * i386/_sigtramp.s). The pc itself lies in the context from which the other registers come. */
 static uint64_t interrupted_pc(const struct uspi_walk *walk, const struct uspi_rule *rule,
                                const struct uspi_applied *applied) {
     const struct uspi_backend *b = walk->backend;
@@ -157,8 +157,8 @@ static bool ask_table(struct uspi_evidence *e, const struct table_kind *kind, st
         e->walk->stack_flags |= USP_STACK_CORRUPT_TABLE;
         e->is_corrupt = true;
     }
-    /* USPI_CANNOT_UNWIND is as good as nothing: compilers write it for whatever they were not asked to describe. But what Go's
-     * table says so of, call frame information that Go's linker made of the same lists describes wrongly. */
+    /* USPI_CANNOT_UNWIND is as good as nothing: compilers write it for whatever they were not asked to describe. But
+     * what Go's table says so of, call frame information that Go's linker made of the same lists describes wrongly. */
     if (d.answer == USPI_CANNOT_UNWIND && kind->method == USP_FRAME_METHOD_GO) e->next_table = KINDS;
     if (d.answer != USPI_DESCRIBED) return false;
     const enum uspi_described_as as = take_as(e, &d);

@@ -43,8 +43,8 @@
 enum uspi_described uspi_go_describe(const struct uspi_go_table *table, const struct uspi_backend *backend, usp_addr pc,
                                      bool exact, struct uspi_table_entry *entry, bool *is_top);
 
-/* Whether a return address is the one with which the scheduler begins a goroutine: behind the first instruction, which is no
- * call, of runtime.goexit. */
+/* Whether a return address is the one with which the scheduler begins a goroutine: behind the first instruction,
+ * which is no call, of runtime.goexit. */
 bool uspi_go_ends_goroutine(const struct uspi_go_table *table, usp_addr return_address);
 
 /* Whether it is in runtime.clone, which calls the first function of a thread and has no caller itself. */
