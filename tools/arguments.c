@@ -94,9 +94,10 @@ bool parse_demangling(const char *text, uint32_t *value) {
     return parse_word("demangle", text, modes, sizeof modes / sizeof *modes, value);
 }
 
-bool parse_arch(const char *text, uint32_t *value) {
-    *value = usp_arch_from_string(text);
-    if (*value != USP_ARCH_NONE) return true;
-    complain("\"%s\" is no processor that is known here: arm64, arm64_32, armv7, x86_64, i386", text);
+bool parse_arch(const char *text, uint32_t *arch, uint32_t *variant) {
+    *arch = usp_arch_from_string(text);
+    *variant = usp_variant_from_string(text);
+    if (*arch != USP_ARCH_NONE) return true;
+    complain("--arch: \"%s\" is none of " ARCH_NAMES, text);
     return false;
 }

@@ -35,7 +35,10 @@ bool parse_word(const char *option, const char *text, const struct word *words, 
 /* An enum usp_demangle_style, for --demangle. Complains. */
 bool parse_demangling(const char *text, uint32_t *value);
 
-/* An enum usp_arch, for --arch. Complains. */
-bool parse_arch(const char *text, uint32_t *value);
+/* An enum usp_arch and an enum usp_variant, for --arch. Complains. */
+bool parse_arch(const char *text, uint32_t *arch, uint32_t *variant);
+
+/* The names that --arch takes, for --help. */
+#define ARCH_NAMES "arm64, arm64e, arm64_32, armv7, armv7s, armv7k, x86_64, x86_64h, i386"
 
 #endif

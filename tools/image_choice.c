@@ -44,7 +44,7 @@ static bool is_name_shared(const struct usp_images *images, const struct usp_ima
 
 /* A path that picks the image or, where there are several members, its member. */
 static void complain_of_part(const struct usp_images *images, const struct usp_image *image, bool is_member) {
-    const char *arch = usp_arch_string(image->arch);
+    const char *arch = usp_variant_string(image->arch, image->variant);
     const size_t length = object_length(image);
     const char *section = is_member ? "" : image->path + length;
     if (is_member && is_name_shared(images, image)) {
@@ -73,7 +73,8 @@ static void complain_of_choice(const char *path, const struct usp_images *images
         if (is_part(image)) {
             complain_of_part(images, image, are_members);
         } else {
-            complain("  %s %s", usp_arch_string(image->arch), build_id[0] != '\0' ? build_id : "(no UUID)");
+            complain("  %s %s", usp_variant_string(image->arch, image->variant),
+                     build_id[0] != '\0' ? build_id : "(no UUID)");
         }
     }
     if (count > CHOICES_MAX) complain("  and %zu more", count - CHOICES_MAX);
@@ -97,6 +98,7 @@ static int open_chosen(const struct image_choice *choice, struct usp_images **im
     /* A user who asks for names has to learn why there are none. */
     options.flags = USP_IMAGE_FILE_NAMED;
     options.arch = choice->arch;
+    options.variant = choice->variant;
     options.build_id_size = choice->build_id_size;
     memcpy(options.build_id, choice->build_id, sizeof options.build_id);
     int result = open_images(choice->path, &options, images);

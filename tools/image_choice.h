@@ -14,7 +14,8 @@ enum image_place {
 
 struct image_choice {
     const char *path;
-    uint32_t arch; /* enum usp_arch; USP_ARCH_NONE: the only one there is, or else the host's */
+    uint32_t arch;    /* enum usp_arch; USP_ARCH_NONE: the only one there is, or else the host's */
+    uint32_t variant; /* enum usp_variant; USP_VARIANT_NONE: any */
     uint8_t build_id[USP_BUILD_ID_MAX];
     uint32_t build_id_size; /* 0: any build */
     enum image_place place;

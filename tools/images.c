@@ -93,7 +93,7 @@ static void put_json(const struct usp_images *images) {
             uspi_json_address(&json, "text_low", image->text_low);
             uspi_json_address(&json, "text_high", image->text_high);
         }
-        uspi_json_string(&json, "arch", usp_arch_string(image->arch));
+        uspi_json_arch(&json, image->arch, image->variant);
         uspi_json_build_id(&json, (image->flags & USP_IMAGE_MACHO) != 0, image->build_id, image->build_id_size);
         if ((image->flags & USP_IMAGE_MAIN) != 0) uspi_json_bool(&json, "main", true);
         if ((image->flags & USP_IMAGE_DELETED) != 0) uspi_json_bool(&json, "deleted", true);
@@ -122,7 +122,7 @@ static void put_text(const struct usp_images *images) {
     puts("path");
     for (size_t i = 0; (image = usp_images_get(images, i)) != NULL; i++) {
         printf("0x%0*" PRIx64 " 0x%0*" PRIx64 " 0x%0*" PRIx64 " %-8s ", digits, image->load_address, digits, image->end,
-               digits, image->slide, usp_arch_string(image->arch));
+               digits, image->slide, usp_variant_string(image->arch, image->variant));
         for (uint32_t k = 0; k < image->build_id_size; k++) printf("%02x", image->build_id[k]);
         printf("%*s ", build - (int)image->build_id_size * 2, image->build_id_size > 0 ? "" : "-");
         put_harmless(stdout, image->path);

@@ -67,7 +67,7 @@ static void put_entry(const struct listing *listing, const struct usp_index_info
     if (listing->as_json) {
         uspi_json_begin_object(json, NULL);
         uspi_json_build_id(json, (info->flags & USP_IMAGE_MACHO) != 0, info->build_id, info->build_id_size);
-        uspi_json_string(json, "arch", usp_arch_string(info->arch));
+        uspi_json_arch(json, info->arch, info->variant);
         if (info->name[0] != '\0') uspi_json_string(json, "name", info->name);
         uspi_json_number(json, "bytes", info->index_bytes);
         uspi_json_number(json, "units", info->blocks);
@@ -76,7 +76,7 @@ static void put_entry(const struct listing *listing, const struct usp_index_info
         return;
     }
     for (uint32_t i = 0; i < info->build_id_size; i++) printf("%02x", info->build_id[i]);
-    printf(" %-8s %10" PRIu64 " %s ", usp_arch_string(info->arch), info->index_bytes,
+    printf(" %-8s %10" PRIu64 " %s ", usp_variant_string(info->arch, info->variant), info->index_bytes,
            info->blocks > 0 ? "lines  " : "symbols");
     put_harmless(stdout, info->name[0] != '\0' ? info->name : "-");
     putchar('\n');

@@ -29,9 +29,8 @@ static void usage(FILE *out) {
         "  -o FILE            the program, library or dSYM (bundle, or the file in it): Mach-O or ELF; what is not\n"
         "                     linked: 'libx.a(member.o)', 'x.o:(.text.f)'\n"
         "  -p PID             a running process instead\n"
-        "  --arch NAME        which image of a fat file: arm64, arm64_32, armv7, x86_64, i386. Default: the only "
-        "one,\n"
-        "                     or the host's\n"
+        "  --arch NAME        which image of a fat file: " ARCH_NAMES ".\n"
+        "                     Default: the only one, or the host's\n"
         "  --uuid UUID        the UUID or build-id that it must have\n"
         "  -l ADDRESS         where it was loaded (hexadecimal)\n"
         "  -s SLIDE           by how much it was moved (hexadecimal), in place of -l\n"
@@ -163,7 +162,7 @@ static bool parse_option(int option, struct request *request) {
     case 's': return place_image(&wanted->image, IMAGE_SLID, optarg);
     case OPTION_OFFSET: return place_image(&wanted->image, IMAGE_LOADED, NULL);
     case 'f': wanted->input = optarg; return true;
-    case OPTION_ARCH: return parse_arch(optarg, &wanted->image.arch);
+    case OPTION_ARCH: return parse_arch(optarg, &wanted->image.arch, &wanted->image.variant);
     case OPTION_UUID: return parse_uuid(optarg, wanted->image.build_id, &wanted->image.build_id_size);
     case OPTION_DEMANGLE: return parse_demangling(optarg, &wanted->demangling);
     case OPTION_LOG: request->logs[request->log.log_count++] = optarg; return true;

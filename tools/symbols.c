@@ -23,9 +23,8 @@ static void usage(FILE *out) {
         "'libx.a(m.o)', 'x.o:(.text.f)'.\n"
         "\n"
         "  --objc             Objective-C methods only\n"
-        "  --arch NAME        which image of a fat file: arm64, arm64_32, armv7, x86_64, i386. Default: the only "
-        "one,\n"
-        "                     or the host's\n"
+        "  --arch NAME        which image of a fat file: " ARCH_NAMES ".\n"
+        "                     Default: the only one, or the host's\n"
         "  --uuid UUID        the UUID or build-id that it must have\n"
         "  --demangle MODE    names of C++, Rust and Swift: full (default), simple, short, no\n"
         "  --json             JSON instead of text\n"
@@ -103,7 +102,7 @@ static void begin_json(struct listing *listing) {
     uspi_json_begin_object(json, NULL);
     uspi_json_number(json, "version", 1);
     uspi_json_string(json, "path", image->path);
-    uspi_json_string(json, "arch", usp_arch_string(image->arch));
+    uspi_json_arch(json, image->arch, image->variant);
     uspi_json_build_id(json, (image->flags & USP_IMAGE_MACHO) != 0, image->build_id, image->build_id_size);
     uspi_json_address(json, "load_address", image->load_address);
     uspi_json_begin_array(json, "symbols");
@@ -199,7 +198,7 @@ static const struct option options[] = {
 static bool parse_option(int option, struct request *request) {
     switch (option) {
     case OPTION_OBJC: request->only_methods = true; return true;
-    case OPTION_ARCH: return parse_arch(optarg, &request->image.arch);
+    case OPTION_ARCH: return parse_arch(optarg, &request->image.arch, &request->image.variant);
     case OPTION_UUID: return parse_uuid(optarg, request->image.build_id, &request->image.build_id_size);
     case OPTION_DEMANGLE: return parse_demangling(optarg, &request->demangling);
     case OPTION_JSON: request->as_json = true; return true;

@@ -42,6 +42,17 @@ enum usp_arch {
     USP_ARCH_I386 = 5
 };
 
+/* Variants of a processor for which Apple's compilers make files of their own: a fat file can have a slice for each. The numbers
+ * are part of the interface and of stored captures. */
+enum usp_variant {
+    USP_VARIANT_NONE = 0,   /* of an image: not known, or its format has none (ELF); of a question: any */
+    USP_VARIANT_PLAIN = 1,  /* the processor as its name says */
+    USP_VARIANT_ARM64E = 2, /* of arm64: signs return addresses and pointers */
+    USP_VARIANT_ARMV7S = 3, /* of armv7 */
+    USP_VARIANT_ARMV7K = 4, /* of armv7 (Apple Watch) */
+    USP_VARIANT_X86_64H = 5 /* of x86_64 (Haswell) */
+};
+
 /* What a function that can fail returns. 0 is success, failures are negative; a positive value, where a function
  * returns one, is a count. The numbers never change. */
 enum usp_status {
@@ -73,9 +84,18 @@ USP_API const char *usp_status_string(int status);
  * Static lifetime. Signal-safe, thread-safe. */
 USP_API const char *usp_arch_string(uint32_t arch);
 
-/* The processor with that name; also accepts "aarch64", "armv7k", "armv7s", "arm", "arm64e", "amd64", "i686".
+/* The processor with that name, or with the name of one of its variants; also accepts "aarch64", "arm", "amd64", "i686".
  * Returns an enum usp_arch, USP_ARCH_NONE if there is none. Signal-safe, thread-safe. */
 USP_API uint32_t usp_arch_from_string(const char *name);
+
+/* The short name of a variant: "arm64e", "armv7s", "armv7k", "x86_64h"; that of its processor for USP_VARIANT_NONE,
+ * USP_VARIANT_PLAIN and a number that the processor does not have. Static lifetime. Signal-safe, thread-safe. */
+USP_API const char *usp_variant_string(uint32_t arch, uint32_t variant);
+
+/* The variant that a name means: that of "arm64e" is USP_VARIANT_ARM64E, that of "arm64" USP_VARIANT_PLAIN. "aarch64", "arm", "amd64"
+ * and "i686" mean any variant. Returns an enum usp_variant, USP_VARIANT_NONE for these and for names that are not known.
+ * usp_arch_from_string has the processor. Signal-safe, thread-safe. */
+USP_API uint32_t usp_variant_from_string(const char *name);
 
 /* The processor this library was compiled for, USP_ARCH_NONE where no backend describes it (the library can still read
  * foreign stacks there). Signal-safe, thread-safe. */

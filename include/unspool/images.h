@@ -38,7 +38,9 @@ struct usp_image {
     uint32_t section;       /* of an unlinked ELF object: the number of the section that it is. Otherwise 0 */
     uint64_t member_offset; /* a member of an archive: where its header is in the archive's file. Otherwise 0 */
     uint64_t text_offset;   /* with USP_IMAGE_TEXT_OFFSET: where text_low is in the image's file. Otherwise 0 */
-    uint64_t reserved[2];
+    uint32_t variant;       /* enum usp_variant; USP_VARIANT_NONE: not known, or not Mach-O */
+    uint32_t reserved0;
+    uint64_t reserved[1];
 };
 
 /* This process, as it is now. On success *images is the caller's to free. Returns USP_OK, USP_ERROR_NO_MEMORY,
@@ -55,7 +57,7 @@ USP_API int usp_images_create_process(int64_t pid, struct usp_images **images);
  * text_high may both be 0: not known. An image whose end is its load address holds no address. On success *images is the
  * caller's to free. Returns USP_OK, USP_ERROR_NO_MEMORY, and USP_ERROR_ARGUMENT when two images overlap or an entry is none
  * that there can be: an end below the load address, text outside of the image, a build-id longer than USP_BUILD_ID_MAX, an
- * unknown processor or flag. Thread-safe, not signal-safe. */
+ * unknown processor, variant or flag. Thread-safe, not signal-safe. */
 USP_API int usp_images_create(const struct usp_image *entries, size_t count, struct usp_images **images);
 
 enum usp_image_file_flags {
@@ -69,9 +71,11 @@ struct usp_image_file_options {
     uint32_t arch;          /* enum usp_arch: only images of this processor. Default USP_ARCH_NONE: of any */
     uint32_t flags;         /* enum usp_image_file_flags. Default 0 */
     uint32_t build_id_size; /* bytes of build_id. Default 0: any build */
-    uint8_t build_id[USP_BUILD_ID_MAX]; /* only the image with this build-id or UUID, whatever arch says */
+    uint8_t build_id[USP_BUILD_ID_MAX]; /* only the image with this build-id or UUID, whatever arch and variant say */
     usp_addr load_address; /* with USP_IMAGE_FILE_LOADED: where it lies. Otherwise where it was linked for */
-    uint64_t reserved[4];
+    uint32_t variant;      /* enum usp_variant: only images of this variant. Default USP_VARIANT_NONE: of any */
+    uint32_t reserved0;
+    uint64_t reserved[3];
 };
 
 USP_API void usp_image_file_options_init(struct usp_image_file_options *options);

@@ -164,7 +164,7 @@ USP_API int usp_index_image(const char *store, const uint8_t *build_id, uint32_t
 struct usp_index_info {
     uint32_t size;    /* of this struct in bytes; set by usp_index_info_init */
     uint32_t arch;    /* enum usp_arch */
-    uint32_t variant; /* of Mach-O: the cpusubtype */
+    uint32_t variant; /* enum usp_variant */
     uint32_t flags;   /* USP_IMAGE_MACHO, or 0 */
     uint32_t build_id_size;
     uint8_t build_id[USP_BUILD_ID_MAX];

@@ -115,6 +115,12 @@ void uspi_json_build_id(struct uspi_json *json, bool is_macho, const uint8_t *by
     if (n > 0) uspi_json_bytes(json, is_macho ? "uuid" : "build_id", bytes, n);
 }
 
+void uspi_json_arch(struct uspi_json *json, uint32_t arch, uint32_t variant) {
+    const char *name = usp_arch_string(arch), *variant_name = usp_variant_string(arch, variant);
+    uspi_json_string(json, "arch", name);
+    if (strcmp(name, variant_name) != 0) uspi_json_string(json, "variant", variant_name);
+}
+
 void uspi_json_image(struct uspi_json *json, const struct usp_image *image) {
     uspi_json_begin_object(json, NULL);
     uspi_json_string(json, "path", image->path);

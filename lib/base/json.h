@@ -42,6 +42,9 @@ void uspi_json_address(struct uspi_json *json, const char *key, uint64_t value);
 /* Hexadecimal digits, two for each byte. */
 void uspi_json_bytes(struct uspi_json *json, const char *key, const uint8_t *bytes, size_t n);
 
+/* Writes a processor as "arch" and, when it is one that has a name of its own, its variant as "variant". */
+void uspi_json_arch(struct uspi_json *json, uint32_t arch, uint32_t variant);
+
 /* Writes an image's identity as "uuid" or "build_id"; nothing when it has none. */
 void uspi_json_build_id(struct uspi_json *json, bool is_macho, const uint8_t *bytes, size_t n);
 

@@ -2,6 +2,8 @@
 /* See span.h. */
 #include "lib/base/span.h"
 
+#include <unspool/base.h>
+
 int uspi_span_compare(struct uspi_span a, struct uspi_span b) {
     size_t common = a.length < b.length ? a.length : b.length;
     int order = common > 0 ? memcmp(a.bytes, b.bytes, common) : 0;
@@ -95,4 +97,14 @@ size_t uspi_scan_id(struct uspi_span text, uint8_t *id, size_t room) {
         count++;
     }
     return count % 2 == 0 && count >= 2 * USPI_ID_MIN && all != 0 ? count / 2 : 0;
+}
+
+/* The longest processor's name is shorter. */
+#define ARCH_ROOM 16
+
+uint32_t uspi_scan_arch(struct uspi_span word, uint32_t *variant) {
+    char name[ARCH_ROOM] = "";
+    if (word.length > 0 && word.length < sizeof name) memcpy(name, word.bytes, word.length);
+    *variant = usp_variant_from_string(name);
+    return usp_arch_from_string(name);
 }

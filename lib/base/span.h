@@ -116,4 +116,7 @@ bool uspi_scan_hex(struct uspi_span text, size_t *at, uint64_t *value);
 #define USPI_ID_MIN 8
 size_t uspi_scan_id(struct uspi_span text, uint8_t *id, size_t room);
 
+/* The processor that a word names (usp_arch_from_string); *variant becomes the enum usp_variant that it means. */
+uint32_t uspi_scan_arch(struct uspi_span word, uint32_t *variant);
+
 #endif

@@ -75,7 +75,8 @@ static int judge(void *context, struct uspi_bytes bytes, struct uspi_error *erro
     if (c->uuid->size != USPI_UUID_SIZE) {
         return uspi_bytes_error(error, bytes, 0, USP_ERROR_MISMATCH, "the core's image has no UUID to compare it with");
     }
-    return uspi_fat_pick(bytes, c->uuid->bytes, USP_ARCH_NONE, &c->macho, error);
+    const struct uspi_wanted_slice wanted = {.uuid = c->uuid->bytes};
+    return uspi_fat_pick(bytes, &wanted, &c->macho, error);
 }
 
 /* Whether the core lacks text or read-only data of an image; slide turns linked addresses into loaded ones. */

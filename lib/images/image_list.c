@@ -61,6 +61,7 @@ static int by_load_address(const void *a, const void *b) {
     if (x->section != y->section) return x->section < y->section ? -1 : 1;
     if (x->end != y->end) return x->end < y->end ? -1 : 1;
     if (x->arch != y->arch) return x->arch < y->arch ? -1 : 1;
+    if (x->variant != y->variant) return x->variant < y->variant ? -1 : 1;
     int by_build = memcmp(x->build_id, y->build_id, sizeof x->build_id);
     return by_build != 0 ? by_build : strcmp(x->path, y->path);
 }

@@ -41,7 +41,8 @@ int usp_images_create_process(int64_t pid, struct usp_images **images) {
 static bool makes_sense(const struct usp_image *image) {
     bool has_text = image->text_low != 0 || image->text_high != 0;
     if (image->end < image->load_address || image->build_id_size > USP_BUILD_ID_MAX) return false;
-    if (image->arch > USP_ARCH_I386 || (image->flags & ~(uint32_t)KNOWN_FLAGS) != 0) return false;
+    if (image->arch > USP_ARCH_I386 || image->variant > USP_VARIANT_X86_64H) return false;
+    if ((image->flags & ~(uint32_t)KNOWN_FLAGS) != 0) return false;
     if (!has_text) return true;
     return image->text_low >= image->load_address && image->text_low <= image->text_high &&
            image->text_high <= image->end;

@@ -23,11 +23,11 @@ void usp_image_file_options_init(struct usp_image_file_options *options) {
 /* False when they make no sense. */
 static bool complete_options(const struct usp_image_file_options *options, struct usp_image_file_options *completed) {
     usp_image_file_options_init(completed);
-    const size_t least = offsetof(struct usp_image_file_options, reserved);
+    const size_t least = offsetof(struct usp_image_file_options, variant);
     if (!uspi_complete_sized(completed, sizeof *completed, options, least)) return false;
     const uint32_t known = USP_IMAGE_FILE_LOADED | USP_IMAGE_FILE_LINKED | USP_IMAGE_FILE_NAMED;
-    return completed->arch <= USP_ARCH_I386 && completed->build_id_size <= USP_BUILD_ID_MAX &&
-           (completed->flags & ~known) == 0;
+    return completed->arch <= USP_ARCH_I386 && completed->variant <= USP_VARIANT_X86_64H &&
+           completed->build_id_size <= USP_BUILD_ID_MAX && (completed->flags & ~known) == 0;
 }
 
 /* What is wanted of a file, and what was found in it. */
@@ -40,7 +40,7 @@ struct search {
     struct uspi_image_list list;
     char others_room[256];
     struct uspi_text others;   /* the images that are not wanted, for the message that there is none */
-    uint32_t other_processors; /* 1 << arch of each */
+    uint64_t other_processors; /* a bit for each processor and variant of these */
 };
 
 static bool is_wanted(const struct usp_image_file_options *wanted, const struct usp_image *image) {
@@ -48,7 +48,8 @@ static bool is_wanted(const struct usp_image_file_options *wanted, const struct 
         return image->build_id_size == wanted->build_id_size &&
                memcmp(image->build_id, wanted->build_id, image->build_id_size) == 0;
     }
-    return wanted->arch == USP_ARCH_NONE || image->arch == wanted->arch;
+    const struct uspi_wanted_slice slice = {.arch = wanted->arch, .variant = wanted->variant};
+    return uspi_slice_fits(&slice, image->arch, image->variant);
 }
 
 /* Of an image that is left out anyway the names need not be whole. */
@@ -66,12 +67,12 @@ static void put_build(struct uspi_text *text, const uint8_t *build_id, uint32_t 
 
 static void remember_other(struct search *search, const struct usp_image *image) {
     struct uspi_text *others = &search->others;
-    const uint32_t processor = UINT32_C(1) << image->arch;
+    const uint64_t processor = UINT64_C(1) << (image->arch * (USP_VARIANT_X86_64H + 1) + image->variant);
     /* An archive can have thousands of members for one processor. */
     if (search->wanted->build_id_size == 0 && (search->other_processors & processor) != 0) return;
     search->other_processors |= processor;
     if (others->length > 0) uspi_put_string(others, ", ");
-    uspi_put_string(others, usp_arch_string(image->arch));
+    uspi_put_string(others, usp_variant_string(image->arch, image->variant));
     if (search->wanted->build_id_size == 0) return;
     uspi_put_string(others, " ");
     put_build(others, image->build_id, image->build_id_size);
@@ -162,6 +163,7 @@ static int add_macho(struct search *search, struct uspi_bytes bytes, struct uspi
     if (status == USP_OK) image.build_id_size = USPI_UUID_SIZE;
     if (status != USP_OK && status != USP_ERROR_NOT_FOUND) return status;
     image.arch = macho.arch;
+    image.variant = macho.variant;
     status = needs_names(search, &image) ? uspi_macho_check_names(&macho, error) : USP_OK;
     if (status != USP_OK) return status;
     const struct linked linked = {extent.header, extent.high, extent.text_low, extent.text_high, extent.header, NULL};
@@ -257,6 +259,7 @@ static int add_symbol_file(struct search *search, struct uspi_bytes bytes, struc
     int status = uspi_symbol_file_open(&symbols, bytes, error);
     if (status != USP_OK) return status;
     struct usp_image image = {.arch = symbols.arch,
+                              .variant = symbols.variant,
                               .flags = symbols.is_macho ? (uint32_t)USP_IMAGE_MACHO : 0,
                               .build_id_size = symbols.build_id_size};
     memcpy(image.build_id, symbols.build_id, symbols.build_id_size);
@@ -322,13 +325,13 @@ static int add_slice(struct search *search, struct uspi_bytes bytes, struct uspi
 
 static int add_slices(struct search *search, struct uspi_bytes bytes, struct uspi_error *error) {
     struct uspi_fat fat;
-    struct uspi_fat_slice slice;
+    struct uspi_bytes slice;
     int status = uspi_fat_open(&fat, bytes, error), damage = USP_OK;
     for (uint32_t i = 0; status == USP_OK && i < fat.count; i++) {
         /* Of several that are damaged the first is reported. */
         struct uspi_error *why = damage == USP_OK ? error : NULL;
         int added = uspi_fat_slice(&fat, i, &slice, why);
-        if (added == USP_OK) added = add_slice(search, slice.bytes, why);
+        if (added == USP_OK) added = add_slice(search, slice, why);
         if (added == USP_ERROR_NO_MEMORY) return no_memory(search, error);
         if (damage == USP_OK) damage = added;
     }
@@ -365,7 +368,7 @@ static int refuse_others(struct search *search, struct uspi_error *error) {
                               search->others_room, room);
     }
     return uspi_error_set(error, USP_ERROR_MISMATCH, "%s: for %s, not for %s", search->path, search->others_room,
-                          usp_arch_string(wanted->arch));
+                          usp_variant_string(wanted->arch, wanted->variant));
 }
 
 /* The shape of uspi_judge: a file with a wanted image in it is accepted, and its images are in the list then. */

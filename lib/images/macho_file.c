@@ -4,7 +4,6 @@
 
 #include "lib/images/part.h"
 #include "lib/images/symbol_file.h"
-#include "lib/object/fat.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +12,10 @@
 /* The folder of debugging symbols that xcodebuild -create-xcframework makes (key DebugSymbolsPath). */
 #define TOGETHER "dSYMs/"
 
-const uint8_t *uspi_macho_image_uuid(const struct usp_image *image) {
-    return image->build_id_size == USPI_UUID_SIZE ? image->build_id : NULL;
+struct uspi_wanted_slice uspi_slice_of_image(const struct usp_image *image) {
+    return (struct uspi_wanted_slice){.uuid = image->build_id_size == USPI_UUID_SIZE ? image->build_id : NULL,
+                                      .arch = image->arch,
+                                      .variant = image->variant};
 }
 
 /* The shape of uspi_judge; context is the image. */
@@ -22,7 +23,8 @@ static int judge_slice(void *context, struct uspi_bytes bytes, struct uspi_error
     const struct usp_image *image = context;
     struct uspi_macho macho;
     if (uspi_symbol_file_is(bytes)) return uspi_symbol_file_judge(image, bytes, error);
-    return uspi_fat_pick(bytes, uspi_macho_image_uuid(image), image->arch, &macho, error);
+    const struct uspi_wanted_slice wanted = uspi_slice_of_image(image);
+    return uspi_fat_pick(bytes, &wanted, &macho, error);
 }
 
 static int search_for(const struct usp_image *image, const struct uspi_search *search, const char *path,
@@ -81,7 +83,7 @@ int uspi_macho_debug_open(const struct usp_image *image, const struct uspi_searc
     const struct uspi_search as_given = {.as_named = true};
     struct uspi_search by_path = *search;
     *file = NULL;
-    if (uspi_macho_image_uuid(image) == NULL) {
+    if (uspi_slice_of_image(image).uuid == NULL) {
         return uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: has no UUID", image->path);
     }
     int status = USP_ERROR_NOT_FOUND;

@@ -5,11 +5,13 @@
 #define USPI_MACHO_FILE_H
 
 #include "lib/images/search.h"
+#include "lib/object/fat.h"
 
 #include <unspool/images.h>
 
-/* The image's UUID, for uspi_fat_pick; NULL: it has none. */
-const uint8_t *uspi_macho_image_uuid(const struct usp_image *image);
+/* The slice of a fat file that an image was loaded from: the one with its UUID or, where it has none, the one for its processor. Its
+ * UUID is the image's own memory. */
+struct uspi_wanted_slice uspi_slice_of_image(const struct usp_image *image);
 
 /* As uspi_image_file_open. Where there is no such file, a dSYM of the image is as good. */
 int uspi_macho_file_open(const struct usp_image *image, const struct uspi_search *search, struct uspi_file **file,

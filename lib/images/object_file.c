@@ -3,7 +3,6 @@
 #include "lib/images/object_file.h"
 
 #include "lib/images/part.h"
-#include "lib/object/fat.h"
 #include "lib/object/identify.h"
 
 #include <inttypes.h>
@@ -12,7 +11,7 @@ struct opening {
     const struct uspi_search *search;
     const struct uspi_part *part;
     uint64_t modified;
-    uint32_t arch;
+    const struct uspi_wanted_slice *wanted;
     struct uspi_file **file;
     struct uspi_bytes found; /* the member */
 };
@@ -44,7 +43,7 @@ static int find_member(struct opening *opening, struct uspi_bytes bytes, struct 
 static int judge_archive(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
     struct opening *opening = context;
     struct uspi_fat fat;
-    struct uspi_fat_slice slice;
+    struct uspi_bytes slice;
     if (uspi_identify(bytes) != USPI_FORMAT_FAT) return find_member(opening, bytes, error);
     int status = uspi_fat_open(&fat, bytes, error);
     if (status != USP_OK) return status;
@@ -52,9 +51,9 @@ static int judge_archive(void *context, struct uspi_bytes bytes, struct uspi_err
     for (uint32_t i = 0; i < fat.count && status != USP_OK; i++) {
         struct uspi_macho macho;
         if (uspi_fat_slice(&fat, i, &slice, NULL) != USP_OK) continue;
-        int found = find_member(opening, slice.bytes, error);
-        const bool is_ours =
-            found == USP_OK && uspi_macho_open(&macho, opening->found, NULL) == USP_OK && macho.arch == opening->arch;
+        int found = find_member(opening, slice, error);
+        const bool is_ours = found == USP_OK && uspi_macho_open(&macho, opening->found, NULL) == USP_OK &&
+                             uspi_slice_fits(opening->wanted, macho.arch, macho.variant);
         if (found != USP_OK || is_ours) status = found;
     }
     return status;
@@ -88,9 +87,9 @@ static int open_part(void *context, const char *path, const struct uspi_part *pa
     return status;
 }
 
-int uspi_object_file_open(const struct uspi_search *search, const char *path, uint64_t modified, uint32_t arch,
-                          struct uspi_file **file, struct uspi_error *error) {
-    struct opening opening = {.search = search, .modified = modified, .arch = arch, .file = file};
+int uspi_object_file_open(const struct uspi_search *search, const char *path, uint64_t modified,
+                          const struct uspi_wanted_slice *wanted, struct uspi_file **file, struct uspi_error *error) {
+    struct opening opening = {.search = search, .modified = modified, .wanted = wanted, .file = file};
     *file = NULL;
     return uspi_part_read(path, open_part, &opening, error);
 }

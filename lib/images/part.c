@@ -95,13 +95,13 @@ struct opening {
 static int open_archive(struct uspi_bytes bytes, uint64_t offset, struct uspi_archive *archive,
                         struct uspi_error *error) {
     struct uspi_fat fat;
-    struct uspi_fat_slice slice;
+    struct uspi_bytes slice;
     if (uspi_identify(bytes) != USPI_FORMAT_FAT) return uspi_archive_open(archive, bytes, error);
     int status = uspi_fat_open(&fat, bytes, error);
     for (uint32_t i = 0; status == USP_OK && i < fat.count; i++) {
         if (uspi_fat_slice(&fat, i, &slice, NULL) != USP_OK) continue;
-        if (offset < slice.bytes.from || offset - slice.bytes.from >= slice.bytes.size) continue;
-        return uspi_archive_open(archive, slice.bytes, error);
+        if (offset < slice.from || offset - slice.from >= slice.size) continue;
+        return uspi_archive_open(archive, slice, error);
     }
     return status == USP_OK ? uspi_bytes_error(error, bytes, 0, USP_ERROR_MISMATCH, "another file than it was")
                             : status;

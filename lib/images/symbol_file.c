@@ -29,6 +29,7 @@ int uspi_symbol_file_open(struct uspi_symbol_file *symbols, struct uspi_bytes by
     if (status != USP_OK) return status;
     symbols->is_macho = breakpad.is_macho;
     symbols->arch = breakpad.arch;
+    symbols->variant = breakpad.variant;
     symbols->build_id_size = breakpad.build_id_size;
     memcpy(symbols->build_id, breakpad.build_id, breakpad.build_id_size);
     return USP_OK;

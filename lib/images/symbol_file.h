@@ -10,7 +10,8 @@
 
 struct uspi_symbol_file {
     bool is_macho;
-    uint32_t arch; /* USP_ARCH_NONE: the file does not say, or it is none of ours */
+    uint32_t arch;    /* enum usp_arch; USP_ARCH_NONE: the file does not say, or it is none of ours */
+    uint32_t variant; /* enum usp_variant, likewise */
     uint32_t build_id_size;
     uint8_t build_id[USP_BUILD_ID_MAX];
 };

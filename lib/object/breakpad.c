@@ -64,15 +64,6 @@ static void unswap(uint8_t *id) {
     memcpy(id, fields, sizeof fields);
 }
 
-/* Breakpad's names of processors that are not ours too. */
-static uint32_t read_arch(struct uspi_span name) {
-    char text[16];
-    if (name.length >= sizeof text) return USP_ARCH_NONE;
-    memcpy(text, name.bytes, name.length);
-    text[name.length] = '\0';
-    return strcmp(text, "x86") == 0 ? (uint32_t)USP_ARCH_I386 : usp_arch_from_string(text);
-}
-
 static bool is_apple(struct uspi_span os) {
     static const struct uspi_span all[] = {
         USPI_SPAN_INIT("mac"),  USPI_SPAN_INIT("macos"),   USPI_SPAN_INIT("Mac"),      USPI_SPAN_INIT("ios"),
@@ -120,7 +111,9 @@ int uspi_breakpad_open(struct uspi_breakpad *b, struct uspi_bytes bytes, struct 
                         read_bytes(uspi_span_part(id, 0, UUID_DIGITS), b->build_id, &b->build_id_size);
     if (!has_id) return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "MODULE has no UUID");
     b->name = rest;
-    b->arch = read_arch(arch);
+    b->arch = uspi_scan_arch(arch, &b->variant);
+    /* The one processor that Breakpad names in its own way. */
+    if (uspi_span_is(arch, USPI_SPAN("x86"))) b->arch = USP_ARCH_I386;
     b->is_macho = is_apple(os);
     if (b->is_macho) return USP_OK;
     unswap(b->build_id);

@@ -23,7 +23,8 @@ struct uspi_breakpad {
     size_t first;          /* where the line behind MODULE begins */
     struct uspi_span name; /* of the image's file */
     bool is_macho;
-    uint32_t arch; /* enum usp_arch; USP_ARCH_NONE: another one */
+    uint32_t arch;    /* enum usp_arch; USP_ARCH_NONE: another one */
+    uint32_t variant; /* enum usp_variant */
     uint32_t build_id_size;
     uint8_t build_id[USP_BUILD_ID_MAX]; /* of ELF the first 16 bytes alone where the file has no more */
 };

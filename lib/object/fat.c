@@ -24,49 +24,47 @@ int uspi_fat_open(struct uspi_fat *fat, struct uspi_bytes bytes, struct uspi_err
                             error);
 }
 
-int uspi_fat_slice(const struct uspi_fat *fat, uint32_t i, struct uspi_fat_slice *slice, struct uspi_error *error) {
+int uspi_fat_slice(const struct uspi_fat *fat, uint32_t i, struct uspi_bytes *slice, struct uspi_error *error) {
     uint8_t raw[ENTRY_64];
     size_t size = fat->wide ? ENTRY_64 : ENTRY_32;
     unsigned word = fat->wide ? 8 : 4;
     if (i >= fat->count) return uspi_bytes_error(error, fat->bytes, 0, USP_ERROR_NOT_FOUND, "no slice %u", (unsigned)i);
     int status = uspi_bytes_read(fat->table, (uint64_t)i * size, raw, size, "slice", error);
     if (status != USP_OK) return status;
-    slice->cpu_type = uspi_be32(raw);
-    slice->cpu_subtype = uspi_be32(raw + 4);
-    return uspi_bytes_sub(fat->bytes, uspi_be(raw + 8, word), uspi_be(raw + 8 + word, word), "slice", &slice->bytes,
-                          error);
+    return uspi_bytes_sub(fat->bytes, uspi_be(raw + 8, word), uspi_be(raw + 8 + word, word), "slice", slice, error);
 }
 
-/* USP_OK when this thin file is the one that is wanted. */
-static int fits(struct uspi_bytes bytes, const uint8_t *uuid, uint32_t arch, struct uspi_macho *macho,
-                struct uspi_error *error) {
+/* Opens a thin file, and returns USP_OK when it is the one that is wanted. */
+static int open_wanted(struct uspi_bytes bytes, const struct uspi_wanted_slice *wanted, struct uspi_macho *macho,
+                       struct uspi_error *error) {
     uint8_t own[USPI_UUID_SIZE];
     int status = uspi_macho_open(macho, bytes, error);
     if (status != USP_OK) return status;
-    if (uuid == NULL) {
-        if (arch == USP_ARCH_NONE || macho->arch == arch) return USP_OK;
+    if (wanted->uuid == NULL) {
+        if (uspi_slice_fits(wanted, macho->arch, macho->variant)) return USP_OK;
         return uspi_bytes_error(error, bytes, 0, USP_ERROR_NOT_FOUND, "made for %s, not for %s",
-                                usp_arch_string(macho->arch), usp_arch_string(arch));
+                                usp_variant_string(macho->arch, macho->variant),
+                                usp_variant_string(wanted->arch, wanted->variant));
     }
     status = uspi_macho_uuid(macho, own, error);
-    if (status == USP_OK && memcmp(own, uuid, sizeof own) == 0) return USP_OK;
+    if (status == USP_OK && memcmp(own, wanted->uuid, sizeof own) == 0) return USP_OK;
     if (status != USP_OK && status != USP_ERROR_NOT_FOUND) return status;
     return uspi_bytes_error(error, bytes, 0, USP_ERROR_MISMATCH,
                             status == USP_OK ? "the UUID differs" : "it has no UUID to compare");
 }
 
-int uspi_fat_pick(struct uspi_bytes bytes, const uint8_t uuid[USPI_UUID_SIZE], uint32_t arch, struct uspi_macho *macho,
+int uspi_fat_pick(struct uspi_bytes bytes, const struct uspi_wanted_slice *wanted, struct uspi_macho *macho,
                   struct uspi_error *error) {
     struct uspi_fat fat;
-    struct uspi_fat_slice slice;
-    if (uspi_identify(bytes) != USPI_FORMAT_FAT) return fits(bytes, uuid, arch, macho, error);
+    struct uspi_bytes slice;
+    if (uspi_identify(bytes) != USPI_FORMAT_FAT) return open_wanted(bytes, wanted, macho, error);
     int status = uspi_fat_open(&fat, bytes, error);
     if (status != USP_OK) return status;
     /* A damaged slice does not hide a good one; what the last one lacked is the answer when none fits. */
     status = uspi_bytes_error(error, bytes, 0, USP_ERROR_NOT_FOUND, "an empty table of slices");
     for (uint32_t i = 0; i < fat.count; i++) {
         status = uspi_fat_slice(&fat, i, &slice, error);
-        if (status == USP_OK) status = fits(slice.bytes, uuid, arch, macho, error);
+        if (status == USP_OK) status = open_wanted(slice, wanted, macho, error);
         if (status == USP_OK) return USP_OK;
     }
     return status;

@@ -16,18 +16,27 @@ struct uspi_fat {
 /* USP_OK, USP_ERROR_FORMAT when it is no fat file, USP_ERROR_TRUNCATED when its table does not fit. */
 int uspi_fat_open(struct uspi_fat *fat, struct uspi_bytes bytes, struct uspi_error *error);
 
-struct uspi_fat_slice {
-    uint32_t cpu_type, cpu_subtype;
-    struct uspi_bytes bytes; /* the thin file */
+/* Reads where slice i is: a thin file, whose header says for which processor it is. USP_ERROR_NOT_FOUND behind the last one,
+ * USP_ERROR_TRUNCATED when the slice reaches out of the file. */
+int uspi_fat_slice(const struct uspi_fat *fat, uint32_t i, struct uspi_bytes *slice, struct uspi_error *error);
+
+/* Which thin file is wanted. */
+struct uspi_wanted_slice {
+    const uint8_t *uuid; /* of USPI_UUID_SIZE bytes; when it is not NULL, nothing else counts */
+    uint32_t arch;       /* enum usp_arch; USP_ARCH_NONE: any */
+    uint32_t variant;    /* enum usp_variant; USP_VARIANT_NONE: any */
 };
 
-/* Slice i; USP_ERROR_NOT_FOUND behind the last, USP_ERROR_TRUNCATED when it reaches out of the file. */
-int uspi_fat_slice(const struct uspi_fat *fat, uint32_t i, struct uspi_fat_slice *slice, struct uspi_error *error);
+/* Whether code for a processor and its variant is wanted, whatever its UUID. What has no variant counts as USP_VARIANT_PLAIN. */
+static inline bool uspi_slice_fits(const struct uspi_wanted_slice *wanted, uint32_t arch, uint32_t variant) {
+    if (wanted->arch != USP_ARCH_NONE && wanted->arch != arch) return false;
+    if (variant == USP_VARIANT_NONE) variant = USP_VARIANT_PLAIN;
+    return wanted->variant == USP_VARIANT_NONE || wanted->variant == variant;
+}
 
-/* Opens the thin file that is wanted, whether `bytes` is fat or thin already.
- *   uuid  NULL, or the one that it must have: then nothing else counts, and USP_ERROR_MISMATCH says that none has it
- *   arch  enum usp_arch, used without a uuid; USP_ARCH_NONE takes the first. USP_ERROR_NOT_FOUND when there is none */
-int uspi_fat_pick(struct uspi_bytes bytes, const uint8_t uuid[USPI_UUID_SIZE], uint32_t arch, struct uspi_macho *macho,
+/* Opens the thin file that is wanted, the first one of several, whether `bytes` is fat or thin already. USP_ERROR_MISMATCH when
+ * none has the UUID, USP_ERROR_NOT_FOUND when none is for the processor. */
+int uspi_fat_pick(struct uspi_bytes bytes, const struct uspi_wanted_slice *wanted, struct uspi_macho *macho,
                   struct uspi_error *error);
 
 #endif

@@ -32,6 +32,26 @@ uint32_t uspi_macho_arch(uint32_t cpu_type) {
     }
 }
 
+/* Without the capability bits: for arm64e these hold a version of its ABI. */
+#define CPU_SUBTYPE_MASK 0x00ffffffu
+
+static uint32_t variant_of(uint32_t arch, uint32_t cpu_subtype) {
+    static const struct {
+        uint32_t arch, cpu_subtype, variant;
+    } variants[] = {
+        {USP_ARCH_ARM64, 2, USP_VARIANT_ARM64E},
+        {USP_ARCH_ARMV7, 11, USP_VARIANT_ARMV7S},
+        {USP_ARCH_ARMV7, 12, USP_VARIANT_ARMV7K},
+        {USP_ARCH_X86_64, 8, USP_VARIANT_X86_64H},
+    };
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        if (variants[i].arch == arch && variants[i].cpu_subtype == (cpu_subtype & CPU_SUBTYPE_MASK)) {
+            return variants[i].variant;
+        }
+    }
+    return USP_VARIANT_PLAIN;
+}
+
 int uspi_macho_open(struct uspi_macho *macho, struct uspi_bytes bytes, struct uspi_error *error) {
     uint8_t raw[HEADER_64];
     *macho = (struct uspi_macho){.bytes = bytes};
@@ -49,8 +69,8 @@ int uspi_macho_open(struct uspi_macho *macho, struct uspi_bytes bytes, struct us
     status = uspi_bytes_read(bytes, 0, raw, header, "Mach-O header", error);
     if (status != USP_OK) return status;
     macho->cpu_type = uspi_le32(raw + 4);
-    macho->cpu_subtype = uspi_le32(raw + 8);
     macho->arch = uspi_macho_arch(macho->cpu_type);
+    macho->variant = variant_of(macho->arch, uspi_le32(raw + 8));
     macho->type = uspi_le32(raw + 12);
     macho->command_count = uspi_le32(raw + 16);
     macho->flags = uspi_le32(raw + 24);
@@ -284,8 +304,12 @@ int uspi_macho_describe(const struct uspi_macho *macho, usp_addr load, struct us
     struct uspi_macho_extent extent;
     int status = uspi_macho_extent(macho, &extent, error);
     if (status != USP_OK) return status;
-    *image = (struct usp_image){
-        .path = "", .load_address = load, .slide = load - extent.header, .arch = macho->arch, .flags = USP_IMAGE_MACHO};
+    *image = (struct usp_image){.path = "",
+                                .load_address = load,
+                                .slide = load - extent.header,
+                                .arch = macho->arch,
+                                .variant = macho->variant,
+                                .flags = USP_IMAGE_MACHO};
     image->text_low = extent.text_low + image->slide;
     image->text_high = extent.text_high + image->slide;
     if (extent.text_high == 0) image->text_low = image->text_high = load;

@@ -65,8 +65,8 @@ struct uspi_macho {
     struct uspi_bytes commands; /* the load commands */
     bool wide;                  /* mach_header_64 */
     uint32_t cpu_type;          /* enum uspi_macho_cpu */
-    uint32_t cpu_subtype;       /* with the capability bits */
     uint32_t arch;              /* enum usp_arch by cpu_type, USP_ARCH_NONE when none of ours */
+    uint32_t variant;           /* enum usp_variant by the cpusubtype; never USP_VARIANT_NONE */
     uint32_t type;              /* enum uspi_macho_type */
     uint32_t flags;             /* USPI_MH_… */
     uint32_t command_count;

@@ -147,7 +147,8 @@ static void put_images(struct uspi_report *report) {
         uspi_put(text, " ", 1);
         uspi_put_harmless(text, uspi_image_name(image->path, SIZE_MAX), "");
         uspi_put(text, " ", 1);
-        uspi_put_string(text, usp_arch_string(image->arch != USP_ARCH_NONE ? image->arch : report->info->arch));
+        uspi_put_string(
+            text, usp_variant_string(image->arch != USP_ARCH_NONE ? image->arch : report->info->arch, image->variant));
         uspi_put(text, "  <", 3);
         if (image->build_id_size == 0) {
             uspi_put_string(text, NO_UUID);

@@ -132,7 +132,8 @@ static int read_image(struct reading *r, const struct record *record) {
     image.text_high = v[2];
     image.end = v[3];
     image.slide = v[4];
-    image.arch = (uint32_t)v[5];
+    image.arch = (uint32_t)v[5] & 0xffff;
+    image.variant = (uint32_t)v[5] >> 16;
     image.flags = (uint32_t)v[6];
     image.build_id_size = (uint32_t)v[7];
     status = uspi_image_list_add(&r->images, &image);

@@ -88,7 +88,7 @@ static void put_image(struct sink *sink, const struct usp_image *image) {
     put64(sink, image->text_high);
     put64(sink, image->end);
     put64(sink, image->slide);
-    put32(sink, image->arch);
+    put32(sink, image->arch | image->variant << 16);
     put32(sink, image->flags);
     put32(sink, image->build_id_size);
     put32(sink, (uint32_t)length);

@@ -166,7 +166,7 @@ static int fill(struct usp_symbolizer *symbolizer, const struct usp_image *image
                                                       (is_relative ? (uint32_t)USPI_INDEX_RELATIVE : 0) |
                                                       (is_partial ? (uint32_t)USPI_INDEX_PARTIAL : 0),
                                              .arch = image->arch,
-                                             .variant = uspi_module_variant(query.module),
+                                             .variant = image->variant,
                                              .header = image->load_address - image->slide - adding.moved,
                                              .build_id_size = image->build_id_size,
                                              .build_id = image->build_id,

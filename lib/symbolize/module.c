@@ -147,6 +147,7 @@ static int find_macho(struct uspi_module *module, bool in_memory, struct uspi_by
 }
 
 static int open_macho(struct uspi_module *module, struct uspi_tables **tables) {
+    const struct uspi_wanted_slice wanted = uspi_slice_of_image(&module->image);
     struct uspi_bytes own, debug = {0};
     int status = USP_OK;
     if (module->debug == NULL) {
@@ -156,20 +157,19 @@ static int open_macho(struct uspi_module *module, struct uspi_tables **tables) {
     status = find_macho(module, module->file == NULL, &own);
     if (status != USP_OK) return status;
     if (module->debug != NULL) debug = uspi_file_bytes(module->debug);
-    return uspi_macho_tables_open(own, module->debug != NULL ? &debug : NULL, uspi_macho_image_uuid(&module->image),
-                                  module->image.arch, tables);
+    return uspi_macho_tables_open(own, module->debug != NULL ? &debug : NULL, &wanted, tables);
 }
 
 /* What stands in the file is better than what stands in memory: nothing has been written over it. */
 static int open_objc(struct uspi_module *module, struct uspi_tables **tables) {
-    const struct usp_image *image = &module->image;
+    const struct uspi_wanted_slice wanted = uspi_slice_of_image(&module->image);
     const struct uspi_places *places = module->places;
     int status = USP_ERROR_NOT_FOUND;
     for (unsigned in_memory = 0; in_memory < 2; in_memory++) {
         struct uspi_bytes bytes;
         struct uspi_macho macho;
         if (find_macho(module, in_memory != 0, &bytes) != USP_OK) continue;
-        status = uspi_fat_pick(bytes, uspi_macho_image_uuid(image), image->arch, &macho, NULL);
+        status = uspi_fat_pick(bytes, &wanted, &macho, NULL);
         if (status == USP_OK) status = uspi_objc_tables_open(&macho, in_memory != 0 ? &places->pointers : NULL, tables);
         if (status == USP_OK || status == USP_ERROR_NO_MEMORY) break;
     }
@@ -177,11 +177,11 @@ static int open_objc(struct uspi_module *module, struct uspi_tables **tables) {
 }
 
 static int open_starts(struct uspi_module *module, struct uspi_tables **tables) {
+    const struct uspi_wanted_slice wanted = uspi_slice_of_image(&module->image);
     struct uspi_bytes bytes;
     struct uspi_macho macho;
-    const struct usp_image *image = &module->image;
     int status = find_macho(module, module->file == NULL, &bytes);
-    if (status == USP_OK) status = uspi_fat_pick(bytes, uspi_macho_image_uuid(image), image->arch, &macho, NULL);
+    if (status == USP_OK) status = uspi_fat_pick(bytes, &wanted, &macho, NULL);
     return status == USP_OK ? uspi_macho_starts_open(&macho, tables) : status;
 }
 
@@ -449,17 +449,4 @@ struct uspi_lines *uspi_module_lines(struct uspi_module *module) {
     lines = get_lines(module);
     uspi_lock_give(module->lock);
     return lines;
-}
-
-uint32_t uspi_module_variant(struct uspi_module *module) {
-    struct uspi_bytes bytes;
-    struct uspi_macho macho;
-    uint32_t variant = 0;
-    uspi_lock_take(module->lock);
-    if (is_macho(module) && find_macho(module, false, &bytes) == USP_OK &&
-        uspi_fat_pick(bytes, uspi_macho_image_uuid(&module->image), module->image.arch, &macho, NULL) == USP_OK) {
-        variant = macho.cpu_subtype;
-    }
-    uspi_lock_give(module->lock);
-    return variant;
 }

@@ -63,7 +63,4 @@ int uspi_module_named(struct uspi_module *module, const char *name, usp_addr *st
  * lacks. */
 struct uspi_lines *uspi_module_lines(struct uspi_module *module);
 
-/* The cpusubtype of a Mach-O module's file, which distinguishes arm64e from arm64; 0: unknown. */
-uint32_t uspi_module_variant(struct uspi_module *module);
-
 #endif

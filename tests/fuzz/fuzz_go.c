@@ -96,7 +96,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const struct uspi_bytes bytes = {&source, 0, size};
     struct uspi_go_table table;
     usp_addr header;
-    if (uspi_go_table_open(&table, bytes) != USP_OK && uspi_go_table_in(bytes, NULL, 0, &table, &header) != USP_OK)
+    if (uspi_go_table_open(&table, bytes) != USP_OK &&
+        uspi_go_table_in(bytes, &(struct uspi_wanted_slice){0}, &table, &header) != USP_OK)
         return 0;
     read_names(&table);
     read_lines(&table);

@@ -57,9 +57,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint8_t uuid[USPI_UUID_SIZE] = {0};
     if (size >= sizeof uuid) memcpy(uuid, data + size - sizeof uuid, sizeof uuid);
     for (uint32_t arch = USP_ARCH_NONE; arch <= USP_ARCH_I386; arch++) {
-        if (uspi_fat_pick(bytes, NULL, arch, &macho, &error) == USP_OK) read_all(&macho, &error);
+        const struct uspi_wanted_slice wanted = {.arch = arch};
+        if (uspi_fat_pick(bytes, &wanted, &macho, &error) == USP_OK) read_all(&macho, &error);
     }
-    if (uspi_fat_pick(bytes, uuid, USP_ARCH_NONE, &macho, &error) == USP_OK) read_all(&macho, &error);
+    const struct uspi_wanted_slice by_uuid = {.uuid = uuid};
+    if (uspi_fat_pick(bytes, &by_uuid, &macho, &error) == USP_OK) read_all(&macho, &error);
     if (uspi_macho_open(&macho, uspi_bytes_at(&image, IMAGE_LOAD), &error) == USP_OK) read_all(&macho, &error);
     return 0;
 }

@@ -33,8 +33,9 @@ static void read_file(struct uspi_bytes file, const struct uspi_bytes *debug, ui
     struct uspi_index index = {0};
     struct uspi_macho macho;
     struct uspi_macho_code code;
-    if (uspi_macho_tables_open(file, debug, NULL, arch, &tables) != USP_OK) return;
-    if (uspi_fat_pick(file, NULL, arch, &macho, NULL) != USP_OK) abort();
+    const struct uspi_wanted_slice wanted = {.arch = arch};
+    if (uspi_macho_tables_open(file, debug, &wanted, &tables) != USP_OK) return;
+    if (uspi_fat_pick(file, &wanted, &macho, NULL) != USP_OK) abort();
     if (tables->gather(tables, &gathering) == USP_OK && uspi_macho_code_read(&macho, &code) == USP_OK &&
         uspi_index_build(&index, &gathering, tables->prefer, tables) == USP_OK) {
         name_everything(tables, &gathering, &index, &code);

@@ -139,30 +139,39 @@ static void save_thin(uint32_t arch, const char *uuid) {
     builder_free(&b);
 }
 
-/* A fat file of three slices: arm64 with OWN_ID, x86_64 with OTHER_ID, armv7 without one. `damaged`: the first loses its magic. */
-static void save_fat(bool damaged) {
-    const uint32_t archs[] = {USP_ARCH_ARM64, USP_ARCH_X86_64, USP_ARCH_ARMV7};
-    const char *uuids[] = {OWN_ID, OTHER_ID, NULL};
-    struct builder fat = {0}, slices[3];
+static void put_big_endian(struct builder *b, unsigned width, uint64_t value) {
+    while (width-- > 0) put(b, 1, value >> 8 * width & 0xff);
+}
+
+/* Saves thin files as one fat file and frees them. */
+static void join_slices(struct builder *slices, unsigned count) {
+    struct builder fat = {0};
     size_t at = 0x1000;
-    const uint8_t magic[] = {0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 3};
-    put_bytes(&fat, magic, sizeof magic);
-    for (unsigned i = 0; i < 3; i++) {
-        slices[i] = slice(archs[i], uuids[i]);
-        const uint32_t words[] = {macho_cpu(archs[i]), 0, (uint32_t)at, (uint32_t)slices[i].size, 12};
-        for (unsigned k = 0; k < 5; k++) {
-            for (unsigned shift = 32; shift > 0; shift -= 8) put(&fat, 1, words[k] >> (shift - 8) & 0xff);
-        }
+    put_big_endian(&fat, 4, 0xcafebabe);
+    put_big_endian(&fat, 4, count);
+    for (unsigned i = 0; i < count; i++) {
+        /* The processor, as the thin file has it. */
+        for (unsigned k = 0; k < 8; k++) put(&fat, 1, slices[i].bytes[4 + (k & 4) + (3 - k % 4)]);
+        put_big_endian(&fat, 4, at);
+        put_big_endian(&fat, 4, slices[i].size);
+        put_big_endian(&fat, 4, 12);
         at += (slices[i].size + 0xfff) / 0x1000 * 0x1000;
     }
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < count; i++) {
         pad_to(&fat, (fat.size + 0xfff) / 0x1000 * 0x1000);
-        if (damaged && i == 0) slices[i].bytes[0] = 0;
         put_bytes(&fat, slices[i].bytes, slices[i].size);
         builder_free(&slices[i]);
     }
     save(&fat, path);
     builder_free(&fat);
+}
+
+/* A fat file of three slices: arm64 with OWN_ID, x86_64 with OTHER_ID, armv7 without one. `damaged`: the first loses its magic. */
+static void save_fat(bool damaged) {
+    struct builder slices[] = {slice(USP_ARCH_ARM64, OWN_ID), slice(USP_ARCH_X86_64, OTHER_ID),
+                               slice(USP_ARCH_ARMV7, NULL)};
+    if (damaged) slices[0].bytes[0] = 0;
+    join_slices(slices, 3);
 }
 
 static int open_file(struct usp_images **images) {
@@ -264,9 +273,55 @@ START_TEST(the_wanted_slice) {
 }
 END_TEST
 
-static void put_big_endian(struct builder *b, unsigned width, uint64_t value) {
-    while (width-- > 0) put(b, 1, value >> 8 * width & 0xff);
+/* One slice for arm64 and one for arm64e, which have nothing but their symbols and cpusubtypes to tell them apart. */
+START_TEST(variants_of_a_processor) {
+    static const struct macho_symbol of_arm64e[] = {{"_signed", TEXT_LOW, SECT | EXT, IN_TEXT, 0}, {NULL, 0, 0, 0, 0}};
+    static const struct {
+        uint32_t variant;
+        const char *name;
+    } cases[] = {{USP_VARIANT_PLAIN, "first"}, {USP_VARIANT_ARM64E, "signed"}};
+    const struct macho_file wanted = {.arch = USP_ARCH_ARM64, .symbols = of_arm64e};
+    struct builder slices[] = {build_macho_symbol_file(&wanted), slice(USP_ARCH_ARM64, NULL)};
+    patch(&slices[0], 8, 4, 0x80000002);
+    join_slices(slices, 2);
+    struct usp_images *images = opened();
+    ck_assert_uint_eq(usp_images_count(images), 2);
+    for (size_t i = 0; i < 2; i++) {
+        /* By its own list, whose path the symbolizer opens again, and by the options. */
+        const struct usp_image *image = usp_images_get(images, i);
+        struct usp_images *one;
+        ck_assert_uint_eq(image->arch, USP_ARCH_ARM64);
+        ck_assert_uint_eq(image->variant, cases[i].variant);
+        ck_assert_int_eq(usp_images_create(image, 1, &one), USP_OK);
+        names(one, BASE + TEXT_LOW, cases[i].name);
+        usp_images_free(one);
+        options.arch = USP_ARCH_ARM64;
+        options.variant = cases[i].variant;
+        one = opened();
+        ck_assert_uint_eq(usp_images_count(one), 1);
+        ck_assert_uint_eq(usp_images_get(one, 0)->variant, cases[i].variant);
+        names(one, BASE + TEXT_LOW, cases[i].name);
+        usp_images_free(one);
+    }
+    options.variant = USP_VARIANT_NONE;
+    struct usp_images *both = opened();
+    ck_assert_uint_eq(usp_images_count(both), 2);
+    usp_images_free(both);
+    usp_images_free(images);
+    options.variant = USP_VARIANT_X86_64H;
+    refused(USP_ERROR_MISMATCH, "for arm64e, arm64, not for arm64");
+    options.variant = USP_VARIANT_X86_64H + 1;
+    refused(USP_ERROR_ARGUMENT, "options");
+    save_thin(USP_ARCH_ARM64, OWN_ID);
+    options.variant = USP_VARIANT_ARM64E;
+    refused(USP_ERROR_MISMATCH, "for arm64, not for arm64e");
+    struct usp_image unknown = recorded(0x1000, 0x1000);
+    unknown.variant = USP_VARIANT_X86_64H + 1;
+    ck_assert_int_eq(create(&unknown, 1), USP_ERROR_ARGUMENT);
+    unknown.variant = USP_VARIANT_ARM64E;
+    ck_assert_int_eq(create(&unknown, 1), USP_OK);
 }
+END_TEST
 
 /* A slice where 32 bits do not reach. */
 START_TEST(past_4_gb) {
@@ -391,6 +446,7 @@ int main(void) {
     tcase_add_checked_fixture(files, set_up, remove_folder);
     add_tests(files, where_it_was_linked_for, where_it_is_said_to_be, one_for_each_slice);
     tcase_add_loop_test(files, the_wanted_slice, 0, 2);
+    tcase_add_test(files, variants_of_a_processor);
     add_tests(files, past_4_gb, what_is_not_there_is_told_with_what_is, damage_is_told_with_its_place);
     tcase_set_timeout(files, 60);
     add_tests(files, damaged_names_are_told_with_their_place, what_has_no_addresses_is_refused, options_are_checked);

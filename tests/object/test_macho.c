@@ -238,6 +238,18 @@ END_TEST
 
 /* ---- fat files ---- */
 
+static int pick(uint32_t arch, uint32_t variant) {
+    const struct uspi_wanted_slice wanted = {.arch = arch, .variant = variant};
+    return uspi_fat_pick(all(), &wanted, &macho, &error);
+}
+
+static int pick_by_uuid(const char *uuid) {
+    /* The UUID decides, whatever processor is asked for. */
+    const struct uspi_wanted_slice wanted = {
+        .uuid = (const uint8_t *)uuid, .arch = USP_ARCH_ARMV7, .variant = USP_VARIANT_ARMV7K};
+    return uspi_fat_pick(all(), &wanted, &macho, &error);
+}
+
 /* Two slices, armv7 and arm64, with 32- or 64-bit offsets. */
 static void build_fat(bool wide, uint64_t offset, uint64_t size) {
     struct builder slices[2] = {{0}, {0}};
@@ -264,18 +276,62 @@ static void build_fat(bool wide, uint64_t offset, uint64_t size) {
 
 START_TEST(slices) {
     build_fat(_i == 1, 0, 0);
-    ck_assert_int_eq(uspi_fat_pick(all(), NULL, USP_ARCH_ARM64, &macho, &error), USP_OK);
+    ck_assert_int_eq(pick(USP_ARCH_ARM64, USP_VARIANT_NONE), USP_OK);
     ck_assert_uint_eq(macho.arch, USP_ARCH_ARM64);
     ck_assert_uint_eq(macho.bytes.from, 4 * PAGE);
-    ck_assert_int_eq(uspi_fat_pick(all(), NULL, USP_ARCH_ARMV7, &macho, &error), USP_OK);
+    ck_assert_int_eq(pick(USP_ARCH_ARMV7, USP_VARIANT_NONE), USP_OK);
     ck_assert_uint_eq(macho.bytes.from, 2 * PAGE);
-    ck_assert_int_eq(uspi_fat_pick(all(), NULL, USP_ARCH_NONE, &macho, &error), USP_OK);
+    ck_assert_int_eq(pick(USP_ARCH_NONE, USP_VARIANT_NONE), USP_OK);
     ck_assert_uint_eq(macho.arch, USP_ARCH_ARMV7);
-    ck_assert_int_eq(uspi_fat_pick(all(), NULL, USP_ARCH_I386, &macho, &error), USP_ERROR_NOT_FOUND);
-    /* The UUID decides, whatever processor is asked for. */
-    ck_assert_int_eq(uspi_fat_pick(all(), (const uint8_t *)UUID, USP_ARCH_ARMV7, &macho, &error), USP_OK);
+    ck_assert_int_eq(pick(USP_ARCH_I386, USP_VARIANT_NONE), USP_ERROR_NOT_FOUND);
+    ck_assert_int_eq(pick_by_uuid(UUID), USP_OK);
     ck_assert_uint_eq(macho.arch, USP_ARCH_ARM64);
-    ck_assert_int_eq(uspi_fat_pick(all(), (const uint8_t *)"ANOTHER-UUID-16b", 0, &macho, &error), USP_ERROR_MISMATCH);
+    ck_assert_int_eq(pick_by_uuid("ANOTHER-UUID-16b"), USP_ERROR_MISMATCH);
+}
+END_TEST
+
+START_TEST(variants) {
+    static const struct {
+        uint32_t arch, cpu_subtype, variant;
+        const char *name;
+    } cases[] = {
+        {USP_ARCH_ARM64, 0, USP_VARIANT_PLAIN, "arm64"},
+        {USP_ARCH_ARM64, 1, USP_VARIANT_PLAIN, "arm64"},
+        {USP_ARCH_ARM64, 2, USP_VARIANT_ARM64E, "arm64e"},
+        /* With the version of the ABI in the capability bits. */
+        {USP_ARCH_ARM64, 0x80000002, USP_VARIANT_ARM64E, "arm64e"},
+        {USP_ARCH_ARM64_32, 2, USP_VARIANT_PLAIN, "arm64_32"},
+        {USP_ARCH_ARMV7, 9, USP_VARIANT_PLAIN, "armv7"},
+        {USP_ARCH_ARMV7, 11, USP_VARIANT_ARMV7S, "armv7s"},
+        {USP_ARCH_ARMV7, 12, USP_VARIANT_ARMV7K, "armv7k"},
+        {USP_ARCH_X86_64, 3, USP_VARIANT_PLAIN, "x86_64"},
+        {USP_ARCH_X86_64, 8, USP_VARIANT_X86_64H, "x86_64h"},
+        {USP_ARCH_I386, 3, USP_VARIANT_PLAIN, "i386"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        build_macho_program(&file, cases[i].arch, UUID, 2);
+        patch(&file, 8, 4, cases[i].cpu_subtype);
+        for (uint32_t variant = USP_VARIANT_NONE; variant <= USP_VARIANT_X86_64H; variant++) {
+            const bool is_wanted = variant == USP_VARIANT_NONE || variant == cases[i].variant;
+            ck_assert_int_eq(pick(cases[i].arch, variant), is_wanted ? USP_OK : USP_ERROR_NOT_FOUND);
+            ck_assert_uint_eq(macho.variant, cases[i].variant);
+        }
+        ck_assert_str_eq(usp_variant_string(macho.arch, macho.variant), cases[i].name);
+        ck_assert_uint_eq(usp_arch_from_string(cases[i].name), cases[i].arch);
+        ck_assert_uint_eq(usp_variant_from_string(cases[i].name), cases[i].variant);
+        builder_free(&file);
+    }
+    static const char *const any[] = {"aarch64", "arm", "amd64", "i686", "sparc", "", NULL};
+    for (size_t i = 0; i < sizeof any / sizeof *any; i++) {
+        ck_assert_uint_eq(usp_variant_from_string(any[i]), USP_VARIANT_NONE);
+    }
+    /* No variant of this processor. */
+    ck_assert_str_eq(usp_variant_string(USP_ARCH_ARM64, USP_VARIANT_ARMV7K), "arm64");
+    ck_assert_str_eq(usp_variant_string(USP_ARCH_NONE, USP_VARIANT_ARM64E), "unknown");
+    build_macho_program(&file, USP_ARCH_ARM64, UUID, 2);
+    patch(&file, 8, 4, 2);
+    ck_assert_int_eq(pick(USP_ARCH_ARM64, USP_VARIANT_PLAIN), USP_ERROR_NOT_FOUND);
+    ck_assert_ptr_nonnull(strstr(error.text, "made for arm64e, not for arm64"));
 }
 END_TEST
 
@@ -285,16 +341,16 @@ START_TEST(slices_outside_of_the_file) {
     } cases[] = {{0x7000000, 0}, {0, 0x7000000}, {UINT32_MAX, UINT32_MAX}, {UINT64_MAX, 2}, {2, UINT64_MAX}};
     bool wide = cases[_i].offset > UINT32_MAX || cases[_i].size > UINT32_MAX;
     build_fat(wide, cases[_i].offset, cases[_i].size);
-    ck_assert_int_eq(uspi_fat_pick(all(), NULL, USP_ARCH_ARM64, &macho, &error), USP_ERROR_TRUNCATED);
+    ck_assert_int_eq(pick(USP_ARCH_ARM64, USP_VARIANT_NONE), USP_ERROR_TRUNCATED);
     ck_assert_ptr_nonnull(strstr(error.text, "slice"));
     /* The other slice is none the worse. */
-    ck_assert_int_eq(uspi_fat_pick(all(), NULL, USP_ARCH_ARMV7, &macho, &error), USP_OK);
+    ck_assert_int_eq(pick(USP_ARCH_ARMV7, USP_VARIANT_NONE), USP_OK);
 }
 END_TEST
 
 START_TEST(lying_number_of_slices) {
     struct uspi_fat fat;
-    struct uspi_fat_slice slice;
+    struct uspi_bytes slice;
     build_fat(_i == 1, 0, 0);
     for (unsigned i = 4; i < 8; i++) patch(&file, i, 1, 0xff);
     ck_assert_int_eq(uspi_fat_open(&fat, all(), &error), USP_ERROR_TRUNCATED);
@@ -302,7 +358,7 @@ START_TEST(lying_number_of_slices) {
     patch(&file, 4, 4, 0);
     ck_assert_int_eq(uspi_fat_open(&fat, all(), &error), USP_OK);
     ck_assert_int_eq(uspi_fat_slice(&fat, 0, &slice, &error), USP_ERROR_NOT_FOUND);
-    ck_assert_int_eq(uspi_fat_pick(all(), NULL, USP_ARCH_NONE, &macho, &error), USP_ERROR_NOT_FOUND);
+    ck_assert_int_eq(pick(USP_ARCH_NONE, USP_VARIANT_NONE), USP_ERROR_NOT_FOUND);
     file.size = 7;
     ck_assert_int_eq(uspi_fat_open(&fat, all(), &error), USP_ERROR_TRUNCATED);
 }
@@ -310,11 +366,11 @@ END_TEST
 
 START_TEST(thin_is_picked_too) {
     build_macho_program(&file, archs[_i], UUID, 2);
-    ck_assert_int_eq(uspi_fat_pick(all(), NULL, archs[_i], &macho, &error), USP_OK);
-    ck_assert_int_eq(uspi_fat_pick(all(), (const uint8_t *)UUID, USP_ARCH_NONE, &macho, &error), USP_OK);
-    ck_assert_int_eq(uspi_fat_pick(all(), (const uint8_t *)"ANOTHER-UUID-16b", 0, &macho, &error), USP_ERROR_MISMATCH);
+    ck_assert_int_eq(pick(archs[_i], USP_VARIANT_NONE), USP_OK);
+    ck_assert_int_eq(pick_by_uuid(UUID), USP_OK);
+    ck_assert_int_eq(pick_by_uuid("ANOTHER-UUID-16b"), USP_ERROR_MISMATCH);
     uint32_t other = archs[_i] == USP_ARCH_I386 ? USP_ARCH_ARM64 : USP_ARCH_I386;
-    ck_assert_int_eq(uspi_fat_pick(all(), NULL, other, &macho, &error), USP_ERROR_NOT_FOUND);
+    ck_assert_int_eq(pick(other, USP_VARIANT_NONE), USP_ERROR_NOT_FOUND);
 }
 END_TEST
 
@@ -329,6 +385,7 @@ int main(void) {
     add_tests(thin, nothing_to_find, image_of_the_shared_cache);
     tcase_add_loop_test(thin, thread_states, 0, ARCHS);
     tcase_add_loop_test(fat, slices, 0, 2);
+    tcase_add_test(fat, variants);
     tcase_add_loop_test(fat, slices_outside_of_the_file, 0, 5);
     tcase_add_loop_test(fat, lying_number_of_slices, 0, 2);
     tcase_add_loop_test(fat, thin_is_picked_too, 0, ARCHS);

@@ -93,7 +93,8 @@ static void check_excerpts(void) {
     struct uspi_tables *tables;
     const usp_addr base = macho_base(wanted.arch);
     ck_assert_int_eq(uspi_file_open(path, &file, NULL), USP_OK);
-    if (uspi_macho_tables_open(uspi_file_bytes(file), NULL, NULL, wanted.arch, &tables) == USP_OK) {
+    if (uspi_macho_tables_open(uspi_file_bytes(file), NULL, &(struct uspi_wanted_slice){.arch = wanted.arch},
+                               &tables) == USP_OK) {
         compare_excerpts(tables, base, base + LINKEDIT, 0x300, 4, &tally);
         tables->close(tables);
         ck_assert_uint_gt(tally.decided + tally.undecided, 0);

@@ -229,6 +229,7 @@ START_TEST(image_lines) {
     ck_assert_span_eq(image.ident, "My App");
     ck_assert_span_eq(image.path, "/x/My App");
     ck_assert_uint_eq(image.arch, USP_ARCH_ARM64);
+    ck_assert_uint_eq(image.variant, USP_VARIANT_ARM64E);
     ck_assert_uint_eq(image.id_size, 16);
     ck_assert(image_of(span_of("   0x100 -    0x1ff +com.a.App (1.0 - 1) <" UUID "> /x/<b>/App"), &image));
     ck_assert_span_eq(image.ident, "com.a.App");

@@ -311,8 +311,8 @@ START_TEST(crash_report) {
         "    sp: 0x0000000000007000   pc: 0x0000000000001010\n"
         "\n"
         "Binary Images:\n"
-        "0x100000000 - 0x100007fff Demo arm64  <deadbeef313233343536373839616263> /Apps/Demo.app/Demo\n"
-        "0x200000000 - 0x200000fff lib\\x1b.dylib arm64  <00000000000000000000000000000000> "
+        "0x100000000 - 0x100007fff Demo arm64e  <deadbeef313233343536373839616263> /Apps/Demo.app/Demo\n"
+        "0x200000000 - 0x200000fff lib\\x1b.dylib arm64e  <00000000000000000000000000000000> "
         "/usr/lib/lib\\x1b.dylib\n");
     f.options.crashed_thread = 0;
     struct gathered g = {0};

@@ -38,6 +38,7 @@ START_TEST(all_in_the_core) {
     ck_assert_uint_eq(image->end, IMAGE + 2 * PAGE);
     ck_assert_uint_eq(image->flags, USP_IMAGE_MAIN | USP_IMAGE_MACHO);
     ck_assert_uint_eq(image->arch, archs[_i]);
+    ck_assert_uint_eq(image->variant, USP_VARIANT_PLAIN);
     ck_assert_uint_eq(image->build_id_size, 16);
     ck_assert_mem_eq(image->build_id, UUID, 16);
     uspi_core_close(opened);

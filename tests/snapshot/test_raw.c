@@ -116,6 +116,7 @@ static void check_images(const struct usp_snapshot *snapshot, const struct captu
         ck_assert_uint_eq(a->end, b->end);
         ck_assert_uint_eq(a->slide, b->slide);
         ck_assert_uint_eq(a->arch, b->arch);
+        ck_assert_uint_eq(a->variant, b->variant);
         ck_assert_uint_eq(a->flags, b->flags);
         ck_assert_uint_eq(a->build_id_size, b->build_id_size);
         ck_assert_mem_eq(a->build_id, b->build_id, sizeof a->build_id);

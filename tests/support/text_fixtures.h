@@ -32,6 +32,8 @@ static inline struct usp_images *make_images(const struct made_image *table, uin
                                   .slide = table->load,
                                   .arch = arch,
                                   .flags = table->flags};
+        /* A variant that has to arrive wherever the image does. */
+        if (arch == USP_ARCH_ARM64 && (table->flags & USP_IMAGE_MACHO) != 0) image.variant = USP_VARIANT_ARM64E;
         if (table->id != NULL) {
             image.build_id_size = (uint32_t)strlen(table->id);
             memcpy(image.build_id, table->id, image.build_id_size);

@@ -34,7 +34,10 @@ int main(int argc, char **argv) {
     for (int option; (option = getopt(argc, argv, "s:fa:")) != -1;) {
         if (option == 's') options.index_store = optarg;
         if (option == 'f') lines.flags |= USP_LINES_FILL;
-        if (option == 'a') wanted.arch = usp_arch_from_string(optarg);
+        if (option == 'a') {
+            wanted.arch = usp_arch_from_string(optarg);
+            wanted.variant = usp_variant_from_string(optarg);
+        }
         if (option == '?') return 2;
     }
     if (argc - optind != 1) return 2;

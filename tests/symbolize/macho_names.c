@@ -27,9 +27,9 @@ static void check(int status) {
     exit(1);
 }
 
-static int judge_arch(void *arch, struct uspi_bytes bytes, struct uspi_error *why) {
+static int judge_slice(void *wanted, struct uspi_bytes bytes, struct uspi_error *why) {
     struct uspi_macho macho;
-    return uspi_fat_pick(bytes, NULL, *(const uint32_t *)arch, &macho, why);
+    return uspi_fat_pick(bytes, wanted, &macho, why);
 }
 
 /* The image of a process that has loaded the file where it was linked for. */
@@ -102,12 +102,13 @@ int main(int argc, char **argv) {
         return 2;
     }
     const char *path = argv[argc - 2];
-    uint32_t arch = usp_arch_from_string(argv[argc - 1]);
+    struct uspi_wanted_slice wanted = {.arch = usp_arch_from_string(argv[argc - 1]),
+                                       .variant = usp_variant_from_string(argv[argc - 1])};
     const struct uspi_search search = {.as_named = true};
     struct uspi_file *file;
     struct uspi_macho macho;
-    check(uspi_search_open(&search, path, judge_arch, &arch, &file, &error));
-    check(uspi_fat_pick(uspi_file_bytes(file), NULL, arch, &macho, &error));
+    check(uspi_search_open(&search, path, judge_slice, &wanted, &file, &error));
+    check(uspi_fat_pick(uspi_file_bytes(file), &wanted, &macho, &error));
     if (strcmp(mode, "--code") == 0) {
         list_code(&macho);
     } else if (strcmp(mode, "--starts") == 0) {

@@ -20,11 +20,11 @@ struct image {
 };
 
 static int open_image(struct image *image, const char *path, const char *arch) {
+    const struct uspi_wanted_slice wanted = {.arch = usp_arch_from_string(arch),
+                                             .variant = usp_variant_from_string(arch)};
     struct uspi_error error = {0};
     int status = uspi_file_open(path, &image->file, &error);
-    if (status == USP_OK) {
-        status = uspi_fat_pick(uspi_file_bytes(image->file), NULL, usp_arch_from_string(arch), &image->macho, &error);
-    }
+    if (status == USP_OK) status = uspi_fat_pick(uspi_file_bytes(image->file), &wanted, &image->macho, &error);
     if (status == USP_OK) status = uspi_objc_tables_open(&image->macho, NULL, &image->tables);
     if (status == USP_OK) status = image->tables->gather(image->tables, &image->gathering);
     if (status == USP_OK) {

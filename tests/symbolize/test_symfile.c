@@ -109,17 +109,20 @@ START_TEST(breakpad_tells_names_lines_and_inlined_calls) {
 }
 END_TEST
 
+#define ID "303132333435363738396162636465660 a"
+
 /* MODULE, and the image that it is of. */
 static const struct {
     const char *module;
     uint32_t arch, flags;
     const char *build_id;
+    const char *variant;
 } modules[] = {
-    {ELF_MODULE, USP_ARCH_X86_64, 0, symbols_uuid},
-    {"MODULE mac arm64e 303132333435363738396162636465660 a", USP_ARCH_ARM64, USP_IMAGE_MACHO, "0123456789abcdef"},
-    {"MODULE ios arm64 303132333435363738396162636465660 a", USP_ARCH_ARM64, USP_IMAGE_MACHO, "0123456789abcdef"},
-    {"MODULE mac x86 303132333435363738396162636465660 a", USP_ARCH_I386, USP_IMAGE_MACHO, "0123456789abcdef"},
-    {"MODULE Linux ppc64 303132333435363738396162636465660 a", USP_ARCH_NONE, 0, symbols_uuid},
+    {ELF_MODULE, USP_ARCH_X86_64, 0, symbols_uuid, "x86_64"},
+    {"MODULE mac arm64e " ID, USP_ARCH_ARM64, USP_IMAGE_MACHO, "0123456789abcdef", "arm64e"},
+    {"MODULE ios arm64 " ID, USP_ARCH_ARM64, USP_IMAGE_MACHO, "0123456789abcdef", "arm64"},
+    {"MODULE mac x86 " ID, USP_ARCH_I386, USP_IMAGE_MACHO, "0123456789abcdef", "i386"},
+    {"MODULE Linux ppc64 " ID, USP_ARCH_NONE, 0, symbols_uuid, "unknown"},
 };
 
 START_TEST(a_module_is_of_one_build) {
@@ -127,6 +130,7 @@ START_TEST(a_module_is_of_one_build) {
     build_breakpad(&file, modules[_i].module, "\n");
     struct usp_images *images = open_file(&file);
     check_image(usp_images_get(images, 0), modules[_i].arch, modules[_i].flags, modules[_i].build_id);
+    ck_assert_str_eq(usp_variant_string(modules[_i].arch, usp_images_get(images, 0)->variant), modules[_i].variant);
     usp_images_free(images);
     builder_free(&file);
 }

@@ -80,6 +80,7 @@ for command in "${commands[@]}"; do same_options "$command"; done
 [[ $(in_bash unspool stack --demangle si) == simple ]] || fail "bash: --demangle s"
 [[ $(in_bash unspool stack --style cr) == crash-report ]] || fail "bash: --style cr"
 [[ $(in_bash unspool symbolize -arch arm64_) == arm64_32 ]] || fail "bash: -arch arm64_"
+[[ $(in_bash unspool symbols --arch arm64e) == arm64e ]] || fail "bash: --arch arm64e"
 [[ -z $(in_bash unspool stack --max '') ]] || fail "bash: --max"
 mkdir "$work/folder"
 : >"$work/folder.file"

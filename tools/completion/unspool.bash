@@ -54,7 +54,7 @@ _unspool() {
     ;;
   *:--format) _unspool_reply words "$word" -W 'tree folded pprof speedscope firefox json svg' ;;
   *:--demangle) _unspool_reply words "$word" -W 'full simple short no' ;;
-  *:--arch | symbolize:-arch) _unspool_reply words "$word" -W 'arm64 arm64_32 armv7 x86_64 i386' ;;
+  *:--arch | symbolize:-arch) _unspool_reply words "$word" -W 'arm64 arm64e arm64_32 armv7 armv7s armv7k x86_64 x86_64h i386' ;;
   *:--sysroot | *:--search | *:--fetch-cache | *:--store | *:--index | *:--output | index:-o | store:-o) _unspool_reply files "$word" -A directory ;;
   *:--fetch) _unspool_reply words "$word" -c ;;
   *:--program | *:--log | *:--binary-images | symbolize:-[of] | record:-o) _unspool_reply files "$word" -f ;;

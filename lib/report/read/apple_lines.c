@@ -161,7 +161,6 @@ static bool take_range(struct uspi_span line, size_t *at, struct uspi_read_image
 
 bool uspi_apple_image(struct uspi_span line, struct uspi_read_image *image) {
     size_t at = 0, id_begin, id_end;
-    char arch[16];
     if (!take_range(line, &at, image) || !take_id(line, at, &id_begin, &id_end, image)) return false;
     image->path = uspi_span_trim(uspi_span_behind(line, id_end));
     /* Between the two: the identifier; then the processor, or a version, in parentheses or behind a blank. A + marks what
@@ -170,11 +169,7 @@ bool uspi_apple_image(struct uspi_span line, struct uspi_read_image *image) {
     if (middle.length > 0 && middle.bytes[0] == '+') middle = uspi_span_behind(middle, 1);
     size_t last = middle.length;
     while (last > 0 && middle.bytes[last - 1] != ' ') last--;
-    if (middle.length - last < sizeof arch) {
-        memcpy(arch, middle.bytes + last, middle.length - last);
-        arch[middle.length - last] = '\0';
-        image->arch = usp_arch_from_string(arch);
-    }
+    image->arch = uspi_scan_arch(uspi_span_behind(middle, last), &image->variant);
     if (image->arch != USP_ARCH_NONE) middle = uspi_span_trim_right(ahead(middle, last));
     size_t version = uspi_span_find(middle, 0, USPI_SPAN(" ("));
     image->ident = uspi_span_trim_right(ahead(middle, version));

@@ -58,14 +58,6 @@ static int bytes_of(const struct uspi_json_document *document, size_t member, ui
     return USP_OK;
 }
 
-static uint32_t arch_of(struct uspi_span text) {
-    char arch[16];
-    if (text.length >= sizeof arch) return USP_ARCH_NONE;
-    memcpy(arch, text.bytes, text.length);
-    arch[text.length] = '\0';
-    return usp_arch_from_string(arch);
-}
-
 /* Whether the whole backtrace can be read. */
 static bool is_whole(const uint8_t *bytes, size_t n) {
     struct uspi_compact_items items;
@@ -178,8 +170,9 @@ static int add_addition(struct uspi_expanded *to, size_t from) {
 /* Writes what an object gets in front of its closing bracket. */
 static int put_members(struct expansion *expansion, size_t object, const uint8_t *bytes, size_t n) {
     const struct uspi_json_document *document = &expansion->document;
-    const uint32_t arch =
-        arch_of(uspi_json_text(document, uspi_json_member(document, object, USPI_SPAN("architecture"))));
+    const size_t architecture = uspi_json_member(document, object, USPI_SPAN("architecture"));
+    uint32_t variant;
+    const uint32_t arch = uspi_scan_arch(uspi_json_text(document, architecture), &variant);
     struct usp_images *images = NULL;
     uint8_t *map;
     size_t map_size = 0;

@@ -38,17 +38,6 @@ static uint64_t number_of(const struct uspi_json_object *object, struct uspi_spa
     return member != USPI_JSON_NONE && uspi_json_uint(object->document, member, &value, &is_hex) ? value : 0;
 }
 
-/* The longest processor's name is shorter. */
-#define ARCH_ROOM 16
-
-static uint32_t arch_of(struct uspi_span text) {
-    char arch[ARCH_ROOM];
-    if (text.length >= sizeof arch) return USP_ARCH_NONE;
-    memcpy(arch, text.bytes, text.length);
-    arch[text.length] = '\0';
-    return usp_arch_from_string(arch);
-}
-
 static void set_range(struct uspi_read_image *image, uint64_t base, uint64_t size) {
     image->first = base;
     image->last = size > UINT64_MAX - base ? UINT64_MAX : base + (size > 0 ? size - 1 : 0);
@@ -58,7 +47,7 @@ static bool find_ips_image(const struct uspi_json_object *object, struct uspi_re
     struct uspi_span id = text_of(object, USPI_SPAN("uuid"));
     image->path = text_of(object, USPI_SPAN("path"));
     image->ident = text_of(object, USPI_SPAN("name"));
-    image->arch = arch_of(text_of(object, USPI_SPAN("arch")));
+    image->arch = uspi_scan_arch(text_of(object, USPI_SPAN("arch")), &image->variant);
     image->id_size = uspi_scan_id(id, image->id, sizeof image->id);
     set_range(image, number_of(object, USPI_SPAN("base")), number_of(object, USPI_SPAN("size")));
     return true;

@@ -59,7 +59,8 @@ struct uspi_read_image {
     uint64_t first, last;   /* addresses, inclusive; both 0: it is known by name alone */
     struct uspi_span ident; /* its name or identifier, as frames have it */
     struct uspi_span path;
-    uint32_t arch; /* enum usp_arch; 0 unknown */
+    uint32_t arch;    /* enum usp_arch; 0 unknown */
+    uint32_t variant; /* enum usp_variant */
     uint8_t id[USP_BUILD_ID_MAX];
     size_t id_size;       /* 0: not known */
     uint32_t base;        /* enum usp_place_base: what offsets in it count from, */

@@ -93,6 +93,7 @@ bool uspi_tables_add(struct uspi_tables *tables, uint64_t position, const struct
     *entry = (struct uspi_image_entry){.first = image->first,
                                        .last = image->last,
                                        .arch = image->arch,
+                                       .variant = image->variant,
                                        .base = image->base,
                                        .base_offset = image->base_offset,
                                        .id_size = image->id_size,

@@ -10,6 +10,7 @@ struct uspi_image_entry {
     uint64_t first, last;               /* addresses, inclusive; both 0: not known */
     struct uspi_span ident, path, name; /* as frames have it; the path, and its last part; each may be empty */
     uint32_t arch;                      /* enum usp_arch; 0 unknown */
+    uint32_t variant;                   /* enum usp_variant */
     uint32_t base;                      /* enum usp_place_base: what offsets in it count from, */
     uint64_t base_offset;               /* and which of them `first` has */
     uint8_t id[USP_BUILD_ID_MAX];

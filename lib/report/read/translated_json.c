@@ -81,7 +81,7 @@ static void put_image(struct uspi_json *json, const struct uspi_image_entry *ima
     uspi_json_begin_object(json, NULL);
     put_span(json, "name", image->name.length > 0 ? image->name : image->ident);
     put_span(json, "path", image->path);
-    if (image->arch != USP_ARCH_NONE) uspi_json_string(json, "arch", usp_arch_string(image->arch));
+    if (image->arch != USP_ARCH_NONE) uspi_json_arch(json, image->arch, image->variant);
     if (image->id_size > 0) uspi_json_bytes(json, "image_id", image->id, image->id_size);
     if (image->first > 0 || image->last > 0) {
         uspi_json_address(json, "first", image->first);

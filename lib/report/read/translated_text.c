@@ -240,7 +240,7 @@ static void put_image(struct uspi_text *out, const struct uspi_image_entry *imag
     put_harmless(out, image->name.length > 0 ? image->name : image->ident);
     if (image->arch != USP_ARCH_NONE) {
         uspi_put_string(out, " ");
-        uspi_put_string(out, usp_arch_string(image->arch));
+        uspi_put_string(out, usp_variant_string(image->arch, image->variant));
     }
     if (image->id_size > 0) {
         uspi_put_string(out, " <");

@@ -142,7 +142,7 @@ static int open_elf(struct uspi_dwarf *dwarf, const struct uspi_dwarf_options *o
 static int open_macho(struct uspi_dwarf *dwarf, const struct uspi_dwarf_options *options, struct uspi_error *error) {
     struct uspi_macho macho;
     struct uspi_macho_extent extent;
-    int status = uspi_fat_pick(options->bytes, options->uuid, options->arch, &macho, error);
+    int status = uspi_fat_pick(options->bytes, &options->wanted, &macho, error);
     if (status == USP_OK) status = uspi_debug_sections_open_macho(&dwarf->file.sections, &macho, error);
     if (status != USP_OK) return status;
     if (uspi_macho_layout(&macho, &extent, NULL) == USP_OK) dwarf->contract.header = extent.header;

@@ -6,18 +6,18 @@
 #define USPI_DWARF_H
 
 #include "lib/images/file.h"
+#include "lib/object/fat.h"
 #include "lib/object/identify.h"
 #include "lib/symbolize/dwarf/reader.h"
 #include "lib/symbolize/lines/line_source.h"
 
 /* What is known of the file. */
 struct uspi_dwarf_options {
-    struct uspi_bytes bytes; /* ELF, or Mach-O, thin or fat. Stays as long as the information */
-    const uint8_t *uuid;     /* of the Mach-O slice, as for uspi_fat_pick; NULL: by arch */
-    uint32_t arch;           /* enum usp_arch, likewise */
-    const char *path;        /* of the file: others lie beside it */
-    const char *sysroot;     /* a folder below which the files' paths are looked for first; NULL: none */
-    bool is_alone;           /* no other files are looked for: what is in those is not known */
+    struct uspi_bytes bytes;         /* ELF, or Mach-O, thin or fat. Stays as long as the information */
+    struct uspi_wanted_slice wanted; /* of a Mach-O file */
+    const char *path;                /* of the file: others lie beside it */
+    const char *sysroot;             /* a folder below which the files' paths are looked for first; NULL: none */
+    bool is_alone;                   /* no other files are looked for: what is in those is not known */
 };
 
 /* Opens it and lists its units. *error tells what was wrong with it, also where the rest can be used (USP_OK), and what was

@@ -448,7 +448,7 @@ int uspi_elf_tables_open(const struct uspi_file *file, const struct uspi_file *d
     if (status == USP_OK) status = open_dynamic(e, bytes);
     usp_addr header;
     if (status == USP_OK && symtab->symbols.count == 0) {
-        status = uspi_go_table_in(bytes, NULL, 0, &e->go, &header);
+        status = uspi_go_table_in(bytes, &(struct uspi_wanted_slice){0}, &e->go, &header);
         if (status != USP_OK) e->go.count = 0;
         if (status != USP_ERROR_NO_MEMORY) status = USP_OK;
     }

@@ -2,7 +2,6 @@
 /* See source.h. Where the table is, and its units; reader.c makes their blocks. */
 #include "lib/symbolize/go/source.h"
 
-#include "lib/object/fat.h"
 #include "lib/object/gopclntab_find.h"
 #include "lib/object/identify.h"
 #include "lib/symbolize/go/reader.h"
@@ -19,7 +18,7 @@ struct go_source {
     uint64_t budget; /* runs that the reader may see in a unit */
 };
 
-int uspi_go_table_in(struct uspi_bytes file, const uint8_t *uuid, uint32_t arch, struct uspi_go_table *table,
+int uspi_go_table_in(struct uspi_bytes file, const struct uspi_wanted_slice *wanted, struct uspi_go_table *table,
                      usp_addr *header) {
     struct uspi_elf elf;
     struct uspi_macho macho;
@@ -31,7 +30,7 @@ int uspi_go_table_in(struct uspi_bytes file, const uint8_t *uuid, uint32_t arch,
         *header = elf.header_address;
         return status;
     }
-    if (uspi_fat_pick(file, uuid, arch, &macho, NULL) != USP_OK) return USP_ERROR_NOT_FOUND;
+    if (uspi_fat_pick(file, wanted, &macho, NULL) != USP_OK) return USP_ERROR_NOT_FOUND;
     if (uspi_macho_layout(&macho, &extent, NULL) != USP_OK) return USP_ERROR_NOT_FOUND;
     *header = extent.header;
     return uspi_go_find_macho(&macho, table);

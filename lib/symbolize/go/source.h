@@ -4,13 +4,14 @@
 #ifndef USPI_GO_SOURCE_H
 #define USPI_GO_SOURCE_H
 
+#include "lib/object/fat.h"
 #include "lib/object/gopclntab.h"
 #include "lib/symbolize/lines/line_source.h"
 
-/* The table of a file: ELF, or Mach-O, thin or fat, whose slice uuid and arch pick as for uspi_fat_pick. *header becomes the
+/* The table of a file: ELF, or Mach-O, thin or fat, of which it takes the wanted slice. *header becomes the
  * address of the file's first byte as linked. The bytes stay as long as the table. USP_OK, USP_ERROR_NOT_FOUND when there is
  * none, USP_ERROR_NO_MEMORY. */
-int uspi_go_table_in(struct uspi_bytes file, const uint8_t *uuid, uint32_t arch, struct uspi_go_table *table,
+int uspi_go_table_in(struct uspi_bytes file, const struct uspi_wanted_slice *wanted, struct uspi_go_table *table,
                      usp_addr *header);
 
 /* A source of a table's lines; it is the caller's to close, and the bytes of the table must stay. USP_OK,

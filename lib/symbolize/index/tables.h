@@ -7,7 +7,7 @@
 #include "lib/demangle/names.h"
 #include "lib/images/file.h"
 #include "lib/images/image_file.h"
-#include "lib/object/macho.h"
+#include "lib/object/fat.h"
 #include "lib/symbolize/index/by_name.h"
 #include "lib/symbolize/index/index.h"
 
@@ -52,10 +52,10 @@ bool uspi_elf_has_symtab(const struct uspi_file *file);
  * neither file has a table, USP_ERROR_NO_MEMORY, or the status that tells what is wrong with `file`. */
 int uspi_elf_tables_open(const struct uspi_file *file, const struct uspi_file *debug, struct uspi_tables **tables);
 
-/* Opens the symbol tables of a Mach-O file, thin or fat. `debug` is its dSYM, or NULL; names of both are used. `uuid` and
- * `arch` choose the slice in both files, as in uspi_fat_pick. Lifetimes and results are those of uspi_elf_tables_open. */
-int uspi_macho_tables_open(struct uspi_bytes file, const struct uspi_bytes *debug, const uint8_t *uuid, uint32_t arch,
-                           struct uspi_tables **tables);
+/* Opens the symbol tables of a Mach-O file, thin or fat. `debug` is its dSYM, or NULL; names of both are used. The wanted
+ * slice of both files is taken, as in uspi_fat_pick. Lifetimes and results are those of uspi_elf_tables_open. */
+int uspi_macho_tables_open(struct uspi_bytes file, const struct uspi_bytes *debug,
+                           const struct uspi_wanted_slice *wanted, struct uspi_tables **tables);
 
 /* Opens the list of function starts of a Mach-O file: LC_FUNCTION_STARTS or, without it, the unwind information. It has no
  * names; `get` gives starts only. The bytes of *macho must stay. Returns USP_OK or USP_ERROR_NO_MEMORY. The table is empty

@@ -399,14 +399,14 @@ static void close_tables(struct uspi_tables *tables) {
 }
 
 /* What cannot be read is as good as absent, but for a lack of memory. */
-static int open_all(struct macho_tables *m, struct uspi_bytes file, const struct uspi_bytes *debug, const uint8_t *uuid,
-                    uint32_t arch) {
-    int status = uspi_fat_pick(file, uuid, arch, &m->macho, NULL);
+static int open_all(struct macho_tables *m, struct uspi_bytes file, const struct uspi_bytes *debug,
+                    const struct uspi_wanted_slice *wanted) {
+    int status = uspi_fat_pick(file, wanted, &m->macho, NULL);
     if (status != USP_OK) return status;
     m->address = uspi_macho_address_mask(m->macho.arch);
     if (uspi_macho_symbols(&m->macho, &m->symbols[OWN], NULL) != USP_OK) m->symbols[OWN].count = 0;
     bool has_debug = debug != NULL && m->macho.type != USPI_MH_DSYM &&
-                     uspi_fat_pick(*debug, uuid, arch, &m->debug, NULL) == USP_OK &&
+                     uspi_fat_pick(*debug, wanted, &m->debug, NULL) == USP_OK &&
                      uspi_macho_symbols(&m->debug, &m->symbols[OF_DSYM], NULL) == USP_OK;
     if (!has_debug) m->symbols[OF_DSYM].count = 0;
     status = uspi_macho_stabs_open(&m->stabs, &m->symbols[OWN]);
@@ -424,13 +424,13 @@ static int open_all(struct macho_tables *m, struct uspi_bytes file, const struct
     return has_names ? USP_OK : USP_ERROR_NOT_FOUND;
 }
 
-int uspi_macho_tables_open(struct uspi_bytes file, const struct uspi_bytes *debug, const uint8_t *uuid, uint32_t arch,
-                           struct uspi_tables **tables) {
+int uspi_macho_tables_open(struct uspi_bytes file, const struct uspi_bytes *debug,
+                           const struct uspi_wanted_slice *wanted, struct uspi_tables **tables) {
     struct macho_tables *m = calloc(1, sizeof *m);
     if (m == NULL) return USP_ERROR_NO_MEMORY;
     m->contract = (struct uspi_tables){
         .gather = gather, .get = get, .prefer = prefer, .close = close_tables, .memory = sizeof *m};
-    int status = open_all(m, file, debug, uuid, arch);
+    int status = open_all(m, file, debug, wanted);
     if (status != USP_OK) {
         close_tables(&m->contract);
         return status;

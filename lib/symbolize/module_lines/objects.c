@@ -3,7 +3,6 @@
 #include "lib/symbolize/module_lines/state.h"
 
 #include "lib/images/object_file.h"
-#include "lib/object/fat.h"
 
 /* Longer than any path that a linker writes. */
 #define OBJECT_PATH_MAX 4096
@@ -15,6 +14,8 @@ static int open_object(struct uspi_lines *lines, uint32_t number) {
     struct uspi_search search = lines->places->search;
     struct uspi_error why = {0};
     struct uspi_macho macho;
+    /* An object has no UUID. */
+    const struct uspi_wanted_slice wanted = {.arch = lines->image->arch, .variant = lines->image->variant};
     char path[OBJECT_PATH_MAX];
     object->was_tried = true;
     /* These are the image's own, and no object's. */
@@ -22,15 +23,15 @@ static int open_object(struct uspi_lines *lines, uint32_t number) {
     search.as_named = true;
     int status = uspi_bytes_string(lines->map_symbols.strings, mapped->path, path, sizeof path, "object file", &why);
     if (status == USP_OK) {
-        status = uspi_object_file_open(&search, path, mapped->modified, lines->image->arch, &object->file, &why);
+        status = uspi_object_file_open(&search, path, mapped->modified, &wanted, &object->file, &why);
     }
-    if (status == USP_OK) {
-        status = uspi_fat_pick(uspi_file_bytes(object->file), NULL, lines->image->arch, &macho, &why);
-    }
+    if (status == USP_OK) status = uspi_fat_pick(uspi_file_bytes(object->file), &wanted, &macho, &why);
     if (status == USP_OK) status = uspi_macho_symbols(&macho, &object->symbols, &why);
     if (status == USP_OK) {
-        object->image = (struct usp_image){
-            .arch = lines->image->arch, .flags = USP_IMAGE_MACHO, .path = uspi_file_path(object->file)};
+        object->image = (struct usp_image){.arch = wanted.arch,
+                                           .variant = wanted.variant,
+                                           .flags = USP_IMAGE_MACHO,
+                                           .path = uspi_file_path(object->file)};
         object->lines = uspi_lines_open_without_index(&object->image, lines->places, object->file, lines->cache);
         if (object->lines == NULL) status = USP_ERROR_NO_MEMORY;
     }

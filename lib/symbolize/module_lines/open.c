@@ -5,7 +5,6 @@
 
 #include "lib/images/macho_file.h"
 #include "lib/images/symbol_file.h"
-#include "lib/object/fat.h"
 #include "lib/symbolize/dwarf/dwarf.h"
 #include "lib/symbolize/go/source.h"
 #include "lib/symbolize/symfile/source.h"
@@ -49,8 +48,7 @@ static int open_dwarf(struct uspi_lines *lines, const struct usp_image *image, c
                       const struct uspi_file *file) {
     const bool is_macho = (image->flags & USP_IMAGE_MACHO) != 0;
     const struct uspi_dwarf_options options = {.bytes = uspi_file_bytes(file),
-                                               .uuid = is_macho ? uspi_macho_image_uuid(image) : NULL,
-                                               .arch = image->arch,
+                                               .wanted = uspi_slice_of_image(image),
                                                .path = uspi_file_path(file),
                                                .is_alone = lines->is_in_memory,
                                                .sysroot = places->search.sysroot};
@@ -87,10 +85,10 @@ static int find_dwarf(struct uspi_lines *lines, const struct usp_image *image, c
 /* The debug map of an image that has neither a dSYM nor debug information of its own. */
 static int open_debug_map(struct uspi_lines *lines) {
     const struct usp_image *image = lines->image;
+    const struct uspi_wanted_slice wanted = uspi_slice_of_image(image);
     struct uspi_macho macho;
     if ((image->flags & USP_IMAGE_MACHO) == 0 || lines->image_file == NULL) return USP_ERROR_NOT_FOUND;
-    int status =
-        uspi_fat_pick(uspi_file_bytes(lines->image_file), uspi_macho_image_uuid(image), image->arch, &macho, NULL);
+    int status = uspi_fat_pick(uspi_file_bytes(lines->image_file), &wanted, &macho, NULL);
     if (status == USP_OK) status = uspi_macho_symbols(&macho, &lines->map_symbols, NULL);
     if (status == USP_OK)
         status = uspi_debug_map_read(&lines->debug_map, &lines->map_symbols, uspi_macho_address_mask(image->arch));
@@ -105,11 +103,11 @@ static int open_debug_map(struct uspi_lines *lines) {
 static int open_go(struct uspi_lines *lines) {
     const struct usp_image *image = lines->image;
     const bool is_macho = (image->flags & USP_IMAGE_MACHO) != 0;
+    const struct uspi_wanted_slice wanted = uspi_slice_of_image(image);
     struct uspi_go_table table;
     usp_addr header;
     if (lines->image_file == NULL || image->section != 0) return USP_ERROR_NOT_FOUND;
-    int status = uspi_go_table_in(uspi_file_bytes(lines->image_file), is_macho ? uspi_macho_image_uuid(image) : NULL,
-                                  image->arch, &table, &header);
+    int status = uspi_go_table_in(uspi_file_bytes(lines->image_file), &wanted, &table, &header);
     if (status == USP_OK) status = uspi_go_source_create(&table, header, &lines->source);
     if (status != USP_OK) return status;
     free(lines->file_path);

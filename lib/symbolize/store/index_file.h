@@ -41,10 +41,11 @@ struct uspi_index_file {
     struct uspi_map map;
     struct uspi_string_pool strings;
     struct uspi_bytes sections[USPI_INDEX_SECTIONS];
-    uint64_t blocks;        /* how many */
-    usp_addr header;        /* the image's first byte, in the addresses of the index */
-    uint32_t flags;         /* enum uspi_index_flags */
-    uint32_t arch, variant; /* enum usp_arch; of Mach-O the cpusubtype, which tells arm64e from arm64 */
+    uint64_t blocks;  /* how many */
+    usp_addr header;  /* the image's first byte, in the addresses of the index */
+    uint32_t flags;   /* enum uspi_index_flags */
+    uint32_t arch;    /* enum usp_arch */
+    uint32_t variant; /* enum usp_variant */
     uint32_t build_id_size;
     uint8_t build_id[USP_BUILD_ID_MAX];
     char name[USPI_INDEX_NAME];  /* of the image's file; "": not known */

@@ -17,6 +17,7 @@ int usp_index_image(const char *store, const uint8_t *build_id, uint32_t build_i
     int status = uspi_index_file_find(store, &made, &index, NULL);
     if (status != USP_OK) return status;
     made.arch = index->arch;
+    made.variant = index->variant;
     made.flags = (index->flags & USPI_INDEX_MACHO) != 0 ? USP_IMAGE_MACHO : 0;
     made.load_address = index->header;
     /* Where the image ends, an index does not say: up to where addresses of its processor end. */
