@@ -3,7 +3,7 @@
  * swift/'s. */
 #include <unspool/demangle.h>
 
-#include "lib/demangle/demangle_simple.h"
+#include "lib/demangle/cxx.h"
 #include "lib/demangle/names.h"
 #include "lib/demangle/rust_v0.h"
 #include "lib/demangle/swift/swift.h"
@@ -15,25 +15,8 @@
 /* Longer names of C++ and Rust stay as they are. */
 #define MANGLED_MAX 4096u
 
-/* The platform's demangler bounds neither its time nor its output, and a C++ name that refers to its own parts can
- * double at every few characters. Names that could become longer than this stay as they are: 3 of the 91,000 of libLLVM,
- * libclang-cpp (19) and libstdc++. In bytes. */
-#define CXX_OUTPUT_MAX (UINT64_C(1) << 27)
-
-/* What is longer is not made shorter: the brackets of a hostile name can be nested so that this takes the square of its
- * length. In bytes. */
-#define SIMPLIFIED_MAX 65536u
-
 /* Room for what our own demangler of Rust writes. */
 #define DEMANGLED_ROOM 16384u
-
-/* Itanium C++ ABI, section 3.4. */
-typedef char *(*cxa_demangle)(const char *mangled, char *buffer, size_t *size, int *status);
-
-struct platform {
-    bool is_known;
-    cxa_demangle cxa;
-};
 
 /* A name that was asked for; its key is the pointer that uspi_names_keep gives for it. */
 struct answer {
@@ -44,7 +27,7 @@ struct usp_demangler {
     uint32_t mode;
     struct uspi_names *names;
     struct uspi_lock *lock; /* for what follows */
-    struct platform platform;
+    struct uspi_cxx cxx;
     struct uspi_swift *swift;
     struct answer *answers; /* open addressing by the address of `mangled` */
     size_t room;            /* a power of two */
@@ -91,8 +74,38 @@ static bool is_method_of_swift(const char *name) {
     return (name[0] == '-' || name[0] == '+') && strncmp(name + 1, "[_Tt", 4) == 0;
 }
 
+/* The mangled part of a name. */
+struct part {
+    size_t before, length;
+};
+
+static bool ends_with(const char *name, size_t length, const char *ending) {
+    const size_t n = strlen(ending);
+    return length >= n && memcmp(name + length - n, ending, n) == 0;
+}
+
+/* Code that a linker has made to reach a function is named after it. Returns the function's own name, or all of it.
+ * Sources: stubs of Mach-O have the name that atos(1) gives them; LLVM, lld/ELF/Thunks.cpp: __AArch64ADRPThunk_NAME,
+ * __Thumbv7ABSLongThunk_NAME, ...; binutils, bfd/elfnn-aarch64.c, bfd/elf32-arm.c: __NAME_veneer, __NAME_from_arm,
+ * __NAME_from_thumb. */
+static struct part linked_part(const char *name) {
+    static const char stub[] = "DYLD-STUB$$", thunk[] = "Thunk_";
+    static const char *const veneers[] = {"_veneer", "_from_arm", "_from_thumb"};
+    const size_t length = strlen(name);
+    if (strncmp(name, stub, sizeof stub - 1) == 0) return (struct part){sizeof stub - 1, length - (sizeof stub - 1)};
+    if (strncmp(name, "__", 2) != 0 || name[2] == 'Z') return (struct part){0, length};
+    for (size_t i = 0; i < sizeof veneers / sizeof *veneers; i++) {
+        if (!ends_with(name, length, veneers[i]) || length < 2 + strlen(veneers[i])) continue;
+        return (struct part){2, length - 2 - strlen(veneers[i])};
+    }
+    const char *found = name[2] != '_' ? strstr(name, thunk) : NULL;
+    const size_t before = found != NULL ? (size_t)(found - name) + sizeof thunk - 1 : 0;
+    return (struct part){before, length - before};
+}
+
 uint32_t usp_mangling_of(const char *name) {
     if (name == NULL) return USP_MANGLING_NONE;
+    name += linked_part(name).before;
     if (name[0] == '_' && name[1] == 'R' && name[2] >= 'A' && name[2] <= 'Z') return USP_MANGLING_RUST_V0;
     if (uspi_swift_is_mangled(name) || is_method_of_swift(name)) return USP_MANGLING_SWIFT;
     if (legacy_rust_length(name) > 0) return USP_MANGLING_RUST_LEGACY;
@@ -103,78 +116,12 @@ uint32_t usp_mangling_of(const char *name) {
 
 /* ---- what demangles it ---- */
 
-static void find_platform(struct platform *platform) {
-    /* The commonest first: where a library is missing, the loader looks for it in a hundred places. */
-    static const char *const cxx[] = {"", "libstdc++.so.6", "libc++abi.so.1", "libc++abi.dylib", NULL};
-    uspi_os_function found;
-    if (platform->is_known) return;
-    platform->is_known = true;
-    if (uspi_os_find_function(cxx, "__cxa_demangle", &found)) platform->cxa = (cxa_demangle)found;
-}
-
-/* Whether the shorter forms are wanted; they differ for Swift alone. */
+/* Returns whether the shorter forms are asked for; they differ for Swift alone. */
 static bool is_to_be_simple(const struct usp_demangler *demangler) {
     return demangler->mode == USP_DEMANGLE_SIMPLE || demangler->mode == USP_DEMANGLE_SHORT;
 }
 
-/* The length of an Itanium C++ ABI back reference at `at`: "S" or "T", a number, "_"; 0: there is none. Letters of an
- * identifier may look like one, which only makes the estimate too high. */
-static size_t reference_length(const char *at) {
-    size_t n = 1;
-    if (at[0] != 'S' && at[0] != 'T') return 0;
-    while ((at[n] >= '0' && at[n] <= '9') || (at[n] >= 'A' && at[n] <= 'Z')) n++;
-    return at[n] == '_' ? n + 1 : 0;
-}
-
-/* Whether the demangled name is surely not too long. With n references it is at most 3^(n/3) times as long: levels of three
- * references to the level before make the most of them. A pack expansion ("Dp") repeats what follows for each argument. */
-static bool is_moderate(const char *name) {
-    uint64_t length = strlen(name), estimate = length;
-    unsigned references = 0;
-    while (*name != '\0' && estimate <= CXX_OUTPUT_MAX) {
-        size_t reference = reference_length(name);
-        if (reference > 0 && ++references % 3 == 0) estimate *= 3;
-        if (name[0] == 'D' && name[1] == 'p') estimate *= length / 32 + 2;
-        name += reference > 0 ? reference : 1;
-    }
-    return estimate <= CXX_OUTPUT_MAX;
-}
-
 /* All of these give a malloc'ed string, or NULL. */
-
-static char *demangle_cxa(const struct platform *platform, const char *name) {
-    int status = 0;
-    if (platform->cxa == NULL || !is_moderate(name)) return NULL;
-    char *demangled = platform->cxa(name, NULL, NULL, &status);
-    if (status == 0) return demangled;
-    free(demangled);
-    return NULL;
-}
-
-/* Clang's name for a block's function: "__" before the function's own, of which one may have been taken for Mach-O's;
- * "_block_invoke" and a number behind it, which must be there. llvm-cxxfilt's words. */
-static char *demangle_block(const struct platform *platform, char *name) {
-    static const char words[] = "invocation function for block in ";
-    *strstr(name, "_block_invoke") = '\0';
-    char *function = demangle_cxa(platform, strchr(name, 'Z') - 1);
-    size_t length = function != NULL ? strlen(function) : 0;
-    char *whole = function != NULL ? malloc(sizeof words + length) : NULL;
-    if (whole != NULL) {
-        memcpy(whole, words, sizeof words - 1);
-        memcpy(whole + sizeof words - 1, function, length + 1);
-    }
-    free(function);
-    return whole;
-}
-
-static char *demangle_cxx(const struct usp_demangler *demangler, char *name) {
-    bool is_block = name[1] != 'Z' && strstr(name, "_block_invoke") != NULL;
-    char *text = is_block ? demangle_block(&demangler->platform, name)
-                          : demangle_cxa(&demangler->platform, strchr(name, 'Z') - 1);
-    bool is_simplified = is_to_be_simple(demangler) && !is_block;
-    if (text != NULL && is_simplified && strlen(text) <= SIMPLIFIED_MAX) uspi_demangle_simplify(text);
-    return text;
-}
 
 /* The characters that old Rust writes as $…$ (rustc_symbol_mangling/src/legacy.rs): returns the length of the escape, and
  * its character; 0: it is none. */
@@ -224,12 +171,14 @@ static void resolve_rust(char *text, bool drops_hash) {
     text[to] = '\0';
 }
 
-static char *demangle_legacy_rust(const struct usp_demangler *demangler, char *name) {
-    bool is_simple = is_to_be_simple(demangler);
-    if (is_simple) name[legacy_rust_length(name)] = '\0';
-    char *text = demangle_cxa(&demangler->platform, name);
-    if (text != NULL) resolve_rust(text, is_simple);
-    return text;
+static char *demangle_legacy_rust(struct usp_demangler *demangler, char *name) {
+    const size_t length = legacy_rust_length(name);
+    const char first = name[length];
+    name[length] = '\0';
+    char *text = uspi_cxx_demangle(&demangler->cxx, name);
+    name[length] = first;
+    if (text != NULL) resolve_rust(text, is_to_be_simple(demangler));
+    return first != '\0' && !is_to_be_simple(demangler) ? uspi_cxx_append_clone(text, name + length) : text;
 }
 
 static char *demangle_v0(const struct usp_demangler *demangler, const char *name) {
@@ -264,17 +213,15 @@ static bool make_room(struct usp_demangler *demangler) {
     return true;
 }
 
-/* Where in a name its mangled part is. */
-struct part {
-    size_t before, length;
-};
-
-/* All of it but what stands behind an @; of an Objective-C method the class. */
+/* The function's own name without what stands behind an @; of an Objective-C method the class. */
 static struct part mangled_part(const char *name) {
-    if (is_method_of_swift(name)) return (struct part){2, strcspn(name + 2, " (")};
+    struct part part = linked_part(name);
+    name += part.before;
+    if (is_method_of_swift(name)) return (struct part){part.before + 2, strcspn(name + 2, " (")};
     /* A macro's name begins with an @. */
-    const char *at = name[0] != '\0' ? strchr(name + 1, '@') : NULL;
-    return (struct part){0, at != NULL ? (size_t)(at - name) : strlen(name)};
+    const char *at = part.length > 0 ? memchr(name + 1, '@', part.length - 1) : NULL;
+    if (at != NULL) part.length = (size_t)(at - name);
+    return part;
 }
 
 /* The name with the text in place of its mangled part, kept. */
@@ -298,9 +245,8 @@ static char *ask_copy(struct usp_demangler *demangler, const char *name, size_t 
     if (bare == NULL) return NULL;
     memcpy(bare, name, length);
     bare[length] = '\0';
-    if (mangling != USP_MANGLING_RUST_V0) find_platform(&demangler->platform);
     switch (mangling) {
-    case USP_MANGLING_CXX: text = demangle_cxx(demangler, bare); break;
+    case USP_MANGLING_CXX: text = uspi_cxx_name(&demangler->cxx, bare, is_to_be_simple(demangler)); break;
     case USP_MANGLING_RUST_LEGACY: text = demangle_legacy_rust(demangler, bare); break;
     case USP_MANGLING_RUST_V0: text = demangle_v0(demangler, bare); break;
     default: break;
