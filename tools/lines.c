@@ -22,6 +22,34 @@ char *find_index_store(const char *given) {
     return store;
 }
 
+bool add_path_map(struct line_options *lines, char *text) {
+    char *separator = strchr(text, '=');
+    if (separator == NULL || separator == text) {
+        complain("--map-path wants OLD=NEW, two folders, not \"%s\"", text);
+        return false;
+    }
+    const size_t size = (lines->path_map_count + (size_t)1) * sizeof *lines->path_maps;
+    struct usp_path_map *maps = realloc(lines->path_maps, size);
+    if (maps == NULL) {
+        complain("%s", usp_status_string(USP_ERROR_NO_MEMORY));
+        return false;
+    }
+    *separator = '\0';
+    maps[lines->path_map_count++] = (struct usp_path_map){text, separator + 1};
+    lines->path_maps = maps;
+    return true;
+}
+
+void line_options_clear(struct line_options *lines) { free(lines->path_maps); }
+
+char *use_line_options(const struct line_options *lines, struct usp_symbolizer_options *names) {
+    char *store = find_index_store(lines->index_store);
+    names->index_store = store;
+    names->path_maps = lines->path_maps;
+    names->path_map_count = lines->path_map_count;
+    return store;
+}
+
 void looked_up_create(struct looked_up *looked_up, const struct usp_images *images) {
     looked_up->images = images;
     looked_up->addresses = calloc(usp_images_count(images) + 1, sizeof *looked_up->addresses);

@@ -5,6 +5,21 @@
 
 #include <unspool/unspool.h>
 
+/* What the options say of lines. */
+struct line_options {
+    const char *index_store;        /* of --index; NULL: the default one */
+    struct usp_path_map *path_maps; /* of --map-path; owned, its strings are those of the command line */
+    uint32_t path_map_count;
+};
+
+/* Adds the value of a --map-path, OLD=NEW, which is cut at its first "=". Complains when there is none, or memory lacks. */
+bool add_path_map(struct line_options *lines, char *text);
+
+void line_options_clear(struct line_options *lines);
+
+/* Sets what a symbolizer needs for them. Returns the store, which the caller frees once the symbolizer is made. */
+char *use_line_options(const struct line_options *lines, struct usp_symbolizer_options *names);
+
 /* The store of indexes: `given` by an option, or else $UNSPOOL_INDEX_STORE, or else unspool/index in $XDG_CACHE_HOME or
  * ~/.cache. The caller frees it. NULL: memory lacks, or there is no $HOME either. */
 char *find_index_store(const char *given);

@@ -137,7 +137,7 @@ int symbolize_logs(const struct log_options *options) {
         status = log_search_create(options->search, options->search_count, fetch_cache(fetch), &search);
     }
     if (status == EXIT_ALL_WELL) {
-        const struct log_names_options wanted = {.index_store = options->index_store,
+        const struct log_names_options wanted = {.lines = options->lines,
                                                  .fetch = fetch,
                                                  .demangling = options->demangling,
                                                  .is_quiet = options->is_quiet || options->are_records};

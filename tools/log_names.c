@@ -187,13 +187,15 @@ int log_names_create(struct log_search *search, const struct log_names_options *
     struct usp_builds_options builds;
     struct log_names *made = *names = calloc(1, sizeof *made);
     if (made == NULL) return USP_ERROR_NO_MEMORY;
-    made->index_store = find_index_store(options->index_store);
+    made->index_store = find_index_store(options->lines->index_store);
     made->search = search;
     made->fetch = options->fetch;
     made->is_quiet = options->is_quiet;
     usp_builds_options_init(&builds);
     builds.demangling = options->demangling;
     builds.index_store = made->index_store;
+    builds.path_maps = options->lines->path_maps;
+    builds.path_map_count = options->lines->path_map_count;
     builds.find = find_files;
     builds.note = made->is_quiet ? NULL : take_note;
     builds.context = made;

@@ -5,6 +5,7 @@
 #define TOOL_LOG_NAMES_H
 
 #include "tools/fetch.h"
+#include "tools/lines.h"
 #include "tools/log_search.h"
 
 #include <unspool/report.h>
@@ -13,10 +14,10 @@
 struct log_names;
 
 struct log_names_options {
-    const char *index_store; /* of --index; NULL: the default one */
-    struct fetch *fetch;     /* asked for builds of which there is no file; NULL: nothing is fetched */
-    uint32_t demangling;     /* enum usp_demangle_style */
-    bool is_quiet;           /* nothing is said of images that are missing */
+    const struct line_options *lines;
+    struct fetch *fetch; /* asked for builds of which there is no file; NULL: nothing is fetched */
+    uint32_t demangling; /* enum usp_demangle_style */
+    bool is_quiet;       /* nothing is said of images that are missing */
 };
 
 /* The search and what fetches must outlive the names, which are the caller's to free. Returns an enum usp_status. */

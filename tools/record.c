@@ -63,6 +63,9 @@ static void usage(FILE *out) {
         "  --no-lines          no source files and lines, no inlined calls; without it all formats but folded have\n"
         "                      them where there is debug information\n"
         "  --lines             folded: inlined calls are frames of their own\n"
+        "  --map-path OLD=NEW  source files below the folder OLD are shown below NEW; may be given again\n"
+        "  --index STORE       take lines from the indexes in a folder (unspool index). Default:\n"
+        "                      $UNSPOOL_INDEX_STORE, or unspool/index in $XDG_CACHE_HOME or ~/.cache\n"
         "  --quiet             no summary and no progress\n"
         "  --help              this\n"
         "\n"
@@ -88,6 +91,8 @@ enum {
     OPTION_NO_SYMBOLS,
     OPTION_NO_LINES,
     OPTION_LINES,
+    OPTION_MAP_PATH,
+    OPTION_INDEX,
     OPTION_QUIET,
     OPTION_HELP
 };
@@ -109,6 +114,8 @@ static const struct option options[] = {
     {"no-symbols", no_argument, NULL, OPTION_NO_SYMBOLS},
     {"no-lines", no_argument, NULL, OPTION_NO_LINES},
     {"lines", no_argument, NULL, OPTION_LINES},
+    {"map-path", required_argument, NULL, OPTION_MAP_PATH},
+    {"index", required_argument, NULL, OPTION_INDEX},
     {"quiet", no_argument, NULL, OPTION_QUIET},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
@@ -233,6 +240,8 @@ static bool parse_value(int option, struct recording *r, uint32_t *format) {
         if (!parse_count("memory", 1, 1u << 20, &number)) return false;
         r->options.memory = number << 20;
         return true;
+    case OPTION_MAP_PATH: return add_path_map(&r->output.lines, optarg);
+    case OPTION_INDEX: r->output.lines.index_store = optarg; return true;
     case OPTION_DEMANGLE: return parse_demangling(optarg, &r->output.demangling);
     default: return false; /* getopt_long has said why */
     }
@@ -452,6 +461,7 @@ static int run(int argc, char **argv) {
         result = r.program != NULL ? record_program(&r) : record_process(&r);
     }
     if (r.output.path != NULL && r.output.file != NULL) fclose(r.output.file);
+    line_options_clear(&r.output.lines);
     free(r.threads);
     free(r.ids);
     free(r.names);

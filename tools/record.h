@@ -3,6 +3,8 @@
 #ifndef TOOL_RECORD_H
 #define TOOL_RECORD_H
 
+#include "tools/lines.h"
+
 #include <unspool/unspool.h>
 
 #include <stdbool.h>
@@ -27,6 +29,7 @@ struct record_output {
     FILE *file;
     struct usp_profile_write_options options; /* without what names frames */
     uint32_t demangling;
+    struct line_options lines;
     bool no_symbols;
 };
 

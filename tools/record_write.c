@@ -5,6 +5,7 @@
 #include "tools/text.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 uint32_t format_of_path(const char *path) {
@@ -45,7 +46,9 @@ static int write_named(struct record_output *output, struct usp_profile *profile
     int status = usp_demangler_create(output->demangling, &output->options.demangler);
     if (status == USP_OK && !output->no_symbols) {
         status = usp_images_create_profile(profile, &images);
+        char *store = use_line_options(&output->lines, &names);
         if (status == USP_OK) status = usp_symbolizer_create(images, &names, &output->options.symbolizer);
+        free(store);
     }
     output->options.images = images;
     if (status == USP_OK) status = usp_profile_write(profile, &output->options, write_to_file, output->file);

@@ -33,6 +33,7 @@ static void usage(FILE *out) {
         "files\n"
         "                     are not there. Default: $UNSPOOL_INDEX_STORE, or unspool/index in $XDG_CACHE_HOME or\n"
         "                     ~/.cache\n"
+        "  --map-path OLD=NEW source files below the folder OLD are shown below NEW; may be given again\n"
         "  --fetch COMMAND    run it once for each image of which there is no file: it writes the file of the build\n"
         "                     {uuid} to {dest}\n"
         "  --debuginfod       instead: ask the servers that $DEBUGINFOD_URLS names for the build\n"
@@ -56,7 +57,7 @@ struct session {
     const char **search; /* folders */
     size_t search_count;
     const char *binary_images;
-    const char *index_store; /* NULL: the default one */
+    struct line_options lines;
     struct fetch_options fetch;
     uint32_t demangling;
     bool as_json, is_strict, is_quiet, asks_for_help;
@@ -170,6 +171,7 @@ enum {
     OPTION_FETCH_CACHE,
     OPTION_FETCH_TIMEOUT,
     OPTION_INDEX,
+    OPTION_MAP_PATH,
     OPTION_DEMANGLE,
     OPTION_JSON,
     OPTION_STRICT,
@@ -184,6 +186,7 @@ static const struct option options[] = {
     {"fetch-cache", required_argument, NULL, OPTION_FETCH_CACHE},
     {"fetch-timeout", required_argument, NULL, OPTION_FETCH_TIMEOUT},
     {"index", required_argument, NULL, OPTION_INDEX},
+    {"map-path", required_argument, NULL, OPTION_MAP_PATH},
     {"demangle", required_argument, NULL, OPTION_DEMANGLE},
     {"json", no_argument, NULL, OPTION_JSON},
     {"strict", no_argument, NULL, OPTION_STRICT},
@@ -200,7 +203,8 @@ static bool parse_option(int option, struct session *session) {
     case OPTION_DEBUGINFOD: session->fetch.debuginfod = true; return true;
     case OPTION_FETCH_CACHE: session->fetch.cache = optarg; return true;
     case OPTION_FETCH_TIMEOUT: return parse_fetch_timeout(optarg, &session->fetch);
-    case OPTION_INDEX: session->index_store = optarg; return true;
+    case OPTION_INDEX: session->lines.index_store = optarg; return true;
+    case OPTION_MAP_PATH: return add_path_map(&session->lines, optarg);
     case OPTION_DEMANGLE: return parse_demangling(optarg, &session->demangling);
     case OPTION_JSON: session->as_json = true; return true;
     case OPTION_STRICT: session->is_strict = true; return true;
@@ -216,11 +220,10 @@ static int serve(struct session *session, char *const *paths, size_t count) {
     int result = EXIT_ALL_WELL;
     if (session->binary_images != NULL) result = log_images_read(session->binary_images, &session->images);
     if (result == EXIT_ALL_WELL) result = fetch_create(&session->fetch, &fetch);
-    if (result == EXIT_ALL_WELL && (session->search_count > 0 || session->index_store != NULL || fetch != NULL)) {
+    if (result == EXIT_ALL_WELL && (session->search_count > 0 || session->lines.index_store != NULL || fetch != NULL)) {
         result = log_search_create(session->search, session->search_count, fetch_cache(fetch), &search);
         if (result == EXIT_ALL_WELL) {
-            const struct log_names_options wanted = {session->index_store, fetch, session->demangling,
-                                                     session->is_quiet};
+            const struct log_names_options wanted = {&session->lines, fetch, session->demangling, session->is_quiet};
             int status = log_names_create(search, &wanted, &session->names);
             if (status != USP_OK) result = log_fail("--search", status);
         }
@@ -263,6 +266,7 @@ static int run(int argc, char **argv) {
         return EXIT_FAILED;
     }
     int status = parse_and_serve(argc, argv, &session);
+    line_options_clear(&session.lines);
     free(session.search);
     return status;
 }

@@ -20,10 +20,10 @@ struct request {
     uint32_t style; /* enum usp_format_style; 0: for people */
     uint32_t demangling, filter_flags;
     const char *only_images;
-    const char *index_store; /* as given */
+    struct line_options lines;
     bool no_symbols;
     bool no_lines, wants_lines; /* --no-lines, --lines */
-    bool full_paths;
+    uint32_t line_flags;        /* enum usp_format_flags: how lines are written */
     bool is_merged;
     bool wants_tasks;
     struct usp_snapshot_options options;
@@ -53,6 +53,9 @@ static void usage(FILE *out) {
         "                   debug information\n"
         "  --lines          say so when there is none, and where it was looked for\n"
         "  --full-path      the path of a source file, not its name alone\n"
+        "  --columns        the column behind the line, where it is known\n"
+        "  --map-path OLD=NEW\n"
+        "                   source files below the folder OLD are shown below NEW; may be given again\n"
         "  --index STORE    take lines from the indexes in a folder (unspool index). Default: $UNSPOOL_INDEX_STORE, "
         "or\n"
         "                   unspool/index in $XDG_CACHE_HOME or ~/.cache\n"
@@ -99,6 +102,8 @@ enum {
     OPTION_NO_LINES,
     OPTION_LINES,
     OPTION_FULL_PATH,
+    OPTION_COLUMNS,
+    OPTION_MAP_PATH,
     OPTION_INDEX,
     OPTION_APP,
     OPTION_NO_SYSTEM,
@@ -122,6 +127,8 @@ static const struct option options[] = {
     {"no-lines", no_argument, NULL, OPTION_NO_LINES},
     {"lines", no_argument, NULL, OPTION_LINES},
     {"full-path", no_argument, NULL, OPTION_FULL_PATH},
+    {"columns", no_argument, NULL, OPTION_COLUMNS},
+    {"map-path", required_argument, NULL, OPTION_MAP_PATH},
     {"index", required_argument, NULL, OPTION_INDEX},
     {"app", no_argument, NULL, OPTION_APP},
     {"no-system", no_argument, NULL, OPTION_NO_SYSTEM},
@@ -168,8 +175,12 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
         case OPTION_NO_SYMBOLS: request->no_symbols = true; break;
         case OPTION_NO_LINES: request->no_lines = true; break;
         case OPTION_LINES: request->wants_lines = true; break;
-        case OPTION_FULL_PATH: request->full_paths = true; break;
-        case OPTION_INDEX: request->index_store = optarg; break;
+        case OPTION_FULL_PATH: request->line_flags |= USP_FORMAT_FULL_PATHS; break;
+        case OPTION_COLUMNS: request->line_flags |= USP_FORMAT_COLUMNS; break;
+        case OPTION_INDEX: request->lines.index_store = optarg; break;
+        case OPTION_MAP_PATH:
+            if (!add_path_map(&request->lines, optarg)) return EXIT_USAGE;
+            break;
         case OPTION_APP: request->filter_flags |= USP_FILTER_APP; break;
         case OPTION_NO_SYSTEM: request->filter_flags |= USP_FILTER_NO_SYSTEM; break;
         case OPTION_IMAGE: request->only_images = optarg; break;
@@ -281,13 +292,12 @@ static int equip(const struct request *request, struct usp_filter **filter, stru
     if (status == USP_OK && !request->no_symbols) {
         struct usp_symbolizer_options names;
         usp_symbolizer_options_init(&names);
-        char *store = find_index_store(request->index_store);
-        names.index_store = store;
+        char *store = use_line_options(&request->lines, &names);
         status = usp_symbolizer_create_for_snapshot(report->snapshot, &names, &report->format.symbolizer);
         free(store);
     }
     if (!request->no_lines) report->format.flags |= USP_FORMAT_LINES;
-    if (request->full_paths) report->format.flags |= USP_FORMAT_FULL_PATHS;
+    report->format.flags |= request->line_flags;
     report->format.images = images;
     report->format.filter = *filter;
     return status;
@@ -335,25 +345,30 @@ static int write_report(const struct request *request, const struct usp_snapshot
     return EXIT_FAILED;
 }
 
+static int show_target(const struct request *request) {
+    struct usp_snapshot *snapshot = NULL;
+    int result = take_snapshot(request, &snapshot);
+    if (result != EXIT_ALL_WELL) return result;
+    int incomplete = warn(snapshot);
+    struct usp_tasks *tasks = request->wants_tasks ? find_tasks(request, snapshot) : NULL;
+    if (request->wants_tasks && tasks == NULL) incomplete = EXIT_INCOMPLETE;
+    result = write_report(request, snapshot, tasks);
+    usp_tasks_free(tasks);
+    usp_snapshot_free(snapshot);
+    return result != EXIT_ALL_WELL ? result : incomplete;
+}
+
 static int run(int argc, char **argv) {
     struct request request = {.demangling = USP_DEMANGLE_FULL};
     bool goes_on;
     usp_snapshot_options_init(&request.options);
     int result = parse(argc, argv, &request, &goes_on);
-    if (!goes_on) {
-        if (result == EXIT_USAGE) fputs("`unspool stack --help` tells more.\n", stderr);
-        return result;
-    }
-    struct usp_snapshot *snapshot = NULL;
-    result = take_snapshot(&request, &snapshot);
-    if (result != EXIT_ALL_WELL) return result;
-    int incomplete = warn(snapshot);
-    struct usp_tasks *tasks = request.wants_tasks ? find_tasks(&request, snapshot) : NULL;
-    if (request.wants_tasks && tasks == NULL) incomplete = EXIT_INCOMPLETE;
-    result = write_report(&request, snapshot, tasks);
-    usp_tasks_free(tasks);
-    usp_snapshot_free(snapshot);
-    return result != EXIT_ALL_WELL ? result : incomplete;
+    if (goes_on)
+        result = show_target(&request);
+    else if (result == EXIT_USAGE)
+        fputs("`unspool stack --help` tells more.\n", stderr);
+    line_options_clear(&request.lines);
+    return result;
 }
 
 const struct command command_stack = {"stack", "the call stacks of a process, a core file or a raw capture", run};

@@ -16,10 +16,12 @@ static void usage(FILE *out) {
         "usage: unspool symbolize -o FILE [OPTION...] [ADDRESS...]\n"
         "       unspool symbolize -p PID [OPTION...] [ADDRESS...]\n"
         "       unspool symbolize --log FILE|DIR|-... --search DIR... [--binary-images FILE] [--index STORE]\n"
-        "                         [--demangle MODE] [--in-place | --output DIR] [--strict] [--quiet]\n"
+        "                         [--map-path OLD=NEW]... [--demangle MODE] [--in-place | --output DIR] [--strict] "
+        "[--quiet]\n"
         "                         [--fetch 'CMD {uuid} {dest}' | --debuginfod] [--fetch-cache DIR]\n"
         "                         [--fetch-timeout SECONDS]\n"
-        "       unspool symbolize --records --search DIR... [--index STORE] [--demangle MODE]\n"
+        "       unspool symbolize --records --search DIR... [--index STORE] [--map-path OLD=NEW]...\n"
+        "                         [--demangle MODE]\n"
         "\n"
         "Names addresses by the symbols of a program, a library or a dSYM, as atos does, with file and line where "
         "there is\n"
@@ -38,6 +40,10 @@ static void usage(FILE *out) {
         "  -f FILE            read the addresses from a file\n"
         "  -i                 a line for each inlined call, too, innermost first\n"
         "  -fullPath          the path of a source file, not its name alone\n"
+        "  --columns          the column behind the line, where it is known\n"
+        "  --map-path OLD=NEW source files below the folder OLD are shown below NEW; also with --log and --records; "
+        "may\n"
+        "                     be given again\n"
         "  --index STORE      take lines from the indexes in a folder (unspool index); with --log and --records also\n"
         "                     names of images whose files are not there. Default: $UNSPOOL_INDEX_STORE, or\n"
         "                     unspool/index in $XDG_CACHE_HOME or ~/.cache\n"
@@ -96,6 +102,8 @@ enum {
     OPTION_RECORDS,
     OPTION_INDEX,
     OPTION_FULL_PATH,
+    OPTION_COLUMNS,
+    OPTION_MAP_PATH,
     OPTION_NO_EFFECT,
     OPTION_TEXT_EXEC
 };
@@ -122,6 +130,8 @@ static const struct option options[] = {
     {"records", no_argument, NULL, OPTION_RECORDS},
     {"inlineFrames", no_argument, NULL, 'i'},
     {"fullPath", no_argument, NULL, OPTION_FULL_PATH},
+    {"columns", no_argument, NULL, OPTION_COLUMNS},
+    {"map-path", required_argument, NULL, OPTION_MAP_PATH},
     {"printHeader", no_argument, NULL, OPTION_NO_EFFECT},
     {"textExecAddress", required_argument, NULL, OPTION_TEXT_EXEC},
     {NULL, 0, NULL, 0},
@@ -177,10 +187,12 @@ static bool parse_option(int option, struct request *request) {
     case OPTION_DEBUGINFOD: request->log.fetch.debuginfod = true; return true;
     case OPTION_FETCH_CACHE: request->log.fetch.cache = optarg; return true;
     case OPTION_FETCH_TIMEOUT: return parse_fetch_timeout(optarg, &request->log.fetch);
-    case OPTION_INDEX: wanted->index_store = request->log.index_store = optarg; return true;
+    case OPTION_INDEX: wanted->lines.index_store = optarg; return true;
     case OPTION_JSON: wanted->json = true; return true;
     case 'i': wanted->inlined = true; return true;
-    case OPTION_FULL_PATH: wanted->full_paths = true; return true;
+    case OPTION_FULL_PATH: wanted->line_flags |= USP_FORMAT_FULL_PATHS; return true;
+    case OPTION_COLUMNS: wanted->line_flags |= USP_FORMAT_COLUMNS; return true;
+    case OPTION_MAP_PATH: return add_path_map(&wanted->lines, optarg);
     case 'd':
     case OPTION_NO_EFFECT: return true;
     case OPTION_TEXT_EXEC: complain("-textExecAddress, for kernels, is not supported; -l and -s are"); return false;
@@ -216,14 +228,14 @@ static bool check_log(const struct request *request) {
     const struct image_choice *image = &others->image;
     const struct log_options *log = &request->log;
     const char *what = log->are_records ? "--records" : "--log";
-    if (log->search_count == 0 && others->index_store == NULL && !fetches(log)) {
+    if (log->search_count == 0 && others->lines.index_store == NULL && !fetches(log)) {
         complain("%s needs the folder of the images' files, or their indexes: --search DIR, --index STORE", what);
         return false;
     }
     bool has_more = log->log_count > 0 || log->binary_images != NULL || log->output != NULL || log->is_in_place ||
                     fetches(log) || log->fetch.cache != NULL;
     if (log->are_records && (has_more || log->is_strict)) {
-        complain("--records goes with --search, --index and --demangle alone");
+        complain("--records goes with --search, --index, --map-path and --demangle alone");
         return false;
     }
     if (log->is_in_place && log->output != NULL) {
@@ -232,8 +244,9 @@ static bool check_log(const struct request *request) {
     }
     bool has_image = image->path != NULL || others->process != 0 || image->place != IMAGE_LINKED ||
                      image->arch != USP_ARCH_NONE || image->build_id_size > 0;
-    if (!has_image && others->input == NULL && !others->json) return true;
-    complain("%s has its own options: --search, --index, --demangle and those that --help lists with it", what);
+    if (!has_image && others->input == NULL && !others->json && others->line_flags == 0) return true;
+    complain("%s has its own options: --search, --index, --map-path, --demangle and those that --help lists with it",
+             what);
     return false;
 }
 
@@ -273,6 +286,7 @@ static int serve(int argc, char **argv, struct request *request) {
     log->search = request->search;
     log->logs = request->logs;
     log->demangling = addresses->demangling;
+    log->lines = &addresses->lines;
     return symbolize_logs(log);
 }
 
@@ -286,6 +300,7 @@ static int run(int argc, char **argv) {
     } else {
         status = serve(argc, argv, &request);
     }
+    line_options_clear(&request.addresses.lines);
     free(request.search);
     free(request.logs);
     return status;

@@ -4,6 +4,7 @@
 #define TOOL_SYMBOLIZE_H
 
 #include "tools/image_choice.h"
+#include "tools/lines.h"
 
 struct address_options {
     struct image_choice image;    /* path NULL: the images of `process` */
@@ -11,11 +12,11 @@ struct address_options {
     const char *input;            /* a file with addresses; NULL: standard input, if there are none below */
     const char *const *addresses; /* as they were given */
     size_t address_count;
-    const char *index_store; /* of --index; NULL: the default one */
-    uint32_t demangling;     /* enum usp_demangle_style */
+    struct line_options lines;
+    uint32_t line_flags; /* enum usp_format_flags: how lines are written */
+    uint32_t demangling; /* enum usp_demangle_style */
     bool json;
-    bool inlined;    /* a line for each inlined call, too */
-    bool full_paths; /* of sources, not the files' names alone */
+    bool inlined; /* a line for each inlined call, too */
 };
 
 /* Writes a line for each address. Complains. Returns an enum exit_status. */

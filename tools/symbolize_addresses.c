@@ -3,7 +3,6 @@
 #include "lib/base/source.h"
 #include "tools/arguments.h"
 #include "tools/command.h"
-#include "tools/lines.h"
 #include "tools/symbolize.h"
 #include "tools/text.h"
 
@@ -66,7 +65,7 @@ static void put_frame(struct session *session, struct uspi_text *text, const str
         uspi_put_string(text, image_text(&session->image_text, lines->symbol.image_path));
     }
     if (uspi_has_source(frame)) {
-        uspi_put_source(text, frame, session->options->full_paths);
+        uspi_put_source(text, frame, session->options->line_flags);
     } else if (i + 1 == lines->count) {
         uspi_put_string(text, " + ");
         uspi_put_decimal(text, lines->symbol.offset, 0);
@@ -263,8 +262,7 @@ static int create_symbolizer(const struct address_options *options, struct sessi
         names.sysroot = root;
         names.process = options->process;
     }
-    char *store = find_index_store(options->index_store);
-    names.index_store = store;
+    char *store = use_line_options(&options->lines, &names);
     int status = usp_symbolizer_create(session->images, &names, &session->symbolizer);
     free(store);
     return status;
@@ -280,7 +278,7 @@ int symbolize_addresses(const struct address_options *options) {
         gather_output();
         looked_up_create(&session.looked_up, session.images);
         result = answer_all(&session);
-        complain_of_lines(&session.looked_up, session.symbolizer, options->inlined || options->full_paths);
+        complain_of_lines(&session.looked_up, session.symbolizer, options->inlined || options->line_flags != 0);
         looked_up_clear(&session.looked_up);
     } else {
         complain("%s", usp_status_string(status));

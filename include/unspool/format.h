@@ -62,7 +62,9 @@ typedef int (*usp_write_function)(void *context, const char *bytes, size_t n);
 enum usp_format_flags {
     USP_FORMAT_LINES = 1 << 0, /* file and line behind each function, and its inlined calls, where the symbolizer has
                                       debug information or an index. Reading debug information takes time */
-    USP_FORMAT_FULL_PATHS = 1 << 1 /* with USP_FORMAT_LINES: a source file's whole path in text, not its name alone */
+    /* With USP_FORMAT_LINES: a source file's whole path in text, not its name alone. */
+    USP_FORMAT_FULL_PATHS = 1 << 1,
+    USP_FORMAT_COLUMNS = 1 << 2 /* with USP_FORMAT_LINES: the column behind the line in text, where it is known */
 };
 
 /* What is said of a stack besides its frames. Filled by usp_format_options_init, then by the caller. */

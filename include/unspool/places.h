@@ -111,8 +111,10 @@ struct usp_builds_options {
     usp_build_note_function note; /* Default NULL: none are made */
     void *context;                /* handed to both. Default NULL */
     uint32_t builds_kept;         /* so many builds stay open in usp_builds_trim. Default 0: 256 */
-    uint32_t reserved0;
-    uint64_t reserved[4];
+    uint32_t path_map_count;      /* how many maps. Default 0 */
+    /* For the directories of source files; the first that fits is used. Copied. Default NULL. */
+    const struct usp_path_map *path_maps;
+    uint64_t reserved[3];
 };
 
 USP_API void usp_builds_options_init(struct usp_builds_options *options);

@@ -14,7 +14,8 @@ USP_BEGIN_DECLS
 /* Opaque; for one list of images. Many threads may use one at a time. */
 struct usp_symbolizer;
 
-/* A beginning of source files' directories, and what is shown in its place: where the sources are here. */
+/* A folder, and what is shown in its place for it and for all folders below it: where the sources are here. Slashes at the end of
+ * both change nothing. */
 struct usp_path_map {
     const char *from, *to; /* not NULL */
 };

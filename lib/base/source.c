@@ -4,16 +4,20 @@
 
 bool uspi_has_source(const struct usp_source_frame *frame) { return frame->file != NULL && frame->line > 0; }
 
-void uspi_put_source(struct uspi_text *text, const struct usp_source_frame *frame, bool is_full) {
+void uspi_put_source(struct uspi_text *text, const struct usp_source_frame *frame, uint32_t flags) {
     if (!uspi_has_source(frame)) return;
     uspi_put_string(text, " (");
-    if (is_full && frame->directory != NULL) {
+    if ((flags & USP_FORMAT_FULL_PATHS) != 0 && frame->directory != NULL) {
         uspi_put_harmless(text, uspi_span_of(frame->directory), "");
         uspi_put_string(text, "/");
     }
     uspi_put_harmless(text, uspi_span_of(frame->file), "");
     uspi_put_string(text, ":");
     uspi_put_decimal(text, frame->line, 0);
+    if ((flags & USP_FORMAT_COLUMNS) != 0 && frame->column > 0) {
+        uspi_put_string(text, ":");
+        uspi_put_decimal(text, frame->column, 0);
+    }
     uspi_put_string(text, ")");
 }
 

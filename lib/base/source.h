@@ -6,13 +6,15 @@
 
 #include "lib/base/json.h"
 
+#include <unspool/format.h>
 #include <unspool/lines.h>
 
 /* Whether the file and the line of a source frame are known. */
 bool uspi_has_source(const struct usp_source_frame *frame);
 
-/* Writes " (file.c:12)", with `is_full` " (/directory/file.c:12)"; nothing when file or line is not known. */
-void uspi_put_source(struct uspi_text *text, const struct usp_source_frame *frame, bool is_full);
+/* Writes " (file.c:12)"; nothing when file or line is not known. `flags`, of enum usp_format_flags: with USP_FORMAT_FULL_PATHS the
+ * path " (/directory/file.c:12)", with USP_FORMAT_COLUMNS the column, where it is known, " (file.c:12:5)". */
+void uspi_put_source(struct uspi_text *text, const struct usp_source_frame *frame, uint32_t flags);
 
 /* Writes the keys "source_directory", "source_file", "source_line" and "source_column", each where it is known. */
 void uspi_json_source(struct uspi_json *json, const struct usp_source_frame *frame);

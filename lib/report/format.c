@@ -59,7 +59,7 @@ static bool is_redacted(const struct usp_symbol *symbol) {
 /* What is said of the frame besides its name, and " (file.c:12)", where that is wanted and known. */
 static void put_source(struct uspi_text *text, const struct uspi_line *line) {
     if (line->is_inferred && !line->is_inlined) uspi_put_string(text, " [inferred tail call]");
-    if (line->source != NULL) uspi_put_source(text, line->source, line->full_paths);
+    if (line->source != NULL) uspi_put_source(text, line->source, line->flags);
 }
 
 static void put_inlined(struct uspi_text *text, const struct uspi_line *line) {

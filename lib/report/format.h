@@ -14,7 +14,7 @@ struct uspi_line {
     bool harmless;    /* names are escaped for a terminal; otherwise they stay as they are */
     bool is_inlined;  /* the symbol is a call that was inlined: it has a name and no place of its own */
     bool is_inferred; /* the function has left no frame: debug information tells that it made a tail call */
-    bool full_paths;  /* of source files, not their names alone */
+    uint32_t flags;   /* enum usp_format_flags: how file and line are written */
     const struct usp_source_frame *source; /* file and line; NULL: not wanted */
 };
 

@@ -45,38 +45,6 @@ static bool copy_string(const char *string, const char **copy) {
     return *copy != NULL;
 }
 
-/* False when memory lacks. */
-static bool copy_paths(const struct usp_symbolizer_options *options, struct uspi_source_paths *paths) {
-    paths->inlined_limit = options->inlined_limit != 0 ? options->inlined_limit : UINT32_MAX;
-    if (options->path_maps == NULL || options->path_map_count == 0) return true;
-    paths->maps = calloc(options->path_map_count, sizeof *paths->maps);
-    if (paths->maps == NULL) return false;
-    for (; paths->count < options->path_map_count; paths->count++) {
-        const struct usp_path_map *from = &options->path_maps[paths->count];
-        struct usp_path_map *to = &paths->maps[paths->count];
-        if (!copy_string(from->from, &to->from) || !copy_string(from->to, &to->to)) {
-            paths->count++;
-            return false;
-        }
-    }
-    return true;
-}
-
-static void free_paths(struct uspi_source_paths *paths) {
-    for (uint32_t i = 0; i < paths->count; i++) {
-        free((char *)(uintptr_t)paths->maps[i].from);
-        free((char *)(uintptr_t)paths->maps[i].to);
-    }
-    free(paths->maps);
-}
-
-static bool are_paths(const struct usp_symbolizer_options *options) {
-    for (uint32_t i = 0; options->path_maps != NULL && i < options->path_map_count; i++) {
-        if (options->path_maps[i].from == NULL || options->path_maps[i].to == NULL) return false;
-    }
-    return true;
-}
-
 /* Whether there can be something that names generated code. */
 static bool may_generate(const struct usp_images *images, const struct usp_symbolizer_options *options) {
     return images == NULL || options->process != 0 || options->memory != NULL || options->recorded_process != 0;
@@ -97,7 +65,7 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
     usp_symbolizer_options_init(&completed);
     const size_t least = offsetof(struct usp_symbolizer_options, index_store);
     if (!uspi_complete_sized(&completed, sizeof completed, options, least)) return USP_ERROR_ARGUMENT;
-    if (!are_paths(&completed)) return USP_ERROR_ARGUMENT;
+    if (!uspi_path_maps_are_whole(completed.path_maps, completed.path_map_count)) return USP_ERROR_ARGUMENT;
     struct usp_symbolizer *made = calloc(1, sizeof *made);
     if (made == NULL) return USP_ERROR_NO_MEMORY;
     made->in_process = images == NULL;
@@ -115,11 +83,13 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
     const bool generates = may_generate(images, &completed);
     if (generates) made->jit = uspi_jit_create(&made->places, completed.recorded_process);
     size_t limit = completed.memory_limit < SIZE_MAX ? (size_t)completed.memory_limit : SIZE_MAX;
-    bool is_whole =
-        uspi_cache_init(&made->cache, limit) && made->names != NULL && (made->jit != NULL || !generates) &&
-        (images == NULL ? made->runtime != NULL : view != NULL) && copy_string(completed.program, &search->file) &&
-        copy_string(completed.sysroot, &search->sysroot) && copy_string(completed.folder, &search->folder) &&
-        copy_string(completed.index_store, &made->places.index_store) && copy_paths(&completed, &made->paths);
+    bool is_whole = uspi_cache_init(&made->cache, limit) && made->names != NULL && (made->jit != NULL || !generates) &&
+                    (images == NULL ? made->runtime != NULL : view != NULL) &&
+                    copy_string(completed.program, &search->file) && copy_string(completed.sysroot, &search->sysroot) &&
+                    copy_string(completed.folder, &search->folder) &&
+                    copy_string(completed.index_store, &made->places.index_store) &&
+                    uspi_source_paths_init(&made->paths, completed.path_maps, completed.path_map_count);
+    if (completed.inlined_limit != 0) made->paths.inlined_limit = completed.inlined_limit;
     if (!is_whole) {
         usp_symbolizer_free(made);
         return USP_ERROR_NO_MEMORY;
@@ -153,7 +123,7 @@ void usp_symbolizer_free(struct usp_symbolizer *symbolizer) {
     free((char *)(uintptr_t)symbolizer->places.search.sysroot);
     free((char *)(uintptr_t)symbolizer->places.search.folder);
     free((char *)(uintptr_t)symbolizer->places.index_store);
-    free_paths(&symbolizer->paths);
+    uspi_source_paths_clear(&symbolizer->paths);
     free(symbolizer);
 }
 

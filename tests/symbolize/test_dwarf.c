@@ -598,18 +598,29 @@ END_TEST
 
 /* A prefix of a directory is replaced where a part of the path ends. */
 START_TEST(paths_are_mapped) {
-    static const struct usp_path_map maps[] = {{"/sr", "/wrong"}, {"/src", "/here"}};
+    static const struct {
+        struct usp_path_map maps[2];
+        const char *directory;
+    } cases[] = {
+        {{{"/sr", "/wrong"}, {"/src", "/here"}}, "/here"},
+        {{{"", "/wrong"}, {"/src/", "/here"}}, "/here"},
+        {{{"/src/one.c", "/wrong"}, {"/src//", "/here/"}}, "/here"},
+        {{{"/", "/here/"}, {"/src", "/wrong"}}, "/here/src"},
+        {{{"/src", ""}, {"/src", "/wrong"}}, ""},
+    };
     struct usp_symbolizer_options options;
     begin();
     put_unit("one.c", 0x1000, 0x20, "own", 0x1000, 0x20);
     open_file();
-    usp_symbolizer_free(symbolizer);
-    usp_symbolizer_options_init(&options);
-    options.path_maps = maps;
-    options.path_map_count = 2;
-    ck_assert_int_eq(usp_symbolizer_create(images, &options, &symbolizer), USP_OK);
-    ask(0x1000);
-    ck_assert_str_eq(frames[0].directory, "/here");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        usp_symbolizer_free(symbolizer);
+        usp_symbolizer_options_init(&options);
+        options.path_maps = cases[i].maps;
+        options.path_map_count = 2;
+        ck_assert_int_eq(usp_symbolizer_create(images, &options, &symbolizer), USP_OK);
+        ask(0x1000);
+        ck_assert_str_eq(frames[0].directory, cases[i].directory);
+    }
     close_file();
 }
 END_TEST

@@ -38,6 +38,15 @@ err_is_empty
   fail "an inlined call has another index or address: $(cat out)"
 run 0 stack --full-path "$pid"
 has_lines '/[^ ]*/tests/tool/' --full-path
+run 0 stack --full-path --map-path /nowhere=/wrong --map-path "$(dirname "$source")=/here=now" "$pid"
+has_lines '/here=now/' --map-path
+run 0 stack --columns "$pid"
+[[ $(grep -cE ' (spin|wait_for_it|work[.a-z0-9]*|main)( \[inlined\]| \+ [0-9]+) \(inlined\.c:[0-9]+:[1-9][0-9]*\)$' out) -eq 4 ]] ||
+  fail "--columns: $(cat out)"
+for wrong in nothing =new; do
+  run 2 stack --map-path "$wrong" "$pid"
+  err_has "^unspool: --map-path wants OLD=NEW, two folders, not \"$wrong\"$"
+done
 run 0 stack --style crash-report "$pid"
 has_lines '' crash-report
 run 0 stack --style folded "$pid"
@@ -126,6 +135,17 @@ out_has '^work.* \(inlined\.c:[0-9]+\)$'
 run 0 symbolize --log log --search inlined --binary-images binary-images --index store
 out_has ' \[inlined\] \(inlined\.c:'
 cp out by-file
+# Paths are mapped in addresses, logs, records and reports, whether or not these show them.
+folder=$(dirname "$source")
+run 0 symbolize --index store -fullPath --columns --map-path "$folder=/here" -o inlined "$address"
+out_has '^work.* \(/here/inlined\.c:[0-9]+:[0-9]+\)$'
+run 0 symbolize --index store --json --map-path "$folder/=/here/" -o inlined "$address"
+out_has '"source_directory": "/here",? '
+run 0 report --json --search inlined --index store --map-path "$folder=/here" binary-images
+out_has '"source_directory": "/here"'
+out_lacks "\"source_directory\": \"$folder\""
+run 2 symbolize --columns --log log --search inlined
+err_has 'log has its own options'
 # The indexes alone are enough.
 run 0 symbolize --log log --binary-images binary-images --index store
 diff out by-file >differs || fail "a log by its index alone: $(cat differs)"

@@ -6,18 +6,18 @@
 _unspool_options() {
   case $1 in
   stack)
-    echo '--thread --max --tail --async --tasks --merge --json --style --demangle --no-symbols --no-lines --lines --full-path --index --app
+    echo '--thread --max --tail --async --tasks --merge --json --style --demangle --no-symbols --no-lines --lines --full-path --columns --map-path --index --app
       --no-system --image --sysroot --program --help'
     ;;
   symbolize)
-    echo '-o -p -arch --arch --uuid -l -s -offset --offset -f -i -fullPath --index --demangle --json --log --search --binary-images
+    echo '-o -p -arch --arch --uuid -l -s -offset --offset -f -i -fullPath --columns --map-path --index --demangle --json --log --search --binary-images
       --fetch --debuginfod --fetch-cache --fetch-timeout --in-place --output --strict --quiet --records --help'
     ;;
   record)
     echo '-o --duration --rate --threads --format --wall --cpu --merge --native-ids --max --async --budget --memory --demangle
-      --no-symbols --no-lines --lines --quiet --help'
+      --no-symbols --no-lines --lines --map-path --index --quiet --help'
     ;;
-  report) echo '--search --binary-images --fetch --debuginfod --fetch-cache --fetch-timeout --index --demangle --json --strict --quiet --help' ;;
+  report) echo '--search --binary-images --fetch --debuginfod --fetch-cache --fetch-timeout --index --map-path --demangle --json --strict --quiet --help' ;;
   images) echo '--json --help' ;;
   index) echo '-o --store --force --verify --threads --quiet --help' ;;
   store) echo '-o --store --force --verify --threads --json --older-than --dry-run --quiet --help' ;;
@@ -60,7 +60,7 @@ _unspool() {
   *:--program | *:--log | *:--binary-images | symbolize:-[of] | record:-o) _unspool_reply files "$word" -f ;;
   symbolize:-p) _unspool_reply words "$word" -W "$(_unspool_processes)" ;;
   # Numbers, patterns, identifiers: nothing that could be known.
-  *:--thread | *:--threads | *:--max | *:--tail | *:--image | *:--uuid | *:--older-than | *:--fetch-timeout | symbolize:-[ls] | \
+  *:--thread | *:--threads | *:--max | *:--tail | *:--image | *:--uuid | *:--older-than | *:--fetch-timeout | *:--map-path | symbolize:-[ls] | \
     *:--duration | *:--rate | *:--budget | *:--memory) ;;
   *)
     if [[ $word == -* ]]; then

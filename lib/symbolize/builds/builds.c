@@ -8,6 +8,7 @@
 #include "lib/base/span.h"
 #include "lib/symbolize/builds/answers.h"
 #include "lib/symbolize/builds/source.h"
+#include "lib/symbolize/module_lines/frames.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +35,9 @@ struct build {
 };
 
 struct usp_builds {
-    struct usp_builds_options options; /* index_store is owned */
-    struct build **builds;             /* a hash table, open addressing; `room` is a power of two */
+    struct usp_builds_options options; /* index_store is owned; path_maps are those of `paths` */
+    struct uspi_source_paths paths;
+    struct build **builds; /* a hash table, open addressing; `room` is a power of two */
     size_t count, room;
     struct build *last;              /* that was asked */
     uint64_t clock;                  /* counts questions */
@@ -57,8 +59,9 @@ int usp_builds_create(const struct usp_builds_options *options, struct usp_build
     if (builds == NULL) return USP_ERROR_ARGUMENT;
     *builds = NULL;
     usp_builds_options_init(&completed);
-    const size_t least = offsetof(struct usp_builds_options, reserved);
+    const size_t least = offsetof(struct usp_builds_options, path_maps);
     if (!uspi_complete_sized(&completed, sizeof completed, options, least)) return USP_ERROR_ARGUMENT;
+    if (!uspi_path_maps_are_whole(completed.path_maps, completed.path_map_count)) return USP_ERROR_ARGUMENT;
     struct usp_demangler *demangler;
     int status = usp_demangler_create(completed.demangling, &demangler);
     if (status != USP_OK) return status;
@@ -72,6 +75,12 @@ int usp_builds_create(const struct usp_builds_options *options, struct usp_build
     }
     made->options = completed;
     made->options.index_store = store;
+    if (!uspi_source_paths_init(&made->paths, completed.path_maps, completed.path_map_count)) {
+        usp_builds_free(made);
+        return USP_ERROR_NO_MEMORY;
+    }
+    made->options.path_maps = made->paths.maps;
+    made->options.path_map_count = made->paths.count;
     if (made->options.builds_kept == 0) made->options.builds_kept = BUILDS_KEPT;
     made->seed = usp_clock() << 20 ^ (uintptr_t)made;
     *builds = made;
@@ -118,7 +127,7 @@ static int find_sources(struct usp_builds *builds, struct build *build, const st
     for (; count < sources.count && count < USP_BUILD_SOURCES; count++) {
         struct usp_build_source *where = &sources.of[count];
         if (where->build_id_size > USP_BUILD_ID_MAX) where->build_id_size = 0;
-        if (uspi_build_source_init(&found[count], where, builds->options.index_store)) continue;
+        if (uspi_build_source_init(&found[count], where, &builds->options)) continue;
         while (count > 0) uspi_build_source_clear(&found[--count]);
         return USP_ERROR_NO_MEMORY;
     }
@@ -150,6 +159,7 @@ void usp_builds_free(struct usp_builds *builds) {
     free(builds->builds);
     free(builds->frames);
     free((char *)(uintptr_t)builds->options.index_store);
+    uspi_source_paths_clear(&builds->paths);
     free(builds);
 }
 

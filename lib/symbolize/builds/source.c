@@ -13,8 +13,10 @@ static bool copy_string(const char *string, const char **copy) {
     return string == NULL || *copy != NULL;
 }
 
-bool uspi_build_source_init(struct uspi_build_source *source, const struct usp_build_source *where, const char *store) {
-    *source = (struct uspi_build_source){.where = *where};
+bool uspi_build_source_init(struct uspi_build_source *source, const struct usp_build_source *where,
+                            const struct usp_builds_options *options) {
+    const char *store = options->index_store;
+    *source = (struct uspi_build_source){.where = *where, .options = options};
     if (where->image != NULL) source->image = *where->image;
     source->where.image = NULL;
     source->image.path = "";
@@ -73,6 +75,8 @@ static int open_source(struct uspi_build_source *source) {
     if (status == USP_OK) {
         usp_symbolizer_options_init(&lookup);
         lookup.index_store = source->where.index_store;
+        lookup.path_maps = source->options->path_maps;
+        lookup.path_map_count = source->options->path_map_count;
         status = usp_symbolizer_create(source->images, &lookup, &source->symbolizer);
     }
     if (status == USP_OK) return USP_OK;

@@ -11,13 +11,15 @@ struct uspi_build_source {
     struct usp_image image;        /* of an index; arch 0: not known yet */
     struct usp_images *images;     /* NULL: not open */
     struct usp_symbolizer *symbolizer;
+    const struct usp_builds_options *options;
     usp_addr asked;   /* the address that was asked for last; 0: none */
     bool is_unusable; /* it could not be opened; it is not tried again */
 };
 
-/* Takes over a source that the caller describes; `store` is asked where it names none, and may be NULL. False when memory
- * lacks. */
-bool uspi_build_source_init(struct uspi_build_source *source, const struct usp_build_source *where, const char *store);
+/* Takes over a source that the caller describes. The options, which must outlive it, have the store where it names none. False when
+ * memory lacks. */
+bool uspi_build_source_init(struct uspi_build_source *source, const struct usp_build_source *where,
+                            const struct usp_builds_options *options);
 
 /* Closes it and frees its strings. */
 void uspi_build_source_clear(struct uspi_build_source *source);

@@ -7,13 +7,50 @@
 
 /* ---- paths ---- */
 
+bool uspi_path_maps_are_whole(const struct usp_path_map *maps, uint32_t count) {
+    for (uint32_t i = 0; maps != NULL && i < count; i++) {
+        if (maps[i].from == NULL || maps[i].to == NULL) return false;
+    }
+    return true;
+}
+
+bool uspi_source_paths_init(struct uspi_source_paths *paths, const struct usp_path_map *maps, uint32_t count) {
+    *paths = (struct uspi_source_paths){.inlined_limit = UINT32_MAX};
+    if (maps == NULL || count == 0) return true;
+    paths->maps = calloc(count, sizeof *paths->maps);
+    if (paths->maps == NULL) return false;
+    while (paths->count < count) {
+        struct usp_path_map *map = &paths->maps[paths->count];
+        map->from = strdup(maps[paths->count].from);
+        map->to = strdup(maps[paths->count++].to);
+        if (map->from == NULL || map->to == NULL) return false;
+    }
+    return true;
+}
+
+void uspi_source_paths_clear(struct uspi_source_paths *paths) {
+    for (uint32_t i = 0; i < paths->count; i++) {
+        free((char *)(uintptr_t)paths->maps[i].from);
+        free((char *)(uintptr_t)paths->maps[i].to);
+    }
+    free(paths->maps);
+    *paths = (struct uspi_source_paths){.maps = NULL};
+}
+
+/* The length of a folder's path without slashes at its end. */
+static size_t bare_length(const char *folder) {
+    size_t length = strlen(folder);
+    while (length > 0 && folder[length - 1] == '/') length--;
+    return length;
+}
+
 const char *uspi_source_folder(const struct uspi_source_paths *paths, struct uspi_names *names, const char *folder) {
     for (uint32_t i = 0; i < paths->count; i++) {
         const struct usp_path_map *map = &paths->maps[i];
-        const size_t length = strlen(map->from);
-        if (length == 0 || strncmp(folder, map->from, length) != 0) continue;
-        if (folder[length] != '\0' && folder[length] != '/' && map->from[length - 1] != '/') continue;
-        const size_t before = strlen(map->to), rest = strlen(folder + length);
+        const size_t length = bare_length(map->from);
+        if (map->from[0] == '\0' || strncmp(folder, map->from, length) != 0) continue;
+        if (folder[length] != '\0' && folder[length] != '/') continue;
+        const size_t before = bare_length(map->to), rest = strlen(folder + length);
         char *mapped = malloc(before + rest + 1);
         if (mapped == NULL) return NULL;
         memcpy(mapped, map->to, before);
