@@ -189,10 +189,17 @@ START_TEST(inlined_calls) {
         session,
         "{\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}],\"usedImages\":[{\"uuid\":\"" UUID_A
         "\",\"name\":\"A\"}]}",
-        "{\"frames\":[{\"imageOffset\":16,\"symbol\":\"id.A:10!\",\"symbolLocation\":7,\"sourceFile\":\"/src/a.c\","
-        "\"sourceLine\":11,\"inlined\":[{\"symbol\":\"inner\",\"sourceFile\":\"/src/a.c\",\"sourceLine\":10}],"
-        "\"imageIndex\":0}],\"usedImages\":[{\"uuid\":\"" UUID_A "\",\"name\":\"A\"}]}",
+        "{\"frames\":[{\"symbol\":\"inner\",\"inline\":true,\"imageIndex\":0,\"imageOffset\":16,\"sourceFile\":\"a.c\","
+        "\"sourceLine\":10},{\"imageOffset\":16,\"symbol\":\"id.A:10!\",\"symbolLocation\":7,\"sourceFile\":\"a.c\","
+        "\"sourceLine\":11,\"imageIndex\":0}],\"usedImages\":[{\"uuid\":\"" UUID_A "\",\"name\":\"A\"}]}",
         NULL);
+    /* A frame that stands in no array. */
+    check_text(session,
+               "{\"frame\":{\"imageOffset\":16,\"imageIndex\":0},\"usedImages\":[{\"uuid\":\"" UUID_A
+               "\",\"name\":\"A\"}]}",
+               "{\"frame\":{\"imageOffset\":16,\"symbol\":\"id.A:10!\",\"symbolLocation\":7,\"sourceFile\":\"a.c\","
+               "\"sourceLine\":11,\"imageIndex\":0},\"usedImages\":[{\"uuid\":\"" UUID_A "\",\"name\":\"A\"}]}",
+               NULL);
     free(session);
 }
 END_TEST

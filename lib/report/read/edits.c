@@ -3,6 +3,7 @@
 #include "lib/report/read/edits.h"
 
 #include "lib/base/array.h"
+#include "lib/report/read/json_slots.h"
 #include "lib/report/read/line.h"
 
 void uspi_edits_reset(struct uspi_edits *edits) {
@@ -82,13 +83,15 @@ static void put_offset(struct uspi_text *out, const struct uspi_json_frame *fram
     }
 }
 
-static void put_path(struct uspi_text *out, const struct usp_source_frame *source) {
+static void put_path(struct uspi_text *out, const struct uspi_json_shape *shape,
+                     const struct usp_source_frame *source) {
+    const struct uspi_span file = uspi_span_of(source->file);
     uspi_put_string(out, "\"");
-    if (source->directory != NULL) {
+    if (!shape->inlined_are_frames && source->directory != NULL) {
         uspi_put_json_text(out, uspi_span_of(source->directory));
         uspi_put_string(out, "/");
     }
-    uspi_put_json_text(out, uspi_span_of(source->file));
+    uspi_put_json_text(out, shape->inlined_are_frames ? uspi_span_file_name(file) : file);
     uspi_put_string(out, "\"");
 }
 
@@ -97,7 +100,7 @@ static void put_source(struct uspi_text *out, const struct style *style, const s
     if (source->file == NULL || frame->shape->file_key.length == 0) return;
     uspi_put_string(out, ",");
     put_key(out, style, frame->shape->file_key);
-    put_path(out, source);
+    put_path(out, frame->shape, source);
     if (source->line == 0) return;
     uspi_put_string(out, ",");
     put_key(out, style, frame->shape->line_key);
@@ -108,7 +111,7 @@ static void put_source(struct uspi_text *out, const struct style *style, const s
 static void put_inlined(struct uspi_text *out, const struct style *style, const struct uspi_json_frame *frame,
                         const struct usp_answer *answer) {
     static const struct style flat = {USPI_SPAN_INIT("\""), USPI_SPAN_INIT("\":")};
-    if (answer->count < 2) return;
+    if (answer->count < 2 || frame->shape->inlined_are_frames) return;
     uspi_put_string(out, ",");
     put_key(out, style, USPI_SPAN("inlined"));
     for (uint32_t i = 0; i + 1 < answer->count; i++) {
@@ -119,6 +122,32 @@ static void put_inlined(struct uspi_text *out, const struct style *style, const 
         uspi_put_string(out, "}");
     }
     uspi_put_string(out, "]");
+}
+
+/* The same as frames in front of the frame, which have its image and offset: the form of .ips reports. */
+static int add_inlined_frames(struct uspi_edits *edits, const struct uspi_json_document *document,
+                              const struct uspi_json_frame *frame, const struct usp_answer *answer) {
+    static const struct style flat = {USPI_SPAN_INIT("\""), USPI_SPAN_INIT("\":")};
+    struct uspi_edit_text edit;
+    uint64_t offset;
+    bool is_hex;
+    if (answer->count < 2 || !frame->shape->inlined_are_frames) return USP_OK;
+    /* In front of the value of a member there is no place for them. */
+    if (document->nodes[frame->node].key != 0) return USP_OK;
+    if (!uspi_json_uint(document, frame->anchor, &offset, &is_hex)) return USP_OK;
+    struct uspi_text *out = uspi_edit_begin(edits, &edit);
+    for (uint32_t i = 0; i + 1 < answer->count; i++) {
+        uspi_put_string(out, "{");
+        put_key(out, &flat, frame->shape->name_key);
+        put_string(out, answer->frames[i].function);
+        uspi_put_string(out, ",\"inline\":true,\"imageIndex\":");
+        uspi_put_decimal(out, frame->image_index, 0);
+        uspi_put_string(out, ",\"imageOffset\":");
+        uspi_put_decimal(out, offset, 0);
+        put_source(out, &flat, frame, &answer->frames[i]);
+        uspi_put_string(out, "},");
+    }
+    return uspi_edit_end(edits, &edit, document->nodes[frame->node].from, 0);
 }
 
 static size_t begin_of_value(const struct uspi_json_document *document, size_t node) {
@@ -153,8 +182,9 @@ int uspi_edits_add_frame(struct uspi_edits *edits, const struct uspi_json_docume
                          const struct uspi_json_frame *frame, const struct usp_answer *answer) {
     const struct usp_source_frame *source = &answer->frames[answer->count - 1];
     struct uspi_edit_text edit;
-    int status = USP_OK;
     if (document->nodes[frame->node].kind == USPI_JSON_ARRAY) return edit_array(edits, document, frame, answer);
+    int status = add_inlined_frames(edits, document, frame, answer);
+    if (status != USP_OK) return status;
     if (frame->name_member != USPI_JSON_NONE) {
         put_string(uspi_edit_begin(edits, &edit), source->function);
         status = replace_member(edits, document, &edit, frame->name_member);

@@ -61,6 +61,7 @@ const struct uspi_json_shape uspi_ips_json = {
     .offset_key = USPI_SPAN_INIT("symbolLocation"),
     .file_key = USPI_SPAN_INIT("sourceFile"),
     .line_key = USPI_SPAN_INIT("sourceLine"),
+    .inlined_are_frames = true,
     .images_key = USPI_SPAN_INIT("usedImages"),
     .images_above = 1,
     .image = find_ips_image,
