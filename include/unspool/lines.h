@@ -142,7 +142,8 @@ USP_API void usp_index_init(struct usp_index *index, const char *store);
  * build-id or UUID: at once, so that others see the old one or the new one. The same file makes the same bytes on every host.
  * Debug information is richer than GSYM, Breakpad's symbols and Go's function table, and these than symbols alone (USP_INDEX_KEEP).
  * Debug information is looked for as usp_symbolize_lines does it. Returns USP_OK, USP_ERROR_NOT_FOUND when nothing is known of
- * the image's code, USP_ERROR_UNSUPPORTED when it has no build-id, USP_ERROR_PERMISSION, USP_ERROR_SYSTEM, USP_ERROR_ARGUMENT,
+ * the image's code, USP_ERROR_UNSUPPORTED when it has no build-id, USP_ERROR_FORMAT when the index would be larger than 16 times
+ * the debug information and a megabyte (damage), USP_ERROR_PERMISSION, USP_ERROR_SYSTEM, USP_ERROR_ARGUMENT,
  * USP_ERROR_NO_MEMORY, or what `progress` returned. Thread-safe, not signal-safe. */
 USP_API int usp_index_write(const struct usp_images *images, const struct usp_image *image, struct usp_index *index);
 

@@ -150,7 +150,10 @@ static int fill(struct usp_symbolizer *symbolizer, const struct usp_image *image
         const struct uspi_index_work work = {index->threads, index->progress, index->context};
         index->source_bytes = source->size;
         status = uspi_index_add_lines(writer, source, &work, &why);
-        if (status != USP_OK) return status;
+        if (status != USP_OK) {
+            snprintf(index->message, sizeof index->message, "%s", why.text);
+            return status;
+        }
         index->blocks = source->units;
     } else if (uspi_lines_explain(lines, why.text, sizeof why.text) == USP_OK) {
         /* They change with the next build, and nothing in them says of which build they are. */

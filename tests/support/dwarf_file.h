@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Debug information that is put together entry by entry, in an ELF file whose code is at CODE_LOW … CODE_HIGH: for what no
- * compiler writes, or only some. DWARF 4, 64-bit x86. */
+ * compiler writes, or only some. DWARF 2 to 5, offsets of 4 and of 8 bytes, x86-64. dwarf_macho.h makes a Mach-O file of it. */
 #ifndef TESTS_DWARF_FILE_H
 #define TESTS_DWARF_FILE_H
 
+#include "lib/symbolize/dwarf/constants.h"
 #include "tests/support/file_builder.h"
 
 #include <stdbool.h>
@@ -28,6 +29,7 @@ enum entry {
     SPACE,         /* a namespace: name */
     SEQUENCED,     /* a function: name, low_pc, high_pc, stmt_sequence */
     WITH_SIBLING,  /* an enumeration: sibling */
+    OWN = 100,     /* from here on a test's own (put_abbreviation) */
     FAR_CODE = 700 /* a function: name, low_pc, high_pc; with a code far behind the others */
 };
 
@@ -38,11 +40,24 @@ struct packing {
     unsigned block;                /* from this block of 65,535 bytes on */
 };
 
+/* A symbol of the file, in the section of code. */
+struct dwarf_symbol {
+    const char *name;
+    uint64_t value, size;
+};
+
 struct dwarf_file {
-    struct builder abbrev, info, line, ranges;
+    unsigned version; /* of units and line tables; 0: 4 */
+    bool is_wide;     /* offsets have 8 bytes ("64-bit DWARF") */
+    struct builder abbrev, info, line, ranges, str, line_str, str_offsets, addr, rnglists, aranges;
+    struct builder other; /* a section with the name other_name */
+    const char *other_name;
+    const struct dwarf_symbol *symbols; /* end at a NULL name; NULL: no table */
+    bool is_at_0;                       /* the section of code begins at 0, and not at CODE_LOW */
     struct packing packing;
     bool is_unlinked;                      /* addresses are left to relocations */
     struct builder info_moves, line_moves; /* of .debug_info and .debug_line: offset, address */
+    size_t table;                          /* where the abbreviations of the next units begin */
     size_t unit;                           /* where the current unit begins */
     size_t program;                        /* and the current line table's length */
     size_t header;
@@ -86,7 +101,12 @@ static inline void put_abbreviations(struct dwarf_file *f) {
     put_abbreviation(f, SEQUENCED, 0x2e, false, PAIRS(0x03, 0x08, 0x11, 0x01, 0x12, 0x07, 0x3e0c, 0x17));
     put_abbreviation(f, WITH_SIBLING, 0x04, true, PAIRS(0x01, 0x13));
     put_abbreviation(f, FAR_CODE, 0x2e, false, PAIRS(0x03, 0x08, 0x11, 0x01, 0x12, 0x07));
+}
+
+/* The next units have a table of abbreviations of their own. */
+static inline void begin_abbreviations(struct dwarf_file *f) {
     put(&f->abbrev, 1, 0);
+    f->table = f->abbrev.size;
 }
 
 /* An address in the code. */
@@ -106,20 +126,48 @@ static inline void put_code_address(struct dwarf_file *f, struct builder *b, uin
 /* The offset of the next entry, counted from its unit, as references count. */
 static inline uint32_t here(const struct dwarf_file *f) { return (uint32_t)(f->info.size - f->unit); }
 
-static inline void begin_header(struct dwarf_file *f) {
-    f->unit = f->info.size;
-    put(&f->info, 4, 0);
-    put(&f->info, 2, 4);
-    put(&f->info, 4, 0);
-    put(&f->info, 1, 8);
+static inline unsigned version_of(const struct dwarf_file *f) { return f->version != 0 ? f->version : 4; }
+
+/* An offset in a section. */
+static inline void put_offset(const struct dwarf_file *f, struct builder *b, uint64_t value) {
+    put(b, f->is_wide ? 8 : 4, value);
 }
+
+/* The length of what follows, which end_length sets. Returns where it begins. */
+static inline size_t begin_length(const struct dwarf_file *f, struct builder *b) {
+    const size_t from = b->size;
+    if (f->is_wide) put(b, 4, UINT32_MAX);
+    put_offset(f, b, 0);
+    return from;
+}
+
+static inline void end_length(const struct dwarf_file *f, struct builder *b, size_t from) {
+    const size_t length = f->is_wide ? 12 : 4;
+    patch(b, from + (f->is_wide ? 4 : 0), f->is_wide ? 8 : 4, b->size - from - length);
+}
+
+/* The header of a unit of a type (DW_UT_…), which version 5 has and other versions do not say. */
+static inline void begin_header_of(struct dwarf_file *f, unsigned type) {
+    f->unit = begin_length(f, &f->info);
+    put(&f->info, 2, version_of(f));
+    if (version_of(f) >= 5) {
+        put(&f->info, 1, type);
+        put(&f->info, 1, 8);
+        put_offset(f, &f->info, f->table);
+    } else {
+        put_offset(f, &f->info, f->table);
+        put(&f->info, 1, 8);
+    }
+}
+
+static inline void begin_header(struct dwarf_file *f) { begin_header_of(f, DW_UT_compile); }
 
 static inline void begin_unit(struct dwarf_file *f, const char *name, uint64_t low, uint64_t size) {
     begin_header(f);
     put_leb(&f->info, UNIT);
     put_text(&f->info, name);
     put_text(&f->info, "/src");
-    put(&f->info, 4, f->line.size);
+    put_offset(f, &f->info, f->line.size);
     put_code_address(f, &f->info, low);
     put(&f->info, 8, size);
 }
@@ -129,7 +177,7 @@ static inline void begin_unknown_unit(struct dwarf_file *f, const char *name) {
     put_leb(&f->info, UNIT_UNKNOWN);
     put_text(&f->info, name);
     put_text(&f->info, "/src");
-    put(&f->info, 4, f->line.size);
+    put_offset(f, &f->info, f->line.size);
 }
 
 /* The end of an entry's children, and of the unit. */
@@ -137,7 +185,7 @@ static inline void end_entry(struct dwarf_file *f) { put(&f->info, 1, 0); }
 
 static inline void end_unit(struct dwarf_file *f) {
     end_entry(f);
-    patch(&f->info, f->unit, 4, f->info.size - f->unit - 4);
+    end_length(f, &f->info, f->unit);
 }
 
 static inline uint32_t put_function(struct dwarf_file *f, unsigned kind, const char *name, uint64_t low,
@@ -183,30 +231,52 @@ static inline void put_block(struct dwarf_file *f) {
 
 /* ---- the line table of the unit that comes next ---- */
 
-static inline void begin_lines(struct dwarf_file *f) {
+/* The header, up to the directories and files; end_line_header comes behind these. */
+static inline void begin_line_header(struct dwarf_file *f) {
     static const uint8_t lengths[12] = {0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1};
-    f->program = f->line.size;
-    put(&f->line, 4, 0);
-    put(&f->line, 2, 4);
+    f->program = begin_length(f, &f->line);
+    put(&f->line, 2, version_of(f));
+    if (version_of(f) >= 5) {
+        put(&f->line, 1, 8);
+        put(&f->line, 1, 0);
+    }
     f->header = f->line.size;
-    put(&f->line, 4, 0);
-    put(&f->line, 1, 1); /* bytes of the shortest instruction */
-    put(&f->line, 1, 1); /* operations in one */
+    put_offset(f, &f->line, 0);
+    put(&f->line, 1, 1);                         /* bytes of the shortest instruction */
+    if (version_of(f) >= 4) put(&f->line, 1, 1); /* operations in one */
     put(&f->line, 1, 1);
     put(&f->line, 1, (uint8_t)-5); /* line base, */
     put(&f->line, 1, 14);          /* range, */
     put(&f->line, 1, 13);          /* and where special opcodes begin */
     put_bytes(&f->line, lengths, sizeof lengths);
-    put_text(&f->line, "sub");
-    put(&f->line, 1, 0);
-    for (unsigned i = 0; i < 2; i++) {
-        put_text(&f->line, i == 0 ? "one.c" : "two.c");
-        put_leb(&f->line, i);
-        put_leb(&f->line, 0);
-        put_leb(&f->line, 0);
+}
+
+static inline void end_line_header(struct dwarf_file *f) {
+    const unsigned size = f->is_wide ? 8 : 4;
+    patch(&f->line, f->header, size, f->line.size - f->header - size);
+}
+
+/* A table with the directory "sub" of "/src", and the files 1, "one.c", and 2, "sub/two.c". */
+static inline void begin_lines(struct dwarf_file *f) {
+    static const char *const names[] = {"one.c", "one.c", "two.c"};
+    begin_line_header(f);
+    if (version_of(f) >= 5) {
+        /* Entries are strings; those of files have the number of a directory as well. */
+        put_bytes(&f->line, "\1\1\10\2", 4);
+        put_text(&f->line, "/src");
+        put_text(&f->line, "sub");
+        put_bytes(&f->line, "\2\1\10\2\17\3", 6);
+    } else {
+        put_text(&f->line, "sub");
+        put(&f->line, 1, 0);
     }
-    put(&f->line, 1, 0);
-    patch(&f->line, f->header, 4, f->line.size - f->header - 4);
+    for (unsigned i = version_of(f) >= 5 ? 0 : 1; i < 3; i++) {
+        put_text(&f->line, names[i]);
+        put_leb(&f->line, i == 2);
+        if (version_of(f) < 5) put(&f->line, 2, 0);
+    }
+    if (version_of(f) < 5) put(&f->line, 1, 0);
+    end_line_header(f);
 }
 
 static inline void put_address(struct dwarf_file *f, uint64_t address) {
@@ -237,23 +307,9 @@ static inline void put_end(struct dwarf_file *f, unsigned advance) {
     put_bytes(&f->line, "\0\1\1", 3);
 }
 
-static inline void end_lines(struct dwarf_file *f) { patch(&f->line, f->program, 4, f->line.size - f->program - 4); }
+static inline void end_lines(struct dwarf_file *f) { end_length(f, &f->line, f->program); }
 
 /* ---- the file ---- */
-
-static inline void put_section(struct builder *b, unsigned name, unsigned type, unsigned flags,
-                               const uint64_t place[3]) {
-    put(b, 4, name);
-    put(b, 4, type);
-    put(b, 8, flags);
-    put(b, 8, place[0]);
-    put(b, 8, place[1]);
-    put(b, 8, place[2]);
-    put(b, 4, 0);
-    put(b, 4, 0);
-    put(b, 8, 1);
-    put(b, 8, 0);
-}
 
 /* A section with SHF_COMPRESSED: in zlib's form, with blocks that are stored as they are. */
 static inline void pack_part(const struct dwarf_file *f, struct builder *part) {
@@ -282,13 +338,80 @@ static inline void pack_part(const struct dwarf_file *f, struct builder *part) {
     *part = packed;
 }
 
+/* The fields of a section's header: name, type, flags, address, offset, size, link, info, alignment, size of an entry. */
+struct section_header {
+    uint64_t of[10];
+};
+
+static inline void put_section_header(struct builder *b, const struct section_header *section) {
+    for (unsigned i = 0; i < 10; i++) put(b, i < 2 || i == 6 || i == 7 ? 4 : 8, section->of[i]);
+}
+
+#define DWARF_PARTS 11
+
+static inline unsigned list_parts(struct dwarf_file *f, const char *names[DWARF_PARTS],
+                                  struct builder *parts[DWARF_PARTS]) {
+    static const char *const all_names[DWARF_PARTS] = {"abbrev",      "info", "line",     "ranges",  "str", "line_str",
+                                                       "str_offsets", "addr", "rnglists", "aranges", NULL};
+    struct builder *const all[DWARF_PARTS] = {&f->abbrev,   &f->info,     &f->line,        &f->ranges,
+                                              &f->str,      &f->line_str, &f->str_offsets, &f->addr,
+                                              &f->rnglists, &f->aranges,  &f->other};
+    unsigned count = 0;
+    if (f->abbrev.size > 0) put(&f->abbrev, 1, 0);
+    for (unsigned i = 0; i < DWARF_PARTS; i++) {
+        if (all[i]->size == 0) continue;
+        names[count] = all_names[i] != NULL ? all_names[i] : f->other_name;
+        parts[count++] = all[i];
+    }
+    return count;
+}
+
+static inline void put_dwarf_symbols(struct builder *table, struct builder *names, const struct dwarf_symbol *symbols) {
+    put(names, 1, 0);
+    for (unsigned i = 0; i < 3; i++) put(table, 8, 0);
+    for (; symbols->name != NULL; symbols++) {
+        put(table, 4, names->size);
+        put(table, 1, 0x12); /* global, a function */
+        put(table, 1, 0);
+        put(table, 2, 1); /* in the section of code */
+        put(table, 8, symbols->value);
+        put(table, 8, symbols->size);
+        put_text(names, symbols->name);
+    }
+}
+
 /* The ELF file; the parts are freed. */
 static inline struct builder finish_dwarf_file(struct dwarf_file *f) {
-    static const char names[] = "\0.text\0.debug_abbrev\0.debug_info\0.debug_line\0.debug_ranges\0.shstrtab";
-    static const unsigned at[] = {1, 7, 21, 33, 45, 59};
-    struct builder *const parts[] = {&f->abbrev, &f->info, &f->line, &f->ranges};
-    struct builder b = {0};
-    uint64_t places[6][3] = {{CODE_LOW, 0, CODE_HIGH - CODE_LOW}};
+    enum { SECTIONS = DWARF_PARTS + 5 };
+    struct builder b = {0}, names = {0}, symbols = {0}, symbol_names = {0}, *parts[SECTIONS];
+    struct section_header headers[SECTIONS];
+    const char *part_names[DWARF_PARTS];
+    const uint64_t code_low = f->is_at_0 ? 0 : CODE_LOW;
+    const unsigned parts_count = list_parts(f, part_names, parts + 2);
+    unsigned count = 0;
+    put_bytes(&names, "\0.text", 7);
+    headers[count++] = (struct section_header){{0}};
+    headers[count++] = (struct section_header){{1, 8, 6, code_low, 0, CODE_HIGH - code_low, 0, 0, 1, 0}};
+    for (unsigned i = 0; i < parts_count; i++, count++) {
+        const bool is_other = parts[count] == &f->other;
+        const bool is_packed = f->packing.way != 0 && !is_other;
+        if (is_packed) pack_part(f, parts[count]);
+        headers[count] = (struct section_header){{names.size, 1, is_packed ? 0x800 : 0, 0, 0, 0, 0, 0, 1, 0}};
+        if (!is_other) put_bytes(&names, ".debug_", 7);
+        put_text(&names, part_names[i]);
+    }
+    if (f->symbols != NULL) {
+        put_dwarf_symbols(&symbols, &symbol_names, f->symbols);
+        headers[count] = (struct section_header){{names.size, 2, 0, 0, 0, 0, count + 1, 1, 8, 24}};
+        put_text(&names, ".symtab");
+        parts[count++] = &symbols;
+        headers[count] = (struct section_header){{names.size, 3, 0, 0, 0, 0, 0, 0, 1, 0}};
+        put_text(&names, ".strtab");
+        parts[count++] = &symbol_names;
+    }
+    headers[count] = (struct section_header){{names.size, 3, 0, 0, 0, 0, 0, 0, 1, 0}};
+    put_text(&names, ".shstrtab");
+    parts[count++] = &names;
     put_bytes(&b, "\177ELF\2\1\1\0\0\0\0\0\0\0\0\0", 16);
     put(&b, 2, 3);
     put(&b, 2, 62);
@@ -302,8 +425,8 @@ static inline struct builder finish_dwarf_file(struct dwarf_file *f) {
     put(&b, 2, 56);
     put(&b, 2, 1);
     put(&b, 2, 64);
-    put(&b, 2, 7);
-    put(&b, 2, 6);
+    put(&b, 2, count);
+    put(&b, 2, count - 1);
     put(&b, 4, 1); /* PT_LOAD, readable and executable */
     put(&b, 4, 5);
     put(&b, 8, 0);
@@ -312,29 +435,20 @@ static inline struct builder finish_dwarf_file(struct dwarf_file *f) {
     put(&b, 8, 0x100);
     put(&b, 8, CODE_HIGH);
     put(&b, 8, 0x1000);
-    for (unsigned i = 0; i < 4; i++) {
-        if (f->packing.way != 0) pack_part(f, parts[i]);
-        places[i + 1][1] = b.size;
-        places[i + 1][2] = parts[i]->size;
+    for (unsigned i = 2; i < count; i++) {
+        align_to(&b, (size_t)headers[i].of[8]);
+        headers[i].of[4] = b.size;
+        headers[i].of[5] = parts[i]->size;
         put_bytes(&b, parts[i]->bytes, parts[i]->size);
         builder_free(parts[i]);
     }
-    places[5][1] = b.size;
-    places[5][2] = sizeof names;
-    put_bytes(&b, names, sizeof names);
+    align_to(&b, 8);
     patch(&b, sections_at, 8, b.size);
-    put_section(&b, 0, 0, 0, (const uint64_t[3]){0});
-    put_section(&b, at[0], 8, 6, places[0]);
-    const unsigned compressed = f->packing.way != 0 ? 0x800 : 0;
-    for (unsigned i = 1; i < 6; i++) put_section(&b, at[i], i == 5 ? 3 : 1, i == 5 ? 0 : compressed, places[i]);
+    for (unsigned i = 0; i < count; i++) put_section_header(&b, &headers[i]);
     return b;
 }
 
 /* ---- an object of the GDB JIT interface ---- */
-
-static inline void put_object_section(struct builder *b, const uint64_t section[10]) {
-    for (unsigned i = 0; i < 10; i++) put(b, i < 2 || i == 6 || i == 7 ? 4 : 8, section[i]);
-}
 
 /* An unlinked object whose code, of CODE_HIGH - CODE_LOW bytes, is at `address`, with one function of that size; the parts
  * are freed. */
@@ -346,6 +460,7 @@ static inline struct builder finish_jit_object(struct dwarf_file *f, uint64_t ad
     const uint64_t size = CODE_HIGH - CODE_LOW;
     put_bytes(&strings, names, sizeof names);
     const uint64_t entries[3][4] = {{0, 0, 0, 0}, {0, 3 | 1 << 16, 0, 0}, {strings.size, 0x12 | 1 << 16, 0, size}};
+    put(&f->abbrev, 1, 0);
     put_text(&strings, function);
     for (unsigned i = 0; i < 3; i++) {
         put(&symbols, 4, entries[i][0]);
@@ -370,15 +485,15 @@ static inline struct builder finish_jit_object(struct dwarf_file *f, uint64_t ad
     for (unsigned i = 2; i <= 5 && f->packing.way != 0; i++) pack_part(f, parts[i]);
     uint64_t offset = 64 + SECTIONS * 64;
     for (unsigned i = 0; i < SECTIONS; i++) {
-        /* Name, type, flags, address, offset, size, link, info, alignment, size of an entry. */
-        uint64_t section[10] = {at[i], 1, 0, 0, offset, parts[i] != NULL ? parts[i]->size : 0, 0, 0, 1, 0};
-        if (i == 0) memset(section, 0, sizeof section);
+        struct section_header header = {{at[i], 1, 0, 0, offset, parts[i] != NULL ? parts[i]->size : 0, 0, 0, 1, 0}};
+        uint64_t *section = header.of;
+        if (i == 0) memset(section, 0, sizeof header);
         if (i >= 2 && i <= 5 && f->packing.way != 0) section[2] = 0x800;
         if (i == 1) section[1] = 8, section[2] = 6, section[3] = address, section[5] = size;
         if (i == 6 || i == 7) section[1] = 4, section[6] = SYMBOLS, section[7] = i - 3, section[9] = 24;
         if (i == SYMBOLS) section[1] = 2, section[6] = STRINGS, section[7] = 2, section[9] = 24;
         if (i == STRINGS) section[1] = 3;
-        put_object_section(&b, section);
+        put_section_header(&b, &header);
         offset += parts[i] != NULL ? parts[i]->size : 0;
     }
     for (unsigned i = 2; i < SECTIONS; i++) {

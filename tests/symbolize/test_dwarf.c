@@ -1,90 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Debug information as linkers, old compilers and damage leave it: what is said of it, and what is not. Each test names the trap
- * that it is about. */
+/* Debug information as linkers, old compilers and damage leave it: functions, inlined calls, rows and compressed sections. Units
+ * and limits are in test_dwarf_units.c, forms and files in test_dwarf_forms.c, names in test_dwarf_names.c. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
-#include "tests/support/dwarf_file.h"
+#include "tests/support/dwarf_questions.h"
 #include "tests/support/failing_alloc.h"
-#include "tests/support/suite.h"
-
-#include <unspool/unspool.h>
-
-static struct dwarf_file f;
-static struct usp_images *images;
-static struct usp_symbolizer *symbolizer;
-static struct usp_source_frame frames[64];
-static struct usp_lines lines;
-static char path[64];
-
-static void begin(void) {
-    f = (struct dwarf_file){0};
-    put_abbreviations(&f);
-}
-
-/* Writes the file, and opens it. */
-static void open_file(void) {
-    char error[512];
-    struct builder b = finish_dwarf_file(&f);
-    strcpy(path, "/tmp/unspool-dwarf-XXXXXX");
-    int descriptor = mkstemp(path);
-    ck_assert_int_ge(descriptor, 0);
-    ck_assert_int_eq(write(descriptor, b.bytes, b.size), (ssize_t)b.size);
-    close(descriptor);
-    builder_free(&b);
-    ck_assert_msg(usp_images_open(path, NULL, &images, error, sizeof error) == USP_OK, "%s", error);
-    ck_assert_int_eq(usp_symbolizer_create(images, NULL, &symbolizer), USP_OK);
-}
-
-static void close_file(void) {
-    usp_symbolizer_free(symbolizer);
-    usp_images_free(images);
-    unlink(path);
-}
-
-static uint32_t ask(usp_addr address) {
-    usp_lines_init(&lines, frames, ELEMENTS(frames));
-    usp_symbolize_lines(symbolizer, address, &lines);
-    return lines.count;
-}
-
-/* Frame i of an address is a function, and in a line (0: none) of the line table or the inline tree. */
-static void expect(usp_addr address, uint32_t i, const char *function, uint32_t line) {
-    const uint32_t count = ask(address);
-    ck_assert_msg(i < count, "0x%x has %u frames", (unsigned)address, count);
-    if (function == NULL) {
-        ck_assert_msg(frames[i].function == NULL, "0x%x: %s", (unsigned)address, frames[i].function);
-    } else {
-        ck_assert_msg(frames[i].function != NULL && strcmp(frames[i].function, function) == 0, "0x%x: %s, not %s",
-                      (unsigned)address, frames[i].function != NULL ? frames[i].function : "nothing", function);
-    }
-    ck_assert_msg(frames[i].line == line, "0x%x: line %u, not %u", (unsigned)address, frames[i].line, line);
-}
-
-static void expect_nothing(usp_addr address) {
-    ck_assert_msg(ask(address) == 0, "0x%x has %u frames", (unsigned)address, lines.count);
-}
-
-/* A table of one sequence: from `low` on a row every 16 bytes, in lines 10, 11, … */
-static void put_plain_lines(uint64_t low, unsigned rows) {
-    begin_lines(&f);
-    put_address(&f, low);
-    put_row(&f, 0, 9);
-    for (unsigned i = 1; i < rows; i++) put_row(&f, 16, 1);
-    put_end(&f, 16);
-    end_lines(&f);
-}
-
-/* A unit that claims a range, with one function and two lines. */
-static void put_unit(const char *file, uint64_t low, uint64_t size, const char *name, uint64_t start,
-                     uint64_t function_size) {
-    begin_unit(&f, file, low, size);
-    put_function(&f, FUNCTION, name, start, function_size);
-    end_entry(&f);
-    end_unit(&f);
-    put_plain_lines(start, 2);
-}
 
 START_TEST(plain_information) {
     begin();
@@ -109,15 +31,23 @@ START_TEST(plain_information) {
 }
 END_TEST
 
-/* Traps 1 and 3: functions that were removed begin at 0, −1 or −2, and a length makes 0 … n of the first. */
+/* A linker gives functions that it removes the address 0, 1, −1 or −2. With a length the first of these covers 0 … n, which may
+ * hold live code. In .debug_ranges −1 selects a base, so that lld writes −2 there. */
 START_TEST(removed_functions_are_nowhere) {
     static const uint64_t dead[] = {0, 1, UINT64_MAX, UINT64_MAX - 1};
+    static const uint64_t list[] = {
+        UINT64_MAX - 1, UINT64_MAX - 1, 0, 0x3000, UINT64_MAX, UINT64_MAX - 1, 0, 0x3000, 0, 0};
     begin();
-    begin_unit(&f, "one.c", 0x1000, 0x40);
+    for (int i = 0; i < ELEMENTS(list); i++) put(&f.ranges, 8, list[i]);
+    begin_unit(&f, "one.c", 0, 0);
     for (unsigned i = 0; i < 4; i++) {
         put_function(&f, FUNCTION, "dead", dead[i], 0x3000);
         end_entry(&f);
     }
+    put_leb(&f.info, FUNCTION_LIST);
+    put_text(&f.info, "dead");
+    put(&f.info, 4, 0);
+    end_entry(&f);
     put_function(&f, FUNCTION, "live", 0x1000, 0x40);
     end_entry(&f);
     end_unit(&f);
@@ -130,7 +60,33 @@ START_TEST(removed_functions_are_nowhere) {
 }
 END_TEST
 
-/* Trap 4: a removed function may hold inlined calls with real ranges, which are skipped; functions in it are not. */
+/* The rows of a removed function stand in sequences that begin at such addresses. */
+START_TEST(rows_of_removed_functions_are_nowhere) {
+    static const uint64_t dead[] = {0, 1, UINT64_MAX, UINT64_MAX - 1};
+    begin();
+    begin_unit(&f, "one.c", 0x1000, 0x3000);
+    end_unit(&f);
+    begin_lines(&f);
+    for (unsigned i = 0; i < 4; i++) {
+        put_address(&f, dead[i]);
+        put_row(&f, 0, 99);
+        put_row(&f, 0x2000, 1);
+        put_end(&f, 0x2000);
+    }
+    put_address(&f, 0x2000);
+    put_row(&f, 0, 9);
+    put_end(&f, 0x10);
+    end_lines(&f);
+    open_file();
+    expect(0x2000, 0, NULL, 10);
+    expect_nothing(0x1800);
+    expect_nothing(0x3000);
+    expect_nothing(0);
+    close_file();
+}
+END_TEST
+
+/* A removed function may hold inlined calls with real ranges, which are skipped; functions in it are not. */
 START_TEST(children_of_removed_functions) {
     begin();
     begin_unit(&f, "one.c", 0x1000, 0x40);
@@ -153,48 +109,50 @@ START_TEST(children_of_removed_functions) {
 }
 END_TEST
 
-/* Trap 5: a unit that claims what it does not own, units that are not sorted, and one that claims nothing. */
-START_TEST(claims_of_units_are_not_trusted) {
-    begin();
-    put_unit("huge.c", 0x1000, 0x3000, "in_huge", 0x3000, 0x20);
-    put_unit("small.c", 0x1000, 0x20, "in_small", 0x1000, 0x20);
-    begin_unknown_unit(&f, "unknown.c");
-    put_function(&f, FUNCTION, "in_unknown", 0x2000, 0x20);
-    end_entry(&f);
-    end_unit(&f);
-    put_plain_lines(0x2000, 2);
-    open_file();
-    expect(0x1010, 0, "in_small", 11);
-    expect(0x2010, 0, "in_unknown", 11);
-    expect(0x3010, 0, "in_huge", 11);
-    close_file();
-}
-END_TEST
-
-/* Traps 7 and 9: a base in the list, an inverted range, a function of two parts, of which one is cold. */
+/* A list of ranges counts from the unit's low_pc until it has a base of its own. An inverted range is dropped, the others stay.
+ * A function of several parts has an entry for each, of which those behind the first are cold, and an inlined call that lies in
+ * both parts is in both. */
 START_TEST(range_lists) {
     static const uint64_t list[] = {0, 0x20, UINT64_MAX, 0x2000, 0x10, 0x30, 0x50, 0x40, 0, 0};
+    static const uint64_t inlined[] = {0x10, 0x20, UINT64_MAX, 0x2000, 0x20, 0x40, 0, 0};
     begin();
-    for (unsigned i = 0; i < ELEMENTS(list); i++) put(&f.ranges, 8, list[i]);
+    put_abbreviation(&f, OWN, DW_TAG_inlined_subroutine, false,
+                     PAIRS(DW_AT_abstract_origin, DW_FORM_ref4, DW_AT_ranges, DW_FORM_sec_offset, DW_AT_call_file,
+                           DW_FORM_data1, DW_AT_call_line, DW_FORM_data1));
+    for (int i = 0; i < ELEMENTS(list); i++) put(&f.ranges, 8, list[i]);
+    const size_t second = f.ranges.size;
+    for (int i = 0; i < ELEMENTS(inlined); i++) put(&f.ranges, 8, inlined[i]);
     begin_unit(&f, "one.c", 0x1000, 0x1100);
+    const uint32_t inner = put_abstract(&f, "inner", 5);
     put_leb(&f.info, FUNCTION_LIST);
     put_text(&f.info, "parted");
     put(&f.info, 4, 0);
+    put_leb(&f.info, OWN);
+    put(&f.info, 4, inner);
+    put(&f.info, 4, second);
+    put(&f.info, 2, 1 | 77 << 8);
     end_entry(&f);
     end_unit(&f);
     put_plain_lines(0x1000, 2);
     open_file();
-    expect(0x1010, 0, "parted", 11);
+    expect(0x1008, 0, "parted", 10);
     ck_assert_uint_eq(frames[0].flags & USP_SOURCE_COLD, 0);
-    ask(0x2018);
+    expect(0x1010, 0, "inner", 11);
+    expect(0x1010, 1, "parted", 77);
+    expect(0x2018, 0, "parted", 0);
     ck_assert_uint_eq(lines.count, 1);
     ck_assert_uint_ne(frames[0].flags & USP_SOURCE_COLD, 0);
+    ask(0x2028);
+    ck_assert_uint_eq(lines.count, 2);
+    expect(0x2028, 1, "parted", 77);
+    expect_nothing(0x2030);
     expect_nothing(0x2048);
     close_file();
 }
 END_TEST
 
-/* Trap 8: of an inlined call only what lies in the function around it counts. */
+/* An inlined call that lies outside of the function around it, as link-time optimization leaves some: only what lies inside
+ * counts. */
 START_TEST(inlined_calls_outside_of_their_function) {
     begin();
     begin_unit(&f, "one.c", 0x1000, 0x40);
@@ -227,7 +185,8 @@ static int add_name(void *context, const char *name) {
     return 0;
 }
 
-/* Traps 10 and 11: functions with one range, in one unit and in two. All names are there, and the first has the lines. */
+/* Functions with one range, in one unit and in two, of templates that a linker has merged or of folded code (ICF): all names
+ * are there, and the first has the lines. */
 START_TEST(folded_functions) {
     struct names names = {""};
     begin();
@@ -249,7 +208,8 @@ START_TEST(folded_functions) {
 }
 END_TEST
 
-/* Trap 11: rows of folded code by the sequence that the function says is its own. */
+/* Of folded code there are several sequences of rows: the one counts that the function says is its own
+ * (DW_AT_LLVM_stmt_sequence). */
 START_TEST(rows_by_sequence) {
     begin();
     begin_unit(&f, "one.c", 0x1000, 0x20);
@@ -273,7 +233,8 @@ START_TEST(rows_by_sequence) {
 }
 END_TEST
 
-/* Traps 12, 13 and 14: sequences in any order, of one row, without an end; behind an end nothing has the last line. */
+/* Sequences stand in any order. One has a single row, as that of a thunk of one instruction; one has two ends, one has none.
+ * Behind an end nothing has the last line. */
 START_TEST(sequences) {
     begin();
     begin_unit(&f, "one.c", 0x1000, 0x3000);
@@ -302,7 +263,8 @@ START_TEST(sequences) {
 }
 END_TEST
 
-/* Traps 13 and 20: addresses that go back begin anew, and an end below the last row. */
+/* Addresses go back within a sequence, as in a table that is appended to itself: rows begin anew. The end lies below the last
+ * row. */
 START_TEST(addresses_that_go_back) {
     begin();
     begin_unit(&f, "one.c", 0x1000, 0x40);
@@ -325,8 +287,8 @@ START_TEST(addresses_that_go_back) {
 }
 END_TEST
 
-/* Trap 15: of several rows at one address the last one wins. Trap 16: line 0 stays, or is filled when that is wanted. */
-START_TEST(rows_at_one_address_and_line_0) {
+/* Of several rows at one address the last one wins, whether or not a statement begins there or a prologue ends. */
+START_TEST(rows_at_one_address) {
     begin();
     begin_unit(&f, "one.c", 0x1000, 0x40);
     put_function(&f, FUNCTION, "own", 0x1000, 0x40);
@@ -335,24 +297,83 @@ START_TEST(rows_at_one_address_and_line_0) {
     begin_lines(&f);
     put_address(&f, 0x1000);
     put_row(&f, 0, 4);
+    put(&f.line, 1, DW_LNS_set_prologue_end);
     put_row(&f, 0, 5);
+    put(&f.line, 1, DW_LNS_negate_stmt);
+    put_bytes(&f.line, "\0\2\4\7", 4); /* a discriminator */
     put_row(&f, 0, -3);
-    put_row(&f, 16, -7);
+    put_row(&f, 16, 1);
     put_end(&f, 48);
     end_lines(&f);
     open_file();
     expect(0x1000, 0, "own", 7);
-    expect(0x1010, 0, "own", 0);
-    usp_lines_init(&lines, frames, ELEMENTS(frames));
-    lines.flags = USP_LINES_FILL;
-    ck_assert_int_eq(usp_symbolize_lines(symbolizer, 0x1018, &lines), USP_OK);
-    ck_assert_uint_eq(frames[0].line, 7);
-    ck_assert_uint_ne(frames[0].flags & USP_SOURCE_LINE_FILLED, 0);
+    expect(0x1010, 0, "own", 8);
     close_file();
 }
 END_TEST
 
-/* Trap 18: a function that begins between two rows. Trap 19: one without rows has its declaration's line, and says so. */
+/* Line 0 is the compiler's word for code of no line. It stays; on request the last line before it fills it, of the same inlined
+ * call alone. */
+START_TEST(line_0) {
+    begin();
+    begin_unit(&f, "one.c", 0x1000, 0x40);
+    const uint32_t inner = put_abstract(&f, "inner", 5);
+    put_function(&f, FUNCTION, "own", 0x1000, 0x40);
+    put_inlined(&f, inner, 0x1020, 0x10, 70);
+    end_entry(&f);
+    end_entry(&f);
+    end_unit(&f);
+    begin_lines(&f);
+    put_address(&f, 0x1000);
+    put_row(&f, 0, 6);
+    put_row(&f, 16, -7);
+    put_row(&f, 32, 9);
+    put_row(&f, 8, -9);
+    put_end(&f, 8);
+    end_lines(&f);
+    open_file();
+    expect(0x1000, 0, "own", 7);
+    expect(0x1010, 0, "own", 0);
+    expect(0x1020, 0, "inner", 0);
+    for (unsigned i = 0; i < 3; i++) {
+        static const usp_addr addresses[] = {0x1018, 0x1028, 0x1038};
+        static const uint32_t expected[] = {7, 0, 9};
+        usp_lines_init(&lines, frames, ELEMENTS(frames));
+        lines.flags = USP_LINES_FILL;
+        ck_assert_int_eq(usp_symbolize_lines(symbolizer, addresses[i], &lines), USP_OK);
+        ck_assert_uint_eq(frames[0].line, expected[i]);
+        ck_assert_uint_eq((frames[0].flags & USP_SOURCE_LINE_FILLED) != 0, expected[i] != 0);
+    }
+    close_file();
+}
+END_TEST
+
+/* A row's file need not be that of the function around it: a header, a macro, #line. */
+START_TEST(rows_of_other_files) {
+    begin();
+    begin_unit(&f, "one.c", 0x1000, 0x20);
+    const uint32_t inner = put_abstract(&f, "inner", 5); /* declared in one.c */
+    put_function(&f, FUNCTION, "own", 0x1000, 0x20);
+    put_inlined(&f, inner, 0x1010, 0x10, 70);
+    end_entry(&f);
+    end_entry(&f);
+    end_unit(&f);
+    begin_lines(&f);
+    put_address(&f, 0x1000);
+    put_row(&f, 0, 9);
+    put(&f.line, 2, DW_LNS_set_file | 2 << 8);
+    put_row(&f, 16, 1);
+    put_end(&f, 16);
+    end_lines(&f);
+    open_file();
+    expect_in(0x1000, 0, "own", "/src", "one.c", 10);
+    expect_in(0x1010, 0, "inner", "/src/sub", "two.c", 11);
+    expect_in(0x1010, 1, "own", "/src", "one.c", 70);
+    close_file();
+}
+END_TEST
+
+/* A function begins between two rows. One without rows has its declaration's line, and says so. */
 START_TEST(functions_and_rows_that_do_not_meet) {
     begin();
     begin_unit(&f, "one.c", 0x1000, 0x1000);
@@ -379,7 +400,8 @@ START_TEST(functions_and_rows_that_do_not_meet) {
 }
 END_TEST
 
-/* Traps 21 and 22: calls in calls, through blocks: the line of each is where the one below was called. */
+/* Inlined calls in inlined calls, with blocks between them, and a function in a block of another one: the line of each caller is
+ * where the call below it was. */
 START_TEST(chains_through_blocks) {
     begin();
     begin_unit(&f, "one.c", 0x1000, 0x40);
@@ -409,30 +431,7 @@ START_TEST(chains_through_blocks) {
 }
 END_TEST
 
-/* Trap 23: names through other entries, which may lead in circles or nowhere. */
-START_TEST(names_through_other_entries) {
-    begin();
-    begin_unit(&f, "one.c", 0x1000, 0x80);
-    const uint32_t linked = here(&f);
-    put_leb(&f.info, LINKED);
-    put_text(&f.info, "_Z6linkedv");
-    put_instance(&f, INSTANCE, linked, 0x1000, 0x10);
-    put_instance(&f, NAMED_LATER, linked, 0x1010, 0x10);
-    put_instance(&f, INSTANCE, here(&f), 0x1020, 0x10);
-    put_instance(&f, INSTANCE, here(&f) + 21, 0x1030, 0x10);
-    put_instance(&f, INSTANCE, here(&f) - 21, 0x1040, 0x10);
-    put_instance(&f, INSTANCE, 0x7fffffff, 0x1050, 0x10);
-    end_unit(&f);
-    put_plain_lines(0x1000, 8);
-    open_file();
-    expect(0x1000, 0, "_Z6linkedv", 10);
-    expect(0x1010, 0, "_Z6linkedv", 11);
-    for (unsigned i = 2; i < 6; i++) expect(0x1000 + 16 * i, 0, NULL, 10 + i);
-    close_file();
-}
-END_TEST
-
-/* Trap 36: codes of abbreviations with gaps. Trap 37: a sibling that leads back, and a form that is not known. */
+/* Codes of abbreviations have gaps, a sibling leads back, a form is not known. */
 START_TEST(strange_entries) {
     begin();
     begin_unit(&f, "one.c", 0x1000, 0x20);
@@ -461,26 +460,6 @@ START_TEST(strange_entries) {
 }
 END_TEST
 
-/* Trap 47: lengths that reach out, depth without end, more ranges than there can be, opcodes that divide by zero. */
-START_TEST(sizes_that_cannot_be) {
-    begin();
-    put_unit("one.c", 0x1000, 0x20, "whole", 0x1000, 0x20);
-    begin_unit(&f, "deep.c", 0x2000, 0x20);
-    for (unsigned i = 0; i < 20000; i++) put_block(&f);
-    end_unit(&f);
-    put_plain_lines(0x2000, 2);
-    f.line.bytes[f.program + 14] = 0; /* range of lines */
-    begin_unit(&f, "long.c", 0x3000, 0x20);
-    end_unit(&f);
-    patch(&f.info, f.unit, 4, 0x7fffffff);
-    open_file();
-    expect(0x1010, 0, "whole", 11);
-    ask(0x2000);
-    expect_nothing(0x3000);
-    close_file();
-}
-END_TEST
-
 #ifdef HAVE_ZLIB
 enum { ZLIB = 1, UNKNOWN_WAY = 77 };
 
@@ -501,13 +480,6 @@ static void put_two_units(bool has_list) {
     for (unsigned i = 0; i < 300000; i++) put(&f.line, 1, 0);
     put_unit("two.c", 0x2000, 0x20, "second", 0x2000, 0x20);
     for (unsigned i = 0; i < 4; i++) put(&f.ranges, 8, 0);
-}
-
-/* What there is to say of the lines has some words in it, or has not. */
-static void expect_said(const char *words, bool is_said) {
-    char text[512];
-    ck_assert_int_eq(usp_symbolizer_explain_lines(symbolizer, 0x1000, text, sizeof text), USP_OK);
-    ck_assert_msg((strstr(text, words) != NULL) == is_said, "%s", text);
 }
 
 static void expect_both(void) {
@@ -651,11 +623,10 @@ END_TEST
 
 int main(void) {
     TCase *traps = tcase_create("traps"), *options = tcase_create("options");
-    add_tests(traps, plain_information, removed_functions_are_nowhere, children_of_removed_functions,
-              claims_of_units_are_not_trusted, range_lists, inlined_calls_outside_of_their_function, folded_functions,
-              rows_by_sequence, sequences, addresses_that_go_back, rows_at_one_address_and_line_0,
-              functions_and_rows_that_do_not_meet, chains_through_blocks, names_through_other_entries, strange_entries,
-              sizes_that_cannot_be);
+    add_tests(traps, plain_information, removed_functions_are_nowhere, rows_of_removed_functions_are_nowhere,
+              children_of_removed_functions, range_lists, inlined_calls_outside_of_their_function, folded_functions,
+              rows_by_sequence, sequences, addresses_that_go_back, rows_at_one_address, line_0, rows_of_other_files,
+              functions_and_rows_that_do_not_meet, chains_through_blocks, strange_entries);
 #ifdef HAVE_ZLIB
     add_tests(traps, compressed_sections, compressed_sections_in_part, compressed_sections_without_memory,
               compressed_units_that_are_damaged);

@@ -347,6 +347,7 @@ struct uspi_abbreviation_table *uspi_abbreviations_compile(const uint8_t *sectio
             got = USP_ERROR_NO_MEMORY;
         if (got > 0) t->all[t->count++] = a;
     }
+    t->length = offset <= size ? size - offset - (uint64_t)(c.end - c.p) : 0;
     if (got >= 0 && (t->count > UINT32_MAX - 1 || !make_numbers(t))) got = USP_ERROR_NO_MEMORY;
     if (got < 0 || t->count == 0) {
         *status = got < 0 ? got : USP_ERROR_FORMAT;
@@ -400,33 +401,32 @@ static void pass_attributes(struct uspi_cursor_at *a) {
     uspi_cursor_fail(a);
 }
 
-bool uspi_entry_read_once(const uint8_t *abbreviations, size_t size, uint64_t table, struct uspi_encoding encoding,
-                          struct uspi_cursor_at *c, const uint8_t *section, uint64_t *tag,
-                          struct uspi_attributes *attributes) {
-    struct uspi_cursor_at a = uspi_cursor_over(abbreviations, size, table);
-    const uint64_t wanted = uspi_cursor_uleb(c);
-    attributes->has = 0;
-    if (c->is_bad || wanted == 0) return false;
+bool uspi_abbreviation_seek(struct uspi_cursor_at *a, uint64_t code) {
     for (;;) {
-        const uint64_t code = uspi_cursor_uleb(&a);
-        if (code == 0 || a.is_bad) return false;
-        *tag = uspi_cursor_uleb(&a);
-        uspi_cursor_byte(&a);
-        if (code != wanted) {
-            pass_attributes(&a);
-            continue;
-        }
-        while (!a.is_bad) {
-            const uint64_t attribute = uspi_cursor_uleb(&a), form = uspi_cursor_uleb(&a);
-            if (attribute == 0 && form == 0) break;
-            const int64_t implicit = form == DW_FORM_implicit_const ? uspi_cursor_sleb(&a) : 0;
-            const uint8_t which = which_attribute(attribute);
-            struct uspi_value skipped, *value = which == USPI_ATTRIBUTES ? &skipped : &attributes->all[which];
-            if (!read_value(c, form, implicit, encoding, section, value)) return false;
-            if (which != USPI_ATTRIBUTES) attributes->has |= UINT32_C(1) << which;
-        }
-        return !a.is_bad && !c->is_bad;
+        const uint64_t found = uspi_cursor_uleb(a);
+        if (found == 0 || a->is_bad) return false;
+        if (found == code) return true;
+        uspi_cursor_uleb(a);
+        uspi_cursor_byte(a);
+        pass_attributes(a);
     }
+}
+
+bool uspi_entry_read_by(struct uspi_cursor_at *a, struct uspi_encoding encoding, struct uspi_cursor_at *c,
+                        const uint8_t *section, uint64_t *tag, struct uspi_attributes *attributes) {
+    attributes->has = 0;
+    *tag = uspi_cursor_uleb(a);
+    uspi_cursor_byte(a);
+    while (!a->is_bad) {
+        const uint64_t attribute = uspi_cursor_uleb(a), form = uspi_cursor_uleb(a);
+        if (attribute == 0 && form == 0) break;
+        const int64_t implicit = form == DW_FORM_implicit_const ? uspi_cursor_sleb(a) : 0;
+        const uint8_t which = which_attribute(attribute);
+        struct uspi_value skipped, *value = which == USPI_ATTRIBUTES ? &skipped : &attributes->all[which];
+        if (!read_value(c, form, implicit, encoding, section, value)) return false;
+        if (which != USPI_ATTRIBUTES) attributes->has |= UINT32_C(1) << which;
+    }
+    return !a->is_bad && !c->is_bad;
 }
 
 /* ---- tables that are kept ---- */
@@ -441,6 +441,7 @@ struct uspi_abbreviation_cache {
     } slots[SLOTS];
     struct uspi_abbreviation_table *last; /* was driven out just now */
     size_t memory;
+    uint64_t compiled;
 };
 
 struct uspi_abbreviation_cache *uspi_abbreviation_cache_create(void) {
@@ -474,6 +475,7 @@ const struct uspi_abbreviation_table *uspi_abbreviation_cache_get(struct uspi_ab
     }
     struct uspi_abbreviation_table *made = uspi_abbreviations_compile(section, size, offset, encoding, status);
     if (made == NULL) return NULL;
+    cache->compiled += made->length;
     uspi_abbreviations_free(cache->last);
     cache->last = kept;
     if (kept != NULL) cache->memory -= kept->memory;
@@ -483,3 +485,5 @@ const struct uspi_abbreviation_table *uspi_abbreviation_cache_get(struct uspi_ab
     cache->memory += made->memory;
     return made;
 }
+
+uint64_t uspi_abbreviation_cache_compiled(const struct uspi_abbreviation_cache *cache) { return cache->compiled; }

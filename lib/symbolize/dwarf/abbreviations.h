@@ -114,6 +114,7 @@ struct uspi_abbreviation_table {
     struct uspi_skip *skips;
     struct uspi_attribute_form *reads;
     size_t memory;
+    uint64_t length; /* of the table in .debug_abbrev, in bytes */
 };
 
 /* Compiles the table at an offset. NULL with *status: USP_ERROR_NO_MEMORY, USP_ERROR_FORMAT. A table that is cut off or has a
@@ -165,11 +166,14 @@ static inline void uspi_entry_skip(const struct uspi_abbreviation_table *table, 
 void uspi_entry_read(const struct uspi_abbreviation_table *table, const struct uspi_abbreviation *a,
                      struct uspi_cursor_at *c, const uint8_t *section, struct uspi_attributes *attributes);
 
-/* Reads one entry, from its code on, whose table is not compiled: it is read through up to the code. False when that is not
- * there or the entry cannot be read. *tag: of the entry. */
-bool uspi_entry_read_once(const uint8_t *abbreviations, size_t size, uint64_t table, struct uspi_encoding encoding,
-                          struct uspi_cursor_at *c, const uint8_t *section, uint64_t *tag,
-                          struct uspi_attributes *attributes);
+/* Finds the abbreviation of a code in a table that is not compiled: *a begins at the table and ends behind the code. False when
+ * the table has none with that code, or cannot be read so far. */
+bool uspi_abbreviation_seek(struct uspi_cursor_at *a, uint64_t code);
+
+/* Reads an entry behind its code by an abbreviation that *a is at, behind its code as well. *tag: of the entry. False when it
+ * cannot be read. */
+bool uspi_entry_read_by(struct uspi_cursor_at *a, struct uspi_encoding encoding, struct uspi_cursor_at *c,
+                        const uint8_t *section, uint64_t *tag, struct uspi_attributes *attributes);
 
 /* ---- a few tables that are kept ---- */
 
@@ -183,5 +187,9 @@ void uspi_abbreviation_cache_free(struct uspi_abbreviation_cache *cache);
 const struct uspi_abbreviation_table *uspi_abbreviation_cache_get(struct uspi_abbreviation_cache *cache,
                                                                   const uint8_t *section, size_t size, uint64_t offset,
                                                                   struct uspi_encoding encoding, int *status);
+
+/* The bytes of .debug_abbrev that were compiled for the cache so far; a table that was given up and compiled again counts
+ * again. */
+uint64_t uspi_abbreviation_cache_compiled(const struct uspi_abbreviation_cache *cache);
 
 #endif

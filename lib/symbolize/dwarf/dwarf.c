@@ -192,24 +192,25 @@ static bool add_claims(struct claims *claims, const struct uspi_range_list *list
     return true;
 }
 
+/* Whether the first entry has a list of the unit's ranges, not just two ends. */
+static bool unit_has_ranges(const struct uspi_dwarf_unit *unit) { return (unit->code.has >> USPI_AT_RANGES & 1) != 0; }
+
 static bool claim_by_entries(const struct uspi_dwarf_file *file, struct claims *claims, struct uspi_range_list *list,
                              bool *has_claim) {
-    const struct uspi_section_bytes *info = uspi_debug_section(&file->sections, USPI_DEBUG_INFO);
-    const struct uspi_section_bytes *abbreviations = uspi_debug_section(&file->sections, USPI_DEBUG_ABBREV);
+    /* Each unit has a list of its own, so that all lists together are no longer than the sections. Where units share one, those
+     * behind the last entry claim nothing, and are read when no other unit knows an address. */
+    list->budget = (uint64_t)file->sections.all[USPI_DEBUG_RANGES].size + file->sections.all[USPI_DEBUG_RNGLISTS].size;
     for (size_t i = 0; i < file->count; i++) {
         const struct uspi_dwarf_unit *unit = &file->units[i];
-        struct uspi_cursor_at c = uspi_cursor_over(info->bytes, (size_t)unit->end, unit->first);
-        struct uspi_attributes a;
-        uint64_t tag, first;
+        const struct uspi_unit_code *code = &unit->code;
+        struct uspi_attributes a = {.has = code->has};
+        uint64_t first;
+        a.all[USPI_AT_LOW_PC] = code->low;
+        a.all[USPI_AT_HIGH_PC] = code->high;
+        a.all[USPI_AT_RANGES] = code->ranges;
         list->count = 0;
-        /* A list has an entry for a function or more, and each of these takes some bytes of the unit. */
-        list->budget = (unit->end - unit->offset) + 1024;
-        if (unit->is_split) list->budget = info->size + 1024;
-        if (uspi_entry_read_once(abbreviations->bytes, abbreviations->size, unit->abbreviations, unit->encoding, &c,
-                                 info->bytes, &tag, &a) &&
-            !uspi_dwarf_ranges(file, unit, &a, list, &first)) {
-            return false;
-        }
+        if (!uspi_dwarf_ranges(file, unit, &a, list, &first)) return false;
+        if (list->budget == 0 && unit_has_ranges(unit)) list->count = 0;
         has_claim[i] = list->count > 0;
         if (!add_claims(claims, list, i)) return false;
     }
@@ -224,7 +225,7 @@ static bool claim_by_sets(const struct uspi_dwarf_file *file, struct claims *cla
     list->count = 0;
     while ((got = uspi_dwarf_next_claims(file, &set, list)) > 0) {
         const struct uspi_dwarf_unit *unit = uspi_dwarf_unit_from(file, set.unit);
-        if (unit != NULL && !unit->has_ranges) {
+        if (unit != NULL && !unit_has_ranges(unit)) {
             has_claim[unit - file->units] |= list->count > 0;
             if (!add_claims(claims, list, (size_t)(unit - file->units))) return false;
         }

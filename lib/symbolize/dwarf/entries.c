@@ -322,7 +322,9 @@ bool uspi_dwarf_note_scopes(struct uspi_dwarf_reader *reader, const struct uspi_
     uspi_scopes_reset(&reader->foreign_scopes, file, unit);
     if (table == NULL) return status != USP_ERROR_NO_MEMORY;
     struct walk w = {reader, file, unit, table, &reader->foreign_scopes, true, false};
-    return walk_unit(&w);
+    if (walk_unit(&w)) return true;
+    uspi_scopes_reset(&reader->foreign_scopes, NULL, NULL);
+    return false;
 }
 
 bool uspi_dwarf_walk_unit(struct uspi_dwarf_reader *reader, bool needs_scopes) {

@@ -183,11 +183,13 @@ struct machine {
     uint64_t file, line, column;
     size_t first;      /* row of the sequence */
     uint64_t sequence; /* offset of its first instruction */
+    bool is_removed; /* a linker has put −1 or −2 in the place of the address: rows behind it would begin again at 0 */
     bool is_out_of_memory;
 };
 
 static void begin_sequence(struct machine *m, uint64_t offset) {
     m->address = m->operation = m->column = 0;
+    m->is_removed = false;
     m->file = m->line = 1;
     m->first = m->t->row_count;
     m->sequence = offset;
@@ -222,6 +224,7 @@ static void close_run(struct machine *m, uint64_t high) {
 
 static void add_row(struct machine *m) {
     struct uspi_line_table *t = m->t;
+    if (m->is_removed) return;
     if (t->row_count > m->first) {
         struct uspi_line_row *last = &t->rows[t->row_count - 1];
         /* Of several rows at one address the last one counts. */
@@ -284,6 +287,7 @@ static void extended(struct machine *m, struct uspi_cursor_at *c) {
     case DW_LNE_set_address:
         m->address = uspi_cursor_number(&own, length - 1 <= 8 ? (unsigned)(length - 1) : 0) & m->mask;
         m->operation = 0;
+        m->is_removed = m->address >= m->mask - 1;
         break;
     case DW_LNE_define_file: {
         const uint64_t name = text_here(m->lines, &own), folder = uspi_cursor_uleb(&own);

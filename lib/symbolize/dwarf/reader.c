@@ -123,7 +123,6 @@ static void forget(struct uspi_dwarf_reader *reader) {
     reader->seen = clear_table(reader->seen, &reader->seen_room, sizeof *reader->seen);
     uspi_dwarf_calls_reset(&reader->calls);
     uspi_scopes_reset(&reader->scopes, reader->source.file, reader->source.unit);
-    uspi_scopes_reset(&reader->foreign_scopes, NULL, NULL);
 }
 
 int uspi_dwarf_read_unit(struct uspi_dwarf_reader *reader, const struct uspi_dwarf_source *source,

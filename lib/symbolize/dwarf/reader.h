@@ -88,7 +88,9 @@ struct uspi_dwarf_reader {
     struct uspi_dwarf_source source;
     struct uspi_error *error;
     const struct uspi_abbreviation_table *table; /* of the unit that is read */
-    struct uspi_scopes scopes, foreign_scopes;
+    struct uspi_scopes scopes;
+    struct uspi_scopes
+        foreign_scopes; /* of the unit that was last referred to; the next units may refer to it as well */
     struct uspi_walk_scope *stack;
     size_t stack_room;
     struct uspi_dwarf_origin *origins;

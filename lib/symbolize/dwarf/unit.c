@@ -150,19 +150,61 @@ static uint64_t offset_or(const struct uspi_attributes *a, enum uspi_attribute w
     return uspi_has(a, which) ? a->all[which].number : otherwise;
 }
 
-/* What the first entry says. False when it cannot be read. */
-static bool read_first_entry(const struct uspi_dwarf_file *file, struct uspi_dwarf_unit *unit) {
-    const struct uspi_section_bytes *abbreviations = uspi_debug_section(&file->sections, USPI_DEBUG_ABBREV);
+/* What the listing of units keeps between them. Most tables of abbreviations are of one unit, whose first entry has the first
+ * of them: such a table is read up to there. A table that several units share is compiled. */
+struct listing {
+    struct uspi_abbreviation_cache *tables; /* NULL: no table was met twice */
+    uint64_t next;                          /* no table that was met begins here or behind it */
+    uint64_t budget;                        /* so many bytes of tables may be read; counts down */
+};
+
+/* A table is read a few times at most; more often only where tables lie in each other, as damage and malice have them. */
+#define TABLE_READINGS 64
+
+static int read_shared(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit, struct listing *listing,
+                       struct uspi_cursor_at *c, uint64_t *tag, struct uspi_attributes *a) {
+    const struct uspi_section_bytes *section = uspi_debug_section(&file->sections, USPI_DEBUG_ABBREV);
+    int status;
+    if (listing->tables == NULL) listing->tables = uspi_abbreviation_cache_create();
+    if (listing->tables == NULL) return USP_ERROR_NO_MEMORY;
+    const uint64_t before = uspi_abbreviation_cache_compiled(listing->tables);
+    const struct uspi_abbreviation_table *table = uspi_abbreviation_cache_get(
+        listing->tables, section->bytes, section->size, unit->abbreviations, unit->encoding, &status);
+    const uint64_t compiled = uspi_abbreviation_cache_compiled(listing->tables) - before;
+    listing->budget -= compiled < listing->budget ? compiled : listing->budget;
+    const struct uspi_abbreviation *own = table != NULL ? uspi_abbreviation(table, uspi_cursor_uleb(c)) : NULL;
+    if (own == NULL) return status != USP_OK ? status : USP_ERROR_FORMAT;
+    *tag = own->tag;
+    uspi_entry_read(table, own, c, file->sections.all[USPI_DEBUG_INFO].bytes, a);
+    return c->is_bad ? USP_ERROR_FORMAT : USP_OK;
+}
+
+static int read_once(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit, struct listing *listing,
+                     struct uspi_cursor_at *c, uint64_t *tag, struct uspi_attributes *a) {
+    struct uspi_cursor_at own = over(file, USPI_DEBUG_ABBREV, unit->abbreviations);
+    const uint8_t *begin = own.p;
+    const bool is_there = uspi_abbreviation_seek(&own, uspi_cursor_uleb(c));
+    const uint64_t passed = (uint64_t)(own.p - begin);
+    listing->budget -= passed < listing->budget ? passed : listing->budget;
+    listing->next = unit->abbreviations + 1;
+    const bool is_read =
+        is_there && uspi_entry_read_by(&own, unit->encoding, c, file->sections.all[USPI_DEBUG_INFO].bytes, tag, a);
+    return is_read ? USP_OK : USP_ERROR_FORMAT;
+}
+
+/* What the first entry says. USP_OK, USP_ERROR_FORMAT when it cannot be read, USP_ERROR_NO_MEMORY. */
+static int read_first_entry(const struct uspi_dwarf_file *file, struct uspi_dwarf_unit *unit, struct listing *listing) {
     struct uspi_cursor_at c = over(file, USPI_DEBUG_INFO, unit->first);
-    struct uspi_attributes a;
+    struct uspi_attributes a = {.has = 0};
     uint64_t tag, address;
     c.end = file->sections.all[USPI_DEBUG_INFO].bytes + (size_t)unit->end;
-    if (!uspi_entry_read_once(abbreviations->bytes, abbreviations->size, unit->abbreviations, unit->encoding, &c,
-                              file->sections.all[USPI_DEBUG_INFO].bytes, &tag, &a)) {
-        return false;
-    }
+    if (listing->budget == 0) return USP_ERROR_FORMAT;
+    const bool is_new = unit->abbreviations >= listing->next;
+    const int status =
+        is_new ? read_once(file, unit, listing, &c, &tag, &a) : read_shared(file, unit, listing, &c, &tag, &a);
+    if (status != USP_OK) return status;
     unit->is_partial = tag == DW_TAG_partial_unit;
-    unit->has_ranges = uspi_has(&a, USPI_AT_RANGES);
+    unit->code = (struct uspi_unit_code){a.has, a.all[USPI_AT_LOW_PC], a.all[USPI_AT_HIGH_PC], a.all[USPI_AT_RANGES]};
     /* Behind the header of the section's part: DWARF 5, 7.26 to 7.28; before that there was none. */
     const uint64_t header = unit->encoding.offset_size == 8 ? 16 : 8;
     const bool is_five = unit->encoding.version >= 5;
@@ -181,7 +223,7 @@ static bool read_first_entry(const struct uspi_dwarf_file *file, struct uspi_dwa
     if (uspi_has(&a, USPI_AT_DWO_NAME)) unit->split_name = uspi_dwarf_text(file, unit, &a.all[USPI_AT_DWO_NAME]);
     /* A split unit has its own name as well; only the skeleton's sections are in the file of addresses. */
     unit->is_split = unit->split_name != 0 && file->addresses == file;
-    return true;
+    return USP_OK;
 }
 
 static void describe_damage(const struct uspi_dwarf_file *file, uint64_t offset, const char *what,
@@ -191,7 +233,7 @@ static void describe_damage(const struct uspi_dwarf_file *file, uint64_t offset,
                    file->sections.all[USPI_DEBUG_INFO].position + offset, what, offset);
 }
 
-int uspi_dwarf_list_units(struct uspi_dwarf_file *file, struct uspi_error *error) {
+static int list_units(struct uspi_dwarf_file *file, struct listing *listing, struct uspi_error *error) {
     const size_t size = uspi_debug_section(&file->sections, USPI_DEBUG_INFO)->size;
     for (uint64_t at = 0; at < size;) {
         struct uspi_dwarf_unit unit;
@@ -204,14 +246,29 @@ int uspi_dwarf_list_units(struct uspi_dwarf_file *file, struct uspi_error *error
         if (!is_good) describe_damage(file, at, "a unit of an unknown version or with a damaged header", error);
         at = unit.end;
         if (!is_code) continue;
-        if (!read_first_entry(file, &unit)) {
-            describe_damage(file, unit.first, "a unit whose first entry cannot be read", error);
+        const bool is_exhausted = listing->budget == 0;
+        const int status = read_first_entry(file, &unit, listing);
+        if (status == USP_ERROR_NO_MEMORY) return status;
+        if (status != USP_OK) {
+            describe_damage(file, unit.first,
+                            is_exhausted ? "tables of abbreviations that lie in each other, before the unit"
+                                         : "a unit whose first entry cannot be read",
+                            error);
             continue;
         }
         if (!uspi_room_for(&file->units, &file->room, file->count, 1, sizeof *file->units)) return USP_ERROR_NO_MEMORY;
         file->units[file->count++] = unit;
     }
     return USP_OK;
+}
+
+int uspi_dwarf_list_units(struct uspi_dwarf_file *file, struct uspi_error *error) {
+    const uint64_t size = (uint64_t)uspi_debug_section(&file->sections, USPI_DEBUG_INFO)->size +
+                          uspi_debug_section(&file->sections, USPI_DEBUG_ABBREV)->size;
+    struct listing listing = {.budget = size <= UINT64_MAX / TABLE_READINGS ? size * TABLE_READINGS : UINT64_MAX};
+    const int status = list_units(file, &listing, error);
+    uspi_abbreviation_cache_free(listing.tables);
+    return status;
 }
 
 /* The last unit that begins at or before an offset. */

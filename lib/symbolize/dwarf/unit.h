@@ -8,6 +8,12 @@
 #include "lib/symbolize/dwarf/abbreviations.h"
 #include "lib/symbolize/lines/strings.h"
 
+/* What a unit's first entry says of its code, as uspi_dwarf_ranges reads it. */
+struct uspi_unit_code {
+    uint32_t has; /* as in struct uspi_attributes */
+    struct uspi_value low, high, ranges;
+};
+
 struct uspi_dwarf_unit {
     uint64_t offset; /* of its header in the section */
     uint64_t first;  /* of its first entry */
@@ -22,8 +28,8 @@ struct uspi_dwarf_unit {
     uint8_t type;      /* DW_UT_… */
     bool is_partial;   /* has no code of its own */
     bool is_split;     /* its first entry is a skeleton */
-    bool has_ranges;   /* its first entry has a list of its ranges, not just two ends */
     uint16_t language; /* 0 unknown */
+    struct uspi_unit_code code;
 };
 
 #define USPI_NO_OFFSET UINT64_MAX

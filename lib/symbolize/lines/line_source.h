@@ -40,4 +40,10 @@ struct uspi_line_source {
     void (*close)(struct uspi_line_source *source);
 };
 
+/* So many bytes all blocks of a source may have together. Blocks take about a tenth of what they are made of, never more than a
+ * few times as much, unless many units share one line table or list of ranges, as only damage and malice have it. */
+static inline uint64_t uspi_line_source_limit(const struct uspi_line_source *source) {
+    return source->size <= UINT64_MAX / 32 ? source->size * 16 + (UINT64_C(1) << 20) : UINT64_MAX;
+}
+
 #endif

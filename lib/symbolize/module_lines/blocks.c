@@ -79,9 +79,12 @@ const struct uspi_map *uspi_lines_unclaimed(struct uspi_lines *lines) {
         struct adding adding = {0};
         bool is_whole = true;
         const size_t units = lines->source->units;
-        for (size_t i = 0; i < units && is_whole; i++) {
+        uint64_t left = uspi_line_source_limit(lines->source);
+        for (size_t i = 0; i < units && is_whole && left > 0; i++) {
             if (!lines->unclaimed[i]) continue;
             const struct uspi_made_block *block = get_block(lines, i, true);
+            const uint64_t size = block != NULL ? block->cached.memory - sizeof *block : 0;
+            left -= size < left ? size : left;
             adding.unit = (uint32_t)i;
             is_whole = block != NULL && uspi_block_visit(&block->block, add_range, &adding) != 1;
         }

@@ -11,6 +11,7 @@
 
 #include <unspool/symbolize.h>
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,6 +80,7 @@ struct making {
     const struct uspi_index_work *work;
     _Atomic(size_t) next;
     _Atomic(int) status;
+    _Atomic(uint64_t) size; /* of all blocks so far */
     struct uspi_lock *lock; /* for what follows */
     uint64_t done, all;
     size_t error_unit;
@@ -104,6 +106,8 @@ static int make_one(struct making *m, void *reader, size_t unit) {
     int status = m->w->source->build(m->w->source, reader, unit, &bytes, &size, &why);
     if (status == USP_ERROR_NO_MEMORY) return status;
     if (status == USP_OK && size > 0) {
+        const uint64_t before = atomic_fetch_add_explicit(&m->size, size, memory_order_relaxed);
+        if (before + size > uspi_line_source_limit(m->w->source)) return USP_ERROR_FORMAT;
         uint8_t *copy = malloc(size);
         if (copy == NULL) return USP_ERROR_NO_MEMORY;
         memcpy(copy, bytes, size);
@@ -133,6 +137,12 @@ static int make_blocks(struct uspi_index_writer *w, const struct uspi_index_work
     for (size_t i = 0; i < w->units; i++) m.all += w->source->unit_size(w->source, i);
     uspi_os_parallel(work->threads != 0 ? work->threads : uspi_os_processors(), make_some, &m);
     uspi_lock_free(m.lock);
+    const uint64_t limit = uspi_line_source_limit(w->source);
+    if (atomic_load_explicit(&m.size, memory_order_relaxed) > limit && error != NULL) {
+        uspi_error_set(error, USP_ERROR_FORMAT,
+                       "its %s would make an index of more than %" PRIu64 " bytes: it is damaged", w->source->what,
+                       limit);
+    }
     if (m.error.status != USP_OK && error != NULL && error->status == USP_OK) *error = m.error;
     return atomic_load_explicit(&m.status, memory_order_relaxed);
 }

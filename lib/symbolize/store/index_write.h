@@ -30,8 +30,8 @@ struct uspi_index_work {
     void *context;
 };
 
-/* Adds what a source of lines says. *error tells the first thing that was wrong with it. USP_OK, USP_ERROR_NO_MEMORY, what
- * `progress` returned. */
+/* Adds what a source of lines says. *error tells the first thing that was wrong with it. USP_OK, USP_ERROR_NO_MEMORY,
+ * USP_ERROR_FORMAT when the blocks are larger than uspi_line_source_limit, what `progress` returned. */
 int uspi_index_add_lines(struct uspi_index_writer *writer, struct uspi_line_source *source,
                          const struct uspi_index_work *work, struct uspi_error *error);
 
