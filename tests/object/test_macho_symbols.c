@@ -152,6 +152,7 @@ START_TEST(names_as_people_write_them) {
                                                    {"-[Class selector:]", 0x1200, SECT, IN_TEXT, 0},
                                                    {"start", 0x1300, SECT | EXT, IN_TEXT, 0},
                                                    {"_$s4main3fooyyF", 0x1400, SECT | PEXT, IN_TEXT, 0},
+                                                   {"__hidden#12_", 0x1500, SECT, IN_TEXT, 0},
                                                    {"_more", 0x2310, SECT, IN_MORE, 0},
                                                    {"_outside", 0, UNDEFINED | EXT, 0, 0},
                                                    END};
@@ -162,7 +163,9 @@ START_TEST(names_as_people_write_them) {
     expect(&f, 0x1100, "_ZN5space4nameEv", 0x1100);
     expect(&f, 0x1234, "-[Class selector:]", 0x1200);
     expect(&f, 0x1300, "start", 0x1300);
-    expect(&f, 0x1fff, "$s4main3fooyyF", 0x1400);
+    expect(&f, 0x14ff, "$s4main3fooyyF", 0x1400);
+    /* What bitcode builds put in the place of names is no C name: a BCSymbolMap has it with all of its underscores. */
+    expect(&f, 0x1fff, "__hidden#12_", 0x1500);
     /* A name ends where its section does; the sections between have none, the beginning of the next one neither. */
     expect(&f, 0x2000, NULL, 0);
     expect(&f, 0x2150, NULL, 0);

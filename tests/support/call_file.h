@@ -42,7 +42,6 @@ enum call_entry {
 
 static inline void put_call_abbreviations(struct dwarf_file *f) {
     put_abbreviations(f);
-    f->abbrev.size--; /* the end of the table */
     put_abbreviation(f, CALLER, 0x2e, true, PAIRS(0x03, 0x08, 0x11, 0x01, 0x12, 0x07, 0x2117, 0x19));
     put_abbreviation(f, CALLER_5, 0x2e, true, PAIRS(0x03, 0x08, 0x11, 0x01, 0x12, 0x07, 0x7a, 0x19));
     put_abbreviation(f, CALLER_PARTS, 0x2e, true, PAIRS(0x03, 0x08, 0x55, 0x17, 0x2117, 0x19));
@@ -57,7 +56,6 @@ static inline void put_call_abbreviations(struct dwarf_file *f) {
     put_abbreviation(f, POINTER_TAIL, 0x4109, false, PAIRS(0x11, 0x01, 0x2115, 0x19));
     put_abbreviation(f, POINTER_TAIL_5, 0x48, false, PAIRS(0x7d, 0x01, 0x82, 0x19));
     put_abbreviation(f, POINTER_TAIL_JUMP, 0x48, false, PAIRS(0x81, 0x01, 0x82, 0x19));
-    put(&f->abbrev, 1, 0);
 }
 
 /* ---- places ---- */
@@ -148,58 +146,27 @@ static inline void put_call_unit(struct dwarf_file *f, const struct call_program
 
 /* ---- the file ---- */
 
-static inline void put_symbol(struct builder *symbols, struct builder *strings, const char *name, size_t length,
-                              uint64_t start) {
-    put(symbols, 4, strings->size);
-    put(symbols, 1, 0x12); /* a global function */
-    put(symbols, 1, 0);
-    put(symbols, 2, 1);
-    put(symbols, 8, start);
-    put(symbols, 8, CALL_CODE);
-    put_bytes(strings, name, length);
-    put(strings, 1, 0);
-}
-
-/* Adds a symbol table and a build-id to a file of dwarf_file.h. */
-static inline void add_symbols(struct builder *file, const struct builder *symbols, const struct builder *strings) {
-    enum { OLD = 7, SIZE = 64 };
-    static const char note[] = "\4\0\0\0\10\0\0\0\3\0\0\0GNU\0\1\2\3\4\5\6\7\10";
-    struct builder headers = {0};
-    uint64_t at = 0;
-    for (unsigned i = 8; i-- > 0;) at = at << 8 | file->bytes[40 + i];
-    put_bytes(&headers, file->bytes + at, OLD * SIZE);
-    const uint64_t places[3][3] = {{0, at, symbols->size},
-                                   {0, at + symbols->size, strings->size},
-                                   {0, at + symbols->size + strings->size, sizeof note - 1}};
-    file->size = at;
-    put_bytes(file, symbols->bytes, symbols->size);
-    put_bytes(file, strings->bytes, strings->size);
-    put_bytes(file, note, sizeof note - 1);
-    for (unsigned i = 0; i < 3; i++) put_section(&headers, 0, i == 0 ? 2 : i == 1 ? 3 : 7, 0, places[i]);
-    patch(&headers, OLD * SIZE + 40, 4, OLD + 1); /* the strings of the symbols, */
-    patch(&headers, OLD * SIZE + 44, 4, 1);       /* the first that is not local, */
-    patch(&headers, OLD * SIZE + 56, 8, 24);      /* and the size of one */
-    patch(file, 40, 8, file->size);
-    patch(file, 60, 2, OLD + 3);
-    put_bytes(file, headers.bytes, headers.size);
-    builder_free(&headers);
-}
-
 /* The file of a program whose units are in `f`; its parts are freed. */
 static inline struct builder finish_call_file(struct dwarf_file *f, const struct call_program *program) {
-    struct builder file = finish_dwarf_file(f), symbols = {0}, strings = {0};
-    put(&strings, 1, 0);
-    for (unsigned i = 0; i < 3; i++) put(&symbols, 8, 0);
+    enum { SYMBOLS = 128 };
+    char names[SYMBOLS][2] = {{0}};
+    struct dwarf_symbol symbols[SYMBOLS + 1] = {{0}};
+    unsigned count = 0;
     for (const char *at = program->units; *at != '\0' && !program->is_stripped; at++) {
-        if (*at != '|') put_symbol(&symbols, &strings, at, 1, start_of(program, *at));
+        if (*at == '|') continue;
+        if (count == SYMBOLS) abort();
+        names[count][0] = *at;
+        symbols[count++] = (struct dwarf_symbol){NULL, start_of(program, *at), CALL_CODE};
     }
     for (const char *at = program->others; at != NULL && *at != '\0'; at += at[3] == ' ' ? 4 : 3) {
-        put_symbol(&symbols, &strings, at, 1, start_of(program, at[2]));
+        if (count == SYMBOLS) abort();
+        names[count][0] = at[0];
+        symbols[count++] = (struct dwarf_symbol){NULL, start_of(program, at[2]), CALL_CODE};
     }
-    add_symbols(&file, &symbols, &strings);
-    builder_free(&symbols);
-    builder_free(&strings);
-    return file;
+    for (unsigned i = 0; i < count; i++) symbols[i].name = names[i];
+    f->symbols = symbols;
+    f->has_build_id = true;
+    return finish_dwarf_file(f);
 }
 
 static inline struct builder make_call_file(const struct call_program *program) {

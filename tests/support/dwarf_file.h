@@ -54,6 +54,7 @@ struct dwarf_file {
     const char *other_name;
     const struct dwarf_symbol *symbols; /* end at a NULL name; NULL: no table */
     bool is_at_0;                       /* the section of code begins at 0, and not at CODE_LOW */
+    bool has_build_id;                  /* 0102030405060708 */
     struct packing packing;
     bool is_unlinked;                      /* addresses are left to relocations */
     struct builder info_moves, line_moves; /* of .debug_info and .debug_line: offset, address */
@@ -382,8 +383,8 @@ static inline void put_dwarf_symbols(struct builder *table, struct builder *name
 
 /* The ELF file; the parts are freed. */
 static inline struct builder finish_dwarf_file(struct dwarf_file *f) {
-    enum { SECTIONS = DWARF_PARTS + 5 };
-    struct builder b = {0}, names = {0}, symbols = {0}, symbol_names = {0}, *parts[SECTIONS];
+    enum { SECTIONS = DWARF_PARTS + 6 };
+    struct builder b = {0}, names = {0}, symbols = {0}, symbol_names = {0}, note = {0}, *parts[SECTIONS];
     struct section_header headers[SECTIONS];
     const char *part_names[DWARF_PARTS];
     const uint64_t code_low = f->is_at_0 ? 0 : CODE_LOW;
@@ -408,6 +409,12 @@ static inline struct builder finish_dwarf_file(struct dwarf_file *f) {
         headers[count] = (struct section_header){{names.size, 3, 0, 0, 0, 0, 0, 0, 1, 0}};
         put_text(&names, ".strtab");
         parts[count++] = &symbol_names;
+    }
+    if (f->has_build_id) {
+        headers[count] = (struct section_header){{names.size, 7, 0, 0, 0, 0, 0, 0, 4, 0}};
+        put_text(&names, ".note.gnu.build-id");
+        put_bytes(&note, "\4\0\0\0\10\0\0\0\3\0\0\0GNU\0\1\2\3\4\5\6\7\10", 24);
+        parts[count++] = &note;
     }
     headers[count] = (struct section_header){{names.size, 3, 0, 0, 0, 0, 0, 0, 1, 0}};
     put_text(&names, ".shstrtab");

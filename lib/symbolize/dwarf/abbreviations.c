@@ -156,6 +156,7 @@ static uint8_t which_attribute(uint64_t attribute) {
     case DW_AT_stmt_list: return USPI_AT_STMT_LIST;
     case DW_AT_comp_dir: return USPI_AT_COMP_DIR;
     case DW_AT_language: return USPI_AT_LANGUAGE;
+    case DW_AT_language_name: return USPI_AT_LANGUAGE_NAME;
     case DW_AT_str_offsets_base: return USPI_AT_STR_OFFSETS_BASE;
     case DW_AT_addr_base:
     case DW_AT_GNU_addr_base: return USPI_AT_ADDR_BASE;

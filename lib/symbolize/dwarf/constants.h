@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers of DWARF that are needed to find lines. Sources: DWARF 5, 7.5 (tags, attributes, forms), 7.22 (line tables), 7.25
- * (range lists); GCC include/dwarf2.def for GNU's extensions; LLVM llvm/include/llvm/BinaryFormat/Dwarf.def for LLVM's. */
+ * (range lists); GCC include/dwarf2.def for GNU's extensions; LLVM llvm/include/llvm/BinaryFormat/Dwarf.def for LLVM's and for the
+ * names of languages, which are version 6's. */
 #ifndef USPI_DWARF_CONSTANTS_H
 #define USPI_DWARF_CONSTANTS_H
 
@@ -55,6 +56,7 @@ enum {
     DW_AT_call_origin = 0x7f,
     DW_AT_call_pc = 0x81,
     DW_AT_call_tail_call = 0x82,
+    DW_AT_language_name = 0x90,
     DW_AT_MIPS_linkage_name = 0x2007,
     DW_AT_GNU_tail_call = 0x2115,
     DW_AT_GNU_all_tail_call_sites = 0x2116,
@@ -165,7 +167,10 @@ enum {
     DW_LANG_C_plus_plus_11 = 0x1a,
     DW_LANG_C_plus_plus_14 = 0x21,
     DW_LANG_C_plus_plus_17 = 0x2b,
-    DW_LANG_C_plus_plus_20 = 0x2c
+    DW_LANG_C_plus_plus_20 = 0x2c,
+    DW_LANG_hi_user = 0xffff
 };
+
+enum { DW_LNAME_C_plus_plus = 0x04, DW_LNAME_ObjC_plus_plus = 0x12 };
 
 #endif

@@ -150,6 +150,17 @@ static uint64_t offset_or(const struct uspi_attributes *a, enum uspi_attribute w
     return uspi_has(a, which) ? a->all[which].number : otherwise;
 }
 
+/* Version 6 has a name and a version in the place of a number (DW_LANG_…). */
+static uint16_t language_of(const struct uspi_attributes *a) {
+    if (uspi_has(a, USPI_AT_LANGUAGE)) return (uint16_t)a->all[USPI_AT_LANGUAGE].number;
+    if (!uspi_has(a, USPI_AT_LANGUAGE_NAME)) return 0;
+    switch (a->all[USPI_AT_LANGUAGE_NAME].number) {
+    case DW_LNAME_C_plus_plus: return DW_LANG_C_plus_plus;
+    case DW_LNAME_ObjC_plus_plus: return DW_LANG_ObjC_plus_plus;
+    default: return DW_LANG_hi_user; /* any other: only C++ is told from the rest */
+    }
+}
+
 /* What the listing of units keeps between them. Most tables of abbreviations are of one unit, whose first entry has the first
  * of them: such a table is read up to there. A table that several units share is compiled. */
 struct listing {
@@ -214,7 +225,7 @@ static int read_first_entry(const struct uspi_dwarf_file *file, struct uspi_dwar
     unit->ranges_base = offset_or(&a, USPI_AT_RANGES_BASE, 0);
     unit->line_table = offset_or(&a, USPI_AT_STMT_LIST, USPI_NO_OFFSET);
     unit->split_id = offset_or(&a, USPI_AT_DWO_ID, unit->split_id);
-    unit->language = (uint16_t)offset_or(&a, USPI_AT_LANGUAGE, 0);
+    unit->language = language_of(&a);
     if (uspi_has(&a, USPI_AT_LOW_PC) && uspi_dwarf_address(file, unit, &a.all[USPI_AT_LOW_PC], &address)) {
         unit->base = address;
     }

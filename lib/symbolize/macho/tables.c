@@ -77,8 +77,11 @@ static uint32_t number_of(enum kind kind, uint64_t entry) { return (uint32_t)kin
 
 /* ---- names ---- */
 
-/* Mach-O's C symbols have an underscore in front of their name (LLVM DataLayout, "m:o"). */
-static const char *without_underscore(const char *name) { return name[0] == '_' ? name + 1 : name; }
+/* Mach-O's C symbols have an underscore in front of their name (LLVM DataLayout, "m:o"). The names that bitcode builds put in the
+ * place of others, which a BCSymbolMap leads back to ("__hidden#12_"), have none. */
+static const char *without_underscore(const char *name) {
+    return name[0] == '_' && strncmp(name, "__hidden#", 9) != 0 ? name + 1 : name;
+}
 
 /* A name that cannot be used in place, kept with `prefix` before it. Read with room that grows until it fits. */
 static int keep_symbol_name(const struct uspi_macho_symbols *symbols, uint32_t offset, const char *prefix,
