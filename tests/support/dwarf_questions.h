@@ -14,7 +14,7 @@ static struct usp_images *images;
 static struct usp_symbolizer *symbolizer;
 static struct usp_source_frame frames[64];
 static struct usp_lines lines;
-static char path[64];
+static char written_file[64];
 
 static inline void begin(void) {
     f = (struct dwarf_file){0};
@@ -24,13 +24,13 @@ static inline void begin(void) {
 /* Writes a file of some bytes, which are freed, and opens it. */
 static inline void open_bytes(struct builder *b) {
     char error[512];
-    strcpy(path, "/tmp/unspool-dwarf-XXXXXX");
-    int descriptor = mkstemp(path);
+    strcpy(written_file, "/tmp/unspool-dwarf-XXXXXX");
+    int descriptor = mkstemp(written_file);
     ck_assert_int_ge(descriptor, 0);
     ck_assert_int_eq(write(descriptor, b->bytes, b->size), (ssize_t)b->size);
     close(descriptor);
     builder_free(b);
-    ck_assert_msg(usp_images_open(path, NULL, &images, error, sizeof error) == USP_OK, "%s", error);
+    ck_assert_msg(usp_images_open(written_file, NULL, &images, error, sizeof error) == USP_OK, "%s", error);
     ck_assert_int_eq(usp_symbolizer_create(images, NULL, &symbolizer), USP_OK);
 }
 
@@ -43,7 +43,7 @@ static inline void open_file(void) {
 static inline void close_file(void) {
     usp_symbolizer_free(symbolizer);
     usp_images_free(images);
-    unlink(path);
+    unlink(written_file);
 }
 
 static inline uint32_t ask(usp_addr address) {
