@@ -348,6 +348,28 @@ START_TEST(line_0) {
 }
 END_TEST
 
+/* A call of line 0 is one that the compiler made: the caller has its file and line 0, and not the line of its declaration. */
+START_TEST(calls_of_line_0) {
+    begin();
+    begin_unit(&f, "one.c", 0x1000, 0x20);
+    const uint32_t inner = put_abstract(&f, "inner", 5), outer = put_abstract(&f, "outer", 6);
+    put_abbreviation(
+        &f, OWN, DW_TAG_subprogram, true,
+        PAIRS(DW_AT_abstract_origin, DW_FORM_ref4, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data8));
+    put_instance(&f, OWN, outer, 0x1000, 0x20);
+    put_inlined(&f, inner, 0x1000, 0x20, 0);
+    end_entry(&f);
+    end_entry(&f);
+    end_unit(&f);
+    put_plain_lines(0x1000, 2);
+    open_file();
+    expect_in(0x1010, 0, "inner", "/src", "one.c", 11);
+    expect_in(0x1010, 1, "outer", "/src", "one.c", 0);
+    ck_assert_int_eq(frames[1].line_source, USP_LINE_CALL);
+    close_file();
+}
+END_TEST
+
 /* A row's file need not be that of the function around it: a header, a macro, #line. */
 START_TEST(rows_of_other_files) {
     begin();
@@ -625,8 +647,8 @@ int main(void) {
     TCase *traps = tcase_create("traps"), *options = tcase_create("options");
     add_tests(traps, plain_information, removed_functions_are_nowhere, rows_of_removed_functions_are_nowhere,
               children_of_removed_functions, range_lists, inlined_calls_outside_of_their_function, folded_functions,
-              rows_by_sequence, sequences, addresses_that_go_back, rows_at_one_address, line_0, rows_of_other_files,
-              functions_and_rows_that_do_not_meet, chains_through_blocks, strange_entries);
+              rows_by_sequence, sequences, addresses_that_go_back, rows_at_one_address, line_0, calls_of_line_0,
+              rows_of_other_files, functions_and_rows_that_do_not_meet, chains_through_blocks, strange_entries);
 #ifdef HAVE_ZLIB
     add_tests(traps, compressed_sections, compressed_sections_in_part, compressed_sections_without_memory,
               compressed_units_that_are_damaged);

@@ -127,8 +127,10 @@ int uspi_lines_frames(const struct uspi_source_paths *paths, struct uspi_names *
         if (frame.function == NULL && function.name != 0 && indexed != 0) return USP_ERROR_FORMAT;
         frame.named_by = frame.function != NULL ? USP_STRATEGY_DEBUG_INFO : USP_STRATEGY_NONE;
         if (of.caller != 0) frame.flags |= USP_SOURCE_INLINED;
-        place = (struct place){of.call_file, of.call_line, of.call_column, 0,
-                               of.call_line != 0 ? USP_LINE_CALL : USP_LINE_NONE};
+        /* A call of line 0 is one that the compiler made: as with rows, that is what is known of the caller's place. */
+        const bool has_place = of.call_line != 0 || of.call_file != 0;
+        place =
+            (struct place){of.call_file, of.call_line, of.call_column, 0, has_place ? USP_LINE_CALL : USP_LINE_NONE};
         node = of.caller;
         /* Of more inlined calls than are wanted, the innermost ones are given. */
         if (node == 0 || inlined++ < asking.paths->inlined_limit) uspi_put_source_frame(lines, &frame);
