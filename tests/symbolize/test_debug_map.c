@@ -11,7 +11,17 @@
 
 #define ALL (~(usp_addr)0)
 
-enum { UNDEFINED = 0x00, EXT = 0x01, SECT = 0x0e, FUN = 0x24, SO = 0x64, OSO = 0x66 };
+enum {
+    UNDEFINED = 0x00,
+    EXT = 0x01,
+    SECT = 0x0e,
+    FUN = 0x24,
+    BNSYM = 0x2e,
+    AST = 0x32,
+    ENSYM = 0x4e,
+    SO = 0x64,
+    OSO = 0x66
+};
 
 struct entry {
     const char *name;
@@ -54,8 +64,12 @@ static const struct entry linked[] = {
     {"/src/", SO, 0},
     {"one.c", SO, 0},
     {"/obj/one.o", OSO, 77},
+    /* A Swift module is no object, whatever its time. */
+    {"/obj/one.swiftmodule", AST, 78},
+    {"", BNSYM, 0x3000},
     {"_late", FUN, 0x3000},
     {"", FUN, 0x10},
+    {"", ENSYM, 0x10},
     {"_early", FUN, 0x1000},
     {"", FUN, 0x20},
     {"", SO, 0},
