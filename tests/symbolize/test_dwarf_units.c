@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Debug information as a whole: which unit has an address, tables of abbreviations, units of other kinds, and limits. What is
  * damaged, multiplied or without end takes no more memory and work than its size is worth, and invents no line. */
+#include "lib/base/checksum.h"
 #include "lib/symbolize/dwarf/dwarf.h"
 #include "lib/symbolize/store/index_write.h"
 
@@ -24,6 +25,25 @@ static void open_source(void) {
 static void close_source(void) {
     source->close(source);
     builder_free(&source_bytes);
+}
+
+/* The index of the source and a few symbols, made by some threads. */
+static struct builder make_index(unsigned threads) {
+    static const uint8_t id[4] = {1, 2, 3, 4};
+    const struct uspi_index_work work = {.threads = threads};
+    const struct uspi_index_header header = {
+        .arch = USP_ARCH_X86_64, .header = source->header, .build_id = id, .build_id_size = sizeof id, .name = "file"};
+    struct uspi_error error = {0};
+    struct builder b = {0};
+    struct uspi_index_writer *writer = uspi_index_writer_create();
+    ck_assert_ptr_nonnull(writer);
+    ck_assert_int_eq(uspi_index_add_lines(writer, source, &work, &error), USP_OK);
+    ck_assert(uspi_index_add_symbol(writer, 0x1000, 0x40, "_Z5outeri", USP_STRATEGY_SYMTAB));
+    ck_assert(uspi_index_add_symbol(writer, 0x1800, 0x10, "_Z5otheri", USP_STRATEGY_SYMTAB));
+    ck_assert(uspi_index_add_symbol(writer, 0x3f00, 0x100, "-[Class method]", USP_STRATEGY_OBJC_METADATA));
+    ck_assert_int_eq(uspi_index_finish(writer, &header, &b.bytes, &b.size), USP_OK);
+    uspi_index_writer_free(writer);
+    return b;
 }
 
 /* ---- which unit has an address ---- */
@@ -467,10 +487,51 @@ START_TEST(sections_that_end_early) {
 }
 END_TEST
 
+/* ---- indexes ---- */
+
+/* Files that one host makes are those that every host makes (doc/index-format.md): the checksum is a constant. It changes with the
+ * format, and with what is said of an address. */
+START_TEST(index_of_the_same_bytes) {
+    static const uint64_t list[] = {0, 0x20, UINT64_MAX, 0x2000, 0x10, 0x30, 0, 0};
+    begin();
+    for (int i = 0; i < ELEMENTS(list); i++) put(&f.ranges, 8, list[i]);
+    begin_unit(&f, "one.c", 0x1000, 0x1100);
+    const uint32_t inner = put_abstract(&f, "inner", 5), innermost = put_abstract(&f, "innermost", 6);
+    put_leb(&f.info, FUNCTION_LIST);
+    put_text(&f.info, "outer");
+    put(&f.info, 4, 0);
+    put_inlined(&f, inner, 0x1008, 0x18, 77);
+    put_inlined(&f, innermost, 0x1010, 8, 78);
+    end_entry(&f);
+    end_entry(&f);
+    end_entry(&f);
+    put_function(&f, FUNCTION, "folded", 0x2010, 0x20);
+    end_entry(&f);
+    put_function(&f, FUNCTION, "folded too", 0x2010, 0x20);
+    end_entry(&f);
+    end_unit(&f);
+    put_plain_lines(0x1000, 2);
+    f.version = 5;
+    f.is_wide = true;
+    put_unit("two.c", 0x3000, 0x20, "third", 0x3000, 0x20);
+    f.version = 3;
+    put_unit("three.c", 0x3800, 0x200, "fourth", 0x3800, 0x200);
+    open_source();
+    for (unsigned threads = 1; threads <= 2; threads++) {
+        struct builder b = make_index(threads);
+        ck_assert_uint_eq(b.size, 889);
+        ck_assert_uint_eq(uspi_checksum(b.bytes, b.size), UINT32_C(96698037));
+        builder_free(&b);
+    }
+    close_source();
+}
+END_TEST
+
 int main(void) {
     TCase *units = tcase_create("units"), *limits = tcase_create("limits");
     add_tests(units, claims_of_units_are_not_trusted, code_at_0, claims_by_aranges, units_of_types,
               units_of_unknown_versions, tables_of_names_are_not_read, tables_of_abbreviations);
+    add_tests(units, index_of_the_same_bytes);
     add_loop_tests(units, 0, 8, versions_and_widths);
     add_tests(limits, units_that_share_a_large_table, tables_that_lie_in_each_other, units_that_share_a_list,
               units_that_share_a_line_table, entries_without_end, functions_of_too_many_ranges,
