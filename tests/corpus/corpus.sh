@@ -3,7 +3,8 @@
 # Names and unwind tables out of Mach-O files that other people have built with Apple's tools and published: frameworks in npm packages, pinned
 # by version and checksum (packages.txt). USP_CORPUS_DIR names a folder that has them already. Nothing of them is kept in the repository; they are downloaded once, to
 # $XDG_CACHE_HOME/unspool or below the folder of the build, and without a network this is skipped. Each slice is compared as
-# macho.sh, objc.sh (tests/symbolize) and compact.sh (tests/unwind) compare what they build: as it is, and stripped. Runs in the folder of the build.
+# macho.sh, objc.sh (tests/symbolize) and compact.sh (tests/unwind) compare what they build: as it is, and stripped. The lines of each dSYM are
+# compared with llvm-symbolizer's (tests/symbolize/lines_oracle.py). Runs in the folder of the build.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -11,9 +12,10 @@ set -euo pipefail
 names=$started_in/tests/symbolize/macho_names
 methods=$started_in/tests/symbolize/objc_methods
 rules=$started_in/tests/unwind/table_rules
+dump=$started_in/tests/symbolize/lines_dump
 cache=${XDG_CACHE_HOME:-$started_in}/${XDG_CACHE_HOME:+unspool/}corpus
-[[ -x $names && -x $methods && -x $rules ]] || skip "tests/symbolize/macho_names was not built"
-need_tools npm sha256sum tar llvm-lipo-19 llvm-strip-19 llvm-nm-19 llvm-objdump-19 llvm-symbolizer-19 python3
+[[ -x $names && -x $methods && -x $rules && -x $dump ]] || skip "tests/symbolize/macho_names was not built"
+need_tools npm sha256sum tar llvm-lipo-19 llvm-strip-19 llvm-nm-19 llvm-objdump-19 llvm-symbolizer-19 llvm-dwarfdump-19 python3
 make_work
 mkdir -p "$cache"
 
@@ -70,6 +72,8 @@ slice() {
   llvm-strip-19 -o "$thin.stripped" "$thin"
   "${oracle[@]}" --twin "$thin" "$thin.stripped" || fail "$1 ($2), stripped: names differ"
   [[ -n ${4-} ]] || return 0
+  python3 -B "$top/tests/symbolize/lines_oracle.py" --dump "$dump" --arch "$2" --random 10000 \
+    "$4/Contents/Resources/DWARF/${1##*/}" || fail "$4 ($2): lines differ"
   # With its dSYM the stripped one has all of its names again. The bundle is found as it lies in an .xcframework.
   mkdir -p "$work/thin/bundle/${1##*/}.framework"
   cp -R "$(dirname "$4")" "$work/thin/bundle/dSYMs"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # About: names and unwind tables of files that LLVM's and GCC's tools build and strip, compared with what these say; logs, completion in both shells
-need_build clang-19 lld-19 llvm-19 lld-13 binutils gobjc g++=g++ python3 gdb elfutils debuginfod xz-utils zstd binutils-aarch64-linux-gnu \
-  gcc-arm-linux-gnueabihf libc6-dev-armhf-cross python3-jsonschema strace zsh
+need_build clang-19 lld-19 llvm-19 lld-13 binutils gobjc g++=g++ python3 gdb elfutils debuginfod dwz xz-utils zstd gcc-aarch64-linux-gnu \
+  gcc-i686-linux-gnu gcc-arm-linux-gnueabihf libc6-dev-armhf-cross python3-jsonschema strace zsh
 configure_in check
 make_in check all
 make_in check test-programs

@@ -50,6 +50,18 @@ need_tools() {
   for tool; do have "$tool" || skip "$tool is not installed"; done
 }
 
+# part_needs TOOL...: whether all of them are installed, for a part of a script that is left out without them. Where
+# USP_REQUIRE_TOOLS is set (CI), a part that is left out is a failure.
+part_needs() {
+  local tool
+  for tool; do
+    have "$tool" && continue
+    echo "left out: what needs $tool, which is not installed"
+    [[ -z ${USP_REQUIRE_TOOLS-} ]] || fail "$tool is not installed"
+    return 1
+  done
+}
+
 # make_work: a folder $work for what the script writes, gone when it ends.
 make_work() {
   work=$(mktemp -d)

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Lines and inlined calls of programs that gcc and clang make in many ways: each instruction is compared with what the compiler
-# has said of it in its assembly (lines_truth.py), and its chain of inlined calls with llvm-symbolizer's. Runs in the folder of
-# the build.
+# has said of it in its assembly (lines_truth.py), and its chain of inlined calls with llvm-symbolizer's (lines_oracle.py). Runs
+# in the folder of the build.
+# shellcheck disable=SC2317 # functions are called by `beside`
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -13,10 +14,15 @@ dump=$PWD/tests/symbolize/lines_dump
 make_work
 dump=$(runnable "$dump" "$work")
 fixtures=$top/tests/symbolize
-truth=(python3 "$fixtures/lines_truth.py")
+truth=(python3 -B "$fixtures/lines_truth.py")
 built=$PWD
 has() { grep -q "define HAVE_$1 1" "$built/config.h"; }
 cd "$work"
+# By a relative path, so that paths are put together of all of their parts.
+mkdir sources
+cp "$fixtures"/lines_fixture.* sources
+levels=(0 1 2 3 s)
+
 # all_of PROGRAM: what is said of every byte of its code.
 all_of() {
   llvm-readelf-19 -SW "$1" | awk '$2 == "]" { $1 = $1 $2; $2 = "" } / \.text/ { for (i = 1; i <= NF; i++) if ($i ~ /^\.text/) print $(i + 2), $(i + 4) }' |
@@ -34,16 +40,18 @@ check() {
   "${truth[@]}" check --dump "$dump" "$@" "$program" "$table" || fail "$program"
 }
 
-# build_elf NAME SOURCE COMPILER FLAG...: NAME.s with labels, NAME.table, NAME.o and the library NAME of it. $link goes to the
-# linker alone.
-link=()
+# build_object NAME SOURCE COMPILER FLAG...: NAME.s with labels, NAME.table, NAME.o.
 build_object() {
-  local name=$1 source=$2 compiler=$3
+  local name=$1 source=sources/$2 compiler=$3 folder=$work flag
   shift 3
-  "$compiler" "$@" -S -o "$name.plain.s" "$fixtures/$source"
-  "${truth[@]}" label "$name.plain.s" "$name.s" "$name.table"
+  for flag; do [[ $flag != -ffile-prefix-map=* ]] || folder=${flag##*=}; done
+  "$compiler" "$@" -S -o "$name.plain.s" "$source"
+  "${truth[@]}" label --folder "$folder" "$name.plain.s" "$name.s" "$name.table"
   "$compiler" "$@" -Wno-unused-command-line-argument -Wa,--no-warn -c -o "$name.o" "$name.s"
 }
+
+# build_elf NAME SOURCE COMPILER FLAG...: the library NAME of it. $link goes to the linker alone.
+link=()
 build_elf() {
   build_object "$@" -fPIC
   local name=$1 compiler=$3
@@ -51,114 +59,175 @@ build_elf() {
   "$compiler" "$@" -shared -nostdlib "${link[@]}" -o "$name" "$name.o"
 }
 
+# elf NAME SOURCE COMPILER FLAG...: builds it and compares it with both.
+elf() {
+  build_elf "$@"
+  check "$1" "$1.table" --llvm "$1"
+}
+
 # ---- ELF: compilers, levels, versions
 for source in lines_fixture.c lines_fixture.cc; do
   compilers=(gcc clang-19)
   [[ $source == *.c ]] || compilers=(g++ clang++-19)
   for compiler in "${compilers[@]}"; do
-    for level in 0 1 2 3 s; do
+    for level in "${levels[@]}"; do
       for version in 4 5; do
-        name=${source//./-}-$compiler-O$level-v$version
-        build_elf "$name" "$source" "$compiler" "-O$level" "-gdwarf-$version"
-        check "$name" "$name.table" --llvm "$name"
+        beside elf "${source//./-}-$compiler-O$level-v$version" "$source" "$compiler" "-O$level" "-gdwarf-$version"
       done
     done
   done
 done
-for version in 2 3; do
-  build_elf "version-$version" lines_fixture.c gcc -O2 "-gdwarf-$version" -gstrict-dwarf
-  # Before version 3 a function had one range, and inlined calls in its cold part lie outside of it: they are left out.
-  check "version-$version" "version-$version.table"
+if part_needs "$(gcc -print-prog-name=cc1obj)"; then
+  for level in "${levels[@]}"; do
+    beside elf "lines_fixture-m-gcc-O$level" lines_fixture.m gcc -std=gnu11 -Wno-objc-root-class "-O$level" -g
+  done
+fi
+# Before version 3 a function had one range, and inlined calls in its cold part lie outside of it: they are left out.
+early_version() {
+  build_elf "version-$1" lines_fixture.c gcc -O2 "-gdwarf-$1" -gstrict-dwarf
+  check "version-$1" "version-$1.table" --llvm "version-$1" --stray
+}
+for version in 2 3; do beside early_version $version; done
+beside elf wide lines_fixture.c clang-19 -O2 -gdwarf-5 -gdwarf64
+# Where a build was is replaced by another path, or by none.
+for version in 4 5; do
+  beside elf "mapped-gcc-v$version" lines_fixture.c gcc -O1 "-gdwarf-$version" "-ffile-prefix-map=$work=/mapped"
+  beside elf "mapped-clang-v$version" lines_fixture.c clang-19 -O1 "-gdwarf-$version" "-ffile-prefix-map=$work=."
 done
-build_elf wide lines_fixture.c clang-19 -O2 -gdwarf-5 -gdwarf64
-check wide wide.table --llvm wide
 
-# ---- the other processors, and objects that no linker has placed
-for target in aarch64-linux-gnu arm-linux-gnueabihf armv7a-linux-gnueabihf i386-linux-gnu; do
-  for source in lines_fixture.c lines_fixture.cc; do
-    compiler=clang-19
-    [[ $source == *.c ]] || compiler=clang++-19
+# ---- the other processors
+
+# other_processor NAME SOURCE COMPILER FLAG...: by clang, which is told the target, or by a gcc of the processor's own.
+other_processor() {
+  local thumb=()
+  if [[ $3 == clang* ]]; then link=(-fuse-ld=lld-19); fi
+  build_elf "$@"
+  [[ $1 != *-thumb-* ]] || thumb=(--clear-low-bit)
+  check "$1" "$1.table" --llvm "$1" "${thumb[@]}"
+}
+for processor in aarch64 arm thumb i386; do
+  flags=()
+  case $processor in
+  aarch64) target=aarch64-linux-gnu gcc=aarch64-linux-gnu-gcc ;;
+  arm) target=arm-linux-gnueabihf gcc=arm-linux-gnueabihf-gcc flags=(-marm) ;;
+  thumb) target=armv7a-linux-gnueabihf gcc=arm-linux-gnueabihf-gcc flags=(-mthumb) ;;
+  i386) target=i386-linux-gnu gcc=i686-linux-gnu-gcc ;;
+  esac
+  part_needs "$gcc" || gcc=
+  for level in "${levels[@]}"; do
     for version in 4 5; do
-      name=${source//./-}-$target-v$version
-      flags=("--target=$target" -O2 "-gdwarf-$version")
-      [[ $target != armv7a-* ]] || flags+=(-mthumb)
-      link=(-fuse-ld=lld-19)
-      build_elf "$name" "$source" "$compiler" "${flags[@]}"
-      link=()
-      thumb=()
-      [[ $target != armv7a-* ]] || thumb=(--clear-low-bit)
-      check "$name" "$name.table" --llvm "$name" "${thumb[@]}"
+      # One version at most levels: what differs between them has been seen above.
+      [[ $level == 2 || $version == 5 ]] || continue
+      how=("-O$level" "-gdwarf-$version" "${flags[@]}")
+      beside other_processor "c-$processor-clang-O$level-v$version" lines_fixture.c clang-19 "--target=$target" "${how[@]}"
+      beside other_processor "cc-$processor-clang-O$level-v$version" lines_fixture.cc clang++-19 "--target=$target" "${how[@]}"
+      [[ -z $gcc ]] || beside other_processor "c-$processor-gcc-O$level-v$version" lines_fixture.c "$gcc" "${how[@]}"
     done
   done
 done
-# One section of code, whose addresses are the object's.
-build_object object lines_fixture.c gcc -O2 -g -Dcold=used
-check object.o object.table --llvm object.o
-build_object object-arm lines_fixture.c clang-19 --target=arm-linux-gnueabihf -O2 -g -Dcold=used
-check object-arm.o object-arm.table --llvm object-arm.o
+
+# ---- objects that no linker has placed: one section of code, whose addresses are the object's
+unlinked() {
+  build_object "$@" -Dcold=used
+  check "$1.o" "$1.table" --llvm "$1.o"
+}
+beside unlinked object lines_fixture.c gcc -O2 -g
+beside unlinked object-arm lines_fixture.c clang-19 --target=arm-linux-gnueabihf -O2 -g
 
 # ---- split in hot and cold, folded, optimized by the linker
-build_elf sections lines_fixture.c gcc -O2 -g -ffunction-sections -freorder-blocks-and-partition
-check sections sections.table --llvm sections
-link=(-fuse-ld=lld-19 '-Wl,--icf=all')
-build_elf folded lines_fixture.cc clang++-19 -O2 -g -ffunction-sections
-check folded folded.table
-link=()
-gcc -O2 -g -flto -fPIC -c -o lto.o "$fixtures/lines_fixture.c"
-gcc -O2 -g -flto -fPIC -shared -nostdlib -save-temps -o lto lto.o
-lto=$(find . -name '*ltrans*.s' | head -n 1)
-"${truth[@]}" label "$lto" lto-labels.s lto.table
-gcc -g -Wa,--no-warn -c -o lto-labels.o lto-labels.s
-# The functions' names are in the debugging information that the compiler has made before.
-early=$(find . -name '*debug*.o' | head -n 1)
-gcc -shared -nostdlib -o lto-labels lto-labels.o ${early:+"$early"}
-check lto-labels lto.table
-clang-19 -O2 -g -flto -fPIC -c -o thin.o "$fixtures/lines_fixture.c"
-ld.lld-19 -shared --lto-emit-asm -o thin.s thin.o
-"${truth[@]}" label "$(find . -name 'thin*.s' | head -n 1)" thin-labels.s thin.table
-clang-19 -g -Wno-unused-command-line-argument -Wa,--no-warn -c -o thin-labels.o thin-labels.s
-clang-19 -shared -nostdlib -o thin-labels thin-labels.o
-check thin-labels thin.table --llvm thin-labels
+beside elf sections lines_fixture.c gcc -O2 -g -ffunction-sections -freorder-blocks-and-partition
+# With each relocation left in the linked file, where it is applied already.
+relocations_left() {
+  link=('-Wl,--emit-relocs')
+  elf relocations lines_fixture.c gcc -O2 -g
+  llvm-readelf-19 -SW relocations | grep -c 'rela.debug_info' >/dev/null || fail "relocations: none are left"
+}
+beside relocations_left
+folded() {
+  link=(-fuse-ld=lld-19 '-Wl,--icf=all')
+  elf folded lines_fixture.cc clang++-19 -O2 -g -ffunction-sections
+}
+beside folded
+# What the linker makes is assembled again with labels: they are in what it has compiled, and not in the program that it would write.
+lto_by_gcc() {
+  local made early
+  mkdir lto
+  gcc -O2 -g -flto -fPIC -c -o lto/lto.o sources/lines_fixture.c
+  gcc -O2 -g -flto -fPIC -shared -nostdlib -save-temps -o lto/lto lto/lto.o
+  made=$(find . -name '*lto*ltrans*.s' | head -n 1)
+  "${truth[@]}" label "$made" lto-labels.s lto.table
+  gcc -g -Wa,--no-warn -c -o lto-labels.o lto-labels.s
+  # The functions' names are in the debugging information that the compiler has made before.
+  early=$(find . -name '*debug*.o' | head -n 1)
+  gcc -shared -nostdlib -o lto-labels lto-labels.o ${early:+"$early"}
+  check lto-labels lto.table --llvm lto-labels
+}
+beside lto_by_gcc
+lto_by_clang() {
+  clang-19 -O2 -g -flto -fPIC -c -o thin.o sources/lines_fixture.c
+  ld.lld-19 -shared --lto-emit-asm -o thin.s thin.o
+  "${truth[@]}" label "$(find . -name 'thin*.s' | head -n 1)" thin-labels.s thin.table
+  clang-19 -g -Wno-unused-command-line-argument -Wa,--no-warn -c -o thin-labels.o thin-labels.s
+  clang-19 -shared -nostdlib -o thin-labels thin-labels.o
+  check thin-labels thin.table --llvm thin-labels
+}
+beside lto_by_clang
 
 # ---- compressed sections, of today and of old
-if has ZLIB; then
+compressed() {
+  local way
   build_elf plain lines_fixture.cc g++ -O2 -g
   for way in zlib zlib-gnu zstd; do
     has ZSTD || [[ $way != zstd ]] || continue
     objcopy "--compress-debug-sections=$way" plain "packed-$way" 2>/dev/null ||
       llvm-objcopy-19 "--compress-debug-sections=$way" plain "packed-$way"
-    check "packed-$way" plain.table
+    check "packed-$way" plain.table --llvm plain
   done
-fi
+}
+! has ZLIB || beside compressed
 
-# ---- split off: by build-id's link, by dwz, by -gsplit-dwarf, in a package
-link=('-Wl,--build-id')
-build_elf stripped lines_fixture.cc g++ -O2 -g
-link=()
-objcopy --only-keep-debug stripped stripped.debug
-objcopy --strip-debug --add-gnu-debuglink=stripped.debug stripped
-check stripped stripped.table
-if have dwz; then
+# ---- split off: by the link's name, by the build-id, by dwz, by -gsplit-dwarf, in a package
+stripped() {
+  local id
+  link=('-Wl,--build-id')
+  build_elf stripped lines_fixture.cc g++ -O2 -g
+  objcopy --only-keep-debug stripped stripped.debug
+  objcopy --strip-debug stripped by-id
+  objcopy --strip-debug --add-gnu-debuglink=stripped.debug stripped
+  check stripped stripped.table --llvm stripped.debug
+  # Below a system root, as Debian's packages have it.
+  id=$(llvm-readelf-19 -n by-id | sed -n 's/.*Build ID: //p')
+  mkdir -p "root/usr/lib/debug/.build-id/${id:0:2}"
+  cp stripped.debug "root/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug"
+  "$dump" by-id </dev/null 2>explained-by-id
+  grep -q 'debug' explained-by-id || fail "no place of debug information is told: $(cat explained-by-id)"
+  "${truth[@]}" check --dump "$dump -r $work/root" by-id stripped.table || fail "by its build-id"
+}
+beside stripped
+# Names and whole entries are moved to a file that two programs share (.gnu_debugaltlink).
+shared_by_dwz() {
   link=('-Wl,--build-id')
   build_elf shared-1 lines_fixture.cc g++ -O2 -g
   build_elf shared-2 lines_fixture.cc g++ -O2 -g
-  link=()
-  all_of shared-1 >before
+  all_of shared-1 >before-dwz
   dwz -m shared.common -r shared-1 shared-2
-  check shared-1 shared-1.table
-  check shared-2 shared-2.table
-  all_of shared-1 >after
-  cmp -s before after || fail "dwz changes what is said: $(diff before after | head -n 6)"
+  check shared-1 shared-1.table --llvm shared-1
+  check shared-2 shared-2.table --llvm shared-2
+  all_of shared-1 >after-dwz
+  cmp -s before-dwz after-dwz || fail "dwz changes what is said: $(diff before-dwz after-dwz | head -n 6)"
   rm shared.common
-  "$dump" shared-1 </dev/null 2>explained
-  grep -q 'shares debugging information that was not found' explained || fail "a shared file that is not there: $(cat explained)"
-fi
-for version in 4 5; do
-  name=split-$version
+  "$dump" shared-1 </dev/null 2>explained-dwz
+  grep -q 'shares debugging information that was not found' explained-dwz ||
+    fail "a shared file that is not there: $(cat explained-dwz)"
+}
+! part_needs dwz || beside shared_by_dwz
+# Lists of ranges and addresses of split units count from what the skeleton says (GNU_ranges_base, rnglists_base, addr_base).
+split_units() {
+  local version=$1 name=split-$1 dwo
   build_object "$name" lines_fixture.cc clang++-19 -O2 "-gdwarf-$version" -gsplit-dwarf=single -fPIC
   clang++-19 -shared -nostdlib -o "$name" "$name.o"
   check "$name" "$name.table" --llvm "$name"
-  g++ -O2 "-gdwarf-$version" -gsplit-dwarf -fPIC -S -o "$name-gcc.plain.s" "$fixtures/lines_fixture.cc"
+  g++ -O2 "-gdwarf-$version" -gsplit-dwarf -fPIC -S -o "$name-gcc.plain.s" sources/lines_fixture.cc
   "${truth[@]}" label "$name-gcc.plain.s" "$name-gcc.s" "$name-gcc.table"
   g++ "-gdwarf-$version" -Wa,--no-warn -c -o "$name-gcc.o" "$name-gcc.s"
   dwo=$(llvm-dwarfdump-19 --debug-info "$name-gcc.o" 2>/dev/null |
@@ -168,17 +237,26 @@ for version in 4 5; do
   g++ -shared -nostdlib -o "$name-gcc" "$name-gcc.o"
   check "$name-gcc" "$name-gcc.table" --llvm "$name-gcc"
   # A package in place of the files.
-  clang++-19 -O2 "-gdwarf-$version" -gsplit-dwarf -fPIC -c -o "$name-packed.o" "$fixtures/lines_fixture.cc"
+  clang++-19 -O2 "-gdwarf-$version" -gsplit-dwarf -fPIC -c -o "$name-packed.o" sources/lines_fixture.cc
   clang++-19 -shared -nostdlib -o "$name-packed" "$name-packed.o"
-  all_of "$name-packed" >before
+  all_of "$name-packed" >"$name-before"
   (ulimit -f 100000 && timeout 60 llvm-dwp-19 -e "$name-packed" -o "$name-packed.dwp")
   rm "$name-packed.dwo"
-  all_of "$name-packed" >after
-  cmp -s before after || fail "a package says something else: $(diff before after | head -n 6)"
+  all_of "$name-packed" >"$name-after"
+  cmp -s "$name-before" "$name-after" ||
+    fail "a package says something else: $(diff "$name-before" "$name-after" | head -n 6)"
   rm "$name-packed.dwp"
   all_of "$name-packed" >/dev/null
   "$dump" "$name-packed" <"$name-packed.addresses" 2>&1 >/dev/null | grep -c 'split off, and was not found' >/dev/null ||
     fail "a split unit that is not there is not reported"
+}
+# In folders of their own: g++ names the .dwo after its source.
+for version in 4 5; do
+  mkdir "split-work-$version"
+  cp -R sources "split-work-$version"
+  # shellcheck disable=SC2164 # of a folder that was made just now
+  split_in() { cd "split-work-$1" && work=$PWD split_units "$1"; }
+  beside split_in $version
 done
 
 # ---- Mach-O, by dsymutil, and by the object files themselves
@@ -190,50 +268,120 @@ macho_code() {
   done
 }
 
-# compare_debug_map NAME: without its dSYM the same is said of each byte, out of the object file. Of the filling behind a function,
+# compare_debug_map NAME DSYM: without its dSYM the same is said of each byte, out of the object file. Of the filling behind a function,
 # which runs never reach, an object has the line, and dsymutil keeps none.
 compare_debug_map() {
   macho_code "$1" >"$1.addresses"
   [[ -s $1.addresses ]] || fail "$1: no code"
-  "$dump" "$1" <"$1.addresses" >"$1.by-dsym" 2>explained
-  grep -q 'dSYM.* (success)$' explained || fail "$1: the dSYM was not used: $(cat explained)"
+  "$dump" "$2" <"$1.addresses" >"$1.by-dsym" 2>"$1.explained"
   mv "$1.dSYM" "$1.put-aside"
-  "$dump" "$1" <"$1.addresses" >"$1.by-map" 2>explained
+  "$dump" "$1" <"$1.addresses" >"$1.by-map" 2>"$1.explained"
   mv "$1.put-aside" "$1.dSYM"
-  grep -q 'the object files of .* (success)$' explained || fail "$1: the debug map was not used: $(cat explained)"
+  grep -q 'the object files of .* (success)$' "$1.explained" || fail "$1: the debug map was not used: $(cat "$1.explained")"
   if diff "$1.by-dsym" "$1.by-map" | grep '^<' | grep -v 'none$'; then fail "$1: by its debug map"; fi
 }
-for target in arm64-apple-ios14 armv7-apple-ios9 x86_64-apple-macos13 i386-apple-macos10.13 arm64_32-apple-watchos7; do
-  case $target in
-  *ios14) arch=arm64 platform=(ios 14.0 14.0) ;;
-  *ios9) arch=armv7 platform=(ios 9.0 9.0) ;;
-  *macos13) arch=x86_64 platform=(macos 13.0 13.0) ;;
-  *macos10*) arch=i386 platform=(macos 10.13 10.13) ;;
-  *) arch=arm64_32 platform=(watchos 7.0 7.0) ;;
+
+# macho NAME ARCH SOURCE FLAG...
+macho() {
+  local name=$1 arch=$2 source=sources/$3 compiler=clang-19 target pointers=8 linker file thumb=()
+  shift 3
+  linker=(ld64.lld-19 -arch "$arch" -platform_version)
+  case $arch in
+  arm64) target=arm64-apple-ios14 linker+=(ios 14.0 14.0) ;;
+  x86_64) target=x86_64-apple-macos13 linker+=(macos 13.0 13.0) ;;
+  arm64_32) target=arm64_32-apple-watchos7 pointers=4 linker+=(watchos 7.0 7.0) ;;
+  # The linker that LLVM had before, for the processors that only this one knows: without a UUID, and without compact unwind.
+  armv7) target=armv7-apple-ios9 pointers=4 thumb=(--clear-low-bit) linker=(ld64.lld.darwinold-13 -arch armv7 -ios_version_min 9.0 -sdk_version 9.0) ;;
+  i386) target=i386-apple-macos10.13 pointers=4 linker=(ld64.lld.darwinold-13 -arch i386 -macosx_version_min 10.13 -sdk_version 10.13) ;;
   esac
-  for source in lines_fixture.c lines_fixture.cc; do
-    compiler=clang-19
-    [[ $source == *.c ]] || compiler=clang++-19
-    for version in 4 5; do
-      name=${source//./-}-$arch-v$version
-      "$compiler" -target "$target" -O2 "-gdwarf-$version" -fno-exceptions -S -o "$name.plain.s" "$fixtures/$source"
-      # To a linker each symbol is a function of its own.
-      pointers=8
-      [[ $arch == arm64 || $arch == x86_64 ]] || pointers=4
-      "${truth[@]}" label --prefix L_usp_at_ --pointers $pointers "$name.plain.s" "$name.s" "$name.table"
-      "$compiler" -target "$target" "-gdwarf-$version" -Wa,--no-warn -c -o "$name.o" "$name.s"
-      ld64.lld-19 -arch "$arch" -platform_version "${platform[@]}" -dylib -undefined dynamic_lookup -no_fixup_chains \
-        -o "$name" "$name.o" 2>linked || { echo "$name: cannot be linked: $(head -n 1 linked)"; continue; }
-      llvm-objcopy-19 --dump-section "__DATA,__usp_places=$name.places" "$name"
-      dsymutil-19 "$name" 2>/dev/null
-      thumb=()
-      [[ $arch != armv7 ]] || thumb=(--clear-low-bit)
-      check "$name" "$name.table" --llvm "$name.dSYM/Contents/Resources/DWARF/$name" \
-        --places "$name.places" --pointers $pointers "${thumb[@]}"
-      compare_debug_map "$name"
+  if [[ $source == *.cc ]]; then compiler=clang++-19; fi
+  if [[ ${linker[0]} == ld64.lld-19 ]]; then
+    linker+=(-no_fixup_chains)
+  else
+    set -- "$@" -fno-asynchronous-unwind-tables
+  fi
+  "$compiler" -target "$target" "$@" -fblocks -fno-exceptions -S -o "$name.plain.s" "$source"
+  # To a linker each symbol is a function of its own.
+  "${truth[@]}" label --prefix L_usp_at_ --pointers "$pointers" "$name.plain.s" "$name.s" "$name.table"
+  "$compiler" -target "$target" -Wa,--no-warn -c -o "$name.o" "$name.s"
+  "${linker[@]}" -dylib -undefined dynamic_lookup -o "$name" "$name.o"
+  llvm-objcopy-19 --dump-section "__DATA,__usp_places=$name.places" "$name" /dev/null
+  dsymutil-19 "$name" 2>/dev/null
+  file=$name.dSYM/Contents/Resources/DWARF/$name
+  if [[ ${linker[0]} == ld64.lld-19 ]]; then
+    "$dump" "$name" </dev/null 2>"$name.explained"
+    grep -q 'dSYM.* (success)$' "$name.explained" || fail "$name: the dSYM was not used: $(cat "$name.explained")"
+    check "$name" "$name.table" --llvm "$file" --places "$name.places" --pointers "$pointers" "${thumb[@]}"
+  fi
+  check "$file" "$name.table" --llvm "$file" --places "$name.places" --pointers "$pointers" "${thumb[@]}"
+  compare_debug_map "$name" "$file"
+}
+archs=(arm64 x86_64 arm64_32)
+! part_needs ld64.lld.darwinold-13 || archs+=(armv7 i386)
+for arch in "${archs[@]}"; do
+  for source in lines_fixture.c lines_fixture.cc lines_fixture.m; do
+    is_old=$([[ $arch != armv7 && $arch != i386 ]] || echo yes)
+    # The old linker knows neither Objective-C nor version 5.
+    [[ $source != *.m || -z $is_old ]] || continue
+    for level in "${levels[@]}"; do
+      for version in 4 5; do
+        [[ $version == 4 || $level == 2 && -z $is_old ]] || continue
+        beside macho "macho-$arch-${source##*.}-O$level-v$version" "$arch" "$source" "-O$level" "-gdwarf-$version"
+      done
     done
   done
 done
+beside_ended || fail "not all programs are right"
+
+# A dSYM of several processors: the slice is chosen by the UUID, or by its name where none is given.
+fat=fat.dSYM/Contents/Resources/DWARF
+mkdir -p $fat
+for arch in arm64 x86_64; do slices+=("macho-$arch-c-O2-v4.dSYM/Contents/Resources/DWARF/macho-$arch-c-O2-v4"); done
+llvm-lipo-19 -create "${slices[@]}" -output $fat/fat
+for arch in arm64 x86_64; do
+  one=macho-$arch-c-O2-v4
+  "$dump" -a $arch $fat/fat <$one.addresses 2>/dev/null | cmp -s $one.by-dsym - || fail "the slice $arch of a fat dSYM"
+  mv $one.dSYM $one.put-aside
+  cp -R fat.dSYM $one.dSYM
+  "$dump" $one <$one.addresses 2>explained | cmp -s $one.by-dsym - || fail "$arch by a fat dSYM: $(cat explained)"
+  rm -r $one.dSYM
+  mv $one.put-aside $one.dSYM
+done
+
+# The comparison itself: an answer that is wrong in one number, one name or one frame is found.
+cat >sabotage <<'END'
+#!/bin/sh
+"$DUMP" "$@" | awk -F '\t' -v OFS='\t' -v what="$WHAT" 'NF > 1 && !done && $4 > 0 && $6 ~ /inlined/ {
+  done = 1
+  if (what == "line") $4++
+  if (what == "column") $5++
+  if (what == "name") $1 = $1 "x"
+  if (what == "path") $2 = $2 "/x"
+  if (what == "frame") next
+} { print }'
+END
+chmod +x sabotage
+one=lines_fixture-c-clang-19-O2-v5
+for what in line column name path frame; do
+  if DUMP=$dump WHAT=$what "${truth[@]}" check --dump "$work/sabotage" --llvm $one $one $one.table >/dev/null; then
+    fail "a wrong $what is not found"
+  fi
+done
+
+# Of folded functions of a Mach-O file each has its entry in the debug map (-keep_icf_stabs), so that dsymutil describes each at the
+# same address: the answer is one of them, and says that there are others.
+cat >folded.c <<'END'
+volatile int sink;
+__attribute__((noinline)) int first(int a) { sink = a; return a * 31 + sink; }
+__attribute__((noinline)) int second(int a) { sink = a; return a * 31 + sink; }
+int entry(int a) { return first(a) + second(a); }
+END
+clang-19 -target arm64-apple-macos13 -O1 -g -fno-common -c -o folded-macho.o folded.c
+ld64.lld-19 -arch arm64 -platform_version macos 13.0 13.0 -dylib --icf=all --keep-icf-stabs -o folded-macho folded-macho.o
+dsymutil-19 folded-macho
+llvm-nm-19 folded-macho | sed -n 's/ T _\(first\|entry\)$//p' | "$dump" folded-macho 2>/dev/null >said
+grep -cP '^(first|second)\t.*\tfolded.c\t[23]\t.*,folded' said >/dev/null || fail "folded functions of a Mach-O file: $(cat said)"
+grep -cP '^entry\t.*\tfolded.c\t4\t\d+\tline-table$' said >/dev/null || fail "beside folded functions: $(cat said)"
 
 # ---- object files: members of archives, thin and fat; files that are no longer those that were linked
 

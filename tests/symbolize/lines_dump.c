@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the source frames of addresses of a file, which stand on standard input as linked, one a line: the address, and for
  * each frame a line "FUNCTION<TAB>DIRECTORY<TAB>FILE<TAB>LINE<TAB>COLUMN<TAB>FLAGS", "-" for what is not known; then an empty
- * line. For the scripts that compare them with others. usage: lines_dump [-s STORE] [-f] [-a ARCH] FILE */
+ * line. For the scripts that compare them with others. usage: lines_dump [-s STORE] [-r SYSTEM-ROOT] [-f] [-a ARCH] FILE */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +31,9 @@ int main(int argc, char **argv) {
     usp_image_file_options_init(&wanted);
     usp_symbolizer_options_init(&options);
     usp_lines_init(&lines, frames, 256);
-    for (int option; (option = getopt(argc, argv, "s:fa:")) != -1;) {
+    for (int option; (option = getopt(argc, argv, "s:r:fa:")) != -1;) {
         if (option == 's') options.index_store = optarg;
+        if (option == 'r') options.sysroot = optarg;
         if (option == 'f') lines.flags |= USP_LINES_FILL;
         if (option == 'a') {
             wanted.arch = usp_arch_from_string(optarg);

@@ -1,35 +1,47 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares the file, line and column of each instruction with what the compiler has said in its assembly.
+"""Compares the function, path, line and column of each instruction with what the compiler has said in its assembly.
 
-A compiler's .loc directives say of each instruction where it comes from, before an assembler or a linker has touched it.
-`label` puts a label in front of each instruction of an assembly file and writes what was said of it to a table; `check`
-takes the addresses of these labels from the linked file, asks lines_dump, and compares. With --llvm it also compares the
-whole chain of inlined calls with llvm-symbolizer's.
+A compiler's labels and .loc directives say of each instruction where it comes from, before an assembler or a linker has touched
+it. `label` puts a label in front of each instruction of an assembly file and writes what was said of it to a table; `check`
+takes the addresses of these labels from the linked file, asks lines_dump, and compares. With --llvm it also compares the whole
+chain of inlined calls with llvm-symbolizer's, by the rules of lines_oracle.py.
 """
 import argparse
+import collections
+import json
 import os
 import re
-import subprocess
 import sys
+
+import lines_oracle
 
 INSTRUCTION = re.compile(r'^\s+[a-zA-Z][\w.]*(\s|$)')
 LOC = re.compile(r'^\s+\.loc\s+(\d+)\s+(\d+)(?:\s+(\d+))?')
 FILE = re.compile(r'^\s+\.file\s+(\d+)\s+"((?:[^"\\]|\\.)*)"(?:\s+"((?:[^"\\]|\\.)*)")?')
 SECTION = re.compile(r'^\s+\.(?:(section|pushsection)\s+([^\s,]+(?:,\s*__\w+)?)|(text|data|bss)\b|(popsection|previous)\b)')
+# Symbols of functions. What begins with a dot, and with an L or an l in Mach-O, is the assembler's.
+LABEL = re.compile(r'^(?:"([^"]+)"|([A-Za-z_$][\w.$]*)):')
+MACHO_LABEL = re.compile(r'^(?:"([^"]+)"|(_[\w.$]*)):')
+
+Said = collections.namedtuple('Said', 'function path line column')
 
 
-def label(source, to, table, prefix, pointers):
-    """Writes the assembly with labels, and `label file line column` for each instruction. Where labels would be functions to
-    a linker they begin with an L, and a section of pointers to them is what is left of them."""
-    files, places, stack, section = {}, {}, [], '.text'
+def label(source, to, table, prefix, pointers, folder):
+    """Writes the assembly with labels, and what is said of each instruction as JSON, one a line. Where labels would be functions
+    to a linker they begin with an L, and a section of pointers to them is what is left of them."""
+    is_macho = prefix.startswith('L')
+    files, places, functions, stack, section = {}, {}, {}, [], '.text'
     count = 0
     with open(source) as lines, open(to, 'w') as out, open(table, 'w') as told:
         for line in lines:
             found = FILE.match(line)
             if found:
-                name = found.group(3) if found.group(3) is not None else found.group(2)
-                files[int(found.group(1))] = os.path.basename(name)
+                # A directory, relative to that of the compiler, which is the first of version 5; and a name in it.
+                parts = [part for part in found.groups()[1:] if part is not None]
+                if found.group(1) == '0' and len(parts) == 2:
+                    folder = parts.pop(0)
+                files[int(found.group(1))] = os.path.join(folder, *parts)
             found = SECTION.match(line)
             if found:
                 if found.group(1) == 'pushsection':
@@ -43,11 +55,16 @@ def label(source, to, table, prefix, pointers):
             found = LOC.match(line)
             if found:
                 places[section] = (int(found.group(1)), int(found.group(2)), int(found.group(3) or 0))
+            found = (MACHO_LABEL if is_macho else LABEL).match(line)
+            if found:
+                name = found.group(1) or found.group(2)
+                functions[section] = name[1:] if is_macho and name.startswith('_') else name
             is_code = INSTRUCTION.match(line) and not line.lstrip().startswith('.')
             if is_code and section in places and not section.startswith(('.debug', '__DWARF')):
                 file, line_number, column = places[section]
                 out.write(f'{prefix}{count}:\n')
-                told.write(f'{prefix}{count} {files.get(file, "?")} {line_number} {column}\n')
+                said = [f'{prefix}{count}', functions.get(section, ''), files.get(file, '?'), line_number, column]
+                told.write(json.dumps(said) + '\n')
                 count += 1
             out.write(line)
         if pointers:
@@ -57,100 +74,61 @@ def label(source, to, table, prefix, pointers):
     return count
 
 
-def read_answers(text):
-    """What lines_dump has written: an address and its frames, for each."""
-    answers = []
-    for block in text.split('\n\n'):
-        lines = block.strip('\n').split('\n')
-        if lines != ['']:
-            answers.append([line.split('\t') for line in lines[1:]])
-    return answers
-
-
-def ask_llvm(program, addresses):
-    asked = subprocess.run(['llvm-symbolizer-19', '--inlines', '--no-demangle', '--functions=linkage', '--obj=' + program],
-                           input=''.join('0x%x\n' % a for a in addresses), capture_output=True, text=True, check=True)
-    answers = []
-    for block in asked.stdout.split('\n\n'):
-        lines = block.strip('\n').split('\n')
-        if lines == ['']:
-            continue
-        frames = []
-        for function, place in zip(lines[::2], lines[1::2]):
-            path, line, column = place.rsplit(':', 2)
-            frames.append((function, os.path.basename(path), int(line), int(column)))
-        answers.append(frames)
-    return answers
-
-
-def same_chain(ours, theirs):
-    """Whether two chains are equal but for what doc/symbolize.md says of names."""
-    if len(ours) != len(theirs):
-        return False
-    for i, (frame, other) in enumerate(zip(ours, theirs)):
-        name, _, file, line, column = frame[:5]
-        if frame[5].startswith('declaration'):
-            file, line, column = '??', '0', '0'
-        if file == '-':
-            file = '??'
-        if (file, int(line), int(column)) != other[1:]:
-            return False
-        is_named = name == other[0] or name.endswith('::' + other[0]) or (name == '-' and other[0] == '??')
-        # Another name of the same function, which the symbol table decides.
-        if not is_named and i + 1 < len(ours):
-            return False
-    return True
-
-
-def check(dump, program, table, llvm, nm, mask, places_file, pointers):
-    expected = {}
-    with open(table) as told:
-        for line in told:
-            name, file, number, column = line.rsplit(' ', 3)
-            expected[name] = (file, int(number), int(column))
-    places = []
-    if places_file:
-        with open(places_file, 'rb') as raw:
+def find_places(options, names):
+    """(address, name) of each label: by the symbol table, or by the section of pointers to them."""
+    mask = ~1 if options.clear_low_bit else ~0
+    if options.places:
+        with open(options.places, 'rb') as raw:
             content = raw.read()
-        for i, name in enumerate(expected):
-            places.append((int.from_bytes(content[i * pointers:(i + 1) * pointers], 'little') & mask, name))
-    symbols = '' if places_file else subprocess.run([nm, program], capture_output=True, text=True, check=True).stdout
-    for line in symbols.splitlines():
-        fields = line.split()
-        if len(fields) == 3:
-            name = fields[2]
-            if name in expected:
-                places.append((int(fields[0], 16) & mask, name))
-    places.sort()
-    asked = subprocess.run([*dump, program], input=''.join('0x%x\n' % a for a, _ in places), capture_output=True, text=True,
-                           check=True)
-    answers = read_answers(asked.stdout)
-    if len(answers) != len(places):
-        sys.exit(f'{program}: {len(places)} questions, {len(answers)} answers')
-    wrong = 0
-    # Labels of what the linker has removed or folded stand at other code; of several at one address any may be right.
-    by_address = {}
-    for address, name in places:
-        by_address.setdefault(address, set()).add(expected[name])
-    for (address, name), frames in zip(places, answers):
-        first = frames[0] if frames else ['-', '-', '-', '0', '0', 'none']
-        got = (first[2], int(first[3]), int(first[4]))
-        if first[5].startswith('declaration'):
-            got = ('-', 0, 0)
-        if got not in by_address[address]:
-            wrong += 1
-            if wrong <= 5:
-                print(f'{program}: {name} at 0x{address:x} is {got}, and the compiler says {by_address[address]}')
-    if llvm:
-        theirs = ask_llvm(llvm, [a for a, _ in places])
-        for (address, name), frames, other in zip(places, answers, theirs):
-            if not same_chain(frames, other):
-                wrong += 1
-                if wrong <= 5:
-                    print(f'{program}: {name} at 0x{address:x} is {frames}, and llvm-symbolizer says {other}')
+        size = options.pointers
+        found = [(int.from_bytes(content[i * size:(i + 1) * size], 'little') & mask, name) for i, name in enumerate(names)]
+        # The loader sets pointers to functions that another image may replace.
+        found = [place for place in found if place[0] != 0]
+    else:
+        fields = [line.split() for line in lines_oracle.output('llvm-nm-19', options.program).splitlines()]
+        found = [(int(f[0], 16) & mask, f[2]) for f in fields if len(f) == 3 and f[2] in names]
+    return sorted(found)
+
+
+def check(options):
+    said = {}
+    with open(options.table) as told:
+        for line in told:
+            name, *rest = json.loads(line)
+            said[name] = Said(*rest)
+    places = find_places(options, said)
     if not places:
-        sys.exit(f'{program}: no instruction was compared')
-    print(f'{os.path.basename(program)}: {len(places)} instructions, {wrong} wrong')
+        sys.exit(f'{options.program}: no instruction was compared')
+    addresses = [address for address, _ in places]
+    symbols = lines_oracle.Symbols(options.llvm or options.program, ())
+    answers = lines_oracle.ask_ours(options.dump.split(), options.program, addresses)
+    wrong = 0
+
+    def report(name, address, frames, who, other):
+        nonlocal wrong
+        wrong += 1
+        if wrong <= 5:
+            print(f'{options.program}: {name} at 0x{address:x} is {lines_oracle.show(frames)}, and {who}: {other}')
+
+    # Labels of what the linker has removed or folded stand at other code; of several at one address any may be right.
+    by_address = collections.defaultdict(set)
+    for address, name in places:
+        by_address[address].add(said[name])
+    for (address, name), frames in zip(places, answers):
+        expected = by_address[address]
+        innermost, outermost = frames[0], frames[-1]
+        if (innermost.path, innermost.line, innermost.column) not in {(s.path, s.line, s.column) for s in expected}:
+            report(name, address, frames, 'the compiler says', expected)
+        elif not any(outermost.function == s.function or symbols.are_aliases(outermost.function, s.function)
+                     for s in expected):
+            report(name, address, frames, 'the compiler says', expected)
+    if options.llvm:
+        rules = lines_oracle.Rules(options.llvm, symbols, options.stray)
+        theirs = lines_oracle.ask_llvm(options.llvm, addresses)
+        for (address, name), frames, other in zip(places, answers, theirs):
+            if rules.explain(frames, other, address) is None:
+                report(name, address, frames, 'llvm-symbolizer says', lines_oracle.show(other))
+    print(f'{os.path.basename(options.program)}: {len(places)} instructions, {wrong} wrong')
     return wrong
 
 
@@ -163,21 +141,21 @@ def main():
     labels.add_argument('table')
     labels.add_argument('--prefix', default='usp_at_')
     labels.add_argument('--pointers', type=int, help='so many bytes each')
+    labels.add_argument('--folder', default=os.getcwd(), help='where the compiler was called, as the debug information has it')
     checks = commands.add_parser('check')
     checks.add_argument('program')
     checks.add_argument('table')
     checks.add_argument('--dump', required=True)
-    checks.add_argument('--llvm')
-    checks.add_argument('--nm', default='llvm-nm-19')
+    checks.add_argument('--llvm', help='the file that llvm-symbolizer is asked of')
+    checks.add_argument('--stray', action='store_true', help='inlined calls lie outside of their functions (DWARF 2)')
     checks.add_argument('--places', help='the contents of the section of pointers')
     checks.add_argument('--pointers', type=int)
     checks.add_argument('--clear-low-bit', action='store_true', help='addresses of Thumb functions are odd')
     options = parser.parse_args()
     if options.command == 'label':
-        if label(options.source, options.to, options.table, options.prefix, options.pointers) == 0:
+        if label(options.source, options.to, options.table, options.prefix, options.pointers, options.folder) == 0:
             sys.exit(f'{options.source}: no instruction in it')
-    elif check(options.dump.split(), options.program, options.table, options.llvm, options.nm, ~1 if options.clear_low_bit else ~0,
-               options.places, options.pointers) > 0:
+    elif check(options) > 0:
         sys.exit(1)
 
 

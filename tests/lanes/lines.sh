@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# About: lines of Debian's largest debug information (a JVM, ceph-osd, a kernel) and of published dSYMs, compared with llvm-symbolizer and eu-addr2line
+
+need_build clang-19 lld-19 llvm-19 elfutils python3
+configure_in check
+make_in check tests/symbolize/lines_dump
+
+# fetch_debug_files PACKAGE...: packages with debug information for amd64, without those that they depend on, unpacked in the cache
+# once.
+fetch_debug_files() {
+  local home=$cache/debug-files package
+  rm -rf "$home.new"
+  mkdir -p "$home.new/root" "$home.new/packages"
+  apt_for amd64 update || true
+  # The name of the kernel's package has its version.
+  package=$(apt-cache -o "Dir::State::lists=$cache/amd64/apt/lists" -o Dir::State::status=/dev/null \
+    -o "Dir::Cache=$cache/amd64/apt" depends linux-image-cloud-amd64-dbg | sed -n 's/^ *Depends: //p' | head -n 1)
+  (cd "$home.new/packages" && apt_for amd64 download "$@" "$package") || return 1
+  for package in "$home.new"/packages/*.deb; do dpkg -x "$package" "$home.new/root" || return 1; done
+  rm -rf "$home.new/packages" "$home"
+  : >"$home.new/done"
+  mv "$home.new" "$home"
+}
+wanted=(openjdk-17-dbg ceph-osd-dbg)
+if [[ ! -e $cache/debug-files/done ]] &&
+  ! patiently "$top/build/lanes/debug-files.log" fetch_debug_files "${wanted[@]}"; then
+  echo "skipped: the packages cannot be fetched"
+  exit 0
+fi
+
+# Those of some size: the libraries of a JDK are hundreds of small ones of the same kind, and modules of a kernel are not linked.
+compared=0
+while read -r file; do
+  python3 -B "$top/tests/symbolize/lines_oracle.py" --dump "$top/build/check/tests/symbolize/lines_dump" --elfutils 1000 --least 100 "$file"
+  compared=$((compared + 1))
+done < <(find "$cache/debug-files/root" -type f \( -name '*.debug' -size +5M -o -name 'vmlinux-*' \) | sort)
+[[ $compared -ge 6 ]]
+
+if command -v npm >/dev/null; then
+  make_in check check-corpus
+else
+  echo "left out: published dSYMs, which npm fetches"
+fi

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* The same as lines_fixture.c for what Objective-C adds: methods of classes and instances, categories, properties, blocks,
+ * messages. It uses nothing of any library, and is never run. */
+#include "lines_fixture.h"
+
+extern volatile int sink;
+volatile int sink;
+
+#ifdef __clang__
+__attribute__((objc_root_class))
+#endif
+@interface Counter {
+    Class isa;
+    int held;
+}
++ (int)most;
+- (int)held;
+- (void)setHeld:(int)value;
+- (int)grow:(int)by times:(int)times;
+@end
+
+static inline __attribute__((always_inline)) int bounded(int value) { return value > 1000 ? header_twice(500) : value; }
+
+@implementation Counter
++ (int)most {
+    sink = 1;
+    return bounded(sink + 999);
+}
+- (int)held {
+    return held;
+}
+- (void)setHeld:(int)value {
+    sink = held;
+    held = bounded(value);
+}
+- (int)grow:(int)by times:(int)times {
+    for (int i = 0; i < times; i++) {
+        held = bounded(held + header_mixed(by, i));
+    }
+    return held;
+}
+@end
+
+@interface Counter (More)
+- (int)growAndTell:(int)by;
+@end
+
+@implementation Counter (More)
+- (int)growAndTell:(int)by {
+    if (by > [Counter most]) return 0;
+#ifdef __BLOCKS__
+    int (^told)(int) = ^(int extra) {
+      sink = extra;
+      return bounded(extra) + by;
+    };
+    return told([self grow:by times:3]);
+#else
+    return [self grow:by times:3];
+#endif
+}
+@end
+
+int entry(Counter *counter, int a) { return [counter growAndTell:bounded(a)] + [counter held]; }
