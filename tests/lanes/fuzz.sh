@@ -94,6 +94,12 @@ for version in 2 4 5; do
       -o "$seeds/fuzz_dwarf/v$version$flags" -x c - <<<"$lines"
   done
 done
+# Skeletons of split units, tables of ranges, compressed sections, offsets of 8 bytes.
+for flags in '-gdwarf-4 -gsplit-dwarf' '-gdwarf-5 -gsplit-dwarf' '-gdwarf-aranges -ffunction-sections' -gz=zlib '-gdwarf-5 -gdwarf64'; do
+  # shellcheck disable=SC2086 # words on purpose
+  (cd "$made" && clang-19 -O2 -g $flags -shared -nostdlib -fPIC -fuse-ld=lld-19 -Wl,-z,noseparate-code,--build-id=sha1 \
+    -o "$seeds/fuzz_dwarf/${flags// /}" -x c - <<<"$lines")
+done
 clang-19 -target arm64-apple-ios14 -O2 -g -x c -c - -o "$seeds/fuzz_dwarf/macho" <<<"$lines"
 # Call sites in both forms: tail calls on one way, on two, around in a circle, by a pointer, to another unit.
 calls='#define F(name) __attribute__((noinline)) int name(int a)
