@@ -69,7 +69,7 @@ enum uspi_block_width {
 #define USPI_BLOCK_WIDTHS 68u /* where the widths stand in it */
 
 /* Entries in a group. */
-#define USPI_BLOCK_GROUP 32u
+#define USPI_BLOCK_GROUP 8u
 
 /* A block's header, read and checked: what its tables are counted by lies in it. */
 struct uspi_block {
