@@ -277,12 +277,15 @@ class Rules:
 
         Of inlined calls that overlap eu-addr2line takes the first in the file and not the innermost, and of a function that is
         inlined into itself only one. Where a sequence of rows begins at the end of another, it may take the line of that other
-        one. Both count only where llvm-symbolizer answers as we do."""
+        one. Behind a function's end it may go on with the last line. All of them count only where llvm-symbolizer answers as we
+        do."""
         found = self.explain(ours, theirs, address)
         if found is not None or not is_as_llvm:
             return found
         if place_of(ours[0]) == place_of(theirs[0]):
             return {'chain'}
+        if ours == [NOTHING] and not theirs[0].function:
+            return {'padding'}
         if place_of(before(address)[0]) == place_of(theirs[0]):
             return {'ended'}
         return None
