@@ -3,16 +3,11 @@
  * names. */
 #include "lib/symbolize/dwarf/reader.h"
 
-#include <inttypes.h>
-
 /* Entries nested deeper than this are damage: compilers stay below a hundred. */
 #define DEPTH_MAX 4096
 
 void uspi_dwarf_complain(struct uspi_dwarf_reader *reader, uint64_t offset, const char *what) {
-    struct uspi_error *error = reader->error;
-    if (error == NULL || error->status != USP_OK) return;
-    uspi_error_set(error, USP_ERROR_FORMAT, "offset 0x%" PRIx64 ": %s at 0x%" PRIx64 " of .debug_info",
-                   reader->source.file->sections.all[USPI_DEBUG_INFO].position + offset, what, offset);
+    uspi_dwarf_describe(reader->source.file, USPI_DEBUG_INFO, offset, what, reader->error);
 }
 
 /* ---- functions ---- */

@@ -5,8 +5,6 @@
 #include "lib/base/array.h"
 #include "lib/symbolize/dwarf/constants.h"
 
-#include <inttypes.h>
-
 void uspi_line_table_free(struct uspi_line_table *table) {
     free(table->folders);
     free(table->files);
@@ -23,9 +21,7 @@ const struct uspi_line_file *uspi_line_table_file(const struct uspi_line_table *
 
 static int refuse_table(const struct uspi_dwarf_file *file, uint64_t offset, const char *what,
                         struct uspi_error *error) {
-    if (error == NULL || error->status != USP_OK) return USP_OK;
-    uspi_error_set(error, USP_ERROR_FORMAT, "offset 0x%" PRIx64 ": %s at 0x%" PRIx64 " of .debug_line",
-                   file->sections.all[USPI_DEBUG_LINE].position + offset, what, offset);
+    uspi_dwarf_describe(file, USPI_DEBUG_LINE, offset, what, error);
     return USP_OK;
 }
 
@@ -195,22 +191,12 @@ static void begin_sequence(struct machine *m, uint64_t offset) {
     m->sequence = offset;
 }
 
-/* Whether rows from low up to high are of code that is there. Those of removed code begin at 0, 1, −1 or −2, and so do not lie
- * in a section of code, unless there is one. */
-static bool is_code(const struct machine *m, uint64_t low, uint64_t high) {
-    const struct uspi_debug_sections *sections = &m->lines->sections;
-    if (low >= high) return false;
-    if (sections->code_count == 0) return low != 0 && low < m->mask - 1;
-    const struct uspi_code_extent *extent = uspi_debug_sections_code(sections, low);
-    return extent != NULL && high <= extent->high;
-}
-
 /* The rows since the last sequence, of which the last one tells the end and is no more, are one. */
 static void close_run(struct machine *m, uint64_t high) {
     struct uspi_line_table *t = m->t;
     const size_t count = t->row_count - m->first;
     const uint64_t low = count > 0 ? t->rows[m->first].address : high;
-    if (!is_code(m, low, high)) {
+    if (!uspi_dwarf_is_code(&m->lines->sections, m->mask, low, high)) {
         t->row_count = m->first;
         return;
     }

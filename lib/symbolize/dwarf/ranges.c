@@ -10,20 +10,9 @@ static uint64_t highest_address(const struct uspi_dwarf_unit *unit) {
     return size == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * size) - 1;
 }
 
-/* Whether a range is of code that is there: linkers write 0, 1, −1 or −2 for what they have removed, and code at 0 is there
- * where a section of code begins there. */
-static bool is_code(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit, uint64_t low,
-                    uint64_t high) {
-    const struct uspi_debug_sections *sections = &file->addresses->sections;
-    if (low >= high) return false;
-    if (sections->code_count == 0) return low != 0 && low < highest_address(unit) - 1;
-    const struct uspi_code_extent *extent = uspi_debug_sections_code(sections, low);
-    return extent != NULL && high <= extent->high;
-}
-
 static bool add(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit, uint64_t low, uint64_t high,
                 struct uspi_range_list *list) {
-    if (!is_code(file, unit, low, high)) return true;
+    if (!uspi_dwarf_is_code(&file->addresses->sections, highest_address(unit), low, high)) return true;
     if (!uspi_room_for(&list->all, &list->room, list->count, 1, sizeof *list->all)) return false;
     list->all[list->count++] = (struct uspi_address_range){low, high};
     return true;

@@ -237,11 +237,19 @@ static int read_first_entry(const struct uspi_dwarf_file *file, struct uspi_dwar
     return USP_OK;
 }
 
-static void describe_damage(const struct uspi_dwarf_file *file, uint64_t offset, const char *what,
-                            struct uspi_error *error) {
+void uspi_dwarf_describe(const struct uspi_dwarf_file *file, enum uspi_debug_section section, uint64_t offset,
+                         const char *what, struct uspi_error *error) {
     if (error == NULL || error->status != USP_OK) return;
-    uspi_error_set(error, USP_ERROR_FORMAT, "offset 0x%" PRIx64 ": %s at 0x%" PRIx64 " of .debug_info",
-                   file->sections.all[USPI_DEBUG_INFO].position + offset, what, offset);
+    uspi_error_set(error, USP_ERROR_FORMAT, "offset 0x%" PRIx64 ": %s at 0x%" PRIx64 " of .debug_%s",
+                   file->sections.all[section].position + offset, what, offset,
+                   section == USPI_DEBUG_LINE ? "line" : "info");
+}
+
+bool uspi_dwarf_is_code(const struct uspi_debug_sections *sections, uint64_t highest, uint64_t low, uint64_t high) {
+    if (low >= high) return false;
+    if (sections->code_count == 0) return low != 0 && low < highest - 1;
+    const struct uspi_code_extent *extent = uspi_debug_sections_code(sections, low);
+    return extent != NULL && high <= extent->high;
 }
 
 static int list_units(struct uspi_dwarf_file *file, struct listing *listing, struct uspi_error *error) {
@@ -250,21 +258,23 @@ static int list_units(struct uspi_dwarf_file *file, struct listing *listing, str
         struct uspi_dwarf_unit unit;
         const bool is_good = uspi_dwarf_read_header(file, at, &unit);
         if (unit.end <= at) {
-            describe_damage(file, at, "the header of a unit is damaged", error);
+            uspi_dwarf_describe(file, USPI_DEBUG_INFO, at, "the header of a unit is damaged", error);
             break;
         }
         const bool is_code = is_good && unit.type != DW_UT_type && unit.type != DW_UT_split_type;
-        if (!is_good) describe_damage(file, at, "a unit of an unknown version or with a damaged header", error);
+        if (!is_good)
+            uspi_dwarf_describe(file, USPI_DEBUG_INFO, at, "a unit of an unknown version or with a damaged header",
+                                error);
         at = unit.end;
         if (!is_code) continue;
         const bool is_exhausted = listing->budget == 0;
         const int status = read_first_entry(file, &unit, listing);
         if (status == USP_ERROR_NO_MEMORY) return status;
         if (status != USP_OK) {
-            describe_damage(file, unit.first,
-                            is_exhausted ? "tables of abbreviations that lie in each other, before the unit"
-                                         : "a unit whose first entry cannot be read",
-                            error);
+            uspi_dwarf_describe(file, USPI_DEBUG_INFO, unit.first,
+                                is_exhausted ? "tables of abbreviations that lie in each other, before the unit"
+                                             : "a unit whose first entry cannot be read",
+                                error);
             continue;
         }
         if (!uspi_room_for(&file->units, &file->room, file->count, 1, sizeof *file->units)) return USP_ERROR_NO_MEMORY;

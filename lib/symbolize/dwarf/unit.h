@@ -77,6 +77,14 @@ uint64_t uspi_dwarf_text(const struct uspi_dwarf_file *file, const struct uspi_d
 bool uspi_dwarf_reference(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit,
                           const struct uspi_value *value, const struct uspi_dwarf_file **in, uint64_t *offset);
 
+/* Whether code from low up to high is there: linkers write 0, 1, −1 or −2 for what they have removed, and code at 0 is there where
+ * a section of code begins there. `highest`: the largest address that there can be. */
+bool uspi_dwarf_is_code(const struct uspi_debug_sections *sections, uint64_t highest, uint64_t low, uint64_t high);
+
+/* Sets *error to what is wrong at an offset of a section, unless it already says something. */
+void uspi_dwarf_describe(const struct uspi_dwarf_file *file, enum uspi_debug_section section, uint64_t offset,
+                         const char *what, struct uspi_error *error);
+
 /* Whether an attribute is a number rather than an address: DW_AT_high_pc is either. */
 bool uspi_dwarf_is_address(const struct uspi_value *value);
 
