@@ -31,11 +31,25 @@ static bool same_frames(const struct usp_lines *a, const struct usp_lines *b) {
         const struct usp_source_frame *x = &a->frames[i], *y = &b->frames[i];
         const bool is_same = same_text(x->function, y->function) && same_text(x->directory, y->directory) &&
                              same_text(x->file, y->file) && x->line == y->line && x->column == y->column &&
-                             x->line_source == y->line_source && x->start == y->start &&
+                             x->line_source == y->line_source && x->named_by == y->named_by && x->start == y->start &&
                              ((x->flags ^ y->flags) & ~(uint32_t)USP_SOURCE_FROM_INDEX) == 0;
         if (!is_same) return false;
     }
     return true;
+}
+
+/* The names of folded functions that were visited, as a number that depends on each and on their order. */
+static int add_name(void *context, const char *name) {
+    uint64_t *sum = context;
+    for (; *name != '\0'; name++) *sum = (*sum ^ (uint8_t)*name) * UINT64_C(0x100000001b3); /* FNV-1a */
+    *sum = *sum * 31 + 1;
+    return 0;
+}
+
+static bool same_names(const struct comparing *c, usp_addr address) {
+    uint64_t source = 0, indexed = 0;
+    const int status = usp_symbolizer_visit_names(c->source, address, add_name, &source);
+    return usp_symbolizer_visit_names(c->indexed, address, add_name, &indexed) == status && source == indexed;
 }
 
 /* What a block says of calls at an address. */
@@ -105,7 +119,8 @@ static void compare(struct comparing *c, usp_addr address) {
     if (status != USP_ERROR_NO_MEMORY) {
         int other = usp_symbolize_lines(c->indexed, address, &indexed);
         if (other == USP_ERROR_NO_MEMORY) status = other;
-        if (other != status || !same_frames(&source, &indexed) || !compare_calls(c, address - c->slide)) {
+        if (other != status || !same_frames(&source, &indexed) || (source.folded > 0 && !same_names(c, address)) ||
+            !compare_calls(c, address - c->slide)) {
             if (c->index->different++ == 0) {
                 snprintf(c->index->message, sizeof c->index->message,
                          "address 0x%" PRIx64 ": another answer than by the source", address - c->slide);
