@@ -13,7 +13,7 @@ dump=$here/tests/symbolize/stack_dump
 unspool=$here/tools/unspool
 # No store of indexes but the one that is made here.
 export HOME=$work XDG_CACHE_HOME='' UNSPOOL_INDEX_STORE=''
-grep -E '^([$]s|_)' "$top/tests/symbolize/rust_v0.txt" "$top/tests/demangle/swift_names.txt" -h | awk 'NR <= 400' >"$work/names"
+grep -E '^([$]s|_)' "$top/tests/demangle/rust_v0.txt" "$top/tests/demangle/swift_names.txt" -h | awk 'NR <= 400' >"$work/names"
 
 # compile NAME COMPILER FLAG...: the program, one file after the other.
 compile() {
