@@ -16,16 +16,16 @@ static void write_file(const char *path, const unsigned char *mode, const char *
     if (fputs(text, file) == EOF || fclose(file) != 0) exit(EXIT_FAILURE);
 }
 
-static void write_texts(const char *folder, int are_plain, const struct text *texts, size_t count) {
+static void write_texts(const char *folder, int are_plain, const char *group, const struct text *texts, size_t count) {
     char path[4096];
     for (size_t i = 0; i < count; i++) {
         if (are_plain) {
-            snprintf(path, sizeof path, "%s/%s.%zu", folder, texts[i].format, i);
+            snprintf(path, sizeof path, "%s/%s.%s%zu", folder, texts[i].format, group, i);
             write_file(path, NULL, texts[i].in);
             continue;
         }
         for (size_t mode = 0; mode < sizeof modes; mode++) {
-            snprintf(path, sizeof path, "%s/fuzz_log/%s.%zu.%zu", folder, texts[i].format, i, mode);
+            snprintf(path, sizeof path, "%s/fuzz_log/%s.%s%zu.%zu", folder, texts[i].format, group, i, mode);
             write_file(path, &modes[mode], texts[i].in);
         }
     }
@@ -37,8 +37,9 @@ int main(int argc, char **argv) {
     if (argc != 2 && !are_plain) return EXIT_FAILURE;
     snprintf(path, sizeof path, "%s/fuzz_log", argv[1]);
     if (!are_plain) mkdir(path, 0777);
-    write_texts(argv[1], are_plain, apple_texts, sizeof apple_texts / sizeof *apple_texts);
-    write_texts(argv[1], are_plain, linux_texts, sizeof linux_texts / sizeof *linux_texts);
-    write_texts(argv[1], are_plain, documents, sizeof documents / sizeof *documents);
+    write_texts(argv[1], are_plain, "", apple_texts, sizeof apple_texts / sizeof *apple_texts);
+    write_texts(argv[1], are_plain, "", linux_texts, sizeof linux_texts / sizeof *linux_texts);
+    write_texts(argv[1], are_plain, "", documents, sizeof documents / sizeof *documents);
+    write_texts(argv[1], are_plain, "named", named_texts, sizeof named_texts / sizeof *named_texts);
     return EXIT_SUCCESS;
 }

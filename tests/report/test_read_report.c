@@ -268,10 +268,10 @@ START_TEST(trees) {
                  "Thread 1382747 name:  Dispatch queue: com.apple.main-thread\n"
                  "Thread 1382747:\n"
                  "Heaviest stack:\n"
-                 "  2797 start (in dyld) [0x7ff808443781]\n"
+                 "  2797 start + 3457 (in dyld) [0x7ff808443781]\n"
                  "  2000 f200 + 4 (a.c:9) (in App) [0x100000200]\n"
                  "Call tree:\n"
-                 "  2797 start (in dyld) [0x7ff808443781]\n"
+                 "  2797 start + 3457 (in dyld) [0x7ff808443781]\n"
                  "    797  f100 + 4 (a.c:9) (in App) [0x100000100]\n"
                  "    2000 f200 + 4 (a.c:9) (in App) [0x100000200]\n"
                  "\n"
@@ -303,10 +303,10 @@ START_TEST(trees) {
                  "Thread:\n"
                  "Heaviest stack:\n"
                  "  18   f100 + 4 (a.c:9) (in App) [0x100000100]\n"
-                 "  17   main + 40 (in App) [0x100000190]\n"
+                 "  17   main + 40 (App.swift:31) (in App) [0x100000190]\n"
                  "Call tree:\n"
                  "  18   f100 + 4 (a.c:9) (in App) [0x100000100]\n"
-                 "    17   main + 40 (in App) [0x100000190]\n"
+                 "    17   main + 40 (App.swift:31) (in App) [0x100000190]\n"
                  "\n"
                  "Binary Images:\n"
                  "0x100000000 - ??? App\n"
@@ -342,18 +342,26 @@ END_TEST
 
 /* ---- texts of every format, what is refused ---- */
 
+/* The lines that are a frame each: at this depth stands nothing else. */
+static unsigned frames_in(const char *json) {
+    unsigned count = 0;
+    for (const char *at = json; (at = strstr(at, "\n            {")) != NULL; at++) count++;
+    return count;
+}
+
 static void check_all(const struct text *texts, size_t count) {
     for (size_t i = 0; i < count; i++) {
         struct output text = {.text = NULL}, json = {.text = NULL};
         struct usp_reader_counts counts;
         struct usp_report *report = read_text(texts[i].in);
         ck_assert_int_eq(usp_report_get_counts(report, &counts), USP_OK);
-        ck_assert_uint_gt(counts.frames, 0);
+        ck_assert_uint_eq(counts.frames, texts[i].frames);
         ck_assert_uint_eq(counts.frames,
                           counts.named + counts.answered + counts.no_symbol + counts.no_file + counts.no_image);
         ck_assert_int_eq(usp_report_format(report, USP_REPORT_TEXT, gather, &text), USP_OK);
         ck_assert_int_eq(usp_report_format(report, USP_REPORT_JSON, gather, &json), USP_OK);
         ck_assert_uint_gt(text.size, 0);
+        ck_assert_msg(frames_in(json.text) == texts[i].frames, "%u frames in %s", frames_in(json.text), json.text);
         /* All frames are one report's, which says of what format they are. */
         ck_assert_msg(strstr(json.text, "\"format\": \"\"") == NULL, "%s", texts[i].format);
         free(text.text);
@@ -366,6 +374,7 @@ START_TEST(every_format) {
     check_all(apple_texts, sizeof apple_texts / sizeof *apple_texts);
     check_all(linux_texts, sizeof linux_texts / sizeof *linux_texts);
     check_all(documents, sizeof documents / sizeof *documents);
+    check_all(named_texts, sizeof named_texts / sizeof *named_texts);
 }
 END_TEST
 

@@ -114,21 +114,55 @@ static void check_text(struct session *session, const char *in, const char *out,
     forget(session);
 }
 
+static struct usp_reader_counts count_frames(struct session *session, const char *in) {
+    struct usp_reader_counts counts;
+    struct usp_reader *reader = create(session, 0);
+    ck_assert_int_eq(usp_reader_write_whole(reader, in, strlen(in), NULL, 0), USP_OK);
+    ck_assert_int_eq(usp_reader_get_counts(reader, &counts), USP_OK);
+    ck_assert_uint_eq(counts.texts, 1);
+    ck_assert_uint_eq(counts.frames,
+                      counts.named + counts.answered + counts.no_symbol + counts.no_file + counts.no_image);
+    usp_reader_free(reader);
+    return counts;
+}
+
+/* The same with inlined calls and source lines in what was written. */
+static void check_again(struct session *session, const struct text *text) {
+    session->inlined = 1;
+    session->file = "/src/a.c";
+    const struct usp_reader_counts counts = count_frames(session, text->in);
+    char *written = session->text;
+    session->text = NULL;
+    forget(session);
+    const struct usp_reader_counts again = count_frames(session, written);
+    ck_assert_text(session, written);
+    ck_assert_uint_eq(again.answered, 0);
+    const unsigned expected = text->again > 0 ? text->again : (unsigned)counts.frames;
+    ck_assert_msg(again.frames == expected, "%u frames in:\n%s", (unsigned)again.frames, written);
+    free(written);
+    forget(session);
+    session->inlined = 0;
+    session->file = NULL;
+}
+
 static void check_texts(const struct text *texts, size_t count) {
     struct session *session = calloc(1, sizeof *session);
     for (size_t i = 0; i < count; i++) {
-        check_text(session, texts[i].in, texts[i].out, texts[i].once);
-        /* Named again: nothing changes. */
-        struct usp_reader_counts counts;
-        struct usp_reader *reader = create(session, 0);
-        ck_assert_int_eq(usp_reader_write_whole(reader, texts[i].in, strlen(texts[i].in), NULL, 0), USP_OK);
-        ck_assert_int_eq(usp_reader_get_counts(reader, &counts), USP_OK);
-        ck_assert_str_eq(counts.format, texts[i].format);
-        ck_assert_uint_eq(counts.texts, 1);
-        ck_assert_uint_eq(counts.frames,
-                          counts.named + counts.answered + counts.no_symbol + counts.no_file + counts.no_image);
+        const struct text *text = &texts[i];
+        const char *out = text->out != NULL ? text->out : text->in;
+        check_text(session, text->in, out, text->once);
+        const struct usp_reader_counts counts = count_frames(session, text->in);
+        ck_assert_str_eq(counts.format, text->format);
+        ck_assert_msg(counts.frames == text->frames, "%u frames in:\n%s", (unsigned)counts.frames, text->in);
         forget(session);
-        usp_reader_free(reader);
+        /* Once more, what was written: nothing changes, and what got a name is a frame that has one. */
+        const struct usp_reader_counts again = count_frames(session, out);
+        ck_assert_text(session, out);
+        ck_assert_uint_eq(again.answered, 0);
+        const unsigned expected = text->again > 0 ? text->again : text->frames;
+        ck_assert_msg(again.frames == expected, "%u frames in:\n%s", (unsigned)again.frames, out);
+        forget(session);
+        check_again(session, text);
     }
     free(session);
 }
@@ -166,6 +200,9 @@ START_TEST(damaged_backtraces_stay) {
 END_TEST
 
 START_TEST(texts_of_linux) { check_texts(linux_texts, sizeof linux_texts / sizeof *linux_texts); }
+END_TEST
+
+START_TEST(texts_with_names) { check_texts(named_texts, sizeof named_texts / sizeof *named_texts); }
 END_TEST
 
 START_TEST(texts_in_json) { check_texts(documents, sizeof documents / sizeof *documents); }
@@ -471,8 +508,9 @@ END_TEST
 
 int main(void) {
     TCase *tcase = tcase_create("reader");
-    add_tests(tcase, texts_of_apple, texts_of_linux, texts_in_json, inlined_calls, utf_16, broken_utf_16, damage,
-              nearly_json, long_lines, deep_trees, records, images_of_another_text, what_callers_return);
+    add_tests(tcase, texts_of_apple, texts_of_linux, texts_with_names, texts_in_json, inlined_calls, utf_16,
+              broken_utf_16, damage, nearly_json, long_lines, deep_trees, records, images_of_another_text,
+              what_callers_return);
     add_loop_tests(tcase, 0, 8, damaged_backtraces_stay);
     return run_suite("reader", tcase);
 }

@@ -11,8 +11,11 @@
 #define ID_A   "0123abcd456789abcdef0123456789ab01234567"
 
 struct text {
-    const char *format, *in, *out;
+    const char *format, *in;
+    const char *out;  /* NULL: nothing changes */
     const char *once; /* when the text is not learned before; NULL: the same */
+    unsigned frames;  /* in the text */
+    unsigned again;   /* in what was written; 0: the same */
 };
 
 /* ---- Apple's texts ---- */
@@ -41,7 +44,8 @@ static const struct text apple_texts[] = {
      "1   libz.dylib   0x180000200 libz.dylib:200 + 7\n"
      "2   libz.dylib   0x180000666 libz.dylib + 1638\n"
      "3   Missing      0x190000200 Missing + 512\n"
-     "4   App          0x100000300 main + 20\n\n" IMAGES},
+     "4   App          0x100000300 main + 20\n\n" IMAGES,
+     5, 0},
     /* Apple, "Adding identifiable symbol names to a crash report": addresses in parentheses. */
     {"apple-address-list",
      "Last Exception Backtrace:\n"
@@ -52,9 +56,10 @@ static const struct text apple_texts[] = {
      "2   ???                           \t0x0000000000000007 ???\n"
      "3   App                           \t0x0000000100000666 0x100000000 + 1638\n" IMAGES,
      "Last Exception Backtrace:\n"
-     "(0x180000100 0x100000200 0x7 0x100000666)\n" IMAGES},
+     "(0x180000100 0x100000200 0x7 0x100000666)\n" IMAGES,
+     4, 0},
     {"apple-address-list", "*** First throw call stack:\n(0x7 0x8)\nlibc++abi: terminating\n",
-     "*** First throw call stack:\n(0x7 0x8)\nlibc++abi: terminating\n", NULL},
+     "*** First throw call stack:\n(0x7 0x8)\nlibc++abi: terminating\n", NULL, 2, 0},
     /* sample(1): a report in a public issue, and electron/symbolicate-mac's tests. The leaf is an instruction. */
     {"sample",
      "Call graph:\n"
@@ -80,7 +85,8 @@ static const struct text apple_texts[] = {
      "    +     2000 App:200  (in App) + 7  [0x100000200]\n"
      "    +     ! 2000 libz.dylib:300!  (in libz.dylib) + 7  [0x180000300]\n"
      "    +     797 ???  (in <unknown binary>)  [0x30000]\n"
-     "\nTotal number in stack (recursive counted multiple, when >=5):\n\n" IMAGES},
+     "\nTotal number in stack (recursive counted multiple, when >=5):\n\n" IMAGES,
+     5, 0},
     /* A resource limit of iOS: "iOS Crash Dump Analysis" (faisalmemon), Resource limits; a hang report of macOS 12. */
     {"spindump",
      "{\"bug_type\":\"202\",\"app_name\":\"App\"}\n"
@@ -130,7 +136,8 @@ static const struct text apple_texts[] = {
      "\n"
      "  Binary Images:\n"
      "           0x100000000 -                ???  App                     <" UUID_A ">  /private/App\n"
-     "           0x180000000 -        0x18000ffff  libz.dylib              <" UUID_B ">  /usr/lib/libz.dylib\n"},
+     "           0x180000000 -        0x18000ffff  libz.dylib              <" UUID_B ">  /usr/lib/libz.dylib\n",
+     7, 0},
 };
 
 /* ---- texts of Linux and Android ---- */
@@ -139,8 +146,8 @@ static const struct text linux_texts[] = {
     {"backtrace_symbols", "./prog(+0x1252) [0x5555555252]\n/lib/libc.so.6(puts+0x85) [0x7f00]\n./fixed() [0x401234]\n",
      "./prog(prog:1252!+0x7) [0x5555555252]\n/lib/libc.so.6(puts+0x85) [0x7f00]\n./fixed(fixed:L401234+0x7) "
      "[0x401234]\n",
-     NULL},
-    {"backtrace_symbols", "./prog(+0x1252)[0x5555555252]\n", "./prog(prog:1252!+0x7)[0x5555555252]\n", NULL},
+     NULL, 3, 0},
+    {"backtrace_symbols", "./prog(+0x1252)[0x5555555252]\n", "./prog(prog:1252!+0x7)[0x5555555252]\n", NULL, 1, 0},
     {"gdb",
      "#0  0x0000555555555234 in ?? ()\n"
      "#1  0x000055555555540f in ?? () from /opt/prog\n"
@@ -162,7 +169,8 @@ static const struct text linux_texts[] = {
      "          Start Addr           End Addr       Size     Offset  Perms  objfile\n"
      "      0x555555554000     0x555555555000     0x1000        0x0  r--p   /opt/prog\n"
      "      0x555555555000     0x555555556000     0x1000     0x1000  r-xp   /opt/prog\n"
-     "      0x7ffff7dce000     0x7ffff7dd1000     0x3000        0x0  rw-p   \n"},
+     "      0x7ffff7dce000     0x7ffff7dd1000     0x3000        0x0  rw-p   \n",
+     3, 0},
     {"eu-stack",
      "TID 25651:\n"
      "#0  0x00007fe0ae097dd0 pause - /usr/lib/libc.so.6\n"
@@ -178,7 +186,8 @@ static const struct text linux_texts[] = {
      "#0  0x00007fe0ae097dd0 pause - /usr/lib/libc.so.6\n"
      "    [93ac61ec5a8eb1396f9fbd350e3169a558528a40]@0x7fe0adfc4000+0xd3dd0\n"
      "#1  0x00005557613c73a3 - /opt/prog\n"
-     "    [" ID_A "]@0x5557613c6000+0x13a2\n"},
+     "    [" ID_A "]@0x5557613c6000+0x13a2\n",
+     2, 0},
     /* systemd src/shared/elf-util.c; the second form of a module is that of version 249. */
     {"coredumpctl",
      "                Module libfoo.so, build-id=" ID_A "\n"
@@ -193,7 +202,7 @@ static const struct text linux_texts[] = {
      "                #0  0x00007f3a1c0a8d3c id.libfoo.so:8ed3c!+7 (libfoo.so + 0x8ed3c)\n"
      "                #1  0x000055d0c0001139 id.prog:1139+7 (prog + 0x1139)\n"
      "                #2  0x000055d0c0001200 main (prog + 0x1200)\n",
-     NULL},
+     NULL, 3, 0},
     {"sanitizer",
      "    #0 0x55ef3675de91  (/opt/san+0x10be91) (BuildId: " ID_A ")\n"
      "    #1 0x55ef3675deba in f(int) (/opt/san+0x10beba) (BuildId: " ID_A ")\n"
@@ -205,7 +214,7 @@ static const struct text linux_texts[] = {
      "    #2 id.race:Le458e! (race+0xe458e) (BuildId: " ID_A ")\n"
      "    #3 0x7f492942c249 in old:L27249! (/opt/old+0x27249)\n"
      "SUMMARY: AddressSanitizer: SEGV in id.san:L10bd52! (/opt/san+0x10bd52) (BuildId: " ID_A ") \n",
-     NULL},
+     NULL, 5, 0},
     {"perf-script",
      "prog 25668  3751.393860: PERF_RECORD_MMAP2 25668/25668: [0x5591d1435000(0x1000) @ 0x1000 fe:00 16 21]: r-xp "
      "/opt/prog\n"
@@ -223,7 +232,7 @@ static const struct text linux_texts[] = {
      "\t    5591d143540f prog:F140f+0x7 (/opt/prog+0x140f)\n"
      "\t           2724a main+0x7a (/usr/lib/libc.so.6)\n"
      "\t               0 [unknown] ([unknown])\n",
-     NULL},
+     NULL, 4, 0},
     {"linux-kernel",
      "[1.2] prog[88]: segfault at 8 ip 000056395a266234 sp 00007ff error 6 in prog[1234,56395a266000+1000] likely on "
      "CPU 0\n"
@@ -235,7 +244,7 @@ static const struct text linux_texts[] = {
      "(prog:T234!+0x7)\n"
      "[1.2] traps: prog[53] trap invalid opcode ip:560868a23d33 sp:7ffc error:0 in prog[d33,560868a23000+1000] "
      "(prog:Fd33!+0x7)\n",
-     NULL},
+     NULL, 3, 0},
     /* linux Documentation/admin-guide/bug-hunting.rst; arch/x86/kernel/setup.c for the offset. */
     {"linux-kernel",
      "[    1.200000] RIP: 0010:0xffffffff9b001234\n"
@@ -255,7 +264,8 @@ static const struct text linux_texts[] = {
      "[    1.200000]  [<ffffffff9b003000>] 0xffffffff9b003000\n"
      "[    1.200000]  do_one_initcall+0x41/0x1c0\n"
      "[    1.200000] Kernel Offset: 0x1a000000 from 0xffffffff81000000 (relocation range: "
-     "0xffffffff80000000-0xffffffffbfffffff)\n"},
+     "0xffffffff80000000-0xffffffffbfffffff)\n",
+     4, 0},
     /* Tombstones and logcat in public issues; libunwindstack FormatFrame. */
     {"android",
      "pid: 1600, tid: 1664, name: worker  >>> com.example <<<\n"
@@ -271,7 +281,7 @@ static const struct text linux_texts[] = {
      "01-16 17:46:12.240 F/DEBUG   (  321):       #02 pc 0000d630  /system/lib/libplain.so (libplain.so:Ld630!+7)\n"
      "      #03 pc 000dcf1c  /system/lib/libc.so (free+32)\n"
      "      #04 pc 0000000000000012  <anonymous:7b1d>\n",
-     NULL},
+     NULL, 5, 0},
     /* LLVM, "Symbolizer Markup Format". */
     {"llvm-markup",
      "{{{reset}}}\n"
@@ -296,7 +306,7 @@ static const struct text linux_texts[] = {
      "{{{module:0:other:elf:" ID_A "}}}\n"
      "{{{mmap:0x560088077000:0x1000:load:0:rx:0x0}}}\n"
      "#0 0x560088077100 in id.other:L100!+0x7\n",
-     NULL},
+     NULL, 6, 4},
     {"rust",
      "thread 'main' (36) panicked at p.rs:1:57:\n"
      "stack backtrace:\n"
@@ -318,7 +328,8 @@ static const struct text linux_texts[] = {
      "  18:     0x7f4554dd224a - __libc_start_call_main\n"
      "                               at ./a.h:58:16\n"
      "  21:                0x0 - <unknown>\n"
-     "5648b3aa7000-5648b3aa8000 r-xp 00001000 fe:00 16    /opt/my prog\n"},
+     "5648b3aa7000-5648b3aa8000 r-xp 00001000 fe:00 16    /opt/my prog\n",
+     2, 0},
     {"go",
      "00400000-00401000 r-xp 00000000 fe:00 16    /opt/prog\n"
      "[signal SIGSEGV: segmentation violation code=0x1 addr=0x8 pc=0x400120]\n"
@@ -334,7 +345,7 @@ static const struct text linux_texts[] = {
      "\tpc=0x400130 prog:130!+0x7\n"
      "main.main()\n"
      "\t/src/p.go:16 +0x25 fp=0xc00004af80 sp=0xc00004af60 pc=0x400140\n",
-     NULL},
+     NULL, 3, 0},
     {"hs_err",
      "# Problematic frame:\n"
      "# C  [libboom.so+0x1109]\n"
@@ -350,7 +361,7 @@ static const struct text linux_texts[] = {
      "j  Crash.boom()V+0\n"
      "V  [libjvm.so+0x8282d2]  JavaCalls::call_helper(JavaValue*)+0x302\n"
      "C  [libjli.so+0x4592]  libjli.so:4592+0x7\n",
-     NULL},
+     NULL, 5, 0},
     {"swift",
      "*** Program crashed: Illegal instruction at 0x00007fd144d6df7f ***\n"
      "Thread 0 \"sw\" crashed:\n"
@@ -381,7 +392,8 @@ static const struct text linux_texts[] = {
      "4      ...\n"
      "Images (12 omitted):\n"
      "0x000055703bff3000\xe2\x80\x93"
-     "0x000055703bff4390 " ID_A " sw                          /opt/sw\n"},
+     "0x000055703bff4390 " ID_A " sw                          /opt/sw\n",
+     4, 0},
     /* Written by Swift 6.3.1 with format=text,symbolicate=off,images=mentioned; the folders are renamed. */
     {"swift",
      "*** Program crashed: Illegal instruction at 0x00007f5896f6df7f ***\n"
@@ -476,7 +488,8 @@ static const struct text linux_texts[] = {
      "so /usr/lib/swift/linux/libswiftSwiftOnoneSupport.so\n"
      "\n"
      "Backtrace took 0.02s\n"
-     "\n"},
+     "\n",
+     8, 0},
     /* debuggerd tombstone_proto_to_text.cpp: the map of memory. */
     {"gdb",
      "#0  0x00000074000010f0 in ?? ()\n"
@@ -487,7 +500,8 @@ static const struct text linux_texts[] = {
      "    00000074'00001000-00000074'00001fff r-x      1000      1000  /system/lib64/libc.so (load bias 0x1000)\n",
      "#0  0x00000074000010f0 in ?? ()\n"
      "    00000074'00000000-00000074'00000fff r--         0      1000  /system/lib64/libc.so (BuildId: " ID_A ")\n"
-     "    00000074'00001000-00000074'00001fff r-x      1000      1000  /system/lib64/libc.so (load bias 0x1000)\n"},
+     "    00000074'00001000-00000074'00001fff r-x      1000      1000  /system/lib64/libc.so (load bias 0x1000)\n",
+     1, 0},
 };
 
 /* ---- JSON ---- */
@@ -515,7 +529,7 @@ static const struct text documents[] = {
      " \"usedImages\":[{\"base\":4294967296,\"size\":65536,\"uuid\":\"" UUID_A
      "\",\"path\":\"\\/x\\/App\",\"name\":\"App\"},"
      "{\"base\":0,\"size\":0,\"uuid\":\"" UUID_B "\",\"name\":\"lib\"},{\"size\":0,\"base\":0}]}\n",
-     NULL},
+     NULL, 6, 0},
     /* xnu kcdata.py: [image, offset]; images are [UUID, load address, kind]. */
     {"stackshot",
      "{\"bug_type\":\"288\"}\n"
@@ -526,7 +540,7 @@ static const struct text documents[] = {
      "{\"processByPid\":{\"1\":{\"threadById\":{\"7\":{\"userFrames\":[[0,16,\"id.:10! + 7\"],[0,32,\"id.:20 + 7\"]],"
      "\"kernelFrames\":[[1,8,\"x\"]]}}}},"
      "\"binaryImages\":[[\"" UUID_A "\",4096,\"P\"],[\"" UUID_B "\",0,\"U\"]]}",
-     NULL},
+     NULL, 3, 0},
     /* MetricKit, crash of iOS 14: the "offset" is the load address (ChimeHQ/Meter, ios_uncaught_exception_payload). Indented
      * as Apple's encoder does it, keys in its order, a frame without a name. */
     {"metrickit",
@@ -553,7 +567,7 @@ static const struct text documents[] = {
      "        \"symbolName\" : \"id.App:10!\",\n"
      "        \"offsetIntoSymbol\" : 7\n"
      "      }\n    ] } ] } }\n  ]\n}\n",
-     NULL},
+     NULL, 2, 0},
     /* MetricKit, CPU of iOS 16: offsets of frames with callees are those of the call (getsentry/sentry-cocoa,
      * metric-kit-callstack-tree-real-cpu). */
     {"metrickit",
@@ -566,7 +580,7 @@ static const struct text documents[] = {
      "\",\"offsetIntoBinaryTextSegment\":10108,\"sampleCount\":60,\"address\":7803938684,\"symbolName\":\"id.:277c!\","
      "\"offsetIntoSymbol\":7}],\"binaryName\":\"App\","
      "\"address\":4294970264,\"symbolName\":\"id.App:b98\",\"offsetIntoSymbol\":7}]}]}}]}",
-     NULL},
+     NULL, 2, 0},
     /* App Store Connect API, DiagnosticLogCallStackNode: every value is a string. */
     {"metrickit",
      "{\"productData\":[{\"diagnosticLogs\":[{\"callStackTree\":[{\"callStacks\":[{\"callStackRootFrames\":[{"
@@ -576,7 +590,7 @@ static const struct text documents[] = {
      "\"sampleCount\":\"3\",\"isBlameFrame\":true,\"symbolName\":\"id.App:10!\",\"offsetIntoSymbol\":7,\"binaryName\":"
      "\"App\","
      "\"binaryUUID\":\"" UUID_A "\",\"address\":\"0x100000010\",\"offsetIntoBinaryTextSegment\":\"16\"}]}]}]}]}]}",
-     NULL},
+     NULL, 1, 0},
     /* KSCrash, Example-Reports. */
     {"kscrash",
      "{\"crash\":{\"threads\":[{\"backtrace\":{\"contents\":[{\"instruction_addr\":4294967312,\"object_addr\":"
@@ -591,7 +605,7 @@ static const struct text documents[] = {
      "\"symbol_name\":\"id.App:20\",\"symbol_addr\":4294967321,"
      "\"object_addr\":4294967296,\"object_name\":\"App\"}]}}]},\"binary_images\":[{\"image_addr\":4294967296,"
      "\"image_size\":65536,\"name\":\"\\/x\\/App\",\"uuid\":\"" UUID_A "\"}]}",
-     NULL},
+     NULL, 2, 0},
     /* Sentry, "Stack Trace Interface", "Debug Meta Interface": the last frame is the innermost. */
     {"sentry",
      "{\"exception\":{\"values\":[{\"stacktrace\":{\"frames\":[{\"function\":\"<redacted>\",\"instruction_addr\":"
@@ -605,7 +619,7 @@ static const struct text documents[] = {
      "\"package\":\"\\/x\\/App\"},{\"instruction_addr\":\"0x100000010\",\"function\":\"id.App:10!\",\"symbol_addr\":"
      "\"0x100000009\"}]}}]},\"debug_meta\":{\"images\":[{\"type\":\"macho\","
      "\"debug_id\":\"" UUID_A "\",\"image_addr\":\"0x100000000\",\"image_size\":65536,\"code_file\":\"\\/x\\/App\"}]}}",
-     NULL},
+     NULL, 2, 0},
     /* swift-backtrace of Swift 6.3, format=json. */
     {"swift-json",
      "{ \"kind\": \"crashReport\", \"threads\": [ { \"crashed\": true, \"frames\": [ { \"kind\": \"programCounter\", "
@@ -619,7 +633,7 @@ static const struct text documents[] = {
      "{ \"kind\": \"truncated\" } ] } ], \"images\": [ { \"name\": \"App\", \"buildId\": \"" ID_A
      "\", \"path\": \"/x/App\", "
      "\"baseAddress\": \"0x0000000100000000\", \"endOfText\": \"0x0000000100000fd0\" } ] }\n",
-     NULL},
+     NULL, 2, 0},
     /* Written by Swift 6.3.1 with format=json,symbolicate=off,images=mentioned; the folders are renamed. */
     {"swift-json",
      "{ \"timestamp\": \"2026-11-23T17:22:05.304340Z\", \"kind\": \"crashReport\", \"description\": \"Illegal i"
@@ -678,7 +692,7 @@ static const struct text documents[] = {
      ": \"libswiftSwiftOnoneSupport.so\", \"buildId\": \"69b6bdccf46113ed4a6095c5a7edc60ef06c78e5\", \"path\": "
      "\"/usr/lib/swift/linux/libswiftSwiftOnoneSupport.so\", \"baseAddress\": \"0x00007f5e1d628000\", \"endOfTe"
      "xt\": \"0x00007f5e1d667be0\" } ] , \"backtraceTime\": 0.014005964000000001 }\n",
-     NULL},
+     NULL, 8, 0},
     /* Backtrace of Swift 6.3.1 by JSONEncoder, its frames and images made up (tests/report/test_compact_stacks.c). */
     {"swift-json",
      "{\"architecture\":\"x86_64\",\"backtrace\":\"AhQBAABKECEQADEQADGl8A\",\"imageMap\":\"AgptYWNPUyAxNS4wCyIB"
@@ -722,7 +736,7 @@ static const struct text documents[] = {
      "95969798999a9b9c9d9e9f\",\"baseAddress\":\"0x00007ff800120000\",\"endOfText\":\"0x00007ff80012907f\"},{\""
      "buildId\":\"a0a1a2a3a4a5a6a7a8a9aaabacadaeaf\",\"baseAddress\":\"0x00007ff800140000\",\"endOfText\":\"0x0"
      "0007ff80014a07f\"}]}\n",
-     NULL},
+     NULL, 4, 0},
     /* A run, a gap, a second run, an end that is cut off; padding. In front of it and behind it the same without images, which gets
      * no names and stays as it is. */
     {"swift-json",
@@ -757,7 +771,7 @@ static const struct text documents[] = {
      "bcd456789abcdef0123456789ab01234567\",\"baseAddress\":\"0x0000000000001000\",\"endOfText\":\"0x0000000000"
      "008000\"}]}, \"after\": 1}\n"
      "{\"architecture\":\"arm64\",\"backtrace\":\"AhEQAIdeISAAiAoB\"}\n",
-     NULL},
+     NULL, 60, 0},
     /* Several reports, each with its own images. */
     {"ips",
      "[{\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}],\"usedImages\":[{\"uuid\":\"" UUID_A
@@ -771,10 +785,132 @@ static const struct text documents[] = {
      "\",\"name\":\"B\"}],\"frames\":[{\"imageOffset\":16,\"symbol\":\"id.B:10!\","
      "\"symbolLocation\":7,\"imageIndex\":0}]},\n"
      " {\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}]}]",
-     NULL},
+     NULL, 3, 0},
     /* A log of JSON lines, with lines of a stack in a string. */
     {"apple", "{\"level\":\"error\",\"stack\":\"0   App 0x0000000100000020 App + 32\"}\n{\"level\":\"info\"}\n",
-     "{\"level\":\"error\",\"stack\":\"0   App 0x0000000100000020 App:20! + 7\"}\n{\"level\":\"info\"}\n", NULL},
+     "{\"level\":\"error\",\"stack\":\"0   App 0x0000000100000020 App:20! + 7\"}\n{\"level\":\"info\"}\n", NULL, 1, 0},
+};
+
+/* ---- texts of which a symbolizer has written the names already: nothing of them changes ---- */
+
+/* Written by the programs themselves on Debian 12, but for folders and cut lines; the kernel's after Linux
+ * Documentation/admin-guide/bug-hunting.rst, and Documentation/arch/arm64 for the marks behind frames. */
+static const struct text named_texts[] = {
+    {"apple",
+     "Thread 0 Crashed:\n"
+     "0   App                           \t0x0000000100000100 inner [inlined] (b.c:3)\n"
+     "0   App                           \t0x0000000100000100 main + 20 (main.m:12)\n"
+     "1   App                           \t0x0000000100000200 -[View draw] (View.m:42)\n",
+     NULL, NULL, 2, 0},
+    {"sanitizer",
+     "==1621==ERROR: AddressSanitizer: SEGV on unknown address 0x000000000000 (pc 0x55df72cc52bc bp 0x7ffd T0)\n"
+     "    #0 0x55df72cc52bc in deep /src/my prog.c:10:3\n"
+     "    #1 0x7f0764445249 in __libc_start_call_main ../sysdeps/nptl/libc_start_call_main.h:58\n"
+     "    #2 0x55df72cc53aa in std::function<void (int)>::operator()(int) const /usr/include/c++/function.h:9:1\n"
+     "    #3 0x55df72cc5140 in _start (/opt/prog+0x1140)\n"
+     "    #4 0x7f0764440000  (<unknown module>)\n"
+     "\n"
+     "SUMMARY: AddressSanitizer: SEGV /src/my prog.c:10:3 in deep\n",
+     NULL, NULL, 6, 0},
+    {"sanitizer",
+     "WARNING: ThreadSanitizer: data race (pid=1639)\n"
+     "  Read of size 4 at 0x55ca0fb6d05c by main thread:\n"
+     "    #0 touch /src/race.c:4 (race+0x11d7)\n"
+     "    #1 main /src/race.c:6 (race+0x1249)\n",
+     NULL, NULL, 2, 0},
+    {"linux-kernel",
+     "[    1.200000] Oops: 0002 [#1] SMP PTI\n"
+     "[    1.200000] RIP: 0010:do_one_initcall+0x41/0x1c0\n"
+     "[    1.200000] RSP: 0018:ffffb0f3c0013e30 EFLAGS: 00010246\n"
+     "[    1.200000] Call Trace:\n"
+     "[    1.200000]  <TASK>\n"
+     "[    1.200000]  ? kernel_init_freeable+0x1f6/0x270\n"
+     "[    1.200000]  nft_do_chain+0x1f6/0x620 [nf_tables]\n"
+     "[    1.200000]  kernel_init+0x1a/0x130\n"
+     "[    1.200000]  </TASK>\n"
+     "[    2.200000] pc : cpu_startup_entry+0x24/0x30\n"
+     "[    2.200000] lr : rest_init+0xd0/0xdc\n"
+     "[    2.200000] Call trace:\n"
+     "[    2.200000]  cpu_startup_entry+0x24/0x30 (P)\n",
+     NULL, NULL, 7, 0},
+    {"gdb",
+     "Program received signal SIGSEGV, Segmentation fault.\n"
+     "#0  inner_most (p=p@entry=0x0, text=0x55 \"a) b\") at prog.c:13\n"
+     "#1  <signal handler called>\n"
+     "#2  0x000055555555524d in std::function<void (int)>::operator() (this=0x1) at /src/function.h:16\n"
+     "#3  0x00007ffff7e5ef4f in raise () from /usr/lib/libc.so.6\n",
+     NULL, NULL, 4, 0},
+    {"eu-stack",
+     "TID 1193:\n"
+     "#0  0x00007f5809ce3dd0     __libc_pause - /usr/lib/libc.so.6\n"
+     "    ../sysdeps/unix/sysv/linux/pause.c:29:10\n"
+     "#1  0x000055f70607b1f7 - 1 inner_most - /opt/prog\n"
+     "    /src/prog.c:13:78\n",
+     NULL, NULL, 2, 0},
+    {"perf-script",
+     "prog 25668  3751.393861:     250000 cpu-clock: \n"
+     "\t            1201 deep+0x78 (inlined)\n"
+     "\t            1201 inner_most+0x78 (/opt/prog)\n"
+     "\tffffffff81234567 [unknown] ([kernel.kallsyms])\n"
+     "\t    7f1200000000 [unknown] ([unknown])\n"
+     "\t               0 [unknown] ([unknown])\n",
+     NULL, NULL, 3, 0},
+    {"rust",
+     "thread 'main' (1557) panicked at p.rs:2:40:\n"
+     "index out of bounds: the len is 3 but the index is 4\n"
+     "stack backtrace:\n"
+     "   0: __rustc::rust_begin_unwind\n"
+     "             at /rustc/5980/library/std/src/panicking.rs:689:5\n"
+     "   1: prog::main\n"
+     "   2: core::ops::function::FnOnce::call_once\n"
+     "             at ./ops/function.rs:250:5\n"
+     "note: Some details are omitted, run with `RUST_BACKTRACE=full` for a verbose backtrace.\n"
+     "   3: not a frame\n",
+     NULL, NULL, 3, 0},
+    {"go",
+     "panic: runtime error: index out of range [5] with length 3\n"
+     "\n"
+     "goroutine 1 [running]:\n"
+     "main.(*shop).work(0xc000012345, {0x4, 0x5})\n"
+     "\t/src/p.go:10 +0x1d\n"
+     "main.main()\n"
+     "\t/src/p.go:16 +0x25 fp=0xc00004af80 sp=0xc00004af60 pc=0x400140\n"
+     "created by main.start in goroutine 7\n"
+     "\t/src/p.go:20 +0x30\n"
+     "exit status 2 (failed)\n",
+     NULL, NULL, 3, 0},
+    {"hs_err",
+     "# Problematic frame:\n"
+     "# C  [libboom.so+0x1109]  inner_most+0x0\n"
+     "#\n"
+     "Current thread (0x00007f8550017fb0):  JavaThread \"main\" [_thread_in_native, id=1889]\n"
+     "\n"
+     "Native frames: (J=compiled Java code, j=interpreted, Vv=VM code, C=native code)\n"
+     "C  [libboom.so+0x1109]  inner_most+0x0\n"
+     "C  0x00007f8559374109\n"
+     "J 123% c2 Crash.middle()V java.base@17.0.15 (5 bytes) @ 0x00007f8540e2f1ac [0x00007f8540e2f160+0x4c]\n"
+     "j  Crash.main([Ljava/lang/String;)V+13\n"
+     "v  ~StubRoutines::call_stub\n"
+     "V  [libjvm.so+0x8282d2]  JavaCalls::call_helper(JavaValue*, JavaThread*)+0x302\n"
+     "\n"
+     "Java frames: (J=compiled Java code, j=interpreted, Vv=VM code)\n"
+     "j  Crash.main([Ljava/lang/String;)V+13\n",
+     NULL, NULL, 8, 0},
+    /* Swift 6.3.1, a program that was built with -O. */
+    {"swift",
+     "Thread 0 \"sw\" crashed:\n"
+     "\n"
+     "  0 [inlined] [system] 0x0000557ef6494d58 specialized Array.subscript.getter in sw at //<compiler-generated>\n"
+     "  1 [inlined]          0x0000557ef6494d58 deep(_:_:) in sw at /src/sw.swift:1:68\n"
+     "  2                    0x0000557ef6494d58 outer(_:) + 24 in sw at /src/sw.swift:2:53\n"
+     "  3 [ra]               0x0000557ef6494d70 closure #1 in main() + 12 in sw at /src/sw.swift:9:1\n",
+     NULL, NULL, 2, 0},
+    {"sample",
+     "    2797 Thread_1382747   DispatchQueue_1: com.apple.main-thread  (serial)\n"
+     "    + 2797 start  (in dyld) + 3457  [0x7ff808443781]\n"
+     "    +   2797 draw  (in App) + 16,24,...  [0x109d25910,0x109d25918,...]  View.m:31\n",
+     NULL, NULL, 2, 0},
+    {"backtrace_symbols", "./prog(main+0x1b) [0x55d0c0001139]\n[0x7ffd12345678]\n", NULL, NULL, 2, 0},
 };
 
 #endif

@@ -34,10 +34,19 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
     frame->replaced = uspi_span_part(line, behind, behind);
     next = behind;
     if (uspi_skip(line, &next, USPI_SPAN(" (")) && !uspi_span_has_at(line, next, USPI_SPAN("BuildId: "))) {
-        frame->name = uspi_span_part(line, next, uspi_span_find(line, next, USPI_SPAN("+")));
+        size_t close = uspi_span_find(line, next, USPI_SPAN(")"));
+        const size_t id = uspi_span_find(line, next, USPI_SPAN(" (BuildId: ")),
+                     found = uspi_span_find(line, next, USPI_SPAN("+"));
+        /* A demangled name has parentheses of its own: the one behind the offset closes. */
+        if (found < id) close = uspi_span_find(line, found, USPI_SPAN(")"));
+        frame->name = uspi_span_part(line, next, close);
+        frame->replaced = uspi_span_part(line, behind, close < line.length ? close + 1 : close);
         frame->flags |= USPI_FRAME_NAMED;
+        uspi_take_name_offset(line, frame);
     }
-    return frame->image.length > 0 && frame->image.bytes[0] != '<';
+    /* "<anonymous:7b1d>": what no file was mapped to. */
+    if (uspi_span_begins(frame->image, USPI_SPAN("<"))) frame->flags |= USPI_FRAME_NOWHERE;
+    return frame->image.length > 0;
 }
 
 static void put(struct uspi_text *out, const struct uspi_frame *frame, const struct usp_answer *answer,

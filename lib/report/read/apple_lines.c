@@ -104,6 +104,21 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
     return named.flags != 0;
 }
 
+/* "INDEX IMAGE ADDRESS NAME (FILE:LINE)" and "… NAME [inlined]": frames with names that have no offset. */
+static bool find_named(struct uspi_span line, size_t from, struct uspi_frame *frame) {
+    const struct uspi_span text = uspi_span_trim_right(line);
+    size_t at = uspi_span_find(text, 0, USPI_SPAN("0x")), end = at;
+    if (from > 0 || at == text.length || !uspi_begins_word(text, at) || !uspi_scan_hex(text, &end, &frame->address))
+        return false;
+    if (end >= text.length || !uspi_is_blank(text.bytes[end])) return false;
+    take_columns(uspi_span_trim_right(ahead(text, at)), frame);
+    frame->name = uspi_span_trim_left(uspi_span_behind(text, end));
+    frame->flags |= USPI_FRAME_ADDRESS | USPI_FRAME_NAMED;
+    uspi_take_source(line, frame);
+    const bool is_told = frame->file.length > 0 || (frame->flags & USPI_FRAME_INLINED) != 0;
+    return is_told && (frame->flags & USPI_FRAME_INDEX) != 0 && frame->name.length > 0;
+}
+
 /* A frame of which nothing but the address is known, as Apple's newer reports ("???") and our own ("[unknown]") have it. */
 static bool find_unknown(struct uspi_span line, size_t from, struct uspi_frame *frame) {
     struct uspi_span text = uspi_span_trim_right(line);
@@ -276,6 +291,13 @@ const struct uspi_line_shape uspi_apple_lines = {
     .frame = find_frame,
     .image = uspi_apple_image,
     .heading = find_heading,
+};
+
+const struct uspi_line_shape uspi_apple_named_lines = {
+    .name = "apple",
+    .frame_bytes = USPI_HAS_X,
+    .frame_begins = USPI_BEGINS_DIGIT,
+    .frame = find_named,
 };
 
 const struct uspi_line_shape uspi_apple_unknown_lines = {

@@ -2,6 +2,7 @@
 /* glibc's backtrace_symbols(3) and backtrace_symbols_fd(3), which leaves the blank out:
  *
  *   PATH(…) [ADDRESS]     … is +OFFSET, NAME+OFFSET or nothing
+ *   [ADDRESS]             outside of files
  *
  * The offset counts from where the file's address 0 lies (glibc debug/backtracesyms.c: l_addr); what was linked for a fixed
  * address has 0 there, and then the address itself is one of the file. */
@@ -19,11 +20,23 @@ static bool find_close(struct uspi_span line, size_t *close, size_t *address) {
 }
 
 static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *frame) {
-    size_t close, at, open;
+    size_t close, at = 1, open;
+    const struct uspi_span text = uspi_span_trim_right(line);
+    if (from == 0 && uspi_span_begins(text, USPI_SPAN("[0x")) && uspi_scan_hex(text, &at, &frame->address) &&
+        at + 1 == text.length && text.bytes[at] == ']') {
+        frame->flags |= USPI_FRAME_ADDRESS | USPI_FRAME_NOWHERE;
+        return true;
+    }
+    at = 0;
     if (from > 0 || !find_close(line, &close, &at) || !uspi_scan_hex(line, &at, &frame->address)) return false;
     if (!uspi_skip(line, &at, USPI_SPAN("]"))) return false;
-    /* A name may have parentheses of its own, a path as well: what is unnamed begins with the last one. */
-    for (open = close; open > 0 && line.bytes[open] != '(';) open--;
+    /* A name may have parentheses of its own, a path as well. */
+    size_t depth = 1;
+    for (open = close; open > 0 && depth > 0;) {
+        open--;
+        depth += line.bytes[open] == ')';
+        depth -= line.bytes[open] == '(';
+    }
     if (open == 0 || uspi_is_blank(line.bytes[open - 1])) return false;
     struct uspi_span inside = uspi_span_part(line, open + (line.bytes[open] == '('), close);
     frame->flags |= USPI_FRAME_ADDRESS;
@@ -44,8 +57,9 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
         frame->base = frame->offset == frame->address ? USP_PLACE_LINKED : USP_PLACE_LOAD;
         return frame->offset <= frame->address;
     }
-    frame->name = uspi_span_part(inside, 0, uspi_span_find(inside, 0, USPI_SPAN("+0")));
+    frame->name = inside;
     frame->flags |= USPI_FRAME_NAMED;
+    uspi_take_name_offset(line, frame);
     return true;
 }
 
@@ -62,7 +76,7 @@ static void put(struct uspi_text *out, const struct uspi_frame *frame, const str
 
 const struct uspi_line_shape uspi_glibc_lines = {
     .name = "backtrace_symbols",
-    .frame_bytes = USPI_HAS_PAREN | USPI_HAS_BRACKET | USPI_HAS_X,
+    .frame_bytes = USPI_HAS_BRACKET | USPI_HAS_X,
     .frame = find_frame,
     .put = put,
 };

@@ -3,8 +3,12 @@
  * hs_err has a copy of /proc/PID/maps.
  *
  *      3:     0x5648b3a92bff - <unknown>              Rust, RUST_BACKTRACE=full
+ *      3: prog::main                                Rust, RUST_BACKTRACE=1; in the next line:
+ *                at ./src/prog.rs:2:40
  *       pc=0x401139                                Go, behind a tab, below "non-Go function"
- *   C  [libboom.so+0x1109]  inner+0x0               HotSpot; V, v, j and J are its other kinds
+ *   main.work(0x1)                                 Go; in the next line, behind a tab:
+ *       /src/prog.go:16 +0x25
+ *   C  [libboom.so+0x1109]  inner+0x0               HotSpot; C  0x… outside of libraries; V, v, j and J are its other kinds
  *
  * Sources: the programs themselves; OpenJDK frame.cpp (print_C_frame), Go runtime/traceback.go. */
 #include "lib/report/read/line.h"
@@ -20,12 +24,26 @@ static bool find_rust(struct uspi_span line, size_t from, struct uspi_frame *fra
     if (from > 0 || at == 0 || !uspi_scan_decimal(line, &at, &frame->index)) return false;
     if (!uspi_skip(line, &at, USPI_SPAN(": "))) return false;
     uspi_skip_blanks(line, &at);
-    if (!uspi_scan_hex(line, &at, &frame->address) || frame->address < LOWEST) return false;
-    if (!uspi_skip(line, &at, USPI_SPAN(" - "))) return false;
+    frame->flags |= USPI_FRAME_INDEX;
+    size_t behind = at;
+    if (uspi_scan_hex(line, &behind, &frame->address) && uspi_skip(line, &behind, USPI_SPAN(" - "))) {
+        if (frame->address < LOWEST) return false;
+        frame->flags |= USPI_FRAME_ADDRESS;
+        at = behind;
+    } else {
+        frame->flags |= USPI_FRAME_UNSURE;
+    }
     frame->name = frame->replaced = uspi_span_trim_right(uspi_span_behind(line, at));
-    frame->flags |= USPI_FRAME_ADDRESS | USPI_FRAME_INDEX;
     if (!uspi_is_placeholder(frame->name)) frame->flags |= USPI_FRAME_NAMED;
-    return frame->name.length > 0;
+    return frame->name.length > 0 && (frame->flags & (USPI_FRAME_ADDRESS | USPI_FRAME_NAMED)) != 0;
+}
+
+/* "             at ./src/p.rs:2:40" */
+static bool rust_source(struct uspi_span line, struct uspi_frame *frame) {
+    const struct uspi_span text = uspi_span_trim(line);
+    const bool is_indented = line.length > 0 && uspi_is_blank(line.bytes[0]);
+    return is_indented && uspi_span_begins(text, USPI_SPAN("at ")) &&
+           uspi_take_file_line(uspi_span_behind(text, 3), frame);
 }
 
 static void put_rust(struct uspi_text *out, const struct uspi_frame *frame, const struct usp_answer *answer,
@@ -49,9 +67,9 @@ static bool rust_heading(struct uspi_span line, struct uspi_heading *heading) {
 
 const struct uspi_line_shape uspi_rust_lines = {
     .name = "rust",
-    .frame_bytes = USPI_HAS_X,
     .frame_begins = USPI_BEGINS_DIGIT,
     .frame = find_rust,
+    .source = rust_source,
     .heading = rust_heading,
     .put = put_rust,
 };
@@ -64,16 +82,51 @@ static bool find_go(struct uspi_span line, size_t from, struct uspi_frame *frame
     if (from > 0 || at == line.length || (at != 1 && !is_signal) || (at == 1 && line.bytes[0] != '\t')) return false;
     at += 3;
     if (!uspi_scan_hex(line, &at, &frame->address)) return false;
-    if (!is_signal && uspi_span_trim(uspi_span_behind(line, at)).length > 0) return false;
     frame->replaced = uspi_span_part(line, at, at);
     frame->flags |= USPI_FRAME_ADDRESS;
-    if (is_signal) frame->flags |= USPI_FRAME_CALL_SITE;
+    if (is_signal) frame->flags |= USPI_FRAME_CALL_SITE | USPI_FRAME_ONE_LINE;
+    frame->name = uspi_span_trim(uspi_span_behind(line, at));
+    if (is_signal && uspi_span_ends(frame->name, USPI_SPAN("]"))) frame->name.length--;
+    if (frame->name.length == 0) return true;
+    frame->flags |= USPI_FRAME_NAMED;
+    uspi_take_name_offset(line, frame);
     return true;
+}
+
+/* "\t/src/prog.go:16 +0x25 fp=0xc00004af80 sp=0xc00004af60 pc=0x400140": all but the file may be missing. */
+static bool go_source(struct uspi_span line, struct uspi_frame *frame) {
+    size_t at = uspi_span_find(line, 0, USPI_SPAN(" pc=0x")) + 4;
+    const size_t end = uspi_span_find(line, 0, USPI_SPAN(" +0x"));
+    if (!uspi_span_begins(line, USPI_SPAN("\t"))) return false;
+    if (!uspi_take_file_line(uspi_span_trim(uspi_span_part(line, 1, end)), frame)) return false;
+    if (at < line.length && uspi_scan_hex(line, &at, &frame->address)) frame->flags |= USPI_FRAME_ADDRESS;
+    return true;
+}
+
+/* "main.(*T).work(0xc000012345, {0x4, 0x5})"; "created by main.main in goroutine 1". */
+static bool find_go_frame(struct uspi_span line, size_t from, struct uspi_frame *frame) {
+    static const struct uspi_span created = USPI_SPAN_INIT("created by ");
+    struct uspi_span text = uspi_span_trim_right(line);
+    if (from > 0 || text.length == 0 || uspi_is_blank(text.bytes[0])) return false;
+    frame->flags |= USPI_FRAME_NAMED | USPI_FRAME_UNSURE;
+    if (uspi_span_begins(text, created)) {
+        frame->name = uspi_span_part(text, 0, uspi_span_find(text, 0, USPI_SPAN(" in goroutine ")));
+        return true;
+    }
+    if (text.bytes[text.length - 1] != ')') return false;
+    size_t open = text.length - 1;
+    for (size_t depth = 1; depth > 0;) {
+        if (open == 0) return false;
+        open--;
+        depth += text.bytes[open] == ')';
+        depth -= text.bytes[open] == '(';
+    }
+    frame->name = uspi_span_part(text, 0, open);
+    return open > 0 && !uspi_is_blank(text.bytes[open - 1]);
 }
 
 static void put_go(struct uspi_text *out, const struct uspi_frame *frame, const struct usp_answer *answer,
                    uint32_t which) {
-    if (which > 0 && (frame->flags & USPI_FRAME_CALL_SITE) != 0) return;
     uspi_put_string(out, " ");
     uspi_put_symbol_hex(out, frame, answer, which);
 }
@@ -102,11 +155,23 @@ const struct uspi_line_shape uspi_go_lines = {
     .put = put_go,
 };
 
+const struct uspi_line_shape uspi_go_frames = {
+    .name = "go",
+    .frame_begins = USPI_BEGINS_LETTER | USPI_BEGINS_M | USPI_BEGINS_OTHER,
+    .frame = find_go_frame,
+    .source = go_source,
+};
+
 /* ---- Java ---- */
 
 static bool find_java(struct uspi_span line, size_t from, struct uspi_frame *frame) {
     size_t at = 0, plus;
     uspi_skip(line, &at, USPI_SPAN("# "));
+    if (from == 0 && uspi_skip(line, &at, USPI_SPAN("C  0x"))) {
+        frame->flags |= USPI_FRAME_ADDRESS | USPI_FRAME_NOWHERE;
+        return uspi_scan_hex_digits(line, &at, &frame->address) &&
+               uspi_span_trim(uspi_span_behind(line, at)).length == 0;
+    }
     if (from > 0 || (!uspi_skip(line, &at, USPI_SPAN("C  [")) && !uspi_skip(line, &at, USPI_SPAN("V  ["))))
         return false;
     plus = uspi_span_find(line, at, USPI_SPAN("+0x"));
@@ -120,8 +185,44 @@ static bool find_java(struct uspi_span line, size_t from, struct uspi_frame *fra
     frame->replaced = uspi_span_part(line, at, at);
     uspi_skip_blanks(line, &at);
     frame->name = uspi_span_trim_right(uspi_span_behind(line, at));
-    if (frame->name.length > 0) frame->flags |= USPI_FRAME_NAMED;
+    if (frame->name.length == 0) return true;
+    frame->flags |= USPI_FRAME_NAMED;
+    uspi_take_name_offset(line, frame);
     return true;
+}
+
+/* "j  Crash.main()V+13", "v  ~StubRoutines::call_stub", and compiled code:
+ * "J 12% c2 Crash.run()V java.base@17 (5 bytes) @ 0x00007f5cdc0d1a54 [0x00007f5cdc0d1a20+0x0000000000000034]" */
+static bool find_java_code(struct uspi_span line, size_t from, struct uspi_frame *frame) {
+    const struct uspi_span text = uspi_span_trim_right(line);
+    size_t at = 3;
+    uint64_t number;
+    if (from > 0 || text.length < 4) return false;
+    frame->flags |= USPI_FRAME_NAMED;
+    if (uspi_span_begins(text, USPI_SPAN("v  ~"))) {
+        frame->name = uspi_span_behind(text, 3);
+        return true;
+    }
+    if (uspi_span_begins(text, USPI_SPAN("j  "))) {
+        const struct uspi_span method = uspi_scan_word(text, &at);
+        const size_t plus = uspi_span_find_last(method, USPI_SPAN("+"));
+        size_t digits = plus + 1;
+        frame->name = uspi_span_part(method, 0, plus);
+        frame->flags |= USPI_FRAME_NAME_OFFSET;
+        return plus < method.length && uspi_span_has(frame->name, USPI_SPAN("(")) &&
+               uspi_scan_decimal(method, &digits, &frame->name_offset) && digits == method.length;
+    }
+    const size_t code = uspi_span_find(text, 0, USPI_SPAN(" bytes) @ 0x"));
+    at = 2;
+    if (code == text.length || !uspi_span_begins(text, USPI_SPAN("J ")) || !uspi_scan_decimal(text, &at, &number))
+        return false;
+    uspi_scan_word(text, &at);
+    uspi_skip_blanks(text, &at);
+    if (uspi_skip(text, &at, USPI_SPAN("c1 ")) || uspi_skip(text, &at, USPI_SPAN("c2 "))) uspi_skip_blanks(text, &at);
+    frame->name = uspi_scan_word(text, &at);
+    at = code + 10;
+    frame->flags |= USPI_FRAME_ADDRESS;
+    return frame->name.length > 0 && uspi_scan_hex(text, &at, &frame->address);
 }
 
 static void put_java(struct uspi_text *out, const struct uspi_frame *frame, const struct usp_answer *answer,
@@ -147,7 +248,14 @@ static bool java_heading(struct uspi_span line, struct uspi_heading *heading) {
             heading->name = uspi_span_part(line, from, uspi_span_find(line, from, USPI_SPAN("\"")));
         return true;
     }
-    if (uspi_span_begins(line, USPI_SPAN("Java frames: ")) || uspi_span_begins(line, USPI_SPAN("Registers:"))) {
+    static const struct uspi_span stacks[] = {USPI_SPAN_INIT("# Problematic frame:"), USPI_SPAN_INIT("Java frames: ")};
+    for (size_t i = 0; i < 2; i++) {
+        if (!uspi_span_begins(line, stacks[i])) continue;
+        heading->kind = USPI_HEADING_STACK;
+        heading->name = uspi_span_part(stacks[i], i == 0 ? 2 : 0, uspi_span_find(stacks[i], 0, USPI_SPAN(":")));
+        return true;
+    }
+    if (uspi_span_begins(line, USPI_SPAN("Registers:"))) {
         heading->kind = USPI_HEADING_END;
         return true;
     }
@@ -156,9 +264,15 @@ static bool java_heading(struct uspi_span line, struct uspi_heading *heading) {
 
 const struct uspi_line_shape uspi_java_lines = {
     .name = "hs_err",
-    .frame_bytes = USPI_HAS_BRACKET | USPI_HAS_PLUS | USPI_HAS_X,
+    .frame_bytes = USPI_HAS_X,
     .frame_begins = USPI_BEGINS_HASH | USPI_BEGINS_OTHER,
     .frame = find_java,
     .heading = java_heading,
     .put = put_java,
+};
+
+const struct uspi_line_shape uspi_java_code = {
+    .name = "hs_err",
+    .frame_begins = USPI_BEGINS_OTHER,
+    .frame = find_java_code,
 };

@@ -128,6 +128,72 @@ bool uspi_take_symbol(struct uspi_span rest, struct uspi_frame *frame, uint64_t 
     return false;
 }
 
+void uspi_take_name_offset(struct uspi_span line, struct uspi_frame *frame) {
+    uspi_take_source(line, frame);
+    const size_t plus = uspi_span_find_last(frame->name, USPI_SPAN("+"));
+    size_t hex = plus + 1, decimal = hex;
+    uint64_t offset;
+    const bool is_number = plus < frame->name.length && plus > 0 &&
+                           ((uspi_scan_hex(frame->name, &hex, &offset) && hex == frame->name.length) ||
+                            (uspi_scan_decimal(frame->name, &decimal, &offset) && decimal == frame->name.length));
+    if (!is_number) return;
+    frame->name.length = plus;
+    frame->name_offset = offset;
+    frame->flags |= USPI_FRAME_NAME_OFFSET;
+}
+
+/* The number behind the text's last colon, which is cut off with it; false when none stands there. */
+static bool cut_number(struct uspi_span *text, uint32_t *number) {
+    const size_t colon = uspi_span_find_last(*text, USPI_SPAN(":"));
+    size_t at = colon + 1;
+    uint64_t value;
+    if (colon == text->length || !uspi_scan_decimal(*text, &at, &value) || at != text->length) return false;
+    *number = value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+    text->length = colon;
+    return true;
+}
+
+bool uspi_take_file_line(struct uspi_span text, struct uspi_frame *frame) {
+    uint32_t last, before;
+    if (!cut_number(&text, &last)) return false;
+    struct uspi_span file = text;
+    const bool has_column = cut_number(&file, &before);
+    if (has_column && file.length > 0) text = file;
+    if (text.length == 0) return false;
+    frame->file = text;
+    frame->line = has_column ? before : last;
+    frame->column = has_column ? last : 0;
+    return true;
+}
+
+/* " (FILE:LINE)" that begins at `at`. */
+static bool take_file_at(struct uspi_span line, size_t at, struct uspi_frame *frame) {
+    if (!uspi_skip(line, &at, USPI_SPAN(" ("))) return false;
+    const size_t close = uspi_span_find(line, at, USPI_SPAN(")"));
+    return close < line.length && uspi_take_file_line(uspi_span_part(line, at, close), frame);
+}
+
+void uspi_take_source(struct uspi_span line, struct uspi_frame *frame) {
+    static const struct uspi_span inlined = USPI_SPAN_INIT(" [inlined]");
+    struct uspi_span *name = &frame->name;
+    const size_t open = uspi_span_find_last(*name, USPI_SPAN(" ("));
+    if (frame->file.length == 0 && open < name->length && open > 0 && uspi_span_ends(*name, USPI_SPAN(")")) &&
+        take_file_at(*name, open, frame)) {
+        name->length = open;
+    }
+    if (frame->file.length == 0) {
+        /* Behind the name and its offset, whichever ends later. */
+        const char *end = name->bytes + name->length;
+        if (frame->replaced.length > 0 && frame->replaced.bytes + frame->replaced.length > end) {
+            end = frame->replaced.bytes + frame->replaced.length;
+        }
+        take_file_at(line, (size_t)(end - line.bytes), frame);
+    }
+    if (name->length <= inlined.length || !uspi_span_ends(*name, inlined)) return;
+    name->length -= inlined.length;
+    frame->flags |= USPI_FRAME_INLINED;
+}
+
 void uspi_take_build_id(struct uspi_span line, size_t from, struct uspi_frame *frame) {
     size_t at = uspi_span_find(line, from, USPI_SPAN("(BuildId: "));
     if (at == line.length) return;

@@ -36,6 +36,16 @@ bool uspi_take_hash_index(struct uspi_span line, size_t *at, struct uspi_frame *
 /* NAME + OFFSET at the beginning of `rest`: frame->name and frame->replaced. */
 bool uspi_take_symbol(struct uspi_span rest, struct uspi_frame *frame, uint64_t *offset);
 
+/* uspi_take_source (below), and "+0x1c" or "+28" at the end of the name, which becomes its offset. */
+void uspi_take_name_offset(struct uspi_span line, struct uspi_frame *frame);
+
+/* The whole text is FILE:LINE or FILE:LINE:COLUMN: the frame's source line. */
+bool uspi_take_file_line(struct uspi_span text, struct uspi_frame *frame);
+
+/* Of a frame with a name: what uspi_put_source_name and uspi_put_source_line, and Apple's tools, write behind it, " [inlined]" and
+ * " (FILE:LINE)", become a flag and the frame's source line. */
+void uspi_take_source(struct uspi_span line, struct uspi_frame *frame);
+
 /* "(BuildId: HEX)" at or behind `from`: the frame's identity. */
 void uspi_take_build_id(struct uspi_span line, size_t from, struct uspi_frame *frame);
 

@@ -14,6 +14,7 @@ void uspi_lines_reset(struct uspi_lines *lines) {
     lines->collected = 0;
     lines->next = 0;
     lines->is_below_frame = lines->is_below_trampoline = lines->is_async = false;
+    lines->above = NULL;
 }
 
 void uspi_line_choice_init(struct uspi_line_choice *choice) {
@@ -183,7 +184,9 @@ int uspi_lines_ask(struct uspi_lines *lines, const struct uspi_located *located,
     struct usp_reader_counts *counts = lines->counts;
     const bool is_guess = located->is_located && (located->place.flags & USP_PLACE_GUESS) != 0;
     *answer = (struct usp_answer){.frames = NULL};
-    if ((located->frame.flags & USPI_FRAME_NAMED) != 0) {
+    if ((located->frame.flags & USPI_FRAME_INLINED) != 0) {
+        /* Counted with the function that it was inlined in, which follows. */
+    } else if ((located->frame.flags & USPI_FRAME_NAMED) != 0) {
         counts->frames++;
         counts->named++;
     } else if (!located->is_located) {
@@ -215,38 +218,64 @@ static bool find_in_shape(const struct uspi_line_shape *shape, struct uspi_span 
     uspi_clear(frame, sizeof *frame);
     if (!shape->frame(line, from, frame)) return false;
     frame->shape = shape;
+    if ((frame->flags & USPI_FRAME_NAMED) != 0) uspi_take_source(line, frame);
+    if ((frame->flags & USPI_FRAME_ONE_LINE) != 0) frame->flags &= ~(unsigned)USPI_FRAME_INLINED;
     return true;
 }
 
-/* The first frame of a line, by the first shape that knows one. */
-static bool find_first(const struct uspi_lines *lines, struct uspi_span line, struct line_kind kind,
-                       struct uspi_frame *frame) {
-    for (const uint8_t *i = lines->choice->frames[kind.has]; *i != USPI_NO_SHAPE; i++) {
-        if ((uspi_line_shapes[*i]->frame_begins & kind.begins) == 0 && uspi_line_shapes[*i]->frame_begins != 0)
-            continue;
-        if (find_in_shape(uspi_line_shapes[*i], line, 0, frame)) return true;
-    }
-    return false;
-}
+/* A line with what stands behind it, as far as that is there. */
+struct line_here {
+    struct uspi_span line, following;
+    struct line_kind kind;
+    bool is_last; /* nothing comes behind `following` */
+};
 
-/* The line at the beginning of what follows; false when its end is not there yet. */
-static bool find_next_line(struct uspi_span following, bool is_last, struct uspi_span *line) {
+/* The next line; false when its end is not there yet. */
+static bool find_next_line(const struct line_here *here, struct uspi_span *line) {
+    const struct uspi_span following = here->following;
     const char *end = following.length > 0 ? memchr(following.bytes, '\n', following.length) : NULL;
-    if (end == NULL && !is_last) return false;
+    if (end == NULL && !here->is_last) return false;
     *line = end != NULL ? uspi_span_part(following, 0, (size_t)(end - following.bytes)) : following;
     return true;
 }
 
-/* Whether a node has none below it, which the next line tells. False: that line is not there yet. */
-static bool find_leaf(struct uspi_frame *frame, struct uspi_span following, bool is_last) {
-    struct uspi_span line;
+/* Whether a node has none below it, which the next line tells. */
+static bool is_leaf(const struct uspi_frame *frame, struct uspi_span next_line) {
     struct uspi_frame next;
-    if (!find_next_line(following, is_last, &line)) return false;
-    bool has_next = find_in_shape(frame->shape, line, 0, &next);
-    bool is_below = has_next && (next.depth > frame->depth ||
-                                 (next.depth == frame->depth && (frame->flags & USPI_FRAME_FLAT) != 0));
-    if (!is_below) frame->flags |= USPI_FRAME_LEAF;
-    return true;
+    if (!find_in_shape(frame->shape, next_line, 0, &next)) return true;
+    return next.depth < frame->depth || (next.depth == frame->depth && (frame->flags & USPI_FRAME_FLAT) == 0);
+}
+
+enum found {
+    FOUND_NONE,
+    FOUND_FRAME,
+    FOUND_WAITS /* the next line decides, and is not there yet */
+};
+
+/* What the next line says about a frame: whether it is one, whether it has others below it. */
+static enum found ask_next_line(const struct uspi_lines *lines, const struct line_here *here,
+                                struct uspi_frame *frame) {
+    const bool is_node = (frame->flags & USPI_FRAME_NODE) != 0;
+    const bool is_unsure = (frame->flags & USPI_FRAME_UNSURE) != 0 && lines->above != frame->shape;
+    struct uspi_span next;
+    struct uspi_frame source;
+    if (!is_node && !is_unsure) return FOUND_FRAME;
+    if (!find_next_line(here, &next)) return FOUND_WAITS;
+    if (is_unsure && !frame->shape->source(next, &source)) return FOUND_NONE;
+    if (is_node && is_leaf(frame, next)) frame->flags |= USPI_FRAME_LEAF;
+    return FOUND_FRAME;
+}
+
+/* The first frame of a line, by the first shape that knows one. */
+static enum found find_first(const struct uspi_lines *lines, const struct line_here *here, struct uspi_frame *frame) {
+    for (const uint8_t *i = lines->choice->frames[here->kind.has]; *i != USPI_NO_SHAPE; i++) {
+        const struct uspi_line_shape *shape = uspi_line_shapes[*i];
+        if ((shape->frame_begins & here->kind.begins) == 0 && shape->frame_begins != 0) continue;
+        if (!find_in_shape(shape, here->line, 0, frame)) continue;
+        const enum found found = ask_next_line(lines, here, frame);
+        if (found != FOUND_NONE) return found;
+    }
+    return FOUND_NONE;
 }
 
 /* The first frame of a stack is where the thread stood, or where it called what prints the stack: in both cases at the very
@@ -261,19 +290,25 @@ static bool is_exact(const struct uspi_lines *lines, const struct uspi_frame *fr
 
 static void locate_line(struct uspi_lines *lines, struct uspi_located *located) {
     struct candidate candidates[USPI_GIVEN_TABLES + 2];
-    located->is_located = (located->frame.flags & USPI_FRAME_NAMED) == 0 &&
+    located->is_located = (located->frame.flags & (USPI_FRAME_NAMED | USPI_FRAME_NOWHERE)) == 0 &&
                           locate(candidates, candidates_of(lines, candidates), &located->frame, &located->place);
     if (located->is_located && is_exact(lines, &located->frame)) located->place.flags |= USP_PLACE_EXACT;
 }
 
 static void remember(struct uspi_lines *lines, const struct uspi_frame *frame, const struct usp_answer *answer) {
+    lines->above = frame->shape;
+    if ((frame->flags & USPI_FRAME_INLINED) != 0) return;
     lines->is_below_frame = true;
     lines->is_below_trampoline = (frame->flags & USPI_FRAME_NAMED) != 0 ? uspi_is_trampoline(frame->name)
                                                                         : (answer->flags & USP_ANSWER_TRAMPOLINE) != 0;
 }
 
-/* What stands between frames: a heading, or a note of unspool's about the stack, which does not end it. */
+/* What stands between frames: the source line of the one above, a heading, or a note of unspool's about the stack, which does
+ * not end it. */
 static void pass(struct uspi_lines *lines, struct uspi_span line) {
+    struct uspi_frame source;
+    if (lines->above != NULL && lines->above->source != NULL && lines->above->source(line, &source)) return;
+    lines->above = NULL;
     lines->is_below_trampoline = false;
     if (uspi_span_begins(line, USPI_SPAN("    ")) && uspi_span_trim(line).length > 0) {
         if (uspi_span_begins(line, USPI_SPAN("    asynchronous callers"))) lines->is_async = true;
@@ -330,11 +365,12 @@ static void put_span(struct uspi_text *out, struct uspi_span span) { uspi_put(ou
 static void put_line(struct uspi_text *out, struct uspi_span line, const struct uspi_frame *frame,
                      const struct usp_answer *answer) {
     size_t at = (size_t)(frame->replaced.bytes - line.bytes), end = at + frame->replaced.length;
-    for (uint32_t i = 0; i < answer->count; i++) {
+    const uint32_t count = (frame->flags & USPI_FRAME_ONE_LINE) != 0 ? 1 : answer->count;
+    for (uint32_t i = 0; i < count; i++) {
         put_span(out, uspi_span_part(line, 0, at));
         put_answer(out, frame, answer, i);
         put_span(out, uspi_span_behind(line, end));
-        if (i + 1 < answer->count && !uspi_span_ends(line, USPI_SPAN("\n"))) uspi_put_string(out, "\n");
+        if (i + 1 < count && !uspi_span_ends(line, USPI_SPAN("\n"))) uspi_put_string(out, "\n");
     }
 }
 
@@ -404,21 +440,17 @@ static int write_several(struct uspi_lines *lines, struct uspi_span line, struct
 
 int uspi_lines_write(struct uspi_lines *lines, uint64_t position, struct uspi_span line, struct uspi_span following,
                      bool is_last, struct uspi_text *out, enum uspi_line_is *is) {
+    const struct line_here here = {line, following, kind_of(line), is_last};
     struct uspi_located located;
     struct usp_answer answer;
-    const struct line_kind kind = kind_of(line);
-    *is = USPI_LINE_NO_FRAME;
-    if (kind.has == 0 || !find_first(lines, line, kind, &located.frame)) {
-        if (!come_to(lines, position, line, kind)) return USP_ERROR_NO_MEMORY;
+    const enum found found = find_first(lines, &here, &located.frame);
+    *is = found == FOUND_WAITS ? USPI_LINE_WAITS : found == FOUND_NONE ? USPI_LINE_NO_FRAME : USPI_LINE_FRAMES;
+    if (found == FOUND_WAITS) return USP_OK;
+    if (!come_to(lines, position, line, here.kind)) return USP_ERROR_NO_MEMORY;
+    if (found == FOUND_NONE) {
         pass(lines, line);
         return USP_OK;
     }
-    if ((located.frame.flags & USPI_FRAME_NODE) != 0 && !find_leaf(&located.frame, following, is_last)) {
-        *is = USPI_LINE_WAITS;
-        return USP_OK;
-    }
-    if (!come_to(lines, position, line, kind)) return USP_ERROR_NO_MEMORY;
-    *is = USPI_LINE_FRAMES;
     if (located.frame.end > 0 || (located.frame.flags & USPI_FRAME_LIST) != 0) {
         return write_several(lines, line, &located, out, is);
     }
@@ -434,18 +466,19 @@ int uspi_lines_write(struct uspi_lines *lines, uint64_t position, struct uspi_sp
 
 int uspi_lines_read(struct uspi_lines *lines, uint64_t position, struct uspi_span line, struct uspi_span following,
                     uspi_take_frame take, void *context) {
+    const struct line_here here = {line, following, kind_of(line), true};
     struct uspi_located located;
     struct usp_answer answer;
-    const struct line_kind kind = kind_of(line);
-    bool is_frame = kind.has != 0 && find_first(lines, line, kind, &located.frame);
-    if (!come_to(lines, position, line, kind)) return USP_ERROR_NO_MEMORY;
+    struct uspi_span next;
+    const bool is_frame = find_first(lines, &here, &located.frame) == FOUND_FRAME;
+    if (!come_to(lines, position, line, here.kind)) return USP_ERROR_NO_MEMORY;
     if (!is_frame) {
         pass(lines, line);
         return USP_OK;
     }
-    if ((located.frame.flags & USPI_FRAME_NODE) != 0) find_leaf(&located.frame, following, true);
+    const struct uspi_line_shape *shape = located.frame.shape;
+    if (shape->source != NULL && find_next_line(&here, &next)) shape->source(next, &located.frame);
     for (size_t count = 0; count < USPI_FRAMES_MAX; count++) {
-        const struct uspi_line_shape *shape = located.frame.shape;
         size_t end = located.frame.end;
         locate_line(lines, &located);
         int status = uspi_lines_ask(lines, &located, &answer);

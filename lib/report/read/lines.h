@@ -31,6 +31,7 @@ struct uspi_lines {
     uint64_t collected;              /* up to here the text's tables are known */
     size_t next;                     /* the first of them that begins behind the line */
     bool is_below_frame, is_below_trampoline, is_async; /* what stands above the line */
+    const struct uspi_line_shape *above;                /* of the frame right above it; NULL: none stands there */
 };
 
 /* Frees the tables. */

@@ -102,15 +102,37 @@ static bool add_source(struct uspi_model *model, const struct usp_source_frame *
            uspi_model_copy(model, uspi_span_of(from->file), &source->file);
 }
 
+/* The name that a frame had, as a source. */
+static bool add_name(struct uspi_model *model, const struct uspi_frame *from) {
+    struct uspi_model_source *source = APPEND(model, source);
+    if (source == NULL) return false;
+    source->line = from->line;
+    source->column = from->column;
+    if ((from->flags & USPI_FRAME_INLINED) != 0) source->flags = USP_SOURCE_INLINED;
+    return uspi_model_copy(model, from->name, &source->function) && uspi_model_copy(model, from->file, &source->file);
+}
+
+/* The frame that inlined calls wait for; a new one when none do. NULL when memory lacks. */
+static struct uspi_model_frame *next_frame(struct uspi_model *model) {
+    struct uspi_model_thread *thread = &model->threads[model->thread_count - 1];
+    struct uspi_model_frame *last = thread->frame_count > 0 ? &model->frames[model->frame_count - 1] : NULL;
+    if (last != NULL && (last->flags & USPI_FRAME_INLINED) != 0) return last;
+    struct uspi_model_frame *frame = APPEND(model, frame);
+    if (frame == NULL) return NULL;
+    thread->frame_count++;
+    frame->source = model->source_count;
+    return frame;
+}
+
 bool uspi_model_add_frame(struct uspi_model *model, const struct uspi_located *located,
                           const struct usp_answer *answer) {
     struct uspi_model_part *part = last_part(model);
     if (part == NULL || (part->thread_count == 0 && uspi_model_add_thread(model) == NULL)) return false;
-    struct uspi_model_frame *frame = APPEND(model, frame);
+    struct uspi_model_frame *frame = next_frame(model);
     if (frame == NULL) return false;
     const struct uspi_frame *from = &located->frame;
     const struct usp_place *place = &located->place;
-    model->threads[model->thread_count - 1].frame_count++;
+    const size_t source = frame->source;
     *frame = (struct uspi_model_frame){.flags = from->flags,
                                        .depth = from->depth,
                                        .count = from->count,
@@ -119,8 +141,7 @@ bool uspi_model_add_frame(struct uspi_model *model, const struct uspi_located *l
                                        .base = from->base,
                                        .offset = answer->count > 0 ? answer->offset : from->name_offset,
                                        .id_size = from->id_size,
-                                       .source = model->source_count,
-                                       .source_count = answer->count,
+                                       .source = source,
                                        .is_located = located->is_located,
                                        .has_file = (answer->flags & USP_ANSWER_NO_FILE) == 0,
                                        .has_offset = answer->count > 0 || (from->flags & USPI_FRAME_NAME_OFFSET) != 0};
@@ -136,9 +157,8 @@ bool uspi_model_add_frame(struct uspi_model *model, const struct uspi_located *l
     for (uint32_t i = 0; i < answer->count; i++) {
         if (!add_source(model, &answer->frames[i])) return false;
     }
-    /* The array may have moved. */
-    frame = &model->frames[model->frame_count - 1];
-    if ((from->flags & USPI_FRAME_NAMED) != 0 && !uspi_model_copy(model, from->name, &frame->name)) return false;
+    if ((from->flags & USPI_FRAME_NAMED) != 0 && !add_name(model, from)) return false;
+    frame->source_count = model->source_count - source;
     return uspi_model_copy(model, image, &frame->image);
 }
 

@@ -21,10 +21,9 @@ struct uspi_model_frame {
     uint64_t address, place;
     uint64_t offset; /* in the function, with has_offset */
     struct uspi_span image;
-    struct uspi_span name; /* that it had */
     uint8_t id[USP_BUILD_ID_MAX];
     size_t id_size;
-    size_t source, source_count; /* in `sources`; count 0: none was found */
+    size_t source, source_count; /* in `sources`; count 0: it has no name */
     bool is_located, has_file, has_offset;
     bool is_heaviest; /* a node of the tree's heaviest stack */
     uint32_t level;   /* of a node: how many are around it */
@@ -70,7 +69,8 @@ struct uspi_model_thread *uspi_model_add_thread(struct uspi_model *model);
 /* Sets a field of the last report, if it has none yet. False when memory lacks. */
 bool uspi_model_set_field(struct uspi_model *model, enum uspi_field field, struct uspi_span value);
 
-/* Adds a frame to the last thread of the last report. False when memory lacks. */
+/* Adds a frame to the last thread of the last report: with the sources of its answer, or the name that it had. What follows an
+ * inlined call (USPI_FRAME_INLINED) becomes one frame with it. False when memory lacks. */
 bool uspi_model_add_frame(struct uspi_model *model, const struct uspi_located *located,
                           const struct usp_answer *answer);
 

@@ -37,8 +37,8 @@ struct fold {
 /* ---- labels ---- */
 
 static struct uspi_span label_of(const struct uspi_model *model, const struct uspi_model_frame *frame) {
-    if (frame->source_count > 0) return model->sources[frame->source + frame->source_count - 1].function;
-    return frame->name;
+    if (frame->source_count == 0) return (struct uspi_span){"", 0};
+    return model->sources[frame->source + frame->source_count - 1].function;
 }
 
 static int compare_numbers(uint64_t a, uint64_t b) { return a < b ? -1 : a > b; }

@@ -114,7 +114,10 @@ static int take_frame(void *context, const struct uspi_located *located, const s
     /* What looks like a frame only if there is an image of that name. */
     if (located->is_located && (located->place.flags & USP_PLACE_GUESS) != 0 && answer->count == 0) return USP_OK;
     const struct uspi_model_thread *last = model->thread_count > 0 ? &model->threads[model->thread_count - 1] : NULL;
-    bool is_first = (frame->flags & USPI_FRAME_INDEX) != 0 && frame->index == 0;
+    /* What an inlined call belongs to has its index. */
+    const bool goes_on = last != NULL && last->frame_count > 0 &&
+                         (model->frames[model->frame_count - 1].flags & USPI_FRAME_INLINED) != 0;
+    bool is_first = (frame->flags & USPI_FRAME_INDEX) != 0 && frame->index == 0 && !goes_on;
     const bool is_numbered = (frame->flags & (USPI_FRAME_INDEX | USPI_FRAME_LIST)) != 0;
     /* A stack begins anew; or the line is about its frames, and none of them. */
     bool is_other = last != NULL && last->frame_count > 0 && (is_first || (builder->is_numbered && !is_numbered));
@@ -133,11 +136,11 @@ static int read_line(struct builder *builder, const struct uspi_line *line) {
     if (line->is_piece) return USP_OK;
     const struct uspi_span text = uspi_span_trim_right(line->raw);
     const bool has_heading = find_heading(text, &heading);
-    /* A line may tell both: what happened, and where. */
-    const bool is_field = has_heading && heading.kind == USPI_HEADING_FIELD;
-    if (is_field && !take_heading(builder, &heading, line->position)) return USP_ERROR_NO_MEMORY;
+    /* A line may tell both: what happened, or what its frames are below, and where. */
+    const bool is_first = has_heading && (heading.kind == USPI_HEADING_FIELD || heading.kind == USPI_HEADING_STACK);
+    if (is_first && !take_heading(builder, &heading, line->position)) return USP_ERROR_NO_MEMORY;
     int status = uspi_lines_read(&reader->lines, line->position, line->raw, line->behind, take_frame, builder);
-    if (status != USP_OK || is_field || builder->model->frame_count > frames) return status;
+    if (status != USP_OK || is_first || builder->model->frame_count > frames) return status;
     bool is_done = has_heading ? take_heading(builder, &heading, line->position)
                                : !builder->is_waiting || take_text(builder, text);
     return is_done ? USP_OK : USP_ERROR_NO_MEMORY;

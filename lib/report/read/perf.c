@@ -4,6 +4,7 @@
  *       55d0c0001139 [unknown] (/opt/prog)        perf 5.13 and before: the address
  *       13ef [unknown] (/opt/prog)                later: the offset in the file
  *       55d0c0001139 [unknown] (/opt/prog+0x1139)     -F +dsoff
+ *       13ef inner+0x8 (inlined)                      in the frame of the next line
  *   prog 2566 3751.38: PERF_RECORD_MMAP2 2566/2566: [0x5591d1435000(0x1000) @ 0x1000 fe:00 16 21]: r-xp /opt/prog
  *
  * A tab and blanks stand in front of addresses. Source: the program itself; linux tools/perf/util/evsel_fprintf.c. */
@@ -27,14 +28,22 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
     frame->name = frame->replaced = uspi_span_part(line, name, open);
     frame->flags |= USPI_FRAME_ADDRESS;
     if (!uspi_span_has_at(line, name, unknown)) {
-        /* "name+0x1c": other lines end with parentheses as well. */
-        size_t plus = uspi_span_find_last(frame->name, USPI_SPAN("+0x")), offset = plus + 1;
-        if (plus == frame->name.length || !uspi_scan_hex(frame->name, &offset, &frame->name_offset)) return false;
-        frame->name = uspi_span_part(frame->name, 0, plus);
-        frame->flags |= USPI_FRAME_NAMED | USPI_FRAME_NAME_OFFSET;
-        return true;
+        const bool is_inlined = uspi_span_is(frame->image, USPI_SPAN("inlined"));
+        uspi_take_name_offset(line, frame);
+        frame->flags |= USPI_FRAME_NAMED;
+        if (is_inlined) {
+            frame->flags |= USPI_FRAME_INLINED;
+            frame->image = (struct uspi_span){"", 0};
+        }
+        /* Other lines end with parentheses as well. */
+        return is_inlined || (frame->flags & USPI_FRAME_NAME_OFFSET) != 0;
     }
-    if (uspi_span_begins(frame->image, USPI_SPAN("["))) return false; /* the kernel, the vdso, nothing */
+    /* The kernel, the vdso, what no file was mapped to; without an address the end of a stack. */
+    if (uspi_span_begins(frame->image, USPI_SPAN("["))) {
+        if (uspi_span_is(frame->image, USPI_SPAN("[unknown]"))) frame->image = (struct uspi_span){"", 0};
+        frame->flags |= USPI_FRAME_NOWHERE;
+        return frame->address != 0;
+    }
     size_t plus = uspi_span_find_last(frame->image, USPI_SPAN("+0x")), offset = plus + 1;
     frame->flags |= USPI_FRAME_OFFSET;
     frame->base = USP_PLACE_FILE;

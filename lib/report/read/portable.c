@@ -2,6 +2,7 @@
 /* Lines without an address: USP_FORMAT_PORTABLE, whose offset is in hexadecimal, and USP_FORMAT_PLAIN, alone in its line.
  *
  *   INDEX ID + 0xOFFSET PATH     the id and the offset are replaced
+ *   INDEX NAME + OFFSET (FILE:LINE) PATH     what they are replaced by; the line may be missing
  *   IMAGE + OFFSET, UUID + OFFSET     a frame only if there is an image of that name */
 #include "lib/report/read/line.h"
 
@@ -40,6 +41,26 @@ static bool find_portable(struct uspi_span line, size_t from, struct uspi_frame 
     return frame->id_size != 0 || frame->image.length > 0;
 }
 
+static bool find_named(struct uspi_span line, size_t from, struct uspi_frame *frame) {
+    struct uspi_span text = uspi_span_trim_right(line);
+    size_t at = 0;
+    if (from > 0 || !uspi_scan_decimal(text, &at, &frame->index) || at >= text.length) return false;
+    if (at < USPI_INDEX_WIDTH && !uspi_is_blank(text.bytes[at])) return false;
+    const size_t path = uspi_span_find(text, at, USPI_SPAN(" /"));
+    text = uspi_span_trim(uspi_span_part(text, at, path));
+    if (path >= line.length) return false;
+    frame->flags |= USPI_FRAME_INDEX | USPI_FRAME_NAMED;
+    frame->image = uspi_span_trim(uspi_span_behind(line, path));
+    if (uspi_take_symbol(text, frame, &frame->name_offset)) {
+        frame->flags |= USPI_FRAME_NAME_OFFSET;
+        const struct uspi_span rest = uspi_span_behind(text, frame->replaced.length);
+        return rest.length == 0 || rest.bytes[1] == '(';
+    }
+    frame->name = text;
+    uspi_take_source(line, frame);
+    return (frame->flags & USPI_FRAME_INLINED) != 0;
+}
+
 static bool find_alone(struct uspi_span line, size_t from, struct uspi_frame *frame) {
     struct uspi_span text = uspi_span_trim(line);
     if (from > 0 || !uspi_take_symbol(text, frame, &frame->offset) || frame->replaced.length != text.length)
@@ -53,6 +74,12 @@ const struct uspi_line_shape uspi_portable_lines = {
     .name = "unspool-portable",
     .frame_bytes = USPI_HAS_PLUS | USPI_HAS_X,
     .frame = find_portable,
+};
+
+const struct uspi_line_shape uspi_portable_named = {
+    .name = "unspool-portable",
+    .frame_begins = USPI_BEGINS_DIGIT,
+    .frame = find_named,
 };
 
 const struct uspi_line_shape uspi_plain_lines = {

@@ -25,7 +25,11 @@ enum uspi_frame_flags {
     USPI_FRAME_LEAF = 1 << 7,      /* a node without others below it: its place is an instruction */
     USPI_FRAME_FLAT = 1 << 8,      /* a node that may stand in a list, where each node is below the one before it */
     USPI_FRAME_LIST = 1 << 9,      /* one of several addresses in a line; each gets a line of its own */
-    USPI_FRAME_NAME_OFFSET = 1 << 10 /* `name_offset` is known */
+    USPI_FRAME_NAME_OFFSET = 1 << 10, /* `name_offset` is known */
+    USPI_FRAME_INLINED = 1 << 11,     /* a call that was inlined in the frame of the next line */
+    USPI_FRAME_UNSURE = 1 << 12,  /* a frame only below one of its shape, or if the next line tells its source line */
+    USPI_FRAME_NOWHERE = 1 << 13, /* its address lies in no file; it gets no name */
+    USPI_FRAME_ONE_LINE = 1 << 14 /* the line is not repeated for inlined calls: the innermost is written */
 };
 
 struct uspi_frame {
@@ -41,6 +45,8 @@ struct uspi_frame {
                                             something else */
     uint64_t address, offset, index, count;
     uint64_t name_offset;         /* from the beginning of the function that it is named after */
+    struct uspi_span file;        /* the source file of a frame that has a name; empty: not known */
+    uint32_t line, column;        /* in that file; 0: not known */
     size_t end;                   /* where the line may have another frame; 0: nowhere */
     uint8_t id[USP_BUILD_ID_MAX]; /* of its image */
     size_t id_size;               /* 0: not known */
@@ -162,6 +168,9 @@ struct uspi_line_shape {
     /* The first frame in the line at or behind `from`, which is 0 or the `end` of the frame before. *frame is cleared
      * before; its spans point into the line. NULL: the shape says nothing but images. */
     bool (*frame)(struct uspi_span line, size_t from, struct uspi_frame *frame);
+    /* Whether the line tells the source line of the frame above it, which is of this shape: frame->file and the numbers.
+     * May be NULL. */
+    bool (*source)(struct uspi_span line, struct uspi_frame *frame);
     bool (*image)(struct uspi_span line, struct uspi_read_image *image);  /* *image is cleared before. May be NULL */
     bool (*heading)(struct uspi_span line, struct uspi_heading *heading); /* *heading is cleared before. May be NULL */
     /* Writes source frame `which` of an answer in place of frame->replaced. NULL: "name + 31 (file:line)". */

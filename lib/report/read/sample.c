@@ -34,7 +34,14 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
     size_t close = uspi_span_find(line, in, USPI_SPAN(")"));
     frame->image = uspi_span_part(line, in + 6, close < open ? close : open);
     if (!uspi_is_placeholder(frame->name)) {
+        size_t offset = close, bracket = uspi_span_find(line, end, USPI_SPAN("]")) + 1;
         frame->flags |= USPI_FRAME_NAMED;
+        if (uspi_skip(line, &offset, USPI_SPAN(") + ")) && uspi_scan_decimal(line, &offset, &frame->name_offset) &&
+            offset <= open && line.bytes[offset] != ',') {
+            frame->flags |= USPI_FRAME_NAME_OFFSET;
+        }
+        frame->replaced = uspi_span_part(line, at, offset < open ? offset : open);
+        if (bracket < line.length) uspi_take_file_line(uspi_span_trim(uspi_span_behind(line, bracket)), frame);
         return true;
     }
     frame->replaced = uspi_span_part(line, at, open);

@@ -4,7 +4,10 @@
  *     #0 0x55ef3675de91  (/opt/prog+0x10be91) (BuildId: 29bed4cc5b66b9c9dbb0839e2e7f99682b3c8c5d)
  *     #0 0x55ef3675de91 in main (/opt/prog+0x10be91) (BuildId: …)
  *     #0 <null> <null> (prog+0xe458e) (BuildId: …)             ThreadSanitizer
+ *     #0 0x55ef3675de91 in main /src/prog.c:17:3               with a symbolizer
+ *     #0 main /src/prog.c:17 (prog+0x1249)                     ThreadSanitizer with one
  *   SUMMARY: AddressSanitizer: SEGV (/opt/prog+0x10bd52) (BuildId: …)
+ *   SUMMARY: AddressSanitizer: SEGV /src/prog.c:10 in main
  *
  * Their addresses are those of the calls, not of where these return to, and offsets count from where the file's address 0
  * lies (compiler-rt sanitizer_stacktrace_libcdep.cpp, sanitizer_linux_libcdep.cpp). The image and the build id stay. */
@@ -26,17 +29,41 @@ static bool find_module(struct uspi_span line, size_t from, size_t *open, struct
     return false;
 }
 
+/* "NAME FILE:LINE:COLUMN", whose file may be missing. Both may have blanks: a path that is absolute begins at the first " /", others
+ * have none. */
+static void take_name(struct uspi_span text, struct uspi_frame *frame) {
+    size_t file = uspi_span_find(text, 0, USPI_SPAN(" /"));
+    if (file == text.length) file = uspi_span_find_last(text, USPI_SPAN(" "));
+    frame->flags |= USPI_FRAME_NAMED;
+    frame->name = text;
+    if (file == text.length || !uspi_take_file_line(uspi_span_behind(text, file + 1), frame)) return;
+    frame->name.length = file;
+}
+
+/* A frame without a module has a name behind its address, and no arguments behind that as gdb's have. */
+static bool take_symbolized(struct uspi_span line, size_t at, struct uspi_frame *frame) {
+    const struct uspi_span text = uspi_span_trim_right(uspi_span_behind(line, at));
+    if ((frame->flags & USPI_FRAME_ADDRESS) == 0 || !uspi_span_begins(text, USPI_SPAN("in "))) return false;
+    take_name(uspi_span_behind(text, 3), frame);
+    if (frame->file.length > 0) return !uspi_span_ends(frame->name, USPI_SPAN(") at"));
+    return frame->name.length > 0 && !uspi_span_has(frame->name, USPI_SPAN(" ("));
+}
+
 static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *frame) {
     static const struct uspi_span null = USPI_SPAN_INIT("<null> <null>");
     size_t at = 0, open, begin;
     if (from > 0) return false;
     uspi_skip_blanks(line, &at);
     begin = at;
-    if (at == 0 || !uspi_take_hash_index(line, &at, frame) || line.bytes[begin] != '#') return false;
+    if (!uspi_take_hash_index(line, &at, frame) || line.bytes[begin] != '#') return false;
     bool has_address = uspi_scan_hex(line, &at, &frame->address);
     if (has_address) frame->flags |= USPI_FRAME_ADDRESS;
     if (has_address && !uspi_skip(line, &at, USPI_SPAN(" "))) return false;
-    if (!find_module(line, at, &open, frame)) return false;
+    if (uspi_span_has_at(line, at, USPI_SPAN(" (<unknown module>)"))) {
+        frame->flags |= USPI_FRAME_NOWHERE;
+        return has_address;
+    }
+    if (begin == 0 || !find_module(line, at, &open, frame)) return take_symbolized(line, at, frame);
     if (has_address && frame->offset > frame->address) return false;
     struct uspi_span between = uspi_span_trim_right(uspi_span_part(line, at, open));
     if (uspi_span_is(between, null)) {
@@ -44,8 +71,7 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
     } else if (has_address && between.length == 0) {
         frame->replaced = uspi_span_part(line, at, at);
     } else {
-        frame->flags |= USPI_FRAME_NAMED;
-        frame->name = uspi_span_begins(between, USPI_SPAN("in ")) ? uspi_span_behind(between, 3) : between;
+        take_name(uspi_span_begins(between, USPI_SPAN("in ")) ? uspi_span_behind(between, 3) : between, frame);
     }
     return true;
 }
@@ -108,7 +134,7 @@ static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
 
 const struct uspi_line_shape uspi_sanitizer_lines = {
     .name = "sanitizer",
-    .frame_bytes = USPI_HAS_HASH | USPI_HAS_PAREN | USPI_HAS_PLUS | USPI_HAS_X,
+    .frame_bytes = USPI_HAS_HASH,
     .frame_begins = USPI_BEGINS_HASH,
     .frame = find_frame,
     .heading = find_heading,
@@ -116,18 +142,36 @@ const struct uspi_line_shape uspi_sanitizer_lines = {
 };
 
 /* The place of the error, in the line that closes the report. */
+static bool is_summary(struct uspi_span line) {
+    return uspi_span_begins(line, USPI_SPAN("SUMMARY: ")) && uspi_span_has(line, USPI_SPAN("Sanitizer: "));
+}
+
 static bool find_summary(struct uspi_span line, size_t from, struct uspi_frame *frame) {
-    size_t open;
-    if (from > 0 || !uspi_span_begins(line, USPI_SPAN("SUMMARY: "))) return false;
-    if (!uspi_span_has(line, USPI_SPAN("Sanitizer: ")) || !find_module(line, 9, &open, frame)) return false;
+    if (from > 0 || !is_summary(line)) return false;
+    const struct uspi_span text = uspi_span_trim_right(line);
+    const size_t in = uspi_span_find_last(text, USPI_SPAN(" in "));
+    size_t open = text.length;
+    const bool has_module = find_module(text, 9, &open, frame);
+    frame->flags |= USPI_FRAME_ONE_LINE;
+    if (in < open) {
+        frame->flags |= USPI_FRAME_NAMED | USPI_FRAME_CALL_SITE;
+        frame->name = uspi_span_trim(uspi_span_part(text, in + 4, open));
+        size_t file = uspi_span_find(uspi_span_part(text, 0, in), 9, USPI_SPAN(" /"));
+        if (file == in) file = uspi_span_find_last(uspi_span_part(text, 0, in), USPI_SPAN(" "));
+        return uspi_take_file_line(uspi_span_part(text, file + 1, in), frame) || has_module;
+    }
     frame->replaced = uspi_span_part(line, open, open);
-    return true;
+    return has_module;
+}
+
+static bool summary_heading(struct uspi_span line, struct uspi_heading *heading) {
+    heading->kind = USPI_HEADING_STACK;
+    heading->name = USPI_SPAN("SUMMARY");
+    return is_summary(line);
 }
 
 static void put_summary(struct uspi_text *out, const struct uspi_frame *frame, const struct usp_answer *answer,
                         uint32_t which) {
-    /* The first one is what the line is about. */
-    if (which > 0) return;
     (void)frame;
     uspi_put_string(out, "in ");
     uspi_put_source_name(out, answer, which);
@@ -137,8 +181,8 @@ static void put_summary(struct uspi_text *out, const struct uspi_frame *frame, c
 
 const struct uspi_line_shape uspi_sanitizer_summary = {
     .name = "sanitizer",
-    .frame_bytes = USPI_HAS_PAREN | USPI_HAS_PLUS | USPI_HAS_X,
     .frame_begins = USPI_BEGINS_OTHER,
     .frame = find_summary,
+    .heading = summary_heading,
     .put = put_summary,
 };

@@ -12,6 +12,16 @@
 #include "lib/report/read/apple.h"
 #include "lib/report/read/line.h"
 
+/* "File.swift:31,1": a column stands behind a comma. */
+static void take_source_line(struct uspi_span text, struct uspi_frame *frame) {
+    const size_t comma = uspi_span_find_last(text, USPI_SPAN(","));
+    size_t at = comma + 1;
+    uint64_t column = 0;
+    const bool has_column = comma < text.length && uspi_scan_decimal(text, &at, &column) && at == text.length;
+    if (has_column) text.length = comma;
+    if (uspi_take_file_line(text, frame) && has_column) frame->column = column < UINT32_MAX ? (uint32_t)column : 0;
+}
+
 /* Where "(IMAGE + OFFSET)" begins, in which a source file may stand in front of the image: "(File.swift:31,1 in App + 12)". */
 static bool find_image(struct uspi_span line, size_t from, size_t *open, size_t *close, struct uspi_frame *frame) {
     for (size_t at = from; (at = uspi_span_find(line, at, USPI_SPAN(" ("))) < line.length; at++) {
@@ -29,7 +39,10 @@ static bool find_image(struct uspi_span line, size_t from, size_t *open, size_t 
             size_t in = uspi_span_find_last(image, USPI_SPAN(" in ")),
                    inner = uspi_span_find_last(image, USPI_SPAN("("));
             if (inner < image.length) break; /* the parenthesis of the image comes later */
-            if (in < image.length) image = uspi_span_behind(image, in + 4);
+            if (in < image.length) {
+                take_source_line(uspi_span_part(image, 0, in), frame);
+                image = uspi_span_behind(image, in + 4);
+            }
             frame->image = image;
             *open = at + 1;
             *close = end + 1;
@@ -66,7 +79,14 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
     /* Without an address, and with no name that is missing, too many lines look like that. */
     bool is_named = !uspi_is_placeholder(frame->name);
     if (is_named && (frame->flags & USPI_FRAME_ADDRESS) == 0) return false;
-    if (is_named) frame->flags |= USPI_FRAME_NAMED;
+    if (is_named) {
+        uint64_t name_offset;
+        frame->flags |= USPI_FRAME_NAMED;
+        if (uspi_take_symbol(frame->name, frame, &name_offset)) {
+            frame->flags |= USPI_FRAME_NAME_OFFSET;
+            frame->name_offset = name_offset;
+        }
+    }
     if (uspi_span_begins(frame->image, USPI_SPAN("<")) && uspi_span_ends(frame->image, USPI_SPAN(">"))) {
         struct uspi_span id = uspi_span_part(frame->image, 1, frame->image.length - 1);
         frame->id_size = uspi_scan_id(id, frame->id, sizeof frame->id);

@@ -14,11 +14,12 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
     uspi_skip_blanks(line, &at);
     if (from > 0 || !uspi_scan_decimal(line, &at, &frame->index) || !uspi_skip(line, &at, USPI_SPAN(" "))) return false;
     uspi_skip_blanks(line, &at);
-    bool is_return = false;
+    bool is_return = false, is_inlined = false;
     while (uspi_span_has_at(line, at, USPI_SPAN("["))) {
         size_t close = uspi_span_find(line, at, USPI_SPAN("] "));
         if (close == line.length) return false;
         is_return = is_return || uspi_span_has_at(line, at, USPI_SPAN("[ra]"));
+        is_inlined = is_inlined || uspi_span_has_at(line, at, USPI_SPAN("[inlined]"));
         at = close + 2;
         uspi_skip_blanks(line, &at);
     }
@@ -31,15 +32,25 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
     frame->replaced = uspi_span_part(line, at, at);
     if (rest.length == 0) return true;
     if (!uspi_skip(line, &at, USPI_SPAN(" "))) return false;
-    size_t in = uspi_span_find_last(line, USPI_SPAN(" in "));
-    if (in == line.length || in < at) return false;
-    frame->name = frame->replaced = uspi_span_part(line, at, in);
-    if (uspi_span_is(frame->name, USPI_SPAN("<unknown>"))) {
-        frame->image = uspi_span_trim(uspi_span_behind(line, in + 4));
-        return true;
+    rest = uspi_span_trim_right(uspi_span_behind(line, at));
+    size_t file = uspi_span_find_last(rest, USPI_SPAN(" at "));
+    const bool has_file = file < rest.length && uspi_take_file_line(uspi_span_behind(rest, file + 4), frame);
+    if (has_file) rest.length = file;
+    size_t in = uspi_span_find_last(rest, USPI_SPAN(" in "));
+    /* Without an image, the name was put there by a reader. */
+    if (in < rest.length) {
+        frame->image = uspi_span_behind(rest, in + 4);
+        /* A file without a line: "//<compiler-generated>". */
+        frame->image.length = uspi_span_find(frame->image, 0, USPI_SPAN(" at "));
     }
+    frame->name = frame->replaced = uspi_span_part(rest, 0, in);
+    if (uspi_span_is(frame->name, USPI_SPAN("<unknown>"))) return in < rest.length;
     frame->flags |= USPI_FRAME_NAMED;
-    return uspi_span_has(frame->name, USPI_SPAN(" + "));
+    if (is_inlined) frame->flags |= USPI_FRAME_INLINED;
+    const bool has_offset = uspi_take_symbol(frame->name, frame, &frame->name_offset);
+    if (has_offset) frame->flags |= USPI_FRAME_NAME_OFFSET;
+    uspi_take_source(line, frame);
+    return has_offset || frame->file.length > 0 || (frame->flags & USPI_FRAME_INLINED) != 0;
 }
 
 static void put(struct uspi_text *out, const struct uspi_frame *frame, const struct usp_answer *answer,

@@ -18,11 +18,7 @@ static void put_source(struct uspi_json *json, const struct uspi_model_source *s
 static void put_symbol(struct uspi_json *json, const struct uspi_model *model, const struct uspi_model_frame *frame) {
     const size_t count = frame->source_count;
     if (count == 0) {
-        put_span(json, "symbol", frame->name);
-        if (frame->has_offset) uspi_json_number(json, "symbol_offset", frame->offset);
-        if (frame->name.length == 0) {
-            uspi_json_string(json, "missing", !frame->is_located ? "image" : !frame->has_file ? "file" : "symbol");
-        }
+        uspi_json_string(json, "missing", !frame->is_located ? "image" : !frame->has_file ? "file" : "symbol");
         return;
     }
     const struct uspi_model_source *sources = &model->sources[frame->source];

@@ -7,6 +7,9 @@
 #define LABEL_WIDTH 21
 #define IMAGE_WIDTH 30
 
+/* An address in hexadecimal, with 0x. */
+#define ADDRESS_WIDTH 18
+
 /* Deeper nodes of a tree are not indented any further. */
 #define LEVELS_SHOWN 64
 
@@ -94,9 +97,6 @@ static void put_label(struct uspi_text *out, const struct uspi_model *model, con
                       size_t which) {
     if (frame->source_count > 0) {
         put_name(out, model, frame, which);
-    } else if (frame->name.length > 0) {
-        put_harmless(out, frame->name);
-        put_offset(out, frame);
     } else {
         put_place(out, frame);
     }
@@ -107,9 +107,15 @@ static void put_address(struct uspi_text *out, const struct uspi_model_frame *fr
         uspi_put_hex(out, frame->address, 16);
         return;
     }
+    if (!frame->is_located && (frame->flags & USPI_FRAME_OFFSET) == 0) {
+        uspi_put_blanks(out, 0, ADDRESS_WIDTH);
+        return;
+    }
     /* An offset in the image is all there is. */
+    const uint64_t begin = out->length;
     uspi_put_string(out, "+");
     uspi_put_hex(out, frame->place, 1);
+    uspi_put_blanks(out, out->length - begin, ADDRESS_WIDTH);
 }
 
 static void put_frames(struct uspi_text *out, const struct uspi_model *model, const struct uspi_model_thread *thread) {
