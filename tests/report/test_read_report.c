@@ -151,6 +151,89 @@ START_TEST(a_crash_in_json) {
 }
 END_TEST
 
+/* A watchdog's: Apple, "Addressing watchdog terminations"; the message of a Swift run time error, exception and frames that have a
+ * source line, as in the reports of "Interpreting the JSON format of a crash report". */
+START_TEST(fields_of_ips) {
+    check_report("{\"app_name\":\"App\",\"app_version\":\"1.2\",\"build_version\":\"345\",\"bug_type\":\"309\"}\n"
+                 "{\"bundleInfo\":{\"CFBundleShortVersionString\":\"1.2\",\"CFBundleVersion\":\"345\"},"
+                 "\"osVersion\":{\"train\":\"iPhone OS 17.5\",\"build\":\"21F79\"},"
+                 "\"exception\":{\"type\":\"EXC_CRASH\",\"signal\":\"SIGKILL\"},"
+                 "\"termination\":{\"code\":2343432205,\"namespace\":\"FRONTBOARD\",\"reasons\":[\"scene-create "
+                 "watchdog transgression\",\"exhausted real time allowance of 19.97 seconds\"]},"
+                 "\"exceptionReason\":{\"composed_message\":\"index 3\",\"name\":\"NSRangeException\"},"
+                 "\"vmRegionInfo\":\"0 is not in any region.\\n   REGION TYPE\","
+                 "\"asi\":{\"libswiftCore.dylib\":[\"Shop\\/Cart.swift:31: Fatal error: Index out of range\\n\"]},\n"
+                 "\"threads\":[{\"triggered\":true,\"frames\":[{\"imageOffset\":16,\"symbol\":\"caf\\u00e9()\","
+                 "\"symbolLocation\":4,\"sourceFile\":\"Cart.swift\",\"sourceLine\":31,\"imageIndex\":0,"
+                 "\"inlined\":[{\"symbol\":\"index\",\"sourceFile\":\"Array.swift\",\"sourceLine\":7}]}]}],"
+                 "\"usedImages\":[{\"base\":4294967296,\"size\":65536,\"name\":\"App\"}]}\n",
+                 "Process:             App\n"
+                 "Version:             1.2 (345)\n"
+                 "OS Version:          iPhone OS 17.5 (21F79)\n"
+                 "\n"
+                 "Exception Type:      EXC_CRASH (SIGKILL)\n"
+                 "Exception Reason:    index 3 (NSRangeException)\n"
+                 "Termination Reason:  Namespace FRONTBOARD, Code 0x8badf00d: scene-create watchdog transgression "
+                 "exhausted real time allowance of 19.97 seconds\n"
+                 "VM Region Info:      0 is not in any region.\n"
+                 "\n"
+                 "Application Specific Information:\n"
+                 "Shop/Cart.swift:31: Fatal error: Index out of range\n"
+                 "\n"
+                 "Thread 0 Crashed:\n"
+                 "0   " APP "0x0000000100000010 index [inlined] (Array.swift:7)\n"
+                 "0   " APP "0x0000000100000010 caf\303\251() + 4 (Cart.swift:31)\n"
+                 "\n"
+                 "Binary Images:\n"
+                 "0x100000000 - 0x10000ffff App\n"
+                 "\n",
+                 USP_REPORT_TEXT);
+    /* DYLD's are found by their namespace and code. */
+    check_report("{\"termination\":{\"code\":1,\"namespace\":\"DYLD\",\"indicator\":\"Library missing\",\"details\":["
+                 "\"(terminated at launch)\"]},\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}],\"usedImages\":["
+                 "{\"base\":4294967296,\"size\":65536,\"name\":\"App\"}]}",
+                 "Termination Reason:  Namespace DYLD, Code 1 Library missing: (terminated at launch)\n"
+                 "\n"
+                 "Thread 0:\n"
+                 "0   " APP "0x0000000100000010 f10 + 4 (a.c:9)\n"
+                 "\n"
+                 "Binary Images:\n"
+                 "0x100000000 - 0x10000ffff App\n"
+                 "\n",
+                 USP_REPORT_TEXT);
+}
+END_TEST
+
+/* Each of several reports in one document has its own images, and the last one has none. */
+START_TEST(images_of_several) {
+    check_report("[{\"usedImages\":[{\"base\":4294967296,\"size\":65536,\"name\":\"App\"}],\"threads\":[{\"frames\":["
+                 "{\"imageOffset\":16,\"imageIndex\":0}]}]},\n"
+                 "{\"threads\":[{\"frames\":[{\"imageOffset\":48,\"imageIndex\":0}]}],"
+                 "\"usedImages\":[{\"base\":8589934592,\"size\":4096,\"name\":\"lib\"}]},\n"
+                 "{\"threads\":[{\"frames\":[{\"imageOffset\":48,\"imageIndex\":0}]}],\"usedImages\":[]}]",
+                 "Thread 0:\n"
+                 "0   " APP "0x0000000100000010 f10 + 4 (a.c:9)\n"
+                 "\n"
+                 "Binary Images:\n"
+                 "0x100000000 - 0x10000ffff App\n"
+                 "\n"
+                 "----\n"
+                 "\n"
+                 "Thread 0:\n"
+                 "0   lib                           \t0x0000000200000030 0x200000000 + 48\n"
+                 "\n"
+                 "Binary Images:\n"
+                 "0x200000000 - 0x200000fff lib\n"
+                 "\n"
+                 "----\n"
+                 "\n"
+                 "Thread 0:\n"
+                 "0   ???                           \t+0x30              ???\n"
+                 "\n",
+                 USP_REPORT_TEXT);
+}
+END_TEST
+
 START_TEST(text_of_apple) {
     check_report("Process:             App [7]\n"
                  "Exception Type:  EXC_CRASH (SIGABRT)\n"
@@ -203,7 +286,7 @@ START_TEST(metrickit) {
         "Identifier:          com.example\n"
         "Event:               crash\n"
         "\n"
-        "Exception Type:      1\n"
+        "Exception Type:      EXC_BAD_ACCESS\n"
         "\n"
         "Thread 0 Crashed:\n"
         "0   " APP "0x0000000100000100 f100 + 4 (a.c:9)\n"
@@ -232,6 +315,137 @@ START_TEST(metrickit) {
         "0x200000000 - ??? libz.dylib <b000000000000000000000000000000b>\n"
         "\n",
         USP_REPORT_TEXT);
+}
+END_TEST
+
+/* What a payload says of all its diagnostics; Apple, MXDiagnostic and MXCrashDiagnostic. */
+START_TEST(metrickit_fields) {
+    check_report("{\"timeStampBegin\":\"2026-11-24 08:00:00\",\"timeStampEnd\":\"2026-11-25 08:00:00\","
+                 "\"crashDiagnostics\":[{\"diagnosticMetaData\":{\"appVersion\":\"1.2\",\"appBuildVersion\":\"345\","
+                 "\"exceptionType\":1,\"signal\":11,\"exceptionCode\":2,\"virtualMemoryRegionInfo\":\"0 is not in any "
+                 "region.\\n  REGION TYPE\",\"objectiveCexceptionReason\":{\"composedMessage\":\"index 3 beyond "
+                 "bounds\",\"exceptionName\":\"NSRangeException\"}},\"callStackTree\":{\"callStacks\":[{"
+                 "\"callStackRootFrames\":[{\"offsetIntoBinaryTextSegment\":256,\"binaryName\":\"App\",\"address\":"
+                 "4294967552}]}]}}]}",
+                 "Version:             1.2 (345)\n"
+                 "Date/Time:           2026-11-24 08:00:00\n"
+                 "End time:            2026-11-25 08:00:00\n"
+                 "Event:               crash\n"
+                 "\n"
+                 "Exception Type:      EXC_BAD_ACCESS (SIGSEGV)\n"
+                 "Exception Codes:     2\n"
+                 "Exception Reason:    index 3 beyond bounds (NSRangeException)\n"
+                 "VM Region Info:      0 is not in any region.\n"
+                 "\n"
+                 "Thread 0:\n"
+                 "0   " APP "0x0000000100000100 f100 + 4 (a.c:9)\n"
+                 "\n"
+                 "Binary Images:\n"
+                 "0x100000000 - ??? App\n"
+                 "\n",
+                 USP_REPORT_TEXT);
+}
+END_TEST
+
+#define FRAME_IN(binary, address, offset, samples)                                                                     \
+    "{\"binaryName\":\"" binary "\",\"address\":" #address ",\"offsetIntoBinaryTextSegment\":" #offset                 \
+    ",\"sampleCount\":" #samples
+#define HANG(frames)                                                                                                   \
+    "{\"hangDiagnostics\":[{\"callStackTree\":{\"callStacks\":[{\"callStackRootFrames\":[" frames "]}]}}]}"
+
+/* Trees of samples may have the innermost frame as their root. Offsets of calls count from a byte less: by them the first one is
+ * known, by dyld at its end the second one. The third one has several frames below one, and stays a tree. */
+START_TEST(metrickit_orders) {
+    check_report(HANG(FRAME_IN("App", 4294967312, 16, 3) ",\"subFrames\":[" FRAME_IN(
+                     "App", 4294967328, 31, 3) ",\"subFrames\":[" FRAME_IN("App", 4294967344, 47, 3) "}]}]}"),
+                 "Event:               hang\n"
+                 "\n"
+                 "Thread 0:\n"
+                 "0   " APP "0x0000000100000010 f10 + 4 (a.c:9)\n"
+                 "1   " APP "0x0000000100000020 inner [inlined] (b.c:3)\n"
+                 "1   " APP "0x0000000100000020 f20 + 4 (a.c:9)\n"
+                 "2   " APP "0x0000000100000030 f30 + 4 (a.c:9)\n"
+                 "\n"
+                 "Binary Images:\n"
+                 "0x100000000 - ??? App\n"
+                 "\n",
+                 USP_REPORT_TEXT);
+    check_report(HANG(FRAME_IN("App", 4294967312, 16, 3) ",\"subFrames\":[" FRAME_IN("dyld", 8589934848, 256, 3) "}]}"),
+                 "Event:               hang\n"
+                 "\n"
+                 "Thread 0:\n"
+                 "0   " APP "0x0000000100000010 f10 + 4 (a.c:9)\n"
+                 "1   dyld                          \t0x0000000200000100 0x200000000 + 256\n"
+                 "\n"
+                 "Binary Images:\n"
+                 "0x100000000 - ??? App\n"
+                 "0x200000000 - ??? dyld\n"
+                 "\n",
+                 USP_REPORT_TEXT);
+    check_report(HANG(FRAME_IN("dyld", 8589934848, 255, 3) ",\"subFrames\":[" FRAME_IN("App", 4294967312, 16, 3) "}]}"),
+                 "Event:               hang\n"
+                 "\n"
+                 "Thread 0:\n"
+                 "Heaviest stack:\n"
+                 "  3    0x200000000 + 256 (in dyld) [0x200000100]\n"
+                 "  3    f10 + 4 (a.c:9) (in App) [0x100000010]\n"
+                 "Call tree:\n"
+                 "  3    0x200000000 + 256 (in dyld) [0x200000100]\n"
+                 "    3    f10 + 4 (a.c:9) (in App) [0x100000010]\n"
+                 "\n"
+                 "Binary Images:\n"
+                 "0x200000000 - ??? dyld\n"
+                 "0x100000000 - ??? App\n"
+                 "\n",
+                 USP_REPORT_TEXT);
+    check_report(HANG(FRAME_IN("App", 4294967312, 16, 3) ",\"subFrames\":[" FRAME_IN(
+                     "App", 4294967344, 47, 2) "}," FRAME_IN("App", 4294967360, 63, 1) "}]}"),
+                 "Event:               hang\n"
+                 "\n"
+                 "Thread 0 name:  callers stand below what they call\n"
+                 "Thread 0:\n"
+                 "Heaviest stack:\n"
+                 "  3    f10 + 4 (a.c:9) (in App) [0x100000010]\n"
+                 "  2    f30 + 4 (a.c:9) (in App) [0x100000030]\n"
+                 "Call tree:\n"
+                 "  3    f10 + 4 (a.c:9) (in App) [0x100000010]\n"
+                 "    2    f30 + 4 (a.c:9) (in App) [0x100000030]\n"
+                 "    1    f40 + 4 (a.c:9) (in App) [0x100000040]\n"
+                 "\n"
+                 "Binary Images:\n"
+                 "0x100000000 - ??? App\n"
+                 "\n",
+                 USP_REPORT_TEXT);
+}
+END_TEST
+
+/* Which places are exact: the answers of a root and of what is below it. */
+static int tell_exact(void *context, const struct usp_place *place, struct usp_answer *answer) {
+    unsigned *exact = context;
+    (void)answer;
+    *exact = *exact << 1 | ((place->flags & USP_PLACE_EXACT) != 0);
+    return USP_OK;
+}
+
+START_TEST(metrickit_exact) {
+    static const struct {
+        const char *text;
+        unsigned exact;
+    } texts[] = {
+        {HANG(FRAME_IN("App", 4294967312, 16, 3) ",\"subFrames\":[" FRAME_IN("App", 4294967328, 31, 3) "}]}"), 2},
+        {HANG(FRAME_IN("App", 4294967312, 15, 3) ",\"subFrames\":[" FRAME_IN("App", 4294967328, 32, 3) "}]}"), 1},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct usp_reader_options options;
+        struct usp_report *report;
+        unsigned exact = 0;
+        usp_reader_options_init(&options);
+        options.find = tell_exact;
+        options.context = &exact;
+        ck_assert_int_eq(usp_report_create(&options, texts[i].text, strlen(texts[i].text), &report, NULL, 0), USP_OK);
+        ck_assert_uint_eq(exact, texts[i].exact);
+        usp_report_free(report);
+    }
 }
 END_TEST
 
@@ -447,9 +661,47 @@ START_TEST(deep) {
 }
 END_TEST
 
+/* Texts of many alike parts, which take a time that grows with their number: by the square of it they would take minutes. */
+static const struct {
+    const char *begin, *part, *end;
+    unsigned count, frames;
+} repeated[] = {
+#define FRAME "{\"address\":1,\"offsetIntoBinaryTextSegment\":1}"
+    {"{\"hangDiagnostics\":[{}", ",{\"callStackTree\":{\"callStacks\":[{\"callStackRootFrames\":[" FRAME "]}]}}", "]}",
+     200000, 200000},
+    {"{\"callStackTree\":{\"callStacks\":[{}", ",{\"callStackRootFrames\":[" FRAME "]}", "]}}", 400000, 400000},
+    {"{\"a\":1", ",\"a\":[" FRAME "]", "}", 200000, 200000},
+    {"{\"usedImages\":[]", ",\"a\":{\"debug_meta\":1},\"b\":[" FRAME "]", "}", 200000, 200000},
+    {"[{}",
+     ",{\"usedImages\":[{\"name\":\"a\"}],\"x\":{\"imageOffset\":1,\"imageIndex\":0}},{\"imageOffset\":1,"
+     "\"imageIndex\":0}",
+     "]", 200000, 400000},
+};
+
+START_TEST(many) {
+    struct output in = {.text = NULL}, out = {.text = NULL};
+    struct usp_report *report = NULL;
+    gather(&in, repeated[_i].begin, strlen(repeated[_i].begin));
+    for (unsigned i = 0; i < repeated[_i].count; i++) gather(&in, repeated[_i].part, strlen(repeated[_i].part));
+    gather(&in, repeated[_i].end, strlen(repeated[_i].end));
+    const int status = usp_report_create(NULL, in.text, in.size, &report, NULL, 0);
+    ck_assert_int_eq(status, USP_OK);
+    struct usp_reader_counts counts;
+    ck_assert_int_eq(usp_report_get_counts(report, &counts), USP_OK);
+    ck_assert_uint_eq(counts.frames, repeated[_i].frames);
+    ck_assert_int_eq(usp_report_format(report, USP_REPORT_TEXT, gather, &out), USP_OK);
+    usp_report_free(report);
+    free(in.text);
+    free(out.text);
+}
+END_TEST
+
 int main(void) {
-    TCase *tcase = tcase_create("report");
-    add_tests(tcase, a_crash, a_crash_in_json, text_of_apple, metrickit, without_a_root, trees, folded, every_format,
-              refused, deep);
-    return run_suite("read_report", tcase);
+    TCase *tcase = tcase_create("report"), *large = tcase_create("large");
+    add_tests(tcase, a_crash, a_crash_in_json, fields_of_ips, images_of_several, text_of_apple, metrickit,
+              metrickit_fields, metrickit_orders, metrickit_exact, without_a_root, trees, folded, every_format, refused,
+              deep);
+    tcase_set_timeout(large, 30);
+    add_loop_tests(large, 0, ELEMENTS(repeated), many);
+    return run_suite("read_report", tcase, large);
 }

@@ -3,19 +3,14 @@
 #include "lib/report/read/documents.h"
 
 #include "lib/base/array.h"
+#include "lib/report/read/apple.h"
 #include "lib/report/read/line.h"
 
 /* Where a list of images counts: positions in the text. */
 struct uspi_scope {
     size_t begin, end;
     size_t table;
-};
-
-struct uspi_level {
-    uint32_t node;
-    uint32_t elements;   /* of an array, so far */
-    uint32_t trampoline; /* the number of the last element if it calls signal handlers; 0: it does not */
-    bool is_in_crash;
+    size_t outer; /* the scope around it; SIZE_MAX: none */
 };
 
 void uspi_documents_clear(struct uspi_documents *documents) {
@@ -25,7 +20,7 @@ void uspi_documents_clear(struct uspi_documents *documents) {
     free(documents->levels);
     uspi_edits_clear(&documents->edits);
     free(documents->scratch);
-    free(documents->gathered);
+    uspi_gathered_clear(&documents->gathered);
     *documents = (struct uspi_documents){.lines = documents->lines, .is_record = documents->is_record};
 }
 
@@ -61,7 +56,7 @@ static bool add_scope(struct uspi_documents *documents, size_t begin, size_t end
                                      sizeof *documents->scopes);
     if (grown == NULL) return false;
     documents->scopes = grown;
-    documents->scopes[documents->scope_count++] = (struct uspi_scope){begin, end, table};
+    documents->scopes[documents->scope_count++] = (struct uspi_scope){begin, end, table, SIZE_MAX};
     return true;
 }
 
@@ -91,7 +86,10 @@ static int read_images(struct uspi_documents *documents, const struct uspi_json_
 struct walk {
     struct uspi_documents *documents;
     size_t depth;
-    size_t scope; /* the innermost that counts; SIZE_MAX: none */
+    size_t scope;      /* the innermost that counts; SIZE_MAX: none */
+    size_t next_scope; /* the first one that begins behind the node */
+    uint64_t reports;  /* USPI_SLOT_BIT of members that reports have */
+    bool is_report;    /* the object that was visited last */
     uspi_take_json_frame take;
     void *context;
 };
@@ -104,9 +102,21 @@ static bool push_level(struct walk *walk, size_t node) {
     documents->levels = grown;
     struct uspi_level *level = &documents->levels[walk->depth];
     *level = (struct uspi_level){.node = (uint32_t)node};
-    if (walk->depth > 0) level->is_in_crash = documents->levels[walk->depth - 1].is_in_crash;
-    if (uspi_span_is(uspi_json_key(&documents->document, node), USPI_SPAN("crashDiagnostics")))
-        level->is_in_crash = true;
+    if (walk->depth > 0) {
+        level->is_in_crash = documents->levels[walk->depth - 1].is_in_crash;
+        level->is_innermost_first = documents->levels[walk->depth - 1].is_innermost_first;
+        level->is_stack = documents->levels[walk->depth - 1].is_stack;
+        level->report = documents->levels[walk->depth - 1].report;
+    }
+    if (walk->is_report) level->report = (uint32_t)walk->depth + 1;
+    walk->is_report = false;
+    const struct uspi_span key = uspi_json_key(&documents->document, node);
+    if (uspi_span_is(key, USPI_SPAN("crashDiagnostics"))) level->is_in_crash = true;
+    if (uspi_span_is(key, USPI_SPAN("callStackRootFrames"))) {
+        bool is_chain;
+        level->is_innermost_first = uspi_metrickit_order(&documents->document, node, &is_chain) || level->is_in_crash;
+        level->is_stack = level->is_in_crash || (level->is_innermost_first && is_chain);
+    }
     walk->depth++;
     return true;
 }
@@ -164,19 +174,22 @@ static int find_lists(struct walk *walk) {
     return status;
 }
 
-/* The innermost scope around a position: scopes lie in each other or apart. */
-static size_t find_scope(const struct uspi_documents *documents, size_t position) {
-    size_t low = 0, high = documents->scope_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (documents->scopes[middle].begin <= position) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+/* Goes on to a position, and finds the innermost scope around it: scopes lie in each other or apart. */
+static void come_to(struct walk *walk, size_t position) {
+    struct uspi_scope *scopes = walk->documents->scopes;
+    for (;;) {
+        const bool begins =
+            walk->next_scope < walk->documents->scope_count && scopes[walk->next_scope].begin <= position;
+        const size_t here = begins ? scopes[walk->next_scope].begin : position;
+        while (walk->scope != SIZE_MAX && scopes[walk->scope].end <= here) walk->scope = scopes[walk->scope].outer;
+        if (!begins) return;
+        scopes[walk->next_scope].outer = walk->scope;
+        walk->scope = walk->next_scope++;
     }
-    while (low > 0 && documents->scopes[low - 1].end <= position) low--;
-    return low > 0 ? low - 1 : SIZE_MAX;
+}
+
+static size_t table_of(const struct walk *walk) {
+    return walk->scope != SIZE_MAX ? walk->documents->scopes[walk->scope].table : SIZE_MAX;
 }
 
 /* ---- frames ---- */
@@ -198,14 +211,14 @@ static const struct uspi_json_shape *find_shape(const struct uspi_json_object *o
     return NULL;
 }
 
-static bool locate_in_scope(const struct uspi_documents *documents, size_t scope, const struct uspi_json_frame *frame,
+static bool locate_in_table(const struct uspi_documents *documents, size_t table, const struct uspi_json_frame *frame,
                             struct uspi_located *located) {
     const struct uspi_tables *tables = &documents->tables;
     const struct uspi_image_entry *image = NULL;
     struct usp_place *place = &located->place;
     *place = (struct usp_place){.base = frame->frame.base, .offset = frame->frame.offset};
-    if (scope != SIZE_MAX && frame->has_image_index) {
-        image = uspi_tables_image(tables, documents->scopes[scope].table, frame->image_index);
+    if (table != SIZE_MAX && frame->has_image_index) {
+        image = uspi_tables_image(tables, table, frame->image_index);
         /* An address outside of all images has an entry without a name and without a UUID. */
         if (image == NULL || (image->id_size == 0 && image->name.length == 0 && image->ident.length == 0)) return false;
         const uint64_t address = image->first + frame->frame.offset - image->base_offset;
@@ -218,9 +231,9 @@ static bool locate_in_scope(const struct uspi_documents *documents, size_t scope
     if (frame->frame.id_size > 0 && (frame->frame.flags & USPI_FRAME_OFFSET) != 0) {
         return uspi_locate(NULL, &frame->frame, place);
     }
-    if (scope != SIZE_MAX && (frame->frame.flags & USPI_FRAME_ADDRESS) != 0) {
+    if (table != SIZE_MAX && (frame->frame.flags & USPI_FRAME_ADDRESS) != 0) {
         for (unsigned strict = 2; image == NULL && strict-- > 0;) {
-            image = uspi_tables_find(tables, documents->scopes[scope].table, &frame->frame, strict != 0);
+            image = uspi_tables_find(tables, table, &frame->frame, strict != 0);
         }
     }
     if (image != NULL) {
@@ -240,7 +253,7 @@ static int take_frame(struct walk *walk, const struct uspi_json_object *object, 
     struct uspi_span none = {"", 0};
     if (!resolve(documents, &located.frame.image, &none)) return USP_ERROR_NO_MEMORY;
     frame->frame.image = located.frame.image;
-    located.is_located = locate_in_scope(documents, walk->scope, frame, &located);
+    located.is_located = locate_in_table(documents, object->table, frame, &located);
     if (located.is_located) {
         struct uspi_span image = {located.place.image, located.place.image_length};
         if (image.length > 0 && uspi_span_is(frame->frame.name, image))
@@ -294,17 +307,6 @@ static bool line_of(struct uspi_documents *documents, struct uspi_span text, siz
     return true;
 }
 
-/* A usp_write_function that gathers a line. */
-static int gather(void *context, const char *bytes, size_t n) {
-    struct uspi_documents *documents = context;
-    void *grown = uspi_array_reserve(documents->gathered, &documents->gathered_room, documents->gathered_size + n, 1);
-    if (grown == NULL) return USP_ERROR_NO_MEMORY;
-    documents->gathered = grown;
-    memcpy(documents->gathered + documents->gathered_size, bytes, n);
-    documents->gathered_size += n;
-    return USP_OK;
-}
-
 /* A line of a string. */
 struct text_line {
     uint64_t position;
@@ -317,14 +319,14 @@ static int write_text_line(struct uspi_documents *documents, struct uspi_lines *
     struct uspi_edit_text edit;
     enum uspi_line_is is;
     char room[1024];
-    struct uspi_text out = uspi_text_through(gather, documents, room, sizeof room);
-    documents->gathered_size = 0;
+    struct uspi_text out = uspi_text_through(uspi_gather, &documents->gathered, room, sizeof room);
+    documents->gathered.size = 0;
     int status = uspi_lines_write(lines, line->position, line->text, line->following, true, &out, &is);
     if (status == USP_OK) status = uspi_text_flush(&out);
     if (status != USP_OK || is != USPI_LINE_WRITTEN) return status;
     /* At once: a character may lie across two pieces. */
     struct uspi_text *written = uspi_edit_begin(&documents->edits, &edit);
-    uspi_put_json_text(written, (struct uspi_span){documents->gathered, documents->gathered_size});
+    uspi_put_json_text(written, uspi_gathered_span(&documents->gathered));
     size_t at = (size_t)(line->raw.bytes - documents->document.text.bytes);
     return uspi_edit_end(&documents->edits, &edit, at, line->raw.length);
 }
@@ -349,6 +351,8 @@ static int read_text_line(const struct walk *walk, struct uspi_lines *lines, con
     if (walk->take == NULL) return write_text_line(walk->documents, lines, line);
     taker.object.document = &documents->document;
     taker.object.node = taker.object.list = node;
+    taker.object.depth = (uint32_t)walk->depth;
+    taker.object.table = table_of(walk);
     taker.object.holder = USPI_JSON_NONE;
     taker.object.list_key = uspi_json_key(&documents->document, node);
     if (taker.object.list_key.length == 0 && around != NULL) {
@@ -366,9 +370,9 @@ static int read_text(struct walk *walk, size_t node) {
     int status = USP_OK;
     size_t next;
     lines.tables = (struct uspi_tables){.tables = NULL};
-    if (walk->scope != SIZE_MAX) {
+    if (table_of(walk) != SIZE_MAX) {
         lines.given = &documents->tables;
-        lines.given_table = documents->scopes[walk->scope].table;
+        lines.given_table = table_of(walk);
     }
     uspi_lines_reset(&lines);
     for (size_t at = 0; at < text.length; at = next) {
@@ -411,13 +415,16 @@ static int visit(struct walk *walk, size_t node) {
     object.document = &documents->document;
     object.node = node;
     object.depth = (uint32_t)walk->depth;
+    object.table = table_of(walk);
     object.list = is_element ? around->node : USPI_JSON_NONE;
     object.holder = is_element && walk->depth > 1 ? documents->levels[walk->depth - 2].node : USPI_JSON_NONE;
     object.list_key = is_element ? uspi_json_key(&documents->document, around->node) : (struct uspi_span){"", 0};
     object.is_first = is_element && around->elements == 1;
     object.is_last = is_element && nodes[node].next == nodes[around->node].next;
-    object.is_in_crash = around != NULL && around->is_in_crash;
+    object.is_innermost_first = around != NULL && around->is_innermost_first;
+    object.is_stack = around != NULL && around->is_stack;
     uspi_slots_read(&object);
+    walk->is_report = (object.has & walk->reports) != 0;
     if (find_shape(&object, &frame) == NULL) return USP_OK;
     return take_frame(walk, &object, &frame, is_element ? around : NULL);
 }
@@ -425,6 +432,7 @@ static int visit(struct walk *walk, size_t node) {
 int uspi_documents_read(struct uspi_documents *documents, uspi_take_json_frame take, void *context) {
     struct walk walk = {.documents = documents, .scope = SIZE_MAX, .take = take, .context = context};
     const struct usp_reader_counts before = *documents->lines->counts;
+    for (size_t i = 0; uspi_json_shapes[i] != NULL; i++) walk.reports |= uspi_json_shapes[i]->reports;
     documents->scope_count = 0;
     uspi_edits_reset(&documents->edits);
     uspi_tables_clear(&documents->tables);
@@ -442,7 +450,7 @@ int uspi_documents_read(struct uspi_documents *documents, uspi_take_json_frame t
             continue;
         }
         pop_levels(&walk, i);
-        if (documents->scope_count > 0) walk.scope = find_scope(documents, node->from);
+        come_to(&walk, node->from);
         status = visit(&walk, i);
         if (status == USP_OK && node->kind <= USPI_JSON_ARRAY && !push_level(&walk, i)) status = USP_ERROR_NO_MEMORY;
     }

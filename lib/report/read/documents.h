@@ -8,20 +8,30 @@
 #include "lib/report/read/json_slots.h"
 #include "lib/report/read/lines.h"
 
+/* An object or array around a node. */
+struct uspi_level {
+    uint32_t node;
+    uint32_t report;         /* the level of the innermost report that it is or lies in, counted from 1; 0: none */
+    uint32_t elements;       /* of an array, so far */
+    uint32_t trampoline;     /* the number of the last element if it calls signal handlers; 0: it does not */
+    bool is_in_crash;        /* it is MetricKit's crashDiagnostics, or lies in them */
+    bool is_innermost_first; /* MetricKit's frames in it are, or its only frame is, called by those below; */
+    bool is_stack;           /* and each has no more than one below it */
+};
+
 struct uspi_documents {
     struct uspi_lines *lines;           /* whose `find`, `given` and counts are used */
     struct uspi_json_document document; /* the one that is being read */
     struct uspi_tables tables;          /* its lists of images */
     struct uspi_scope *scopes;          /* where each of them counts */
     size_t scope_count, scope_room;
-    struct uspi_level *levels; /* objects and arrays around a node */
+    struct uspi_level *levels; /* around the node that is being read, from the outermost on; as many as its depth */
     size_t level_room;
     struct uspi_edits edits;
     char *scratch; /* a string without its escapes */
     size_t scratch_room;
-    char *gathered; /* a line of a string, with its answers */
-    size_t gathered_size, gathered_room;
-    bool is_record; /* the outermost object gets a member with the counts */
+    struct uspi_gathered gathered; /* a line of a string, with its answers */
+    bool is_record;                /* the outermost object gets a member with the counts */
 };
 
 /* All zero but `lines` is a fresh one. Frees what it holds. */

@@ -3,32 +3,21 @@
 #include "lib/report/read/edits.h"
 
 #include "lib/base/array.h"
-#include "lib/report/read/json_slots.h"
 #include "lib/report/read/line.h"
 
 void uspi_edits_reset(struct uspi_edits *edits) {
     edits->count = 0;
-    edits->text_size = 0;
+    edits->texts.size = 0;
 }
 
 void uspi_edits_clear(struct uspi_edits *edits) {
     free(edits->edits);
-    free(edits->texts);
+    uspi_gathered_clear(&edits->texts);
     *edits = (struct uspi_edits){.edits = NULL};
 }
 
-static int append_text(void *context, const char *bytes, size_t n) {
-    struct uspi_edits *edits = context;
-    void *grown = uspi_array_reserve(edits->texts, &edits->text_room, edits->text_size + n, 1);
-    if (grown == NULL) return USP_ERROR_NO_MEMORY;
-    edits->texts = grown;
-    memcpy(edits->texts + edits->text_size, bytes, n);
-    edits->text_size += n;
-    return USP_OK;
-}
-
 struct uspi_text *uspi_edit_begin(struct uspi_edits *edits, struct uspi_edit_text *edit) {
-    edit->text = uspi_text_through(append_text, edits, edit->room, sizeof edit->room);
+    edit->text = uspi_text_through(uspi_gather, &edits->texts, edit->room, sizeof edit->room);
     return &edit->text;
 }
 
@@ -39,7 +28,7 @@ int uspi_edit_end(struct uspi_edits *edits, struct uspi_edit_text *edit, size_t 
     if (grown == NULL) return USP_ERROR_NO_MEMORY;
     edits->edits = grown;
     size_t length = (size_t)edit->text.length;
-    edits->edits[edits->count++] = (struct uspi_edit){at, removed, edits->text_size - length, length};
+    edits->edits[edits->count++] = (struct uspi_edit){at, removed, edits->texts.size - length, length};
     return USP_OK;
 }
 

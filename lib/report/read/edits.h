@@ -3,6 +3,7 @@
 #ifndef USPI_EDITS_H
 #define USPI_EDITS_H
 
+#include "lib/base/gathered.h"
 #include "lib/report/read/read.h"
 
 /* `removed` bytes at `at` go, the new text takes their place. */
@@ -14,8 +15,7 @@ struct uspi_edit {
 struct uspi_edits {
     struct uspi_edit *edits;
     size_t count, room;
-    char *texts; /* what the edits put in */
-    size_t text_size, text_room;
+    struct uspi_gathered texts; /* what the edits put in */
 };
 
 /* All zero is an empty list. Empties it, and keeps its memory; frees it. */

@@ -2,11 +2,12 @@
 /* See expand.h. */
 #include "lib/report/read/expand.h"
 
-#include "lib/base/array.h"
 #include "lib/base/base64.h"
 #include "lib/base/json_read.h"
 #include "lib/base/text.h"
 #include "lib/report/compact/items.h"
+#include "lib/report/read/json_slots.h"
+#include "lib/report/read/line.h"
 
 #include <unspool/compact.h>
 
@@ -18,24 +19,13 @@
 struct expansion {
     struct uspi_json_document document;
     struct uspi_expanded *to;
-    size_t room;   /* of its bytes */
     size_t copied; /* bytes of the old text */
 };
 
 void uspi_expanded_clear(struct uspi_expanded *expanded) {
-    free(expanded->bytes);
+    uspi_gathered_clear(&expanded->text);
     free(expanded->additions);
-    *expanded = (struct uspi_expanded){.bytes = NULL};
-}
-
-/* The shape of usp_write_function. */
-static int gather(void *context, const char *bytes, size_t n) {
-    struct expansion *expansion = context;
-    struct uspi_expanded *to = expansion->to;
-    if (!uspi_room_for(&to->bytes, &expansion->room, to->size, n + 1, 1)) return USP_ERROR_NO_MEMORY;
-    if (n > 0) memcpy(to->bytes + to->size, bytes, n);
-    to->size += n;
-    return USP_OK;
+    *expanded = (struct uspi_expanded){.additions = NULL};
 }
 
 /* ---- what an object holds ---- */
@@ -163,7 +153,7 @@ static bool has_member(const struct uspi_json_document *document, size_t object,
 
 static int add_addition(struct uspi_expanded *to, size_t from) {
     if (!uspi_room_for(&to->additions, &to->room, to->count, 1, sizeof *to->additions)) return USP_ERROR_NO_MEMORY;
-    to->additions[to->count++] = (struct uspi_addition){from, to->size};
+    to->additions[to->count++] = (struct uspi_addition){from, to->text.size};
     return USP_OK;
 }
 
@@ -186,10 +176,10 @@ static int put_members(struct expansion *expansion, size_t object, const uint8_t
     if (status != USP_OK) return status;
     const struct uspi_json_node *node = &document->nodes[object];
     const size_t end = node->from + (size_t)node->length - 1;
-    status = gather(expansion, document->text.bytes + expansion->copied, end - expansion->copied);
+    status = uspi_gather(&expansion->to->text, document->text.bytes + expansion->copied, end - expansion->copied);
     expansion->copied = end;
-    const size_t from = expansion->to->size;
-    struct uspi_text out = uspi_text_through(gather, expansion, room, sizeof room);
+    const size_t from = expansion->to->text.size;
+    struct uspi_text out = uspi_text_through(uspi_gather, &expansion->to->text, room, sizeof room);
     uspi_put_string(&out, ",\"threads\":[{\"frames\":[");
     put_frames(&out, bytes, n);
     uspi_put_string(&out, "]}]");
@@ -235,7 +225,7 @@ int uspi_expand_backtraces(struct uspi_span text, struct uspi_expanded *expanded
     /* A damaged document is for the reader to tell of. */
     if (status != USP_ERROR_NO_MEMORY) status = USP_OK;
     if (status == USP_OK && expanded->count > 0) {
-        status = gather(&expansion, text.bytes + expansion.copied, text.length - expansion.copied);
+        status = uspi_gather(&expanded->text, text.bytes + expansion.copied, text.length - expansion.copied);
     }
     if (status != USP_OK || expanded->count == 0) uspi_expanded_clear(expanded);
     return status;

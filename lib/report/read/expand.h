@@ -4,14 +4,13 @@
 #ifndef USPI_EXPAND_H
 #define USPI_EXPAND_H
 
-#include "lib/base/span.h"
+#include "lib/base/gathered.h"
 
 /* A text with what was added to it. */
 struct uspi_expanded {
-    char *bytes; /* NULL: there was nothing to expand */
-    size_t size;
+    struct uspi_gathered text; /* empty: there was nothing to expand */
     struct uspi_addition {
-        size_t from, to; /* in `bytes` */
+        size_t from, to; /* in `text` */
     } *additions;        /* ascending */
     size_t count, room;
 };

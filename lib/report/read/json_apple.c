@@ -4,6 +4,7 @@
  * Sources: Apple, "Interpreting the JSON format of a crash report", MXDiagnosticPayload, App Store Connect API
  * DiagnosticLogs; xnu tools/lldbmacros/core kcdata.py (stackshots); payloads in the tests of ChimeHQ/Meter and
  * getsentry/sentry-cocoa. */
+#include "lib/report/read/apple.h"
 #include "lib/report/read/json_slots.h"
 #include "lib/report/read/line.h"
 #include "lib/report/read/shapes.h"
@@ -22,39 +23,22 @@ static bool find_ips_frame(const struct uspi_json_object *object, struct uspi_js
     return true;
 }
 
-/* The member of an element with a key, as a string or a number. */
-static struct uspi_span text_of(const struct uspi_json_object *object, struct uspi_span key) {
-    size_t member = uspi_json_member(object->document, object->node, key);
-    if (member == USPI_JSON_NONE || object->document->nodes[member].kind != USPI_JSON_STRING) {
-        return (struct uspi_span){"", 0};
-    }
-    return uspi_json_text(object->document, member);
-}
-
-static uint64_t number_of(const struct uspi_json_object *object, struct uspi_span key) {
-    size_t member = uspi_json_member(object->document, object->node, key);
-    uint64_t value;
-    bool is_hex;
-    return member != USPI_JSON_NONE && uspi_json_uint(object->document, member, &value, &is_hex) ? value : 0;
-}
-
-static void set_range(struct uspi_read_image *image, uint64_t base, uint64_t size) {
-    image->first = base;
-    image->last = size > UINT64_MAX - base ? UINT64_MAX : base + (size > 0 ? size - 1 : 0);
-}
-
 static bool find_ips_image(const struct uspi_json_object *object, struct uspi_read_image *image) {
-    struct uspi_span id = text_of(object, USPI_SPAN("uuid"));
-    image->path = text_of(object, USPI_SPAN("path"));
-    image->ident = text_of(object, USPI_SPAN("name"));
-    image->arch = uspi_scan_arch(text_of(object, USPI_SPAN("arch")), &image->variant);
+    struct uspi_span id = uspi_member_text(object, USPI_SPAN("uuid"));
+    image->path = uspi_member_text(object, USPI_SPAN("path"));
+    image->ident = uspi_member_text(object, USPI_SPAN("name"));
+    image->arch = uspi_scan_arch(uspi_member_text(object, USPI_SPAN("arch")), &image->variant);
     image->id_size = uspi_scan_id(id, image->id, sizeof image->id);
-    set_range(image, number_of(object, USPI_SPAN("base")), number_of(object, USPI_SPAN("size")));
+    uint64_t base, size;
+    uspi_member_uint(object, USPI_SPAN("base"), &base);
+    uspi_member_uint(object, USPI_SPAN("size"), &size);
+    uspi_set_range(image, base, size);
     return true;
 }
 
 const struct uspi_json_shape uspi_ips_json = {
     .name = "ips",
+    .reports = USPI_SLOT_BIT(USPI_SLOT_USED_IMAGES),
     .needs = USPI_SLOT_BIT(USPI_SLOT_IMAGE_OFFSET) | USPI_SLOT_BIT(USPI_SLOT_IMAGE_INDEX),
     .frame = find_ips_frame,
     .name_key = USPI_SPAN_INIT("symbol"),
@@ -97,6 +81,7 @@ static bool find_stackshot_image(const struct uspi_json_object *object, struct u
 
 const struct uspi_json_shape uspi_stackshot_json = {
     .name = "stackshot",
+    .reports = USPI_SLOT_BIT(USPI_SLOT_BINARY_IMAGES_APPLE),
     .is_array = true,
     .list_keys = {USPI_SPAN_INIT("userFrames"), USPI_SPAN_INIT("kernelFrames")},
     .frame = find_stackshot_frame,
@@ -124,7 +109,58 @@ static void take_text_offset(uint64_t address, uint64_t offset, struct uspi_fram
     if (!is_call) frame->flags |= USPI_FRAME_LEAF;
 }
 
-/* In crashes the root is where the thread stood, and what is below it calls it; in trees of samples it is the other way
+/* What begins a thread: its frames are the outermost. Names of binaries. */
+static bool is_start(struct uspi_span binary) {
+    static const struct uspi_span names[] = {USPI_SPAN_INIT("dyld"), USPI_SPAN_INIT("libdyld.dylib"),
+                                             USPI_SPAN_INIT("libsystem_pthread.dylib")};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (uspi_span_is(binary, names[i])) return true;
+    }
+    return false;
+}
+
+/* A frame's place, as far as the order of frames is to be told by it. */
+struct chain_frame {
+    struct uspi_span binary;
+    bool is_call; /* by its numbers it is one that called another */
+    size_t below; /* its subFrames; USPI_JSON_NONE: none */
+};
+
+static struct chain_frame frame_at(const struct uspi_json_document *document, size_t node) {
+    const struct uspi_json_object object = {.document = document, .node = node};
+    struct chain_frame frame = {.below = uspi_json_member(document, node, USPI_SPAN("subFrames"))};
+    uint64_t address, offset;
+    frame.binary = uspi_member_text(&object, USPI_SPAN("binaryName"));
+    const bool is_known = uspi_member_uint(&object, USPI_SPAN("address"), &address) &&
+                          uspi_member_uint(&object, USPI_SPAN("offsetIntoBinaryTextSegment"), &offset);
+    frame.is_call = is_known && offset <= address && offset <= UINT32_MAX && (address - offset) % PAGE == 1;
+    if (frame.below != USPI_JSON_NONE && document->nodes[frame.below].next == frame.below + 1) {
+        frame.below = USPI_JSON_NONE;
+    }
+    return frame;
+}
+
+static bool has_one(const struct uspi_json_document *document, size_t list) {
+    return document->nodes[list + 1].next == document->nodes[list].next;
+}
+
+bool uspi_metrickit_order(const struct uspi_json_document *document, size_t list, bool *is_chain) {
+    *is_chain = true;
+    if (document->nodes[list].kind != USPI_JSON_ARRAY || document->nodes[list].next == list + 1) return false;
+    *is_chain = has_one(document, list);
+    const struct chain_frame root = frame_at(document, list + 1);
+    struct chain_frame last = root;
+    bool is_told = root.is_call || root.below == USPI_JSON_NONE, is_innermost_first = false;
+    for (size_t below; (below = last.below) != USPI_JSON_NONE && document->nodes[below].kind == USPI_JSON_ARRAY;) {
+        *is_chain = *is_chain && has_one(document, below);
+        last = frame_at(document, below + 1);
+        /* Of all frames of a stack the innermost alone is no call. */
+        if (!is_told && last.is_call) is_told = is_innermost_first = true;
+    }
+    return is_told ? is_innermost_first : is_start(last.binary) && !is_start(root.binary);
+}
+
+/* In crashes the root is where the thread stood, and what is below it calls it; in trees of samples it may be the other way
  * round. */
 static bool find_metrickit_frame(const struct uspi_json_object *object, struct uspi_json_frame *frame) {
     uint64_t offset, count;
@@ -136,7 +172,7 @@ static bool find_metrickit_frame(const struct uspi_json_object *object, struct u
     const bool is_plain = (frame->frame.flags & USPI_FRAME_LEAF) != 0;
     const bool is_root = uspi_span_is(object->list_key, USPI_SPAN("callStackRootFrames"));
     frame->frame.flags &= ~(unsigned)USPI_FRAME_LEAF;
-    bool is_exact = object->is_in_crash ? is_root : is_plain && !has_parts;
+    bool is_exact = object->is_innermost_first ? is_root : is_plain && !has_parts;
     if (is_exact) frame->frame.flags |= USPI_FRAME_CALL_SITE;
     if (uspi_slot_uint(object, USPI_SLOT_SAMPLE_COUNT, &count)) frame->frame.count = count;
     frame->frame.image = uspi_slot_text(object, USPI_SLOT_BINARY_NAME);
@@ -148,6 +184,7 @@ static bool find_metrickit_frame(const struct uspi_json_object *object, struct u
 
 const struct uspi_json_shape uspi_metrickit_json = {
     .name = "metrickit",
+    .reports = USPI_SLOT_BIT(USPI_SLOT_CALL_STACK_TREE),
     .needs = USPI_SLOT_BIT(USPI_SLOT_TEXT_OFFSET) | USPI_SLOT_BIT(USPI_SLOT_ADDRESS),
     .frame = find_metrickit_frame,
     .name_key = USPI_SPAN_INIT("symbolName"),

@@ -8,26 +8,6 @@
 #include "lib/report/read/line.h"
 #include "lib/report/read/shapes.h"
 
-static struct uspi_span text_of(const struct uspi_json_object *object, struct uspi_span key) {
-    size_t member = uspi_json_member(object->document, object->node, key);
-    if (member == USPI_JSON_NONE || object->document->nodes[member].kind != USPI_JSON_STRING) {
-        return (struct uspi_span){"", 0};
-    }
-    return uspi_json_text(object->document, member);
-}
-
-static bool number_of(const struct uspi_json_object *object, struct uspi_span key, uint64_t *value) {
-    size_t member = uspi_json_member(object->document, object->node, key);
-    bool is_hex;
-    *value = 0;
-    return member != USPI_JSON_NONE && uspi_json_uint(object->document, member, value, &is_hex);
-}
-
-static void set_range(struct uspi_read_image *image, uint64_t base, uint64_t size) {
-    image->first = base;
-    image->last = size > UINT64_MAX - base ? UINT64_MAX : base + (size > 0 ? size - 1 : 0);
-}
-
 /* ---- KSCrash: addresses are numbers, the innermost frame comes first ---- */
 
 static bool find_kscrash_frame(const struct uspi_json_object *object, struct uspi_json_frame *frame) {
@@ -48,16 +28,17 @@ static bool find_kscrash_frame(const struct uspi_json_object *object, struct usp
 
 static bool find_kscrash_image(const struct uspi_json_object *object, struct uspi_read_image *image) {
     uint64_t base, size;
-    image->path = image->ident = text_of(object, USPI_SPAN("name"));
-    image->id_size = uspi_scan_id(text_of(object, USPI_SPAN("uuid")), image->id, sizeof image->id);
-    if (!number_of(object, USPI_SPAN("image_addr"), &base)) return false;
-    number_of(object, USPI_SPAN("image_size"), &size);
-    set_range(image, base, size);
+    image->path = image->ident = uspi_member_text(object, USPI_SPAN("name"));
+    image->id_size = uspi_scan_id(uspi_member_text(object, USPI_SPAN("uuid")), image->id, sizeof image->id);
+    if (!uspi_member_uint(object, USPI_SPAN("image_addr"), &base)) return false;
+    uspi_member_uint(object, USPI_SPAN("image_size"), &size);
+    uspi_set_range(image, base, size);
     return true;
 }
 
 const struct uspi_json_shape uspi_kscrash_json = {
     .name = "kscrash",
+    .reports = USPI_SLOT_BIT(USPI_SLOT_BINARY_IMAGES),
     .needs = USPI_SLOT_BIT(USPI_SLOT_INSTRUCTION_ADDR) | USPI_SLOT_BIT(USPI_SLOT_OBJECT_ADDR),
     .frame = find_kscrash_frame,
     .name_key = USPI_SPAN_INIT("symbol_name"),
@@ -92,22 +73,23 @@ static bool find_sentry_image(const struct uspi_json_object *object, struct uspi
     uint64_t base, size;
     static const struct uspi_span ids[] = {USPI_SPAN_INIT("debug_id"), USPI_SPAN_INIT("uuid"),
                                            USPI_SPAN_INIT("code_id")};
-    image->path = text_of(object, USPI_SPAN("code_file"));
-    if (image->path.length == 0) image->path = text_of(object, USPI_SPAN("name"));
+    image->path = uspi_member_text(object, USPI_SPAN("code_file"));
+    if (image->path.length == 0) image->path = uspi_member_text(object, USPI_SPAN("name"));
     image->ident = image->path;
     /* An ELF file's debug_id is a part of its build id, which is the code_id. */
-    bool is_elf = uspi_span_is(text_of(object, USPI_SPAN("type")), USPI_SPAN("elf"));
+    bool is_elf = uspi_span_is(uspi_member_text(object, USPI_SPAN("type")), USPI_SPAN("elf"));
     for (size_t i = 0; i < 3 && image->id_size == 0; i++) {
-        image->id_size = uspi_scan_id(text_of(object, ids[is_elf ? 2 - i : i]), image->id, sizeof image->id);
+        image->id_size = uspi_scan_id(uspi_member_text(object, ids[is_elf ? 2 - i : i]), image->id, sizeof image->id);
     }
-    if (!number_of(object, USPI_SPAN("image_addr"), &base)) return false;
-    number_of(object, USPI_SPAN("image_size"), &size);
-    set_range(image, base, size);
+    if (!uspi_member_uint(object, USPI_SPAN("image_addr"), &base)) return false;
+    uspi_member_uint(object, USPI_SPAN("image_size"), &size);
+    uspi_set_range(image, base, size);
     return true;
 }
 
 const struct uspi_json_shape uspi_sentry_json = {
     .name = "sentry",
+    .reports = USPI_SLOT_BIT(USPI_SLOT_DEBUG_META),
     .needs = USPI_SLOT_BIT(USPI_SLOT_INSTRUCTION_ADDR),
     .frame = find_sentry_frame,
     .name_key = USPI_SPAN_INIT("function"),
@@ -138,11 +120,11 @@ static bool find_swift_frame(const struct uspi_json_object *object, struct uspi_
 
 static bool find_swift_image(const struct uspi_json_object *object, struct uspi_read_image *image) {
     uint64_t end;
-    image->path = text_of(object, USPI_SPAN("path"));
-    image->ident = text_of(object, USPI_SPAN("name"));
-    image->id_size = uspi_scan_id(text_of(object, USPI_SPAN("buildId")), image->id, sizeof image->id);
-    if (!number_of(object, USPI_SPAN("baseAddress"), &image->first)) return false;
-    if (!number_of(object, USPI_SPAN("endOfText"), &end)) return false;
+    image->path = uspi_member_text(object, USPI_SPAN("path"));
+    image->ident = uspi_member_text(object, USPI_SPAN("name"));
+    image->id_size = uspi_scan_id(uspi_member_text(object, USPI_SPAN("buildId")), image->id, sizeof image->id);
+    if (!uspi_member_uint(object, USPI_SPAN("baseAddress"), &image->first)) return false;
+    if (!uspi_member_uint(object, USPI_SPAN("endOfText"), &end)) return false;
     image->last = end > image->first ? end - 1 : image->first;
     return true;
 }

@@ -12,9 +12,13 @@ static const struct {
 } slot_keys[] = {
     {USPI_SPAN_INIT("address"), USPI_SLOT_ADDRESS},
     {USPI_SPAN_INIT("base"), USPI_SLOT_BASE},
+    {USPI_SPAN_INIT("binary_images"), USPI_SLOT_BINARY_IMAGES},
+    {USPI_SPAN_INIT("binaryImages"), USPI_SLOT_BINARY_IMAGES_APPLE},
     {USPI_SPAN_INIT("binaryName"), USPI_SLOT_BINARY_NAME},
     {USPI_SPAN_INIT("binaryUUID"), USPI_SLOT_BINARY_UUID},
     {USPI_SPAN_INIT("build_id"), USPI_SLOT_BUILD_ID},
+    {USPI_SPAN_INIT("callStackTree"), USPI_SLOT_CALL_STACK_TREE},
+    {USPI_SPAN_INIT("debug_meta"), USPI_SLOT_DEBUG_META},
     {USPI_SPAN_INIT("exact"), USPI_SLOT_EXACT},
     {USPI_SPAN_INIT("frames"), USPI_SLOT_FRAMES},
     {USPI_SPAN_INIT("function"), USPI_SLOT_FUNCTION},
@@ -40,6 +44,7 @@ static const struct {
     {USPI_SPAN_INIT("symbolLocation"), USPI_SLOT_SYMBOL_LOCATION},
     {USPI_SPAN_INIT("symbol_name"), USPI_SLOT_SYMBOL_NAME},
     {USPI_SPAN_INIT("symbolName"), USPI_SLOT_SYMBOL_NAME_APPLE},
+    {USPI_SPAN_INIT("usedImages"), USPI_SLOT_USED_IMAGES},
     {USPI_SPAN_INIT("uuid"), USPI_SLOT_UUID},
 };
 
@@ -47,7 +52,7 @@ static const struct {
 #define KEY_LENGTH_MAX 27
 #define LENGTH(n)      (UINT32_C(1) << (n))
 static const uint32_t key_lengths = LENGTH(4) | LENGTH(5) | LENGTH(6) | LENGTH(7) | LENGTH(8) | LENGTH(10) |
-                                    LENGTH(11) | LENGTH(12) | LENGTH(14) | LENGTH(16) | LENGTH(27);
+                                    LENGTH(11) | LENGTH(12) | LENGTH(13) | LENGTH(14) | LENGTH(16) | LENGTH(27);
 
 static bool find_slot(struct uspi_span key, enum uspi_slot *slot) {
     if (key.length > KEY_LENGTH_MAX || (key_lengths & LENGTH(key.length)) == 0) return false;
@@ -95,6 +100,27 @@ struct uspi_span uspi_slot_text(const struct uspi_json_object *object, enum uspi
     if ((object->has & USPI_SLOT_BIT(slot)) == 0) return (struct uspi_span){"", 0};
     if (object->document->nodes[object->slots[slot]].kind != USPI_JSON_STRING) return (struct uspi_span){"", 0};
     return uspi_json_text(object->document, object->slots[slot]);
+}
+
+struct uspi_span uspi_member_text(const struct uspi_json_object *object, struct uspi_span key) {
+    size_t member = uspi_json_member(object->document, object->node, key);
+    if (member == USPI_JSON_NONE || object->document->nodes[member].kind != USPI_JSON_STRING) {
+        return (struct uspi_span){"", 0};
+    }
+    return uspi_json_text(object->document, member);
+}
+
+bool uspi_member_uint(const struct uspi_json_object *object, struct uspi_span key, uint64_t *value) {
+    size_t member = uspi_json_member(object->document, object->node, key);
+    bool is_hex;
+    if (member != USPI_JSON_NONE && uspi_json_uint(object->document, member, value, &is_hex)) return true;
+    *value = 0;
+    return false;
+}
+
+void uspi_set_range(struct uspi_read_image *image, uint64_t base, uint64_t size) {
+    image->first = base;
+    image->last = size > UINT64_MAX - base ? UINT64_MAX : base + (size > 0 ? size - 1 : 0);
 }
 
 void uspi_slot_id(const struct uspi_json_object *object, enum uspi_slot slot, struct uspi_frame *frame) {

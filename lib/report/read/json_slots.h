@@ -15,6 +15,13 @@ bool uspi_json_uint(const struct uspi_json_document *document, size_t node, uint
 bool uspi_slot_uint(const struct uspi_json_object *object, enum uspi_slot slot, uint64_t *value);
 struct uspi_span uspi_slot_text(const struct uspi_json_object *object, enum uspi_slot slot);
 
+/* The same for a member of any key: its string; its number, 0 where there is none. */
+struct uspi_span uspi_member_text(const struct uspi_json_object *object, struct uspi_span key);
+bool uspi_member_uint(const struct uspi_json_object *object, struct uspi_span key, uint64_t *value);
+
+/* The addresses of an image of `size` bytes at `base`. A size of 0 is not known. */
+void uspi_set_range(struct uspi_read_image *image, uint64_t base, uint64_t size);
+
 /* For shapes: what hardly any frame has otherwise: the id in a string member. */
 void uspi_slot_id(const struct uspi_json_object *object, enum uspi_slot slot, struct uspi_frame *frame);
 

@@ -328,6 +328,7 @@ static const struct {
     [USPI_FIELD_EXCEPTION_REASON] = {"exception_reason", "Exception Reason:"},
     [USPI_FIELD_TERMINATION] = {"termination", "Termination Reason:"},
     [USPI_FIELD_FAULT_ADDRESS] = {"fault_address", "Fault Address:"},
+    [USPI_FIELD_VM_REGION] = {"vm_region", "VM Region Info:"},
     [USPI_FIELD_TRIGGERED_BY] = {"triggered_by", "Triggered by Thread:"},
     [USPI_FIELD_INFORMATION] = {"information", "Application Specific Information:"},
 };

@@ -1,172 +1,49 @@
 /* SPDX-License-Identifier: MIT */
-/* A model of JSON documents: which object is a report of its own, where its fields stand, whose each array of frames is. */
+/* A model of JSON documents: which object is a report of its own, whose each array of frames is, which images a report has. Where
+ * its fields stand, model_fields.c knows. */
 #include "lib/report/read/model.h"
+#include "lib/report/read/model_fields.h"
+
+#include "lib/base/array.h"
+#include "lib/report/read/line.h"
 
 #include <stdlib.h>
+
+/* What the object with a thread's frames says of the thread. */
+struct thread_facts {
+    size_t holder; /* the object; USPI_JSON_NONE: none was read */
+    uint32_t flags;
+    uint64_t number, id; /* `number` with USPI_THREAD_NUMBER */
+    struct uspi_span name, queue;
+};
 
 struct builder {
     struct uspi_model *model;
     struct usp_reader *reader;
-    size_t part_end; /* the node behind the object of the last report; 0: none has begun */
-    size_t list;     /* the array of the last thread's frames */
-    uint32_t depth;  /* of that array's frames, in a tree */
-    bool is_tree;
-    size_t table; /* the first table of images that no report has yet */
+    size_t part_end;           /* the node behind the object of the last report; 0: none has begun */
+    size_t list;               /* the array of the last thread's frames */
+    uint32_t depth;            /* of that array's frames, in a tree */
+    size_t threads;            /* of the last report, so far: their numbers, where it gives none */
+    struct thread_facts facts; /* of the last thread; many arrays may stand in one object */
+    size_t payload;            /* the object around the last report that holds several; USPI_JSON_NONE: none was read */
+    struct uspi_payload_times times; /* of that object */
+    size_t *shown;                   /* for each table of images, the last report that got its images, counted from 1 */
+    size_t shown_room, shown_count;
 };
-
-/* ---- fields ---- */
-
-/* Where fields stand, from the report's object: keys with dots between them; [] is the first element of an array. */
-static const struct {
-    enum uspi_field field;
-    const char *path;
-} paths[] = {
-    /* .ips */
-    {USPI_FIELD_PROCESS, "procName"},
-    {USPI_FIELD_PROCESS, "app_name"},
-    {USPI_FIELD_PROCESS_ID, "pid"},
-    {USPI_FIELD_PATH, "procPath"},
-    {USPI_FIELD_IDENTIFIER, "bundleInfo.CFBundleIdentifier"},
-    {USPI_FIELD_IDENTIFIER, "bundleID"},
-    {USPI_FIELD_VERSION, "bundleInfo.CFBundleShortVersionString"},
-    {USPI_FIELD_VERSION, "app_version"},
-    {USPI_FIELD_CODE_TYPE, "cpuType"},
-    {USPI_FIELD_PARENT, "parentProc"},
-    {USPI_FIELD_INCIDENT, "incident"},
-    {USPI_FIELD_INCIDENT, "incident_id"},
-    {USPI_FIELD_HARDWARE, "modelCode"},
-    {USPI_FIELD_OS_VERSION, "osVersion.train"},
-    {USPI_FIELD_OS_VERSION, "os_version"},
-    {USPI_FIELD_DATE, "captureTime"},
-    {USPI_FIELD_DATE, "timestamp"},
-    {USPI_FIELD_EXCEPTION_TYPE, "exception.type"},
-    {USPI_FIELD_EXCEPTION_SUBTYPE, "exception.subtype"},
-    {USPI_FIELD_EXCEPTION_CODES, "exception.codes"},
-    {USPI_FIELD_EXCEPTION_REASON, "exceptionReason.composed_message"},
-    {USPI_FIELD_TERMINATION, "termination.indicator"},
-    {USPI_FIELD_TRIGGERED_BY, "faultingThread"},
-    {USPI_FIELD_HARDWARE, "product"},
-    {USPI_FIELD_EVENT, "reason"},
-    /* MetricKit */
-    {USPI_FIELD_IDENTIFIER, "diagnosticMetaData.bundleIdentifier"},
-    {USPI_FIELD_VERSION, "diagnosticMetaData.appVersion"},
-    {USPI_FIELD_CODE_TYPE, "diagnosticMetaData.platformArchitecture"},
-    {USPI_FIELD_HARDWARE, "diagnosticMetaData.deviceType"},
-    {USPI_FIELD_OS_VERSION, "diagnosticMetaData.osVersion"},
-    {USPI_FIELD_DURATION, "diagnosticMetaData.hangDuration"},
-    {USPI_FIELD_DURATION, "diagnosticMetaData.totalCPUTime"},
-    {USPI_FIELD_DURATION, "diagnosticMetaData.launchDuration"},
-    {USPI_FIELD_EVENT, "diagnosticMetaData.writesCaused"},
-    {USPI_FIELD_EXCEPTION_TYPE, "diagnosticMetaData.exceptionType"},
-    {USPI_FIELD_EXCEPTION_CODES, "diagnosticMetaData.exceptionCode"},
-    {USPI_FIELD_EXCEPTION_SUBTYPE, "diagnosticMetaData.signal"},
-    {USPI_FIELD_EXCEPTION_REASON, "diagnosticMetaData.objectiveCexceptionReason.composedMessage"},
-    {USPI_FIELD_TERMINATION, "diagnosticMetaData.terminationReason"},
-    {USPI_FIELD_FAULT_ADDRESS, "diagnosticMetaData.virtualMemoryRegionInfo"},
-    /* KSCrash */
-    {USPI_FIELD_PROCESS, "report.process_name"},
-    {USPI_FIELD_INCIDENT, "report.id"},
-    {USPI_FIELD_DATE, "report.timestamp"},
-    {USPI_FIELD_EXCEPTION_TYPE, "crash.error.mach.exception_name"},
-    {USPI_FIELD_EXCEPTION_SUBTYPE, "crash.error.signal.name"},
-    {USPI_FIELD_EXCEPTION_REASON, "crash.error.reason"},
-    {USPI_FIELD_FAULT_ADDRESS, "crash.error.address"},
-    {USPI_FIELD_INFORMATION, "crash.diagnosis"},
-    {USPI_FIELD_IDENTIFIER, "system.CFBundleIdentifier"},
-    {USPI_FIELD_VERSION, "system.CFBundleShortVersionString"},
-    {USPI_FIELD_PATH, "system.CFBundleExecutablePath"},
-    {USPI_FIELD_HARDWARE, "system.machine"},
-    {USPI_FIELD_OS_VERSION, "system.system_version"},
-    {USPI_FIELD_CODE_TYPE, "system.cpu_arch"},
-    /* Sentry */
-    {USPI_FIELD_INCIDENT, "event_id"},
-    {USPI_FIELD_EXCEPTION_TYPE, "exception.values[].type"},
-    {USPI_FIELD_EXCEPTION_REASON, "exception.values[].value"},
-    {USPI_FIELD_VERSION, "release"},
-    {USPI_FIELD_HARDWARE, "contexts.device.model"},
-    {USPI_FIELD_OS_VERSION, "contexts.os.version"},
-    /* Swift */
-    {USPI_FIELD_EXCEPTION_TYPE, "description"},
-    {USPI_FIELD_FAULT_ADDRESS, "faultAddress"},
-    {USPI_FIELD_OS_VERSION, "platform"},
-    {USPI_FIELD_CODE_TYPE, "architecture"},
-};
-
-/* The value at a path; USPI_JSON_NONE when there is none. */
-static size_t find_value(const struct uspi_json_document *document, size_t node, const char *path) {
-    while (node != USPI_JSON_NONE && *path != '\0') {
-        size_t length = strcspn(path, ".[");
-        node = uspi_json_member(document, node, (struct uspi_span){path, length});
-        path += length;
-        if (path[0] == '[' && node != USPI_JSON_NONE) {
-            const struct uspi_json_node *array = &document->nodes[node];
-            bool has_first = array->kind == USPI_JSON_ARRAY && array->next > node + 1;
-            node = has_first ? node + 1 : USPI_JSON_NONE;
-            path += 2;
-        }
-        if (path[0] == '.') path++;
-    }
-    return node;
-}
-
-/* The characters of a string, the digits of a number. */
-static bool copy_value(struct uspi_model *model, const struct uspi_json_document *document, size_t node,
-                       struct uspi_span *copy) {
-    *copy = (struct uspi_span){"", 0};
-    if (node == USPI_JSON_NONE || document->nodes[node].kind <= USPI_JSON_ARRAY) return true;
-    struct uspi_span text = uspi_json_text(document, node);
-    if (document->nodes[node].kind == USPI_JSON_LITERAL) return true;
-    if (text.length == 0 || memchr(text.bytes, '\\', text.length) == NULL) return uspi_model_copy(model, text, copy);
-    char *decoded = malloc(text.length);
-    if (decoded == NULL) return false;
-    bool is_copied = uspi_model_copy(model, (struct uspi_span){decoded, uspi_json_decode(text, decoded)}, copy);
-    free(decoded);
-    return is_copied;
-}
-
-static bool take_fields(struct builder *builder, size_t object) {
-    const struct uspi_json_document *document = &builder->reader->documents.document;
-    struct uspi_model *model = builder->model;
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-        struct uspi_span *field = &model->parts[model->part_count - 1].fields[paths[i].field];
-        if (field->length > 0) continue;
-        if (!copy_value(model, document, find_value(document, object, paths[i].path), field)) return false;
-    }
-    return true;
-}
 
 /* ---- reports ---- */
 
-/* What an object has that is a report of its own. */
-static bool is_report(const struct uspi_json_document *document, size_t node) {
-    static const struct uspi_span keys[] = {
-        USPI_SPAN_INIT("callStackTree"), USPI_SPAN_INIT("usedImages"),   USPI_SPAN_INIT("binary_images"),
-        USPI_SPAN_INIT("debug_meta"),    USPI_SPAN_INIT("binaryImages"),
-    };
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        if (uspi_json_member(document, node, keys[i]) != USPI_JSON_NONE) return true;
-    }
-    return false;
+static bool is_kept(const struct uspi_json_document *document, size_t node, enum uspi_json_kind kind) {
+    return node != USPI_JSON_NONE && document->nodes[node].kind == kind;
 }
 
-/* The innermost report around a node; the whole document when there is none. Nodes come in the order of the text, so the
- * search goes on where the last one ended. */
-static size_t report_of(const struct uspi_json_document *document, size_t node) {
-    size_t found = 0;
-    for (size_t i = 0; i <= node;) {
-        const struct uspi_json_node *n = &document->nodes[i];
-        if (n->next <= node) {
-            i = n->next;
-            continue;
-        }
-        if (n->kind == USPI_JSON_OBJECT && is_report(document, i)) found = i;
-        i++;
-    }
-    return found;
+/* Level `depth` of the way to the frame, counted from 1; USPI_JSON_NONE for 0. */
+static size_t node_at(const struct uspi_documents *documents, size_t depth) {
+    return depth > 0 ? documents->levels[depth - 1].node : USPI_JSON_NONE;
 }
 
-/* What kind of MetricKit's diagnostics a report is. */
-static struct uspi_span event_of(const struct uspi_json_document *document, size_t report) {
+/* What kind of MetricKit's diagnostics a report is, by the nearest key around it. */
+static struct uspi_span event_of(const struct uspi_documents *documents, size_t report_depth) {
     static const struct {
         struct uspi_span key, event;
     } kinds[] = {
@@ -176,30 +53,59 @@ static struct uspi_span event_of(const struct uspi_json_document *document, size
         {USPI_SPAN_INIT("diskWriteExceptionDiagnostics"), USPI_SPAN_INIT("disk writes")},
         {USPI_SPAN_INIT("appLaunchDiagnostics"), USPI_SPAN_INIT("app launch")},
     };
-    for (size_t i = report; i-- > 0;) {
-        if (document->nodes[i].next <= report || document->nodes[i].key_length == 0) continue;
-        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-            if (uspi_span_is(uspi_json_key(document, i), kinds[k].key)) return kinds[k].event;
-        }
-        break;
+    const struct uspi_json_document *document = &documents->document;
+    if (report_depth < 2) return (struct uspi_span){"", 0};
+    const struct uspi_span key = uspi_json_key(document, node_at(documents, report_depth - 1));
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        if (uspi_span_is(key, kinds[k].key)) return kinds[k].event;
     }
     return (struct uspi_span){"", 0};
 }
 
-static bool begin_report(struct builder *builder, size_t node) {
+/* The times of what holds the report, which are looked up once for all its reports. */
+static void find_times(struct builder *builder, size_t report_depth) {
+    const struct uspi_documents *documents = &builder->reader->documents;
+    const struct uspi_json_document *document = &documents->document;
+    const size_t payload = report_depth > 2 ? node_at(documents, report_depth - 2) : USPI_JSON_NONE;
+    if (payload == builder->payload && payload != USPI_JSON_NONE) return;
+    builder->payload = payload;
+    builder->times.begin = uspi_json_member(document, payload, USPI_SPAN("timeStampBegin"));
+    builder->times.end = uspi_json_member(document, payload, USPI_SPAN("timeStampEnd"));
+}
+
+/* `depth`: of the frame. */
+static bool begin_report(struct builder *builder, size_t node, uint32_t depth) {
     const struct uspi_documents *documents = &builder->reader->documents;
     const struct uspi_json_document *document = &documents->document;
     struct uspi_model *model = builder->model;
     if (node < builder->part_end) return true;
-    size_t report = report_of(document, node);
+    /* The innermost report around the frame; the whole document when there is none. */
+    const size_t report_depth = depth > 0 ? documents->levels[depth - 1].report : 0;
+    const size_t report = report_depth > 0 ? node_at(documents, report_depth) : 0;
     builder->part_end = document->nodes[report].next;
     builder->list = USPI_JSON_NONE;
+    builder->threads = 0;
     /* What stood in a document of its own in front of it, the first line of an .ips report, is of this one. */
     const struct uspi_model_part *last = model->part_count > 0 ? &model->parts[model->part_count - 1] : NULL;
     bool goes_on = last != NULL && last->thread_count == 0;
     if (!goes_on && uspi_model_add_part(model) == NULL) return false;
-    if (!take_fields(builder, report)) return false;
-    return uspi_model_set_field(model, USPI_FIELD_EVENT, event_of(document, report));
+    find_times(builder, report_depth);
+    if (!uspi_model_take_fields(model, document, report, &builder->times)) return false;
+    return uspi_model_set_field(model, USPI_FIELD_EVENT, event_of(documents, report_depth));
+}
+
+/* Gives the last report the images that count for one of its frames, once. */
+static bool take_images(struct builder *builder, size_t table) {
+    const struct uspi_tables *tables = &builder->reader->documents.tables;
+    if (table == SIZE_MAX) return true;
+    const size_t count = uspi_tables_count(tables), part = builder->model->part_count;
+    if (builder->shown_count < count) {
+        if (!uspi_room_for(&builder->shown, &builder->shown_room, 0, count, sizeof *builder->shown)) return false;
+        for (; builder->shown_count < count; builder->shown_count++) builder->shown[builder->shown_count] = 0;
+    }
+    if (builder->shown[table] == part) return true;
+    builder->shown[table] = part;
+    return uspi_model_add_images(builder->model, tables, table);
 }
 
 /* ---- threads ---- */
@@ -212,7 +118,7 @@ static bool has_true(const struct uspi_json_document *document, size_t object, s
 static bool copy_member(struct builder *builder, size_t object, struct uspi_span key, struct uspi_span *copy) {
     const struct uspi_json_document *document = &builder->reader->documents.document;
     if (copy->length > 0) return true;
-    return copy_value(builder->model, document, uspi_json_member(document, object, key), copy);
+    return uspi_model_copy_value(builder->model, document, uspi_json_member(document, object, key), copy);
 }
 
 static bool take_number(const struct uspi_json_document *document, size_t object, struct uspi_span key,
@@ -220,6 +126,25 @@ static bool take_number(const struct uspi_json_document *document, size_t object
     size_t member = uspi_json_member(document, object, key);
     bool is_hex;
     return member != USPI_JSON_NONE && uspi_json_uint(document, member, value, &is_hex);
+}
+
+static bool read_facts(struct builder *builder, size_t holder) {
+    static const struct uspi_span crashed[] = {USPI_SPAN_INIT("triggered"), USPI_SPAN_INIT("crashed"),
+                                               USPI_SPAN_INIT("threadAttributed")};
+    const struct uspi_json_document *document = &builder->reader->documents.document;
+    struct thread_facts *facts = &builder->facts;
+    if (holder != USPI_JSON_NONE && facts->holder == holder) return true;
+    *facts = (struct thread_facts){.holder = holder};
+    if (holder == USPI_JSON_NONE) return true;
+    for (size_t i = 0; i < sizeof crashed / sizeof *crashed; i++) {
+        if (has_true(document, holder, crashed[i])) facts->flags |= USPI_THREAD_CRASHED;
+    }
+    if (take_number(document, holder, USPI_SPAN("index"), &facts->number)) facts->flags |= USPI_THREAD_NUMBER;
+    if (take_number(document, holder, USPI_SPAN("id"), &facts->id)) facts->flags |= USPI_THREAD_ID;
+    return copy_member(builder, holder, USPI_SPAN("name"), &facts->name) &&
+           copy_member(builder, holder, USPI_SPAN("queue"), &facts->queue) &&
+           copy_member(builder, holder, USPI_SPAN("dispatch_queue"), &facts->queue) &&
+           copy_member(builder, holder, USPI_SPAN("dispatch_queue_label"), &facts->queue);
 }
 
 /* What frames are of that are no thread's; empty: they are a thread's. */
@@ -240,52 +165,76 @@ static struct uspi_span stack_of(const struct uspi_json_object *object) {
 
 /* The thread of an array of frames: what the object says that has it, or the one around that ("backtrace": {"contents"}). */
 static bool begin_thread(struct builder *builder, const struct uspi_json_object *object) {
-    static const struct uspi_span crashed[] = {USPI_SPAN_INIT("triggered"), USPI_SPAN_INIT("crashed"),
-                                               USPI_SPAN_INIT("threadAttributed")};
-    const struct uspi_json_document *document = object->document;
+    const struct uspi_documents *documents = &builder->reader->documents;
     struct uspi_model *model = builder->model;
-    const struct uspi_model_part *part = &model->parts[model->part_count - 1];
-    size_t number = 0;
-    for (size_t i = 0; i < part->thread_count; i++) number += !model->threads[part->thread + i].is_stack;
     struct uspi_model_thread *thread = uspi_model_add_thread(model);
     if (thread == NULL) return false;
-    size_t holder = object->holder;
-    struct uspi_span key = holder != USPI_JSON_NONE ? uspi_json_key(document, holder) : (struct uspi_span){"", 0};
-    if (uspi_span_is(key, USPI_SPAN("backtrace")) || uspi_span_is(key, USPI_SPAN("stacktrace"))) {
-        /* The object around it stands right in front, at a lower depth. */
-        size_t around = holder;
-        while (around > 0 && document->nodes[--around].next <= holder) {}
-        holder = around;
-    }
     builder->list = object->list;
     builder->depth = object->depth;
-    thread->flags = USPI_THREAD_NUMBER;
-    thread->number = number;
-    struct uspi_span stack = stack_of(object);
+    const struct uspi_span stack = stack_of(object);
     if (stack.length > 0) {
         thread->is_stack = true;
         return uspi_model_copy(model, stack, &thread->name);
     }
-    if (holder == USPI_JSON_NONE) return true;
-    for (size_t i = 0; i < sizeof crashed / sizeof *crashed; i++) {
-        if (has_true(document, holder, crashed[i])) thread->flags |= USPI_THREAD_CRASHED;
+    size_t holder = object->holder;
+    const struct uspi_span key =
+        holder != USPI_JSON_NONE ? uspi_json_key(object->document, holder) : (struct uspi_span){"", 0};
+    if (object->depth > 2 &&
+        (uspi_span_is(key, USPI_SPAN("backtrace")) || uspi_span_is(key, USPI_SPAN("stacktrace")))) {
+        holder = node_at(documents, object->depth - 2);
     }
-    take_number(document, holder, USPI_SPAN("index"), &thread->number);
-    if (take_number(document, holder, USPI_SPAN("id"), &thread->id)) thread->flags |= USPI_THREAD_ID;
-    return copy_member(builder, holder, USPI_SPAN("name"), &thread->name) &&
-           copy_member(builder, holder, USPI_SPAN("queue"), &thread->queue) &&
-           copy_member(builder, holder, USPI_SPAN("dispatch_queue"), &thread->queue) &&
-           copy_member(builder, holder, USPI_SPAN("dispatch_queue_label"), &thread->queue);
+    if (!read_facts(builder, holder)) return false;
+    const struct thread_facts *facts = &builder->facts;
+    thread->flags = facts->flags | USPI_THREAD_NUMBER;
+    thread->number = (facts->flags & USPI_THREAD_NUMBER) != 0 ? facts->number : builder->threads;
+    thread->id = facts->id;
+    thread->name = facts->name;
+    thread->queue = facts->queue;
+    builder->threads++;
+    return true;
 }
 
 /* ---- frames ---- */
 
+/* The source file and line of a frame with a name, by the keys under which an answer has them. */
+static void take_source(const struct uspi_json_document *document, const struct uspi_json_shape *shape, size_t object,
+                        struct uspi_frame *frame) {
+    const size_t file = uspi_json_member(document, object, shape->file_key);
+    uint64_t line;
+    if (!is_kept(document, file, USPI_JSON_STRING)) return;
+    frame->file = uspi_json_text(document, file);
+    if (take_number(document, object, shape->line_key, &line)) frame->line = line < UINT32_MAX ? (uint32_t)line : 0;
+}
+
+/* Adds the calls that were inlined in a frame with a name, in front of it: what edits.c has written. */
+static bool add_inlined(struct builder *builder, const struct uspi_json_frame *frame,
+                        const struct uspi_located *located) {
+    const struct uspi_json_document *document = &builder->reader->documents.document;
+    const size_t calls = uspi_json_member(document, frame->node, USPI_SPAN("inlined"));
+    const struct usp_answer none = {.frames = NULL};
+    if (!is_kept(document, calls, USPI_JSON_ARRAY)) return true;
+    for (size_t i = calls + 1; i < document->nodes[calls].next; i = document->nodes[i].next) {
+        struct uspi_located call = *located;
+        const size_t name = uspi_json_member(document, i, frame->shape->name_key);
+        if (!is_kept(document, name, USPI_JSON_STRING)) continue;
+        call.frame.flags |= USPI_FRAME_INLINED;
+        call.frame.file = (struct uspi_span){"", 0};
+        call.frame.line = call.frame.column = 0;
+        take_source(document, frame->shape, i, &call.frame);
+        if (!uspi_model_copy_value(builder->model, document, name, &call.frame.name)) return false;
+        if (!uspi_model_add_frame(builder->model, &call, &none)) return false;
+    }
+    return true;
+}
+
 static int take_frame(void *context, const struct uspi_json_object *object, const struct uspi_json_frame *frame,
                       const struct uspi_located *located, const struct usp_answer *answer) {
     struct builder *builder = context;
+    struct uspi_model *model = builder->model;
     struct uspi_located copy = *located;
-    if (!begin_report(builder, object->node)) return USP_ERROR_NO_MEMORY;
-    struct uspi_model_part *part = &builder->model->parts[builder->model->part_count - 1];
+    if (!begin_report(builder, object->node, object->depth) || !take_images(builder, object->table))
+        return USP_ERROR_NO_MEMORY;
+    struct uspi_model_part *part = &model->parts[model->part_count - 1];
     if (frame->shape != NULL) {
         part->format = frame->shape->name;
     } else if (part->format[0] == '\0' && located->frame.shape != NULL) {
@@ -294,13 +243,25 @@ static int take_frame(void *context, const struct uspi_json_object *object, cons
     /* A tree goes on in its frames' own arrays. */
     bool is_below = part->thread_count > 0 && uspi_span_is(object->list_key, USPI_SPAN("subFrames"));
     if (!is_below && object->list != builder->list && !begin_thread(builder, object)) return USP_ERROR_NO_MEMORY;
-    if (frame->frame.count > 0 && !object->is_in_crash) {
-        struct uspi_model_thread *thread = &builder->model->threads[builder->model->thread_count - 1];
-        thread->flags |= USPI_THREAD_TREE;
+    if (frame->shape != NULL && frame->frame.count > 0 && !object->is_stack) {
         copy.frame.flags |= USPI_FRAME_NODE;
         copy.frame.depth = object->depth > builder->depth ? (object->depth - builder->depth) / 2 : 0;
     }
-    return uspi_model_add_frame(builder->model, &copy, answer) ? USP_OK : USP_ERROR_NO_MEMORY;
+    if ((copy.frame.flags & USPI_FRAME_NODE) != 0) {
+        struct uspi_model_thread *thread = &model->threads[model->thread_count - 1];
+        const bool is_upside_down = object->is_innermost_first && !is_below && thread->name.length == 0;
+        thread->flags |= USPI_THREAD_TREE;
+        if (is_upside_down) thread->name = USPI_SPAN("callers stand below what they call");
+    }
+    if (frame->shape != NULL && (copy.frame.flags & USPI_FRAME_NAMED) != 0) {
+        const struct uspi_json_document *document = &builder->reader->documents.document;
+        if (frame->shape->file_key.length > 0) take_source(document, frame->shape, frame->node, &copy.frame);
+        if (!uspi_model_copy_text(model, copy.frame.name, &copy.frame.name) ||
+            !uspi_model_copy_text(model, copy.frame.file, &copy.frame.file) || !add_inlined(builder, frame, &copy)) {
+            return USP_ERROR_NO_MEMORY;
+        }
+    }
+    return uspi_model_add_frame(model, &copy, answer) ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
 /* The innermost frame comes last there. */
@@ -316,34 +277,35 @@ static void reverse_frames(struct uspi_model *model, size_t from_thread) {
     }
 }
 
-static bool take_images(struct builder *builder) {
-    const struct uspi_tables *tables = &builder->reader->documents.tables;
-    /* Of several reports in a document each has its own; they are shown with the last. */
-    for (size_t i = 0; i < uspi_tables_count(tables); i++) {
-        if (!uspi_model_add_images(builder->model, tables, i)) return false;
-    }
-    return true;
-}
-
-int uspi_model_read_documents(struct uspi_model *model, struct usp_reader *reader, struct uspi_span text) {
-    struct builder builder = {.model = model, .reader = reader, .list = USPI_JSON_NONE};
-    struct uspi_documents *documents = &reader->documents;
-    documents->document.text = text;
-    documents->document.at = 0;
+static int read_documents(struct builder *builder) {
+    struct uspi_model *model = builder->model;
+    struct uspi_documents *documents = &builder->reader->documents;
     for (;;) {
         const size_t threads = model->thread_count;
-        builder.part_end = 0;
-        int status = uspi_documents_read(documents, take_frame, &builder);
+        builder->part_end = 0;
+        builder->facts.holder = builder->payload = USPI_JSON_NONE;
+        builder->shown_count = 0;
+        int status = uspi_documents_read(documents, take_frame, builder);
         if (status == USP_ERROR_NOT_FOUND) return USP_OK;
         if (status != USP_OK) return status;
-        if (builder.part_end == 0 && documents->document.nodes[0].kind == USPI_JSON_OBJECT) {
+        if (builder->part_end == 0 && documents->document.nodes[0].kind == USPI_JSON_OBJECT) {
             /* A document without frames: about the one that follows. */
-            if (uspi_model_add_part(model) == NULL || !take_fields(&builder, 0)) return USP_ERROR_NO_MEMORY;
-        } else if (!take_images(&builder)) {
-            return USP_ERROR_NO_MEMORY;
+            const struct uspi_payload_times none = {USPI_JSON_NONE, USPI_JSON_NONE};
+            const bool is_added =
+                uspi_model_add_part(model) != NULL && uspi_model_take_fields(model, &documents->document, 0, &none);
+            if (!is_added) return USP_ERROR_NO_MEMORY;
         }
         if (model->part_count > 0 && strcmp(model->parts[model->part_count - 1].format, "sentry") == 0) {
             reverse_frames(model, threads);
         }
     }
+}
+
+int uspi_model_read_documents(struct uspi_model *model, struct usp_reader *reader, struct uspi_span text) {
+    struct builder builder = {.model = model, .reader = reader, .list = USPI_JSON_NONE};
+    reader->documents.document.text = text;
+    reader->documents.document.at = 0;
+    const int status = read_documents(&builder);
+    free(builder.shown);
+    return status;
 }

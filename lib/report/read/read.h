@@ -116,6 +116,7 @@ enum uspi_field {
     USPI_FIELD_EXCEPTION_REASON,
     USPI_FIELD_TERMINATION,
     USPI_FIELD_FAULT_ADDRESS,
+    USPI_FIELD_VM_REGION,
     USPI_FIELD_TRIGGERED_BY,
     USPI_FIELD_INFORMATION,
     USPI_FIELD_COUNT
@@ -182,13 +183,17 @@ extern const struct uspi_line_shape *const uspi_line_shapes[];
 
 /* ---- JSON documents ---- */
 
-/* Members that objects of reports have; which key each has stands in one table in documents.c. */
+/* Members that objects of reports have; which key each has stands in one table in json_slots.c. */
 enum uspi_slot {
     USPI_SLOT_ADDRESS,
     USPI_SLOT_BASE,
+    USPI_SLOT_BINARY_IMAGES,
+    USPI_SLOT_BINARY_IMAGES_APPLE,
     USPI_SLOT_BINARY_NAME,
     USPI_SLOT_BINARY_UUID,
     USPI_SLOT_BUILD_ID,
+    USPI_SLOT_CALL_STACK_TREE,
+    USPI_SLOT_DEBUG_META,
     USPI_SLOT_EXACT,
     USPI_SLOT_FRAMES,
     USPI_SLOT_FUNCTION,
@@ -214,10 +219,11 @@ enum uspi_slot {
     USPI_SLOT_SYMBOL_NAME,
     USPI_SLOT_SYMBOL_NAME_APPLE,
     USPI_SLOT_TEXT_OFFSET,
+    USPI_SLOT_USED_IMAGES,
     USPI_SLOT_UUID,
     USPI_SLOT_COUNT
 };
-#define USPI_SLOT_BIT(slot) (UINT32_C(1) << (slot))
+#define USPI_SLOT_BIT(slot) (UINT64_C(1) << (slot))
 
 /* An object, or an array that is a frame, and where it stands. */
 struct uspi_json_object {
@@ -225,10 +231,12 @@ struct uspi_json_object {
     size_t node;
     size_t list, holder;             /* the array that holds it, the object that has that array; USPI_JSON_NONE: none */
     uint32_t depth;                  /* of objects and arrays around it */
+    size_t table;                    /* the list of images that counts here; SIZE_MAX: none */
     struct uspi_span list_key;       /* of the array that holds it; empty: none does */
     bool is_first, is_last;          /* in that array */
-    bool is_in_crash;                /* below MetricKit's crashDiagnostics */
-    uint32_t has;                    /* USPI_SLOT_BIT of each member that it has, */
+    bool is_innermost_first;         /* of MetricKit's frames: what stands below one calls it */
+    bool is_stack;                   /* of MetricKit's frames: each has no more than one below it */
+    uint64_t has;                    /* USPI_SLOT_BIT of each member that it has, */
     uint32_t slots[USPI_SLOT_COUNT]; /* and their nodes */
 };
 
@@ -247,7 +255,8 @@ struct uspi_json_frame {
 struct uspi_json_shape {
     const char *name;
     bool is_array;                 /* its frames are arrays, otherwise objects */
-    uint32_t needs;                /* USPI_SLOT_BIT of all members that every frame of this shape has */
+    uint64_t needs;                /* USPI_SLOT_BIT of all members that every frame of this shape has */
+    uint64_t reports;              /* USPI_SLOT_BIT of members by which an object is a report of its own */
     struct uspi_span list_keys[2]; /* its frames stand in arrays with one of these keys; empty: anywhere */
     /* Whether an object or array is a frame. *frame is cleared before. */
     bool (*frame)(const struct uspi_json_object *object, struct uspi_json_frame *frame);

@@ -64,7 +64,7 @@ void usp_reader_free(struct usp_reader *reader) {
     free(reader->kept);
     free(reader->held);
     free(reader->decoded);
-    free(reader->gathered);
+    uspi_gathered_clear(&reader->gathered);
     uspi_expanded_clear(&reader->expanded);
     free(reader);
 }
@@ -106,15 +106,6 @@ static void put_wide(struct usp_reader *reader, struct uspi_span text) {
         put_raw(reader, (struct uspi_span){units, length});
         text = uspi_span_behind(text, part);
     }
-}
-
-/* A usp_write_function that gathers a line. */
-static int gather(void *context, const char *bytes, size_t n) {
-    struct usp_reader *reader = context;
-    if (!reserve(&reader->gathered, &reader->gathered_room, reader->gathered_size + n)) return USP_ERROR_NO_MEMORY;
-    memcpy(reader->gathered + reader->gathered_size, bytes, n);
-    reader->gathered_size += n;
-    return USP_OK;
 }
 
 /* ---- lines ---- */
@@ -178,16 +169,16 @@ static int write_line(struct usp_reader *reader, const struct uspi_line *line, b
         following = line->behind;
     }
     char room[512];
-    struct uspi_text gathered = uspi_text_through(gather, reader, room, sizeof room);
+    struct uspi_text gathered = uspi_text_through(uspi_gather, &reader->gathered, room, sizeof room);
     struct uspi_text *out = is_wide ? &gathered : &reader->out;
-    reader->gathered_size = 0;
+    reader->gathered.size = 0;
     status = uspi_lines_write(&reader->lines, line->position, text, following, is_last, out, &is);
     if (is_wide && status == USP_OK) status = uspi_text_flush(&gathered);
     if (status != USP_OK) return status;
     if (is == USPI_LINE_WAITS) return hold(reader, line);
     if (is != USPI_LINE_WRITTEN) put_raw(reader, line->raw);
     if (is == USPI_LINE_WRITTEN && is_wide) {
-        put_wide(reader, (struct uspi_span){reader->gathered, reader->gathered_size});
+        put_wide(reader, uspi_gathered_span(&reader->gathered));
     }
     return reader->out.status;
 }
@@ -345,7 +336,7 @@ static int fail_record(struct usp_reader *reader, const struct uspi_documents *d
 /* Makes a text into one in which the backtraces that Swift has encoded are frames. It lives until the next one. */
 static int expand(struct usp_reader *reader, struct uspi_span *text) {
     int status = uspi_expand_backtraces(*text, &reader->expanded);
-    if (reader->expanded.bytes != NULL) *text = (struct uspi_span){reader->expanded.bytes, reader->expanded.size};
+    if (reader->expanded.count > 0) *text = uspi_gathered_span(&reader->expanded.text);
     return status;
 }
 
@@ -377,7 +368,7 @@ static int write_documents(struct usp_reader *reader, struct uspi_span text, put
         for (size_t i = 0; i < documents->edits.count; i++) {
             const struct uspi_edit *edit = &documents->edits.edits[i];
             put_unchanged(reader, text, written, edit->at, &addition, put);
-            put(reader, (struct uspi_span){documents->edits.texts + edit->from, edit->length});
+            put(reader, (struct uspi_span){documents->edits.texts.bytes + edit->from, edit->length});
             written = edit->at + edit->removed;
         }
     }

@@ -26,8 +26,7 @@ struct usp_reader {
     uint64_t held_position;
     char *decoded; /* what was UTF-16, as UTF-8 */
     size_t decoded_size, decoded_room;
-    char *gathered; /* a changed line, before it is UTF-16 again */
-    size_t gathered_size, gathered_room;
+    struct uspi_gathered gathered; /* a changed line, before it is UTF-16 again */
     struct uspi_expanded expanded; /* a text of JSON in which backtraces that Swift has encoded are frames */
     struct uspi_text out;
     char out_room[1 << 15];

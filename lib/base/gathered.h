@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Bytes that are gathered, one piece behind the other, in memory that grows. */
+#ifndef USPI_GATHERED_H
+#define USPI_GATHERED_H
+
+#include "lib/base/array.h"
+#include "lib/base/span.h"
+
+#include <unspool/base.h>
+
+/* All zero is empty. `bytes` is owned, and kept when `size` is set to 0. */
+struct uspi_gathered {
+    char *bytes; /* NULL: nothing was gathered yet */
+    size_t size, room;
+};
+
+/* Makes room for n more bytes. Returns false when memory lacks. */
+static inline bool uspi_gathered_reserve(struct uspi_gathered *gathered, size_t n) {
+    return uspi_room_for(&gathered->bytes, &gathered->room, gathered->size, n, 1);
+}
+
+/* A usp_write_function whose context is a struct uspi_gathered. Returns USP_OK or USP_ERROR_NO_MEMORY. */
+static inline int uspi_gather(void *context, const char *bytes, size_t n) {
+    struct uspi_gathered *gathered = (struct uspi_gathered *)context;
+    if (!uspi_gathered_reserve(gathered, n)) return USP_ERROR_NO_MEMORY;
+    if (n > 0) memcpy(gathered->bytes + gathered->size, bytes, n);
+    gathered->size += n;
+    return USP_OK;
+}
+
+/* Frees the bytes. */
+static inline void uspi_gathered_clear(struct uspi_gathered *gathered) {
+    free(gathered->bytes);
+    *gathered = (struct uspi_gathered){.bytes = NULL};
+}
+
+static inline struct uspi_span uspi_gathered_span(const struct uspi_gathered *gathered) {
+    return (struct uspi_span){gathered->bytes, gathered->size};
+}
+
+#endif
