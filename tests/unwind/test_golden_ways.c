@@ -372,6 +372,66 @@ START_TEST(first_entry_of_a_linkage_table) {
 }
 END_TEST
 
+/* 32-bit Arm's _Unwind_RaiseException (bytes of libgcc 12): it saves all registers in a block, from which it takes the
+ * link register alone when the call returns. */
+START_TEST(registers_in_a_block) {
+    static const struct {
+        uint8_t at, depth;
+        bool has_lr;
+    } stages[] = {{0, 0, true},   {2, 0, true},   {4, 4, true},    {8, 12, true},  {12, 64, true}, {16, 64, true},
+                  {20, 72, true}, {22, 72, true}, {26, 72, false}, {30, 72, true}, {32, 0, true}};
+    const usp_addr pc = FUNCTION + stages[_i].at;
+    struct fixture *f = begin_armv7();
+    CODE16(&f->memory, FUNCTION, /* mov r12, sp */ 0x46ec, /* push {lr} */ 0xb500, /* push {r12, lr} */ 0xe92d, 0x5000,
+           /* push {r0-r12} */ 0xe92d, 0x1fff, /* mov r3, #0 */ 0xf04f, 0x0300, /* push {r2, r3} */ 0xe92d, 0x000c,
+           /* add r1, sp, #4 */ 0xa901, /* bl */ 0xf7ff, 0xfb91, /* ldr lr, [sp, #64] */ 0xf8dd, 0xe040,
+           /* add sp, #72 */ 0xb012, /* bx lr */ 0x4770, /* nop */ 0xbf00);
+    WORDS(&f->memory, STACK + 60, 4, STACK + 72, STALE, STALE, RA2, 0);
+    set_registers(f, pc | 1, STACK + 72 - stages[_i].depth, 0);
+    usp_registers_set_lr(&f->registers, stages[_i].has_lr ? STALE : (FUNCTION + 26) | 1);
+    EXPECT(f, USP_STOP_FP_ZERO, pc, STALE, RA2);
+    ck_assert_uint_eq(f->frames[0].cfa, STACK + 72);
+}
+END_TEST
+
+/* A realigned stack, without tables: the way out takes the old stack pointer from where it was put (OpenSSL's perlasm).
+ * A return address of another frame lies below it. */
+START_TEST(stack_pointer_out_of_a_slot) {
+    static const unsigned at[] = {16, 17, 22};
+    struct fixture *f = begin_x86_64();
+    CODE8(&f->memory, FUNCTION, /* mov rax, rsp */ 0x48, 0x89, 0xe0, /* sub rsp, 40 */ 0x48, 0x83, 0xec, 40,
+          /* and rsp, -32 */ 0x48, 0x83, 0xe4, 0xe0, /* mov [rsp + 24], rax */ 0x48, 0x89, 0x44, 0x24, 24,
+          /* nop */ 0x90, /* mov rsp, [rsp + 24] */ 0x48, 0x8b, 0x64, 0x24, 24, /* ret */ 0xc3);
+    WORDS(&f->memory, STACK, 8, STALE, 0, 0, /* the old one: */ STACK + 56, STALE, STALE, 0, CALLER, 0, RA2);
+    set_registers(f, FUNCTION + at[_i], at[_i] < 22 ? STACK : STACK + 56, STACK + 64);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION + at[_i], CALLER, RA2);
+    ck_assert_uint_eq(f->frames[0].cfa, STACK + 64);
+}
+END_TEST
+
+/* i386: a call through a table, with both registers and a distance of one byte or four, at each instruction of a
+ * function whose prologue is not done. */
+START_TEST(called_through_a_table) {
+    const usp_addr caller = UINT64_C(0x100280);
+    const bool is_short = _i % 2 == 0;
+    const unsigned done = (unsigned)_i / 2; /* instructions of the prologue */
+    struct fixture *f = begin(USP_ARCH_I386, USP_OS_LINUX);
+    if (is_short) {
+        CODE8(&f->memory, caller - 4, /* call *0x10(%ebx, %ecx, 4) */ 0xff, 0x54, 0x8b, 0x10);
+    } else {
+        CODE8(&f->memory, caller - 7, /* call *0x4100(%ebx, %ecx, 4) */ 0xff, 0x94, 0x8b, 0, 0x41, 0, 0);
+    }
+    CODE8(&f->memory, caller, /* leave; ret */ 0xc9, 0xc3);
+    CODE8(&f->memory, RA2 - 2, /* call *%eax */ 0xff, 0xd0, /* hlt */ 0xf4);
+    /* push %ebp; mov %esp, %ebp; and no way to a return */
+    CODE8(&f->memory, FUNCTION, 0x55, 0x89, 0xe5, /* hlt */ 0xf4);
+    WORDS(&f->memory, STACK, 4, /* ebp: */ STACK + 12, caller, 7, /* the caller's record: */ 0, RA2);
+    set_registers(f, FUNCTION + done, done == 0 ? STACK + 4 : STACK, STACK + 12);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION + done, caller, RA2);
+    ck_assert_uint_eq(f->frames[0].cfa, STACK + 8);
+}
+END_TEST
+
 int main(void) {
     TCase *ways = tcase_create("ways");
     add_tests(ways, tail_call_over_a_dead_frame, jump_to_the_neighbour, stub_before_an_epilogue,
@@ -384,5 +444,8 @@ int main(void) {
     tcase_add_loop_test(ways, condition_that_changes, 0, 6);
     tcase_add_loop_test(ways, first_entry_of_a_linkage_table, 0, 4);
     tcase_add_loop_test(ways, jumps_to_numbers, 0, 2);
+    tcase_add_loop_test(ways, registers_in_a_block, 0, 11);
+    tcase_add_loop_test(ways, stack_pointer_out_of_a_slot, 0, 3);
+    tcase_add_loop_test(ways, called_through_a_table, 0, 4);
     return run_suite("golden ways", ways);
 }
