@@ -2,6 +2,10 @@
 # shellcheck shell=bash
 # About: every instruction of real programs: Debian's, for four processors, are stepped and their stacks compared (tests/real)
 
+# The lane real-sample is the same with the sample that run.sh has.
+sample=()
+[[ $lane != real-sample ]] || sample=(--sample)
+
 # What runs natively needs this processor; the rest of what is stepped would be a sample of too little.
 if [[ $(uname -m) != x86_64 ]]; then
   echo "skipped: programs for x86_64 and i386 are stepped natively"
@@ -16,12 +20,18 @@ if ! "$top/build/check/tests/real/stepper" --steps 100 --runs 1 /bin/true >/dev/
   exit 0
 fi
 
+# has_programs FOLDER PACKAGE...: whether these are among the packages that were unpacked there.
+has_programs() {
+  local package
+  [[ -f $1/done ]] || return 1
+  for package in "${@:2}"; do [[ " $(<"$1/done") " == *" $package "* ]] || return 1; done
+}
+
 # fetch_programs PROCESSOR PACKAGE...: the packages with all that they depend on, unpacked in the cache once.
 fetch_programs() {
-  local processor=$1 home=$cache/$1/programs wanted package
+  local processor=$1 home=$cache/$1/programs package
   shift
-  wanted=$*
-  [[ ! -f $home/done || $(<"$home/done") != "$wanted" ]] || return 0
+  ! has_programs "$home" "$@" || return 0
   echo "fetching programs for $processor"
   rm -rf "$home"
   mkdir -p "$home/root"
@@ -30,10 +40,10 @@ fetch_programs() {
   apt_for "$processor" install -y --no-install-recommends --download-only "$@" || return 1
   for package in "$cache/$processor"/apt/archives/*.deb; do dpkg -x "$package" "$home/root" || return 1; done
   rm -f "$cache/$processor"/apt/archives/*.deb
-  echo "$wanted" >"$home/done"
+  echo "$*" >"$home/done"
 }
 
-read -ra packages <<<"$("$top/tests/real/run.sh" --packages)"
+read -ra packages <<<"$("$top/tests/real/run.sh" "${sample[@]}" --packages)"
 chosen=()
 for processor in amd64 i386 arm64 armhf; do
   if patiently "$top/build/lanes/programs-$processor.log" fetch_programs "$processor" "${packages[@]}"; then
@@ -46,4 +56,4 @@ if [[ ${#chosen[@]} -eq 0 ]]; then
   echo "skipped: there are no programs to step"
   exit 0
 fi
-(cd "$top/build/check" && "$top/tests/real/run.sh" --roots "$cache" --jobs "$jobs" "${chosen[@]}")
+(cd "$top/build/check" && "$top/tests/real/run.sh" "${sample[@]}" --roots "$cache" --jobs "$jobs" "${chosen[@]}")

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Steps Debian's programs for x86_64, i386, arm64 and armhf instruction by instruction, and compares the stacks that the
 # library finds with the true ones, with unwind tables and without. Prints a table and what is wrong; fails where less is
-# right than should be. Runs in the folder of the build; tests/lanes/real.sh says what it needs.
+# right than should be. With --sample it steps some programs, briefly and always in the same places; each has a floor
+# (seeds.py). Runs in the folder of the build; tests/lanes/real.sh says what it needs.
 #
 #     tests/real/run.sh --roots FOLDER --processor arm64 --only 'python*' --steps 1000000 --runs 20
 exec python3 -B "$(dirname "$0")/run.py" "$@"

@@ -9,6 +9,7 @@
  *   --all       steps through everything, once, from the program's first instruction on; without it the loader has done its
  *               work before
  *   --whole     walks each stack to its end
+ *   --untimed   chooses what to step without regard to how long functions run, so that another time it chooses the same
  *   --input F   what the program reads
  *   --cpu N     the processor to use: faster than two
  * PROGRAM is run natively, or, where it is qemu-aarch64 or qemu-arm, by that.
@@ -50,7 +51,7 @@ struct stepper {
     struct plan plan;
     unsigned long steps, steps_max;
     unsigned runs, runs_max;
-    bool takes_all;
+    bool takes_all, is_untimed;
     unsigned long stale; /* steps since something new was seen */
     unsigned loops;      /* times in a row that a loop was left running in vain */
     const char *end;     /* why the run ended */
@@ -103,7 +104,7 @@ static bool run_to_return(struct stepper *s, usp_addr callee) {
             return false;
         }
     }
-    if (plan_has_run(&s->plan, callee, usp_clock() - begin)) mark_slow(s, ULONG_MAX);
+    if (plan_has_run(&s->plan, callee, s->is_untimed ? 0 : usp_clock() - begin)) mark_slow(s, ULONG_MAX);
     return true;
 }
 
@@ -227,6 +228,8 @@ static bool take_options(struct stepper *s, int count, char *arguments[]) {
             s->takes_all = true;
         } else if (strcmp(option, "whole") == 0) {
             s->judge.always_whole = true;
+        } else if (strcmp(option, "untimed") == 0) {
+            s->is_untimed = true;
         } else if (i + 1 >= count) {
             return false;
         } else {
@@ -258,8 +261,8 @@ int main(int count, char *arguments[]) {
     static struct stepper s;
     bool whole;
     if (!take_options(&s, count, arguments)) {
-        fprintf(stderr, "usage: stepper [--steps N] [--runs N] [--often N] [--all] [--whole] [--input F] [--cpu N] "
-                        "[--] PROGRAM [ARGUMENT...]\n");
+        fprintf(stderr, "usage: stepper [--steps N] [--runs N] [--often N] [--all] [--whole] [--untimed] [--input F] "
+                        "[--cpu N] [--] PROGRAM [ARGUMENT...]\n");
         return 2;
     }
     whole = s.judge.always_whole;
