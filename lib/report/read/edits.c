@@ -3,6 +3,7 @@
 #include "lib/report/read/edits.h"
 
 #include "lib/base/array.h"
+#include "lib/report/read/json_slots.h"
 #include "lib/report/read/line.h"
 
 void uspi_edits_reset(struct uspi_edits *edits) {
