@@ -7,6 +7,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+typedef int getopt_function(int, char *const[], const char *, const struct option *, int *);
+
+static int next_by(getopt_function *get, int argc, char **argv, const char *letters, const struct option *options) {
+    opterr = 0;
+    const int option = get(argc, argv, letters, options, NULL);
+    if (option != '?') return option;
+    const char *word = argv[optind - 1];
+    const struct option *known = options;
+    while (known->name != NULL && (optopt == 0 || known->val != optopt)) known++;
+    if (optopt == 0) {
+        complain("unknown or ambiguous option %s", word);
+    } else if (known->name != NULL && known->has_arg == no_argument) {
+        complain("--%s takes no value", known->name);
+    } else if (known->name != NULL || strchr(letters, optopt) != NULL) {
+        complain("%s wants a value", word);
+    } else {
+        complain("unknown option -%c", optopt);
+    }
+    return option;
+}
+
+int next_option(int argc, char **argv, const char *letters, const struct option *options) {
+    return next_by(getopt_long, argc, argv, letters, options);
+}
+
+int next_option_of_any_dash(int argc, char **argv, const char *letters, const struct option *options) {
+    return next_by(getopt_long_only, argc, argv, letters, options);
+}
+
 bool parse_number(const char *text, uint64_t highest, uint64_t *value) {
     char *end;
     errno = 0;

@@ -4,7 +4,17 @@
 #ifndef TOOL_ARGUMENTS_H
 #define TOOL_ARGUMENTS_H
 
+#include <getopt.h>
+
 #include <unspool/unspool.h>
+
+/* The next option, as getopt_long returns it: -1 after the last one, '?' for a wrong one. Complains of that in the way of all
+ * complaints: getopt itself prints a terminal's control characters as they are. `letters` are getopt's, without a colon in
+ * front. */
+int next_option(int argc, char **argv, const char *letters, const struct option *options);
+
+/* The same with getopt_long_only: a long option may begin with one dash. */
+int next_option_of_any_dash(int argc, char **argv, const char *letters, const struct option *options);
 
 /* A whole decimal number and nothing else, at most `highest`. */
 bool parse_number(const char *text, uint64_t highest, uint64_t *value);

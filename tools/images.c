@@ -144,7 +144,7 @@ static int refuse_usage(void) {
 static int run(int argc, char **argv) {
     struct listed listed = {0};
     bool as_json = false;
-    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+    for (int option; (option = next_option(argc, argv, "h", options)) != -1;) {
         switch (option) {
         case 'j': as_json = true; break;
         case 'h': usage(stdout); return EXIT_ALL_WELL;

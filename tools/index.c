@@ -63,7 +63,7 @@ static bool parse_option(int option, struct store_adding *adding) {
     case OPTION_VERIFY: adding->is_verification = true; return true;
     case OPTION_THREADS: return parse_threads(optarg, adding);
     case OPTION_QUIET: adding->is_quiet = true; return true;
-    default: return false; /* getopt_long has said why */
+    default: return false; /* next_option has complained */
     }
 }
 
@@ -74,7 +74,7 @@ static int refuse_usage(void) {
 
 int store_run_add(int argc, char **argv) {
     struct store_adding adding = {.result = EXIT_ALL_WELL};
-    for (int option; (option = getopt_long(argc, argv, "o:h", options, NULL)) != -1;) {
+    for (int option; (option = next_option(argc, argv, "o:h", options)) != -1;) {
         if (option == 'h') {
             usage(stdout);
             return EXIT_ALL_WELL;

@@ -243,7 +243,7 @@ static bool parse_value(int option, struct recording *r, uint32_t *format) {
     case OPTION_MAP_PATH: return add_path_map(&r->output.lines, optarg);
     case OPTION_INDEX: r->output.lines.index_store = optarg; return true;
     case OPTION_DEMANGLE: return parse_demangling(optarg, &r->output.demangling);
-    default: return false; /* getopt_long has said why */
+    default: return false; /* next_option has complained */
     }
 }
 
@@ -287,7 +287,7 @@ static int parse(int argc, char **argv, struct recording *r, bool *goes_on) {
     *goes_on = false;
     /* A command's options are its own. */
     while (end < argc && strcmp(argv[end], "--") != 0) end++;
-    for (int option; (option = getopt_long(end, argv, "ho:", options, NULL)) != -1;) {
+    for (int option; (option = next_option(end, argv, "ho:", options)) != -1;) {
         if (option == 'h' || option == OPTION_HELP) {
             usage(stdout);
             return EXIT_ALL_WELL;

@@ -210,7 +210,7 @@ static bool parse_option(int option, struct session *session) {
     case OPTION_STRICT: session->is_strict = true; return true;
     case OPTION_QUIET: session->is_quiet = true; return true;
     case 'h': session->asks_for_help = true; return true;
-    default: return false; /* getopt has said why */
+    default: return false; /* next_option has complained */
     }
 }
 
@@ -239,7 +239,7 @@ static int serve(struct session *session, char *const *paths, size_t count) {
 static int parse_and_serve(int argc, char **argv, struct session *session) {
     bool is_right = true;
     while (is_right && !session->asks_for_help) {
-        int option = getopt_long(argc, argv, "h", options, NULL);
+        int option = next_option(argc, argv, "h", options);
         if (option == -1) break;
         is_right = parse_option(option, session);
     }

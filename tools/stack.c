@@ -147,7 +147,7 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
     uint64_t value;
     bool has_tail = false;
     *goes_on = false;
-    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+    for (int option; (option = next_option(argc, argv, "h", options)) != -1;) {
         switch (option) {
         case OPTION_THREAD:
             if (!parse_option_number("thread", 1, UINT64_MAX, &request->options.only_thread)) return EXIT_USAGE;
@@ -188,7 +188,7 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
         case OPTION_PROGRAM: request->options.program = optarg; break;
         case 'h':
         case OPTION_HELP: usage(stdout); return EXIT_ALL_WELL;
-        default: return EXIT_USAGE; /* getopt_long has said why */
+        default: return EXIT_USAGE; /* next_option has complained */
         }
     }
     uint32_t max = request->options.max_frames, *tail = &request->options.unwind.tail;

@@ -3,6 +3,7 @@
 #include "tools/store.h"
 
 #include "lib/base/json.h"
+#include "tools/arguments.h"
 #include "tools/command.h"
 #include "tools/lines.h"
 #include "tools/store_walk.h"
@@ -124,7 +125,7 @@ static const struct option verify_options[] = {
     {"quiet", no_argument, NULL, OPTION_QUIET}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
 
 static int run_listing(int argc, char **argv, const struct option *options, struct listing *listing) {
-    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+    for (int option; (option = next_option(argc, argv, "h", options)) != -1;) {
         switch (option) {
         case 'h': store_usage(stdout); return EXIT_ALL_WELL;
         case OPTION_JSON: listing->as_json = true; break;

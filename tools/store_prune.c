@@ -112,13 +112,13 @@ static bool parse_option(int option, struct pruning *pruning) {
         return false;
     case OPTION_DRY_RUN: pruning->is_dry = true; return true;
     case OPTION_QUIET: pruning->is_quiet = true; return true;
-    default: return false; /* getopt_long has said why */
+    default: return false; /* next_option has complained */
     }
 }
 
 int store_run_prune(int argc, char **argv) {
     struct pruning pruning = {.now = time(NULL), .result = EXIT_ALL_WELL};
-    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+    for (int option; (option = next_option(argc, argv, "h", options)) != -1;) {
         if (option == 'h') {
             store_usage(stdout);
             return EXIT_ALL_WELL;

@@ -198,7 +198,7 @@ static bool parse_option(int option, struct request *request) {
     case OPTION_TEXT_EXEC: complain("-textExecAddress, for kernels, is not supported; -l and -s are"); return false;
     case 'h':
     case OPTION_HELP: request->asks_for_help = true; return true;
-    default: return false; /* getopt has said why */
+    default: return false; /* next_option has complained */
     }
 }
 
@@ -265,7 +265,7 @@ static int serve(int argc, char **argv, struct request *request) {
     struct address_options *addresses = &request->addresses;
     bool is_right = true;
     while (is_right && !request->asks_for_help) {
-        int option = getopt_long_only(argc, argv, "o:p:l:s:f:d:ih", options, NULL);
+        int option = next_option_of_any_dash(argc, argv, "o:p:l:s:f:d:ih", options);
         if (option == -1) break;
         is_right = parse_option(option, request);
     }

@@ -202,7 +202,7 @@ static bool parse_option(int option, struct request *request) {
     case OPTION_UUID: return parse_uuid(optarg, request->image.build_id, &request->image.build_id_size);
     case OPTION_DEMANGLE: return parse_demangling(optarg, &request->demangling);
     case OPTION_JSON: request->as_json = true; return true;
-    default: return false; /* getopt_long has said why */
+    default: return false; /* next_option has complained */
     }
 }
 
@@ -214,7 +214,7 @@ static int refuse_usage(void) {
 static int run(int argc, char **argv) {
     struct request request = {.demangling = USP_DEMANGLE_FULL};
     struct usp_images *images;
-    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+    for (int option; (option = next_option(argc, argv, "h", options)) != -1;) {
         if (option == 'h') {
             usage(stdout);
             return EXIT_ALL_WELL;

@@ -49,8 +49,11 @@ refused '0 is no process id' stack 0
 refused '99999999999 is no process id' stack 99999999999
 refused '--program is for core files' stack --program /bin/true 1
 refused '--merge is a style' stack --merge --json 1
-refused 'fly' stack --fly 1
-refused 'thread' stack --thread
+refused "unknown or ambiguous option --fly" stack --fly 1
+refused "^unspool: --thread wants a value" stack --thread
+refused "^unspool: --json takes no value" stack --json=1 1
+refused "^unspool: unknown option -x" stack -x 1
+refused "^unspool: unknown or ambiguous option --.x1b.31mred" stack $'--\033[31mred' 1
 
 refused 'missing' record
 refused 'missing' record --
