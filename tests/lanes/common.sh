@@ -47,7 +47,7 @@ patient='/test_linux_(exec|no_trace|process_sampler|sampler|shared_signal)$'
 
 # lively NAME: the suites of a build that depend on the kernel, but for those that repeat for minutes what depends on neither
 # the processor nor libc: the lanes check, clang, i686 and asan have them.
-lively() { programs "$1" live '/test_linux_(contention|faults|exec|storm_bare|walks)$'; }
+lively() { programs "$1" live '/test_linux_(contention|faults|storm_bare|walks)$'; }
 
 # check_rest NAME SCRIPT...: these scripts of make check, in build/NAME, where what they run is built; but for those that have passed
 # there since .ci/run began, when no package has been installed since: the same build and the same tools give the same answer. A
