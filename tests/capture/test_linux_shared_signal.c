@@ -206,6 +206,32 @@ START_TEST(a_program_puts_back_what_it_found) {
 }
 END_TEST
 
+/* The last of them is left alone; when the program takes an earlier one again, captures work again. */
+START_TEST(nine_actions_are_one_too_many) {
+    struct standing s = {.depth = 2};
+    struct usp_stack stack;
+    struct usp_prepare_options options;
+    /* The first action is the one that is there before. */
+    prepare_with(SIGURG, patience(10000 * MS));
+    stand_begin(&s);
+    for (int i = 1; i < 8; i++) {
+        install(SIGURG, SA_RESTART, SIGRTMIN + i);
+        expect_captured(&s);
+    }
+    prepare_with(SIGURG, 50 * MS);
+    install(SIGURG, SA_RESTART, 0);
+    ck_assert_int_eq(capture(&s.thread, &stack), USP_ERROR_TIMEOUT);
+    usp_prepare_options_init(&options);
+    options.signal = SIGURG;
+    options.timeout = 60 * MS;
+    ck_assert_int_eq(usp_prepare(&options), USP_ERROR_BUSY);
+    install(SIGURG, SA_RESTART, SIGRTMIN + 1);
+    prepare_with(SIGURG, patience(10000 * MS));
+    expect_captured(&s);
+    stand_end(&s);
+}
+END_TEST
+
 static struct sigaction below_chained;
 
 static void chaining_handler(int number, siginfo_t *info, void *context) {
@@ -483,10 +509,11 @@ int main(void) {
     tcase_add_checked_fixture(c, begin_each, NULL);
     add_loop_tests(c, 0, ELEMENTS(actions), a_handler_that_was_there_first_goes_on_working,
                    a_handler_that_comes_later_goes_on_working);
-    add_tests(c, a_program_puts_back_what_it_found, handlers_that_call_each_other_make_no_circle,
-              a_handler_that_can_be_called_once_is_left_alone, the_signal_can_be_chosen_and_changed,
-              an_ignored_signal_is_ignored_again, foreign_signals_of_our_number_change_nothing,
-              no_signal_of_the_programs_is_lost, a_handler_that_jumps_away_leaves_nothing_behind);
+    add_tests(c, a_program_puts_back_what_it_found, nine_actions_are_one_too_many,
+              handlers_that_call_each_other_make_no_circle, a_handler_that_can_be_called_once_is_left_alone,
+              the_signal_can_be_chosen_and_changed, an_ignored_signal_is_ignored_again,
+              foreign_signals_of_our_number_change_nothing, no_signal_of_the_programs_is_lost,
+              a_handler_that_jumps_away_leaves_nothing_behind);
     /* User-mode emulators keep signals in queues of their own. */
     if (!is_user_emulated()) {
         add_loop_tests(c, 0, ELEMENTS(waits), a_thread_that_takes_signals_itself_is_sent_one);
