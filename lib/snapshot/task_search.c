@@ -108,12 +108,18 @@ static bool is_unchanged(const struct uspi_task_search *search, const struct usp
            memcmp(again.frames, stack->frames, stack->count * sizeof *stack->frames) == 0;
 }
 
-/* Whether the chain shows that this is a task. A live one and its chain are read twice: USP_ERROR_BUSY when they have changed.
+static bool has_bytes(const struct usp_memory *memory, usp_addr at, const uint8_t bytes[static USPI_SWIFT_TASK_SIZE]) {
+    uint8_t now[USPI_SWIFT_TASK_SIZE];
+    return memory->read(memory->context, at, now, sizeof now) == 0 && memcmp(now, bytes, sizeof now) == 0;
+}
+
+/* Whether the chain shows that this is a task. A live one is read again before and after its chain is followed again, so that it
+ * has hardly time to run in between. USP_ERROR_BUSY: they have changed.
  *   stack   its frames lie before as many more, for the second chain */
 static int read_task(const struct uspi_task_search *search, usp_addr at, struct uspi_swift_task *task,
                      enum uspi_swift_verdict *verdict, struct usp_stack *stack) {
     const struct usp_memory *memory = &search->walk.target.memory;
-    uint8_t bytes[USPI_SWIFT_TASK_SIZE], again[USPI_SWIFT_TASK_SIZE];
+    uint8_t bytes[USPI_SWIFT_TASK_SIZE];
     *verdict = USPI_SWIFT_NO_TASK;
     if (memory->read(memory->context, at, bytes, sizeof bytes) != 0) return USP_OK;
     *verdict = uspi_swift_task_read(search->runtime, bytes, task);
@@ -122,9 +128,10 @@ static int read_task(const struct uspi_task_search *search, usp_addr at, struct 
     if (*verdict != USPI_SWIFT_RESTING) return USP_OK;
     const bool has_chain = walk_chain(search, task, stack);
     uspi_swift_task_relate(search->runtime, memory, task);
-    if (has_chain && !is_unchanged(search, task, stack)) return USP_ERROR_BUSY;
-    if (memory->read(memory->context, at, again, sizeof again) != 0) return USP_ERROR_BUSY;
-    if (memcmp(bytes, again, sizeof bytes) != 0) return USP_ERROR_BUSY;
+    if (!has_bytes(memory, at, bytes) || (has_chain && !is_unchanged(search, task, stack)) ||
+        !has_bytes(memory, at, bytes)) {
+        return USP_ERROR_BUSY;
+    }
     if (!has_chain) *verdict = USPI_SWIFT_NO_TASK;
     return USP_OK;
 }
