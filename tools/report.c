@@ -41,7 +41,7 @@ static void usage(FILE *out) {
         "                     with --debuginfod that of all its clients\n"
         "  --fetch-timeout SECONDS\n"
         "                     wait for no file longer than that. Default: 60\n"
-        "  --demangle MODE    names of C++, Rust and Swift: full (default), simple, no\n"
+        "  --demangle MODE    names of C++, Rust and Swift: full (default), simple, short, no\n"
         "  --json             JSON instead of text, an object for each file\n"
         "  --strict           fail when a frame of a known image has no name\n"
         "  --quiet            say nothing of what is missing\n"

@@ -16,9 +16,10 @@
 
 struct request {
     const char *target;
-    int64_t pid;    /* 0: `target` is a file */
-    uint32_t style; /* enum usp_format_style; 0: for people */
-    uint32_t demangling, filter_flags;
+    int64_t pid;         /* 0: `target` is a file */
+    uint32_t style;      /* enum usp_format_style; 0: for people */
+    uint32_t demangling; /* enum usp_demangle_style */
+    uint32_t filter_flags;
     const char *only_images;
     struct line_options lines;
     bool no_symbols;
@@ -46,7 +47,9 @@ static void usage(FILE *out) {
         "  --json           JSON instead of text\n"
         "  --style STYLE    as other tools write: call-stack-symbols, backtrace-symbols, bs-backtrace, crash-report,\n"
         "                   folded, portable, plain, json\n"
-        "  --demangle MODE  names of C++, Rust and Swift: full (default), simple, short, no\n"
+        "  --demangle MODE  names of C++, Rust and Swift: full, simple, short, no. Default: full; short with --async "
+        "or\n"
+        "                   --tasks, but for JSON\n"
         "  --no-symbols     image + offset, no names\n"
         "  --no-lines       no source files, lines, inlined calls and tail calls; without it they are shown where "
         "there is\n"
@@ -145,7 +148,7 @@ static const struct option options[] = {
 /* Returns EXIT_ALL_WELL with *goes_on false when everything is done with the help. */
 static int parse(int argc, char **argv, struct request *request, bool *goes_on) {
     uint64_t value;
-    bool has_tail = false;
+    bool has_tail = false, has_demangling = false;
     *goes_on = false;
     for (int option; (option = next_option(argc, argv, "h", options)) != -1;) {
         switch (option) {
@@ -171,6 +174,7 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
             break;
         case OPTION_DEMANGLE:
             if (!parse_demangling(optarg, &request->demangling)) return EXIT_USAGE;
+            has_demangling = true;
             break;
         case OPTION_NO_SYMBOLS: request->no_symbols = true; break;
         case OPTION_NO_LINES: request->no_lines = true; break;
@@ -209,6 +213,10 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
         complain("--tasks is for the report without --merge or --style, and for --json");
         return EXIT_USAGE;
     }
+    /* The compiler splits an async function where it awaits. The short style names the function, the full one its parts. JSON
+     * has the mangled name too. */
+    const bool is_async = request->options.unwind.async != 0 || request->wants_tasks;
+    if (is_async && !has_demangling && request->style != USP_FORMAT_JSON) request->demangling = USP_DEMANGLE_SHORT;
     /* Styles that have no place for lines: no debug information is read for them. */
     if (request->style == USP_FORMAT_PORTABLE || request->style == USP_FORMAT_BACKTRACE_SYMBOLS || request->is_merged) {
         request->no_lines = true;

@@ -23,7 +23,7 @@ stand() {
 show() {
   local try
   for ((try = 0; try < tries; try++)); do
-    if "$unspool" stack --async --demangle short "${@:3}" "$2" >"$1" 2>/dev/null &&
+    if "$unspool" stack --async "${@:3}" "$2" >"$1" 2>/dev/null &&
       ! grep -qF 'the stack was not copied further' "$1"; then
       break
     fi
@@ -31,7 +31,7 @@ show() {
   done
 }
 look() {
-  show "$work/$1.json" "$2" --json
+  show "$work/$1.json" "$2" --json --demangle short
   compare json "$truth" "$work/$1.json"
 }
 
@@ -63,6 +63,10 @@ stand "$work/optimized" throwing
 show "$work/text" "$pid"
 grep -qE '^    asynchronous callers, from frame [0-9]+ on$' "$work/text" || fail "the text has no join"
 grep -qE ' generic\(_:_:\) await \+ 0$' "$work/text" || fail "the text does not name who awaits"
+show "$work/text" "$pid" --demangle full
+grep -q ' await resume partial function for ' "$work/text" || fail "--demangle full is not full"
+show "$work/text" "$pid" --json
+grep -q '"symbol": *"([0-9]*) await resume partial function for ' "$work/text" || fail "JSON has not the full name"
 end "$pid"
 
 # Threads that never rest, anywhere in their functions and in the runtime's: whatever is shown is true, and nothing is dropped

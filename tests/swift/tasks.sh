@@ -16,7 +16,7 @@ suspend() {
 look() {
   local try
   for ((try = 0; try < tries; try++)); do
-    if "$unspool" stack --tasks --no-lines --demangle short "$@" >"$work/out" 2>"$work/err" &&
+    if "$unspool" stack --tasks --no-lines "$@" >"$work/out" 2>"$work/err" &&
       grep -qE '"tasks_running": 1,|thread runs, 1 running$' "$work/out"; then
       return
     fi
@@ -27,7 +27,7 @@ look() {
 
 # show FILE TARGET: its tasks as JSON.
 show() {
-  look --json "$2"
+  look --json --demangle short "$2"
   cp "$work/out" "$1"
 }
 

@@ -6,7 +6,7 @@
     compare.py tasks TRUTH FILE     what `unspool stack --tasks --demangle short --json` shows of suspended.swift, which wrote TRUTH
     compare.py moving FILE          the same of busy.swift, as JSON documents one behind the other; prints how many tasks they have
     compare.py busy FILE            what `unspool stack --async --demangle short --json` shows of busy.swift, as JSON documents one
-                                    behind the other: at least 20 chains, and at least nine times as many as were dropped
+                                    behind the other: at least 10 chains, and at least nine times as many as were dropped
 
 Every name that the program gives must be in the chain, in its order, and nothing between them but what the compiler and the
 runtime put there; what Swift's own unwinder found must not be more."""
@@ -120,7 +120,7 @@ def busy(path):
                 print("cut short:", names, thread["async"]["ends"], file=sys.stderr)
                 failures += 1
     print(f"{chains} chains, {dropped} dropped")
-    return failures + (chains < 20) + (chains < 9 * dropped)
+    return failures + (chains < 10) + (chains < 9 * dropped)
 
 
 # The runtime's own functions, in programs that were linked with it, and what calls main.
