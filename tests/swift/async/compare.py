@@ -17,7 +17,8 @@ import sys
 # Made by the compiler or the runtime, or the scenes' own beginning: the program does not count these.
 UNCOUNTED = re.compile(
     r"^(specialized |partial apply for |implicit )*(thunk for |closure #|protocol witness for |completeTask|(swift)?_?asyncLet_|"
-    r"with(TaskGroup|CheckedContinuation|UnsafeContinuation)\(|AsyncIteratorProtocol\.next\(isolation:\))"
+    r"with(TaskGroup|CheckedContinuation|UnsafeContinuation)\(|AsyncIteratorProtocol\.next\(isolation:\)|"
+    r"\w+_adapter$)"
 )
 
 
