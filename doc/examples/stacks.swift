@@ -31,7 +31,7 @@ public func mainThreadStack(maximum: Int = 128) -> [String] {
             usp_symbolize(symbolizer, usp_frame_call_site(stack.arch, frame), &symbol)
             usp_format_frame(
                 &line, 512, USP_FORMAT_CALL_STACK_SYMBOLS.rawValue, stack.arch, index, frame, &symbol)
-            return String(cString: line)
+            return String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
         }
     }
 }

@@ -7,7 +7,7 @@ extension Stack {
     ///
     /// It has no names. Resume points at its end become ``Stack/asyncFrames``.
     /// - Parameters:
-    ///   - compactBacktrace: The bytes. In the JSON of `Runtime.Backtrace` they are the base64 of `backtrace`.
+    ///   - bytes: The bytes. In the JSON of `Runtime.Backtrace` they are the base64 of `backtrace`.
     ///   - architecture: The processor, such as `arm64`: the bytes do not tell.
     ///   - limit: A backtrace with more frames is an error. A few bytes may mean any number of equal frames.
     /// - Throws: ``UnspoolError`` when the bytes are damaged or of an unknown version of the format.
@@ -81,7 +81,7 @@ extension Frame.Kind {
 extension ImageList {
     /// A list from the bytes of a compact image map, as `Runtime.ImageMap` (Swift 6.2 and later) is encoded.
     /// - Parameters:
-    ///   - compactImageMap: The bytes. In the JSON of `Runtime.Backtrace` they are the base64 of `imageMap`.
+    ///   - bytes: The bytes. In the JSON of `Runtime.Backtrace` they are the base64 of `imageMap`.
     ///   - architecture: The processor, such as `arm64`: the bytes do not tell.
     /// - Throws: ``UnspoolError`` when the bytes are damaged or of an unknown version of the format.
     public init(compactImageMap bytes: some Collection<UInt8>, architecture: String) throws(UnspoolError) {

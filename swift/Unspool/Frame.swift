@@ -45,6 +45,7 @@ public struct Image: Sendable, Hashable, Codable {
     /// The address behind its code; nil in frames, where it is not known.
     public var endOfText: UInt64?
 
+    /// An image with these properties.
     public init(path: String, loadAddress: UInt64, buildID: String? = nil, endOfText: UInt64? = nil) {
         self.path = path
         self.loadAddress = loadAddress
@@ -74,6 +75,7 @@ public struct Frame: Sendable, Hashable, Codable, CustomStringConvertible {
     public var address: UInt64
     /// The address that names the frame: the program counter itself, or one inside the call instruction before it.
     public var callSite: UInt64
+    /// What its address stands for.
     public var kind: Kind
     /// Whether the code before a return address was read and is a call.
     public var isVerified: Bool

@@ -5,6 +5,7 @@ internal import CUnspool
 /// A turn of a loop that did not end in time, as ``HangMonitor`` reports it.
 public struct Hang: Sendable, CustomStringConvertible {
     public enum State: Sendable, Hashable {
+        /// The turn has not ended yet.
         case goesOn
         /// The turn ended.
         case recovered
@@ -24,6 +25,7 @@ public struct Hang: Sendable, CustomStringConvertible {
 
     /// Of this hang in this process, from 1 on: all reports of one hang have the same.
     public let id: UInt64
+    /// Whether the turn has ended, and why it is reported.
     public let state: State
     /// Whether it has lasted for longer than ``HangMonitor/Options/severe``.
     public let isSevere: Bool

@@ -60,11 +60,13 @@ public final class HangMonitor: @unchecked Sendable {
         public var turns: UInt64
         /// Turns that were late, hangs included.
         public var late: UInt64
+        /// Turns that lasted for as long as a hang.
         public var hangs: UInt64
         /// Hangs that were none: the thread waited in its loop, or a debugger held the process.
         public var excused: UInt64
-        /// How often the monitor's thread looked, and how often it went to sleep because nothing happened.
+        /// How often the monitor's thread looked.
         public var looks: UInt64
+        /// How often the monitor's thread went to sleep because nothing happened.
         public var sleeps: UInt64
     }
 
@@ -80,6 +82,7 @@ public final class HangMonitor: @unchecked Sendable {
     /// Starts watching.
     /// - Parameters:
     ///   - target: What is watched.
+    ///   - options: What counts as a hang, and what is reported of it.
     ///   - onHang: Called when a hang has ended, and once when ``Options/file`` holds a hang in which an earlier process was
     ///     killed; while it lasts with ``Options/reportsWhileItLasts``. It is called on the monitor's thread, for one hang after
     ///     the other, and may not wait for what is watched.

@@ -8,6 +8,7 @@ internal import CUnspool
 ///     let images = try ImageList(compactImageMap: map, architecture: "arm64")
 ///     for frame in try stack.symbolicated(with: images) { print(frame) }
 public struct ImageList: Sendable, Hashable, Codable {
+    /// The images, in any order.
     public var images: [Image]
     /// The processor, such as `arm64`.
     public var architecture: String

@@ -10,6 +10,7 @@ public struct ThreadInfo: Sendable, Hashable, Codable {
     public var name: String?
     /// The label of the dispatch queue on which the thread works, on Apple systems, where that is certain.
     public var queue: String?
+    /// Whether it is the thread that runs `main`.
     public var isMain: Bool
 }
 
