@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: gcc with every warning an error, at -O0, -O2 and -Os; at -O2 the tests and benchmarks as well; runs nothing
+# About: gcc with every warning an error, at -O0 and -O2; at -O2 the tests and benchmarks as well; runs nothing
 need_build
 configure_in gcc CC=gcc --enable-werror --disable-shared
-for level in -O0 -Os -O2; do
+for level in -O0 -O2; do
   make_in gcc clean >/dev/null
   # Xcode's Debug builds define it: no name of ours may be the same.
   make_in gcc all "CFLAGS=$level -g" CPPFLAGS=-DDEBUG=1
