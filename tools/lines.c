@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static bool is_set(const char *value) { return value != NULL && value[0] != '\0'; }
 
@@ -48,6 +49,14 @@ char *use_line_options(const struct line_options *lines, struct usp_symbolizer_o
     names->path_maps = lines->path_maps;
     names->path_map_count = lines->path_map_count;
     return store;
+}
+
+bool has_index_store(const char *given) {
+    struct stat folder;
+    char *store = given == NULL ? find_index_store(NULL) : NULL;
+    const bool has = given != NULL || (store != NULL && stat(store, &folder) == 0 && S_ISDIR(folder.st_mode));
+    free(store);
+    return has;
 }
 
 void looked_up_create(struct looked_up *looked_up, const struct usp_images *images) {

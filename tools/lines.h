@@ -24,6 +24,9 @@ char *use_line_options(const struct line_options *lines, struct usp_symbolizer_o
  * ~/.cache. The caller frees it. NULL: memory lacks, or there is no $HOME either. */
 char *find_index_store(const char *given);
 
+/* Whether there is a store to take symbols from without being asked to: `given` by an option, or the default one as a folder. */
+bool has_index_store(const char *given);
+
 /* Of each image, an address in it that was looked up; 0: none was. */
 struct looked_up {
     const struct usp_images *images;

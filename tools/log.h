@@ -14,16 +14,17 @@
 struct log_options {
     const char *const *logs; /* files, folders with all files below them; "-": standard input */
     size_t log_count;
-    const char *const *search; /* folders, or single files, in which the images' files are looked for; at least one */
+    const char *const *search; /* folders, or single files, in which the images' files are looked for */
     size_t search_count;
     const char *binary_images; /* a file that tells the images of all logs in a form of theirs; NULL: the logs do */
     const struct line_options *lines;
     struct fetch_options fetch;
-    const char *output;  /* a folder that gets a file for each log; NULL: standard output */
-    bool is_in_place;    /* each log is replaced */
-    bool is_strict;      /* frames without a name are a failure */
-    bool is_quiet;       /* nothing is said of what is missing */
-    bool are_records;    /* one JSON object a line; nothing but `search`, `lines` and `demangling` counts beside it */
+    const char *output; /* a folder that gets a file for each log; NULL: standard output */
+    bool is_in_place;   /* each log is replaced */
+    bool is_strict;     /* frames without a name are a failure */
+    bool is_quiet;      /* nothing is said of what is missing */
+    /* One JSON object a line; of the others `search`, `lines`, `fetch` and `demangling` count. */
+    bool are_records;
     uint32_t demangling; /* enum usp_demangle_style */
 };
 

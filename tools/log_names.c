@@ -93,7 +93,7 @@ static bool add_laid(struct log_names *names, const struct usp_place *place, str
 
 static bool is_among(const struct usp_build_sources *sources, const char *path) {
     for (uint32_t i = 0; i < sources->count; i++) {
-        if (strcmp(sources->of[i].path, path) == 0) return true;
+        if (sources->of[i].path != NULL && strcmp(sources->of[i].path, path) == 0) return true;
     }
     return false;
 }
@@ -137,21 +137,60 @@ static bool has_lines(const struct usp_place *place, const char *store) {
     return has;
 }
 
-/* False: what came of the command was said, or there is none. */
+/* Whether a file has debug information, also split off from it where debuggers look for that. */
+static bool file_has_lines(const struct usp_build_source *source) {
+    struct usp_image_file_options options;
+    struct usp_symbolizer *symbolizer;
+    struct usp_images *images;
+    char text[16];
+    usp_image_file_options_init(&options);
+    options.build_id_size = source->build_id_size;
+    memcpy(options.build_id, source->build_id, sizeof options.build_id);
+    options.flags = USP_IMAGE_FILE_LINKED;
+    if (usp_images_open(source->path, &options, &images, NULL, 0) != USP_OK) return false;
+    bool has = usp_symbolizer_create(images, NULL, &symbolizer) == USP_OK;
+    if (has) {
+        const struct usp_image *image = usp_images_get(images, 0);
+        has = usp_symbolizer_explain_lines(symbolizer, image->text_low, text, sizeof text) == USP_OK;
+        usp_symbolizer_free(symbolizer);
+    }
+    usp_images_free(images);
+    return has;
+}
+
+static bool any_has_lines(const struct usp_place *place, const struct usp_build_sources *sources) {
+    for (uint32_t i = 0; i < sources->count; i++) {
+        const struct usp_build_source *source = &sources->of[i];
+        if (source->path != NULL ? file_has_lines(source) : has_lines(place, source->index_store)) return true;
+    }
+    return false;
+}
+
+/* Fetches the build where nothing that was found has debug information: a stripped file does not hide what a server has. What is
+ * fetched goes in front. False: what came of that was said, or nothing is to be fetched. */
 static bool fetch_files(struct log_names *names, const struct usp_place *place, struct usp_build_sources *sources) {
     char error[FETCH_ERROR];
-    if (names->fetch == NULL) return false;
+    if (names->fetch == NULL || any_has_lines(place, sources)) return false;
     bool is_done = fetch_run(names->fetch, place->build_id, place->build_id_size, error);
     if (error[0] != '\0') say(names, place, place->build_id, place->build_id_size, error, "");
     if (!is_done) return false;
     const char *cache = fetch_cache(names->fetch);
+    struct usp_build_sources found = *sources;
+    sources->count = 0;
     const bool has_laid = add_laid(names, place, sources);
+    /* names->image becomes the new index's. */
+    for (uint32_t i = 0; i < found.count; i++) found.of[i].image = NULL;
     if (!has_laid && has_index(names, cache, place)) add_index(names, cache, sources);
-    return sources->count > 0;
+    const bool has_new = sources->count > 0;
+    for (uint32_t i = 0; i < found.count && sources->count < USP_BUILD_SOURCES; i++) {
+        const bool is_new = found.of[i].path == NULL || !is_among(sources, found.of[i].path);
+        if (is_new) sources->of[sources->count++] = found.of[i];
+    }
+    return has_new;
 }
 
 /* A usp_build_function. What is found by its path comes first. Folders are gone through when nothing with symbols is, or when
- * nothing tells the layout. */
+ * nothing tells the layout; then the build is fetched, if nothing that is here has lines. */
 static int find_files(void *context, const struct usp_place *place, struct usp_build_sources *sources) {
     struct log_names *names = context;
     if (place->build_id_size == 0) {
@@ -166,15 +205,13 @@ static int find_files(void *context, const struct usp_place *place, struct usp_b
     if (add_laid(names, place, sources)) return USP_OK;
     const char *store = find_store(names, place);
     const bool has_folders = log_search_has_folders(names->search);
-    if (store != NULL && (!has_folders || has_lines(place, store))) {
+    if (store != NULL && ((!has_folders && names->fetch == NULL) || has_lines(place, store))) {
         add_index(names, store, sources);
         return USP_OK;
     }
     add_walked(names, place, sources);
-    if (sources->count > 0) return USP_OK;
-    if (store != NULL) {
-        add_index(names, store, sources);
-    } else if (!fetch_files(names, place, sources)) {
+    if (store != NULL) add_index(names, store, sources);
+    if (!fetch_files(names, place, sources) && sources->count == 0) {
         say(names, place, place->build_id, place->build_id_size,
             log_search_is_empty(names->search) ? "has no index" : "not found in --search", "");
     }

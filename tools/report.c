@@ -3,6 +3,7 @@
 #include "lib/base/array.h"
 #include "tools/arguments.h"
 #include "tools/command.h"
+#include "tools/lines.h"
 #include "tools/log_files.h"
 #include "tools/log_images.h"
 #include "tools/log_input.h"
@@ -26,7 +27,7 @@ static void usage(FILE *out) {
         "and a tree. Of a folder all files are shown.\n"
         "\n"
         "  --search DIR       where the images' files lie: dSYMs, programs, libraries; may be given again. Without it\n"
-        "                     and without --index frames keep the names that they have\n"
+        "                     and without a store of indexes frames keep the names that they have\n"
         "  --binary-images FILE\n"
         "                     what tells the images, where the report itself does not\n"
         "  --index STORE      take lines from the indexes in a folder (unspool index), and names of images whose "
@@ -34,8 +35,8 @@ static void usage(FILE *out) {
         "                     are not there. Default: $UNSPOOL_INDEX_STORE, or unspool/index in $XDG_CACHE_HOME or\n"
         "                     ~/.cache\n"
         "  --map-path OLD=NEW source files below the folder OLD are shown below NEW; may be given again\n"
-        "  --fetch COMMAND    run it once for each image of which there is no file: it writes the file of the build\n"
-        "                     {uuid} to {dest}\n"
+        "  --fetch COMMAND    run it once for each image of which no file here has lines: it writes the file of the\n"
+        "                     build {uuid} to {dest}\n"
         "  --debuginfod       instead: ask the servers that $DEBUGINFOD_URLS names for the build\n"
         "  --fetch-cache DIR  keep what was fetched there. Default: unspool/fetched in $XDG_CACHE_HOME or ~/.cache;\n"
         "                     with --debuginfod that of all its clients\n"
@@ -220,7 +221,8 @@ static int serve(struct session *session, char *const *paths, size_t count) {
     int result = EXIT_ALL_WELL;
     if (session->binary_images != NULL) result = log_images_read(session->binary_images, &session->images);
     if (result == EXIT_ALL_WELL) result = fetch_create(&session->fetch, &fetch);
-    if (result == EXIT_ALL_WELL && (session->search_count > 0 || session->lines.index_store != NULL || fetch != NULL)) {
+    const bool has_sources = session->search_count > 0 || fetch != NULL || has_index_store(session->lines.index_store);
+    if (result == EXIT_ALL_WELL && has_sources) {
         result = log_search_create(session->search, session->search_count, fetch_cache(fetch), &search);
         if (result == EXIT_ALL_WELL) {
             const struct log_names_options wanted = {&session->lines, fetch, session->demangling, session->is_quiet};

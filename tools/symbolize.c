@@ -4,6 +4,7 @@
 #include "tools/symbolize.h"
 #include "tools/arguments.h"
 #include "tools/command.h"
+#include "tools/lines.h"
 #include "tools/log.h"
 
 #include <getopt.h>
@@ -15,13 +16,15 @@ static void usage(FILE *out) {
     fputs(
         "usage: unspool symbolize -o FILE [OPTION...] [ADDRESS...]\n"
         "       unspool symbolize -p PID [OPTION...] [ADDRESS...]\n"
-        "       unspool symbolize --log FILE|DIR|-... --search DIR... [--binary-images FILE] [--index STORE]\n"
+        "       unspool symbolize --log FILE|DIR|-... [--search DIR]... [--index STORE] [--binary-images FILE]\n"
         "                         [--map-path OLD=NEW]... [--demangle MODE] [--in-place | --output DIR] [--strict] "
         "[--quiet]\n"
         "                         [--fetch 'CMD {uuid} {dest}' | --debuginfod] [--fetch-cache DIR]\n"
         "                         [--fetch-timeout SECONDS]\n"
-        "       unspool symbolize --records --search DIR... [--index STORE] [--map-path OLD=NEW]...\n"
+        "       unspool symbolize --records [--search DIR]... [--index STORE] [--map-path OLD=NEW]...\n"
         "                         [--demangle MODE]\n"
+        "                         [--fetch 'CMD {uuid} {dest}' | --debuginfod] [--fetch-cache DIR]\n"
+        "                         [--fetch-timeout SECONDS]\n"
         "\n"
         "Names addresses by the symbols of a program, a library or a dSYM, as atos does, with file and line where "
         "there is\n"
@@ -50,35 +53,36 @@ static void usage(FILE *out) {
         "  --demangle MODE    names of C++, Rust and Swift: full (default), simple, short, no\n"
         "  --json             a JSON object for each address, one a line\n"
         "  --help             this\n"
-        "\n"
-        "  --log FILE         name the unnamed frames of a log or report, of any format in doc/reports.md, and write "
-        "it;\n"
-        "                     may be given again, other files may follow; a folder: all files in it; -: standard "
-        "input\n"
-        "  --search DIR       where the images' files lie: dSYMs, programs, libraries; may be given again, and left "
-        "out\n"
-        "                     with --index\n"
-        "  --binary-images FILE\n"
-        "                     what tells the log's images, where the log itself does not\n"
-        "  --fetch COMMAND    run it once for each image of which there is no file: it writes the file of the build\n"
-        "                     {uuid} to {dest}\n"
-        "  --debuginfod       instead: ask the servers that $DEBUGINFOD_URLS names for the build\n"
-        "  --fetch-cache DIR  keep what was fetched there. Default: unspool/fetched in $XDG_CACHE_HOME or ~/.cache;\n"
-        "                     with --debuginfod that of all its clients\n"
-        "  --fetch-timeout SECONDS\n"
-        "                     wait for no file longer than that. Default: 60\n"
-        "  --in-place         replace each log instead of writing it to standard output\n"
-        "  --output DIR       write each log to a file in a folder\n"
-        "  --strict           fail when a frame of a known image has no name, or no frame is recognised\n"
-        "  --quiet            say nothing of what is missing\n"
-        "  --records          name the frames in JSON objects on standard input, one a line\n"
-        "\n"
-        "-arch and -offset with one dash are understood as well. -d and -printHeader of atos change nothing.\n"
-        "\n"
-        "exit status: 0 all is well, whether or not addresses have names; 1 with --strict, when some have none; 2 "
-        "wrong\n"
-        "usage, 3 the file or process cannot be read or has another UUID, 4 something else failed\n",
+        "\n",
         out);
+    fputs("  --log FILE         name the unnamed frames of a log or report, of any format in doc/reports.md, and write "
+          "it;\n"
+          "                     may be given again, other files may follow; a folder: all files in it; -: standard "
+          "input\n"
+          "  --search DIR       where the images' files lie: dSYMs, programs, libraries; may be given again, and left "
+          "out\n"
+          "                     where there is a store of indexes\n"
+          "  --binary-images FILE\n"
+          "                     what tells the log's images, where the log itself does not\n"
+          "  --fetch COMMAND    run it once for each image of which no file here has lines: it writes the file of the\n"
+          "                     build {uuid} to {dest}\n"
+          "  --debuginfod       instead: ask the servers that $DEBUGINFOD_URLS names for the build\n"
+          "  --fetch-cache DIR  keep what was fetched there. Default: unspool/fetched in $XDG_CACHE_HOME or ~/.cache;\n"
+          "                     with --debuginfod that of all its clients\n"
+          "  --fetch-timeout SECONDS\n"
+          "                     wait for no file longer than that. Default: 60\n"
+          "  --in-place         replace each log instead of writing it to standard output\n"
+          "  --output DIR       write each log to a file in a folder\n"
+          "  --strict           fail when a frame of a known image has no name, or no frame is recognised\n"
+          "  --quiet            say nothing of what is missing\n"
+          "  --records          name the frames in JSON objects on standard input, one a line\n"
+          "\n"
+          "-arch and -offset with one dash are understood as well. -d and -printHeader of atos change nothing.\n"
+          "\n"
+          "exit status: 0 all is well, whether or not addresses have names; 1 with --strict, when some have none; 2 "
+          "wrong\n"
+          "usage, 3 the file or process cannot be read or has another UUID, 4 something else failed\n",
+          out);
 }
 
 enum {
@@ -228,14 +232,13 @@ static bool check_log(const struct request *request) {
     const struct image_choice *image = &others->image;
     const struct log_options *log = &request->log;
     const char *what = log->are_records ? "--records" : "--log";
-    if (log->search_count == 0 && others->lines.index_store == NULL && !fetches(log)) {
+    if (log->search_count == 0 && !fetches(log) && !has_index_store(others->lines.index_store)) {
         complain("%s needs the folder of the images' files, or their indexes: --search DIR, --index STORE", what);
         return false;
     }
-    bool has_more = log->log_count > 0 || log->binary_images != NULL || log->output != NULL || log->is_in_place ||
-                    fetches(log) || log->fetch.cache != NULL;
+    bool has_more = log->log_count > 0 || log->binary_images != NULL || log->output != NULL || log->is_in_place;
     if (log->are_records && (has_more || log->is_strict)) {
-        complain("--records goes with --search, --index, --map-path and --demangle alone");
+        complain("--records goes with --search, --index, --map-path, --demangle and what fetches alone");
         return false;
     }
     if (log->is_in_place && log->output != NULL) {

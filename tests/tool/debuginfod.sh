@@ -91,7 +91,6 @@ for command in 'symbolize --log report' 'report report'; do
   err_has 'not together'
 done
 run 2 symbolize -o lib --debuginfod 0x10
-run 2 symbolize --records --search served --debuginfod </dev/null
 
 # ---- Debian's server
 port=$(free_port)
@@ -109,6 +108,11 @@ grep -q 'answer + 2 (lib.c:1)' out || fail "nothing came from debuginfod: $(cat 
 find cache -type f -size +0 | grep -c "^cache/debuginfod_client/.*$id" >/dev/null || fail "its cache has no such file: $(find cache)"
 [[ ! -e cache/unspool/fetched ]] || fail "there is a second cache: $(find cache)"
 kill "${servers[@]}"
+# A stripped file does not hide it.
+mkdir stripped-files
+strip -o stripped-files/lib lib
+run 0 report --search stripped-files --debuginfod report
+out_has 'answer \+ 2 \(lib.c:1\)'
 # From the cache, and elsewhere where that is wanted.
 run 0 report --debuginfod report
 out_has 'answer \+ 2 \(lib.c:1\)'

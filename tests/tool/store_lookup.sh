@@ -217,6 +217,54 @@ END
   err_has 'has not ended within 1 seconds'
   ended "$(cat hanging)" || fail "the fetched command's child runs on"
 done
+# What is here and has no lines does not hide what can be fetched; what has lines is not fetched. A command that fails leaves the
+# names that there are.
+mkdir stripped-files whole-files
+cp stripped stripped-files/lib
+cp lib whole-files/lib
+"$unspool" store add --quiet -o whole lib
+for report_command in 'symbolize --log report' 'report report'; do
+  for place in '--search stripped-files' '--index poor' '--search stripped-files --index poor'; do
+    for how in file index; do
+      read -ra command <<<"$report_command $place"
+      fetch "$how"
+      out_has 'answer \+ 2 \(lib\.c:1\)'
+      [[ $(cat asked) == "$id" ]] || fail "${command[*]}, $how: asked for: $(cat asked)"
+    done
+    fetch fail
+    out_has 'answer \+ 2$'
+    err_has "^unspool: lib $id: --fetch: exit status 7"
+  done
+  for place in '--search whole-files' '--index whole' '--search stripped-files --index whole'; do
+    read -ra command <<<"$report_command $place"
+    fetch file
+    out_has 'answer \+ 2 \(lib\.c:1\)'
+    [[ ! -e asked ]] || fail "${command[*]}: asked for: $(cat asked)"
+  done
+done
+# A record is answered by what is fetched, once for its build.
+offset=$((16#$(nm lib | awk '$3 == "answer" { print $1 }')))
+record="{\"frames\":[{\"build_id\":\"$id\",\"offset\":$offset}]}"
+rm -rf asked cache
+printf '%s\n' "$record" "$record" |
+  "$unspool" symbolize --records --fetch "$work/get file {uuid} {dest}" >"$work/out" 2>"$work/err" || fail "records: $(cat "$work/err")"
+[[ $(grep -c '"symbol":"answer".*lib\.c' "$work/out") -eq 2 && $(cat asked) == "$id" ]] || fail "records: $(cat "$work/out" asked)"
+# The default store is asked without being named: that of the environment, or the one that store add fills.
+run 2 symbolize --log report
+rm -rf cache
+run 0 report report
+out_lacks answer
+UNSPOOL_INDEX_STORE=$work/whole run 0 symbolize --log report
+out_has 'answer \+ 2 \(lib\.c:1\)'
+UNSPOOL_INDEX_STORE=$work/whole run 0 report report
+out_has 'answer \+ 2 \(lib\.c:1\)'
+run 0 store add --quiet lib
+run 0 report report
+out_has 'answer \+ 2 \(lib\.c:1\)'
+run 0 symbolize --log report
+out_has 'answer \+ 2 \(lib\.c:1\)'
+rm -rf cache
+
 # So does a command that is ended by a signal, and takes its temporary folder with it.
 rm -rf cache hanging
 "$unspool" symbolize --log two --fetch "$work/get hang {uuid} {dest}" >"$work/out" 2>"$work/err" &
