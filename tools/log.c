@@ -100,7 +100,7 @@ static int rewrite_log(struct session *session, const struct log_file_name *name
         log_counts_add(&session->counts, &counts);
         if (!session->options->is_quiet) log_counts_say(path, &counts);
         /* Frames whose image is not known are no failure of ours. */
-        bool is_incomplete = counts.frames == 0 || counts.no_symbol + counts.no_file > 0;
+        bool is_incomplete = counts.frames == 0 || counts.no_symbol + counts.no_file + counts.passed > 0;
         if (status == EXIT_ALL_WELL && session->options->is_strict && is_incomplete) status = EXIT_INCOMPLETE;
     }
     usp_reader_free(reader);

@@ -28,9 +28,13 @@ void log_counts_add(struct usp_reader_counts *all, const struct usp_reader_count
     all->no_symbol += counts->no_symbol;
     all->no_file += counts->no_file;
     all->no_image += counts->no_image;
+    all->passed += counts->passed;
 }
 
 void log_counts_say(const char *path, const struct usp_reader_counts *counts) {
+    if (counts->passed > 0) {
+        complain("%s: %" PRIu64 " lines were not looked at: longer than 64 KB, or no UTF-16", path, counts->passed);
+    }
     if (counts->frames == 0) {
         complain("%s: no frames were recognised", path);
         return;

@@ -116,7 +116,8 @@ static int show(const struct session *session, const struct usp_report *report, 
     if (session->as_json) putchar('\n');
     usp_report_get_counts(report, &counts);
     if (!session->is_quiet) log_counts_say(path, &counts);
-    return session->is_strict && counts.no_symbol + counts.no_file > 0 ? EXIT_INCOMPLETE : EXIT_ALL_WELL;
+    return session->is_strict && counts.no_symbol + counts.no_file + counts.passed > 0 ? EXIT_INCOMPLETE
+                                                                                       : EXIT_ALL_WELL;
 }
 
 static int report_file(struct session *session, const char *path) {

@@ -82,7 +82,8 @@ struct usp_reader_counts {
     uint64_t no_file;   /* whose image has no file */
     uint64_t no_image;  /* of which nothing tells the image */
     const char *format; /* of the last text: the name of the shape of its last frame, "" without one. Static lifetime */
-    uint64_t reserved[4];
+    uint64_t passed;    /* lines that were not looked at: longer than 64 KB, or no UTF-16 */
+    uint64_t reserved[3];
 };
 
 /* Counted since the reader was created. Returns USP_OK or USP_ERROR_ARGUMENT. */

@@ -640,6 +640,47 @@ START_TEST(refused) {
 END_TEST
 
 /* A payload nests one level for each frame: it is read and shown without recursion, and in a time that grows with it. */
+/* A report in a line of a text log is one of its own, between the frames of the log. The first line of an old .ips report has
+ * no frames, and is about the text behind it. */
+START_TEST(documents_in_lines) {
+    check_report("{\"bug_type\":\"202\",\"app_name\":\"App\",\"app_version\":\"1.2\"}\n"
+                 "Thread 0:\n"
+                 "0   App  0x100000100 0x100000000 + 256\n"
+                 "Binary Images:\n"
+                 "0x100000000 - 0x10000ffff App <" UUID_A "> /App\n"
+                 "later: {\"usedImages\":[{\"base\":8589934592,\"uuid\":\"" UUID_B
+                 "\",\"name\":\"libz.dylib\"}],\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}]}\n"
+                 "Thread 3:\n"
+                 "0   App  0x100000200 0x100000000 + 512\n",
+                 "Process:             App\n"
+                 "Version:             1.2\n"
+                 "\n"
+                 "Thread 0:\n"
+                 "0   " APP "0x0000000100000100 f100 + 4 (a.c:9)\n"
+                 "\n"
+                 "Binary Images:\n"
+                 "0x100000000 - 0x10000ffff App <0123abcd456789abcdef0123456789ab> /App\n"
+                 "\n"
+                 "----\n"
+                 "\n"
+                 "Thread 0:\n"
+                 "0   " LIBZ "0x0000000200000010 0x200000000 + 16\n"
+                 "\n"
+                 "Binary Images:\n"
+                 "0x200000000 - ??? libz.dylib <b000000000000000000000000000000b>\n"
+                 "\n"
+                 "----\n"
+                 "\n"
+                 "Thread 3:\n"
+                 "0   " APP "0x0000000100000200 f200 + 4 (a.c:9)\n"
+                 "\n"
+                 "Binary Images:\n"
+                 "0x100000000 - ??? App <0123abcd456789abcdef0123456789ab>\n"
+                 "\n",
+                 USP_REPORT_TEXT);
+}
+END_TEST
+
 START_TEST(deep) {
     enum { FRAMES = 20000 };
     static const char frame[] = "{\"binaryUUID\":\"" UUID_A "\",\"offsetIntoBinaryTextSegment\":256,\"sampleCount\":1,"
@@ -698,9 +739,9 @@ END_TEST
 
 int main(void) {
     TCase *tcase = tcase_create("report"), *large = tcase_create("large");
-    add_tests(tcase, a_crash, a_crash_in_json, fields_of_ips, images_of_several, text_of_apple, metrickit,
-              metrickit_fields, metrickit_orders, metrickit_exact, without_a_root, trees, folded, every_format, refused,
-              deep);
+    add_tests(tcase, a_crash, a_crash_in_json, fields_of_ips, images_of_several, documents_in_lines, text_of_apple,
+              metrickit, metrickit_fields, metrickit_orders, metrickit_exact, without_a_root, trees, folded,
+              every_format, refused, deep);
     tcase_set_timeout(large, 30);
     add_loop_tests(large, 0, ELEMENTS(repeated), many);
     return run_suite("read_report", tcase, large);

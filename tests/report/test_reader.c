@@ -292,9 +292,12 @@ START_TEST(broken_utf_16) {
                              "a\0\n\0\xff";
     struct session *session = calloc(1, sizeof *session);
     struct usp_reader *reader = create(session, 0);
+    struct usp_reader_counts counts;
     ck_assert_int_eq(usp_reader_write_whole(reader, in, sizeof in - 1, NULL, 0), USP_OK);
     ck_assert_uint_eq(session->size, sizeof in - 1);
     ck_assert_mem_eq(session->text, in, sizeof in - 1);
+    ck_assert_int_eq(usp_reader_get_counts(reader, &counts), USP_OK);
+    ck_assert_uint_eq(counts.passed, 2);
     forget(session);
     usp_reader_free(reader);
     free(session);
@@ -360,11 +363,14 @@ START_TEST(long_lines) {
     strcpy(in + length, "0x1 + 0x2 + 3\n0   App  0x20 App + 32\n");
     for (size_t piece = 4096; piece <= length * 2; piece *= 4) {
         struct usp_reader *reader = create(session, 0);
+        struct usp_reader_counts counts;
         for (size_t at = 0; at < strlen(in); at += piece) {
             size_t n = strlen(in) - at < piece ? strlen(in) - at : piece;
             ck_assert_int_eq(usp_reader_write(reader, in + at, n), USP_OK);
         }
         ck_assert_int_eq(usp_reader_end(reader, NULL, 0), USP_OK);
+        ck_assert_int_eq(usp_reader_get_counts(reader, &counts), USP_OK);
+        ck_assert_uint_eq(counts.passed, 1);
         ck_assert_uint_eq(session->size, strlen(in) + 3);
         ck_assert_mem_eq(session->text, in, length);
         ck_assert_str_eq(session->text + length, "0x1 + 0x2 + 3\n0   App  0x20 App:20! + 7\n");

@@ -789,6 +789,26 @@ static const struct text documents[] = {
     /* A log of JSON lines, with lines of a stack in a string. */
     {"apple", "{\"level\":\"error\",\"stack\":\"0   App 0x0000000100000020 App + 32\"}\n{\"level\":\"info\"}\n",
      "{\"level\":\"error\",\"stack\":\"0   App 0x0000000100000020 App:20! + 7\"}\n{\"level\":\"info\"}\n", NULL, 1, 0},
+    /* Reports in lines of a text log, in front of a frame that is a line: MetricKit's, an .ips report, a damaged one. */
+    {"apple",
+     "10:00 App[5] begins\n"
+     "10:01 App[5] {\"callStackRootFrames\":[{\"address\":4294967328,\"offsetIntoBinaryTextSegment\":32,\"binaryUUID\":"
+     "\"" UUID_A "\",\"binaryName\":\"App\"}],\"callStackTree\":0} 0x7\n"
+     "10:02 App[5] {\"usedImages\":[{\"uuid\":\"" UUID_B
+     "\",\"name\":\"B\"}],\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}]}\n"
+     "10:03 App[5] {\"callStackTree\":{\"offsetIntoBinaryTextSegment\":32\n"
+     "0   App  0x0000000100000020 App + 32\n",
+     "10:00 App[5] begins\n"
+     "10:01 App[5] "
+     "{\"callStackRootFrames\":[{\"address\":4294967328,\"symbolName\":\"id.App:20!\",\"offsetIntoSymbol\":7,"
+     "\"offsetIntoBinaryTextSegment\":32,\"binaryUUID\":"
+     "\"" UUID_A "\",\"binaryName\":\"App\"}],\"callStackTree\":0} 0x7\n"
+     "10:02 App[5] {\"usedImages\":[{\"uuid\":\"" UUID_B
+     "\",\"name\":\"B\"}],\"frames\":[{\"imageOffset\":16,\"symbol\":\"id.B:10!\",\"symbolLocation\":7,\"imageIndex\":"
+     "0}]}\n"
+     "10:03 App[5] {\"callStackTree\":{\"offsetIntoBinaryTextSegment\":32\n"
+     "0   App  0x0000000100000020 App:20! + 7\n",
+     NULL, 3, 0},
 };
 
 /* ---- texts of which a symbolizer has written the names already: nothing of them changes ---- */

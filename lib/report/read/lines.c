@@ -330,6 +330,12 @@ static bool come_to(struct uspi_lines *lines, uint64_t position, struct uspi_spa
     return true;
 }
 
+bool uspi_lines_pass(struct uspi_lines *lines, uint64_t position, struct uspi_span line) {
+    if (!come_to(lines, position, line, kind_of(line))) return false;
+    pass(lines, line);
+    return true;
+}
+
 /* ---- writing ---- */
 
 /* A frame of a line that has several, with a copy of what answers it. */

@@ -56,6 +56,9 @@ struct uspi_located {
 /* Most frames that a line may have; what follows stays as it is. */
 #define USPI_FRAMES_MAX 1024
 
+/* Goes past a line that is no frame, whatever its shape. False when memory lacks. */
+bool uspi_lines_pass(struct uspi_lines *lines, uint64_t position, struct uspi_span line);
+
 /* What comes of a line. */
 enum uspi_line_is {
     USPI_LINE_NO_FRAME,

@@ -13,6 +13,7 @@ struct builder {
     bool has_name;            /* `name` is of the thread with that number */
     struct uspi_heading name; /* its spans point into the text */
     size_t table;             /* the first table of images that no report has yet */
+    bool is_behind_document;  /* the last report is that of a document in a line */
 };
 
 static struct uspi_model_part *part_of(const struct builder *builder) {
@@ -35,9 +36,9 @@ static bool begin_part(struct builder *builder, const struct uspi_heading *headi
     bool is_first_field = heading->field == USPI_FIELD_PROCESS || heading->field == USPI_FIELD_INCIDENT ||
                           heading->field == USPI_FIELD_DATE || heading->field == USPI_FIELD_EXCEPTION_TYPE;
     bool is_next = part != NULL && part->thread_count > 0 && is_first_field && part->fields[heading->field].length > 0;
-    if (part != NULL && !is_next) return true;
-    if (!take_tables(builder, position)) return false;
-    builder->is_in_thread = builder->is_waiting = false;
+    if (part != NULL && !is_next && !builder->is_behind_document) return true;
+    if (!builder->is_behind_document && !take_tables(builder, position)) return false;
+    builder->is_in_thread = builder->is_waiting = builder->is_behind_document = false;
     return uspi_model_add_part(builder->model) != NULL;
 }
 
@@ -48,10 +49,17 @@ static bool take_field(struct builder *builder, const struct uspi_heading *headi
     return uspi_model_set_field(builder->model, builder->field, heading->value);
 }
 
+/* A thread; behind a document in a report of its own. NULL when memory lacks. */
+static struct uspi_model_thread *add_thread(struct builder *builder) {
+    if (builder->is_behind_document && uspi_model_add_part(builder->model) == NULL) return NULL;
+    builder->is_behind_document = false;
+    return uspi_model_add_thread(builder->model);
+}
+
 static bool take_thread(struct builder *builder, const struct uspi_heading *heading) {
     struct uspi_model *model = builder->model;
     const struct uspi_heading *named = heading;
-    struct uspi_model_thread *thread = uspi_model_add_thread(model);
+    struct uspi_model_thread *thread = add_thread(builder);
     if (thread == NULL) return false;
     thread->is_stack = heading->kind == USPI_HEADING_STACK;
     thread->flags = heading->flags;
@@ -121,7 +129,7 @@ static int take_frame(void *context, const struct uspi_located *located, const s
     const bool is_numbered = (frame->flags & (USPI_FRAME_INDEX | USPI_FRAME_LIST)) != 0;
     /* A stack begins anew; or the line is about its frames, and none of them. */
     bool is_other = last != NULL && last->frame_count > 0 && (is_first || (builder->is_numbered && !is_numbered));
-    if ((!builder->is_in_thread || is_other) && uspi_model_add_thread(model) == NULL) return USP_ERROR_NO_MEMORY;
+    if ((!builder->is_in_thread || is_other) && add_thread(builder) == NULL) return USP_ERROR_NO_MEMORY;
     builder->is_in_thread = true;
     builder->is_numbered = is_numbered;
     builder->is_waiting = false;
@@ -129,17 +137,39 @@ static int take_frame(void *context, const struct uspi_located *located, const s
     return uspi_model_add_frame(model, located, answer) ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
+/* A document in a line is a report of its own, if it has frames; otherwise it may be about the text behind it. */
+static int read_document(struct builder *builder, const struct uspi_line *line, struct uspi_span document) {
+    struct usp_reader *reader = builder->reader;
+    const struct uspi_model *model = builder->model;
+    const size_t frames = model->frame_count;
+    bool is_done = uspi_lines_pass(&reader->lines, line->position, line->raw);
+    if (model->part_count > 0 && !builder->is_behind_document)
+        is_done = is_done && take_tables(builder, line->position);
+    const int status = is_done ? uspi_model_read_documents(builder->model, reader, document) : USP_ERROR_NO_MEMORY;
+    uspi_tables_clear(&reader->documents.tables);
+    builder->is_in_thread = builder->is_waiting = false;
+    if (model->frame_count > frames) builder->is_behind_document = true;
+    return status;
+}
+
 static int read_line(struct builder *builder, const struct uspi_line *line) {
     struct usp_reader *reader = builder->reader;
     const size_t frames = builder->model->frame_count;
+    struct uspi_line_document document;
     struct uspi_heading heading;
+    int status;
+    reader->counts.passed += line->is_first_piece;
     if (line->is_piece) return USP_OK;
+    if (uspi_reader_find_document(reader, line->raw, &document, &status)) {
+        return read_document(builder, line, document.text);
+    }
+    if (status != USP_OK) return status;
     const struct uspi_span text = uspi_span_trim_right(line->raw);
     const bool has_heading = find_heading(text, &heading);
     /* A line may tell both: what happened, or what its frames are below, and where. */
     const bool is_first = has_heading && (heading.kind == USPI_HEADING_FIELD || heading.kind == USPI_HEADING_STACK);
     if (is_first && !take_heading(builder, &heading, line->position)) return USP_ERROR_NO_MEMORY;
-    int status = uspi_lines_read(&reader->lines, line->position, line->raw, line->behind, take_frame, builder);
+    status = uspi_lines_read(&reader->lines, line->position, line->raw, line->behind, take_frame, builder);
     if (status != USP_OK || is_first || builder->model->frame_count > frames) return status;
     bool is_done = has_heading ? take_heading(builder, &heading, line->position)
                                : !builder->is_waiting || take_text(builder, text);
@@ -172,6 +202,7 @@ int uspi_model_read_lines(struct uspi_model *model, struct usp_reader *reader, s
     uspi_split_clear(&reader->split);
     if (status == USP_OK && !uspi_lines_rewind(&reader->lines, end)) status = USP_ERROR_NO_MEMORY;
     if (status == USP_OK) status = each_line(&builder, text, false);
-    if (status == USP_OK && model->part_count > 0 && !take_tables(&builder, UINT64_MAX)) status = USP_ERROR_NO_MEMORY;
+    const bool has_own = model->part_count > 0 && !builder.is_behind_document;
+    if (status == USP_OK && has_own && !take_tables(&builder, UINT64_MAX)) status = USP_ERROR_NO_MEMORY;
     return status;
 }

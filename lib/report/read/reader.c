@@ -2,7 +2,7 @@
 /* Readers of <unspool/report.h>: which kind of text it is, and what is kept of it until when. Lines go to lines.c, documents
  * to documents.c.
  *
- *   text      lines, each written when it is complete
+ *   text      lines, each written when it is complete; of a line in which a document stands, the document with names
  *   JSON      one or several documents, kept until the end of the text; those of which nothing is known stay as they are
  *   an .ips report of old, or of a resource limit: a line of JSON, then text */
 #include "lib/report/read/reader.h"
@@ -108,128 +108,6 @@ static void put_wide(struct usp_reader *reader, struct uspi_span text) {
     }
 }
 
-/* ---- lines ---- */
-
-/* The characters of a line in UTF-8: where they stand, or in `decoded` behind its first `decoded_size` bytes. False with
- * USP_OK when they are no UTF-16. */
-static bool characters_of(struct usp_reader *reader, struct uspi_span raw, struct uspi_span *text, int *status) {
-    *status = USP_OK;
-    *text = raw;
-    if (reader->split.encoding == USPI_ENCODING_UTF8) return true;
-    if (raw.length % 2 != 0) return false;
-    if (!reserve(&reader->decoded, &reader->decoded_room, reader->decoded_size + raw.length / 2 * 3)) {
-        *status = USP_ERROR_NO_MEMORY;
-        return false;
-    }
-    char *to = reader->decoded + reader->decoded_size;
-    size_t length = uspi_utf16_decode(raw.bytes, raw.length / 2, reader->split.encoding == USPI_ENCODING_UTF16_BIG, to);
-    if (length == SIZE_MAX) return false;
-    *text = (struct uspi_span){to, length};
-    return true;
-}
-
-/* What stands behind a line, as characters: its next line is enough. */
-static struct uspi_span following_of(struct usp_reader *reader, struct uspi_span behind) {
-    struct uspi_span text;
-    int status;
-    if (reader->split.encoding == USPI_ENCODING_UTF8) return behind;
-    const char *end = behind.length > 0 ? memchr(behind.bytes, '\n', behind.length) : NULL;
-    size_t length = end != NULL ? (size_t)(end - behind.bytes) + 2 : behind.length;
-    if (length > behind.length) length = behind.length;
-    length &= ~(size_t)1;
-    return characters_of(reader, uspi_span_part(behind, 0, length), &text, &status) ? text : (struct uspi_span){"", 0};
-}
-
-static int hold(struct usp_reader *reader, const struct uspi_line *line) {
-    if (!reserve(&reader->held, &reader->held_room, line->raw.length)) return USP_ERROR_NO_MEMORY;
-    memcpy(reader->held, line->raw.bytes, line->raw.length);
-    reader->held_size = line->raw.length;
-    reader->held_position = line->position;
-    return USP_OK;
-}
-
-/* Writes a line, or holds it until the next one has come. */
-static int write_line(struct usp_reader *reader, const struct uspi_line *line, bool is_last) {
-    struct uspi_span text, following;
-    enum uspi_line_is is = USPI_LINE_NO_FRAME;
-    const bool is_wide = reader->split.encoding != USPI_ENCODING_UTF8;
-    int status = USP_OK;
-    reader->decoded_size = 0;
-    if (line->is_piece || !characters_of(reader, line->raw, &text, &status)) {
-        put_raw(reader, line->raw);
-        return status;
-    }
-    if (is_wide) {
-        /* Both live in `decoded`, which may move. */
-        reader->decoded_size = text.length;
-        following = following_of(reader, line->behind);
-        text.bytes = reader->decoded;
-        reader->decoded_size += following.length;
-    } else {
-        following = line->behind;
-    }
-    char room[512];
-    struct uspi_text gathered = uspi_text_through(uspi_gather, &reader->gathered, room, sizeof room);
-    struct uspi_text *out = is_wide ? &gathered : &reader->out;
-    reader->gathered.size = 0;
-    status = uspi_lines_write(&reader->lines, line->position, text, following, is_last, out, &is);
-    if (is_wide && status == USP_OK) status = uspi_text_flush(&gathered);
-    if (status != USP_OK) return status;
-    if (is == USPI_LINE_WAITS) return hold(reader, line);
-    if (is != USPI_LINE_WRITTEN) put_raw(reader, line->raw);
-    if (is == USPI_LINE_WRITTEN && is_wide) {
-        put_wide(reader, uspi_gathered_span(&reader->gathered));
-    }
-    return reader->out.status;
-}
-
-/* Writes the line that is held, now that the one behind it is there. */
-static int write_held(struct usp_reader *reader, struct uspi_span behind, bool is_last) {
-    if (reader->held_size == 0) return USP_OK;
-    struct uspi_line line = {reader->held_position, {reader->held, reader->held_size}, behind, false};
-    reader->held_size = 0;
-    return write_line(reader, &line, is_last);
-}
-
-static int take_line(struct usp_reader *reader, const struct uspi_line *line, bool is_learning) {
-    struct uspi_span text;
-    int status;
-    if (!is_learning) {
-        status = write_held(reader, line->raw, true);
-        return status == USP_OK ? write_line(reader, line, false) : status;
-    }
-    reader->decoded_size = 0;
-    if (line->is_piece || !characters_of(reader, line->raw, &text, &status)) return line->is_piece ? USP_OK : status;
-    return uspi_lines_learn(&reader->lines, line->position, text) ? USP_OK : USP_ERROR_NO_MEMORY;
-}
-
-static int take_lines(struct usp_reader *reader, struct uspi_span bytes, bool is_learning) {
-    struct uspi_line line;
-    size_t at = 0;
-    int status;
-    while (uspi_split_next(&reader->split, bytes, &at, &line, &status)) {
-        status = take_line(reader, &line, is_learning);
-        if (status != USP_OK) return status;
-    }
-    return status;
-}
-
-/* The last line, which has no end, and what is held. */
-static int end_lines(struct usp_reader *reader, bool is_learning) {
-    struct uspi_line line;
-    int status = USP_OK;
-    if (uspi_split_last(&reader->split, &line)) {
-        if (is_learning) return take_line(reader, &line, true);
-        status = write_held(reader, line.raw, true);
-        if (status == USP_OK) status = write_line(reader, &line, true);
-    } else if (!is_learning) {
-        status = write_held(reader, (struct uspi_span){"", 0}, true);
-    }
-    return status;
-}
-
-/* ---- which kind of text it is ---- */
-
 /* As much as is looked at. */
 #define HEAD_MAX ((size_t)64 << 10)
 
@@ -246,69 +124,6 @@ static bool looks_like_report(struct uspi_span text) {
         if (uspi_span_has(text, keys[i])) return true;
     }
     return false;
-}
-
-static size_t skip_blank(struct uspi_span text, size_t at) {
-    while (at < text.length && uspi_is_blank(text.bytes[at])) at++;
-    return at;
-}
-
-/* By a text's beginning: USPI_TEXT_UNDECIDED while that is too short. */
-static enum uspi_text_kind decide(struct uspi_span text, bool is_last) {
-    struct uspi_json_document first = {.text = {"", 0}};
-    const enum uspi_text_kind unknown = is_last ? USPI_TEXT_LINES : USPI_TEXT_UNDECIDED;
-    size_t begin = skip_blank(text, 0), next = skip_blank(text, begin + 1);
-    if (begin == text.length) return unknown;
-    if (text.bytes[begin] != '{' && text.bytes[begin] != '[') return USPI_TEXT_LINES;
-    if (next >= text.length) return unknown;
-    if (strchr(text.bytes[begin] == '{' ? "\"}" : "{[\"]", text.bytes[next]) == NULL) return USPI_TEXT_LINES;
-    size_t end = uspi_span_find(text, begin, USPI_SPAN("\n"));
-    if (end == text.length) return is_last || text.length >= HEAD_MAX ? USPI_TEXT_JSON : USPI_TEXT_UNDECIDED;
-    /* A line of JSON by itself may be the first of several, or stand in front of a report in text. */
-    first.text = uspi_span_part(text, begin, end);
-    int status = uspi_json_read(&first);
-    uspi_json_clear(&first);
-    if (status != USP_OK) return USPI_TEXT_JSON;
-    size_t behind = skip_blank(text, end);
-    if (behind == text.length) return is_last || text.length >= HEAD_MAX ? USPI_TEXT_JSON : USPI_TEXT_UNDECIDED;
-    return text.bytes[behind] == '{' || text.bytes[behind] == '[' ? USPI_TEXT_JSON : USPI_TEXT_LINES;
-}
-
-static int decide_by_head(struct usp_reader *reader, struct uspi_span bytes, bool is_last) {
-    struct uspi_span text = bytes;
-    int status = USP_OK;
-    size_t mark;
-    /* A mark of two bytes may be the beginning of one of three. */
-    if (bytes.length < 3 && !is_last) return USP_OK;
-    reader->split.encoding = uspi_encoding_of(bytes, &mark);
-    reader->mark_length = mark;
-    text = uspi_span_behind(text, mark);
-    if (text.length > HEAD_MAX) text.length = HEAD_MAX;
-    if (reader->split.encoding != USPI_ENCODING_UTF8) {
-        text.length &= ~(size_t)1;
-        reader->decoded_size = 0;
-        if (!characters_of(reader, text, &text, &status)) {
-            reader->kind = USPI_TEXT_LINES;
-            return status;
-        }
-    }
-    reader->kind = decide(text, is_last);
-    return USP_OK;
-}
-
-static int keep(struct usp_reader *reader, struct uspi_span bytes) {
-    if (!reserve(&reader->kept, &reader->kept_room, reader->kept_size + bytes.length)) return USP_ERROR_NO_MEMORY;
-    if (bytes.length > 0) memcpy(reader->kept + reader->kept_size, bytes.bytes, bytes.length);
-    reader->kept_size += bytes.length;
-    return USP_OK;
-}
-
-/* Takes the mark at the beginning of a text. */
-static struct uspi_span take_mark(struct usp_reader *reader, struct uspi_span bytes, bool is_learning) {
-    struct uspi_span mark = uspi_span_part(bytes, 0, reader->mark_length);
-    if (!is_learning) put_raw(reader, mark);
-    reader->split.position += mark.length;
-    return uspi_span_behind(bytes, mark.length);
 }
 
 /* ---- documents ---- */
@@ -379,6 +194,235 @@ static int write_documents(struct usp_reader *reader, struct uspi_span text, put
     }
     return status == USP_OK ? reader->out.status : status;
 }
+
+bool uspi_reader_find_document(struct usp_reader *reader, struct uspi_span line, struct uspi_line_document *found,
+                               int *status) {
+    const char *brace = line.length > 0 ? memchr(line.bytes, '{', line.length) : NULL;
+    *status = USP_OK;
+    if (brace == NULL || reader->documents.is_record) return false;
+    const size_t begin = (size_t)(brace - line.bytes);
+    struct uspi_json_document probe = {.text = uspi_span_behind(line, begin)};
+    if (!looks_like_report(probe.text)) return false;
+    *status = uspi_json_read(&probe);
+    uspi_json_clear(&probe);
+    if (*status != USP_OK) {
+        /* Damaged, or cut off: text. */
+        if (*status != USP_ERROR_NO_MEMORY) *status = USP_OK;
+        return false;
+    }
+    found->before = uspi_span_part(line, 0, begin);
+    found->text = uspi_span_part(line, begin, begin + probe.at);
+    found->behind = uspi_span_behind(line, begin + probe.at);
+    *status = expand(reader, &found->text);
+    return *status == USP_OK;
+}
+
+/* ---- lines ---- */
+
+/* The characters of a line in UTF-8: where they stand, or in `decoded` behind its first `decoded_size` bytes. False with
+ * USP_OK when they are no UTF-16. */
+static bool characters_of(struct usp_reader *reader, struct uspi_span raw, struct uspi_span *text, int *status) {
+    *status = USP_OK;
+    *text = raw;
+    if (reader->split.encoding == USPI_ENCODING_UTF8) return true;
+    if (raw.length % 2 != 0) return false;
+    if (!reserve(&reader->decoded, &reader->decoded_room, reader->decoded_size + raw.length / 2 * 3)) {
+        *status = USP_ERROR_NO_MEMORY;
+        return false;
+    }
+    char *to = reader->decoded + reader->decoded_size;
+    size_t length = uspi_utf16_decode(raw.bytes, raw.length / 2, reader->split.encoding == USPI_ENCODING_UTF16_BIG, to);
+    if (length == SIZE_MAX) return false;
+    *text = (struct uspi_span){to, length};
+    return true;
+}
+
+/* What stands behind a line, as characters: its next line is enough. */
+static struct uspi_span following_of(struct usp_reader *reader, struct uspi_span behind) {
+    struct uspi_span text;
+    int status;
+    if (reader->split.encoding == USPI_ENCODING_UTF8) return behind;
+    const char *end = behind.length > 0 ? memchr(behind.bytes, '\n', behind.length) : NULL;
+    size_t length = end != NULL ? (size_t)(end - behind.bytes) + 2 : behind.length;
+    if (length > behind.length) length = behind.length;
+    length &= ~(size_t)1;
+    return characters_of(reader, uspi_span_part(behind, 0, length), &text, &status) ? text : (struct uspi_span){"", 0};
+}
+
+static int hold(struct usp_reader *reader, const struct uspi_line *line) {
+    if (!reserve(&reader->held, &reader->held_room, line->raw.length)) return USP_ERROR_NO_MEMORY;
+    memcpy(reader->held, line->raw.bytes, line->raw.length);
+    reader->held_size = line->raw.length;
+    reader->held_position = line->position;
+    return USP_OK;
+}
+
+/* Writes a line in which a document stands. */
+static int write_line_of_document(struct usp_reader *reader, const struct uspi_line *line, struct uspi_span text,
+                                  const struct uspi_line_document *document) {
+    const put_function put = reader->split.encoding != USPI_ENCODING_UTF8 ? put_wide : put_raw;
+    if (!uspi_lines_pass(&reader->lines, line->position, text)) return USP_ERROR_NO_MEMORY;
+    put(reader, document->before);
+    const int status = write_documents(reader, document->text, put);
+    put(reader, document->behind);
+    /* Its images are no others'. */
+    uspi_tables_clear(&reader->documents.tables);
+    return status == USP_OK ? reader->out.status : status;
+}
+
+/* Writes a line, or holds it until the next one has come. */
+static int write_line(struct usp_reader *reader, const struct uspi_line *line, bool is_last) {
+    struct uspi_line_document document;
+    struct uspi_span text, following;
+    enum uspi_line_is is = USPI_LINE_NO_FRAME;
+    const bool is_wide = reader->split.encoding != USPI_ENCODING_UTF8;
+    int status = USP_OK;
+    reader->decoded_size = 0;
+    if (line->is_piece || !characters_of(reader, line->raw, &text, &status)) {
+        reader->counts.passed += !line->is_piece || line->is_first_piece;
+        put_raw(reader, line->raw);
+        return status;
+    }
+    if (uspi_reader_find_document(reader, text, &document, &status)) {
+        return write_line_of_document(reader, line, text, &document);
+    }
+    if (status != USP_OK) return status;
+    if (is_wide) {
+        /* Both live in `decoded`, which may move. */
+        reader->decoded_size = text.length;
+        following = following_of(reader, line->behind);
+        text.bytes = reader->decoded;
+        reader->decoded_size += following.length;
+    } else {
+        following = line->behind;
+    }
+    char room[512];
+    struct uspi_text gathered = uspi_text_through(uspi_gather, &reader->gathered, room, sizeof room);
+    struct uspi_text *out = is_wide ? &gathered : &reader->out;
+    reader->gathered.size = 0;
+    status = uspi_lines_write(&reader->lines, line->position, text, following, is_last, out, &is);
+    if (is_wide && status == USP_OK) status = uspi_text_flush(&gathered);
+    if (status != USP_OK) return status;
+    if (is == USPI_LINE_WAITS) return hold(reader, line);
+    if (is != USPI_LINE_WRITTEN) put_raw(reader, line->raw);
+    if (is == USPI_LINE_WRITTEN && is_wide) {
+        put_wide(reader, uspi_gathered_span(&reader->gathered));
+    }
+    return reader->out.status;
+}
+
+/* Writes the line that is held, now that the one behind it is there. */
+static int write_held(struct usp_reader *reader, struct uspi_span behind, bool is_last) {
+    if (reader->held_size == 0) return USP_OK;
+    struct uspi_line line = {
+        .position = reader->held_position, .raw = {reader->held, reader->held_size}, .behind = behind};
+    reader->held_size = 0;
+    return write_line(reader, &line, is_last);
+}
+
+static int take_line(struct usp_reader *reader, const struct uspi_line *line, bool is_learning) {
+    struct uspi_span text;
+    int status;
+    if (!is_learning) {
+        status = write_held(reader, line->raw, true);
+        return status == USP_OK ? write_line(reader, line, false) : status;
+    }
+    reader->decoded_size = 0;
+    if (line->is_piece || !characters_of(reader, line->raw, &text, &status)) return line->is_piece ? USP_OK : status;
+    return uspi_lines_learn(&reader->lines, line->position, text) ? USP_OK : USP_ERROR_NO_MEMORY;
+}
+
+static int take_lines(struct usp_reader *reader, struct uspi_span bytes, bool is_learning) {
+    struct uspi_line line;
+    size_t at = 0;
+    int status;
+    while (uspi_split_next(&reader->split, bytes, &at, &line, &status)) {
+        status = take_line(reader, &line, is_learning);
+        if (status != USP_OK) return status;
+    }
+    return status;
+}
+
+/* The last line, which has no end, and what is held. */
+static int end_lines(struct usp_reader *reader, bool is_learning) {
+    struct uspi_line line;
+    int status = USP_OK;
+    if (uspi_split_last(&reader->split, &line)) {
+        if (is_learning) return take_line(reader, &line, true);
+        status = write_held(reader, line.raw, true);
+        if (status == USP_OK) status = write_line(reader, &line, true);
+    } else if (!is_learning) {
+        status = write_held(reader, (struct uspi_span){"", 0}, true);
+    }
+    return status;
+}
+
+/* ---- which kind of text it is ---- */
+
+static size_t skip_blank(struct uspi_span text, size_t at) {
+    while (at < text.length && uspi_is_blank(text.bytes[at])) at++;
+    return at;
+}
+
+/* By a text's beginning: USPI_TEXT_UNDECIDED while that is too short. */
+static enum uspi_text_kind decide(struct uspi_span text, bool is_last) {
+    struct uspi_json_document first = {.text = {"", 0}};
+    const enum uspi_text_kind unknown = is_last ? USPI_TEXT_LINES : USPI_TEXT_UNDECIDED;
+    size_t begin = skip_blank(text, 0), next = skip_blank(text, begin + 1);
+    if (begin == text.length) return unknown;
+    if (text.bytes[begin] != '{' && text.bytes[begin] != '[') return USPI_TEXT_LINES;
+    if (next >= text.length) return unknown;
+    if (strchr(text.bytes[begin] == '{' ? "\"}" : "{[\"]", text.bytes[next]) == NULL) return USPI_TEXT_LINES;
+    size_t end = uspi_span_find(text, begin, USPI_SPAN("\n"));
+    if (end == text.length) return is_last || text.length >= HEAD_MAX ? USPI_TEXT_JSON : USPI_TEXT_UNDECIDED;
+    /* A line of JSON by itself may be the first of several, or stand in front of a report in text. */
+    first.text = uspi_span_part(text, begin, end);
+    int status = uspi_json_read(&first);
+    uspi_json_clear(&first);
+    if (status != USP_OK) return USPI_TEXT_JSON;
+    size_t behind = skip_blank(text, end);
+    if (behind == text.length) return is_last || text.length >= HEAD_MAX ? USPI_TEXT_JSON : USPI_TEXT_UNDECIDED;
+    return text.bytes[behind] == '{' || text.bytes[behind] == '[' ? USPI_TEXT_JSON : USPI_TEXT_LINES;
+}
+
+static int decide_by_head(struct usp_reader *reader, struct uspi_span bytes, bool is_last) {
+    struct uspi_span text = bytes;
+    int status = USP_OK;
+    size_t mark;
+    /* A mark of two bytes may be the beginning of one of three. */
+    if (bytes.length < 3 && !is_last) return USP_OK;
+    reader->split.encoding = uspi_encoding_of(bytes, &mark);
+    reader->mark_length = mark;
+    text = uspi_span_behind(text, mark);
+    if (text.length > HEAD_MAX) text.length = HEAD_MAX;
+    if (reader->split.encoding != USPI_ENCODING_UTF8) {
+        text.length &= ~(size_t)1;
+        reader->decoded_size = 0;
+        if (!characters_of(reader, text, &text, &status)) {
+            reader->kind = USPI_TEXT_LINES;
+            return status;
+        }
+    }
+    reader->kind = decide(text, is_last);
+    return USP_OK;
+}
+
+static int keep(struct usp_reader *reader, struct uspi_span bytes) {
+    if (!reserve(&reader->kept, &reader->kept_room, reader->kept_size + bytes.length)) return USP_ERROR_NO_MEMORY;
+    if (bytes.length > 0) memcpy(reader->kept + reader->kept_size, bytes.bytes, bytes.length);
+    reader->kept_size += bytes.length;
+    return USP_OK;
+}
+
+/* Takes the mark at the beginning of a text. */
+static struct uspi_span take_mark(struct usp_reader *reader, struct uspi_span bytes, bool is_learning) {
+    struct uspi_span mark = uspi_span_part(bytes, 0, reader->mark_length);
+    if (!is_learning) put_raw(reader, mark);
+    reader->split.position += mark.length;
+    return uspi_span_behind(bytes, mark.length);
+}
+
+/* ---- texts that are documents ---- */
 
 /* Only the images of all documents. */
 static int learn_documents(struct usp_reader *reader, struct uspi_span text) {

@@ -41,6 +41,17 @@ int uspi_reader_begin_whole(struct usp_reader *reader, struct uspi_span *text);
 bool uspi_reader_is_damage(int status);
 void uspi_reader_set_error(struct usp_reader *reader, int status, size_t at);
 
+/* A document that stands in a line of text. */
+struct uspi_line_document {
+    struct uspi_span before, behind; /* the rest of the line */
+    struct uspi_span text;           /* the document, with what Swift has encoded in it; as long as reader->expanded */
+};
+
+/* Whether a line has a document that looks like a report, from the line's first '{' on. *status: USP_OK,
+ * USP_ERROR_NO_MEMORY. */
+bool uspi_reader_find_document(struct usp_reader *reader, struct uspi_span line, struct uspi_line_document *found,
+                               int *status);
+
 /* What a reader has learned of images. */
 const struct uspi_tables *uspi_reader_tables(const struct usp_reader *reader);
 

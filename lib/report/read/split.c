@@ -39,7 +39,7 @@ static size_t end_of_line(const struct uspi_split *split, struct uspi_span text,
 
 static void give(struct uspi_split *split, struct uspi_span raw, struct uspi_span behind, bool ends,
                  struct uspi_line *line) {
-    *line = (struct uspi_line){split->position, raw, behind, split->is_in_long || !ends};
+    *line = (struct uspi_line){split->position, raw, behind, split->is_in_long || !ends, !split->is_in_long && !ends};
     split->position += raw.length;
     split->is_in_long = !ends;
 }

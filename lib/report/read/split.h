@@ -30,6 +30,7 @@ struct uspi_line {
     struct uspi_span raw;    /* with its end */
     struct uspi_span behind; /* what has come behind it */
     bool is_piece;           /* of a line that is too long */
+    bool is_first_piece;     /* of such a line */
 };
 
 /* The next line out of `bytes`, of which *at were given already; false when there is none: what is left is kept then.
