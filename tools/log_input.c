@@ -6,12 +6,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+static bool fail(struct log_input *input, int error) {
+    input->has_failed = true;
+    input->error = error;
+    return false;
+}
+
 bool log_input_open(struct log_input *input, const char *path) {
     struct stat file, out;
-    *input = (struct log_input){.fd = STDIN_FILENO, .piece = LOG_PIECE};
+    *input = (struct log_input){.fd = STDIN_FILENO, .piece = LOG_PIECE, .spool = -1};
     if (strcmp(path, "-") != 0) input->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (input->fd < 0 || fstat(input->fd, &file) != 0) return false;
     if (S_ISDIR(file.st_mode)) {
@@ -34,10 +43,60 @@ bool log_input_open(struct log_input *input, const char *path) {
 
 void log_input_close(struct log_input *input) {
     if (input->fd > STDIN_FILENO) close(input->fd);
+    if (input->spool >= 0) close(input->spool);
     free(input->bytes);
-    input->bytes = NULL;
-    input->fd = -1;
+    free(input->replay);
+    input->bytes = input->replay = NULL;
+    input->fd = input->spool = -1;
 }
+
+/* ---- what is kept in a file ---- */
+
+static int open_unnamed(void) {
+    const char *folder = getenv("TMPDIR");
+    char path[PATH_MAX];
+    if (folder == NULL || folder[0] == '\0') folder = "/var/tmp";
+    const int length = snprintf(path, sizeof path, "%s/unspool.XXXXXX", folder);
+    if (length < 0 || (size_t)length >= sizeof path) return -1;
+    const int fd = mkstemp(path);
+    if (fd < 0) return -1;
+    unlink(path);
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return fd;
+}
+
+/* Moves what is kept from memory into the file. Where that fails it stays. */
+static void spool(struct log_input *input) {
+    size_t written = 0;
+    if (input->has_no_spool) return;
+    if (input->spool < 0) input->spool = open_unnamed();
+    while (input->spool >= 0 && written < input->size) {
+        const off_t at = (off_t)(input->spooled + written);
+        const ssize_t n = pwrite(input->spool, input->bytes + written, input->size - written, at);
+        if (n <= 0) break;
+        written += (size_t)n;
+    }
+    input->has_no_spool = input->spool < 0 || written < input->size;
+    if (input->has_no_spool) return;
+    input->spooled += written;
+    input->size = 0;
+}
+
+/* The next piece of the file; false at its end, and when reading has failed. */
+static bool read_spool(struct log_input *input, struct uspi_span *piece) {
+    const size_t left = input->spooled - input->replayed;
+    if (left == 0) return false;
+    if (input->replay == NULL) input->replay = malloc(LOG_PIECE);
+    if (input->replay == NULL) return fail(input, ENOMEM);
+    const size_t wanted = left < LOG_PIECE ? left : LOG_PIECE;
+    const ssize_t n = pread(input->spool, input->replay, wanted, (off_t)input->replayed);
+    if (n <= 0) return fail(input, n < 0 ? errno : EIO);
+    input->replayed += (size_t)n;
+    *piece = (struct uspi_span){input->replay, (size_t)n};
+    return true;
+}
+
+/* ---- reading ---- */
 
 bool log_input_rewind(struct log_input *input) {
     input->is_rewound = true;
@@ -47,19 +106,16 @@ bool log_input_rewind(struct log_input *input) {
 
 bool log_input_is_kept(const struct log_input *input) {
     if (input->is_file && !input->is_small) return true;
-    return !input->is_rewound && input->size < LOG_KEPT_MAX;
-}
-
-static bool fail(struct log_input *input, int error) {
-    input->has_failed = true;
-    input->error = error;
-    return false;
+    return !input->is_rewound && input->spooled + input->size < LOG_KEPT_MAX;
 }
 
 bool log_input_read(struct log_input *input, struct uspi_span *piece) {
     const bool may_keep = !input->is_file || input->is_small, keeps = may_keep && !input->is_rewound;
     if (input->has_failed) return false;
+    if (keeps && input->size >= LOG_MEMORY_MAX) spool(input);
     if (input->is_rewound && may_keep && !input->is_replayed) {
+        if (read_spool(input, piece)) return true;
+        if (input->has_failed) return false;
         /* What was kept comes a second time, and is not needed after that. */
         input->is_replayed = true;
         *piece = (struct uspi_span){input->bytes, input->size};

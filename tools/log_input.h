@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* The bytes of a log, which is gone through twice: what tells the images may stand behind the frames. A small file is kept, a
  * large one is read again; of a stream that cannot be, the beginning is kept, up to LOG_KEPT_MAX. What lies behind that comes
- * once. */
+ * once. What is kept beyond LOG_MEMORY_MAX goes into a file without a name in $TMPDIR or /var/tmp; where that cannot be
+ * written, it stays in memory. */
 #ifndef TOOL_LOG_INPUT_H
 #define TOOL_LOG_INPUT_H
 
 #include "lib/base/span.h"
 
-#define LOG_KEPT_MAX ((size_t)256 << 20)
+#define LOG_KEPT_MAX   ((size_t)256 << 20)
+#define LOG_MEMORY_MAX ((size_t)4 << 20)
 
 /* What is read at once. */
 #define LOG_PIECE ((size_t)64 << 10)
@@ -20,6 +22,10 @@ struct log_input {
     int64_t start;
     char *bytes; /* of a large file: a piece; otherwise what was read so far, until it is rewound */
     size_t size, room;
+    int spool;                /* the file that was kept first of a stream; -1: none */
+    bool has_no_spool;        /* it cannot be written, or not further */
+    size_t spooled, replayed; /* bytes in it; of those, that came a second time */
+    char *replay;             /* a piece of it */
     bool is_rewound, is_replayed;
     bool has_ended;  /* what is kept is all */
     bool has_failed; /* to be read, or memory lacks: `error` is the errno */

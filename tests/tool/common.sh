@@ -15,6 +15,10 @@ clean_up() {
 }
 trap clean_up EXIT
 
+# Nothing that this user has indexed or fetched.
+unset UNSPOOL_INDEX_STORE
+export XDG_CACHE_HOME=$work/cache
+
 # The command itself rather than Libtool's script around it, in a folder that any user can read.
 chmod 755 "$work"
 if [[ -x tools/.libs/unspool ]]; then

@@ -142,6 +142,37 @@ run 1 symbolize --strict --search "$work/others" --log "$work/stuck.crash-report
 run 1 symbolize --strict --search "$work/files" --log "$work/empty"
 err_has ': no frames were recognised$'
 
+# ---- a pipe: its list of images comes last, and memory does not grow with its length
+if have python3; then
+  cat >"$work/feed.py" <<'END'
+import resource, subprocess, sys
+report, megabytes, *command = sys.argv[1:]
+head, tail = open(report, 'rb').read().split(b'Binary Images:', 1)
+process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=open('out', 'wb'), stderr=open('err', 'wb'))
+process.stdin.write(head)
+for i in range(int(megabytes)):
+    process.stdin.write((b'x' * 1023 + b'\n') * 1024)
+process.stdin.write(b'Binary Images:' + tail)
+process.stdin.close()
+if process.wait() != 0:
+    sys.exit('failed')
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+END
+  # feed MEGABYTES: a report with so much text in front of its images.
+  feed() {
+    (cd "$work" && "$(command -v python3)" feed.py stuck.crash-report.in "$1" "$unspool" symbolize --log - --search files) \
+      >"$work/kilobytes" || fail "a pipe of $1 MB: $(cat "$work/err")"
+    grep -v '^xxx' "$work/out" >"$work/without" || true
+    cmp -s "$work/without" "$work/stuck.crash-report.named" || fail "a pipe of $1 MB: $(diff "$work/without" "$work/stuck.crash-report.named" | head)"
+  }
+  feed 1
+  small=$(cat "$work/kilobytes")
+  feed 48
+  [[ $(cat "$work/kilobytes") -lt $((small + 16384)) ]] || fail "a pipe takes $(cat "$work/kilobytes") kB of memory, a short one $small"
+  TMPDIR=$work/absent feed 12
+  [[ $(wc -c <"$work/out") -gt 12000000 ]] || fail "a pipe that is kept in memory is cut off"
+fi
+
 # ---- what is refused
 run 2 symbolize --log "$work/bytes" --search "$work/files" --in-place --output "$work/named"
 run 2 symbolize --records --search "$work/files" --log "$work/bytes"
