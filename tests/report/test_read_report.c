@@ -260,7 +260,7 @@ START_TEST(text_of_apple) {
                  "\n"
                  "Binary Images:\n"
                  "0x100000000 - 0x10000ffff App <0123abcd456789abcdef0123456789ab> /Applications/App.app/App\n"
-                 "0x180000000 - 0x18000ffff libz.dylib arm64 <b000000000000000000000000000000b> /usr/lib/libz.dylib\n"
+                 "0x180000000 - 0x18000ffff libz.dylib arm64e <b000000000000000000000000000000b> /usr/lib/libz.dylib\n"
                  "\n",
                  USP_REPORT_TEXT);
 }
@@ -681,6 +681,29 @@ START_TEST(documents_in_lines) {
 }
 END_TEST
 
+/* Swift's own names, locations and inlined calls (CrashLog.swift). */
+START_TEST(swift_with_names) {
+    check_report(
+        "{\"threads\":[{\"crashed\":true,\"frames\":["
+        "{\"kind\":\"programCounter\",\"address\":\"0x1010\",\"inlined\":true,\"symbol\":\"index\",\"offset\":0,"
+        "\"sourceLocation\":{\"file\":\"Array.swift\",\"line\":7,\"column\":3}},"
+        "{\"kind\":\"programCounter\",\"address\":\"0x1010\",\"symbol\":\"checkout\",\"offset\":4,"
+        "\"sourceLocation\":{\"file\":\"Cart.swift\",\"line\":31}},"
+        "{\"kind\":\"returnAddress\",\"address\":\"0x1020\"}]}],"
+        "\"images\":[{\"name\":\"App\",\"baseAddress\":\"0x1000\",\"endOfText\":\"0x2000\"}]}",
+        "Thread 0 Crashed:\n"
+        "0   " APP "0x0000000000001010 index [inlined] (Array.swift:7)\n"
+        "0   " APP "0x0000000000001010 checkout + 4 (Cart.swift:31)\n"
+        "1   " APP "0x0000000000001020 inner [inlined] (b.c:3)\n"
+        "1   " APP "0x0000000000001020 f20 + 4 (a.c:9)\n"
+        "\n"
+        "Binary Images:\n"
+        "0x1000 - 0x1fff App\n"
+        "\n",
+        USP_REPORT_TEXT);
+}
+END_TEST
+
 START_TEST(deep) {
     enum { FRAMES = 20000 };
     static const char frame[] = "{\"binaryUUID\":\"" UUID_A "\",\"offsetIntoBinaryTextSegment\":256,\"sampleCount\":1,"
@@ -739,9 +762,9 @@ END_TEST
 
 int main(void) {
     TCase *tcase = tcase_create("report"), *large = tcase_create("large");
-    add_tests(tcase, a_crash, a_crash_in_json, fields_of_ips, images_of_several, documents_in_lines, text_of_apple,
-              metrickit, metrickit_fields, metrickit_orders, metrickit_exact, without_a_root, trees, folded,
-              every_format, refused, deep);
+    add_tests(tcase, a_crash, a_crash_in_json, fields_of_ips, images_of_several, swift_with_names, documents_in_lines,
+              text_of_apple, metrickit, metrickit_fields, metrickit_orders, metrickit_exact, without_a_root, trees,
+              folded, every_format, refused, deep);
     tcase_set_timeout(large, 30);
     add_loop_tests(large, 0, ELEMENTS(repeated), many);
     return run_suite("read_report", tcase, large);

@@ -18,6 +18,7 @@ struct session {
     size_t size;
     unsigned inlined; /* calls in front of each function */
     const char *file; /* of source lines; NULL: none */
+    unsigned column;
     struct usp_source_frame frames[4];
     char names[4096][64]; /* answers stay valid until the text was ended */
     unsigned count;
@@ -55,6 +56,7 @@ static int answer_place(void *context, const struct usp_place *place, struct usp
     for (unsigned i = 0; i <= session->inlined; i++) {
         session->frames[i] = (struct usp_source_frame){.function = i < session->inlined ? "inner" : name};
         session->frames[i].file = session->file;
+        session->frames[i].column = session->column;
         session->frames[i].line = session->file != NULL ? 10 + i : 0;
         session->frames[i].flags = i < session->inlined ? USP_SOURCE_INLINED : 0;
     }
@@ -214,6 +216,7 @@ START_TEST(inlined_calls) {
     struct session *session = calloc(1, sizeof *session);
     session->inlined = 1;
     session->file = "/src/a.c";
+    session->column = 5;
     check_text(session, "0   App  0x0000000100000020 App + 32",
                "0   App  0x0000000100000020 inner [inlined] (a.c:10)\n"
                "0   App  0x0000000100000020 App:20! + 7 (a.c:11)",
@@ -226,7 +229,7 @@ START_TEST(inlined_calls) {
         session,
         "{\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}],\"usedImages\":[{\"uuid\":\"" UUID_A
         "\",\"name\":\"A\"}]}",
-        "{\"frames\":[{\"symbol\":\"inner\",\"inline\":true,\"imageIndex\":0,\"imageOffset\":16,\"sourceFile\":\"a.c\","
+        "{\"frames\":[{\"imageOffset\":16,\"imageIndex\":0,\"inline\":true,\"symbol\":\"inner\",\"sourceFile\":\"a.c\","
         "\"sourceLine\":10},{\"imageOffset\":16,\"symbol\":\"id.A:10!\",\"symbolLocation\":7,\"sourceFile\":\"a.c\","
         "\"sourceLine\":11,\"imageIndex\":0}],\"usedImages\":[{\"uuid\":\"" UUID_A "\",\"name\":\"A\"}]}",
         NULL);
@@ -236,6 +239,16 @@ START_TEST(inlined_calls) {
                "\",\"name\":\"A\"}]}",
                "{\"frame\":{\"imageOffset\":16,\"symbol\":\"id.A:10!\",\"symbolLocation\":7,\"sourceFile\":\"a.c\","
                "\"sourceLine\":11,\"imageIndex\":0},\"usedImages\":[{\"uuid\":\"" UUID_A "\",\"name\":\"A\"}]}",
+               NULL);
+    /* Swift stdlib/public/RuntimeModule CrashLog.swift: a source location is an object, an inlined call is a frame. */
+    check_text(session,
+               "{\"frames\":[{ \"kind\": \"returnAddress\", \"address\": \"0x1010\" }, { \"kind\": \"truncated\" }],"
+               "\"images\":[{\"name\":\"A\",\"baseAddress\":\"0x1000\",\"endOfText\":\"0x2000\"}]}",
+               "{\"frames\":[{ \"kind\": \"returnAddress\", \"address\": \"0x1010\", \"inlined\": true, "
+               "\"symbol\": \"inner\", \"sourceLocation\": {\"file\":\"/src/a.c\",\"line\":10,\"column\":5}},"
+               "{ \"kind\": \"returnAddress\", \"address\": \"0x1010\", \"symbol\": \"A:10\", \"offset\": 7, "
+               "\"sourceLocation\": {\"file\":\"/src/a.c\",\"line\":11,\"column\":5} }, { \"kind\": \"truncated\" }],"
+               "\"images\":[{\"name\":\"A\",\"baseAddress\":\"0x1000\",\"endOfText\":\"0x2000\"}]}",
                NULL);
     free(session);
 }

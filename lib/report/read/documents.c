@@ -194,6 +194,13 @@ static size_t table_of(const struct walk *walk) {
 
 /* ---- frames ---- */
 
+/* Whether a frame with a name is a call that was inlined in the frame behind it. */
+static bool is_inlined(const struct uspi_json_object *object, const struct uspi_json_frame *frame) {
+    if ((frame->frame.flags & USPI_FRAME_NAMED) == 0 || frame->shape->inlined_key.length == 0) return false;
+    const size_t member = uspi_json_member(object->document, object->node, frame->shape->inlined_key);
+    return member != USPI_JSON_NONE && uspi_span_is(uspi_json_text(object->document, member), USPI_SPAN("true"));
+}
+
 static const struct uspi_json_shape *find_shape(const struct uspi_json_object *object, struct uspi_json_frame *frame) {
     bool is_array = object->document->nodes[object->node].kind == USPI_JSON_ARRAY;
     for (size_t i = 0; uspi_json_shapes[i] != NULL; i++) {
@@ -206,7 +213,9 @@ static const struct uspi_json_shape *find_shape(const struct uspi_json_object *o
         *frame = (struct uspi_json_frame){.node = object->node, .anchor = object->node};
         frame->name_member = frame->offset_member = USPI_JSON_NONE;
         frame->shape = shape;
-        if (shape->frame(object, frame)) return shape;
+        if (!shape->frame(object, frame)) continue;
+        if (is_inlined(object, frame)) frame->frame.flags |= USPI_FRAME_INLINED;
+        return shape;
     }
     return NULL;
 }

@@ -39,6 +39,8 @@ struct style {
     struct uspi_span before, between;
 };
 
+static const struct style flat = {USPI_SPAN_INIT("\""), USPI_SPAN_INIT("\":")};
+
 static struct style style_of(const struct uspi_json_document *document, size_t member) {
     const struct uspi_json_node *node = &document->nodes[member];
     const char *text = document->text.bytes;
@@ -77,31 +79,42 @@ static void put_path(struct uspi_text *out, const struct uspi_json_shape *shape,
                      const struct usp_source_frame *source) {
     const struct uspi_span file = uspi_span_of(source->file);
     uspi_put_string(out, "\"");
-    if (!shape->inlined_are_frames && source->directory != NULL) {
+    if (!shape->has_bare_files && source->directory != NULL) {
         uspi_put_json_text(out, uspi_span_of(source->directory));
         uspi_put_string(out, "/");
     }
-    uspi_put_json_text(out, shape->inlined_are_frames ? uspi_span_file_name(file) : file);
+    uspi_put_json_text(out, shape->has_bare_files ? uspi_span_file_name(file) : file);
     uspi_put_string(out, "\"");
 }
 
 static void put_source(struct uspi_text *out, const struct style *style, const struct uspi_json_frame *frame,
                        const struct usp_source_frame *source) {
+    const bool is_object = frame->shape->source_key.length > 0;
     if (source->file == NULL || frame->shape->file_key.length == 0) return;
     uspi_put_string(out, ",");
+    if (is_object) {
+        put_key(out, style, frame->shape->source_key);
+        uspi_put_string(out, "{");
+        style = &flat;
+    }
     put_key(out, style, frame->shape->file_key);
     put_path(out, frame->shape, source);
-    if (source->line == 0) return;
-    uspi_put_string(out, ",");
-    put_key(out, style, frame->shape->line_key);
-    uspi_put_decimal(out, source->line, 0);
+    if (source->line > 0) {
+        uspi_put_string(out, ",");
+        put_key(out, style, frame->shape->line_key);
+        uspi_put_decimal(out, source->line, 0);
+    }
+    if (source->line > 0 && source->column > 0 && is_object) {
+        uspi_put_string(out, ",\"column\":");
+        uspi_put_decimal(out, source->column, 0);
+    }
+    if (is_object) uspi_put_string(out, "}");
 }
 
 /* The calls that were inlined, innermost first, as objects with the frame's own keys. */
 static void put_inlined(struct uspi_text *out, const struct style *style, const struct uspi_json_frame *frame,
                         const struct usp_answer *answer) {
-    static const struct style flat = {USPI_SPAN_INIT("\""), USPI_SPAN_INIT("\":")};
-    if (answer->count < 2 || frame->shape->inlined_are_frames) return;
+    if (answer->count < 2 || frame->shape->inlined_key.length > 0) return;
     uspi_put_string(out, ",");
     put_key(out, style, USPI_SPAN("inlined"));
     for (uint32_t i = 0; i + 1 < answer->count; i++) {
@@ -112,32 +125,6 @@ static void put_inlined(struct uspi_text *out, const struct style *style, const 
         uspi_put_string(out, "}");
     }
     uspi_put_string(out, "]");
-}
-
-/* The same as frames in front of the frame, which have its image and offset: the form of .ips reports. */
-static int add_inlined_frames(struct uspi_edits *edits, const struct uspi_json_document *document,
-                              const struct uspi_json_frame *frame, const struct usp_answer *answer) {
-    static const struct style flat = {USPI_SPAN_INIT("\""), USPI_SPAN_INIT("\":")};
-    struct uspi_edit_text edit;
-    uint64_t offset;
-    bool is_hex;
-    if (answer->count < 2 || !frame->shape->inlined_are_frames) return USP_OK;
-    /* In front of the value of a member there is no place for them. */
-    if (document->nodes[frame->node].key != 0) return USP_OK;
-    if (!uspi_json_uint(document, frame->anchor, &offset, &is_hex)) return USP_OK;
-    struct uspi_text *out = uspi_edit_begin(edits, &edit);
-    for (uint32_t i = 0; i + 1 < answer->count; i++) {
-        uspi_put_string(out, "{");
-        put_key(out, &flat, frame->shape->name_key);
-        put_string(out, answer->frames[i].function);
-        uspi_put_string(out, ",\"inline\":true,\"imageIndex\":");
-        uspi_put_decimal(out, frame->image_index, 0);
-        uspi_put_string(out, ",\"imageOffset\":");
-        uspi_put_decimal(out, offset, 0);
-        put_source(out, &flat, frame, &answer->frames[i]);
-        uspi_put_string(out, "},");
-    }
-    return uspi_edit_end(edits, &edit, document->nodes[frame->node].from, 0);
 }
 
 static size_t begin_of_value(const struct uspi_json_document *document, size_t node) {
@@ -166,6 +153,36 @@ static int edit_array(struct uspi_edits *edits, const struct uspi_json_document 
     uspi_put_decimal(out, answer->offset, 0);
     uspi_put_string(out, "\"");
     return uspi_edit_end(edits, &edit, node->from + node->length - 1, 0);
+}
+
+/* The calls that were inlined, as frames of their own in front of the frame, with the members that say where it is. */
+static int add_inlined_frames(struct uspi_edits *edits, const struct uspi_json_document *document,
+                              const struct uspi_json_frame *frame, const struct usp_answer *answer) {
+    const struct uspi_json_shape *shape = frame->shape;
+    if (answer->count < 2 || shape->inlined_key.length == 0) return USP_OK;
+    /* In front of the value of a member there is no place for them. */
+    if (document->nodes[frame->node].key != 0) return USP_OK;
+    const struct style style = style_of(document, frame->anchor);
+    struct uspi_edit_text edit;
+    struct uspi_text *out = uspi_edit_begin(edits, &edit);
+    for (uint32_t i = 0; i + 1 < answer->count; i++) {
+        uspi_put_string(out, "{");
+        for (size_t k = 0; k < sizeof shape->place_keys / sizeof *shape->place_keys; k++) {
+            const size_t member = uspi_json_member(document, frame->node, shape->place_keys[k]);
+            if (member == USPI_JSON_NONE) continue;
+            const size_t value = begin_of_value(document, member);
+            put_key(out, &style, shape->place_keys[k]);
+            put_span(out, uspi_span_part(document->text, value, value + length_of_value(document, member)));
+            uspi_put_string(out, ",");
+        }
+        put_key(out, &style, shape->inlined_key);
+        uspi_put_string(out, "true,");
+        put_key(out, &style, shape->name_key);
+        put_string(out, answer->frames[i].function);
+        put_source(out, &style, frame, &answer->frames[i]);
+        uspi_put_string(out, "},");
+    }
+    return uspi_edit_end(edits, &edit, document->nodes[frame->node].from, 0);
 }
 
 int uspi_edits_add_frame(struct uspi_edits *edits, const struct uspi_json_document *document,

@@ -199,11 +199,16 @@ static bool begin_thread(struct builder *builder, const struct uspi_json_object 
 /* The source file and line of a frame with a name, by the keys under which an answer has them. */
 static void take_source(const struct uspi_json_document *document, const struct uspi_json_shape *shape, size_t object,
                         struct uspi_frame *frame) {
+    if (shape->source_key.length > 0) object = uspi_json_member(document, object, shape->source_key);
+    if (!is_kept(document, object, USPI_JSON_OBJECT)) return;
     const size_t file = uspi_json_member(document, object, shape->file_key);
-    uint64_t line;
+    uint64_t line, column;
     if (!is_kept(document, file, USPI_JSON_STRING)) return;
     frame->file = uspi_json_text(document, file);
     if (take_number(document, object, shape->line_key, &line)) frame->line = line < UINT32_MAX ? (uint32_t)line : 0;
+    if (take_number(document, object, USPI_SPAN("column"), &column) && column < UINT32_MAX) {
+        frame->column = (uint32_t)column;
+    }
 }
 
 /* Adds the calls that were inlined in a frame with a name, in front of it: what edits.c has written. */

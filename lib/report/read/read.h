@@ -264,9 +264,12 @@ struct uspi_json_shape {
      * address; its source file and line. In a frame that is an array the name and the offset are one more element. */
     struct uspi_span name_key, offset_key, file_key, line_key;
     bool offset_is_start;
-    /* Inlined calls become frames of their own in front of the frame, flagged "inline", and source files are written without their
-     * folders, as in .ips reports. Otherwise a frame has them in a list of its own. */
-    bool inlined_are_frames;
+    /* The key of the object in a frame that has file and line; empty: the frame has them itself. */
+    struct uspi_span source_key;
+    bool has_bare_files; /* source files are written without their folders */
+    /* Inlined calls are frames in front of the one that they were inlined in, with this key and true, and copies of the members
+     * that say where it is. Empty: that one has an array "inlined" of objects with its own keys. */
+    struct uspi_span inlined_key, place_keys[2];
     /* The key of the list of images, and how many objects above the list its frames are: 1, the object that has the
      * list; 2, the one around that. Empty: none. */
     struct uspi_span images_key;
