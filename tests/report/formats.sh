@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What real programs of this machine write about a stripped program gets the names of its functions: glibc, gdb, eu-stack,
-# AddressSanitizer, perf, and the run times of Rust and Go: those that are installed here.
+# What real programs of this machine write about a stripped program gets the names of its functions: glibc, gdb, eu-stack, the
+# sanitizers, perf, and the run times of Rust, Go and Java: those that are installed here.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/../tool/common.sh"
@@ -58,6 +58,8 @@ named() {
 
 make_program prog gcc -O1 -Wno-unused-result "$work/prog.c" -fno-optimize-sibling-calls
 cd "$work"
+# Where all tools have to be here, no format may be left out but that of Rust, which no lane installs.
+[[ -z ${USP_REQUIRE_TOOLS-} ]] || need_tools gdb eu-stack clang-19 perf go java javac setarch
 
 ./prog b >logs/backtrace_symbols
 # What is shown of libc depends on its version; the program's frames are what counts.
@@ -81,6 +83,59 @@ for compiler in clang-19 gcc; do
   ASAN_OPTIONS=symbolize=0:detect_leaks=0 "./asan-$compiler" c >/dev/null 2>"logs/asan-$compiler" || true
   named "asan-$compiler" inner_most middle outer main
 done
+
+# The other sanitizers: a data race, a shift that is too far, memory that is lost.
+cat >sanitized.c <<'END_C'
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+static int shared;
+static void *volatile lost;
+__attribute__((noinline)) int inner_most(volatile int *p, int what) {
+    *p = what;
+    if (what == 'u') return 1 << what;
+    if (what == 'l') lost = malloc(100);
+    return what + 1;
+}
+__attribute__((noinline)) int middle(volatile int *p, int what) { return inner_most(p, what) + 2; }
+__attribute__((noinline)) int outer(volatile int *p, int what) { return middle(p, what) + 3; }
+static void *other(void *unused) { outer(&shared, 't'); return unused; }
+int main(int argc, char **argv) {
+    pthread_t thread;
+    if (argv[argc - 1][0] == 't') pthread_create(&thread, NULL, other, NULL);
+    int result = outer(&shared, argv[argc - 1][0]);
+    if (argv[argc - 1][0] == 't') pthread_join(thread, NULL);
+    lost = NULL;
+    return result == 0;
+}
+END_C
+for kind in thread undefined leak; do
+  make_program "$kind" gcc -O1 "-fsanitize=$kind" -fno-omit-frame-pointer -fno-optimize-sibling-calls sanitized.c 2>/dev/null || continue
+  # ThreadSanitizer wants to be loaded at an address of its own choice; LeakSanitizer cannot look where it is traced.
+  TSAN_OPTIONS=symbolize=0 UBSAN_OPTIONS=symbolize=0:print_stacktrace=1 LSAN_OPTIONS=symbolize=0 \
+    setarch -R "./$kind" "${kind:0:1}" >/dev/null 2>"logs/$kind" || true
+  if grep -q '^ *#3 ' "logs/$kind"; then named "$kind" inner_most middle outer; else echo "no report of -fsanitize=$kind: $(cat "logs/$kind")"; fi
+done
+
+if have javac && have java; then
+  cat >Crash.java <<'END_JAVA'
+public class Crash {
+    static native int crash();
+    public static void main(String[] arguments) {
+        System.load(arguments[0]);
+        crash();
+    }
+}
+END_JAVA
+  cat >jni.c <<'END_C'
+__attribute__((noinline)) static int inner_most(volatile int *p) { return *p; }
+int Java_Crash_crash(void *environment, void *type) { return inner_most((volatile int *)8) + (environment == type); }
+END_C
+  if make_program libcrash.so gcc -O1 -shared -fPIC -fno-optimize-sibling-calls jni.c 2>/dev/null && javac -d . Crash.java; then
+    java -XX:ErrorFile="$work/logs/hs_err" -XX:-CreateCoredumpOnCrash -cp . Crash "$work/libcrash.so" >/dev/null 2>&1 || true
+    if [[ -s logs/hs_err ]]; then named hs_err inner_most; fi
+  fi
+fi
 
 if have perf && perf record -q -e cpu-clock -g -o perf.data ./prog l >/dev/null 2>&1; then
   perf script --show-mmap-events -i perf.data >logs/perf 2>/dev/null
@@ -125,5 +180,8 @@ END_GO
 fi
 
 cd "$started_in"
+echo "$seen formats"
 [[ $seen -ge 2 ]] || skip "nothing here writes a report but glibc"
+# perf may not be permitted.
+[[ -z ${USP_REQUIRE_TOOLS-} || $seen -ge 10 ]] || fail "only $seen formats were written"
 verdict

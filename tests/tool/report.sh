@@ -19,7 +19,6 @@ done
 run 0 report --quiet --json "$work/texts"
 err_is_empty
 cp "$work/out" "$work/reports.json"
-validate report "$work/reports.json"
 [[ $(grep -c '^  "version": 1,$' "$work/reports.json") -eq ${#texts[@]} ]] || fail "not an object for each file"
 
 # ---- names from files
@@ -69,4 +68,6 @@ run 2 report --demangle what "$work/unnamed"
 run 3 report --search "$work/absent" "$work/unnamed"
 run 3 report --binary-images "$work/none" "$work/unnamed"
 err_has '^unspool: .*/none: lists no images$'
+
+validate report "$work/reports.json"
 verdict
