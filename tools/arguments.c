@@ -109,7 +109,7 @@ bool parse_word(const char *option, const char *text, const struct word *words, 
         *value = words[i].value;
         return true;
     }
-    complain("--%s: \"%s\" is none of those that --help lists", option, text);
+    complain("--%s takes one of the words that --help lists, not \"%s\"", option, text);
     return false;
 }
 

@@ -297,7 +297,7 @@ static int parse(int argc, char **argv, struct recording *r, bool *goes_on) {
     if (format == 0 && r->output.path != NULL) {
         format = format_of_path(r->output.path);
         if (format == 0) {
-            complain("%s: its name tells no format: --format is wanted", r->output.path);
+            complain("%s: no format has this ending; give --format", r->output.path);
             return EXIT_USAGE;
         }
     }

@@ -14,7 +14,7 @@ static void filter_frames(const struct usp_filter *filter, struct usp_stack *sta
     stack->async_join = USP_NO_INDEX;
     for (uint32_t i = 0; i < whole.count; i++) {
         if (i == whole.omitted_at) stack->omitted_at = stack->count;
-        if (usp_filter_keeps(filter, usp_frame_call_site(whole.arch, &whole.frames[i]))) {
+        if (usp_filter_keeps_frame(filter, whole.arch, &whole.frames[i])) {
             stack->frames[stack->count++] = whole.frames[i];
         }
         if (i < whole.physical) stack->physical = stack->count;

@@ -15,7 +15,7 @@ static void print_stack(void) {
         struct usp_symbol symbol;
         char line[512];
 
-        usp_symbolize(symbolizer, usp_frame_call_site(stack.arch, &frames[i]), &symbol);
+        usp_symbolize_frame(symbolizer, stack.arch, &frames[i], &symbol);
         usp_format_frame(line, sizeof line, USP_FORMAT_CALL_STACK_SYMBOLS, stack.arch, i, &frames[i], &symbol);
         puts(line);
     }

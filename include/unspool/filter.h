@@ -51,6 +51,9 @@ USP_API void usp_filter_free(struct usp_filter *filter);
  * patterns or folders are set. filter NULL: yes. Signal-safe, thread-safe. */
 USP_API bool usp_filter_keeps(const struct usp_filter *filter, usp_addr address);
 
+/* Whether a frame of a stack is wanted, by its call site. arch is the stack's. Otherwise as usp_filter_keeps. */
+USP_API bool usp_filter_keeps_frame(const struct usp_filter *filter, uint32_t arch, const struct usp_frame *frame);
+
 /* Takes the frames that are not wanted out of a stack, in place: count, physical, omitted_at, extended and async_join
  * follow; what else is said of the stack (why it ended, its hash) stays that of the whole. A frame that is pointed to and
  * goes leaves USP_NO_INDEX behind. Returns how many were taken out. Signal-safe. */

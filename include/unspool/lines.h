@@ -76,6 +76,11 @@ USP_API void usp_lines_init(struct usp_lines *lines, struct usp_source_frame *fr
  * is a frame, USP_ERROR_NOT_FOUND when there is none, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
 USP_API int usp_symbolize_lines(struct usp_symbolizer *symbolizer, usp_addr address, struct usp_lines *lines);
 
+/* All source frames of a frame of a stack: looks up usp_frame_call_site() of it, so that a caller need not know which addresses have
+ * to be adjusted. arch is the stack's. lines->symbol.offset counts from the call site. Otherwise as usp_symbolize_lines. */
+USP_API int usp_symbolize_frame_lines(struct usp_symbolizer *symbolizer, uint32_t arch, const struct usp_frame *frame,
+                                      struct usp_lines *lines);
+
 /* Called with a name; it stays as long as the symbolizer. Not 0: no more. */
 typedef int (*usp_name_visitor)(void *context, const char *name);
 

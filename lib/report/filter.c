@@ -168,6 +168,10 @@ bool usp_filter_keeps(const struct usp_filter *filter, usp_addr address) {
     return filter->ranges[low - 1].is_kept;
 }
 
+bool usp_filter_keeps_frame(const struct usp_filter *filter, uint32_t arch, const struct usp_frame *frame) {
+    return usp_filter_keeps(filter, usp_frame_call_site(arch, frame));
+}
+
 /* Where frame `index` stands once those that are not wanted are gone; `before` of them were in front of it. */
 static uint32_t moved(uint32_t index, uint32_t at, uint32_t before, bool is_kept, uint32_t now) {
     if (index != at) return now;
@@ -178,7 +182,7 @@ uint32_t usp_filter_stack(const struct usp_filter *filter, struct usp_stack *sta
     const struct usp_stack was = *stack;
     uint32_t kept = 0, physical = 0;
     for (uint32_t i = 0; i < was.count; i++) {
-        bool is_kept = usp_filter_keeps(filter, usp_frame_call_site(was.arch, &was.frames[i]));
+        bool is_kept = usp_filter_keeps_frame(filter, was.arch, &was.frames[i]);
         stack->extended = moved(was.extended, i, i - kept, is_kept, stack->extended);
         stack->async_join = moved(was.async_join, i, i - kept, is_kept, stack->async_join);
         /* A place between frames rather than a frame: it stays even if its neighbour goes. */

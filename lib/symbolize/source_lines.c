@@ -177,6 +177,11 @@ int usp_symbolizer_visit_names(struct usp_symbolizer *symbolizer, usp_addr addre
     return status;
 }
 
+int usp_symbolize_frame_lines(struct usp_symbolizer *symbolizer, uint32_t arch, const struct usp_frame *frame,
+                              struct usp_lines *lines) {
+    return usp_symbolize_lines(symbolizer, usp_frame_call_site(arch, frame), lines);
+}
+
 int usp_symbolizer_explain_lines(struct usp_symbolizer *symbolizer, usp_addr address, char *text, size_t size) {
     if (symbolizer == NULL || text == NULL || size == 0) return USP_ERROR_ARGUMENT;
     struct usp_lines lines;

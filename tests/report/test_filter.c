@@ -264,9 +264,31 @@ START_TEST(arguments) {
 }
 END_TEST
 
+/* A call at the end of an image returns to the first address behind it. */
+START_TEST(frames_by_their_call_sites) {
+    const struct usp_image images[] = {{.path = "/app/one", .load_address = 0x1000, .end = 0x2000}};
+    const char *const names[] = {"one"};
+    struct usp_images *list;
+    struct usp_filter *filter;
+    struct usp_filter_options options;
+    struct usp_frame frame = {.pc = 0x2000, .kind = USP_FRAME_KIND_RETURN_ADDRESS};
+    usp_filter_options_init(&options);
+    options.patterns = names;
+    options.pattern_count = 1;
+    ck_assert_int_eq(usp_images_create(images, 1, &list), USP_OK);
+    ck_assert_int_eq(usp_filter_create(list, &options, &filter), USP_OK);
+    ck_assert(!usp_filter_keeps(filter, frame.pc));
+    ck_assert(usp_filter_keeps_frame(filter, USP_ARCH_X86_64, &frame));
+    frame.kind = USP_FRAME_KIND_INTERRUPTED;
+    ck_assert(!usp_filter_keeps_frame(filter, USP_ARCH_X86_64, &frame));
+    usp_filter_free(filter);
+    usp_images_free(list);
+}
+END_TEST
+
 int main(void) {
     TCase *all = tcase_create("all");
     add_tests(all, app_and_system, program_below_usr, patterns, folders, private_folders, simulator,
-              pattern_work_is_bounded, overlapping_images, stacks, arguments);
+              pattern_work_is_bounded, overlapping_images, stacks, arguments, frames_by_their_call_sites);
     return run_suite("filter", all);
 }

@@ -167,6 +167,26 @@ START_TEST(not_wanted) {
 }
 END_TEST
 
+/* A return address is looked up in its call, the instruction at which a thread stands itself. */
+START_TEST(frames_by_their_call_sites) {
+    struct usp_source_frame source[4];
+    struct usp_lines lines;
+    open_file(1);
+    const struct usp_stack stack = stack_in_it();
+    usp_lines_init(&lines, source, 4);
+    ck_assert_int_eq(usp_symbolize_lines(options.symbolizer, stack.frames[1].pc, &lines), USP_OK);
+    ck_assert_uint_eq(lines.count, 1);
+    usp_lines_init(&lines, source, 4);
+    ck_assert_int_eq(usp_symbolize_frame_lines(options.symbolizer, stack.arch, &stack.frames[1], &lines), USP_OK);
+    ck_assert_uint_eq(lines.count, 2);
+    ck_assert_uint_eq(source[1].line, 20);
+    usp_lines_init(&lines, source, 4);
+    ck_assert_int_eq(usp_symbolize_frame_lines(options.symbolizer, stack.arch, &stack.frames[0], &lines), USP_OK);
+    ck_assert_uint_eq(lines.count, 2);
+    close_file();
+}
+END_TEST
+
 /* The outermost function is there, however many calls were inlined into it. */
 START_TEST(many_inlined_calls) {
     open_file(DEEP);
@@ -182,6 +202,7 @@ END_TEST
 
 int main(void) {
     TCase *all = tcase_create("all");
-    add_tests(all, styles_with_lines, whole_paths, json_with_lines, not_wanted, many_inlined_calls);
+    add_tests(all, styles_with_lines, whole_paths, json_with_lines, not_wanted, frames_by_their_call_sites,
+              many_inlined_calls);
     return run_suite("report lines", all);
 }

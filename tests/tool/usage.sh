@@ -55,6 +55,8 @@ refused "^unspool: --json takes no value" stack --json=1 1
 refused "^unspool: unknown option -x" stack -x 1
 refused "^unspool: unknown or ambiguous option --.x1b.31mred" stack $'--\033[31mred' 1
 
+refused '^unspool: --demangle takes one of the words that --help lists, not "x"$' stack --demangle x 1
+
 refused 'missing' record
 refused 'missing' record --
 refused 'one process' record 1 2
@@ -69,7 +71,7 @@ refused '"101"' record --budget 101 1
 refused '--threads wants' record --threads 5,name 1
 refused '--threads wants' record --threads , 1
 refused '--threads wants' record --threads 0 1
-refused 'tells no format' record -o "$work/file" 1
+refused 'no format has this ending' record -o "$work/file" 1
 refused 'flat' record --format flat 1
 
 run 3 stack "$work/nothing"

@@ -358,7 +358,7 @@ static void tell_names(struct list *list) {
     for (uint32_t i = 0; status == USP_OK && i < stack.count; i++) {
         struct usp_symbol symbol;
         char line[160];
-        usp_symbolize(symbolizer, usp_frame_call_site(stack.arch, &frames[i]), &symbol);
+        usp_symbolize_frame(symbolizer, stack.arch, &frames[i], &symbol);
         usp_format_frame(line, sizeof line, USP_FORMAT_CALL_STACK_SYMBOLS, stack.arch, i, &frames[i], &symbol);
         tell(list, "note", "%s", line);
     }
