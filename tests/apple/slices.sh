@@ -384,19 +384,4 @@ if (cd "$work/by-hand" && bash "$work/by-hand.sh" && make -s arch/libunspool-arc
 else
   fail "README.md: its configure fails: $(tail -n 5 "$work/says")"
 fi
-
-# ---- what Package.swift and the pod ask for is what the slices are built for
-asked='ios iOS ios-arm64
-osx macOS macos-x86_64
-tvos tvOS tvos-arm64
-watchos watchOS watchos-armv7k
-visionos visionOS visionos-arm64'
-while read -r pod swift slice; do
-  version=$(awk -v slice="$slice" '$1 == slice { print $4 }' <<<"$all")
-  grep -qx " *spec\.$pod\.deployment_target = '$version'" "$top/Unspool.podspec" || fail "Unspool.podspec: not $pod $version"
-  number=${version%.0}
-  grep -qF ".$swift(.v${number//./_})" "$top/Package.swift" || fail "Package.swift: not $swift $version"
-done <<<"$asked"
-found=$(sed -nE 's/^AC_INIT\(\[[^]]*\], *\[([^]]*)\].*/\1/p' "$top/configure.ac")
-grep -qF "spec.version = '$found" "$top/Unspool.podspec" || fail "Unspool.podspec: another version than $found"
 verdict

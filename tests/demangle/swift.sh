@@ -81,6 +81,7 @@ for prefix in '_$s' '$S' '_T0' '$e' '_$e' '_T'; do
 done
 
 toolchain_names >"$work/names"
+[[ $(wc -l <"$work/names") -gt 100000 ]] || fail "the names of the toolchain are not found"
 compare "names of the toolchain"
 
 if [[ ${#lists[@]} -gt 0 ]]; then
