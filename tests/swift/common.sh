@@ -13,7 +13,7 @@ need_tools python3 gcore timeout
 here=$top/tests/swift/async
 
 # in_time COMMAND...: a command that hangs ends the test.
-limit=120 # seconds
+limit=600 # seconds
 exec 3>&1
 in_time() {
   local status=0
