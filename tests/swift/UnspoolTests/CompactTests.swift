@@ -52,7 +52,9 @@
 
     private func ours(_ stack: Stack) -> [String] {
         var lines: [String] = []
-        for (index, frame) in stack.frames.enumerated() {
+        // The format has the async chain behind the frame that it continues from, and nothing of what stands below that frame.
+        let end = stack.asyncFrames.isEmpty ? stack.count : (stack.asyncJoin ?? stack.count - 1) + 1
+        for (index, frame) in stack.frames.prefix(end).enumerated() {
             if index == stack.omittedAt { lines.append("omitted \(stack.omitted)") }
             lines.append(line(frame))
         }
@@ -152,6 +154,8 @@
 
         @Test("a stack that is not complete is none there") func incompleteStack() throws {
             var stack = try recurse(3, limit: 512)
+            stack.asyncFrames = []
+            stack.asyncJoin = nil
             stack.stopReason = "anything else"
             let backtrace = try decoded(Encoded(architecture: stack.architecture, backtrace: base64(stack.compactBacktrace)))
             #expect(theirs(backtrace) == ours(stack))
