@@ -50,22 +50,26 @@ static bool may_enter_function(const struct uspi_backend *b, const struct uspi_r
     return ra->kind == USPI_MEMORY && ra->base == cfa->base && (int64_t)cfa->offset - ra->offset > b->call_push;
 }
 
-/* The candidate of a rule. A dynamic linker for i386 enters the function that it has found by a return, above which
- * the caller's return address stands. The function's start can look like a return address: a call that never returns
- * may stand before it. */
-USPI_APART static bool make_candidate(struct uspi_evidence *e, const struct uspi_rule *rule, unsigned doubts,
-                                      struct uspi_candidate *c) {
-    const struct uspi_backend *b = e->walk->backend;
-    const bool found = uspi_make_candidate(e, rule, doubts, c);
-    if (!may_enter_function(b, rule)) return found;
+/* A dynamic linker for i386 enters the function that it has found by a return, above which the caller's return address
+ * stands. The function's start can look like a return address: a call that never returns may stand before it. Apart, because
+ * other processors do without the stack that this needs. */
+USPI_APART static bool look_above(struct uspi_evidence *e, const struct uspi_rule *rule, unsigned doubts, bool found,
+                                  struct uspi_candidate *c) {
     struct uspi_candidate other;
     struct uspi_rule above = *rule;
     above.return_address = uspi_in_memory(rule->cfa.base, rule->cfa.offset);
-    above.cfa.offset += b->call_push;
+    above.cfa.offset += e->walk->backend->call_push;
     if (!uspi_make_candidate(e, &above, doubts, &other)) return found;
     const bool knows_more = !found || (c->credit != USPI_VERIFIED && other.credit == USPI_VERIFIED);
     if (knows_more || uspi_agree(e, &other, uspi_candidate_of(e, USPI_BY_TABLE))) *c = other;
     return true;
+}
+
+/* The candidate of a rule. */
+static bool make_candidate(struct uspi_evidence *e, const struct uspi_rule *rule, unsigned doubts,
+                           struct uspi_candidate *c) {
+    const bool found = uspi_make_candidate(e, rule, doubts, c);
+    return may_enter_function(e->walk->backend, rule) ? look_above(e, rule, doubts, found, c) : found;
 }
 
 /* Takes the next rule. True when it is enough: without doubt, or confirmed by the record or the table. */
