@@ -76,21 +76,25 @@ USPI_TEMPLATE bool uspi_is_extended(struct uspi_record_shape shape, const struct
     return shape.has_async && (record->previous & USPI_FP_TAG_MASK) == USPI_FP_TAG_ASYNC;
 }
 
-/* The record at fp (which may carry a tag), which must lie at low … last. `low` is the stack pointer for the first record
- * and the end of the previous record for the others, `last` the highest address at which a whole record fits into the
- * stack. Returns USP_STOP_NONE and fills *record, or says why there is no record.
+/* Where a record may lie. */
+struct uspi_record_range {
+    usp_addr low;  /* for the first record the stack pointer, for the others the end of the previous record */
+    usp_addr last; /* the highest address at which a whole record fits into the stack */
+};
+
+/* The record at fp (which may carry a tag), which must lie in the range. Returns USP_STOP_NONE and fills *record, or says why there is no record.
  *
  * A tag puts a frame pointer beyond every stack, so it is only looked for where the address does not fit: the chain's
  * loads wait for nothing but each other. */
 USPI_TEMPLATE enum usp_stop_reason uspi_record_read(struct uspi_record_shape shape, uspi_load_pair load,
-                                                    const void *context, usp_addr low, usp_addr last, usp_addr fp,
+                                                    const void *context, struct uspi_record_range range, usp_addr fp,
                                                     struct uspi_record *record) {
-    if (USPI_UNLIKELY(fp < low || fp > last || (fp & (shape.align - 1)) != 0)) {
+    if (USPI_UNLIKELY(fp < range.low || fp > range.last || (fp & (shape.align - 1)) != 0)) {
         fp = uspi_untagged(shape, fp);
         if (fp == 0) return USP_STOP_FP_ZERO;
         if ((fp & (shape.align - 1)) != 0) return USP_STOP_FP_MISALIGNED;
-        if (fp < low) return USP_STOP_FP_BACKWARDS;
-        if (fp > last) return USP_STOP_FP_OUTSIDE;
+        if (fp < range.low) return USP_STOP_FP_BACKWARDS;
+        if (fp > range.last) return USP_STOP_FP_OUTSIDE;
     }
     usp_addr pair[2];
     if (USPI_UNLIKELY(!load(context, fp, shape.slot, pair))) return USP_STOP_UNREADABLE;

@@ -76,10 +76,15 @@ void uspi_arm_constant(struct uspi_instruction *out, const struct uspi_arm_code 
 void uspi_arm_result(struct uspi_instruction *out, const struct uspi_arm_code *code, enum uspi_arm_operation operation,
                      unsigned reg, unsigned first, uint32_t immediate);
 
-/* The same with a register in place of the immediate, which may be shifted or rotated first. */
+/* Registers of a data-processing operation: reg = first OP second. */
+struct uspi_arm_operands {
+    unsigned reg, first, second;
+    bool shifted; /* second is shifted or rotated first */
+};
+
+/* The same with a register in place of the immediate. */
 void uspi_arm_result_register(struct uspi_instruction *out, const struct uspi_arm_code *code,
-                              enum uspi_arm_operation operation, unsigned reg, unsigned first, unsigned second,
-                              bool shifted);
+                              enum uspi_arm_operation operation, struct uspi_arm_operands operands);
 
 /* A transfer with an immediate offset. */
 void uspi_arm_transfer(struct uspi_instruction *out, const struct uspi_arm_code *code,
@@ -91,8 +96,15 @@ void uspi_arm_transfer_register(struct uspi_instruction *out, const struct uspi_
 
 /* ldm, stm, push, pop: the registers in list, lowest first, from [base + offset] upwards; with write_back base becomes
  * base + change. */
-void uspi_arm_multiple(struct uspi_instruction *out, bool load, unsigned base, unsigned list, int32_t offset,
-                       bool write_back, int32_t change);
+struct uspi_arm_multiple {
+    bool load;
+    bool write_back;
+    unsigned base;
+    unsigned list;
+    int32_t offset, change;
+};
+
+void uspi_arm_multiple(struct uspi_instruction *out, struct uspi_arm_multiple transfer);
 
 /* `size` bytes of memory at [base + offset] become unknown. A store that is narrower than a word is reported for the
  * words that it lies in, reckoned from base: sp and frame pointers are aligned to words. vstm can store up to 32 words,

@@ -31,7 +31,7 @@ static bool data_processing(struct uspi_instruction *out, const struct uspi_arm_
     bool by_register = w >> 4 & 1;
     if (by_register && reg == USPI_ARM_PC) return false;
     if ((w & 0xff0) == 0x060) operation = USPI_ARM_OTHER; /* rrx shifts the carry in: no index of a table */
-    uspi_arm_result_register(out, code, operation, reg, first, w & 15, (w & 0xff0) != 0);
+    uspi_arm_result_register(out, code, operation, (struct uspi_arm_operands){reg, first, w & 15, (w & 0xff0) != 0});
     return true;
 }
 
@@ -71,22 +71,28 @@ static bool synchronization(struct uspi_instruction *out, uint32_t w) {
     return kind == 12 || uspi_arm_plain(out, reg);
 }
 
+/* What is added to the base: a register, which may be shifted first, or an amount. */
+struct distance {
+    bool by_register, shifted;
+    int32_t amount;
+};
+
 static bool transfer(struct uspi_instruction *out, const struct uspi_arm_code *code, uint32_t w,
-                     struct uspi_arm_transfer t, bool by_register, int32_t amount, bool shifted) {
+                     struct uspi_arm_transfer t, struct distance distance) {
     bool pre = w >> 24 & 1, up = w >> 23 & 1;
     t.reg = (uint8_t)uspi_arm_bits(w, 15, 12);
     t.second = (uint8_t)(t.reg + 1);
     t.base = (uint8_t)uspi_arm_bits(w, 19, 16);
     t.post_indexed = !pre;
     t.write_back = !pre || (w >> 21 & 1); /* post-indexed with W: the unprivileged forms, the same for a user */
-    t.offset = up ? amount : -amount;
+    t.offset = up ? distance.amount : -distance.amount;
     if (t.write_back && t.base == USPI_ARM_PC) return false;
     if (t.size != 4 && t.reg == USPI_ARM_PC) return false;
     if (t.size == 8 && t.reg & 1) return false;
     if (t.size == 8 && t.load && t.second == USPI_ARM_PC) return false;
-    if (by_register) {
+    if (distance.by_register) {
         if ((w & 15) == USPI_ARM_PC) return false;
-        uspi_arm_transfer_register(out, code, &t, w & 15, shifted, !up);
+        uspi_arm_transfer_register(out, code, &t, w & 15, distance.shifted, !up);
     } else {
         uspi_arm_transfer(out, code, &t);
     }
@@ -99,15 +105,17 @@ static bool extra_transfer(struct uspi_instruction *out, const struct uspi_arm_c
     bool load_bit = w >> 20 & 1, dual = !load_bit && op != 1, unprivileged = !(w >> 24 & 1) && (w >> 21 & 1);
     if (dual && unprivileged) return false;
     struct uspi_arm_transfer t = {.size = dual ? 8 : op == 2 ? 1 : 2, .load = load_bit || op == 2};
-    int32_t amount = (int32_t)(uspi_arm_bits(w, 11, 8) << 4 | (w & 15));
-    return transfer(out, code, w, t, !(w >> 22 & 1), amount, false);
+    const struct distance distance = {.by_register = !(w >> 22 & 1),
+                                      .amount = (int32_t)(uspi_arm_bits(w, 11, 8) << 4 | (w & 15))};
+    return transfer(out, code, w, t, distance);
 }
 
 /* A5.3. ldr pc, [pc, index, lsl #2] is a switch: its table stands behind the following instruction. */
 static bool word_byte_transfer(struct uspi_instruction *out, const struct uspi_arm_code *code, uint32_t w) {
-    bool by_register = w >> 25 & 1, shifted = (w & 0xff0) != 0;
+    const bool by_register = w >> 25 & 1;
+    const struct distance distance = {by_register, (w & 0xff0) != 0, (int32_t)(w & 0xfff)};
     struct uspi_arm_transfer t = {.size = w >> 22 & 1 ? 1 : 4, .load = w >> 20 & 1};
-    if (!transfer(out, code, w, t, by_register, (int32_t)(w & 0xfff), shifted)) return false;
+    if (!transfer(out, code, w, t, distance)) return false;
     if (by_register && out->flow == USPI_JUMP_UNKNOWN && uspi_arm_bits(w, 19, 16) == USPI_ARM_PC) {
         out->flow = USPI_JUMP_TABLE;
         if (code->n >= 12) {
@@ -224,7 +232,12 @@ static bool block_transfer(struct uspi_instruction *out, uint32_t w) {
     if (base == USPI_ARM_PC || list == 0) return false;
     int32_t lowest = up ? (before ? 4 : 0) : (before ? -size : 4 - size);
     if (!user) {
-        uspi_arm_multiple(out, load, base, list, lowest, write_back, up ? size : -size);
+        uspi_arm_multiple(out, (struct uspi_arm_multiple){.load = load,
+                                                          .write_back = write_back,
+                                                          .base = base,
+                                                          .list = list,
+                                                          .offset = lowest,
+                                                          .change = up ? size : -size});
         return true;
     }
     /* with pc a return from an exception, else the registers of user mode */

@@ -80,8 +80,9 @@ void uspi_arm_result(struct uspi_instruction *out, const struct uspi_arm_code *c
 }
 
 void uspi_arm_result_register(struct uspi_instruction *out, const struct uspi_arm_code *code,
-                              enum uspi_arm_operation operation, unsigned reg, unsigned first, unsigned second,
-                              bool shifted) {
+                              enum uspi_arm_operation operation, struct uspi_arm_operands operands) {
+    const unsigned reg = operands.reg, first = operands.first, second = operands.second;
+    const bool shifted = operands.shifted;
     if (reg == USPI_ARM_PC && operation == USPI_ARM_ADD) {
         /* A switch computes its destination this way. With four bytes an entry the entries are branches, the first
          * one where the sum counts from; else r15 is added to a distance from a table somewhere. A linker's veneer
@@ -219,8 +220,10 @@ void uspi_arm_transfer_register(struct uspi_instruction *out, const struct uspi_
     }
 }
 
-void uspi_arm_multiple(struct uspi_instruction *out, bool is_load, unsigned base, unsigned list, int32_t offset,
-                       bool write_back, int32_t change) {
+void uspi_arm_multiple(struct uspi_instruction *out, struct uspi_arm_multiple transfer) {
+    const bool is_load = transfer.load, write_back = transfer.write_back;
+    const unsigned base = transfer.base, list = transfer.list;
+    int32_t offset = transfer.offset;
     bool lowest = true, base_listed = list >> base & 1;
     int32_t base_at = 0;
     for (unsigned reg = 0; reg < 16; reg++) {
@@ -243,7 +246,7 @@ void uspi_arm_multiple(struct uspi_instruction *out, bool is_load, unsigned base
             uspi_add_effect(out, USPI_LOAD, base, base, base_at);
         }
     } else if (write_back) {
-        sum(out, base, base, (uint32_t)change);
+        sum(out, base, base, (uint32_t)transfer.change);
     }
     if (is_load && list >> USPI_ARM_PC & 1) {
         out->flow = USPI_RETURN;

@@ -12,7 +12,8 @@ static bool shift_add_compare(struct uspi_instruction *out, const struct uspi_ar
     enum uspi_arm_operation sum = h >> 9 & 1 ? USPI_ARM_SUBTRACT : USPI_ARM_ADD;
     switch (h >> 11) {
     case 0: /* lsls by 0 is movs */
-        uspi_arm_result_register(out, code, USPI_ARM_MOVE, low, 0, middle, (h >> 6 & 31) != 0);
+        uspi_arm_result_register(out, code, USPI_ARM_MOVE,
+                                 (struct uspi_arm_operands){low, 0, middle, (h >> 6 & 31) != 0});
         return true;
     case 1:
     case 2: return uspi_arm_plain(out, low); /* lsrs, asrs */
@@ -20,7 +21,7 @@ static bool shift_add_compare(struct uspi_instruction *out, const struct uspi_ar
         if (h >> 10 & 1) {
             uspi_arm_result(out, code, sum, low, middle, h >> 6 & 7);
         } else {
-            uspi_arm_result_register(out, code, sum, low, middle, h >> 6 & 7, false);
+            uspi_arm_result_register(out, code, sum, (struct uspi_arm_operands){low, middle, h >> 6 & 7, false});
         }
         return true;
     case 4: uspi_arm_result(out, code, USPI_ARM_MOVE, high, 0, h & 0xff); return true;
@@ -43,10 +44,12 @@ static bool special16(struct uspi_instruction *out, const struct uspi_arm_code *
     switch (h >> 8 & 3) {
     case 0:
         if (reg == USPI_ARM_PC && source == USPI_ARM_PC) return false;
-        uspi_arm_result_register(out, code, USPI_ARM_ADD, reg, reg, source, false);
+        uspi_arm_result_register(out, code, USPI_ARM_ADD, (struct uspi_arm_operands){reg, reg, source, false});
         return true;
     case 1: return true; /* cmp */
-    case 2: uspi_arm_result_register(out, code, USPI_ARM_MOVE, reg, 0, source, false); return true;
+    case 2:
+        uspi_arm_result_register(out, code, USPI_ARM_MOVE, (struct uspi_arm_operands){reg, 0, source, false});
+        return true;
     default:
         if (h & 7) return false;
         if (h >> 7 & 1) {
@@ -85,14 +88,26 @@ static void transfer16(struct uspi_instruction *out, const struct uspi_arm_code 
     uspi_arm_transfer(out, code, &t);
 }
 
+/* From the base upwards. */
+static void transfer_upwards(struct uspi_instruction *out, bool load, unsigned base, unsigned list, bool write_back) {
+    uspi_arm_multiple(out, (struct uspi_arm_multiple){.load = load,
+                                                      .write_back = write_back,
+                                                      .base = base,
+                                                      .list = list,
+                                                      .change = 4 * (int32_t)uspi_arm_count(list)});
+}
+
 static bool push(struct uspi_instruction *out, unsigned list) {
     int32_t size = 4 * (int32_t)uspi_arm_count(list);
-    uspi_arm_multiple(out, false, USPI_ARM_SP, list, -size, true, -size);
+    uspi_arm_multiple(
+        out,
+        (struct uspi_arm_multiple){
+            .load = false, .write_back = true, .base = USPI_ARM_SP, .list = list, .offset = -size, .change = -size});
     return list != 0;
 }
 
 static bool pop(struct uspi_instruction *out, unsigned list) {
-    uspi_arm_multiple(out, true, USPI_ARM_SP, list, 0, true, 4 * (int32_t)uspi_arm_count(list));
+    transfer_upwards(out, true, USPI_ARM_SP, list, true);
     return list != 0;
 }
 
@@ -158,11 +173,9 @@ static bool narrow(struct uspi_instruction *out, const struct uspi_arm_code *cod
     case 21: uspi_arm_result(out, code, USPI_ARM_ADD, reg, USPI_ARM_SP, list * 4); return true;
     case 22:
     case 23: return miscellaneous16(out, code, h);
-    case 24: /* stm, always with write-back */
-        uspi_arm_multiple(out, false, reg, list, 0, true, 4 * (int32_t)uspi_arm_count(list));
-        return list != 0;
+    case 24: transfer_upwards(out, false, reg, list, true); return list != 0; /* stm, always with write-back */
     case 25: /* ldm, with write-back unless the base is loaded */
-        uspi_arm_multiple(out, true, reg, list, 0, !(list >> reg & 1), 4 * (int32_t)uspi_arm_count(list));
+        transfer_upwards(out, true, reg, list, !(list >> reg & 1));
         return list != 0;
     case 26:
     case 27: return branch16(out, code, h);
@@ -233,7 +246,9 @@ static bool shifted_register(struct uspi_instruction *out, const struct uspi_arm
     enum uspi_arm_operation operation;
     if (op == 6) return !(w >> 20 & 1) && uspi_arm_plain(out, reg); /* pkh */
     if (!operation32(op, reg, first, w >> 20 & 1, &compare, &operation)) return false;
-    if (!compare) uspi_arm_result_register(out, code, operation, reg, first, w & 15, (w & 0x70f0) != 0);
+    if (!compare)
+        uspi_arm_result_register(out, code, operation,
+                                 (struct uspi_arm_operands){reg, first, w & 15, (w & 0x70f0) != 0});
     return true;
 }
 
@@ -331,7 +346,12 @@ static bool multiple32(struct uspi_instruction *out, uint32_t w) {
     }
     if (base == USPI_ARM_PC || list == 0) return false;
     int32_t size = 4 * (int32_t)uspi_arm_count(list);
-    uspi_arm_multiple(out, load, base, list, op == 1 ? 0 : -size, write_back, op == 1 ? size : -size);
+    uspi_arm_multiple(out, (struct uspi_arm_multiple){.load = load,
+                                                      .write_back = write_back,
+                                                      .base = base,
+                                                      .list = list,
+                                                      .offset = op == 1 ? 0 : -size,
+                                                      .change = op == 1 ? size : -size});
     return true;
 }
 

@@ -16,7 +16,7 @@ static void print_stack(void) {
         char line[512];
 
         usp_symbolize_frame(symbolizer, stack.arch, &frames[i], &symbol);
-        usp_format_frame(line, sizeof line, USP_FORMAT_CALL_STACK_SYMBOLS, stack.arch, i, &frames[i], &symbol);
+        usp_format_frame(line, sizeof line, USP_FORMAT_CALL_STACK_SYMBOLS, &stack, i, &symbol);
         puts(line);
     }
     printf("ends: %s\n", usp_stop_reason_string(stack.stop));

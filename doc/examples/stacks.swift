@@ -29,8 +29,7 @@ public func mainThreadStack(maximum: Int = 128) -> [String] {
             var symbol = usp_symbol()
             var line = [CChar](repeating: 0, count: 512)
             usp_symbolize_frame(symbolizer, stack.arch, frame, &symbol)
-            usp_format_frame(
-                &line, 512, USP_FORMAT_CALL_STACK_SYMBOLS.rawValue, stack.arch, index, frame, &symbol)
+            usp_format_frame(&line, 512, USP_FORMAT_CALL_STACK_SYMBOLS.rawValue, &stack, index, &symbol)
             return String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
         }
     }

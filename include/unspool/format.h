@@ -36,14 +36,14 @@ enum usp_format_style {
 /* Writes one frame as text, without a newline, NUL-terminated.
  *   buffer, size  may be NULL, 0 to learn the length
  *   format        enum usp_format_style, one of the styles of a frame
- *   arch          enum usp_arch: decides the width of addresses
- *   index         the number at the line's beginning
+ *   stack, index  the frame is stack->frames[index]; stack->arch decides the width of addresses, and the index stands at the
+ *                 line's beginning
  *   symbol        for the frame's call site; NULL: none. The printed offset counts from the frame's own pc
  * Names are written as they are, byte for byte.
  * Returns the length of the whole text in bytes without the NUL, as snprintf does, or USP_ERROR_ARGUMENT.
  * Allocates nothing; signal-safe, thread-safe. */
-USP_API int usp_format_frame(char *buffer, size_t size, uint32_t format, uint32_t arch, uint32_t index,
-                             const struct usp_frame *frame, const struct usp_symbol *symbol);
+USP_API int usp_format_frame(char *buffer, size_t size, uint32_t format, const struct usp_stack *stack, uint32_t index,
+                             const struct usp_symbol *symbol);
 
 /* How untrusted bytes are made harmless. */
 enum usp_escape_style {

@@ -59,7 +59,8 @@ USPI_NO_ASAN USPI_TEMPLATE enum usp_stop_reason take_records(struct walk *w, usp
     struct uspi_interruption interruption;
     while (to < end) {
         struct uspi_record record;
-        stop = uspi_record_read(shape, load, known ? NULL : w, low, known ? known_last : low + MAX_GAP, fp, &record);
+        const struct uspi_record_range range = {low, known ? known_last : low + MAX_GAP};
+        stop = uspi_record_read(shape, load, known ? NULL : w, range, fp, &record);
         if (USPI_UNLIKELY(stop != USP_STOP_NONE)) break;
         uintptr_t address = uspi_host_strip((uintptr_t)record.return_address);
         if (USPI_UNLIKELY(!uspi_call_site_cached(address))) {

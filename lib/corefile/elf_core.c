@@ -169,9 +169,19 @@ static bool cut_deleted(char *path) {
     return true;
 }
 
-/* A line of NT_FILE: {start, end, offset in pages}; each begins at or above the end of the one before. */
-static int read_mapping(struct uspi_bytes entries, uint64_t i, unsigned word, uint64_t page, usp_addr behind,
-                        struct uspi_core_mapping *mapping, struct uspi_error *error) {
+/* NT_FILE: count, page size, count lines, then count names. */
+struct file_note {
+    unsigned word;
+    uint64_t count, page;
+    struct uspi_bytes lines;
+    size_t names_size;
+};
+
+/* A line: {start, end, offset in pages}; each begins at or above the end of the one before. */
+static int read_mapping(const struct file_note *note, uint64_t i, usp_addr behind, struct uspi_core_mapping *mapping,
+                        struct uspi_error *error) {
+    const struct uspi_bytes entries = note->lines;
+    const unsigned word = note->word;
     uint8_t raw[24];
     int status = uspi_bytes_read(entries, i * 3 * word, raw, 3 * word, "a mapping of NT_FILE", error);
     if (status != USP_OK) return status;
@@ -181,25 +191,24 @@ static int read_mapping(struct uspi_bytes entries, uint64_t i, unsigned word, ui
                                 "the mappings of NT_FILE are not in order");
     }
     *mapping = (struct uspi_core_mapping){.low = low, .size = high - low};
-    if (!uspi_product(uspi_le(raw + 2 * word, word), page, &mapping->offset)) {
+    if (!uspi_product(uspi_le(raw + 2 * word, word), note->page, &mapping->offset)) {
         return uspi_bytes_error(error, entries, i * 3 * word, USP_ERROR_FORMAT, "a file offset is too large");
     }
     return USP_OK;
 }
 
 /* The lines with their names, up to the first that makes no sense. */
-static int name_mappings(struct reading *r, struct uspi_bytes entries, uint64_t count, uint64_t page, size_t strings,
-                         struct uspi_error *error) {
+static int name_mappings(struct reading *r, const struct file_note *note, struct uspi_error *error) {
     struct uspi_core_process *p = &r->process;
-    char *path = r->paths, *end = r->paths + strings;
+    char *path = r->paths, *end = r->paths + note->names_size;
     usp_addr behind = 0;
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < note->count; i++) {
         struct uspi_core_mapping *mapping = &p->mappings[i];
-        int status = read_mapping(entries, i, r->word, page, behind, mapping, error);
+        int status = read_mapping(note, i, behind, mapping, error);
         if (status != USP_OK) return status;
         if (path >= end) {
-            return uspi_bytes_error(error, entries, entries.size, USP_ERROR_TRUNCATED,
-                                    "NT_FILE has names for %" PRIu64 " of its %" PRIu64 " mappings", i, count);
+            return uspi_bytes_error(error, note->lines, note->lines.size, USP_ERROR_TRUNCATED,
+                                    "NT_FILE has names for %" PRIu64 " of its %" PRIu64 " mappings", i, note->count);
         }
         char *next = path + strlen(path) + 1;
         mapping->deleted = cut_deleted(path);
@@ -211,32 +220,32 @@ static int name_mappings(struct reading *r, struct uspi_bytes entries, uint64_t 
     return USP_OK;
 }
 
-/* NT_FILE: count, page size, count lines, then count names. */
 static int read_mappings(struct reading *r, struct uspi_bytes desc) {
     struct uspi_core_process *p = &r->process;
     struct uspi_error error;
-    struct uspi_bytes entries;
-    uint64_t count, page;
-    unsigned word = r->word;
+    const unsigned word = r->word;
+    struct file_note note = {.word = word};
     if (p->has_mappings) return USP_OK;
     p->has_mappings = true;
-    int status = uspi_bytes_load(desc, 0, word, &count, "NT_FILE", &error);
-    if (status == USP_OK) status = uspi_bytes_load(desc, word, word, &page, "NT_FILE", &error);
+    int status = uspi_bytes_load(desc, 0, word, &note.count, "NT_FILE", &error);
+    if (status == USP_OK) status = uspi_bytes_load(desc, word, word, &note.page, "NT_FILE", &error);
     if (status == USP_OK) {
-        status = uspi_bytes_array(desc, 2 * word, count, 3 * word, "the mappings of NT_FILE", &entries, &error);
+        status = uspi_bytes_array(desc, (struct uspi_array){2 * word, note.count, 3 * word, "the mappings of NT_FILE"},
+                                  &note.lines, &error);
     }
-    if (status == USP_OK && (page == 0 || desc.size > FILE_NOTE_MAX)) {
+    if (status == USP_OK && (note.page == 0 || desc.size > FILE_NOTE_MAX)) {
         status = uspi_bytes_error(&error, desc, 0, USP_ERROR_FORMAT,
-                                  "an NT_FILE of %" PRIu64 " bytes for pages of %" PRIu64, desc.size, page);
+                                  "an NT_FILE of %" PRIu64 " bytes for pages of %" PRIu64, desc.size, note.page);
     }
-    if (status == USP_OK && count > 0) {
-        size_t strings = (size_t)(desc.size - 2 * word - entries.size);
-        p->mappings = calloc((size_t)count, sizeof *p->mappings);
+    if (status == USP_OK && note.count > 0) {
+        const size_t strings = (size_t)(desc.size - 2 * word - note.lines.size);
+        note.names_size = strings;
+        p->mappings = calloc((size_t)note.count, sizeof *p->mappings);
         r->paths = malloc(strings + 1);
         if (p->mappings == NULL || r->paths == NULL) return USP_ERROR_NO_MEMORY;
         status = uspi_bytes_read(desc, desc.size - strings, r->paths, strings, "the names of NT_FILE", &error);
         r->paths[strings] = '\0';
-        if (status == USP_OK) status = name_mappings(r, entries, count, page, strings, &error);
+        if (status == USP_OK) status = name_mappings(r, &note, &error);
     }
     if (status != USP_OK) damaged(r, &error);
     return USP_OK;

@@ -82,7 +82,8 @@ static bool unwrap(struct uspi_macho_state *state) {
     if (uspi_bytes_read(state->bytes, 0, raw, sizeof raw, "thread state", NULL) != USP_OK) return false;
     state->flavor = uspi_le32(raw);
     state->count = uspi_le32(raw + 4);
-    return uspi_bytes_array(state->bytes, sizeof raw, state->count, 4, "thread state", &state->bytes, NULL) == USP_OK;
+    return uspi_bytes_array(state->bytes, (struct uspi_array){sizeof raw, state->count, 4, "thread state"},
+                            &state->bytes, NULL) == USP_OK;
 }
 
 /* The registers of a state; false when it is none of a register file's flavors. */

@@ -58,6 +58,7 @@ static int judge_mapped(void *context, struct uspi_bytes bytes, struct uspi_erro
 int uspi_image_file_open(const struct usp_image *image, const struct uspi_places *places, struct uspi_file **file,
                          struct uspi_error *error) {
     struct uspi_search own = places->search;
+    const struct uspi_part_place place = {image->path, image->member_offset};
     char mapped[USPI_OS_PATH_MAX];
     void *context = (void *)(uintptr_t)image;
     if ((image->flags & USP_IMAGE_MAIN) == 0) own.file = NULL;
@@ -66,7 +67,7 @@ int uspi_image_file_open(const struct usp_image *image, const struct uspi_places
         return uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: the kernel's, without a file", image->path);
     }
     if ((image->flags & USP_IMAGE_MACHO) != 0) return uspi_macho_file_open(image, &own, file, error);
-    int status = uspi_part_open(&own, image->path, image->member_offset, judge_build, context, file, error);
+    int status = uspi_part_open(&own, place, judge_build, context, file, error);
     if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
     if (!places->in_process && places->process == 0) return status;
     if (uspi_os_mapped_file(places->process, image, mapped) != USP_OK) return status;

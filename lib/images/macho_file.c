@@ -29,7 +29,8 @@ static int judge_slice(void *context, struct uspi_bytes bytes, struct uspi_error
 
 static int search_for(const struct usp_image *image, const struct uspi_search *search, const char *path,
                       struct uspi_file **file, struct uspi_error *error) {
-    return uspi_part_open(search, path, image->member_offset, judge_slice, (void *)(uintptr_t)image, file, error);
+    const struct uspi_part_place place = {path, image->member_offset};
+    return uspi_part_open(search, place, judge_slice, (void *)(uintptr_t)image, file, error);
 }
 
 /* Cuts a path down to the nearest folder that is a bundle by its name, which has a dot. False when there is none. */

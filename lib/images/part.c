@@ -132,11 +132,12 @@ static int open_member(void *context, const char *file, const struct uspi_part *
     return status;
 }
 
-int uspi_part_open(const struct uspi_search *search, const char *path, uint64_t offset, uspi_judge judge, void *context,
+int uspi_part_open(const struct uspi_search *search, struct uspi_part_place place, uspi_judge judge, void *context,
                    struct uspi_file **file, struct uspi_error *error) {
-    if (offset == 0) return uspi_search_open(search, path, judge, context, file, error);
-    struct opening opening = {.search = search, .offset = offset, .judge = judge, .context = context, .file = file};
+    if (place.member_offset == 0) return uspi_search_open(search, place.path, judge, context, file, error);
+    struct opening opening = {
+        .search = search, .offset = place.member_offset, .judge = judge, .context = context, .file = file};
     *file = NULL;
-    uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: no such file", path);
-    return uspi_part_read(path, open_member, &opening, error);
+    uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: no such file", place.path);
+    return uspi_part_read(place.path, open_member, &opening, error);
 }

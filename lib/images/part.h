@@ -28,9 +28,15 @@ int uspi_part_read(const char *path, uspi_part_try attempt, void *context, struc
 bool uspi_part_is_member(const struct uspi_part *part, const struct uspi_archive *archive,
                          const struct uspi_member *member);
 
-/* As uspi_search_open for the path of a member whose header is at `offset` in its file (the slice of a fat file included):
- * the judge gets the member's bytes, which stand for the file then. offset 0: the path is that of a file. */
-int uspi_part_open(const struct uspi_search *search, const char *path, uint64_t offset, uspi_judge judge, void *context,
+/* Where a file, or a member of one, is said to be. */
+struct uspi_part_place {
+    const char *path;
+    uint64_t
+        member_offset; /* of the member's header in its file, the slice of a fat file included; 0: the path is that of a file */
+};
+
+/* As uspi_search_open. Of a member the judge gets the bytes, which stand for the file then. */
+int uspi_part_open(const struct uspi_search *search, struct uspi_part_place place, uspi_judge judge, void *context,
                    struct uspi_file **file, struct uspi_error *error);
 
 #endif

@@ -65,11 +65,11 @@ int uspi_bytes_sub(struct uspi_bytes whole, uint64_t offset, uint64_t size, cons
     return USP_OK;
 }
 
-int uspi_bytes_array(struct uspi_bytes whole, uint64_t offset, uint64_t count, uint64_t entry_size, const char *what,
-                     struct uspi_bytes *part, struct uspi_error *error) {
+int uspi_bytes_array(struct uspi_bytes whole, struct uspi_array array, struct uspi_bytes *part,
+                     struct uspi_error *error) {
     uint64_t size;
-    if (!uspi_product(count, entry_size, &size)) size = UINT64_MAX;
-    return uspi_bytes_sub(whole, offset, size, what, part, error);
+    if (!uspi_product(array.count, array.entry_size, &size)) size = UINT64_MAX;
+    return uspi_bytes_sub(whole, array.offset, size, array.what, part, error);
 }
 
 int uspi_bytes_read(struct uspi_bytes bytes, uint64_t offset, void *to, size_t n, const char *what,

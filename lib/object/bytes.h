@@ -72,9 +72,15 @@ int uspi_bytes_error(struct uspi_error *error, struct uspi_bytes bytes, uint64_t
 int uspi_bytes_sub(struct uspi_bytes whole, uint64_t offset, uint64_t size, const char *what, struct uspi_bytes *part,
                    struct uspi_error *error);
 
-/* *part becomes `count` entries of `entry_size` bytes at `offset`; a product that overflows is too long for any range. */
-int uspi_bytes_array(struct uspi_bytes whole, uint64_t offset, uint64_t count, uint64_t entry_size, const char *what,
-                     struct uspi_bytes *part, struct uspi_error *error);
+/* `count` entries of `entry_size` bytes at `offset`. */
+struct uspi_array {
+    uint64_t offset, count, entry_size;
+    const char *what;
+};
+
+/* *part becomes the entries; a product that overflows is too long for any range. */
+int uspi_bytes_array(struct uspi_bytes whole, struct uspi_array array, struct uspi_bytes *part,
+                     struct uspi_error *error);
 
 /* The n bytes at `offset` where they lie; NULL when the range ends before, or they are not mapped: uspi_bytes_read then
  * copies them, or says what is wrong. */

@@ -44,7 +44,8 @@ int uspi_dyld_list_open(struct uspi_dyld_list *list, const struct uspi_source *s
     read_cache(list, memory, uspi_le32(raw));
     list->count = count;
     /* struct dyld_image_info: imageLoadAddress, imageFilePath, imageFileModDate */
-    return uspi_bytes_array(uspi_bytes_at(source, array), 0, count, 3 * list->word, WHAT, &list->entries, error);
+    return uspi_bytes_array(uspi_bytes_at(source, array), (struct uspi_array){0, count, 3 * list->word, WHAT},
+                            &list->entries, error);
 }
 
 int uspi_dyld_list_entry(const struct uspi_dyld_list *list, uint32_t i, usp_addr *load, usp_addr *path,

@@ -142,8 +142,9 @@ static int check_segments(const struct uspi_elf *elf, struct uspi_error *error) 
                                 (unsigned)elf->segment_size);
     }
     struct uspi_bytes headers;
-    return uspi_bytes_array(elf->bytes, elf->segment_offset, elf->segment_count, elf->segment_size, "program headers",
-                            &headers, error);
+    return uspi_bytes_array(
+        elf->bytes, (struct uspi_array){elf->segment_offset, elf->segment_count, elf->segment_size, "program headers"},
+        &headers, error);
 }
 
 /* The address at which the first byte was linked, from the PT_LOAD that holds it (or the first of them). */

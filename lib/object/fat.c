@@ -20,8 +20,9 @@ int uspi_fat_open(struct uspi_fat *fat, struct uspi_bytes bytes, struct uspi_err
         return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "not a fat Mach-O file");
     }
     *fat = (struct uspi_fat){.bytes = bytes, .wide = magic == FAT_MAGIC_64, .count = uspi_be32(raw + 4)};
-    return uspi_bytes_array(bytes, HEADER, fat->count, fat->wide ? ENTRY_64 : ENTRY_32, "table of slices", &fat->table,
-                            error);
+    return uspi_bytes_array(bytes,
+                            (struct uspi_array){HEADER, fat->count, fat->wide ? ENTRY_64 : ENTRY_32, "table of slices"},
+                            &fat->table, error);
 }
 
 int uspi_fat_slice(const struct uspi_fat *fat, uint32_t i, struct uspi_bytes *slice, struct uspi_error *error) {

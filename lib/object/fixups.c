@@ -175,7 +175,8 @@ static int import_name(const struct uspi_fixups *fixups, uint32_t ordinal, uint6
     if (ordinal >= fixups->import_count) {
         return uspi_bytes_error(error, chains, fixups->imports, USP_ERROR_FORMAT, "no import %" PRIu32, ordinal);
     }
-    int status = uspi_bytes_array(chains, fixups->imports, fixups->import_count, size, "imports", &imports, error);
+    int status = uspi_bytes_array(chains, (struct uspi_array){fixups->imports, fixups->import_count, size, "imports"},
+                                  &imports, error);
     /* The name's offset: the upper 23 bits of 32, or the upper 32 of 64. */
     if (status == USP_OK) {
         status = uspi_bytes_load(imports, (uint64_t)ordinal * size, format == IMPORT_ADDEND64 ? 8 : 4, &raw, "import",

@@ -50,15 +50,17 @@ static int find_tables(struct uspi_gsym *g, struct uspi_error *error) {
     const uint64_t count = g->count;
     struct uspi_bytes table;
     g->starts = HEADER_SIZE;
-    int status = uspi_bytes_array(g->bytes, g->starts, count, g->width, "starts of functions", &table, error);
+    int status = uspi_bytes_array(g->bytes, (struct uspi_array){g->starts, count, g->width, "starts of functions"},
+                                  &table, error);
     if (status != USP_OK) return status;
     g->places = (g->starts + table.size + 3) & ~UINT64_C(3);
-    status = uspi_bytes_array(g->bytes, g->places, count, 4, "offsets of functions", &table, error);
+    status =
+        uspi_bytes_array(g->bytes, (struct uspi_array){g->places, count, 4, "offsets of functions"}, &table, error);
     if (status != USP_OK) return status;
     g->files = g->places + table.size + 4;
     if (!load32(g, g->bytes, g->files - 4, &g->file_count))
         return uspi_bytes_error(error, g->bytes, g->files - 4, USP_ERROR_TRUNCATED, "ends before the table of files");
-    return uspi_bytes_array(g->bytes, g->files, g->file_count, 8, "table of files", &table, error);
+    return uspi_bytes_array(g->bytes, (struct uspi_array){g->files, g->file_count, 8, "table of files"}, &table, error);
 }
 
 int uspi_gsym_open(struct uspi_gsym *g, struct uspi_bytes bytes, struct uspi_error *error) {

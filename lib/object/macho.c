@@ -132,8 +132,10 @@ int uspi_macho_segment(const struct uspi_macho_command *command, struct uspi_mac
     const uint8_t *rest = raw + 24 + 4 * word;
     segment->protection = uspi_le32(rest + 4);
     segment->section_count = uspi_le32(rest + 8);
-    return uspi_bytes_array(command->bytes, size, segment->section_count, wide ? SECTION_64 : SECTION_32,
-                            "section headers", &segment->sections, error);
+    return uspi_bytes_array(
+        command->bytes,
+        (struct uspi_array){size, segment->section_count, wide ? SECTION_64 : SECTION_32, "section headers"},
+        &segment->sections, error);
 }
 
 int uspi_macho_next_segment(const struct uspi_macho *macho, struct uspi_macho_cursor *cursor,
@@ -333,7 +335,8 @@ int uspi_macho_next_state(const struct uspi_macho_command *command, uint64_t *of
     if (status != USP_OK) return status;
     state->flavor = uspi_le32(raw);
     state->count = uspi_le32(raw + 4);
-    status = uspi_bytes_array(command->bytes, at + sizeof raw, state->count, 4, "thread state", &state->bytes, error);
+    status = uspi_bytes_array(command->bytes, (struct uspi_array){at + sizeof raw, state->count, 4, "thread state"},
+                              &state->bytes, error);
     if (status != USP_OK) return status;
     *offset = at + sizeof raw + state->bytes.size;
     return 1;

@@ -30,8 +30,9 @@ int uspi_unwind_info(struct uspi_bytes section, struct uspi_unwind_info *info, s
                                       .page_count = count > 0 ? count - 1 : 0,
                                       .common_offset = uspi_le32(raw + 4),
                                       .common_count = uspi_le32(raw + 8)};
-    return uspi_bytes_array(section, uspi_le32(raw + 20), count, INDEX_ENTRY, "index of __unwind_info", &info->index,
-                            error);
+    return uspi_bytes_array(section,
+                            (struct uspi_array){uspi_le32(raw + 20), count, INDEX_ENTRY, "index of __unwind_info"},
+                            &info->index, error);
 }
 
 /* Reads entry i of the index and the header of its page. */
@@ -50,8 +51,10 @@ static int read_page(const struct uspi_unwind_info *info, uint32_t i, struct pag
     }
     page->is_compressed = kind == COMPRESSED;
     page->count = uspi_le16(raw + 6);
-    return uspi_bytes_array(info->bytes, page->offset + uspi_le16(raw + 4), page->count,
-                            page->is_compressed ? COMPRESSED_ENTRY : REGULAR_ENTRY, "functions of __unwind_info",
+    return uspi_bytes_array(info->bytes,
+                            (struct uspi_array){page->offset + uspi_le16(raw + 4), page->count,
+                                                page->is_compressed ? COMPRESSED_ENTRY : REGULAR_ENTRY,
+                                                "functions of __unwind_info"},
                             &page->entries, error);
 }
 
@@ -109,7 +112,8 @@ static int compressed_encoding(const struct uspi_unwind_info *info, const struct
         return uspi_bytes_error(error, info->bytes, page->offset, USP_ERROR_FORMAT, "encoding %" PRIu64 " of %" PRIu64,
                                 number, count);
     }
-    status = uspi_bytes_array(info->bytes, offset, count, ENCODING, "encodings of __unwind_info", &encodings, error);
+    status = uspi_bytes_array(info->bytes, (struct uspi_array){offset, count, ENCODING, "encodings of __unwind_info"},
+                              &encodings, error);
     if (status == USP_OK) status = uspi_bytes_load(encodings, number * ENCODING, 4, &value, "encoding", error);
     if (status == USP_OK) *encoding = (uint32_t)value;
     return status;

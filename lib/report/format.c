@@ -196,12 +196,15 @@ bool uspi_put_frame(struct uspi_text *text, uint32_t style, const struct uspi_li
     }
 }
 
-int usp_format_frame(char *buffer, size_t size, uint32_t format, uint32_t arch, uint32_t index,
-                     const struct usp_frame *frame, const struct usp_symbol *symbol) {
+int usp_format_frame(char *buffer, size_t size, uint32_t format, const struct usp_stack *stack, uint32_t index,
+                     const struct usp_symbol *symbol) {
     static const struct usp_symbol none;
-    struct uspi_line line = {.backend = uspi_backend_find(arch), .index = index, .frame = frame};
-    if (line.backend == NULL || frame == NULL || (buffer == NULL && size != 0)) return USP_ERROR_ARGUMENT;
-    line.symbol = symbol != NULL ? symbol : &none;
+    if (stack == NULL || index >= stack->count || (buffer == NULL && size != 0)) return USP_ERROR_ARGUMENT;
+    struct uspi_line line = {.backend = uspi_backend_find(stack->arch),
+                             .index = index,
+                             .frame = &stack->frames[index],
+                             .symbol = symbol != NULL ? symbol : &none};
+    if (line.backend == NULL) return USP_ERROR_ARGUMENT;
     struct uspi_text text = uspi_text_in(buffer, size);
     if (!uspi_put_frame(&text, format, &line)) return USP_ERROR_ARGUMENT;
     return uspi_text_end(&text);

@@ -68,16 +68,18 @@ static bool walk_chain(const struct uspi_task_search *search, const struct uspi_
                        struct usp_stack *stack) {
     const struct uspi_extended record = {.record = task->resume, .in_register = true, .context = task->context};
     usp_addr resume;
-    uint64_t total;
     if (!find_resume(search, task, &resume)) return false;
     if (resume != 0) put_frame(stack, resume);
-    struct usp_frame *chain = stack->frames + stack->count;
-    uint32_t n = uspi_async_chain(&search->walk, &record, CHAIN_MAX, chain, stack->capacity - stack->count, &total,
-                                  &stack->stop);
+    struct usp_frame *frames = stack->frames + stack->count;
+    const struct uspi_async_chain chain =
+        uspi_async_chain(&search->walk, &record, CHAIN_MAX, frames, stack->capacity - stack->count);
+    uint32_t n = chain.written;
+    uint64_t total = chain.total;
+    stack->stop = chain.stop;
     for (uint32_t i = 0; i < n; i++) {
-        if (is_resume(search, chain[i].pc)) continue;
+        if (is_resume(search, frames[i].pc)) continue;
         stack->stop = USP_STOP_RA_NOT_CODE;
-        stack->stop_address = chain[i].pc;
+        stack->stop_address = frames[i].pc;
         total = n = i;
     }
     if (n == 0) return false;

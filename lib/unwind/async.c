@@ -31,54 +31,52 @@ bool uspi_async_task(const struct uspi_walk *walk, uint32_t *task_id, bool *know
     return true;
 }
 
-uint32_t uspi_async_chain(const struct uspi_walk *walk, const struct uspi_extended *record, uint64_t limit,
-                          struct usp_frame *frames, uint32_t capacity, uint64_t *total, uint32_t *stop) {
+struct uspi_async_chain uspi_async_chain(const struct uspi_walk *walk, const struct uspi_extended *record,
+                                         uint64_t limit, struct usp_frame *frames, uint32_t capacity) {
     const struct uspi_backend *b = walk->backend;
     uint64_t mask = walk->strip_mask & b->word_mask;
-    uint32_t written = 0;
+    struct uspi_async_chain chain = {.stop = USP_STOP_UNREADABLE};
     uint64_t context = record->context, parent, resume, watched = 0, watch_until = 1;
-    *total = 0;
-    *stop = USP_STOP_UNREADABLE;
-    if (!record->in_register && !read_bytes(walk, record->record - 8, b->slot, &context)) return 0;
+    if (!record->in_register && !read_bytes(walk, record->record - 8, b->slot, &context)) return chain;
     context &= mask;
     while (context != 0) {
         if ((context & (b->word - 1u)) != 0) {
-            *stop = USP_STOP_FP_MISALIGNED;
-            return written;
+            chain.stop = USP_STOP_FP_MISALIGNED;
+            return chain;
         }
         if (context == watched) {
-            *stop = USP_STOP_CYCLE;
-            return written;
+            chain.stop = USP_STOP_CYCLE;
+            return chain;
         }
-        if (*total >= limit) {
-            *stop = USP_STOP_STEP_LIMIT;
-            return written;
+        if (chain.total >= limit) {
+            chain.stop = USP_STOP_STEP_LIMIT;
+            return chain;
         }
         if (record->by_code && !uspi_async_is_context(walk, context)) {
-            *stop = USP_STOP_RA_NOT_CODE;
-            return written;
+            chain.stop = USP_STOP_RA_NOT_CODE;
+            return chain;
         }
         if (!read_bytes(walk, context, b->word, &parent) || !read_bytes(walk, context + b->word, b->word, &resume)) {
-            return written;
+            return chain;
         }
         resume &= mask;
         if (resume == 0) break;
-        if (written < capacity) {
-            struct usp_frame *f = &frames[written++];
+        if (chain.written < capacity) {
+            struct usp_frame *f = &frames[chain.written++];
             memset(f, 0, sizeof *f);
             f->pc = resume;
             f->cfa = context;
             f->kind = USP_FRAME_KIND_ASYNC_RESUME;
             f->method = USP_FRAME_METHOD_ASYNC;
         }
-        if (++*total == watch_until) {
+        if (++chain.total == watch_until) {
             watched = context;
             watch_until *= 2;
         }
         context = parent & mask;
     }
-    *stop = USP_STOP_ROOT;
-    return written;
+    chain.stop = USP_STOP_ROOT;
+    return chain;
 }
 
 /* Of a deeper stack the innermost part is compared. */

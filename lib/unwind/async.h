@@ -11,10 +11,17 @@
  * *known whether there is one. */
 bool uspi_async_task(const struct uspi_walk *walk, uint32_t *task_id, bool *known);
 
-/* Appends the chain of an extended record to frames, up to `capacity`. *total becomes the chain's length,
- * also of what did not fit, *stop why it ends. Where no mark led there, each context is checked. Returns how many were written. */
-uint32_t uspi_async_chain(const struct uspi_walk *walk, const struct uspi_extended *record, uint64_t limit,
-                          struct usp_frame *frames, uint32_t capacity, uint64_t *total, uint32_t *stop);
+/* What a chain is. */
+struct uspi_async_chain {
+    uint32_t written; /* frames that were written */
+    uint32_t stop;    /* why it ends, an enum usp_stop_reason */
+    uint64_t total;   /* its length, with the frames that did not fit */
+};
+
+/* Writes the frames of an extended record's chain, at most `capacity` of them. Follows at most `limit` contexts. Where no mark
+ * led to the chain, each context is checked. */
+struct uspi_async_chain uspi_async_chain(const struct uspi_walk *walk, const struct uspi_extended *record,
+                                         uint64_t limit, struct usp_frame *frames, uint32_t capacity);
 
 /* Confirms the chain of a stack that was walked from a copy while its thread ran again. A chain whose contexts were all copied
  * with the stack is true. Contexts that were read later are unchanged as long as the frame at the join is on the stack: so the

@@ -103,14 +103,14 @@ static uint32_t index_of(const struct frame_ring *ring, uint64_t n) {
 static void append_async(struct uspi_walker *w, const struct uspi_extended *record,
                          const struct usp_unwind_options *options, uint32_t join, struct usp_stack *stack) {
     bool known;
-    uint64_t total;
     if (!uspi_async_task(&w->walk, &stack->task_id, &known)) return;
     if (known) stack->flags |= USP_STACK_TASK_ID;
     if (options->async == 0) return;
-    uint32_t n = uspi_async_chain(&w->walk, record, options->step_limit, stack->frames + stack->count,
-                                  stack->capacity - stack->count, &total, &stack->async_stop);
-    stack->count += n;
-    stack->async_omitted = total - n;
+    const struct uspi_async_chain chain = uspi_async_chain(
+        &w->walk, record, options->step_limit, stack->frames + stack->count, stack->capacity - stack->count);
+    stack->count += chain.written;
+    stack->async_omitted = chain.total - chain.written;
+    stack->async_stop = chain.stop;
     stack->async_join = join;
     if (stack->async_stop != USP_STOP_ROOT) stack->flags |= USP_STACK_ASYNC_BROKEN;
 }

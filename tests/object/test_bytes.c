@@ -35,13 +35,15 @@ END_TEST
 START_TEST(arrays) {
     struct uspi_source source = over_buffer(eight);
     struct uspi_bytes all = {&source, 0, 8}, part;
-    ck_assert_int_eq(uspi_bytes_array(all, 0, 4, 2, "x", &part, NULL), USP_OK);
+    ck_assert_int_eq(uspi_bytes_array(all, (struct uspi_array){0, 4, 2, "x"}, &part, NULL), USP_OK);
     ck_assert_uint_eq(part.size, 8);
-    ck_assert_int_eq(uspi_bytes_array(all, 1, 4, 2, "x", &part, NULL), USP_ERROR_TRUNCATED);
+    ck_assert_int_eq(uspi_bytes_array(all, (struct uspi_array){1, 4, 2, "x"}, &part, NULL), USP_ERROR_TRUNCATED);
     /* Products that are 0 and 8 modulo 2^64. */
-    ck_assert_int_eq(uspi_bytes_array(all, 0, UINT64_C(1) << 61, 8, "x", &part, NULL), USP_ERROR_TRUNCATED);
-    ck_assert_int_eq(uspi_bytes_array(all, 0, (UINT64_C(1) << 61) + 1, 8, "x", &part, NULL), USP_ERROR_TRUNCATED);
-    ck_assert_int_eq(uspi_bytes_array(all, 8, 0, 8, "x", &part, NULL), USP_OK);
+    ck_assert_int_eq(uspi_bytes_array(all, (struct uspi_array){0, UINT64_C(1) << 61, 8, "x"}, &part, NULL),
+                     USP_ERROR_TRUNCATED);
+    ck_assert_int_eq(uspi_bytes_array(all, (struct uspi_array){0, (UINT64_C(1) << 61) + 1, 8, "x"}, &part, NULL),
+                     USP_ERROR_TRUNCATED);
+    ck_assert_int_eq(uspi_bytes_array(all, (struct uspi_array){8, 0, 8, "x"}, &part, NULL), USP_OK);
 }
 END_TEST
 

@@ -7,16 +7,24 @@
 
 #include "tests/support/suite.h"
 
-static struct usp_frame frame_at(usp_addr pc) {
-    struct usp_frame frame = {.pc = pc, .kind = USP_FRAME_KIND_RETURN_ADDRESS};
-    return frame;
+#define LAST_INDEX 12345
+
+/* A stack of which one frame is there. */
+static struct usp_stack stack_with(uint32_t arch, uint32_t index, usp_addr pc) {
+    static struct usp_frame frames[LAST_INDEX + 1];
+    struct usp_stack stack;
+    usp_stack_init(&stack, frames, LAST_INDEX + 1);
+    stack.arch = arch;
+    stack.count = index + 1;
+    frames[index] = (struct usp_frame){.pc = pc, .kind = USP_FRAME_KIND_RETURN_ADDRESS};
+    return stack;
 }
 
 static void check_line(const char *expected, uint32_t format, uint32_t arch, uint32_t index, usp_addr pc,
                        const struct usp_symbol *symbol) {
     char line[256];
-    struct usp_frame frame = frame_at(pc);
-    int length = usp_format_frame(line, sizeof line, format, arch, index, &frame, symbol);
+    struct usp_stack stack = stack_with(arch, index, pc);
+    int length = usp_format_frame(line, sizeof line, format, &stack, index, symbol);
     ck_assert_str_eq(line, expected);
     ck_assert_int_eq(length, (int)strlen(expected));
 }
@@ -120,18 +128,14 @@ END_TEST
 /* Every room from nothing to enough: the length is the same, the text is a beginning of the whole, nothing behind is touched. */
 START_TEST(any_room) {
     char whole[128];
-    struct usp_frame frame = frame_at(0x100003f20);
-    int length =
-        usp_format_frame(whole, sizeof whole, USP_FORMAT_CALL_STACK_SYMBOLS, USP_ARCH_ARM64, 7, &frame, &main_symbol);
+    struct usp_stack stack = stack_with(USP_ARCH_ARM64, 7, 0x100003f20);
+    int length = usp_format_frame(whole, sizeof whole, USP_FORMAT_CALL_STACK_SYMBOLS, &stack, 7, &main_symbol);
     ck_assert_int_gt(length, 60);
-    ck_assert_int_eq(usp_format_frame(NULL, 0, USP_FORMAT_CALL_STACK_SYMBOLS, USP_ARCH_ARM64, 7, &frame, &main_symbol),
-                     length);
+    ck_assert_int_eq(usp_format_frame(NULL, 0, USP_FORMAT_CALL_STACK_SYMBOLS, &stack, 7, &main_symbol), length);
     for (size_t room = 0; room <= (size_t)length + 1; room++) {
         char part[128];
         memset(part, '#', sizeof part);
-        ck_assert_int_eq(
-            usp_format_frame(part, room, USP_FORMAT_CALL_STACK_SYMBOLS, USP_ARCH_ARM64, 7, &frame, &main_symbol),
-            length);
+        ck_assert_int_eq(usp_format_frame(part, room, USP_FORMAT_CALL_STACK_SYMBOLS, &stack, 7, &main_symbol), length);
         if (room > 0) {
             ck_assert_int_eq(strncmp(part, whole, room - 1), 0);
             ck_assert_int_eq(part[room - 1], '\0');
@@ -143,13 +147,12 @@ END_TEST
 
 START_TEST(arguments) {
     char line[128];
-    struct usp_frame frame = frame_at(1);
-    ck_assert_int_eq(usp_format_frame(line, sizeof line, 99, USP_ARCH_ARM64, 0, &frame, NULL), USP_ERROR_ARGUMENT);
-    ck_assert_int_eq(usp_format_frame(line, sizeof line, USP_FORMAT_PLAIN, USP_ARCH_NONE, 0, &frame, NULL),
-                     USP_ERROR_ARGUMENT);
-    ck_assert_int_eq(usp_format_frame(line, sizeof line, USP_FORMAT_PLAIN, USP_ARCH_ARM64, 0, NULL, NULL),
-                     USP_ERROR_ARGUMENT);
-    ck_assert_int_eq(usp_format_frame(NULL, 1, USP_FORMAT_PLAIN, USP_ARCH_ARM64, 0, &frame, NULL), USP_ERROR_ARGUMENT);
+    struct usp_stack stack = stack_with(USP_ARCH_ARM64, 0, 1), unknown = stack_with(USP_ARCH_NONE, 0, 1);
+    ck_assert_int_eq(usp_format_frame(line, sizeof line, 99, &stack, 0, NULL), USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_format_frame(line, sizeof line, USP_FORMAT_PLAIN, &unknown, 0, NULL), USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_format_frame(line, sizeof line, USP_FORMAT_PLAIN, NULL, 0, NULL), USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_format_frame(line, sizeof line, USP_FORMAT_PLAIN, &stack, 1, NULL), USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_format_frame(NULL, 1, USP_FORMAT_PLAIN, &stack, 0, NULL), USP_ERROR_ARGUMENT);
 }
 END_TEST
 

@@ -49,6 +49,24 @@ for my $file (@ARGV) {
 END
 while read -r line; do fail "$line"; done <"$work/found"
 
+# More than six parameters are a struct that has no name yet.
+perl - "${files[@]}" >"$work/parameters" <<'END' || fail "perl"
+use strict;
+use warnings;
+for my $file (grep { m{^(arch|include|lib|tools)/.*\.[chm]$} } @ARGV) {
+    open my $in, '<', $file or die "$file: $!\n";
+    my $text = do { local $/; <$in> } // '';
+    $text =~ s{/\*.*?\*/}{}gs;
+    while ($text =~ /^[A-Za-z_][\w *]*?\b(\w+)\(((?:[^()]|\([^()]*\))*)\)\s*[;{A-Z]/gm) {
+        my ($name, $parameters) = ($1, $2);
+        $parameters =~ s/\([^()]*\)//g;
+        my $count = 1 + ($parameters =~ tr/,//);
+        print "$file: $name has $count parameters\n" if $count > 6 and $parameters !~ /\.\.\./;
+    }
+}
+END
+while read -r line; do fail "$line"; done <"$work/parameters"
+
 # One list of lanes, and each of them is there.
 lanes=$(tools/ci-lane --list | awk '{ print $1 }')
 for lane in $lanes; do [[ -f tests/lanes/$lane.sh ]] || fail "tools/ci-lane names $lane, which tests/lanes/ lacks"; done

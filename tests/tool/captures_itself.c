@@ -60,7 +60,7 @@ static int print(void *context, const char *bytes, size_t n) {
 
 #ifdef __GLIBC__
 static void format_frame(char line[1024], uint32_t i, const struct usp_symbol *symbol) {
-    usp_format_frame(line, 1024, USP_FORMAT_BACKTRACE_SYMBOLS, stack.arch, i, &frames[i], symbol);
+    usp_format_frame(line, 1024, USP_FORMAT_BACKTRACE_SYMBOLS, &stack, i, symbol);
 }
 
 static void compare_with_glibc(struct usp_symbolizer *symbolizer) {

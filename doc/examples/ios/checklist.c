@@ -359,7 +359,7 @@ static void tell_names(struct list *list) {
         struct usp_symbol symbol;
         char line[160];
         usp_symbolize_frame(symbolizer, stack.arch, &frames[i], &symbol);
-        usp_format_frame(line, sizeof line, USP_FORMAT_CALL_STACK_SYMBOLS, stack.arch, i, &frames[i], &symbol);
+        usp_format_frame(line, sizeof line, USP_FORMAT_CALL_STACK_SYMBOLS, &stack, i, &symbol);
         tell(list, "note", "%s", line);
     }
     if (status == USP_OK) usp_symbolizer_free(symbolizer);

@@ -318,10 +318,8 @@ static bool line_of(struct uspi_documents *documents, struct uspi_span text, siz
 
 /* A line of a string. */
 struct text_line {
-    uint64_t position;
     struct uspi_span raw;       /* as the document has it */
-    struct uspi_span text;      /* without escapes */
-    struct uspi_span following; /* what stands behind it */
+    struct uspi_line_here here; /* without escapes */
 };
 
 static int write_text_line(struct uspi_documents *documents, struct uspi_lines *lines, const struct text_line *line) {
@@ -330,7 +328,7 @@ static int write_text_line(struct uspi_documents *documents, struct uspi_lines *
     char room[1024];
     struct uspi_text out = uspi_text_through(uspi_gather, &documents->gathered, room, sizeof room);
     documents->gathered.size = 0;
-    int status = uspi_lines_write(lines, line->position, line->text, line->following, true, &out, &is);
+    int status = uspi_lines_write(lines, &line->here, &out, &is);
     if (status == USP_OK) status = uspi_text_flush(&out);
     if (status != USP_OK || is != USPI_LINE_WRITTEN) return status;
     /* At once: a character may lie across two pieces. */
@@ -367,13 +365,13 @@ static int read_text_line(const struct walk *walk, struct uspi_lines *lines, con
     if (taker.object.list_key.length == 0 && around != NULL) {
         taker.object.list_key = uspi_json_key(&documents->document, around->node);
     }
-    return uspi_lines_read(lines, line->position, line->text, line->following, take_text_frame, &taker);
+    return uspi_lines_read(lines, &line->here, take_text_frame, &taker);
 }
 
 static int read_text(struct walk *walk, size_t node) {
     struct uspi_documents *documents = walk->documents;
     struct uspi_span text = uspi_json_text(&documents->document, node);
-    struct text_line line;
+    struct text_line line = {.here.is_last = true};
     struct uspi_lines lines = *documents->lines;
     const char *format = lines.counts->format;
     int status = USP_OK;
@@ -386,19 +384,20 @@ static int read_text(struct walk *walk, size_t node) {
     uspi_lines_reset(&lines);
     for (size_t at = 0; at < text.length; at = next) {
         size_t end = end_of_line(text, at, &next);
-        bool is_learned = line_of(documents, text, at, end, &line.text) && uspi_lines_learn(&lines, at, line.text);
+        bool is_learned =
+            line_of(documents, text, at, end, &line.here.text) && uspi_lines_learn(&lines, at, line.here.text);
         if (!is_learned) status = USP_ERROR_NO_MEMORY;
         if (status != USP_OK) break;
     }
     if (status == USP_OK && !uspi_lines_rewind(&lines, text.length)) status = USP_ERROR_NO_MEMORY;
     for (size_t at = 0; status == USP_OK && at < text.length; at = next) {
         size_t end = end_of_line(text, at, &next), behind;
-        line.following = (struct uspi_span){"", 0};
+        line.here.following = (struct uspi_span){"", 0};
         /* Trees in strings: the next line as it is, which is enough to see how deep it stands. */
-        if (next < text.length) line.following = uspi_span_part(text, next, end_of_line(text, next, &behind));
-        line.position = at;
+        if (next < text.length) line.here.following = uspi_span_part(text, next, end_of_line(text, next, &behind));
+        line.here.position = at;
         line.raw = uspi_span_part(text, at, end);
-        if (!line_of(documents, text, at, end, &line.text)) status = USP_ERROR_NO_MEMORY;
+        if (!line_of(documents, text, at, end, &line.here.text)) status = USP_ERROR_NO_MEMORY;
         if (status == USP_OK) status = read_text_line(walk, &lines, &line, node);
     }
     uspi_lines_clear(&lines);

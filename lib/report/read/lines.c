@@ -223,15 +223,8 @@ static bool find_in_shape(const struct uspi_line_shape *shape, struct uspi_span 
     return true;
 }
 
-/* A line with what stands behind it, as far as that is there. */
-struct line_here {
-    struct uspi_span line, following;
-    struct line_kind kind;
-    bool is_last; /* nothing comes behind `following` */
-};
-
 /* The next line; false when its end is not there yet. */
-static bool find_next_line(const struct line_here *here, struct uspi_span *line) {
+static bool find_next_line(const struct uspi_line_here *here, struct uspi_span *line) {
     const struct uspi_span following = here->following;
     const char *end = following.length > 0 ? memchr(following.bytes, '\n', following.length) : NULL;
     if (end == NULL && !here->is_last) return false;
@@ -253,7 +246,7 @@ enum found {
 };
 
 /* What the next line says about a frame: whether it is one, whether it has others below it. */
-static enum found ask_next_line(const struct uspi_lines *lines, const struct line_here *here,
+static enum found ask_next_line(const struct uspi_lines *lines, const struct uspi_line_here *here,
                                 struct uspi_frame *frame) {
     const bool is_node = (frame->flags & USPI_FRAME_NODE) != 0;
     const bool is_unsure = (frame->flags & USPI_FRAME_UNSURE) != 0 && lines->above != frame->shape;
@@ -267,11 +260,12 @@ static enum found ask_next_line(const struct uspi_lines *lines, const struct lin
 }
 
 /* The first frame of a line, by the first shape that knows one. */
-static enum found find_first(const struct uspi_lines *lines, const struct line_here *here, struct uspi_frame *frame) {
-    for (const uint8_t *i = lines->choice->frames[here->kind.has]; *i != USPI_NO_SHAPE; i++) {
+static enum found find_first(const struct uspi_lines *lines, const struct uspi_line_here *here, struct line_kind kind,
+                             struct uspi_frame *frame) {
+    for (const uint8_t *i = lines->choice->frames[kind.has]; *i != USPI_NO_SHAPE; i++) {
         const struct uspi_line_shape *shape = uspi_line_shapes[*i];
-        if ((shape->frame_begins & here->kind.begins) == 0 && shape->frame_begins != 0) continue;
-        if (!find_in_shape(shape, here->line, 0, frame)) continue;
+        if ((shape->frame_begins & kind.begins) == 0 && shape->frame_begins != 0) continue;
+        if (!find_in_shape(shape, here->text, 0, frame)) continue;
         const enum found found = ask_next_line(lines, here, frame);
         if (found != FOUND_NONE) return found;
     }
@@ -444,46 +438,45 @@ static int write_several(struct uspi_lines *lines, struct uspi_span line, struct
     return status;
 }
 
-int uspi_lines_write(struct uspi_lines *lines, uint64_t position, struct uspi_span line, struct uspi_span following,
-                     bool is_last, struct uspi_text *out, enum uspi_line_is *is) {
-    const struct line_here here = {line, following, kind_of(line), is_last};
+int uspi_lines_write(struct uspi_lines *lines, const struct uspi_line_here *line, struct uspi_text *out,
+                     enum uspi_line_is *is) {
+    const struct line_kind kind = kind_of(line->text);
     struct uspi_located located;
     struct usp_answer answer;
-    const enum found found = find_first(lines, &here, &located.frame);
+    const enum found found = find_first(lines, line, kind, &located.frame);
     *is = found == FOUND_WAITS ? USPI_LINE_WAITS : found == FOUND_NONE ? USPI_LINE_NO_FRAME : USPI_LINE_FRAMES;
     if (found == FOUND_WAITS) return USP_OK;
-    if (!come_to(lines, position, line, here.kind)) return USP_ERROR_NO_MEMORY;
+    if (!come_to(lines, line->position, line->text, kind)) return USP_ERROR_NO_MEMORY;
     if (found == FOUND_NONE) {
-        pass(lines, line);
+        pass(lines, line->text);
         return USP_OK;
     }
     if (located.frame.end > 0 || (located.frame.flags & USPI_FRAME_LIST) != 0) {
-        return write_several(lines, line, &located, out, is);
+        return write_several(lines, line->text, &located, out, is);
     }
     locate_line(lines, &located);
     int status = uspi_lines_ask(lines, &located, &answer);
     if (status != USP_OK) return status;
     remember(lines, &located.frame, &answer);
     if (answer.count == 0) return USP_OK;
-    put_line(out, line, &located.frame, &answer);
+    put_line(out, line->text, &located.frame, &answer);
     *is = USPI_LINE_WRITTEN;
     return USP_OK;
 }
 
-int uspi_lines_read(struct uspi_lines *lines, uint64_t position, struct uspi_span line, struct uspi_span following,
-                    uspi_take_frame take, void *context) {
-    const struct line_here here = {line, following, kind_of(line), true};
+int uspi_lines_read(struct uspi_lines *lines, const struct uspi_line_here *line, uspi_take_frame take, void *context) {
+    const struct line_kind kind = kind_of(line->text);
     struct uspi_located located;
     struct usp_answer answer;
     struct uspi_span next;
-    const bool is_frame = find_first(lines, &here, &located.frame) == FOUND_FRAME;
-    if (!come_to(lines, position, line, here.kind)) return USP_ERROR_NO_MEMORY;
+    const bool is_frame = find_first(lines, line, kind, &located.frame) == FOUND_FRAME;
+    if (!come_to(lines, line->position, line->text, kind)) return USP_ERROR_NO_MEMORY;
     if (!is_frame) {
-        pass(lines, line);
+        pass(lines, line->text);
         return USP_OK;
     }
     const struct uspi_line_shape *shape = located.frame.shape;
-    if (shape->source != NULL && find_next_line(&here, &next)) shape->source(next, &located.frame);
+    if (shape->source != NULL && find_next_line(line, &next)) shape->source(next, &located.frame);
     for (size_t count = 0; count < USPI_FRAMES_MAX; count++) {
         size_t end = located.frame.end;
         locate_line(lines, &located);
@@ -491,7 +484,7 @@ int uspi_lines_read(struct uspi_lines *lines, uint64_t position, struct uspi_spa
         if (status == USP_OK) status = take(context, &located, &answer);
         if (status != USP_OK) return status;
         remember(lines, &located.frame, &answer);
-        if (end == 0 || !find_in_shape(shape, line, end, &located.frame)) break;
+        if (end == 0 || !find_in_shape(shape, line->text, end, &located.frame)) break;
     }
     return USP_OK;
 }

@@ -59,6 +59,14 @@ struct uspi_located {
 /* Goes past a line that is no frame, whatever its shape. False when memory lacks. */
 bool uspi_lines_pass(struct uspi_lines *lines, uint64_t position, struct uspi_span line);
 
+/* A line of a text. */
+struct uspi_line_here {
+    uint64_t position;
+    struct uspi_span text;
+    struct uspi_span following; /* what stands behind the line, as far as it is there */
+    bool is_last;               /* nothing comes behind `following` */
+};
+
 /* What comes of a line. */
 enum uspi_line_is {
     USPI_LINE_NO_FRAME,
@@ -67,19 +75,16 @@ enum uspi_line_is {
     USPI_LINE_WAITS    /* the next line decides; ask again with it */
 };
 
-/* Reads a line at a position, which is learned first where the text was not.
- *   following  what stands behind the line, as far as it is there
- *   is_last    nothing comes behind that
- *   out        receives the whole line if it gets answers
+/* Reads a line, which is learned first where the text was not.
+ *   out  receives the whole line if it gets answers
  * *is becomes an enum uspi_line_is. Returns USP_OK, USP_ERROR_NO_MEMORY or what `find` returned. */
-int uspi_lines_write(struct uspi_lines *lines, uint64_t position, struct uspi_span line, struct uspi_span following,
-                     bool is_last, struct uspi_text *out, enum uspi_line_is *is);
+int uspi_lines_write(struct uspi_lines *lines, const struct uspi_line_here *line, struct uspi_text *out,
+                     enum uspi_line_is *is);
 
 /* The same for callers that want the frames and no text: `take` gets each of them with its answer. Stops at what `take` returns
  * unless it is USP_OK. */
 typedef int (*uspi_take_frame)(void *context, const struct uspi_located *located, const struct usp_answer *answer);
-int uspi_lines_read(struct uspi_lines *lines, uint64_t position, struct uspi_span line, struct uspi_span following,
-                    uspi_take_frame take, void *context);
+int uspi_lines_read(struct uspi_lines *lines, const struct uspi_line_here *line, uspi_take_frame take, void *context);
 
 /* Asks for the name of a located frame, and counts. *answer is cleared where there is none. */
 int uspi_lines_ask(struct uspi_lines *lines, const struct uspi_located *located, struct usp_answer *answer);

@@ -169,7 +169,8 @@ static int read_line(struct builder *builder, const struct uspi_line *line) {
     /* A line may tell both: what happened, or what its frames are below, and where. */
     const bool is_first = has_heading && (heading.kind == USPI_HEADING_FIELD || heading.kind == USPI_HEADING_STACK);
     if (is_first && !take_heading(builder, &heading, line->position)) return USP_ERROR_NO_MEMORY;
-    status = uspi_lines_read(&reader->lines, line->position, line->raw, line->behind, take_frame, builder);
+    const struct uspi_line_here here = {line->position, line->raw, line->behind, true};
+    status = uspi_lines_read(&reader->lines, &here, take_frame, builder);
     if (status != USP_OK || is_first || builder->model->frame_count > frames) return status;
     bool is_done = has_heading ? take_heading(builder, &heading, line->position)
                                : !builder->is_waiting || take_text(builder, text);

@@ -300,7 +300,8 @@ static int write_line(struct usp_reader *reader, const struct uspi_line *line, b
     struct uspi_text gathered = uspi_text_through(uspi_gather, &reader->gathered, room, sizeof room);
     struct uspi_text *out = is_wide ? &gathered : &reader->out;
     reader->gathered.size = 0;
-    status = uspi_lines_write(&reader->lines, line->position, text, following, is_last, out, &is);
+    const struct uspi_line_here here = {line->position, text, following, is_last};
+    status = uspi_lines_write(&reader->lines, &here, out, &is);
     if (is_wide && status == USP_OK) status = uspi_text_flush(&gathered);
     if (status != USP_OK) return status;
     if (is == USPI_LINE_WAITS) return hold(reader, line);

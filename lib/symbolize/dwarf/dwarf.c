@@ -262,8 +262,8 @@ static int build(struct uspi_line_source *of, void *reader, size_t number, const
     if (unit->is_split && !dwarf->is_alone) {
         int status = USP_OK;
         if (dwarf->splits[number] == NULL) {
-            status = uspi_split_open(&dwarf->file, unit, &dwarf->texts, &dwarf->package, dwarf->path,
-                                     &dwarf->splits[number], &missing);
+            const struct uspi_split_program program = {&dwarf->file, &dwarf->texts, &dwarf->package, dwarf->path};
+            status = uspi_split_open(&program, unit, &dwarf->splits[number], &missing);
         }
         if (status == USP_ERROR_NO_MEMORY) return status;
         const struct uspi_split_unit *split = dwarf->splits[number];

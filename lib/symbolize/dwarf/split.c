@@ -159,16 +159,16 @@ void uspi_split_free(struct uspi_split_unit *split) {
     free(split);
 }
 
-int uspi_split_open(const struct uspi_dwarf_file *of, const struct uspi_dwarf_unit *skeleton,
-                    const struct uspi_texts *texts, const struct uspi_split_package *package, const char *path,
+int uspi_split_open(const struct uspi_split_program *program, const struct uspi_dwarf_unit *skeleton,
                     struct uspi_split_unit **split, struct uspi_error *error) {
-    const char *name = uspi_text_at(texts, NULL, 0, skeleton->split_name);
-    const char *folder = uspi_text_at(texts, NULL, 0, skeleton->folder);
+    const struct uspi_split_package *package = program->package;
+    const char *name = uspi_text_at(program->texts, NULL, 0, skeleton->split_name);
+    const char *folder = uspi_text_at(program->texts, NULL, 0, skeleton->folder);
     struct uspi_split_unit *made = calloc(1, sizeof *made);
     *split = NULL;
     if (made == NULL) return USP_ERROR_NO_MEMORY;
-    made->dwarf.addresses = of;
-    made->dwarf.shared = of->shared;
+    made->dwarf.addresses = program->dwarf;
+    made->dwarf.shared = program->dwarf->shared;
     made->dwarf.str = USPI_TEXT_SPLIT_STR;
     made->dwarf.info = USPI_TEXT_SPLIT_INFO;
     made->dwarf.line_str = USPI_TEXT_LINE_STR;
@@ -180,13 +180,13 @@ int uspi_split_open(const struct uspi_dwarf_file *of, const struct uspi_dwarf_un
     }
     if (status == USP_ERROR_NOT_FOUND && name != NULL) {
         made->dwarf.count = 0;
-        status = find_file(name, folder, path, skeleton->split_id, made, &why);
+        status = find_file(name, folder, program->path, skeleton->split_id, made, &why);
     }
     if (status != USP_OK) {
         uspi_split_free(made);
         if (status == USP_ERROR_NO_MEMORY) return status;
         return uspi_error_set(error, USP_ERROR_NOT_FOUND,
-                              "%s: its debugging information is split off, and was not found: %s", path,
+                              "%s: its debugging information is split off, and was not found: %s", program->path,
                               why.status != USP_OK ? why.text
                               : name != NULL       ? name
                                                    : "it has no name");
@@ -196,7 +196,7 @@ int uspi_split_open(const struct uspi_dwarf_file *of, const struct uspi_dwarf_un
     made->unit.base = skeleton->base;
     made->unit.line_table = skeleton->line_table;
     made->unit.folder = skeleton->folder;
-    made->texts = *texts;
+    made->texts = *program->texts;
     const struct uspi_section_bytes *str = &made->dwarf.sections.all[USPI_DEBUG_STR];
     const struct uspi_section_bytes *info = &made->dwarf.sections.all[USPI_DEBUG_INFO];
     made->texts.of[USPI_TEXT_SPLIT_STR].bytes = str->bytes;

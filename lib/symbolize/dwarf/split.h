@@ -25,11 +25,18 @@ struct uspi_split_package {
 bool uspi_split_package_open(struct uspi_split_package *package, const char *path);
 void uspi_split_package_close(struct uspi_split_package *package);
 
+/* A program whose debugging information has skeletons. */
+struct uspi_split_program {
+    const struct uspi_dwarf_file *dwarf;
+    const struct uspi_texts *texts;
+    const struct uspi_split_package *package;
+    const char *path;
+};
+
 /* Finds the other half of a skeleton, in the package or in the file that the skeleton names: as it is named, below its
- * directory, and beside the program at `path`. *split is the caller's to free. USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_NO_MEMORY
+ * directory, and beside the program. *split is the caller's to free. USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_NO_MEMORY
  * or what is wrong with the file; *error tells which. */
-int uspi_split_open(const struct uspi_dwarf_file *of, const struct uspi_dwarf_unit *skeleton,
-                    const struct uspi_texts *texts, const struct uspi_split_package *package, const char *path,
+int uspi_split_open(const struct uspi_split_program *program, const struct uspi_dwarf_unit *skeleton,
                     struct uspi_split_unit **split, struct uspi_error *error);
 
 void uspi_split_free(struct uspi_split_unit *split);

@@ -78,8 +78,8 @@ uint32_t uspi_find_record(const struct uspi_walk *walk, struct uspi_code *code, 
     if (!uspi_known(&frame->registers, b->fp)) return USP_STOP_REGISTERS;
     usp_addr high = walk->target.stack_high;
     /* Without bounds every read decides; a record still has to fit into the address space. */
-    usp_addr last = (high != 0 ? high : UINT64_MAX) - 2u * b->slot;
-    uint32_t stop = uspi_record_read(uspi_record_shape_of(b), load_pair, &walk->target.memory, frame->low, last,
+    const struct uspi_record_range range = {frame->low, (high != 0 ? high : UINT64_MAX) - 2u * b->slot};
+    uint32_t stop = uspi_record_read(uspi_record_shape_of(b), load_pair, &walk->target.memory, range,
                                      frame->registers.value[b->fp], record);
     if (stop != USP_STOP_NONE) return stop;
     *ra = uspi_judge_return_address(walk, code, record->return_address);

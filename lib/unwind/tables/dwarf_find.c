@@ -22,7 +22,8 @@ static int read_header(struct uspi_dwarf_index *index) {
     index->entries = at;
     struct uspi_bytes entries;
     if (status != USP_OK) return status;
-    return uspi_bytes_array(index->section.bytes, at, index->count, 2u * index->width, "sorted table", &entries, NULL);
+    return uspi_bytes_array(index->section.bytes,
+                            (struct uspi_array){at, index->count, 2u * index->width, "sorted table"}, &entries, NULL);
 }
 
 /* The numbers of an entry of the sorted table: where its code begins, where its FDE is. */

@@ -51,17 +51,24 @@ static void append(uint8_t *program, size_t *size, uint32_t word, unsigned bytes
     while (bytes-- > 0) program[(*size)++] = (uint8_t)(word >> 8 * bytes);
 }
 
-/* Runs the program that begins with the low `bytes` bytes of `word` and goes on for `more` words at `at`. */
-static enum uspi_described run(const struct uspi_ehabi_table *table, uint32_t word, unsigned bytes, usp_addr at,
-                               unsigned more, struct uspi_rule *rule, struct uspi_error *error) {
-    uint8_t program[PROGRAM_MAX];
+/* A program: the low `bytes` bytes of a word, then `more` words at an address. */
+struct program {
+    uint32_t word;
+    unsigned bytes, more;
+    usp_addr at;
+};
+
+static enum uspi_described run(const struct uspi_ehabi_table *table, struct program program, struct uspi_rule *rule,
+                               struct uspi_error *error) {
+    uint8_t bytes[PROGRAM_MAX];
     size_t size = 0;
-    append(program, &size, word, bytes);
-    for (unsigned i = 0; i < more; i++) {
-        if (!load(table, at + i * WORD, &word, error)) return USPI_TABLE_CORRUPT;
-        append(program, &size, word, WORD);
+    append(bytes, &size, program.word, program.bytes);
+    for (unsigned i = 0; i < program.more; i++) {
+        uint32_t word;
+        if (!load(table, program.at + i * WORD, &word, error)) return USPI_TABLE_CORRUPT;
+        append(bytes, &size, word, WORD);
     }
-    const struct uspi_source source = {.name = "ARM unwind instructions", .mapped = program};
+    const struct uspi_source source = {.name = "ARM unwind instructions", .mapped = bytes};
     return uspi_ehabi_run((struct uspi_bytes){&source, 0, size}, rule, error);
 }
 
@@ -73,12 +80,12 @@ static enum uspi_described decode_entry(const struct uspi_ehabi_table *table, us
         /* The generic model: a personality routine, then data of its own. All routines of GNU and LLVM begin them with a
          * count of further words and three bytes of program. */
         if (!load(table, at + WORD, &word, error)) return USPI_TABLE_CORRUPT;
-        return run(table, word, 3, at + 2 * WORD, word >> 24, rule, error);
+        return run(table, (struct program){word, 3, word >> 24, at + 2 * WORD}, rule, error);
     }
     switch (COMPACT_MODEL(word)) {
-    case 0: return run(table, word, 3, 0, 0, rule, error);
+    case 0: return run(table, (struct program){.word = word, .bytes = 3}, rule, error);
     case 1:
-    case 2: return run(table, word, 2, at + WORD, word >> 16 & 0xff, rule, error);
+    case 2: return run(table, (struct program){word, 2, word >> 16 & 0xff, at + WORD}, rule, error);
     default: return corrupt(table, at, "an unknown compact model", error);
     }
 }
@@ -113,5 +120,5 @@ enum uspi_described uspi_ehabi_find(const struct uspi_ehabi_table *table, usp_ad
     if ((word & IS_COMPACT) == 0) return decode_entry(table, relative(at, word), &entry->rule, error);
     /* Only the model without further words fits into the index. */
     if (COMPACT_MODEL(word) != 0) return corrupt(table, at, "a compact model that the index cannot hold", error);
-    return run(table, word, 3, 0, 0, &entry->rule, error);
+    return run(table, (struct program){.word = word, .bytes = 3}, &entry->rule, error);
 }
