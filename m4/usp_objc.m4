@@ -46,7 +46,7 @@ AC_DEFUN([USP_FOUNDATION], [
            [-l*], [FOUNDATION_LIBS="$FOUNDATION_LIBS $flag"])
        done
        # Apple has the compiler hide what is not public; this needs the names, which GCC makes itself.
-       FOUNDATION_LDFLAGS="-export-symbols-regex '^(__objc_class_name_USP(Frame|Hang|HangMonitor|Stack|Thread)|USPErrorDomain)\$\$'"])
+       FOUNDATION_LDFLAGS="-export-symbols-regex '^(__objc_class_name_USP(Frame|Hang|HangMonitor|InlinedCall|SourceLocation|Stack|Thread)|USPErrorDomain)\$\$'"])
   AS_IF([test "$enable_objc" != no && test $usp_os != none],
     [AC_MSG_CHECKING([for Foundation])
      AC_LANG_PUSH([Objective C])

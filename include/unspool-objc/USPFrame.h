@@ -4,6 +4,7 @@
 #define UNSPOOL_OBJC_USPFRAME_H
 
 #import <unspool-objc/USPDefines.h>
+#import <unspool-objc/USPSource.h>
 
 NS_ASSUME_NONNULL_BEGIN
 
@@ -16,6 +17,8 @@ USP_CLASS
     uint32_t _kind, _method, _flags;
     NSString *_symbolName, *_imagePath;
     NSData *_imageUUID;
+    USPSourceLocation *_location;
+    NSArray *_inlined;
 }
 
 /* Its place in its stack, from 0: the innermost. */
@@ -38,6 +41,12 @@ USP_CLASS
  * not asked for. Bytes that are not UTF-8 stand as \xNN. */
 @property(nonatomic, readonly, copy) NSString *USP_NULLABLE symbolName;
 @property(nonatomic, readonly) uint64_t symbolAddress;
+
+/* Where the call is in the source of that function; where the line table has line 0, the line of the code before it
+ * (USP_LINES_FILL). nil: there is no debug information of it, or names were not asked for. */
+@property(nonatomic, readonly, retain) USPSourceLocation *USP_NULLABLE location;
+/* Calls that were inlined there, innermost first. Empty: none is known, or names were not asked for. */
+@property(nonatomic, readonly, copy) USP_ARRAY_OF(USPInlinedCall) * inlined;
 
 @end
 

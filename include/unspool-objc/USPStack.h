@@ -50,9 +50,12 @@ USP_CLASS
 /* The text of BSBacktraceLogger: "Backtrace of Thread 771:" and a line for each frame. */
 - (NSString *)backtraceWithoutSymbols;
 
-/* With names. A stack that is truncated has one line more, which says so. */
+/* With names, and with source locations and inlined calls where there is debug information. Reading it takes time. */
 - (USP_ARRAY_OF(USPFrame) *)frames;
+/* Names without source locations: one line for each frame. A stack that is truncated has one line more, which says so. */
 - (USP_ARRAY_OF(NSString) *)callStackSymbols;
+/* Names with file and line behind each function, and a line before it for each inlined call, where there is debug information
+ * (USP_FORMAT_LINES). Reading it takes time. */
 - (NSString *)backtrace;
 
 @end

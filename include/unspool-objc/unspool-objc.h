@@ -6,6 +6,7 @@
 #import <unspool-objc/USPFrame.h>
 #import <unspool-objc/USPHang.h>
 #import <unspool-objc/USPHangMonitor.h>
+#import <unspool-objc/USPSource.h>
 #import <unspool-objc/USPStack.h>
 #import <unspool-objc/USPThread.h>
 

@@ -3,13 +3,27 @@
 #import "lib/objc/arc.h"
 #import "lib/objc/frame.h"
 #import "lib/objc/names.h"
+#import "lib/objc/source.h"
 
 @implementation USPFrame
+
+/* The last source frame is the function itself, those before it are inlined into it. */
+- (void)takeSources:(const struct usp_lines *)lines {
+    NSMutableArray *inlined = [NSMutableArray array];
+    for (uint32_t i = 0; i + 1 < lines->count; i++) {
+        USPInlinedCall *call = [[USPInlinedCall alloc] initWithSource:&lines->frames[i]];
+        if (call != nil) [inlined addObject:call];
+        USPI_RELEASE(call);
+    }
+    _inlined = [inlined copy];
+    if (lines->count > 0) _location = [[USPSourceLocation alloc] initWithSource:&lines->frames[lines->count - 1]];
+}
 
 - (id)initWithFrame:(const struct usp_frame *)frame
               index:(NSUInteger)index
            callSite:(usp_addr)callSite
-             symbol:(const struct usp_symbol *)symbol {
+              lines:(const struct usp_lines *)lines {
+    const struct usp_symbol *symbol = &lines->symbol;
     self = [super init];
     if (self == nil) return nil;
     _index = index;
@@ -25,6 +39,7 @@
     }
     _symbolName = USPI_RETAIN(uspi_objc_string(symbol->name));
     _symbolAddress = symbol->start;
+    [self takeSources:lines];
     return self;
 }
 
@@ -32,6 +47,8 @@
     USPI_RELEASE(_imagePath);
     USPI_RELEASE(_imageUUID);
     USPI_RELEASE(_symbolName);
+    USPI_RELEASE(_location);
+    USPI_RELEASE(_inlined);
     USPI_SUPER_DEALLOC();
 }
 
@@ -77,6 +94,14 @@
 
 - (uint64_t)symbolAddress {
     return _symbolAddress;
+}
+
+- (USPSourceLocation *)location {
+    return _location;
+}
+
+- (NSArray *)inlined {
+    return _inlined;
 }
 
 @end

@@ -103,23 +103,48 @@ static void find_image(const struct usp_images *images, usp_addr address, struct
     memcpy(symbol->build_id, image->build_id, sizeof symbol->build_id);
 }
 
+/* Room for the source frames of one frame. */
+struct source_room {
+    struct usp_source_frame *frames; /* malloc's */
+    uint32_t capacity;
+};
+
+/* All source frames of a frame: the room grows until they fit. Without memory there are none, and the symbol stays. */
+static void find_lines(struct usp_symbolizer *symbolizer, uint32_t arch, const struct usp_frame *frame,
+                       struct source_room *room, struct usp_lines *lines) {
+    for (;;) {
+        usp_lines_init(lines, room->frames, room->capacity);
+        lines->flags = USP_LINES_FILL;
+        if (usp_symbolize_frame_lines(symbolizer, arch, frame, lines) != USP_OK) lines->count = 0;
+        if (lines->count <= room->capacity) return;
+        struct usp_source_frame *grown = realloc(room->frames, lines->count * sizeof *grown);
+        if (grown == NULL) break;
+        *room = (struct source_room){grown, lines->count};
+    }
+    lines->count = 0;
+}
+
 - (NSArray *)frames:(BOOL)named {
     const struct usp_stack *stack = [self stack];
+    struct source_room room = {NULL, 0};
     USPINames *names = named ? [USPINames shared] : nil;
     USPIImages *images = names == nil ? [USPIImages current] : nil;
+    struct usp_symbolizer *symbolizer = [names symbolizer];
     NSMutableArray *frames = [NSMutableArray arrayWithCapacity:stack->count];
     for (uint32_t i = 0; i < stack->count; i++) {
-        struct usp_symbol symbol;
+        struct usp_lines lines;
         usp_addr site = usp_frame_call_site(stack->arch, &stack->frames[i]);
         if (names != nil) {
-            usp_symbolize([names symbolizer], site, &symbol);
+            find_lines(symbolizer, stack->arch, &stack->frames[i], &room, &lines);
         } else {
-            find_image([images images], site, &symbol);
+            usp_lines_init(&lines, NULL, 0);
+            find_image([images images], site, &lines.symbol);
         }
-        USPFrame *frame = [[USPFrame alloc] initWithFrame:&stack->frames[i] index:i callSite:site symbol:&symbol];
+        USPFrame *frame = [[USPFrame alloc] initWithFrame:&stack->frames[i] index:i callSite:site lines:&lines];
         if (frame != nil) [frames addObject:frame];
         USPI_RELEASE(frame);
     }
+    free(room.frames);
     return frames;
 }
 

@@ -7,11 +7,12 @@
 #include <unspool/unspool.h>
 
 @interface USPFrame ()
-/* symbol->name may be NULL, as may its image_path; what it points to is copied. */
+/* lines: the answer for the call site. Its symbol may have no name and no image_path; all source frames that it counts fit. All
+ * strings are copied. */
 - (id)initWithFrame:(const struct usp_frame *)frame
               index:(NSUInteger)index
            callSite:(usp_addr)callSite
-             symbol:(const struct usp_symbol *)symbol;
+              lines:(const struct usp_lines *)lines;
 @end
 
 #endif

@@ -40,7 +40,8 @@
 - (NSArray *)linesOf:(const struct usp_stack *)stack named:(BOOL)named timesSeen:(uint64_t *)timesSeen;
 @end
 
-/* The stack's text in a style (enum usp_format_style); lines without their line ends. nil for lack of memory.
+/* The stack's text in a style (enum usp_format_style), with source lines; lines of callStackSymbols, without their line ends.
+ * nil for lack of memory.
  *   named  whether the shared symbolizer is asked
  *   info   may be NULL */
 NSString *uspi_objc_text(const struct usp_stack *stack, const struct usp_thread_info *info, uint32_t style, BOOL named);

@@ -28,11 +28,13 @@ static int gather(void *context, const char *bytes, size_t n) {
     return USP_OK;
 }
 
+/* A line of +[NSThread callStackSymbols] ends with the offset, and each frame has one line. Other styles have source lines. */
 static int write_text(const struct usp_stack *stack, const struct usp_thread_info *info, uint32_t style, BOOL named,
                       usp_write_function write, void *context) {
     struct usp_format_options options;
     usp_format_options_init(&options);
     options.style = style;
+    if (named && style != USP_FORMAT_CALL_STACK_SYMBOLS) options.flags = USP_FORMAT_LINES;
     USPINames *names = named ? [USPINames shared] : nil;
     USPIImages *images = named ? nil : [USPIImages current];
     options.symbolizer = [names symbolizer];

@@ -103,6 +103,62 @@ STAND void look_at_frames(void) {
 START_TEST(frames_and_lines) { descend(3, look_at_frames); }
 END_TEST
 
+/* ---- source locations ---- */
+
+#define INLINED static inline __attribute__((always_inline))
+
+static unsigned capture_line;
+
+INLINED USPStack *inlined_0(void) {
+    NSError *error = nil;
+    capture_line = __LINE__ + 1;
+    return [USPThread stackOfCurrentThreadWithOptions:0 error:&error];
+}
+
+INLINED USPStack *inlined_1(void) { return inlined_0(); }
+INLINED USPStack *inlined_2(void) { return inlined_1(); }
+#define INLINED_CALLS 3
+
+void look_at_source(void);
+STAND void look_at_source(void) {
+    const unsigned call_line = __LINE__ + 1;
+    USPStack *stack = inlined_2();
+    NSString *file = @"test_objc_stacks.m";
+    USPFrame *frame = [[stack frames] objectAtIndex:0], *bare = [[stack framesWithoutSymbols] objectAtIndex:0];
+    ck_assert_str_eq([[frame symbolName] UTF8String], "look_at_source");
+    ck_assert([[[frame location] file] isEqualToString:file]);
+    ck_assert([[[frame location] directory] length] > 0);
+    ck_assert_uint_eq([[frame location] line], call_line);
+    ck_assert_uint_gt([[frame location] column], 0);
+    NSString *place = [NSString stringWithFormat:@"test_objc_stacks.m:%u", call_line];
+    ck_assert([[[frame location] description] isEqualToString:place]);
+    ck_assert_uint_eq([[frame inlined] count], INLINED_CALLS);
+    for (unsigned i = 0; i < INLINED_CALLS; i++) {
+        USPInlinedCall *call = [[frame inlined] objectAtIndex:i];
+        NSString *function = [NSString stringWithFormat:@"inlined_%u", i];
+        ck_assert([[call function] isEqualToString:function]);
+        ck_assert([[[call location] file] isEqualToString:file]);
+        ck_assert_uint_gt([[call location] line], 0);
+    }
+    USPInlinedCall *innermost = [[frame inlined] objectAtIndex:0];
+    ck_assert_uint_eq([[innermost location] line], capture_line);
+    ck_assert([bare location] == nil);
+    ck_assert_uint_eq([[bare inlined] count], 0);
+
+    NSString *text = [stack backtrace];
+    NSString *inlined = [NSString stringWithFormat:@"inlined_0 [inlined] (test_objc_stacks.m:%u)", capture_line];
+    ck_assert(mentions(text, [inlined UTF8String]));
+    NSString *behind = [NSString stringWithFormat:@" (%@)\n", place];
+    ck_assert(mentions(text, [behind UTF8String]));
+    ck_assert(!mentions([stack backtraceWithoutSymbols], "test_objc_stacks.m"));
+    /* One line for each frame, as +[NSThread callStackSymbols] has them. */
+    ck_assert_uint_eq([[stack callStackSymbols] count], [[stack returnAddresses] count]);
+    ck_assert(!mentions([[stack callStackSymbols] objectAtIndex:0], "test_objc_stacks.m"));
+}
+
+START_TEST(source_locations) { descend(3, look_at_source); }
+END_TEST
+
 /* The drop-ins begin in their caller, as those of NSThread do. */
 void look_at_drop_ins(void);
 STAND void look_at_drop_ins(void) {
@@ -465,7 +521,7 @@ static void use_everything(void) {
 }
 
 static const char *const classes[] = {"USPStack",       "USPFrame",    "USPIImages", "USPINames",
-                                      "USPIKnownStack", "USPILearner", "Standing"};
+                                      "USPIKnownStack", "USPILearner", "Standing",   "USPSourceLocation"};
 
 START_TEST(no_object_is_leaked) {
     GSDebugAllocationActive(YES);
@@ -494,10 +550,11 @@ static TCase *alone(const TTest *test) {
 }
 
 int main(void) {
-    return run_suite("stacks as objects", alone(frames_and_lines), alone(drop_ins), alone(nothing_is_named_unasked),
-                     alone(the_program_has_prepared), alone(a_library_that_was_loaded_since),
-                     alone(grows_until_everything_fits), alone(a_stack_beyond_the_limit_says_so),
-                     alone(lines_beyond_the_limit_say_so), alone(other_threads_grow_too),
-                     alone(equal_stacks_are_one_object), alone(known_stacks_make_room), alone(only_the_app),
-                     alone(folders_can_be_set), alone(ranges_are_computed_once), alone(no_object_is_leaked));
+    return run_suite("stacks as objects", alone(frames_and_lines), alone(source_locations), alone(drop_ins),
+                     alone(nothing_is_named_unasked), alone(the_program_has_prepared),
+                     alone(a_library_that_was_loaded_since), alone(grows_until_everything_fits),
+                     alone(a_stack_beyond_the_limit_says_so), alone(lines_beyond_the_limit_say_so),
+                     alone(other_threads_grow_too), alone(equal_stacks_are_one_object), alone(known_stacks_make_room),
+                     alone(only_the_app), alone(folders_can_be_set), alone(ranges_are_computed_once),
+                     alone(no_object_is_leaked));
 }

@@ -51,7 +51,8 @@ fi
 if [[ -e lib/.libs/libunspool-objc.so ]]; then
   "${nm[@]}" -D --defined-only lib/.libs/libunspool-objc.so | awk '{ print $3 }' | sort >"$work/layer"
   printf '%s\n' USPErrorDomain __objc_class_name_USPFrame __objc_class_name_USPHang __objc_class_name_USPHangMonitor \
-    __objc_class_name_USPStack __objc_class_name_USPThread >"$work/layer-wanted"
+    __objc_class_name_USPInlinedCall __objc_class_name_USPSourceLocation __objc_class_name_USPStack \
+    __objc_class_name_USPThread >"$work/layer-wanted"
   diff "$work/layer-wanted" "$work/layer" || fail "lib/libunspool-objc.so exports (>) something else"
 fi
 [[ $built -eq 1 ]] || skip "no library in $PWD/lib"
