@@ -19,23 +19,30 @@ enum occasion { BEGAN, GOES_ON, ENDED, KILLED };
 
 /* ---- reports ---- */
 
-/* The source whose monitor is calling the delegate or the handler on this thread; NULL: none. */
-static __thread const struct uspi_loop_source *reporting;
+/* The key in a thread's threadDictionary for the source whose monitor is calling the delegate or the handler on this thread. The
+ * oldest supported systems have no thread-local storage. */
+static NSString *const reporting_key = @"USPIReporting";
+
+/* NULL: the calling thread is not in a report. */
+static const struct uspi_loop_source *reporting(void) {
+    return [[[[NSThread currentThread] threadDictionary] objectForKey:reporting_key] pointerValue];
+}
 
 static void report(void *context, const struct usp_hang *hang, enum occasion occasion) {
     struct uspi_loop_source *source = context;
-    reporting = source;
 #if defined(GNUSTEP)
     /* The thread is none of GNUstep's. */
     BOOL is_new = GSRegisterCurrentThread();
 #endif
     USPI_POOL_BEGIN
+    NSMutableDictionary *own = [[NSThread currentThread] threadDictionary];
+    [own setObject:[NSValue valueWithPointer:source] forKey:reporting_key];
     [USPI_OBJECT(USPHangMonitor, source->receiver) report:hang on:occasion];
+    [own removeObjectForKey:reporting_key];
     USPI_POOL_END
 #if defined(GNUSTEP)
     if (is_new) GSUnregisterCurrentThread();
 #endif
-    reporting = NULL;
 }
 
 static void began(void *context, const struct usp_hang *hang) { report(context, hang, BEGAN); }
@@ -144,7 +151,8 @@ SETTING(USPHangSource, source, Source)
 
 /* Whether the calling thread is the monitor's: in a method of the delegate, or in the handler. */
 - (BOOL)isInside {
-    return reporting != NULL && USPI_OBJECT(USPHangMonitor, reporting->receiver) == self;
+    const struct uspi_loop_source *source = reporting();
+    return source != NULL && USPI_OBJECT(USPHangMonitor, source->receiver) == self;
 }
 
 - (void)setLoopSource:(struct uspi_loop_source *)source {
@@ -181,7 +189,7 @@ SETTING(USPHangSource, source, Source)
 - (BOOL)startWith:(id)handler error:(NSError **)error {
     int status;
     if ([self isInside]) {
-        status = usp_monitor_start(reporting->monitor);
+        status = usp_monitor_start(reporting()->monitor);
     } else {
         [_changes lock];
         status = [self startWith:handler];

@@ -106,6 +106,7 @@ typedef struct {
 
 @interface NSValue : NSObject <NSCopying>
 + (NSValue *)valueWithPointer:(nullable const void *)pointer;
+@property(nullable, readonly) void *pointerValue;
 @end
 
 @interface NSNumber : NSValue
