@@ -3,6 +3,8 @@
 #ifndef TOOL_COMMAND_H
 #define TOOL_COMMAND_H
 
+#include <stdint.h>
+
 /* Part of the interface: doc/man/unspool.1 lists them. */
 enum exit_status {
     EXIT_ALL_WELL = 0,
@@ -33,5 +35,9 @@ void complain(const char *format, ...)
     __attribute__((format(printf, 1, 2)))
 #endif
     ;
+
+/* Complains that the images of a process cannot be listed: why, and what to do. status: of usp_images_create_process, not USP_OK.
+ * Returns the status to exit with. */
+int complain_of_process(int64_t pid, int status);
 
 #endif

@@ -33,7 +33,7 @@ static void usage(FILE *out) {
 }
 
 static int refuse(const char *target, int status, const char *error) {
-    if (error != NULL && error[0] != '\0') {
+    if (error[0] != '\0') {
         complain("%s", error);
     } else {
         complain("%s: %s", target, usp_status_string(status));
@@ -70,7 +70,7 @@ static int open_target(const char *target, struct listed *listed) {
     if (!parse_target(target, &pid)) return EXIT_USAGE;
     if (pid == 0) return open_file(target, listed);
     int status = usp_images_create_process(pid, &listed->owned);
-    if (status != USP_OK) return refuse(target, status, NULL);
+    if (status != USP_OK) return complain_of_process(pid, status);
     listed->images = listed->owned;
     return EXIT_ALL_WELL;
 }

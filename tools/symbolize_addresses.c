@@ -247,9 +247,7 @@ static int answer_all(struct session *session) {
 static int find_images(const struct address_options *options, struct usp_images **images) {
     if (options->process == 0) return choose_image(&options->image, images);
     int status = usp_images_create_process(options->process, images);
-    if (status == USP_OK) return EXIT_ALL_WELL;
-    complain("process %" PRId64 ": %s", options->process, usp_status_string(status));
-    return status == USP_ERROR_NO_MEMORY ? EXIT_FAILED : EXIT_NO_TARGET;
+    return status == USP_OK ? EXIT_ALL_WELL : complain_of_process(options->process, status);
 }
 
 static int create_symbolizer(const struct address_options *options, struct session *session) {

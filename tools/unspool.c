@@ -5,6 +5,7 @@
 #include <unspool/base.h>
 #include <unspool/format.h>
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +25,24 @@ void complain(const char *format, ...) {
     /* In one piece: other commands may write to the same terminal. */
     if (usp_format_escaped(harmless, sizeof harmless, USP_ESCAPE_TERMINAL, text, strlen(text)) < 0) harmless[0] = '\0';
     fprintf(stderr, "unspool: %s\n", harmless);
+}
+
+int complain_of_process(int64_t pid, int status) {
+    switch (status) {
+    case USP_ERROR_NO_THREAD: complain("there is no process %" PRId64, pid); break;
+    case USP_ERROR_PERMISSION:
+        complain("process %" PRId64
+                 " may not be read: run as root, or as the user that it belongs to; in a container with "
+                 "CAP_SYS_PTRACE, on macOS signed with com.apple.security.cs.debugger",
+                 pid);
+        break;
+    case USP_ERROR_BUSY: complain("process %" PRId64 " is loading or unloading libraries: try again", pid); break;
+    case USP_ERROR_UNSUPPORTED:
+        complain("the images of process %" PRId64 " cannot be listed on this system", pid);
+        break;
+    default: complain("the images of process %" PRId64 " cannot be listed: %s", pid, usp_status_string(status)); break;
+    }
+    return status == USP_ERROR_NO_MEMORY ? EXIT_FAILED : EXIT_NO_TARGET;
 }
 
 static void usage(FILE *out) {

@@ -77,7 +77,7 @@ err_has '^unspool: short.raw: offset 0x'
 run 3 images nothing
 err_has '^unspool: nothing: '
 run 3 images 2147483647
-err_has '^unspool: 2147483647: '
+err_has '^unspool: there is no process 2147483647$'
 run 2 images
 err_has 'missing'
 run 2 images a b

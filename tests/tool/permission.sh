@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `unspool stack` of a process that must not be looked at: the status, and a sentence that says what to do.
+# Commands for a process that must not be looked at: the status, and a sentence that says what to do.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
@@ -9,19 +9,28 @@ need_tools setpriv
 nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 "${nobody[@]}" "$unspool" --version >/dev/null 2>&1 || skip "another user cannot run $unspool"
 
+# refused TEXT COMMAND...: the command refuses the process, and says so with this text.
 refused() {
-  local status=0
-  "${nobody[@]}" "$unspool" stack "$pid" >"$work/out" 2>"$work/err" || status=$?
+  local text=$1 status=0
+  shift
+  "${nobody[@]}" "$unspool" "$@" "$pid" >"$work/out" 2>"$work/err" || status=$?
   [[ $status -eq 3 ]] || fail "exit status $status instead of 3"
   [[ ! -s $work/out ]] || fail "output: $(cat "$work/out")"
-  err_has "$1"
+  [[ $(wc -l <"$work/err") -eq 1 ]] || fail "not one line: $(cat "$work/err")"
+  err_has "$text"
+}
+images_refused() {
+  refused "^unspool: process $pid may not be read: run as root" images
+  refused "^unspool: process $pid may not be read: run as root" symbolize -p
 }
 # Another user's process.
 start "$stuck"
-refused '^unspool: .*(as root|as that user)'
+refused '^unspool: .*(as root|as that user)' stack
+images_refused
 # One's own, which has forbidden it.
 start "${nobody[@]}" "$stuck" undumpable
-refused '^unspool: .*(PR_SET_DUMPABLE|CAP_SYS_PTRACE)'
+refused '^unspool: .*(PR_SET_DUMPABLE|CAP_SYS_PTRACE)' stack
+images_refused
 run 0 stack "$pid"
 # One's own.
 start "${nobody[@]}" "$stuck"

@@ -183,7 +183,7 @@ err_has '^unspool: nothing: no such file$'
 run 3 symbolize -o / 1
 err_has '^unspool: /: not a regular file$'
 run 3 symbolize -p 2147483647 1
-err_has '^unspool: process 2147483647: '
+err_has '^unspool: there is no process 2147483647$'
 
 refused() {
   local text=$1
