@@ -38,7 +38,7 @@ extern const char *const uspi_arm64_register_names[USPI_ARM64_REGISTERS];
  *   - arm64_32: a pointer is the low half of an x register and addresses are taken modulo 2^32, so 32-bit arithmetic,
  *     moves and loads are described like 64-bit ones; the words of LOAD, LITERAL and STORE are 32-bit. Of a 64-bit
  *     register that is stored, only the low word is described.
- * Both are pure. Signal-safe, thread-safe. */
+ * Both are pure. Async-signal-safe, thread-safe. */
 bool uspi_arm64_decode(const uint8_t *bytes, size_t n, usp_addr pc, uint32_t mode, struct uspi_instruction *out);
 bool uspi_arm64_32_decode(const uint8_t *bytes, size_t n, usp_addr pc, uint32_t mode, struct uspi_instruction *out);
 

@@ -77,31 +77,31 @@ enum usp_status {
 };
 
 /* A sentence in English for a status. Returns a string of static lifetime, never NULL, also for unknown numbers.
- * Allocates nothing. Signal-safe, thread-safe. */
+ * Allocates nothing. Async-signal-safe, thread-safe. */
 USP_API const char *usp_status_string(int status);
 
 /* The processor's short name as tools spell it ("arm64", "arm64_32", "armv7", "x86_64", "i386"), "unknown" otherwise.
- * Static lifetime. Signal-safe, thread-safe. */
+ * Static lifetime. Async-signal-safe, thread-safe. */
 USP_API const char *usp_arch_string(uint32_t arch);
 
 /* The processor with that name, or with the name of one of its variants; also accepts "aarch64", "arm", "amd64", "i686".
- * Returns an enum usp_arch, USP_ARCH_NONE if there is none. Signal-safe, thread-safe. */
+ * Returns an enum usp_arch, USP_ARCH_NONE if there is none. Async-signal-safe, thread-safe. */
 USP_API uint32_t usp_arch_from_string(const char *name);
 
 /* The short name of a variant: "arm64e", "armv7s", "armv7k", "x86_64h"; that of its processor for USP_VARIANT_NONE,
- * USP_VARIANT_PLAIN and a number that the processor does not have. Static lifetime. Signal-safe, thread-safe. */
+ * USP_VARIANT_PLAIN and a number that the processor does not have. Static lifetime. Async-signal-safe, thread-safe. */
 USP_API const char *usp_variant_string(uint32_t arch, uint32_t variant);
 
 /* The variant that a name means: that of "arm64e" is USP_VARIANT_ARM64E, that of "arm64" USP_VARIANT_PLAIN. "aarch64", "arm", "amd64"
  * and "i686" mean any variant. Returns an enum usp_variant, USP_VARIANT_NONE for these and for names that are not known.
- * usp_arch_from_string has the processor. Signal-safe, thread-safe. */
+ * usp_arch_from_string has the processor. Async-signal-safe, thread-safe. */
 USP_API uint32_t usp_variant_from_string(const char *name);
 
 /* The processor this library was compiled for, USP_ARCH_NONE where no backend describes it (the library can still read
- * foreign stacks there). Signal-safe, thread-safe. */
+ * foreign stacks there). Async-signal-safe, thread-safe. */
 USP_API uint32_t usp_arch_host(void);
 
-/* The version of the library that is loaded, major << 16 | minor << 8 | patch; and as text. Signal-safe. */
+/* The version of the library that is loaded, major << 16 | minor << 8 | patch; and as text. Async-signal-safe. */
 USP_API uint32_t usp_version(void);
 USP_API const char *usp_version_string(void);
 

@@ -20,7 +20,7 @@ USP_BEGIN_DECLS
  * An async chain follows the frame that it continues from, as in Swift's own backtraces: what stands below that frame on the
  * operating system's stack is not written. How a frame was found, its CFA and its Thumb bit have no place in the format, nor
  * why the stack ended: it is complete, or it is not, or (USP_STOP_NONE) that is not known.
- * Returns USP_OK, USP_ERROR_FULL, USP_ERROR_ARGUMENT. Signal-safe, thread-safe. */
+ * Returns USP_OK, USP_ERROR_FULL, USP_ERROR_ARGUMENT. Async-signal-safe, thread-safe. */
 USP_API int usp_compact_stack_write(const struct usp_stack *stack, uint8_t *bytes, size_t room, size_t *size);
 
 /* Reads a compact backtrace.
@@ -35,14 +35,15 @@ USP_API int usp_compact_stack_write(const struct usp_stack *stack, uint8_t *byte
  * is 0.
  * Returns USP_OK; USP_ERROR_FULL when stack->capacity is less than *needed: the stack is empty then; USP_ERROR_TRUNCATED,
  * USP_ERROR_FORMAT; USP_ERROR_UNSUPPORTED for another version of the format, and when frames are left out in more places than
- * one; USP_ERROR_ARGUMENT. stack->status is the same. Signal-safe, thread-safe. */
+ * one; USP_ERROR_ARGUMENT. stack->status is the same. Async-signal-safe, thread-safe. */
 USP_API int usp_compact_stack_read(const uint8_t *bytes, size_t n, uint32_t arch, struct usp_stack *stack,
                                    size_t *needed);
 
 /* Writes a list of images as a compact image map: address, end of the code, build id or UUID and path of each.
  *   arch      enum usp_arch: decides the size of addresses
  *   platform  a name of the system for people, such as Swift's "macOS 15.0" or "Linux (…)", at most 255 bytes; may be NULL
- * bytes, room, size and the result as for usp_compact_stack_write. Needs about 5 KB of stack. Signal-safe, thread-safe. */
+ * bytes, room, size and the result as for usp_compact_stack_write. Needs about 5 KB of stack.
+ * Async-signal-safe, thread-safe. */
 USP_API int usp_compact_images_write(const struct usp_images *images, uint32_t arch, const char *platform,
                                      uint8_t *bytes, size_t room, size_t *size);
 
@@ -53,7 +54,7 @@ USP_API int usp_compact_images_write(const struct usp_images *images, uint32_t a
  * libraries; usp_images_open tells for a file. On success *images is the caller's to free.
  * Returns USP_OK; USP_ERROR_TRUNCATED; USP_ERROR_FORMAT, also when images overlap and for paths longer than 4096 bytes;
  * USP_ERROR_UNSUPPORTED for another version of the format; USP_ERROR_NO_MEMORY, USP_ERROR_ARGUMENT. Thread-safe, not
- * signal-safe. */
+ * async-signal-safe. */
 USP_API int usp_compact_images_read(const uint8_t *bytes, size_t n, uint32_t arch, struct usp_images **images,
                                     char *platform, size_t platform_size);
 

@@ -30,17 +30,17 @@ enum usp_mangling {
     USP_MANGLING_SWIFT = 4        /* $s…, $S…, $e…, _$s…, _T0… */
 };
 
-/* Which one it was, by the name's form alone. Signal-safe, thread-safe. */
+/* Which one it was, by the name's form alone. Async-signal-safe, thread-safe. */
 USP_API uint32_t usp_mangling_of(const char *name);
 
 /* mode: enum usp_demangle_style. On success *demangler is the caller's to free.
  * The C++ runtime's __cxa_demangle is looked for when the first name of C++ or old Rust comes. What is not loaded yet is
  * loaded where it is installed, and stays. Names that need what is not there stay mangled. Rust's newer names and Swift's are
  * demangled by the library itself, which writes the latter as `swift demangle` does, or `swift demangle --simplified`.
- * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
+ * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
 USP_API int usp_demangler_create(uint32_t mode, struct usp_demangler **demangler);
 
-/* Frees it and all names it gave. NULL is ignored. */
+/* Frees it and all names it gave. NULL is ignored. No other call may use it any more. Not async-signal-safe. */
 USP_API void usp_demangler_free(struct usp_demangler *demangler);
 
 /* The name as the mode wants it: valid until the demangler is freed; the same pointer for the same name. `name` itself when
@@ -48,7 +48,7 @@ USP_API void usp_demangler_free(struct usp_demangler *demangler);
  * no demangler for it, it is not well-formed, it is longer than 4096 bytes (of Swift 65536), or it refers to its own parts so
  * often that the result might be longer than 128 MB (of Swift 1 MB). What stands behind an @ ("f@plt") is kept.
  * Old Rust's hash, its last part ("::h" and 16 digits), is kept by USP_DEMANGLE_FULL and dropped by USP_DEMANGLE_SIMPLE,
- * and its escapes ($LT$, $u20$, …) are resolved. Thread-safe, not signal-safe. */
+ * and its escapes ($LT$, $u20$, …) are resolved. Thread-safe, not async-signal-safe. */
 USP_API const char *usp_demangle(struct usp_demangler *demangler, const char *name);
 
 USP_END_DECLS

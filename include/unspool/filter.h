@@ -37,26 +37,28 @@ struct usp_filter_options {
     uint64_t reserved[4];
 };
 
+/* Fills *options with the defaults. Async-signal-safe, thread-safe. */
 USP_API void usp_filter_options_init(struct usp_filter_options *options);
 
 /* For a list of images, which may be freed afterwards; options NULL: everything is kept. On success *filter is the caller's
- * to free. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
+ * to free. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
 USP_API int usp_filter_create(const struct usp_images *images, const struct usp_filter_options *options,
                               struct usp_filter **filter);
 
-/* NULL is ignored. */
+/* NULL is ignored. No other call may use it any more. Not async-signal-safe. */
 USP_API void usp_filter_free(struct usp_filter *filter);
 
 /* Whether code at an address is wanted: pass usp_frame_call_site(). Outside all images: yes unless USP_FILTER_APP,
- * patterns or folders are set. filter NULL: yes. Signal-safe, thread-safe. */
+ * patterns or folders are set. filter NULL: yes. Async-signal-safe, thread-safe. */
 USP_API bool usp_filter_keeps(const struct usp_filter *filter, usp_addr address);
 
-/* Whether a frame of a stack is wanted, by its call site. arch is the stack's. Otherwise as usp_filter_keeps. */
+/* Whether a frame of a stack is wanted, by its call site. arch is the stack's. Otherwise as usp_filter_keeps.
+ * Async-signal-safe, thread-safe. */
 USP_API bool usp_filter_keeps_frame(const struct usp_filter *filter, uint32_t arch, const struct usp_frame *frame);
 
 /* Takes the frames that are not wanted out of a stack, in place: count, physical, omitted_at, extended and async_join
  * follow; what else is said of the stack (why it ended, its hash) stays that of the whole. A frame that is pointed to and
- * goes leaves USP_NO_INDEX behind. Returns how many were taken out. Signal-safe. */
+ * goes leaves USP_NO_INDEX behind. Returns how many were taken out. Async-signal-safe. */
 USP_API uint32_t usp_filter_stack(const struct usp_filter *filter, struct usp_stack *stack);
 
 USP_END_DECLS

@@ -41,7 +41,7 @@ enum usp_format_style {
  *   symbol        for the frame's call site; NULL: none. The printed offset counts from the frame's own pc
  * Names are written as they are, byte for byte.
  * Returns the length of the whole text in bytes without the NUL, as snprintf does, or USP_ERROR_ARGUMENT.
- * Allocates nothing; signal-safe, thread-safe. */
+ * Allocates nothing; async-signal-safe, thread-safe. */
 USP_API int usp_format_frame(char *buffer, size_t size, uint32_t format, const struct usp_stack *stack, uint32_t index,
                              const struct usp_symbol *symbol);
 
@@ -53,7 +53,7 @@ enum usp_escape_style {
 };
 
 /* Writes n bytes so that whatever they are does no harm, NUL-terminated. buffer, size and the result as for
- * usp_format_frame. Allocates nothing; signal-safe, thread-safe. */
+ * usp_format_frame. Allocates nothing; async-signal-safe, thread-safe. */
 USP_API int usp_format_escaped(char *buffer, size_t size, uint32_t escape, const char *bytes, size_t n);
 
 /* Receives a piece of text, not NUL-terminated. Returns 0, or a negative status, with which the formatting ends. */
@@ -89,6 +89,7 @@ struct usp_format_options {
     uint64_t reserved[4];
 };
 
+/* Fills *options with the defaults. Async-signal-safe, thread-safe. */
 USP_API void usp_format_options_init(struct usp_format_options *options);
 
 /* Writes a stack.
@@ -100,16 +101,18 @@ USP_API void usp_format_options_init(struct usp_format_options *options);
  * image and address precedes it for each inlined call, innermost first. USP_FORMAT_JSON has keys for both; USP_FORMAT_FOLDED has
  * the inlined functions as frames, without lines. USP_FORMAT_BACKTRACE_SYMBOLS and USP_FORMAT_PORTABLE have no place for
  * either. Frames that `options->symbols` names have no lines.
- * Returns USP_OK, USP_ERROR_ARGUMENT, or what `write` failed with. Not signal-safe (it asks the symbolizer); thread-safe. */
+ * Returns USP_OK, USP_ERROR_ARGUMENT, or what `write` failed with.
+ * Not async-signal-safe (it asks the symbolizer); thread-safe. */
 USP_API int usp_format_stack(const struct usp_stack *stack, const struct usp_thread_info *thread,
                              const struct usp_format_options *options, usp_write_function write, void *context);
 
-/* Writes a snapshot: the stacks of all of its threads. Otherwise as usp_format_stack. */
+/* Writes a snapshot: the stacks of all of its threads. Otherwise as usp_format_stack. Thread-safe, not
+ * async-signal-safe. */
 USP_API int usp_format_snapshot(const struct usp_snapshot *snapshot, const struct usp_format_options *options,
                                 usp_write_function write, void *context);
 
 /* What a thread does, in words, from usp_thread_info.run_state of a system (enum usp_os); NULL when it is not known. Static
- * lifetime. Signal-safe, thread-safe. */
+ * lifetime. Async-signal-safe, thread-safe. */
 USP_API const char *usp_run_state_string(uint32_t os, uint32_t run_state);
 
 USP_END_DECLS

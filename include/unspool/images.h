@@ -45,11 +45,11 @@ struct usp_image {
 
 /* This process, as it is now. On success *images is the caller's to free. Returns USP_OK, USP_ERROR_NO_MEMORY,
  * USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM when the system lets nothing be read, USP_ERROR_BUSY when libraries come and go
- * without a pause. Waits for no lock of the loader's. Thread-safe, not signal-safe. */
+ * without a pause. Waits for no lock of the loader's. Thread-safe, not async-signal-safe. */
 USP_API int usp_images_create_self(struct usp_images **images);
 
 /* Another process. USP_OK, USP_ERROR_NO_THREAD, USP_ERROR_PERMISSION, USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED,
- * USP_ERROR_SYSTEM, USP_ERROR_BUSY while its loader changes the list (try again). Not signal-safe. */
+ * USP_ERROR_SYSTEM, USP_ERROR_BUSY while its loader changes the list (try again). Not async-signal-safe. */
 USP_API int usp_images_create_process(int64_t pid, struct usp_images **images);
 
 /* A list of images that were recorded elsewhere: by a crash report, by a server. The entries, paths included (NULL: ""), are copied and
@@ -57,7 +57,7 @@ USP_API int usp_images_create_process(int64_t pid, struct usp_images **images);
  * text_high may both be 0: not known. An image whose end is its load address holds no address. On success *images is the
  * caller's to free. Returns USP_OK, USP_ERROR_NO_MEMORY, and USP_ERROR_ARGUMENT when two images overlap or an entry is none
  * that there can be: an end below the load address, text outside of the image, a build-id longer than USP_BUILD_ID_MAX, an
- * unknown processor, variant or flag. Thread-safe, not signal-safe. */
+ * unknown processor, variant or flag. Thread-safe, not async-signal-safe. */
 USP_API int usp_images_create(const struct usp_image *entries, size_t count, struct usp_images **images);
 
 enum usp_image_file_flags {
@@ -78,6 +78,7 @@ struct usp_image_file_options {
     uint64_t reserved[3];
 };
 
+/* Fills *options with the defaults. Async-signal-safe, thread-safe. */
 USP_API void usp_image_file_options_init(struct usp_image_file_options *options);
 
 /* The images in a file: the one of an ELF file or a thin Mach-O file, or one for each slice of a fat file; `path` may also
@@ -98,7 +99,7 @@ USP_API void usp_image_file_options_init(struct usp_image_file_options *options)
  * file), USP_ERROR_MISMATCH (none of its images is of that build or processor; the sentence lists those that there are; or
  * it has no such member or section), USP_ERROR_UNSUPPORTED (a core, a thin archive, an archive in an archive, what
  * USP_IMAGE_FILE_LINKED refuses, big-endian), USP_ERROR_FORMAT, USP_ERROR_TRUNCATED, USP_ERROR_PERMISSION,
- * USP_ERROR_SYSTEM, USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
+ * USP_ERROR_SYSTEM, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
 USP_API int usp_images_open(const char *path, const struct usp_image_file_options *options, struct usp_images **images,
                             char *error, size_t error_size);
 
@@ -113,13 +114,13 @@ USP_API int usp_images_open(const char *path, const struct usp_image_file_option
 /* Makes the list now, if something was loaded or unloaded since: before a signal handler may need it, or, without
  * usp_prepare, so that captures of the calling thread have unwind tables. Returns USP_OK, USP_ERROR_NO_MEMORY,
  * USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM, or USP_ERROR_BUSY when 63 older lists are still held, or libraries come and go
- * without a pause; on failure the last list stays. Thread-safe, not signal-safe. */
+ * without a pause; on failure the last list stays. Thread-safe, not async-signal-safe. */
 USP_API int usp_images_refresh(void);
 
 /* The list that was made last, NULL before the first and after usp_shutdown. It stays until usp_images_release gets the same
  * *ticket, on this thread or another one; what is unloaded meanwhile is still in it. A list that is held keeps no other one
- * alive, but there can be no more than 64. Both are signal-safe, and may be called while another thread makes the next
- * list. */
+ * alive, but there can be no more than 64. Both are async-signal-safe, and may be called while another thread makes the
+ * next list. */
 USP_API const struct usp_images *usp_images_acquire(uint32_t *ticket);
 USP_API void usp_images_release(uint32_t ticket);
 
@@ -128,22 +129,24 @@ USP_API void usp_images_release(uint32_t ticket);
  * changes its list, out of the list that usp_images_acquire gives.
  *   path  `path_size` bytes for its path, cut to fit; image->path becomes `path`
  * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NOT_FOUND when none is known to be there, USP_ERROR_BUSY when only the list
- * that is being changed could tell. Takes no lock and allocates nothing; thread-safe, signal-safe. */
+ * that is being changed could tell. Takes no lock and allocates nothing; thread-safe, async-signal-safe. */
 USP_API int usp_image_at(usp_addr address, struct usp_image *image, char *path, size_t path_size);
 
 /* A number that tells lists of this process's images apart: what was made of one can be kept as long as the number stays. 0
- * where there is no list. Makes the list anew when something was loaded or unloaded since. Thread-safe, not signal-safe. */
+ * where there is no list. Makes the list anew when something was loaded or unloaded since.
+ * Thread-safe, not async-signal-safe. */
 USP_API uint64_t usp_images_generation(void);
 
-/* Frees a list; NULL is ignored. Lists that belong to a snapshot are freed with it, never with this. */
+/* Frees a list; NULL is ignored. Lists that belong to a snapshot are freed with it, never with this. No other call may
+ * use it any more. Not async-signal-safe. */
 USP_API void usp_images_free(struct usp_images *images);
 
 /* How many, and the i-th by load address (NULL behind the end); the entries live as long as the list.
- * Signal-safe. */
+ * Async-signal-safe. */
 USP_API size_t usp_images_count(const struct usp_images *images);
 USP_API const struct usp_image *usp_images_get(const struct usp_images *images, size_t i);
 
-/* The image that holds an address (load_address … end), NULL if none does. Binary search. Signal-safe. */
+/* The image that holds an address (load_address … end), NULL if none does. Binary search. Async-signal-safe. */
 USP_API const struct usp_image *usp_images_find(const struct usp_images *images, usp_addr address);
 
 /* The file in which Apple's systems keep their own libraries, as it is mapped: its UUID tells which one it was. */
@@ -155,7 +158,8 @@ struct usp_shared_cache {
 };
 
 /* The shared cache of the process whose images these are. Returns USP_OK, USP_ERROR_NOT_FOUND when it has none or that is
- * not known (then *cache is cleared; always so for systems other than Apple's), USP_ERROR_ARGUMENT. Signal-safe. */
+ * not known (then *cache is cleared; always so for systems other than Apple's), USP_ERROR_ARGUMENT.
+ * Async-signal-safe. */
 USP_API int usp_images_shared_cache(const struct usp_images *images, struct usp_shared_cache *cache);
 
 USP_END_DECLS

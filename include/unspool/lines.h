@@ -18,7 +18,8 @@ enum usp_line_source {
     USP_LINE_DECLARATION = 3 /* where the function is declared: the line table has nothing for the address */
 };
 
-/* Its name as JSON has it: "none", "line-table", "inline-tree", "declaration". Static lifetime. Signal-safe, thread-safe. */
+/* Its name as JSON has it: "none", "line-table", "inline-tree", "declaration". Static lifetime.
+ * Async-signal-safe, thread-safe. */
 USP_API const char *usp_line_source_string(uint32_t source);
 
 enum usp_source_flags {
@@ -68,16 +69,19 @@ struct usp_lines {
     uint64_t reserved[4];
 };
 
+/* Sets size, frames and capacity, and clears the rest. Async-signal-safe, thread-safe. */
 USP_API void usp_lines_init(struct usp_lines *lines, struct usp_source_frame *frames, uint32_t capacity);
 
 /* All source frames of an address: pass usp_frame_call_site(), not the return address. The last frame is the function that was
  * not inlined; its name is that of the symbol table where that has one. Without debug information there is one frame, which has
  * the symbol's name and no line; of generated code without any it has the line of the program's jitdump. Returns USP_OK when there
- * is a frame, USP_ERROR_NOT_FOUND when there is none, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
+ * is a frame, USP_ERROR_NOT_FOUND when there is none, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY.
+ * Thread-safe, not async-signal-safe. */
 USP_API int usp_symbolize_lines(struct usp_symbolizer *symbolizer, usp_addr address, struct usp_lines *lines);
 
 /* All source frames of a frame of a stack: looks up usp_frame_call_site() of it, so that a caller need not know which addresses have
- * to be adjusted. arch is the stack's. lines->symbol.offset counts from the call site. Otherwise as usp_symbolize_lines. */
+ * to be adjusted. arch is the stack's. lines->symbol.offset counts from the call site. Otherwise as
+ * usp_symbolize_lines. Thread-safe, not async-signal-safe. */
 USP_API int usp_symbolize_frame_lines(struct usp_symbolizer *symbolizer, uint32_t arch, const struct usp_frame *frame,
                                       struct usp_lines *lines);
 
@@ -86,14 +90,15 @@ typedef int (*usp_name_visitor)(void *context, const char *name);
 
 /* Every function that has the code at an address, when linkers have folded equal ones into one: first the one that
  * usp_symbolize_lines names, then the others that debug information knows. Returns USP_OK, what `visit` returned to end it,
- * USP_ERROR_NOT_FOUND when no function holds the address, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
+ * USP_ERROR_NOT_FOUND when no function holds the address, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY.
+ * Thread-safe, not async-signal-safe. */
 USP_API int usp_symbolizer_visit_names(struct usp_symbolizer *symbolizer, usp_addr address, usp_name_visitor visit,
                                        void *context);
 
 /* Writes a sentence about where the lines of the image that holds an address come from, or why there are none and where they
  * were looked for, into `text` (`size` bytes, cut to fit). Returns USP_OK when there are lines, USP_ERROR_NOT_FOUND when there
  * are none, USP_ERROR_FORMAT when an index is damaged, also where the debug information that it was made of answers in its
- * place, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
+ * place, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
 USP_API int usp_symbolizer_explain_lines(struct usp_symbolizer *symbolizer, usp_addr address, char *text, size_t size);
 
 /* Called for a source frame of frame `i` of a stack; *frame is valid during the call only, its strings as long as the
@@ -106,7 +111,7 @@ typedef int (*usp_source_visitor)(void *context, uint32_t i, const struct usp_so
  * (doc/symbolize.md). They are flagged (USP_SOURCE_INFERRED) and have the number of the frame that called the first of them.
  * Lines of call sites are filled (USP_LINES_FILL). A stack from which frames were taken out (usp_filter_stack) does not say which
  * of its frames has called which. Returns USP_OK, what `visit` returned to end it, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY.
- * Thread-safe, not signal-safe. */
+ * Thread-safe, not async-signal-safe. */
 USP_API int usp_symbolize_stack(struct usp_symbolizer *symbolizer, const struct usp_stack *stack,
                                 usp_source_visitor visit, void *context);
 
@@ -141,6 +146,7 @@ struct usp_index {
     uint64_t reserved[3];
 };
 
+/* Sets size and store, and clears the rest; the string must outlive the calls. Async-signal-safe, thread-safe. */
 USP_API void usp_index_init(struct usp_index *index, const char *store);
 
 /* Makes the index of an image of the list, and puts it into the store as STORE/ab/cdef…/index, where ab cdef… is the image's
@@ -149,20 +155,21 @@ USP_API void usp_index_init(struct usp_index *index, const char *store);
  * Debug information is looked for as usp_symbolize_lines does it. Returns USP_OK, USP_ERROR_NOT_FOUND when nothing is known of
  * the image's code, USP_ERROR_UNSUPPORTED when it has no build-id, USP_ERROR_FORMAT when the index would be larger than 16 times
  * the debug information and a megabyte (damage), USP_ERROR_PERMISSION, USP_ERROR_SYSTEM, USP_ERROR_ARGUMENT,
- * USP_ERROR_NO_MEMORY, or what `progress` returned. Thread-safe, not signal-safe. */
+ * USP_ERROR_NO_MEMORY, or what `progress` returned. Thread-safe, not async-signal-safe. */
 USP_API int usp_index_write(const struct usp_images *images, const struct usp_image *image, struct usp_index *index);
 
 /* Compares what the index in the store says with what the debug information says, at each address where an answer can change, and
  * beside it. Returns USP_OK when all is equal, USP_ERROR_MISMATCH when something is not (index->message has the first address),
  * USP_ERROR_NOT_FOUND when there is no index or no debug information, USP_ERROR_FORMAT when the index is damaged; else as
- * above. Thread-safe, not signal-safe. */
+ * above. Thread-safe, not async-signal-safe. */
 USP_API int usp_index_verify(const struct usp_images *images, const struct usp_image *image, struct usp_index *index);
 
 /* The image of a build by its index in a store, for a machine that has the indexes and not the files: *image becomes its
  * build-id, processor and first address as linked (slide 0), with no path (""), no text, and an end behind all of its code. A
  * list of it (usp_images_create) and the store (usp_symbolizer_options.index_store) make a symbolizer. Returns USP_OK,
  * USP_ERROR_NOT_FOUND when the store has none, USP_ERROR_FORMAT, USP_ERROR_MISMATCH when the file there is none of this build,
- * USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, or what opening failed with; *image is unchanged then. Thread-safe, not signal-safe. */
+ * USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, or what opening failed with; *image is unchanged then.
+ * Thread-safe, not async-signal-safe. */
 USP_API int usp_index_image(const char *store, const uint8_t *build_id, uint32_t build_id_size,
                             struct usp_image *image);
 
@@ -181,12 +188,13 @@ struct usp_index_info {
     uint64_t reserved[4];
 };
 
+/* Sets size and clears the rest. Async-signal-safe, thread-safe. */
 USP_API void usp_index_info_init(struct usp_index_info *info);
 
 /* Reads the header of an index file; with USP_INDEX_CHECK in `flags` all of the file, every checksum and every table. `error`
  * (may be NULL, `error_size` bytes) receives a sentence on failure. Returns USP_OK, USP_ERROR_NOT_FOUND (no such file),
  * USP_ERROR_FORMAT (no index, or damaged), USP_ERROR_UNSUPPORTED (of a later version), USP_ERROR_ARGUMENT,
- * USP_ERROR_NO_MEMORY, or what opening failed with. Thread-safe, not signal-safe. */
+ * USP_ERROR_NO_MEMORY, or what opening failed with. Thread-safe, not async-signal-safe. */
 USP_API int usp_index_examine(const char *path, uint32_t flags, struct usp_index_info *info, char *error,
                               size_t error_size);
 

@@ -27,8 +27,8 @@ enum usp_hang_state {
     USP_HANG_ABANDONED = 3  /* the monitor was stopped meanwhile */
 };
 
-/* The state as reports have it: "goes on", "recovered", "killed", "abandoned"; "unknown" otherwise. Static lifetime. Signal-safe,
- * thread-safe. */
+/* The state as reports have it: "goes on", "recovered", "killed", "abandoned"; "unknown" otherwise. Static lifetime.
+ * Async-signal-safe, thread-safe. */
 USP_API const char *usp_hang_state_string(uint32_t state);
 
 enum usp_hang_flags {
@@ -83,20 +83,23 @@ enum usp_hang_style {
     USP_HANG_JSON = 1  /* as doc/schema/hang.schema.json describes it */
 };
 
+/* Fills *options with the defaults. Async-signal-safe, thread-safe. */
 USP_API void usp_hang_write_options_init(struct usp_hang_write_options *options);
 
 /* Writes a hang: how long, the heaviest stack, what the thread was doing at first, the tree of all samples, all threads. options
- * NULL: the defaults. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, or what `write` failed with. Not signal-safe. */
+ * NULL: the defaults. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, or what `write` failed with.
+ * Not async-signal-safe. */
 USP_API int usp_hang_write(const struct usp_hang *hang, const struct usp_hang_write_options *options,
                            usp_write_function write, void *context);
 
 /* The hang that a process was in when it was killed, out of the file of its monitor (usp_monitor_options.file). On success *hang
  * is the caller's to free; its state is USP_HANG_KILLED, also when the process still lives: that is not looked up. Names are found by a symbolizer for this process as far as it has the
  * same builds loaded. Returns USP_OK, USP_ERROR_NOT_FOUND when there is no such file or no hang was going on, USP_ERROR_FORMAT,
- * USP_ERROR_TRUNCATED, USP_ERROR_PERMISSION, USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM, USP_ERROR_ARGUMENT. Not signal-safe. */
+ * USP_ERROR_TRUNCATED, USP_ERROR_PERMISSION, USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM, USP_ERROR_ARGUMENT.
+ * Not async-signal-safe. */
 USP_API int usp_hang_open(const char *path, struct usp_hang **hang);
 
-/* Frees what usp_hang_open gave. NULL is ignored. */
+/* Frees what usp_hang_open gave. NULL is ignored. No other call may use it any more. Not async-signal-safe. */
 USP_API void usp_hang_free(struct usp_hang *hang);
 
 /* ---- the monitor ---- */
@@ -145,23 +148,25 @@ struct usp_monitor_options {
     uint64_t reserved[6];
 };
 
+/* Fills *options with the defaults. Async-signal-safe, thread-safe. */
 USP_API void usp_monitor_options_init(struct usp_monitor_options *options);
 
 /* Makes a monitor, which does not run yet. options NULL: the defaults; strings are copied. Calls usp_prepare with its defaults
  * where that has not been done. On success *monitor is the caller's to free. Returns USP_OK, USP_ERROR_ARGUMENT,
  * USP_ERROR_NO_MEMORY, USP_ERROR_NO_THREAD, USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM, or what usp_prepare returned. Where threads
- * cannot be captured (watchOS, Rosetta) hangs have a duration and no stacks. Not signal-safe. */
+ * cannot be captured (watchOS, Rosetta) hangs have a duration and no stacks. Not async-signal-safe. */
 USP_API int usp_monitor_create(const struct usp_monitor_options *options, struct usp_monitor **monitor);
 
 /* Starts and stops watching, as often as wanted. usp_monitor_stop returns when no function of the options runs any more. A function of
  * the options may not stop the monitor; it may start it, unless another thread is stopping it (both: USP_ERROR_BUSY). Returns USP_OK,
  * also when there is nothing to do, USP_ERROR_BUSY, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM, or why the file cannot
- * be made (then nothing is watched). Thread-safe, not signal-safe. */
+ * be made (then nothing is watched). Thread-safe, not async-signal-safe. */
 USP_API int usp_monitor_start(struct usp_monitor *monitor);
 USP_API int usp_monitor_stop(struct usp_monitor *monitor);
 
 /* Stops it and frees it. The thread that is watched may not report turns any more. Called by a function of the options, it is
- * freed when that has returned. In the child of a fork, where it does not run, it is only freed. NULL is ignored. */
+ * freed when that has returned. In the child of a fork, where it does not run, it is only freed. NULL is ignored. Not
+ * async-signal-safe. */
 USP_API void usp_monitor_free(struct usp_monitor *monitor);
 
 /* ---- what the watched thread tells ----
@@ -171,25 +176,25 @@ USP_API void usp_monitor_free(struct usp_monitor *monitor);
  * not wait between turns calls usp_monitor_turn_begin for each of them. Nothing is watched before the first call.
  *
  * They cost some tens of nanoseconds and no system call, but for the turn that wakes the monitor's thread out of its sleep: that
- * makes one. NULL is ignored. Signal-safe; of one thread at a time. */
+ * makes one. NULL is ignored. Async-signal-safe; of one thread at a time. */
 USP_API void usp_monitor_turn_begin(struct usp_monitor *monitor);
 USP_API void usp_monitor_turn_end(struct usp_monitor *monitor); /* and nothing else begins yet */
 USP_API void usp_monitor_waiting(struct usp_monitor *monitor);
 
-/* The answer to usp_monitor_options.ping. Signal-safe, thread-safe. */
+/* The answer to usp_monitor_options.ping. Async-signal-safe, thread-safe. */
 USP_API void usp_monitor_answer(struct usp_monitor *monitor);
 
 /* For loops that wait for descriptors and do not report turns: a descriptor to be waited for (an eventfd on Linux). When
  * it is readable, the loop calls usp_monitor_answer. It takes the place of usp_monitor_options.ping, and is closed with the
  * monitor. To be called before usp_monitor_start. Returns the descriptor, or USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED,
- * USP_ERROR_ARGUMENT. */
+ * USP_ERROR_ARGUMENT. Of one thread at a time, not async-signal-safe. */
 USP_API int usp_monitor_open_ping(struct usp_monitor *monitor);
 
 /* Called by a function that the watched thread's run loop calls, such as an observer: learns by the stack how the loop's library
  * calls, so that the monitor knows when a thread that has not said so waits in such a loop (nested, or in another mode). The loop has
  * to lie in a library of its own, and to wait in mach_msg or in the C library. Whatever was learned first stays; later calls cost a
  * comparison. Returns USP_OK, USP_ERROR_NOT_FOUND when the stack tells nothing, what usp_capture_self returned, USP_ERROR_ARGUMENT.
- * Of one thread at a time, not signal-safe. */
+ * Of one thread at a time, not async-signal-safe. */
 USP_API int usp_monitor_learn_wait(struct usp_monitor *monitor);
 
 struct usp_monitor_statistics {
@@ -204,7 +209,7 @@ struct usp_monitor_statistics {
     uint64_t reserved[4];
 };
 
-/* Thread-safe, not signal-safe. */
+/* Thread-safe, not async-signal-safe. */
 USP_API void usp_monitor_get_statistics(struct usp_monitor *monitor, struct usp_monitor_statistics *statistics);
 
 USP_END_DECLS

@@ -117,13 +117,14 @@ struct usp_builds_options {
     uint64_t reserved[3];
 };
 
+/* Fills *options with the defaults. Async-signal-safe, thread-safe. */
 USP_API void usp_builds_options_init(struct usp_builds_options *options);
 
 /* options NULL: the defaults, which find nothing. On success *builds is the caller's to free. Returns USP_OK,
- * USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. */
+ * USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
 USP_API int usp_builds_create(const struct usp_builds_options *options, struct usp_builds **builds);
 
-/* Frees it and all answers. NULL is ignored. */
+/* Frees it and all answers. NULL is ignored. No other call may use it any more. Not async-signal-safe. */
 USP_API void usp_builds_free(struct usp_builds *builds);
 
 /* Source frames of an address that are given at most; of more inlined calls the outermost are cut. */
@@ -141,12 +142,13 @@ USP_API void usp_builds_free(struct usp_builds *builds);
  * repeat the same frames. A file that changes while its build is open is not read again.
  *
  * Returns USP_OK when every answer has its status, USP_ERROR_ARGUMENT, and USP_ERROR_NO_MEMORY when an answer has that one. Not
- * signal-safe. */
+ * async-signal-safe. */
 USP_API int usp_symbolize_places(struct usp_builds *builds, const struct usp_place *places, struct usp_answer *answers,
                                  size_t count);
 
 /* Between batches: when more than twice builds_kept builds are open, closes all but the builds_kept that were used last. So
- * memory does not grow with the number of batches. Every name that was given is invalid then. */
+ * memory does not grow with the number of batches. Every name that was given is invalid then. Of one thread at a time,
+ * not async-signal-safe. */
 USP_API void usp_builds_trim(struct usp_builds *builds);
 
 USP_END_DECLS

@@ -43,13 +43,14 @@ struct usp_profile_options {
     uint64_t reserved[4];
 };
 
+/* Fills *options with the defaults. Async-signal-safe, thread-safe. */
 USP_API void usp_profile_options_init(struct usp_profile_options *options);
 
 /* options NULL: the defaults. On success *profile is the caller's to free. Returns USP_OK, USP_ERROR_ARGUMENT,
- * USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
+ * USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
 USP_API int usp_profile_create(const struct usp_profile_options *options, struct usp_profile **profile);
 
-/* NULL is ignored. */
+/* NULL is ignored. No other call may use it any more. Not async-signal-safe. */
 USP_API void usp_profile_free(struct usp_profile *profile);
 
 /* One sample. Zeros but for what is said. */
@@ -68,10 +69,11 @@ struct usp_profile_sample {
 /* Adds a sample. Of `images` only those are remembered in which frames lie.
  * Returns USP_OK, USP_ERROR_ARGUMENT (also for an empty stack), USP_ERROR_NOT_FOUND when there is no last stack of the thread
  * (any more), USP_ERROR_FULL when the stack does not fit (it is counted as refused), USP_ERROR_NO_MEMORY. Thread-safe, not
- * signal-safe. */
+ * async-signal-safe. */
 USP_API int usp_profile_add(struct usp_profile *profile, const struct usp_profile_sample *sample);
 
-/* The thread with this id has ended: a later sample with the same id is of another thread. Thread-safe. */
+/* The thread with this id has ended: a later sample with the same id is of another thread. Thread-safe, not
+ * async-signal-safe. */
 USP_API void usp_profile_end_thread(struct usp_profile *profile, uint64_t id);
 
 /* How the samples were taken, for readers of the profile: every format that has a place for it says so. Filled by the
@@ -98,7 +100,7 @@ struct usp_profile_run {
     uint64_t reserved[5];
 };
 
-/* Thread-safe. */
+/* Thread-safe, not async-signal-safe. */
 USP_API void usp_profile_set_run(struct usp_profile *profile, const struct usp_profile_run *run);
 
 /* What a profile holds. */
@@ -118,14 +120,15 @@ struct usp_profile_info {
     uint64_t reserved[4];
 };
 
-/* Thread-safe. */
+/* Thread-safe, not async-signal-safe. */
 USP_API void usp_profile_get_info(struct usp_profile *profile, struct usp_profile_info *info);
 
 /* The samples of a time span and of one thread, or of all, as a profile of its own, which does not roll.
  *   from, to  usp_clock values: samples with from <= time < to. The totals of samples that have left the time line are in
  *             the copy when the span is 0 … UINT64_MAX
  *   thread    an id; 0: all
- * On success *copy is the caller's to free. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe. */
+ * On success *copy is the caller's to free. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not
+ * async-signal-safe. */
 USP_API int usp_profile_copy(struct usp_profile *profile, uint64_t from, uint64_t to, uint64_t thread,
                              struct usp_profile **copy);
 
@@ -138,7 +141,7 @@ enum usp_profile_value {
 
 /* The images in which frames lie, as a list of its own, in which none overlap: an image that was at another one's place is
  * put elsewhere. A symbolizer for this list names the profile's frames on any host that has the files. On success *images is
- * the caller's to free. Returns USP_OK, USP_ERROR_NO_MEMORY, USP_ERROR_ARGUMENT. Thread-safe. */
+ * the caller's to free. Returns USP_OK, USP_ERROR_NO_MEMORY, USP_ERROR_ARGUMENT. Thread-safe, not async-signal-safe. */
 USP_API int usp_images_create_profile(struct usp_profile *profile, struct usp_images **images);
 
 /* One stack of a profile with what its samples amount to. */
@@ -152,7 +155,7 @@ struct usp_profile_entry {
 
 /* Calls `visit` for each different stack of each thread, as they are when this is called, in no order, until it returns
  * something else than 0. The entry is valid during the call. Returns USP_OK, what `visit` returned, USP_ERROR_NO_MEMORY,
- * USP_ERROR_ARGUMENT. Thread-safe, not signal-safe. */
+ * USP_ERROR_ARGUMENT. Thread-safe, not async-signal-safe. */
 USP_API int usp_profile_visit(struct usp_profile *profile,
                               int (*visit)(void *context, const struct usp_profile_entry *entry), void *context);
 
@@ -163,7 +166,7 @@ USP_API int usp_profile_visit(struct usp_profile *profile,
  *   stack   the caller's, after usp_stack_init; addresses as in usp_profile_entry
  *   share   may be NULL; how much of the total the innermost frame has, in thousandths
  * Returns USP_OK, USP_ERROR_NOT_FOUND when there is no sample, USP_ERROR_FULL when the frames do not suffice (the innermost ones
- * are there), USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
+ * are there), USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
 USP_API int usp_profile_heaviest(struct usp_profile *profile, uint64_t thread, uint32_t value, struct usp_stack *stack,
                                  uint32_t *share);
 
@@ -178,7 +181,7 @@ enum usp_profile_format {
 };
 
 /* The format's name: "tree", "folded", "pprof", "speedscope", "firefox", "json", "svg"; "unknown" otherwise. Static lifetime.
- * Signal-safe, thread-safe. */
+ * Async-signal-safe, thread-safe. */
 USP_API const char *usp_profile_format_string(uint32_t format);
 
 struct usp_profile_write_options {
@@ -203,12 +206,13 @@ enum usp_profile_write_flags {
     USP_PROFILE_LINES = 1 << 2
 };
 
+/* Fills *options with the defaults. Async-signal-safe, thread-safe. */
 USP_API void usp_profile_write_options_init(struct usp_profile_write_options *options);
 
 /* Writes a profile as it is when this is called; samples may be added meanwhile.
  *   write  receives the bytes in pieces of up to some hundred; context is handed to it
  * Names from elsewhere are made harmless in the way that the format has. Returns USP_OK, USP_ERROR_ARGUMENT,
- * USP_ERROR_NO_MEMORY, or what `write` failed with. Thread-safe, not signal-safe. */
+ * USP_ERROR_NO_MEMORY, or what `write` failed with. Thread-safe, not async-signal-safe. */
 USP_API int usp_profile_write(struct usp_profile *profile, const struct usp_profile_write_options *options,
                               usp_write_function write, void *context);
 

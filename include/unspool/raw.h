@@ -37,13 +37,13 @@ struct usp_raw_capture {
     uint64_t reserved[4];
 };
 
-/* Signal-safe. */
+/* Async-signal-safe. */
 USP_API void usp_raw_capture_init(struct usp_raw_capture *raw);
 
 /* Writes a capture to an open file, at its position. Interrupted and partial writes are taken up again; errno stays as it
  * was. Returns USP_OK, USP_ERROR_ARGUMENT, or USP_ERROR_SYSTEM when a write failed: what was written can be read up to
  * its last whole record.
- * Allocates nothing, takes no lock, needs about 2 KB of stack; signal-safe, thread-safe. */
+ * Allocates nothing, takes no lock, needs about 2 KB of stack; async-signal-safe, thread-safe. */
 USP_API int usp_raw_write(int fd, const struct usp_raw_capture *raw);
 
 /* Reads a capture as a snapshot: usp_format_snapshot, usp_symbolizer_create (for usp_snapshot_images) and the usp_snapshot_
@@ -54,7 +54,7 @@ USP_API int usp_raw_write(int fd, const struct usp_raw_capture *raw);
  * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, USP_ERROR_NOT_FOUND, USP_ERROR_PERMISSION, USP_ERROR_SYSTEM,
  * USP_ERROR_UNSUPPORTED when the file does not begin as a capture does (`error` is empty then: it may be something else),
  * USP_ERROR_FORMAT, USP_ERROR_TRUNCATED when not even the process is there, USP_ERROR_NO_THREAD. On success *snapshot is
- * the caller's to free. Not signal-safe. */
+ * the caller's to free. Not async-signal-safe. */
 USP_API int usp_snapshot_open_raw(const char *path, const struct usp_snapshot_options *options,
                                   struct usp_snapshot **snapshot, char *error, size_t error_size);
 

@@ -44,30 +44,30 @@ enum usp_thread_state {
  *   bytes, n   the state and its size in bytes; more than is needed is accepted, less is not
  * Signed pointers are kept as they are: usp_unwind strips them, as the target's description says.
  * Returns USP_OK, USP_ERROR_ARGUMENT for an unknown processor or state, USP_ERROR_TRUNCATED when n is too small,
- * USP_ERROR_FORMAT when a unified header contradicts the processor. Signal-safe, thread-safe.
+ * USP_ERROR_FORMAT when a unified header contradicts the processor. Async-signal-safe, thread-safe.
  * Source of the layouts: xnu osfmk/mach/{arm,i386}/_structs.h, thread_status.h; Linux asm/ptrace.h, asm/sigcontext.h. */
 USP_API int usp_registers_from_state(struct usp_registers *registers, uint32_t arch, uint32_t state, const void *bytes,
                                      size_t n);
 
-/* An empty file for that processor: nothing is known. Returns USP_OK or USP_ERROR_ARGUMENT. Signal-safe. */
+/* An empty file for that processor: nothing is known. Returns USP_OK or USP_ERROR_ARGUMENT. Async-signal-safe. */
 USP_API int usp_registers_init(struct usp_registers *registers, uint32_t arch);
 
 /* The processor's pc, stack pointer, frame pointer and link register, 0 where unknown (x86 has no link register).
  * The Thumb bit is removed from pc; signatures and the async mark are not (their place depends on the target).
- * Signal-safe, thread-safe. */
+ * Async-signal-safe, thread-safe. */
 USP_API usp_addr usp_registers_pc(const struct usp_registers *registers);
 USP_API usp_addr usp_registers_sp(const struct usp_registers *registers);
 USP_API usp_addr usp_registers_fp(const struct usp_registers *registers);
 USP_API usp_addr usp_registers_lr(const struct usp_registers *registers);
 
 /* Sets one of them and its `known` bit. On armv7, bit 0 of a pc that is set moves into the Thumb flag.
- * usp_registers_set_lr does nothing on x86. Signal-safe. */
+ * usp_registers_set_lr does nothing on x86. Async-signal-safe. */
 USP_API void usp_registers_set_pc(struct usp_registers *registers, usp_addr value);
 USP_API void usp_registers_set_sp(struct usp_registers *registers, usp_addr value);
 USP_API void usp_registers_set_fp(struct usp_registers *registers, usp_addr value);
 USP_API void usp_registers_set_lr(struct usp_registers *registers, usp_addr value);
 
-/* The name of register n of a processor ("x29", "rbp"), NULL if it has none. Static lifetime. Signal-safe. */
+/* The name of register n of a processor ("x29", "rbp"), NULL if it has none. Static lifetime. Async-signal-safe. */
 USP_API const char *usp_register_name(uint32_t arch, unsigned n);
 
 USP_END_DECLS

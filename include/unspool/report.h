@@ -41,36 +41,42 @@ struct usp_reader_options {
     uint64_t reserved[4];
 };
 
+/* Fills *options with the defaults. Async-signal-safe, thread-safe. */
 USP_API void usp_reader_options_init(struct usp_reader_options *options);
 
-/* On success *reader is the caller's to free. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. */
+/* On success *reader is the caller's to free. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not
+ * async-signal-safe. */
 USP_API int usp_reader_create(const struct usp_reader_options *options, struct usp_reader **reader);
 
-/* NULL is ignored. */
+/* NULL is ignored. No other call may use it any more. Not async-signal-safe. */
 USP_API void usp_reader_free(struct usp_reader *reader);
 
 /* Learns which images a text lists, without writing anything. A text may list them behind its frames. So a caller that can
  * read the text twice passes it to this function first, then calls usp_reader_rewind, then usp_reader_write. The pieces may
- * be of any size. Returns USP_OK or USP_ERROR_NO_MEMORY. */
+ * be of any size. Returns USP_OK or USP_ERROR_NO_MEMORY. Of one thread at a time, not async-signal-safe. */
 USP_API int usp_reader_learn(struct usp_reader *reader, const char *bytes, size_t n);
 
-/* Ends the learning. What usp_reader_write gets next is the text from its beginning. USP_OK or USP_ERROR_NO_MEMORY. */
+/* Ends the learning. What usp_reader_write gets next is the text from its beginning. USP_OK or USP_ERROR_NO_MEMORY. Of
+ * one thread at a time, not async-signal-safe. */
 USP_API int usp_reader_rewind(struct usp_reader *reader);
 
 /* Writes the next n bytes of a text with names in it. Lines are written when they are complete; a JSON document is kept
- * until its end. Returns USP_OK, USP_ERROR_NO_MEMORY, or what `find` or `write` failed with. */
+ * until its end. Returns USP_OK, USP_ERROR_NO_MEMORY, or what `find` or `write` failed with. Of one thread at a time,
+ * not async-signal-safe. */
 USP_API int usp_reader_write(struct usp_reader *reader, const char *bytes, size_t n);
 
 /* Ends the text and writes the rest of it; then the reader is as new for the next text, but for its counts. `error` (may be
  * NULL, `error_size` bytes) receives a sentence when the text is damaged; it was written as it came then.
- * Returns as usp_reader_write, and USP_ERROR_FORMAT, USP_ERROR_TRUNCATED, USP_ERROR_UNSUPPORTED for a damaged text. */
+ * Returns as usp_reader_write, and USP_ERROR_FORMAT, USP_ERROR_TRUNCATED, USP_ERROR_UNSUPPORTED for a damaged text. Of
+ * one thread at a time, not async-signal-safe. */
 USP_API int usp_reader_end(struct usp_reader *reader, char *error, size_t error_size);
 
-/* A whole text at once: learned, rewound, written and ended, without a copy of it. */
+/* A whole text at once: learned, rewound, written and ended, without a copy of it. Of one thread at a time, not
+ * async-signal-safe. */
 USP_API int usp_reader_write_whole(struct usp_reader *reader, const char *bytes, size_t n, char *error,
                                    size_t error_size);
 
-/* How many images the reader has learned of so far. */
+/* How many images the reader has learned of so far. Of one thread at a time, not async-signal-safe. */
 USP_API size_t usp_reader_image_count(const struct usp_reader *reader);
 
 struct usp_reader_counts {
@@ -86,7 +92,8 @@ struct usp_reader_counts {
     uint64_t reserved[3];
 };
 
-/* Counted since the reader was created. Returns USP_OK or USP_ERROR_ARGUMENT. */
+/* Counted since the reader was created. Returns USP_OK or USP_ERROR_ARGUMENT. Of one thread at a time, not
+ * async-signal-safe. */
 USP_API int usp_reader_get_counts(const struct usp_reader *reader, struct usp_reader_counts *counts);
 
 /* ---- reports for people ---- */
@@ -103,18 +110,18 @@ enum usp_report_style {
  * *report is the caller's to free.
  * Returns USP_OK; USP_ERROR_NOT_FOUND when there is no frame in it; USP_ERROR_FORMAT, USP_ERROR_TRUNCATED and
  * USP_ERROR_UNSUPPORTED with a sentence in `error` (may be NULL, `error_size` bytes); USP_ERROR_ARGUMENT,
- * USP_ERROR_NO_MEMORY, and what `find` failed with. */
+ * USP_ERROR_NO_MEMORY, and what `find` failed with. Thread-safe, not async-signal-safe. */
 USP_API int usp_report_create(const struct usp_reader_options *options, const char *bytes, size_t n,
                               struct usp_report **report, char *error, size_t error_size);
 
-/* NULL is ignored. */
+/* NULL is ignored. No other call may use it any more. Not async-signal-safe. */
 USP_API void usp_report_free(struct usp_report *report);
 
 /* Writes it in a style (enum usp_report_style). What stood in the text is made harmless for a terminal. Returns USP_OK,
- * USP_ERROR_ARGUMENT, or what `write` failed with. */
+ * USP_ERROR_ARGUMENT, or what `write` failed with. Thread-safe, not async-signal-safe. */
 USP_API int usp_report_format(const struct usp_report *report, uint32_t style, usp_write_function write, void *context);
 
-/* The counts of its frames. Returns USP_OK or USP_ERROR_ARGUMENT. */
+/* The counts of its frames. Returns USP_OK or USP_ERROR_ARGUMENT. Async-signal-safe, thread-safe. */
 USP_API int usp_report_get_counts(const struct usp_report *report, struct usp_reader_counts *counts);
 
 USP_END_DECLS

@@ -56,6 +56,7 @@ struct usp_sampler_options {
     uint64_t reserved[6];
 };
 
+/* Fills *options with the defaults. Async-signal-safe, thread-safe. */
 USP_API void usp_sampler_options_init(struct usp_sampler_options *options);
 
 /* Makes a sampler, which does not run yet. options NULL: the defaults. Calls usp_prepare with its defaults where that has not
@@ -63,30 +64,33 @@ USP_API void usp_sampler_options_init(struct usp_sampler_options *options);
  * stops them (snapshot.h), once to see whether that is permitted. On success *sampler is the caller's to free; `error` (may be NULL, `error_size` bytes) receives a sentence when
  * another process cannot be sampled.
  * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, USP_ERROR_NO_THREAD (no such thread or process),
- * USP_ERROR_PERMISSION, USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM, or what usp_prepare returned. Thread-safe, not signal-safe. */
+ * USP_ERROR_PERMISSION, USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM, or what usp_prepare returned.
+ * Thread-safe, not async-signal-safe. */
 USP_API int usp_sampler_create(const struct usp_sampler_options *options, struct usp_sampler **sampler, char *error,
                                size_t error_size);
 
 /* Begins to sample, and ends it; as often as wanted. usp_sampler_stop returns when no thread is being captured any more. What was
  * sampled stays. Not to be called by the sampler's own thread. Returns USP_OK (also when there is nothing to do),
- * USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM. Thread-safe, not signal-safe. */
+ * USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM. Thread-safe, not async-signal-safe. */
 USP_API int usp_sampler_start(struct usp_sampler *sampler);
 USP_API int usp_sampler_stop(struct usp_sampler *sampler);
 
-/* Stops it and frees it. In the child of a fork, where it does not run, it is only freed. NULL is ignored. */
+/* Stops it and frees it. In the child of a fork, where it does not run, it is only freed. NULL is ignored. Not
+ * async-signal-safe. */
 USP_API void usp_sampler_free(struct usp_sampler *sampler);
 
 /* The samples of a span of time and of one thread, as usp_profile_copy has them, while the sampler runs or after. Any number of
  * readers may ask. On success *profile is the caller's to free. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY.
- * Thread-safe, not signal-safe. */
+ * Thread-safe, not async-signal-safe. */
 USP_API int usp_sampler_read(struct usp_sampler *sampler, uint64_t from, uint64_t to, uint64_t thread,
                              struct usp_profile **profile);
 
-/* How it goes, without a copy of the samples. Every profile that is read has it too. Thread-safe, not signal-safe. */
+/* How it goes, without a copy of the samples. Every profile that is read has it too. Thread-safe, not
+ * async-signal-safe. */
 USP_API void usp_sampler_get_run(struct usp_sampler *sampler, struct usp_profile_run *run);
 
 /* Whether there is still something to be sampled, once the sampler has begun (usp_profile_run.start is not 0): false when the
- * process, or every chosen thread, has ended. Thread-safe, not signal-safe. */
+ * process, or every chosen thread, has ended. Thread-safe, not async-signal-safe. */
 USP_API bool usp_sampler_is_alive(struct usp_sampler *sampler);
 
 USP_END_DECLS

@@ -45,6 +45,7 @@ struct usp_snapshot_options {
     uint64_t reserved[4];
 };
 
+/* Fills *options with the defaults. Async-signal-safe, thread-safe. */
 USP_API void usp_snapshot_options_init(struct usp_snapshot_options *options);
 
 /* This process. All threads but the caller are stopped, copied and let go, in this order for all of them; the caller's
@@ -56,24 +57,25 @@ USP_API void usp_snapshot_options_init(struct usp_snapshot_options *options);
  * USP_ERROR_SYSTEM, USP_ERROR_BUSY when other threads' snapshots took the whole timeout, and by a helper
  * USP_ERROR_PERMISSION where the system does not allow ptrace. Allocates before the first thread is stopped and after the
  * last runs again, never between. Thread-safe (one stop after the other); the calling thread's signals and cancellation wait
- * until the call returns. Not signal-safe. */
+ * until the call returns. Not async-signal-safe. */
 USP_API int usp_snapshot_create_self(const struct usp_snapshot_options *options, struct usp_snapshot **snapshot);
 
 /* Another process of this machine, of this host's processor or its 32-bit sibling. It is neither killed nor left
  * stopped when the caller dies. `error` (may be NULL, `error_size` bytes) receives a sentence that says what failed and
  * what to do. Returns as usp_snapshot_create_self, and USP_ERROR_NO_THREAD when there is no such process,
- * USP_ERROR_PERMISSION. Not signal-safe. */
+ * USP_ERROR_PERMISSION. Not async-signal-safe. */
 USP_API int usp_snapshot_create_process(int64_t pid, const struct usp_snapshot_options *options,
                                         struct usp_snapshot **snapshot, char *error, size_t error_size);
 
 /* A core file: ELF (x86_64, i386, aarch64, arm) or Mach-O (all five processors), on any host. Streamed: memory use does
  * not grow with the file. Text that the core does not hold is read from the files that its mappings name, if their
  * build-id or UUID fits. `error` as above: it names the file, the offset and what is wrong. Returns as above, and
- * USP_ERROR_FORMAT, USP_ERROR_TRUNCATED, USP_ERROR_NOT_FOUND. Not signal-safe. */
+ * USP_ERROR_FORMAT, USP_ERROR_TRUNCATED, USP_ERROR_NOT_FOUND. Not async-signal-safe. */
 USP_API int usp_snapshot_open_core(const char *path, const struct usp_snapshot_options *options,
                                    struct usp_snapshot **snapshot, char *error, size_t error_size);
 
-/* Frees a snapshot and all that was obtained from it. NULL is ignored. */
+/* Frees a snapshot and all that was obtained from it. NULL is ignored. No other call may use it any more. Not
+ * async-signal-safe. */
 USP_API void usp_snapshot_free(struct usp_snapshot *snapshot);
 
 enum usp_snapshot_flags {
@@ -111,21 +113,23 @@ struct usp_snapshot_thread {
     uint64_t reserved[4];
 };
 
-/* What holds for the whole. Valid until the snapshot is freed. */
+/* What holds for the whole. Valid until the snapshot is freed. Async-signal-safe, thread-safe. */
 USP_API const struct usp_snapshot_info *usp_snapshot_get_info(const struct usp_snapshot *snapshot);
 
-/* Thread i, 0 … thread_count − 1: the main thread first, the others by id. NULL behind the end. */
+/* Thread i, 0 … thread_count − 1: the main thread first, the others by id. NULL behind the end. Async-signal-safe,
+ * thread-safe. */
 USP_API const struct usp_snapshot_thread *usp_snapshot_get_thread(const struct usp_snapshot *snapshot, size_t i);
 
-/* The images that were loaded. Valid until the snapshot is freed. */
+/* The images that were loaded. Valid until the snapshot is freed. Async-signal-safe, thread-safe. */
 USP_API const struct usp_images *usp_snapshot_images(const struct usp_snapshot *snapshot);
 
 /* The surroundings of thread i, for a walk of one's own (other options, a cursor): the memory is the snapshot's copy.
- * Valid until the snapshot is freed. Returns USP_OK, USP_ERROR_ARGUMENT, or the thread's status. */
+ * Valid until the snapshot is freed. Returns USP_OK, USP_ERROR_ARGUMENT, or the thread's status. Async-signal-safe,
+ * thread-safe. */
 USP_API int usp_snapshot_target(const struct usp_snapshot *snapshot, size_t i, struct usp_target *target);
 
 /* What the snapshot has to say to a person about file or thread that was refused or missing, one sentence each:
- * message i, NULL behind the last. Valid until the snapshot is freed. */
+ * message i, NULL behind the last. Valid until the snapshot is freed. Async-signal-safe, thread-safe. */
 USP_API const char *usp_snapshot_message(const struct usp_snapshot *snapshot, size_t i);
 
 USP_END_DECLS

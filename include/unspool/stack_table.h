@@ -55,13 +55,14 @@ struct usp_stack_table_options {
     uint64_t reserved[5];
 };
 
+/* Fills *options with the defaults. Async-signal-safe, thread-safe. */
 USP_API void usp_stack_table_options_init(struct usp_stack_table_options *options);
 
 /* options NULL: the defaults. On success *table is the caller's to free. Returns USP_OK, USP_ERROR_ARGUMENT,
- * USP_ERROR_NO_MEMORY. Not signal-safe. */
+ * USP_ERROR_NO_MEMORY. Not async-signal-safe. */
 USP_API int usp_stack_table_create(const struct usp_stack_table_options *options, struct usp_stack_table **table);
 
-/* All records must have been released. NULL is ignored. */
+/* All records must have been released. NULL is ignored. No other call may use it any more. Not async-signal-safe. */
 USP_API void usp_stack_table_free(struct usp_stack_table *table);
 
 /* Counts a stack; one that is not known yet is copied. Without options.images its images are those that are loaded during
@@ -69,27 +70,28 @@ USP_API void usp_stack_table_free(struct usp_stack_table *table);
  *   time    of the sighting, in whatever unit the caller likes, not decreasing
  *   number  may be NULL; becomes the stack's
  * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_FULL when the stack alone has more than max_frames frames (it is counted in
- * statistics.refused), USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
+ * statistics.refused), USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
 USP_API int usp_stack_table_add(struct usp_stack_table *table, const struct usp_stack *stack, uint64_t time,
                                 uint64_t *number);
 
 /* The stack with a number. On success *record must be released. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NOT_FOUND when
- * there is none (any more). Thread-safe, not signal-safe. */
+ * there is none (any more). Thread-safe, not async-signal-safe. */
 USP_API int usp_stack_table_get(struct usp_stack_table *table, uint64_t number, struct usp_stack_record *record);
 
 /* The images that the record's frames lie in, with the addresses at which they were loaded when the stack was seen there,
  * whatever was unloaded since. For usp_format_options.images, with any symbolizer; for usp_symbolize_image; for
  * usp_symbolizer_create; and for (build-id, offset) pairs that another machine names. To be called before the record is
  * released; on success *images is the caller's to free, and may live longer. Returns USP_OK, USP_ERROR_ARGUMENT,
- * USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
+ * USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
 USP_API int usp_stack_record_images(const struct usp_stack_record *record, struct usp_images **images);
 
-/* Gives back what a record points to, which may have been evicted meanwhile, and clears it. Thread-safe. */
+/* Gives back what a record points to, which may have been evicted meanwhile, and clears it. Thread-safe, not
+ * async-signal-safe. */
 USP_API void usp_stack_table_release(struct usp_stack_table *table, struct usp_stack_record *record);
 
 /* The numbers of all stacks, the one that was seen last first.
  *   numbers, capacity  the caller's array; may be NULL with 0
- * Returns how many there are, also when that is more than capacity. Thread-safe. */
+ * Returns how many there are, also when that is more than capacity. Thread-safe, not async-signal-safe. */
 USP_API size_t usp_stack_table_numbers(struct usp_stack_table *table, uint64_t *numbers, size_t capacity);
 
 struct usp_stack_table_statistics {
@@ -103,7 +105,7 @@ struct usp_stack_table_statistics {
     uint64_t reserved[4];
 };
 
-/* Thread-safe. */
+/* Thread-safe, not async-signal-safe. */
 USP_API void usp_stack_table_get_statistics(struct usp_stack_table *table,
                                             struct usp_stack_table_statistics *statistics);
 

@@ -50,26 +50,27 @@ struct usp_symbolizer_options {
     uint64_t reserved[1];
 };
 
+/* Fills *options with the defaults. Async-signal-safe, thread-safe. */
 USP_API void usp_symbolizer_options_init(struct usp_symbolizer_options *options);
 
 /* For a list of images, which must outlive the symbolizer; NULL: for this process as it is at each call.
  * options NULL: the defaults; its strings are copied. On success *symbolizer is the caller's to free. Returns USP_OK,
- * USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Not signal-safe. */
+ * USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Not async-signal-safe. */
 USP_API int usp_symbolizer_create(const struct usp_images *images, const struct usp_symbolizer_options *options,
                                   struct usp_symbolizer **symbolizer);
 
 /* For a snapshot, which must outlive the symbolizer: its images; its process, or the memory in its core and the process's id; where its shared
  * cache is; the program and the sysroot that its options named; and, for a core, the core's folder. What `options` sets counts
- * instead; NULL: the defaults. Otherwise as usp_symbolizer_create. */
+ * instead; NULL: the defaults. Otherwise as usp_symbolizer_create. Thread-safe, not async-signal-safe. */
 USP_API int usp_symbolizer_create_for_snapshot(const struct usp_snapshot *snapshot,
                                                const struct usp_symbolizer_options *options,
                                                struct usp_symbolizer **symbolizer);
 
-/* Frees it and all names it gave. NULL is ignored. */
+/* Frees it and all names it gave. NULL is ignored. No other call may use it any more. Not async-signal-safe. */
 USP_API void usp_symbolizer_free(struct usp_symbolizer *symbolizer);
 
 /* Gives back all memory, files and names, as if it were new: every name and path that it gave is invalid then. No other
- * call for the same symbolizer may be running. NULL is ignored. Not signal-safe. */
+ * call for the same symbolizer may be running. NULL is ignored. Not async-signal-safe. */
 USP_API void usp_symbolizer_trim(struct usp_symbolizer *symbolizer);
 
 struct usp_symbolizer_usage {
@@ -85,7 +86,7 @@ struct usp_symbolizer_usage {
     uint64_t reserved[4];
 };
 
-/* What a symbolizer holds. Returns USP_OK or USP_ERROR_ARGUMENT. Thread-safe, not signal-safe. */
+/* What a symbolizer holds. Returns USP_OK or USP_ERROR_ARGUMENT. Thread-safe, not async-signal-safe. */
 USP_API int usp_symbolizer_get_usage(struct usp_symbolizer *symbolizer, struct usp_symbolizer_usage *usage);
 
 enum usp_strategy {
@@ -103,7 +104,7 @@ enum usp_strategy {
 
 /* Its name as JSON has it: "dladdr", "symtab", "objc-runtime", "objc-metadata", "debug-info", "perf-map",
  * "jitdump", "gdb-jit"; "none" otherwise. Static lifetime.
- * Signal-safe, thread-safe. */
+ * Async-signal-safe, thread-safe. */
 USP_API const char *usp_strategy_string(uint32_t strategy);
 
 struct usp_symbol {
@@ -129,18 +130,18 @@ struct usp_symbol {
 /* Names an address: pass usp_frame_call_site(), not the return address. *symbol is written completely.
  * Returns USP_OK when a symbol holds the address, USP_ERROR_NOT_FOUND when none does (image_path may still be set: the
  * nearest symbol below is not an answer), USP_ERROR_NO_MEMORY. An address in no image is looked for in generated code: then
- * image_path is NULL and `strategy` says what named it. Thread-safe, not signal-safe. */
+ * image_path is NULL and `strategy` says what named it. Thread-safe, not async-signal-safe. */
 USP_API int usp_symbolize(struct usp_symbolizer *symbolizer, usp_addr address, struct usp_symbol *symbol);
 
 /* Names a frame: looks up usp_frame_call_site() of it, so that a caller need not know which addresses have to be adjusted.
- * symbol->offset counts from the call site. Otherwise as usp_symbolize. */
+ * symbol->offset counts from the call site. Otherwise as usp_symbolize. Thread-safe, not async-signal-safe. */
 USP_API int usp_symbolize_frame(struct usp_symbolizer *symbolizer, uint32_t arch, const struct usp_frame *frame,
                                 struct usp_symbol *symbol);
 
 /* Names an address in an image of the caller's: one that was unloaded since, or that another list has at other addresses. Only
  * an image that is also in the symbolizer's own list, at the same address, is asked in memory and through the loader;
  * otherwise its file is, which is found by path and must have its build-id. *symbol and the result as for usp_symbolize;
- * USP_ERROR_NOT_FOUND also when the address lies outside of the image. Thread-safe, not signal-safe. */
+ * USP_ERROR_NOT_FOUND also when the address lies outside of the image. Thread-safe, not async-signal-safe. */
 USP_API int usp_symbolize_image(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
                                 struct usp_symbol *symbol);
 
@@ -152,7 +153,7 @@ typedef int (*usp_symbol_visitor)(void *context, const struct usp_symbol *symbol
  * function begins or the section ends. A function inside another one is listed as well. What only the Objective-C runtime or
  * the loader of this process knows is not listed. Returns USP_OK, what `visit` returned to end it, USP_ERROR_NOT_FOUND when
  * there is no such image or nothing that could name its code, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. `visit` may call
- * usp_symbolize. Thread-safe, not signal-safe. */
+ * usp_symbolize. Thread-safe, not async-signal-safe. */
 USP_API int usp_symbolizer_visit(struct usp_symbolizer *symbolizer, usp_addr address, usp_symbol_visitor visit,
                                  void *context);
 

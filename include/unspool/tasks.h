@@ -24,6 +24,7 @@ struct usp_tasks_options {
     uint64_t reserved[4];
 };
 
+/* Fills *options with the defaults. Async-signal-safe, thread-safe. */
 USP_API void usp_tasks_options_init(struct usp_tasks_options *options);
 
 /* Searches for the tasks of a snapshot of another process or of a core file: x86_64 Linux, and the runtime's layout 1 (Swift
@@ -38,11 +39,11 @@ USP_API void usp_tasks_options_init(struct usp_tasks_options *options);
  * `error` (may be NULL, `error_size` bytes) receives a sentence that says what failed. Returns USP_OK, USP_ERROR_ARGUMENT,
  * USP_ERROR_NO_MEMORY; USP_ERROR_NOT_FOUND: the process has no Swift runtime with tasks; USP_ERROR_UNSUPPORTED: another system or
  * processor, another layout, a snapshot of this process or a raw capture; USP_ERROR_NO_THREAD: the process has ended;
- * USP_ERROR_PERMISSION, USP_ERROR_SYSTEM. Thread-safe. Not signal-safe. */
+ * USP_ERROR_PERMISSION, USP_ERROR_SYSTEM. Thread-safe. Not async-signal-safe. */
 USP_API int usp_tasks_create(const struct usp_snapshot *snapshot, const struct usp_tasks_options *options,
                              struct usp_tasks **tasks, char *error, size_t error_size);
 
-/* NULL is ignored. */
+/* NULL is ignored. No other call may use it any more. Not async-signal-safe. */
 USP_API void usp_tasks_free(struct usp_tasks *tasks);
 
 enum usp_tasks_flags {
@@ -94,13 +95,14 @@ struct usp_task {
     uint64_t reserved[4];
 };
 
-/* What holds for the whole. Valid until the list is freed. */
+/* What holds for the whole. Valid until the list is freed. Async-signal-safe, thread-safe. */
 USP_API const struct usp_tasks_info *usp_tasks_get_info(const struct usp_tasks *tasks);
 
-/* Task i, 0 … count − 1, by their ids. NULL behind the end. */
+/* Task i, 0 … count − 1, by their ids. NULL behind the end. Async-signal-safe, thread-safe. */
 USP_API const struct usp_task *usp_tasks_get(const struct usp_tasks *tasks, size_t i);
 
-/* A word for an enum usp_task_state or usp_task_wait: "suspended", "continuation". Static lifetime, never NULL. Signal-safe. */
+/* A word for an enum usp_task_state or usp_task_wait: "suspended", "continuation". Static lifetime, never NULL.
+ * Async-signal-safe. */
 USP_API const char *usp_task_state_string(uint32_t state);
 USP_API const char *usp_task_wait_string(uint32_t wait);
 

@@ -65,7 +65,7 @@ struct usp_frame {
 
 /* The address to look up to name the call: the frame's own pc where it is exact, else one that lies inside the call
  * instruction (arm64, x86: pc − 1; armv7: (pc & ~1) − 1). This is the only place where an address is adjusted.
- * Signal-safe, thread-safe. */
+ * Async-signal-safe, thread-safe. */
 USP_API usp_addr usp_frame_call_site(uint32_t arch, const struct usp_frame *frame);
 
 /* Why a walk ended. */
@@ -91,7 +91,7 @@ enum usp_stop_reason {
                                     not the outermost. As async_stop: the thread ran on before its contexts were read */
 };
 
-/* A short English phrase for an enum usp_stop_reason. Static lifetime, never NULL. Signal-safe. */
+/* A short English phrase for an enum usp_stop_reason. Static lifetime, never NULL. Async-signal-safe. */
 USP_API const char *usp_stop_reason_string(uint32_t stop);
 
 enum usp_stack_flags {
@@ -134,7 +134,7 @@ struct usp_stack {
     uint64_t reserved[3];
 };
 
-/* Gives the struct its frames and clears the rest. Signal-safe. */
+/* Gives the struct its frames and clears the rest. Async-signal-safe. */
 USP_API void usp_stack_init(struct usp_stack *stack, struct usp_frame *frames, uint32_t capacity);
 
 enum usp_os { USP_OS_UNKNOWN = 0, USP_OS_LINUX = 1, USP_OS_DARWIN = 2 };
@@ -214,7 +214,7 @@ struct usp_target {
     uint64_t reserved[3];
 };
 
-/* Sets size and arch and clears the rest. Signal-safe. */
+/* Sets size and arch and clears the rest. Async-signal-safe. */
 USP_API void usp_target_init(struct usp_target *target, uint32_t arch);
 
 /* The frame readers, of which options say which may be asked, and which are asked before the others. Otherwise they are
@@ -256,10 +256,10 @@ struct usp_unwind_options {
     uint64_t reserved[4];
 };
 
-/* Sets size and the defaults. Signal-safe. */
+/* Sets size and the defaults. Async-signal-safe. */
 USP_API void usp_unwind_options_init(struct usp_unwind_options *options);
 
-/* The clock of options.deadline, in ns: monotonic. Signal-safe. */
+/* The clock of options.deadline, in ns: monotonic. Async-signal-safe. */
 USP_API uint64_t usp_clock(void);
 
 /* Walks a stack.
@@ -269,7 +269,7 @@ USP_API uint64_t usp_clock(void);
  *   stack      the caller's, after usp_stack_init; frames found so far are always kept, with stack->stop and
  *              stack->status saying why they end
  * Returns USP_OK whenever a reason for stopping was found (an empty stack included), USP_ERROR_ARGUMENT when the
- * arguments contradict each other. Allocates nothing and takes no lock; signal-safe when target's callbacks are;
+ * arguments contradict each other. Allocates nothing and takes no lock; async-signal-safe when target's callbacks are;
  * needs about 13 KB of stack (usp_cursor_step: 11 KB), and what the callbacks need. */
 USP_API int usp_unwind(const struct usp_target *target, const struct usp_registers *registers,
                        const struct usp_unwind_options *options, struct usp_stack *stack);
@@ -281,20 +281,20 @@ struct usp_cursor {
 };
 
 /* Positions the cursor before the first frame. Arguments as for usp_unwind (tail, skip, start_fp, async and images are not used).
- * Returns USP_OK or USP_ERROR_ARGUMENT. Signal-safe as usp_unwind is. */
+ * Returns USP_OK or USP_ERROR_ARGUMENT. Async-signal-safe as usp_unwind is. */
 USP_API int usp_cursor_init(struct usp_cursor *cursor, const struct usp_target *target,
                             const struct usp_registers *registers, const struct usp_unwind_options *options);
 
 /* Steps to the next frame and fills *frame. Returns 1, or 0 when the walk has ended (then usp_cursor_stop says why and
- * *frame is untouched). Signal-safe as usp_unwind is. */
+ * *frame is untouched). Async-signal-safe as usp_unwind is. */
 USP_API int usp_cursor_step(struct usp_cursor *cursor, struct usp_frame *frame);
 
 /* The registers in the frame that usp_cursor_step gave last; only those marked known are. USP_ERROR_ARGUMENT before the
- * first step. Signal-safe. */
+ * first step. Async-signal-safe. */
 USP_API int usp_cursor_registers(const struct usp_cursor *cursor, struct usp_registers *registers);
 
 /* Why the walk ended (enum usp_stop_reason; USP_STOP_NONE while it goes on), and where if address is not NULL.
- * Signal-safe. */
+ * Async-signal-safe. */
 USP_API uint32_t usp_cursor_stop(const struct usp_cursor *cursor, usp_addr *address);
 
 USP_END_DECLS

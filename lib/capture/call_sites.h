@@ -24,7 +24,7 @@ static inline unsigned uspi_call_site_slot(uintptr_t address) {
     return (unsigned)(address >> USPI_HOST_CODE_SHIFT & (USPI_CALL_SITES - 1));
 }
 
-/* Whether `address` (stripped) is in its first place in the cache. Signal-safe, thread-safe. */
+/* Whether `address` (stripped) is in its first place in the cache. Async-signal-safe, thread-safe. */
 static inline bool uspi_call_site_cached(uintptr_t address) {
     return atomic_load_explicit(&uspi_call_sites[uspi_call_site_slot(address)], memory_order_relaxed) == address;
 }
@@ -37,10 +37,10 @@ enum uspi_call_site_verdict {
 };
 
 /* Of an address (stripped; `raw` still has its Thumb bit) that is not in its first place: what is known of it, or whether the
- * code before it says that it follows a call or is a trampoline's. Signal-safe, thread-safe. */
+ * code before it says that it follows a call or is a trampoline's. Async-signal-safe, thread-safe. */
 enum uspi_call_site_verdict uspi_call_site_judge(uintptr_t address, uintptr_t raw);
 
-/* Keeps a new one. Signal-safe, thread-safe. */
+/* Keeps a new one. Async-signal-safe, thread-safe. */
 void uspi_call_site_remember(uintptr_t address, bool is_signal_return);
 
 #endif

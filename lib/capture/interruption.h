@@ -14,7 +14,7 @@ struct uspi_interruption {
 };
 
 /* Of a record of the calling thread's stack whose return address was judged: whether it is that of a function which the
- * system has called for a signal; *interruption is cleared before. Signal-safe, thread-safe. */
+ * system has called for a signal; *interruption is cleared before. Async-signal-safe, thread-safe. */
 void uspi_find_interruption(const struct uspi_record *record, struct uspi_interruption *interruption);
 
 #endif

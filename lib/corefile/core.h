@@ -59,7 +59,7 @@ struct uspi_core_options {
 /* Opens a core. On success *core is the caller's, to be closed, with core->messages and core->flags saying what it
  * lacks; on failure NULL. The options are not kept. USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_PERMISSION,
  * USP_ERROR_SYSTEM, USP_ERROR_FORMAT (no core, or nonsense), USP_ERROR_TRUNCATED (what describes the rest is cut off),
- * USP_ERROR_UNSUPPORTED (another processor), USP_ERROR_NO_MEMORY. Not signal-safe. */
+ * USP_ERROR_UNSUPPORTED (another processor), USP_ERROR_NO_MEMORY. Not async-signal-safe. */
 int uspi_core_open(const char *path, const struct uspi_core_options *options, struct uspi_core **core,
                    struct uspi_error *error);
 

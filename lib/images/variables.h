@@ -16,7 +16,7 @@ struct uspi_variable {
 
 /* Looks for `count` variables in the symbols of the image's file at `places`, or, where that cannot be read, in the dynamic
  * symbols in `memory`. Of several symbols with the name the first counts; addresses that are not 0 stay. Returns how many
- * of them have an address. Not signal-safe. */
+ * of them have an address. Not async-signal-safe. */
 size_t uspi_variables_find(const struct usp_image *image, const struct uspi_places *places,
                            const struct usp_memory *memory, struct uspi_variable *variables, size_t count);
 

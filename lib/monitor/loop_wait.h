@@ -33,7 +33,7 @@ struct uspi_loop_wait {
  * Nothing is learned from a stack without such callers. One thread at a time. Allocates nothing. */
 void uspi_loop_wait_learn(struct uspi_loop_wait *wait, const struct usp_images *images, const struct usp_stack *stack);
 
-/* Whether a thread with this stack waits in the run loop. False before anything was learned. Thread-safe, signal-safe. */
+/* Whether a thread with this stack waits in the run loop. False before anything was learned. Thread-safe, async-signal-safe. */
 bool uspi_loop_wait_holds(const struct uspi_loop_wait *wait, const struct usp_stack *stack);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Stacks with as many frames as there are, in C: what grows, and what is left out at the inner end. Which thread an NSThread
- * is, and everything that is an object, stands elsewhere. Any thread, not signal-safe. */
+ * is, and everything that is an object, stands elsewhere. Any thread, not async-signal-safe. */
 #ifndef USPI_OBJC_CAPTURE_H
 #define USPI_OBJC_CAPTURE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What names stacks and tells them apart: one symbolizer, one list of images with a filter of the app's own, one table of
- * known stacks, for the whole process, kept until they are dropped by a call. Any thread, not signal-safe. */
+ * known stacks, for the whole process, kept until they are dropped by a call. Any thread, not async-signal-safe. */
 #ifndef USPI_OBJC_NAMES_H
 #define USPI_OBJC_NAMES_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From an NSThread to the thread that it is, without renaming anything and without looking into the object. What is done with
- * the thread then is not this file's. Any thread, not signal-safe. */
+ * the thread then is not this file's. Any thread, not async-signal-safe. */
 #ifndef USPI_OBJC_RESOLVE_H
 #define USPI_OBJC_RESOLVE_H
 

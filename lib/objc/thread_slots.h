@@ -21,12 +21,12 @@ struct uspi_thread_slot {
  * One of them can be there by chance: keep those that hold for a second thread. Everything is read with a check. Returns
  * USP_OK, USP_ERROR_FULL when the array was too small (the first `capacity` are filled), USP_ERROR_NOT_FOUND when the value
  * stands nowhere, USP_ERROR_UNSUPPORTED when the thread's data is not known, USP_ERROR_ARGUMENT. Allocates nothing; needs
- * about 8 KB of stack. Thread-safe, signal-safe. */
+ * about 8 KB of stack. Thread-safe, async-signal-safe. */
 int uspi_thread_slots_find(const struct usp_thread_info *thread, usp_addr value, struct uspi_thread_slot *slots,
                            size_t capacity, size_t *count);
 
 /* What stands at a place in a thread's data. Returns USP_OK, USP_ERROR_UNREADABLE (*value is 0 then), USP_ERROR_UNSUPPORTED
- * when the thread's data is not known, USP_ERROR_ARGUMENT. Thread-safe, signal-safe. */
+ * when the thread's data is not known, USP_ERROR_ARGUMENT. Thread-safe, async-signal-safe. */
 int uspi_thread_slot_read(const struct usp_thread_info *thread, const struct uspi_thread_slot *slot, usp_addr *value);
 
 #endif

@@ -26,7 +26,7 @@ struct uspi_unwind_entry {
 };
 
 /* The entry of the code `offset` bytes behind the image's header. USP_ERROR_NOT_FOUND where the section covers none,
- * USP_ERROR_FORMAT or USP_ERROR_TRUNCATED where it contradicts itself. Thread-safe; without `error` as signal-safe as the
+ * USP_ERROR_FORMAT or USP_ERROR_TRUNCATED where it contradicts itself. Thread-safe; without `error` as async-signal-safe as the
  * source is. */
 int uspi_unwind_find(const struct uspi_unwind_info *info, uint64_t offset, struct uspi_unwind_entry *entry,
                      struct uspi_error *error);

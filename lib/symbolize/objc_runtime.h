@@ -22,7 +22,7 @@ void uspi_objc_runtime_free(struct uspi_objc_runtime *runtime);
  * Of the query: is_named and named_start say where the function begins that a symbol has there; image and module are asked
  * for the start of a nameless one when the image is Mach-O, otherwise the system is (image NULL, too). USP_OK,
  * USP_ERROR_NOT_FOUND (also when nothing tells where the method ends), USP_ERROR_ABSENT when there is no runtime,
- * USP_ERROR_NO_MEMORY. Thread-safe, not signal-safe. */
+ * USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
 int uspi_objc_runtime_find(struct uspi_objc_runtime *runtime, const struct uspi_query *query,
                            struct uspi_symbol_answer *named);
 

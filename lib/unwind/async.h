@@ -26,7 +26,7 @@ struct uspi_async_chain uspi_async_chain(const struct uspi_walk *walk, const str
 /* Confirms the chain of a stack that was walked from a copy while its thread ran again. A chain whose contexts were all copied
  * with the stack is true. Contexts that were read later are unchanged as long as the frame at the join is on the stack: so the
  * copy of the stack is compared with the stack as it is now. Where the two differ, the chain is dropped, and async_stop
- * becomes USP_STOP_NOT_COPIED. Signal-safe as `live` is.
+ * becomes USP_STOP_NOT_COPIED. Async-signal-safe as `live` is.
  *   copy      of the innermost part of the stack
  *   contexts  those that were copied; NULL: none */
 void uspi_async_confirm(const struct uspi_copied *copy, const struct uspi_context_table *contexts,

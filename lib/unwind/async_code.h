@@ -21,14 +21,14 @@
 bool uspi_async_has_code(const struct usp_target *target);
 
 /* Whether it can be one at all, by a look at the frame's slot for a context and at the call that led to it: what costs little.
- * caller: the frame's return address, 0: there is none. Signal-safe as the target's callbacks are. */
+ * caller: the frame's return address, 0: there is none. Async-signal-safe as the target's callbacks are. */
 bool uspi_async_may_be(const struct uspi_walk *walk, const struct usp_frame *frame, usp_addr caller);
 
 /* The async context of a frame whose function is known to be an async one.
  *   cfa      of the frame, 0: not known
  *   caller   the frame's return address, 0: there is none
  *   context  becomes the function's own context, and is one: see uspi_async_is_context
- * False: the frame is another one's, or nothing is certain. Signal-safe as the target's callbacks are. Needs about 9 KB of
+ * False: the frame is another one's, or nothing is certain. Async-signal-safe as the target's callbacks are. Needs about 9 KB of
  * stack. */
 bool uspi_async_by_code(struct uspi_walk *walk, const struct uspi_frame_state *frame, usp_addr cfa, usp_addr caller,
                         usp_addr *context);

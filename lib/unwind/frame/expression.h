@@ -10,7 +10,7 @@
 
 /* What the expression leaves on top of the stack, an address or a value. cfa is pushed first; NULL where the expression
  * yields the CFA itself. False when the bytes are malformed or name what no frame has, when a register is not known, memory
- * cannot be read, or the machine's bounds are reached. Needs about 1 KB of stack; signal-safe as the target's memory is. */
+ * cannot be read, or the machine's bounds are reached. Needs about 1 KB of stack; async-signal-safe as the target's memory is. */
 bool uspi_dwarf_evaluate(const struct uspi_walk *walk, const struct uspi_frame_state *frame,
                          struct uspi_bytes expression, const usp_addr *cfa, usp_addr *value);
 

@@ -11,7 +11,7 @@
  *   readers    enum usp_frame_readers: those that are asked
  *   step       written completely
  * Whether it was found; step->stop says otherwise why not, USP_STOP_NONE when no reader had a reason. Needs about 20 KB of
- * stack; allocates nothing, takes no lock, and is signal-safe as the target's readers of memory are. */
+ * stack; allocates nothing, takes no lock, and is async-signal-safe as the target's readers of memory are. */
 bool uspi_find_caller(struct uspi_walk *walk, const struct uspi_frame_state *frame,
                       const struct uspi_shortcuts *shortcuts, uint32_t readers, struct uspi_step *step);
 

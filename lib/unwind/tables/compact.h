@@ -16,7 +16,7 @@ struct uspi_compact_table {
 };
 
 /* What the table says of the code at pc (of a caller: of the call, not of what follows it). *entry is written completely.
- * *error, if not NULL, says what is wrong after USPI_TABLE_CORRUPT. Thread-safe; without `error` as signal-safe as the
+ * *error, if not NULL, says what is wrong after USPI_TABLE_CORRUPT. Thread-safe; without `error` as async-signal-safe as the
  * sources of the bytes are. */
 enum uspi_described uspi_compact_find(const struct uspi_compact_table *table, usp_addr pc,
                                       struct uspi_table_entry *entry, struct uspi_error *error);

@@ -26,18 +26,18 @@ struct uspi_dwarf_image {
 };
 
 /* memory must live as long as the image; os is an enum usp_os. USP_ERROR_NOT_FOUND when there is no call frame information,
- * other statuses when the sorted table does not lead to it. Signal-safe as the memory is. */
+ * other statuses when the sorted table does not lead to it. Async-signal-safe as the memory is. */
 int uspi_dwarf_image_init(struct uspi_dwarf_image *image, const struct usp_unwind_tables *tables,
                           const struct usp_memory *memory, const struct uspi_backend *backend, uint32_t os);
 
 /* The FDE that describes pc; *section becomes the one it is in, of the image. USP_ERROR_NOT_FOUND when none does, other
- * statuses when the tables are malformed. Without a sorted table 65,536 entries are looked at. Signal-safe as the
+ * statuses when the tables are malformed. Without a sorted table 65,536 entries are looked at. Async-signal-safe as the
  * image's memory is. */
 int uspi_dwarf_find(const struct uspi_dwarf_image *image, usp_addr pc, const struct uspi_dwarf_section **section,
                     struct uspi_dwarf_fde *fde);
 
 /* Where the first FDE begins that begins above pc, by the sorted table of .eh_frame. USP_ERROR_NOT_FOUND when there is none,
- * or no such table; other statuses when it is malformed. Signal-safe as the image's memory is. */
+ * or no such table; other statuses when it is malformed. Async-signal-safe as the image's memory is. */
 int uspi_dwarf_next_start(const struct uspi_dwarf_image *image, usp_addr pc, usp_addr *start);
 
 /* The FDEs of a section one after the other, from *offset (0 to begin with) on. Those that cannot be read and those of code
@@ -48,7 +48,7 @@ int uspi_dwarf_next_fde(const struct uspi_dwarf_section *section, uint64_t *offs
 
 /* Makes a sorted table for a section that has none, in the format of .eh_frame_hdr, with absolute addresses. *bytes is the
  * caller's to free. USP_OK or USP_ERROR_NO_MEMORY; a section that cannot be read to its end is indexed as far as it can.
- * Not signal-safe. */
+ * Not async-signal-safe. */
 int uspi_dwarf_make_index(const struct uspi_dwarf_section *section, uint8_t **bytes, size_t *size);
 
 #endif

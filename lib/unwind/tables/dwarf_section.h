@@ -4,7 +4,7 @@
  * is looked up dwarf_find.h's.
  * Sources: DWARF 5, 6.4.1 "Structure of Call Frame Information"; Linux Standard Base Core 5.0, 10.5 "DWARF Extensions" and
  * 10.6 "Exception Frames". All functions return USP_OK or a negative enum usp_status; they allocate nothing and are
- * signal-safe as the section's source is. */
+ * async-signal-safe as the section's source is. */
 #ifndef USPI_DWARF_SECTION_H
 #define USPI_DWARF_SECTION_H
 

@@ -19,7 +19,7 @@ struct uspi_ehabi_table {
 /* What the tables say of the code at pc (without the Thumb bit; of a caller: of the call, not of what follows it). *entry
  * is written completely; the rule's registers are armv7's. USPI_CANNOT_UNWIND is EXIDX_CANTUNWIND, which compilers write
  * for whatever they were not asked to describe, or the program's "refuse to unwind". *error, if not NULL, says what is
- * wrong after USPI_TABLE_CORRUPT. Needs about 2 KB of stack. Thread-safe; without `error` as signal-safe as the source of
+ * wrong after USPI_TABLE_CORRUPT. Needs about 2 KB of stack. Thread-safe; without `error` as async-signal-safe as the source of
  * the bytes is. */
 enum uspi_described uspi_ehabi_find(const struct uspi_ehabi_table *table, usp_addr pc, struct uspi_table_entry *entry,
                                     struct uspi_error *error);

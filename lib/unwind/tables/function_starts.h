@@ -10,7 +10,7 @@
 /* The function that holds pc: *start becomes its first address, *end the next one's; 0 of the last.
  *   table  the numbers; image: what the first of them counts from
  * False when there is none, or the table is damaged before it comes to pc. Reads the table up to pc: some nanoseconds for
- * each function before it. Thread-safe, and as signal-safe as the source is. */
+ * each function before it. Thread-safe, and as async-signal-safe as the source is. */
 bool uspi_function_starts_find(const struct uspi_backend *backend, struct uspi_bytes table, usp_addr image, usp_addr pc,
                                usp_addr *start, usp_addr *end);
 

@@ -38,7 +38,7 @@
  *           believed; a frame that waits behind the call of one of them, runtime.cgocallback, is as it says
  *   entry   written completely; where the rule has fp, it is as long as fp points there
  *   is_top  Go's stacks end in this function; C may have called it, or a kernel as a signal's handler
- * USPI_CANNOT_UNWIND: of such functions, and behind a call that was made without a frame; no other table knows more. Thread-safe; as signal-safe as the source of the
+ * USPI_CANNOT_UNWIND: of such functions, and behind a call that was made without a frame; no other table knows more. Thread-safe; as async-signal-safe as the source of the
  * bytes is. Looks at no more than 16,384 runs. */
 enum uspi_described uspi_go_describe(const struct uspi_go_table *table, const struct uspi_backend *backend, usp_addr pc,
                                      bool exact, struct uspi_table_entry *entry, bool *is_top);
