@@ -126,7 +126,7 @@ END
     sed '1,/"report"/d; /+++ exited/d' trace | wc -l >"calls-$store"
   done
   cmp -s calls-one calls-many || fail "one build takes $(cat calls-one) system calls, $builds take $(cat calls-many)"
-  # With the 40 of the loader 60 in all.
+  # The first look at the report is not among them.
   [[ $(cat calls-many) -le 20 ]] || fail "a report takes $(cat calls-many) system calls: $(cut -c1-120 trace)"
   # Names of C++: where libstdc++ is there, no other library is looked for, which costs a hundred calls.
   echo 'int answer(int a) __asm__("_Z6answeri"); int answer(int a) { return a; }' >cxx.c
