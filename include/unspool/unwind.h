@@ -217,8 +217,8 @@ struct usp_target {
 /* Sets size and arch and clears the rest. Async-signal-safe. */
 USP_API void usp_target_init(struct usp_target *target, uint32_t arch);
 
-/* The frame readers, of which options say which may be asked, and which are asked before the others. Otherwise they are
- * asked in the library's order. */
+/* The frame readers. Options say which may be used, and which are used before the others; otherwise the library weighs what
+ * all of them find. */
 enum usp_frame_readers {
     USP_READER_SIGNAL = 1 << 0,       /* signal trampolines */
     USP_READER_INSTRUCTIONS = 1 << 1, /* the first-frame rule, and code without records below it */
