@@ -106,14 +106,14 @@ USP_API void usp_memory_init_self(struct usp_memory *memory);
 
 /* The calling thread. frames[0] lies in the caller (kind: return address). options NULL: the defaults. Of libraries that were
  * loaded after usp_prepare the unwind tables are used after usp_images_refresh (images.h). Returns as usp_unwind.
- * Allocates nothing, takes no lock; async-signal-safe; needs about 17 KB of stack. USP_ERROR_UNSUPPORTED where no
+ * Allocates nothing, takes no lock; async-signal-safe; needs about 18 KB of stack. USP_ERROR_UNSUPPORTED where no
  * backend describes this host. */
 USP_API int usp_capture_self(const struct usp_unwind_options *options, struct usp_stack *stack);
 
 /* The stack that a signal interrupted.
  *   ucontext  the third argument of a SA_SIGINFO handler, on this host's own system
  * frames[0] is the interrupted pc. A pc of 0 or in unmapped memory (a call through a bad pointer) still gives its
- * caller. Returns as usp_unwind. Async-signal-safe; needs about 17 KB of stack. */
+ * caller. Returns as usp_unwind. Async-signal-safe; needs about 18 KB of stack. */
 USP_API int usp_capture_context(const void *ucontext, const struct usp_unwind_options *options,
                                 struct usp_stack *stack);
 
