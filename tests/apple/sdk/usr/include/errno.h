@@ -10,6 +10,7 @@ extern int *__error(void);
 #define ENOENT       2
 #define ESRCH        3
 #define EINTR        4
+#define EIO          5
 #define ENOMEM       12
 #define EACCES       13
 #define EEXIST       17
