@@ -624,7 +624,12 @@ START_TEST(each_allocation_of_names_fails) {
     struct usp_stack stack;
     int lots = 1000000;
     usp_stack_init(&stack, frames, 32);
-    ck_assert_int_eq(usp_capture_self(NULL, &stack), USP_OK);
+    const int captured = usp_capture_self(NULL, &stack);
+    if (captured == USP_ERROR_UNSUPPORTED) {
+        usp_profile_free(profile);
+        return;
+    }
+    ck_assert_int_eq(captured, USP_OK);
     ck_assert_int_eq(usp_images_create_self(&images), USP_OK);
     ck_assert_int_eq(usp_symbolizer_create(NULL, NULL, &symbolizer), USP_OK);
     ck_assert_int_eq(add_at(profile, 1, &stack, images, 1), USP_OK);
