@@ -146,6 +146,7 @@ int symbolize_logs(const struct log_options *options) {
     }
     if (status == EXIT_ALL_WELL) {
         status = options->are_records ? symbolize_records(session.names) : rewrite_logs(&session);
+        log_names_complain_of_lines(session.names);
     }
     log_names_free(session.names);
     log_search_free(search);

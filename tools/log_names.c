@@ -2,6 +2,7 @@
 /* See log_names.h. The library keeps builds open and looks places up (<unspool/places.h>); where their files are is found here. */
 #include "tools/log_names.h"
 
+#include "lib/base/source.h"
 #include "tools/command.h"
 #include "tools/layouts.h"
 #include "tools/lines.h"
@@ -20,6 +21,10 @@ struct log_names {
     char *index_store;      /* owned; NULL: none */
     struct usp_image image; /* of the index that was found last */
     bool is_quiet;
+    bool has_lines; /* of any frame */
+    /* The first image of which a function was found and no line; build_id_size and image_length 0: none. */
+    struct usp_place lineless;
+    char lineless_name[256];
 };
 
 /* ---- what is said ---- */
@@ -252,6 +257,30 @@ void log_names_free(struct log_names *names) {
 
 void log_names_trim(struct log_names *names) { usp_builds_trim(names->builds); }
 
+static void look_for_lines(struct log_names *names, const struct usp_place *place, const struct usp_answer *answer) {
+    struct usp_place *lineless = &names->lineless;
+    if (names->has_lines || answer->count == 0) return;
+    for (uint32_t i = 0; i < answer->count; i++) {
+        if (uspi_has_source(&answer->frames[i])) names->has_lines = true;
+    }
+    if (lineless->build_id_size > 0 || lineless->image_length > 0) return;
+    *lineless = *place;
+    if (lineless->image_length > sizeof names->lineless_name) lineless->image_length = sizeof names->lineless_name;
+    if (lineless->image_length > 0) memcpy(names->lineless_name, place->image, lineless->image_length);
+    lineless->image = names->lineless_name;
+}
+
+void log_names_complain_of_lines(const struct log_names *names) {
+    const struct usp_place *lineless = &names->lineless;
+    if (names->has_lines || (lineless->build_id_size == 0 && lineless->image_length == 0)) return;
+    const char *store = names->index_store;
+    say(names, lineless, lineless->build_id, lineless->build_id_size,
+        store != NULL
+            ? "lines need debug information (-g, a dSYM, a debug file) or an index of it: neither is in --search or in "
+            : "lines need debug information (-g, a dSYM, a debug file) or an index of it: neither is in --search",
+        store != NULL ? store : "");
+}
+
 int log_names_answer(void *context, const struct usp_place *place, struct usp_answer *answer) {
     struct log_names *names = context;
     const struct log_file *file;
@@ -260,5 +289,7 @@ int log_names_answer(void *context, const struct usp_place *place, struct usp_an
         answer->flags = USP_ANSWER_NO_FILE;
         return USP_OK;
     }
-    return usp_symbolize_places(names->builds, place, answer, 1);
+    int status = usp_symbolize_places(names->builds, place, answer, 1);
+    if (status == USP_OK) look_for_lines(names, place, answer);
+    return status;
 }

@@ -29,6 +29,10 @@ void log_names_free(struct log_names *names);
 /* A usp_place_function; `names` is a struct log_names. What it answers is valid until log_names_trim. */
 int log_names_answer(void *names, const struct usp_place *place, struct usp_answer *answer);
 
+/* At the end: when frames have names and none has a line, says once that lines need debug information, and where it was looked
+ * for. */
+void log_names_complain_of_lines(const struct log_names *names);
+
 /* Between two texts: closes the files of all builds but those that were used last, so that memory does not grow with the
  * number of texts. */
 void log_names_trim(struct log_names *names);

@@ -232,6 +232,7 @@ static int serve(struct session *session, char *const *paths, size_t count) {
         }
     }
     if (result == EXIT_ALL_WELL) result = report_files(session, paths, count);
+    if (session->names != NULL) log_names_complain_of_lines(session->names);
     log_names_free(session->names);
     log_search_free(search);
     fetch_free(fetch);

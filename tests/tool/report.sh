@@ -30,8 +30,21 @@ kill -STOP "$pid"
 run 0 report --search "$work/files" "$work/unnamed"
 out_has '^[0-9]+ +stuck +.0x[0-9a-f]{16} descend \+ [0-9]+( \(stuck\.c:[0-9]+\))?$'
 out_has '^0x[0-9a-f]+ - 0x[0-9a-f]+ stuck .*<[0-9a-f]+> .*/stuck$'
+if grep -q '(stuck\.c:[0-9]' "$work/out"; then
+  ! grep 'lines need' "$work/err" || fail "there are lines"
+fi
+# Without lines: said once, however many reports there are.
+mkdir "$work/stripped"
+strip -g -o "$work/stripped/stuck" "$stuck"
+run 0 report --search "$work/stripped" "$work/unnamed" "$work/unnamed"
+out_has ' descend \+ [0-9]+$'
+[[ $(grep -c '^unspool: stuck [0-9a-f]*: lines need debug information .*: neither is in --search or in /' "$work/err") -eq 1 ]] ||
+  fail "$(cat "$work/err")"
+run 0 report --quiet --search "$work/stripped" "$work/unnamed"
+err_is_empty
 run 0 report "$work/unnamed"
 out_lacks descend
+! grep 'lines need' "$work/err" || fail "nothing was looked for"
 # Samples of a program without names, and of one whose file is another.
 run 1 report --strict "$work/unnamed"
 run 0 report --strict --search "$work/files" "$work/texts/apple-address-list.2"
