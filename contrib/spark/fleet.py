@@ -57,7 +57,9 @@ def count_key(answer):
                 names += [call['symbol'] for call in frame.get('inlined', ())]
                 names.append(frame.get('symbol') or frame.get('image') or frame.get('name') or '?')
             names = tuple(names[:DEPTH])
-            return hash_of('\n'.join(names)), names, hash_of(' '.join([f'{b}+{offset}' for _, b, offset in frames]))
+            # An .ips report has inlined calls as frames of their own; the stack is the same without them.
+            stack = ' '.join([f'{build}+{offset}' for frame, build, offset in frames if not frame.get('inline')])
+            return hash_of('\n'.join(names)), names, hash_of(stack)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
         pass  # it is JSON, but no report
     return hash_of('unreadable record'), ('unreadable record',), ''
