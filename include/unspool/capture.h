@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Stacks of this process: the calling thread, a signal handler's context, another thread.
- * All threads at one moment, other processes and cores are in snapshot.h; names are in symbolize.h. */
+/* Stacks of this process: the calling thread, a signal handler's context, another thread. Captures of all threads at
+ * one moment, of other processes and of core files are in snapshot.h; symbolication is in symbolize.h. */
 #ifndef UNSPOOL_CAPTURE_H
 #define UNSPOOL_CAPTURE_H
 
@@ -12,184 +12,208 @@ USP_BEGIN_DECLS
 
 /* ---- the calling thread, fast ----
  *
- * Return addresses as host pointers, innermost first; element 0 lies in the caller of the function. One pass over the
- * frame records: no allocation, no lock; async-signal-safe, on alternate signal stacks and coroutine stacks as well.
- * Once the thread and the code on its stack have been seen, no system call either, but behind a signal handler; a stack
- * that is not known is read page by page with a check that the page can be read. Return addresses have no signature and
- * no Thumb bit. A record whose return address does not follow a call in readable code ends the stack: it is a scratch
- * value, not a frame. Code that keeps no frame records hides its callers here; usp_capture_self can go on. Behind a
- * signal handler, after the address in what called it, stands where the thread was interrupted, + 1, so that a
- * consumer's − 1 finds the instruction (on 32-bit arm of Linux it is left out); the caller of a function that was
- * interrupted without a record of its own is hidden. */
+ * Return addresses as host pointers, innermost first. Element 0 lies in the function's caller. Each function makes one
+ * pass over the frame records. It allocates nothing, takes no lock, and is async-signal-safe, also on alternate signal
+ * stacks and coroutine stacks.
+ *
+ * System calls: none once the thread and the code on its stack have been seen, except past a signal handler. An
+ * unknown stack is read page by page, after a check that the page is readable.
+ *
+ * Return addresses have no signature and no Thumb bit. A record whose return address does not follow a call in
+ * readable code is a scratch value, not a frame, and ends the stack. Functions without a frame record hide their
+ * callers here; usp_capture_self can continue past them.
+ *
+ * Past a signal handler, the interrupted pc + 1 follows the handler's return address, so that a consumer that
+ * subtracts 1 finds the instruction (32-bit ARM Linux: it is omitted). If the interrupted function had no frame
+ * record, its caller is missing. */
 
-/* Writes up to `size` return addresses to `buffer`. Returns how many; 0 for size <= 0, or where this host has no frame
- * records. The shape of backtrace(3). Async-signal-safe, thread-safe. */
+/* Writes up to `size` return addresses to `buffer`. Returns how many it wrote; 0 when size <= 0 or where this host has
+ * no frame records. Has the prototype of backtrace(3). */
 USP_API int usp_backtrace(void **buffer, int size);
 
-/* The same, beginning with the first frame record at or above `startfp` (a frame address, as
- * __builtin_frame_address(0) gives it in the function to start from): element 0 is that function's return address. NULL
- * begins as usp_backtrace does. Returns 0 when no record of the chain lies there. The shape of backtrace_from_fp(3).
- * Async-signal-safe, thread-safe. */
+/* Like usp_backtrace, but begins with the first frame record at or above `startfp`, a frame address such as
+ * __builtin_frame_address(0) returns. Element 0 is the return address of the function with that frame. With NULL, it
+ * begins as usp_backtrace does. Returns 0 when the chain has no such record. Has the prototype of
+ * backtrace_from_fp(3). */
 USP_API int usp_backtrace_from_fp(void *startfp, void **buffer, int size);
 
-/* The same, but switches to the chain of async contexts at the first Swift async record, as Apple's does: its elements
- * are resume addresses + 1, so that a consumer's − 1 finds the function (Libc gen/backtrace.3). *task_id (may be NULL)
- * becomes the id of the Swift task, 0 where none was met or the platform does not tell. The shape of
- * backtrace_async(3). Async-signal-safe, thread-safe. */
+/* Like usp_backtrace, but switches to the chain of async contexts at the first Swift async record, as Apple's
+ * backtrace_async(3) does. Its elements are resume addresses + 1, so that a consumer that subtracts 1 finds the
+ * function (Libc gen/backtrace.3). *task_id (may be NULL) becomes the id of the Swift task; 0 when there is no async
+ * record or the platform does not reveal the id. Has the prototype of backtrace_async(3). */
 USP_API size_t usp_backtrace_async(void **buffer, size_t length, uint32_t *task_id);
 
 /* ---- getting ready ---- */
 
 struct usp_prepare_options {
-    uint32_t size;  /* of this struct in bytes; set by usp_prepare_options_init */
-    int32_t signal; /* Linux: the signal by which another thread is asked for its stack: SIGURG or SIGWINCH, which are
-                              ignored by default; 0: the first of them for which the program has no handler. A handler
-                              that the program has, or installs later, is called with each request. Default 0 */
-    uint32_t max_threads; /* threads whose stacks are held at one time without growing. Default 64 */
-    uint32_t stack_copy;  /* bytes reserved for each thread's stack copy; grows between captures when a stack turns out
-                              deeper. Default 65536 */
-    /* ns that usp_capture_thread may take; at most half of it goes to a loader that changes its list without a pause. Default
-     * 100,000,000 */
+    uint32_t size; /* size of this struct in bytes; set by usp_prepare_options_init */
+    /* Linux: the signal that requests another thread's stack: SIGURG or SIGWINCH, which are ignored by default. 0: the
+     * first of these for which the program has no handler. If the program has a handler for it, or installs one later,
+     * each request also calls that handler. Default 0. */
+    int32_t signal;
+    uint32_t max_threads; /* number of threads whose stacks can be held at once without growing. Default 64 */
+    /* Bytes reserved for each thread's stack copy. The reservation grows between captures when a stack is deeper.
+     * Default 65536. */
+    uint32_t stack_copy;
+    /* Time limit of usp_capture_thread in ns. At most half of it is spent waiting for a loader that keeps changing its
+     * list. Default 100,000,000. */
     uint64_t timeout;
-    uint32_t kept_rules; /* unwind rules that captures in this process keep, one for each place in code that keeps no
-                             frame records: 32 bytes each, rounded up to a power of two; at most 2^26, 0: none.
-                             Default 4096 (128 KB) */
+    /* Number of unwind rules that captures in this process keep: one for each place in code without frame records. A
+     * rule takes 32 bytes. The number is rounded up to a power of two, at most 2^26. 0: none. Default 4096 (128 KB). */
+    uint32_t kept_rules;
     uint32_t reserved0;
-    uint64_t table_limit; /* bytes that the unwind tables of this process's images may take here, with copies of those
-                             that are not loaded: an image beyond that has none. Default 67,108,864 */
+    /* Bytes that data about this process's unwind tables may take, including copies of tables that are not loaded.
+     * Images beyond the limit have no unwind tables. Default 67,108,864. */
+    uint64_t table_limit;
     uint64_t reserved[2];
 };
 
 /* Fills *options with the defaults. Async-signal-safe, thread-safe. */
 USP_API void usp_prepare_options_init(struct usp_prepare_options *options);
 
-/* Gets everything ready that later calls must not allocate or learn: lists this process's images with their unwind tables
- * (images.h), reserves the stack copies, installs the Linux signal handler (USP_ERROR_BUSY where the program's handler for the
- * signal may be called once only, SA_RESETHAND, or while other calls use what is to be replaced), learns the roots of stacks,
- * and warms the calling thread. options NULL: the defaults. Safe to call again (with the same options nothing happens, other
- * ones replace the reservation). Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, USP_ERROR_BUSY,
- * USP_ERROR_SYSTEM, or USP_ERROR_UNSUPPORTED where the platform has nothing to capture with (the calls for the calling
- * thread work without). Thread-safe, not async-signal-safe. */
+/* Prepares everything that later calls must not allocate or look up. It does the following:
+ *   - lists this process's images with their unwind tables (images.h)
+ *   - reserves memory for stack copies
+ *   - installs the Linux signal handler
+ *   - finds the roots of stacks
+ *   - prepares the calling thread (usp_thread_prepare)
+ * options NULL: the defaults. May be called again: with the same options it does nothing, other options replace the
+ * reservation.
+ *
+ * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM; USP_ERROR_BUSY when the program's handler
+ * for the signal has SA_RESETHAND (it can be called only once), or while other calls use what would be replaced;
+ * USP_ERROR_UNSUPPORTED when the platform cannot capture other threads (the calls for the calling thread still work).
+ * Thread-safe, not async-signal-safe. */
 USP_API int usp_prepare(const struct usp_prepare_options *options);
 
-/* The memory that captures in this process hold beside the caller's, in bytes. */
+/* Memory that captures in this process hold, in bytes, in addition to the caller's. */
 struct usp_capture_usage {
-    uint64_t copies; /* reserved for copies of threads' stacks and for text */
+    uint64_t copies; /* reserved for copies of threads' stacks and of code */
     uint64_t rules;  /* kept unwind rules; limited by kept_rules */
     uint64_t images; /* the list of this process's images (images.h) */
-    uint64_t tables; /* what is known of their unwind tables, and copies of tables that are not loaded; limited by
-                        table_limit */
+    /* Data about the images' unwind tables, and copies of tables that are not loaded; limited by table_limit. */
+    uint64_t tables;
     uint64_t reserved[4];
 };
 
-/* Fills *usage with what is held now. Returns USP_OK or USP_ERROR_ARGUMENT. Thread-safe, not async-signal-safe. */
+/* Fills *usage with the memory held now. Returns USP_OK or USP_ERROR_ARGUMENT. Thread-safe, not async-signal-safe. */
 USP_API int usp_capture_get_usage(struct usp_capture_usage *usage);
 
-/* Whether usp_prepare has succeeded and usp_shutdown has not been called since. Async-signal-safe, thread-safe. */
+/* Returns whether usp_prepare has succeeded and usp_shutdown has not been called since. Async-signal-safe,
+ * thread-safe. */
 USP_API bool usp_is_prepared(void);
 
-/* Learns the calling thread's stack bounds and touches its thread-local state, so that a later call from a signal
- * handler finds them. Worth calling at a thread's start; not needed for correctness. Returns USP_OK,
- * USP_ERROR_SYSTEM when libc does not tell the bounds, or USP_ERROR_UNSUPPORTED. Thread-safe, not async-signal-safe. */
+/* Finds the calling thread's stack bounds and touches its thread-local state, so that a later call from a signal
+ * handler has them. Best called at a thread's start; not needed for correctness. Returns USP_OK, USP_ERROR_SYSTEM when
+ * libc does not report the bounds, or USP_ERROR_UNSUPPORTED. Thread-safe, not async-signal-safe. */
 USP_API int usp_thread_prepare(void);
 
-/* Gives back what usp_prepare took: the signal's handler (if it is still ours), buffers. No other call may be running.
- * Capturing another thread answers USP_ERROR_NOT_PREPARED afterwards. Not async-signal-safe. */
+/* Releases what usp_prepare acquired: the signal handler, if no other handler has replaced it, and the buffers. No
+ * other call may be running. Afterwards, capturing another thread returns USP_ERROR_NOT_PREPARED. Not
+ * async-signal-safe. */
 USP_API void usp_shutdown(void);
 
 /* ---- typed capture ---- */
 
-/* Makes *memory read this process's own memory: each read is checked, and a bad address gives USP_ERROR_UNREADABLE instead of
- * a crash. For usp_target.memory, and for pointers that cannot be trusted. `read` allocates nothing, takes no lock and keeps
- * errno; async-signal-safe, thread-safe, as this function is. */
+/* Makes *memory read this process's own memory. Each read is checked: a bad address gives USP_ERROR_UNREADABLE instead
+ * of a crash. Use it for usp_target.memory and for untrusted pointers. `read` allocates nothing, takes no lock and
+ * preserves errno. Both `read` and this function are async-signal-safe and thread-safe. */
 USP_API void usp_memory_init_self(struct usp_memory *memory);
 
-/* The calling thread. frames[0] lies in the caller (kind: return address). options NULL: the defaults. Of libraries that were
- * loaded after usp_prepare the unwind tables are used after usp_images_refresh (images.h). Returns as usp_unwind.
- * Allocates nothing, takes no lock; async-signal-safe; needs about 18 KB of stack. USP_ERROR_UNSUPPORTED where no
- * backend describes this host. */
+/* Captures the calling thread. frames[0] lies in the caller (kind: return address). options NULL: the defaults.
+ * Libraries that were loaded after usp_prepare have unwind tables only after usp_images_refresh (images.h). Returns as
+ * usp_unwind does, and USP_ERROR_UNSUPPORTED on hosts without a backend. Allocates nothing and takes no lock.
+ * Async-signal-safe. Needs about 17 KB of stack. */
 USP_API int usp_capture_self(const struct usp_unwind_options *options, struct usp_stack *stack);
 
-/* The stack that a signal interrupted.
- *   ucontext  the third argument of a SA_SIGINFO handler, on this host's own system
- * frames[0] is the interrupted pc. A pc of 0 or in unmapped memory (a call through a bad pointer) still gives its
- * caller. Returns as usp_unwind. Async-signal-safe; needs about 18 KB of stack. */
+/* Captures the stack that a signal interrupted.
+ *   ucontext  the third argument of an SA_SIGINFO handler, in this host's own layout
+ * frames[0] is the interrupted pc. When the pc is 0 or in unmapped memory (a call through a bad pointer), the caller
+ * is still found. Returns as usp_unwind does. Async-signal-safe. Needs about 17 KB of stack. */
 USP_API int usp_capture_context(const void *ucontext, const struct usp_unwind_options *options,
                                 struct usp_stack *stack);
 
-/* A thread of this process, as a value. Keep it as long as you like; on Apple systems usp_thread_release gives back the
- * port right that some functions obtain with it. */
+/* A thread of this process, as a value that may be copied and kept. On Apple systems some functions obtain a port
+ * right with it, which usp_thread_release releases. */
 struct usp_thread {
     uint64_t id;     /* the system-wide thread id: Linux gettid(), Darwin thread_identifier_info.thread_id */
     uint64_t native; /* Linux: the id again; Darwin: the thread's Mach port name, 0 if none is held */
 };
 
-/* The calling thread. Returns USP_OK or USP_ERROR_UNSUPPORTED. Async-signal-safe. */
+/* Gives the calling thread. Returns USP_OK or USP_ERROR_UNSUPPORTED. Async-signal-safe. */
 USP_API int usp_thread_self(struct usp_thread *thread);
 
-/* The process's main thread, whichever thread asks and wherever the library was loaded from. USP_OK,
- * USP_ERROR_NO_THREAD when it has exited, USP_ERROR_UNSUPPORTED. Async-signal-safe on Linux. */
+/* Gives the process's main thread, from any calling thread and however the library was loaded. Returns USP_OK,
+ * USP_ERROR_NO_THREAD when it has exited, or USP_ERROR_UNSUPPORTED. Async-signal-safe on Linux. */
 USP_API int usp_thread_main(struct usp_thread *thread);
 
-/* The thread behind a pthread_t, which must be a live one (as for every function of libpthread). USP_OK,
- * USP_ERROR_NO_THREAD, USP_ERROR_UNSUPPORTED. Thread-safe, not async-signal-safe. */
+/* Gives the thread of a pthread_t, which must be alive (as for every function of libpthread). Returns USP_OK,
+ * USP_ERROR_NO_THREAD or USP_ERROR_UNSUPPORTED. Thread-safe, not async-signal-safe. */
 USP_API int usp_thread_from_pthread(uintptr_t pthread, struct usp_thread *thread);
 
-/* Gives back what `thread` holds (a port right on Apple systems, nothing on Linux) and clears it. NULL is ignored.
- * Thread-safe, not async-signal-safe. */
+/* Releases what `thread` holds (a port right on Apple systems, nothing on Linux) and clears it. NULL is ignored. */
 USP_API void usp_thread_release(struct usp_thread *thread);
 
 enum usp_thread_flags {
     USP_THREAD_MAIN = 1 << 0,     /* the process's main thread */
-    USP_THREAD_REQUESTER = 1 << 1 /* the thread that asked */
+    USP_THREAD_REQUESTER = 1 << 1 /* the calling thread */
 };
 
-/* How a thread is called and what it does, without its stack. */
+/* A thread's name and state, without its stack. */
 struct usp_thread_info {
     struct usp_thread thread;
-    char name[64];   /* NUL-terminated, any bytes; empty when it has none */
-    char queue[128]; /* Apple systems: label of the dispatch queue on which it works, cut at 127 bytes; empty when there
-                           is none, when it is in doubt, and before usp_prepare */
-    uint32_t flags;  /* enum usp_thread_flags */
+    char name[64]; /* NUL-terminated, arbitrary bytes; empty when the thread has no name */
+    /* Apple systems: label of the dispatch queue that the thread works for, cut at 127 bytes. Empty when there is
+     * none, when it cannot be determined, and before usp_prepare. */
+    char queue[128];
+    uint32_t flags;     /* enum usp_thread_flags */
     uint32_t run_state; /* Linux: the letter of /proc/…/stat ('R', 'S', 'D', …); Darwin: TH_STATE_*; 0 unknown */
     uint64_t cpu_time;  /* user and system time used so far, in ns; 0 unknown */
-    usp_addr data; /* usp_threads: an address in the thread's control block, the same place in each thread; 0 unknown */
+    /* usp_threads: an address in the thread's control block, at the same offset in each thread; 0 unknown. */
+    usp_addr data;
     uint64_t reserved[3];
 };
 
-/* Every thread of this process, the caller included.
+/* Lists every thread of this process, including the caller.
  *   infos, capacity   the caller's array; may be NULL with 0
- *   count             becomes the number of threads, also when that is more than capacity
- * Returns USP_OK, USP_ERROR_FULL when the array was too small (the first `capacity` are filled),
- * USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM. Release each with usp_thread_release. Thread-safe, not async-signal-safe. */
+ *   count             becomes the number of threads, even when that exceeds capacity
+ * Returns USP_OK, USP_ERROR_FULL when the array was too small (its `capacity` elements are filled),
+ * USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM. Release each thread with usp_thread_release. Thread-safe, not
+ * async-signal-safe. */
 USP_API int usp_threads(struct usp_thread_info *infos, size_t capacity, size_t *count);
 
-/* Another thread of this process; the calling thread itself is walked directly.
- * The thread is stopped only while its registers and the live part of its stack are copied (stack->stopped_ns);
- * walking happens afterwards on the copy. Whatever fails, it runs on.
+/* Captures another thread of this process. If `thread` is the calling thread, it is walked directly. Another thread is
+ * stopped only while its registers and the live part of its stack are copied (stack->stopped_ns); then the copy is
+ * walked. The thread resumes even if the capture fails.
  *   thread   from usp_thread_main, usp_thread_from_pthread, usp_threads
  *   options  NULL for the defaults
- * Returns as usp_unwind, and USP_ERROR_NOT_PREPARED without usp_prepare, USP_ERROR_NO_THREAD when it does not exist or
- * ended, USP_ERROR_TIMEOUT when it did not answer (after 4 ms when the system says that it cannot: it sleeps with the signal
- * blocked or waits for it, or is stopped), USP_ERROR_STACK_FULL when its stack has no room for an answer,
- * USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED, USP_ERROR_BUSY when 1023 other threads capture at this moment (Apple systems:
- * 256, or when others stop threads for the whole timeout). Threads that capture do not wait for each other. The calling
- * thread's signals and cancellation wait until the call returns. Must not be called while holding a lock that a handler
- * of the target may need. Thread-safe, not async-signal-safe. */
+ * Returns as usp_unwind does, and
+ *   USP_ERROR_NOT_PREPARED  usp_prepare was not called
+ *   USP_ERROR_NO_THREAD     the thread does not exist or has ended
+ *   USP_ERROR_TIMEOUT       the thread did not answer. Returned after 4 ms when the system says that it cannot: it is
+ *                           stopped, or sleeps with the signal blocked, or waits for the signal
+ *   USP_ERROR_STACK_FULL    the thread's stack has no room for an answer
+ *   USP_ERROR_BUSY          1023 other threads are capturing (Apple systems: 256, or others stopped threads for the
+ *                           whole timeout)
+ *   USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED
+ * Capturing threads do not wait for each other. The calling thread's signals and cancellation are deferred until the
+ * call returns. Not async-signal-safe. Do not call it while holding a lock that a signal handler of the target may
+ * need. */
 USP_API int usp_capture_thread(const struct usp_thread *thread, const struct usp_unwind_options *options,
                                struct usp_stack *stack);
 
-/* A stack in memory of its own, with as many frames as there are: where they do not fit, it is captured again with more room,
- * so that all frames are of one moment, the last one. Calls usp_prepare with its defaults where that has not been done;
- * libraries that were loaded since are noticed.
- *   thread   as for usp_capture_thread; NULL: the calling thread, from the caller on
- *   options  NULL for the defaults. `tail` has no effect; step_limit bounds the frames, and thereby the memory
- *   stack    becomes the caller's, to be freed with usp_stack_free; NULL on failure
- * Returns as usp_capture_self or usp_capture_thread, and USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
+/* Captures a stack into memory of its own, with all frames. When the frames do not fit, the stack is captured again
+ * with more room, so that all frames are from one moment: the last capture's. Calls usp_prepare with its defaults if
+ * necessary, and includes libraries that were loaded since.
+ *   thread   as for usp_capture_thread; NULL: the calling thread, beginning with the caller
+ *   options  NULL for the defaults. `tail` has no effect; step_limit bounds the number of frames and thereby the memory
+ *   stack    receives the stack, which the caller frees with usp_stack_free; NULL on failure
+ * Returns as usp_capture_self or usp_capture_thread does, and USP_ERROR_NO_MEMORY. Thread-safe, not
+ * async-signal-safe. */
 USP_API int usp_stack_create(const struct usp_thread *thread, const struct usp_unwind_options *options,
                              struct usp_stack **stack);
 
-/* Frees what usp_stack_create gave, with its frames. NULL is ignored. Not async-signal-safe. */
+/* Frees a stack of usp_stack_create and its frames. NULL is ignored. Not async-signal-safe. */
 USP_API void usp_stack_free(struct usp_stack *stack);
 
 USP_END_DECLS

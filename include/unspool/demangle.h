@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Names as people write them, from names as linkers do: C++, Rust, Swift.
- * For output only: symbols keep the names that they have in their files. */
+/* Demangles names of C++, Rust and Swift. Use it for output only: symbols keep the names that they have in their
+ * files. */
 #ifndef UNSPOOL_DEMANGLE_H
 #define UNSPOOL_DEMANGLE_H
 
@@ -8,20 +8,20 @@
 
 USP_BEGIN_DECLS
 
-/* Opaque: a mode, and every answer so far. Many threads may use one at a time. */
+/* Opaque: a mode, and a cache of all answers. Many threads may use one at the same time. */
 struct usp_demangler;
 
 enum usp_demangle_style {
-    USP_DEMANGLE_NO = 0,     /* names as they are */
-    USP_DEMANGLE_SIMPLE = 1, /* which function, nothing more: without parameters, return type, template or generic
-                                arguments, and hash */
-    USP_DEMANGLE_FULL = 2,   /* everything that the name tells */
-    USP_DEMANGLE_SHORT =
-        3 /* for stacks: of Swift the shortest that still tells functions apart, with the parts of an async
-                                function as "await" and "suspend" behind its name; else as USP_DEMANGLE_SIMPLE */
+    USP_DEMANGLE_NO = 0, /* names stay as they are */
+    /* The function's name only: without parameters, return type, template or generic arguments, and hash. */
+    USP_DEMANGLE_SIMPLE = 1,
+    USP_DEMANGLE_FULL = 2, /* everything that the mangled name contains */
+    /* For stacks. Swift: the shortest form that still distinguishes functions, followed by "await" or "suspend" for
+     * the parts of an async function. Other languages: as USP_DEMANGLE_SIMPLE. */
+    USP_DEMANGLE_SHORT = 3
 };
 
-/* Which language mangled a name; the numbers are part of the interface. */
+/* The language that mangled a name. The numbers are part of the interface. */
 enum usp_mangling {
     USP_MANGLING_NONE = 0,
     USP_MANGLING_CXX = 1,         /* Itanium C++ ABI: _Z…; blocks in it: __Z…_block_invoke */
@@ -30,25 +30,31 @@ enum usp_mangling {
     USP_MANGLING_SWIFT = 4        /* $s…, $S…, $e…, _$s…, _T0… */
 };
 
-/* Which one it was, by the name's form alone. Async-signal-safe, thread-safe. */
+/* Returns the language (enum usp_mangling), judged by the name's form alone. Async-signal-safe, thread-safe. */
 USP_API uint32_t usp_mangling_of(const char *name);
 
-/* mode: enum usp_demangle_style. On success *demangler is the caller's to free.
- * The C++ runtime's __cxa_demangle is looked for when the first name of C++ or old Rust comes. What is not loaded yet is
- * loaded where it is installed, and stays. Names that need what is not there stay mangled. Rust's newer names and Swift's are
- * demangled by the library itself, which writes the latter as `swift demangle` does, or `swift demangle --simplified`.
+/* Makes a demangler. mode: enum usp_demangle_style. On success the caller frees *demangler.
+ *
+ * For C++ and old Rust names it uses the C++ runtime's __cxa_demangle, which it looks up at the first such name. If
+ * the runtime is installed but not loaded, it is loaded and stays loaded. Names stay mangled if the runtime is
+ * missing. The library itself demangles newer Rust names and Swift names, the latter in the form of `swift demangle`
+ * or `swift demangle --simplified`.
+ *
  * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
 USP_API int usp_demangler_create(uint32_t mode, struct usp_demangler **demangler);
 
-/* Frees it and all names it gave. NULL is ignored. No other call may use it any more. Not async-signal-safe. */
+/* Frees a demangler and all names that it returned. NULL is ignored. */
 USP_API void usp_demangler_free(struct usp_demangler *demangler);
 
-/* The name as the mode wants it: valid until the demangler is freed; the same pointer for the same name. `name` itself when
- * demangler is NULL, the mode is USP_DEMANGLE_NO, memory lacks, or the name is not mangled or cannot be demangled: there is
- * no demangler for it, it is not well-formed, it is longer than 4096 bytes (of Swift 65536), or it refers to its own parts so
- * often that the result might be longer than 128 MB (of Swift 1 MB). What stands behind an @ ("f@plt") is kept.
- * Old Rust's hash, its last part ("::h" and 16 digits), is kept by USP_DEMANGLE_FULL and dropped by USP_DEMANGLE_SIMPLE,
- * and its escapes ($LT$, $u20$, …) are resolved. Thread-safe, not async-signal-safe. */
+/* Returns the demangled name. It is valid until the demangler is freed; equal names give the same pointer. Text after
+ * an @ ("f@plt") is kept. Old Rust's escapes ($LT$, $u20$, …) are resolved; its hash, the last part ("::h" and 16
+ * digits), is kept by USP_DEMANGLE_FULL and dropped by USP_DEMANGLE_SIMPLE.
+ *
+ * Returns `name` itself when demangler is NULL, the mode is USP_DEMANGLE_NO, memory is exhausted, or the name
+ *   - is not mangled, is malformed, or has a mangling without a demangler
+ *   - is longer than 4096 bytes (Swift: 65536)
+ *   - refers to its own parts so often that the result might exceed 128 MB (Swift: 1 MB)
+ * Thread-safe, not async-signal-safe. */
 USP_API const char *usp_demangle(struct usp_demangler *demangler, const char *name);
 
 USP_END_DECLS
