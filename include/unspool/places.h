@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Places in builds, as reports and profiles tell them (a build id and an offset), and the source frames there: many places in many
- * builds with one call. The addresses of one list of images are symbolize.h's and lines.h's. */
+/* Places in builds, as reports and profiles state them (a build id and an offset), and the source frames there. One
+ * call symbolicates many places in many builds. Addresses in one list of images are looked up by symbolize.h and
+ * lines.h. */
 #ifndef UNSPOOL_PLACES_H
 #define UNSPOOL_PLACES_H
 
@@ -12,72 +13,75 @@ USP_BEGIN_DECLS
 
 /* ---- places and answers ---- */
 
-/* What the offset of a place counts from. */
+/* What a place's offset counts from. */
 enum usp_place_base {
     USP_PLACE_LOAD = 0,   /* the image's load address */
-    USP_PLACE_LINKED = 1, /* nothing: it is an address, as the image was linked */
+    USP_PLACE_LINKED = 1, /* 0: the offset is the address as the image was linked */
     USP_PLACE_FILE = 2,   /* the beginning of the image's file */
     USP_PLACE_TEXT = 3    /* the page at which the image's code is mapped */
 };
 
 enum usp_place_flags {
-    USP_PLACE_EXACT = 1 << 0, /* an instruction, not where a call returns to */
-    USP_PLACE_GUESS = 1 << 1  /* a frame only if there is an image of that name: nothing is missing if there is none */
+    USP_PLACE_EXACT = 1 << 0, /* the place is an instruction, not a return address */
+    /* It may not be a frame: if there is no image of that name, it does not count as missing. */
+    USP_PLACE_GUESS = 1 << 1
 };
 
-/* Where the code of a frame is, as far as the text tells. */
+/* The location of a frame's code, as far as the text states it. */
 struct usp_place {
     const char *image; /* name of the image's file, not NUL-terminated; valid during the call */
     size_t image_length;
     uint8_t build_id[USP_BUILD_ID_MAX];
-    uint32_t build_id_size; /* 0: the text does not tell */
-    uint32_t arch;          /* enum usp_arch; 0: the text does not tell */
+    uint32_t build_id_size; /* 0: the text does not state it */
+    uint32_t arch;          /* enum usp_arch; 0: the text does not state it */
     uint32_t base;          /* enum usp_place_base */
     uint32_t flags;         /* enum usp_place_flags */
-    uint64_t offset;        /* in bytes. For a return address its own, not the call's */
+    uint64_t offset;        /* in bytes; for a return address that of the return address, not of the call */
     uint64_t reserved[2];
 };
 
 enum usp_answer_flags {
-    USP_ANSWER_NO_FILE = 1 << 0,   /* there is no file for the image */
+    USP_ANSWER_NO_FILE = 1 << 0,   /* no file was found for the image */
     USP_ANSWER_TRAMPOLINE = 1 << 1 /* the function returns from a signal handler: its caller was interrupted */
 };
 
-/* What stands at a place. The owner of `frames` and of the strings in them is told where answers are given. */
+/* The source frames at a place. The functions that give or receive an answer state who owns `frames` and their
+ * strings. */
 struct usp_answer {
     const struct usp_source_frame *frames; /* the innermost inlined call first, the function that holds the code last */
-    uint32_t count;                        /* 0: no name */
+    uint32_t count;                        /* number of frames; 0: no name was found */
     uint32_t flags;                        /* enum usp_answer_flags */
     uint64_t offset;                       /* of the place, from the beginning of the function that holds it */
-    int32_t status;                        /* of usp_symbolize_places, for this place */
+    int32_t status;                        /* result of usp_symbolize_places for this place */
     uint32_t reserved0;
     uint64_t reserved[1];
 };
 
 /* ---- builds ---- */
 
-/* Opaque: builds that were asked for, with their indexes or files open. For one thread at a time; different ones are independent
- * of each other. */
+/* Opaque: the builds that were looked up, with their open indexes or files. One thread at a time may use it; different
+ * ones are independent. */
 struct usp_builds;
 
-/* Where the symbols of a build are. */
+/* Where to find the symbols of a build. */
 struct usp_build_source {
     const char *path;        /* an object file, which must have the build id below. NULL: the index in index_store */
-    const char *index_store; /* a folder of index files; of a file NULL: that of the options */
+    const char *index_store; /* a folder of index files. With `path`, NULL means that of the options */
     uint8_t build_id[USP_BUILD_ID_MAX];
     uint32_t build_id_size; /* 0: the file has none */
     uint32_t reserved0;
-    /* What usp_index_image tells of the index, where that was asked before. Copied. NULL: it is asked. */
+    /* Result of usp_index_image for the index, if the caller already has it. Copied. NULL: the library calls
+     * usp_index_image. */
     const struct usp_image *image;
 };
 
-/* Sources of one build: the next one is asked when those before it have no symbol at an address. */
+/* Maximum number of sources of one build. Each is used for addresses at which the previous ones have no symbol. */
 #define USP_BUILD_SOURCES 4
 
 enum usp_build_flags {
-    /* In: none of the sources tells where the build's file had its code, which the place needs. */
+    /* In: no source states where the build's file had its code, which the place requires. */
     USP_BUILD_LAYOUT = 1 << 0,
-    /* Out: there are no further sources, so that the function need not be called with USP_BUILD_LAYOUT. */
+    /* Out: there are no further sources; the function need not be called again with USP_BUILD_LAYOUT. */
     USP_BUILD_COMPLETE = 1 << 1
 };
 
@@ -87,32 +91,32 @@ struct usp_build_sources {
     uint32_t flags; /* enum usp_build_flags */
 };
 
-/* Tells where the symbols of a place's build are. Called for a build that is not open, with no sources; and once more, with
- * USP_BUILD_LAYOUT and the sources that it gave, to add what tells the layout. Strings are copied. Returns USP_OK, also for a
- * build that there is nothing of. Any other status becomes the answer's for each place of the build, until the build is
- * closed. */
+/* Gives the sources of a place's build. It is called for a build that is not open, with no sources. It may be called
+ * again with USP_BUILD_LAYOUT and the sources that it gave, to add one that states the layout. Strings are copied.
+ * Returns USP_OK, also when the build has no source. Any other status becomes the status of every answer in this
+ * build, until the build is closed. */
 typedef int (*usp_build_function)(void *context, const struct usp_place *place, struct usp_build_sources *sources);
 
 enum usp_build_note {
-    USP_BUILD_NOTE_DAMAGED = 1, /* an index is damaged, which is known when its build is closed; place is NULL */
-    USP_BUILD_NOTE_LAYOUT = 2   /* no source tells where the file of the place's build had its code; text is "" */
+    USP_BUILD_NOTE_DAMAGED = 1, /* an index is damaged, which is noticed when its build is closed; place is NULL */
+    USP_BUILD_NOTE_LAYOUT = 2   /* no source states where the build's file had its code; text is "" */
 };
 
-/* Receives a message about a build, each kind once for a build. `text` is a sentence, valid during the call. */
+/* Receives a message about a build; each kind at most once for a build. `text` is a sentence, valid during the call. */
 typedef void (*usp_build_note_function)(void *context, uint32_t note, const struct usp_place *place, const char *text);
 
 struct usp_builds_options {
-    uint32_t size;       /* of this struct in bytes; set by usp_builds_options_init */
+    uint32_t size;       /* size of this struct in bytes; set by usp_builds_options_init */
     uint32_t demangling; /* enum usp_demangle_style. Default USP_DEMANGLE_NO */
-    /* A folder of index files (`unspool index`): asked for each build where there is no `find`, and for the lines of files.
-     * Copied. Default NULL: none. */
+    /* A folder of index files (`unspool index`). It is used for every build when `find` is NULL, and for the lines of
+     * files. Copied. Default NULL: none. */
     const char *index_store;
     usp_build_function find;      /* Default NULL: the index in index_store */
-    usp_build_note_function note; /* Default NULL: none are made */
-    void *context;                /* handed to both. Default NULL */
-    uint32_t builds_kept;         /* so many builds stay open in usp_builds_trim. Default 0: 256 */
-    uint32_t path_map_count;      /* how many maps. Default 0 */
-    /* For the directories of source files; the first that fits is used. Copied. Default NULL. */
+    usp_build_note_function note; /* receives messages. Default NULL */
+    void *context;                /* passed to both functions. Default NULL */
+    uint32_t builds_kept;         /* number of builds that usp_builds_trim leaves open. Default 0: 256 */
+    uint32_t path_map_count;      /* number of path_maps. Default 0 */
+    /* For the directories of source files; the first matching map is used. Copied. Default NULL. */
     const struct usp_path_map *path_maps;
     uint64_t reserved[3];
 };
@@ -120,35 +124,39 @@ struct usp_builds_options {
 /* Fills *options with the defaults. Async-signal-safe, thread-safe. */
 USP_API void usp_builds_options_init(struct usp_builds_options *options);
 
-/* options NULL: the defaults, which find nothing. On success *builds is the caller's to free. Returns USP_OK,
- * USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
+/* Makes a set of builds. options NULL: the defaults, which find nothing. On success the caller frees *builds. Returns
+ * USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. */
 USP_API int usp_builds_create(const struct usp_builds_options *options, struct usp_builds **builds);
 
-/* Frees it and all answers. NULL is ignored. No other call may use it any more. Not async-signal-safe. */
+/* Frees the builds and all answers. NULL is ignored. */
 USP_API void usp_builds_free(struct usp_builds *builds);
 
-/* Source frames of an address that are given at most; of more inlined calls the outermost are cut. */
+/* Maximum number of source frames for an address. When there are more inlined calls, the outermost are cut. */
 #define USP_ANSWER_FRAMES 64
 
-/* Answers `count` places, in any order of builds: answers[i], which is written completely, is places[i]'s. Its status is
- * USP_OK when there is a name; USP_ERROR_NOT_FOUND when there is none (flags tell whether there is a file or index of the build);
- * USP_ERROR_ARGUMENT for a place that none can be (a build id that is too long, an unknown base); USP_ERROR_NO_MEMORY; or what
- * `find` returned. A place that fails leaves the others as they are. For return addresses the call is looked up, and a line 0
- * filled (USP_LINES_FILL), unless USP_PLACE_EXACT is set. Without a build id the image's name stands for the build, which only
- * `find` can know.
+/* Symbolicates `count` places, in any order of builds. answers[i], the answer for places[i], is written completely.
+ * For return addresses the call site is looked up, and line 0 is filled (USP_LINES_FILL), unless USP_PLACE_EXACT is
+ * set. When a place has no build id, the image's name identifies the build; only `find` can use it. A failing place
+ * does not affect the others. An answer's status is
+ *   USP_OK               there is a name
+ *   USP_ERROR_NOT_FOUND  there is none; the flags say whether a file or index of the build was found
+ *   USP_ERROR_ARGUMENT   the place is invalid: its build id is too long or its base unknown
+ *   USP_ERROR_NO_MEMORY, or the status that `find` returned
  *
- * `frames` are valid until the next call for the same builds, the strings in them until usp_builds_trim. Memory: what is open;
- * 80 bytes for each frame of the largest batch since usp_builds_trim; and at most 4 MB of answers that were given, since reports
- * repeat the same frames. A file that changes while its build is open is not read again.
+ * `frames` are valid until the next call for the same builds, their strings until usp_builds_trim. Memory is used for
+ *   - open builds
+ *   - the largest batch since usp_builds_trim: 80 bytes for each frame
+ *   - a cache of answers, at most 4 MB, because reports repeat the same frames
+ * A file that changes while its build is open is not read again.
  *
- * Returns USP_OK when every answer has its status, USP_ERROR_ARGUMENT, and USP_ERROR_NO_MEMORY when an answer has that one. Not
- * async-signal-safe. */
+ * Returns USP_OK when every answer has its status, USP_ERROR_ARGUMENT, or USP_ERROR_NO_MEMORY when an answer has that
+ * status. Not async-signal-safe. */
 USP_API int usp_symbolize_places(struct usp_builds *builds, const struct usp_place *places, struct usp_answer *answers,
                                  size_t count);
 
-/* Between batches: when more than twice builds_kept builds are open, closes all but the builds_kept that were used last. So
- * memory does not grow with the number of batches. Every name that was given is invalid then. Of one thread at a time,
- * not async-signal-safe. */
+/* Closes builds between batches, so that memory does not grow with the number of batches. When more than twice
+ * builds_kept builds are open, all but the builds_kept most recently used ones are closed. All names given before
+ * become invalid. */
 USP_API void usp_builds_trim(struct usp_builds *builds);
 
 USP_END_DECLS

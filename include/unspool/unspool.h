@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Everything that unspool offers to C and C++; each part can be included alone. */
+/* Includes all public headers. Each can also be included alone. */
 #ifndef UNSPOOL_UNSPOOL_H
 #define UNSPOOL_UNSPOOL_H
 
