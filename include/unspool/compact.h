@@ -17,9 +17,9 @@ USP_BEGIN_DECLS
 /* Writes a stack as a compact backtrace.
  *   bytes, room  the caller's buffer; may be NULL, 0 to learn the size
  *   size         receives the size of the whole backtrace in bytes, even when the buffer is too small
- * An async chain follows the frame that it continues from, as in Swift's own backtraces. That frame's
- * callers on the operating system's stack are not written. The format has no place for a frame's method, CFA and Thumb bit, nor for the
- * stop reason: it records only whether the backtrace is complete, incomplete, or (USP_STOP_NONE) not known to be
+ * An async chain follows the frame that it continues from, as in Swift's own backtraces. That frame's callers on the
+ * operating system's stack are not written. The format has no place for a frame's method, CFA and Thumb bit, nor for
+ * the stop reason: it records only whether the backtrace is complete, incomplete, or (USP_STOP_NONE) not known to be
  * either. Returns USP_OK, USP_ERROR_FULL, USP_ERROR_ARGUMENT. Async-signal-safe, thread-safe. */
 USP_API int usp_compact_stack_write(const struct usp_stack *stack, uint8_t *bytes, size_t room, size_t *size);
 

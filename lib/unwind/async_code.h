@@ -1,44 +1,47 @@
 /* SPDX-License-Identifier: MIT */
-/* Swift async frames on Linux, where no frame record has Apple's mark: found by their code.
+/* Finds Swift async frames on Linux by their code, because frame records there do not have Apple's mark.
  *
  * Two kinds of function are recognized:
  *
- *   - The function begins by pushing the frame pointer and the context register, and points the frame pointer behind the
- *     context. Only LLVM's functions with an async context begin so. The context stands at CFA − 3 words.
- *   - The function was called by the executor: directly before the call, which is indirect, the context register was loaded from
- *     memory. The function's own way from its start to the pc says where the value that it was called with is now.
+ *   - The function begins by pushing the frame pointer and the context register, and sets the frame pointer to the
+ *     word above the
+ *     context. Only LLVM's functions with an async context begin like this. The context is at CFA − 3 words.
+ *   - The executor called the function: the call is indirect, and the instruction before it loaded the context
+ *     register from
+ *     memory. The instructions from the function's start to the pc show where the value of that register is now.
  *
- * A function that can return is not taken: Swift's async functions end by jumping to the next one, whereas the runtime's (such as
- * swift_task_switch) return when they have given the task away, and another thread may be running it then.
- * Sources: LLVM lib/Target/X86/X86FrameLowering.cpp (emitPrologue), Swift lib/Frontend/CompilerInvocation.cpp (no marks but on
- * Darwin), stdlib/public/Concurrency/Actor.cpp (runJobInEstablishedExecutorContext). */
+ * Functions that can return are rejected. Swift's async functions end by jumping to the next one. Functions of the
+ * runtime (such as swift_task_switch) return after they have handed the task over, when another thread may already be
+ * running it. Sources: LLVM lib/Target/X86/X86FrameLowering.cpp (emitPrologue), Swift
+ * lib/Frontend/CompilerInvocation.cpp (marks on Darwin only), stdlib/public/Concurrency/Actor.cpp
+ * (runJobInEstablishedExecutorContext). */
 #ifndef USPI_ASYNC_CODE_H
 #define USPI_ASYNC_CODE_H
 
 #include "lib/unwind/frame/walk.h"
 
-/* Whether the target's async frames can be found so. */
+/* Returns whether async frames of this target can be found by their code. */
 bool uspi_async_has_code(const struct usp_target *target);
 
-/* Whether it can be one at all, by a look at the frame's slot for a context and at the call that led to it: what costs little.
- * caller: the frame's return address, 0: there is none. Async-signal-safe as the target's callbacks are. */
+/* Returns whether a frame may be an async one, by a cheap check of its slot for a context and of the call that led to
+ * it. caller: the frame's return address, 0: none. Async-signal-safe if the target's callbacks are. */
 bool uspi_async_may_be(const struct uspi_walk *walk, const struct usp_frame *frame, usp_addr caller);
 
-/* The async context of a frame whose function is known to be an async one.
- *   cfa      of the frame, 0: not known
- *   caller   the frame's return address, 0: there is none
- *   context  becomes the function's own context, and is one: see uspi_async_is_context
- * False: the frame is another one's, or nothing is certain. Async-signal-safe as the target's callbacks are. Needs about 9 KB of
- * stack. */
+/* Finds the async context of a frame whose function is known to be async.
+ *   cfa      the frame's CFA, 0: not known
+ *   caller   the frame's return address, 0: none
+ *   context  receives the function's own context, which has been checked by uspi_async_is_context
+ * Returns false when the frame belongs to another kind of function, or nothing is certain. Async-signal-safe if the
+ * target's callbacks are. Needs about 9 KB of stack. */
 bool uspi_async_by_code(struct uspi_walk *walk, const struct uspi_frame_state *frame, usp_addr cfa, usp_addr caller,
                         usp_addr *context);
 
-/* Whether an async function may begin or resume at an address of an image's code: false where the unwind tables describe a
- * function there that begins elsewhere. LLVM describes no functions that cannot throw. */
+/* Returns whether an async function may begin or resume at an address in an image's code. False when the unwind tables
+ * describe a function there that begins at another address. LLVM writes no entries for functions that cannot throw. */
 bool uspi_async_may_resume(const struct uspi_walk *walk, usp_addr address);
 
-/* Whether an async context can lie at this address: it is aligned and readable, and its resume address is exactly where a
- * function begins that the unwind tables describe. */
+/* Returns whether an async context can be at this address: it is aligned and readable, and its resume address is the
+ * start of a function that the unwind tables describe. */
 bool uspi_async_is_context(const struct uspi_walk *walk, usp_addr context);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Unwind rules out of code alone: carries out the stack effects of instructions symbolically, along every branch, either
- * from a pc forward to a return or from a function's start forward to a pc.
+/* Computes unwind rules from code alone. It executes the stack effects of instructions symbolically, along every
+ * branch: either from a pc forward to a return, or from a function's start forward to a pc.
  *
- * Compiled code keeps one promise on which this rests: at one address the stack always has the same shape, whichever way
- * led there. So each address is visited once, and any way that really can be taken to a return tells what the function
- * will restore from where.
+ * This relies on a property of compiled code: at each address the stack always has the same layout, whichever path led
+ * there. So each address is visited once, and every path that really reaches a return shows where the function
+ * restores its registers from.
  *
- * Decides nothing about memory or registers of an actual thread: it gives rules one by one, the least doubtful first, and
- * the caller judges them. */
+ * It does not look at memory or registers of a real thread. It gives one rule at a time, the least doubtful first; the
+ * caller judges them. */
 #ifndef USPI_EXPLORE_H
 #define USPI_EXPLORE_H
 
@@ -16,7 +16,8 @@
 
 void uspi_explore_begin(struct uspi_explorer *explorer, struct uspi_code *code, const struct uspi_question *question);
 
-/* The next rule, with the doubts about the way to it (enum uspi_doubt). False: there is none, or the budget is spent. */
+/* Gives the next rule and the doubts about its path (enum uspi_doubt). Returns false when there is none, or the budget
+ * is used up. */
 bool uspi_explore_next(struct uspi_explorer *explorer, struct uspi_rule *rule, unsigned *doubts);
 
 #endif

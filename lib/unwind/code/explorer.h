@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an exploration of code is asked, and where it stands. How it goes on is explore.h's. */
+/* The request and the state of an exploration of code. explore.h advances it. */
 #ifndef USPI_EXPLORER_H
 #define USPI_EXPLORER_H
 
@@ -7,39 +7,39 @@
 #include "lib/unwind/code/state.h"
 #include "lib/unwind/frame/code.h"
 
-/* How a way could be wrong, although every instruction on it was understood. */
+/* Reasons why a path may be wrong although every instruction on it was understood. */
 enum uspi_doubt {
-    USPI_DOUBT_CALL = 1 << 0,      /* it goes on behind a call, which may never return */
-    USPI_DOUBT_LAST_CALL = 1 << 1, /* USPI_TO_GOAL: that call stands directly before the goal */
-    USPI_DOUBT_SWITCH = 1 << 2,    /* it takes the code behind an indirect jump for one of its destinations */
-    USPI_DOUBT_TAIL_CALL = 1 << 3, /* it takes an indirect jump for a tail call */
+    USPI_DOUBT_CALL = 1 << 0,      /* it continues after a call, which may never return */
+    USPI_DOUBT_LAST_CALL = 1 << 1, /* USPI_TO_GOAL: that call is directly before the goal */
+    USPI_DOUBT_SWITCH = 1 << 2,    /* it treats the code after an indirect jump as one of the jump's destinations */
+    USPI_DOUBT_TAIL_CALL = 1 << 3, /* it treats an indirect jump as a tail call */
     USPI_DOUBT_ANY = 15
 };
 
 enum uspi_purpose {
-    USPI_TO_RETURN, /* from the pc of a frame: the rule is what a return restores */
-    USPI_TO_GOAL,   /* from a function's start: the rule is what is known where the goal is reached */
+    USPI_TO_RETURN, /* from a frame's pc: the rule is what a return restores */
+    USPI_TO_GOAL,   /* from a function's start: the rule is what is known where the path reaches the goal */
     USPI_REACH      /* whether the goal can be reached without a call: the rule is empty */
 };
 
-/* What callees take off the stack besides the return address (x86). */
+/* What callees remove from the stack besides the return address (x86). */
 enum uspi_pops {
     USPI_POPS_NOTHING,
-    USPI_POPS_AS_CALLEE,     /* what the first return in the callee takes, where the call names it: costs time */
-    USPI_POPS_AS_TAKEN_AGAIN /* the same; and where that is not known, what the next instruction takes off sp again */
+    USPI_POPS_AS_CALLEE,     /* what the callee's first return removes, if the call has a constant target: takes time */
+    USPI_POPS_AS_TAKEN_AGAIN /* the same; if it is not known, what the next instruction subtracts from sp again */
 };
 
 struct uspi_question {
     enum uspi_purpose purpose;
     usp_addr from, goal;
-    usp_addr low, high;  /* linear flow does not leave them, jumps may; high 0: no bounds */
-    uint32_t mode;       /* decoding mode at `from`, with the condition flags where they are known (USPI_MODE_FLAGS) */
-    uint64_t unknown;    /* registers that hold nothing from before `from` */
-    bool is_interrupted; /* USPI_TO_GOAL: no call need have led to the goal that stands before it */
-    enum uspi_pops pops; /* what callees are taken to do */
-    unsigned budget;     /* instructions to look at, at most */
-    unsigned allowed;    /* enum uspi_doubt: those that a way may have */
-    const struct usp_memory *data; /* for pointers to functions at fixed addresses; NULL: they are not looked at */
+    usp_addr low, high;  /* linear flow stays in this range, jumps may leave it; high 0: no limits */
+    uint32_t mode;       /* decoding mode at `from`, with the condition flags if they are known (USPI_MODE_FLAGS) */
+    uint64_t unknown;    /* registers whose values from before `from` are lost */
+    bool is_interrupted; /* USPI_TO_GOAL: the goal is interrupted code, so no call need precede it */
+    enum uspi_pops pops; /* what callees are assumed to remove */
+    unsigned budget;     /* maximum number of instructions */
+    unsigned allowed;    /* enum uspi_doubt: doubts that a path may have */
+    const struct usp_memory *data; /* for function pointers at fixed addresses; NULL: they are not read */
 };
 
 #define USPI_PENDING_MAX 64
@@ -49,12 +49,12 @@ struct uspi_explorer {
     struct uspi_code *code;
     const struct uspi_backend *backend;
     struct uspi_question question;
-    uint32_t flags;         /* at the origin: see USPI_MODE_FLAGS; 0 when they are used up */
-    unsigned budget;        /* that is left */
-    unsigned callee_budget; /* instructions of callees that may still be looked at */
-    bool has_found;         /* a rule, or the goal */
-    bool has_jump;          /* USPI_TO_GOAL: the newest indirect jump, by which the function may also be left, */
-    struct uspi_way jump;   /* as the way stood there */
+    uint32_t flags;         /* condition flags at the origin: see USPI_MODE_FLAGS; 0 after their use */
+    unsigned budget;        /* instructions left */
+    unsigned callee_budget; /* instructions of callees left */
+    bool has_found;         /* a rule or the goal was found */
+    bool has_jump;          /* USPI_TO_GOAL: `jump` is valid */
+    struct uspi_way jump;   /* the path at the newest indirect jump, which may also leave the function */
     unsigned pending_count;
     struct uspi_log log;
     struct uspi_runs runs;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The addresses that an exploration has visited: linear runs of code. */
+/* The addresses that an exploration has visited, as linear runs of code. */
 #ifndef USPI_RUNS_H
 #define USPI_RUNS_H
 
@@ -18,10 +18,10 @@ struct uspi_runs {
 
 bool uspi_runs_hold(const struct uspi_runs *runs, int32_t at);
 
-/* The run to which the instruction at `at`, which was not visited, belongs. NULL: no room. */
+/* Returns the run for the unvisited instruction at `at`, or NULL when there is no room. */
 struct uspi_code_run *uspi_runs_begin(struct uspi_runs *runs, int32_t at);
 
-/* The nearest end of a run at or below `goal` that was not visited itself; INT32_MIN: there is none. */
+/* Returns the nearest end of a run at or below `goal` that was not visited itself, or INT32_MIN. */
 int32_t uspi_runs_end_below(const struct uspi_runs *runs, int32_t goal);
 
 #endif

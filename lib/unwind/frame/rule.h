@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An unwind rule: where, at one pc, the caller's registers are. What is made of code and of tables, and carried out on a
- * frame's registers and memory (apply.h) to get the caller's. */
+/* An unwind rule: how to find the caller's registers at one pc. Rules come from code and from tables; apply.h applies
+ * them to a frame's registers and memory. */
 #ifndef USPI_RULE_H
 #define USPI_RULE_H
 
@@ -8,40 +8,41 @@
 
 enum uspi_location_kind {
     USPI_LOST = 0,             /* not known */
-    USPI_SAME = 1,             /* the register itself */
+    USPI_SAME = 1,             /* the register is unchanged */
     USPI_REGISTER = 2,         /* base + offset */
     USPI_MEMORY = 3,           /* [base + offset] + addend */
-    USPI_EXPRESSION = 4,       /* [what a DWARF expression yields] */
-    USPI_VALUE_EXPRESSION = 5, /* what it yields */
-    USPI_OUTERMOST = 6         /* only for the return address: a table says that there is none */
+    USPI_EXPRESSION = 4,       /* memory at the address that a DWARF expression computes */
+    USPI_VALUE_EXPRESSION = 5, /* the value that a DWARF expression computes */
+    USPI_OUTERMOST = 6         /* return address only: a table states that there is none */
 };
 
-/* The base of a location that counts from the CFA. The CFA itself counts from a register. */
+/* The base of a location that is relative to the CFA. The CFA itself is relative to a register. */
 #define USPI_BASE_CFA 0xfdu
 
 struct uspi_location {
     uint8_t kind;
     uint8_t base;   /* register, or USPI_BASE_CFA */
-    int32_t offset; /* expressions: of their first byte from the rule's `expressions`; not negative */
-    int32_t addend; /* expressions: their length in bytes */
+    int32_t offset; /* expressions: offset of the first byte from the rule's `expressions`; not negative */
+    int32_t addend; /* expressions: length in bytes */
 };
 
-/* A signal frame's table names every register; arm64 has the most that are neither pc nor sp: x0…x30. */
+/* A signal frame's table can name every register. arm64 has the most besides pc and sp: x0…x30. */
 #define USPI_SAVED_MAX 32
 
 struct uspi_rule {
-    struct uspi_location cfa; /* the caller's sp, unless `saved` has one */
+    struct uspi_location cfa; /* the caller's sp, unless `saved` contains sp */
     struct uspi_location return_address;
-    usp_addr expressions; /* address in the unwind table that the expressions' offsets count from */
-    bool signal_frame;    /* the caller was interrupted here, its pc is exact */
+    usp_addr expressions; /* address in the unwind table that the offsets of expressions count from */
+    bool signal_frame;    /* the caller was interrupted here, so its pc is exact */
     uint8_t saved_count;
     struct {
         uint8_t reg;
         struct uspi_location at;
-    } saved[USPI_SAVED_MAX]; /* the callee-saved registers, fp included, that are not SAME; any others that are known */
+        /* The callee-saved registers, including fp, that are not SAME, and other registers with a known location. */
+    } saved[USPI_SAVED_MAX];
 };
 
-/* Locations, as the makers of rules write them. */
+/* Make locations. */
 static inline struct uspi_location uspi_in_register(unsigned base, int32_t offset) {
     return (struct uspi_location){.kind = USPI_REGISTER, .base = (uint8_t)base, .offset = offset};
 }
@@ -50,10 +51,10 @@ static inline struct uspi_location uspi_in_memory(unsigned base, int32_t offset)
     return (struct uspi_location){.kind = USPI_MEMORY, .base = (uint8_t)base, .offset = offset};
 }
 
-/* Adds where a register is; USPI_SAME is left out. */
+/* Adds the location of a register; USPI_SAME is left out. */
 void uspi_rule_add(struct uspi_rule *rule, unsigned reg, struct uspi_location at);
 
-/* Where the rule says that a callee-saved register is. */
+/* Returns the location of a callee-saved register. */
 struct uspi_location uspi_rule_of(const struct uspi_rule *rule, unsigned reg);
 
 #endif

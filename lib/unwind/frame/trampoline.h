@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Recognising the code to which a signal handler returns on Linux, by its bytes. What it finds on the stack is read in
- * lib/unwind/readers/signal.c. */
+/* Recognizes the code to which a signal handler returns on Linux by its bytes. lib/unwind/readers/signal.c reads what
+ * it finds on the stack. */
 #ifndef USPI_TRAMPOLINE_H
 #define USPI_TRAMPOLINE_H
 
 #include "lib/unwind/frame/code.h"
 #include "lib/unwind/frame/walk.h"
 
-/* The signal trampoline that begins at pc for a returning handler, NULL if the code there is none. */
+/* Returns the signal trampoline at pc, to which a handler returns, or NULL. */
 const struct uspi_signal_stub *uspi_trampoline_at(const struct uspi_walk *walk, struct uspi_code *code, usp_addr pc,
                                                   bool thumb);
 
-/* The same, also where a thread stands in it behind its entry, which only another interruption can have left. *popped
- * becomes what the instructions before pc took off the stack. */
+/* Like uspi_trampoline_at, but also recognizes a pc inside the trampoline, which only another interruption can cause.
+ * *popped becomes the number of bytes that the instructions before pc removed from the stack. */
 const struct uspi_signal_stub *uspi_trampoline_around(const struct uspi_walk *walk, struct uspi_code *code, usp_addr pc,
                                                       bool thumb, int64_t *popped);
 

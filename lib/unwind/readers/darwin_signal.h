@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Darwin's part of the reader of signal frames. */
+/* The Darwin part of the signal frame reader. */
 #ifndef USPI_DARWIN_SIGNAL_H
 #define USPI_DARWIN_SIGNAL_H
 

@@ -5,8 +5,9 @@
 
 #include "lib/unwind/readers/evidence.h"
 
-/* A return address proves itself when the call before it calls a function from whose start the same return address follows
- * for our pc. A way through a jump table can lead anywhere with the link register untouched: that shows nothing. */
+/* Returns whether a return address proves itself: the call before it calls a function, and from that function's start
+ * the same return address results at our pc. A path through a jump table may lead anywhere with the link register
+ * unchanged, and proves nothing. */
 bool uspi_proves_itself(struct uspi_evidence *evidence, const struct uspi_return_address *ra,
                         struct uspi_candidate *candidate);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The frame readers, one function each; see evidence.h. A candidate is cleared before; `found` is set by the reader that
- * has one. */
+/* The frame readers, one function each; see evidence.h. A candidate is cleared before the call. A reader that finds
+ * one sets `found`. */
 #ifndef USPI_READERS_H
 #define USPI_READERS_H
 

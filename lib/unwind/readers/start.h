@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The way from a function's start to the pc of a frame, by the instructions. */
+/* Computes the path from a function's start to a frame's pc from the instructions. */
 #ifndef USPI_START_H
 #define USPI_START_H
 
 #include "lib/unwind/readers/evidence.h"
 
-/* Instructions to look at. A function's way to its return is rarely longer than some hundred. */
+/* Limit of instructions. The path from a function's start to its return rarely has more than some hundred. */
 #define USPI_BUDGET_EXACT 4096u
 
-/* What the way from a start says, of a function that ends at `end` (0: not known). */
+/* Makes the candidate of the path from `start`, in a function that ends at `end` (0: not known). */
 bool uspi_from_start(struct uspi_evidence *evidence, usp_addr start, usp_addr end, struct uspi_candidate *candidate);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kinds of unwind tables, one function each: from a frame to what its table says. What the tables say is
- * lib/unwind/tables/'s. */
+/* Looks up a frame in the unwind tables, one function for each kind. lib/unwind/tables/ decodes them. */
 #ifndef USPI_READ_TABLE_H
 #define USPI_READ_TABLE_H
 
@@ -9,7 +8,7 @@
 struct uspi_description {
     enum uspi_described answer;
     struct uspi_table_entry entry;
-    bool is_body_only; /* the table leaves out what an interrupted frame may need */
+    bool is_body_only; /* the table omits what an interrupted frame may need */
 };
 
 void uspi_describe_by_compact(struct uspi_evidence *evidence, struct uspi_description *description);
@@ -17,15 +16,15 @@ void uspi_describe_by_cfi(struct uspi_evidence *evidence, struct uspi_descriptio
 void uspi_describe_by_ehabi(struct uspi_evidence *evidence, struct uspi_description *description);
 void uspi_describe_by_go(struct uspi_evidence *evidence, struct uspi_description *description);
 
-/* Whether a return address, which follows no call, is where a goroutine returns to: asked where Go's table describes
- * the frame. */
+/* Returns whether a return address, which follows no call, is the one that a goroutine returns to. Called where Go's
+ * table describes the frame. */
 bool uspi_ends_goroutine(struct uspi_evidence *evidence, usp_addr return_address);
 
-/* By the entry at an offset of the call frame information in __eh_frame, as compact unwind names it. */
+/* Uses the call frame information at an offset of __eh_frame, as compact unwind gives it. */
 void uspi_describe_by_fde(struct uspi_evidence *evidence, uint64_t offset, struct uspi_description *description);
 
-/* What a table said of the frame's code when it was asked before, where that was kept: the candidate of
- * USPI_BY_TABLE. False: it was not, or leads nowhere. */
+/* Makes the candidate of USPI_BY_TABLE from a cached rule for the frame's code. Returns false when there is no such
+ * rule or it cannot be applied. */
 bool uspi_recall_table(struct uspi_evidence *evidence);
 
 #endif

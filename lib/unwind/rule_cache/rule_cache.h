@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Unwind rules, kept from one walk to the next: what a table said, or what the explorer found, at a pc. A fixed number of
- * them, in sets of a few places each; written and read by any number of threads and signal handlers without a lock. A rule
- * that does not fit into two words (rule_pack.c) is not kept; one that is displaced is found anew.
+/* Caches unwind rules between walks: the rule that a table has, or that the explorer found, at a pc. The cache has a
+ * fixed number of entries in small sets. Any number of threads and signal handlers read and write it without a lock. A
+ * rule that does not fit into two words (rule_pack.c) is not cached; a rule that was replaced is found again.
  *
- * It holds rules, never judgements of where they lead: the user of one judges that again, but for return addresses of
- * which the cache says that they are such (USPI_RULE_CERTAIN). What a rule is kept under says as well which code it is for;
- * that is kept_rules.h's. */
+ * It contains rules, not judgements of where they lead. Users judge a return address again, except when the cache
+ * states that it is certain (USPI_RULE_CERTAIN). kept_rules.h decides which code a rule is for. */
 #ifndef USPI_RULE_CACHE_H
 #define USPI_RULE_CACHE_H
 
@@ -14,9 +13,9 @@
 
 #include <stdatomic.h>
 
-/* Places in a set. */
+/* Entries in a set. */
 #define USPI_RULE_WAYS 4u
-/* More rules than that are not asked for: their memory's size must fit into 32 bits. */
+/* Maximum number of rules: the size of their memory must fit into 32 bits. */
 #define USPI_RULES_MAX (1u << 26)
 
 /* A rule in two words; see rule_pack.c. */
@@ -25,20 +24,21 @@ struct uspi_packed_rule {
     uint64_t saved; /* the other callee-saved registers */
 };
 
-/* What a rule is kept under, besides the pc and a stamp. */
+/* The part of a rule's key besides the pc and the stamp. */
 enum uspi_rule_how {
     USPI_RULE_BY_TABLE = 0,      /* from a table; the note is the method */
-    USPI_RULE_EXACT = 1 << 0,    /* the pc is where a thread stands, not a return address */
-    USPI_RULE_THUMB = 1 << 1,    /* and the code there is Thumb */
-    USPI_RULE_EXPLORED = 1 << 2, /* not from a table but from the instructions; the note is of doubts */
-    USPI_RULE_CERTAIN = 1 << 3   /* the code at the pc stays what it is, and a call precedes it (unless it is exact) */
+    USPI_RULE_EXACT = 1 << 0,    /* the pc is interrupted, not a return address */
+    USPI_RULE_THUMB = 1 << 1,    /* the code at the pc is Thumb */
+    USPI_RULE_EXPLORED = 1 << 2, /* from the instructions; the note is the doubts */
+    /* The code at the pc does not change, and a call precedes it (unless the pc is exact). */
+    USPI_RULE_CERTAIN = 1 << 3
 };
 
-/* An entry. Its version is odd while the entry is being written. A reader loads the version before and after all other words,
- * and retries or gives up when the two differ. The version:
+/* An entry. Its version is odd while the entry is being written. A reader loads the version before and after all other
+ * words, and retries or gives up when the two differ. The version:
  *
  *     | 63 … 32                      | 31 … 5        | 4 … 1 | 0                |
- *     | the stamp it is valid for    | how often     | how   | is being written | */
+ *     | the stamp it is valid for    | write count   | how   | is being written | */
 struct uspi_kept_rule {
     _Atomic(uint64_t) version, pc, frame, saved; /* pc 0: empty */
 };
@@ -52,33 +52,33 @@ static inline uint64_t uspi_rule_wanted(unsigned how, uint32_t stamp) {
 }
 
 struct uspi_rule_cache {
-    bool still;      /* the code that it is for does not change as long as it is used */
-    size_t set_mask; /* of a set's offset in bytes */
+    bool still;      /* the code does not change while the cache is used */
+    size_t set_mask; /* mask of a set's offset in bytes */
     struct uspi_kept_rule *entries;
 };
 
-/* Makes an empty one for `rules` rules (at least 1), which are rounded up to a power of two. *bytes (may be NULL) becomes
- * what it takes: 32 for each rule and less than 128 more. NULL when memory lacks, or beyond USPI_RULES_MAX. free() frees
- * it. Not async-signal-safe. */
+/* Makes an empty cache for `rules` rules (at least 1), rounded up to a power of two. *bytes (may be NULL) becomes its
+ * size: 32 for each rule and less than 128 more. Returns NULL when memory is exhausted, or beyond USPI_RULES_MAX.
+ * free() frees it. Not async-signal-safe. */
 struct uspi_rule_cache *uspi_rule_cache_create(uint32_t rules, bool still, size_t *bytes);
 
-/* Keeps the rule for a pc that is not 0; silently not, when another thread is writing to the same place.
+/* Caches the rule for a pc other than 0. Does nothing when another thread is writing to the same entry.
  *   how    enum uspi_rule_how
- *   stamp  of what it is valid for
+ *   stamp  identifies what the rule is valid for
  * Async-signal-safe. */
 void uspi_rule_cache_keep(struct uspi_rule_cache *cache, usp_addr pc, unsigned how, uint32_t stamp,
                           const struct uspi_packed_rule *rule);
 
-/* Packs a rule, with a note of four bits. False when it does not fit. */
+/* Packs a rule with a note of four bits. Returns false when it does not fit. */
 bool uspi_rule_pack(const struct uspi_backend *backend, const struct uspi_rule *rule, unsigned note,
                     struct uspi_packed_rule *packed);
 
-/* The rule that was packed. Returns the note. */
+/* Unpacks a rule. Returns the note. */
 unsigned uspi_rule_unpack(const struct uspi_backend *backend, const struct uspi_packed_rule *packed,
                           struct uspi_rule *rule);
 
-/* Return addresses have no two low bits on arm64, and on x86 lie further apart: the third is the lowest that tells sets
- * apart, which have 128 bytes. */
+/* Shift of the pc in the hash. Return addresses are multiples of 4 on arm64, and are further apart on x86, so bit 2 is
+ * the lowest one that distinguishes sets. A set has 128 bytes. */
 #define USPI_RULE_SPREAD 5
 
 static inline struct uspi_kept_rule *uspi_rule_set(const struct uspi_rule_cache *cache, usp_addr pc) {
@@ -86,8 +86,8 @@ static inline struct uspi_kept_rule *uspi_rule_set(const struct uspi_rule_cache 
     return (struct uspi_kept_rule *)((uint8_t *)cache->entries + offset);
 }
 
-/* The two words of a rule that is kept for a pc, as uspi_rule_wanted says. *frame and *saved may be written in any case;
- * saved may be NULL. Async-signal-safe. */
+/* Finds the two words of the rule for a pc, with the key of uspi_rule_wanted. *frame and *saved may be written even on
+ * failure. saved may be NULL. Async-signal-safe. */
 USPI_TEMPLATE bool uspi_rule_cache_find_words(const struct uspi_rule_cache *cache, usp_addr pc, uint64_t wanted,
                                               uint64_t *frame, uint64_t *saved) {
     struct uspi_kept_rule *entry = uspi_rule_set(cache, pc);
@@ -112,8 +112,8 @@ static inline bool uspi_rule_cache_find(const struct uspi_rule_cache *cache, usp
  *     | 63 … 44     | 43 … 27 | 26 … 10        | 9 … 6 | 5 … 0              |
  *     | CFA, signed | fp      | return address | note  | the CFA's register |
  *
- * Offsets are in slots of the processor's stack; those of places are stored with their range's middle added. The walk waits
- * for the CFA, so that it is where one instruction has it. */
+ * Offsets are in slots of the processor's stack. Offsets of places are stored with half of their range added. A walk
+ * needs the CFA first, so it is where one instruction can extract it. */
 
 #define USPI_PACKED_BASE_BITS  6u
 #define USPI_PACKED_NOTE_SHIFT 6u
@@ -125,7 +125,7 @@ static inline bool uspi_rule_cache_find(const struct uspi_rule_cache *cache, usp
 #define USPI_PACKED_CFA_BITS   20u
 #define USPI_PACKED_SAVED_BITS 6u /* of each other register; from the return address's slot */
 
-/* In place of an offset; all that stand for return addresses are lower than any place. */
+/* Values in place of an offset. All those for return addresses are lower than any place. */
 #define USPI_PACKED_RA_OUTERMOST 0 /* there is no return address */
 #define USPI_PACKED_RA_LINK      1 /* it is in the link register */
 #define USPI_PACKED_FP_SAME      0
@@ -135,11 +135,12 @@ static inline bool uspi_rule_cache_find(const struct uspi_rule_cache *cache, usp
 #define USPI_PACKED_MIDDLE(bits)             (1 << ((bits) - 1))
 #define USPI_PACKED_FIELD(word, shift, bits) ((int32_t)((word) >> (shift) & ((UINT64_C(1) << (bits)) - 1)))
 
-/* In place of a register: the stack pointer, below the CFA; the return address lies right below the CFA, and fp is itself or
- * lies below that. Nothing can be misaligned or off the stack then, when the CFA is on it. */
+/* Value in place of a register. The CFA is relative to the stack pointer and above it, the return address is right
+ * below the CFA, and fp is unchanged or below the return address. Then nothing can be misaligned or outside the stack
+ * if the CFA is inside. */
 #define USPI_PACKED_BASE_PUSHED 63u
 
-/* The CFA's register as it is stored. */
+/* Returns the CFA's register as it is stored. */
 static inline unsigned uspi_packed_stored_base(uint64_t frame) {
     return (unsigned)USPI_PACKED_FIELD(frame, 0, USPI_PACKED_BASE_BITS);
 }
@@ -149,10 +150,10 @@ static inline unsigned uspi_packed_base(uint64_t frame, unsigned sp) {
     return base == USPI_PACKED_BASE_PUSHED ? sp : base;
 }
 
-/* Compilers shift copies of the sign in (GCC manual, "Integers implementation"; so does clang). */
+/* Compilers use an arithmetic shift (GCC manual, "Integers implementation"; clang does the same). */
 static inline int64_t uspi_packed_cfa(uint64_t frame) { return (int64_t)frame >> USPI_PACKED_CFA_SHIFT; }
 
-/* These two as they are stored. */
+/* Return the places of the return address and of fp as they are stored. */
 static inline int32_t uspi_packed_ra(uint64_t frame) {
     return USPI_PACKED_FIELD(frame, USPI_PACKED_RA_SHIFT, USPI_PACKED_PLACE_BITS);
 }
@@ -163,12 +164,12 @@ static inline int32_t uspi_packed_fp(uint64_t frame) {
 
 static inline int32_t uspi_packed_place(int32_t stored) { return stored - USPI_PACKED_MIDDLE(USPI_PACKED_PLACE_BITS); }
 
-/* As stored, of the i-th callee-saved register that is not fp. */
+/* Returns the place of the i-th callee-saved register other than fp, as it is stored. */
 static inline int32_t uspi_packed_saved(uint64_t saved, unsigned i) {
     return USPI_PACKED_FIELD(saved, i * USPI_PACKED_SAVED_BITS, USPI_PACKED_SAVED_BITS);
 }
 
-/* The slot of such a register, from the CFA. A return address that is in no slot counts as at the CFA. */
+/* Returns the slot of such a register, from the CFA. A return address without a slot counts as being at the CFA. */
 static inline int32_t uspi_packed_saved_place(int32_t ra, int32_t stored) {
     int32_t from = ra == USPI_PACKED_RA_LINK || ra == USPI_PACKED_RA_OUTERMOST ? 0 : uspi_packed_place(ra);
     return from + stored - USPI_PACKED_MIDDLE(USPI_PACKED_SAVED_BITS);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads a part of a section of call frame information field by field: entries' headers and instructions. The first failure
- * stays, and what is read after it is 0. What the fields mean is dwarf_entry.c's and dwarf_row.c's. */
+/* Reads a part of a call frame information section field by field: entries' headers and instructions. The first
+ * failure is kept, and later reads give 0. dwarf_entry.c and dwarf_row.c interpret the fields. */
 #ifndef USPI_DWARF_CURSOR_H
 #define USPI_DWARF_CURSOR_H
 
 #include "lib/unwind/tables/dwarf_section.h"
 
 struct uspi_dwarf_cursor {
-    struct uspi_dwarf_section within; /* the section, up to where the part ends */
+    struct uspi_dwarf_section within; /* the section, cut at the part's end */
     uint64_t at;                      /* offset in the section */
     int status;                       /* USP_OK, or the first failure */
 };

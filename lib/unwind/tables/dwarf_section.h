@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* One section of DWARF call frame information: .eh_frame (ELF), __eh_frame (Mach-O) or .debug_frame, its entries (CIE and
- * FDE), and the encodings of the pointers in it. What the instructions in an entry mean is dwarf_row.h's, where an address
- * is looked up dwarf_find.h's.
- * Sources: DWARF 5, 6.4.1 "Structure of Call Frame Information"; Linux Standard Base Core 5.0, 10.5 "DWARF Extensions" and
- * 10.6 "Exception Frames". All functions return USP_OK or a negative enum usp_status; they allocate nothing and are
- * async-signal-safe as the section's source is. */
+/* One section of DWARF call frame information: .eh_frame (ELF), __eh_frame (Mach-O) or .debug_frame, with its entries
+ * (CIE and FDE) and the encodings of pointers. dwarf_row.h executes an entry's instructions, dwarf_find.h looks up
+ * addresses. Sources: DWARF 5, 6.4.1 "Structure of Call Frame Information"; Linux Standard Base Core 5.0, 10.5 "DWARF
+ * Extensions" and 10.6 "Exception Frames".
+ *
+ * All functions return USP_OK or a negative enum usp_status. They allocate nothing and are async-signal-safe if the
+ * section's source is. */
 #ifndef USPI_DWARF_SECTION_H
 #define USPI_DWARF_SECTION_H
 
@@ -12,16 +13,17 @@
 #include "lib/object/bytes.h"
 
 struct uspi_dwarf_section {
-    struct uspi_bytes bytes; /* positions are target addresses, except .debug_frame's, from which nothing counts */
+    /* Positions are target addresses, except in .debug_frame, where nothing is relative to them. */
+    struct uspi_bytes bytes;
     const struct uspi_backend *backend;
     bool is_eh;           /* .eh_frame rather than .debug_frame */
-    bool swaps_sp_and_fp; /* Darwin's __eh_frame for i386 has 4 for ebp and 5 for esp */
-    usp_addr text_base;   /* DW_EH_PE_textrel */
-    usp_addr data_base;   /* DW_EH_PE_datarel */
+    bool swaps_sp_and_fp; /* Darwin's __eh_frame for i386 numbers ebp 4 and esp 5 */
+    usp_addr text_base;   /* base of DW_EH_PE_textrel */
+    usp_addr data_base;   /* base of DW_EH_PE_datarel */
     usp_addr slide;       /* added to absolute addresses */
 };
 
-/* DW_EH_PE_*: the format in the low four bits, what the value counts from in the next three. */
+/* DW_EH_PE_*: the format in the low four bits, the base in the next three. */
 enum uspi_dwarf_encoding {
     USPI_PE_ABSPTR = 0x00, /* a word of the target */
     USPI_PE_ULEB128 = 0x01,
@@ -44,11 +46,11 @@ enum uspi_dwarf_encoding {
     USPI_PE_OMIT = 0xff
 };
 
-/* How many bytes a value of that format takes; 0 for LEB128 and formats that do not exist. */
+/* Returns the size of a value in bytes; 0 for LEB128 and formats that do not exist. */
 unsigned uspi_dwarf_width(const struct uspi_backend *backend, uint8_t encoding);
 
-/* Reads an encoded pointer at *offset and moves *offset behind it. A stored zero is a null pointer, whatever it counts
- * from. `function` is what DW_EH_PE_funcrel counts from. */
+/* Reads an encoded pointer at *offset and moves *offset past it. A stored zero is a null pointer, whatever its base.
+ * `function` is the base of DW_EH_PE_funcrel. */
 int uspi_dwarf_pointer(const struct uspi_dwarf_section *section, uint64_t *offset, uint8_t encoding, usp_addr function,
                        usp_addr *value);
 
@@ -57,18 +59,18 @@ struct uspi_dwarf_cie {
     int64_t data_align;
     uint64_t return_column;
     uint8_t version;
-    uint8_t encoding;      /* of the FDE's addresses */
+    uint8_t encoding;      /* encoding of the FDE's addresses */
     uint8_t lsda_encoding; /* USPI_PE_OMIT: none */
-    bool has_augmentation; /* 'z': FDEs have augmentation data and say how long they are */
+    bool has_augmentation; /* 'z': FDEs have augmentation data with its length */
     bool is_signal_frame;  /* 'S' */
     bool signs_with_b_key; /* 'B' */
     uint64_t instructions; /* offset in the section */
-    uint64_t end;          /* of them */
+    uint64_t end;          /* offset of the end of the instructions */
 };
 
 struct uspi_dwarf_fde {
     struct uspi_dwarf_cie cie;
-    usp_addr start, end;   /* the code it describes; `end` lies behind it */
+    usp_addr start, end;   /* the described code; `end` is the first address past it */
     uint64_t instructions; /* offset in the section */
     uint64_t instructions_end;
 };
@@ -76,24 +78,24 @@ struct uspi_dwarf_fde {
 /* An entry's header. */
 struct uspi_dwarf_entry {
     uint64_t offset;   /* in the section */
-    uint64_t contents; /* offset behind the CIE's id or pointer */
-    uint64_t next;     /* offset behind the entry */
-    uint64_t cie;      /* an FDE's: offset of its CIE; a CIE's: its own */
+    uint64_t contents; /* offset past the CIE's id or the FDE's CIE pointer */
+    uint64_t next;     /* offset past the entry */
+    uint64_t cie;      /* in an FDE: offset of its CIE; in a CIE: its own */
     bool is_cie;
     bool is_wide; /* the 64-bit format */
-    bool is_end;  /* no entry, but the zero that ends .eh_frame; only `next` is set otherwise */
+    bool is_end;  /* not an entry but the zero that ends .eh_frame; only `next` is set then */
 };
 
-/* The entry at an offset. USP_ERROR_TRUNCATED when the section ends before it does, USP_ERROR_FORMAT when its length is a
- * reserved one or its CIE would lie before the section. */
+/* Reads the entry at an offset. Returns USP_ERROR_TRUNCATED when the section ends before the entry, USP_ERROR_FORMAT
+ * when its length has a reserved value or its CIE would be before the section. */
 int uspi_dwarf_entry(const struct uspi_dwarf_section *section, uint64_t offset, struct uspi_dwarf_entry *entry);
 
-/* The FDE of an entry, with its CIE. USP_ERROR_FORMAT when it contradicts itself (or is a CIE), USP_ERROR_UNSUPPORTED of a
- * version or an augmentation that is not known, whose data cannot be separated. */
+/* Reads an FDE and its CIE. Returns USP_ERROR_FORMAT when it contradicts itself or is a CIE, USP_ERROR_UNSUPPORTED for
+ * an unknown version or an augmentation whose data cannot be skipped. */
 int uspi_dwarf_fde(const struct uspi_dwarf_section *section, const struct uspi_dwarf_entry *entry,
                    struct uspi_dwarf_fde *fde);
 
-/* The CIE at an offset. */
+/* Reads the CIE at an offset. */
 int uspi_dwarf_cie(const struct uspi_dwarf_section *section, uint64_t offset, struct uspi_dwarf_cie *cie);
 
 #endif

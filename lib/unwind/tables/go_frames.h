@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Go's function table as an unwind table: for each instruction of a function it has how far sp is below its value at the
- * function's start (`delta`), and Go's compiler and assembler make frames of one shape. On arm the prologue moves sp down by
- * `frame`, the first delta that is not 0, and stores the link register there, and x29 below it. Assembly may move sp further.
+/* Uses Go's function table as an unwind table. For each instruction of a function it states how far sp is below its
+ * value at the function's start (`delta`). The frames of Go's compiler and assembler all have one shape. On arm the
+ * prologue moves sp down by `frame`, the first delta that is not 0, and stores the link register there, and x29 below
+ * it. Assembly code may move sp further.
  *
  *     x86       CFA = sp + delta + w      ra = [CFA - w]                                     rbp' = [CFA - 16]
  *     arm64     CFA = sp + delta          ra = delta == 0 ? lr : [CFA - frame]               x29' = [CFA - frame - 8]
@@ -14,40 +15,43 @@
  *          | locals         |             | lr             | <- sp
  *          +----------------+ <- sp       | caller's x29   | <- x29, below sp
  *
- * The caller's frame pointer lies there as long as the frame pointer points there: otherwise the prologue has not stored it
- * yet, the epilogue has restored it, or the function keeps none; then it is in the register. On i386 and arm nothing is known
- * of it. Go's functions keep no other register for their callers.
+ * The caller's frame pointer is in that slot as long as the frame pointer points to it. Otherwise it is still or again
+ * in the register: the prologue has not stored it yet, the epilogue has restored it, or the function does not save it.
+ * On i386 and arm the caller's frame pointer is not known. Go's functions preserve no other registers.
  *
- * Where a fault or a preemption made a call that is not in the code, the caller is an interrupted frame. The signal handler put
- * its link register above the frame of the function that it made it call (`pushed` is 16 on arm64, 4 on arm):
+ * When a fault or a preemption inserted a call that is not in the code, the caller is an interrupted frame. The signal
+ * handler stored the interrupted function's link register above the frame of the function that it inserted the call
+ * of (`pushed` is 16 on arm64, 4 on arm):
  *
  *     x86       as above
- *     arm       CFA = sp + delta + pushed      lr' = [CFA - pushed]      ra and x29' as from the CFA above, which is lower
+ *     arm       CFA = sp + delta + pushed      lr' = [CFA - pushed]      ra, x29' from the lower CFA above
  *
- * Sources: Go's src/runtime/traceback.go (how frames follow each other), src/cmd/internal/obj/{x86/obj6,arm64/obj7,arm/obj5}.go
- * (preprocess: prologues and epilogues), src/runtime/signal_{amd64,386,arm64,arm}.go (preparePanic, pushCall),
- * src/runtime/proc.go (newproc1), src/internal/abi/symtab.go (FuncFlag). */
+ * Sources: Go's src/runtime/traceback.go (how frames follow each other),
+ * src/cmd/internal/obj/{x86/obj6,arm64/obj7,arm/obj5}.go (preprocess: prologues and epilogues),
+ * src/runtime/signal_{amd64,386,arm64,arm}.go (preparePanic, pushCall), src/runtime/proc.go (newproc1),
+ * src/internal/abi/symtab.go (FuncFlag). */
 #ifndef USPI_GO_FRAMES_H
 #define USPI_GO_FRAMES_H
 
 #include "lib/object/gopclntab.h"
 #include "lib/unwind/tables/table.h"
 
-/* What the table says of the code at pc (of a caller: of the call).
- *   exact   the frame stands at pc. In functions that write to sp in other ways (they change stacks) the table is not to be
- *           believed; a frame that waits behind the call of one of them, runtime.cgocallback, is as it says
- *   entry   written completely; where the rule has fp, it is as long as fp points there
- *   is_top  Go's stacks end in this function; C may have called it, or a kernel as a signal's handler
- * USPI_CANNOT_UNWIND: of such functions, and behind a call that was made without a frame; no other table knows more. Thread-safe; as async-signal-safe as the source of the
- * bytes is. Looks at no more than 16,384 runs. */
+/* Looks up the code at pc (for a caller: of the call). Reads at most 16,384 runs.
+ *   exact   the frame was interrupted at pc. The table is not valid in functions that write to sp in other ways (they
+ *           switch stacks). It is
+ *           valid for a frame that waits after a call of such a function, runtime.cgocallback
+ *   entry   written completely; a location of fp in the rule is valid only while fp points there
+ *   is_top  Go's stacks end in this function. C may have called it, or a kernel as a signal handler
+ * Returns USPI_CANNOT_UNWIND in functions that switch stacks, and after a call that was made without a frame; no other
+ * table describes these. Thread-safe; async-signal-safe if the source of the bytes is. */
 enum uspi_described uspi_go_describe(const struct uspi_go_table *table, const struct uspi_backend *backend, usp_addr pc,
                                      bool exact, struct uspi_table_entry *entry, bool *is_top);
 
-/* Whether a return address is the one with which the scheduler begins a goroutine: behind the first instruction,
- * which is no call, of runtime.goexit. */
+/* Returns whether a return address is the one with which the scheduler begins a goroutine: after the first instruction
+ * of runtime.goexit, which is not a call. */
 bool uspi_go_ends_goroutine(const struct uspi_go_table *table, usp_addr return_address);
 
-/* Whether it is in runtime.clone, which calls the first function of a thread and has no caller itself. */
+/* Returns whether it is in runtime.clone, which calls a thread's first function and has no caller. */
 bool uspi_go_begins_thread(const struct uspi_go_table *table, usp_addr return_address);
 
 #endif
