@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Source frames: an answer of a block as the caller gets it, innermost inlined call first. */
+/* Source frames: makes them of a block's answer, innermost inlined call first. */
 #ifndef USPI_MODULE_LINES_FRAMES_H
 #define USPI_MODULE_LINES_FRAMES_H
 
@@ -7,31 +7,32 @@
 
 #include <unspool/lines.h>
 
-/* How paths of source files are written. */
+/* How paths of source files are changed. */
 struct uspi_source_paths {
-    struct usp_path_map *maps; /* owned, strings too */
+    struct usp_path_map *maps; /* owned, including their strings */
     uint32_t count;
-    uint32_t inlined_limit; /* so many inlined calls are given at most */
+    uint32_t inlined_limit; /* maximum number of inlined calls */
 };
 
-/* Returns whether no map lacks a string. maps may be NULL. */
+/* Returns whether all maps have both strings. maps may be NULL. */
 bool uspi_path_maps_are_whole(const struct usp_path_map *maps, uint32_t count);
 
-/* Copies the maps, which may be NULL, and sets no limit for inlined calls. Returns false when memory lacks; then, too, they are to
- * be cleared. */
+/* Copies the maps, which may be NULL, and sets no limit for inlined calls. Returns false when memory is exhausted; the
+ * paths must then still be cleared. */
 bool uspi_source_paths_init(struct uspi_source_paths *paths, const struct usp_path_map *maps, uint32_t count);
 
 /* Frees the maps. */
 void uspi_source_paths_clear(struct uspi_source_paths *paths);
 
-/* A directory with the first prefix replaced that the caller wants replaced; NULL when memory lacks. A prefix ends where a
- * part of the path ends; slashes at the end of a prefix and of its replacement count as none. */
+/* Returns a directory after the first matching map has replaced its prefix; NULL when memory is exhausted. A prefix
+ * ends at the end of a path component. Trailing slashes of a prefix and its replacement are ignored. */
 const char *uspi_source_folder(const struct uspi_source_paths *paths, struct uspi_names *names, const char *folder);
 
-/* Counts a frame, and keeps it where there is room. */
+/* Counts a frame, and stores it if there is room. */
 void uspi_put_source_frame(struct usp_lines *lines, const struct usp_source_frame *frame);
 
-/* Puts what debug information says of an address. USP_OK, or USP_ERROR_FORMAT: what was put is to be thrown away. */
+/* Adds the frames of an answer of debug information. Returns USP_OK, or USP_ERROR_FORMAT: the caller must discard the
+ * added frames. */
 int uspi_lines_frames(const struct uspi_source_paths *paths, struct uspi_names *names,
                       const struct uspi_lines_answer *answer, usp_addr address, struct usp_lines *lines);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The lines of one module: from an index file, from debug information, or from that of the object files that a Mach-O image was
- * linked from, whichever is found, behind one look-up over blocks.
- * Blocks of debug information are made when a question needs them and lie in the cache of the symbolizer, which may give them
- * up; those of an index file are used where they lie. */
+/* The lines of one module: from an index file, from debug information, or from the debug information of the object
+ * files that a Mach-O image was linked from. All of them are looked up as blocks. Blocks of debug information are made
+ * when a lookup needs them, and are cached by the symbolizer, which may discard them. Blocks of an index file are used
+ * in place. */
 #ifndef USPI_MODULE_LINES_H
 #define USPI_MODULE_LINES_H
 
@@ -15,69 +15,72 @@ struct uspi_lines;
 struct uspi_line_source;
 struct uspi_index_file;
 
-/* Finds where the lines of an image are. `file` is the image's file; NULL: it was not found. What is given must stay as
- * long as the lines. NULL when memory lacks; lines that were not found are lines without blocks. */
+/* Finds the lines of an image. `file` is the image's file; NULL: it was not found. The arguments must live as long as
+ * the lines. Returns NULL when memory is exhausted; if no lines were found, the result has no blocks. */
 struct uspi_lines *uspi_lines_open(const struct usp_image *image, const struct uspi_places *places,
                                    const struct uspi_file *file, struct uspi_cache *cache);
 
-/* The cache must have been emptied. NULL is ignored. */
+/* Frees lines. The cache must have been emptied. NULL is ignored. */
 void uspi_lines_close(struct uspi_lines *lines);
 
-/* What is said of an address by one block. */
+/* One block's answer for an address. */
 struct uspi_lines_answer {
     const struct uspi_lines *lines;
-    uint64_t moved; /* what is added to an address of the answer to have it as linked in the image */
+    uint64_t moved; /* added to an address of the answer to give the address as linked in the image */
     struct uspi_block block;
     uint32_t number; /* of the block */
     struct uspi_block_place place;
-    struct uspi_block_part part; /* size 0: in no function */
+    struct uspi_block_part part; /* size 0: the address is in no function */
 };
 
-/* Answers for an address of the image as linked: answers[0] is the one that counts, the others are of blocks whose function
- * has the same code. Returns how many, 0 when nothing is known, or USP_ERROR_NO_MEMORY, USP_ERROR_FORMAT. The caller has
- * signed in at the cache, and uses them until it signs out. */
+/* Finds the answers for an address as linked in the image. answers[0] is the one to use; the others are from blocks
+ * whose functions have the same code. Returns the number of answers, 0 when nothing is known, USP_ERROR_NO_MEMORY or
+ * USP_ERROR_FORMAT. The caller has signed in at the cache, and may use the answers until it signs out. */
 int uspi_lines_find(struct uspi_lines *lines, uint64_t address, struct uspi_lines_answer answers[USPI_MAP_BLOCKS]);
 
-/* The same without the index that `lines` are from, when it was found to be damaged; uspi_lines_explain reports that then.
- * Returns 0 when the lines are not from an index. */
+/* Finds the answers without the index of `lines`, after it was found to be damaged, which uspi_lines_explain then
+ * reports. Returns 0 when the lines are not from an index. */
 int uspi_lines_fall_back(struct uspi_lines *lines, uint64_t address, struct uspi_lines_answer answers[USPI_MAP_BLOCKS]);
 
-/* The index that they are from; NULL: from none. */
+/* Returns the index of the lines; NULL: they are not from an index. */
 const struct uspi_index_file *uspi_lines_index(const struct uspi_lines *lines);
 
-/* The same out of what is given, whatever else there is: for comparing an index with its source. */
+/* Like uspi_lines_open, but ignores indexes: for comparing an index with its source. */
 struct uspi_lines *uspi_lines_open_without_index(const struct usp_image *image, const struct uspi_places *places,
                                                  const struct uspi_file *file, struct uspi_cache *cache);
 
-/* The same out of the debug information in `file` alone, which was copied from memory and may go before the names that are
- * given: no other file is looked for, and all strings are kept in the names. */
+/* Like uspi_lines_open, but uses only the debug information in `file`, which was copied from memory. No other file is
+ * searched for. All strings are copied into the names, so `file` may be freed before them. */
 struct uspi_lines *uspi_lines_open_in_memory(const struct usp_image *image, const struct uspi_places *places,
                                              const struct uspi_file *file, struct uspi_cache *cache);
 
-/* Calls `visit` with each place at which an answer may change, in the addresses of the image as linked: all entries and all calls of
- * all blocks. Not 0: no more, and it is returned. */
+/* Calls `visit` with each address at which an answer may change, as linked in the image: all entries and calls of all
+ * blocks. A result other than 0 ends the visit and is returned. */
 int uspi_lines_visit(struct uspi_lines *lines, int (*visit)(void *context, uint64_t address), void *context);
 
-/* What their blocks are made from: debug information, or Go's function table; NULL: an index, object files, or nothing. */
+/* Returns the source of the blocks: debug information or Go's function table. NULL: an index, object files, or
+ * nothing. */
 struct uspi_line_source *uspi_lines_source(const struct uspi_lines *lines);
 
-/* A string of an answer, which stays as long as the lines or in `names`; *found is NULL when there is none. USP_OK,
- * USP_ERROR_FORMAT, USP_ERROR_NO_MEMORY. */
+/* Finds a string of an answer. It is valid as long as the lines, or is copied into `names`. *found is NULL when there
+ * is none. Returns USP_OK, USP_ERROR_FORMAT, USP_ERROR_NO_MEMORY. */
 int uspi_lines_find_text(const struct uspi_lines_answer *answer, uint64_t text, struct uspi_names *names,
                          const char **found);
 
-/* The same; NULL also when it cannot be read. */
+/* Returns the same string, or NULL, also when it cannot be read. */
 const char *uspi_lines_text(const struct uspi_lines_answer *answer, uint64_t text, struct uspi_names *names);
 
-/* What is added to an address in the debug information to have it as linked in the image; of object files 0. */
+/* Returns what is added to an address in the debug information to give the address as linked in the image; 0 for
+ * object files. */
 uint64_t uspi_lines_moved(const struct uspi_lines *lines);
 
-/* A sentence for usp_symbolizer_explain_lines, and its status. */
+/* Writes the sentence of usp_symbolizer_explain_lines and returns its status. */
 int uspi_lines_explain(const struct uspi_lines *lines, char *text, size_t size);
 
 bool uspi_lines_are_indexed(const struct uspi_lines *lines);
 
-/* Whether they are those of the object files that a Mach-O image was linked from: the linker has moved their functions apart. */
+/* Returns whether the lines are from the object files that a Mach-O image was linked from. The linker moved their
+ * functions apart. */
 bool uspi_lines_has_objects(const struct uspi_lines *lines);
 
 #endif
