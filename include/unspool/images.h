@@ -91,8 +91,8 @@ USP_API void usp_image_file_options_init(struct usp_image_file_options *options)
  *
  * Unlinked files have no load addresses:
  *   - A Mach-O object is one image, whose addresses begin at 0.
- *   - An ELF object has one image for each section with code, whose addresses begin at the section's start. If
- *     there are several, their paths end in ":(SECTION)".
+ *   - An ELF object has one image for each section with code, whose addresses begin at the section's start. If there
+ *     are several, their paths end in ":(SECTION)".
  *   - An archive, or a fat file of archives, has the images of its members, with the path "ARCHIVE(MEMBER)".
  * `path` may name one of these: libx.a(m.o), x.o:(.text.f), libx.a(m.o):(.text.f). When several members have the same
  * name, libx.a(m.o at 68) is the one with that member_offset.
@@ -108,11 +108,9 @@ USP_API void usp_image_file_options_init(struct usp_image_file_options *options)
  *   USP_ERROR_ARGUMENT     also when the image does not fit above load_address
  *   USP_ERROR_NOT_FOUND    there is no such file
  *   USP_ERROR_MISMATCH     no image has this build or processor (the sentence lists those that exist), or there is no
- *                          such
- *                          member or section
+ *                          such member or section
  *   USP_ERROR_UNSUPPORTED  a core, a thin archive, a nested archive, a big-endian file, or one that
- *                          USP_IMAGE_FILE_LINKED
- *                          refuses
+ *                          USP_IMAGE_FILE_LINKED refuses
  *   USP_ERROR_FORMAT, USP_ERROR_TRUNCATED
  * Thread-safe, not async-signal-safe. */
 USP_API int usp_images_open(const char *path, const struct usp_image_file_options *options, struct usp_images **images,

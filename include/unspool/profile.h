@@ -125,8 +125,7 @@ USP_API void usp_profile_get_info(struct usp_profile *profile, struct usp_profil
 
 /* Copies the samples of a time span, of one thread or all, to a new profile, which does not roll.
  *   from, to  usp_clock values: samples with from <= time < to. With the span 0 … UINT64_MAX, the copy's totals
- *             include samples
- *             that have left the time line
+ *             include samples that have left the time line
  *   thread    a thread id; 0: all threads
  * On success the caller frees *copy. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe. */
 USP_API int usp_profile_copy(struct usp_profile *profile, uint64_t from, uint64_t to, uint64_t thread,

@@ -47,8 +47,8 @@ struct usp_symbolizer_options {
     const char *index_store;
     const struct usp_path_map *path_maps; /* for lines.h; the first matching map is used. Copied. Default NULL */
     uint32_t path_map_count;              /* number of path_maps. Default 0 */
-    uint32_t
-        inlined_limit; /* Maximum number of inlined calls for an address; the innermost are kept. Default 0: all. */
+    /* Maximum number of inlined calls for an address; the innermost are kept. Default 0: all. */
+    uint32_t inlined_limit;
     /* Id of the process that the list belonged to, which has ended. A perf map and a jitdump with this id in their
      * names are searched for in `folder` and in /tmp below `sysroot`. Default 0: not known. Ignored when `process` is
      * set. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the watched thread tells its monitor: three stores for a turn of its loop, and one system call for the turn that wakes a
- * monitor that sleeps. One thread tells at a time; the monitor's thread reads. */
+/* The watched thread's reports to its monitor: three stores for a turn of its loop, and one system call for a turn
+ * that wakes a sleeping monitor. One thread reports at a time; the monitor's thread reads. */
 #ifndef USPI_ACTIVITY_H
 #define USPI_ACTIVITY_H
 
@@ -9,20 +9,20 @@
 #include <stdint.h>
 
 enum uspi_doing {
-    USPI_NOTHING_YET = 0, /* the loop has not said anything */
+    USPI_NOTHING_YET = 0, /* the loop has not reported anything */
     USPI_BUSY = 1,        /* in a turn */
     USPI_BETWEEN = 2,     /* a turn has ended */
     USPI_WAITING = 3      /* the loop waits for something to do */
 };
 
 struct uspi_activity {
-    _Atomic(uint32_t) turn;   /* the number of the turn, and in the lowest two bits an enum uspi_doing */
-    _Atomic(uint64_t) began;  /* when the last turn did, by usp_clock: written before `turn` says so, */
-    _Atomic(uint64_t) ended;  /* and when a turn ended last */
-    _Atomic(uint32_t) asleep; /* the monitor waits to be woken by a turn */
+    _Atomic(uint32_t) turn;   /* number of the turn, with an enum uspi_doing in the lowest two bits */
+    _Atomic(uint64_t) began;  /* when the last turn began, by usp_clock; written before `turn` */
+    _Atomic(uint64_t) ended;  /* when a turn ended last */
+    _Atomic(uint32_t) asleep; /* the monitor sleeps until a turn wakes it */
 };
 
-/* What was seen of it. */
+/* What the monitor has read. */
 struct uspi_seen {
     uint32_t turn;
     enum uspi_doing doing;
@@ -31,17 +31,17 @@ struct uspi_seen {
 
 static inline enum uspi_doing uspi_doing_of(uint32_t turn) { return (enum uspi_doing)(turn & 3); }
 
-/* A turn begins. Returns whether the monitor has to be woken: once for each time that it went to sleep. Async-signal-safe. */
+/* Begins a turn. Returns whether the monitor has to be woken: once for each sleep. Async-signal-safe. */
 static inline bool uspi_activity_begin(struct uspi_activity *activity, uint64_t now) {
     uint32_t turn = atomic_load_explicit(&activity->turn, memory_order_relaxed);
     atomic_store_explicit(&activity->began, now, memory_order_relaxed);
-    /* The monitor says that it sleeps, then looks at the turn; this says that there is a turn, then looks whether the monitor
-     * sleeps. Sequentially consistent, so that one of them sees the other. */
+    /* The monitor announces its sleep, then reads the turn. This function announces the turn, then reads whether the
+     * monitor sleeps. Both are sequentially consistent, so at least one of them sees the other's announcement. */
     atomic_store(&activity->turn, ((turn >> 2) + 1) << 2 | USPI_BUSY);
     return atomic_load(&activity->asleep) != 0 && atomic_exchange(&activity->asleep, 0) != 0;
 }
 
-/* The turn ends; `doing` is what follows. Async-signal-safe. */
+/* Ends the turn; `doing` is the new state. Async-signal-safe. */
 static inline void uspi_activity_end(struct uspi_activity *activity, uint64_t now, enum uspi_doing doing) {
     uint32_t turn = atomic_load_explicit(&activity->turn, memory_order_relaxed);
     if (uspi_doing_of(turn) == USPI_BUSY) atomic_store_explicit(&activity->ended, now, memory_order_relaxed);
@@ -50,14 +50,16 @@ static inline void uspi_activity_end(struct uspi_activity *activity, uint64_t no
 
 static inline struct uspi_seen uspi_activity_see(const struct uspi_activity *activity) {
     uint32_t turn = atomic_load(&activity->turn);
-    /* Newer times than the turn's belong to a turn that is seen at the next look: they make this one shorter, never longer. */
+    /* Times may be newer than the turn's number. They then belong to a turn that the next look sees, and make this one
+     * shorter, never longer. */
     return (struct uspi_seen){.turn = turn >> 2,
                               .doing = uspi_doing_of(turn),
                               .began = atomic_load_explicit(&activity->began, memory_order_relaxed),
                               .ended = atomic_load_explicit(&activity->ended, memory_order_relaxed)};
 }
 
-/* The monitor is about to sleep. False when a turn has begun since it looked: then it must not. */
+/* Announces that the monitor will sleep. Returns false when a turn has begun since the last look: the monitor must
+ * then stay awake. */
 static inline bool uspi_activity_sleep(struct uspi_activity *activity, const struct uspi_seen *seen) {
     atomic_store(&activity->asleep, 1);
     uint32_t turn = atomic_load(&activity->turn);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A hang in a mapped file, for the case that the process is killed meanwhile: the file is valid at each moment. It has room for two
- * states of the report. The one that the newer header does not name is written, then the older header is replaced; each header
- * and each state has a checksum, so that what was half written is not taken for a report. */
+/* A hang in a mapped file, which survives if the process is killed: the file is valid at every moment. It has room for
+ * two states of the report. The state to which the newer header does not refer is overwritten, then the older header
+ * is replaced. Headers and states have checksums, so that half-written ones are not used. */
 #ifndef USPI_HANG_FILE_H
 #define USPI_HANG_FILE_H
 
@@ -10,23 +10,23 @@
 #include <unspool/monitor.h>
 
 struct uspi_hang_file {
-    struct uspi_os_mapping mapping; /* bytes NULL: there is none */
-    size_t slot;                    /* bytes of a state */
-    uint64_t sequence;              /* of the last header */
+    struct uspi_os_mapping mapping; /* bytes NULL: there is no file */
+    size_t slot;                    /* size of a state in bytes */
+    uint64_t sequence;              /* number of the last header */
 };
 
-/* Makes the file with room for states of so many bytes each. Returns as uspi_os_mapping_make. */
+/* Makes the file with room for states of `slot` bytes each. Returns as uspi_os_mapping_make does. */
 int uspi_hang_file_make(struct uspi_hang_file *file, const char *path, size_t slot);
 void uspi_hang_file_close(struct uspi_hang_file *file);
 
-/* A hang goes on: as hang says, at a usp_clock value. Allocates nothing. What does not fit is not written: the state before
- * stays. */
+/* Writes the current state of a hang at a usp_clock value. Allocates nothing. A state that does not fit is not
+ * written; the previous one stays. */
 void uspi_hang_file_write(struct uspi_hang_file *file, const struct usp_hang *hang, uint64_t now);
 
-/* The hang still went on at that time, with so much of it not to be counted. */
+/* Updates the hang's duration. */
 void uspi_hang_file_touch(struct uspi_hang_file *file, uint64_t duration);
 
-/* No hang goes on. */
+/* Records that there is no hang. */
 void uspi_hang_file_end(struct uspi_hang_file *file);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A monitor without a thread: what happens at one look, and when the next one is due. The thread that sleeps between looks is
- * monitor.c's; a test's script can be in its place. */
+/* A monitor without a thread: performs one look and computes when the next one is due. monitor.c has the thread that
+ * sleeps between looks; tests use a script instead. */
 #ifndef USPI_WATCHING_H
 #define USPI_WATCHING_H
 
@@ -11,47 +11,49 @@
 #include "lib/monitor/watch.h"
 
 struct uspi_watching {
-    struct usp_monitor_options options; /* complete; `file` is the owner's */
+    struct usp_monitor_options options; /* complete; the creator of the monitor owns `file` */
     struct uspi_world world;
     struct uspi_activity activity;
     struct uspi_subject subject;
     struct uspi_watch watch;
     struct uspi_hang hang;
     struct uspi_hang_file file;
-    struct uspi_loop_wait loop_wait; /* what usp_monitor_learn_wait has learned */
-    struct usp_hang *killed;         /* that an earlier process left, until it is reported */
-    struct uspi_lock *lock;          /* for the statistics */
+    struct uspi_loop_wait loop_wait; /* result of usp_monitor_learn_wait */
+    struct usp_hang *killed;         /* a hang that an earlier process left, until it is reported */
+    struct uspi_lock *lock;          /* protects the statistics */
     struct usp_monitor_statistics statistics;
-    uint32_t counted; /* turns that the statistics have */
-    /* Pings, where the thread does not report turns: by what, how many were sent and answered, when, and the thread's processor
-     * time when it had answered the last. */
-    void (*ping_function)(void *context); /* NULL: there are none */
+    uint32_t counted; /* turns that the statistics include */
+    /* Pings, if the thread does not report turns: the function, numbers of pings sent and answered, times, and the
+     * thread's processor time at its last answer. */
+    void (*ping_function)(void *context); /* NULL: there are no pings */
     void *ping_context;
     uint64_t ping_sent;
     _Atomic(uint32_t) pings, answers;
     _Atomic(uint64_t) answered_at;
     uint64_t settled_cpu;
     bool is_settled;
-    /* The thread was captured in its loop's wait, in a turn that has not ended. It is not captured again before it runs. */
+    /* The thread was captured waiting in its loop, in a turn that has not ended. It is captured again only after it
+     * has run. */
     bool waits_unsaid;
 };
 
-/* options are complete and sensible. USP_OK, USP_ERROR_NO_MEMORY, USP_ERROR_NO_THREAD. uspi_watching_free must follow in any
- * case. */
+/* options are complete and valid. Returns USP_OK, USP_ERROR_NO_MEMORY, USP_ERROR_NO_THREAD. The caller calls
+ * uspi_watching_free in any case. */
 int uspi_watching_init(struct uspi_watching *watching, const struct usp_monitor_options *options,
                        const struct uspi_world *world);
 void uspi_watching_free(struct uspi_watching *watching);
 
-/* Watching begins: opens the file, and finds what an earlier process left in it. USP_OK, or why the file cannot be made. */
+/* Begins watching: opens the file, and reads what an earlier process left in it. Returns USP_OK, or why the file
+ * cannot be made. */
 int uspi_watching_begin(struct uspi_watching *watching);
 
-/* The watched thread answers the last ping. Async-signal-safe. */
+/* Records the watched thread's answer to the last ping. Async-signal-safe. */
 void uspi_watching_answer(struct uspi_watching *watching);
 
-/* One look. Returns when the next one is due; USPI_FOR_EVER: when a turn wakes the monitor. */
+/* Performs one look. Returns when the next one is due; USPI_FOR_EVER: when a turn wakes the monitor. */
 uint64_t uspi_watching_look(struct uspi_watching *watching, bool woken);
 
-/* Watching ends: a hang that goes on is abandoned. */
+/* Ends watching: a current hang is abandoned. */
 void uspi_watching_end(struct uspi_watching *watching);
 
 void uspi_watching_get_statistics(struct uspi_watching *watching, struct usp_monitor_statistics *statistics);

@@ -4,11 +4,11 @@
  * Two kinds of function are recognized:
  *
  *   - The function begins by pushing the frame pointer and the context register, and sets the frame pointer to the
- *     word above the
- *     context. Only LLVM's functions with an async context begin like this. The context is at CFA − 3 words.
+ *     word above the context. Only LLVM's functions with an async context begin like this. The context is at CFA − 3
+ *     words.
  *   - The executor called the function: the call is indirect, and the instruction before it loaded the context
- *     register from
- *     memory. The instructions from the function's start to the pc show where the value of that register is now.
+ *     register from memory. The instructions from the function's start to the pc show where the value of that register
+ *     is now.
  *
  * Functions that can return are rejected. Swift's async functions end by jumping to the next one. Functions of the
  * runtime (such as swift_task_switch) return after they have handed the task over, when another thread may already be

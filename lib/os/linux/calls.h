@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The system calls that the Linux layer makes, as one table, so that a test can let each of them fail in turn.
- * What they are used for, and what a failure means, is the callers' business.
+/* The system calls of the Linux layer as one table, so that a test can make each of them fail. The callers decide what
+ * a failure means.
  *
- * Every entry returns what the kernel returns: a result, or a negative error number. errno stays as it was, nothing is
- * allocated, nothing is locked: all entries may be used in a signal handler and while threads are stopped. */
+ * Every entry returns the kernel's result or a negative error number. It preserves errno, allocates nothing and takes
+ * no lock, so it may be used in a signal handler and while threads are stopped. */
 #ifndef USPI_LINUX_CALLS_H
 #define USPI_LINUX_CALLS_H
 
@@ -16,19 +16,19 @@
 #include <sys/uio.h>
 
 struct uspi_linux_calls {
-    /* Files. open takes a path relative to an open directory (or an absolute one), and adds O_CLOEXEC. */
+    /* Files. `open` takes a path relative to an open directory, or an absolute path, and adds O_CLOEXEC. */
     long (*open)(int directory, const char *path, int flags);
     long (*close)(int fd);
     long (*read)(int fd, void *to, size_t n);
     long (*pread)(int fd, void *to, size_t n, uint64_t offset);
     long (*rewind)(int fd);
     long (*list_directory)(int fd, void *entries, size_t n); /* getdents64 */
-    long (*count_links)(int fd);                             /* st_nlink of what is open */
+    long (*count_links)(int fd);                             /* st_nlink of an open file */
     long (*read_link)(const char *path, char *to, size_t n);
 
     /* Memory. */
-    /* Anonymous, private, zeroed; NULL when there is none. filled: all of it will be written soon, and is better had at once
-     * than by a fault for each page. */
+    /* Maps anonymous, private, zeroed memory; NULL on failure. filled: all of it will be written soon, so the kernel
+     * allocates it at once instead of at a fault for each page. */
     void *(*map)(size_t n, bool filled);
     long (*unmap)(void *at, size_t n);
     long (*probe)(uintptr_t address); /* -EFAULT when the 8 bytes at address & ~7 cannot be read */
@@ -42,29 +42,30 @@ struct uspi_linux_calls {
     long (*robust_list)(pid_t tid, uintptr_t *head);       /* get_robust_list */
     long (*send_signal)(pid_t pid, pid_t tid, int signal); /* tgkill */
     long (*set_action)(int signal, const struct sigaction *action, struct sigaction *old);
-    /* rt_sigprocmask, of all signals, libc's own too: bit signal − 1. how: SIG_BLOCK, SIG_SETMASK … */
+    /* rt_sigprocmask for all signals, including libc's own: bit signal − 1. how: SIG_BLOCK, SIG_SETMASK … */
     long (*set_mask)(int how, const uint64_t *mask, uint64_t *old);
-    long (*pending_signals)(uint64_t *set); /* sent to the calling thread or its process, and blocked */
+    long (*pending_signals)(uint64_t *set); /* signals sent to the calling thread or its process that are blocked */
     long (*wait)(_Atomic(uint32_t) *word, uint32_t seen, uint64_t deadline); /* futex; deadline: usp_clock() value */
     long (*wake)(_Atomic(uint32_t) *word, int count);
     long (*sleep)(uint64_t ns);
     int64_t (*cpu_time)(void);                                         /* of the calling thread, in ns */
     long (*trace)(long request, pid_t tid, void *address, void *data); /* ptrace */
 
-    /* Runs a function in a process that shares this one's memory and files; the calling thread waits until that ends
-     * (CLONE_VM | CLONE_VFORK). No other thread's wait sees it. 0 when it has ended. */
+    /* Runs a function in a process that shares this process's memory and files; the calling thread waits until it ends
+     * (CLONE_VM | CLONE_VFORK). Wait functions of other threads do not see it. Returns 0 when it has ended. */
     long (*run_beside)(int (*function)(void *context), void *stack_top, void *context);
     long (*permit_tracer)(bool any); /* PR_SET_PTRACER: any process may trace this one, or only its ancestors */
-    /* Of a thread of this process, in ns; -EINVAL when there is no such thread. */
+    /* Processor time of a thread of this process, in ns; -EINVAL when there is no such thread. */
     int64_t (*thread_cpu_time)(pid_t tid);
-    /* Of all threads of any process together, those that have ended too, in ns; -EINVAL when there is no such process. */
+    /* Processor time of all threads of any process, including ended ones, in ns; -EINVAL when there is no such
+     * process. */
     int64_t (*process_cpu_time)(pid_t pid);
 };
 
-/* The table in use: the kernel's own calls unless a test has put another one here before anything else ran. */
+/* The table in use: the kernel's calls, unless a test has replaced them before anything else ran. */
 extern const struct uspi_linux_calls *uspi_linux;
 
-/* The kernel's own calls, for a test's table to build on. */
+/* The kernel's calls, which a test's table may use. */
 extern const struct uspi_linux_calls uspi_linux_real;
 
 #endif

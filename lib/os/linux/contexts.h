@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies Swift's async contexts of a process while its threads are stopped. Contexts lie on the heap and change as soon as the
- * threads run. Only the walk, which comes later, finds out which word of a stack is a context's address. So every register and
- * every word of a stack that points into writable memory is taken for one. Where an address of code stands in a context's second
- * word, its first word is taken for the parent's address. A stack is searched only if the runtime has called a function on it.
- * Async-signal-safe. */
+/* Copies Swift's async contexts of a process while its threads are stopped. Contexts are on the heap and change as
+ * soon as the threads run. Which word of a stack is a context's address is known only after the walk, later. So every
+ * register and every word of a stack that points into writable memory counts as one. If a context's second word is an
+ * address of code, its first word counts as the parent's address. A stack is searched only if the runtime has called a
+ * function on it. Async-signal-safe. */
 #ifndef USPI_LINUX_CONTEXTS_H
 #define USPI_LINUX_CONTEXTS_H
 
@@ -13,16 +13,16 @@
 
 #include <sys/types.h>
 
-/* Room for the contexts of one thread, parents included. */
+/* Room for the contexts of one thread, including parents. */
 #define USPI_CONTEXTS_OF_THREAD 256u
-/* The words of one stack that are taken for contexts at most. */
+/* Maximum number of words of one stack that count as contexts. */
 #define USPI_CONTEXTS_OF_STACK 128u
 
-/* Where contexts are looked for. */
+/* Where contexts are searched for. */
 struct uspi_context_search {
     const struct uspi_ranges *ranges;
-    struct usp_region executor; /* the code of the runtime */
-    usp_addr mask;              /* the bits of a pointer that are an address */
+    struct usp_region executor; /* code range of the runtime */
+    usp_addr mask;              /* mask of a pointer's address bits */
     pid_t pid;
     struct uspi_context_table *table;
 };
@@ -32,7 +32,7 @@ struct uspi_context_search {
 void uspi_contexts_add_thread(const struct uspi_context_search *search, const struct usp_registers *registers,
                               const struct uspi_copied *stack);
 
-/* Reads the contexts that were added, then their parents, and so on. */
+/* Reads the added contexts, then their parents, and so on. */
 void uspi_contexts_copy(const struct uspi_context_search *search);
 
 #endif

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* Which of the loaded images stay as long as the process runs: the program, what it was linked with, directly or through
- * those, and what asks for it (-z nodelete). What was loaded by dlopen may go again. */
+/* Finds the loaded images that stay as long as the process runs: the program, its direct and indirect dependencies,
+ * and images linked with -z nodelete. Images loaded by dlopen may be unloaded. */
 #ifndef USPI_LINUX_LINKED_H
 #define USPI_LINUX_LINKED_H
 
 #include "lib/object/elf.h"
 
-/* With more names than these nothing further is taken for linked: that is only slower. */
+/* Maximum number of names. Further images do not count as linked, which only makes captures slower. */
 #define USPI_LINKED_MAX 1024
 
-/* Names of libraries, each once, by their hashes. */
+/* Names of libraries without duplicates, as hashes. */
 struct uspi_linked {
     struct {
         uint64_t hash;
-        bool is_open; /* wanted by an image that stays (DT_NEEDED), not met yet */
+        bool is_open; /* an image that stays needs it (DT_NEEDED), and it was not visited yet */
     } names[USPI_LINKED_MAX];
     size_t count;
 };
 
 void uspi_linked_init(struct uspi_linked *linked);
 
-/* To be called for each image in the loader's order, in which the program comes first and whatever it was started with
- * before what was loaded later. Returns whether it stays.
+/* Visits each image in the loader's order: the program first, and images loaded at start before later ones. Returns
+ * whether the image stays.
  *   elf   in memory, relocated
  *   path  as the loader has it; NULL: none */
 bool uspi_linked_visit(struct uspi_linked *linked, const struct uspi_elf *elf, const char *path, bool is_program);

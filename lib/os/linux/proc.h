@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What /proc says about processes and threads, read without allocation and without stdio. All of it is safe in a signal
- * handler and while threads are stopped. Layouts: Linux Documentation/filesystems/proc.rst.
+/* Reads /proc about processes and threads without allocation and stdio. All functions are async-signal-safe and may be
+ * called while threads are stopped. Layouts: Linux Documentation/filesystems/proc.rst.
  *
- * pid 0 means this process; tid 0 the process itself rather than one of its threads. */
+ * pid 0 means this process; tid 0 means the process itself instead of one of its threads. */
 #ifndef USPI_LINUX_PROC_H
 #define USPI_LINUX_PROC_H
 
@@ -12,39 +12,40 @@
 
 #define USPI_PROC_PATH_MAX 64
 
-/* "/proc/PID/NAME" or "/proc/PID/task/TID/NAME". */
+/* Writes "/proc/PID/NAME" or "/proc/PID/task/TID/NAME". */
 void uspi_proc_path(char path[USPI_PROC_PATH_MAX], int64_t pid, int64_t tid, const char *name);
 
-/* Reads a small file whole, up to n − 1 bytes, and ends it with a NUL. Returns its length or a negative error number. */
+/* Reads a whole small file, up to n − 1 bytes, and adds a NUL. Returns its length or a negative error number. */
 long uspi_proc_read(int64_t pid, int64_t tid, const char *name, char *to, size_t n);
 
 struct uspi_proc_stat {
-    char name[64];  /* of the thread, any bytes */
-    bool is_kernel; /* a thread of the kernel */
+    char name[64];  /* the thread's name, arbitrary bytes */
+    bool is_kernel; /* it is a kernel thread */
     char state;     /* 'R', 'S', 'D', 'T', 't', 'Z', 'X' … */
     int64_t parent;
     uint64_t cpu_ns;    /* user and system time */
-    uint64_t start;     /* clock ticks since boot; with the id it identifies a thread */
-    usp_addr stack_top; /* of the process's first stack: where argc stands; 0 not known */
-    uint64_t pending;   /* signals that wait for this thread alone, and */
-    uint64_t blocked;   /* those that it blocks: bit signal − 1, of the signals 1 to 31 */
+    uint64_t start;     /* clock ticks since boot; together with the id it identifies a thread */
+    usp_addr stack_top; /* of the process's first stack: the address of argc; 0 not known */
+    uint64_t pending;   /* signals pending for this thread alone: bit signal − 1, signals 1 to 31 */
+    uint64_t blocked;   /* signals that this thread blocks: bit signal − 1, signals 1 to 31 */
 };
 
-/* 0, or a negative error number; -EIO for a file that is not as documented. On failure *stat is cleared. */
+/* Returns 0 or a negative error number; -EIO for a file that is not as documented. On failure *stat is cleared. */
 int uspi_proc_stat(int64_t pid, int64_t tid, struct uspi_proc_stat *stat);
 
-/* The processor time that a thread has had, in ns, as the scheduler counts it. 0, or a negative error number. */
+/* Gives a thread's processor time in ns, as the scheduler counts it. Returns 0 or a negative error number. */
 int uspi_proc_run_time(int64_t pid, int64_t tid, uint64_t *ns);
 
-/* The system call that a thread sleeps in, and its first argument: 0, or a negative error number (-EAGAIN: it runs). */
+/* Gives the system call that a thread sleeps in, and its first argument. Returns 0 or a negative error number
+ * (-EAGAIN: it runs). */
 int uspi_proc_syscall(int64_t pid, int64_t tid, uint64_t *call, usp_addr *first);
 
-/* Where a thread stands that waits: 0, or a negative error number (-EAGAIN: it runs). */
+/* Gives a waiting thread's sp and pc. Returns 0 or a negative error number (-EAGAIN: it runs). */
 int uspi_proc_standing(int64_t pid, int64_t tid, usp_addr *sp, usp_addr *pc);
 
 struct uspi_proc_status {
     char state;
-    int64_t process; /* of the thread */
+    int64_t process; /* the thread's process */
     int64_t tracer;  /* pid of the tracer, 0: none */
     int64_t uid;     /* the real one */
 };
@@ -59,31 +60,31 @@ struct uspi_proc_threads {
     long error; /* 0, or the negative error number that ended the listing */
 };
 
-/* Starts a listing. The buffer is best large enough for all threads (32 bytes each): a listing in pieces can miss
- * threads while others exit. Returns 0 or a negative error number; on 0, uspi_proc_threads_close must follow. */
+/* Starts a listing. The buffer should be large enough for all threads (32 bytes each): a listing in pieces can miss
+ * threads while others exit. Returns 0 or a negative error number; on 0, the caller calls uspi_proc_threads_close. */
 int uspi_proc_threads_open(struct uspi_proc_threads *list, int64_t pid, char *buffer, size_t size);
 
-/* As uspi_proc_stat of a thread, with less to look up. */
+/* Like uspi_proc_stat for a thread, with a shorter path lookup. */
 int uspi_proc_threads_stat(const struct uspi_proc_threads *list, pid_t tid, struct uspi_proc_stat *stat);
 
-/* The next id, or 0 at the end; then list->error tells whether it is the true one. */
+/* Returns the next id, or 0 at the end; list->error then says whether an error ended the listing. */
 pid_t uspi_proc_threads_next(struct uspi_proc_threads *list);
 
-/* Begins again. Returns 0 or a negative error number. */
+/* Restarts a listing. Returns 0 or a negative error number. */
 int uspi_proc_threads_rewind(struct uspi_proc_threads *list);
 
-/* How many threads the kernel counts at this moment; a negative error number when it does not tell. The kernel cuts a
- * listing short, without a word, when the thread it stands at exits (fs/proc/base.c, next_tid): fewer ids than this
- * were not all. */
+/* Returns the kernel's current count of the threads, or a negative error number when it does not give one. The kernel
+ * silently cuts a listing short when the thread at its position exits (fs/proc/base.c, next_tid): a listing with fewer
+ * ids is incomplete. */
 long uspi_proc_threads_count(const struct uspi_proc_threads *list);
 
 void uspi_proc_threads_close(struct uspi_proc_threads *list);
 
-/* Opens the memory of a process for reading; the descriptor stays with that process when its id is used again. Returns 0
- * or a negative error number. */
+/* Opens a process's memory for reading. The descriptor stays with that process when its id is reused. Returns 0 or a
+ * negative error number. */
 int uspi_proc_memory_open(int64_t pid, int *fd);
 
-/* The shape of usp_memory.read over such a descriptor: context is its number. */
+/* Implements usp_memory.read with such a descriptor; context is its number. */
 int uspi_proc_memory_read(void *context, usp_addr from, void *to, size_t n);
 
 struct uspi_mapping {
@@ -91,13 +92,13 @@ struct uspi_mapping {
     uint64_t offset; /* in its file, in bytes */
     uint64_t inode;  /* 0: no file */
     bool readable, writable, executable;
-    bool deleted;     /* its file is gone or another one has its name */
+    bool deleted;     /* its file was deleted, or another file has its name */
     const char *path; /* without " (deleted)"; "" for none. Valid until the next call */
 };
 
 #define USPI_PROC_LINE_MAX 4352 /* a path, and what stands before it */
 
-/* A reading of /proc/PID/maps. Some 4 KB: not for small stacks. */
+/* Reads /proc/PID/maps. About 4 KB: not for small stacks. */
 struct uspi_proc_maps {
     int fd;
     long error;
@@ -107,7 +108,7 @@ struct uspi_proc_maps {
 
 int uspi_proc_maps_open(struct uspi_proc_maps *maps, int64_t pid);
 
-/* The next mapping; false at the end, maps->error tells whether it is the true one. */
+/* Gives the next mapping. Returns false at the end; maps->error then says whether an error ended it. */
 bool uspi_proc_maps_next(struct uspi_proc_maps *maps, struct uspi_mapping *mapping);
 
 void uspi_proc_maps_close(struct uspi_proc_maps *maps);

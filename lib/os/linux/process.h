@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* What all stops by a tracer share: of another process or of this one, once or again and again. */
+/* Functions that all stops by a tracer share: of another process or of this one, once or repeatedly. */
 #ifndef USPI_LINUX_PROCESS_H
 #define USPI_LINUX_PROCESS_H
 
 #include "lib/os/linux/linux.h"
 #include "lib/os/linux/tracer.h"
 
-/* This process, stopped by a helper process instead of by signals: every thread but the calling one, which is not in the list. Needs no usp_prepare. */
+/* Stops this process by a helper process instead of by signals. All threads except the calling one are listed. Needs
+ * no usp_prepare. */
 int uspi_linux_stop_by_helper(const struct uspi_stop_options *options, struct uspi_stopped_process *out);
 
-/* Opens what the tracer will need of a process: tracing->pid, except and refusal are set. USP_OK, or the refusal's status. */
+/* Opens what the tracer will need of a process. tracing->pid, except and refusal are set. Returns USP_OK, or the
+ * refusal's status. */
 int uspi_linux_prepare_tracing(struct uspi_tracing *tracing, int64_t pid);
 
 /* Completes the threads' copies after a stop. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The mappings of a process that a tracer has to know: where stacks and heaps lie, and where code does. They are read before any
- * thread is stopped. */
+/* The mappings of a process that a tracer needs: stacks, heaps and code. They are read before any thread is stopped. */
 #ifndef USPI_LINUX_RANGES_H
 #define USPI_LINUX_RANGES_H
 
@@ -9,10 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Of a stack whose end is not known, at most so much is copied: the usual limit of a stack's size. */
+/* Maximum number of bytes copied of a stack with an unknown end: the usual limit of a stack's size. */
 #define USPI_STACK_MAX ((uint64_t)8 << 20)
 
-/* A mapping that can be read. */
+/* A readable mapping. */
 struct uspi_range {
     usp_addr low, high;
     bool writable, executable;
@@ -21,18 +20,18 @@ struct uspi_range {
 
 /* All zero: none. */
 struct uspi_ranges {
-    struct uspi_range *list; /* ascending; of the mappings that are writable or executable */
+    struct uspi_range *list; /* ascending; mappings that are writable or executable */
     size_t count, room;
 };
 
-/* Reads them anew. Returns how many mappings of any kind the process has, or a negative error number. */
+/* Reads the mappings again. Returns the number of all mappings of the process, or a negative error number. */
 long uspi_ranges_read(struct uspi_ranges *ranges, int64_t pid);
 
-/* The mapping that an address lies in; NULL: there was none. A stack that grows downward may have grown since it was read.
- * Async-signal-safe. */
+/* Returns the mapping that contains an address, or NULL. The first thread's stack may have grown downward since the
+ * mappings were read. Async-signal-safe. */
 const struct uspi_range *uspi_ranges_find(const struct uspi_ranges *ranges, usp_addr address);
 
-/* Frees what it holds. */
+/* Frees the list. */
 void uspi_ranges_free(struct uspi_ranges *ranges);
 
 #endif

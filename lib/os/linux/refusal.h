@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Why another process could not be captured: a status for programs, a sentence for people. How that is found out is not this file's. */
+/* Why another process could not be captured: a status for programs, a sentence for users. Callers find the reason. */
 #ifndef USPI_LINUX_REFUSAL_H
 #define USPI_LINUX_REFUSAL_H
 
@@ -7,25 +7,26 @@
 
 struct uspi_refusal {
     int pid;
-    int status; /* the last refusal's, USP_OK while there is none */
-    char *text; /* the caller's, text_size bytes; may be NULL with 0 */
+    int status; /* of the last refusal; USP_OK: there was none */
+    char *text; /* the caller's buffer of text_size bytes; may be NULL with 0 */
     size_t text_size;
 };
 
-/* What Yama forbids: 0 nothing (or it is not there), 1 that others than ancestors trace a process, more: nearly all. */
+/* Returns Yama's ptrace scope: 0: no restriction, or Yama is missing; 1: only ancestors may trace a process; higher:
+ * almost nobody may. */
 int uspi_linux_yama_scope(void);
 
-/* Notes a refusal; returns its status. */
+/* Records a refusal and returns its status. */
 int uspi_refuse(struct uspi_refusal *refusal, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same for a system call that failed.
+/* Records a failed system call.
  *   e     the negative error number
- *   what  what was asked for, by the name that an administrator knows */
+ *   what  what was requested, in an administrator's terms */
 int uspi_refuse_system(struct uspi_refusal *refusal, long e, const char *what);
 
-/* Whether the id is that of a process with threads of its own, and refuses it otherwise: USP_OK, or why not. A process that is
- * not visible for any other reason is left to the system calls that follow. */
+/* Checks that the id belongs to a process with threads of its own. Returns USP_OK, or records a refusal and returns
+ * its status. If the process is invisible for another reason, the following system calls report it. */
 int uspi_refuse_no_process(struct uspi_refusal *refusal);
 
 #endif

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests: how a thread of this process is asked for its registers and its stack. The requester's side: the memory, asking,
- * waiting, releasing. What a thread does when it is asked is answer.h's, the signal itself signal.h's.
+/* Requests: how a thread of this process is asked for its registers and its stack. This is the requester's side:
+ * memory, asking, waiting, releasing. answer.h is the asked thread's side, signal.h the signal itself.
  *
- * A request has a slot for each thread that is asked: one slot where one thread is captured, one for every thread where all
- * of them are. A slot's state is one word, {thread id, phase}, and every change that matters is one atomic step:
+ * A request has a slot for each thread that is asked: one slot to capture one thread, one for every thread to capture
+ * all. A slot's state is one word, {thread id, phase}, and every important change is one atomic step:
  *
  *         requester      requester                    handler, on the thread that is asked
  *           asks          withdraws
  *     IDLE ─────> ASKED ─────────────> IDLE
  *                   │
  *                   └──> TAKEN ──> READY ───> IDLE, when the request is used again
- *                  handler  handler    └────> LEFT: the handler did not wait any longer; the copy may be torn
+ *                  handler  handler    └────> LEFT: the handler stopped waiting; the copy may be torn
  *
- * - The thread finds the request in memory, not in what the signal carries: signals of one number become one while they
- *   are pending, and the program may send the same one. A handler takes any slot that is ASKED of its own thread, whichever
- *   sender's signal made it run; a late signal finds nothing and its handler returns.
- * - The requester withdraws by ASKED → IDLE. Either that succeeds, and no handler ever writes to the slot for this request;
- *   or the handler was first, and finishes. A handler that is kept from finishing (a frozen control group) keeps the
- *   request: it is abandoned, and used again when the slot is READY.
- * - The thread id in the word is why slots need no generation: a word that has gone round and is ASKED of the same thread
- *   again means the same as before.
- * - A handler counts itself (uspi_handlers_of) before it looks for requests, and a requester takes a request out of
- *   the list before it looks at that count: so a request's memory is unmapped when no handler can see it.
- * - A request that holds threads (all of them are captured) lets them go by changing its round. A held thread touches
- *   nothing but the round's word meanwhile, and gives up by itself after a time that no working requester needs. */
+ *   - The thread finds the request in memory, not in the signal. Pending signals of one number are merged, and the
+ *     program may send the same signal. A handler takes any slot that is ASKED for its own thread, whoever sent the
+ *     signal. If a signal arrives late, its handler finds no request and returns.
+ *   - The requester withdraws by ASKED → IDLE. If that succeeds, no handler ever writes to the slot for this request.
+ *     Otherwise the handler was first, and finishes. If a handler is kept from finishing (a frozen control group), it
+ *     keeps the request: the requester abandons it, and it is reused when the slot is READY.
+ *   - Slots need no generation number, because the word contains the thread id: a word that was reused and is ASKED
+ *     for the same thread again has the same meaning.
+ *   - A handler counts itself (uspi_handlers_of) before it looks for requests. A requester removes a request from the
+ *     list before it reads that count. So a request's memory is unmapped only when no handler can see it.
+ *   - A request that holds threads (a capture of all threads) resumes them by changing its round. A held thread
+ *     accesses only the round's word meanwhile. It resumes by itself after a time that exceeds what a working
+ *     requester needs. */
 #ifndef USPI_LINUX_REQUEST_H
 #define USPI_LINUX_REQUEST_H
 
@@ -41,52 +42,53 @@ static inline uint32_t uspi_slot_word(pid_t tid, enum uspi_phase phase) {
 struct uspi_extent {
     uintptr_t from;
     size_t size;
-    bool is_known; /* the stack ends there, and all of it can be read as long as the thread is stopped */
+    bool is_known; /* the stack's end is known, and all of it is readable while the thread is stopped */
 };
 
 struct uspi_slot {
     _Atomic(uint32_t) word; /* {thread id, phase} */
-    uint32_t round;         /* while the request's round is this one, the thread is held */
+    uint32_t round;         /* the thread is held while the request's round has this value */
 
-    /* The handler's between TAKEN and READY. */
+    /* Written by the handler between TAKEN and READY. */
     int32_t outcome; /* USP_OK, or why the thread did not answer */
     struct usp_registers registers;
-    struct uspi_extent
-        extents[2];   /* of the stack it runs on; when that is an alternate signal stack, of the one that the
-                                      signal interrupted too */
-    size_t offset;    /* in the arena, of the copies */
-    size_t copied[2]; /* bytes of the extents, one behind the other */
-    uintptr_t stack_low, stack_high; /* of its own stack, when it runs on it; else 0, 0 */
-    uintptr_t dead_high;             /* where the live part of its own stack begins; 0 not known */
+    /* The live part of the thread's current stack. If that is an alternate signal stack, also of the interrupted
+     * stack. */
+    struct uspi_extent extents[2];
+    size_t offset;                   /* offset of the copies in the arena */
+    size_t copied[2];                /* copied bytes of each extent; the copies are adjacent */
+    uintptr_t stack_low, stack_high; /* bounds of its own stack, if it runs on it; otherwise 0, 0 */
+    uintptr_t dead_high;             /* beginning of the live part of its own stack; 0 not known */
     uint64_t arrived, left;          /* usp_clock() */
     uint64_t cpu_ns;                 /* of a held thread */
     char name[16];                   /* of a held thread */
 
-    /* The requester's own. */
+    /* Used by the requester only. */
     int32_t status;   /* USP_OK while the thread may still answer */
-    uint8_t sent;     /* signals */
-    uint8_t excused;  /* how often the thread was seen to be unable to answer */
+    uint8_t sent;     /* number of signals sent */
+    uint8_t excused;  /* how many times the thread was found unable to answer */
     bool is_repeated; /* the id was asked before in this round, and its thread had ended */
-    uint64_t
-        ran; /* the processor time that it had when it was first seen to run with the signal blocked; 0: it was not */
+    /* Processor time of the thread when it was first seen running with the signal blocked; 0: it was not. */
+    uint64_t ran;
 };
 
 struct uspi_request {
-    size_t mapped; /* bytes of the whole mapping, this header included */
+    size_t mapped; /* bytes of the whole mapping, including this header */
     size_t slot_count, arena_size, listing_size;
     struct uspi_slot *slots;
     char *listing;            /* room for a directory listing of slot_count threads */
-    _Atomic(uint32_t) *index; /* by thread id: a hash table of slot numbers + 1, index_mask + 1 of them */
+    _Atomic(uint32_t) *index; /* hash table by thread id: index_mask + 1 slot numbers + 1 */
     size_t index_mask;
     uint8_t *arena;
-    uint64_t patience;            /* ns after which a held thread lets itself go */
-    bool is_late;                 /* the requester's own: those that are asked now keep all the others waiting */
-    bool holds;                   /* threads wait after they have answered; else they copy their stack themselves */
-    _Atomic(uint32_t) round;      /* changes when held threads may go */
-    _Atomic(uint32_t) answered;   /* slots that have become READY since the round began, */
-    _Atomic(uint32_t) goal;       /* and how many of them wake the requester */
+    uint64_t patience; /* ns after which a held thread resumes by itself */
+    bool is_late;      /* requester only: the threads asked now keep all others waiting */
+    /* Threads wait after they have answered; otherwise they copy their stacks themselves. */
+    bool holds;
+    _Atomic(uint32_t) round;      /* changes to resume held threads */
+    _Atomic(uint32_t) answered;   /* slots that became READY in this round */
+    _Atomic(uint32_t) goal;       /* value of `answered` at which the requester is woken */
     _Atomic(uint32_t) used;       /* slots that were asked in this round */
-    struct uspi_request *retired; /* the next one that is to be unmapped */
+    struct uspi_request *retired; /* the next request to unmap */
 };
 
 static inline enum uspi_phase uspi_slot_phase(const struct uspi_slot *slot) {
@@ -97,7 +99,7 @@ static inline pid_t uspi_slot_thread(const struct uspi_slot *slot) {
     return (pid_t)(atomic_load(&slot->word) >> USPI_PHASE_BITS);
 }
 
-/* The place of a thread in a request's index, or the empty one where it belongs. Half of the places are always empty. */
+/* Returns a thread's entry in a request's index, or the empty entry for it. At least half of the entries are empty. */
 static inline _Atomic(uint32_t) *uspi_index_place(const struct uspi_request *r, pid_t tid) {
     size_t at = (uint32_t)tid * UINT32_C(0x9e3779b1) & r->index_mask;
     for (size_t i = 0; i < r->index_mask; i++, at = (at + 1) & r->index_mask) {
@@ -107,67 +109,70 @@ static inline _Atomic(uint32_t) *uspi_index_place(const struct uspi_request *r, 
     return &r->index[at];
 }
 
-/* The slot that was last asked of a thread in this round, NULL when it was not. Async-signal-safe. */
+/* Returns the last slot for a thread in this round, or NULL. Async-signal-safe. */
 static inline struct uspi_slot *uspi_ask_find(const struct uspi_request *r, pid_t tid) {
     uint32_t slot = atomic_load(uspi_index_place(r, tid));
     return slot != 0 ? &r->slots[slot - 1] : NULL;
 }
 
-/* The request in a place; NULL: none. */
+/* Returns the request at a place, or NULL. */
 static inline struct uspi_request *uspi_request_at(int place) { return atomic_load(&uspi_capturing.requests[place]); }
 
 /* ---- memory ---- */
 
-/* Gives the calling thread a request for one thread, with an arena of `arena_size` bytes at least. Returns its place, or
+/* Gives the calling thread a request for one thread, with an arena of at least `arena_size` bytes. Returns its place,
  * USP_ERROR_NO_MEMORY, or USP_ERROR_BUSY when all places are taken. Never waits. */
 int uspi_request_take(size_t arena_size);
 
-/* Gives it back. abandoned: a handler still owns its slot. */
+/* Releases a request. abandoned: a handler still owns its slot. */
 void uspi_request_give(int place, bool abandoned);
 
-/* Puts a new request in a place that is the caller's. False, and nothing is changed, when there is no memory or it would be
- * larger than is sane. */
+/* Puts a new request at a place that the caller holds. Returns false, without any change, when memory is exhausted or
+ * the size is unreasonable. */
 bool uspi_request_replace(int place, size_t slot_count, size_t arena_size);
 
-/* Takes the request out of a place that is the caller's. */
+/* Removes the request at a place that the caller holds. */
 void uspi_request_drop(int place);
 
-/* Unmaps all of them, as far as no handler runs. No request may be in use. */
+/* Unmaps all requests unless a handler runs. No request may be in use. */
 void uspi_requests_free(void);
 
-/* In the child after a fork, where no other thread exists any more. */
+/* Resets the requests in the child after a fork, which has no other threads. */
 void uspi_requests_after_fork(void);
 
 /* ---- asking ---- */
 
 void uspi_ask_begin(struct uspi_request *r, bool holds);
 
-/* Asks one more thread. False when all slots are used; else its slot is the last one used, with a status. */
+/* Asks one more thread. Returns false when all slots are used; otherwise its slot is the last one used, with a
+ * status. */
 bool uspi_ask(struct uspi_request *r, pid_t tid);
 
-/* The same for a thread that is known to be unable to answer: it is not asked, and its status is USP_ERROR_TIMEOUT. */
+/* Adds a thread that is known to be unable to answer: it is not asked, and its status is USP_ERROR_TIMEOUT. */
 bool uspi_ask_without(struct uspi_request *r, pid_t tid);
 
-/* Waits until every slot is READY or has a status that says why not. A thread that cannot answer (USPI_THREAD_UNABLE) is
- * given up at the second look, after 4 ms; so is one that has run meanwhile and still blocks the signal, and where others are
- * held one that slept uninterruptibly all the time. One that waits for a processor is waited for. False when a handler still
- * owns a slot: then the request must be abandoned or replaced. */
+/* Waits until every slot is READY or has a status that says why it is not. The wait ends early for
+ *   - a thread that cannot answer (USPI_THREAD_UNABLE): at the second check, after 4 ms
+ *   - a thread that has run meanwhile and still blocks the signal
+ *   - while other threads are held, a thread that slept uninterruptibly all the time
+ * A thread that waits for a processor is waited for. Returns false when a handler still owns a slot: the request must
+ * then be abandoned or replaced. */
 bool uspi_ask_wait(struct uspi_request *r, uint64_t deadline);
 
-/* Whether the slot's answer is there and (of a held thread) still true. */
+/* Returns whether the slot has an answer that is (for a held thread) still valid. */
 bool uspi_slot_ready(const struct uspi_slot *slot);
 
-/* Lets held threads go and ends the round. The slots keep what they hold until the next one begins. */
+/* Resumes held threads and ends the round. The slots keep their contents until the next round begins. */
 void uspi_ask_release(struct uspi_request *r);
 
-/* Whether a thread can answer, by what the system says of it. Async-signal-safe. */
+/* Whether a thread can answer, according to the system. Async-signal-safe. */
 enum uspi_ability {
     USPI_THREAD_GONE,
-    USPI_THREAD_UNABLE,  /* it sleeps with the signal blocked or waits for it, is stopped */
-    USPI_THREAD_ASLEEP,  /* it sleeps uninterruptibly, at this moment */
-    USPI_THREAD_BLOCKS,  /* it runs, or waits for a processor, with the signal blocked: in a handler, mostly */
-    USPI_THREAD_ASKED,   /* the signal is on its way to it */
-    USPI_THREAD_UNASKED, /* it has no signal of ours */
+    USPI_THREAD_UNABLE,  /* it is stopped, or sleeps with the signal blocked, or waits for the signal */
+    USPI_THREAD_ASLEEP,  /* it sleeps uninterruptibly now */
+    USPI_THREAD_BLOCKS,  /* it runs, or waits for a processor, with the signal blocked: usually in a handler */
+    USPI_THREAD_ASKED,   /* the signal is pending for it */
+    USPI_THREAD_UNASKED, /* no signal of ours is pending for it */
     USPI_THREAD_UNKNOWN
 };
 enum uspi_ability uspi_thread_ability(pid_t tid);

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* The system call that our signal interrupted. The kernel starts most calls again (SA_RESTART); this mends what it leaves.
+/* System calls that our signal interrupts. The kernel restarts most calls (SA_RESTART); this handles the others.
  * doc/signal-safety.md has the table of all calls. */
 #ifndef USPI_LINUX_RESTART_H
 #define USPI_LINUX_RESTART_H
 
 #include "lib/os/linux/linux.h"
 
-/* At the end of our handler, before it returns into *context, its third argument:
+/* Called at the end of our handler, before it returns to *context, its third argument:
  *
- * - A call that the kernel does not start again is started again where that loses nothing: msgrcv, msgsnd, semop and
- *   sigwaitinfo on x86_64 and i386, whose number stands in the instruction before the call. Only when the program has no
- *   handler that can have run since the call ended: its EINTR would be lost.
- * - A call that will be started again ends with EINTR instead when a signal came meanwhile whose handler is to interrupt it
- *   (alarm and read). Without this, a program could wait for ever.
+ *   - It restarts calls that the kernel does not restart, where that loses nothing: msgrcv, msgsnd, semop and
+ *     sigwaitinfo on x86_64 and i386, whose number is in the instruction before the call. It does so only when no
+ *     handler of the program can have run since the call ended: its EINTR would be lost.
+ *   - It makes a call that the kernel will restart end with EINTR if another signal arrived meanwhile whose handler is
+ *     to interrupt it (such as alarm for read). Otherwise a program could wait forever.
  *
  *   number       our signal
- *   is_shared    the program has a handler for it as well: what it interrupts stays interrupted
+ *   is_shared    the program has a handler for it too: interrupted calls stay interrupted
  * Async-signal-safe. */
 void uspi_restart_mend(void *context, int number, bool is_shared);
 
-/* Whether a system call takes signals without a handler: sigwait, sigwaitinfo, sigtimedwait. */
+/* Returns whether a system call takes signals without a handler: sigwait, sigwaitinfo, sigtimedwait. */
 bool uspi_linux_is_sigwait(long call);
 
 #endif

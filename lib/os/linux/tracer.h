@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Stops a process by ptrace, copies its threads' registers and stacks at one moment, and lets it go. What is made of the
- * copies is process.c's.
+/* Stops a process by ptrace, copies its threads' registers and stacks at one moment, and resumes it. process.c
+ * processes the copies.
  *
- *     caller   list, describe, ranges, room │ what else is to be known │ waits for the tracer's end
- *     tracer                                                           │ seize, stop, registers, copy │ ends
- *                                                                              └── threads stand ──┘
+ *     caller   list, describe, ranges, room │ other preparations │ waits for the tracer's end
+ *     tracer                                                     │ seize, stop, registers, copy │ ends
+ *                                                                        └── threads stopped ─┘
  *
- * The tracer ends when the copies are made, and that resumes the threads: the kernel detaches all that a tracer held, at once and
- * whatever has happened (ptrace(2); kernel/ptrace.c exit_ptrace): a thread that did not stop in time (it waits for its vfork
- * child) and could not be detached for that reason, one that ended meanwhile, all of them when the tracer is killed. A signal
- * that was on its way and stopped a thread first is delivered, unless that stop has been waited for. PTRACE_SEIZE
- * stops no thread by itself, and leaves a process that was stopped by a signal stopped.
+ * The tracer ends when the copies are made, which resumes the threads. The kernel detaches all of a tracer's threads
+ * at once, in every case (ptrace(2); kernel/ptrace.c exit_ptrace): a thread that did not stop in time (it waits for
+ * its vfork child) and could therefore not be detached, one that ended meanwhile, and all of them when the tracer is
+ * killed. If a pending signal stopped a thread first, the signal is delivered, unless that stop has been waited for.
+ * PTRACE_SEIZE by itself stops no thread, and leaves a process that a signal stopped in that state.
  *
- * The tracer of another process is a thread. That of this process has to be a process: it shares the memory, and the thread
- * that asked waits until it ends, as with vfork. Either way the tracer allocates nothing and takes no lock, because a
- * stopped thread may hold what it would wait for.
+ * The tracer of another process is a thread. The tracer of this process has to be a process; it shares the memory, and
+ * the requesting thread waits until it ends, as with vfork. In both cases the tracer allocates nothing and takes no
+ * lock, because a stopped thread may hold that lock.
  *
- * Nothing is waited for by wait(2) but a tracer that is a process: that would take statuses from the rest of this process,
- * or lose them to it. Whether a thread has stopped is seen by asking for its registers. */
+ * wait(2) is used only for a tracer that is a process. Otherwise it would take statuses from the rest of this process,
+ * or lose them to it. A request for a thread's registers shows whether it has stopped. */
 #ifndef USPI_LINUX_TRACER_H
 #define USPI_LINUX_TRACER_H
 
@@ -26,27 +26,27 @@
 #include "lib/os/linux/ranges.h"
 #include "lib/os/linux/refusal.h"
 
-/* The stack that a thread runs on, and the one that a handler on an alternate stack interrupted. */
+/* The current stack of a thread, and the one that a handler on an alternate stack interrupted. */
 enum { USPI_OWN_STACK, USPI_INTERRUPTED_STACK, USPI_STACKS };
 
-/* What is copied of a stack. */
+/* The copied part of a stack. */
 struct uspi_stack_extent {
-    usp_addr from, low, high; /* the live part's beginning, and the whole stack: 0, 0 not known */
+    usp_addr from, low, high; /* beginning of the live part, and bounds of the whole stack: 0, 0 not known */
     size_t room, copied;
     uint8_t *bytes;
 };
 
 struct uspi_traced {
     bool seized, stopped;
-    usp_addr interrupted; /* the other stack's pointer; 0: there is none */
+    usp_addr interrupted; /* stack pointer on the interrupted stack; 0: there is none */
     struct uspi_stack_extent extents[USPI_STACKS];
 };
 
 struct uspi_tracing {
-    /* What to do: all of it is set before uspi_trace. */
-    pid_t pid, only; /* only: one thread, 0 for all */
-    pid_t except;    /* the thread that asks, of this process; 0: none */
-    pid_t living;    /* the thread by which the process's memory is known */
+    /* The task: set before uspi_trace. */
+    pid_t pid, only; /* only: the only thread to stop; 0: all */
+    pid_t except;    /* the requesting thread, in this process; 0: none */
+    pid_t living;    /* the thread by which the process's memory is accessed */
     uint64_t timeout;
     int memory; /* descriptor */
     struct uspi_proc_threads list;
@@ -54,50 +54,51 @@ struct uspi_tracing {
     struct usp_region (*before_stop)(void *context); /* as in struct uspi_stop_options */
     void *context;
 
-    /* What has come of it. */
-    struct uspi_stopped_thread *threads; /* of each the info, status and registers; */
-    struct uspi_traced *traced;          /* what else there is to know of it; */
-    pid_t *tids;                         /* its id, to be searched */
+    /* The result. */
+    struct uspi_stopped_thread *threads; /* the info, status and registers of each thread */
+    struct uspi_traced *traced;          /* further data about each thread */
+    pid_t *tids;                         /* each thread's id, for searching */
     size_t count;
     struct uspi_arena {
-        uint8_t *bytes; /* what the extents' bytes are in; NULL: nothing is */
+        uint8_t *bytes; /* memory for the extents' bytes; NULL: none */
         size_t size;
     } arenas[USPI_STACKS];
     struct uspi_context_table contexts;
     uint32_t arch;
-    uint64_t pac_mask;     /* see struct usp_target */
-    bool has_moved;        /* mappings have changed since before_stop */
-    uint64_t began, ended; /* when the first one was stopped, when the last one was seen to run again; usp_clock */
+    uint64_t pac_mask; /* see struct usp_target */
+    bool has_moved;    /* mappings have changed since before_stop */
+    /* When the first thread was stopped, and when the last one was seen running again; usp_clock. */
+    uint64_t began, ended;
 
-    /* Its own. */
+    /* Private. */
     struct uspi_ranges ranges;
-    struct usp_region executor; /* as before_stop says */
-    uint64_t mapped;            /* how much was, before before_stop; 0: not known */
-    size_t room;                /* in `threads`, `traced` and `tids` */
-    bool is_short;              /* of that room: there were more threads */
-    bool is_given;              /* the threads are those that the caller gave, and no others */
-    bool has_unknown_stack;     /* a stack pointer lay in none of the ranges */
-    uint64_t spent;             /* processor time of the tracers that were threads, in ns */
-    size_t expected;            /* of the listing: the next one's place in `tids` */
+    struct usp_region executor; /* result of before_stop */
+    uint64_t mapped;            /* how much memory was mapped before before_stop; 0: not known */
+    size_t room;                /* capacity of `threads`, `traced` and `tids` */
+    bool is_short;              /* there were more threads than `room` */
+    bool is_given;              /* the caller has listed the threads */
+    bool has_unknown_stack;     /* a stack pointer was in none of the ranges */
+    uint64_t spent;             /* processor time of tracers that were threads, in ns */
+    size_t expected;            /* of the listing: index in `tids` of the next expected thread */
     size_t found;               /* new threads in the last listing */
     uint64_t deadline;
     pid_t tracer_id;
     char listing[65536];
 };
 
-/* All zero but for what cannot be; NULL when memory lacks. */
+/* Returns a tracing with all fields zero or invalid; NULL when memory is exhausted. */
 struct uspi_tracing *uspi_tracing_create(void);
 
-/* Stops, copies, resumes; when it returns, every thread runs again. Starts and ends a thread or a process, allocates before
- * and after. USP_OK, or the refusal's status. */
+/* Stops, copies, resumes. When it returns, every thread runs again. Starts and ends a thread or a process; allocates
+ * before and after, not in between. Returns USP_OK, or the refusal's status. */
 int uspi_trace(struct uspi_tracing *tracing);
 
-/* The same for `count` threads that are given by their ids: nothing is listed, and nothing but their copies is filled in. May be
- * called again and again; the ranges of stacks are read when there are none, and again when `has_unknown_stack` says that they have changed. Room
- * is kept. */
+/* Does the same for `count` threads given by their ids: no threads are listed, and only their copies are filled in.
+ * May be called repeatedly. The ranges of stacks are read when there are none, and again when `has_unknown_stack`
+ * shows that they have changed. Memory is kept between calls. */
 int uspi_trace_given(struct uspi_tracing *tracing, const struct usp_thread *threads, size_t count);
 
-/* Frees it and what it holds, but for the descriptor of memory. NULL is ignored. */
+/* Frees a tracing and its data, except the descriptor of memory. NULL is ignored. */
 void uspi_tracing_free(struct uspi_tracing *tracing);
 
 #endif

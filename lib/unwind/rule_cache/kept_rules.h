@@ -20,8 +20,7 @@ struct uspi_shortcuts {
 
 /* Recall or cache a rule for one frame's pc. kind is
  *   USPI_RULE_BY_TABLE  a table's rule; the note is its method (enum usp_frame_method). Only if the walk allows all
- *                       readers that make such
- *                       rules
+ *                       readers that make such rules
  *   USPI_RULE_EXPLORED  the explorer's first rule; the note is its doubts. Only for code that does not change
  * uspi_recall_rule returns false when there is no rule. shortcuts may be NULL. Async-signal-safe. */
 bool uspi_recall_rule(const struct uspi_shortcuts *shortcuts, const struct uspi_walk *walk,
