@@ -28,19 +28,20 @@ USP_BEGIN_DECLS
  * record, its caller is missing. */
 
 /* Writes up to `size` return addresses to `buffer`. Returns how many it wrote; 0 when size <= 0 or where this host has
- * no frame records. Has the prototype of backtrace(3). */
+ * no frame records. Has the prototype of backtrace(3). Async-signal-safe, thread-safe. */
 USP_API int usp_backtrace(void **buffer, int size);
 
 /* Like usp_backtrace, but begins with the first frame record at or above `startfp`, a frame address such as
  * __builtin_frame_address(0) returns. Element 0 is the return address of the function with that frame. With NULL, it
  * begins as usp_backtrace does. Returns 0 when the chain has no such record. Has the prototype of
- * backtrace_from_fp(3). */
+ * backtrace_from_fp(3). Async-signal-safe, thread-safe. */
 USP_API int usp_backtrace_from_fp(void *startfp, void **buffer, int size);
 
 /* Like usp_backtrace, but switches to the chain of async contexts at the first Swift async record, as Apple's
  * backtrace_async(3) does. Its elements are resume addresses + 1, so that a consumer that subtracts 1 finds the
  * function (Libc gen/backtrace.3). *task_id (may be NULL) becomes the id of the Swift task; 0 when there is no async
- * record or the platform does not reveal the id. Has the prototype of backtrace_async(3). */
+ * record or the platform does not reveal the id. Has the prototype of backtrace_async(3). Async-signal-safe,
+ * thread-safe. */
 USP_API size_t usp_backtrace_async(void **buffer, size_t length, uint32_t *task_id);
 
 /* ---- getting ready ---- */
@@ -151,7 +152,8 @@ USP_API int usp_thread_main(struct usp_thread *thread);
  * USP_ERROR_NO_THREAD or USP_ERROR_UNSUPPORTED. Thread-safe, not async-signal-safe. */
 USP_API int usp_thread_from_pthread(uintptr_t pthread, struct usp_thread *thread);
 
-/* Releases what `thread` holds (a port right on Apple systems, nothing on Linux) and clears it. NULL is ignored. */
+/* Releases what `thread` holds (a port right on Apple systems, nothing on Linux) and clears it. NULL is ignored.
+ * Thread-safe, not async-signal-safe. */
 USP_API void usp_thread_release(struct usp_thread *thread);
 
 enum usp_thread_flags {

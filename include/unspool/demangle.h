@@ -43,7 +43,7 @@ USP_API uint32_t usp_mangling_of(const char *name);
  * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
 USP_API int usp_demangler_create(uint32_t mode, struct usp_demangler **demangler);
 
-/* Frees a demangler and all names that it returned. NULL is ignored. */
+/* Frees a demangler and all names that it returned. NULL is ignored. Not async-signal-safe. */
 USP_API void usp_demangler_free(struct usp_demangler *demangler);
 
 /* Returns the demangled name. It is valid until the demangler is freed; equal names give the same pointer. Text after

@@ -54,7 +54,8 @@ USP_API void usp_filter_free(struct usp_filter *filter);
  * unless USP_FILTER_APP, patterns or folders are set. filter NULL: true. Async-signal-safe, thread-safe. */
 USP_API bool usp_filter_keeps(const struct usp_filter *filter, usp_addr address);
 
-/* Returns whether the filter keeps a frame, by its call site. arch is the stack's. Otherwise like usp_filter_keeps. */
+/* Returns whether the filter keeps a frame, by its call site. arch is the stack's. Otherwise like usp_filter_keeps.
+ * Async-signal-safe, thread-safe. */
 USP_API bool usp_filter_keeps_frame(const struct usp_filter *filter, uint32_t arch, const struct usp_frame *frame);
 
 /* Removes the frames that the filter does not keep from a stack, in place. Updates count, physical, omitted_at,

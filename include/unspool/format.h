@@ -40,13 +40,13 @@ enum usp_format_style {
 /* Writes one frame as text, NUL-terminated, without a newline.
  *   buffer, size  the caller's buffer; may be NULL, 0 to learn the length
  *   format        enum usp_format_style, one of the styles for frames
- *   arch          enum usp_arch: decides the width of addresses
- *   index         the number at the beginning of the line
+ *   stack, index  the frame is stack->frames[index]; stack->arch decides the width of addresses, and the index is printed
+ *                 at the beginning of the line
  *   symbol        the symbol at the frame's call site; NULL: none. The printed offset counts from the frame's own pc
  * Names are written unchanged, byte for byte. Returns the length of the whole text in bytes without the NUL, as
  * snprintf does, or USP_ERROR_ARGUMENT. Allocates nothing. Async-signal-safe, thread-safe. */
-USP_API int usp_format_frame(char *buffer, size_t size, uint32_t format, uint32_t arch, uint32_t index,
-                             const struct usp_frame *frame, const struct usp_symbol *symbol);
+USP_API int usp_format_frame(char *buffer, size_t size, uint32_t format, const struct usp_stack *stack, uint32_t index,
+                             const struct usp_symbol *symbol);
 
 /* How untrusted bytes are escaped. */
 enum usp_escape_style {
@@ -114,7 +114,8 @@ USP_API void usp_format_options_init(struct usp_format_options *options);
 USP_API int usp_format_stack(const struct usp_stack *stack, const struct usp_thread_info *thread,
                              const struct usp_format_options *options, usp_write_function write, void *context);
 
-/* Writes a snapshot: the stacks of all its threads. Otherwise like usp_format_stack. */
+/* Writes a snapshot: the stacks of all its threads. Otherwise like usp_format_stack. Thread-safe, not
+ * async-signal-safe. */
 USP_API int usp_format_snapshot(const struct usp_snapshot *snapshot, const struct usp_format_options *options,
                                 usp_write_function write, void *context);
 

@@ -149,7 +149,8 @@ USP_API int usp_image_at(usp_addr address, struct usp_image *image, char *path, 
  * Thread-safe, not async-signal-safe. */
 USP_API uint64_t usp_images_generation(void);
 
-/* Frees a list. NULL is ignored. Do not pass lists that belong to a snapshot; they are freed with it. */
+/* Frees a list. NULL is ignored. Do not pass lists that belong to a snapshot; they are freed with it. Not
+ * async-signal-safe. */
 USP_API void usp_images_free(struct usp_images *images);
 
 /* The number of images, and the i-th image by load address (NULL past the end). The entries live as long as the list.

@@ -81,7 +81,8 @@ USP_API void usp_lines_init(struct usp_lines *lines, struct usp_source_frame *fr
 USP_API int usp_symbolize_lines(struct usp_symbolizer *symbolizer, usp_addr address, struct usp_lines *lines);
 
 /* Gives all source frames of a stack's frame. Looks up usp_frame_call_site(), so the caller does not adjust addresses.
- * arch is the stack's. lines->symbol.offset counts from the call site. Otherwise like usp_symbolize_lines. */
+ * arch is the stack's. lines->symbol.offset counts from the call site. Otherwise like usp_symbolize_lines.
+ * Thread-safe, not async-signal-safe. */
 USP_API int usp_symbolize_frame_lines(struct usp_symbolizer *symbolizer, uint32_t arch, const struct usp_frame *frame,
                                       struct usp_lines *lines);
 

@@ -101,7 +101,7 @@ USP_API int usp_hang_write(const struct usp_hang *hang, const struct usp_hang_wr
  * async-signal-safe. */
 USP_API int usp_hang_open(const char *path, struct usp_hang **hang);
 
-/* Frees a hang of usp_hang_open. NULL is ignored. */
+/* Frees a hang of usp_hang_open. NULL is ignored. Not async-signal-safe. */
 USP_API void usp_hang_free(struct usp_hang *hang);
 
 /* ---- the monitor ---- */
@@ -171,7 +171,7 @@ USP_API int usp_monitor_stop(struct usp_monitor *monitor);
 
 /* Stops and frees a monitor. The watched thread must not report turns any more. If a callback calls it, the monitor is
  * freed when that callback has returned. In the child of a fork, where the monitor does not run, it is only freed.
- * NULL is ignored. */
+ * NULL is ignored. Not async-signal-safe. */
 USP_API void usp_monitor_free(struct usp_monitor *monitor);
 
 /* ---- reports from the watched thread ----
@@ -192,7 +192,7 @@ USP_API void usp_monitor_answer(struct usp_monitor *monitor);
 /* Returns a descriptor (on Linux an eventfd) for loops that wait for descriptors and do not report turns. When it is
  * readable, the loop calls usp_monitor_answer. It replaces usp_monitor_options.ping, and is closed with the monitor.
  * Call it before usp_monitor_start. Returns the descriptor, or USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED,
- * USP_ERROR_ARGUMENT. */
+ * USP_ERROR_ARGUMENT. For one thread at a time, not async-signal-safe. */
 USP_API int usp_monitor_open_ping(struct usp_monitor *monitor);
 
 /* Learns from the calling stack how the run loop's library calls its wait function. The caller is a function that the

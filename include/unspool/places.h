@@ -125,10 +125,10 @@ struct usp_builds_options {
 USP_API void usp_builds_options_init(struct usp_builds_options *options);
 
 /* Makes a set of builds. options NULL: the defaults, which find nothing. On success the caller frees *builds. Returns
- * USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. */
+ * USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
 USP_API int usp_builds_create(const struct usp_builds_options *options, struct usp_builds **builds);
 
-/* Frees the builds and all answers. NULL is ignored. */
+/* Frees the builds and all answers. NULL is ignored. Not async-signal-safe. */
 USP_API void usp_builds_free(struct usp_builds *builds);
 
 /* Maximum number of source frames for an address. When there are more inlined calls, the outermost are cut. */
@@ -156,7 +156,7 @@ USP_API int usp_symbolize_places(struct usp_builds *builds, const struct usp_pla
 
 /* Closes builds between batches, so that memory does not grow with the number of batches. When more than twice
  * builds_kept builds are open, all but the builds_kept most recently used ones are closed. All names given before
- * become invalid. */
+ * become invalid. For one thread at a time, not async-signal-safe. */
 USP_API void usp_builds_trim(struct usp_builds *builds);
 
 USP_END_DECLS

@@ -50,7 +50,7 @@ USP_API void usp_profile_options_init(struct usp_profile_options *options);
  * USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
 USP_API int usp_profile_create(const struct usp_profile_options *options, struct usp_profile **profile);
 
-/* Frees a profile. NULL is ignored. */
+/* Frees a profile. NULL is ignored. Not async-signal-safe. */
 USP_API void usp_profile_free(struct usp_profile *profile);
 
 /* One sample. Fields that are not needed are 0. */
@@ -72,7 +72,8 @@ struct usp_profile_sample {
  * async-signal-safe. */
 USP_API int usp_profile_add(struct usp_profile *profile, const struct usp_profile_sample *sample);
 
-/* Records that a thread has ended: later samples with this id belong to another thread. Thread-safe. */
+/* Records that a thread has ended: later samples with this id belong to another thread. Thread-safe,
+ * not async-signal-safe. */
 USP_API void usp_profile_end_thread(struct usp_profile *profile, uint64_t id);
 
 /* How the samples were taken. Every format that has a place for it contains it. Filled by the sampler, or by the
@@ -100,7 +101,7 @@ struct usp_profile_run {
     uint64_t reserved[5];
 };
 
-/* Sets the description of the run. Thread-safe. */
+/* Sets the description of the run. Thread-safe, not async-signal-safe. */
 USP_API void usp_profile_set_run(struct usp_profile *profile, const struct usp_profile_run *run);
 
 /* The contents of a profile, in numbers. */
@@ -120,14 +121,15 @@ struct usp_profile_info {
     uint64_t reserved[4];
 };
 
-/* Fills *info. Thread-safe. */
+/* Fills *info. Thread-safe, not async-signal-safe. */
 USP_API void usp_profile_get_info(struct usp_profile *profile, struct usp_profile_info *info);
 
 /* Copies the samples of a time span, of one thread or all, to a new profile, which does not roll.
  *   from, to  usp_clock values: samples with from <= time < to. With the span 0 … UINT64_MAX, the copy's totals
  *             include samples that have left the time line
  *   thread    a thread id; 0: all threads
- * On success the caller frees *copy. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe. */
+ * On success the caller frees *copy. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe,
+ * not async-signal-safe. */
 USP_API int usp_profile_copy(struct usp_profile *profile, uint64_t from, uint64_t to, uint64_t thread,
                              struct usp_profile **copy);
 
@@ -140,7 +142,8 @@ enum usp_profile_value {
 
 /* Lists the images that contain frames. If images overlap because one was loaded at another one's place, some are
  * moved. On any host that has the files, a symbolizer for this list symbolicates the profile's frames. On success the
- * caller frees *images. Returns USP_OK, USP_ERROR_NO_MEMORY, USP_ERROR_ARGUMENT. Thread-safe. */
+ * caller frees *images. Returns USP_OK, USP_ERROR_NO_MEMORY, USP_ERROR_ARGUMENT. Thread-safe, not
+ * async-signal-safe. */
 USP_API int usp_images_create_profile(struct usp_profile *profile, struct usp_images **images);
 
 /* One stack of a profile with the sums of its samples. */

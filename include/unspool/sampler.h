@@ -82,7 +82,7 @@ USP_API int usp_sampler_start(struct usp_sampler *sampler);
 USP_API int usp_sampler_stop(struct usp_sampler *sampler);
 
 /* Stops and frees a sampler. In the child of a fork, where the sampler does not run, it is only freed. NULL is
- * ignored. */
+ * ignored. Not async-signal-safe. */
 USP_API void usp_sampler_free(struct usp_sampler *sampler);
 
 /* Copies the samples of a time span and a thread, as usp_profile_copy does, while the sampler runs or later. Any

@@ -81,7 +81,7 @@ USP_API int usp_snapshot_create_process(int64_t pid, const struct usp_snapshot_o
 USP_API int usp_snapshot_open_core(const char *path, const struct usp_snapshot_options *options,
                                    struct usp_snapshot **snapshot, char *error, size_t error_size);
 
-/* Frees a snapshot and everything obtained from it. NULL is ignored. */
+/* Frees a snapshot and everything obtained from it. NULL is ignored. Not async-signal-safe. */
 USP_API void usp_snapshot_free(struct usp_snapshot *snapshot);
 
 enum usp_snapshot_flags {
@@ -119,21 +119,23 @@ struct usp_snapshot_thread {
     uint64_t reserved[4];
 };
 
-/* Returns data about the whole snapshot. Valid until the snapshot is freed. */
+/* Returns data about the whole snapshot. Valid until the snapshot is freed. Async-signal-safe, thread-safe. */
 USP_API const struct usp_snapshot_info *usp_snapshot_get_info(const struct usp_snapshot *snapshot);
 
-/* Returns thread i, 0 … thread_count − 1: the main thread first, the others by id. NULL past the end. */
+/* Returns thread i, 0 … thread_count − 1: the main thread first, the others by id. NULL past the end.
+ * Async-signal-safe, thread-safe. */
 USP_API const struct usp_snapshot_thread *usp_snapshot_get_thread(const struct usp_snapshot *snapshot, size_t i);
 
-/* Returns the images that were loaded. Valid until the snapshot is freed. */
+/* Returns the images that were loaded. Valid until the snapshot is freed. Async-signal-safe, thread-safe. */
 USP_API const struct usp_images *usp_snapshot_images(const struct usp_snapshot *snapshot);
 
 /* Gives thread i's target, for walks with other options or a cursor. Its memory is the snapshot's copy. Valid until
- * the snapshot is freed. Returns USP_OK, USP_ERROR_ARGUMENT, or the thread's status. */
+ * the snapshot is freed. Returns USP_OK, USP_ERROR_ARGUMENT, or the thread's status. Async-signal-safe,
+ * thread-safe. */
 USP_API int usp_snapshot_target(const struct usp_snapshot *snapshot, size_t i, struct usp_target *target);
 
 /* Returns message i for users, NULL past the last. Each is a sentence about a file or thread that was refused or
- * missing. Valid until the snapshot is freed. */
+ * missing. Valid until the snapshot is freed. Async-signal-safe, thread-safe. */
 USP_API const char *usp_snapshot_message(const struct usp_snapshot *snapshot, size_t i);
 
 USP_END_DECLS

@@ -63,7 +63,7 @@ USP_API void usp_stack_table_options_init(struct usp_stack_table_options *option
  * USP_ERROR_NO_MEMORY. Not async-signal-safe. */
 USP_API int usp_stack_table_create(const struct usp_stack_table_options *options, struct usp_stack_table **table);
 
-/* Frees a table. All records must have been released. NULL is ignored. */
+/* Frees a table. All records must have been released. NULL is ignored. Not async-signal-safe. */
 USP_API void usp_stack_table_free(struct usp_stack_table *table);
 
 /* Counts a stack, and copies it if the table does not have it yet. Without options.images, its images are those that
@@ -88,12 +88,13 @@ USP_API int usp_stack_table_get(struct usp_stack_table *table, uint64_t number, 
  * USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
 USP_API int usp_stack_record_images(const struct usp_stack_record *record, struct usp_images **images);
 
-/* Releases a record, even if its stack was evicted meanwhile, and clears it. Thread-safe. */
+/* Releases a record, even if its stack was evicted meanwhile, and clears it. Thread-safe, not
+ * async-signal-safe. */
 USP_API void usp_stack_table_release(struct usp_stack_table *table, struct usp_stack_record *record);
 
 /* Lists the numbers of all stacks, the most recently seen first.
  *   numbers, capacity  the caller's array; may be NULL with 0
- * Returns the number of stacks, even when it exceeds capacity. Thread-safe. */
+ * Returns the number of stacks, even when it exceeds capacity. Thread-safe, not async-signal-safe. */
 USP_API size_t usp_stack_table_numbers(struct usp_stack_table *table, uint64_t *numbers, size_t capacity);
 
 struct usp_stack_table_statistics {
@@ -107,7 +108,7 @@ struct usp_stack_table_statistics {
     uint64_t reserved[4];
 };
 
-/* Fills *statistics. Thread-safe. */
+/* Fills *statistics. Thread-safe, not async-signal-safe. */
 USP_API void usp_stack_table_get_statistics(struct usp_stack_table *table,
                                             struct usp_stack_table_statistics *statistics);
 

@@ -67,12 +67,13 @@ USP_API int usp_symbolizer_create(const struct usp_images *images, const struct 
 
 /* Makes a symbolizer for a snapshot, which must outlive it. The snapshot supplies its images, its shared cache's
  * address, the program and sysroot of its options, and either its process, or its core's memory, folder and process
- * id. Fields set in `options` override these. options NULL: the defaults. Otherwise like usp_symbolizer_create. */
+ * id. Fields set in `options` override these. options NULL: the defaults. Otherwise like usp_symbolizer_create.
+ * Thread-safe, not async-signal-safe. */
 USP_API int usp_symbolizer_create_for_snapshot(const struct usp_snapshot *snapshot,
                                                const struct usp_symbolizer_options *options,
                                                struct usp_symbolizer **symbolizer);
 
-/* Frees a symbolizer and all names that it returned. NULL is ignored. */
+/* Frees a symbolizer and all names that it returned. NULL is ignored. Not async-signal-safe. */
 USP_API void usp_symbolizer_free(struct usp_symbolizer *symbolizer);
 
 /* Releases all memory, files and names, as if the symbolizer were new. All names and paths that it returned become
@@ -144,7 +145,7 @@ struct usp_symbol {
 USP_API int usp_symbolize(struct usp_symbolizer *symbolizer, usp_addr address, struct usp_symbol *symbol);
 
 /* Symbolicates a frame: looks up its usp_frame_call_site(), so the caller does not adjust addresses. symbol->offset
- * counts from the call site. Otherwise like usp_symbolize. */
+ * counts from the call site. Otherwise like usp_symbolize. Thread-safe, not async-signal-safe. */
 USP_API int usp_symbolize_frame(struct usp_symbolizer *symbolizer, uint32_t arch, const struct usp_frame *frame,
                                 struct usp_symbol *symbol);
 

@@ -45,7 +45,7 @@ USP_API void usp_tasks_options_init(struct usp_tasks_options *options);
 USP_API int usp_tasks_create(const struct usp_snapshot *snapshot, const struct usp_tasks_options *options,
                              struct usp_tasks **tasks, char *error, size_t error_size);
 
-/* Frees a list of tasks. NULL is ignored. */
+/* Frees a list of tasks. NULL is ignored. Not async-signal-safe. */
 USP_API void usp_tasks_free(struct usp_tasks *tasks);
 
 enum usp_tasks_flags {
@@ -98,10 +98,10 @@ struct usp_task {
     uint64_t reserved[4];
 };
 
-/* Returns data about the whole search. Valid until the list is freed. */
+/* Returns data about the whole search. Valid until the list is freed. Async-signal-safe, thread-safe. */
 USP_API const struct usp_tasks_info *usp_tasks_get_info(const struct usp_tasks *tasks);
 
-/* Returns task i, 0 … count − 1, by ascending id. NULL past the end. */
+/* Returns task i, 0 … count − 1, by ascending id. NULL past the end. Async-signal-safe, thread-safe. */
 USP_API const struct usp_task *usp_tasks_get(const struct usp_tasks *tasks, size_t i);
 
 /* Return a word for an enum usp_task_state or usp_task_wait, such as "suspended" or "continuation". Static lifetime,

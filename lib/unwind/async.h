@@ -12,11 +12,16 @@
  * becomes the id, *known whether there is one. */
 bool uspi_async_task(const struct uspi_walk *walk, uint32_t *task_id, bool *known);
 
-/* Appends the chain of an extended record to frames, up to `capacity`. *total becomes the chain's length, including
- * contexts that did not fit; *stop becomes the reason why it ends. If no mark led to the chain, each context is
- * checked. Returns the number of frames written. */
-uint32_t uspi_async_chain(const struct uspi_walk *walk, const struct uspi_extended *record, uint64_t limit,
-                          struct usp_frame *frames, uint32_t capacity, uint64_t *total, uint32_t *stop);
+struct uspi_async_chain {
+    uint32_t written; /* frames that were written */
+    uint32_t stop;    /* why the chain ends, an enum usp_stop_reason */
+    uint64_t total;   /* the chain's length, including contexts that did not fit */
+};
+
+/* Writes the frames of an extended record's chain, at most `capacity`. Follows at most `limit` contexts. If no mark led to the
+ * chain, each context is checked. */
+struct uspi_async_chain uspi_async_chain(const struct uspi_walk *walk, const struct uspi_extended *record,
+                                         uint64_t limit, struct usp_frame *frames, uint32_t capacity);
 
 /* Confirms the async chain of a stack that was walked from a copy while its thread was running again. A chain is
  * correct if all its contexts were copied with the stack. Contexts that were read later are unchanged as long as the

@@ -598,6 +598,7 @@ static void hang_in_constructor(void *context) {
     _exit(3);
 }
 
+#ifdef __GLIBC__
 static void spin_in_handler(int signal) {
     (void)signal;
     for (;;) culprit(SECOND);
@@ -619,6 +620,7 @@ static void hang_in_allocator(void *context) {
     behind = malloc(1 << 19);
     _exit(before != NULL && behind != NULL ? 3 : 4);
 }
+#endif
 
 /* The watched thread hangs while it holds the loader's lock, or the allocator's. Its report is in the file all the same. */
 static void expect_report_with_lock(void (*run)(void *context), void *context) {
@@ -644,9 +646,11 @@ START_TEST(hang_in_a_constructor) {
 END_TEST
 
 START_TEST(hang_in_the_allocator) {
+#ifdef __GLIBC__
     /* A sanitizer's allocator is another one. */
     if (USP_SANITIZED || is_slowed()) return;
     expect_report_with_lock(hang_in_allocator, NULL);
+#endif
 }
 END_TEST
 

@@ -185,23 +185,25 @@ START_TEST(limits) {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZdefghijklmnopqrstuvwxyz0123456789!$%&()+,-./:;<=?@[]^_{}";
     char units[128], calls[1024], expected[256] = "a";
     for (unsigned length = 15; length <= 17; length++) {
-        size_t used = (size_t)sprintf(calls, "c>A");
+        size_t used = (size_t)snprintf(calls, sizeof calls, "c>A");
         for (unsigned i = 0; i < length; i++) {
-            used += (size_t)sprintf(calls + used, " %c~%c", letters[i], i + 1 < length ? letters[i + 1] : 'a');
+            used += (size_t)snprintf(calls + used, sizeof calls - used, " %c~%c", letters[i],
+                                     i + 1 < length ? letters[i + 1] : 'a');
         }
         snprintf(units, sizeof units, "ca%.*s", (int)length, letters);
         size_t n = 1;
         for (unsigned i = length; i-- > 0 && length <= 16;) {
-            n += (size_t)sprintf(expected + n, " %c?%u", letters[i], 100 * (i + 3));
+            n += (size_t)snprintf(expected + n, sizeof expected - n, " %c?%u", letters[i], 100 * (i + 3));
         }
         strcpy(expected + n, " c");
         expect_calls(units, calls, expected);
     }
     /* Many functions that lead nowhere: b and six of them make tail calls of six others each. */
     for (unsigned count = 63; count <= 64; count++) {
-        size_t used = (size_t)sprintf(calls, "c>b b~a");
+        size_t used = (size_t)snprintf(calls, sizeof calls, "c>b b~a");
         for (unsigned i = 0; i < count; i++) {
-            used += (size_t)sprintf(calls + used, " %c~%c", i < 6 ? 'b' : letters[i / 6 - 1], letters[i]);
+            used += (size_t)snprintf(calls + used, sizeof calls - used, " %c~%c", i < 6 ? 'b' : letters[i / 6 - 1],
+                                     letters[i]);
         }
         snprintf(units, sizeof units, "cab%.*s", (int)count, letters);
         expect_calls(units, calls, count == 63 ? "a b?300 c" : "a c");
