@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The return addresses at which stacks end: in the caller of main, and in what calls a thread's start routine. Learned once
- * for this process; they hold for another process that runs the same libc, too. */
+/* The return addresses at which stacks end: in the caller of main, and in the caller of a thread's start routine. They
+ * are found once for this process, and are also valid in another process that runs the same libc. */
 #ifndef USPI_ROOTS_H
 #define USPI_ROOTS_H
 
 #include <unspool/images.h>
 
-/* Learns those of this process, for uspi_os_describe_self. Starts and joins threads; while another thread learns, this one
- * goes on without. Not async-signal-safe. */
+/* Finds the roots of this process, for uspi_os_describe_self. Starts and joins threads. If another thread is doing it,
+ * returns without waiting. Not async-signal-safe. */
 void uspi_roots_learn(void);
 
-/* Where stacks of another process end, as far as it has the images in which ours do: writes up to `capacity` return
- * addresses, returns how many. Known after uspi_roots_learn. Async-signal-safe. */
+/* Finds roots of another process, if it has the images that contain ours: writes up to `capacity` return addresses,
+ * returns how many. Requires uspi_roots_learn. Async-signal-safe. */
 uint32_t uspi_roots_in(const struct usp_images *images, usp_addr *roots, uint32_t capacity);
 
 #endif

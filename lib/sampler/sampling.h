@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sampling without a thread: what happens at one tick, and when the next one is due. The thread that sleeps between ticks is
- * sampler.c's; a test's script can be in its place. */
+/* Sampling without a thread: performs one tick and computes when the next one is due. sampler.c has the thread that
+ * sleeps between ticks; tests use a script instead. */
 #ifndef USPI_SAMPLING_H
 #define USPI_SAMPLING_H
 
@@ -10,22 +10,22 @@
 
 struct uspi_sampling;
 
-/* options are complete and sensible; their arrays are copied. On success *sampling is the caller's to free. USP_OK,
- * USP_ERROR_NO_MEMORY. */
+/* Makes a sampling. options are complete and valid; their arrays are copied. On success the caller frees *sampling.
+ * Returns USP_OK or USP_ERROR_NO_MEMORY. */
 int uspi_sampling_create(const struct usp_sampler_options *options, const struct uspi_world *world,
                          struct uspi_sampling **sampling);
 void uspi_sampling_free(struct uspi_sampling *sampling);
 
-/* A run begins: learns which threads there are. Returns when the first tick is due. */
+/* Begins a run: lists the threads. Returns when the first tick is due. */
 uint64_t uspi_sampling_begin(struct uspi_sampling *sampling);
 
-/* One tick. Returns when the next one is due, by the world's clock. */
+/* Performs one tick. Returns when the next one is due, by the world's clock. */
 uint64_t uspi_sampling_tick(struct uspi_sampling *sampling);
 
-/* The run ends: what is known of threads that have not run goes to the profile. */
+/* Ends the run: adds the pending samples of threads that have not run to the profile. */
 void uspi_sampling_end(struct uspi_sampling *sampling);
 
-/* As the public functions of these names. May be called at any time, by any thread. */
+/* Implement the public functions of these names. Any thread may call them at any time. */
 int uspi_sampling_read(struct uspi_sampling *sampling, uint64_t from, uint64_t to, uint64_t thread,
                        struct usp_profile **profile);
 void uspi_sampling_get_run(struct uspi_sampling *sampling, struct usp_profile_run *run);

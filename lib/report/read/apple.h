@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What Apple's reports have in common: lines of Binary Images, the fields of their headers; the order of MetricKit's frames. */
+/* Functions that the readers of Apple's reports share: lines of Binary Images, header fields, the order of MetricKit's
+ * frames. */
 #ifndef USPI_APPLE_H
 #define USPI_APPLE_H
 
@@ -7,12 +8,13 @@
 
 bool uspi_apple_image(struct uspi_span line, struct uspi_read_image *image);
 
-/* "Process:  App [1234]" and its like. */
+/* Reads a header line such as "Process: App [1234]". */
 bool uspi_apple_field(struct uspi_span line, struct uspi_heading *heading);
 
-/* Of a list of MetricKit's root frames: whether they are the innermost ones, which what stands below them has called. Crashes
- * have them so, trees of samples in either order: offsets of calls count from one byte less than the others, and a thread's
- * outermost frame is dyld's or libpthread's. *is_chain: each frame has no more than one below it. */
+/* Returns whether the root frames of a MetricKit list are the innermost ones, so that each frame's children are its
+ * callers. This is so in crashes; trees of samples have either order. It is recognized by the offsets, since those of
+ * calls are one byte less than those of other frames, and by a thread's outermost frame, which is in dyld or
+ * libpthread. *is_chain: each frame has at most one child. */
 bool uspi_metrickit_order(const struct uspi_json_document *document, size_t list, bool *is_chain);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON documents: which of their objects are frames, which lists of images these are in, what changes in the text. Texts in
- * strings, several lines long, are read as lines. */
+/* JSON documents: finds the objects that are frames, the lists of images that they refer to, and the changes to the
+ * text. Strings with several lines of text are read as lines. */
 #ifndef USPI_DOCUMENTS_H
 #define USPI_DOCUMENTS_H
 
@@ -8,44 +8,45 @@
 #include "lib/report/read/json_slots.h"
 #include "lib/report/read/lines.h"
 
-/* An object or array around a node. */
+/* An object or array that contains the current node. */
 struct uspi_level {
     uint32_t node;
-    uint32_t report;         /* the level of the innermost report that it is or lies in, counted from 1; 0: none */
-    uint32_t elements;       /* of an array, so far */
-    uint32_t trampoline;     /* the number of the last element if it calls signal handlers; 0: it does not */
-    bool is_in_crash;        /* it is MetricKit's crashDiagnostics, or lies in them */
-    bool is_innermost_first; /* MetricKit's frames in it are, or its only frame is, called by those below; */
-    bool is_stack;           /* and each has no more than one below it */
+    uint32_t report;     /* level of the innermost report that it is or is inside of, counted from 1; 0: none */
+    uint32_t elements;   /* number of elements so far, for an array */
+    uint32_t trampoline; /* number of the last element if that calls signal handlers; otherwise 0 */
+    bool is_in_crash;    /* it is MetricKit's crashDiagnostics, or is inside of them */
+    /* MetricKit: its frames are the innermost, or its only frame is; their children are their callers. */
+    bool is_innermost_first;
+    bool is_stack; /* MetricKit: each of its frames has at most one child */
 };
 
 struct uspi_documents {
-    struct uspi_lines *lines;           /* whose `find`, `given` and counts are used */
-    struct uspi_json_document document; /* the one that is being read */
-    struct uspi_tables tables;          /* its lists of images */
-    struct uspi_scope *scopes;          /* where each of them counts */
+    struct uspi_lines *lines;           /* its `find`, `given` and counts are used */
+    struct uspi_json_document document; /* the current document */
+    struct uspi_tables tables;          /* the document's lists of images */
+    struct uspi_scope *scopes;          /* where each list of images is valid */
     size_t scope_count, scope_room;
-    struct uspi_level *levels; /* around the node that is being read, from the outermost on; as many as its depth */
+    struct uspi_level *levels; /* the containers of the current node, outermost first; as many as its depth */
     size_t level_room;
     struct uspi_edits edits;
-    char *scratch; /* a string without its escapes */
+    char *scratch; /* buffer for a string with resolved escapes */
     size_t scratch_room;
     struct uspi_gathered gathered; /* a line of a string, with its answers */
-    bool is_record;                /* the outermost object gets a member with the counts */
+    bool is_record;                /* a member with the counts is added to the outermost object */
 };
 
-/* All zero but `lines` is a fresh one. Frees what it holds. */
+/* Frees the contents. All zero but `lines` is an empty one. */
 void uspi_documents_clear(struct uspi_documents *documents);
 
-/* Gets each frame with its answer. Of a frame in a string, frame->shape is NULL, object->node and object->list are the
- * string, and object->list_key is its key or that of its array. */
+/* Receives a frame and its answer. For a frame in a string, frame->shape is NULL, object->node and object->list are
+ * the string, and object->list_key is the key of the string or of its array. */
 typedef int (*uspi_take_json_frame)(void *context, const struct uspi_json_object *object,
                                     const struct uspi_json_frame *frame, const struct uspi_located *located,
                                     const struct usp_answer *answer);
 
-/* Reads the next document of documents->document.text: its images, its frames, which `take` gets if it is not NULL;
- * otherwise the changes are collected in `edits`, in the order of the text. Returns as uspi_json_read, and what `find` or
- * `take` returned. */
+/* Reads the next document of documents->document.text: its images and its frames. If `take` is not NULL, it receives
+ * the frames; otherwise the changes are collected in `edits`, in the order of the text. Returns as uspi_json_read
+ * does, or the result of `find` or `take`. */
 int uspi_documents_read(struct uspi_documents *documents, uspi_take_json_frame take, void *context);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What a text says, whatever its format: reports with fields, threads, frames, images. Built from lines or JSON, shown by
- * translated_text.c and translated_json.c. */
+/* The contents of a text, independent of its format: reports with fields, threads, frames and images. Built from lines
+ * or JSON; written by translated_text.c and translated_json.c. */
 #ifndef USPI_MODEL_H
 #define USPI_MODEL_H
 
 #include "lib/report/read/reader.h"
 
-/* Of a frame's source frames, innermost first. */
+/* One source frame of a frame, innermost first. */
 struct uspi_model_source {
     struct uspi_span function, directory, file;
     uint32_t line, column;
@@ -15,29 +15,29 @@ struct uspi_model_source {
 
 struct uspi_model_frame {
     unsigned flags; /* enum uspi_frame_flags */
-    uint32_t depth; /* of a node */
+    uint32_t depth; /* of a node of a tree */
     uint32_t base;  /* enum usp_place_base of `place` */
-    uint64_t count; /* of a node: its samples */
+    uint64_t count; /* of a node of a tree: its samples */
     uint64_t address, place;
-    uint64_t offset; /* in the function, with has_offset */
+    uint64_t offset; /* in the function; valid with has_offset */
     struct uspi_span image;
     uint8_t id[USP_BUILD_ID_MAX];
     size_t id_size;
-    size_t source, source_count; /* in `sources`; count 0: it has no name */
+    size_t source, source_count; /* in `sources`; count 0: the frame has no name */
     bool is_located, has_file, has_offset;
-    bool is_heaviest; /* a node of the tree's heaviest stack */
-    uint32_t level;   /* of a node: how many are around it */
+    bool is_heaviest; /* it is a node of the tree's heaviest stack */
+    uint32_t level;   /* of a node: number of nodes around it */
 };
 
 struct uspi_model_thread {
-    bool is_stack;  /* of something else than a thread: `name` says of what */
+    bool is_stack;  /* not a thread's stack; `name` says what it is */
     uint32_t flags; /* enum uspi_heading_flags */
     uint64_t number, id;
     struct uspi_span name, queue;
     size_t frame, frame_count; /* in `frames` */
 };
 
-/* One of the reports that a text may hold. */
+/* One of the reports in a text. */
 struct uspi_model_part {
     struct uspi_span fields[USPI_FIELD_COUNT];
     const char *format;
@@ -50,50 +50,53 @@ struct uspi_model {
     struct uspi_model_thread *threads;
     struct uspi_model_frame *frames;
     struct uspi_model_source *sources;
-    struct uspi_image_entry *images; /* their strings are the model's */
+    struct uspi_image_entry *images; /* their strings belong to the model */
     size_t part_count, part_room, thread_count, thread_room, frame_count, frame_room, source_count, source_room;
     size_t image_count, image_room;
-    struct uspi_strings *strings; /* blocks that all spans point into */
+    struct uspi_strings *strings; /* blocks of memory that all spans point into */
     struct usp_reader_counts counts;
 };
 
 void uspi_model_clear(struct uspi_model *model);
 
-/* A copy of a text that lives as long as the model, with a NUL behind it. False when memory lacks. */
+/* Copies a text, NUL-terminated, for the model's lifetime. Returns false when memory is exhausted. */
 bool uspi_model_copy(struct uspi_model *model, struct uspi_span text, struct uspi_span *copy);
 
-/* Begin a report, or a thread of the last one; what they are filled with is the caller's to copy. NULL when memory lacks. */
+/* Begin a report, or a thread of the last report. The caller copies the strings that it sets. NULL when memory is
+ * exhausted. */
 struct uspi_model_part *uspi_model_add_part(struct uspi_model *model);
 struct uspi_model_thread *uspi_model_add_thread(struct uspi_model *model);
 
-/* Sets a field of the last report, if it has none yet. False when memory lacks. */
+/* Sets a field of the last report, unless it is set. Returns false when memory is exhausted. */
 bool uspi_model_set_field(struct uspi_model *model, enum uspi_field field, struct uspi_span value);
 
-/* Adds a frame to the last thread of the last report: with the sources of its answer, or the name that it had. What follows an
- * inlined call (USPI_FRAME_INLINED) becomes one frame with it. False when memory lacks. */
+/* Adds a frame to the last thread of the last report, with the source frames of its answer or with the name that it
+ * had. An inlined call (USPI_FRAME_INLINED) and the frame after it become one frame. Returns false when memory is
+ * exhausted. */
 bool uspi_model_add_frame(struct uspi_model *model, const struct uspi_located *located,
                           const struct usp_answer *answer);
 
-/* Adds all images of a table to the last report. False when memory lacks. */
+/* Adds all images of a table to the last report. Returns false when memory is exhausted. */
 bool uspi_model_add_images(struct uspi_model *model, const struct uspi_tables *tables, size_t table);
 
-/* To be called when all is added: finds the threads that crashed, the heaviest stacks of trees, and the images of reports
- * that list none. False when memory lacks. */
+/* Completes the model after everything was added: finds the crashed threads, the heaviest stacks of trees, and the
+ * images of reports that list none. Returns false when memory is exhausted. */
 bool uspi_model_finish(struct uspi_model *model);
 
-/* Makes trees of single samples, before uspi_model_finish. False when memory lacks. (model_fold.c) */
+/* Merges single samples to trees. Called before uspi_model_finish. Returns false when memory is exhausted.
+ * (model_fold.c) */
 bool uspi_model_fold(struct uspi_model *model);
 
-/* Builds a model of a whole text. USP_OK, USP_ERROR_NO_MEMORY, what `find` returned; for documents also as
- * uspi_json_read. (model_lines.c, model_json.c) */
+/* Build a model of a whole text. Return USP_OK, USP_ERROR_NO_MEMORY, or the result of `find`; for documents also as
+ * uspi_json_read does. (model_lines.c, model_json.c) */
 int uspi_model_read_lines(struct uspi_model *model, struct usp_reader *reader, struct uspi_span text);
 int uspi_model_read_documents(struct uspi_model *model, struct usp_reader *reader, struct uspi_span text);
 
-/* Write it. (translated_text.c, translated_json.c) */
+/* Write a model. (translated_text.c, translated_json.c) */
 void uspi_model_put_text(const struct uspi_model *model, struct uspi_text *out);
 void uspi_model_put_json(const struct uspi_model *model, struct uspi_text *out);
 
-/* How a field is called in JSON and in text. */
+/* Return a field's name in JSON and in text. */
 const char *uspi_field_key(enum uspi_field field);
 const char *uspi_field_label(enum uspi_field field);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a reader of <unspool/report.h> is, for its own file and for the reports that are made by one. */
+/* The reader of <unspool/report.h>, shared by its own file and by report.c. */
 #ifndef USPI_READER_H
 #define USPI_READER_H
 
@@ -17,42 +17,43 @@ struct usp_reader {
     struct uspi_documents documents;
     struct uspi_split split;
     enum uspi_text_kind kind;
-    size_t mark_length; /* of the mark of its encoding, at the text's beginning */
-    bool is_rewound;    /* the text was learned */
-    char *kept;         /* of a text of which it is not known what it is, and of JSON */
+    size_t mark_length; /* length of the byte order mark at the beginning of the text */
+    bool is_rewound;    /* the text was learned before */
+    char *kept;         /* buffered text: until its kind is known, and all of a JSON text */
     size_t kept_size, kept_room;
-    char *held; /* a line that waits for the next one */
+    char *held; /* a line whose result depends on the next line */
     size_t held_size, held_room;
     uint64_t held_position;
-    char *decoded; /* what was UTF-16, as UTF-8 */
+    char *decoded; /* UTF-16 text converted to UTF-8 */
     size_t decoded_size, decoded_room;
-    struct uspi_gathered gathered; /* a changed line, before it is UTF-16 again */
-    struct uspi_expanded expanded; /* a text of JSON in which backtraces that Swift has encoded are frames */
+    struct uspi_gathered gathered; /* a changed line before conversion to UTF-16 */
+    struct uspi_expanded expanded; /* a JSON text in which encoded Swift backtraces were expanded to frames */
     struct uspi_text out;
     char out_room[1 << 15];
     char error[256];
 };
 
-/* For reports: finds out what a whole text is, in reader->kind; *text loses its mark, and becomes UTF-8 that lives as long as
- * the reader. Returns USP_OK, USP_ERROR_FORMAT for what is no UTF-16, USP_ERROR_NO_MEMORY. */
+/* For reports: determines the kind of a whole text, in reader->kind. *text loses its byte order mark and becomes
+ * UTF-8, valid as long as the reader. Returns USP_OK, USP_ERROR_FORMAT for invalid UTF-16, USP_ERROR_NO_MEMORY. */
 int uspi_reader_begin_whole(struct usp_reader *reader, struct uspi_span *text);
 
-/* Whether a status says that the text is damaged; and a sentence about it, in reader->error. */
+/* Return whether a status means that the text is damaged, and set reader->error to a sentence about it. */
 bool uspi_reader_is_damage(int status);
 void uspi_reader_set_error(struct usp_reader *reader, int status, size_t at);
 
-/* A document that stands in a line of text. */
+/* A JSON document in a line of text. */
 struct uspi_line_document {
     struct uspi_span before, behind; /* the rest of the line */
-    struct uspi_span text;           /* the document, with what Swift has encoded in it; as long as reader->expanded */
+    /* The document, with expanded Swift backtraces; valid as long as reader->expanded. */
+    struct uspi_span text;
 };
 
-/* Whether a line has a document that looks like a report, from the line's first '{' on. *status: USP_OK,
- * USP_ERROR_NO_MEMORY. */
+/* Returns whether a line contains a document that looks like a report, beginning at the line's first '{'. *status:
+ * USP_OK or USP_ERROR_NO_MEMORY. */
 bool uspi_reader_find_document(struct usp_reader *reader, struct uspi_span line, struct uspi_line_document *found,
                                int *status);
 
-/* What a reader has learned of images. */
+/* Returns the images that a reader has learned. */
 const struct uspi_tables *uspi_reader_tables(const struct usp_reader *reader);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every shape that there is; what each is about stands in its file. */
+/* All shapes. Each shape's file describes it. */
 #ifndef USPI_SHAPES_H
 #define USPI_SHAPES_H
 
