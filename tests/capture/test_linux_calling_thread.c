@@ -116,8 +116,10 @@ static void take_typed_from_the_mark(void) {
 
 static void expect_typed(void *const *expected, int n) {
     ck_assert_int_eq(typed.status, USP_OK);
-    ck_assert_uint_ge(typed.count, (unsigned)n);
-    for (int i = 0; i < n; i++) ck_assert_uint_eq(typed_frames[i].pc, (uintptr_t)expected[i]);
+    /* Where rules are known it ends with the function that called the thread's. On i386 a record of clone stands behind that. */
+    const bool has_ended = typed.stop == USP_STOP_ROOT && typed.count + 1 == (unsigned)n;
+    ck_assert_uint_ge(typed.count + has_ended, (unsigned)n);
+    for (int i = 0; i < n - has_ended; i++) ck_assert_uint_eq(typed_frames[i].pc, (uintptr_t)expected[i]);
 }
 
 static void take_from_the_mark(void) {

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 
@@ -93,10 +94,18 @@ static struct usp_snapshot *snapshot_of(pid_t pid) {
     return snapshot;
 }
 
+/* More of what /proc/PID/maps calls [heap]. The sbrk of musl gives nothing. */
+static void *grow_heap(long size) {
+    void *grown = sbrk(size);
+    if (grown != (void *)-1) return grown;
+    const long end = syscall(SYS_brk, 0);
+    return syscall(SYS_brk, end + size) == end + size ? (void *)end : (void *)-1;
+}
+
 /* _i: the process has generated code. */
 START_TEST(in_another_process) {
     const struct call call = call_of_host();
-    void *heap = sbrk(4096);
+    void *heap = grow_heap(4096);
     void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne(heap, (void *)-1);
     ck_assert_ptr_ne(page, MAP_FAILED);
