@@ -66,10 +66,16 @@ char *uspi_cxx_demangle(struct uspi_cxx *cxx, const char *name) {
 /* The length of what begins at `at` with a number: an identifier behind its length, or a literal's digits, which a letter for
  * its type stands before. */
 static size_t numbered_length(const char *name, const char *at) {
-    char *end;
-    const unsigned long length = strtoul(at, &end, 10);
+    const size_t left = strlen(at);
+    const char *end = at;
+    size_t length = 0;
+    for (; *end >= '0' && *end <= '9'; end++) {
+        /* A number that is larger than what is left stays larger. */
+        if (length <= left) length = 10 * length + (size_t)(*end - '0');
+    }
     const bool is_literal = at - name > 1 && at[-2] == 'L' && *end == 'E';
-    return (size_t)(end - at) + (!is_literal && length <= strlen(end) ? length : 0);
+    const size_t digits = (size_t)(end - at);
+    return digits + (!is_literal && length <= left - digits ? length : 0);
 }
 
 /* The length of ABI tags at `at`: B and an identifier, repeated. */

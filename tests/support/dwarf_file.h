@@ -360,7 +360,10 @@ static inline unsigned list_parts(struct dwarf_file *f, const char *names[DWARF_
     unsigned count = 0;
     if (f->abbrev.size > 0) put(&f->abbrev, 1, 0);
     for (unsigned i = 0; i < DWARF_PARTS; i++) {
-        if (all[i]->size == 0) continue;
+        if (all[i]->size == 0) {
+            builder_free(all[i]);
+            continue;
+        }
         names[count] = all_names[i] != NULL ? all_names[i] : f->other_name;
         parts[count++] = all[i];
     }

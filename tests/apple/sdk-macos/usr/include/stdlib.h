@@ -17,6 +17,7 @@ char *mkdtemp(char *path);
 int rand(void);
 void srand(unsigned seed);
 double strtod(const char *text, char **end);
+unsigned long strtoul(const char *text, char **end, int base);
 unsigned long long strtoull(const char *text, char **end, int base);
 int system(const char *command);
 
