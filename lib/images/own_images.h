@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The images of this process: one list for all that asks. It is made anew when something was loaded or unloaded since, and
- * freed when its last reader leaves. What a higher layer makes of each list (unwind tables) is published together with it, so
- * that both are always of the same moment.
+/* The images of this process: one list for all callers. A new list is made when a library was loaded or unloaded since the last
+ * one; a list is freed when its last reader leaves. A higher layer's data about a list (unwind tables) is published with it, so
+ * that both always belong to the same moment.
  *
  * The public part is usp_images_create_self, usp_images_acquire, usp_images_release, usp_image_at, usp_images_generation. */
 #ifndef USPI_OWN_IMAGES_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the styles share: a frame's line, for usp_format_frame and for the reports of lib/report*.c. */
+/* A frame as a line of text, in each style: for usp_format_frame, and for the stacks and reports that lib/report/ writes. */
 #ifndef USPI_FORMAT_H
 #define USPI_FORMAT_H
 

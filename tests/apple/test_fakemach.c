@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The Darwin layer against a scripted kernel (fakemach/): every capture function, that the window between the first
- * suspension and the last resumption holds nothing but calls to the kernel, and that whatever fails leaves nothing behind.
- * FIELD-FAILURES 1, 2, 3, 4, 5, 11, 15, 16, 18, 20, 21, 22, 26. */
+ * suspension and the last resumption holds nothing but calls to the kernel, and that whatever fails leaves nothing behind. */
 #include "tests/apple/fakemach/stacks.h"
 #include "tests/support/suite.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What test_arm64 and test_arm64_32 have in common: tables of instructions with what the decoder must say of them, and
- * thread states by the offsets that FACTS name. Not for other processors. */
+ * thread states by the offsets of the kernels' headers. Not for other processors. */
 #ifndef ARM64_EXPECT_H
 #define ARM64_EXPECT_H
 

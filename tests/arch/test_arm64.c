@@ -334,7 +334,7 @@ START_TEST(signatures) {
 }
 END_TEST
 
-/* The mark of a Swift async frame is no change of x29 (FIELD-FAILURES 13), and of nothing but x29. */
+/* The mark of a Swift async frame is no change of x29, and of nothing but x29. */
 START_TEST(async_mark) {
     static const struct expectation table[] = {
         {0xb24403bd, "orr x29, x29, #0x1000000000000000", .effects = {SET(29, 29, 0)}},

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The calling thread's stack by the fast walks: each return address once and in order, from a frame address on, without a
- * system call once the thread is known; the end of stacks; Swift async records of this thread and of another one.
- * FIELD-FAILURES 12, 13, 26. */
+ * system call once the thread is known; the end of stacks; Swift async records of this thread and of another one. */
 #define _GNU_SOURCE 1
 #include "tests/support/libc.h"
 #include "tests/support/linux_threads.h"
@@ -82,7 +81,7 @@ START_TEST(every_return_address_once) {
 }
 END_TEST
 
-/* A buffer that is too small has the innermost ones: nothing is lost at its end (FIELD-FAILURES 26). */
+/* A buffer that is too small has the innermost ones: nothing is lost at its end. */
 static void take_with_little_room(void) {
     void *few[FRAMES];
     take();
@@ -467,7 +466,7 @@ START_TEST(records_on_an_unknown_stack) {
 }
 END_TEST
 
-/* ---- where stacks end (FIELD-FAILURES 12) ---- */
+/* ---- where stacks end ---- */
 
 START_TEST(nothing_follows_the_start_of_a_thread) {
     static struct usp_frame frames[FRAMES];
@@ -491,7 +490,7 @@ START_TEST(nothing_follows_the_start_of_a_thread) {
 }
 END_TEST
 
-/* ---- Swift async records (FIELD-FAILURES 13) ---- */
+/* ---- Swift async records ---- */
 
 #define MARK ((uintptr_t)(UINT64_C(1) << 60))
 /* Room for addresses that no stack holds otherwise: what the linker puts behind another function may be a caller. */

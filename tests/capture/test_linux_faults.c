@@ -2,7 +2,7 @@
 /* Every system call of the Linux layer fails in turn, at every position, and every allocation: there is always a status,
  * the threads and the process that were looked at run on, nothing is left behind. And what cannot be brought about
  * otherwise: a handler that is kept from finishing, a requester that does not come back, a kernel that lists half of the
- * threads, Yama. FIELD-FAILURES 1, 2, 4, 5, 16. */
+ * threads, Yama. */
 #define _GNU_SOURCE 1
 #include "tests/support/linux_child.h"
 

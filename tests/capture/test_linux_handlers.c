@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Captures in signal handlers, wherever the handler interrupts: inside malloc, inside the loader, on a thread that the
  * library has never seen, while another thread holds the loader's lock. Nothing may be allocated and no lock taken.
- * FIELD-FAILURES 1, 2, 24.
  *
  * With USP_TEST_LATE this is built without the library, which is loaded by dlopen instead. */
 #define _GNU_SOURCE 1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stacks under signal handlers of this host: handlers of both kinds, on the thread's stack and on alternate ones, on
  * coroutine stacks; faults at bad addresses, calls through bad pointers, a stack that has overflown. Each handler captures
- * in all ways there are. FIELD-FAILURES 9, 10, 11, 18. */
+ * in all ways there are. */
 #define _GNU_SOURCE 1
 #include "tests/support/libc.h"
 #include "tests/support/linux_threads.h"
@@ -181,7 +181,7 @@ static uint32_t find_signal_frame(const struct usp_stack *stack) {
 }
 
 /* The fast walk knows records only: the handler's caller, the interrupted instruction, and what stands above the fault, in
- * order; nothing that the link register held (FIELD-FAILURES 9). */
+ * order; nothing that the link register held. */
 static void expect_fast(uint32_t signal_frame) {
     const struct usp_frame *interrupted = &found.self.frames[signal_frame];
     uint32_t host = usp_arch_host();

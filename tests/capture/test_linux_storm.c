@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Captures of threads that never rest (linux_storm.h): no deadlock, no lost thread, no frame that is not true, nothing
- * leaked. FIELD-FAILURES 1, 2, 3, 5, 20, 23, 26.
+ * leaked.
  *
  * 30,000 captures where the program runs by itself, fewer where an emulator or a checker runs it, or where a part is enough
  * (tests/support/under.h). USP_TEST_SCALE multiplies them. */

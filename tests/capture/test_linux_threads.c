@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads of this process: finding them, and capturing one or all of them: threads that answer, that end; growth; fork.
- * Threads that cannot answer are in test_linux_unable.c, the signal and its other owners in test_linux_shared_signal.c.
- * FIELD-FAILURES 1, 3, 4, 5, 16, 20, 23, 26. */
+ * Threads that cannot answer are in test_linux_unable.c, the signal and its other owners in test_linux_shared_signal.c. */
 #define _GNU_SOURCE 1
 #include "tests/support/libc.h"
 #include "tests/support/linux_threads.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads that cannot answer: they block the signal, sleep uninterruptibly, wait for a vfork child, are stopped, are about to
- * end. They are left out, and cost the others little: how long those were held is printed. FIELD-FAILURES 4, 5, 23. */
+ * end. They are left out, and cost the others little: how long those were held is printed. */
 #define _GNU_SOURCE 1
 #include "tests/support/linux_threads.h"
 

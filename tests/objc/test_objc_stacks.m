@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the Objective-C layer makes of stacks: frames, lines, growth, known stacks, the app's own frames; and that it gives
- * everything back. FIELD-FAILURES 17, 26. */
+ * everything back. */
 #define _GNU_SOURCE 1
 #import "tests/objc/objc_threads.h"
 
@@ -189,7 +189,7 @@ STAND void look_at_drop_ins(void) {
 START_TEST(drop_ins) { descend(3, look_at_drop_ins); }
 END_TEST
 
-/* Names are looked up when they are asked for: a stack alone needs no symbolizer. FIELD-FAILURES 17. */
+/* Names are looked up when they are asked for: a stack alone needs no symbolizer. */
 START_TEST(nothing_is_named_unasked) {
     GSDebugAllocationActive(YES);
     Standing *standing = [[Standing alloc] initIn:IN_FIRST name:nil registers:NO];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From NSThreads to threads: each way alone, all of them together, and what must not be found. FIELD-FAILURES 20, 26. */
+/* From NSThreads to threads: each way alone, all of them together, and what must not be found. */
 #define _GNU_SOURCE 1
 #import "tests/objc/objc_threads.h"
 
@@ -392,7 +392,7 @@ END_TEST
 
 #define MANY 150
 
-/* FIELD-FAILURES 20: more than seventy. */
+/* More than seventy. */
 START_TEST(many_threads) {
     Standing *standing[MANY];
     NSError *error = nil;

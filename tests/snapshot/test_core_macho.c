@@ -129,7 +129,7 @@ END_TEST
 
 /* ---- the width of addresses ---- */
 
-/* FIELD-FAILURES 6, 7: signed return addresses, and a mask that fits the system. 39 bits leave what 47 would keep. */
+/* Signed return addresses, and a mask that fits the system. 39 bits leave what 47 would keep. */
 START_TEST(address_bits_from_the_note) {
     struct macho_core core = plain(USP_ARCH_ARM64);
     struct walked w;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* All threads of this process at one moment: every thread has arrived before the first stack is copied, none leaves before
  * the last is; threads that are born meanwhile are in it, an id that was given to another thread is recognised. What the
- * kernel does too rarely is done by a table of calls in its place. FIELD-FAILURES 20, 23, 26. */
+ * kernel does too rarely is done by a table of calls in its place. */
 #define _GNU_SOURCE 1
 #include "tests/support/linux_threads.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Other processes: their stacks at one moment, whatever state they are in, and never a trace left behind.
- * FIELD-FAILURES 16, 20, 23. */
+/* Other processes: their stacks at one moment, whatever state they are in, and never a trace left behind. */
 #define _GNU_SOURCE 1
 #include "arch/backend.h"
 #include "lib/base/context_table.h"

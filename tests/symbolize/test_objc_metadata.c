@@ -696,7 +696,7 @@ static void expect_symbol(struct usp_symbolizer *symbolizer, usp_addr load, unsi
     ck_assert_uint_eq(symbol.image_load, load);
 }
 
-/* A stripped image: nothing but the metadata names its methods, those of categories too (FIELD-FAILURES 25). */
+/* A stripped image: nothing but the metadata names its methods, those of categories too. */
 START_TEST(symbolized_from_a_file) {
     struct fixture f;
     struct usp_symbolizer *symbolizer;

@@ -61,7 +61,7 @@ START_TEST(two_frames) {
 }
 END_TEST
 
-/* Nothing follows the start of a thread (FIELD-FAILURES 12). */
+/* Nothing follows the start of a thread. */
 START_TEST(named_root) {
     unsigned slot = archs[_i].slot;
     struct fixture *f = begin_records(_i);
@@ -286,7 +286,7 @@ START_TEST(start_in_no_frame) {
 }
 END_TEST
 
-/* The root's end is kept as well (FIELD-FAILURES 18). */
+/* The root's end is kept as well. */
 START_TEST(tail) {
     struct fixture *f = begin_records(_i);
     three_records(f, archs[_i].slot);
@@ -356,7 +356,7 @@ START_TEST(no_registers) {
 }
 END_TEST
 
-/* ---- the link register: never twice, never missing (FIELD-FAILURES 9, 10) ---- */
+/* ---- the link register: never twice, never missing ---- */
 
 #define CALLER UINT64_C(0x100200) /* the instruction behind a call, in a function that has made its record */
 #define LEAF   UINT64_C(0x100400)
@@ -508,7 +508,7 @@ START_TEST(i386_prologue) {
 }
 END_TEST
 
-/* ---- a call through a bad pointer (FIELD-FAILURES 11) ---- */
+/* ---- a call through a bad pointer ---- */
 
 START_TEST(null_call_x86_64) {
     struct fixture *f = begin(USP_ARCH_X86_64, USP_OS_LINUX);
@@ -529,7 +529,7 @@ START_TEST(null_call_arm64) {
 }
 END_TEST
 
-/* ---- pointer authentication (FIELD-FAILURES 6, 7) ---- */
+/* ---- pointer authentication ---- */
 
 START_TEST(pac_field_value) {
     /* KSCrash issue 297, an iPhone XS: 39 bits. */
@@ -564,7 +564,7 @@ START_TEST(pac_bits) {
 }
 END_TEST
 
-/* ---- Swift async frames (FIELD-FAILURES 13) ---- */
+/* ---- Swift async frames ---- */
 
 #define CONTEXTS UINT64_C(0x60000000)
 #define RESUME1  UINT64_C(0x20000)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What goes wrong in the field, as bytes, on any host: thread states that are signed or of another flavor than was said,
- * stacks that do not end, stacks longer than a habit, hashes of the same stack in another run.
- * FIELD-FAILURES 8, 21, 22, 26. */
+ * stacks that do not end, stacks longer than a habit, hashes of the same stack in another run. */
 #include <check.h>
 #include <unspool/unspool.h>
 
@@ -14,7 +13,7 @@
 #define CALLER UINT64_C(0x104008000)
 #define ROOT   UINT64_C(0x10400c000)
 
-/* ---- signed thread states (FIELD-FAILURES 8) ---- */
+/* ---- signed thread states ---- */
 
 #define THREAD_STATE64 6u /* ARM_THREAD_STATE64, 68 words: x0 … x28, fp, lr, sp, pc, cpsr (xnu arm/_structs.h) */
 #define STATE_SIZE     272u
@@ -96,7 +95,7 @@ START_TEST(a_wild_pc_is_shown) {
 }
 END_TEST
 
-/* ---- another flavor than was said (FIELD-FAILURES 22) ---- */
+/* ---- another flavor than was said ---- */
 
 /* Each state that a processor has, with its size in bytes (xnu osfmk/mach/{arm,i386}/thread_status.h and
  * bsd/{arm,i386}/_mcontext.h; Linux asm/ptrace.h, asm/ucontext.h). */
@@ -213,7 +212,7 @@ START_TEST(a_header_has_to_fit) {
 }
 END_TEST
 
-/* ---- stacks that do not end (FIELD-FAILURES 21) ---- */
+/* ---- stacks that do not end ---- */
 
 /* Every address holds a record that points at the next: {at + 32, CALLER}. */
 static int read_endless(void *context, usp_addr from, void *to, size_t n) {
@@ -243,7 +242,7 @@ START_TEST(an_endless_stack_ends) {
 }
 END_TEST
 
-/* ---- nothing is cut without a word (FIELD-FAILURES 26) ---- */
+/* ---- nothing is cut without a word ---- */
 
 #define DEEP 120u
 

@@ -2,7 +2,7 @@
 /* Stacks through the signal frames of Darwin, as bytes, on any host: every layout that its kernels make, _sigtramp at every
  * instruction, handlers on the same stack and on an alternate one, signals in handlers; and what only resembles such a
  * frame. Code is never recognised here: no table describes it, and what is read of it are instructions.
- * FIELD-FAILURES 9, 10, 11: the interrupted link register counts again, the one in _sigtramp's record never.
+ * The interrupted link register counts again, the one in _sigtramp's record never.
  *
  * Structures: xnu bsd/dev/arm/unix_signal.c, bsd/dev/i386/unix_signal.c, bsd/sys/ucontext.h, bsd/arm/_mcontext.h,
  * bsd/i386/_mcontext.h. Linux's are test_golden_signals.c's. */
@@ -413,7 +413,6 @@ START_TEST(sigreturn) {
 }
 END_TEST
 
-/* FIELD-FAILURES 11. */
 START_TEST(call_to_nowhere) {
     const struct kernel *k = &kernels[_i];
     const struct machine *m = k->machine;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stacks through the signal frames of Linux, as bytes, on any host: every form of the return stub, the handler and the
  * function it interrupted each at every kind of instruction, handlers on the same stack and on an alternate one.
- * FIELD-FAILURES 9, 10, 11: the interrupted link register counts again, the one that the kernel's record keeps never.
+ * The interrupted link register counts again, the one that the kernel's record keeps never.
  *
  * Real handlers are tests/capture/test_linux_signals.c's. */
 #include <check.h>
@@ -186,8 +186,7 @@ START_TEST(elsewhere_it_is_code) {
 }
 END_TEST
 
-/* By records alone sp is not known at the stub: the context is found by the kernel's record, whose x30 is never a frame
- * (FIELD-FAILURES 9). */
+/* By records alone sp is not known at the stub: the context is found by the kernel's record, whose x30 is never a frame. */
 START_TEST(by_records_alone) {
     const struct stub *s = stub_of(0);
     const struct machine *m = s->machine;

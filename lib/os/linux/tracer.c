@@ -183,7 +183,7 @@ static void interrupt(const struct uspi_tracing *tracing, size_t from) {
     }
 }
 
-/* The sizes of the sets are all different (FACTS: Linux asm/ptrace.h user_regs_struct, user_pt_regs, pt_regs). */
+/* The sizes of the sets are all different (Linux asm/ptrace.h user_regs_struct, user_pt_regs, pt_regs). */
 static uint32_t arch_of_set(size_t size) {
     switch (size) {
     case 216: return USP_ARCH_X86_64;

@@ -282,7 +282,7 @@ static uint64_t get_state(struct guest *g) {
     if (t == NULL || s == NULL || guest_argument(g, 1) != s->flavor) return INVALID_ARGUMENT;
     machine_load(&g->machine, guest_argument(g, 3), 4, &count);
     if (count < s->count) return INVALID_ARGUMENT;
-    /* The registers of a thread that runs mean nothing: FIELD-FAILURES 26. */
+    /* The registers of a thread that runs mean nothing. */
     if (t->suspended == 0) g->account.errors++;
     write_state(g, s, t, guest_argument(g, 2));
     guest_store(g, guest_argument(g, 3), s->count, 4);

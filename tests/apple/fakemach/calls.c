@@ -136,7 +136,7 @@ START_TEST(test_no_such_thread) {
 }
 END_TEST
 
-/* The caller's own thread is walked where it runs: no thread is stopped, and no state is asked for (FIELD-FAILURES 26). */
+/* The caller's own thread is walked where it runs: no thread is stopped, and no state is asked for. */
 START_TEST(test_own_thread) {
     struct usp_frame frames[64], expected[64];
     struct usp_stack stack, same;
@@ -299,7 +299,7 @@ START_TEST(test_all_threads) {
 }
 END_TEST
 
-/* FIELD-FAILURES 20: more than 70 threads. */
+/* More than 70 threads. */
 START_TEST(test_2000_threads) {
     struct usp_snapshot *s;
     while (fake.thread_count < 2006) add_thread(FAKE_OWN, 4096, FRAMES, 0);
@@ -345,7 +345,6 @@ START_TEST(test_other_process) {
 }
 END_TEST
 
-/* FIELD-FAILURES 21. */
 START_TEST(test_translated) {
     /* The answer does not change while a process runs, so it is asked once: this runs in a process of its own. */
     struct usp_frame frames[4];
@@ -461,7 +460,7 @@ START_TEST(test_changing_stack) {
 }
 END_TEST
 
-/* FIELD-FAILURES 11: a call through a null function pointer has callers. */
+/* A call through a null function pointer has callers. */
 START_TEST(test_null_call) {
     struct usp_frame frames[64];
     struct usp_stack stack;
@@ -478,7 +477,7 @@ START_TEST(test_null_call) {
 }
 END_TEST
 
-/* FIELD-FAILURES 18: the stack has run into its guard; the outermost frames are there, and how many are missing. */
+/* The stack has run into its guard; the outermost frames are there, and how many are missing. */
 START_TEST(test_overflow) {
     enum { DEEP = 2000, GUARD = 4096 };
     struct usp_frame frames[64];
@@ -527,7 +526,7 @@ START_TEST(test_stack_pointer_nowhere) {
 }
 END_TEST
 
-/* FIELD-FAILURES 5: the watching thread is shut down while it captures: no thread is left stopped, and the one in whose hands a
+/* The watching thread is shut down while it captures: no thread is left stopped, and the one in whose hands a
  * copy is keeps it. */
 START_TEST(test_shutdown_meanwhile) {
     struct uspi_thread_copy copy;

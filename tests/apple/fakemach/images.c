@@ -240,7 +240,7 @@ END_TEST
 
 static void complete_list(void) { write_infos(infos[FAKE_OTHER], 2, (uintptr_t)entries); }
 
-/* FIELD-FAILURES 1: no lock of the loader's is taken; it tells that it is changing its list. */
+/* No lock of the loader's is taken; it tells that it is changing its list. */
 START_TEST(test_changing_list) {
     struct usp_images *list;
     struct usp_snapshot *s;

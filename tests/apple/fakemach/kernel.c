@@ -303,7 +303,7 @@ kern_return_t thread_get_state(thread_read_t port, thread_state_flavor_t flavor,
     if (fails(FAKE_THREAD_GET_STATE)) return fake.fail_result;
     if (t == NULL) return KERN_INVALID_ARGUMENT;
     if (t->dead) return KERN_TERMINATED;
-    /* The registers of a thread that runs mean nothing: FIELD-FAILURES 26. */
+    /* The registers of a thread that runs mean nothing. */
     bool stands = t->suspended != 0 || (t->task == FAKE_OTHER && fake_account.other_suspended != 0);
     if (!stands || t == &fake.threads[fake.self]) fake_account.errors++;
     if (fake.change != NULL) fake_account.queue_then = *fake.change;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Labels of dispatch queues, read out of memory that may be anything (FIELD-FAILURES 15: a crash while a queue's name is
+/* Labels of dispatch queues, read out of memory that may be anything (a crash while a queue's name is
  * read): the right one, or none. */
 #include <check.h>
 #include <stdlib.h>

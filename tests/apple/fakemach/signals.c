@@ -85,7 +85,7 @@ START_TEST(test_context) {
 }
 END_TEST
 
-/* A call to nowhere: the caller is where the call left it, on the stack or in the link register. FIELD-FAILURES 11. */
+/* A call to nowhere: the caller is where the call left it, on the stack or in the link register. */
 START_TEST(test_context_of_null_call) {
     struct usp_frame frames[32];
     struct usp_stack stack;
