@@ -40,8 +40,8 @@ check_arguments=()
 # match.
 programs() { make -s -C "$top/build/$1" "print-$2-programs" | grep -vE "$3" | tr '\n' ' '; }
 
-# Suites that wait for long, or start very many programs: for lanes that differ in the compiler alone. The lanes check and i686
-# have them.
+# Suites that wait for long, or start very many programs: for lanes that differ in the compiler or the processor alone. The lane
+# check has them.
 # shellcheck disable=SC2034 # for lanes
 patient='/test_linux_(exec|no_trace|process_sampler|sampler|shared_signal)$'
 
