@@ -94,6 +94,15 @@ static struct usp_snapshot *snapshot_of(pid_t pid) {
     return snapshot;
 }
 
+/* A page of its own: the kernel makes one mapping of what lies side by side, also of a page and a thread's stack. */
+static void *map_page(void) {
+    const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    char *pages = mmap(NULL, 3 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(pages, MAP_FAILED);
+    ck_assert_int_eq(mprotect(pages + size, size, PROT_READ | PROT_WRITE), 0);
+    return pages + size;
+}
+
 /* More of what /proc/PID/maps calls [heap]. The sbrk of musl gives nothing. */
 static void *grow_heap(long size) {
     void *grown = sbrk(size);
@@ -106,9 +115,8 @@ static void *grow_heap(long size) {
 START_TEST(in_another_process) {
     const struct call call = call_of_host();
     void *heap = grow_heap(4096);
-    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *page = map_page();
     ck_assert_ptr_ne(heap, (void *)-1);
-    ck_assert_ptr_ne(page, MAP_FAILED);
     if (_i != 0) {
         void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         ck_assert_ptr_ne(code, MAP_FAILED);
@@ -151,8 +159,7 @@ START_TEST(of_another_thread) {
     struct standing s = {.wait = stand_with_a_call};
     struct usp_snapshot_options options;
     struct usp_snapshot *snapshot;
-    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ck_assert_ptr_ne(page, MAP_FAILED);
+    void *page = map_page();
     in_data = call_of_host();
     memcpy(page, &in_data, sizeof in_data);
     in_image.word[0] = returns_to(&in_data);
@@ -202,8 +209,7 @@ static uint32_t frames_of_context(const struct words *words) {
 START_TEST(of_the_calling_thread) {
     struct words words;
     struct call call = call_of_host();
-    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ck_assert_ptr_ne(page, MAP_FAILED);
+    void *page = map_page();
     memset(&words, 0, sizeof words);
     in_data = call;
     memcpy(page, &call, sizeof call);
