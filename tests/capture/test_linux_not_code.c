@@ -43,7 +43,7 @@ static uintptr_t returns_to(void *memory) { return (uintptr_t)memory + 16; }
 
 /* The words at a stack pointer: the first one is the return address of the function whose address was bad. */
 struct words {
-    uintptr_t word[64];
+    _Alignas(16) uintptr_t word[64];
 };
 
 /* Walks from a call through a null pointer on a thread of a snapshot. Returns 2 where the word at the stack pointer is taken for
