@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Which words of this process are return addresses: a small cache of those that were found behind a call (or are a
- * signal trampoline). It keeps scratch values off the fast walk at the price of one comparison a frame.
+/* A small cache of return addresses in this process: words that follow a call, or are a signal trampoline. With it the
+ * fast walk rejects scratch values at the cost of one comparison for each frame.
  *
- * An entry says only "this was a return address once"; code that is unloaded later makes it useless, never harmful. */
+ * An entry says only "this was a return address once". Code that is unloaded later makes the entry useless, never
+ * harmful. */
 #ifndef USPI_CALL_SITES_H
 #define USPI_CALL_SITES_H
 
@@ -16,31 +17,31 @@
 
 extern _Atomic(uintptr_t) uspi_call_sites[USPI_CALL_SITES];
 
-/* The code that signal handlers return to, 0 until it is met. Not in the cache: the fast walk's loop then has no comparison
- * for it. */
+/* The code that signal handlers return to; 0 until it is found. It is not in the cache, so that the fast walk's loop
+ * needs no comparison for it. */
 extern _Atomic(uintptr_t) uspi_signal_return;
 
 static inline unsigned uspi_call_site_slot(uintptr_t address) {
     return (unsigned)(address >> USPI_HOST_CODE_SHIFT & (USPI_CALL_SITES - 1));
 }
 
-/* Whether `address` (stripped) is in its first place in the cache. Async-signal-safe, thread-safe. */
+/* Returns whether `address` (stripped) is at its first place in the cache. Async-signal-safe, thread-safe. */
 static inline bool uspi_call_site_cached(uintptr_t address) {
     return atomic_load_explicit(&uspi_call_sites[uspi_call_site_slot(address)], memory_order_relaxed) == address;
 }
 
 enum uspi_call_site_verdict {
     USPI_NO_CALL_SITE,
-    USPI_NEW_CALL_SITE, /* to be remembered, as one or the other */
+    USPI_NEW_CALL_SITE, /* new, to be cached with its kind */
     USPI_KNOWN_CALL_SITE,
     USPI_SIGNAL_RETURN
 };
 
-/* Of an address (stripped; `raw` still has its Thumb bit) that is not in its first place: what is known of it, or whether the
- * code before it says that it follows a call or is a trampoline's. Async-signal-safe, thread-safe. */
+/* Judges an address (stripped; `raw` still has its Thumb bit) that is not at its first place: by the cache, or by
+ * whether the code before it is a call or a trampoline. Async-signal-safe, thread-safe. */
 enum uspi_call_site_verdict uspi_call_site_judge(uintptr_t address, uintptr_t raw);
 
-/* Keeps a new one. Async-signal-safe, thread-safe. */
+/* Caches a new return address. Async-signal-safe, thread-safe. */
 void uspi_call_site_remember(uintptr_t address, bool is_signal_return);
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines of a text, one after the other: which of them are frames, which image each means by what stands around it, whether
- * it is a return address, and the line with the answer in it. Whole texts, and where lines end, are reader.c's. */
+/* Lines of a text, in order: finds the frames, determines each frame's image from its surroundings and whether it is a
+ * return address, and writes the line with the answer. reader.c handles whole texts and line ends. */
 #ifndef USPI_LINES_H
 #define USPI_LINES_H
 
 #include "lib/report/read/tables.h"
 
-/* Tables that are asked besides a text's own. A file of images may hold several lists of them. */
+/* Number of tables that are used besides a text's own. A file of images may contain several lists. */
 #define USPI_GIVEN_TABLES 16
 
 #define USPI_ALL_TABLES SIZE_MAX
 
-/* Which shapes a line may have, by their places in the list, up to USPI_NO_SHAPE: for frames by the line's enum
- * uspi_line_bytes, for images by its enum uspi_line_begins. */
+/* The shapes that a line may have, as indexes into the list, terminated by USPI_NO_SHAPE: for frames by the line's
+ * enum uspi_line_bytes, for images by its enum uspi_line_begins. */
 #define USPI_NO_SHAPE   UINT8_MAX
 #define USPI_SHAPES_MAX 32
 struct uspi_line_choice {
@@ -26,73 +26,73 @@ struct uspi_lines {
     void *context;
     struct usp_reader_counts *counts;
     const struct uspi_tables *given; /* NULL: none */
-    size_t given_table;              /* the one of them that counts; USPI_ALL_TABLES: the first ones */
-    struct uspi_tables tables;       /* of the text itself */
-    uint64_t collected;              /* up to here the text's tables are known */
-    size_t next;                     /* the first of them that begins behind the line */
-    bool is_below_frame, is_below_trampoline, is_async; /* what stands above the line */
-    const struct uspi_line_shape *above;                /* of the frame right above it; NULL: none stands there */
+    size_t given_table;              /* index of the given table to use; USPI_ALL_TABLES: the first ones */
+    struct uspi_tables tables;       /* tables of the text itself */
+    uint64_t collected;              /* position in the text up to which its tables are known */
+    size_t next;                     /* first table that begins after the line */
+    bool is_below_frame, is_below_trampoline, is_async; /* properties of the line above */
+    const struct uspi_line_shape *above;                /* shape of the frame directly above; NULL: none */
 };
 
 /* Frees the tables. */
 void uspi_lines_clear(struct uspi_lines *lines);
 
-/* Begins with the next text; the tables are forgotten. */
+/* Begins the next text and forgets the tables. */
 void uspi_lines_reset(struct uspi_lines *lines);
 
-/* Learns what a line at a position of the text (in bytes) says about images. False when memory lacks. */
+/* Learns the images in a line at a position of the text (in bytes). Returns false when memory is exhausted. */
 bool uspi_lines_learn(struct uspi_lines *lines, uint64_t position, struct uspi_span line);
 
-/* Says that the text was learned up to a position, and that it is read from its beginning now. False as above. */
+/* Announces that the text was learned up to a position, and is now read from its beginning. Returns as above. */
 bool uspi_lines_rewind(struct uspi_lines *lines, uint64_t position);
 
-/* A frame with its place. */
+/* A frame and its place. */
 struct uspi_located {
     struct uspi_frame frame;
     struct usp_place place;
-    bool is_located; /* otherwise nothing tells its image */
+    bool is_located; /* false: its image is not known */
 };
 
-/* Most frames that a line may have; what follows stays as it is. */
+/* Maximum number of frames in a line; the rest of the line stays unchanged. */
 #define USPI_FRAMES_MAX 1024
 
-/* Goes past a line that is no frame, whatever its shape. False when memory lacks. */
+/* Skips a line that is not a frame, whatever its shape. Returns false when memory is exhausted. */
 bool uspi_lines_pass(struct uspi_lines *lines, uint64_t position, struct uspi_span line);
 
 /* A line of a text. */
 struct uspi_line_here {
     uint64_t position;
     struct uspi_span text;
-    struct uspi_span following; /* what stands behind the line, as far as it is there */
-    bool is_last;               /* nothing comes behind `following` */
+    struct uspi_span following; /* the available text after the line */
+    bool is_last;               /* there is no text after `following` */
 };
 
-/* What comes of a line. */
+/* The result for a line. */
 enum uspi_line_is {
     USPI_LINE_NO_FRAME,
-    USPI_LINE_FRAMES,  /* it has frames, none of which gets an answer */
+    USPI_LINE_FRAMES,  /* it has frames, but no answers */
     USPI_LINE_WRITTEN, /* the line was written with answers */
-    USPI_LINE_WAITS    /* the next line decides; ask again with it */
+    USPI_LINE_WAITS    /* the next line decides: call again with it */
 };
 
-/* Reads a line, which is learned first where the text was not.
+/* Reads a line; learns it first if the text was not learned.
  *   out  receives the whole line if it gets answers
- * *is becomes an enum uspi_line_is. Returns USP_OK, USP_ERROR_NO_MEMORY or what `find` returned. */
+ * *is becomes an enum uspi_line_is. Returns USP_OK, USP_ERROR_NO_MEMORY or the result of `find`. */
 int uspi_lines_write(struct uspi_lines *lines, const struct uspi_line_here *line, struct uspi_text *out,
                      enum uspi_line_is *is);
 
-/* The same for callers that want the frames and no text: `take` gets each of them with its answer. Stops at what `take` returns
- * unless it is USP_OK. */
+/* Does the same for callers that need the frames and no text: `take` receives each frame and its answer. Ends with the
+ * result of `take` unless that is USP_OK. */
 typedef int (*uspi_take_frame)(void *context, const struct uspi_located *located, const struct usp_answer *answer);
 int uspi_lines_read(struct uspi_lines *lines, const struct uspi_line_here *line, uspi_take_frame take, void *context);
 
-/* Asks for the name of a located frame, and counts. *answer is cleared where there is none. */
+/* Looks up the name of a located frame, and counts it. *answer is cleared if there is none. */
 int uspi_lines_ask(struct uspi_lines *lines, const struct uspi_located *located, struct usp_answer *answer);
 
-/* Where a frame lies that is no line: by its own identity, by the tables of `given`, by its name. */
+/* Finds the place of a frame that is not in a line: by its own id, by the tables of `given`, or by its name. */
 bool uspi_locate(const struct uspi_tables *given, const struct uspi_frame *frame, struct usp_place *place);
 
-/* Takes an image of a table for a place. */
+/* Sets a place to an address in an image of a table. */
 void uspi_place_in_image(struct usp_place *place, const struct uspi_image_entry *image, uint64_t address);
 
 #endif
