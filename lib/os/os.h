@@ -471,10 +471,10 @@ struct uspi_own_thread;
  * (lib/os/posix/thread.c) */
 int uspi_os_thread_start(const char *name, void (*run)(void *context), void *context, struct uspi_own_thread **thread);
 
-/* Waits until the thread has ended, and frees it. */
+/* Waits until the thread has ended, and frees the handle. NULL is ignored. */
 void uspi_os_thread_join(struct uspi_own_thread *thread);
 
-/* Detaches the thread: it goes on, and frees itself. */
+/* Detaches the thread, which goes on, and frees the handle. NULL is ignored. */
 void uspi_os_thread_leave(struct uspi_own_thread *thread);
 
 /* Names the calling thread, as far as the system keeps names. */

@@ -134,7 +134,8 @@ bool uspi_request_replace(int place, size_t slot_count, size_t arena_size);
 /* Removes the request at a place that the caller holds. */
 void uspi_request_drop(int place);
 
-/* Unmaps all requests unless a handler runs. No request may be in use. */
+/* Unmaps all requests, and waits briefly for running handlers. A handler that still runs then keeps the memory mapped.
+ * No request may be in use. */
 void uspi_requests_free(void);
 
 /* Resets the requests in the child after a fork, which has no other threads. */
