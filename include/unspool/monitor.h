@@ -211,7 +211,8 @@ struct usp_monitor_statistics {
     uint64_t sleeps;    /* how many times it went to sleep because nothing happened */
     uint64_t captures;  /* captures of the watched thread */
     uint64_t taken_off; /* ns in which the monitor did not run, in total */
-    /* Late turns and hangs that turned out to be none: the thread waited in its loop, or a debugger held the process. */
+    /* Late turns and hangs that turned out to be none: the thread waited in its loop, or a debugger held the
+     * process. */
     uint64_t excused;
     uint64_t reserved[4];
 };

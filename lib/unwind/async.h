@@ -18,8 +18,8 @@ struct uspi_async_chain {
     uint64_t total;   /* the chain's length, including contexts that did not fit */
 };
 
-/* Writes the frames of an extended record's chain, at most `capacity`. Follows at most `limit` contexts. If no mark led to the
- * chain, each context is checked. */
+/* Writes the frames of an extended record's chain, at most `capacity`. Follows at most `limit` contexts. If no mark
+ * led to the chain, each context is checked. */
 struct uspi_async_chain uspi_async_chain(const struct uspi_walk *walk, const struct uspi_extended *record,
                                          uint64_t limit, struct usp_frame *frames, uint32_t capacity);
 
