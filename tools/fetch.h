@@ -8,6 +8,16 @@
 
 #include <stdbool.h>
 
+/* The options of fetching, in the help of the commands that have them. */
+#define FETCH_USAGE                                                                                                    \
+    "  --fetch COMMAND    run it once for each image of which no file here has lines: it writes the file of the\n"     \
+    "                     build {uuid} to {dest}\n"                                                                    \
+    "  --debuginfod       instead: ask the servers that $DEBUGINFOD_URLS names for the build\n"                        \
+    "  --fetch-cache DIR  keep what was fetched there. Default: unspool/fetched in $XDG_CACHE_HOME or ~/.cache;\n"     \
+    "                     with --debuginfod that of all its clients\n"                                                 \
+    "  --fetch-timeout SECONDS\n"                                                                                      \
+    "                     wait for no file longer than that. Default: 60\n"
+
 struct fetch_options {
     const char *command; /* of --fetch; NULL: none */
     bool debuginfod;     /* --debuginfod; with neither nothing is fetched */
@@ -61,7 +71,7 @@ bool fetch_run(struct fetch *fetch, const uint8_t *id, size_t id_size, char erro
  * lacks. */
 char *fetch_in_cache(const char *name);
 
-/* Milliseconds of a clock that nobody sets. */
+/* Milliseconds of the monotonic clock. */
 uint64_t fetch_clock(void);
 
 /* As uuid_unparse(3) writes it on Darwin, if it is as long as a UUID; else digits in lower case. */

@@ -39,7 +39,11 @@ struct usp_image {
     uint64_t text_offset;   /* with USP_IMAGE_TEXT_OFFSET: offset of text_low in the image's file; otherwise 0 */
     uint32_t variant;       /* enum usp_variant; USP_VARIANT_NONE: not known, or not Mach-O */
     uint32_t reserved0;
-    uint64_t reserved[1];
+    /* The largest range between two segments in which nothing of the image lies: its offset from load_address and its size
+     * in bytes, both 0 if there is none. Other memory may be mapped there: the kernel leaves such a range free when it loads
+     * a program and its loader for pages of 64 KB (arm64). */
+    uint32_t hole_offset;
+    uint32_t hole_size;
 };
 
 /* Lists the images of this process as it is now. On success the caller frees *images. Returns USP_OK,
@@ -59,7 +63,7 @@ USP_API int usp_images_create_process(int64_t pid, struct usp_images **images);
  * contains no address. On success the caller frees *images.
  *
  * Returns USP_OK, USP_ERROR_NO_MEMORY, or USP_ERROR_ARGUMENT when two images overlap or an entry is invalid: an end
- * below the load address, text outside the image, a build id longer than USP_BUILD_ID_MAX, an unknown processor,
+ * below the load address, text or a hole outside the image, a build id longer than USP_BUILD_ID_MAX, an unknown processor,
  * variant or flag. Thread-safe, not async-signal-safe. */
 USP_API int usp_images_create(const struct usp_image *entries, size_t count, struct usp_images **images);
 
@@ -158,7 +162,8 @@ USP_API void usp_images_free(struct usp_images *images);
 USP_API size_t usp_images_count(const struct usp_images *images);
 USP_API const struct usp_image *usp_images_get(const struct usp_images *images, size_t i);
 
-/* Returns the image that contains an address (load_address … end), or NULL. Binary search. Async-signal-safe. */
+/* Returns the image that contains an address (load_address … end, except for its hole), or NULL. Binary search.
+ * Async-signal-safe. */
 USP_API const struct usp_image *usp_images_find(const struct usp_images *images, usp_addr address);
 
 /* Apple's shared cache: the file that contains the system's own libraries, as it is mapped. */

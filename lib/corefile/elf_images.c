@@ -234,6 +234,8 @@ static int add_image(struct work *w, const struct found *found) {
         image.slide = found->load - found->elf.header_address;
         image.text_low = image.slide + extent.text_low;
         image.text_high = image.slide + extent.text_high;
+        image.hole_offset = extent.hole_offset;
+        image.hole_size = extent.hole_size;
     } else {
         text_from_segments(w, &image);
     }

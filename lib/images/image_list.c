@@ -131,8 +131,9 @@ const struct usp_image *usp_images_find(const struct usp_images *images, usp_add
             high = middle;
         }
     }
-    if (low == 0 || address >= images->images[low - 1].end) return NULL;
-    return &images->images[low - 1];
+    const struct usp_image *image = low != 0 ? &images->images[low - 1] : NULL;
+    if (image == NULL || address >= image->end) return NULL;
+    return address - image->load_address - image->hole_offset < image->hole_size ? NULL : image;
 }
 
 static bool is_data(const struct usp_images *images, usp_addr address) {

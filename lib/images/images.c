@@ -43,6 +43,7 @@ static bool makes_sense(const struct usp_image *image) {
     if (image->end < image->load_address || image->build_id_size > USP_BUILD_ID_MAX) return false;
     if (image->arch > USP_ARCH_I386 || image->variant > USP_VARIANT_X86_64H) return false;
     if ((image->flags & ~(uint32_t)KNOWN_FLAGS) != 0) return false;
+    if ((uint64_t)image->hole_offset + image->hole_size > image->end - image->load_address) return false;
     if (!has_text) return true;
     return image->text_low >= image->load_address && image->text_low <= image->text_high &&
            image->text_high <= image->end;

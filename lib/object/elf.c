@@ -227,6 +227,20 @@ int uspi_elf_segment_bytes(const struct uspi_elf *elf, const struct uspi_elf_seg
     return uspi_bytes_sub(elf->bytes, offset, segment->file_size, "segment", bytes, error);
 }
 
+/* Pages are at least this large. */
+#define LEAST_PAGE 4096u
+
+/* Between the segments so far, which end at extent->high, and the next one there may be a hole. */
+static void note_hole(const struct uspi_elf *elf, usp_addr next, struct uspi_elf_extent *extent) {
+    const usp_addr low = (extent->high + LEAST_PAGE - 1) / LEAST_PAGE * LEAST_PAGE,
+                   high = next / LEAST_PAGE * LEAST_PAGE;
+    if (low < extent->high || low < elf->header_address || high <= low) return;
+    const uint64_t offset = low - elf->header_address, size = high - low;
+    if (size <= extent->hole_size || offset > UINT32_MAX || size > UINT32_MAX) return;
+    extent->hole_offset = (uint32_t)offset;
+    extent->hole_size = (uint32_t)size;
+}
+
 int uspi_elf_extent(const struct uspi_elf *elf, struct uspi_elf_extent *extent, struct uspi_error *error) {
     struct uspi_elf_segment segment;
     bool any = false, text = false;
@@ -240,6 +254,8 @@ int uspi_elf_extent(const struct uspi_elf *elf, struct uspi_elf_extent *extent, 
             return uspi_bytes_error(error, elf->bytes, elf->segment_offset + i * elf->segment_size, USP_ERROR_FORMAT,
                                     "the segment wraps around the address space");
         }
+        /* Segments stand in ascending order (System V ABI, "Program Header"). */
+        if (any) note_hole(elf, segment.address, extent);
         if (!any || segment.address < extent->low) extent->low = segment.address;
         if (!any || high > extent->high) extent->high = high;
         any = true;

@@ -74,6 +74,8 @@ struct uspi_elf_extent {
     usp_addr text_low, text_high;
     bool has_text;        /* the file has the bytes of text_low, */
     uint64_t text_offset; /* here */
+    /* The largest range of whole pages between two segments: its distance from the header, and its size; both 0: none. */
+    uint32_t hole_offset, hole_size;
 };
 int uspi_elf_extent(const struct uspi_elf *elf, struct uspi_elf_extent *extent, struct uspi_error *error);
 

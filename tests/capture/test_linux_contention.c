@@ -10,7 +10,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
-#include "lib/os/linux/calls.h"
+#include "tests/support/linux_each_call.h"
 #include "tests/support/linux_emulator.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/suite.h"
@@ -364,43 +364,6 @@ static void pass_call(void) {
     }
 }
 
-static long passed_open(int directory, const char *path, int flags) {
-    pass_call();
-    return uspi_linux_real.open(directory, path, flags);
-}
-static long passed_list(int fd, void *entries, size_t n) {
-    pass_call();
-    return uspi_linux_real.list_directory(fd, entries, n);
-}
-static void *passed_map(size_t n, bool filled) {
-    pass_call();
-    return uspi_linux_real.map(n, filled);
-}
-static pid_t passed_own_thread(void) {
-    pass_call();
-    return uspi_linux_real.own_thread();
-}
-static long passed_send(pid_t pid, pid_t tid, int number) {
-    pass_call();
-    return uspi_linux_real.send_signal(pid, tid, number);
-}
-static long passed_action(int number, const struct sigaction *action, struct sigaction *old) {
-    pass_call();
-    return uspi_linux_real.set_action(number, action, old);
-}
-static long passed_mask(int how, const uint64_t *mask, uint64_t *old) {
-    pass_call();
-    return uspi_linux_real.set_mask(how, mask, old);
-}
-static long passed_wait(_Atomic(uint32_t) *word, uint32_t seen, uint64_t deadline) {
-    pass_call();
-    return uspi_linux_real.wait(word, seen, deadline);
-}
-static long passed_wake(_Atomic(uint32_t) *word, int n) {
-    pass_call();
-    return uspi_linux_real.wake(word, n);
-}
-
 /* NULL: both captures made fewer calls. */
 static void *capture_and_leave(void *call) {
     struct usp_frame frames[64];
@@ -426,15 +389,7 @@ START_TEST(a_thread_leaves_in_each_phase_of_a_capture) {
     memset(&action, 0, sizeof action);
     action.sa_handler = leave_capture;
     ck_assert_int_eq(sigaction(SIGUSR2, &action, NULL), 0);
-    calls.open = passed_open;
-    calls.list_directory = passed_list;
-    calls.map = passed_map;
-    calls.own_thread = passed_own_thread;
-    calls.send_signal = passed_send;
-    calls.set_action = passed_action;
-    calls.set_mask = passed_mask;
-    calls.wait = passed_wait;
-    calls.wake = passed_wake;
+    run_before_each_call(&calls, pass_call);
     begin_target(&usage);
     for (;; call++) {
         pthread_t thread;

@@ -2,9 +2,9 @@
 /* What captures of other threads cost the requester, and how they notice what was loaded: with many libraries, with one that
  * another one has replaced at the same place, and with a loader that never rests. */
 #define _GNU_SOURCE 1
-#include "lib/os/linux/calls.h"
 #include "tests/support/folder.h"
 #include "tests/support/libc.h"
+#include "tests/support/linux_each_call.h"
 #include "tests/support/linux_threads.h"
 #include "tests/support/suite.h"
 #include "tests/support/under.h"
@@ -80,56 +80,11 @@ static void count(void) {
     if (syscall(SYS_gettid) == atomic_load(&counted_thread)) call_count++;
 }
 
-static long count_read_process(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n) {
-    count();
-    return uspi_linux_real.read_process(pid, local, remote, n);
-}
-static pid_t count_own_process(void) {
-    count();
-    return uspi_linux_real.own_process();
-}
-static pid_t count_own_thread(void) {
-    count();
-    return uspi_linux_real.own_thread();
-}
-static long count_send_signal(pid_t pid, pid_t tid, int number) {
-    count();
-    return uspi_linux_real.send_signal(pid, tid, number);
-}
-static long count_set_mask(int how, const uint64_t *mask, uint64_t *old) {
-    count();
-    return uspi_linux_real.set_mask(how, mask, old);
-}
-static long count_set_action(int number, const struct sigaction *action, struct sigaction *old) {
-    count();
-    return uspi_linux_real.set_action(number, action, old);
-}
-static long count_wait(_Atomic(uint32_t) *word, uint32_t seen, uint64_t deadline) {
-    count();
-    return uspi_linux_real.wait(word, seen, deadline);
-}
-static long count_wake(_Atomic(uint32_t) *word, int n) {
-    count();
-    return uspi_linux_real.wake(word, n);
-}
-static long count_probe(uintptr_t address) {
-    count();
-    return uspi_linux_real.probe(address);
-}
-
 /* _i: libraries that can be unloaded. */
 START_TEST(a_capture_makes_six_system_calls_at_most) {
     load_libraries((unsigned)_i);
     prepare(patience(10000 * MS));
-    calls.read_process = count_read_process;
-    calls.own_process = count_own_process;
-    calls.own_thread = count_own_thread;
-    calls.send_signal = count_send_signal;
-    calls.set_mask = count_set_mask;
-    calls.set_action = count_set_action;
-    calls.wait = count_wait;
-    calls.wake = count_wake;
-    calls.probe = count_probe;
+    run_before_each_call(&calls, count);
     atomic_store(&counted_thread, (pid_t)syscall(SYS_gettid));
     uspi_linux = &calls;
     for (unsigned depth = 10; depth <= 1000; depth *= 10) {

@@ -9,6 +9,7 @@
 
 #include <unspool/unspool.h>
 
+#include "lib/images/image_list.h"
 #include "tests/support/folder.h"
 #include "tests/support/macho_symbol_file.h"
 #include "tests/support/suite.h"
@@ -89,6 +90,33 @@ START_TEST(an_empty_image_hides_nothing) {
         entries[0] = entries[1];
         entries[1] = first;
     }
+}
+END_TEST
+
+/* Memory between an image's segments can be generated code: it has no image, and code may be there. */
+START_TEST(a_hole_is_not_of_the_image) {
+    struct usp_image entry = recorded(0x10000, 0x40000);
+    struct usp_images *images;
+    struct usp_region region;
+    entry.text_low = 0x10000;
+    entry.text_high = 0x20000;
+    entry.hole_offset = 0x18000;
+    entry.hole_size = 0x10000;
+    ck_assert_int_eq(usp_images_create(&entry, 1, &images), USP_OK);
+    const struct usp_image *image = usp_images_get(images, 0);
+    ck_assert_ptr_eq(usp_images_find(images, 0x27fff), image);
+    ck_assert_ptr_null(usp_images_find(images, 0x28000));
+    ck_assert_ptr_null(usp_images_find(images, 0x37fff));
+    ck_assert_ptr_eq(usp_images_find(images, 0x38000), image);
+    ck_assert_int_eq(uspi_images_region_at(images, 0x1ffff, &region), USP_OK);
+    ck_assert_int_eq(uspi_images_region_at(images, 0x27fff, &region), USP_ERROR_NOT_FOUND);
+    ck_assert_int_eq(uspi_images_region_at(images, 0x28000, &region), USP_ERROR_ABSENT);
+    ck_assert_int_eq(uspi_images_region_at(images, 0x38000, &region), USP_ERROR_NOT_FOUND);
+    usp_images_free(images);
+    entry.hole_size = 0x40000 - entry.hole_offset;
+    ck_assert_int_eq(create(&entry, 1), USP_OK);
+    entry.hole_size++;
+    ck_assert_int_eq(create(&entry, 1), USP_ERROR_ARGUMENT);
 }
 END_TEST
 
@@ -442,7 +470,7 @@ END_TEST
 
 int main(void) {
     TCase *lists = tcase_create("recorded"), *files = tcase_create("files");
-    add_tests(lists, copied_and_sorted, an_empty_image_hides_nothing, nonsense_is_refused);
+    add_tests(lists, copied_and_sorted, an_empty_image_hides_nothing, a_hole_is_not_of_the_image, nonsense_is_refused);
     tcase_add_checked_fixture(files, set_up, remove_folder);
     add_tests(files, where_it_was_linked_for, where_it_is_said_to_be, one_for_each_slice);
     tcase_add_loop_test(files, the_wanted_slice, 0, 2);

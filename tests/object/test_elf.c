@@ -279,6 +279,26 @@ START_TEST(dynamic_entries) {
 }
 END_TEST
 
+/* Segments that are linked for pages of 64 KB have other memory between them when the kernel has loaded them. */
+START_TEST(a_hole_between_segments) {
+    struct uspi_elf_extent extent;
+    build_elf_program(&file, USP_ARCH_ARM64, BUILD_ID);
+    ck_assert_int_eq(open_file(), USP_OK);
+    ck_assert_int_eq(uspi_elf_extent(&elf, &extent, &error), USP_OK);
+    ck_assert_uint_eq(extent.hole_size, 0);
+    patch(&file, 64 + 56 + 16, 8, 0x15678);
+    ck_assert_int_eq(open_file(), USP_OK);
+    ck_assert_int_eq(uspi_elf_extent(&elf, &extent, &error), USP_OK);
+    ck_assert_uint_eq(extent.hole_offset, PAGE);
+    ck_assert_uint_eq(extent.hole_size, 0x15000 - PAGE);
+    /* What is too large to be told is none. */
+    patch(&file, 64 + 56 + 16, 8, UINT64_C(0x200000000));
+    ck_assert_int_eq(open_file(), USP_OK);
+    ck_assert_int_eq(uspi_elf_extent(&elf, &extent, &error), USP_OK);
+    ck_assert_uint_eq(extent.hole_size, 0);
+}
+END_TEST
+
 START_TEST(segments_that_wrap) {
     struct uspi_elf_extent extent;
     struct uspi_elf_segment segment;
@@ -321,6 +341,6 @@ int main(void) {
     tcase_add_loop_test(reader, notes, 0, 2);
     tcase_add_test(reader, notes_with_lying_sizes);
     tcase_add_loop_test(reader, dynamic_entries, 0, 2);
-    add_tests(reader, segments_that_wrap, processors);
+    add_tests(reader, a_hole_between_segments, segments_that_wrap, processors);
     return run_suite("ELF", reader);
 }

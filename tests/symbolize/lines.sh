@@ -97,7 +97,7 @@ done
 
 # ---- the other processors
 
-# other_processor NAME SOURCE COMPILER FLAG...: by clang, which is told the target, or by a gcc of the processor's own.
+# other_processor NAME SOURCE COMPILER FLAG...: compiled by clang with --target, or by that processor's gcc.
 other_processor() {
   local thumb=()
   if [[ $3 == clang* ]]; then link=(-fuse-ld=lld-19); fi
@@ -200,7 +200,7 @@ stripped() {
   mkdir -p "root/usr/lib/debug/.build-id/${id:0:2}"
   cp stripped.debug "root/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug"
   "$dump" by-id </dev/null 2>explained-by-id
-  grep -q 'debug' explained-by-id || fail "no place of debug information is told: $(cat explained-by-id)"
+  grep -q 'debug' explained-by-id || fail "the message names no place of debug information: $(cat explained-by-id)"
   "${truth[@]}" check --dump "$dump -r $work/root" by-id stripped.table || fail "by its build-id"
 }
 beside stripped

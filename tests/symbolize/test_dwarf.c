@@ -510,7 +510,7 @@ static void expect_both(void) {
     expect_said("compressed", false);
 }
 
-/* A compressed section is unpacked when it is asked for: what is wrong with one that is not asked for is nobody's matter. */
+/* A compressed section is unpacked when it is needed: damage in a section that is not needed is not reported. */
 START_TEST(compressed_sections) {
     put_two_units(false);
     f.packing.way = ZLIB;

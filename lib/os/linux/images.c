@@ -37,6 +37,8 @@ bool uspi_linux_describe_image(const struct uspi_source *source, usp_addr load, 
     image->text_high = extent.text_high + image->slide;
     if (extent.text_high == 0) image->text_low = image->text_high = load;
     image->end = extent.high + image->slide;
+    image->hole_offset = extent.hole_offset;
+    image->hole_size = extent.hole_size;
     image->arch = elf->arch;
     if (image->end <= load) return false;
     if (uspi_elf_build_id(elf, &id, NULL) == USP_OK) {

@@ -6,20 +6,12 @@
 
 #include "lib/os/linux/ranges.h"
 
+#include "lib/base/array.h"
 #include "lib/os/linux/proc.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool grow(struct uspi_ranges *ranges) {
-    const size_t room = ranges->room == 0 ? 512 : ranges->room * 2;
-    struct uspi_range *grown = realloc(ranges->list, room * sizeof *grown);
-    if (grown == NULL) return false;
-    ranges->list = grown;
-    ranges->room = room;
-    return true;
-}
 
 long uspi_ranges_read(struct uspi_ranges *ranges, int64_t pid) {
     struct uspi_proc_maps maps;
@@ -31,7 +23,7 @@ long uspi_ranges_read(struct uspi_ranges *ranges, int64_t pid) {
     while (uspi_proc_maps_next(&maps, &m)) {
         mappings++;
         if (!m.readable || !(m.writable || m.executable)) continue;
-        if (ranges->count == ranges->room && !grow(ranges)) {
+        if (!uspi_room_for(&ranges->list, &ranges->room, ranges->count, 1, sizeof *ranges->list)) {
             maps.error = -ENOMEM;
             break;
         }

@@ -13,7 +13,7 @@ struct uspi_refusal {
 };
 
 /* Returns Yama's ptrace scope: 0: no restriction, or Yama is missing; 1: only ancestors may trace a process; higher:
- * almost nobody may. */
+ * hardly any program may. */
 int uspi_linux_yama_scope(void);
 
 /* Records a refusal and returns its status. */

@@ -13,8 +13,8 @@
  *                  handler  handler    └────> LEFT: the handler stopped waiting; the copy may be torn
  *
  *   - The thread finds the request in memory, not in the signal. Pending signals of one number are merged, and the
- *     program may send the same signal. A handler takes any slot that is ASKED for its own thread, whoever sent the
- *     signal. If a signal arrives late, its handler finds no request and returns.
+ *     program may send the same signal. A handler takes any slot that is ASKED for its own thread, no matter which
+ *     program sent the signal. If a signal arrives late, its handler finds no request and returns.
  *   - The requester withdraws by ASKED → IDLE. If that succeeds, no handler ever writes to the slot for this request.
  *     Otherwise the handler was first, and finishes. If a handler is kept from finishing (a frozen control group), it
  *     keeps the request: the requester abandons it, and it is reused when the slot is READY.

@@ -121,7 +121,7 @@ static bool is_start(struct uspi_span binary) {
     return false;
 }
 
-/* A frame's place, as far as the order of frames is to be told by it. */
+/* What of a frame shows in which order the frames stand. */
 struct chain_frame {
     struct uspi_span binary;
     bool is_call; /* by its numbers it is one that called another */

@@ -157,7 +157,7 @@ static uint16_t language_of(const struct uspi_attributes *a) {
     switch (a->all[USPI_AT_LANGUAGE_NAME].number) {
     case DW_LNAME_C_plus_plus: return DW_LANG_C_plus_plus;
     case DW_LNAME_ObjC_plus_plus: return DW_LANG_ObjC_plus_plus;
-    default: return DW_LANG_hi_user; /* any other: only C++ is told from the rest */
+    default: return DW_LANG_hi_user; /* any other: the callers only ask for C++ */
     }
 }
 
