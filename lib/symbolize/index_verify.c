@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Comparing an index with the debug information that it was made of (lines.h): the answers to the same questions, at each
  * address where one of them can change, and beside it. */
+#include "lib/base/hash.h"
 #include "lib/symbolize/store/index_file.h"
 #include "lib/symbolize/symbolizer.h"
 
@@ -41,8 +42,7 @@ static bool same_frames(const struct usp_lines *a, const struct usp_lines *b) {
 /* The names of folded functions that were visited, as a number that depends on each and on their order. */
 static int add_name(void *context, const char *name) {
     uint64_t *sum = context;
-    for (; *name != '\0'; name++) *sum = (*sum ^ (uint8_t)*name) * UINT64_C(0x100000001b3); /* FNV-1a */
-    *sum = *sum * 31 + 1;
+    *sum = uspi_mix(*sum, uspi_hash_bytes(name, strlen(name)));
     return 0;
 }
 

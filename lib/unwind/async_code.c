@@ -295,6 +295,24 @@ static bool find_context(struct uspi_walk *walk, const struct uspi_frame_state *
     }
 }
 
+/* More instructions than there are in the thunk of an async function. */
+#define THUNK_MAX 16
+
+/* Whether a function is `start`, or nothing but a thunk that leads there. LLVM merges functions with the same instructions and
+ * leaves a jump in the place of the others (lib/Transforms/IPO/MergeFunctions.cpp, writeThunk). */
+static USPI_APART bool is_or_leads_to(const struct uspi_walk *walk, usp_addr function, usp_addr start) {
+    struct uspi_code code;
+    struct uspi_instruction i;
+    usp_addr at = function;
+    if (function == start) return true;
+    uspi_code_init(&code, walk->backend, uspi_code_memory(walk));
+    for (unsigned n = 0; n < THUNK_MAX && uspi_code_decode(&code, at, 0, &i); n++) {
+        if (i.flow != USPI_NEXT) return i.flow == USPI_JUMP && i.target == start;
+        at += i.length;
+    }
+    return false;
+}
+
 bool uspi_async_by_code(struct uspi_walk *walk, const struct uspi_frame_state *frame, usp_addr cfa, usp_addr caller,
                         usp_addr *context) {
     const unsigned word = walk->backend->word;
@@ -305,7 +323,8 @@ bool uspi_async_by_code(struct uspi_walk *walk, const struct uspi_frame_state *f
         return false;
     }
     /* The callee's context, which resumes this function: its parent is this function's own. */
-    if (found.is_as_called && read_word(walk, found.context + word, &resume) && resume == function.start) {
+    if (found.is_as_called && read_word(walk, found.context + word, &resume) &&
+        is_or_leads_to(walk, resume, function.start)) {
         if (!read_word(walk, found.context, &found.context) || !uspi_async_is_context(walk, found.context))
             return false;
     }

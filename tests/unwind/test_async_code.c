@@ -24,6 +24,8 @@
 #define NEXT     (CODE + 0x200) /* the chain's functions */
 #define LAST     (CODE + 0x210)
 #define UNTOLD   (CODE + 0x400) /* as RESUMED, and no table describes it */
+#define MERGED   (CODE + 0x440) /* was the same as RESUMED, to which it jumps */
+#define PASSED   (CODE + 0x460) /* calls something, and then jumps there */
 
 #define CALLED_BY_EXECUTOR (EXECUTOR + 9)
 #define CALLED_BY_OTHER    (OTHER + 12)
@@ -82,6 +84,9 @@ static struct fixture *begin_code(void) {
     put_code(NEXT, "c3");
     put_code(LAST, "c3");
     put_code(UNTOLD, resumed_code);
+    /* push rbp; push r14; lea 8(rsp), rbp; push rax; add 16, rsp; pop rbp; btr 60, rbp; jmp RESUMED */
+    put_code(MERGED, "55 4156 488d6c2408 50 4883c410 5d 480fbaf53c e9a8fbffff");
+    put_code(PASSED, "55 4156 488d6c2408 50 0f1f00ffd3 4883c410 5d 480fbaf53c e983fbffff");
     put_code(CODE + 0x500, "cc");
     cfi_begin(&c, USP_ARCH_X86_64, true);
     size_t cie = put_cie(&c, false, 1, "", "01 78 10  0c 07 08 90 01");
@@ -93,6 +98,8 @@ static struct fixture *begin_code(void) {
     put_fde(&c, cie, EXECUTOR, 11, "41 0e 10 83 02");
     put_fde(&c, cie, OTHER, 14, "41 0e 10 83 02");
     put_fde(&c, cie, OUTER, 7, "07 10");
+    put_fde(&c, cie, MERGED, 24, "41 0e 10 86 02 47 0c 06 10");
+    put_fde(&c, cie, PASSED, 29, "41 0e 10 86 02 47 0c 06 10");
     put_fde(&c, cie, NEXT, 1, "");
     put_fde(&c, cie, LAST, 1, "");
     struct fixture *f = begin(USP_ARCH_X86_64, USP_OS_LINUX);
@@ -154,6 +161,25 @@ START_TEST(resumed) {
     struct fixture *f = below_extended(RESUMED + RESUMED_CALL, OWN);
     EXPECT(f, USP_STOP_ROOT, SYNC + 1, RESUMED + RESUMED_CALL, CALLED_BY_EXECUTOR, OUTER + 6, NEXT, LAST);
     expect_join(f, 1);
+}
+END_TEST
+
+/* The compiler has merged the function with another one, which the callee's context resumes: a jump leads from there to here. The
+ * thread stands where its own context has not been stored yet. */
+START_TEST(merged) {
+    static const usp_addr resumes[] = {MERGED, PASSED};
+    struct fixture *f = begin_code();
+    WORDS(&f->memory, STACK, 8, 0, 0, 0, CONTEXTS, STACK + 0x60, CALLED_BY_EXECUTOR, 0xbbb, OUTER + 6, 0);
+    set_word(f, CONTEXTS + 8, resumes[_i]);
+    set_registers(f, RESUMED + RESUMED_STORES, STACK, STACK + 32);
+    f->registers.value[0] = STACK + 24;
+    f->registers.known |= 1;
+    set_r14(f, CONTEXTS);
+    if (_i == 0) {
+        EXPECT(f, USP_STOP_ROOT, RESUMED + RESUMED_STORES, CALLED_BY_EXECUTOR, OUTER + 6, NEXT, LAST);
+    } else {
+        EXPECT(f, USP_STOP_ROOT, RESUMED + RESUMED_STORES, CALLED_BY_EXECUTOR, OUTER + 6, PASSED, NEXT, LAST);
+    }
 }
 END_TEST
 
@@ -402,6 +428,7 @@ int main(void) {
     add_tests(tests, started, resumed, recursive, given_away, not_wanted, darwin, broken_further_on, circle, untold);
     tcase_add_loop_test(tests, no_context, 0, 6);
     tcase_add_loop_test(tests, interrupted_anywhere, 0, 28);
+    tcase_add_loop_test(tests, merged, 0, 2);
     add_tests(tests, called_by_the_executor, called_by_another, register_not_known, behind_an_indirect_jump, run_on,
               table_of_contexts);
     tcase_add_loop_test(tests, contexts_copied, 0, 4);
