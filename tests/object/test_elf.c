@@ -291,7 +291,7 @@ START_TEST(a_hole_between_segments) {
     ck_assert_int_eq(uspi_elf_extent(&elf, &extent, &error), USP_OK);
     ck_assert_uint_eq(extent.hole_offset, PAGE);
     ck_assert_uint_eq(extent.hole_size, 0x15000 - PAGE);
-    /* What is too large to be told is none. */
+    /* A hole of 4 GB or more is not reported. */
     patch(&file, 64 + 56 + 16, 8, UINT64_C(0x200000000));
     ck_assert_int_eq(open_file(), USP_OK);
     ck_assert_int_eq(uspi_elf_extent(&elf, &extent, &error), USP_OK);

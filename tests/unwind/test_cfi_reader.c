@@ -124,16 +124,27 @@ START_TEST(noreturn_call) {
 }
 END_TEST
 
-/* arm64: in the link register before it is stored, then in memory, signed. */
-START_TEST(link_register) {
+/* Tables of arm64 functions that keep the link register on the stack. */
+static size_t begin_arm64(void) {
     cfi_begin(&c, USP_ARCH_ARM64, true);
-    size_t cie = put_cie(&c, false, 1, "", "04 78 1e  0c 1f 00");
-    put_fde(&c, cie, CODE, 0x40, "41 2d 41 0e 20 9d 04 9e 03 93 02");
+    return put_cie(&c, false, 1, "", "04 78 1e  0c 1f 00");
+}
+
+/* Behind the functions of a test: CALLER, whose frame has 16 bytes, and OUTER, which is the root; both behind calls. */
+static struct fixture *end_arm64(size_t cie) {
     put_fde(&c, cie, CALLER - 0x20, 0x40, "0e 10 9e 01");
     put_fde(&c, cie, OUTER - 0x20, 0x40, "07 1e");
     struct fixture *f = begin_tables(USP_ARCH_ARM64);
     CODE32(&f->memory, CALLER - 4, 0x94000000);
     CODE32(&f->memory, OUTER - 4, 0x94000000);
+    return f;
+}
+
+/* arm64: in the link register before it is stored, then in memory, signed. */
+START_TEST(link_register) {
+    const size_t cie = begin_arm64();
+    put_fde(&c, cie, CODE, 0x40, "41 2d 41 0e 20 9d 04 9e 03 93 02");
+    struct fixture *f = end_arm64(cie);
     CODE32(&f->memory, CODE, 0xd503233f, 0xa9be7bfd, 0xd503201f);
     WORDS(&f->memory, STACK - 32, 8, 0xfff, CALLER | UINT64_C(0x2a) << 48, 0x1313, 0, 0, OUTER, 0);
     set_registers(f, CODE, STACK, 0x5555);
@@ -200,15 +211,10 @@ END_TEST
  * some instructions before the return; the table still counts it, and finds a return address that is another
  * frame's. */
 START_TEST(forgotten_epilogue) {
-    cfi_begin(&c, USP_ARCH_ARM64, true);
-    size_t cie = put_cie(&c, false, 1, "", "04 78 1e  0c 1f 00");
+    const size_t cie = begin_arm64();
     put_fde(&c, cie, CODE, 0x40, "41 0e 20 9e 04 47 0e 00 de");
-    put_fde(&c, cie, CALLER - 0x20, 0x40, "0e 10 9e 01");
-    put_fde(&c, cie, OUTER - 0x20, 0x40, "07 1e");
-    struct fixture *f = begin_tables(USP_ARCH_ARM64);
+    struct fixture *f = end_arm64(cie);
     f->options.readers |= USP_READER_INSTRUCTIONS;
-    CODE32(&f->memory, CALLER - 4, 0x94000000);
-    CODE32(&f->memory, OUTER - 4, 0x94000000);
     /* str x30, [sp, #-32]!; nop; ldr x30, [sp]; ldr w11, [sp], #32; mov w0, w11; ret; nop; ldr x30, [sp], #32; ret */
     CODE32(&f->memory, CODE, 0xf81e0ffe, 0xd503201f, 0xf94003fe, 0xb84207eb, 0x2a0b03e0, 0xd65f03c0, 0xd503201f,
            0xf84207fe, 0xd65f03c0);
@@ -228,14 +234,9 @@ END_TEST
 /* arm64: glibc's table for _dl_runtime_resolve leaves out the 16 bytes in which the linkage table has saved lr. The
  * caller counts from its sp. */
 START_TEST(saved_above_cfa) {
-    cfi_begin(&c, USP_ARCH_ARM64, true);
-    size_t cie = put_cie(&c, false, 1, "", "04 78 1e  0c 1f 00");
+    const size_t cie = begin_arm64();
     put_fde(&c, cie, CODE, 0x40, "0e 10 11 1e 7f"); /* CFA = sp + 16, lr in [CFA + 8] */
-    put_fde(&c, cie, CALLER - 0x20, 0x40, "0e 10 9e 01");
-    put_fde(&c, cie, OUTER - 0x20, 0x40, "07 1e");
-    struct fixture *f = begin_tables(USP_ARCH_ARM64);
-    CODE32(&f->memory, CALLER - 4, 0x94000000);
-    CODE32(&f->memory, OUTER - 4, 0x94000000);
+    struct fixture *f = end_arm64(cie);
     WORDS(&f->memory, STACK, 8, 0, 0, 0, CALLER, 0, OUTER, 0);
     set_registers(f, CODE + 8, STACK, 0x5555);
     EXPECT(f, USP_STOP_ROOT, CODE + 8, CALLER, OUTER);
@@ -247,16 +248,11 @@ END_TEST
  * caller's lr lies on the stack, or that there is no caller. Where the first instruction does something, its own row
  * counts. */
 START_TEST(told_behind_a_landing_pad) {
-    cfi_begin(&c, USP_ARCH_ARM64, true);
-    size_t cie = put_cie(&c, false, 1, "", "04 78 1e  0c 1f 00");
+    const size_t cie = begin_arm64();
     put_fde(&c, cie, CODE, 0x40, "41 11 1e 7f");     /* lr in [CFA + 8] */
     put_fde(&c, cie, CODE + 0x40, 0x40, "41 07 1e"); /* none */
     put_fde(&c, cie, CODE + 0x80, 0x40, "41 0e 10"); /* CFA = sp + 16 */
-    put_fde(&c, cie, CALLER - 0x20, 0x40, "0e 10 9e 01");
-    put_fde(&c, cie, OUTER - 0x20, 0x40, "07 1e");
-    struct fixture *f = begin_tables(USP_ARCH_ARM64);
-    CODE32(&f->memory, CALLER - 4, 0x94000000);
-    CODE32(&f->memory, OUTER - 4, 0x94000000);
+    struct fixture *f = end_arm64(cie);
     CODE32(&f->memory, CODE, /* bti c */ 0xd503245f);
     CODE32(&f->memory, CODE + 0x40, /* nop */ 0xd503201f);
     CODE32(&f->memory, CODE + 0x80, /* sub sp, sp, #16 */ 0xd10043ff);
@@ -277,15 +273,10 @@ END_TEST
 /* The table of a program's first function holds another one as well, a jump: it has a caller, to which the jump's
  * function leads back. The first function itself has none, whatever is in the link register. */
 START_TEST(jump_behind_the_first_function) {
-    cfi_begin(&c, USP_ARCH_ARM64, true);
-    size_t cie = put_cie(&c, false, 1, "", "04 78 1e  0c 1f 00");
+    const size_t cie = begin_arm64();
     put_fde(&c, cie, CODE, 0x40, "07 1e");
-    put_fde(&c, cie, CALLER - 0x20, 0x40, "0e 10 9e 01");
-    put_fde(&c, cie, OUTER - 0x20, 0x40, "07 1e");
-    struct fixture *f = begin_tables(USP_ARCH_ARM64);
+    struct fixture *f = end_arm64(cie);
     f->options.readers |= USP_READER_INSTRUCTIONS;
-    CODE32(&f->memory, CALLER - 4, 0x94000000);
-    CODE32(&f->memory, OUTER - 4, 0x94000000);
     CODE32(&f->memory, CODE, /* nop */ 0xd503201f, /* bl */ 0x94000010, /* bl */ 0x94000010, /* nop */ 0xd503201f,
            /* b */ 0x1400000d);
     CODE32(&f->memory, CODE + 0x44, /* str x30, [sp, #-16]! */ 0xf81f0ffe, /* bl */ 0x94000010,
