@@ -5,6 +5,7 @@
 #include "lib/capture/own_memory.h"
 #include "lib/capture/own_stack.h"
 #include "lib/capture/roots.h"
+#include "lib/images/own_images.h"
 #include "lib/os/os.h"
 #include "lib/unwind/async.h"
 #include "lib/unwind/async_code.h"
@@ -43,13 +44,21 @@ static int own_tables_at(void *context, usp_addr pc, struct usp_unwind_tables *t
     return uspi_image_tables_at(own->tables, pc, tables);
 }
 
+/* Whether a library that the list has there was unloaded since, so that another one's code can be there. */
+static bool is_outdated(const struct own_surroundings *own, usp_addr pc) {
+    const struct usp_image *image = usp_images_find(own->shortcuts.images, pc);
+    return image != NULL && !uspi_own_images_have(own->shortcuts.generation, image);
+}
+
 /* No code lies on the thread's stacks: the one that the walk begins on and, while it handles a signal elsewhere, its own. */
 static int own_region_at(void *context, usp_addr pc, struct usp_region *region) {
     const struct own_surroundings *own = context;
     const struct uspi_own_stack thread = uspi_os_own_stack();
     if (pc >= thread.low && pc < thread.high) return USP_ERROR_NOT_FOUND;
     if (!own->stack.grows && pc >= own->stack.low && pc < own->stack.high) return USP_ERROR_NOT_FOUND;
-    return own->tables != NULL ? uspi_image_tables_region_at(own->tables, pc, region) : USP_ERROR_ABSENT;
+    if (own->tables == NULL) return USP_ERROR_ABSENT;
+    int status = uspi_image_tables_region_at(own->tables, pc, region);
+    return status == USP_ERROR_NOT_FOUND && is_outdated(own, pc) ? USP_ERROR_ABSENT : status;
 }
 
 /* `sp` is where the walk begins. What is taken is to be given back with own->ticket after the walk. */

@@ -18,11 +18,13 @@ struct version {
     struct uspi_os_loaded *loaded;
     const struct uspi_images_extra *maker;
     uint32_t wanted; /* extra_wanted when it was made */
+    uint64_t begun;  /* its place among all lists, by when the loader's list began to be read for it */
 };
 
 static struct uspi_versions versions;
 static struct uspi_lock lock;        /* held while publishing */
 static uint64_t published_lists = 0; /* under the lock */
+static _Atomic(uint64_t) begun_lists;
 /* What is to be made of lists, and how often that has changed. */
 static const struct uspi_images_extra *_Atomic extra_maker;
 static _Atomic(uint32_t) extra_wanted;
@@ -59,6 +61,14 @@ bool uspi_own_images_are_current(uint64_t generation) {
         version != NULL && version->own.generation == generation && uspi_os_loaded_is_current(version->loaded);
     usp_images_release(ticket);
     return are_current;
+}
+
+bool uspi_own_images_have(uint64_t generation, const struct usp_image *image) {
+    const struct version *version;
+    uint32_t ticket = enter(&version);
+    bool have = version != NULL && version->own.generation == generation && uspi_os_loaded_has(version->loaded, image);
+    usp_images_release(ticket);
+    return have;
 }
 
 static int find_published(usp_addr address, struct usp_image *image, char *path, size_t path_size) {
@@ -113,6 +123,7 @@ static int list_images(uint64_t deadline, struct uspi_os_loaded **loaded, struct
 static int make_version(uint64_t deadline, struct version **version) {
     struct version *made = calloc(1, sizeof *made);
     if (made == NULL) return USP_ERROR_NO_MEMORY;
+    made->begun = atomic_fetch_add(&begun_lists, 1) + 1;
     made->wanted = atomic_load(&extra_wanted);
     made->maker = atomic_load(&extra_maker);
     int status = list_images(deadline, &made->loaded, &made->images);
@@ -148,11 +159,21 @@ static bool has_room(void) {
     return has_room;
 }
 
+/* Whether there is no use for it any more. A list that was begun later knows all that was loaded before this one was begun, and
+ * can know a library that this one lacks, whose thread captures next: the older list must not take its place. */
+static bool is_superseded_by_published(const struct version *version) {
+    const struct version *published;
+    uint32_t ticket = enter(&published);
+    bool is_superseded = published != NULL && (published->begun > version->begun || is_current(published));
+    usp_images_release(ticket);
+    return is_superseded;
+}
+
 /* Publishes a version that is true, or frees it. USP_ERROR_BUSY: it is true no more, or there is no room. */
 static int publish(struct version *version, bool is_last_try) {
     int status = USP_ERROR_BUSY;
     uspi_lock_take(&lock);
-    bool is_superseded = is_published_current();
+    bool is_superseded = is_superseded_by_published(version);
     if (!is_superseded && (is_last_try || is_current(version))) {
         version->own.generation = ++published_lists;
         if (uspi_versions_publish(&versions, version, free_version)) status = USP_OK;

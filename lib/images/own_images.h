@@ -25,6 +25,10 @@ uint32_t uspi_own_images_enter(struct uspi_own_images *own);
  * Async-signal-safe. */
 bool uspi_own_images_are_current(uint64_t generation);
 
+/* Whether an image of the list of a generation is still loaded; false also when that list is no longer the one that was
+ * published last. Async-signal-safe. */
+bool uspi_own_images_have(uint64_t generation, const struct usp_image *image);
+
 /* Publishes a new list if something was loaded or unloaded since the last one was made. Otherwise it costs the look at the
  * loader's list (doc/benchmarks.md). Takes no lock of the loader's. While the loader changes its list, it is read again until
  * `deadline` (usp_clock; UINT64_MAX: none). USP_OK, USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED, or USP_ERROR_BUSY when too

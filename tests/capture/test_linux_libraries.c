@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What captures of other threads cost the requester, and how they notice what was loaded: with many libraries, with one that
- * another one has replaced at the same place, and with a loader that never rests. */
+ * another one has replaced at the same place, with a loader that never rests, and with threads that list at the same time. */
 #define _GNU_SOURCE 1
+#include "lib/images/own_images.h"
 #include "tests/support/folder.h"
 #include "tests/support/libc.h"
 #include "tests/support/linux_each_call.h"
@@ -208,6 +209,65 @@ START_TEST(a_loader_that_never_rests) {
 }
 END_TEST
 
+/* ---- two threads that list ---- */
+
+static _Thread_local bool lists_slowly;
+static _Atomic(bool) has_listed, may_publish;
+
+/* After the list was made, before it is published. */
+static int wait_when_slow(const struct usp_images *images, void **extra) {
+    (void)images;
+    *extra = NULL;
+    atomic_store(&has_listed, lists_slowly);
+    while (lists_slowly && !atomic_load(&may_publish)) sched_yield();
+    return USP_OK;
+}
+
+static void free_nothing(void *extra) { (void)extra; }
+
+static const struct uspi_images_extra slowly = {wait_when_slow, free_nothing};
+
+/* Out of time from the beginning: it publishes what it has, though the loader has gone on. */
+static void *list_slowly(void *context) {
+    lists_slowly = true;
+    ck_assert_int_eq(uspi_own_images_refresh(0), USP_OK);
+    return context;
+}
+
+static bool is_listed(const void *library) {
+    struct link_map *map = (struct link_map *)library;
+    uint32_t ticket;
+    const struct usp_images *images = usp_images_acquire(&ticket);
+    ck_assert_ptr_nonnull(images);
+    bool is_found = usp_images_find(images, (usp_addr)(uintptr_t)map->l_ld) != NULL;
+    usp_images_release(ticket);
+    return is_found;
+}
+
+/* A capture saw a library that its own thread had loaded, and lost it again: a thread that had begun its list before, and was
+ * slower, published that list over the newer one. The walk ended at the library. */
+START_TEST(an_older_list_does_not_replace_a_newer_one) {
+    pthread_t slow;
+    load_libraries(3);
+    unload_libraries(3);
+    ck_assert_int_eq(uspi_own_images_extend(&slowly), USP_OK);
+    libraries[0] = dlopen(in_folder("copy_0.so"), RTLD_NOW | RTLD_LOCAL);
+    ck_assert_int_eq(pthread_create(&slow, NULL, list_slowly, NULL), 0);
+    while (!atomic_load(&has_listed)) sched_yield();
+    libraries[1] = dlopen(in_folder("copy_1.so"), RTLD_NOW | RTLD_LOCAL);
+    ck_assert_int_eq(uspi_own_images_refresh(UINT64_MAX), USP_OK);
+    ck_assert(is_listed(libraries[1]));
+    /* What was published is not true either by then. */
+    libraries[2] = dlopen(in_folder("copy_2.so"), RTLD_NOW | RTLD_LOCAL);
+    atomic_store(&may_publish, true);
+    pthread_join(slow, NULL);
+    ck_assert(is_listed(libraries[1]));
+    ck_assert(!is_listed(libraries[2]));
+    uspi_own_images_withdraw();
+    unload_libraries(3);
+}
+END_TEST
+
 int main(void) {
     TCase *c = tcase_create("libraries");
     tcase_set_timeout(c, 120);
@@ -220,6 +280,7 @@ int main(void) {
             tcase_add_loop_test(c, a_library_that_was_replaced_where_it_lay, 0, 1);
             tcase_add_loop_test(c, a_library_that_was_replaced_where_it_lay, LIBRARIES - 1, LIBRARIES);
             tcase_add_test(c, a_loader_that_never_rests);
+            tcase_add_test(c, an_older_list_does_not_replace_a_newer_one);
         }
     }
     return run_suite("linux_libraries", c);

@@ -7,10 +7,12 @@
 #include "tests/support/linux_threads.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/suite.h"
+#include "tests/support/under.h"
 
 #include <dlfcn.h>
 #include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -534,6 +536,50 @@ START_TEST(one_in_the_place_of_another) {
 }
 END_TEST
 
+/* Whether an address lies in an image of the list that was published last, and beside its text. */
+static bool is_beside_text(uintptr_t address) {
+    uint32_t ticket;
+    const struct usp_image *image = usp_images_find(usp_images_acquire(&ticket), address);
+    bool is_beside = image != NULL && (address < image->text_low || address >= image->text_high);
+    usp_images_release(ticket);
+    return is_beside;
+}
+
+/* Loads the first plugin `pages` pages below where it lay when the images were listed, and captures in it. True when its code
+ * lies where the list has data. */
+static bool call_moved_plugin(unsigned pages) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    struct usp_image first;
+    char path[4096];
+    uintptr_t call;
+    /* The second one, which leaves room below the first. */
+    void *above = dlopen(plugins[0], RTLD_NOW | RTLD_LOCAL), *below = dlopen(plugins[1], RTLD_NOW | RTLD_LOCAL);
+    ck_assert(above != NULL && below != NULL);
+    ck_assert_int_eq(usp_images_refresh(), USP_OK);
+    ck_assert_int_eq(usp_image_at((uintptr_t)dlsym(above, "plugin_call"), &first, path, sizeof path), USP_OK);
+    dlclose(above);
+    dlclose(below);
+    const usp_addr end = (first.end + page - 1) & ~(usp_addr)(page - 1);
+    void *taken = mmap((void *)(uintptr_t)(end - pages * page), pages * page, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    ck_assert(taken != MAP_FAILED);
+    ck_assert(call_plugin(plugins[0], &call, 3));
+    munmap(taken, pages * page);
+    return is_beside_text(call);
+}
+
+/* A capture by the last list took a library's code for the data of another one that had been unloaded, and ended there. */
+START_TEST(code_where_a_library_that_is_gone_had_data) {
+    unsigned met = 0;
+    if (!find_plugins()) return;
+    keep_rules(0);
+    for (unsigned pages = 1; pages <= 4; pages++) met += call_moved_plugin(pages);
+    printf("code lay in the data of a library that was gone: %u of 4 times\n", met);
+    /* Where a sanitizer or an emulator maps memory meanwhile, the place may be taken. */
+    ck_assert(met > 0 || is_user_emulated() || !LIBC_UNLOADS || USP_SANITIZED);
+}
+END_TEST
+
 static _Atomic(bool) may_end;
 static _Atomic(unsigned) lies, calls;
 
@@ -591,7 +637,8 @@ int main(void) {
     /* 32-bit ARM has other tables. */
     if (usp_arch_host() != USP_ARCH_ARMV7) {
         add_tests(tests, calling_thread, image_at, options_are_obeyed, another_order, few_frames, through_a_signal,
-                  other_thread, no_system_call_once_warm, one_in_the_place_of_another, a_storm);
+                  other_thread, no_system_call_once_warm, one_in_the_place_of_another,
+                  code_where_a_library_that_is_gone_had_data, a_storm);
     }
     add_tests(tests, usage, tables_take_no_more_than_they_may);
     return run_suite("linux_rules", tests);

@@ -134,6 +134,12 @@ bool uspi_os_loaded_is_current(struct uspi_os_loaded *loaded) {
     return uspi_darwin_loaded_generation(&complete) == loaded->generation;
 }
 
+/* What of an image could be compared is not known here, so that any change counts. */
+bool uspi_os_loaded_has(const struct uspi_os_loaded *loaded, const struct usp_image *image) {
+    bool complete;
+    return (image->flags & USP_IMAGE_PERMANENT) != 0 || uspi_darwin_loaded_generation(&complete) == loaded->generation;
+}
+
 void uspi_os_loaded_free(struct uspi_os_loaded *loaded) { free(loaded); }
 
 /* In a handler: no lock, no allocation, nothing asked of the loader. The list is in no order; an image begins with its
