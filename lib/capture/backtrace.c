@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The fast walks of the calling thread: the frame-record template with direct loads inside known bounds or, on a stack
- * that the OS layer does not know, with a check once a page (own_stack.h). Return addresses only; the typed walk is lib/unwind/walker.c. */
+/* The fast walks of the calling thread. They use the frame-record template with direct loads inside known bounds. On a
+ * stack that the OS layer does not know, they check each page once (own_stack.h). They give return addresses only;
+ * lib/unwind/walker.c is the typed walk. */
 #include "arch/host.h"
 #include "lib/capture/call_sites.h"
 #include "lib/capture/interruption.h"
@@ -9,27 +10,28 @@
 
 #include <unspool/capture.h>
 
-/* Off the known stack, what lies more than this above the last record is no record (Libc gen/thread_stack_pcs.c). */
+/* On an unknown stack, an address more than this above the last record is no record (Libc gen/thread_stack_pcs.c). */
 #define MAX_GAP 0x100000u
 
 struct walk {
-    uintptr_t fp, low;             /* the next record, and what it may not lie below */
+    uintptr_t fp, low;             /* address of the next record, and the lowest address that it may have */
     uintptr_t last;                /* highest address of a record on the known stack; 0: on an unknown stack */
-    uintptr_t extended;            /* the first Swift async record met, 0: none */
-    struct uspi_stack_view *stack; /* an unknown stack, as far as it is known */
+    uintptr_t extended;            /* the first Swift async record found; 0: none */
+    struct uspi_stack_view *stack; /* the known part of an unknown stack */
     void **buffer;
     size_t size, count;
 };
 
 USPI_NO_ASAN USPI_TEMPLATE bool load_direct(const void *context, usp_addr at, unsigned slot, usp_addr pair[2]) {
     (void)context;
-    /* A slot may be wider than a pointer (arm64_32): the tag is in its upper half then. */
+    /* A slot may be wider than a pointer (arm64_32), with the tag in its upper half. */
     pair[0] = slot == sizeof(uint64_t) ? *(const uint64_t *)(uintptr_t)at : *(const uintptr_t *)(uintptr_t)at;
     pair[1] = *(const uintptr_t *)((uintptr_t)at + slot);
     return true;
 }
 
-/* What is not stack for certain is copied: it can be gone a moment after it was looked at. */
+/* Loads a record. Memory that is not certainly stack is copied with a check, because it may be unmapped at any
+ * moment. */
 USPI_NO_ASAN static bool load_checked(const void *context, usp_addr at, unsigned slot, usp_addr pair[2]) {
     const struct walk *w = context;
     uint64_t copied[2];
@@ -37,7 +39,8 @@ USPI_NO_ASAN static bool load_checked(const void *context, usp_addr at, unsigned
     return uspi_os_read(NULL, at, copied, 2 * slot) == USP_OK && load_direct(NULL, (uintptr_t)copied, slot, pair);
 }
 
-/* At a return address that is not in its first place in the cache. False: it is none. */
+/* Judges a return address that is not in its first place in the cache, and finds the code that a signal interrupted
+ * there. Returns false when it is no return address. */
 static __attribute__((noinline)) bool look_closer(const struct uspi_record *record, uintptr_t address,
                                                   struct uspi_interruption *interruption) {
     enum uspi_call_site_verdict verdict = uspi_call_site_judge(address, (uintptr_t)record->return_address);
@@ -47,8 +50,8 @@ static __attribute__((noinline)) bool look_closer(const struct uspi_record *reco
     return verdict != USPI_NO_CALL_SITE;
 }
 
-/* Takes records until the buffer is full, the chain ends, or (with `async`) an extended record is met. Without `verify`
- * also, with USP_STOP_NONE, until a return address that has not been seen before. */
+/* Takes records until the buffer is full, the chain ends, or (with `async`) an extended record is found. Without
+ * `verify` it also stops, with USP_STOP_NONE, at a return address that is not cached. */
 USPI_NO_ASAN USPI_TEMPLATE enum usp_stop_reason take_records(struct walk *w, uspi_load_pair load, bool known,
                                                              bool async, bool verify) {
     const struct uspi_record_shape shape = uspi_host_record_shape();
@@ -97,7 +100,8 @@ USPI_NO_ASAN static void walk_unknown_stack(struct walk *w, bool async) {
     w->stack = &stack;
     enum usp_stop_reason stop = take_records(w, load_checked, false, async, true);
     if (stop != USP_STOP_FP_BACKWARDS && stop != USP_STOP_FP_OUTSIDE) return;
-    /* A handler's chain leaves the alternate signal stack for the thread's own, in either direction. */
+    /* A handler's chain leaves the alternate signal stack for the thread's own stack, which may be above or below
+     * it. */
     uintptr_t high;
     if (!uspi_os_stack(w->fp, &high)) return;
     w->low = w->fp;
@@ -105,7 +109,7 @@ USPI_NO_ASAN static void walk_unknown_stack(struct walk *w, bool async) {
     take_records(w, load_direct, true, async, true);
 }
 
-/* What the fast way leaves to be done: the first time on a stack, the first time at a return address. */
+/* Continues where the fast loop stops: at the first walk on a stack, and at the first use of a return address. */
 USPI_NO_ASAN static __attribute__((noinline)) void walk_on(struct walk *w, bool async) {
     uintptr_t high;
     if (w->last == 0 && uspi_os_stack(w->fp, &high)) w->last = high - 2 * USPI_HOST_SLOT;
@@ -116,14 +120,14 @@ USPI_NO_ASAN static __attribute__((noinline)) void walk_on(struct walk *w, bool 
     }
 }
 
-/* A copy leaves, so that the fast loops keep theirs in registers. */
+/* Passes a copy of the walk, so that the fast loops keep theirs in registers. */
 USPI_NO_ASAN USPI_TEMPLATE void walk_on_apart(struct walk *w, bool async) {
     struct walk rest = *w;
     walk_on(&rest, async);
     *w = rest;
 }
 
-/* Everything that can wait is behind calls out of here, so that the loop needs no registers but its own. */
+/* Walks the stack. Rare cases are in functions of their own, so that the loop needs no other registers than its own. */
 USPI_NO_ASAN USPI_TEMPLATE void walk_stack(struct walk *w, bool async) {
     const uintptr_t start = w->fp;
     uintptr_t high;
@@ -146,8 +150,8 @@ USPI_NO_ASAN int usp_backtrace(void **buffer, int size) {
     return (int)w.count;
 }
 
-/* Whether the walk has yet to come to `start`: a handler's chain leaves the alternate signal stack for the thread's own,
- * in either direction. */
+/* Whether the walk has not reached `start` yet. A handler's chain leaves the alternate signal stack for the thread's
+ * own, which may be above or below it. */
 static bool is_before(uintptr_t fp, uintptr_t start, bool start_is_own) {
     uintptr_t high;
     return start_is_own && !uspi_on_known_stack(fp, &high) ? fp != 0 : fp < start;
@@ -158,7 +162,7 @@ USPI_NO_ASAN int usp_backtrace_from_fp(void *startfp, void **buffer, int size) {
     struct walk w = {.fp = OWN_RECORD(), .low = OWN_RECORD(), .buffer = buffer, .size = 1};
     uintptr_t start = (uintptr_t)startfp, high;
     bool start_is_own = start != 0 && uspi_os_stack(start, &high);
-    /* One record at a time, into the same place. */
+    /* Takes one record at a time, and discards its return address. */
     while (is_before(w.fp, start, start_is_own)) {
         bool was_own = uspi_on_known_stack(w.fp, &high);
         w.count = 0;
@@ -172,7 +176,8 @@ USPI_NO_ASAN int usp_backtrace_from_fp(void *startfp, void **buffer, int size) {
     return (int)w.count;
 }
 
-/* The contexts behind an extended record, which may lie anywhere: resume addresses + 1. */
+/* Takes the resume addresses + 1 of the async contexts that an extended record leads to. Contexts may be anywhere in
+ * memory. */
 static void take_contexts(struct walk *w) {
     const struct uspi_backend *b = uspi_backend_find(USPI_HOST_ARCH);
     uintptr_t context, words[2];

@@ -6,11 +6,11 @@
 #include "lib/os/os.h"
 #include "lib/unwind/frame/return_address.h"
 
-/* 0 is no return address: its place must not look as if it were. */
+/* 0 is no return address: its place must not contain it. */
 _Atomic(uintptr_t) uspi_call_sites[USPI_CALL_SITES] = {UINTPTR_MAX};
 _Atomic(uintptr_t) uspi_signal_return;
 
-/* Two hot addresses may share the first place. */
+/* Returns an address's second place, for frequent addresses that share the first one. */
 static unsigned second_slot(uintptr_t address) {
     return (unsigned)((address >> 5 ^ address >> 17) & (USPI_CALL_SITES - 1));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Typed capture in this process: the calling thread, a signal's context, another thread. Joins the walker with what the
- * OS layer offers; the system calls are lib/os/'s, all threads at once lib/snapshot/snapshot.c's. */
+/* Typed capture in this process: the calling thread, a signal's context, another thread. Connects the walker with the
+ * OS layer. lib/os/ has the system calls, lib/snapshot/snapshot.c captures all threads at once. */
 #include "lib/capture/own_code.h"
 #include "lib/capture/own_memory.h"
 #include "lib/capture/own_stack.h"
@@ -18,7 +18,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* What a walk of the calling thread reads, and what it may use. */
+/* What a walk of the calling thread reads, and the cached data that it uses. */
 struct own_surroundings {
     struct uspi_stack_view stack;
     struct uspi_own_memory memory;
@@ -44,13 +44,14 @@ static int own_tables_at(void *context, usp_addr pc, struct usp_unwind_tables *t
     return uspi_image_tables_at(own->tables, pc, tables);
 }
 
-/* Whether a library that the list has there was unloaded since, so that another one's code can be there. */
+/* Whether the listed library at `pc` was unloaded since, so that another library's code may be there. */
 static bool is_outdated(const struct own_surroundings *own, usp_addr pc) {
     const struct usp_image *image = usp_images_find(own->shortcuts.images, pc);
     return image != NULL && !uspi_own_images_have(own->shortcuts.generation, image);
 }
 
-/* No code lies on the thread's stacks: the one that the walk begins on and, while it handles a signal elsewhere, its own. */
+/* Finds the code region at `pc`. The thread's stacks contain no code: the one that the walk begins on, and the thread's
+ * own while it handles a signal on another one. */
 static int own_region_at(void *context, usp_addr pc, struct usp_region *region) {
     const struct own_surroundings *own = context;
     const struct uspi_own_stack thread = uspi_os_own_stack();
@@ -61,7 +62,7 @@ static int own_region_at(void *context, usp_addr pc, struct usp_region *region) 
     return status == USP_ERROR_NOT_FOUND && is_outdated(own, pc) ? USP_ERROR_ABSENT : status;
 }
 
-/* `sp` is where the walk begins. What is taken is to be given back with own->ticket after the walk. */
+/* Prepares a walk that begins at `sp`. After the walk the caller passes own->ticket to usp_images_release. */
 static void init_own_target(struct usp_target *target, struct own_surroundings *own, uintptr_t sp) {
     struct uspi_own_code code;
     usp_target_init(target, USPI_HOST_ARCH);
@@ -92,7 +93,7 @@ static int refuse(struct usp_stack *stack, int status) {
 
 static bool can_capture(void) { return USPI_HOST_ARCH != USP_ARCH_NONE && uspi_os_kind() != USP_OS_UNKNOWN; }
 
-/* By a walker. */
+/* Unwinds from `at` by uspi_unwind, which does not rely on cached rules alone. */
 static int unwind_from(const struct usp_target *target, const struct uspi_standing *at,
                        const struct uspi_shortcuts *shortcuts, const struct usp_unwind_options *options,
                        struct usp_stack *stack) {
@@ -104,17 +105,17 @@ static int unwind_from(const struct usp_target *target, const struct uspi_standi
     return uspi_unwind(target, &registers, true, shortcuts, options, stack);
 }
 
-/* Whether the caller's async frames have to be found by their code, for which more of its registers are needed than a call
- * hands on. */
+/* Whether the caller's async frames must be found by their code. That needs more of its registers than pc, sp and
+ * fp. */
 static bool wants_registers(const struct usp_unwind_options *options, const struct usp_target *target,
                             struct usp_unwind_options *completed) {
     if (options == NULL || !uspi_async_has_code(target) || !uspi_complete_options(options, completed)) return false;
-    /* The frame of the function that captures. */
+    /* Also skips the frame of the capturing function. */
     completed->skip++;
     return completed->async != 0;
 }
 
-/* The stack of the caller of the function that this is inlined into. */
+/* Captures the stack of the caller of the function that this is inlined into. */
 USPI_TEMPLATE int capture_caller(const struct usp_unwind_options *options, struct usp_stack *stack) {
     if (!can_capture()) return refuse(stack, USP_ERROR_UNSUPPORTED);
     struct usp_target target;
@@ -156,8 +157,8 @@ int usp_capture_context(const void *ucontext, const struct usp_unwind_options *o
     return status;
 }
 
-/* Text, kept from one capture of another thread to the next, so that a capture makes few system calls however deep the
- * stack. A walk takes one of them out meanwhile; where all are out, it makes one for itself. */
+/* Caches of code that are kept between captures of other threads, so that a capture makes few system calls however deep
+ * the stack is. A walk takes one of them; when all are taken, it creates another one. */
 #define TEXT_PAGES 8u
 static struct uspi_page_cache *_Atomic text_pages[TEXT_PAGES];
 
@@ -185,14 +186,14 @@ int usp_prepare(const struct usp_prepare_options *options) {
         completed.size = sizeof completed;
     }
     if (completed.kept_rules > USPI_RULES_MAX) return USP_ERROR_ARGUMENT;
-    /* First, because where stacks end is looked for in images; and also where no thread can be stopped. Without a list captures
-     * work as well, by the instructions alone. */
+    /* The list of images comes first, because roots are searched in images. It is made even where no thread can be
+     * stopped. Captures also work without it, by the instructions alone. */
     int listed = uspi_own_code_prepare(completed.table_limit, completed.kept_rules);
     uspi_roots_learn();
     int status = uspi_os_prepare(&completed);
     if (status != USP_OK) return status;
     uspi_os_learn_thread();
-    /* Without these captures work as well, with more system calls. */
+    /* Captures also work without these caches, with more system calls. */
     give_text_pages(take_text_pages());
     return listed == USP_ERROR_NO_MEMORY ? listed : USP_OK;
 }
@@ -265,7 +266,7 @@ int uspi_read_parts(const struct uspi_thread_copy *copy, usp_addr from, void *to
     return is_dead ? USP_ERROR_UNREADABLE : USP_ERROR_ABSENT;
 }
 
-/* Whether an address lies behind what was copied of a stack, where that stack goes on. */
+/* Whether an address is beyond the copied part of a stack that continues there. */
 static bool is_cut_off(const struct uspi_thread_copy *copy, usp_addr from) {
     for (unsigned i = 0; i < 2; i++) {
         const usp_addr end = copy->parts[i].from + copy->parts[i].size;
@@ -303,19 +304,19 @@ void uspi_note_cut(const struct uspi_thread_copy *copy, struct usp_stack *stack)
 /* What a walk of another thread's copy reads. */
 struct copied_surroundings {
     struct uspi_thread_copy *copy;
-    struct uspi_own_memory memory; /* as it is now */
-    struct uspi_page_cache *text;  /* NULL until text is read that may change */
+    struct uspi_own_memory memory; /* current memory */
+    struct uspi_page_cache *text;  /* NULL until code is read that may be unloaded */
 };
 
-/* What the copy lacks is read as it is now. */
+/* Reads from the copy. Memory that the copy does not contain is read as it is now. */
 static int read_copied(void *context, usp_addr from, void *to, size_t n) {
     struct copied_surroundings *copied = context;
     int status = uspi_read_stacks(copied->copy, from, to, n);
     return status == USP_ERROR_ABSENT ? uspi_own_memory_read(&copied->memory, from, to, n) : status;
 }
 
-/* Words that point to the stack are looked at as if they led to code: their bytes are in the copy, and would be something
- * else in the next one. */
+/* Reads code. The walker also tries words that point into the stack as code addresses. Those are read from the copy,
+ * because a page cache would keep bytes that differ in the next capture. */
 static int read_copied_text(void *context, usp_addr from, void *to, size_t n) {
     struct copied_surroundings *copied = context;
     int status = uspi_read_parts(copied->copy, from, to, n);
@@ -374,7 +375,7 @@ int usp_capture_thread(const struct usp_thread *thread, const struct usp_unwind_
     struct uspi_thread_copy copy;
     struct uspi_undisturbed kept;
     uspi_os_undisturbed_begin(&kept);
-    /* Before anything is stopped. Failure is not fatal: the capture goes on with the last list. */
+    /* Refreshes the list of images before a thread is stopped. If that fails, the capture uses the last list. */
     const uint64_t left = uspi_own_code_notice(uspi_os_capture_timeout());
     int status = uspi_os_copy_thread(thread, uspi_os_clock() + left, &copy);
     if (status == USP_OK) {

@@ -16,7 +16,8 @@ static int read_stack(void *context, usp_addr from, void *to, size_t n) {
     return USP_OK;
 }
 
-/* The kernel has started _sigtramp, which called the handler: the record above is _sigtramp's. */
+/* Finds the interruption on Darwin. The kernel started _sigtramp, which called the handler, so the next record is
+ * _sigtramp's. */
 static __attribute__((noinline)) void find_darwin(const struct uspi_walk *walk, const struct uspi_record *record,
                                                   struct uspi_interruption *interruption) {
     const struct uspi_record_shape shape = uspi_host_record_shape();
@@ -31,7 +32,8 @@ static __attribute__((noinline)) void find_darwin(const struct uspi_walk *walk, 
     interruption->pc = found == USPI_SIGFRAME ? uspi_host_strip((uintptr_t)usp_registers_pc(&registers)) : 0;
 }
 
-/* The handler returns to a trampoline. Where calls push the return address the kernel's frame begins behind the record. */
+/* Finds the interruption on Linux. The handler returns to a trampoline. Where calls push the return address, the
+ * kernel's frame begins after the handler's record. */
 static __attribute__((noinline)) void find_linux(struct uspi_walk *walk, const struct uspi_record *record,
                                                  struct uspi_interruption *interruption) {
     const struct uspi_backend *b = walk->backend;
@@ -49,7 +51,7 @@ static __attribute__((noinline)) void find_linux(struct uspi_walk *walk, const s
     if (!step.is_settled) return;
     interruption->is_there = true;
     interruption->fp = (uintptr_t)record->previous;
-    /* A handler that has aligned its stack itself has its record elsewhere: then the registers are none. */
+    /* A handler that has aligned its stack itself has its record elsewhere. Then these registers are invalid. */
     bool is_right = b->call_push == 0 || registers->value[b->fp] == record->previous;
     if (!step.found || !is_right) return;
     interruption->pc = (uintptr_t)registers->value[b->pc];
@@ -61,7 +63,8 @@ void uspi_find_interruption(const struct uspi_record *record, struct uspi_interr
     if (walk.backend == NULL) return;
     walk.target.os = uspi_os_kind();
     walk.target.memory.read = read_stack;
-    /* Not even code that was there once need be there still, or any behind a call that never returns. */
+    /* Code is read with a check: it may have been unloaded, and after a call that never returns there may be no
+     * code. */
     walk.target.code.read = uspi_os_read;
     if (walk.target.os == USP_OS_DARWIN) {
         find_darwin(&walk, record, interruption);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* See main_root.h.
  *
- *     | argc, argv …            |  stack_top
- *     | return into _start      |
- *     | __libc_start_main       |
- *     | return into it          |  glibc since 2.34: one function more
- *     | __libc_start_call_main  |
- *     | return into that        |  the root: call *main; mov result, argument; call exit
- *     | main                    |  */
+ *     | argc, argv …                       |  stack_top
+ *     | return into _start                 |
+ *     | __libc_start_main                  |
+ *     | return into __libc_start_main      |  glibc since 2.34: one function more
+ *     | __libc_start_call_main             |
+ *     | return into __libc_start_call_main |  the root: call *main; mov result, argument; call exit
+ *     | main                               | */
 #include "lib/capture/main_root.h"
 #include "lib/unwind/frame/return_address.h"
 

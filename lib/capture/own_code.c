@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* Rules, counted by the lists with which they are published and by the settings. */
+/* Cached rules with a reference count: each list with which they are published holds them, and so do the settings. */
 struct rules {
     _Atomic(uint32_t) holders;
     uint32_t asked_for;
@@ -16,16 +16,16 @@ struct rules {
     struct uspi_rule_cache *cache;
 };
 
-/* Published with a list. */
+/* Data that is published with a list. */
 struct extra {
     struct uspi_image_tables *tables;
     struct rules *rules; /* NULL: none */
 };
 
-/* What the next list is made with. */
+/* Settings for the next list. */
 static struct {
-    struct uspi_lock lock;  /* for the rest; nothing but memory is waited for while it is held */
-    _Atomic(bool) are_used; /* more than the list is wanted */
+    struct uspi_lock lock;  /* protects the rest; its holder may allocate, but waits for nothing else */
+    _Atomic(bool) are_used; /* this data is made with each list */
     uint64_t table_limit;
     struct rules *rules;
 } settings = {.table_limit = USPI_TABLE_LIMIT};
@@ -127,7 +127,8 @@ int usp_images_refresh(void) {
     return were_used ? uspi_own_images_refresh(UINT64_MAX) : uspi_own_images_extend(&maker);
 }
 
-/* Under the lock. USP_ERROR_NO_MEMORY: none are kept. */
+/* Replaces the cached rules if their number changes. The caller holds the lock, and frees *old afterwards. Returns
+ * USP_ERROR_NO_MEMORY when there are no rules now for lack of memory. */
 static int replace_rules(uint32_t asked_for, struct rules **old) {
     *old = NULL;
     if ((settings.rules != NULL ? settings.rules->asked_for : 0) == asked_for) return USP_OK;

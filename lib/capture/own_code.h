@@ -36,8 +36,8 @@ uint64_t uspi_own_code_notice(uint64_t timeout);
 int uspi_own_code_keep(uint64_t deadline, struct usp_images **images, struct uspi_image_tables **tables);
 
 /* Publishes the data with these limits: at most `table_limit` bytes for the images' unwind tables, and `kept_rules`
- * cached rules; 0: none. If the number of rules is unchanged, the cached rules stay. Returns as above; the limits
- * apply in any case. */
+ * cached rules; 0: none. If the number of rules is unchanged, the cached rules stay. Returns as uspi_own_images_refresh
+ * does, or USP_ERROR_NO_MEMORY without room for the rules; the limits apply in any case. */
 int uspi_own_code_prepare(uint64_t table_limit, uint32_t kept_rules);
 
 /* Frees the published data. Not async-signal-safe. */

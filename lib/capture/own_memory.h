@@ -26,7 +26,7 @@ void uspi_own_memory_init(struct uspi_own_memory *memory, const struct uspi_imag
 /* Reads memory that stays directly, other memory through a copy. Async-signal-safe. */
 int uspi_own_memory_read(struct uspi_own_memory *memory, usp_addr from, void *to, size_t n);
 
-/* Does the former only: returns true when the bytes stay and were read. Async-signal-safe. */
+/* Reads only memory that stays. Returns true when the bytes stay and were read. Async-signal-safe. */
 bool uspi_own_memory_read_still(struct uspi_own_memory *memory, usp_addr from, void *to, size_t n);
 
 #endif

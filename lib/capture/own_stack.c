@@ -2,7 +2,7 @@
 /* See own_stack.h. */
 #include "lib/capture/own_stack.h"
 
-/* So far at once an unknown stack is followed upwards. A frame that is larger is read with a check. */
+/* Maximum growth of an unknown stack's view at once, in bytes. A larger frame is read with a check. */
 #define GROWTH (16u * USPI_LEAST_PAGE)
 
 static uintptr_t page_of(uintptr_t address) { return address & ~(uintptr_t)(USPI_LEAST_PAGE - 1); }
@@ -10,7 +10,7 @@ static uintptr_t page_of(uintptr_t address) { return address & ~(uintptr_t)(USPI
 void uspi_stack_view_init(struct uspi_stack_view *view, uintptr_t sp) {
     view->grows = !uspi_os_stack(sp, &view->high);
     view->low = sp;
-    /* The first page is looked at like all others: a context's stack pointer can be anything. */
+    /* The first page is checked like all others, because a context's stack pointer can have any value. */
     if (view->grows) view->high = sp;
     view->own = view->grows ? uspi_os_own_stack() : (struct uspi_own_stack){0, 0};
 }

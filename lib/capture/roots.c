@@ -11,16 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A root as seen from the image that holds it, which another process may have as well. */
+/* A root's position in the image that contains it, which may also be loaded in another process. */
 struct portable_root {
-    usp_addr address; /* in this process */
+    usp_addr address; /* its address in this process */
     uint64_t offset;
     uint8_t build_id[USP_BUILD_ID_MAX];
-    uint32_t build_id_size; /* 0: of no use elsewhere */
+    uint32_t build_id_size; /* 0: unknown, so the root is of no use in other processes */
 };
 static struct portable_root known[USPI_ROOTS];
 static _Atomic(uint32_t) known_count;
-/* Held by the thread that is learning. */
+/* Held by the thread that learns the roots. */
 static struct uspi_lock learning;
 
 static void add(const struct usp_images *images, usp_addr root) {
@@ -40,7 +40,7 @@ static void add(const struct usp_images *images, usp_addr root) {
     uspi_os_keep_root(root);
 }
 
-/* usp_target.image_at: most words on the stack lie in no image, and need not be looked up in memory. */
+/* Implements usp_target.image_at. Most words on the stack are in no image, and need no lookup in memory. */
 static int find_region(void *images, usp_addr pc, struct usp_region *region) {
     const struct usp_image *image = usp_images_find(images, pc);
     if (image == NULL) return USP_ERROR_NOT_FOUND;
@@ -50,7 +50,8 @@ static int find_region(void *images, usp_addr pc, struct usp_region *region) {
     return USP_OK;
 }
 
-/* False: later, then. In a constructor main has not been called yet. */
+/* Learns the root of main. Returns false when it was not found, as in a constructor, before main is called: a later
+ * call tries again. */
 static bool learn_main_root(struct usp_images *images) {
     struct usp_target target;
     usp_addr root;
@@ -59,7 +60,7 @@ static bool learn_main_root(struct usp_images *images) {
     usp_target_init(&target, USPI_HOST_ARCH);
     uspi_os_describe_self(&target);
     target.memory.read = uspi_os_read;
-    /* Word by word. */
+    /* The stack is read word by word, so a cache saves system calls. */
     struct uspi_page_cache *pages = uspi_page_cache_before(&target.memory);
     if (images != NULL) {
         target.image_at = find_region;
@@ -72,7 +73,7 @@ static bool learn_main_root(struct usp_images *images) {
 }
 
 void uspi_roots_learn(void) {
-    static bool threads_known, main_known; /* of the thread that is learning */
+    static bool threads_known, main_known; /* used by the thread that holds the lock */
     if (uspi_lock_take_within(&learning, 0) == USPI_LOCK_HELD) return;
     if (!threads_known || !main_known) {
         struct usp_images *images = NULL;

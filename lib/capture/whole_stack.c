@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* usp_stack_create: a stack in memory of its own, with as many frames as there are. */
+/* Implements usp_stack_create: captures a stack into memory of its own, with all its frames. */
 #include "lib/os/os.h"
 #include "lib/unwind/walker.h"
 
@@ -8,13 +8,13 @@
 
 #include <stdlib.h>
 
-/* Frames that suffice for most stacks, and by how much more is asked for when they do not. */
+/* Number of frames that suffices for most stacks, and the factor by which it grows. */
 #define FRAMES_AT_FIRST 256u
 #define FRAMES_GROWTH   4u
 
 /* One allocation, so that one call frees it. */
 struct whole_stack {
-    struct usp_stack stack; /* first: the caller's pointer is to it */
+    struct usp_stack stack; /* first, because the caller frees the whole by a pointer to it */
     struct usp_frame frames[];
 };
 
@@ -42,7 +42,7 @@ static bool is_calling_thread(const struct usp_thread *thread) {
     return is_own;
 }
 
-/* Not inlined, so that one frame is this function's own. */
+/* Not inlined, so that exactly one frame belongs to this function and can be skipped. */
 __attribute__((noinline)) int usp_stack_create(const struct usp_thread *thread,
                                                const struct usp_unwind_options *options, struct usp_stack **stack) {
     struct usp_unwind_options completed;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Another process that is looked at again and again, and its writable memory, where that cannot be done: on every system but
- * Linux. */
+/* Implements os.h's repeated queries about another process, and about its writable memory, for systems other than
+ * Linux: every call answers "unsupported". */
 #include "lib/os/which.h"
 
 #if USPI_OS != USPI_OS_LINUX

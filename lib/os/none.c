@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The operating system about which nothing is known: every question gets the answer "unsupported". Stacks that are given
- * as bytes are walked here as everywhere. Standard C only. */
+/* Implements os.h for an unknown operating system: whatever needs the system is unsupported. Stacks that are given as
+ * bytes are walked as on any other system. Uses standard C only. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_NONE
@@ -52,7 +52,7 @@ bool uspi_os_swift_task(uint32_t *id) {
     return false;
 }
 
-/* The best that standard C has; deadlines are relative to it in any case. */
+/* Standard C has no monotonic clock. Deadlines are relative to this clock in any case. */
 uint64_t uspi_os_clock(void) { return uspi_os_wall_clock(); }
 
 uint64_t uspi_os_wall_clock(void) {
@@ -212,7 +212,7 @@ bool uspi_os_function_start(uintptr_t address, uintptr_t *start) {
     return false;
 }
 
-/* ---- threads that watch: there is nothing to watch ---- */
+/* ---- the library's own threads, and queries about threads: unsupported ---- */
 
 void uspi_os_name_thread(const char *name) { (void)name; }
 

@@ -35,7 +35,7 @@ uint32_t uspi_os_kind(void);
 
 /* All zero: free. */
 struct uspi_lock {
-    _Atomic(uint32_t) holder; /* 0: free; otherwise the process and thread that hold it, and whether others may wait */
+    _Atomic(uint32_t) holder; /* 0: free; otherwise the holder's process (lock.c, `mark`) and whether others may wait */
     int cancel_state;         /* the holder's cancel state before it took the lock */
 };
 
@@ -549,9 +549,9 @@ bool uspi_os_is_traced(void);
 
 struct uspi_os_other;
 
-/* Opens a process. `error` as in usp_snapshot_create_process. On success the caller closes *other. Returns USP_OK,
- * USP_ERROR_NO_THREAD, USP_ERROR_PERMISSION, USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED. Success
- * does not imply the permission to stop its threads. */
+/* Opens a process, and stops one of its threads once to see whether that is permitted. `error` as in
+ * usp_snapshot_create_process. On success the caller closes *other. Returns USP_OK, USP_ERROR_NO_THREAD,
+ * USP_ERROR_PERMISSION, USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED. */
 int uspi_os_other_open(int64_t pid, struct uspi_os_other **other, char *error, size_t error_size);
 
 /* NULL is ignored. */

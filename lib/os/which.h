@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Which operating system's folder is compiled. Every file of lib/os/linux and lib/os/darwin, lib/os/none.c and
- * lib/os/no_other.c ask this before their first #include. A file is empty when it is not for the system that is the answer. So a
- * build without configure can compile all of them.
+/* Chooses the operating system's folder that is compiled. Every file of lib/os/linux and lib/os/darwin, lib/os/none.c
+ * and lib/os/no_other.c includes this first, and is empty when it is not for the chosen system. So a build without
+ * configure can compile all of them.
  *
- * The compiler's target decides, unless the build defines USPI_OS as one of the three values: configure does (--with-os), and
- * the tests that run the Darwin layer on Linux. */
+ * The compiler's target decides, unless the build defines USPI_OS as one of the three values. configure does so
+ * (--with-os), and so do the tests that run the Darwin layer on Linux. */
 #ifndef USPI_WHICH_H
 #define USPI_WHICH_H
 
@@ -22,7 +22,7 @@
 #endif
 #endif
 
-/* ISO C wants a declaration in every file, also in one that is empty otherwise. */
+/* ISO C requires a declaration in every file, even in one that is otherwise empty. */
 _Static_assert(USPI_OS >= USPI_OS_NONE && USPI_OS <= USPI_OS_DARWIN, "USPI_OS is USPI_OS_NONE, _LINUX or _DARWIN");
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every thread of a task at one moment: which there are, one window for all of them, what it found. See stop.h. Not on
- * watchOS: watch.c. */
+/* Stops every thread of a task at one moment: lists the threads, opens a window for all of them, and hands the copies
+ * over. See stop.h. Not compiled on watchOS (watch.c). */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_DARWIN
@@ -28,7 +28,7 @@ void uspi_arena_free(struct uspi_arena *arena) {
     *arena = (struct uspi_arena){NULL, 0};
 }
 
-/* The result's memory and, of another task, the right to it. */
+/* The result's memory and, for another task, the right to it. */
 struct owned {
     task_t task; /* MACH_PORT_NULL: this process */
     uint8_t bytes[];
@@ -39,11 +39,12 @@ static void release(void *owned) {
     free(owned);
 }
 
-/* Threads to be stopped: held[i] is threads[i], but for the calling one, which is the last of all. */
+/* The threads to stop. held[i] and threads[i] are the same thread. If the calling thread was listed, threads has it as
+ * an additional last entry. */
 struct found {
     struct uspi_held *held;
     struct uspi_stopped_thread *threads;
-    size_t count; /* of held */
+    size_t count; /* of held and, without the calling thread, of threads */
     bool met_self;
 };
 
@@ -59,7 +60,7 @@ static int find_threads(const struct uspi_collection *c, struct found *found) {
     struct uspi_stopped_thread self = {.status = USP_OK};
     uint64_t own = uspi_darwin_own_thread();
     memset(found, 0, sizeof *found);
-    /* A thread that does not know its own port might stop itself. */
+    /* A thread that does not know its own id might stop itself. */
     if (own == 0) return USP_ERROR_SYSTEM;
     int status = uspi_darwin_list(c->task, &list);
     if (status != USP_OK) return status;
@@ -80,7 +81,7 @@ static int find_threads(const struct uspi_collection *c, struct found *found) {
         found->held[found->count].place = place;
         found->held[found->count++].port = uspi_darwin_list_take(&list, i);
     }
-    /* Before anyone is stopped: afterwards nothing is left to do but to resume. */
+    /* The list is freed before any thread is stopped, so that nothing but resuming remains to be done afterwards. */
     uspi_darwin_list_free(&list);
     if (found->met_self) found->threads[found->count] = self;
     if (status == USP_OK && found->count == 0 && !found->met_self) status = USP_ERROR_NO_THREAD;
@@ -100,12 +101,12 @@ static void open_windows(const struct uspi_collection *c, struct found *found, s
                                   .all_that_fits = w->all_that_fits || attempt >= USPI_DARWIN_WINDOWS};
         uspi_darwin_window(w);
         if (w->need <= w->arena_size || w->all_that_fits) return;
-        /* Stacks go on growing meanwhile. */
+        /* The stacks may grow meanwhile, so the arena gets some more room. */
         if (!uspi_arena_grow(c->arena, w->need + w->need / 4)) w->all_that_fits = true;
     }
 }
 
-/* A thread that ended before all were stopped was not there at that moment; a main thread that has ended is listed. */
+/* Whether a thread is left out because it ended before all were stopped. A main thread that has ended is listed. */
 static bool is_gone(const struct uspi_stopped_thread *t, const struct uspi_held *h) {
     return h->status == USP_ERROR_NO_THREAD && (t->info.flags & USP_THREAD_MAIN) == 0;
 }
@@ -116,7 +117,7 @@ static size_t keep(struct found *found, const uint8_t *bytes) {
         struct uspi_stopped_thread *t = &found->threads[i];
         const struct uspi_held *h = &found->held[i];
         t->status = h->status;
-        /* It went on to another queue before it was stopped. */
+        /* The thread went on to another queue before it was stopped. */
         if (!h->on_queue) memset(t->info.queue, 0, sizeof t->info.queue);
         if (h->status == USP_OK) {
             uspi_darwin_fill_copy(&t->copy, h, bytes);

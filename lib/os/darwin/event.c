@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How threads of the library sleep and are woken on Apple systems: a semaphore of the kernel's; and a pipe for loops. */
+/* Events and wake-ups for the library's own threads on Apple systems: a kernel semaphore for threads, a pipe for
+ * loops. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_DARWIN
@@ -13,7 +14,7 @@
 #include <unistd.h>
 
 #define SECOND UINT64_C(1000000000)
-/* Of one wait: what a mach_timespec_t can tell, and more is begun again. */
+/* The longest single wait, which fits into a mach_timespec_t; longer waits are repeated. */
 #define LONGEST (1000 * SECOND)
 
 void uspi_os_name_thread(const char *name) { (void)pthread_setname_np(name); }
@@ -39,7 +40,8 @@ void uspi_event_set(struct uspi_event *event) {
     semaphore_signal(event->port);
 }
 
-/* A signal that came for an event that had been seen already ends the next wait too early: then the word says so. */
+/* The semaphore may still be signalled for an event that an earlier call consumed, and end this wait too early. Then
+ * the word is 0, and the wait goes on. */
 bool uspi_event_wait(struct uspi_event *event, uint64_t deadline) {
     for (;;) {
         if (atomic_exchange(&event->word, 0) != 0) return true;
@@ -48,7 +50,7 @@ bool uspi_event_wait(struct uspi_event *event, uint64_t deadline) {
         uint64_t left = deadline - now < LONGEST ? deadline - now : LONGEST;
         mach_timespec_t wait = {(unsigned)(left / SECOND), (int)(left % SECOND)};
         kern_return_t result = semaphore_timedwait(event->port, wait);
-        /* The port of a parent is no port of the child of a fork. */
+        /* In the child of a fork the parent's port is not valid. */
         if (result != KERN_SUCCESS && result != KERN_OPERATION_TIMED_OUT && result != KERN_ABORTED) return false;
     }
 }
@@ -75,7 +77,7 @@ void uspi_os_signal_close(int fds[2]) {
     }
 }
 
-/* Fails only when there is much to be read already. */
+/* The write fails only when the pipe is full, and then it is readable already. */
 void uspi_os_signal_send(const int fds[2]) {
     static const uint8_t one = 1;
     int kept = errno;

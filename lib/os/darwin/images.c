@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is loaded: in this process (its loader announces it), in another task (its loader's list says it), and the loader's
- * own lookup of a name. What stands in a Mach-O header is lib/object/'s to read. */
+/* Lists the images of this process, which its loader announces, and of another task, by its loader's list. Also looks
+ * up names by the loader. lib/object/ reads Mach-O headers. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_DARWIN
@@ -14,17 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* xnu bsd/sys/syslimits.h: PATH_MAX */
+/* PATH_MAX of xnu bsd/sys/syslimits.h. */
 #define PATH_ROOM 1024
-/* A list that is being changed is looked at again so often. */
+/* Maximum number of attempts to read a list that is being changed. */
 #define TRIES 3u
 
-/* A list of images that is being made, and whose they are. */
+/* A list of images that is being made, and the task that they belong to. */
 struct work {
     struct uspi_images_found *found;
     struct usp_memory memory, task;
     struct uspi_source source;
-    struct uspi_page_cache *pages; /* headers are read in small pieces. NULL: each costs a call */
+    struct uspi_page_cache *pages; /* a cache for small reads of headers; NULL: each read is a system call */
     bool is_own;
     char path[PATH_ROOM];
 };
@@ -45,8 +45,9 @@ static void end(struct work *w) {
     free(w);
 }
 
-/* `path`: where its name stands, 0 not known; `name`: of PATH_ROOM bytes. False for an image whose headers are gone or make
- * no sense: it was being unloaded, or is none. */
+/* Describes an image. Returns false when its headers are missing or invalid: it was being unloaded, or is no image.
+ *   path  address of its path; 0: not known
+ *   name  receives the path; PATH_ROOM bytes */
 static bool describe_image(const struct uspi_source *source, usp_addr load, usp_addr path, bool is_own,
                            struct usp_image *image, char *name) {
     struct uspi_macho macho;
@@ -75,7 +76,7 @@ static int open_list(struct work *w, task_t task, struct uspi_dyld_list *list) {
     bool wide = false;
     int status = uspi_darwin_dyld_infos(task, &infos, &wide);
     for (unsigned i = 0; i < TRIES && status == USP_OK; i++) {
-        /* What was seen of it before is not what it is now. */
+        /* The cached pages are out of date. */
         if (w->pages != NULL) uspi_page_cache_init(w->pages, w->task);
         status = uspi_dyld_list_open(list, &w->source, infos, wide, NULL);
         if (status != USP_ERROR_BUSY) break;
@@ -103,7 +104,7 @@ static int list_own(struct uspi_images_found *found) {
     for (size_t at = 0; status == USP_OK && uspi_darwin_next_loaded(&at, &loaded);) {
         status = add_image(w, loaded.load, loaded.path);
     }
-    /* The loader announces everything but itself. */
+    /* The loader announces every image except itself. */
     if (status == USP_OK && open_list(w, mach_task_self(), &loader) == USP_OK) {
         take_cache(found, &loader);
         if (loader.loader != 0) status = add_image(w, loader.loader, 0);
@@ -115,12 +116,12 @@ static int list_own(struct uspi_images_found *found) {
 
 int uspi_os_images_self(struct uspi_images_found *found, uint64_t deadline, struct uspi_os_loaded **loaded) {
     bool complete;
-    /* The loader's announcements are read once. */
+    /* The loader's announcements are read only once, so no deadline is needed. */
     (void)deadline;
     *loaded = malloc(sizeof **loaded);
     if (*loaded == NULL) return USP_ERROR_NO_MEMORY;
     uspi_darwin_watch_images();
-    /* Before the list is made: what changes meanwhile is a change. */
+    /* The generation is read before the list is made, so that changes in between count. */
     (*loaded)->generation = uspi_darwin_loaded_generation(&complete);
     int status = list_own(found);
     if (status == USP_OK) return USP_OK;
@@ -134,7 +135,7 @@ bool uspi_os_loaded_is_current(struct uspi_os_loaded *loaded) {
     return uspi_darwin_loaded_generation(&complete) == loaded->generation;
 }
 
-/* What of an image could be compared is not known here, so that any change counts. */
+/* No bytes are kept by which an image could be recognised, so any change counts. */
 bool uspi_os_loaded_has(const struct uspi_os_loaded *loaded, const struct usp_image *image) {
     bool complete;
     return (image->flags & USP_IMAGE_PERMANENT) != 0 || uspi_darwin_loaded_generation(&complete) == loaded->generation;
@@ -142,8 +143,9 @@ bool uspi_os_loaded_has(const struct uspi_os_loaded *loaded, const struct usp_im
 
 void uspi_os_loaded_free(struct uspi_os_loaded *loaded) { free(loaded); }
 
-/* In a handler: no lock, no allocation, nothing asked of the loader. The list is in no order; an image begins with its
- * header, so the one that can hold an address begins below it, and none between. */
+/* For signal handlers: takes no lock, allocates nothing, calls no loader function. An image begins with its header. So
+ * the only image that can contain an address is the one with the highest load address at or below it. The list has no
+ * order. */
 int uspi_os_image_at(usp_addr address, struct usp_image *image, char *path, size_t path_size) {
     const struct usp_memory memory = {uspi_darwin_read_task, (void *)(uintptr_t)mach_task_self()};
     const struct uspi_source source = uspi_source_of_memory(&memory, "image");
@@ -194,12 +196,12 @@ int uspi_os_images_process(int64_t pid, struct uspi_images_found *found) {
     if (status != USP_OK) return status;
     status = images_of(task, found);
     uspi_darwin_release(task);
-    /* Memory that should be there, and lists that make no sense: of a process that is ending, or that was damaged. */
+    /* Unreadable memory or an invalid list means that the process is ending or damaged. */
     bool is_damaged = status == USP_ERROR_UNREADABLE || status == USP_ERROR_FORMAT || status == USP_ERROR_TRUNCATED;
     return is_damaged ? USP_ERROR_SYSTEM : status;
 }
 
-/* Paths are all that there is. */
+/* Apple systems offer no other way to a mapped file than its path. */
 int uspi_os_mapped_file(int64_t pid, const struct usp_image *image, char path[USPI_OS_PATH_MAX]) {
     (void)pid;
     (void)image;
@@ -207,7 +209,7 @@ int uspi_os_mapped_file(int64_t pid, const struct usp_image *image, char path[US
     return USP_ERROR_UNSUPPORTED;
 }
 
-/* Nothing says which files a process has mapped. */
+/* No interface that this library uses says which files a process has mapped. */
 int uspi_os_jit_file_of(int64_t pid, enum uspi_jit_file which, struct uspi_os_file *file, int64_t *named) {
     (void)pid;
     (void)which;
@@ -232,7 +234,7 @@ bool uspi_os_dladdr(uintptr_t address, const char **name, uintptr_t *start, size
 
 uintptr_t uspi_os_find_symbol(const char *name) { return (uintptr_t)dlsym(RTLD_DEFAULT, name); }
 
-/* Apple's unwind tables are read by lib/symbolize/; the system has no function of its own that is public. */
+/* lib/symbolize/ reads Apple's unwind tables; the system has no public function for this. */
 bool uspi_os_function_start(uintptr_t address, uintptr_t *start) {
     (void)address;
     *start = 0;

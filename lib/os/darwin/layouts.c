@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* No code: what the library believes of Apple's structures, asked of the compiler. Where these are read as bytes, from any
- * task and on any host (arch/, lib/object/), nothing else would notice that a header says otherwise. The headers that only
- * an SDK of Apple's has are asked there. */
+/* Static assertions about Apple's structures and constants; no code. The library reads these structures as bytes, from
+ * any task and on any host (arch/, lib/object/), so nothing else would notice a header that differs. Headers that only
+ * Apple's SDK has are checked where they exist. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_DARWIN
@@ -27,7 +27,7 @@ IS(ARM_THREAD_STATE32, 9);
 SIZE(arm_thread_state64_t, 68 * 4);
 SIZE(arm_thread_state32_t, 17 * 4);
 AT(arm_thread_state64_t, __x[1], 8);
-/* With arm64e these are opaque pointers. */
+/* On arm64e these registers are opaque pointers. */
 #if defined(__DARWIN_OPAQUE_ARM_THREAD_STATE64) && __DARWIN_OPAQUE_ARM_THREAD_STATE64
 AT(arm_thread_state64_t, __opaque_fp, 232);
 AT(arm_thread_state64_t, __opaque_lr, 240);
@@ -49,7 +49,7 @@ AT(arm_thread_state32_t, __lr, 56);
 AT(arm_thread_state32_t, __pc, 60);
 AT(arm_thread_state32_t, __cpsr, 64);
 #ifdef ARM_UNIFIED_THREAD_STATE_COUNT
-/* Either state behind its flavor and count. */
+/* The unified state: flavor and count, followed by one of the two states. */
 IS(ARM_UNIFIED_THREAD_STATE, 1);
 IS(ARM_UNIFIED_THREAD_STATE_COUNT, 70);
 AT(arm_unified_thread_state_t, ash.flavor, 0);
@@ -91,7 +91,7 @@ ORDER32(__esp, 7);
 ORDER32(__eflags, 9);
 ORDER32(__eip, 10);
 #ifdef x86_THREAD_STATE_COUNT
-/* Either state behind its flavor and count. */
+/* The unified state: flavor and count, followed by one of the two states. */
 IS(x86_THREAD_STATE, 7);
 IS(x86_THREAD_STATE_COUNT, 44);
 AT(x86_thread_state_t, tsh.flavor, 0);
@@ -105,11 +105,11 @@ AT(x86_thread_state_t, uts, 8);
 AT(ucontext_t, uc_mcontext, sizeof(void *) == 8 ? 48 : 28);
 
 #if __has_include(<mach-o/dyld_images.h>)
-/* An SDK of Apple's, in which the type behind uc_mcontext is known. */
+/* In Apple's SDK the type that uc_mcontext points to is known. */
 AT(__typeof__(*((ucontext_t *)0)->uc_mcontext), __ss,
    USPI_HOST_ARCH == USP_ARCH_ARMV7 || USPI_HOST_ARCH == USP_ARCH_I386 ? 12 : 16);
 
-/* ---- a kernel's frame for a signal (lib/unwind/signals/sigframe.c): arm64_32's has the structures of 64-bit pointers ---- */
+/* ---- the kernel's frame for a signal (lib/unwind/signals/sigframe.c); arm64_32: that of 64-bit processes ---- */
 
 AT(siginfo_t, si_signo, 0);
 SIZE(siginfo_t, sizeof(void *) == 8 ? 104 : 64);
@@ -120,7 +120,7 @@ SIZE(ucontext_t, sizeof(void *) == 8 ? 56 : 32);
 #if defined(ARM_THREAD_STATE64)
 SIZE(__typeof__(*((ucontext_t *)0)->uc_mcontext), USPI_HOST_ARCH == USP_ARCH_ARMV7 ? 340 : 816);
 #elif defined(_STRUCT_MCONTEXT64)
-/* Of 64-bit processes, by their compiler's alignment. */
+/* Sizes in 64-bit processes, which depend on the compiler's alignment. */
 #define WIDE_SIZE(type, size) _Static_assert(sizeof(void *) != 8 || sizeof(type) == (size), #type)
 SIZE(_STRUCT_MCONTEXT32, 600);
 SIZE(_STRUCT_MCONTEXT_AVX32, 792);
@@ -137,7 +137,7 @@ WIDE_SIZE(_STRUCT_MCONTEXT_AVX64_FULL, 1064);
 #endif
 #endif
 
-/* ---- what the kernel tells: xnu osfmk/mach/thread_info.h, osfmk/mach/task_info.h ---- */
+/* ---- information from the kernel: xnu osfmk/mach/thread_info.h, osfmk/mach/task_info.h ---- */
 
 IS(THREAD_IDENTIFIER_INFO, 4);
 IS(THREAD_IDENTIFIER_INFO_COUNT, 6);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The images of this process as the loader announces them, in slots that are read without a lock. What stands in an image
- * is images.c's to ask. */
+/* The images of this process as the loader announces them, in slots that are read without a lock. images.c describes
+ * them. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_DARWIN
@@ -13,12 +13,12 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* An app has some hundred images. */
+/* Number of slots in a chunk. An app has some hundred images. */
 #define SLOTS 256u
-/* A slot that changes under a reader is read again so often. */
+/* Maximum number of attempts to read a slot that changes meanwhile. */
 #define TRIES 4u
 
-/* Written by the loader's callbacks, one after the other under its lock; read by any thread. */
+/* An image. The loader's callbacks write it, one after another under the loader's lock; any thread reads it. */
 struct slot {
     _Atomic(uintptr_t) load; /* 0: free */
     _Atomic(uintptr_t) path;
@@ -26,7 +26,7 @@ struct slot {
 
 struct chunk {
     struct slot slots[SLOTS];
-    _Atomic(struct chunk *) next; /* never taken away again */
+    _Atomic(struct chunk *) next; /* never freed */
 };
 
 static struct chunk first_chunk;
@@ -79,7 +79,7 @@ void uspi_darwin_watch_images(void) {
     pthread_once(&once, watch);
 }
 
-/* A path belongs to the image that is there before and after it is read. */
+/* Reads a slot. The path belongs to the image if the load address is the same before and after the path was read. */
 static bool read_slot(const struct slot *slot, struct uspi_darwin_loaded *loaded) {
     for (unsigned i = 0; i < TRIES; i++) {
         loaded->load = atomic_load(&slot->load);

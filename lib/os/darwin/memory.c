@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of this task and of others by calls to the kernel, which check what they read. */
+/* Reads and maps memory of this task and of others by calls to the kernel, which check the addresses. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_DARWIN
@@ -8,9 +8,9 @@
 
 #include <TargetConditionals.h>
 
-/* Addresses of any task's width are for macOS alone; elsewhere <mach/mach_vm.h> is an error (xnu
- * libsyscall/xcodescripts/mach_install_mig.sh), and all tasks are as wide as this one. So they are on the systems that have
- * Mac Catalyst, which counts as iOS here. */
+/* Only macOS has calls for tasks of any address width. Elsewhere <mach/mach_vm.h> is an error (xnu
+ * libsyscall/xcodescripts/mach_install_mig.sh), and all tasks have the width of this one. That also holds for systems
+ * with Mac Catalyst, which counts as iOS here. */
 #if TARGET_OS_OSX
 #include <mach/mach_vm.h>
 typedef mach_vm_address_t any_address;
@@ -30,7 +30,7 @@ int uspi_darwin_status(kern_return_t result) {
     switch (result) {
     case KERN_SUCCESS: return USP_OK;
     case KERN_TERMINATED:
-    case KERN_INVALID_ARGUMENT: /* of a port that is none of the kind */
+    case KERN_INVALID_ARGUMENT: /* the port is of another kind */
     case KERN_INVALID_NAME:
     case KERN_INVALID_TASK:
     case KERN_INVALID_RIGHT:
@@ -60,7 +60,7 @@ int uspi_darwin_read_task(void *context, usp_addr from, void *to, size_t n) {
 bool uspi_darwin_region_at(task_t task, usp_addr address, struct uspi_darwin_region *region) {
     vm_region_basic_info_data_64_t info;
     mach_msg_type_number_t count = VM_REGION_BASIC_INFO_COUNT_64;
-    /* No kernel gives a right here any more (xnu osfmk/vm/vm_map.c, vm_map_region). */
+    /* Kernels no longer give a right here (xnu osfmk/vm/vm_map.c, vm_map_region). */
     mach_port_t object = MACH_PORT_NULL;
     if (address > ADDRESS_MAX) return false;
     any_address low = (any_address)address;

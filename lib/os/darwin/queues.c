@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The dispatch queue on which a thread works, by its label. The kernel tells where a thread keeps its current queue; what
- * follows is libdispatch's own memory, which may be gone at any moment: it is read with checks only, and a doubt means no
- * label.
+/* Finds the label of the dispatch queue that a thread works on. The kernel says where a thread keeps its current queue.
+ * The rest is libdispatch's own memory, which may be gone at any moment. So it is only read with checks, and any doubt
+ * means no label.
  *
- * Where the label stands in a queue is no interface. It is learned from a queue of our own, together with the way to it, so
- * that a system on which either is different has no labels rather than wrong ones. */
+ * Where a queue has its label is no public interface. It is learned from a queue of our own, together with the way to
+ * it. So a system where either differs has no labels instead of wrong ones. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_DARWIN
@@ -16,19 +16,20 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* The words at the beginning of a queue among which its label is looked for. Looking further would meet its neighbours'. */
+/* Number of words at the beginning of a queue in which its label is searched. A larger number would reach neighbouring
+ * memory. */
 #define QUEUE_WORDS 16u
-/* A read of so many bytes or fewer that does not cross a multiple of them stays in one page. */
+/* A read that does not cross a multiple of this size stays in one page. */
 #define PAGE 4096u
 
-/* In bytes from a queue's beginning. 0: not known, for a queue begins with its class. */
+/* Offset of the label in a queue, in bytes. 0: not known; at offset 0 a queue has its class. */
 static _Atomic(size_t) label_at;
 
 /* ---- learning ---- */
 
 struct trial {
     dispatch_queue_t queue;
-    bool is_told; /* the kernel's place holds the queue while this thread works on it */
+    bool is_told; /* the address that the kernel gives contains the queue while this thread works on it */
 };
 
 static void try_place(void *context) {
@@ -43,7 +44,8 @@ static void try_place(void *context) {
                      queue == (uintptr_t)trial->queue;
 }
 
-/* The one word of a queue that is its label's address; 0 when there is none, or more. */
+/* Returns the offset of the only word of a queue that is its label's address; 0 when there is none, or more than
+ * one. */
 static size_t find_label(dispatch_queue_t queue) {
     uintptr_t label = (uintptr_t)dispatch_queue_get_label(queue), word;
     size_t found = 0;
@@ -76,7 +78,7 @@ static bool read_word(task_t task, usp_addr at, usp_addr *word) {
     return is_there && value != 0;
 }
 
-/* Control characters are in no label: then this is none. */
+/* Whether a text can be a label: no label contains control characters. */
 static bool is_text(const char *text) {
     for (; *text != '\0'; text++) {
         if ((unsigned char)*text < ' ' || *text == 0x7f) return false;
@@ -84,7 +86,7 @@ static bool is_text(const char *text) {
     return true;
 }
 
-/* What follows a label's end need not be there: a page at a time. A longer one is cut. */
+/* Reads a label, cut to fit. It is read page by page, because the memory after its end may be unreadable. */
 static bool read_text(task_t task, usp_addr from, char *to, size_t room) {
     size_t n = 0;
     memset(to, 0, room);
@@ -94,7 +96,7 @@ static bool read_text(task_t task, usp_addr from, char *to, size_t room) {
         if (uspi_darwin_read(task, from + n, to + n, piece) != USP_OK) return false;
         n += piece;
     }
-    /* Nothing of what stands behind it. */
+    /* Bytes after the label's end are cleared. */
     memset(to + strlen(to), 0, room - strlen(to));
     return is_text(to);
 }

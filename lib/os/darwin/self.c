@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The calling thread on Apple systems: its stack's bounds, safe reads of this process's memory, signature bits, the clock.
- * Other threads are threads.c's and window.c's. */
+/* The calling thread on Apple systems: the bounds of its stack, safe reads of this process's memory, signature bits,
+ * the clock. threads.c and window.c have other threads. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_DARWIN
@@ -16,10 +16,10 @@
 #include <sys/sysctl.h>
 #include <sys/time.h>
 
-/* The slot of the current Swift task in a thread's data (Swift stdlib/public/Concurrency, SWIFT_CONCURRENCY's thread-local
- * key; Libc gen/thread_stack_async_pcs.c). */
+/* The slot of the current Swift task in a thread's thread-specific data (Swift stdlib/public/Concurrency,
+ * SWIFT_CONCURRENCY's thread-local key; Libc gen/thread_stack_async_pcs.c). */
 #define SWIFT_TASK_SLOT 103u
-/* Of a task: its id stands behind four pointers and four bytes (Libc gen/thread_stack_async_pcs.c). */
+/* Offset of the id in a Swift task: after four pointers and four bytes (Libc gen/thread_stack_async_pcs.c). */
 #define TASK_ID_AT (4 * sizeof(uintptr_t) + 4)
 
 /* xnu bsd/sys/_types/_ucontext.h */
@@ -31,9 +31,9 @@ uint32_t uspi_os_kind(void) { return USP_OS_DARWIN; }
 
 /* ---- the stack ---- */
 
-/* libpthread answers for the calling thread out of its own data, without its list's lock (libpthread src/pthread.c). The
- * main thread's size can be reported too small by old systems: what lies deeper is then taken for another stack, which is read
- * with checks. */
+/* Returns the bounds that libpthread keeps for the calling thread. It reads the thread's own data and does not take its
+ * list's lock (libpthread src/pthread.c). Old systems may report the main thread's size too small. Deeper addresses
+ * then count as another stack, and are read with checks. */
 static struct uspi_own_stack own_bounds(void) {
     pthread_t self = pthread_self();
     uintptr_t high = (uintptr_t)pthread_get_stackaddr_np(self);
@@ -133,13 +133,13 @@ bool uspi_os_swift_task(uint32_t *id) {
 }
 
 bool uspi_darwin_is_translated(void) {
-    /* 0 not asked yet, 1 no, 2 yes */
+    /* 0: not asked yet; 1: no; 2: yes */
     static _Atomic(int) known;
     int answer = atomic_load(&known);
     if (answer == 0) {
         int translated = 0;
         size_t size = sizeof translated;
-        /* Not there on systems without Rosetta. */
+        /* Systems without Rosetta do not have this name. */
         if (sysctlbyname("sysctl.proc_translated", &translated, &size, NULL, 0) != 0) translated = 0;
         answer = translated == 1 ? 2 : 1;
         atomic_store(&known, answer);
@@ -153,11 +153,11 @@ uint64_t uspi_os_clock(void) {
     mach_timebase_info_data_t base;
     uint64_t ticks = mach_absolute_time();
     if (mach_timebase_info(&base) != KERN_SUCCESS || base.denom == 0) return ticks;
-    /* Whole units and the rest apart, so that the product does not overflow. */
+    /* Quotient and remainder are multiplied separately, so that the product does not overflow. */
     return ticks / base.denom * base.numer + ticks % base.denom * base.numer / base.denom;
 }
 
-/* Not timespec_get, which iOS has from 13 on. */
+/* Not timespec_get, which iOS has only since 13. */
 uint64_t uspi_os_wall_clock(void) {
     struct timeval now;
     if (gettimeofday(&now, NULL) != 0) return 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Stopping threads of this process: one, or all at one moment, and getting ready for it. Which thread may ask, with what memory;
- * what happens while they are stopped is window.c's. Not on watchOS: watch.c.
+/* Prepares captures, and stops threads of this process: one, or all at one moment. Decides which thread may stop
+ * others, and with what memory; window.c does what happens while they are stopped. Not compiled on watchOS (watch.c).
  *
  *     one:  take an arena, find the thread, take the turn, window, give the turn, walk, give the arena
  *     all:  take the turn, window, give the turn, walk
  *
- * Only windows take turns: a thread in a window must not be stopped by another one. */
+ * Only windows need the turn: a thread in a window must not be stopped by another one. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_DARWIN
@@ -24,22 +24,23 @@
 #include <unistd.h>
 
 #define SECOND UINT64_C(1000000000)
-/* A wait for the turn that signals interrupt goes on so often. */
+/* Maximum number of waits for the turn: a wait that a signal interrupts is repeated. */
 #define WAITS 1000u
-/* A turn that cannot be given back would stay taken for ever: it is tried so often. */
+/* Maximum number of attempts to give the turn back, which would otherwise stay taken for ever. */
 #define SIGNALS 16u
 
-/* Arenas for one thread's copy: so many threads can capture at one time. The first ones keep their memory. */
+/* Number of arenas for one thread's copy, which limits how many threads can capture at one time. The first KEPT arenas
+ * keep their memory. */
 #define ARENAS 256u
 #define KEPT   8u
 
 static struct {
-    pthread_mutex_t changes; /* for prepare and shutdown alone, never held while threads are stopped */
-    semaphore_t turn;        /* 1 while no window is open. The kernel's, so that a wait for it can end */
+    pthread_mutex_t changes; /* held by prepare and shutdown, never while threads are stopped */
+    semaphore_t turn;        /* 1 while no window is open; a kernel semaphore, so that waits can time out */
     _Atomic(bool) prepared;
     _Atomic(uint64_t) timeout;
     _Atomic(uint32_t) max_threads, stack_copy;
-    struct uspi_arena arena; /* for all threads: of the one that has the turn */
+    struct uspi_arena arena; /* for all threads; used by the thread that has the turn */
     struct {
         _Atomic(bool) is_taken;
         struct uspi_arena arena;
@@ -68,7 +69,7 @@ static bool make_turn(void) {
     return semaphore_create(mach_task_self(), &requester.turn, SYNC_POLICY_FIFO, 1) == KERN_SUCCESS;
 }
 
-/* Ports are not inherited; memory is. */
+/* Resets the state in the child of a fork, which inherits memory but no ports. */
 static void start_afresh(void) {
     static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     requester.changes = fresh;
@@ -79,7 +80,8 @@ static void start_afresh(void) {
     if (!make_turn()) requester.prepared = false;
 }
 
-/* When the library is loaded: a child that is forked during the first usp_prepare begins afresh as well. */
+/* Registered when the library is loaded, so that a child that is forked during the first usp_prepare starts afresh,
+ * too. */
 __attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, start_afresh); }
 
 /* ---- memory ---- */
@@ -96,7 +98,8 @@ static void drop(struct uspi_arena *arena) {
     uspi_arena_free(arena);
 }
 
-/* Takes an arena for one thread's copy. Returns its index, or USP_ERROR_BUSY when all are in use, or USP_ERROR_NO_MEMORY. */
+/* Takes an arena for one thread's copy. Returns its index, or USP_ERROR_BUSY when all are in use, or
+ * USP_ERROR_NO_MEMORY. */
 static int take_arena(void) {
     unsigned i = 0;
     while (i < ARENAS && atomic_exchange(&requester.own[i].is_taken, true)) i++;
@@ -106,7 +109,7 @@ static int take_arena(void) {
     return USP_ERROR_NO_MEMORY;
 }
 
-/* A thread that shuts down meanwhile leaves it to its owner. */
+/* Gives an arena back. uspi_os_shutdown skips an arena in use, so its memory is freed here after a shutdown. */
 static void give_arena(size_t i) {
     if (i >= KEPT || !atomic_load(&requester.prepared)) drop(&requester.own[i].arena);
     atomic_store(&requester.own[i].is_taken, false);
@@ -184,7 +187,7 @@ void uspi_os_shutdown(void) {
 
 size_t uspi_os_reserved(void) { return atomic_load(&requester.reserved); }
 
-/* What every stop begins with. On USP_OK the turn is the caller's. */
+/* Begins a stop. On USP_OK the caller has the turn. */
 static int begin_stop(uint64_t deadline) {
     if (!can_stop()) return USP_ERROR_UNSUPPORTED;
     if (!requester.prepared) return USP_ERROR_NOT_PREPARED;
@@ -193,19 +196,19 @@ static int begin_stop(uint64_t deadline) {
 
 /* ---- one thread ---- */
 
-/* Looks a thread up among those of this process: so a right that is dead, no thread's, or another task's finds nothing.
- * On USP_OK held->port is the caller's. */
+/* Finds a thread among the threads of this process. So a dead right, or a right to something else or to another task's
+ * thread, finds nothing. On USP_OK the caller releases held->port. */
 static int find_thread(const struct usp_thread *thread, struct uspi_held *held) {
     struct uspi_darwin_list list;
     uint64_t own = uspi_darwin_own_thread();
-    /* A thread that does not know its own port might stop itself. */
+    /* A thread that does not know its own id might stop itself. */
     if (own == 0) return USP_ERROR_SYSTEM;
     int status = uspi_darwin_list(mach_task_self(), &list);
     if (status != USP_OK) return status;
     status = USP_ERROR_NO_THREAD;
     for (size_t i = 0; i < list.count && status == USP_ERROR_NO_THREAD; i++) {
         struct usp_thread_info info;
-        /* A task has one name for all its rights to a port. */
+        /* A task has the same name for all its rights to a port. */
         if (thread->native != MACH_PORT_NULL && thread->native != list.ports[i]) continue;
         if (!uspi_darwin_describe(mach_task_self(), list.ports[i], own, &info, &held->place)) continue;
         if (info.thread.id != thread->id) continue;
@@ -216,7 +219,7 @@ static int find_thread(const struct usp_thread *thread, struct uspi_held *held) 
     return status;
 }
 
-/* Windows until the stack fits. */
+/* Opens windows until the stack fits into the arena, or USPI_DARWIN_WINDOWS were opened, or memory is exhausted. */
 static int copy_found(struct uspi_held *held, struct uspi_arena *arena, uint64_t deadline) {
     bool last = false;
     for (unsigned attempt = 1;; attempt++) {
@@ -235,7 +238,7 @@ static int copy_found(struct uspi_held *held, struct uspi_arena *arena, uint64_t
     }
 }
 
-/* Only the window needs the turn: finding a thread among many takes a call to the kernel for each. */
+/* The turn is taken after the thread was found, because finding it takes a call to the kernel for each thread. */
 static int stop_and_copy(const struct usp_thread *thread, uint64_t deadline, struct uspi_held *held,
                          struct uspi_arena *arena) {
     int status = find_thread(thread, held);

@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* Stopping many threads of a task at one moment, and the memory for it. One thread of this process is stop.c's. */
+/* Stops many threads of a task at one moment, and reserves the memory for it. stop.c stops one thread of this
+ * process. */
 #ifndef USPI_OS_DARWIN_STOP_H
 #define USPI_OS_DARWIN_STOP_H
 
 #include "lib/os/darwin/window.h"
 
-/* A window is opened so often at most, each time with more memory; then the innermost parts have to do. */
+/* Maximum number of windows for one capture, each with more memory than the one before. The last one copies the
+ * innermost parts that fit. */
 #define USPI_DARWIN_WINDOWS 4u
 
-/* Room for copies. {NULL, 0} is none. */
+/* Memory for copies. {NULL, 0}: none. */
 struct uspi_arena {
     uint8_t *bytes;
     size_t size;
 };
 
-/* Makes it at least so large; what was in it is lost. False: it is as it was. Not while threads are stopped. */
+/* Makes an arena at least `size` bytes large. Its contents are lost if it grows. Returns false, without any change,
+ * when memory is exhausted. Not called while threads are stopped. */
 bool uspi_arena_grow(struct uspi_arena *arena, size_t size);
 void uspi_arena_free(struct uspi_arena *arena);
 
-/* What a capture of a task's threads is to do. */
+/* How a task's threads are captured. */
 struct uspi_collection {
     task_t task;
     bool is_own;              /* this process: the calling thread is not stopped */
@@ -27,8 +30,8 @@ struct uspi_collection {
     struct uspi_arena *arena; /* grows as needed */
 };
 
-/* Stops, copies, resumes; fills threads, stopped_ns, live and what is owned. The task's right, if it is not this one's,
- * goes over to *out on USP_OK. USP_ERROR_NO_THREAD when `only` is not there. */
+/* Stops the threads, copies and resumes them. Fills in threads, stopped_ns, live and the owned memory. On USP_OK *out
+ * takes over the right to another task. Returns USP_ERROR_NO_THREAD when `only` does not exist. */
 int uspi_darwin_collect(const struct uspi_collection *collection, struct uspi_stopped_process *out);
 
 #endif

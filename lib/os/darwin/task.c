@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Other processes: the right to their task, their threads, their memory. What is done with a task is the same as with this
- * one, collect.c. */
+/* Other processes: stops their threads, and opens their memory, by the right to their task. collect.c stops a task's
+ * threads, of another process or of this one. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_DARWIN
@@ -16,10 +16,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What usp_prepare reserves by default for threads of this process. */
+/* Size of the first arena: what usp_prepare reserves by default for threads of this process. */
 #define FIRST_ARENA ((size_t)64 * 65536)
 
-/* The processor of the code that a task runs: a translated one (Rosetta) is not this host's. */
+/* Returns the processor of the code that a task runs. A translated task (Rosetta) has another one than this host.
+ * USP_ARCH_NONE: not known. */
 static uint32_t arch_of(task_t task) {
     struct usp_memory memory = {uspi_darwin_read_task, (void *)(uintptr_t)task};
     struct uspi_source source = uspi_source_of_memory(&memory, "task");
@@ -42,11 +43,12 @@ static int stop_task(task_t task, uint64_t timeout, uint64_t only, struct uspi_s
     const struct uspi_collection c = {.task = task, .only = only, .timeout = timeout, .arena = &arena};
     uint32_t arch = arch_of(task);
     memset(out, 0, sizeof *out);
-    /* A task that has only just begun has no list yet; it is taken for one of ours. */
+    /* A task that has only just started has no list yet; its processor is assumed to be this host's. */
     if (USPI_HOST_ARCH == USP_ARCH_NONE || (arch != USP_ARCH_NONE && arch != USPI_HOST_ARCH)) {
         return USP_ERROR_UNSUPPORTED;
     }
-    /* Enough for most, so that one window does; without it the first one tells how much it has to be. */
+    /* Enough for most tasks, so that one window suffices. If this fails, the first window finds out how much is
+     * needed. */
     uspi_arena_grow(&arena, FIRST_ARENA);
     int status = uspi_darwin_collect(&c, out);
     uspi_arena_free(&arena);

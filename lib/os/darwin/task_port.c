@@ -12,7 +12,7 @@
 int uspi_darwin_task_of(int64_t pid, task_t *task) {
     *task = MACH_PORT_NULL;
     if (pid <= 0 || pid > INT32_MAX || (kill((pid_t)pid, 0) != 0 && errno == ESRCH)) return USP_ERROR_NO_THREAD;
-    /* The kernel has one answer for whatever speaks against it. */
+    /* The kernel returns the same result for every reason for refusal. */
     return task_for_pid(mach_task_self(), (int)pid, task) == KERN_SUCCESS && *task != MACH_PORT_NULL
                ? USP_OK
                : USP_ERROR_PERMISSION;

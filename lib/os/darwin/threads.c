@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The threads of this process on Apple systems: which there are, how they are called, what they do. Their stacks are
- * stop.c's. */
+/* The threads of this process on Apple systems: their ids, names and states. stop.c has their stacks. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_DARWIN
@@ -76,9 +75,9 @@ uint64_t uspi_darwin_own_thread(void) {
     return pthread_threadid_np(NULL, &id) == 0 ? id : 0;
 }
 
-/* The kernel lists a task's threads in the order in which they began (xnu osfmk/kern/thread.c, thread_create_internal), so
- * the first one is the main thread as long as that has not ended. This runs as early as the library is there, on whatever
- * thread loads it. */
+/* Learns the main thread. The kernel lists a task's threads in the order in which they started (xnu
+ * osfmk/kern/thread.c, thread_create_internal). So the first one is the main thread, as long as that has not ended.
+ * This runs when the library is loaded, on whatever thread loads it. */
 __attribute__((constructor)) static void learn_main_thread(void) {
     struct uspi_darwin_list list;
     struct thread_identifier_info ids;
@@ -94,7 +93,7 @@ uint64_t uspi_darwin_main_thread(void) { return atomic_load(&main_thread); }
 
 void uspi_darwin_threads_after_fork(void) { atomic_store(&main_thread, uspi_darwin_own_thread()); }
 
-/* ---- what callers ask ---- */
+/* ---- os.h's functions ---- */
 
 int uspi_os_thread_self(struct usp_thread *thread) {
     thread->id = uspi_darwin_own_thread();
@@ -123,7 +122,7 @@ int uspi_os_thread_main(struct usp_thread *thread) {
 int uspi_os_thread_from_pthread(uintptr_t pthread, struct usp_thread *thread) {
     struct thread_identifier_info ids;
     thread->id = thread->native = 0;
-    /* The name of a right that libpthread holds: not one more to give back. */
+    /* libpthread owns this right; it is not released here. */
     thread_act_t port = pthread != 0 ? pthread_mach_thread_np((pthread_t)pthread) : MACH_PORT_NULL;
     if (port == MACH_PORT_NULL || !identify(port, &ids)) return USP_ERROR_NO_THREAD;
     thread->id = ids.thread_id;

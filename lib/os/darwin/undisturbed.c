@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeping the program's signals and cancellation from a thread that captures: see struct uspi_undisturbed in os.h. Threads are
- * stopped by the kernel here, and no signal of ours has to come through. */
+/* Keeps the program's signals and cancellation from a thread that captures: see struct uspi_undisturbed in os.h. The
+ * kernel stops threads here, so no signal of ours has to stay unblocked. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_DARWIN
@@ -12,7 +12,7 @@
 
 _Static_assert(sizeof(sigset_t) <= sizeof(uint64_t), "a set of signals has 32 bits (xnu bsd/sys/signal.h)");
 
-/* What the processor raises: the kernel ends a process that blocks these when they come. */
+/* Signals that the processor raises: the kernel ends a process that blocks one of these when it is raised. */
 static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
 
 void uspi_os_undisturbed_begin(struct uspi_undisturbed *kept) {
@@ -29,7 +29,7 @@ void uspi_os_undisturbed_end(const struct uspi_undisturbed *kept) {
     sigset_t mask;
     memcpy(&mask, &kept->mask, sizeof mask);
     pthread_setcancelstate(kept->cancellation, NULL);
-    /* The last step: what comes now may jump away. */
+    /* This is the last step, because a handler that runs now may jump away. */
     if (kept->is_masked) pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 

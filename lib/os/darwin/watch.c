@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* watchOS, where the headers forbid the calls that stop a thread and read its state (xnu osfmk/mach/thread_act.defs,
- * __WATCHOS_PROHIBITED): the calling thread and signal contexts can be walked, every other question is answered with
- * "unsupported". Elsewhere: window.c, collect.c, stop.c. */
+/* Replaces window.c, collect.c and stop.c on watchOS. Its headers forbid the calls that stop a thread and read its
+ * state (xnu osfmk/mach/thread_act.defs, __WATCHOS_PROHIBITED). The calling thread and signal contexts can be walked;
+ * all other captures are answered with "unsupported". */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_DARWIN

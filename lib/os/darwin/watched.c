@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads of this process that are looked at again and again, on Apple systems: their clocks, a list of them, the debugger. */
+/* Repeated queries about threads of this process on Apple systems: their clocks, their list, the debugger. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_DARWIN
@@ -10,7 +10,8 @@
 #include <sys/sysctl.h>
 #include <unistd.h>
 
-/* The thread's right, or one that is found by its id and is to be given back. */
+/* Gives a right to a thread: *port. *found is the same if the right was found by the thread's id, and the caller then
+ * releases it; otherwise MACH_PORT_NULL. */
 static int port_of(const struct usp_thread *thread, thread_act_t *port, thread_act_t *found) {
     struct uspi_darwin_list list;
     *port = (thread_act_t)thread->native;
@@ -54,7 +55,7 @@ int uspi_os_thread_describe(const struct usp_thread *thread, struct usp_thread_i
     return is_there ? USP_OK : USP_ERROR_NO_THREAD;
 }
 
-/* The kernel is asked each time. */
+/* Nothing stays open: each listing asks the kernel. */
 int uspi_os_listing_open(struct uspi_os_listing *listing) {
     *listing = (struct uspi_os_listing){.fd = -1};
     return USP_OK;
@@ -87,7 +88,7 @@ int uspi_os_listing_read(struct uspi_os_listing *listing, struct usp_thread *thr
     return *count > capacity ? USP_ERROR_FULL : USP_OK;
 }
 
-/* Apple's Technical Q&A QA1361. */
+/* As in Apple's Technical Q&A QA1361. */
 bool uspi_os_is_traced(void) {
     int name[] = {CTL_KERN, KERN_PROC, KERN_PROC_PID, getpid()};
     struct kinfo_proc info;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See window.h. Not on watchOS, which forbids the calls: watch.c. */
+/* See window.h. Not compiled on watchOS, which forbids the calls (watch.c). */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_DARWIN
@@ -17,19 +17,20 @@
 #include <mach/thread_status.h>
 #include <string.h>
 
-/* So much below the live part of a stack is surely not used otherwise. */
+/* Bytes below the live part of a stack that certainly have no other use. */
 #define DEAD (UINT64_C(1) << 20)
-/* Ranges that are looked at for one stack: its protected pages, and parts that the kernel keeps apart. */
+/* Maximum number of ranges that are examined for one stack: its protected pages, and parts that the kernel keeps
+ * separate. */
 #define RANGES 4u
-/* More than this is no stack. */
+/* Maximum size of a stack; larger memory is not a stack. */
 #define STACK_MAX (UINT64_C(1) << 30)
-/* A thread that cannot be resumed is tried again so often. */
+/* Maximum number of attempts to resume a thread or task. */
 #define RESUMES 16u
-/* Copies begin at whole words. */
+/* Copies begin at multiples of this size. */
 #define ALIGN 16u
 
-/* The state of this processor's own width, and its length in words of 4 bytes (xnu osfmk/mach/arm/thread_status.h,
- * osfmk/mach/i386/thread_status.h). Another flavor's bytes would be taken for other registers. */
+/* Each processor's state of its own width, and its length in 4-byte words (xnu osfmk/mach/arm/thread_status.h,
+ * osfmk/mach/i386/thread_status.h). Another flavor would give other registers. */
 static const struct {
     uint32_t arch;
     thread_state_flavor_t flavor;
@@ -73,7 +74,7 @@ static void resume_task(struct uspi_window *w) {
 #if !TARGET_OS_TV
     for (unsigned attempt = 0; attempt < RESUMES && task_resume2(w->token) != KERN_SUCCESS; attempt++) continue;
 #endif
-    /* A token that has lost its last owner resumes the task too. */
+    /* Releasing the token's last right resumes the task, too. */
     uspi_darwin_release(w->token);
     w->token = MACH_PORT_NULL;
     uint64_t ended = uspi_os_clock();
@@ -111,8 +112,9 @@ static int read_registers(struct uspi_held *h) {
     return USP_ERROR_UNSUPPORTED;
 }
 
-/* The live part of a stack with that sp: from what the code may use below it to the end of the readable memory that begins
- * there, or to the thread's own data, which libpthread puts above the stack that it makes (libpthread src/pthread.c). */
+/* Finds the live part of the stack that contains sp. It begins below sp, where the code may use a red zone. It ends
+ * with the readable memory, or at the thread's own data, which libpthread puts above the stacks that it makes
+ * (libpthread src/pthread.c). */
 static void find_extent(const struct uspi_window *w, usp_addr slots, usp_addr sp, struct uspi_live *live) {
     const struct uspi_backend *b = uspi_backend_find(USPI_HOST_ARCH);
     live->sp = sp;
@@ -121,7 +123,7 @@ static void find_extent(const struct uspi_window *w, usp_addr slots, usp_addr sp
         struct uspi_darwin_region region;
         bool found = uspi_darwin_region_at(w->task, at, &region);
         if (live->high == 0) {
-            /* sp itself may stand in the guard page, which the thread is about to run into. */
+            /* sp itself may point into the guard page that the thread is about to touch. */
             if (!found || region.low > (i == 0 ? sp : at)) return;
             if (region.readable) {
                 live->low = region.low;
@@ -145,12 +147,12 @@ static void find_extent(const struct uspi_window *w, usp_addr slots, usp_addr sp
     }
 }
 
-/* The shape of usp_memory.read over a copy. */
+/* Implements usp_memory.read for a copy. */
 static int read_copied(void *context, usp_addr from, void *to, size_t n) {
     return uspi_read_copied(context, from, to, n) ? USP_OK : USP_ERROR_UNREADABLE;
 }
 
-/* The stack that a thread left to handle a signal on the one that was copied. */
+/* Finds the stack that a thread left to handle a signal on the copied one. */
 static void find_interrupted(const struct uspi_window *w, struct uspi_held *h) {
     const struct uspi_live *stack = &h->stacks[0];
     if (stack->copied == 0) return;
@@ -159,7 +161,8 @@ static void find_interrupted(const struct uspi_window *w, struct uspi_held *h) {
     const struct uspi_sigframe_view view =
         uspi_sigframe_view_of(uspi_backend_find(USPI_HOST_ARCH), &memory, ~uspi_host_signature_bits());
     usp_addr sp, slots = h->place.slots & ~(usp_addr)(ALIGN - 1);
-    /* Above a thread's own stack there is its data: it has left no other one, and need not be searched. */
+    /* A stack that ends at the thread's own data is the thread's own, not an alternate stack: it need not be
+     * searched. */
     if (slots != 0 && stack->high == slots) return;
     if (!uspi_sigframe_leaves(&view, &h->registers, stack->from, stack->high, &sp)) return;
     find_extent(w, h->place.slots, sp, &h->stacks[1]);
@@ -187,7 +190,7 @@ static void copy_live(struct uspi_window *w, struct uspi_live *live, size_t shar
     size_t room = w->arena_size - w->copied < share ? w->arena_size - w->copied : share;
     size_t n = live->high - live->from < room ? (size_t)(live->high - live->from) : room;
     live->offset = w->copied;
-    /* Memory that goes away under a stopped thread leaves the registers, which are an answer too. */
+    /* If the memory of a stopped thread was unmapped, its registers alone are the answer. */
     if (n != 0 && uspi_darwin_read(w->task, live->from, w->arena + live->offset, n) == USP_OK) live->copied = n;
     w->copied += (live->copied + ALIGN - 1) & ~(size_t)(ALIGN - 1);
     if (w->copied > w->arena_size) w->copied = w->arena_size;
@@ -223,7 +226,8 @@ static void copy_stacks(struct uspi_window *w) {
     }
 }
 
-/* KERN_FAILURE says that no suspension holds it any more, KERN_TERMINATED and a dead port that it has ended. */
+/* Whether a thread runs again, or has ended. KERN_FAILURE means that it is not suspended; KERN_TERMINATED and a dead
+ * port mean that it has ended. */
 static bool runs(kern_return_t result) {
     return result == KERN_SUCCESS || result == KERN_FAILURE || uspi_darwin_status(result) == USP_ERROR_NO_THREAD;
 }
@@ -259,7 +263,7 @@ void uspi_darwin_window(struct uspi_window *window) {
 void uspi_darwin_fill_copy(struct uspi_thread_copy *copy, const struct uspi_held *held, const uint8_t *arena) {
     copy->registers = held->registers;
     copy->stopped_ns = held->ended - held->began;
-    /* A walk that goes on to another stack has no bounds. */
+    /* A walk that continues on another stack has no bounds. */
     if (held->stacks[0].whole && held->stacks[1].sp == 0) {
         copy->stack_low = held->stacks[0].low;
         copy->stack_high = held->stacks[0].high;
@@ -268,7 +272,8 @@ void uspi_darwin_fill_copy(struct uspi_thread_copy *copy, const struct uspi_held
         const struct uspi_live *live = &held->stacks[i];
         usp_addr from = live->from, high = live->high;
         if (i != 0 && live->sp == 0) continue;
-        /* What of the stack was not copied is another moment's by now; where its extent is not known, that is all of it. */
+        /* Whatever was not copied counts as unreadable, because it has changed meanwhile. If the stack's extent is not
+         * known, that is all of it. */
         if (high == 0) {
             from = live->sp;
             high = from < UINT64_MAX - STACK_MAX ? from + STACK_MAX : UINT64_MAX;

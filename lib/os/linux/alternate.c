@@ -8,13 +8,16 @@
 
 #include "arch/backend.h"
 
-/* What the kernel pushes for a handler is not far from where the thread stands: alternate stacks are small. */
+/* Number of bytes that are searched. The frame that the kernel pushes for a handler is near the stack pointer, because
+ * alternate stacks are small. */
 #define SEARCHED ((size_t)256 << 10)
-/* The least that the kernel takes for an alternate stack (include/uapi/asm-generic/signal.h, MINSIGSTKSZ). */
+/* The smallest size that the kernel accepts for an alternate stack (include/uapi/asm-generic/signal.h, MINSIGSTKSZ). */
 #define LEAST_SIZE 2048u
-/* More than any program gives one: two words that happen to lie behind each other mostly say more. */
+/* No program has a larger alternate stack. Two adjacent words that look like an address and a size by chance usually
+ * give a larger size. */
 #define MOST_SIZE ((uint64_t)64 << 20)
-/* A ucontext begins with uc_flags and uc_link, of a word each, and uc_stack: ss_sp, ss_flags, ss_size, at whole words. */
+/* A ucontext begins with uc_flags and uc_link, one word each. Then comes uc_stack: ss_sp, ss_flags, ss_size, each
+ * aligned to a word. */
 #define STACK_WORDS     2u
 #define STACK_SIZE_WORD 2u
 #define STACK_T_WORDS   3u
@@ -31,7 +34,7 @@ static struct view view_of(uint32_t arch, const struct uspi_copied *stack) {
     return v;
 }
 
-/* Not memcpy: AddressSanitizer looks at what that reads. */
+/* Not memcpy: AddressSanitizer checks what memcpy reads. */
 USPI_NO_ASAN static uint64_t load(const struct view *v, usp_addr at, unsigned size) {
     const uint8_t *bytes = v->stack->bytes + (size_t)(at - v->stack->from);
     if (size == 8) return *(const volatile uint64_t *)(const void *)bytes;
@@ -42,10 +45,11 @@ static uint64_t word(const struct view *v, usp_addr at, unsigned index) {
     return load(v, at + (usp_addr)index * v->word, v->word);
 }
 
-/* Whether the sigcontext whose frame ends with the code at `code` is that of the outermost signal on the stack that ends
- * at `top`: its fpstate is the next thing above it, and ends there but for less than 64 bytes (arch/x86 kernel/signal.c
- * get_sigframe, kernel/fpu/signal.c fpu__alloc_mathframe). The size stands in the bytes that the processor leaves to
- * software, if it is not that of struct _fpstate_32 without extension (include/uapi/asm/sigcontext.h, _fpx_sw_bytes). */
+/* Whether a sigcontext is that of the outermost signal on the stack that ends at `top`. Its frame ends with the code at
+ * `code`. Then its fpstate comes next above the frame, and ends less than 64 bytes below `top` (arch/x86
+ * kernel/signal.c get_sigframe, kernel/fpu/signal.c fpu__alloc_mathframe). Its size is that of struct _fpstate_32
+ * without extension, or is stated in the bytes that the processor leaves to software (include/uapi/asm/sigcontext.h,
+ * _fpx_sw_bytes). */
 static bool is_outermost_i386(const struct view *v, usp_addr context, usp_addr code, usp_addr top) {
     usp_addr fpstate = load(v, context + 76, 4), size = 112 + 512;
     if (fpstate <= code || fpstate - code > 64 || fpstate % 4 != 0 || top - fpstate < size) return false;
@@ -53,16 +57,18 @@ static bool is_outermost_i386(const struct view *v, usp_addr context, usp_addr c
     return size <= top - fpstate && top - fpstate - size < 64;
 }
 
-/* A signal's context on a stack, recognised by what the kernel writes there:
+/* Recognises a signal's context on a stack by what the kernel writes there:
  *
- *     with siginfo, all processors   uc_stack: the alternate stack's own place and size (kernel/signal.c __save_altstack)
- *     arm, without                   uc_flags: a magic number (arch/arm/kernel/signal.c setup_frame)
- *     i386, without                  no ucontext: a sigcontext, and 716 bytes behind it the code of a return (arch/x86
- *                                    include/asm/sigframe.h struct sigframe_ia32, kernel/signal_32.c ia32_setup_frame)
+ *     with siginfo, all processors   uc_stack: the alternate stack's own address and size (kernel/signal.c
+ *                                    __save_altstack)
+ *     arm, without siginfo           uc_flags: a magic number (arch/arm/kernel/signal.c setup_frame)
+ *     i386, without siginfo          no ucontext: a sigcontext, and 716 bytes after its start the code of a return
+ *                                    (arch/x86 include/asm/sigframe.h struct sigframe_ia32, kernel/signal_32.c
+ *                                    ia32_setup_frame)
  *
- * What lay there before can look like the last, since the kernel leaves gaps in what it writes.
+ * Old contents of the stack can look like the last kind, since the kernel leaves gaps in what it writes.
  *
- * Returns the enum usp_thread_state of what stands at *context, 0 when there is none at `at`. */
+ * Returns the enum usp_thread_state of the data at *context; 0 when there is no context at `at`. */
 static uint32_t context_at(const struct view *v, usp_addr at, struct uspi_alternate alternate, usp_addr top,
                            usp_addr *context) {
     const usp_addr from = v->stack->from;
@@ -86,7 +92,7 @@ static usp_addr find_interrupted(const struct view *v, struct uspi_alternate alt
     const usp_addr top = alternate.high < end ? alternate.high : end;
     const unsigned size = STACK_T_WORDS * v->word;
     if (v->word == 0 || top < from || top - from < size) return 0;
-    /* The outermost one is the highest. */
+    /* The outermost signal's context has the highest address. */
     for (usp_addr at = (top - size) & ~(usp_addr)(v->word - 1); at > from; at -= v->word) {
         struct usp_registers registers;
         usp_addr context;
@@ -106,7 +112,7 @@ usp_addr uspi_alternate_interrupted(uint32_t arch, struct uspi_alternate alterna
     return find_interrupted(&v, alternate);
 }
 
-/* A stack's place and size that lie on the stack itself are those that the kernel noted. */
+/* If a stack's address and size are found on that stack itself, the kernel wrote them there. */
 usp_addr uspi_alternate_search(uint32_t arch, const struct uspi_copied *stack) {
     const struct view v = view_of(arch, stack);
     const size_t size = stack->size < SEARCHED ? stack->size : SEARCHED;

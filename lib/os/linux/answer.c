@@ -13,13 +13,13 @@
 #include <string.h>
 #include <ucontext.h>
 
-/* How much of a stack is copied whose end is not known (a coroutine's). */
+/* Bytes that are copied of a stack with an unknown end (a coroutine's). */
 #define UNKNOWN_COPY 262144u
-/* Where the system refuses the futex call, waiting is sleeping. */
+/* Sleep in ns that replaces waiting where the system refuses the futex call. */
 #define NAP 50000u
 
 USPI_NO_ASAN static void copy_words(const struct uspi_extent *extent, uint8_t *to, size_t n) {
-    /* Not memcpy: what lies on a stack may be fenced off by AddressSanitizer. */
+    /* Not memcpy: AddressSanitizer may have poisoned parts of the stack. */
     const volatile uintptr_t *from = (const volatile uintptr_t *)extent->from;
     uintptr_t *words = (uintptr_t *)(void *)to;
     for (size_t i = 0; i < n / sizeof *words; i++) words[i] = from[i];
@@ -35,11 +35,11 @@ size_t uspi_extent_copy(const struct uspi_extent *extent, uint8_t *to, size_t ro
 
 /* ---- where the stack is ---- */
 
-/* Where the calling thread was found to have room, so that it need not be looked for each time. */
+/* An address at which the calling thread had enough room below, so that later handlers need no probe there. */
 static _Thread_local USPI_TLS_MODEL uintptr_t room_at;
 
-/* Whether the thread has room for what follows, below the handler's frame. Where neither the alternate stack's bounds nor
- * the thread's own tell, there is a page below a stack that cannot be read. */
+/* Checks the room below the handler's frame. If neither the alternate stack's bounds nor the thread's own tell, the
+ * memory is probed: below a stack there is an unreadable guard page. */
 bool uspi_has_answer_room(const void *context) {
     const stack_t *alternate = &((const ucontext_t *)context)->uc_stack;
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0), low = (uintptr_t)alternate->ss_sp;
@@ -53,7 +53,8 @@ bool uspi_has_answer_room(const void *context) {
     return true;
 }
 
-/* Where the live part of a stack begins: at sp, or below where code may use a red zone, as far as that can be read. */
+/* Returns where the live part of a stack begins: at sp, or below it where code may use a red zone, if that is
+ * readable. */
 static uintptr_t live_from(uintptr_t sp) {
     const struct uspi_backend *b = uspi_backend_find(USPI_HOST_ARCH);
     uintptr_t from = (sp - (b != NULL ? b->red_zone : 0)) & ~(uintptr_t)15;
@@ -95,7 +96,8 @@ static void describe_stack(struct uspi_slot *s, const stack_t *alternate) {
 
 /* ---- answering ---- */
 
-/* `round` and `until` were read while the slot was still this thread's. */
+/* Waits until the request's round changes, or until `until` (usp_clock): then marks the slot as LEFT. `round` and
+ * `until` were read while the slot still belonged to this thread. */
 static void wait_for_release(struct uspi_request *r, struct uspi_slot *s, pid_t tid, uint32_t round, uint64_t until) {
     while (atomic_load(&r->round) == round) {
         long e = uspi_linux->wait(&r->round, round, until);
@@ -144,7 +146,7 @@ static bool take_slot(struct uspi_slot *s, pid_t tid) {
 void uspi_answer_requests(const void *context) {
     const pid_t tid = uspi_linux->own_thread();
     atomic_fetch_add(uspi_handlers_of(tid), 1);
-    /* The first place, which holds the thread, last. */
+    /* Place 0, whose request holds the thread, comes last. */
     for (uint32_t i = atomic_load(&uspi_capturing.places); i-- > 0;) {
         const uint32_t asked = atomic_load(&uspi_capturing.asked[i]);
         if (asked == 0) continue;
@@ -156,7 +158,7 @@ void uspi_answer_requests(const void *context) {
     atomic_fetch_sub(uspi_handlers_of(tid), 1);
 }
 
-/* memset and memcpy are what compilers call by themselves. */
+/* memset and memcpy are included because compilers insert calls of them. */
 void uspi_answer_prepare(void) {
     static _Atomic(uint32_t) word;
     char name[16], copy[16];

@@ -5,7 +5,7 @@
 #if USPI_OS == USPI_OS_LINUX
 
 #define _GNU_SOURCE 1
-/* Addresses of a 32-bit process are offsets in its /proc/PID/mem. */
+/* Addresses are offsets in /proc/PID/mem, and on 32-bit processors many exceed a 32-bit off_t. */
 #define _FILE_OFFSET_BITS 64
 #include "lib/os/linux/calls.h"
 
@@ -21,18 +21,19 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Linux include/uapi/linux/futex.h, which is not libc's: musl comes without it. */
+/* From Linux include/uapi/linux/futex.h, which is not part of libc: musl does not have it. */
 enum { FUTEX_WAKE = 1, FUTEX_WAIT_BITSET = 9, FUTEX_PRIVATE_FLAG = 128 };
 #define FUTEX_BITSET_MATCH_ANY 0xffffffffu
 
-/* On 32-bit processors with a 64-bit time_t the old number takes another struct timespec. */
+/* On 32-bit processors with a 64-bit time_t, SYS_futex takes another struct timespec. */
 #ifdef SYS_futex_time64
 #define FUTEX (sizeof(time_t) > sizeof(long) ? SYS_futex_time64 : SYS_futex)
 #else
 #define FUTEX SYS_futex
 #endif
 
-/* The value of a libc call that reports by errno, the kernel's way; `kept` is errno from before. */
+/* Converts the result of a libc call that reports errors by errno to the kernel's form. `kept` is errno before the
+ * call. */
 static long result(long value, int kept) {
     if (value != -1) return value;
     long error = -(long)errno;
@@ -40,8 +41,8 @@ static long result(long value, int kept) {
     return error;
 }
 
-/* libc's syscall takes words, whatever the kernel's declaration says: a narrower constant would leave the upper half of
- * a word on the stack as it was. */
+/* libc's syscall takes words, whatever the kernel's declaration says. A narrower constant on the stack would leave the
+ * upper half of its word undefined. */
 #define WORD(n) ((unsigned long)(n))
 
 #define CALL(expression)                                                                                               \
@@ -74,8 +75,8 @@ static void *real_map(size_t n, bool filled) {
 static long real_unmap(void *at, size_t n) { CALL(munmap(at, n)); }
 
 static long real_probe(uintptr_t address) {
-    /* With an impossible `how` the kernel copies the set in before it looks: EFAULT says unreadable, EINVAL readable.
-     * It reads 8 bytes. */
+    /* With an invalid `how` the kernel reads the set, 8 bytes, before it checks `how`: EFAULT means unreadable, EINVAL
+     * readable. */
     CALL(syscall(SYS_rt_sigprocmask, ~0, address & ~(uintptr_t)7, NULL, WORD(8)));
 }
 
@@ -102,7 +103,7 @@ static long real_set_action(int signal, const struct sigaction *action, struct s
     CALL(sigaction(signal, action, old));
 }
 
-/* Not libc's, which leaves its own signals unblocked: a thread could be cancelled. */
+/* Not libc's function, which leaves libc's own signals unblocked: the thread could be cancelled. */
 static long real_set_mask(int how, const uint64_t *mask, uint64_t *old) {
     CALL(syscall(SYS_rt_sigprocmask, WORD(how), mask, old, WORD(sizeof *mask)));
 }
@@ -131,8 +132,8 @@ static int64_t real_cpu_time(void) {
     return r < 0 ? r : (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* The id of a thread's clock is the complement of the thread's id above three bits of its kind: per thread, of what the
- * scheduler counts (Linux include/linux/posix-timers_types.h, CPUCLOCK_PERTHREAD_MASK, CPUCLOCK_SCHED). */
+/* The id of a thread's clock is the complement of the thread's id, above three bits of its kind: one thread's clock, in
+ * the scheduler's count (Linux include/linux/posix-timers_types.h, CPUCLOCK_PERTHREAD_MASK, CPUCLOCK_SCHED). */
 static int64_t real_thread_cpu_time(pid_t tid) {
     struct timespec t;
     int kept = errno;
@@ -140,7 +141,7 @@ static int64_t real_thread_cpu_time(pid_t tid) {
     return r < 0 ? r : (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* The same of a process (CPUCLOCK_PERTHREAD_MASK is not set). */
+/* A process's clock has the same kind of id, without CPUCLOCK_PERTHREAD_MASK. */
 static int64_t real_process_cpu_time(pid_t pid) {
     struct timespec t;
     int kept = errno;
@@ -155,7 +156,7 @@ static long real_trace(long request, pid_t tid, void *address, void *data) {
 
 static long real_run_beside(int (*function)(void *context), void *stack_top, void *context) {
     int kept = errno;
-    /* No signal at its end: then a wait for any child passes it over (wait(2), __WALL). */
+    /* The child sends no signal when it ends, so a wait for any child ignores it (wait(2), __WALL). */
     long child = result(clone(function, stack_top, CLONE_VM | CLONE_VFORK | CLONE_FS | CLONE_FILES, context), kept);
     if (child < 0) return child;
     while (result(syscall(SYS_wait4, WORD(child), NULL, WORD(__WALL), NULL), kept) == -EINTR) continue;

@@ -9,9 +9,9 @@
 #include <errno.h>
 
 #define WAITED 0x80000000u
-/* A waiter looks so often, in ns, whether the holder is still there. */
+/* Interval in ns at which a waiting thread checks whether the holder still exists. */
 #define LOOK 20000000u
-/* Where the system refuses the futex call, waiting is sleeping. */
+/* Sleep in ns that replaces waiting where the system refuses the futex call. */
 #define NAP 50000u
 
 struct uspi_capturing uspi_capturing;
@@ -28,7 +28,7 @@ bool uspi_turn_take(struct uspi_turn *turn, uint64_t deadline) {
         if ((seen & ~WAITED) == self || now >= deadline) return false;
         if ((seen & WAITED) == 0 && !atomic_compare_exchange_strong(&turn->word, &seen, seen | WAITED)) continue;
         seen |= WAITED;
-        /* A thread that has waited cannot know whether others still do. */
+        /* A thread that has waited does not know whether others still wait, so it keeps the bit set. */
         mine = self | WAITED;
         long e = uspi_linux->wait(&turn->word, seen, now + LOOK < deadline ? now + LOOK : deadline);
         if (e == -ETIMEDOUT && uspi_linux->probe_thread(uspi_linux_pid(), (pid_t)(seen & ~WAITED)) == -ESRCH &&

@@ -11,9 +11,10 @@
 #include <errno.h>
 #include <string.h>
 
-/* Bytes of a stack that are searched, from its outermost end: the executor calls async functions near a thread's beginning. */
+/* Maximum number of bytes of a stack that are searched, from its outermost end. The executor calls async functions near
+ * a thread's beginning. */
 #define SEARCHED_MAX ((size_t)64 << 10)
-/* Contexts that one call reads. The kernel takes 1024 at most (uio.h, UIO_MAXIOV). */
+/* Number of contexts that one call reads. The kernel accepts up to 1024 (uio.h, UIO_MAXIOV). */
 #define BATCH 64u
 
 static bool lies_in(const struct uspi_copied *stack, usp_addr address) { return address - stack->from < stack->size; }
@@ -22,7 +23,8 @@ static bool lies_in_region(const struct usp_region *region, usp_addr address) {
     return address >= region->text_low && address < region->text_high;
 }
 
-/* Adds an address if a context can lie there. False: it cannot, or it has been added before, or there is no room. */
+/* Adds an address if a context can be there. Returns false when it cannot, when the address was added before, or when
+ * there is no room. */
 static bool add(const struct uspi_context_search *search, usp_addr address) {
     address &= search->mask;
     if (address == 0 || (address & (USPI_CONTEXT_SIZE - 1)) != 0) return false;
@@ -46,8 +48,8 @@ void uspi_contexts_add_thread(const struct uspi_context_search *search, const st
     }
 }
 
-/* Reads contexts from number `from` on. Returns how many it has dealt with; 0: none can be read. The kernel stops at the first
- * byte that cannot be read: the address of that context is cleared. */
+/* Reads up to `count` contexts, from number `from` on. Returns how many are done; 0: none can be read. The kernel stops
+ * at the first byte that cannot be read; the address of that byte's context is set to 0. */
 static size_t read_batch(const struct uspi_context_search *search, size_t from, size_t count) {
     struct uspi_context *contexts = search->table->contexts + from;
     uint8_t bytes[BATCH][USPI_CONTEXT_SIZE];

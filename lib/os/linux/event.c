@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How threads of the library sleep and are woken on Linux: a futex; and an eventfd for loops. */
+/* Events and wake-ups for the library's own threads on Linux: a futex for threads, an eventfd for loops. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_LINUX
@@ -12,9 +12,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* The futex call takes the time as a time_t, which may have 32 bits: longer waits are begun again. */
+/* The longest single wait, in ns; longer waits are repeated. The futex call takes the time as a time_t, which may have
+ * 32 bits. */
 #define LONGEST UINT64_C(1000000000000)
-/* Where the system refuses the futex call, waiting is sleeping. */
+/* Sleep in ns that replaces waiting where the system refuses the futex call. */
 #define NAP UINT64_C(1000000)
 
 void uspi_os_name_thread(const char *name) { (void)prctl(PR_SET_NAME, name, 0ul, 0ul, 0ul); }
@@ -57,7 +58,7 @@ void uspi_os_signal_close(int fds[2]) {
     fds[0] = fds[1] = -1;
 }
 
-/* Fails only when it is readable already. */
+/* The write fails only when the descriptor is readable already. */
 void uspi_os_signal_send(const int fds[2]) {
     static const uint64_t one = 1;
     int kept = errno;

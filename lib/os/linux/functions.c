@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions of this process by what is loaded for the exception handler: where they begin, and what a name stands for.
- * Which symbol an address belongs to is images.c's (dladdr). */
+/* Finds functions of this process: by name (dlsym), and the start of the function at an address, by the tables that are
+ * loaded for exception handling. images.c finds the symbol at an address (dladdr). */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_LINUX
@@ -14,18 +14,19 @@
 
 uintptr_t uspi_os_find_symbol(const char *name) { return (uintptr_t)dlsym(RTLD_DEFAULT, name); }
 
-/* GCC libgcc/unwind-dw2-fde.h. */
+/* struct dwarf_eh_bases of GCC libgcc/unwind-dw2-fde.h. */
 struct eh_bases {
     void *text, *data;
     void *function;
 };
 typedef const void *(*find_fde)(void *address, struct eh_bases *bases);
 
-/* ARM EHABI 5: entries {offset of 31 bits from here to the function, what to do}, by address. glibc's function gives the
- * table of the image that holds an address (elf/dl-unwind-find_exidx, arm). */
+/* ARM EHABI 5: a table of entries {31-bit offset from the entry to its function, unwind data}, sorted by address. This
+ * glibc function returns the table of the image that contains an address (elf/dl-unwind-find_exidx, arm). */
 typedef uintptr_t (*find_exidx)(uintptr_t address, int *count);
 
-/* The unwinder is loaded by code that throws or is built to catch; a C program may be without it until it is asked for. */
+/* Finds a function of the unwinder, and loads it if necessary. Code that throws or is built to catch loads it; a C
+ * program may run without it. */
 static uintptr_t find_in_unwinder(const char *name) {
     uintptr_t found = uspi_os_find_symbol(name);
     if (found != 0) return found;
@@ -44,7 +45,7 @@ static bool search_exidx(find_exidx find, uintptr_t address, uintptr_t *start) {
         uintptr_t entry = table + middle * 8;
         uint32_t offset;
         memcpy(&offset, (const void *)entry, sizeof offset);
-        /* 31 bits, signed. */
+        /* The offset is signed and has 31 bits. */
         uintptr_t function = entry + (uintptr_t)(intptr_t)((int32_t)(offset << 1) >> 1);
         if (function <= address) {
             *start = function;
@@ -54,8 +55,9 @@ static bool search_exidx(find_exidx find, uintptr_t address, uintptr_t *start) {
             high = middle;
         }
     }
-    /* What does not name a table (ARM EHABI 6: 1, or bit 31) can stand for any number of functions: linkers keep the first
-     * of several neighbours with the same (bfd elf32_arm_fix_exidx_coverage, lld isDuplicateArmExidxSec). */
+    /* An entry that does not point to a table (ARM EHABI 6: 1, or bit 31) can stand for several functions: linkers keep
+     * only the first of adjacent functions with equal data (bfd elf32_arm_fix_exidx_coverage, lld
+     * isDuplicateArmExidxSec). */
     return low > 0 && what != 1 && what >> 31 == 0;
 }
 
@@ -65,7 +67,7 @@ bool uspi_os_function_start(uintptr_t address, uintptr_t *start) {
     if (exidx == NULL) exidx = (find_exidx)uspi_os_find_symbol("dl_unwind_find_exidx");
     if (exidx != NULL) return search_exidx(exidx, address, start);
     find_fde find = (find_fde)find_in_unwinder("_Unwind_Find_FDE");
-    /* As the unwinder itself asks. */
+    /* The unwinder itself makes this call. */
     if (find == NULL || find((void *)address, &bases) == NULL) return false;
     *start = (uintptr_t)bases.function;
     return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is loaded in another process, as its mappings and its memory say; the files behind images; and the loader's own lookup
- * of a name. This process's images are loaded.c's; what stands in an ELF header is lib/object/'s to read. */
+/* Lists the images of another process from its mappings and its memory. Also finds the files of images, and asks the
+ * loader for names (dladdr). loaded.c lists this process's images, lib/object/ reads ELF headers. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_LINUX
@@ -61,13 +61,14 @@ void uspi_linux_read_program(int64_t pid, char *path, size_t n) {
 
 /* ---- another process ---- */
 
-/* What the kernel passed to the program at its start (getauxval(3)). */
+/* The auxiliary vector, which the kernel passed to the program at its start (getauxval(3)). */
 struct auxiliary {
     uint8_t bytes[1024];
     long size;
 };
 
-/* The value of an entry, whose words have `word` bytes; 0: there is none. */
+/* Returns an entry's value; 0: there is none.
+ *   word  bytes in a word of the process */
 static usp_addr auxiliary_value(const struct auxiliary *auxiliary, uint64_t type, unsigned word) {
     for (long at = 0; at + 2 * (long)word <= auxiliary->size; at += 2 * (long)word) {
         if (uspi_le(auxiliary->bytes + at, word) == type) return uspi_le(auxiliary->bytes + at + word, word);
@@ -78,20 +79,20 @@ static usp_addr auxiliary_value(const struct auxiliary *auxiliary, uint64_t type
 /* Readable memory that is not executable. */
 struct data {
     usp_addr low, high;
-    bool is_anonymous; /* no file's and with no name of the kernel's: generated code can be written there */
+    bool is_anonymous; /* it has no file, and no name from the kernel: generated code can be written there */
 };
 
-/* A list that is being made. An image is what has headers in the first mapping of its file and executable memory of the same
- * file behind it: data files and libraries that a tool only reads are mapped too. */
+/* A list of images that is being made. An image has headers in the first mapping of its file, and executable memory of
+ * the same file after it. This excludes data files, and libraries that a tool only reads. */
 struct work {
     struct uspi_images_found *found;
     struct uspi_source source; /* the process's memory */
     struct auxiliary auxiliary;
-    bool pending; /* there is an image whose executable memory was not met yet */
+    bool pending; /* `image` is filled in, and its executable memory was not found yet */
     uint64_t inode;
     struct usp_image image;
     char path[PATH_MAX];
-    struct data *data; /* in the order of the addresses */
+    struct data *data; /* by ascending address */
     size_t data_count, data_room;
     bool has_generated_code; /* anonymous memory is executable */
 };
@@ -125,7 +126,8 @@ static int take_mapping(struct work *w, const struct uspi_mapping *m) {
     return w->found->add(w->found->context, &w->image);
 }
 
-/* Memory with a name has been given that by the program (PR_SET_VMA_ANON_NAME, proc_pid_maps(5)). */
+/* Whether a mapping is anonymous. A name in the form "[anon…" was given by the program (PR_SET_VMA_ANON_NAME,
+ * proc_pid_maps(5)). */
 static bool is_anonymous(const struct uspi_mapping *m) {
     return m->inode == 0 && (m->path[0] == '\0' || strncmp(m->path, "[anon", 5) == 0);
 }
@@ -138,8 +140,8 @@ static int note_data(struct work *w, const struct uspi_mapping *m) {
     return USP_OK;
 }
 
-/* Where code is generated, memory that is written now may be executed in a moment, and have been a moment ago: nothing is
- * said of it. */
+/* Adds the ranges without code. In a process with generated code, anonymous memory is left out: it may have been
+ * executable a moment earlier, or become so a moment later. */
 static int hand_over_data(const struct work *w) {
     int status = USP_OK;
     for (size_t i = 0; i < w->data_count && status == USP_OK; i++) {
@@ -182,7 +184,7 @@ int uspi_os_images_process(int64_t pid, struct uspi_images_found *found) {
     return status;
 }
 
-/* ---- what stands behind an image ---- */
+/* ---- files and memory of images ---- */
 
 int uspi_os_mapped_file(int64_t pid, const struct usp_image *image, char path[USPI_OS_PATH_MAX]) {
     struct uspi_proc_maps maps;
@@ -190,7 +192,7 @@ int uspi_os_mapped_file(int64_t pid, const struct usp_image *image, char path[US
     int status = USP_ERROR_NOT_FOUND;
     if (pid < 0 || pid > INT32_MAX) return USP_ERROR_NO_THREAD;
     if ((image->flags & USP_IMAGE_MAIN) != 0) {
-        /* A caller that may look at the process may open this one. */
+        /* Opening this path needs no more than permission to examine the process. */
         uspi_proc_path(path, pid, 0, "exe");
         return USP_OK;
     }
@@ -198,7 +200,7 @@ int uspi_os_mapped_file(int64_t pid, const struct usp_image *image, char path[US
     if (e < 0) return uspi_linux_status(e);
     while (status != USP_OK && uspi_proc_maps_next(&maps, &m)) {
         if (m.low != image->load_address || m.offset != 0 || m.inode == 0) continue;
-        /* proc_pid_map_files(5): opening one needs CAP_CHECKPOINT_RESTORE. */
+        /* Opening a file of map_files needs CAP_CHECKPOINT_RESTORE (proc_pid_map_files(5)). */
         char name[48];
         snprintf(name, sizeof name, "map_files/%" PRIx64 "-%" PRIx64, m.low, m.high);
         uspi_proc_path(path, pid, 0, name);
@@ -222,7 +224,7 @@ void uspi_os_process_memory_close(const struct usp_memory *memory) {
 
 /* ---- names ---- */
 
-/* No loader lists its images without a lock, in a form that fits into a handler. */
+/* No loader on Linux lists its images without a lock in a form that suits a signal handler. */
 int uspi_os_image_at(usp_addr address, struct usp_image *image, char *path, size_t path_size) {
     (void)address;
     (void)image;

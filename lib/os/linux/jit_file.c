@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* See os.h (uspi_os_jit_file_of): the files of a live process, found as the process sees them, through /proc/PID/root. A process
- * in a container has another /tmp and another id there; and as its files can be anything, no symbolic link is followed, which
- * would lead to a file of ours. */
+/* Implements uspi_os_jit_file_of (os.h): opens files of a live process as the process sees them, through
+ * /proc/PID/root. A process in a container has another /tmp, and another id in there. No symbolic link is followed: the
+ * process's files can be anything, and a link could lead to a file of ours. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_LINUX
@@ -20,10 +20,11 @@
 /* The process, as /proc/PID/status describes it. */
 struct person {
     int64_t user, effective_user;
-    int64_t own_id; /* in the innermost namespace: the id that it knows itself by */
+    int64_t own_id; /* in the innermost namespace: the id that the process has for itself */
 };
 
-/* The numbers behind "\nNAME:", separated by tabs. Returns how many there are, of which `room` are kept. */
+/* Reads the numbers after `name`, each preceded by a tab. Stores up to `room` of them, and returns how many there
+ * are. */
 static unsigned take_numbers(const char *text, const char *name, int64_t *numbers, unsigned room) {
     const char *line = strstr(text, name);
     unsigned count = 0;
@@ -38,21 +39,21 @@ static unsigned take_numbers(const char *text, const char *name, int64_t *number
     return count;
 }
 
-/* Linux include/linux/pid_namespace.h, MAX_PID_NS_LEVEL, and one. */
+/* Maximum number of nested namespaces: MAX_PID_NS_LEVEL of Linux include/linux/pid_namespace.h, plus one. */
 #define NAMESPACES 33u
 
 static bool describe(int64_t pid, struct person *person) {
     char text[4096];
     int64_t users[4], ids[NAMESPACES];
     if (uspi_proc_read(pid, 0, "status", text, sizeof text) <= 0) return false;
-    /* Linux 4.1 was the first to write NSpid; without it the process has one id. */
+    /* Linux writes NSpid since 4.1; without it the process has one id. */
     const unsigned count = take_numbers(text, "\nNSpid:", ids, NAMESPACES);
     if (take_numbers(text, "\nUid:", users, 4) != 4 || count > NAMESPACES) return false;
     *person = (struct person){users[0], users[1], count > 0 ? ids[count - 1] : pid != 0 ? pid : uspi_os_process_id()};
     return true;
 }
 
-/* Opens a path below a process's root, part by part. Returns a descriptor or a negative status. */
+/* Opens a path below a process's root, component by component. Returns a descriptor or a negative status. */
 static int open_below_root(int64_t pid, const char *path) {
     char root[USPI_PROC_PATH_MAX];
     uspi_proc_path(root, pid, 0, "root");
@@ -69,7 +70,7 @@ static int open_below_root(int64_t pid, const char *path) {
     return opened;
 }
 
-/* The path of the mapped file that has the name of a jitdump; false when none has. */
+/* Finds the mapped file with a jitdump's name, and gives its path. Returns false when there is none. */
 static bool find_dump(int64_t pid, const char *name, char path[USPI_PROC_LINE_MAX]) {
     struct uspi_proc_maps maps;
     struct uspi_mapping mapping;

@@ -28,7 +28,7 @@ struct dynamic {
 
 void uspi_linked_init(struct uspi_linked *linked) { linked->count = 0; }
 
-/* The i-th entry; false behind the last. */
+/* Reads the i-th entry. Returns false after the last one. */
 static bool read_entry(const struct dynamic *dynamic, uint64_t i, uint64_t *tag, uint64_t *value) {
     const unsigned word = dynamic->wide ? 8 : 4;
     uint8_t raw[16];
@@ -64,7 +64,7 @@ static uint64_t hash_of(const char *name) {
     return hash;
 }
 
-/* The position of a name, added with `is_open` when it is new; USPI_LINKED_MAX when there is no room. */
+/* Returns a name's position. A new name is added with `is_open`. Returns USPI_LINKED_MAX when there is no room. */
 static size_t enter(struct uspi_linked *linked, const char *name, bool is_open) {
     uint64_t hash = hash_of(name);
     for (size_t i = 0; i < linked->count; i++) {
@@ -76,8 +76,8 @@ static size_t enter(struct uspi_linked *linked, const char *name, bool is_open) 
     return linked->count++;
 }
 
-/* Whether the image is the first one of a wanted name. The loader may have a second image of that name, loaded later from
- * elsewhere; and a name that was met before it was wanted is met for good. */
+/* Whether the image is the first one with a name that a staying image needs. The loader may load another image of that
+ * name later, from elsewhere. A name whose image came before any image needed it stays closed. */
 static bool meets_want(struct uspi_linked *linked, const char *name) {
     size_t i = enter(linked, name, false);
     if (i == USPI_LINKED_MAX) return false;

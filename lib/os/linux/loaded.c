@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What is loaded in this process: the loader's own list, a chain of struct link_map that it keeps for debuggers (System V gABI
- * chapter 5 "Dynamic Section", DT_DEBUG; glibc and musl <link.h>).
+/* Lists the images of this process by the loader's own list, a chain of struct link_map that it keeps for debuggers
+ * (System V gABI chapter 5 "Dynamic Section", DT_DEBUG; glibc and musl <link.h>).
  *
- * The chain is read without the loader's lock, as a debugger reads it: piece by piece, each copied with a check, and what was
- * copied counts when the chain is unchanged afterwards. Code that asks under the lock (dl_iterate_phdr) waits for as long as
- * another thread holds it, be that the one that is to be captured; and glibc's lock stays locked in a child that is forked
- * meanwhile. */
+ * The chain is read without the loader's lock, as a debugger reads it: piece by piece, each copied with a check. The
+ * copy counts if the chain is unchanged afterwards. dl_iterate_phdr takes the lock, and so waits as long as another
+ * thread holds it, perhaps the very thread that is to be captured. And glibc's lock stays locked in a child that is
+ * forked meanwhile. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_LINUX
@@ -34,16 +34,17 @@
 #define NEVER_UNLOADS true
 #endif
 
-/* Images in a chain; what is longer is none. */
+/* Maximum number of images in a chain. A longer one is not a valid chain. */
 #define NODES_MAX 65536u
-/* How often a chain that changes while it is read is read at most: libraries that come and go without a pause leave gaps. */
+/* Maximum number of attempts to read a chain that changes meanwhile. Libraries that are loaded and unloaded without a
+ * pause still leave gaps. */
 #define TRIES 256u
-/* What of an image is looked at to see that it is still there, in bytes. */
+/* Number of bytes of an image that are compared to see whether it is still loaded. */
 #define TRACE_SIZE 32u
-/* The images whose own bytes are compared at one look: those that were loaded last, and as many others in turns. Each costs the
- * kernel a third of a microsecond, because each lies in a page of its own. */
+/* Number of images whose own bytes are compared at one check: this many of those loaded last, and as many others in
+ * turns. Each costs the kernel a third of a microsecond, because each lies in a page of its own. */
 #define LATEST 16u
-/* Pieces that are read by one call. */
+/* Number of pieces that one call reads. */
 #define AT_ONCE 256u
 
 /* The public part of struct link_map. */
@@ -54,42 +55,43 @@ struct node {
 _Static_assert(offsetof(struct link_map, l_next) == offsetof(struct node, next), "a link_map as <link.h> lays it out");
 _Static_assert(offsetof(struct node, previous) <= TRACE_SIZE, "a node's trace has room");
 
-/* Bytes of an image by which it is known. */
+/* Bytes by which an image, or its node in the chain, is recognised. */
 struct trace {
     usp_addr at;
     uint32_t size; /* bytes that count, at most TRACE_SIZE */
     uint8_t bytes[TRACE_SIZE];
 };
 
-/* The next node of one that stays, where the next one need not. */
+/* A link of the chain from a node that stays to one that may be unloaded, or to the end. */
 struct link {
     uintptr_t at, next;
 };
 
-/* The chain as it was, as far as it can change: it grows at its end, and loses nodes that do not stay. An image that takes
- * another one's place, where its node lies as well, differs in its own bytes alone. */
+/* The changeable part of the chain at the time of the listing. The chain grows at its end, and loses nodes that do not
+ * stay. If a new image replaces another one, and its node has the same address too, only the image's own bytes
+ * differ. */
 struct uspi_os_loaded {
     size_t link_count, node_count, image_count;
     struct link *links;
-    struct trace *nodes;       /* of each image that need not stay */
-    struct trace *images;      /* bytes of the images themselves, in the order of the chain */
-    _Atomic(size_t) others;    /* images that were compared in turns */
-    _Atomic(bool) has_changed; /* once a difference was seen: the next look compares other images */
+    struct trace *nodes;       /* the nodes of images that may be unloaded */
+    struct trace *images;      /* bytes of those images themselves, in the order of the chain */
+    _Atomic(size_t) others;    /* how many images were compared in turns so far */
+    _Atomic(bool) has_changed; /* a difference was found; kept, because the next check compares other images */
 };
 
 /* An image that is being listed. */
 struct listed {
-    uintptr_t at; /* its node; 0: it is not of the chain */
+    uintptr_t at; /* address of its node; 0: it is not in the chain */
     struct node node;
-    char *name;             /* as the chain has it; NULL: none */
-    bool is_there;          /* there are headers, and image is filled */
-    struct usp_image image; /* but for its path */
+    char *name;             /* as in the chain; NULL: none */
+    bool is_there;          /* its headers were read, and `image` is filled in */
+    struct usp_image image; /* without its path */
     struct trace trace;
 };
 
 /* ---- the program ---- */
 
-/* What the kernel passed to the program: direct reads, its headers stay where they are. */
+/* The program's headers as the kernel passed them. They are read directly, because they stay mapped. */
 struct program {
     const ElfW(Phdr) * headers;
     size_t count;
@@ -97,8 +99,8 @@ struct program {
     char path[PATH_MAX];
 };
 
-/* The slide of a program whose headers do not tell where they are themselves (PT_PHDR), as when it was linked statically: they
- * follow the header of the file. */
+/* Returns the slide of a program whose headers do not state their own address (PT_PHDR), such as a statically linked
+ * one: they follow the file's header. 0: not known. */
 static uintptr_t slide_by_header(const struct program *program) {
     const ElfW(Ehdr) *file = (const ElfW(Ehdr) *)((uintptr_t)program->headers - sizeof *file);
     if (memcmp(file->e_ident, ELFMAG, SELFMAG) != 0 || file->e_phoff != sizeof *file) return 0;
@@ -123,11 +125,11 @@ static void find_program(struct program *program) {
         lowest = p->p_vaddr;
         offset = p->p_offset;
     }
-    /* Where the first byte of the file lies: below the lowest segment, which begins at a page. */
+    /* The address of the file's first byte: `offset` bytes below the lowest segment, which begins at a page. */
     if (lowest != UINTPTR_MAX) program->load = program->slide + lowest - offset;
 }
 
-/* The head of the chain; 0 when the program was linked statically. */
+/* Returns the head of the chain; 0 when the program was linked statically. */
 static uintptr_t find_chain(const struct program *program) {
     const ElfW(Dyn) *dynamic = NULL;
     for (size_t i = 0; i < program->count; i++) {
@@ -146,9 +148,9 @@ static uintptr_t find_chain(const struct program *program) {
 struct listing {
     struct program program;
     usp_addr loader, vdso;
-    struct usp_memory memory; /* of this process, by pages */
+    struct usp_memory memory; /* this process's memory, read by pages */
     struct uspi_page_cache *pages;
-    struct uspi_source source; /* the same */
+    struct uspi_source source; /* the same memory */
     struct listed *images;
     size_t count, room;
     struct uspi_linked linked;
@@ -167,7 +169,8 @@ static void forget_images(struct listing *listing) {
     listing->count = 0;
 }
 
-/* USP_ERROR_BUSY for what is no name, which was one a moment ago. */
+/* Copies a name; *name stays NULL for an empty one. Returns USP_ERROR_BUSY when there is no valid name: the chain has
+ * changed. */
 static int copy_name(const struct listing *listing, uintptr_t at, char **name) {
     char text[PATH_MAX];
     if (at == 0) return USP_OK;
@@ -195,7 +198,7 @@ static int copy_chain(struct listing *listing, uintptr_t head) {
     return USP_OK;
 }
 
-/* Whether each node is what was copied; read at once, past the pages that were kept. */
+/* Whether each node is as it was copied. Reads many nodes by one call, without the cached pages. */
 static bool is_chain_unchanged(const struct listing *listing) {
     struct node now[AT_ONCE];
     usp_addr from[AT_ONCE];
@@ -213,7 +216,8 @@ static bool is_chain_unchanged(const struct listing *listing) {
     return true;
 }
 
-/* The same of the names of images that may have gone: another image's node can have come to the same place. */
+/* Whether the names of images that may be unloaded are as they were copied. Another image's node may have been
+ * allocated at the same address. */
 static bool are_names_unchanged(const struct listing *listing) {
     const struct usp_memory memory = {uspi_os_read, NULL};
     const struct uspi_source source = uspi_source_of_memory(&memory, "loader's list");
@@ -232,8 +236,8 @@ static bool are_names_unchanged(const struct listing *listing) {
 
 /* ---- the images ---- */
 
-/* Where the file begins that has a mapping at an address: for libraries that were linked for an address other than 0, whose
- * slide says nothing of that. 0: not known. */
+/* Returns where the file is mapped that has a mapping at an address; 0: not known. Needed for libraries that were
+ * linked for an address other than 0, because their slide is not their load address. */
 static usp_addr find_beginning(uintptr_t within) {
     struct uspi_proc_maps maps;
     struct uspi_mapping m;
@@ -263,17 +267,18 @@ static usp_addr find_load_address(const struct listing *listing, const struct li
     return is_header ? image->node.slide : find_beginning(image->node.dynamic);
 }
 
-/* What shows that the image is still there: its build-id's note, else a part of its headers. */
+/* Reads the bytes that show whether the image is still loaded: its build id's note, otherwise a part of its headers. */
 static void read_trace(const struct uspi_elf *elf, struct trace *trace) {
     struct uspi_bytes id;
-    /* The owner's name precedes the id, so that of a short one nothing is read behind it. */
+    /* The trace includes the end of the note's header and owner name, which precede the id. So nothing is read beyond a
+     * short id. */
     bool has_id = uspi_elf_build_id_bytes(elf, &id, NULL) == USP_OK && id.size >= TRACE_SIZE / 2;
     trace->at = has_id ? id.from - TRACE_SIZE / 2 : elf->bytes.from + offsetof(ElfW(Ehdr), e_entry);
     trace->size = TRACE_SIZE;
     if (uspi_os_read(NULL, trace->at, trace->bytes, TRACE_SIZE) != USP_OK) trace->at = 0;
 }
 
-/* An image whose headers are gone is left out: the chain has changed by then. */
+/* Fills in an image from its headers. An image without headers is left out: the chain has changed meanwhile. */
 static void describe_image(struct listing *listing, struct listed *image) {
     struct uspi_elf elf;
     usp_addr load = find_load_address(listing, image);
@@ -289,7 +294,8 @@ static void describe_image(struct listing *listing, struct listed *image) {
     read_trace(&elf, &image->trace);
 }
 
-/* What the kernel has loaded and the chain lacks, as that of a program which was linked statically. */
+/* Appends an image that the kernel has loaded, unless the chain contains it. The chain of a statically linked program
+ * lacks such images. */
 static int append_unless_there(struct listing *listing, usp_addr load, const char *name) {
     if (load == 0) return USP_OK;
     for (size_t i = 0; i < listing->count; i++) {
@@ -306,7 +312,7 @@ static int append_unless_there(struct listing *listing, usp_addr load, const cha
 /* Lists the images once. USP_ERROR_BUSY: the loader has changed its chain meanwhile. */
 static int list_once(struct listing *listing, uintptr_t head) {
     int status = copy_chain(listing, head);
-    /* Before it is looked where these nodes lead to. */
+    /* The nodes must be valid before the images that they point to are read. */
     if (status == USP_OK && !is_chain_unchanged(listing)) status = USP_ERROR_BUSY;
     if (status != USP_OK) return status;
     uspi_linked_init(&listing->linked);
@@ -316,8 +322,8 @@ static int list_once(struct listing *listing, uintptr_t head) {
     return status == USP_OK ? append_unless_there(listing, listing->vdso, "linux-vdso.so.1") : status;
 }
 
-/* Learns from the mappings what the loader does not tell: which images' files are gone, and the path of a program that was
- * started through the loader, where /proc/PID/exe is the loader. */
+/* Learns from the mappings what the loader does not say: which images' files are deleted, and the path of a program
+ * that was started through the loader, where /proc/PID/exe is the loader. */
 static void learn_of_mappings(struct listing *listing) {
     struct uspi_proc_maps maps;
     struct uspi_mapping m;
@@ -335,7 +341,7 @@ static void learn_of_mappings(struct listing *listing) {
     uspi_proc_maps_close(&maps);
 }
 
-/* The path of an image, "" when it has none. */
+/* Returns an image's path; "" when it has none. */
 static const char *path_of(struct listing *listing, const struct listed *image) {
     char *path = listing->program.path;
     if ((image->image.flags & USP_IMAGE_MAIN) == 0) return image->name != NULL ? image->name : "";
@@ -391,7 +397,7 @@ int uspi_os_images_self(struct uspi_images_found *found, uint64_t deadline, stru
     struct listing *listing = calloc(1, sizeof *listing);
     if (listing == NULL) return USP_ERROR_NO_MEMORY;
     listing->memory = (struct usp_memory){uspi_os_read, NULL};
-    /* Nodes and headers are read in pieces that mostly share a page. */
+    /* Nodes and headers are read in small pieces, which usually share a page. */
     listing->pages = uspi_page_cache_before(&listing->memory);
     listing->source = uspi_source_of_memory(&listing->memory, "image");
     listing->loader = getauxval(AT_BASE);
@@ -430,12 +436,13 @@ void uspi_os_loaded_free(struct uspi_os_loaded *loaded) {
     free(loaded);
 }
 
-/* How many images are compared at one look. */
+/* Returns how many images are compared at one check. */
 static size_t images_of_look(const struct uspi_os_loaded *loaded) {
     return loaded->image_count < 2 * LATEST ? loaded->image_count : 2 * LATEST;
 }
 
-/* The k-th of them; others: how many were compared in turns before this look. */
+/* Returns the k-th image to compare.
+ *   others  how many images were compared in turns before this check */
 static const struct trace *image_of_look(const struct uspi_os_loaded *loaded, size_t k, size_t others) {
     if (loaded->image_count <= 2 * LATEST) return &loaded->images[k];
     const size_t rest = loaded->image_count - LATEST;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Another process that is looked at again and again, on Linux: its threads and their clocks by /proc, with files that stay open;
- * their stacks by tracer.h. */
+/* Repeated queries about another process on Linux: its threads and their clocks by /proc, with files that stay open,
+ * and their stacks by tracer.h. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_LINUX
@@ -17,43 +17,45 @@
 #include <string.h>
 #include <unistd.h>
 
-/* For all of a stop, in ns. */
+/* Timeout of a whole stop, in ns. */
 #define STOP_TIMEOUT UINT64_C(100000000)
-/* Ranges of stacks are read again after so long, in ns, if the process has mapped or unmapped something. */
+/* Interval in ns at which the size of mapped memory is checked. If it has changed, the ranges of stacks are read
+ * again. */
 #define RANGES_AGE UINT64_C(1000000000)
-/* Questions about the main thread, or about how many there are, between two looks at whether it has ended. */
+/* Number of queries about the main thread, or about the number of threads, between two checks whether the main thread
+ * has ended. */
 #define BETWEEN_LOOKS 16u
 
-/* The most processor time that a thread spends on being stopped and resumed, in ns. */
+/* Maximum processor time that a thread spends on being stopped and resumed, in ns. */
 #define BEING_STOPPED UINT64_C(50000)
 
-/* The open file with the processor time of a thread. */
+/* A thread's processor time, and the open file that has it. */
 struct clock {
     pid_t tid;
-    int fd;            /* −1: there is none to spare, and the file is opened each time */
-    uint64_t time;     /* that it told last, in ns */
-    uint64_t stopping; /* of that, what being stopped took; it is not told */
-    usp_addr sp, pc;   /* where the thread stood when it was stopped last */
-    bool was_stopped;  /* since it told another time */
-    bool is_known;     /* it has told one */
-    bool is_active;    /* it told another one the last time that it was asked */
-    bool is_fresh;     /* `next` is what it tells now */
+    int fd;            /* −1: no descriptor is to spare, and the file is opened each time */
+    uint64_t time;     /* the last value that was read, in ns */
+    uint64_t stopping; /* the part of it that being stopped took, in ns; it is not reported */
+    usp_addr sp, pc;   /* where the thread was when it was last stopped */
+    bool was_stopped;  /* the thread was stopped since `time` last changed */
+    bool is_known;     /* `time` was read at least once */
+    bool is_active;    /* the last reading was the first one, or differed from the one before */
+    bool is_fresh;     /* `next` is the current value */
     uint64_t next;
 };
 
 struct uspi_os_other {
     struct uspi_tracing *tracing;
-    struct clock *clocks; /* by rising id */
+    struct clock *clocks; /* by ascending id */
     size_t clock_count, clock_room;
     int size;              /* descriptor of statm */
-    uint64_t ranges_read;  /* when, by usp_clock, */
-    uint64_t ranges_pages; /* and what was mapped then */
-    uint64_t all_time;     /* of all threads, when the last look began */
-    bool is_all_known;     /* there was one */
-    bool others_stand;     /* since then no thread has run but those that are active */
-    size_t most_files;     /* for clocks */
+    uint64_t ranges_read;  /* time of the last check of mapped memory (usp_clock) */
+    uint64_t ranges_pages; /* size of mapped memory at that check, in pages */
+    uint64_t all_time;     /* processor time of all threads at the beginning of the last look */
+    bool is_all_known;     /* all_time is known */
+    bool others_stand;     /* between the last two looks no thread ran except active ones */
+    size_t most_files;     /* maximum number of open files for clocks */
     unsigned questions;
-    bool main_has_ended; /* as of the last look */
+    bool main_has_ended; /* at the last check */
 };
 
 /* ---- open and close ---- */
@@ -76,7 +78,7 @@ static int open_size(pid_t pid) {
     return (int)uspi_linux->open(AT_FDCWD, path, O_RDONLY);
 }
 
-/* One stop shows whether the system allows it. */
+/* Stops the process once, which shows whether the system permits it. */
 static int try_to_stop(struct uspi_os_other *other) {
     const struct usp_thread thread = {(uint64_t)other->tracing->living, (uint64_t)other->tracing->living};
     other->tracing->timeout = STOP_TIMEOUT;
@@ -98,7 +100,7 @@ int uspi_os_other_open(int64_t pid, struct uspi_os_other **other, char *error, s
             (struct uspi_refusal){.pid = made->tracing->pid, .text = error, .text_size = error_size};
         status = uspi_linux_prepare_tracing(made->tracing, pid);
         if (status == USP_OK) status = try_to_stop(made);
-        /* The text is the caller's, who does not read it later. */
+        /* The buffer belongs to the caller, who does not read it later. */
         made->tracing->refusal.text = NULL;
         made->tracing->refusal.text_size = 0;
     }
@@ -135,7 +137,7 @@ uint64_t uspi_os_other_mapped(struct uspi_os_other *other) {
 
 /* ---- threads ---- */
 
-/* Of a process whose main thread has ended, the others go on; its entry stays until all have ended. */
+/* Checks whether the main thread has ended. The other threads go on, and its entry stays until all have ended. */
 static bool look_at_main(struct uspi_os_other *other) {
     struct uspi_proc_stat stat;
     const pid_t pid = other->tracing->pid;
@@ -177,13 +179,14 @@ int uspi_os_other_list(struct uspi_os_other *other, struct usp_thread *threads, 
     struct taken taken = {other, threads, capacity, 0};
     pid_t tid;
     (void)look_at_main(other);
-    /* Of a thread that is not in the list it is asked whether it has ended. */
+    /* The caller asks for the clocks of threads that are missing from the list, to learn whether they have ended. So
+     * these clocks must be read. */
     other->others_stand = false;
     int e = uspi_proc_threads_rewind(list);
     while (e == 0 && (tid = uspi_proc_threads_next(list)) != 0) take_thread(&taken, tid);
     if (e == 0) e = (int)list->error;
     *count = taken.count;
-    /* The folder of a process that is gone is not there any more. */
+    /* The directory of an ended process does not exist any more. */
     if (e == -ENOENT || e == -ESRCH) return USP_OK;
     if (e < 0) return uspi_linux_status(e);
     return taken.count > capacity ? USP_ERROR_FULL : USP_OK;
@@ -205,7 +208,7 @@ int uspi_os_other_describe(struct uspi_os_other *other, const struct usp_thread 
 
 /* ---- clocks ---- */
 
-/* Where the thread's clock is, or would be. */
+/* Returns the index of a thread's clock, or where it would be inserted. */
 static size_t place_of(const struct uspi_os_other *other, pid_t tid) {
     size_t low = 0, high = other->clock_count;
     while (low < high) {
@@ -219,7 +222,7 @@ static size_t place_of(const struct uspi_os_other *other, pid_t tid) {
     return low;
 }
 
-/* The scheduler's count of a thread: "RUN-TIME WAIT-TIME RUNS" (Documentation/scheduler/sched-stats.rst). */
+/* Opens the scheduler's count of a thread: "RUN-TIME WAIT-TIME RUNS" (Documentation/scheduler/sched-stats.rst). */
 static int open_clock(const struct uspi_os_other *other, pid_t tid) {
     char path[USPI_PROC_PATH_MAX];
     uspi_proc_path(path, other->tracing->pid, tid, "schedstat");
@@ -228,7 +231,8 @@ static int open_clock(const struct uspi_os_other *other, pid_t tid) {
 
 static bool is_out_of_files(long e) { return e == -EMFILE || e == -ENFILE; }
 
-/* Returns its place, or a negative error number. The program needs files, too: half of those that it may open are left to it. */
+/* Adds a thread's clock. Returns its index, or a negative error number. Half of the files that the program may open are
+ * left to it. */
 static long add_clock(struct uspi_os_other *other, size_t place, pid_t tid) {
     int fd = other->clock_count < other->most_files ? open_clock(other, tid) : -EMFILE;
     if (fd < 0 && !is_out_of_files(fd)) return fd;
@@ -251,7 +255,7 @@ static void remove_clock(struct uspi_os_other *other, size_t place) {
     memmove(other->clocks + place, other->clocks + place + 1, (other->clock_count - place) * sizeof *other->clocks);
 }
 
-/* USP_OK and the time, or why it is not known. */
+/* Reads a clock. Returns USP_OK and the time, or why it is not known. */
 static int read_clock(const struct uspi_os_other *other, const struct clock *clock, uint64_t *time) {
     char text[128], *end;
     long n;
@@ -264,12 +268,13 @@ static int read_clock(const struct uspi_os_other *other, const struct clock *clo
     if (n == -ESRCH || n == -ENOENT) return USP_ERROR_NO_THREAD;
     if (n <= 0) return n < 0 ? uspi_linux_status(n) : USP_ERROR_SYSTEM;
     *time = strtoull(text, &end, 10);
-    /* Where the kernel does not count, it writes zeros (fs/proc/base.c, proc_pid_schedstat). */
+    /* A kernel that does not count writes zeros (fs/proc/base.c, proc_pid_schedstat). */
     return strncmp(text, "0 0 0", 5) == 0 || end == text ? USP_ERROR_UNSUPPORTED : USP_OK;
 }
 
-/* One question about all threads, and one about each that ran lately: when these used all the time that was used, the others stand
- * where they stood. Running threads that are accounted for between the questions make the sums differ; then every clock is read. */
+/* Reads the clock of the whole process, and of each thread that ran lately. If these threads used all the time that the
+ * process used, no other thread has run. If a running thread is accounted for between the readings, the sums differ,
+ * and every clock is read. */
 void uspi_os_other_begin_look(struct uspi_os_other *other) {
     const int64_t all = uspi_linux->process_cpu_time(other->tracing->pid);
     const uint64_t before = other->all_time;
@@ -286,7 +291,7 @@ void uspi_os_other_begin_look(struct uspi_os_other *other) {
     other->all_time = all >= 0 ? (uint64_t)all : 0;
 }
 
-/* What it tells now, by as few calls as there can be. */
+/* Gives a clock's current value with as few system calls as possible. */
 static int ask_clock(const struct uspi_os_other *other, struct clock *clock, uint64_t *time) {
     *time = clock->is_fresh ? clock->next : clock->time;
     int status = clock->is_fresh || (other->others_stand && clock->is_known && !clock->is_active)
@@ -299,7 +304,8 @@ static int ask_clock(const struct uspi_os_other *other, struct clock *clock, uin
     return USP_OK;
 }
 
-/* A thread that waits leaves its call to be stopped, and goes back: its clock has moved, the thread has not. */
+/* Returns a thread's time without the time that being stopped took. A waiting thread leaves its system call to be
+ * stopped, and then returns to it: its clock advances, although the thread has not moved. */
 static uint64_t without_stops(const struct uspi_os_other *other, struct clock *clock, uint64_t time) {
     usp_addr sp, pc;
     const uint64_t passed = time > clock->time ? time - clock->time : 0;
@@ -330,7 +336,7 @@ int uspi_os_other_cpu(struct uspi_os_other *other, const struct usp_thread *thre
     size_t place = place_of(other, tid);
     if (place == other->clock_count || other->clocks[place].tid != tid) {
         long added = add_clock(other, place, tid);
-        /* A system that keeps no such count has no such file. */
+        /* A system without this count does not have the file. */
         if (added == -ENOENT && uspi_linux->probe_thread(other->tracing->pid, tid) == 0) return USP_ERROR_UNSUPPORTED;
         if (added < 0) return added == -ENOENT || added == -ESRCH ? USP_ERROR_NO_THREAD : uspi_linux_status(added);
     }

@@ -52,12 +52,12 @@ static int open_proc(int64_t pid, int64_t tid, const char *name, int flags) {
     return (int)uspi_linux->open(AT_FDCWD, path, flags);
 }
 
-/* Reads and closes. */
+/* Reads a whole small file and closes it. Returns as uspi_proc_read does. */
 static long read_whole(int fd, char *to, size_t n) {
     to[0] = '\0';
     if (fd < 0) return fd;
     long got;
-    /* These files come in one piece when there is room. */
+    /* The kernel returns such a file by one read if there is enough room. */
     do got = uspi_linux->read(fd, to, n - 1);
     while (got == -EINTR);
     uspi_linux->close(fd);
@@ -121,7 +121,7 @@ static bool parse_stat(const char *text, struct uspi_proc_stat *stat) {
         case 14:
         case 15: stat->cpu_ns += value * NS_PER_TICK; break;
         case 22: stat->start = value; break;
-        /* 1 is said instead of the truth to those who may not know. */
+        /* Readers without permission get 0 or 1 instead of an address (fs/proc/array.c, do_task_stat). */
         case 28: stat->stack_top = value > 1 ? value : 0; break;
         case 31: stat->pending = value; break;
         case 32: stat->blocked = value; break;
@@ -165,7 +165,8 @@ int uspi_proc_syscall(int64_t pid, int64_t tid, uint64_t *call, usp_addr *first)
     char text[256];
     long n = uspi_proc_read(pid, tid, "syscall", text, sizeof text);
     if (n < 0) return (int)n;
-    /* "NUMBER 0xARGUMENT …", or a word where there is no call (fs/proc/base.c, proc_pid_syscall). */
+    /* Format: "NUMBER 0xARGUMENT …", or other text for a thread in no system call (fs/proc/base.c,
+     * proc_pid_syscall). */
     const char *at = text;
     if (!take_number(&at, 10, call)) return -EAGAIN;
     return take_char(&at, ' ') && take_char(&at, '0') && take_char(&at, 'x') && take_number(&at, 16, first) ? 0 : -EIO;
@@ -185,7 +186,7 @@ int uspi_proc_standing(int64_t pid, int64_t tid, usp_addr *sp, usp_addr *pc) {
                : -EIO;
 }
 
-/* What stands behind "\nNAME:\t"; NULL when there is no such line. */
+/* Returns the text after "\nNAME:\t"; NULL when there is no such line. */
 static const char *find_line(const char *text, const char *name) {
     size_t n = strlen(name);
     for (const char *line = text; line != NULL;) {
@@ -260,7 +261,7 @@ int uspi_proc_threads_rewind(struct uspi_proc_threads *list) {
 }
 
 long uspi_proc_threads_count(const struct uspi_proc_threads *list) {
-    /* Two of a directory's links are its own. */
+    /* A directory has two links besides those of its subdirectories, the threads. */
     long links = uspi_linux->count_links(list->fd);
     return links < 0 ? links : links - 2;
 }
@@ -293,7 +294,7 @@ int uspi_proc_maps_open(struct uspi_proc_maps *maps, int64_t pid) {
     return maps->fd < 0 ? maps->fd : 0;
 }
 
-/* The next line, NUL-terminated in the buffer; NULL at the end. */
+/* Returns the next line, NUL-terminated in the buffer; NULL at the end. */
 static char *next_line(struct uspi_proc_maps *maps) {
     for (;;) {
         char *line = maps->buffer + maps->at;

@@ -96,7 +96,7 @@ struct uspi_mapping {
     const char *path; /* without " (deleted)"; "" for none. Valid until the next call */
 };
 
-#define USPI_PROC_LINE_MAX 4352 /* a path, and what stands before it */
+#define USPI_PROC_LINE_MAX 4352 /* a path, and the fields before it */
 
 /* Reads /proc/PID/maps. About 4 KB: not for small stacks. */
 struct uspi_proc_maps {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Stops by a tracer, of another process or of this one: whom and what the tracer needs, and what is handed over of what it
- * has copied. How threads are stopped is tracer.h's, messages for the user are refusal.h's. */
+/* Stops by a tracer, of another process or of this one: prepares what the tracer needs, and hands over its copies.
+ * tracer.h has how threads are stopped, refusal.h the messages for users. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_LINUX
@@ -27,7 +27,8 @@ static void release(void *owned) {
     free(kept);
 }
 
-/* What of a stack was not copied: the thread runs again. */
+/* Returns the part of a stack that was not copied. It counts as unreadable, because the thread runs again and changes
+ * it. */
 static struct uspi_hole behind(const struct uspi_stack_extent *e) {
     if (e->room == 0) return (struct uspi_hole){0, 0};
     usp_addr from = e->from + e->copied, high = e->high != 0 ? e->high : from + USPI_STACK_MAX;
@@ -96,7 +97,8 @@ int uspi_linux_prepare_tracing(struct uspi_tracing *tracing, int64_t pid) {
     return e < 0 ? uspi_refuse_system(refusal, e, "/proc/PID/task") : USP_OK;
 }
 
-/* except: the calling thread, when the process is this one; else 0. */
+/* Stops a process, and hands over the copies.
+ *   except  the calling thread if the process is this one; otherwise 0 */
 static int stop(int64_t pid, pid_t except, const struct uspi_stop_options *options, struct uspi_stopped_process *out,
                 struct uspi_refusal refusal) {
     struct uspi_tracing *tracing = uspi_tracing_create();

@@ -34,7 +34,7 @@ int uspi_linux_yama_scope(void) {
     return n > 0 && scope[0] > '0' && scope[0] <= '9' ? scope[0] - '0' : 0;
 }
 
-/* Why the kernel said no (ptrace(2), "Ptrace access mode checking"), the most likely reason first. */
+/* Records why the kernel refused access (ptrace(2), "Ptrace access mode checking"), the most likely reason first. */
 static int refuse_permission(struct uspi_refusal *refusal) {
     struct uspi_proc_status target, self;
     int pid = refusal->pid;
@@ -92,7 +92,7 @@ int uspi_refuse_no_process(struct uspi_refusal *refusal) {
     int e = uspi_proc_status(pid, 0, &status);
     if (e == 0) e = uspi_proc_stat(pid, 0, &stat);
     if (e < 0) {
-        /* Where /proc is mounted, this process is in it. */
+        /* If /proc is mounted, this process is in it. */
         if (e != -ENOENT || uspi_proc_status(0, 0, &status) != -ENOENT) return USP_OK;
         return uspi_refuse(refusal, USP_ERROR_UNSUPPORTED,
                            "process %d cannot be looked at: /proc cannot be read: mount it (proc(5))", pid);

@@ -12,22 +12,24 @@
 #include <errno.h>
 #include <string.h>
 
-/* The requester looks after threads that have not answered 2 ms after it asked them, after 4 ms, then after twice as long each
- * time, in ns. Those that cannot answer are given up at the second look. */
+/* Time in ns after which the requester first checks threads that have not answered. It checks again 4 ms after it asked
+ * them, and then after twice as long each time. Threads that cannot answer are given up at the second check
+ * (EXCUSES). */
 #define FIRST_LOOK 2000000u
-/* The same where all others are held already. */
+/* The same while all other threads are already held. */
 #define LATE_LOOK 250000u
 #define EXCUSES   2u
-/* ns. A thread that ran so long since it was seen to block the signal outside of our handlers, and still blocks it, cannot
- * answer. */
+/* A thread cannot answer if it blocks the signal outside of our handlers, and still blocks it after it has run for this
+ * time. In ns. */
 #define ENOUGH_TIME 1000000u
-/* A signal can be lost with a thread whose id is in use again; more often than this it is something else. */
+/* Maximum number of signals sent for one request. A signal can be lost when the thread's id is reused; if more are
+ * lost, there is another cause. */
 #define SIGNALS_PER_REQUEST 3u
-/* Where the system refuses the futex call, waiting is sleeping. */
+/* Sleep in ns that replaces waiting where the system refuses the futex call. */
 #define NAP         50000u
 #define MAPPING_MAX (sizeof(size_t) > 4 ? (uint64_t)4 << 30 : (uint64_t)512 << 20)
-/* Requests for one thread that are kept when they are not used; more are made when more threads capture at one time. Those
- * that are unmapped each time have the threads wait for each other in the kernel. */
+/* Number of requests for one thread that stay mapped while they are not in use. Further requests, for more threads that
+ * capture at one time, are unmapped after each use: mapping makes threads wait for each other in the kernel. */
 #define KEPT           256
 #define SNAPSHOT_PLACE 0
 
@@ -74,7 +76,7 @@ static bool is_any_handler_running(void) {
     return false;
 }
 
-/* Unmaps what was retired when no handler can be looking at it. */
+/* Unmaps the retired requests when no handler can access them. */
 static void sweep(void) {
     struct uspi_request *r = atomic_exchange(&uspi_capturing.retired, NULL);
     const bool may_unmap = r != NULL && !is_any_handler_running();
@@ -107,7 +109,8 @@ bool uspi_request_replace(int place, size_t slot_count, size_t arena_size) {
 
 void uspi_request_drop(int place) { retire(atomic_exchange(&uspi_capturing.requests[place], NULL)); }
 
-/* A place that is free, or whose owner gave it up while a handler was busy with it. */
+/* Takes a place that is free, or whose owner abandoned it while a handler was busy with it. Returns false when it is in
+ * use. */
 static bool claim(uint32_t place) {
     uint8_t owner = atomic_load_explicit(&uspi_capturing.owners[place], memory_order_relaxed);
     if (owner == USPI_ABANDONED) {
@@ -142,7 +145,7 @@ void uspi_requests_free(void) {
         uspi_request_drop((int)i);
         atomic_store(&uspi_capturing.owners[i], 0);
     }
-    /* Handlers that are on their way out need a moment. One that does not get it keeps the memory. */
+    /* Handlers that are about to return need a moment. If one still runs afterwards, the memory stays mapped. */
     for (unsigned i = 0; i < 200 && atomic_load(&uspi_capturing.retired) != NULL; i++) {
         uspi_linux->sleep(NAP);
         sweep();
@@ -179,7 +182,8 @@ bool uspi_slot_ready(const struct uspi_slot *slot) {
     return slot->status == USP_OK && uspi_slot_phase(slot) == USPI_READY;
 }
 
-/* Takes a request back. False when the thread was faster: it is answering. The thread id stays in the word. */
+/* Withdraws the request from a thread. Returns false when the thread is already answering. The thread id stays in the
+ * word. */
 static bool withdraw(struct uspi_request *r, struct uspi_slot *s, int status) {
     pid_t tid = uspi_slot_thread(s);
     uint32_t asked = uspi_slot_word(tid, USPI_ASKED);
@@ -198,8 +202,8 @@ static void send(struct uspi_request *r, struct uspi_slot *s) {
     }
 }
 
-/* A thread in sigwait does not block what it waits for (kernel/signal.c do_sigtimedwait), and takes the signal without a
- * handler. */
+/* Whether a thread waits for the signal in sigwait. Such a thread does not block the signals that it waits for
+ * (kernel/signal.c do_sigtimedwait), and takes the signal without a handler. */
 static bool waits_for(pid_t tid, uint64_t signal) {
     uint64_t call, set;
     usp_addr first;
@@ -216,11 +220,11 @@ enum uspi_ability uspi_thread_ability(pid_t tid) {
     if (e == -ENOENT || e == -ESRCH) return USPI_THREAD_GONE;
     if (e < 0) return USPI_THREAD_UNKNOWN;
     switch (stat.state) {
-    /* A main thread that has ended while others live on keeps its id. */
+    /* A main thread that has ended keeps its id while other threads live. */
     case 'Z':
     case 'X':
     case 'x': return USPI_THREAD_GONE;
-    /* The parent of a vfork child is one of these (kernel/fork.c wait_for_vfork_done). */
+    /* The parent of a vfork child is in this state, too (kernel/fork.c wait_for_vfork_done). */
     case 'D': return USPI_THREAD_ASLEEP;
     case 'T':
     case 't': return USPI_THREAD_UNABLE;
@@ -231,10 +235,13 @@ enum uspi_ability uspi_thread_ability(pid_t tid) {
     return stat.state == 'S' && waits_for(tid, signal) ? USPI_THREAD_UNABLE : USPI_THREAD_UNASKED;
 }
 
-/* What is known of a thread's ability after another look. A thread in a handler of ours blocks the signal, and may answer
- * many other requests first: it is able. Any other running thread that blocks the signal may be about to enter such a
- * handler or to leave it: it cannot answer if it still blocks the signal after it had the time for that. A thread that slept
- * uninterruptibly and slept on since does not wake up soon; where no other thread is held meanwhile, it is waited for. */
+/* Returns a thread's ability. `ability` is what this check found; the result also depends on earlier checks:
+ *
+ *   - A thread in a handler of ours blocks the signal, and may answer many other requests first. It can answer.
+ *   - Any other running thread that blocks the signal may be about to enter or leave such a handler. It cannot answer
+ *     if it still blocks the signal after it has run for ENOUGH_TIME.
+ *   - A thread that slept uninterruptibly at two checks, and did not run in between, does not wake up soon. It cannot
+ *     answer if this request holds other threads; otherwise the requester waits for it. */
 static enum uspi_ability ability_since(const struct uspi_request *r, struct uspi_slot *s, enum uspi_ability ability) {
     uint64_t ran, before = s->ran;
     if (ability != USPI_THREAD_BLOCKS && ability != USPI_THREAD_ASLEEP) return ability;
@@ -273,13 +280,13 @@ bool uspi_ask(struct uspi_request *r, pid_t tid) {
     struct uspi_slot *s = add(r, tid, USPI_ASKED);
     if (s == NULL) return false;
     if (uspi_is_unanswering(tid)) {
-        /* It has been so since the last time at least: it gets no signal that it does not want, and others are not held up
-         * for it. */
+        /* The thread could not answer the last time. If it still cannot, it gets no signal that it does not want, and
+         * no other thread is held longer because of it. */
         enum uspi_ability ability = uspi_thread_ability(tid);
         if (ability == USPI_THREAD_GONE) withdraw(r, s, USP_ERROR_NO_THREAD);
         if (ability == USPI_THREAD_UNABLE) withdraw(r, s, USP_ERROR_TIMEOUT);
         if (s->status != USP_OK) return true;
-        /* These are looked at again, after less time. */
+        /* Records this check, so that the next one can decide. */
         if (ability == USPI_THREAD_BLOCKS || ability == USPI_THREAD_ASLEEP) {
             (void)ability_since(r, s, ability);
         } else {
@@ -290,7 +297,8 @@ bool uspi_ask(struct uspi_request *r, pid_t tid) {
     return true;
 }
 
-/* A thread that a snapshot holds meanwhile sleeps with every signal blocked, and will answer afterwards. */
+/* Whether a snapshot may hold the thread that is asked. A held thread sleeps with every signal blocked, and answers
+ * afterwards. */
 static bool may_be_held(const struct uspi_request *r) {
     return r != uspi_request_at(SNAPSHOT_PLACE) && atomic_load(&uspi_capturing.asked[SNAPSHOT_PLACE]) != 0;
 }
@@ -301,7 +309,7 @@ static void look_after(struct uspi_request *r, struct uspi_slot *s) {
     if (ability == USPI_THREAD_UNABLE && may_be_held(r)) return;
     switch (ability) {
     case USPI_THREAD_GONE:
-        /* A main thread that has ended is there for good. */
+        /* An ended main thread keeps its id as long as the process lives. */
         if (withdraw(r, s, USP_ERROR_NO_THREAD) && tid == uspi_linux_pid()) uspi_remember_unanswering(tid);
         break;
     case USPI_THREAD_UNABLE:
@@ -324,7 +332,7 @@ static uint32_t count_phase(const struct uspi_request *r, enum uspi_phase phase)
     return n;
 }
 
-/* Until every slot is READY or withdrawn, or `until`. */
+/* Waits until every slot is READY or withdrawn. Returns false when `until` (usp_clock) has passed. */
 static bool wait_until(struct uspi_request *r, uint64_t until) {
     for (;;) {
         uint32_t seen = atomic_load(&r->answered);
@@ -352,7 +360,7 @@ bool uspi_ask_wait(struct uspi_request *r, uint64_t deadline) {
         uint32_t used = atomic_load(&r->used);
         now = uspi_os_clock();
         is_over = now >= deadline;
-        /* The program may have installed a handler since, which has the signal now. */
+        /* The program may have installed a handler meanwhile, which now receives the signal. */
         if (!uspi_signal_is_ours()) uspi_signal_restore(now);
         for (uint32_t i = 0; i < used; i++) {
             struct uspi_slot *s = &r->slots[i];

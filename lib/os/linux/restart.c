@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
-/* Linux include/uapi/linux/futex.h, which is not libc's: musl comes without it. */
+/* From Linux include/uapi/linux/futex.h, which is not part of libc: musl does not have it. */
 enum { FUTEX_WAIT = 0, FUTEX_WAIT_BITSET = 9 };
 
 bool uspi_linux_is_sigwait(long call) {
@@ -30,8 +30,8 @@ bool uspi_linux_is_sigwait(long call) {
 /* A word of the interrupted context that holds a register. */
 typedef unsigned long word;
 
-/* Where a system call's registers are: its number, its result, its arguments, the pc behind it. Result and number or first
- * argument share a register. */
+/* The registers of a system call in the interrupted context: number, result, arguments, and the pc after the call. The
+ * result shares a register with the number or the first argument. */
 struct call_registers {
     word *pc, *number, *result;
     word arguments[6];
@@ -64,14 +64,14 @@ static void find_registers(ucontext_t *context, struct call_registers *r) {
     memcpy(r->arguments, arguments, sizeof arguments);
 }
 #else
-/* arm64: svc #0, the number in x8; arm: svc 0 in ARM and Thumb state, the number in r7. */
+/* arm64: svc #0, with the number in x8. arm: svc 0 in ARM and Thumb state, with the number in r7. */
 static const struct call_instruction instructions[] = {
     {0xd4000001, 0xffffffff, 4}, {0xef000000, 0xffffffff, 4}, {0xdf00, 0xffff, 2}};
 
 static word *register_of(ucontext_t *context, unsigned n) {
     const bool is_64 = USPI_HOST_ARCH == USP_ARCH_ARM64;
-    /* struct sigcontext begins with the fault's address, on arm with three words, then the registers in order (Linux
-     * arch/arm64/include/uapi/asm/sigcontext.h, arch/arm/include/uapi/asm/sigcontext.h). */
+    /* struct sigcontext begins with the fault's address (on arm with three words), then has the registers in order
+     * (Linux arch/arm64/include/uapi/asm/sigcontext.h, arch/arm/include/uapi/asm/sigcontext.h). */
     return (word *)(void *)&context->uc_mcontext + (is_64 ? 1 : 3) + n;
 }
 
@@ -84,7 +84,8 @@ static void find_registers(ucontext_t *context, struct call_registers *r) {
 }
 #endif
 
-/* Code on the page that the thread executes can be read, around pc. */
+/* Reads n bytes of code at `from`. Code on the same page as pc is read directly, because the thread executes that page.
+ * Returns false when it cannot be read. */
 static bool read_code(word pc, word from, void *to, size_t n) {
     const word page = ~(word)(USPI_LINUX_PAGE - 1);
     if ((from & page) != (pc & page) || ((from + n - 1) & page) != (pc & page)) {
@@ -94,10 +95,10 @@ static bool read_code(word pc, word from, void *to, size_t n) {
     return true;
 }
 
-/* The instruction at `at`, which makes a call; NULL: it does not. */
+/* Returns the kind of system call instruction at `at`; NULL: there is none. */
 static const struct call_instruction *call_at(word at) {
     uint32_t bits = 0;
-    /* The shortest instructions may be the last ones that can be read. */
+    /* The shortest instruction may end where the readable memory ends. */
     if (!read_code(at, at, &bits, sizeof bits) && !read_code(at, at, &bits, 2)) return NULL;
     for (size_t i = 0; i < sizeof instructions / sizeof *instructions; i++) {
         if ((bits & instructions[i].mask) == instructions[i].bits) return &instructions[i];
@@ -126,16 +127,16 @@ static bool any_handled(uint64_t set, bool without_restart) {
     return false;
 }
 
-/* ---- calls that the kernel does not start again ---- */
+/* ---- calls that the kernel does not restart ---- */
 
 #if defined(REG_RIP) || defined(REG_EIP)
-/* As far before a call the instruction is looked for that sets its number. */
+/* Number of bytes before a call in which the instruction is searched that sets the call's number. */
 #define CODE_BEFORE 24u
-/* The number's register by DWARF number: rax, eax. */
+/* The register of the call's number, by DWARF number: rax, eax. */
 #define NUMBER_REGISTER 0u
 
-/* Whether the instructions in `code` lead one after the other to the end of its n bytes, and leave the number's register as
- * it is. */
+/* Whether the instructions in `code` run one after another to the end of its n bytes, and do not change the register of
+ * the call's number. */
 static bool keeps_number(const uint8_t *code, size_t n, word at) {
     const struct uspi_backend *b = uspi_backend_find(USPI_HOST_ARCH);
     struct uspi_instruction i;
@@ -149,7 +150,7 @@ static bool keeps_number(const uint8_t *code, size_t n, word at) {
     return true;
 }
 
-/* The constant that the nearest mov $NUMBER, %eax before the code at `at` sets. */
+/* Finds the nearest mov $NUMBER, %eax before the code at `at`, and gives its constant. */
 static bool number_before(word at, word *number) {
     uint8_t code[CODE_BEFORE];
     if (!read_code(at, at - sizeof code, code, sizeof code)) return false;
@@ -164,8 +165,8 @@ static bool number_before(word at, word *number) {
 }
 
 #if defined(REG_EIP)
-/* The kernel's own code for a call: it ends with pop %ebp; pop %edx; pop %ecx; ret behind the int $0x80, and libc calls it
- * by call *%gs:0x10 (arch/x86/entry/vdso/vdso32/system_call.S). */
+/* Finds the number of a call that the kernel's own code (the vDSO) makes. That code ends with pop %ebp; pop %edx; pop
+ * %ecx; ret after the int $0x80, and libc calls it by call *%gs:0x10 (arch/x86/entry/vdso/vdso32/system_call.S). */
 static bool number_of_call(word pc, word sp, word *number) {
     uint32_t after;
     word back;
@@ -186,8 +187,8 @@ static bool number_of_call(word pc, word sp, word *number) {
 #define STACK_POINTER REG_RSP
 #endif
 
-/* Of the calls that end with EINTR whatever the handler's flags are (signal(7)), those that have no time limit and whose
- * arguments are as they were. */
+/* Whether a call can be restarted that ends with EINTR whatever the handler's flags are (signal(7)). It must have no
+ * time limit, and its arguments must be unchanged. */
 static bool can_be_repeated(word number, const word *arguments) {
     switch (number) {
 #ifdef SYS_ipc
@@ -224,7 +225,7 @@ static void repeat_call(ucontext_t *context, const struct call_registers *r, int
     *r->number = call;
 }
 #else
-/* arm's first argument is gone: the result stands in its place. */
+/* On arm and arm64 a call cannot be repeated: its result has replaced its first argument. */
 static void repeat_call(ucontext_t *context, const struct call_registers *r, int number) {
     (void)context;
     (void)r;
@@ -232,9 +233,10 @@ static void repeat_call(ucontext_t *context, const struct call_registers *r, int
 }
 #endif
 
-/* ---- calls that the kernel starts again ---- */
+/* ---- calls that the kernel restarts ---- */
 
-/* Calls that a program may see interrupted, and that do nothing before they wait. */
+/* Whether a call may end with EINTR: the program must expect that of it, and the call must do nothing before it
+ * waits. */
 static bool can_be_interrupted(word number, const word *arguments) {
     switch (number) {
     case SYS_read:

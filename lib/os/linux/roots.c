@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where stacks of this process end, as far as trying and asking the kernel tell: what calls a thread's start routine, and
- * where the first stack begins. */
+/* Finds where stacks of this process end: the return addresses into the callers of start routines, by starting threads,
+ * and the beginning of the first stack, by /proc. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_LINUX
@@ -53,12 +53,12 @@ uint32_t uspi_os_thread_roots(usp_addr roots[USPI_THREAD_ROOTS]) {
     uintptr_t root = 0;
     uint32_t n = 0;
     sigset_t all, mask;
-    /* None of the program's handlers should meet a thread that it does not know. */
+    /* No handler of the program may run on a thread that the program does not know. */
     sigfillset(&all);
     if (pthread_sigmask(SIG_SETMASK, &all, &mask) != 0) return 0;
     if (ask_posix_thread(&root)) roots[n++] = root;
 #ifndef __STDC_NO_THREADS__
-    /* Another call in glibc's start_thread. */
+    /* glibc's start_thread calls the functions of C11 threads at another place. */
     thrd_t thread;
     if (thrd_create(&thread, record_c11_caller, &root) == thrd_success && thrd_join(thread, NULL) == thrd_success) {
         roots[n++] = root;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The calling thread on Linux: its stack's bounds, safe reads of this process's memory.
- * Other threads are request.h's, other processes tracer.h's. */
+/* The calling thread on Linux: the bounds of its stack, and safe reads of this process's memory. request.h has other
+ * threads, tracer.h other processes. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_LINUX
@@ -16,8 +16,8 @@
 #include <time.h>
 
 #define PAGE USPI_LINUX_PAGE
-/* Pages that are probed to learn a stack in passing: a live part of 64 MB. A thread's first megabyte takes some 30 µs, and
- * what is known need not be probed again. */
+/* Maximum number of pages that are probed to learn a stack in passing: a live part of 64 MB. A thread's first megabyte
+ * takes some 30 µs, and known pages are not probed again. */
 #define PAGES_TO_LEARN 16384u
 
 _Thread_local USPI_TLS_MODEL struct uspi_own_stack uspi_own_stack;
@@ -46,7 +46,7 @@ int uspi_linux_status(long result) {
     }
 }
 
-/* The call behind the probe takes a null pointer for "no set" and does not look there. */
+/* The system call behind the probe takes a null pointer for "no set", and does not read it. */
 bool uspi_os_can_read(uintptr_t address) { return address >= 8 && uspi_linux->probe(address) != -EFAULT; }
 
 static bool is_readable_to(uintptr_t from, uintptr_t to) {
@@ -56,14 +56,15 @@ static bool is_readable_to(uintptr_t from, uintptr_t to) {
     return true;
 }
 
-/* The highest address that surely belongs to the calling thread's own stack: for the main thread what the kernel put
- * there, for others the thread's control block, which glibc and musl place at the top of its stack. */
+/* Returns the highest address that certainly belongs to the calling thread's own stack. For the main thread it is an
+ * address that the kernel put there; for others the thread's control block, which glibc and musl place at the stack's
+ * top. */
 static uintptr_t own_top(void) {
     return uspi_linux->own_thread() == uspi_linux->own_process() ? main_top : (uintptr_t)pthread_self();
 }
 
-/* Between two addresses of one stack there is no unmapped page, and another stack in between would have its guard
- * page. */
+/* Two addresses belong to one stack if all pages between them are readable: another stack in between would have an
+ * unreadable guard page. */
 bool uspi_os_learn_in_passing(uintptr_t sp) {
     uintptr_t high = own_top();
     if (sp >= high || high - sp > (uintptr_t)PAGES_TO_LEARN * PAGE) return false;
@@ -86,7 +87,7 @@ int uspi_os_learn_thread(void) {
     if (failed != 0) return USP_ERROR_SYSTEM;
     if (uspi_host_sp() - (uintptr_t)low < size) {
         const uintptr_t high = (uintptr_t)low + size;
-        /* A handler may run between the two, and would take the old beginning with the new end. */
+        /* A handler that runs between the two assignments would combine the old low bound with the new high bound. */
         uspi_own_stack.high = 0;
         atomic_signal_fence(memory_order_seq_cst);
         uspi_own_stack.low = (uintptr_t)low;
@@ -97,7 +98,8 @@ int uspi_os_learn_thread(void) {
     return USP_OK;
 }
 
-/* Without the system call (seccomp, user-mode emulators): page by page, each probed before. */
+/* Reads without process_vm_readv, which seccomp or user-mode emulators may refuse: probes each page before reading
+ * it. */
 USPI_NO_ASAN static size_t read_probed(uintptr_t from, uint8_t *to, size_t n) {
     for (size_t i = 0; i < n; i++) {
         uintptr_t at = from + i;
@@ -107,9 +109,9 @@ USPI_NO_ASAN static size_t read_probed(uintptr_t from, uint8_t *to, size_t n) {
     return n;
 }
 
-/* In 64 bits the addresses that begin with 16 ones are the kernel's (Linux Documentation/arch/x86/x86_64/mm.rst,
- * arch/arm64/memory.rst), a tagged pointer's tag aside. Numbers below 0, which many words of a stack are, look like such, and
- * would cost a call each. */
+/* Whether a 64-bit address belongs to the kernel: apart from a tagged pointer's tag it begins with 16 ones (Linux
+ * Documentation/arch/x86/x86_64/mm.rst, arch/arm64/memory.rst). Negative numbers look like that, too. They are frequent
+ * on stacks, and each would cost a system call. */
 static bool is_kernels(uint64_t address) { return address >> 48 == 0xffff; }
 
 size_t uspi_linux_read_some(uintptr_t from, void *to, size_t n) {

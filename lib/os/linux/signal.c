@@ -11,11 +11,12 @@
 #include <string.h>
 #include <ucontext.h>
 
-/* Ignored by default, without another effect (signal(7)), in the order in which the library chooses. */
+/* Signals that are ignored by default and have no other effect (signal(7)), in the order in which the library prefers
+ * them. */
 static const int signals[] = {SIGURG, SIGWINCH};
 #define SIGNALS (sizeof signals / sizeof *signals)
 
-/* Of the program's action, what our handler must have too. */
+/* Flags that our handler must share with the program's action. */
 #define SHARED_FLAGS (SA_ONSTACK | SA_RESTART)
 
 static bool is_handler(const struct sigaction *action) {
@@ -24,8 +25,8 @@ static bool is_handler(const struct sigaction *action) {
 
 /* ---- the handler ---- */
 
-/* Calls the program's handler as the kernel would: with its mask, and with a signal that may come again where it says so.
- * What it changes in *context holds when ours returns. */
+/* Calls the program's handler as the kernel would: with its mask, and with the signal unblocked if the action says so
+ * (SA_NODEFER). Changes that it makes to *context take effect when our handler returns. */
 static void call_program(const struct sigaction *below, int number, siginfo_t *info, void *context) {
     uint64_t mask, wanted;
     memcpy(&mask, &((const ucontext_t *)context)->uc_sigmask, sizeof mask);
@@ -67,7 +68,7 @@ LAYER(7)
 static void (*const handlers[USPI_LAYERS])(int, siginfo_t *, void *) = {handle_0, handle_1, handle_2, handle_3,
                                                                         handle_4, handle_5, handle_6, handle_7};
 
-/* The layer whose handler an action is; USPI_LAYERS: it is not ours. */
+/* Returns the layer whose handler an action is; USPI_LAYERS: it is not ours. */
 static unsigned layer_of(const struct sigaction *action) {
     unsigned i = 0;
     if ((action->sa_flags & SA_SIGINFO) == 0) return USPI_LAYERS;
@@ -86,7 +87,7 @@ static bool are_equal(const struct sigaction *a, const struct sigaction *b) {
     return (a->sa_flags & SA_SIGINFO) != 0 ? a->sa_sigaction == b->sa_sigaction : a->sa_handler == b->sa_handler;
 }
 
-/* A layer that stands for this action; USPI_LAYERS: they are used up. */
+/* Returns a layer that stands for an action; USPI_LAYERS: all layers are used up. */
 static unsigned layer_for(const struct sigaction *below) {
     for (unsigned i = 0; i < USPI_LAYERS; i++) {
         struct uspi_signal_layer *layer = &uspi_capturing.layers[i];
@@ -104,20 +105,20 @@ static int install(int number) {
     struct sigaction action, there, old;
     if (uspi_linux->set_action(number, NULL, &there) < 0) return USP_ERROR_SYSTEM;
     if (layer_of(&there) != USPI_LAYERS) return USP_OK;
-    /* Called once only, it must not be called when the program did not send it. */
+    /* A handler that is called only once must not be called for a signal that the program did not send. */
     if (is_handler(&there) && ((unsigned)there.sa_flags & (unsigned)SA_RESETHAND) != 0) return USP_ERROR_BUSY;
     const unsigned layer = layer_for(&there);
     if (layer == USPI_LAYERS) return USP_ERROR_BUSY;
     memset(&action, 0, sizeof action);
     action.sa_sigaction = handlers[layer];
-    /* The program's handler may count on a call's end with EINTR, and on the stack that it runs on. */
+    /* The program's handler may rely on calls that end with EINTR, and on the stack that it runs on. */
     action.sa_flags = SA_SIGINFO | (is_handler(&there) ? there.sa_flags & SHARED_FLAGS : SHARED_FLAGS);
-    /* Nothing may run on a thread that is held: not even libc's own signals, which sigfillset leaves out. */
+    /* No handler may run on a held thread, not even for libc's own signals, which sigfillset leaves out. */
     const uint64_t mask = ~USPI_LINUX_FAULTS;
     memcpy(&action.sa_mask, &mask, sizeof mask);
     if (uspi_linux->set_action(number, &action, &old) < 0) return USP_ERROR_SYSTEM;
     if (are_equal(&old, &there)) return USP_OK;
-    /* Another thread was faster: the next capture looks again. */
+    /* Another thread has changed the action meanwhile. It is restored, and the next capture checks again. */
     uspi_linux->set_action(number, &old, NULL);
     return USP_ERROR_BUSY;
 }
@@ -162,7 +163,7 @@ void uspi_signal_uninstall(void) {
     const int number = atomic_exchange(&uspi_capturing.signal, 0);
     if (number == 0 || uspi_linux->set_action(number, NULL, &action) < 0) return;
     const unsigned layer = layer_of(&action);
-    /* What is still pending of it is the program's then, which ignores it or handles it. */
+    /* The program ignores or handles those of our signals that are still pending. */
     if (layer != USPI_LAYERS) uspi_linux->set_action(number, &uspi_capturing.layers[layer].below, NULL);
 }
 

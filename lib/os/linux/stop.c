@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Getting ready, and stopping one thread of this process. How a thread is asked is request.h's; all of them at one moment are
- * stop_all.c's.
+/* Prepares captures, and stops one thread of this process. request.h has how a thread is asked, stop_all.c how all
+ * threads are stopped at one moment.
  *
  *     take a request, ask, the thread copies its stack into it and runs on, walk, give the request back
  *
- * Threads that capture do not wait for each other: each has a request of its own. While one is in use, the program's
- * handlers and cancellation have to wait (uspi_os_undisturbed_begin, which callers of uspi_os_copy_thread call first). */
+ * Capturing threads do not wait for each other, because each has a request of its own. While a request is in use, the
+ * program's handlers and cancellation are deferred: callers of uspi_os_copy_thread first call
+ * uspi_os_undisturbed_begin. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_LINUX
@@ -20,11 +21,11 @@
 #include <string.h>
 
 #define SECOND UINT64_C(1000000000)
-/* So much below the live part of a stack is surely not used otherwise. */
+/* Bytes below the live part of a stack that certainly have no other use. */
 #define DEAD ((uintptr_t)1 << 20)
-/* So far a stack may go on whose end is not known: the usual limit of a stack's size. */
+/* Assumed size of a stack with an unknown end: the usual limit of a stack's size. */
 #define UNKNOWN_SIZE ((usp_addr)8 << 20)
-/* Place 0 is for all threads (capturing.h), and one request for one thread is made beforehand. */
+/* The first place for one thread: place 0 is for all threads (capturing.h). usp_prepare makes one such request. */
 #define FIRST_PLACE 1
 
 /* ---- getting ready ---- */
@@ -39,7 +40,8 @@ static void start_afresh(void) {
     uspi_requests_after_fork();
 }
 
-/* When the library is loaded: a child that is forked during the first usp_prepare begins afresh as well. */
+/* Registered when the library is loaded, so that a child that is forked during the first usp_prepare starts afresh,
+ * too. */
 __attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, start_afresh); }
 
 static bool is_valid(const struct usp_prepare_options *o) {
@@ -91,14 +93,14 @@ int uspi_os_prepare(const struct usp_prepare_options *options) {
     struct uspi_undisturbed kept;
     if (USPI_HOST_ARCH == USP_ARCH_NONE) return USP_ERROR_UNSUPPORTED;
     if (!is_valid(options)) return USP_ERROR_ARGUMENT;
-    /* A child that was made without libc's fork did not pass by the handler. */
+    /* In a child that was created without libc's fork, start_afresh has not been called. */
     const pid_t pid = uspi_linux->own_process();
     if (atomic_load(&c->pid) != 0 && atomic_load(&c->pid) != pid) start_afresh();
     uspi_os_undisturbed_begin(&kept);
     const uint64_t deadline = uspi_os_clock() + options->timeout + SECOND;
     int status = USP_ERROR_BUSY;
     if (uspi_turn_take(&c->changes, deadline)) {
-        /* A snapshot may be using what is replaced. */
+        /* A snapshot may be using the request that is replaced. */
         if (uspi_turn_take(&c->snapshots, deadline)) {
             atomic_store(&c->pid, pid);
             status = prepare(options);
@@ -131,7 +133,7 @@ size_t uspi_os_reserved(void) { return atomic_load(&uspi_capturing.mapped); }
 
 size_t uspi_slot_need(const struct uspi_slot *s) { return s->extents[0].size + s->extents[1].size; }
 
-/* What of a stack was not copied: the thread runs again. */
+/* Marks the part of a stack that was not copied, because the thread runs again and changes it. */
 static void note_rest(struct uspi_thread_copy *copy, const struct uspi_slot *s, unsigned i) {
     const struct uspi_extent *extent = &s->extents[i];
     usp_addr from = (usp_addr)extent->from + s->copied[i];
@@ -154,7 +156,7 @@ void uspi_slot_to_copy(const struct uspi_slot *s, const uint8_t *arena, struct u
 
 /* ---- one thread ---- */
 
-/* Asks a thread. The request stays the caller's but where *is_abandoned becomes true. */
+/* Asks a thread. If *is_abandoned becomes true, a handler still owns the request; otherwise the caller does. */
 static int ask_thread(int place, pid_t tid, uint64_t deadline, bool *is_abandoned) {
     struct uspi_request *r = uspi_request_at(place);
     uspi_ask_begin(r, false);
@@ -177,7 +179,7 @@ int uspi_os_copy_thread(const struct usp_thread *thread, uint64_t deadline, stru
     bool is_abandoned = false;
     for (unsigned attempt = 1;; attempt++) {
         status = ask_thread(place, (pid_t)thread->id, deadline, &is_abandoned);
-        /* A thread that was given up may still write its answer. */
+        /* After a failure the thread may still write its answer, so the request is not replaced. */
         if (status != USP_OK) break;
         const struct uspi_request *r = uspi_request_at(place);
         const size_t need = uspi_slot_need(&r->slots[0]);

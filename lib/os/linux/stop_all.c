@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Stopping all threads of this process at one moment. How a thread is asked is request.h's.
+/* Stops all threads of this process at one moment. request.h has how a thread is asked.
  *
  *     take the turn, list threads and note which cannot answer │ ask all, list again until none is new,
  *     copy every stack, resume all │ give the turn, hand the copies over
  *
- * Between the first question and the release nothing allocates, locks or waits for anything but the threads' answers. If
- * the reserved memory does not suffice, all threads are resumed first, then it grows, then the stop is repeated. */
+ * Between the first request and the release nothing allocates, takes a lock, or waits for anything but the threads'
+ * answers. If the reserved memory does not suffice, all threads are resumed, the memory grows, and the stop is
+ * repeated. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_LINUX
@@ -22,17 +23,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Listings of the threads within one stop: each finds what threads that had not yet answered started meanwhile. */
+/* Maximum number of listings within one stop. Each finds the threads that were started meanwhile by threads that had
+ * not yet answered. */
 #define LISTINGS 64u
 /* The snapshot's place among the requests. */
 #define PLACE 0
 
-/* A thread as /proc showed it before the stop; by the start time another one under its id is recognised. */
+/* A thread as /proc showed it before the stop. Its start time distinguishes it from a later thread with the same id. */
 struct note {
     pid_t tid;
     char state;
-    bool is_excused;  /* it was seen to be unable to answer, */
-    bool is_left_out; /* and again right before the stop */
+    bool is_excused;  /* it was unable to answer when it was listed */
+    bool is_left_out; /* it was still unable right before the stop, and is not asked */
     uint64_t start;
 };
 
@@ -73,7 +75,8 @@ static struct note *find_note(const struct notes *notes, pid_t tid) {
     return notes->count == 0 ? NULL : bsearch(&wanted, notes->notes, notes->count, sizeof wanted, by_thread);
 }
 
-/* A thread that blocks the signal or is stopped at two looks in a row is not asked: no other thread is held up for it. */
+/* Marks threads that block the signal or are stopped at two checks in a row. They are not asked, so that no other
+ * thread is held longer because of them. */
 static void leave_out(struct notes *notes, pid_t self) {
     for (size_t i = 0; i < notes->count; i++) {
         struct note *n = &notes->notes[i];
@@ -82,7 +85,7 @@ static void leave_out(struct notes *notes, pid_t self) {
     }
 }
 
-/* A stop of all threads, or of one, and what it found. */
+/* A stop of all threads or of one, and its result. */
 struct stop {
     struct uspi_request *r;
     const struct notes *notes;
@@ -90,7 +93,7 @@ struct stop {
     uint64_t deadline, ended, stopped_ns;
     bool met_self;       /* the listing has the requester's id */
     bool is_abandoned;   /* a handler still owns a slot */
-    size_t slots, arena; /* needed */
+    size_t slots, arena; /* how many are needed */
     size_t copied;       /* bytes of the arena */
     uint32_t found;      /* new threads in the last listing */
 };
@@ -104,7 +107,7 @@ static bool ask_if_new(void *context, const struct uspi_proc_threads *list, pid_
     }
     if (stop->only != 0 && tid != stop->only) return true;
     const struct uspi_slot *s = uspi_ask_find(stop->r, tid);
-    /* An id whose thread has ended may have come back, once; a main thread that has ended keeps it. */
+    /* The id of an ended thread may have been reused once. An ended main thread keeps its id. */
     bool ended = s != NULL && s->status == USP_ERROR_NO_THREAD && !s->is_repeated && tid != uspi_linux_pid();
     if (s != NULL && !ended) return true;
     stop->found++;
@@ -113,7 +116,8 @@ static bool ask_if_new(void *context, const struct uspi_proc_threads *list, pid_
     return uspi_ask(stop->r, tid);
 }
 
-/* Asks all threads, until a complete listing has no new one. Returns 0 or a negative error number. */
+/* Asks all threads, until a complete listing has no new one or the deadline has passed. Returns 0 or a negative error
+ * number. */
 static int ask_everyone(struct stop *stop) {
     for (unsigned i = 0; i < LISTINGS; i++) {
         stop->found = 0;
@@ -146,18 +150,18 @@ static void copy_stacks(struct stop *stop, bool all_that_fits) {
         size_t room = r->arena_size - at < share ? r->arena_size - at : share;
         for (unsigned part = 0; part < 2; part++) {
             s->copied[part] = uspi_extent_copy(&s->extents[part], r->arena + at, room);
-            /* The next copy begins at a whole word. */
+            /* The next copy begins at a multiple of 16 bytes. */
             s->copied[part] &= ~(size_t)15;
             at += s->copied[part];
             room -= s->copied[part];
         }
-        /* It may have run on while it was being copied. */
+        /* The thread may have resumed by itself while it was copied. */
         if (!uspi_slot_ready(s)) s->status = USP_ERROR_TIMEOUT;
     }
     stop->copied = at;
 }
 
-/* One stop from the first question to the release. */
+/* Stops the threads once: from the first request to the release. */
 static int stop_once(struct stop *stop, bool all_that_fits) {
     struct uspi_request *r = stop->r = uspi_request_at(PLACE);
     stop->is_abandoned = false;
@@ -219,7 +223,7 @@ static void add_requester(struct uspi_stopped_process *out, const struct stop *s
     t->info.flags |= USP_THREAD_REQUESTER;
 }
 
-/* What holds of this process however it was stopped. */
+/* Fills in data about this process that does not depend on how it was stopped. */
 static void describe_process(struct uspi_stopped_process *out) {
     struct usp_target target;
     usp_target_init(&target, USPI_HOST_ARCH);
@@ -232,7 +236,7 @@ static void describe_process(struct uspi_stopped_process *out) {
     out->live = (struct usp_memory){uspi_os_read, NULL};
 }
 
-/* Takes what was found out of the request, which the next stop will use. */
+/* Copies the results out of the request, which the next stop will reuse. */
 static int collect(const struct stop *stop, struct uspi_stopped_process *out) {
     const struct uspi_request *r = stop->r;
     uint32_t used = atomic_load(&r->used);
@@ -269,13 +273,14 @@ static int stop_and_collect(struct stop *stop, uint64_t timeout, struct uspi_sto
         uspi_request_at(PLACE)->patience = uspi_stop_patience(timeout);
         int e = stop_once(stop, last);
         if (e == -ECANCELED) {
-            /* Threads that begin and end faster than they are listed fill the slots. They double until the threads fit. */
+            /* Threads that start and end faster than they are listed use up the slots. The number of slots doubles
+             * until they suffice. */
             if (!grow(stop->slots, 0)) return USP_ERROR_NO_MEMORY;
             continue;
         }
         if (e < 0) return uspi_linux_status(e);
         if (stop->arena <= stop->r->arena_size || last || stop->is_abandoned) {
-            /* A /proc of another pid namespace shows other ids. */
+            /* If /proc belongs to another pid namespace, it shows other ids, and the requester's is missing. */
             return stop->met_self ? collect(stop, out) : USP_ERROR_UNSUPPORTED;
         }
         last = !grow(stop->slots, stop->arena + stop->arena / 4);
@@ -295,7 +300,7 @@ static int stop_with(struct stop *stop, uint64_t timeout, struct notes *notes, s
     if (notes->count > 1) qsort(notes->notes, notes->count, sizeof *notes->notes, by_thread);
     leave_out(notes, stop->self);
     int status = stop_and_collect(stop, timeout, out);
-    /* A handler still writes to it. */
+    /* A handler may still write to the old request. */
     if (stop->is_abandoned && !grow(0, 0)) uspi_request_drop(PLACE);
     return status;
 }
@@ -305,7 +310,7 @@ static int stop_by_signals(struct stop *stop, const struct uspi_stop_options *op
     struct notes notes = {0};
     struct uspi_undisturbed kept;
     stop->notes = &notes;
-    /* The whole wait, for the turn and for the threads, is bounded by the timeout. */
+    /* The timeout limits the whole wait, for the turn and for the threads. */
     stop->deadline = uspi_os_clock() + options->timeout;
     uspi_os_undisturbed_begin(&kept);
     int status = atomic_load(&uspi_capturing.is_prepared) ? USP_OK : USP_ERROR_NOT_PREPARED;

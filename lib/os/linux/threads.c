@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The threads of this process: which there are, how they are called, what they do. Their stacks are stop.c's. */
+/* The threads of this process: their ids, names and states. stop.c has their stacks. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_LINUX
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-/* A listing that was cut short is taken again, so often at most. */
+/* Maximum number of listings, which are repeated when they were cut short. */
 #define LISTINGS 16u
 
 int uspi_os_thread_self(struct usp_thread *thread) {
@@ -23,7 +23,7 @@ int uspi_os_thread_self(struct usp_thread *thread) {
 int uspi_os_thread_main(struct usp_thread *thread) {
     struct uspi_proc_stat stat;
     pid_t pid = uspi_linux->own_process();
-    /* The id stays when the main thread ends before the others. */
+    /* The main thread keeps its id when it ends before the others. */
     int e = uspi_proc_stat(0, pid, &stat);
     if (e < 0) return uspi_linux_status(e);
     if (stat.state == 'Z' || stat.state == 'X') return USP_ERROR_NO_THREAD;
@@ -34,7 +34,7 @@ int uspi_os_thread_main(struct usp_thread *thread) {
 int uspi_os_thread_from_pthread(uintptr_t pthread, struct usp_thread *thread) {
     clockid_t clock;
     if (pthread == 0 || pthread_getcpuclockid((pthread_t)pthread, &clock) != 0) return USP_ERROR_NO_THREAD;
-    /* The id of a thread's clock is the complement of the thread's id above three bits of its kind (Linux
+    /* The id of a thread's clock is the complement of the thread's id, above three bits of its kind (Linux
      * include/linux/posix-timers.h, make_thread_cpuclock). */
     int64_t tid = ~((int64_t)clock >> 3);
     struct uspi_proc_stat stat;
@@ -84,7 +84,7 @@ static bool note_living(void *context, const struct uspi_proc_threads *list, pid
 }
 
 long uspi_linux_living_thread(int64_t pid) {
-    /* It is the first one, mostly, and the kernel makes up every entry that there is room for. */
+    /* The first thread is usually living, so a small buffer suffices: the kernel generates no more entries than fit. */
     char listing[256];
     long living = -ESRCH;
     int e = uspi_linux_each_thread(pid, listing, sizeof listing, note_living, &living);
@@ -94,7 +94,7 @@ long uspi_linux_living_thread(int64_t pid) {
 /* ---- usp_threads ---- */
 
 struct collection {
-    pid_t *seen; /* every id so far */
+    pid_t *seen; /* all ids so far */
     size_t count, room;
 };
 
@@ -116,8 +116,8 @@ static void describe_thread(struct usp_thread_info *info, pid_t tid, pid_t pid, 
     info->thread = (struct usp_thread){(uint64_t)tid, (uint64_t)tid};
     if (tid == pid) info->flags |= USP_THREAD_MAIN;
     if (tid == self) info->flags |= USP_THREAD_REQUESTER;
-    /* A place in the thread's control block: libc tells the kernel where the list of its robust mutexes begins, which is a
-     * member of it (glibc nptl/descr.h, robust_head). */
+    /* The address of the list of robust mutexes, which libc tells the kernel. It lies in the thread's control block
+     * (glibc nptl/descr.h, robust_head). */
     if (uspi_linux->robust_list(tid, &data) == 0) info->data = data;
     if (uspi_proc_stat(0, tid, &stat) < 0) return;
     memcpy(info->name, stat.name, sizeof info->name);
@@ -128,7 +128,7 @@ static void describe_thread(struct usp_thread_info *info, pid_t tid, pid_t pid, 
 int uspi_os_threads(struct usp_thread_info *infos, size_t capacity, size_t *count) {
     pid_t pid = uspi_linux->own_process(), self = uspi_linux->own_thread();
     *count = 0;
-    /* Room for all that there may be, found by doubling: a listing needs 32 bytes a thread, an id 4. */
+    /* The room doubles until all threads fit: 32 bytes a thread for the listing, 4 for its id. */
     for (size_t room = 1024; room <= (size_t)1 << 22; room *= 2) {
         size_t listing = room * 32, total = listing + room * sizeof(pid_t);
         char *memory = uspi_linux->map(total, false);

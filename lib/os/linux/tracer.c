@@ -19,28 +19,28 @@
 #include <string.h>
 #include <sys/ptrace.h>
 
-/* Of a stack whose mapping is not known. */
+/* Bytes that are copied of a stack whose mapping is not known. */
 #define UNSURE_COPY ((uint64_t)256 << 10)
-/* More than all stacks together may take. */
+/* Limit for all stacks together, in bytes. */
 #define ARENA_MAX ((uint64_t)(sizeof(size_t) > 4 ? 4096 : 512) << 20)
-/* Stacks that are read by one call. The kernel takes 1024 at most (uio.h, UIO_MAXIOV). */
+/* Number of stacks that one call reads. The kernel accepts up to 1024 (uio.h, UIO_MAXIOV). */
 #define BATCH 32u
-/* Listings until no thread is new. */
+/* Maximum number of listings until no thread is new. */
 #define LISTINGS 64u
-/* Where the set is not there in <elf.h> (Linux include/uapi/linux/elf.h). */
+/* NT_ARM_PAC_MASK (Linux include/uapi/linux/elf.h), which some versions of <elf.h> lack. */
 #define PAC_MASK_SET 0x406
-/* What the live part of most threads' stacks fits in. */
+/* Bytes that suffice for the live part of most threads' stacks. */
 #define USUAL_STACK ((size_t)8 << 10)
-/* A tracer that is a process has a stack of this size. */
+/* Stack size of a tracer that is a process. */
 #define TRACER_STACK ((size_t)128 << 10)
-/* Between two looks at a tracer that ends, in ns, and how often is looked. */
+/* Time in ns between two checks whether the tracer has ended, and the maximum number of checks. */
 #define LOOK  20000u
 #define LOOKS 10000u
-/* A stop is repeated with room for more threads so often. */
+/* Maximum number of stops, each with room for more threads. */
 #define ATTEMPTS 4u
-/* The room for Swift's contexts is that of so many threads at most. */
+/* Maximum number of listed threads for whose Swift contexts room is reserved. */
 #define CONTEXT_THREADS_MAX 512u
-/* Room for so many threads more than were listed: threads that start meanwhile, and deep chains. */
+/* Number of further threads for which room is reserved: for threads that start meanwhile, and for deep chains. */
 #define CONTEXT_THREADS_SPARE 4u
 
 /* ---- before the stop ---- */
@@ -55,14 +55,14 @@ static int read_ranges(struct uspi_tracing *tracing) {
                        tracing->pid);
 }
 
-/* In pages. 0: not known. */
+/* Returns how much memory is mapped, in pages; 0: not known. */
 static uint64_t mapped_size(const struct uspi_tracing *tracing) {
     char text[256];
     if (uspi_proc_read(tracing->living, 0, "statm", text, sizeof text) < 0) return 0;
     return strtoull(text, NULL, 10);
 }
 
-/* The mapping that a stack pointer lies in; NULL when there was none. */
+/* Returns the mapping that contains a stack pointer; NULL: there was none. */
 static const struct uspi_range *find_stack(const struct uspi_tracing *tracing, usp_addr sp) {
     const struct uspi_range *r = uspi_ranges_find(&tracing->ranges, sp);
     return r != NULL && r->writable ? r : NULL;
@@ -70,7 +70,7 @@ static const struct uspi_range *find_stack(const struct uspi_tracing *tracing, u
 
 /* ---- threads ---- */
 
-/* Listings have the same order, so that each thread mostly is where the next one is expected. */
+/* Whether a thread was listed before. Listings have the same order, so each thread is usually the expected one. */
 static bool is_known(struct uspi_tracing *tracing, pid_t tid) {
     size_t i = tracing->expected;
     if (i >= tracing->count || tracing->tids[i] != tid) {
@@ -80,7 +80,7 @@ static bool is_known(struct uspi_tracing *tracing, pid_t tid) {
     return i < tracing->count;
 }
 
-/* While it is not traced: a thread that is stopped already shows another state then. */
+/* Describes a thread before it is traced: afterwards /proc shows another state for a thread that is already stopped. */
 static void describe_thread(const struct uspi_tracing *tracing, size_t i) {
     const pid_t tid = tracing->tids[i];
     struct usp_thread_info *info = &tracing->threads[i].info;
@@ -99,19 +99,19 @@ static bool is_gone(const struct uspi_tracing *tracing, pid_t tid) {
     return e == -ENOENT || e == -ESRCH || (e == 0 && (stat.state == 'Z' || stat.state == 'X'));
 }
 
-/* False: it is no more. */
+/* Starts to trace a thread. Returns false when it has ended. */
 static bool seize(const struct uspi_tracing *tracing, size_t i) {
     const pid_t tid = tracing->tids[i];
     long e = uspi_linux->trace(PTRACE_SEIZE, tid, NULL, NULL);
     if (e == -ESRCH) return false;
     tracing->traced[i].seized = e >= 0;
     if (e >= 0) return true;
-    /* A thread that is about to end may not be traced either. */
+    /* The kernel also refuses to trace a thread that is about to end. */
     tracing->threads[i].status = e == -EPERM && is_gone(tracing, tid) ? USP_ERROR_NO_THREAD : uspi_linux_status(e);
     return true;
 }
 
-/* Few are born between this and the listing. */
+/* Returns the expected number of threads. Few threads start between this call and the listing. */
 static size_t expected_threads(const struct uspi_tracing *tracing) {
     const long counted = tracing->only != 0 ? 1 : uspi_proc_threads_count(&tracing->list);
     return counted > 0 ? (size_t)counted : 1;
@@ -162,7 +162,7 @@ static int seize_new(struct uspi_tracing *tracing) {
     return uspi_linux_list_threads(&tracing->list, seize_if_new, tracing);
 }
 
-/* Of the threads of the first listing those that are still there. */
+/* Seizes the threads of the first listing, and removes the ended ones. */
 static void seize_listed(struct uspi_tracing *tracing) {
     size_t n = 0;
     for (size_t i = 0; i < tracing->count; i++) {
@@ -183,7 +183,8 @@ static void interrupt(const struct uspi_tracing *tracing, size_t from) {
     }
 }
 
-/* The sizes of the sets are all different (Linux asm/ptrace.h user_regs_struct, user_pt_regs, pt_regs). */
+/* Returns the processor by the size of its register set. All sizes differ (Linux asm/ptrace.h user_regs_struct,
+ * user_pt_regs, pt_regs). */
 static uint32_t arch_of_set(size_t size) {
     switch (size) {
     case 216: return USP_ARCH_X86_64;
@@ -194,7 +195,7 @@ static uint32_t arch_of_set(size_t size) {
     }
 }
 
-/* Takes what a thread says that has stopped. False: it runs still, or is gone. */
+/* Reads a stopped thread's registers. Returns false when the thread still runs or has ended. */
 static bool take_registers(const struct uspi_tracing *tracing, size_t i) {
     struct uspi_stopped_thread *t = &tracing->threads[i];
     uint8_t bytes[512];
@@ -235,7 +236,7 @@ static void wait_for_stops(const struct uspi_tracing *tracing) {
     }
 }
 
-/* Of one thread: both are the same for all. */
+/* Learns the processor and the signature bits from one stopped thread. They are the same for all threads. */
 static void learn_processor(struct uspi_tracing *tracing) {
     struct {
         uint64_t data, code; /* struct user_pac_mask (Linux arch/arm64/include/uapi/asm/ptrace.h) */
@@ -252,8 +253,9 @@ static void learn_processor(struct uspi_tracing *tracing) {
 
 /* ---- stacks ---- */
 
-/* Where the thread's stack ends that lies in a mapping, above `from`: mappings that touch each other are one. libc keeps
- * the thread's control block at its top (see threads.c on robust_list). 0: that is not known. */
+/* Returns where a thread's stack ends that lies in a mapping, above `from`; 0: not known. The kernel may have merged
+ * adjacent mappings, so a large one may contain more than the stack. libc keeps the thread's control block at the
+ * stack's top (see threads.c on robust_list). */
 static usp_addr end_of_stack(pid_t tid, const struct uspi_range *r, usp_addr from) {
     uintptr_t data;
     if (r->grows || r->high - from <= USPI_STACK_MAX) return r->high;
@@ -261,7 +263,7 @@ static usp_addr end_of_stack(pid_t tid, const struct uspi_range *r, usp_addr fro
     return (data | (USPI_LINUX_PAGE - 1)) + 1;
 }
 
-/* What there is to copy of the stack that sp points to. */
+/* Returns the part to copy of the stack that sp points to. */
 static struct uspi_stack_extent extent_at(struct uspi_tracing *tracing, size_t i, usp_addr sp) {
     const struct uspi_backend *b = uspi_backend_find(tracing->threads[i].copy.registers.arch);
     const struct uspi_range *r = find_stack(tracing, sp);
@@ -278,7 +280,7 @@ static struct uspi_stack_extent extent_at(struct uspi_tracing *tracing, size_t i
     return e;
 }
 
-/* Has room for the copies that most processes need, before any thread is stopped. */
+/* Reserves the room for copies that most processes need, before any thread is stopped. */
 static void make_room(struct uspi_tracing *tracing) {
     struct uspi_arena *arena = &tracing->arenas[USPI_OWN_STACK];
     const size_t threads = expected_threads(tracing);
@@ -287,7 +289,7 @@ static void make_room(struct uspi_tracing *tracing) {
     arena->bytes = uspi_linux->map(arena->size, true);
 }
 
-/* Shares out room for one extent of each thread, one behind the other. */
+/* Assigns room to one extent of each thread, one after another. */
 static void lay_out(struct uspi_tracing *tracing, unsigned which) {
     struct uspi_arena *arena = &tracing->arenas[which];
     size_t total = 0;
@@ -318,10 +320,10 @@ static void lay_out(struct uspi_tracing *tracing, unsigned which) {
     }
 }
 
-/* Stacks that one call reads, side by side. */
+/* Stacks that one call reads into adjacent room. */
 struct batch {
-    size_t threads[BATCH];                    /* by number */
-    struct uspi_stack_extent *extents[BATCH]; /* theirs */
+    size_t threads[BATCH];                    /* indexes of the threads */
+    struct uspi_stack_extent *extents[BATCH]; /* the extent of each thread */
     struct iovec remote[BATCH];
     size_t count, size;
 };
@@ -334,7 +336,7 @@ static void read_each(const struct uspi_tracing *tracing, const struct batch *ba
     }
 }
 
-/* The kernel stops at the first byte that cannot be read. Returns how many stacks it went through. */
+/* Reads a batch of stacks. The kernel stops at the first byte that cannot be read. Returns how many stacks are done. */
 static size_t read_batch(const struct uspi_tracing *tracing, const struct batch *batch) {
     struct iovec local = {batch->extents[0]->bytes, batch->size};
     long got = uspi_linux->read_process(tracing->living, &local, batch->remote, batch->count);
@@ -382,7 +384,7 @@ static void copy_stacks(struct uspi_tracing *tracing, unsigned which) {
 
 static bool have_contexts(const struct uspi_backend *b) { return b != NULL && b->has_async && b->word == 8; }
 
-/* Allocates room for them before any thread is stopped. Where that fails, none is copied. */
+/* Allocates room for contexts before any thread is stopped. If that fails, no contexts are copied. */
 static void make_room_for_contexts(struct uspi_tracing *tracing) {
     const size_t threads = tracing->count < CONTEXT_THREADS_MAX ? tracing->count : CONTEXT_THREADS_MAX;
     if (tracing->executor.text_high == 0) return;
@@ -421,7 +423,7 @@ static bool any_seized(const struct uspi_tracing *tracing) {
     return false;
 }
 
-/* Why no thread could be seized. */
+/* Records why no thread could be seized, and returns the status. */
 static int fail_to_seize(struct uspi_tracing *tracing) {
     if (tracing->count == 0 && tracing->only != 0) {
         return uspi_refuse(&tracing->refusal, USP_ERROR_NO_THREAD, "process %d has no thread %d", tracing->pid,
@@ -436,7 +438,7 @@ static int fail_to_seize(struct uspi_tracing *tracing) {
     }
 }
 
-/* As many are known as there are. */
+/* Whether all threads that the kernel counts are listed. Always true for threads that the caller gave. */
 static bool counts_all(const struct uspi_tracing *tracing) {
     if (tracing->is_given) return true;
     const long others = tracing->except != 0 ? 1 : 0;
@@ -470,13 +472,13 @@ static void stop_all(struct uspi_tracing *tracing) {
         wait_for_stops(tracing);
         from = tracing->count;
         if (tracing->is_given) break;
-        /* As many have stopped as there are: no other thread is there. */
+        /* All threads that the kernel counts have stopped, so there are no others. */
         if (have_stopped(tracing) && counts_all(tracing)) break;
         if (seize_new(tracing) < 0 || tracing->found == 0) break;
     }
 }
 
-/* What is done while threads are stopped, and what leads up to it. */
+/* Seizes and stops the threads, and copies them. The tracer runs this. */
 static void seize_and_copy(struct uspi_tracing *tracing) {
     if (seize_all(tracing) != USP_OK) return;
     stop_all(tracing);
@@ -511,8 +513,8 @@ struct uspi_tracing *uspi_tracing_create(void) {
     return tracing;
 }
 
-/* The kernel has detached all that a tracer held before the tracer's id is free; libc calls a thread ended a little
- * earlier. Another thread of this process can get the id: then this goes on without having seen it free. */
+/* Waits until the tracer's id is free, because the kernel detaches all of a tracer's threads before that. pthread_join
+ * returns a little earlier. If another thread of this process has got the id, the wait ends after LOOKS checks. */
 static void wait_for_release(const struct uspi_tracing *tracing) {
     const pid_t pid = uspi_linux->own_process();
     for (unsigned i = 0; i < LOOKS && uspi_linux->probe_thread(pid, tracing->tracer_id) == 0; i++) {
@@ -529,8 +531,8 @@ static int run_thread(struct uspi_tracing *tracing) {
     return USP_OK;
 }
 
-/* Yama lets only a process's ancestors trace it, and those whom it names itself (Documentation/admin-guide/LSM/Yama.rst); who
- * the tracer will be is not known yet. */
+/* Runs the tracer as a process. Yama lets only a process's ancestors trace it, and tracers that it names
+ * (Documentation/admin-guide/LSM/Yama.rst). The tracer's id is not known yet, so any tracer is permitted meanwhile. */
 static int run_process(struct uspi_tracing *tracing) {
     char *stack = uspi_linux->map(TRACER_STACK, false);
     if (stack == NULL) return uspi_refuse_system(&tracing->refusal, -ENOMEM, "clone");
@@ -557,12 +559,13 @@ static void unmap_arenas(struct uspi_tracing *tracing) {
     }
 }
 
-/* One stop; when there were more threads than room for them, it has to be repeated. */
+/* Stops the process once. If is_short is set afterwards, there were more threads than room, and the caller repeats the
+ * stop. */
 static int trace_once(struct uspi_tracing *tracing) {
     tracing->is_short = false;
     int status = list_threads(tracing);
     if (status != USP_OK || tracing->is_short) return status;
-    /* The thread that asks is the only one. */
+    /* There is no thread to stop besides the requesting one, which is not stopped. */
     if (tracing->count == 0 && tracing->except != 0) return USP_OK;
     make_room(tracing);
     make_room_for_contexts(tracing);
@@ -575,7 +578,7 @@ int uspi_trace(struct uspi_tracing *tracing) {
     struct uspi_undisturbed kept;
     const int kept_errno = errno;
     size_t room = expected_threads(tracing);
-    /* None of the program's handlers should run on the tracer. */
+    /* No handler of the program may run on the tracer. */
     uspi_os_undisturbed_begin(&kept);
     int status = read_ranges(tracing);
     if (status == USP_OK) {
@@ -595,7 +598,7 @@ int uspi_trace(struct uspi_tracing *tracing) {
     return status;
 }
 
-/* Has them in the room that there is, which grows. */
+/* Puts the given threads into the arrays, which grow if necessary. Returns false when memory is exhausted. */
 static bool take_given(struct uspi_tracing *tracing, const struct usp_thread *threads, size_t count) {
     if (count > tracing->room && !reserve(tracing, count + count / 4)) return false;
     memset(tracing->threads, 0, count * sizeof *tracing->threads);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads of this process that are looked at again and again, on Linux: their clocks, a list that stays open, the tracer. */
+/* Repeated queries about threads of this process on Linux: their clocks, a listing that stays open, the tracer. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_LINUX
@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the listing: for as many threads as there may be, 32 each. */
+/* Size of the listing's buffer, in bytes: 32 for each thread. */
 #define LISTING ((size_t)1 << 18)
 
 int uspi_os_thread_cpu(const struct usp_thread *thread, uint64_t *ns) {
     if (thread->id == 0 || thread->id > INT32_MAX) return USP_ERROR_NO_THREAD;
     int64_t time = uspi_linux->thread_cpu_time((pid_t)thread->id);
     *ns = time > 0 ? (uint64_t)time : 0;
-    /* EINVAL is what the kernel says of the clock of a thread that is gone (kernel/time/posix-cpu-timers.c). */
+    /* The kernel returns EINVAL for the clock of an ended thread (kernel/time/posix-cpu-timers.c). */
     return time >= 0 ? USP_OK : time == -EINVAL ? USP_ERROR_NO_THREAD : uspi_linux_status((long)time);
 }
 
@@ -57,14 +57,14 @@ void uspi_os_listing_close(struct uspi_os_listing *listing) {
     *listing = (struct uspi_os_listing){.fd = -1};
 }
 
-/* A folder of threads has as many links as there are threads, and two (fs/proc/base.c, proc_task_getattr). */
+/* The directory of threads has two links more than there are threads (fs/proc/base.c, proc_task_getattr). */
 int uspi_os_listing_count(const struct uspi_os_listing *listing, size_t *count) {
     long links = uspi_linux->count_links(listing->fd);
     *count = links > 2 ? (size_t)links - 2 : 0;
     return links > 2 ? USP_OK : USP_ERROR_UNSUPPORTED;
 }
 
-/* The kernel cuts a listing short when the thread that it stands at ends: the count tells the caller. */
+/* The kernel cuts a listing short when the thread at its position ends. The caller notices that by the count. */
 int uspi_os_listing_read(struct uspi_os_listing *listing, struct usp_thread *threads, size_t capacity, size_t *count) {
     struct uspi_proc_threads list = {.fd = listing->fd, .buffer = listing->buffer, .size = listing->size};
     pid_t tid;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory in which a process keeps what it allocates, on Linux. */
+/* Lists the memory in which a process allocates, on Linux. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_LINUX

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Regular files and folders, for all our systems: POSIX. */
 
-/* Offsets beyond 2 GB on 32-bit hosts as well; where a folder's entries have positions of 64 bits, readdir would fail
- * there otherwise (glibc feature_test_macros(7), readdir(3) EOVERFLOW). */
+/* Gives 32-bit hosts offsets beyond 2 GB. Without it readdir would also fail there for folders whose entries have
+ * 64-bit positions (glibc feature_test_macros(7), readdir(3) EOVERFLOW). */
 #define _FILE_OFFSET_BITS 64
 
 #include "lib/object/bytes.h"
@@ -16,8 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A mapping may take this part of the address space at most: 64 MB where that has 32 bits, and no limit in practice where
- * it has 64. */
+/* Maximum size of a mapping: 64 MB of a 32-bit address space, and no limit in practice in a 64-bit one. */
 #define MAPPING_MAX (SIZE_MAX / 64)
 
 static int status_of_errno(int number) {
@@ -38,7 +37,7 @@ static int refuse(const char *path, int number, struct uspi_error *error) {
 
 static int open_regular(const char *path, struct uspi_os_file *file, struct uspi_error *error) {
     struct stat status;
-    /* Checked before it is opened: opening a device or a pipe can have effects or wait. */
+    /* The type is checked before the file is opened, because opening a device or a pipe can have effects or block. */
     if (stat(path, &status) != 0) return refuse(path, errno, error);
     if (!S_ISREG(status.st_mode)) return uspi_error_set(error, USP_ERROR_FORMAT, "%s: not a regular file", path);
     int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -65,7 +64,7 @@ int uspi_os_file_open(const char *path, struct uspi_os_file *file, struct uspi_e
     return USP_OK;
 }
 
-/* pread keeps no position, so that threads need no lock. */
+/* pread uses no file position, so threads need no lock. */
 int uspi_os_file_read(const struct uspi_os_file *file, uint64_t at, void *to, size_t n) {
     uint8_t *p = to;
     while (n > 0) {

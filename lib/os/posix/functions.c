@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions of libraries that are never linked, found when they are needed, for all our systems: POSIX dlfcn. */
+/* Finds functions of libraries that are not linked, when they are needed, on all our systems: POSIX dlfcn. */
 #include "lib/os/os.h"
 
 #include <dlfcn.h>
@@ -15,7 +15,7 @@ bool uspi_os_find_function(const char *const *libraries, const char *name, uspi_
         if (found == NULL && !is_loaded) dlclose(library);
     }
     if (found == NULL) return false;
-    /* ISO C has no conversion between the two kinds of pointers; POSIX requires that they look alike. */
+    /* ISO C has no conversion between pointers to objects and to functions; POSIX requires the same representation. */
     memcpy(function, &found, sizeof found);
     return true;
 }

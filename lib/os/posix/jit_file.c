@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See os.h (uspi_os_jit_file_in) and jit_file.h. */
+/* Opens files that a runtime writes about generated code, on all our systems: see os.h (uspi_os_jit_file_in) and
+ * jit_file.h. */
 #define _FILE_OFFSET_BITS 64
 
 #include "lib/os/posix/jit_file.h"
@@ -14,7 +15,7 @@ static int status_of_errno(int number) {
     switch (number) {
     case ENOENT:
     case ENAMETOOLONG: return USP_ERROR_NOT_FOUND;
-    case ENOTDIR: /* with O_DIRECTORY also for a symbolic link */
+    case ENOTDIR: /* with O_DIRECTORY this also means a symbolic link */
     case ELOOP:
     case EACCES:
     case EPERM: return USP_ERROR_PERMISSION;
@@ -30,7 +31,7 @@ int uspi_posix_open_part(int folder, const char *name, bool is_folder) {
     part[length] = '\0';
     const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | (is_folder ? O_DIRECTORY : 0);
     struct stat status;
-    /* Checked before it is opened: opening a device or a pipe can have effects or wait. */
+    /* The type is checked before the file is opened, because opening a device or a pipe can have effects or block. */
     if (fstatat(folder, part, &status, AT_SYMLINK_NOFOLLOW) != 0) return status_of_errno(errno);
     if (S_ISLNK(status.st_mode)) return USP_ERROR_PERMISSION;
     if (!is_folder && !S_ISREG(status.st_mode)) return USP_ERROR_FORMAT;

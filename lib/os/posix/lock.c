@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Locks between the threads of this process, for all our systems. A lock is a word that names its holder's process, so that a
- * lock whose holder did not come along through a fork is known to be free. Threads that wait sleep in one place, which
- * the child's side of a fork makes anew. */
+/* Locks between the threads of this process, for all our systems. A lock is a word that identifies its holder's
+ * process. So a lock that a fork copied without its holder is known to be abandoned. Waiting threads sleep on one
+ * condition variable, which the child of a fork initializes again. */
 #include "lib/os/os.h"
 
 #include <errno.h>
@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* The lowest bit of a word: threads may be asleep for this lock. */
+/* The lowest bit of a lock's word: threads may be asleep for this lock. */
 #define IS_AWAITED 1u
-/* From a process's mark to that of its children. */
+/* Difference between a process's mark and that of its children. */
 #define NEXT_MARK 2u
 
 #define NANOSECONDS UINT64_C(1000000000)
 
-/* Differs from the marks of all processes that this one descends from. */
+/* This process's mark in a lock's word. It differs from the marks of all processes that this one descends from. */
 static _Atomic(uint32_t) mark = NEXT_MARK;
 
 static struct {
@@ -32,14 +32,14 @@ static void start_afresh(void) {
     sleepers.given = given;
 }
 
-/* When the library is loaded: before any lock is taken. */
+/* Registered when the library is loaded, before any lock is taken. */
 __attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, start_afresh); }
 
 struct uspi_lock *uspi_lock_create(void) { return calloc(1, sizeof(struct uspi_lock)); }
 
 void uspi_lock_free(struct uspi_lock *lock) { free(lock); }
 
-/* Takes a lock that is free or was left behind. */
+/* Takes a lock that is free or abandoned. */
 static enum uspi_lock_taken take_at_once(struct uspi_lock *lock, uint32_t own) {
     uint32_t holder = atomic_load_explicit(&lock->holder, memory_order_relaxed);
     for (;;) {
@@ -51,7 +51,7 @@ static enum uspi_lock_taken take_at_once(struct uspi_lock *lock, uint32_t own) {
     }
 }
 
-/* Marks a lock that is held as awaited. False when it is held no more. */
+/* Marks a held lock as awaited. Returns false when it is no longer held. */
 static bool await(struct uspi_lock *lock, uint32_t own) {
     uint32_t holder = own;
     return atomic_compare_exchange_strong(&lock->holder, &holder, own | IS_AWAITED) || holder == (own | IS_AWAITED);
@@ -62,12 +62,13 @@ static struct timespec time_after(uint64_t ns) {
     return (struct timespec){.tv_sec = (time_t)(at / NANOSECONDS), .tv_nsec = (long)(at % NANOSECONDS)};
 }
 
-/* `until` NULL: for ever. */
+/* Waits for a lock and takes it. Returns USPI_LOCK_HELD when `until` has passed.
+ *   until  NULL: no limit */
 static enum uspi_lock_taken take_later(struct uspi_lock *lock, uint32_t own, const struct timespec *until) {
     enum uspi_lock_taken taken;
     int e = 0;
     pthread_mutex_lock(&sleepers.mutex);
-    /* Others may be asleep for it as well: a thread that has slept leaves the mark that wakes them. */
+    /* Other threads may be asleep for this lock, too. So a thread that has slept sets the bit that wakes them. */
     while ((taken = take_at_once(lock, own | IS_AWAITED)) == USPI_LOCK_HELD && e != ETIMEDOUT) {
         if (!await(lock, own)) continue;
         e = until != NULL ? pthread_cond_timedwait(&sleepers.given, &sleepers.mutex, until)
@@ -77,7 +78,8 @@ static enum uspi_lock_taken take_later(struct uspi_lock *lock, uint32_t own, con
     return taken;
 }
 
-/* A thread is not cancelled while it waits or holds the lock (pthread_cancel): it would never be given back. */
+/* Takes a lock; waits for it if `waits` is set. The thread is not cancelled while it waits or holds the lock
+ * (pthread_cancel), because it would never give the lock back. */
 static enum uspi_lock_taken take(struct uspi_lock *lock, bool waits, const struct timespec *until) {
     uint32_t own = atomic_load_explicit(&mark, memory_order_relaxed);
     int cancel_state;

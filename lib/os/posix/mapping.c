@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A file that is written through memory, for all our systems: POSIX. What stands in it stays when the process is killed. */
+/* A file that is written through a mapping, for all our systems: POSIX. Its contents stay when the process is
+ * killed. */
 #define _FILE_OFFSET_BITS 64
 
 #include "lib/os/os.h"
@@ -21,7 +22,8 @@ static int status_of_errno(int number) {
     }
 }
 
-/* Zeros are written, because a page for which the disk has no room kills the process when it is written through memory. */
+/* Reserves disk space by writing zeros. If the disk had no room for a page of a mapping, writing to it would kill the
+ * process. */
 static int reserve(int fd, size_t size) {
     static const uint8_t zeros[4096];
     int status = USP_OK;
@@ -32,7 +34,7 @@ static int reserve(int fd, size_t size) {
     return status;
 }
 
-/* The file is made anew: a process that has mapped the one before keeps that. */
+/* The old file is unlinked, not overwritten, so a process that has mapped it keeps it. */
 int uspi_os_mapping_make(const char *path, size_t size, struct uspi_os_mapping *mapping) {
     *mapping = (struct uspi_os_mapping){.bytes = NULL};
     if (unlink(path) != 0 && errno != ENOENT) return status_of_errno(errno);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that appear all at once, and folders that one writer has for itself, for all our systems: rename, flock. */
+/* Writes files atomically, and locks folders for one writer, for all our systems: rename, flock. */
 #include "lib/os/os.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ static int refusal(void) {
     return errno == EACCES || errno == EPERM || errno == EROFS ? USP_ERROR_PERMISSION : USP_ERROR_SYSTEM;
 }
 
-/* Makes the folders of a path. */
+/* Creates the folders of a path. */
 static int make_folders(char *path) {
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
@@ -26,10 +26,10 @@ static int make_folders(char *path) {
     return USP_OK;
 }
 
-/* A folder that another process finds empty may be removed again before there is a file in it. */
+/* Maximum number of attempts to create a file: another process may remove an empty folder before a file is in it. */
 #define TRIES 100
 
-/* A new file with the folders that lead to it. On success *file is its number. */
+/* Creates a new file and the folders of its path. On success *file is its descriptor. */
 static int create_temporary(char *path, int *file) {
     int status = USP_ERROR_SYSTEM;
     char *end = path + strlen(path) - 6;
@@ -49,7 +49,7 @@ int uspi_os_publish(const char *path, const void *bytes, size_t n) {
     char *temporary = malloc(room);
     int file;
     if (temporary == NULL) return USP_ERROR_NO_MEMORY;
-    /* Of its own name, so that others may write the same file meanwhile. */
+    /* The temporary file has a name of its own, so that others may write the same file meanwhile. */
     snprintf(temporary, room, "%s.%ld.XXXXXX", path, (long)getpid());
     int status = create_temporary(temporary, &file);
     if (file >= 0) {

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
-/* Enough for a capture with its frames, and for a report. */
+/* Stack size that suffices for a capture with its frames, and for a report. */
 #define STACK_SIZE ((size_t)512 << 10)
 #define NAME_MAX   32
 
@@ -17,7 +17,7 @@ struct uspi_own_thread {
     void *context;
 };
 
-/* Takes copies: the struct may be freed when `run` ends. */
+/* Copies the fields it needs, because the struct may be freed before `run` ends. */
 static void *run_thread(void *argument) {
     const struct uspi_own_thread *own = argument;
     void (*run)(void *) = own->run;
@@ -27,13 +27,13 @@ static void *run_thread(void *argument) {
     return NULL;
 }
 
-/* With signals blocked from its first instruction on: a new thread inherits the mask. */
+/* Starts the thread with all signals blocked from its first instruction on: a new thread inherits the mask. */
 static int create(struct uspi_own_thread *own) {
     pthread_attr_t attributes;
     sigset_t all, kept;
     sigfillset(&all);
     if (pthread_attr_init(&attributes) != 0) return USP_ERROR_NO_MEMORY;
-    /* Where the system wants more it keeps its own size. */
+    /* If the system requires a larger stack, this fails, and the system's default stays. */
     (void)pthread_attr_setstacksize(&attributes, STACK_SIZE);
     pthread_sigmask(SIG_SETMASK, &all, &kept);
     int e = pthread_create(&own->thread, &attributes, run_thread, own);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing to an open file where stdio cannot be used, for all our systems: POSIX write. */
+/* Writes to an open file where stdio cannot be used, for all our systems: POSIX write. */
 #include "lib/os/os.h"
 
 #include <errno.h>
