@@ -32,5 +32,6 @@ void uspi_os_parallel(unsigned count, void (*run)(void *context), void *context)
 
 unsigned uspi_os_processors(void) {
     const long count = sysconf(_SC_NPROCESSORS_ONLN);
-    return count > 0 && count <= THREADS_MAX ? (unsigned)count : 1;
+    if (count <= 0) return 1;
+    return count < THREADS_MAX ? (unsigned)count : THREADS_MAX;
 }
