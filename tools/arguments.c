@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See arguments.h. */
+/* Implements arguments.h: options and their values. */
 #include "tools/arguments.h"
 #include "tools/command.h"
 

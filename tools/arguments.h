@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the arguments of sub-commands have in common: numbers, words, addresses, build-ids. The caller reports what is wrong
- * with one. */
+/* Parsers for arguments that several sub-commands have: options, numbers, words, addresses, build ids. A function that
+ * does not complain leaves that to its caller. */
 #ifndef TOOL_ARGUMENTS_H
 #define TOOL_ARGUMENTS_H
 
@@ -8,30 +8,29 @@
 
 #include <unspool/unspool.h>
 
-/* The next option, as getopt_long returns it: -1 after the last one, '?' for a wrong one. Complains of that in the way of all
- * complaints: getopt itself prints a terminal's control characters as they are. `letters` are getopt's, without a colon in
- * front. */
+/* Returns the next option like getopt_long: -1 after the last one, '?' for a wrong one, of which it complains itself:
+ * getopt would print a terminal's control characters unescaped. `letters` as for getopt, without a leading colon. */
 int next_option(int argc, char **argv, const char *letters, const struct option *options);
 
-/* The same with getopt_long_only: a long option may begin with one dash. */
+/* Like next_option, with getopt_long_only: a long option may begin with one dash. */
 int next_option_of_any_dash(int argc, char **argv, const char *letters, const struct option *options);
 
-/* A whole decimal number and nothing else, at most `highest`. */
+/* Parses a decimal number, at most `highest`, with nothing before or after it. */
 bool parse_number(const char *text, uint64_t highest, uint64_t *value);
 
-/* A number in hexadecimal, with or without 0x. */
+/* Parses a hexadecimal number, with or without 0x. */
 bool parse_hex(const char *text, uint64_t *value);
 
-/* An address as people and tools write it: hexadecimal with 0x, with a digit above 9, or with a zero in front, as reports and
- * nm(1) pad them; otherwise decimal, as atos(1) takes it. */
+/* Parses an address as people and tools write it. It is hexadecimal with 0x, with a digit above 9, or with a leading
+ * zero, because reports and nm(1) pad addresses. Otherwise it is decimal, as for atos(1). */
 bool parse_address(const char *text, uint64_t *value);
 
-/* A build-id or UUID, for --uuid: hexadecimal digits, two for each byte; "-" may stand anywhere, "<" and ">" around.
+/* Parses a build id or UUID, for --uuid: two hexadecimal digits for each byte, with "-", "<" and ">" anywhere.
  * Complains. */
 bool parse_uuid(const char *text, uint8_t bytes[USP_BUILD_ID_MAX], uint32_t *size);
 
-/* A target on the command line: *pid becomes the process id that a number of any length means, 0 for a file. Complains and
- * returns false when the number is none that a process can have. */
+/* Parses a target on the command line. *pid is the process id if the target is a number, 0 if it is a file. Complains
+ * and returns false if no process can have the number. */
 bool parse_target(const char *target, int64_t *pid);
 
 struct word {
@@ -39,13 +38,13 @@ struct word {
     uint32_t value;
 };
 
-/* The value of an option that takes one of some words; complains when it is none of them. */
+/* Parses the value of an option that takes one of several words. Complains of other words. */
 bool parse_word(const char *option, const char *text, const struct word *words, size_t count, uint32_t *value);
 
-/* An enum usp_demangle_style, for --demangle. Complains. */
+/* Parses an enum usp_demangle_style, for --demangle. Complains. */
 bool parse_demangling(const char *text, uint32_t *value);
 
-/* An enum usp_arch and an enum usp_variant, for --arch. Complains. */
+/* Parses an enum usp_arch and an enum usp_variant, for --arch. Complains. */
 bool parse_arch(const char *text, uint32_t *arch, uint32_t *variant);
 
 /* The names that --arch takes, for --help. */

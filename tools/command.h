@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* What the sub-commands of `unspool` share: how they are found, and what they exit with. */
+/* Declarations that the sub-commands of `unspool` share: the list of commands, exit statuses, messages. */
 #ifndef TOOL_COMMAND_H
 #define TOOL_COMMAND_H
 
 #include <stdint.h>
 
-/* Part of the interface: doc/man/unspool.1 lists them. */
+/* Part of the public interface: doc/man/unspool.1 lists them. */
 enum exit_status {
     EXIT_ALL_WELL = 0,
-    EXIT_INCOMPLETE = 1, /* some threads have no stack */
+    EXIT_INCOMPLETE = 1, /* the result is incomplete: for example, some threads have no stack */
     EXIT_USAGE = 2,
-    EXIT_NO_TARGET = 3, /* the process or file could not be read: not there, not permitted, not what it should be */
-    EXIT_FAILED = 4     /* the machine: memory, or writing the output */
+    EXIT_NO_TARGET = 3, /* the process or file could not be read: missing, not permitted, or of the wrong kind */
+    EXIT_FAILED = 4     /* out of memory, or the output could not be written */
 };
 
 struct command {
@@ -29,15 +29,15 @@ extern const struct command command_store;
 extern const struct command command_symbolize;
 extern const struct command command_symbols;
 
-/* A line on standard error, "unspool: …". */
+/* Prints a line on standard error, "unspool: …". */
 void complain(const char *format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 1, 2)))
 #endif
     ;
 
-/* Complains that the images of a process cannot be listed: why, and what to do. status: of usp_images_create_process, not USP_OK.
- * Returns the status to exit with. */
+/* Complains that the images of a process cannot be listed, with the reason and a remedy. status: the result of
+ * usp_images_create_process, not USP_OK. Returns the exit status. */
 int complain_of_process(int64_t pid, int status);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See debuginfod.h. */
+/* Implements debuginfod.h with elfutils' libdebuginfod. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -24,7 +24,7 @@ char *debuginfod_cache(void) {
 #include <errno.h>
 #include <unistd.h>
 
-/* One of the functions that get a file. */
+/* A function of libdebuginfod that gets a file. */
 typedef int (*find_function)(debuginfod_client *, const unsigned char *, int, char **);
 
 struct debuginfod {
@@ -34,12 +34,12 @@ struct debuginfod {
     void (*set_progress)(debuginfod_client *, debuginfod_progressfn_t);
     void (*set_data)(debuginfod_client *, void *);
     void *(*get_data)(debuginfod_client *);
-    find_function find[2]; /* a debug file; a program or library */
-    uint64_t due;          /* milliseconds; then it is to stop */
+    find_function find[2]; /* for a debug file; for a program or library */
+    uint64_t due;          /* time limit by fetch_clock, in milliseconds */
     bool is_late;
 };
 
-/* A callback gets nothing but the handle. */
+/* Global, because the progress callback gets only the handle. */
 static void *(*get_data)(debuginfod_client *);
 
 static bool load(struct debuginfod *client) {
@@ -64,7 +64,7 @@ static bool load(struct debuginfod *client) {
     return handle != NULL;
 }
 
-/* The shape of debuginfod_progressfn_t; the library calls it at least once a second while it waits. */
+/* Implements debuginfod_progressfn_t: libdebuginfod calls it at least once a second while it waits. */
 static int stop_when_late(debuginfod_client *handle, long done, long all) {
     struct debuginfod *client = get_data(handle);
     (void)done;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Files of builds from debuginfod servers (--debuginfod), by elfutils' libdebuginfod. It is loaded when it is asked for, asks the
- * servers that $DEBUGINFOD_URLS names, and keeps what it gets in its own cache, which layouts.h knows. */
+/* Fetches files of builds from debuginfod servers (--debuginfod) with elfutils' libdebuginfod. The library is loaded
+ * only if it is needed. It asks the servers in $DEBUGINFOD_URLS, and stores files in its own cache, which layouts.h
+ * knows. */
 #ifndef TOOL_DEBUGINFOD_H
 #define TOOL_DEBUGINFOD_H
 
@@ -9,19 +10,20 @@
 /* Opaque. */
 struct debuginfod;
 
-/* The folder of the cache as libdebuginfod finds it (debuginfod_find_debuginfo(3), "ENVIRONMENT VARIABLES"); the caller's to free. NULL:
- * there is no $HOME, or memory lacks. */
+/* Returns the folder of libdebuginfod's cache (debuginfod_find_debuginfo(3), "ENVIRONMENT VARIABLES"), which the caller
+ * frees. NULL: there is no $HOME, or memory is exhausted. */
 char *debuginfod_cache(void);
 
-/* Loads the library, which is to use that cache. On success *client is the caller's to close. Complains. Returns an enum
+/* Loads the library and sets its cache. After success the caller closes *client. Complains. Returns an enum
  * exit_status. */
 int debuginfod_open(const char *cache, struct debuginfod **client);
 
 /* NULL is ignored. */
 void debuginfod_close(struct debuginfod *client);
 
-/* Asks for the debug file of a build, and where no server has one for the program or library itself, for at most `seconds`
- * each. FETCH_DONE: *path is where the file is, the caller's to free; what it holds is not looked at. Otherwise `error` says why. */
+/* Asks for the debug file of a build; if no server has it, for the program or library. Each request takes at most
+ * `seconds`. FETCH_DONE: *path is the file's path, which the caller frees; its contents are not checked. Otherwise
+ * `error` has the reason. */
 enum fetched debuginfod_get(struct debuginfod *client, const struct fetch_build *build, uint64_t seconds, char **path,
                             char error[FETCH_ERROR]);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A hang that a monitor finds while it lasts: the main thread waits for a lock that is never released. The report has its duration,
- * the main thread's heaviest stack, and all threads, one of which holds the lock. Public interface only; doc/examples/ has smaller
- * programs. */
+/* Demonstrates a hang that a monitor reports while it lasts: the main thread waits for a lock that is never released.
+ * The report has its duration, the main thread's heaviest stack, and all threads, one of which holds the lock. Uses
+ * only the public interface; doc/examples/ has smaller programs. */
 #include <unspool/unspool.h>
 
 #include <pthread.h>
@@ -39,7 +39,7 @@ static void *render(void *argument) {
     return NULL;
 }
 
-/* Takes the lock and never gives it back: the fault that is looked for. */
+/* Takes the lock and never releases it: the bug that the report shows. */
 KEPT static int save_settings(void) {
     pthread_mutex_lock(&settings);
     atomic_store(&settings_taken, true);
@@ -55,12 +55,12 @@ static void *autosave(void *argument) {
 
 /* ---- the monitor ---- */
 
-/* A usp_write_function. */
+/* Implements usp_write_function. */
 static int write_out(void *context, const char *bytes, size_t n) {
     return fwrite(bytes, 1, n, context) == n ? USP_OK : USP_ERROR_SYSTEM;
 }
 
-/* Called on the monitor's thread when the hang has lasted for some time. This one never ends: the demo does. */
+/* Called on the monitor's thread when the hang has lasted for some time. Exits, because this hang never ends. */
 static void report(void *context, const struct usp_hang *hang) {
     struct usp_hang_write_options options;
     (void)context;
@@ -78,7 +78,7 @@ static int start_monitor(void) {
     usp_monitor_options_init(&options);
     options.updated = report;
     int status = usp_monitor_create(&options, &monitor);
-    /* By what this process knows, its Objective-C runtime included. */
+    /* Symbolicates with the files and the Objective-C runtime of this process. */
     if (status == USP_OK) status = usp_symbolizer_create(NULL, NULL, &symbolizer);
     return status == USP_OK ? usp_monitor_start(monitor) : status;
 }

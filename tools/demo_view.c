@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See demo_view.h. */
+/* Implements demo_view.h in C. */
 #include "tools/demo_view.h"
 
-/* Waits for the settings, for ever. */
+/* Waits for the lock of the settings, forever. */
 KEPT static int bar(pthread_mutex_t *settings, int round) {
     int volatile kept = round;
     pthread_mutex_lock(settings);

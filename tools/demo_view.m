@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See demo_view.h. */
+/* Implements demo_view.h in Objective-C. */
 #include "tools/demo_view.h"
 
 #include <objc/runtime.h>
 
-/* A root class of its own, because the runtimes have none in common: GCC's has Object, Apple's has NSObject. */
+/* A root class, because the runtimes have no common one: GCC's has Object, Apple's has NSObject. */
 __attribute__((objc_root_class))
 @interface ViewController {
     Class isa;
@@ -23,7 +23,7 @@ KEPT static int foo(ViewController *controller) {
 }
 
 @implementation ViewController
-/* Apple's runtime sends this before the first message, and asks the root class. */
+/* Apple's runtime sends this to the root class before the first message. */
 + (void)initialize {
 }
 
@@ -37,7 +37,7 @@ KEPT static int foo(ViewController *controller) {
     return kept;
 }
 
-/* Waits for the settings, for ever. */
+/* Waits for the lock of the settings, forever. */
 - (int)bar {
     int volatile kept = round;
     pthread_mutex_lock(settings);

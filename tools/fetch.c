@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See fetch.h. */
+/* Implements fetch.h: runs the user's command or asks debuginfod servers, and checks the files. */
 #include "tools/fetch.h"
 
 #include "lib/base/array.h"
@@ -27,18 +27,18 @@
 extern char **environ;
 
 #define WORDS_MAX 64
-/* A server that does not answer is not asked for every image of a large log. */
+/* Number of timeouts in a row after which fetching ends: a large log has many images to ask for. */
 #define TIMEOUTS_MAX 3
 
 struct fetch {
-    char *words[WORDS_MAX]; /* with {uuid} and {dest} as they were given */
+    char *words[WORDS_MAX]; /* words of the command, with {uuid} and {dest} not yet replaced */
     size_t word_count;
-    struct debuginfod *client; /* instead of a command */
+    struct debuginfod *client; /* used instead of a command */
     char *cache;
     uint64_t seconds;
     struct fetch_build *tried;
     size_t tried_count, tried_room;
-    unsigned timeouts; /* in a row */
+    unsigned timeouts; /* number of timeouts in a row */
     bool is_given_up;
 };
 
@@ -64,8 +64,8 @@ static int refuse_command(const char *what) {
     return EXIT_USAGE;
 }
 
-/* The next word begins at *at, which becomes what is behind it. Quotation marks hold blanks together and are left out. NULL: a
- * mark is missing, or memory lacks. */
+/* Returns the next word, which begins at *at, and advances *at past it. Quotation marks enclose blanks and are removed.
+ * NULL: a mark is missing, or memory is exhausted. */
 static char *take_word(const char **at) {
     char *word = malloc(strlen(*at) + 1), *to = word, mark = '\0';
     if (word == NULL) return NULL;
@@ -114,7 +114,7 @@ static char *find_cache(const struct fetch_options *options) {
     return options->debuginfod ? debuginfod_cache() : fetch_in_cache("unspool/fetched");
 }
 
-/* Gets ready to ask. */
+/* Prepares fetching: checks the cache, then opens the client or splits the command. */
 static int begin(struct fetch *fetch, const struct fetch_options *options) {
     if (fetch->cache == NULL) {
         complain("--fetch-cache DIR is missing, and there is no $HOME");
@@ -154,12 +154,12 @@ void fetch_free(struct fetch *fetch) {
 
 const char *fetch_cache(const struct fetch *fetch) { return fetch != NULL ? fetch->cache : NULL; }
 
-/* A word with what {uuid}, {UUID} and {dest} stand for; the caller's to free. */
+/* Returns a word with {uuid}, {UUID} and {dest} replaced by their values; the caller frees it. */
 static char *fill_in(const char *word, const char *const values[3]) {
     static const char *const names[3] = {"{uuid}", "{UUID}", "{dest}"};
     size_t longest = 6, n = 0;
     for (size_t i = 0; i < 3; i++) longest = strlen(values[i]) > longest ? strlen(values[i]) : longest;
-    /* Each name has six characters. */
+    /* Each placeholder has six characters. */
     char *filled = malloc((strlen(word) / 6 + 1) * longest + strlen(word) + 1);
     while (filled != NULL && *word != '\0') {
         size_t which = 0;
@@ -176,7 +176,7 @@ static char *fill_in(const char *word, const char *const values[3]) {
     return filled;
 }
 
-/* ---- running it ---- */
+/* ---- running the command ---- */
 
 uint64_t fetch_clock(void) {
     struct timespec now;
@@ -184,8 +184,8 @@ uint64_t fetch_clock(void) {
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* In a process group of its own, so that at the end of the time what it has started ends with it. Its output goes to standard
- * error: ours is the report's. Returns errno, 0 when it runs. */
+/* Starts the command in its own process group, so that a timeout also ends the processes that it has started. Its
+ * output goes to standard error, because standard output is the report's. Returns 0, or errno. */
 static int start(char *const *words, pid_t *child) {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
@@ -204,7 +204,8 @@ static int start(char *const *words, pid_t *child) {
     return error;
 }
 
-/* Whether it has ended in time, before a signal came that ends us; *status as waitpid(2) gives it. */
+/* Waits for the command. Returns whether it ended in time, before a signal that ends this program; *status as from
+ * waitpid(2). Otherwise kills it. */
 static bool wait_for(pid_t child, uint64_t seconds, int *status) {
     const uint64_t due = fetch_clock() + seconds * 1000;
     struct timespec pause = {.tv_nsec = 1000000};
@@ -220,7 +221,7 @@ static bool wait_for(pid_t child, uint64_t seconds, int *status) {
     return true;
 }
 
-/* Runs the filled words. */
+/* Runs the command, whose placeholders are replaced. */
 static enum fetched run_words(const struct fetch *fetch, char *const *words, char error[FETCH_ERROR]) {
     pid_t child;
     int status = 0;
@@ -238,7 +239,7 @@ static enum fetched run_words(const struct fetch *fetch, char *const *words, cha
     return FETCH_FAILED;
 }
 
-/* What the name of a fetched file is in the cache; NULL: it is none of this build. */
+/* Returns the name of a fetched file in the cache; NULL: it is not a file of this build. */
 static const char *judge(const char *path, const struct fetch_build *build) {
     struct stat found;
     struct usp_index_info info;
@@ -259,14 +260,14 @@ static const char *judge(const char *path, const struct fetch_build *build) {
     return "debuginfo";
 }
 
-/* Puts what a command has written to its place in the cache. */
+/* Moves the file that the command has written to its place in the cache. */
 static enum fetched publish(const struct fetch *fetch, const struct fetch_build *build, const char *place,
                             char error[FETCH_ERROR]) {
     const char *name = judge(place, build);
     char *published = name != NULL ? layouts_unified(fetch->cache, build->id, build->id_size, name) : NULL;
     const bool is_done = published != NULL && make_folders_of(published, 0777) && rename(place, published) == 0;
     if (!is_done) snprintf(error, FETCH_ERROR, "wrote no file of this build to {dest}");
-    /* Modes of temporary files are for one user alone. */
+    /* Temporary files have a mode for one user only. */
     const mode_t mask = umask(0);
     umask(mask);
     if (is_done) (void)chmod(published, 0666 & ~mask);
@@ -274,7 +275,7 @@ static enum fetched publish(const struct fetch *fetch, const struct fetch_build 
     return is_done ? FETCH_DONE : FETCH_FAILED;
 }
 
-/* Runs the command so that it writes into an empty folder, and publishes what it has written. */
+/* Runs the command so that it writes into an empty folder, and publishes the file. */
 static enum fetched run_in_folder(const struct fetch *fetch, const struct fetch_build *build, char *folder,
                                   char error[FETCH_ERROR]) {
     char plain[2 * USP_BUILD_ID_MAX + 5] = "", apple[2 * USP_BUILD_ID_MAX + 5], *words[WORDS_MAX + 1] = {NULL};
@@ -311,7 +312,7 @@ static enum fetched ask_command(const struct fetch *fetch, const struct fetch_bu
         return FETCH_FAILED;
     }
     snprintf(folder, room, "%s/fetch.XXXXXX", fetch->cache);
-    /* A command that is ended in the midst leaves no folder behind, and no process that fetches. */
+    /* Catches signals, so that a signal that ends this program leaves no folder and no running command behind. */
     catch_signals();
     enum fetched result = run_in_folder(fetch, build, folder, error);
     release_signals();
@@ -321,7 +322,7 @@ static enum fetched ask_command(const struct fetch *fetch, const struct fetch_bu
 
 static enum fetched ask_servers(const struct fetch *fetch, const struct fetch_build *build, char error[FETCH_ERROR]) {
     char *path;
-    /* libdebuginfod makes the last of them alone. */
+    /* libdebuginfod makes only the last folder of the path. */
     if (!make_folders_of(fetch->cache, 0777)) {
         snprintf(error, FETCH_ERROR, "%s: %s", fetch->cache, strerror(errno));
         return FETCH_HOPELESS;
@@ -343,7 +344,7 @@ static bool was_tried(const struct fetch *fetch, const struct fetch_build *build
     return false;
 }
 
-/* Whether the file is there; what is to be said, where it is not, is completed. */
+/* Returns whether the file was fetched. Otherwise completes the message. */
 static bool settle(struct fetch *fetch, enum fetched result, char error[FETCH_ERROR]) {
     const char *option = fetch->client != NULL ? "--debuginfod" : "--fetch", *rest = "";
     char why[FETCH_ERROR];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* See folders.h. */
+/* Implements folders.h. */
 #ifdef HAVE_CONFIG_H
-#include "config.h" /* nftw is one of the extensions that it asks for */
+#include "config.h" /* requests the extensions of which nftw is one */
 #endif
 
 #include "tools/folders.h"

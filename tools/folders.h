@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Folders that the command makes for itself. */
+/* Makes and removes folders. */
 #ifndef TOOL_FOLDERS_H
 #define TOOL_FOLDERS_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Makes the folders that lead to a path, which is as it was afterwards. False with errno. */
+/* Makes the folders above a path. Changes the path temporarily. Returns false with errno. */
 bool make_folders_of(char *path, mode_t mode);
 
 /* Removes a folder with all that is in it. Links are removed, not followed. */

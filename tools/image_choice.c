@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See image_choice.h. */
+/* Implements image_choice.h. */
 #include "tools/image_choice.h"
 #include "tools/command.h"
 
@@ -25,13 +25,13 @@ static void write_build_id(char *to, size_t room, const struct usp_image *image)
 
 static bool is_part(const struct usp_image *image) { return image->member_offset != 0 || image->section != 0; }
 
-/* Of a path the part that names the object, without a section. */
+/* Returns the length of the part of a path that names the object, without a section. */
 static size_t object_length(const struct usp_image *image) {
     const char *section = image->section != 0 ? strstr(image->path, "):(") : NULL;
     return section != NULL ? (size_t)(section - image->path) + 1 : strlen(image->path);
 }
 
-/* An archive can have several members of one name. */
+/* Whether another member of an archive has the same name. */
 static bool is_name_shared(const struct usp_images *images, const struct usp_image *image) {
     const size_t length = object_length(image);
     const struct usp_image *other;
@@ -42,7 +42,7 @@ static bool is_name_shared(const struct usp_images *images, const struct usp_ima
     return false;
 }
 
-/* A path that picks the image or, where there are several members, its member. */
+/* Prints a path that selects the image, or its member if there are several members. */
 static void complain_of_part(const struct usp_images *images, const struct usp_image *image, bool is_member) {
     const char *arch = usp_variant_string(image->arch, image->variant);
     const size_t length = object_length(image);
@@ -56,7 +56,7 @@ static void complain_of_part(const struct usp_images *images, const struct usp_i
 
 #define CHOICES_MAX 16
 
-/* Says what there is to choose from: images, or members where there are several. */
+/* Prints what there is to choose from: images, or members if there are several. */
 static void complain_of_choice(const char *path, const struct usp_images *images) {
     const struct usp_image *image = usp_images_get(images, 0), *last = NULL;
     size_t count = 0;
@@ -80,7 +80,8 @@ static void complain_of_choice(const char *path, const struct usp_images *images
     if (count > CHOICES_MAX) complain("  and %zu more", count - CHOICES_MAX);
 }
 
-/* Where an image is for another processor than the first one, those for this machine are meant, if there are any. */
+/* Returns the processor to choose if the images are for several: this machine's, if one is for it. Otherwise
+ * USP_ARCH_NONE. */
 static uint32_t processor_of(const struct usp_images *images) {
     const struct usp_image *image;
     bool differ = false, has_own = false;
@@ -91,11 +92,11 @@ static uint32_t processor_of(const struct usp_images *images) {
     return differ && has_own ? usp_arch_host() : USP_ARCH_NONE;
 }
 
-/* All that the choice leaves. */
+/* Opens all images that match the choice. */
 static int open_chosen(const struct image_choice *choice, struct usp_images **images) {
     struct usp_image_file_options options;
     usp_image_file_options_init(&options);
-    /* A user who asks for names has to learn why there are none. */
+    /* Reports an error if there are no names, because the user asks for names. */
     options.flags = USP_IMAGE_FILE_NAMED;
     options.arch = choice->arch;
     options.variant = choice->variant;
@@ -109,7 +110,7 @@ static int open_chosen(const struct image_choice *choice, struct usp_images **im
     return open_images(choice->path, &options, images);
 }
 
-/* Puts the only image of a list where it is said to lie. */
+/* Moves the only image of a list to the load address that the choice gives. */
 static int place_image(const struct image_choice *choice, struct usp_images **images) {
     struct usp_image image = *usp_images_get(*images, 0);
     struct usp_images *placed;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `unspool images`: what a process, a core, a raw capture has loaded, or what lies in a file. */
+/* Implements `unspool images`: lists the images of a process, a core, a raw capture or a file. */
 #include "lib/base/json.h"
 #include "tools/arguments.h"
 #include "tools/command.h"
@@ -11,7 +11,7 @@
 
 struct listed {
     struct usp_images *owned;
-    struct usp_snapshot *snapshot; /* owned; holds the images when `owned` does not */
+    struct usp_snapshot *snapshot; /* owned; has the images if `owned` is NULL */
     const struct usp_images *images;
 };
 
@@ -41,12 +41,12 @@ static int refuse(const char *target, int status, const char *error) {
     return status == USP_ERROR_NO_MEMORY ? EXIT_FAILED : EXIT_NO_TARGET;
 }
 
-/* An object file, which may be a core, or else a raw capture. The code that knows the file's kind says what is wrong. */
+/* Opens an object file, a core or a raw capture. An error message comes from the reader of the file's kind. */
 static int open_file(const char *path, struct listed *listed) {
     char error[1024] = "", other[1024] = "";
     struct usp_snapshot_options options;
     usp_snapshot_options_init(&options);
-    /* The stacks are not looked at. */
+    /* The stacks are not used. */
     options.max_frames = 1;
     options.unwind.tail = 0;
     int status = usp_images_open(path, NULL, &listed->owned, error, sizeof error), as_other = USP_ERROR_UNSUPPORTED;
@@ -56,7 +56,7 @@ static int open_file(const char *path, struct listed *listed) {
         as_other = usp_snapshot_open_raw(path, &options, &listed->snapshot, other, sizeof other);
     } else if (status == USP_ERROR_UNSUPPORTED) {
         as_other = usp_snapshot_open_core(path, &options, &listed->snapshot, other, sizeof other);
-        /* What else is refused, a thin archive for one, is no core either; a member has no file of its own. */
+        /* Other refused files, such as thin archives, are not cores either, and members have no file of their own. */
         if (as_other == USP_ERROR_FORMAT || as_other == USP_ERROR_NOT_FOUND) as_other = USP_ERROR_UNSUPPORTED;
     }
     if (as_other == USP_ERROR_UNSUPPORTED) return refuse(path, status, error);
@@ -106,7 +106,7 @@ static void put_json(const struct usp_images *images) {
 
 static void put_heading(const char *name, int width) { printf("%-*s ", width, name); }
 
-/* Columns as wide as what stands in them, but for the path. */
+/* Prints a table. Each column except the path is as wide as its contents. */
 static void put_text(const struct usp_images *images) {
     const struct usp_image *image;
     int digits = 8, build = (int)sizeof "build" - 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `unspool index`, which is `unspool store add` as well: its arguments. */
+/* Implements the arguments of `unspool index`, which is also `unspool store add`. */
 #include "tools/arguments.h"
 #include "tools/command.h"
 #include "tools/lines.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See layouts.h. */
+/* Implements layouts.h: the table of layouts. */
 #include "tools/layouts.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* %p the first two digits of the id in lower case, %r the others, %h all, %U as LLDB divides a UUID. */
+/* %p: the first two digits of the id in lower case; %r: the others; %h: all digits; %U: a UUID divided as by LLDB. */
 static const struct {
     const char *pattern;
     bool is_debug;
@@ -18,7 +18,7 @@ static const struct {
     {"%p/%r/breakpad", true},
     /* The cache of debuginfod's clients (debuginfod_find_debuginfo(3), "CACHE"). */
     {"%h/debuginfo", true},
-    /* GDB ("Debugging Information in Separate Files"), with the folder .build-id or what is in it. */
+    /* GDB ("Debugging Information in Separate Files"), with the folder .build-id or its contents. */
     {".build-id/%p/%r.debug", true},
     {"%p/%r.debug", true},
     /* LLDB ("File Mapped UUID Directories"): the file of a dSYM, and the program. */
@@ -44,7 +44,7 @@ static void put_digits(char *to, const uint8_t *id, size_t id_size, const char *
     }
 }
 
-/* Whether the pattern is one for such an id. */
+/* Appends the expanded pattern to `to`. Returns false if the pattern is not for ids of this size. */
 static bool expand(char *to, size_t room, const char *pattern, const uint8_t *id, size_t id_size) {
     char digits[ID_ROOM];
     size_t n = strlen(to);
@@ -62,7 +62,7 @@ static bool expand(char *to, size_t room, const char *pattern, const uint8_t *id
     return true;
 }
 
-/* Longer than any pattern with any id. */
+/* More than the length of any expanded pattern. */
 #define PATTERN_ROOM (2 * ID_ROOM + 32)
 
 static char *begin_path(const char *folder, size_t *room) {

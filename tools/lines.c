@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See lines.h. */
+/* Implements lines.h. */
 #include "tools/lines.h"
 
 #include "tools/command.h"

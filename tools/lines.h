@@ -5,32 +5,33 @@
 
 #include <unspool/unspool.h>
 
-/* What the options say of lines. */
+/* The options for lines. */
 struct line_options {
     const char *index_store;        /* of --index; NULL: the default one */
-    struct usp_path_map *path_maps; /* of --map-path; owned, its strings are those of the command line */
+    struct usp_path_map *path_maps; /* of --map-path; owned, but its strings belong to the command line */
     uint32_t path_map_count;
 };
 
-/* Adds the value of a --map-path, OLD=NEW, which is cut at its first "=". Complains when there is none, or memory lacks. */
+/* Adds the value of a --map-path, OLD=NEW, which is cut at its first "=". Complains if there is none, or if memory is
+ * exhausted. */
 bool add_path_map(struct line_options *lines, char *text);
 
 void line_options_clear(struct line_options *lines);
 
-/* Sets what a symbolizer needs for them. Returns the store, which the caller frees once the symbolizer is made. */
+/* Sets the symbolizer's options for lines. Returns the store, which the caller frees after the symbolizer is made. */
 char *use_line_options(const struct line_options *lines, struct usp_symbolizer_options *names);
 
-/* The store of indexes: `given` by an option, or else $UNSPOOL_INDEX_STORE, or else unspool/index in $XDG_CACHE_HOME or
- * ~/.cache. The caller frees it. NULL: memory lacks, or there is no $HOME either. */
+/* Returns the store of indexes: `given` by an option, otherwise $UNSPOOL_INDEX_STORE, otherwise unspool/index in
+ * $XDG_CACHE_HOME or ~/.cache. The caller frees it. NULL: memory is exhausted, or there is no $HOME. */
 char *find_index_store(const char *given);
 
-/* Whether there is a store to take symbols from without being asked to: `given` by an option, or the default one as a folder. */
+/* Whether there is a store for symbols: one `given` by an option, or the default one if its folder exists. */
 bool has_index_store(const char *given);
 
-/* Of each image, an address in it that was looked up; 0: none was. */
+/* For each image, an address in it that was looked up; 0: none was. */
 struct looked_up {
     const struct usp_images *images;
-    usp_addr *addresses; /* by the image's number; NULL: memory lacked, and no message is printed */
+    usp_addr *addresses; /* by the image's number; NULL: memory was exhausted, and no message is printed */
 };
 
 void looked_up_create(struct looked_up *looked_up, const struct usp_images *images);

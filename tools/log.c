@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See log.h. */
+/* Implements log.h: reads each log, and writes it with names. */
 #include "tools/log.h"
 
 #include "tools/command.h"
@@ -21,10 +21,10 @@
 
 struct session {
     const struct log_options *options;
-    const struct usp_reader *images; /* of --binary-images; NULL: none */
+    const struct usp_reader *images; /* images of --binary-images; NULL: none */
     struct log_names *names;
     struct log_output output;
-    struct usp_reader_counts counts; /* of all logs */
+    struct usp_reader_counts counts; /* sums over all logs */
 };
 
 static int find_place(void *context, const struct usp_place *place, struct usp_answer *answer) {
@@ -37,8 +37,8 @@ static int write_out(void *context, const char *bytes, size_t n) {
     return log_output_write(&session->output, bytes, n) ? USP_OK : USP_ERROR_SYSTEM;
 }
 
-/* A file is gone through twice: what tells the images may stand behind the frames. Of a stream the beginning is kept for
- * that; with the images given it is written as it comes. */
+/* Learns the images of a log before it is written, because they may be listed after the frames. A file is read twice.
+ * Of a stream, the beginning is kept. A stream is written directly if --binary-images gives the images. */
 static int learn(struct usp_reader *reader, struct log_input *input, const struct session *session) {
     int status = USP_OK;
     struct uspi_span piece;
@@ -57,7 +57,7 @@ static int write_log(struct usp_reader *reader, struct log_input *input, const c
     int status = learn(reader, input, session);
     while (status == USP_OK && !log_output_has_failed(&session->output) && log_input_read(input, &piece)) {
         status = usp_reader_write(reader, piece.bytes, piece.length);
-        /* A reader that follows a log as it is written sees each line when it comes. */
+        /* Flushes each piece, so that a program that follows the log sees each line immediately. */
         if (!input->is_file) log_output_flush(&session->output);
     }
     if (input->has_failed) return log_fail_to_read(path, input->error);
@@ -99,7 +99,7 @@ static int rewrite_log(struct session *session, const struct log_file_name *name
         usp_reader_get_counts(reader, &counts);
         log_counts_add(&session->counts, &counts);
         if (!session->options->is_quiet) log_counts_say(path, &counts);
-        /* Frames whose image is not known are no failure of ours. */
+        /* Frames whose image is unknown do not count as incomplete. */
         bool is_incomplete = counts.frames == 0 || counts.no_symbol + counts.no_file + counts.passed > 0;
         if (status == EXIT_ALL_WELL && session->options->is_strict && is_incomplete) status = EXIT_INCOMPLETE;
     }
@@ -109,7 +109,7 @@ static int rewrite_log(struct session *session, const struct log_file_name *name
     return status;
 }
 
-/* ---- all of them ---- */
+/* ---- all logs ---- */
 
 static int rewrite_logs(struct session *session) {
     const struct log_options *options = session->options;

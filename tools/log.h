@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `unspool symbolize --log`: logs and reports with their unnamed frames named, everything else byte for byte. What is in the
- * texts, the library reads (<unspool/report.h>); here are files: which are read, where it is written, what is said. */
+/* `unspool symbolize --log`: writes logs and reports with names for their frames that have none, everything else byte
+ * for byte. The library reads the texts (<unspool/report.h>); this part handles files and messages. */
 #ifndef TOOL_LOG_H
 #define TOOL_LOG_H
 
@@ -12,24 +12,25 @@
 #include <stdint.h>
 
 struct log_options {
-    const char *const *logs; /* files, folders with all files below them; "-": standard input */
+    const char *const *logs; /* files, or folders whose files are all read; "-": standard input */
     size_t log_count;
-    const char *const *search; /* folders, or single files, in which the images' files are looked for */
+    const char *const *search; /* folders or files in which the images' files are searched */
     size_t search_count;
-    const char *binary_images; /* a file that tells the images of all logs in a form of theirs; NULL: the logs do */
+    const char *binary_images; /* file with the images of all logs, in a form of logs; NULL: the logs have them */
     const struct line_options *lines;
     struct fetch_options fetch;
-    const char *output; /* a folder that gets a file for each log; NULL: standard output */
-    bool is_in_place;   /* each log is replaced */
-    bool is_strict;     /* frames without a name are a failure */
-    bool is_quiet;      /* nothing is said of what is missing */
-    /* One JSON object a line; of the others `search`, `lines`, `fetch` and `demangling` count. */
+    const char *output; /* folder for one output file per log; NULL: standard output */
+    bool is_in_place;   /* replace each log */
+    bool is_strict;     /* fail if a frame has no name */
+    bool is_quiet;      /* print nothing about missing files */
+    /* Read one JSON object per line instead. Only `search`, `lines`, `fetch` and `demangling` apply then. */
     bool are_records;
     uint32_t demangling; /* enum usp_demangle_style */
 };
 
-/* Says on standard error which images were not found, once each, and what was named. Returns an enum exit_status: without
- * is_strict EXIT_ALL_WELL also when files of images were not found, since no machine has all of them. */
+/* Symbolicates the logs. Prints on standard error which images were not found, once each, and counts. Returns an enum
+ * exit_status. Without is_strict it is EXIT_ALL_WELL even if files of images were not found, since no machine has all
+ * of them. */
 int symbolize_logs(const struct log_options *options);
 
 #endif

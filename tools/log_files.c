@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See log_files.h. */
+/* Implements log_files.h. */
 #include "tools/log_files.h"
 
 #include "lib/base/array.h"
@@ -26,7 +26,7 @@ static char *join(const char *folder, const char *name) {
     return path;
 }
 
-/* Takes the path. */
+/* Takes ownership of the path. */
 static int add_name(struct log_file_names *names, char *path, size_t relative) {
     void *grown =
         path != NULL ? uspi_array_reserve(names->names, &names->room, names->count + 1, sizeof *names->names) : NULL;
@@ -44,7 +44,7 @@ static int compare_names(const void *a, const void *b) {
     return strcmp(x->path, y->path);
 }
 
-/* The files of a folder; its folders are added to `folders`. */
+/* Adds the files of a folder to `names`, and its folders to `folders`. */
 static int add_entries(struct log_file_names *names, struct log_file_names *folders, const char *folder,
                        size_t relative) {
     DIR *entries = opendir(folder);
@@ -92,7 +92,7 @@ int log_files_add(struct log_file_names *names, const char *path) {
     struct stat file;
     const char *slash = strrchr(path, '/');
     if (strcmp(path, "-") != 0 && stat(path, &file) == 0 && S_ISDIR(file.st_mode)) return add_folder(names, path);
-    /* What cannot be read is said when it is. */
+    /* A file that cannot be read is reported when it is read. */
     return add_name(names, strdup(path), slash != NULL ? (size_t)(slash + 1 - path) : 0);
 }
 

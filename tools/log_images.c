@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See log_images.h. */
+/* Implements log_images.h. */
 #include "tools/log_images.h"
 
 #include "tools/command.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See log_input.h. */
+/* Implements log_input.h. */
 #include "tools/log_input.h"
 
 #include "lib/base/array.h"
@@ -50,7 +50,7 @@ void log_input_close(struct log_input *input) {
     input->fd = input->spool = -1;
 }
 
-/* ---- what is kept in a file ---- */
+/* ---- the spool: a temporary file ---- */
 
 static int open_unnamed(void) {
     const char *folder = getenv("TMPDIR");
@@ -65,7 +65,7 @@ static int open_unnamed(void) {
     return fd;
 }
 
-/* Moves what is kept from memory into the file. Where that fails it stays. */
+/* Moves kept bytes from memory into the spool. If that fails they stay in memory. */
 static void spool(struct log_input *input) {
     size_t written = 0;
     if (input->has_no_spool) return;
@@ -82,7 +82,7 @@ static void spool(struct log_input *input) {
     input->size = 0;
 }
 
-/* The next piece of the file; false at its end, and when reading has failed. */
+/* Reads the next piece of the spool. Returns false at its end, or if reading has failed. */
 static bool read_spool(struct log_input *input, struct uspi_span *piece) {
     const size_t left = input->spooled - input->replayed;
     if (left == 0) return false;
@@ -116,7 +116,7 @@ bool log_input_read(struct log_input *input, struct uspi_span *piece) {
     if (input->is_rewound && may_keep && !input->is_replayed) {
         if (read_spool(input, piece)) return true;
         if (input->has_failed) return false;
-        /* What was kept comes a second time, and is not needed after that. */
+        /* The kept bytes are read a second time, and are not needed after that. */
         input->is_replayed = true;
         *piece = (struct uspi_span){input->bytes, input->size};
         if (piece->length > 0) return true;
@@ -139,7 +139,8 @@ bool log_input_read(struct log_input *input, struct uspi_span *piece) {
     if (got < 0) return fail(input, errno);
     *piece = (struct uspi_span){input->bytes + input->size, (size_t)got};
     input->size += (size_t)got;
-    /* What is kept has been read to its end: so has a small file whose size was read, although there was room for more. */
+    /* All of the input is kept: the end was reached, or a small file's size was read although there was room for
+     * more. */
     const bool is_whole = input->is_small && got > 0 && input->size + 1 == input->piece;
     input->has_ended = keeps && (got == 0 || is_whole);
     return got > 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See log_names.h. The library keeps builds open and looks places up (<unspool/places.h>); where their files are is found here. */
+/* Implements log_names.h: finds the files of builds. The library keeps builds open and looks up places
+ * (<unspool/places.h>). */
 #include "tools/log_names.h"
 
 #include "lib/base/source.h"
@@ -19,17 +20,17 @@ struct log_names {
     struct fetch *fetch; /* NULL: none */
     struct usp_builds *builds;
     char *index_store;      /* owned; NULL: none */
-    struct usp_image image; /* of the index that was found last */
+    struct usp_image image; /* image of the index that was found last */
     bool is_quiet;
-    bool has_lines; /* of any frame */
-    /* The first image of which a function was found and no line; build_id_size and image_length 0: none. */
+    bool has_lines; /* any frame has a line */
+    /* The first image in which a function but no line was found; build_id_size and image_length 0: none. */
     struct usp_place lineless;
     char lineless_name[256];
 };
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
-/* Of an image with an identity, which may have no bytes. */
+/* Prints a message about an image with an id, which may have no bytes. */
 static void say(const struct log_names *names, const struct usp_place *place, const uint8_t *id, size_t id_size,
                 const char *what, const char *path) {
     char name[512], id_text[2 * USP_BUILD_ID_MAX + 5];
@@ -61,7 +62,7 @@ static void add_file(struct usp_build_sources *sources, const struct log_file *f
     memcpy(source->build_id, file->id, sizeof source->build_id);
 }
 
-/* The index that has_index has found in a store. */
+/* Adds the index that has_index has found in a store. */
 static void add_index(const struct log_names *names, const char *store, struct usp_build_sources *sources) {
     if (sources->count == USP_BUILD_SOURCES) return;
     struct usp_build_source *source = &sources->of[sources->count++];
@@ -87,7 +88,7 @@ static void find_by_name(struct log_names *names, const struct usp_place *place,
         file->path);
 }
 
-/* The files that lie where a layout has them. Returns whether symbols are among them. */
+/* Adds the files that are at a layout's paths. Returns whether one of them has symbols. */
 static bool add_laid(struct log_names *names, const struct usp_place *place, struct usp_build_sources *sources) {
     const struct log_file *files[LOG_LAID_MAX];
     bool has_symbols;
@@ -103,8 +104,8 @@ static bool is_among(const struct usp_build_sources *sources, const char *path) 
     return false;
 }
 
-/* The files in folders that have to be gone through, the richest first, and behind them those that were found by their paths:
- * these had no symbols, or did not tell their layout. */
+/* Adds the files found by searching the folders, those with most symbols first. Files that were found at a layout's
+ * paths come after them: they had no symbols, or did not tell their layout. */
 static void add_walked(struct log_names *names, const struct usp_place *place, struct usp_build_sources *sources) {
     const struct log_file *files;
     const struct usp_build_sources laid = *sources;
@@ -123,7 +124,8 @@ static bool has_index(struct log_names *names, const char *store, const struct u
     return store != NULL && usp_index_image(store, place->build_id, place->build_id_size, &names->image) == USP_OK;
 }
 
-/* The store that has an index of the build, that of --index first, then the folders of --search; NULL: none has. */
+/* Returns the store that has an index of the build: that of --index first, then the folders of --search; NULL: none
+ * has. */
 static const char *find_store(struct log_names *names, const struct usp_place *place) {
     const char *store = names->index_store;
     for (size_t i = 0;; i++) {
@@ -142,7 +144,7 @@ static bool has_lines(const struct usp_place *place, const char *store) {
     return has;
 }
 
-/* Whether a file has debug information, also split off from it where debuggers look for that. */
+/* Whether a file has debug information, also in a separate file where debuggers look for it. */
 static bool file_has_lines(const struct usp_build_source *source) {
     struct usp_image_file_options options;
     struct usp_symbolizer *symbolizer;
@@ -171,8 +173,8 @@ static bool any_has_lines(const struct usp_place *place, const struct usp_build_
     return false;
 }
 
-/* Fetches the build where nothing that was found has debug information: a stripped file does not hide what a server has. What is
- * fetched goes in front. False: what came of that was said, or nothing is to be fetched. */
+/* Fetches the build if no file that was found has debug information: a stripped file must not hide a server's file.
+ * Fetched files come first. Returns false if nothing was fetched; the reason was reported. */
 static bool fetch_files(struct log_names *names, const struct usp_place *place, struct usp_build_sources *sources) {
     char error[FETCH_ERROR];
     if (names->fetch == NULL || any_has_lines(place, sources)) return false;
@@ -183,7 +185,7 @@ static bool fetch_files(struct log_names *names, const struct usp_place *place, 
     struct usp_build_sources found = *sources;
     sources->count = 0;
     const bool has_laid = add_laid(names, place, sources);
-    /* names->image becomes the new index's. */
+    /* has_index sets names->image to the new index's image. */
     for (uint32_t i = 0; i < found.count; i++) found.of[i].image = NULL;
     if (!has_laid && has_index(names, cache, place)) add_index(names, cache, sources);
     const bool has_new = sources->count > 0;
@@ -194,8 +196,8 @@ static bool fetch_files(struct log_names *names, const struct usp_place *place, 
     return has_new;
 }
 
-/* A usp_build_function. What is found by its path comes first. Folders are gone through when nothing with symbols is, or when
- * nothing tells the layout; then the build is fetched, if nothing that is here has lines. */
+/* Implements usp_build_function. Files at known paths come first. Folders are searched if these have no symbols, or if
+ * nothing tells the layout. Then the build is fetched if no local file has lines. */
 static int find_files(void *context, const struct usp_place *place, struct usp_build_sources *sources) {
     struct log_names *names = context;
     if (place->build_id_size == 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See log_output.h. */
+/* Implements log_output.h. */
 #define _GNU_SOURCE 1
 #include "tools/log_output.h"
 
@@ -18,7 +18,7 @@ static int fail(const char *path) {
     return EXIT_FAILED;
 }
 
-/* A file beside the one that it replaces, so that it can be renamed. */
+/* Opens a temporary file in the folder of the file that it replaces, so that it can be renamed. */
 static int open_temporary(struct log_output *output) {
     static const char suffix[] = ".unspool-XXXXXX";
     struct stat old;
@@ -37,7 +37,7 @@ static int open_temporary(struct log_output *output) {
         output->temporary = NULL;
         return status;
     }
-    /* As a file that the shell makes, or as the one that is replaced. */
+    /* The mode of the replaced file, or of a file that the shell makes. */
     mode_t mask = umask(0);
     umask(mask);
     mode_t mode = stat(output->path, &old) == 0 ? old.st_mode & 07777 : 0666 & ~mask;
@@ -75,7 +75,7 @@ void log_output_flush(struct log_output *output) {
 bool log_output_has_failed(const struct log_output *output) { return output->has_failed || ferror(output->file) != 0; }
 
 int log_output_fail(const struct log_output *output) {
-    /* Of standard output main says it. */
+    /* main reports errors of standard output. */
     if (output->path != NULL) complain("%s: could not be written", output->path);
     return EXIT_FAILED;
 }

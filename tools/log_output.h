@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a log goes: standard output, a file in a folder, or its own place, which it takes when it is whole. */
+/* The output of a log: standard output, a file in a folder, or the log's own path, which is replaced when all is
+ * written. */
 #ifndef TOOL_LOG_OUTPUT_H
 #define TOOL_LOG_OUTPUT_H
 
@@ -14,20 +15,21 @@ struct log_output {
     bool has_failed;
 };
 
-/* Complains. Returns an enum exit_status. */
+/* Opens the output of a log. Complains. Returns an enum exit_status. */
 int log_output_open(struct log_output *output, const struct log_options *options, const struct log_file_name *name);
 
-/* Returns false when it fails. */
+/* Writes bytes. Returns false on failure. */
 bool log_output_write(struct log_output *output, const char *bytes, size_t n);
 
 void log_output_flush(struct log_output *output);
 
 bool log_output_has_failed(const struct log_output *output);
 
-/* Says why it failed; returns an enum exit_status. */
+/* Complains of the failure. Returns an enum exit_status. */
 int log_output_fail(const struct log_output *output);
 
-/* `is_whole`: what was written takes its place; otherwise it is dropped. Complains. Returns an enum exit_status. */
+/* Closes the output. `is_whole`: the written file replaces the old one; otherwise it is deleted. Complains. Returns an
+ * enum exit_status. */
 int log_output_close(struct log_output *output, bool is_whole);
 
 #endif

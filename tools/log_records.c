@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See log_records.h. A record is a document for a reader; its answer is gathered, so that a record that turns out to be
- * damaged is answered by an error and nothing else. Files stay open from one record to the next. */
+/* Implements log_records.h. A reader reads each record as a document. The answer is collected first, so that a damaged
+ * record is answered only by an error. Files stay open from one record to the next. */
 #include "tools/log_records.h"
 
 #include "lib/base/array.h"
@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* What is read at once. */
+/* Number of bytes that are read at once. */
 #define PIECE ((size_t)64 << 10)
 
-/* Memory of a record that is longer is given back after it. */
+/* Size in bytes above which a record's memory is freed after it. */
 #define LONG_RECORD ((size_t)4 << 20)
 
 struct bytes {
@@ -59,7 +59,7 @@ static int create_reader(struct session *session) {
     return usp_reader_create(&options, &session->reader);
 }
 
-/* Gives back what a long record has left, if there is memory for another reader. */
+/* Frees the memory of a long record, if there is memory for another reader. */
 static void shrink(struct session *session) {
     struct usp_reader *reader = session->reader;
     if (create_reader(session) == USP_OK) {
@@ -101,8 +101,8 @@ static void answer_record(struct session *session, struct uspi_span record) {
     if (record.length > LONG_RECORD) shrink(session);
 }
 
-/* Answers the lines that are complete, the last one too when nothing comes any more, and forgets them. *seen bytes have no
- * line end. */
+/* Answers the complete lines, at the end of the input also the last one, and removes them. The first *seen bytes
+ * contain no line end. */
 static void answer_lines(struct session *session, struct bytes *input, size_t *seen, bool is_end) {
     size_t begin = 0;
     for (const char *end;
@@ -130,7 +130,7 @@ static int answer_input(struct session *session) {
     ssize_t got = 1;
     int result = EXIT_ALL_WELL;
     while (got > 0 && result == EXIT_ALL_WELL) {
-        /* An answer that could not be written is not left out; main tells of the failure. */
+        /* No further record is read after an answer could not be written; main reports the failure. */
         if (fflush(stdout) != 0 || ferror(stdout)) break;
         if (!reserve(&input, PIECE)) {
             complain("%s", usp_status_string(USP_ERROR_NO_MEMORY));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See log_say.h. */
+/* Implements log_say.h. */
 #include "tools/log_say.h"
 
 #include "tools/command.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See log_search.h. */
+/* Implements log_search.h. */
 #include "tools/log_search.h"
 
 #include "tools/command.h"
@@ -13,16 +13,16 @@
 #include <sys/stat.h>
 
 struct log_search {
-    struct log_file *files; /* by build */
+    struct log_file *files; /* sorted by build */
     size_t count, room;
     const struct log_file **by_name;
-    char **folders; /* that are still to be looked through */
+    char **folders; /* folders still to be searched */
     size_t folder_count, folder_room;
     const char *const *places; /* as given */
     size_t place_count;
     const char *cache;      /* NULL: none */
-    bool is_walked;         /* `files` has all of them */
-    struct laid_file *laid; /* what was found by a layout */
+    bool is_walked;         /* `files` is complete */
+    struct laid_file *laid; /* files found at a layout's paths */
 };
 
 struct laid_file {
@@ -30,7 +30,7 @@ struct laid_file {
     struct log_file file;
 };
 
-/* What was split off from a file is named like it, with an ending. */
+/* Returns a file's name. Separate debug information has the name of its file, with an ending. */
 static struct uspi_span name_of(const struct log_file *file) {
     static const struct uspi_span ending = USPI_SPAN_INIT(".debug");
     struct uspi_span name = uspi_span_file_name(uspi_span_of(file->path));
@@ -62,7 +62,7 @@ static bool add_image(struct log_search *search, const char *path, uint64_t size
     return true;
 }
 
-/* What is no object file, or a damaged one, is none that is looked for. */
+/* Adds the images of a file. Files that are not object files, or are damaged, are ignored. */
 static int add_file(struct log_search *search, const char *path, uint64_t size) {
     struct usp_images *images;
     struct usp_image_file_options options;
@@ -93,7 +93,7 @@ static bool add_folder(struct log_search *search, char *path) {
 
 static int add_entry(struct log_search *search, const char *folder, const char *name) {
     struct stat entry;
-    /* AppleDouble: not the file, but what a file system without room for it has put beside it. */
+    /* AppleDouble: metadata of a file, stored beside it on a file system that has no room for it. */
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strncmp(name, "._", 2) == 0) return EXIT_ALL_WELL;
     size_t room = strlen(folder) + strlen(name) + 2;
     char *path = malloc(room);
@@ -172,7 +172,7 @@ static int compare_builds(const void *a, const void *b) {
     return strcmp(x->path, y->path);
 }
 
-/* As strcmp, of the first `width` bytes of a file's name. */
+/* Compares like strcmp, but only the first `width` bytes of the file's name. */
 static int compare_name(const struct log_file *file, struct uspi_span name, size_t width) {
     struct uspi_span own = name_of(file);
     if (own.length > width) own.length = width;
@@ -213,7 +213,7 @@ int log_search_create(const char *const *places, size_t count, const char *cache
     return status;
 }
 
-/* Goes through all folders. What could not be looked at was said; the rest is there. */
+/* Searches all folders. Folders that cannot be read are reported; the others are searched. */
 static void walk(struct log_search *search) {
     int status = EXIT_ALL_WELL;
     if (search->is_walked) return;
@@ -242,7 +242,7 @@ void log_search_free(struct log_search *search) {
     free(search);
 }
 
-/* ---- questions ---- */
+/* ---- lookups ---- */
 
 bool log_search_is_empty(const struct log_search *search) { return search->is_walked && search->count == 0; }
 
@@ -252,7 +252,7 @@ const char *log_search_folder(const struct log_search *search, size_t i) {
     return i < search->place_count ? search->places[i] : i == search->place_count ? search->cache : NULL;
 }
 
-/* Whether a file that a layout has for a build is of that build: a folder can have been filled by hand. */
+/* Whether a file at a layout's path is of the build: a folder can have been filled by hand. */
 static bool is_of(const char *path, const uint8_t *id, size_t id_size) {
     struct usp_images *images;
     struct usp_image_file_options options;
@@ -270,7 +270,7 @@ static bool is_of(const char *path, const uint8_t *id, size_t id_size) {
     return status == USP_OK;
 }
 
-/* Takes over the path. NULL: it is no file of this build. */
+/* Keeps a file at a layout's path, and takes ownership of the path. NULL: it is not a file of this build. */
 static const struct log_file *keep_laid(struct log_search *search, struct layout_file *found, const uint8_t *id,
                                         size_t id_size) {
     struct laid_file *laid = is_of(found->path, id, id_size) ? calloc(1, sizeof *laid) : NULL;
@@ -338,7 +338,7 @@ size_t log_search_name(struct log_search *search, struct uspi_span name, const s
     const struct log_file *last = NULL;
     for (; low < search->count && compare_name(search->by_name[low], name, width) == 0; low++) {
         const struct log_file *next = search->by_name[low];
-        /* Without an identity it is not known whether two files are the same build. */
+        /* Without an id, two files cannot be recognized as the same build. */
         if (last != NULL && next->id_size != 0 && compare_ids(next, last->id, last->id_size) == 0) continue;
         if (builds++ == 0) *file = next;
         last = next;

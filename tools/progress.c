@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See progress.h. */
+/* Implements progress.h. */
 #include "tools/progress.h"
 
 #include "tools/text.h"
@@ -16,7 +16,7 @@
 #define BETWEEN_LINES (100 * MILLISECOND)
 #define LONGEST_NAME  48
 
-/* Back to the first column, and erase to the end of the line (ECMA-48: CR, EL). */
+/* Returns to the first column and erases to the end of the line (ECMA-48: CR, EL). */
 #define ERASE "\r\033[K"
 
 static uint64_t delay(void) {

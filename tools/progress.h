@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A line that tells a person what is being waited for: on a terminal only, only when the work takes long, and gone when it
- * is done. Not for messages that are to stay. */
+/* A progress line: only on a terminal, only if the work takes long, and erased when it is done. Not for messages that
+ * must remain. */
 #ifndef TOOL_PROGRESS_H
 #define TOOL_PROGRESS_H
 
@@ -10,28 +10,28 @@
 #include <stdio.h>
 
 struct progress {
-    FILE *out;       /* NULL: no terminal is watching */
-    uint64_t due;    /* when a line may be written next, by usp_clock */
-    bool is_visible; /* a line stands on the terminal */
+    FILE *out;       /* NULL: there is no terminal */
+    uint64_t due;    /* when the next line may be written, by usp_clock */
+    bool is_visible; /* a line is on the terminal */
 };
 
-/* The work begins. Nothing is ever written unless `out` is a terminal that is not "dumb". The first line comes a second
- * from now; the environment's UNSPOOL_PROGRESS_DELAY says another number of milliseconds. */
+/* Begins the work. Nothing is ever written unless `out` is a terminal that is not "dumb". The first line appears after
+ * a second, or after UNSPOOL_PROGRESS_DELAY milliseconds (environment). */
 void progress_begin(struct progress *progress, FILE *out);
 
-/* Whether a terminal shows the progress, so that work is worth being counted. */
+/* Whether a terminal shows the progress: otherwise the work need not be counted. */
 bool progress_is_watched(const struct progress *progress);
 
 /* Whether a line may be written now. */
 bool progress_is_due(const struct progress *progress);
 
-/* The line itself, in which everything is harmless, when it is time for it. */
+/* Writes a line of safe characters, if a line is due. */
 void progress_put(struct progress *progress, const char *line);
 
-/* "done of all: what", when it is time for it. `what` may hold any bytes; long ones are cut. */
+/* Writes "done of all: what", if a line is due. `what` may have any bytes; long ones are cut. */
 void progress_say(struct progress *progress, size_t done, size_t all, const char *what);
 
-/* The work is done: erases the line. */
+/* Ends the work: erases the line. */
 void progress_end(struct progress *progress);
 
 #endif

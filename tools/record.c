@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `unspool record`: its arguments, the sampler, and what is said on standard error. */
+/* Implements `unspool record`: its arguments, the sampler, and messages on standard error. */
 #define _GNU_SOURCE 1
 #include "tools/record.h"
 #include "tools/signals.h"
@@ -17,14 +17,14 @@
 #include <time.h>
 
 #define NS_PER_SECOND UINT64_C(1000000000)
-/* Between two looks at the signals, the program's end and the progress. */
+/* Time between two checks of the signals, the program's end and the progress, in ns. */
 #define LOOK 50000000
-/* The progress may take one part in so many of the time. */
+/* Progress may take at most one part in this many of the time. */
 #define PROGRESS_SHARE 100
 
 struct recording {
-    int64_t pid;    /* the process that is recorded */
-    char **program; /* with its arguments; NULL: the process runs already */
+    int64_t pid;    /* the recorded process */
+    char **program; /* program to start, with its arguments; NULL: the process is already running */
     uint64_t duration;
     bool is_quiet;
     bool no_lines, wants_lines; /* --no-lines, --lines */
@@ -130,7 +130,7 @@ static const struct word formats[] = {
 
 /* ---- arguments ---- */
 
-/* A number with decimals, from `lowest` to `highest`. */
+/* Parses a number with decimals, from `lowest` to `highest`. */
 static bool parse_decimal(const char *option, double lowest, double highest, double *value) {
     char *end;
     double parsed = strtod(optarg, &end);
@@ -152,7 +152,7 @@ static bool parse_count(const char *option, uint64_t lowest, uint64_t highest, u
 
 static bool is_number(const char *text) { return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0'; }
 
-/* Ids or names, but not both: the sampler has one way to choose. */
+/* Parses ids or names, but not both: the sampler chooses threads in one way only. */
 static bool parse_threads(struct recording *r) {
     size_t room = 1;
     for (const char *at = optarg; *at != '\0'; at++) room += *at == ',';
@@ -194,7 +194,7 @@ static bool parse_threads(struct recording *r) {
     return false;
 }
 
-/* What chooses how samples are counted and shown. False: it is another option. */
+/* Parses options for how samples are counted and shown. Returns false for other options. */
 static bool parse_shape(int option, struct recording *r) {
     struct usp_profile_write_options *shape = &r->output.options;
     switch (option) {
@@ -212,7 +212,7 @@ static bool parse_shape(int option, struct recording *r) {
     }
 }
 
-/* An option with a value that can be wrong. */
+/* Parses an option with a value that can be wrong. */
 static bool parse_value(int option, struct recording *r, uint32_t *format) {
     double decimal;
     uint64_t number;
@@ -247,7 +247,8 @@ static bool parse_value(int option, struct recording *r, uint32_t *format) {
     }
 }
 
-/* Whether source lines and inlined calls are looked up. Those who fold stacks mostly count functions: there they have to be asked for. */
+/* Chooses whether source lines and inlined calls are looked up. Users of folded stacks usually count functions: there
+ * lines have to be requested. */
 static bool choose_lines(struct recording *r) {
     bool has_default = r->output.options.format != USP_PROFILE_FOLDED;
     if (r->wants_lines && (r->no_lines || r->output.no_symbols)) {
@@ -258,7 +259,7 @@ static bool choose_lines(struct recording *r) {
     return true;
 }
 
-/* What is recorded. `end` is where a command begins, or argc. */
+/* Parses the target: a process id, or a command after "--". `end`: index of "--", or argc. */
 static int parse_target_or_program(int argc, int end, char **argv, struct recording *r) {
     if (end + 1 < argc && optind == end) {
         r->program = argv + end + 1;
@@ -280,12 +281,12 @@ static int parse_target_or_program(int argc, int end, char **argv, struct record
     return EXIT_ALL_WELL;
 }
 
-/* Returns EXIT_ALL_WELL with *goes_on false when everything is done with the help. */
+/* Parses the arguments. Returns EXIT_ALL_WELL with *goes_on false after printing the help. */
 static int parse(int argc, char **argv, struct recording *r, bool *goes_on) {
     uint32_t format = 0;
     int end = 1;
     *goes_on = false;
-    /* A command's options are its own. */
+    /* Options after "--" belong to the command. */
     while (end < argc && strcmp(argv[end], "--") != 0) end++;
     for (int option; (option = next_option(end, argv, "ho:", options)) != -1;) {
         if (option == 'h' || option == OPTION_HELP) {
@@ -310,7 +311,8 @@ static int parse(int argc, char **argv, struct recording *r, bool *goes_on) {
 
 /* ---- recording ---- */
 
-/* Counting copies the samples: *due, by usp_clock, is when that may be done again, for a small part of the time. */
+/* Shows the progress. Counting copies the samples, so it may take only a small part of the time: *due is when it may be
+ * done again, by usp_clock. */
 static void put_progress(struct progress *progress, struct usp_sampler *sampler, uint64_t *due) {
     const uint64_t began = usp_clock();
     struct usp_profile_run run;
@@ -330,7 +332,8 @@ static void put_progress(struct progress *progress, struct usp_sampler *sampler,
     *due = now + (now - began) * PROGRESS_SHARE;
 }
 
-/* Until a signal comes, the time is over or nothing is left. The first list of threads is made by the sampler's thread. */
+/* Waits until a signal arrives, the time is over, or no thread is left. The sampler's thread first has to list the
+ * threads. */
 static void watch(const struct recording *r, struct usp_sampler *sampler) {
     struct progress progress;
     struct usp_profile_run run;
@@ -364,7 +367,7 @@ static void add_count(struct sentence *sentence, uint64_t count, const char *wha
     if (n > 0) sentence->length += (size_t)n;
 }
 
-/* What a reader of the profile has to know, whatever its format says of it. */
+/* Prints the summary, which is needed with every format. */
 static void say_summary(const struct recording *r, struct usp_profile *profile) {
     struct usp_profile_info info;
     struct sentence rest = {.length = 0};
@@ -399,7 +402,7 @@ static int write_profile(struct recording *r, struct usp_sampler *sampler, bool 
     return result;
 }
 
-/* A program that has ended already is a profile without samples. */
+/* Writes a profile without samples for a program that has already ended. */
 static int write_nothing(struct recording *r) {
     struct usp_profile *profile;
     complain("%s ended before a sample could be taken", r->program[0]);
@@ -439,7 +442,7 @@ static int record_program(struct recording *r) {
     r->pid = start_program(r->program);
     if (r->pid < 0) return EXIT_NO_TARGET;
     int result = record_process(r);
-    /* ^C reaches the program by itself. */
+    /* The terminal sends ^C to the program too. */
     if (caught_signal() != 0 && caught_signal() != SIGINT) kill((pid_t)r->pid, caught_signal());
     int status = wait_for_program((pid_t)r->pid);
     return result != EXIT_ALL_WELL ? result : status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `unspool record`: what its parts hand to each other. */
+/* Declarations that the parts of `unspool record` share. */
 #ifndef TOOL_RECORD_H
 #define TOOL_RECORD_H
 
@@ -13,13 +13,13 @@
 
 /* ---- the program that is started (record_command.c) ---- */
 
-/* Starts a program, which is found as the shell finds it. Returns its process id when it runs, or −1 after a complaint. */
+/* Starts a program, which is looked up as by the shell. Returns its process id, or −1 after a complaint. */
 pid_t start_program(char *const argv[]);
 
-/* Whether it has ended; it is not waited for yet, so that its id stays its own. */
+/* Whether the program has ended. Does not wait for it, so that its id stays reserved. */
 bool has_ended(pid_t pid);
 
-/* Waits until it has ended. Returns what a shell would: its exit status, or 128 and the signal that ended it. */
+/* Waits until the program has ended. Returns its exit status, or like a shell 128 plus the signal that ended it. */
 int wait_for_program(pid_t pid);
 
 /* ---- the output (record_write.c) ---- */
@@ -27,19 +27,20 @@ int wait_for_program(pid_t pid);
 struct record_output {
     const char *path; /* NULL: standard output */
     FILE *file;
-    struct usp_profile_write_options options; /* without what names frames */
+    struct usp_profile_write_options options; /* without symbolizer, images and demangler */
     uint32_t demangling;
     struct line_options lines;
     bool no_symbols;
 };
 
-/* The format that a file's name asks for: enum usp_profile_format; 0: none. */
+/* Returns the format for a file's name: enum usp_profile_format; 0: none. */
 uint32_t format_of_path(const char *path);
 
 /* Opens the file. Complains. */
 bool record_open(struct record_output *output);
 
-/* Writes the profile and closes the file. process: the process that was recorded, if it lives; 0. Complains; an enum exit_status. */
+/* Writes the profile and closes the file. process: the recorded process if it is alive, otherwise 0. Complains. Returns
+ * an enum exit_status. */
 int record_write(struct record_output *output, struct usp_profile *profile, int64_t process);
 
 #endif

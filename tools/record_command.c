@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `unspool record -- COMMAND`: starting a program and waiting for it. */
+/* Implements `unspool record -- COMMAND`: starts a program and waits for it. */
 #define _GNU_SOURCE 1
 #include "tools/command.h"
 #include "tools/record.h"
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In the child: becomes the program, or writes why it cannot. */
+/* In the child process: executes the program, or writes the errno to the pipe. */
 static _Noreturn void become(char *const argv[], int report) {
     execvp(argv[0], argv);
     int e = errno;
@@ -25,7 +25,7 @@ pid_t start_program(char *const argv[]) {
         complain("%s: %s", argv[0], strerror(errno));
         return -1;
     }
-    /* A program that runs has closed its end. */
+    /* The pipe closes when the program is executed. */
     fcntl(ends[0], F_SETFD, FD_CLOEXEC);
     fcntl(ends[1], F_SETFD, FD_CLOEXEC);
     pid_t pid = fork();

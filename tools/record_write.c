@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `unspool record`: the file that a recording is written to, its format and its names. */
+/* Writes the profile of `unspool record`: its file, format and names. */
 #include "tools/command.h"
 #include "tools/record.h"
 #include "tools/text.h"
@@ -66,7 +66,7 @@ int record_write(struct record_output *output, struct usp_profile *profile, int6
         if (fclose(output->file) != 0) is_written = false;
         output->file = NULL;
     }
-    /* What could not be written to standard output is said when that is closed. */
+    /* main reports a failure to write standard output when it flushes it. */
     if (!is_written) {
         complain("%s could not be written", output->path);
     } else if (status != USP_OK && status != USP_ERROR_SYSTEM) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `unspool report`: a report or log of any format that the library reads (<unspool/report.h>), as one that people read. */
+/* Implements `unspool report`: shows a report or log of any format that the library reads (<unspool/report.h>) in one
+ * format for people. */
 #include "lib/base/array.h"
 #include "tools/arguments.h"
 #include "tools/command.h"
@@ -55,8 +56,8 @@ struct session {
     struct fetch_options fetch;
     uint32_t demangling;
     bool as_json, is_strict, is_quiet, asks_for_help;
-    bool has_several;          /* files */
-    struct log_names *names;   /* NULL: nothing to look in */
+    bool has_several;          /* several files are read */
+    struct log_names *names;   /* NULL: no files to search */
     struct usp_reader *images; /* NULL: none were given */
 };
 
@@ -67,7 +68,7 @@ static int find_place(void *context, const struct usp_place *place, struct usp_a
     return log_names_answer(session->names, place, answer);
 }
 
-/* All of a file; *bytes is the caller's to free. Complains. Returns an enum exit_status. */
+/* Reads a whole file; the caller frees *bytes. Complains. Returns an enum exit_status. */
 static int read_all(const char *path, char **bytes, size_t *size) {
     struct log_input input;
     struct uspi_span piece;
@@ -76,7 +77,7 @@ static int read_all(const char *path, char **bytes, size_t *size) {
     *bytes = NULL;
     *size = 0;
     if (!log_input_open(&input, path)) return log_fail_to_read(path, errno);
-    /* Nothing of it is kept a second time. */
+    /* The input need not keep bytes for a second reading. */
     bool is_ready = log_input_rewind(&input);
     while (is_ready && status == EXIT_ALL_WELL && log_input_read(&input, &piece)) {
         void *grown = uspi_array_reserve(*bytes, &room, *size + piece.length, 1);
@@ -95,7 +96,7 @@ static int read_all(const char *path, char **bytes, size_t *size) {
 
 static int show(const struct session *session, const struct usp_report *report, const char *path) {
     struct usp_reader_counts counts;
-    static bool has_shown; /* a report */
+    static bool has_shown; /* a report was shown */
     if (session->has_several && !session->as_json) {
         if (has_shown) putchar('\n');
         put_harmless(stdout, path);
@@ -104,7 +105,7 @@ static int show(const struct session *session, const struct usp_report *report, 
     has_shown = true;
     uint32_t style = session->as_json ? USP_REPORT_JSON : USP_REPORT_TEXT;
     int status = usp_report_format(report, style, write_to_file, stdout);
-    /* That output cannot be written, main says. */
+    /* main reports that the output cannot be written. */
     if (status != USP_OK) return ferror(stdout) ? EXIT_FAILED : log_fail(path, status);
     if (session->as_json) putchar('\n');
     usp_report_get_counts(report, &counts);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See signals.h. */
+/* Implements signals.h. */
 #define _GNU_SOURCE 1
 #include "tools/signals.h"
 
@@ -13,12 +13,12 @@ static volatile sig_atomic_t caught;
 static void note_signal(int signal) { caught = signal; }
 
 void catch_signals(void) {
-    /* No SA_RESTART: the sleep in which the command waits ends. */
+    /* No SA_RESTART: a signal ends the sleep in which the command waits. */
     struct sigaction action = {.sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND};
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) {
         struct sigaction before;
-        /* What nohup(1) has had ignored stays so. */
+        /* Signals that are ignored, for example by nohup(1), stay ignored. */
         if (sigaction(ending[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
             sigaction(ending[i], &action, NULL);
         }

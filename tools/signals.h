@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The signals that end a command: caught where something has to be done first. */
+/* Catches the signals that end a command, if it has to clean up first. */
 #ifndef TOOL_SIGNALS_H
 #define TOOL_SIGNALS_H
 
-/* From now on SIGINT, SIGTERM and SIGHUP are noted; the second one ends the command. */
+/* From now on SIGINT, SIGTERM and SIGHUP are recorded; a second signal of the same kind ends the command. */
 void catch_signals(void);
 
-/* The signal that came; 0: none. */
+/* Returns the signal that was caught last; 0: none. */
 int caught_signal(void);
 
-/* Catches them no longer. One that came meanwhile ends the command. */
+/* Stops catching signals. A signal that was caught ends the command now. */
 void release_signals(void);
 
 #endif

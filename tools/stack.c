@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `unspool stack`: its arguments, the snapshot, and what is said on standard error. How a report for people looks is
- * stack_text.c's; the other styles are the library's. */
+/* Implements `unspool stack`: its arguments, the snapshot, and messages on standard error. stack_text.c writes the
+ * report for people; the library writes the other styles. */
 #include "tools/stack.h"
 
 #include "tools/arguments.h"
@@ -142,10 +142,10 @@ static const struct option options[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* The outermost frames that are kept of a stack that is too long, unless an option says otherwise. */
+/* Default number of outermost frames that are kept of a stack that is too long. */
 #define DEFAULT_TAIL 64
 
-/* Returns EXIT_ALL_WELL with *goes_on false when everything is done with the help. */
+/* Parses the arguments. Returns EXIT_ALL_WELL with *goes_on false after printing the help. */
 static int parse(int argc, char **argv, struct request *request, bool *goes_on) {
     uint64_t value;
     bool has_tail = false, has_demangling = false;
@@ -213,11 +213,11 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
         complain("--tasks is for the report without --merge or --style, and for --json");
         return EXIT_USAGE;
     }
-    /* The compiler splits an async function where it awaits. The short style names the function, the full one its parts. JSON
-     * has the mangled name too. */
+    /* The compiler splits an async function where it awaits. The short style names the function, the full style its
+     * parts. JSON has the mangled name too. */
     const bool is_async = request->options.unwind.async != 0 || request->wants_tasks;
     if (is_async && !has_demangling && request->style != USP_FORMAT_JSON) request->demangling = USP_DEMANGLE_SHORT;
-    /* Styles that have no place for lines: no debug information is read for them. */
+    /* Styles without lines need no debug information. */
     if (request->style == USP_FORMAT_PORTABLE || request->style == USP_FORMAT_BACKTRACE_SYMBOLS || request->is_merged) {
         request->no_lines = true;
     }
@@ -255,14 +255,14 @@ static int take_snapshot(const struct request *request, struct usp_snapshot **sn
     return status == USP_ERROR_NO_MEMORY ? EXIT_FAILED : EXIT_NO_TARGET;
 }
 
-/* What a reader of the report has to know beside it. */
+/* Prints the snapshot's messages and the threads without a stack. */
 static int warn(const struct usp_snapshot *snapshot) {
     const char *message;
     for (size_t i = 0; (message = usp_snapshot_message(snapshot, i)) != NULL; i++) complain("%s", message);
     int result = EXIT_ALL_WELL;
     const struct usp_snapshot_thread *thread;
     for (size_t i = 0; (thread = usp_snapshot_get_thread(snapshot, i)) != NULL; i++) {
-        /* Threads come and go: one that ended before it was stopped has no stack to miss. */
+        /* A thread that ended before it was stopped does not make the result incomplete. */
         if (thread->status == USP_OK || thread->status == USP_ERROR_NO_THREAD) continue;
         complain("thread %" PRIu64 " has no stack: %s", thread->info.thread.id, usp_status_string(thread->status));
         result = EXIT_INCOMPLETE;
@@ -270,7 +270,7 @@ static int warn(const struct usp_snapshot *snapshot) {
     return result;
 }
 
-/* The tasks that were asked for; NULL: none can be found. */
+/* Finds the requested tasks; NULL: none can be found. */
 static struct usp_tasks *find_tasks(const struct request *request, const struct usp_snapshot *snapshot) {
     struct usp_tasks_options wanted;
     struct usp_tasks *tasks;
@@ -286,7 +286,7 @@ static struct usp_tasks *find_tasks(const struct request *request, const struct 
     return tasks;
 }
 
-/* What names and filters the frames. An enum usp_status. */
+/* Creates the filter, demangler and symbolizer. Returns an enum usp_status. */
 static int equip(const struct request *request, struct usp_filter **filter, struct stack_report *report) {
     const struct usp_images *images = usp_snapshot_images(report->snapshot);
     struct usp_filter_options wanted;
@@ -311,7 +311,7 @@ static int equip(const struct request *request, struct usp_filter **filter, stru
     return status;
 }
 
-/* What a reader of the report has to know of its lines. */
+/* Prints messages about missing lines. */
 static void warn_of_lines(const struct stack_report *report, bool are_wanted) {
     struct looked_up looked_up;
     const struct usp_snapshot_thread *thread;
@@ -347,7 +347,7 @@ static int write_report(const struct request *request, const struct usp_snapshot
     usp_symbolizer_free(report.format.symbolizer);
     usp_demangler_free(report.format.demangler);
     usp_filter_free(filter);
-    /* What could not be written is said when standard output is closed. */
+    /* main reports a failure to write standard output. */
     if (status == USP_OK || status == USP_ERROR_SYSTEM) return EXIT_ALL_WELL;
     complain("%s", usp_status_string(status));
     return EXIT_FAILED;

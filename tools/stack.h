@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `unspool stack`: what its parts hand to each other. */
+/* Declarations that the parts of `unspool stack` share. */
 #ifndef TOOL_STACK_H
 #define TOOL_STACK_H
 
@@ -9,14 +9,14 @@
 
 struct stack_report {
     const struct usp_snapshot *snapshot;
-    const struct usp_tasks *tasks;    /* NULL: none were looked for */
-    struct usp_format_options format; /* the style of the lines, and what names and filters them */
+    const struct usp_tasks *tasks;    /* NULL: not requested */
+    struct usp_format_options format; /* style of the lines, symbolizer, demangler and filter */
 };
 
-/* Writes the report for people. An enum usp_status. */
+/* Writes the report for people. Returns an enum usp_status. */
 int stack_write_text(const struct stack_report *report, FILE *out);
 
-/* Writes one call tree of all threads, with how many stand where. An enum usp_status. */
+/* Writes one call tree of all threads, with the number of threads at each function. Returns an enum usp_status. */
 int stack_write_merged(const struct stack_report *report, FILE *out);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* `unspool stack --merge`: equal stacks of threads folded into one call tree, with how many threads stand where. The tree is the
- * library's. */
+/* Implements `unspool stack --merge`: merges the threads' stacks into one call tree, with the number of threads at each
+ * function. The library writes the tree. */
 #include "tools/stack.h"
 #include "tools/text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Leaves out the frames that the filter does not keep. The stack's frames are the room's. */
+/* Removes the frames that the filter does not keep. The array of the stack's frames is a copy. */
 static void filter_frames(const struct usp_filter *filter, struct usp_stack *stack) {
     const struct usp_stack whole = *stack;
     stack->count = stack->physical = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See stack_names.h. */
+/* Implements stack_names.h. */
 #include "tools/stack_names.h"
 
 #include "tools/progress.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For each image by its number the first call site in it that the report names, 0 if there is none. */
+/* For each image by its number, finds the first call site in it that the report names; 0: none. */
 static void find_sites(const struct stack_report *report, usp_addr *sites, size_t count) {
     const struct usp_images *images = report->format.images;
     const struct usp_snapshot_thread *thread;
@@ -38,7 +38,7 @@ void stack_read_symbols(const struct stack_report *report, FILE *terminal) {
     usp_addr *sites = progress_is_watched(&progress) && report->format.symbolizer != NULL && count > 0
                           ? calloc(count, sizeof *sites)
                           : NULL;
-    /* Without memory for it the report says so, if it comes to that. */
+    /* Nothing to do, or memory is exhausted: the report reads the symbols itself. */
     if (sites == NULL) return;
     size_t all = 0, done = 0;
     find_sites(report, sites, count);

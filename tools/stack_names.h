@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `unspool stack`: the reading of symbols before the report, with a progress line. */
+/* Reads symbols for `unspool stack` before the report, with a progress line. */
 #ifndef TOOL_STACK_NAMES_H
 #define TOOL_STACK_NAMES_H
 
@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-/* Has the symbols of each image read in which a frame of the report lies, and shows the progress on `terminal`. Without a
- * terminal, or with nothing to name, nothing is done: the report reads them itself, one after the other. */
+/* Reads the symbols of each image that contains a frame of the report, and shows the progress on `terminal`. Does
+ * nothing without a terminal or without a symbolizer: the report then reads them itself. */
 void stack_read_symbols(const struct stack_report *report, FILE *terminal);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See stack_repeat.h. */
+/* Implements stack_repeat.h. */
 #include "tools/stack_repeat.h"
 
 #include "tools/text.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether both have the same lines: those tell nothing of where a frame lies. */
+/* Whether two stacks have the same lines. Lines do not show where a frame's memory is (cfa, fp). */
 static bool has_same_lines(const struct usp_stack *a, const struct usp_stack *b) {
     if (a->hash != b->hash || a->count != b->count || a->physical != b->physical || a->arch != b->arch ||
         a->omitted_at != b->omitted_at || a->omitted != b->omitted || a->async_join != b->async_join ||
@@ -21,10 +21,10 @@ static bool has_same_lines(const struct usp_stack *a, const struct usp_stack *b)
     return true;
 }
 
-/* What is written, kept too. */
+/* Text that is written and also kept. */
 struct keeping {
     FILE *out;
-    char *text; /* NULL, once memory lacked */
+    char *text; /* NULL after memory was exhausted */
     size_t size, room;
 };
 

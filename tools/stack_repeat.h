@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `unspool stack` for people: the lines of a stack, formatted once where many threads stand in the same place, as those of
- * a pool do. */
+/* Formats the lines of equal stacks once, for the report of `unspool stack`: the threads of a pool often have the same
+ * stack. */
 #ifndef TOOL_STACK_REPEAT_H
 #define TOOL_STACK_REPEAT_H
 
@@ -8,20 +8,20 @@
 
 #include <stdio.h>
 
-/* So many different stacks are remembered, the last ones. */
+/* Number of different stacks that are remembered, the latest ones. */
 #define STACK_REPEAT 16
 
-/* All zero at first. The stacks that were written with it have to stay until it is freed. */
+/* Initially all zero. Stacks that were written with it must stay valid until it is freed. */
 struct stack_repeat {
     struct stack_lines {
-        const struct usp_stack *stack; /* NULL: none yet */
+        const struct usp_stack *stack; /* NULL: unused */
         char *text;
         size_t size;
     } known[STACK_REPEAT];
     unsigned oldest;
 };
 
-/* Writes what usp_format_stack does, with the same options each time. An enum usp_status. */
+/* Writes the output of usp_format_stack. The options must be the same each time. Returns an enum usp_status. */
 int stack_repeat_write(struct stack_repeat *repeat, const struct usp_stack *stack,
                        const struct usp_format_options *options, FILE *out);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `unspool stack` for people: a heading for each thread, the library's lines for its frames, and why the stack ends. */
+/* Writes the report of `unspool stack` for people: a heading for each thread, the library's lines for its frames, and
+ * why the stack ends. */
 #include "tools/stack.h"
 #include "tools/stack_repeat.h"
 #include "tools/text.h"
@@ -64,7 +65,7 @@ static void put_heading(const struct page *page, const struct usp_snapshot_threa
     fputc('\n', page->out);
 }
 
-/* An indented line about the stack rather than of it. */
+/* Begins an indented line about the stack, which is not a frame. */
 static void begin_note(const struct page *page, enum colour colour) {
     put_colour(page->out, page->colours, colour);
     fputs("    ", page->out);
@@ -81,7 +82,7 @@ static void put_note(const struct page *page, enum colour colour, const char *te
     end_note(page);
 }
 
-/* Whether a stack that ends so has all its frames. */
+/* Whether the stack has all its frames, by the reason why it ends. */
 static bool is_whole(const struct usp_stack *stack) {
     return stack->stop == USP_STOP_ROOT || stack->stop == USP_STOP_FP_ZERO;
 }
@@ -174,7 +175,7 @@ int stack_write_text(const struct stack_report *report, FILE *out) {
     struct page page = {report, usp_snapshot_get_info(report->snapshot), out, colours_wanted(out), &repeat};
     int status = USP_OK;
     put_process(&page);
-    /* Names may take a while. */
+    /* Finding names may take a while. */
     fflush(out);
     const struct usp_snapshot_thread *thread;
     for (size_t i = 0; status == USP_OK && (thread = usp_snapshot_get_thread(report->snapshot, i)) != NULL; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `unspool store`: finds what is to be done with a store of indexes; and its words `list` and `verify`. */
+/* Implements `unspool store`: selects the action, and implements `list` and `verify`. */
 #include "tools/store.h"
 
 #include "lib/base/json.h"
@@ -83,7 +83,7 @@ static void put_entry(const struct listing *listing, const struct usp_index_info
     putchar('\n');
 }
 
-/* A store_visitor. */
+/* Implements store_visitor. */
 static int take_index(void *context, const struct store_entry *entry) {
     struct listing *listing = context;
     struct usp_index_info info;

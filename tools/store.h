@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `unspool store` does: one function for each of its words. argv[0] is the word; each returns an enum exit_status. */
+/* The actions of `unspool store`, one function each. argv[0] is the action's word. Each returns an enum exit_status. */
 #ifndef TOOL_STORE_H
 #define TOOL_STORE_H
 
@@ -15,7 +15,7 @@ void store_usage(FILE *out);
 /* After a message on wrong usage: prints where the help is. Returns EXIT_USAGE. */
 int store_refuse_usage(void);
 
-/* The store that stands at argv[first], or else the default one; the caller's to free. NULL when it has complained. */
+/* Returns the store at argv[first], otherwise the default one; the caller frees it. NULL after a complaint. */
 char *store_take_operand(int argc, char **argv, int first);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See store_add.h. */
+/* Implements store_add.h. */
 #include "tools/store_add.h"
 
 #include "tools/command.h"
@@ -16,20 +16,20 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-/* The worst result is reported. */
+/* Keeps the worst result. */
 static void note(struct store_adding *adding, int result) {
     if (result > adding->result) adding->result = result;
 }
 
-/* The shape of usp_index_progress. */
+/* Implements usp_index_progress. */
 static int tell(void *context, uint64_t done, uint64_t all) {
     struct store_adding *adding = context;
-    /* In thousandths, which fit into any size_t. */
+    /* Thousandths fit into any size_t. */
     progress_say(&adding->progress, all > 0 ? (size_t)(done * 1000 / all) : 0, 1000, adding->path);
     return 0;
 }
 
-/* A file out of an archive is called as if the archive were a folder. */
+/* Returns the displayed name of a file. A file in an archive is named as if the archive were a folder. */
 static const char *name_of(const struct store_adding *adding, const char *path, char *room, size_t size) {
     const size_t n = adding->archive != NULL ? strlen(adding->unpacked) : 0;
     if (n == 0 || strncmp(path, adding->unpacked, n) != 0) return path;
@@ -107,7 +107,7 @@ static bool has_ending(const char *path, const char *ending) {
     return length > n && strcasecmp(path + length - n, ending) == 0;
 }
 
-/* Folders in each other are searched to this depth: links may lead in circles. */
+/* Maximum depth of nested folders: limits the recursion. */
 #define DEPTH_MAX 64
 
 static void take_path(struct store_adding *adding, const char *path, unsigned depth);
@@ -122,7 +122,7 @@ static void take_entry(struct store_adding *adding, const char *folder, const ch
     }
     snprintf(path, room, "%s/%s", folder, name);
     struct stat found;
-    /* Links are not followed: what they lead to is found by itself. */
+    /* Links are not followed: their targets are found directly. */
     if (lstat(path, &found) == 0 && (S_ISDIR(found.st_mode) || S_ISREG(found.st_mode))) take_path(adding, path, depth);
     free(path);
 }
@@ -147,7 +147,7 @@ static void take_folder(struct store_adding *adding, const char *path, unsigned 
     adding->is_searching = was_searching;
 }
 
-/* What an archive holds is taken as if it stood in a folder, but for archives in it. */
+/* Adds the files of an archive as if it were a folder. Archives in it are not unpacked. */
 static void take_archive(struct store_adding *adding, const char *path) {
     char error[512], *folder = NULL;
     int status = unpack_begin(path, &folder, error, sizeof error);

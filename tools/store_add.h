@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Making indexes of files, folders and archives in a store, or comparing them with their source: what `unspool store add` and
- * `unspool index` do. */
+/* Makes indexes of files, folders and archives in a store, or compares them with their source, for `unspool store add`
+ * and `unspool index`. */
 #ifndef TOOL_STORE_ADD_H
 #define TOOL_STORE_ADD_H
 
@@ -10,13 +10,13 @@ struct store_adding {
     const char *store;
     uint32_t threads; /* 0: as many as there are processors */
     bool is_verification;
-    bool is_forced; /* indexes that are there are made again */
+    bool is_forced; /* make existing indexes again */
     bool is_quiet;
-    /* The rest is store_add's; begin with zeros. */
-    bool is_searching;    /* below a folder: files that are no images are passed over */
-    const char *archive;  /* that is being worked on; NULL: none */
-    const char *unpacked; /* where its files are */
-    const char *path;     /* of the file that is being worked on */
+    /* The following fields belong to store_add; initially zero. */
+    bool is_searching;    /* below a folder: files that are not images are ignored */
+    const char *archive;  /* path of the current archive; NULL: none */
+    const char *unpacked; /* folder of its unpacked files */
+    const char *path;     /* displayed name of the current file */
     struct progress progress;
     int result; /* enum exit_status: the worst so far */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `unspool store prune`: removes from a store what is of no use: damaged indexes, what killed commands have left, and on request
- * indexes that were not used for long. Files that this project has not put there stay. */
+/* Implements `unspool store prune`: removes useless files from a store: damaged indexes, files that killed commands
+ * have left, and on request indexes that were not used for long. Files of other programs stay. */
 #include "tools/arguments.h"
 #include "tools/command.h"
 #include "tools/store.h"
@@ -18,13 +18,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A file of a command that is still writing is younger: it is written at once, when all of it is known. */
+/* Minimum age of a leftover temporary file. A command writes its file in one go after all data is known, so the file of
+ * a running command is younger. */
 #define SECONDS_TEMPORARY (60 * 60)
 #define SECONDS_A_DAY     (24 * 60 * 60)
 
 struct pruning {
     time_t now;
-    uint64_t days; /* 0: however old */
+    uint64_t days; /* 0: age does not matter */
     bool is_dry, is_quiet;
     uint64_t files, bytes;
     int result;
@@ -45,11 +46,11 @@ static void remove_file(struct pruning *pruning, const char *path, uint64_t size
     putchar('\n');
 }
 
-/* Why an index is to go; NULL: it stays. */
+/* Returns why an index is removed; NULL: it stays. */
 static const char *judge_index(struct pruning *pruning, const struct store_entry *entry, const struct stat *found) {
     struct usp_index_info info;
     char error[512];
-    /* A file system that does not keep when a file was read knows when it was written. */
+    /* A file system without access times has modification times. */
     const time_t used = found->st_atime > found->st_mtime ? found->st_atime : found->st_mtime;
     if (pruning->days > 0 && pruning->now > used && (uint64_t)(pruning->now - used) / SECONDS_A_DAY >= pruning->days) {
         return "not used";
@@ -57,26 +58,27 @@ static const char *judge_index(struct pruning *pruning, const struct store_entry
     int status = store_examine(entry, true, &info, error, sizeof error);
     if (status == USP_ERROR_FORMAT || status == USP_ERROR_MISMATCH) return "damaged";
     if (status != USP_OK && status != USP_ERROR_NOT_FOUND) {
-        /* Of a later version, or not to be read: nothing that can be judged here. */
+        /* The index is of a later version or cannot be read, so it cannot be judged. */
         complain("%s", error);
         if (status != USP_ERROR_UNSUPPORTED) pruning->result = EXIT_INCOMPLETE;
     }
     return NULL;
 }
 
-/* Commands that add an index hold the same lock: what they have just put there does not go in place of a damaged one. */
+/* Locks a build's folder. Commands that add an index take the same lock, so that a new index is not removed in place of
+ * a damaged one. */
 static int lock(const char *folder) {
     const int locked = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (locked >= 0) (void)flock(locked, LOCK_EX);
     return locked;
 }
 
-/* A store_visitor. */
+/* Implements store_visitor. */
 static int take_entry(void *context, const struct store_entry *entry) {
     struct pruning *pruning = context;
     struct stat found;
     if (entry->kind == STORE_FOLDER) {
-        /* Goes when it is empty. */
+        /* Removed only if it is empty. */
         if (!pruning->is_dry) (void)rmdir(entry->path);
         return EXIT_ALL_WELL;
     }

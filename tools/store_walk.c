@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See store_walk.h. */
+/* Implements store_walk.h. */
 #include "tools/store_walk.h"
 
 #include "tools/command.h"
@@ -22,7 +22,7 @@ static int by_name(const struct dirent **a, const struct dirent **b) { return st
 
 static int digit_of(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
 
-/* Appends what a folder's name says of the build-id. */
+/* Appends the digits of a folder's name to the build id. Returns false if they are not a part of one. */
 static bool take_digits(struct store_entry *entry, const char *name) {
     const size_t n = strlen(name);
     if (n == 0 || n % 2 != 0 || entry->build_id_size + n / 2 > sizeof entry->build_id) return false;
@@ -36,7 +36,7 @@ static bool take_digits(struct store_entry *entry, const char *name) {
 
 typedef int (*take)(struct walk *walk, const char *path, const char *name);
 
-/* Calls `visit` for each entry of a folder. */
+/* Calls `take_entry` for each entry of a folder. */
 static int list(struct walk *walk, const char *folder, take take_entry) {
     struct dirent **entries;
     const int count = scandir(folder, &entries, NULL, by_name);
@@ -100,7 +100,7 @@ int store_walk(const char *store, store_visitor visit, void *context) {
     return list(&walk, store, take_prefix);
 }
 
-/* Looking at an index is not using it: `store prune` goes by when one was read. */
+/* Examines an index without changing its access time: `store prune` removes indexes by the time of the last use. */
 static int examine_unseen(const char *path, uint32_t flags, struct usp_index_info *info, char *error, size_t size) {
     struct stat found = {0};
     const bool is_found = stat(path, &found) == 0;

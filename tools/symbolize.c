@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `unspool symbolize`: its arguments, which are those of Apple's atos(1) and more. What is done with addresses stands in
- * symbolize_addresses.c, what is done with logs in log.c. */
+/* Implements the arguments of `unspool symbolize`: those of Apple's atos(1) and more. symbolize_addresses.c handles
+ * addresses, log.c handles logs. */
 #include "tools/symbolize.h"
 #include "tools/arguments.h"
 #include "tools/command.h"
@@ -134,7 +134,7 @@ static const struct option options[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* Where the image lies can be said once. */
+/* Sets where the image was loaded. Complains if that was set before. */
 static bool place_image(struct image_choice *image, enum image_place place, const char *base) {
     if (image->place != IMAGE_LINKED) {
         complain("only one of -l, -s and --offset can be given");
@@ -154,9 +154,9 @@ static bool parse_process(struct address_options *wanted) {
 
 struct request {
     struct address_options addresses;
-    struct log_options log; /* no logs and no records: addresses are wanted */
-    const char **search;    /* room for as many folders as there are arguments */
-    const char **logs;      /* the same for logs */
+    struct log_options log; /* without logs and records, addresses are symbolicated */
+    const char **search;    /* folders of --search; room for one for each argument */
+    const char **logs;      /* the logs; room for one for each argument */
     bool asks_for_help;
 };
 
@@ -199,7 +199,7 @@ static bool parse_option(int option, struct request *request) {
     }
 }
 
-/* What does not go together. */
+/* Complains of options that exclude each other. */
 static bool check_addresses(const struct address_options *wanted) {
     const struct image_choice *image = &wanted->image;
     bool is_process = wanted->process != 0;
@@ -277,7 +277,7 @@ static int serve(int argc, char **argv, struct request *request) {
     }
     struct log_options *log = &request->log;
     if (log->log_count == 0 && !log->are_records) return symbolize_addresses(addresses);
-    /* What follows the options are further logs. */
+    /* Operands are further logs. */
     for (size_t i = 0; i < addresses->address_count; i++) request->logs[log->log_count++] = addresses->addresses[i];
     log->search = request->search;
     log->logs = request->logs;

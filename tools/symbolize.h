@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `unspool symbolize` for addresses: what its arguments say. */
+/* Options of `unspool symbolize` for addresses. */
 #ifndef TOOL_SYMBOLIZE_H
 #define TOOL_SYMBOLIZE_H
 
@@ -9,14 +9,14 @@
 struct address_options {
     struct image_choice image;    /* path NULL: the images of `process` */
     int64_t process;              /* 0: none */
-    const char *input;            /* a file with addresses; NULL: standard input, if there are none below */
-    const char *const *addresses; /* as they were given */
+    const char *input;            /* file with addresses; NULL: standard input, if `addresses` is empty */
+    const char *const *addresses; /* addresses as given */
     size_t address_count;
     struct line_options lines;
     uint32_t line_flags; /* enum usp_format_flags: how lines are written */
     uint32_t demangling; /* enum usp_demangle_style */
     bool json;
-    bool inlined; /* a line for each inlined call, too */
+    bool inlined; /* also write a line for each inlined call */
 };
 
 /* Writes a line for each address. Complains. Returns an enum exit_status. */

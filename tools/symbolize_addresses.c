@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `unspool symbolize` for addresses: from words to names, in the lines that atos(1) writes, or JSON. */
+/* Implements `unspool symbolize` for addresses: reads words, and writes names in the lines of atos(1), or as JSON. */
 #include "lib/base/source.h"
 #include "tools/arguments.h"
 #include "tools/command.h"
@@ -15,10 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Source frames of an address; of more inlined calls the outermost are cut. */
+/* Maximum number of source frames of an address; of more inlined calls the outermost are cut. */
 #define FRAMES 256
 
-/* What stands behind a name, made when another image than before has the address. */
+/* The text after a name, which names the image; made again if the next address is in another image. */
 struct image_text {
     const char *path;
     char *text;
@@ -55,12 +55,12 @@ static const char *image_text(struct image_text *kept, const char *path) {
     return text;
 }
 
-/* A source frame as atos writes it: with the line or, where that is not known, with the offset. */
+/* Puts a source frame like atos: with the line, or if that is not known, with the offset. */
 static void put_frame(struct session *session, struct uspi_text *text, const struct usp_lines *lines, uint32_t i) {
     const struct usp_source_frame *frame = &lines->frames[i];
     const char *name = frame->function != NULL ? usp_demangle(session->demangler, frame->function) : "???";
     uspi_put_harmless(text, uspi_span_of(name), "");
-    /* Generated code lies in no image. */
+    /* Generated code is outside all images. */
     if (lines->symbol.image_path != NULL) {
         uspi_put_string(text, image_text(&session->image_text, lines->symbol.image_path));
     }
@@ -132,7 +132,7 @@ static void put_json(const struct session *session, const char *word, usp_addr a
     uspi_text_flush(&text);
 }
 
-/* False when memory lacks. */
+/* Answers one word. Returns false if memory is exhausted. */
 static bool answer(struct session *session, const char *word) {
     struct usp_source_frame frames[FRAMES];
     struct usp_lines lines;
@@ -153,19 +153,19 @@ static bool answer(struct session *session, const char *word) {
     return true;
 }
 
-/* ---- words that are read ---- */
+/* ---- reading words ---- */
 
 struct input {
     char *bytes;
     size_t used, room;
-    size_t seen; /* of them, in which there is no blank */
+    size_t seen; /* number of bytes known to contain no blank */
 };
 
 #define INPUT_ROOM ((size_t)1 << 16)
 
 static bool is_blank(char character) { return strchr(" \t\r\n\v\f", character) != NULL; }
 
-/* Answers the words in `input` that are complete, the last one too when nothing comes any more, and forgets them. */
+/* Answers the complete words in `input`, at the end of the input also the last one, and removes them. */
 static bool answer_words(struct session *session, struct input *input, bool is_end) {
     size_t begin = 0;
     for (size_t i = input->seen; i < input->used; i++) {
@@ -184,7 +184,7 @@ static bool answer_words(struct session *session, struct input *input, bool is_e
     return true;
 }
 
-/* Room for more, and for a NUL behind it. */
+/* Makes room for more bytes and a terminating NUL. */
 static bool make_room(struct input *input) {
     if (input->room - input->used > INPUT_ROOM) return true;
     size_t room = input->room == 0 ? 2 * INPUT_ROOM : 2 * input->room;
@@ -198,8 +198,8 @@ static bool make_room(struct input *input) {
     return true;
 }
 
-/* A program that asks through a pipe may wait for an answer before the next question: output is flushed before more is
- * read. */
+/* Answers words from a file or a pipe. A program that asks through a pipe may wait for an answer before the next
+ * question, so output is flushed before more is read. */
 static int answer_input(struct session *session, int descriptor, const char *name) {
     struct input input = {0};
     ssize_t got = 1;
@@ -242,7 +242,7 @@ static int answer_all(struct session *session) {
     return EXIT_ALL_WELL;
 }
 
-/* ---- what names them ---- */
+/* ---- images and symbolizer ---- */
 
 static int find_images(const struct address_options *options, struct usp_images **images) {
     if (options->process == 0) return choose_image(&options->image, images);
@@ -255,7 +255,7 @@ static int create_symbolizer(const struct address_options *options, struct sessi
     char root[32];
     usp_symbolizer_options_init(&names);
     if (options->process != 0) {
-        /* The process may see other files under their names than we do. */
+        /* The process may see other files under these names than this command does. */
         snprintf(root, sizeof root, "/proc/%" PRId64 "/root", options->process);
         names.sysroot = root;
         names.process = options->process;

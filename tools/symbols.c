@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `unspool symbols`: every function that can be named in a file, as the library lists them. */
+/* Implements `unspool symbols`: lists every function in a file that can be named. */
 #include "lib/base/json.h"
 #include "tools/arguments.h"
 #include "tools/command.h"
@@ -45,13 +45,13 @@ struct listing {
     const struct request *request;
     const struct usp_image *image;
     struct usp_demangler *demangler;
-    uint64_t moved;   /* the addresses of the image, less those of the symbolizer */
-    bool has_several; /* images */
-    bool is_headed;   /* the image's path was written */
-    bool has_any;     /* something could be named */
-    int digits;       /* of an address */
+    uint64_t moved;   /* the image's addresses minus the symbolizer's */
+    bool has_several; /* there are several images */
+    bool is_headed;   /* its path was written */
+    bool has_any;     /* a symbol was found */
+    int digits;       /* number of digits of an address */
     struct uspi_json json;
-    struct uspi_text text; /* the JSON's */
+    struct uspi_text text; /* output of the JSON */
     char room[TEXT_ROOM];
 };
 
@@ -69,7 +69,7 @@ static void put_symbol_json(struct listing *listing, const struct usp_symbol *sy
     uspi_json_end_object(json);
 }
 
-/* As nm writes it. */
+/* Puts the image's path like nm. */
 static void put_heading(struct listing *listing) {
     putchar('\n');
     put_harmless(stdout, listing->image->path);
@@ -77,7 +77,7 @@ static void put_heading(struct listing *listing) {
     listing->is_headed = true;
 }
 
-/* A usp_symbol_visitor. */
+/* Implements usp_symbol_visitor. */
 static int put_symbol(void *context, const struct usp_symbol *symbol) {
     struct listing *listing = context;
     if (listing->request->only_methods && !is_method(symbol->name)) return 0;
@@ -114,7 +114,7 @@ static void end_json(struct listing *listing) {
     uspi_text_flush(&listing->text);
 }
 
-/* `place` is an address of the image in the symbolizer's list. */
+/* Lists the symbols of an image. `place` is an address of the image in the symbolizer's list. */
 static int list_symbols(struct listing *listing, struct usp_symbolizer *symbolizer, usp_addr place) {
     const struct usp_image *image = listing->image;
     const bool is_wide =
@@ -130,8 +130,8 @@ static int list_symbols(struct listing *listing, struct usp_symbolizer *symboliz
     return EXIT_FAILED;
 }
 
-/* The `count` images from *first on, which are one file, one member, or the sections of one object. Sections stand one behind
- * the other for a symbolizer, where the library has them, so that the object is read once. */
+/* Lists `count` images from *first on: one file, one member, or the sections of one object. The symbolizer gets the
+ * sections one after the other, as the library places them, so that the object is read once. */
 static int list_object(struct listing *listing, const struct usp_image *first, size_t count) {
     struct usp_symbolizer *symbolizer = NULL;
     struct usp_images *images = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See text.h. */
+/* Implements text.h. */
 #include "tools/text.h"
 
 #include <unspool/unspool.h>
@@ -13,13 +13,13 @@ int write_to_file(void *context, const char *bytes, size_t n) {
 }
 
 void gather_output(void) {
-    /* Without room of ours glibc heeds no size. */
+    /* glibc ignores the size unless a buffer is given. */
     static char room[1 << 15];
-    /* What is no file keeps what is written in room of its own. */
+    /* A stream that is not a file keeps its own buffer. */
     if (fileno(stdout) >= 0) setvbuf(stdout, room, _IOFBF, sizeof room);
 }
 
-/* What most names need. */
+/* Size that suffices for most names. */
 #define USUAL_ROOM 1024
 
 void put_escaped(FILE *out, uint32_t escape, const char *text) {
@@ -30,7 +30,7 @@ void put_escaped(FILE *out, uint32_t escape, const char *text) {
         room = malloc((size_t)needed + 1);
         if (room != NULL) needed = usp_format_escaped(room, (size_t)needed + 1, escape, text, length);
     }
-    /* Without memory the beginning is shown. */
+    /* If memory is exhausted, only the beginning is shown. */
     if (needed >= 0) fputs(room != NULL ? room : usual, out);
     if (room != usual) free(room);
 }

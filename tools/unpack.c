@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See unpack.h. */
+/* Implements unpack.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -25,7 +25,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What an archive may hold: debug information shrinks to a fifth or so, hostile zeros to a thousandth. */
+/* Limits of an archive's contents. Debug information shrinks to about a fifth, zeros of a hostile archive to a
+ * thousandth. */
 #define ENTRIES_MAX  100000u
 #define TIMES_MAX    UINT64_C(100)
 #define BYTES_ALWAYS (UINT64_C(64) << 20)
@@ -95,7 +96,7 @@ static int refuse_archive(const struct unpacking *u) {
     return refuse(u, USP_ERROR_FORMAT, why != NULL ? why : "cannot be read");
 }
 
-/* Whether a path leads nowhere but below the folder. */
+/* Whether a path stays below the folder. */
 static bool is_below(const char *path) {
     if (path[0] == '/' || path[0] == '\0' || strchr(path, '\\') != NULL) return false;
     for (const char *part = path; part != NULL; part = strchr(part, '/')) {
@@ -106,7 +107,7 @@ static bool is_below(const char *path) {
     return true;
 }
 
-/* ELF, Mach-O and fat Mach-O, GSYM, in either order of bytes; Breakpad's symbols. */
+/* Whether a file begins like ELF, Mach-O, fat Mach-O, GSYM in either byte order, or Breakpad's symbols. */
 static bool is_object(const uint8_t *b, size_t n) {
     static const uint8_t magics[][4] = {{0x7f, 'E', 'L', 'F'},    {0xfe, 0xed, 0xfa, 0xce}, {0xfe, 0xed, 0xfa, 0xcf},
                                         {0xce, 0xfa, 0xed, 0xfe}, {0xcf, 0xfa, 0xed, 0xfe}, {0xca, 0xfe, 0xba, 0xbe},
@@ -118,7 +119,7 @@ static bool is_object(const uint8_t *b, size_t n) {
     return false;
 }
 
-/* Makes the folders that lead to a file, and the file, which is new. Returns its number or -1 with errno. */
+/* Makes the folders above a file, and the file, which must not exist. Returns its descriptor, or -1 with errno. */
 static int create_file(char *path) {
     if (!make_folders_of(path, 0700)) return -1;
     return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -135,7 +136,7 @@ static bool write_all(int file, const uint8_t *bytes, size_t n) {
     return true;
 }
 
-/* The entry's bytes, of which the first n stand in `piece`. */
+/* Copies an entry's bytes to a file. The first n bytes are in `piece`. */
 static int copy_entry(struct unpacking *u, int file, uint8_t *piece, size_t room, size_t n) {
     while (n > 0) {
         if (n > u->left) return refuse(u, USP_ERROR_FORMAT, "holds too much for an archive of its size");
@@ -177,7 +178,7 @@ static int take_entries(struct unpacking *u) {
         if (name == NULL || !is_below(name)) {
             return refuse(u, USP_ERROR_FORMAT, "names a file outside of the archive");
         }
-        /* Links, devices: nothing that has debug information. */
+        /* Links and devices have no debug information. */
         if (u->library.kind_of(entry) != AE_IFREG) continue;
         int status = take_entry(u, name);
         if (status != USP_OK) return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command `unspool`: finds the sub-command. What each does stands in a file of its own. */
+/* The command `unspool`: runs the sub-command. Each has a file of its own. */
 #include "tools/command.h"
 
 #include <unspool/base.h>
@@ -15,14 +15,14 @@ static const struct command *const commands[] = {&command_stack,  &command_recor
 
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
-/* Paths and names come from untrusted files and processes: the whole line is made harmless. */
+/* Escapes the whole line, because paths and names come from untrusted files and processes. */
 void complain(const char *format, ...) {
     char text[8192], harmless[4 * sizeof text + 1];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    /* In one piece: other commands may write to the same terminal. */
+    /* Writes the line with one call: other commands may write to the same terminal. */
     if (usp_format_escaped(harmless, sizeof harmless, USP_ESCAPE_TERMINAL, text, strlen(text)) < 0) harmless[0] = '\0';
     fprintf(stderr, "unspool: %s\n", harmless);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What both core formats are built with: sentences for the user, threads, files. See build.h. */
+/* Functions that the readers of both core formats use: messages for the user, threads, files. See build.h. */
 #include "lib/corefile/build.h"
 
 #include "lib/base/array.h"
@@ -10,10 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A core with more to say than this is beyond a person's reading. */
+/* Maximum number of messages that are kept: more would be of no use to a reader. */
 #define MESSAGES_MAX 64
 
-/* Several times what a process of 2000 images with 50 entries each needs. */
+/* Maximum number of entries in images' headers: several times what a process of 2000 images with 50 entries each
+ * has. */
 #define HEADER_ENTRIES_MAX 1000000
 
 void uspi_core_say(struct uspi_core *core, uint32_t flags, const char *format, ...) {
@@ -85,7 +86,7 @@ bool uspi_core_keep_file(struct uspi_core *core, struct uspi_file *file) {
     return true;
 }
 
-/* USP_OK when the file was found: then it is kept. */
+/* Searches for a file. After USP_OK the core keeps it open. */
 static int search(struct uspi_core *core, const struct uspi_search *where, const char *path, uspi_judge judge,
                   void *context, struct uspi_error *error) {
     struct uspi_file *file;
@@ -103,7 +104,7 @@ bool uspi_core_find_file(struct uspi_core *core, const char *path, bool main, us
     const struct uspi_search elsewhere = {.sysroot = core->sysroot, .as_named = true, .folder = core->folder};
     struct uspi_error error;
     if (main && core->named_program != NULL) {
-        /* A file that the caller named and that is not used is worth a warning even if another file fits. */
+        /* Warns if a file that the caller named is not used, even if another file fits. */
         int status = search(core, &option, core->named_program, judge, context, &error);
         if (status == USP_OK) return true;
         uspi_core_say(core, status == USP_ERROR_NOT_FOUND ? USP_SNAPSHOT_FILES_MISSING : USP_SNAPSHOT_FILES_REFUSED,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of lib/corefile/ share while a core is being opened. No other file includes it. */
+/* Declarations that the files of lib/corefile/ share while a core is being opened. No other file includes this
+ * header. */
 #ifndef USPI_CORE_BUILD_H
 #define USPI_CORE_BUILD_H
 
@@ -9,27 +10,27 @@
 #include "lib/object/elf.h"
 #include "lib/object/macho.h"
 
-/* Keeps a sentence for the user and sets flags (enum usp_snapshot_flags). Past a limit sentences are counted only. When
- * memory runs out, opening the core fails at its end. */
+/* Keeps a message for the user and sets flags (enum usp_snapshot_flags). The number of messages is limited: the last
+ * one says that there are more. If memory is exhausted, opening the core fails in the end. */
 void uspi_core_say(struct uspi_core *core, uint32_t flags, const char *format, ...) USPI_PRINTF(3, 4);
 
-/* Appends a thread with that id and no registers yet; NULL when memory runs out. The pointer is valid until the next. */
+/* Appends a thread without registers. Returns NULL if memory is exhausted. The pointer is valid until the next call. */
 struct uspi_core_thread *uspi_core_add_thread(struct uspi_core *core, uint64_t id);
 
-/* Keeps an open file with the core. False when memory lacks; then the file is still the caller's. */
+/* Keeps an open file with the core. Returns false if memory is exhausted; then the caller still owns the file. */
 bool uspi_core_keep_file(struct uspi_core *core, struct uspi_file *file);
 
 /* Sets core->program to a copy. */
 void uspi_core_set_program(struct uspi_core *core, const char *program);
 
-/* Asked before the headers of an image are read that have so many entries (program headers, load commands). False when a
- * core has more of them than a process can have, which is said once: a small core can list the same bytes as any number of
- * images, and must not cost any amount of time. */
+/* Whether the headers of an image with this many entries (program headers, load commands) may be read. Returns false,
+ * and says so once, if the core has more entries than a process can have. A small core can list the same bytes as any
+ * number of images, and must not cost unlimited time. */
 bool uspi_core_may_read(struct uspi_core *core, uint64_t entries);
 
-/* Looks for the file of an image: the program named by option (if `main`), below the sysroot, as named, beside the core.
- * The first candidate that `judge` accepts is kept open with the core, and true is returned. Otherwise it is said what
- * was refused or is missing. `path` "" is not looked for. */
+/* Looks for the file of an image: the program named by option (if `main`), below the sysroot, as named, beside the
+ * core. Returns true if `judge` accepts a candidate; the core keeps the first one open. Otherwise a message says what
+ * was refused or is missing. An empty `path` is not looked for. */
 bool uspi_core_find_file(struct uspi_core *core, const char *path, bool main, uspi_judge judge, void *context);
 
 /* A segment as the core lists it. */
@@ -37,10 +38,10 @@ struct uspi_core_listed {
     usp_addr low;
     uint64_t size, offset, file_size;
     uint32_t access;       /* enum uspi_core_access */
-    usp_addr last_address; /* that there can be in this core */
+    usp_addr last_address; /* highest address that is possible in this core */
 };
 
-/* Adds a segment to the core's memory as far as it makes sense, and says what does not (segments.c). */
+/* Adds the valid part of a segment to the core's memory; messages say what is invalid (segments.c). */
 void uspi_core_list_segment(struct uspi_core *core, const struct uspi_core_listed *listed);
 
 /* Closes the list: memory can be read afterwards. */
@@ -53,12 +54,12 @@ int uspi_core_read_elf(struct uspi_core *core, struct uspi_bytes bytes, struct u
 struct uspi_core_mapping {
     usp_addr low;
     uint64_t size;
-    uint64_t offset;  /* in the file, in bytes */
-    const char *path; /* without the " (deleted)" of the kernel */
+    uint64_t offset;  /* offset in the file, in bytes */
+    const char *path; /* without the kernel's suffix " (deleted)" */
     bool deleted;
 };
 
-/* What an ELF core's notes say about the process as a whole; 0 where they don't. */
+/* Information about the process as a whole in an ELF core's notes; 0: not there. */
 struct uspi_core_process {
     struct uspi_core_mapping *mappings; /* sorted, not overlapping */
     size_t mapping_count;
@@ -69,7 +70,7 @@ struct uspi_core_process {
 
 int uspi_core_elf_images(struct uspi_core *core, const struct uspi_core_process *process, struct uspi_image_list *list);
 
-/* Mach-O, likewise (macho_core.c, macho_images.c). */
+/* Mach-O: threads and memory (macho_core.c); images and their files (macho_images.c). */
 int uspi_core_read_macho(struct uspi_core *core, struct uspi_bytes bytes, struct uspi_error *error);
 int uspi_core_macho_images(struct uspi_core *core, struct uspi_image_list *list);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a walker asks of a core, and closing one. See core.h. */
+/* Describes a core to the walker, and closes cores. See core.h. */
 #include "lib/corefile/core.h"
 
 #include "lib/images/file.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* usp_target.image_at. */
+/* Implements usp_target.image_at. */
 static int region_at(void *context, usp_addr pc, struct usp_region *region) {
     const struct uspi_core *core = context;
     const struct uspi_core_segment *segment = uspi_core_memory_find(&core->memory, pc);
@@ -27,18 +27,18 @@ static int region_at(void *context, usp_addr pc, struct usp_region *region) {
         region->text_high = segment->low + segment->size;
         return USP_OK;
     }
-    /* Bytes without any access right were dumped by a writer that does not record access. */
+    /* Stored bytes without any access right come from a writer that does not record access. */
     return segment->access == 0 && segment->promised != 0 ? USP_ERROR_ABSENT : USP_ERROR_NOT_FOUND;
 }
 
-/* usp_target.unwind_tables_at. */
+/* Implements usp_target.unwind_tables_at. */
 static int tables_at(void *context, usp_addr pc, struct usp_unwind_tables *tables) {
     const struct uspi_core *core = context;
     return core->tables != NULL ? uspi_image_tables_at(core->tables, pc, tables) : USP_ERROR_NOT_FOUND;
 }
 
 void uspi_core_target(const struct uspi_core *core, struct usp_target *target) {
-    /* The callbacks' contexts are not const; what is behind them is never written. */
+    /* The callbacks' contexts are not const, but the callbacks never write to them. */
     union {
         const struct uspi_core *in;
         struct uspi_core *out;
@@ -48,8 +48,8 @@ void uspi_core_target(const struct uspi_core *core, struct usp_target *target) {
     target->address_bits = core->address_bits;
     target->pac_mask = core->pac_mask;
     target->memory = (struct usp_memory){uspi_core_memory_read, &unconst.out->memory};
-    /* No bounds: no memory changes and each read decides, so that a walk can leave an alternate signal stack or a
-     * coroutine's for the one below it. */
+    /* No stack bounds: memory does not change and each read is checked. A walk may so leave an alternate signal stack
+     * or a coroutine's stack for the one below it. */
     target->image_at = region_at;
     target->unwind_tables_at = tables_at;
     target->context = unconst.out;

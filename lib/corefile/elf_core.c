@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ELF cores as Linux and qemu-user write them: memory from PT_LOAD, threads and the process from PT_NOTE. Which images
- * the memory holds is elf_images.c's.
+/* Reads ELF cores as Linux and qemu-user write them: memory from PT_LOAD, threads and the process from PT_NOTE.
+ * elf_images.c finds the images in the memory.
  *
  * Sources: Linux fs/binfmt_elf.c (order of the notes, NT_FILE), include/linux/elfcore.h and elfcore-compat.h
  * (elf_prstatus, elf_prpsinfo), include/uapi/linux/elf.h and auxvec.h. */
@@ -26,7 +26,8 @@
 #define AT_EXECFN       31
 #define AT_SYSINFO_EHDR 33
 
-/* elf_prstatus: pr_cursig, pr_pid and pr_reg; what follows the registers is pr_fpvalid with its padding. */
+/* Offsets in elf_prstatus of pr_cursig, pr_pid and pr_reg; TAIL: size of pr_fpvalid with its padding, after the
+ * registers. */
 #define PRSTATUS_SIGNAL       12
 #define PRSTATUS_PID_64       32
 #define PRSTATUS_PID_32       24
@@ -35,13 +36,13 @@
 #define PRSTATUS_TAIL_64      8
 #define PRSTATUS_TAIL_32      4
 
-/* elf_prpsinfo ends, on every processor, with pid, ppid, pgrp, sid, fname[16], psargs[80]; what precedes them differs in
- * the width of the user and group ids. */
+/* elf_prpsinfo ends, on every processor, with pid, ppid, pgrp, sid, fname[16], psargs[80]. The fields before differ in
+ * the width of the user and group ids. Distances from the end: */
 #define PRPSINFO_PID  112
 #define PRPSINFO_NAME 96
 #define NAME          16
 
-/* The kernel's limit for NT_FILE is 16 MB at most (Linux fs/coredump.c, core_file_note_size_limit). */
+/* Maximum size of NT_FILE. The kernel's limit is 16 MB at most (Linux fs/coredump.c, core_file_note_size_limit). */
 #define FILE_NOTE_MAX (64u << 20)
 
 #define DELETED " (deleted)"
@@ -52,7 +53,7 @@ struct reading {
     unsigned word;
     struct uspi_core_process process;
     char *paths;    /* the strings of NT_FILE */
-    bool in_thread; /* an NT_PRSTATUS has been met: per-thread notes belong to the last thread */
+    bool in_thread; /* an NT_PRSTATUS was read: per-thread notes belong to the last thread */
     bool named;     /* NT_PRPSINFO had a name */
     char name[NAME + 1];
 };
@@ -161,7 +162,7 @@ static void read_auxiliary(struct reading *r, struct uspi_bytes desc) {
     }
 }
 
-/* The kernel's sign of a file that has lost its name. */
+/* Removes the suffix that the kernel appends to the path of a deleted file. Returns whether it was there. */
 static bool cut_deleted(char *path) {
     size_t length = strlen(path), suffix = sizeof DELETED - 1;
     if (length <= suffix || strcmp(path + length - suffix, DELETED) != 0) return false;
@@ -177,7 +178,7 @@ struct file_note {
     size_t names_size;
 };
 
-/* A line: {start, end, offset in pages}; each begins at or above the end of the one before. */
+/* Reads a line: {start, end, offset in pages}. Each must begin at or after the end of the previous one, `behind`. */
 static int read_mapping(const struct file_note *note, uint64_t i, usp_addr behind, struct uspi_core_mapping *mapping,
                         struct uspi_error *error) {
     const struct uspi_bytes entries = note->lines;
@@ -197,7 +198,7 @@ static int read_mapping(const struct file_note *note, uint64_t i, usp_addr behin
     return USP_OK;
 }
 
-/* The lines with their names, up to the first that makes no sense. */
+/* Reads the lines with their names, up to the first invalid one. */
 static int name_mappings(struct reading *r, const struct file_note *note, struct uspi_error *error) {
     struct uspi_core_process *p = &r->process;
     char *path = r->paths, *end = r->paths + note->names_size;
@@ -301,7 +302,7 @@ static int read_notes(struct reading *r, const struct uspi_elf_segment *segment)
     return USP_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole core ---- */
 
 static int read_all(struct reading *r, struct uspi_error *error) {
     struct uspi_core *core = r->core;
@@ -314,7 +315,7 @@ static int read_all(struct reading *r, struct uspi_error *error) {
         if (status != USP_OK) return status;
     }
     if (r->named) uspi_core_set_program(core, r->name);
-    /* Linux lists everything that is mapped, also what it does not dump. */
+    /* Linux lists everything that is mapped, including memory that it does not dump. */
     core->complete = core->memory.segment_count > 0;
     struct uspi_image_list list = {0};
     status = uspi_core_elf_images(core, &r->process, &list);

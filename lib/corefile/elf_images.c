@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The images of an ELF core, and the files that stand in for text the core does not hold. Where NT_FILE names the
- * mappings, images are made of its lines; cores without it (qemu-user) name the program in NT_AUXV and the libraries in
+/* Finds the images of an ELF core, and the files that replace text that the core does not contain. If there is an
+ * NT_FILE, images are made of its lines. Cores without it (qemu-user) name the program in NT_AUXV and the libraries in
  * the loader's own list.
  *
- * A file is only used when it is proven to be the one that was mapped: by its build-id, else by its first page. */
+ * A file is used only if it is proven to be the mapped one: by its build id, otherwise by its first page. */
 #include "lib/corefile/build.h"
 
 #include <unspool/snapshot.h>
@@ -12,10 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What Linux dumps of an image's beginning with coredump_filter's bit 4 (Linux Documentation/filesystems/proc.rst). */
+/* Number of bytes at an image's start that Linux dumps with coredump_filter's bit 4 (Linux
+ * Documentation/filesystems/proc.rst). */
 #define FIRST_PAGE 4096
 
-/* Names in the loader's list, and the list itself, are the process's data: they end somewhere. */
+/* Limits of the loader's list and of the names in it, which are untrusted data of the process. */
 #define PATH_ROOM     4096
 #define LIBRARIES_MAX 20000
 
@@ -28,7 +29,7 @@ struct work {
     bool main_found;
 };
 
-/* An image that is being put together. */
+/* An image whose data is being collected. */
 struct found {
     const char *path;
     usp_addr load, end;                    /* end: exclusive */
@@ -36,7 +37,7 @@ struct found {
     const struct uspi_core_mapping *lines; /* of NT_FILE */
     size_t line_count;
     bool described;      /* `elf` is valid */
-    struct uspi_elf elf; /* in memory; or the program's file, where the core lacks its headers */
+    struct uspi_elf elf; /* in memory, or in the program's file if the core lacks its headers */
     struct uspi_build_id id;
 };
 
@@ -71,9 +72,9 @@ static void ask_for_program(struct uspi_core *core) {
 struct candidate {
     struct work *work;
     const struct found *found;
-    struct uspi_bytes bytes; /* the accepted file, */
+    struct uspi_bytes bytes; /* the accepted file */
     struct uspi_elf elf;
-    bool weak; /* without a build-id to compare */
+    bool weak; /* accepted without comparing build ids */
 };
 
 static void write_hex(char *to, const struct uspi_build_id *id) {
@@ -122,7 +123,7 @@ static int open_candidate(struct candidate *c, struct uspi_bytes bytes, struct u
                             usp_arch_string(c->work->core->arch));
 }
 
-/* uspi_judge: the file of an image whose headers the core holds, or at least names. */
+/* Implements uspi_judge for the file of an image that the core contains, or at least names. */
 static int judge_image(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
     struct candidate *c = context;
     int status = open_candidate(c, bytes, error);
@@ -131,7 +132,8 @@ static int judge_image(void *context, struct uspi_bytes bytes, struct uspi_error
     return c->weak ? compare_first_page(c, error) : compare_ids(c, error);
 }
 
-/* uspi_judge: the program, where the core holds nothing of its headers but what the kernel passed to it at its start. */
+/* Implements uspi_judge for the program if the core has no headers of it: compares the values that the kernel passed to
+ * it at its start. */
 static int judge_program(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
     struct candidate *c = context;
     const struct uspi_core_process *p = c->work->process;
@@ -158,7 +160,7 @@ static void back(struct work *w, usp_addr low, uint64_t size, struct uspi_bytes 
     }
 }
 
-/* Lets an accepted file stand in where it is loaded. */
+/* Uses an accepted file for the memory at which it is mapped. */
 static void back_image(struct work *w, const struct found *found, const struct candidate *c) {
     for (size_t i = 0; i < found->line_count; i++) {
         back(w, found->lines[i].low, found->lines[i].size, c->bytes, found->lines[i].offset);
@@ -208,7 +210,7 @@ static void complete_from_file(struct work *w, struct found *found) {
 
 /* ---- the list ---- */
 
-/* The executable part of an image whose headers the core lacks. */
+/* Sets the text range of an image whose headers the core lacks. */
 static void text_from_segments(const struct work *w, struct usp_image *image) {
     const struct uspi_core_memory *memory = &w->core->memory;
     for (size_t i = uspi_core_memory_first(memory, image->load_address); i < memory->segment_count; i++) {
@@ -257,8 +259,8 @@ static bool executable(const struct work *w, const struct found *found) {
     return false;
 }
 
-/* The image that begins at line i: *found describes it, or is left without lines when the mapping is no image's. Returns
- * the index behind its lines. */
+/* Collects the image that begins at line i into *found; it has no lines if the mapping is not an image. Returns the
+ * index after its lines. */
 static size_t gather(struct work *w, size_t i, struct found *found) {
     const struct uspi_core_process *p = w->process;
     const struct uspi_core_mapping *first = &p->mappings[i], *last = &p->mappings[p->mapping_count - 1];
@@ -300,7 +302,7 @@ static int images_from_mappings(struct work *w) {
 
 /* ---- without NT_FILE ---- */
 
-/* The program, from the address of its program headers. `path` has PATH_ROOM bytes and outlives *found. */
+/* Finds the program by the address of its program headers. `path` has PATH_ROOM bytes and outlives *found. */
 static bool find_program(struct work *w, char *path, struct found *found) {
     struct uspi_core *core = w->core;
     const struct uspi_core_process *p = w->process;
@@ -310,7 +312,7 @@ static bool find_program(struct work *w, char *path, struct found *found) {
         uspi_bytes_string(uspi_bytes_at(&w->source, p->program_path), 0, path, PATH_ROOM, "path", NULL) != USP_OK) {
         path[0] = '\0';
     }
-    /* Program headers follow the header directly in everything that linkers make. */
+    /* In the output of all linkers, program headers directly follow the ELF header. */
     unsigned header = core->arch == USP_ARCH_X86_64 || core->arch == USP_ARCH_ARM64 ? 64 : 52;
     found->load = p->program_headers - header;
     if (describe_image(w, found) && found->elf.segment_offset == header) {
@@ -336,7 +338,7 @@ static bool find_program(struct work *w, char *path, struct found *found) {
     return true;
 }
 
-/* The head of the loader's list of libraries: DT_DEBUG -> r_debug.r_map (glibc elf/link.h). */
+/* Returns the head of the loader's list of libraries: DT_DEBUG -> r_debug.r_map (glibc elf/link.h). */
 static usp_addr first_library(struct work *w, const struct found *program) {
     struct uspi_elf_segment segment;
     struct uspi_bytes section, memory = uspi_bytes_at(&w->source, program->load);
@@ -364,13 +366,14 @@ static int add_library(struct work *w, usp_addr load, usp_addr dynamic, const ch
     return add_image(w, &found);
 }
 
-/* struct link_map: l_addr, l_name, l_ld, l_next, l_prev; the program is the first. */
+/* Adds the images of the loader's list. struct link_map: l_addr, l_name, l_ld, l_next, l_prev; the first is the
+ * program. */
 static int images_from_loader(struct work *w, const struct found *program) {
     unsigned word = program->elf.wide ? 8 : 4;
     usp_addr at = first_library(w, program), watched = 0;
     char path[PATH_ROOM];
     for (unsigned i = 0; at != 0; i++) {
-        /* A list that has come back to where it was, at each power of two, runs in a circle. */
+        /* Cycle detection: `watched` is the entry at the last power of two. */
         if (at == watched || i == LIBRARIES_MAX) {
             uspi_core_say(w->core, 0, "%s: the loader's list of libraries has no end", w->core->path);
             break;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Mach-O cores as xnu, lldb and gcore write them: memory from LC_SEGMENT(_64), threads from LC_THREAD, the width of
- * addresses from LC_NOTE. Which images the memory holds is macho_images.c's.
+/* Reads Mach-O cores as xnu, lldb and gcore write them: memory from LC_SEGMENT(_64), threads from LC_THREAD, the width
+ * of addresses from LC_NOTE. macho_images.c finds the images in the memory.
  *
- * Sources: xnu bsd/kern/kern_core.c (what is written), osfmk/mach/arm/thread_status.h and osfmk/mach/i386/thread_status.h
- * (flavors and counts), osfmk/kern/kern_coredump.c and lldb's AddressableBits ("addrable bits"). */
+ * Sources: xnu bsd/kern/kern_core.c (what is written), osfmk/mach/arm/thread_status.h and
+ * osfmk/mach/i386/thread_status.h (flavors and counts), osfmk/kern/kern_coredump.c and lldb's AddressableBits
+ * ("addrable bits"). */
 #include "lib/corefile/build.h"
 
 #include <unspool/snapshot.h>
@@ -18,8 +19,8 @@
 
 #define ADDRESS_BITS_NOTE "addrable bits"
 
-/* A register file by the processor's word in the header, flavor and count. The kernel calls arm64_32 processes "arm", so
- * that there only the state tells them from armv7 (xnu bsd/kern/kern_core.c). */
+/* Register files by the header's cputype, flavor and count. The kernel calls arm64_32 processes "arm": only the thread
+ * state distinguishes them from armv7 (xnu bsd/kern/kern_core.c). */
 static const struct {
     uint32_t cpu_type, flavor, count, arch;
 } register_files[] = {
@@ -35,7 +36,7 @@ static const struct {
 struct reading {
     struct uspi_core *core;
     struct uspi_macho macho;
-    bool damaged; /* load commands are missing or make no sense */
+    bool damaged; /* load commands are missing or invalid */
 };
 
 static void damaged(struct reading *r, const struct uspi_error *error) {
@@ -76,7 +77,7 @@ static bool unified(uint32_t cpu_type, const struct uspi_macho_state *state) {
     return state->flavor == ARM_THREAD_STATE && state->count == ARM_UNIFIED_COUNT;
 }
 
-/* Looks through a unified state, {flavor, count} and then a state of that flavor, to what is in it. */
+/* Unwraps a unified state: {flavor, count}, then a state of that flavor. Returns false if it is invalid. */
 static bool unwrap(struct uspi_macho_state *state) {
     uint8_t raw[8];
     if (uspi_bytes_read(state->bytes, 0, raw, sizeof raw, "thread state", NULL) != USP_OK) return false;
@@ -86,7 +87,7 @@ static bool unwrap(struct uspi_macho_state *state) {
                             &state->bytes, NULL) == USP_OK;
 }
 
-/* The registers of a state; false when it is none of a register file's flavors. */
+/* Reads the registers of a state. Returns false if the state is not one of register_files. */
 static bool read_state(uint32_t cpu_type, struct uspi_macho_state state, struct usp_registers *registers) {
     uint8_t raw[STATE_MAX];
     if (unified(cpu_type, &state) && !unwrap(&state)) return false;
@@ -120,7 +121,7 @@ static void add_thread(struct reading *r, const struct uspi_macho_command *comma
         uspi_core_say(core, 0, "%s: thread %" PRIu64 " has no register state that is known", core->path, thread->id);
         return;
     }
-    /* Whether "arm" is armv7 or arm64_32, the first state decides. */
+    /* The first thread state decides whether "arm" is armv7 or arm64_32. */
     if (core->arch == USP_ARCH_NONE) core->arch = thread->registers.arch;
     if (thread->registers.arch == core->arch) return;
     thread->status = USP_ERROR_FORMAT;
@@ -130,8 +131,8 @@ static void add_thread(struct reading *r, const struct uspi_macho_command *comma
 
 /* ---- notes ---- */
 
-/* {u32 version, u32 bits, u64 0} in version 3; {u32 version, u32 bits of low addresses, u32 of high ones, u32 0} in
- * version 4. */
+/* Reads the number of address bits. Version 3: {u32 version, u32 bits, u64 0}. Version 4: {u32 version, u32 bits of low
+ * addresses, u32 bits of high addresses, u32 0}. */
 static void read_note(struct reading *r, const struct uspi_macho_command *command) {
     struct uspi_macho_note note;
     struct uspi_error error;
@@ -154,7 +155,7 @@ static void read_note(struct reading *r, const struct uspi_macho_command *comman
     }
 }
 
-/* ---- the whole ---- */
+/* ---- the whole core ---- */
 
 static int read_commands(struct reading *r) {
     struct uspi_core *core = r->core;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The images of a Mach-O core, and the files that stand in for text the core does not hold. The loader's own list names
- * them where the core holds it; images that it does not name are found at the beginnings of segments.
+/* Finds the images of a Mach-O core, and the files that replace text that the core does not contain. The loader's own
+ * list names the images if the core contains it. Other images are found at the starts of segments.
  *
- * Source: xnu EXTERNAL_HEADERS/mach-o/loader.h. A file is only used when its UUID is the image's. */
+ * Source: xnu EXTERNAL_HEADERS/mach-o/loader.h. A file is used only if its UUID is the image's. */
 #include "lib/corefile/build.h"
 #include "lib/object/dyld_list.h"
 #include "lib/object/fat.h"
@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Paths are the process's data: they end somewhere. */
+/* Limit for paths, which are untrusted data of the process. */
 #define PATH_ROOM 4096
 
-/* dyld keeps its list in a section of its own, so that debuggers find it. */
+/* dyld keeps its list in this section, so that debuggers find it. */
 #define LIST_SECTION "__all_image_info"
 
 struct entry {
@@ -28,16 +28,16 @@ struct work {
     struct uspi_image_list *list;
     struct usp_memory memory;
     struct uspi_source source; /* the process's memory */
-    struct entry *entries;     /* of the loader's list, sorted */
+    struct entry *entries;     /* entries of the loader's list, sorted */
     size_t entry_count;
-    bool text_listed;      /* no image was met whose text the core leaves out */
-    size_t without_text;   /* images of the shared cache that lack their text */
-    size_t without_header; /* images whose headers the core does not hold */
+    bool text_listed;      /* the core lists the text of every image so far */
+    size_t without_text;   /* number of images of the shared cache whose text is missing */
+    size_t without_header; /* number of images whose headers the core does not contain */
     char path[PATH_ROOM];
 };
 
-/* The addressable bits where only the platform is known; devices have 39 or 47, so nothing is said of them
- * (xnu osfmk/arm64/proc_reg.h, pexpert/pexpert/arm64/apple_arm64_common.h). */
+/* Returns the number of address bits if only the platform is known; 0: unknown. Devices have 39 or 47 (xnu
+ * osfmk/arm64/proc_reg.h, pexpert/pexpert/arm64/apple_arm64_common.h). */
 static uint32_t bits_of_platform(uint32_t platform) {
     switch (platform) {
     case USPI_PLATFORM_MACOS:
@@ -57,7 +57,7 @@ static bool is_image(const struct uspi_macho *macho) {
 
 static bool open_at(const struct work *w, usp_addr load, struct uspi_macho *macho) {
     if (uspi_macho_open(macho, uspi_bytes_at(&w->source, load), NULL) != USP_OK || !is_image(macho)) return false;
-    /* A command has 8 bytes at least. */
+    /* A command has at least 8 bytes. */
     uint64_t commands = macho->commands.size / 8;
     return uspi_core_may_read(w->core, macho->command_count < commands ? macho->command_count : commands);
 }
@@ -69,7 +69,7 @@ struct candidate {
     struct uspi_macho macho; /* the accepted slice */
 };
 
-/* uspi_judge. */
+/* Implements uspi_judge. */
 static int judge(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
     struct candidate *c = context;
     if (c->uuid->size != USPI_UUID_SIZE) {
@@ -79,7 +79,7 @@ static int judge(void *context, struct uspi_bytes bytes, struct uspi_error *erro
     return uspi_fat_pick(bytes, &wanted, &c->macho, error);
 }
 
-/* Whether the core lacks text or read-only data of an image; slide turns linked addresses into loaded ones. */
+/* Whether the core lacks bytes of an image's executable segments. `slide` is added to linked addresses. */
 static bool lacks(const struct work *w, const struct uspi_macho *macho, uint64_t slide) {
     struct uspi_macho_cursor cursor = {0};
     struct uspi_macho_segment segment;
@@ -115,7 +115,7 @@ static void complete_from_file(struct work *w, const struct uspi_macho *macho, c
     struct candidate c = {.uuid = uuid};
     bool main = (image->flags & USP_IMAGE_MAIN) != 0;
     if (!lacks(w, macho, image->slide)) return;
-    /* Images of the shared cache have no files of their own, unless the cache was unpacked. */
+    /* Images of the shared cache have no files of their own unless the cache was extracted. */
     if ((macho->flags & USPI_MH_DYLIB_IN_CACHE) != 0 && w->core->sysroot == NULL) {
         w->without_text++;
         return;
@@ -131,7 +131,7 @@ static void complete_from_file(struct work *w, const struct uspi_macho *macho, c
 
 /* ---- the list ---- */
 
-/* What a core says about an image whose header it does not hold. */
+/* Adds an image whose header the core does not contain. */
 static int add_unseen(struct work *w, usp_addr load, const char *path) {
     struct usp_image image = {.path = path,
                               .load_address = load,
@@ -145,7 +145,7 @@ static int add_unseen(struct work *w, usp_addr load, const char *path) {
     return uspi_image_list_add(w->list, &image);
 }
 
-/* Adds the image whose header is at `load`; w->path is its name if the loader's list tells it, else "". */
+/* Adds the image whose header is at `load`. w->path is its name in the loader's list, or "". */
 static int add_image(struct work *w, usp_addr load) {
     struct uspi_core *core = w->core;
     struct uspi_macho macho;
@@ -200,7 +200,7 @@ static int read_list(struct work *w, usp_addr infos, bool wide, struct uspi_erro
     return USP_OK;
 }
 
-/* The section with the loader's list in the loader that is loaded at `load`. */
+/* Finds the section with dyld's list in the dyld image that is loaded at `load`. */
 static bool find_list(const struct uspi_macho *loader, usp_addr load, usp_addr *infos) {
     struct uspi_macho_cursor cursor = {0};
     struct uspi_macho_segment segment;
@@ -283,7 +283,7 @@ int uspi_core_macho_images(struct uspi_core *core, struct uspi_image_list *list)
         uspi_core_say(core, 0, "%s: the core does not hold the headers of %zu images that it lists", core->path,
                       w->without_header);
     }
-    /* A core that leaves out what its images say is there lists a choice of memory, not all of it. */
+    /* If a core lacks text that its images have, it lists only a part of the memory. */
     core->complete = w->text_listed;
     uspi_core_memory_seal(&core->memory);
     free(w->entries);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* See memory.h. */
+/* Implements memory.h: the sorted segments and files of a core, and reads from them. */
 #include "lib/corefile/memory.h"
 #include "lib/base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Kernels list a segment of an image in a few pieces, where its pages differ in history. */
+/* Maximum number of pieces of a range. Kernels list an image's segment in a few pieces, where its pages have different
+ * histories. */
 #define PIECES_MAX 1000
 
-/* Appends an entry of `size` bytes to *entries, an array of such. */
+/* Appends an entry of `size` bytes to the array *entries. */
 static int append(void **entries, size_t *count, size_t *room, const void *entry, size_t size) {
     void *grown = uspi_array_reserve(*entries, room, *count + 1, size);
     if (grown == NULL) return USP_ERROR_NO_MEMORY;
@@ -55,7 +56,7 @@ static void cut_front(struct uspi_core_segment *segment, uint64_t n) {
 
 static size_t cut_overlaps(struct uspi_core_memory *memory) {
     size_t kept = 0, overlaps = 0;
-    usp_addr last = 0; /* of the addresses that are taken */
+    usp_addr last = 0; /* last address of the segments kept so far */
     for (size_t i = 0; i < memory->segment_count; i++) {
         struct uspi_core_segment segment = memory->segments[i];
         if (kept > 0 && segment.low <= last) {
@@ -70,7 +71,7 @@ static size_t cut_overlaps(struct uspi_core_memory *memory) {
     return overlaps;
 }
 
-/* Two files for one address: the lower one wins, as with segments. */
+/* Of two files for one address, keeps the one that begins lower, as with segments. */
 static void cut_backings(struct uspi_core_memory *memory) {
     size_t kept = 0;
     for (size_t i = 0; i < memory->backing_count; i++) {
@@ -99,7 +100,8 @@ void uspi_core_memory_clear(struct uspi_core_memory *memory) {
     memset(memory, 0, sizeof *memory);
 }
 
-/* How many of the entries begin at or below the address; each is `size` bytes and begins with its lowest address. */
+/* Returns how many entries begin at or below the address. Each entry has `size` bytes and begins with its lowest
+ * address. */
 static size_t count_up_to(const void *entries, size_t count, size_t size, usp_addr address) {
     size_t low = 0, high = count;
     while (low < high) {
@@ -139,8 +141,8 @@ static const struct uspi_core_backing *find_backing(const struct uspi_core_memor
     return address - backing->low < backing->size ? backing : NULL;
 }
 
-/* Reads a beginning of n bytes at an address, up to `limit` of them, from the file behind it. Returns how many, or a
- * negative status. */
+/* Reads up to `limit` bytes from the file for an address. Returns the number of bytes read, or a negative status;
+ * `absent` is the status if there is no file. */
 static int64_t read_backing(const struct uspi_core_memory *memory, usp_addr from, void *to, uint64_t limit,
                             int absent) {
     const struct uspi_core_backing *backing = find_backing(memory, from);
@@ -153,7 +155,7 @@ static int64_t read_backing(const struct uspi_core_memory *memory, usp_addr from
     return status == USP_OK ? (int64_t)limit : status;
 }
 
-/* Reads a beginning of the n bytes at an address. Returns how many, or a negative status. */
+/* Reads the first of n bytes at an address. Returns the number of bytes read, or a negative status. */
 static int64_t read_some(const struct uspi_core_memory *memory, usp_addr from, void *to, size_t n) {
     size_t i = segments_up_to(memory, from);
     const struct uspi_core_segment *segment = i > 0 ? &memory->segments[i - 1] : NULL;
@@ -170,7 +172,7 @@ static int64_t read_some(const struct uspi_core_memory *memory, usp_addr from, v
         int status = uspi_bytes_read(memory->core, segment->offset + distance, to, (size_t)limit, "memory", NULL);
         return status == USP_OK ? (int64_t)limit : status;
     }
-    /* What was cut off the core may have differed from the file. */
+    /* Bytes that were cut off the core may have differed from the file's. */
     if (distance < segment->promised || (segment->access & USPI_CORE_WRITE) != 0) return USP_ERROR_ABSENT;
     if (limit > segment->size - distance) limit = segment->size - distance;
     return read_backing(memory, from, to, limit, USP_ERROR_ABSENT);

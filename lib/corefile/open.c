@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens a core: tells the format and has its reader read it. See core.h. */
+/* Opens a core: identifies its format and calls the reader for it. See core.h. */
 #include "lib/corefile/build.h"
 #include "lib/object/identify.h"
 
@@ -11,8 +11,8 @@ static void find_stack(const struct uspi_core_memory *memory, uint32_t os, struc
     const struct uspi_core_segment *segment = uspi_core_memory_find(memory, sp);
     if (segment == NULL || (segment->access & USPI_CORE_WRITE) == 0) return;
     const struct uspi_core_segment *last = segment, *end = memory->segments + memory->segment_count;
-    /* Darwin's kernel lists one stack as several regions when their histories differ; a stack ends at a guard. Linux joins
-     * what is alike, so that a neighbour is something else. */
+    /* Darwin's kernel lists one stack as several regions if their histories differ; a stack ends at a guard page. Linux
+     * merges similar regions, so an adjacent region is not part of the stack. */
     while (os == USP_OS_DARWIN && last + 1 < end && last[1].low == last->low + last->size &&
            last[1].access == last->access) {
         last++;
@@ -40,7 +40,7 @@ static int read_core(struct uspi_core *core, struct uspi_error *error) {
     return USP_OK;
 }
 
-/* What precedes the last part of the core's path. */
+/* Sets the folder: the core's path without its last component. */
 static void set_folder(struct uspi_core *core) {
     const char *slash = strrchr(core->path, '/');
     size_t length = slash != NULL ? (size_t)(slash + 1 - core->path) : 0;

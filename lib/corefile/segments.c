@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The segments that a core lists, judged before they become its memory: what wraps, what lies, what was cut off. The same
- * for both formats. */
+/* Checks the segments that a core lists before they become its memory, for both formats: segments that wrap, are
+ * inconsistent or were cut off. */
 #include "lib/corefile/build.h"
 
 #include <unspool/snapshot.h>

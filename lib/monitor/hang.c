@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See hang.h. */
+/* Implements hang.h: samples of the watched thread, and reports made of them. */
 #include "lib/monitor/hang.h"
 
 #include "lib/profile/profile.h"
@@ -12,7 +12,7 @@ static int make_profile(const struct usp_monitor_options *options, const struct 
     struct usp_profile_options wanted;
     usp_profile_options_init(&wanted);
     wanted.flags = flags;
-    /* A quarter is for the stacks of all threads. */
+    /* A quarter of the memory is for the stacks of all threads. */
     wanted.memory = (flags & USP_PROFILE_TOTALS) != 0 ? options->memory / 4 : options->memory / 4 * 3;
     wanted.pid = uspi_os_process_id();
     for (size_t i = 0; i < usp_images_count(images); i++) {
@@ -84,7 +84,7 @@ void uspi_hang_sample(struct uspi_hang *hang, const struct uspi_subject *subject
             return;
         }
     }
-    /* What the thread did before the first sample is not known. */
+    /* What the thread did before the first sample is unknown: that sample stands for at most one interval. */
     if (hang->samples == 0) hang->sampled = busy > hang->interval ? busy - hang->interval : 0;
     const struct usp_profile_sample sample = {.thread = &subject->info,
                                               .stack = *is_new ? &hang->stack : NULL,

@@ -39,13 +39,14 @@ void uspi_hang_learn_images(struct uspi_hang *hang, const struct usp_images *ima
 /* Forgets everything that was collected, for another turn. */
 void uspi_hang_clear(struct uspi_hang *hang);
 
-/* Takes a sample of the watched thread. Captures it unless it has not run since the last sample. *is_new: hang->stack
- * was captured now. */
+/* The watched thread, and what is needed to sample it. */
 struct uspi_subject {
     const struct uspi_world *world;
     const struct usp_images *images; /* images that were added */
     struct usp_thread_info info;     /* the watched thread */
 };
+/* Takes a sample of the watched thread. Captures it unless it has not run since the last sample. *is_new: hang->stack
+ * was captured now. */
 void uspi_hang_sample(struct uspi_hang *hang, const struct uspi_subject *subject, uint64_t busy, bool *is_new);
 
 /* Returns whether the watched thread has not run since its last capture. False also when its clock cannot be read. */
@@ -54,11 +55,12 @@ bool uspi_hang_stands_still(struct uspi_hang *hang, const struct uspi_subject *s
 /* Takes one sample of every thread except the calling one. Allocates. */
 void uspi_hang_take_threads(struct uspi_hang *hang, const struct uspi_subject *subject);
 
-/* The contents of a report. The caller calls uspi_hang_report_end. */
+/* The contents of a report. */
 struct uspi_hang_report {
     struct usp_hang hang;
     struct usp_stack first;
 };
+/* Makes a report of the hang. The caller calls uspi_hang_report_end. */
 void uspi_hang_report(const struct uspi_hang *hang, const struct usp_monitor_options *options,
                       const struct uspi_subject *subject, struct uspi_hang_report *report);
 void uspi_hang_report_end(struct uspi_hang_report *report);

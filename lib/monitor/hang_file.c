@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See hang_file.h. Numbers are little-endian, but for the one that is stored as a whole while the hang goes on. */
+/* Implements hang_file.h. Numbers are little-endian, except the duration: it is stored atomically, in the machine's
+ * byte order. */
 #include "lib/monitor/hang_file.h"
 
 #include "arch/little_endian.h"
@@ -10,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Not text, and damaged by what changes line ends or cuts the eighth bit, as a raw capture's. */
+/* The first byte is not ASCII: the file is no text, and a transfer that clears the eighth bit damages it. */
 static const uint8_t magic[8] = {0x89, 'U', 'S', 'P', 'H', 'A', 'N', 'G'};
 #define VERSION 1u
 
-/* Where things are: magic, u32 version, u32 0, u64 bytes of a slot; how long the hang has lasted, in the machine's own order;
- * two headers; two slots. */
+/* Layout: magic; u32 version; u32 0; u64 size of a slot in bytes; u64 duration of the hang in the machine's byte order;
+ * at AT_HEADERS two headers; at AT_SLOTS two slots. */
 #define AT_VERSION  8u
 #define AT_SLOT     16u
 #define AT_DURATION 24u
@@ -23,11 +24,11 @@ static const uint8_t magic[8] = {0x89, 'U', 'S', 'P', 'H', 'A', 'N', 'G'};
 #define AT_SLOTS    256u
 #define HEADER_SIZE 64u
 
-/* A header: u64 sequence (0: none), u32 state (0: no hang), u32 slot, u64 bytes, u32 their checksum, u32 checksum of the header
- * up to here. */
+/* A header: u64 sequence (0: none), u32 state (0: no hang), u32 slot, u64 size of the slot's contents in bytes, u32
+ * their checksum, u32 checksum of the header up to here. */
 #define HEADER_USED 28u
 
-/* A state: u64 numbers, then each profile behind its length. */
+/* Number of u64 numbers at the start of a slot. Each profile follows, with its size before it (u64). */
 #define NUMBERS 13u
 
 static uint32_t checksum(const uint8_t *bytes, size_t n) { return ~uspi_crc32(UINT32_MAX, bytes, n); }
@@ -51,7 +52,7 @@ void uspi_hang_file_close(struct uspi_hang_file *file) {
     memset(file, 0, sizeof *file);
 }
 
-/* What was written before is in memory before what is written after: the process may end in between. */
+/* Orders the stores before it and the stores after it: the process may be killed in between. */
 static void in_order(void) { atomic_signal_fence(memory_order_seq_cst); }
 
 /* Replaces the older header. */
@@ -100,7 +101,7 @@ void uspi_hang_file_write(struct uspi_hang_file *file, const struct usp_hang *ha
                                        (uint64_t)(int64_t)hang->capture_status,
                                        now,
                                        0};
-    /* The slot that the newest header does not tell. */
+    /* The slot to which the newest header does not refer. */
     uint32_t slot = (uint32_t)((file->sequence + 1) % 2);
     uint8_t *to = file->mapping.bytes + AT_SLOTS + slot * file->slot;
     size_t used = NUMBERS * 8, n;
@@ -134,7 +135,8 @@ struct found {
     size_t size;
 };
 
-/* The state that the newest whole header tells. The older header's is not looked at: it may be half overwritten. */
+/* Finds the state to which the newest valid header refers. The older header's state is not used: it may be half
+ * overwritten. */
 static int find_state(const uint8_t *bytes, size_t size, struct found *found) {
     memset(found, 0, sizeof *found);
     if (size < AT_SLOTS) return USP_ERROR_TRUNCATED;
@@ -197,7 +199,7 @@ static int read_state(const struct found *found, uint64_t duration, struct opene
     return status != USP_ERROR_NO_MEMORY ? USP_OK : status;
 }
 
-/* A file of this kind is small: one that is too large to be mapped is none. */
+/* A hang's file is small: a file that is too large to be mapped is not one. */
 int usp_hang_open(const char *path, struct usp_hang **hang) {
     struct uspi_os_file file;
     struct found found;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A hang as text for people, and as JSON, which doc/schema/hang.schema.json describes key by key: a change here is one there. */
+/* Writes a hang as text for people and as JSON. doc/schema/hang.schema.json describes the JSON key by key and must
+ * change with it. */
 #include "arch/backend.h"
 #include "lib/base/json.h"
 #include "lib/base/sized.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How much is gathered before the caller's function gets it; on the stack. */
+/* Size in bytes of the buffer, on the stack, that collects text for the caller's function. */
 #define GATHERED 512
 
 const char *usp_hang_state_string(uint32_t state) {
@@ -33,10 +34,10 @@ struct part {
 struct writing {
     const struct usp_hang *hang;
     struct usp_hang_write_options options;
-    struct usp_profile_write_options how; /* for the names */
+    struct usp_profile_write_options how; /* options for the names and for the call tree */
     struct part samples, threads;
-    uint32_t heaviest; /* node; USPI_NONE: there is none */
-    uint32_t share;
+    uint32_t heaviest; /* node of the heaviest stack; USPI_NONE: there is none */
+    uint32_t share;    /* of the heaviest stack, in thousandths */
     struct uspi_text text;
 };
 
@@ -52,7 +53,7 @@ static void free_part(struct part *part) {
 
 /* ---- frames ---- */
 
-/* What a frame's line shows of a function at a call site. */
+/* Returns the symbol of a function at a call site, for a frame's line. */
 static struct usp_symbol symbol_of(const struct part *part, const struct uspi_place *place) {
     const struct uspi_site *site = uspi_site(&part->names, place->site);
     const struct uspi_function *function = uspi_function(&part->names, place->function);
@@ -68,13 +69,13 @@ static struct usp_symbol symbol_of(const struct part *part, const struct uspi_pl
     return symbol;
 }
 
-/* Where a place is in its source; nothing where that is not known or not wanted. */
+/* Returns the source position of a place; empty if it is unknown or not wanted. */
 static struct usp_source_frame source_of(const struct uspi_place *place) {
     return (struct usp_source_frame){
         .directory = place->directory, .file = place->file, .line = place->line, .column = place->column};
 }
 
-/* A line for each inlined call, the innermost first, then the frame's own. */
+/* Puts a line for each inlined call, innermost first, then the frame's own line. */
 static void put_line(struct uspi_text *text, const struct part *part, uint32_t node, uint32_t index) {
     uint32_t number = part->names.site_of[node];
     if (number == USPI_NONE) {
@@ -351,7 +352,7 @@ int usp_hang_write(const struct usp_hang *hang, const struct usp_hang_write_opti
     w.heaviest = USPI_NONE;
     if (status == USP_OK) {
         status = uspi_profile_find_heaviest(w.samples.clone, 0, USP_PROFILE_WALL, &w.heaviest, &w.share);
-        /* One sample stands for no time yet. */
+        /* Samples may stand for no time: then the stack with the most samples is the heaviest. */
         if (status == USP_ERROR_NOT_FOUND) {
             status = uspi_profile_find_heaviest(w.samples.clone, 0, USP_PROFILE_SAMPLES, &w.heaviest, &w.share);
         }

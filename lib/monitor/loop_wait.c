@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* See loop_wait.h. */
+/* Implements loop_wait.h: learns the run loop's callers, and recognizes them in a stack. */
 #include "lib/monitor/loop_wait.h"
 
 #include "lib/base/path.h"
 
-/* Libraries with the calls in which a run loop waits: mach_msg, in a simulator too; poll with glibc and musl. */
+/* Name prefixes of the libraries with the call in which a run loop waits: mach_msg, in a simulator too; poll of glibc
+ * and musl. */
 static const char *const system_libraries[] = {"libsystem_kernel.", "libsystem_sim_kernel", "libc.so", "libc.musl-",
                                                "ld-musl-"};
 
-/* How many frames the system's library has at most: mach_msg calls several functions of its own. */
+/* Maximum number of frames in the system's library: mach_msg calls several functions of its own. */
 #define SYSTEM_FRAMES 6
 
 static struct uspi_address_range text_of(const struct usp_image *image) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* usp_monitor_*: the thread that watches, how it is started and stopped, and what the watched thread reports. What happens at a look is
- * watching.c's. */
+/* Implements usp_monitor_*: starts and stops the thread that watches, and takes the watched thread's reports.
+ * watching.c performs the looks. */
 #include "lib/monitor/watching.h"
 
 #include "lib/base/sized.h"
@@ -13,13 +13,13 @@ struct usp_monitor {
     struct uspi_own_world own;
     char *file;
     int fds[2];                     /* of usp_monitor_open_ping; -1: none */
-    int learned;                    /* by usp_monitor_learn_wait: its status; 1: it was not called yet */
-    int64_t pid;                    /* the process that made it; another one is its child */
-    struct uspi_lock *changes;      /* held while it is started or stopped */
-    struct uspi_own_thread *thread; /* NULL: it does not run. Guarded by `changes` */
-    _Atomic(uint64_t) own_id;       /* of that thread, which sets it first and clears it last; 0: it does not run */
+    int learned;                    /* status of usp_monitor_learn_wait; 1: not called yet */
+    int64_t pid;                    /* id of the process that made the monitor; a child process has another one */
+    struct uspi_lock *changes;      /* held while the thread is started or stopped */
+    struct uspi_own_thread *thread; /* NULL: the monitor does not run. Guarded by `changes` */
+    _Atomic(uint64_t) own_id;       /* id of that thread, which sets it first and clears it last; 0: it does not run */
     _Atomic(bool) is_stopping;
-    bool is_freed; /* by a function that the monitor's thread called: the thread frees it when it ends */
+    bool is_freed; /* usp_monitor_free was called on the monitor's thread, which frees the monitor when it ends */
 };
 
 void usp_monitor_options_init(struct usp_monitor_options *options) {
@@ -66,13 +66,14 @@ static uint64_t calling_thread(void) {
     return self.id;
 }
 
-/* Whether the calling thread is the monitor's: in a function that it calls. */
+/* Whether the calling thread is the monitor's: then a function of the options makes the call. */
 static bool is_inside(const struct usp_monitor *monitor) {
     uint64_t id = atomic_load(&monitor->own_id);
     return id != 0 && id == calling_thread();
 }
 
-/* usp_monitor_start holds `changes` until it has stored the thread, which may end before that. */
+/* Frees the monitor on its own thread. Takes `changes` because usp_monitor_start holds it until it has stored `thread`:
+ * this thread may end before that. */
 static void release_by_its_thread(struct usp_monitor *monitor) {
     uspi_lock_take(monitor->changes);
     uspi_os_thread_leave(monitor->thread);
@@ -98,7 +99,8 @@ static void watch(void *context) {
 int usp_monitor_start(struct usp_monitor *monitor) {
     int status = USP_OK;
     if (monitor == NULL) return USP_ERROR_ARGUMENT;
-    /* A thread that stops the monitor holds `changes` until the monitor's thread has ended. */
+    /* The monitor's thread must not take `changes`: a thread that stops the monitor holds it until this thread has
+     * ended. */
     if (is_inside(monitor)) return atomic_load(&monitor->is_stopping) ? USP_ERROR_BUSY : USP_OK;
     uspi_lock_take(monitor->changes);
     if (monitor->thread == NULL) {
@@ -127,7 +129,8 @@ int usp_monitor_stop(struct usp_monitor *monitor) {
 void usp_monitor_free(struct usp_monitor *monitor) {
     if (monitor == NULL) return;
     if (monitor->pid != uspi_os_process_id()) {
-        /* The thread is the parent's, which may have held any lock when the child was made. */
+        /* A child process has no monitor thread, and does not take locks: a thread of the parent may have held them at
+         * the fork. */
         release(monitor);
     } else if (is_inside(monitor)) {
         monitor->is_freed = true;
@@ -181,7 +184,7 @@ int usp_monitor_open_ping(struct usp_monitor *monitor) {
     return monitor->fds[0];
 }
 
-/* ---- what the watched thread tells ---- */
+/* ---- reports of the watched thread ---- */
 
 void usp_monitor_turn_begin(struct usp_monitor *monitor) {
     if (monitor == NULL) return;
@@ -204,7 +207,7 @@ void usp_monitor_answer(struct usp_monitor *monitor) {
     uspi_watching_answer(&monitor->watching);
 }
 
-/* The frames of a function that the run loop calls, and of the run loop. */
+/* Number of frames to capture: those of a function that the run loop calls, and of the run loop. */
 #define LEARNED_FRAMES 24
 
 int usp_monitor_learn_wait(struct usp_monitor *monitor) {

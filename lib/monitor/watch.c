@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See watch.h. */
+/* Implements watch.h: the arithmetic that decides when a turn is late and when it is a hang. */
 #include "lib/monitor/watch.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ uint64_t uspi_watch_next(struct uspi_watch *watch, uint64_t now) {
         next = now + (limits->late - watch->busy);
     } else if (watch->is_busy) {
         next = now + watch->interval;
-        /* Exactly when it becomes a hang. */
+        /* Look exactly when the turn becomes a hang. */
         if (watch->busy < limits->hang) next = smaller(next, now + (limits->hang - watch->busy));
     }
     watch->due = next;
@@ -45,7 +45,7 @@ static void set_ended(const struct uspi_watch *watch, uint64_t busy, struct uspi
     found->duration = busy;
 }
 
-/* The turn that is followed has ended at some time in the span that is counted since the last look. */
+/* Ends the observed turn: it has ended since the last look. `span`: the counted part of the time since then. */
 static void end_turn(struct uspi_watch *watch, const struct uspi_seen *seen, uint64_t now, uint64_t span,
                      struct uspi_found *found) {
     uint64_t end = seen->ended > watch->looked ? seen->ended : seen->began;
@@ -57,7 +57,8 @@ static void end_turn(struct uspi_watch *watch, const struct uspi_seen *seen, uin
     uspi_watch_excuse(watch);
 }
 
-/* A turn has begun at some time in that span. It may also have ended: it can be long when the monitor was at work meanwhile. */
+/* Observes a new turn: it has begun since the last look. It may also have ended, and was long if the monitor was busy
+ * meanwhile. `span`: as in end_turn. */
 static void follow_turn(struct uspi_watch *watch, const struct uspi_seen *seen, uint64_t now, uint64_t span,
                         struct uspi_found *found) {
     bool is_busy = seen->doing == USPI_BUSY;
@@ -75,7 +76,8 @@ static void follow_turn(struct uspi_watch *watch, const struct uspi_seen *seen, 
 
 void uspi_watch_look(struct uspi_watch *watch, const struct uspi_seen *seen, uint64_t now, bool woken,
                      struct uspi_found *found) {
-    /* A little late is nothing. A thread that is woken out of a long sleep does not know how late that is: the turn has begun just now. */
+    /* A delay of up to one interval does not matter. After a sleep without a deadline there is no delay to measure: the
+     * turn that woke the monitor has just begun. */
     bool was_asleep = watch->due == USPI_FOR_EVER;
     uint64_t delay = !woken && !was_asleep && now > watch->due + watch->limits.interval ? now - watch->due : 0;
     uint64_t passed = now > watch->looked ? now - watch->looked : 0;

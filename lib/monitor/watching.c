@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* See watching.h. */
+/* Implements watching.h: looks at the watched thread, pings it, and reports its hangs. */
 #include "lib/monitor/watching.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What a hang's file has room for besides the samples, in bytes. */
+/* Room in a slot of the hang's file for everything but the samples, in bytes. */
 #define HANG_FILE_BASE ((size_t)64 << 10)
 
-/* A hang that lasts is sampled less and less often: the interval doubles after so many samples. */
+/* Number of samples after which the interval doubles: a long hang is sampled less and less often. */
 #define SAMPLES_PER_INTERVAL 256u
 
 /* ---- making one ---- */
 
-/* By its id in the list of threads, because some systems need more than the id to look at it again and again. */
+/* Finds the thread to watch in the list of threads: by its id, or the main thread if id is 0. Some systems need more
+ * than the id to look at a thread repeatedly. */
 static int find_subject(struct uspi_watching *w, uint64_t id) {
     const struct uspi_world *world = &w->world;
     size_t room = 256, count = 0;
@@ -92,7 +93,7 @@ static void report(struct uspi_watching *w, report_function *function, uint32_t 
     uspi_hang_report_end(&made);
 }
 
-/* Without what has to be allocated. */
+/* Writes the hang to the file, without the fields that have to be allocated. */
 static void save(struct uspi_watching *w, uint64_t now) {
     const struct uspi_hang *hang = &w->hang;
     const struct usp_hang state = {.id = hang->id,
@@ -117,8 +118,8 @@ static void count(struct uspi_watching *w, uint64_t *counter) {
     uspi_lock_give(w->lock);
 }
 
-/* The report is safe before anything is done that needs a lock of the allocator's or the loader's, which the thread that hangs
- * may hold. */
+/* Begins a hang. The file is written before anything takes a lock of the allocator or the loader, because the hanging
+ * thread may hold that lock. */
 static void begin_hang(struct uspi_watching *w, uint64_t now) {
     struct uspi_hang *hang = &w->hang;
     hang->id = ++hang->ids;
@@ -154,11 +155,12 @@ static void end_hang(struct uspi_watching *w, uint32_t state, uint64_t duration,
 
 static bool is_pinged(const struct uspi_watching *w) { return w->ping_function != NULL; }
 
-/* Whether the work of what is watched runs on any thread: then one thread's clock and stack tell nothing. */
+/* Whether a queue is watched: its work runs on any thread, so that one thread's clock and stack say nothing about
+ * it. */
 static bool is_queue(const struct uspi_watching *w) { return (w->options.flags & USP_MONITOR_QUEUE) != 0; }
 
-/* A ping is a turn that begins when it is sent and ends with the answer. Until the first answer the loop may not run yet, or there
- * may be none. */
+/* Returns what the watched thread does. A ping is a turn that begins when it is sent and ends with the answer. Before
+ * the first answer there may be no running loop, so that no turn counts. */
 static struct uspi_seen see(const struct uspi_watching *w) {
     if (!is_pinged(w)) return uspi_activity_see(&w->activity);
     uint32_t answers = atomic_load(&w->answers);
@@ -170,8 +172,8 @@ static struct uspi_seen see(const struct uspi_watching *w) {
                               .ended = atomic_load(&w->answered_at)};
 }
 
-/* A thread that has not run since it answered still waits in its loop: it is not disturbed. What it ran to answer is known once its
- * clock stands still. */
+/* Sends a ping, except to a thread that has not run since it answered: it still waits in its loop. Answering takes
+ * processor time too, so the first look after an answer only records the thread's clock. */
 static void ping_again(struct uspi_watching *w, uint64_t now) {
     uint64_t cpu = 0;
     if (!is_pinged(w) || atomic_load(&w->answers) != atomic_load(&w->pings)) return;
@@ -190,13 +192,13 @@ static void ping_again(struct uspi_watching *w, uint64_t now) {
 
 void uspi_watching_answer(struct uspi_watching *watching) {
     uint32_t pings = atomic_load(&watching->pings);
-    /* A late answer to a ping that was answered already says nothing. */
+    /* An answer to a ping that was answered already is ignored. */
     if (atomic_load(&watching->answers) == pings) return;
     atomic_store(&watching->answered_at, watching->world.clock(watching->world.context));
     atomic_store(&watching->answers, pings);
 }
 
-/* Only while the thread does nothing: then it holds no lock of the loader's. */
+/* Gets new images, but only while the thread does nothing: then it does not hold the loader's lock. */
 static void learn_images(struct uspi_watching *w, const struct uspi_seen *seen) {
     if (seen->doing == USPI_BUSY) return;
     const struct usp_images *images = w->world.images(w->world.context);
@@ -217,7 +219,7 @@ static bool waits_by_stack(const struct uspi_watching *w, const struct usp_stack
     return w->options.is_waiting != NULL && w->options.is_waiting(w->options.context, stack);
 }
 
-/* Samples a turn that is late. False: it turned out to be none. */
+/* Samples a late turn. Returns false if the thread turned out to wait in its loop. */
 static bool sample(struct uspi_watching *w) {
     struct uspi_hang *hang = &w->hang;
     bool is_new;
@@ -271,7 +273,7 @@ static void count_look(struct uspi_watching *w, const struct uspi_seen *seen, co
     uspi_lock_give(w->lock);
 }
 
-/* A turn that was late has ended. A hang that ended before it was seen going on is reported all the same. */
+/* Ends a turn that was late. A hang that ended before any look observed it is reported too. */
 static void end_turn(struct uspi_watching *w, const struct uspi_found *found) {
     w->waits_unsaid = false;
     if (found->ended == USPI_HUNG && w->hang.id == 0 && !is_excused(w)) {
@@ -290,8 +292,8 @@ static void end_turn(struct uspi_watching *w, const struct uspi_found *found) {
     uspi_lock_give(w->lock);
 }
 
-/* The monitor's own work is time of the turn. A function of the options may take as long as `update`; a capture alone takes less
- * than an interval. Returns the time. */
+/* Counts the monitor's own work as time of the turn, and returns the time. A function of the options may take as long
+ * as `update`; a capture alone takes less than an interval. */
 static uint64_t count_work(struct uspi_watching *w, bool has_reported) {
     uint64_t now = w->world.clock(w->world.context);
     uspi_watch_work(&w->watch, now, has_reported ? w->options.update : w->options.interval);
@@ -340,7 +342,7 @@ int uspi_watching_begin(struct uspi_watching *watching) {
     uspi_hang_clear(&w->hang);
     w->waits_unsaid = false;
     uspi_watch_begin(&w->watch, &limits, w->world.clock(w->world.context));
-    /* A turn that goes on when watching begins is not this monitor's. */
+    /* A turn that is already under way when watching begins is not observed. */
     w->watch.turn = see(w).turn;
     w->counted = w->watch.turn;
     return status;

@@ -22,16 +22,14 @@ struct uspi_watching {
     struct usp_hang *killed;         /* a hang that an earlier process left, until it is reported */
     struct uspi_lock *lock;          /* protects the statistics */
     struct usp_monitor_statistics statistics;
-    uint32_t counted; /* turns that the statistics include */
-    /* Pings, if the thread does not report turns: the function, numbers of pings sent and answered, times, and the
-     * thread's processor time at its last answer. */
-    void (*ping_function)(void *context); /* NULL: there are no pings */
+    uint32_t counted;                     /* turns that the statistics include */
+    void (*ping_function)(void *context); /* sends a ping; NULL: the thread reports its turns */
     void *ping_context;
-    uint64_t ping_sent;
-    _Atomic(uint32_t) pings, answers;
-    _Atomic(uint64_t) answered_at;
-    uint64_t settled_cpu;
-    bool is_settled;
+    uint64_t ping_sent;               /* when the last ping was sent */
+    _Atomic(uint32_t) pings, answers; /* number of pings sent; number of the last ping that was answered */
+    _Atomic(uint64_t) answered_at;    /* when it was answered */
+    uint64_t settled_cpu;             /* the thread's processor time at the first look after its answer */
+    bool is_settled;                  /* settled_cpu is set */
     /* The thread was captured waiting in its loop, in a turn that has not ended. It is captured again only after it
      * has run. */
     bool waits_unsaid;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See USPFrame.h. */
+/* Implements USPFrame. See USPFrame.h. */
 #import "lib/objc/arc.h"
 #import "lib/objc/frame.h"
 #import "lib/objc/names.h"
@@ -7,7 +7,7 @@
 
 @implementation USPFrame
 
-/* The last source frame is the function itself, those before it are inlined into it. */
+/* Takes the source frames: the last one is the function itself, those before it are inlined into it. */
 - (void)takeSources:(const struct usp_lines *)lines {
     NSMutableArray *inlined = [NSMutableArray array];
     for (uint32_t i = 0; i + 1 < lines->count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See USPHang.h. */
+/* Implements USPHang. See USPHang.h. */
 #import "lib/objc/arc.h"
 #import "lib/objc/hang.h"
 #import "lib/objc/names.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A hang with everything that it points to. */
+/* A hang with copies of everything that it points to. */
 struct kept_hang {
     struct usp_hang hang;
     struct usp_stack first;
@@ -114,7 +114,7 @@ static struct kept_hang *keep(const struct usp_hang *hang) {
 
 /* ---- stacks ---- */
 
-/* An object with a copy of the frames, of the thread that hung. */
+/* Returns a stack object of the hanging thread, with a copy of the frames. */
 - (USPStack *)stackWith:(const struct usp_stack *)stack {
     struct uspi_objc_captured captured;
     memset(&captured, 0, sizeof captured);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See USPHangMonitor.h. */
+/* Implements USPHangMonitor. See USPHangMonitor.h. */
 #import <unspool-objc/USPHangMonitor.h>
 #import <unspool-objc/USPThread.h>
 
@@ -13,17 +13,17 @@
 enum occasion { BEGAN, GOES_ON, ENDED, KILLED };
 
 @interface USPHangMonitor ()
-/* What the monitor's thread calls. */
+/* Called on the monitor's thread. */
 - (void)report:(const struct usp_hang *)hang on:(enum occasion)occasion;
 @end
 
 /* ---- reports ---- */
 
-/* The key in a thread's threadDictionary for the source whose monitor is calling the delegate or the handler on this thread. The
- * oldest supported systems have no thread-local storage. */
+/* The key in a thread's threadDictionary for the source whose monitor is calling the delegate or the handler on this
+ * thread. Thread-local storage is missing on the oldest supported systems. */
 static NSString *const reporting_key = @"USPIReporting";
 
-/* NULL: the calling thread is not in a report. */
+/* Returns the source that is reporting on the calling thread; NULL: none. */
 static const struct uspi_loop_source *reporting(void) {
     return [[[[NSThread currentThread] threadDictionary] objectForKey:reporting_key] pointerValue];
 }
@@ -31,7 +31,7 @@ static const struct uspi_loop_source *reporting(void) {
 static void report(void *context, const struct usp_hang *hang, enum occasion occasion) {
     struct uspi_loop_source *source = context;
 #if defined(GNUSTEP)
-    /* The thread is none of GNUstep's. */
+    /* GNUstep did not create the monitor's thread. */
     BOOL is_new = GSRegisterCurrentThread();
 #endif
     USPI_POOL_BEGIN
@@ -61,7 +61,7 @@ static NSTimeInterval seconds_of(uint64_t ns) { return (NSTimeInterval)ns / 1e9;
 
 @implementation USPHangMonitor
 
-/* GCC's own setters come with warnings. */
+/* Explicit accessors: those that GCC synthesizes cause warnings. */
 #define SETTING(type, name, Name)                                                                                      \
     -(type)name {                                                                                                      \
         return _##name;                                                                                                \
@@ -117,7 +117,7 @@ SETTING(USPHangSource, source, Source)
     return self;
 }
 
-/* It does not run: it would be kept. */
+/* The monitor does not run: a running one is retained. */
 - (void)dealloc {
     USPI_RELEASE(_delegate);
     USPI_RELEASE(_receiver);
@@ -145,11 +145,11 @@ SETTING(USPHangSource, source, Source)
 
 /* ---- start and stop ----
  *
- * _changes is held while the monitor is started or stopped, and so while a stop waits for the monitor's thread. What the delegate
- * may call on that thread never waits for it: -isRunning and -getStatistics: take @synchronized(self) alone, which guards
- * _loopSource, and a start or stop on that thread takes neither. */
+ * _changes is held while the monitor is started or stopped, and so while a stop waits for the monitor's thread. Methods
+ * that the delegate may call on that thread never wait for it: -isRunning and -getStatistics: take only
+ * @synchronized(self), which guards _loopSource. A start or stop on that thread takes neither lock. */
 
-/* Whether the calling thread is the monitor's: in a method of the delegate, or in the handler. */
+/* Whether the calling thread is the monitor's, which is then in a method of the delegate or in the handler. */
 - (BOOL)isInside {
     const struct uspi_loop_source *source = reporting();
     return source != NULL && USPI_OBJECT(USPHangMonitor, source->receiver) == self;
@@ -167,13 +167,13 @@ SETTING(USPHangSource, source, Source)
     _handler = _receiver = nil;
 }
 
-/* handler: a block, nil. */
+/* handler: a block, or nil. */
 - (int)startWith:(id)handler {
     struct usp_monitor_options options;
     struct uspi_loop_source *source;
     if (_loopSource != NULL) return USP_OK;
     [self completeOptions:&options];
-    /* Both are there before the first report. */
+    /* Set before the first report. */
     _handler = USPI_RETAIN(handler);
     _receiver = USPI_RETAIN(_delegate);
     int status = uspi_loop_source_create((enum uspi_loop_kind)_source, &options, USPI_CONTEXT(self), &source);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See USPSource.h. */
+/* Implements USPSourceLocation and USPInlinedCall. See USPSource.h. */
 #import "lib/objc/arc.h"
 #import "lib/objc/names.h"
 #import "lib/objc/source.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See USPStack.h. */
+/* Implements USPStack. See USPStack.h. */
 #import "lib/objc/arc.h"
 #import "lib/objc/frame.h"
 #import "lib/objc/names.h"
@@ -92,7 +92,7 @@
     return addresses;
 }
 
-/* What a list of images says about an address: its image, no name. */
+/* Sets a symbol's image fields from a list of images, without a name. */
 static void find_image(const struct usp_images *images, usp_addr address, struct usp_symbol *symbol) {
     const struct usp_image *image = usp_images_find(images, address);
     memset(symbol, 0, sizeof *symbol);
@@ -105,11 +105,12 @@ static void find_image(const struct usp_images *images, usp_addr address, struct
 
 /* Room for the source frames of one frame. */
 struct source_room {
-    struct usp_source_frame *frames; /* malloc's */
+    struct usp_source_frame *frames; /* malloc'ed */
     uint32_t capacity;
 };
 
-/* All source frames of a frame: the room grows until they fit. Without memory there are none, and the symbol stays. */
+/* Finds all source frames of a frame: the room grows until they fit. If memory is exhausted there are none, but the
+ * symbol stays. */
 static void find_lines(struct usp_symbolizer *symbolizer, uint32_t arch, const struct usp_frame *frame,
                        struct source_room *room, struct usp_lines *lines) {
     for (;;) {

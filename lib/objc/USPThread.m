@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See USPThread.h. Every method that may walk the calling thread notes its own CFA: what lies below it is the layer's. */
+/* Implements USPThread. See USPThread.h. Every method that may walk the calling thread passes its own CFA (ENTRY):
+ * frames below it belong to this layer and are left out. */
 #import <unspool-objc/USPThread.h>
 
 #import "lib/objc/arc.h"
@@ -28,12 +29,12 @@ static NSError *error_of(int status) {
 
 static struct uspi_objc_wanted wanted_by(USPOptions options, NSUInteger max) {
     struct uspi_objc_wanted wanted = {USPI_OBJC_FRAMES_MAX, (options & USPOptionAsync) != 0};
-    /* Which frames are the app's is known once there are all. */
+    /* Frames can be filtered only after all of them are captured. */
     if ((options & USPOptionAppOnly) == 0 && max < wanted.max) wanted.max = (uint32_t)max;
     return wanted;
 }
 
-/* Takes out what is not wanted, and what is more than `max`, silently. */
+/* Removes frames that are not wanted, and frames beyond `max`, without marking them as left out. */
 static int cut(struct uspi_objc_captured *captured, USPOptions options, NSUInteger max) {
     struct usp_stack *stack = &captured->stack;
     if ((options & USPOptionAppOnly) != 0) {
@@ -50,7 +51,7 @@ static int cut(struct uspi_objc_captured *captured, USPOptions options, NSUInteg
     return USP_OK;
 }
 
-/* On success the captured frames are the caller's to free. */
+/* Filters and cuts the captured frames. After USP_OK the caller frees them; otherwise they are freed here. */
 static int finish(struct uspi_objc_captured *captured, USPOptions options, NSUInteger max) {
     int status = cut(captured, options, max);
     if (status == USP_OK) return USP_OK;
@@ -84,7 +85,7 @@ static int capture_other(NSThread *thread, USPOptions options, struct uspi_objc_
     return status == USP_OK ? finish(captured, options, NSUIntegerMax) : status;
 }
 
-/* Of a thread by its object. nil: *error says why, unless it is NULL. */
+/* Returns the stack of an NSThread; nil: *error says why, unless `error` is NULL. */
 static USPStack *stack_of(NSThread *thread, uintptr_t entry, USPOptions options, NSError **error) {
     struct uspi_objc_captured captured;
     int status = thread == [NSThread currentThread] ? capture_current(entry, options, NSUIntegerMax, &captured)
@@ -138,7 +139,8 @@ static NSString *text_of(USPStack *stack, USPOptions options) {
     return (options & USPOptionWithoutSymbols) != 0 ? [stack backtraceWithoutSymbols] : [stack backtrace];
 }
 
-/* The innermost frames of the calling thread as lines; known stacks' lines are kept when timesSeen is not NULL. */
+/* Returns the innermost frames of the calling thread as lines. If timesSeen is not NULL, the lines of known stacks are
+ * cached. */
 static NSArray *lines_of_current(uintptr_t entry, USPOptions options, NSUInteger max, uint64_t *timesSeen) {
     struct uspi_objc_captured captured;
     BOOL named = (options & USPOptionWithoutSymbols) == 0;

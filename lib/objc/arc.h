@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What differs between a build with automatic reference counting and one without: the layer is compiled either way. */
+/* Macros that hide the differences between automatic reference counting and manual release calls: the layer is compiled
+ * either way. */
 #ifndef USPI_OBJC_ARC_H
 #define USPI_OBJC_ARC_H
 
@@ -21,11 +22,11 @@
 #define USPI_SUPER_DEALLOC()     ((void)0)
 #define USPI_POOL_BEGIN          @autoreleasepool {
 #define USPI_POOL_END            }
-/* An object pointer as a bare address, to be compared only. */
+/* An object's address, only for comparison. */
 #define USPI_ADDRESS(object)       ((uintptr_t)(__bridge void *)(object))
 #define USPI_CONTEXT(object)       ((__bridge void *)(object))
 #define USPI_OBJECT(type, context) ((__bridge type *)(context))
-/* An object that a context keeps, and the same object back, which is to be released then. */
+/* GIVE: a context that retains an object. TAKE: the object back, which the caller releases. */
 #define USPI_GIVE(object)        ((__bridge_retained void *)(object))
 #define USPI_TAKE(type, context) ((__bridge_transfer type *)(context))
 #else

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* See capture.h. */
+/* Implements capture.h: captures stacks of any depth by growing the array of frames. */
 #include "lib/objc/capture.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Frames that suffice for most stacks, and by how much more is asked for when they do not. */
+/* Number of frames that suffices for most stacks, and the factor by which it grows for the others. */
 #define FRAMES_AT_FIRST 256u
 #define FRAMES_GROWTH   8u
-/* Frames between the layer's entry and the library's: more than there are. */
+/* Upper limit of the number of frames between the layer's entry and the library's. */
 #define OWN_FRAMES 32u
 
-/* A function that walks a stack into given frames: USP_OK or a status. May change the options. */
+/* A function that walks a stack into given frames. It may change the options. Returns USP_OK or a status. */
 typedef int (*walk_function)(void *context, struct usp_unwind_options *options, struct usp_stack *stack);
 
 static bool is_cut(const struct usp_stack *stack) {
@@ -36,7 +36,7 @@ static int walk_whole(walk_function walk, void *context, const struct uspi_objc_
     uint32_t capacity = wanted->max < FRAMES_AT_FIRST ? wanted->max : FRAMES_AT_FIRST;
     usp_unwind_options_init(&options);
     options.async = wanted->async;
-    /* The frames are what ends a walk, not the steps. */
+    /* The number of frames limits the walk, not the number of steps. */
     options.step_limit = UINT32_MAX;
     for (;;) {
         struct usp_frame *grown = realloc(frames, capacity * sizeof *frames);
@@ -60,7 +60,8 @@ static int walk_whole(walk_function walk, void *context, const struct uspi_objc_
 
 /* ---- the calling thread ---- */
 
-/* Both walks begin here, so that what the first one counts is what the second one leaves out. */
+/* Captures the calling thread without the layer's frames. Both walks begin in this function: the second one leaves out
+ * as many frames as the first one has counted. */
 static int walk_self(void *context, struct usp_unwind_options *options, struct usp_stack *stack) {
     uintptr_t entry = *(const uintptr_t *)context;
     struct usp_frame frames[OWN_FRAMES];
@@ -77,7 +78,7 @@ static int walk_self(void *context, struct usp_unwind_options *options, struct u
 }
 
 int uspi_objc_capture_self(uintptr_t entry, const struct uspi_objc_wanted *wanted, struct usp_stack *stack) {
-    /* usp_capture_self may be called in signal handlers and never makes a list of images. */
+    /* usp_capture_self is async-signal-safe and never lists images. */
     (void)usp_images_refresh();
     return walk_whole(walk_self, &entry, wanted, stack);
 }

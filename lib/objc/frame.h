@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a USPFrame is made: USPStack alone does it. */
+/* The initializer of USPFrame, which only USPStack calls. */
 #ifndef USPI_OBJC_FRAME_H
 #define USPI_OBJC_FRAME_H
 
@@ -7,8 +7,8 @@
 #include <unspool/unspool.h>
 
 @interface USPFrame ()
-/* lines: the answer for the call site. Its symbol may have no name and no image_path; all source frames that it counts fit. All
- * strings are copied. */
+/* lines: the symbol and source frames of the call site. The symbol may have no name and no image_path. All source
+ * frames that it counts are in its array. All strings are copied. */
 - (id)initWithFrame:(const struct usp_frame *)frame
               index:(NSUInteger)index
            callSite:(usp_addr)callSite

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a USPHang is made: USPHangMonitor alone does it. */
+/* The initializer of USPHang, which only USPHangMonitor calls. */
 #ifndef USPI_OBJC_HANG_H
 #define USPI_OBJC_HANG_H
 
@@ -7,7 +7,7 @@
 #import <unspool/unspool.h>
 
 @interface USPHang ()
-/* Copies what the hang points to. nil for lack of memory. */
+/* Copies everything that the hang points to. Returns nil if memory is exhausted. */
 - (id)initWithHang:(const struct usp_hang *)hang;
 @end
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The list of images that stacks are filtered by. See names.h. */
+/* Implements USPIImages: the list of images by which stacks are filtered. See names.h. */
 #import "lib/objc/arc.h"
 #import "lib/objc/names.h"
 
 #include <stdlib.h>
 
-/* Under the lock of the class. */
+/* Guarded by the lock of the class. */
 static USPIImages *current;
 static NSArray *app_folders;
 
@@ -20,7 +20,8 @@ static int make_filter(const struct usp_images *images, NSArray *folders, struct
     const char **paths = calloc(count + 1, sizeof *paths);
     if (paths == NULL) return USP_ERROR_NO_MEMORY;
     for (NSUInteger i = 0; i < count; i++) paths[i] = [[folders objectAtIndex:i] fileSystemRepresentation];
-    /* No folders at all: no image, where the filter would keep every one. None has this path. */
+    /* An empty array of folders selects no image, but an empty filter would select every image. No image has this
+     * path. */
     static const char *const nothing[] = {"/"};
     options.patterns = nothing;
     options.pattern_count = count == 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all sources have in common. See loop_source.h. */
+/* Creates, starts and ends sources of every kind. See loop_source.h. */
 #include "lib/objc/loop_source.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sources on Apple systems: observers of the main run loop, and answers of the main queue. See loop_source.h. */
+/* Implements sources on Apple systems: observers of the main run loop, and answers of the main queue. See
+ * loop_source.h. */
 #if defined(__APPLE__)
 
 #include "lib/objc/loop_source.h"
@@ -7,13 +8,14 @@
 #include <CoreFoundation/CoreFoundation.h>
 #include <dispatch/dispatch.h>
 
-/* The first of all observers where a turn begins, the last of all where the loop begins to wait: what other observers do is
- * part of the turn. */
+/* Order of the observers: the first of all where a turn begins, the last of all where the loop begins to wait. The work
+ * of other observers is part of the turn. */
 #define FIRST ((CFIndex)(sizeof(CFIndex) == 8 ? INT64_MIN : INT32_MIN))
 #define LAST  ((CFIndex)(sizeof(CFIndex) == 8 ? INT64_MAX : INT32_MAX))
 
-/* A loop that always has something to do does not wait: each of its rounds begins with kCFRunLoopBeforeTimers. What follows a
- * loop that was left is a turn too: AppKit leaves its loop for each event, and a nested loop leaves an outer turn to go on. */
+/* Activities that begin a turn. A loop that always has work does not wait: each of its rounds begins with
+ * kCFRunLoopBeforeTimers. Code after the loop was left is a turn too: AppKit leaves its loop for each event, and after
+ * a nested loop the outer turn continues. */
 #define BEGINS (kCFRunLoopEntry | kCFRunLoopBeforeTimers | kCFRunLoopAfterWaiting | kCFRunLoopExit)
 
 static void turn_begins(CFRunLoopObserverRef observer, CFRunLoopActivity activity, void *info) {
@@ -35,7 +37,7 @@ static CFRunLoopObserverRef observer_of(const struct uspi_loop_source *source, u
     return (CFRunLoopObserverRef)source->attached[i];
 }
 
-/* An observer that a mode has is not added again. */
+/* Adds the observers to all modes. A mode does not add an observer that it already has. */
 static void observe_all_modes(const struct uspi_loop_source *source) {
     CFRunLoopRef loop = CFRunLoopGetMain();
     CFArrayRef modes = CFRunLoopCopyAllModes(loop);
@@ -54,7 +56,7 @@ static int observe(struct uspi_loop_source *source) {
     source->attached[1] =
         (void *)CFRunLoopObserverCreate(NULL, kCFRunLoopBeforeWaiting, true, LAST, loop_waits, &context);
     if (source->attached[0] == NULL || source->attached[1] == NULL) return USP_ERROR_NO_MEMORY;
-    /* Modes that become common ones get them too. */
+    /* Modes that become common modes later get the observers too. */
     for (unsigned i = 0; i < 2; i++) {
         CFRunLoopAddObserver(CFRunLoopGetMain(), observer_of(source, i), kCFRunLoopCommonModes);
     }
@@ -69,10 +71,10 @@ static void answer(void *context) {
     usp_monitor_answer(source->monitor);
 }
 
-/* The source is freed by the main queue too, after every answer that was asked for. */
+/* The main queue also frees the source, after every answer that was requested. */
 static void ask_main_queue(void *context) { dispatch_async_f(dispatch_get_main_queue(), context, answer); }
 
-/* ---- both ---- */
+/* ---- both kinds ---- */
 
 int uspi_loop_complete(enum uspi_loop_kind kind, struct usp_monitor_options *options) {
     if (kind != USPI_LOOP_MAIN_QUEUE) return USP_OK;
@@ -94,7 +96,7 @@ void uspi_loop_detach(struct uspi_loop_source *source) {
     }
 }
 
-/* Also from the main thread: an answer may still be in the queue. */
+/* Always through the queue, even on the main thread: an answer may still be in the queue. */
 void uspi_on_main_thread(void (*function)(void *context), void *context) {
     dispatch_async_f(dispatch_get_main_queue(), context, function);
 }

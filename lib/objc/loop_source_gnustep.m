@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The source for GNUstep, whose run loop has no observers: the loop waits for the monitor's descriptor and answers. See
- * loop_source.h. */
+/* Implements the source for GNUstep, whose run loop has no observers: the loop waits for the monitor's descriptor and
+ * answers. See loop_source.h. */
 #if !defined(__APPLE__)
 
 #import <Foundation/Foundation.h>
 
 #include "lib/objc/loop_source.h"
 
-/* Has the main thread call a function. */
+/* A function that the main thread is to call. */
 @interface USPIMainCall : NSObject {
   @public
     void (*_function)(void *context);
@@ -40,8 +40,8 @@ void uspi_on_main_thread(void (*function)(void *context), void *context) {
     [call release];
 }
 
-/* What the run loop calls when the descriptor is readable. The main thread adds it to its loop and removes it; when it is removed
- * before it was added, it is not added any more. */
+/* The object that the run loop calls when the descriptor is readable. The main thread adds it to its loop and removes
+ * it. If it is removed before it was added, it is no longer added. */
 @interface USPILoopAnswer : NSObject <RunLoopEvents> {
   @public
     struct uspi_loop_source *_source; /* NULL: removed */

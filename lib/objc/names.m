@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The shared symbolizer and the table of known stacks. See names.h. */
+/* Implements USPINames: the shared symbolizer and the table of known stacks. See names.h. */
 #import "lib/objc/names.h"
 #import "lib/objc/arc.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Under the lock of the class. */
+/* Guarded by the lock of the class. */
 static USPINames *shared;
 
-/* The lines that were made of a stack, with the addresses that stand in them. */
+/* The lines that were made of a stack, and the addresses in them. */
 @interface USPIKnownStack : NSObject {
     NSData *_frames;
     NSArray *_named, *_unnamed;
@@ -42,7 +42,7 @@ static NSData *data_of(const struct usp_stack *stack) {
     USPI_SUPER_DEALLOC();
 }
 
-/* Equal stacks have other addresses once an image was loaded anew. */
+/* Equal stacks can have different addresses, if an image was loaded again elsewhere. */
 - (BOOL)isOf:(const struct usp_stack *)stack {
     return [_frames isEqualToData:data_of(stack)];
 }
@@ -68,7 +68,7 @@ static NSData *data_of(const struct usp_stack *stack) {
 - (void)evict:(uint64_t)number;
 @end
 
-/* Under the table's lock; no code asks the table while holding the names' lock. */
+/* Called with the table's lock held. No code uses the table while it holds the lock of the names. */
 static void evicted(void *context, const struct usp_stack_record *record) {
     [USPI_OBJECT(USPINames, context) evict:record->number];
 }
@@ -134,7 +134,8 @@ static void evicted(void *context, const struct usp_stack_record *record) {
     if ([known isOf:stack]) lines = USPI_AUTORELEASE(USPI_RETAIN([known lines:named]));
     [_lock unlock];
     if (lines != nil) return lines;
-    /* Made without the lock, for which threads wait that hold the table's. The second of two threads takes the first one's. */
+    /* Made without the lock, because threads that hold the table's lock wait for it. If two threads make the lines, the
+     * second one takes the first one's. */
     NSArray *made = uspi_objc_lines(stack, named);
     [_lock lock];
     known = [_known objectForKey:key];
@@ -148,8 +149,8 @@ static void evicted(void *context, const struct usp_stack_record *record) {
     return lines;
 }
 
-/* The stack that was just added may have been evicted since, by others that are being added: then its lines would stay for
- * good. */
+/* Removes the lines of a stack that other stacks have evicted from the table since it was added: otherwise they would
+ * stay for good. */
 - (void)forgetUnlessKnown:(uint64_t)number {
     struct usp_stack_record record;
     if (usp_stack_table_get(_table, number, &record) == USP_OK) {

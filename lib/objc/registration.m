@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that said which ones they are. See resolve.h.
+/* Finds threads that have registered themselves. See resolve.h.
  *
- * The kernel's id lies in the thread's own dictionary, which ends with the thread. Other threads must not look into it while
- * its thread may be changing it, so they look into a table that the object in the dictionary keeps up to date. */
+ * The kernel's id is in the thread's own dictionary, which is freed with the thread. Other threads must not read the
+ * dictionary while its thread may change it. They read a table, which the object in the dictionary keeps up to date. */
 #import "lib/objc/arc.h"
 #import "lib/objc/resolve.h"
 
 static NSString *const key = @"unspool.registration";
 
 @interface USPIRegistration : NSObject {
-    NSValue *_thread; /* its address: it owns this object by its dictionary */
+    NSValue *_thread; /* address of the thread, whose dictionary owns this object */
     NSNumber *_kernelID;
 }
 - (id)initWithThread:(NSThread *)thread kernelID:(uint64_t)kernelID;
 - (BOOL)isOf:(uint64_t)kernelID;
 @end
 
-/* Address of an NSThread → USPIRegistration's number; all access under the lock. */
+/* Address of an NSThread → kernel id of its USPIRegistration; guarded by the lock. */
 static NSMutableDictionary *table;
 static NSLock *lock;
 
@@ -45,7 +45,7 @@ static NSLock *lock;
 
 - (void)dealloc {
     [lock lock];
-    /* The same object: a registration that took this one's place stays. */
+    /* Compares objects, not values: a newer registration of the thread stays. */
     if ([table objectForKey:_thread] == _kernelID) [table removeObjectForKey:_thread];
     [lock unlock];
     USPI_RELEASE(_thread);
@@ -62,7 +62,7 @@ bool uspi_objc_register_current(void) {
     if (usp_thread_self(&thread) != USP_OK) return false;
     uint64_t kernelID = thread.id;
     usp_thread_release(&thread);
-    /* After fork the dictionary holds another thread's. */
+    /* After fork the dictionary contains the registration of the parent's thread. */
     if ([[own objectForKey:key] isOf:kernelID]) return true;
     USPIRegistration *registration = [[USPIRegistration alloc] initWithThread:current kernelID:kernelID];
     [own setObject:registration forKey:key];
@@ -71,7 +71,7 @@ bool uspi_objc_register_current(void) {
 }
 
 int uspi_objc_by_registration(NSThread *thread, struct usp_thread *found) {
-    /* The class must have made the table. */
+    /* Makes sure that +initialize has made the table. */
     [USPIRegistration class];
     [lock lock];
     NSNumber *kernelID = [table objectForKey:[NSValue valueWithPointer:USPI_CONTEXT(thread)]];

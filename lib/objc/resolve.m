@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The order of the ways, and the last of them: by name. See resolve.h; registration.m and slot.m have the others. */
+/* Implements resolve.h: the order of the ways, and the last one, by name. registration.m and slot.m have the others. */
 #import "lib/objc/resolve.h"
 #include "lib/objc/capture.h"
 
 #include <string.h>
 
-/* The one thread that the kernel knows by this name: its id, 0 when there is none or more than one. */
+/* Finds the only thread with this name in the kernel: *kernelID is 0 if there is none or more than one. */
 static int find_name(const char *name, uint64_t *kernelID) {
     struct usp_thread_info *infos;
     size_t count, bearers = 0;
@@ -23,9 +23,10 @@ static int find_name(const char *name, uint64_t *kernelID) {
 
 int uspi_objc_by_name(NSThread *thread, struct usp_thread *found) {
     uint64_t first = 0, second = 0;
-    /* A copy: the name may change, and is read again. */
+    /* A copy, because the name may change; it is compared again below. */
     NSString *name = [NSString stringWithFormat:@"%@", [thread name] != nil ? [thread name] : @""];
-    /* A thread that has not begun has a name as well. A longer name than the kernel keeps is equal to none. */
+    /* A thread that has not started can have a name too. A name that is longer than the kernel keeps matches no
+     * thread. */
     if ([name length] == 0 || ![thread isExecuting]) return USP_ERROR_NOT_FOUND;
     int status = find_name([name UTF8String], &first);
     if (status == USP_OK) status = find_name([name UTF8String], &second);
@@ -35,7 +36,7 @@ int uspi_objc_by_name(NSThread *thread, struct usp_thread *found) {
     return USP_OK;
 }
 
-/* The id alone, without what the system's functions hold beside it. */
+/* Gets only a thread's id, and releases what the system's functions return beside it. */
 static int id_of(int (*ask)(struct usp_thread *), uint64_t *kernelID) {
     struct usp_thread thread;
     int status = ask(&thread);
@@ -72,7 +73,7 @@ int uspi_objc_resolve(NSThread *thread, struct usp_thread *found) {
     } else {
         status = resolve_other(thread, found);
     }
-    /* Another thread's stack is asked for, never the caller's. */
+    /* The request is for another thread's stack, so the calling thread is a wrong answer. */
     if (status == USP_OK && found->id == own) status = USP_ERROR_NOT_FOUND;
     return status;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads by the place where Foundation keeps their NSThread. See resolve.h.
+/* Finds threads by the place where Foundation stores their NSThread. See resolve.h.
  *
- * That place is not documented, so it is learned: where a thread that is not the main one has its own NSThread in its
- * thread-specific data, and the main thread has the main one. What does not hold for both is not used. */
+ * That place is not documented, so it is learned: a thread other than the main one looks for its own NSThread in its
+ * thread-specific data. A place is used only if the main thread has the main NSThread at the same place. */
 #import "lib/objc/arc.h"
 #include "lib/objc/capture.h"
 #import "lib/objc/resolve.h"
 #include "lib/objc/thread_slots.h"
 
-/* Places that are kept for comparison with the main thread's, and those that passed. */
+/* Maximum numbers of places to compare with the main thread's, and of places that passed. */
 #define CANDIDATES 64u
 #define PLACES     4u
 
@@ -18,11 +18,11 @@ static struct {
     enum learning state;
     size_t count;
     struct uspi_thread_slot places[PLACES];
-} learned; /* under the lock of the class below */
+} learned; /* guarded by the lock of the class below */
 
-/* Learns on whatever thread it is sent to. */
+/* Learns the places on the thread that runs it. */
 @interface USPILearner : NSObject {
-    NSConditionLock *_done; /* condition 1: it is */
+    NSConditionLock *_done; /* condition 1: learning is done */
 }
 + (void)learn;
 @end
@@ -34,7 +34,7 @@ static const struct usp_thread_info *with_flag(const struct usp_thread_info *inf
     return NULL;
 }
 
-/* Of the calling thread, which is not the main one, and the main one. */
+/* Learns from the calling thread, which is not the main one, and from the main thread. */
 static void learn_from(const struct usp_thread_info *own, const struct usp_thread_info *main_thread) {
     struct uspi_thread_slot candidates[CANDIDATES];
     uintptr_t main_object = USPI_ADDRESS([NSThread mainThread]);
@@ -47,7 +47,7 @@ static void learn_from(const struct usp_thread_info *own, const struct usp_threa
         if (uspi_thread_slot_read(main_thread, &candidates[i], &object) != USP_OK || object != main_object) continue;
         learned.places[learned.count++] = candidates[i];
     }
-    /* Without a place to look at it is not this system's last word. */
+    /* If the thread's data was not available, a later call tries again. */
     if (status == USP_ERROR_UNSUPPORTED) return;
     learned.state = learned.count > 0 ? LEARNED : NOT_TO_BE_LEARNED;
 }
@@ -90,7 +90,8 @@ static void learn_from(const struct usp_thread_info *own, const struct usp_threa
 
 @end
 
-/* Whether there are places to look at. The main thread alone proves nothing, so it has another one learn. */
+/* Whether places are known; learns them if necessary. The main thread alone proves nothing, so it starts another one to
+ * learn. */
 static bool has_learned(void) {
     bool has;
     @synchronized([USPILearner class]) {

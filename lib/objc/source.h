@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How the objects of USPSource.h are made: USPFrame does it. The strings of a source frame are copied. */
+/* The initializers of the classes in USPSource.h, which only USPFrame calls. They copy the strings of a source
+ * frame. */
 #ifndef USPI_OBJC_SOURCE_H
 #define USPI_OBJC_SOURCE_H
 
@@ -7,7 +8,7 @@
 #include <unspool/lines.h>
 
 @interface USPSourceLocation ()
-/* nil where the file is not known. Not autoreleased. */
+/* Returns nil if the file is not known. Not autoreleased. */
 - (id)initWithSource:(const struct usp_source_frame *)source;
 @end
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stacks as strings, by the library's own writer. See names.h. */
+/* Makes strings of stacks, hangs, names and errors with the library's writers. See names.h. */
 #import <unspool-objc/USPThread.h>
 
 #import "lib/objc/arc.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Text that grows. */
+/* A text buffer that grows. */
 struct gathered {
     char *bytes;
     size_t length, room;
@@ -28,7 +28,8 @@ static int gather(void *context, const char *bytes, size_t n) {
     return USP_OK;
 }
 
-/* A line of +[NSThread callStackSymbols] ends with the offset, and each frame has one line. Other styles have source lines. */
+/* Writes a stack in a style. A line of +[NSThread callStackSymbols] ends with the offset, and each frame has one line.
+ * Other styles have source lines. */
 static int write_text(const struct usp_stack *stack, const struct usp_thread_info *info, uint32_t style, BOOL named,
                       usp_write_function write, void *context) {
     struct usp_format_options options;
@@ -47,7 +48,7 @@ NSString *uspi_objc_text(const struct usp_stack *stack, const struct usp_thread_
     struct gathered text = {NULL, 0, 0};
     NSString *string = nil;
     if (write_text(stack, info, style, named, gather, &text) == USP_OK) {
-        /* What is not UTF-8 was escaped. */
+        /* The writer has escaped bytes that are not UTF-8. */
         string = [[NSString alloc] initWithBytes:text.bytes length:text.length encoding:NSUTF8StringEncoding];
     }
     free(text.bytes);

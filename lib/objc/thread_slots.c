@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* See thread_slots.h. */
+/* Implements thread_slots.h: searches a thread's own data for a pointer. */
 #include "lib/objc/thread_slots.h"
 
 #include <unspool/unwind.h>
 
 #include <string.h>
 
-/* Words of a thread's data: Darwin has 256 slots of the system's and 512 keys (libpthread src/internal.h,
- * INTERNAL_POSIX_THREAD_KEYS_MAX, EXTERNAL_POSIX_THREAD_KEYS_MAX); glibc's struct pthread is smaller (nptl/descr.h). */
+/* Number of words of a thread's data that are searched. Darwin has 256 slots of the system's and 512 keys (libpthread
+ * src/internal.h, INTERNAL_POSIX_THREAD_KEYS_MAX, EXTERNAL_POSIX_THREAD_KEYS_MAX); glibc's struct pthread is smaller
+ * (nptl/descr.h). */
 #define DATA_WORDS 768u
-/* Words that are looked at one pointer away: CoreFoundation's table has a count and 70 slots (CF CFPlatform.c,
+/* Number of words that are searched one pointer away. CoreFoundation's table has a count and 70 slots (CF CFPlatform.c,
  * CF_TSD_MAX_SLOTS), a block of glibc's has 32 pairs (nptl/descr.h, PTHREAD_KEY_2NDLEVEL_SIZE). */
 #define TABLE_WORDS 128u
 /* The smallest page of any system that the layer runs on, in bytes. */
@@ -21,7 +22,7 @@ static int read_checked(usp_addr from, void *to, size_t n) {
     return memory.read(memory.context, from, to, n);
 }
 
-/* Reads up to n words, as far as pages can be read. Returns how many. */
+/* Reads up to n words, until a page cannot be read. Returns the number of words read. */
 static size_t read_words(usp_addr from, uintptr_t *words, size_t n) {
     size_t done = 0;
     while (done < n) {

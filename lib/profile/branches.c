@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See branches.h. */
+/* Implements branches.h: builds the tree and sorts siblings. */
 #include "lib/profile/branches.h"
 
 #include "lib/base/array.h"
@@ -16,7 +16,7 @@ static bool is_same_branch(const void *item, const void *key) {
     return a->parent == b->parent && a->function == b->function && a->thread == b->thread;
 }
 
-/* The branch under a parent, which is added if there is none. USPI_NONE when memory lacks. */
+/* Finds the branch under a parent, or adds it. Returns USPI_NONE if memory is exhausted. */
 static uint32_t know_branch(struct uspi_branches *branches, const struct uspi_branch *like) {
     uint32_t hash = (uint32_t)uspi_mix(uspi_mix(like->parent, like->function), like->thread);
     uint32_t i = uspi_pool_find(&branches->pool, hash, is_same_branch, like);
@@ -38,11 +38,12 @@ static void note_place(struct uspi_branch *branch, uint32_t place) {
         if (branch->places[i] == place) return;
     }
     if (branch->place_count < USPI_BRANCH_PLACES) branch->places[branch->place_count] = place;
-    /* Beyond that only "more" is written. */
+    /* If there are more, writers only say so. */
     if (branch->place_count <= USPI_BRANCH_PLACES) branch->place_count++;
 }
 
-/* The branch for one place under `at`, or with USPI_NONE for frames that were left out. USPI_NONE when memory lacks. */
+/* Adds an amount to the branch of a place under `at`; place USPI_NONE: frames that were left out. Returns the branch,
+ * or USPI_NONE if memory is exhausted. */
 static uint32_t add_place(struct uspi_branches *branches, uint32_t at, uint32_t place, uint64_t amount) {
     struct uspi_branch like = {.parent = at, .thread = USPI_NONE, .function = USPI_NONE};
     if (place != USPI_NONE) like.function = branches->names->places[place].function;
@@ -54,7 +55,8 @@ static uint32_t add_place(struct uspi_branches *branches, uint32_t at, uint32_t 
     return at;
 }
 
-/* From a node's outermost frame down to the node itself; in a frame from the function that was not inlined to the innermost one. */
+/* Adds an amount to the path from a node's outermost frame to the node. The functions of a frame run from the one that
+ * was not inlined to the innermost inlined one. */
 static int add_path(struct uspi_branches *branches, uint32_t node, uint32_t root, uint64_t amount) {
     const struct uspi_profile_names *names = branches->names;
     size_t depth = 0;
@@ -86,7 +88,7 @@ const char *uspi_branch_text(const struct uspi_branches *branches, const struct 
     return branch->thread != USPI_NONE ? "" : "[frames left out]";
 }
 
-/* What qsort's comparison needs of a branch, since it is handed no context. */
+/* What a comparison needs to know of a branch: qsort passes it no context. */
 struct rank {
     uint64_t all;
     const char *text;
@@ -94,7 +96,7 @@ struct rank {
     uint32_t parent, branch;
 };
 
-/* Siblings together, the lightest first, so that each is put before those already linked. */
+/* Sorts siblings together, the lightest first: each is then inserted before its siblings that are already linked. */
 static int by_rank(const void *a, const void *b) {
     const struct rank *x = a, *y = b;
     if (x->parent != y->parent) return x->parent < y->parent ? -1 : 1;

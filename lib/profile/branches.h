@@ -1,41 +1,42 @@
 /* SPDX-License-Identifier: MIT */
-/* A profile's tree by functions, for people: calls from different places of one function are one branch, and each branch knows
- * what it amounts to. The tree by addresses is profile.h's. */
+/* A profile's call tree by functions, for people. Calls from different places of one function are one branch, and each
+ * branch has its sum. profile.h has the tree by addresses. */
 #ifndef USPI_PROFILE_BRANCHES_H
 #define USPI_PROFILE_BRANCHES_H
 
 #include "lib/profile/names.h"
 
-/* Places in a function, as many as are written for a branch. */
+/* Number of places in a function that are written for a branch. */
 #define USPI_BRANCH_PLACES 3u
 
 struct uspi_branch {
     struct uspi_item item;
-    uint32_t thread;   /* a thread's own branch: its number; the callees' branches: USPI_NONE */
+    uint32_t thread;   /* number of the thread, in a thread's own branch; USPI_NONE in the branches of its functions */
     uint32_t function; /* USPI_NONE: a thread, or frames that were left out */
     uint32_t parent;   /* USPI_NONE: a root */
-    uint32_t first;    /* callee, the heaviest; USPI_NONE: none */
-    uint32_t next;     /* sibling, none heavier; USPI_NONE: the last */
+    uint32_t first;    /* heaviest callee; USPI_NONE: none */
+    uint32_t next;     /* next sibling, which is not heavier; USPI_NONE: the last */
     uint32_t depth;    /* 0: a root */
-    uint64_t all;      /* of the value by which samples are weighed, with the callees */
-    uint64_t own;      /* that ended here */
+    uint64_t all;      /* sum of the chosen value over the samples in this branch and its callees */
+    uint64_t own;      /* sum over the samples whose innermost function this is */
     uint32_t places[USPI_BRANCH_PLACES];
-    uint32_t place_count; /* of different places, also when that is more */
+    uint32_t place_count; /* number of different places; USPI_BRANCH_PLACES + 1: there are more */
 };
 
 struct uspi_branches {
     const struct uspi_profile_names *names;
     struct uspi_pool pool;
     struct uspi_allowance allowance;
-    uint32_t first; /* root, the heaviest; USPI_NONE: none */
-    uint64_t all;
-    uint32_t deepest; /* the largest depth of a branch that has something */
-    uint32_t *path;   /* scratch */
+    uint32_t first;   /* heaviest root; USPI_NONE: none */
+    uint64_t all;     /* sum over all samples */
+    uint32_t deepest; /* largest depth of a branch */
+    uint32_t *path;   /* scratch: nodes of one path */
     size_t path_room;
 };
 
-/* Makes the tree, of all threads as one or with a root for each. Branches that amount to nothing by that value are left out.
- * USP_OK or USP_ERROR_NO_MEMORY; uspi_branches_free must follow in any case. */
+/* Makes the tree: with a root for each thread, or of all threads together if `options` has USP_PROFILE_MERGE_THREADS.
+ * Branches whose sum is 0 are left out. Returns USP_OK or USP_ERROR_NO_MEMORY; the caller calls uspi_branches_free in
+ * both cases. */
 int uspi_branches_make(struct uspi_branches *branches, const struct uspi_profile_names *names,
                        const struct usp_profile_write_options *options);
 
@@ -45,13 +46,14 @@ static inline struct uspi_branch *uspi_branch(const struct uspi_branches *branch
     return uspi_pool_at(&branches->pool, i);
 }
 
-/* The branch after i when callees come right after their callers; USPI_NONE at the end. Begins with branches->first. */
+/* Returns the branch after i in the order in which callees follow their caller directly; USPI_NONE at the end. Begins
+ * with branches->first. */
 uint32_t uspi_branch_next(const struct uspi_branches *branches, uint32_t i);
 
-/* A branch's name, or what it is called that has none. *thread is set where it is a thread's. */
+/* Returns a branch's name; "" for a thread's branch, and a text in brackets for frames that were left out. */
 const char *uspi_branch_text(const struct uspi_branches *branches, const struct uspi_branch *branch);
 
-/* What a total counts for. */
+/* Returns the chosen value (USP_PROFILE_WALL, ...) of a total. */
 uint64_t uspi_total_value(const struct uspi_total *total, uint32_t value);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See by_thread.h. */
+/* Implements by_thread.h: sorts a profile's samples by thread. */
 #include "lib/profile/by_thread.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static struct uspi_timed sample_at(const struct usp_profile *clone, uint64_t i) 
     return (struct uspi_timed){sample->time, sample->wall, sample->cpu, total->node, total->thread};
 }
 
-/* Totals have no times: one begins where the one before it ends. */
+/* Totals have no times: each one gets the time at which it ends if it begins where the one before it ends. */
 static void lay_end_to_end(struct uspi_by_thread *sorted, uint32_t threads) {
     for (uint32_t i = 0; i < threads; i++) {
         uint64_t time = 0;
@@ -37,7 +37,8 @@ int uspi_by_thread_sort(struct uspi_by_thread *sorted, const struct usp_profile 
         count < SIZE_MAX / sizeof *sorted->samples ? malloc(((size_t)count + 1) * sizeof *sorted->samples) : NULL;
     sorted->starts = calloc((size_t)threads + 2, sizeof *sorted->starts);
     if (sorted->samples == NULL || sorted->starts == NULL) return USP_ERROR_NO_MEMORY;
-    /* Counted two places behind, so that each start, moved while samples are put, ends up as the next one's. */
+    /* Thread i is counted at i + 2, so that starts[i + 1] is its start at first. Placing its samples moves that to the
+     * start of thread i + 1. */
     uint64_t *starts = sorted->starts;
     for (uint64_t i = 0; i < count; i++) starts[sample_at(clone, i).thread + 2]++;
     for (uint32_t i = 1; i < threads + 2; i++) starts[i] += starts[i - 1];

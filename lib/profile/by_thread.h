@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The samples of a profile thread by thread, for the formats that show times. */
+/* The samples of a profile, sorted by thread, for the formats that show times. */
 #ifndef USPI_PROFILE_BY_THREAD_H
 #define USPI_PROFILE_BY_THREAD_H
 
@@ -11,12 +11,12 @@ struct uspi_timed {
 };
 
 struct uspi_by_thread {
-    struct uspi_timed *samples; /* each thread's behind another one's, in the order of time */
-    uint64_t *starts;           /* for each thread where its samples begin; where those of the last end */
+    struct uspi_timed *samples; /* thread after thread, in the order of time */
+    uint64_t *starts;           /* index of each thread's first sample; after the last thread, the number of samples */
 };
 
-/* Sorts a clone's samples. Without a time line each total is a sample, and they follow each other from 0 on. USP_OK or
- * USP_ERROR_NO_MEMORY; uspi_by_thread_free must follow in any case. */
+/* Sorts a clone's samples. Without a time line each total counts as a sample, and a thread's totals follow each other
+ * from time 0. Returns USP_OK or USP_ERROR_NO_MEMORY; the caller calls uspi_by_thread_free in both cases. */
 int uspi_by_thread_sort(struct uspi_by_thread *sorted, const struct usp_profile *clone);
 
 void uspi_by_thread_free(struct uspi_by_thread *sorted);

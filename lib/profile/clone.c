@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies of profiles: of a part, which becomes a profile of its own, and of the whole for one reader, while samples go on being
- * added. The arrays are first copied as they are, in one piece, so that a thread that adds samples waits no longer than that. */
+/* Copies profiles while samples are added: a part, as a profile of its own, or the whole for one reader. The arrays are
+ * first copied unchanged, in one piece, so that a thread that adds samples waits only for that. */
 #include "lib/profile/profile.h"
 
 #include "lib/base/array.h"
@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- as it stands ---- */
+/* ---- copying the arrays ---- */
 
 static bool take_paths(struct usp_profile *taken) {
     bool ok = true;
     for (uint32_t i = 0; i < taken->images.begun; i++) {
         struct uspi_profile_image *image = uspi_profile_image(taken, i);
         if (image->image.path == NULL) continue;
-        /* From here on all of them are the copy's, or NULL. */
+        /* Every path becomes the copy's own, or NULL. */
         image->image.path = ok ? strdup(image->image.path) : NULL;
         ok = image->image.path != NULL;
     }
@@ -32,7 +32,7 @@ static bool take_line(const struct usp_profile *profile, struct usp_profile *tak
     return true;
 }
 
-/* Under the lock. */
+/* Copies all parts. The caller holds the profile's lock. */
 static bool take_parts(const struct usp_profile *profile, struct usp_profile *taken) {
     taken->options = profile->options;
     taken->run = profile->run;
@@ -48,7 +48,8 @@ static bool take_parts(const struct usp_profile *profile, struct usp_profile *ta
            uspi_pool_clone(&profile->totals, &taken->totals) && take_line(profile, taken);
 }
 
-/* All parts with their numbers, those that are free again among them. Nothing can be added. NULL when memory lacks. */
+/* Copies all parts with their numbers, including unused items. Nothing can be added to the copy. Returns NULL if memory
+ * is exhausted. */
 static struct usp_profile *take(struct usp_profile *profile) {
     struct usp_profile *taken = calloc(1, sizeof *taken);
     if (taken == NULL) return NULL;
@@ -60,15 +61,15 @@ static struct usp_profile *take(struct usp_profile *profile) {
     return NULL;
 }
 
-/* ---- from what was taken to a profile ---- */
+/* ---- from the copied arrays to a profile ---- */
 
-/* What is copied, and where each node and thread has gone: 0 not yet, otherwise its number there + 1. */
+/* A copy in progress. */
 struct copying {
-    const struct usp_profile *from;
+    const struct usp_profile *from; /* the copied arrays */
     struct usp_profile *to;
-    uint32_t *nodes;
-    uint32_t *threads;
-    uint32_t *path; /* of one stack */
+    uint32_t *nodes;   /* for each node its number in `to`, plus 1; 0: not copied yet */
+    uint32_t *threads; /* for each thread its number in `to`, plus 1; 0: not copied yet */
+    uint32_t *path;    /* scratch: nodes of one stack */
     size_t room;
 };
 
@@ -85,7 +86,7 @@ static int copy_one(struct copying *copying, uint32_t i, uint32_t parent) {
     return USP_OK;
 }
 
-/* The node's path, the outermost frame first. */
+/* Copies a node and its callers, the outermost frame first. *copied: the node's number in `to`. */
 static int copy_path(struct copying *copying, uint32_t node, uint32_t *copied) {
     size_t depth = 0;
     for (uint32_t i = node; i != USPI_NONE && copying->nodes[i] == 0; i = uspi_node(copying->from, i)->parent) {
@@ -103,7 +104,7 @@ static int copy_path(struct copying *copying, uint32_t node, uint32_t *copied) {
     return USP_OK;
 }
 
-/* Threads that had the same id stay apart. */
+/* Copies a thread. Threads that had the same id remain separate. */
 static uint32_t copy_thread(struct copying *copying, uint32_t i) {
     if (copying->threads[i] == 0) {
         const struct uspi_profile_thread *thread = uspi_profile_thread(copying->from, i);
@@ -124,7 +125,7 @@ static int copy_amount(struct copying *copying, const struct uspi_total *total,
     return amount.thread != USPI_NONE ? uspi_profile_count(copying->to, &amount, sample) : USP_ERROR_NO_MEMORY;
 }
 
-/* A span of time and a thread. */
+/* The samples to copy: a time span, and a thread's id (0: all threads). */
 struct wanted {
     uint64_t from, to, thread;
 };
@@ -151,7 +152,7 @@ static int copy_samples(struct copying *copying, const struct wanted *wanted) {
     return status;
 }
 
-/* What the totals have beyond the time line. */
+/* Copies the part of the totals whose samples are no longer on the time line. */
 static int copy_rest(struct copying *copying, const struct wanted *wanted) {
     const struct usp_profile *from = copying->from;
     int status = USP_OK;
@@ -206,7 +207,7 @@ static int copy_wanted(struct usp_profile *profile, const struct wanted *wanted,
     struct usp_profile *taken = take(profile);
     *copy = NULL;
     if (taken == NULL) return USP_ERROR_NO_MEMORY;
-    /* Pools that grow may have twice the room that they need. */
+    /* Pools that grow may allocate twice the room that they need. */
     options.memory = options.memory < UINT64_MAX / 4 ? options.memory * 4 : UINT64_MAX;
     options.flags &= ~(uint32_t)(USP_PROFILE_ROLLING | USP_PROFILE_FIXED);
     int status = usp_profile_create(&options, copy);
@@ -224,7 +225,7 @@ int usp_profile_copy(struct usp_profile *profile, uint64_t from, uint64_t to, ui
     return profile != NULL && copy != NULL ? copy_wanted(profile, &wanted, copy) : USP_ERROR_ARGUMENT;
 }
 
-/* ---- for one reader ---- */
+/* ---- clones for readers ---- */
 
 static int by_load(const void *a, const void *b) {
     const struct uspi_profile_image *x = *(struct uspi_profile_image *const *)a,
@@ -233,7 +234,8 @@ static int by_load(const void *a, const void *b) {
     return (load > other) - (load < other);
 }
 
-/* Gives each image a load address at which it overlaps no other one: its own, or one behind all of them. */
+/* Gives each image a load address at which it does not overlap another one: its own, or one past the end of all
+ * images. */
 static bool place_images(struct usp_profile *clone) {
     const uint32_t count = clone->images.count;
     struct uspi_profile_image **sorted = malloc(((size_t)count + 1) * sizeof(struct uspi_profile_image *));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* See gzip.h. */
+/* Implements gzip.h. */
 #include "lib/profile/gzip.h"
 
 #include "arch/little_endian.h"
 #include "lib/base/crc32.h"
 
-/* A stored block holds so many bytes at most (RFC 1951, 3.2.4). */
+/* Maximum number of bytes in a stored block (RFC 1951, 3.2.4). */
 #define BLOCK_MAX 65535u
 
 static void put_bytes(struct uspi_text *text, const uint8_t *bytes, size_t n) {
@@ -19,7 +19,7 @@ static void put_little(struct uspi_text *text, uint64_t value, unsigned width) {
 }
 
 void uspi_put_gzip(struct uspi_text *text, const uint8_t *bytes, size_t n) {
-    /* Magic, method deflate, no flags, no time, no hints, system not known. */
+    /* Magic, method deflate, no flags, no time, no hints, unknown system. */
     static const uint8_t header[10] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255};
     size_t at = 0;
     put_bytes(text, header, sizeof header);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The gzip format (RFC 1952) around bytes that are not compressed (RFC 1951, stored blocks): what readers of pprof want, and
- * no library is needed for it. */
+/* Writes bytes in gzip format (RFC 1952) without compressing them (RFC 1951, stored blocks). Readers of pprof require
+ * the format, and stored blocks need no library. */
 #ifndef USPI_GZIP_H
 #define USPI_GZIP_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Profiles that a monitor fills while a thread hangs, with whatever lock: everything that needs memory is done before. */
+/* Functions for profiles that a monitor fills while a thread hangs, which may hold any lock. Everything that needs
+ * memory is done beforehand. */
 #include "lib/profile/profile.h"
 
 #include "lib/os/os.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See names.h. */
+/* Implements names.h: names a profile's call sites and functions. */
 #include "lib/profile/names.h"
 
 #include "lib/base/array.h"
@@ -55,7 +55,7 @@ static bool is_same_function(const void *item, const void *key) {
            (a->symbol == NULL) == (b->symbol == NULL) && (a->symbol == NULL || strcmp(a->symbol, b->symbol) == 0);
 }
 
-/* What is shown of a place without a name. NULL when memory lacks. */
+/* Returns the text for a place without a name, which the caller frees; NULL if memory is exhausted. */
 static char *describe_place(const struct usp_profile *profile, const struct uspi_function *place) {
     const char *image = uspi_profile_image_name(profile, place->image);
     size_t size = strlen(image) + 24;
@@ -67,7 +67,7 @@ static char *describe_place(const struct usp_profile *profile, const struct uspi
     return text;
 }
 
-/* The path of a function's source file, if it is known. False when memory lacks. */
+/* Sets *path to the path of a function's source file, if it is known. Returns false if memory is exhausted. */
 static bool take_path(const struct usp_source_frame *source, const struct usp_symbol *symbol, char **path) {
     const char *file = source->file != NULL ? source->file : symbol->source_file;
     const char *directory = source->file != NULL && source->directory != NULL ? source->directory : "";
@@ -78,15 +78,15 @@ static bool take_path(const struct usp_source_frame *source, const struct usp_sy
     return *path != NULL;
 }
 
-/* What a function is known by, where its source is and what holds it. */
+/* What is known of a function when it is added. */
 struct described {
-    const struct uspi_function *like;
-    const struct usp_source_frame *source;
-    const struct usp_symbol *symbol;
-    usp_addr address; /* where it begins, as the symbolizer knows it; 0: not known */
+    const struct uspi_function *like;      /* identifies the function */
+    const struct usp_source_frame *source; /* where the call site is in the source */
+    const struct usp_symbol *symbol;       /* the symbol that contains the call site */
+    usp_addr address;                      /* the function's start in the symbolizer's images; 0: not known */
 };
 
-/* The line at which a function begins: that of its first instruction. */
+/* Returns the line of a function's first instruction; 0: not known. */
 static uint32_t first_line(struct uspi_profile_names *names, usp_addr address) {
     const struct uspi_naming naming = {.symbolizer = names->symbolizer, .sources = &names->sources};
     struct uspi_named named;
@@ -126,7 +126,7 @@ static bool is_same_site(const void *item, const void *key) {
     return a->offset == b->offset && a->image == b->image && a->kind == b->kind;
 }
 
-/* The function that a source frame names becomes a place of a site. False when memory lacks. */
+/* Adds a function as a place of a site. Returns false if memory is exhausted. */
 static bool add_place(struct uspi_profile_names *names, uint32_t site, const struct described *described) {
     uint32_t function = know_function(names, described);
     if (function == USPI_NONE ||
@@ -152,14 +152,15 @@ static int name_call_site(struct uspi_profile_names *names, const struct uspi_no
     return uspi_name_site(&naming, usp_frame_call_site(names->profile->options.arch, &frame), named);
 }
 
-/* The functions of a call site, the innermost inlined one first. False when memory lacks. */
+/* Adds the functions of a call site as its places, the innermost inlined one first. Returns false if memory is
+ * exhausted. */
 static bool add_places(struct uspi_profile_names *names, const struct uspi_node *node, uint32_t site) {
     const usp_addr base = node->image != USPI_NONE ? names->bases[node->image] : 0;
     struct uspi_named named;
     if (name_call_site(names, node, base, &named) == USP_ERROR_NO_MEMORY) return false;
     const struct usp_symbol *symbol = &named.symbol;
     uspi_site(names, site)->first = (uint32_t)names->place_count;
-    /* The room of the sources is used again for the functions' first lines. */
+    /* Copied, because looking up the functions' first lines overwrites `names->sources`. */
     struct usp_source_frame *inlined = NULL;
     if (named.inlined_count > 0) {
         inlined = malloc(named.inlined_count * sizeof *inlined);

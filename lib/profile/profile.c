@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Filling a profile: from a sample to a path in the tree, its totals and the time line, and what makes room for what. */
+/* Fills a profile: finds a sample's path in the tree, adds to its totals and to the time line, and evicts older samples
+ * to make room. */
 #include "lib/profile/profile.h"
 
 #include "lib/base/sized.h"
@@ -9,7 +10,7 @@
 #include <string.h>
 
 #define MEMORY_LEAST UINT64_C(65536)
-/* What a fixed profile has of each, whatever its size. */
+/* Minimum and maximum numbers of images and threads in a fixed profile. */
 #define IMAGES_LEAST  16u
 #define IMAGES_MOST   1024u
 #define THREADS_LEAST 16u
@@ -24,7 +25,7 @@ void usp_profile_options_init(struct usp_profile_options *options) {
 
 /* ---- making one ---- */
 
-/* How many items of a pool so many bytes hold. */
+/* Returns how many items of a pool fit into a number of bytes. */
 static uint32_t items_in(uint64_t bytes, size_t size, uint32_t least, uint32_t most) {
     uint32_t room = least;
     while (room < most && uspi_pool_bytes(size, room * 2) <= bytes) room *= 2;
@@ -42,7 +43,8 @@ static bool reserve_line(struct uspi_time_line *line, uint64_t room, struct uspi
     return true;
 }
 
-/* A fixed profile gives an eighth of its memory each to images, threads and totals, half to nodes, and the rest to samples. */
+/* A fixed profile uses an eighth of its memory each for images, threads and totals, half for nodes, and the rest for
+ * samples. */
 static bool make_fixed(struct usp_profile *p) {
     const uint64_t memory = p->allowance.limit, eighth = memory / 8;
     const uint32_t most = UINT32_C(1) << 26;
@@ -130,7 +132,7 @@ static void give_up_image(struct usp_profile *p, uint32_t i) {
     if (--uspi_profile_image(p, i)->uses == 0) uspi_profile_remove_image(p, i);
 }
 
-/* One use of a node less; what is not used any more goes, with the callers that have nothing else. */
+/* Removes one use of a node. A node without uses is removed, and so are its callers that have no other use. */
 void uspi_profile_give_up_node(struct usp_profile *profile, uint32_t node) {
     while (node != USPI_NONE && --uspi_node(profile, node)->uses == 0) {
         uint32_t parent = uspi_node(profile, node)->parent, image = uspi_node(profile, node)->image;
@@ -147,7 +149,7 @@ static void give_up_thread(struct usp_profile *p, uint32_t i) {
     uspi_pool_remove(&p->threads, i);
 }
 
-/* The next thread with this id is another one, and this one's last stack belongs to neither. */
+/* Marks a thread as ended: the next thread with this id is another one, which does not inherit the last stack. */
 static void end_thread(struct usp_profile *p, uint32_t i) {
     struct uspi_profile_thread *thread = uspi_profile_thread(p, i);
     uint32_t last = thread->last;
@@ -157,7 +159,8 @@ static void end_thread(struct usp_profile *p, uint32_t i) {
     give_up_thread(p, i);
 }
 
-/* The oldest sample leaves the time line, and of a rolling profile the totals. False when there is none. */
+/* Removes the oldest sample from the time line, and in a rolling profile from the totals. Returns false if there is
+ * none. */
 static bool evict_oldest(struct usp_profile *p) {
     if (p->line.count == 0) return false;
     const struct uspi_profile_sample sample = *uspi_profile_sample(p, 0);
@@ -181,8 +184,8 @@ static bool evict_oldest(struct usp_profile *p) {
     return true;
 }
 
-/* Threads that are not said to have ended are remembered without samples, up to `most` of them: the one that was seen longest
- * ago is forgotten. False when there are no more. */
+/* Threads that have not ended are kept without samples, up to `most` of them. Forgets the one with the oldest last
+ * sample if there are more; returns whether there were. */
 static bool forget_idle_thread(struct usp_profile *p, uint32_t most) {
     uint32_t oldest = USPI_NONE, count = 0;
     for (uint32_t i = 0; i < p->threads.begun; i++) {
@@ -195,7 +198,7 @@ static bool forget_idle_thread(struct usp_profile *p, uint32_t most) {
     return count > most;
 }
 
-/* As uspi_pool_add; in a rolling profile samples make room, and threads that have none. */
+/* Like uspi_pool_add. A rolling profile makes room by removing its oldest samples, and threads without samples. */
 static uint32_t add_item(struct usp_profile *p, struct uspi_pool *pool, uint32_t hash) {
     for (;;) {
         uint32_t i = uspi_pool_add(pool, hash);
@@ -265,21 +268,24 @@ uint32_t uspi_profile_know_node(struct usp_profile *profile, const struct uspi_n
     return i;
 }
 
-/* Frames of a thread's last sample that are compared with those of a new one. Deeper stacks are looked up frame by frame. */
+/* Maximum number of frames of a thread's last sample that are compared with those of a new one. Deeper stacks are
+ * looked up frame by frame. */
 #define COMPARED 256u
 
-/* A path that is being made: `node` is its innermost frame so far, with one use for as long as this lasts. */
+/* A path that is being built. */
 struct path {
     struct usp_profile *profile;
     const struct usp_images *images;
-    uint32_t node;
-    /* The image of `node`, where it is loaded and in the profile: callers and callees mostly lie in one image. NULL: outside of all. */
+    uint32_t node; /* innermost frame so far; this struct has one use of it */
+    /* The image of `node` as it is loaded, and its number in the profile. Callers and callees usually are in one image,
+     * so it is not looked up again. `loaded` NULL: outside all images. */
     const struct usp_image *loaded;
     uint32_t image;
-    /* The path of the thread's last sample, innermost frame first. The outer frames of a new stack are mostly the same, and these
-     * nodes lie together in memory, while a look-up by hash reads two places for each frame. The last sample has a use of them. */
+    /* The path of the thread's last sample, innermost frame first. The outer frames of a new stack usually are the
+     * same. These nodes are close together in memory, while a lookup by hash reads two places for each frame. The last
+     * sample keeps them in use. */
     uint32_t last[COMPARED];
-    uint32_t last_count; /* of those that are not compared yet: the outermost one is the next */
+    uint32_t last_count; /* number of nodes not compared yet; the outermost one is compared next */
 };
 
 static void take_last_path(struct path *path, uint32_t node) {
@@ -291,7 +297,7 @@ static void take_last_path(struct path *path, uint32_t node) {
     if (node != USPI_NONE) path->last_count = 0;
 }
 
-/* The node of a frame, which is added if there is none. USPI_NONE when there is no room. */
+/* Finds the node of a frame, or adds it. Returns USPI_NONE if there is no room. */
 static uint32_t know_next(struct path *path, const struct uspi_node *like) {
     struct usp_profile *p = path->profile;
     if (path->last_count > 0) {
@@ -315,7 +321,7 @@ static bool descend(struct path *path, struct uspi_node *like) {
 
 static bool descend_to_frame(struct path *path, const struct usp_frame *frame) {
     struct usp_profile *p = path->profile;
-    /* A return address can lie behind its image: the call was the last instruction. */
+    /* A return address can be past the end of its image: the call was the last instruction. */
     const struct usp_image *image = usp_images_find(path->images, usp_frame_call_site(p->options.arch, frame));
     struct uspi_node like = {.offset = frame->pc, .image = USPI_NONE, .kind = frame->kind & USPI_NODE_KIND};
     if ((frame->flags & USP_FRAME_THUMB) != 0) like.kind |= USPI_NODE_THUMB;
@@ -328,7 +334,7 @@ static bool descend_to_frame(struct path *path, const struct usp_frame *frame) {
     path->loaded = image;
     path->image = like.image;
     like.offset = frame->pc - image->load_address;
-    /* It must not make room for its own node. */
+    /* Keeps the image in use: making room for its node must not remove it. */
     uspi_profile_image(p, like.image)->uses++;
     bool is_there = descend(path, &like);
     give_up_image(p, like.image);
@@ -341,8 +347,8 @@ static bool descend_to_omitted(struct path *path) {
     return descend(path, &like);
 }
 
-/* From the outermost frame to the innermost one: the async callers are the true callers, so that they come first, and the
- * executor that resumed the function is left out. */
+/* Adds the frames of a stack from the outermost to the innermost. Async callers are the true callers, so they come
+ * first, and the executor that resumed the function is left out. */
 static bool descend_to_stack(struct path *path, const struct usp_stack *stack) {
     uint32_t inner = stack->physical;
     bool is_there = true;
@@ -379,7 +385,7 @@ uint32_t uspi_profile_know_thread(struct usp_profile *profile, const struct usp_
         uspi_profile_thread(profile, i)->info = *info;
         uspi_profile_thread(profile, i)->uses = 1;
     }
-    /* A thread can get its name late, and another one later. */
+    /* A thread can get its name late, and can be renamed. */
     struct usp_thread_info *known = &uspi_profile_thread(profile, i)->info;
     if (info->name[0] != '\0') memcpy(known->name, info->name, sizeof known->name);
     if (info->queue[0] != '\0') memcpy(known->queue, info->queue, sizeof known->queue);
@@ -392,7 +398,7 @@ static bool is_same_total(const void *item, const void *key) {
     return a->thread == b->thread && a->node == b->node;
 }
 
-/* The oldest sample leaves where there is no room for another. */
+/* Appends a sample to the time line. If there is no room, the oldest sample is removed. */
 static void append(struct usp_profile *p, const struct uspi_profile_sample *sample) {
     struct uspi_time_line *line = &p->line;
     if (line->room_max == 0) {
@@ -441,7 +447,7 @@ int uspi_profile_count(struct usp_profile *profile, const struct uspi_total *amo
 
 /* ---- adding ---- */
 
-/* The node of a sample's stack, with one use more; USPI_NONE with *status. */
+/* Returns the node of a sample's stack, with one more use; or USPI_NONE, with *status set. */
 static uint32_t find_path(struct usp_profile *p, uint32_t thread, const struct usp_profile_sample *sample,
                           int *status) {
     struct path path;
@@ -487,7 +493,7 @@ static int add_sample(struct usp_profile *p, const struct usp_profile_sample *sa
         uspi_profile_give_up_node(p, node);
     }
     give_up_thread(p, thread);
-    /* A thread of which there has never been a sample is not kept. */
+    /* A thread that never had a sample is not kept. */
     if (status != USP_OK && uspi_profile_thread(p, thread)->last == USPI_NONE) end_thread(p, thread);
     return status;
 }
@@ -511,7 +517,7 @@ void usp_profile_end_thread(struct usp_profile *profile, uint64_t id) {
     uspi_lock_give(profile->lock);
 }
 
-/* ---- about it ---- */
+/* ---- information about the profile ---- */
 
 void usp_profile_set_run(struct usp_profile *profile, const struct usp_profile_run *run) {
     if (profile == NULL || run == NULL) return;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* What a profile tells a program: each stack with its totals, and the heaviest one. */
+/* Lets a program read a profile: each stack with its totals, and the heaviest stack. */
 #include "lib/profile/profile.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* How many frames a node's path has. */
+/* Returns the number of frames in a node's path. */
 static uint32_t depth_of(const struct usp_profile *clone, uint32_t node) {
     uint32_t depth = 1;
     while (uspi_node_ascend(clone, &node)) depth++;
     return depth;
 }
 
-/* The path of a node as a stack, from its innermost frame on, as far as the frames suffice. A node that stands for frames
- * that were left out becomes that. */
+/* Puts the path of a node into a stack, from the innermost frame on, as far as its capacity suffices. A node that
+ * stands for frames that were left out sets stack->omitted instead. */
 static void put_path(const struct usp_profile *clone, uint32_t node, struct usp_stack *stack) {
     bool goes_on = true;
     for (; goes_on && stack->count < stack->capacity; goes_on = uspi_node_ascend(clone, &node)) {
@@ -73,7 +73,7 @@ static uint64_t value_of(const struct uspi_total *total, uint32_t value) {
     return value == USP_PROFILE_WALL ? total->wall : value == USP_PROFILE_CPU ? total->cpu : total->samples;
 }
 
-/* Of each node what its own samples and those of its callees amount to; the sum of all at the end. */
+/* Returns for each node the sum over its own samples and those of its callees. *all: the sum over all samples. */
 static uint64_t *add_up(const struct usp_profile *clone, uint64_t thread, uint32_t value, uint64_t *all) {
     uint64_t *sums = calloc((size_t)clone->nodes.begun + 1, sizeof *sums);
     *all = 0;
@@ -89,8 +89,8 @@ static uint64_t *add_up(const struct usp_profile *clone, uint64_t thread, uint32
     return sums;
 }
 
-/* The node whose sum is the largest of all callees of `parent`, USPI_NONE if none has any. The sums of the callees are what is
- * left of the parent's. */
+/* Returns the callee of `parent` with the largest sum; USPI_NONE if no callee has any. Subtracts the callees' sums from
+ * *left, which becomes the parent's own amount. */
 static uint32_t heaviest_callee(const struct usp_profile *clone, const uint64_t *sums, uint32_t parent,
                                 uint64_t *left) {
     uint32_t best = USPI_NONE;

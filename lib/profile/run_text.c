@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every format says of a profile as a whole: what it is of, how the samples were taken, what is missing. */
+/* Text that every format has about a profile as a whole: its title, how the samples were taken, what is missing. */
 #include "lib/base/path.h"
 #include "lib/profile/writers.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A profile as bytes, for a file that outlives the process: images, threads, the tree and its totals, each with the numbers that
- * they have. Everything that is read is checked before it is used. Numbers are little-endian; an entry that is not in use has
- * 0 as its first number, a node all ones. */
+/* Converts a profile to bytes and back, for a file that outlives the process: images, threads, the tree and its totals,
+ * each with its numbers. Everything that is read is checked before it is used. Numbers are little-endian. An unused
+ * entry begins with 0, an unused node with all ones. */
 #include "lib/profile/profile.h"
 
 #include "arch/little_endian.h"
@@ -12,7 +12,7 @@
 
 #define FORMAT_VERSION 1u
 #define PATH_MOST      4095u
-/* What no profile has more of: a tree of 2^24 nodes has 500 MB. */
+/* Maximum number of items of each kind: a tree of 2^24 nodes takes 500 MB. */
 #define COUNT_MOST (UINT32_C(1) << 24)
 
 /* ---- writing ---- */
@@ -24,7 +24,7 @@ struct sink {
 
 static void put(struct sink *sink, const void *bytes, size_t n) {
     if (n <= sink->room && sink->used <= sink->room - n) memcpy(sink->to + sink->used, bytes, n);
-    /* Counted on, so that the size that was needed is known in the end. */
+    /* Counts bytes that do not fit too: in the end `used` is the size needed. */
     sink->used = n <= SIZE_MAX - sink->used ? sink->used + n : SIZE_MAX;
 }
 
@@ -46,7 +46,7 @@ static void put_string(struct sink *sink, const char *string) {
 
 static void put_image(struct sink *sink, const struct uspi_profile_image *known) {
     const struct usp_image *image = &known->image;
-    /* Those without frames are of no use to a reader. */
+    /* Readers do not need images without frames. */
     bool has_nodes = known->uses > (known->is_kept ? 1u : 0u);
     put32(sink, has_nodes);
     if (!has_nodes) return;
@@ -136,7 +136,7 @@ static void refuse(struct source *source) {
     if (source->status == USP_OK) source->status = USP_ERROR_FORMAT;
 }
 
-/* Into a buffer of a size; what is longer is malformed. */
+/* Reads a string into a buffer of a given size; a longer string is malformed. */
 static void take_string(struct source *source, char *to, size_t size) {
     uint32_t n = take32(source);
     if (n >= size) refuse(source);
@@ -145,13 +145,13 @@ static void take_string(struct source *source, char *to, size_t size) {
     if (bytes != NULL) memcpy(to, bytes, n);
 }
 
-/* What becomes of the numbers that were saved. */
+/* A profile that is being read. */
 struct loading {
     struct source source;
     struct usp_profile *profile;
     uint32_t counts[4]; /* images, threads, nodes, totals */
     uint32_t marked;
-    uint32_t *images, *threads, *nodes; /* numbers in the profile; USPI_NONE: not in use */
+    uint32_t *images, *threads, *nodes; /* maps saved numbers to numbers in the profile; USPI_NONE: not in use */
     struct uspi_node *raw;              /* nodes as they were saved */
 };
 
@@ -195,7 +195,7 @@ static void load_thread(struct loading *loading, uint32_t i) {
     take_string(source, info.name, sizeof info.name);
     take_string(source, info.queue, sizeof info.queue);
     if (source->status != USP_OK) return;
-    /* Threads that had the same id stay apart. */
+    /* Threads that had the same id remain separate. */
     usp_profile_end_thread(loading->profile, info.thread.id);
     loading->threads[i] = uspi_profile_know_thread(loading->profile, &info);
     if (loading->threads[i] == USPI_NONE) source->status = USP_ERROR_NO_MEMORY;
@@ -216,7 +216,7 @@ static void load_node(struct loading *loading, uint32_t i) {
     if (!is_parent || !is_image) refuse(source);
 }
 
-/* A node's path, outermost frame first. A path that is longer than there are nodes goes round in a circle. */
+/* Adds a node and its callers, outermost frame first. A path with more frames than there are nodes is a cycle. */
 static uint32_t load_path(struct loading *loading, uint32_t i, uint32_t *path) {
     uint32_t depth = 0;
     for (uint32_t at = i; at != USPI_NONE && loading->nodes[at] == USPI_NONE; at = loading->raw[at].parent) {
@@ -300,7 +300,7 @@ int uspi_profile_load(const uint8_t *bytes, size_t n, struct usp_profile **profi
     take_string(source, program, sizeof program);
     options.program = program;
     options.flags = USP_PROFILE_TOTALS;
-    /* Bounded by what there is: each item takes a few bytes at least. */
+    /* The size of the input bounds the memory: each item takes at least a few bytes. */
     options.memory = UINT64_C(1) << 40;
     for (unsigned i = 0; i < 4; i++) loading.counts[i] = take32(source);
     loading.marked = take32(source);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* usp_profile_write: its options, the list of formats, and what all of them say of the run. */
+/* Implements usp_profile_write: its options, the table of formats, and the clone with names that a format writes. */
 #include "lib/base/sized.h"
 #include "lib/profile/writers.h"
 
 #include <string.h>
 
-/* How much is gathered before the caller's function gets it; on the stack. */
+/* Size in bytes of the buffer, on the stack, that collects text for the caller's function. */
 #define GATHERED 512
 
 static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Firefox Profiler's processed profile format, version 66 (its src/types/profile.ts and docs-developer/CHANGELOG-formats.md,
- * commit df31314): newer viewers bring an older profile up to date when they load it. Everything is in columns: a table is an
- * object of arrays that have the same length. Times are in milliseconds. */
+/* Writes Firefox Profiler's processed profile format, version 66 (its src/types/profile.ts and
+ * docs-developer/CHANGELOG-formats.md, commit df31314). Newer viewers convert an older profile when they load it. A
+ * table is an object of arrays of the same length, one for each column. Times are in milliseconds. */
 #include "lib/base/json.h"
 #include "lib/profile/by_thread.h"
 #include "lib/profile/writers.h"
@@ -15,8 +15,8 @@ struct firefox {
     struct uspi_writing *writing;
     struct uspi_json json;
     struct uspi_by_thread sorted;
-    uint64_t start;        /* of the run, by usp_clock: time 0 */
-    uint32_t *stack_after; /* of each node: the number after that of its last stack, the innermost inlined call */
+    uint64_t start;        /* start of the run, by usp_clock: time 0 */
+    uint32_t *stack_after; /* for each node the number of its last stack, the innermost inlined call, plus 1 */
 };
 
 static void put_time(struct firefox *firefox, const char *key, uint64_t time) {
@@ -59,7 +59,7 @@ static void begin_table(struct firefox *firefox, const char *key, uint64_t lengt
     uspi_json_number(&firefox->json, "length", length);
 }
 
-/* ---- the strings: functions' names, then images' names, files, and what stands for frames left out ---- */
+/* ---- strings: names of functions, names of images, a text for frames left out, source files ---- */
 
 static uint32_t function_count(const struct firefox *firefox) { return firefox->writing->names.functions.begun; }
 
@@ -77,7 +77,7 @@ static void put_strings(struct firefox *firefox) {
         uspi_json_string(json, NULL, uspi_profile_image_name(firefox->writing->profile, i));
     }
     uspi_json_string(json, NULL, "[frames left out]");
-    /* Each function has a source of its own, mostly none. */
+    /* Each function has its own source; most are empty. */
     for (uint32_t i = 0; i < function_count(firefox); i++) {
         const char *file = function_at(firefox, i)->file;
         uspi_json_string(json, NULL, file != NULL ? file : "");
@@ -158,7 +158,7 @@ static void put_functions(struct firefox *firefox) {
     uspi_json_end_object(&firefox->json);
 }
 
-/* The symbols of functions that have a name in an image, so that the viewer can tell an offset in one. */
+/* Whether a function has a symbol in an image: the viewer shows offsets relative to it. */
 static bool has_symbol(const struct firefox *firefox, uint64_t i) {
     const struct uspi_function *function = function_at(firefox, i);
     return function->symbol != NULL && !function->is_inlined && function->image != USPI_NONE;
@@ -201,7 +201,7 @@ static const struct uspi_site *site_of(const struct firefox *firefox, uint64_t i
     return uspi_site(&firefox->writing->names, place_at(firefox, i)->site);
 }
 
-/* The call's offset in its image, -1 outside of all: there the format has no place for it. */
+/* Puts the call's offset in its image; -1 outside all images, for which the format has no address. */
 static void put_frame_address(struct firefox *firefox, uint64_t i) {
     const struct usp_profile *profile = firefox->writing->profile;
     int64_t offset = -1;
@@ -215,7 +215,7 @@ static void put_frame_address(struct firefox *firefox, uint64_t i) {
     uspi_json_integer(&firefox->json, NULL, offset);
 }
 
-/* 0: the function that was not inlined. */
+/* Puts the inline depth; 0: the function that was not inlined. */
 static void put_frame_depth(struct firefox *firefox, uint64_t i) {
     uint64_t depth = 0;
     if (i < place_count(firefox)) depth = (uint64_t)site_of(firefox, i)->first + site_of(firefox, i)->count - 1 - i;
@@ -227,7 +227,7 @@ static void put_frame_function(struct firefox *firefox, uint64_t i) {
     uspi_json_number(&firefox->json, NULL, is_place ? place_at(firefox, i)->function : function_count(firefox));
 }
 
-/* An inlined call has the symbol that its code belongs to. */
+/* Puts a frame's symbol. An inlined call has the symbol of the function that contains it. */
 static void put_frame_symbol(struct firefox *firefox, uint64_t i) {
     if (i < place_count(firefox) && has_symbol(firefox, site_of(firefox, i)->function)) {
         uspi_json_number(&firefox->json, NULL, site_of(firefox, i)->function);
@@ -244,7 +244,7 @@ static void put_frame_column(struct firefox *firefox, uint64_t i) {
     put_number_or_null(firefox, i < place_count(firefox) ? place_at(firefox, i)->column : 0);
 }
 
-/* A frame is a place; the last one stands for frames that were left out. */
+/* Puts the frames: one for each place, and a last one that stands for frames that were left out. */
 static void put_frames(struct firefox *firefox) {
     const uint64_t length = place_count(firefox) + 1;
     begin_table(firefox, "frameTable", length);
@@ -261,7 +261,7 @@ static void put_frames(struct firefox *firefox) {
     uspi_json_end_object(&firefox->json);
 }
 
-/* The site of a node; NULL: it stands for frames that were left out. */
+/* Returns the site of a node; NULL: it stands for frames that were left out. */
 static const struct uspi_site *node_site(const struct firefox *firefox, uint32_t node) {
     const struct uspi_profile_names *names = &firefox->writing->names;
     return names->site_of[node] != USPI_NONE ? uspi_site(names, names->site_of[node]) : NULL;
@@ -280,8 +280,8 @@ static bool number_stacks(struct firefox *firefox) {
     return firefox->stack_after != NULL;
 }
 
-/* A node is as many stacks as it has places, from the function that was not inlined to the innermost call. The table has callers
- * before their callees, as a clone has. */
+/* Puts the stacks. A node becomes one stack for each of its places, from the function that was not inlined to the
+ * innermost inlined call. The table requires callers before their callees, which is the order in a clone. */
 static void put_stacks(struct firefox *firefox) {
     struct uspi_json *json = &firefox->json;
     const struct usp_profile *profile = firefox->writing->profile;
@@ -314,7 +314,7 @@ static void put_shared(struct firefox *firefox) {
     uspi_json_end_object(&firefox->json);
 }
 
-/* ---- what it is about ---- */
+/* ---- metadata ---- */
 
 static void put_run_line(void *context, const char *line) { uspi_json_string(context, NULL, line); }
 
@@ -348,15 +348,15 @@ static void put_meta(struct firefox *firefox) {
     uspi_json_string(json, "eventDelay", "ms");
     uspi_json_string(json, "threadCPUDelta", "ns");
     uspi_json_end_object(json);
-    /* Firefox Profiler does not show it; other readers of the file find it. */
+    /* Firefox Profiler does not show this; other readers of the file can. */
     uspi_json_begin_array(json, "unspoolRun");
     uspi_profile_describe_run(profile, put_run_line, json);
     uspi_json_end_array(json);
     uspi_json_end_object(json);
 }
 
-/* Breakpad's id of a build: a UUID's or a build-id's first 16 bytes as a GUID, whose first three numbers are little-endian in an
- * ELF build-id (google/breakpad src/common/linux/file_id.cc), and the age 0. */
+/* Puts Breakpad's id of a build: the UUID, or the first 16 bytes of the build id, as a GUID, then the age 0. The first
+ * three numbers of the GUID are little-endian in an ELF build id (google/breakpad src/common/linux/file_id.cc). */
 static void put_breakpad_id(struct uspi_json *json, const struct usp_image *image) {
     static const uint8_t swapped[] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
     static const char digits[] = "0123456789ABCDEF";
@@ -415,7 +415,7 @@ static void put_samples(struct firefox *firefox, uint32_t thread) {
     uspi_json_begin_array(json, "time");
     for (uint64_t i = first; i < end; i++) put_time(firefox, NULL, firefox->sorted.samples[i].time);
     uspi_json_end_array(json);
-    /* With a lowered rate a sample stands for more than one interval. */
+    /* At a lowered rate a sample stands for more than one interval. */
     uspi_json_begin_array(json, "weight");
     for (uint64_t i = first; i < end; i++) uspi_json_fraction(json, NULL, firefox->sorted.samples[i].wall, 6);
     uspi_json_end_array(json);
@@ -463,7 +463,7 @@ int uspi_profile_write_firefox(struct uspi_writing *writing) {
     int status = uspi_by_thread_sort(&firefox.sorted, profile);
     if (status == USP_OK && !number_stacks(&firefox)) status = USP_ERROR_NO_MEMORY;
     if (status == USP_OK) {
-        /* Without a time line the totals begin at 0. */
+        /* Without a time line the totals' times begin at 0. */
         if (profile->line.count == 0) firefox.start = 0;
         uspi_json_begin_object(&firefox.json, NULL);
         put_meta(&firefox);

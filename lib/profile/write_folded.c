@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Folded stacks, a line each: thread;outermost;…;innermost value. What flamegraph.pl and its kin read. */
+/* Writes folded stacks, one per line: thread;outermost;…;innermost value. flamegraph.pl and similar tools read them. */
 #include "lib/profile/writers.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static void put_branch(struct uspi_writing *writing, const struct uspi_branches 
     }
 }
 
-/* The path is gathered from the branch up, since branches know their callers only. */
+/* Puts one line. The path is collected from the innermost branch outwards, because branches refer to their callers. */
 static void put_line(struct uspi_writing *writing, const struct uspi_branches *branches, uint32_t i, uint32_t *path) {
     uint32_t depth = 0;
     for (uint32_t at = i; at != USPI_NONE; at = uspi_branch(branches, at)->parent) path[depth++] = at;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Everything that a profile knows, as JSON. It is described, key by key, in doc/schema/profile.schema.json; a change here is one
- * there. */
+/* Writes everything in a profile as JSON. doc/schema/profile.schema.json describes it key by key and must change with
+ * it. */
 #include "lib/base/json.h"
 #include "lib/profile/writers.h"
 #include "lib/report/format.h"
@@ -129,7 +129,7 @@ static void put_totals(struct uspi_json *json, const struct usp_profile *profile
     uspi_json_end_array(json);
 }
 
-/* The one part that is long: five numbers for each sample. */
+/* Puts the time line, the only long part: five numbers for each sample. */
 static void put_line(struct uspi_json *json, const struct usp_profile *profile) {
     uspi_json_begin_array(json, "time_line");
     for (uint64_t i = 0; i < profile->line.count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* google/pprof's proto/profile.proto: field numbers and conventions from that file (commit b9395ee). Samples are totals: one
- * for each stack of each thread, with the number of samples, their time and their processor time. Times of single samples have
- * no place in it. */
+/* Writes google/pprof's proto/profile.proto; field numbers and conventions are from that file (commit b9395ee). Its
+ * samples are totals: one for each stack of each thread, with the number of samples, their time and their processor
+ * time. The format has no place for times of single samples. */
 #include "lib/base/array.h"
 #include "lib/profile/gzip.h"
 #include "lib/profile/writers.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fields of each message. */
+/* Field numbers of each message. */
 enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION, PROFILE_FUNCTION, PROFILE_STRING };
 enum { PROFILE_TIME = 9, PROFILE_DURATION, PROFILE_PERIOD_TYPE, PROFILE_PERIOD, PROFILE_COMMENT, PROFILE_DEFAULT_TYPE };
 enum { VALUE_TYPE = 1, VALUE_UNIT };
@@ -21,7 +21,7 @@ enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION = 1, LINE_LINE, LINE_COLUMN };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNCTION_LINE };
 
-/* Bytes that grow; once memory has lacked nothing is added any more. */
+/* A byte buffer that grows. After a failed allocation nothing more is added. */
 struct blob {
     uint8_t *bytes;
     size_t used, room;
@@ -30,10 +30,10 @@ struct blob {
 
 struct pprof {
     struct uspi_writing *writing;
-    struct blob out, message, inner; /* the whole, a message in it, and one in that */
-    struct blob string;              /* that is being made */
-    uint64_t strings;                /* that have been written; the next one's number */
-    uint64_t *thread_names;          /* numbers of strings; 0: not written yet */
+    struct blob out, message, inner; /* the whole file, a message in it, and a message in that message */
+    struct blob string;              /* string that is being written */
+    uint64_t strings;                /* number of strings written; the number of the next one */
+    uint64_t *thread_names;          /* string number of each thread's name; 0: not written yet */
 };
 
 static void add(struct blob *blob, const void *bytes, size_t n) {
@@ -59,7 +59,7 @@ static void add_varint(struct blob *blob, uint64_t value) {
     add(blob, bytes, n);
 }
 
-/* A number; 0 is what a field is that is not there. */
+/* Adds a number field. 0 is the default of an absent field, so it is not written. */
 static void add_number(struct blob *blob, unsigned field, uint64_t value) {
     if (value == 0) return;
     add_varint(blob, (uint64_t)field << 3);
@@ -72,7 +72,7 @@ static void add_bytes(struct blob *blob, unsigned field, const void *bytes, size
     add(blob, bytes, n);
 }
 
-/* A message becomes a field of another one, and is empty again. */
+/* Adds a message as a field of another one, and empties it. */
 static void add_message(struct blob *blob, unsigned field, struct blob *message) {
     add_bytes(blob, field, message->bytes, message->used);
     blob->has_failed = blob->has_failed || message->has_failed;
@@ -86,8 +86,8 @@ static int write_to_blob(void *context, const char *bytes, size_t n) {
     return USP_OK;
 }
 
-/* The number of a string; the empty one is number 0. Strings are UTF-8 there: bytes that are not, and control characters, are
- * escaped. */
+/* Adds a string and returns its number; the empty string is number 0. The format requires UTF-8: other bytes, and
+ * control characters, are escaped. */
 static uint64_t add_string(struct pprof *pprof, const char *string) {
     char gathered[256];
     if (string == NULL || string[0] == '\0') return 0;
@@ -115,8 +115,8 @@ static void add_mapping(struct pprof *pprof, uint32_t i) {
     add_number(&pprof->message, MAPPING_LIMIT, known->placed + (known->image.end - known->image.load_address));
     add_number(&pprof->message, MAPPING_FILE, add_string(pprof, known->image.path));
     add_number(&pprof->message, MAPPING_BUILD, add_string(pprof, build));
-    /* Without it pprof would look for names by itself, and find wrong ones: it takes a mapping for that of one segment, of which
-     * it wants to know the offset in the file (internal/elfexec GetBase). */
+    /* Without this pprof would look up names itself and find wrong ones. It takes a mapping for one segment, and needs
+     * the segment's offset in the file (internal/elfexec GetBase). */
     add_number(&pprof->message, MAPPING_HAS_FUNCTIONS, 1);
     for (unsigned field = MAPPING_HAS_FILES; pprof->writing->names.has_lines && field <= MAPPING_HAS_INLINED; field++) {
         add_number(&pprof->message, field, 1);
@@ -124,7 +124,7 @@ static void add_mapping(struct pprof *pprof, uint32_t i) {
     add_message(&pprof->out, PROFILE_MAPPING, &pprof->message);
 }
 
-/* The first one is taken for the program. */
+/* Adds the images. pprof takes the first one for the program. */
 static void add_mappings(struct pprof *pprof) {
     const struct usp_profile *profile = pprof->writing->profile;
     for (unsigned pass = 0; pass < 2; pass++) {
@@ -152,9 +152,9 @@ static void add_functions(struct pprof *pprof) {
     }
 }
 
-/* A location has a line for each inlined call, the innermost first, and then its own. Addresses are those of the calls, which is what
- * pprof expects of a caller. Sites that differ in their kind alone can have one
- * address: then they are two locations. */
+/* Adds a location for each site. It has a line for each inlined call, innermost first, then its own. Its address is
+ * that of the call, which pprof expects of a caller. Sites that differ only in their kind can have the same address;
+ * they are two locations. */
 static void add_locations(struct pprof *pprof) {
     const struct uspi_writing *writing = pprof->writing;
     const struct usp_profile *profile = writing->profile;

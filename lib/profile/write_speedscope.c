@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* speedscope's file format (src/lib/file-format-spec.ts, commit 3613918): functions, and for each thread its samples in the order
- * of time, outermost frame first. Without a time line the totals take its place. */
+/* Writes speedscope's file format (src/lib/file-format-spec.ts, commit 3613918): the functions, and for each thread its
+ * samples in the order of time, outermost frame first. Without a time line it writes the totals as samples. */
 #include "lib/base/array.h"
 #include "lib/base/json.h"
 #include "lib/profile/by_thread.h"
@@ -13,12 +13,12 @@
 struct speedscope {
     struct uspi_writing *writing;
     struct uspi_json json;
-    uint32_t *path; /* of one sample */
+    uint32_t *path; /* scratch: functions of one sample */
     size_t room;
     bool has_failed;
 };
 
-/* Time is the weight unless processor time is wanted. */
+/* Returns a sample's weight: time, or processor time if that was requested. */
 static uint64_t weight_of(const struct speedscope *speedscope, const struct uspi_timed *sample) {
     return speedscope->writing->options.value == USP_PROFILE_CPU ? sample->cpu : sample->wall;
 }
@@ -35,7 +35,7 @@ static void put_frames(struct speedscope *speedscope) {
         if (function->line > 0) uspi_json_number(json, "line", function->line);
         uspi_json_end_object(json);
     }
-    /* What stands for frames that were left out. */
+    /* Stands for frames that were left out. */
     uspi_json_begin_object(json, NULL);
     uspi_json_string(json, "name", "[frames left out]");
     uspi_json_end_object(json);

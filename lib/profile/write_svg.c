@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A flame graph as one SVG file: each branch of the call tree is a box as wide as its share, above its caller. The file holds
- * the script by which a browser zooms (click a box), searches (Ctrl+F, or the word "Search") and tells the details; without a
- * script it is a picture all the same. */
+/* Writes a flame graph as one SVG file: each branch of the call tree is a box as wide as its share, above its caller's.
+ * The file has a script to zoom (click a box), search (Ctrl+F, or the word "Search") and show details; without scripts
+ * it is a static picture. */
 #include "lib/profile/writers.h"
 
 #include <stdlib.h>
@@ -12,9 +12,9 @@
 #define ROW    17u
 #define ABOVE  58u
 #define BELOW  28u
-/* Of a character of the font below, in tenths of a pixel. */
+/* Width of a character in the font below, in tenths of a pixel. */
 #define CHARACTER 66u
-/* Boxes narrower than this many thousandths of a pixel cannot be seen. */
+/* Minimum width of a box, in thousandths of a pixel: narrower ones cannot be seen. */
 #define NARROWEST 100u
 
 static const char style[] = "text{font:11px DejaVu Sans Mono,Menlo,Consolas,monospace;fill:#1a1a1a}\n"
@@ -26,8 +26,8 @@ static const char style[] = "text{font:11px DejaVu Sans Mono,Menlo,Consolas,mono
                             ".off{display:none}\n"
                             ".link{cursor:pointer;text-decoration:underline}\n";
 
-/* Boxes hold their left edge and width as parts of the whole (data-x, data-w) and their depth (data-d). What is zoomed to fills
- * the width; its callers do so too, whatever lies beside it is hidden. */
+/* A box has its left edge and width as fractions of the whole (data-x, data-w), and its depth (data-d). The box that is
+ * zoomed to and its callers fill the width; boxes beside it are hidden. */
 static const char script[] =
     "'use strict';\n"
     "var boxes, whole, left, shown = [0, 1];\n"
@@ -86,12 +86,12 @@ static const char script[] =
 struct svg {
     struct uspi_writing *writing;
     struct uspi_branches branches;
-    uint64_t *starts; /* of each branch: the value at its left edge */
-    uint32_t rows;    /* that can be seen */
-    uint64_t too_narrow;
+    uint64_t *starts;    /* for each branch the value at its left edge */
+    uint32_t rows;       /* number of rows with a visible box */
+    uint64_t too_narrow; /* number of boxes that cannot be seen */
 };
 
-/* Text between tags or in an attribute. XML has no way to write control characters, nor U+FFFE and U+FFFF. */
+/* Puts text between tags or into an attribute. XML cannot represent control characters, U+FFFE and U+FFFF. */
 static void put_xml(struct uspi_text *text, const char *string) {
     while (*string != '\0') {
         size_t n = strcspn(string, "<>&\"\xef");
@@ -117,7 +117,7 @@ static void put_xml(struct uspi_text *text, const char *string) {
     }
 }
 
-/* A number of thousandths. */
+/* Puts a number that is given in thousandths. */
 static void put_thousandths(struct uspi_text *text, uint64_t value) {
     const char digits[] = {'.', (char)('0' + value / 100 % 10), (char)('0' + value / 10 % 10),
                            (char)('0' + value % 10)};
@@ -125,12 +125,12 @@ static void put_thousandths(struct uspi_text *text, uint64_t value) {
     uspi_put(text, digits, sizeof digits);
 }
 
-/* part / whole in so many steps, rounded down. */
+/* Returns part / whole in units of 1 / steps, rounded down. */
 static uint64_t scaled(uint64_t part, uint64_t whole, uint64_t steps) {
     return whole == 0 ? 0 : (uint64_t)((double)part / (double)whole * (double)steps);
 }
 
-/* Nine decimals: what lies side by side in the picture touches in the numbers too. */
+/* Puts part / whole with nine decimals: adjacent boxes also have adjacent numbers. */
 static void put_part(struct uspi_text *text, uint64_t part, uint64_t whole) {
     uint64_t value = scaled(part, whole, 1000000000);
     char digits[10] = {'.'};
@@ -139,7 +139,7 @@ static void put_part(struct uspi_text *text, uint64_t part, uint64_t whole) {
     uspi_put(text, digits, sizeof digits);
 }
 
-/* Pale colours: one hue for an image, a little lighter or darker for a function. */
+/* Puts a pale colour: one hue for each image, slightly lighter or darker for each function. */
 static void put_colour(const struct svg *svg, const struct uspi_branch *branch) {
     static const uint8_t hues[][3] = {{250, 172, 120}, {250, 205, 110}, {190, 214, 120}, {140, 210, 160},
                                       {130, 205, 215}, {150, 185, 240}, {195, 170, 240}, {240, 165, 205}};
@@ -174,7 +174,7 @@ static void put_name(const struct svg *svg, const struct uspi_branch *branch, ch
     uspi_text_end(&name);
 }
 
-/* As much of a name as fits into a box; the script does the same when it is zoomed. */
+/* Puts as much of a name as fits into a box. The script does the same when it zooms. */
 static void put_label(struct uspi_text *text, const char *name, uint64_t width) {
     size_t room = width > 4000 ? (size_t)((width - 4000) / (CHARACTER * 100)) : 0, n = 0, cut = 0, characters = 0;
     while (name[n] != '\0' && characters <= room) {
@@ -291,7 +291,8 @@ static void put_head(const struct svg *svg) {
     put_text_at(text, "id=\"details\"", MARGIN, height - 10, "");
 }
 
-/* A branch begins where its elder sibling ends, the first one where its caller does. */
+/* Computes the left edges and the number of rows. A branch begins where its previous sibling ends; the first one begins
+ * where its caller does. */
 static void place(struct svg *svg) {
     const uint64_t whole = (uint64_t)(WIDTH - 2 * MARGIN) * 1000;
     uint64_t roots = 0;

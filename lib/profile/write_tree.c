@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* A call tree for people, in the shape that sample(1) has on Apple's systems, so that what reads that reads this: counts,
- * guides that lead from a caller to its callees, function, image, offsets and addresses; then the functions in which threads
- * stood most often, and the images. */
+/* Writes a call tree for people in the format of sample(1) on Apple's systems, so that its readers can read this one. A
+ * branch has its count, guides from the caller to its callees, function, image, offsets and addresses. Then follow the
+ * functions in which threads were most often, and the images. */
 #include "lib/base/path.h"
 #include "lib/profile/writers.h"
 
 #include <stdlib.h>
 
-/* Functions that are listed by what ended in them. */
+/* Maximum number of functions in the list of innermost functions. */
 #define TOP_FUNCTIONS 40u
 
 struct tree {
     struct uspi_writing *writing;
     struct uspi_branches branches;
-    char *guides; /* for each depth the character that leads past a callee to the next one */
+    char *guides; /* for each depth the guide character that leads past a callee to the next one */
 };
 
 static void put_line(void *context, const char *line) {
@@ -37,7 +37,7 @@ static void put_heading(struct uspi_writing *writing) {
     uspi_put_string(text, "\nCall graph:\n");
 }
 
-/* Time is written in microseconds: whole numbers, as counts are. */
+/* Puts an amount. Time is in microseconds, so that it is a whole number like a count. */
 static void put_amount(const struct tree *tree, uint64_t amount) {
     bool is_time = tree->writing->options.value != USP_PROFILE_SAMPLES;
     uspi_put_decimal(&tree->writing->text, is_time ? (amount + 500) / 1000 : amount, 0);
@@ -48,7 +48,7 @@ static const struct uspi_site *site_of(const struct uspi_profile_names *names, c
     return uspi_site(names, names->places[branch->places[i]].site);
 }
 
-/* "file.c:12,14,…", as sample(1) has it. */
+/* Puts "file.c:12,14,…", like sample(1). */
 static void put_lines(struct uspi_text *text, const struct uspi_profile_names *names,
                       const struct uspi_branch *branch) {
     const struct uspi_function *function = uspi_function(names, branch->function);
@@ -68,7 +68,8 @@ static void put_lines(struct uspi_text *text, const struct uspi_profile_names *n
     if (last != 0 && branch->place_count > USPI_BRANCH_PLACES) uspi_put_string(text, ",...");
 }
 
-/* "+ 20,34,…  [0x…,0x…,…]", or for what has no name "load address 0x… + 0x…  [0x…]". An inlined call has no offset of its own. */
+/* Puts "+ 20,34,…  [0x…,0x…,…]", or for a place without a name "load address 0x… + 0x…  [0x…]". An inlined call has no
+ * offset of its own. */
 static void put_sites(const struct tree *tree, const struct uspi_branch *branch) {
     struct uspi_text *text = &tree->writing->text;
     const struct uspi_profile_names *names = tree->branches.names;
@@ -129,7 +130,7 @@ static void put_branch(const struct tree *tree, const struct uspi_branch *branch
         const char guide[2] = {tree->guides[depth], ' '};
         uspi_put(text, guide, 2);
     }
-    /* What follows below this branch is led past it; a thread's callees always are. */
+    /* A guide leads past this branch's callees to its next sibling; a thread's branch always has a guide. */
     bool leads_on = branch->next != USPI_NONE || branch->depth == 0;
     tree->guides[branch->depth] = ' ';
     if (leads_on) tree->guides[branch->depth] = guides[branch->depth % (sizeof guides - 1)];
@@ -146,7 +147,7 @@ static void put_branch(const struct tree *tree, const struct uspi_branch *branch
     uspi_put(text, "\n", 1);
 }
 
-/* ---- where threads stood ---- */
+/* ---- innermost functions ---- */
 
 struct top {
     uint32_t function;

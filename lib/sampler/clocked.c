@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a thread still stands where it was captured: see struct uspi_clocked. */
+/* Implements clocked.h: decides whether a thread has run since it was captured. */
 #include "lib/sampler/clocked.h"
 
-/* What being stopped takes of a thread's own time at most, in ns: the handler of the request, or the way out of the call in
- * which it waited and back. */
+/* The most processor time, in ns, that a stop adds to a thread's own clock. The thread runs the request's signal
+ * handler, or leaves the system call in which it waited and enters it again. */
 #define BEING_STOPPED UINT64_C(50000)
-/* As many looks as there may be until a thread is captured again. */
+/* Maximum number of looks between a doubt and the repeated capture. */
 #define PATIENCE_MAX (UINT32_C(1) << 20)
 
 uint64_t uspi_clocked_look(struct uspi_clocked *clocked, uint64_t cpu, bool *moved) {

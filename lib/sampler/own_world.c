@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* This process as a world to be sampled. See world.h. */
+/* Implements struct uspi_world for this process. See world.h. */
 #include "lib/sampler/world.h"
 
 #include "lib/images/own_images.h"
@@ -66,7 +66,7 @@ static int capture(void *context, const struct usp_thread *thread, const struct 
     return usp_capture_thread(thread, options, stack);
 }
 
-/* The list of the library's own, anew when something was loaded or unloaded. */
+/* Returns the library's own list of images, and gets it again if an image was loaded or unloaded. */
 static const struct usp_images *images_now(void *context) {
     struct uspi_own_world *own = context;
     struct usp_images *fresh = NULL;
@@ -90,13 +90,13 @@ static bool is_traced(void *context) {
     return uspi_os_is_traced();
 }
 
-/* Options that the program chose stay. */
+/* Calls usp_prepare unless the program has called it: options that the program chose stay in force. */
 static int get_ready(void) { return usp_is_prepared() ? USP_OK : usp_prepare(NULL); }
 
 int uspi_own_world_begin(struct uspi_own_world *own, struct uspi_world *world) {
     memset(own, 0, sizeof *own);
     int status = get_ready();
-    /* Without captures a monitor still measures. */
+    /* A monitor can measure hangs on a system without captures. */
     if (status == USP_ERROR_UNSUPPORTED && uspi_os_kind() != USP_OS_UNKNOWN) status = USP_OK;
     if (status != USP_OK) return status;
     if (!uspi_event_init(&own->event)) return USP_ERROR_UNSUPPORTED;

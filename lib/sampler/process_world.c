@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Another process as a world to be sampled. See world.h. How its threads are stopped is lib/os/'s. */
+/* Implements struct uspi_world for another process. See world.h. lib/os/ stops its threads. */
 #include "lib/sampler/world.h"
 
 #include "lib/base/page_cache.h"
@@ -10,29 +10,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Unwind rules that are kept from one capture to the next. */
+/* Number of unwind rules that are cached between captures. */
 #define RULES 4096u
-/* Roots of another process: each of ours, in each of its copies of libc. */
+/* Maximum number of roots: each root of this process, in each copy of libc that the other process has. */
 #define ROOTS 8u
-/* Images are listed again after so long, in ns, when memory was mapped or unmapped; */
+/* Minimum time between two listings of the images, in ns. They are listed again only if memory was mapped or
+ * unmapped. */
 #define LIST_AGE UINT64_C(1000000000)
-/* earlier when a stack leads outside of them, but then listing may take no more than this part of the time. */
+/* Listing the images takes at most one part in LIST_SHARE of the time. If a stack has addresses outside the images,
+ * this is the only limit. */
 #define LIST_SHARE 20u
 
-/* What the captures of one stop need; everything that belongs to the images is replaced together. */
+/* The other process. The fields that are made from the images are replaced together. */
 struct uspi_other_world {
     struct uspi_os_other *other;
     int64_t pid;
     struct usp_images *images; /* NULL: not known */
     struct uspi_image_tables *tables;
-    struct uspi_rule_cache *rules; /* NULL: none are kept */
-    struct usp_memory memory;      /* of the process */
-    struct uspi_page_cache *pages; /* in front of it, emptied at each stop; NULL: memory lacked */
+    struct uspi_rule_cache *rules; /* NULL: rules are not cached */
+    struct usp_memory memory;      /* memory of the process */
+    struct uspi_page_cache *pages; /* cache of `memory`, emptied at each stop; NULL: the allocation failed */
     usp_addr roots[ROOTS];
     uint32_t root_count;
-    uint64_t mapped;        /* when the images were listed, */
-    uint64_t listed;        /* which was then, by usp_clock, */
-    uint64_t listing_takes; /* and took so long */
+    uint64_t mapped;        /* uspi_os_other_mapped at the last listing of the images */
+    uint64_t listed;        /* time of that listing, by usp_clock */
+    uint64_t listing_takes; /* duration of that listing, in ns */
     struct uspi_stopped_process stopped;
 };
 
@@ -54,7 +56,8 @@ static void forget_rules(struct uspi_other_world *w) {
     w->rules = uspi_rule_cache_create(RULES, true, NULL);
 }
 
-/* The list becomes the world's. */
+/* Makes `fresh` the list of images, with new unwind tables and roots and an empty rule cache. After USP_OK the world
+ * owns `fresh`. */
 static int take_images(struct uspi_other_world *w, struct usp_images *fresh) {
     const struct uspi_places places = {.search = {.as_named = true}, .process = w->pid};
     struct uspi_image_tables *tables = NULL;
@@ -69,7 +72,7 @@ static int take_images(struct uspi_other_world *w, struct usp_images *fresh) {
     return USP_OK;
 }
 
-/* A process that has ended since keeps the list that it had. */
+/* Lists the images. If the process has ended, the previous list stays. */
 static int list_images(struct uspi_other_world *w) {
     struct usp_images *fresh = NULL;
     uint64_t began = uspi_os_clock(), mapped = uspi_os_other_mapped(w->other);
@@ -95,7 +98,7 @@ static bool leads_outside(const struct uspi_other_world *w, const struct usp_sta
     return false;
 }
 
-/* Whether there may be other images than those that are listed. */
+/* Whether the images may have changed and their last listing is old enough to list them again. */
 static bool is_list_due(const struct uspi_other_world *w, bool is_outside) {
     uint64_t age = uspi_os_clock() - w->listed, least = w->listing_takes * LIST_SHARE;
     if (age < (is_outside ? least : LIST_AGE > least ? LIST_AGE : least)) return false;
@@ -104,7 +107,7 @@ static bool is_list_due(const struct uspi_other_world *w, bool is_outside) {
 
 /* ---- captures ---- */
 
-/* A thread's memory: the copy of its stack, and what the process holds besides. */
+/* A thread's memory: the copy of its stack, and the live memory of the process for all other addresses. */
 struct thread_memory {
     struct uspi_thread_copy *copy;
     struct usp_memory live;
@@ -171,7 +174,7 @@ static int capture(void *context, const struct usp_thread *wanted, const struct 
         usp_stack_init(stack, stack->frames, stack->capacity);
         status = walk(w, thread, options, stack);
     }
-    /* Code that no image holds can become other code. */
+    /* Code outside all images can be replaced by other code, for which cached rules would be wrong. */
     if (leads_outside(w, stack)) forget_rules(w);
     return status;
 }
@@ -206,7 +209,7 @@ static int describe_thread(void *context, const struct usp_thread *thread, struc
     return uspi_os_other_describe(((struct uspi_process_world *)context)->inner->other, thread, info);
 }
 
-/* A thread of another process is a number. */
+/* A thread of another process is only a number: there is nothing to release. */
 static void release(void *context, struct usp_thread *thread) {
     (void)context;
     memset(thread, 0, sizeof *thread);
@@ -225,7 +228,7 @@ static int make_inner(struct uspi_process_world *process, int64_t pid, char *err
     w->memory = uspi_os_other_memory(w->other);
     struct usp_memory behind = w->memory;
     w->pages = uspi_page_cache_before(&behind);
-    /* Stacks without images rather than none. */
+    /* Threads can be captured without a list of images. */
     return list_images(w) == USP_ERROR_NO_MEMORY ? USP_ERROR_NO_MEMORY : USP_OK;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* usp_sampler_*: the thread that samples, and how it is started and stopped. What happens at a tick is sampling.c's. */
+/* Implements usp_sampler_*: starts and stops the thread that samples. sampling.c performs its ticks. */
 #include "lib/sampler/sampling.h"
 
 #include "lib/base/sized.h"
@@ -9,13 +9,13 @@
 
 struct usp_sampler {
     struct uspi_world world;
-    struct uspi_own_world own; /* one of the two */
-    struct uspi_process_world process;
-    bool is_own; /* it samples this process */
+    struct uspi_own_world own;         /* used if is_own */
+    struct uspi_process_world process; /* used if not is_own */
+    bool is_own;                       /* the sampler samples this process */
     struct uspi_sampling *sampling;
-    int64_t pid;                    /* the process that made it; another one is its child */
-    struct uspi_lock *changes;      /* held while it is started or stopped */
-    struct uspi_own_thread *thread; /* NULL: it does not run */
+    int64_t pid;                    /* id of the process that made the sampler; a child process has another one */
+    struct uspi_lock *changes;      /* held while the thread is started or stopped */
+    struct uspi_own_thread *thread; /* NULL: the sampler does not run */
     _Atomic(bool) is_stopping;
 };
 
@@ -48,7 +48,7 @@ static void sample(void *context) {
     struct usp_sampler *sampler = context;
     uint64_t due = uspi_sampling_begin(sampler->sampling);
     while (!atomic_load(&sampler->is_stopping)) {
-        /* Woken: it is to stop, or was to stop when it was started again. */
+        /* A wake-up means that the sampler is stopping, or is left over from the stop before this start. */
         if (sampler->world.sleep(sampler->world.context, due)) continue;
         due = uspi_sampling_tick(sampler->sampling);
     }
@@ -123,7 +123,7 @@ int usp_sampler_stop(struct usp_sampler *sampler) {
 
 void usp_sampler_free(struct usp_sampler *sampler) {
     if (sampler == NULL) return;
-    /* Another thread of the parent may have held any of the locks when the child was made. */
+    /* In a child process the locks are not taken: a thread of the parent may have held them at the fork. */
     if (sampler->pid == uspi_os_process_id() && sampler->changes != NULL) {
         (void)usp_sampler_stop(sampler);
     }

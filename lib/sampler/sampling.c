@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See sampling.h. */
+/* Implements sampling.h: ticks, the threads that they look at, and the samples that they add to the profile. */
 #include "lib/sampler/sampling.h"
 
 #include "lib/base/hash.h"
@@ -10,19 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Time that is known to belong to a stack is put together until it is so long, in ns: fewer samples, and a time line that is up to
- * date. */
+/* Maximum time, in ns, that is accumulated for a thread that does not run before it becomes a sample. Accumulating
+ * saves samples; the limit keeps the time line up to date. */
 #define TOGETHER UINT64_C(1000000000)
-/* What may be spent at once beyond the budget, as time in which it is earned again, in ns. */
+/* The budget of this much past time, in ns, may be spent at once. */
 #define CREDIT UINT64_C(100000000)
-/* Ticks between two lists of threads where the system does not count them, and where they do not change in number. */
+/* Ticks between two listings of the threads, on a system that does not count threads. */
 #define TICKS_BETWEEN_LISTS 5u
-/* A thread is described anew so often, one after the other, because it may have got a name, in ns: where threads are chosen by their
- * names, and where the name is only shown. It reads a file of the system's. */
+/* Time between two descriptions, in ns: the first where threads are chosen by name, the second where names are only
+ * shown. One thread at a time is described again, because it may have got a name. A description reads a system file. */
 #define BETWEEN_DESCRIPTIONS       UINT64_C(100000000)
 #define BETWEEN_SHOWN_DESCRIPTIONS UINT64_C(1000000000)
 
-/* Time that has passed on a thread. */
+/* Time that one sample of a thread stands for, in ns, and the number of ticks in it. */
 struct span {
     uint64_t wall, cpu;
     uint32_t ticks;
@@ -33,37 +33,37 @@ struct sampled {
     struct usp_thread thread;
     struct usp_thread_info info;
     struct uspi_clocked clock;
-    uint64_t looked;  /* when it was looked at last; */
-    struct span idle; /* since when it stands where its last sample says, */
-    struct span due;  /* and since when it is not known where it stands */
-    uint64_t paid;    /* until then it has been stopped for as long as it may be */
-    bool is_wanted;   /* otherwise it is known so that it is not taken for a new one */
+    uint64_t looked;  /* time of the last look */
+    struct span idle; /* time, not yet in the profile, in which the thread stood where its last sample says */
+    struct span due;  /* time in which its position is unknown; the next capture's sample gets it */
+    uint64_t paid;    /* no capture before this time: budget_stopped is used up */
+    bool is_wanted;   /* it is sampled; other threads are kept so that they do not count as new */
     bool has_stack;   /* its last sample is in the profile */
-    bool is_listed;   /* in the list that is being read */
+    bool is_listed;   /* the current listing contains it */
     bool is_in_use;
-    bool is_to_be_captured; /* at this tick */
+    bool is_to_be_captured; /* the current tick captures it */
 };
 
 struct uspi_sampling {
-    struct usp_sampler_options options; /* complete; the arrays are the ones below */
+    struct usp_sampler_options options; /* complete; the arrays are `given` and `names` */
     struct uspi_world world;
     struct usp_thread *given;
     char **names;
-    struct uspi_lock *lock; /* for all that follows, held during a tick */
+    struct uspi_lock *lock; /* protects the following fields; held during a tick */
     struct usp_profile *profile;
     struct usp_profile_run run;
     struct uspi_allowance allowance;
     struct uspi_pool threads;
-    struct usp_thread *list; /* scratch: max_threads and one */
+    struct usp_thread *list; /* scratch: max_threads + 1 elements */
     struct usp_frame *frames;
-    uint64_t scheduled; /* the tick's place in the row, from which jitter moves it; */
-    uint64_t due;       /* when it is to be */
-    uint64_t paid;      /* until then the processor time that was taken is earned */
-    uint64_t own_cpu;   /* the sampler's clock at the end of the last tick */
+    uint64_t scheduled; /* time of the next tick without jitter */
+    uint64_t due;       /* time of the next tick */
+    uint64_t paid;      /* no tick before this time: budget_cpu is used up */
+    uint64_t own_cpu;   /* the sampler's processor time at the end of the last tick */
     uint64_t random;
-    uint32_t described;    /* the thread that was described last, */
-    uint64_t described_at; /* and when */
-    unsigned to_list;      /* ticks until the next list */
+    uint32_t described;    /* index of the thread that was described last */
+    uint64_t described_at; /* time of that description */
+    unsigned to_list;      /* ticks until the next listing, on a system that does not count threads */
     bool knows_own_cpu;
 };
 
@@ -145,8 +145,8 @@ void uspi_sampling_free(struct uspi_sampling *sampling) {
 
 /* ---- samples ---- */
 
-/* Adds a sample for a span. stack NULL: where the thread stood before. False: the profile has no such place any more, or no
- * room; the span is as it was. */
+/* Adds a sample for a span and clears the span. stack NULL: the thread still stands where its last sample says. Returns
+ * false, with the span unchanged, if the profile no longer has that stack or has no room. */
 static bool add_sample(struct uspi_sampling *s, struct sampled *t, const struct usp_stack *stack, struct span *span) {
     const struct usp_profile_sample sample = {.thread = &t->info,
                                               .stack = stack,
@@ -160,14 +160,15 @@ static bool add_sample(struct uspi_sampling *s, struct sampled *t, const struct 
     return t->has_stack;
 }
 
-/* What cannot be added waits for the next stack. */
+/* Adds the thread's idle time to the profile. If that fails, the next capture's sample gets the time. */
 static void flush(struct uspi_sampling *s, struct sampled *t) {
     if (t->idle.ticks == 0 || add_sample(s, t, NULL, &t->idle)) return;
     t->due = (struct span){t->due.wall + t->idle.wall, t->due.cpu + t->idle.cpu, t->due.ticks + t->idle.ticks};
     t->idle = (struct span){.ticks = 0};
 }
 
-/* What is spent now is earned until then: at `share` thousandths of the time, with some credit. */
+/* Returns when the budget has paid for `spent` ns, at `share` thousandths of the time; 0: there is no limit. Counting
+ * begins at `paid`, when earlier spending is paid for, but no earlier than CREDIT before `now`. */
 static uint64_t earned(uint64_t paid, uint64_t now, uint64_t spent, uint32_t share) {
     uint64_t credit = now > CREDIT ? now - CREDIT : 0;
     if (share == 0) return 0;
@@ -192,7 +193,7 @@ static void capture(struct uspi_sampling *s, struct sampled *t, uint64_t now) {
     if (stack.stopped_ns > s->run.longest_stop_ns) s->run.longest_stop_ns = stack.stopped_ns;
     t->paid = earned(t->paid, now, stack.stopped_ns, s->options.budget_stopped);
     uspi_clocked_captured(&t->clock);
-    /* What does not fit is counted by the profile. */
+    /* The profile counts samples for which it has no room. */
     if (!add_sample(s, t, &stack, &t->due)) t->due = (struct span){.ticks = 0};
 }
 
@@ -226,7 +227,7 @@ static bool is_wanted(const struct uspi_sampling *s, const struct sampled *t) {
     }
 }
 
-/* A thread can get its name late. */
+/* Describes a thread and decides again whether it is sampled, because it can get its name late. */
 static void describe_thread(struct uspi_sampling *s, struct sampled *t) {
     struct usp_thread_info info;
     if (s->world.describe(s->world.context, &t->thread, &info) == USP_OK) {
@@ -270,7 +271,7 @@ static void look_at(struct uspi_sampling *s, uint32_t i, uint64_t now) {
         return;
     }
     uint64_t ran = uspi_clocked_look(&t->clock, cpu, &moved);
-    /* Without a clock every thread may have moved. */
+    /* Without a clock the thread may have run. */
     if (status != USP_OK) moved = true;
     struct span *span = t->has_stack && !moved && t->due.ticks == 0 ? &t->idle : &t->due;
     if (span == &t->due && t->idle.ticks > 0) flush(s, t);
@@ -287,7 +288,8 @@ static void look_at(struct uspi_sampling *s, uint32_t i, uint64_t now) {
     }
 }
 
-/* Those of the tick that run or have run. Threads that are stopped together are captured before others are stopped. */
+/* Captures the threads that look_at has chosen. Threads that are stopped together are captured before others are
+ * stopped. */
 static void capture_due(struct uspi_sampling *s, uint64_t now) {
     struct usp_thread together[USPI_STOPPED_TOGETHER];
     uint32_t places[USPI_STOPPED_TOGETHER];
@@ -309,8 +311,8 @@ static void capture_due(struct uspi_sampling *s, uint64_t now) {
     }
 }
 
-/* A thread that is new to the sampler: what it has used of the processor since it began is its first sample's, unless it was
- * there before the sampler was. */
+/* Adds a thread that is new to the sampler. Its first sample gets the processor time since the thread began, unless the
+ * thread is in the first list. */
 static void meet_thread(struct uspi_sampling *s, const struct usp_thread *thread, uint64_t now, bool is_first_list) {
     uint32_t i = uspi_pool_add(&s->threads, hash_of(thread->id));
     struct usp_thread kept = *thread;
@@ -330,13 +332,15 @@ static void meet_thread(struct uspi_sampling *s, const struct usp_thread *thread
         return;
     }
     if (!t->is_wanted) return;
-    /* It began at some moment since the last tick, and may have ended before the next. */
+    /* The thread began since the last tick: half an interval ago on average. It may end before the next tick, so look
+     * now. */
     t->looked = now > s->options.interval / 2 ? now - s->options.interval / 2 : 0;
     s->run.threads_appeared++;
     look_at(s, i, now);
 }
 
-/* A thread that is not in the list has ended, unless the list was cut short. */
+/* Forgets the threads that have ended. A thread that is not listed may still exist: the list may have been cut
+ * short. */
 static void drop_ended(struct uspi_sampling *s) {
     for (uint32_t i = 0; i < s->threads.begun; i++) {
         struct sampled *t = sampled_at(s, i);
@@ -371,7 +375,8 @@ static bool follows_new_threads(const struct uspi_sampling *s) {
     return s->options.which == USP_SAMPLER_ALL || s->options.which == USP_SAMPLER_NAMED;
 }
 
-/* As long as there are as many threads as are known, and every known one is there, no thread is new. */
+/* Lists the threads if their number is not that of the known ones, or every few ticks on a system that does not count
+ * them. The tick has forgotten sampled threads that have ended, so that a new thread changes the number. */
 static void look_for_new(struct uspi_sampling *s, uint64_t now) {
     size_t count = 0;
     if (!follows_new_threads(s)) return;
@@ -384,7 +389,7 @@ static void look_for_new(struct uspi_sampling *s, uint64_t now) {
 
 /* ---- a tick ---- */
 
-/* Ticks that should have been in between are not made up for. */
+/* Counts ticks that were missed. They are not made up for: the next tick is scheduled from `now`. */
 static void count_missed(struct uspi_sampling *s, uint64_t now) {
     uint64_t late = now > s->due ? now - s->due : 0;
     if (late < s->options.interval) return;
@@ -397,7 +402,8 @@ static uint64_t next_random(struct uspi_sampling *s) {
     return s->random >> 33;
 }
 
-/* The next tick, early or late by no more than the jitter, and not before this one is paid for. */
+/* Returns the time of the next tick: up to half the jitter early or late, and not before the budget has paid for this
+ * one. */
 static uint64_t schedule(struct uspi_sampling *s, uint64_t now) {
     uint64_t before = s->due, range = s->options.interval * s->options.jitter / 1000;
     uint64_t cpu = s->world.own_cpu(s->world.context);
@@ -433,7 +439,7 @@ uint64_t uspi_sampling_begin(struct uspi_sampling *sampling) {
     s->knows_own_cpu = false;
     s->to_list = 0;
     list_threads(s, now, true);
-    /* The time since an earlier run belongs to no thread. */
+    /* Time between runs is not counted for any thread. */
     for (uint32_t i = 0; i < s->threads.begun; i++) {
         struct sampled *t = sampled_at(s, i);
         uint64_t cpu;

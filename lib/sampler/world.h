@@ -15,7 +15,7 @@
 struct uspi_world {
     void *context;
 
-    /* The time as usp_clock, and in ns since 1970-01-01 UTC, 0 unknown. */
+    /* clock: the time as usp_clock. wall_clock: ns since 1970-01-01 UTC, 0: unknown. */
     uint64_t (*clock)(void *context);
     uint64_t (*wall_clock)(void *context);
 

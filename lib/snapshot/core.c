@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A core file as a snapshot: its threads, memory, images and messages handed to lib/snapshot/snapshot.c, which walks them. */
+/* Makes a snapshot of a core file: passes its threads, memory, images and messages to lib/snapshot/snapshot.c, which
+ * walks the threads. */
 #include "lib/corefile/core.h"
 #include "lib/snapshot/snapshot.h"
 #include "lib/unwind/tables/image_tables.h"
@@ -7,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* uspi_snapshot_source.describe. */
+/* Implements uspi_snapshot_source.describe. */
 static void describe_target(void *context, const struct uspi_stopped_thread *thread, struct usp_target *target) {
     const usp_addr *roots = target->roots;
     uint32_t root_count = target->root_count;
@@ -17,7 +18,7 @@ static void describe_target(void *context, const struct uspi_stopped_thread *thr
     target->root_count = root_count;
 }
 
-/* uspi_snapshot_source.writable. */
+/* Implements uspi_snapshot_source.writable. */
 static int list_writable(void *context, uspi_range_function each, void *each_context) {
     const struct uspi_core_memory *memory = &((const struct uspi_core *)context)->memory;
     int status = USP_OK;
@@ -28,7 +29,7 @@ static int list_writable(void *context, uspi_range_function each, void *each_con
     return status;
 }
 
-/* uspi_snapshot_source.release; the images were the snapshot's. */
+/* Implements uspi_snapshot_source.release. The snapshot owns the images and has freed them. */
 static void release(void *context) {
     struct uspi_core *core = context;
     core->images = NULL;
@@ -45,7 +46,7 @@ static void take_thread(const struct uspi_core *core, const struct uspi_core_thr
     to->copy.stack_high = from->stack_high;
 }
 
-/* The threads that are wanted: all, or the one with that id. */
+/* Takes all threads, or only the one with the id `only`. */
 static int take_threads(const struct uspi_core *core, uint64_t only, struct uspi_stopped_process *process) {
     process->threads = calloc(core->thread_count + 1, sizeof *process->threads);
     if (process->threads == NULL) return USP_ERROR_NO_MEMORY;
@@ -65,7 +66,7 @@ static void fill_info(const struct uspi_core *core, struct usp_snapshot_info *in
     info->program = core->program != NULL ? core->program : "";
 }
 
-/* Takes the core over, whether it succeeds or not. */
+/* Makes the snapshot. Takes ownership of the core, also on failure. */
 static int snapshot_of(struct uspi_core *core, const struct usp_snapshot_options *options,
                        struct usp_snapshot **snapshot) {
     const struct uspi_places places = {

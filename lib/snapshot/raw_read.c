@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading raw captures: untrusted records become a snapshot. See raw.h; what was captured is not walked again,
- * what is named is symbolize.h's. */
+/* Reads raw captures: makes a snapshot of untrusted records. See raw.h. The stacks were walked when they were captured;
+ * symbolize.h finds the names. */
 #include "lib/snapshot/raw.h"
 
 #include "arch/backend.h"
@@ -16,11 +16,11 @@
 
 #define MESSAGES_MAX 16u
 
-/* A thread while its records come in. */
+/* A thread whose records are being read. */
 struct raw_thread {
     struct usp_snapshot_thread thread;
-    size_t first_frame; /* in `frames` */
-    uint32_t promised;  /* frames */
+    size_t first_frame; /* index in `frames` */
+    uint32_t promised;  /* number of frames that its stack record announces */
     bool has_stack;
 };
 
@@ -29,7 +29,7 @@ struct reading {
     struct uspi_error *error;
     uint64_t only_thread;
     bool has_process, has_end, is_cut;
-    bool skips; /* the thread that comes in is not wanted */
+    bool skips; /* the records of the current thread are skipped */
     struct usp_snapshot_info info;
     char *program;
     struct uspi_image_list images;
@@ -44,7 +44,7 @@ struct reading {
 /* One record, its checksum verified. */
 struct record {
     uint32_t type;
-    uint64_t offset; /* of its payload, in the file */
+    uint64_t offset; /* offset of the payload in the file */
     struct uspi_bytes payload;
 };
 
@@ -54,7 +54,7 @@ static int load(struct reading *r, const struct record *record, uint64_t offset,
     return uspi_bytes_load(record->payload, offset, width, value, "field", r->error);
 }
 
-/* Numbers of 4 and 8 bytes, one behind the other: `widths` has a digit for each, and ends the list. */
+/* Loads consecutive numbers of 4 or 8 bytes. `widths` is a string with one digit for each. */
 static int load_all(struct reading *r, const struct record *record, const char *widths, uint64_t *values) {
     uint64_t offset = 0;
     int status = USP_OK;
@@ -66,7 +66,7 @@ static int load_all(struct reading *r, const struct record *record, const char *
     return status;
 }
 
-/* A string that is stored with its length; what a C string cannot hold ends it. */
+/* Loads a string of a given length, which the caller frees. A NUL byte in it ends the C string. */
 static int load_string(struct reading *r, const struct record *record, uint64_t offset, uint64_t length,
                        char **string) {
     struct uspi_bytes part;
@@ -281,13 +281,13 @@ static int read_record(struct reading *r, const struct record *record) {
     case USPI_RAW_STACK: return read_stack(r, record, raw);
     case USPI_RAW_FRAMES: return read_frames(r, record, raw);
     case USPI_RAW_END: r->has_end = true; return USP_OK;
-    default: return USP_OK; /* of a later version */
+    default: return USP_OK; /* a record type of a later version */
     }
 }
 
 /* ---- the file ---- */
 
-/* The record at *offset, which moves behind it. USP_ERROR_TRUNCATED: the file ends, or is damaged, here. */
+/* Reads the record at *offset and advances *offset past it. USP_ERROR_TRUNCATED: the file ends here or is damaged. */
 static int next_record(struct reading *r, uint64_t *offset, struct record *record) {
     uint8_t header[USPI_RAW_RECORD_HEADER], piece[256], stored[USPI_RAW_CHECKSUM_SIZE];
     int status = uspi_bytes_read(r->bytes, *offset, header, sizeof header, "record", r->error);
@@ -348,11 +348,11 @@ static int read_all(struct reading *r) {
 
 /* ---- the snapshot ---- */
 
-/* What the frames that are there allow. */
+/* Adapts a thread's stack to the frames that were found. */
 static void settle_thread(struct reading *r, struct raw_thread *raw) {
     struct usp_stack *stack = &raw->thread.stack;
     if (stack->count < raw->promised) {
-        /* The rest is in records that the cut took. */
+        /* The other frames were in records that are cut off. */
         stack->stop = USP_STOP_NONE;
         stack->stop_address = 0;
         r->is_cut = true;
@@ -370,14 +370,15 @@ static void settle_thread(struct reading *r, struct raw_thread *raw) {
     }
 }
 
-/* Where a frame of a stack whose frames from `from` to `to` were taken out lies now. */
+/* Returns the new index of a frame after the frames from `from` up to `to` were removed; USP_NO_INDEX for a removed
+ * one. */
 static uint32_t moved_index(uint32_t index, uint32_t from, uint32_t to) {
     if (index == USP_NO_INDEX || index < from) return index;
     return index < to ? USP_NO_INDEX : index - (to - from);
 }
 
-/* Keeps no more frames than are wanted, as a walk with that room would have done: the middle goes, or without a tail the
- * outermost. A stack has one gap, so one that it had already grows. */
+/* Keeps at most max_frames frames, as a walk with that capacity would have done: removes the middle, or without a tail
+ * the outermost frames. A stack has only one gap, so an existing gap grows. */
 static void trim(struct usp_stack *stack, const struct usp_snapshot_options *options) {
     const uint32_t max = options->max_frames, physical = stack->physical;
     if (stack->count <= max) return;
@@ -416,7 +417,7 @@ static int read_nothing(void *context, usp_addr from, void *to, size_t n) {
     return n == 0 ? USP_OK : USP_ERROR_ABSENT;
 }
 
-/* uspi_snapshot_source.describe: there is nothing to add. */
+/* Implements uspi_snapshot_source.describe: there is nothing to add. */
 static void describe_target(void *context, const struct uspi_stopped_thread *thread, struct usp_target *target) {
     (void)context;
     (void)thread;

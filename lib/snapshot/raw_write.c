@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing raw captures: no allocation, no lock, a small buffer on the stack. See raw.h. */
+/* Writes raw captures without allocation and locks, through a small buffer on the stack. See raw.h. */
 #include "lib/snapshot/raw.h"
 
 #include "arch/little_endian.h"
@@ -10,7 +10,7 @@
 
 #define GATHERED 1024u
 
-/* Where records go. Each is handed to the system before the next begins. */
+/* The output. Each record is written to the file before the next one begins. */
 struct sink {
     int fd, status;
     uint32_t crc, records;
@@ -57,7 +57,8 @@ static void end(struct sink *sink) {
     sink->records++;
 }
 
-/* Strings are cut where a record's size could not tell them any more. */
+/* Returns the length of a string, at most UINT16_MAX: longer strings are cut, so that a record's size stays in its
+ * field. */
 static size_t length_of(const char *string) {
     size_t n = string != NULL ? strlen(string) : 0;
     return n < UINT16_MAX ? n : UINT16_MAX;
@@ -97,7 +98,7 @@ static void put_image(struct sink *sink, const struct usp_image *image) {
     end(sink);
 }
 
-/* What is known of a thread besides its registers and its stack. */
+/* The data of a thread except its registers and its stack. */
 struct about {
     const struct usp_thread_info *info;
     usp_addr stack_low, stack_high;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Snapshots: a stopped process's copies become walked threads, in order, with what was asked to be kept. Stopping is
- * lib/os/'s, reading cores lib/corefile/'s. */
+/* Makes snapshots: walks the threads that were copied while a process was stopped, and keeps the requested data.
+ * lib/os/ stops processes, lib/corefile/ reads cores. */
 #include "lib/snapshot/snapshot.h"
 #include "arch/host.h"
 #include "lib/base/array.h"
@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Roots of another process: each of ours, in each of its copies of libc. */
+/* Maximum number of roots: each root of this process, in each copy of libc that the other process has. */
 #define ROOTS 8u
-/* Kept while the threads are walked, which mostly stand in the same functions. */
+/* Number of unwind rules that are cached while the threads are walked, which mostly are in the same functions. */
 #define RULES 2048u
 
 struct thread_memory {
@@ -36,8 +36,8 @@ struct usp_snapshot {
     size_t frame_count, frame_room;
     uint8_t *sp_bytes;
     usp_addr roots[ROOTS];
-    struct usp_memory memory;         /* process.live as the source gave it */
-    char *program, *sysroot, *folder; /* copies; NULL: not given */
+    struct usp_memory memory;         /* process.live as given by the source */
+    char *program, *sysroot, *folder; /* copies of the options' and the source's strings; NULL: not given */
 };
 
 void usp_snapshot_options_init(struct usp_snapshot_options *options) {
@@ -89,7 +89,7 @@ static void init_target(const struct usp_snapshot *s, size_t i, struct usp_targe
 
 /* ---- making one ---- */
 
-/* The main thread first, the others by id. */
+/* Sorts the main thread first, the others by id. */
 static int by_rank(const void *a, const void *b) {
     const struct usp_thread_info *x = &((const struct uspi_stopped_thread *)a)->info;
     const struct usp_thread_info *y = &((const struct uspi_stopped_thread *)b)->info;
@@ -98,7 +98,8 @@ static int by_rank(const void *a, const void *b) {
     return (x->thread.id > y->thread.id) - (x->thread.id < y->thread.id);
 }
 
-/* Appends a walked stack's frames. They move until the last one is there: then they are given to their stacks. */
+/* Appends a walked stack's frames to the array of all frames. The array can move until the last thread is walked;
+ * give_frames then sets the stacks' pointers. */
 static bool keep_frames(struct usp_snapshot *s, const struct usp_stack *stack) {
     struct usp_frame *grown =
         uspi_array_reserve(s->frames, &s->frame_room, s->frame_count + stack->count, sizeof *grown);
@@ -121,7 +122,8 @@ static void give_frames(struct usp_snapshot *s) {
     }
 }
 
-/* What is kept around sp: of a copy only what was copied, since the process runs again. */
+/* Reads up to n bytes around sp. Where a part of the stack was copied, only from the copy, since the process runs
+ * again. */
 static size_t read_around(const struct usp_snapshot *s, size_t i, const struct usp_target *target, size_t n,
                           usp_addr *from, uint8_t *to) {
     const struct uspi_copied *part = &s->source.process.threads[i].copy.parts[0];
@@ -141,13 +143,13 @@ static size_t read_around(const struct usp_snapshot *s, size_t i, const struct u
     return 0;
 }
 
-/* What walking needs besides the snapshot. */
+/* What a walk needs besides the snapshot. */
 struct walk_room {
     const struct usp_snapshot_options *options;
     const struct uspi_own_capture *own; /* may be NULL */
-    struct usp_frame *frames;           /* max_frames */
-    struct usp_memory text;             /* read NULL: text is read as the source says */
-    struct uspi_rule_cache *rules;      /* one for all threads */
+    struct usp_frame *frames;           /* room for max_frames frames */
+    struct usp_memory text;        /* memory to read text from; read NULL: target.code stays as the source has set it */
+    struct uspi_rule_cache *rules; /* shared by all threads */
 };
 
 static void take_own(struct usp_snapshot_thread *t, const struct uspi_own_capture *own, struct usp_frame *frames) {
@@ -220,7 +222,8 @@ static bool take_threads(struct usp_snapshot *s, const struct usp_snapshot_optio
     room.frames = malloc(options->max_frames * sizeof *room.frames);
     struct uspi_page_cache *pages = NULL;
     struct usp_memory live = s->source.process.live;
-    /* A core's memory is mapped; a process's costs a system call, and a word that leads nowhere is tried more than once. */
+    /* A core's memory is mapped and needs no cache. Reading a process's memory takes a system call, and a walk can try
+     * a bad address more than once. */
     if (s->source.describe == NULL) {
         pages = uspi_page_cache_before(&live);
         room.text = live;
@@ -251,7 +254,7 @@ static void free_source(struct uspi_snapshot_source *source) {
     memset(source, 0, sizeof *source);
 }
 
-/* NULL stays NULL. False when memory lacks. */
+/* Copies a string; NULL stays NULL. Returns false if memory is exhausted. */
 static bool copy_string(const char *from, char **to) {
     *to = from != NULL ? strdup(from) : NULL;
     return from == NULL || *to != NULL;
@@ -293,7 +296,7 @@ int uspi_snapshot_from_stopped(struct uspi_snapshot_source *source, const struct
     return USP_OK;
 }
 
-/* The stack of the caller of the function that this is inlined into, which itself is left out. */
+/* Captures the stack of the caller of the function into which this one is inlined. That function is left out. */
 USPI_TEMPLATE void capture_own(const struct usp_snapshot_options *options, struct usp_frame *frames,
                                struct uspi_own_capture *own) {
     struct usp_unwind_options unwind = options->unwind;
@@ -319,14 +322,15 @@ static void fill_live_info(struct uspi_snapshot_source *source) {
     source->info.stopped_ns = source->process.stopped_ns;
 }
 
-/* What is learned of a process before it is stopped: later it would wait for that. */
+/* Input and result of the callback before the stop: work that would otherwise prolong the stop. */
 struct before_stop {
     int64_t pid;
     bool wants_async;
     struct usp_images *images; /* may be NULL */
 };
 
-/* The code of Swift's concurrency runtime; all zero where there is none, or no async callers are wanted. */
+/* Returns the text range of Swift's concurrency runtime; all zero if there is none, or if no async callers are
+ * wanted. */
 static struct usp_region find_executor(const struct before_stop *before) {
     const struct uspi_places places = {.search = {.as_named = true}, .process = before->pid};
     struct usp_region executor = {0};
@@ -367,13 +371,14 @@ int usp_snapshot_create_self(const struct usp_snapshot_options *options, struct 
     struct usp_frame *frames = malloc(completed.max_frames * sizeof *frames);
     int status = USP_ERROR_NO_MEMORY;
     if (frames != NULL) {
-        /* Before anything is stopped; and once more behind it, for what was loaded in between. */
+        /* Updates the list of images before the stop; uspi_own_code_keep does so again after it, for images loaded in
+         * between. */
         how.timeout = uspi_own_code_notice(completed.timeout);
         capture_own(&completed, frames, &own);
         source.info.time = uspi_os_wall_clock();
         const uint64_t deadline = uspi_os_clock() + how.timeout;
         status = uspi_os_stop_self(&how, &source.process);
-        /* Stacks without images rather than none. */
+        /* Stacks are reported even if the images are not known. */
         if (status == USP_OK && uspi_own_code_keep(deadline, &source.images, &source.tables) == USP_ERROR_NO_MEMORY) {
             status = USP_ERROR_NO_MEMORY;
         }
@@ -408,7 +413,7 @@ static int create_of_process(const struct usp_snapshot_options *options, struct 
     source->info.time = uspi_os_wall_clock();
     int status = uspi_os_stop_process(before->pid, &how, &source->process, error, error_size);
     if (status != USP_OK || (before->images != NULL && !source->process.has_moved)) return status;
-    /* A process that has ended since leaves its stacks without images. */
+    /* If the process has ended since, its stacks have no images. */
     usp_images_free(before->images);
     list_images(before);
     return USP_OK;
@@ -502,7 +507,7 @@ void uspi_snapshot_space(const struct usp_snapshot *snapshot, struct usp_target 
 int uspi_snapshot_writable(const struct usp_snapshot *snapshot, uspi_range_function each, void *context) {
     const struct uspi_snapshot_source *source = &snapshot->source;
     if (source->writable != NULL) return source->writable(source->context, each, context);
-    /* A search of the own memory would find what it has copied itself. */
+    /* A search of this process's own memory would find the search's own copies. */
     if (!source->is_live || snapshot->info.pid == uspi_os_process_id()) return USP_ERROR_UNSUPPORTED;
     return uspi_os_writable_memory(snapshot->info.pid, each, context);
 }

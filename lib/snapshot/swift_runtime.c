@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See swift_runtime.h. */
+/* Implements swift_runtime.h: reads the variables of Swift's concurrency runtime, and the fields of tasks. */
 #include "lib/snapshot/swift_runtime.h"
 
 #include "arch/little_endian.h"
@@ -37,7 +37,7 @@ static bool is_runtimes_library(const struct usp_image *image) {
     return strncmp(slash != NULL ? slash + 1 : image->path, name, sizeof name - 1) == 0;
 }
 
-/* The library first, then the program, which may have been linked with the runtime statically. */
+/* Looks in the runtime's library first, then in the program, with which the runtime may have been linked statically. */
 static const struct usp_image *find_image(const struct usp_images *images, const struct uspi_places *places,
                                           const struct usp_memory *memory, struct uspi_variable *variables) {
     for (int pass = 0; pass < 2; pass++) {
@@ -85,7 +85,7 @@ int uspi_swift_runtime_find(const struct usp_images *images, const struct uspi_p
 
 /* ---- a task ---- */
 
-/* Where its fields are, in bytes. */
+/* Offsets of a task's fields, in bytes. */
 enum {
     JOB_FLAGS = 32,
     JOB_ID = 36,
@@ -114,7 +114,7 @@ enum {
 #define STATUS_DEPENDENCY UINT32_C(0x4000)
 #define STATUS_KNOWN      UINT32_C(0xffff)
 
-/* TaskDependencyStatusRecord: what it depends on, enum DependencyKind, and the task that waits. */
+/* TaskDependencyStatusRecord: what the task depends on, enum DependencyKind, and the waiting task. */
 enum { DEPENDS_ON = 16, DEPENDENCY_KIND = 32, WAITING_TASK = 40, DEPENDENCY_SIZE = 48 };
 enum { ON_TASK = 1, ON_CONTINUATION = 2, ON_GROUP = 3 };
 
@@ -165,7 +165,7 @@ static void find_wait(const struct uspi_swift_runtime *runtime, const struct usp
     if (task->task.state == USP_TASK_ENQUEUED) task->task.wait = USP_TASK_WAIT_EXECUTOR;
     if (task->dependency == 0 || task->task.state == USP_TASK_ENQUEUED) return;
     if (memory->read(memory->context, task->dependency, record, sizeof record) != 0) return;
-    /* The record belongs to no debugger's interface: it is believed when it names the task. */
+    /* This record is not part of the interface for debuggers: use it only if it names the task. */
     if (uspi_le64(record + WAITING_TASK) != task->task.address) return;
     const usp_addr on = uspi_le64(record + DEPENDS_ON);
     switch (uspi_le32(record + DEPENDENCY_KIND)) {

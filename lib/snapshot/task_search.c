@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See tasks.h. Everything that is read can be damaged or made to deceive: memory and time are bounded by the options, and a word
- * counts as a task only with all that belongs to one. */
+/* Implements the search of tasks.h. Everything that is read can be damaged or forged. The options limit memory and
+ * time, and a word counts as a task only if everything that belongs to a task is there. */
 #include "lib/snapshot/tasks.h"
 
 #include "lib/base/array.h"
@@ -10,20 +10,20 @@
 
 #include <stdlib.h>
 
-/* Bytes that are read at once. */
+/* Number of bytes that are read at once. */
 #define CHUNK 65536u
-/* Of a chunk that cannot be read whole. No system has smaller pages. */
+/* Number of bytes that are read at once from a chunk that cannot be read whole. No system has smaller pages. */
 #define PAGE 4096u
-/* Where allocators put a task, in bytes (Swift: alignas(2 * alignof(void *))). */
+/* Alignment of a task, in bytes (Swift: alignas(2 * alignof(void *))). */
 #define TASK_ALIGN 16u
-/* Contexts of one chain that are followed. */
+/* Maximum number of contexts of one chain. */
 #define CHAIN_MAX 65536u
-/* Frames of all tasks together. */
+/* Maximum number of frames of all tasks together. */
 #define FRAMES_MAX ((size_t)4 << 20)
-/* How often a task that changes is read. */
+/* Maximum number of attempts to read a task that changes meanwhile. */
 #define TRIES 3u
-/* Words before a context: AsyncContextPrefix and FutureAsyncContextPrefix both end with the function, its closure's context and
- * an error (Swift include/swift/ABI/Task.h). */
+/* Distance from the function's word to the context, in bytes: AsyncContextPrefix and FutureAsyncContextPrefix both end
+ * with the function, its closure's context and an error (Swift include/swift/ABI/Task.h). */
 #define ENTRY_BEFORE 24u
 
 static bool is_over(const struct uspi_task_search *search, uint64_t deadline, struct usp_tasks *tasks) {
@@ -40,14 +40,15 @@ static void put_frame(struct usp_stack *stack, usp_addr pc) {
         (struct usp_frame){.pc = pc, .kind = USP_FRAME_KIND_ASYNC_RESUME, .method = USP_FRAME_METHOD_ASYNC};
 }
 
-/* Whether a task can go on at an address: a function of an image begins there, as far as that can be known. */
+/* Whether a task can resume at an address: an image has a function that begins there, as far as that can be known. */
 static bool is_resume(const struct uspi_task_search *search, usp_addr address) {
     const struct usp_image *image = usp_images_find(search->images, address);
     return image != NULL && address >= image->text_low && address < image->text_high &&
            uspi_async_may_resume(&search->walk, address);
 }
 
-/* The function by which a task goes on; 0: its first context says that. False: it is none. */
+/* Finds the function in which a task resumes; *resume 0: its first context has that. Returns false if it is not a
+ * task. */
 static bool find_resume(const struct uspi_task_search *search, const struct uspi_swift_task *task, usp_addr *resume) {
     const struct uspi_walk *walk = &search->walk;
     *resume = task->resume & walk->strip_mask;
@@ -63,7 +64,7 @@ static bool find_resume(const struct uspi_task_search *search, const struct uspi
     return is_resume(search, *resume);
 }
 
-/* The chain of a task into `stack`, which has frames. False: it is none. */
+/* Walks a task's chain into `stack`, which has room for frames. Returns false if it is not a task. */
 static bool walk_chain(const struct uspi_task_search *search, const struct uspi_swift_task *task,
                        struct usp_stack *stack) {
     const struct uspi_extended record = {.record = task->resume, .in_register = true, .context = task->context};
@@ -83,7 +84,7 @@ static bool walk_chain(const struct uspi_task_search *search, const struct uspi_
         total = n = i;
     }
     if (n == 0) return false;
-    /* A continuation's context says itself where the task resumes. */
+    /* A continuation's own context has the function in which the task resumes. */
     if (stack->count == 1 && stack->frames[1].pc == resume) {
         memmove(stack->frames, stack->frames + 1, n * sizeof *stack->frames);
         stack->count = 0;
@@ -100,8 +101,8 @@ static bool walk_chain(const struct uspi_task_search *search, const struct uspi_
     return true;
 }
 
-/* Whether a task's chain is the same when it is followed again. Then there was a moment at which all of its contexts were as
- * they were read, unless one has changed and changed back. */
+/* Whether a task's chain is the same when it is followed again. If so, all of its contexts had these values at one
+ * moment, unless one has changed and changed back. */
 static bool is_unchanged(const struct uspi_task_search *search, const struct uspi_swift_task *task,
                          const struct usp_stack *stack) {
     struct usp_stack again = {.frames = stack->frames + stack->capacity, .capacity = stack->capacity};
@@ -115,9 +116,10 @@ static bool has_bytes(const struct usp_memory *memory, usp_addr at, const uint8_
     return memory->read(memory->context, at, now, sizeof now) == 0 && memcmp(now, bytes, sizeof now) == 0;
 }
 
-/* Whether the chain shows that this is a task. A live one is read again before and after its chain is followed again, so that it
- * has hardly time to run in between. USP_ERROR_BUSY: they have changed.
- *   stack   its frames lie before as many more, for the second chain */
+/* Reads a task, and checks by its chain that it is one. The task's bytes are compared before and after its chain is
+ * followed a second time. A live task hardly has time to run in between. Returns USP_ERROR_BUSY if anything has
+ * changed.
+ *   stack   its frames are followed by room for as many more, for the second chain */
 static int read_task(const struct uspi_task_search *search, usp_addr at, struct uspi_swift_task *task,
                      enum uspi_swift_verdict *verdict, struct usp_stack *stack) {
     const struct usp_memory *memory = &search->walk.target.memory;
@@ -155,7 +157,7 @@ static int keep_task(const struct uspi_task_search *search, const struct uspi_sw
     kept->task_id = (uint32_t)task->task.id;
     kept->flags |= USP_STACK_TASK_ID;
     kept->hash = uspi_stack_hash(stack, search->images);
-    /* The frames still move: until the end the stack has their number. */
+    /* The array of frames can still move: give_frames sets the pointer in the end. */
     kept->frames = NULL;
     tasks->first_frames[n] = tasks->frame_count;
     tasks->frame_count += stack->count;
@@ -191,7 +193,7 @@ static int look_through(const struct uspi_task_search *search, const struct uspi
         const usp_addr low = range->low + done;
         if (is_over(search, deadline, tasks)) return USP_OK;
         if (memory->read(memory->context, low, room, (size_t)n) != 0) {
-            /* Page by page up to the next boundary of a chunk. */
+            /* Reads page by page up to the next chunk boundary. */
             if (piece == PAGE || n <= PAGE) done += n;
             piece = PAGE;
             continue;
@@ -215,7 +217,8 @@ static int by_size(const void *a, const void *b) {
     return (x->low > y->low) - (x->low < y->low);
 }
 
-/* Of tasks with one id, which copies of memory can make, the one comes first whose record names it. */
+/* Sorts by id. Copies of memory can contain a task with the same id: the one whose dependency record names it comes
+ * first. */
 static int by_id(const void *a, const void *b) {
     const struct usp_task *x = a, *y = b;
     if (x->id != y->id) return x->id < y->id ? -1 : 1;
@@ -242,7 +245,7 @@ int uspi_tasks_search(struct uspi_task_search *search, struct usp_tasks *tasks) 
     const uint64_t now = usp_clock(),
                    deadline = options->timeout > UINT64_MAX - now ? UINT64_MAX : now + options->timeout;
     uint8_t *room = malloc(CHUNK);
-    /* Two chains; in each one frame more, for what the first context says again. */
+    /* Room for two chains, each with one more frame: the first context can repeat the resume function. */
     struct usp_frame *frames = calloc(2 * ((size_t)options->max_frames + 1), sizeof *frames);
     int status = room != NULL && frames != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
     struct usp_stack stack = {.frames = frames, .capacity = options->max_frames + 1};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* usp_tasks_create and what reads its result: what a snapshot knows, handed to the search (task_search.c). */
+/* Implements usp_tasks_create and the functions that read its result: passes a snapshot's data to the search
+ * (task_search.c). */
 #include "lib/snapshot/tasks.h"
 
 #include "lib/base/array.h"
@@ -13,7 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Ranges of memory that are searched; a process has at most 65,530 mappings unless its system was told otherwise. */
+/* Maximum number of memory ranges that are searched. A process has at most 65,530 mappings, unless its system is
+ * configured otherwise. */
 #define RANGES_MAX ((size_t)1 << 20)
 
 void usp_tasks_options_init(struct usp_tasks_options *options) {
@@ -36,7 +38,7 @@ struct ranges {
     size_t count, room;
 };
 
-/* A uspi_range_function. */
+/* Implements uspi_range_function. */
 static int add_range(void *context, usp_addr low, uint64_t size) {
     struct ranges *ranges = context;
     if (ranges->count == RANGES_MAX) return USP_OK;
@@ -85,7 +87,7 @@ static int search_in(const struct usp_snapshot *snapshot, const struct usp_targe
     return status;
 }
 
-/* The sentence for a status that has none. */
+/* Sets the message for a status that has none. */
 static void explain(struct uspi_error *why, int status) {
     if (why->text[0] != '\0') return;
     if (status == USP_ERROR_UNSUPPORTED) {
@@ -102,7 +104,8 @@ static int find_tasks(const struct usp_snapshot *snapshot, struct usp_tasks *tas
     struct usp_target target;
     uspi_snapshot_space(snapshot, &target);
     if (!uspi_async_has_code(&target)) return USP_ERROR_UNSUPPORTED;
-    /* Code does not change; what is searched does. A core's memory is its code's too. */
+    /* Only reads of code are cached: code does not change, but the searched memory does. A core has no separate code
+     * memory. */
     struct uspi_page_cache *pages = target.code.read != NULL ? uspi_page_cache_before(&target.code) : NULL;
     int status = search_in(snapshot, &target, &ranges, tasks, why);
     free(pages);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The search for Swift tasks in memory, whatever process or bytes it is of. */
+/* Searches memory for Swift tasks, in a live process or a core. */
 #ifndef USPI_TASKS_H
 #define USPI_TASKS_H
 
@@ -12,26 +12,26 @@ struct uspi_range {
 };
 
 struct usp_tasks {
-    struct usp_tasks_options options; /* as they were searched for */
+    struct usp_tasks_options options; /* options of the search */
     struct usp_tasks_info info;
     struct usp_task *list;
-    size_t *first_frames; /* of each task, in `frames` */
+    size_t *first_frames; /* index in `frames` of each task's first frame */
     struct usp_frame *frames;
     size_t room, first_room, frame_count, frame_room;
 };
 
-/* What is searched. */
+/* The input of a search. */
 struct uspi_task_search {
-    struct uspi_walk walk; /* of the process: walk.target.memory is what is searched, the code may be read by a cache */
+    struct uspi_walk walk; /* of the process: walk.target.memory is searched, code may be read through a cache */
     const struct uspi_swift_runtime *runtime;
-    const struct usp_images *images; /* whose code tasks run */
-    struct uspi_range *ranges;       /* the caller's; they are put in order of their sizes */
+    const struct usp_images *images; /* images whose code tasks run */
+    struct uspi_range *ranges;       /* the caller's; the search sorts them by size */
     size_t range_count;
     const struct usp_tasks_options *options; /* complete */
 };
 
-/* Fills *tasks, whose lists are empty. They are to be freed by uspi_tasks_clear, whatever is returned: USP_OK or
- * USP_ERROR_NO_MEMORY. */
+/* Fills *tasks, whose lists are empty. Returns USP_OK or USP_ERROR_NO_MEMORY; the caller calls uspi_tasks_clear in both
+ * cases. */
 int uspi_tasks_search(struct uspi_task_search *search, struct usp_tasks *tasks);
 
 /* Frees the lists. */
