@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Filters: what each image is, decided once by its path, as sorted ranges. See filter.h. */
+/* Filters: sorted address ranges that are kept or not. The path of each image decides that once, when the filter is
+ * made. See filter.h. */
 #include "lib/base/path.h"
 #include "lib/base/pattern.h"
 #include "lib/base/sized.h"
@@ -15,9 +16,9 @@ struct range {
 };
 
 struct usp_filter {
-    bool keeps_unknown; /* code outside all images */
+    bool keeps_unknown; /* whether code outside all images is kept */
     size_t count;
-    struct range ranges[]; /* sorted, neighbours that are treated alike joined */
+    struct range ranges[]; /* sorted; adjacent ranges with the same is_kept are joined */
 };
 
 void usp_filter_options_init(struct usp_filter_options *options) {
@@ -29,15 +30,15 @@ static bool is_below(const char *path, const char *folder, size_t length) {
     return strncmp(path, folder, length) == 0 && path[length] == '/';
 }
 
-/* Apple's /var, /tmp and /etc are links into /private: the loader names an image by one path or the other. */
+/* On Apple's systems /var, /tmp and /etc are links into /private, so the loader may name an image by either path. */
 static const char *without_private(const char *path) {
     static const char prefix[] = "/private";
     size_t n = sizeof prefix - 1;
     return strncmp(path, prefix, n) == 0 && path[n] == '/' ? path + n : path;
 }
 
-/* Where Apple's systems, Linux distributions (Filesystem Hierarchy Standard 3.0, Debian's multilib folders) and simulators
- * keep what is not the app's. */
+/* Whether an image belongs to the system and not to the app. The folders are those of Apple's systems, Linux
+ * distributions (Filesystem Hierarchy Standard 3.0, Debian's multilib folders) and simulators. */
 static bool is_system(const struct usp_image *image) {
     static const char *const folders[] = {"/System",    "/usr/lib",    "/usr/libexec", "/lib",
                                           "/lib32",     "/lib64",      "/libx32",      "/usr/lib32",
@@ -50,7 +51,8 @@ static bool is_system(const struct usp_image *image) {
     return strstr(image->path, "/RuntimeRoot/") != NULL;
 }
 
-/* The length of the folder that holds the app: its outermost bundle, or the program's own folder. 0: there is none. */
+/* Returns the length of the path of the app's folder: its outermost bundle, or the program's own folder. 0: there is
+ * none. */
 static size_t app_folder(const char *program) {
     static const char *const endings[] = {".app", ".appex", ".xctest", ".framework", ".bundle"};
     const char *last = strrchr(program, '/');
@@ -108,7 +110,8 @@ static bool is_wanted(const struct usp_image *image, const struct usp_image *pro
 static void add_range(struct usp_filter *filter, const struct usp_image *image, bool is_kept) {
     struct range *last = filter->count > 0 ? &filter->ranges[filter->count - 1] : NULL;
     usp_addr low = image->load_address;
-    /* The list is sorted by load address; an image that another one begins in ends there, as in usp_images_find. */
+    /* The list is sorted by load address. An image ends where the next one begins, if the two overlap, as in
+     * usp_images_find. */
     if (last != NULL && last->high > low) last->high = low;
     if (last != NULL && last->high == low && last->is_kept == is_kept) {
         last->high = image->end;
@@ -172,7 +175,8 @@ bool usp_filter_keeps_frame(const struct usp_filter *filter, uint32_t arch, cons
     return usp_filter_keeps(filter, usp_frame_call_site(arch, frame));
 }
 
-/* Where frame `index` stands once those that are not wanted are gone; `before` of them were in front of it. */
+/* Returns the new value of a stored frame index while a stack is filtered. `index` is its old value, `now` its current
+ * one. `at` is the frame being visited; `before` frames were removed before it. */
 static uint32_t moved(uint32_t index, uint32_t at, uint32_t before, bool is_kept, uint32_t now) {
     if (index != at) return now;
     return is_kept ? at - before : USP_NO_INDEX;
@@ -185,7 +189,7 @@ uint32_t usp_filter_stack(const struct usp_filter *filter, struct usp_stack *sta
         bool is_kept = usp_filter_keeps_frame(filter, was.arch, &was.frames[i]);
         stack->extended = moved(was.extended, i, i - kept, is_kept, stack->extended);
         stack->async_join = moved(was.async_join, i, i - kept, is_kept, stack->async_join);
-        /* A place between frames rather than a frame: it stays even if its neighbour goes. */
+        /* omitted_at is a place between frames, so it stays valid when the next frame is removed. */
         if (was.omitted_at == i) stack->omitted_at = kept;
         if (!is_kept) continue;
         stack->frames[kept++] = was.frames[i];

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames as lines of text. Written without stdio, which a signal handler may not call; the names are the caller's. */
+/* Writes frames as lines of text, without stdio, which a signal handler may not call. The caller supplies the names. */
 #include "lib/report/format.h"
 
 #include "lib/base/path.h"
 
-/* Libc gen/backtrace.c: the image's column, which is also where its name is cut; the width of the index; what stands for
- * no image; and what the shared cache has in place of a local symbol's name. In place of a symbol's name where there is
- * no image either, libc writes "0x0 + " and the address again; ours is the word of Linux's perf. */
-#define IMAGE_WIDTH 35
-#define INDEX_WIDTH 4
-#define NO_IMAGE    "???"
-#define REDACTED    "<redacted>"
-#define NO_SYMBOL   "[unknown]"
+/* From Apple's Libc, gen/backtrace.c. */
+#define IMAGE_WIDTH 35           /* width of the image's column, at which the name is cut */
+#define INDEX_WIDTH 4            /* width of the index */
+#define NO_IMAGE    "???"        /* written if there is no image */
+#define REDACTED    "<redacted>" /* the name of a local symbol in the shared cache */
 
-/* The image's columns of BSBacktraceLogger.m (bs_logBacktraceEntry) and of Apple's crash reports. */
-#define BS_IMAGE_WIDTH    30
-#define CRASH_IMAGE_WIDTH 30
+/* Written if there is neither a symbol nor an image; from Linux's perf. Libc writes "0x0 + " and the address again. */
+#define NO_SYMBOL "[unknown]"
 
-/* The digits to which BSBacktraceLogger.m pads an address, whatever the processor. */
+/* Widths of the image's column. */
+#define BS_IMAGE_WIDTH    30 /* in BSBacktraceLogger.m (bs_logBacktraceEntry) */
+#define CRASH_IMAGE_WIDTH 30 /* in Apple's crash reports */
+
+/* Number of digits to which BSBacktraceLogger.m pads an address, for every processor. */
 #define BS_ADDRESS_DIGITS 8
 
 struct uspi_span uspi_image_name(const char *path, size_t width) {
@@ -31,7 +31,7 @@ uint64_t uspi_target_offset(const struct uspi_backend *backend, usp_addr b, usp_
     return (b - a) & (UINT64_MAX >> (64 - 8 * backend->word));
 }
 
-/* A name from elsewhere, with blanks behind it up to `width`. */
+/* Writes a name, escaped if `harmless` is set, and pads it with blanks to `width`. */
 static void put_name(struct uspi_text *text, const struct uspi_line *line, struct uspi_span name, size_t width) {
     uint64_t before = text->length;
     if (line->harmless) {
@@ -51,12 +51,13 @@ static void put_offset(struct uspi_text *text, const struct uspi_line *line, usp
     uspi_put_decimal(text, uspi_target_offset(line->backend, line->frame->pc, from), 0);
 }
 
-/* Whether the loader has nothing but a placeholder, while the UUID and the offset tell a server what to look up. */
+/* Whether a symbol has only a placeholder for its name, and a UUID. A server can look up the name by the UUID and the
+ * offset. */
 static bool is_redacted(const struct usp_symbol *symbol) {
     return symbol->name != NULL && symbol->build_id_size == USPI_UUID_BYTES && strcmp(symbol->name, REDACTED) == 0;
 }
 
-/* What is said of the frame besides its name, and " (file.c:12)", where that is wanted and known. */
+/* Writes " [inferred tail call]" for an inferred frame, and " (file.c:12)" if that is wanted and known. */
 static void put_source(struct uspi_text *text, const struct uspi_line *line) {
     if (line->is_inferred && !line->is_inlined) uspi_put_string(text, " [inferred tail call]");
     if (line->source != NULL) uspi_put_source(text, line->source, line->flags);
@@ -108,8 +109,8 @@ static void put_plain(struct uspi_text *text, const struct uspi_line *line) {
     }
 }
 
-/* glibc debug/backtracesyms.c. Its offsets are those of "%#tx", which writes 0 without 0x. Generated code, which glibc cannot
- * name, has what stands for no image. */
+/* Follows glibc debug/backtracesyms.c, whose "%#tx" writes an offset of 0 without 0x. Generated code, which glibc
+ * cannot name, gets NO_IMAGE as its image. */
 static void put_backtrace_symbols(struct uspi_text *text, const struct uspi_line *line) {
     const struct usp_symbol *symbol = line->symbol;
     const bool has_image = symbol->image_path != NULL && symbol->image_path[0] != '\0';
@@ -140,7 +141,7 @@ static void put_bs_backtrace(struct uspi_text *text, const struct uspi_line *lin
     put_symbol_and_offset(text, line, SIZE_MAX);
 }
 
-/* Without a symbol the load address stands in its place: symbolicating tools look for that. */
+/* Without a name, writes the load address instead: symbolicating tools look for it. */
 static void put_crash_report(struct uspi_text *text, const struct uspi_line *line) {
     const struct usp_symbol *symbol = line->symbol;
     uspi_put_decimal(text, line->index, INDEX_WIDTH);

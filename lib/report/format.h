@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A frame as a line of text, in each style: for usp_format_frame, and for the stacks and reports that lib/report/ writes. */
+/* Writes one frame as a line of text, in each style. Used by usp_format_frame and by the stacks and reports that
+ * lib/report/ writes. */
 #ifndef USPI_FORMAT_H
 #define USPI_FORMAT_H
 
@@ -11,26 +12,26 @@ struct uspi_line {
     uint64_t index;
     const struct usp_frame *frame;
     const struct usp_symbol *symbol;
-    bool harmless;    /* names are escaped for a terminal; otherwise they stay as they are */
-    bool is_inlined;  /* the symbol is a call that was inlined: it has a name and no place of its own */
-    bool is_inferred; /* the function has left no frame: debug information tells that it made a tail call */
+    bool harmless;    /* names are escaped for a terminal; otherwise they are written unchanged */
+    bool is_inlined;  /* the symbol is an inlined call: it has a name, but no offset of its own */
+    bool is_inferred; /* the function left no frame: debug information shows that it made a tail call */
     uint32_t flags;   /* enum usp_format_flags: how file and line are written */
-    const struct usp_source_frame *source; /* file and line; NULL: not wanted */
+    const struct usp_source_frame *source; /* file and line; NULL: they are not written */
 };
 
-/* A frame in one of the styles that frames have, without a newline. False: it is not one of these. */
+/* Writes a frame in a style for single frames, without a newline. Returns false for any other style. */
 bool uspi_put_frame(struct uspi_text *text, uint32_t style, const struct uspi_line *line);
 
-/* Whether a style has a place for source files and inlined calls. */
+/* Returns whether a style shows source files and inlined calls. */
 bool uspi_style_has_lines(uint32_t style);
 
-/* The last part of a path, at most `width` bytes of it. "???" for none. */
+/* Returns the last component of a path, cut at `width` bytes; "???" if the path is NULL or empty. */
 struct uspi_span uspi_image_name(const char *path, size_t width);
 
-/* An enum usp_frame_kind as JSON has it. (report_json.c) */
+/* Returns the name of an enum usp_frame_kind in JSON. (report_json.c) */
 const char *uspi_frame_kind_name(uint32_t kind);
 
-/* b − a as the target's words do: modulo the width of a pointer. */
+/* Returns b − a modulo the width of the target's pointers. */
 uint64_t uspi_target_offset(const struct uspi_backend *backend, usp_addr b, usp_addr a);
 
 #endif

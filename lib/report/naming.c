@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* See naming.h. */
+/* Names call sites for reports, hangs and profiles. See naming.h. */
 #include "lib/report/naming.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Source frames of a call site that there is room for at first. */
+/* Number of source frames that are allocated first. */
 #define FIRST_ROOM 16
 
 void uspi_sources_free(struct uspi_sources *sources) {
@@ -13,7 +13,7 @@ void uspi_sources_free(struct uspi_sources *sources) {
     memset(sources, 0, sizeof *sources);
 }
 
-/* Makes room for more source frames. What was there is not kept. False when memory lacks. */
+/* Makes room for `room` source frames; earlier contents are lost. Returns false when memory is exhausted. */
 static bool make_room(struct uspi_sources *sources, uint32_t room) {
     if (room <= sources->room) return true;
     struct usp_source_frame *frames = calloc(room, sizeof *frames);
@@ -23,7 +23,7 @@ static bool make_room(struct uspi_sources *sources, uint32_t room) {
     return true;
 }
 
-/* Takes the source frames of an answer apart: the frame's own function and line, and the inlined calls that have a name. */
+/* Splits an answer into the frame's own function and line, and the inlined calls that have a name. */
 static void take_sources(const struct usp_lines *lines, struct uspi_named *named) {
     struct usp_source_frame *frames = lines->frames;
     const struct usp_source_frame *own = &frames[lines->count - 1];
@@ -32,7 +32,7 @@ static void take_sources(const struct usp_lines *lines, struct uspi_named *named
     }
     named->inlined = frames;
     named->source = *own;
-    /* Where debug information knows a function that the symbol table does not name, its name and its start count. */
+    /* If debug information knows a function that the symbol table does not name, its name and start are used. */
     if (own->function != NULL && own->start != 0 && own->named_by == USP_STRATEGY_DEBUG_INFO) {
         named->symbol.name = own->function;
         named->symbol.start = own->start;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The name of a call site, its source line and the calls that were inlined there: the one way by which reports, hangs and profiles
- * get what they show of a frame. */
+/* Finds what reports, hangs and profiles show of a frame: the name of its call site, its source line and the calls that
+ * were inlined there. */
 #ifndef USPI_NAMING_H
 #define USPI_NAMING_H
 
 #include "lib/symbolize/index/expected.h"
 
-/* Room for the source frames of one call site. All zero: none yet. */
+/* Memory for the source frames of one call site. All zero: nothing is allocated yet. */
 struct uspi_sources {
     struct usp_source_frame *frames;
     uint32_t room;
@@ -14,27 +14,28 @@ struct uspi_sources {
 
 void uspi_sources_free(struct uspi_sources *sources);
 
-/* What is asked. */
+/* The question to uspi_name_site. */
 struct uspi_naming {
     struct usp_symbolizer *symbolizer;
-    const struct usp_image *image;        /* in which the call site lies; NULL: as the symbolizer's own list says */
+    const struct usp_image *image;        /* image that contains the call site; NULL: from the symbolizer's own list */
     const struct uspi_expected *expected; /* may be NULL */
-    struct uspi_sources *sources;         /* room for lines and inlined calls; NULL: they are not wanted */
+    struct uspi_sources *sources;         /* memory for lines and inlined calls; NULL: they are not wanted */
 };
 
-/* The answer. */
+/* The answer of uspi_name_site. */
 struct uspi_named {
-    struct usp_symbol
-        symbol; /* of the function that was not inlined; as the symbol table or debug information has it */
-    /* The calls that were inlined, innermost first, each with a name; valid until the room is used again. */
+    /* The function that was not inlined, as the symbol table or debug information names it. */
+    struct usp_symbol symbol;
+    /* The inlined calls, innermost first; each has a name. Valid until `sources` is used again. */
     const struct usp_source_frame *inlined;
     uint32_t inlined_count;
-    struct usp_source_frame
-        source; /* file and line in the function that was not inlined, each 0 where it is not known */
+    /* File and line in the function that was not inlined; each is NULL or 0 if it is not known. */
+    struct usp_source_frame source;
 };
 
-/* Names a call site: usp_frame_call_site(), not the return address. Returns what usp_symbolize or usp_symbolize_lines returned.
- * Where memory lacks for the lines, USP_ERROR_NO_MEMORY, and the answer is the name alone. */
+/* Names a call site (usp_frame_call_site(), not the return address). Returns the result of usp_symbolize or
+ * usp_symbolize_lines. If memory for the lines is exhausted, returns USP_ERROR_NO_MEMORY, and *named has only the
+ * name. */
 int uspi_name_site(const struct uspi_naming *naming, usp_addr site, struct uspi_named *named);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* usp_print_stack and usp_print_threads: capture, symbolicate, write, with everything at its default. */
+/* usp_print_stack and usp_print_threads: capture, symbolicate and print stacks in one call. */
 #include "lib/os/os.h"
 
 #include <unspool/print.h>
@@ -13,16 +13,15 @@
 
 #include <stdlib.h>
 
-/* Frames that are printed of one stack, and how many of these are its outermost ones when it is deeper. */
-#define MAX_FRAMES 4096u
-#define TAIL       512u
+#define MAX_FRAMES 4096u /* maximum number of frames printed of one stack */
+#define TAIL       512u  /* how many of these are the outermost ones, if the stack is deeper */
 
-/* usp_write_function; the context points to the file descriptor. */
+/* A usp_write_function. The context points to the file descriptor. */
 static int write_to_descriptor(void *context, const char *bytes, size_t n) {
     return uspi_os_write(*(const int *)context, bytes, n);
 }
 
-/* A symbolizer for this process (snapshot NULL) or for a snapshot, and a demangler. */
+/* Makes a demangler and a symbolizer: for a snapshot, or for this process if `snapshot` is NULL. */
 static int make_names(const struct usp_snapshot *snapshot, struct usp_format_options *options) {
     usp_format_options_init(options);
     options->flags = USP_FORMAT_LINES;
@@ -62,7 +61,7 @@ __attribute__((noinline)) int usp_print_stack(int fd) {
     if (frames == NULL) return USP_ERROR_NO_MEMORY;
     usp_stack_init(&stack, frames, MAX_FRAMES);
     init_unwind(&unwind, 1);
-    /* A program that has not prepared gets a whole stack as well. */
+    /* Makes the stack complete even if the program has not called usp_prepare. */
     (void)usp_images_refresh();
     int status = usp_capture_self(&unwind, &stack);
     if (status == USP_OK) status = print_frames(fd, &stack);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The way from a frame to its name, for all styles. See report.h. */
+/* Finds the name of a frame, for all styles. See report.h. */
 #include "lib/report/report.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@ const struct usp_snapshot_thread *uspi_report_thread(const struct uspi_report *r
     return usp_snapshot_get_thread(report->snapshot, i);
 }
 
-/* What a list says about an address: its image, no name. */
+/* Describes an address by its image alone, without the name of a symbol. */
 static void describe_image(const struct usp_image *image, struct usp_symbol *symbol) {
     symbol->image_path = image->path;
     symbol->image_load = image->load_address;
@@ -21,8 +21,8 @@ static bool wants_lines(const struct uspi_report *report) {
     return (report->options.flags & USP_FORMAT_LINES) != 0 && uspi_style_has_lines(report->options.style);
 }
 
-/* The name of a call site, and its lines where they are wanted, in the images of the report where these are known: the
- * symbolizer may know others. */
+/* Finds the name of a call site, and its lines if they are wanted. Looks in the report's images if they are known,
+ * because the symbolizer may know others. */
 static void find_symbol(const struct uspi_report *report, usp_addr site, struct uspi_shown *shown) {
     const struct usp_image *image = usp_images_find(report->images, site);
     struct usp_symbol *symbol = &shown->named.symbol;
@@ -33,7 +33,8 @@ static void find_symbol(const struct uspi_report *report, usp_addr site, struct 
     const struct uspi_naming naming = {report->options.symbolizer, image, &report->expected,
                                        wants_lines(report) ? report->sources : NULL};
     (void)uspi_name_site(&naming, site, &shown->named);
-    /* Where the report has no image there can only be generated code: what the symbolizer says of an image does not count. */
+    /* Code outside the report's images can only be generated code, so an image that the symbolizer finds does not
+     * count. */
     if (image == NULL && report->images != NULL && symbol->image_path != NULL) {
         memset(&shown->named, 0, sizeof shown->named);
     }
@@ -43,12 +44,12 @@ const char *uspi_report_name(const struct uspi_report *report, const struct usp_
     return usp_demangle(report->options.demangler, source->function);
 }
 
-/* Whether the caller of the report has given the symbols. */
+/* Whether the caller of usp_format_stack supplied the symbols. */
 static bool has_symbols(const struct uspi_report *report) {
     return report->options.symbols != NULL && report->only != NULL;
 }
 
-/* A frame that is to be shown with the number of frame i. */
+/* Describes a frame that is written with the number of frame i. Returns false if it is not to be written. */
 static bool describe_frame(const struct uspi_report *report, const struct usp_stack *stack, uint32_t i,
                            const struct usp_frame *frame, struct uspi_shown *shown) {
     const struct usp_format_options *options = &report->options;
@@ -86,7 +87,7 @@ uint32_t uspi_report_tail_calls(const struct uspi_report *report, const struct u
 
 bool uspi_report_inferred(const struct uspi_report *report, const struct usp_stack *stack, uint32_t i, usp_addr jump,
                           struct usp_frame *frame, struct uspi_shown *shown) {
-    /* As if the jump were a call: what its call site is taken from is the address behind it. */
+    /* Treats the jump as a call: with this return address its call site is in the jump instruction. */
     *frame = (struct usp_frame){.pc = jump + 1, .kind = USP_FRAME_KIND_RETURN_ADDRESS};
     return describe_frame(report, stack, i, frame, shown);
 }

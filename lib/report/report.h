@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the styles of usp_format_stack and usp_format_snapshot share: which threads there are, and how a frame gets its
- * name. Each style stands in a file of its own, below. */
+/* Data and functions that the styles of usp_format_stack and usp_format_snapshot share: which threads there are, and
+ * how a frame gets its name. Each style is in a file of its own. */
 #ifndef USPI_REPORT_H
 #define USPI_REPORT_H
 
@@ -9,49 +9,51 @@
 #include "lib/symbolize/tail_calls.h"
 
 struct uspi_report {
-    struct uspi_expected expected;     /* that the frames' names are going to be asked for */
-    struct usp_format_options options; /* complete */
+    /* The call sites that will be named. It is the first member, because styles.c casts it to the report. */
+    struct uspi_expected expected;
+    struct usp_format_options options; /* completed with the defaults */
     const struct usp_snapshot *snapshot;
-    const struct usp_snapshot_thread *only; /* without a snapshot: the one stack */
-    const struct usp_snapshot_info *info;   /* of the snapshot, or as much as a stack tells */
+    const struct usp_snapshot_thread *only; /* the one stack, if there is no snapshot */
+    const struct usp_snapshot_info *info;   /* of the snapshot, or what is known from the stack alone */
     const struct usp_images *images;        /* NULL: not known */
     struct uspi_sources *sources;
     struct uspi_text text;
 };
 
-/* Thread i, NULL behind the last. */
+/* Returns thread i, or NULL past the last one. */
 const struct usp_snapshot_thread *uspi_report_thread(const struct uspi_report *report, size_t i);
 
-/* A frame to be shown. */
+/* A frame to be written. */
 struct uspi_shown {
     const struct uspi_backend *backend;
     const struct usp_frame *frame;
-    uint64_t number;               /* counts the frames that were left out */
-    struct uspi_named named;       /* its call site; the symbol's name is demangled as the options say */
-    const char *mangled;           /* the name as the symbol table has it; NULL: no name */
+    uint64_t number;               /* its number, which counts the frames that were left out before it */
+    struct uspi_named named;       /* the names of its call site; the symbol's name is demangled as the options say */
+    const char *mangled;           /* the name in the symbol table; NULL: no name */
     const struct usp_image *image; /* NULL: none, or not known */
 };
 
-/* Whether frame i of a stack is to be shown; if so, its name and number. */
+/* Returns whether frame i of a stack is to be written. If so, fills *shown. */
 bool uspi_report_frame(const struct uspi_report *report, const struct usp_stack *stack, uint32_t i,
                        struct uspi_shown *shown);
 
-/* The tail calls between frame i of a stack and the next one (tail_calls.h). 0 where lines are not wanted. */
+/* Finds the tail calls between frame i of a stack and the next one (tail_calls.h). Returns how many there are; 0 if
+ * lines are not wanted. */
 uint32_t uspi_report_tail_calls(const struct uspi_report *report, const struct usp_stack *stack, uint32_t i,
                                 usp_addr jumps[USPI_TAIL_CALLS_MAX]);
 
-/* The function that made a tail call at `jump`, and was called by frame i of a stack, as a frame to be shown. False: it is not to be
- * shown. *frame has to stay as long as *shown. */
+/* Describes the function that made the tail call at `jump`. Frame i of the stack called it, directly or through other
+ * tail calls. Returns false if it is not to be written. *frame must stay valid as long as *shown. */
 bool uspi_report_inferred(const struct uspi_report *report, const struct usp_stack *stack, uint32_t i, usp_addr jump,
                           struct usp_frame *frame, struct uspi_shown *shown);
 
-/* The name of a source frame, demangled as the options say. */
+/* Returns the name of a source frame, demangled as the options say. */
 const char *uspi_report_name(const struct uspi_report *report, const struct usp_source_frame *source);
 
-/* Lines for each frame in a style that frames have (report_lines.c). */
+/* Writes the lines of each frame, in a style for single frames. (report_lines.c) */
 void uspi_report_lines(struct uspi_report *report);
 
-/* The frames alone: physical ones and async ones with what is known to be missing between them. */
+/* Writes only the frames of a stack, physical and async ones, and a line where frames were left out. */
 void uspi_report_frames(struct uspi_report *report, uint32_t style, const struct usp_stack *stack);
 
 void uspi_report_crash(struct uspi_report *report);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The sections of an Apple crash report, as its readers and symbolicating tools know them: what process it was, the threads,
- * their registers, the images with their UUIDs. What only a crash has (the exception) is not known here.
- * The form is that of the reports themselves (Apple, "Examining the fields in a crash report"). */
+/* Writes the sections of an Apple crash report: the process, the threads, their registers, the images with their UUIDs.
+ * Their form is that of Apple's own reports (Apple, "Examining the fields in a crash report"), so that readers and
+ * symbolicating tools understand them. What only a crash has (the exception) is not known here. */
 #include "lib/report/report.h"
 
 #include <time.h>
 
-/* The column behind the header's keys, the registers in a line, the digits of a UUID for images that have none. */
-#define KEY_WIDTH       21
-#define REGISTERS_A_ROW 4
-#define NO_UUID         "00000000000000000000000000000000"
+#define KEY_WIDTH       21                                 /* width of the header's keys */
+#define REGISTERS_A_ROW 4                                  /* registers in a line */
+#define NO_UUID         "00000000000000000000000000000000" /* written for an image without a UUID */
 
 static void put_key(struct uspi_text *text, const char *key) { uspi_put_padded(text, uspi_span_of(key), KEY_WIDTH); }
 
@@ -95,7 +94,7 @@ static void put_thread(struct uspi_report *report, size_t i, const struct usp_sn
     uspi_put(text, "\n", 1);
 }
 
-/* The names that Apple uses where they are not the assembler's. */
+/* Returns the name of a register: Apple's name if it differs from the assembler's. */
 static struct uspi_span register_name(const struct uspi_backend *backend, unsigned n) {
     if (backend->lr != USPI_NO_REGISTER) {
         if (n == backend->lr) return uspi_span_of("lr");
@@ -128,7 +127,7 @@ static void put_registers(struct uspi_report *report, size_t i, const struct usp
             uspi_put(text, "\n", 1);
             in_row = 0;
         }
-        /* Reports of ARM begin a line with one more. */
+        /* Lines of ARM reports begin with an additional blank. */
         if (in_row == 0 && backend->lr != USPI_NO_REGISTER) uspi_put(text, " ", 1);
         put_register(text, backend, register_name(backend, n), registers->value[n]);
         in_row++;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON. What is written is described, key by key, in doc/schema/stacks.schema.json; a change here is one there. */
+/* Writes stacks and snapshots as JSON. doc/schema/stacks.schema.json describes each key; a change here needs a change
+ * there. */
 #include "lib/report/report.h"
 
 const char *uspi_frame_kind_name(uint32_t kind) {
@@ -71,7 +72,7 @@ static void put_inlined(struct uspi_json *json, const struct uspi_report *report
     uspi_json_end_array(json);
 }
 
-/* The function of a frame, if it has a name. */
+/* Writes the function of a frame, if it has a name. */
 static void put_function(struct uspi_json *json, const struct uspi_report *report, const struct uspi_shown *shown) {
     const struct usp_symbol *symbol = &shown->named.symbol;
     if (symbol->name == NULL) return;
@@ -83,7 +84,7 @@ static void put_function(struct uspi_json *json, const struct uspi_report *repor
     put_inlined(json, report, shown);
 }
 
-/* The functions between a frame and the one that it called, which have left no frame. */
+/* Writes the functions between a frame and the one that it called. They made tail calls, so they left no frame. */
 static void put_tail_calls(struct uspi_json *json, const struct uspi_report *report, const struct usp_stack *stack,
                            uint32_t i) {
     struct uspi_shown shown;
@@ -117,7 +118,7 @@ static void put_frame(struct uspi_json *json, const struct uspi_report *report, 
         uspi_json_number(json, "image", (uint64_t)(shown.image - usp_images_get(report->images, 0)));
         uspi_json_address(json, "image_offset", uspi_target_offset(shown.backend, pc, shown.image->load_address));
     } else if (symbol->image_path != NULL) {
-        /* No list of images to show to: the frame tells its own. */
+        /* There is no list of images to refer to, so the frame describes its own image. */
         uspi_json_string(json, "image_path", symbol->image_path);
         if (symbol->build_id_size > 0) uspi_json_bytes(json, "image_id", symbol->build_id, symbol->build_id_size);
         uspi_json_address(json, "image_offset", uspi_target_offset(shown.backend, pc, symbol->image_load));

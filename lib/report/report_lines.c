@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Stacks as lines, one for each frame; and folded into one line, for flame graphs. */
+/* Writes stacks as lines, one for each frame, or folded into one line, for flame graphs. */
 #include "lib/report/report.h"
 
-/* The lines of a frame: each inlined call, then the function. */
+/* Writes the lines of a frame: one for each inlined call, then one for the function. */
 static void put_shown(struct uspi_report *report, uint32_t style, const struct uspi_shown *shown, bool is_inferred) {
     const bool has_lines = uspi_style_has_lines(style);
     struct uspi_line line = {shown->backend, shown->number, shown->frame, .harmless = true, .is_inferred = is_inferred};
@@ -23,7 +23,7 @@ static void put_shown(struct uspi_report *report, uint32_t style, const struct u
     uspi_put(&report->text, "\n", 1);
 }
 
-/* A frame, and the tail calls between it and the next one. */
+/* Writes a frame, and the tail calls between it and the next one. */
 static void put_frame(struct uspi_report *report, uint32_t style, const struct usp_stack *stack, uint32_t i) {
     struct uspi_shown shown;
     struct usp_frame frame;
@@ -36,7 +36,7 @@ static void put_frame(struct uspi_report *report, uint32_t style, const struct u
     }
 }
 
-/* Without brackets or dashes around it. */
+/* Writes how many frames were left out, without dots or brackets. */
 static void put_omitted_words(struct uspi_text *text, const struct usp_stack *stack) {
     if (stack->stop == USP_STOP_CAPACITY) {
         uspi_put_string(text, "further frames left out");
@@ -98,7 +98,8 @@ static void put_thread(struct uspi_report *report, const struct usp_snapshot_thr
     uspi_report_frames(report, report->options.style, &thread->stack);
 }
 
-/* BSBacktraceLogger.m: _bs_backtraceOfThread, and bs_backtraceOfAllThread, which counts first. */
+/* Writes what BSBacktraceLogger.m returns: for one thread _bs_backtraceOfThread, for all threads
+ * bs_backtraceOfAllThread, which begins with their number. */
 static void put_bs_backtraces(struct uspi_report *report) {
     const struct usp_snapshot_thread *thread;
     struct uspi_text *text = &report->text;
@@ -133,8 +134,8 @@ void uspi_report_lines(struct uspi_report *report) {
 
 /* ---- folded ----
  *
- * What flamegraph.pl and its kin read: names with semicolons between them, outermost first, and a count behind the last
- * blank. An unnamed frame keeps its offset, so that it is not taken for its neighbour. */
+ * Written for flamegraph.pl and similar tools: names separated by semicolons, outermost first, and a count after the
+ * last blank. A frame without a name keeps its offset, so that it stays distinct from other frames of its image. */
 
 static void put_folded_shown(struct uspi_report *report, const struct uspi_shown *shown) {
     struct uspi_text *text = &report->text;
@@ -154,7 +155,7 @@ static void put_folded_shown(struct uspi_report *report, const struct uspi_shown
     }
 }
 
-/* A frame, and the tail calls that led from it to the frame that it called. */
+/* Writes a frame, and the tail calls that led from it to the frame that it called. */
 static void put_folded_frame(struct uspi_report *report, const struct usp_stack *stack, uint32_t i) {
     struct uspi_shown shown;
     struct usp_frame frame;

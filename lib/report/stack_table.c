@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of known stacks: see stack_table.h. It captures nothing and names nothing.
+/* The table of known stacks (stack_table.h). It neither captures nor symbolicates.
  *
- * A stack is looked up twice. First by its addresses, which needs no look at the images and ends nearly all look-ups; then
- * by (image, offset) pairs, because a library that was loaded again at another address changes addresses only. */
+ * The table looks up a stack by its addresses first. That needs no images and nearly always succeeds for a known stack.
+ * Otherwise it looks the stack up by (image, offset) pairs, because loading a library again at another address changes
+ * only the addresses. */
 #include <unspool/stack_table.h>
 
 #include "lib/base/hash.h"
@@ -15,36 +16,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An image at the address where a stack of the table met it. What was unloaded stays described as long as a stack, or a
- * record of one, lies in it. */
+/* An image at an address where a stack of the table has been in it. An unloaded image stays described as long as a
+ * stack, or a record of one, has frames in it. */
 struct known_image {
     struct known_image *next;
-    uint64_t holders;       /* places that refer to it, and the table's view of the current images */
-    struct usp_image image; /* the path is owned */
-    uint64_t digest[2];     /* of its build: the same wherever that is loaded */
+    uint64_t holders;       /* number of references, from places and from known_of */
+    struct usp_image image; /* its path is owned */
+    uint64_t digest[2];     /* hash of its build; does not depend on the load address */
 };
 
-/* Where a frame is in every launch. */
+/* The position of a frame, which is the same in every launch. */
 struct place {
-    uint64_t offset;           /* in the image; outside all images the address */
+    uint64_t offset;           /* in the image; for a frame outside all images, the address */
     struct known_image *image; /* NULL: outside all images */
     uint32_t kind;             /* enum usp_frame_kind */
 };
 
-/* A stack's frames and places, which records may hold after the table has evicted the stack. */
+/* A stack's frames and places. Records may refer to it after the table has evicted the stack. */
 struct body {
-    uint32_t holders; /* the entry and each record */
+    uint32_t holders; /* number of references, from the entry and from records */
     struct usp_stack stack;
     struct place *places; /* one for each frame */
     struct usp_frame frames[];
 };
 
-/* By what an entry is found. */
+/* The keys by which an entry is found. */
 enum index { BY_ADDRESSES, BY_PLACES, BY_NUMBER, INDEXES };
 
 struct entry {
     uint64_t key[INDEXES];
-    struct entry *next[INDEXES]; /* in the same bucket */
+    struct entry *next[INDEXES]; /* the next entry in the same bucket, for each key */
     struct entry *newer, *older;
     uint64_t count, first, last, epoch;
     uint64_t identity[2];
@@ -53,8 +54,8 @@ struct entry {
 
 struct usp_stack_table {
     struct usp_stack_table_options options;
-    struct uspi_lock *lock; /* for all that follows */
-    struct usp_images *own; /* of this process, at `epoch` */
+    struct uspi_lock *lock; /* protects all members below */
+    struct usp_images *own; /* the images of this process at `epoch` */
     uint64_t epoch;
     struct known_image **known_of; /* for each image of the list; NULL: not looked up yet */
     struct known_image *known_images;
@@ -85,7 +86,7 @@ static uint64_t hash_addresses(const struct usp_stack *stack, uint64_t epoch) {
     return hash;
 }
 
-/* What of a stack must be equal beside its frames. */
+/* Hashes what must be equal in equal stacks besides their frames. */
 static void mix_shape(uint64_t hash[2], const struct usp_stack *stack) {
     mix_both(hash, stack->arch);
     mix_both(hash, stack->count);
@@ -136,7 +137,8 @@ static struct entry *find_addresses(struct usp_stack_table *table, const struct 
     return NULL;
 }
 
-/* The build that an image is of, wherever it lies. Without a build-id the last part of its path stands for it. */
+/* Whether two images are of the same build, at any address. Without build ids, equal last components of their paths
+ * count as the same build. */
 static bool is_same_build(const struct usp_image *a, const struct usp_image *b) {
     if (a->build_id_size != b->build_id_size) return false;
     if (a->build_id_size == 0) return strcmp(uspi_last_component(a->path), uspi_last_component(b->path)) == 0;
@@ -168,7 +170,7 @@ static struct entry *find_number(struct usp_stack_table *table, uint64_t number)
     return entry;
 }
 
-/* ---- from the least recently seen to the last ---- */
+/* ---- order by last sighting ---- */
 
 static void leave_order(struct usp_stack_table *table, struct entry *entry) {
     *(entry->newer != NULL ? &entry->newer->older : &table->newest) = entry->older;
@@ -210,7 +212,8 @@ static bool is_same_image(const struct usp_image *a, const struct usp_image *b) 
            strcmp(a->path, b->path) == 0;
 }
 
-/* An image of the list, known from before or new, held once more. NULL when memory lacks. */
+/* Returns the known image for an image of the list, with one more reference. Adds it if it is new. NULL when memory is
+ * exhausted. */
 static struct known_image *hold_image(struct usp_stack_table *table, const struct usp_image *image) {
     struct known_image *known = table->known_images;
     while (known != NULL && !is_same_image(&known->image, image)) known = known->next;
@@ -237,7 +240,7 @@ static const struct usp_images *images_of(const struct usp_stack_table *table) {
     return table->options.images != NULL ? table->options.images : table->own;
 }
 
-/* Releases what the table holds of the images of its current list. */
+/* Releases the known images of the current list. */
 static void forget_current(struct usp_stack_table *table) {
     const size_t count = usp_images_count(images_of(table));
     for (size_t i = 0; table->known_of != NULL && i < count; i++) release_image(table, table->known_of[i]);
@@ -245,7 +248,8 @@ static void forget_current(struct usp_stack_table *table) {
     table->known_of = NULL;
 }
 
-/* False when memory lacks. The place holds its image: the one of the call, behind which another one may begin. */
+/* Finds the place of a frame, which gets a reference to its image. The image is that of the call site: another image
+ * may begin directly after it. Returns false when memory is exhausted. */
 static bool find_place(struct usp_stack_table *table, uint32_t arch, const struct usp_frame *frame,
                        struct place *place) {
     const struct usp_images *images = images_of(table);
@@ -263,7 +267,7 @@ static bool find_place(struct usp_stack_table *table, uint32_t arch, const struc
 
 /* ---- bodies ---- */
 
-/* A copy of the stack, without places. NULL when memory lacks. */
+/* Returns a copy of the stack, without places; NULL when memory is exhausted. */
 static struct body *copy_stack(const struct usp_stack *stack) {
     struct body *body = NULL;
     uint64_t size;
@@ -281,19 +285,19 @@ static struct body *copy_stack(const struct usp_stack *stack) {
     return body;
 }
 
-/* Under the lock. */
+/* Drops a reference. The caller holds the lock, or frees the table. */
 static void release_body(struct usp_stack_table *table, struct body *body) {
     if (--body->holders > 0) return;
     for (uint32_t i = 0; i < body->stack.count; i++) release_image(table, body->places[i].image);
     free(body);
 }
 
-/* A copy of the stack with its places, and its identity. NULL when memory lacks. */
+/* Returns a copy of the stack with its places, and sets its identity. NULL when memory is exhausted. */
 static struct body *make_body(struct usp_stack_table *table, const struct usp_stack *stack, uint64_t identity[2]) {
     static const uint64_t no_digest[2] = {0, 0};
     struct body *body = copy_stack(stack);
     if (body == NULL) return NULL;
-    identity[0] = UINT64_C(0x756e73706f6f6c31); /* any two numbers, but always these */
+    identity[0] = UINT64_C(0x756e73706f6f6c31); /* two arbitrary start values that never change */
     identity[1] = UINT64_C(0x737461636b696431);
     mix_shape(identity, stack);
     for (uint32_t i = 0; i < stack->count; i++) {
@@ -341,8 +345,9 @@ static void evict_oldest(struct usp_stack_table *table) {
     free(entry);
 }
 
-/* Makes the table's images those of the process at `epoch` or later. The lock is held on entry and on return, but not while
- * the loader is asked: the thread that holds the loader's lock may be waiting for the table's. */
+/* Makes the table's images those of the process at `epoch` or later. The caller holds the table's lock.
+ * uspi_own_images_get takes no lock of the loader's, so a thread that holds the loader's lock may wait for the
+ * table's. */
 static int refresh_images(struct usp_stack_table *table, uint64_t epoch) {
     if (table->options.images != NULL || (table->own != NULL && table->epoch == epoch)) return USP_OK;
     struct usp_images *fresh = NULL;
@@ -350,7 +355,7 @@ static int refresh_images(struct usp_stack_table *table, uint64_t epoch) {
     int status = uspi_own_images_get(&fresh, &generation);
     struct known_image **known_of = NULL;
     if (status == USP_OK) known_of = calloc(usp_images_count(fresh) + 1, sizeof(struct known_image *));
-    if (status == USP_ERROR_UNSUPPORTED) return USP_OK; /* no images: addresses stay what they are */
+    if (status == USP_ERROR_UNSUPPORTED) return USP_OK; /* there are no images: places are addresses */
     if (known_of == NULL) {
         usp_images_free(fresh);
         return USP_ERROR_NO_MEMORY;
@@ -374,7 +379,8 @@ static void see_again(struct usp_stack_table *table, struct entry *entry, uint64
     become_newest(table, entry);
 }
 
-/* The entry's stack was seen at other addresses, or among other images: a library was loaded anew. Takes the body over. */
+/* Updates an entry whose stack was seen at other addresses, or among other images, because a library was loaded anew.
+ * Takes ownership of the body. */
 static void move_entry(struct usp_stack_table *table, struct entry *entry, struct body *body, uint64_t epoch,
                        uint64_t key) {
     release_body(table, entry->body);
@@ -385,7 +391,8 @@ static void move_entry(struct usp_stack_table *table, struct entry *entry, struc
     link_entry(table, BY_ADDRESSES, entry);
 }
 
-/* Takes the entry over, which is complete but for its number and its sightings. */
+/* Adds an entry that lacks only its number and sightings, and takes ownership of it. Evicts the oldest entries to make
+ * room. */
 static void add_entry(struct usp_stack_table *table, struct entry *entry, uint64_t time) {
     const struct usp_stack_table_options *options = &table->options;
     const uint32_t count = entry->body->stack.count;
@@ -402,7 +409,7 @@ static void add_entry(struct usp_stack_table *table, struct entry *entry, uint64
     table->statistics.frames += count;
 }
 
-/* A stack whose addresses are not known. */
+/* Adds a stack whose addresses are not in the table. */
 static int add_by_places(struct usp_stack_table *table, const struct usp_stack *stack, uint64_t time, uint64_t epoch,
                          uint64_t key, struct entry **found) {
     uint64_t identity[2];
@@ -473,7 +480,7 @@ int usp_stack_record_images(const struct usp_stack_record *record, struct usp_im
     if (images == NULL) return USP_ERROR_ARGUMENT;
     *images = NULL;
     if (record == NULL || record->opaque == NULL) return USP_ERROR_ARGUMENT;
-    /* The record holds the body, and the body its images: none of them changes. */
+    /* Needs no lock: the record refers to the body, the body to its images, and neither changes. */
     const struct body *body = record->opaque;
     struct usp_image *distinct = calloc((size_t)body->stack.count + 1, sizeof *distinct);
     size_t count = 0;
@@ -518,7 +525,7 @@ void usp_stack_table_get_statistics(struct usp_stack_table *table, struct usp_st
     uspi_lock_give(table->lock);
 }
 
-/* ---- making one ---- */
+/* ---- creating a table ---- */
 
 static bool complete(const struct usp_stack_table_options *given, struct usp_stack_table_options *options) {
     usp_stack_table_options_init(options);

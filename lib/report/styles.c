@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* usp_format_stack and usp_format_snapshot: their options, and the list of styles. */
+/* usp_format_stack and usp_format_snapshot: their options, and the choice of the style. */
 #include "lib/base/sized.h"
 #include "lib/report/report.h"
 
 #include <stdlib.h>
 
-/* How much is gathered before the caller's function gets it; on the stack. */
+/* Bytes that are buffered, on the stack, before the caller's function gets them. */
 #define GATHERED 512
 
 void usp_format_options_init(struct usp_format_options *options) {
@@ -15,7 +15,7 @@ void usp_format_options_init(struct usp_format_options *options) {
     options->count = 1;
 }
 
-/* The shape of uspi_expected's: all call sites of all threads. */
+/* The `visit` of struct uspi_expected: passes all call sites of all threads. */
 static void visit_sites(const struct uspi_expected *expected, bool (*take)(void *context, usp_addr address),
                         void *context) {
     const struct uspi_report *report = (const struct uspi_report *)expected;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See bytes.h. */
+/* Numbers and addresses in Swift's compact formats. See bytes.h. */
 #include "lib/report/compact/bytes.h"
 
 #include <unspool/base.h>
@@ -68,7 +68,7 @@ void uspi_compact_put_bytes(struct uspi_compact_out *out, const void *from, size
     out->size += n;
 }
 
-/* As Swift writes them: 7, 14, … bits take one group more than they need. */
+/* Writes numbers as Swift does: those of 7, 14, … bits take one group more than they need. */
 void uspi_compact_put_count(struct uspi_compact_out *out, uint64_t value) {
     unsigned bits = 0;
     while (bits < 64 && value >> bits != 0) bits++;
@@ -79,7 +79,7 @@ void uspi_compact_put_count(struct uspi_compact_out *out, uint64_t value) {
 unsigned uspi_compact_signed_size(uint64_t address, unsigned width) {
     unsigned size = width;
     while (size > 1) {
-        /* The byte on top and the bit below it are nothing but the sign. */
+        /* The top byte can be dropped if it and the bit below it only repeat the sign. */
         uint64_t top = address >> (8 * size - 9) & 0x1ff;
         if (top != 0 && top != 0x1ff) break;
         size--;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What Swift's compact backtraces and compact image maps have in common: a first byte with the size of addresses, and numbers with
- * the highest byte first. Internal to this folder.
+/* Reads and writes what Swift's compact backtraces and compact image maps have in common: a first byte with the size of
+ * addresses, and numbers with the highest byte first. Internal to this folder.
  *
  * Sources: swiftlang/swift docs/CompactBacktraceFormat.md and docs/CompactImageMapFormat.md; CompactBacktrace.swift and
  * CompactImageMap.swift in stdlib/public/RuntimeModule for what the documents leave open. */
@@ -15,29 +15,31 @@
 
 struct uspi_compact_in {
     const uint8_t *at, *end;
-    unsigned width; /* of an address, in bytes: 2, 4 or 8 */
+    unsigned width; /* size of an address in bytes: 2, 4 or 8 */
 };
 
-/* Reads the first byte. USP_OK; USP_ERROR_TRUNCATED when there is none; USP_ERROR_UNSUPPORTED for another version than 0;
- * USP_ERROR_FORMAT for a size of addresses that does not exist. */
+/* Reads the first byte. Returns USP_OK; USP_ERROR_TRUNCATED if there is none; USP_ERROR_UNSUPPORTED if the version is
+ * not 0; USP_ERROR_FORMAT if the size of addresses is invalid. */
 int uspi_compact_begin(struct uspi_compact_in *in, const uint8_t *bytes, size_t n);
 
 static inline size_t uspi_compact_left(const struct uspi_compact_in *in) { return (size_t)(in->end - in->at); }
 
-/* A byte; false at the end. */
+/* Reads a byte. Returns false at the end. */
 static inline bool uspi_compact_byte(struct uspi_compact_in *in, uint8_t *byte) {
     if (in->at == in->end) return false;
     *byte = *in->at++;
     return true;
 }
 
-/* A signed number of 1 … 8 bytes, as an address: modulo 2^(8 * width). False when fewer bytes are left. */
+/* Reads a signed number of 1 … 8 bytes as an address: modulo 2^(8 * width). Returns false if fewer bytes are left. */
 bool uspi_compact_address(struct uspi_compact_in *in, unsigned bytes, uint64_t *value);
 
-/* An unsigned number of 1 … 32 bytes. USP_OK, USP_ERROR_TRUNCATED, USP_ERROR_FORMAT when it does not fit 64 bits. */
+/* Reads an unsigned number of 1 … 32 bytes. Returns USP_OK, USP_ERROR_TRUNCATED, or USP_ERROR_FORMAT if the number does
+ * not fit in 64 bits. */
 int uspi_compact_number(struct uspi_compact_in *in, unsigned bytes, uint64_t *value);
 
-/* An unsigned number in groups of seven bits, the top bit of each byte but the last one set. As uspi_compact_number. */
+/* Reads an unsigned number in groups of seven bits; each byte but the last one has its top bit set. Returns as
+ * uspi_compact_number. */
 int uspi_compact_count(struct uspi_compact_in *in, uint64_t *value);
 
 /* ---- writing ---- */
@@ -45,14 +47,14 @@ int uspi_compact_count(struct uspi_compact_in *in, uint64_t *value);
 struct uspi_compact_out {
     uint8_t *bytes;
     size_t room;
-    size_t size; /* of all that was put, whether or not there was room */
+    size_t size; /* number of bytes that were put, including those beyond `room` */
     unsigned width;
 };
 
-/* Bytes of an address of a processor (enum usp_arch); of one that is not known: 8. */
+/* Returns the size of an address of a processor (enum usp_arch) in bytes; 8 if the processor is not known. */
 unsigned uspi_compact_width(uint32_t arch);
 
-/* Puts the first byte. */
+/* Begins to write into `bytes`, and puts the first byte. */
 void uspi_compact_open(struct uspi_compact_out *out, uint8_t *bytes, size_t room, uint32_t arch);
 
 static inline void uspi_compact_put(struct uspi_compact_out *out, uint8_t byte) {
@@ -60,24 +62,26 @@ static inline void uspi_compact_put(struct uspi_compact_out *out, uint8_t byte) 
     out->size++;
 }
 
-/* The lowest `bytes` bytes of a number, highest first. */
+/* Puts the lowest `bytes` bytes of a number, highest first. */
 void uspi_compact_put_number(struct uspi_compact_out *out, uint64_t value, unsigned bytes);
 
 void uspi_compact_put_bytes(struct uspi_compact_out *out, const void *from, size_t n);
 
-/* In groups of seven bits. */
+/* Puts a number in groups of seven bits. */
 void uspi_compact_put_count(struct uspi_compact_out *out, uint64_t value);
 
-/* How many bytes an address needs as a signed number, and a number as an unsigned one: at least 1. */
+/* Returns how many bytes an address needs as a signed number: at least 1. */
 unsigned uspi_compact_signed_size(uint64_t address, unsigned width);
+
+/* Returns how many bytes a number needs: at least 1. */
 unsigned uspi_compact_unsigned_size(uint64_t value);
 
-/* An address modulo 2^(8 * width). */
+/* Returns an address modulo 2^(8 * width). */
 static inline uint64_t uspi_compact_cut(uint64_t address, unsigned width) {
     return width < 8 ? address & ((UINT64_C(1) << 8 * width) - 1) : address;
 }
 
-/* Stores the size; USP_OK, or USP_ERROR_FULL when there was too little room. */
+/* Stores the size. Returns USP_OK, or USP_ERROR_FULL if there was too little room. */
 int uspi_compact_close(const struct uspi_compact_out *out, size_t *size);
 
 #endif

@@ -1,33 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* usp_compact_images_read. */
+/* usp_compact_images_read: reads Swift's compact image maps. */
 #include "lib/base/array.h"
 #include "lib/report/compact/bytes.h"
 #include "lib/report/compact/prefixes.h"
 
 #include <unspool/compact.h>
 
-/* Prefixes may hold prefixes: without limits a few bytes would become a path of any length. Linux's PATH_MAX is 4096. All paths
- * together may take so many bytes for each byte of the map: those of real programs take about two. */
-#define PATH_MAX_BYTES   ((size_t)4096)
-#define EXPANSION_MAX    64
-#define EXPANSION_ALWAYS ((size_t)65536)
+/* Limits. Prefixes may contain prefixes, so that a few bytes could become a path of any length. */
+#define PATH_MAX_BYTES   ((size_t)4096)  /* bytes of one path; Linux's PATH_MAX */
+#define EXPANSION_MAX    64              /* bytes of all paths for each byte of the map; real programs need about two */
+#define EXPANSION_ALWAYS ((size_t)65536) /* bytes of all paths in addition to that */
 
-/* A piece of `text`. */
+/* A part of `text`. */
 struct piece {
     size_t at, length;
 };
 
 struct reader {
     struct uspi_compact_in in;
-    char *text; /* all paths, each with a NUL behind it */
+    char *text; /* all paths, each NUL-terminated */
     size_t text_size, text_room, text_max;
     struct piece *prefixes;
     size_t prefix_count, prefix_room;
-    struct usp_image *images; /* their paths are positions until all have been read */
-    size_t *paths;
+    struct usp_image *images; /* they get their paths when all have been read */
+    size_t *paths;            /* the position of each image's path in `text` */
     size_t count, image_room, path_room;
-    size_t path;        /* where the path that is being read begins */
-    size_t path_prefix; /* and where its first characters that were no prefix; SIZE_MAX: none came yet */
+    size_t path;        /* where the current path begins in `text` */
+    size_t path_prefix; /* where its first characters begin that are no prefix; SIZE_MAX: none came yet */
 };
 
 static void clear(struct reader *reader) {
@@ -51,7 +50,7 @@ static int append(struct reader *reader, struct uspi_span span) {
     return USP_OK;
 }
 
-/* The next `length` bytes. */
+/* Takes the next `length` bytes. */
 static int take(struct reader *reader, uint64_t length, struct uspi_span *span) {
     if (length > uspi_compact_left(&reader->in)) return USP_ERROR_TRUNCATED;
     *span = (struct uspi_span){(const char *)reader->in.at, (size_t)length};
@@ -106,7 +105,7 @@ static int read_prefix(struct reader *reader, uint8_t byte) {
     if (number < USPI_PREFIX_FIXED) return append(reader, uspi_fixed_prefixes[number]);
     if (number < USPI_PREFIX_FIRST || number - USPI_PREFIX_FIRST >= reader->prefix_count) return USP_ERROR_FORMAT;
     const struct piece piece = reader->prefixes[number - USPI_PREFIX_FIRST];
-    /* The text may move, so room is made before its address is taken. */
+    /* Making room may move the text, which contains the prefix. */
     if (!uspi_room_for(&reader->text, &reader->text_room, reader->text_size, piece.length + 1, 1)) {
         return USP_ERROR_NO_MEMORY;
     }
@@ -159,7 +158,7 @@ static int read_image(struct reader *reader, uint32_t arch, uint64_t *base) {
     *base = uspi_compact_cut((head & 0x80) != 0 ? *base + address : address, reader->in.width);
     image.load_address = image.slide = *base;
     image.end = uspi_compact_cut(*base + text, reader->in.width);
-    /* It holds no address then. */
+    /* An image that ends before its beginning contains no address. */
     if (image.end < image.load_address) image.end = image.load_address;
     int status = read_build_id(reader, &image);
     if (status == USP_OK) status = read_path(reader, &path);
@@ -192,7 +191,7 @@ static int read_map(struct reader *reader, uint32_t arch, struct usp_images **im
     if (status != USP_OK) return status;
     for (size_t i = 0; i < reader->count; i++) reader->images[i].path = reader->text + reader->paths[i];
     status = usp_images_create(reader->images, reader->count, images);
-    /* Two of them overlap. */
+    /* USP_ERROR_ARGUMENT can only mean that images overlap. */
     return status == USP_ERROR_ARGUMENT ? USP_ERROR_FORMAT : status;
 }
 

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* usp_compact_images_write: writes as Swift's encoder does, byte for byte, as long as no more prefixes are defined than are kept
- * here. It allocates nothing: prefixes are parts of the images' paths. */
+/* usp_compact_images_write: writes the same bytes as Swift's encoder, unless the paths define more than KEPT_MAX
+ * prefixes. It allocates nothing: prefixes are parts of the images' paths. */
 #include "lib/report/compact/bytes.h"
 #include "lib/report/compact/prefixes.h"
 
 #include <unspool/compact.h>
 
-/* More are defined, but not used. Swift writes the numbers behind these wrongly: 64 + 256 is the first that needs two bytes. */
+/* Maximum number of defined prefixes that are used. Swift writes the numbers after these wrongly: 64 + 256 is the first
+ * that needs two bytes. */
 #define KEPT_MAX (USPI_PATH_FAR + 256 - USPI_PREFIX_FIRST)
 
-/* A platform's length is one byte. */
+/* Maximum length of the platform's name: its length is written as one byte. */
 #define PLATFORM_MAX 255
 
 struct writer {
     struct uspi_compact_out out;
-    uint64_t base; /* the last one */
+    uint64_t base; /* load address of the previous image */
     size_t kept;
     struct uspi_span prefixes[KEPT_MAX];
 };
 
-/* The number of the longest prefix of a text; SIZE_MAX: it has none. */
+/* Returns the number of the longest prefix that a text begins with; SIZE_MAX: there is none. */
 static size_t find_prefix(const struct writer *writer, struct uspi_span text, size_t *length) {
     size_t found = SIZE_MAX;
     *length = 0;
@@ -53,14 +54,15 @@ static void define_prefixes(struct writer *writer, struct uspi_span text) {
     }
 }
 
-/* The last part of a path. */
+/* Returns the last component of a path. */
 static struct uspi_span name_of(struct uspi_span path) {
     size_t from = path.length;
     while (from > 0 && !uspi_is_separator(path.bytes[from - 1])) from--;
     return uspi_span_behind(path, from);
 }
 
-/* /NAME.framework/Versions/V/NAME */
+/* Writes "/NAME.framework/Versions/V/NAME", where V is one character, in its short form. Returns false for any other
+ * text. */
 static bool put_framework(struct writer *writer, struct uspi_span text, struct uspi_span name) {
     static const struct uspi_span versions = USPI_SPAN_INIT(".framework/Versions/");
     const size_t at = 1 + name.length + versions.length;
@@ -91,7 +93,7 @@ static void put_path(struct writer *writer, struct uspi_span path) {
     uspi_compact_put(&writer->out, USPI_PATH_END);
 }
 
-/* An address as a signed number of 64 bits, in which Swift counts whatever the size of addresses is. */
+/* Returns an address as a signed number of 64 bits. Swift computes with these for every size of addresses. */
 static uint64_t extend(uint64_t address, unsigned width) {
     const uint64_t cut = uspi_compact_cut(address, width);
     return width < 8 && cut >> (8 * width - 1) != 0 ? cut | UINT64_MAX << 8 * width : cut;

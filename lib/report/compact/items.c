@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* See items.h. The instructions, by their first byte:
+/* Reads the instructions of a compact backtrace. See items.h. The instructions, by their first byte:
  *
- *   00000000, 00000001   the end; more frames were left out
- *   KKKKabbb             KKKK 1, 2, 3: an instruction, a return address, an async resume point; bbb + 1 bytes follow. With a
- *                        they are the address, otherwise they are added to the address before, which is 0 at first
- *   01xccccc             ccccc + 1 frames were left out; with x their number follows in ccccc + 1 bytes
- *   1000xccc             the frame before is repeated ccc + 1 times; with x their number follows in ccc + 1 bytes. The code has this
- *                        instruction, the document does not */
+ *   00000000   the end: the last frame was the outermost one
+ *   00000001   the end: more frames were left out, their number is not known
+ *   KKKKabbb   KKKK 1, 2, 3: an instruction, a return address, an async resume point; bbb + 1 bytes follow. If a is
+ *              set, they are the address; otherwise they are added to the previous address, which is 0 at first
+ *   01xccccc   ccccc + 1 frames were left out; if x is set, their number follows in ccccc + 1 bytes instead
+ *   1000xccc   the previous frame is repeated ccc + 1 times; if x is set, the number of times follows in ccc + 1 bytes
+ *              instead. Swift's code has this instruction, its document does not */
 #include "lib/report/compact/items.h"
 
 #include <unspool/base.h>
@@ -26,7 +27,8 @@ static int read_address(struct uspi_compact_items *items, uint8_t instruction) {
     return USP_OK;
 }
 
-/* How many frames an instruction means: as it says itself, or as the bytes behind it say. */
+/* Reads the number of frames that an instruction means: `count`, or, with is_outside, the number in the next `count`
+ * bytes. */
 static int read_frames(struct uspi_compact_items *items, unsigned count, bool is_outside, uint64_t *frames) {
     *frames = count;
     int status = is_outside ? uspi_compact_number(&items->in, count, frames) : USP_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See prefixes.h. */
+/* The fixed prefixes of paths in compact image maps. See prefixes.h. */
 #include "lib/report/compact/prefixes.h"
 
 const struct uspi_span uspi_fixed_prefixes[USPI_PREFIX_FIXED] = {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* usp_compact_stack_read: looks through the whole backtrace first, then fills the caller's frames. */
+/* usp_compact_stack_read: measures the whole backtrace first, then fills the caller's frames. */
 #include "lib/report/compact/items.h"
 
 #include <unspool/compact.h>
 
-/* What a backtrace holds. */
+/* The size and shape of a backtrace. */
 struct extent {
-    uint64_t frames;   /* all of them, UINT64_MAX: that many and more */
-    uint64_t physical; /* those in front of the async chain */
+    uint64_t frames;   /* all frames; UINT64_MAX: that many or more */
+    uint64_t physical; /* the frames before the async chain */
     uint64_t gap_at, gap;
     enum uspi_compact_kind end;
     bool has_gap;
@@ -36,8 +36,8 @@ static int measure(struct uspi_compact_items items, struct extent *extent) {
             break;
         default:
             extent->end = item.kind;
-            /* An async chain is what the stack ends with; resume points in front of other frames are frames like these. A gap
-             * is recorded for the operating system's stack alone. */
+            /* Only resume points at the end of the stack are its async chain; earlier ones are ordinary frames. A gap
+             * can be recorded only in the operating system's stack, which therefore reaches at least to the gap. */
             extent->physical = extent->has_gap && extent->gap_at > others_end ? extent->gap_at : others_end;
             return USP_OK;
         }
@@ -68,7 +68,7 @@ static void fill(struct uspi_compact_items items, struct usp_stack *stack) {
         if (item.kind == USPI_COMPACT_GAP) continue;
         if (item.kind < USPI_COMPACT_PC || item.kind > USPI_COMPACT_ASYNC) return;
         struct usp_frame frame = frame_of(&item);
-        /* What has a number below the first one was interrupted too, but not as the stack's first frame. */
+        /* After the first frame, a program counter is that of a frame that a signal interrupted. */
         if (item.kind == USPI_COMPACT_PC && at > 0) frame.kind = USP_FRAME_KIND_SIGNAL;
         for (uint64_t i = 0; i < item.times; i++) stack->frames[at++] = frame;
     }
@@ -101,14 +101,15 @@ int usp_compact_stack_read(const uint8_t *bytes, size_t n, uint32_t arch, struct
     if (extent.has_gap) {
         stack->omitted = extent.gap;
         stack->omitted_at = (uint32_t)extent.gap_at;
-        /* A number with an end that is cut off behind it: with USP_STOP_CAPACITY it would mean "one or more". */
+        /* The frames after the last one were left out, and their number is known. USP_STOP_CAPACITY would mean "one or
+         * more". */
         const bool is_last = extent.gap_at == extent.frames && extent.end == USPI_COMPACT_CUT;
         if (is_last) stack->stop = USP_STOP_NOT_COPIED;
     }
     if (stack->count > stack->physical) {
         stack->async_stop = stack->stop;
         stack->stop = USP_STOP_NONE;
-        /* Otherwise the frame in front of the chain is one of those that were left out. */
+        /* If frames were left out directly before the chain, the frame that it continues from is one of them. */
         const bool has_join = stack->physical > 0 && stack->omitted_at != stack->physical;
         if (has_join) stack->async_join = stack->physical - 1;
     } else if (extent.end == USPI_COMPACT_CUT && !extent.has_gap) {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* usp_compact_stack_write. */
+/* usp_compact_stack_write: writes a stack as a compact backtrace. */
 #include "lib/report/compact/items.h"
 
 #include <unspool/compact.h>
 
 struct writer {
     struct uspi_compact_out out;
-    uint64_t address; /* the last one */
+    uint64_t address; /* of the last frame that was written */
     struct uspi_compact_item last;
 };
 
-/* What an instruction can count by itself. Swift counts up to 31 frames that were left out so, though there is room for 32. */
-#define REPEATED_INSIDE 8
-#define OMITTED_INSIDE  31
+/* The largest numbers that are written in an instruction's first byte. */
+#define REPEATED_INSIDE 8  /* of repeated frames */
+#define OMITTED_INSIDE  31 /* of frames that were left out; there is room for 32, but Swift writes at most 31 so */
 
 static void put_frames(struct writer *writer, uint8_t instruction, uint8_t outside, uint64_t count) {
     const bool is_inside = count <= (outside == 8 ? REPEATED_INSIDE : OMITTED_INSIDE);
@@ -25,7 +25,7 @@ static void put_frames(struct writer *writer, uint8_t instruction, uint8_t outsi
     uspi_compact_put_number(&writer->out, count, size);
 }
 
-/* Puts how often the last frame comes again. */
+/* Puts how often the last frame is repeated. */
 static void put_repeated(struct writer *writer) {
     if (writer->last.times > 1) put_frames(writer, 0x80, 8, writer->last.times - 1);
     writer->last.times = 0;
@@ -64,7 +64,7 @@ static void put_frame(struct writer *writer, const struct usp_frame *frame) {
     uspi_compact_put_number(&writer->out, is_whole ? address : delta, is_whole ? whole : part);
 }
 
-/* Whether a stack or async chain ended where it should. */
+/* Whether a stack or async chain ended at its outermost frame. */
 static bool is_outermost(uint32_t stop) {
     return stop == USP_STOP_ROOT || stop == USP_STOP_FP_ZERO || stop == USP_STOP_RA_ZERO;
 }
@@ -74,10 +74,10 @@ int usp_compact_stack_write(const struct usp_stack *stack, uint8_t *bytes, size_
     if (stack == NULL || size == NULL || (bytes == NULL && room > 0)) return USP_ERROR_ARGUMENT;
     if (stack->physical > stack->count || (stack->frames == NULL && stack->count > 0)) return USP_ERROR_ARGUMENT;
     const bool has_chain = stack->count > stack->physical;
-    /* The operating system's stack goes on behind the join with the frames that run the task. Swift leaves them out. */
+    /* After the join, the operating system's stack has the frames that run the task. Swift leaves them out. */
     const bool is_joined = has_chain && stack->async_join < stack->physical;
     const uint32_t end = is_joined ? stack->async_join + 1 : stack->physical;
-    /* "One or more" is said by the end. */
+    /* The end of the backtrace says that one or more frames were left out, so no number is written. */
     const bool has_rest =
         stack->stop == USP_STOP_CAPACITY && stack->omitted == 1 && stack->omitted_at == stack->physical;
     const bool is_counted = stack->omitted > 0 && !has_rest;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Addresses in parentheses, as Apple's systems write the stack of an uncaught exception where nothing names them:
+/* Reads addresses in parentheses: the stack of an uncaught exception, as Apple's systems write it without names.
  *
  *   Last Exception Backtrace:
  *   (0x18b2a1e88 0x1845b98d8 0x18b1c1ea0)
  *   *** First throw call stack:
  *   (0x18b2a1e88 0x1845b98d8 0x18b1c1ea0)
  *
- * Answers take the place of the line: a line of a crash report for each address, as Apple's symbolicatecrash writes them.
+ * Answers replace the line by a line of a crash report for each address, as Apple's symbolicatecrash does.
  * Source: Apple, "Adding identifiable symbol names to a crash report"; symbolicatecrash (Xcode). */
 #include "lib/report/read/line.h"
 
-/* Fewer are no stack. */
+/* Fewer addresses are no stack. */
 #define ADDRESSES_MIN 2
 
-/* What a line of addresses consists of: the position of its parenthesis, or false. */
+/* Returns whether a line has a list of addresses. *open becomes the position of its parenthesis. */
 static bool find_list(struct uspi_span line, size_t *open) {
     size_t at = uspi_span_find(line, 0, USPI_SPAN("(0x")), count = 0;
     uint64_t address;
@@ -40,7 +40,7 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
     if (!uspi_scan_hex(line, &at, &frame->address)) return false;
     frame->flags |= USPI_FRAME_ADDRESS | USPI_FRAME_LIST;
     frame->replaced = from == 0 ? uspi_span_part(line, begin - 1, at) : uspi_span_part(line, begin, at);
-    /* The blanks between two addresses become a line end, the last parenthesis goes. */
+    /* Blanks between two addresses become a line end; the last parenthesis is removed. */
     size_t next = at;
     uspi_skip_blanks(line, &next);
     if (uspi_span_has_at(line, next, USPI_SPAN("0x"))) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Android: tombstones, logcat and the lines of ndk-stack.
+/* Reads Android's tombstones, their lines in logcat, and lines of ndk-stack.
  *
  *       #00 pc 000000000001402c  /system/lib64/libc.so (abort+164) (BuildId: b64f959e4b1a8b5e9c1b0b5f5a1b7c3d)
  *       #01 pc 0001402c  /data/app/base.apk!libapp.so (offset 0x5000) (BuildId: …)
  *
- * The pc is an address as the file was linked, of the call rather than of where it returns to (libunwindstack
+ * The pc is an address as the file was linked. It is the address of the call, not the return address (libunwindstack
  * Unwinder.cpp FillInFrame, debuggerd tombstone_proto_to_text.cpp). */
 #include "lib/report/read/line.h"
 
@@ -16,7 +16,7 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
     size_t begin = at;
     uspi_skip_blanks(line, &at);
     if (at == begin) return false;
-    /* The path goes up to two blanks or a parenthesis; it may have single blanks. */
+    /* The path goes up to " (", or to the end of the line. It may contain blanks. */
     size_t end = uspi_span_find(line, at, USPI_SPAN(" (")), behind = end;
     struct uspi_span rest = uspi_span_trim_right(uspi_span_behind(line, at));
     if (end == line.length) behind = at + rest.length;
@@ -37,14 +37,14 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
         size_t close = uspi_span_find(line, next, USPI_SPAN(")"));
         const size_t id = uspi_span_find(line, next, USPI_SPAN(" (BuildId: ")),
                      found = uspi_span_find(line, next, USPI_SPAN("+"));
-        /* A demangled name has parentheses of its own: the one behind the offset closes. */
+        /* A demangled name may contain parentheses: the closing one is the first after the offset. */
         if (found < id) close = uspi_span_find(line, found, USPI_SPAN(")"));
         frame->name = uspi_span_part(line, next, close);
         frame->replaced = uspi_span_part(line, behind, close < line.length ? close + 1 : close);
         frame->flags |= USPI_FRAME_NAMED;
         uspi_take_name_offset(line, frame);
     }
-    /* "<anonymous:7b1d>": what no file was mapped to. */
+    /* "<anonymous:7b1d>": memory to which no file is mapped. */
     if (uspi_span_begins(frame->image, USPI_SPAN("<"))) frame->flags |= USPI_FRAME_NOWHERE;
     return frame->image.length > 0;
 }
@@ -62,7 +62,9 @@ static void put(struct uspi_text *out, const struct uspi_frame *frame, const str
     uspi_put_source_line(out, answer, which);
 }
 
-/* "pid: 1600, tid: 1664, name: worker  >>> com.example <<<"; "signal 11 (SIGSEGV), code 1 (SEGV_MAPERR), fault addr 0x38" */
+/* Reads these lines:
+ *   pid: 1600, tid: 1664, name: worker  >>> com.example <<<
+ *   signal 11 (SIGSEGV), code 1 (SEGV_MAPERR), fault addr 0x38 */
 static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
     static const struct uspi_field_label labels[] = {
         {USPI_SPAN_INIT("Build fingerprint: "), USPI_FIELD_OS_VERSION, false},
@@ -72,7 +74,7 @@ static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
         {USPI_SPAN_INIT("Abort message: "), USPI_FIELD_INFORMATION, false},
         {USPI_SPAN_INIT("Cause: "), USPI_FIELD_EXCEPTION_SUBTYPE, false},
     };
-    /* logcat puts its own words in front. */
+    /* logcat writes its own fields before the text. */
     size_t tag = uspi_span_find(line, 0, USPI_SPAN(" DEBUG   : "));
     if (tag < line.length) line = uspi_span_behind(line, tag + 11);
     size_t at = uspi_span_find(line, 0, USPI_SPAN(", tid: ")), name = uspi_span_find(line, at, USPI_SPAN(", name: "));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Apple's lines with an address, and what follows their form: callStackSymbols, .crash reports, BSBacktraceLogger;
- * and the sections of a .crash report.
+/* Reads Apple's lines with an address, and lines in the same form: callStackSymbols, .crash reports, BSBacktraceLogger.
+ * Also reads the sections of a .crash report.
  *
- *   INDEX IMAGE ADDRESS …     INDEX may be missing. … is IMAGE + OFFSET, LOAD + OFFSET, UUID + OFFSET, HEADER + OFFSET or
- *                             <redacted> + OFFSET: all of it is replaced
+ *   INDEX IMAGE ADDRESS …     INDEX may be missing. … is IMAGE + OFFSET, LOAD + OFFSET, UUID + OFFSET, HEADER + OFFSET
+ *                             or <redacted> + OFFSET; an answer replaces all of it
  *   FIRST - LAST IDENT ARCH <UUID> PATH
  *
  * Sources: Libc gen/backtrace.c; Apple, "Examining the fields in a crash report"; BSBacktraceLogger.m. */
@@ -15,15 +15,15 @@ static struct uspi_span ahead(struct uspi_span text, size_t to) { return uspi_sp
 
 /* ---- frames ---- */
 
-/* Whether a column begins at `at`. */
+/* Whether a column begins at `at`: at the beginning of a word, or directly after an index that fills its column. */
 static bool begins_column(struct uspi_span text, size_t at) {
     size_t from = at;
     while (from > 0 && uspi_is_digit(text.bytes[from - 1])) from--;
     return uspi_begins_word(text, at) || (at - from >= USPI_INDEX_WIDTH && uspi_begins_word(text, from));
 }
 
-/* How much of the image's name stands at the end of what precedes the address: all of it, or what fits in the column.
- * 0: it is not the image's name. */
+/* Returns how many bytes at the end of the text before the address are the image's name: all of the name, or what fits
+ * in the column. 0: the text does not end with that name. */
 static size_t ending_of_image(struct uspi_span before, struct uspi_span name) {
     const size_t cut = name.length < USPI_IMAGE_WIDTH ? name.length : USPI_IMAGE_WIDTH, widths[] = {name.length, cut};
     for (unsigned i = 0; i < 2; i++) {
@@ -33,7 +33,7 @@ static size_t ending_of_image(struct uspi_span before, struct uspi_span name) {
     return 0;
 }
 
-/* The columns before the address, where nothing else tells which of them is the image's. */
+/* Reads the columns before the address, if nothing else shows which of them is the image's. */
 static void take_columns(struct uspi_span before, struct uspi_frame *frame) {
     size_t at = 0;
     struct uspi_span text = uspi_span_trim_left(before);
@@ -81,7 +81,8 @@ static bool take_address_line(struct uspi_span line, size_t at_address, size_t b
     return offset <= frame->address;
 }
 
-/* How many numbers of a line may be its address: logs put their own in front. */
+/* Maximum number of hexadecimal numbers in a line that are tried as its address. Logs write their own numbers before
+ * it. */
 #define ADDRESSES 4
 
 static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *frame) {
@@ -104,7 +105,7 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
     return named.flags != 0;
 }
 
-/* "INDEX IMAGE ADDRESS NAME (FILE:LINE)" and "… NAME [inlined]": frames with names that have no offset. */
+/* Finds frames with a name and no offset: "INDEX IMAGE ADDRESS NAME (FILE:LINE)" and "… NAME [inlined]". */
 static bool find_named(struct uspi_span line, size_t from, struct uspi_frame *frame) {
     const struct uspi_span text = uspi_span_trim_right(line);
     size_t at = uspi_span_find(text, 0, USPI_SPAN("0x")), end = at;
@@ -119,7 +120,7 @@ static bool find_named(struct uspi_span line, size_t from, struct uspi_frame *fr
     return is_told && (frame->flags & USPI_FRAME_INDEX) != 0 && frame->name.length > 0;
 }
 
-/* A frame of which nothing but the address is known, as Apple's newer reports ("???") and our own ("[unknown]") have it. */
+/* Finds a frame of which only the address is known: Apple's newer reports write "???", ours "[unknown]". */
 static bool find_unknown(struct uspi_span line, size_t from, struct uspi_frame *frame) {
     struct uspi_span text = uspi_span_trim_right(line);
     const size_t blank = uspi_span_find_last(text, USPI_SPAN(" "));
@@ -142,7 +143,7 @@ static bool find_unknown(struct uspi_span line, size_t from, struct uspi_frame *
 
 /* ---- images ---- */
 
-/* The last <…> that holds a UUID, or nothing but zeros for none, or "Unknown". */
+/* Finds the last <…> that contains a UUID, "Unknown", or only zeros, which mean that there is none. */
 static bool take_id(struct uspi_span line, size_t from, size_t *begin, size_t *end, struct uspi_read_image *image) {
     for (size_t at = line.length; at-- > from;) {
         if (line.bytes[at] != '>') continue;
@@ -159,7 +160,8 @@ static bool take_id(struct uspi_span line, size_t from, size_t *begin, size_t *e
     return false;
 }
 
-/* "FIRST - LAST", or "FIRST - ???", which spindump has where it does not know the end. A * marks the kernel's. */
+/* Reads "FIRST - LAST", or "FIRST - ???", which spindump writes if it does not know the end. A * marks images of the
+ * kernel. */
 static bool take_range(struct uspi_span line, size_t *at, struct uspi_read_image *image) {
     uspi_skip_blanks(line, at);
     uspi_skip(line, at, USPI_SPAN("*"));
@@ -178,8 +180,8 @@ bool uspi_apple_image(struct uspi_span line, struct uspi_read_image *image) {
     size_t at = 0, id_begin, id_end;
     if (!take_range(line, &at, image) || !take_id(line, at, &id_begin, &id_end, image)) return false;
     image->path = uspi_span_trim(uspi_span_behind(line, id_end));
-    /* Between the two: the identifier; then the processor, or a version, in parentheses or behind a blank. A + marks what
-     * is not Apple's. */
+    /* Between the addresses and the id are the identifier, a version in parentheses, and the processor; the last two
+     * may be missing. A + marks images that are not Apple's. */
     struct uspi_span middle = uspi_span_trim(uspi_span_part(line, at, id_begin));
     if (middle.length > 0 && middle.bytes[0] == '+') middle = uspi_span_behind(middle, 1);
     size_t last = middle.length;
@@ -228,7 +230,7 @@ bool uspi_apple_field(struct uspi_span line, struct uspi_heading *heading) {
     return uspi_take_field(line, labels, sizeof labels / sizeof *labels, heading);
 }
 
-/* What a thread's name says in reports: its own name, or "Dispatch queue: LABEL". */
+/* Reads the name of a thread in a report: its own name, "Dispatch queue: LABEL", or both. */
 static void take_thread_name(struct uspi_span text, struct uspi_heading *heading) {
     static const struct uspi_span queue = USPI_SPAN_INIT("Dispatch queue:");
     size_t at = uspi_span_find(text, 0, queue);
@@ -236,7 +238,7 @@ static void take_thread_name(struct uspi_span text, struct uspi_heading *heading
     if (at < text.length) heading->queue = uspi_span_trim(uspi_span_behind(text, at + queue.length));
 }
 
-/* "Thread 0:", "Thread 0 Crashed:", "Thread 0 name:  …", "Thread 0 Crashed:: …", "Thread 0:: …". */
+/* Reads "Thread 0:", "Thread 0 Crashed:", "Thread 0 name:  …", "Thread 0 Crashed:: …", "Thread 0:: …". */
 static bool thread_heading(struct uspi_span line, struct uspi_heading *heading) {
     size_t at = 0;
     if (!uspi_skip(line, &at, USPI_SPAN("Thread ")) || !uspi_scan_decimal(line, &at, &heading->number)) return false;
@@ -248,7 +250,7 @@ static bool thread_heading(struct uspi_span line, struct uspi_heading *heading) 
         return true;
     }
     if (uspi_skip(line, &at, USPI_SPAN(" Crashed"))) heading->flags |= USPI_THREAD_CRASHED;
-    /* What stands behind a thread: its registers, which are no frames. */
+    /* The registers of a thread follow; they are no frames. */
     if (uspi_span_has(uspi_span_behind(line, at), USPI_SPAN(" Thread State"))) {
         heading->kind = USPI_HEADING_END;
         return true;

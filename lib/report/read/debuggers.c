@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Debuggers of Linux: gdb's `backtrace`, eu-stack, coredumpctl, with what each says about images.
+/* Reads the output of debuggers of Linux, gdb's `backtrace`, eu-stack and coredumpctl, and their lines about images.
  *
  *   #1  0x000055555555540f in ?? () from /lib/libfoo.so
- *   #0  inner (p=0x0) at prog.c:9                     the address is missing where a source line begins
+ *   #0  inner (p=0x0) at prog.c:9                     no address, at the beginning of a source line
  *   #2  <signal handler called>
  *   #1  0x00005557613c73a3 - /opt/prog              eu-stack -m; with -b, in the next line:
  *       [0c738b1b43c39b31585a57d02481e1f44b2edd4b]@0x5557613c6000+0x13a2
@@ -13,7 +13,7 @@
  * Sources: the programs themselves (gdb, elfutils); systemd src/shared/elf-util.c (frame_callback, parse_buildid). */
 #include "lib/report/read/line.h"
 
-/* "#INDEX  0xADDRESS " at the line's beginning. */
+/* Reads "#INDEX  0xADDRESS " at the line's beginning. */
 static bool take_address(struct uspi_span line, size_t *at, struct uspi_frame *frame) {
     uspi_skip_blanks(line, at);
     size_t begin = *at;
@@ -32,7 +32,8 @@ static void put_name(struct uspi_text *out, const struct uspi_frame *frame, cons
 
 /* ---- gdb ---- */
 
-/* Behind the parenthesis that closes the one at `open`, outside of strings; the text's length when none does. */
+/* Returns the position after the parenthesis that closes the one at `open`, ignoring strings; the text's length if
+ * there is none. */
 static size_t end_of_arguments(struct uspi_span text, size_t open) {
     size_t depth = 0;
     bool is_in_string = false;
@@ -51,10 +52,10 @@ static size_t end_of_arguments(struct uspi_span text, size_t open) {
     return text.length;
 }
 
-/* Tries of end_of_arguments, which each go to the end of the line. */
+/* Maximum number of calls of end_of_arguments for a line, because each may read the line to its end. */
 #define PARENTHESES 16
 
-/* "NAME (ARGUMENTS)" at `at`, with " at FILE:LINE" or " from IMAGE" behind it. Names have parentheses, too:
+/* Reads "NAME (ARGUMENTS)" at `at`, and " at FILE:LINE" or " from IMAGE" after it. Names may contain parentheses, too:
  * "std::function<void (int)>::operator() (this=0x1)". */
 static bool take_call(struct uspi_span line, size_t at, struct uspi_frame *frame) {
     const struct uspi_span text = uspi_span_trim_right(uspi_span_behind(line, at));
@@ -166,7 +167,7 @@ static bool find_coredumpctl(struct uspi_span line, size_t from, struct uspi_fra
     return frame->offset <= frame->address;
 }
 
-/* A module's name with its build id, but without a place. */
+/* Reads a module's name and build id. The line does not say where the module is loaded. */
 static bool coredumpctl_image(struct uspi_span line, struct uspi_read_image *image) {
     static const struct uspi_span marks[] = {USPI_SPAN_INIT(", build-id="), USPI_SPAN_INIT(" with build-id ")};
     size_t at = 0;
@@ -219,13 +220,14 @@ const struct uspi_line_shape uspi_coredumpctl_lines = {
 
 /* ---- eu-stack ---- */
 
-/* "#1  0x00005557613c73a3 innermost - /opt/prog", "#1  0x00005557613c73a3 - 1 …" (-a), both without the name. */
+/* Reads "#1  0x00005557613c73a3 innermost - /opt/prog" and "#1  0x00005557613c73a3 - 1 …" (-a); the name may be missing
+ * in both. */
 static bool find_eu_stack(struct uspi_span line, size_t from, struct uspi_frame *frame) {
     size_t at = 0;
     if (from > 0 || !take_address(line, &at, frame)) return false;
     size_t behind = at;
     struct uspi_span rest = uspi_span_trim_right(uspi_span_behind(line, at));
-    /* -1: the address is the call's. */
+    /* With " - 1" the call site is the address minus 1. */
     if (uspi_skip(rest, &(size_t){0}, USPI_SPAN(" - 1"))) {
         behind += 4;
         rest = uspi_span_behind(rest, 4);
@@ -235,11 +237,11 @@ static bool find_eu_stack(struct uspi_span line, size_t from, struct uspi_frame 
     frame->name = uspi_span_trim(uspi_span_part(rest, 0, dash));
     frame->replaced = uspi_span_part(line, behind, behind);
     if (frame->name.length > 0) frame->flags |= USPI_FRAME_NAMED;
-    /* gdb's line, with what this one does not have. */
+    /* A name that begins with "in " shows that the line is gdb's. */
     return !uspi_span_begins(frame->name, USPI_SPAN("in "));
 }
 
-/* With -s. */
+/* Reads the source line after a frame (eu-stack -s). */
 static bool eu_stack_source(struct uspi_span line, struct uspi_frame *frame) {
     const bool is_indented = uspi_span_begins(line, USPI_SPAN("    ")) && line.length > 4 && line.bytes[4] != ' ';
     return is_indented && uspi_take_file_line(uspi_span_trim(line), frame);
@@ -252,7 +254,7 @@ static void put_eu_stack(struct uspi_text *out, const struct uspi_frame *frame, 
     uspi_put_source_line(out, answer, which);
 }
 
-/* "    [BUILD-ID]@0xLOAD+0xOFFSET" in the line behind a frame, with -b: an image at its load address. */
+/* Reads "    [BUILD-ID]@0xLOAD+0xOFFSET" in the line after a frame (eu-stack -b): an image and its load address. */
 static bool eu_stack_image(struct uspi_span line, struct uspi_read_image *image) {
     size_t at = 0, close;
     uspi_skip_blanks(line, &at);

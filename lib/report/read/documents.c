@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* See documents.h. */
+/* Finds frames and images in JSON documents. See documents.h. */
 #include "lib/report/read/documents.h"
 
 #include "lib/base/array.h"
 #include "lib/report/read/apple.h"
 #include "lib/report/read/line.h"
 
-/* Where a list of images counts: positions in the text. */
+/* The part of the text in which a list of images is valid, as positions in bytes. */
 struct uspi_scope {
     size_t begin, end;
     size_t table;
@@ -30,7 +30,7 @@ static bool has_escapes(struct uspi_span text) {
     return text.length > 0 && memchr(text.bytes, '\\', text.length) != NULL;
 }
 
-/* Room for a string without its escapes. */
+/* Makes room for a string with resolved escapes. Returns false when memory is exhausted. */
 static bool reserve_scratch(struct uspi_documents *documents, size_t size) {
     void *grown = uspi_array_reserve(documents->scratch, &documents->scratch_room, size, 1);
     if (grown == NULL) return false;
@@ -38,7 +38,8 @@ static bool reserve_scratch(struct uspi_documents *documents, size_t size) {
     return true;
 }
 
-/* Resolves escapes in up to two strings of an image or a frame, which point into the scratch then. */
+/* Resolves escapes in two strings of an image or a frame. If either has escapes, both then point into the scratch
+ * buffer. Returns false when memory is exhausted. */
 static bool resolve(struct uspi_documents *documents, struct uspi_span *a, struct uspi_span *b) {
     if (!has_escapes(*a) && !has_escapes(*b)) return true;
     if (!reserve_scratch(documents, a->length + b->length + 1)) return false;
@@ -68,7 +69,7 @@ static int read_images(struct uspi_documents *documents, const struct uspi_json_
     for (size_t i = list + 1; i < nodes[list].next; i = nodes[i].next) {
         struct uspi_json_object object = {.document = document, .node = i};
         struct uspi_read_image image = {.first = 0};
-        /* Frames count all elements, whatever they are. */
+        /* Frames refer to elements by index, so elements that are no images are added too. */
         uspi_slots_read(&object);
         if (!shape->image(&object, &image)) image = (struct uspi_read_image){.first = 0};
         if (!resolve(documents, &image.path, &image.ident)) return USP_ERROR_NO_MEMORY;
@@ -81,15 +82,15 @@ static int read_images(struct uspi_documents *documents, const struct uspi_json_
     return add_scope(documents, begin, end, documents->tables.count - 1) ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
-/* ---- the way through a document ---- */
+/* ---- walking through a document ---- */
 
 struct walk {
     struct uspi_documents *documents;
     size_t depth;
-    size_t scope;      /* the innermost that counts; SIZE_MAX: none */
-    size_t next_scope; /* the first one that begins behind the node */
-    uint64_t reports;  /* USPI_SLOT_BIT of members that reports have */
-    bool is_report;    /* the object that was visited last */
+    size_t scope;      /* the innermost scope around the node; SIZE_MAX: none */
+    size_t next_scope; /* the first one that begins after the node */
+    uint64_t reports;  /* USPI_SLOT_BIT of the members that make an object a report */
+    bool is_report;    /* whether the object that was visited last is a report */
     uspi_take_json_frame take;
     void *context;
 };
@@ -121,14 +122,15 @@ static bool push_level(struct walk *walk, size_t node) {
     return true;
 }
 
-/* Leaves what ends in front of a node. */
+/* Leaves the objects and arrays that end before a node. */
 static void pop_levels(struct walk *walk, size_t node) {
     const struct uspi_documents *documents = walk->documents;
     while (walk->depth > 0 && documents->document.nodes[documents->levels[walk->depth - 1].node].next <= node)
         walk->depth--;
 }
 
-/* The shape whose list of images an array is, and the object in which its frames are. */
+/* Returns the shape whose list of images an array is, or NULL. *around becomes the object that contains the frames of
+ * that list. */
 static const struct uspi_json_shape *find_list(const struct walk *walk, size_t node, size_t *around) {
     const struct uspi_documents *documents = walk->documents;
     struct uspi_span key = uspi_json_key(&documents->document, node);
@@ -138,7 +140,7 @@ static const struct uspi_json_shape *find_list(const struct walk *walk, size_t n
         if (shape->images_key.length == 0 || !uspi_span_is(key, shape->images_key)) continue;
         if (walk->depth < shape->images_above) continue;
         *around = documents->levels[walk->depth - shape->images_above].node;
-        /* A list that lies deeper stands below a key that no shape wants: "images" of debug_meta, and of the report. */
+        /* Of two shapes with the key "images", one has its list in "debug_meta", the other in the report itself. */
         if (shape->images_above == 2) {
             size_t holder = documents->levels[walk->depth - 1].node;
             if (!uspi_span_is(uspi_json_key(&documents->document, holder), USPI_SPAN("debug_meta"))) continue;
@@ -174,7 +176,7 @@ static int find_lists(struct walk *walk) {
     return status;
 }
 
-/* Goes on to a position, and finds the innermost scope around it: scopes lie in each other or apart. */
+/* Goes on to a position in the text, and finds the innermost scope around it. Scopes are nested or disjoint. */
 static void come_to(struct walk *walk, size_t position) {
     struct uspi_scope *scopes = walk->documents->scopes;
     for (;;) {
@@ -194,7 +196,7 @@ static size_t table_of(const struct walk *walk) {
 
 /* ---- frames ---- */
 
-/* Whether a frame with a name is a call that was inlined in the frame behind it. */
+/* Whether a frame with a name is a call that was inlined into the frame after it. */
 static bool is_inlined(const struct uspi_json_object *object, const struct uspi_json_frame *frame) {
     if ((frame->frame.flags & USPI_FRAME_NAMED) == 0 || frame->shape->inlined_key.length == 0) return false;
     const size_t member = uspi_json_member(object->document, object->node, frame->shape->inlined_key);
@@ -282,7 +284,7 @@ static int take_frame(struct walk *walk, const struct uspi_json_object *object, 
 
 /* ---- texts in strings ---- */
 
-/* Whether a string may have a frame in it: hardly any has an address. */
+/* Whether a string may contain a frame: only if it contains "0x", which few strings do. */
 static bool may_have_frames(struct uspi_span text) {
     const char *x = text.length >= 12 ? memchr(text.bytes + 1, 'x', text.length - 1) : NULL;
     while (x != NULL && x[-1] != '0') {
@@ -292,7 +294,8 @@ static bool may_have_frames(struct uspi_span text) {
     return x != NULL;
 }
 
-/* The end of the line that begins at `at`: where "\n" stands, or the end of the text; *next is behind it. */
+/* Returns the end of the line that begins at `at`: the position of the escape "\n", or the end of the text. *next
+ * becomes the position after it. */
 static size_t end_of_line(struct uspi_span text, size_t at, size_t *next) {
     for (; at + 1 < text.length; at++) {
         if (text.bytes[at] != '\\') continue;
@@ -306,7 +309,8 @@ static size_t end_of_line(struct uspi_span text, size_t at, size_t *next) {
     return text.length;
 }
 
-/* A line of a string without its escapes, in the scratch. */
+/* Gives a line of a string with resolved escapes. It is in the scratch buffer if it had escapes. Returns false when
+ * memory is exhausted. */
 static bool line_of(struct uspi_documents *documents, struct uspi_span text, size_t from, size_t to,
                     struct uspi_span *line) {
     *line = uspi_span_part(text, from, to);
@@ -318,8 +322,8 @@ static bool line_of(struct uspi_documents *documents, struct uspi_span text, siz
 
 /* A line of a string. */
 struct text_line {
-    struct uspi_span raw;       /* as the document has it */
-    struct uspi_line_here here; /* without escapes */
+    struct uspi_span raw;       /* as in the document, with escapes */
+    struct uspi_line_here here; /* with resolved escapes */
 };
 
 static int write_text_line(struct uspi_documents *documents, struct uspi_lines *lines, const struct text_line *line) {
@@ -331,14 +335,14 @@ static int write_text_line(struct uspi_documents *documents, struct uspi_lines *
     int status = uspi_lines_write(lines, &line->here, &out, &is);
     if (status == USP_OK) status = uspi_text_flush(&out);
     if (status != USP_OK || is != USPI_LINE_WRITTEN) return status;
-    /* At once: a character may lie across two pieces. */
+    /* Escapes the line as a whole, because a character may be split between two pieces. */
     struct uspi_text *written = uspi_edit_begin(&documents->edits, &edit);
     uspi_put_json_text(written, uspi_gathered_span(&documents->gathered));
     size_t at = (size_t)(line->raw.bytes - documents->document.text.bytes);
     return uspi_edit_end(&documents->edits, &edit, at, line->raw.length);
 }
 
-/* For callers that take frames: those of a string stand in the object that this describes. */
+/* Passes the frames of a string to the walk's `take`. `object` describes the string. */
 struct text_taker {
     const struct walk *walk;
     struct uspi_json_object object;
@@ -393,7 +397,7 @@ static int read_text(struct walk *walk, size_t node) {
     for (size_t at = 0; status == USP_OK && at < text.length; at = next) {
         size_t end = end_of_line(text, at, &next), behind;
         line.here.following = (struct uspi_span){"", 0};
-        /* Trees in strings: the next line as it is, which is enough to see how deep it stands. */
+        /* Nodes of trees need the next line. Its escapes may stay, because only its depth counts. */
         if (next < text.length) line.here.following = uspi_span_part(text, next, end_of_line(text, next, &behind));
         line.here.position = at;
         line.raw = uspi_span_part(text, at, end);
@@ -401,7 +405,7 @@ static int read_text(struct walk *walk, size_t node) {
         if (status == USP_OK) status = read_text_line(walk, &lines, &line, node);
     }
     uspi_lines_clear(&lines);
-    /* What the document is counts more than what stands in its strings. */
+    /* The document's own format takes precedence over the formats of its strings. */
     if (format[0] != '\0') lines.counts->format = format;
     return status;
 }
@@ -446,7 +450,7 @@ int uspi_documents_read(struct uspi_documents *documents, uspi_take_json_frame t
     uspi_tables_clear(&documents->tables);
     int status = uspi_json_read(&documents->document);
     if (status == USP_OK) status = find_lists(&walk);
-    /* The counts of an earlier run, which are replaced: nothing below them is a frame. */
+    /* The member with the counts of an earlier run will be replaced, so it is not searched for frames. */
     size_t counts = USPI_JSON_NONE;
     if (status == USP_OK && documents->is_record) {
         counts = uspi_json_member(&documents->document, 0, USPI_SPAN("unspool"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See edits.h. */
+/* Makes the changes to the text of a JSON document. See edits.h. */
 #include "lib/report/read/edits.h"
 
 #include "lib/base/array.h"
@@ -33,8 +33,8 @@ int uspi_edit_end(struct uspi_edits *edits, struct uspi_edit_text *edit, size_t 
     return USP_OK;
 }
 
-/* How the document writes a member: what stands in front of the anchor's key and between the key and its value, with the
- * quotation marks of the key. */
+/* How the document writes a member: `before` has the blanks and the quotation mark before a key, `between` all from the
+ * quotation mark after the key to the value. */
 struct style {
     struct uspi_span before, between;
 };
@@ -111,7 +111,7 @@ static void put_source(struct uspi_text *out, const struct style *style, const s
     if (is_object) uspi_put_string(out, "}");
 }
 
-/* The calls that were inlined, innermost first, as objects with the frame's own keys. */
+/* Writes the inlined calls, innermost first, as an array of objects with the frame's own keys. */
 static void put_inlined(struct uspi_text *out, const struct style *style, const struct uspi_json_frame *frame,
                         const struct usp_answer *answer) {
     if (answer->count < 2 || frame->shape->inlined_key.length > 0) return;
@@ -140,7 +140,7 @@ static int replace_member(struct uspi_edits *edits, const struct uspi_json_docum
     return uspi_edit_end(edits, edit, begin_of_value(document, member), length_of_value(document, member));
 }
 
-/* A frame that is an array gets one more element. */
+/* Appends an element to a frame that is an array. */
 static int edit_array(struct uspi_edits *edits, const struct uspi_json_document *document,
                       const struct uspi_json_frame *frame, const struct usp_answer *answer) {
     const struct uspi_json_node *node = &document->nodes[frame->node];
@@ -155,12 +155,12 @@ static int edit_array(struct uspi_edits *edits, const struct uspi_json_document 
     return uspi_edit_end(edits, &edit, node->from + node->length - 1, 0);
 }
 
-/* The calls that were inlined, as frames of their own in front of the frame, with the members that say where it is. */
+/* Adds the inlined calls as frames of their own before the frame. Copies the members that give its place. */
 static int add_inlined_frames(struct uspi_edits *edits, const struct uspi_json_document *document,
                               const struct uspi_json_frame *frame, const struct usp_answer *answer) {
     const struct uspi_json_shape *shape = frame->shape;
     if (answer->count < 2 || shape->inlined_key.length == 0) return USP_OK;
-    /* In front of the value of a member there is no place for them. */
+    /* A frame that is the value of a member is not in an array, so other frames cannot precede it. */
     if (document->nodes[frame->node].key != 0) return USP_OK;
     const struct style style = style_of(document, frame->anchor);
     struct uspi_edit_text edit;
@@ -248,7 +248,8 @@ int uspi_edits_add_counts(struct uspi_edits *edits, const struct uspi_json_docum
     return uspi_edit_end(edits, &edit, begin_of_value(document, member), length_of_value(document, member));
 }
 
-/* Edits of one object may come out of order, and those of objects that hold others. */
+/* Orders edits by position, those of one position by creation. Edits of one object, and of nested objects, may be made
+ * in another order. */
 static int compare_edits(const void *a, const void *b) {
     const struct uspi_edit *x = a, *y = b;
     if (x->at != y->at) return x->at < y->at ? -1 : 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See expand.h. */
+/* Expands encoded Swift backtraces in JSON documents. See expand.h. */
 #include "lib/report/read/expand.h"
 
 #include "lib/base/base64.h"
@@ -11,15 +11,14 @@
 
 #include <unspool/compact.h>
 
-/* A few bytes may mean any number of equal frames. Of a run so many are listed, of a backtrace so many runs' worth; the others
- * are counted. */
-#define RUN_MAX    1000
-#define LISTED_MAX 100000
+/* Limits, because a few bytes may mean any number of equal frames. Frames beyond them are only counted. */
+#define RUN_MAX    1000   /* frames of a run that are listed */
+#define LISTED_MAX 100000 /* frames of a backtrace that are listed */
 
 struct expansion {
     struct uspi_json_document document;
     struct uspi_expanded *to;
-    size_t copied; /* bytes of the old text */
+    size_t copied; /* number of bytes of the old text that were copied */
 };
 
 void uspi_expanded_clear(struct uspi_expanded *expanded) {
@@ -28,14 +27,15 @@ void uspi_expanded_clear(struct uspi_expanded *expanded) {
     *expanded = (struct uspi_expanded){.additions = NULL};
 }
 
-/* ---- what an object holds ---- */
+/* ---- an object's members ---- */
 
-/* The bytes of a member; NULL with USP_OK when it has none that are base64. They are the caller's to free. */
+/* Decodes the base64 of a member. *bytes becomes NULL, with USP_OK, if the member is missing or not base64. The caller
+ * frees *bytes. */
 static int bytes_of(const struct uspi_json_document *document, size_t member, uint8_t **bytes, size_t *n) {
     *bytes = NULL;
     if (member == USPI_JSON_NONE || document->nodes[member].kind != USPI_JSON_STRING) return USP_OK;
     struct uspi_span text = uspi_json_text(document, member);
-    /* One after the other in the same memory: what is decoded is never longer. */
+    /* Both steps decode in place, because their result is never longer. */
     char *decoded = malloc(text.length + 1);
     if (decoded == NULL) return USP_ERROR_NO_MEMORY;
     text = (struct uspi_span){decoded, uspi_json_decode(text, decoded)};
@@ -157,7 +157,7 @@ static int add_addition(struct uspi_expanded *to, size_t from) {
     return USP_OK;
 }
 
-/* Writes what an object gets in front of its closing bracket. */
+/* Writes the members that an object gets before its closing bracket. */
 static int put_members(struct expansion *expansion, size_t object, const uint8_t *bytes, size_t n) {
     const struct uspi_json_document *document = &expansion->document;
     const size_t architecture = uspi_json_member(document, object, USPI_SPAN("architecture"));
@@ -195,7 +195,7 @@ static int expand_object(struct expansion *expansion, size_t object) {
     const size_t arch = uspi_json_member(document, object, USPI_SPAN("architecture"));
     uint8_t *bytes;
     size_t n = 0;
-    /* In another one that was expanded. */
+    /* The object is inside another one that was expanded. */
     if (node->from + (size_t)node->length <= expansion->copied) return USP_OK;
     if (arch == USPI_JSON_NONE || document->nodes[arch].kind != USPI_JSON_STRING) return USP_OK;
     if (has_member(document, object, USPI_SPAN("threads")) || has_member(document, object, USPI_SPAN("images"))) {
@@ -211,7 +211,7 @@ int uspi_expand_backtraces(struct uspi_span text, struct uspi_expanded *expanded
     struct expansion expansion = {.document = {.text = text}, .to = expanded};
     int status = USP_OK;
     uspi_expanded_clear(expanded);
-    /* Hardly a text has it, and "k" is rarer than a quotation mark. */
+    /* Few texts contain it, and "k" is rarer than a quotation mark, so this test is fast. */
     if (!uspi_span_has(text, USPI_SPAN("ktrace\""))) return USP_OK;
     if (!uspi_span_has(text, USPI_SPAN("\"backtrace\"")) || !uspi_span_has(text, USPI_SPAN("\"architecture\""))) {
         return USP_OK;
@@ -222,7 +222,7 @@ int uspi_expand_backtraces(struct uspi_span text, struct uspi_expanded *expanded
         }
     }
     uspi_json_clear(&expansion.document);
-    /* A damaged document is for the reader to tell of. */
+    /* The reader reports damaged documents later. */
     if (status != USP_ERROR_NO_MEMORY) status = USP_OK;
     if (status == USP_OK && expanded->count > 0) {
         status = uspi_gather(&expanded->text, text.bytes + expansion.copied, text.length - expansion.copied);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* glibc's backtrace_symbols(3) and backtrace_symbols_fd(3), which leaves the blank out:
+/* Reads the lines of glibc's backtrace_symbols(3), and of backtrace_symbols_fd(3), which omits the blank:
  *
  *   PATH(…) [ADDRESS]     … is +OFFSET, NAME+OFFSET or nothing
  *   [ADDRESS]             outside of files
  *
- * The offset counts from where the file's address 0 lies (glibc debug/backtracesyms.c: l_addr); what was linked for a fixed
- * address has 0 there, and then the address itself is one of the file. */
+ * The offset counts from the address where the file's address 0 is loaded (glibc debug/backtracesyms.c: l_addr). In a
+ * file that was linked for a fixed address l_addr is 0, so the offset is the address itself. */
 #include "lib/report/read/line.h"
 
-/* Where the last ")[0x" or ") [0x" begins. */
+/* Finds the first ") [0x", or otherwise the first ")[0x". *address becomes the position of the address. */
 static bool find_close(struct uspi_span line, size_t *close, size_t *address) {
     static const struct uspi_span forms[] = {USPI_SPAN_INIT(") [0x"), USPI_SPAN_INIT(")[0x")};
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
@@ -30,7 +30,7 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
     at = 0;
     if (from > 0 || !find_close(line, &close, &at) || !uspi_scan_hex(line, &at, &frame->address)) return false;
     if (!uspi_skip(line, &at, USPI_SPAN("]"))) return false;
-    /* A name may have parentheses of its own, a path as well. */
+    /* Names and paths may contain parentheses, so the matching one is searched for backwards. */
     size_t depth = 1;
     for (open = close; open > 0 && depth > 0;) {
         open--;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Apple's JSON: .ips reports, stackshots, MetricKit's payloads and the diagnostics of App Store Connect (Xcode's Organizer).
+/* Reads Apple's JSON: .ips reports, stackshots, MetricKit's payloads, and diagnostics of App Store Connect (Xcode's
+ * Organizer).
  *
  * Sources: Apple, "Interpreting the JSON format of a crash report", MXDiagnosticPayload, App Store Connect API
  * DiagnosticLogs; xnu tools/lldbmacros/core kcdata.py (stackshots); payloads in the tests of ChimeHQ/Meter and
@@ -16,7 +17,7 @@ static bool find_ips_frame(const struct uspi_json_object *object, struct uspi_js
     if (!uspi_slot_uint(object, USPI_SLOT_IMAGE_INDEX, &frame->image_index)) return false;
     frame->has_image_index = true;
     frame->frame.flags = USPI_FRAME_OFFSET;
-    /* The first frame is where the thread stood, the others are where calls return to. */
+    /* The first frame is the thread's program counter; the others are return addresses. */
     if (object->is_first || object->list_key.length == 0) frame->frame.flags |= USPI_FRAME_CALL_SITE;
     frame->anchor = object->slots[USPI_SLOT_IMAGE_OFFSET];
     uspi_take_json_name(object, USPI_SLOT_SYMBOL, USPI_SLOT_SYMBOL_LOCATION, frame);
@@ -94,11 +95,12 @@ const struct uspi_json_shape uspi_stackshot_json = {
 
 /* ---- MetricKit ---- */
 
-/* Nothing is loaded to another address. */
+/* Load addresses are multiples of this. */
 #define PAGE UINT64_C(0x1000)
 
-/* What an "offset" is. iPhone OS 14, 15 and macOS 12 write the load address instead in crashes; in trees of samples it is
- * that of the call, one less than the address says (seen in payloads of iOS 16 and 17). */
+/* Reads offsetIntoBinaryTextSegment, which has several meanings. In crashes iPhone OS 14, 15 and macOS 12 write the
+ * load address instead. In trees of samples it may be the offset of the call, one less than that of the address (seen
+ * in payloads of iOS 16 and 17). */
 static void take_text_offset(uint64_t address, uint64_t offset, struct uspi_frame *frame) {
     bool is_load = offset > address || offset > UINT32_MAX || (offset % PAGE == 0 && (address - offset) % PAGE > 1);
     if (is_load) {
@@ -107,11 +109,11 @@ static void take_text_offset(uint64_t address, uint64_t offset, struct uspi_fram
     }
     bool is_call = (address - offset) % PAGE == 1;
     frame->offset = is_call ? offset + 1 : offset;
-    /* The address is one that a call returns to; otherwise a leaf, or the first frame of a crash. */
+    /* In a call the address is a return address. Otherwise this is a leaf, or the first frame of a crash. */
     if (!is_call) frame->flags |= USPI_FRAME_LEAF;
 }
 
-/* What begins a thread: its frames are the outermost. Names of binaries. */
+/* Whether threads begin in a binary: its frames are the outermost ones. */
 static bool is_start(struct uspi_span binary) {
     static const struct uspi_span names[] = {USPI_SPAN_INIT("dyld"), USPI_SPAN_INIT("libdyld.dylib"),
                                              USPI_SPAN_INIT("libsystem_pthread.dylib")};
@@ -121,11 +123,11 @@ static bool is_start(struct uspi_span binary) {
     return false;
 }
 
-/* What of a frame shows in which order the frames stand. */
+/* The properties of a frame that show in which order the frames are. */
 struct chain_frame {
     struct uspi_span binary;
-    bool is_call; /* by its numbers it is one that called another */
-    size_t below; /* its subFrames; USPI_JSON_NONE: none */
+    bool is_call; /* its address and offset show that it called another frame */
+    size_t below; /* the node of its subFrames; USPI_JSON_NONE: none */
 };
 
 static struct chain_frame frame_at(const struct uspi_json_document *document, size_t node) {
@@ -156,14 +158,15 @@ bool uspi_metrickit_order(const struct uspi_json_document *document, size_t list
     for (size_t below; (below = last.below) != USPI_JSON_NONE && document->nodes[below].kind == USPI_JSON_ARRAY;) {
         *is_chain = *is_chain && has_one(document, below);
         last = frame_at(document, below + 1);
-        /* Of all frames of a stack the innermost alone is no call. */
+        /* Only the innermost frame of a stack is no call. If the root is none, but a later frame is one, the root is
+         * innermost. */
         if (!is_told && last.is_call) is_told = is_innermost_first = true;
     }
     return is_told ? is_innermost_first : is_start(last.binary) && !is_start(root.binary);
 }
 
-/* In crashes the root is where the thread stood, and what is below it calls it; in trees of samples it may be the other way
- * round. */
+/* Reads a frame. In crashes the root is the innermost frame, and the frames below it are its callers. Trees of samples
+ * may have the opposite order. */
 static bool find_metrickit_frame(const struct uspi_json_object *object, struct uspi_json_frame *frame) {
     uint64_t offset, count;
     if (!uspi_slot_uint(object, USPI_SLOT_TEXT_OFFSET, &offset)) return false;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON of crash reporters: KSCrash's reports, Sentry's events, the crash logs of Swift's run time; and the records of
- * `unspool symbolize --records`.
+/* Reads JSON of crash reporters: KSCrash's reports, Sentry's events, crash logs of Swift's runtime. Also reads the
+ * records of `unspool symbolize --records`.
  *
- * Sources: KSCrash Example-Reports and KSCrashReportFields.h; Sentry, "Stack Trace Interface" and "Debug Meta Interface";
- * Swift stdlib/public/RuntimeModule CrashLog.swift, and the program itself. */
+ * Sources: KSCrash Example-Reports and KSCrashReportFields.h; Sentry, "Stack Trace Interface" and "Debug Meta
+ * Interface"; Swift stdlib/public/RuntimeModule CrashLog.swift, and the output of swift-backtrace. */
 #include "lib/report/read/json_slots.h"
 #include "lib/report/read/line.h"
 #include "lib/report/read/shapes.h"
@@ -175,7 +175,7 @@ static bool find_record_frame(const struct uspi_json_object *object, struct uspi
     for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
         if (uspi_span_is(base, bases[i].word)) frame->frame.base = bases[i].base;
     }
-    /* The first frame of a list is where the thread stood, unless the record tells. */
+    /* The first frame of a list is a program counter, not a return address, unless "exact" says otherwise. */
     bool is_exact = object->is_first;
     if ((object->has & USPI_SLOT_BIT(USPI_SLOT_EXACT)) != 0) {
         is_exact = uspi_span_is(uspi_json_text(object->document, object->slots[USPI_SLOT_EXACT]), USPI_SPAN("true"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See json_slots.h. */
+/* Finds the members of JSON objects that describe frames and images. See json_slots.h. */
 #include "lib/report/read/json_slots.h"
 
 #include "lib/report/read/line.h"
@@ -48,7 +48,7 @@ static const struct {
     {USPI_SPAN_INIT("uuid"), USPI_SLOT_UUID},
 };
 
-/* The lengths of all keys, so that most keys of other objects are passed over by one look. */
+/* The lengths of all keys above, as bits, so that one test rejects most other keys. */
 #define KEY_LENGTH_MAX 27
 #define LENGTH(n)      (UINT32_C(1) << (n))
 static const uint32_t key_lengths = LENGTH(4) | LENGTH(5) | LENGTH(6) | LENGTH(7) | LENGTH(8) | LENGTH(10) |

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Linux's kernel log: faults of programs, and stacks of the kernel itself.
+/* Reads Linux's kernel log: faults of programs, and stacks of the kernel itself.
  *
- *   prog[8800]: segfault at 8 ip 000056395a266234 sp 00007fff060c20a0 error 6 in prog[1234,56395a266000+1000] likely on …
+ *   prog[8800]: segfault at 8 ip 000056395a266234 sp 00007fff060c20a0 error 6 in prog[1234,56395a266000+1000] likely …
  *   traps: prog[5384] trap invalid opcode ip:560868a23d33 sp:7ffc0fc7bb28 error:0 in prog[d33,560868a23000+1000]
  *   [   12.345678]  ? 0xffffffff81234567
  *   [   12.345678]  nft_do_chain+0x1f6/0x620 [nf_tables]
@@ -10,8 +10,8 @@
  *   [   12.345678] RIP: 0010:do_one_initcall+0x41/0x1c0
  *   [   12.345678] Kernel Offset: 0x1a000000 from 0xffffffff81000000 (relocation range: 0x…-0x…)
  *
- * Behind "in" stand, in kernels since 6.4, the offset in the file, then the mapping (mm/memory.c print_vma_addr). The
- * kernel's own functions have names when it knows them; an address without one is a place in vmlinux.
+ * After "in", kernels since 6.4 write the offset in the file, then the mapping (mm/memory.c print_vma_addr). The kernel
+ * writes its own functions' names if it knows them; an address without a name is in vmlinux.
  * Sources: the running kernel; linux Documentation/admin-guide/bug-hunting.rst, arch/x86/kernel/setup.c. */
 #include "lib/report/read/line.h"
 
@@ -46,7 +46,7 @@ static bool find_fault(struct uspi_span line, size_t from, struct uspi_frame *fr
     frame->flags |= USPI_FRAME_ADDRESS | USPI_FRAME_OFFSET | USPI_FRAME_CALL_SITE | USPI_FRAME_ONE_LINE;
     frame->replaced = uspi_span_part(line, at, at);
     if (!uspi_skip(line, &at, USPI_SPAN(" ("))) return true;
-    /* What put_fault has written. */
+    /* A name that put_fault has written. */
     const size_t plus = uspi_span_find(line, at, USPI_SPAN("+0x"));
     const size_t close = uspi_span_find(line, plus < line.length ? plus : at, USPI_SPAN(")"));
     frame->name = uspi_span_part(line, at, close);
@@ -72,7 +72,7 @@ static void put_fault(struct uspi_text *out, const struct uspi_frame *frame, con
 static bool fault_heading(struct uspi_span line, struct uspi_heading *heading) {
     static const struct {
         struct uspi_span mark;
-        size_t skipped; /* bytes of it that are not the event's */
+        size_t skipped; /* bytes of the mark that do not belong to the event */
     } events[] = {
         {USPI_SPAN_INIT(": segfault at "), 2},
         {USPI_SPAN_INIT("] trap "), 2},
@@ -108,10 +108,10 @@ const struct uspi_line_shape uspi_kernel_faults = {
 
 /* ---- the kernel itself ---- */
 
-/* Lower addresses are no code of a kernel. */
+/* Lowest address of code of the kernel. */
 #define KERNEL_LOWEST UINT64_C(0xffff000000000000)
 
-/* What a program counter's line begins with, and what it is called. */
+/* The text before a program counter, and the name of the register. */
 static const struct {
     struct uspi_span text, name;
 } counters[] = {
@@ -120,8 +120,8 @@ static const struct {
     {USPI_SPAN_INIT("EIP: "), USPI_SPAN_INIT("EIP")},
 };
 
-/* Behind the time that the log puts in front, and what frames and program counters begin with. *counter becomes the name of the
- * program counter, or stays. */
+/* Returns the position after the time that the log writes, and after the texts with which frames and program counters
+ * begin. *counter becomes the name of the program counter; without one it is not changed. */
 static size_t begin_of_address(struct uspi_span line, struct uspi_span *counter) {
     static const struct uspi_span callers[] = {USPI_SPAN_INIT("lr : "), USPI_SPAN_INIT("LR is at ")};
     size_t at = 0, close;
@@ -151,8 +151,8 @@ static bool begins_name(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '<' || c == '$' || c == '.';
 }
 
-/* "NAME+0x41/0x1c0 [MODULE]" at `at`; the size is missing where a reader has written the name. Behind it may stand what arm64 says of
- * a frame, in parentheses. */
+/* Reads "NAME+0x41/0x1c0 [MODULE]" at `at`. The size is missing if a reader wrote the name. arm64 may write remarks
+ * about the frame at the end of the line, in parentheses. */
 static bool take_named(struct uspi_span line, size_t at, struct uspi_frame *frame) {
     const struct uspi_span word = uspi_scan_word(line, &at);
     if (word.length == 0 || !begins_name(word.bytes[0])) return false;
@@ -199,7 +199,7 @@ static bool kernel_heading(struct uspi_span line, struct uspi_heading *heading) 
     return heading->name.length > 0;
 }
 
-/* How far the kernel was moved from where it was linked. */
+/* Reads how far the kernel was moved from the address that it was linked for. */
 static bool find_offset(struct uspi_span line, struct uspi_read_image *image) {
     static const struct uspi_span mark = USPI_SPAN_INIT("Kernel Offset: ");
     size_t at = uspi_span_find(line, 0, mark);

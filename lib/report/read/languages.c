@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* What run times of languages print when they give up: Rust, Go, Java. None of them tells its images where a frame is, but
- * hs_err has a copy of /proc/PID/maps.
+/* Reads the stacks that the runtimes of Rust, Go and Java print when a program fails. None of them lists the images
+ * near the frames, but hs_err has a copy of /proc/PID/maps.
  *
  *      3:     0x5648b3a92bff - <unknown>              Rust, RUST_BACKTRACE=full
  *      3: prog::main                                Rust, RUST_BACKTRACE=1; in the next line:
  *                at ./src/prog.rs:2:40
- *       pc=0x401139                                Go, behind a tab, below "non-Go function"
- *   main.work(0x1)                                 Go; in the next line, behind a tab:
+ *       pc=0x401139                                Go, after a tab, below "non-Go function"
+ *   main.work(0x1)                                 Go; in the next line, after a tab:
  *       /src/prog.go:16 +0x25
- *   C  [libboom.so+0x1109]  inner+0x0               HotSpot; C  0x… outside of libraries; V, v, j and J are its other kinds
+ *   C  [libboom.so+0x1109]  inner+0x0               HotSpot; C  0x… outside of libraries; other kinds: V, v, j and J
  *
  * Sources: the programs themselves; OpenJDK frame.cpp (print_C_frame), Go runtime/traceback.go. */
 #include "lib/report/read/line.h"
 
 /* ---- Rust ---- */
 
-/* Lower ones end a stack. */
+/* A lower address ends a stack. */
 #define LOWEST 0x1000
 
 static bool find_rust(struct uspi_span line, size_t from, struct uspi_frame *frame) {
@@ -93,7 +93,8 @@ static bool find_go(struct uspi_span line, size_t from, struct uspi_frame *frame
     return true;
 }
 
-/* "\t/src/prog.go:16 +0x25 fp=0xc00004af80 sp=0xc00004af60 pc=0x400140": all but the file may be missing. */
+/* Reads "\t/src/prog.go:16 +0x25 fp=0xc00004af80 sp=0xc00004af60 pc=0x400140"; everything after the line number may be
+ * missing. */
 static bool go_source(struct uspi_span line, struct uspi_frame *frame) {
     size_t at = uspi_span_find(line, 0, USPI_SPAN(" pc=0x")) + 4;
     const size_t end = uspi_span_find(line, 0, USPI_SPAN(" +0x"));
@@ -180,7 +181,7 @@ static bool find_java(struct uspi_span line, size_t from, struct uspi_frame *fra
     at = plus + 1;
     if (!uspi_scan_hex(line, &at, &frame->offset) || !uspi_skip(line, &at, USPI_SPAN("]"))) return false;
     frame->flags |= USPI_FRAME_OFFSET;
-    /* The problematic frame comes a second time, as the first of the stack. */
+    /* The problematic frame, marked by #, is also the first one of the stack. */
     if (line.bytes[0] == '#') frame->flags |= USPI_FRAME_CALL_SITE;
     frame->replaced = uspi_span_part(line, at, at);
     uspi_skip_blanks(line, &at);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* See line.h. */
+/* Functions that the shapes of lines share. See line.h. */
 #include "lib/report/read/line.h"
 
 #define UUID_LENGTH 36
 
 #if defined(__GNUC__)
-/* Sixteen bytes at a time: each line of each text goes through here. */
+/* Compares sixteen bytes at a time, because each line of each text is scanned. */
 typedef uint8_t vector __attribute__((vector_size(16)));
 
 static unsigned has_any(vector found) {
@@ -14,7 +14,7 @@ static unsigned has_any(vector found) {
     return (halves[0] | halves[1]) != 0;
 }
 
-/* The kinds that stand in the first bytes of a line, as many as fill vectors; *done tells how many that were. */
+/* Returns the kinds of bytes in the part of a line that fills whole vectors. *done becomes the size of that part. */
 static unsigned kinds_in_vectors(const unsigned char *at, size_t length, size_t *done) {
     vector plus = {0}, hash = {0}, paren = {0}, bracket = {0}, angle = {0}, brace = {0}, x = {0}, equal = {0};
     for (*done = 0; length - *done >= sizeof(vector); *done += sizeof(vector)) {
@@ -142,7 +142,7 @@ void uspi_take_name_offset(struct uspi_span line, struct uspi_frame *frame) {
     frame->flags |= USPI_FRAME_NAME_OFFSET;
 }
 
-/* The number behind the text's last colon, which is cut off with it; false when none stands there. */
+/* Reads the number after the text's last colon, and cuts both off. Returns false if there is none. */
 static bool cut_number(struct uspi_span *text, uint32_t *number) {
     const size_t colon = uspi_span_find_last(*text, USPI_SPAN(":"));
     size_t at = colon + 1;
@@ -166,7 +166,7 @@ bool uspi_take_file_line(struct uspi_span text, struct uspi_frame *frame) {
     return true;
 }
 
-/* " (FILE:LINE)" that begins at `at`. */
+/* Reads " (FILE:LINE)" at `at`. */
 static bool take_file_at(struct uspi_span line, size_t at, struct uspi_frame *frame) {
     if (!uspi_skip(line, &at, USPI_SPAN(" ("))) return false;
     const size_t close = uspi_span_find(line, at, USPI_SPAN(")"));
@@ -182,7 +182,7 @@ void uspi_take_source(struct uspi_span line, struct uspi_frame *frame) {
         name->length = open;
     }
     if (frame->file.length == 0) {
-        /* Behind the name and its offset, whichever ends later. */
+        /* Searches after the name or the replaced text, whichever ends later. */
         const char *end = name->bytes + name->length;
         if (frame->replaced.length > 0 && frame->replaced.bytes + frame->replaced.length > end) {
             end = frame->replaced.bytes + frame->replaced.length;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See lines.h. */
+/* Finds, locates and names the frames in lines of text. See lines.h. */
 #include "lib/report/read/lines.h"
 
 #include "lib/base/clear.h"
@@ -30,7 +30,7 @@ void uspi_line_choice_init(struct uspi_line_choice *choice) {
     }
 }
 
-/* What is asked of a line before its shapes are. */
+/* What is checked of a line before its shapes are tried. */
 struct line_kind {
     unsigned has, begins; /* enum uspi_line_bytes, enum uspi_line_begins */
 };
@@ -60,7 +60,7 @@ static bool learn(struct uspi_lines *lines, uint64_t position, struct uspi_span 
 }
 
 bool uspi_lines_learn(struct uspi_lines *lines, uint64_t position, struct uspi_span line) {
-    /* Where the beginning tells enough, the bytes need not be looked at. */
+    /* If the beginning of a line is specific enough, its bytes are not scanned. */
     const unsigned telling =
         USPI_BEGINS_0X | USPI_BEGINS_DIGIT | USPI_BEGINS_LETTER | USPI_BEGINS_MARK | USPI_BEGINS_HASH;
     struct line_kind kind = {USPI_HAS_ALL, uspi_line_begins_of(line)};
@@ -75,7 +75,7 @@ bool uspi_lines_rewind(struct uspi_lines *lines, uint64_t position) {
     return uspi_tables_settle(&lines->tables, true);
 }
 
-/* ---- where a frame lies ---- */
+/* ---- locating frames ---- */
 
 struct candidate {
     const struct uspi_tables *tables;
@@ -94,12 +94,12 @@ static size_t given_candidates(const struct uspi_tables *given, size_t only, str
     return count;
 }
 
-/* The lists of images that a frame may belong to, the likeliest first: those that the caller gave; the one behind it, as in a
- * crash report; the one in front of it. Returns how many. */
+/* Finds the tables of images that a frame may belong to, the likeliest first: those that the caller gave; the next one
+ * in the text, as in a crash report; the previous one. Returns how many there are. */
 static size_t candidates_of(const struct uspi_lines *lines, struct candidate candidates[USPI_GIVEN_TABLES + 2]) {
     size_t count = given_candidates(lines->given, lines->given_table, candidates),
            known = uspi_tables_count(&lines->tables);
-    /* A list whose lines stand between frames begins in front of them. */
+    /* A table with frames between its lines begins before these frames, so the next one is not theirs. */
     bool is_behind = lines->next < known && !(lines->next > 0 && uspi_tables_is_scattered(&lines->tables, lines->next));
     if (is_behind) candidates[count++] = (struct candidate){&lines->tables, lines->next};
     if (lines->next > 0) candidates[count++] = (struct candidate){&lines->tables, lines->next - 1};
@@ -130,14 +130,15 @@ static bool locate_by_address(const struct candidate *candidates, size_t count, 
                 uspi_tables_find(candidates[i].tables, candidates[i].table, frame, strict != 0);
             if (image == NULL) continue;
             uspi_place_in_image(place, image, frame->address);
-            /* Its own place says more than a list that tells neither identity nor name. */
+            /* A table entry without id and name says less than the frame itself. */
             if (place->build_id_size > 0 || place->image_length > 0) return true;
         }
     }
     return false;
 }
 
-/* By the name that stands in the line. The text may tell elsewhere, for another launch, which build that is. */
+/* Locates a frame by the name of the image in its line. The table of another launch may have the build of that
+ * image. */
 static bool locate_by_name(const struct candidate *candidates, size_t count, const struct uspi_frame *frame,
                            struct usp_place *place) {
     struct uspi_span name = uspi_span_file_name(frame->image);
@@ -185,7 +186,7 @@ int uspi_lines_ask(struct uspi_lines *lines, const struct uspi_located *located,
     const bool is_guess = located->is_located && (located->place.flags & USP_PLACE_GUESS) != 0;
     *answer = (struct usp_answer){.frames = NULL};
     if ((located->frame.flags & USPI_FRAME_INLINED) != 0) {
-        /* Counted with the function that it was inlined in, which follows. */
+        /* It is counted with the function that it was inlined into, which follows. */
     } else if ((located->frame.flags & USPI_FRAME_NAMED) != 0) {
         counts->frames++;
         counts->named++;
@@ -223,7 +224,7 @@ static bool find_in_shape(const struct uspi_line_shape *shape, struct uspi_span 
     return true;
 }
 
-/* The next line; false when its end is not there yet. */
+/* Gives the next line. Returns false if its end has not arrived. */
 static bool find_next_line(const struct uspi_line_here *here, struct uspi_span *line) {
     const struct uspi_span following = here->following;
     const char *end = following.length > 0 ? memchr(following.bytes, '\n', following.length) : NULL;
@@ -232,7 +233,7 @@ static bool find_next_line(const struct uspi_line_here *here, struct uspi_span *
     return true;
 }
 
-/* Whether a node has none below it, which the next line tells. */
+/* Whether a node has no children, according to the next line. */
 static bool is_leaf(const struct uspi_frame *frame, struct uspi_span next_line) {
     struct uspi_frame next;
     if (!find_in_shape(frame->shape, next_line, 0, &next)) return true;
@@ -242,10 +243,10 @@ static bool is_leaf(const struct uspi_frame *frame, struct uspi_span next_line) 
 enum found {
     FOUND_NONE,
     FOUND_FRAME,
-    FOUND_WAITS /* the next line decides, and is not there yet */
+    FOUND_WAITS /* the next line decides, but has not arrived */
 };
 
-/* What the next line says about a frame: whether it is one, whether it has others below it. */
+/* Checks in the next line whether an uncertain frame is one, and whether a node has children. */
 static enum found ask_next_line(const struct uspi_lines *lines, const struct uspi_line_here *here,
                                 struct uspi_frame *frame) {
     const bool is_node = (frame->flags & USPI_FRAME_NODE) != 0;
@@ -259,7 +260,7 @@ static enum found ask_next_line(const struct uspi_lines *lines, const struct usp
     return FOUND_FRAME;
 }
 
-/* The first frame of a line, by the first shape that knows one. */
+/* Finds the first frame of a line, by the first shape that recognizes one. */
 static enum found find_first(const struct uspi_lines *lines, const struct uspi_line_here *here, struct line_kind kind,
                              struct uspi_frame *frame) {
     for (const uint8_t *i = lines->choice->frames[kind.has]; *i != USPI_NO_SHAPE; i++) {
@@ -272,9 +273,9 @@ static enum found find_first(const struct uspi_lines *lines, const struct uspi_l
     return FOUND_NONE;
 }
 
-/* The first frame of a stack is where the thread stood, or where it called what prints the stack: in both cases at the very
- * address. Below that addresses are where a call returns to, but for what a signal interrupted and for asynchronous callers.
- * In a tree of samples only a leaf is where a thread stood. */
+/* Whether a frame's address is that of an instruction. This is so for the first frame of a stack: the thread was there,
+ * or called the function that prints the stack there. Other addresses are return addresses, except those of frames that
+ * a signal interrupted, and of asynchronous callers. In a tree of samples only leaves are instructions. */
 static bool is_exact(const struct uspi_lines *lines, const struct uspi_frame *frame) {
     if ((frame->flags & USPI_FRAME_CALL_SITE) != 0) return true;
     if ((frame->flags & USPI_FRAME_NODE) != 0) return (frame->flags & USPI_FRAME_LEAF) != 0;
@@ -297,8 +298,8 @@ static void remember(struct uspi_lines *lines, const struct uspi_frame *frame, c
                                                                         : (answer->flags & USP_ANSWER_TRAMPOLINE) != 0;
 }
 
-/* What stands between frames: the source line of the one above, a heading, or a note of unspool's about the stack, which does
- * not end it. */
+/* Handles a line between frames: the source line of the frame above, a heading, or one of unspool's own notes about a
+ * stack, which do not end the stack. */
 static void pass(struct uspi_lines *lines, struct uspi_span line) {
     struct uspi_frame source;
     if (lines->above != NULL && lines->above->source != NULL && lines->above->source(line, &source)) return;
@@ -311,7 +312,7 @@ static void pass(struct uspi_lines *lines, struct uspi_span line) {
     lines->is_below_frame = lines->is_async = false;
 }
 
-/* Learns the line where the text was not, and finds the tables around it. */
+/* Learns the line if the text was not learned before, and finds the tables around it. */
 static bool come_to(struct uspi_lines *lines, uint64_t position, struct uspi_span line, struct line_kind kind) {
     if (position >= lines->collected &&
         (!learn(lines, position, line, kind) || !uspi_tables_settle(&lines->tables, false))) {
@@ -332,7 +333,7 @@ bool uspi_lines_pass(struct uspi_lines *lines, uint64_t position, struct uspi_sp
 
 /* ---- writing ---- */
 
-/* A frame of a line that has several, with a copy of what answers it. */
+/* A frame of a line with several frames, and a copy of its answer. */
 struct piece {
     struct uspi_frame frame;
     struct usp_place place;
@@ -361,7 +362,7 @@ static void put_answer(struct uspi_text *out, const struct uspi_frame *frame, co
 
 static void put_span(struct uspi_text *out, struct uspi_span span) { uspi_put(out, span.bytes, span.length); }
 
-/* A line of one frame: once for each of its source frames. */
+/* Writes a line with one frame, once for each source frame of the answer. */
 static void put_line(struct uspi_text *out, struct uspi_span line, const struct uspi_frame *frame,
                      const struct usp_answer *answer) {
     size_t at = (size_t)(frame->replaced.bytes - line.bytes), end = at + frame->replaced.length;
@@ -374,7 +375,7 @@ static void put_line(struct uspi_text *out, struct uspi_span line, const struct 
     }
 }
 
-/* A line of its own for an address of a list, as crash reports have it. */
+/* Writes an address of a list on lines of its own, one for each source frame, as in crash reports. */
 static void put_listed(struct uspi_text *out, size_t index, const struct uspi_frame *frame,
                        const struct usp_place *place, const struct usp_answer *answer) {
     const uint32_t lines = answer->count > 0 ? answer->count : 1;
@@ -399,7 +400,7 @@ static void put_listed(struct uspi_text *out, size_t index, const struct uspi_fr
     }
 }
 
-/* A line with several frames: all of them are asked for before anything is written. */
+/* Writes a line with several frames, after all of them were looked up. */
 static int write_several(struct uspi_lines *lines, struct uspi_span line, struct uspi_located *located,
                          struct uspi_text *out, enum uspi_line_is *is) {
     struct piece *pieces = calloc(USPI_FRAMES_MAX, sizeof *pieces);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is mapped in a process of Linux: /proc/PID/maps, as hs_err and many logs have it; gdb's `info proc mappings`;
- * Android's tombstones.
+/* Reads the mappings of a Linux process: /proc/PID/maps, as hs_err and many logs contain it; gdb's `info proc
+ * mappings`; Android's tombstones.
  *
  *   55d0c0000000-55d0c0001000 r-xp 00001000 08:01 1234    /opt/prog
  *         0x555555555000     0x555555556000     0x1000     0x1000  r-xp   /opt/prog
@@ -9,7 +9,7 @@
  * Sources: proc(5); gdb; debuggerd tombstone_proto_to_text.cpp. */
 #include "lib/report/read/line.h"
 
-/* An address, in which tombstones put a quote. */
+/* Reads an address. Tombstones write a quote in the middle of it. */
 static bool scan_address(struct uspi_span line, size_t *at, uint64_t *value) {
     uint64_t low;
     if (!uspi_scan_hex_digits(line, at, value)) return false;
@@ -28,7 +28,7 @@ static bool scan_rights(struct uspi_span line, size_t *at) {
     return rights.bytes[0] == 'r' || rights.bytes[0] == '-';
 }
 
-/* What is mapped: a file's path. Anything else belongs to the list, but is no image. */
+/* Reads the path of a mapped file. Any other mapping belongs to the list, but is no image. */
 static bool take_path(struct uspi_span text, struct uspi_read_image *image) {
     text = uspi_span_trim(text);
     size_t end = uspi_span_find(text, 0, USPI_SPAN(" (BuildId: ")), id = end + 11;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* LLVM's symbolizer markup, which Fuchsia's and the sanitizers' runtimes write.
+/* Reads LLVM's symbolizer markup, which the runtimes of Fuchsia and of the sanitizers write.
  *
  *   {{{reset}}}
  *   {{{module:0:/opt/prog:elf:29bed4cc5b66b9c9dbb0839e2e7f99682b3c8c5d}}}
@@ -11,10 +11,10 @@
  * Source: LLVM, "Symbolizer Markup Format". */
 #include "lib/report/read/line.h"
 
-/* The element of a line at or behind `from`: its tag, and where its fields begin and end. */
+/* An element of a line. */
 struct element {
     struct uspi_span tag;
-    size_t begin, at, end; /* of the braces, behind the tag, and of the closing braces */
+    size_t begin, at, end; /* positions of its opening braces, of its next field's colon, and of its closing braces */
 };
 
 static bool find_element(struct uspi_span line, size_t from, struct element *element) {
@@ -27,7 +27,7 @@ static bool find_element(struct uspi_span line, size_t from, struct element *ele
     return true;
 }
 
-/* The next field, behind its colon. */
+/* Reads the next field, which follows a colon. */
 static bool next_field(struct uspi_span line, struct element *element, struct uspi_span *field) {
     if (element->at >= element->end || line.bytes[element->at] != ':') return false;
     size_t from = element->at + 1, to = uspi_span_find(line, from, USPI_SPAN(":"));
@@ -74,7 +74,7 @@ static void put(struct uspi_text *out, const struct uspi_frame *frame, const str
         uspi_put_hex(out, frame->address, 1);
         uspi_put_string(out, " in ");
     } else if (which > 0) {
-        return; /* in the midst of a sentence there is room for one name */
+        return; /* inside a sentence there is room for only one name */
     }
     uspi_put_symbol_hex(out, frame, answer, which);
 }

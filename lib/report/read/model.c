@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See model.h. */
+/* Builds the model of a text. See model.h. */
 #include "lib/report/read/model.h"
 
 #include "lib/base/array.h"
@@ -49,7 +49,7 @@ void uspi_model_clear(struct uspi_model *model) {
 
 /* ---- parts, threads, frames ---- */
 
-/* One element more at the end of an array, cleared; NULL when memory lacks. */
+/* Appends a cleared element to an array. Returns it, or NULL when memory is exhausted. */
 static void *append(void **array, size_t *count, size_t *room, size_t size) {
     void *grown = uspi_array_reserve(*array, room, *count + 1, size);
     if (grown == NULL) return NULL;
@@ -102,7 +102,7 @@ static bool add_source(struct uspi_model *model, const struct usp_source_frame *
            uspi_model_copy(model, uspi_span_of(from->file), &source->file);
 }
 
-/* The name that a frame had, as a source. */
+/* Adds the name that a frame had, as a source frame. */
 static bool add_name(struct uspi_model *model, const struct uspi_frame *from) {
     struct uspi_model_source *source = APPEND(model, source);
     if (source == NULL) return false;
@@ -112,7 +112,8 @@ static bool add_name(struct uspi_model *model, const struct uspi_frame *from) {
     return uspi_model_copy(model, from->name, &source->function) && uspi_model_copy(model, from->file, &source->file);
 }
 
-/* The frame that inlined calls wait for; a new one when none do. NULL when memory lacks. */
+/* Returns the frame to which preceding inlined calls belong, or a new one if there are none. NULL when memory is
+ * exhausted. */
 static struct uspi_model_frame *next_frame(struct uspi_model *model) {
     struct uspi_model_thread *thread = &model->threads[model->thread_count - 1];
     struct uspi_model_frame *last = thread->frame_count > 0 ? &model->frames[model->frame_count - 1] : NULL;
@@ -181,12 +182,12 @@ bool uspi_model_add_images(struct uspi_model *model, const struct uspi_tables *t
 
 /* ---- trees ---- */
 
-/* What is made of a tree's nodes, which come in the order of the text: parents before what is below them. */
+/* The nodes of a tree, in the order of the text: parents before their children. */
 struct tree {
     struct uspi_model_frame *frames;
     size_t count;
-    size_t *open; /* the nodes around the one that is looked at, from the root */
-    size_t *best; /* of each node, the one below it with the most samples; the node itself: none */
+    size_t *open; /* the nodes around the current one, from the root */
+    size_t *best; /* for each node, the child with the most samples; the node itself: none */
 };
 
 static void mark_heaviest(const struct tree *tree, size_t root) {
@@ -196,7 +197,7 @@ static void mark_heaviest(const struct tree *tree, size_t root) {
     }
 }
 
-/* Depths become levels, and the heaviest stack is marked. */
+/* Computes the levels of nodes from their depths, and marks the heaviest stack. */
 static void level_tree(const struct tree *tree) {
     size_t level = 0, root = 0;
     for (size_t i = 0; i < tree->count; i++) {
@@ -240,7 +241,7 @@ static bool level_trees(struct uspi_model *model) {
 
 /* ---- images ---- */
 
-/* Of a report that lists none, no more images of its frames are looked up. */
+/* Maximum number of images that a report without a list of images gets from its frames. */
 #define IMAGES_OF_FRAMES 256
 
 static bool has_image(const struct uspi_model *model, const struct uspi_model_part *part,
@@ -254,7 +255,8 @@ static bool has_image(const struct uspi_model *model, const struct uspi_model_pa
     return false;
 }
 
-/* Where the image begins that a frame tells itself. */
+/* Finds the load address of a frame's image from what the frame itself says. Returns false if it does not say
+ * enough. */
 static bool find_load(const struct uspi_model_frame *frame, uint64_t *load) {
     if (!frame->is_located || frame->base != USP_PLACE_LOAD || (frame->flags & USPI_FRAME_ADDRESS) == 0) return false;
     *load = frame->address - frame->place;
@@ -282,7 +284,7 @@ static bool add_images_of_frames(struct uspi_model *model, struct uspi_model_par
     return true;
 }
 
-/* The thread that crashed may be named by its number alone, in a field. */
+/* Marks the crashed thread of a report that has only its number, in a field. */
 static void mark_crashed(const struct uspi_model *model, const struct uspi_model_part *part) {
     uint64_t number;
     size_t at = 0;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* See model_fields.h. */
+/* Finds the fields of reports in JSON. See model_fields.h. */
 #include "lib/report/read/model_fields.h"
 
 #include "lib/base/gathered.h"
 #include "lib/report/read/json_slots.h"
 
-/* ---- where they stand ---- */
+/* ---- paths ---- */
 
-/* What a number stands for. */
+/* What a number means: itself, an exception, or a signal. */
 enum meaning { MEANS_ITSELF, MEANS_EXCEPTION, MEANS_SIGNAL };
 
-/* A path leads from the report's object: keys with dots between them; [] is the first element of an array, * every string in what
- * stands there, however deep. What `more` leads to stands behind the value, in parentheses. */
+/* Where fields are. A path leads from the report's object: keys separated by dots. [] means the first element of an
+ * array, a * at the end all strings inside the value, at any depth. The value at `more` is written after the field's
+ * value, in parentheses. */
 static const struct {
     enum uspi_field field;
     const char *path, *more;
@@ -107,7 +108,7 @@ static const struct {
     {.field = USPI_FIELD_CODE_TYPE, .path = "architecture"},
 };
 
-/* The value at a path, up to its end or a *; USPI_JSON_NONE when there is none. */
+/* Returns the value at a path, up to its end or a *; USPI_JSON_NONE if there is none. */
 static size_t find_value(const struct uspi_json_document *document, size_t node, const char *path) {
     while (node != USPI_JSON_NONE && *path != '\0' && *path != '*') {
         size_t length = strcspn(path, ".[*");
@@ -124,7 +125,7 @@ static size_t find_value(const struct uspi_json_document *document, size_t node,
     return node;
 }
 
-/* ---- what they say ---- */
+/* ---- values ---- */
 
 /* Exceptions by their numbers: xnu osfmk/mach/exception_types.h. */
 static const char *const exceptions[] = {
@@ -149,7 +150,8 @@ static const char *name_of(enum meaning meaning, uint64_t number) {
     return meaning == MEANS_EXCEPTION ? exceptions[number] : signals[number];
 }
 
-/* The characters of a string or a number, the first line of several; with what a number means. What cannot be gathered is missing. */
+/* Writes the first line of a string or a number; for a number with a name, that name. Writes nothing when memory is
+ * exhausted. */
 static void put_value(struct uspi_text *out, const struct uspi_json_document *document, size_t node,
                       enum meaning meaning) {
     bool is_hex;
@@ -170,7 +172,7 @@ static void put_value(struct uspi_text *out, const struct uspi_json_document *do
     free(decoded);
 }
 
-/* Every string in an array or object, one behind the other. */
+/* Writes all strings in an array or object, separated by blanks. */
 static void put_strings(struct uspi_text *out, const struct uspi_json_document *document, size_t node) {
     const uint64_t begin = out->length;
     for (size_t i = node; node != USPI_JSON_NONE && i < document->nodes[node].next; i++) {
@@ -180,10 +182,11 @@ static void put_strings(struct uspi_text *out, const struct uspi_json_document *
     }
 }
 
-/* Larger codes are shown in hexadecimal, in which they are known: 0x8badf00d. */
+/* Larger codes are written in hexadecimal, as they are commonly known: 0x8badf00d. */
 #define CODE_DECIMAL_MAX 0xffff
 
-/* Why a process was ended: {"namespace": "FRONTBOARD", "code": 2343432205, "indicator": "…", "reasons": ["…"]}. */
+/* Writes why a process was ended, from an object such as
+ *   {"namespace": "FRONTBOARD", "code": 2343432205, "indicator": "…", "reasons": ["…"]} */
 static void put_termination(struct uspi_text *out, const struct uspi_json_document *document, size_t node) {
     const size_t name = find_value(document, node, "namespace"), code = find_value(document, node, "code");
     const size_t indicator = find_value(document, node, "indicator");
@@ -231,7 +234,7 @@ static void put_field(struct uspi_text *out, const struct uspi_json_document *do
     uspi_put_string(out, ")");
 }
 
-/* Gathers a field's text and copies it. */
+/* Collects a field's text before it is copied to the model. */
 struct field_text {
     struct uspi_gathered gathered;
     struct uspi_text out;

@@ -1,37 +1,39 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples of which each is a stack of its own become a tree for each thread: functions, by how many samples they are on.
+/* Merges samples, each a stack of its own, into a tree for each thread. Each node is a function, with the number of
+ * samples that contain it.
  *
- * Nothing is hashed, so that no text can be made that takes long: frames get numbers by sorting their labels, samples are
- * sorted by these numbers from the outermost frame on, and what neighbours have in common are nodes. */
+ * Nothing is hashed, so no text can make this slow. Frames get numbers by sorting their labels, and samples
+ * are sorted by these numbers, from the outermost frame on. Frames that neighbouring samples have in common become
+ * nodes. */
 #include "lib/report/read/model.h"
 
 #include <stdlib.h>
 
 struct sample {
-    size_t thread; /* in the model */
-    size_t group;  /* the first thread of the same name and id */
+    size_t thread; /* index in the model */
+    size_t group;  /* the first thread with the same name and id */
     const size_t *numbers;
-    size_t count; /* of frames; the outermost is the last */
+    size_t count; /* number of frames; the outermost is the last */
 };
 
 struct node {
-    size_t parent; /* its number; 0: the tree's root, which is no frame */
-    size_t frame;  /* one of those that it stands for */
-    size_t number; /* of the label */
+    size_t parent; /* number of the parent node; 0: the tree's root, which is no frame */
+    size_t frame;  /* one of the frames that it stands for */
+    size_t number; /* number of the label */
     uint64_t count;
-    bool has_address; /* all frames have the same */
+    bool has_address; /* all its frames have the same address */
 };
 
 struct fold {
     struct uspi_model *model;
-    size_t *numbers; /* of each frame's label */
+    size_t *numbers; /* the number of each frame's label */
     struct sample *samples;
     size_t sample_count;
-    struct node *nodes; /* from number 1 on */
+    struct node *nodes; /* numbered from 1 */
     size_t node_count;
-    size_t *open;   /* the nodes around the one that is looked at */
-    size_t *sorted; /* nodes by their parents, the heaviest first */
-    size_t *first;  /* of each node, where its children begin in `sorted` */
+    size_t *open;   /* the nodes around the current one; in put_nodes: positions in `sorted` */
+    size_t *sorted; /* nodes, sorted by parent, then the heaviest first */
+    size_t *first;  /* for each node, where its children begin in `sorted` */
 };
 
 /* ---- labels ---- */
@@ -48,12 +50,12 @@ static int compare_labels(const struct uspi_model *model, const struct uspi_mode
     const struct uspi_span x = label_of(model, a), y = label_of(model, b);
     int order = uspi_span_compare(x, y);
     if (order == 0) order = uspi_span_compare(a->image, b->image);
-    /* What has no name is distinguished by its address. */
+    /* Frames without a name are distinguished by their addresses. */
     if (order == 0 && x.length == 0) order = compare_numbers(a->address, b->address);
     return order;
 }
 
-/* What qsort's function needs besides the elements. */
+/* An element to be sorted. The function that qsort calls gets nothing else, so it contains the model. */
 struct labelled {
     const struct uspi_model *model;
     size_t frame;
@@ -65,7 +67,7 @@ static int compare_labelled(const void *a, const void *b) {
     return order != 0 ? order : compare_numbers(x->frame, y->frame);
 }
 
-/* Equal labels get equal numbers. */
+/* Numbers the labels of all frames; equal labels get equal numbers. */
 static bool number_frames(struct fold *fold) {
     const struct uspi_model *model = fold->model;
     struct labelled *frames = calloc(model->frame_count, sizeof *frames);
@@ -108,7 +110,7 @@ static int compare_samples(const void *a, const void *b) {
     return order != 0 ? order : compare_numbers(x->count, y->count);
 }
 
-/* The samples of a report, those of a thread together. */
+/* Collects the samples of a report; those of a thread are adjacent. */
 static bool gather_samples(struct fold *fold, const struct uspi_model_part *part) {
     const struct uspi_model *model = fold->model;
     struct named *threads = calloc(part->thread_count, sizeof *threads);
@@ -134,7 +136,7 @@ static bool gather_samples(struct fold *fold, const struct uspi_model_part *part
 
 /* ---- trees ---- */
 
-/* The nodes of a thread's samples, which are `count` from `samples` on. */
+/* Builds the nodes of a thread from its samples: `count` elements from `samples` on. */
 static void build_nodes(struct fold *fold, const struct sample *samples, size_t count) {
     const struct uspi_model *model = fold->model;
     size_t depth = 0;
@@ -200,16 +202,16 @@ static void put_node(const struct fold *fold, size_t number, size_t depth, struc
     frame->depth = depth < UINT32_MAX ? (uint32_t)depth : UINT32_MAX;
     frame->count = node->count;
     if (node->has_address) return;
-    /* It stands for several places in a function. */
+    /* The node stands for several places in a function. */
     frame->flags &= ~(unsigned)USPI_FRAME_ADDRESS;
     frame->has_offset = frame->is_located = false;
     frame->address = 0;
 }
 
-/* Writes the nodes in the order of a tree. Returns how many there are. */
+/* Writes the nodes in the order of a tree, parents before their children. Returns how many there are. */
 static size_t put_nodes(const struct fold *fold, struct uspi_model_frame *frames) {
     size_t depth = 0, count = 0;
-    /* Where in `sorted` the next node of each depth stands. */
+    /* open[depth] is the position in `sorted` of the next node at that depth. */
     fold->open[0] = fold->first[0];
     for (;;) {
         const size_t around = depth > 0 ? fold->sorted[fold->open[depth - 1] - 1] : 0;
@@ -226,7 +228,7 @@ static size_t put_nodes(const struct fold *fold, struct uspi_model_frame *frames
 
 /* ---- the model ---- */
 
-/* What replaces the model's own. */
+/* The threads and frames that replace those of the model. */
 struct folded {
     struct uspi_model_thread *threads;
     struct uspi_model_frame *frames;
@@ -251,7 +253,7 @@ static bool fold_part(struct fold *fold, struct uspi_model_part *part, struct fo
     for (size_t i = part->thread; i < part->thread + part->thread_count; i++) {
         const struct uspi_model_thread *from = &model->threads[i];
         bool is_sample = (from->flags & USPI_THREAD_SAMPLE) != 0;
-        /* All samples of a thread stand where its first one was. */
+        /* The tree takes the place of its thread's first sample. */
         if (is_sample && (sample == fold->sample_count || fold->samples[sample].group != i)) continue;
         struct uspi_model_thread *thread = &folded->threads[folded->thread_count++];
         *thread = *from;

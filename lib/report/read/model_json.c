@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A model of JSON documents: which object is a report of its own, whose each array of frames is, which images a report has. Where
- * its fields stand, model_fields.c knows. */
+/* Builds a model of JSON documents: decides which object is a report, which thread an array of frames belongs to, and
+ * which images a report has. model_fields.c finds the fields. */
 #include "lib/report/read/model.h"
 #include "lib/report/read/model_fields.h"
 
@@ -9,22 +9,22 @@
 
 #include <stdlib.h>
 
-/* What the object with a thread's frames says of the thread. */
+/* What the object that contains a thread's frames says about the thread. */
 struct thread_facts {
     size_t holder; /* the object; USPI_JSON_NONE: none was read */
     uint32_t flags;
-    uint64_t number, id; /* `number` with USPI_THREAD_NUMBER */
+    uint64_t number, id; /* valid with USPI_THREAD_NUMBER and USPI_THREAD_ID */
     struct uspi_span name, queue;
 };
 
 struct builder {
     struct uspi_model *model;
     struct usp_reader *reader;
-    size_t part_end;           /* the node behind the object of the last report; 0: none has begun */
-    size_t list;               /* the array of the last thread's frames */
-    uint32_t depth;            /* of that array's frames, in a tree */
-    size_t threads;            /* of the last report, so far: their numbers, where it gives none */
-    struct thread_facts facts; /* of the last thread; many arrays may stand in one object */
+    size_t part_end; /* the first node after the object of the last report; 0: none has begun */
+    size_t list;     /* the array of the last thread's frames */
+    uint32_t depth;  /* of the elements of that array */
+    size_t threads;  /* threads of the last report so far; the number of the next thread, if it has none itself */
+    struct thread_facts facts; /* of the last thread; kept because one object may contain many arrays */
     size_t payload;            /* the object around the last report that holds several; USPI_JSON_NONE: none was read */
     struct uspi_payload_times times; /* of that object */
     size_t *shown;                   /* for each table of images, the last report that got its images, counted from 1 */
@@ -37,12 +37,12 @@ static bool is_kept(const struct uspi_json_document *document, size_t node, enum
     return node != USPI_JSON_NONE && document->nodes[node].kind == kind;
 }
 
-/* Level `depth` of the way to the frame, counted from 1; USPI_JSON_NONE for 0. */
+/* Returns the node of level `depth` around the frame, counted from 1; USPI_JSON_NONE for 0. */
 static size_t node_at(const struct uspi_documents *documents, size_t depth) {
     return depth > 0 ? documents->levels[depth - 1].node : USPI_JSON_NONE;
 }
 
-/* What kind of MetricKit's diagnostics a report is, by the nearest key around it. */
+/* Returns which of MetricKit's diagnostics a report is, by the nearest key around it. */
 static struct uspi_span event_of(const struct uspi_documents *documents, size_t report_depth) {
     static const struct {
         struct uspi_span key, event;
@@ -62,7 +62,7 @@ static struct uspi_span event_of(const struct uspi_documents *documents, size_t 
     return (struct uspi_span){"", 0};
 }
 
-/* The times of what holds the report, which are looked up once for all its reports. */
+/* Finds the times in the object that contains the report, once for all reports of that object. */
 static void find_times(struct builder *builder, size_t report_depth) {
     const struct uspi_documents *documents = &builder->reader->documents;
     const struct uspi_json_document *document = &documents->document;
@@ -73,7 +73,7 @@ static void find_times(struct builder *builder, size_t report_depth) {
     builder->times.end = uspi_json_member(document, payload, USPI_SPAN("timeStampEnd"));
 }
 
-/* `depth`: of the frame. */
+/* Begins the report of a frame, unless it has begun. `depth` is the depth of the frame. */
 static bool begin_report(struct builder *builder, size_t node, uint32_t depth) {
     const struct uspi_documents *documents = &builder->reader->documents;
     const struct uspi_json_document *document = &documents->document;
@@ -85,7 +85,7 @@ static bool begin_report(struct builder *builder, size_t node, uint32_t depth) {
     builder->part_end = document->nodes[report].next;
     builder->list = USPI_JSON_NONE;
     builder->threads = 0;
-    /* What stood in a document of its own in front of it, the first line of an .ips report, is of this one. */
+    /* A preceding document without frames, such as the first line of an .ips report, belongs to this report. */
     const struct uspi_model_part *last = model->part_count > 0 ? &model->parts[model->part_count - 1] : NULL;
     bool goes_on = last != NULL && last->thread_count == 0;
     if (!goes_on && uspi_model_add_part(model) == NULL) return false;
@@ -94,7 +94,7 @@ static bool begin_report(struct builder *builder, size_t node, uint32_t depth) {
     return uspi_model_set_field(model, USPI_FIELD_EVENT, event_of(documents, report_depth));
 }
 
-/* Gives the last report the images that count for one of its frames, once. */
+/* Adds the images of a table to the last report, once. */
 static bool take_images(struct builder *builder, size_t table) {
     const struct uspi_tables *tables = &builder->reader->documents.tables;
     if (table == SIZE_MAX) return true;
@@ -147,7 +147,7 @@ static bool read_facts(struct builder *builder, size_t holder) {
            copy_member(builder, holder, USPI_SPAN("dispatch_queue_label"), &facts->queue);
 }
 
-/* What frames are of that are no thread's; empty: they are a thread's. */
+/* Returns the name of the stack if frames are not those of a thread; otherwise an empty span. */
 static struct uspi_span stack_of(const struct uspi_json_object *object) {
     static const struct {
         struct uspi_span key, stack;
@@ -158,12 +158,13 @@ static struct uspi_span stack_of(const struct uspi_json_object *object) {
     for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
         if (uspi_span_is(object->list_key, stacks[i].key)) return stacks[i].stack;
     }
-    /* In a string. */
+    /* Frames in a string: the key of the string names their stack. */
     bool is_text = object->node == object->list;
     return is_text ? object->list_key : (struct uspi_span){"", 0};
 }
 
-/* The thread of an array of frames: what the object says that has it, or the one around that ("backtrace": {"contents"}). */
+/* Begins the thread of an array of frames. The object that contains the array describes it, or the object around that
+ * ("backtrace": {"contents"}). */
 static bool begin_thread(struct builder *builder, const struct uspi_json_object *object) {
     const struct uspi_documents *documents = &builder->reader->documents;
     struct uspi_model *model = builder->model;
@@ -196,7 +197,7 @@ static bool begin_thread(struct builder *builder, const struct uspi_json_object 
 
 /* ---- frames ---- */
 
-/* The source file and line of a frame with a name, by the keys under which an answer has them. */
+/* Reads the source file and line of a frame with a name, by the keys that answers use for them. */
 static void take_source(const struct uspi_json_document *document, const struct uspi_json_shape *shape, size_t object,
                         struct uspi_frame *frame) {
     if (shape->source_key.length > 0) object = uspi_json_member(document, object, shape->source_key);
@@ -211,7 +212,7 @@ static void take_source(const struct uspi_json_document *document, const struct 
     }
 }
 
-/* Adds the calls that were inlined in a frame with a name, in front of it: what edits.c has written. */
+/* Adds the inlined calls of a frame with a name, before the frame. They are in the member that edits.c writes. */
 static bool add_inlined(struct builder *builder, const struct uspi_json_frame *frame,
                         const struct uspi_located *located) {
     const struct uspi_json_document *document = &builder->reader->documents.document;
@@ -243,9 +244,9 @@ static int take_frame(void *context, const struct uspi_json_object *object, cons
     if (frame->shape != NULL) {
         part->format = frame->shape->name;
     } else if (part->format[0] == '\0' && located->frame.shape != NULL) {
-        part->format = located->frame.shape->name; /* lines in strings: no frame of the document's own came yet */
+        part->format = located->frame.shape->name; /* a line in a string, before any frame of the document's own */
     }
-    /* A tree goes on in its frames' own arrays. */
+    /* The children of a node are in arrays of their own, and belong to the same tree. */
     bool is_below = part->thread_count > 0 && uspi_span_is(object->list_key, USPI_SPAN("subFrames"));
     if (!is_below && object->list != builder->list && !begin_thread(builder, object)) return USP_ERROR_NO_MEMORY;
     if (frame->shape != NULL && frame->frame.count > 0 && !object->is_stack) {
@@ -269,7 +270,7 @@ static int take_frame(void *context, const struct uspi_json_object *object, cons
     return uspi_model_add_frame(model, &copy, answer) ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
-/* The innermost frame comes last there. */
+/* Reverses the frames of threads from `from_thread` on. In Sentry's events the innermost frame comes last. */
 static void reverse_frames(struct uspi_model *model, size_t from_thread) {
     for (size_t i = from_thread; i < model->thread_count; i++) {
         const struct uspi_model_thread *thread = &model->threads[i];
@@ -294,7 +295,7 @@ static int read_documents(struct builder *builder) {
         if (status == USP_ERROR_NOT_FOUND) return USP_OK;
         if (status != USP_OK) return status;
         if (builder->part_end == 0 && documents->document.nodes[0].kind == USPI_JSON_OBJECT) {
-            /* A document without frames: about the one that follows. */
+            /* A document without frames describes the one that follows. */
             const struct uspi_payload_times none = {USPI_JSON_NONE, USPI_JSON_NONE};
             const bool is_added =
                 uspi_model_add_part(model) != NULL && uspi_model_take_fields(model, &documents->document, 0, &none);

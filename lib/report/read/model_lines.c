@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* A model of a text of lines: what stands between the frames says whose they are. */
+/* Builds a model of a text of lines. The lines between frames say which thread and which report the frames belong
+ * to. */
 #include "lib/report/read/model.h"
 
-/* A field or a name whose text stands in the lines below it, or belongs to a thread that comes. */
+/* The state while the lines are read. */
 struct builder {
     struct uspi_model *model;
     struct usp_reader *reader;
     bool is_in_thread;
     bool is_numbered; /* the thread's last frame has an index */
-    bool is_waiting;  /* for the text of `field`, which follows */
+    bool is_waiting;  /* the text of `field` follows in the next lines */
     enum uspi_field field;
-    bool has_name;            /* `name` is of the thread with that number */
+    bool has_name;            /* `name` belongs to the thread with its number, which follows */
     struct uspi_heading name; /* its spans point into the text */
     size_t table;             /* the first table of images that no report has yet */
-    bool is_behind_document;  /* the last report is that of a document in a line */
+    bool is_behind_document;  /* the last report is a document in a line */
 };
 
 static struct uspi_model_part *part_of(const struct builder *builder) {
@@ -21,7 +22,7 @@ static struct uspi_model_part *part_of(const struct builder *builder) {
     return model->part_count > 0 ? &model->parts[model->part_count - 1] : NULL;
 }
 
-/* Gives the report the tables that begin in front of a position. */
+/* Adds the tables that begin before a position to the last report. */
 static bool take_tables(struct builder *builder, uint64_t position) {
     const struct uspi_tables *tables = &builder->reader->lines.tables;
     while (builder->table < uspi_tables_count(tables) && uspi_tables_position(tables, builder->table) < position) {
@@ -30,7 +31,8 @@ static bool take_tables(struct builder *builder, uint64_t position) {
     return true;
 }
 
-/* A report of its own begins with fields that the one before has, and frames. */
+/* Begins a report at a field: if there is no report yet, after a document in a line, or if the last report already has
+ * that field and threads. */
 static bool begin_part(struct builder *builder, const struct uspi_heading *heading, uint64_t position) {
     const struct uspi_model_part *part = part_of(builder);
     bool is_first_field = heading->field == USPI_FIELD_PROCESS || heading->field == USPI_FIELD_INCIDENT ||
@@ -49,7 +51,7 @@ static bool take_field(struct builder *builder, const struct uspi_heading *headi
     return uspi_model_set_field(builder->model, builder->field, heading->value);
 }
 
-/* A thread; behind a document in a report of its own. NULL when memory lacks. */
+/* Adds a thread; after a document in a line, to a new report. NULL when memory is exhausted. */
 static struct uspi_model_thread *add_thread(struct builder *builder) {
     if (builder->is_behind_document && uspi_model_add_part(builder->model) == NULL) return NULL;
     builder->is_behind_document = false;
@@ -65,7 +67,7 @@ static bool take_thread(struct builder *builder, const struct uspi_heading *head
     thread->flags = heading->flags;
     thread->number = heading->number;
     thread->id = heading->id;
-    /* "Thread 0 name:" stands in front of "Thread 0:". */
+    /* "Thread 0 name:" precedes "Thread 0:". */
     bool has_own = heading->name.length > 0 || heading->queue.length > 0;
     if (!has_own && builder->has_name && builder->name.number == heading->number) named = &builder->name;
     builder->has_name = false;
@@ -95,7 +97,7 @@ static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
     return false;
 }
 
-/* The text of a field below its label, up to an empty line. */
+/* Adds a line below a field's label to the text of the field, which an empty line ends. */
 static bool take_text(struct builder *builder, struct uspi_span line) {
     struct uspi_model_part *part = part_of(builder);
     struct uspi_span text = uspi_span_trim(line);
@@ -105,7 +107,7 @@ static bool take_text(struct builder *builder, struct uspi_span line) {
     }
     struct uspi_span *field = &part->fields[builder->field];
     if (field->length == 0) return uspi_model_copy(builder->model, text, field);
-    /* A further line. */
+    /* Appends a further line; both parts are cut to half of the buffer. */
     char joined[1024];
     size_t before = field->length < sizeof joined / 2 ? field->length : sizeof joined / 2;
     size_t more = text.length < sizeof joined / 2 - 1 ? text.length : sizeof joined / 2 - 1;
@@ -119,15 +121,15 @@ static int take_frame(void *context, const struct uspi_located *located, const s
     struct builder *builder = context;
     struct uspi_model *model = builder->model;
     const struct uspi_frame *frame = &located->frame;
-    /* What looks like a frame only if there is an image of that name. */
+    /* Skips a line that is a frame only if there is an image of that name, and got no answer. */
     if (located->is_located && (located->place.flags & USP_PLACE_GUESS) != 0 && answer->count == 0) return USP_OK;
     const struct uspi_model_thread *last = model->thread_count > 0 ? &model->threads[model->thread_count - 1] : NULL;
-    /* What an inlined call belongs to has its index. */
+    /* The frame after an inlined call has the same index. */
     const bool goes_on = last != NULL && last->frame_count > 0 &&
                          (model->frames[model->frame_count - 1].flags & USPI_FRAME_INLINED) != 0;
     bool is_first = (frame->flags & USPI_FRAME_INDEX) != 0 && frame->index == 0 && !goes_on;
     const bool is_numbered = (frame->flags & (USPI_FRAME_INDEX | USPI_FRAME_LIST)) != 0;
-    /* A stack begins anew; or the line is about its frames, and none of them. */
+    /* Either another stack begins, or the line is not one of the numbered frames, but a remark about them. */
     bool is_other = last != NULL && last->frame_count > 0 && (is_first || (builder->is_numbered && !is_numbered));
     if ((!builder->is_in_thread || is_other) && add_thread(builder) == NULL) return USP_ERROR_NO_MEMORY;
     builder->is_in_thread = true;
@@ -137,7 +139,7 @@ static int take_frame(void *context, const struct uspi_located *located, const s
     return uspi_model_add_frame(model, located, answer) ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
-/* A document in a line is a report of its own, if it has frames; otherwise it may be about the text behind it. */
+/* Reads a document in a line. With frames it is a report of its own; without, it may describe the text after it. */
 static int read_document(struct builder *builder, const struct uspi_line *line, struct uspi_span document) {
     struct usp_reader *reader = builder->reader;
     const struct uspi_model *model = builder->model;
@@ -166,7 +168,8 @@ static int read_line(struct builder *builder, const struct uspi_line *line) {
     if (status != USP_OK) return status;
     const struct uspi_span text = uspi_span_trim_right(line->raw);
     const bool has_heading = find_heading(text, &heading);
-    /* A line may tell both: what happened, or what its frames are below, and where. */
+    /* A line may be a heading and have a frame. Then the heading says what happened, or what stack follows, and is
+     * taken first. */
     const bool is_first = has_heading && (heading.kind == USPI_HEADING_FIELD || heading.kind == USPI_HEADING_STACK);
     if (is_first && !take_heading(builder, &heading, line->position)) return USP_ERROR_NO_MEMORY;
     const struct uspi_line_here here = {line->position, line->raw, line->behind, true};

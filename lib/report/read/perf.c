@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* `perf script` of Linux: samples with their call chains, and, with --show-mmap-events, what was mapped where.
+/* Reads the output of Linux's `perf script`: samples with their call chains, and, with --show-mmap-events, mappings.
  *
  *       55d0c0001139 [unknown] (/opt/prog)        perf 5.13 and before: the address
  *       13ef [unknown] (/opt/prog)                later: the offset in the file
  *       55d0c0001139 [unknown] (/opt/prog+0x1139)     -F +dsoff
- *       13ef inner+0x8 (inlined)                      in the frame of the next line
+ *       13ef inner+0x8 (inlined)                      inlined into the frame of the next line
  *   prog 2566 3751.38: PERF_RECORD_MMAP2 2566/2566: [0x5591d1435000(0x1000) @ 0x1000 fe:00 16 21]: r-xp /opt/prog
  *
- * A tab and blanks stand in front of addresses. Source: the program itself; linux tools/perf/util/evsel_fprintf.c. */
+ * A tab and blanks precede addresses. Source: the program itself; linux tools/perf/util/evsel_fprintf.c. */
 #include "lib/report/read/line.h"
 
 static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *frame) {
@@ -35,10 +35,10 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
             frame->flags |= USPI_FRAME_INLINED;
             frame->image = (struct uspi_span){"", 0};
         }
-        /* Other lines end with parentheses as well. */
+        /* Other lines end with parentheses as well, so a name must have an offset. */
         return is_inlined || (frame->flags & USPI_FRAME_NAME_OFFSET) != 0;
     }
-    /* The kernel, the vdso, what no file was mapped to; without an address the end of a stack. */
+    /* The image is the kernel, the vdso, or memory without a file. The address 0 ends a stack. */
     if (uspi_span_begins(frame->image, USPI_SPAN("["))) {
         if (uspi_span_is(frame->image, USPI_SPAN("[unknown]"))) frame->image = (struct uspi_span){"", 0};
         frame->flags |= USPI_FRAME_NOWHERE;
@@ -69,7 +69,7 @@ static bool find_image(struct uspi_span line, struct uspi_read_image *image) {
     image->last = image->first + size - 1;
     uspi_skip(line, &at, USPI_SPAN("0x"));
     if (!uspi_scan_hex_digits(line, &at, &image->base_offset)) return false;
-    /* What follows is the device and the inode, or the build id, in angles in newer versions. */
+    /* The device and the inode follow, or the build id, which newer versions write in angle brackets. */
     word = at;
     uspi_skip_blanks(line, &word);
     uspi_skip(line, &word, USPI_SPAN("<"));

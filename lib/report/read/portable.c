@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines without an address: USP_FORMAT_PORTABLE, whose offset is in hexadecimal, and USP_FORMAT_PLAIN, alone in its line.
+/* Reads lines without an address: USP_FORMAT_PORTABLE, whose offset is in hexadecimal, and USP_FORMAT_PLAIN, which must
+ * be alone in its line.
  *
- *   INDEX ID + 0xOFFSET PATH     the id and the offset are replaced
- *   INDEX NAME + OFFSET (FILE:LINE) PATH     what they are replaced by; the line may be missing
+ *   INDEX ID + 0xOFFSET PATH     an answer replaces the id and the offset
+ *   INDEX NAME + OFFSET (FILE:LINE) PATH     the line with an answer; (FILE:LINE) may be missing
  *   IMAGE + OFFSET, UUID + OFFSET     a frame only if there is an image of that name */
 #include "lib/report/read/line.h"
 
 #define UUID_LENGTH 36
 
-/* Where the build id or UUID begins in a word that may begin with a long number of the frame. Both are digits then: the
- * build id has one of the lengths that linkers make (xxhash, MD5 and UUID, SHA-1, SHA-256). */
+/* Returns where the build id or UUID begins in a word. A long index of the frame may precede it without a blank. If
+ * both are digits, the build id has one of the lengths that linkers make (xxhash, MD5 and UUID, SHA-1, SHA-256). */
 static size_t begin_of_id(struct uspi_span line, size_t from, size_t end) {
     static const size_t lengths[] = {16, 32, UUID_LENGTH, 40, 64};
     struct uspi_span word = uspi_span_part(line, from, end);

@@ -55,7 +55,7 @@ struct uspi_frame {
 /* ---- images ---- */
 
 enum uspi_module_is {
-    USPI_MODULE_NONE,  /* as a whole */
+    USPI_MODULE_NONE,  /* an image of its own */
     USPI_MODULE_TOLD,  /* name and id of a module; other entries say where it is loaded */
     USPI_MODULE_PLACE, /* a part of the module with that number, which was listed before */
     USPI_MODULE_RESET  /* the list ends, and another process follows */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Readers of <unspool/report.h>: which kind of text it is, and what is kept of it until when. Lines go to lines.c, documents
- * to documents.c.
+/* Readers of <unspool/report.h>: decide which kind of text they read, and how long they keep it. lines.c handles lines,
+ * documents.c JSON documents.
  *
- *   text      lines, each written when it is complete; of a line in which a document stands, the document with names
- *   JSON      one or several documents, kept until the end of the text; those of which nothing is known stay as they are
- *   an .ips report of old, or of a resource limit: a line of JSON, then text */
+ *   text      lines, each written when it is complete; frames of a JSON document in a line get names, too
+ *   JSON      one or several documents, kept until the end of the text; documents of unknown kinds stay unchanged
+ *   an old .ips report, or one of a resource limit: a line of JSON, then text */
 #include "lib/report/read/reader.h"
 
 #include "lib/base/array.h"
@@ -95,7 +95,7 @@ static bool reserve(char **buffer, size_t *room, size_t size) {
     return true;
 }
 
-/* What is UTF-8 goes out as UTF-16; it begins and ends with whole characters. */
+/* Writes UTF-8 text as UTF-16. The text begins and ends with whole characters. */
 static void put_wide(struct usp_reader *reader, struct uspi_span text) {
     char units[2048];
     while (text.length > 0) {
@@ -108,10 +108,10 @@ static void put_wide(struct usp_reader *reader, struct uspi_span text) {
     }
 }
 
-/* As much as is looked at. */
+/* Number of bytes at the beginning of a text that are examined. */
 #define HEAD_MAX ((size_t)64 << 10)
 
-/* What documents that are reports have in common: without one of these, what cannot be read as JSON is text. */
+/* Whether a text has one of the keys that reports have. Without them, text that is not valid JSON is read as lines. */
 static bool looks_like_report(struct uspi_span text) {
     static const struct uspi_span keys[] = {
         USPI_SPAN_INIT("\"bug_type\""),         USPI_SPAN_INIT("\"incident_id\""),  USPI_SPAN_INIT("\"usedImages\""),
@@ -141,22 +141,23 @@ bool uspi_reader_is_damage(int status) {
 
 typedef void (*put_function)(struct usp_reader *reader, struct uspi_span bytes);
 
-/* A record is one object: what is more is none. */
+/* Fails, because a record is a single object. */
 static int fail_record(struct usp_reader *reader, const struct uspi_documents *documents) {
     snprintf(reader->error, sizeof reader->error, "offset 0x%" PRIx32 ": more than one value in a record",
              documents->document.nodes[0].from);
     return USP_ERROR_FORMAT;
 }
 
-/* Makes a text into one in which the backtraces that Swift has encoded are frames. It lives until the next one. */
+/* If a text has encoded Swift backtraces, replaces it by one in which they are expanded to frames. That text is valid
+ * until the next call. */
 static int expand(struct usp_reader *reader, struct uspi_span *text) {
     int status = uspi_expand_backtraces(*text, &reader->expanded);
     if (reader->expanded.count > 0) *text = uspi_gathered_span(&reader->expanded.text);
     return status;
 }
 
-/* Writes bytes from … to − 1 of a text, in which nothing changes: without what was added, for then none of it has a name. *next is
- * the first addition that was not passed yet. */
+/* Writes bytes `from` … `to` − 1 of a text, in which nothing was edited. Omits the expanded backtraces in this range,
+ * because their frames got no names. *next is the first expansion that was not passed yet. */
 static void put_unchanged(struct usp_reader *reader, struct uspi_span text, size_t from, size_t to, size_t *next,
                           put_function put) {
     const struct uspi_expanded *expanded = &reader->expanded;
@@ -171,7 +172,7 @@ static void put_unchanged(struct usp_reader *reader, struct uspi_span text, size
     put(reader, uspi_span_part(text, from, to));
 }
 
-/* Writes all documents of a text; a damaged one, and what follows it, as they are. */
+/* Writes all documents of a text. A damaged one, and the text after it, stay unchanged. */
 static int write_documents(struct usp_reader *reader, struct uspi_span text, put_function put) {
     struct uspi_documents *documents = &reader->documents;
     size_t written = 0, addition = 0;
@@ -206,7 +207,7 @@ bool uspi_reader_find_document(struct usp_reader *reader, struct uspi_span line,
     *status = uspi_json_read(&probe);
     uspi_json_clear(&probe);
     if (*status != USP_OK) {
-        /* Damaged, or cut off: text. */
+        /* A damaged or truncated document is ordinary text. */
         if (*status != USP_ERROR_NO_MEMORY) *status = USP_OK;
         return false;
     }
@@ -219,8 +220,8 @@ bool uspi_reader_find_document(struct usp_reader *reader, struct uspi_span line,
 
 /* ---- lines ---- */
 
-/* The characters of a line in UTF-8: where they stand, or in `decoded` behind its first `decoded_size` bytes. False with
- * USP_OK when they are no UTF-16. */
+/* Gives the characters of a line in UTF-8: the line itself, or in `decoded`, after the first `decoded_size` bytes.
+ * Returns false with USP_OK if they are not UTF-16. */
 static bool characters_of(struct usp_reader *reader, struct uspi_span raw, struct uspi_span *text, int *status) {
     *status = USP_OK;
     *text = raw;
@@ -237,7 +238,7 @@ static bool characters_of(struct usp_reader *reader, struct uspi_span raw, struc
     return true;
 }
 
-/* What stands behind a line, as characters: its next line is enough. */
+/* Returns the text after a line in UTF-8. Of a UTF-16 text it converts only the next line, which is enough. */
 static struct uspi_span following_of(struct usp_reader *reader, struct uspi_span behind) {
     struct uspi_span text;
     int status;
@@ -257,7 +258,7 @@ static int hold(struct usp_reader *reader, const struct uspi_line *line) {
     return USP_OK;
 }
 
-/* Writes a line in which a document stands. */
+/* Writes a line that contains a document. */
 static int write_line_of_document(struct usp_reader *reader, const struct uspi_line *line, struct uspi_span text,
                                   const struct uspi_line_document *document) {
     const put_function put = reader->split.encoding != USPI_ENCODING_UTF8 ? put_wide : put_raw;
@@ -265,12 +266,12 @@ static int write_line_of_document(struct usp_reader *reader, const struct uspi_l
     put(reader, document->before);
     const int status = write_documents(reader, document->text, put);
     put(reader, document->behind);
-    /* Its images are no others'. */
+    /* Its images are valid only in this document. */
     uspi_tables_clear(&reader->documents.tables);
     return status == USP_OK ? reader->out.status : status;
 }
 
-/* Writes a line, or holds it until the next one has come. */
+/* Writes a line, or holds it until the next one has arrived. */
 static int write_line(struct usp_reader *reader, const struct uspi_line *line, bool is_last) {
     struct uspi_line_document document;
     struct uspi_span text, following;
@@ -288,7 +289,7 @@ static int write_line(struct usp_reader *reader, const struct uspi_line *line, b
     }
     if (status != USP_OK) return status;
     if (is_wide) {
-        /* Both live in `decoded`, which may move. */
+        /* Both texts are in `decoded`, which following_of may move. */
         reader->decoded_size = text.length;
         following = following_of(reader, line->behind);
         text.bytes = reader->decoded;
@@ -312,7 +313,7 @@ static int write_line(struct usp_reader *reader, const struct uspi_line *line, b
     return reader->out.status;
 }
 
-/* Writes the line that is held, now that the one behind it is there. */
+/* Writes the held line, now that the line after it has arrived. */
 static int write_held(struct usp_reader *reader, struct uspi_span behind, bool is_last) {
     if (reader->held_size == 0) return USP_OK;
     struct uspi_line line = {
@@ -344,7 +345,7 @@ static int take_lines(struct usp_reader *reader, struct uspi_span bytes, bool is
     return status;
 }
 
-/* The last line, which has no end, and what is held. */
+/* Handles the held line, and the last line, which has no end. */
 static int end_lines(struct usp_reader *reader, bool is_learning) {
     struct uspi_line line;
     int status = USP_OK;
@@ -365,7 +366,7 @@ static size_t skip_blank(struct uspi_span text, size_t at) {
     return at;
 }
 
-/* By a text's beginning: USPI_TEXT_UNDECIDED while that is too short. */
+/* Decides by the beginning of a text; USPI_TEXT_UNDECIDED while that is too short. */
 static enum uspi_text_kind decide(struct uspi_span text, bool is_last) {
     struct uspi_json_document first = {.text = {"", 0}};
     const enum uspi_text_kind unknown = is_last ? USPI_TEXT_LINES : USPI_TEXT_UNDECIDED;
@@ -376,7 +377,7 @@ static enum uspi_text_kind decide(struct uspi_span text, bool is_last) {
     if (strchr(text.bytes[begin] == '{' ? "\"}" : "{[\"]", text.bytes[next]) == NULL) return USPI_TEXT_LINES;
     size_t end = uspi_span_find(text, begin, USPI_SPAN("\n"));
     if (end == text.length) return is_last || text.length >= HEAD_MAX ? USPI_TEXT_JSON : USPI_TEXT_UNDECIDED;
-    /* A line of JSON by itself may be the first of several, or stand in front of a report in text. */
+    /* A complete document in the first line may be one of several, or be followed by a report in text. */
     first.text = uspi_span_part(text, begin, end);
     int status = uspi_json_read(&first);
     uspi_json_clear(&first);
@@ -390,7 +391,7 @@ static int decide_by_head(struct usp_reader *reader, struct uspi_span bytes, boo
     struct uspi_span text = bytes;
     int status = USP_OK;
     size_t mark;
-    /* A mark of two bytes may be the beginning of one of three. */
+    /* A byte order mark may have three bytes. */
     if (bytes.length < 3 && !is_last) return USP_OK;
     reader->split.encoding = uspi_encoding_of(bytes, &mark);
     reader->mark_length = mark;
@@ -415,7 +416,8 @@ static int keep(struct usp_reader *reader, struct uspi_span bytes) {
     return USP_OK;
 }
 
-/* Takes the mark at the beginning of a text. */
+/* Writes the byte order mark at the beginning of a text, unless the text is being learned. Returns the text after
+ * it. */
 static struct uspi_span take_mark(struct usp_reader *reader, struct uspi_span bytes, bool is_learning) {
     struct uspi_span mark = uspi_span_part(bytes, 0, reader->mark_length);
     if (!is_learning) put_raw(reader, mark);
@@ -425,7 +427,7 @@ static struct uspi_span take_mark(struct usp_reader *reader, struct uspi_span by
 
 /* ---- texts that are documents ---- */
 
-/* Only the images of all documents. */
+/* Learns the images of the first document or, if that has none, of the second one. */
 static int learn_documents(struct usp_reader *reader, struct uspi_span text) {
     struct uspi_documents *documents = &reader->documents;
     int status = expand(reader, &text);
@@ -435,14 +437,14 @@ static int learn_documents(struct usp_reader *reader, struct uspi_span text) {
     usp_place_function find = reader->lines.find;
     reader->lines.find = NULL;
     status = uspi_documents_read(documents, NULL, NULL);
-    /* The first document of an .ips report is about the report. */
+    /* The first document of an .ips report describes the report, which follows. */
     if (status == USP_OK && documents->tables.count == 0) status = uspi_documents_read(documents, NULL, NULL);
     if (uspi_reader_is_damage(status)) uspi_reader_set_error(reader, status, documents->document.at);
     reader->lines.find = find;
     return status == USP_ERROR_NOT_FOUND ? USP_OK : status;
 }
 
-/* A text that began like JSON, but is none. */
+/* Writes a whole text as lines: learns it, then writes it. */
 static int write_as_lines(struct usp_reader *reader, struct uspi_span text) {
     reader->kind = USPI_TEXT_LINES;
     int status = take_lines(reader, text, true);
@@ -478,7 +480,7 @@ static int write_json(struct usp_reader *reader, struct uspi_span text) {
     return status == USP_OK ? write_documents(reader, text, is_wide ? put_wide : put_raw) : status;
 }
 
-/* ---- what callers do ---- */
+/* ---- public functions ---- */
 
 static int take_bytes(struct usp_reader *reader, struct uspi_span bytes, bool is_learning) {
     const bool keeps_json = !is_learning || (reader->options.flags & USP_READER_IMAGES) != 0;
@@ -518,7 +520,7 @@ int usp_reader_rewind(struct usp_reader *reader) {
     const struct usp_reader_counts counts = reader->counts;
     int status = end_bytes(reader, true);
     reader->counts = counts;
-    /* A caller that wants the images asks for them; a damaged text has none. */
+    /* A damaged text is no error here: it has no images, which usp_reader_image_count shows. */
     if (uspi_reader_is_damage(status)) status = USP_OK;
     uint64_t end = reader->split.position;
     forget_text(reader);
@@ -560,7 +562,7 @@ int uspi_reader_begin_whole(struct usp_reader *reader, struct uspi_span *text) {
     *text = take_mark(reader, *text, true);
     struct uspi_span raw = *text;
     if (reader->split.encoding != USPI_ENCODING_UTF8) {
-        /* All of it at once, so that nothing more has to know. */
+        /* Converts the whole text, so that nothing after this handles UTF-16. */
         reader->decoded_size = 0;
         if (!characters_of(reader, raw, text, &status)) return status == USP_OK ? USP_ERROR_FORMAT : status;
         reader->split.encoding = USPI_ENCODING_UTF8;

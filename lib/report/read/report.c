@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reports of <unspool/report.h>: a reader's way through a whole text, into a model. */
+/* Reports of <unspool/report.h>: read a whole text into a model, and write that as text or JSON. */
 #include "lib/report/read/model.h"
 
 #include <stdio.h>

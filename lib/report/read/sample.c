@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* sample(1) of macOS: a tree of samples.
+/* Reads the output of macOS's sample(1): a tree of samples.
  *
  *     2797 Thread_1382747   DispatchQueue_1: com.apple.main-thread  (serial)
  *     + 2797 start  (in dyld) + 3457  [0x7ff808443781]
  *     +   2797 ???  (in App)  load address 0x109c5a000 + 0xcb908  [0x109d25908]
  *     +   ! 2197 draw  (in App) + 16,24,...  [0x109d25910,0x109d25918,...]  View.m:31
  *
- * The answer replaces all from ??? to the offset by "name  (in App) + 12", and file and line stand behind the address.
+ * An answer replaces everything from ??? to the offset by "name  (in App) + 12 (View.m:31)". sample(1) itself writes
+ * file and line after the address.
  * Sources: reports in gerdstolpmann/omake issue 2757 and electron/symbolicate-mac's tests (published); sample(1);
- * owncloud/client issue 5613 for threads put together. */
+ * owncloud/client issue 5613 for merged threads. */
 #include "lib/report/read/apple.h"
 #include "lib/report/read/line.h"
 
-/* The marks of branches in front of a count. Returns the position of the count, which is the depth. */
+/* Skips the marks of branches before a count. *at becomes the position of the count, which is the depth. Returns false
+ * if there is no count. */
 static bool skip_marks(struct uspi_span line, size_t *at) {
     while (*at < line.length && memchr(" +!:|", line.bytes[*at], 5) != NULL) ++*at;
     return *at > 0 && *at < line.length && uspi_is_digit(line.bytes[*at]);
@@ -81,7 +83,7 @@ static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
     if (!uspi_scan_decimal(line, &at, &count) || !uspi_skip(line, &at, USPI_SPAN(" Thread_"))) return false;
     heading->kind = USPI_HEADING_THREAD;
     heading->flags = USPI_THREAD_TREE;
-    /* Samples of several threads may have been put together. */
+    /* Samples of several threads may be merged. */
     if (!uspi_skip(line, &at, USPI_SPAN("<multiple>"))) {
         if (!uspi_scan_decimal(line, &at, &heading->id)) return false;
         heading->flags |= USPI_THREAD_ID;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reports of AddressSanitizer, LeakSanitizer, ThreadSanitizer, UndefinedBehaviorSanitizer and MemorySanitizer.
+/* Reads reports of AddressSanitizer, LeakSanitizer, ThreadSanitizer, UndefinedBehaviorSanitizer and MemorySanitizer.
  *
  *     #0 0x55ef3675de91  (/opt/prog+0x10be91) (BuildId: 29bed4cc5b66b9c9dbb0839e2e7f99682b3c8c5d)
  *     #0 0x55ef3675de91 in main (/opt/prog+0x10be91) (BuildId: …)
@@ -9,11 +9,12 @@
  *   SUMMARY: AddressSanitizer: SEGV (/opt/prog+0x10bd52) (BuildId: …)
  *   SUMMARY: AddressSanitizer: SEGV /src/prog.c:10 in main
  *
- * Their addresses are those of the calls, not of where these return to, and offsets count from where the file's address 0
- * lies (compiler-rt sanitizer_stacktrace_libcdep.cpp, sanitizer_linux_libcdep.cpp). The image and the build id stay. */
+ * Their addresses are those of the calls, not return addresses. Offsets count from the address where the file's address
+ * 0 is loaded (compiler-rt sanitizer_stacktrace_libcdep.cpp, sanitizer_linux_libcdep.cpp). An answer keeps the image
+ * and the build id. */
 #include "lib/report/read/line.h"
 
-/* "(PATH+0xOFFSET)" at or behind `from`. */
+/* Finds "(PATH+0xOFFSET)" at or after `from`. */
 static bool find_module(struct uspi_span line, size_t from, size_t *open, struct uspi_frame *frame) {
     for (size_t at = from; (at = uspi_span_find(line, at, USPI_SPAN("+0x"))) < line.length; at++) {
         size_t end = at + 1;
@@ -29,8 +30,8 @@ static bool find_module(struct uspi_span line, size_t from, size_t *open, struct
     return false;
 }
 
-/* "NAME FILE:LINE:COLUMN", whose file may be missing. Both may have blanks: a path that is absolute begins at the first " /", others
- * have none. */
+/* Reads "NAME FILE:LINE:COLUMN"; the file may be missing. Names and absolute paths may contain blanks; an absolute path
+ * begins at the first " /". Other paths contain no blanks. */
 static void take_name(struct uspi_span text, struct uspi_frame *frame) {
     size_t file = uspi_span_find(text, 0, USPI_SPAN(" /"));
     if (file == text.length) file = uspi_span_find_last(text, USPI_SPAN(" "));
@@ -40,7 +41,8 @@ static void take_name(struct uspi_span text, struct uspi_frame *frame) {
     frame->name.length = file;
 }
 
-/* A frame without a module has a name behind its address, and no arguments behind that as gdb's have. */
+/* Reads a frame without a module. It has a name after its address, but no arguments after that, unlike frames of
+ * gdb. */
 static bool take_symbolized(struct uspi_span line, size_t at, struct uspi_frame *frame) {
     const struct uspi_span text = uspi_span_trim_right(uspi_span_behind(line, at));
     if ((frame->flags & USPI_FRAME_ADDRESS) == 0 || !uspi_span_begins(text, USPI_SPAN("in "))) return false;
@@ -83,7 +85,7 @@ static void put(struct uspi_text *out, const struct uspi_frame *frame, const str
     uspi_put_source_line(out, answer, which);
 }
 
-/* What the frames are below: the error, and the other stacks of it. */
+/* Reads a line above frames: the error, or the heading of another stack that belongs to it. */
 static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
     static const struct uspi_span errors[] = {
         USPI_SPAN_INIT("ERROR: AddressSanitizer: "),           USPI_SPAN_INIT("ERROR: LeakSanitizer: "),
@@ -141,7 +143,7 @@ const struct uspi_line_shape uspi_sanitizer_lines = {
     .put = put,
 };
 
-/* The place of the error, in the line that closes the report. */
+/* Whether a line is the last one of a report, which has the place of the error. */
 static bool is_summary(struct uspi_span line) {
     return uspi_span_begins(line, USPI_SPAN("SUMMARY: ")) && uspi_span_has(line, USPI_SPAN("Sanitizer: "));
 }

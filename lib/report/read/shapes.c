@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The one list of shapes, in the order in which they are asked: the commonest first, and one that others might take for
- * theirs before these. */
+/* The lists of all shapes, in the order in which they are tried: the commonest first, and each before other shapes that
+ * would accept its lines. */
 #include "lib/report/read/shapes.h"
 
 const struct uspi_line_shape *const uspi_line_shapes[] = {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* spindump, tailspin and the microstackshots of resource limits (CPU, disk writes, wakeups): trees and heaviest stacks.
+/* Reads the output of spindump and tailspin, and the microstackshots of resource limits (CPU, disk writes, wakeups):
+ * trees and heaviest stacks.
  *
  *   49  start + 462 (dyld + 21806) [0x115b4652e] 1-49
  *     49  ??? (App + 17460153) [0x10772dbb9] 1-49
  *      *1   ??? (kernel + 1113914) [0xffffff800031ff3a]
  *   60  ??? (<32AA34A5-8A47-3BE0-97AF-CF3E2BF70B62> + 1053172) [0x10feb91f4]
  *
- * An answer takes the place of ???. The list of images stands behind each process; reports of old have no address.
- * Sources: reports in the "iOS Crash Dump Analysis" book (resource limits of iOS 14) and hang reports of macOS 12 and 10.15
- * in public issues. */
+ * An answer replaces ???. Each process is followed by its list of images. Old reports have no addresses.
+ * Sources: reports in the "iOS Crash Dump Analysis" book (resource limits of iOS 14) and hang reports of macOS 12 and
+ * 10.15 in public issues. */
 #include "lib/report/read/apple.h"
 #include "lib/report/read/line.h"
 
-/* "File.swift:31,1": a column stands behind a comma. */
+/* Reads "File.swift:31,1"; the column follows a comma. */
 static void take_source_line(struct uspi_span text, struct uspi_frame *frame) {
     const size_t comma = uspi_span_find_last(text, USPI_SPAN(","));
     size_t at = comma + 1;
@@ -22,11 +23,11 @@ static void take_source_line(struct uspi_span text, struct uspi_frame *frame) {
     if (uspi_take_file_line(text, frame) && has_column) frame->column = column < UINT32_MAX ? (uint32_t)column : 0;
 }
 
-/* Where "(IMAGE + OFFSET)" begins, in which a source file may stand in front of the image: "(File.swift:31,1 in App + 12)". */
+/* Finds "(IMAGE + OFFSET)". A source file may precede the image: "(File.swift:31,1 in App + 12)". */
 static bool find_image(struct uspi_span line, size_t from, size_t *open, size_t *close, struct uspi_frame *frame) {
     for (size_t at = from; (at = uspi_span_find(line, at, USPI_SPAN(" ("))) < line.length; at++) {
         size_t end = uspi_span_find(line, at, USPI_SPAN(")")), number;
-        /* Names have parentheses, too; the image's are those in which a number stands last. */
+        /* Names may contain parentheses, too; those of the image end with a number. */
         for (; end < line.length; end = uspi_span_find(line, end + 1, USPI_SPAN(")"))) {
             struct uspi_span inside = uspi_span_part(line, at + 2, end);
             size_t plus = uspi_span_find_last(inside, USPI_SPAN(" + "));
@@ -52,7 +53,7 @@ static bool find_image(struct uspi_span line, size_t from, size_t *open, size_t 
     return false;
 }
 
-/* Blanks in front of a root. */
+/* Number of blanks before a root. */
 #define ROOT_DEPTH 2
 
 static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *frame) {
@@ -76,7 +77,7 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
         frame->flags |= USPI_FRAME_ADDRESS;
         if (frame->offset > frame->address) return false;
     }
-    /* Without an address, and with no name that is missing, too many lines look like that. */
+    /* A frame with a name must have an address, because too many other lines look like a frame without one. */
     bool is_named = !uspi_is_placeholder(frame->name);
     if (is_named && (frame->flags & USPI_FRAME_ADDRESS) == 0) return false;
     if (is_named) {
@@ -95,7 +96,9 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
     return true;
 }
 
-/* "Powerstats for:   App [7877]"; "  Thread 0x2ca9e    DispatchQueue "com.apple.main-thread"(1)    49 samples (1-49)    priority 47 (base 47)" */
+/* Reads these lines:
+ *   Powerstats for:   App [7877]
+ *     Thread 0x2ca9e    DispatchQueue "com.apple.main-thread"(1)    49 samples (1-49)    priority 47 (base 47) */
 static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
     size_t at = 0;
     if (uspi_span_begins(line, USPI_SPAN("Heaviest stack for "))) {

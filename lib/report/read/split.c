@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See split.h. */
+/* Cuts a text that arrives in pieces into lines. See split.h. */
 #include "lib/report/read/split.h"
 
 #include "lib/base/array.h"
@@ -19,7 +19,8 @@ void uspi_split_clear(struct uspi_split *split) {
     *split = (struct uspi_split){.encoding = USPI_ENCODING_UTF8};
 }
 
-/* Behind the line end at or behind `from`, which counts from where the line begins; 0 when there is none. */
+/* Returns the position after the first line end at or after `from`; 0 if there is none. `text` begins where the line
+ * begins. */
 static size_t end_of_line(const struct uspi_split *split, struct uspi_span text, size_t from) {
     const bool is_wide = split->encoding != USPI_ENCODING_UTF8;
     const size_t other = split->encoding == USPI_ENCODING_UTF16_LITTLE ? 1 : (size_t)-1;
@@ -28,7 +29,7 @@ static size_t end_of_line(const struct uspi_split *split, struct uspi_span text,
         if (found == NULL) return 0;
         size_t at = (size_t)(found - text.bytes);
         if (!is_wide) return at + 1;
-        /* A unit of two bytes of which the other one is 0. */
+        /* A line end in UTF-16 is a unit of two bytes, of which the other one is 0. */
         size_t low = split->encoding == USPI_ENCODING_UTF16_LITTLE ? at : at - 1;
         bool is_unit = low % 2 == 0 && low + 1 < text.length && at + other < text.length && text.bytes[at + other] == 0;
         if (is_unit) return low + 2;
@@ -53,12 +54,12 @@ static bool keep(struct uspi_split *split, struct uspi_span bytes) {
     return true;
 }
 
-/* The line whose beginning is kept; its end is looked for in what has come. */
+/* Gives the line whose beginning is kept. Its end is searched for in the bytes that have arrived. */
 static bool next_kept(struct uspi_split *split, struct uspi_span bytes, size_t *at, struct uspi_line *line,
                       int *status) {
     size_t before = split->kept_size, wanted = USPI_LINE_MAX - before, left = bytes.length - *at;
     const char *found = memchr(bytes.bytes + *at, '\n', left < wanted ? left : wanted);
-    /* Up to a byte that may end it; in UTF-16 one more belongs to it. */
+    /* Takes bytes up to one that may end the line; in UTF-16 one more belongs to it. */
     size_t part = found != NULL ? (size_t)(found - bytes.bytes) - *at + 1 : left < wanted ? left : wanted;
     if (split->encoding != USPI_ENCODING_UTF8 && (before + part) % 2 != 0 && part < left) part++;
     *status = keep(split, uspi_span_part(bytes, *at, *at + part)) ? USP_OK : USP_ERROR_NO_MEMORY;

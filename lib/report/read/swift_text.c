@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Crash logs of Swift's own runtime (swift-backtrace of Swift 5.9 and later).
+/* Reads crash logs of Swift's own runtime (swift-backtrace of Swift 5.9 and later).
  *
  *   0      0x00007fd144d6df7f                                  symbolicate=off
  *   3 [ra] 0x0000557e9de8505d <unknown> in sw0                 otherwise
@@ -23,7 +23,7 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
         at = close + 2;
         uspi_skip_blanks(line, &at);
     }
-    /* All of a pointer's digits: other lists of numbers with addresses have fewer. */
+    /* Swift writes all digits of a pointer; other numbered lists with addresses have fewer. */
     size_t digits = at;
     if (!uspi_scan_hex(line, &at, &frame->address) || (at - digits != 18 && at - digits != 10)) return false;
     frame->flags |= USPI_FRAME_ADDRESS | USPI_FRAME_INDEX;
@@ -37,7 +37,7 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
     const bool has_file = file < rest.length && uspi_take_file_line(uspi_span_behind(rest, file + 4), frame);
     if (has_file) rest.length = file;
     size_t in = uspi_span_find_last(rest, USPI_SPAN(" in "));
-    /* Without an image, the name was put there by a reader. */
+    /* If there is no image, a reader has written the name. */
     if (in < rest.length) {
         frame->image = uspi_span_behind(rest, in + 4);
         /* A file without a line: "//<compiler-generated>". */

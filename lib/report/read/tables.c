@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See tables.h. */
+/* Tables of the images in a text. See tables.h. */
 #include "lib/report/read/tables.h"
 
 #include "lib/base/array.h"
@@ -8,11 +8,11 @@
 struct uspi_table {
     uint64_t position;
     bool is_scattered;
-    struct uspi_image_entry *images; /* as they came */
-    char **strings;                  /* what their spans point into, one each */
+    struct uspi_image_entry *images; /* in the order of addition */
+    char **strings;                  /* for each image, the memory that its spans point into */
     size_t count, room, string_room;
-    const struct uspi_image_entry **by_address, **by_name; /* of the first `settled` images */
-    size_t settled, placed;                                /* placed: how many by_address has */
+    const struct uspi_image_entry **by_address, **by_name; /* the first `settled` images, sorted */
+    size_t settled, placed;                                /* `placed`: number of entries in by_address */
 };
 
 static void clear_indexes(struct uspi_table *table) {
@@ -45,7 +45,7 @@ static bool begin_table(struct uspi_tables *tables, uint64_t position, bool is_s
     return true;
 }
 
-/* Makes the table that gets the next image the last one, and open. A list that is scattered goes on where it was left. */
+/* Opens the table for the next image: the last one, or a new one. A scattered list continues in the last table. */
 static bool open_table(struct uspi_tables *tables, uint64_t position, bool is_scattered) {
     struct uspi_table *last = tables->count > 0 ? &tables->tables[tables->count - 1] : NULL;
     bool goes_on = last != NULL && last->is_scattered == is_scattered && (tables->is_open || is_scattered);
@@ -55,7 +55,7 @@ static bool open_table(struct uspi_tables *tables, uint64_t position, bool is_sc
 }
 
 static bool make_room(struct uspi_table *table) {
-    /* The indexes point into the images. */
+    /* The indexes point into the images, which may move. */
     if (table->count == table->room) {
         clear_indexes(table);
         table->settled = table->placed = 0;
@@ -81,7 +81,7 @@ bool uspi_tables_add(struct uspi_tables *tables, uint64_t position, const struct
         return begin_table(tables, position, true);
     }
     if (!open_table(tables, position, image->is_scattered)) return false;
-    /* What belongs to a list, but tells nothing, keeps it open. */
+    /* A mapping without a name and an id belongs to the list and keeps it open, but is not added. */
     bool is_nothing = image->ident.length == 0 && image->path.length == 0 && image->id_size == 0;
     if (is_nothing && image->module_is == USPI_MODULE_NONE && image->base == USP_PLACE_FILE) return true;
     struct uspi_table *table = &tables->tables[tables->count - 1];
@@ -108,7 +108,7 @@ bool uspi_tables_add(struct uspi_tables *tables, uint64_t position, const struct
 
 /* ---- order ---- */
 
-/* Equal ones in the order in which they came. */
+/* Equal addresses keep the order of addition. */
 static int compare_addresses(const void *a, const void *b) {
     const struct uspi_image_entry *const *x = a, *const *y = b;
     if ((*x)->first != (*y)->first) return (*x)->first < (*y)->first ? -1 : 1;
@@ -128,7 +128,7 @@ static int compare_modules(const void *a, const void *b) {
     return *x < *y ? -1 : *x > *y;
 }
 
-/* Gives the parts of modules what was said about the modules before them. `room` is for all images. */
+/* Copies the name and id of each module to its parts after it. `room` has room for all images. */
 static void join_modules(struct uspi_table *table, const struct uspi_image_entry **room) {
     const struct uspi_image_entry *told = NULL;
     size_t count = 0;
@@ -157,8 +157,8 @@ static int compare_parts(const void *a, const void *b) {
     return compare_addresses(a, b);
 }
 
-/* Where the beginning of a file is mapped as well, its other parts count from there: from the image's load address, which says
- * more than a place in the file. `room` is for all images. */
+/* If the beginning of a file is mapped as well, makes its other parts count from there. Then they count from the
+ * image's load address, which says more than an offset in the file. `room` has room for all images. */
 static void join_parts(struct uspi_table *table, const struct uspi_image_entry **room) {
     const struct uspi_image_entry *beginning = NULL;
     size_t count = 0;
@@ -176,7 +176,7 @@ static void join_parts(struct uspi_table *table, const struct uspi_image_entry *
     }
 }
 
-/* Of entries for one image, which lists that are scattered have, the longest stands for all. */
+/* Keeps the longest of several entries for one image, which scattered lists have. Returns how many entries are left. */
 static size_t merge(const struct uspi_image_entry **sorted, size_t count) {
     size_t kept = 0;
     for (size_t n = 0; n < count; n++) {
@@ -192,7 +192,8 @@ static size_t merge(const struct uspi_image_entry **sorted, size_t count) {
     return kept;
 }
 
-/* By which part a list must have grown to be sorted again in the midst of a text, once it is long. */
+/* In the middle of a text, a list of more than LONG_LIST images is sorted again only when it has grown by one part in
+ * GROWTH_SHARE. */
 #define LONG_LIST    1024
 #define GROWTH_SHARE 16
 
@@ -237,8 +238,8 @@ const struct uspi_image_entry *uspi_tables_image(const struct uspi_tables *table
     return n < table->count ? &table->images[n] : NULL;
 }
 
-/* Whether what precedes the address in a frame's line, or what the frame says of its image, ends with a name of the image,
- * which the column may have cut. */
+/* Whether the text before a frame's address, or without one the frame's image, ends with a name of the image. The
+ * column may have cut the name. */
 static bool is_called(const struct uspi_image_entry *image, const struct uspi_frame *frame) {
     const struct uspi_span names[] = {image->name, image->ident, image->path};
     const struct uspi_span before = frame->before.length > 0 ? frame->before : frame->image;
@@ -253,7 +254,7 @@ static bool is_called(const struct uspi_image_entry *image, const struct uspi_fr
     return false;
 }
 
-/* The last entry that begins at or below an address. */
+/* Returns the last entry that begins at or below an address. */
 static const struct uspi_image_entry *find_below(const struct uspi_table *table, uint64_t address) {
     size_t low = 0, high = table->placed;
     while (low < high) {
@@ -273,8 +274,8 @@ const struct uspi_image_entry *uspi_tables_find(const struct uspi_tables *tables
     if (image == NULL) return NULL;
     bool is_told = (frame->flags & USPI_FRAME_OFFSET) != 0 && frame->base == USP_PLACE_LOAD;
     bool is_there = is_told && image->first == frame->address - frame->offset && image->base_offset == 0;
-    /* A return address may lie right behind the image's last byte. Where spindump does not know the end, it is given by the
-     * offset alone. */
+    /* A return address may be directly after the image's last byte. If spindump does not know the end, only the frame's
+     * offset shows the image. */
     bool is_inside = frame->address <= image->last || frame->address - 1 <= image->last;
     if (!is_inside && !(is_there && image->last == image->first)) return NULL;
     bool is_nameless = image->name.length == 0 && image->ident.length == 0;

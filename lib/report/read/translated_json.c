@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A report for programs: doc/schema/report.schema.json. */
+/* Writes a model as JSON, for programs: doc/schema/report.schema.json. */
 #include "lib/base/json.h"
 #include "lib/report/read/model.h"
 
 static void put_span(struct uspi_json *json, const char *key, struct uspi_span span) {
-    /* Copies of a model end with a NUL. */
+    /* Strings of a model are NUL-terminated. */
     if (span.length > 0) uspi_json_string(json, key, span.bytes);
 }
 
@@ -86,9 +86,9 @@ static void put_image(struct uspi_json *json, const struct uspi_image_entry *ima
     uspi_json_end_object(json);
 }
 
-/* Values at this depth and deeper share a line: a frame, an image. */
-#define FRAME_DEPTH 7
-#define IMAGE_DEPTH 5
+/* Values at this depth and deeper share a line. */
+#define FRAME_DEPTH 7 /* a frame */
+#define IMAGE_DEPTH 5 /* an image */
 
 static void put_part(struct uspi_json *json, const struct uspi_model *model, const struct uspi_model_part *part) {
     uspi_json_begin_object(json, NULL);

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A report for people, in the layout of Apple's crash reports as its tools translate them: header, exception, the thread that
- * crashed, the others, images. Samples as their heaviest stack and a tree. */
+/* Writes a model as text, for people, in the layout of Apple's crash reports as its tools translate them: header,
+ * exception, the thread that crashed, the others, images. Samples are written as their heaviest stack and a tree. */
 #include "lib/report/read/model.h"
 
-/* The column behind labels, and that of images' names. */
-#define LABEL_WIDTH 21
-#define IMAGE_WIDTH 30
-
-/* An address in hexadecimal, with 0x. */
-#define ADDRESS_WIDTH 18
+/* Widths of columns. */
+#define LABEL_WIDTH   21
+#define IMAGE_WIDTH   30
+#define ADDRESS_WIDTH 18 /* in hexadecimal, with 0x */
 
 /* Deeper nodes of a tree are not indented any further. */
 #define LEVELS_SHOWN 64
@@ -32,7 +30,7 @@ static void put_field(struct uspi_text *out, const struct uspi_model_part *part,
     uspi_put_string(out, "\n");
 }
 
-/* Fields from … to − 1, and an empty line behind them if there are any. */
+/* Writes fields `from` … `to` − 1, and an empty line after them if there are any. */
 static void put_fields(struct uspi_text *out, const struct uspi_model_part *part, uint32_t from, uint32_t to) {
     const uint64_t before = out->length;
     for (uint32_t field = from; field < to; field++) {
@@ -77,7 +75,8 @@ static void put_name(struct uspi_text *out, const struct uspi_model *model, cons
     uspi_put_string(out, ")");
 }
 
-/* What stands for a name: the load address and the offset; an address as the file was linked, or an offset in the file. */
+/* Writes what replaces a name: the load address and the offset; or an address as the file was linked, or an offset in
+ * the file. */
 static void put_place(struct uspi_text *out, const struct uspi_model_frame *frame) {
     bool has_address = (frame->flags & USPI_FRAME_ADDRESS) != 0;
     if (frame->is_located && has_address && frame->base == USP_PLACE_LOAD && frame->place <= frame->address) {
@@ -111,7 +110,7 @@ static void put_address(struct uspi_text *out, const struct uspi_model_frame *fr
         uspi_put_blanks(out, 0, ADDRESS_WIDTH);
         return;
     }
-    /* An offset in the image is all there is. */
+    /* Only an offset in the image is known. */
     const uint64_t begin = out->length;
     uspi_put_string(out, "+");
     uspi_put_hex(out, frame->place, 1);
@@ -164,7 +163,7 @@ static void put_node(struct uspi_text *out, const struct uspi_model *model, cons
 
 static void put_tree(struct uspi_text *out, const struct uspi_model *model, const struct uspi_model_thread *thread) {
     if (thread->is_stack) {
-        /* It is itself what was chosen from a tree. */
+        /* The stack was chosen from a tree, so it has no tree of its own. */
         for (size_t i = 0; i < thread->frame_count; i++) put_node(out, model, &model->frames[thread->frame + i], 0);
         return;
     }
@@ -220,8 +219,8 @@ static void put_thread(struct uspi_text *out, const struct uspi_model *model, co
     uspi_put_string(out, "\n");
 }
 
-/* What is not a thread comes first, as an exception's backtrace does in Apple's reports, then the thread that crashed, then
- * the others in their order. */
+/* Writes stacks that are not threads first, as an exception's backtrace in Apple's reports, then the thread that
+ * crashed, then the others in their order. */
 static void put_threads(struct uspi_text *out, const struct uspi_model *model, const struct uspi_model_part *part) {
     for (unsigned pass = 0; pass < 3; pass++) {
         for (size_t i = 0; i < part->thread_count; i++) {
