@@ -19,9 +19,9 @@ enum usp_filter_flags {
      * program's folder. A /private before a path is ignored. System images never belong to the app, wherever the
      * program lies. */
     USP_FILTER_APP = 1 << 0,
-    /* Removes the system's images: those below /System, /usr/lib, /usr/libexec, /lib, /lib32, /lib64, /usr/lib32,
-     * /usr/lib64, /Library/Apple, /Developer or a simulator's runtime (…/RuntimeRoot/…), the loader and the vdso. The
-     * program never counts as a system image. Code outside all images is kept. */
+    /* Removes the system's images: those below /System, /usr/lib, /usr/libexec, /lib, /lib32, /lib64, /libx32,
+     * /usr/lib32, /usr/lib64, /usr/libx32, /Library/Apple, /Developer or a simulator's runtime (…/RuntimeRoot/…), the
+     * loader and the vdso. The program never counts as a system image. Code outside all images is kept. */
     USP_FILTER_NO_SYSTEM = 1 << 1
 };
 

@@ -65,9 +65,10 @@ bool uspi_objc_register_current(void) {
     /* After fork the dictionary contains the registration of the parent's thread. */
     if ([[own objectForKey:key] isOf:kernelID]) return true;
     USPIRegistration *registration = [[USPIRegistration alloc] initWithThread:current kernelID:kernelID];
+    if (registration == nil) return false;
     [own setObject:registration forKey:key];
     USPI_RELEASE(registration);
-    return registration != nil;
+    return true;
 }
 
 int uspi_objc_by_registration(NSThread *thread, struct usp_thread *found) {

@@ -15,7 +15,7 @@
 #define TOGETHER UINT64_C(1000000000)
 /* The budget of this much past time, in ns, may be spent at once. */
 #define CREDIT UINT64_C(100000000)
-/* Ticks between two listings of the threads, on a system that does not count threads. */
+/* Ticks between two listings of the threads where their number does not show that there are new ones. */
 #define TICKS_BETWEEN_LISTS 5u
 /* Time between two descriptions, in ns: the first where threads are chosen by name, the second where names are only
  * shown. One thread at a time is described again, because it may have got a name. A description reads a system file. */
@@ -63,7 +63,7 @@ struct uspi_sampling {
     uint64_t random;
     uint32_t described;    /* index of the thread that was described last */
     uint64_t described_at; /* time of that description */
-    unsigned to_list;      /* ticks until the next listing, on a system that does not count threads */
+    unsigned to_list;      /* ticks until the next listing, if nothing shows before that there are new threads */
     bool knows_own_cpu;
 };
 
@@ -375,14 +375,19 @@ static bool follows_new_threads(const struct uspi_sampling *s) {
     return s->options.which == USP_SAMPLER_ALL || s->options.which == USP_SAMPLER_NAMED;
 }
 
-/* Lists the threads if their number is not that of the known ones, or every few ticks on a system that does not count
- * them. The tick has forgotten sampled threads that have ended, so that a new thread changes the number. */
+/* Whether the number of threads shows that there are new ones. The tick forgets sampled threads that have ended, so that
+ * a new thread changes the number. It does not look at other threads: one may have ended while another began. */
+static bool number_is_enough(const struct uspi_sampling *s) { return s->options.which == USP_SAMPLER_ALL; }
+
+/* Lists the threads if their number is not that of the known ones, or every few ticks where the number is not enough or
+ * the system does not count them. */
 static void look_for_new(struct uspi_sampling *s, uint64_t now) {
     size_t count = 0;
     if (!follows_new_threads(s)) return;
-    int status = s->world.count_threads(s->world.context, &count);
-    bool is_same = status == USP_OK && count == s->threads.count;
-    if (is_same || (status != USP_OK && s->to_list-- > 0)) return;
+    bool is_counted = s->world.count_threads(s->world.context, &count) == USP_OK;
+    bool is_same = is_counted && count == s->threads.count;
+    if (is_same && number_is_enough(s)) return;
+    if ((is_same || !is_counted) && s->to_list-- > 0) return;
     s->to_list = TICKS_BETWEEN_LISTS;
     list_threads(s, now, false);
 }

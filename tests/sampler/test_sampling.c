@@ -371,6 +371,22 @@ START_TEST(chosen_threads) {
 }
 END_TEST
 
+/* A thread with a wanted name was never sampled when it began as another one ended: the number of threads stayed the same. */
+START_TEST(begins_as_another_one_ends) {
+    static const char *const names[] = {"work*"};
+    options.which = USP_SAMPLER_NAMED;
+    options.names = names;
+    options.name_count = 1;
+    struct scripted_thread *other = script_add(&script, 11, "other", 0x200);
+    begin_sampling();
+    run_to(script.now + SECOND);
+    other->has_ended = true;
+    script_add(&script, 12, "worker", 0x300)->runs = true;
+    run_to(script.now + SECOND);
+    ck_assert_uint_ge(amount_of(0, 12).samples, 90);
+}
+END_TEST
+
 /* A thread that cannot be captured is counted, and its time waits for a stack. */
 START_TEST(captures_that_fail) {
     begin_sampling();
@@ -562,6 +578,7 @@ int main(void) {
     add_loop_tests(time, 1000, 1001, jitter);
     add_loop_tests(threads, 0, 2, threads_come_and_go, each_allocation_fails);
     add_loop_tests(threads, USP_SAMPLER_MAIN, USP_SAMPLER_NAMED + 1, chosen_threads);
+    add_tests(threads, begins_as_another_one_ends);
     add_tests(threads, too_many_threads, captures_that_fail, stopped_together, thread_id_used_again);
     add_tests(day, a_day);
     tcase_set_timeout(time, 60);
