@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* See async.h.
  *
- *     record: [fp − 8] the context        context: [0] the parent context, [word] where it will resume
+ *     record: [fp − 8] the context        context: [0] the parent context, [word] the address at which it resumes
  *
- * Contexts lie on the heap: there is no order among their addresses, so a circle is found by Brent's method. Sources:
- * Libc gen/thread_stack_pcs.c, libpthread src/pthread.c. */
+ * Contexts are on the heap, so their addresses have no order. Brent's method finds cycles. Sources: Libc
+ * gen/thread_stack_pcs.c, libpthread src/pthread.c. */
 #include "lib/unwind/async.h"
 #include "lib/unwind/async_code.h"
 
@@ -79,7 +79,7 @@ struct uspi_async_chain uspi_async_chain(const struct uspi_walk *walk, const str
     return chain;
 }
 
-/* Of a deeper stack the innermost part is compared. */
+/* Maximum number of bytes that are compared; of a deeper stack, only the innermost part. */
 #define COMPARED_MAX ((usp_addr)256 << 10)
 
 static bool is_unchanged(const struct uspi_copied *copy, const struct usp_memory *live) {

@@ -6,20 +6,20 @@
 #include "lib/unwind/frame/apply.h"
 #include "lib/unwind/tables/dwarf_find.h"
 
-/* Longer functions are not looked through. */
+/* Maximum size of a function in bytes. Longer functions are not examined. */
 #define FUNCTION_MAX 65536u
 
-/* Of contexts (Swift include/swift/ABI/Task.h, AsyncContext). */
+/* Alignment of contexts (Swift include/swift/ABI/Task.h, AsyncContext). */
 #define CONTEXT_ALIGN 16u
 
-/* Bytes before the pc in which a prologue is looked for, where no table bounds the function. */
+/* Bytes before the pc in which a prologue is searched for, if no table gives the function's bounds. */
 #define SCAN_BACK 16384u
 
-/* Instructions to look at on the way from a function's start to the pc. */
+/* Maximum number of instructions that are executed from a function's start to the pc. */
 #define BUDGET 4096u
 
 struct function {
-    usp_addr start, end; /* `end` lies behind it; 0: not known */
+    usp_addr start, end; /* `end` is the first address past it; 0: not known */
 };
 
 bool uspi_async_has_code(const struct usp_target *target) {
@@ -27,8 +27,8 @@ bool uspi_async_has_code(const struct usp_target *target) {
     return target->os == USP_OS_LINUX && b != NULL && b->async_context != 0;
 }
 
-/* The function that holds pc, as call frame information bounds it. USP_ERROR_NOT_FOUND of code of an image that it does not
- * describe: LLVM leaves out functions that cannot throw. */
+/* Finds the function that contains pc by call frame information. Returns USP_ERROR_NOT_FOUND for code of an image that
+ * it does not describe (LLVM omits functions that cannot throw), USP_ERROR_FULL for a function that is too long. */
 static USPI_APART int find_function(const struct uspi_walk *walk, usp_addr pc, struct function *function) {
     struct usp_unwind_tables tables;
     struct uspi_dwarf_image image;
@@ -78,7 +78,7 @@ static bool has_prologue(struct uspi_code *code, usp_addr start, struct prologue
     return e->op == USPI_SET && e->reg == b->fp && e->base == b->sp && e->value == b->word;
 }
 
-/* A read of a target's word, of all bits. */
+/* Reads a word of the target, with all of its bits. */
 static bool read_word(const struct uspi_walk *walk, usp_addr at, uint64_t *value) {
     return uspi_read_slot(walk, at, value);
 }
@@ -106,7 +106,8 @@ bool uspi_async_may_resume(const struct uspi_walk *walk, usp_addr address) {
            ((status == USP_OK || status == USP_ERROR_FULL) && function.start == address);
 }
 
-/* Whether the function can return: see async_code.h. Its end is known. */
+/* Whether a function can return; see async_code.h. Its end must be known. Code that cannot be decoded counts as a
+ * return. */
 static bool can_return(struct uspi_code *code, const struct function *function) {
     struct uspi_instruction i;
     for (usp_addr at = function->start; at < function->end; at += i.length) {
@@ -115,7 +116,7 @@ static bool can_return(struct uspi_code *code, const struct function *function) 
     return false;
 }
 
-/* Addresses behind the one that a sweep has come to, to which branches lead. */
+/* Targets of branches that are after the address that `holds` has reached. */
 struct targets {
     usp_addr addresses[64];
     unsigned count;
@@ -127,7 +128,7 @@ static void add_target(struct targets *targets, usp_addr address) {
     }
 }
 
-/* The nearest of them from `at` on; 0: none. */
+/* Returns the nearest target at or after `at`; 0: none. */
 static usp_addr next_target(const struct targets *targets, usp_addr at) {
     usp_addr nearest = 0;
     for (unsigned i = 0; i < targets->count; i++) {
@@ -144,8 +145,9 @@ static bool loads(const struct uspi_instruction *i, unsigned reg) {
     return false;
 }
 
-/* Whether a function that no table bounds holds the pc, and cannot return: the instructions that its own branches lead to, in
- * the order of their addresses. Where the frame pointer has been restored, a jump leads out of the function. */
+/* Whether a function without known bounds contains the pc and cannot return. Decodes the instructions to which the
+ * function's own branches lead, in the order of their addresses. After the frame pointer has been restored, a jump
+ * leaves the function. */
 static USPI_APART bool holds(struct uspi_code *code, usp_addr start, usp_addr pc) {
     struct targets targets = {.count = 0};
     struct uspi_instruction i;
@@ -165,7 +167,8 @@ static USPI_APART bool holds(struct uspi_code *code, usp_addr start, usp_addr pc
     return false;
 }
 
-/* The same by what looks like the nearest prologue before the pc. */
+/* Finds the function by the nearest apparent prologue before the pc. Returns false when that function does not contain
+ * the pc, or can return. */
 static USPI_APART bool scan_for_prologue(struct uspi_code *code, usp_addr pc, struct function *function,
                                          struct prologue *prologue) {
     for (usp_addr back = 0; back <= SCAN_BACK && back <= pc; back += code->backend->code_align) {
@@ -176,13 +179,14 @@ static USPI_APART bool scan_for_prologue(struct uspi_code *code, usp_addr pc, st
     return false;
 }
 
-/* The context that a function was called with, and whether that is still what it goes by. */
+/* A context that was found for a function. */
 struct found_context {
     usp_addr context;
-    bool is_as_called; /* it is not known to be the function's own */
+    bool is_as_called; /* the function was called with it, but it may not be the function's own */
 };
 
-/* A function that resumes behind an await is called with its callee's context, and stores its own into the slot. */
+/* Whether a function will still store to its slot for the context. A function that resumes after an await is called
+ * with its callee's context, and stores its own into the slot. */
 static bool will_store(struct uspi_code *code, const struct usp_registers *registers, usp_addr slot) {
     unsigned reg;
     return uspi_code_next_store(code, registers, slot, 0, &reg);
@@ -227,8 +231,8 @@ bool uspi_async_may_be(const struct uspi_walk *walk, const struct usp_frame *fra
            target->unwind_tables_at(target->context, resume, &tables) == USP_OK;
 }
 
-/* Whether the call before this return address is the executor's: of a function whose address is in memory, with a context that
- * was loaded directly before. */
+/* Whether the call before this return address is the executor's: it is an indirect call, and the instruction before it
+ * loaded the context from memory. */
 static USPI_APART bool is_executors_call(const struct uspi_walk *walk, struct uspi_code *code, usp_addr caller) {
     const struct uspi_backend *b = walk->backend;
     struct function function;
@@ -247,7 +251,8 @@ static USPI_APART bool is_executors_call(const struct uspi_walk *walk, struct us
     return at == caller && is_call;
 }
 
-/* What the context register held when the function was called, by the instructions from its start to the pc. */
+/* Finds the value that the context register had when the function was called, by the instructions from the function's
+ * start to the pc. */
 static USPI_APART bool trace_context(const struct uspi_walk *walk, struct uspi_code *code,
                                      const struct uspi_frame_state *frame, const struct function *function,
                                      struct found_context *found) {
@@ -271,7 +276,8 @@ static USPI_APART bool trace_context(const struct uspi_walk *walk, struct uspi_c
     return true;
 }
 
-/* The context that the frame's function was called with, or goes by; the function cannot return. */
+/* Finds the context with which the frame's function was called, or the function's own. Returns false for a function
+ * that can return. */
 static bool find_context(struct uspi_walk *walk, const struct uspi_frame_state *frame, usp_addr cfa, usp_addr caller,
                          struct function *function, struct found_context *found) {
     const struct uspi_backend *b = walk->backend;
@@ -287,7 +293,7 @@ static bool find_context(struct uspi_walk *walk, const struct uspi_frame_state *
         }
         return !can_return(&code, function) && read_extended(walk, &code, frame, &prologue, cfa, found);
     case USP_ERROR_NOT_FOUND:
-        /* The record of such a function ends at its CFA. */
+        /* The frame record of such a function ends at its CFA. */
         if (!frame->exact && frame->registers.value[b->fp] != cfa - 2u * b->word) return false;
         return scan_for_prologue(&code, pc, function, &prologue) &&
                read_extended(walk, &code, frame, &prologue, cfa, found);
@@ -295,11 +301,11 @@ static bool find_context(struct uspi_walk *walk, const struct uspi_frame_state *
     }
 }
 
-/* More instructions than there are in the thunk of an async function. */
+/* Maximum number of instructions in a thunk, more than the thunk of an async function has. */
 #define THUNK_MAX 16
 
-/* Whether a function is `start`, or nothing but a thunk that leads there. LLVM merges functions with the same instructions and
- * leaves a jump in the place of the others (lib/Transforms/IPO/MergeFunctions.cpp, writeThunk). */
+/* Whether a function begins at `start`, or is only a thunk that leads there. LLVM merges functions with the same
+ * instructions and replaces the others by a jump (lib/Transforms/IPO/MergeFunctions.cpp, writeThunk). */
 static USPI_APART bool is_or_leads_to(const struct uspi_walk *walk, usp_addr function, usp_addr start) {
     struct uspi_code code;
     struct uspi_instruction i;
@@ -322,7 +328,7 @@ bool uspi_async_by_code(struct uspi_walk *walk, const struct uspi_frame_state *f
     if (!find_context(walk, frame, cfa, caller, &function, &found) || !uspi_async_is_context(walk, found.context)) {
         return false;
     }
-    /* The callee's context, which resumes this function: its parent is this function's own. */
+    /* This is the callee's context, which resumes this function. Its parent is this function's own context. */
     if (found.is_as_called && read_word(walk, found.context + word, &resume) &&
         is_or_leads_to(walk, resume, function.start)) {
         if (!read_word(walk, found.context, &found.context) || !uspi_async_is_context(walk, found.context))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* usp_unwind: the walker's frames into the caller's, with the outermost kept when they do not all fit, the async chain
- * behind them, and the hash. */
+/* usp_unwind: writes the walker's frames to the caller's array, then the async chain and the hash. If not all frames
+ * fit, it can keep the outermost ones. */
 #include "lib/unwind/unwind.h"
 #include "lib/base/clear.h"
 #include "lib/unwind/async.h"
@@ -8,8 +8,9 @@
 
 #include <unspool/images.h>
 
-/* A polynomial in an odd constant (that of splitmix64, Steele, Lea, Flood, 2014): order-dependent, and a multiplication an
- * element. What differs only in high bits would differ in few, so the sum is mixed at the end. */
+/* The hash is a polynomial in this odd constant (that of splitmix64, Steele, Lea, Flood, 2014). It depends on the order
+ * and takes one multiplication for each address. Addresses that differ only in high bits would change few bits of the
+ * sum, so `mix` is applied at the end. */
 #define ODD UINT64_C(0x9e3779b97f4a7c15)
 
 static uint64_t add(uint64_t hash, uint64_t v) { return (hash + v) * ODD; }
@@ -20,7 +21,8 @@ static uint64_t mix(uint64_t hash) {
     return hash ^ hash >> 31;
 }
 
-/* With images an address counts as (identity of its image, offset), so that another launch gives the same value. */
+/* Adds an address to the hash. An address in an image counts as (identity of the image, offset), so that another launch
+ * gives the same value. */
 static uint64_t hash_address(uint64_t hash, const struct usp_images *images, usp_addr pc) {
     const struct usp_image *image = usp_images_find(images, pc);
     if (image == NULL) return add(hash, pc);
@@ -34,7 +36,8 @@ static uint64_t hash_address(uint64_t hash, const struct usp_images *images, usp
     return add(hash, pc - image->load_address);
 }
 
-/* Four at a time, so that one multiplication need not wait for the other: the same polynomial. */
+/* Adds addresses, four at a time so that the multiplications do not depend on each other. The polynomial is the
+ * same. */
 static uint64_t hash_addresses(uint64_t hash, const struct usp_frame *frames, uint32_t n) {
     const uint64_t odd_2 = ODD * ODD, odd_3 = odd_2 * ODD, odd_4 = odd_3 * ODD;
     for (; n >= 4; frames += 4, n -= 4) {
@@ -64,18 +67,18 @@ static void reverse(struct usp_frame *frames, uint32_t n) {
     }
 }
 
-/* Where frames go: the head fills up, then the last `tail` places are a ring. */
+/* Places of frames in the array: first the head is filled, then the last `tail` places are a ring. */
 struct frame_ring {
     struct usp_stack *stack;
     uint32_t head, tail;
-    uint64_t seen; /* frames put, skipped ones not among them */
+    uint64_t seen; /* number of frames that were written, without skipped ones */
 };
 
 static uint32_t place_of(const struct frame_ring *ring, uint64_t n) {
     return n < ring->head + ring->tail ? (uint32_t)n : ring->head + (uint32_t)((n - ring->head) % ring->tail);
 }
 
-/* Puts the ring in order. */
+/* Puts the ring's frames in order, and sets the number of physical frames and of frames left out. */
 static void settle_ring(struct frame_ring *ring) {
     struct usp_stack *stack = ring->stack;
     uint64_t kept = (uint64_t)ring->head + ring->tail;
@@ -93,7 +96,7 @@ static void settle_ring(struct frame_ring *ring) {
     reverse(tail, ring->tail);
 }
 
-/* The index at which the n-th frame came to lie. */
+/* Returns the index of the n-th frame in the array; USP_NO_INDEX: it was overwritten. */
 static uint32_t index_of(const struct frame_ring *ring, uint64_t n) {
     if (n < ring->head || ring->seen <= (uint64_t)ring->head + ring->tail) return (uint32_t)n;
     uint64_t first_kept = ring->seen - ring->tail;
@@ -115,12 +118,12 @@ static void append_async(struct uspi_walker *w, const struct uspi_extended *reco
     if (stack->async_stop != USP_STOP_ROOT) stack->flags |= USP_STACK_ASYNC_BROKEN;
 }
 
-/* The return address of the frame that the walker gave last. */
+/* Returns the return address of the frame that the walker gave last; 0: none. */
 static usp_addr caller_of_last(const struct uspi_walker *w) {
     return w->stop == USP_STOP_NONE && !w->next.exact ? w->next.registers.value[w->walk.backend->pc] : 0;
 }
 
-/* Looks at the frame that the walker gave last, which has no mark: whether its code is an async function's. */
+/* Checks whether the code of the frame that the walker gave last is an async function's. The frame has no mark. */
 static void find_unmarked(struct uspi_walker *w, const struct usp_frame *frame, struct uspi_extended *record) {
     const usp_addr caller = caller_of_last(w);
     if (!uspi_async_may_be(&w->walk, frame, caller)) return;
@@ -129,7 +132,8 @@ static void find_unmarked(struct uspi_walker *w, const struct usp_frame *frame, 
     record->record = record->by_code ? frame->pc : 0;
 }
 
-/* Leaps as far as no frame can be an async one: that is found out with its registers, which a leap does not give. */
+/* Leaps until a frame may be an async one. That frame needs a step, because a leap does not give the registers by which
+ * it is checked. */
 static uint32_t leap_to_async(struct uspi_walker *w, struct usp_frame *frames, uint32_t room, bool goes_on) {
     const struct uspi_frame_state next = w->next;
     const uint64_t steps = w->steps;
@@ -149,13 +153,13 @@ static uint32_t leap_to_async(struct uspi_walker *w, struct usp_frame *frames, u
     return n == 0 ? 0 : uspi_walker_leap(w, frames, n, true);
 }
 
-/* Whether an address lies in the frame that the walker gave last, below its caller's. Not by the CFA, which frame records of
- * arm64 do not tell. */
+/* Whether an address is in the frame that the walker gave last, below its caller's. Does not use the CFA, which arm64
+ * frame records do not give. */
 static bool last_frame_holds(const struct uspi_walker *w, usp_addr address) {
     return w->stop == USP_STOP_NONE && address >= w->frame.low && address < w->next.low;
 }
 
-/* There was no room for the frame at pc. */
+/* Ends the stack because there was no room for the frame at pc. */
 static void cut_short(struct usp_stack *stack, usp_addr pc) {
     stack->stop = USP_STOP_CAPACITY;
     stack->stop_address = pc;
@@ -173,7 +177,7 @@ static int walk_stack(struct uspi_walker *w, const struct usp_unwind_options *op
     bool full = false, looks = options->async != 0 && uspi_async_has_code(&w->walk.target);
     bool is_above_start = options->start_fp == 0;
     for (;;) {
-        /* Into the head, where frames stay. */
+        /* Leaps write directly to the head, where frames are not overwritten. */
         if (is_above_start && n >= options->skip && ring.seen < ring.head) {
             struct usp_frame *frames = stack->frames + ring.seen;
             uint32_t room = ring.head - (uint32_t)ring.seen;

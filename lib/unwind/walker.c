@@ -6,18 +6,19 @@
 #include "lib/os/os.h"
 #include "lib/unwind/readers/decide.h"
 
-/* Addressable bits where the target does not say them. Linux arm64: 48 (or fewer; a signature lies above the configured size in any
- * case). Darwin: 39 on devices, 47 on macOS, simulators and newer iOS kernels; the smaller one that covers what is known
- * to be an address (xnu osfmk/arm64/proc_reg.h, pexpert/pexpert/arm64/apple_arm64_common.h). */
+/* Numbers of address bits if the target does not state them. Linux arm64 has at most 48; a signature is always above
+ * the configured number. Darwin has 39 on devices, 47 on macOS, simulators and newer iOS kernels. 39 is used if it
+ * covers all known addresses (xnu osfmk/arm64/proc_reg.h, pexpert/pexpert/arm64/apple_arm64_common.h). */
 #define LINUX_BITS         48
 #define DARWIN_DEVICE_BITS 39
 #define DARWIN_BITS        47
 #define LOW_BITS(n)        ((n) >= 64 ? UINT64_MAX : (UINT64_C(1) << (n)) - 1)
 
-/* A value with bits that no address of a process has says nothing of how many it has. */
+/* Returns the value, or 0 if it has bits that no address of a process has. Such a value does not show how many bits
+ * addresses have. */
 static usp_addr unless_signed(usp_addr value) { return value <= LOW_BITS(DARWIN_BITS) ? value : 0; }
 
-/* No signature and no tag that software uses: a user address never has bits 63:56 (top byte) set. */
+/* The mask removes signatures, and tags that software uses: a user address never has bits 63:56 (top byte) set. */
 uint64_t uspi_choose_strip_mask(const struct usp_target *t, const struct uspi_backend *b, usp_addr pc, usp_addr sp,
                                 usp_addr fp) {
     if (!b->has_signatures) return UINT64_MAX;
@@ -25,7 +26,7 @@ uint64_t uspi_choose_strip_mask(const struct usp_target *t, const struct uspi_ba
     if (t->address_bits != 0) return LOW_BITS(t->address_bits);
     if (t->os == USP_OS_LINUX) return LOW_BITS(LINUX_BITS);
     usp_addr known = t->stack_high | t->stack_low | unless_signed(sp) | unless_signed(fp & ~USPI_FP_TAG_MASK);
-    /* A call through a bad pointer can put anything into the program counter. */
+    /* The pc counts only if it is in an image, because a call through a bad pointer can set it to any value. */
     struct usp_region region;
     if (t->image_at != NULL && t->image_at(t->context, pc, &region) == 0) known |= region.text_high;
     return LOW_BITS(known <= LOW_BITS(DARWIN_DEVICE_BITS) ? DARWIN_DEVICE_BITS : DARWIN_BITS);
@@ -81,7 +82,7 @@ void uspi_walker_begin_at_return(struct uspi_walker *w) {
     w->next.kind = USP_FRAME_KIND_RETURN_ADDRESS;
 }
 
-/* The clock is looked at after so many steps and one. */
+/* The clock is read every CLOCK_STEPS + 1 steps. */
 #define CLOCK_STEPS 15u
 
 static uint32_t out_of_patience(const struct uspi_walker *w) {
@@ -102,7 +103,8 @@ static bool in_a_circle(struct uspi_walker *w, const struct uspi_frame_state *fr
     return false;
 }
 
-/* What a signal has interrupted may stand on another stack than the handler, of which the bounds say nothing. */
+/* Removes the stack bounds if the interrupted frame is outside them. It may be on another stack than the signal
+ * handler. */
 static void drop_bounds(struct uspi_walker *w) {
     struct usp_target *target = &w->walk.target;
     usp_addr sp = w->next.registers.value[w->walk.backend->sp];
@@ -110,7 +112,8 @@ static void drop_bounds(struct uspi_walker *w) {
     target->stack_low = target->stack_high = 0;
 }
 
-/* Asks some readers (enum usp_frame_readers) for the caller of w->frame. Whether that settles how the walk goes on. */
+/* Asks some readers (enum usp_frame_readers) for the caller of w->frame. Returns whether they have decided how the walk
+ * goes on. */
 static bool ask_readers(struct uspi_walker *w, struct usp_frame *frame, uint32_t readers) {
     struct uspi_step step;
     if (uspi_find_caller(&w->walk, &w->frame, &w->shortcuts, readers, &step)) {
@@ -130,7 +133,7 @@ static bool ask_readers(struct uspi_walker *w, struct usp_frame *frame, uint32_t
     return step.is_settled;
 }
 
-/* The caller of w->frame. */
+/* Finds the caller of w->frame. */
 static void find_caller(struct uspi_walker *w, struct usp_frame *frame) {
     struct uspi_walk *walk = &w->walk;
     memset(&w->extended, 0, sizeof w->extended);
@@ -145,7 +148,7 @@ static void find_caller(struct uspi_walker *w, struct usp_frame *frame) {
 }
 
 void uspi_walker_take_shortcuts(struct uspi_walker *w, const struct uspi_shortcuts *shortcuts) {
-    /* What is kept was found in the library's order. */
+    /* Cached rules were found with the readers in the library's order. */
     if (w->readers_first == 0) w->shortcuts = *shortcuts;
 }
 
@@ -153,7 +156,7 @@ uint32_t uspi_walker_leap(struct uspi_walker *w, struct usp_frame *frames, uint3
     uint32_t stop = USP_STOP_NONE;
     uint64_t steps = w->step_limit - w->steps;
     if (w->stop != USP_STOP_NONE || w->steps >= w->step_limit) return 0;
-    /* The clock is looked at between leaps. */
+    /* The clock is read between leaps. */
     if (w->deadline != 0) steps = CLOCK_STEPS - w->steps % (CLOCK_STEPS + 1);
     if (room > steps) {
         room = (uint32_t)steps;

@@ -2,7 +2,7 @@
 /* See carry.h. */
 #include "lib/unwind/code/carry.h"
 
-/* Instructions of one callee that are looked at for its return. */
+/* Maximum number of instructions of one callee that are decoded to find its return. */
 #define CALLEE_MAX 1024
 
 static struct uspi_value literal(struct uspi_explorer *x, usp_addr at) {
@@ -29,7 +29,8 @@ static struct uspi_value sum_of(const struct uspi_log *log, struct uspi_value ba
     return base.kind == USPI_CONSTANT && adds ? uspi_plus(log, index, uspi_constant_of(base)) : uspi_unknown;
 }
 
-/* How far an address was rounded is not known: it is one of its own. */
+/* Returns a rounded address. The number of bytes by which it was rounded is unknown, so the result has a base of its
+ * own. */
 static struct uspi_value aligned(struct uspi_way *way, struct uspi_value base) {
     if (base.kind != USPI_ADDRESS || way->is_aligned) return uspi_unknown;
     way->is_aligned = true;
@@ -64,14 +65,15 @@ bool uspi_carry_out(struct uspi_explorer *x, struct uspi_way *way, const struct 
     return x->question.purpose != USPI_TO_GOAL || uspi_forget_below(&x->log, way, sp);
 }
 
-/* budget: instructions to look at, at most; becomes what is left. */
+/* Finds how many bytes of arguments a callee removes from the stack; see uspi_code_popped_by. *budget is the maximum
+ * number of instructions, and becomes the number left. */
 static bool find_popped(struct uspi_code *code, usp_addr callee, uint32_t mode, unsigned *budget, int64_t *popped) {
     const struct uspi_backend *b = code->backend;
     struct uspi_instruction i;
     const usp_addr start = callee;
     *popped = 0;
     for (; *budget > 0 && callee != 0 && uspi_code_decode(code, callee, mode, &i); --*budget) {
-        /* A loop's way out stands behind the jump back. */
+        /* A jump back closes a loop, whose exit leads to the code after the jump. So the jump is not followed. */
         bool is_loop = i.flow == USPI_JUMP && i.target >= start && i.target <= callee;
         bool jumps = i.flow == USPI_JUMP && !is_loop;
         callee = jumps ? i.target : callee + i.length;
@@ -91,8 +93,9 @@ bool uspi_code_popped_by(struct uspi_code *code, usp_addr callee, uint32_t mode,
     return find_popped(code, callee, mode, &budget, popped);
 }
 
-/* Of a callee that is not known: what is taken off sp right behind the call was kept free for the arguments and is
- * kept free again (clang without optimisation). */
+/* Returns how many bytes the instruction after a call subtracts from sp, for a callee that is not known. Without
+ * optimization, clang keeps stack space reserved for arguments. After a callee has removed its arguments, the caller
+ * reserves the space again. */
 static int64_t taken_again(struct uspi_code *code, usp_addr behind, uint32_t mode) {
     const uint8_t sp = code->backend->sp;
     struct uspi_instruction i;
@@ -111,8 +114,8 @@ uint64_t uspi_lost_by_call(const struct uspi_backend *b) {
     return all & ~(b->callee_saved | UINT64_C(1) << b->sp | UINT64_C(1) << b->pc);
 }
 
-/* A callee keeps the callee-saved registers and sp; everything else is its own. On x86 it may take its arguments off
- * the stack: to look for that costs much and is asked for. */
+/* A callee preserves the callee-saved registers and sp, and may change all others. On x86 it may remove its arguments
+ * from the stack. To find that out takes long, so it is done only if the question demands it (uspi_question.pops). */
 bool uspi_carry_call(struct uspi_explorer *x, struct uspi_way *way, const struct uspi_instruction *call) {
     const struct uspi_backend *b = x->backend;
     if (x->question.pops != USPI_POPS_NOTHING) {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* See explore.h. Each way is followed until it ends; what it leaves for later waits in `pending`. */
+/* See explore.h. Follows one path until it ends, then the next. Branches that a path did not take wait in `pending`. */
 #include "lib/unwind/code/explore.h"
 #include "lib/unwind/code/carry.h"
 #include "lib/unwind/code/outcome.h"
 
-/* Instructions of callees that are looked at for what they take off the stack, for each one of the function's. */
+/* Number of callee instructions that may be decoded for each instruction of the question's budget. They show how many
+ * bytes of arguments a callee removes from the stack. */
 #define CALLEE_SHARE 4
 
-/* ---- ways that wait ---- */
+/* ---- pending paths ---- */
 
 static void take_later(struct uspi_explorer *x, const struct uspi_way *way, usp_addr pc, uint32_t mode,
                        unsigned doubts) {
@@ -20,7 +21,8 @@ static void take_later(struct uspi_explorer *x, const struct uspi_way *way, usp_
     x->log.shared = x->log.count;
 }
 
-/* The least doubtful way, the newest among equals. What only ended ways have written is dropped from the log. */
+/* Removes and returns the pending path with the lowest `doubts`, the newest one if several. Drops the log entries that
+ * only ended paths used. */
 static struct uspi_way take_next(struct uspi_explorer *x) {
     unsigned best = x->pending_count - 1;
     for (unsigned i = best; i-- > 0;) {
@@ -42,7 +44,8 @@ static struct uspi_way take_next(struct uspi_explorer *x) {
 
 static uint8_t opposite_of(uint8_t conditional) { return (uint8_t)(((conditional - 1) ^ 1) + 1); }
 
-/* Whether it changes where the way goes or what a return depends on. *written becomes the registers that it writes. */
+/* Whether an instruction changes the control flow or a register that a return depends on. *written becomes the
+ * registers that it writes. */
 static bool matters(const struct uspi_explorer *x, const struct uspi_instruction *i, uint64_t *written) {
     const struct uspi_backend *b = x->backend;
     uint64_t restored = b->callee_saved | UINT64_C(1) << b->sp;
@@ -55,9 +58,14 @@ static bool matters(const struct uspi_explorer *x, const struct uspi_instruction
     return i->flow != USPI_NEXT || (*written & restored) != 0;
 }
 
-/* Those that only compute are taken as not known to have happened; where the stack or the flow depends on it, the
- * way divides, and remembers what it took for true until the next instruction without a condition, or one that
- * changes the flags. A branch goes where what is remembered says. Returns false when this way skips the instruction. */
+/* Decides whether a path executes a predicated instruction. Returns false when the path skips it.
+ *
+ * The condition is known if the path starts with known flags, or if the path has assumed it (uspi_way.assumed).
+ * Otherwise an instruction that matters() splits the path: one path assumes that the condition holds, the other that it
+ * fails. An instruction that does not matter only makes the registers that it writes unknown.
+ *
+ * An assumption also decides branches with the same condition. It ends at an instruction without a condition, at a
+ * taken branch, and at an instruction that changes the flags. */
 static bool resolve_condition(struct uspi_explorer *x, struct uspi_way *way, struct uspi_instruction *i) {
     uint64_t written;
     if (i->conditional == 0) {
@@ -90,9 +98,10 @@ static bool resolve_condition(struct uspi_explorer *x, struct uspi_way *way, str
     return true;
 }
 
-/* ---- where ways go ---- */
+/* ---- control flow ---- */
 
-/* Where runs of visited code are, from the origin. Addresses 4 GB apart are not distinguished. */
+/* Returns an address relative to the origin, as runs of visited code contain it. Addresses 4 GB apart are not
+ * distinguished. */
 static int32_t relative(const struct uspi_explorer *x, usp_addr pc) {
     return (int32_t)(uint32_t)(pc - x->question.from);
 }
@@ -101,13 +110,13 @@ static bool inside(const struct uspi_explorer *x, usp_addr pc) {
     return x->question.high == 0 || (pc >= x->question.low && pc < x->question.high);
 }
 
-/* Whether linear flow ends here. Code that a jump has led to outside (a function's cold part) has no bounds of its
- * own. */
+/* Whether linear flow from pc to next leaves the question's bounds. The bounds do not apply to code outside them that a
+ * jump has reached, such as a function's cold part. */
 static bool leaves_bounds(const struct uspi_explorer *x, usp_addr pc, usp_addr next) {
     return inside(x, pc) && !inside(x, next);
 }
 
-/* A jump behind which control comes back here: the link register was set by hand. */
+/* Whether a jump is a call: the code before it has set the link register to the address after it. */
 static bool is_call(const struct uspi_explorer *x, const struct uspi_way *way, usp_addr next) {
     if (x->backend->lr == USPI_NO_REGISTER) return false;
     struct uspi_value lr = uspi_register_value(&x->log, way, x->backend->lr);
@@ -119,8 +128,8 @@ static bool begins_function(struct uspi_explorer *x, usp_addr pc, uint32_t mode)
     return uspi_code_decode(x->code, pc, mode, &i) && i.start_hint != 0;
 }
 
-/* A jump of the function that holds the goal stands between its start and its end, mostly before the goal. One of a
- * function that a tail call has led to says nothing of it. */
+/* Whether an indirect jump may lead to the goal. Most jumps that do are in the goal's function, between its start and
+ * the goal. A jump in a function that a tail call has reached does not. */
 static bool can_lead_to_goal(const struct uspi_explorer *x, const struct uspi_way *jump) {
     return inside(x, jump->pc) && jump->pc >= x->question.from && jump->pc < x->question.goal;
 }
@@ -134,11 +143,11 @@ static void remember_jump(struct uspi_explorer *x, const struct uspi_way *way, u
     x->log.shared = x->log.count;
 }
 
-/* What became of a way. */
+/* What happened to a path. */
 enum course {
     GOES_ON,
     ENDED,
-    HAS_RULE /* and has ended */
+    HAS_RULE /* the path has ended with a rule */
 };
 
 struct find {
@@ -146,8 +155,8 @@ struct find {
     unsigned doubts;
 };
 
-/* Whether an indirect jump goes to where the function was called from: to the link register's value, or (x86) to the
- * word that was popped last. */
+/* Whether an indirect jump is a return: it goes to the original value of the link register or, on x86, to the word that
+ * was popped last. */
 static bool jumps_back(const struct uspi_explorer *x, struct uspi_value to, struct uspi_value sp) {
     const struct uspi_backend *b = x->backend;
     if (b->lr != USPI_NO_REGISTER) return uspi_is_address(to, b->lr, 0);
@@ -155,9 +164,9 @@ static bool jumps_back(const struct uspi_explorer *x, struct uspi_value to, stru
            to.base == b->sp && sp.offset == to.offset + (int32_t)b->call_push;
 }
 
-/* Where a jump leads that is to a number, or through a pointer at a fixed address: that is how code is reached that
- * lies far away, or in another image. It is no switch. False: it is neither, or the pointer cannot be read, or is
- * not yet one. */
+/* Finds the destination of an indirect jump to a constant, or through a pointer at a fixed address. Such a jump reaches
+ * distant code or another image; it is not a switch. Returns false for other jumps, and when the pointer cannot be read
+ * or is still 0. */
 static bool find_bound(struct uspi_explorer *x, struct uspi_value to, usp_addr *target, uint32_t *mode) {
     const struct uspi_backend *b = x->backend;
     const struct usp_memory *data = x->question.data;
@@ -173,15 +182,15 @@ static bool find_bound(struct uspi_explorer *x, struct uspi_value to, usp_addr *
     return pointer != 0;
 }
 
-/* What a jump's or a return's register holds. */
+/* Returns the value of the register that a jump or a return takes its destination from. */
 static struct uspi_value target_value(const struct uspi_explorer *x, const struct uspi_way *way,
                                       const struct uspi_instruction *i) {
     if (i->target_register == USPI_NO_REGISTER) return uspi_unknown;
     return uspi_register_value(&x->log, way, i->target_register);
 }
 
-/* Whether the return address has been taken off the stack: the frame was given up, and what jumps then leaves the
- * function. */
+/* Whether the path has removed the frame: the link register was loaded from a slot that is now below the stack pointer.
+ * A jump then leaves the function. */
 static bool has_given_up_frame(const struct uspi_explorer *x, const struct uspi_way *way, struct uspi_value sp) {
     const struct uspi_backend *b = x->backend;
     if (b->lr == USPI_NO_REGISTER || sp.kind != USPI_ADDRESS) return false;
@@ -189,7 +198,7 @@ static bool has_given_up_frame(const struct uspi_explorer *x, const struct uspi_
     return lr.kind == USPI_CONTENT && lr.addend == 0 && lr.base == sp.base && lr.offset < sp.offset;
 }
 
-/* An indirect jump can be a switch, and continue anywhere, or leave the function. */
+/* Follows an indirect jump. It can be a return, a switch that continues anywhere, or a tail call. */
 static enum course follow_unknown_jump(struct uspi_explorer *x, const struct uspi_way *way,
                                        const struct uspi_instruction *i, struct find *found) {
     const usp_addr next = way->pc + i->length;
@@ -212,8 +221,8 @@ static enum course follow_unknown_jump(struct uspi_explorer *x, const struct usp
     return uspi_rule_at_tail_call(&x->log, way, found->rule) ? HAS_RULE : ENDED;
 }
 
-/* A return to what the code itself has stored is a tail call, and no switch: so a dynamic linker enters the function
- * that it has found. */
+/* Follows a return. If the address is unknown, the code has stored it itself, and the return is a tail call rather than
+ * a switch. A dynamic linker enters the function that it has found in this way. */
 static enum course follow_return(struct uspi_explorer *x, const struct uspi_way *way, const struct uspi_instruction *i,
                                  struct find *found) {
     struct uspi_value ra = uspi_register_value(&x->log, way, i->target_register);
@@ -225,11 +234,12 @@ static enum course follow_return(struct uspi_explorer *x, const struct uspi_way 
     return has_rule ? HAS_RULE : ENDED;
 }
 
-/* Behind a call. Ways that need no call to return come first. */
+/* Follows a call. At its first call, a path waits until paths without a call have ended: they are less doubtful. */
 static enum course follow_call(struct uspi_explorer *x, struct uspi_way *way, const struct uspi_instruction *i) {
     const usp_addr next = way->pc + i->length;
     if (x->question.purpose == USPI_REACH || !uspi_carry_call(x, way, i)) return ENDED;
-    /* What stands behind a call that never returns (on i386: with its arguments still on the stack), jumps lead to. */
+    /* The goal is directly after this call. If the call never returns, only jumps lead to the goal, and on i386 the
+     * call's arguments are not on the stack there. So this path waits. */
     if (x->question.purpose == USPI_TO_GOAL && x->question.is_interrupted && next == x->question.goal) {
         take_later(x, way, next, i->mode, USPI_DOUBT_CALL | USPI_DOUBT_LAST_CALL);
         return ENDED;
@@ -244,13 +254,13 @@ static enum course follow_call(struct uspi_explorer *x, struct uspi_way *way, co
     return leaves_bounds(x, way->pc, next) ? ENDED : GOES_ON;
 }
 
-/* Moves a way to the instruction behind, or where a jump leads. */
+/* Moves a path to the next instruction, or to the target of a jump. */
 static void move(struct uspi_way *way, const struct uspi_instruction *i, bool jumps) {
     way->pc = jumps ? i->target : way->pc + i->length;
     way->mode = jumps ? i->target_mode : i->mode;
 }
 
-/* Takes a way over an instruction whose effects have been carried out. */
+/* Moves a path past an instruction whose effects have been applied. */
 static enum course take_flow(struct uspi_explorer *x, struct uspi_way *way, struct uspi_instruction *i,
                              struct find *found) {
     bool jumps = false;
@@ -261,7 +271,7 @@ static enum course take_flow(struct uspi_explorer *x, struct uspi_way *way, stru
     case USPI_BRANCH: take_later(x, way, i->target, i->target_mode, 0); break;
     case USPI_CALL: course = follow_call(x, way, i); break;
     case USPI_JUMP_TABLE:
-        /* A linker's veneer looks like one. */
+        /* A linker's veneer looks like a jump table. */
         jumps = i->target == 0 && find_bound(x, target_value(x, way, i), &i->target, &i->target_mode);
         if (jumps) break;
         remember_jump(x, way, i->mode);
@@ -280,8 +290,10 @@ static enum course take_flow(struct uspi_explorer *x, struct uspi_way *way, stru
     return GOES_ON;
 }
 
-/* Whether a way may visit its next instruction. What one condition has skipped, the opposite one carries out:
- * instructions with conditions are met twice. *run becomes the run that the instruction belongs to; NULL: none. */
+/* Decodes a path's next instruction and marks it as visited. Returns false when the path has to end: the instruction
+ * was visited before, cannot be decoded, or there is no room for a run. A predicated instruction may be visited twice,
+ * because a path skips what the path with the opposite condition executes. *run becomes the run that contains the
+ * instruction; NULL: none. */
 static bool visit(struct uspi_explorer *x, const struct uspi_way *way, struct uspi_instruction *i,
                   struct uspi_code_run **run) {
     const int32_t at = relative(x, way->pc);
@@ -292,14 +304,15 @@ static bool visit(struct uspi_explorer *x, const struct uspi_way *way, struct us
     x->budget--;
     if (*run != NULL) (*run)->to = at + 1;
     if (!uspi_code_decode(x->code, way->pc, way->mode, i) || (again && i->conditional == 0)) return false;
-    /* What is decided by what was taken for true, a loop may come to again without. */
+    /* If flags or an assumption decide a condition, the instruction is not marked as visited: a loop may reach it again
+     * without them. */
     const bool is_decided = i->conditional != 0 && (x->flags != 0 || way->assumed != 0);
     if (*run != NULL) (*run)->to = is_decided ? at : at + i->length;
     if (is_decided) *run = NULL;
     return true;
 }
 
-/* Follows one way to its end. */
+/* Follows one path to its end. */
 static enum course follow_way(struct uspi_explorer *x, struct uspi_way way, struct find *found) {
     const bool to_return = x->question.purpose == USPI_TO_RETURN;
     bool behind_call = false;
@@ -312,7 +325,7 @@ static enum course follow_way(struct uspi_explorer *x, struct uspi_way way, stru
             return uspi_rule_at_goal(&x->log, &way, found->rule) ? HAS_RULE : ENDED;
         }
         if (!visit(x, &way, &i, &run)) return ENDED;
-        /* Behind a call comes the next function: the callee does not return. */
+        /* The next function begins directly after the call, so the callee does not return. */
         if (behind_call && i.start_hint) return ENDED;
         if (i.start_hint && way.pc != x->question.from && to_return) {
             found->doubts = way.doubts | USPI_DOUBT_TAIL_CALL;
@@ -334,9 +347,9 @@ static enum course follow_way(struct uspi_explorer *x, struct uspi_way way, stru
     return ENDED;
 }
 
-/* Continues a search from a start where no way has reached the goal: an indirect jump may be a switch that leads
- * there. The cases of a switch follow each other, so the next place to try is the nearest end, at or below the goal,
- * of the code that was visited. Returns false when there is no such place, or when the question does not allow a
+/* Adds a pending path when no path from the function's start has reached the goal: the remembered indirect jump may be
+ * a switch that leads there. The cases of a switch are adjacent. So the next address to try is the nearest end of
+ * visited code at or below the goal. Returns false when there is no such address, or when the question does not allow a
  * switch. */
 static bool enter_case(struct uspi_explorer *x) {
     const int32_t goal = relative(x, x->question.goal);
@@ -344,7 +357,7 @@ static bool enter_case(struct uspi_explorer *x) {
     if (!x->has_jump || x->has_found) return false;
     const int32_t nearest = uspi_runs_end_below(&x->runs, goal);
     if (nearest == INT32_MIN) return false;
-    /* The goal itself is tried once, whether or not a rule comes of it. */
+    /* The goal itself is tried once, even if no rule results. */
     if (nearest == goal) {
         struct uspi_code_run *run = uspi_runs_begin(&x->runs, goal);
         if (run == NULL) return false;

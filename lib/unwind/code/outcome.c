@@ -2,7 +2,8 @@
 /* See outcome.h. */
 #include "lib/unwind/code/outcome.h"
 
-/* Where a value is, in terms of the registers at the beginning and of the CFA, which is `cfa`. */
+/* Returns where the value of a register is, relative to the registers at the beginning or to the CFA. `cfa` is the
+ * CFA's value. */
 static struct uspi_location location_of(struct uspi_value v, struct uspi_value cfa, unsigned reg) {
     const struct uspi_location lost = {.kind = USPI_LOST};
     switch (v.kind) {
@@ -14,7 +15,8 @@ static struct uspi_location location_of(struct uspi_value v, struct uspi_value c
         if (v.base == USPI_BASE_ALIGNED) return lost;
         return (struct uspi_location){.kind = USPI_MEMORY, .base = v.base, .offset = v.offset, .addend = v.addend};
     case USPI_NESTED:
-        /* The old stack pointer was kept in the frame, and what is above it counts from there. */
+        /* The CFA was loaded from the same slot: the frame keeps the old stack pointer there. So the value is relative
+         * to the CFA. */
         if (cfa.kind != USPI_CONTENT || cfa.base != v.base || cfa.offset != v.offset) return lost;
         return uspi_in_memory(USPI_BASE_CFA, (int32_t)((int64_t)v.addend - cfa.addend));
     default: return lost;
@@ -35,9 +37,10 @@ bool uspi_rule_at_return(const struct uspi_log *log, const struct uspi_way *way,
     return true;
 }
 
-/* Where calls leave the return address in the link register, that is where a tail call's callee finds it; but for
- * the lazy binding of a 32-bit Arm linkage table, which pushes it and uses the register for the jump (Arm ELF for
- * the Arm Architecture, "PLT code sequences"): it holds a number then, or what was computed from what it held. */
+/* Whether the return address at a tail call is on the stack, although calls leave it in the link register. Only the
+ * lazy binding of a 32-bit Arm procedure linkage table does that: it pushes the link register and uses it for the jump
+ * (Arm ELF for the Arm Architecture, "PLT code sequences"). Then the register holds a constant, or a value computed
+ * from its original one. */
 static bool is_pushed(const struct uspi_log *log, struct uspi_value lr) {
     return lr.kind == USPI_CONSTANT || (lr.kind == USPI_ADDRESS && lr.base == log->backend->lr && lr.offset != 0);
 }
@@ -58,7 +61,8 @@ bool uspi_rule_at_tail_call(const struct uspi_log *log, const struct uspi_way *w
     return uspi_rule_at_return(log, way, ra, uspi_plus(log, sp, pushed), rule);
 }
 
-/* A register into which the return address was moved: out of the link register, or off the stack. */
+/* Returns a register to which the return address was moved, from the link register or from the stack. Returns
+ * USPI_NO_REGISTER if there is none. */
 static unsigned find_moved(const struct uspi_log *log, const struct uspi_way *way) {
     const struct uspi_backend *b = log->backend;
     for (unsigned reg = 0; reg < b->register_count; reg++) {
@@ -72,8 +76,8 @@ static unsigned find_moved(const struct uspi_log *log, const struct uspi_way *wa
     return USPI_NO_REGISTER;
 }
 
-/* A register that is a fixed distance from an address (`base`), which is *below. fp first: after calls whose callee
- * pops arguments, sp is the less certain one. */
+/* Returns a register at a fixed distance from an address (`base`); *below becomes the register's value minus the
+ * address. Prefers fp to sp, which is less certain after calls whose callee pops arguments. */
 static unsigned find_anchor(const struct uspi_log *log, const struct uspi_way *way, unsigned base, int32_t *below) {
     const struct uspi_backend *b = log->backend;
     for (unsigned i = 0; i < b->register_count + 2u; i++) {
@@ -86,8 +90,8 @@ static unsigned find_anchor(const struct uspi_log *log, const struct uspi_way *w
     return USPI_NO_REGISTER;
 }
 
-/* Where the stack pointer at the start was, by a register that is a fixed distance from it; or, where the stack was
- * realigned, by a slot that keeps it. */
+/* Returns the location of the stack pointer's value at the function's start. It is relative to a register at a fixed
+ * distance or, if the stack was realigned, in the slot that keeps the value. */
 static struct uspi_location find_start(const struct uspi_log *log, const struct uspi_way *way) {
     const int32_t far = INT32_MAX / 4;
     int32_t below = 0, slot, kept;
@@ -103,13 +107,14 @@ static struct uspi_location find_start(const struct uspi_log *log, const struct 
     return start;
 }
 
-/* A slot that counts from there. */
+/* Returns the location of a slot that is given relative to the stack pointer at the function's start. */
 static struct uspi_location in_slot(const struct uspi_log *log, struct uspi_location start, int32_t slot) {
     if (start.kind == USPI_REGISTER) return uspi_in_memory(start.base, (int32_t)((int64_t)start.offset + slot));
     return uspi_in_memory(USPI_BASE_CFA, (int32_t)((int64_t)slot - log->backend->call_push));
 }
 
-/* Where the return address is: in the slot that the call pushed it to, or in the register that it was popped into. */
+/* Returns where the return address is if calls push it: in the slot to which it was pushed, or in the register to which
+ * the function has popped it. */
 static struct uspi_location pushed_return_address(const struct uspi_log *log, const struct uspi_way *way,
                                                   struct uspi_location start) {
     const uint8_t sp_register = log->backend->sp;
@@ -119,7 +124,7 @@ static struct uspi_location pushed_return_address(const struct uspi_log *log, co
     return is_popped && moved != USPI_NO_REGISTER ? uspi_in_register(moved, 0) : in_slot(log, start, 0);
 }
 
-/* The same where a call leaves it in the link register. */
+/* Returns where the return address is if calls leave it in the link register. */
 static struct uspi_location linked_return_address(const struct uspi_log *log, const struct uspi_way *way,
                                                   struct uspi_location start) {
     const struct uspi_backend *b = log->backend;
@@ -128,7 +133,8 @@ static struct uspi_location linked_return_address(const struct uspi_log *log, co
     int32_t slot = 0;
     bool in_register = uspi_is_address(uspi_register_value(log, way, b->lr), b->lr, 0);
     bool in_memory = uspi_find_saved(log, way, b->lr, &slot);
-    /* A copy above sp was made to be returned to: from there on the register may be used for anything. */
+    /* The register and a slot both have the return address. If the slot is not below sp, the function will return to
+     * the slot's copy, and may use the register for anything. */
     bool is_below = sp.kind == USPI_ADDRESS && sp.base == b->sp && slot < sp.offset;
     if (in_memory && in_register) in_memory = !is_below;
     if (in_memory) return in_slot(log, start, slot);
@@ -137,7 +143,8 @@ static struct uspi_location linked_return_address(const struct uspi_log *log, co
     return (struct uspi_location){.kind = USPI_LOST};
 }
 
-/* Below a realigned stack pointer, where its distance from the start is not known. */
+/* Returns where a register was saved below a realigned stack pointer. The distance from the stack pointer at the
+ * function's start is unknown there, so the location is relative to a register of the frame. */
 static struct uspi_location saved_below(const struct uspi_log *log, const struct uspi_way *way, unsigned reg) {
     int32_t slot, below = 0;
     const unsigned anchor = find_anchor(log, way, USPI_BASE_ALIGNED, &below);

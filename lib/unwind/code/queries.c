@@ -3,10 +3,10 @@
 #include "lib/unwind/code/queries.h"
 #include "lib/unwind/code/carry.h"
 
-/* Instructions of a prologue behind the pc. */
+/* Maximum number of instructions of a prologue that are decoded from the pc on. */
 #define PROLOGUE_MAX 24
 
-/* Of code that a compiler has put outside of the functions that share it. */
+/* Maximum number of instructions of outlined code, which several functions share. */
 #define OUTLINED_MAX 64
 
 bool uspi_code_keeps(struct uspi_code *code, const struct usp_registers *registers, uint32_t mode, unsigned reg) {

@@ -18,7 +18,7 @@ static void sort(struct uspi_runs *r) {
     }
 }
 
-/* Blocks are taken in any order; in the end they join. */
+/* Merges adjacent runs. An exploration visits blocks in any order, so runs become adjacent over time. */
 static void join(struct uspi_runs *r) {
     unsigned joined = 0;
     sort(r);

@@ -60,7 +60,8 @@ static bool find_value(const struct uspi_log *log, uint8_t newest, uint8_t where
     return false;
 }
 
-/* An entry that no waiting way can see is written over. */
+/* Assigns a value to a register or slot. Overwrites the path's own entry for it if no pending path uses that entry, and
+ * otherwise adds one. Returns false when the log is full. */
 static bool assign(struct uspi_log *log, struct uspi_way *way, uint8_t where, int32_t slot, struct uspi_value v) {
     for (uint8_t i = way->newest; i != USPI_LOG_ROOT && i >= log->shared; i = log->entries[i].previous) {
         struct uspi_log_entry *e = &log->entries[i];
@@ -85,8 +86,8 @@ struct uspi_value uspi_register_value(const struct uspi_log *log, const struct u
     return is_unknown ? uspi_unknown : logged_value(log, way, reg);
 }
 
-/* Whether a value is one that no return restores: a number, a word that does not lie at a register's distance, an
- * address that counts neither from the stack nor is a register's own value. */
+/* Whether no return restores such a value. Returns restore words in memory at a known distance from a register,
+ * addresses relative to the stack, and original values of registers. */
 static bool is_of_no_frame(const struct uspi_log *log, struct uspi_value v) {
     const struct uspi_backend *b = log->backend;
     if (v.kind == USPI_CONTENT) return false;
@@ -94,9 +95,9 @@ static bool is_of_no_frame(const struct uspi_log *log, struct uspi_value v) {
     return v.offset != 0 && v.base != b->sp && v.base != b->fp && v.base != USPI_BASE_ALIGNED;
 }
 
-/* Most code computes what says nothing of the stack. To forget a register needs no room; and values of no frame,
- * which an epilogue can need for a moment (a large frame's size, a kept stack pointer), get none of the log's second
- * half. */
+/* Most values that code computes do not concern the stack. An unknown value needs no log entry. Values that no return
+ * restores (is_of_no_frame) are logged only in the first half of the log, unless they are assigned to sp or lr. An
+ * epilogue can need them briefly: the size of a large frame, a saved stack pointer. */
 bool uspi_assign_register(struct uspi_log *log, struct uspi_way *way, unsigned reg, struct uspi_value v) {
     if (reg == USPI_NO_REGISTER) return true;
     bool is_logged = is_same(logged_value(log, way, reg), v);
@@ -138,11 +139,11 @@ struct uspi_value uspi_memory_value(const struct uspi_log *log, const struct usp
     return (struct uspi_value){.kind = USPI_CONTENT, .base = at.base, .offset = at.offset};
 }
 
-/* The log has no room for every spilled variable: kept are the stores that may save a register, and those that
- * overwrite what is kept. What else is stored, no return restores; but the newest may be where a return is to go
- * (push %eax; ret), or a return address that was moved from below the arguments to their place (pop %rcx; lea
- * 8(%r15), %rsp; push %rcx). A register of its own value (the anchor of a realigned stack, an argument) is kept
- * while there is plenty of room. */
+/* The log has no room for every spilled variable. It keeps stores that may save a register, and stores to slots that it
+ * already contains. No return restores other stored values, so the path remembers only the newest such store. A return
+ * may go to its value (push %eax; ret). It may also be the return address, moved from below the arguments to its place
+ * (pop %rcx; lea 8(%r15), %rsp; push %rcx). The original value of any other register (the anchor of a realigned stack,
+ * an argument) is logged while half of the log is free. */
 bool uspi_assign_memory(struct uspi_log *log, struct uspi_way *way, struct uspi_value at, unsigned reg) {
     if (at.kind != USPI_ADDRESS) return true;
     uint8_t where = (uint8_t)(USPI_SLOT | at.base);

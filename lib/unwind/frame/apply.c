@@ -3,7 +3,7 @@
 #include "lib/unwind/frame/apply.h"
 #include "lib/unwind/frame/expression.h"
 
-/* What a rule is carried out with. */
+/* The rule that is applied, and the frame to which it is applied. */
 struct application {
     const struct uspi_walk *walk;
     const struct uspi_frame_state *frame;
@@ -16,7 +16,7 @@ static bool base_of(const struct application *a, unsigned reg, usp_addr *base) {
     const struct usp_registers *r = &a->frame->registers;
     *base = a->cfa;
     if (reg == USPI_BASE_CFA) return a->has_cfa;
-    /* A deeper frame's sp is only used where it is its own. */
+    /* sp is used only if it is the frame's own. */
     if (!uspi_known(r, reg) || (reg == a->walk->backend->sp && !a->frame->sp_known)) return false;
     *base = r->value[reg];
     return true;
@@ -28,7 +28,8 @@ static bool evaluate_expression(const struct application *a, struct uspi_locatio
     return uspi_dwarf_evaluate(a->walk, a->frame, bytes, a->has_cfa ? &a->cfa : NULL, value);
 }
 
-/* *value is what a register would hold, tag bits included; *memory_at where it was read, 0 if it was not. */
+/* Evaluates a location, which for USPI_SAME is the register `reg`. *value becomes the value with its tag bits.
+ * *memory_at becomes the address from which it was read, 0 if it was not read from memory. */
 static bool evaluate(const struct application *a, struct uspi_location at, unsigned reg, uint64_t *value,
                      usp_addr *memory_at) {
     const struct uspi_backend *b = a->walk->backend;
@@ -47,7 +48,7 @@ static bool evaluate(const struct application *a, struct uspi_location at, unsig
         *value = v;
         return true;
     }
-    /* Below the stack pointer only a red zone is in use. */
+    /* Below the stack pointer, only the red zone is in use. */
     if (at.kind == USPI_MEMORY && at.base == b->sp && at.offset < -(int32_t)b->red_zone) return false;
     *memory_at = v;
     if (!uspi_read_slot(a->walk, v, value)) return false;
@@ -94,7 +95,7 @@ bool uspi_is_plausible_cfa(const struct uspi_walk *walk, const struct uspi_frame
     usp_addr sp = frame->registers.value[b->sp];
     if ((cfa & (b->word - 1u)) != 0) return false;
     if (frame->sp_known && (frame->exact ? cfa < sp + b->call_push : cfa <= sp)) return false;
-    /* Below a signal handler's stack there is another one, of which the bounds say nothing. */
+    /* A frame outside the bounds is on another stack than theirs, for example a signal handler's. */
     const struct usp_target *target = &walk->target;
     bool is_elsewhere = frame->sp_known && (sp < target->stack_low || sp >= target->stack_high);
     return target->stack_high == 0 || is_elsewhere || cfa <= target->stack_high;

@@ -19,7 +19,7 @@ bool uspi_apply_rule(const struct uspi_walk *walk, const struct uspi_frame_state
                      struct uspi_applied *applied);
 
 /* Returns whether a CFA is plausible. The caller's stack pointer must be on the same stack as the frame and above the
- * frame's, by at least a word if the call pushed one or the frame has one. */
+ * frame's. The distance must be at least a word if the call pushed one or the frame has one. */
 bool uspi_is_plausible_cfa(const struct uspi_walk *walk, const struct uspi_frame_state *frame, usp_addr cfa);
 
 #endif

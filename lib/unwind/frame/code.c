@@ -13,8 +13,9 @@ static bool read_piece(struct uspi_code *code, usp_addr from, uint32_t to, uint3
     return code->memory->read(code->memory->context, from, code->bytes + to, n) == 0;
 }
 
-/* Fills the window from `at` on. Text can end at any page, and a reader gives all bytes or none: so to the page's end, then
- * behind it; text that ends off a page boundary (a core's segment, a buffer) is found by halving. */
+/* Fills the window from `at` on. Readable code can end at any page, and a reader gives all bytes or none. So a read
+ * stops at the page's end, and the next one continues after it. Halving the size of a read that fails finds the end of
+ * code that does not end at a page boundary (a core's segment, a buffer). */
 static void fill(struct uspi_code *code, usp_addr at) {
     code->from = at;
     code->size = 0;
@@ -34,10 +35,10 @@ static void fill(struct uspi_code *code, usp_addr at) {
 
 size_t uspi_code_read(struct uspi_code *code, usp_addr at, size_t n, const uint8_t **bytes) {
     usp_addr offset = at - code->from;
-    /* A window that ended early ended because text does. */
+    /* A window that is not full ends where readable code ends. */
     bool inside = offset < code->size && (n <= code->size - offset || code->size < USPI_CODE_WINDOW);
     if (!inside) {
-        /* Some text before `at` is often wanted next: what precedes a return address, a step back. */
+        /* Code before `at` is often needed next: the call before a return address, a step back. */
         usp_addr from = at & ~(usp_addr)(USPI_CODE_WINDOW / 4 - 1);
         fill(code, from);
         offset = at - code->from;
@@ -64,11 +65,11 @@ enum uspi_call_site uspi_code_call_before(struct uspi_code *code, usp_addr retur
     *target = 0;
     size_t n = backend->call_window;
     if (return_address < n) n = (size_t)return_address;
-    /* At the beginning of text fewer bytes can be read. */
+    /* At the beginning of readable code, fewer bytes can be read. */
     for (; n > 0; n -= backend->code_align) {
         if (uspi_code_read(code, return_address - n, n, &bytes) == n) {
             bool follows = backend->follows_call(bytes, n, return_address, thumb, target);
-            /* Code that calls what stands behind the call learns its own address so, and never returns there. */
+            /* A call of the next instruction only obtains the code's own address; the callee does not return there. */
             return follows && *target != return_address ? USPI_CALL_BEFORE : USPI_NO_CALL_BEFORE;
         }
         if (n < backend->code_align) break;

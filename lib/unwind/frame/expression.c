@@ -2,7 +2,8 @@
 /* See expression.h. */
 #include "lib/unwind/frame/expression.h"
 
-/* The expression of a procedure linkage table takes ten steps and three places; a loop has to end somewhere. */
+/* Limits of the number of operations and of entries on the stack. The expression of a procedure linkage table needs ten
+ * operations and three entries. Loops must end. */
 #define STEPS  1024u
 #define PLACES 64u
 
@@ -60,7 +61,7 @@ struct machine {
     struct uspi_bytes bytes;
     uint64_t at;
     unsigned used;
-    uint64_t stack[PLACES]; /* cut to the target's word */
+    uint64_t stack[PLACES]; /* truncated to the target's word */
 };
 
 static unsigned word_of(const struct machine *m) { return m->walk->backend->word; }
@@ -83,7 +84,7 @@ static bool pop(struct machine *m, uint64_t *value) {
     return true;
 }
 
-/* Pushes the entry that lies so far below the top. */
+/* Pushes a copy of the entry that is `below` entries below the top. */
 static bool pick(struct machine *m, uint64_t below) {
     return below < m->used && push(m, m->stack[m->used - 1 - (unsigned)below]);
 }
@@ -118,7 +119,7 @@ static bool dereference(struct machine *m, uint64_t size) {
     return push(m, uspi_le(bytes, (unsigned)size));
 }
 
-/* The offset is counted from behind it; the expression's end is a destination too. */
+/* Reads a 2-byte offset, which is relative to the byte after it. The expression's end is a valid destination. */
 static bool jump(struct machine *m, bool taken) {
     uint64_t raw;
     if (!load(m, 2, &raw)) return false;
@@ -150,7 +151,7 @@ static bool combine(struct machine *m, uint8_t op) {
     case OP_MUL: return push(m, a * b);
     case OP_DIV:
         if (y == 0) return false;
-        /* The one quotient that has no number. */
+        /* Division by -1 as a negation: the quotient of the lowest number would not be representable. */
         return push(m, y == -1 ? 0 - a : (uint64_t)(x / y));
     case OP_MOD: return b != 0 && push(m, a % b);
     case OP_SHL: return push(m, b < bits ? a << b : 0);

@@ -3,22 +3,23 @@
 #include "lib/unwind/frame/return_address.h"
 #include "lib/unwind/frame/trampoline.h"
 
-/* The lowest page holds no code on any of the systems: a word below is a small number or a null pointer with an
- * offset. */
+/* End of the lowest page, which contains no code on any of the systems. A lower word is a small number, or a null
+ * pointer with an offset. */
 #define LOWEST_CODE 4096u
 
-/* So many bits of an address count at most; those above repeat the highest of them (Intel SDM volume 1, 3.3.7.1, with five
- * levels of tables; arm64 has fewer). Text on the stack looks like other addresses. */
+/* Maximum number of significant bits of an address. All bits above them equal the highest of them (Intel SDM volume 1,
+ * 3.3.7.1, with five levels of tables; arm64 has fewer). Words of text on the stack have other bits there. */
 #define ADDRESS_BITS 57
 
 static bool can_be_address(const struct uspi_walk *walk, usp_addr pc) {
-    /* Signatures that are not known cannot be taken off. */
+    /* If the signature bits are unknown, the signature cannot be removed, and any value is possible. */
     if (walk->backend->has_signatures && walk->target.pac_mask == 0) return true;
     const uint64_t above = pc >> (ADDRESS_BITS - 1);
     return above == 0 || above == UINT64_MAX >> (ADDRESS_BITS - 1);
 }
 
-/* Words of a stack often point to that stack, where bytes can look like a call. */
+/* Whether an address is on the target's stack. Words of a stack often point to that stack, where bytes can look like a
+ * call. */
 static bool is_on_stack(const struct uspi_walk *walk, usp_addr pc) {
     return pc >= walk->target.stack_low && pc < walk->target.stack_high;
 }
@@ -77,7 +78,7 @@ uint32_t uspi_find_record(const struct uspi_walk *walk, struct uspi_code *code, 
     const struct uspi_backend *b = walk->backend;
     if (!uspi_known(&frame->registers, b->fp)) return USP_STOP_REGISTERS;
     usp_addr high = walk->target.stack_high;
-    /* Without bounds every read decides; a record still has to fit into the address space. */
+    /* Without stack bounds, only readability limits the record. It still has to fit into the address space. */
     const struct uspi_record_range range = {frame->low, (high != 0 ? high : UINT64_MAX) - 2u * b->slot};
     uint32_t stop = uspi_record_read(uspi_record_shape_of(b), load_pair, &walk->target.memory, range,
                                      frame->registers.value[b->fp], record);

@@ -36,8 +36,9 @@ const struct usp_unwind_tables *uspi_unwind_tables_of(struct uspi_walk *walk, co
     return walk->has_tables ? &walk->tables : NULL;
 }
 
-/* In a thread state of arm64e all that points to code or to the stack is signed, pc and sp too (xnu
- * osfmk/mach/arm/_structs.h, __opaque_pc). A pc that is no address either way is reported as it stands. */
+/* Removes the signatures of pc, sp and fp. In a thread state of arm64e, all pointers to code or to the stack are signed
+ * (xnu osfmk/mach/arm/_structs.h, __opaque_pc). A pc that is not readable code without the removed bits stays
+ * unchanged. */
 static void strip_state(const struct uspi_walk *walk, struct uspi_frame_state *state) {
     const struct uspi_backend *b = walk->backend;
     const struct usp_memory *code = uspi_code_memory(walk);

@@ -3,24 +3,26 @@
 #include "lib/unwind/readers/accept.h"
 #include "lib/unwind/code/queries.h"
 
-/* The context of a Swift async frame stands right below its record (Libc gen/thread_stack_pcs.c). */
+/* Bytes from the context of a Swift async frame up to the frame's record, which is directly above it (Libc
+ * gen/thread_stack_pcs.c). */
 #define CONTEXT_BELOW 8
 
 static void describe_extended(struct uspi_evidence *e, usp_addr record, struct uspi_extended *extended) {
     const struct usp_registers *registers = &e->frame->registers;
     unsigned reg;
     extended->record = record;
-    /* Only in a frame that is still being made, it has not reached its slot. */
+    /* The context can be missing from its slot only while the frame is being set up. */
     if (!e->frame->exact) return;
     extended->in_register =
         uspi_code_next_store(&e->code, registers, record - CONTEXT_BELOW, uspi_frame_mode(e->walk, e->frame), &reg);
     if (extended->in_register && uspi_known(registers, reg)) extended->context = registers->value[reg];
 }
 
-/* For a frame whose return address is in the link register: whether its caller is going to take its own one out of a
- * scratch register at once. So does code that has called a piece of itself which the compiler shares with other functions
- * (LLVM's machine outliner). Such a caller stands where an interrupted frame could, in an epilogue too, and is given that
- * register. */
+/* Marks the caller as exact if its next instruction copies its return address from a scratch register to the link
+ * register. The frame's own return address must be in the link register, and the frame must preserve the scratch
+ * register. Code of LLVM's machine outliner does this: it has called a piece of itself that the compiler shares between
+ * functions. Such a caller may be at any instruction, even in an epilogue, like an interrupted frame. It gets the
+ * scratch register's value. */
 static void resume_caller(struct uspi_evidence *e, struct uspi_frame_state *caller) {
     const struct uspi_backend *b = e->walk->backend;
     const struct usp_registers *registers = &e->frame->registers;
@@ -34,7 +36,7 @@ static void resume_caller(struct uspi_evidence *e, struct uspi_frame_state *call
         return;
     }
     uspi_set(&caller->registers, effect->base, registers->value[effect->base]);
-    /* The decoding mode of an interrupted frame comes from its flags. */
+    /* The decoding mode of an exact frame comes from its flags register. */
     if ((caller->flags & USP_FRAME_THUMB) != 0) {
         usp_registers_set_pc(&caller->registers, caller->registers.value[b->pc] | 1);
     }
@@ -50,7 +52,7 @@ void uspi_accept(struct uspi_evidence *e, const struct uspi_candidate *c, uint32
     step->cfa = c->cfa;
     if (c->ends_stack) return;
     *caller = c->caller;
-    /* A record is where fp and the return address were found side by side. */
+    /* fp and the return address form a record only if both were read from memory. */
     if (c->is_extended && !c->from_register) describe_extended(e, c->fp_at, &step->extended);
     if (!c->is_complete) {
         uint32_t kind = c->from_register ? USP_FRAME_KIND_LINK_REGISTER : USP_FRAME_KIND_RETURN_ADDRESS;

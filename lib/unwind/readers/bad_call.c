@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The reader for a call through a bad pointer: nothing of the callee was carried out, so the function's entry rule holds.
+/* The reader for a call through a bad pointer. The thread has executed no instruction of the callee, so the rule at a
+ * function's entry is valid:
  *
  *     x86    return address = [sp]       arm    return address = lr
  *
- * Where it is not certain that the pc is no code (its memory cannot be read, which can have other reasons), the return
- * address must stand behind a call through a pointer. */
+ * If the pc's memory merely cannot be read, it may still be code. Then the return address must follow a call through a
+ * pointer. */
 #include "lib/unwind/readers/readers.h"
 
-/* The lowest page holds no code. */
+/* Whether the pc is known not to be code. The lowest page contains no code. */
 static bool is_known_not_code(const struct uspi_walk *walk, usp_addr pc) {
     return pc < 4096 || uspi_ask_for_image(walk, pc) == USP_ERROR_NOT_FOUND;
 }

@@ -1,35 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /* Call frame information as an unwind table: .eh_frame, .debug_frame and Mach-O's __eh_frame.
  *
- * For every instruction of the code that they describe, these tables say how the CFA follows from a register, and where
- * from the CFA the return address and the caller's registers are:
+ * For every instruction of the described code, these tables state how to compute the CFA from a register. They also
+ * state where the return address and the caller's registers are relative to the CFA:
  *
  *     CFA = register + offset        return address = [CFA + a]        register of the caller = [CFA + b], or itself
  *
- * Not every compiler describes every instruction: Apple's leave out how a frame is undone, and say of a prologue only what
- * holds at its end, as LLVM does on arm64 when it is to write little; clang for i386 leaves out that a callee has just taken
- * its arguments off the stack, and describes some pushes late. */
+ * Some compilers do not describe every instruction:
+ *
+ *   - Apple's compilers omit epilogues, and describe a prologue by the state at its end. LLVM for arm64 does the same
+ *     when it is to write small tables (at -Oz, and without -fasynchronous-unwind-tables).
+ *   - clang for i386 omits that a callee has just removed its stack arguments, and describes some pushes late. */
 #include "lib/unwind/code/carry.h"
 #include "lib/unwind/readers/table.h"
 #include "lib/unwind/tables/dwarf_find.h"
 #include "lib/unwind/tables/dwarf_row.h"
 
-/* Whether the rule leads behind a call. */
+/* Whether the rule gives a return address that follows a call. */
 static bool leads_to_call(struct uspi_evidence *e, const struct uspi_rule *rule) {
     struct uspi_applied applied;
     return uspi_apply_rule(e->walk, e->frame, rule, &applied) &&
            uspi_judge_return_address(e->walk, &e->aside, applied.return_address).credit == USPI_VERIFIED;
 }
 
-/* Whether the rule may leave out what the instructions know. */
+/* Whether the table may describe only the function's body, so that the instructions may be more accurate. */
 static bool is_body_only(struct uspi_evidence *e, enum uspi_dwarf_extent extent, const struct uspi_rule *rule) {
     const struct uspi_walk *walk = e->walk;
-    /* A signal's frame is described for where its code is called from, and its rule holds beside that too: registers
-     * that stay what they are until the handler returns lead to it. */
+    /* The table describes a signal's frame at the call of the handler, but the rule is also valid elsewhere: it uses
+     * registers that do not change until the handler returns. */
     if (rule->signal_frame) return false;
     if (walk->target.os == USP_OS_DARWIN) return true;
     if (!e->frame->exact || rule->return_address.kind == USPI_OUTERMOST) return false;
-    /* An expression counts from where the pc is: a linkage table's entries are described by one. */
+    /* An expression can depend on the pc: one describes all entries of a procedure linkage table. */
     if (rule->cfa.kind == USPI_VALUE_EXPRESSION) return false;
     if (extent != USPI_DWARF_WHOLE) return true;
     return walk->backend->arch == USP_ARCH_I386 && !leads_to_call(e, rule);
@@ -40,7 +42,7 @@ static enum uspi_described answer_of(int status) {
     return status == USP_ERROR_FORMAT || status == USP_ERROR_TRUNCATED ? USPI_TABLE_CORRUPT : USPI_NOT_DESCRIBED;
 }
 
-/* A function of its own, so that a row takes no stack while the rule is followed. */
+/* Separate function, so that the row uses no stack while the rule is applied. */
 static __attribute__((noinline)) int find_rule(const struct uspi_dwarf_section *section,
                                                const struct uspi_dwarf_fde *fde, usp_addr pc, struct uspi_rule *rule) {
     struct uspi_dwarf_row row;
@@ -48,13 +50,13 @@ static __attribute__((noinline)) int find_rule(const struct uspi_dwarf_section *
     return status == USP_OK ? uspi_dwarf_rule(section, &fde->cie, &row, rule) : status;
 }
 
-/* ---- rows that come too late ----
+/* ---- rows at the wrong instruction ----
  *
- * What clang for i386 writes describes sp an instruction or some too late, or too early. A corrected rule is taken only where
- * the one that is written leads to no call, and it does. */
+ * clang for i386 describes some changes of sp one or several instructions too late or too early. A corrected rule is
+ * used only if the written rule leads to no call and the corrected one does. */
 
-/* Behind a call whose callee takes arguments off the stack, there stands what will be true when the next instruction
- * has taken as much off sp again. */
+/* Corrects the rule after a call whose callee removes arguments from the stack. The table there describes the state
+ * after the next instruction, which subtracts the same number of bytes from sp again. */
 static bool correct_popped(struct uspi_evidence *e, struct uspi_rule *rule) {
     const usp_addr pc = uspi_pc_of(e->walk, e->frame);
     usp_addr callee;
@@ -73,11 +75,11 @@ static bool changes_sp(const struct uspi_backend *b, const struct uspi_instructi
     return (i->clobbers >> b->sp & 1) != 0;
 }
 
-/* Instructions behind a push that are put before what is written of it. */
+/* Maximum number of instructions between a push and the row that describes it. */
 #define LATE_MAX 8
 
-/* Among the pushes for a call there are spills, and a push is described behind them: as long as sp stays, the later
- * row is true already. */
+/* Corrects the rule after a push that the table describes late: the compiler puts spills between the pushes for a call,
+ * and describes a push after them. The later row is already valid as long as sp does not change. */
 static bool correct_late(struct uspi_evidence *e, const struct uspi_dwarf_section *section,
                          const struct uspi_dwarf_fde *fde, struct uspi_rule *rule) {
     const struct uspi_backend *b = e->walk->backend;
@@ -106,9 +108,10 @@ USPI_APART static void correct_rule(struct uspi_evidence *e, const struct uspi_d
     if (is_corrected || correct_late(e, section, fde, &corrected)) *rule = corrected;
 }
 
-/* Where an instruction does nothing, the row behind it is true of it as well. At a function's start it may tell
- * more: glibc's assembly for arm64 begins functions with a landing pad (bti), and says behind it what the code finds
- * there (_start: that there is no caller; _dl_runtime_resolve: what the linkage table has pushed). */
+/* Returns the address whose row is used for the frame. After a first instruction that does nothing, the next row is
+ * valid for it too, and may state more. glibc's assembly for arm64 begins functions with a landing pad (bti). It states
+ * only after that what the code finds (_start: there is no caller; _dl_runtime_resolve: what the procedure linkage
+ * table has pushed). */
 static usp_addr described_pc(struct uspi_evidence *e, const struct uspi_dwarf_fde *fde) {
     const usp_addr pc = uspi_lookup_pc(e->walk, e->frame);
     struct uspi_instruction i;
@@ -118,7 +121,7 @@ static usp_addr described_pc(struct uspi_evidence *e, const struct uspi_dwarf_fd
     return does_nothing && fde->end - pc > i.length ? pc + i.length : pc;
 }
 
-/* The rule at a frame's pc, by the FDE that holds it. */
+/* Describes a frame by the FDE that contains its pc. */
 static int describe_frame(struct uspi_evidence *e, const struct uspi_dwarf_section *section,
                           const struct uspi_dwarf_fde *fde, struct uspi_description *d) {
     d->entry = (struct uspi_table_entry){.start = fde->start, .end = fde->end};

@@ -7,16 +7,16 @@
  *        |  ucontext: uc_mcontext points at the above        |       mcontext, siginfo, ucontext
  *        |  siginfo                                          |
  * CFA -> +---------------------------------------------------+  sp where the kernel started _sigtramp
- *        |  nothing that holds: the link register as it was  |  fp + slot
+ *        |  no return address: the interrupted link register |  fp + slot
  *  fp -> |  interrupted fp: the same as in the mcontext      |  fp
  *
  *     caller = all registers of the mcontext        CFA = fp + 2 * slot        mcontext = CFA + machine … + slack
  *
- * What _sigtramp was interrupted in its prologue for holds as well: there fp is the interrupted one still, and the arguments
- * tell where the structures are. The frame above starts afresh, as on Linux.
+ * If _sigtramp itself is interrupted while it has no record, fp has the interrupted value. Then _sigtramp's arguments
+ * (arm) or sp (x86) show where the structures are. The caller is an interrupted frame, as on Linux.
  *
- * A function that _sigtramp has called and that has made no record has the same fp: what other readers find of it tells
- * (decide.c). */
+ * A function that _sigtramp has called has the same fp until it makes a record. decide.c distinguishes the two by the
+ * candidates of other readers. */
 #include "lib/unwind/readers/darwin_signal.h"
 #include "lib/unwind/signals/sigframe.h"
 
@@ -38,7 +38,7 @@ void uspi_read_darwin_signal(struct uspi_evidence *e, struct uspi_candidate *c) 
         give(walk, c);
         return;
     }
-    /* Below sp there are signal frames of the past. */
+    /* Records below sp are remains of earlier signals. */
     if (fp < (frame->sp_known ? frame->registers.value[b->sp] : frame->low)) return;
     enum uspi_sigframe_found found = uspi_sigframe_at_record(&view, fp, interrupted);
     if (found == USPI_NO_SIGFRAME) return;

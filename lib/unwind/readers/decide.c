@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See decide.h and evidence.h: the list of frame readers, the table that ranks what they offer, and the function that
- * chooses. */
+/* See decide.h and evidence.h. Contains the list of frame readers, the table that ranks their candidates, and the
+ * function that chooses one. */
 #include "lib/unwind/readers/decide.h"
 #include "lib/unwind/readers/accept.h"
 #include "lib/unwind/readers/proof.h"
@@ -20,26 +20,26 @@ static const struct uspi_reader_entry entries[USPI_READERS] = {
     [USPI_BY_RECORD] = {USP_READER_FRAME_RECORD, USPI_ROOM_OTHER, uspi_read_record},
 };
 
-/* What a candidate must be to be chosen by a row. */
+/* Conditions that a row sets for a candidate. */
 enum condition {
-    CLEAR = 1 << 0,          /* the way has no doubt */
-    STEADY = 1 << 1,         /* nor one about where an indirect jump leads */
+    CLEAR = 1 << 0,          /* its path has no doubts */
+    STEADY = 1 << 1,         /* its path has no doubts about indirect jumps */
     VERIFIED = 1 << 2,       /* its return address follows a call */
-    CONFIRMED = 1 << 3,      /* the same; or it leads into an image whose code is missing, or is a signal's */
-    AT_RECORD = 1 << 4,      /* it is the frame record at fp */
-    IN_FUNCTION = 1 << 5,    /* the start that it comes from is a function's */
+    CONFIRMED = 1 << 3,      /* the same, or it is in an image; or this is a signal's frame or the end of the stack */
+    AT_RECORD = 1 << 4,      /* it comes from the frame record at fp */
+    IN_FUNCTION = 1 << 5,    /* its path begins at the start of a function, not just of a table's entry */
     WITHOUT_RECORD = 1 << 6, /* fp points to no record */
-    AS_TABLE = 1 << 7,       /* it is the caller that the table says, */
-    AS_START = 1 << 8,       /* or the way from the start, */
-    AS_FORWARD = 1 << 9,     /* or the way forward */
+    AS_TABLE = 1 << 7,       /* it agrees with the table */
+    AS_START = 1 << 8,       /* it agrees with the path from the function's start */
+    AS_FORWARD = 1 << 9,     /* it agrees with the paths forward */
     PROVEN = 1 << 10,        /* its return address proves itself */
-    AT_END = 1 << 11,        /* the table says that the stack ends: otherwise the reader is not even asked */
+    AT_END = 1 << 11,        /* the table states that the stack ends; otherwise the reader does not run */
 };
 
-/* Which reader is believed: the first row whose reader offers a candidate that meets all conditions. */
+/* Decides which reader is used: the first row whose reader has a candidate that meets all conditions. */
 static const struct row {
     uint8_t reader;       /* enum uspi_reader */
-    uint8_t described_as; /* enum uspi_described_as: by what the table says of the frame */
+    uint8_t described_as; /* bits of enum uspi_described_as: the row applies to such frames */
     uint16_t conditions;  /* enum condition */
 } rows[] = {
     /* No table describes the frame. */
@@ -47,7 +47,7 @@ static const struct row {
     {USPI_BY_FORWARD, USPI_AS_NOTHING, CLEAR},
     {USPI_BY_FORWARD, USPI_AS_NOTHING, AT_RECORD},
     {USPI_BY_START, USPI_AS_NOTHING, IN_FUNCTION},
-    /* Where neighbours share an entry, a jump table's case can be the neighbour's code. */
+    /* If neighboring functions share a table's entry, a jump table's case can be the neighbor's code. */
     {USPI_BY_START, USPI_AS_NOTHING, STEADY},
     {USPI_BY_PROOF, USPI_AS_NOTHING, 0},
     {USPI_BY_START, USPI_AS_NOTHING, 0},
@@ -56,13 +56,13 @@ static const struct row {
     {USPI_BY_FORWARD, USPI_AS_NOTHING, WITHOUT_RECORD},
     {USPI_BY_RECORD, USPI_AS_NOTHING, 0},
 
-    /* A table describes the very instruction. Tables are wrong at times: epilogues are forgotten (clang for arm64,
-     * where a load with write-back gives up the frame), code is described as another's. Where the instructions lead
-     * to a return without doubt, no table overrules them. At calls tables are wrong too (clang for Apple's x86_64 at
-     * -Oz counts pushes in the order of addresses): where nothing confirms what one says, the instructions are
-     * asked. */
+    /* A table describes each instruction. Tables can be wrong: some omit epilogues (clang for arm64, if a load with
+     * write-back removes the frame), some describe code as another function's. If the instructions lead to a return
+     * without doubts, they overrule the table. At calls tables can be wrong too (clang for Apple's x86_64 at -Oz counts
+     * pushes in the order of addresses). If nothing confirms the table, the instructions are used. */
     {USPI_BY_RETURN, USPI_AS_WHOLE, VERIFIED},
-    /* Behind a program's first function glibc's table has a jump to main as well (arm64, __wrap_main). */
+    /* glibc's table states that the stack ends at a program's first function. It also describes the jump to main after
+     * that function (arm64, __wrap_main). */
     {USPI_BY_FORWARD, USPI_AS_WHOLE, VERIFIED | CLEAR | AT_END},
     {USPI_BY_TABLE, USPI_AS_CALL | USPI_AS_WHOLE, CONFIRMED},
     {USPI_BY_FORWARD, USPI_AS_CALL | USPI_AS_WHOLE, VERIFIED | CLEAR},
@@ -74,10 +74,10 @@ static const struct row {
     {USPI_BY_SCAN, USPI_AS_CALL | USPI_AS_WHOLE, VERIFIED},
     {USPI_BY_TABLE, USPI_AS_CALL | USPI_AS_WHOLE, 0},
 
-    /* A table describes the function's body, and the frame may stand in its prologue or epilogue. */
+    /* A table describes a function's body, and the frame may be in its prologue or epilogue. */
     {USPI_BY_FORWARD, USPI_AS_BODY, STEADY | CLEAR},
     {USPI_BY_FORWARD, USPI_AS_BODY, STEADY | AT_RECORD},
-    /* Without a call or a jump table on the way, this is the function that the entry begins with. */
+    /* If the path has no call and no jump table, the frame is in the function at the entry's start. */
     {USPI_BY_START, USPI_AS_BODY, CLEAR},
     {USPI_BY_FORWARD, USPI_AS_BODY, STEADY | AS_TABLE},
     {USPI_BY_FORWARD, USPI_AS_BODY, STEADY | AS_START},
@@ -92,7 +92,7 @@ static const struct row {
     {USPI_BY_TABLE, USPI_AS_BODY, 0},
 };
 
-/* The signal's frame is looked at first, by itself. */
+/* choose_with_signal uses the signal reader before the rows. */
 _Static_assert(USPI_BY_SIGNAL == 0, "signals are no row of the table");
 
 static bool is_confirmed(const struct uspi_evidence *e, const struct uspi_candidate *c) {
@@ -114,7 +114,7 @@ static bool is_proven(struct uspi_evidence *e, const struct uspi_candidate *c) {
     return uspi_proves_itself(e, &c->ra, &other);
 }
 
-/* In the order in which they cost time. */
+/* Checks the conditions, those that take least time first. */
 static bool meets(struct uspi_evidence *e, const struct uspi_candidate *c, unsigned conditions) {
     if ((conditions & CLEAR) != 0 && c->doubts != 0) return false;
     if ((conditions & STEADY) != 0 && !uspi_is_steady(c)) return false;
@@ -129,7 +129,7 @@ static bool meets(struct uspi_evidence *e, const struct uspi_candidate *c, unsig
     return (conditions & PROVEN) == 0 || is_proven(e, c);
 }
 
-/* USPI_READERS: no reader is believed. */
+/* Returns the chosen reader; USPI_READERS: none. */
 static enum uspi_reader choose(struct uspi_evidence *e) {
     for (;;) {
         uspi_candidate_of(e, USPI_BY_TABLE);
@@ -146,8 +146,8 @@ static enum uspi_reader choose(struct uspi_evidence *e) {
     }
 }
 
-/* Whether what was chosen says that a signal's frame has called this one, which has no record of its own: then its
- * caller is below the kernel's frame, and fp stays. */
+/* Whether the chosen candidate shows that this frame was called from the signal's frame and has no record of its own.
+ * Then its CFA is below the kernel's frame, and its caller has the same fp. */
 static bool is_called_there(const struct uspi_evidence *e, const struct uspi_candidate *signal,
                             const struct uspi_candidate *chosen) {
     const unsigned fp = e->walk->backend->fp;
@@ -156,13 +156,13 @@ static bool is_called_there(const struct uspi_evidence *e, const struct uspi_can
            caller->value[fp] == e->frame->registers.value[fp];
 }
 
-/* The frame that a kernel has made for a signal comes before everything but what was kept for the same code. */
+/* Chooses a reader. A signal's frame has priority over everything except a cached rule for the same code. */
 static enum uspi_reader choose_with_signal(struct uspi_evidence *e) {
     if (uspi_recall_table(e)) return choose(e);
     const struct uspi_candidate *signal = uspi_candidate_of(e, USPI_BY_SIGNAL);
     if (!signal->found) return choose(e);
     if (!signal->may_be_callers) return USPI_BY_SIGNAL;
-    /* What is kept for other walks is not known to be true here. */
+    /* The cache is not used: its rules may not be valid here. */
     const struct uspi_shortcuts *shortcuts = e->shortcuts;
     e->shortcuts = NULL;
     const enum uspi_reader other = choose(e);
@@ -181,7 +181,7 @@ static uint32_t method_of(const struct uspi_evidence *e, enum uspi_reader reader
     return c->is_record ? USP_FRAME_METHOD_FRAME_POINTER : USP_FRAME_METHOD_INSTRUCTIONS;
 }
 
-/* What other walks may use. */
+/* Caches the table's rule for other walks, if it was chosen and holds exactly at this pc. */
 static void keep(struct uspi_evidence *e, enum uspi_reader chosen) {
     bool is_exact_rule = (e->described_as & (USPI_AS_CALL | USPI_AS_WHOLE)) != 0;
     if (chosen == USPI_BY_TABLE && is_exact_rule && !e->is_kept) {
@@ -201,7 +201,7 @@ bool uspi_find_caller(struct uspi_walk *walk, const struct uspi_frame_state *fra
         step->stop_address = e.is_corrupt ? uspi_pc_of(walk, frame) : e.stop_address;
         return false;
     }
-    /* Of two that agree the table knows more. */
+    /* If the chosen candidate agrees with the table's, the table's is used: it knows more about the caller. */
     const struct uspi_candidate *c = &e.candidates[entries[chosen].room], *table = &e.candidates[USPI_ROOM_TABLE];
     if ((e.described_as & (USPI_AS_BODY | USPI_AS_WHOLE)) != 0 && uspi_agree(&e, c, table)) {
         c = table;

@@ -6,7 +6,8 @@
 
 void uspi_evidence_init(struct uspi_evidence *e, struct uspi_walk *walk, const struct uspi_frame_state *frame,
                         const struct uspi_shortcuts *shortcuts, const struct uspi_reader_entry *entries) {
-    /* Not all of it: candidates are cleared when they are asked for, the windows have their own beginning. */
+    /* Only the first part is cleared. uspi_candidate_of clears candidates, and uspi_code_init initializes the
+     * windows. */
     memset(e, 0, offsetof(struct uspi_evidence, code));
     e->walk = walk;
     e->frame = frame;
@@ -60,7 +61,9 @@ bool uspi_has_record(struct uspi_evidence *e) {
     return e->has_record;
 }
 
-/* Tables count the caller's stack from the return address on, also where the callee takes arguments off it. */
+/* Returns the number of bytes of arguments that the callee removes from the stack: those between the return address and
+ * the rule's CFA. If a table describes the frame, they are subtracted, because a table's CFA is always directly above
+ * the return address. */
 static usp_addr popped_arguments(const struct uspi_evidence *e, const struct uspi_rule *rule) {
     const struct uspi_location *cfa = &rule->cfa, *ra = &rule->return_address;
     const unsigned push = e->walk->backend->call_push;
@@ -70,7 +73,8 @@ static usp_addr popped_arguments(const struct uspi_evidence *e, const struct usp
     return is_known && behind > 0 ? (usp_addr)behind : 0;
 }
 
-/* Where the body's frame does not hang on fp, the record there is a caller's. */
+/* Whether a candidate comes from the frame record at fp. If the body's frame is not relative to fp, that record is a
+ * caller's. */
 static bool is_the_record(struct uspi_evidence *e, const struct uspi_candidate *c) {
     return e->is_below_fp && c->fp_at == e->frame->registers.value[e->walk->backend->fp] && uspi_has_record(e) &&
            c->ra.pc == e->record_ra.pc;
@@ -85,7 +89,7 @@ bool uspi_make_candidate(struct uspi_evidence *e, const struct uspi_rule *rule, 
     if (!uspi_apply_rule(e->walk, e->frame, rule, &applied)) return false;
     *caller = applied.caller;
     caller->value[b->sp] -= popped_arguments(e, rule);
-    /* A return address that was taken off the stack leaves sp where the caller will have it. */
+    /* If the return address has been popped, sp already has the caller's value. */
     bool is_popped = b->call_push != 0 && rule->return_address.kind == USPI_REGISTER && e->frame->exact;
     c->cfa = caller->value[b->sp];
     if (!uspi_is_plausible_cfa(e->walk, e->frame, c->cfa + (is_popped ? b->call_push : 0))) return false;
@@ -94,7 +98,7 @@ bool uspi_make_candidate(struct uspi_evidence *e, const struct uspi_rule *rule, 
     if (c->credit == USPI_REFUTED) return false;
     c->fp_at = applied.fp_at;
     c->is_extended = applied.fp_is_extended;
-    /* The record holds the same return address, so the fp beside it is the caller's. */
+    /* The record has the same return address, so the fp beside it is the caller's. */
     if (!uspi_known(caller, b->fp) && uspi_has_record(e) && e->record_ra.pc == c->ra.pc) {
         uspi_set(caller, b->fp, e->record.previous);
         c->fp_at = e->frame->registers.value[b->fp];
@@ -118,13 +122,13 @@ bool uspi_is_steady(const struct uspi_candidate *c) {
     return (c->doubts & (USPI_DOUBT_SWITCH | USPI_DOUBT_TAIL_CALL)) == 0;
 }
 
-/* As the image tells where functions begin. */
+/* Finds the bounds of a function in the image's list of function starts. */
 static bool find_function(const struct uspi_walk *walk, usp_addr pc, struct uspi_bounds *bounds) {
     if (walk->tables_pc != pc || !walk->has_tables) return false;
     const struct uspi_source source = uspi_table_source(walk);
     const struct usp_memory_range *table = &walk->tables.function_starts;
     const struct uspi_bytes bytes = {&source, table->address, table->size};
-    /* The end of the last one is not recorded, and behind it linkers put stubs. */
+    /* The list does not contain the end of the last function, and linkers put stubs after it. */
     return uspi_function_starts_find(walk->backend, bytes, walk->tables.image, pc, &bounds->low, &bounds->high) &&
            bounds->high != 0;
 }

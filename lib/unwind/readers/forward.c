@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* The reader that goes forward: carries out what is left of the function, and sees from where it will return.
+/* The forward reader: executes the rest of the function symbolically and finds where it will return.
  *
  *     x86    return address = [sp + what is left to pop]
  *     arm    return address = lr, until it is stored; then [the slot from which it will be loaded]
  *
- * A way can go wrong behind a call that never returns, or through an indirect jump; several ways are then compared with each
- * other, and with what else is known. */
+ * A path can be wrong after a call that never returns, or after an indirect jump. Then several paths are compared with
+ * each other and with other evidence. */
 #include "lib/unwind/code/carry.h"
 #include "lib/unwind/code/explore.h"
 #include "lib/unwind/readers/proof.h"
 #include "lib/unwind/readers/readers.h"
 #include "lib/unwind/readers/start.h"
 
-/* Instructions to look at: behind a call; for a way back to the pc; to a return that is near. */
-#define BUDGET_RETURN 1024
-#define BUDGET_STALE  512
-#define BUDGET_NEAR   256
+/* Maximum numbers of instructions. */
+#define BUDGET_RETURN 1024 /* from the pc of a frame after a call to its return */
+#define BUDGET_STALE  512  /* from the link register's address back to the pc */
+#define BUDGET_NEAR   256  /* from the pc to a near return */
 
-/* What the ways so far have led to. */
+/* Results of the paths so far. */
 struct ways {
     struct uspi_evidence *evidence;
     struct uspi_candidate *best;
-    struct uspi_candidate by_register; /* doubtful, and out of a link register that may be stale; compared at the end */
+    struct uspi_candidate by_register; /* best doubtful one from a link register that may be stale; compared last */
     unsigned heard;
 };
 
-/* A way through an indirect jump may have strayed into any function, and what undoes a frame there confirms any
- * record. Where it is either a tail call or a jump table, it is the table: behind a tail call comes the next
- * function, from whose start the same return address follows; at a jump table, what stands at sp can be one that is
- * long gone. */
+/* Returns how credible a candidate is; higher is better. A path through an indirect jump may have entered any function,
+ * and an epilogue there confirms any record. If the jump can be a tail call or a jump table, the table is preferred. If
+ * it is really a tail call, the code after it is the next function, whose start gives the same return address. If it is
+ * really a jump table, the word at sp, which a tail call would return to, can be stale. */
 static unsigned rank(const struct uspi_candidate *c) {
     if (uspi_is_steady(c) && c->credit == USPI_VERIFIED) return c->is_record ? 5 : 4;
     if (c->is_record) return 3;
@@ -40,8 +40,8 @@ static bool is_better(const struct uspi_candidate *a, const struct uspi_candidat
     return !b->found || rank(a) > rank(b);
 }
 
-/* Whether a return may not be to the caller: it goes to what a register holds, or takes more off the stack than its
- * address. */
+/* Whether a return may enter a function instead of returning to the caller: it goes to a register's value, or removes
+ * more than its address from the stack. Only if callees can remove arguments. */
 static bool may_enter_function(const struct uspi_backend *b, const struct uspi_rule *rule) {
     const struct uspi_location *cfa = &rule->cfa, *ra = &rule->return_address;
     if (!uspi_callees_pop(b) || cfa->kind != USPI_REGISTER || cfa->offset > INT32_MAX - (int32_t)b->call_push)
@@ -50,9 +50,10 @@ static bool may_enter_function(const struct uspi_backend *b, const struct uspi_r
     return ra->kind == USPI_MEMORY && ra->base == cfa->base && (int64_t)cfa->offset - ra->offset > b->call_push;
 }
 
-/* A dynamic linker for i386 enters the function that it has found by a return, above which the caller's return address
- * stands. The function's start can look like a return address: a call that never returns may stand before it. Apart, because
- * other processors do without the stack that this needs. */
+/* Tries the word above those that a return removes. A dynamic linker for i386 enters the function that it has found
+ * with a return, and the caller's return address is above. The function's start can look like a return address, because
+ * a call that never returns may precede it. Separate function, because other processors do not need the stack that it
+ * uses. */
 USPI_APART static bool look_above(struct uspi_evidence *e, const struct uspi_rule *rule, unsigned doubts, bool found,
                                   struct uspi_candidate *c) {
     struct uspi_candidate other;
@@ -65,19 +66,21 @@ USPI_APART static bool look_above(struct uspi_evidence *e, const struct uspi_rul
     return true;
 }
 
-/* The candidate of a rule. */
+/* Makes the candidate of a rule. If its return may enter a function, tries look_above too. */
 static bool make_candidate(struct uspi_evidence *e, const struct uspi_rule *rule, unsigned doubts,
                            struct uspi_candidate *c) {
     const bool found = uspi_make_candidate(e, rule, doubts, c);
     return may_enter_function(e->walk->backend, rule) ? look_above(e, rule, doubts, found, c) : found;
 }
 
-/* Takes the next rule. True when it is enough: without doubt, or confirmed by the record or the table. */
+/* Evaluates the next rule. Returns true when no more paths are needed: it has no doubts, or the record or the table
+ * confirms it. */
 static bool hear(struct ways *ways, const struct uspi_rule *rule, unsigned doubts) {
     struct uspi_evidence *e = ways->evidence;
     struct uspi_candidate c;
     const bool is_behind_call = (doubts & USPI_DOUBT_CALL) != 0;
-    /* A call destroys the link register, and a way past the function's end ends in a return to nowhere. */
+    /* This doubt is unnecessary if there is a link register. A call destroys the register, so a path past the
+     * function's end returns to an unknown address. */
     if (e->walk->backend->lr != USPI_NO_REGISTER) doubts &= ~(unsigned)USPI_DOUBT_CALL;
     if (!make_candidate(e, rule, doubts, &c)) return false;
     bool is_less_than_record = c.credit == USPI_UNVERIFIED && !c.is_record && uspi_has_record(e);
@@ -86,15 +89,16 @@ static bool hear(struct ways *ways, const struct uspi_rule *rule, unsigned doubt
     if (is_better(&c, place)) *place = c;
     const struct uspi_candidate *best = ways->best, *body = uspi_candidate_of(e, USPI_BY_TABLE);
     const bool has_body = e->described_as == USPI_AS_BODY && body->found;
-    /* Behind a call that never returns there can be data. */
+    /* After a call that never returns there can be data. */
     bool is_clear = doubts == 0 && (!is_behind_call || c.credit == USPI_VERIFIED);
     if (is_clear || best->is_record) return true;
     if (has_body && best->found && uspi_is_steady(best) && uspi_agree(e, best, body)) return true;
-    /* Without a record to compare with, a verified return address behind a call is as good as it gets. */
+    /* Without a record or table to compare with, a verified return address is the best possible result of a path with a
+     * call. */
     return !uspi_has_record(e) && !has_body && best->credit == USPI_VERIFIED && doubts == USPI_DOUBT_CALL;
 }
 
-/* Whether the rule that was kept for this pc is enough here as well; otherwise nothing has been heard. */
+/* Whether the cached rule for this pc suffices here too. If it does not, its candidate is dropped. */
 static bool recall(struct ways *ways) {
     struct uspi_evidence *e = ways->evidence;
     struct uspi_rule rule;
@@ -105,8 +109,8 @@ static bool recall(struct ways *ways) {
     return false;
 }
 
-/* Follows the ways until one is enough. One that was the first and enough will be the first whenever this pc is met
- * again: it is kept. */
+/* Follows paths until one suffices. If the first path suffices, it will also be the first the next time, so its rule is
+ * cached. */
 USPI_APART static void explore(struct ways *ways, const struct uspi_question *question, bool keeps) {
     struct uspi_evidence *e = ways->evidence;
     struct uspi_explorer x;
@@ -121,7 +125,7 @@ USPI_APART static void explore(struct ways *ways, const struct uspi_question *qu
     }
 }
 
-/* Whether a way leads from an instruction to the pc without a call. */
+/* Whether a path leads from an instruction to the pc without a call. */
 USPI_APART static bool reaches_pc(struct uspi_evidence *e, usp_addr from) {
     struct uspi_explorer x;
     struct uspi_rule rule;
@@ -136,9 +140,10 @@ USPI_APART static bool reaches_pc(struct uspi_evidence *e, usp_addr from) {
     return uspi_explore_next(&x, &rule, &doubts);
 }
 
-/* Whether the link register, which a doubtful way ends with, can be the return address. A call that has returned
- * leaves in it what leads back to the pc without a call, or (armv7) what stands in one of the callee's own callees;
- * and while a frame has made no call, it still holds what was saved in the record. */
+/* Whether the link register, with which a doubtful path ends, can be the return address. After a call has returned, the
+ * register is stale: a path without a call leads from its address to the pc, or (armv7) the address is in a function
+ * that the callee has called. In a frame that has a record and has made no call, the register equals the record's
+ * return address. */
 static bool register_is_fresh(struct uspi_evidence *e, const struct uspi_candidate *c) {
     struct uspi_candidate from_callee;
     if (!e->frame->exact || reaches_pc(e, c->ra.pc)) return false;
@@ -147,13 +152,14 @@ static bool register_is_fresh(struct uspi_evidence *e, const struct uspi_candida
     return c->ra.callee == 0 || uspi_proves_itself(e, &c->ra, &from_callee) || e->leaves;
 }
 
-/* Whether the call before the link register calls what leads to the pc with the register untouched. */
+/* Whether the call before the link register's address calls a function from whose start a path leads to the pc with the
+ * register unchanged. */
 static bool register_proves_itself(struct uspi_evidence *e, const struct uspi_candidate *c) {
     struct uspi_candidate from_callee;
     return e->frame->exact && uspi_proves_itself(e, &c->ra, &from_callee) && from_callee.from_register;
 }
 
-/* Whether the condition flags decide about the instruction at which a frame was interrupted. */
+/* Whether the instruction at which a frame was interrupted depends on the condition flags. */
 static bool depends_on_flags(struct uspi_evidence *e, usp_addr pc, uint32_t mode) {
     const struct uspi_frame_state *frame = e->frame;
     struct uspi_instruction i;
@@ -176,7 +182,7 @@ static void follow_ways(struct ways *ways) {
                                      .budget = frame->exact ? USPI_BUDGET_EXACT : BUDGET_RETURN,
                                      .allowed = USPI_DOUBT_ANY,
                                      .data = &e->walk->target.memory};
-    /* What an instruction with a condition does is another thing the next time. */
+    /* A conditional instruction may do something else the next time, so its rule is neither cached nor recalled. */
     bool depends = depends_on_flags(e, question.from, question.mode);
     if (depends) question.mode |= USPI_MODE_FLAGS | (frame->registers.flags & USPI_MODE_NZCV);
     if (!depends && recall(ways)) return;
@@ -193,7 +199,8 @@ static void follow_ways(struct ways *ways) {
 void uspi_read_forward(struct uspi_evidence *e, struct uspi_candidate *c) {
     struct ways ways = {.evidence = e, .best = c};
     if (!uspi_can_read_code(e)) return;
-    /* Before anything that it is compared with: what can be read now may not be later. */
+    /* Look for the record before the candidates that are compared with it: memory that is readable now may not be
+     * later. */
     uspi_has_record(e);
     follow_ways(&ways);
     const struct uspi_candidate *other = &ways.by_register;
@@ -204,9 +211,9 @@ void uspi_read_forward(struct uspi_evidence *e, struct uspi_candidate *c) {
     }
 }
 
-/* Whether a rule is of a frame on the stack that the thread runs on, and no jump to somewhere else (setcontext). A
- * CFA that comes out of a slot is left to the table: behind a realigned stack's prologue, the slot may not have been
- * written yet. */
+/* Whether a rule describes a frame on the stack that the thread uses, not a switch to another context (setcontext). A
+ * CFA from a slot is left to the table: after the prologue of a realigned stack, the slot may not have been written
+ * yet. */
 static bool is_of_frame(const struct uspi_backend *b, const struct uspi_rule *rule) {
     const struct uspi_location *cfa = &rule->cfa, *ra = &rule->return_address;
     bool is_on_stack = cfa->kind == USPI_REGISTER && (cfa->base == b->sp || cfa->base == b->fp);
@@ -225,8 +232,7 @@ void uspi_read_return(struct uspi_evidence *e, struct uspi_candidate *c) {
                                            .high = bounds.high,
                                            .mode = uspi_frame_mode(e->walk, e->frame),
                                            .budget = BUDGET_NEAR};
-    /* Where the flags decide about the instruction, the way is not one for certain; a signal's trampoline does not
-     * return. */
+    /* If the instruction depends on the flags, the path is not certain. A signal trampoline does not return. */
     if (depends_on_flags(e, question.from, question.mode) || e->rule.signal_frame) return;
     uspi_explore_begin(&x, &e->code, &question);
     bool found = uspi_explore_next(&x, &rule, &doubts) && is_of_frame(e->walk->backend, &rule) &&

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Go's function table as an unwind table; what it says is lib/unwind/tables/go_frames.h's. */
+/* The reader of Go's function table as an unwind table. lib/unwind/tables/go_frames.h interprets the table. */
 #include "lib/unwind/readers/table.h"
 #include "lib/unwind/tables/go_frames.h"
 
-/* The table of the image that holds the frame's code; false: it has none. *source must live as long as the table. */
+/* Opens the table of the image that contains the frame's code. Returns false when it has none. *source must live as
+ * long as the table. */
 static bool open_table(struct uspi_evidence *e, struct uspi_source *source, struct uspi_go_table *table) {
     struct uspi_walk *walk = e->walk;
     const struct usp_unwind_tables *tables = uspi_unwind_tables_of(walk, e->frame);
@@ -12,12 +13,13 @@ static bool open_table(struct uspi_evidence *e, struct uspi_source *source, stru
     source->direct = tables->direct;
     const struct uspi_bytes bytes = {source, tables->go_functions.address, tables->go_functions.size};
     if (uspi_go_table_open(table, bytes) != USP_OK) return false;
-    /* The header's need not be the one where the image is loaded. */
+    /* The text address in the header may not be the one at which the image is loaded. */
     table->text = tables->go_text;
     return true;
 }
 
-/* The rule says where the caller's frame pointer is while the frame has its record; otherwise it is in the register. */
+/* Removes fp from the rule unless fp points to the slot that the rule states. Only then does the frame have its record;
+ * otherwise the caller's fp is in the register. */
 static void find_fp(const struct uspi_evidence *e, struct uspi_rule *rule) {
     const struct uspi_backend *b = e->walk->backend;
     const struct usp_registers *registers = &e->frame->registers;
@@ -29,7 +31,8 @@ static void find_fp(const struct uspi_evidence *e, struct uspi_rule *rule) {
     }
 }
 
-/* Whether the rule of a function in which Go's stacks end leads on. */
+/* Whether a function in which Go's stacks end has a caller: its rule gives a verified return address that is not in the
+ * function with which a thread begins. */
 static bool leads_on(struct uspi_evidence *e, const struct uspi_go_table *table, const struct uspi_rule *rule) {
     struct uspi_applied applied;
     if (!uspi_apply_rule(e->walk, e->frame, rule, &applied)) return false;

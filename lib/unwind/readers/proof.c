@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* See proof.h; and the reader that tries the return addresses that are known. */
+/* See proof.h. Also the reader that tries the known return addresses: those of other readers, on the stack, and in the
+ * link register. */
 #include "lib/unwind/readers/proof.h"
 #include "lib/unwind/readers/readers.h"
 #include "lib/unwind/readers/start.h"
 
-#define STACK_WORDS 8 /* at sp, tried as return addresses when nothing better is known */
+#define STACK_WORDS 8 /* words from sp on that are tried as return addresses when nothing better is known */
 
 bool uspi_proves_itself(struct uspi_evidence *e, const struct uspi_return_address *ra, struct uspi_candidate *c) {
     if (ra->callee == 0) return false;

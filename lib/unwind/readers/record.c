@@ -3,8 +3,8 @@
  *
  *     return address = [fp + slot]   fp of the caller = [fp]   sp of the caller = fp + 2 * slot
  *
- * The last equation holds where the record is the frame's top: on x86, armv7 and Apple's arm64. Linux compilers for arm64
- * put locals and saved registers above it; there the caller's sp is unknown, and only bounded from below. */
+ * The last equation is valid where the record is at the frame's top: on x86, armv7 and Apple's arm64. Linux compilers
+ * for arm64 put locals and saved registers above it. There only a lower bound of the caller's sp is known. */
 #include "lib/unwind/readers/readers.h"
 
 static bool record_is_top(const struct uspi_walk *walk) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The reader of signal frames. Linux's are recognised by the code to which the handler returns, Darwin's by their structure
- * (darwin_signal.c).
+/* The reader of signal frames. It recognizes Linux's by the code to which the handler returns, Darwin's by their
+ * structure (darwin_signal.c).
  *
  *        |  ucontext: all registers |  sp + stub.context
  *        |  siginfo …               |
  *  sp -> |                          |  as the handler's return leaves it
  *
- * The frame above starts afresh: an exact pc, every register known, the first-frame rule applies again. */
+ * The caller is an interrupted frame: its pc is exact and all its registers are known, as in the first frame of a
+ * walk. */
 #include "lib/unwind/frame/trampoline.h"
 #include "lib/unwind/readers/darwin_signal.h"
 #include "lib/unwind/readers/readers.h"
@@ -17,13 +18,14 @@ static bool read_context(const struct uspi_walk *walk, const struct uspi_signal_
     return uspi_read_saved_state(walk->backend, &walk->target.memory, stub->state, at, registers) == USP_OK;
 }
 
-/* On either side of the kernel's frame: the handler may run on an alternate stack. The processor keeps sp aligned to 16
- * bytes (Arm Procedure Call Standard for the Arm 64-bit Architecture, "The Stack"). */
+/* Whether a value can be the interrupted stack pointer. It may be above or below the kernel's frame, because the
+ * handler may run on an alternate stack. The processor keeps sp aligned to 16 bytes (Arm Procedure Call Standard for
+ * the Arm 64-bit Architecture, "The Stack"). */
 static bool is_stack_pointer(usp_addr sp) { return sp != 0 && (sp & 15) == 0; }
 
-/* Where sp is not known (a record-only step on arm64), the kernel's own record helps: it writes {interrupted x29, x30}
- * behind the context and points x29 at it, so the context is the one between here and there whose fp says the same
- * (Linux arch/arm64/kernel/signal.c, setup_sigframe). */
+/* Searches for the context if sp is unknown, which is the case after a step by frame record on arm64. The kernel writes
+ * a record {interrupted x29, x30} after the context and makes x29 point to it. So the context is between the frame's
+ * lower bound and that record, and contains the same x29 and x30 (Linux arch/arm64/kernel/signal.c, setup_sigframe). */
 static bool search_context(const struct uspi_walk *walk, const struct uspi_signal_stub *stub,
                            const struct uspi_frame_state *frame, struct usp_registers *registers) {
     const struct uspi_backend *b = walk->backend;

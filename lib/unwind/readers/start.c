@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* See start.h; and the two readers that go that way: from a start that is known, and from one that is found by scanning
- * back. */
+/* See start.h. Also the two readers that explore from a function's start: from a known one, and from one that is found
+ * by scanning back. */
 #include "lib/unwind/readers/start.h"
 #include "lib/unwind/code/carry.h"
 #include "lib/unwind/code/explore.h"
 #include "lib/unwind/readers/readers.h"
 
-#define FUNCTION_MAX (1u << 22) /* bytes between a start and a pc to which it is believed to lead */
-#define SCAN_BACK    1024       /* bytes before the pc in which a start is looked for, */
-#define SCAN_TRIES   4          /* and how many that look like one are tried */
-#define RECORD_MAX   4          /* instructions behind the push of fp until fp is set */
+#define FUNCTION_MAX (1u << 22) /* maximum distance in bytes between a start and the pc */
+#define SCAN_BACK    1024       /* bytes before the pc in which a start is searched for */
+#define SCAN_TRIES   4          /* maximum number of apparent starts that are tried */
+#define RECORD_MAX   4          /* maximum number of instructions from the push of fp until fp is set */
 
-/* Behind the call stands what the function's own return takes off the stack. */
+/* Moves the rule's CFA up by the arguments that the function's own return removes from the stack. */
 static void add_popped(struct uspi_evidence *e, usp_addr start, struct uspi_rule *rule) {
     int64_t popped;
     if (!uspi_callees_pop(e->walk->backend) || !uspi_code_popped_by(&e->aside, start, 0, &popped)) return;
     *(rule->cfa.kind == USPI_MEMORY ? &rule->cfa.addend : &rule->cfa.offset) += (int32_t)popped;
 }
 
-/* The first rule that leads somewhere; `verified`: to a return address that is one for certain. */
+/* Makes the candidate of the first rule that gives a possible return address; `verified`: a verified one. */
 USPI_APART static bool explore(struct uspi_evidence *e, const struct uspi_question *question, bool verified,
                                struct uspi_candidate *c) {
     struct uspi_explorer x;
@@ -49,7 +49,7 @@ bool uspi_from_start(struct uspi_evidence *e, usp_addr start, usp_addr end, stru
                                      .allowed = USPI_DOUBT_ANY,
                                      .data = &e->walk->target.memory};
     struct uspi_candidate again;
-    /* A tail call may have led to a function that lies before the one that was called. */
+    /* A tail call may have led to a function at a lower address than the one that was called. */
     if (pc - start > FUNCTION_MAX && start - pc > FUNCTION_MAX) return false;
     bool found = explore(e, &question, false, c);
     if (!uspi_callees_pop(b) || (found && c->credit == USPI_VERIFIED)) return found;
@@ -64,7 +64,8 @@ void uspi_read_start(struct uspi_evidence *e, struct uspi_candidate *c) {
     if (bounds.low == 0 || !uspi_can_read_code(e) || !uspi_from_start(e, bounds.low, bounds.high, c)) c->found = false;
 }
 
-/* Whether functions begin with this instruction: it says so, or it is the push of fp with which a record is begun. */
+/* Whether an instruction can be a function's first one: compilers put it only there (start_hint), or it pushes fp to
+ * make a frame record. */
 static bool begins_function(struct uspi_evidence *e, usp_addr at, uint32_t mode) {
     const struct uspi_backend *b = e->walk->backend;
     struct uspi_instruction i;
@@ -78,7 +79,7 @@ static bool begins_function(struct uspi_evidence *e, usp_addr at, uint32_t mode)
     return pushes && stores_fp;
 }
 
-/* Whether fp is set from sp in one of the instructions behind this one: more than a byte that looks like a push. */
+/* Whether one of the next instructions sets fp from sp. That is better evidence than a byte that looks like a push. */
 static bool makes_record(struct uspi_evidence *e, usp_addr at, uint32_t mode) {
     const struct uspi_backend *b = e->walk->backend;
     struct uspi_instruction i;
@@ -108,8 +109,9 @@ static bool scan(struct uspi_evidence *e, bool only_records, struct uspi_candida
     return false;
 }
 
-/* Scans back from the pc for the function's start. Bytes that only look like one lead nowhere, or not to a return
- * address that follows a call; but stale ones are on every stack, and x86 has a push in many an operand. */
+/* Scans back from the pc for the function's start. An apparent start counts only if it leads to a return address that
+ * follows a call. That does not exclude every wrong start: stale return addresses are on every stack, and many x86
+ * operands contain the code of a push. So x86 first tries starts that make a frame record. */
 void uspi_read_scan(struct uspi_evidence *e, struct uspi_candidate *c) {
     bool found = e->frame->exact && uspi_can_read_code(e) &&
                  ((e->walk->backend->call_push != 0 && scan(e, true, c)) || scan(e, false, c));

@@ -7,8 +7,9 @@
 #include "lib/unwind/tables/compact.h"
 #include "lib/unwind/tables/ehabi.h"
 
-/* Tables were written by the compiler that wrote the code. Compact unwind refers to call frame information itself;
- * of Go's code Go's table knows more: which functions change stacks. */
+/* The kinds of tables, in the order in which they are searched. The compiler writes them together with the code.
+ * Compact unwind itself refers to call frame information. Go's table precedes it for Go's code, because it also states
+ * which functions switch stacks. */
 static const struct table_kind {
     uint32_t readers; /* enum usp_frame_readers */
     uint32_t method;  /* enum usp_frame_method */
@@ -22,7 +23,7 @@ static const struct table_kind {
 
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
-/* ---- tables of bodies ---- */
+/* ---- tables that describe only bodies ---- */
 
 void uspi_describe_by_compact(struct uspi_evidence *e, struct uspi_description *d) {
     struct uspi_walk *walk = e->walk;
@@ -43,7 +44,7 @@ void uspi_describe_by_compact(struct uspi_evidence *e, struct uspi_description *
     e->named_end = d->entry.end;
     uint64_t offset = d->entry.cfi_offset;
     d->answer = USPI_NOT_DESCRIBED;
-    /* An offset that does not fit into an encoding is 0: the entry is looked for then. */
+    /* The encoding has offset 0 if the offset does not fit into it. Then the entry is searched for. */
     if (offset == 0 || (e->readers & USP_READER_CFI) == 0) return;
     e->method = USP_FRAME_METHOD_CFI;
     uspi_describe_by_fde(e, offset, d);
@@ -64,18 +65,20 @@ void uspi_describe_by_ehabi(struct uspi_evidence *e, struct uspi_description *d)
     d->is_body_only = true;
 }
 
-/* ---- what a rule leads to ---- */
+/* ---- applying a rule ---- */
 
-/* Whether a return address goes where code can be; a caller that was interrupted need not stand behind a call. */
+/* Whether a return address cannot be one. The pc of an interrupted caller need not follow a call; it is refuted only if
+ * it is 0 or known not to be code. */
 static bool is_refuted(const struct uspi_walk *walk, const struct uspi_rule *rule,
                        const struct uspi_return_address *ra) {
     if (ra->credit != USPI_REFUTED) return false;
     return !rule->signal_frame || ra->pc == 0 || uspi_ask_for_image(walk, ra->pc) == USP_ERROR_NOT_FOUND;
 }
 
-/* Apple's _sigtramp for x86 tells one more than the interrupted pc, except of traps, whose pc is behind the
- * instruction anyway: so that it can be taken for a return address (libplatform src/setjmp/x86_64/_sigtramp.s,
- * i386/_sigtramp.s). The pc itself lies in the context from which the other registers come. */
+/* Returns the caller's pc: the exact one if the rule is that of Apple's _sigtramp for x86, otherwise the return address
+ * as found. The table of that _sigtramp adds one to the interrupted pc, so that it can be treated as a return address.
+ * It does not for traps, whose pc is after the instruction anyway (libplatform src/setjmp/x86_64/_sigtramp.s,
+ * i386/_sigtramp.s). The exact pc is in the context from which the other registers are read. */
 static uint64_t interrupted_pc(const struct uspi_walk *walk, const struct uspi_rule *rule,
                                const struct uspi_applied *applied) {
     const struct uspi_backend *b = walk->backend;
@@ -100,7 +103,7 @@ static void give_end(const struct uspi_evidence *e, struct uspi_candidate *c) {
     c->stop_address = uspi_pc_of(e->walk, e->frame);
 }
 
-/* As it is written. */
+/* Applies a rule exactly as the table states it. */
 static void follow_rule(struct uspi_evidence *e, const struct uspi_rule *rule, struct uspi_candidate *c) {
     struct uspi_walk *walk = e->walk;
     struct uspi_applied applied;
@@ -113,7 +116,7 @@ static void follow_rule(struct uspi_evidence *e, const struct uspi_rule *rule, s
         return;
     }
     const usp_addr sp = applied.caller.value[walk->backend->sp];
-    /* A signal may have been handled on another stack. */
+    /* A signal may have been handled on another stack, so the CFA of its frame is not checked. */
     if (!rule->signal_frame && !uspi_is_plausible_cfa(walk, e->frame, sp)) {
         walk->stack_flags |= USP_STACK_CORRUPT_TABLE;
         e->is_corrupt = true;
@@ -141,13 +144,13 @@ static void follow_rule(struct uspi_evidence *e, const struct uspi_rule *rule, s
 
 /* ---- the reader ---- */
 
-/* How the table's word is to be taken. Where the instructions cannot be asked, as it stands. */
+/* Returns how the table's rule is to be used. If the instructions cannot be used, it is applied as it is. */
 static enum uspi_described_as take_as(struct uspi_evidence *e, const struct uspi_description *d) {
     if (!e->frame->exact || (e->readers & USP_READER_INSTRUCTIONS) == 0 || !uspi_can_read_code(e)) return USPI_AS_CALL;
     return d->is_body_only ? USPI_AS_BODY : USPI_AS_WHOLE;
 }
 
-/* Whether the search ends with this kind of table. */
+/* Searches one kind of table. Returns whether the search ends with it. */
 static bool ask_table(struct uspi_evidence *e, const struct table_kind *kind, struct uspi_candidate *c) {
     struct uspi_description d;
     d.answer = USPI_NOT_DESCRIBED;
@@ -157,8 +160,9 @@ static bool ask_table(struct uspi_evidence *e, const struct table_kind *kind, st
         e->walk->stack_flags |= USP_STACK_CORRUPT_TABLE;
         e->is_corrupt = true;
     }
-    /* USPI_CANNOT_UNWIND is as good as nothing: compilers write it for whatever they were not asked to describe. But
-     * what Go's table says so of, call frame information that Go's linker made of the same lists describes wrongly. */
+    /* USPI_CANNOT_UNWIND counts as not described: compilers write it for code that they were not asked to describe. In
+     * Go's table it is certain and ends the search. Go's linker also makes call frame information from the same lists,
+     * and that describes such code wrongly. */
     if (d.answer == USPI_CANNOT_UNWIND && kind->method == USP_FRAME_METHOD_GO) e->next_table = KINDS;
     if (d.answer != USPI_DESCRIBED) return false;
     const enum uspi_described_as as = take_as(e, &d);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* From one certain rule to the next (kept_rules.h): the loop that walks deep stacks.
+/* Walks deep stacks from one certain rule to the next (kept_rules.h):
  *
  *     CFA = sp or fp + offset       return address = [CFA + a]       fp = [CFA + b], or itself       sp = CFA
  *
- * A frame is given when the return address that it leads to is one for which there is a certain rule again, or a root.
- * Everything else is the readers'. The other registers are not needed meanwhile; where the readers take over, they are
- * fetched by going the same way once more. */
+ * A frame is given if there is a certain rule for its return address too, if that is a root, or if the frame's own rule
+ * ends the stack. The frame readers handle everything else. The walk does not need the other registers. If the readers
+ * continue it, a second pass over the same frames restores them. */
 #include "lib/unwind/rule_cache/kept_rules.h"
 
-/* Not uspi_le: what lies on a stack may be fenced off by AddressSanitizer, and compilers see one load in this. */
+/* Loads a slot. Does not use uspi_le, because AddressSanitizer may have poisoned the stack memory. Compilers make one
+ * load of this. */
 USPI_NO_ASAN USPI_TEMPLATE uint64_t load_slot(const uint8_t *p, unsigned slot) {
     uint64_t low = (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24;
     if (slot == 4) return low;
@@ -41,14 +42,15 @@ USPI_TEMPLATE bool is_on_stack(const struct uspi_rule_walk *w, usp_addr at, unsi
     return at - w->from <= w->size - slot;
 }
 
-/* A slot that is on it. */
+/* Reads a slot that is on the stack. */
 USPI_NO_ASAN USPI_TEMPLATE uint64_t read_slot(const struct uspi_rule_walk *w, usp_addr at, unsigned slot) {
     return load_slot((const uint8_t *)((uintptr_t)w->origin + (uintptr_t)at), slot);
 }
 
 USPI_TEMPLATE usp_addr at_slot(usp_addr base, int64_t slots, unsigned slot) { return base + (usp_addr)(slots * slot); }
 
-/* The callee-saved registers but fp. Changes nothing and returns false when one of them cannot be read here. */
+/* Restores the callee-saved registers except fp. Returns false and changes nothing when the slot of one of them cannot
+ * be read here. */
 USPI_NO_ASAN USPI_TEMPLATE bool restore(const struct uspi_rule_walk *w, uint64_t rule, uint64_t saved, usp_addr cfa,
                                         unsigned slot, struct usp_registers *registers) {
     const struct uspi_backend *b = w->backend;
@@ -68,20 +70,21 @@ USPI_NO_ASAN USPI_TEMPLATE bool restore(const struct uspi_rule_walk *w, uint64_t
     return true;
 }
 
-/* Where a caller is. */
+/* The caller, as a rule gives it. */
 struct step {
     usp_addr cfa, fp;
     uint64_t raw; /* return address as found */
 };
 
-/* The caller's fp out of its slot; false when the readers have to describe the record of a Swift async frame. */
+/* Reads the caller's fp from its slot. Returns false when the slot is in the record of a Swift async frame, which the
+ * readers have to describe. */
 USPI_NO_ASAN USPI_TEMPLATE bool read_fp(const struct uspi_rule_walk *w, usp_addr at, unsigned slot, usp_addr *fp) {
     uint64_t stored = read_slot(w, at, slot);
     *fp = stored & w->word_mask;
     return (stored & w->tag_mask) == 0;
 }
 
-/* By any rule. False: not without the readers. */
+/* Steps to the caller by any rule. Returns false when the readers are needed. */
 USPI_NO_ASAN USPI_TEMPLATE bool take_checked_step(const struct uspi_rule_walk *w, uint64_t frame, usp_addr sp,
                                                   usp_addr fp, unsigned slot, struct step *step) {
     unsigned base = uspi_packed_base(frame, w->sp);
@@ -100,7 +103,8 @@ USPI_NO_ASAN USPI_TEMPLATE bool take_checked_step(const struct uspi_rule_walk *w
     return is_on_stack(w, fp_at, slot) && read_fp(w, fp_at, slot, &step->fp);
 }
 
-/* The same, and at once where a rule says that only the CFA has to be looked at. `sp` is aligned and on the stack. */
+/* Like take_checked_step, but faster if the rule requires only a check of the CFA (USPI_PACKED_BASE_PUSHED). `sp` is
+ * aligned and on the stack. */
 USPI_NO_ASAN USPI_TEMPLATE bool take_step(const struct uspi_rule_walk *w, uint64_t frame, usp_addr sp, usp_addr fp,
                                           unsigned slot, struct step *step) {
     if (USPI_UNLIKELY(uspi_packed_stored_base(frame) != USPI_PACKED_BASE_PUSHED)) {
@@ -116,25 +120,25 @@ USPI_NO_ASAN USPI_TEMPLATE bool take_step(const struct uspi_rule_walk *w, uint64
            read_fp(w, at_slot(cfa, uspi_packed_place(fp_place), slot), slot, &step->fp);
 }
 
-/* What of a frame is known before its caller is. */
+/* Fills the fields of a frame that are known before its caller is found. */
 USPI_TEMPLATE void begin_frame(struct usp_frame *frame, usp_addr pc, usp_addr fp, uint32_t kind, uint32_t method,
                                uint32_t flags) {
     *frame = (struct usp_frame){.pc = pc, .fp = fp, .kind = kind, .method = method, .flags = flags};
 }
 
-/* The rule's other word is only needed for registers. */
+/* Finds the certain rule for a pc. *saved is only needed to restore registers, and may be NULL. */
 USPI_TEMPLATE bool find(const struct uspi_rule_walk *w, usp_addr pc, unsigned how, uint64_t *rule, uint64_t *saved) {
     uint64_t wanted = uspi_rule_wanted(USPI_RULE_CERTAIN | how, w->stamp);
     return uspi_rule_cache_find_words(&w->rules, pc, wanted, rule, saved);
 }
 
-/* What is constant about a processor's stacks. */
+/* Properties of a processor's stacks. They are constants in each instance of `follow`. */
 struct shape {
     unsigned slot;
-    bool is_masked; /* a return address has bits that are none of the address */
+    bool is_masked; /* return addresses have bits that are not part of the address */
 };
 
-/* The loop has little in hand at a time, so that compilers keep it in registers. */
+/* Walks along certain rules; see uspi_rule_walk_go. Uses few variables at a time, so that they stay in registers. */
 USPI_NO_ASAN USPI_TEMPLATE uint32_t follow(const struct uspi_rule_walk *restrict w, struct uspi_standing *at,
                                            struct usp_frame *restrict frames, uint32_t room, struct shape shape) {
     usp_addr sp = at->sp, fp = at->fp, pc = at->pc;
@@ -167,8 +171,7 @@ USPI_NO_ASAN USPI_TEMPLATE uint32_t follow(const struct uspi_rule_walk *restrict
     return (uint32_t)(frame - frames);
 }
 
-/* One function for each size, each with registers to itself; and one for addresses of which every bit counts, for which each
- * frame would otherwise have to wait. */
+/* Instances of `follow`: separate functions, so that compilers assign registers to each of them alone. */
 USPI_NO_ASAN USPI_APART static uint32_t follow_4(const struct uspi_rule_walk *w, struct uspi_standing *at,
                                                  struct usp_frame *frames, uint32_t room) {
     return follow(w, at, frames, room, (struct shape){4, true});
@@ -179,6 +182,7 @@ USPI_NO_ASAN USPI_APART static uint32_t follow_8(const struct uspi_rule_walk *w,
     return follow(w, at, frames, room, (struct shape){8, true});
 }
 
+/* For return addresses that need no mask, which would delay each frame. */
 USPI_NO_ASAN USPI_APART static uint32_t follow_8_whole(const struct uspi_rule_walk *w, struct uspi_standing *at,
                                                        struct usp_frame *frames, uint32_t room) {
     return follow(w, at, frames, room, (struct shape){8, false});
@@ -191,8 +195,8 @@ uint32_t uspi_rule_walk_go(const struct uspi_rule_walk *w, struct uspi_standing 
     return w->code_mask != UINT64_MAX ? follow_8(w, at, frames, room) : follow_8_whole(w, at, frames, room);
 }
 
-/* The same way once more, for the other registers: `state` becomes the frame behind n frames, or behind as many as rules
- * still lead over, since one can have been displaced. Returns how many. */
+/* Walks n frames once more to restore the other registers; `state` becomes the frame after them. The walk ends earlier
+ * if a rule has been replaced in the cache since. Returns the number of frames. */
 USPI_NO_ASAN static uint32_t fetch_registers(const struct uspi_rule_walk *w, struct uspi_frame_state *state,
                                              uint32_t n) {
     const struct uspi_backend *b = w->backend;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* See kept_rules.h: under which key, and with which stamp, a rule is kept and found again. */
+/* See kept_rules.h. Decides the key and the stamp under which a rule is cached and found. */
 #include "lib/unwind/rule_cache/kept_rules.h"
 #include "lib/unwind/frame/code.h"
 
-/* Code around a pc that has to be the same: a call and what follows, and more than two functions have in common at one
- * address unless they are one. */
-#define CODE_BEFORE 16u
-#define CODE_BYTES  32u
+/* The code around a pc that must be unchanged: the call and the code after it. Two different functions rarely have so
+ * many equal bytes at the same address. */
+#define CODE_BEFORE 16u /* bytes before the pc */
+#define CODE_BYTES  32u /* bytes in total */
 
-/* As lib/unwind/unwind.c's hashes. */
+/* A multiplier of the hash in lib/unwind/unwind.c. */
 #define ODD UINT64_C(0xbf58476d1ce4e5b9)
 
 struct place {
-    usp_addr pc; /* 0: nothing can be kept */
+    usp_addr pc; /* 0: the rule cannot be cached */
     unsigned how;
     uint32_t stamp;
 };
 
-/* For which walk, for which frame. */
+/* The walk and the frame to which a rule belongs. */
 struct request {
     const struct uspi_shortcuts *shortcuts;
     const struct uspi_walk *walk;
@@ -30,7 +30,8 @@ static bool code_stays(const struct request *r, usp_addr pc) {
     return image != NULL && (image->flags & USP_IMAGE_PERMANENT) != 0;
 }
 
-/* Rules that were made before a root was known may lead beyond it. */
+/* Returns the stamp of rules for code that does not change. Rules that were made before a root was known may lead
+ * beyond it. */
 static uint32_t lasting_stamp(const struct uspi_walk *walk) { return walk->target.root_count; }
 
 static bool passing_stamp(const struct request *r, usp_addr pc, uint32_t *stamp) {
@@ -52,7 +53,7 @@ static struct place place_of(const struct request *r, unsigned how) {
     usp_addr pc = uspi_pc_of(r->walk, frame);
     uint32_t mode = uspi_frame_mode(r->walk, frame);
     struct place nowhere = {0}, place = {pc, how, lasting_stamp(r->walk)};
-    /* Inside an IT block the mode says more than is kept. */
+    /* Inside an IT block the mode has bits that the key does not contain. */
     if ((mode & ~(uint32_t)USPI_MODE_THUMB) != 0) return nowhere;
     if (frame->exact) place.how |= USPI_RULE_EXACT;
     if (mode != 0) place.how |= USPI_RULE_THUMB;
@@ -62,7 +63,7 @@ static struct place place_of(const struct request *r, unsigned how) {
     return stays || passing_stamp(r, pc, &place.stamp) ? place : nowhere;
 }
 
-/* Whether rules of this kind are kept at all. */
+/* Whether rules of this kind are cached at all. */
 static bool is_kept(const struct uspi_shortcuts *shortcuts, const struct uspi_walk *walk, enum uspi_rule_how kind) {
     if (shortcuts == NULL || shortcuts->rules == NULL) return false;
     if (kind == USPI_RULE_EXPLORED) return shortcuts->rules->still;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See rule_cache.h: making a cache, and keeping a rule in it. */
+/* See rule_cache.h. Creates a cache and stores rules in it. */
 #include "lib/unwind/rule_cache/rule_cache.h"
 
 #include <stdlib.h>
 
-/* A set fills whole lines of the processor's cache. */
+/* Size of a line of the processor's cache. A set fills whole lines. */
 #define LINE 64u
 /* 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming, volume 3, 6.4). */
 #define SPREAD UINT64_C(0x9e3779b97f4a7c15)
@@ -24,8 +24,8 @@ struct uspi_rule_cache *uspi_rule_cache_create(uint32_t rules, bool still, size_
     return cache;
 }
 
-/* The place for a rule: its own, else an empty one, else any. Any rather than the oldest: of a walk through more pcs than
- * there is room for, some are then found again the next time. */
+/* Returns the entry for a rule: the one that has the rule's key, else an empty one, else a pseudorandom one. If the
+ * oldest were replaced, a walk through more pcs than fit would find none of its rules again the next time. */
 static struct uspi_kept_rule *choose_place(const struct uspi_rule_cache *cache, usp_addr pc, unsigned how) {
     const uint64_t how_bits = uspi_rule_wanted(~0u, 0) & USPI_RULE_WANTED_BITS & UINT32_MAX;
     struct uspi_kept_rule *set = uspi_rule_set(cache, pc), *empty = NULL;
@@ -46,12 +46,13 @@ void uspi_rule_cache_keep(struct uspi_rule_cache *cache, usp_addr pc, unsigned h
     if (pc == 0) return;
     struct uspi_kept_rule *entry = choose_place(cache, pc, how);
     uint64_t version = atomic_load_explicit(&entry->version, memory_order_relaxed);
-    /* A writer that never comes back (its handler was left by a jump, its process was forked) costs one place. */
+    /* A writer that never finishes makes one entry unusable: its signal handler was left by a jump, or its process was
+     * forked. */
     if ((version & 1) != 0 || !atomic_compare_exchange_strong_explicit(&entry->version, &version, version | 1,
                                                                        memory_order_acquire, memory_order_relaxed)) {
         return;
     }
-    /* A reader that sees one of these sees the odd version as well. */
+    /* A reader that sees one of these stores also sees the odd version. */
     atomic_store_explicit(&entry->pc, pc, memory_order_release);
     atomic_store_explicit(&entry->frame, rule->frame, memory_order_release);
     atomic_store_explicit(&entry->saved, rule->saved, memory_order_release);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Unwind rules in two words, as a cache keeps them: the CFA as register + offset, and slots from the CFA. That is nearly
- * every rule that compilers write; one with an expression, with a register in another one, or with slots far apart has no
- * such form. The fields are rule_cache.h's. */
+/* Packs unwind rules into two words for the cache: the CFA as register + offset, and slots relative to the CFA. Nearly
+ * every rule that compilers write has this form. Rules with an expression, with a register in another one, or with
+ * slots far apart do not. rule_cache.h describes the fields. */
 #include "lib/unwind/rule_cache/rule_cache.h"
 
-/* Whole slots, within a field's range, its special values left out. */
+/* Converts an offset to a field's value in slots. Returns false when the offset is not a multiple of a slot, is out of
+ * the field's range, or would give one of its special values. */
 static bool to_slots(const struct uspi_backend *b, int64_t offset, unsigned bits, unsigned special, uint64_t *stored) {
     int64_t slots = offset / b->slot + USPI_PACKED_MIDDLE(bits);
     if (offset % b->slot != 0 || slots < (int64_t)special || slots >= INT64_C(1) << bits) return false;
@@ -12,14 +13,14 @@ static bool to_slots(const struct uspi_backend *b, int64_t offset, unsigned bits
     return true;
 }
 
-/* The offset from the CFA of what a location says is read from memory. */
+/* Finds the offset from the CFA of the slot that a location is read from. Returns false for other locations. */
 static bool slot_of(const struct uspi_backend *b, const struct uspi_rule *rule, struct uspi_location at,
                     int64_t *offset) {
     if (at.kind != USPI_MEMORY || at.addend != 0) return false;
     *offset = at.offset;
     if (at.base == USPI_BASE_CFA) return true;
     *offset -= rule->cfa.offset;
-    /* What lies below the stack pointer is looked at when the rule is carried out. */
+    /* Slots below the stack pointer have to be checked when the rule is applied, so such a rule is not cached. */
     return at.base == rule->cfa.base && (at.base != b->sp || at.offset >= 0);
 }
 

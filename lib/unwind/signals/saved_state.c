@@ -2,7 +2,7 @@
 /* See saved_state.h. */
 #include "lib/unwind/signals/saved_state.h"
 
-/* The largest that any processor's layout needs (Linux's aarch64 ucontext up to pstate). */
+/* Size of the largest layout of all processors (Linux's aarch64 ucontext up to pstate). */
 #define STATE_MAX 512
 
 const struct uspi_state_layout *uspi_saved_state_layout(const struct uspi_backend *backend, uint32_t state) {

@@ -5,24 +5,25 @@
 #include "arch/frame.h"
 #include "lib/unwind/signals/saved_state.h"
 
-/* siginfo and ucontext with pointers of 8 and of 4 bytes: xnu bsd/sys/signal.h (struct user64_siginfo, user32_siginfo, both
- * begin with the signal's number), bsd/sys/ucontext.h (struct user_ucontext64, user_ucontext32, both begin with
- * uc_onstack). */
+/* Layouts of siginfo and ucontext with pointers of 8 bytes (wide) and of 4 bytes (narrow). Sources: xnu
+ * bsd/sys/signal.h (struct user64_siginfo, user32_siginfo, both begin with the signal's number), bsd/sys/ucontext.h
+ * (struct user_ucontext64, user_ucontext32, both begin with uc_onstack). */
 static const struct about {
-    uint8_t siginfo, ucontext;   /* their sizes; and of the latter's fields */
-    uint8_t link, size, machine; /* uc_link, uc_mcsize, uc_mcontext: offsets */
+    uint8_t siginfo, ucontext;   /* sizes of the two structs */
+    uint8_t link, size, machine; /* offsets in the ucontext: uc_link, uc_mcsize, uc_mcontext */
 } wide = {104, 56, 32, 40, 48}, narrow = {64, 32, 20, 24, 28};
 
 #define UCONTEXT_MAX  56
 #define SIZE_MAX_TOLD 65536u
 /* Signals are numbered from 1 on (xnu bsd/sys/signal.h, __DARWIN_NSIG). */
 #define SIGNALS 32u
-/* What _sigtramp's prologue may have put between sp and the kernel's frame, and that frame up to the mcontext. */
+/* Maximum distance from sp to the mcontext, in bytes: what _sigtramp's prologue may have pushed, and the kernel's frame
+ * up to the mcontext. */
 #define PROLOGUE_MAX 512u
-/* Frame records that are followed on one stack. */
+/* Maximum number of frame records that are followed on one stack. */
 #define HOPS 65536u
 
-/* Arguments of _sigtramp for arm: siginfo is the fourth; of __sigreturn ucontext the first. */
+/* Argument registers on arm. _sigtramp's fourth argument is siginfo; __sigreturn's first one is ucontext. */
 enum { FIRST_ARGUMENT = 0, FOURTH_ARGUMENT = 3 };
 
 static const struct about *about(const struct uspi_sigframe *f) { return f->pointer == 8 ? &wide : &narrow; }
@@ -59,7 +60,7 @@ static bool fp_of(const struct uspi_sigframe_view *v, const struct usp_registers
     return (r->known >> v->backend->fp & 1) != 0;
 }
 
-/* The ucontext whose mcontext is `machine`, of that size. */
+/* Returns the address of the ucontext that belongs to the mcontext at `machine`, which has `size` bytes. */
 static usp_addr ucontext_at(const struct uspi_sigframe *f, usp_addr machine, unsigned size) {
     const struct about *a = about(f);
     return f->is_last != 0 ? machine - a->ucontext : machine + size + a->siginfo;
@@ -72,8 +73,8 @@ static bool points_there(const struct uspi_sigframe_view *v, usp_addr context, u
            same(v, pointer, machine);
 }
 
-/* As the kernel fills it: what was interrupted was on the alternate stack or not, no other context follows, the size is
- * one that there is (i386 reports x86_64's), and siginfo names a signal. */
+/* Whether a ucontext and its siginfo are filled as by the kernel. uc_onstack is 0 or 1, no other context follows, the
+ * size is possible (i386 reports x86_64's), and siginfo has a signal's number. */
 static bool is_filled(const struct uspi_sigframe_view *v, usp_addr context, unsigned size) {
     const struct uspi_sigframe *f = v->backend->sigframe;
     const struct about *a = about(f);
@@ -107,7 +108,8 @@ static enum uspi_sigframe_found look_at(const struct uspi_sigframe_view *v, usp_
     return USPI_NO_SIGFRAME;
 }
 
-/* At a CFA. Where an mcontext comes first, the size of which is not known, its frame pointer is what tells it apart. */
+/* Looks for the kernel's frame above a CFA. If the mcontext is its first part (x86), the mcontext's size is unknown,
+ * and the frame pointer that it contains identifies it. */
 static enum uspi_sigframe_found look_above(const struct uspi_sigframe_view *v, usp_addr cfa, usp_addr fp,
                                            struct usp_registers *interrupted) {
     const struct uspi_backend *b = v->backend;
@@ -126,7 +128,8 @@ static enum uspi_sigframe_found look_above(const struct uspi_sigframe_view *v, u
     return USPI_NO_SIGFRAME;
 }
 
-/* Whether an mcontext that comes last can begin here or there behind a CFA: all that most frames are asked. */
+/* Whether an mcontext that is the last part (arm) can begin above a CFA: a ucontext points to it. Most frames need only
+ * this check. */
 static bool may_begin_above(const struct uspi_sigframe_view *v, usp_addr cfa) {
     const struct uspi_sigframe *f = v->backend->sigframe;
     for (unsigned more = 0; more <= f->slack; more += v->backend->word) {
@@ -142,7 +145,7 @@ enum uspi_sigframe_found uspi_sigframe_at_record(const struct uspi_sigframe_view
     uint64_t previous;
     fp &= view->mask;
     if (b->sigframe == NULL || (fp & (b->record_align - 1u)) != 0) return USPI_NO_SIGFRAME;
-    /* On all of these systems' processors a record is the top of its frame. */
+    /* On all of Darwin's processors a record is the top of its frame. */
     usp_addr cfa = fp + 2u * b->slot;
     if (b->sigframe->is_last != 0 && !may_begin_above(view, cfa)) return USPI_NO_SIGFRAME;
     if (!read_word(view, fp, b->slot, &previous)) return USPI_NO_SIGFRAME;
@@ -158,7 +161,7 @@ enum uspi_sigframe_found uspi_sigframe_at_entry(const struct uspi_sigframe_view 
     enum uspi_sigframe_found found = USPI_NO_SIGFRAME;
     if (f == NULL || (standing->known >> b->sp & 1) == 0 || !fp_of(view, standing, &fp)) return USPI_NO_SIGFRAME;
     if (f->is_last == 0) {
-        /* The first instruction pushes fp. */
+        /* sp is as the kernel set it, or _sigtramp's first instruction has pushed fp. */
         for (unsigned pushed = 1; pushed <= 2 && found != USPI_SIGFRAME; pushed++)
             found = look_above(view, sp + pushed * b->call_push, fp, interrupted);
         return found == USPI_SIGFRAME ? found : USPI_NO_SIGFRAME;
@@ -170,7 +173,7 @@ enum uspi_sigframe_found uspi_sigframe_at_entry(const struct uspi_sigframe_view 
     for (unsigned i = 0; i < 2 && found != USPI_SIGFRAME; i++) {
         if (machines[i] > sp && machines[i] - sp < PROLOGUE_MAX) found = look_at(view, machines[i], fp, interrupted);
     }
-    /* Any function's frame pointer may be another one. */
+    /* A frame with another frame pointer is not accepted here: fp may belong to any function. */
     return found == USPI_SIGFRAME ? found : USPI_NO_SIGFRAME;
 }
 

@@ -31,8 +31,8 @@ enum uspi_sigframe_found {
 enum uspi_sigframe_found uspi_sigframe_at_record(const struct uspi_sigframe_view *view, usp_addr fp,
                                                  struct usp_registers *interrupted);
 
-/* Checks the same for a thread that stands before such a function has made its record, or after it has undone it. fp
- * is then the interrupted one. Async-signal-safe. */
+/* Checks the same for a thread in such a function, before it has made its record or after it has undone it. fp is then
+ * the interrupted one. Async-signal-safe. */
 enum uspi_sigframe_found uspi_sigframe_at_entry(const struct uspi_sigframe_view *view,
                                                 const struct usp_registers *standing,
                                                 struct usp_registers *interrupted);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* See compact.h: what the encodings of all processors have in common. */
+/* See compact.h. The part that all processors share. */
 #include "lib/unwind/tables/compact.h"
 
 #include "lib/object/macho_unwind_info.h"
 
-/* Flags of every encoding that say nothing of the frame: not a function's start, has an LSDA, number of the personality
- * routine. */
+/* Flags of every encoding that do not describe the frame: not a function's start, has an LSDA, number of the
+ * personality routine. */
 #define NOT_OF_THE_FRAME 0xf0000000u
 
 enum uspi_described uspi_compact_decode(const struct uspi_compact_table *table, uint32_t encoding,
@@ -34,7 +34,7 @@ enum uspi_described uspi_compact_find(const struct uspi_compact_table *table, us
     if (status == USP_OK) status = uspi_unwind_find(&info, pc - table->image, &found, error);
     if (status == USP_ERROR_NOT_FOUND) return USPI_NOT_DESCRIBED;
     if (status != USP_OK) return USPI_TABLE_CORRUPT;
-    /* The section's offsets have 32 bits: whether they fit depends on where the image lies. */
+    /* The section's offsets have 32 bits. The image's address decides whether they fit into the address space. */
     if (!uspi_sum(table->image, found.start, &entry->start) || !uspi_sum(table->image, found.end, &entry->end)) {
         return uspi_compact_corrupt(table, found.encoding, "the function wraps around the address space", error);
     }

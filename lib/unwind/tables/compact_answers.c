@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See compact.h: answers that the encodings of all processors can have. */
+/* See compact.h. Answers that the encodings of all processors can have. */
 #include "lib/unwind/tables/compact.h"
 
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Compact unwind of arm64 and arm64_32, whose stacks have the same slots of 8 bytes. See compact.h.
  *
- *     frame      CFA = fp + 16     ra = [CFA - 8]   fp = [CFA - 16]   pair k, its registers: [CFA - 24 - 16k], [CFA - 32 - 16k]
- *     frameless  CFA = sp + size   ra = lr                            pair k, its registers: [CFA -  8 - 16k], [CFA - 16 - 16k]
+ *     frame      CFA = fp + 16     ra = [CFA - 8]   fp = [CFA - 16]   pair k: [CFA - 24 - 16k], [CFA - 32 - 16k]
+ *     frameless  CFA = sp + size   ra = lr                            pair k: [CFA -  8 - 16k], [CFA - 16 - 16k]
  *
  *            frame                            frameless
  *          +--------------+ <- CFA          +--------------+ <- CFA = sp + size
@@ -13,18 +13,18 @@
  *          | x21 ...      |                 | locals       |
  *          | d8, d9 ...   |                 +--------------+ <- sp
  *
- * The pairs that are saved follow each other without gaps, in the order of their numbers; the pairs of vector registers
- * come last. */
+ * The saved pairs of registers have no gaps between them and are in the order of their numbers. Pairs of vector
+ * registers are last. */
 #include "lib/unwind/tables/compact.h"
 
 enum mode { FRAMELESS = 2, CFI = 3, FRAME = 4 };
 
 enum pairs { FIRST_SAVED = 19, PAIRS = 5, PAIRS_MASK = 0x1f, SLOT = 8 };
 
-/* Of a frameless function, in units of 16 bytes. */
+/* Stack size of a frameless function in bytes. The encoding has it in units of 16 bytes. */
 #define STACK_SIZE(encoding) ((int32_t)((encoding) >> 12 & 0xfff) * 16)
 
-/* Vector registers' pairs are bits 8 to 11. */
+/* Returns the size of the saved registers in bytes. Bits 8 to 11 are pairs of vector registers. */
 static int32_t saved_size(uint32_t encoding) {
     int32_t pairs = 0;
     for (uint32_t bits = encoding & 0xf1f; bits != 0; bits &= bits - 1) pairs++;

@@ -7,8 +7,8 @@
  *          | r1, r2, r3     |   adjust: 0 to 3 words of arguments that the function has pushed itself
  *          | lr             |
  *    r7 -> | caller's r7    |
- *          | r6, r5, r4     |   those that are saved, from high addresses to low ones,
- *          | r12, r11 .. r8 |   then these,
+ *          | r6, r5, r4     |   the saved ones of these, from high to low addresses,
+ *          | r12, r11 .. r8 |   then the saved ones of these,
  *          | d8 ...         |   then vector registers
  *
  * Source of the order: LLVM lib/Target/ARM/MCTargetDesc/ARMAsmBackend.cpp. */
@@ -20,7 +20,7 @@ enum layout { SLOT = 4, R7 = 7 };
 
 #define ADJUST(encoding) ((int32_t)((encoding) >> 22 & 3) * SLOT)
 
-/* From high addresses to low ones, with their bits. */
+/* The registers from high to low addresses, with their bits in the encoding. */
 static const struct {
     uint8_t bit, reg;
 } saved[] = {{2, 6}, {1, 5}, {0, 4}, {7, 12}, {6, 11}, {5, 10}, {4, 9}, {3, 8}};

@@ -14,15 +14,15 @@
  *          | slot 0         |               | locals         |
  *          |                |               +----------------+ <- sp
  *
- * A frameless function's size stands in the encoding, in words, or (indirect) it is the number that an instruction of its
- * prologue subtracts from sp, and some words more. */
+ * The encoding contains the stack size of a frameless function in words. If the size is indirect, it is the number that
+ * an instruction of the prologue subtracts from sp, plus some words. */
 #include "lib/unwind/tables/compact.h"
 
 enum mode { FRAME = 1, IMMEDIATE = 2, INDIRECT = 3, CFI = 4 };
 
 enum limits { FRAME_SLOTS = 5, REGISTERS = 6 };
 
-/* Fields of the modes; both sizes are the same bits. */
+/* Fields of an encoding. FRAME_OFFSET and STACK_SIZE are the same bits in different modes. */
 #define FRAME_OFFSET(encoding)     ((int32_t)((encoding) >> 16 & 0xff))
 #define STACK_SIZE(encoding)       ((encoding) >> 16 & 0xff)
 #define STACK_ADJUST(encoding)     ((encoding) >> 13 & 7)
@@ -48,7 +48,7 @@ static enum uspi_described decode_frame(const struct uspi_compact_table *table, 
     for (int32_t i = 0; i < FRAME_SLOTS; i++) {
         const unsigned number = SLOT_REGISTER(encoding, i);
         if (number == 0) continue;
-        /* fp has its place already. */
+        /* fp is excluded, because the frame record contains it. */
         if (number >= REGISTERS) return uspi_compact_corrupt(table, encoding, "a register that cannot be there", error);
         if (FRAME_OFFSET(encoding) <= i) return uspi_compact_corrupt(table, encoding, "a slot above the frame", error);
         uspi_rule_add(rule, numbers_of(table)[number], uspi_in_memory(b->fp, -w * (FRAME_OFFSET(encoding) - i)));
@@ -56,8 +56,8 @@ static enum uspi_described decode_frame(const struct uspi_compact_table *table, 
     return USPI_DESCRIBED;
 }
 
-/* Which registers, and in which order, is one number in mixed radix: the first digit chooses among 6 registers, the second
- * among the 5 that are left, and so on. */
+/* Decodes the saved registers and their order from one number in mixed radix. The first digit selects one of 6
+ * registers, the second one of the remaining 5, and so on. */
 static bool decode_permutation(uint32_t permutation, unsigned count, uint8_t registers[REGISTERS]) {
     uint8_t left[REGISTERS] = {1, 2, 3, 4, 5, 6}, digits[REGISTERS];
     for (unsigned i = count; i-- > 0;) {
@@ -71,7 +71,8 @@ static bool decode_permutation(uint32_t permutation, unsigned count, uint8_t reg
     return permutation == 0;
 }
 
-/* The number that is subtracted from sp stands in the code, so many bytes behind the function's start. */
+/* Reads the number that the prologue subtracts from sp. It is in the code, STACK_SIZE bytes after the function's
+ * start. */
 static bool read_indirect_size(const struct uspi_compact_table *table, uint32_t encoding, usp_addr start,
                                uint64_t *size, struct uspi_error *error) {
     if (uspi_bytes_load(table->text, start - table->image + STACK_SIZE(encoding), 4, size, "a function's stack size",

@@ -8,13 +8,13 @@
 
 #include <stdlib.h>
 
-/* More than any image has; beyond it a header lies. */
+/* Maximum size of a section. No image has more; a header that states more is wrong. */
 #define SECTION_MAX (UINT64_C(1) << 30)
-/* Where the sorted table is, as far as the readers know: where no process has anything. */
+/* Address at which the readers see the sorted table. No process has memory there. */
 #define SORTED_AT (UINT64_C(1) << 63)
 
 struct kept {
-    usp_addr from; /* of the section */
+    usp_addr from; /* address of the section */
     uint8_t *section, *sorted;
     size_t section_size, sorted_size;
 };
@@ -37,7 +37,7 @@ static void free_kept(struct kept *k) {
     free(k);
 }
 
-/* Copies a section, or unpacks it. What is packed in a way that this build cannot read is as good as absent. */
+/* Copies a section, and decompresses it if necessary. A section that this build cannot decompress counts as absent. */
 static int copy_section(const struct uspi_elf *elf, const char *name, uint64_t slide, struct kept *k) {
     struct uspi_elf_section section;
     struct uspi_unpacked unpacked = {.bytes = NULL};
@@ -60,7 +60,7 @@ static int copy_section(const struct uspi_elf *elf, const char *name, uint64_t s
     return unpacked.bytes != NULL ? USP_OK : uspi_bytes_read(contents, 0, k->section, k->section_size, name, NULL);
 }
 
-/* Sorts what was copied. */
+/* Makes the sorted table of the copied section. */
 static int sort_kept(struct kept *k, const struct usp_unwind_tables *tables, uint32_t arch) {
     struct uspi_dwarf_image image;
     int status = uspi_dwarf_image_init(&image, tables, &tables->memory, uspi_backend_find(arch), USP_OS_LINUX);
@@ -68,14 +68,14 @@ static int sort_kept(struct kept *k, const struct usp_unwind_tables *tables, uin
     return uspi_dwarf_make_index(image.has_eh ? &image.eh : &image.debug, &k->sorted, &k->sorted_size);
 }
 
-/* .debug_frame of a file, which the image need not be loaded from. */
+/* Copies .debug_frame of a file, from which the image need not be loaded. */
 static int copy_debug_frame(const struct uspi_file *file, struct kept *k) {
     struct uspi_elf elf;
     int status = uspi_elf_open(&elf, uspi_file_bytes(file), NULL);
     return status == USP_OK ? copy_section(&elf, ".debug_frame", 0, k) : status;
 }
 
-/* What was split off goes with the debugging symbols. */
+/* Copies .debug_frame of the image's separate file of debugging symbols. */
 static int copy_split_off(const struct usp_image *image, const struct uspi_file *file, const struct uspi_places *places,
                           struct kept *k) {
     struct uspi_file *debug;

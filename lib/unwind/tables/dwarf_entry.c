@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The entries of a section of call frame information: their headers, CIEs and FDEs; see dwarf_section.h. */
+/* Reads the entries of a section of call frame information: their headers, CIEs and FDEs. See dwarf_section.h. */
 #include "lib/unwind/tables/dwarf_cursor.h"
 
-/* Lengths from here on are reserved, but for the one that says that 64 bits follow (DWARF 5, 7.4). */
+/* Lengths from RESERVED_LENGTH on are reserved, except WIDE_LENGTH: a length of 64 bits follows (DWARF 5, 7.4). */
 #define RESERVED_LENGTH 0xfffffff0u
 #define WIDE_LENGTH     0xffffffffu
 
-/* Letters of an augmentation string; compilers use up to five. */
+/* Room for an augmentation string. Compilers use up to five letters. */
 #define AUGMENTATION_MAX 16
 
 int uspi_dwarf_entry(const struct uspi_dwarf_section *section, uint64_t offset, struct uspi_dwarf_entry *entry) {
@@ -39,7 +39,7 @@ int uspi_dwarf_entry(const struct uspi_dwarf_section *section, uint64_t offset, 
     entry->contents = at + width;
     if (section->is_eh) {
         entry->is_cie = id == 0;
-        /* Counted back from where it stands. */
+        /* The pointer is a distance back from its own position. */
         if (id > at) return USP_ERROR_FORMAT;
         entry->cie = entry->is_cie ? offset : at - id;
     } else {
@@ -49,14 +49,15 @@ int uspi_dwarf_entry(const struct uspi_dwarf_section *section, uint64_t offset, 
     return USP_OK;
 }
 
-/* The augmentation data, letter by letter. Of a letter that is not known it is not known how much it takes either. */
+/* Reads the augmentation data letter by letter. Fails at an unknown letter, because the size of its data is unknown
+ * too. */
 static void read_augmentation(struct uspi_dwarf_cursor *r, const char *letters, struct uspi_dwarf_cie *cie) {
     for (; *letters != '\0' && r->status == USP_OK; letters++) {
         switch (*letters) {
         case 'R': cie->encoding = (uint8_t)uspi_dwarf_take(r, 1); break;
         case 'L': cie->lsda_encoding = (uint8_t)uspi_dwarf_take(r, 1); break;
         case 'P': {
-            /* Only its length is of interest: where an indirect one points is not looked at. */
+            /* Only the pointer's length matters, so an indirect pointer is not followed. */
             uint8_t encoding = (uint8_t)uspi_dwarf_take(r, 1);
             if (encoding != USPI_PE_OMIT) uspi_dwarf_take_pointer(r, encoding & (uint8_t)~USPI_PE_INDIRECT, 0);
             break;
@@ -89,7 +90,7 @@ int uspi_dwarf_cie(const struct uspi_dwarf_section *section, uint64_t offset, st
         uint64_t address_size = uspi_dwarf_take(&r, 1), selector_size = uspi_dwarf_take(&r, 1);
         if (address_size != section->backend->word || selector_size != 0) uspi_dwarf_fail(&r, USP_ERROR_UNSUPPORTED);
     }
-    /* GCC 2's, for a pointer to its own tables. */
+    /* The augmentation of GCC 2, which has a pointer to GCC's own tables. */
     bool is_old = strncmp(letters, "eh", 2) == 0;
     if (is_old) uspi_dwarf_take(&r, section->backend->word);
     cie->code_align = uspi_dwarf_take_uleb(&r);
@@ -116,7 +117,7 @@ int uspi_dwarf_fde(const struct uspi_dwarf_section *section, const struct uspi_d
     if (status != USP_OK) return status;
     struct uspi_dwarf_cursor r = uspi_dwarf_cursor(section, entry->contents, entry->next);
     fde->start = uspi_dwarf_take_pointer(&r, fde->cie.encoding, 0);
-    /* A length: of the addresses' format, and counted from nothing. */
+    /* The length has the format of the addresses, but no base and no slide. */
     struct uspi_dwarf_section *within = &r.within;
     usp_addr slide = within->slide;
     within->slide = 0;

@@ -2,7 +2,8 @@
 /* See dwarf_find.h. */
 #include "lib/unwind/tables/dwarf_find.h"
 
-/* Entries that are looked at one by one: an image with more has a sorted table, or its owner makes one. */
+/* Maximum number of entries that are searched one by one. An image with more has a sorted table, or its owner makes
+ * one. */
 #define ENTRIES_MAX 65536u
 
 static int read_header(struct uspi_dwarf_index *index) {
@@ -16,7 +17,7 @@ static int read_header(struct uspi_dwarf_index *index) {
     index->count = 0;
     index->encoding = fixed[3];
     index->width = fixed[3] == USPI_PE_OMIT ? 0 : uspi_dwarf_width(index->section.backend, fixed[3]);
-    /* The sorted entries may be left out, or have a format in which they cannot be searched. */
+    /* The table may have no sorted entries, or have them in a format that cannot be searched. */
     if (fixed[2] == USPI_PE_OMIT || index->width == 0) return USP_OK;
     status = uspi_dwarf_pointer(&index->section, &at, fixed[2], 0, &index->count);
     index->entries = at;
@@ -26,7 +27,7 @@ static int read_header(struct uspi_dwarf_index *index) {
                             (struct uspi_array){at, index->count, 2u * index->width, "sorted table"}, &entries, NULL);
 }
 
-/* The numbers of an entry of the sorted table: where its code begins, where its FDE is. */
+/* Fields of an entry of the sorted table: the address of its code, the address of its FDE. */
 enum index_field { INDEX_START, INDEX_FDE };
 
 static int read_index(const struct uspi_dwarf_index *index, uint64_t i, enum index_field field, usp_addr *value) {
@@ -36,7 +37,7 @@ static int read_index(const struct uspi_dwarf_index *index, uint64_t i, enum ind
 
 static bool holds(const struct uspi_dwarf_fde *fde, usp_addr pc) { return pc >= fde->start && pc < fde->end; }
 
-/* How many entries start at pc or before. */
+/* Counts the entries that start at or below pc. */
 static int count_not_above(const struct uspi_dwarf_index *index, usp_addr pc, uint64_t *count) {
     uint64_t low = 0, high = index->count;
     usp_addr start;
@@ -71,7 +72,8 @@ static int find_sorted(const struct uspi_dwarf_section *section, const struct us
     return holds(fde, pc) ? USP_OK : USP_ERROR_NOT_FOUND;
 }
 
-/* 1 with an FDE, 0 behind the last entry; USP_ERROR_NOT_FOUND: an entry that is to be passed over. */
+/* Reads the next entry. Returns 1 for an FDE, 0 past the last entry, USP_ERROR_NOT_FOUND for an entry that has to be
+ * skipped, another status if the entry cannot be read. */
 static int next_entry(const struct uspi_dwarf_section *section, uint64_t *offset, struct uspi_dwarf_entry *entry,
                       struct uspi_dwarf_fde *fde) {
     if (*offset >= section->bytes.size) return 0;
@@ -143,7 +145,7 @@ static bool section_at(const struct uspi_dwarf_image *image, struct usp_memory_r
 
 static void find_index(const struct uspi_dwarf_image *image, struct usp_memory_range table,
                        const struct uspi_backend *backend, struct uspi_dwarf_index *index) {
-    /* Linkers count what a sorted table says from the table; one that is made here says where code is. */
+    /* Linkers write addresses relative to the table. A table that uspi_dwarf_make_index made has absolute ones. */
     const struct uspi_dwarf_section like = {.backend = backend, .is_eh = true, .data_base = table.address};
     index->status = section_at(image, table, &like, &index->section) ? read_header(index) : USP_ERROR_NOT_FOUND;
 }

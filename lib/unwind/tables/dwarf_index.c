@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A sorted table for a section of call frame information that the linker made none for; see dwarf_find.h. */
+/* Makes a sorted table for a section of call frame information for which the linker made none. See dwarf_find.h. */
 #include "lib/unwind/tables/dwarf_find.h"
 
 #include "arch/little_endian.h"
@@ -31,7 +31,7 @@ static bool add(struct growing *g, usp_addr start, usp_addr entry) {
     return true;
 }
 
-/* Of two that start at the same address the first in the section comes last, where a search finds it. */
+/* Orders entries by start. Of two with the same start, the first in the section comes last, where a search finds it. */
 static int by_start(const void *a, const void *b) {
     const struct indexed *x = a, *y = b;
     if (x->start != y->start) return x->start < y->start ? -1 : 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Encoded pointers of DWARF call frame information; see dwarf_section.h. */
+/* Reads encoded pointers of DWARF call frame information. See dwarf_section.h. */
 #include "lib/unwind/tables/dwarf_section.h"
 
 unsigned uspi_dwarf_width(const struct uspi_backend *backend, uint8_t encoding) {
@@ -41,7 +41,7 @@ int uspi_dwarf_pointer(const struct uspi_dwarf_section *section, uint64_t *offse
     if (encoding == USPI_PE_OMIT) return USP_ERROR_FORMAT;
     uint8_t base = encoding & USPI_PE_BASE;
     if (base == USPI_PE_ALIGNED) {
-        /* Such a pointer is a plain word, wherever the next one lies. */
+        /* An aligned pointer is a plain word at the next word boundary. */
         uint64_t past = (section->bytes.from + *offset) & (word - 1);
         if (past != 0) *offset += word - past;
         encoding = (encoding & USPI_PE_INDIRECT) | USPI_PE_ABSPTR;

@@ -3,9 +3,9 @@
 #include "lib/unwind/tables/dwarf_row.h"
 #include "lib/unwind/tables/dwarf_cursor.h"
 
-/* remember_state without restore_state: GCC and LLVM keep one at a time. */
+/* Maximum number of states that are remembered at a time. GCC and LLVM remember one. */
 #define REMEMBERED_MAX 6u
-/* Instructions up to a pc. Large functions have thousands. */
+/* Maximum number of instructions up to a pc. Large functions have thousands. */
 #define STEPS (1u << 17)
 
 enum opcode {
@@ -37,7 +37,7 @@ enum opcode {
     CFA_AARCH64_NEGATE_RA_STATE = 0x2d, /* other processors: GNU_window_save */
     CFA_GNU_ARGS_SIZE = 0x2e,
     CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
-    CFA_ADVANCE_LOC = 0x40, /* these three have an operand in the low six bits */
+    CFA_ADVANCE_LOC = 0x40, /* this opcode and the next two have an operand in the low six bits */
     CFA_OFFSET = 0x80,
     CFA_RESTORE = 0xc0
 };
@@ -47,15 +47,15 @@ struct machine {
     const struct uspi_dwarf_fde *fde;
     struct uspi_dwarf_cursor in; /* the instructions */
     usp_addr pc, location;
-    bool has_initial; /* the CIE's instructions are done */
-    bool has_undone;  /* something that was described before has become as it was */
+    bool has_initial; /* the CIE's instructions were executed */
+    bool has_undone;  /* an instruction has restored an earlier state */
     unsigned remembered_count;
     struct uspi_dwarf_row *row;
     struct uspi_dwarf_row initial;
     struct uspi_dwarf_row remembered[REMEMBERED_MAX];
 };
 
-/* A number that no frame's offset can be fails. */
+/* Converts a number to an offset of 32 bits. Fails if it does not fit, because no frame is so large. */
 static int32_t narrow(struct machine *m, int64_t value) {
     if (value >= INT32_MIN && value <= INT32_MAX) return (int32_t)value;
     uspi_dwarf_fail(&m->in, USP_ERROR_FORMAT);
@@ -103,7 +103,7 @@ static void put(struct machine *m, uint64_t reg, uint8_t how, int32_t offset, ui
 
 static void put_register(struct machine *m, uint64_t reg, uint64_t source) {
     unsigned column = uspi_dwarf_column(m->section, &m->fde->cie, source);
-    /* A register that no walk knows. */
+    /* The source is a register that walks do not restore. */
     bool lost = column >= USPI_DWARF_REGISTERS;
     put(m, reg, lost ? USPI_DWARF_UNDEFINED : USPI_DWARF_IN_REGISTER, lost ? 0 : (int32_t)column, 0);
 }
@@ -152,7 +152,7 @@ static void define_cfa(struct machine *m, int32_t offset) {
     m->row->cfa_offset = offset;
 }
 
-/* What changes half of register + offset needs the other half. */
+/* An instruction that changes only the CFA's register or offset needs the other one. */
 static void need_cfa_pair(struct machine *m) {
     if (!m->row->cfa_is_known || m->row->cfa_is_expression) uspi_dwarf_fail(&m->in, USP_ERROR_FORMAT);
 }
@@ -218,7 +218,7 @@ static void negate_signed(struct machine *m) {
     }
 }
 
-/* Those whose opcode is all eight bits. */
+/* Executes an instruction whose opcode is all eight bits. */
 static void step_extended(struct machine *m, uint8_t op) {
     uint64_t reg;
     switch (op) {
@@ -282,7 +282,7 @@ static void step(struct machine *m) {
     }
 }
 
-/* Up to the instruction that leads beyond the pc, or to the end. */
+/* Executes instructions until one leads beyond the pc, or to the end. */
 static void run(struct machine *m, uint64_t from, uint64_t to) {
     m->in = uspi_dwarf_cursor(m->section, from, to);
     for (unsigned steps = 0; m->in.status == USP_OK && m->in.at < to && m->location <= m->pc; steps++) {
@@ -293,7 +293,7 @@ static void run(struct machine *m, uint64_t from, uint64_t to) {
 
 static void begin_program(struct machine *m, const struct uspi_dwarf_section *section, const struct uspi_dwarf_fde *fde,
                           usp_addr pc, struct uspi_dwarf_row *row) {
-    /* Not all of it: the remembered rows are written before they are read. */
+    /* Only the first part is cleared: the rows are written before they are read. */
     memset(m, 0, offsetof(struct machine, initial));
     memset(row, 0, sizeof *row);
     m->section = section;
@@ -305,7 +305,7 @@ static void begin_program(struct machine *m, const struct uspi_dwarf_section *se
     m->initial = *row;
     m->has_initial = true;
     m->remembered_count = 0;
-    /* What a CIE's instructions advance counts for nothing. */
+    /* A CIE's instructions do not change the location. */
     m->location = fde->start;
 }
 

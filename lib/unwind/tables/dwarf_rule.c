@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From a row of call frame information to an unwind rule; see dwarf_row.h. */
+/* Makes an unwind rule of a row of call frame information. See dwarf_row.h. */
 #include "lib/unwind/tables/dwarf_row.h"
 #include "lib/unwind/tables/table.h"
 
@@ -23,8 +23,9 @@ static bool keeps_its_value(const struct uspi_dwarf_place *place) {
     return place->how == USPI_DWARF_UNSPECIFIED || place->how == USPI_DWARF_SAME;
 }
 
-/* Where nothing is said of the return address, it is in the register whose column it has: a link register that was not
- * saved yet. On x86 its column is no register that code could leave it in. */
+/* Finds the location of the return address. If the row does not describe it, it is in the register that has its column:
+ * a link register that was not saved yet. On x86 the column is no register in which code could leave it, so the row is
+ * wrong. */
 static int find_return_address(const struct uspi_backend *b, unsigned column, const struct uspi_dwarf_place *place,
                                struct uspi_location *at) {
     if (!keeps_its_value(place)) {
@@ -37,10 +38,10 @@ static int find_return_address(const struct uspi_backend *b, unsigned column, co
     return USP_OK;
 }
 
-/* A link register is saved in the frame of the function that was called. Where a table has its slot at the CFA or above, the
- * frame reaches further than the table says, by what code before the table's has pushed: so does glibc's _dl_runtime_resolve
- * for arm64, for which the procedure linkage table has saved lr (sysdeps/aarch64/dl-trampoline.S). The caller's sp is then
- * the next one above the slot that a stack pointer can be. */
+/* Adds the caller's sp to a rule if the slot of the link register is at the CFA or above. The callee saves the link
+ * register in its own frame. So the frame then extends above the table's CFA, by what code before the described code
+ * has pushed. An example is glibc's _dl_runtime_resolve for arm64, for which the procedure linkage table has saved lr
+ * (sysdeps/aarch64/dl-trampoline.S). The caller's sp is the lowest aligned address above the slot. */
 static void raise_sp(const struct uspi_backend *b, struct uspi_rule *rule) {
     const struct uspi_location *ra = &rule->return_address;
     const int32_t align = 2 * b->slot;
@@ -72,7 +73,8 @@ int uspi_dwarf_rule(const struct uspi_dwarf_section *section, const struct uspi_
         bool is_saved = (b->callee_saved >> reg & 1) != 0;
         if (reg == b->pc || reg == return_column) continue;
         if (!keeps_its_value(place)) {
-            /* Nothing is said of other registers unless they are known; the CFA is the caller's sp unless there is more. */
+            /* Registers that are not callee-saved are added only if the row states where they are. sp is added only if
+             * it is not the CFA. */
             if (is_saved || place->how != USPI_DWARF_UNDEFINED) uspi_rule_add(rule, reg, location_of(place));
         } else if (!is_saved && reg != b->sp && place->how == USPI_DWARF_SAME) {
             uspi_rule_add(rule, reg, (struct uspi_location){.kind = USPI_REGISTER, .base = (uint8_t)reg});

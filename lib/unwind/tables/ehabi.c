@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See ehabi.h: from a pc to its function's program. ehabi_program.c carries it out. */
+/* See ehabi.h. Finds the program for a pc's function. ehabi_program.c executes it. */
 #include "lib/unwind/tables/ehabi.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@ enum layout { INDEX_ENTRY = 8, WORD = 4 };
 #define IS_COMPACT          0x80000000u
 #define COMPACT_MODEL(word) ((word) >> 24 & 0x7f)
 
-/* A program: three bytes of a word, and up to 255 words more. */
+/* Maximum size of a program: three bytes of a word, and 255 more words. */
 #define PROGRAM_MAX (3 + 255 * WORD)
 
 static enum uspi_described corrupt(const struct uspi_ehabi_table *table, usp_addr at, const char *what,
@@ -32,7 +32,8 @@ static bool load(const struct uspi_ehabi_table *table, usp_addr at, uint32_t *wo
     return true;
 }
 
-/* The address that the word at `at` refers to, relative to its own place (R_ARM_PREL31); the address space has 32 bits. */
+/* Returns the address to which the word at `at` refers, relative to the word itself (R_ARM_PREL31). The address space
+ * has 32 bits. */
 static usp_addr relative(usp_addr at, uint32_t word) {
     return (uint32_t)(at + (uint64_t)uspi_sign_extend(word & ~IS_COMPACT, 31));
 }
@@ -46,7 +47,7 @@ static bool load_start(const struct uspi_ehabi_table *table, uint64_t i, usp_add
     return true;
 }
 
-/* Bytes are carried out from the highest of a word to its lowest. */
+/* Appends the low bytes of a word to a program, the highest first: in this order they are executed. */
 static void append(uint8_t *program, size_t *size, uint32_t word, unsigned bytes) {
     while (bytes-- > 0) program[(*size)++] = (uint8_t)(word >> 8 * bytes);
 }
@@ -77,8 +78,8 @@ static enum uspi_described decode_entry(const struct uspi_ehabi_table *table, us
     uint32_t word;
     if (!load(table, at, &word, error)) return USPI_TABLE_CORRUPT;
     if ((word & IS_COMPACT) == 0) {
-        /* The generic model: a personality routine, then data of its own. All routines of GNU and LLVM begin them with a
-         * count of further words and three bytes of program. */
+        /* The generic model: a personality routine and its own data. The data of all routines of GNU and LLVM begin
+         * with a count of further words and three bytes of program. */
         if (!load(table, at + WORD, &word, error)) return USPI_TABLE_CORRUPT;
         return run(table, (struct program){word, 3, word >> 24, at + 2 * WORD}, rule, error);
     }

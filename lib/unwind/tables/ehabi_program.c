@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The program of an ARM unwind table entry, carried out symbolically: what is known of each register is where its value
- * stands, in terms of the registers of the frame that is unwound. See ehabi.h; the instructions are in section 10.3 of the
- * ABI.
+/* Executes the program of an ARM unwind table entry symbolically: for each register it computes where the value is,
+ * relative to the registers of the unwound frame. See ehabi.h; section 10.3 of the ABI has the instructions.
  *
  *     vsp = sp at first; CFA = vsp at last
  *     pop {...}        register i of them, from the lowest number up: [vsp + 4i]; vsp += 4 * their number
@@ -29,7 +28,7 @@ struct machine {
     struct uspi_error *error;
 };
 
-/* What ends a program, or an instruction. */
+/* Result of an instruction. */
 enum outcome { GOES_ON, FINISHED, REFUSES, FAULTY };
 
 static enum outcome faulty(const struct machine *m, const char *what) {
@@ -43,7 +42,7 @@ static bool fetch(struct machine *m, uint64_t *byte) {
     return true;
 }
 
-/* vsp += n. Where vsp itself was loaded from memory, that is what is added to the loaded value. */
+/* vsp += n. If vsp itself was loaded from memory, n is added to the loaded value. */
 static enum outcome move(struct machine *m, int64_t n) {
     struct uspi_location *vsp = &m->at[SP];
     int32_t *offset = vsp->kind == USPI_MEMORY ? &vsp->addend : &vsp->offset;
@@ -57,7 +56,7 @@ static enum outcome move(struct machine *m, int64_t n) {
 static enum outcome pop(struct machine *m, uint32_t mask) {
     const struct uspi_location vsp = m->at[SP];
     int32_t n = 0;
-    /* Two loads deep is more than a rule can say, and than compilers write. */
+    /* A rule cannot express a load from a loaded address, and compilers do not write such programs. */
     if (vsp.kind != USPI_REGISTER) return faulty(m, "a pop from a stack whose place was popped");
     if (vsp.offset > INT32_MAX - REGISTERS * WORD) return faulty(m, "a stack of more than 2 GB");
     for (unsigned reg = 0; reg < REGISTERS; reg++) {
@@ -65,7 +64,7 @@ static enum outcome pop(struct machine *m, uint32_t mask) {
         m->at[reg] = uspi_in_memory(vsp.base, vsp.offset + n);
         n += WORD;
     }
-    /* A stack pointer that is popped stays as it was popped. */
+    /* A popped stack pointer keeps the popped value. */
     return (mask >> SP & 1) != 0 ? GOES_ON : move(m, n);
 }
 
@@ -88,7 +87,7 @@ static enum outcome add_long(struct machine *m) {
     return move(m, 0x204 + (int64_t)n * WORD);
 }
 
-/* 10110000 to 10111111. */
+/* Executes an instruction from 10110000 to 10111111. */
 static enum outcome carry_out_b(struct machine *m, uint64_t byte) {
     uint64_t second;
     switch (byte & 0xf) {
@@ -98,26 +97,27 @@ static enum outcome carry_out_b(struct machine *m, uint64_t byte) {
         if (second == 0 || second > 0xf) return faulty(m, "a spare ARM unwind instruction");
         return pop(m, (uint32_t)second);
     case 2: return add_long(m);
-    case 3: /* double registers as fstmfdx stores them, with a word more */
+    case 3: /* double registers as fstmfdx stores them, and one more word */
         if (!fetch(m, &second)) return FAULTY;
         return move(m, (int64_t)((second & 0xf) + 1) * 2 * WORD + WORD);
     case 4: return move(m, WORD); /* the authentication code of the return address */
-    case 5: return GOES_ON;       /* which was made with the present vsp */
+    case 5: return GOES_ON;       /* the authentication code was made with the current vsp */
     case 6:
     case 7: return faulty(m, "a spare ARM unwind instruction");
     default: return move(m, (int64_t)((byte & 7) + 1) * 2 * WORD + WORD); /* fstmfdx again, from d8 on */
     }
 }
 
-/* 11000000 to 11111111: coprocessors' registers, of which only the room is of interest. */
+/* Executes an instruction from 11000000 to 11111111. These pop registers of coprocessors, of which only the size
+ * matters. */
 static enum outcome carry_out_c(struct machine *m, uint64_t byte) {
     uint64_t second;
     if (byte >= 0xd0) {
-        /* d8 on, as vpush stores them. */
+        /* Double registers from d8 on, as vpush stores them. */
         if (byte < 0xd8) return move(m, (int64_t)((byte & 7) + 1) * 2 * WORD);
         return faulty(m, "a spare ARM unwind instruction");
     }
-    /* wR10 on. */
+    /* Registers from wR10 on. */
     if (byte <= 0xc5) return move(m, (int64_t)((byte & 7) + 1) * 2 * WORD);
     if (byte > 0xc9) return faulty(m, "a spare ARM unwind instruction");
     if (!fetch(m, &second)) return FAULTY;
@@ -148,7 +148,7 @@ enum uspi_described uspi_ehabi_run(struct uspi_bytes program, struct uspi_rule *
     enum outcome outcome = GOES_ON;
     *rule = (struct uspi_rule){0};
     for (unsigned reg = 0; reg < REGISTERS; reg++) m.at[reg] = uspi_in_register(reg, 0);
-    /* The end of the bytes is as good as "finish". */
+    /* The end of the bytes means "finish". */
     while (outcome == GOES_ON && m.next < program.size) outcome = carry_out(&m);
     if (outcome == REFUSES) return USPI_CANNOT_UNWIND;
     if (outcome == FAULTY) return USPI_TABLE_CORRUPT;

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* See function_starts.h. The table is read piece by piece: a memory is asked once for some hundred functions. */
+/* See function_starts.h. Reads the table in pieces: one read of memory covers some hundred functions. */
 #include "lib/unwind/tables/function_starts.h"
 
 #include "lib/object/macho_symbols.h"
 
-/* Bytes that are read at once, and of the longest number. */
-#define PIECE      512
-#define NUMBER_MAX 10
+#define PIECE      512 /* bytes that are read at once */
+#define NUMBER_MAX 10  /* bytes of the longest number */
 
-/* More than any image has; a table that claims more is not gone through. */
+/* Maximum size of a table. No image has more; a larger table is not read. */
 #define TABLE_MAX (UINT64_C(16) << 20)
 
-/* A part of the table that was copied, and where the iteration stands in it. */
+/* A copied part of the table, and the position of the iteration in it. */
 struct piece {
     uint8_t copy[PIECE];
     struct uspi_source source;
@@ -27,7 +26,7 @@ static bool fill(struct piece *p, struct uspi_bytes table, uint64_t offset) {
     return uspi_bytes_read(table, offset, p->copy, (size_t)n, "function starts", NULL) == USP_OK;
 }
 
-/* The next function, out of the piece or of the one behind it; `offset` is the piece's in the table. */
+/* Gives the next function from the piece, or from the next piece. *offset is the offset of the piece in the table. */
 static int next_start(struct piece *p, struct uspi_bytes table, uint64_t *offset, usp_addr *address) {
     bool is_last = *offset + p->starts.bytes.size == table.size;
     if (!is_last && p->starts.bytes.size - p->starts.offset < NUMBER_MAX) {

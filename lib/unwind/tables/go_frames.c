@@ -4,17 +4,17 @@
 
 #include <string.h>
 
-/* Twice as many returns as the longest functions have. */
+/* Maximum number of runs that are read. It allows twice as many returns as the longest functions have. */
 #define RUNS_MAX 16384u
 
-/* More than the names that matter. */
+/* Room for a function's name, more than the names need that are compared with it. */
 #define NAME_ROOM 24
 
-/* What a signal handler makes a goroutine call. */
+/* Functions of which a signal handler inserts calls into a goroutine. */
 static const char *const injected[] = {"runtime.sigpanic", "runtime.sigpanic0", "runtime.asyncPreempt",
                                        "runtime.debugCallV1", "runtime.debugCallV2"};
 
-/* A function and its name. A longer name is cut, and is none of those that matter. */
+/* Reads a function and its name. A longer name is truncated, and is none of those that are compared with it. */
 static bool read_function(const struct uspi_go_table *table, uint64_t i, struct uspi_go_function *function,
                           char name[NAME_ROOM]) {
     if (!uspi_go_function(table, i, function)) return false;
@@ -29,7 +29,7 @@ static bool is_injected(const char *name) {
     return false;
 }
 
-/* How far sp is below its value at the function's start: at a pc, and behind the prologue. */
+/* Distances in bytes of sp below its value at the function's start: `delta` at a pc, `frame` after the prologue. */
 struct depth {
     int32_t delta, frame;
 };
@@ -47,7 +47,8 @@ static bool find_depth(const struct uspi_go_table *table, const struct uspi_go_f
     return false;
 }
 
-/* `above`: from the CFA to the stack pointer at the function's start. */
+/* Adds the locations of the return address and the saved registers to a rule. `above`: bytes from the stack pointer at
+ * the function's start up to the CFA. */
 static void find_saved(const struct uspi_backend *b, struct depth depth, int32_t above, struct uspi_rule *rule) {
     int32_t fp_place = -2 * b->word;
     if (b->lr == USPI_NO_REGISTER) {
@@ -61,7 +62,7 @@ static void find_saved(const struct uspi_backend *b, struct depth depth, int32_t
         const bool is_saved = (b->callee_saved >> reg & 1) != 0;
         if (is_saved && reg != b->fp) uspi_rule_add(rule, reg, (struct uspi_location){.kind = USPI_LOST});
     }
-    /* Only on the processors of 64 bits there is one. */
+    /* Only on 64-bit processors is the caller's frame pointer saved. */
     if (b->word == 8 && depth.delta != 0) uspi_rule_add(rule, b->fp, uspi_in_memory(USPI_BASE_CFA, fp_place));
 }
 
@@ -98,7 +99,7 @@ enum uspi_described uspi_go_describe(const struct uspi_go_table *table, const st
     make_rule(b, depth, is_injected(name), &entry->rule);
     *is_top = (function.flags & USPI_GO_TOP_FRAME) != 0;
     if (exact || depth.delta != 0 || b->lr == USPI_NO_REGISTER) return USPI_DESCRIBED;
-    /* The call has overwritten the link register. */
+    /* The call has overwritten the link register, which had the return address. */
     if (!*is_top) return USPI_CANNOT_UNWIND;
     *is_top = false;
     entry->rule.return_address = (struct uspi_location){.kind = USPI_OUTERMOST};

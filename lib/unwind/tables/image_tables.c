@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ranges of one image: linkers write one, or one on either side of a gap, or three. */
+/* Maximum number of ranges of one image. Linkers write one, or two with a gap between them, or three. */
 #define STILL_RANGES 3u
 
 struct still {
@@ -47,7 +47,7 @@ static struct usp_memory_range function_starts(const struct uspi_macho *macho) {
 
 /* ---- memory that stays ---- */
 
-/* Adds a range that begins at or above the last one; they are one where no page lies between. */
+/* Adds a range that begins at or above the last one. Joins the two if no page is between them. */
 static void add_still(struct still *still, usp_addr low, usp_addr size) {
     usp_addr page = USPI_LEAST_PAGE;
     for (unsigned i = 0; i < STILL_RANGES; i++) {
@@ -74,7 +74,7 @@ static void find_still_elf(const struct uspi_elf *elf, uint64_t slide, struct st
     }
 }
 
-/* The range that holds an address; empty when there is none. */
+/* Returns the range that contains an address; empty: none. */
 static struct usp_memory_range still_at(const struct still *still, usp_addr address) {
     for (unsigned i = 0; i < STILL_RANGES; i++) {
         if (address - still->ranges[i].address < still->ranges[i].size) return still->ranges[i];
@@ -106,7 +106,7 @@ static void find_macho_tables(const struct usp_image *image, const struct uspi_m
     if (uspi_go_find_loaded_macho(macho, image->slide, &go) == USP_OK) take_go_table(&go, tables);
 }
 
-/* False when memory lacks. */
+/* Returns false when memory is exhausted. */
 static bool find_elf_tables(const struct usp_image *image, const struct uspi_elf *elf, const struct uspi_places *places,
                             struct usp_unwind_tables *tables) {
     tables->image = image->load_address;
@@ -117,11 +117,11 @@ static bool find_elf_tables(const struct usp_image *image, const struct uspi_elf
     if (uspi_go_find_loaded_elf(elf, image->slide, &go) == USP_OK) take_go_table(&go, tables);
     const bool has_table = tables->eh_frame_hdr.size != 0 || tables->exidx.size != 0 || tables->go_functions.size != 0;
     if (has_table || places == NULL) return true;
-    /* What the files lack as well, nothing else has. */
+    /* If the files have no tables either, the image has none. */
     return uspi_copied_tables_make(image, places, tables) != USP_ERROR_NO_MEMORY;
 }
 
-/* Where the first of an image's tables lies. */
+/* Returns the address of an image's first table. */
 static usp_addr place_of(const struct usp_unwind_tables *tables) {
     const struct usp_memory_range *each[] = {&tables->eh_frame_hdr, &tables->exidx, &tables->unwind_info,
                                              &tables->eh_frame, &tables->go_functions};
@@ -130,7 +130,8 @@ static usp_addr place_of(const struct usp_unwind_tables *tables) {
     return each[i]->address;
 }
 
-/* What is learnt of one image. `tables` NULL: only what stays. False when memory lacks. */
+/* Finds the tables of one image, and its memory that stays. `tables` NULL: only the memory that stays. Returns false
+ * when memory is exhausted. */
 static bool learn(const struct usp_image *image, const struct usp_memory *memory, const struct uspi_places *places,
                   struct usp_unwind_tables *tables, struct still *still) {
     struct uspi_source source = uspi_source_of_memory(memory, "image");
@@ -141,7 +142,7 @@ static bool learn(const struct usp_image *image, const struct usp_memory *memory
     bool has_memory = true;
     if ((image->flags & USP_IMAGE_MACHO) != 0) {
         if (uspi_macho_open(&macho, bytes, NULL) != USP_OK) return true;
-        /* __TEXT, which holds the tables as well. */
+        /* __TEXT also contains the tables. */
         if (stays) add_still(still, image->text_low, image->text_high - image->text_low);
         if (tables != NULL) find_macho_tables(image, &macho, tables);
     } else {
