@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A symbolizer for a snapshot: its options are completed by what the snapshot knows. */
+/* Creates a symbolizer for a snapshot: completes the options with what the snapshot knows. */
 #include "lib/base/sized.h"
 #include "lib/os/os.h"
 #include "lib/snapshot/snapshot.h"
@@ -36,7 +36,7 @@ int usp_symbolizer_create_for_snapshot(const struct usp_snapshot *snapshot,
     if (completed.shared_cache == 0 && usp_images_shared_cache(images, &cache) == USP_OK) {
         completed.shared_cache = cache.base;
     }
-    /* Another process may see other files under its names than we do: its own root comes first. */
+    /* The other process may see different files under the same paths. So its own root is searched first. */
     if (completed.sysroot == NULL && completed.process != 0 && uspi_os_kind() == USP_OS_LINUX) {
         snprintf(root, sizeof root, "/proc/%" PRId64 "/root", completed.process);
         completed.sysroot = root;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Making the index of an image (lines.h): its debug information and its symbols, as the symbolizer finds them. */
+/* Makes the index of an image (lines.h) from its debug information, and from its symbols as the symbolizer finds
+ * them. */
 #include "lib/base/path.h"
 #include "lib/os/os.h"
 #include "lib/symbolize/store/index_write.h"
@@ -23,7 +24,7 @@ struct adding {
     bool is_out_of_memory;
 };
 
-/* The shape of usp_symbol_visitor. */
+/* A usp_symbol_visitor: adds a symbol to the index. */
 static int add_symbol(void *context, const struct usp_symbol *symbol) {
     struct adding *adding = context;
     const usp_addr start = symbol->start - adding->slide - adding->moved;
@@ -32,7 +33,8 @@ static int add_symbol(void *context, const struct usp_symbol *symbol) {
     return 0;
 }
 
-/* Adds what the symbol tables call a function of another unit by, where that is not the name that they choose for it. */
+/* The context of add_callee. It adds the names by which units call functions of other units. uspi_index_finish drops
+ * those that the symbol itself has. */
 struct naming {
     struct uspi_module *module;
     struct uspi_epoch *readers;
@@ -49,7 +51,7 @@ static bool add_callee(void *context, const char *name) {
     return uspi_index_add_alias(naming->adding->writer, start - naming->adding->moved, name);
 }
 
-/* The index of the build that the store has, if it is whole; NULL: none. */
+/* Opens the store's index of the image's build, if it is intact. Returns NULL when there is none. */
 static struct uspi_index_file *open_kept(const char *store, const struct usp_image *image) {
     struct uspi_index_file *kept;
     if (uspi_index_file_find(store, image, &kept, NULL) != USP_OK) return NULL;
@@ -58,7 +60,7 @@ static struct uspi_index_file *open_kept(const char *store, const struct usp_ima
     return NULL;
 }
 
-/* How much an index can say of a line. */
+/* How much an index can say about lines. */
 enum richness { SYMBOLS_ALONE, PARTIAL_LINES, DEBUG_INFORMATION };
 
 static enum richness richness_of(uint64_t blocks, bool is_partial) {
@@ -78,14 +80,14 @@ static void keep(struct uspi_index_file *kept, struct usp_index *index) {
     index->symbols = uspi_index_symbol_count(kept);
 }
 
-/* Whether an index says as much as what was read just now: lines first, then symbols. */
+/* Returns whether an index says at least as much as what was just read. Lines count first, then symbols. */
 static bool is_as_rich(const struct uspi_index_file *kept, enum richness richness, const struct usp_index *index) {
     if (richness_of_index(kept) != richness) return richness_of_index(kept) > richness;
     return uspi_index_symbol_count(kept) >= index->symbols;
 }
 
-/* With USP_INDEX_KEEP: whether the store has an index with lines, to which a source that can say no more than `richness` adds
- * nothing. It stays then. */
+/* Returns whether USP_INDEX_KEEP is set and the store has an index with lines to which a source of this richness adds
+ * nothing. That index is kept. */
 static bool keeps_lines(const struct usp_image *image, enum richness richness, struct usp_index *index) {
     if ((index->flags & USP_INDEX_KEEP) == 0) return false;
     struct uspi_index_file *kept = open_kept(index->store, image);
@@ -108,8 +110,8 @@ static int publish(const char *path, struct uspi_index_writer *writer, const str
     return status;
 }
 
-/* With USP_INDEX_KEEP what is poorer does not take the place of what is richer, also when another process has put it there
- * meanwhile. */
+/* Puts the index into the store. With USP_INDEX_KEEP, a poorer index does not replace a richer one, even if another
+ * process has stored that one meanwhile. */
 static int finish(struct uspi_index_writer *writer, const struct uspi_index_header *header,
                   const struct usp_image *image, struct usp_index *index) {
     const bool may_keep = (index->flags & USP_INDEX_KEEP) != 0;
@@ -156,7 +158,7 @@ static int fill(struct usp_symbolizer *symbolizer, const struct usp_image *image
         }
         index->blocks = source->units;
     } else if (uspi_lines_explain(lines, why.text, sizeof why.text) == USP_OK) {
-        /* They change with the next build, and nothing in them says of which build they are. */
+        /* Object files change with the next build, and nothing in them identifies their build. */
         snprintf(why.text, sizeof why.text, "its lines are in object files; dsymutil makes a dSYM of them");
     }
     snprintf(index->message, sizeof index->message, "%s", why.text);

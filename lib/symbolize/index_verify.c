@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Comparing an index with the debug information that it was made of (lines.h): the answers to the same questions, at each
- * address where one of them can change, and beside it. */
+/* Compares an index with the debug information from which it was made (lines.h). Both are asked at each address where
+ * an answer can change, and at the addresses next to it. */
 #include "lib/base/hash.h"
 #include "lib/symbolize/store/index_file.h"
 #include "lib/symbolize/symbolizer.h"
@@ -10,16 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More inlined calls in each other are compared up to here. */
+/* The maximum number of source frames that are compared for one address. */
 #define FRAMES 512
 
 struct comparing {
     struct usp_symbolizer *source, *indexed;
     struct uspi_lines *source_lines, *indexed_lines;
-    struct uspi_names *names; /* of functions that are called */
+    struct uspi_names *names; /* names of called functions */
     struct usp_index *index;
     usp_addr slide;
-    struct usp_source_frame *frames; /* twice FRAMES */
+    struct usp_source_frame *frames; /* FRAMES for the source, then FRAMES for the index */
     uint64_t all;
     int status;
 };
@@ -39,7 +39,7 @@ static bool same_frames(const struct usp_lines *a, const struct usp_lines *b) {
     return true;
 }
 
-/* The names of folded functions that were visited, as a number that depends on each and on their order. */
+/* A usp_name_visitor: adds a name to a hash that depends on all names and their order. */
 static int add_name(void *context, const char *name) {
     uint64_t *sum = context;
     *sum = uspi_mix(*sum, uspi_hash_bytes(name, strlen(name)));
@@ -52,11 +52,11 @@ static bool same_names(const struct comparing *c, usp_addr address) {
     return usp_symbolizer_visit_names(c->indexed, address, add_name, &indexed) == status && source == indexed;
 }
 
-/* What a block says of calls at an address. */
+/* What a block says about calls at an address. */
 struct calls {
     struct uspi_lines_answer answer;
     struct uspi_names *names;
-    bool is_known; /* it says something of the address */
+    bool is_known; /* the block has an answer for the address */
 };
 
 static bool same_call(const struct calls *a, const struct uspi_block_call *x, const struct calls *b,
@@ -71,7 +71,7 @@ static bool same_call(const struct calls *a, const struct uspi_block_call *x, co
            p.start + a->answer.moved == q.start + b->answer.moved;
 }
 
-/* The call that returns behind the address, and all tail calls of the function that begins there. */
+/* Compares the calls whose last byte is at the address and, if a function begins there, all of its tail calls. */
 static bool same_calls(const struct calls *a, const struct calls *b, uint64_t address) {
     const struct uspi_lines_answer *s = &a->answer, *t = &b->answer;
     struct uspi_block_call x, y;
@@ -90,14 +90,14 @@ static bool same_calls(const struct calls *a, const struct calls *b, uint64_t ad
     return true;
 }
 
-/* Finds what a symbolizer's lines say of calls at an address as linked. */
+/* Finds what a symbolizer's lines say about calls at an address as linked. */
 static void find_calls(struct uspi_lines *lines, uint64_t address, struct calls *calls) {
     struct uspi_lines_answer answers[USPI_MAP_BLOCKS];
     calls->is_known = uspi_lines_find(lines, address, answers) > 0;
     if (calls->is_known) calls->answer = answers[0];
 }
 
-/* Whether the source and the index know the same calls. */
+/* Returns whether the source and the index know the same calls. */
 static bool compare_calls(struct comparing *c, uint64_t address) {
     struct uspi_epoch *readers[] = {uspi_symbolizer_readers(c->source), uspi_symbolizer_readers(c->indexed)};
     const uint32_t tickets[] = {uspi_epoch_enter(readers[0]), uspi_epoch_enter(readers[1])};
@@ -131,7 +131,7 @@ static void compare(struct comparing *c, usp_addr address) {
     if (status == USP_ERROR_NO_MEMORY) c->status = status;
 }
 
-/* Called for each place of the debug information, and of the index. */
+/* Compares the answers at a place of the debug information or the index, and at the addresses before and after it. */
 static int compare_around(void *context, uint64_t linked) {
     struct comparing *c = context;
     const usp_addr address = linked + c->slide;
@@ -150,7 +150,7 @@ static int count_place(void *context, uint64_t linked) {
     return 0;
 }
 
-/* The lines that a symbolizer uses for an image. */
+/* Returns the lines that a symbolizer uses for an image. */
 static struct uspi_lines *lines_of(struct usp_symbolizer *symbolizer, const struct usp_image *image) {
     struct uspi_query query = {0};
     struct usp_symbol symbol = {0};

@@ -11,26 +11,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is made of the files for one table, and can be made again. */
+/* The symbols of one table, made from the files. They can be evicted and made again. */
 struct symbols {
     struct uspi_cached cached;
-    struct uspi_tables *tables; /* NULL: none were found */
-    bool is_excerpt;            /* the index is made of the excerpt; it is whole otherwise, and without tables */
+    struct uspi_tables *tables; /* NULL: the table does not exist */
+    bool is_excerpt;            /* the index covers only `excerpt`; false: it is complete, or there are no tables */
     struct uspi_index index;
     struct uspi_excerpt excerpt;
 };
 
-/* The functions by their names. */
+/* The starts of functions by their names. */
 struct named {
     struct uspi_cached cached;
     struct uspi_by_name starts;
 };
 
-/* What is looked up. */
+/* What is looked up: an address, or the whole index. */
 struct lookup {
     usp_addr address;                     /* as linked */
-    const struct uspi_expected *expected; /* what comes next; NULL: not known */
-    bool is_all;                          /* instead: the whole index */
+    const struct uspi_expected *expected; /* further addresses that will be looked up; NULL: not known */
+    bool is_all;                          /* make the whole index instead */
 };
 
 struct uspi_module {
@@ -38,12 +38,12 @@ struct uspi_module {
     const struct uspi_places *places;
     struct uspi_cache *cache;
     struct uspi_lock *lock;          /* held while the symbols are made */
-    struct uspi_file *file, *debug;  /* under the lock; NULL until they could be opened */
-    struct uspi_image_memory memory; /* likewise; read is NULL until it was opened */
+    struct uspi_file *file, *debug;  /* protected by the lock; NULL: not opened */
+    struct uspi_image_memory memory; /* protected by the lock; memory.read is NULL: not opened */
     struct uspi_source memory_source;
     struct uspi_cache_slot slots[USPI_TABLE_COUNT];
-    struct uspi_cache_slot by_name;     /* struct named */
-    _Atomic(struct uspi_lines *) lines; /* NULL: not asked for yet */
+    struct uspi_cache_slot by_name;     /* holds a struct named */
+    _Atomic(struct uspi_lines *) lines; /* NULL: not searched for yet */
 };
 
 static void destroy_symbols(struct uspi_cached *cached) {
@@ -64,7 +64,8 @@ void uspi_module_free(struct uspi_module *module) {
     free(module);
 }
 
-/* The path of the file or member: sections of one object share a module. */
+/* Returns the length of the path of the file or member, without a section's name. Sections of one object share a
+ * module. */
 static size_t path_length(const struct usp_image *image) {
     const size_t length = strlen(image->path);
     if (image->section == 0 || length == 0 || image->path[length - 1] != ')') return length;
@@ -94,7 +95,8 @@ const char *uspi_module_path(const struct uspi_module *module) { return module->
 
 static bool is_macho(const struct uspi_module *module) { return (module->image.flags & USP_IMAGE_MACHO) != 0; }
 
-/* Of an ELF image what is found there is copied, and does not depend on where it lies. */
+/* Returns whether tables may be read from the image's memory in place. Tables in an ELF image's memory are copied
+ * instead, so they do not depend on where it is loaded. */
 static bool may_read_memory(const struct uspi_module *module) {
     const struct uspi_places *places = module->places;
     return is_macho(module) && (places->memory != NULL || places->in_process || places->process != 0);
@@ -117,7 +119,7 @@ bool uspi_module_is_of(const struct uspi_module *module, const struct usp_image 
 static int open_elf(struct uspi_module *module, struct uspi_tables **tables) {
     int status = module->file != NULL ? USP_OK : USP_ERROR_NOT_FOUND;
     if (status == USP_OK) {
-        /* Files that were split off from unlinked objects may have other numbers for their sections. */
+        /* A file that was split off from an unlinked object may number its sections differently. */
         if (module->debug == NULL && module->image.section == 0 && !uspi_elf_has_symtab(module->file)) {
             status = uspi_debug_file_open(&module->image, module->file, module->places, &module->debug, NULL);
         }
@@ -127,7 +129,7 @@ static int open_elf(struct uspi_module *module, struct uspi_tables **tables) {
     return uspi_elf_memory_tables_open(&module->image, module->places, tables);
 }
 
-/* Where the image's Mach-O file can be read: its own file, or what the process has loaded of it. */
+/* Finds the bytes of the Mach-O image: in its own file, or with `in_memory` as the process has loaded it. */
 static int find_macho(struct uspi_module *module, bool in_memory, struct uspi_bytes *bytes) {
     if (!in_memory && module->file != NULL) {
         *bytes = uspi_file_bytes(module->file);
@@ -160,7 +162,8 @@ static int open_macho(struct uspi_module *module, struct uspi_tables **tables) {
     return uspi_macho_tables_open(own, module->debug != NULL ? &debug : NULL, &wanted, tables);
 }
 
-/* What stands in the file is better than what stands in memory: nothing has been written over it. */
+/* Opens the Objective-C metadata. The file is preferred to memory, because the process may have overwritten what it has
+ * loaded. */
 static int open_objc(struct uspi_module *module, struct uspi_tables **tables) {
     const struct uspi_wanted_slice wanted = uspi_slice_of_image(&module->image);
     const struct uspi_places *places = module->places;
@@ -185,12 +188,12 @@ static int open_starts(struct uspi_module *module, struct uspi_tables **tables) 
     return status == USP_OK ? uspi_macho_starts_open(&macho, tables) : status;
 }
 
-/* The image's own file, if it was not opened yet. */
+/* Opens the image's own file, unless it is open already. */
 static int open_file(struct uspi_module *module) {
     return module->file != NULL ? USP_OK : uspi_image_file_open(&module->image, module->places, &module->file, NULL);
 }
 
-/* The module's lines; the lock is held. */
+/* Returns the module's lines. The caller holds the lock. */
 static struct uspi_lines *get_lines(struct uspi_module *module) {
     struct uspi_lines *lines = atomic_load_explicit(&module->lines, memory_order_relaxed);
     if (lines == NULL && open_file(module) != USP_ERROR_NO_MEMORY) {
@@ -200,7 +203,7 @@ static struct uspi_lines *get_lines(struct uspi_module *module) {
     return lines;
 }
 
-/* What an index has kept of a file that is not here. */
+/* Opens the symbols that an index has kept of a file that was not found. */
 static int open_indexed(struct uspi_module *module, enum uspi_table which, struct uspi_tables **tables) {
     const struct uspi_lines *lines = get_lines(module);
     if (lines == NULL) return USP_ERROR_NO_MEMORY;
@@ -210,7 +213,7 @@ static int open_indexed(struct uspi_module *module, enum uspi_table which, struc
     return uspi_index_tables_open(index, strategy, uspi_lines_moved(lines), tables);
 }
 
-/* A table of the image's file, or else of its memory. */
+/* Opens a table of the image's file or, without the file, of an index or the image's memory. */
 static int open_tables(struct uspi_module *module, enum uspi_table which, struct uspi_tables **tables) {
     *tables = NULL;
     if (open_file(module) == USP_ERROR_NO_MEMORY) return USP_ERROR_NO_MEMORY;
@@ -227,11 +230,11 @@ static int open_tables(struct uspi_module *module, enum uspi_table which, struct
     return is_macho(module) ? open_macho(module, tables) : open_elf(module, tables);
 }
 
-/* Takes the addresses that are expected in the image into its excerpt. */
+/* The context of add_expected, which adds the expected addresses of the image to the excerpt. */
 struct plan {
     struct uspi_excerpt *excerpt;
     const struct usp_image *image;
-    usp_addr address; /* that is looked up, as linked */
+    usp_addr address; /* the address that is looked up, as linked */
     bool is_alone, has_room;
 };
 
@@ -244,8 +247,8 @@ static bool add_expected(void *context, usp_addr address) {
     return plan->has_room;
 }
 
-/* An excerpt for the look-up and what is expected to follow it; when nothing is, of what holds that address alone. False: that
- * is too much for one. */
+/* Plans an excerpt for this lookup and the expected ones. If no other address of the image is expected, the excerpt has
+ * only the symbol that holds this one. Returns false when the addresses need more windows than an excerpt has. */
 static bool plan_excerpt(const struct uspi_module *module, const struct uspi_tables *tables,
                          const struct lookup *lookup, struct uspi_excerpt *excerpt) {
     usp_addr start;
@@ -268,7 +271,8 @@ static int make_index(const struct uspi_tables *tables, struct symbols *symbols)
     return status;
 }
 
-/* NULL when memory lacks: only that is worth another try. */
+/* Makes the symbols of a table. Returns NULL when memory is exhausted, the only error after which another attempt makes
+ * sense. */
 static struct symbols *make_symbols(struct uspi_module *module, enum uspi_table which, const struct lookup *lookup) {
     struct symbols *symbols = calloc(1, sizeof *symbols);
     if (symbols == NULL) return NULL;
@@ -288,20 +292,21 @@ static struct symbols *make_symbols(struct uspi_module *module, enum uspi_table 
     }
     symbols->cached.destroy = destroy_symbols;
     symbols->cached.memory = uspi_index_memory(&symbols->index);
-    /* Functions that have a name count once, in the table that names them. */
+    /* Functions that have a name are counted once, in the table that names them. */
     symbols->cached.symbols = which < USPI_TABLE_NAMED ? symbols->index.named : 0;
     if (symbols->tables != NULL) symbols->cached.memory += symbols->tables->memory;
     return symbols;
 }
 
-/* What takes the place of `had`, which did not answer the look-up; NULL: nothing has been made yet. Returns NULL when memory
- * lacks. The caller has signed in before it saw `had`, which stays, with its tables, whatever others do. */
+/* Makes the symbols that replace `had`, which could not answer the lookup. `had` is NULL when no symbols were made yet.
+ * Returns NULL when memory is exhausted. The caller signed in before it read `had`. So `had` and its tables stay valid,
+ * even if another thread replaces them. */
 static struct symbols *replace_symbols(struct uspi_module *module, enum uspi_table which, const struct symbols *had,
                                        const struct lookup *lookup) {
     struct uspi_cache_slot *slot = &module->slots[which];
     uspi_lock_take(module->lock);
     struct symbols *symbols = (struct symbols *)uspi_cache_get(module->cache, slot);
-    /* Others may have made some meanwhile, or have driven out what there was. */
+    /* Another thread may have made or evicted the symbols meanwhile. */
     if (symbols == NULL || symbols == had) {
         symbols = make_symbols(module, which, lookup);
         if (symbols != NULL) uspi_cache_put(module->cache, slot, &symbols->cached);
@@ -310,15 +315,16 @@ static struct symbols *replace_symbols(struct uspi_module *module, enum uspi_tab
     return symbols;
 }
 
-/* The symbols that know what the whole index says of an address: an excerpt's at first, and where these do not, the whole.
- * NULL when memory lacks. Apart, so that a look-up in a whole index saves no registers. */
+/* Returns symbols that give the whole index's answer for the address: those of an excerpt if it can decide, otherwise
+ * those of the whole file. Returns NULL when memory is exhausted. Not inlined, so that a lookup in a whole index saves
+ * no registers. */
 static __attribute__((noinline)) const struct symbols *decide(struct uspi_module *module, enum uspi_table which,
                                                               const struct symbols *had, usp_addr address,
                                                               const struct uspi_expected *expected) {
     const struct lookup first = {.address = address, .expected = expected}, all = {.is_all = true};
     const struct symbols *symbols = had != NULL ? had : replace_symbols(module, which, NULL, &first);
     while (symbols != NULL && symbols->is_excerpt) {
-        usp_addr start = 0; /* stays so where nothing begins at or below the address */
+        usp_addr start = 0; /* stays 0 when nothing begins at or below the address */
         uint64_t size;
         (void)uspi_index_find(&symbols->index, address, &start, &size);
         if (uspi_excerpt_decides(&symbols->excerpt, address, start)) break;
@@ -327,12 +333,12 @@ static __attribute__((noinline)) const struct symbols *decide(struct uspi_module
     return symbols;
 }
 
-/* NULL: nothing has been made yet. */
+/* Returns the cached symbols of a table; NULL: none are cached. */
 static struct symbols *get_symbols(struct uspi_module *module, enum uspi_table which) {
     return (struct symbols *)uspi_cache_get(module->cache, &module->slots[which]);
 }
 
-/* Only Mach-O has the others. */
+/* Returns whether the image can have a table. Only Mach-O images have the other tables. */
 static bool can_have(const struct uspi_module *module, enum uspi_table which) {
     return which == USPI_TABLE_SYMBOLS || is_macho(module);
 }
@@ -367,7 +373,7 @@ int uspi_module_next(struct uspi_module *module, enum uspi_table which, usp_addr
     return uspi_index_next(&symbols->index, address, start) ? USP_OK : USP_ERROR_NOT_FOUND;
 }
 
-/* ---- by name ---- */
+/* ---- functions by name ---- */
 
 static void destroy_named(struct uspi_cached *cached) {
     struct named *named = (struct named *)cached;
@@ -380,10 +386,10 @@ static uint64_t hash_name(const char *name) {
     return hash != 0 ? hash : 1;
 }
 
-/* Adds what is gathered of the tables, under hashes of the names. */
+/* Adds all gathered functions, under hashes of their names. */
 static int add_gathered(const struct uspi_tables *tables, struct uspi_by_name *starts) {
     struct uspi_gathering gathering = {0};
-    /* Names that lie in no file are kept only until they are hashed. */
+    /* Names that are not in a mapped file are kept only until they are hashed. */
     struct uspi_names *names = uspi_names_create();
     int status = names != NULL ? tables->gather(tables, &gathering) : USP_ERROR_NO_MEMORY;
     for (size_t i = 0; i < gathering.count && status == USP_OK; i++) {
@@ -402,7 +408,7 @@ static int add_gathered(const struct uspi_tables *tables, struct uspi_by_name *s
     return status;
 }
 
-/* NULL when memory lacks. */
+/* Makes the table of names. Returns NULL when memory is exhausted. */
 static struct named *make_named(const struct uspi_tables *tables) {
     struct named *named = calloc(1, sizeof *named);
     if (named == NULL) return NULL;
@@ -410,7 +416,7 @@ static struct named *make_named(const struct uspi_tables *tables) {
     named->cached.is_part = true;
     int status =
         tables->add_keys != NULL ? tables->add_keys(tables, &named->starts) : add_gathered(tables, &named->starts);
-    /* Tables that cannot be read to their end name no function. */
+    /* Tables that cannot be read completely give no names. */
     if (status != USP_OK) uspi_by_name_clear(&named->starts);
     named->cached.memory = sizeof *named + named->starts.size * sizeof *named->starts.all;
     if (status != USP_ERROR_NO_MEMORY) return named;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The strategy "Objective-C metadata": the index of the methods that the image's file, or the process's memory where there
- * is no file, describes. Asks no runtime. */
+/* The strategy "Objective-C metadata": the index of the methods that the image's file describes or, without the file,
+ * the process's memory. It does not ask the runtime. */
 #include "lib/symbolize/strategy.h"
 
 static int find_by_metadata(const struct uspi_query *query, struct uspi_symbol_answer *found) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See objc_runtime.h; and the strategy "Objective-C runtime". */
+/* See objc_runtime.h. Also has the strategy "Objective-C runtime". */
 #include "lib/symbolize/objc_runtime.h"
 
 #include "arch/backend.h"
@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The public functions (Apple <objc/runtime.h>; GCC libobjc objc/runtime.h; GNUstep libobjc2 objc/runtime.h). */
+/* The runtime's public functions (Apple <objc/runtime.h>; GCC libobjc objc/runtime.h; GNUstep libobjc2
+ * objc/runtime.h). */
 struct functions {
     int (*get_class_list)(void **classes, int capacity);      /* objc_getClassList */
     void **(*copy_method_list)(void *class, unsigned *count); /* class_copyMethodList; to be freed with free() */
@@ -19,24 +20,24 @@ struct functions {
     void *(*get_selector)(void *method);                      /* method_getName */
     const char *(*selector_name)(void *selector);             /* sel_getName */
     const char *(*class_name)(void *class);                   /* class_getName */
-    void *(*get_class)(void *object);                         /* object_getClass; GCC has it in its header only: */
-    void *(*get_metaclass)(const char *name);                 /* objc_getMetaClass */
+    void *(*get_class)(void *object);                         /* object_getClass; inline in GCC's header */
+    void *(*get_metaclass)(const char *name);                 /* objc_getMetaClass; where get_class is NULL */
 };
 
 struct method {
     usp_addr start;
-    const char *class_name, *selector; /* the runtime's, to be read with care: see keep_name */
+    const char *class_name, *selector; /* owned by the runtime; read them safely, see keep_name */
     bool is_class_method;
 };
 
 struct uspi_objc_runtime {
-    struct uspi_lock *lock; /* for all of it */
+    struct uspi_lock *lock; /* protects all members */
     struct functions functions;
     uint64_t signature_mask;
-    uint64_t generation; /* of the images, when the methods were read */
+    uint64_t generation; /* of the images when the methods were read */
     int class_count;
     bool is_read;
-    struct method *methods; /* by address */
+    struct method *methods; /* sorted by address */
     size_t count, room;
 };
 
@@ -59,7 +60,7 @@ void uspi_objc_runtime_free(struct uspi_objc_runtime *runtime) {
 
 /* ---- reading all methods ---- */
 
-/* A function's address into a pointer to a function, which ISO C has no cast for. */
+/* Stores a function's address in a pointer to a function, for which ISO C has no cast. */
 static bool find_function(const char *name, void *function) {
     uintptr_t found = uspi_os_find_symbol(name);
     memcpy(function, &found, sizeof found);
@@ -93,7 +94,7 @@ static int add_method(struct uspi_objc_runtime *runtime, const struct method *me
     return USP_OK;
 }
 
-/* A class's own methods, or with the metaclass in its place its class methods. */
+/* Adds a class's own methods. With the metaclass as `class`, they are its class methods. */
 static int add_methods(struct uspi_objc_runtime *runtime, void *class, const char *name, bool is_class_method) {
     const struct functions *f = &runtime->functions;
     unsigned count = 0;
@@ -121,7 +122,7 @@ static int add_class(struct uspi_objc_runtime *runtime, void *class) {
     return metaclass != NULL ? add_methods(runtime, metaclass, name, true) : USP_OK;
 }
 
-/* Of methods that share their code the first by the alphabet comes first, and is found. */
+/* Sorts by start. Of methods that share their code, the alphabetically first one comes first and is found. */
 static int by_start(const void *a, const void *b) {
     const struct method *x = a, *y = b;
     if (x->start != y->start) return x->start < y->start ? -1 : 1;
@@ -139,7 +140,8 @@ static int read_classes(struct uspi_objc_runtime *runtime) {
     }
     void **classes = calloc((size_t)capacity, sizeof *classes);
     if (classes == NULL) return USP_ERROR_NO_MEMORY;
-    /* There may be more by now: the list is as long as it is, the number is what tells that there are others. */
+    /* The runtime may have more classes by now. They do not fit into the list; has_more_classes notices them by the
+     * number. */
     int all = runtime->functions.get_class_list(classes, capacity), status = USP_OK;
     int count = all < capacity ? all : capacity;
     for (int i = 0; status == USP_OK && i < count; i++) {
@@ -171,7 +173,7 @@ static int read_methods(struct uspi_objc_runtime *runtime, uint64_t generation) 
 
 /* ---- one address ---- */
 
-/* The first of those with the last start at or below the address. */
+/* Returns the first of the methods with the highest start at or below the address. */
 static const struct method *search(const struct uspi_objc_runtime *runtime, usp_addr address) {
     size_t low = 0, high = runtime->count;
     while (low < high) {
@@ -188,7 +190,8 @@ static const struct method *search(const struct uspi_objc_runtime *runtime, usp_
     return found;
 }
 
-/* Where the function begins that an address without a symbol lies in. USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_NO_MEMORY. */
+/* Finds the start of the function that holds an address without a symbol. Returns USP_OK, USP_ERROR_NOT_FOUND,
+ * USP_ERROR_NO_MEMORY. */
 static int find_nameless_start(const struct uspi_query *query, usp_addr *start) {
     struct uspi_symbol_answer function;
     uintptr_t found;
@@ -204,8 +207,9 @@ static int find_nameless_start(const struct uspi_query *query, usp_addr *start) 
     return USP_OK;
 }
 
-/* The method that an address lies in. A runtime says where it begins and not where it ends: it holds the address when the
- * function that a symbol, the image or unwind information has there begins where the method does. Returns as above. */
+/* Finds the method that holds the address. A runtime knows where a method begins, not where it ends. So the function at
+ * the address must begin where the method does. A symbol, the image's function starts or unwind information give that
+ * function's start. Returns as find_nameless_start does. */
 static int find_method(const struct uspi_objc_runtime *runtime, const struct uspi_query *query,
                        const struct method **found) {
     usp_addr start;
@@ -215,7 +219,7 @@ static int find_method(const struct uspi_objc_runtime *runtime, const struct usp
     if (query->is_named && query->named_start >= (*found)->start) {
         start = query->named_start;
     } else {
-        /* A symbol from below the method may be one that was left when others were stripped. */
+        /* A symbol that begins below the method may only be the nearest one that stripping has left. */
         int status = find_nameless_start(query, &start);
         if (status != USP_OK) return status;
     }
@@ -225,7 +229,7 @@ static int find_method(const struct uspi_objc_runtime *runtime, const struct usp
 static int append(char *text, size_t room, size_t *used, const char *piece) {
     const struct usp_memory memory = {uspi_os_read, NULL};
     struct uspi_source source = uspi_source_of_memory(&memory, "runtime");
-    /* With safe reads, since a class's image may be on its way out. */
+    /* Use safe reads, because the image of the class may be being unloaded. */
     int status =
         uspi_bytes_string(uspi_bytes_at(&source, (uintptr_t)piece), 0, text + *used, room - *used, "name", NULL);
     if (status == USP_OK) *used += strlen(text + *used);
@@ -290,8 +294,8 @@ int uspi_objc_runtime_find(struct uspi_objc_runtime *runtime, const struct uspi_
 static int ask_runtime(const struct uspi_query *query, struct uspi_symbol_answer *found) {
     if (query->runtime == NULL || query->address > UINTPTR_MAX) return USP_ERROR_ABSENT;
     int status = uspi_objc_runtime_find(query->runtime, query, found);
-    /* GCC's symbols of methods (_i_Class__selector_) do not tell a colon from an underscore. In Mach-O they are the names
-     * themselves, and know the category as well. */
+    /* In GCC's symbols of methods (_i_Class__selector_), colons and underscores look the same. Mach-O symbols are the
+     * methods' names themselves, and include the category. */
     found->wins_ties = (query->image->flags & USP_IMAGE_MACHO) == 0;
     return status;
 }

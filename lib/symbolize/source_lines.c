@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Source frames of an address (lines.h): what the blocks say, with the symbol table's name for the outermost function. */
+/* Source frames of an address (lines.h): the blocks' answers, with the symbol table's name for the outermost
+ * function. */
 #include "lib/symbolize/symbolizer.h"
 
 #include "lib/base/clear.h"
@@ -25,7 +26,7 @@ const char *usp_line_source_string(uint32_t source) {
     }
 }
 
-/* Generated code without debug information: one frame, which the symbol completes. */
+/* Adds the one frame of generated code that has no debug information. complete_last adds its name. */
 static int put_generated(const struct uspi_source_paths *paths, const struct uspi_query *query, usp_addr address,
                          struct usp_lines *lines) {
     struct usp_source_frame frame = {.address = address};
@@ -56,7 +57,7 @@ static uint32_t count_folded(const struct uspi_lines_answer *answers, int count)
     return folded;
 }
 
-/* The outermost frame, completed by the symbol. */
+/* Completes the outermost frame with the symbol. */
 static void complete_last(struct usp_lines *lines, const struct uspi_lines_answer *answer, usp_addr slide) {
     if (lines->count == 0 || lines->count > lines->capacity) return;
     struct usp_source_frame *last = &lines->frames[lines->count - 1];
@@ -66,7 +67,7 @@ static void complete_last(struct usp_lines *lines, const struct uspi_lines_answe
         if (answer->part.is_cold) last->flags |= USP_SOURCE_COLD;
     }
     if (lines->folded > 0) last->flags |= USP_SOURCE_FOLDED;
-    /* What the debug information knows to be a function is none whose symbol begins elsewhere in it. */
+    /* A symbol that begins below the function that the debug information knows is another function's. */
     const bool is_its = symbol->name != NULL && (last->function == NULL || symbol->start >= last->start);
     if (!is_its) return;
     last->function = symbol->name;
@@ -98,7 +99,7 @@ static int ask_for_lines(struct usp_symbolizer *symbolizer, const struct usp_ima
         }
     }
     if (count > 0 && lines->count == 0) {
-        /* What is damaged says nothing. */
+        /* Damaged lines give no frames. */
         if (uspi_lines_frames(paths, query.names, answers, address, lines) != USP_OK) {
             lines->count = 0;
             count = 0;
@@ -130,9 +131,9 @@ int usp_symbolize_lines(struct usp_symbolizer *symbolizer, usp_addr address, str
     return uspi_symbolize_lines_expecting(symbolizer, NULL, address, NULL, lines);
 }
 
-/* ---- other names, and where lines come from ---- */
+/* ---- other names, and the origin of lines ---- */
 
-/* Gives the names of one block's function, and of those that were folded into it; `first` was given already. */
+/* Visits the names of a block's function and of those that were folded into it. `first` was visited already. */
 static int visit_answer(const struct uspi_lines_answer *answer, struct uspi_names *names, const char *first,
                         usp_name_visitor visit, void *context) {
     struct uspi_block_node of;

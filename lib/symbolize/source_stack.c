@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* Source frames of one address that there is room for without an allocation. */
+/* The number of source frames of one address that fit without an allocation. */
 #define FRAMES 32
 
 struct visiting {
@@ -14,7 +14,7 @@ struct visiting {
     void *context;
 };
 
-/* Gives the source frames of an address, with `flags` set, as those of frame i. */
+/* Visits the source frames of an address as those of frame i, with `flags` added. */
 static int visit_address(const struct visiting *v, usp_addr address, uint32_t i, uint32_t flags) {
     struct usp_source_frame room[FRAMES], *frames = room;
     struct usp_lines lines;
@@ -29,7 +29,7 @@ static int visit_address(const struct visiting *v, usp_addr address, uint32_t i,
         status = usp_symbolize_lines(v->symbolizer, address, &lines);
     }
     if (status == USP_ERROR_NOT_FOUND) {
-        /* A frame of which nothing is known is visited as well. */
+        /* A frame without any information is visited too, with its address alone. */
         lines.frames[0] = (struct usp_source_frame){.address = address};
         lines.count = 1;
         status = USP_OK;

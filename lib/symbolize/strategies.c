@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The one list of strategies: those that search an index before those that ask the system. */
+/* The list of all strategies. Those that search an index come before those that ask the system. */
 #include "lib/symbolize/strategy.h"
 
 const struct uspi_strategy *const uspi_strategies[] = {

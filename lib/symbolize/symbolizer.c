@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The public symbolizer: finds the image of an address, asks the strategies, chooses the winner; and lists what it would
- * say. */
+/* The public symbolizer: finds the image of an address, asks the strategies, chooses the winner. It also visits all
+ * symbols of an image. */
 #include "lib/symbolize/symbolizer.h"
 #include "lib/base/clear.h"
 #include "lib/base/sized.h"
@@ -12,23 +12,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Modules stay until the symbolizer is freed or trimmed, so that names and paths do; a library that is loaded again gets
- * its old one. */
+/* A module in the symbolizer's list. Modules are kept until the symbolizer is freed or trimmed, because names and paths
+ * point into them. A library that is loaded again gets its old module. */
 struct module_link {
     struct module_link *next;
     struct uspi_module *module;
-    const struct uspi_places *places; /* that the module was made for */
+    const struct uspi_places *places; /* the places for which the module was made */
 };
 
 struct usp_symbolizer {
     bool in_process;
-    struct uspi_places places;         /* the strings in it are owned */
-    struct uspi_places files;          /* the same without memory: for images that are not in the list */
+    struct uspi_places places;         /* its strings are owned */
+    struct uspi_places files;          /* for images that are not in the list: the same search only */
     struct uspi_objc_runtime *runtime; /* NULL unless in_process */
     struct uspi_names *names;
-    struct uspi_jit *jit;    /* NULL: there is neither a process nor memory nor a file to ask */
-    struct uspi_cache cache; /* its lock is for the two below as well, its readers are all that look something up */
-    _Atomic(struct uspi_view *) view; /* of a list that was given: set once. NULL: to be made */
+    struct uspi_jit *jit;             /* NULL: no process, memory or file can name generated code */
+    struct uspi_cache cache;          /* its lock also protects `view` and `modules` */
+    _Atomic(struct uspi_view *) view; /* a given list's view never changes; NULL: not made yet */
     struct module_link *modules;
     struct uspi_source_paths paths;
 };
@@ -38,14 +38,14 @@ void usp_symbolizer_options_init(struct usp_symbolizer_options *options) {
     options->size = sizeof *options;
 }
 
-/* NULL stays NULL. False when memory lacks. */
+/* Copies a string; NULL stays NULL. Returns false when memory is exhausted. */
 static bool copy_string(const char *string, const char **copy) {
     if (string == NULL) return true;
     *copy = strdup(string);
     return *copy != NULL;
 }
 
-/* Whether there can be something that names generated code. */
+/* Returns whether a source of names for generated code can exist. */
 static bool may_generate(const struct usp_images *images, const struct usp_symbolizer_options *options) {
     return images == NULL || options->process != 0 || options->memory != NULL || options->recorded_process != 0;
 }
@@ -99,7 +99,7 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
     return USP_OK;
 }
 
-/* Gives up what was made of files. No thread may be looking something up. */
+/* Frees all modules and what was made from their files. No other thread may use the symbolizer. */
 static void drop_modules(struct usp_symbolizer *symbolizer) {
     uspi_cache_empty(&symbolizer->cache);
     while (symbolizer->modules != NULL) {
@@ -156,7 +156,7 @@ int usp_symbolizer_get_usage(struct usp_symbolizer *symbolizer, struct usp_symbo
     return USP_OK;
 }
 
-/* A new view of this process, if libraries have come or gone since the last one was made. */
+/* Makes a new view of this process if libraries were loaded or unloaded since the last one. */
 static int refresh_view(struct usp_symbolizer *symbolizer) {
     struct uspi_view *old = atomic_load_explicit(&symbolizer->view, memory_order_relaxed);
     struct usp_images *images;
@@ -177,8 +177,8 @@ static int refresh_view(struct usp_symbolizer *symbolizer) {
     return USP_OK;
 }
 
-/* The image that holds an address, and the view that it is of; NULL when none does. What can never be unloaded needs no
- * second look: nothing else can have come to its place. For the rest it is looked whether anything has changed. */
+/* Finds the image that holds an address, or NULL, and the view that has it. An image that is never unloaded needs no
+ * further check, since no other one can take its place. For all others, it checks whether the list has changed. */
 static int find_image(struct usp_symbolizer *symbolizer, usp_addr address, struct uspi_view **view,
                       const struct usp_image **image) {
     *view = atomic_load_explicit(&symbolizer->view, memory_order_seq_cst);
@@ -193,7 +193,8 @@ static int find_image(struct usp_symbolizer *symbolizer, usp_addr address, struc
     return status;
 }
 
-/* The module of an image for some places, from the list or new in it; NULL when memory lacks. */
+/* Returns the module of an image for the given places, and makes it if the list has none. Returns NULL when memory is
+ * exhausted. */
 static struct uspi_module *get_module(struct usp_symbolizer *symbolizer, const struct usp_image *image,
                                       const struct uspi_places *places) {
     for (struct module_link *link = symbolizer->modules; link != NULL; link = link->next) {
@@ -210,7 +211,7 @@ static struct uspi_module *get_module(struct usp_symbolizer *symbolizer, const s
     return module;
 }
 
-/* The module of an image that is not in the list. */
+/* Returns the module of an image that is not in the list. */
 static struct uspi_module *module_of_file(struct usp_symbolizer *symbolizer, const struct usp_image *image) {
     uspi_lock_take(symbolizer->cache.lock);
     struct uspi_module *module = get_module(symbolizer, image, &symbolizer->files);
@@ -242,7 +243,7 @@ static int ask_strategies(struct uspi_query *query, struct usp_symbol *symbol) {
         int status = (*strategy)->find(query, &found);
         if (status == USP_ERROR_NO_MEMORY) return status;
         if (status != USP_OK || !is_better(symbol, &found, query->address)) continue;
-        /* Both are the same function, whose size may be known to one of them only. */
+        /* Both symbols are the same function, and perhaps only one of them has a size. */
         if (found.start == symbol->start && found.size == 0) found.size = symbol->extent;
         symbol->name = found.name;
         symbol->start = found.start;
@@ -263,7 +264,7 @@ static bool is_same_image(const struct usp_image *a, const struct usp_image *b) 
            a->member_offset == b->member_offset && strcmp(a->path, b->path) == 0;
 }
 
-/* Names generated code at an address that no image of the view holds, and tells its line. The caller has signed in. */
+/* Names generated code at an address that no image of the view holds, and finds its line. The caller has signed in. */
 static int ask_generated(struct usp_symbolizer *symbolizer, const struct uspi_view *view, struct uspi_query *query,
                          struct usp_symbol *symbol) {
     struct uspi_jit_answer answer;
@@ -281,9 +282,9 @@ static int ask_generated(struct usp_symbolizer *symbolizer, const struct uspi_vi
     return USP_OK;
 }
 
-/* An address, described by a query and in the symbol: in the image that is wanted or, where that is NULL, in the one of the
- * symbolizer's list that holds it. USP_ERROR_ABSENT: generated code was named instead, in the symbol, and in
- * query->generated alone. The caller has signed in. */
+/* Begins the lookup of an address: describes it in *query and fills the image's fields of *symbol. The image is
+ * `wanted` or, if that is NULL, the one of the symbolizer's list that holds the address. Returns USP_ERROR_ABSENT when
+ * *symbol already names generated code, whose line is in query->generated. The caller has signed in. */
 static int begin_query(struct usp_symbolizer *symbolizer, const struct usp_image *wanted, usp_addr address,
                        struct uspi_query *query, struct usp_symbol *symbol) {
     struct uspi_view *view;
@@ -358,8 +359,8 @@ int usp_symbolize_frame(struct usp_symbolizer *symbolizer, uint32_t arch, const 
     return usp_symbolize(symbolizer, usp_frame_call_site(arch, frame), symbol);
 }
 
-/* The first place at or above an address, as linked, where something begins or ends in any table. USP_ERROR_NOT_FOUND when
- * there is none, USP_ERROR_ABSENT when there is no table. */
+/* Finds the first address at or above `address`, as linked, at which an entry of any table begins or ends. Returns
+ * USP_ERROR_NOT_FOUND when there is none, USP_ERROR_ABSENT when there is no table. */
 static int next_place(struct uspi_module *module, usp_addr address, usp_addr *place) {
     int result = USP_ERROR_ABSENT;
     for (unsigned which = 0; which < USPI_TABLE_NAMED; which++) {
@@ -372,8 +373,8 @@ static int next_place(struct uspi_module *module, usp_addr address, usp_addr *pl
     return result;
 }
 
-/* What begins at *place, which becomes the next one. USP_OK when it is a function that begins there, USP_ERROR_NOT_FOUND
- * when not, USP_ERROR_NO_MEMORY; *is_last: there is no next one. The caller has signed in. */
+/* Finds the function that begins at *place, and sets *place to the next place. *is_last: there is no next place.
+ * Returns USP_OK, USP_ERROR_NOT_FOUND when no function begins there, USP_ERROR_NO_MEMORY. The caller has signed in. */
 static int visit_place(struct uspi_query *query, usp_addr *place, struct usp_symbol *symbol, bool *is_last) {
     usp_addr next = 0;
     int more = *place < UINT64_MAX ? next_place(query->module, *place + 1, &next) : USP_ERROR_NOT_FOUND;
@@ -388,7 +389,8 @@ static int visit_place(struct uspi_query *query, usp_addr *place, struct usp_sym
     return status;
 }
 
-/* Signs in for each function anew: what a small memory_limit makes it give up and make again is freed in between. */
+/* Signs in for each function anew. With a small memory_limit, indexes are evicted and made again; those that were
+ * evicted can then be freed in between. */
 int usp_symbolizer_visit(struct usp_symbolizer *symbolizer, usp_addr address, usp_symbol_visitor visit, void *context) {
     if (symbolizer == NULL || visit == NULL) return USP_ERROR_ARGUMENT;
     struct uspi_epoch *readers = &symbolizer->cache.readers;
@@ -400,11 +402,11 @@ int usp_symbolizer_visit(struct usp_symbolizer *symbolizer, usp_addr address, us
     uint32_t ticket = uspi_epoch_enter(readers);
     int status = begin_query(symbolizer, NULL, address, &query, &blank);
     if (status == USP_OK) {
-        /* Libraries may come and go, and the list with them; the module stays. */
+        /* Libraries may be loaded and unloaded, which replaces the list of images. The module stays. */
         image = *query.image;
         image.path = blank.image_path;
         query.image = &image;
-        /* The other sections of an unlinked object have the same module. */
+        /* The module is shared with the object's other sections, so only this section is visited. */
         if (image.section != 0) {
             place = image.load_address - image.slide;
             end = image.end - image.slide;

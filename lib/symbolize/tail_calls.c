@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* See tail_calls.h. The functions that can be reached from the called one by tail calls alone are a graph. It is walked depth first up
- * to the function that is on the stack, and the ways there are counted: there must be one. */
+/* See tail_calls.h. The functions that the called one can reach by tail calls alone form a graph. It is searched depth
+ * first for the function on the stack. The paths to that function are counted: there must be exactly one. */
 #include "lib/symbolize/tail_calls.h"
 
 #include "lib/symbolize/symbolizer.h"
 
 #include <string.h>
 
-/* Functions that are looked at for one pair of frames. With more of them nothing is inferred. */
+/* The maximum number of functions searched for one pair of frames. With more, nothing is inferred. */
 #define FUNCTIONS_MAX 64u
 
-/* A function, by where it begins. */
+/* A function, identified by its start. */
 struct function {
     struct uspi_module *module;
     const struct usp_image *image;
@@ -20,11 +20,11 @@ struct function {
 /* A function that the search has reached. */
 struct reached {
     struct function function;
-    bool is_open;      /* its tail calls are being followed */
-    bool is_met_again; /* one of these has led back to it */
-    unsigned ways;     /* from it to the target: 0, 1, 2 for more */
-    uint32_t next;     /* with one way: the next function on it; NO_FUNCTION: the target */
-    usp_addr jump;     /* and an address in the jump there */
+    bool is_open;      /* the search is following its tail calls */
+    bool is_met_again; /* one of its tail calls has led back to it */
+    unsigned ways;     /* the number of paths from it to the target: 0, 1, or 2 for more */
+    uint32_t next;     /* with one path: the next function on it; NO_FUNCTION: the target */
+    usp_addr jump;     /* with one path: an address in its first jump */
 };
 
 #define NO_FUNCTION UINT32_MAX
@@ -42,7 +42,8 @@ static bool is_same(const struct function *a, const struct function *b) {
 
 /* ---- functions ---- */
 
-/* What debug information says of an address in an image. 1, 0 when it says nothing, or USP_ERROR_NO_MEMORY. */
+/* Finds the debug information's answer for an address in an image. Returns 1, 0 when there is none, or
+ * USP_ERROR_NO_MEMORY. */
 static int find_answer(const struct function *in, usp_addr address, struct uspi_lines_answer *answer, bool *is_object) {
     struct uspi_lines_answer answers[USPI_MAP_BLOCKS];
     struct uspi_lines *lines = uspi_module_lines(in->module);
@@ -50,12 +51,12 @@ static int find_answer(const struct function *in, usp_addr address, struct uspi_
     int count = uspi_lines_find(lines, address - in->image->slide, answers);
     if (count <= 0) return count == USP_ERROR_NO_MEMORY ? count : 0;
     *answer = answers[0];
-    /* Functions of one object file may have been moved apart when they were linked. */
+    /* The linker may have moved the functions of one object file apart. */
     *is_object = uspi_lines_has_objects(lines);
     return 1;
 }
 
-/* Finds the function of a name in an image. 1, 0 or USP_ERROR_NO_MEMORY. */
+/* Finds the function with a name in an image. Returns 1, 0 or USP_ERROR_NO_MEMORY. */
 static int find_named_in(const struct function *in, const char *name, struct function *found) {
     usp_addr start;
     int status = uspi_module_named(in->module, name, &start);
@@ -63,14 +64,16 @@ static int find_named_in(const struct function *in, const char *name, struct fun
     return status == USP_OK ? 1 : status == USP_ERROR_NO_MEMORY ? status : 0;
 }
 
-/* The function that a name means in an image: its own one, or else the target's image's, as a loader would find it there. */
+/* Finds the function that a name in an image refers to: in the image itself or else, as a loader would, in the target's
+ * image. Returns as find_named_in does. */
 static int find_named(const struct search *search, const struct function *in, const char *name,
                       struct function *found) {
     int status = find_named_in(in, name, found);
     return status == 0 && search->target.module != in->module ? find_named_in(&search->target, name, found) : status;
 }
 
-/* The function that a call leads to. `answer` is of the block that has the call. 1, 0 or USP_ERROR_NO_MEMORY. */
+/* Finds the function that a call leads to. `answer` is from the block that has the call. Returns 1, 0 or
+ * USP_ERROR_NO_MEMORY. */
 static int find_callee(const struct search *search, const struct function *in, const struct uspi_lines_answer *answer,
                        bool is_object, const struct uspi_block_call *call, struct function *found) {
     struct uspi_block_part part;
@@ -94,7 +97,7 @@ static int find_callee(const struct search *search, const struct function *in, c
 
 /* ---- the search ---- */
 
-/* The number of a function, which is new when *is_new. NO_FUNCTION when there are too many. */
+/* Returns the number of a function. *is_new: it was added. Returns NO_FUNCTION when there are too many functions. */
 static uint32_t number_of(struct search *search, const struct function *function, bool *is_new) {
     *is_new = false;
     for (uint32_t i = 0; i < search->count; i++) {
@@ -108,7 +111,7 @@ static uint32_t number_of(struct search *search, const struct function *function
 
 static int count_ways(struct search *search, uint32_t number, unsigned depth);
 
-/* Follows one tail call of a function. Returns as count_ways. */
+/* Follows one tail call of a function. Returns as count_ways does. */
 static int follow(struct search *search, uint32_t number, usp_addr jump, const struct function *callee,
                   unsigned depth) {
     struct reached *from = &search->reached[number];
@@ -127,12 +130,12 @@ static int follow(struct search *search, uint32_t number, usp_addr jump, const s
     from->ways += ways;
     from->next = next;
     from->jump = jump;
-    /* All functions that are open can be reached from the first one. */
+    /* The first function can reach every open one. So two paths from this one are also two paths from the first. */
     return from->ways == 1 ? 1 : 0;
 }
 
-/* Counts the ways from a function to the target. 1; 0 when there is more than one, or when something is not known: nothing is
- * inferred then; USP_ERROR_NO_MEMORY. */
+/* Counts the paths from a function to the target. Returns 1, or USP_ERROR_NO_MEMORY. Returns 0, so that nothing is
+ * inferred, when there are several paths or a call is not known. */
 static int count_ways(struct search *search, uint32_t number, unsigned depth) {
     const struct function function = search->reached[number].function;
     struct uspi_lines_answer answer;
@@ -160,7 +163,7 @@ static int count_ways(struct search *search, uint32_t number, unsigned depth) {
 
 /* ---- between two frames ---- */
 
-/* The function that holds an address. 1, 0 when that is not known, USP_ERROR_NO_MEMORY. */
+/* Finds the function that holds an address. Returns 1, 0 when it is not known, USP_ERROR_NO_MEMORY. */
 static int find_function(const struct uspi_query *query, const struct usp_symbol *symbol, struct function *function) {
     struct uspi_lines_answer answer;
     struct uspi_block_part part;
@@ -170,7 +173,8 @@ static int find_function(const struct uspi_query *query, const struct usp_symbol
     if (status == USP_ERROR_NO_MEMORY) return status;
     if (status == 1 && answer.part.size != 0) {
         part = answer.part;
-        /* The beginning of a function that was moved in pieces is elsewhere than the object file has it. */
+        /* The linker may have moved the parts of the function apart. Its start is then not where the object file has
+         * it. */
         if (part.is_cold && (is_object || uspi_block_first_part(&answer.block, part.node, &part) != USP_OK)) return 0;
         function->start = part.start + answer.moved + query->image->slide;
         return 1;
@@ -193,13 +197,13 @@ static int search_ways(struct search *search, const struct function *first, usp_
     return count;
 }
 
-/* A frame's place. */
+/* The image and symbol at a frame's call site. */
 struct place {
     struct uspi_query query;
     struct usp_symbol symbol;
 };
 
-/* Looks up the call site of a frame. 1, 0 when no image holds it, USP_ERROR_NO_MEMORY. */
+/* Looks up the call site of a frame. Returns 1, 0 when no image holds it, USP_ERROR_NO_MEMORY. */
 static int find_place(const struct uspi_stack_names *names, uint32_t arch, const struct usp_frame *frame,
                       struct place *place) {
     const usp_addr site = usp_frame_call_site(arch, frame);
@@ -210,7 +214,7 @@ static int find_place(const struct uspi_stack_names *names, uint32_t arch, const
     return place->query.module != NULL ? 1 : 0;
 }
 
-/* What the frame that called says of its call. */
+/* What debug information says about the caller's call. */
 struct calling {
     struct uspi_lines_answer answer;
     bool is_object;
@@ -223,7 +227,7 @@ static int search_from(const struct place *caller, const struct calling *calling
     struct function first;
     search.names = caller->query.names;
     search.count = 0;
-    /* Nearly all calls lead to the function that is there. */
+    /* Nearly all calls lead directly to the function of the inner frame. */
     if (calling->call.name != 0 && callee->symbol.name != NULL) {
         const char *name;
         int status = uspi_lines_find_text(&calling->answer, calling->call.name, search.names, &name);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* See answers.h: a table in which an answer has one slot. When the limit is reached, all are forgotten. */
+/* See answers.h: a hash table in which each answer has one slot. When the limit is reached, all answers are dropped. */
 #include "lib/symbolize/builds/answers.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The most are more than there are answers of two frames within the limit. */
+/* The minimum and maximum number of slots. The maximum is more than the answers of two frames that fit within the
+ * limit. */
 #define FIRST_SLOTS ((size_t)1 << 8)
 #define MOST_SLOTS  ((size_t)1 << 15)
 
@@ -13,7 +14,8 @@ static bool is_same(const struct uspi_answer_key *a, const struct uspi_answer_ke
     return a->offset == b->offset && a->build == b->build && a->base == b->base && a->flags == b->flags;
 }
 
-/* 2^64 over the golden ratio spreads neighbours; the highest bits depend on all others. */
+/* Returns the slot of a key. 2^64 divided by the golden ratio spreads neighbours; the highest bits depend on all
+ * others. */
 static size_t slot_of(const struct uspi_answer_key *key, size_t room) {
     const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
     const uint64_t hash = ((key->build * factor ^ key->offset) * factor + key->base * 2 + key->flags) * factor;
@@ -31,7 +33,7 @@ static size_t size_of(uint32_t frames) {
     return sizeof(struct uspi_kept_answer) + frames * sizeof(struct usp_source_frame);
 }
 
-/* Puts an answer into its slot, in place of another one. */
+/* Puts an answer into its slot, and drops the answer there. */
 static void put(struct uspi_answers *answers, struct uspi_kept_answer *kept) {
     struct uspi_kept_answer **slot = &answers->slots[slot_of(&kept->key, answers->room)];
     if (*slot != NULL) {
@@ -44,7 +46,7 @@ static void put(struct uspi_answers *answers, struct uspi_kept_answer *kept) {
     answers->count++;
 }
 
-/* Makes more slots when half of them are used. False when there are none at all. */
+/* Makes more slots when half of them are used. Returns false when there are no slots at all. */
 static bool make_room(struct uspi_answers *answers) {
     const struct uspi_answers old = *answers;
     if (old.room == MOST_SLOTS || 2 * old.count < old.room) return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See <unspool/places.h>. Builds are kept in a hash table, by build id or, where there is none, by name. */
+/* See <unspool/places.h>. Builds are kept in a hash table, by build id or, without one, by name. */
 #include <unspool/demangle.h>
 #include <unspool/places.h>
 
@@ -15,34 +15,34 @@
 
 #define BUILDS_KEPT 256u
 
-/* Frames of a batch whose memory stays after it. */
+/* The number of frames of a batch for which memory is kept after it. */
 #define FRAMES_KEPT ((size_t)4096)
 
 struct build {
     uint8_t id[USP_BUILD_ID_MAX];
     size_t id_size;
-    struct uspi_span name; /* its bytes stand behind the struct */
+    struct uspi_span name; /* its bytes follow the struct */
     struct uspi_build_source sources[USP_BUILD_SOURCES];
     uint32_t source_count;
-    struct uspi_build_source replaced[USP_BUILD_SOURCES]; /* what `sources` were before; names that they gave stay */
+    struct uspi_build_source replaced[USP_BUILD_SOURCES]; /* the sources before; names from them stay valid */
     uint32_t replaced_count;
     int32_t status;                  /* what `find` returned */
-    struct usp_demangler *demangler; /* NULL: not needed yet */
-    uint64_t number;                 /* that no other build ever has, nor this one with other sources */
-    uint64_t used;                   /* when it was asked last */
-    bool is_complete;                /* `find` knows no more */
-    bool is_noted;                   /* USP_BUILD_NOTE_LAYOUT was made */
+    struct usp_demangler *demangler; /* NULL: not needed so far */
+    uint64_t number;                 /* unique to this build with its present sources */
+    uint64_t used;                   /* when it was last used, by builds->clock */
+    bool is_complete;                /* `find` has no more sources */
+    bool is_noted;                   /* USP_BUILD_NOTE_LAYOUT was sent */
 };
 
 struct usp_builds {
-    struct usp_builds_options options; /* index_store is owned; path_maps are those of `paths` */
+    struct usp_builds_options options; /* index_store is owned; path_maps is owned by `paths` */
     struct uspi_source_paths paths;
-    struct build **builds; /* a hash table, open addressing; `room` is a power of two */
+    struct build **builds; /* a hash table with open addressing; `room` is a power of two */
     size_t count, room;
-    struct build *last;              /* that was asked */
-    uint64_t clock;                  /* counts questions */
-    uint64_t numbers;                /* counts builds */
-    uint64_t seed;                   /* so that a text cannot be prepared of which all builds collide */
+    struct build *last;              /* the build that was last used */
+    uint64_t clock;                  /* counts lookups */
+    uint64_t numbers;                /* counts numbers of builds */
+    uint64_t seed;                   /* of the hash, so that no input can be prepared whose builds all collide */
     struct usp_source_frame *frames; /* of the last batch */
     size_t frame_count, frame_room;
     struct uspi_answers answers;
@@ -92,7 +92,7 @@ int usp_builds_create(const struct usp_builds_options *options, struct usp_build
 static void close_sources(const struct usp_builds *builds, struct uspi_build_source *sources, uint32_t count) {
     char text[1024];
     for (uint32_t i = 0; i < count; i++) {
-        /* A damaged index is noticed when what is damaged is read. */
+        /* A damaged index is only noticed when the damage is read. */
         if (builds->options.note != NULL && uspi_build_source_is_damaged(&sources[i], text, sizeof text)) {
             builds->options.note(builds->options.context, USP_BUILD_NOTE_DAMAGED, NULL, text);
         }
@@ -100,7 +100,7 @@ static void close_sources(const struct usp_builds *builds, struct uspi_build_sou
     }
 }
 
-/* What there is without a function that knows more. */
+/* Fills in the sources without `find`: the index of the build id. */
 static void find_index(const struct build *build, struct usp_build_sources *sources) {
     sources->flags |= USP_BUILD_COMPLETE;
     if (build->id_size == 0) return;
@@ -109,8 +109,8 @@ static void find_index(const struct build *build, struct usp_build_sources *sour
     memcpy(source->build_id, build->id, sizeof source->build_id);
 }
 
-/* Asks where the build's symbols are, and replaces its sources by that: once, for their layout. Returns USP_OK, or
- * USP_ERROR_NO_MEMORY with the build as it was. */
+/* Finds where the build's symbols are, and replaces its sources by what was found. After the first time, this happens
+ * at most once, for their layout. Returns USP_OK, or USP_ERROR_NO_MEMORY with the build unchanged. */
 static int find_sources(struct usp_builds *builds, struct build *build, const struct usp_place *place, uint32_t flags) {
     struct usp_build_sources sources = {.count = build->source_count, .flags = flags};
     struct uspi_build_source found[USP_BUILD_SOURCES];
@@ -167,7 +167,7 @@ static struct uspi_span name_of(const struct usp_place *place) {
     return (struct uspi_span){place->image, place->image_length};
 }
 
-/* FNV-1a (Fowler, Noll, Vo), over the seed first. */
+/* The FNV-1a hash (Fowler, Noll, Vo), which begins with the seed. */
 static uint64_t hash_of(const struct usp_builds *builds, const uint8_t *id, size_t id_size, struct uspi_span name) {
     const uint8_t *bytes = id_size > 0 ? id : (const uint8_t *)name.bytes;
     size_t n = id_size > 0 ? id_size : name.length;
@@ -189,7 +189,7 @@ static struct build **slot_of(const struct usp_builds *builds, const uint8_t *id
     return &builds->builds[i];
 }
 
-/* A table of another size with the builds of this one. */
+/* Moves all builds into a table of another size. Returns false when memory is exhausted. */
 static bool rebuild(struct usp_builds *builds, size_t room) {
     struct usp_builds made = *builds;
     made.room = room;
@@ -204,12 +204,12 @@ static bool rebuild(struct usp_builds *builds, size_t room) {
     return true;
 }
 
-/* NULL when memory lacks. */
+/* Returns the build of a place, and adds it if it is new; NULL when memory is exhausted. */
 static struct build *build_of(struct usp_builds *builds, const struct usp_place *place) {
     const struct uspi_span name = name_of(place);
     struct build *last = builds->last;
     if (last != NULL && is_same(last, place->build_id, place->build_id_size, name)) return last;
-    /* At most half of the table is used. */
+    /* Use at most half of the table. */
     if (2 * (builds->count + 1) > builds->room && !rebuild(builds, builds->room > 0 ? 2 * builds->room : 64))
         return NULL;
     struct build **slot = slot_of(builds, place->build_id, place->build_id_size, name);
@@ -234,7 +234,7 @@ static int compare_uses(const void *a, const void *b) {
     return (*x)->used > (*y)->used ? -1 : (*x)->used < (*y)->used;
 }
 
-/* Closes all builds but those that were used last. Without memory for that they stay. */
+/* Closes all builds except those that were used last. Closes none if memory for that is exhausted. */
 static void close_builds(struct usp_builds *builds) {
     struct build **all = calloc(builds->count, sizeof *all);
     size_t count = 0, kept = builds->options.builds_kept;
@@ -256,7 +256,7 @@ static void close_builds(struct usp_builds *builds) {
     free(all);
     size_t room = 64;
     while (room < 4 * kept) room *= 2;
-    /* Without memory for a smaller table the large one stays. */
+    /* If memory for a smaller table is exhausted, the large one stays. */
     if (room < builds->room) rebuild(builds, room);
 }
 
@@ -279,8 +279,8 @@ static bool link_by(struct build *build, struct usp_place *place) {
     return false;
 }
 
-/* Turns a place that counts from the file, or from where its code is mapped, into an address as the image was linked. Returns
- * USP_OK, USP_ERROR_NOT_FOUND when no source tells, USP_ERROR_NO_MEMORY, or what `find` returned. */
+/* Changes a place that counts from the file, or from where its code is mapped, into an address as the image was linked.
+ * Returns USP_OK, USP_ERROR_NOT_FOUND when no source knows it, USP_ERROR_NO_MEMORY, or what `find` returned. */
 static int link_place(struct usp_builds *builds, struct build *build, struct usp_place *place) {
     if (place->base != USP_PLACE_FILE && place->base != USP_PLACE_TEXT) return USP_OK;
     if (link_by(build, place)) return USP_OK;
@@ -296,7 +296,8 @@ static int link_place(struct usp_builds *builds, struct build *build, struct usp
     return build->status != USP_OK ? build->status : USP_ERROR_NOT_FOUND;
 }
 
-/* Demangles the frames' names, and leaves out inlined calls of which debug information has no name. */
+/* Demangles the names of frames, and drops frames without a name: inlined calls that debug information does not
+ * name. */
 static uint32_t keep_named(struct usp_source_frame *frames, uint32_t count, struct usp_demangler *demangler) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -307,7 +308,7 @@ static uint32_t keep_named(struct usp_source_frame *frames, uint32_t count, stru
     return kept;
 }
 
-/* Asks the build's sources. Room for the frames was made. */
+/* Asks the build's sources. The caller has made room for the frames. */
 static int ask_build(struct usp_builds *builds, struct build *build, const struct usp_place *place,
                      struct usp_answer *answer) {
     struct usp_source_frame *frames = builds->frames + builds->frame_count;
@@ -340,7 +341,7 @@ static bool is_place(const struct usp_place *place) {
            (place->image != NULL || place->image_length == 0);
 }
 
-/* Answers a place; its frames are put behind those of the places before. */
+/* Answers a place. Its frames are added after those of the places before. */
 static void answer_place(struct usp_builds *builds, const struct usp_place *place, struct usp_answer *answer) {
     *answer = (struct usp_answer){.status = USP_ERROR_ARGUMENT};
     if (!is_place(place)) return;
@@ -375,7 +376,7 @@ int usp_symbolize_places(struct usp_builds *builds, const struct usp_place *plac
         answer_place(builds, &places[i], &answers[i]);
         if (answers[i].status == USP_ERROR_NO_MEMORY) status = USP_ERROR_NO_MEMORY;
     }
-    /* Now the frames do not move any more. */
+    /* From now on the frames do not move. */
     const struct usp_source_frame *frames = builds->frames;
     for (size_t i = 0; i < count; i++) {
         answers[i].frames = answers[i].count > 0 ? frames : NULL;

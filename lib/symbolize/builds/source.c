@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NULL stays NULL. False when memory lacks. */
+/* Copies a string; NULL stays NULL. Returns false when memory is exhausted. */
 static bool copy_string(const char *string, const char **copy) {
     *copy = string != NULL ? strdup(string) : NULL;
     return string == NULL || *copy != NULL;
@@ -47,7 +47,7 @@ bool uspi_build_source_is_damaged(const struct uspi_build_source *source, char *
            usp_symbolizer_explain_lines(source->symbolizer, source->asked, text, size) == USP_ERROR_FORMAT;
 }
 
-/* A file at the address that it was linked for: with that an offset becomes an address and back. */
+/* Opens a file at the address for which it was linked, so that offsets and addresses can be converted. */
 static int open_file(struct uspi_build_source *source) {
     struct usp_image_file_options options;
     usp_image_file_options_init(&options);
@@ -86,7 +86,7 @@ static int open_source(struct uspi_build_source *source) {
     return USP_ERROR_NOT_FOUND;
 }
 
-/* What kernels map files by. */
+/* Selects the offset in a page. Kernels map files by pages of 4 KB. */
 #define PAGE_MASK UINT64_C(0xfff)
 
 bool uspi_build_source_link(struct uspi_build_source *source, struct usp_place *place) {
@@ -119,7 +119,7 @@ int uspi_build_source_ask(struct uspi_build_source *source, const struct usp_pla
     status = usp_symbolize_lines(source->symbolizer, source->asked, lines);
     bool is_inside = status == USP_OK && frame.pc - symbol->start < symbol->extent;
     if (status == USP_OK && uspi_is_trampoline(uspi_span_of(symbol->name))) answer->flags |= USP_ANSWER_TRAMPOLINE;
-    /* A handler returns to a trampoline's beginning, in front of which there was no call. */
+    /* A handler returns to the start of a trampoline, before which there is no call. */
     if (!is_exact && !is_inside && usp_symbolize(source->symbolizer, frame.pc, &here) == USP_OK &&
         here.start == frame.pc && uspi_is_trampoline(uspi_span_of(here.name))) {
         answer->flags |= USP_ANSWER_TRAMPOLINE;

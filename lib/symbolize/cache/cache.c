@@ -16,7 +16,7 @@ static void destroy_retired(struct uspi_retired *retired) {
 /* An object without symbols only records that an image has none; it is not counted as an index. */
 static bool is_index(const struct uspi_cached *cached) { return cached->symbols > 0; }
 
-/* Replaces a slot's object, by NULL too. Returns the old one. */
+/* Replaces a slot's object; the replacement may be NULL. Returns the old object. */
 static struct uspi_cached *exchange(struct uspi_cache *cache, struct uspi_cache_slot *slot,
                                     struct uspi_cached *replacement) {
     struct uspi_cached *cached = atomic_exchange_explicit(&slot->held, replacement, memory_order_seq_cst);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A cache with a limit in bytes for the indexes of a symbolizer. Look-ups use a cached object without a lock. When all
- * objects together exceed the limit, the least recently used ones are evicted. The cache knows neither what the objects are
- * nor how they are made. */
+/* A cache with a limit in bytes for the indexes of a symbolizer. Lookups use a cached object without a lock. When all
+ * objects together exceed the limit, the least recently used ones are evicted. The cache knows neither what the objects
+ * are nor how they are made. */
 #ifndef USPI_CACHE_H
 #define USPI_CACHE_H
 
@@ -23,7 +23,7 @@ struct uspi_cached {
 /* The place of one cached object. All zero means empty. It must live as long as the cache. */
 struct uspi_cache_slot {
     _Atomic(struct uspi_cached *) held;
-    _Atomic(uint32_t) used; /* the cache's clock at the last look-up */
+    _Atomic(uint32_t) used; /* the cache's clock at the last lookup */
     bool is_listed;
     struct uspi_cache_slot *next;
 };
@@ -33,7 +33,7 @@ struct uspi_cache {
     struct uspi_lock *lock;    /* guards the members below and the retiring of objects */
     struct uspi_cache_slot *slots;
     size_t limit;            /* in bytes; 0: no limit */
-    _Atomic(uint32_t) clock; /* counts insertions. Repeated look-ups between two of them write nothing */
+    _Atomic(uint32_t) clock; /* counts insertions. Repeated lookups between two of them write nothing */
     size_t memory, symbols, count;
     uint64_t made, evicted;
 };
@@ -50,9 +50,9 @@ void uspi_cache_clear(struct uspi_cache *cache);
 /* Returns the slot's object, or NULL. The object stays valid until the caller signs out. */
 struct uspi_cached *uspi_cache_get(struct uspi_cache *cache, struct uspi_cache_slot *slot);
 
-/* Puts an object into a slot; the cache owns it from now on. It stays valid until the caller signs out, whatever the limit
- * is. An object that it replaces (an excerpt of the same index) stays valid for threads that are signed in. Other objects are
- * evicted until the rest fit into the limit. Takes the lock. */
+/* Puts an object into a slot; the cache owns it from now on. It stays valid until the caller signs out, whatever the
+ * limit is. An object that it replaces (an excerpt of the same index) stays valid for threads that are signed in. Other
+ * objects are evicted until the rest fit into the limit. Takes the lock. */
 void uspi_cache_put(struct uspi_cache *cache, struct uspi_cache_slot *slot, struct uspi_cached *cached);
 
 #endif

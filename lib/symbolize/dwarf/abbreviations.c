@@ -12,7 +12,7 @@
 #define VARIABLE UINT32_MAX
 #define UNKNOWN  (UINT32_MAX - 1)
 
-/* The bytes that a value takes; VARIABLE, UNKNOWN. */
+/* Returns the number of bytes of a value, or VARIABLE or UNKNOWN. */
 static uint32_t width_of(uint64_t form, struct uspi_encoding encoding) {
     switch (form) {
     case DW_FORM_flag_present:
@@ -67,7 +67,7 @@ static uint32_t width_of(uint64_t form, struct uspi_encoding encoding) {
     }
 }
 
-/* A form that stands in the entry itself; a chain of them is none. */
+/* Reads a form that is in the entry itself. It must not be indirect again. */
 static uint64_t indirect_form(struct uspi_cursor_at *c) {
     const uint64_t form = uspi_cursor_uleb(c);
     if (form == DW_FORM_indirect || form == DW_FORM_implicit_const) uspi_cursor_fail(c);
@@ -117,7 +117,7 @@ static bool read_value(struct uspi_cursor_at *c, uint64_t form, int64_t implicit
     case DW_FORM_GNU_addr_index:
     case DW_FORM_GNU_str_index: value->number = uspi_cursor_uleb(c); return true;
     case DW_FORM_LLVM_addrx_offset:
-        /* The index below, what is added to it above. */
+        /* The low half is the index, the high half is added to the address. */
         value->number = uspi_cursor_uleb(c) & UINT32_MAX;
         value->number |= uspi_cursor_number(c, 4) << 32;
         return true;
@@ -213,7 +213,7 @@ struct compiling {
 
 static bool add_skip(struct compiling *k, struct uspi_abbreviation *a, uint32_t bytes, uint16_t form) {
     struct uspi_abbreviation_table *t = k->table;
-    /* Widths that follow each other are one. */
+    /* Merge consecutive fixed widths. */
     if (a->skip_count > 0 && t->skips[k->skip_count - 1].form == 0 &&
         UINT32_MAX - t->skips[k->skip_count - 1].bytes > bytes) {
         t->skips[k->skip_count - 1].bytes += bytes;
@@ -242,7 +242,7 @@ static uint8_t reading_of(uint64_t form, uint32_t width) {
     }
 }
 
-/* An attribute of an entry that is read. Those that are passed over and have a fixed width are so together. */
+/* Adds an attribute of an entry that is read. Attributes that are skipped and have a fixed width are merged. */
 static bool add_read(struct compiling *k, struct uspi_abbreviation *a, uint64_t attribute, uint64_t form,
                      int64_t implicit) {
     struct uspi_abbreviation_table *t = k->table;
@@ -265,7 +265,8 @@ static bool add_read(struct compiling *k, struct uspi_abbreviation *a, uint64_t 
     return true;
 }
 
-/* One abbreviation behind its code. 1, 0 when the table cannot be read on, USP_ERROR_NO_MEMORY. */
+/* Compiles one abbreviation, from after its code. Returns 1, 0 when the rest of the table cannot be read,
+ * USP_ERROR_NO_MEMORY. */
 static int compile_one(struct compiling *k, struct uspi_cursor_at *c, struct uspi_abbreviation *a) {
     const uint64_t tag = uspi_cursor_uleb(c);
     a->tag = tag <= UINT16_MAX ? (uint16_t)tag : 0;
@@ -289,7 +290,7 @@ static int compile_one(struct compiling *k, struct uspi_cursor_at *c, struct usp
         if (a->kind == USPI_ENTRY_OTHER) continue;
         if (!add_read(k, a, attribute, form, implicit)) return USP_ERROR_NO_MEMORY;
     }
-    /* An entry with a form that is not known is found when it is met; others of the table are good. */
+    /* An unknown form is found when an entry uses it. The table's other abbreviations can be used. */
     a->fixed = is_known ? (uint32_t)fixed : UINT32_MAX;
     return c->is_bad ? 0 : 1;
 }
@@ -299,7 +300,7 @@ static int by_code(const void *a, const void *b) {
     return (x->code > y->code) - (x->code < y->code);
 }
 
-/* Codes may have gaps, but a table of numbers must not be much larger than what it leads to. */
+/* Codes may have gaps, but a table by code must not be much larger than the abbreviations themselves. */
 #define DENSITY 4
 
 static bool make_numbers(struct uspi_abbreviation_table *t) {
@@ -313,7 +314,7 @@ static bool make_numbers(struct uspi_abbreviation_table *t) {
         t->code_count = (size_t)highest + 1;
         t->by_code = calloc(t->code_count, sizeof *t->by_code);
         if (t->by_code == NULL) return false;
-        /* Of two with one code the first counts. */
+        /* Of two abbreviations with one code, the first one counts. */
         for (size_t i = t->count; i-- > 0;) t->by_code[t->all[i].code] = (uint32_t)(i + 1);
         return true;
     }
@@ -386,7 +387,7 @@ void uspi_entry_read(const struct uspi_abbreviation_table *table, const struct u
     attributes->has = has;
 }
 
-/* Passes over the attributes of an abbreviation, quickly: most tables are looked through for one. */
+/* Skips the attributes of an abbreviation. Optimized, because most tables are searched for one abbreviation only. */
 static void pass_attributes(struct uspi_cursor_at *a) {
     while (a->end - a->p >= 2) {
         if (a->p[0] >= 0x80 || a->p[1] >= 0x80 || a->p[1] == DW_FORM_implicit_const) {
@@ -430,7 +431,7 @@ bool uspi_entry_read_by(struct uspi_cursor_at *a, struct uspi_encoding encoding,
     return !a->is_bad && !c->is_bad;
 }
 
-/* ---- tables that are kept ---- */
+/* ---- the cache of tables ---- */
 
 #define SLOTS      1024u
 #define MEMORY_MAX ((size_t)32 << 20)
@@ -440,7 +441,7 @@ struct uspi_abbreviation_cache {
         const uint8_t *section;
         struct uspi_abbreviation_table *table;
     } slots[SLOTS];
-    struct uspi_abbreviation_table *last; /* was driven out just now */
+    struct uspi_abbreviation_table *last; /* was evicted by the last call that compiled */
     size_t memory;
     uint64_t compiled;
 };

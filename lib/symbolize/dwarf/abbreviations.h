@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Abbreviation tables, compiled: for each kind of entry what it is to us, which of its attributes we read, and how the others
- * are passed over, several at a step. A table is compiled once for all units that share it, for their width of addresses and
- * offsets. */
+/* Compiled abbreviation tables. For each kind of entry they say what it is, which of its attributes are read, and how
+ * the others are skipped, several in one step. A table is compiled once for all units that share it and have the same
+ * width of addresses and offsets. */
 #ifndef USPI_ABBREVIATIONS_H
 #define USPI_ABBREVIATIONS_H
 
@@ -14,7 +14,7 @@ struct uspi_encoding {
     uint8_t version;
 };
 
-/* The attributes that are read, by bit and by place. */
+/* The attributes that are read. Each is a bit of `has` and an index of `all` in struct uspi_attributes. */
 enum uspi_attribute {
     USPI_AT_SIBLING,
     USPI_AT_NAME,
@@ -50,14 +50,14 @@ enum uspi_attribute {
     USPI_ATTRIBUTES
 };
 
-/* A value as it stands in the entry: what its form means is unit.h's. */
+/* A value as it stands in the entry. unit.h says what it means in its form. */
 struct uspi_value {
-    uint64_t number; /* of a string in the entry itself its offset in the section */
+    uint64_t number; /* for a string in the entry itself, its offset in the section */
     uint16_t form;
 };
 
 struct uspi_attributes {
-    uint32_t has; /* a bit for each */
+    uint32_t has; /* one bit for each attribute */
     struct uspi_value all[USPI_ATTRIBUTES];
 };
 
@@ -65,33 +65,33 @@ static inline bool uspi_has(const struct uspi_attributes *a, enum uspi_attribute
     return (a->has >> which & 1) != 0;
 }
 
-/* What an entry is to a search for code. */
+/* What an entry means when code is searched for. */
 enum uspi_entry_kind {
     USPI_ENTRY_OTHER,
     USPI_ENTRY_UNIT,
     USPI_ENTRY_FUNCTION,
     USPI_ENTRY_INLINED,
-    USPI_ENTRY_SCOPE, /* a namespace, a class: its name belongs to those in it */
+    USPI_ENTRY_SCOPE, /* a namespace or class: its name is part of the names in it */
     USPI_ENTRY_CALL_SITE,
-    USPI_ENTRY_LEAF /* a type without code in it: what is below it can be passed over */
+    USPI_ENTRY_LEAF /* a type without code in it: what is below it can be skipped */
 };
 
-/* A step over attributes that are not read: so many bytes, and then something whose length stands there. */
+/* A step that skips attributes: some bytes, then a value whose length is in the entry. */
 struct uspi_skip {
     uint32_t bytes;
-    uint16_t form; /* 0: nothing more */
+    uint16_t form; /* of the value; 0: none */
 };
 
-/* How an attribute is read, of those that have nothing to do with the unit. */
+/* How an attribute is read, for forms that do not depend on the unit. */
 enum uspi_reading { USPI_READ_FIXED, USPI_READ_CONSTANT, USPI_READ_ULEB, USPI_READ_OTHER };
 
 struct uspi_attribute_form {
-    uint8_t which;   /* enum uspi_attribute; USPI_ATTRIBUTES: it is passed over */
+    uint8_t which;   /* enum uspi_attribute; USPI_ATTRIBUTES: it is skipped */
     uint8_t reading; /* enum uspi_reading */
-    uint8_t width;   /* of a fixed one, in bytes: 1 … 8 */
+    uint8_t width;   /* of a fixed form, in bytes: 1 … 8 */
     uint16_t form;
-    uint32_t before;  /* bytes of attributes before it that are passed over */
-    int64_t implicit; /* a constant */
+    uint32_t before;  /* bytes of attributes to skip before it */
+    int64_t implicit; /* the value of a constant */
 };
 
 struct uspi_abbreviation {
@@ -99,18 +99,18 @@ struct uspi_abbreviation {
     uint16_t tag;
     uint8_t kind; /* enum uspi_entry_kind */
     bool has_children;
-    uint32_t fixed; /* the entry's bytes behind its code, when all of its forms have a fixed width; else UINT32_MAX */
-    uint32_t skips, skip_count; /* how to pass over the whole entry */
-    uint32_t reads, read_count; /* how to read it, and how many bytes are left then */
+    uint32_t fixed; /* bytes of the entry after its code if all forms have a fixed width; otherwise UINT32_MAX */
+    uint32_t skips, skip_count; /* how to skip the whole entry: elements of the table's `skips` */
+    uint32_t reads, read_count; /* how to read it: elements of the table's `reads`; `rest` bytes are left after them */
     uint32_t rest;
 };
 
 struct uspi_abbreviation_table {
     uint64_t offset; /* in .debug_abbrev */
     struct uspi_encoding encoding;
-    struct uspi_abbreviation *all; /* by code, ascending unless is_dense */
+    struct uspi_abbreviation *all; /* sorted by code, if by_code is NULL */
     size_t count;
-    uint32_t *by_code; /* numbers in `all`, one more, by code; 0: none. NULL where codes are too far apart */
+    uint32_t *by_code; /* by code: 1 + index in `all`; 0: none. NULL where codes are too far apart */
     size_t code_count;
     struct uspi_skip *skips;
     struct uspi_attribute_form *reads;
@@ -118,14 +118,14 @@ struct uspi_abbreviation_table {
     uint64_t length; /* of the table in .debug_abbrev, in bytes */
 };
 
-/* Compiles the table at an offset. NULL with *status: USP_ERROR_NO_MEMORY, USP_ERROR_FORMAT. A table that is cut off or has a
- * form that is not known ends before it: entries behind that have no abbreviation. */
+/* Compiles the table at an offset. Returns NULL with *status USP_ERROR_NO_MEMORY or USP_ERROR_FORMAT. A table that is
+ * cut off ends there: later entries have no abbreviation. */
 struct uspi_abbreviation_table *uspi_abbreviations_compile(const uint8_t *section, size_t size, uint64_t offset,
                                                            struct uspi_encoding encoding, int *status);
 
 void uspi_abbreviations_free(struct uspi_abbreviation_table *table);
 
-/* NULL: there is none with that code. */
+/* Returns the abbreviation with a code; NULL: there is none. */
 static inline const struct uspi_abbreviation *uspi_abbreviation(const struct uspi_abbreviation_table *table,
                                                                 uint64_t code) {
     if (table->by_code != NULL) {
@@ -146,10 +146,10 @@ static inline const struct uspi_abbreviation *uspi_abbreviation(const struct usp
 
 /* ---- entries ---- */
 
-/* Passes over a value. False when its form is not known. */
+/* Skips a value. Returns false when its form is not known. */
 bool uspi_form_skip(struct uspi_cursor_at *c, uint64_t form, struct uspi_encoding encoding);
 
-/* Passes over an entry behind its code. */
+/* Skips an entry, from after its code. */
 static inline void uspi_entry_skip(const struct uspi_abbreviation_table *table, const struct uspi_abbreviation *a,
                                    struct uspi_cursor_at *c) {
     if (a->fixed != UINT32_MAX) {
@@ -163,34 +163,34 @@ static inline void uspi_entry_skip(const struct uspi_abbreviation_table *table, 
     }
 }
 
-/* Reads the attributes of an entry behind its code; `section` is where offsets count from. */
+/* Reads the attributes of an entry, from after its code. Offsets of strings count from `section`. */
 void uspi_entry_read(const struct uspi_abbreviation_table *table, const struct uspi_abbreviation *a,
                      struct uspi_cursor_at *c, const uint8_t *section, struct uspi_attributes *attributes);
 
-/* Finds the abbreviation of a code in a table that is not compiled: *a begins at the table and ends behind the code. False when
- * the table has none with that code, or cannot be read so far. */
+/* Finds the abbreviation with a code in a table that is not compiled. *a begins at the table and ends after the code.
+ * Returns false when the table has no such code, or cannot be read up to it. */
 bool uspi_abbreviation_seek(struct uspi_cursor_at *a, uint64_t code);
 
-/* Reads an entry behind its code by an abbreviation that *a is at, behind its code as well. *tag: of the entry. False when it
- * cannot be read. */
+/* Reads an entry, from after its code, by the abbreviation at *a, which is also after its code. *tag becomes the
+ * entry's tag. Returns false when it cannot be read. */
 bool uspi_entry_read_by(struct uspi_cursor_at *a, struct uspi_encoding encoding, struct uspi_cursor_at *c,
                         const uint8_t *section, uint64_t *tag, struct uspi_attributes *attributes);
 
-/* ---- a few tables that are kept ---- */
+/* ---- a cache of tables ---- */
 
 struct uspi_abbreviation_cache;
 
 struct uspi_abbreviation_cache *uspi_abbreviation_cache_create(void);
 void uspi_abbreviation_cache_free(struct uspi_abbreviation_cache *cache);
 
-/* The table of a section, compiled when it is not kept; it stays until the second call behind this one at least. Returns as
- * uspi_abbreviations_compile. */
+/* Returns the table at an offset of a section, and compiles it when it is not cached. It stays valid at least until the
+ * next call. Returns as uspi_abbreviations_compile does. */
 const struct uspi_abbreviation_table *uspi_abbreviation_cache_get(struct uspi_abbreviation_cache *cache,
                                                                   const uint8_t *section, size_t size, uint64_t offset,
                                                                   struct uspi_encoding encoding, int *status);
 
-/* The bytes of .debug_abbrev that were compiled for the cache so far; a table that was given up and compiled again counts
- * again. */
+/* Returns how many bytes of .debug_abbrev were compiled for the cache. A table that was evicted and compiled again
+ * counts again. */
 uint64_t uspi_abbreviation_cache_compiled(const struct uspi_abbreviation_cache *cache);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See calls.h: the functions that call sites refer to. */
+/* See calls.h: finds the functions to which call sites refer. */
 #include "lib/symbolize/dwarf/reader.h"
 
 static int by_text(const void *a, const void *b) {
@@ -8,7 +8,7 @@ static int by_text(const void *a, const void *b) {
     return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Sorts the functions by their names. False when memory lacks. */
+/* Sorts the functions by name. Returns false when memory is exhausted. */
 static bool sort_names(struct uspi_dwarf_reader *reader) {
     struct uspi_dwarf_calls *calls = &reader->calls;
     if (!uspi_room_for(&calls->names, &calls->name_room, 0, calls->root_count, sizeof *calls->names)) return false;
@@ -20,7 +20,7 @@ static bool sort_names(struct uspi_dwarf_reader *reader) {
     return true;
 }
 
-/* The function with code that an entry describes; NULL: none. */
+/* Returns the function with code that an entry describes; NULL: none. */
 static const struct uspi_dwarf_root *root_at(const struct uspi_dwarf_calls *calls, uint64_t offset) {
     size_t low = 0, high = calls->root_count;
     while (low < high) {
@@ -34,8 +34,8 @@ static const struct uspi_dwarf_root *root_at(const struct uspi_dwarf_calls *call
     return low < calls->root_count && calls->roots[low].offset == offset ? &calls->roots[low] : NULL;
 }
 
-/* How many functions with code have a name, up to 2; *node becomes the first one's. Names are compared as references: a
- * declaration and its definition refer to one string. */
+/* Counts the functions with code that have a name, up to 2. *node becomes the first one's. Names are compared as
+ * references: a declaration and its definition refer to the same string. */
 static unsigned count_named(const struct uspi_dwarf_calls *calls, uint64_t text, uint32_t *node) {
     size_t low = 0, high = calls->root_count;
     while (low < high) {
@@ -54,8 +54,8 @@ static unsigned count_named(const struct uspi_dwarf_calls *calls, uint64_t text,
     return count;
 }
 
-/* Finds out which function an entry stands for. An entry that is neither a function with code nor a declaration of one that
- * other units can see stays unknown: the unit has its name only, and so can others for functions of their own. */
+/* Finds the function that an entry describes. It stays unknown if it has no code in the unit and other units cannot see
+ * it. Then only its name is known, and other units can have functions of the same name. */
 static void identify(struct uspi_dwarf_reader *reader, struct uspi_dwarf_callee *callee) {
     struct uspi_dwarf_calls *calls = &reader->calls;
     const struct uspi_dwarf_root *root = callee->file == reader->source.file ? root_at(calls, callee->offset) : NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See calls.h: what is noted while a unit is walked. */
+/* See calls.h: notes call sites while a unit is walked. */
 #include "lib/symbolize/dwarf/calls.h"
 
 #include "lib/symbolize/dwarf/reader.h"
 
-/* A table of numbers with more places than this is not kept for the next unit, which would take long to clear it. */
+/* A table of numbers with more slots than this is not kept for the next unit, because clearing it would take long. */
 #define TABLE_KEPT ((size_t)1 << 14)
 
 void uspi_dwarf_calls_reset(struct uspi_dwarf_calls *calls) {
@@ -38,10 +38,11 @@ bool uspi_dwarf_note_root(struct uspi_dwarf_reader *reader, const struct uspi_at
     return true;
 }
 
-/* Offsets in the file that several share are told from those in the unit's own by this bit. No section reaches it. */
+/* Marks offsets in the file that several share, to tell them from those in the unit's own file. No section is that
+ * large. */
 #define IN_OTHER_FILE (UINT64_C(1) << 63)
 
-/* The number of an entry that is referred to, from 1. 0 when memory lacks. */
+/* Returns the number of an entry to which call sites refer, from 1; 0 when memory is exhausted. */
 static uint32_t number_of_callee(struct uspi_dwarf_reader *reader, const struct uspi_dwarf_file *file,
                                  uint64_t offset) {
     struct uspi_dwarf_calls *calls = &reader->calls;
@@ -60,7 +61,8 @@ static bool read_address(const struct uspi_dwarf_reader *reader, const struct us
     return uspi_has(a, which) && uspi_dwarf_address(reader->source.file, reader->source.unit, &a->all[which], address);
 }
 
-/* Where the call is. DW_TAG_GNU_call_site has the return address as its DW_AT_low_pc. False when the entry does not say. */
+/* Finds the address of a call site. DW_TAG_GNU_call_site has the return address as its DW_AT_low_pc. Returns false when
+ * the entry has no address. */
 static bool place_site(const struct uspi_dwarf_reader *reader, const struct uspi_attributes *a,
                        struct uspi_dwarf_site *site) {
     if (read_address(reader, a, USPI_AT_RETURN_PC, &site->address)) return true;

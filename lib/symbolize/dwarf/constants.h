@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers of DWARF that are needed to find lines. Sources: DWARF 5, 7.5 (tags, attributes, forms), 7.22 (line tables), 7.25
- * (range lists); GCC include/dwarf2.def for GNU's extensions; LLVM llvm/include/llvm/BinaryFormat/Dwarf.def for LLVM's and for the
- * names of languages, which are version 6's. */
+/* The numbers of DWARF that are needed to find lines. Sources: DWARF 5, 7.5 (tags, attributes, forms), 7.22 (line
+ * tables), 7.25 (range lists); GCC include/dwarf2.def for GNU's extensions; LLVM
+ * llvm/include/llvm/BinaryFormat/Dwarf.def for LLVM's extensions and for the names of languages, which are from version
+ * 6. */
 #ifndef USPI_DWARF_CONSTANTS_H
 #define USPI_DWARF_CONSTANTS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading numbers of a debug section one after the other. What would be read behind the end is 0, and the cursor remembers it:
- * one question at the end of a loop is enough. */
+/* A cursor that reads the numbers of a debug section one after the other. A read past the end gives 0 and marks the
+ * cursor as bad. So one check at the end of a loop is enough. */
 #ifndef USPI_DWARF_CURSOR_READ_H
 #define USPI_DWARF_CURSOR_READ_H
 
@@ -10,12 +10,12 @@
 
 struct uspi_cursor_at {
     const uint8_t *p, *end;
-    bool is_bad; /* more was read than there is, or a number that is none */
+    bool is_bad; /* a read went past the end, or met an invalid number */
 };
 
 static inline struct uspi_cursor_at uspi_cursor_over(const uint8_t *bytes, size_t size, uint64_t from) {
     static const uint8_t nothing[1];
-    /* Of a section that is not there. */
+    /* The section is absent. */
     if (bytes == NULL) return (struct uspi_cursor_at){nothing, nothing, from > 0};
     if (from > size) return (struct uspi_cursor_at){bytes, bytes, true};
     return (struct uspi_cursor_at){bytes + (size_t)from, bytes + size, false};
@@ -35,7 +35,7 @@ static inline void uspi_cursor_skip(struct uspi_cursor_at *c, uint64_t n) {
     }
 }
 
-/* A number of `width` bytes: 0 … 8. */
+/* Reads a number of `width` bytes, 0 to 8. */
 static inline uint64_t uspi_cursor_number(struct uspi_cursor_at *c, unsigned width) {
     if (width > (size_t)(c->end - c->p)) return uspi_cursor_fail(c);
     const uint8_t *at = c->p;
@@ -54,7 +54,7 @@ static inline uint8_t uspi_cursor_byte(struct uspi_cursor_at *c) {
     return *c->p++;
 }
 
-/* Bits above the 64th are dropped: what a number that large means is nothing anyhow. */
+/* Reads a ULEB128 number. Bits above the 64th are dropped: no valid value is that large. */
 static inline uint64_t uspi_cursor_uleb_long(struct uspi_cursor_at *c) {
     uint64_t value = 0;
     for (unsigned shift = 0; c->p < c->end; shift += 7) {
@@ -84,7 +84,7 @@ static inline int64_t uspi_cursor_sleb(struct uspi_cursor_at *c) {
     return 0;
 }
 
-/* Passes over a string and its terminator. */
+/* Skips a string and its terminator. */
 static inline void uspi_cursor_skip_string(struct uspi_cursor_at *c) {
     const uint8_t *end = c->p < c->end ? memchr(c->p, 0, (size_t)(c->end - c->p)) : NULL;
     if (end == NULL) {

@@ -16,7 +16,7 @@ struct uspi_dwarf {
     struct uspi_texts texts;
     struct uspi_split_package package;
     bool is_alone;                   /* as in the options */
-    struct uspi_split_unit **splits; /* by unit; NULL when no unit is split */
+    struct uspi_split_unit **splits; /* by unit; NULL: no unit is split */
     char *path;
 };
 
@@ -24,7 +24,8 @@ static void set_text(struct uspi_texts *texts, enum uspi_text_kind kind, const s
                      enum uspi_debug_section which) {
     const struct uspi_section_bytes *section = &file->sections.all[which];
     texts->of[kind].bytes = section->bytes;
-    /* Behind what is unpacked stands a 0, so that no end has to be looked for in what has not been. */
+    /* A 0 byte follows unpacked sections. It is counted, so that uspi_text_at need not search for a terminator in bytes
+     * that are not unpacked yet. */
     texts->of[kind].size = section->size + (file->sections.packed[which] != NULL ? 1 : 0);
 }
 
@@ -33,7 +34,8 @@ static void close_file(struct uspi_dwarf_file *file) {
     free(file->units);
 }
 
-/* The functions of the contract (lib/symbolize/lines/line_source.h) are the static ones named like its members. */
+/* The functions of the contract (lib/symbolize/lines/line_source.h) are static functions, mostly named like its
+ * members. */
 
 static void close_dwarf(struct uspi_line_source *source) {
     struct uspi_dwarf *dwarf = (struct uspi_dwarf *)source;
@@ -53,7 +55,7 @@ struct shared_link {
     struct uspi_build_id id;
 };
 
-/* The shape of uspi_judge. */
+/* A uspi_judge function. */
 static int judge_shared(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
     const struct shared_link *link = context;
     struct uspi_build_id id = {0};
@@ -68,7 +70,7 @@ static int judge_shared(void *context, struct uspi_bytes bytes, struct uspi_erro
                           bytes.source->name);
 }
 
-/* Where Debian and Fedora put such files besides the path in the link: below .dwz, by their build-id. */
+/* Where Debian and Fedora put shared files, besides the link's path below .dwz: by their build id. */
 #define BUILD_IDS "/usr/lib/debug/.build-id/"
 
 static int open_candidates(struct uspi_dwarf *dwarf, const struct uspi_search *search, const char *name,
@@ -96,7 +98,7 @@ static int open_candidates(struct uspi_dwarf *dwarf, const struct uspi_search *s
     return found == USP_OK || found == USP_ERROR_NO_MEMORY ? found : status;
 }
 
-/* Opens what .gnu_debugaltlink names: a path and a build-id. */
+/* Opens the file that .gnu_debugaltlink names by a path and a build id. */
 static int open_shared(struct uspi_dwarf *dwarf, const struct uspi_elf *elf, const char *sysroot,
                        struct uspi_error *error) {
     struct uspi_elf_section section;
@@ -128,7 +130,7 @@ static int open_shared(struct uspi_dwarf *dwarf, const struct uspi_elf *elf, con
     return USP_OK;
 }
 
-/* ---- its parts ---- */
+/* ---- the file's parts ---- */
 
 static int open_elf(struct uspi_dwarf *dwarf, const struct uspi_dwarf_options *options, struct uspi_error *error) {
     struct uspi_elf elf;
@@ -160,7 +162,7 @@ static const struct uspi_texts *unit_texts(const struct uspi_line_source *source
     return &dwarf->texts;
 }
 
-/* What could not be unpacked of the sections that were asked for. */
+/* Finds a section in use that could not be unpacked. */
 static int find_damage(const struct uspi_dwarf *dwarf, const struct uspi_split_unit *split, struct uspi_error *error) {
     const struct uspi_debug_sections *const all[] = {&dwarf->file.sections, &dwarf->shared.sections,
                                                      split != NULL ? &split->dwarf.sections : NULL};
@@ -171,14 +173,14 @@ static int find_damage(const struct uspi_dwarf *dwarf, const struct uspi_split_u
     return status;
 }
 
-/* Whether memory has lacked to unpack something is seen by comparing this with what it was before. */
+/* Counts how often memory was exhausted while a section was unpacked. Callers compare it with an earlier count. */
 static uint32_t count_shortages(const struct uspi_dwarf *dwarf, const struct uspi_split_unit *split) {
     return uspi_debug_sections_shortages(&dwarf->file.sections) +
            uspi_debug_sections_shortages(&dwarf->shared.sections) +
            (split != NULL ? uspi_debug_sections_shortages(&split->dwarf.sections) : 0);
 }
 
-/* Claims that are being gathered. */
+/* The claims gathered so far. */
 struct claims {
     struct uspi_map_range *all;
     size_t count, room;
@@ -192,13 +194,13 @@ static bool add_claims(struct claims *claims, const struct uspi_range_list *list
     return true;
 }
 
-/* Whether the first entry has a list of the unit's ranges, not just two ends. */
+/* Returns whether the unit's first entry has a list of ranges, not just two ends. */
 static bool unit_has_ranges(const struct uspi_dwarf_unit *unit) { return (unit->code.has >> USPI_AT_RANGES & 1) != 0; }
 
 static bool claim_by_entries(const struct uspi_dwarf_file *file, struct claims *claims, struct uspi_range_list *list,
                              bool *has_claim) {
-    /* Each unit has a list of its own, so that all lists together are no longer than the sections. Where units share one, those
-     * behind the last entry claim nothing, and are read when no other unit knows an address. */
+    /* Normally each unit has its own list, so all lists together are no longer than the sections. Where units share a
+     * list, the units after the budget is used up claim nothing. They are read when no other unit knows an address. */
     list->budget = (uint64_t)file->sections.all[USPI_DEBUG_RANGES].size + file->sections.all[USPI_DEBUG_RNGLISTS].size;
     for (size_t i = 0; i < file->count; i++) {
         const struct uspi_dwarf_unit *unit = &file->units[i];
@@ -217,7 +219,7 @@ static bool claim_by_entries(const struct uspi_dwarf_file *file, struct claims *
     return true;
 }
 
-/* Before version 3 of DWARF a unit had two ends only, and said nothing of code that lies elsewhere. */
+/* Adds the claims of .debug_aranges. Before DWARF 3, a unit had only two ends and did not mention code elsewhere. */
 static bool claim_by_sets(const struct uspi_dwarf_file *file, struct claims *claims, struct uspi_range_list *list,
                           bool *has_claim) {
     struct uspi_claim_set set = {0};
@@ -251,7 +253,7 @@ static bool unit_claims(const struct uspi_line_source *source, struct uspi_map_r
     return is_whole;
 }
 
-/* Split units are opened when they are met, one at a time. */
+/* Makes the block of a unit. A split unit is opened when it is first needed. */
 static int build(struct uspi_line_source *of, void *reader, size_t number, const uint8_t **bytes, size_t *size,
                  struct uspi_error *error) {
     struct uspi_dwarf *dwarf = (struct uspi_dwarf *)of;
@@ -276,7 +278,7 @@ static int build(struct uspi_line_source *of, void *reader, size_t number, const
     int status = uspi_dwarf_read_unit(reader, &source, bytes, size, error);
     if (count_shortages(dwarf, split) != shortages) return USP_ERROR_NO_MEMORY;
     find_damage(dwarf, split, &damage);
-    /* What the reader says is what comes of it. */
+    /* Damage and missing files cause what the reader reports, so they are reported instead. */
     if (damage.status != USP_OK && error != NULL) *error = damage;
     if (missing.status != USP_OK && error != NULL) *error = missing;
     return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The DWARF debugging information of one file, with what other files hold of it: the one that several share (dwz,
- * .gnu_debugaltlink), and those of split units (.dwo, .dwp). A source of blocks
+/* The DWARF debug information of one file, and what other files hold of it: the file that several share (dwz,
+ * .gnu_debugaltlink), and those of split units (.dwo, .dwp). It is a source of blocks
  * (lib/symbolize/lines/line_source.h), which reader.h makes. */
 #ifndef USPI_DWARF_H
 #define USPI_DWARF_H
@@ -13,15 +13,16 @@
 
 /* What is known of the file. */
 struct uspi_dwarf_options {
-    struct uspi_bytes bytes;         /* ELF, or Mach-O, thin or fat. Stays as long as the information */
-    struct uspi_wanted_slice wanted; /* of a Mach-O file */
-    const char *path;                /* of the file: others lie beside it */
-    const char *sysroot;             /* a folder below which the files' paths are looked for first; NULL: none */
-    bool is_alone;                   /* no other files are looked for: what is in those is not known */
+    struct uspi_bytes bytes;         /* ELF, or Mach-O, thin or fat; must stay as long as the source */
+    struct uspi_wanted_slice wanted; /* the slice of a Mach-O file */
+    const char *path;                /* of the file; other files are searched for beside it */
+    const char *sysroot;             /* a folder below which files are searched for first; NULL: none */
+    bool is_alone;                   /* no other files are searched for, so what they hold is not known */
 };
 
-/* Opens it and lists its units. *error tells what was wrong with it, also where the rest can be used (USP_OK), and what was
- * not found. *source is the caller's to close. USP_OK, USP_ERROR_NOT_FOUND when there is none, USP_ERROR_NO_MEMORY, or what is wrong with the file. */
+/* Opens the debug information and lists its units. *error says what was wrong or not found, even if the rest can be
+ * used (USP_OK). The caller closes *source. Returns USP_OK, USP_ERROR_NOT_FOUND when there is none,
+ * USP_ERROR_NO_MEMORY, or what is wrong with the file. */
 int uspi_dwarf_open(const struct uspi_dwarf_options *options, struct uspi_line_source **source,
                     struct uspi_error *error);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The entries of a unit (reader.h): functions, inlined calls and the ranges of their code; call sites (calls.h); and the scopes of
- * names. */
+/* Reads the entries of a unit (reader.h): functions, inlined calls and the ranges of their code; call sites (calls.h);
+ * the scopes of names. */
 #include "lib/symbolize/dwarf/reader.h"
 
-/* Entries nested deeper than this are damage: compilers stay below a hundred. */
+/* The maximum depth of nested entries. Compilers stay below a hundred, so deeper nesting is damage. */
 #define DEPTH_MAX 4096
 
 void uspi_dwarf_complain(struct uspi_dwarf_reader *reader, uint64_t offset, const char *what) {
@@ -32,7 +32,8 @@ static bool grow_origins(struct uspi_dwarf_reader *reader) {
     return true;
 }
 
-/* The builder's number for the function of an entry; its name is found when all are known. 0 when memory lacks. */
+/* Returns the builder's number for the function of an entry, or 0 when memory is exhausted. Its name is found later,
+ * when all functions are known. */
 static uint32_t function_of(struct uspi_dwarf_reader *reader, const struct uspi_dwarf_file *file, uint64_t offset) {
     if (reader->origin_count * 2 >= reader->origin_hash_size && !grow_origins(reader)) return 0;
     size_t at = hash_origin(file, offset) & (reader->origin_hash_size - 1);
@@ -48,7 +49,7 @@ static uint32_t function_of(struct uspi_dwarf_reader *reader, const struct uspi_
     return function;
 }
 
-/* The function that an entry is of: the one that it says is its origin, else itself. */
+/* Returns the number of the function that an entry describes: its origin, or else itself. */
 static uint32_t function_of_entry(struct uspi_dwarf_reader *reader, const struct uspi_attributes *a, uint64_t offset) {
     const struct uspi_dwarf_file *file;
     uint64_t origin;
@@ -64,7 +65,8 @@ static size_t hash_place(uint64_t low, uint64_t high) {
     return (size_t)(h ^ h >> 32);
 }
 
-/* The node of a function that has this very range; it becomes the given one's when there is none. False when memory lacks. */
+/* Finds the node of a function that has exactly this first range. If there is none, remembers the range for the given
+ * node. Returns false when memory is exhausted. */
 static bool see_function(struct uspi_dwarf_reader *reader, uint64_t low, uint64_t high, uint32_t *node) {
     if (reader->seen_count * 2 >= reader->seen_room) {
         const size_t old_room = reader->seen_room, room = old_room == 0 ? 256 : old_room * 2;
@@ -93,7 +95,7 @@ static bool see_function(struct uspi_dwarf_reader *reader, uint64_t low, uint64_
 
 /* ---- the walk ---- */
 
-/* A function. *inside becomes what holds for its children. False when memory lacks. */
+/* Reads a function. *inside becomes what applies to its children. Returns false when memory is exhausted. */
 static bool enter_function(struct uspi_dwarf_reader *reader, const struct uspi_attributes *a, uint64_t offset,
                            struct uspi_walk_scope *inside) {
     struct uspi_range_list *list = &reader->ranges;
@@ -109,12 +111,12 @@ static bool enter_function(struct uspi_dwarf_reader *reader, const struct uspi_a
     const struct uspi_address_range *ranges = list->all + inside->ranges;
     uint32_t own = uspi_builder_root(reader->builder, function), node = own;
     if (function == 0 || !see_function(reader, ranges[0].low, ranges[0].high, &node)) return false;
-    /* Of folded functions the first one's call sites are read. */
+    /* Of functions folded into one, only the first one's call sites are read. */
     const struct uspi_dwarf_root root = {offset, node, function, node == own, false};
     uint32_t number;
     if (!uspi_dwarf_note_root(reader, a, &root, &number)) return false;
     if (node != own) {
-        /* Folded: the first function that has this code is the one that is shown. */
+        /* The code was folded: the first function that has it is the one that is shown. */
         uspi_builder_alias(reader->builder, node, function);
         list->count = inside->ranges;
         inside->range_count = 0;
@@ -144,7 +146,8 @@ static uint32_t number_32(const struct uspi_attributes *a, enum uspi_attribute w
     return number <= UINT32_MAX ? (uint32_t)number : 0;
 }
 
-/* A call that was inlined. Only the part of its ranges that lies in the function around it counts. */
+/* Reads an inlined call. Only the part of its ranges that lies in the enclosing function counts. Returns false when
+ * memory is exhausted. */
 static bool enter_inlined(struct uspi_dwarf_reader *reader, const struct uspi_attributes *a, uint64_t offset,
                           const struct uspi_walk_scope *around, struct uspi_walk_scope *inside) {
     struct uspi_range_list *list = &reader->ranges;
@@ -175,7 +178,7 @@ static bool enter_inlined(struct uspi_dwarf_reader *reader, const struct uspi_at
     return call.function != 0;
 }
 
-/* The name of a namespace, a class or a function, for those inside. False when memory lacks. */
+/* Adds the scope of a namespace, a class or a function. Returns false when memory is exhausted. */
 static bool add_name_scope(struct uspi_scopes *scopes, uint64_t name, uint16_t tag, uint32_t around, uint32_t *scope) {
     if (!uspi_room_for(&scopes->all, &scopes->room, scopes->count, 1, sizeof *scopes->all)) return false;
     scopes->all[scopes->count++] = (struct uspi_name_scope){name, around, tag};
@@ -183,7 +186,7 @@ static bool add_name_scope(struct uspi_scopes *scopes, uint64_t name, uint16_t t
     return true;
 }
 
-/* Where a function stands that may have to be named by it. False when memory lacks. */
+/* Notes the scope of a function that may need it for its name. Returns false when memory is exhausted. */
 static bool note_scope(struct uspi_scopes *scopes, const struct uspi_attributes *a, uint64_t offset, uint32_t scope) {
     if (scope == 0 || !uspi_has(a, USPI_AT_NAME) || uspi_has(a, USPI_AT_LINKAGE_NAME)) return true;
     if (!uspi_room_for(&scopes->entries, &scopes->entry_room, scopes->entry_count, 1, sizeof *scopes->entries))
@@ -192,7 +195,7 @@ static bool note_scope(struct uspi_scopes *scopes, const struct uspi_attributes 
     return true;
 }
 
-/* Whether names are noted while a unit is walked, and what else it is walked for. */
+/* A walk over a unit's entries, and what it is for: the scopes of names, the code, or both. */
 struct walk {
     struct uspi_dwarf_reader *reader;
     const struct uspi_dwarf_file *file;
@@ -202,20 +205,21 @@ struct walk {
     bool needs_scopes, needs_code;
 };
 
-/* Passes over what is below an entry, where the entry says where that ends. */
+/* Skips the children of an entry that says where they end. */
 static void skip_children(const struct walk *w, const struct uspi_attributes *a, struct uspi_cursor_at *c,
                           bool *has_children) {
     const uint8_t *section = w->file->sections.all[USPI_DEBUG_INFO].bytes;
     if (!*has_children || !uspi_has(a, USPI_AT_SIBLING)) return;
     uint64_t sibling;
     if (!uspi_sum(w->unit->offset, a->all[USPI_AT_SIBLING].number, &sibling)) return;
-    /* One that leads back or out of the unit is wrong. */
+    /* An offset that leads backwards or out of the unit is invalid. */
     if (sibling <= (uint64_t)(c->p - section) || sibling >= w->unit->end) return;
     c->p = section + (size_t)sibling;
     *has_children = false;
 }
 
-/* One entry behind its code; *inside begins as what holds around it. False when memory lacks. */
+/* Reads one entry, from after its code. On entry, *inside is what applies to the entry itself. Returns false when
+ * memory is exhausted. */
 static bool visit_entry(struct walk *w, const struct uspi_abbreviation *ab, struct uspi_cursor_at *c, uint64_t offset,
                         struct uspi_walk_scope *inside, bool *has_children) {
     const uint8_t *section = w->file->sections.all[USPI_DEBUG_INFO].bytes;
@@ -250,7 +254,7 @@ static bool visit_entry(struct walk *w, const struct uspi_abbreviation *ab, stru
     return true;
 }
 
-/* Walks the unit's entries. False when memory lacks. */
+/* Walks the unit's entries. Returns false when memory is exhausted. */
 static bool walk_unit(struct walk *w) {
     struct uspi_dwarf_reader *reader = w->reader;
     const struct uspi_section_bytes *section = uspi_debug_section(&w->file->sections, USPI_DEBUG_INFO);
@@ -263,7 +267,7 @@ static bool walk_unit(struct walk *w) {
         if (code == 0) {
             if (depth <= 1) break;
             depth--;
-            /* The ranges of what has ended are needed no more. */
+            /* The ranges of the entry that has ended are no longer needed. */
             reader->ranges.count = reader->stack[depth].ranges + reader->stack[depth].range_count;
             continue;
         }

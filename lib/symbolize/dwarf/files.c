@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of files (reader.h): the directories and the name that the line table gives, put together. */
+/* Composes the paths of files (reader.h) from the directories and the name in the line table. */
 #include "lib/symbolize/dwarf/reader.h"
 
 bool uspi_dwarf_put(struct uspi_dwarf_reader *reader, const char *bytes, size_t n) {
@@ -19,7 +19,7 @@ static const char *text_of(const struct uspi_dwarf_reader *reader, uint64_t refe
     return uspi_text_at(reader->source.texts, NULL, 0, reference);
 }
 
-/* Gathers a directory behind what is gathered, or instead of it when it is absolute. */
+/* Appends a directory to the text. An absolute one replaces the text. */
 static bool put_folder(struct uspi_dwarf_reader *reader, const char *folder, size_t length) {
     if (length == 0) return true;
     if (is_absolute(folder)) reader->text_length = 0;
@@ -27,7 +27,7 @@ static bool put_folder(struct uspi_dwarf_reader *reader, const char *folder, siz
     return (!needs_slash || uspi_dwarf_put(reader, "/", 1)) && uspi_dwarf_put(reader, folder, length);
 }
 
-/* The directories that lead to that of a file, outermost first: references to strings; 0: none. */
+/* Finds the directories that lead to that of a file, outermost first: references to strings; 0: none. */
 static void folder_chain(const struct uspi_dwarf_reader *reader, uint64_t number, uint64_t chain[3]) {
     const struct uspi_line_table *t = &reader->lines;
     const uint64_t own = reader->source.unit->folder;
@@ -37,7 +37,7 @@ static void folder_chain(const struct uspi_dwarf_reader *reader, uint64_t number
         if (number > 0 && number <= t->folder_count) chain[1] = t->folders[(size_t)number - 1];
         return;
     }
-    /* Number 0 is where the compiler was called, as DW_AT_comp_dir; both may be relative, and are the same then. */
+    /* Number 0 is where the compiler was started, like DW_AT_comp_dir. Both may be relative; they are the same then. */
     const uint64_t called = t->folder_count > 0 ? t->folders[0] : 0;
     const char *own_text = text_of(reader, own), *called_text = text_of(reader, called);
     if (called_text != NULL && (number == 0 || own_text == NULL)) {
@@ -48,10 +48,11 @@ static void folder_chain(const struct uspi_dwarf_reader *reader, uint64_t number
     if (number > 0 && number < t->folder_count) chain[2] = t->folders[(size_t)number];
 }
 
-/* How much of a path is its directory, without the separator behind it unless that is all; *name: where the rest begins. */
+/* Returns the length of a path's directory, without its last separator unless that is the whole directory. *name
+ * becomes the offset of the rest. */
 static size_t split_path(const char *path, size_t *name) {
     const char *slash = strrchr(path, '/');
-    /* Paths of Windows have no slash, or are recognised by how they begin. */
+    /* In an absolute Windows path, the last separator can be a backslash. */
     const char *backslash = strrchr(path, '\\');
     if (backslash != NULL && is_absolute(path) && path[0] != '/' && (slash == NULL || backslash > slash))
         slash = backslash;
@@ -68,7 +69,7 @@ static bool is_artificial(const char *name) {
     return length > 2 && name[0] == '<' && name[length - 1] == '>';
 }
 
-/* The builder's number for a file. */
+/* Returns the builder's number for a file. */
 static uint32_t make_file(struct uspi_dwarf_reader *reader, const struct uspi_line_file *file) {
     const char *path = text_of(reader, file->name);
     uint64_t chain[3], folder = 0;

@@ -14,7 +14,7 @@ void uspi_line_table_free(struct uspi_line_table *table) {
 }
 
 const struct uspi_line_file *uspi_line_table_file(const struct uspi_line_table *table, uint64_t number) {
-    /* Before version 5 files count from 1. */
+    /* Before version 5, files count from 1. */
     if (table->version < 5 && number-- == 0) return NULL;
     return number < table->file_count ? &table->files[(size_t)number] : NULL;
 }
@@ -46,7 +46,7 @@ static uint64_t text_here(const struct uspi_dwarf_file *lines, struct uspi_curso
     return c->is_bad || is_empty ? 0 : uspi_text_reference(USPI_TEXT_LINE, offset);
 }
 
-/* Versions 2 to 4: strings up to an empty one; then files up to an empty name. */
+/* Reads the names of versions 2 to 4: directories up to an empty string, then files up to an empty name. */
 static int read_old_names(struct uspi_line_table *t, const struct uspi_dwarf_file *lines, struct uspi_cursor_at *c) {
     while (!c->is_bad && c->p < c->end && *c->p != 0) {
         if (!add_folder(t, text_here(lines, c))) return USP_ERROR_NO_MEMORY;
@@ -61,13 +61,13 @@ static int read_old_names(struct uspi_line_table *t, const struct uspi_dwarf_fil
     return USP_OK;
 }
 
-/* A format of an entry: pairs of what and how. */
+/* One field in the format of an entry: what it is, and its form. */
 struct entry_format {
     uint64_t what, form;
 };
 
-/* A list of entries of version 5: the same fields in each, which may be of kinds that are not known here (MD5, the source
- * itself) and are passed over by their form. */
+/* Reads a list of entries of version 5. All have the same fields. Fields of unknown kinds (MD5, the source itself) are
+ * skipped by their form. */
 static int read_entries(struct uspi_line_table *t, const struct uspi_dwarf_file *lines,
                         const struct uspi_dwarf_unit *unit, struct uspi_cursor_at *c, bool are_files) {
     struct entry_format formats[256];
@@ -75,7 +75,7 @@ static int read_entries(struct uspi_line_table *t, const struct uspi_dwarf_file 
     for (unsigned i = 0; i < format_count; i++)
         formats[i] = (struct entry_format){uspi_cursor_uleb(c), uspi_cursor_uleb(c)};
     const uint64_t count = uspi_cursor_uleb(c);
-    /* Entries without a byte would be as many as the count says. */
+    /* Entries of no bytes could be as many as the count says. */
     if (format_count == 0 || c->is_bad) return USP_OK;
     struct uspi_encoding encoding = unit->encoding;
     for (uint64_t i = 0; i < count && !c->is_bad && c->p < c->end; i++) {
@@ -109,7 +109,7 @@ static int read_entries(struct uspi_line_table *t, const struct uspi_dwarf_file 
     return USP_OK;
 }
 
-/* Bytes of the length of a table, of either kind. */
+/* The maximum number of bytes in the length of a table. */
 #define LENGTHS 12
 
 int uspi_line_table_open(struct uspi_line_table *t, const struct uspi_dwarf_file *lines,
@@ -129,7 +129,7 @@ int uspi_line_table_open(struct uspi_line_table *t, const struct uspi_dwarf_file
     c.end = c.p + (size_t)length;
     t->end = (uint64_t)(c.end - section->bytes);
     section = uspi_debug_section_to(&lines->sections, USPI_DEBUG_LINE, t->end);
-    /* It could be unpacked as far as its length. */
+    /* The table could not be unpacked beyond its length. */
     if (section->size == 0) return USP_OK;
     const uint64_t version = uspi_cursor_number(&c, 2);
     if (version < 2 || version > 5)
@@ -175,11 +175,11 @@ struct machine {
     struct uspi_line_table *t;
     const struct uspi_dwarf_file *lines;
     uint64_t address, mask;
-    uint64_t operation; /* of a bundle of instructions */
+    uint64_t operation; /* index in a bundle of instructions */
     uint64_t file, line, column;
-    size_t first;      /* row of the sequence */
+    size_t first;      /* first row of the sequence */
     uint64_t sequence; /* offset of its first instruction */
-    bool is_removed; /* a linker has put −1 or −2 in the place of the address: rows behind it would begin again at 0 */
+    bool is_removed;   /* a linker wrote −1 or −2 as the address; later rows would begin again at 0 */
     bool is_out_of_memory;
 };
 
@@ -191,7 +191,8 @@ static void begin_sequence(struct machine *m, uint64_t offset) {
     m->sequence = offset;
 }
 
-/* The rows since the last sequence, of which the last one tells the end and is no more, are one. */
+/* Makes one sequence of the rows since the last one, which end at `high`. Drops them if the file does not have their
+ * code. */
 static void close_run(struct machine *m, uint64_t high) {
     struct uspi_line_table *t = m->t;
     const size_t count = t->row_count - m->first;
@@ -213,14 +214,14 @@ static void add_row(struct machine *m) {
     if (m->is_removed) return;
     if (t->row_count > m->first) {
         struct uspi_line_row *last = &t->rows[t->row_count - 1];
-        /* Of several rows at one address the last one counts. */
+        /* Of several rows at one address, the last one counts. */
         if (last->address == m->address) {
             last->file = (uint32_t)m->file;
             last->line = (uint32_t)m->line;
             last->column = (uint32_t)m->column;
             return;
         }
-        /* Rows that go back: what was said so far ends where the last one begins. */
+        /* The addresses go backwards: the rows so far end where the last of them begins. */
         if (last->address > m->address) {
             const uint64_t high = last->address;
             t->row_count--;
@@ -236,11 +237,11 @@ static void add_row(struct machine *m) {
         (struct uspi_line_row){m->address, (uint32_t)m->file, (uint32_t)m->line, (uint32_t)m->column};
 }
 
-/* The sequence ends at the machine's address. */
+/* Ends the sequence at the machine's address. */
 static void end_sequence(struct machine *m) {
     struct uspi_line_table *t = m->t;
     uint64_t high = m->address;
-    /* An end below the last row: that one has no extent then. */
+    /* If the end is below the last row, that row has no extent. */
     if (t->row_count > m->first && t->rows[t->row_count - 1].address > high) high = t->rows[t->row_count - 1].address;
     if (t->row_count > m->first && t->rows[t->row_count - 1].address == high) t->row_count--;
     close_run(m, high);
@@ -284,7 +285,7 @@ static void extended(struct machine *m, struct uspi_cursor_at *c) {
     }
 }
 
-/* False when the program cannot go on. */
+/* Executes a standard opcode. Returns false when the program cannot continue. */
 static bool standard(struct machine *m, struct uspi_cursor_at *c, uint8_t opcode) {
     const struct uspi_line_table *t = m->t;
     switch (opcode) {
@@ -353,7 +354,7 @@ int uspi_line_table_run(struct uspi_line_table *t, const struct uspi_dwarf_file 
     }
     if (m.is_out_of_memory) return USP_ERROR_NO_MEMORY;
     if (!is_sound || c.is_bad) refuse_table(lines, t->program, "a line program that cannot be carried out", error);
-    /* Without its end a sequence ends where its last row begins. */
+    /* A sequence without an end ends where its last row begins. */
     if (t->row_count > m.first) {
         const uint64_t high = t->rows[t->row_count - 1].address;
         t->row_count--;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A unit's line table (DWARF 5, 6.2; versions 2 to 5): its files, and its program carried out, as sequences of rows that can be
- * used: of code that is there, each in the order of its addresses. */
+/* A unit's line table (DWARF 5, 6.2; versions 2 to 5): its files, and the rows that its program produces. Rows are kept
+ * in sequences, each in ascending order of addresses. Sequences of removed code are left out. */
 #ifndef USPI_LINE_TABLE_H
 #define USPI_LINE_TABLE_H
 
@@ -12,20 +12,20 @@ struct uspi_line_row {
     uint32_t line, column;
 };
 
-/* Rows that stand next to each other in memory and describe the code from low up to high without a gap. */
+/* Rows that are adjacent in memory and describe the code from `low` up to `high` without a gap. */
 struct uspi_line_sequence {
     uint64_t low, high;
     uint64_t offset; /* of its first instruction in .debug_line */
     size_t first, count;
-    bool is_preferred; /* a function says that this is its own (DW_AT_LLVM_stmt_sequence) */
+    bool is_preferred; /* a function names it as its own (DW_AT_LLVM_stmt_sequence) */
 };
 
 struct uspi_line_file {
     uint64_t name;   /* reference to a string */
-    uint64_t folder; /* number of a directory, as the table counts them */
+    uint64_t folder; /* number of a directory, as the table numbers them */
 };
 
-/* All zero is empty; its memory is used again for the next table. */
+/* All zero: empty. Its memory is reused for the next table. */
 struct uspi_line_table {
     uint8_t version; /* 0: there is no table */
     uint64_t *folders;
@@ -36,7 +36,7 @@ struct uspi_line_table {
     size_t row_count, row_room;
     struct uspi_line_sequence *sequences;
     size_t sequence_count, sequence_room;
-    uint64_t program, end; /* in .debug_line */
+    uint64_t program, end; /* offsets in .debug_line */
     uint8_t minimum, operations, range, opcode_base, address_size;
     int8_t line_base;
     uint8_t lengths[256];
@@ -44,19 +44,19 @@ struct uspi_line_table {
 
 void uspi_line_table_free(struct uspi_line_table *table);
 
-/* Reads the header and the files of a unit's table. `lines` is the file whose .debug_line has it. A unit without a table, or
- * with a damaged one, has none (USP_OK, version 0, *error says what is wrong if anything is). USP_OK or
+/* Reads the header and the files of a unit's table. `lines` is the file whose .debug_line has it. If the unit has no
+ * table or a damaged one, returns USP_OK with version 0; *error says what is damaged. Returns USP_OK or
  * USP_ERROR_NO_MEMORY. */
 int uspi_line_table_open(struct uspi_line_table *table, const struct uspi_dwarf_file *lines,
                          const struct uspi_dwarf_unit *unit, struct uspi_error *error);
 
-/* Carries out the program. Sequences are sorted afterwards: by their beginning, of equal ones the preferred one and then the
- * first in the table in front. USP_OK or USP_ERROR_NO_MEMORY. */
+/* Runs the program, then sorts the sequences: by their start; for the same start, the preferred one first, then in the
+ * table's order. Returns USP_OK or USP_ERROR_NO_MEMORY. */
 int uspi_line_table_run(struct uspi_line_table *table, const struct uspi_dwarf_file *lines, struct uspi_error *error);
 
 void uspi_line_table_sort(struct uspi_line_table *table);
 
-/* File `number` as the table and the unit's entries count them; NULL: none. */
+/* Returns file `number`, as the table and the unit's entries number files; NULL: none. */
 const struct uspi_line_file *uspi_line_table_file(const struct uspi_line_table *table, uint64_t number);
 
 #endif

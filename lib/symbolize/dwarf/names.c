@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of functions (reader.h): the linkage name of the entry, or of what it is an instance or the definition of, through
- * other units and files; else the name, with those of the namespaces and classes around it where the language is C++. */
+/* Finds names of functions (reader.h): the linkage name of the entry, or of the entry of which it is an instance or the
+ * definition, through other units and files. Without a linkage name it is the plain name; for C++, with its namespaces
+ * and classes. */
 #include "lib/symbolize/dwarf/constants.h"
 #include "lib/symbolize/dwarf/reader.h"
 
-/* So many entries are followed, as in elfutils (libdw/dwarf_attr_integrate.c). */
+/* The maximum number of entries in a chain, as in elfutils (libdw/dwarf_attr_integrate.c). */
 #define CHAIN_MAX 16
 
-/* Scopes around a function that are written. */
+/* The maximum number of scopes in a function's name. */
 #define SCOPES_MAX 32
 
 bool uspi_dwarf_read_entry(struct uspi_dwarf_reader *reader, const struct uspi_dwarf_file *file, uint64_t offset,
@@ -30,7 +31,7 @@ bool uspi_dwarf_read_entry(struct uspi_dwarf_reader *reader, const struct uspi_d
     return !c.is_bad;
 }
 
-/* The scope around an entry, from 1; 0: none. */
+/* Returns the scope that encloses an entry, from 1; 0: none. */
 static uint32_t scope_of(const struct uspi_scopes *scopes, uint64_t offset) {
     size_t low = 0, high = scopes->entry_count;
     while (low < high) {
@@ -48,7 +49,7 @@ static bool put_text(struct uspi_dwarf_reader *reader, const char *text) {
     return uspi_dwarf_put(reader, text, strlen(text));
 }
 
-/* A name with the scopes around it: a reference to it; 0 when memory lacks. */
+/* Writes a name with its scopes, and returns a reference to it; 0 when memory is exhausted. */
 static uint64_t qualify(struct uspi_dwarf_reader *reader, const struct uspi_scopes *scopes, uint32_t scope,
                         uint64_t name) {
     uint32_t around[SCOPES_MAX];
@@ -60,7 +61,7 @@ static uint64_t qualify(struct uspi_dwarf_reader *reader, const struct uspi_scop
     for (unsigned i = count; i-- > 0;) {
         const struct uspi_name_scope *s = &scopes->all[around[i] - 1];
         const char *text = uspi_text_at(reader->source.texts, NULL, 0, s->name);
-        /* As demanglers write what has no name. */
+        /* Demanglers write the same for scopes without a name. */
         if (text == NULL) text = s->tag == DW_TAG_namespace ? "(anonymous namespace)" : "{unnamed type}";
         if (!put_text(reader, text) || !put_text(reader, "::")) return 0;
     }
@@ -83,7 +84,7 @@ void uspi_dwarf_follow(struct uspi_dwarf_reader *reader, const struct uspi_dwarf
         }
         if (found->name == 0 && uspi_has(&a, USPI_AT_NAME))
             found->name = uspi_dwarf_text(file, unit, &a.all[USPI_AT_NAME]);
-        /* Files are numbered by each unit for itself. */
+        /* Each unit numbers files in its own way. */
         if (found->wants_place && found->file == 0 && unit == reader->source.unit &&
             uspi_has(&a, USPI_AT_DECLARED_FILE)) {
             found->file = uspi_dwarf_file_number(reader, a.all[USPI_AT_DECLARED_FILE].number);
@@ -113,7 +114,7 @@ bool uspi_dwarf_names_scopes(uint16_t language) {
     }
 }
 
-/* Units that several share (dwz) do not say what language they are in. */
+/* Returns whether the names of a unit need scopes. Units that several files share (dwz) do not give their language. */
 static bool needs_scopes(const struct uspi_dwarf_reader *reader, const struct uspi_dwarf_unit *unit) {
     return uspi_dwarf_names_scopes(unit->language != 0 ? unit->language : reader->source.unit->language);
 }
@@ -147,7 +148,7 @@ static int by_place(const void *a, const void *b) {
 }
 
 bool uspi_dwarf_name_origins(struct uspi_dwarf_reader *reader) {
-    /* So that each of the units that are referred to is looked through once. */
+    /* Sort, so that each unit that is referred to is searched once. */
     if (reader->origin_count > 1) qsort(reader->origins, reader->origin_count, sizeof *reader->origins, by_place);
     if (!uspi_room_for(&reader->function_texts, &reader->function_text_room, 0, reader->origin_count, sizeof(uint64_t)))
         return false;

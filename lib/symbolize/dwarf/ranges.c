@@ -18,7 +18,7 @@ static bool add(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit
     return true;
 }
 
-/* Pairs of offsets from a base, which another pair can set; a pair of zeros ends the list. */
+/* Reads a list of pairs of offsets from a base. A special pair sets the base; a pair of zeros ends the list. */
 static bool read_old_list(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit, uint64_t offset,
                           struct uspi_range_list *list) {
     const struct uspi_section_bytes *section = uspi_debug_section(&file->addresses->sections, USPI_DEBUG_RANGES);
@@ -88,12 +88,12 @@ static bool read_list(const struct uspi_dwarf_file *file, const struct uspi_dwar
     return true;
 }
 
-/* Where the list of DW_AT_ranges begins. False when that cannot be known. */
+/* Finds the start of the list of DW_AT_ranges. Returns false when it cannot be known. */
 static bool find_list(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit,
                       const struct uspi_value *value, uint64_t *offset) {
     if (value->form != DW_FORM_rnglistx) {
         *offset = value->number;
-        /* The lists of split units lie in the other file, behind what their skeleton says. */
+        /* The lists of split units are in the program, after the base that their skeleton gives. */
         if (unit->encoding.version < 5 && file->addresses != file) return uspi_sum(*offset, unit->ranges_base, offset);
         return true;
     }
@@ -176,13 +176,13 @@ int uspi_dwarf_next_claims(const struct uspi_dwarf_file *file, struct uspi_claim
     const unsigned size = like.encoding.address_size = uspi_cursor_byte(&c);
     uspi_cursor_byte(&c);
     if (c.is_bad || (size != 4 && size != 8)) return 1;
-    /* Pairs are aligned to their size, from the set's beginning on. */
+    /* Pairs are aligned to their size, counted from the start of the set. */
     const uint64_t used = (uint64_t)(c.p - section->bytes) - from;
     uspi_cursor_skip(&c, (2 * size - used % (2 * size)) % (2 * size));
     while (c.end - c.p >= (ptrdiff_t)(2 * size)) {
         const uint64_t low = uspi_cursor_number(&c, size), count = uspi_cursor_number(&c, size);
         uint64_t high;
-        /* Entries that make no sense are passed over. */
+        /* Entries whose end overflows are skipped. */
         if (!uspi_sum(low, count, &high)) continue;
         if (!add(file, &like, low, high, list)) return USP_ERROR_NO_MEMORY;
     }
@@ -191,7 +191,7 @@ int uspi_dwarf_next_claims(const struct uspi_dwarf_file *file, struct uspi_claim
 
 bool uspi_dwarf_intersect(struct uspi_range_list *list, size_t from, size_t count, size_t outer, size_t outer_count) {
     size_t k = 0;
-    /* The first of the outer ones that reaches into the first of the inner ones; there may be many before it. */
+    /* Find the first outer range that ends after the first inner one begins; there may be many before it. */
     if (count > 0) {
         size_t high = outer_count;
         while (k < high) {

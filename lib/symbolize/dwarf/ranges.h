@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The ranges of code of an entry: DW_AT_low_pc and DW_AT_high_pc, or a list in .debug_ranges or .debug_rnglists. What was
- * removed from the file, lies in no code or is inverted is left out, range by range. */
+/* The ranges of code of an entry: DW_AT_low_pc and DW_AT_high_pc, or a list in .debug_ranges or .debug_rnglists. Each
+ * range whose code was removed, that lies in no code or that is inverted is left out. */
 #ifndef USPI_DWARF_RANGES_H
 #define USPI_DWARF_RANGES_H
 
@@ -10,31 +10,31 @@ struct uspi_address_range {
     uint64_t low, high;
 };
 
-/* Ranges, appended to. */
+/* A growing list of ranges. */
 struct uspi_range_list {
     struct uspi_address_range *all;
     size_t count, room;
-    uint64_t budget; /* so many entries of lists may be read; counts down */
+    uint64_t budget; /* how many more list entries may be read or intersections appended; counts down */
 };
 
-/* Appends those of an entry, sorted and without overlaps. *first: where the entry begins by itself: its DW_AT_low_pc, or the
- * first range of the list. False when memory lacks. */
+/* Appends the ranges of an entry, sorted and without overlaps. *first: where the entry begins, its DW_AT_low_pc or the
+ * first range of its list. Returns false when memory is exhausted. */
 bool uspi_dwarf_ranges(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit,
                        const struct uspi_attributes *attributes, struct uspi_range_list *list, uint64_t *first);
 
-/* Where a set of .debug_aranges stands, and the unit that it is of. */
+/* An iteration over the sets of .debug_aranges. Begin with {0}. */
 struct uspi_claim_set {
     uint64_t offset; /* of the next set */
-    uint64_t unit;   /* offset of its header in .debug_info */
+    uint64_t unit;   /* offset of the unit's header in .debug_info */
 };
 
-/* Appends the ranges of the next set: what a unit claims besides its first entry. 1, 0 behind the last one that can be read, or
- * USP_ERROR_NO_MEMORY. */
+/* Appends the ranges of the next set: code that a unit claims in addition to its first entry. Returns 1, 0 after the
+ * last set that can be read, or USP_ERROR_NO_MEMORY. */
 int uspi_dwarf_next_claims(const struct uspi_dwarf_file *file, struct uspi_claim_set *set,
                            struct uspi_range_list *list);
 
-/* Appends what of the ranges from `from` on (as many as `count`) lies in those from `outer` on. False when memory lacks. All are
- * in `list`, sorted; more than `limit` are not written. */
+/* Appends the intersections of the `count` ranges from `from` on with the `outer_count` ranges from `outer` on. All are
+ * in `list`, and sorted. It stops when the budget is used up. Returns false when memory is exhausted. */
 bool uspi_dwarf_intersect(struct uspi_range_list *list, size_t from, size_t count, size_t outer, size_t outer_count);
 
 #endif

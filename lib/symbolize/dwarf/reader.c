@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* See reader.h: the unit as a whole and its rows. Its files are in files.c, its entries in entries.c, names in names.c,
+/* See reader.h: reads the unit as a whole, and its rows. Files are in files.c, entries in entries.c, names in names.c,
  * calls in calls.c and callees.c. */
 #include "lib/symbolize/dwarf/reader.h"
 
 #include "lib/symbolize/dwarf/constants.h"
 
-/* Tables of hashes with more places than this are not kept for the next unit. */
+/* Hash tables with more slots than this are not kept for the next unit. */
 #define TABLE_KEPT ((size_t)1 << 14)
 
 struct uspi_dwarf_reader *uspi_dwarf_reader_create(void) {
@@ -59,7 +59,7 @@ static bool open_lines(struct uspi_dwarf_reader *reader) {
 
 /* ---- rows ---- */
 
-/* Tells the builder a row, whose file may be none that there is. */
+/* Gives the builder a row. The row's file may not exist. */
 static void give_row(struct uspi_dwarf_reader *reader, const struct uspi_line_row *row, uint64_t address) {
     uint32_t file = uspi_dwarf_file_number(reader, row->file);
     if (file == 0) file = uspi_builder_file(reader->builder, 0, 0);
@@ -72,7 +72,7 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Where code was folded, several sequences describe it. Functions may say which is theirs. */
+/* Several sequences describe folded code. Prefer those that functions name as their own. */
 static void prefer_sequences(struct uspi_dwarf_reader *reader) {
     struct uspi_line_table *t = &reader->lines;
     if (reader->sequence_count == 0) return;
@@ -84,7 +84,8 @@ static void prefer_sequences(struct uspi_dwarf_reader *reader) {
     uspi_line_table_sort(t);
 }
 
-/* Sequences that overlap: the one that begins first counts for what it covers. */
+/* Gives the builder the rows of all sequences. Where sequences overlap, the one that begins first counts for the code
+ * that it covers. */
 static void give_rows(struct uspi_dwarf_reader *reader) {
     const struct uspi_line_table *t = &reader->lines;
     uint64_t covered = 0;
@@ -103,7 +104,8 @@ static void give_rows(struct uspi_dwarf_reader *reader) {
 
 /* ---- the unit ---- */
 
-/* Clears a table, or gives it back when one unit made it so large that each of the next would take long to clear it. */
+/* Clears a hash table. One that has grown large is freed instead, since clearing it for each of the next units would
+ * take long. */
 static void *clear_table(void *table, size_t *room, size_t element) {
     if (*room > TABLE_KEPT) {
         free(table);

@@ -41,7 +41,7 @@ void uspi_split_package_close(struct uspi_split_package *package) {
     *package = (struct uspi_split_package){0};
 }
 
-/* Which section a column of the index is of: the numbers changed with version 5 (DWARF 5, 7.3.5.3). */
+/* Returns the section of a column of the index. The columns' numbers changed with version 5 (DWARF 5, 7.3.5.3). */
 static enum uspi_debug_section section_of(uint64_t column, bool is_five) {
     switch (column) {
     case 1: return USPI_DEBUG_INFO;
@@ -53,7 +53,7 @@ static enum uspi_debug_section section_of(uint64_t column, bool is_five) {
     }
 }
 
-/* Narrows the sections of the package to the parts of one unit. */
+/* Narrows the package's sections to the parts of one unit. Returns false when the package does not have the unit. */
 static bool find_in_package(const struct uspi_split_package *package, uint64_t id,
                             struct uspi_debug_sections *sections) {
     const struct uspi_section_bytes *index = uspi_debug_section(&package->sections, USPI_DEBUG_CU_INDEX);
@@ -80,7 +80,7 @@ static bool find_in_package(const struct uspi_split_package *package, uint64_t i
         const enum uspi_debug_section which = section_of(uspi_le32(ids + 4 * i), version == 5);
         const uint64_t at = uspi_le32(offsets + 4 * i), size = uspi_le32(sizes + 4 * i);
         if (which == USPI_DEBUG_SECTIONS) continue;
-        /* The package unpacks it, once for all units. */
+        /* The package unpacks the section, once for all units. */
         struct uspi_section_bytes *section = &sections->all[which];
         *section = *uspi_debug_section(&package->sections, which);
         sections->packed[which] = NULL;
@@ -101,7 +101,7 @@ static char *join(const char *folder, const char *name) {
     return path;
 }
 
-/* The folder of a path, or one of the current folder. */
+/* Joins the folder of `path` (none: the current folder) with the last part of `name`. */
 static char *join_beside(const char *path, const char *name) {
     const char *slash = strrchr(path, '/'), *last = strrchr(name, '/');
     if (last != NULL) name = last + 1;
@@ -122,7 +122,7 @@ static bool has_unit(struct uspi_split_unit *split, uint64_t id) {
     return false;
 }
 
-/* The file at a path, if it has the unit. */
+/* Opens the file at a path, if it has the unit. Frees the path. */
 static int try_file(char *path, uint64_t id, struct uspi_split_unit *split, struct uspi_error *error) {
     if (path == NULL) return USP_ERROR_NO_MEMORY;
     int status = uspi_file_open(path, &split->file, error);

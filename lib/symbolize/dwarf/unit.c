@@ -51,14 +51,14 @@ bool uspi_dwarf_address(const struct uspi_dwarf_file *file, const struct uspi_dw
     return true;
 }
 
-/* A place in a section of strings, if a string ends behind it. */
+/* Returns a reference to an offset in a section of strings, if the string there is terminated; otherwise 0. */
 static uint64_t text_in(const struct uspi_dwarf_file *file, enum uspi_debug_section which, enum uspi_text_kind kind,
                         uint64_t offset) {
     const struct uspi_section_bytes *section = uspi_debug_section(&file->sections, which);
     if (offset >= section->size) return 0;
     const bool is_terminated = section->bytes[section->size - 1] == 0 ||
                                memchr(section->bytes + (size_t)offset, 0, section->size - (size_t)offset) != NULL;
-    /* The string itself is not touched: most are never shown. */
+    /* The string itself is not read, because most strings are never shown. */
     return is_terminated ? uspi_text_reference(kind, offset) : 0;
 }
 
@@ -150,26 +150,27 @@ static uint64_t offset_or(const struct uspi_attributes *a, enum uspi_attribute w
     return uspi_has(a, which) ? a->all[which].number : otherwise;
 }
 
-/* Version 6 has a name and a version in the place of a number (DW_LANG_…). */
+/* Returns the language as DW_LANG_…. Version 6 has a name and a version instead of that number. */
 static uint16_t language_of(const struct uspi_attributes *a) {
     if (uspi_has(a, USPI_AT_LANGUAGE)) return (uint16_t)a->all[USPI_AT_LANGUAGE].number;
     if (!uspi_has(a, USPI_AT_LANGUAGE_NAME)) return 0;
     switch (a->all[USPI_AT_LANGUAGE_NAME].number) {
     case DW_LNAME_C_plus_plus: return DW_LANG_C_plus_plus;
     case DW_LNAME_ObjC_plus_plus: return DW_LANG_ObjC_plus_plus;
-    default: return DW_LANG_hi_user; /* any other: the callers only ask for C++ */
+    default: return DW_LANG_hi_user; /* another language: callers only ask for C++ */
     }
 }
 
-/* What the listing of units keeps between them. Most tables of abbreviations are of one unit, whose first entry has the first
- * of them: such a table is read up to there. A table that several units share is compiled. */
+/* State of listing the units. Most abbreviation tables belong to one unit, whose first entry uses the first
+ * abbreviation. Such a table is read only up to that one. A table that several units share is compiled. */
 struct listing {
     struct uspi_abbreviation_cache *tables; /* NULL: no table was met twice */
-    uint64_t next;                          /* no table that was met begins here or behind it */
-    uint64_t budget;                        /* so many bytes of tables may be read; counts down */
+    uint64_t next;                          /* no table so far begins at this offset or after it */
+    uint64_t budget;                        /* how many more bytes of tables may be read; counts down */
 };
 
-/* A table is read a few times at most; more often only where tables lie in each other, as damage and malice have them. */
+/* The budget is this many times the size of the sections. A table is read a few times at most. It is read more often
+ * only where tables overlap, by damage or malice. */
 #define TABLE_READINGS 64
 
 static int read_shared(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit, struct listing *listing,
@@ -203,7 +204,7 @@ static int read_once(const struct uspi_dwarf_file *file, const struct uspi_dwarf
     return is_read ? USP_OK : USP_ERROR_FORMAT;
 }
 
-/* What the first entry says. USP_OK, USP_ERROR_FORMAT when it cannot be read, USP_ERROR_NO_MEMORY. */
+/* Reads the first entry of a unit. Returns USP_OK, USP_ERROR_FORMAT when it cannot be read, USP_ERROR_NO_MEMORY. */
 static int read_first_entry(const struct uspi_dwarf_file *file, struct uspi_dwarf_unit *unit, struct listing *listing) {
     struct uspi_cursor_at c = over(file, USPI_DEBUG_INFO, unit->first);
     struct uspi_attributes a = {.has = 0};
@@ -216,7 +217,8 @@ static int read_first_entry(const struct uspi_dwarf_file *file, struct uspi_dwar
     if (status != USP_OK) return status;
     unit->is_partial = tag == DW_TAG_partial_unit;
     unit->code = (struct uspi_unit_code){a.has, a.all[USPI_AT_LOW_PC], a.all[USPI_AT_HIGH_PC], a.all[USPI_AT_RANGES]};
-    /* Behind the header of the section's part: DWARF 5, 7.26 to 7.28; before that there was none. */
+    /* By default, a base is after the header of the section's part (DWARF 5, 7.26 to 7.28). Before version 5, there was
+     * no header. */
     const uint64_t header = unit->encoding.offset_size == 8 ? 16 : 8;
     const bool is_five = unit->encoding.version >= 5;
     unit->str_offsets_base = offset_or(&a, USPI_AT_STR_OFFSETS_BASE, is_five ? header : 0);
@@ -232,7 +234,7 @@ static int read_first_entry(const struct uspi_dwarf_file *file, struct uspi_dwar
     if (uspi_has(&a, USPI_AT_NAME)) unit->name = uspi_dwarf_text(file, unit, &a.all[USPI_AT_NAME]);
     if (uspi_has(&a, USPI_AT_COMP_DIR)) unit->folder = uspi_dwarf_text(file, unit, &a.all[USPI_AT_COMP_DIR]);
     if (uspi_has(&a, USPI_AT_DWO_NAME)) unit->split_name = uspi_dwarf_text(file, unit, &a.all[USPI_AT_DWO_NAME]);
-    /* A split unit has its own name as well; only the skeleton's sections are in the file of addresses. */
+    /* A split unit also has the name of its file. Only a skeleton is in the file that has the addresses. */
     unit->is_split = unit->split_name != 0 && file->addresses == file;
     return USP_OK;
 }
@@ -292,7 +294,7 @@ int uspi_dwarf_list_units(struct uspi_dwarf_file *file, struct uspi_error *error
     return status;
 }
 
-/* The last unit that begins at or before an offset. */
+/* Returns the last unit that begins at or before an offset. */
 static const struct uspi_dwarf_unit *unit_before(const struct uspi_dwarf_file *file, uint64_t offset) {
     size_t low = 0, high = file->count;
     while (low < high) {

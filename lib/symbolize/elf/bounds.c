@@ -5,10 +5,10 @@
 #include "lib/object/elf_dynamic.h"
 #include "lib/symbolize/index/reach.h"
 
-/* More than linkers make; every read looks through them. */
+/* More segments than linkers make. Each read searches all of them. */
 #define SEGMENTS_MAX 64
 
-/* The shape of usp_memory.read; context is the file or image. */
+/* A usp_memory.read function; the context is the file or image. */
 static int read_linked(void *context, usp_addr from, void *to, size_t n) {
     const struct uspi_elf *elf = context;
     struct uspi_bytes bytes;
@@ -26,7 +26,7 @@ void uspi_elf_bounds_init(struct uspi_elf_bounds *bounds, const struct uspi_elf 
     *bounds = (struct uspi_elf_bounds){.elf = elf, .backend = uspi_backend_find(elf->arch)};
     if (elf->segment_count > SEGMENTS_MAX) bounds->backend = NULL;
     if (bounds->backend == NULL) return;
-    /* A callback's context is not const; what is behind it is only read. */
+    /* A callback's context is not const, but read_linked only reads it. */
     bounds->memory = (struct usp_memory){read_linked, (void *)(uintptr_t)elf};
     bounds->source = uspi_source_of_memory(&bounds->memory, "image");
     const struct usp_unwind_tables tables = {.eh_frame_hdr = range_of(elf, USPI_PT_GNU_EH_FRAME)};
@@ -42,7 +42,7 @@ void uspi_elf_bounds_init(struct uspi_elf_bounds *bounds, const struct uspi_elf 
 
 static usp_addr lower_of(usp_addr a, usp_addr b) { return a < b ? a : b; }
 
-/* What begins behind `start` without being a symbol. */
+/* Returns where the tables show that the next function after `start` begins, or `high`. */
 static usp_addr next_function(const struct uspi_elf_bounds *bounds, usp_addr start, usp_addr high) {
     struct uspi_table_entry entry;
     usp_addr next;
@@ -59,7 +59,7 @@ usp_addr uspi_elf_bounds_end(const struct uspi_elf_bounds *bounds, usp_addr star
     struct uspi_dwarf_fde fde;
     struct uspi_code code;
     if (bounds->backend == NULL) return names_all || high == start ? high : start + 1;
-    /* An FDE is a function's. */
+    /* An FDE describes a single function. */
     if (bounds->has_dwarf && uspi_dwarf_find(&bounds->dwarf, start, &section, &fde) == USP_OK) {
         return lower_of(high, fde.end);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See plt.h. The entries' instructions are those that GNU ld and lld write: the psABIs' sections on the procedure
- * linkage table, binutils bfd/elfxx-x86.c, elfnn-aarch64.c, elf32-arm.c and lld ELF/Arch. */
+/* See plt.h. Recognizes the instructions that GNU ld and lld write: the psABIs' sections on the procedure linkage
+ * table, binutils bfd/elfxx-x86.c, elfnn-aarch64.c, elf32-arm.c and lld ELF/Arch. */
 #include "lib/symbolize/elf/plt.h"
 
 #include "lib/object/elf_symbols.h"
@@ -9,7 +9,7 @@
 
 enum { SHT_RELA = 4, SHT_REL = 9, DT_PLTGOT = 3 };
 
-/* Bytes that an entry is recognised by, at most. */
+/* The maximum number of bytes by which an entry is recognized. */
 #define WINDOW 24
 
 struct slot {
@@ -20,14 +20,15 @@ struct slot {
 struct machine {
     uint16_t number;   /* e_machine, elf-em.h */
     uint32_t types[2]; /* R_*_JUMP_SLOT, R_*_GLOB_DAT of the psABI */
-    unsigned step;     /* entries begin at multiples of it from the section's beginning */
-    unsigned size;     /* of the longest entry in bytes; it ends earlier where another begins */
-    /* The slot that an entry at `address` would jump through; false when the bytes are not an entry. `got`: what
-     * DT_PLTGOT says. */
+    unsigned step;     /* entries begin at multiples of it from the section's start */
+    unsigned size;     /* of the longest entry in bytes; an entry ends earlier where the next one begins */
+    /* Finds the slot through which an entry at `address` jumps. Returns false when the bytes are not an entry. `got`:
+     * the value of DT_PLTGOT. */
     bool (*read)(const uint8_t *bytes, usp_addr address, usp_addr got, usp_addr *slot);
 };
 
-/* [endbr] [bnd] jmp *slot, with the distance or the address in 32 bits behind two bytes that the caller compares. */
+/* Skips the optional prefixes of [endbr] [bnd] jmp *slot. The slot's distance or address has 32 bits and follows two
+ * bytes, which the caller compares. */
 static const uint8_t *skip_prefixes(const uint8_t *p, uint8_t endbr) {
     if (p[0] == 0xf3 && p[1] == 0x0f && p[2] == 0x1e && p[3] == endbr) p += 4;
     return p[0] == 0xf2 ? p + 1 : p;
@@ -65,7 +66,7 @@ static bool read_aarch64(const uint8_t *bytes, usp_addr address, usp_addr got, u
     return true;
 }
 
-/* An immediate of A32's data processing: 8 bits, rotated right by twice the 4 above them. */
+/* Decodes an immediate of A32's data processing: 8 bits, rotated right by twice the 4 bits above them. */
 static uint32_t rotated(uint32_t instruction) {
     uint32_t value = instruction & 0xff, by = (instruction >> 8 & 15) * 2;
     return by == 0 ? value : value >> by | value << (32 - by);
@@ -187,7 +188,7 @@ static int visit_section(const struct visiting *v, struct uspi_bytes code, usp_a
         if (status != USP_OK || !v->machine->read(bytes, address + at, v->got, &slot)) continue;
         const struct slot key = {slot, 0};
         const struct slot *found = bsearch(&key, v->slots->all, v->slots->count, sizeof key, by_address);
-        /* The instructions behind an entry's optional first one look like an entry of their own. */
+        /* The instructions after an entry's optional first one look like an entry of their own. */
         if (found == NULL || (found == open && address + at - start <= 4)) continue;
         usp_addr end = start + v->machine->size;
         if (open != NULL) status = v->visit(v->context, start, end < address + at ? end : address + at, open->symbol);
@@ -208,7 +209,8 @@ static usp_addr read_got(const struct uspi_elf *elf) {
     return uspi_elf_dynamic(dynamic, elf->wide, DT_PLTGOT, &value, NULL) == USP_OK ? value : 0;
 }
 
-/* One of the sections, if the file has it with code in it and the caller wants that. */
+/* Finds a section of entries. Returns false when the file does not have it, it has no code, or the caller does not want
+ * it. */
 static bool find_entries(const struct uspi_elf *elf, const char *name, uspi_plt_wants wants, void *context,
                          struct uspi_bytes *code, usp_addr *address) {
     struct uspi_elf_section section;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* ELF's .symtab, .dynsym and linkage table as sources of names: which entries name code, how far they reach, which alias is
- * preferred. Where the tables lie: in the file, in the one that they were split off to, in .gnu_debugdata, in memory. */
+/* ELF's .symtab, .dynsym and procedure linkage table as sources of names. Decides which entries name code, how far they
+ * reach, and which alias is preferred. The tables can be in the file, in its separate debug file, in .gnu_debugdata or
+ * in memory. */
 #include "lib/symbolize/index/tables.h"
 #include "lib/base/array.h"
 #include "lib/images/elf_unpack.h"
@@ -14,31 +15,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A symbol's number in the index: the source in the top two bits, whether the name has a version in the next, and below
- * them the entry, for the linkage table that of the dynamic symbol; or, marked by one bit more, where the name lies among
- * the table's strings. */
+/* A symbol's number in the index. The top two bits are the source, the next one says whether the name has a version.
+ * The others are the entry; for the linkage table, that of the dynamic symbol. With IS_NAME, they are the offset of the
+ * name in the table's strings. */
 #define SOURCE_SHIFT 30
 #define HAS_VERSION  (UINT32_C(1) << 29)
 #define IS_NAME      (UINT32_C(1) << 28)
 #define ENTRY_MASK   (IS_NAME - 1)
 
-/* GO: the entry is a place in Go's function table. */
+/* GO: the entry is a function of Go's table. */
 enum { SYMTAB, DYNSYM, TABLES, PLT = TABLES, GO };
 
-/* Behind the ranks of all symbols. */
+/* Higher than the ranks of all symbols. */
 #define GO_RANK  16
 #define PLT_RANK 17
 
 static const char plt_suffix[] = "@plt";
 
-/* Linux elf-em.h. */
+/* From Linux elf-em.h. */
 #define EM_ARM     40
 #define EM_AARCH64 183
 
-/* Names are compared and recognised by so many bytes where they cannot be read in place. */
+/* The number of bytes by which names are compared and recognized when they cannot be read in place. */
 #define NAME_BEGINNING 128
 
-/* A table with the file or memory that it is of, whose section numbers are its own. */
+/* A symbol table, and the file or memory that has it. Section numbers are those of that file. */
 struct table {
     struct uspi_elf elf;
     struct uspi_elf_symbols symbols; /* count 0: absent */
@@ -46,7 +47,7 @@ struct table {
     struct uspi_elf_code code;
 };
 
-/* How far a dynamic symbol without a size reaches. */
+/* The end of a dynamic symbol without a size. */
 struct reach {
     uint64_t entry;
     usp_addr end;
@@ -58,16 +59,16 @@ struct elf_tables {
     struct uspi_unpacked debugdata;
     bool has_plt;
     struct uspi_go_table go;       /* of a file without a .symtab; count 0: none */
-    bool names_all;                /* the functions that are local to the file too */
+    bool names_all;                /* the tables name the functions that are local to the file */
     struct uspi_elf_bounds bounds; /* of a linked file */
-    struct reach *reaches;         /* of an image in memory, which may go: by ascending entry */
+    struct reach *reaches;         /* of an image in memory, which may be unloaded; sorted by entry */
     size_t reach_count;
 };
 
-/* Names in memory that the tables own go with the tables. */
+/* Returns whether the names stay valid after the tables are closed. Names in memory that the tables own do not. */
 static bool names_stay(const struct table *table) { return table->strings.bytes == NULL; }
 
-/* The name's beginning, as a string; in place where that is possible. */
+/* Returns the beginning of a name as a string, in place if possible. */
 static const char *name_beginning(const struct uspi_elf_symbols *table, uint32_t name, char room[NAME_BEGINNING]) {
     const char *in_place = uspi_bytes_string_in_place(table->strings, name);
     if (in_place != NULL) return in_place;
@@ -76,15 +77,15 @@ static const char *name_beginning(const struct uspi_elf_symbols *table, uint32_t
     return status == USP_OK || status == USP_ERROR_FULL ? room : "";
 }
 
-/* Labels that assemblers leave behind and that name no function: .L…, and on ARM $a, $d, $t, $x, alone or with a suffix
- * ("ELF for the Arm Architecture", mapping symbols). */
+/* Returns whether a name is a label that assemblers leave and that names no function: .L…, and on ARM $a, $d, $t, $x,
+ * alone or with a suffix ("ELF for the Arm Architecture", mapping symbols). */
 static bool is_private_label(uint16_t machine, const char *name) {
     if (strncmp(name, ".L", 2) == 0) return true;
     if ((machine != EM_ARM && machine != EM_AARCH64) || name[0] != '$') return false;
     return name[1] != '\0' && strchr("adtx", name[1]) != NULL && (name[2] == '\0' || name[2] == '.');
 }
 
-/* .symtab has the version behind the name: name@VERSION, name@@VERSION. NULL: there is none. */
+/* Finds the version that follows a name in .symtab: name@VERSION, name@@VERSION. Returns NULL when there is none. */
 static const char *version_of(const char *name) { return name[0] != '\0' ? strchr(name + 1, '@') : NULL; }
 
 static size_t length_without_version(const char *name) {
@@ -96,7 +97,8 @@ static bool is_function(const struct uspi_elf_symbol *symbol) {
     return symbol->type == USPI_STT_FUNC || symbol->type == USPI_STT_GNU_IFUNC;
 }
 
-/* Of aliases: functions before labels, global before local before weak, those with a size before those without. */
+/* Ranks aliases: functions before labels, then global before local before weak, then symbols with a size before those
+ * without. */
 static uint32_t rank_of(const struct uspi_elf_symbol *symbol) {
     uint32_t binding = 3;
     switch (symbol->binding) {
@@ -109,8 +111,8 @@ static uint32_t rank_of(const struct uspi_elf_symbol *symbol) {
     return (is_function(symbol) ? 0u : 8u) | binding << 1 | (symbol->size == 0 ? 1u : 0u);
 }
 
-/* The first entry from number i on that has to do with the excerpt; the count when there is none. What an entry is, and
- * whether it names code, is seen later: nearly all are passed over here. */
+/* Returns the first entry from number i on that touches the excerpt, or the count when there is none. Nearly all
+ * entries are skipped here, so only their values and sizes are read. */
 static uint64_t next_wanted(const uint8_t *entries, uint64_t i, uint64_t count, const struct uspi_excerpt *excerpt) {
     for (; i < count; i++) {
         uint64_t value, size, end;
@@ -121,8 +123,8 @@ static uint64_t next_wanted(const uint8_t *entries, uint64_t i, uint64_t count, 
     return i;
 }
 
-/* Raises *start to the last value of a function or label that is not above an address. False: the entries are not where they
- * can be compared as they stand. */
+/* Raises *start to the highest value of a function or label at or below an address. Returns false when the entries
+ * cannot be compared in place. */
 static bool raise_to_nearest(const struct table *table, usp_addr address, usp_addr *start) {
     const struct uspi_elf_symbols *symbols = &table->symbols;
     const uint8_t *entries = uspi_elf_symbols_in_place(symbols);
@@ -140,7 +142,7 @@ static bool raise_to_nearest(const struct table *table, usp_addr address, usp_ad
     return true;
 }
 
-/* The shape of uspi_tables.nearest. */
+/* A uspi_tables.nearest function. */
 static bool nearest(const struct uspi_tables *tables, usp_addr address, usp_addr *start) {
     const struct elf_tables *e = (const struct elf_tables *)tables;
     *start = 0;
@@ -155,7 +157,7 @@ static int by_entry(const void *a, const void *b) {
     return (x->entry > y->entry) - (x->entry < y->entry);
 }
 
-/* The first address behind symbol i of a source, which begins at `start` in a range and has no size. */
+/* Returns the first address past symbol i of a source. The symbol begins at `start` in `range`, and has no size. */
 static usp_addr reach_of(const struct elf_tables *e, uint64_t i, const struct uspi_elf_symbol *symbol,
                          const struct uspi_code_range *range, usp_addr start) {
     if (e->reaches != NULL) {
@@ -171,9 +173,10 @@ static int gather_table(const struct elf_tables *e, unsigned source, struct uspi
     const struct uspi_elf_symbols *symbols = &e->tables[source].symbols;
     const struct uspi_elf_code *code = &e->tables[source].code;
     struct uspi_excerpt *excerpt = gathering->excerpt;
-    /* Asked once for all names: most tables have no versions. Of a few names each is asked. */
+    /* For a whole index, all names are searched once, because most tables have no versions. For an excerpt, each name
+     * is searched. */
     const bool has_versions = excerpt != NULL || uspi_bytes_may_have(symbols->strings, '@');
-    /* Values of unlinked objects are no addresses yet. */
+    /* Values in unlinked objects are not addresses yet. */
     const uint8_t *entries = excerpt != NULL && !code->is_unlinked ? uspi_elf_symbols_in_place(symbols) : NULL;
     if (excerpt != NULL && code->count > 0) uspi_excerpt_pass(excerpt, code->by_address[0].low);
     for (uint64_t i = 0; i < symbols->count && i < ENTRY_MASK; i++) {
@@ -202,7 +205,7 @@ static int gather_table(const struct elf_tables *e, unsigned source, struct uspi
             .end = end,
             .symbol = table_bits | (uint32_t)i,
             .rank = rank_of(&symbol),
-            /* What is cut at the end of its section keeps the size that it claims. */
+            /* A symbol that is cut at the end of its section keeps its entry, which has the size that it claims. */
             .name = symbol.size <= left && symbol.name <= ENTRY_MASK ? table_bits | IS_NAME | symbol.name : 0,
             .is_unsized = symbol.size == 0,
         };
@@ -212,7 +215,8 @@ static int gather_table(const struct elf_tables *e, unsigned source, struct uspi
     return USP_OK;
 }
 
-/* The shape of uspi_plt_visit; context is the gathering. get() does not know where an entry ends, so the index must. */
+/* A uspi_plt_visit function; the context is the gathering. The index must know where an entry ends, because get() does
+ * not. */
 static int gather_plt_entry(void *context, usp_addr start, usp_addr end, uint32_t symbol) {
     const struct uspi_candidate candidate = {
         .start = start, .end = end, .symbol = (uint32_t)PLT << SOURCE_SHIFT | symbol, .rank = PLT_RANK};
@@ -221,7 +225,7 @@ static int gather_plt_entry(void *context, usp_addr start, usp_addr end, uint32_
     return status == USP_OK ? uspi_gather_boundary(context, end) : status;
 }
 
-/* The shape of uspi_plt_wants: reading what the entries lead to costs as much as all that an excerpt needs. */
+/* A uspi_plt_wants function. Reading the targets of entries costs as much as all else that an excerpt needs. */
 static bool wants_plt(void *context, usp_addr low, usp_addr high) {
     const struct uspi_gathering *gathering = context;
     if (gathering->excerpt != NULL) uspi_excerpt_pass(gathering->excerpt, low);
@@ -247,7 +251,8 @@ static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathe
     return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
 }
 
-/* A name that cannot be used in place, read with room that grows until it fits, with `suffix` instead of its version. */
+/* Reads a name that cannot be used in place, with `suffix` instead of its version. The buffer grows until the name
+ * fits. */
 static int read_name(const struct uspi_elf_symbols *symbols, uint32_t offset, const char *suffix,
                      struct uspi_names *names, const char **name) {
     char small[256], *buffer = small;
@@ -298,8 +303,8 @@ static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_na
     return get_name(table, symbol.name, has_version, names, named);
 }
 
-/* The name that people write: without the underscores of the implementation's own aliases; then by the alphabet, so that
- * .symtab and .dynsym give the same answer. */
+/* Prefers the name that people write: first the one with fewer underscores, which mark the implementation's own
+ * aliases; then the alphabetically first. So .symtab and .dynsym give the same answer. */
 static int prefer(const void *context, uint32_t a, uint32_t b) {
     const struct elf_tables *e = context;
     const uint32_t numbers[2] = {a, b};
@@ -352,13 +357,13 @@ static struct elf_tables *create(void) {
     return e;
 }
 
-/* Whatever is wrong with one table, others may have the name; only a lack of memory ends it all. */
+/* Closes a table that cannot be read, since other tables may have the name. Only exhausted memory is an error. */
 static int close_unless_ok(struct table *table, int status) {
     if (status != USP_OK) close_table(table);
     return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
 }
 
-/* The table of a type in a file, by its section headers. */
+/* Opens the table of a type in a file, by the file's section headers. */
 static int open_table(struct table *table, struct uspi_bytes file, uint32_t type) {
     struct uspi_elf_section section, names;
     struct uspi_bytes entries, strings;
@@ -371,7 +376,7 @@ static int open_table(struct table *table, struct uspi_bytes file, uint32_t type
     return close_unless_ok(table, status);
 }
 
-/* The dynamic symbols of a file, by its section headers or, where these are gone, as the loader finds them. */
+/* Opens the dynamic symbols of a file, by its section headers or, without these, as the loader finds them. */
 static int open_dynamic(struct elf_tables *e, struct uspi_bytes file) {
     struct table *table = &e->tables[DYNSYM];
     int status = open_table(table, file, USPI_SHT_DYNSYM);
@@ -382,7 +387,7 @@ static int open_dynamic(struct elf_tables *e, struct uspi_bytes file) {
     return close_unless_ok(table, status);
 }
 
-/* The symbols that a stripped file has kept in compressed form. */
+/* Opens the symbols that a stripped file has kept compressed. */
 static int open_debugdata(struct elf_tables *e, struct uspi_bytes file) {
     struct uspi_elf elf;
     struct uspi_bytes inner;
@@ -394,7 +399,7 @@ static int open_debugdata(struct elf_tables *e, struct uspi_bytes file) {
     return status;
 }
 
-/* Whether a table names the functions that are local to its file. */
+/* Returns whether a table names the functions that are local to its file. */
 static bool has_local_functions(const struct table *table) {
     struct uspi_elf_symbol symbol;
     usp_addr start;
@@ -421,7 +426,7 @@ bool uspi_elf_has_symtab(const struct uspi_file *file) {
            uspi_elf_symbol_sections(&elf, USPI_SHT_SYMTAB, &table, &names, NULL) == USP_OK;
 }
 
-/* Hands out what was opened, if it has a table. */
+/* Returns the tables in *tables, unless they are empty or could not be opened. */
 static int finish(struct elf_tables *e, int status, struct uspi_tables **tables) {
     bool is_empty = e->tables[SYMTAB].symbols.count == 0 && e->tables[DYNSYM].symbols.count == 0 && e->go.count == 0;
     if (status == USP_OK && is_empty) status = USP_ERROR_NOT_FOUND;
@@ -453,7 +458,7 @@ int uspi_elf_tables_open(const struct uspi_file *file, const struct uspi_file *d
         if (status != USP_ERROR_NO_MEMORY) status = USP_OK;
     }
     e->names_all = has_local_functions(symtab);
-    /* In an unlinked object all symbols are there. */
+    /* An unlinked object has all of its symbols. */
     struct uspi_elf *own = &e->tables[DYNSYM].elf;
     if (status == USP_OK && own->type != USPI_ET_REL) uspi_elf_bounds_init(&e->bounds, own);
     return finish(e, status, tables);
@@ -461,7 +466,7 @@ int uspi_elf_tables_open(const struct uspi_file *file, const struct uspi_file *d
 
 /* ---- memory ---- */
 
-/* No image's dynamic symbols or their names take more; what says so is damaged. */
+/* Larger than any image's dynamic symbols or their names. A larger size is damage. */
 #define COPY_MAX (UINT64_C(64) << 20)
 
 /* Replaces a range of memory by a copy of it. */
@@ -478,7 +483,7 @@ static int copy_range(struct uspi_bytes *bytes, struct uspi_unpacked *copy, cons
     return status;
 }
 
-/* Whether the memory still holds the image: in this process another one may have come to its place. */
+/* Returns whether the memory still holds the image. In this process, another image may have taken its place. */
 static bool is_same_image(const struct uspi_elf *elf, const struct usp_image *image, bool in_process) {
     struct uspi_build_id id;
     if (image->build_id_size == 0) return !in_process || (image->flags & USP_IMAGE_PERMANENT) != 0;
@@ -486,7 +491,7 @@ static bool is_same_image(const struct uspi_elf *elf, const struct usp_image *im
            memcmp(id.bytes, image->build_id, id.size) == 0;
 }
 
-/* Finds out how far the dynamic symbols without a size reach, as long as the image can be read. */
+/* Finds how far the dynamic symbols without a size reach, while the image can still be read. */
 static int read_reaches(struct elf_tables *e) {
     const struct table *table = &e->tables[DYNSYM];
     struct uspi_elf_bounds bounds;

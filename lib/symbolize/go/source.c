@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See source.h. Where the table is, and its units; reader.c makes their blocks. */
+/* See source.h. Finds the table and its units. reader.c makes their blocks. */
 #include "lib/symbolize/go/source.h"
 
 #include "lib/object/gopclntab_find.h"
@@ -8,14 +8,14 @@
 
 #include <stdlib.h>
 
-/* Functions of a unit: a block of them is made fast, and they have most of their files in common. */
+/* The number of functions in a unit. A block of that many is made fast, and they share most of their files. */
 #define UNIT 256u
 
 struct go_source {
     struct uspi_line_source contract;
     struct uspi_go_table table;
     struct uspi_texts texts;
-    uint64_t budget; /* runs that the reader may see in a unit */
+    uint64_t budget; /* how many runs the reader may read in a unit */
 };
 
 int uspi_go_table_in(struct uspi_bytes file, const struct uspi_wanted_slice *wanted, struct uspi_go_table *table,
@@ -48,7 +48,7 @@ static uint64_t unit_size(const struct uspi_line_source *source, size_t unit) {
     return source->size / source->units;
 }
 
-/* The first and last functions of a unit say where it is: they ascend. */
+/* Claims the code between the first and last function of each unit, since functions ascend. */
 static bool claims(const struct uspi_line_source *source, struct uspi_map_range **ranges, size_t *count,
                    bool *unclaimed) {
     const struct go_source *go = (const struct go_source *)source;
@@ -100,7 +100,7 @@ int uspi_go_source_create(const struct uspi_go_table *table, usp_addr header, st
     made->table = *table;
     made->texts.of[USPI_TEXT_GO].bytes = bytes;
     made->texts.of[USPI_TEXT_GO].size = (size_t)table->bytes.size;
-    /* Far more than functions have on average; equal lists are written once, and seen by several. */
+    /* Far more than functions need on average. Equal lists are written once and read by several functions. */
     made->budget = 65536 + 16 * table->bytes.size / units;
     made->contract = (struct uspi_line_source){.what = "Go's function table",
                                                .units = (size_t)units,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The entry of a key, or the free one in which it belongs. */
+/* Returns the entry of a key, or the free entry for it. */
 static struct uspi_named_start *entry_of(const struct uspi_by_name *names, uint64_t key) {
     size_t at = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (names->size - 1);
     while (names->all[at].key != 0 && names->all[at].key != key) at = (at + 1) & (names->size - 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* From a function's name to where it begins: a hash table of all names of an image's symbol tables, which is made when a name is first
- * asked for. A name is a key of 64 bits, which the tables make of it (tables.h). A name that several functions have leads
- * nowhere. */
+/* A hash table from the names in an image's symbol tables to the starts of their functions. It is made at the first
+ * search for a name. Each name is represented by a key of 64 bits, which the tables make (tables.h). A name that
+ * several functions have is ambiguous, and is not found. */
 #ifndef USPI_BY_NAME_H
 #define USPI_BY_NAME_H
 
@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-/* Begin with {0}. */
+/* All zero means empty. */
 struct uspi_by_name {
     struct uspi_named_start {
         uint64_t key; /* 0: the entry is free */
@@ -19,10 +19,10 @@ struct uspi_by_name {
     size_t size, count;
 };
 
-/* Adds a name, which is not 0, and where its function begins. False when memory lacks. */
+/* Adds a name by its key, which is not 0, and the start of its function. Returns false when memory is exhausted. */
 bool uspi_by_name_add(struct uspi_by_name *names, uint64_t key, usp_addr start);
 
-/* Where the function with a name begins. False when there is none or there are several. */
+/* Finds the start of the function with a name. Returns false when no function or several functions have the name. */
 bool uspi_by_name_find(const struct uspi_by_name *names, uint64_t key, usp_addr *start);
 
 void uspi_by_name_clear(struct uspi_by_name *names);

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Symbolicates an address when the caller knows which addresses follow. Then one pass over the symbol tables of an image
- * serves all of them. */
+/* Symbolicates an address when the caller knows which addresses follow. Then one pass over the symbol tables of an
+ * image serves all of them. */
 #ifndef USPI_EXPECTED_H
 #define USPI_EXPECTED_H
 
 #include <unspool/lines.h>
 
-/* The caller embeds it in what it knows of the following look-ups. */
+/* The expected lookups. The caller embeds it in its own data about them. */
 struct uspi_expected {
-    /* Passes each expected address (in the target) to `take`, until that returns false. Called only before tables are read. */
+    /* Passes each expected address (in the target) to `take`, until that returns false. Called only before tables are
+     * read. */
     void (*visit)(const struct uspi_expected *expected, bool (*take)(void *context, usp_addr address), void *context);
 };
 
-/* Like usp_symbolize or, where `image` is not NULL, like usp_symbolize_image. `expected` may be NULL, and never changes the
- * answer. */
+/* Like usp_symbolize or, where `image` is not NULL, like usp_symbolize_image. `expected` may be NULL, and never changes
+ * the answer. */
 int uspi_symbolize_expecting(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
                              const struct uspi_expected *expected, struct usp_symbol *symbol);
 

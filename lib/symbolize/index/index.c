@@ -51,7 +51,8 @@ struct place {
     uint32_t candidate;
 };
 
-/* The digits of a radix sort by start: wide enough for few passes, narrow enough that the counts stay in the L1 cache. */
+/* The digits of a radix sort by start: wide enough for few passes, narrow enough that the counts stay in the L1
+ * cache. */
 #define DIGIT_BITS 13
 
 /* One pass of a stable counting sort, by `bits` bits of the start above `shift`. `ends` has room for 2^bits counts. */
@@ -69,8 +70,8 @@ static void sort_by_digit(const struct place *from, struct place *to, size_t cou
     for (size_t i = 0; i < count; i++) to[ends[from[i].start >> shift & mask]++] = from[i];
 }
 
-/* Sorts by start. `places` has room for 2 * count elements, `ends` for 2^DIGIT_BITS counts. Returns the sorted elements: the
- * first or the second half of `places`. */
+/* Sorts by start. `places` has room for 2 * count elements, `ends` for 2^DIGIT_BITS counts. Returns the sorted
+ * elements: the first or the second half of `places`. */
 static struct place *sort_places(struct place *places, size_t count, uint32_t *ends) {
     struct place *from = places, *to = places + count;
     uint32_t used = 0;
@@ -78,7 +79,8 @@ static struct place *sort_places(struct place *places, size_t count, uint32_t *e
     for (size_t i = 0; i < count; i++) used |= places[i].start;
     while (width < 32 && used >> width != 0) width++;
     if (width == 0) return from;
-    /* As few passes as possible, then as narrow digits as possible: an excerpt has fewer places than a wide digit has counts. */
+    /* As few passes as possible, then as narrow digits as possible: an excerpt has fewer places than a wide digit has
+     * counts. */
     const unsigned passes = (width + DIGIT_BITS - 1) / DIGIT_BITS, bits = (width + passes - 1) / passes;
     for (unsigned pass = 0; pass < passes; pass++) {
         sort_by_digit(from, to, count, pass * bits, bits, ends);
@@ -103,7 +105,8 @@ static size_t make_places(struct place *places, const struct uspi_candidate *can
     return kept;
 }
 
-/* The name's number saves reading the symbol's entry in the file's table, which is rarely in the cache. */
+/* Returns the name's number if it is known: it saves reading the symbol's entry in the file's table, which is rarely in
+ * the cache. */
 static uint32_t number_of(const struct uspi_candidate *candidate) {
     return candidate->name != 0 ? candidate->name : candidate->symbol;
 }
@@ -158,15 +161,16 @@ static void append(struct entries *entries, usp_addr start, const struct uspi_ca
     entries->all[entries->count++] = (struct entry){offset, symbol, is_whole ? candidate->name : 0, (uint32_t)size};
 }
 
-/* How many candidates are prefetched: they are in the file's order, which need not be that of their starts. */
+/* How many candidates ahead are prefetched. Candidates are in the file's order, which can differ from that of their
+ * starts. */
 #define AHEAD 16
 
-/* Flattens nested symbols in one pass over ascending starts. `open` is a stack of the symbols that have begun and not ended.
- * Returns the number of symbols. */
+/* Flattens nested symbols in one pass over ascending starts. `open` is a stack of the symbols that have begun and not
+ * ended. Returns the number of symbols. */
 static size_t flatten(struct entries *entries, const struct uspi_candidate *candidates, const struct place *places,
                       size_t count, const struct uspi_candidate **open) {
     static const struct uspi_candidate nothing = {.symbol = USPI_NO_SYMBOL};
-    const struct uspi_candidate *unsized = NULL; /* the previous candidate, if it has no size but an end */
+    const struct uspi_candidate *unsized = NULL; /* the previous candidate, if only a limit of its end is known */
     size_t depth = 0, named = 0;
     for (size_t i = 0; i <= count; i++) {
         const struct uspi_candidate *next = i < count ? &candidates[places[i].candidate] : NULL;
@@ -325,7 +329,7 @@ static usp_addr start_of(const struct uspi_index *index, uint32_t entry, uint32_
 /* Returns the bucket of the entry that follows one in `bucket`. */
 static uint32_t next_bucket(const struct uspi_index *index, uint32_t entry, uint32_t bucket) {
     if (entry + 1 < index->buckets[bucket + 1]) return bucket;
-    /* Nearly always the next one; after many empty ones a search is quicker. */
+    /* The next bucket nearly always has it. After empty buckets, a binary search is faster. */
     if (index->buckets[bucket + 2] > entry + 1) return bucket + 1;
     return bucket_of(index, entry + 1);
 }
@@ -337,7 +341,7 @@ uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address, usp_a
     const uint32_t not_above = find_place(index, (uint32_t)(address - index->base), &bucket);
     if (not_above == 0) return USPI_NO_SYMBOL;
     const uint32_t entry = not_above - 1;
-    /* A bucket can have none that is not above, and then an earlier one has it. */
+    /* If no entry of the bucket starts at or below the address, the entry found is in an earlier bucket. */
     if (entry < index->buckets[bucket]) bucket = bucket_of(index, entry);
     *start = start_of(index, entry, bucket);
     const uint8_t gap = index->gaps[entry];

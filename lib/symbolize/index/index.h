@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* The sorted index of a file's symbols, with about 7 bytes for each symbol. It knows which symbol each address belongs to,
- * not how the file stores symbols; names stay in the mapped file.
+/* The sorted index of a file's symbols, with about 7 bytes for each symbol. It knows which symbol each address belongs
+ * to, not how the file stores symbols; names stay in the mapped file.
  *
  *     start:    0x0    0x40     0x80     0xa0    0xc0        offsets from base, ascending
  *     symbol:   f      inner    f        g       nothing     valid up to the next start, and inside the symbol's size
  *
- * Nested symbols are flattened when the index is built: f has a second entry where it continues after inner. So a search
- * needs only the last start at or below an address.
+ * Nested symbols are flattened when the index is built: f has a second entry where it continues after inner. So a
+ * search needs only the last start at or below an address.
  *
- * In memory, entries are grouped in buckets. All buckets span the same number of addresses, a power of two. The high bits of
- * an address select the bucket, so an entry keeps only the low bits of its start, at most 16:
+ * In memory, entries are grouped in buckets. All buckets span the same number of addresses, a power of two. The high
+ * bits of an address select the bucket, so an entry keeps only the low bits of its start, at most 16:
  *
- *     buckets:  0    3         3    4  …        the first entry of each bucket; the last element is the number of entries
+ *     buckets:  0    3         3    4  …        first entry of each bucket; the last element is the number of entries
  *               |    +---+-----+    |
  *     starts:   00 40 80 | a0       | …         16 bits each, low bits
  *     numbers:  f  inner f g        | …         32 bits each
  *     gaps:     -  32    - 0        | …         8 bits each, from a symbol's end to the next start
  *
- * A bucket has about 16 entries. So a search has two cache misses: one for the bucket, one for its starts, numbers and gaps
- * together. The file's own table, which is several times as large and in another order, is read only where a gap cannot tell
- * the symbol's end: when other symbols lie inside it (f), or when it ends far before the next start.
+ * A bucket has about 16 entries. So a search has two cache misses: one for the bucket, one for its starts, numbers and
+ * gaps together. The file's own table, which is several times as large and in another order, is read only where a gap
+ * cannot tell the symbol's end: when other symbols lie inside it (f), or when it ends far before the next start.
  *
  * The index of an excerpt (excerpt.h) is made in the same way from fewer symbols. */
 #ifndef USPI_INDEX_H
@@ -27,7 +27,7 @@
 
 #include "lib/symbolize/index/excerpt.h"
 
-/* The tables number their symbols from 0 up to, not including, this. */
+/* Tables number their symbols from 0; all numbers are below this one. */
 #define USPI_NO_SYMBOL UINT32_MAX
 
 /* A symbol from which the index may be built. Addresses are as linked. */
@@ -40,8 +40,8 @@ struct uspi_candidate {
     bool is_unsized; /* the size is not known, but the symbol ends at `end` at the latest */
 };
 
-/* Chooses between two symbols with the same start and rank, each given by its `name` or, where that is 0, by its `symbol`.
- * Returns a negative number when `a` has the better name, a positive one when `b` has it. */
+/* Chooses between two symbols with the same start and rank, each given by its `name` or, where that is 0, by its
+ * `symbol`. Returns a negative number when `a` has the better name, a positive one when `b` has it. */
 typedef int (*uspi_prefer)(const void *context, uint32_t a, uint32_t b);
 
 /* The candidates for an index. All zero means empty. */
@@ -51,8 +51,8 @@ struct uspi_gathering {
     struct uspi_excerpt *excerpt; /* candidates outside of it are left out; NULL: all are kept */
 };
 
-/* Adds a candidate. Returns USP_OK or USP_ERROR_NO_MEMORY. An interval that wraps around counts as one of unknown size. A
- * candidate with `is_unsized` and an empty interval becomes a boundary (see below). */
+/* Adds a candidate. Returns USP_OK or USP_ERROR_NO_MEMORY. An interval that wraps around counts as one of unknown size.
+ * A candidate with `is_unsized` and an empty interval becomes a boundary (see below). */
 int uspi_gather(struct uspi_gathering *gathering, const struct uspi_candidate *candidate);
 
 /* Returns whether a candidate from `start` to `end` would be kept, as uspi_excerpt_wants does. */
@@ -60,8 +60,8 @@ static inline bool uspi_gathering_wants(const struct uspi_gathering *gathering, 
     return gathering->excerpt == NULL || uspi_excerpt_wants(gathering->excerpt, start, end);
 }
 
-/* Adds a boundary: from `address` to the next symbol, no symbol holds the code. It is the end of a section, or the start of a
- * function without a name. */
+/* Adds a boundary: from `address` to the next symbol, no symbol holds the code. It is the end of a section, or the
+ * start of a function without a name. */
 int uspi_gather_boundary(struct uspi_gathering *gathering, usp_addr address);
 
 void uspi_gathering_clear(struct uspi_gathering *gathering);
@@ -79,20 +79,20 @@ struct uspi_index {
     size_t size; /* bytes of all four arrays */
 };
 
-/* Makes the index. A symbol of unknown size inside one of known size is a label, not a function, and is left out. So are
- * symbols more than 4 GB above the lowest one: no image has that much code. Returns USP_OK or USP_ERROR_NO_MEMORY. The caller
- * clears the index. */
+/* Makes the index. A symbol of unknown size inside one of known size is a label, not a function, and is left out. So
+ * are symbols more than 4 GB above the lowest one: no image has that much code. Returns USP_OK or USP_ERROR_NO_MEMORY.
+ * The caller clears the index. */
 int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gathering, uspi_prefer prefer,
                      const void *context);
 
-/* Returns the symbol at an address, by its number or the number of its name, or USPI_NO_SYMBOL. The caller checks whether the
- * address lies inside the symbol's size. *start becomes the last start at or below the address: the symbol's own, or the
- * place where it continues after a nested one. *size becomes the symbol's size where the returned number is that of a name
- * and the size is known, otherwise 0. */
+/* Returns the symbol at an address, by its number or the number of its name, or USPI_NO_SYMBOL. The caller checks
+ * whether the address lies inside the symbol's size. *start becomes the last start at or below the address: the
+ * symbol's own, or the place where it continues after a nested one. *size becomes the symbol's size where the returned
+ * number is that of a name and the size is known, otherwise 0. */
 uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address, usp_addr *start, uint64_t *size);
 
-/* Finds the first start at or above an address: of a symbol, of a continuation, or of a boundary. Returns false when there is
- * none. */
+/* Finds the first start at or above an address: of a symbol, of a continuation, or of a boundary. Returns false when
+ * there is none. */
 bool uspi_index_next(const struct uspi_index *index, usp_addr address, usp_addr *start);
 
 /* Returns the bytes of memory that the index holds. */

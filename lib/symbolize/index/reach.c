@@ -2,15 +2,15 @@
 /* See reach.h. */
 #include "lib/symbolize/index/reach.h"
 
-/* Functions without a size are written by hand, and short. Of a longer one less is known. */
+/* Limits of a search. Functions without a size are written by hand and short; of a longer one, only part is found. */
 #define INSTRUCTIONS_MAX 1024u
 #define RUNS_MAX         96u
 #define PENDING_MAX      96u
 
-/* Instructions in which a callee must show that it returns. */
+/* The maximum number of instructions decoded to see whether a callee returns. */
 #define CALLEE_MAX 256u
 
-/* Instructions one behind another: from `from` to `to`, exclusive. */
+/* Consecutive instructions: from `from` up to, not including, `to`. */
 struct run {
     usp_addr from, to;
 };
@@ -22,11 +22,11 @@ struct pending {
 
 struct search {
     struct uspi_code *code;
-    usp_addr entry;        /* of the function */
-    usp_addr low, high;    /* flow is followed from low on, below high */
-    unsigned instructions; /* that may still be decoded */
-    bool is_callee;        /* whether it returns is the question */
-    bool returns;          /* a return was met */
+    usp_addr entry;        /* the function's first instruction */
+    usp_addr low, high;    /* control flow is followed from `low` up to, not including, `high` */
+    unsigned instructions; /* how many more may be decoded */
+    bool is_callee;        /* the search only asks whether a callee returns */
+    bool returns;          /* a return was found */
     struct run runs[RUNS_MAX];
     unsigned run_count;
     struct pending pending[PENDING_MAX];
@@ -47,11 +47,11 @@ static void take_later(struct search *s, usp_addr pc, uint32_t mode) {
 
 static bool callee_returns(struct search *caller, const struct uspi_instruction *call);
 
-/* Whether flow goes on to the next instruction. */
+/* Returns whether control flow continues with the next instruction. */
 static bool goes_on(struct search *s, const struct uspi_instruction *i, usp_addr next) {
     if (i->conditional != 0 || i->flow == USPI_NEXT || i->flow == USPI_BRANCH) return true;
     if (i->flow != USPI_CALL || i->target == 0) return false;
-    /* Code that learns its own address calls the next instruction. */
+    /* Position-independent code calls the next instruction to learn its own address. */
     if (i->target == next) return true;
     return !s->is_callee && callee_returns(s, i);
 }
@@ -64,7 +64,7 @@ static void follow_reference(struct search *s, struct pending at) {
         struct uspi_instruction i;
         s->instructions--;
         if (!uspi_code_decode(s->code, run->to, at.mode, &i) || i.length > s->high - run->to) return;
-        /* Another function begins where only a function's first instruction can stand. */
+        /* An instruction that stands only at the start of a function belongs to the next function. */
         if (i.start_hint != 0 && run->to != s->entry) return;
         const usp_addr next = run->to + i.length;
         run->to = next;
@@ -80,7 +80,7 @@ static void follow_all(struct search *s, uint32_t mode) {
     while (s->pending_count > 0 && !(s->is_callee && s->returns)) follow_reference(s, s->pending[--s->pending_count]);
 }
 
-/* Whether a return can be reached in the callee without a further call. */
+/* Returns whether the callee can reach a return without a further call. */
 static bool callee_returns(struct search *caller, const struct uspi_instruction *call) {
     const unsigned budget = caller->instructions < CALLEE_MAX ? caller->instructions : CALLEE_MAX;
     struct search s = {
@@ -94,12 +94,12 @@ usp_addr uspi_reach(struct uspi_code *code, usp_addr start, uint32_t mode, usp_a
     if (start >= limit) return start;
     struct search s = {.code = code, .entry = start, .low = start, .high = limit, .instructions = INSTRUCTIONS_MAX};
     follow_all(&s, mode);
-    /* The first byte is the function's, whatever stands there. */
+    /* The first byte belongs to the function even if nothing could be decoded there. */
     usp_addr end = start + 1;
     for (unsigned i = 0; i < s.run_count; i++) {
         if (s.runs[i].from > end || s.runs[i].to <= end) continue;
         end = s.runs[i].to;
-        i = UINT32_MAX; /* another run may go on there: from the beginning */
+        i = UINT32_MAX; /* another run may continue here: start again with the first one */
     }
     return end;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the end of a function of which only the start is known, by its instructions. */
+/* Finds the end of a function from its instructions, when only its start is known. */
 #ifndef USPI_REACH_H
 #define USPI_REACH_H
 

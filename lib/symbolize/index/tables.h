@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The symbol tables of a file behind one contract, whatever the file's format. The index is made from them, and the names
- * stay in them. Addresses are as linked. */
+/* The symbol tables of a file behind one contract, whatever the file's format. The index is made from them, and the
+ * names stay in them. Addresses are as linked. */
 #ifndef USPI_TABLES_H
 #define USPI_TABLES_H
 
@@ -19,10 +19,11 @@ struct uspi_symbol_answer {
     bool wins_ties;          /* replaces another strategy's name for the same start */
 };
 
-/* An implementation has it as its first member. It never changes once it is open, so any number of threads may read it. */
+/* An implementation has it as its first member. It never changes once it is open, so any number of threads may read
+ * it. */
 struct uspi_tables {
-    /* Adds every symbol that can name code, and the end of each section of code. Returns USP_OK, USP_ERROR_NO_MEMORY, or the
-     * status with which reading the tables failed. */
+    /* Adds every symbol that can name code, and the end of each section of code. Returns USP_OK, USP_ERROR_NO_MEMORY,
+     * or the status with which reading the tables failed. */
     int (*gather)(const struct uspi_tables *tables, struct uspi_gathering *gathering);
 
     /* Fills *named for a gathered symbol, given by its number or by the number of its name. On entry named->start and
@@ -32,34 +33,37 @@ struct uspi_tables {
 
     uspi_prefer prefer; /* context: the tables */
     void (*close)(struct uspi_tables *tables);
-    size_t memory; /* bytes that closing it frees, this struct included, the mapped files not */
+    size_t memory; /* bytes that closing it frees, including this struct, not the mapped files */
 
-    /* Finds the last start of a function or label at or below an address, without gathering. Returns false when there is none
-     * or when it cannot be found faster than by gathering. NULL where that is never possible. */
+    /* Finds the last start of a function or label at or below an address, without gathering. Returns false when there
+     * is none or when it cannot be found faster than by gathering. NULL where that is never possible. */
     bool (*nearest)(const struct uspi_tables *tables, usp_addr address, usp_addr *start);
 
-    /* Finds the key of a name (by_name.h), which is 0 when the tables do not have it; and adds the keys of all functions. Both
-     * return as gather does. NULL, both: a key is a hash of the name, and the functions are those that are gathered. */
+    /* Finds the key of a name (by_name.h), which is 0 when the tables do not have the name. Returns as gather does.
+     * NULL: the key is a hash of the name. */
     int (*find_key)(const struct uspi_tables *tables, const char *name, uint64_t *key);
+
+    /* Adds the keys of all functions. Returns as gather does. NULL: the functions are those that are gathered. */
     int (*add_keys)(const struct uspi_tables *tables, struct uspi_by_name *names);
 };
 
 /* Returns whether an ELF file has a .symtab. Without one, its symbols may lie in a separate debug file. */
 bool uspi_elf_has_symtab(const struct uspi_file *file);
 
-/* Opens the symbol tables of an ELF file. `debug` is its separate debug file, or NULL; it is used where `file` has no .symtab.
- * Both files must stay open as long as the tables. The caller closes *tables. Returns USP_OK, USP_ERROR_NOT_FOUND when
- * neither file has a table, USP_ERROR_NO_MEMORY, or the status that tells what is wrong with `file`. */
+/* Opens the symbol tables of an ELF file. `debug` is its separate debug file, or NULL; it is used where `file` has no
+ * .symtab. Both files must stay open as long as the tables. The caller closes *tables. Returns USP_OK,
+ * USP_ERROR_NOT_FOUND when neither file has a table, USP_ERROR_NO_MEMORY, or the status that tells what is wrong with
+ * `file`. */
 int uspi_elf_tables_open(const struct uspi_file *file, const struct uspi_file *debug, struct uspi_tables **tables);
 
-/* Opens the symbol tables of a Mach-O file, thin or fat. `debug` is its dSYM, or NULL; names of both are used. The wanted
- * slice of both files is taken, as in uspi_fat_pick. Lifetimes and results are those of uspi_elf_tables_open. */
+/* Opens the symbol tables of a Mach-O file, thin or fat. `debug` is its dSYM, or NULL; names of both are used. The
+ * wanted slice of both files is taken, as in uspi_fat_pick. Lifetimes and results are those of uspi_elf_tables_open. */
 int uspi_macho_tables_open(struct uspi_bytes file, const struct uspi_bytes *debug,
                            const struct uspi_wanted_slice *wanted, struct uspi_tables **tables);
 
-/* Opens the list of function starts of a Mach-O file: LC_FUNCTION_STARTS or, without it, the unwind information. It has no
- * names; `get` gives starts only. The bytes of *macho must stay. Returns USP_OK or USP_ERROR_NO_MEMORY. The table is empty
- * when the file has neither. */
+/* Opens the list of function starts of a Mach-O file: LC_FUNCTION_STARTS or, without it, the unwind information. It has
+ * no names; `get` gives starts only. The bytes of *macho must stay. Returns USP_OK or USP_ERROR_NO_MEMORY. The table is
+ * empty when the file has neither. */
 int uspi_macho_starts_open(const struct uspi_macho *macho, struct uspi_tables **tables);
 
 /* Opens a copy of the dynamic symbols that a loaded ELF image has in memory. Returns as uspi_elf_tables_open does, and
@@ -67,14 +71,14 @@ int uspi_macho_starts_open(const struct uspi_macho *macho, struct uspi_tables **
 int uspi_elf_memory_tables_open(const struct usp_image *image, const struct uspi_places *places,
                                 struct uspi_tables **tables);
 
-/* Opens the functions of a GSYM or Breakpad file (lib/images/symbol_file.h) of `image`, with addresses of that image. The
- * bytes must stay. Returns as uspi_elf_tables_open does. */
+/* Opens the functions of a GSYM or Breakpad file (lib/images/symbol_file.h) of `image`, with addresses of that image.
+ * The bytes must stay. Returns as uspi_elf_tables_open does. */
 int uspi_symfile_tables_open(struct uspi_bytes file, const struct usp_image *image, struct uspi_tables **tables);
 
 struct uspi_index_file;
 
-/* Opens the symbols of one strategy (enum usp_strategy) in an index file. `moved` is what an address as linked exceeds the
- * index's address by. The index must stay open. Returns as uspi_elf_tables_open does. */
+/* Opens the symbols of one strategy (enum usp_strategy) in an index file. `moved` is added to an address of the index
+ * to give the address as linked. The index must stay open. Returns as uspi_elf_tables_open does. */
 int uspi_index_tables_open(const struct uspi_index_file *index, uint32_t strategy, uint64_t moved,
                            struct uspi_tables **tables);
 

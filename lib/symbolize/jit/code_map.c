@@ -63,7 +63,7 @@ static int by_start(const void *a, const void *b) {
     return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Pieces that have begun in a sweep over the addresses: a binary heap with the newest one on top. */
+/* The pieces that have begun in a sweep over the addresses: a binary heap with the newest on top. */
 struct heap {
     const struct uspi_jit_code *codes;
     uint32_t *numbers;
@@ -100,7 +100,7 @@ static usp_addr end_of(const struct heap *heap, uint32_t number) {
     return heap->codes[number].start + heap->codes[number].size;
 }
 
-/* One pass from low to high. There are at most two parts for each piece: one from its start, one from its end. */
+/* Sweeps once over all addresses. Each piece makes at most two parts: one from its start, one from its end. */
 static void sweep(struct uspi_jit_map *map, const struct uspi_jit_part *begun, struct heap *heap) {
     size_t next = 0;
     map->part_count = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See gdb_jit.h: the variables and the lists; what stands in an object is gdb_jit_object.c's. */
+/* See gdb_jit.h: finds the variables and reads the lists. gdb_jit_object.c reads the objects. */
 #include "lib/symbolize/jit/gdb_jit.h"
 
 #include "arch/backend.h"
@@ -12,12 +12,12 @@
 
 static const char variable[] = "__jit_debug_descriptor";
 
-/* Limits of what a damaged list costs: entries, the bytes of one object, and the bytes of all. */
+/* Limits for damaged lists: the number of entries, the bytes of one object, and the bytes of all objects. */
 #define ENTRIES_MAX 65536u
 #define OBJECT_MAX  (UINT64_C(64) << 20)
 #define OBJECTS_MAX (UINT64_C(512) << 20)
 
-/* Bytes of struct jit_descriptor, whose words have `word` bytes: two numbers of 32 bits, two pointers. */
+/* Returns the size of struct jit_descriptor, whose pointers have `word` bytes: two numbers of 32 bits, two pointers. */
 static size_t descriptor_size(unsigned word) { return 8 + 2u * word; }
 
 /* ---- the variables ---- */
@@ -58,7 +58,7 @@ struct entry {
     uint64_t size;
 };
 
-/* i386 aligns a number of 64 bits to 4 bytes in a struct, ARM to 8 (their psABIs). */
+/* Reads a list's entry. i386 aligns a number of 64 bits in a struct to 4 bytes, ARM to 8 (their psABIs). */
 static bool read_entry(const struct usp_memory *memory, uint32_t arch, usp_addr at, uint8_t raw[32],
                        struct entry *entry) {
     const unsigned word = uspi_backend_find(arch)->word;
@@ -74,7 +74,7 @@ static usp_addr first_entry(const struct uspi_jit_descriptor *d) {
     return uspi_le(d->seen.descriptor + 8 + word, word);
 }
 
-/* Reads a descriptor and its first entry. Whether they are other ones than before. */
+/* Reads a descriptor and its first entry. Returns whether they have changed. */
 static bool read_head(struct uspi_jit_descriptor *d, const struct usp_memory *memory) {
     struct uspi_jit_head before = d->seen;
     struct entry entry;
@@ -88,7 +88,7 @@ static bool read_head(struct uspi_jit_descriptor *d, const struct usp_memory *me
     return memcmp(&before, &d->seen, sizeof before) != 0;
 }
 
-/* The object's bytes are copied, because a live process may change them at any time. */
+/* Reads a copy of the object's bytes, because a live process may change them at any time. */
 static int read_entry_object(const struct usp_memory *memory, const struct entry *entry, uint64_t order,
                              uint32_t number, struct uspi_jit_map *map) {
     uint8_t *copy = malloc((size_t)entry->size);
@@ -102,7 +102,7 @@ static int read_entry_object(const struct usp_memory *memory, const struct entry
     return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
 }
 
-/* Runtimes put a new entry before the first: the nearer to the beginning, the newer. */
+/* Reads a list. Runtimes insert new entries at its start, so entries nearer to the start are newer. */
 static int read_list(const struct uspi_jit_descriptor *d, const struct usp_memory *memory,
                      struct uspi_jit_objects *objects, struct uspi_jit_map *map) {
     uint64_t left = OBJECTS_MAX;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An ELF object of the GDB JIT interface: its functions. Most runtimes give an unlinked object whose sections have the
- * addresses at which the code lies (LLVM, LuaJIT, V8); symbols count from their section there. */
+/* Reads the functions of an ELF object of the GDB JIT interface. Most runtimes write an unlinked object whose sections
+ * have the addresses of the code (LLVM, LuaJIT, V8). There, symbols count from the start of their section. */
 #include "lib/symbolize/jit/gdb_jit.h"
 
 #include "lib/base/array.h"
@@ -18,7 +18,8 @@ struct functions {
     size_t count, room;
 };
 
-/* Those without a size first, so that the others win where they overlap; then by start, so that the nearest wins. */
+/* Sorts functions without a size first, so that those with a size win where they overlap; then by start, so that the
+ * nearest start wins. */
 static int by_precedence(const void *a, const void *b) {
     const struct function *x = a, *y = b;
     if (x->is_sized != y->is_sized) return x->is_sized ? 1 : -1;
@@ -26,7 +27,8 @@ static int by_precedence(const void *a, const void *b) {
     return (x->symbol > y->symbol) - (x->symbol < y->symbol);
 }
 
-/* A function without a size reaches to the end of its section. False: it names no code. */
+/* Finds the code of a function. Without a size, it reaches to the end of its section. Returns false when the symbol
+ * names no code. */
 static bool locate(const struct uspi_elf *elf, const struct uspi_elf_symbol *symbol, struct function *function) {
     struct uspi_elf_section section;
     const uint64_t wanted = USPI_SHF_ALLOC | USPI_SHF_EXECINSTR;

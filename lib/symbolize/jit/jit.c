@@ -10,14 +10,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* A live process may begin to write a file at any time. So long after they were looked for, in ns, they are looked for
- * again. */
+/* A live process may start to write a file at any time. So files are searched for again after this time, in ns. */
 #define LOOK_AGAIN UINT64_C(1000000000)
 
-/* No more of a file is read. */
+/* The maximum number of bytes that are read from a file. */
 #define FILE_MAX (UINT64_C(4) << 30)
 
-/* Small reads of a file that is read from its beginning to its end go through such a window. */
+/* The size of a buffer for small reads of a file that is read from start to end. */
 #define WINDOW (32u << 10)
 
 struct window {
@@ -38,17 +37,17 @@ struct code_file {
 struct uspi_jit {
     const struct uspi_places *places;
     int64_t recorded;
-    struct uspi_lock *lock; /* for all below */
+    struct uspi_lock *lock; /* protects all members below */
     struct code_file files[USPI_JIT_FILES];
     struct uspi_perf_map perf_map;
     struct uspi_jitdump jitdump;
     bool has_looked;
-    uint64_t looked; /* for files; usp_clock */
+    uint64_t looked; /* when files were last searched for, by uspi_os_clock */
     struct uspi_gdb_jit gdb;
     struct uspi_jit_map gdb_map;
     struct uspi_jit_objects objects;
     bool has_looked_for_variables;
-    uint64_t generation; /* of the images in which they were looked for */
+    uint64_t generation; /* of the images in which the variables were searched for */
 };
 
 struct uspi_jit *uspi_jit_create(const struct uspi_places *places, int64_t recorded) {
@@ -63,7 +62,7 @@ struct uspi_jit *uspi_jit_create(const struct uspi_places *places, int64_t recor
     return NULL;
 }
 
-/* Closes a file and forgets what was read of it. */
+/* Closes a file and forgets what was read from it. */
 static void drop_file(struct uspi_jit *jit, enum uspi_jit_file which) {
     struct code_file *file = &jit->files[which];
     if (file->is_open) uspi_os_file_close(&file->file);
@@ -92,7 +91,7 @@ void uspi_jit_free(struct uspi_jit *jit) {
 
 /* ---- files ---- */
 
-/* The file of a process that has ended: below the system root, in /tmp, or beside the core. */
+/* Opens the file of a process that has ended: beside the core, otherwise in /tmp below the system root. */
 static int open_recorded(const struct uspi_jit *jit, enum uspi_jit_file which, struct uspi_os_file *file) {
     const struct uspi_search *search = &jit->places->search;
     char name[48];
@@ -114,7 +113,7 @@ static int open_recorded(const struct uspi_jit *jit, enum uspi_jit_file which, s
 
 static bool is_live(const struct uspi_jit *jit) { return jit->places->in_process || jit->places->process != 0; }
 
-/* Opens the files that are not open, where that has not just been tried. */
+/* Opens the files that are not open, unless this was tried just before. */
 static void open_files(struct uspi_jit *jit) {
     const uint64_t now = uspi_os_clock();
     if (jit->has_looked && (!is_live(jit) || now - jit->looked < LOOK_AGAIN)) return;
@@ -131,7 +130,7 @@ static void open_files(struct uspi_jit *jit) {
     }
 }
 
-/* The shape of uspi_source.read; context is the window. */
+/* A uspi_source.read function; the context is the window. */
 static int read_window(void *context, uint64_t at, void *to, size_t n) {
     struct window *window = context;
     if (n >= sizeof window->bytes) return uspi_os_file_read(window->file, at, to, n);
@@ -149,7 +148,7 @@ static int read_window(void *context, uint64_t at, void *to, size_t n) {
     return USP_OK;
 }
 
-/* Reads what has been added to a file. */
+/* Reads what was added to a file. */
 static int read_file(struct uspi_jit *jit, enum uspi_jit_file which) {
     struct code_file *file = &jit->files[which];
     const bool is_map = which == USPI_JIT_PERF_MAP;
@@ -159,7 +158,7 @@ static int read_file(struct uspi_jit *jit, enum uspi_jit_file which) {
     if (uspi_os_file_measure(&file->file) != USP_OK || (file->was_read && file->file.size == known)) return USP_OK;
     file->was_read = true;
     if (file->file.size < before) {
-        /* It was begun anew: what it said is of no use any more. */
+        /* The file was started again, so what was read before is obsolete. */
         uspi_jit_map_clear(&file->map);
         memset(&jit->perf_map, 0, is_map ? sizeof jit->perf_map : 0);
         if (!is_map) uspi_jitdump_clear(&jit->jitdump);
@@ -179,11 +178,11 @@ static int read_file(struct uspi_jit *jit, enum uspi_jit_file which) {
 
 /* ---- memory ---- */
 
-/* Looks for variables where libraries have come or gone, and reads what they lead to. */
+/* Searches for variables again if libraries were loaded or unloaded, and reads their lists. */
 static int read_gdb(struct uspi_jit *jit, const struct usp_images *images, uint64_t generation) {
     struct uspi_image_memory memory;
     const bool is_known = jit->has_looked_for_variables && jit->generation == generation;
-    /* What is in a core stays as it is. */
+    /* The contents of a core never change. */
     if (is_known && (jit->gdb.count == 0 || (jit->gdb.was_read && !is_live(jit)))) return USP_OK;
     if (uspi_image_memory_open(jit->places, &memory) != USP_OK) return USP_OK;
     if (!is_known) uspi_gdb_jit_look(&jit->gdb, images, jit->places, &memory.memory);
@@ -194,7 +193,7 @@ static int read_gdb(struct uspi_jit *jit, const struct usp_images *images, uint6
     return status;
 }
 
-/* ---- look-ups ---- */
+/* ---- lookups ---- */
 
 static int find_in(struct uspi_jit_map *map, uint32_t strategy, usp_addr address, struct uspi_names *names,
                    struct uspi_jit_answer *answer) {
@@ -212,7 +211,7 @@ static int find_in(struct uspi_jit_map *map, uint32_t strategy, usp_addr address
     return name != NULL && (row == NULL || answer->path != NULL) ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
-/* The lines of code that an object holds. */
+/* Finds the source frames of code that an object describes. */
 static int put_frames(struct uspi_jit *jit, const struct uspi_jit_question *question, struct uspi_names *names,
                       uint32_t object) {
     struct uspi_image_memory memory;

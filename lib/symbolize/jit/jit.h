@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Names and lines of generated code, which no image holds: what the GDB JIT interface, a jitdump and a perf map of a process
- * say, asked in this order. It knows where they are and when they have to be read again; reading is gdb_jit.h's, jitdump.h's and
- * perf_map.h's. */
+/* Names and lines of generated code, which is in no image. Asks the GDB JIT interface, a jitdump and a perf map of a
+ * process, in this order. Knows where these are and when they must be read again. gdb_jit.h, jitdump.h and perf_map.h
+ * read them. */
 #ifndef USPI_JIT_H
 #define USPI_JIT_H
 
@@ -13,37 +13,38 @@
 
 struct uspi_jit;
 
-/* Opens nothing yet.
- *   places  say which process or memory it is; they must live as long as the result
- *   recorded  the id of a process that has ended, whose files are looked for in the folders of places->search; 0: none
- * NULL when memory lacks. */
+/* Makes the object without opening anything.
+ *   places    the process or memory; must live as long as the result
+ *   recorded  id of a process that has ended, whose files are searched for in the folders of places->search; 0: none
+ * Returns NULL when memory is exhausted. */
 struct uspi_jit *uspi_jit_create(const struct uspi_places *places, int64_t recorded);
 
-/* NULL is ignored. */
+/* Frees the object. NULL is ignored. */
 void uspi_jit_free(struct uspi_jit *jit);
 
-/* Forgets all that was read. */
+/* Forgets everything that was read. */
 void uspi_jit_clear(struct uspi_jit *jit);
 
 struct uspi_jit_question {
     usp_addr address;
-    const struct usp_images *images; /* in none of which the address lies */
-    uint64_t generation;             /* another one where the images are other ones than the last time */
+    const struct usp_images *images; /* none of them holds the address */
+    uint64_t generation;             /* differs from the last call's when the images have changed */
     const struct uspi_source_paths *paths;
-    struct usp_lines *lines; /* gets the source frames, if debug information knows some; NULL: they are not wanted */
+    struct usp_lines *lines; /* gets the source frames, if debug information has some; NULL: they are not wanted */
 };
 
 struct uspi_jit_answer {
     usp_addr start;
     uint64_t size;
     const char *name;  /* kept in the names */
-    const char *path;  /* of the source file, likewise; NULL: not known */
+    const char *path;  /* of the source file, kept in the names; NULL: not known */
     uint32_t line;     /* 0: not known */
-    uint32_t strategy; /* enum usp_strategy: which source named it */
-    uint32_t object;   /* of the GDB JIT interface, that it is of (object_lines.h); 0: none */
+    uint32_t strategy; /* enum usp_strategy: the source that named it */
+    uint32_t object;   /* number of its GDB JIT object (object_lines.h); 0: none */
 };
 
-/* The newest generated code that holds an address. USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_NO_MEMORY. Thread-safe. */
+/* Finds the newest generated code that holds an address. Returns USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_NO_MEMORY.
+ * Thread-safe. */
 int uspi_jit_find(struct uspi_jit *jit, const struct uspi_jit_question *question, struct uspi_names *names,
                   struct uspi_jit_answer *answer);
 

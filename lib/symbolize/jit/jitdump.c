@@ -8,7 +8,7 @@
 #define MAGIC   0x4A695444u /* "JiTD" */
 #define VERSION 1u
 
-/* Sizes of the file's header, of a record's header, and of a record with its header up to what varies. */
+/* The sizes of the file's header, of a record's header, and of the fixed parts of records, headers included. */
 #define FILE_HEADER   40u
 #define RECORD_HEADER 16u
 #define LOAD_FIXED    56u
@@ -16,7 +16,7 @@
 
 enum record { CODE_LOAD = 0, CODE_MOVE = 1, CODE_DEBUG_INFO = 2 };
 
-/* ELF's numbers of the processors whose ELF header is the narrow one, among those that are read here. */
+/* The ELF numbers of the supported processors that have the small ELF header. */
 enum { MACHINE_I386 = 3, MACHINE_ARM = 40 };
 #define NARROW_ELF_HEADER 52u
 #define WIDE_ELF_HEADER   64u
@@ -58,7 +58,7 @@ static bool keep_slot(struct uspi_jitdump *state, uint64_t index, size_t code) {
 
 /* ---- records ---- */
 
-/* Adds a piece and remembers its number. */
+/* Adds a piece of code and remembers its number. */
 static int add_code(struct reading *r, const struct uspi_jit_code *code, uint64_t index, const char *name,
                     size_t length) {
     const size_t before = r->map->count;

@@ -4,31 +4,31 @@
 
 #include <string.h>
 
-/* Sizes of the record up to its entries, and of an entry (address, line, discriminator) up to its name. */
+/* The sizes of the record before its entries, and of an entry (address, line, discriminator) before its name. */
 #define FIXED 32u
 #define ENTRY 16u
 
-/* A record ends so many bytes behind its last name at most: it is filled to a multiple of 8. */
+/* The maximum number of bytes after the last name of a record, which is padded to a multiple of 8. */
 #define FILLING_MAX 7u
 
-/* Most names end within so many bytes. */
+/* Most names are shorter than this. */
 #define SHORT_NAME 256u
 
-/* Node 20 writes the paths of files that it loads by require() out of memory that it has freed. The C library keeps two
- * pointers there (glibc malloc/malloc.c, tcache_entry), so that this many bytes of the path are lost, and NULs are among
- * them. Its length and the rest stay. */
+/* How many bytes of a path are lost. Node 20 writes the paths of files that it loads by require() from freed memory.
+ * The C library keeps two pointers there (glibc malloc/malloc.c, tcache_entry), which may contain NULs. The path's
+ * length and its other bytes are intact. */
 #define LOST 16u
 
 struct entries {
     const struct uspi_jitdump *state;
     struct uspi_bytes file;
     uint64_t at, left; /* what was not read yet */
-    uint64_t more;     /* entries behind this one */
+    uint64_t more;     /* number of entries after this one */
     usp_addr start;    /* of the code */
     usp_addr address;  /* of this entry */
 };
 
-/* Whether a name can end in front of these bytes, of which n were read and e->left are left. */
+/* Returns whether a name can end before these bytes. Of them, n were read; `left` bytes of the record are left. */
 static bool is_behind_name(const struct entries *e, const uint8_t *next, size_t n, uint64_t left) {
     if (e->more == 0) return left <= FILLING_MAX;
     if (n < ENTRY) return false;
@@ -36,7 +36,8 @@ static bool is_behind_name(const struct entries *e, const uint8_t *next, size_t 
     return address >= e->address && address - e->start <= UINT32_MAX;
 }
 
-/* Reads the name of an entry. It ends at the first NUL behind which another entry stands, or the end of the record. */
+/* Reads the name of an entry. The name ends at the first NUL that is followed by another entry or by the end of the
+ * record. */
 static int read_name(struct entries *e, uint8_t *name, size_t name_room, size_t *length) {
     for (size_t room = SHORT_NAME;; room = name_room) {
         const size_t n = e->left < room ? (size_t)e->left : room;
@@ -54,7 +55,7 @@ static int read_name(struct entries *e, uint8_t *name, size_t name_room, size_t 
     }
 }
 
-/* Keeps what is left of a damaged path, the first of a record. False: this one is another one. */
+/* Keeps the intact end of a record's first damaged path. *is_kept becomes false when this path is a different one. */
 static int keep_damaged(struct uspi_jitdump_lines *lines, const char *name, size_t length, struct uspi_jit_map *map,
                         bool *is_kept) {
     const char *tail = name + LOST;
@@ -71,11 +72,11 @@ static int keep_damaged(struct uspi_jitdump_lines *lines, const char *name, size
     return USP_OK;
 }
 
-/* Adds the row of an entry with that name. */
+/* Adds the row of an entry with this name. */
 static int add_row(struct uspi_jitdump_lines *lines, struct uspi_jit_row row, const char *name, size_t length,
                    struct uspi_jit_map *map) {
     if (length == 1 && name[0] == '\xff') {
-        /* The file of the entry before. */
+        /* The file is that of the entry before. */
         row.file = map->row_count > lines->first ? map->rows[map->row_count - 1].file : NULL;
         if (row.file == NULL && lines->tail == NULL) row.line = 0;
         return uspi_jit_map_add_row(map, row, NULL, 0);
@@ -127,7 +128,7 @@ int uspi_jitdump_take_lines(struct uspi_jitdump *state, struct uspi_bytes file, 
                         .start = lines.start,
                         .address = lines.start};
     status = take_entries(state, &e, &lines, map);
-    if (map->row_count >= USPI_JIT_ROWS_MAX) status = USP_ERROR_FORMAT; /* not all rows found a place */
+    if (map->row_count >= USPI_JIT_ROWS_MAX) status = USP_ERROR_FORMAT; /* some rows did not fit */
     if (status != USP_OK) {
         map->row_count = lines.first;
         return status == USP_ERROR_FORMAT ? USP_OK : status;
@@ -139,7 +140,8 @@ int uspi_jitdump_take_lines(struct uspi_jitdump *state, struct uspi_bytes file, 
     return USP_OK;
 }
 
-/* The damaged path as V8 has it in the name of the code, "JS:*name PATH:LINE:COLUMN"; length 0: it is not there. */
+/* Finds the damaged path in the name of the code, where V8 repeats it: "JS:*name PATH:LINE:COLUMN". Length 0: it is not
+ * there. */
 static struct uspi_span find_path(const struct uspi_jitdump_lines *lines, struct uspi_span name) {
     const struct uspi_span tail = uspi_span_of(lines->tail);
     const size_t at = uspi_span_find(name, 0, tail);

@@ -6,14 +6,14 @@
 
 #include <stdlib.h>
 
-/* So many bytes of objects are held at most, and so many of their blocks: then all are closed, and opened again as they are asked
- * for. One object may be as large as gdb_jit.c lets it be. */
+/* The maximum number of bytes of open objects, and of their blocks. When it is reached, all objects are closed, and
+ * opened again when needed. One object may be as large as gdb_jit.c allows. */
 #define COPIED_MAX (UINT64_C(64) << 20)
 #define BLOCKS_MAX ((size_t)16 << 20)
 
 struct uspi_open_object {
     struct usp_image image;
-    struct uspi_file *file; /* a copy of its bytes; NULL: they cannot be read */
+    struct uspi_file *file; /* a copy of the object's bytes; NULL: they could not be read */
     struct uspi_lines *lines;
 };
 
@@ -33,7 +33,7 @@ static void close_object(struct uspi_open_object *open) {
     free(open);
 }
 
-/* Closes what is open. */
+/* Closes all open objects. */
 static void close_all(struct uspi_jit_objects *objects) {
     if (objects->has_cache) uspi_cache_empty(&objects->cache);
     for (size_t i = 0; i < objects->count; i++) {
@@ -55,7 +55,7 @@ void uspi_jit_objects_clear(struct uspi_jit_objects *objects) {
     *objects = (struct uspi_jit_objects){0};
 }
 
-/* Copies an object's bytes. USP_OK, also where they cannot be read. */
+/* Copies an object's bytes. Returns USP_OK even if they cannot be read. */
 static int copy_object(const struct uspi_jit_object *object, const struct usp_memory *memory,
                        struct uspi_open_object *open) {
     const size_t size = (size_t)object->size;

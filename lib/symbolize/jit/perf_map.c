@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So much is read at a time. A longer line is cut. */
+/* The number of bytes that are read at a time. A longer line is cut. */
 #define PIECE (64u << 10)
 
-/* A number in hexadecimal, with or without 0x, and the blank behind it. Moves *at behind that. */
+/* Reads a hexadecimal number, with or without 0x, and the space after it. Moves *at past both. */
 static bool take_number(struct uspi_span line, size_t *at, uint64_t *value) {
     if (!uspi_skip(line, at, USPI_SPAN("0x"))) (void)uspi_skip(line, at, USPI_SPAN("0X"));
     return uspi_scan_hex_digits(line, at, value) && uspi_skip(line, at, USPI_SPAN(" "));
@@ -21,12 +21,12 @@ static int take_line(struct uspi_span line, uint64_t order, struct uspi_jit_map 
     size_t at = 0;
     if (line.length > 0 && line.bytes[line.length - 1] == '\r') line.length--;
     if (!take_number(line, &at, &code.start) || !take_number(line, &at, &code.size)) return USP_OK;
-    /* A name is what makes it an entry: without one the line may not have been written to its end. */
+    /* A line without a name is not used: it may not have been written completely. */
     if (at == line.length || line.bytes[at] == '\0') return USP_OK;
     return uspi_jit_map_add(map, &code, line.bytes + at, line.length - at);
 }
 
-/* The complete lines of n bytes. *used becomes how many bytes they have. */
+/* Takes the complete lines in n bytes. *used becomes the number of bytes in these lines. */
 static int take_lines(struct uspi_perf_map *state, const char *bytes, size_t n, size_t *used,
                       struct uspi_jit_map *map) {
     int status = USP_OK;
@@ -41,7 +41,7 @@ static int take_lines(struct uspi_perf_map *state, const char *bytes, size_t n, 
 }
 
 static int read_pieces(struct uspi_perf_map *state, struct uspi_bytes file, char *piece, struct uspi_jit_map *map) {
-    bool is_cut = false; /* the bytes up to the end of the line belong to one that was taken */
+    bool is_cut = false; /* the rest of this line belongs to a line that was taken already */
     uint64_t at = state->offset;
     while (at < file.size) {
         const size_t n = file.size - at < PIECE ? (size_t)(file.size - at) : PIECE;
@@ -57,7 +57,7 @@ static int read_pieces(struct uspi_perf_map *state, struct uspi_bytes file, char
         if (status != USP_OK) return status;
         used += skipped;
         if (used == 0 || (at + n >= file.size && used < n)) {
-            /* The last line, which may go on later, or one that is too long. */
+            /* This is the last line, which may be continued later, or a line that is too long. */
             status = take_line((struct uspi_span){piece + used, n - used}, state->lines, map);
             if (status != USP_OK || at + n >= file.size) {
                 state->offset = at + used;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* See address_map.h.
  *
- *     header:  base 8, span 8, count 4, buckets 4, words of sets 4, shift 1, width of starts 1, width of values 1, 0 1, blocks 4,
- *              0 4
- *     buckets: number of the first entry whose start − base is not below bucket << shift, and one more at the end
+ *     header:  base 8, span 8, count 4, buckets 4, words of sets 4, shift 1, width of starts 1, width of values 1, 0 1,
+ *              blocks 4, 0 4
+ *     buckets: number of the first entry whose start − base is not below bucket << shift; one more at the end
  *     starts:  of the entries, from base on, ascending
- *     values:  what holds from there on: 0 nothing; 1 + number of a block; or behind all these, 1 + blocks + place of a set
- *     sets:    how many blocks, and their numbers, ascending */
+ *     values:  what applies from there on: 0: nothing; 1 + number of a block; or 1 + blocks + position of a set
+ *     sets:    number of blocks, and the blocks' numbers, ascending */
 #include "lib/symbolize/lines/address_map.h"
 
 #include "arch/little_endian.h"
@@ -30,8 +30,8 @@ struct writing {
     size_t count, room;
     uint32_t *sets;
     size_t set_count, set_room;
-    uint32_t *open; /* blocks with a range here, ascending, and */
-    uint64_t *ends; /* where it ends */
+    uint32_t *open; /* blocks with a range here, ascending */
+    uint64_t *ends; /* where the range of each open block ends */
     size_t open_count, open_room, end_room;
     bool is_out_of_memory;
 };
@@ -43,13 +43,13 @@ static int by_low(const void *a, const void *b) {
     return (x->high > y->high) - (x->high < y->high);
 }
 
-/* What is open holds from `start` on. */
+/* Adds an entry: from `start` on, the open blocks apply. */
 static void add_entry(struct writing *w, uint64_t start) {
     uint64_t value = 0;
     const size_t told = w->open_count < USPI_MAP_BLOCKS ? w->open_count : USPI_MAP_BLOCKS;
     if (told == 1) value = 1 + (uint64_t)w->open[0];
     if (told > 1) {
-        /* Folded functions stand in the same few units again and again: the set before is often the same. */
+        /* Folded functions are often in the same few units, so the set before is often the same. */
         const bool is_same =
             w->count > 1 && (w->entries[w->count - 2].value & SET) != 0 &&
             w->sets[w->entries[w->count - 2].value & ~SET] == told &&
@@ -76,7 +76,7 @@ static void add_entry(struct writing *w, uint64_t start) {
     w->entries[w->count++] = (struct entry){start, value};
 }
 
-/* Closes what ends at or before an address, in the order of the ends. */
+/* Closes the ranges that end at or before an address, in the order of their ends. */
 static void close_until(struct writing *w, uint64_t address) {
     for (;;) {
         uint64_t end = UINT64_MAX;
@@ -100,7 +100,7 @@ static void open_range(struct writing *w, const struct uspi_map_range *range) {
         if (range->high > w->ends[at]) w->ends[at] = range->high;
         return;
     }
-    /* So many units do not share code; more of them would only take time. */
+    /* More units than this do not share code; further ones would only cost time. */
     if (w->open_count == USPI_MAP_BLOCKS) return;
     if (!uspi_room_for(&w->open, &w->open_room, w->open_count, 1, sizeof *w->open) ||
         !uspi_room_for(&w->ends, &w->end_room, w->open_count, 1, sizeof *w->ends)) {
@@ -123,7 +123,7 @@ static int lay_out(struct writing *w, uint32_t blocks, uint8_t **bytes, size_t *
     const uint64_t base = w->count > 0 ? w->entries[0].start : 0;
     const uint64_t span = w->count > 0 ? w->entries[w->count - 1].start - base : 0;
     unsigned shift = 0;
-    /* Some eight entries for each bucket. */
+    /* Make about eight entries for each bucket. */
     while (shift < 63 && span >> shift > w->count / 8) shift++;
     const uint64_t buckets = w->count > 0 ? (span >> shift) + 1 : 0;
     const unsigned start_width = bytes_for(span), value_width = bytes_for(1 + (uint64_t)blocks + w->set_count);
@@ -207,7 +207,8 @@ int uspi_map_open(struct uspi_map *map, const uint8_t *bytes, uint64_t size, con
     return map->at_sets + 4 * (uint64_t)map->sets + USPI_PACKED_SLACK == size ? USP_OK : USP_ERROR_FORMAT;
 }
 
-/* The last entry at or before a distance from the base, plus one; 0: none. */
+/* Finds the last entry at or before a distance from the base. *entry becomes its number + 1; 0: none. Returns false
+ * when the map is damaged. */
 static bool find_entry(const struct uspi_map *map, uint64_t distance, uint64_t *entry) {
     const uint64_t bucket = distance >> map->shift;
     uint64_t low, high;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* ---- bytes that have to be checked ---- */
+/* ---- bytes with checksums ---- */
 
 static bool check_page(const struct uspi_checked *checked, uint64_t page) {
     const uint8_t state = atomic_load_explicit(&checked->states[page], memory_order_relaxed);
@@ -29,7 +29,8 @@ bool uspi_checked_pages(const struct uspi_checked *checked, const uint8_t *from,
     return true;
 }
 
-/* A field of a record. False when the bytes are damaged. The array and its fields were found to lie in the block. */
+/* Loads a field of a record. Returns false when the bytes are damaged. The caller knows that the array and the field
+ * lie in the block. */
 static inline bool load(const struct uspi_block *block, uint32_t array, uint64_t bit, unsigned width, uint64_t *value) {
     const uint8_t *bytes = block->bytes + array;
     if (!uspi_checked_range(block->checked, bytes + (size_t)(bit / 8), 8)) return false;
@@ -107,9 +108,9 @@ int uspi_block_open(struct uspi_block *block, const uint8_t *bytes, uint64_t siz
 
 /* ---- entries ---- */
 
-/* The first byte of an entry: how far it is from the last one, and what follows. */
+/* The first byte of an entry: the distance from the last entry, and flags for what follows. */
 #define STEP_MASK  0x1fu
-#define STEP_LONG  0x1fu /* the distance follows */
+#define STEP_LONG  0x1fu /* the distance follows as a varint */
 #define HAS_NODE   0x80u
 #define HAS_FILE   0x40u
 #define HAS_COLUMN 0x20u
@@ -121,26 +122,26 @@ static uint64_t read_varint(const uint8_t **p, const uint8_t *end) {
         value |= (uint64_t)(byte & 0x7f) << shift;
         if ((byte & 0x80) == 0) return value;
     }
-    /* Cut off: an end that is never reached tells it. */
+    /* The number is cut off. The caller notices that *p is past the end. */
     *p = end + 1;
     return 0;
 }
 
 static int64_t unzigzag(uint64_t value) { return (int64_t)(value >> 1) ^ -(int64_t)(value & 1); }
 
-/* Where decoding a group stands. */
+/* The state of decoding a group. */
 struct decoding {
     const struct uspi_block *block;
     const uint8_t *p, *end;
     uint64_t address;
-    uint32_t count; /* of entries decoded */
+    uint32_t count; /* of entries decoded so far */
     struct uspi_decoded {
         uint32_t node, file, line, column;
     } done[USPI_BLOCK_GROUP];
 };
 
-/* What an entry of a node is likely to say: what the last one of the same node in the group has said, else where the node's
- * function is declared. */
+/* Predicts what an entry of a node says: the same as the last entry of that node in the group, or else the place where
+ * the node's function is declared. */
 static bool predict(const struct decoding *d, uint32_t node, struct uspi_decoded *like) {
     for (uint32_t i = d->count; i-- > 0;) {
         if (d->done[i].node != node) continue;
@@ -183,7 +184,7 @@ static bool begin_group(struct decoding *d, const struct uspi_block *block, uint
     return uspi_checked_range(block->checked, d->p, next - offset);
 }
 
-/* The next entry of the group. False behind the last, and where the bytes are damaged. */
+/* Decodes the next entry of the group. Returns false after the last, and where the bytes are damaged. */
 static bool next_entry(struct decoding *d) {
     struct uspi_decoded now = {0}, like;
     if (d->p >= d->end || d->count == USPI_BLOCK_GROUP) return false;
@@ -210,7 +211,8 @@ static bool next_entry(struct decoding *d) {
     return true;
 }
 
-/* The last group that begins at or below an address. */
+/* Finds the last group that begins at or below an address. *group becomes its number + 1; 0: none. Returns false when
+ * the bytes are damaged. */
 static bool find_group(const struct uspi_block *block, uint64_t address, uint32_t *group) {
     const unsigned record = (unsigned)block->width[USPI_WIDTH_START] + block->width[USPI_WIDTH_OFFSET];
     const uint64_t wanted = (address - block->base) >> block->unit;
@@ -226,19 +228,20 @@ static bool find_group(const struct uspi_block *block, uint64_t address, uint32_
             high = middle;
         }
     }
-    *group = low; /* one more than that */
+    *group = low; /* one more than the group found */
     return true;
 }
 
 static void describe_place(const struct uspi_decoded *decoded, struct uspi_block_place *place) {
     place->node = decoded->node;
     place->file = decoded->file;
-    /* What a gap keeps for the next entry's prediction is no answer. */
+    /* The line and column of an entry without a file are kept only to predict the next entry. */
     place->line = decoded->file != 0 ? decoded->line : 0;
     place->column = decoded->file != 0 ? decoded->column : 0;
 }
 
-/* The last row with a line before an entry in the same node, in the groups up to it. Looks back so many groups. */
+/* The number of groups before the entry's own in which `fill` searches. `fill` finds the last row before an entry that
+ * has a line and the same node. */
 #define LOOK_BACK 4u
 
 static void fill(const struct decoding *d, uint32_t before, uint32_t group, struct uspi_block_place *place) {
@@ -316,14 +319,15 @@ int uspi_block_visit(const struct uspi_block *block, uspi_block_visitor visit, v
 
 /* ---- the tables ---- */
 
-/* The next field of a record, which was found to be right. */
+/* Takes the next field of a record whose bytes were checked. */
 static inline uint64_t take(const uint8_t *bytes, uint64_t *bit, unsigned width) {
     const uint64_t value = uspi_packed_get(bytes, *bit, width);
     *bit += width;
     return value;
 }
 
-/* Where record i of a table begins, in *bit from the bytes that are returned; NULL when it is damaged. */
+/* Finds record i of a table. *bit becomes its position, counted from the returned bytes. Returns NULL when the record
+ * is damaged. */
 static inline const uint8_t *find_record(const struct uspi_block *block, uint32_t array, uint64_t i, uint32_t bits,
                                          uint64_t *bit) {
     const uint8_t *bytes = block->bytes + array;
@@ -453,7 +457,7 @@ uint64_t uspi_block_callee(const struct uspi_block *block, uint32_t i) {
     return i < block->callees && load(block, block->at_callees, (uint64_t)i * width, width, &name) ? name : 0;
 }
 
-/* What the two fields of a call that follow say. */
+/* Reads the two fields of a call. */
 static int take_call(const struct uspi_block *block, const uint8_t *bytes, uint64_t *bit,
                      struct uspi_block_call *call) {
     call->end = block->base + (take(bytes, bit, block->width[USPI_WIDTH_START]) << block->unit);
@@ -513,7 +517,7 @@ int uspi_block_tail_call(const struct uspi_block *block, uint32_t part, uint32_t
 int uspi_block_visit_calls(const struct uspi_block *block, uspi_call_visitor visit, void *context) {
     const struct {
         uint32_t table, count, bits;
-        unsigned before; /* the place of the call in a record */
+        unsigned before; /* bits of a record before the call */
     } tables[] = {{block->at_calls, block->calls, block->call_bits, 0},
                   {block->at_tail_calls, block->tail_calls, block->tail_call_bits, block->width[USPI_WIDTH_PART]}};
     for (unsigned t = 0; t < 2; t++) {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* See block_write.h: which calls a block keeps, and their order. A frame is inferred where a call leads to a function that makes tail
- * calls, all of which are known. So a call of a function in the block is kept if that function is such a one, and a tail call if
- * all those of its function are known. Of a function outside of the block the builder knows nothing. */
+/* See block_write.h: chooses and sorts the calls that a block keeps. Frames are inferred only where a call leads to a
+ * function whose tail calls are all known. So a call of a function in the block is kept if that function makes tail
+ * calls, all of which are known. Tail calls are kept if all those of their function are known. The builder knows
+ * nothing about functions outside the block. */
 #include "lib/symbolize/lines/block_write.h"
 
 #include <string.h>
 
 static int by_number(uint64_t x, uint64_t y) { return (x > y) - (x < y); }
 
-/* By place; of one place by what is called. */
+/* Orders calls by address; at the same address, by callee. */
 static int by_address(const void *a, const void *b) {
     const struct uspi_built_call *x = a, *y = b;
     if (x->address != y->address) return by_number(x->address, y->address);
@@ -27,7 +28,7 @@ static bool is_one_place(const struct uspi_built_call *x, const struct uspi_buil
     return x->from == y->from && x->address == y->address && x->is_start == y->is_start;
 }
 
-/* Finds the part with which each function begins, by its node. False when memory lacks. */
+/* Finds the part with which the function of each node begins. Returns false when memory is exhausted. */
 static bool find_first_parts(struct uspi_builder *b) {
     const size_t count = b->nodes.count + 1;
     if (!uspi_room_for(&b->first_parts.all, &b->first_parts.room, 0, count, sizeof *b->first_parts.all)) return false;
@@ -42,7 +43,8 @@ static bool has_callee(const struct uspi_builder *b, const struct uspi_built_cal
     return call->to != 0 ? b->first_parts.all[call->to] != 0 : call->text != 0;
 }
 
-/* Keeps the tail calls of functions all of whose tail calls are known, each once. What says two things of one place is not known. */
+/* Keeps the tail calls of functions whose tail calls are all known, each once. Two different callees at one address
+ * make a function's tail calls unknown. */
 static void choose_tail_calls(struct uspi_builder *b) {
     struct uspi_built_call *all = b->tail_calls.all;
     size_t kept = 0;
@@ -59,7 +61,7 @@ static void choose_tail_calls(struct uspi_builder *b) {
     b->tail_calls.count = kept;
 }
 
-/* Whether a function is known to make tail calls. */
+/* Returns whether a function is known to make tail calls. */
 static bool makes_tail_calls(const struct uspi_builder *b, uint32_t node) {
     size_t low = 0, high = b->tail_calls.count;
     while (low < high) {
@@ -85,7 +87,7 @@ static void choose_other_calls(struct uspi_builder *b) {
     b->calls.count = kept;
 }
 
-/* The place of a name among the callees' names, from 0. */
+/* Returns the position of a name among the callees' names, from 0. */
 static uint32_t place_of(const struct uspi_builder *b, uint64_t text) {
     size_t low = 0, high = b->callees.count;
     while (low < high) {
@@ -109,7 +111,7 @@ static bool gather_callees(struct uspi_builder *b, const struct uspi_built_call 
     return true;
 }
 
-/* Functions become parts, and names numbers behind these. */
+/* Replaces nodes by parts, and names by numbers after the parts. */
 static void number_functions(const struct uspi_builder *b, struct uspi_built_call *calls, size_t count) {
     for (size_t i = 0; i < count; i++) {
         calls[i].from = b->first_parts.all[calls[i].from];

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* See block_write.h. How entries are coded stands in block.c, which reads them, and in doc/index-format.md. */
+/* See block_write.h. block.c, which reads entries, and doc/index-format.md describe how they are coded. */
 #include "lib/symbolize/lines/block_write.h"
 
 #include "arch/little_endian.h"
 
 #include <string.h>
 
-/* ---- numbers ---- */
+/* ---- numbering ---- */
 
-/* Old numbers to new ones, 0: not used. */
+/* Maps old numbers to new ones; 0: not used. */
 struct numbering {
     struct uspi_builder *b;
     uint32_t *nodes, *sites, *functions, *files, *folders;
@@ -28,7 +28,7 @@ static void number_function(struct numbering *n, uint32_t function) {
     number_file(n, n->b->functions.all[function - 1].file);
 }
 
-/* The callers of a node get their numbers before it. They were made before it too, so that the way up ends. */
+/* Numbers a node, and first its callers. Callers were made before it, so the chain of callers ends. */
 static void number_node(struct numbering *n, uint32_t node) {
     const struct uspi_built_node *all = n->b->nodes.all;
     while (node != 0 && n->nodes[node] == 0) {
@@ -47,7 +47,7 @@ static void number_node(struct numbering *n, uint32_t node) {
     }
 }
 
-/* Gives calls the new numbers of nodes. */
+/* Replaces the nodes of calls by their new numbers, and drops calls of unused functions. */
 static void renumber_calls(const struct numbering *n, struct uspi_built_call *calls, size_t *count) {
     size_t kept = 0;
     for (size_t i = 0; i < *count; i++) {
@@ -126,7 +126,7 @@ int uspi_block_number(struct uspi_builder *b) {
     uint32_t *starts[5];
     for (unsigned i = 0; i < 5; i++) all += counts[i] + 1;
     if (!uspi_room_for(&b->numbers, &b->numbers_room, 0, all, sizeof *b->numbers)) return USP_ERROR_NO_MEMORY;
-    /* The scratch room is counted in ranges elsewhere. */
+    /* Elsewhere, the scratch room is counted in ranges. */
     const size_t in_ranges = largest(bytes, 5) / sizeof *b->ranges.all + 1;
     if (!uspi_room_for(&b->scratch, &b->scratch_room, 0, in_ranges, sizeof *b->ranges.all)) return USP_ERROR_NO_MEMORY;
     memset(b->numbers, 0, all * sizeof *b->numbers);
@@ -156,7 +156,7 @@ static bool reserve(struct uspi_builder *b, size_t more) {
     return uspi_room_for(&b->bytes.all, &b->bytes.room, b->bytes.count, more, 1);
 }
 
-/* The caller has made room. */
+/* The caller has reserved room. */
 static void put_varint(struct uspi_builder *b, uint64_t value) {
     do {
         const uint8_t low = value & 0x7f;
@@ -167,19 +167,19 @@ static void put_varint(struct uspi_builder *b, uint64_t value) {
 
 static uint64_t zigzag(int64_t value) { return (uint64_t)value << 1 ^ (uint64_t)(value >> 63); }
 
-/* As in block.c. */
+/* These are the same as in block.c. */
 #define STEP_LONG   0x1fu
 #define HAS_NODE    0x80u
 #define HAS_FILE    0x40u
 #define HAS_COLUMN  0x20u
-#define ENTRY_BYTES 48u /* an entry takes no more */
+#define ENTRY_BYTES 48u /* the maximum size of an entry */
 
 struct coding {
     struct uspi_builder *b;
     uint64_t base;
     unsigned unit;
     uint32_t count;                                 /* of entries in the group */
-    struct uspi_built_entry done[USPI_BLOCK_GROUP]; /* as the reader knows them */
+    struct uspi_built_entry done[USPI_BLOCK_GROUP]; /* as the reader has decoded them */
 };
 
 static struct uspi_built_entry predict(const struct coding *c, uint32_t node) {
@@ -225,7 +225,7 @@ static void put_entry(struct coding *c, const struct uspi_built_entry *entry, ui
     c->done[c->count++] = like;
 }
 
-/* How far apart all addresses are at least: 0, 1 or 2 bits of them are never set. */
+/* Finds the unit of addresses: returns how many low bits, at most 2, are 0 in all of them. */
 static unsigned find_unit(const struct uspi_builder *b, uint64_t base) {
     uint64_t bits = 0;
     for (size_t i = 0; i < b->entries.count; i++) bits |= b->entries.all[i].address - base;
@@ -235,12 +235,13 @@ static unsigned find_unit(const struct uspi_builder *b, uint64_t base) {
     return (bits & 1) != 0 ? 0 : (bits & 2) != 0 ? 1 : 2;
 }
 
-/* Where a call ends, in units from the base on: of an instruction of which the beginning is known, behind its first unit. */
+/* Returns where a call ends, in units from the base. If only the start of the instruction is known, its first unit
+ * counts as the whole. */
 static uint64_t end_of_call(const struct uspi_built_call *call, uint64_t base, unsigned unit) {
     return ((call->address - base) >> unit) + (call->is_start ? 1 : 0);
 }
 
-/* The largest value of each field, as widths. */
+/* Finds the widths of all fields from their largest values. */
 static void find_widths(const struct uspi_builder *b, uint64_t base, unsigned unit, uint8_t width[USPI_WIDTHS]) {
     uint64_t most[USPI_WIDTHS] = {0};
 #define NOTE(field, value)                                                                                             \
@@ -284,7 +285,7 @@ static void find_widths(const struct uspi_builder *b, uint64_t base, unsigned un
     for (unsigned i = 0; i < USPI_WIDTHS; i++) width[i] = (uint8_t)uspi_packed_width(most[i]);
 }
 
-/* A table of records that is being written. */
+/* A table of records being written. */
 struct table {
     uint8_t *bytes;
     uint64_t bit;
@@ -292,7 +293,7 @@ struct table {
 
 static struct table begin_table(struct uspi_builder *b, uint64_t count, unsigned record) {
     const size_t size = (size_t)uspi_packed_size(count, record);
-    /* Behind the end as much as a field's bytes may touch. */
+    /* Reserve as many bytes after the end as writing a field can touch. */
     if (!reserve(b, size + USPI_PACKED_SLACK)) {
         b->is_out_of_memory = true;
         return (struct table){NULL, 0};
@@ -377,7 +378,8 @@ static bool put_calls(struct uspi_builder *b, const uint8_t *w, uint64_t base, u
     return !b->is_out_of_memory;
 }
 
-/* Codes the entries at the end of what is written; offsets[i] becomes where group i begins. False when memory lacks. */
+/* Codes the entries after what is written so far. offsets[i] becomes the position of group i. Returns false when memory
+ * is exhausted. */
 static bool code_entries(struct uspi_builder *b, uint64_t base, unsigned unit, uint32_t *offsets) {
     struct coding c = {.b = b, .base = base, .unit = unit};
     const size_t from = b->bytes.count;
@@ -394,7 +396,7 @@ static bool code_entries(struct uspi_builder *b, uint64_t base, unsigned unit, u
     return true;
 }
 
-/* Puts the groups' table in front of the entries that were coded already. */
+/* Inserts the table of groups before the entries, which are coded already. */
 static bool put_groups(struct uspi_builder *b, size_t entries_at, const uint32_t *offsets, uint8_t *w, uint64_t base) {
     const size_t groups = (b->entries.count + USPI_BLOCK_GROUP - 1) / USPI_BLOCK_GROUP;
     const unsigned unit = b->bytes.all[4];
@@ -404,7 +406,7 @@ static bool put_groups(struct uspi_builder *b, size_t entries_at, const uint32_t
     const size_t size = (size_t)uspi_packed_size(groups, record);
     if (!reserve(b, size + USPI_PACKED_SLACK)) return false;
     memmove(b->bytes.all + entries_at + size, b->bytes.all + entries_at, entry_bytes);
-    /* Fields are written one bit after the other into bytes that are theirs: those behind are not touched. */
+    /* Only the table's own bytes are written: fields never touch the bytes after it. */
     memset(b->bytes.all + entries_at, 0, size);
     struct table t = {b->bytes.all + entries_at, 0};
     for (size_t i = 0; i < groups; i++) {
@@ -429,7 +431,7 @@ static void put_header(struct uspi_builder *b, uint64_t base, unsigned unit, siz
     memcpy(to + USPI_BLOCK_WIDTHS, width, USPI_WIDTHS);
 }
 
-/* Puts the bytes at the block's end. */
+/* Puts the text at the end of the block. */
 static bool put_end(struct uspi_builder *b, const uint8_t *text, size_t size) {
     if (!reserve(b, size + USPI_PACKED_SLACK)) return false;
     if (size > 0) memcpy(b->bytes.all + b->bytes.count, text, size);
@@ -467,9 +469,9 @@ int uspi_block_write(struct uspi_builder *b) {
     return USP_OK;
 }
 
-/* ---- other references ---- */
+/* ---- other references to strings ---- */
 
-/* A field of a table that is written again as it was. */
+/* Loads a field of a table that is copied unchanged. */
 static uint64_t old_field(const struct uspi_block *block, uint32_t table, uint64_t bit, unsigned width) {
     return uspi_packed_get(block->bytes + table, bit, width);
 }
@@ -505,7 +507,7 @@ int uspi_builder_translate_block(struct uspi_builder *b, const struct uspi_block
     for (uint64_t i = 0; t.bytes != NULL && i < block->callees; i++) {
         put_field(&t, width, text(context, old_field(block, block->at_callees, i * old, old)));
     }
-    /* From the sites on up to the text everything stays as it is. */
+    /* Everything from the sites up to the text is copied unchanged. */
     const size_t same = block->at_text - block->at_sites;
     if (b->is_out_of_memory || !reserve(b, same)) return USP_ERROR_NO_MEMORY;
     memcpy(b->bytes.all + b->bytes.count, block->bytes + block->at_sites, same);

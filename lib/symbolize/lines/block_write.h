@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* What a builder has gathered, and the writer that makes a block's bytes of it. For block_*.c and builder.c alone. */
+/* What a builder has gathered, and the writer that makes a block's bytes from it. Used only by block_*.c and
+ * builder.c. */
 #ifndef USPI_BLOCK_WRITE_H
 #define USPI_BLOCK_WRITE_H
 
 #include "lib/base/array.h"
 #include "lib/symbolize/lines/builder.h"
 
-/* A table of hashes larger than this is given back after the unit that needed it. */
+/* A hash table larger than this is freed after the unit that needed it. */
 #define HASH_KEPT ((size_t)1 << 20)
 
-/* An entry of the table of hashes: which table in the high bits, the element's number in it below them. */
+/* A slot of the hash table: the high bits say which table the element is in, the low bits are its number there. */
 #define SLOT_SHIFT  29
 #define SLOT_NUMBER ((UINT32_C(1) << SLOT_SHIFT) - 1)
 
@@ -66,32 +67,33 @@ struct uspi_builder {
     USPI_GROWING(struct uspi_built_part) parts;
     USPI_GROWING(struct uspi_built_alias) aliases;
     USPI_GROWING(struct uspi_built_call) calls, tail_calls;
-    USPI_GROWING(uint64_t) callees;     /* names of functions that are called and are not in the block, ascending */
+    USPI_GROWING(uint64_t) callees;     /* names of functions that are called and are not in the block; ascending */
     USPI_GROWING(uint32_t) first_parts; /* numbers of parts by node; 0: none */
     USPI_GROWING(struct uspi_row) rows;
     USPI_GROWING(struct uspi_built_entry) entries;
-    USPI_GROWING(struct uspi_built_range) open; /* ranges that have begun and not ended */
+    USPI_GROWING(struct uspi_built_range) open; /* ranges that have begun and not ended yet */
     USPI_GROWING(uint8_t) text;
-    USPI_GROWING(uint8_t) bytes;      /* the block */
-    struct uspi_built_range *scratch; /* as many as there are ranges, or room for another table */
+    USPI_GROWING(uint8_t) bytes;      /* of the block */
+    struct uspi_built_range *scratch; /* room for all ranges, or for another table */
     size_t scratch_room;
     uint32_t *hash; /* of folders, files, sites and nodes; 0: empty */
     size_t hash_size, hashed;
-    uint32_t *numbers; /* the new ones of nodes, sites, functions, files, folders (block_write.c) */
+    uint32_t *numbers; /* new numbers of nodes, sites, functions, files, folders (block_write.c) */
     size_t numbers_room;
     bool is_out_of_memory;
 };
 
-/* Gives numbers to what entries use, in the order in which they use it, and leaves out the rest; the builder's tables are in
- * that order afterwards. USP_OK or USP_ERROR_NO_MEMORY. */
+/* Numbers everything that entries use, in the order in which they use it, and drops the rest. Afterwards the builder's
+ * tables are in that order. Returns USP_OK or USP_ERROR_NO_MEMORY. */
 int uspi_block_number(struct uspi_builder *builder);
 
-/* Leaves out calls that lead to no inferred frame, and sorts the others: calls by where they are, tail calls by function first. Nodes
- * of functions become numbers of the parts with which they begin, names of functions outside of the block numbers behind these.
- * Called when nodes have their last numbers and parts are sorted. False when memory lacks. (block_calls.c) */
+/* Drops calls from which no frame is inferred, and sorts the others: calls by address, tail calls by function first.
+ * Nodes of functions are replaced by the numbers of the parts with which they begin. Names of functions outside the
+ * block are replaced by numbers after these. Must be called after nodes have their final numbers and parts are sorted.
+ * Returns false when memory is exhausted. (block_calls.c) */
 bool uspi_block_choose_calls(struct uspi_builder *builder);
 
-/* Writes the block to builder->bytes. USP_OK, USP_ERROR_NO_MEMORY or USP_ERROR_FULL. */
+/* Writes the block to builder->bytes. Returns USP_OK, USP_ERROR_NO_MEMORY or USP_ERROR_FULL. */
 int uspi_block_write(struct uspi_builder *builder);
 
 #endif

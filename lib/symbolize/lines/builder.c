@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See builder.h. Gathers, sorts, and lays the ranges of nodes and the rows over each other; block_write.c makes bytes of the
- * result. */
+/* See builder.h. Gathers and sorts what is added, and combines the ranges of nodes with the rows. block_write.c makes
+ * the bytes. */
 #include "lib/symbolize/lines/builder.h"
 
 #include "lib/symbolize/lines/block_write.h"
@@ -20,7 +20,7 @@ void uspi_builder_free(struct uspi_builder *b) {
     free(b);
 }
 
-/* Adds an element to one of the builder's arrays; NULL when memory lacks. */
+/* Adds an element to one of the builder's arrays. Gives NULL when memory is exhausted. */
 #define ADD(b, array)                                                                                                  \
     (uspi_room_for(&(b)->array.all, &(b)->array.room, (b)->array.count, 1, sizeof *(b)->array.all)                     \
          ? &(b)->array.all[(b)->array.count++]                                                                         \
@@ -34,7 +34,7 @@ void uspi_builder_reset(struct uspi_builder *b) {
     b->is_out_of_memory = false;
     b->hashed = 0;
     if (b->hash_size > 0) memset(b->hash, 0, b->hash_size * sizeof *b->hash);
-    /* One unit that is many times larger than the others must not make each of them clear its table. */
+    /* After a unit that is much larger than the others, these must not take long to clear its table. */
     if (b->hash_size > HASH_KEPT) {
         free(b->hash);
         b->hash = NULL;
@@ -42,7 +42,7 @@ void uspi_builder_reset(struct uspi_builder *b) {
     }
 }
 
-/* ---- what is added once ---- */
+/* ---- elements without duplicates ---- */
 
 enum table { FOLDERS = 1, FILES, SITES, NODES };
 
@@ -96,8 +96,8 @@ static bool grow_hash(struct uspi_builder *b) {
     return true;
 }
 
-/* The number of an equal element of a table that stands before the last one, which is taken back then; else the last one's.
- * From 0. */
+/* Removes the last element of a table if an equal one exists. Returns the number, from 0, of the element that is
+ * kept. */
 static uint32_t keep_once(struct uspi_builder *b, enum table table, size_t *count) {
     const uint32_t slot = (uint32_t)table << SLOT_SHIFT | (uint32_t)(*count - 1);
     if (*count > SLOT_NUMBER || (b->hashed * 2 >= b->hash_size && !grow_hash(b))) {
@@ -219,7 +219,8 @@ static bool range_before(const struct uspi_built_range *x, const struct uspi_bui
     return x->node < y->node;
 }
 
-/* Merges runs that are sorted already, as most are: the order of the source is nearly that of the addresses. */
+/* Merges sorted runs. Most runs are in order already, because the order of the source is nearly that of the
+ * addresses. */
 static void sort_ranges(struct uspi_built_range *all, struct uspi_built_range *spare, size_t count) {
     for (size_t width = 1; width < count; width *= 2) {
         for (size_t from = 0; from + width < count; from += 2 * width) {
@@ -247,11 +248,11 @@ static int by_node(const void *a, const void *b) {
     return (x->function > y->function) - (x->function < y->function);
 }
 
-/* ---- laying nodes and rows over each other ---- */
+/* ---- combining nodes and rows ---- */
 
 struct laying {
     struct uspi_builder *b;
-    size_t row; /* of those at or below `at` so many */
+    size_t row; /* number of rows at or below the current address */
 };
 
 static void add_entry(struct uspi_builder *b, uint64_t address, uint32_t node, const struct uspi_row *row) {
@@ -273,7 +274,7 @@ static void add_entry(struct uspi_builder *b, uint64_t address, uint32_t node, c
     if (added != NULL) *added = entry;
 }
 
-/* From `from` up to `to` the code is of a node. */
+/* Adds the entries from `from` up to `to`, whose code belongs to a node. */
 static void lay(struct laying *l, uint64_t from, uint64_t to, uint32_t node) {
     const struct uspi_builder *b = l->b;
     if (from >= to) return;
@@ -303,7 +304,7 @@ static void lay_all(struct uspi_builder *b) {
         struct uspi_built_range *opened = ADD(b, open);
         if (opened != NULL) *opened = *range;
     }
-    /* Behind the last range nothing is known, unless a row says so. */
+    /* After the last range, only rows can give information. */
     if (l.row < b->rows.count && !b->is_out_of_memory) lay(&l, at, UINT64_MAX, 0);
 }
 
@@ -321,7 +322,7 @@ int uspi_builder_finish(struct uspi_builder *b, const uint8_t **bytes, size_t *s
     if (b->entries.count == 0) return USP_OK;
     int status = uspi_block_number(b);
     if (status == USP_OK && !uspi_block_choose_calls(b)) status = USP_ERROR_NO_MEMORY;
-    /* In the order of the numbers that nodes have now. */
+    /* Sort by the new numbers of nodes. */
     if (b->aliases.count > 1) qsort(b->aliases.all, b->aliases.count, sizeof *b->aliases.all, by_node);
     if (status == USP_OK) status = uspi_block_write(b);
     if (status != USP_OK) return status;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* For readers that add the files and functions of a block to a builder (builder.h): which number one has that was added before. */
+/* Remembers the numbers of files and functions that a reader has already added to a builder (builder.h). */
 #ifndef USPI_NUMBERS_H
 #define USPI_NUMBERS_H
 
 #include "lib/base/span.h"
 #include "lib/symbolize/lines/builder.h"
 
-/* A hash table of numbers by keys: how the reader names a thing, by its number or its offset in the source. Begin with {0}. */
+/* A hash table from keys to numbers. A key is how the reader identifies a thing: its number or its offset in the
+ * source. Begin with {0}. */
 struct uspi_numbers {
     struct uspi_number {
         uint64_t key;
@@ -15,21 +16,21 @@ struct uspi_numbers {
     size_t size, count;
 };
 
-/* Forgets all, for the next block. */
+/* Forgets all numbers, for the next block. */
 void uspi_numbers_forget(struct uspi_numbers *numbers);
 
 void uspi_numbers_free(struct uspi_numbers *numbers);
 
-/* The number that was kept for a key; 0: none was. */
+/* Returns the number of a key; 0: none. */
 uint32_t uspi_numbers_get(const struct uspi_numbers *numbers, uint64_t key);
 
-/* Keeps a number, which is not 0, for a new key. False when memory lacks. */
+/* Remembers a number, which is not 0, for a new key. Returns false when memory is exhausted. */
 bool uspi_numbers_keep(struct uspi_numbers *numbers, uint64_t key, uint32_t number);
 
-/* Directories of a block that a new one is compared with. */
+/* The number of directories of a block with which a new one is compared. */
 #define USPI_FOLDERS 32u
 
-/* Directories that were added last. Set count to 0 for each block. */
+/* The directories that were added last. Set count to 0 for each block. */
 struct uspi_folders {
     struct {
         struct uspi_span path;
@@ -38,7 +39,8 @@ struct uspi_folders {
     unsigned count;
 };
 
-/* The builder's number of a directory whose path stands in no section. The path must stay as long as the block is made. */
+/* Returns the builder's number of a directory whose path is in no section. The path must stay until the block is
+ * made. */
 uint32_t uspi_folders_number(struct uspi_folders *folders, struct uspi_builder *builder, struct uspi_span path);
 
 #endif

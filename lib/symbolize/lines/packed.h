@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays of records whose fields have as many bits as their largest value needs: the form of most tables of a block
- * (block.h). Bit n of such an array is bit n % 8 of byte n / 8, on every host. A field has at most 56 bits, and eight bytes
- * may be read from the byte where it begins: code that makes such bytes leaves that much behind them. */
+/* Arrays of records whose fields have as many bits as their largest value needs. Most tables of a block have this form
+ * (block.h). Bit n of such an array is bit n % 8 of byte n / 8, on every host. A field has at most 56 bits. Eight bytes
+ * may be read from the byte where it begins, so code that makes such an array leaves eight bytes after it. */
 #ifndef USPI_PACKED_H
 #define USPI_PACKED_H
 
@@ -14,7 +14,7 @@ static inline uint64_t uspi_packed_get(const uint8_t *bytes, uint64_t bit, unsig
     return uspi_le64(bytes + (size_t)(bit / 8)) >> (bit % 8) & ((UINT64_C(1) << width) - 1);
 }
 
-/* Writes a field into bytes that are 0 there. */
+/* Writes a field into bytes whose bits are 0 there. */
 static inline void uspi_packed_put(uint8_t *bytes, uint64_t bit, unsigned width, uint64_t value) {
     uint8_t *at = bytes + (size_t)(bit / 8);
     unsigned shift = (unsigned)(bit % 8);
@@ -25,7 +25,7 @@ static inline void uspi_packed_put(uint8_t *bytes, uint64_t bit, unsigned width,
     }
 }
 
-/* How many bits a value needs. */
+/* Returns how many bits a value needs. */
 static inline unsigned uspi_packed_width(uint64_t value) {
     unsigned width = 0;
     for (; value != 0; value >>= 1) width++;

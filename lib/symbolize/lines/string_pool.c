@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* See string_pool.h.
  *
- *     header:  strings 8, bytes of the longest one 4, width of places 1, 0 3
- *     groups:  where each group's first string begins, from the first string on
- *     strings: bytes in common with the one before it (0 for a group's first), further bytes, these */
+ *     header:  strings 8, bytes of the longest one 4, width of positions 1, 0 3
+ *     groups:  position of each group's first string, counted from the first string of all
+ *     strings: length shared with the string before it (0 for a group's first), length of the rest, the rest */
 #include "lib/symbolize/lines/string_pool.h"
 
 #include "arch/little_endian.h"
@@ -27,7 +27,7 @@ int uspi_string_pool_open(struct uspi_string_pool *pool, const uint8_t *bytes, u
     const uint64_t groups = (pool->count + USPI_POOL_GROUP - 1) / USPI_POOL_GROUP;
     pool->at_groups = HEADER;
     pool->at_strings = HEADER + groups * pool->width;
-    /* No string is longer than all bytes of its group. */
+    /* No string is longer than the whole pool. */
     return pool->at_strings + USPI_PACKED_SLACK <= size && pool->longest <= size ? USP_OK : USP_ERROR_FORMAT;
 }
 
@@ -54,7 +54,7 @@ static bool group_at(const struct uspi_string_pool *pool, uint64_t group, uint64
     return *at <= left;
 }
 
-/* Puts string `number` of a group together in `to`, of `room` bytes. False when the bytes are damaged. */
+/* Decodes string `number` of a group into `to`, which has `room` bytes. Returns false when the bytes are damaged. */
 static bool decode(const struct uspi_string_pool *pool, uint64_t group, unsigned number, char *to, size_t room,
                    size_t *length) {
     uint64_t from, end;
@@ -73,7 +73,7 @@ static bool decode(const struct uspi_string_pool *pool, uint64_t group, unsigned
     return memchr(to, 0, *length) == NULL;
 }
 
-/* Most strings fit here; longer ones are put together elsewhere. */
+/* The size of a buffer into which most strings fit. Longer strings need an allocation. */
 #define ON_STACK 1024
 
 int uspi_string_pool_find(const struct uspi_string_pool *pool, uint64_t number, struct uspi_names *names,
@@ -103,7 +103,7 @@ static int compare_bytes(const char *a, size_t a_length, const char *b, size_t b
     return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
 }
 
-/* Compares a text with a string of a group, which is put together in `room`. False when the bytes are damaged. */
+/* Compares a text with a string of the pool, which is decoded into `room`. Returns false when the bytes are damaged. */
 static bool compare_with(const struct uspi_string_pool *pool, uint64_t number, const char *text, char *room,
                          int *order) {
     size_t length;
@@ -142,15 +142,15 @@ int uspi_string_pool_number_of(const struct uspi_string_pool *pool, const char *
 struct text {
     const char *bytes;
     size_t length;
-    uint64_t number; /* from 1: as it was added */
+    uint64_t number; /* from 1, in the order of adding */
 };
 
 struct uspi_string_pool_writer {
     struct text *all;
     size_t count, room;
-    uint32_t *hash; /* numbers; 0: empty */
+    uint32_t *hash; /* numbers of strings; 0: the slot is empty */
     size_t hash_size;
-    uint64_t *numbers; /* in the pool, by those of before */
+    uint64_t *numbers; /* numbers in the pool, by the numbers before sorting */
     char **copies;
     size_t copy_count, copy_room;
 };
@@ -221,7 +221,7 @@ static uint8_t *put_varint(uint8_t *to, uint64_t value) {
     return to;
 }
 
-/* Writes the strings behind the room for the groups' places; returns how many bytes they take. */
+/* Writes the strings after the room for the groups' positions. Returns the number of bytes written. */
 static size_t put_strings(const struct text *all, size_t count, uint8_t *strings, uint64_t *places, uint64_t *longest) {
     uint8_t *to = strings;
     *longest = 0;
@@ -245,7 +245,7 @@ static size_t put_strings(const struct text *all, size_t count, uint8_t *strings
 int uspi_string_pool_write(struct uspi_string_pool_writer *w, uint8_t **bytes, size_t *size) {
     const size_t groups = (w->count + USPI_POOL_GROUP - 1) / USPI_POOL_GROUP;
     uint64_t all = 0, longest;
-    /* The strings stay where the table of hashes knows them. */
+    /* Sort a copy, because the hash table refers to the original order. */
     struct text *sorted = malloc((w->count + 1) * sizeof *sorted);
     w->numbers = malloc((w->count + 1) * sizeof *w->numbers);
     uint64_t *places = malloc((groups + 1) * sizeof *places);

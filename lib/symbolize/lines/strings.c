@@ -12,8 +12,8 @@ const char *uspi_text_at(const struct uspi_texts *texts, const uint8_t *block_te
     const uint8_t *bytes = kind == USPI_TEXT_BLOCK ? block_text : texts->of[kind].bytes;
     const size_t size = kind == USPI_TEXT_BLOCK ? block_text_size : texts->of[kind].size;
     if (offset >= size) return NULL;
-    /* Nearly all sections of strings end with the terminator of the last one. */
+    /* Nearly all string sections end with a terminator. */
     if (bytes[size - 1] != 0 && memchr(bytes + (size_t)offset, 0, size - (size_t)offset) == NULL) return NULL;
-    /* An empty string is as good as none. */
+    /* An empty string counts as none. */
     return bytes[(size_t)offset] != 0 ? (const char *)bytes + (size_t)offset : NULL;
 }

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the strings of blocks are. A block refers to a string by a number. Of a block that was made of debugging information
- * the number is a place in one of its sections, so that no string is copied; of a block in an index file it is the string's
- * number in the file's pool (string_pool.h). */
+/* Where the strings of blocks are. A block refers to a string by a number. In a block made of debug information, it is
+ * an offset in one of the sections, so that no string is copied. In a block of an index file, it is the string's number
+ * in the file's pool (string_pool.h). */
 #ifndef USPI_STRINGS_H
 #define USPI_STRINGS_H
 
 #include "lib/object/bytes.h"
 
-/* Where a string stands; the low bits of a reference. The offset there is in the bits above. 0 is no string. */
+/* Where a string is: the low bits of a reference. The bits above are the offset there. 0 means no string. */
 enum uspi_text_kind {
     USPI_TEXT_STR = 1,      /* .debug_str */
     USPI_TEXT_LINE_STR,     /* .debug_line_str */
     USPI_TEXT_INFO,         /* .debug_info */
     USPI_TEXT_LINE,         /* .debug_line */
-    USPI_TEXT_ALT_STR,      /* .debug_str of the file that several share (dwz) */
-    USPI_TEXT_ALT_LINE_STR, /* and its .debug_line_str */
-    USPI_TEXT_ALT_INFO,     /* and its .debug_info */
+    USPI_TEXT_ALT_STR,      /* .debug_str of the file that several files share (dwz) */
+    USPI_TEXT_ALT_LINE_STR, /* .debug_line_str of that file */
+    USPI_TEXT_ALT_INFO,     /* .debug_info of that file */
     USPI_TEXT_SPLIT_STR,    /* .debug_str.dwo of the unit's file */
-    USPI_TEXT_SPLIT_INFO,   /* and its .debug_info.dwo */
+    USPI_TEXT_SPLIT_INFO,   /* .debug_info.dwo of the unit's file */
     USPI_TEXT_BLOCK,        /* the text in the block itself */
     USPI_TEXT_GO,           /* Go's function table */
     USPI_TEXT_GSYM,         /* the strings of a GSYM file */
@@ -38,7 +38,8 @@ struct uspi_texts {
     } of[USPI_TEXT_KINDS];
 };
 
-/* The string of a reference, NUL-terminated where it stands; NULL when it is none. `block_text` are the block's own. */
+/* Returns the string of a reference, NUL-terminated in its section; NULL when there is none. `block_text` is the
+ * block's own text. */
 const char *uspi_text_at(const struct uspi_texts *texts, const uint8_t *block_text, size_t block_text_size,
                          uint64_t reference);
 

@@ -7,12 +7,12 @@
 
 #include <stdlib.h>
 
-/* What the entries so far say of the next one. */
+/* The state of reading the entries. */
 struct reading {
     struct uspi_debug_map *map;
     const struct uspi_macho_symbols *symbols;
     usp_addr mask;
-    bool in_object; /* the last object is the one that functions come from */
+    bool in_object; /* the next functions come from the last object */
 };
 
 static int add_object(struct reading *r, const struct uspi_macho_symbol *symbol) {
@@ -50,7 +50,7 @@ int uspi_debug_map_read(struct uspi_debug_map *map, const struct uspi_macho_symb
         struct uspi_macho_symbol symbol;
         int status = uspi_macho_symbol(symbols, i, &symbol, NULL);
         if (status != USP_OK) return status;
-        /* Another source file, or the end of one: its object follows. */
+        /* An N_SO entry begins or ends a source file. Its object follows. */
         if (symbol.type == USPI_N_SO) r.in_object = false;
         if (symbol.type == USPI_N_OSO) status = add_object(&r, &symbol);
         if (symbol.type == USPI_N_FUN && r.in_object) {

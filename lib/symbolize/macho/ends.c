@@ -4,7 +4,7 @@
 
 #include "lib/object/macho_symbols.h"
 
-/* The shape of usp_memory.read; context is the space. */
+/* A usp_memory.read function; the context is the space. */
 static int read_linked(void *context, usp_addr from, void *to, size_t n) {
     const struct uspi_macho_space *space = context;
     struct uspi_bytes bytes;
@@ -23,7 +23,7 @@ void uspi_macho_ends_init(struct uspi_macho_ends *ends, const struct uspi_macho 
     *ends = (struct uspi_macho_ends){.code = code};
     if (names_all || space == NULL || backend == NULL || uspi_macho_has_starts(macho)) return;
     ends->space = space;
-    /* A callback's context is not const; what is behind it is only read. */
+    /* A callback's context is not const, but read_linked only reads it. */
     ends->memory = (struct usp_memory){read_linked, (void *)(uintptr_t)space};
     uspi_code_init(&ends->instructions, backend, &ends->memory);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How far the functions of a Mach-O file reach that says of only some of them where they begin: it has no
- * LC_FUNCTION_STARTS, and its table of names is not whole. Unwind information does not tell, because neighbours that are
- * unwound alike share an entry there. What is left are the instructions. */
+/* Finds the ends of functions of a Mach-O file that gives only some of their starts: it has no LC_FUNCTION_STARTS, and
+ * its symbol tables are incomplete. Unwind information does not help, because neighbours that are unwound alike share
+ * one entry. So the instructions are decoded. */
 #ifndef USPI_MACHO_ENDS_H
 #define USPI_MACHO_ENDS_H
 
@@ -9,7 +9,7 @@
 #include "lib/symbolize/index/reach.h"
 #include "lib/symbolize/macho/code.h"
 
-/* Refers to itself: it is used where it was filled in. */
+/* Points to itself: must not be moved after uspi_macho_ends_init. */
 struct uspi_macho_ends {
     const struct uspi_macho_code *code;
     const struct uspi_macho_space *space; /* NULL: every function ends where the next one begins */
@@ -17,15 +17,15 @@ struct uspi_macho_ends {
     struct uspi_code instructions;
 };
 
-/* `space` and `code` are those of `macho`, and must stay as long as this is used.
- *   names_all  whether the table has the functions that are local to the file */
+/* Prepares to find ends. `space` and `code` are those of `macho`, and must stay as long as *ends is used.
+ *   names_all  whether the symbol tables have the functions that are local to the file */
 void uspi_macho_ends_init(struct uspi_macho_ends *ends, const struct uspi_macho *macho,
                           const struct uspi_macho_space *space, const struct uspi_macho_code *code, bool names_all);
 
-/* Whether a file says where all of its functions begin. */
+/* Returns whether a file gives the starts of all of its functions. */
 bool uspi_macho_has_starts(const struct uspi_macho *macho);
 
-/* Sets how far a candidate reaches whose `start` is known. is_thumb: 32-bit ARM, the code is Thumb. */
+/* Sets the end of a candidate whose `start` is known. is_thumb: 32-bit ARM, the code is Thumb. */
 void uspi_macho_bound(struct uspi_macho_ends *ends, bool is_thumb, struct uspi_candidate *candidate);
 
 #endif

@@ -9,7 +9,7 @@ static int compare_addresses(const void *a, const void *b) {
     return (*x > *y) - (*x < *y);
 }
 
-/* Starts that the symbol tables name as visible from outside. */
+/* The starts of external symbols in the symbol tables. */
 struct visible {
     usp_addr *starts;
     size_t count, room;
@@ -43,7 +43,7 @@ bool uspi_macho_exported_code(const struct uspi_macho_exported *exported, uint32
     return uspi_macho_code_holds_any(code, *start);
 }
 
-/* Whether there is code that only the exports name. */
+/* Returns whether the exports name code that the symbol tables do not. */
 static bool says_more(const struct uspi_macho_exported *exported, const struct uspi_macho_code *code, usp_addr mask,
                       const struct visible *visible) {
     for (uint32_t node = 0; node < exported->trie.count; node++) {

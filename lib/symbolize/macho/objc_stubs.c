@@ -7,10 +7,10 @@
 
 #define PREFIX "objc_msgSend$"
 
-/* Selectors are written by people, or made of their parts; a longer one is no answer. */
+/* Longer than any selector that is written or generated. A longer one counts as not known. */
 #define SELECTOR_ROOM 4096
 
-/* No import begins so: the selectors that stubs load are the file's own. */
+/* The prefix of the imports that are kept. No import has it: the selectors that stubs load are the file's own. */
 #define NO_IMPORTS "_" PREFIX
 
 static int find_section(struct uspi_objc_stubs *stubs, const struct uspi_macho *macho) {
@@ -70,7 +70,7 @@ static bool decode_x86_64(const uint8_t raw[9], usp_addr at, usp_addr *reference
     return true;
 }
 
-/* The selector reference that a stub at the offset loads; false when none lies there. */
+/* Finds the selector reference that the stub at an offset loads. Returns false when no stub lies there. */
 static bool decode(const struct uspi_objc_stubs *stubs, uint64_t offset, usp_addr *reference) {
     uint8_t raw[9];
     const usp_addr at = stubs->address + offset;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* See stabs.h. For each compiled file: N_SO folder (or none), N_SO file, its functions, N_SO without a name. */
+/* See stabs.h. The entries of each compiled file are: N_SO folder (or none), N_SO file, its functions, N_SO without a
+ * name. */
 #include "lib/symbolize/macho/stabs.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* PATH_MAX of macOS and of Linux is 1024 and 4096; a longer path is no answer. */
+/* PATH_MAX of macOS is 1024, that of Linux 4096. A longer path counts as not known. */
 #define PATH_ROOM 4096
 
 int uspi_macho_stabs_open(struct uspi_macho_stabs *stabs, const struct uspi_macho_symbols *symbols) {
@@ -26,7 +27,7 @@ int uspi_macho_stabs_open(struct uspi_macho_stabs *stabs, const struct uspi_mach
         stabs->files[stabs->count].entry = (uint32_t)i;
         atomic_init(&stabs->files[stabs->count++].path, NULL);
     }
-    /* Shrinking may fail; then the larger block is as good. */
+    /* If shrinking fails, the larger block stays. */
     if (stabs->count > 0) {
         struct uspi_stab_file *files = realloc(stabs->files, stabs->count * sizeof *files);
         if (files != NULL) stabs->files = files;
@@ -39,7 +40,8 @@ void uspi_macho_stabs_close(struct uspi_macho_stabs *stabs) {
     *stabs = (struct uspi_macho_stabs){0};
 }
 
-/* No function takes its lines from more headers than that; so a look-up does not run through a damaged table. */
+/* The maximum number of entries between the two entries of a function, one for each header from which it has lines.
+ * With the limit, a lookup does not read a damaged table to its end. */
 #define BETWEEN_MAX 256
 
 static bool is_nameless(const struct uspi_macho_symbols *symbols, const struct uspi_macho_symbol *symbol) {
@@ -57,7 +59,7 @@ uint64_t uspi_macho_stab_size(const struct uspi_macho_symbols *symbols, uint64_t
     return 0;
 }
 
-/* The last source file entry at or before entry i: 1 + its position, or 0. */
+/* Returns 1 + the position of the last source file entry at or before entry i, or 0 when there is none. */
 static uint32_t files_up_to(const struct uspi_macho_stabs *stabs, uint64_t i) {
     uint32_t low = 0, high = stabs->count;
     while (low < high) {
@@ -71,7 +73,7 @@ static uint32_t files_up_to(const struct uspi_macho_stabs *stabs, uint64_t i) {
     return low;
 }
 
-/* The string of a source file entry; false when it cannot be read. */
+/* Reads the string of a source file entry. Returns false when it cannot be read. */
 static bool read_path(const struct uspi_macho_symbols *symbols, uint64_t i, char *to, size_t room) {
     struct uspi_macho_symbol symbol;
     to[0] = '\0';
@@ -79,7 +81,7 @@ static bool read_path(const struct uspi_macho_symbols *symbols, uint64_t i, char
            uspi_bytes_string(symbols->strings, symbol.name, to, room, "source file", NULL) == USP_OK;
 }
 
-/* What file `number` of the list is called, with its folder; "" when that cannot be read. */
+/* Composes the path of file `number` of the list from its folder and name; "" when these cannot be read. */
 static int compose_path(const struct uspi_macho_stabs *stabs, const struct uspi_macho_symbols *symbols, uint32_t number,
                         struct uspi_names *names, const char **path) {
     char folder[PATH_ROOM], name[PATH_ROOM];
@@ -115,8 +117,8 @@ int uspi_macho_stab_file(const struct uspi_macho_stabs *stabs, const struct uspi
     return USP_OK;
 }
 
-/* Of so many functions at one address the entry is looked for, and no further: a damaged table may have all of its own
- * there. A name beyond them is as good, but has no size. */
+/* The maximum number of functions at one address that are searched for a name. In a damaged table, all functions may
+ * have one address. A name beyond the limit is used without a size. */
 #define ALIASES_MAX 64
 
 static int by_start(const void *a, const void *b) {

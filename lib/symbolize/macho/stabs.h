@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The debug map: entries of a Mach-O symbol table that linkers leave for debuggers ("stabs"). They give what the other
- * entries lack, a function's exact size and the source file it came from.
- * Source: xnu EXTERNAL_HEADERS/mach-o/stab.h; LLVM llvm/tools/dsymutil/MachODebugMapParser.cpp for their order. */
+/* Stabs: entries of a Mach-O symbol table that linkers write for debuggers. They form the debug map. They have what
+ * other entries lack: a function's exact size and its source file.
+ * Source: xnu EXTERNAL_HEADERS/mach-o/stab.h; LLVM llvm/tools/dsymutil/MachODebugMapParser.cpp for the order of the
+ * entries. */
 #ifndef USPI_MACHO_STABS_H
 #define USPI_MACHO_STABS_H
 
@@ -12,28 +13,29 @@
 #include <stdatomic.h>
 
 struct uspi_stab_file {
-    uint32_t entry; /* number of its symbol */
+    uint32_t entry; /* number of its symbol table entry */
     _Atomic(const char *)
-        path; /* kept when it is first asked for, so that later questions need no lock; "" if unknown */
+        path; /* kept at the first lookup, so that later ones need no lock; NULL: not read yet; "": not known */
 };
 
-/* Where the entries of source files stand. All zero: there are none. */
+/* The entries of source files in a symbol table. All zero: there are none. */
 struct uspi_macho_stabs {
-    struct uspi_stab_file *files; /* by entry, ascending; owned */
+    struct uspi_stab_file *files; /* sorted by entry; owned */
     uint32_t count;
-    bool has_functions; /* which may be there without files: so Dart's compiler writes them */
+    bool has_functions; /* there are functions, perhaps without source files: Dart's compiler writes such entries */
 };
 
-/* USP_OK, USP_ERROR_NO_MEMORY, or what reading failed with; to be closed in each case. */
+/* Reads the entries. Returns USP_OK, USP_ERROR_NO_MEMORY, or the status with which reading failed. Must be closed in
+ * every case. */
 int uspi_macho_stabs_open(struct uspi_macho_stabs *stabs, const struct uspi_macho_symbols *symbols);
 
 void uspi_macho_stabs_close(struct uspi_macho_stabs *stabs);
 
-/* The size in bytes that goes with the N_FUN entry i; 0 when there is none. */
+/* Returns the size in bytes of the function of N_FUN entry i; 0: not known. */
 uint64_t uspi_macho_stab_size(const struct uspi_macho_symbols *symbols, uint64_t i);
 
-/* The source file of entry i, kept in `names`, which must be the same for each call; *file becomes NULL when none is known.
- * USP_OK or USP_ERROR_NO_MEMORY. */
+/* Finds the source file of entry i. The path is kept in `names`, which must be the same for each call. *file becomes
+ * NULL when the file is not known. Returns USP_OK or USP_ERROR_NO_MEMORY. */
 int uspi_macho_stab_file(const struct uspi_macho_stabs *stabs, const struct uspi_macho_symbols *symbols, uint64_t i,
                          struct uspi_names *names, const char **file);
 
@@ -46,20 +48,21 @@ struct uspi_stab_start {
     uint32_t entry;
 };
 
-/* All of them, by start. All zero is empty. */
+/* All functions of the debug map, sorted by start. All zero: empty. */
 struct uspi_stab_functions {
     struct uspi_stab_start *all; /* owned */
     size_t count, room;
 };
 
-/* Reads those that lie in code. mask: the bits of a value that are the address. USP_OK, USP_ERROR_NO_MEMORY, or what reading
- * failed with; to be cleared in each case. */
+/* Reads the functions that lie in code. mask: the bits of a value that are the address. Returns USP_OK,
+ * USP_ERROR_NO_MEMORY, or the status with which reading failed. The functions must be cleared in every case. */
 int uspi_stab_functions_read(struct uspi_stab_functions *functions, const struct uspi_macho_symbols *symbols,
                              const struct uspi_macho_code *code, usp_addr mask);
 
 void uspi_stab_functions_clear(struct uspi_stab_functions *functions);
 
-/* The entry with this start and name, which knows more than the symbol's own; `own` when there is none. */
+/* Returns the debug map's entry of the function with this start and name, which gives more than the symbol's own entry
+ * `own`. Returns `own` when there is none. */
 uint32_t uspi_stab_function(const struct uspi_stab_functions *functions, const struct uspi_macho_symbols *symbols,
                             usp_addr start, const char *name, uint32_t own);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the functions of a Mach-O file begin, as a table without names: for a strategy that knows what stands at a place and
- * not how far it reaches, as the Objective-C runtime does. The index of the symbols has no such places: in it functions
- * without a name that follow each other are one gap. */
+/* The function starts of a Mach-O file as a table without names. Strategies such as the Objective-C runtime know what
+ * begins at an address, but not how far it reaches. The index of symbols has no such starts: in it, consecutive
+ * functions without names are one gap. */
 #include "lib/symbolize/index/tables.h"
 #include "lib/symbolize/macho/ends.h"
 
@@ -51,7 +51,7 @@ static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_na
     return USP_OK;
 }
 
-/* A start that is listed twice is one. */
+/* A start that is listed twice is one function. */
 static int prefer(const void *context, uint32_t a, uint32_t b) {
     (void)context;
     return a < b ? -1 : 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A Mach-O file's symbol table, exports and stubs as sources of names, and its function starts and unwind information as
- * their bounds: which entries name code, which alias is preferred, where a name ends. */
+/* A Mach-O file's symbol table, exports and stubs as sources of names, and its function starts and unwind information
+ * as their bounds. Decides which entries name code, which alias is preferred, and where a symbol ends. */
 #include "lib/symbolize/index/tables.h"
 #include "lib/object/fat.h"
 #include "lib/object/gopclntab_find.h"
@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A symbol's number in the index: where it comes from in the top bits, and the entry there below them; or, of a symbol
- * table and marked by one bit more, where the name lies among its strings. */
+/* A symbol's number in the index. The top two bits are its kind, the others the entry of that kind. With IS_NAME, which
+ * is set for symbol tables only, the others are the offset of the name in the table's strings. */
 #define KIND_SHIFT 30
 #define IS_NAME    (UINT32_C(1) << 29)
 #define ENTRY_MAX  (IS_NAME - 2)
@@ -25,14 +25,14 @@
 enum kind {
     OWN,     /* the file's symbol table */
     OF_DSYM, /* that of its dSYM */
-    EXPORT,  /* or with GO a place in Go's function table */
-    STUB     /* the entry is one of the indirect symbol table, or with OBJC_STUB a place in __objc_stubs */
+    EXPORT,  /* an export; with GO, a function of Go's table */
+    STUB     /* an entry of the indirect symbol table; with OBJC_STUB, an offset in __objc_stubs */
 };
 
 #define OBJC_STUB (UINT32_C(1) << 29)
 #define GO        (UINT32_C(1) << 29)
 
-/* Of symbols with the same start the one with the lowest rank wins. */
+/* Of several symbols with the same start, the one with the lowest rank wins. */
 enum rank {
     RANK_GLOBAL = 0,
     RANK_PRIVATE_EXTERNAL,
@@ -40,36 +40,36 @@ enum rank {
     RANK_WEAK,
     RANK_ALTERNATIVE = 4, /* added to the ranks above */
     RANK_EXPORT = 8,
-    RANK_STAB, /* of a function that no other entry names */
+    RANK_STAB, /* a function of the debug map that no other entry names */
     RANK_GO,
     RANK_STUB
 };
 
-/* What atos, sample and crash reports put before the name of what a stub leads to. */
+/* What atos, sample and crash reports write before the name of a stub's target. */
 #define STUB_PREFIX "DYLD-STUB$$"
 
-/* What the shared cache puts in the place of a local symbol's name (dyld, DyldSharedCache builder). */
+/* The name that the shared cache gives to local symbols (dyld, DyldSharedCache builder). */
 #define REDACTED "<redacted>"
 
 struct macho_tables {
     struct uspi_tables contract;
     struct uspi_macho macho;
     struct uspi_macho_symbols symbols[2]; /* OWN and OF_DSYM; count 0: absent */
-    struct uspi_macho debug;              /* the file of the latter */
+    struct uspi_macho debug;              /* the dSYM, which has symbols[OF_DSYM] */
     struct uspi_macho_stabs stabs;        /* of OWN */
-    struct uspi_macho_exported exports;   /* only when they say more than the symbols */
+    struct uspi_macho_exported exports;   /* kept only when they name more than the symbols */
     struct uspi_macho_stubs stubs;
     struct uspi_objc_stubs objc_stubs;
     struct uspi_go_table go; /* count 0: there is none */
-    usp_addr address;        /* a mask: without the Thumb bit that 32-bit ARM's functions can have in bit 0 */
+    usp_addr address;        /* a mask that clears the Thumb bit, bit 0 of the addresses of functions of 32-bit ARM */
 };
 
-/* What all that is gathered is gathered with. */
+/* The context of all functions that gather. */
 struct gathering {
     const struct macho_tables *tables;
     struct uspi_macho_code code;
     struct uspi_macho_ends ends;
-    bool names_all; /* the tables name functions that are local to the file */
+    bool names_all; /* the tables name the functions that are local to the file */
     struct uspi_gathering *into;
 };
 
@@ -77,13 +77,13 @@ static uint32_t number_of(enum kind kind, uint64_t entry) { return (uint32_t)kin
 
 /* ---- names ---- */
 
-/* Mach-O's C symbols have an underscore in front of their name (LLVM DataLayout, "m:o"). The names that bitcode builds put in the
- * place of others, which a BCSymbolMap leads back to ("__hidden#12_"), have none. */
+/* Returns the name without the underscore that Mach-O puts before C names (LLVM DataLayout, "m:o"). Bitcode builds
+ * replace names ("__hidden#12_"), and a BCSymbolMap maps them back; these names have no such underscore. */
 static const char *without_underscore(const char *name) {
     return name[0] == '_' && strncmp(name, "__hidden#", 9) != 0 ? name + 1 : name;
 }
 
-/* A name that cannot be used in place, kept with `prefix` before it. Read with room that grows until it fits. */
+/* Keeps a name that cannot be used in place, with `prefix` before it. The buffer grows until the name fits. */
 static int keep_symbol_name(const struct uspi_macho_symbols *symbols, uint32_t offset, const char *prefix,
                             struct uspi_names *names, const char **name) {
     const size_t before = strlen(prefix);
@@ -134,8 +134,8 @@ static enum rank rank_of(const struct uspi_macho_symbol *symbol) {
     return (symbol->description & USPI_N_ALT_ENTRY) != 0 ? rank + RANK_ALTERNATIVE : rank;
 }
 
-/* Labels that compilers and assemblers leave behind and that name no function: L…, l…, ltmp… (LLVM MCAsmInfoDarwin,
- * private and linker-private prefixes). What was made visible on purpose is none of them. */
+/* Returns whether a symbol is a private label of a compiler or an assembler, which names no function: L…, l…, ltmp…
+ * (LLVM MCAsmInfoDarwin, private and linker-private prefixes). An external symbol is never one. */
 static bool is_private_label(const struct uspi_macho_symbol *symbol, const char *name) {
     return (name[0] == 'L' || name[0] == 'l') && (symbol->type & (USPI_N_EXT | USPI_N_PEXT)) == 0;
 }
@@ -154,18 +154,18 @@ static int gather_symbol(struct gathering *g, enum kind kind, uint64_t i, const 
     if (!uspi_gathering_wants(g->into, start, start)) return USP_OK;
     if (!uspi_macho_code_holds(&g->code, symbol.section, start)) return USP_OK;
     const char *name = uspi_macho_name_beginning(symbols, symbol.name, room);
-    /* The second of a pair of stabs has no name, and a size where others have an address. */
+    /* The second entry of a pair of stabs has no name, and its value is a size, not an address. */
     if (is_stab && name[0] == '\0') return USP_OK;
     if (name[0] == '\0' || strcmp(name, REDACTED) == 0) return uspi_gather_boundary(g->into, start);
     uint32_t entry = (uint32_t)i;
     if (!is_stab && kind == OWN) entry = uspi_stab_function(stabs, symbols, start, name, entry);
-    /* What the debug map has among the functions is one, whatever it is called (Dart: List.add). */
+    /* An entry of the debug map's functions is a function whatever its name (Dart: List.add). */
     if (!is_stab && entry == i && is_private_label(&symbol, name)) return USP_OK;
     struct uspi_candidate candidate = {
         .start = start, .symbol = number_of(kind, entry), .rank = is_stab ? RANK_STAB : rank_of(&symbol)};
     const bool is_thumb = symbol.value != start || (symbol.description & USPI_N_ARM_THUMB_DEF) != 0;
     uspi_macho_bound(&g->ends, m->macho.arch == USP_ARCH_ARMV7 && is_thumb, &candidate);
-    /* A stab tells more than a name. */
+    /* A stab gives more than a name, so its entry is kept instead. */
     if (!is_stab && entry == i && symbol.name < IS_NAME) candidate.name = number_of(kind, IS_NAME | symbol.name);
     return uspi_gather(g->into, &candidate);
 }
@@ -198,7 +198,8 @@ static int gather_exports(struct gathering *g) {
     return USP_OK;
 }
 
-/* A stub leads to what other files see or have. (lld 13's indirect symbol tables count the debug map's entries wrongly.) */
+/* Returns whether a stub's symbol has a name and is external, as the target of a stub must be. (lld 13's indirect
+ * symbol tables count the debug map's entries wrongly.) */
 static bool is_stub_named(const struct macho_tables *m, const struct uspi_stub *stub) {
     struct uspi_macho_symbol symbol;
     char room[USPI_MACHO_NAME_BEGINNING];
@@ -227,7 +228,7 @@ static int gather_stubs(const struct gathering *g) {
     return USP_OK;
 }
 
-/* The end of a stub is the next one's beginning, or where the longest one would end. */
+/* Adds message stubs. A stub ends where the next one begins, and at most after the size of the longest one. */
 static int gather_objc_stubs(const struct gathering *g) {
     const struct macho_tables *m = g->tables;
     uint64_t offset = 0;
@@ -245,7 +246,7 @@ static int gather_objc_stubs(const struct gathering *g) {
     return USP_OK;
 }
 
-/* Whether the tables name the functions that are local to the file. */
+/* Returns whether the tables name the functions that are local to the file. */
 static bool names_all(const struct macho_tables *m, const struct uspi_macho_code *code) {
     if (m->symbols[OF_DSYM].count > 0 || m->macho.type == USPI_MH_OBJECT || m->macho.type == USPI_MH_DSYM) return true;
     for (uint64_t i = 0; i < m->symbols[OWN].count; i++) {
@@ -287,7 +288,7 @@ static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathe
     return status;
 }
 
-/* ---- what was gathered ---- */
+/* ---- looking up what was gathered ---- */
 
 static int get_name(const struct uspi_macho_symbols *symbols, uint32_t offset, struct uspi_names *names,
                     const char **name) {
@@ -355,7 +356,7 @@ static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_na
     return get_symbol(m, kind, number & ENTRY_MASK, names, named);
 }
 
-/* For comparison: without the underscore, and "" for what has no comparable name. */
+/* Returns the name for comparison: without the underscore, and "" when it cannot be compared. */
 static const char *name_to_compare(const struct macho_tables *m, uint32_t number,
                                    char room[USPI_MACHO_NAME_BEGINNING]) {
     enum kind kind = (enum kind)(number >> KIND_SHIFT);
@@ -379,8 +380,8 @@ static const char *name_to_compare(const struct macho_tables *m, uint32_t number
     return without_underscore(uspi_macho_name_beginning(symbols, symbol.name, room));
 }
 
-/* As with ELF: without the underscores of the implementation's own aliases, then by the alphabet, so that the symbol table
- * and the exports give the same answer. */
+/* Prefers the same names as ELF's tables do: first those without the underscores of the implementation's own aliases,
+ * then the alphabetically first. So the symbol table and the exports give the same answer. */
 static int prefer(const void *context, uint32_t a, uint32_t b) {
     char rooms[2][USPI_MACHO_NAME_BEGINNING];
     const char *first = name_to_compare(context, a, rooms[0]), *second = name_to_compare(context, b, rooms[1]);
@@ -401,7 +402,8 @@ static void close_tables(struct uspi_tables *tables) {
     free(m);
 }
 
-/* What cannot be read is as good as absent, but for a lack of memory. */
+/* Opens all tables. A table that cannot be read counts as absent. Fails when the entries of a symbol table cannot be
+ * read, or when memory is exhausted. */
 static int open_all(struct macho_tables *m, struct uspi_bytes file, const struct uspi_bytes *debug,
                     const struct uspi_wanted_slice *wanted) {
     int status = uspi_fat_pick(file, wanted, &m->macho, NULL);

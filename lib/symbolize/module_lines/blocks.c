@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See module_lines.h and state.h: the blocks that are made of a source when they are asked for, and all blocks in turn. */
+/* See module_lines.h and state.h: makes the blocks of a source when lookups need them, and visits all blocks. */
 #include "lib/symbolize/module_lines/state.h"
 
 #include "lib/base/array.h"
@@ -9,7 +9,7 @@
 
 static void destroy_block(struct uspi_cached *cached) { free(cached); }
 
-/* Makes a unit's block. NULL when memory lacks. The lock is held. */
+/* Makes a unit's block. Returns NULL when memory is exhausted. The caller holds the lock. */
 static struct uspi_made_block *make_block(struct uspi_lines *lines, size_t unit) {
     const uint8_t *bytes;
     size_t size;
@@ -56,7 +56,7 @@ struct adding {
     uint32_t unit;
 };
 
-/* The shape of uspi_block_visitor: what a block knows something of. */
+/* A uspi_block_visitor: adds the range of a place for which the block knows a function or a file. */
 static int add_range(void *context, const struct uspi_block_place *place) {
     struct adding *adding = context;
     if (place->node == 0 && place->file == 0) return 0;
@@ -102,7 +102,7 @@ const struct uspi_map *uspi_lines_unclaimed(struct uspi_lines *lines) {
     return found != NULL ? &found->map : NULL;
 }
 
-/* ---- all of them ---- */
+/* ---- visiting all blocks ---- */
 
 struct visiting {
     const struct uspi_lines *lines;
@@ -110,13 +110,13 @@ struct visiting {
     void *context;
 };
 
-/* The shape of uspi_block_visitor. */
+/* A uspi_block_visitor: visits the start of a place. */
 static int visit_place(void *context, const struct uspi_block_place *place) {
     const struct visiting *v = context;
     return v->visit(v->context, place->start + v->lines->moved);
 }
 
-/* The shape of uspi_call_visitor. */
+/* A uspi_call_visitor: visits the last byte of a call. */
 static int visit_call(void *context, const struct uspi_block_call *call) {
     const struct visiting *v = context;
     return v->visit(v->context, call->end - 1 + v->lines->moved);

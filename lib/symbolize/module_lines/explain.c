@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See module_lines.h: what there is to say of where lines are from. */
+/* See module_lines.h: uspi_lines_explain, which says where lines are from or why there are none. */
 #include "lib/symbolize/module_lines/state.h"
 
 #include <stdio.h>
 
-/* Whether object files were looked for, and none was found. Under the lock. */
+/* Returns whether object files were tried, and none could be used. The caller holds the lock. */
 static bool lacks_objects(const struct uspi_lines *lines) {
     bool any_tried = false;
     for (size_t i = 0; lines->objects != NULL && i < lines->debug_map.object_count; i++) {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* See module_lines.h: what the blocks say of an address, and their strings. */
+/* See module_lines.h: finds the blocks' answers for an address, and the strings of answers. */
 #include "lib/symbolize/module_lines/state.h"
 
 #include <string.h>
 
-/* Whether an answer is the better one: of a function rather than of rows alone; of the smaller range; of the lower number. */
+/* Returns whether `a` is the better answer. A function is better than rows alone, a smaller range better than a larger
+ * one, a lower block number better than a higher one. */
 static bool is_better(const struct uspi_lines_answer *a, const struct uspi_lines_answer *b) {
     if ((a->place.node != 0) != (b->place.node != 0)) return a->place.node != 0;
     if (a->place.node != 0 && a->part.size != b->part.size) return a->part.size < b->part.size;
     return a->number < b->number;
 }
 
-/* What one block says. 1, 0 when it says nothing, or a status. */
+/* Asks one block. Returns 1 when it has an answer, 0 when it has none, or a status. */
 static int ask_block(const struct uspi_lines *lines, const struct uspi_block *block, uint32_t number, uint64_t address,
                      struct uspi_lines_answer *answer) {
     if (block->entries == 0) return 0;
@@ -52,7 +53,8 @@ static int ask_blocks(struct uspi_lines *lines, const struct uspi_map *map, uint
     return count;
 }
 
-/* Leaves the best in front, and behind it those whose function has the very same code. */
+/* Moves the best answer to the front, and after it the answers whose function has exactly the same code. Returns their
+ * number. */
 static int choose(struct uspi_lines_answer *answers, int count) {
     int best = 0, kept = 1;
     for (int i = 1; i < count; i++) {
@@ -71,7 +73,7 @@ static int choose(struct uspi_lines_answer *answers, int count) {
     return kept;
 }
 
-/* By the debug map. */
+/* Finds the answers in the object file that the debug map gives for the address. */
 static int find_in_object(struct uspi_lines *lines, uint64_t address,
                           struct uspi_lines_answer answers[USPI_MAP_BLOCKS]) {
     struct uspi_object_place place;
@@ -125,7 +127,7 @@ int uspi_lines_find_text(const struct uspi_lines_answer *answer, uint64_t text, 
     const struct uspi_line_source *source = answer->lines->source;
     const struct uspi_texts *texts = source->texts(source, answer->number);
     *found = uspi_text_at(texts, block->bytes + block->at_text, block->text_bytes, text);
-    /* What stands in the block goes with it, what is in memory with the lines. */
+    /* Copies strings that can be freed before `names`: strings in the block, and all strings of lines in memory. */
     const bool is_own = (text & ((1u << USPI_TEXT_KIND_BITS) - 1)) == USPI_TEXT_BLOCK;
     if (*found == NULL || (!is_own && !answer->lines->is_in_memory)) return USP_OK;
     *found = uspi_names_keep(names, *found, strlen(*found));

@@ -37,7 +37,7 @@ void uspi_source_paths_clear(struct uspi_source_paths *paths) {
     *paths = (struct uspi_source_paths){.maps = NULL};
 }
 
-/* The length of a folder's path without slashes at its end. */
+/* Returns the length of a folder's path without trailing slashes. */
 static size_t bare_length(const char *folder) {
     size_t length = strlen(folder);
     while (length > 0 && folder[length - 1] == '/') length--;
@@ -80,7 +80,8 @@ static void set_file(const struct asking *asking, uint32_t file, struct usp_sour
 
 /* ---- frames ---- */
 
-/* Where the last frame's function was called: the line of the next. */
+/* The source place of a frame. In the innermost frame it is that of the address, in every other one that of the call to
+ * the frame before. */
 struct place {
     uint32_t file, line, column, flags, source;
 };
@@ -90,7 +91,7 @@ void uspi_put_source_frame(struct usp_lines *lines, const struct usp_source_fram
     lines->count++;
 }
 
-/* The line of the address itself. */
+/* Returns the source place of the address itself. */
 static struct place innermost_place(const struct uspi_lines_answer *answer, uint32_t wanted) {
     const struct uspi_block_place *row = &answer->place;
     if (row->file == 0) return (struct place){0};
@@ -123,16 +124,17 @@ int uspi_lines_frames(const struct uspi_source_paths *paths, struct uspi_names *
         frame.line = place.line;
         frame.column = place.column;
         frame.function = uspi_lines_text(answer, function.name, asking.names);
-        /* A name that cannot be read is damage. */
+        /* If a name in an index cannot be read, the index is damaged. */
         if (frame.function == NULL && function.name != 0 && indexed != 0) return USP_ERROR_FORMAT;
         frame.named_by = frame.function != NULL ? USP_STRATEGY_DEBUG_INFO : USP_STRATEGY_NONE;
         if (of.caller != 0) frame.flags |= USP_SOURCE_INLINED;
-        /* A call of line 0 is one that the compiler made: as with rows, that is what is known of the caller's place. */
+        /* Line 0 with a file marks a call that the compiler made. As with rows of line 0, the caller's place is then
+         * known, without a line. */
         const bool has_place = of.call_line != 0 || of.call_file != 0;
         place =
             (struct place){of.call_file, of.call_line, of.call_column, 0, has_place ? USP_LINE_CALL : USP_LINE_NONE};
         node = of.caller;
-        /* Of more inlined calls than are wanted, the innermost ones are given. */
+        /* Of more inlined calls than inlined_limit, only the innermost ones are given. */
         if (node == 0 || inlined++ < asking.paths->inlined_limit) uspi_put_source_frame(lines, &frame);
     } while (node != 0);
     return USP_OK;

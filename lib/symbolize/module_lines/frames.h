@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Source frames: makes them of a block's answer, innermost inlined call first. */
+/* Makes source frames from a block's answer, innermost inlined call first. */
 #ifndef USPI_MODULE_LINES_FRAMES_H
 #define USPI_MODULE_LINES_FRAMES_H
 

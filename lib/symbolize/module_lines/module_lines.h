@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The lines of one module: from an index file, from debug information, or from the debug information of the object
- * files that a Mach-O image was linked from. All of them are looked up as blocks. Blocks of debug information are made
- * when a lookup needs them, and are cached by the symbolizer, which may discard them. Blocks of an index file are used
- * in place. */
+/* The lines of one module: from an index file, from debug information, from the debug information of the object files
+ * that a Mach-O image was linked from, from Go's function table, or from a symbol file. All of them are looked up as
+ * blocks. Blocks of an index file are used in place. Other blocks are made when a lookup needs them. The symbolizer
+ * caches them and may discard them. */
 #ifndef USPI_MODULE_LINES_H
 #define USPI_MODULE_LINES_H
 
@@ -58,8 +58,8 @@ struct uspi_lines *uspi_lines_open_in_memory(const struct usp_image *image, cons
  * blocks. A result other than 0 ends the visit and is returned. */
 int uspi_lines_visit(struct uspi_lines *lines, int (*visit)(void *context, uint64_t address), void *context);
 
-/* Returns the source of the blocks: debug information or Go's function table. NULL: an index, object files, or
- * nothing. */
+/* Returns the source of the blocks: debug information, Go's function table or a symbol file. NULL: an index, object
+ * files, or nothing. */
 struct uspi_line_source *uspi_lines_source(const struct uspi_lines *lines);
 
 /* Finds a string of an answer. It is valid as long as the lines, or is copied into `names`. *found is NULL when there
@@ -67,7 +67,7 @@ struct uspi_line_source *uspi_lines_source(const struct uspi_lines *lines);
 int uspi_lines_find_text(const struct uspi_lines_answer *answer, uint64_t text, struct uspi_names *names,
                          const char **found);
 
-/* Returns the same string, or NULL, also when it cannot be read. */
+/* Returns the string that uspi_lines_find_text finds; NULL when there is none, or when it cannot be read. */
 const char *uspi_lines_text(const struct uspi_lines_answer *answer, uint64_t text, struct uspi_names *names);
 
 /* Returns what is added to an address in the debug information to give the address as linked in the image; 0 for

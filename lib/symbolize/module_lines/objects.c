@@ -7,18 +7,18 @@
 /* Longer than any path that a linker writes. */
 #define OBJECT_PATH_MAX 4096
 
-/* Opens an object file of the debug map and finds its lines. Under the lock; called once for each. */
+/* Opens an object file of the debug map and finds its lines. Called once for each object file, with the lock held. */
 static int open_object(struct uspi_lines *lines, uint32_t number) {
     const struct uspi_mapped_object *mapped = &lines->debug_map.objects[number];
     struct uspi_line_object *object = &lines->objects[number];
     struct uspi_search search = lines->places->search;
     struct uspi_error why = {0};
     struct uspi_macho macho;
-    /* An object has no UUID. */
+    /* An object file has no UUID. */
     const struct uspi_wanted_slice wanted = {.arch = lines->image->arch, .variant = lines->image->variant};
     char path[OBJECT_PATH_MAX];
     object->was_tried = true;
-    /* These are the image's own, and no object's. */
+    /* search.file is the image's own file. An object file may lie where the debug map says. */
     search.file = NULL;
     search.as_named = true;
     int status = uspi_bytes_string(lines->map_symbols.strings, mapped->path, path, sizeof path, "object file", &why);
@@ -35,7 +35,8 @@ static int open_object(struct uspi_lines *lines, uint32_t number) {
         object->lines = uspi_lines_open_without_index(&object->image, lines->places, object->file, lines->cache);
         if (object->lines == NULL) status = USP_ERROR_NO_MEMORY;
     }
-    /* A path that was read in several ways was not found in the first. */
+    /* A path can be read as a file or as a member of an archive. When one of these is found, the error of the other is
+     * dropped. */
     if (status == USP_OK) why = object->lines->problem;
     if (why.status != USP_OK && lines->problem.status == USP_OK) lines->problem = why;
     return status == USP_ERROR_NO_MEMORY ? status : USP_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See module_lines.h: where the lines of an image are: in an index, in debug information, in object files, in a function table
- * or a file of symbols. */
+/* See module_lines.h: finds the lines of an image in an index, in debug information, in object files, in Go's function
+ * table or in a symbol file. */
 #include "lib/symbolize/module_lines/state.h"
 
 #include "lib/images/macho_file.h"
@@ -60,7 +60,8 @@ static int open_dwarf(struct uspi_lines *lines, const struct usp_image *image, c
     return lines->file_path != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
-/* The image's own file, or the one that its debugging information was split off to. */
+/* Opens the DWARF of an image. ELF: in the image's own file, otherwise in its separate debug file. Mach-O: in the dSYM,
+ * otherwise in the image's own file. */
 static int find_dwarf(struct uspi_lines *lines, const struct usp_image *image, const struct uspi_places *places,
                       const struct uspi_file *file) {
     const bool is_macho = (image->flags & USP_IMAGE_MACHO) != 0;
@@ -82,7 +83,7 @@ static int find_dwarf(struct uspi_lines *lines, const struct usp_image *image, c
     return status;
 }
 
-/* The debug map of an image that has neither a dSYM nor debug information of its own. */
+/* Opens the debug map of an image that has neither a dSYM nor debug information of its own. */
 static int open_debug_map(struct uspi_lines *lines) {
     const struct usp_image *image = lines->image;
     const struct uspi_wanted_slice wanted = uspi_slice_of_image(image);
@@ -99,7 +100,7 @@ static int open_debug_map(struct uspi_lines *lines) {
     return lines->objects != NULL && lines->file_path != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
-/* Go's function table, of a program that has no debug information. */
+/* Opens Go's function table of a program that has no debug information. */
 static int open_go(struct uspi_lines *lines) {
     const struct usp_image *image = lines->image;
     const bool is_macho = (image->flags & USP_IMAGE_MACHO) != 0;
@@ -116,7 +117,7 @@ static int open_go(struct uspi_lines *lines) {
     return lines->file_path != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
-/* A file that has the image's symbols instead of its code. */
+/* Opens the lines of a file that has the image's symbols instead of its code. */
 static int open_symbol_file(struct uspi_lines *lines, const struct uspi_file *file) {
     const struct usp_image *image = lines->image;
     int status = uspi_symfile_source_open(uspi_file_bytes(file), &lines->source);
@@ -130,7 +131,7 @@ static int open_symbol_file(struct uspi_lines *lines, const struct uspi_file *fi
     return lines->file_path != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
-/* What is not an index. */
+/* Opens the first source of lines that is found, other than an index. */
 static int open_source(struct uspi_lines *lines) {
     if (lines->image_file != NULL && uspi_symbol_file_is(uspi_file_bytes(lines->image_file)))
         return open_symbol_file(lines, lines->image_file);
@@ -142,7 +143,7 @@ static int open_source(struct uspi_lines *lines) {
     return other;
 }
 
-/* Which unit claims which code. */
+/* Makes the map from code to the units that claim it, and what is needed to make their blocks. */
 static int make_map(struct uspi_lines *lines) {
     struct uspi_map_range *ranges = NULL;
     size_t count, size, units = lines->source->units;
@@ -163,14 +164,14 @@ static int make_map(struct uspi_lines *lines) {
     return status;
 }
 
-/* The index of the image, if there is one. USP_OK, or why it is not used. */
+/* Opens the index of the image. Returns USP_OK, or the reason why no index is used. */
 static int open_index(struct uspi_lines *lines) {
     const struct usp_image *image = lines->image;
     int status = uspi_index_file_find(lines->places->index_store, image, &lines->index, &lines->problem);
     if (status != USP_OK) return status;
     const struct uspi_index_file *index = lines->index;
     if (index->blocks == 0 && lines->image_file != NULL) {
-        /* It was made of a stripped file; what is at hand may have lines, and has the names. */
+        /* The index was made from a stripped file. The image's file may have lines, and has the names. */
         uspi_index_file_close(lines->index);
         lines->index = NULL;
         return USP_ERROR_NOT_FOUND;
@@ -183,7 +184,7 @@ static int open_index(struct uspi_lines *lines) {
     return keeps && lines->file_path != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
-/* What is looked at. */
+/* Which places are searched for lines. */
 enum scope { WITH_INDEX, WITHOUT_INDEX, FILE_ALONE };
 
 static int open_any(struct uspi_lines *lines, enum scope scope) {
@@ -196,7 +197,7 @@ static int open_any(struct uspi_lines *lines, enum scope scope) {
     if (scope == WITH_INDEX && lines->places->index_store != NULL) {
         int status = open_index(lines);
         if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
-        /* An index that is not there is nothing to complain about. */
+        /* A missing index is not a problem. */
         if (status == USP_ERROR_NOT_FOUND) lines->problem.status = USP_OK;
     }
     const struct uspi_error index_problem = lines->problem;

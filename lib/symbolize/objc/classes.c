@@ -6,11 +6,12 @@
 
 #include <string.h>
 
-/* objc_class, in words: isa, superclass, cache (two), data. category_t: name, class, instance methods, class methods. */
+/* The words of objc_class: isa, superclass, cache (two), data. The words of category_t: name, class, instance methods,
+ * class methods. */
 enum { CLASS_DATA = 4 };
 enum { CATEGORY_NAME = 0, CATEGORY_CLASS = 1, CATEGORY_INSTANCE_METHODS = 2, CATEGORY_CLASS_METHODS = 3 };
 
-/* The low bits of the data word mark Swift classes and retain/release methods of their own (FAST_*). */
+/* The low bits of the data word mark Swift classes and classes with their own retain/release methods (FAST_*). */
 #define DATA_TAGS_64 7u
 #define DATA_TAGS_32 3u
 
@@ -21,14 +22,14 @@ enum { CATEGORY_NAME = 0, CATEGORY_CLASS = 1, CATEGORY_INSTANCE_METHODS = 2, CAT
 #define RW_POINTER 8 /* class_rw_t.ro_or_rw_ext */
 #define IS_RW_EXT  1u
 
-/* isa.h: in a realized class isa is packed when bit 0 is set. ISA_MASK of arm64 before signatures, of arm64e (whose
- * signature goes the usual way), of x86_64. */
+/* From isa.h: the isa of a realized class is packed if bit 0 is set. There is an ISA_MASK each for arm64 before
+ * signatures, for arm64e (whose signature is removed as usual), and for x86_64. */
 #define IS_PACKED       1u
 #define ISA_MASK_ARM64  UINT64_C(0x0000000ffffffff8)
 #define ISA_MASK_ARM64E UINT64_C(0x007ffffffffffff8)
 #define ISA_MASK_X86_64 UINT64_C(0x00007ffffffffff8)
 
-/* What is read of a class. */
+/* What is read from a class. */
 struct class {
     usp_addr ro;
     usp_addr ext;   /* class_rw_ext_t; 0: none */
@@ -44,7 +45,7 @@ struct walk {
     struct uspi_objc_owner owner;
 };
 
-/* class_ro_t: three numbers of 32 bits, in 64-bit code a fourth; then words: layout, name, methods. */
+/* class_ro_t has three numbers of 32 bits, four in 64-bit code; then words: layout, name, methods. */
 static usp_addr ro_name(const struct uspi_objc_source *source, usp_addr ro) {
     return ro + (source->word == 8 ? 16 : 12) + source->word;
 }
@@ -60,7 +61,7 @@ static int read_flags(const struct uspi_objc_source *source, usp_addr at, uint32
     return status;
 }
 
-/* From class_rw_t to class_ro_t, straight or through class_rw_ext_t, whose first word it is. */
+/* Follows class_rw_t to class_ro_t, directly or through class_rw_ext_t, whose first word points to it. */
 static int read_realized(const struct uspi_objc_source *source, usp_addr rw, struct class *class) {
     struct uspi_pointer pointer;
     int status = uspi_objc_pointer(source, rw + RW_POINTER, &pointer);
@@ -115,8 +116,9 @@ static bool is_meta(const struct uspi_objc_source *source, usp_addr at, struct c
     return at != 0 && read_class(source, at, class) == USP_OK && (class->flags & RO_META) != 0;
 }
 
-/* A realized class's isa can be packed in a way that depends on the runtime; the metaclass's own flag says which way is
- * right. Where isa is an index into a table of the runtime (arm64_32) the metaclass cannot be found. */
+/* Reads the metaclass of a class. A realized class's isa can be packed in a way that depends on the runtime; the
+ * metaclass's own flag shows which mask is right. Where isa is an index into a table of the runtime (arm64_32), the
+ * metaclass cannot be found. */
 static bool read_metaclass(const struct uspi_objc_source *source, usp_addr at, struct class *class) {
     struct uspi_pointer pointer;
     uint64_t isa;
@@ -139,7 +141,7 @@ static int walk_class(struct walk *walk, usp_addr at) {
     return walk_methods(walk, &metaclass);
 }
 
-/* The name of the class that a category extends, which may be another image's. */
+/* Reads the name of the class that a category extends, which may be in another image. */
 static int read_extended(const struct uspi_objc_source *source, usp_addr at, struct uspi_objc_text *name) {
     struct uspi_pointer pointer;
     struct class class;
@@ -169,14 +171,14 @@ static int walk_category(struct walk *walk, usp_addr at) {
     return walk_lists(walk, at + CATEGORY_CLASS_METHODS * word, USPI_OBJC_BASE_METHODS, USPI_OBJC_OF_CATEGORY);
 }
 
-/* What the section holds is an array of pointers to one or the other. */
+/* Walks a section, which is an array of pointers to classes or to categories. */
 static int walk_section(struct walk *walk, const struct uspi_macho_section *section, bool is_categories) {
     const struct uspi_objc_source *source = walk->source;
     usp_addr at = section->address + source->space.slide;
     int status = USP_OK;
     for (uint64_t i = 0; status == USP_OK && i < section->size / source->word; i++, at += source->word) {
         struct uspi_pointer pointer;
-        /* Behind the first that cannot be read there is nothing more of the section. */
+        /* If one pointer cannot be read, the rest of the section cannot be read either. */
         if (*walk->budget == 0 || uspi_objc_pointer(source, at, &pointer) != USP_OK) break;
         --*walk->budget;
         if (pointer.target == 0) continue;
@@ -187,7 +189,8 @@ static int walk_section(struct walk *walk, const struct uspi_macho_section *sect
 
 enum section_kind { OTHER, CLASSES, CATEGORIES };
 
-/* The sections of non-lazy classes repeat what stands in the others, except where a linker left it out there. */
+/* Returns the kind of a section. The sections of non-lazy classes repeat what is in the others, unless a linker left it
+ * out there. */
 static enum section_kind kind_of(const char *name) {
     static const char *const classes[] = {"__objc_classlist", "__objc_nlclslist"};
     static const char *const categories[] = {"__objc_catlist", "__objc_catlist2", "__objc_nlcatlist"};

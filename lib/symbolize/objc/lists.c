@@ -4,14 +4,14 @@
 
 #define LIST_HEADER 8 /* u32 entry size with flags, u32 count */
 
-/* method_list_t: the runtime keeps flags in the upper half and in the lowest two bits. */
+/* From method_list_t: the runtime keeps flags in the upper half and in the lowest two bits of the entry size. */
 #define ENTRY_SIZE_MASK  0xfffcu
 #define IS_RELATIVE      0x80000000u
 #define NAMES_ARE_DIRECT 0x40000000u
 
 #define RELATIVE_ENTRY 12 /* i32 name, i32 types, i32 implementation */
 
-/* relative_list_list_t: entries of {u16 image, i48 distance from the entry to the list}. */
+/* From relative_list_list_t: entries of {u16 image, i48 distance from the entry to the list}. */
 #define LISTS_ENTRY 8
 
 int uspi_objc_list_open(const struct uspi_objc_source *source, usp_addr at, struct uspi_objc_list *list) {
@@ -24,13 +24,13 @@ int uspi_objc_list_open(const struct uspi_objc_source *source, usp_addr at, stru
     uint32_t needed = list->is_relative ? RELATIVE_ENTRY : 3 * source->word;
     if (list->count != 0 && list->entry_size < needed) return USP_ERROR_FORMAT;
     if (!list->is_relative || !source->space.is_loaded) return USP_OK;
-    /* The runtime goes by where the list lies; the flag is only there in caches that were built with it. */
+    /* The runtime checks whether the list lies in the cache. The flag is set only in caches that were built with it. */
     bool is_in_cache = (source->space.macho.flags & USPI_MH_DYLIB_IN_CACHE) != 0;
     list->has_direct_names = is_in_cache && (source->selectors != 0 || (word & NAMES_ARE_DIRECT) != 0);
     return list->has_direct_names && source->selectors == 0 ? USP_ERROR_UNSUPPORTED : USP_OK;
 }
 
-/* An offset of 32 bits, counted from where it stands. */
+/* Returns the address to which a 32-bit offset leads, counted from its own address. */
 static usp_addr relative_to(usp_addr at, const uint8_t *raw) { return at + (uint64_t)(int64_t)(int32_t)uspi_le32(raw); }
 
 static usp_addr in_word(const struct uspi_objc_source *source, usp_addr address) {
@@ -89,7 +89,8 @@ static int walk_relative_lists(const struct walk *walk, usp_addr at) {
     for (uint32_t i = 0; status == USP_OK && i < count; i++, at += entry_size) {
         status = uspi_objc_read(walk->source, at, raw, sizeof raw);
         if (status != USP_OK) break;
-        /* Those of images that the process has not loaded hold methods of these images only, which are not asked for. */
+        /* Lists of images that the process has not loaded have only methods of those images, which are not asked
+         * for. */
         uint64_t distance = uspi_le64(raw) >> 16;
         if ((distance >> 47) != 0) distance |= UINT64_C(0xffff) << 48;
         status = visit_one(walk, at + distance);
@@ -97,7 +98,7 @@ static int walk_relative_lists(const struct walk *walk, usp_addr at) {
     return status;
 }
 
-/* {u32 count; pointers from the next whole word on} */
+/* Walks an array of lists: {u32 count; pointers from the next whole word on}. */
 static int walk_array(const struct walk *walk, usp_addr at) {
     const unsigned word = walk->source->word;
     uint8_t raw[4];

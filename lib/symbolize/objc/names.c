@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Generic Swift classes have mangled names of some kilobytes; what is longer than this is no name. */
+/* The maximum length of a part of a name. The mangled names of generic Swift classes have some kilobytes. */
 #define PART_MAX ((size_t)1 << 16)
 
 struct text {
@@ -13,7 +13,7 @@ struct text {
     size_t used, room;
 };
 
-/* Room for n more bytes and a NUL. */
+/* Makes room for n more bytes and a NUL. */
 static int make_room(struct text *text, size_t n) {
     if (text->room - text->used > n) return USP_OK;
     size_t room = (text->used + n + 1) * 2;

@@ -4,18 +4,21 @@
 
 #include "lib/symbolize/objc/names.h"
 
-/* dyld cache_builder/dyld_cache_format.h: dyld_cache_header.objcOptsOffset, in headers whose own size, which is where the
- * mappings follow (mappingOffset), reaches so far. The offset counts from the cache's beginning. */
+/* From dyld cache_builder/dyld_cache_format.h: the offset of dyld_cache_header.objcOptsOffset. A header has the field
+ * if its size reaches that far; the mappings follow the header, so mappingOffset is its size. objcOptsOffset counts
+ * from the start of the cache. */
 #define MAPPING_OFFSET   0x10
 #define OBJC_OPTS_OFFSET 0x1d0
-/* dyld common/DyldSharedCache.h: ObjCOptimizationHeader.relativeMethodSelectorBaseAddressOffset, from the same place. */
+/* From dyld common/DyldSharedCache.h: ObjCOptimizationHeader.relativeMethodSelectorBaseAddressOffset, which also counts
+ * from the start of the cache. */
 #define SELECTOR_BASE 48
 
-/* Darwin's user addresses: 47 bits, on iOS devices 39 (xnu osfmk/arm64/proc_reg.h, osfmk/mach/i386/vm_param.h). */
+/* The bits of user addresses on Darwin: 47, or 39 on iOS devices (xnu osfmk/arm64/proc_reg.h,
+ * osfmk/mach/i386/vm_param.h). */
 #define LOW_47 ((UINT64_C(1) << 47) - 1)
 #define LOW_39 ((UINT64_C(1) << 39) - 1)
 
-/* Above them lies a tag: the top byte, which loads ignore. */
+/* The bits below the top byte, which is a tag that loads ignore. */
 #define BELOW_TOP_BYTE ((UINT64_C(1) << 56) - 1)
 
 static usp_addr find_selectors(const struct uspi_objc_source *source, usp_addr cache) {
@@ -74,7 +77,7 @@ usp_addr uspi_objc_strip(const struct uspi_objc_source *source, uint64_t value) 
     uint8_t byte;
     if (source->word == 4) return (uint32_t)value;
     if (source->signature_mask != 0) return value & ~source->signature_mask & BELOW_TOP_BYTE;
-    /* Of a kernel that is not known: what 39 bits leave is right when 47 leave no address. */
+    /* The kernel is not known: use 39 bits if only these give an address that can be read. */
     usp_addr wide = value & LOW_47, narrow = value & LOW_39;
     if (wide == narrow || source->space.macho.arch != USP_ARCH_ARM64) return wide;
     return uspi_objc_read(source, wide, &byte, 1) != USP_OK && uspi_objc_read(source, narrow, &byte, 1) == USP_OK

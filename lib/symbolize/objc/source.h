@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where Objective-C metadata is read from: a Mach-O file, or the memory of a process (running, stopped, or a core) in which
- * the loader and the runtime have been at work on it. Reads by address and resolves pointers; knows no class.
+/* A source of Objective-C metadata: a Mach-O file, or the memory of a process (running, stopped, or a core), which the
+ * loader and the runtime have changed. Reads by address and resolves pointers; does not know classes.
  *
  * Addresses are those of the source: as linked in a file, as loaded in memory. */
 #ifndef USPI_OBJC_SOURCE_H
@@ -11,38 +11,38 @@
 
 struct uspi_objc_source {
     struct uspi_macho_space space;
-    struct uspi_fixups fixups; /* of a file */
+    struct uspi_fixups fixups; /* for a file */
     unsigned word;             /* bytes of a pointer */
     uint64_t signature_mask;
-    usp_addr selectors; /* what names in the shared cache's method lists count from; 0 unknown */
+    usp_addr selectors; /* base of the names in the shared cache's method lists; 0: not known */
 };
 
-/* Opens what `macho` was opened on, file or memory, which must outlive the source. process: of an image in memory, NULL for a file.
- * *source is the caller's to close on USP_OK. Returns as uspi_macho_space_open and uspi_fixups_open. */
+/* Opens the file or memory of `macho`, which must outlive the source. process: for an image in memory; NULL for a file.
+ * On USP_OK, the caller closes *source. Returns as uspi_macho_space_open and uspi_fixups_open do. */
 int uspi_objc_source_open(struct uspi_objc_source *source, const struct uspi_macho *macho,
                           const struct uspi_pointers *process);
 void uspi_objc_source_close(struct uspi_objc_source *source);
 
-/* Copies n bytes. USP_OK, or why they cannot be read. */
+/* Copies n bytes. Returns USP_OK, or the status with which reading failed. */
 int uspi_objc_read(const struct uspi_objc_source *source, usp_addr at, void *to, size_t n);
 
-/* The word at an address as it stands there; in a file only numbers make sense. */
+/* Reads the word at an address unchanged. In a file, only words that are plain numbers are meaningful. */
 int uspi_objc_word(const struct uspi_objc_source *source, usp_addr at, uint64_t *value);
 
-/* The pointer at an address: in a file what it will point to, in memory what it points to, without its signature. Tags in
- * its low bits stay. */
+/* Reads the pointer at an address. In a file, it gives what the pointer will point to; in memory, what it points to,
+ * without its signature. Tags in the low bits stay. */
 int uspi_objc_pointer(const struct uspi_objc_source *source, usp_addr at, struct uspi_pointer *pointer);
 
-/* An address out of a stored word of memory, without a signature or a tag in the upper bits. */
+/* Returns the address in a word of memory, without a signature or a tag in the upper bits. */
 usp_addr uspi_objc_strip(const struct uspi_objc_source *source, uint64_t value);
 
-/* A string of the metadata: at an address, or the name of an import at an offset of the file. */
+/* A string of the metadata: its address, or for the name of an import its offset in the file. */
 struct uspi_objc_text {
     uint64_t at;
     bool is_import;
 };
 
-/* *bytes begins with the string. */
+/* Finds the bytes of a string. *bytes begins with the string. */
 int uspi_objc_text_bytes(const struct uspi_objc_source *source, struct uspi_objc_text text, struct uspi_bytes *bytes);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See tables.h. A symbol's number is the method's position behind all lists before its own: nothing is kept for a
- * single method. */
+/* See tables.h. A symbol's number is the number of methods in all lists before its own, plus its position there. So no
+ * memory is needed for a single method. */
 #include "lib/symbolize/objc/tables.h"
 
 #include "lib/symbolize/macho/ends.h"
@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lists may overlap and be named many times over, so that what is believed is bounded: in a file by its size, since
- * neither a method nor a class or list with what refers to it takes less than 12 bytes; in memory by more than the largest
- * images have. */
+/* The maximum number of methods that are read. Lists may overlap and be referred to many times, so the number must be
+ * limited. For a file, its size is the limit: a method, a class or a list with its reference takes at least 12 bytes.
+ * In memory, the limit is more than the largest images have. */
 #define BYTES_AT_LEAST   12
 #define BUDGET_IN_MEMORY (UINT64_C(1) << 22)
 #define NUMBERS_MAX      (USPI_NO_SYMBOL - 1)
@@ -35,10 +35,10 @@ struct objc_tables {
 
 struct visit {
     struct objc_tables *tables;
-    uint64_t methods; /* that are still believed */
+    uint64_t methods; /* how many more methods are accepted */
 };
 
-/* The shape of uspi_objc_visit. */
+/* A uspi_objc_visit function: adds a list. */
 static int add_list(void *context, const struct uspi_objc_owner *owner, usp_addr at) {
     struct visit *visit = context;
     struct objc_tables *t = visit->tables;
@@ -60,7 +60,7 @@ static int add_list(void *context, const struct uspi_objc_owner *owner, usp_addr
     return USP_OK;
 }
 
-/* Where a method's code begins, as linked. */
+/* Returns the start of a method's code, as linked. */
 static usp_addr start_of(const struct objc_tables *t, usp_addr implementation) {
     return (implementation & uspi_macho_address_mask(t->source.space.macho.arch)) - t->source.space.slide;
 }
@@ -69,10 +69,10 @@ static int gather_list(const struct objc_tables *t, const struct list *list, str
                        struct uspi_gathering *gathering) {
     for (uint32_t i = 0; i < list->list.count; i++) {
         struct uspi_objc_method method;
-        /* Lists lie in one piece: what follows cannot be read either. */
+        /* A list is contiguous, so the entries after this one cannot be read either. */
         if (uspi_objc_method(&t->source, &list->list, i, &method) != USP_OK) break;
         usp_addr start = start_of(t, method.implementation);
-        /* A class can have methods of other images' categories. */
+        /* A class can have methods from categories of other images. */
         if (method.selector == 0 || !uspi_macho_code_holds_any(ends->code, start)) continue;
         struct uspi_candidate candidate = {.start = start, .symbol = list->first + i, .rank = list->owner.origin};
         const usp_addr thumb_bit = method.implementation & ~uspi_macho_address_mask(t->source.space.macho.arch);
@@ -83,8 +83,8 @@ static int gather_list(const struct objc_tables *t, const struct list *list, str
     return USP_OK;
 }
 
-/* Metadata has no sizes: a method reaches to the next function, or to the end of its section; where the file does not say
- * where functions begin, as far as its instructions lead. */
+/* Adds all methods. Metadata has no sizes: a method reaches to the next function or the end of its section. If the file
+ * does not have the starts of all functions, it reaches as far as control flow does. */
 static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathering) {
     const struct objc_tables *t = (const struct objc_tables *)tables;
     const struct uspi_macho *macho = &t->source.space.macho;
@@ -113,7 +113,7 @@ static const struct list *list_of(const struct objc_tables *t, uint32_t number) 
     return &t->lists[low];
 }
 
-/* *text is the caller's to free. */
+/* Builds the name of a method. The caller frees *text. */
 static int build_name(const struct objc_tables *t, uint32_t number, usp_addr *start, char **text, size_t *length) {
     const struct list *list = list_of(t, number);
     struct uspi_objc_method method;
@@ -137,7 +137,8 @@ static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_na
     return named->name != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
-/* Methods that share their code, as linkers fold equal functions: by the alphabet, so that every host says the same. */
+/* Prefers the alphabetically first of methods that share their code, as when linkers fold equal functions. So every
+ * host gives the same answer. */
 static int prefer(const void *context, uint32_t a, uint32_t b) {
     const uint32_t numbers[2] = {a, b};
     char *texts[2] = {NULL, NULL};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading all of an index file, to know whether it is whole (index_file.h); and what it says of itself (lines.h). */
+/* Reads a whole index file to check that it is intact (index_file.h), and returns what it says about itself
+ * (lines.h). */
 #include "lib/symbolize/store/index_file.h"
 
 #include <unspool/lines.h>
@@ -11,10 +12,10 @@
 struct checking {
     const struct uspi_block *block;
     const struct uspi_string_pool *strings;
-    uint32_t last_node; /* that was followed */
+    uint32_t last_node; /* the node that was followed last */
 };
 
-/* From a node to the function that was not inlined. */
+/* Follows a node to the function that was not inlined. Returns false when something on the way is damaged. */
 static bool follow_node(const struct checking *checking, uint32_t node) {
     struct uspi_block_node of;
     struct uspi_block_function function;
@@ -29,7 +30,7 @@ static bool follow_node(const struct checking *checking, uint32_t node) {
     return true;
 }
 
-/* The shape of uspi_block_visitor. */
+/* A uspi_block_visitor: checks a place. */
 static int check_place(void *context, const struct uspi_block_place *place) {
     struct checking *checking = context;
     const struct uspi_block *block = checking->block;
@@ -43,7 +44,7 @@ static int check_place(void *context, const struct uspi_block_place *place) {
     return status == USP_OK && is_there ? USP_OK : USP_ERROR_FORMAT;
 }
 
-/* The shape of uspi_call_visitor: what is called begins with a part, or has a name. */
+/* A uspi_call_visitor: checks that the callee begins with a part or has a name. */
 static int check_call(void *context, const struct uspi_block_call *call) {
     const struct checking *checking = context;
     struct uspi_block_part part = {.is_cold = false};
@@ -65,7 +66,7 @@ static bool check_symbols(const struct uspi_index_file *index) {
     struct uspi_index_symbol symbol;
     const uint64_t count = uspi_index_symbol_count(index);
     int got;
-    /* No count at all: the table is shorter than it says. */
+    /* The section is not empty but has no valid count, so the table is damaged. */
     if (count == 0 && index->sections[USPI_INDEX_SYMBOLS].size > 8) return false;
     while ((got = uspi_index_next_symbol(index, &cursor, &symbol)) > 0) {
         if (symbol.name > index->strings.count) return false;

@@ -43,7 +43,7 @@ static int refuse(const struct uspi_index_file *index, uint64_t offset, int stat
     return uspi_bytes_error(error, uspi_file_bytes(index->file), offset, status, "%s", what);
 }
 
-/* All of the file in one piece. */
+/* Gets the whole file in one piece. */
 static int take_bytes(struct uspi_index_file *index, struct uspi_error *error) {
     const struct uspi_bytes all = uspi_file_bytes(index->file);
     if (all.size < USPI_INDEX_HEADER || all.size > SIZE_MAX / 2) {
@@ -96,7 +96,7 @@ static const uint8_t *section(const struct uspi_index_file *index, enum uspi_ind
 
 static int open_sections(struct uspi_index_file *index, struct uspi_error *error) {
     const struct uspi_bytes *sums = &index->sections[USPI_INDEX_SUMS];
-    /* Behind the pages that it is of. */
+    /* The checksums come after the pages that they cover. */
     const uint64_t covered = sums->from - uspi_file_bytes(index->file).from;
     const uint64_t pages = (covered + USPI_CHECKED_PAGE - 1) / USPI_CHECKED_PAGE;
     const uint8_t *b = index->checked.bytes;
@@ -172,7 +172,7 @@ int uspi_index_block(const struct uspi_index_file *index, uint64_t number, struc
 
 bool uspi_index_keep_texts(struct uspi_index_file *index) {
     if (index->strings.count >= SIZE_MAX / sizeof *index->kept) return false;
-    /* Pages that are never touched cost nothing. */
+    /* calloc's pages that are never touched cost no memory. */
     index->kept = calloc((size_t)index->strings.count + 1, sizeof *index->kept);
     return index->kept != NULL;
 }
@@ -191,16 +191,17 @@ int uspi_index_text(const struct uspi_index_file *index, uint64_t number, struct
 
 /* ---- symbols ----
  *
- * How many 8; for each group the start of its first symbol 8 and where it begins behind these 8; then of each symbol, as numbers
- * in base 128: the distance from the one before it in its group, size × 8 + strategy, name. */
+ * The section has: their number, 8 bytes; for each group, the start of its first symbol and the offset of that symbol
+ * from the end of these entries, 8 bytes each. Then come the symbols, as numbers in base 128: the distance from the
+ * symbol before it in its group, size × 8 + strategy, name. */
 
-/* Where the parts of the section lie. */
+/* The parts of the section. */
 struct symbols {
     uint64_t count;
     const uint8_t *groups, *first, *end;
 };
 
-/* Count 0: there are none, or the section is damaged. */
+/* Finds the parts of the section. Count 0: there are no symbols, or the section is damaged. */
 static struct symbols find_symbols(const struct uspi_index_file *index) {
     const uint8_t *bytes = section(index, USPI_INDEX_SYMBOLS);
     const uint64_t size = index->sections[USPI_INDEX_SYMBOLS].size;
@@ -223,7 +224,7 @@ static inline bool read_varint(const uint8_t **p, const uint8_t *end, uint64_t *
     return false;
 }
 
-/* For a cursor whose symbol is the first of its group. */
+/* Begins a group. The cursor is at the group's first symbol. */
 static bool begin_group(const struct uspi_index_file *index, const struct symbols *symbols,
                         struct uspi_index_cursor *cursor) {
     const uint8_t *group = symbols->groups + 16 * (size_t)(cursor->number / USPI_INDEX_SYMBOLS_GROUP);
@@ -233,7 +234,7 @@ static bool begin_group(const struct uspi_index_file *index, const struct symbol
     return true;
 }
 
-/* The bytes of the cursor's group from its place on, all of which are right; NULL when they are damaged. */
+/* Returns the bytes of the group from the cursor on, whose checksums are right; NULL when they are damaged. */
 static const uint8_t *rest_of_group(const struct uspi_index_file *index, const struct symbols *symbols,
                                     const struct uspi_index_cursor *cursor, const uint8_t **end) {
     const uint64_t next = cursor->number / USPI_INDEX_SYMBOLS_GROUP + 1,
@@ -250,7 +251,8 @@ static const uint8_t *rest_of_group(const struct uspi_index_file *index, const s
     return uspi_checked_range(&index->checked, p, to - cursor->offset) ? p : NULL;
 }
 
-/* The cursor's symbol, whose bytes begin at p. Then the cursor's place is behind it. False when it is damaged. */
+/* Reads the cursor's symbol, whose bytes begin at p, and moves the cursor's offset past it. Returns false when it is
+ * damaged. */
 static bool read_symbol(const struct symbols *symbols, const uint8_t *p, const uint8_t *end,
                         struct uspi_index_cursor *cursor, struct uspi_index_symbol *symbol) {
     uint64_t step, size, name;

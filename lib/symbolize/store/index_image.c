@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The image that an index is of, for symbolicating where its file is not at hand (lines.h). */
+/* Describes the image of an index, to symbolicate without the image's file (lines.h). */
 #include "arch/backend.h"
 #include "lib/symbolize/store/index_file.h"
 
@@ -20,10 +20,10 @@ int usp_index_image(const char *store, const uint8_t *build_id, uint32_t build_i
     made.variant = index->variant;
     made.flags = (index->flags & USPI_INDEX_MACHO) != 0 ? USP_IMAGE_MACHO : 0;
     made.load_address = index->header;
-    /* Where the image ends, an index does not say: up to where addresses of its processor end. */
+    /* An index does not say where the image ends. So it ends with the processor's address space. */
     const struct uspi_backend *backend = uspi_backend_find(index->arch);
     uspi_index_file_close(index);
-    /* An index of a file that does not tell the processor has any addresses. */
+    /* An index made from a file that does not name its processor can have any address. */
     const uint64_t last = backend != NULL ? backend->word_mask : UINT64_MAX;
     if ((backend == NULL && made.arch != USP_ARCH_NONE) || made.load_address >= last) return USP_ERROR_FORMAT;
     made.end = last;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The symbols in an index file as a source of names (tables.h), for images whose file is not here. */
+/* The symbols in an index file as a source of names (tables.h), for images whose file was not found. */
 #include "lib/symbolize/index/tables.h"
 #include "lib/symbolize/store/index_file.h"
 
@@ -41,7 +41,7 @@ static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_na
     return uspi_index_text(t->index, symbol.name, names, &named->name);
 }
 
-/* There is one symbol for each start. */
+/* Each start has only one symbol. */
 static int prefer(const void *context, uint32_t a, uint32_t b) {
     (void)context;
     return (a > b) - (a < b);
@@ -51,7 +51,7 @@ static int find_key(const struct uspi_tables *tables, const char *name, uint64_t
     return uspi_string_pool_number_of(&((const struct index_tables *)tables)->index->strings, name, key);
 }
 
-/* Of every strategy: further names of functions have none (index_write.h). */
+/* Adds the names of all strategies, since aliases have none (index_write.h). */
 static int add_keys(const struct uspi_tables *tables, struct uspi_by_name *names) {
     const struct index_tables *t = (const struct index_tables *)tables;
     struct uspi_index_cursor cursor = {0};

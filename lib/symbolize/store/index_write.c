@@ -15,15 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A block as it was made, with references into the sections. */
+/* A block as it was made, with references to strings in sections. */
 struct made_block {
     uint8_t *bytes; /* NULL: the unit has no code */
     size_t size;
 };
 
-/* References that are known, to numbers of strings. */
+/* A hash table from references to the pool's numbers of strings. */
 struct known {
-    uint64_t *texts; /* 0: empty */
+    uint64_t *texts; /* references; 0: the slot is empty */
     uint32_t *numbers;
     size_t size, count;
 };
@@ -34,16 +34,16 @@ struct uspi_index_writer {
     struct uspi_line_source *source;
     struct made_block *made;
     size_t units;
-    uint32_t *block_numbers; /* by unit; of those with code */
+    uint32_t *block_numbers; /* by unit, for units with code */
     struct uspi_map_range *ranges;
     size_t range_count;
     struct known known;
-    struct uspi_index_symbol *symbols; /* names as the pool's numbers of before */
+    struct uspi_index_symbol *symbols; /* names are the pool's numbers before sorting */
     size_t symbol_count, symbol_room;
     uint8_t *out;
     size_t out_count, out_room;
     bool is_out_of_memory;
-    /* While a block's references are looked at. */
+    /* The block and unit whose references are being read. */
     const struct uspi_block *block;
     size_t unit;
 };
@@ -80,11 +80,11 @@ struct making {
     const struct uspi_index_work *work;
     _Atomic(size_t) next;
     _Atomic(int) status;
-    _Atomic(uint64_t) size; /* of all blocks so far */
-    struct uspi_lock *lock; /* for what follows */
+    _Atomic(uint64_t) size; /* of all blocks so far, in bytes */
+    struct uspi_lock *lock; /* protects the members below */
     uint64_t done, all;
     size_t error_unit;
-    struct uspi_error error; /* of the first unit that has one */
+    struct uspi_error error; /* of the lowest unit that has one */
 };
 
 static void tell_progress(struct making *m, size_t unit, const struct uspi_error *why) {
@@ -173,10 +173,10 @@ static bool grow_known(struct known *known) {
     return true;
 }
 
-/* The number that the pool has given to a reference of the current block; 0: to none. */
+/* Returns the pool's number for a reference of the current block; 0: it refers to no string. */
 static uint64_t number_of(struct uspi_index_writer *w, uint64_t text) {
     const unsigned kind = (unsigned)(text & ((1u << USPI_TEXT_KIND_BITS) - 1));
-    /* What other units mean by the same reference is something else. */
+    /* The same reference means another string in other units. */
     const bool is_own = kind == USPI_TEXT_BLOCK || kind == USPI_TEXT_SPLIT_STR || kind == USPI_TEXT_SPLIT_INFO;
     if (text == 0) return 0;
     struct known *known = &w->known;
@@ -207,7 +207,7 @@ static uint64_t number_of(struct uspi_index_writer *w, uint64_t text) {
     return number;
 }
 
-/* The shapes of uspi_builder_translate: before the strings are sorted, and afterwards. */
+/* uspi_builder_translate functions: gather_text is for before the strings are sorted, final_text for afterwards. */
 static uint64_t gather_text(void *context, uint64_t text) {
     number_of(context, text);
     return 0;
@@ -235,7 +235,7 @@ static int gather_strings(struct uspi_index_writer *w) {
     return USP_OK;
 }
 
-/* ---- which block has which code ---- */
+/* ---- which code each block has ---- */
 
 struct adding {
     struct uspi_map_range *ranges;
@@ -243,7 +243,7 @@ struct adding {
     uint32_t number;
 };
 
-/* The shape of uspi_block_visitor. */
+/* A uspi_block_visitor: adds the range of a place for which the block knows a function or a file. */
 static int add_range(void *context, const struct uspi_block_place *place) {
     struct adding *a = context;
     if (place->node == 0 && place->file == 0) return 0;
@@ -257,7 +257,8 @@ static int add_range(void *context, const struct uspi_block_place *place) {
     return 0;
 }
 
-/* Of units that claim code what they claim, of the others what their blocks know of: as for single questions. */
+/* Finds the ranges of all blocks: what units claim, and for units that claim no code, what their blocks know. Single
+ * lookups do the same. */
 static int find_ranges(struct uspi_index_writer *w) {
     struct uspi_map_range *claims;
     size_t count;
@@ -347,7 +348,7 @@ static int by_start(const void *a, const void *b) {
     return (x->name > y->name) - (x->name < y->name);
 }
 
-/* Puts aliases behind the symbols of the same functions, and leaves out those that say nothing else. */
+/* Sorts aliases after the symbols of the same functions, and drops those that add no name. */
 static void sort_symbols(struct uspi_index_writer *w) {
     struct uspi_index_symbol *all = w->symbols;
     size_t kept = 0, first = 0;
@@ -385,7 +386,7 @@ static bool append_varint(struct uspi_index_writer *w, uint64_t value) {
     return append(w, raw, n);
 }
 
-/* Notes where a section begins and how long it is. */
+/* Writes a section's position and size into the header. */
 static void note_section(struct uspi_index_writer *w, uint8_t *header, enum uspi_index_section which, size_t from) {
     uspi_store_le(header + 96 + 16 * which, from, 8);
     uspi_store_le(header + 104 + 16 * which, w->out_count - from, 8);
@@ -461,7 +462,8 @@ static bool put_symbols(struct uspi_index_writer *w, uint8_t *header) {
 static bool put_sums(struct uspi_index_writer *w, uint8_t *header) {
     const size_t covered = w->out_count;
     memcpy(w->out, header, USPI_INDEX_HEADER);
-    /* The first page has the header, which is complete only when all sums are known: it has its own. */
+    /* The header's bytes are left out of the first page's checksum: the header is complete only after all checksums are
+     * known. It has its own checksum. */
     memset(w->out, 0, USPI_INDEX_HEADER);
     for (size_t at = 0; at < covered; at += USPI_CHECKED_PAGE) {
         const size_t n = covered - at < USPI_CHECKED_PAGE ? covered - at : USPI_CHECKED_PAGE;
@@ -473,7 +475,7 @@ static bool put_sums(struct uspi_index_writer *w, uint8_t *header) {
     return true;
 }
 
-/* A name, of which no character is cut in two. */
+/* Puts a name, cut to fit without splitting a character. */
 static void put_name(uint8_t *to, const char *name) {
     size_t n = strlen(name);
     if (n >= USPI_INDEX_NAME) {

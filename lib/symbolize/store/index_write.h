@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes index files (index_file.h): of the units of a source of lines, made on several threads, and of symbols. The bytes
- * depend on what is indexed alone. */
+/* Writes index files (index_file.h) from the units of a source of lines, read by several threads, and from symbols. The
+ * bytes depend only on what is indexed. */
 #ifndef USPI_INDEX_WRITE_H
 #define USPI_INDEX_WRITE_H
 
 #include "lib/symbolize/lines/line_source.h"
 #include "lib/symbolize/store/index_file.h"
 
-/* What is said of the image in the header. */
+/* What the header says about the image. */
 struct uspi_index_header {
     uint32_t flags, arch, variant;
     usp_addr header;
@@ -21,7 +21,7 @@ struct uspi_index_writer;
 struct uspi_index_writer *uspi_index_writer_create(void);
 void uspi_index_writer_free(struct uspi_index_writer *writer);
 
-/* Called now and then, with how much of all is done; on one thread at a time. Not 0: to be given up. */
+/* Called now and then with the amount of work done, by one thread at a time. A result other than 0 stops the work. */
 typedef int (*uspi_index_progress)(void *context, uint64_t done, uint64_t all);
 
 struct uspi_index_work {
@@ -30,23 +30,26 @@ struct uspi_index_work {
     void *context;
 };
 
-/* Adds what a source of lines says. *error tells the first thing that was wrong with it. USP_OK, USP_ERROR_NO_MEMORY,
- * USP_ERROR_FORMAT when the blocks are larger than uspi_line_source_limit, what `progress` returned. */
+/* Adds the blocks of a source of lines. *error says the first thing that was wrong with it. Returns USP_OK,
+ * USP_ERROR_NO_MEMORY, USP_ERROR_FORMAT when the blocks are larger than uspi_line_source_limit, or what `progress`
+ * returned. */
 int uspi_index_add_lines(struct uspi_index_writer *writer, struct uspi_line_source *source,
                          const struct uspi_index_work *work, struct uspi_error *error);
 
-/* Adds a symbol; they come by ascending start. False when memory lacks. */
+/* Adds a symbol, in any order. Returns false when memory is exhausted. */
 bool uspi_index_add_symbol(struct uspi_index_writer *writer, usp_addr start, uint64_t size, const char *name,
                            uint32_t strategy);
 
-/* Calls `visit` with the name of each function that a call leads to out of its unit, once. False when memory lacks. */
+/* Calls `visit` once with the name of each function that is called from another unit. Returns false when memory is
+ * exhausted or `visit` returned false. */
 bool uspi_index_visit_callees(struct uspi_index_writer *writer, bool (*visit)(void *context, const char *name),
                               void *context);
 
-/* Adds another name of a function, in any order: so that a call by that name finds it. False when memory lacks. */
+/* Adds an alias of a function, in any order, so that a call by that name finds the function. Returns false when memory
+ * is exhausted. */
 bool uspi_index_add_alias(struct uspi_index_writer *writer, usp_addr start, const char *name);
 
-/* Writes it all. *bytes is the caller's to free. USP_OK or USP_ERROR_NO_MEMORY. */
+/* Writes the index. The caller frees *bytes. Returns USP_OK or USP_ERROR_NO_MEMORY. */
 int uspi_index_finish(struct uspi_index_writer *writer, const struct uspi_index_header *header, uint8_t **bytes,
                       size_t *size);
 

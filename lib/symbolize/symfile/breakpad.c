@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Breakpad's symbols (lib/object/breakpad.h) as a file of symbols. The text is read through once when it is opened, to know where its
- * functions, files and origins of inlined calls are; what belongs to a function is read when its block is made. */
+/* Breakpad's symbols (lib/object/breakpad.h) as a symbol file. Opening reads the text once, to find its functions,
+ * files and origins of inlined calls. The records of a function are read when its block is made. */
 #include "lib/object/breakpad.h"
 
 #include "lib/base/array.h"
@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Calls inlined into each other. */
+/* The maximum depth of inlined calls. */
 #define DEPTH 512u
 
-/* Where a record begins: FUNC and PUBLIC by address, FILE and INLINE_ORIGIN by number. */
+/* The position of a record. The key of FUNC and PUBLIC records is their address, that of FILE and INLINE_ORIGIN records
+ * their number. */
 struct place {
     uint64_t key;
     size_t at;
@@ -41,7 +42,7 @@ static int by_key(const void *a, const void *b) {
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* They are in order already where a program has written them. */
+/* Sorts places, which are in order already if a program wrote them. */
 static void sort_places(struct places *places) {
     for (size_t i = 1; i < places->count; i++) {
         if (by_key(&places->all[i - 1], &places->all[i]) < 0) continue;
@@ -50,7 +51,7 @@ static void sort_places(struct places *places) {
     }
 }
 
-/* The record with that key; false when there is none. */
+/* Reads the record with a key. Returns false when there is none. */
 static bool read_place(const struct breakpad_file *b, const struct places *places, uint64_t key,
                        struct uspi_breakpad_record *record) {
     size_t low = 0, high = places->count;
@@ -77,7 +78,7 @@ static struct places *places_of(struct breakpad_file *b, enum uspi_breakpad_kind
     }
 }
 
-/* False when memory lacks. */
+/* Finds the records of all functions, labels, files and origins. Returns false when memory is exhausted. */
 static bool find_places(struct breakpad_file *b) {
     struct uspi_breakpad_record record;
     size_t at = b->breakpad.first, begin = at;
@@ -104,7 +105,7 @@ static bool get_start(const struct uspi_symfile *symfile, uint64_t i, usp_addr *
     return true;
 }
 
-/* The record of a function or label; *at stands behind it then. */
+/* Reads the record of a function or label. *at becomes the position after it. */
 static bool read_symbol(const struct breakpad_file *b, uint64_t i, size_t *at, struct uspi_breakpad_record *record) {
     const struct places *places = i < b->functions.count ? &b->functions : &b->labels;
     if (places == &b->labels) i -= b->functions.count;
@@ -125,7 +126,7 @@ static const char *get_name(const struct uspi_symfile *symfile, uint64_t i, stru
     struct uspi_breakpad_record record;
     size_t at;
     if (!read_symbol(file_behind(symfile), i, &at, &record) || record.text.length == 0) return NULL;
-    /* A name in a string cannot go on behind a zero. */
+    /* A name cannot continue after a zero. */
     const char *end = memchr(record.text.bytes, '\0', record.text.length);
     if (end == record.text.bytes) return NULL;
     const size_t length = end != NULL ? (size_t)(end - record.text.bytes) : record.text.length;
@@ -138,7 +139,7 @@ static uint64_t text_of(struct uspi_symfile_reading *reading, struct uspi_span t
     return uspi_builder_text(reading->builder, text.bytes, text.length);
 }
 
-/* The path is divided behind its last slash. */
+/* Returns the builder's number of a file. The path is split after its last slash. */
 static uint32_t file_of(const struct breakpad_file *b, struct uspi_symfile_reading *reading, uint64_t number) {
     struct uspi_breakpad_record record;
     const uint32_t known = uspi_numbers_get(&reading->files, number);
@@ -160,12 +161,12 @@ static uint32_t inlined_function(const struct breakpad_file *b, struct uspi_symf
     return uspi_symfile_keep(reading, &reading->functions, origin, uspi_builder_function(reading->builder, name, 0, 0));
 }
 
-/* What was gathered of a function. */
+/* How much was gathered for a function. */
 struct gathered {
     size_t rows, inlined;
 };
 
-/* Adds a row, and at its end one that ends it, which is dropped where the next begins. */
+/* Adds a row, and one that ends it. The second one is dropped if the next row begins there. */
 static bool gather_row(const struct breakpad_file *b, struct uspi_symfile_reading *r,
                        const struct uspi_breakpad_record *record, struct gathered *gathered) {
     if (record->size == 0) return true;
@@ -197,7 +198,7 @@ static bool gather_inlined(const struct breakpad_file *b, struct uspi_symfile_re
     return ranges.length == 0;
 }
 
-/* Of rows at one address the last one counts: it is none that ends another. */
+/* Sorts rows by address. Of rows at one address the last one counts, so one that only ends another comes first. */
 static int by_address(const void *a, const void *b) {
     const struct uspi_row *x = a, *y = b;
     if (x->address != y->address) return x->address < y->address ? -1 : 1;
@@ -213,7 +214,7 @@ static int by_level(const void *a, const void *b) {
     return (x->high > y->high) - (x->high < y->high);
 }
 
-/* The call of the level above that holds the range; NULL: none does. all[from … end − 1] are of that level. */
+/* Finds the call of the level above that holds the range; NULL: none. That level is all[from … end − 1]. */
 static const struct uspi_symfile_inlined *find_caller(const struct uspi_symfile_inlined *all, size_t from, size_t end,
                                                       const struct uspi_symfile_inlined *range) {
     size_t low = from, high = end;
@@ -228,11 +229,11 @@ static const struct uspi_symfile_inlined *find_caller(const struct uspi_symfile_
     return low > from && range->high <= all[low - 1].high ? &all[low - 1] : NULL;
 }
 
-/* The caller of a call is the one of the level above that holds its range, whatever the order of the records. False when one has no
- * caller: it is left out. */
+/* Adds the inlined calls. The caller of a call is the one of the level above that holds its range, regardless of the
+ * order of the records. A call without a caller is left out; then returns false. */
 static bool add_inlined(struct uspi_symfile_reading *r, size_t count, uint32_t root) {
     bool is_valid = true;
-    size_t above = 0, from = 0; /* where the levels above and of this call begin */
+    size_t above = 0, from = 0; /* where the level above and the current one begin */
     if (count > 0) qsort(r->inlined, count, sizeof *r->inlined, by_level);
     for (size_t i = 0; i < count; i++) {
         struct uspi_symfile_inlined *inlined = &r->inlined[i];
@@ -254,7 +255,7 @@ static bool add_inlined(struct uspi_symfile_reading *r, size_t count, uint32_t r
     return is_valid;
 }
 
-/* What follows a FUNC belongs to it, up to the next record of another kind. */
+/* Reads a function. The records after a FUNC belong to it, up to the next FUNC or PUBLIC. */
 static bool read_function(const struct uspi_symfile *symfile, uint64_t i, struct uspi_symfile_reading *r) {
     const struct breakpad_file *b = file_behind(symfile);
     struct uspi_breakpad_record record;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* GSYM (lib/object/gsym.h) as a file of symbols. */
+/* GSYM (lib/object/gsym.h) as a symbol file. */
 #include "lib/object/gsym.h"
 
 #include "lib/symbolize/symfile/symfile.h"
 
 #include <stdlib.h>
 
-/* Calls inlined into each other. */
+/* The maximum depth of inlined calls. */
 #define DEPTH 512u
 
 struct gsym_file {
@@ -72,7 +72,7 @@ static bool add_rows(const struct uspi_gsym *g, const struct uspi_gsym_function 
     return got == 0;
 }
 
-/* Gives the ranges of a call to its node; *first becomes where the first one begins. */
+/* Gives the ranges of a call to its node. *first becomes the start of the first range. */
 static bool add_ranges(const struct uspi_bytes calls, const struct uspi_gsym_call *call, usp_addr base, uint32_t node,
                        struct uspi_symfile_reading *reading, usp_addr *first) {
     uint64_t at = call->ranges;
@@ -85,12 +85,12 @@ static bool add_ranges(const struct uspi_bytes calls, const struct uspi_gsym_cal
     return true;
 }
 
-/* The tree of inlined calls, whose root is the function. */
+/* Adds the tree of inlined calls, whose root is the function. */
 static bool add_calls(const struct uspi_gsym *g, const struct uspi_gsym_function *of, uint32_t root,
                       struct uspi_symfile_reading *reading) {
     struct {
         uint32_t node;
-        usp_addr base; /* of the ranges of its children */
+        usp_addr base; /* base of the ranges of its children */
     } open[DEPTH];
     struct uspi_gsym_call call;
     uint64_t at = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See symfile.h: how both formats add functions to a block. */
+/* See symfile.h: the functions by which both formats add to a block. */
 #include "lib/symbolize/symfile/symfile.h"
 
 uint32_t uspi_symfile_keep(struct uspi_symfile_reading *r, struct uspi_numbers *numbers, uint64_t key,

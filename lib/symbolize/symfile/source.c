@@ -6,13 +6,13 @@
 
 #include <stdlib.h>
 
-/* Functions of a unit: a block of them is made fast, and they have most of their files in common. */
+/* The number of functions in a unit. A block of that many is made fast, and they share most of their files. */
 #define UNIT 256u
 
 struct symfile_source {
     struct uspi_line_source contract;
     struct uspi_symfile *symfile;
-    uint64_t budget; /* bytes that may be read in a unit */
+    uint64_t budget; /* how many bytes may be read in a unit */
 };
 
 static const struct symfile_source *source_of(const struct uspi_line_source *source) {
@@ -31,10 +31,10 @@ static uint64_t unit_size(const struct uspi_line_source *source, size_t unit) {
 
 /* ---- functions ----
  *
- * What an address belongs to is decided by the last start at or below it, as LLVM's reader of GSYM does: a function ends where the next
- * one begins. Of several with one start the first counts whose size is known. */
+ * The last start at or below an address decides which function it belongs to, as in LLVM's reader of GSYM: a function
+ * ends where the next one begins. Of several functions with one start, the first one with a known size counts. */
 
-/* The first start above one, of functions from number i on; UINT64_MAX: there is none. */
+/* Returns the first start above `above`, of functions from number i on; UINT64_MAX: there is none. */
 static usp_addr next_start(const struct uspi_symfile *f, uint64_t i, usp_addr above) {
     uint64_t low = i, high = f->count;
     usp_addr start;
@@ -49,7 +49,7 @@ static usp_addr next_start(const struct uspi_symfile *f, uint64_t i, usp_addr ab
     return f->start(f, low, &start) ? start : UINT64_MAX;
 }
 
-/* Where the last unit ends: the functions with the last start. */
+/* Returns where the last unit ends: the highest end of the functions with the last start. */
 static usp_addr last_end(const struct symfile_source *s, size_t unit) {
     const struct uspi_symfile *f = s->symfile;
     struct uspi_symfile_function of;
@@ -106,7 +106,7 @@ static void *create_reader(void) {
     return NULL;
 }
 
-/* False when functions are damaged. */
+/* Adds the functions to the block. Returns false when some are damaged. */
 static bool read_functions(const struct uspi_symfile *f, uint64_t from, uint64_t end, struct uspi_symfile_reading *r) {
     struct uspi_symfile_function of;
     bool is_valid = true;
@@ -119,7 +119,7 @@ static bool read_functions(const struct uspi_symfile *f, uint64_t from, uint64_t
         const bool is_repeated = r->high != 0 && of.start == r->low;
         if (of.end <= of.start || is_repeated) continue;
         const usp_addr next = next_start(f, i + 1, of.start);
-        /* Rows are given in the order of their addresses. */
+        /* Rows must be added in the order of their addresses. */
         if (of.start < r->high || next <= of.start) {
             is_valid = false;
             continue;
@@ -176,7 +176,7 @@ int uspi_symfile_source_open(struct uspi_bytes bytes, struct uspi_line_source **
         return status;
     }
     made->symfile = f;
-    /* Far more than functions have on average; in a damaged file all of them can have the longest table. */
+    /* Far more than functions need on average. In a damaged file, all functions can have the longest table. */
     made->budget = 262144 + (units > 0 ? 16 * f->size / units : 0);
     made->contract = (struct uspi_line_source){.what = f->what,
                                                .units = (size_t)units,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See symfile.h: which format a file has. */
+/* See symfile.h: recognizes the format of a file. */
 #include "lib/symbolize/symfile/symfile.h"
 
 #include "lib/object/breakpad.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions and labels of a file of symbols (symfile.h) as a table of symbols. */
+/* The functions and labels of a symbol file (symfile.h) as a table of symbols. */
 #include "lib/symbolize/index/tables.h"
 #include "lib/symbolize/symfile/symfile.h"
 
@@ -11,7 +11,7 @@ struct symfile_tables {
     uint64_t moved;
 };
 
-/* Of a function and a label with the same start the function wins. */
+/* If a function and a label have the same start, the function wins. */
 enum { RANK_FUNCTION, RANK_LABEL };
 
 static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathering) {
@@ -43,7 +43,7 @@ static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_na
     return USP_OK;
 }
 
-/* The first one, as for its lines. */
+/* Prefers the first one, as the lines do. */
 static int prefer(const void *context, uint32_t a, uint32_t b) {
     (void)context;
     return (a > b) - (a < b);
