@@ -23,7 +23,7 @@ struct module_link {
 struct usp_symbolizer {
     bool in_process;
     struct uspi_places places;         /* its strings are owned */
-    struct uspi_places files;          /* for images that are not in the list: the same search only */
+    struct uspi_places files;          /* for images that are not in the list: the same files, no memory */
     struct uspi_objc_runtime *runtime; /* NULL unless in_process */
     struct uspi_names *names;
     struct uspi_jit *jit;             /* NULL: no process, memory or file can name generated code */
@@ -95,6 +95,7 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
         return USP_ERROR_NO_MEMORY;
     }
     made->files.search = *search;
+    made->files.index_store = made->places.index_store;
     *symbolizer = made;
     return USP_OK;
 }

@@ -393,11 +393,29 @@ START_TEST(kept_answers_are_bounded) {
 }
 END_TEST
 
+/* A stack from another list of images, such as a stored report's, got no names from the store. */
+START_TEST(image_outside_of_the_list) {
+    struct single singles[BUILDS];
+    struct usp_image image;
+    struct usp_symbol symbol;
+    uint8_t id[ID];
+    open_singles(singles);
+    set_id(1, id);
+    ck_assert_int_eq(usp_index_image(in_folder("store"), id, ID, &image), USP_OK);
+    const usp_addr address = image.load_address + TEXT_LOW + STEP + 4;
+    ck_assert_int_eq(usp_symbolize_image(singles[0].symbolizer, &image, address + 9, &symbol), USP_OK);
+    ck_assert_str_eq(symbol.name, "f1_1");
+    ck_assert_uint_eq(symbol.offset, 9);
+    close_singles(singles);
+}
+END_TEST
+
 int main(void) {
     TCase *places = tcase_create("places"), *memory = tcase_create("memory");
     tcase_add_checked_fixture(places, make_builds, remove_folder);
     tcase_add_checked_fixture(memory, make_builds, remove_folder);
-    add_tests(places, as_single_questions, strange_places, arguments, sources_of_the_caller, few_builds_stay_open);
+    add_tests(places, as_single_questions, strange_places, arguments, sources_of_the_caller, few_builds_stay_open,
+              image_outside_of_the_list);
     add_tests(memory, each_allocation_fails, kept_answers_are_bounded);
     tcase_set_timeout(memory, 60);
     return run_suite("places", places, memory);

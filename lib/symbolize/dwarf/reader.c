@@ -45,8 +45,6 @@ void uspi_dwarf_reader_free(struct uspi_dwarf_reader *reader) {
     free(reader);
 }
 
-struct uspi_builder *uspi_dwarf_reader_builder(struct uspi_dwarf_reader *reader) { return reader->builder; }
-
 static bool open_lines(struct uspi_dwarf_reader *reader) {
     struct uspi_line_table *t = &reader->lines;
     if (uspi_line_table_open(t, reader->source.lines, reader->source.unit, reader->error) != USP_OK) return false;

@@ -32,9 +32,6 @@ void uspi_dwarf_reader_free(struct uspi_dwarf_reader *reader);
 int uspi_dwarf_read_unit(struct uspi_dwarf_reader *reader, const struct uspi_dwarf_source *source,
                          const uint8_t **bytes, size_t *size, struct uspi_error *error);
 
-/* Returns the reader's builder, for uspi_builder_translate_block. */
-struct uspi_builder *uspi_dwarf_reader_builder(struct uspi_dwarf_reader *reader);
-
 /* ---- shared by the files of the reader ---- */
 
 /* A function, identified by the entry that describes it. */
