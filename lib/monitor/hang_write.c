@@ -88,13 +88,13 @@ static void put_line(struct uspi_text *text, const struct part *part, uint32_t n
         const struct uspi_place *place = &part->names.places[site->first + i];
         const struct usp_symbol symbol = symbol_of(part, place);
         const struct usp_source_frame source = source_of(place);
-        const struct uspi_line line = {.backend = uspi_backend_find(part->clone->options.arch),
-                                       .index = index,
-                                       .frame = &frame,
-                                       .symbol = &symbol,
-                                       .harmless = true,
-                                       .is_inlined = i + 1 < site->count,
-                                       .source = &source};
+        const struct uspi_frame_line line = {.backend = uspi_backend_find(part->clone->options.arch),
+                                             .index = index,
+                                             .frame = &frame,
+                                             .symbol = &symbol,
+                                             .harmless = true,
+                                             .is_inlined = i + 1 < site->count,
+                                             .source = &source};
         if (line.backend != NULL) uspi_put_frame(text, USP_FORMAT_CALL_STACK_SYMBOLS, &line);
         uspi_put(text, "\n", 1);
     }

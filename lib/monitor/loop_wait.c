@@ -12,11 +12,11 @@ static const char *const system_libraries[] = {"libsystem_kernel.", "libsystem_s
 /* Maximum number of frames in the system's library: mach_msg calls several functions of its own. */
 #define SYSTEM_FRAMES 6
 
-static struct uspi_address_range text_of(const struct usp_image *image) {
-    return (struct uspi_address_range){image->text_low, image->text_high};
+static struct uspi_text_range text_of(const struct usp_image *image) {
+    return (struct uspi_text_range){image->text_low, image->text_high};
 }
 
-static bool holds(const struct uspi_address_range *range, usp_addr address) {
+static bool holds(const struct uspi_text_range *range, usp_addr address) {
     return address >= range->low && address < range->high;
 }
 
@@ -28,7 +28,7 @@ static bool is_system_library(const char *path) {
     return false;
 }
 
-static bool find_system(const struct usp_images *images, struct uspi_address_range *range) {
+static bool find_system(const struct usp_images *images, struct uspi_text_range *range) {
     for (size_t i = 0; i < usp_images_count(images); i++) {
         const struct usp_image *image = usp_images_get(images, i);
         if (!is_system_library(image->path)) continue;
@@ -38,7 +38,7 @@ static bool find_system(const struct usp_images *images, struct uspi_address_ran
     return false;
 }
 
-static uint32_t skip(const struct usp_stack *stack, uint32_t i, const struct uspi_address_range *range) {
+static uint32_t skip(const struct usp_stack *stack, uint32_t i, const struct uspi_text_range *range) {
     while (i < stack->physical && holds(range, stack->frames[i].pc)) i++;
     return i;
 }
@@ -47,7 +47,7 @@ void uspi_loop_wait_learn(struct uspi_loop_wait *wait, const struct usp_images *
     if (atomic_load_explicit(&wait->is_learned, memory_order_relaxed) || stack->physical == 0) return;
     const struct usp_image *own = usp_images_find(images, stack->frames[0].pc);
     if (own == NULL || !find_system(images, &wait->system)) return;
-    const struct uspi_address_range own_text = text_of(own);
+    const struct uspi_text_range own_text = text_of(own);
     uint32_t i = skip(stack, 0, &own_text);
     const struct usp_image *loop = i < stack->physical ? usp_images_find(images, stack->frames[i].pc) : NULL;
     if (loop == NULL) return;

@@ -17,13 +17,13 @@
 
 #define USPI_LOOP_CALLERS 8
 
-struct uspi_address_range {
+struct uspi_text_range {
     usp_addr low, high; /* high exclusive */
 };
 
 struct uspi_loop_wait {
     _Atomic(bool) is_learned; /* the following fields do not change any more */
-    struct uspi_address_range loop, system;
+    struct uspi_text_range loop, system;
     usp_addr callers[USPI_LOOP_CALLERS]; /* return addresses in the run loop's library */
     uint32_t count;
 };

@@ -32,7 +32,7 @@ uint64_t uspi_target_offset(const struct uspi_backend *backend, usp_addr b, usp_
 }
 
 /* Writes a name, escaped if `harmless` is set, and pads it with blanks to `width`. */
-static void put_name(struct uspi_text *text, const struct uspi_line *line, struct uspi_span name, size_t width) {
+static void put_name(struct uspi_text *text, const struct uspi_frame_line *line, struct uspi_span name, size_t width) {
     uint64_t before = text->length;
     if (line->harmless) {
         uspi_put_harmless(text, name, "");
@@ -42,11 +42,11 @@ static void put_name(struct uspi_text *text, const struct uspi_line *line, struc
     uspi_put_blanks(text, text->length - before, width);
 }
 
-static void put_address(struct uspi_text *text, const struct uspi_line *line) {
+static void put_address(struct uspi_text *text, const struct uspi_frame_line *line) {
     uspi_put_hex(text, line->frame->pc, line->backend->word * 2u);
 }
 
-static void put_offset(struct uspi_text *text, const struct uspi_line *line, usp_addr from) {
+static void put_offset(struct uspi_text *text, const struct uspi_frame_line *line, usp_addr from) {
     uspi_put_string(text, " + ");
     uspi_put_decimal(text, uspi_target_offset(line->backend, line->frame->pc, from), 0);
 }
@@ -58,18 +58,18 @@ static bool is_redacted(const struct usp_symbol *symbol) {
 }
 
 /* Writes " [inferred tail call]" for an inferred frame, and " (file.c:12)" if that is wanted and known. */
-static void put_source(struct uspi_text *text, const struct uspi_line *line) {
+static void put_source(struct uspi_text *text, const struct uspi_frame_line *line) {
     if (line->is_inferred && !line->is_inlined) uspi_put_string(text, " [inferred tail call]");
     if (line->source != NULL) uspi_put_source(text, line->source, line->flags);
 }
 
-static void put_inlined(struct uspi_text *text, const struct uspi_line *line) {
+static void put_inlined(struct uspi_text *text, const struct uspi_frame_line *line) {
     put_name(text, line, uspi_span_of(line->symbol->name), 0);
     uspi_put_string(text, " [inlined]");
     put_source(text, line);
 }
 
-static void put_symbol_and_offset(struct uspi_text *text, const struct uspi_line *line, size_t image_width) {
+static void put_symbol_and_offset(struct uspi_text *text, const struct uspi_frame_line *line, size_t image_width) {
     const struct usp_symbol *symbol = line->symbol;
     usp_addr from = symbol->start;
     if (line->is_inlined) {
@@ -92,7 +92,7 @@ static void put_symbol_and_offset(struct uspi_text *text, const struct uspi_line
     put_source(text, line);
 }
 
-static void put_call_stack_symbols(struct uspi_text *text, const struct uspi_line *line) {
+static void put_call_stack_symbols(struct uspi_text *text, const struct uspi_frame_line *line) {
     uspi_put_decimal(text, line->index, INDEX_WIDTH);
     put_name(text, line, uspi_image_name(line->symbol->image_path, IMAGE_WIDTH), IMAGE_WIDTH);
     uspi_put(text, " ", 1);
@@ -101,7 +101,7 @@ static void put_call_stack_symbols(struct uspi_text *text, const struct uspi_lin
     put_symbol_and_offset(text, line, IMAGE_WIDTH);
 }
 
-static void put_plain(struct uspi_text *text, const struct uspi_line *line) {
+static void put_plain(struct uspi_text *text, const struct uspi_frame_line *line) {
     if (line->symbol->name != NULL || line->symbol->image_path != NULL) {
         put_symbol_and_offset(text, line, SIZE_MAX);
     } else {
@@ -111,7 +111,7 @@ static void put_plain(struct uspi_text *text, const struct uspi_line *line) {
 
 /* Follows glibc debug/backtracesyms.c, whose "%#tx" writes an offset of 0 without 0x. Generated code, which glibc
  * cannot name, gets NO_IMAGE as its image. */
-static void put_backtrace_symbols(struct uspi_text *text, const struct uspi_line *line) {
+static void put_backtrace_symbols(struct uspi_text *text, const struct uspi_frame_line *line) {
     const struct usp_symbol *symbol = line->symbol;
     const bool has_image = symbol->image_path != NULL && symbol->image_path[0] != '\0';
     if (has_image || symbol->name != NULL) {
@@ -133,7 +133,7 @@ static void put_backtrace_symbols(struct uspi_text *text, const struct uspi_line
     uspi_put(text, "]", 1);
 }
 
-static void put_bs_backtrace(struct uspi_text *text, const struct uspi_line *line) {
+static void put_bs_backtrace(struct uspi_text *text, const struct uspi_frame_line *line) {
     put_name(text, line, uspi_image_name(line->symbol->image_path, SIZE_MAX), BS_IMAGE_WIDTH);
     uspi_put(text, "  ", 2);
     uspi_put_hex(text, line->frame->pc, BS_ADDRESS_DIGITS);
@@ -142,7 +142,7 @@ static void put_bs_backtrace(struct uspi_text *text, const struct uspi_line *lin
 }
 
 /* Without a name, writes the load address instead: symbolicating tools look for it. */
-static void put_crash_report(struct uspi_text *text, const struct uspi_line *line) {
+static void put_crash_report(struct uspi_text *text, const struct uspi_frame_line *line) {
     const struct usp_symbol *symbol = line->symbol;
     uspi_put_decimal(text, line->index, INDEX_WIDTH);
     put_name(text, line, uspi_image_name(symbol->image_path, SIZE_MAX), CRASH_IMAGE_WIDTH);
@@ -163,7 +163,7 @@ static void put_crash_report(struct uspi_text *text, const struct uspi_line *lin
     }
 }
 
-static void put_portable(struct uspi_text *text, const struct uspi_line *line) {
+static void put_portable(struct uspi_text *text, const struct uspi_frame_line *line) {
     const struct usp_symbol *symbol = line->symbol;
     uspi_put_decimal(text, line->index, INDEX_WIDTH);
     if (symbol->image_path == NULL) {
@@ -185,7 +185,7 @@ bool uspi_style_has_lines(uint32_t style) {
     return style != USP_FORMAT_BACKTRACE_SYMBOLS && style != USP_FORMAT_PORTABLE;
 }
 
-bool uspi_put_frame(struct uspi_text *text, uint32_t style, const struct uspi_line *line) {
+bool uspi_put_frame(struct uspi_text *text, uint32_t style, const struct uspi_frame_line *line) {
     switch (style) {
     case USP_FORMAT_CALL_STACK_SYMBOLS: put_call_stack_symbols(text, line); return true;
     case USP_FORMAT_PLAIN: put_plain(text, line); return true;
@@ -201,10 +201,10 @@ int usp_format_frame(char *buffer, size_t size, uint32_t format, const struct us
                      const struct usp_symbol *symbol) {
     static const struct usp_symbol none;
     if (stack == NULL || index >= stack->count || (buffer == NULL && size != 0)) return USP_ERROR_ARGUMENT;
-    struct uspi_line line = {.backend = uspi_backend_find(stack->arch),
-                             .index = index,
-                             .frame = &stack->frames[index],
-                             .symbol = symbol != NULL ? symbol : &none};
+    struct uspi_frame_line line = {.backend = uspi_backend_find(stack->arch),
+                                   .index = index,
+                                   .frame = &stack->frames[index],
+                                   .symbol = symbol != NULL ? symbol : &none};
     if (line.backend == NULL) return USP_ERROR_ARGUMENT;
     struct uspi_text text = uspi_text_in(buffer, size);
     if (!uspi_put_frame(&text, format, &line)) return USP_ERROR_ARGUMENT;

@@ -7,7 +7,7 @@
 #include "arch/backend.h"
 #include "lib/base/source.h"
 
-struct uspi_line {
+struct uspi_frame_line {
     const struct uspi_backend *backend;
     uint64_t index;
     const struct usp_frame *frame;
@@ -20,7 +20,7 @@ struct uspi_line {
 };
 
 /* Writes a frame in a style for single frames, without a newline. Returns false for any other style. */
-bool uspi_put_frame(struct uspi_text *text, uint32_t style, const struct uspi_line *line);
+bool uspi_put_frame(struct uspi_text *text, uint32_t style, const struct uspi_frame_line *line);
 
 /* Returns whether a style shows source files and inlined calls. */
 bool uspi_style_has_lines(uint32_t style);

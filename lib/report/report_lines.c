@@ -5,7 +5,8 @@
 /* Writes the lines of a frame: one for each inlined call, then one for the function. */
 static void put_shown(struct uspi_report *report, uint32_t style, const struct uspi_shown *shown, bool is_inferred) {
     const bool has_lines = uspi_style_has_lines(style);
-    struct uspi_line line = {shown->backend, shown->number, shown->frame, .harmless = true, .is_inferred = is_inferred};
+    struct uspi_frame_line line = {shown->backend, shown->number, shown->frame, .harmless = true,
+                                   .is_inferred = is_inferred};
     line.flags = report->options.flags;
     for (uint32_t k = 0; has_lines && k < shown->named.inlined_count; k++) {
         struct usp_symbol symbol = shown->named.symbol;

@@ -183,14 +183,14 @@ static int look_at(const struct uspi_task_search *search, usp_addr at, struct us
     return USP_OK;
 }
 
-static int look_through(const struct uspi_task_search *search, const struct uspi_range *range, uint8_t *room,
+static int look_through(const struct uspi_task_search *search, const struct usp_memory_range *range, uint8_t *room,
                         uint64_t deadline, struct usp_stack *stack, struct usp_tasks *tasks) {
     const struct usp_memory *memory = &search->walk.target.memory;
     uint64_t piece = CHUNK;
-    const usp_addr shift = -range->low & (TASK_ALIGN - 1u);
+    const usp_addr shift = -range->address & (TASK_ALIGN - 1u);
     for (uint64_t done = shift; done < range->size;) {
         uint64_t n = range->size - done < piece ? range->size - done : piece;
-        const usp_addr low = range->low + done;
+        const usp_addr low = range->address + done;
         if (is_over(search, deadline, tasks)) return USP_OK;
         if (memory->read(memory->context, low, room, (size_t)n) != 0) {
             /* Reads page by page up to the next chunk boundary. */
@@ -212,9 +212,9 @@ static int look_through(const struct uspi_task_search *search, const struct uspi
 }
 
 static int by_size(const void *a, const void *b) {
-    const struct uspi_range *x = a, *y = b;
+    const struct usp_memory_range *x = a, *y = b;
     if (x->size != y->size) return x->size < y->size ? -1 : 1;
-    return (x->low > y->low) - (x->low < y->low);
+    return (x->address > y->address) - (x->address < y->address);
 }
 
 /* Sorts by id. Copies of memory can contain a task with the same id: the one whose dependency record names it comes

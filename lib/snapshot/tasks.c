@@ -34,7 +34,7 @@ static bool complete_options(const struct usp_tasks_options *given, struct usp_t
 }
 
 struct ranges {
-    struct uspi_range *list;
+    struct usp_memory_range *list;
     size_t count, room;
 };
 
@@ -44,7 +44,7 @@ static int add_range(void *context, usp_addr low, uint64_t size) {
     if (ranges->count == RANGES_MAX) return USP_OK;
     if (!uspi_room_for(&ranges->list, &ranges->room, ranges->count, 1, sizeof *ranges->list))
         return USP_ERROR_NO_MEMORY;
-    ranges->list[ranges->count++] = (struct uspi_range){low, size};
+    ranges->list[ranges->count++] = (struct usp_memory_range){low, size};
     return USP_OK;
 }
 

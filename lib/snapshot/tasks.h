@@ -6,11 +6,6 @@
 #include "lib/snapshot/swift_runtime.h"
 #include "lib/unwind/frame/walk.h"
 
-struct uspi_range {
-    usp_addr low;
-    uint64_t size;
-};
-
 struct usp_tasks {
     struct usp_tasks_options options; /* options of the search */
     struct usp_tasks_info info;
@@ -25,7 +20,7 @@ struct uspi_task_search {
     struct uspi_walk walk; /* of the process: walk.target.memory is searched, code may be read through a cache */
     const struct uspi_swift_runtime *runtime;
     const struct usp_images *images; /* images whose code tasks run */
-    struct uspi_range *ranges;       /* the caller's; the search sorts them by size */
+    struct usp_memory_range *ranges; /* the caller's; the search sorts them by size */
     size_t range_count;
     const struct usp_tasks_options *options; /* complete */
 };

@@ -393,7 +393,7 @@ static int add_gathered(const struct uspi_tables *tables, struct uspi_by_name *s
     struct uspi_names *names = uspi_names_create();
     int status = names != NULL ? tables->gather(tables, &gathering) : USP_ERROR_NO_MEMORY;
     for (size_t i = 0; i < gathering.count && status == USP_OK; i++) {
-        const struct uspi_candidate *candidate = &gathering.candidates[i];
+        const struct uspi_gathered_symbol *candidate = &gathering.candidates[i];
         struct uspi_symbol_answer answer = {.start = candidate->start};
         if (candidate->symbol == USPI_NO_SYMBOL) continue;
         status = tables->get(tables, candidate->name != 0 ? candidate->name : candidate->symbol, names, &answer);

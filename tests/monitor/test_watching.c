@@ -309,8 +309,8 @@ END_TEST
 /* The same by what was learned of the run loop: it waits in 0x10, which 0x2000 calls, and that is called by 0x1000. */
 START_TEST(waiting_as_was_learned) {
     loop_start();
-    loop.watching.loop_wait.system = (struct uspi_address_range){0x10, 0x11};
-    loop.watching.loop_wait.loop = (struct uspi_address_range){0x1000, 0x3000};
+    loop.watching.loop_wait.system = (struct uspi_text_range){0x10, 0x11};
+    loop.watching.loop_wait.loop = (struct uspi_text_range){0x1000, 0x3000};
     loop.watching.loop_wait.callers[0] = 0x1000;
     loop.watching.loop_wait.count = 1;
     loop.watching.loop_wait.is_learned = true;

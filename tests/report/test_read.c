@@ -243,14 +243,14 @@ START_TEST(image_lines) {
 }
 END_TEST
 
-static void add(struct uspi_tables *tables, uint64_t position, const char *line) {
+static void add(struct uspi_text_tables *tables, uint64_t position, const char *line) {
     struct uspi_read_image image;
     ck_assert(image_of(span_of(line), &image));
     ck_assert(uspi_tables_add(tables, position, &image));
 }
 
 START_TEST(image_tables) {
-    struct uspi_tables tables = {.count = 0};
+    struct uspi_text_tables tables = {.count = 0};
     add(&tables, 10, "0x3000 - 0x3fff B arm64 <" UUID "> /x/B");
     ck_assert_uint_eq(uspi_tables_count(&tables), 0);
     add(&tables, 20, "0x1000 - 0x1fff A arm64 <" UUID "> /x/A");

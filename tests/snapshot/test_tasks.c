@@ -32,7 +32,7 @@ static struct usp_unwind_tables given;
 static struct usp_images *images;
 static struct usp_tasks tasks;
 static struct usp_tasks_options options;
-static struct uspi_range ranges[2];
+static struct usp_memory_range ranges[2];
 static struct uspi_swift_runtime runtime;
 static struct uspi_task_search search;
 static unsigned reads;
@@ -82,7 +82,7 @@ static void begin_search(void) {
                                           .task_size = TASK_SIZE,
                                           .start_adapters = {START_ADAPTER, 0},
                                           .wait_adapters = {WAIT_ADAPTER, 0}};
-    ranges[0] = (struct uspi_range){HEAP, HEAP_SIZE};
+    ranges[0] = (struct usp_memory_range){HEAP, HEAP_SIZE};
     search = (struct uspi_task_search){
         .runtime = &runtime, .images = images, .ranges = ranges, .range_count = 1, .options = &options};
     search.walk.backend = uspi_backend_find(USP_ARCH_X86_64);
@@ -338,8 +338,8 @@ START_TEST(limits) {
     options.timeout = UINT64_MAX;
     ck_assert_uint_eq(find()->count, 16);
     /* Small ranges come first. */
-    ranges[0] = (struct uspi_range){HEAP + 0x7000, HEAP_SIZE - 0x7000};
-    ranges[1] = (struct uspi_range){HEAP, 0x1000};
+    ranges[0] = (struct usp_memory_range){HEAP + 0x7000, HEAP_SIZE - 0x7000};
+    ranges[1] = (struct usp_memory_range){HEAP, 0x1000};
     search.range_count = 2;
     options.max_tasks = 1;
     ck_assert_uint_eq(find()->count, 1);

@@ -67,6 +67,11 @@ for my $file (grep { m{^(arch|include|lib|tools)/.*\.[chm]$} } @ARGV) {
 END
 while read -r line; do fail "$line"; done <"$work/parameters"
 
+# A reader who searches for a type finds one.
+printf '%s\n' "${files[@]}" | grep -E '^(arch|include|lib|tools)/.*\.h$' | xargs grep -hoE '^(struct|enum|union) [a-z_0-9]+ \{' |
+  sort | uniq -d >"$work/types"
+while read -r line; do fail "defined in two headers: ${line% \{}"; done <"$work/types"
+
 # One list of lanes, and each of them is there.
 lanes=$(tools/ci-lane --list | awk '{ print $1 }')
 for lane in $lanes; do [[ -f tests/lanes/$lane.sh ]] || fail "tools/ci-lane names $lane, which tests/lanes/ lacks"; done

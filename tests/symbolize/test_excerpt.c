@@ -29,7 +29,7 @@ enum { CANDIDATES = 50, SPAN = 400 };
 #define NAMED (UINT32_C(1) << 31)
 struct listed {
     struct uspi_tables contract;
-    struct uspi_candidate all[CANDIDATES];
+    struct uspi_gathered_symbol all[CANDIDATES];
     size_t count;
 };
 
@@ -37,7 +37,7 @@ static int gather_listed(const struct uspi_tables *tables, struct uspi_gathering
     const struct listed *listed = (const struct listed *)tables;
     int status = USP_OK;
     for (size_t i = 0; status == USP_OK && i < listed->count; i++) {
-        const struct uspi_candidate *c = &listed->all[i];
+        const struct uspi_gathered_symbol *c = &listed->all[i];
         /* Half of them are not even shown when they are not wanted. */
         if (i % 2 == 0 && !uspi_gathering_wants(gathering, c->start, c->end)) continue;
         status = c->symbol == USPI_NO_SYMBOL ? uspi_gather_boundary(gathering, c->start) : uspi_gather(gathering, c);
@@ -48,7 +48,7 @@ static int gather_listed(const struct uspi_tables *tables, struct uspi_gathering
 /* As tables do: of a name nothing more is known, a symbol's entry has start and size, and some leave the start alone. */
 static int get_listed(const struct uspi_tables *tables, uint32_t symbol, struct uspi_names *names,
                       struct uspi_symbol_answer *named) {
-    const struct uspi_candidate *c = &((const struct listed *)tables)->all[symbol & ~NAMED];
+    const struct uspi_gathered_symbol *c = &((const struct listed *)tables)->all[symbol & ~NAMED];
     char name[16];
     int n = snprintf(name, sizeof name, "%u", (unsigned)(symbol & ~NAMED));
     if ((symbol & NAMED) == 0 && c->name != 0) named->start = c->start;
@@ -69,8 +69,9 @@ static void make_listed(struct listed *listed) {
     for (uint32_t i = 0; i < listed->count; i++) {
         const usp_addr start = BASE + (usp_addr)(rand() % SPAN);
         const unsigned kind = (unsigned)rand() % 8;
-        struct uspi_candidate *c = &listed->all[i];
-        *c = (struct uspi_candidate){start, start, i, (uint32_t)(rand() % 3), i % 3 == 0 ? 0 : NAMED | i, kind == 5};
+        struct uspi_gathered_symbol *c = &listed->all[i];
+        *c = (struct uspi_gathered_symbol){start,    start, i, (uint32_t)(rand() % 3), i % 3 == 0 ? 0 : NAMED | i,
+                                           kind == 5};
         if (kind <= 5) c->end = start + 1 + (usp_addr)rand() % longest;
         if (kind == 7) c->symbol = USPI_NO_SYMBOL;
     }

@@ -702,10 +702,10 @@ static int no_preference(const void *context, uint32_t a, uint32_t b) {
     return (a & ~NAME) < (b & ~NAME) ? -1 : 1;
 }
 
-static uint32_t search_all(const struct uspi_candidate *all, size_t count, usp_addr address) {
-    const struct uspi_candidate *best = NULL;
+static uint32_t search_all(const struct uspi_gathered_symbol *all, size_t count, usp_addr address) {
+    const struct uspi_gathered_symbol *best = NULL;
     for (size_t i = 0; i < count; i++) {
-        const struct uspi_candidate *c = &all[i];
+        const struct uspi_gathered_symbol *c = &all[i];
         if (address < c->start || address >= c->end) continue;
         if (best == NULL || c->start > best->start || (c->start == best->start && c->rank < best->rank) ||
             (c->start == best->start && c->rank == best->rank && c->symbol < best->symbol)) {
@@ -719,12 +719,12 @@ static uint32_t search_all(const struct uspi_candidate *all, size_t count, usp_a
 static uint32_t name_of(size_t i) { return i % 3 == 0 ? 0 : NAME | (uint32_t)i; }
 
 /* The symbol that the index has there, whatever it is known by; what it says about start and size must be true. */
-static uint32_t find_symbol(const struct uspi_index *index, const struct uspi_candidate *all, usp_addr address,
+static uint32_t find_symbol(const struct uspi_index *index, const struct uspi_gathered_symbol *all, usp_addr address,
                             usp_addr *start) {
     uint64_t size;
     uint32_t found = uspi_index_find(index, address, start, &size);
     if (found == USPI_NO_SYMBOL) return found;
-    const struct uspi_candidate *c = &all[found & ~NAME];
+    const struct uspi_gathered_symbol *c = &all[found & ~NAME];
     ck_assert_uint_le(*start, address);
     ck_assert_uint_ge(*start, c->start);
     if ((found & NAME) != 0) {
@@ -738,7 +738,7 @@ static uint32_t find_symbol(const struct uspi_index *index, const struct uspi_ca
 }
 
 /* The size is looked at by the caller. */
-static uint32_t search_index(const struct uspi_index *index, const struct uspi_candidate *all, usp_addr address) {
+static uint32_t search_index(const struct uspi_index *index, const struct uspi_gathered_symbol *all, usp_addr address) {
     usp_addr start;
     uint32_t found = find_symbol(index, all, address, &start);
     return found != USPI_NO_SYMBOL && address < all[found].end ? found : USPI_NO_SYMBOL;
@@ -748,7 +748,7 @@ static uint32_t search_index(const struct uspi_index *index, const struct uspi_c
 START_TEST(intervals_far_apart) {
     enum { COUNT = 3000, PLACES = 4000 };
     static const uint32_t spans[] = {1u << 12, 1u << 16, 1u << 20, 1u << 26, 0xc0000000u};
-    static struct uspi_candidate all[COUNT];
+    static struct uspi_gathered_symbol all[COUNT];
     const uint32_t span = spans[(unsigned)_i % 5], heap = (unsigned)_i % 3 == 0 ? span : span / 256 + 1;
     const size_t count = (unsigned)_i % 4 == 0 ? 3 : 100 + (size_t)rand() % (COUNT - 100);
     struct uspi_gathering gathering = {0};
@@ -756,8 +756,8 @@ START_TEST(intervals_far_apart) {
     srand((unsigned)_i + 1);
     for (size_t i = 0; i < count; i++) {
         usp_addr base = LOAD + (i % 4 == 0 ? 0 : span / 4 * (i % 4)), start = base + (uint32_t)rand() % (heap / 4 + 1);
-        all[i] = (struct uspi_candidate){start, start + 1 + start * 7919 % (span / 64 + 1), (uint32_t)i, 0, name_of(i),
-                                         false};
+        all[i] = (struct uspi_gathered_symbol){
+            start, start + 1 + start * 7919 % (span / 64 + 1), (uint32_t)i, 0, name_of(i), false};
         ck_assert_int_eq(uspi_gather(&gathering, &all[i]), USP_OK);
     }
     ck_assert_int_eq(uspi_index_build(&index, &gathering, no_preference, NULL), USP_OK);
@@ -792,14 +792,14 @@ START_TEST(random_intervals) {
     enum { COUNT = 60, SPAN = 400 };
     srand((unsigned)_i + 1);
     for (unsigned round = 0; round < 200; round++) {
-        struct uspi_candidate all[COUNT];
+        struct uspi_gathered_symbol all[COUNT];
         struct uspi_gathering gathering = {0};
         struct uspi_index index;
         size_t count = 1 + (size_t)rand() % COUNT;
         for (size_t i = 0; i < count; i++) {
             usp_addr start = LOAD + (usp_addr)(rand() % SPAN);
             /* One size for each start: that of aliases. */
-            all[i] = (struct uspi_candidate){
+            all[i] = (struct uspi_gathered_symbol){
                 start, start + 1 + start * 7919 % 97, (uint32_t)i, (uint32_t)(rand() % 3), name_of(i), false};
             ck_assert_int_eq(uspi_gather(&gathering, &all[i]), USP_OK);
         }
@@ -833,10 +833,11 @@ START_TEST(random_intervals) {
 END_TEST
 
 /* Of those that begin at one address; NULL: none does. */
-static const struct uspi_candidate *winner_at(const struct uspi_candidate *all, size_t count, usp_addr start) {
-    const struct uspi_candidate *best = NULL;
+static const struct uspi_gathered_symbol *winner_at(const struct uspi_gathered_symbol *all, size_t count,
+                                                    usp_addr start) {
+    const struct uspi_gathered_symbol *best = NULL;
     for (size_t i = 0; i < count; i++) {
-        const struct uspi_candidate *c = &all[i];
+        const struct uspi_gathered_symbol *c = &all[i];
         if (c->start != start) continue;
         if (best == NULL || c->rank < best->rank || (c->rank == best->rank && c->symbol < best->symbol)) best = c;
     }
@@ -844,17 +845,17 @@ static const struct uspi_candidate *winner_at(const struct uspi_candidate *all, 
 }
 
 /* What holds the address: the nearest symbol with a size, or else the last one that begins below, as far as it reaches. */
-static uint32_t search_unsized(const struct uspi_candidate *all, size_t count, usp_addr address) {
+static uint32_t search_unsized(const struct uspi_gathered_symbol *all, size_t count, usp_addr address) {
     for (usp_addr start = address; start >= LOAD; start--) {
-        const struct uspi_candidate *c = winner_at(all, count, start);
+        const struct uspi_gathered_symbol *c = winner_at(all, count, start);
         if (c != NULL && !c->is_unsized && address < c->end) return c->symbol;
     }
     for (usp_addr start = address; start >= LOAD; start--) {
-        const struct uspi_candidate *c = winner_at(all, count, start);
+        const struct uspi_gathered_symbol *c = winner_at(all, count, start);
         if (c == NULL) continue;
         bool is_label = false;
         for (usp_addr around = start - 1; c->is_unsized && around >= LOAD; around--) {
-            const struct uspi_candidate *outer = winner_at(all, count, around);
+            const struct uspi_gathered_symbol *outer = winner_at(all, count, around);
             is_label = is_label || (outer != NULL && !outer->is_unsized && start < outer->end);
         }
         if (!is_label) return c->is_unsized && address < c->end ? c->symbol : USPI_NO_SYMBOL;
@@ -867,13 +868,13 @@ START_TEST(symbols_without_sizes) {
     enum { COUNT = 30, SPAN = 300 };
     srand((unsigned)_i + 1);
     for (unsigned round = 0; round < 100; round++) {
-        struct uspi_candidate all[COUNT];
+        struct uspi_gathered_symbol all[COUNT];
         struct uspi_gathering gathering = {0};
         struct uspi_index index;
         size_t count = 1 + (size_t)rand() % COUNT;
         for (size_t i = 0; i < count; i++) {
             usp_addr start = LOAD + (usp_addr)(rand() % SPAN);
-            all[i] = (struct uspi_candidate){
+            all[i] = (struct uspi_gathered_symbol){
                 start, start + 1 + start * 7919 % 97, (uint32_t)i, (uint32_t)(rand() % 3), name_of(i), start % 3 != 0};
             ck_assert_int_eq(uspi_gather(&gathering, &all[i]), USP_OK);
         }
@@ -895,12 +896,12 @@ END_TEST
 /* The index tells sizes until a gap no longer fits into a byte, and of the last one never. */
 START_TEST(gaps_of_every_width) {
     enum { COUNT = 300, SIZE = 24 };
-    struct uspi_candidate all[COUNT];
+    struct uspi_gathered_symbol all[COUNT];
     struct uspi_gathering gathering = {0};
     struct uspi_index index;
     usp_addr start = LOAD, found;
     for (uint32_t i = 0; i < COUNT; i++) {
-        all[i] = (struct uspi_candidate){start, start + SIZE, i, 0, NAME | i, false};
+        all[i] = (struct uspi_gathered_symbol){start, start + SIZE, i, 0, NAME | i, false};
         ck_assert_int_eq(uspi_gather(&gathering, &all[i]), USP_OK);
         start += SIZE + i;
     }
@@ -922,7 +923,7 @@ START_TEST(the_index_is_small) {
     struct uspi_gathering gathering = {0};
     struct uspi_index index;
     for (uint32_t i = 0; i < COUNT; i++) {
-        struct uspi_candidate c = {
+        struct uspi_gathered_symbol c = {
             LOAD + (usp_addr)i * 7919 % COUNT * 32, LOAD + (usp_addr)i * 7919 % COUNT * 32 + 24, i, 0, 0, false};
         ck_assert_int_eq(uspi_gather(&gathering, &c), USP_OK);
     }

@@ -224,7 +224,7 @@ static const struct uspi_json_shape *find_shape(const struct uspi_json_object *o
 
 static bool locate_in_table(const struct uspi_documents *documents, size_t table, const struct uspi_json_frame *frame,
                             struct uspi_located *located) {
-    const struct uspi_tables *tables = &documents->tables;
+    const struct uspi_text_tables *tables = &documents->tables;
     const struct uspi_image_entry *image = NULL;
     struct usp_place *place = &located->place;
     *place = (struct usp_place){.base = frame->frame.base, .offset = frame->frame.offset};
@@ -326,7 +326,8 @@ struct text_line {
     struct uspi_line_here here; /* with resolved escapes */
 };
 
-static int write_text_line(struct uspi_documents *documents, struct uspi_lines *lines, const struct text_line *line) {
+static int write_text_line(struct uspi_documents *documents, struct uspi_line_reader *lines,
+                           const struct text_line *line) {
     struct uspi_edit_text edit;
     enum uspi_line_is is;
     char room[1024];
@@ -354,7 +355,7 @@ static int take_text_frame(void *context, const struct uspi_located *located, co
     return taker->walk->take(taker->walk->context, &taker->object, &frame, located, answer);
 }
 
-static int read_text_line(const struct walk *walk, struct uspi_lines *lines, const struct text_line *line,
+static int read_text_line(const struct walk *walk, struct uspi_line_reader *lines, const struct text_line *line,
                           size_t node) {
     const struct uspi_documents *documents = walk->documents;
     const struct uspi_level *around = walk->depth > 0 ? &documents->levels[walk->depth - 1] : NULL;
@@ -376,11 +377,11 @@ static int read_text(struct walk *walk, size_t node) {
     struct uspi_documents *documents = walk->documents;
     struct uspi_span text = uspi_json_text(&documents->document, node);
     struct text_line line = {.here.is_last = true};
-    struct uspi_lines lines = *documents->lines;
+    struct uspi_line_reader lines = *documents->lines;
     const char *format = lines.counts->format;
     int status = USP_OK;
     size_t next;
-    lines.tables = (struct uspi_tables){.tables = NULL};
+    lines.tables = (struct uspi_text_tables){.tables = NULL};
     if (table_of(walk) != SIZE_MAX) {
         lines.given = &documents->tables;
         lines.given_table = table_of(walk);

@@ -21,9 +21,9 @@ struct uspi_level {
 };
 
 struct uspi_documents {
-    struct uspi_lines *lines;           /* its `find`, `given` and counts are used */
+    struct uspi_line_reader *lines;     /* its `find`, `given` and counts are used */
     struct uspi_json_document document; /* the current document */
-    struct uspi_tables tables;          /* the document's lists of images */
+    struct uspi_text_tables tables;     /* the document's lists of images */
     struct uspi_scope *scopes;          /* where each list of images is valid */
     size_t scope_count, scope_room;
     struct uspi_level *levels; /* the containers of the current node, outermost first; as many as its depth */

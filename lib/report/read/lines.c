@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
-void uspi_lines_clear(struct uspi_lines *lines) { uspi_tables_clear(&lines->tables); }
+void uspi_lines_clear(struct uspi_line_reader *lines) { uspi_tables_clear(&lines->tables); }
 
-void uspi_lines_reset(struct uspi_lines *lines) {
+void uspi_lines_reset(struct uspi_line_reader *lines) {
     uspi_tables_clear(&lines->tables);
     lines->collected = 0;
     lines->next = 0;
@@ -41,7 +41,7 @@ static struct line_kind kind_of(struct uspi_span line) {
 
 /* ---- images ---- */
 
-static bool find_image(const struct uspi_lines *lines, struct uspi_span line, struct line_kind kind,
+static bool find_image(const struct uspi_line_reader *lines, struct uspi_span line, struct line_kind kind,
                        struct uspi_read_image *image) {
     for (const uint8_t *i = lines->choice->images[kind.begins]; *i != USPI_NO_SHAPE; i++) {
         const struct uspi_line_shape *shape = uspi_line_shapes[*i];
@@ -52,14 +52,14 @@ static bool find_image(const struct uspi_lines *lines, struct uspi_span line, st
     return false;
 }
 
-static bool learn(struct uspi_lines *lines, uint64_t position, struct uspi_span line, struct line_kind kind) {
+static bool learn(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line, struct line_kind kind) {
     struct uspi_read_image image;
     if (find_image(lines, line, kind, &image)) return uspi_tables_add(&lines->tables, position, &image);
     uspi_tables_end(&lines->tables);
     return true;
 }
 
-bool uspi_lines_learn(struct uspi_lines *lines, uint64_t position, struct uspi_span line) {
+bool uspi_lines_learn(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line) {
     /* If the beginning of a line is specific enough, its bytes are not scanned. */
     const unsigned telling =
         USPI_BEGINS_0X | USPI_BEGINS_DIGIT | USPI_BEGINS_LETTER | USPI_BEGINS_MARK | USPI_BEGINS_HASH;
@@ -68,7 +68,7 @@ bool uspi_lines_learn(struct uspi_lines *lines, uint64_t position, struct uspi_s
     return learn(lines, position, line, kind);
 }
 
-bool uspi_lines_rewind(struct uspi_lines *lines, uint64_t position) {
+bool uspi_lines_rewind(struct uspi_line_reader *lines, uint64_t position) {
     lines->collected = position;
     lines->next = 0;
     uspi_tables_end(&lines->tables);
@@ -78,11 +78,11 @@ bool uspi_lines_rewind(struct uspi_lines *lines, uint64_t position) {
 /* ---- locating frames ---- */
 
 struct candidate {
-    const struct uspi_tables *tables;
+    const struct uspi_text_tables *tables;
     size_t table;
 };
 
-static size_t given_candidates(const struct uspi_tables *given, size_t only, struct candidate *candidates) {
+static size_t given_candidates(const struct uspi_text_tables *given, size_t only, struct candidate *candidates) {
     size_t count = 0;
     if (given != NULL && only != USPI_ALL_TABLES) {
         candidates[count++] = (struct candidate){given, only};
@@ -96,7 +96,7 @@ static size_t given_candidates(const struct uspi_tables *given, size_t only, str
 
 /* Finds the tables of images that a frame may belong to, the likeliest first: those that the caller gave; the next one
  * in the text, as in a crash report; the previous one. Returns how many there are. */
-static size_t candidates_of(const struct uspi_lines *lines, struct candidate candidates[USPI_GIVEN_TABLES + 2]) {
+static size_t candidates_of(const struct uspi_line_reader *lines, struct candidate candidates[USPI_GIVEN_TABLES + 2]) {
     size_t count = given_candidates(lines->given, lines->given_table, candidates),
            known = uspi_tables_count(&lines->tables);
     /* A table with frames between its lines begins before these frames, so the next one is not theirs. */
@@ -174,14 +174,14 @@ static bool locate(const struct candidate *candidates, size_t count, const struc
     return locate_by_address(candidates, count, frame, place) || locate_by_name(candidates, count, frame, place);
 }
 
-bool uspi_locate(const struct uspi_tables *given, const struct uspi_frame *frame, struct usp_place *place) {
+bool uspi_locate(const struct uspi_text_tables *given, const struct uspi_frame *frame, struct usp_place *place) {
     struct candidate candidates[USPI_GIVEN_TABLES];
     return locate(candidates, given_candidates(given, USPI_ALL_TABLES, candidates), frame, place);
 }
 
 /* ---- names ---- */
 
-int uspi_lines_ask(struct uspi_lines *lines, const struct uspi_located *located, struct usp_answer *answer) {
+int uspi_lines_ask(struct uspi_line_reader *lines, const struct uspi_located *located, struct usp_answer *answer) {
     struct usp_reader_counts *counts = lines->counts;
     const bool is_guess = located->is_located && (located->place.flags & USP_PLACE_GUESS) != 0;
     *answer = (struct usp_answer){.frames = NULL};
@@ -247,7 +247,7 @@ enum found {
 };
 
 /* Checks in the next line whether an uncertain frame is one, and whether a node has children. */
-static enum found ask_next_line(const struct uspi_lines *lines, const struct uspi_line_here *here,
+static enum found ask_next_line(const struct uspi_line_reader *lines, const struct uspi_line_here *here,
                                 struct uspi_frame *frame) {
     const bool is_node = (frame->flags & USPI_FRAME_NODE) != 0;
     const bool is_unsure = (frame->flags & USPI_FRAME_UNSURE) != 0 && lines->above != frame->shape;
@@ -261,8 +261,8 @@ static enum found ask_next_line(const struct uspi_lines *lines, const struct usp
 }
 
 /* Finds the first frame of a line, by the first shape that recognizes one. */
-static enum found find_first(const struct uspi_lines *lines, const struct uspi_line_here *here, struct line_kind kind,
-                             struct uspi_frame *frame) {
+static enum found find_first(const struct uspi_line_reader *lines, const struct uspi_line_here *here,
+                             struct line_kind kind, struct uspi_frame *frame) {
     for (const uint8_t *i = lines->choice->frames[kind.has]; *i != USPI_NO_SHAPE; i++) {
         const struct uspi_line_shape *shape = uspi_line_shapes[*i];
         if ((shape->frame_begins & kind.begins) == 0 && shape->frame_begins != 0) continue;
@@ -276,21 +276,21 @@ static enum found find_first(const struct uspi_lines *lines, const struct uspi_l
 /* Whether a frame's address is that of an instruction. This is so for the first frame of a stack: the thread was there,
  * or called the function that prints the stack there. Other addresses are return addresses, except those of frames that
  * a signal interrupted, and of asynchronous callers. In a tree of samples only leaves are instructions. */
-static bool is_exact(const struct uspi_lines *lines, const struct uspi_frame *frame) {
+static bool is_exact(const struct uspi_line_reader *lines, const struct uspi_frame *frame) {
     if ((frame->flags & USPI_FRAME_CALL_SITE) != 0) return true;
     if ((frame->flags & USPI_FRAME_NODE) != 0) return (frame->flags & USPI_FRAME_LEAF) != 0;
     bool is_first = (frame->flags & USPI_FRAME_INDEX) != 0 ? frame->index == 0 : !lines->is_below_frame;
     return is_first || lines->is_below_trampoline || lines->is_async;
 }
 
-static void locate_line(struct uspi_lines *lines, struct uspi_located *located) {
+static void locate_line(struct uspi_line_reader *lines, struct uspi_located *located) {
     struct candidate candidates[USPI_GIVEN_TABLES + 2];
     located->is_located = (located->frame.flags & (USPI_FRAME_NAMED | USPI_FRAME_NOWHERE)) == 0 &&
                           locate(candidates, candidates_of(lines, candidates), &located->frame, &located->place);
     if (located->is_located && is_exact(lines, &located->frame)) located->place.flags |= USP_PLACE_EXACT;
 }
 
-static void remember(struct uspi_lines *lines, const struct uspi_frame *frame, const struct usp_answer *answer) {
+static void remember(struct uspi_line_reader *lines, const struct uspi_frame *frame, const struct usp_answer *answer) {
     lines->above = frame->shape;
     if ((frame->flags & USPI_FRAME_INLINED) != 0) return;
     lines->is_below_frame = true;
@@ -300,7 +300,7 @@ static void remember(struct uspi_lines *lines, const struct uspi_frame *frame, c
 
 /* Handles a line between frames: the source line of the frame above, a heading, or one of unspool's own notes about a
  * stack, which do not end the stack. */
-static void pass(struct uspi_lines *lines, struct uspi_span line) {
+static void pass(struct uspi_line_reader *lines, struct uspi_span line) {
     struct uspi_frame source;
     if (lines->above != NULL && lines->above->source != NULL && lines->above->source(line, &source)) return;
     lines->above = NULL;
@@ -313,7 +313,7 @@ static void pass(struct uspi_lines *lines, struct uspi_span line) {
 }
 
 /* Learns the line if the text was not learned before, and finds the tables around it. */
-static bool come_to(struct uspi_lines *lines, uint64_t position, struct uspi_span line, struct line_kind kind) {
+static bool come_to(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line, struct line_kind kind) {
     if (position >= lines->collected &&
         (!learn(lines, position, line, kind) || !uspi_tables_settle(&lines->tables, false))) {
         return false;
@@ -325,7 +325,7 @@ static bool come_to(struct uspi_lines *lines, uint64_t position, struct uspi_spa
     return true;
 }
 
-bool uspi_lines_pass(struct uspi_lines *lines, uint64_t position, struct uspi_span line) {
+bool uspi_lines_pass(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line) {
     if (!come_to(lines, position, line, kind_of(line))) return false;
     pass(lines, line);
     return true;
@@ -401,7 +401,7 @@ static void put_listed(struct uspi_text *out, size_t index, const struct uspi_fr
 }
 
 /* Writes a line with several frames, after all of them were looked up. */
-static int write_several(struct uspi_lines *lines, struct uspi_span line, struct uspi_located *located,
+static int write_several(struct uspi_line_reader *lines, struct uspi_span line, struct uspi_located *located,
                          struct uspi_text *out, enum uspi_line_is *is) {
     struct piece *pieces = calloc(USPI_FRAMES_MAX, sizeof *pieces);
     size_t count = 0, answered = 0, written = 0;
@@ -439,7 +439,7 @@ static int write_several(struct uspi_lines *lines, struct uspi_span line, struct
     return status;
 }
 
-int uspi_lines_write(struct uspi_lines *lines, const struct uspi_line_here *line, struct uspi_text *out,
+int uspi_lines_write(struct uspi_line_reader *lines, const struct uspi_line_here *line, struct uspi_text *out,
                      enum uspi_line_is *is) {
     const struct line_kind kind = kind_of(line->text);
     struct uspi_located located;
@@ -465,7 +465,8 @@ int uspi_lines_write(struct uspi_lines *lines, const struct uspi_line_here *line
     return USP_OK;
 }
 
-int uspi_lines_read(struct uspi_lines *lines, const struct uspi_line_here *line, uspi_take_frame take, void *context) {
+int uspi_lines_read(struct uspi_line_reader *lines, const struct uspi_line_here *line, uspi_take_frame take,
+                    void *context) {
     const struct line_kind kind = kind_of(line->text);
     struct uspi_located located;
     struct usp_answer answer;

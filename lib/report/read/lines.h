@@ -20,31 +20,31 @@ struct uspi_line_choice {
 };
 void uspi_line_choice_init(struct uspi_line_choice *choice);
 
-struct uspi_lines {
+struct uspi_line_reader {
     const struct uspi_line_choice *choice;
     usp_place_function find; /* NULL: no names */
     void *context;
     struct usp_reader_counts *counts;
-    const struct uspi_tables *given; /* NULL: none */
-    size_t given_table;              /* index of the given table to use; USPI_ALL_TABLES: the first ones */
-    struct uspi_tables tables;       /* tables of the text itself */
-    uint64_t collected;              /* position in the text up to which its tables are known */
-    size_t next;                     /* first table that begins after the line */
+    const struct uspi_text_tables *given; /* NULL: none */
+    size_t given_table;                   /* index of the given table to use; USPI_ALL_TABLES: the first ones */
+    struct uspi_text_tables tables;       /* tables of the text itself */
+    uint64_t collected;                   /* position in the text up to which its tables are known */
+    size_t next;                          /* first table that begins after the line */
     bool is_below_frame, is_below_trampoline, is_async; /* properties of the line above */
     const struct uspi_line_shape *above;                /* shape of the frame directly above; NULL: none */
 };
 
 /* Frees the tables. */
-void uspi_lines_clear(struct uspi_lines *lines);
+void uspi_lines_clear(struct uspi_line_reader *lines);
 
 /* Begins the next text and forgets the tables. */
-void uspi_lines_reset(struct uspi_lines *lines);
+void uspi_lines_reset(struct uspi_line_reader *lines);
 
 /* Learns the images in a line at a position of the text (in bytes). Returns false when memory is exhausted. */
-bool uspi_lines_learn(struct uspi_lines *lines, uint64_t position, struct uspi_span line);
+bool uspi_lines_learn(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line);
 
 /* Announces that the text was learned up to a position, and is now read from its beginning. Returns as above. */
-bool uspi_lines_rewind(struct uspi_lines *lines, uint64_t position);
+bool uspi_lines_rewind(struct uspi_line_reader *lines, uint64_t position);
 
 /* A frame and its place. */
 struct uspi_located {
@@ -57,7 +57,7 @@ struct uspi_located {
 #define USPI_FRAMES_MAX 1024
 
 /* Skips a line that is not a frame, whatever its shape. Returns false when memory is exhausted. */
-bool uspi_lines_pass(struct uspi_lines *lines, uint64_t position, struct uspi_span line);
+bool uspi_lines_pass(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line);
 
 /* A line of a text. */
 struct uspi_line_here {
@@ -78,19 +78,20 @@ enum uspi_line_is {
 /* Reads a line; learns it first if the text was not learned.
  *   out  receives the whole line if it gets answers
  * *is becomes an enum uspi_line_is. Returns USP_OK, USP_ERROR_NO_MEMORY or the result of `find`. */
-int uspi_lines_write(struct uspi_lines *lines, const struct uspi_line_here *line, struct uspi_text *out,
+int uspi_lines_write(struct uspi_line_reader *lines, const struct uspi_line_here *line, struct uspi_text *out,
                      enum uspi_line_is *is);
 
 /* Does the same for callers that need the frames and no text: `take` receives each frame and its answer. Ends with the
  * result of `take` unless that is USP_OK. */
 typedef int (*uspi_take_frame)(void *context, const struct uspi_located *located, const struct usp_answer *answer);
-int uspi_lines_read(struct uspi_lines *lines, const struct uspi_line_here *line, uspi_take_frame take, void *context);
+int uspi_lines_read(struct uspi_line_reader *lines, const struct uspi_line_here *line, uspi_take_frame take,
+                    void *context);
 
 /* Looks up the name of a located frame, and counts it. *answer is cleared if there is none. */
-int uspi_lines_ask(struct uspi_lines *lines, const struct uspi_located *located, struct usp_answer *answer);
+int uspi_lines_ask(struct uspi_line_reader *lines, const struct uspi_located *located, struct usp_answer *answer);
 
 /* Finds the place of a frame that is not in a line: by its own id, by the tables of `given`, or by its name. */
-bool uspi_locate(const struct uspi_tables *given, const struct uspi_frame *frame, struct usp_place *place);
+bool uspi_locate(const struct uspi_text_tables *given, const struct uspi_frame *frame, struct usp_place *place);
 
 /* Sets a place to an address in an image of a table. */
 void uspi_place_in_image(struct usp_place *place, const struct uspi_image_entry *image, uint64_t address);

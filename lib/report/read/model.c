@@ -163,7 +163,7 @@ bool uspi_model_add_frame(struct uspi_model *model, const struct uspi_located *l
     return uspi_model_copy(model, image, &frame->image);
 }
 
-bool uspi_model_add_images(struct uspi_model *model, const struct uspi_tables *tables, size_t table) {
+bool uspi_model_add_images(struct uspi_model *model, const struct uspi_text_tables *tables, size_t table) {
     struct uspi_model_part *part = last_part(model);
     const struct uspi_image_entry *from;
     if (part == NULL) return false;

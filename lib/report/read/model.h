@@ -77,7 +77,7 @@ bool uspi_model_add_frame(struct uspi_model *model, const struct uspi_located *l
                           const struct usp_answer *answer);
 
 /* Adds all images of a table to the last report. Returns false when memory is exhausted. */
-bool uspi_model_add_images(struct uspi_model *model, const struct uspi_tables *tables, size_t table);
+bool uspi_model_add_images(struct uspi_model *model, const struct uspi_text_tables *tables, size_t table);
 
 /* Completes the model after everything was added: finds the crashed threads, the heaviest stacks of trees, and the
  * images of reports that list none. Returns false when memory is exhausted. */

@@ -96,7 +96,7 @@ static bool begin_report(struct builder *builder, size_t node, uint32_t depth) {
 
 /* Adds the images of a table to the last report, once. */
 static bool take_images(struct builder *builder, size_t table) {
-    const struct uspi_tables *tables = &builder->reader->documents.tables;
+    const struct uspi_text_tables *tables = &builder->reader->documents.tables;
     if (table == SIZE_MAX) return true;
     const size_t count = uspi_tables_count(tables), part = builder->model->part_count;
     if (builder->shown_count < count) {

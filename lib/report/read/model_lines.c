@@ -24,7 +24,7 @@ static struct uspi_model_part *part_of(const struct builder *builder) {
 
 /* Adds the tables that begin before a position to the last report. */
 static bool take_tables(struct builder *builder, uint64_t position) {
-    const struct uspi_tables *tables = &builder->reader->lines.tables;
+    const struct uspi_text_tables *tables = &builder->reader->lines.tables;
     while (builder->table < uspi_tables_count(tables) && uspi_tables_position(tables, builder->table) < position) {
         if (!uspi_model_add_images(builder->model, tables, builder->table++)) return false;
     }

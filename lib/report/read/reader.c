@@ -31,7 +31,8 @@ int usp_reader_create(const struct usp_reader_options *options, struct usp_reade
     if (made == NULL) return USP_ERROR_NO_MEMORY;
     made->options = completed;
     made->counts.format = "";
-    made->lines = (struct uspi_lines){.find = completed.find, .context = completed.context, .counts = &made->counts};
+    made->lines =
+        (struct uspi_line_reader){.find = completed.find, .context = completed.context, .counts = &made->counts};
     made->lines.given_table = USPI_ALL_TABLES;
     made->lines.choice = &made->choice;
     uspi_line_choice_init(&made->choice);
@@ -43,13 +44,13 @@ int usp_reader_create(const struct usp_reader_options *options, struct usp_reade
     return USP_OK;
 }
 
-const struct uspi_tables *uspi_reader_tables(const struct usp_reader *reader) {
+const struct uspi_text_tables *uspi_reader_tables(const struct usp_reader *reader) {
     return reader->documents.tables.count > 0 ? &reader->documents.tables : &reader->lines.tables;
 }
 
 static void forget_text(struct usp_reader *reader) {
     uspi_split_clear(&reader->split);
-    reader->kind = USPI_TEXT_UNDECIDED;
+    reader->kind = USPI_INPUT_UNDECIDED;
     reader->kept_size = 0;
     reader->held_size = 0;
     reader->mark_length = 0;
@@ -70,7 +71,7 @@ void usp_reader_free(struct usp_reader *reader) {
 }
 
 size_t usp_reader_image_count(const struct usp_reader *reader) {
-    const struct uspi_tables *tables = uspi_reader_tables(reader);
+    const struct uspi_text_tables *tables = uspi_reader_tables(reader);
     size_t count = 0;
     for (size_t i = 0; i < uspi_tables_count(tables); i++) count += uspi_tables_image_count(tables, i);
     return count;
@@ -366,25 +367,25 @@ static size_t skip_blank(struct uspi_span text, size_t at) {
     return at;
 }
 
-/* Decides by the beginning of a text; USPI_TEXT_UNDECIDED while that is too short. */
-static enum uspi_text_kind decide(struct uspi_span text, bool is_last) {
+/* Decides by the beginning of a text; USPI_INPUT_UNDECIDED while that is too short. */
+static enum uspi_input_kind decide(struct uspi_span text, bool is_last) {
     struct uspi_json_document first = {.text = {"", 0}};
-    const enum uspi_text_kind unknown = is_last ? USPI_TEXT_LINES : USPI_TEXT_UNDECIDED;
+    const enum uspi_input_kind unknown = is_last ? USPI_INPUT_LINES : USPI_INPUT_UNDECIDED;
     size_t begin = skip_blank(text, 0), next = skip_blank(text, begin + 1);
     if (begin == text.length) return unknown;
-    if (text.bytes[begin] != '{' && text.bytes[begin] != '[') return USPI_TEXT_LINES;
+    if (text.bytes[begin] != '{' && text.bytes[begin] != '[') return USPI_INPUT_LINES;
     if (next >= text.length) return unknown;
-    if (strchr(text.bytes[begin] == '{' ? "\"}" : "{[\"]", text.bytes[next]) == NULL) return USPI_TEXT_LINES;
+    if (strchr(text.bytes[begin] == '{' ? "\"}" : "{[\"]", text.bytes[next]) == NULL) return USPI_INPUT_LINES;
     size_t end = uspi_span_find(text, begin, USPI_SPAN("\n"));
-    if (end == text.length) return is_last || text.length >= HEAD_MAX ? USPI_TEXT_JSON : USPI_TEXT_UNDECIDED;
+    if (end == text.length) return is_last || text.length >= HEAD_MAX ? USPI_INPUT_JSON : USPI_INPUT_UNDECIDED;
     /* A complete document in the first line may be one of several, or be followed by a report in text. */
     first.text = uspi_span_part(text, begin, end);
     int status = uspi_json_read(&first);
     uspi_json_clear(&first);
-    if (status != USP_OK) return USPI_TEXT_JSON;
+    if (status != USP_OK) return USPI_INPUT_JSON;
     size_t behind = skip_blank(text, end);
-    if (behind == text.length) return is_last || text.length >= HEAD_MAX ? USPI_TEXT_JSON : USPI_TEXT_UNDECIDED;
-    return text.bytes[behind] == '{' || text.bytes[behind] == '[' ? USPI_TEXT_JSON : USPI_TEXT_LINES;
+    if (behind == text.length) return is_last || text.length >= HEAD_MAX ? USPI_INPUT_JSON : USPI_INPUT_UNDECIDED;
+    return text.bytes[behind] == '{' || text.bytes[behind] == '[' ? USPI_INPUT_JSON : USPI_INPUT_LINES;
 }
 
 static int decide_by_head(struct usp_reader *reader, struct uspi_span bytes, bool is_last) {
@@ -401,7 +402,7 @@ static int decide_by_head(struct usp_reader *reader, struct uspi_span bytes, boo
         text.length &= ~(size_t)1;
         reader->decoded_size = 0;
         if (!characters_of(reader, text, &text, &status)) {
-            reader->kind = USPI_TEXT_LINES;
+            reader->kind = USPI_INPUT_LINES;
             return status;
         }
     }
@@ -446,7 +447,7 @@ static int learn_documents(struct usp_reader *reader, struct uspi_span text) {
 
 /* Writes a whole text as lines: learns it, then writes it. */
 static int write_as_lines(struct usp_reader *reader, struct uspi_span text) {
-    reader->kind = USPI_TEXT_LINES;
+    reader->kind = USPI_INPUT_LINES;
     int status = take_lines(reader, text, true);
     if (status == USP_OK) status = end_lines(reader, true);
     uint64_t end = reader->split.position;
@@ -485,12 +486,12 @@ static int write_json(struct usp_reader *reader, struct uspi_span text) {
 static int take_bytes(struct usp_reader *reader, struct uspi_span bytes, bool is_learning) {
     const bool keeps_json = !is_learning || (reader->options.flags & USP_READER_IMAGES) != 0;
     int status = USP_OK;
-    if (reader->kind == USPI_TEXT_LINES) return take_lines(reader, bytes, is_learning);
-    if (reader->kind == USPI_TEXT_JSON && !keeps_json) return USP_OK;
+    if (reader->kind == USPI_INPUT_LINES) return take_lines(reader, bytes, is_learning);
+    if (reader->kind == USPI_INPUT_JSON && !keeps_json) return USP_OK;
     status = keep(reader, bytes);
-    if (status != USP_OK || reader->kind == USPI_TEXT_JSON) return status;
+    if (status != USP_OK || reader->kind == USPI_INPUT_JSON) return status;
     status = decide_by_head(reader, (struct uspi_span){reader->kept, reader->kept_size}, false);
-    if (status != USP_OK || reader->kind != USPI_TEXT_LINES) return status;
+    if (status != USP_OK || reader->kind != USPI_INPUT_LINES) return status;
     struct uspi_span text = take_mark(reader, (struct uspi_span){reader->kept, reader->kept_size}, is_learning);
     reader->kept_size = 0;
     return take_lines(reader, text, is_learning);
@@ -499,10 +500,10 @@ static int take_bytes(struct usp_reader *reader, struct uspi_span bytes, bool is
 static int end_bytes(struct usp_reader *reader, bool is_learning) {
     struct uspi_span kept = {reader->kept, reader->kept_size};
     int status = USP_OK;
-    if (reader->kind == USPI_TEXT_UNDECIDED) status = decide_by_head(reader, kept, true);
+    if (reader->kind == USPI_INPUT_UNDECIDED) status = decide_by_head(reader, kept, true);
     if (status != USP_OK) return status;
     if (reader->kept_size > 0) kept = take_mark(reader, kept, is_learning);
-    if (reader->kind == USPI_TEXT_JSON) {
+    if (reader->kind == USPI_INPUT_JSON) {
         if (!is_learning) return write_json(reader, kept);
         return (reader->options.flags & USP_READER_IMAGES) != 0 ? learn_documents(reader, kept) : USP_OK;
     }
@@ -567,15 +568,15 @@ int uspi_reader_begin_whole(struct usp_reader *reader, struct uspi_span *text) {
         if (!characters_of(reader, raw, text, &status)) return status == USP_OK ? USP_ERROR_FORMAT : status;
         reader->split.encoding = USPI_ENCODING_UTF8;
     }
-    bool is_json = reader->kind == USPI_TEXT_JSON;
+    bool is_json = reader->kind == USPI_INPUT_JSON;
     if (is_json && !looks_like_report(*text)) {
         struct uspi_json_document probe = {.text = *text};
         status = uspi_json_read(&probe);
         uspi_json_clear(&probe);
-        if (uspi_reader_is_damage(status)) reader->kind = USPI_TEXT_LINES;
+        if (uspi_reader_is_damage(status)) reader->kind = USPI_INPUT_LINES;
         if (status == USP_ERROR_NO_MEMORY) return status;
     }
-    return reader->kind == USPI_TEXT_JSON ? expand(reader, text) : USP_OK;
+    return reader->kind == USPI_INPUT_JSON ? expand(reader, text) : USP_OK;
 }
 
 int usp_reader_write_whole(struct usp_reader *reader, const char *bytes, size_t n, char *error, size_t error_size) {
@@ -583,9 +584,9 @@ int usp_reader_write_whole(struct usp_reader *reader, const char *bytes, size_t 
     struct uspi_span text = {bytes, n};
     forget_text(reader);
     int status = decide_by_head(reader, text, true);
-    if (reader->documents.is_record) reader->kind = USPI_TEXT_JSON;
+    if (reader->documents.is_record) reader->kind = USPI_INPUT_JSON;
     if (status == USP_OK) text = take_mark(reader, text, false);
-    if (status == USP_OK && reader->kind == USPI_TEXT_JSON) {
+    if (status == USP_OK && reader->kind == USPI_INPUT_JSON) {
         status = write_json(reader, text);
     } else if (status == USP_OK) {
         status = write_as_lines(reader, text);

@@ -7,16 +7,16 @@
 #include "lib/report/read/expand.h"
 #include "lib/report/read/split.h"
 
-enum uspi_text_kind { USPI_TEXT_UNDECIDED, USPI_TEXT_LINES, USPI_TEXT_JSON };
+enum uspi_input_kind { USPI_INPUT_UNDECIDED, USPI_INPUT_LINES, USPI_INPUT_JSON };
 
 struct usp_reader {
     struct usp_reader_options options; /* complete */
     struct usp_reader_counts counts;
     struct uspi_line_choice choice;
-    struct uspi_lines lines;
+    struct uspi_line_reader lines;
     struct uspi_documents documents;
     struct uspi_split split;
-    enum uspi_text_kind kind;
+    enum uspi_input_kind kind;
     size_t mark_length; /* length of the byte order mark at the beginning of the text */
     bool is_rewound;    /* the text was learned before */
     char *kept;         /* buffered text: until its kind is known, and all of a JSON text */
@@ -54,6 +54,6 @@ bool uspi_reader_find_document(struct usp_reader *reader, struct uspi_span line,
                                int *status);
 
 /* Returns the images that a reader has learned. */
-const struct uspi_tables *uspi_reader_tables(const struct usp_reader *reader);
+const struct uspi_text_tables *uspi_reader_tables(const struct usp_reader *reader);
 
 #endif

@@ -21,7 +21,7 @@ int usp_report_create(const struct usp_reader_options *options, const char *byte
     struct usp_report *made = calloc(1, sizeof *made);
     status = made != NULL ? uspi_reader_begin_whole(reader, &text) : USP_ERROR_NO_MEMORY;
     if (status == USP_OK) {
-        bool is_json = reader->kind == USPI_TEXT_JSON;
+        bool is_json = reader->kind == USPI_INPUT_JSON;
         status = is_json ? uspi_model_read_documents(&made->model, reader, text)
                          : uspi_model_read_lines(&made->model, reader, text);
     }

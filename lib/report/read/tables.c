@@ -21,7 +21,7 @@ static void clear_indexes(struct uspi_table *table) {
     table->by_address = table->by_name = NULL;
 }
 
-void uspi_tables_clear(struct uspi_tables *tables) {
+void uspi_tables_clear(struct uspi_text_tables *tables) {
     for (size_t i = 0; i < tables->count; i++) {
         struct uspi_table *table = &tables->tables[i];
         for (size_t n = 0; n < table->count; n++) free(table->strings[n]);
@@ -30,12 +30,12 @@ void uspi_tables_clear(struct uspi_tables *tables) {
         clear_indexes(table);
     }
     free(tables->tables);
-    *tables = (struct uspi_tables){.count = 0};
+    *tables = (struct uspi_text_tables){.count = 0};
 }
 
 /* ---- filling ---- */
 
-static bool begin_table(struct uspi_tables *tables, uint64_t position, bool is_scattered) {
+static bool begin_table(struct uspi_text_tables *tables, uint64_t position, bool is_scattered) {
     if (!uspi_tables_settle(tables, true)) return false;
     void *grown = uspi_array_reserve(tables->tables, &tables->room, tables->count + 1, sizeof *tables->tables);
     if (grown == NULL) return false;
@@ -46,7 +46,7 @@ static bool begin_table(struct uspi_tables *tables, uint64_t position, bool is_s
 }
 
 /* Opens the table for the next image: the last one, or a new one. A scattered list continues in the last table. */
-static bool open_table(struct uspi_tables *tables, uint64_t position, bool is_scattered) {
+static bool open_table(struct uspi_text_tables *tables, uint64_t position, bool is_scattered) {
     struct uspi_table *last = tables->count > 0 ? &tables->tables[tables->count - 1] : NULL;
     bool goes_on = last != NULL && last->is_scattered == is_scattered && (tables->is_open || is_scattered);
     if (!goes_on) return begin_table(tables, position, is_scattered);
@@ -76,7 +76,7 @@ static struct uspi_span copy(struct uspi_span text, char **to) {
     return copied;
 }
 
-bool uspi_tables_add(struct uspi_tables *tables, uint64_t position, const struct uspi_read_image *image) {
+bool uspi_tables_add(struct uspi_text_tables *tables, uint64_t position, const struct uspi_read_image *image) {
     if (image->module_is == USPI_MODULE_RESET) {
         return begin_table(tables, position, true);
     }
@@ -197,7 +197,7 @@ static size_t merge(const struct uspi_image_entry **sorted, size_t count) {
 #define LONG_LIST    1024
 #define GROWTH_SHARE 16
 
-bool uspi_tables_settle(struct uspi_tables *tables, bool all) {
+bool uspi_tables_settle(struct uspi_text_tables *tables, bool all) {
     if (tables->count == 0) return true;
     struct uspi_table *table = &tables->tables[tables->count - 1];
     size_t grown = table->count - table->settled;
@@ -225,15 +225,17 @@ bool uspi_tables_settle(struct uspi_tables *tables, bool all) {
 
 /* ---- questions ---- */
 
-size_t uspi_tables_count(const struct uspi_tables *tables) { return tables->count - tables->is_open; }
+size_t uspi_tables_count(const struct uspi_text_tables *tables) { return tables->count - tables->is_open; }
 
-uint64_t uspi_tables_position(const struct uspi_tables *tables, size_t i) { return tables->tables[i].position; }
+uint64_t uspi_tables_position(const struct uspi_text_tables *tables, size_t i) { return tables->tables[i].position; }
 
-bool uspi_tables_is_scattered(const struct uspi_tables *tables, size_t i) { return tables->tables[i].is_scattered; }
+bool uspi_tables_is_scattered(const struct uspi_text_tables *tables, size_t i) {
+    return tables->tables[i].is_scattered;
+}
 
-size_t uspi_tables_image_count(const struct uspi_tables *tables, size_t i) { return tables->tables[i].count; }
+size_t uspi_tables_image_count(const struct uspi_text_tables *tables, size_t i) { return tables->tables[i].count; }
 
-const struct uspi_image_entry *uspi_tables_image(const struct uspi_tables *tables, size_t i, uint64_t n) {
+const struct uspi_image_entry *uspi_tables_image(const struct uspi_text_tables *tables, size_t i, uint64_t n) {
     const struct uspi_table *table = &tables->tables[i];
     return n < table->count ? &table->images[n] : NULL;
 }
@@ -268,7 +270,7 @@ static const struct uspi_image_entry *find_below(const struct uspi_table *table,
     return low > 0 ? table->by_address[low - 1] : NULL;
 }
 
-const struct uspi_image_entry *uspi_tables_find(const struct uspi_tables *tables, size_t i,
+const struct uspi_image_entry *uspi_tables_find(const struct uspi_text_tables *tables, size_t i,
                                                 const struct uspi_frame *frame, bool strict) {
     const struct uspi_image_entry *image = find_below(&tables->tables[i], frame->address);
     if (image == NULL) return NULL;
@@ -284,7 +286,7 @@ const struct uspi_image_entry *uspi_tables_find(const struct uspi_tables *tables
     return NULL;
 }
 
-const struct uspi_image_entry *uspi_tables_find_name(const struct uspi_tables *tables, size_t i,
+const struct uspi_image_entry *uspi_tables_find_name(const struct uspi_text_tables *tables, size_t i,
                                                      struct uspi_span name) {
     const struct uspi_table *table = &tables->tables[i];
     size_t low = 0, high = table->settled;

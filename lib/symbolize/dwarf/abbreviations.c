@@ -99,7 +99,7 @@ bool uspi_form_skip(struct uspi_cursor_at *c, uint64_t form, struct uspi_encodin
 }
 
 static bool read_value(struct uspi_cursor_at *c, uint64_t form, int64_t implicit, struct uspi_encoding encoding,
-                       const uint8_t *section, struct uspi_value *value) {
+                       const uint8_t *section, struct uspi_attribute_value *value) {
     if (form == DW_FORM_indirect) form = indirect_form(c);
     const uint32_t width = width_of(form, encoding);
     value->form = (uint16_t)form;
@@ -366,11 +366,11 @@ struct uspi_abbreviation_table *uspi_abbreviations_compile(const uint8_t *sectio
 void uspi_entry_read(const struct uspi_abbreviation_table *table, const struct uspi_abbreviation *a,
                      struct uspi_cursor_at *c, const uint8_t *section, struct uspi_attributes *attributes) {
     const struct uspi_attribute_form *read = table->reads + a->reads;
-    struct uspi_value skipped;
+    struct uspi_attribute_value skipped;
     uint32_t has = 0;
     for (uint32_t i = 0; i < a->read_count; i++, read++) {
         const bool is_wanted = read->which != USPI_ATTRIBUTES;
-        struct uspi_value *value = is_wanted ? &attributes->all[read->which] : &skipped;
+        struct uspi_attribute_value *value = is_wanted ? &attributes->all[read->which] : &skipped;
         uspi_cursor_skip(c, read->before);
         if (is_wanted) has |= UINT32_C(1) << read->which;
         value->form = read->form;
@@ -424,7 +424,7 @@ bool uspi_entry_read_by(struct uspi_cursor_at *a, struct uspi_encoding encoding,
         if (attribute == 0 && form == 0) break;
         const int64_t implicit = form == DW_FORM_implicit_const ? uspi_cursor_sleb(a) : 0;
         const uint8_t which = which_attribute(attribute);
-        struct uspi_value skipped, *value = which == USPI_ATTRIBUTES ? &skipped : &attributes->all[which];
+        struct uspi_attribute_value skipped, *value = which == USPI_ATTRIBUTES ? &skipped : &attributes->all[which];
         if (!read_value(c, form, implicit, encoding, section, value)) return false;
         if (which != USPI_ATTRIBUTES) attributes->has |= UINT32_C(1) << which;
     }

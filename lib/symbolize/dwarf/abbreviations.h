@@ -51,14 +51,14 @@ enum uspi_attribute {
 };
 
 /* A value as it stands in the entry. unit.h says what it means in its form. */
-struct uspi_value {
+struct uspi_attribute_value {
     uint64_t number; /* for a string in the entry itself, its offset in the section */
     uint16_t form;
 };
 
 struct uspi_attributes {
     uint32_t has; /* one bit for each attribute */
-    struct uspi_value all[USPI_ATTRIBUTES];
+    struct uspi_attribute_value all[USPI_ATTRIBUTES];
 };
 
 static inline bool uspi_has(const struct uspi_attributes *a, enum uspi_attribute which) {

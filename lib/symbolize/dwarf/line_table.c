@@ -81,7 +81,7 @@ static int read_entries(struct uspi_line_table *t, const struct uspi_dwarf_file 
     for (uint64_t i = 0; i < count && !c->is_bad && c->p < c->end; i++) {
         uint64_t name = 0, folder = 0;
         for (unsigned k = 0; k < format_count && !c->is_bad; k++) {
-            struct uspi_value value = {0, (uint16_t)formats[k].form};
+            struct uspi_attribute_value value = {0, (uint16_t)formats[k].form};
             const uint64_t what = formats[k].what, form = formats[k].form;
             if (what == DW_LNCT_path && form == DW_FORM_string) {
                 name = text_here(lines, c);

@@ -96,7 +96,7 @@ void uspi_dwarf_follow(struct uspi_dwarf_reader *reader, const struct uspi_dwarf
         const bool has_place = found->file != 0 && found->line != 0;
         if (found->linkage != 0 && (found->wants_place ? has_place : found->is_visible)) return;
         if (!has_origin && !uspi_has(&a, USPI_AT_SPECIFICATION)) return;
-        const struct uspi_value *next = &a.all[has_origin ? USPI_AT_ORIGIN : USPI_AT_SPECIFICATION];
+        const struct uspi_attribute_value *next = &a.all[has_origin ? USPI_AT_ORIGIN : USPI_AT_SPECIFICATION];
         if (!uspi_dwarf_reference(file, unit, next, &file, &offset)) return;
     }
 }

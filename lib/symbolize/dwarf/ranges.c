@@ -90,7 +90,7 @@ static bool read_list(const struct uspi_dwarf_file *file, const struct uspi_dwar
 
 /* Finds the start of the list of DW_AT_ranges. Returns false when it cannot be known. */
 static bool find_list(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit,
-                      const struct uspi_value *value, uint64_t *offset) {
+                      const struct uspi_attribute_value *value, uint64_t *offset) {
     if (value->form != DW_FORM_rnglistx) {
         *offset = value->number;
         /* The lists of split units are in the program, after the base that their skeleton gives. */
@@ -147,7 +147,7 @@ bool uspi_dwarf_ranges(const struct uspi_dwarf_file *file, const struct uspi_dwa
         return true;
     }
     if (!has_low || !uspi_has(attributes, USPI_AT_HIGH_PC)) return true;
-    const struct uspi_value *end = &attributes->all[USPI_AT_HIGH_PC];
+    const struct uspi_attribute_value *end = &attributes->all[USPI_AT_HIGH_PC];
     if (uspi_dwarf_is_address(end)) {
         if (!uspi_dwarf_address(file, unit, end, &high)) return true;
     } else if (!uspi_sum(low, end->number, &high)) {

@@ -14,7 +14,7 @@ static struct uspi_cursor_at over(const struct uspi_dwarf_file *file, enum uspi_
 
 /* ---- values ---- */
 
-bool uspi_dwarf_is_address(const struct uspi_value *value) {
+bool uspi_dwarf_is_address(const struct uspi_attribute_value *value) {
     switch (value->form) {
     case DW_FORM_addr:
     case DW_FORM_addrx:
@@ -39,7 +39,7 @@ bool uspi_dwarf_indexed_address(const struct uspi_dwarf_file *file, const struct
 }
 
 bool uspi_dwarf_address(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit,
-                        const struct uspi_value *value, uint64_t *address) {
+                        const struct uspi_attribute_value *value, uint64_t *address) {
     if (value->form == DW_FORM_addr) {
         *address = value->number;
         return true;
@@ -72,7 +72,7 @@ static uint64_t indexed_text(const struct uspi_dwarf_file *file, const struct us
 }
 
 uint64_t uspi_dwarf_text(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit,
-                         const struct uspi_value *value) {
+                         const struct uspi_attribute_value *value) {
     switch (value->form) {
     case DW_FORM_string: return text_in(file, USPI_DEBUG_INFO, file->info, value->number);
     case DW_FORM_strp: return text_in(file, USPI_DEBUG_STR, file->str, value->number);
@@ -92,7 +92,8 @@ uint64_t uspi_dwarf_text(const struct uspi_dwarf_file *file, const struct uspi_d
 }
 
 bool uspi_dwarf_reference(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit,
-                          const struct uspi_value *value, const struct uspi_dwarf_file **in, uint64_t *offset) {
+                          const struct uspi_attribute_value *value, const struct uspi_dwarf_file **in,
+                          uint64_t *offset) {
     *in = file;
     switch (value->form) {
     case DW_FORM_ref1:

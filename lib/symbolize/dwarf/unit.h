@@ -11,7 +11,7 @@
 /* What a unit's first entry says about its code, for uspi_dwarf_ranges. */
 struct uspi_unit_code {
     uint32_t has; /* as in struct uspi_attributes */
-    struct uspi_value low, high, ranges;
+    struct uspi_attribute_value low, high, ranges;
 };
 
 struct uspi_dwarf_unit {
@@ -67,16 +67,17 @@ bool uspi_dwarf_indexed_address(const struct uspi_dwarf_file *file, const struct
 
 /* Finds the address that is an attribute's value. Returns false when it is not an address. */
 bool uspi_dwarf_address(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit,
-                        const struct uspi_value *value, uint64_t *address);
+                        const struct uspi_attribute_value *value, uint64_t *address);
 
 /* Returns a reference to the string that is an attribute's value; 0 when it is not a string, or has no terminator. */
 uint64_t uspi_dwarf_text(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit,
-                         const struct uspi_value *value);
+                         const struct uspi_attribute_value *value);
 
 /* Finds the entry to which an attribute refers: the file that has it, and its offset there. Returns false when it is
  * not a reference. */
 bool uspi_dwarf_reference(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit,
-                          const struct uspi_value *value, const struct uspi_dwarf_file **in, uint64_t *offset);
+                          const struct uspi_attribute_value *value, const struct uspi_dwarf_file **in,
+                          uint64_t *offset);
 
 /* Returns whether the file has the code from `low` up to `high`. Linkers write 0, 1, −1 or −2 as the address of code
  * that they have removed. Code at 0 counts if a code section begins there. `highest`: the largest possible address. */
@@ -87,6 +88,6 @@ void uspi_dwarf_describe(const struct uspi_dwarf_file *file, enum uspi_debug_sec
                          const char *what, struct uspi_error *error);
 
 /* Returns whether a value is an address rather than a number: DW_AT_high_pc can be either. */
-bool uspi_dwarf_is_address(const struct uspi_value *value);
+bool uspi_dwarf_is_address(const struct uspi_attribute_value *value);
 
 #endif

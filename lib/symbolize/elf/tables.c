@@ -200,7 +200,7 @@ static int gather_table(const struct elf_tables *e, unsigned source, struct uspi
         if (symbol.size == 0) end = reach_of(e, i, &symbol, range, start);
         bool is_versioned = has_versions && version_of(name) != NULL;
         const uint32_t table_bits = (uint32_t)source << SOURCE_SHIFT | (is_versioned ? HAS_VERSION : 0);
-        struct uspi_candidate candidate = {
+        struct uspi_gathered_symbol candidate = {
             .start = start,
             .end = end,
             .symbol = table_bits | (uint32_t)i,
@@ -218,7 +218,7 @@ static int gather_table(const struct elf_tables *e, unsigned source, struct uspi
 /* A uspi_plt_visit function; the context is the gathering. The index must know where an entry ends, because get() does
  * not. */
 static int gather_plt_entry(void *context, usp_addr start, usp_addr end, uint32_t symbol) {
-    const struct uspi_candidate candidate = {
+    const struct uspi_gathered_symbol candidate = {
         .start = start, .end = end, .symbol = (uint32_t)PLT << SOURCE_SHIFT | symbol, .rank = PLT_RANK};
     if (symbol >= ENTRY_MASK) return USP_OK;
     int status = uspi_gather(context, &candidate);

@@ -13,7 +13,7 @@ int uspi_go_gather(const struct uspi_go_table *table, uint32_t number, uint32_t 
     for (uint64_t i = 0; i < table->count && i <= most; i++) {
         if (!uspi_go_start(table, i, &start) || !uspi_go_start(table, i + 1, &end) || start >= end) continue;
         if (!uspi_gathering_wants(gathering, start, end) || !uspi_go_function(table, i, &function)) continue;
-        const struct uspi_candidate candidate = {
+        const struct uspi_gathered_symbol candidate = {
             .start = start, .end = end, .symbol = number | (uint32_t)i, .rank = rank};
         int status = uspi_gather(gathering, &candidate);
         if (status != USP_OK) return status;

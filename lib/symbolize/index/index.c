@@ -14,7 +14,7 @@
 /* Higher than every symbol's rank, so that a symbol wins over a boundary with the same start. */
 #define BOUNDARY_RANK UINT32_MAX
 
-int uspi_gather(struct uspi_gathering *gathering, const struct uspi_candidate *candidate) {
+int uspi_gather(struct uspi_gathering *gathering, const struct uspi_gathered_symbol *candidate) {
     const usp_addr end = candidate->end > candidate->start ? candidate->end : candidate->start;
     if (candidate->is_unsized && end == candidate->start) return uspi_gather_boundary(gathering, end);
     /* A symbol without a size ends at the next start, so it has no influence on addresses past that. */
@@ -23,19 +23,19 @@ int uspi_gather(struct uspi_gathering *gathering, const struct uspi_candidate *c
     if (gathering->count == gathering->capacity) {
         size_t capacity = gathering->capacity == 0 ? 256 : gathering->capacity * 2;
         if (capacity > SIZE_MAX / sizeof *gathering->candidates) return USP_ERROR_NO_MEMORY;
-        struct uspi_candidate *grown = realloc(gathering->candidates, capacity * sizeof *grown);
+        struct uspi_gathered_symbol *grown = realloc(gathering->candidates, capacity * sizeof *grown);
         if (grown == NULL) return USP_ERROR_NO_MEMORY;
         gathering->candidates = grown;
         gathering->capacity = capacity;
     }
-    struct uspi_candidate *added = &gathering->candidates[gathering->count++];
+    struct uspi_gathered_symbol *added = &gathering->candidates[gathering->count++];
     *added = *candidate;
     added->end = end;
     return USP_OK;
 }
 
 int uspi_gather_boundary(struct uspi_gathering *gathering, usp_addr address) {
-    const struct uspi_candidate boundary = {
+    const struct uspi_gathered_symbol boundary = {
         .start = address, .end = address, .symbol = USPI_NO_SYMBOL, .rank = BOUNDARY_RANK};
     return uspi_gather(gathering, &boundary);
 }
@@ -92,7 +92,8 @@ static struct place *sort_places(struct place *places, size_t count, uint32_t *e
 }
 
 /* Makes a place of each candidate within 4 GB of the lowest start, which becomes *base. Returns their number. */
-static size_t make_places(struct place *places, const struct uspi_candidate *candidates, size_t count, usp_addr *base) {
+static size_t make_places(struct place *places, const struct uspi_gathered_symbol *candidates, size_t count,
+                          usp_addr *base) {
     size_t kept = 0;
     *base = candidates[0].start;
     for (size_t i = 1; i < count; i++) {
@@ -107,21 +108,21 @@ static size_t make_places(struct place *places, const struct uspi_candidate *can
 
 /* Returns the name's number if it is known: it saves reading the symbol's entry in the file's table, which is rarely in
  * the cache. */
-static uint32_t number_of(const struct uspi_candidate *candidate) {
+static uint32_t number_of(const struct uspi_gathered_symbol *candidate) {
     return candidate->name != 0 ? candidate->name : candidate->symbol;
 }
 
 /* Keeps the winner of each start. Returns their number. */
-static size_t choose_winners(struct place *places, size_t count, const struct uspi_candidate *candidates,
+static size_t choose_winners(struct place *places, size_t count, const struct uspi_gathered_symbol *candidates,
                              uspi_prefer prefer, const void *context) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct uspi_candidate *next = &candidates[places[i].candidate];
+        const struct uspi_gathered_symbol *next = &candidates[places[i].candidate];
         if (kept == 0 || places[kept - 1].start != places[i].start) {
             places[kept++] = places[i];
             continue;
         }
-        const struct uspi_candidate *winner = &candidates[places[kept - 1].candidate];
+        const struct uspi_gathered_symbol *winner = &candidates[places[kept - 1].candidate];
         bool is_better = next->rank < winner->rank;
         if (next->rank == winner->rank && next->rank != BOUNDARY_RANK) {
             is_better = prefer(context, number_of(next), number_of(winner)) < 0;
@@ -142,12 +143,12 @@ struct entries {
     size_t count;
 };
 
-static bool is_sized(const struct uspi_candidate *candidate) {
+static bool is_sized(const struct uspi_gathered_symbol *candidate) {
     return candidate->end > candidate->start && !candidate->is_unsized;
 }
 
 /* Appends an entry. `start` is at or above the base; an entry too far from it is left out. */
-static void append(struct entries *entries, usp_addr start, const struct uspi_candidate *candidate) {
+static void append(struct entries *entries, usp_addr start, const struct uspi_gathered_symbol *candidate) {
     const uint32_t symbol = candidate->symbol;
     const uint64_t size = is_sized(candidate) ? candidate->end - candidate->start : 0;
     if (start - entries->base >= UINT32_MAX) return;
@@ -167,13 +168,13 @@ static void append(struct entries *entries, usp_addr start, const struct uspi_ca
 
 /* Flattens nested symbols in one pass over ascending starts. `open` is a stack of the symbols that have begun and not
  * ended. Returns the number of symbols. */
-static size_t flatten(struct entries *entries, const struct uspi_candidate *candidates, const struct place *places,
-                      size_t count, const struct uspi_candidate **open) {
-    static const struct uspi_candidate nothing = {.symbol = USPI_NO_SYMBOL};
-    const struct uspi_candidate *unsized = NULL; /* the previous candidate, if only a limit of its end is known */
+static size_t flatten(struct entries *entries, const struct uspi_gathered_symbol *candidates,
+                      const struct place *places, size_t count, const struct uspi_gathered_symbol **open) {
+    static const struct uspi_gathered_symbol nothing = {.symbol = USPI_NO_SYMBOL};
+    const struct uspi_gathered_symbol *unsized = NULL; /* the previous candidate, if only a limit of its end is known */
     size_t depth = 0, named = 0;
     for (size_t i = 0; i <= count; i++) {
-        const struct uspi_candidate *next = i < count ? &candidates[places[i].candidate] : NULL;
+        const struct uspi_gathered_symbol *next = i < count ? &candidates[places[i].candidate] : NULL;
         if (i + AHEAD < count) PREFETCH(&candidates[places[i + AHEAD].candidate]);
         usp_addr now = next != NULL ? next->start : UINT64_MAX;
         if (unsized != NULL && unsized->end <= now) append(entries, unsized->end, &nothing);
@@ -249,7 +250,7 @@ static int lay_out(struct uspi_index *index, const struct entries *entries) {
 
 int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gathering, uspi_prefer prefer,
                      const void *context) {
-    const struct uspi_candidate *candidates = gathering->candidates;
+    const struct uspi_gathered_symbol *candidates = gathering->candidates;
     memset(index, 0, sizeof *index);
     if (gathering->count == 0) return USP_OK;
     if (gathering->count > UINT32_MAX) return USP_ERROR_NO_MEMORY;
@@ -266,7 +267,7 @@ int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gath
     free(digits);
     count = choose_winners(places, count, candidates, prefer, context);
     /* Each symbol adds its start, and at most one continuation or boundary at its end. */
-    const struct uspi_candidate **open = malloc(count * sizeof(const struct uspi_candidate *));
+    const struct uspi_gathered_symbol **open = malloc(count * sizeof(const struct uspi_gathered_symbol *));
     struct entries entries = {index->base, malloc(count * 2 * sizeof *entries.all), 0};
     int status = USP_ERROR_NO_MEMORY;
     if (open != NULL && entries.all != NULL) {

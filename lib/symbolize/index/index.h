@@ -31,7 +31,7 @@
 #define USPI_NO_SYMBOL UINT32_MAX
 
 /* A symbol from which the index may be built. Addresses are as linked. */
-struct uspi_candidate {
+struct uspi_gathered_symbol {
     usp_addr start;
     usp_addr end; /* first address past it; `start` when the size is not known: then it extends to the next start */
     uint32_t symbol;
@@ -46,14 +46,14 @@ typedef int (*uspi_prefer)(const void *context, uint32_t a, uint32_t b);
 
 /* The candidates for an index. All zero means empty. */
 struct uspi_gathering {
-    struct uspi_candidate *candidates;
+    struct uspi_gathered_symbol *candidates;
     size_t count, capacity;
     struct uspi_excerpt *excerpt; /* candidates outside of it are left out; NULL: all are kept */
 };
 
 /* Adds a candidate. Returns USP_OK or USP_ERROR_NO_MEMORY. An interval that wraps around counts as one of unknown size.
  * A candidate with `is_unsized` and an empty interval becomes a boundary (see below). */
-int uspi_gather(struct uspi_gathering *gathering, const struct uspi_candidate *candidate);
+int uspi_gather(struct uspi_gathering *gathering, const struct uspi_gathered_symbol *candidate);
 
 /* Returns whether a candidate from `start` to `end` would be kept, as uspi_excerpt_wants does. */
 static inline bool uspi_gathering_wants(const struct uspi_gathering *gathering, usp_addr start, usp_addr end) {

@@ -28,7 +28,7 @@ void uspi_macho_ends_init(struct uspi_macho_ends *ends, const struct uspi_macho 
     uspi_code_init(&ends->instructions, backend, &ends->memory);
 }
 
-void uspi_macho_bound(struct uspi_macho_ends *ends, bool is_thumb, struct uspi_candidate *candidate) {
+void uspi_macho_bound(struct uspi_macho_ends *ends, bool is_thumb, struct uspi_gathered_symbol *candidate) {
     const usp_addr start = candidate->start;
     candidate->end = start;
     if (ends->space == NULL) return;

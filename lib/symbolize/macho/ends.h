@@ -26,6 +26,6 @@ void uspi_macho_ends_init(struct uspi_macho_ends *ends, const struct uspi_macho 
 bool uspi_macho_has_starts(const struct uspi_macho *macho);
 
 /* Sets the end of a candidate whose `start` is known. is_thumb: 32-bit ARM, the code is Thumb. */
-void uspi_macho_bound(struct uspi_macho_ends *ends, bool is_thumb, struct uspi_candidate *candidate);
+void uspi_macho_bound(struct uspi_macho_ends *ends, bool is_thumb, struct uspi_gathered_symbol *candidate);
 
 #endif

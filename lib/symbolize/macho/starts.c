@@ -20,7 +20,7 @@ static int gather_functions(const struct uspi_macho *macho, struct uspi_macho_en
     int status = USP_OK;
     for (uint32_t number = 0; status == USP_OK && uspi_macho_next_function(macho, &next, &start); number++) {
         if (number == USPI_NO_SYMBOL) break;
-        struct uspi_candidate function = {.start = start & mask, .symbol = number};
+        struct uspi_gathered_symbol function = {.start = start & mask, .symbol = number};
         uspi_macho_bound(ends, (start & ~mask) != 0, &function);
         status = uspi_gather(gathering, &function);
     }

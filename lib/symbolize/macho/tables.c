@@ -161,7 +161,7 @@ static int gather_symbol(struct gathering *g, enum kind kind, uint64_t i, const 
     if (!is_stab && kind == OWN) entry = uspi_stab_function(stabs, symbols, start, name, entry);
     /* An entry of the debug map's functions is a function whatever its name (Dart: List.add). */
     if (!is_stab && entry == i && is_private_label(&symbol, name)) return USP_OK;
-    struct uspi_candidate candidate = {
+    struct uspi_gathered_symbol candidate = {
         .start = start, .symbol = number_of(kind, entry), .rank = is_stab ? RANK_STAB : rank_of(&symbol)};
     const bool is_thumb = symbol.value != start || (symbol.description & USPI_N_ARM_THUMB_DEF) != 0;
     uspi_macho_bound(&g->ends, m->macho.arch == USP_ARCH_ARMV7 && is_thumb, &candidate);
@@ -187,7 +187,7 @@ static int gather_symbols(struct gathering *g, enum kind kind) {
 static int gather_exports(struct gathering *g) {
     const struct macho_tables *m = g->tables;
     for (uint32_t node = 0; node < m->exports.trie.count && node <= ENTRY_MAX; node++) {
-        struct uspi_candidate candidate = {.symbol = number_of(EXPORT, node), .rank = RANK_EXPORT};
+        struct uspi_gathered_symbol candidate = {.symbol = number_of(EXPORT, node), .rank = RANK_EXPORT};
         usp_addr exported;
         if (!uspi_macho_exported_code(&m->exports, node, &g->code, ~(usp_addr)0, &exported)) continue;
         candidate.start = exported & m->address;
@@ -217,10 +217,10 @@ static int gather_stubs(const struct gathering *g) {
             if (uspi_macho_stub(&m->stubs, section->first + i, &stub) != USP_OK) continue;
             if (!uspi_gathering_wants(g->into, stub.address, stub.address)) continue;
             if (!uspi_macho_code_holds_any(&g->code, stub.address) || !is_stub_named(m, &stub)) continue;
-            const struct uspi_candidate candidate = {.start = stub.address,
-                                                     .end = stub.address,
-                                                     .symbol = number_of(STUB, section->first + i),
-                                                     .rank = RANK_STUB};
+            const struct uspi_gathered_symbol candidate = {.start = stub.address,
+                                                           .end = stub.address,
+                                                           .symbol = number_of(STUB, section->first + i),
+                                                           .rank = RANK_STUB};
             int status = uspi_gather(g->into, &candidate);
             if (status != USP_OK) return status;
         }
@@ -234,11 +234,11 @@ static int gather_objc_stubs(const struct gathering *g) {
     uint64_t offset = 0;
     for (; uspi_objc_stubs_next(&m->objc_stubs, &offset) && offset < OBJC_STUB - 1; offset++) {
         usp_addr start = m->objc_stubs.address + offset;
-        const struct uspi_candidate candidate = {.start = start,
-                                                 .end = start + USPI_OBJC_STUB_SIZE,
-                                                 .symbol = number_of(STUB, OBJC_STUB | offset),
-                                                 .rank = RANK_STUB,
-                                                 .is_unsized = true};
+        const struct uspi_gathered_symbol candidate = {.start = start,
+                                                       .end = start + USPI_OBJC_STUB_SIZE,
+                                                       .symbol = number_of(STUB, OBJC_STUB | offset),
+                                                       .rank = RANK_STUB,
+                                                       .is_unsized = true};
         if (!uspi_macho_code_holds_any(&g->code, start)) continue;
         int status = uspi_gather(g->into, &candidate);
         if (status != USP_OK) return status;

@@ -74,7 +74,7 @@ static int gather_list(const struct objc_tables *t, const struct list *list, str
         usp_addr start = start_of(t, method.implementation);
         /* A class can have methods from categories of other images. */
         if (method.selector == 0 || !uspi_macho_code_holds_any(ends->code, start)) continue;
-        struct uspi_candidate candidate = {.start = start, .symbol = list->first + i, .rank = list->owner.origin};
+        struct uspi_gathered_symbol candidate = {.start = start, .symbol = list->first + i, .rank = list->owner.origin};
         const usp_addr thumb_bit = method.implementation & ~uspi_macho_address_mask(t->source.space.macho.arch);
         uspi_macho_bound(ends, thumb_bit != 0, &candidate);
         int status = uspi_gather(gathering, &candidate);

@@ -23,7 +23,8 @@ static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathe
         if (symbol.strategy != t->strategy || cursor.number > USPI_NO_SYMBOL) continue;
         if (!uspi_sum(start, symbol.size, &end)) end = start;
         if (!uspi_gathering_wants(gathering, start, end)) continue;
-        const struct uspi_candidate candidate = {.start = start, .end = end, .symbol = (uint32_t)(cursor.number - 1)};
+        const struct uspi_gathered_symbol candidate = {
+            .start = start, .end = end, .symbol = (uint32_t)(cursor.number - 1)};
         int status = uspi_gather(gathering, &candidate);
         if (status == USP_OK) status = uspi_gather_boundary(gathering, end);
         if (status != USP_OK) return status;

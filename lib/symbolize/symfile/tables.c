@@ -20,10 +20,10 @@ static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathe
     for (uint64_t i = 0; i < f->count + f->labels && i < USPI_NO_SYMBOL; i++) {
         struct uspi_symfile_function function;
         if (!f->function(f, i, &function)) continue;
-        const struct uspi_candidate candidate = {.start = function.start + t->moved,
-                                                 .end = function.end + t->moved,
-                                                 .symbol = (uint32_t)i,
-                                                 .rank = i < f->count ? RANK_FUNCTION : RANK_LABEL};
+        const struct uspi_gathered_symbol candidate = {.start = function.start + t->moved,
+                                                       .end = function.end + t->moved,
+                                                       .symbol = (uint32_t)i,
+                                                       .rank = i < f->count ? RANK_FUNCTION : RANK_LABEL};
         int status = uspi_gather(gathering, &candidate);
         if (status != USP_OK) return status;
     }
